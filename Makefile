@@ -1,0 +1,44 @@
+# make demo    optimize and verify the example under TensorFlow Lite Micro
+# make test    run every test that this machine can run
+# make check   style and types
+# make build   build the native libraries again, after a change in custom_ops/
+VENV ?= .venv
+EXTRAS ?=
+MODEL := examples/shapes/shapes_int8.tflite
+OUT := build/demo
+NATIVE := pyproject.toml $(shell find custom_ops -name '*.[ch]' -o -name '*.cpp' -o -name CMakeLists.txt)
+
+export VENV
+
+.PHONY: demo test check format build clean
+
+demo: $(VENV)/.demo
+	$(VENV)/bin/tflm-memopt optimize $(MODEL) -o $(OUT)
+	$(VENV)/bin/tflm-memopt verify $(MODEL) $(OUT)/$(notdir $(MODEL))
+	$(VENV)/bin/python examples/shapes/evaluate.py $(MODEL) $(OUT)/$(notdir $(MODEL))
+	@echo "The optimized model, its plan and its report (shapes_int8.report.json) are in $(OUT)/"
+
+test: $(VENV)/.test
+	scripts/test
+
+check: $(VENV)/.test
+	scripts/check
+
+format: $(VENV)/.test
+	scripts/format
+
+build:
+	rm -f $(VENV)/.demo $(VENV)/.test
+	$(MAKE) $(VENV)/.test
+
+clean:
+	rm -rf $(VENV) build dist
+
+# A marker says that the environment has what its targets need and that the native libraries are those of the sources.
+$(VENV)/.demo: $(NATIVE)
+	scripts/install tflm
+	@touch $@
+
+$(VENV)/.test: $(NATIVE)
+	scripts/install tflm test dev $(EXTRAS)
+	@touch $@ $(VENV)/.demo

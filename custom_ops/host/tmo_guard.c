@@ -1,0 +1,100 @@
+#include "tmo_guard.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "tmo/access.h"
+
+#define MARGIN 64u /* canary bytes before and after the arena; keeps its alignment */
+#define CANARY 0xA5
+
+/* The arena between its margins, and what it held before the firing. */
+typedef struct {
+  uint8_t *image;
+  uint8_t *before;
+  size_t size;
+} guard;
+
+static bool range_inside(uint32_t offset, uint32_t bytes, uint32_t size) { return offset <= size && bytes <= size - offset; }
+
+static bool layout_is_sane(const tmo_arena *a) {
+  for (uint32_t i = 0; i < a->n_inputs + a->n_outputs; ++i) {
+    if (!range_inside(a->io_offsets[i], a->io_bytes[i], a->size)) return false;
+  }
+  return a->workspace_offset % 16 == 0 && range_inside(a->workspace_offset, a->workspace_bytes, a->size);
+}
+
+/* Accept whatever the firing did to these bytes of the arena. */
+static void allow(guard *g, uint64_t offset, uint64_t bytes) {
+  memcpy(g->before + MARGIN + offset, g->image + MARGIN + offset, (size_t)bytes);
+}
+
+static const tmo_block *block_of(const void *program, uint16_t op) {
+  const tmo_block *block = tmo_blocks(program);
+  while (op >= block->first_op + block->n_ops) ++block;
+  return block;
+}
+
+static void allow_writes(guard *g, const void *program, const tmo_arena *a, uint16_t index, uint16_t firing) {
+  const tmo_op *op = &tmo_ops(program)[index];
+  const tmo_tensor *out = &tmo_tensors(program)[op->output];
+  const tmo_block *block = block_of(program, index);
+  const uint32_t base = out->base == 0 ? a->workspace_offset : a->io_offsets[out->base - 1];
+
+  allow(g, (uint64_t)a->workspace_offset + block->counters, block->n_ops * sizeof(uint16_t));
+  if (!tmo_iterative(op)) {
+    allow(g, (uint64_t)base + tmo_row_offset(out, firing), tmo_row_bytes(out));
+    return;
+  }
+  allow(g, (uint64_t)a->workspace_offset + op->accumulator, (uint64_t)tmo_row_bytes(out) * sizeof(int32_t));
+  if (firing + 1 == tmo_firings(program, op)) allow(g, (uint64_t)base + tmo_row_offset(out, 0), tmo_row_bytes(out));
+}
+
+static bool changed_elsewhere(const guard *g, int32_t *byte) {
+  if (memcmp(g->image, g->before, g->size) == 0) return false;
+  size_t i = 0;
+  while (g->image[i] == g->before[i]) ++i;
+  *byte = (int32_t)((int64_t)i - MARGIN);
+  return true;
+}
+
+static int run_watched(guard *g, const void *program, const tmo_arena *a, void *const *io, tmo_guard_report *report) {
+  tmo_run_state run;
+  tmo_status status = TMO_MORE;
+  tmo_begin(&run, program, io, g->image + MARGIN + a->workspace_offset);
+  while (status == TMO_MORE) {
+    status = tmo_step(&run);
+    if (status < TMO_OK) return status;
+    report->op = run.op;
+    report->firing = run.firing;
+    ++report->firings;
+    allow_writes(g, program, a, run.op, run.firing);
+    if (changed_elsewhere(g, &report->byte)) return TMO_GUARD_VIOLATION;
+  }
+  return status;
+}
+
+int tmo_run_guarded(const void *program, size_t program_bytes, const tmo_arena *a, tmo_guard_report *report) {
+  memset(report, 0, sizeof *report);
+  if (!layout_is_sane(a)) return TMO_ERROR_IO;
+  const tmo_status checked = tmo_check(program, program_bytes, a->io_bytes, a->n_inputs, a->n_outputs, a->workspace_bytes);
+  if (checked != TMO_OK) return checked;
+
+  const size_t size = (size_t)a->size + 2 * MARGIN;
+  const size_t n_io = (size_t)a->n_inputs + a->n_outputs;
+  guard g = {malloc(size), malloc(size), size};
+  void **io = malloc((n_io + 1) * sizeof *io);
+  int result = TMO_GUARD_MEMORY;
+  if (g.image != NULL && g.before != NULL && io != NULL) {
+    memset(g.image, CANARY, size);
+    memcpy(g.image + MARGIN, a->bytes, a->size);
+    memcpy(g.before, g.image, size);
+    for (size_t i = 0; i < n_io; ++i) io[i] = g.image + MARGIN + a->io_offsets[i];
+    result = run_watched(&g, program, a, io, report);
+    memcpy(a->bytes, g.image + MARGIN, a->size);
+  }
+  free(io);
+  free(g.before);
+  free(g.image);
+  return result;
+}

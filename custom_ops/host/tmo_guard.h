@@ -1,0 +1,41 @@
+/* Runs a program under watch: after every firing, the only bytes of the arena that changed are those that the firing may write. Host only. */
+#ifndef TMO_GUARD_H_
+#define TMO_GUARD_H_
+
+#include "tmo/tmo.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define TMO_GUARD_VIOLATION (-100) /* beside tmo_status: a firing wrote where it must not */
+#define TMO_GUARD_MEMORY (-101)    /* beside tmo_status: the host has no memory for the copies */
+
+/* Inputs, outputs and workspace as ranges of one arena, so that they overlap exactly as on the device. */
+typedef struct {
+  uint8_t *bytes;
+  uint32_t size;
+  uint32_t n_inputs;
+  uint32_t n_outputs;
+  const uint32_t *io_offsets; /* inputs, then outputs */
+  const uint32_t *io_bytes;
+  uint32_t workspace_offset; /* 16-byte aligned */
+  uint32_t workspace_bytes;
+} tmo_arena;
+
+/* The last firing, and after a violation the first byte that it must not have written: relative to the arena, negative is before it. */
+typedef struct {
+  uint32_t firings; /* done */
+  uint32_t op;
+  uint32_t firing;
+  int32_t byte;
+} tmo_guard_report;
+
+/* One inference in the arena: a tmo_status, or one of the values above. TMO_ERROR_IO when a range does not lie inside the arena. */
+int tmo_run_guarded(const void *program, size_t program_bytes, const tmo_arena *arena, tmo_guard_report *report);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* TMO_GUARD_H_ */

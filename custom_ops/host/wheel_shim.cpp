@@ -1,0 +1,103 @@
+/* Registers the operator with the official tflite-micro wheel, which exports its C++ symbols but has no headers.
+ *
+ * The declarations below restate what the pinned wheel (tflite-micro==0.dev20261023182759, x86-64) exports and how it lays out the few
+ * structs that are touched. Everything that can be checked is checked before the resolver is written to, so that another wheel is
+ * a message and not a crash. Loaded after the wheel's own library, whose symbols it resolves. */
+#include <cstddef>
+#include <cstdint>
+
+void MicroPrintf(const char *format, ...);
+
+namespace tflite {
+
+class PythonOpsResolver;
+
+namespace micro {
+
+enum TfLiteStatus { kTfLiteOk = 0, kTfLiteError = 1 };
+enum TfLiteType { kTfLiteUInt8 = 3, kTfLiteInt8 = 9 };
+
+struct TfLiteContext;
+
+struct TfLiteIntArray {
+  int size;
+  int data[1]; /* size entries */
+};
+
+struct TfLiteNode { /* others follow */
+  TfLiteIntArray *inputs;
+  TfLiteIntArray *outputs;
+};
+
+struct TfLiteEvalTensor {
+  union {
+    void *data;
+  } data;
+  TfLiteIntArray *dims;
+  TfLiteType type;
+};
+
+const TfLiteEvalTensor *GetEvalInput(const TfLiteContext *context, const TfLiteNode *node, int index);
+TfLiteEvalTensor *GetEvalOutput(const TfLiteContext *context, const TfLiteNode *node, int index);
+
+}  // namespace micro
+}  // namespace tflite
+
+#include "../tflm/tmo_names.h"
+#include "../tflm/tmo_region_op.h"
+
+namespace {
+
+using tflite::micro::TfLiteContext;
+using tflite::micro::TfLiteNode;
+using tflite::micro::TfLiteStatus;
+
+struct Registration {
+  void *(*init)(TfLiteContext *, const char *, size_t);
+  void (*free)(TfLiteContext *, void *);
+  TfLiteStatus (*prepare)(TfLiteContext *, TfLiteNode *);
+  TfLiteStatus (*invoke)(TfLiteContext *, TfLiteNode *);
+  void (*reset)(TfLiteContext *, void *);
+  int32_t builtin_code;
+  const char *custom_name;
+};
+
+constexpr unsigned kCapacity = 200;
+constexpr unsigned kBuiltins = 118;   /* that the wheel registers itself */
+constexpr int32_t kFirstBuiltin = 101; /* ABS */
+constexpr int32_t kCustom = 32;
+
+struct Resolver {
+  const void *vtable;
+  Registration records[kCapacity];
+  uint32_t count;
+};
+
+static_assert(sizeof(Registration) == 56, "a record of the wheel's resolver is 56 bytes");
+static_assert(offsetof(Resolver, count) == 0x2bc8, "the wheel's resolver keeps its count there");
+
+/* The wheel's own operators must be where this file expects them, and there must be room. */
+bool LayoutAsExpected(const Resolver &resolver) {
+  if (resolver.count < kBuiltins || resolver.count > kCapacity - tmo::kNameCount) return false;
+  if (resolver.records[0].builtin_code != kFirstBuiltin) return false;
+  for (unsigned i = 0; i < resolver.count; ++i) {
+    const Registration &record = resolver.records[i];
+    if (record.invoke == nullptr || (record.builtin_code == kCustom) != (record.custom_name != nullptr)) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+/* The registerer that tflm_memopt.runtime names to the wheel's Interpreter. */
+extern "C" bool TmoRegisterOps(tflite::PythonOpsResolver *opaque) {
+  Resolver &resolver = *reinterpret_cast<Resolver *>(opaque);
+  if (!LayoutAsExpected(resolver)) {
+    MicroPrintf("tflm-memopt: this tflite-micro wheel lays out its operators in another way; install tflite-micro==0.dev20261023182759");
+    return false;
+  }
+  for (const char *name : tmo::kNames) {
+    resolver.records[resolver.count++] = Registration{nullptr, nullptr, tmo::Prepare, tmo::Invoke, nullptr, kCustom, name};
+  }
+  return true;
+}

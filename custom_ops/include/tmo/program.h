@@ -1,0 +1,126 @@
+/* The program: what the converter writes and tmo_run() executes in place, from flash.
+ *
+ * Little-endian, 16-byte aligned. A header, then three tables (tensors, operators, blocks), then constants. Every offset that names a
+ * constant or a table counts bytes from the start of the program; 0 means "none". The layout of these structs is defined here and
+ * nowhere else: tflm_memopt/lower/program.py packs them from a table that a test compares with offsetof() and sizeof(). */
+#ifndef TMO_PROGRAM_H_
+#define TMO_PROGRAM_H_
+
+#include <stdint.h>
+
+#define TMO_MAGIC 0x314F4D54u /* "TMO1" */
+#define TMO_VERSION 1u
+
+#define TMO_NONE 0xFFFFu     /* no producer inside the block: the rows are there already */
+#define TMO_MAX_INPUTS 2     /* operands that an operator reads row by row */
+#define TMO_MAX_IO 16        /* inputs and outputs of a program, together */
+#define TMO_MAX_KERNEL_H 64  /* rows of a window that is read at once */
+
+/* How weights and rings are packed. A library refuses what its core cannot run. */
+enum { TMO_TARGET_GENERIC = 0 };
+
+enum { TMO_LAYOUT_HWC = 0 };
+
+/* What the operators compute, and how the converter prepares `multipliers`, `shifts` and `param`. All tensors are int8.
+ *
+ *   rescale(x, m, s): TFLM's MultiplyByQuantizedMultiplier with two roundings, int32 (kernels/internal/common.cc).
+ *   quantize(r): (m, s) of TFLM's QuantizeMultiplier, r a double (kernels/internal/quantization_util.cc).
+ *   in, out: scales, float32 in the model, made double BEFORE they are divided or multiplied, unless said otherwise.
+ *
+ * CONV, DEPTHWISE  clamp(rescale(bias + sum w * (x - zero_in), m, s) + zero_out); taps outside of the input count nothing.
+ *                  m, s = as TFLM for the operator at hand: one for all, or one for each output channel (TMO_FLAG_PER_CHANNEL).
+ * ADD              t(k) = rescale((x(k) - zero_in(k)) << param, m[k], s[k]);  clamp(rescale(t(0) + t(1), m[2], s[2]) + zero_out)
+ *                  param = 20; twice = 2 * max(in0, in1); quantize(in0 / twice), quantize(in1 / twice), quantize(twice / (2^20 * out)).
+ * AVERAGE_POOL     clamp(round(sum / count)), halves away from zero, count = pixels of the clipped window. No multiplier, no param.
+ * MAX_POOL         clamp(max). No multiplier, no param.
+ * MEAN             clamp(rescale(sum - zero_in * n, m, s) + zero_out), n = kernel_h * kernel_w; the window must lie inside the input.
+ *                  (kernels/internal/reference/reduce.h QuantizedMeanOrSum) n goes into m and s:
+ *                    m0, s0 = quantize(in / out);  b = min(floor(log2(n)), 32, 31 + s0);  m = (m0 << b) / n, rounded down;  s = s0 - b
+ *                  param unused; act_min, act_max = -128, 127.
+ * SOFTMAX          over the channels of each pixel, at most 4095 (kernels/internal/reference/softmax.h); output scale 1/256, zero point -128.
+ *                    m, s = quantize(min(beta * in * 2^26, 2^31 - 1)), s >= 0
+ *                    param = diff_min = -floor(31 * 2^26 / 2^s)
+ *                  Zero points and the activation range are not used.
+ * REQUANT          clamp(rescale(x - zero_in, m, s) + zero_out).
+ *                  QUANTIZE int8 -> int8: quantize(in / out), clamp to -128, 127.
+ *                  RELU: quantize((double)(in / out)), the division in float32; clamp to max(-128, zero_out + round(0 / out)), 127.
+ *                  RELU6 does not rescale in TFLM: m = 2^30, s = 1 (the identity), zero_out = zero_in, clamp to zero_in, quantized 6. */
+typedef enum {
+  TMO_OP_CONV = 1,         /* weights [out][kernel_h][kernel_w][in]; FULLY_CONNECTED is one, too */
+  TMO_OP_DEPTHWISE = 2,    /* weights [kernel_h][kernel_w][out], out channel = in channel * depth multiplier + m */
+  TMO_OP_ADD = 3,          /* multipliers, shifts: input 0, input 1, output; param: left shift */
+  TMO_OP_AVERAGE_POOL = 4,
+  TMO_OP_MAX_POOL = 5,
+  TMO_OP_MEAN = 6,
+  TMO_OP_SOFTMAX = 7,      /* param: diff_min */
+  TMO_OP_REQUANT = 8,
+} tmo_op_kind;
+
+enum {
+  TMO_FLAG_SINK = 1,        /* all rows of the output are wanted: it is read after the block */
+  TMO_FLAG_ITERATIVE = 2,   /* one input row a firing, into int32 accumulators; the last firing writes the output row */
+  TMO_FLAG_PER_CHANNEL = 4, /* a multiplier and shift per output channel, else one for all */
+};
+
+typedef struct {
+  uint32_t magic;
+  uint16_t version;
+  uint16_t target;
+  uint32_t size;      /* bytes of the whole program */
+  uint32_t firings;   /* of one run, exactly: the executor stops there */
+  uint32_t workspace; /* bytes that it needs */
+  uint16_t n_inputs;
+  uint16_t n_outputs;
+  uint16_t n_tensors;
+  uint16_t n_ops;
+  uint16_t n_blocks;
+  uint16_t reserved0;
+  uint32_t tensors; /* tmo_tensor[n_tensors] */
+  uint32_t ops;     /* tmo_op[n_ops] */
+  uint32_t blocks;  /* tmo_block[n_blocks] */
+  uint32_t reserved1[3];
+} tmo_header;
+
+/* One view of a tensor. Row y lives at base + offset + (y % depth) * width * channels. */
+typedef struct {
+  uint32_t offset;   /* bytes from the base */
+  uint32_t channels;
+  uint16_t width;
+  uint16_t height;   /* rows of the whole tensor */
+  uint16_t depth;    /* rows of the ring; depth == height: resident */
+  uint8_t base;      /* 0: workspace; 1..n_inputs: inputs; then the outputs */
+  uint8_t layout;
+} tmo_tensor;
+
+typedef struct {
+  uint8_t kind;  /* tmo_op_kind */
+  uint8_t flags;
+  int8_t input_zero_point[TMO_MAX_INPUTS];
+  int8_t output_zero_point;
+  int8_t act_min;
+  int8_t act_max;
+  uint8_t n_inputs;
+  uint16_t input[TMO_MAX_INPUTS];    /* tensor table */
+  uint16_t producer[TMO_MAX_INPUTS]; /* operator of the same block, before this one, or TMO_NONE. Operands are demanded in this order */
+  uint16_t output;                   /* tensor table */
+  uint16_t reserved0;
+  uint16_t kernel_h, kernel_w;
+  uint16_t stride_h, stride_w;
+  uint16_t dilation_h, dilation_w;
+  uint16_t pad_top, pad_left;
+  int32_t param;
+  uint32_t weights;     /* int8_t[] */
+  uint32_t bias;        /* int32_t[channels], or none */
+  uint32_t multipliers; /* int32_t[] */
+  uint32_t shifts;      /* int8_t[], positive is left */
+  uint32_t accumulator; /* bytes from the workspace's start, 4-aligned; int32_t[width * channels] when iterative */
+} tmo_op;
+
+/* Consecutive operators that fire row by row, on demand of the sinks, in the sinks' order. */
+typedef struct {
+  uint16_t first_op;
+  uint16_t n_ops;
+  uint32_t counters; /* bytes from the workspace's start, 2-aligned; uint16_t[n_ops]: firings done */
+} tmo_block;
+
+#endif /* TMO_PROGRAM_H_ */

@@ -1,0 +1,59 @@
+/* tflm-memopt's executor: runs a program row by row in a caller's workspace. C11, no allocation, no globals, bounded stack. */
+#ifndef TMO_TMO_H_
+#define TMO_TMO_H_
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "tmo/program.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef enum {
+  TMO_MORE = 1, /* tmo_step(): a firing was done, others are left */
+  TMO_OK = 0,
+  TMO_ERROR_ALIGNMENT = -1, /* the program is not at a 16-byte boundary: declare the model array alignas(16) */
+  TMO_ERROR_MAGIC = -2,     /* not a program */
+  TMO_ERROR_VERSION = -3,   /* written for another version of this library */
+  TMO_ERROR_TARGET = -4,    /* packed for another core */
+  TMO_ERROR_TRUNCATED = -5, /* fewer bytes than the program says */
+  TMO_ERROR_IO = -6,        /* inputs, outputs or workspace are not of the size that the program was made for */
+  TMO_ERROR_TABLE = -7,     /* a table, tensor or block points outside */
+  TMO_ERROR_OP = -8,        /* an operator has impossible geometry, operands or constants */
+  TMO_ERROR_FIRINGS = -9    /* the run does not end after the firings that the program declares */
+} tmo_status;
+
+/* A sentence for people: what is wrong and what to do. Never NULL. */
+const char *tmo_status_text(tmo_status status);
+
+/* Proves that tmo_run() with buffers of these sizes reads and writes inside them, whatever the data.
+ * io_bytes: sizes of the inputs, then of the outputs. Call it once, before the first run (the TFLM adapter: in Prepare). */
+tmo_status tmo_check(const void *program, size_t program_bytes, const uint32_t *io_bytes, size_t n_inputs, size_t n_outputs,
+                     size_t workspace_bytes);
+
+/* One inference. io: the inputs, then the outputs. workspace: 16-byte aligned, header.workspace bytes, needs no initialisation.
+ * The program must have passed tmo_check(). Inputs and outputs may overlap the workspace where the planner says so. */
+tmo_status tmo_run(const void *program, void *const *io, void *workspace);
+
+/* The same, a firing at a time: tmo_begin(), then tmo_step() until it does not return TMO_MORE. */
+typedef struct {
+  const uint8_t *program;
+  void *const *io;
+  uint8_t *workspace;
+  uint32_t firings; /* left to do */
+  uint16_t block;
+  uint16_t sink;    /* operator whose rows are being demanded */
+  uint16_t op;      /* operator that the last step fired */
+  uint16_t firing;  /* and which of its firings that was */
+} tmo_run_state;
+
+void tmo_begin(tmo_run_state *run, const void *program, void *const *io, void *workspace);
+tmo_status tmo_step(tmo_run_state *run);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* TMO_TMO_H_ */

@@ -1,0 +1,85 @@
+"""Drawn shapes, 96x96 grey pixels of 4 bits, as a cheap camera would see them. The same images for the same seed.
+
+An outline is a radius as a function of the angle: a pixel at polar (rho, phi) is inside when rho < scale * radius(phi).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import numpy.typing as npt
+
+SIDE = 96
+LEVELS = 16  # grey values are 0..15: a small test set compresses well
+
+Images = npt.NDArray[np.uint8]  # [N, SIDE, SIDE, 1]
+Labels = npt.NDArray[np.uint8]  # [N], index into CLASSES
+_Floats = npt.NDArray[np.float64]
+
+
+def _zigzag(corners: int, inner: float) -> Callable[[_Floats], _Floats]:
+    """Straight edges between `corners` tips at radius 1 and as many notches at radius `inner` halfway between them."""
+    half = np.pi / corners
+    notch_x, notch_y = inner * np.cos(half), inner * np.sin(half)
+
+    def radius(phi: _Floats) -> _Floats:
+        folded = np.abs((phi + half) % (2 * half) - half)  # 0 at a tip, `half` at a notch
+        # the ray at angle `folded` meets the line from the tip (1, 0) to the notch
+        return notch_y / (notch_y * np.cos(folded) + (1.0 - notch_x) * np.sin(folded))
+
+    return radius
+
+
+def _polygon(corners: int) -> Callable[[_Floats], _Floats]:
+    return _zigzag(corners, float(np.cos(np.pi / corners)))
+
+
+def _cross(phi: _Floats) -> _Floats:
+    """A plus sign: two bars of length 2 and half width 0.32."""
+    across, along = np.sort(np.abs([np.cos(phi), np.sin(phi)]), axis=0)  # of the nearer bar
+    return np.minimum(1.0 / along, 0.32 / np.maximum(across, 1e-9))
+
+
+OUTLINES: dict[str, Callable[[_Floats], _Floats]] = {
+    "circle": np.ones_like,
+    "triangle": _polygon(3),
+    "square": _polygon(4),
+    "pentagon": _polygon(5),
+    "star": _zigzag(5, 0.45),
+    "cross": _cross,
+}
+CLASSES = tuple(OUTLINES)
+
+
+def draw(rng: np.random.Generator, outline: Callable[[_Floats], _Floats]) -> Images:
+    """One image [SIDE, SIDE, 1]: a shape of random size, place, turn, stretch and brightness on a noisy grey slope."""
+    scale = rng.uniform(7.0, 32.0)  # pixels
+    margin = 0.8 * scale
+    center = rng.uniform(margin, SIDE - margin, size=2)
+    turn, stretch, lean = rng.uniform(0.0, 2.0 * np.pi), rng.uniform(0.85, 1.15), rng.uniform(0.0, np.pi)
+    y, x = np.mgrid[:SIDE, :SIDE] + 0.5
+    dx, dy = x - center[0], y - center[1]
+    along, across = dx * np.cos(lean) + dy * np.sin(lean), dy * np.cos(lean) - dx * np.sin(lean)
+    rho, phi = np.hypot(along * stretch, across / stretch), np.arctan2(across / stretch, along * stretch)
+    inside = np.clip(scale * outline(phi - turn) - rho + 0.5, 0.0, 1.0)  # one pixel of soft edge
+
+    contrast = rng.uniform(0.15, 0.7) * rng.choice((-1.0, 1.0))  # bright on dark or dark on bright
+    slope = rng.uniform(-0.2, 0.2, size=2)
+    background = 0.5 - contrast / 2 + (slope[0] * (x - SIDE / 2) + slope[1] * (y - SIDE / 2)) / SIDE
+    image = background + contrast * inside + rng.normal(0.0, rng.uniform(0.02, 0.14), size=(SIDE, SIDE))
+    return np.clip(np.rint(image * (LEVELS - 1)), 0, LEVELS - 1).astype(np.uint8)[..., None]
+
+
+def make(count: int, seed: int) -> tuple[Images, Labels]:
+    """`count` images and labels; the classes take turns, so every prefix is balanced to within one image a class."""
+    rng = np.random.default_rng(seed)
+    labels = (np.arange(count) % len(CLASSES)).astype(np.uint8)
+    images = np.stack([draw(rng, OUTLINES[CLASSES[label]]) for label in labels])
+    return images, labels
+
+
+def quantize(images: Images, scale: float, zero_point: int) -> npt.NDArray[np.int8]:
+    """Grey values as the model's int8 input: 0..15 stands for 0.0..1.0."""
+    q = np.rint(images / ((LEVELS - 1) * scale)) + zero_point
+    return np.clip(q, -128, 127).astype(np.int8)

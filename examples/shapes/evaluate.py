@@ -1,0 +1,61 @@
+"""Accuracy of a model, and of its optimized twin, on the stored test images, under TensorFlow Lite Micro.
+
+    python examples/shapes/evaluate.py shapes_int8.tflite [OPTIMIZED.tflite ...]
+
+Every further model must give the first one's output bytes on every image; exits 1 when one does not.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+from dataset import Images, Labels, quantize
+
+from tflm_memopt.runtime import interpreter
+
+HERE = Path(__file__).parent
+ARENA = 1_000_000  # bytes: more than enough for this network as it was
+
+
+def load(path: Path = HERE / "shapes_test.npz") -> tuple[Images, Labels]:
+    """The stored test images and their labels."""
+    with np.load(path) as stored:
+        return stored["images"], stored["labels"]
+
+
+def outputs(model: bytes, images: Images) -> npt.NDArray[np.int8]:
+    """What TFLM answers to each image: int8 [N, classes]."""
+    tflm = interpreter(model, ARENA)
+    parameters = tflm.get_input_details(0)["quantization_parameters"]
+    answers = []
+    for image in quantize(images, float(parameters["scales"][0]), int(parameters["zero_points"][0])):
+        tflm.set_input(image[None], 0)
+        tflm.invoke()
+        answers.append(tflm.get_output(0)[0])
+    return np.stack(answers)
+
+
+def accuracy(answers: npt.NDArray[np.int8], labels: Labels) -> float:
+    """Share of the images whose largest output is the label's."""
+    return float(np.mean(answers.argmax(axis=1) == labels))
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("models", nargs="+", type=Path, metavar="MODEL")
+    paths: list[Path] = parser.parse_args().models
+    images, labels = load()
+    answers = [outputs(path.read_bytes(), images) for path in paths]
+    same = [np.array_equal(given, answers[0]) for given in answers]
+    for path, given, equal in zip(paths, answers, same, strict=True):
+        verdict = "" if path is paths[0] else f", output bytes {'equal' if equal else 'DIFFERENT'}"
+        print(f"{path}: {accuracy(given, labels):.1%} of {len(labels)} test images right{verdict}")
+    return 0 if all(same) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,26 @@
+"""Says where the native libraries are; exits 1 when one that this platform has is missing."""
+
+from __future__ import annotations
+
+import platform
+import sys
+
+from tflm_memopt.errors import RuntimeUnavailable
+from tflm_memopt.runtime.native import native_library
+
+
+def main() -> int:
+    names = ["tmo_host"]
+    if (sys.platform, platform.machine()) == ("linux", "x86_64"):  # where TFLM's official wheel exists
+        names.append("tmo_wheel_shim")
+    try:
+        for name in names:
+            print(native_library(name))
+    except RuntimeUnavailable as missing:
+        print(f"error: {missing}", file=sys.stderr)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,60 @@
+"""What all tests share: the real models to run on, and the rule that CI skips nothing."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Generator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+EXAMPLE = ROOT / "examples/shapes/shapes_int8.tflite"
+MODELS = ROOT / "../shared/models"  # public models, unchanged; not part of the repository, so a checkout may lack them
+NO_SKIP = os.environ.get("TMO_NO_SKIP", "") not in ("", "0")
+
+
+def real_models() -> list[Path]:
+    """The example, and the public models where they are: never empty, so that a test over them is never skipped."""
+    return [EXAMPLE, *sorted(MODELS.resolve().glob("*.tflite"))]
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """A test with an argument `real_model` (a path) runs once for each real model."""
+    if "real_model" in metafunc.fixturenames:
+        metafunc.parametrize("real_model", real_models(), ids=lambda path: path.stem)
+
+
+def pytest_report_header() -> list[str]:
+    return [
+        f"real models: {', '.join(path.stem for path in real_models())}",
+        f"a skip is {'a failure (TMO_NO_SKIP)' if NO_SKIP else 'allowed; TMO_NO_SKIP=1 makes it a failure'}",
+    ]
+
+
+@pytest.fixture(scope="session")
+def example() -> bytes:
+    """The shapes example: a small int8 MobileNet-style network with two residual ADDs."""
+    return EXAMPLE.read_bytes()
+
+
+def _refuse_skip(report: pytest.TestReport | pytest.CollectReport) -> None:
+    """Turns a skip into a failure that says why it would have been skipped. An expected failure is no skip."""
+    if NO_SKIP and report.skipped and not hasattr(report, "wasxfail"):
+        reason = report.longrepr[2] if isinstance(report.longrepr, tuple) else str(report.longrepr)
+        report.outcome = "failed"
+        report.longrepr = f"nothing may be skipped here (TMO_NO_SKIP=1), but: {reason}"
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport() -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    report = yield
+    _refuse_skip(report)
+    return report
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_make_collect_report() -> Generator[None, pytest.CollectReport, pytest.CollectReport]:
+    report = yield
+    _refuse_skip(report)
+    return report

@@ -1,0 +1,39 @@
+"""A sanitized build of the C library, for tests that are C programs."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+LIBRARY = ROOT / "custom_ops"
+FLAGS = (
+    "-std=c11 -Wall -Wextra -Wpedantic -Werror -g -O1 -fsanitize=address,undefined -fno-sanitize-recover=all "
+    "-fno-omit-frame-pointer"
+)
+
+Build = Callable[..., Path]
+
+
+@pytest.fixture(scope="session")
+def sanitized(tmp_path_factory: pytest.TempPathFactory) -> Build:
+    """build(test file, *more sources, without=()): compiles a test of this folder with the library, and returns the program."""
+    compiler = shutil.which("gcc") or shutil.which("clang")
+    if compiler is None:
+        pytest.skip("needs gcc or clang")
+
+    def build(source: str, *more: Path, without: tuple[str, ...] = ()) -> Path:
+        program = tmp_path_factory.mktemp("sanitized") / Path(source).stem
+        library = [p for p in sorted((LIBRARY / "src").glob("*.c")) if p.name not in without]
+        sources = [ROOT / "tests/kernels" / source, *more, *library]
+        folders = [f"-I{LIBRARY / 'include'}", f"-I{LIBRARY / 'host'}"]
+        command = [str(compiler), *FLAGS.split(), *folders, *map(str, sources), "-o", str(program)]
+        built = subprocess.run(command, capture_output=True, text=True, check=False)
+        assert built.returncode == 0, built.stderr
+        return program
+
+    return build

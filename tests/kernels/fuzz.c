@@ -1,0 +1,149 @@
+/* Damages good programs and runs what tmo_check() still accepts. Built with AddressSanitizer and UndefinedBehaviorSanitizer: a byte read
+ * or written outside of the exactly allocated buffers, or undefined arithmetic, ends the process.
+ *
+ * fuzz SEED COUNT FILE...   FILE: uint32 n_inputs, n_outputs, sizes of both, then the program. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tmo/access.h"
+#include "tmo/tmo.h"
+
+#define MAX_IO 8
+#define MAX_FILES 256
+#define MAX_COST 200000 /* byte operations of one run: a damaged program may be slow, which is no defect */
+
+typedef struct {
+  uint32_t n_inputs, n_outputs;
+  uint32_t io_bytes[MAX_IO];
+  uint32_t workspace;
+  uint8_t *program;
+  size_t size;
+  size_t tables; /* bytes before the constants */
+} sample;
+
+static uint64_t state;
+
+static uint32_t random_below(uint32_t n) { /* splitmix64 */
+  uint64_t z = (state += 0x9E3779B97F4A7C15u);
+  z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9u;
+  z = (z ^ (z >> 27)) * 0x94D049BB133111EBu;
+  return n == 0 ? 0 : (uint32_t)((z ^ (z >> 31)) >> 32) % n;
+}
+
+static uint32_t interesting(void) {
+  static const uint32_t values[] = {0, 1, 2, 3, 7, 8, 15, 31, 63, 64, 65, 127, 128, 255, 4095, 32767, 32768, 65535, 65536,
+                                    0x7FFFFFFF, 0x80000000, 0xFFFFFFFC, 0xFFFFFFFF};
+  return random_below(3) == 0 ? random_below(100) : values[random_below(sizeof values / sizeof values[0])];
+}
+
+static void *must(void *memory) {
+  if (memory == NULL) abort();
+  return memory;
+}
+
+static sample load(const char *path) {
+  sample s = {0};
+  FILE *file = must(fopen(path, "rb"));
+  if (fread(&s.n_inputs, 4, 1, file) != 1 || fread(&s.n_outputs, 4, 1, file) != 1) abort();
+  const uint32_t n = s.n_inputs + s.n_outputs;
+  if (n > MAX_IO || fread(s.io_bytes, 4, n, file) != n) abort();
+  s.program = must(malloc(1 << 20));
+  s.size = fread(s.program, 1, 1 << 20, file);
+  fclose(file);
+  const tmo_header *h = tmo_header_of(s.program);
+  s.workspace = h->workspace;
+  s.tables = h->blocks + h->n_blocks * sizeof(tmo_block);
+  return s;
+}
+
+static void damage(sample *s) {
+  const size_t tables = s->tables < s->size ? s->tables : s->size;
+  const uint32_t value = interesting();
+  switch (random_below(9)) {
+    case 0: s->program[random_below((uint32_t)tables)] = (uint8_t)value; break;
+    case 1: s->program[random_below((uint32_t)tables)] ^= (uint8_t)(1u << random_below(8)); break;
+    case 2:
+    case 3: memcpy(s->program + random_below((uint32_t)tables / 2) * 2, &value, 2); break;
+    case 4:
+    case 5: memcpy(s->program + random_below((uint32_t)tables / 4) * 4, &value, 4); break;
+    case 6: { /* a piece of the tables over another */
+      const size_t n = 2u + 2 * random_below(30);
+      if (n < tables) memmove(s->program + random_below((uint32_t)(tables - n)), s->program + random_below((uint32_t)(tables - n)), n);
+      break;
+    }
+    case 7: s->program[random_below((uint32_t)s->size)] = (uint8_t)random_below(256); break;
+    default: { /* the world around */
+      const uint32_t i = random_below(s->n_inputs + s->n_outputs + 2);
+      if (i < s->n_inputs + s->n_outputs) s->io_bytes[i] = random_below(2) ? s->io_bytes[i] - random_below(3) : random_below(4096);
+      else if (i == s->n_inputs + s->n_outputs) s->workspace = random_below(2) ? s->workspace - random_below(5) : random_below(8192);
+      else s->size = random_below((uint32_t)s->size) + 1;
+    }
+  }
+}
+
+static uint64_t cost(const tmo_op *op, const tmo_tensor *tensors) {
+  const tmo_tensor *in = &tensors[op->input[0]], *out = &tensors[op->output];
+  const uint64_t columns = op->kernel_w < in->width ? op->kernel_w : in->width;
+  const uint64_t pixels = columns * (op->kernel_h < in->height ? op->kernel_h : in->height);
+  return (uint64_t)tmo_row_bytes(out) * (1 + pixels * (op->kind == TMO_OP_CONV ? in->channels : 1));
+}
+
+/* Steps until the end or until it gets too slow: true at the end. */
+static bool run(const sample *s, void *const *io, void *workspace) {
+  const tmo_op *ops = tmo_ops(s->program);
+  const tmo_tensor *tensors = tmo_tensors(s->program);
+  uint64_t dearest = 1, spent = 0;
+  for (uint32_t i = 0; i < tmo_header_of(s->program)->n_ops; ++i) {
+    if (cost(&ops[i], tensors) > dearest) dearest = cost(&ops[i], tensors);
+  }
+  tmo_run_state state_of_run;
+  tmo_begin(&state_of_run, s->program, io, workspace);
+  while (spent + dearest < MAX_COST) {
+    const tmo_status status = tmo_step(&state_of_run);
+    if (status != TMO_MORE) return status == TMO_OK;
+    spent += 1 + cost(&ops[state_of_run.op], tensors);
+  }
+  return false;
+}
+
+/* 0: refused, 1: accepted, 2: and run to its end. All buffers are as small as allowed, and full of noise. */
+static int try_program(const sample *s) {
+  if (tmo_check(s->program, s->size, s->io_bytes, s->n_inputs, s->n_outputs, s->workspace) != TMO_OK) return 0;
+  void *io[MAX_IO];
+  const uint32_t n = s->n_inputs + s->n_outputs;
+  for (uint32_t i = 0; i < n; ++i) io[i] = memset(must(malloc(s->io_bytes[i] + (s->io_bytes[i] == 0))), 0x5C, s->io_bytes[i]);
+  void *workspace = memset(must(malloc(s->workspace + (s->workspace == 0))), 0xC5, s->workspace);
+  const bool done = run(s, io, workspace);
+  free(workspace);
+  for (uint32_t i = 0; i < n; ++i) free(io[i]);
+  return done ? 2 : 1;
+}
+
+int main(int argc, char **argv) {
+  static sample samples[MAX_FILES];
+  if (argc < 4 || argc - 3 > MAX_FILES) return 2;
+  const uint32_t n_files = (uint32_t)argc - 3;
+  for (uint32_t i = 0; i < n_files; ++i) {
+    samples[i] = load(argv[i + 3]);
+    if (try_program(&samples[i]) == 0) return 3; /* it was good before it was damaged */
+  }
+
+  uint64_t outcomes[3] = {0, 0, 0};
+  const uint64_t seed = strtoull(argv[1], NULL, 10), count = strtoull(argv[2], NULL, 10);
+  for (uint64_t i = 0; i < count; ++i) {
+    state = seed * 1000003u + i;
+    const sample *good = &samples[random_below(n_files)];
+    sample s = *good;
+    uint8_t *room = memcpy(must(malloc(good->size)), good->program, good->size);
+    s.program = room;
+    for (uint32_t n = 1 + random_below(3); n > 0; --n) damage(&s);
+    s.program = memcpy(must(malloc(s.size)), room, s.size); /* exactly as long as it says */
+    ++outcomes[try_program(&s)];
+    free(s.program);
+    free(room);
+  }
+  printf("%llu refused, %llu accepted, %llu of these run to the end\n", (unsigned long long)outcomes[0],
+         (unsigned long long)(outcomes[1] + outcomes[2]), (unsigned long long)outcomes[2]);
+  return 0;
+}

@@ -1,0 +1,174 @@
+"""What the operators compute, on whole tensors [h, w, c], as plainly as it can be said: no rows, no windows that are clipped, no shared code.
+
+Arithmetic is spelled as in TFLM and gemmlowp (nudges, truncating divisions), not as in the library under test.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tflm_memopt.lower.program import ProgramOp
+from tflm_memopt.model.rowop import Kind, Window
+
+Int8 = NDArray[np.int8]
+Ints = NDArray[np.int64]
+
+
+def output(op: ProgramOp, inputs: Sequence[Int8], shape: tuple[int, int, int]) -> Int8:
+    """The whole output [h, w, c] of one operator."""
+    result = {
+        Kind.CONV: _conv,
+        Kind.DEPTHWISE: _depthwise,
+        Kind.ADD: _add,
+        Kind.AVERAGE_POOL: _pool,
+        Kind.MAX_POOL: _pool,
+        Kind.MEAN: _pool,
+        Kind.SOFTMAX: _softmax,
+        Kind.REQUANT: _requant,
+    }[op.kind](op, [i.astype(np.int64) for i in inputs], shape)
+    assert result.shape == shape
+    return result.astype(np.int8)
+
+
+def wrap32(x: Ints) -> Ints:
+    return x.astype(np.int64).astype(np.uint32).astype(np.int32).astype(np.int64)
+
+
+def high_mul(a: Ints, b: Ints | int) -> Ints:
+    """gemmlowp: SaturatingRoundingDoublingHighMul, a division that truncates."""
+    product = a * np.int64(b)
+    nudged = product + np.where(product >= 0, 1 << 30, 1 - (1 << 30))
+    quotient = np.sign(nudged) * (np.abs(nudged) // (1 << 31))
+    return np.minimum(quotient, (1 << 31) - 1)
+
+
+def divide_by_power(x: Ints, exponent: Ints | int) -> Ints:
+    """gemmlowp: RoundingDivideByPOT, halves away from zero."""
+    power = np.int64(1) << np.asarray(exponent, np.int64)
+    return np.sign(x) * ((2 * np.abs(x) + power) // (2 * power))
+
+
+def rescale(x: Ints, multiplier: Ints | int, shift: Ints | int) -> Ints:
+    left, right = np.maximum(shift, 0), np.maximum(-np.asarray(shift, np.int64), 0)
+    return divide_by_power(high_mul(wrap32(x << left), multiplier), right)
+
+
+def _scale(op: ProgramOp, x: Ints) -> Int8:
+    assert op.multipliers is not None
+    assert op.shifts is not None
+    scaled = rescale(wrap32(x), op.multipliers.astype(np.int64), op.shifts.astype(np.int64))
+    return np.clip(scaled + op.output_zero_point, *op.activation).astype(np.int8)
+
+
+def _padded(x: Ints, w: Window, shape: tuple[int, int, int], fill: int) -> Ints:
+    """The input with all the padding that its windows reach into."""
+    bottom = max(0, (shape[0] - 1) * w.stride_h + (w.kernel_h - 1) * w.dilation_h + 1 - w.pad_top - x.shape[0])
+    right = max(0, (shape[1] - 1) * w.stride_w + (w.kernel_w - 1) * w.dilation_w + 1 - w.pad_left - x.shape[1])
+    return np.pad(x, ((w.pad_top, bottom), (w.pad_left, right), (0, 0)), constant_values=fill)
+
+
+def _under_tap(padded: Ints, w: Window, shape: tuple[int, int, int], ky: int, kx: int) -> Ints:
+    """[h, w, c]: for each output pixel, what its tap (ky, kx) reads."""
+    top, left = ky * w.dilation_h, kx * w.dilation_w
+    return padded[top:, left:][:: w.stride_h, :: w.stride_w][: shape[0], : shape[1]]
+
+
+def _conv(op: ProgramOp, inputs: list[Ints], shape: tuple[int, int, int]) -> Int8:
+    assert op.weights is not None
+    centred = _padded(inputs[0], op.window, shape, op.input_zero_points[0]) - op.input_zero_points[0]
+    total = np.zeros(shape, np.int64) + (0 if op.bias is None else op.bias)
+    for ky in range(op.window.kernel_h):
+        for kx in range(op.window.kernel_w):
+            total += _under_tap(centred, op.window, shape, ky, kx) @ op.weights[:, ky, kx, :].astype(np.int64).T
+    return _scale(op, total)
+
+
+def _depthwise(op: ProgramOp, inputs: list[Ints], shape: tuple[int, int, int]) -> Int8:
+    assert op.weights is not None
+    repeated = np.repeat(inputs[0], shape[2] // inputs[0].shape[2], axis=2)
+    centred = _padded(repeated, op.window, shape, op.input_zero_points[0]) - op.input_zero_points[0]
+    total = np.zeros(shape, np.int64) + (0 if op.bias is None else op.bias)
+    for ky in range(op.window.kernel_h):
+        for kx in range(op.window.kernel_w):
+            total += _under_tap(centred, op.window, shape, ky, kx) * op.weights[ky, kx].astype(np.int64)
+    return _scale(op, total)
+
+
+def _pool(op: ProgramOp, inputs: list[Ints], shape: tuple[int, int, int]) -> Int8:
+    outside = np.iinfo(np.int64).min
+    padded = _padded(inputs[0], op.window, shape, outside)
+    taps = np.stack([
+        _under_tap(padded, op.window, shape, ky, kx)
+        for ky in range(op.window.kernel_h)
+        for kx in range(op.window.kernel_w)
+    ])  # fmt: skip
+    if op.kind is Kind.MAX_POOL:
+        return np.clip(taps.max(axis=0), *op.activation).astype(np.int8)
+    total, count = np.where(taps == outside, 0, taps).sum(axis=0), (taps != outside).sum(axis=0)
+    if op.kind is Kind.MEAN:
+        return _scale(op, total - op.input_zero_points[0] * count)
+    rounded = np.sign(total) * ((np.abs(total) + count // 2) // count)
+    return np.clip(rounded, *op.activation).astype(np.int8)
+
+
+def _add(op: ProgramOp, inputs: list[Ints], shape: tuple[int, int, int]) -> Int8:
+    assert op.multipliers is not None
+    assert op.shifts is not None
+    m, s = op.multipliers.astype(np.int64), op.shifts.astype(np.int64)
+    a, b = (
+        rescale((x.reshape(shape) - z) << op.param, m[k], s[k])
+        for k, (x, z) in enumerate(zip(inputs, op.input_zero_points, strict=True))
+    )
+    return np.clip(rescale(wrap32(a + b), m[2], s[2]) + op.output_zero_point, *op.activation).astype(np.int8)
+
+
+def _requant(op: ProgramOp, inputs: list[Ints], shape: tuple[int, int, int]) -> Int8:
+    return _scale(op, inputs[0].reshape(shape) - op.input_zero_points[0])
+
+
+def _softmax(op: ProgramOp, inputs: list[Ints], shape: tuple[int, int, int]) -> Int8:
+    return np.apply_along_axis(lambda pixel: _softmax_pixel(op, pixel), 2, inputs[0])
+
+
+def _softmax_pixel(op: ProgramOp, x: Ints) -> Int8:
+    assert op.multipliers is not None
+    assert op.shifts is not None
+    diff = x - x.max()
+    counts = diff >= op.param
+    exps = np.where(counts, _exp(rescale(diff, int(op.multipliers[0]), int(op.shifts[0]))), 0)
+    total = int(divide_by_power(exps, 12).sum())  # 12 integer bits, 19 fractional
+    normalised = total << (32 - total.bit_length())
+    bits_over_one = total.bit_length() - 20
+    reciprocal = _reciprocal(normalised - (1 << 31))
+    share = divide_by_power(high_mul(exps, reciprocal), bits_over_one + 23)
+    return np.where(counts, np.clip(share - 128, -128, 127), -128).astype(np.int8)
+
+
+def _exp(a: Ints) -> Ints:
+    """gemmlowp: exp_on_negative_values, 5 integer bits in, none out."""
+    quarter = 1 << 24
+    part = a % quarter - quarter
+    x = part * 32 + (1 << 28)
+    x2 = high_mul(x, x)
+    x3, x4 = high_mul(x2, x), high_mul(x2, x2)
+    series = x + divide_by_power(high_mul(divide_by_power(x4, 2) + x3, round((1 << 31) / 3)) + x2, 1)
+    eighth = round(math.exp(-1 / 8) * (1 << 31))
+    result = eighth + high_mul(series, eighth)
+    for exponent in range(-2, 5):
+        factor = round(math.exp(-(2.0**exponent)) * (1 << 31))
+        bit = ((part - a) >> (26 + exponent)) & 1
+        result = np.where(bit == 1, high_mul(result, factor), result)
+    return np.where(a == 0, (1 << 31) - 1, result)
+
+
+def _reciprocal(a: int) -> int:
+    """gemmlowp: one_over_one_plus_x_for_x_in_0_1."""
+    half = np.array((a + (1 << 31)) // 2)
+    x = np.array(round(48 / 17 * (1 << 29))) + high_mul(half, -round(32 / 17 * (1 << 29)))
+    for _ in range(3):
+        x = x + 4 * high_mul(x, (1 << 29) - int(high_mul(half, int(x))))
+    return min(2 * int(x), (1 << 31) - 1)

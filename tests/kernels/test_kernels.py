@@ -1,0 +1,156 @@
+"""Every kernel against the naive reference, on random geometry: single operators and whole networks in blocks with rings.
+
+Byte equality. A failure names its seed.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+import pytest
+from kernels import networks
+from kernels.networks import WINDOWED, Network, lower, operator, random_inputs, random_shape, reduced_whole
+
+from tflm_memopt.errors import PlanError
+from tflm_memopt.lower.program import ProgramOp, pack
+from tflm_memopt.model.rowop import Kind, Window
+from tflm_memopt.runtime import host
+
+SEEDS = range(60)
+
+
+def single(op: ProgramOp, shape: networks.Shape, out: networks.Shape) -> Network:
+    n = len(op.inputs)
+    op = dataclasses.replace(op, inputs=tuple(range(n)), output=n)
+    return Network(n, (*[shape] * n, out), (op,))
+
+
+def agree(network: Network, lowered: networks.Lowered, rng: np.random.Generator, seed: int) -> None:
+    """Both ways of running the program give what the naive reference gives."""
+    inputs = random_inputs(rng, network)
+    expected = network.run(inputs)[-1]
+    program = pack(lowered.program)
+    (plain,) = host.run(program, inputs, [expected.size])
+    np.testing.assert_array_equal(plain.reshape(expected.shape), expected, err_msg=f"seed {seed}")
+    (watched,) = host.run_guarded(program, lowered.arena, inputs, [expected.size], seed)
+    np.testing.assert_array_equal(watched, plain, err_msg=f"seed {seed}, in the arena")
+
+
+@pytest.mark.parametrize("kind", Kind)
+def test_operator(kind: Kind) -> None:
+    for seed in SEEDS:
+        rng = np.random.default_rng((int(kind), seed))
+        shape = random_shape(rng)
+        network = single(*_with_shape(rng, kind, shape))
+        agree(network, lower(network, [], set(), rng), rng, seed)
+
+
+@pytest.mark.parametrize("kind", WINDOWED)
+def test_one_row_at_a_time_is_the_whole_window(kind: Kind) -> None:
+    for seed in SEEDS:
+        rng = np.random.default_rng((int(kind), seed))
+        shape = random_shape(rng)
+        op, _ = operator(rng, kind, (0,), shape, 1)
+        op, out = reduced_whole(rng, op, shape)
+        network = single(op, shape, out)
+        for iterative in (set[int](), {0}):
+            agree(network, lower(network, [], iterative, rng), np.random.default_rng(seed), seed)
+
+
+def test_a_tall_window_runs_one_row_at_a_time_only() -> None:
+    rng = np.random.default_rng(5)
+    shape = (100, 3, 2)
+    op, out = reduced_whole(rng, operator(rng, Kind.CONV, (0,), shape, 1)[0], shape)
+    network = single(op, shape, out)
+    agree(network, lower(network, [], {0}, rng), rng, 5)
+    whole = lower(network, [], set(), rng)
+    assert host.check(pack(whole.program), [600], [int(np.prod(out))]) is host.Status.OP
+
+
+@pytest.mark.parametrize("seed", range(120))
+def test_network_in_blocks(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    network = networks.draw(rng, int(rng.integers(2, 9)))
+    cuts = sorted({int(c) for c in rng.integers(1, len(network.ops), int(rng.integers(0, 3)))})
+    iterative = {i for i, op in enumerate(network.ops) if networks.can_iterate(network, op) and rng.random() < 0.8}
+    agree(network, lower(network, cuts, iterative, rng), rng, seed)
+
+
+def test_rings_are_as_shallow_as_can_be() -> None:
+    """One row less in any ring, and some output is wrong: so the networks above do exercise rings."""
+    broken = shallower = 0
+    for seed in range(30):
+        rng = np.random.default_rng(seed)
+        network = networks.draw(rng, 6)
+        lowered = lower(network, [], set(), rng)
+        inputs = random_inputs(rng, network)
+        expected = network.run(inputs)[-1]
+        for t in lowered.rings:
+            tensors = list(lowered.program.tensors)
+            if tensors[t].depth == 1:
+                continue
+            tensors[t] = dataclasses.replace(tensors[t], depth=tensors[t].depth - 1)
+            program = pack(dataclasses.replace(lowered.program, tensors=tuple(tensors)))
+            (got,) = host.run(program, inputs, [expected.size])
+            shallower += 1
+            broken += not np.array_equal(got, expected.ravel())
+    assert shallower > 20
+    assert broken > shallower // 2  # clamped or pooled outputs can hide a wrong row
+
+
+@pytest.mark.parametrize("kind", [Kind.ADD, Kind.REQUANT])
+def test_in_place(kind: Kind) -> None:
+    """The output row may be the row of any operand."""
+    for operand in range(2 if kind is Kind.ADD else 1):
+        rng = np.random.default_rng(operand)
+        network = single(*_with_shape(rng, kind, (6, 5, 4)))
+        lowered = lower(network, [], set(), rng)
+        arena = dataclasses.replace(lowered.arena, outputs=(lowered.arena.inputs[operand],))
+        agree(network, dataclasses.replace(lowered, arena=arena), rng, operand)
+
+
+@pytest.mark.parametrize(("separation", "right"), [(2 * 6 * 4, True), ((6 + 1) * 4 - 1, False)])
+def test_output_grows_into_what_is_dead_of_the_input(separation: int, right: bool) -> None:
+    """A padded 3x3 window: firing y writes row y while row y - 1 is still read, so the output starts two rows lower (vMCU).
+
+    Pixel by pixel, W + 1 pixels are enough; less than that is wrong.
+    """
+    rng = np.random.default_rng(3)
+    shape = (12, 6, 4)
+    op, _ = operator(rng, Kind.DEPTHWISE, (0,), shape, 1)
+    window = Window(3, 3, 1, 1, 1, 1, 1, 1)
+    weights = rng.integers(-127, 128, (3, 3, 4), dtype=np.int8)
+    scale = {"multipliers": np.full(1, 1 << 30, np.int32), "shifts": np.full(1, -6, np.int8), "bias": None}
+    network = single(dataclasses.replace(op, window=window, weights=weights, activation=(-128, 127), **scale), shape, shape)
+    lowered = lower(network, [], set(), rng)
+    start = lowered.program.workspace + 3
+    arena = host.Arena(start + 12 * 6 * 4 + separation, (start + separation,), (start,), 0)
+    inputs = random_inputs(rng, network)
+    (got,) = host.run_guarded(pack(lowered.program), arena, inputs, [inputs[0].size])
+    assert np.array_equal(got, network.run(inputs)[-1].ravel()) is right
+
+
+def test_firings_are_counted() -> None:
+    network = networks.draw(np.random.default_rng(2), 5)
+    lowered = lower(network, [], set(), np.random.default_rng(2))
+    for wrong in (-1, 1):
+        program = pack(dataclasses.replace(lowered.program, firings=lowered.program.firings + wrong))
+        with pytest.raises(Exception, match="declared number of firings"):
+            host.run(program, random_inputs(np.random.default_rng(0), network), [int(np.prod(network.shapes[-1]))])
+
+
+def test_buffers_outside_of_the_arena_are_refused() -> None:
+    network = networks.draw(np.random.default_rng(2), 2)
+    lowered = lower(network, [], set(), np.random.default_rng(2))
+    arena = dataclasses.replace(lowered.arena, nbytes=lowered.arena.outputs[0])
+    with pytest.raises(Exception, match="sizes that the program needs") as refusal:
+        host.run_guarded(pack(lowered.program), arena, random_inputs(np.random.default_rng(0), network), [1])
+    assert not isinstance(refusal.value, PlanError)
+
+
+def _with_shape(
+    rng: np.random.Generator, kind: Kind, shape: networks.Shape
+) -> tuple[ProgramOp, networks.Shape, networks.Shape]:
+    op, out = operator(rng, kind, (0, 1) if kind is Kind.ADD else (0,), shape, 2)
+    return op, shape, out

@@ -1,0 +1,294 @@
+"""Small .tflite models, built in memory.
+
+    net = Net(seed=1)
+    x = net.input((1, 8, 8, 3))
+    y = net.conv2d(x, 4, kernel=(3, 3), stride=(2, 2), activation="RELU")
+    data = net.model(net.softmax(net.fully_connected(y, 10)))
+
+Every method adds one operator with random weights and gives its output tensor's index. Output scales are chosen so that
+values spread over int8; `out` (scale, zero point) sets them by hand. `tensor()` and `op()` build whatever the others
+do not, wrong models included.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from ai_edge_litert import schema_py_generated as schema
+from numpy.typing import ArrayLike, NDArray
+
+from tflm_memopt.model import writer
+
+Affine = tuple[float, int]
+"""Scale and zero point."""
+Pair = tuple[int, int]
+
+DEFAULT: Affine = (0.05, -3)
+
+
+class Net:
+    """A model under construction: subgraph 0 of a schema ModelT."""
+
+    def __init__(self, seed: int = 0, *, version: int = 3) -> None:
+        self.rng = np.random.default_rng(seed)
+        self.graph = schema.SubGraphT(tensors=[], inputs=[], outputs=[], operators=[], name="main")
+        self.tree = schema.ModelT(
+            version=version,
+            operatorCodes=[],
+            subgraphs=[self.graph],
+            description="built in memory",
+            buffers=[schema.BufferT()],
+        )
+
+    # ---- anything ----
+
+    def tensor(
+        self,
+        shape: Sequence[int],
+        dtype: str = "INT8",
+        affine: Affine | None = DEFAULT,
+        *,
+        data: ArrayLike | None = None,
+        name: str | None = None,
+        scales: Sequence[float] = (),
+        axis: int = 0,
+    ) -> int:
+        """Adds a tensor: an activation, or a constant when it has `data`. `scales`: one per channel along `axis`."""
+        buffer = 0 if data is None else writer.add_buffer(self.tree, np.asarray(data, dtype.lower()))
+        scale, zero_point = (scales, [0] * len(scales)) if len(scales) else affine or ((), ())
+        name = name or f"t{len(self.graph.tensors)}"
+        index = writer.add_tensor(self.tree, name, shape, dtype, buffer=buffer, scale=scale, zero_point=zero_point)
+        if scales:
+            self.graph.tensors[index].quantization.quantizedDimension = axis
+        return index
+
+    def op(
+        self,
+        kind: str,
+        inputs: Sequence[int],
+        outputs: Sequence[int],
+        options: Any = None,
+        *,
+        custom_code: str | None = None,
+    ) -> int:
+        """Adds an operator with a schema options object; gives its first output."""
+        names = {name: value for name, value in vars(schema.BuiltinOptions).items() if isinstance(value, int)}
+        self.graph.operators.append(
+            schema.OperatorT(
+                opcodeIndex=writer.add_opcode(self.tree, kind, custom_code=custom_code),
+                inputs=np.asarray(inputs, np.int32),
+                outputs=np.asarray(outputs, np.int32),
+                builtinOptionsType=0 if options is None else names[type(options).__name__.removesuffix("T")],
+                builtinOptions=options,
+            )
+        )
+        return outputs[0]
+
+    def input(
+        self, shape: Sequence[int], affine: Affine | None = DEFAULT, *, dtype: str = "INT8", name: str = ""
+    ) -> int:
+        """Adds an input of the model."""
+        index = self.tensor(shape, dtype, affine, name=name or f"input{len(self.graph.inputs)}")
+        self.graph.inputs.append(index)
+        return index
+
+    def model(self, *outputs: int) -> bytes:
+        """The finished model."""
+        return writer.write(self.finished(*outputs))
+
+    def finished(self, *outputs: int) -> Any:
+        """The finished model as a schema ModelT."""
+        self.graph.outputs = list(outputs)
+        return self.tree
+
+    def shape(self, tensor: int) -> tuple[int, ...]:
+        return tuple(int(d) for d in self.graph.tensors[tensor].shape)
+
+    def affine(self, tensor: int) -> Affine:
+        """Scale and zero point of a tensor; (1, 0) when it has none."""
+        q = self.graph.tensors[tensor].quantization
+        return (1.0, 0) if q is None else (float(q.scale[0]), int(q.zeroPoint[0]))
+
+    # ---- operators with weights ----
+
+    def conv2d(
+        self,
+        x: int,
+        channels: int,
+        *,
+        kernel: Pair = (1, 1),
+        stride: Pair = (1, 1),
+        dilation: Pair = (1, 1),
+        padding: str = "SAME",
+        activation: str = "NONE",
+        per_channel: bool = True,
+        bias: bool = True,
+        out: Affine | None = None,
+    ) -> int:
+        """CONV_2D of a [1, H, W, C] tensor."""
+        _, h, w, c = self.shape(x)
+        filter_, product = self._filter(x, (channels, *kernel, c), 0, per_channel)
+        size = (
+            out_size(h, kernel[0], stride[0], dilation[0], padding),
+            out_size(w, kernel[1], stride[1], dilation[1], padding),
+        )
+        y = self._sum_output((1, *size, channels), product, math.prod(kernel) * c, out)
+        options = schema.Conv2DOptionsT(**_window(padding, stride, activation), **_dilation(dilation))
+        return self.op("CONV_2D", [x, filter_, *self._bias(product, channels, bias)], [y], options)
+
+    def depthwise_conv2d(
+        self,
+        x: int,
+        *,
+        multiplier: int = 1,
+        kernel: Pair = (3, 3),
+        stride: Pair = (1, 1),
+        dilation: Pair = (1, 1),
+        padding: str = "SAME",
+        activation: str = "NONE",
+        per_channel: bool = True,
+        bias: bool = True,
+        out: Affine | None = None,
+    ) -> int:
+        """DEPTHWISE_CONV_2D of a [1, H, W, C] tensor."""
+        _, h, w, c = self.shape(x)
+        channels = c * multiplier
+        filter_, product = self._filter(x, (1, *kernel, channels), 3, per_channel)
+        size = (
+            out_size(h, kernel[0], stride[0], dilation[0], padding),
+            out_size(w, kernel[1], stride[1], dilation[1], padding),
+        )
+        y = self._sum_output((1, *size, channels), product, math.prod(kernel), out)
+        options = schema.DepthwiseConv2DOptionsT(
+            **_window(padding, stride, activation), **_dilation(dilation), depthMultiplier=multiplier
+        )
+        return self.op("DEPTHWISE_CONV_2D", [x, filter_, *self._bias(product, channels, bias)], [y], options)
+
+    def fully_connected(
+        self,
+        x: int,
+        units: int,
+        *,
+        batches: int = 1,
+        activation: str = "NONE",
+        per_channel: bool = False,
+        bias: bool = True,
+        out: Affine | None = None,
+    ) -> int:
+        """FULLY_CONNECTED of a tensor of any shape that has `batches` times the filter's depth."""
+        depth = math.prod(self.shape(x)) // batches
+        filter_, product = self._filter(x, (units, depth), 0, per_channel)
+        y = self._sum_output((batches, units), product, depth, out)
+        options = schema.FullyConnectedOptionsT(fusedActivationFunction=_activation(activation))
+        return self.op("FULLY_CONNECTED", [x, filter_, *self._bias(product, units, bias)], [y], options)
+
+    # ---- operators without weights ----
+
+    def add(self, a: int, b: int, *, activation: str = "NONE", out: Affine | None = None) -> int:
+        y = self.tensor(self.shape(a), affine=out or (self.affine(a)[0] + self.affine(b)[0], 5))
+        return self.op("ADD", [a, b], [y], schema.AddOptionsT(fusedActivationFunction=_activation(activation)))
+
+    def pool(
+        self,
+        x: int,
+        *,
+        kind: str = "AVERAGE_POOL_2D",
+        kernel: Pair = (2, 2),
+        stride: Pair = (2, 2),
+        padding: str = "VALID",
+        activation: str = "NONE",
+    ) -> int:
+        """AVERAGE_POOL_2D or MAX_POOL_2D."""
+        _, h, w, c = self.shape(x)
+        size = (out_size(h, kernel[0], stride[0], 1, padding), out_size(w, kernel[1], stride[1], 1, padding))
+        y = self.tensor((1, *size, c), affine=self.affine(x))
+        options = schema.Pool2DOptionsT(
+            **_window(padding, stride, activation), filterHeight=kernel[0], filterWidth=kernel[1]
+        )
+        return self.op(kind, [x], [y], options)
+
+    def mean(self, x: int, axes: Sequence[int], *, keep: bool = True, out: Affine | None = None) -> int:
+        axis = self.tensor((len(axes),), "INT32", None, data=axes)
+        reduced = {a % len(self.shape(x)) for a in axes}
+        shape = [1 if a in reduced else d for a, d in enumerate(self.shape(x)) if keep or a not in reduced]
+        y = self.tensor(shape, affine=out or self.affine(x))
+        return self.op("MEAN", [x, axis], [y], schema.ReducerOptionsT(keepDims=keep))
+
+    def softmax(self, x: int, *, beta: float = 1.0) -> int:
+        y = self.tensor(self.shape(x), affine=(1 / 256, -128))
+        return self.op("SOFTMAX", [x], [y], schema.SoftmaxOptionsT(beta=beta))
+
+    def unary(self, kind: str, x: int, *, dtype: str = "INT8", out: Affine | None = DEFAULT) -> int:
+        """RELU, RELU6, QUANTIZE, DEQUANTIZE: no options, the same shape."""
+        return self.op(kind, [x], [self.tensor(self.shape(x), dtype, out)])
+
+    def pad(self, x: int, amounts: Sequence[Pair], *, value: int | None = None) -> int:
+        """PAD, or PADV2 when it has a value."""
+        paddings = self.tensor((len(amounts), 2), "INT32", None, data=amounts)
+        shape = [d + sum(pair) for d, pair in zip(self.shape(x), amounts, strict=True)]
+        y = self.tensor(shape, affine=self.affine(x))
+        if value is None:
+            return self.op("PAD", [x, paddings], [y], schema.PadOptionsT())
+        constant = self.tensor((1,), affine=self.affine(x), data=[value])
+        return self.op("PADV2", [x, paddings, constant], [y], schema.PadV2OptionsT())
+
+    def reshape(self, x: int, shape: Sequence[int]) -> int:
+        target = self.tensor((len(shape),), "INT32", None, data=shape)
+        y = self.tensor(shape, affine=self.affine(x))
+        return self.op("RESHAPE", [x, target], [y], schema.ReshapeOptionsT(newShape=np.asarray(shape, np.int32)))
+
+    def transpose(self, x: int, order: Sequence[int]) -> int:
+        permutation = self.tensor((len(order),), "INT32", None, data=order)
+        y = self.tensor([self.shape(x)[a] for a in order], affine=self.affine(x))
+        return self.op("TRANSPOSE", [x, permutation], [y], schema.TransposeOptionsT())
+
+    # ---- parts ----
+
+    def _filter(self, x: int, shape: Sequence[int], axis: int, per_channel: bool) -> tuple[int, NDArray[np.float32]]:
+        """A filter of random values, and the scales of its products with the input."""
+        count = shape[axis] if per_channel else 1
+        scales = self.rng.uniform(0.002, 0.02, count).astype(np.float32)
+        data = self.rng.integers(-127, 128, shape)
+        tensor = self.tensor(shape, data=data, scales=scales.tolist(), axis=axis)
+        return tensor, np.float32(self.affine(x)[0]) * scales
+
+    def _bias(self, product: NDArray[np.float32], channels: int, wanted: bool) -> list[int]:
+        if not wanted:
+            return []
+        data = self.rng.integers(-3000, 3000, channels)
+        return [self.tensor((channels,), "INT32", None, data=data, scales=product.tolist())]
+
+    def _sum_output(self, shape: Sequence[int], product: NDArray[np.float32], taps: int, out: Affine | None) -> int:
+        """A tensor whose scale suits a sum of `taps` products of uniform int8 values."""
+        spread = float(product.mean()) * 73 * 73 * math.sqrt(taps)
+        return self.tensor(shape, affine=out or (spread / 50, int(self.rng.integers(-20, 20))))
+
+
+def out_size(size: int, kernel: int, stride: int, dilation: int, padding: str) -> int:
+    """Of a convolution or pool, along one dimension.
+
+    >>> out_size(7, 3, 2, 1, "SAME"), out_size(7, 3, 2, 1, "VALID")
+    (4, 3)
+    """
+    extent = (kernel - 1) * dilation + 1
+    return math.ceil(size / stride) if padding == "SAME" else math.ceil((size - extent + 1) / stride)
+
+
+def _window(padding: str, stride: Pair, activation: str) -> dict[str, int]:
+    return {
+        "padding": getattr(schema.Padding, padding),
+        "strideH": stride[0],
+        "strideW": stride[1],
+        "fusedActivationFunction": _activation(activation),
+    }
+
+
+def _dilation(dilation: Pair) -> dict[str, int]:
+    return {"dilationHFactor": dilation[0], "dilationWFactor": dilation[1]}
+
+
+def _activation(name: str) -> int:
+    return int(getattr(schema.ActivationFunctionType, name))

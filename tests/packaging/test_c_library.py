@@ -1,0 +1,27 @@
+"""The C library builds from its manifest alone, as firmware builds it: strict C11, no Python, no CMake, no TFLM."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+LIBRARY = ROOT / "custom_ops"
+STRICT = ["-std=c11", "-Wall", "-Wextra", "-Wpedantic", "-Werror", "-O1"]
+
+
+def test_manifest_builds_a_program(tmp_path: Path) -> None:
+    compiler = shutil.which("cc")
+    if compiler is None:
+        pytest.skip("no C compiler (cc) on this machine")
+    build = json.loads((LIBRARY / "library.json").read_text())["build"]
+    sources = [path for pattern in build["srcFilter"] for path in LIBRARY.glob(pattern[2:-1]) if path.suffix == ".c"]
+    sources.append(ROOT / "tests/packaging/platformio/main.c")
+    program = tmp_path / "program"
+    subprocess.run([compiler, *STRICT, f"-I{LIBRARY / build['includeDir']}", *sources, "-o", program], check=True)
+    done = subprocess.run([program], capture_output=True, text=True, check=True)
+    assert done.stdout.strip()

@@ -1,0 +1,100 @@
+"""Every manifest parses, and they agree with each other and with the files that they name."""
+
+from __future__ import annotations
+
+import configparser
+import json
+import re
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+import tflm_memopt
+from tflm_memopt.runtime import wheel
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+ROOT = Path(__file__).parents[2]
+LIBRARY = ROOT / "custom_ops"
+
+
+@pytest.fixture
+def pyproject() -> dict[str, Any]:
+    return tomllib.loads((ROOT / "pyproject.toml").read_text())
+
+
+@pytest.fixture
+def library() -> dict[str, Any]:
+    return dict(json.loads((LIBRARY / "library.json").read_text()))
+
+
+@pytest.fixture
+def component() -> dict[str, Any]:
+    return dict(yaml.safe_load((LIBRARY / "idf_component.yml").read_text()))
+
+
+def test_versions_agree(library: dict[str, Any], component: dict[str, Any]) -> None:
+    version = tflm_memopt.__version__
+    assert re.fullmatch(r"\d+\.\d+\.\d+", version)
+    assert library["version"] == version
+    assert component["version"] == version
+    newest = re.search(r"^## (\S+)", (ROOT / "CHANGELOG.md").read_text(), re.MULTILINE)
+    assert newest is not None and newest[1] == version
+
+
+def test_licences_agree(pyproject: dict[str, Any], library: dict[str, Any], component: dict[str, Any]) -> None:
+    assert {pyproject["project"]["license"], library["license"], component["license"]} == {"Apache-2.0"}
+    assert "Version 2.0, January 2004" in (ROOT / "LICENSE").read_text()
+
+
+def test_pinned_interpreter_is_the_one_that_the_shim_knows(pyproject: dict[str, Any]) -> None:
+    (pinned,) = pyproject["project"]["optional-dependencies"]["tflm"]
+    assert pinned.startswith(f"{wheel.DISTRIBUTION}=={wheel.VERSION};")
+
+
+def test_command_line_starts_where_the_entry_point_says(pyproject: dict[str, Any]) -> None:
+    module, function = pyproject["project"]["scripts"]["tflm-memopt"].split(":")
+    assert callable(getattr(__import__(module, fromlist=[function]), function))
+
+
+def test_library_names_files_that_exist(library: dict[str, Any]) -> None:
+    build = library["build"]
+    include_dirs = [LIBRARY / build["includeDir"], *(LIBRARY / flag.removeprefix("-I ") for flag in build["flags"])]
+    for header in library["headers"]:
+        assert any((folder / header).is_file() for folder in include_dirs), header
+    for pattern in build["srcFilter"]:
+        assert list((LIBRARY / build["srcDir"]).glob(pattern[2:-1])), pattern
+
+
+def test_every_source_of_the_library_is_built(library: dict[str, Any]) -> None:
+    build = library["build"]
+    built = {path for pattern in build["srcFilter"] for path in (LIBRARY / build["srcDir"]).glob(pattern[2:-1])}
+    shipped = {path for folder in ("src", "tflm") for path in (LIBRARY / folder).rglob("*.c*")}
+    assert built == shipped
+
+
+def test_component_excludes_only_what_exists(component: dict[str, Any]) -> None:
+    assert component["dependencies"]["idf"].startswith(">=5.1")
+    for pattern in component["files"]["exclude"]:
+        assert list(LIBRARY.glob(pattern)), pattern
+
+
+def test_platformio_environments_use_the_library_folder() -> None:
+    config = configparser.ConfigParser()
+    config.read(ROOT / "platformio.ini")
+    environments = [name for name in config.sections() if name.startswith("env:")]
+    assert environments
+    assert all(config[name]["lib_deps"] == "symlink://custom_ops" for name in environments)
+    assert (ROOT / config["platformio"]["src_dir"]).is_dir()
+
+
+def test_readme_commands_exist() -> None:
+    targets = set(re.findall(r"^(\w+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
+    commands = re.findall(r"^make (\w+)", (ROOT / "README.md").read_text(), re.MULTILINE)
+    assert commands and set(commands) <= targets

@@ -1,0 +1,156 @@
+"""Small models for the runtime's tests, the first with a program that is packed by hand after custom_ops/include/tmo/program.h.
+
+Its region computes relu(max pool 2x2) of an 8x8x4 input as two blocks; the pooled tensor lies whole in the workspace,
+and everything lies over the input in the arena:
+
+    0        16             64        128            272   276  288
+    | workspace: pooled rows, resident |             |counters  |
+             | input 8x8x4 ------------------------- |
+                            | output  |
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Mapping
+from typing import Any
+
+import flatbuffers
+import numpy as np
+from ai_edge_litert import schema_py_generated as schema
+from numpy.typing import NDArray
+
+from tflm_memopt.model import writer
+from tflm_memopt.model.interface import Format
+
+IN, OUT = (1, 8, 8, 4), (1, 4, 4, 4)
+POOLED_AT, COUNTERS_AT, WORKSPACE = 0, 272, 288
+INPUT_AT, OUTPUT_AT = 16, 64
+INT8 = Format("INT8", 0.5, 0)
+
+MAX_POOL, REQUANT = 5, 8
+SINK, NONE = 1, 0xFFFF
+HEADER, TENSOR, OP, BLOCK = "<IHHIIIHHHHHHIIIIII", "<IIHHHBB", "<BBbbbbbBHHHHHHHHHHHHHHiIIIII", "<HHI"
+
+
+def program(*, version: int = 1, magic: int = 0x314F4D54, relu_from: int = 0) -> bytes:
+    """Header, tables, then one Q31 multiplier and one shift that together are 1.0."""
+    tables = struct.calcsize(HEADER)
+    ops_at = tables + 3 * struct.calcsize(TENSOR)
+    blocks_at = ops_at + 2 * struct.calcsize(OP)
+    multiplier_at = blocks_at + 2 * struct.calcsize(BLOCK)
+    shift_at, size = multiplier_at + 4, multiplier_at + 16
+    rows = OUT[1]
+    tensors = [  # offset, channels, width, height, depth, base, layout
+        (0, IN[3], IN[2], IN[1], IN[1], 1, 0),
+        (POOLED_AT, OUT[3], OUT[2], rows, rows, 0, 0),
+        (0, OUT[3], OUT[2], rows, rows, 2, 0),
+    ]
+    pool = _op(MAX_POOL, tensors=(0, 1), window=(2, 2, 2, 2))
+    relu = _op(REQUANT, tensors=(1, 2), window=(1, 1, 1, 1), lowest=relu_from, scaling=(multiplier_at, shift_at))
+    counts, places = (1, 1, 3, 2, 2, 0), (tables, ops_at, blocks_at, 0, 0, 0)
+    header = struct.pack(HEADER, magic, version, 0, size, 2 * rows, WORKSPACE, *counts, *places)
+    blocks = struct.pack(BLOCK, 0, 1, COUNTERS_AT) + struct.pack(BLOCK, 1, 1, COUNTERS_AT + 2)
+    constants = struct.pack("<ib11x", 1 << 30, 1)
+    return header + b"".join(struct.pack(TENSOR, *t) for t in tensors) + pool + relu + blocks + constants
+
+
+def _op(
+    kind: int,
+    *,
+    tensors: tuple[int, int],
+    window: tuple[int, int, int, int],
+    lowest: int = -128,
+    scaling: tuple[int, int] = (0, 0),
+) -> bytes:
+    zero_points, activation = (0, 0, 0), (lowest, 127)
+    operands = (tensors[0], 0, NONE, NONE, tensors[1], 0)
+    constants = (0, 0, *scaling, 0)  # weights, bias, multipliers, shifts, accumulator
+    return struct.pack(OP, kind, SINK, *zero_points, *activation, 1, *operands, *window, 1, 1, 0, 0, 0, *constants)
+
+
+def expected(x: NDArray[np.int8]) -> NDArray[np.int8]:
+    """The region's output, in NumPy."""
+    pooled = x.reshape(1, 4, 2, 4, 2, 4).max(axis=(2, 4))
+    return np.maximum(pooled, 0).astype(np.int8)
+
+
+def region_tree(
+    code: bytes,
+    *,
+    name: str = "TMO_REGION",
+    workspace: int = WORKSPACE,
+    offsets: tuple[int, int, int] = (INPUT_AT, OUTPUT_AT, 0),
+    output_name: str = "y",
+) -> Any:
+    """The schema tree of a model of this one operator. `offsets`: of input, output and workspace, in the arena."""
+    tree = empty_tree()
+    x = writer.add_tensor(tree, "x", IN, "INT8", scale=INT8.scale, zero_point=INT8.zero_point)
+    constant = writer.add_tensor(tree, "program", (len(code),), "UINT8", buffer=writer.add_buffer(tree, code))
+    y = writer.add_tensor(tree, output_name, OUT, "INT8", scale=INT8.scale, zero_point=INT8.zero_point)
+    space = writer.add_tensor(tree, "workspace", (workspace,), "UINT8")
+    opcode = writer.add_opcode(tree, "CUSTOM", custom_code=name)
+    graph = tree.subgraphs[0]
+    graph.operators.append(writer.custom_operator(opcode, [x, constant], [y, space]))
+    graph.inputs, graph.outputs = np.int32([x]), np.int32([y])
+    plan = (1, 1, 4, offsets[0], -1, offsets[1], offsets[2])
+    writer.set_metadata(tree, "OfflineMemoryAllocation", np.array(plan, "<i4"))
+    return tree
+
+
+def region_model(code: bytes | None = None, **options: Any) -> bytes:
+    """The bytes of `region_tree`, by default with the right program."""
+    return writer.write(region_tree(program() if code is None else code, **options))
+
+
+def misaligned_model() -> bytes:
+    """The right model, packed by a writer that does not care for alignment."""
+    tree = region_tree(program())
+    for padding in range(16):
+        tree.description = " " * (padding + 1)
+        builder = flatbuffers.Builder(4096)
+        builder.Finish(tree.Pack(builder), b"TFL3")
+        data = bytes(builder.Output())
+        if data.index(program()) % 16:
+            return data
+    raise AssertionError("no padding moves the program off its boundary")
+
+
+def converter_model(operator: str, source: Format, target: Format, elements: int) -> bytes:
+    """A model of one QUANTIZE or DEQUANTIZE."""
+    tree = empty_tree()
+    x, y = (_vector(tree, name, form, elements) for name, form in (("x", source), ("y", target)))
+    graph = tree.subgraphs[0]
+    graph.operators.append(builtin(writer.add_opcode(tree, operator), [x], [y]))
+    graph.inputs, graph.outputs = np.int32([x]), np.int32([y])
+    return writer.write(tree)
+
+
+def float_io(tree: Any) -> None:
+    """Puts a QUANTIZE before the region and a DEQUANTIZE behind it, float32 outside; unplanned."""
+    graph = tree.subgraphs[0]
+    inner_x, inner_y = int(graph.inputs[0]), int(graph.outputs[0])
+    writer.rename_tensor(tree, inner_x, "x_int8")
+    writer.rename_tensor(tree, inner_y, "y_int8")
+    x, y = writer.add_tensor(tree, "x", IN, "FLOAT32"), writer.add_tensor(tree, "y", OUT, "FLOAT32")
+    before = builtin(writer.add_opcode(tree, "QUANTIZE"), [x], [inner_x])
+    after = builtin(writer.add_opcode(tree, "DEQUANTIZE"), [inner_y], [y])
+    graph.operators = [before, *graph.operators, after]
+    graph.inputs, graph.outputs = np.int32([x]), np.int32([y])
+    tree.metadata = None
+
+
+def empty_tree() -> Any:
+    """A schema tree with one subgraph and nothing in it."""
+    graph = schema.SubGraphT(tensors=[], operators=[])
+    return schema.ModelT(version=3, buffers=[schema.BufferT()], operatorCodes=[], subgraphs=[graph], metadata=[])
+
+
+def builtin(opcode: int, inputs: list[int], outputs: list[int], options: Mapping[str, Any] | None = None) -> Any:
+    """A schema OperatorT without options."""
+    return schema.OperatorT(opcodeIndex=opcode, inputs=np.int32(inputs), outputs=np.int32(outputs), **(options or {}))
+
+
+def _vector(tree: Any, name: str, form: Format, elements: int) -> int:
+    scaling = {} if form.scale is None else {"scale": form.scale, "zero_point": form.zero_point}
+    return writer.add_tensor(tree, name, (1, elements), form.dtype, **scaling)

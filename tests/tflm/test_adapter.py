@@ -1,0 +1,96 @@
+"""The adapter itself, compiled against TFLM's headers of October 2023 and run in that interpreter, canaries around the arena.
+
+What runs here is what users compile: custom_ops/tflm and custom_ops/src. The expected bytes come from the official wheel, today's TFLM.
+"""
+
+from __future__ import annotations
+
+import runpy
+import shutil
+import subprocess
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from tflm.region_model import IN, OUT, expected, misaligned_model, program, region_model
+
+from tflm_memopt.model.reader import read
+from tflm_memopt.runtime.process import run_model
+from tflm_memopt.runtime.stimuli import stimuli
+
+ROOT = Path(__file__).parents[2]
+CUSTOM_OPS = ROOT / "custom_ops"
+TFLM = runpy.run_path(str(ROOT / "scripts/tflm2023.py"))
+WARNINGS = ["-Wall", "-Wextra", "-Wpedantic", "-Werror"]
+SEED = 11
+
+pytestmark = pytest.mark.skipif(bool(TFLM["missing"]()) or not shutil.which("g++"), reason=TFLM["missing"]() or "no g++")
+
+
+@dataclass(frozen=True)
+class Adapter:
+    """The compiled program adapter_main.cpp."""
+
+    binary: Path
+    scratch: Path
+
+    def run(self, model: bytes, inputs: Sequence[NDArray[Any]], arena: int) -> subprocess.CompletedProcess[str]:
+        (self.scratch / "model").write_bytes(model)
+        (self.scratch / "inputs").write_bytes(b"".join(value.tobytes() for run in zip(*inputs) for value in run))
+        files = [str(self.scratch / name) for name in ("model", "inputs", "outputs")]
+        return subprocess.run([self.binary, *files, str(arena)], capture_output=True, text=True, check=False)
+
+    def outputs(self) -> bytes:
+        """Of the last run."""
+        return (self.scratch / "outputs").read_bytes()
+
+
+@pytest.fixture(scope="session")
+def adapter(tmp_path_factory: pytest.TempPathFactory) -> Adapter:
+    build = tmp_path_factory.mktemp("adapter")
+    tmo = [f"-I{CUSTOM_OPS}/include", f"-I{CUSTOM_OPS}/tflm"]
+    tflm = ["-Dtflite=tflite_micro", "-isystem", str(TFLM["INCLUDE"]), "-isystem", str(TFLM["GEMMLOWP"])]
+
+    def run(*command: str) -> None:
+        done = subprocess.run(command, cwd=build, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stderr
+
+    run("gcc", "-std=c11", "-O2", *WARNINGS, *tmo, "-c", *map(str, sorted((CUSTOM_OPS / "src").glob("*.c"))))
+    run("g++", "-std=c++11", "-O2", *WARNINGS, *tmo, *tflm, "-c", str(CUSTOM_OPS / "tflm/tmo_tflm.cpp"))
+    objects = [str(path) for path in sorted(build.glob("*.o"))]
+    library = TFLM["LIBRARY"]
+    link = [str(library), f"-Wl,-rpath,{library.parent}", "-o", "adapter_main"]
+    run("g++", "-std=c++17", "-O1", *tmo, *tflm, str(Path(__file__).with_name("adapter_main.cpp")), *objects, *link)
+    return Adapter(build / "adapter_main", build)
+
+
+def test_same_bytes_as_in_the_wheel(adapter: Adapter) -> None:
+    x = np.random.default_rng(SEED).integers(-128, 128, (9, *IN), dtype=np.int8)
+    done = adapter.run(region_model(), [x], 4096)
+    assert done.returncode == 0, done.stderr
+    got = np.frombuffer(adapter.outputs(), np.int8).reshape(9, *OUT)
+    today = run_model(region_model(), [x], 9, 1)
+    np.testing.assert_array_equal(got, today.outputs[0], err_msg=f"seed {SEED}")
+    np.testing.assert_array_equal(got, np.stack([expected(value) for value in x]), err_msg=f"seed {SEED}")
+
+
+@pytest.mark.parametrize(
+    ("model", "says"),
+    [
+        (region_model(program(magic=1)), "not a tflm-memopt program"),
+        (region_model(program(version=2)), "another format version"),
+        (region_model(program()[:-8]), "the program is truncated"),
+        (misaligned_model(), "not 16-byte aligned"),
+    ],
+    ids=["magic", "newer", "truncated", "misaligned"],
+)
+def test_refuses_a_wrong_program_and_says_what_to_do(adapter: Adapter, model: bytes, says: str) -> None:
+    done = adapter.run(model, [np.zeros((1, *IN), np.int8)], 4096)
+    assert done.returncode == 1
+    assert done.stdout.startswith("TMO_REGION: ")
+    assert says in done.stdout
+    assert "AllocateTensors failed" in done.stderr

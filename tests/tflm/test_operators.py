@@ -1,0 +1,247 @@
+"""Every operator, in odd shapes, against the oracle: TFLM in the official wheel, byte for byte.
+
+A model of one operator (or a few, where operators see each other) is built in memory and run twice: by TFLM, and by the
+C executor on the RowOp that opset makes of it. So this proves constraints, arithmetic constants, row views and kernels
+together. Hypothesis prints the smallest failing case.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from models import Affine, Net, out_size
+from numpy.typing import NDArray
+
+from tflm_memopt.analysis.supported import Unsupported, to_row_ops
+from tflm_memopt.model.canonicalise import canonicalise
+from tflm_memopt.model.reader import read
+from tflm_memopt.runtime import host_model
+
+tflm = pytest.importorskip("tflite_micro", reason="the official TFLM wheel is not installed").runtime
+
+EXAMPLES = settings(max_examples=40, deadline=None)
+ARENA = 1 << 20
+RUNS = 3
+
+pairs = st.tuples(st.integers(1, 4), st.integers(1, 4))
+dilations = st.tuples(st.integers(1, 2), st.integers(1, 3))
+sizes = st.tuples(st.integers(1, 11), st.integers(1, 11))
+channels = st.integers(1, 9)
+paddings = st.sampled_from(["SAME", "VALID"])
+activations = st.sampled_from(["NONE", "RELU", "RELU6", "RELU_N1_TO_1"])
+zero_points = st.integers(-128, 127)
+scales = st.floats(2**-10, 0.25, width=32)
+affines = st.tuples(scales, zero_points)
+seeds = st.integers(0, 1 << 16)
+
+
+def oracle(data: bytes, inputs: list[NDArray[Any]]) -> list[NDArray[Any]]:
+    """One inference under TFLM."""
+    interpreter = tflm.Interpreter.from_bytes(data, arena_size=ARENA)
+    for k, values in enumerate(inputs):
+        interpreter.set_input(values, k)
+    interpreter.invoke()
+    return [interpreter.get_output(k).copy() for k in range(len(read(data).graph.outputs))]
+
+
+def assert_equal(data: bytes, *, rows: bool = True) -> None:
+    """Random and extreme inputs give the same bytes. `rows`: every operator must run row by row."""
+    graph = read(data).graph
+    support = to_row_ops(canonicalise(graph).graph)
+    refused = [str(s) for s in support.values() if isinstance(s, Unsupported)]
+    assert not (rows and refused), refused
+    rng = np.random.default_rng(0)
+    shapes = [graph.tensors[t].shape for t in graph.inputs]
+    drawn = [[rng.integers(-128, 128, s, np.int8) for s in shapes] for _ in range(RUNS)]
+    for inputs in (*drawn, [np.full(s, -128, np.int8) for s in shapes], [np.full(s, 127, np.int8) for s in shapes]):
+        expected = oracle(data, inputs)
+        got = host_model.run_model(graph, [values[None] for values in inputs], 1)
+        for a, b in zip(expected, got, strict=True):
+            np.testing.assert_array_equal(b[0], a)
+
+
+def fits(size: tuple[int, int], kernel: tuple[int, int], dilation: tuple[int, int], padding: str) -> bool:
+    """A VALID window needs an input that is as large."""
+    return padding == "SAME" or all(
+        out_size(n, k, 1, d, padding) > 0 for n, k, d in zip(size, kernel, dilation, strict=True)
+    )
+
+
+@EXAMPLES
+@given(size=sizes, c=channels, out=channels, kernel=pairs, stride=pairs, dilation=dilations, padding=paddings,
+       activation=activations, per_channel=st.booleans(), bias=st.booleans(), affine=affines, seed=seeds)  # fmt: skip
+def test_conv_2d(
+    size: tuple[int, int], c: int, out: int, kernel: tuple[int, int], stride: tuple[int, int], dilation: tuple[int, int],
+    padding: str, activation: str, per_channel: bool, bias: bool, affine: Affine, seed: int,
+) -> None:  # fmt: skip
+    if not fits(size, kernel, dilation, padding):
+        padding = "SAME"
+    net = Net(seed)
+    x = net.input((1, *size, c), affine)
+    y = net.conv2d(x, out, kernel=kernel, stride=stride, dilation=dilation, padding=padding, activation=activation,
+                   per_channel=per_channel, bias=bias)  # fmt: skip
+    assert_equal(net.model(y))
+
+
+@EXAMPLES
+@given(size=sizes, c=st.integers(1, 5), multiplier=st.integers(1, 3), kernel=pairs, stride=pairs, dilation=dilations,
+       padding=paddings, activation=activations, per_channel=st.booleans(), bias=st.booleans(), affine=affines,
+       seed=seeds)  # fmt: skip
+def test_depthwise_conv_2d(
+    size: tuple[int, int], c: int, multiplier: int, kernel: tuple[int, int], stride: tuple[int, int],
+    dilation: tuple[int, int], padding: str, activation: str, per_channel: bool, bias: bool, affine: Affine, seed: int,
+) -> None:  # fmt: skip
+    if not fits(size, kernel, dilation, padding):
+        padding = "SAME"
+    net = Net(seed)
+    x = net.input((1, *size, c), affine)
+    y = net.depthwise_conv2d(x, multiplier=multiplier, kernel=kernel, stride=stride, dilation=dilation, padding=padding,
+                             activation=activation, per_channel=per_channel, bias=bias)  # fmt: skip
+    assert_equal(net.model(y))
+
+
+@EXAMPLES
+@given(depth=st.integers(1, 70), units=st.integers(1, 40), batches=st.integers(1, 4), activation=activations,
+       per_channel=st.booleans(), bias=st.booleans(), affine=affines, seed=seeds)  # fmt: skip
+def test_fully_connected(
+    depth: int, units: int, batches: int, activation: str, per_channel: bool, bias: bool, affine: Affine, seed: int
+) -> None:
+    net = Net(seed)
+    x = net.input((batches, depth), affine)
+    y = net.fully_connected(x, units, batches=batches, activation=activation, per_channel=per_channel, bias=bias)
+    assert_equal(net.model(y))
+
+
+@EXAMPLES
+@given(size=sizes, c=channels, reshaped=st.booleans(), seed=seeds)
+def test_fully_connected_sees_the_rows_of_what_it_flattens(
+    size: tuple[int, int], c: int, reshaped: bool, seed: int
+) -> None:
+    net = Net(seed)
+    x = net.conv2d(net.input((1, *size, c)), c, kernel=(3, 3))
+    if reshaped:
+        x = net.reshape(x, (1, size[0] * size[1] * c))
+    assert_equal(net.model(net.fully_connected(x, 5)))
+
+
+@EXAMPLES
+@given(shape=st.sampled_from([(1, 5, 4, 3), (1, 1, 7, 2), (1, 6, 5), (3, 4), (1, 9)]), activation=activations, a=affines,
+       b=affines, ratio=st.floats(2**-5, 32, width=32), zero_point=zero_points)  # fmt: skip
+def test_add(shape: tuple[int, ...], activation: str, a: Affine, b: Affine, ratio: float, zero_point: int) -> None:
+    net = Net()
+    x, y = net.input(shape, a), net.input(shape, b)
+    out = (float(np.float32(max(a[0], b[0]) * ratio)), zero_point)
+    assert_equal(net.model(net.add(x, y, activation=activation, out=out)))
+
+
+def test_add_of_a_tensor_to_itself() -> None:
+    net = Net()
+    x = net.input((1, 3, 3, 2))
+    assert_equal(net.model(net.add(x, x)))
+
+
+@EXAMPLES
+@given(kind=st.sampled_from(["AVERAGE_POOL_2D", "MAX_POOL_2D"]), size=sizes, c=channels, kernel=pairs, stride=pairs,
+       padding=paddings, activation=activations, affine=affines)  # fmt: skip
+def test_pools(
+    kind: str, size: tuple[int, int], c: int, kernel: tuple[int, int], stride: tuple[int, int], padding: str,
+    activation: str, affine: Affine,
+) -> None:  # fmt: skip
+    if not fits(size, kernel, (1, 1), padding):
+        padding = "SAME"
+    net = Net()
+    x = net.input((1, *size, c), affine)
+    assert_equal(
+        net.model(net.pool(x, kind=kind, kernel=kernel, stride=stride, padding=padding, activation=activation))
+    )
+
+
+@EXAMPLES
+@given(size=sizes, c=channels, axes=st.sampled_from([(1,), (2,), (1, 2), (2, 1)]), keep=st.booleans(), a=affines,
+       ratio=st.floats(2**-5, 64, width=32), zero_point=zero_points)  # fmt: skip
+def test_mean(
+    size: tuple[int, int], c: int, axes: tuple[int, ...], keep: bool, a: Affine, ratio: float, zero_point: int
+) -> None:
+    net = Net()
+    x = net.input((1, *size, c), a)
+    y = net.mean(x, axes, keep=keep, out=(float(np.float32(a[0] * ratio)), zero_point))
+    assert_equal(net.model(y))
+
+
+@pytest.mark.parametrize("keep", [True, False])
+@pytest.mark.parametrize(("shape", "axes"), [((1, 6, 5), (1,)), ((7, 3), (0,)), ((1, 4, 3, 2), (-3, -2))])
+def test_mean_of_other_ranks(shape: tuple[int, ...], axes: tuple[int, ...], keep: bool) -> None:
+    net = Net()
+    assert_equal(net.model(net.mean(net.input(shape), axes, keep=keep, out=(0.04, 7))))
+
+
+@EXAMPLES
+@given(shape=st.sampled_from([(1, 10), (1, 1), (4, 3), (1, 3, 2, 7), (1, 300)]), a=affines,
+       beta=st.floats(0.125, 4, width=32))  # fmt: skip
+def test_softmax(shape: tuple[int, ...], a: Affine, beta: float) -> None:
+    net = Net()
+    assert_equal(net.model(net.softmax(net.input(shape, a), beta=beta)))
+
+
+@EXAMPLES
+@given(kind=st.sampled_from(["RELU", "RELU6", "QUANTIZE"]), shape=st.sampled_from([(1, 4, 3, 2), (1, 7), (3, 5)]),
+       a=affines, b=affines)  # fmt: skip
+def test_elementwise(kind: str, shape: tuple[int, ...], a: Affine, b: Affine) -> None:
+    net = Net()
+    assert_equal(net.model(net.unary(kind, net.input(shape, a), out=b)))
+
+
+@EXAMPLES
+@given(size=st.tuples(st.integers(2, 8), st.integers(2, 8)), c=st.integers(1, 4),
+       amounts=st.tuples(*[st.integers(0, 3)] * 4), depthwise=st.booleans(), stride=pairs, dilation=dilations,
+       padding=paddings, explicit=st.booleans(), affine=affines, seed=seeds)  # fmt: skip
+def test_folded_pad(
+    size: tuple[int, int], c: int, amounts: tuple[int, int, int, int], depthwise: bool, stride: tuple[int, int],
+    dilation: tuple[int, int], padding: str, explicit: bool, affine: Affine, seed: int,
+) -> None:  # fmt: skip
+    net, (top, bottom, left, right) = Net(seed), amounts
+    x = net.input((1, *size, c), affine)
+    x = net.pad(x, [(0, 0), (top, bottom), (left, right), (0, 0)], value=affine[1] if explicit else None)
+    kernel = (2, 2) if fits(net.shape(x)[1:3], (2, 2), dilation, "VALID") else (1, 1)
+    if depthwise:
+        y = net.depthwise_conv2d(x, kernel=kernel, stride=stride, dilation=dilation, padding=padding)
+    else:
+        y = net.conv2d(x, 3, kernel=kernel, stride=stride, dilation=dilation, padding=padding)
+    assert_equal(net.model(y))
+
+
+CHAINS = [((3,), (2,), True), ((2,), (3,), True), ((3,), (2,), False), ((2,), (2,), False), ((2, 3), None, True),
+          ((3, 2), None, False)]  # fmt: skip
+"""Axes of the first MEAN and of the second, if any, behind TRANSPOSE to NCHW; whether dimensions are kept."""
+
+
+@EXAMPLES
+@given(size=sizes, c=channels, chain=st.sampled_from(CHAINS), middle=affines, last=affines)
+def test_transposed_mean(
+    size: tuple[int, int], c: int, chain: tuple[Any, Any, bool], middle: Affine, last: Affine
+) -> None:
+    net, (first, second, keep) = Net(), chain
+    x = net.mean(net.transpose(net.input((1, *size, c)), (0, 3, 1, 2)), first, keep=keep, out=middle)
+    if second is not None:
+        x = net.mean(x, second, keep=keep, out=last)
+    assert_equal(net.model(x))
+
+
+@EXAMPLES
+@given(width=st.integers(2, 15), c=st.integers(1, 5), kernel=st.integers(1, 4), stride=st.integers(1, 3),
+       height=st.integers(1, 3), seed=seeds)  # fmt: skip
+def test_one_dimensional_networks_run_in_rows(
+    width: int, c: int, kernel: int, stride: int, height: int, seed: int
+) -> None:
+    net = Net(seed)
+    x = net.input((1, 1, width, c))
+    x = net.conv2d(x, 4, kernel=(height, kernel), stride=(1, stride))
+    x = net.depthwise_conv2d(x, kernel=(1, kernel))
+    y = net.conv2d(x, 4)
+    y = net.add(x, y)
+    y = net.pool(y, kernel=(1, 2), stride=(1, 2), padding="SAME")
+    assert_equal(net.model(net.fully_connected(net.mean(y, (1, 2)), 3)))

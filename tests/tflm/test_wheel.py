@@ -1,0 +1,113 @@
+"""Our operator inside the official TFLM wheel."""
+
+from __future__ import annotations
+
+import ctypes
+from importlib import metadata
+from typing import Any
+
+import numpy as np
+import pytest
+from tflm.region_model import IN, WORKSPACE, expected, misaligned_model, program, region_model
+
+from tflm_memopt.errors import RuntimeUnavailable
+from tflm_memopt.runtime import interpreter, wheel
+from tflm_memopt.runtime.native import native_library
+from tflm_memopt.runtime.process import run_model
+
+ARENA = 4096
+SEED = 7
+
+
+@pytest.mark.parametrize("name", ["TMO_REGION", "TMO_CONV_2D", "TMO_FULLY_CONNECTED", "TMO_BLOCK"])
+def test_runs_a_program_whose_workspace_lies_over_the_input(name: str) -> None:
+    tflm = interpreter(region_model(name=name), ARENA)
+    random = np.random.default_rng(SEED)
+    for run in range(5):
+        x = random.integers(-128, 128, IN, dtype=np.int8)
+        tflm.set_input(x, 0)
+        assert tflm.invoke() == 0
+        np.testing.assert_array_equal(tflm.get_output(0), expected(x), err_msg=f"seed {SEED}, run {run}")
+
+
+def test_the_memory_plan_is_honoured_and_the_operator_keeps_no_state() -> None:
+    x = np.zeros((1, *IN), np.int8)
+    ours = run_model(region_model(), [x], 1, 1)
+    assert ours.arena is not None, ours.failure
+    assert ours.arena.head == WORKSPACE
+    node, tensors, io, planner = 64, 4 * 24, 2 * (64 + 32), 512
+    assert ours.arena.tail <= node + tensors + io + planner
+
+
+@pytest.mark.parametrize(
+    ("model", "says"),
+    [
+        (region_model(program(magic=1)), "not a tflm-memopt program: convert the model again"),
+        (region_model(program(version=2)), "another format version: install the library that belongs to the converter"),
+        (region_model(program()[:-8]), "the program is truncated: copy the whole model"),
+        (region_model(program()[:8]), "the program is truncated: copy the whole model"),
+        (region_model(workspace=WORKSPACE - 1), "workspace do not have the sizes that the program needs"),
+        (misaligned_model(), "not 16-byte aligned: declare the model array alignas(16)"),
+    ],
+    ids=["magic", "newer", "truncated", "cut in the header", "small workspace", "misaligned"],
+)
+def test_refuses_a_wrong_program_and_says_what_to_do(model: bytes, says: str, capfd: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(RuntimeError):
+        interpreter(model, ARENA)
+    assert says in capfd.readouterr().err
+
+
+class _Record(ctypes.Structure):
+    _fields_ = [
+        *((name, ctypes.c_void_p) for name in ("init", "free", "prepare", "invoke", "reset")),
+        ("builtin_code", ctypes.c_int32),
+        ("custom_name", ctypes.c_char_p),
+    ]
+
+
+class _Resolver(ctypes.Structure):
+    _fields_ = [("vtable", ctypes.c_void_p), ("records", _Record * 200), ("count", ctypes.c_uint32)]
+
+
+def _resolver(**changed: Any) -> _Resolver:
+    """Looks like the wheel's, except for what is `changed`."""
+    resolver = _Resolver(count=changed.get("count", 118))
+    for record in resolver.records:
+        record.builtin_code, record.invoke = changed.get("builtin_code", 101), changed.get("invoke", 1)
+    return resolver
+
+
+def _register(resolver: _Resolver) -> bool:
+    wheel.require()
+    function = ctypes.CDLL(str(native_library("tmo_wheel_shim"))).TmoRegisterOps
+    function.restype = ctypes.c_bool
+    return bool(function(ctypes.byref(resolver)))
+
+
+def test_adds_four_records_behind_the_wheels_own() -> None:
+    resolver = _resolver()
+    assert _register(resolver)
+    assert resolver.count == 122
+    names = [resolver.records[i].custom_name for i in range(118, 122)]
+    assert names == [b"TMO_REGION", b"TMO_CONV_2D", b"TMO_FULLY_CONNECTED", b"TMO_BLOCK"]
+
+
+@pytest.mark.parametrize("changed", [{"count": 117}, {"count": 197}, {"builtin_code": 100}, {"invoke": None}], ids=str)
+def test_leaves_a_resolver_of_another_layout_alone(changed: dict[str, Any], capfd: pytest.CaptureFixture[str]) -> None:
+    resolver = _resolver(**changed)
+    before = bytes(resolver)
+    assert not _register(resolver)
+    assert bytes(resolver) == before
+    assert f"install tflite-micro=={wheel.VERSION}" in capfd.readouterr().err
+
+
+def test_a_missing_or_other_wheel_is_a_message(monkeypatch: pytest.MonkeyPatch) -> None:
+    def absent(name: str) -> str:
+        raise metadata.PackageNotFoundError(name)
+
+    monkeypatch.setattr(wheel.metadata, "version", absent)
+    with pytest.raises(RuntimeUnavailable, match="not installed\n  try: pip install --pre 'tflite-micro=="):
+        wheel._runtime.__wrapped__()
+    monkeypatch.setattr(wheel.metadata, "version", lambda _: "0.dev20300101")
+    with pytest.raises(RuntimeUnavailable, match="another build of tflite-micro\n  at installed: 0.dev20300101"):
+        wheel._runtime.__wrapped__()

@@ -1,0 +1,100 @@
+"""The packing table is the C compiler's layout, and packing loses nothing."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+import pytest
+
+from tflm_memopt.errors import ModelError, PlanError
+from tflm_memopt.lower.program import (
+    HEADER,
+    TABLES,
+    Program,
+    ProgramBlock,
+    ProgramOp,
+    ProgramTensor,
+    pack,
+    unpack,
+)
+from tflm_memopt.model.rowop import Kind, Window
+from tflm_memopt.runtime import host
+
+ARRAYS = ("weights", "bias", "multipliers", "shifts")
+
+
+def example() -> Program:
+    rng = np.random.default_rng(1)
+    scaling = {"multipliers": np.full(4, 1 << 30, np.int32), "shifts": np.full(4, -7, np.int8)}
+    conv = ProgramOp(
+        kind=Kind.CONV,
+        inputs=(0,),
+        producers=(None,),
+        output=1,
+        input_zero_points=(-3,),
+        output_zero_point=5,
+        window=Window(3, 3, 2, 2, 1, 1, 1, 1),
+        activation=(5, 127),
+        weights=rng.integers(-127, 128, (4, 3, 3, 2), dtype=np.int8),
+        bias=rng.integers(-1000, 1000, 4, dtype=np.int32),
+        **scaling,
+    )
+    depthwise = dataclasses.replace(
+        conv, kind=Kind.DEPTHWISE, inputs=(1,), producers=(0,), output=2, sink=True, weights=np.ones((3, 3, 4), np.int8)
+    )
+    tensors = (
+        ProgramTensor(0, 8, 6, 2, 8, base=1),
+        ProgramTensor(16, 4, 3, 4, 3),
+        ProgramTensor(0, 2, 2, 4, 2, base=2),
+    )
+    return Program(1, 1, 64, 6, tensors, (conv, depthwise), (ProgramBlock(0, 2, 0),))
+
+
+def test_table_is_the_compilers_layout() -> None:
+    packed = {name: (0, table.itemsize) for name, table in TABLES.items()}
+    for name, table in TABLES.items():
+        packed |= {f"{name}.{field}": (at, dtype.itemsize) for field, (dtype, at, *_) in table.fields.items()}
+    assert packed == host.layout()
+
+
+def test_round_trip() -> None:
+    program = example()
+    again = unpack(pack(program))
+    assert again == program  # arrays do not take part in that
+    for before, after in zip(program.ops, again.ops, strict=True):
+        for name in ARRAYS:
+            np.testing.assert_array_equal(getattr(before, name), getattr(after, name), err_msg=name)
+
+
+def test_packed_program_is_accepted() -> None:
+    assert host.check(pack(example()), [96], [16]) is host.Status.OK
+
+
+def test_equal_constants_are_stored_once() -> None:
+    program = example()
+    other = dataclasses.replace(program.ops[1], bias=program.ops[1].bias + 1)  # type: ignore[operator]
+    apart = dataclasses.replace(program, ops=(program.ops[0], other))
+    assert len(pack(apart)) - len(pack(program)) == 4 * 4
+
+
+def test_int32_constants_are_aligned() -> None:
+    program = example()
+    odd = dataclasses.replace(program.ops[0], shifts=np.arange(3, dtype=np.int8), bias=np.arange(4, dtype=np.int32))
+    image = pack(dataclasses.replace(program, ops=(odd, program.ops[1])))
+    start = np.frombuffer(image, HEADER, 1)[0]["ops"]
+    ops = np.frombuffer(image, TABLES["tmo_op"], 2, start)
+    assert all(int(op[name]) % 4 == 0 for op in ops for name in ("bias", "multipliers"))
+
+
+def test_what_does_not_fit_its_field_is_refused() -> None:
+    program = example()
+    wide = dataclasses.replace(program.tensors[0], width=70000)
+    with pytest.raises(PlanError, match=r"width is 70000, a program holds 0\.\.65535\n  at tensor 0"):
+        pack(dataclasses.replace(program, tensors=(wide, *program.tensors[1:])))
+
+
+@pytest.mark.parametrize("damage", [lambda b: b[:-1], lambda b: b[:20], lambda b: b"TMO9" + b[4:], lambda b: b""])
+def test_damaged_bytes_are_no_program(damage: object) -> None:
+    with pytest.raises(ModelError, match="program"):
+        unpack(damage(pack(example())))  # type: ignore[operator]

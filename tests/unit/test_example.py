@@ -1,0 +1,116 @@
+"""examples/shapes: the drawings, the stored model and its accuracy before and after optimizing, and the training."""
+
+from __future__ import annotations
+
+import importlib.util
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from types import ModuleType
+
+import numpy as np
+import pytest
+from ai_edge_litert import schema_py_generated as schema
+
+ROOT = Path(__file__).parents[2]
+SHAPES = ROOT / "examples/shapes"
+MODEL = SHAPES / "shapes_int8.tflite"
+OPERATORS = {"CONV_2D": 7, "DEPTHWISE_CONV_2D": 6, "ADD": 2, "MEAN": 1, "FULLY_CONNECTED": 1, "SOFTMAX": 1}
+
+
+def load(name: str) -> ModuleType:
+    """A script of the example as a module, its siblings importable by their plain names as when it is run."""
+    spec = importlib.util.spec_from_file_location(name, SHAPES / f"{name}.py")
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.fixture(autouse=True)
+def _script_folder(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    monkeypatch.syspath_prepend(str(SHAPES))
+    yield
+    sys.modules.pop("dataset", None)
+
+
+def operators(model: bytes) -> Counter[str]:
+    names = {value: name for name, value in vars(schema.BuiltinOperator).items() if isinstance(value, int)}
+    parsed = schema.ModelT.InitFromPackedBuf(model)
+    (graph,) = parsed.subgraphs
+    return Counter(names[parsed.operatorCodes[op.opcodeIndex].builtinCode] for op in graph.operators)
+
+
+def interface(model: bytes) -> list[tuple[int, list[int]]]:
+    """(type, shape) of the input and of the output."""
+    (graph,) = schema.ModelT.InitFromPackedBuf(model).subgraphs
+    return [(graph.tensors[i].type, list(graph.tensors[i].shape)) for i in (*graph.inputs, *graph.outputs)]
+
+
+def test_outlines_have_their_corners() -> None:
+    dataset = load("dataset")
+    phi = np.linspace(-np.pi, 3 * np.pi, 7201)  # two turns
+    corners = {"circle": None, "triangle": 3, "square": 4, "pentagon": 5, "star": 5, "cross": 8}
+    assert set(corners) == set(dataset.CLASSES)
+    for name, count in corners.items():
+        radius = dataset.OUTLINES[name](phi)
+        assert radius.min() > 0, name
+        turn = radius[:3600]
+        peaks = int(np.sum((turn >= np.roll(turn, 1)) & (turn > np.roll(turn, -1))))
+        assert peaks == (count or 0), name
+        np.testing.assert_allclose(radius[3600:7200], turn, err_msg=f"{name}: not periodic")
+
+
+def test_images_are_grey_balanced_and_repeatable() -> None:
+    dataset = load("dataset")
+    images, labels = dataset.make(24, seed=7)
+    again, _ = dataset.make(24, seed=7)
+    other, _ = dataset.make(24, seed=8)
+    assert images.shape == (24, 96, 96, 1) and images.dtype == np.uint8 and images.max() < dataset.LEVELS
+    assert np.bincount(labels).tolist() == [4] * 6
+    assert np.array_equal(images, again) and not np.array_equal(images, other)
+
+
+def test_quantize_is_tflm_rounding_and_saturates() -> None:
+    dataset = load("dataset")
+    levels = np.arange(16, dtype=np.uint8)
+    assert dataset.quantize(levels, 1 / 255, -128).tolist() == [17 * level - 128 for level in range(16)]
+    assert dataset.quantize(levels, 1 / 1000, 0).max() == 127
+
+
+def test_stored_model_is_small_int8_and_plain() -> None:
+    model = MODEL.read_bytes()
+    assert len(model) < 200_000
+    assert operators(model) == OPERATORS
+    assert interface(model) == [(schema.TensorType.INT8, [1, 96, 96, 1]), (schema.TensorType.INT8, [1, 6])]
+
+
+def test_accuracy_is_the_same_after_optimizing(tmp_path: Path) -> None:
+    pytest.importorskip("tflite_micro", reason="the official TFLM wheel exists for Linux on x86-64 only")
+    run_main = "import sys; from tflm_memopt.cli import main; sys.exit(main())"
+    subprocess.run([sys.executable, "-c", run_main, "optimize", str(MODEL), "-o", str(tmp_path)], check=True, cwd=ROOT)
+    evaluate = load("evaluate")
+    images, labels = evaluate.load()
+    before = evaluate.outputs(MODEL.read_bytes(), images)
+    after = evaluate.outputs((tmp_path / MODEL.name).read_bytes(), images)
+    assert evaluate.accuracy(before, labels) > 0.95
+    assert np.array_equal(before, after)
+    assert operators((tmp_path / MODEL.name).read_bytes()) == {"CUSTOM": 1}
+
+
+@pytest.mark.slow
+def test_training_script_makes_the_same_network(tmp_path: Path) -> None:
+    if importlib.util.find_spec("tensorflow") is None:
+        pytest.skip("TensorFlow is not installed: pip install -e '.[train]'")
+    small = ["--train-images", "128", "--test-images", "120", "--epochs", "1", "--output", str(tmp_path)]
+    script = [sys.executable, str(SHAPES / "train.py")]
+    done = subprocess.run([*script, *small], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert "int8  0." in done.stdout
+    trained = (tmp_path / MODEL.name).read_bytes()
+    assert operators(trained) == OPERATORS
+    assert interface(trained) == interface(MODEL.read_bytes())
+    with np.load(tmp_path / "shapes_test.npz") as stored:
+        assert stored["images"].shape == (120, 96, 96, 1) and stored["labels"].shape == (120,)

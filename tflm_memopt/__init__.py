@@ -1,0 +1,6 @@
+"""tflm-memopt: rewrites a .tflite model so that TensorFlow Lite Micro runs it in a fraction of the RAM, with the same output bits."""
+
+from tflm_memopt.api import inspect, optimize, verify
+
+__version__ = "0.1.0"
+__all__ = ["inspect", "optimize", "verify"]

@@ -1,0 +1,1 @@
+"""What a graph needs: arena, cost, support. Analyses never edit the graph."""

@@ -1,0 +1,257 @@
+"""What TFLM's interpreter will take of its arena, from the model alone: head, tail, total, and the smallest arena.
+
+A replay of MicroInterpreter::AllocateTensors (tensorflow/lite/micro/micro_interpreter.cc, micro_allocator.cc) with the
+reference kernels: the same allocations in the same order with the same alignment, so that gaps count, too. The arena is
+taken to start at a 16-byte boundary, as TFLM asks.
+
+Two ends grow towards each other. The tail holds what stays: structs, per-channel arrays. The head holds, one after the
+other, scratch requests, Prepare's temporary tensors, the planner's own arrays, and at last the activations. `total`
+counts what is left in the end; `min` is the widest moment, often the planner's.
+"""
+
+from __future__ import annotations
+
+import bisect
+import enum
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from tflm_memopt.analysis import tflm_planner
+from tflm_memopt.analysis.builtin_memory import KERNELS, UNKNOWN, Kernel, Node, Persistent, Scratch, TempTensor
+from tflm_memopt.analysis.tflm_lifetimes import (
+    ALIGNMENT,
+    OFFLINE_PLAN,
+    ONLINE,
+    ScratchRequest,
+    aligned,
+    nbytes,
+    offline_offsets,
+    planned_at_tail,
+    requests,
+)
+from tflm_memopt.analysis.tflm_structs import PLANNER_BYTES_PER_BUFFER, STRUCTS, Abi
+from tflm_memopt.errors import ModelError
+from tflm_memopt.model.graph import ABSENT, Graph, Op
+from tflm_memopt.model.reader import CUSTOM, Model, graph_of, read
+
+MAX_SCRATCH_PER_OP = 12
+"""kMaxScratchBuffersPerOp (micro_allocator.cc)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Arena:
+    """Bytes of the tensor arena, for one ABI."""
+
+    abi: Abi
+    head: int
+    """Activations and scratch buffers."""
+    tail: int
+    """Everything that stays: structs, per-channel arrays, variable tensors."""
+    total: int
+    """head + tail: what arena_used_bytes() says after AllocateTensors in an arena whose size is a multiple of 16."""
+    min: int
+    """The smallest arena with which AllocateTensors succeeds. It may be up to 15 B below `total`, where an arena whose
+    size is no multiple of 16 has smaller alignment gaps."""
+    estimated: tuple[str, ...] = ()
+    """Operators whose memory is not known, each once."""
+
+    @property
+    def exact(self) -> bool:
+        return not self.estimated
+
+
+def predict(model: bytes | Model, abi: Abi = "ilp32", *, recording: bool = False) -> Arena:
+    """The arena of `model`, original or rewritten, under TFLM's reference kernels.
+
+    abi: "ilp32" (32-bit pointers) or "lp64"; tflm_structs.py says for which builds. recording: for
+    RecordingMicroInterpreter, whose own structs are larger. Raises ModelError for bytes that are no model, and for an
+    offline plan that TFLM refuses.
+    """
+    source = read(model) if isinstance(model, bytes) else model
+    replay = _Replay(source.tree, tuple(graph_of(source.tree, i) for i in range(source.subgraphs)), abi, recording)
+    for step in (_create, _start, _parse_and_init, _prepare, _plan, _expose):
+        step(replay)
+    ample = _ample(replay.events)
+    ends = _ends(replay.events, ample)
+    if ends is None:
+        raise ModelError("the offline memory plan ends before the arena does", where=f"metadata '{OFFLINE_PLAN}'")
+    head, tail = ends[0], ample - ends[1]
+    smallest = bisect.bisect_left(range(ample), True, key=lambda size: _ends(replay.events, size) is not None)
+    return Arena(abi, head, tail, head + tail, smallest, tuple(sorted(replay.estimated)))
+
+
+# --- AllocateTensors, step by step
+
+
+class _Where(enum.Enum):
+    TAIL = enum.auto()
+    """Bytes that stay."""
+    HEAD = enum.auto()
+    """The head section gets this size, whatever it was, and temporaries end."""
+    TEMP = enum.auto()
+    """Bytes above the head, until the next RESET or HEAD."""
+    RESET = enum.auto()
+    LENT = enum.auto()
+    """All that is left is lent to the planner, which needs at least this much."""
+
+
+_Event = tuple[_Where, int, int]
+"""Where, bytes, alignment."""
+
+
+@dataclass(slots=True)
+class _Replay:
+    """The model, and the allocations so far, in order."""
+
+    tree: Any
+    graphs: tuple[Graph, ...]
+    abi: Abi
+    recording: bool
+    events: list[_Event] = field(default_factory=list)
+    scratch: list[ScratchRequest] = field(default_factory=list)
+    estimated: set[str] = field(default_factory=set)
+
+    def add(self, where: _Where, size: int = 0, align: int = 1) -> None:
+        self.events.append((where, size, align))
+
+    def add_struct(self, where: _Where, name: str, count: int = 1, align: int = 0) -> None:
+        layout = STRUCTS[name].of(self.abi)
+        self.add(where, layout.size * count, align or layout.align)
+
+    def add_tensor(self, where: _Where, subgraph: int, tensor: int) -> None:
+        """A TfLiteTensor and its quantization (InitializeTfLiteTensorFromFlatbuffer, micro_allocator.cc)."""
+        self.add_struct(where, "TfLiteTensor")
+        q = self.tree.subgraphs[subgraph].tensors[tensor].quantization
+        if q is not None and _length(q.scale) and _length(q.zeroPoint):
+            self.add_struct(where, "TfLiteAffineQuantization")
+            self.add_struct(where, "int", 1 + _length(q.scale))  # zero points, as a TfLiteIntArray
+
+    def kernel(self, op: Op) -> Kernel:
+        name = _name(op)
+        if name not in KERNELS:
+            self.estimated.add(name)
+        return KERNELS.get(name, UNKNOWN)
+
+
+def _create(replay: _Replay) -> None:
+    """MicroAllocator::Create: the allocators and the planner themselves."""
+    prefix = "Recording" if replay.recording else ""
+    for name in (f"{prefix}SingleArenaBufferAllocator", "GreedyMemoryPlanner", f"{prefix}MicroAllocator"):
+        replay.add_struct(_Where.TAIL, name)
+
+
+def _start(replay: _Replay) -> None:
+    """MicroAllocator::StartModelAllocation: tensors and nodes."""
+    replay.add_struct(_Where.TAIL, "MicroBuiltinDataAllocator")
+    _reserve_scratch_requests(replay)
+    replay.add_struct(_Where.TAIL, "SubgraphAllocations", len(replay.graphs))
+    for graph in replay.graphs:
+        replay.add_struct(_Where.TAIL, "TfLiteEvalTensor", len(graph.tensors))
+    for graph in replay.graphs:
+        replay.add_struct(_Where.TAIL, "NodeAndRegistration", len(graph.ops))
+
+
+def _reserve_scratch_requests(replay: _Replay) -> None:
+    """Room for the requests so far and for those of one more operator."""
+    replay.add_struct(_Where.HEAD, "ScratchBufferRequest", len(replay.scratch) + MAX_SCRATCH_PER_OP)
+
+
+def _parse_and_init(replay: _Replay) -> None:
+    """All operators' builtin data (PrepareNodeAndRegistrationDataFromFlatbuffer), then all operators' Init."""
+    kernels = [replay.kernel(op) for graph in replay.graphs for op in graph.ops]
+    for kernel in kernels:
+        if kernel.params:
+            replay.add_struct(_Where.TAIL, kernel.params)
+    for kernel in kernels:
+        if kernel.state:
+            replay.add_struct(_Where.TAIL, kernel.state, align=ALIGNMENT)
+
+
+def _prepare(replay: _Replay) -> None:
+    """MicroInterpreterGraph::PrepareSubgraphs: what each kernel's Prepare allocates, and the clean-up after it."""
+    for number, graph in enumerate(replay.graphs):
+        for position, op in enumerate(graph.ops):
+            for step in replay.kernel(op).prepare(_node(graph, op), replay.abi):
+                match step:
+                    case Persistent(size):
+                        replay.add(_Where.TAIL, size, ALIGNMENT)
+                    case TempTensor(tensor):
+                        replay.add_tensor(_Where.TEMP, number, tensor.id)
+                    case Scratch(size):
+                        replay.scratch.append(ScratchRequest(number, position, size))
+            replay.add(_Where.RESET)
+            _reserve_scratch_requests(replay)
+
+
+def _plan(replay: _Replay) -> None:
+    """MicroAllocator::FinishModelAllocation: the planner's temporaries, then the head that it planned."""
+    if replay.scratch:
+        replay.add_struct(_Where.TAIL, "ScratchBufferHandle", len(replay.scratch))
+    tensors = sum(len(graph.tensors) for graph in replay.graphs)
+    replay.add_struct(_Where.TEMP, "pointer", len(replay.graphs))  # where each subgraph's tensors start, size_t
+    replay.add_struct(_Where.TEMP, "AllocationInfo", tensors + len(replay.scratch))
+    offsets = offline_offsets(replay.tree, tensors)
+    for graph in replay.graphs:
+        for i, tensor in graph.tensors.items():
+            if planned_at_tail(tensor, ONLINE if offsets is None else offsets[i]):  # subgraph 0's offset, as in TFLM
+                replay.add(_Where.TAIL, nbytes(tensor), ALIGNMENT)
+    wanted = requests(replay.graphs, replay.scratch, offsets)
+    replay.add(_Where.LENT, PLANNER_BYTES_PER_BUFFER * len(wanted), ALIGNMENT)
+    replay.add(_Where.HEAD, tflm_planner.high_water(wanted, tflm_planner.place(wanted)), ALIGNMENT)
+
+
+def _expose(replay: _Replay) -> None:
+    """The model's inputs and outputs as TfLiteTensors, at the end of MicroInterpreter::AllocateTensors."""
+    graph = replay.graphs[0]
+    for ids in (graph.inputs, graph.outputs):
+        replay.add_struct(_Where.TAIL, "pointer", len(ids), align=ALIGNMENT)
+        for i in ids:
+            replay.add_tensor(_Where.TAIL, 0, i)
+
+
+def _name(op: Op) -> str:
+    return str(op.options["custom_code"]) if op.type == CUSTOM else op.type
+
+
+def _node(graph: Graph, op: Op) -> Node:
+    inputs = tuple(None if i == ABSENT else graph.tensors[i] for i in op.inputs)
+    return Node(inputs, tuple(graph.tensors[i] for i in op.outputs), op.options)
+
+
+def _length(vector: Any) -> int:
+    return 0 if vector is None else len(vector)
+
+
+# --- the two ends of the arena: SingleArenaBufferAllocator (arena_allocator/single_arena_buffer_allocator.cc)
+
+
+def _ends(events: Iterable[_Event], size: int) -> tuple[int, int] | None:
+    """Where head and tail end, from the arena's start, after all events in an arena of `size` bytes; None: it is full.
+
+    Stricter than TFLM in one thing: TFLM compares the tail with the head alone, so that it may run over a temporary
+    tensor that Prepare still reads. Rising with `size`, so that a bisection finds the smallest.
+    """
+    head = temp = 0
+    tail = size
+    for where, needed, align in events:
+        match where:
+            case _Where.TAIL:
+                tail = (tail - needed) // align * align
+            case _Where.HEAD:
+                head = temp = needed
+            case _Where.TEMP:
+                temp = aligned(temp, align) + needed
+            case _Where.RESET:
+                temp = head
+            case _Where.LENT:
+                if tail // align * align - aligned(temp, align) < needed:
+                    return None
+        if temp > tail:
+            return None
+    return head, tail
+
+
+def _ample(events: Sequence[_Event]) -> int:
+    """A multiple of the alignment in which all events fit even side by side."""
+    return aligned(sum(size + align for _, size, align in events))

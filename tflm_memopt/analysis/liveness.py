@@ -1,0 +1,22 @@
+"""How many bytes of whole tensors are alive while each operator of a graph runs: what a planner without fusion must hold."""
+
+from __future__ import annotations
+
+from tflm_memopt.model.graph import Graph, TensorId
+
+
+def live_bytes(graph: Graph) -> list[int]:
+    """Per operator, in the graph's order: bytes of the activations that are alive while it runs, its operands and results included.
+
+    Inputs live from the start to their last use, outputs from their producer to the end, as in TFLM (micro_allocation_info.cc).
+    """
+    first: dict[TensorId, int] = dict.fromkeys(graph.inputs, 0)
+    last: dict[TensorId, int] = {}
+    for i, op in enumerate(graph.ops):
+        for t in op.outputs:
+            first.setdefault(t, i)
+        for t in (*op.inputs, *op.outputs):
+            last[t] = i
+    last.update(dict.fromkeys(graph.outputs, len(graph.ops) - 1))
+    planned = [t for t in first if t in last and not graph.tensors[t].constant and not graph.tensors[t].variable]
+    return [sum(graph.tensors[t].nbytes for t in planned if first[t] <= i <= last[t]) for i in range(len(graph.ops))]

@@ -1,0 +1,66 @@
+"""Replay of TFLM's GreedyMemoryPlanner: where the interpreter itself will place activations and scratch buffers.
+
+The same order, gap rule and tie-breaks as tensorflow/lite/micro/memory_planner/greedy_memory_planner.cc, so that the
+head that is predicted is the head that TFLM measures. Offline offsets are taken as they are, overlaps included: TFLM
+checks nothing.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """One buffer, as TFLM's AllocationInfo describes it. Its lifetime is closed: [first, last] in allocation scopes."""
+
+    nbytes: int
+    """A multiple of the arena's alignment."""
+    first: int
+    last: int
+    offline: int | None = None
+    """Bytes from the arena's start, or None: TFLM chooses."""
+
+
+def place(requests: Sequence[Request]) -> tuple[int, ...]:
+    """Offsets in bytes, in the order of `requests` (CalculateOffsetsIfNeeded).
+
+    >>> place([Request(32, 0, 1), Request(64, 1, 2), Request(32, 2, 3)])
+    (64, 0, 64)
+    """
+    offsets = [0] * len(requests)
+    placed: list[int] = []
+    """Indices of `requests` by offset; of equal offsets, the one placed first is first."""
+    for i in _order(requests):
+        request = requests[i]
+        offset = request.offline if request.offline is not None else _first_gap(request, requests, placed, offsets)
+        offsets[i] = offset
+        placed.insert(bisect_right(placed, offset, key=offsets.__getitem__), i)
+    return tuple(offsets)
+
+
+def high_water(requests: Sequence[Request], offsets: Sequence[int]) -> int:
+    """Bytes of the head section that the plan needs (GetMaximumMemorySize)."""
+    return max((0, *(offset + request.nbytes for request, offset in zip(requests, offsets, strict=True))))
+
+
+def _order(requests: Sequence[Request]) -> list[int]:
+    """Offline buffers as they come, then online ones by falling size; of equal sizes the one added LAST goes first."""
+    offline = [i for i, r in enumerate(requests) if r.offline is not None]
+    online = [i for i, r in enumerate(requests) if r.offline is None]
+    return offline + sorted(online, key=lambda i: (requests[i].nbytes, i), reverse=True)
+
+
+def _first_gap(request: Request, requests: Sequence[Request], placed: Sequence[int], offsets: Sequence[int]) -> int:
+    """The lowest gap between the buffers that are alive with `request`, or the place behind the last of them."""
+    candidate = 0
+    for i in placed:
+        other = requests[i]
+        if other.first > request.last or request.first > other.last:
+            continue
+        if offsets[i] - candidate >= request.nbytes:
+            break
+        candidate = max(candidate, offsets[i] + other.nbytes)
+    return candidate

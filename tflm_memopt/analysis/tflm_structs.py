@@ -1,0 +1,149 @@
+"""Sizes of TFLM's own structs: the one table from which the arena is predicted.
+
+Measured, not computed: from the debug information of TFLM's objects (tensorflow/tflite-micro at 90b983c2b, gcc 12.2,
+-DTF_LITE_STATIC_MEMORY). "ilp32" is Cortex-M4 under Arm's EABI, where an enum is as small as its values. "lp64" is
+x86-64 with -DUSE_TFLM_COMPRESSION, as the official Python wheel is built.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal, NamedTuple
+
+Abi = Literal["ilp32", "lp64"]
+
+PLANNER_BYTES_PER_BUFFER = 40
+"""GreedyMemoryPlanner::per_buffer_size(): ten ints (memory_planner/greedy_memory_planner.h)."""
+
+
+class Layout(NamedTuple):
+    """sizeof and alignof."""
+
+    size: int
+    align: int
+
+
+@dataclass(frozen=True, slots=True)
+class Struct:
+    """One C++ type under each ABI, and the file that declares it (below tensorflow/lite/micro/, or from the root)."""
+
+    ilp32: tuple[int, int]
+    lp64: tuple[int, int]
+    source: str
+
+    def of(self, abi: Abi) -> Layout:
+        return Layout(*(self.ilp32 if abi == "ilp32" else self.lp64))
+
+
+_COMMON = "tensorflow/lite/core/c/common.h"
+_OPTIONS = "tensorflow/compiler/mlir/lite/core/c/builtin_op_data.h"
+_TYPES = "tensorflow/lite/kernels/internal/types.h"
+
+STRUCTS: Mapping[str, Struct] = {
+    # The interpreter.
+    "SingleArenaBufferAllocator": Struct((36, 4), (72, 8), "arena_allocator/single_arena_buffer_allocator.h"),
+    "RecordingSingleArenaBufferAllocator": Struct(
+        (52, 4), (104, 8), "arena_allocator/recording_single_arena_buffer_allocator.h"
+    ),
+    "GreedyMemoryPlanner": Struct((44, 4), (72, 8), "memory_planner/greedy_memory_planner.h"),
+    "MicroAllocator": Struct((36, 4), (72, 8), "micro_allocator.h"),
+    "RecordingMicroAllocator": Struct((124, 4), (248, 8), "recording_micro_allocator.h"),
+    "MicroBuiltinDataAllocator": Struct((8, 4), (16, 8), "micro_allocator.cc"),
+    "SubgraphAllocations": Struct((8, 4), (16, 8), "micro_allocator.h"),
+    "NodeAndRegistration": Struct((32, 4), (64, 8), "micro_allocator.h"),
+    "TfLiteEvalTensor": Struct((12, 4), (24, 8), _COMMON),
+    "TfLiteTensor": Struct((32, 4), (64, 8), _COMMON),
+    "TfLiteAffineQuantization": Struct((12, 4), (24, 8), _COMMON),
+    "ScratchBufferRequest": Struct((12, 4), (16, 8), "micro_allocator.h"),
+    "ScratchBufferHandle": Struct((4, 4), (8, 8), "micro_allocator.h"),
+    "AllocationInfo": Struct((24, 4), (32, 8), "micro_allocation_info.h"),
+    "pointer": Struct((4, 4), (8, 8), "size_t, and every pointer"),
+    "int": Struct((4, 4), (4, 4), "int, and the items of a TfLiteIntArray"),
+    # Builtin data: what the flatbuffer parser makes of operator options.
+    "TfLiteAddParams": Struct((2, 1), (8, 4), _OPTIONS),
+    "TfLiteArgMaxParams": Struct((1, 1), (4, 4), _OPTIONS),
+    "TfLiteArgMinParams": Struct((1, 1), (4, 4), _OPTIONS),
+    "TfLiteBatchMatMulParams": Struct((3, 1), (3, 1), _OPTIONS),
+    "TfLiteCallOnceParams": Struct((4, 4), (4, 4), _OPTIONS),
+    "TfLiteCastParams": Struct((2, 1), (8, 4), _OPTIONS),
+    "TfLiteConcatenationParams": Struct((8, 4), (8, 4), _OPTIONS),
+    "TfLiteConvParams": Struct((28, 4), (28, 4), _OPTIONS),
+    "TfLiteCumsumParams": Struct((2, 1), (2, 1), _OPTIONS),
+    "TfLiteDepthToSpaceParams": Struct((4, 4), (4, 4), _OPTIONS),
+    "TfLiteDepthwiseConvParams": Struct((28, 4), (28, 4), _OPTIONS),
+    "TfLiteDivParams": Struct((1, 1), (4, 4), _OPTIONS),
+    "TfLiteFullyConnectedParams": Struct((5, 1), (16, 4), _OPTIONS),
+    "TfLiteGatherParams": Struct((8, 4), (8, 4), _OPTIONS),
+    "TfLiteIfParams": Struct((8, 4), (8, 4), _OPTIONS),
+    "TfLiteL2NormParams": Struct((1, 1), (4, 4), _OPTIONS),
+    "TfLiteLeakyReluParams": Struct((4, 4), (4, 4), _OPTIONS),
+    "TfLiteMirrorPaddingParams": Struct((1, 1), (4, 4), _OPTIONS),
+    "TfLiteMulParams": Struct((1, 1), (4, 4), _OPTIONS),
+    "TfLitePackParams": Struct((8, 4), (8, 4), _OPTIONS),
+    "TfLitePoolParams": Struct((40, 4), (40, 4), _OPTIONS),
+    "TfLiteReducerParams": Struct((1, 1), (1, 1), _OPTIONS),
+    "TfLiteReshapeParams": Struct((36, 4), (36, 4), _OPTIONS),
+    "TfLiteResizeBilinearParams": Struct((2, 1), (2, 1), _OPTIONS),
+    "TfLiteResizeNearestNeighborParams": Struct((2, 1), (2, 1), _OPTIONS),
+    "TfLiteSVDFParams": Struct((8, 4), (12, 4), _OPTIONS),
+    "TfLiteShapeParams": Struct((1, 1), (4, 4), _OPTIONS),
+    "TfLiteSoftmaxParams": Struct((4, 4), (4, 4), _OPTIONS),
+    "TfLiteSpaceToDepthParams": Struct((4, 4), (4, 4), _OPTIONS),
+    "TfLiteSplitParams": Struct((4, 4), (4, 4), _OPTIONS),
+    "TfLiteSplitVParams": Struct((4, 4), (4, 4), _OPTIONS),
+    "TfLiteSqueezeParams": Struct((36, 4), (36, 4), _OPTIONS),
+    "TfLiteStridedSliceParams": Struct((24, 4), (24, 4), _OPTIONS),
+    "TfLiteSubParams": Struct((2, 1), (8, 4), _OPTIONS),
+    "TfLiteTransposeConvParams": Struct((16, 4), (20, 4), _OPTIONS),
+    "TfLiteUnidirectionalSequenceLSTMParams": Struct((16, 4), (16, 4), _OPTIONS),
+    "TfLiteUnpackParams": Struct((8, 4), (8, 4), _OPTIONS),
+    "TfLiteVarHandleParams": Struct((8, 4), (16, 8), _OPTIONS),
+    "TfLiteWhileParams": Struct((8, 4), (8, 4), _OPTIONS),
+    # Operators' own state.
+    "OpDataAbsRsqrt": Struct((28, 4), (28, 4), "kernels/elementwise.cc"),
+    "OpDataAdd": Struct((60, 4), (60, 4), "kernels/add.h"),
+    "add_n::OpData": Struct((40, 4), (40, 4), "kernels/add_n.cc"),
+    "OpDataBatchMatmul": Struct((16, 4), (32, 8), "kernels/batch_matmul.h"),
+    "QuantizationOpDataBatchMatmul": Struct((28, 4), (28, 4), "kernels/batch_matmul.h"),
+    "call_once::OpData": Struct((8, 4), (8, 4), "kernels/call_once.cc"),
+    "OpDataCircularBuffer": Struct((8, 4), (8, 4), "kernels/circular_buffer.h"),
+    "comparisons::OpData": Struct((32, 4), (32, 4), "kernels/comparisons.cc"),
+    "concatenation::OpData": Struct((24, 4), (40, 8), "kernels/concatenation.cc"),
+    "OpDataConv": Struct((56, 4), (72, 8), "kernels/conv.h"),
+    "cumsum::OpData": Struct((36, 4), (36, 4), "kernels/cumsum.cc"),
+    "DequantizeOpData": Struct((32, 8), (32, 8), "kernels/dequantize.h"),
+    "detection_postprocess::OpData": Struct((112, 4), (112, 4), "kernels/detection_postprocess.cc"),
+    "OpDataDiv": Struct((28, 4), (28, 4), "kernels/div.cc"),
+    "elu::OpData": Struct((256, 1), (256, 1), "kernels/elu.cc"),
+    "embedding_lookup::OpData": Struct((8, 4), (16, 8), "kernels/embedding_lookup.cc"),
+    "OpDataFullyConnected": Struct((48, 4), (64, 8), "kernels/fully_connected.h"),
+    "HardSwishParams": Struct((20, 4), (20, 4), _TYPES),
+    "if::OpData": Struct((8, 4), (8, 4), "kernels/if.cc"),
+    "L2NormalizationParams": Struct((4, 4), (4, 4), _TYPES),
+    "LeakyReluOpData": Struct((24, 4), (24, 4), "kernels/leaky_relu.h"),
+    "LogSoftmaxOpData": Struct((28, 4), (40, 8), "kernels/log_softmax.cc"),
+    "OpDataLogistic": Struct((16, 4), (16, 4), "kernels/logistic.h"),
+    "OpDataLSTM": Struct((688, 8), (688, 8), "kernels/lstm_shared.h"),
+    "OpDataMirrorPad": Struct((20, 4), (20, 4), "kernels/mirror_pad.cc"),
+    "OpDataMul": Struct((36, 4), (36, 4), "kernels/mul.h"),
+    "pad::OpData": Struct((56, 4), (56, 4), "kernels/pad.h"),
+    "OpDataPooling": Struct((32, 4), (32, 4), "kernels/pooling.h"),
+    "PreluParams": Struct((28, 4), (28, 4), _TYPES),
+    "OpDataQuantizeReference": Struct((32, 8), (32, 8), "kernels/quantize.h"),
+    "OpDataReduce": Struct((44, 4), (44, 4), "kernels/reduce.h"),
+    "ReluOpData": Struct((28, 4), (28, 4), "kernels/activations.h"),
+    "Relu6OpData": Struct((8, 4), (8, 4), "kernels/activations.h"),
+    "select::OpData": Struct((1, 1), (1, 1), "kernels/select.cc"),
+    "SoftmaxParams": Struct((56, 8), (80, 8), _TYPES),
+    "SpaceToBatchParams": Struct((4, 4), (4, 4), _TYPES),
+    "squared_difference::OpData": Struct((112, 8), (112, 8), "kernels/squared_difference.cc"),
+    "StridedSliceParams": Struct((84, 4), (84, 4), _TYPES),
+    "OpDataSub": Struct((52, 4), (52, 4), "kernels/sub.h"),
+    "OpDataSvdf": Struct((36, 4), (36, 4), "kernels/svdf.h"),
+    "tanh::OpData": Struct((16, 4), (16, 4), "kernels/tanh.cc"),
+    "transpose_conv::OpData": Struct((72, 4), (80, 8), "kernels/transpose_conv.cc"),
+    "var_handle::OpData": Struct((4, 4), (4, 4), "kernels/var_handle.cc"),
+    "while::OpData": Struct((8, 4), (8, 4), "kernels/while.cc"),
+}
+"""By C++ name; kernels that call theirs just OpData are told apart by their file."""

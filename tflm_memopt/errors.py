@@ -1,0 +1,50 @@
+"""Every error that the package raises on purpose.
+
+    MemoptError
+    +-- ModelError          the bytes are no model that can be read (exit code 2)
+    +-- UsageError          an argument or a combination of arguments makes no sense (exit code 2)
+    +-- InterfaceError      two models cannot be compared: their interfaces differ for no recorded reason (exit code 2)
+    +-- DoesNotFit          the answer is no (exit code 1)
+    +-- PlanError           the checker refuses a plan: a defect of the planner, never of the user
+    +-- RuntimeUnavailable  TFLM's wheel or the host library is not there
+
+A message says what, where, and what to do: one sentence each.
+"""
+
+from __future__ import annotations
+
+
+class MemoptError(Exception):
+    """Base of all: `what`, `where` it is (file, operator, tensor) and a `hint` what to do."""
+
+    exit_code = 2
+
+    def __init__(self, what: str, *, where: str = "", hint: str = "") -> None:
+        self.what, self.where, self.hint = what, where, hint
+        super().__init__(what + (f"\n  at {where}" if where else "") + (f"\n  try: {hint}" if hint else ""))
+
+
+class ModelError(MemoptError):
+    """The bytes are no model that can be read."""
+
+
+class UsageError(MemoptError):
+    """An argument, or a combination of arguments, makes no sense."""
+
+
+class InterfaceError(MemoptError):
+    """Two models cannot be compared."""
+
+
+class DoesNotFit(MemoptError):
+    """The answer is no: nothing fits the limit that was asked for."""
+
+    exit_code = 1
+
+
+class PlanError(MemoptError):
+    """The plan checker refuses a plan."""
+
+
+class RuntimeUnavailable(MemoptError):
+    """TFLM's wheel or the compiled host library is not installed."""

@@ -1,0 +1,1 @@
+"""From a plan to bytes: the program and the rewritten model."""

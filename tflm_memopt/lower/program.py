@@ -1,0 +1,272 @@
+"""The program's bytes: what custom_ops/include/tmo/program.h defines in C, here as tables for both directions.
+
+`pack` lays out header, tables and constants; `unpack` reads them back, for tests and for people. A test compares every
+size and offset of the tables with the C compiler's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, fields
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tflm_memopt.errors import ModelError, PlanError
+from tflm_memopt.model.rowop import UNIT, Kind, Window
+
+MAGIC = 0x314F4D54
+VERSION = 1
+TARGET_GENERIC = 0
+NONE = 0xFFFF
+"""In the operator table: the operand has no producer inside the block."""
+MAX_INPUTS = 2
+ALIGNMENT = 16
+"""Of the program's first byte. Inside, tables and int32 constants are 4-aligned."""
+
+FLAG_SINK = 1
+FLAG_ITERATIVE = 2
+FLAG_PER_CHANNEL = 4
+
+HEADER = np.dtype([
+    ("magic", "<u4"), ("version", "<u2"), ("target", "<u2"), ("size", "<u4"), ("firings", "<u4"), ("workspace", "<u4"),
+    ("n_inputs", "<u2"), ("n_outputs", "<u2"), ("n_tensors", "<u2"), ("n_ops", "<u2"), ("n_blocks", "<u2"),
+    ("reserved0", "<u2"),
+    ("tensors", "<u4"), ("ops", "<u4"), ("blocks", "<u4"), ("reserved1", "<u4", (3,)),
+])  # fmt: skip
+TENSOR = np.dtype([
+    ("offset", "<u4"), ("channels", "<u4"), ("width", "<u2"), ("height", "<u2"), ("depth", "<u2"), ("base", "u1"),
+    ("layout", "u1"),
+])  # fmt: skip
+OP = np.dtype([
+    ("kind", "u1"), ("flags", "u1"), ("input_zero_point", "i1", (MAX_INPUTS,)), ("output_zero_point", "i1"),
+    ("act_min", "i1"), ("act_max", "i1"), ("n_inputs", "u1"),
+    ("input", "<u2", (MAX_INPUTS,)), ("producer", "<u2", (MAX_INPUTS,)), ("output", "<u2"), ("reserved0", "<u2"),
+    ("kernel_h", "<u2"), ("kernel_w", "<u2"), ("stride_h", "<u2"), ("stride_w", "<u2"),
+    ("dilation_h", "<u2"), ("dilation_w", "<u2"), ("pad_top", "<u2"), ("pad_left", "<u2"),
+    ("param", "<i4"), ("weights", "<u4"), ("bias", "<u4"), ("multipliers", "<u4"), ("shifts", "<u4"),
+    ("accumulator", "<u4"),
+])  # fmt: skip
+BLOCK = np.dtype([("first_op", "<u2"), ("n_ops", "<u2"), ("counters", "<u4")])
+
+TABLES: Mapping[str, np.dtype[np.void]] = {"tmo_header": HEADER, "tmo_tensor": TENSOR, "tmo_op": OP, "tmo_block": BLOCK}
+
+Array = NDArray[Any]
+_CONVOLUTIONS = (Kind.CONV, Kind.DEPTHWISE)
+_WINDOW = ("kernel_h", "kernel_w", "stride_h", "stride_w", "dilation_h", "dilation_w", "pad_top", "pad_left")
+
+
+@dataclass(frozen=True, slots=True)
+class ProgramTensor:
+    """One view of a tensor: row y lives at base + offset + (y % depth) * width * channels."""
+
+    offset: int
+    """Bytes from the start of its base."""
+    height: int
+    width: int
+    channels: int
+    depth: int
+    """Rows of the ring; `height`: resident."""
+    base: int = 0
+    """0: workspace; 1..n_inputs: inputs; then the outputs."""
+
+
+@dataclass(frozen=True, slots=True)
+class ProgramOp:
+    """One operator. Arrays are None where the kind has none; see program.h for what each means."""
+
+    kind: Kind
+    inputs: tuple[int, ...]
+    """Tensors, in the order in which their rows are demanded."""
+    producers: tuple[int | None, ...]
+    """Of each input: the operator of the same block that makes it; None: it is complete before the block starts."""
+    output: int
+    input_zero_points: tuple[int, ...]
+    output_zero_point: int
+    window: Window = UNIT
+    activation: tuple[int, int] = (-128, 127)
+    sink: bool = False
+    iterative: bool = False
+    param: int = 0
+    weights: NDArray[np.int8] | None = field(default=None, compare=False)
+    bias: NDArray[np.int32] | None = field(default=None, compare=False)
+    multipliers: NDArray[np.int32] | None = field(default=None, compare=False)
+    """One, or one per output channel; ADD: three, in the order of `inputs`, then the output's."""
+    shifts: NDArray[np.int8] | None = field(default=None, compare=False)
+    accumulator: int = 0
+    """Bytes from the workspace's start, when iterative."""
+
+
+@dataclass(frozen=True, slots=True)
+class ProgramBlock:
+    """Operators [first_op, first_op + n_ops), fired on demand of its sinks."""
+
+    first_op: int
+    n_ops: int
+    counters: int
+    """Bytes from the workspace's start: uint16 per operator."""
+
+
+@dataclass(frozen=True, slots=True)
+class Program:
+    """Everything that tmo_run() needs to know."""
+
+    n_inputs: int
+    n_outputs: int
+    workspace: int
+    """Bytes."""
+    firings: int
+    """Of one run, exactly."""
+    tensors: tuple[ProgramTensor, ...]
+    ops: tuple[ProgramOp, ...]
+    blocks: tuple[ProgramBlock, ...]
+    target: int = TARGET_GENERIC
+
+
+def pack(program: Program) -> bytes:
+    """The program as the executor reads it. Its first byte must get to a 16-byte boundary.
+
+    Raises PlanError when a number does not fit its field: then the operator should have stayed builtin.
+    """
+    constants = _Constants(_constants_start(program))
+    tensors = b"".join(_record(TENSOR, f"tensor {i}", asdict(t)) for i, t in enumerate(program.tensors))
+    ops = b"".join(_record(OP, f"operator {i}", _op_fields(op, constants)) for i, op in enumerate(program.ops))
+    blocks = b"".join(_record(BLOCK, f"block {i}", asdict(b)) for i, b in enumerate(program.blocks))
+    at = HEADER.itemsize
+    header = _record(HEADER, "header", {
+        "magic": MAGIC, "version": VERSION, "target": program.target, "size": constants.end,
+        "firings": program.firings, "workspace": program.workspace,
+        "n_inputs": program.n_inputs, "n_outputs": program.n_outputs,
+        "n_tensors": len(program.tensors), "n_ops": len(program.ops), "n_blocks": len(program.blocks),
+        "tensors": at, "ops": at + len(tensors), "blocks": at + len(tensors) + len(ops),
+    })  # fmt: skip
+    return header + tensors + ops + blocks + bytes(constants.data)
+
+
+def unpack(data: bytes) -> Program:
+    """The inverse of `pack`. Raises ModelError when the bytes are no program of this version, or end too early."""
+    try:
+        header = np.frombuffer(data, HEADER, 1)[0]
+        if header["magic"] != MAGIC or header["version"] != VERSION or header["size"] > len(data):
+            raise ModelError("not a program of this version, or not all of it", hint="convert the model again")
+        tensors = tuple(_tensor(r) for r in np.frombuffer(data, TENSOR, header["n_tensors"], header["tensors"]))
+        return Program(
+            n_inputs=int(header["n_inputs"]),
+            n_outputs=int(header["n_outputs"]),
+            workspace=int(header["workspace"]),
+            firings=int(header["firings"]),
+            tensors=tensors,
+            ops=tuple(_op(r, data, tensors) for r in np.frombuffer(data, OP, header["n_ops"], header["ops"])),
+            blocks=tuple(_block(r) for r in np.frombuffer(data, BLOCK, header["n_blocks"], header["blocks"])),
+            target=int(header["target"]),
+        )
+    except (ValueError, IndexError) as cause:
+        raise ModelError("the program is truncated or damaged", hint="convert the model again") from cause
+
+
+class _Constants:
+    """The constants behind the tables, aligned; equal ones are stored once."""
+
+    def __init__(self, start: int) -> None:
+        self.start = start
+        self.data = bytearray()
+        self.stored: dict[bytes, int] = {}
+
+    @property
+    def end(self) -> int:
+        return self.start + len(self.data)
+
+    def add(self, values: Array | None, dtype: str) -> int:
+        """Offset from the program's start, or 0 for none."""
+        if values is None:
+            return 0
+        raw = np.ascontiguousarray(values, dtype=dtype).tobytes()
+        if raw not in self.stored:
+            self.data.extend(bytes(-self.end % 4))
+            self.stored[raw] = self.end
+            self.data.extend(raw)
+        return self.stored[raw]
+
+
+def _constants_start(program: Program) -> int:
+    tables = ((TENSOR, program.tensors), (OP, program.ops), (BLOCK, program.blocks))
+    return HEADER.itemsize + sum(layout.itemsize * len(rows) for layout, rows in tables)
+
+
+def _record(layout: np.dtype[np.void], where: str, values: Mapping[str, Any]) -> bytes:
+    record = np.zeros((), layout)
+    for name, value in values.items():
+        limits = np.iinfo(record[name].dtype)
+        if np.min(value) < limits.min or np.max(value) > limits.max:
+            raise PlanError(f"{name} is {value}, a program holds {limits.min}..{limits.max}", where=where)
+        record[name] = value
+    return record.tobytes()
+
+
+def _op_fields(op: ProgramOp, constants: _Constants) -> Mapping[str, Any]:
+    per_channel = op.kind in _CONVOLUTIONS and op.multipliers is not None and op.multipliers.size > 1
+    producers = tuple(NONE if p is None else p for p in op.producers)
+    return {
+        "kind": op.kind,
+        "flags": FLAG_SINK * op.sink | FLAG_ITERATIVE * op.iterative | FLAG_PER_CHANNEL * per_channel,
+        "n_inputs": len(op.inputs),
+        "input": _operands(op.inputs, 0),
+        "producer": _operands(producers, NONE),
+        "input_zero_point": _operands(op.input_zero_points, 0),
+        "output": op.output,
+        "output_zero_point": op.output_zero_point,
+        "act_min": op.activation[0],
+        "act_max": op.activation[1],
+        **{name: getattr(op.window, name) for name in _WINDOW},
+        "param": op.param,
+        "weights": constants.add(op.weights, "i1"),
+        "bias": constants.add(op.bias, "<i4"),
+        "multipliers": constants.add(op.multipliers, "<i4"),
+        "shifts": constants.add(op.shifts, "i1"),
+        "accumulator": op.accumulator,
+    }
+
+
+def _operands(values: tuple[int, ...], missing: int) -> tuple[int, ...]:
+    """One value for each of the operands that the record has room for."""
+    return (*values, *[missing] * (MAX_INPUTS - len(values)))
+
+
+def _tensor(r: np.void) -> ProgramTensor:
+    return ProgramTensor(**{f.name: int(r[f.name]) for f in fields(ProgramTensor)})
+
+
+def _block(r: np.void) -> ProgramBlock:
+    return ProgramBlock(**{f.name: int(r[f.name]) for f in fields(ProgramBlock)})
+
+
+def _op(r: np.void, data: bytes, tensors: tuple[ProgramTensor, ...]) -> ProgramOp:
+    kind, flags, n = Kind(r["kind"]), int(r["flags"]), int(r["n_inputs"])
+    in_channels, out_channels = tensors[r["input"][0]].channels, tensors[r["output"]].channels
+    kernel = (int(r["kernel_h"]), int(r["kernel_w"]))
+    shape = (out_channels, *kernel, in_channels) if kind is Kind.CONV else (*kernel, out_channels)
+    scales = 3 if kind is Kind.ADD else out_channels if flags & FLAG_PER_CHANNEL else 1
+
+    def constant(name: str, dtype: str, *dims: int) -> Array | None:
+        offset = int(r[name])
+        return np.frombuffer(data, dtype, int(np.prod(dims)), offset).reshape(dims) if offset else None
+
+    return ProgramOp(
+        kind=kind,
+        inputs=tuple(int(i) for i in r["input"][:n]),
+        producers=tuple(None if p == NONE else int(p) for p in r["producer"][:n]),
+        output=int(r["output"]),
+        input_zero_points=tuple(int(z) for z in r["input_zero_point"][:n]),
+        output_zero_point=int(r["output_zero_point"]),
+        window=Window(**{name: int(r[name]) for name in _WINDOW}),
+        activation=(int(r["act_min"]), int(r["act_max"])),
+        sink=bool(flags & FLAG_SINK),
+        iterative=bool(flags & FLAG_ITERATIVE),
+        param=int(r["param"]),
+        weights=constant("weights", "i1", *shape) if kind in _CONVOLUTIONS else None,
+        bias=constant("bias", "<i4", out_channels) if kind in _CONVOLUTIONS else None,
+        multipliers=constant("multipliers", "<i4", scales),
+        shifts=constant("shifts", "i1", scales),
+        accumulator=int(r["accumulator"]),
+    )

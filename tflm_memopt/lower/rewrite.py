@@ -1,0 +1,135 @@
+"""The rewritten model: custom operators instead of regions, one constant program each, and the offline memory plan for all tensors."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from tflm_memopt.lower.lowering import Unit, lower, workspace
+from tflm_memopt.lower.program import Program, pack
+from tflm_memopt.model import writer
+from tflm_memopt.model.graph import Graph, TensorId
+from tflm_memopt.model.interface import METADATA, Changes
+from tflm_memopt.model.rowop import RowOp
+from tflm_memopt.plan.plan import Block, Builtin, Plan, Role
+from tflm_memopt.plan.regions import Partition, Region
+
+OFFLINE_PLAN = "OfflineMemoryAllocation"
+"""Name of the metadata entry (tensorflow/lite/micro/micro_allocation_info.cc): int32 version, subgraphs, tensors, an offset for each."""
+OFFLINE_PLAN_VERSION = 1
+ONLINE = -1
+"""TFLM places the tensor itself."""
+
+REGION, CONV, DENSE, BLOCK = "TMO_REGION", "TMO_CONV_2D", "TMO_FULLY_CONNECTED", "TMO_BLOCK"
+
+
+@dataclass(frozen=True, slots=True)
+class CustomOp:
+    """One custom operator of the rewritten model."""
+
+    name: str
+    unit: Unit
+    program: Program
+
+
+def rewrite(
+    tree: Any, graph: Graph, partition: Partition, plan: Plan, changes: Changes, *, op_per_block: bool
+) -> bytes:
+    """The bytes of the rewritten model. `tree` is the schema's object tree of the original (with `changes` made) and is edited."""
+    main = tree.subgraphs[0]
+    originals = list(main.operators)
+    operators: list[Any] = []
+    offsets: dict[TensorId, int] = {
+        b.key: o for b, o in zip(plan.buffers, plan.offsets) if b.role is Role.TENSOR and b.key < len(main.tensors)
+    }
+    main.operators = []
+    stands_for = {op.index: op.stands_for for op in graph.ops}
+    for item in sequence(partition, plan, op_per_block=op_per_block):
+        if isinstance(item, Builtin):
+            operators += [originals[i] for i in stands_for[item.op]]
+            continue
+        custom = CustomOp(item.name, item.unit, lower(plan, item.unit, partition.ops))
+        operators.append(_custom_operator(tree, custom, plan, partition.ops, offsets, len(operators)))
+    main.operators = operators
+    if changes.inputs or changes.outputs:
+        writer.set_metadata(tree, METADATA, json.dumps({"interface": changes.to_json()}).encode())
+    renumbered = writer.drop_unused(tree)
+    placed = {renumbered[t]: o for t, o in offsets.items() if t in renumbered}
+    table = [OFFLINE_PLAN_VERSION, 1, len(main.tensors), *(placed.get(t, ONLINE) for t in range(len(main.tensors)))]
+    writer.set_metadata(tree, OFFLINE_PLAN, np.array(table, dtype="<i4"))
+    return writer.write(tree)
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A custom operator to be: its name and what it runs."""
+
+    name: str
+    unit: Unit
+
+
+def sequence(partition: Partition, plan: Plan, *, op_per_block: bool) -> Iterator[Call | Builtin]:
+    """The rewritten model's operators in the order in which they run."""
+    last: int | None = None
+    for number, step in enumerate(plan.steps):
+        if isinstance(step, Builtin):
+            yield step
+        elif op_per_block:
+            yield Call(_block_name(step, partition.ops), _block_unit(plan, number, partition.ops))
+        elif step.region != last:
+            region = partition.nodes[step.region]
+            if not isinstance(region, Region):
+                raise TypeError(f"node {step.region} is no region")
+            steps = tuple(n for n, s in enumerate(plan.steps) if isinstance(s, Block) and s.region == step.region)
+            yield Call(REGION, Unit(steps, region.inputs, region.outputs))
+        last = step.region if isinstance(step, Block) else None
+
+
+def _block_name(block: Block, ops: Mapping[int, RowOp]) -> str:
+    names = {ops[stage.op].name for stage in block.stages}
+    single = {"CONV_2D": CONV, "FULLY_CONNECTED": DENSE}
+    return single.get(names.pop(), BLOCK) if len(block.stages) == 1 else BLOCK
+
+
+def _block_unit(plan: Plan, number: int, ops: Mapping[int, RowOp]) -> Unit:
+    block = plan.steps[number]
+    if not isinstance(block, Block):
+        raise TypeError(f"step {number} is no block")
+    inside = [ops[stage.op] for stage in block.stages]
+    made = {op.output for op in inside}
+    whole = {b.key for b in plan.buffers if b.role is Role.TENSOR}
+    inputs = dict.fromkeys(t for op in inside for t in op.inputs if t not in made)
+    return Unit((number,), tuple(inputs), tuple(op.output for op in inside if op.output in whole))
+
+
+def _custom_operator(
+    tree: Any, custom: CustomOp, plan: Plan, ops: Mapping[int, RowOp], offsets: dict[TensorId, int], position: int
+) -> Any:
+    """Adds the operator's program and workspace to the tree, and the workspace's place to `offsets`."""
+    data = pack(custom.program)
+    program = _bytes_tensor(tree, f"tmo/program_{position}", len(data), writer.add_buffer(tree, data))
+    outputs = list(custom.unit.outputs)
+    space = workspace(plan, custom.unit, ops)
+    if space.nbytes:
+        outputs.append(_bytes_tensor(tree, f"tmo/workspace_{position}", space.nbytes, 0))
+        offsets[outputs[-1]] = space.offset
+    opcode = writer.add_opcode(tree, "CUSTOM", custom_code=custom.name)
+    return writer.custom_operator(opcode, (*custom.unit.inputs, program), outputs)
+
+
+def _bytes_tensor(tree: Any, name: str, nbytes: int, buffer: int) -> int:
+    return writer.add_tensor(tree, name, (nbytes,), "UINT8", buffer=buffer)
+
+
+def programs(rewritten: Graph) -> Sequence[bytes]:
+    """The programs inside a rewritten model, in the order of its operators."""
+    found = []
+    for op in rewritten.ops:
+        if op.type == "CUSTOM" and op.options.get("custom_code") in (REGION, CONV, DENSE, BLOCK):
+            data = next(rewritten.tensors[t].data for t in reversed(op.inputs) if rewritten.tensors[t].data is not None)
+            found.append(b"" if data is None else data.tobytes())
+    return found

@@ -1,0 +1,307 @@
+"""Graph -> equivalent graph in fewer forms, so that more of it runs row by row.
+
+Each rule is a row of RULES: match -> check -> rewrite. A refusal names the place and the reason; the operators then
+stay as they are. The output bytes never change.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+from tflm_memopt.model.graph import ABSENT, Graph, Op, Quantization, Tensor, TensorId
+from tflm_memopt.model.opset import Unsupported, refusal, row_op
+from tflm_memopt.model.reader import describe
+from tflm_memopt.model.site import AXES, EXPLICIT_PADDING, Site
+
+VIEW = "VIEW"
+"""Op.type of an operator that changes a tensor's shape only. `sources` has the model's operator."""
+
+Ops = tuple[Op, ...]
+NHWC_TO_NCHW = (0, 3, 1, 2)
+
+
+class Rule(NamedTuple):
+    """One rewrite. `match` finds the operators that it is about, the anchor first; `check` says why they stay."""
+
+    name: str
+    match: Callable[[Graph, Op], Ops | None]
+    check: Callable[[Graph, Ops], str | None]
+    rewrite: Callable[[Graph, Ops], Graph]
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """A match that was left alone."""
+
+    rule: str
+    where: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Canonical:
+    """The rewritten graph, and what was left alone."""
+
+    graph: Graph
+    refusals: tuple[Refusal, ...] = ()
+
+
+def canonicalise(graph: Graph, left_alone: Collection[int] = ()) -> Canonical:
+    """Applies all RULES, in their order, wherever they do not touch the model's operators `left_alone`."""
+    refusals: list[Refusal] = []
+    for rule in RULES:
+        graph, refused = _apply(rule, graph, left_alone)
+        refusals += refused
+    return Canonical(graph, tuple(refusals))
+
+
+def views(graph: Graph) -> Mapping[TensorId, TensorId]:
+    """Of each VIEW's output, the tensor that holds its bytes."""
+    storage: dict[TensorId, TensorId] = {}
+    for op in graph.ops:
+        if op.type == VIEW:
+            storage[op.outputs[0]] = storage.get(op.inputs[0], op.inputs[0])
+    return storage
+
+
+def _apply(rule: Rule, graph: Graph, left_alone: Collection[int]) -> tuple[Graph, list[Refusal]]:
+    refusals: list[Refusal] = []
+    for anchor in graph.ops:
+        ops = rule.match(graph, anchor)
+        if ops is None or any(i in left_alone for op in ops for i in op.stands_for):
+            continue
+        reason = rule.check(graph, ops)
+        if reason is None:
+            graph = rule.rewrite(graph, ops)
+        else:
+            refusals.append(Refusal(rule.name, describe(anchor), reason))
+    return graph, refusals
+
+
+# ---- PAD + CONV_2D / DEPTHWISE_CONV_2D ----
+
+
+def match_pad(graph: Graph, op: Op) -> Ops | None:
+    """A PAD and all that read it, if a convolution is among them."""
+    if op.type not in ("PAD", "PADV2"):
+        return None
+    readers = graph.consumers(op.outputs[0])
+    return (op, *readers) if any(r.type in _CONVOLUTIONS for r in readers) else None
+
+
+def check_pad(graph: Graph, ops: Ops) -> str | None:
+    pad, *readers = ops
+    source, padded = graph.tensors[pad.inputs[0]], graph.tensors[pad.outputs[0]]
+    if len(source.shape) != 4 or _amounts(graph, pad) is None:
+        return "its paddings are not constant, or not four pairs"
+    if any(a < 0 or (a and i not in (2, 3, 4, 5)) for i, a in enumerate(_amounts(graph, pad) or ())):
+        return "it pads more than height and width"
+    value = _pad_value(graph, pad)
+    if value is None or padded.quantization is None or value != padded.quantization.zero_point[0]:
+        return f"its value is {value}, not the zero point"
+    if not _same_numbers(source, padded):
+        return "it changes scale or zero point"
+    if padded.id in graph.outputs:
+        return "its output is an output of the model"
+    for reader in readers:
+        if reader.type not in _CONVOLUTIONS or reader.inputs.count(padded.id) != 1 or reader.inputs[0] != padded.id:
+            return f"operator {reader.index} {reader.type} reads it, too"
+        reason = refusal(Site(graph, reader)) or row_op(Site(graph, _padded(graph, pad, reader)))
+        if isinstance(reason, Unsupported):
+            return f"operator {reader.index} {reader.type} stays builtin: {reason}"
+    return None
+
+
+def rewrite_pad(graph: Graph, ops: Ops) -> Graph:
+    """Every reader pads for itself."""
+    pad, *readers = ops
+    return _replace_ops(graph, {pad.index: (), **{op.index: (_padded(graph, pad, op),) for op in readers}})
+
+
+def _padded(graph: Graph, pad: Op, op: Op) -> Op:
+    """The convolution with the PAD in it. Its own SAME padding, computed on the padded size, comes on top."""
+    _, _, top, bottom, left, right, _, _ = _amounts(graph, pad) or (0,) * 8
+    vertical, horizontal = Site(graph, op).spans()
+    padding = (top + vertical.before, bottom + vertical.after, left + horizontal.before, right + horizontal.after)
+    return replace(
+        op,
+        inputs=(pad.inputs[0], *op.inputs[1:]),
+        options={**op.options, EXPLICIT_PADDING: padding},
+        sources=(*pad.stands_for, *op.stands_for),
+    )
+
+
+_CONVOLUTIONS = ("CONV_2D", "DEPTHWISE_CONV_2D")
+
+
+def _amounts(graph: Graph, pad: Op) -> tuple[int, ...] | None:
+    """Before and after of each dimension, flat."""
+    data = graph.tensors[pad.inputs[1]].data if len(pad.inputs) > 1 and pad.inputs[1] != ABSENT else None
+    return None if data is None or data.size != 8 or data.dtype.kind != "i" else tuple(int(v) for v in data.flatten())
+
+
+def _pad_value(graph: Graph, pad: Op) -> int | None:
+    """The quantized value that is padded: the output's zero point, unless an operand says otherwise.
+
+    (micro/kernels/pad.cc)
+    """
+    value = graph.tensors[pad.inputs[2]] if len(pad.inputs) > 2 and pad.inputs[2] != ABSENT else None
+    if value is None:
+        quantization = graph.tensors[pad.outputs[0]].quantization
+        return None if quantization is None else quantization.zero_point[0]
+    return (
+        int(value.data.flatten()[0])
+        if value.data is not None and value.dtype == "INT8" and value.elements == 1
+        else None
+    )
+
+
+# ---- RESHAPE, SQUEEZE, EXPAND_DIMS ----
+
+
+def match_view(graph: Graph, op: Op) -> Ops | None:
+    return (op,) if op.type in ("RESHAPE", "SQUEEZE", "EXPAND_DIMS") else None
+
+
+def check_view(graph: Graph, ops: Ops) -> str | None:
+    (op,) = ops
+    for t in (graph.tensors[op.inputs[0]], graph.tensors[op.outputs[0]]):
+        if t.dtype != "INT8":
+            return f"tensor {t.id} '{t.name}' is {t.dtype}"
+        if t.dynamic or t.constant or t.variable:
+            return (
+                f"tensor {t.id} '{t.name}' is {'dynamic' if t.dynamic else 'constant' if t.constant else 'a variable'}"
+            )
+    shapes = [graph.tensors[i].shape for i in (op.inputs[0], op.outputs[0])]
+    if graph.tensors[op.inputs[0]].elements != graph.tensors[op.outputs[0]].elements:
+        return f"{list(shapes[0])} and {list(shapes[1])} have different sizes"
+    if any(i != ABSENT and not graph.tensors[i].constant for i in op.inputs[1:]):
+        return "the shape is computed at run time"
+    return None
+
+
+def rewrite_view(graph: Graph, ops: Ops) -> Graph:
+    (op,) = ops
+    return _replace_ops(
+        graph, {op.index: (replace(op, type=VIEW, inputs=op.inputs[:1], options={}, sources=op.stands_for),)}
+    )
+
+
+# ---- TRANSPOSE to NCHW + MEAN over what were height and width ----
+
+
+def match_transposed_mean(graph: Graph, op: Op) -> Ops | None:
+    """TRANSPOSE(0, 3, 1, 2), then one MEAN or two, each the only reader of what it reads."""
+    if op.type != "TRANSPOSE" or len(graph.tensors[op.inputs[0]].shape) != 4:
+        return None
+    perm = graph.tensors[op.inputs[1]].data
+    if perm is None or tuple(perm.flatten().tolist()) != NHWC_TO_NCHW:
+        return None
+    chain = list(_sole_readers(graph, op, "MEAN", 2))
+    return (op, *chain) if chain else None
+
+
+def check_transposed_mean(graph: Graph, ops: Ops) -> str | None:
+    transpose, *means = ops
+    if not _same_numbers(graph.tensors[transpose.inputs[0]], graph.tensors[transpose.outputs[0]]):
+        return "it changes scale or zero point"
+    steps = _steps(graph, means)
+    if steps is None or sorted(axis for step in steps for axis in step) != [1, 2]:
+        return "the MEANs behind it do not reduce height and width, each once"
+    for op in _mean_ops(graph, ops, steps)[0]:
+        extended = _with_middle(graph, ops, steps)
+        reason = refusal(Site(extended, op))
+        if reason is not None:
+            return f"operator {op.index} MEAN stays builtin: {reason}"
+    return None
+
+
+def rewrite_transposed_mean(graph: Graph, ops: Ops) -> Graph:
+    """The same MEANs on NHWC, with the original's tensor between them: its scale rounds as before."""
+    transpose, *means = ops
+    steps = _steps(graph, means) or ()
+    new, _ = _mean_ops(graph, ops, steps)
+    graph = _with_middle(graph, ops, steps)
+    return _replace_ops(graph, {transpose.index: (), **{old.index: (op,) for old, op in zip(means, new, strict=True)}})
+
+
+def _steps(graph: Graph, means: Sequence[Op]) -> tuple[tuple[int, ...], ...] | None:
+    """The NHWC axes that each MEAN reduces; None when they are no constants."""
+    left = [0, 3, 1, 2]
+    """NHWC axes of the current tensor's dimensions."""
+    steps = []
+    for op in means:
+        site = Site(graph, op)
+        axis = site.tensor(1)
+        if axis is None or axis.data is None or axis.data.dtype.kind != "i":
+            return None
+        axes = site.axes()
+        if not axes <= set(range(len(left))):
+            return None
+        steps.append(tuple(sorted(left[a] for a in axes)))
+        left = [n for a, n in enumerate(left) if a not in axes] if not op.options.get("keepDims") else left
+    return tuple(steps)
+
+
+def _mean_ops(graph: Graph, ops: Ops, steps: Sequence[tuple[int, ...]]) -> tuple[Ops, TensorId]:
+    """The MEANs on NHWC, and the id of the new tensor between them."""
+    transpose, *means = ops
+    middle = max(graph.tensors) + 1
+    result = []
+    for k, (op, axes) in enumerate(zip(means, steps, strict=True)):
+        source = transpose.inputs[0] if k == 0 else middle
+        outputs = op.outputs if k == len(means) - 1 else (middle,)
+        sources = (*transpose.stands_for, *op.stands_for) if k == 0 else op.stands_for
+        result.append(
+            replace(op, inputs=(source,), outputs=outputs, options={**op.options, AXES: axes}, sources=sources)
+        )
+    return tuple(result), middle
+
+
+def _with_middle(graph: Graph, ops: Ops, steps: Sequence[tuple[int, ...]]) -> Graph:
+    """The graph with the tensor between two MEANs on NHWC, dimensions kept."""
+    transpose, *means = ops
+    if len(means) == 1:
+        return graph
+    original, middle = graph.tensors[means[0].outputs[0]], max(graph.tensors) + 1
+    shape = tuple(1 if a in steps[0] else d for a, d in enumerate(graph.tensors[transpose.inputs[0]].shape))
+    tensor = replace(original, id=middle, name=f"{original.name}_nhwc", shape=shape)
+    return replace(graph, tensors={**graph.tensors, middle: tensor})
+
+
+def _sole_readers(graph: Graph, op: Op, kind: str, most: int) -> Iterator[Op]:
+    """The chain of operators of one type behind `op`, each the only reader of its predecessor's output."""
+    for _ in range(most):
+        readers = graph.consumers(op.outputs[0])
+        if (
+            len(readers) != 1
+            or readers[0].type != kind
+            or readers[0].inputs[0] != op.outputs[0]
+            or op.outputs[0] in graph.outputs
+        ):
+            return
+        op = readers[0]
+        yield op
+
+
+# ---- shared ----
+
+
+def _same_numbers(a: Tensor, b: Tensor) -> bool:
+    """Equal bytes stand for equal numbers."""
+    qa, qb = a.quantization or Quantization((), ()), b.quantization or Quantization((), ())
+    return a.dtype == b.dtype and (qa.scale, qa.zero_point) == (qb.scale, qb.zero_point)
+
+
+def _replace_ops(graph: Graph, new: Mapping[int, Ops]) -> Graph:
+    """The graph with the operators of these indices replaced."""
+    return replace(graph, ops=tuple(n for op in graph.ops for n in new.get(op.index, (op,))))
+
+
+RULES: tuple[Rule, ...] = (
+    Rule("fold-pad", match_pad, check_pad, rewrite_pad),
+    Rule("transposed-mean", match_transposed_mean, check_transposed_mean, rewrite_transposed_mean),
+    Rule("view", match_view, check_view, rewrite_view),
+)

@@ -1,0 +1,124 @@
+"""A structural check of a .tflite file, before anything trusts its offsets.
+
+FlatBuffers' Python package reads wherever an offset points. Its C++ package has a verifier; this is the part of it that
+a model needs: every table, vector and string that the reader follows lies inside the file, and their number is bounded.
+Operator options are checked as tables only: a wrong vector inside them makes the object API raise, which the reader
+catches.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Mapping
+
+from tflm_memopt.errors import ModelError
+
+IDENTIFIER = b"TFL3"
+HEADER_BYTES = 8
+MAX_TABLES = 1_000_000
+"""As in flatbuffers::Verifier: a small file can name the same table very often."""
+
+STRING = "string"
+TABLE = "table"
+"""A table whose fields are not looked into (a union)."""
+
+Schema = Mapping[str, Mapping[int, str]]
+SCHEMA: Schema = {
+    "Model": {
+        1: "[OperatorCode]",
+        2: "[SubGraph]",
+        3: STRING,
+        4: "[Buffer]",
+        5: "[4]",
+        6: "[Metadata]",
+        7: "[SignatureDef]",
+    },
+    "OperatorCode": {1: STRING},
+    "SubGraph": {0: "[Tensor]", 1: "[4]", 2: "[4]", 3: "[Operator]", 4: STRING},
+    "Tensor": {0: "[4]", 3: STRING, 4: "Quantization", 6: TABLE, 7: "[4]", 9: "[table]"},
+    "Quantization": {0: "[4]", 1: "[4]", 2: "[4]", 3: "[8]", 5: TABLE},
+    "Operator": {1: "[4]", 2: "[4]", 4: TABLE, 5: "[1]", 7: "[1]", 8: "[4]", 12: TABLE},
+    "Buffer": {0: "[1]"},
+    "Metadata": {0: STRING},
+    "SignatureDef": {0: "[TensorMap]", 1: "[TensorMap]", 2: STRING},
+    "TensorMap": {0: STRING},
+    TABLE: {},
+}
+"""Of each table, the fields that hold offsets, by slot (schema.fbs): a table, "[item bytes]" or "[table]"."""
+
+
+def check(data: bytes) -> None:
+    """Raises ModelError unless `data` is a well-formed .tflite flatbuffer as far as the reader follows it."""
+    if len(data) < HEADER_BYTES:
+        raise ModelError(
+            f"{len(data)} B are too few for a model", hint="a .tflite file, as the TFLite converter writes it"
+        )
+    if data[4:8] != IDENTIFIER:
+        raise ModelError(
+            f"not a .tflite file: its identifier is {data[4:8]!r}, not {IDENTIFIER!r}",
+            hint="a .tflite file, as the TFLite converter writes it",
+        )
+    _Walk(data).table("Model", 0, "model")
+
+
+class _Walk:
+    """Follows offsets from the root; its state is the number of tables met."""
+
+    def __init__(self, data: bytes) -> None:
+        self.data, self.tables = data, 0
+
+    def number(self, code: str, position: int, where: str) -> int:
+        if not 0 <= position <= len(self.data) - struct.calcsize(code):
+            raise self.broken(f"an offset points to byte {position:,} of {len(self.data):,}", where)
+        value: int = struct.unpack_from(code, self.data, position)[0]
+        return value
+
+    def table(self, kind: str, reference: int, where: str) -> None:
+        """Checks the table that the offset stored at `reference` points to, and all below it."""
+        self.tables += 1
+        if self.tables > MAX_TABLES:
+            raise self.broken(f"more than {MAX_TABLES:,} tables", where)
+        table = reference + self.number("<I", reference, where)
+        vtable = table - self.number("<i", table, where)
+        vtable_bytes, table_bytes = self.number("<H", vtable, where), self.number("<H", vtable + 2, where)
+        if (
+            vtable_bytes < 4
+            or vtable + vtable_bytes > len(self.data)
+            or table_bytes < 4
+            or table + table_bytes > len(self.data)
+        ):
+            raise self.broken("a table does not fit the file", where)
+        fields = struct.unpack_from(f"<{(vtable_bytes - 4) // 2}H", self.data, vtable + 4)
+        if any(field >= table_bytes for field in fields):
+            raise self.broken("a field lies outside of its table", where)
+        for slot, target in SCHEMA[kind].items():
+            if slot < len(fields) and fields[slot]:
+                self.field(target, table + fields[slot], f"{where}, {kind} field {slot}")
+
+    def field(self, target: str, reference: int, where: str) -> None:
+        if target == STRING:
+            self.vector(reference, 1, where)
+        elif not target.startswith("["):
+            self.table(target, reference, where)
+        elif target[1:-1].isdigit():
+            self.vector(reference, int(target[1:-1]), where)
+        else:
+            start, length = self.vector(reference, 4, where)
+            for k in range(length):
+                self.table(target[1:-1], start + 4 * k, f"{target[1:-1]} {k}")
+
+    def vector(self, reference: int, item_bytes: int, where: str) -> tuple[int, int]:
+        """Start and length of the vector that the offset stored at `reference` points to."""
+        vector = reference + self.number("<I", reference, where)
+        length = self.number("<I", vector, where)
+        if vector + 4 + length * item_bytes > len(self.data):
+            raise self.broken(
+                f"{length:,} items of {item_bytes} B at byte {vector:,} do not fit {len(self.data):,} B", where
+            )
+        return vector + 4, length
+
+    @staticmethod
+    def broken(what: str, where: str) -> ModelError:
+        return ModelError(
+            f"damaged model: {what}", where=where, hint="copy or convert the file again: it is truncated or overwritten"
+        )

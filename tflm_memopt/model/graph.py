@@ -1,0 +1,101 @@
+"""The model as plain data: tensors and operators of one subgraph, frozen."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+TensorId = int
+ABSENT: TensorId = -1
+"""An optional input that an operator does not have (a convolution without bias)."""
+
+ITEM_BYTES: Mapping[str, int] = {
+    "FLOAT32": 4, "FLOAT16": 2, "INT32": 4, "UINT8": 1, "INT64": 8, "BOOL": 1, "INT16": 2, "COMPLEX64": 8,
+    "INT8": 1, "FLOAT64": 8, "COMPLEX128": 16, "UINT64": 8, "UINT32": 4, "UINT16": 2,
+}  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Quantization:
+    """real = scale * (q - zero_point), per tensor (one entry) or per channel along `axis`."""
+
+    scale: tuple[float, ...]
+    zero_point: tuple[int, ...]
+    axis: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Tensor:
+    """One tensor. `id` is its index in the model's tensor list; canonicalisation may add ids after the last."""
+
+    id: TensorId
+    name: str
+    shape: tuple[int, ...]
+    dtype: str
+    """Schema name: INT8, FLOAT32, ..."""
+    quantization: Quantization | None = None
+    data: NDArray[Any] | None = field(default=None, compare=False)
+    """The constant's values in `shape`, None for an activation."""
+    variable: bool = False
+    dynamic: bool = False
+    """A dimension is unknown until run time."""
+
+    @property
+    def elements(self) -> int:
+        return math.prod(self.shape)
+
+    @property
+    def nbytes(self) -> int:
+        return self.elements * ITEM_BYTES.get(self.dtype, 1)
+
+    @property
+    def constant(self) -> bool:
+        return self.data is not None
+
+
+@dataclass(frozen=True, slots=True)
+class Op:
+    """One operator as the model states it. `options` has the schema's field names (strideH, padding, ...)."""
+
+    index: int
+    """Position in the model's operator list: what error messages and reports name."""
+    type: str
+    inputs: tuple[TensorId, ...]
+    outputs: tuple[TensorId, ...]
+    options: Mapping[str, Any] = field(default_factory=dict)
+    sources: tuple[int, ...] = ()
+    """The model's operators that this one stands for; empty means (index,)."""
+
+    @property
+    def stands_for(self) -> tuple[int, ...]:
+        return self.sources or (self.index,)
+
+
+@dataclass(frozen=True, slots=True)
+class Graph:
+    """One subgraph, operators in a topological order."""
+
+    tensors: Mapping[TensorId, Tensor]
+    ops: tuple[Op, ...]
+    inputs: tuple[TensorId, ...]
+    outputs: tuple[TensorId, ...]
+
+    def producer(self, tensor: TensorId) -> Op | None:
+        return next((op for op in self.ops if tensor in op.outputs), None)
+
+    def consumers(self, tensor: TensorId) -> tuple[Op, ...]:
+        return tuple(op for op in self.ops if tensor in op.inputs)
+
+
+def zeros_like(tensor: Tensor) -> NDArray[Any]:
+    """An array of the tensor's shape and type, for feeding interpreters.
+
+    >>> zeros_like(Tensor(0, "x", (1, 2), "INT8")).tolist()
+    [[0, 0]]
+    """
+    return np.zeros(tensor.shape, dtype=tensor.dtype.lower())

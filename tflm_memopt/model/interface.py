@@ -1,0 +1,159 @@
+"""What a model promises to its callers: names, shapes, types and scales of its inputs and outputs, and which of them
+a rewrite changed.
+
+A rewrite that changes the interface on purpose (`--int8-io`) says so in the rewritten model's own metadata, so that a
+caller can convert and `verify` can compare: the entry "tflm-memopt", JSON, key "interface".
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from tflm_memopt.errors import InterfaceError
+from tflm_memopt.model.graph import Graph, Tensor
+from tflm_memopt.model.reader import text
+
+METADATA = "tflm-memopt"
+"""Name of the metadata entry that holds what this package records about its rewrite."""
+
+
+@dataclass(frozen=True, slots=True)
+class Format:
+    """How the bytes of an input or output are read: real = scale * (q - zero_point); no scale: the value itself."""
+
+    dtype: str
+    scale: float | None = None
+    zero_point: int | None = None
+
+    def __str__(self) -> str:
+        return self.dtype if self.scale is None else f"{self.dtype} scale {self.scale:.9g} zero point {self.zero_point}"
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """Input or output number `index`, in the order of the model, was `before` and is `after`."""
+
+    index: int
+    name: str
+    """The tensor's name in the original model."""
+    before: Format
+    after: Format
+
+
+@dataclass(frozen=True, slots=True)
+class Changes:
+    """Everything that a rewrite changed at the model's border."""
+
+    inputs: tuple[Change, ...] = ()
+    outputs: tuple[Change, ...] = ()
+
+    def to_json(self) -> dict[str, Any]:
+        """The value of the key "interface".
+
+        >>> Changes().to_json()
+        {'inputs': [], 'outputs': []}
+        """
+        return {"inputs": [_change_json(c) for c in self.inputs], "outputs": [_change_json(c) for c in self.outputs]}
+
+
+def format_of(tensor: Tensor) -> Format:
+    """The format of a border tensor, which is quantized per tensor or not at all."""
+    q = tensor.quantization
+    return Format(tensor.dtype) if q is None else Format(tensor.dtype, q.scale[0], q.zero_point[0])
+
+
+def metadata(tree: Any, name: str) -> bytes | None:
+    """The data of the entry `name` of a schema ModelT's metadata, None when there is no such entry."""
+    for entry in tree.metadata or ():
+        if text(entry.name) == name:
+            data = tree.buffers[entry.buffer].data
+            return b"" if data is None else bytes(data)
+    return None
+
+
+def changes_of(metadata: bytes | None) -> Changes:
+    """The changes that a model's metadata entry METADATA records; none when the model has no such entry."""
+    if metadata is None:
+        return Changes()
+    try:
+        interface = json.loads(metadata).get("interface", {})
+        return Changes(*(tuple(_change(c) for c in interface.get(side, ())) for side in ("inputs", "outputs")))
+    except (ValueError, TypeError, KeyError, AttributeError) as error:
+        raise InterfaceError(
+            f"the record of interface changes cannot be read: {error!r}",
+            where=f"metadata '{METADATA}'",
+            hint="rewrite the model again",
+        ) from error
+
+
+def compare(original: Graph, rewritten: Graph, changes: Changes) -> None:
+    """Raises InterfaceError unless the two differ in the recorded changes only: same names, shapes, types and scales,
+    in the same order.
+    """
+    _compare_side("input", _border(original, original.inputs), _border(rewritten, rewritten.inputs), changes.inputs)
+    _compare_side("output", _border(original, original.outputs), _border(rewritten, rewritten.outputs), changes.outputs)
+
+
+def _compare_side(side: str, before: Sequence[Tensor], after: Sequence[Tensor], changes: Sequence[Change]) -> None:
+    if len(before) != len(after):
+        raise _differs(f"{len(before)} {side}s", f"{len(after)}", f"{side}s")
+    changed = {change.index: change for change in changes}
+    if changed.keys() - range(len(before)):
+        raise _differs(f"{len(before)} {side}s", f"a recorded change of {side} {max(changed)}", f"{side}s")
+    for index, (old, new) in enumerate(zip(before, after, strict=True)):
+        where = f"{side} {index} '{old.name}'"
+        change = changed.get(index)
+        if old.shape != new.shape:
+            raise _differs(f"shape {list(old.shape)}", f"{list(new.shape)}", where)
+        if old.name != new.name:
+            raise _differs(f"the name '{old.name}'", f"'{new.name}'", where)
+        if change is None and (old.dtype, old.quantization) != (new.dtype, new.quantization):
+            raise _differs(str(format_of(old)), str(format_of(new)), where)
+        if change is not None and (change.name, change.before) != (old.name, format_of(old)):
+            raise _differs(
+                f"'{old.name}', {format_of(old)}", f"a recorded change of '{change.name}', {change.before}", where
+            )
+        if change is not None and change.after != format_of(new):
+            raise _differs(f"a recorded change to {change.after}", str(format_of(new)), where)
+
+
+def _differs(before: str, after: str, where: str) -> InterfaceError:
+    return InterfaceError(
+        f"the interfaces differ for no recorded reason: {before} became {after}",
+        where=where,
+        hint="compare a model with its own rewrite",
+    )
+
+
+def _border(graph: Graph, ids: Sequence[int]) -> list[Tensor]:
+    return [graph.tensors[i] for i in ids]
+
+
+def _change(data: Mapping[str, Any]) -> Change:
+    return Change(int(data["index"]), str(data["name"]), _format(data["from"]), _format(data["to"]))
+
+
+def _change_json(change: Change) -> dict[str, Any]:
+    return {
+        "index": change.index,
+        "name": change.name,
+        "from": _format_json(change.before),
+        "to": _format_json(change.after),
+    }
+
+
+def _format(data: Mapping[str, Any]) -> Format:
+    if data.get("scale") is None:
+        return Format(str(data["dtype"]))
+    return Format(str(data["dtype"]), float(data["scale"]), int(data["zero_point"]))
+
+
+def _format_json(form: Format) -> dict[str, Any]:
+    return (
+        {"dtype": form.dtype}
+        if form.scale is None
+        else {"dtype": form.dtype, "scale": form.scale, "zero_point": form.zero_point}
+    )

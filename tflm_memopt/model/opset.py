@@ -1,0 +1,143 @@
+"""The operators that run row by row. One row says everything about one: what it must fulfil, how it becomes a RowOp.
+
+Adding an operator is a row here, with its constraints and parse function, and a kernel in custom_ops.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from tflm_memopt.model import constraints as must
+from tflm_memopt.model import parse
+from tflm_memopt.model.constraints import Constraint
+from tflm_memopt.model.rowop import RowOp
+from tflm_memopt.model.site import Site
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One operator."""
+
+    constraints: tuple[Constraint, ...]
+    """Asked in this order, up to the first that does not hold."""
+    parse: Callable[[Site], RowOp]
+
+
+@dataclass(frozen=True, slots=True)
+class Unsupported:
+    """Why an operator stays builtin."""
+
+    code: str
+    """Name of the constraint: stable, for programs."""
+    reason: str
+    """The constraint, for people."""
+    detail: str
+    hint: str
+
+    def __str__(self) -> str:
+        return f"{self.reason}: {self.detail}" if self.detail else self.reason
+
+
+_STRIDES = ("padding", "strideH", "strideW", "fusedActivationFunction")
+_DILATIONS = ("dilationHFactor", "dilationWFactor")
+_INT8 = (must.static_shapes, must.int8_activations, must.quantized, must.runtime_values, must.stateless)
+_FILTER = (must.int8_filter, must.int32_bias)
+_WINDOW = (must.window, must.output_size, must.fused_activation)
+_CONV = (*_INT8, must.rank_four, must.filter_rank(4), *_FILTER)
+_POOL = (
+    must.operands(least=1, most=1),
+    must.options(*_STRIDES, "filterHeight", "filterWidth"),
+    *_INT8,
+    must.rank_four,
+    must.pool_keeps_scale,
+    *_WINDOW,
+)
+_WEIGHTED = must.operands(least=2, most=3)
+_ELEMENTWISE = (*_INT8, must.batch_one, must.same_shape)
+_ONE = must.operands(least=1, most=1)
+
+OPSET: Mapping[str, Row] = {
+    "CONV_2D": Row(
+        (
+            _WEIGHTED,
+            must.options(*_STRIDES, *_DILATIONS),
+            *_CONV,
+            must.filter_scales(0),
+            must.all_channels,
+            *_WINDOW,
+        ),
+        parse.conv,
+    ),
+    "DEPTHWISE_CONV_2D": Row(
+        (
+            _WEIGHTED,
+            must.options(*_STRIDES, *_DILATIONS, "depthMultiplier"),
+            *_CONV,
+            must.filter_scales(3),
+            must.depth_multiplier,
+            *_WINDOW,
+        ),
+        parse.depthwise,
+    ),
+    "FULLY_CONNECTED": Row(
+        (
+            _WEIGHTED,
+            must.options("fusedActivationFunction", "weightsFormat"),
+            *_INT8,
+            must.filter_rank(2),
+            *_FILTER,
+            must.filter_scales(0),
+            must.default_weights_format,
+            must.dense_shapes,
+            must.bias_scale,
+            must.fused_activation,
+        ),
+        parse.fully_connected,
+    ),
+    "ADD": Row(
+        (
+            must.operands(least=2, most=2),
+            must.options("fusedActivationFunction"),
+            *_ELEMENTWISE,
+            must.add_scales,
+            must.fused_activation,
+        ),
+        parse.add,
+    ),
+    "AVERAGE_POOL_2D": Row(_POOL, parse.average_pool),
+    "MAX_POOL_2D": Row(_POOL, parse.max_pool),
+    "MEAN": Row((must.operands(least=1, most=2), *_INT8, must.batch_one, must.mean_axes), parse.mean),
+    "SOFTMAX": Row((_ONE, must.options("beta"), *_ELEMENTWISE, must.softmax_output, must.softmax_input), parse.softmax),
+    "RELU": Row((_ONE, *_ELEMENTWISE), parse.relu),
+    "RELU6": Row((_ONE, *_ELEMENTWISE), parse.relu6),
+    "QUANTIZE": Row((_ONE, must.int8_to_int8, *_ELEMENTWISE), parse.quantize),
+}
+"""By TFLite's operator names."""
+
+
+def refusal(site: Site) -> Unsupported | None:
+    """The first reason why the operator cannot run row by row, None when it can."""
+    row = OPSET.get(site.op.type)
+    if row is None:
+        return Unsupported("no_kernel", f"There is no row kernel for {_label(site)} yet", "", "leave it builtin")
+    for constraint in row.constraints:
+        detail = constraint(site)
+        if detail is not None:
+            return Unsupported(constraint.__name__, constraint.__doc__ or "", detail, must.HINTS[constraint])
+    return None
+
+
+def row_op(site: Site) -> RowOp | Unsupported:
+    """The operator in the form that planner and executor know, or the reason why it stays builtin."""
+    reason = refusal(site)
+    if reason is not None:
+        return reason
+    op = OPSET[site.op.type].parse(site)
+    detail = must.executable(op)
+    return op if detail is None else Unsupported("executable", must.executable.__doc__ or "", detail, must.SHAPE)
+
+
+def _label(site: Site) -> str:
+    code = site.op.options.get("custom_code")
+    return f"{site.op.type} '{code}'" if code else site.op.type

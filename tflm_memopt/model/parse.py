@@ -1,0 +1,222 @@
+"""Op -> RowOp, one function per kernel. They rely on the constraints of their row in opset.OPSET."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tflm_memopt.model import quant
+from tflm_memopt.model.constraints import quantization
+from tflm_memopt.model.graph import Tensor
+from tflm_memopt.model.quant import Multiplier
+from tflm_memopt.model.rowop import Kind, RowOp, Rows, Window
+from tflm_memopt.model.site import Site
+
+
+def conv(site: Site) -> RowOp:
+    """CONV_2D: weights [out][kernel_h][kernel_w][in]."""
+    geometry, filter_ = _slide(site), _values(site.input(1))
+    weights = filter_.transpose(0, 2, 1, 3) if geometry.swapped else filter_
+    return _weighted(site, Kind.CONV, geometry, weights, _conv_multipliers(site))
+
+
+def depthwise(site: Site) -> RowOp:
+    """DEPTHWISE_CONV_2D: weights [kernel_h][kernel_w][out]."""
+    geometry, filter_ = _slide(site), _values(site.input(1))[0]
+    weights = filter_.transpose(1, 0, 2) if geometry.swapped else filter_
+    return _weighted(site, Kind.DEPTHWISE, geometry, weights, _conv_multipliers(site))
+
+
+def fully_connected(site: Site) -> RowOp:
+    """FULLY_CONNECTED as a convolution: over the whole of what the producer wrote; several rows as pointwise."""
+    filter_ = _values(site.input(1))
+    units, depth = filter_.shape
+    rows, batches = site.producer_rows(), site.output.elements // units
+    if batches == 1:
+        geometry = _Geometry(Window(rows.h, rows.w), rows, Rows(1, 1, units))
+    else:
+        reads = rows if rows.c == depth else Rows(batches, 1, depth)
+        geometry = _Geometry(Window(), reads, Rows(reads.h, reads.w, units))
+    w = quantization(site.input(1))
+    multipliers: Sequence[Multiplier] = _conv_multipliers(site)
+    if len(w.scale) == 1:
+        multipliers = [
+            quant.fully_connected(quantization(site.input()).scale[0], w.scale[0], quantization(site.output).scale[0])
+        ]
+    weights = filter_.reshape(units, geometry.window.kernel_h, geometry.window.kernel_w, geometry.reads.c)
+    return _weighted(site, Kind.CONV, geometry, weights, multipliers)
+
+
+def add(site: Site) -> RowOp:
+    """ADD of two activations."""
+    rows, out = site.producer_rows(), quantization(site.output)
+    a, b = quantization(site.input(0)), quantization(site.input(1))
+    multipliers = quant.add(a.scale[0], b.scale[0], out.scale[0])
+    return _row_op(
+        site, Kind.ADD, (rows, rows), rows, multipliers=multipliers, activation=_fused(site), param=quant.ADD_LEFT_SHIFT
+    )
+
+
+def average_pool(site: Site) -> RowOp:
+    return _pool(site, Kind.AVERAGE_POOL)
+
+
+def max_pool(site: Site) -> RowOp:
+    return _pool(site, Kind.MAX_POOL)
+
+
+def mean(site: Site) -> RowOp:
+    """MEAN over height, width or both: a window as high, as wide as what is reduced."""
+    shape, axes = site.input().shape, site.axes()
+    height, width = shape[1] if len(shape) == 4 else 1, shape[-2]
+    over_h, over_w = len(shape) == 4 and 1 in axes, len(shape) - 2 in axes
+    whole, rows = Rows(height, width, shape[-1]), site.producer_rows()
+    if height == 1 and rows != whole:  # rows of one pixel
+        rows, over_h, over_w = Rows(width, 1, shape[-1]), over_w, False
+    else:
+        rows = whole
+    kernel_h, kernel_w = rows.h if over_h else 1, rows.w if over_w else 1
+    window = Window(kernel_h, kernel_w, kernel_h, kernel_w)
+    multiplier = quant.mean(
+        quantization(site.input()).scale[0], quantization(site.output).scale[0], kernel_h * kernel_w
+    )
+    return _row_op(
+        site,
+        Kind.MEAN,
+        (rows,),
+        Rows(rows.h // kernel_h, rows.w // kernel_w, rows.c),
+        window=window,
+        multipliers=[multiplier],
+    )
+
+
+def softmax(site: Site) -> RowOp:
+    """SOFTMAX over the last dimension."""
+    channels, rows = site.input().shape[-1], site.producer_rows()
+    if rows.c != channels:
+        rows = Rows(site.input().elements // channels, 1, channels)
+    multiplier, diff_min = quant.softmax(float(site.op.options["beta"]), quantization(site.input()).scale[0])
+    return _row_op(site, Kind.SOFTMAX, (rows,), rows, multipliers=[multiplier], param=diff_min)
+
+
+def quantize(site: Site) -> RowOp:
+    """QUANTIZE int8 -> int8."""
+    return _requant(site, quant.rescale(quantization(site.input()).scale[0], quantization(site.output).scale[0]))
+
+
+def relu(site: Site) -> RowOp:
+    """RELU: rescaled, then clamped at the output's zero point."""
+    a, b = quantization(site.input()), quantization(site.output)
+    return _requant(site, quant.relu(a.scale[0], b.scale[0]), (b.zero_point[0], quant.INT8_MAX))
+
+
+def relu6(site: Site) -> RowOp:
+    """RELU6: clamped in the input's quantization; TFLM does not look at the output's (micro/kernels/activations.cc)."""
+    a = quantization(site.input())
+    rows, zero = site.producer_rows(), a.zero_point[0]
+    bounds = quant.activation_range("RELU6", a.scale[0], zero)
+    return _row_op(
+        site, Kind.REQUANT, (rows,), rows, multipliers=[quant.IDENTITY], activation=bounds, output_zero_point=zero
+    )
+
+
+class _Geometry(NamedTuple):
+    window: Window
+    reads: Rows
+    writes: Rows
+    swapped: bool = False
+    """Seen with height and width exchanged: the columns of a one-row tensor are its rows."""
+
+
+def _slide(site: Site) -> _Geometry:
+    (_, h_in, w_in, c_in), (_, h_out, w_out, c_out) = site.input().shape, site.output.shape
+    swapped = h_in == h_out == 1 and max(w_in, w_out) > 1
+    (kernel_h, kernel_w), (stride_h, stride_w), (dilation_h, dilation_w) = (
+        site.kernel(),
+        site.strides(),
+        site.dilations(),
+    )
+    vertical, horizontal = site.spans()
+    window = Window(kernel_h, kernel_w, stride_h, stride_w, dilation_h, dilation_w, vertical.before, horizontal.before)
+    if swapped:
+        return _Geometry(_exchanged(window), Rows(w_in, h_in, c_in), Rows(w_out, h_out, c_out), True)
+    return _Geometry(window, Rows(h_in, w_in, c_in), Rows(h_out, w_out, c_out))
+
+
+def _exchanged(w: Window) -> Window:
+    """Height for width."""
+    return Window(w.kernel_w, w.kernel_h, w.stride_w, w.stride_h, w.dilation_w, w.dilation_h, w.pad_left, w.pad_top)
+
+
+def _weighted(site: Site, kind: Kind, g: _Geometry, weights: NDArray[Any], multipliers: Sequence[Multiplier]) -> RowOp:
+    bias = site.tensor(2)
+    taps = g.window.kernel_h * g.window.kernel_w * (g.reads.c if kind is Kind.CONV else 1)
+    return _row_op(
+        site,
+        kind,
+        (g.reads,),
+        g.writes,
+        window=g.window,
+        activation=_fused(site),
+        multipliers=multipliers,
+        weights=np.ascontiguousarray(weights),
+        bias=None if bias is None else _values(bias).reshape(-1).astype(np.int32),
+        macs=g.writes.nbytes * taps,
+    )
+
+
+def _pool(site: Site, kind: Kind) -> RowOp:
+    g = _slide(site)
+    return _row_op(site, kind, (g.reads,), g.writes, window=g.window, activation=_fused(site))
+
+
+def _requant(
+    site: Site, multiplier: Multiplier, activation: tuple[int, int] = (quant.INT8_MIN, quant.INT8_MAX)
+) -> RowOp:
+    rows = site.producer_rows()
+    return _row_op(site, Kind.REQUANT, (rows,), rows, multipliers=[multiplier], activation=activation)
+
+
+def _row_op(
+    site: Site,
+    kind: Kind,
+    reads: tuple[Rows, ...],
+    writes: Rows,
+    *,
+    multipliers: Sequence[Multiplier] = (),
+    **fields: Any,
+) -> RowOp:
+    """A RowOp with what all of them take from the model."""
+    fields.setdefault("output_zero_point", quantization(site.output).zero_point[0])
+    return RowOp(
+        kind=kind,
+        name=site.op.type,
+        sources=site.op.stands_for,
+        inputs=tuple(site.storage(k) for k in range(len(reads))),
+        output=site.output.id,
+        reads=reads,
+        writes=writes,
+        input_zero_points=tuple(quantization(site.input(k)).zero_point[0] for k in range(len(reads))),
+        multipliers=np.array([m.value for m in multipliers], np.int32) if multipliers else None,
+        shifts=np.array([min(m.shift, 127) for m in multipliers], np.int8) if multipliers else None,
+        **fields,
+    )
+
+
+def _conv_multipliers(site: Site) -> tuple[Multiplier, ...]:
+    w = quantization(site.input(1))
+    return quant.convolution(quantization(site.input()).scale[0], w.scale, quantization(site.output).scale[0])
+
+
+def _fused(site: Site) -> tuple[int, int]:
+    q = quantization(site.output)
+    return quant.activation_range(site.op.options["fusedActivationFunction"], q.scale[0], q.zero_point[0])
+
+
+def _values(tensor: Tensor) -> NDArray[Any]:
+    if tensor.data is None:
+        raise ValueError(f"tensor {tensor.id} is no constant")
+    return tensor.data

@@ -1,0 +1,137 @@
+"""TFLM's arithmetic constants, bit by bit.
+
+Scales are float32 in the model. Whether a product or quotient is taken in float32 or in double decides the last bit, so
+each function follows the TFLM function that it names (tensorflow/lite/kernels/internal/quantization_util.cc unless said
+otherwise).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from typing import NamedTuple
+
+import numpy as np
+
+INT8_MIN, INT8_MAX = -128, 127
+ADD_LEFT_SHIFT = 20
+SOFTMAX_INTEGER_BITS = 5
+"""kScaledDiffIntegerBits of micro/kernels/softmax_common.cc."""
+
+ACTIVATIONS = ("NONE", "RELU", "RELU6", "RELU_N1_TO_1")
+
+
+class Multiplier(NamedTuple):
+    """The real factor value * 2**(shift - 31); value is 0 or in [2**30, 2**31), except where MEAN divides it."""
+
+    value: int
+    shift: int
+
+
+IDENTITY = Multiplier(1 << 30, 1)
+"""Multiplying by it changes nothing, rounding included."""
+
+
+def quantize_multiplier(real: float) -> Multiplier:
+    """QuantizeMultiplier: the nearest Q31 multiplier of a factor >= 0; zero when the factor is below about 2**-31.
+
+    >>> quantize_multiplier(0.5), quantize_multiplier(1.0)
+    (Multiplier(value=1073741824, shift=0), Multiplier(value=1073741824, shift=1))
+    """
+    if real == 0.0:
+        return Multiplier(0, 0)
+    fraction, shift = math.frexp(real)
+    value = round_away(fraction * (1 << 31))
+    if value == 1 << 31:
+        value, shift = value // 2, shift + 1
+    return Multiplier(0, 0) if shift < -31 else Multiplier(value, shift)
+
+
+def round_away(x: float) -> int:
+    """std::round: halves away from zero.
+
+    >>> round_away(2.5), round_away(-2.5)
+    (3, -3)
+    """
+    return math.floor(x + 0.5) if x >= 0 else -math.floor(-x + 0.5)
+
+
+def float32_quotient(a: float, b: float) -> float:
+    """The quotient a / b, computed in float32."""
+    return float(np.float32(a) / np.float32(b))
+
+
+def convolution(scale_in: float, scales_filter: Iterable[float], scale_out: float) -> tuple[Multiplier, ...]:
+    """CONV_2D, DEPTHWISE_CONV_2D, FULLY_CONNECTED per channel: PopulateConvolutionQuantizationParams, in double."""
+    return tuple(quantize_multiplier(scale_in * scale / scale_out) for scale in scales_filter)
+
+
+def fully_connected(scale_in: float, scale_filter: float, scale_out: float) -> Multiplier:
+    """FULLY_CONNECTED per tensor: GetQuantizedConvolutionMultipler (kernels/kernel_util.cc), the product in float32."""
+    return quantize_multiplier(float(np.float32(scale_in) * np.float32(scale_filter)) / scale_out)
+
+
+def add(scale_a: float, scale_b: float, scale_out: float) -> tuple[Multiplier, Multiplier, Multiplier]:
+    """ADD: of input 0, input 1 and the output (micro/kernels/add_common.cc)."""
+    twice = 2 * max(scale_a, scale_b)
+    return (
+        quantize_multiplier(scale_a / twice),
+        quantize_multiplier(scale_b / twice),
+        quantize_multiplier(add_output_factor(twice, scale_out)),
+    )
+
+
+def add_output_factor(twice_max_scale: float, scale_out: float) -> float:
+    """The real output multiplier of ADD; TFLM aborts unless it is below 1."""
+    return twice_max_scale / ((1 << ADD_LEFT_SHIFT) * scale_out)
+
+
+def mean(scale_in: float, scale_out: float, count: int) -> Multiplier:
+    """MEAN over `count` values: the division is part of the multiplier.
+
+    QuantizedMeanOrSum, kernels/internal/reference/reduce.h.
+    """
+    value, shift = quantize_multiplier(scale_in / scale_out)
+    bits = min(count.bit_length() - 1, 32, 31 + shift)
+    return Multiplier((value << bits) // count, shift - bits)
+
+
+def rescale(scale_in: float, scale_out: float) -> Multiplier:
+    """QUANTIZE int8 -> int8 (micro/kernels/quantize_common.cc), in double."""
+    return quantize_multiplier(scale_in / scale_out)
+
+
+def relu(scale_in: float, scale_out: float) -> Multiplier:
+    """RELU (micro/kernels/activations_common.cc): the quotient in float32."""
+    return quantize_multiplier(float32_quotient(scale_in, scale_out))
+
+
+def softmax_factor(beta: float, scale_in: float) -> float:
+    """The real multiplier of SOFTMAX's input, capped; TFLM aborts unless it is above 1 (PreprocessSoftmaxScaling)."""
+    return min(beta * scale_in * (1 << (31 - SOFTMAX_INTEGER_BITS)), (1 << 31) - 1.0)
+
+
+def softmax(beta: float, scale_in: float) -> tuple[Multiplier, int]:
+    """SOFTMAX: the input's multiplier and diff_min, below which exp() is zero (CalculateInputRadius)."""
+    multiplier = quantize_multiplier(softmax_factor(beta, scale_in))
+    radius = ((1 << SOFTMAX_INTEGER_BITS) - 1) * (1 << (31 - SOFTMAX_INTEGER_BITS)) / (1 << multiplier.shift)
+    return multiplier, -math.floor(radius)
+
+
+def quantized(real: float, scale: float, zero_point: int) -> int:
+    """`real` in units of the scale, the quotient in float32, halves away from zero; not clamped."""
+    return zero_point + round_away(float32_quotient(real, scale))
+
+
+def activation_range(activation: str, scale: float, zero_point: int) -> tuple[int, int]:
+    """CalculateActivationRangeQuantized (kernels/kernel_util.cc) for int8.
+
+    >>> activation_range("RELU6", 0.05, -28)
+    (-28, 92)
+    """
+    bounds = {"NONE": (None, None), "RELU": (0.0, None), "RELU6": (0.0, 6.0), "RELU_N1_TO_1": (-1.0, 1.0)}
+    low, high = bounds[activation]
+    return (
+        INT8_MIN if low is None else max(INT8_MIN, quantized(low, scale, zero_point)),
+        INT8_MAX if high is None else min(INT8_MAX, quantized(high, scale, zero_point)),
+    )

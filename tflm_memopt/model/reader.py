@@ -1,0 +1,252 @@
+"""Bytes -> Model: the schema's object tree, lossless, and the graph of subgraph 0 as plain data."""
+
+from __future__ import annotations
+
+import math
+import struct
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from ai_edge_litert import schema_py_generated as schema
+from numpy.typing import NDArray
+
+from tflm_memopt.errors import ModelError
+from tflm_memopt.model import flatbuffer
+from tflm_memopt.model.graph import ABSENT, ITEM_BYTES, Graph, Op, Quantization, Tensor, TensorId
+
+SCHEMA_VERSION = 3
+CUSTOM = "CUSTOM"
+"""Op.type of a custom operator; its options are `custom_code` (str) and `custom_options` (bytes)."""
+
+SUB_BYTE_BITS: Mapping[str, int] = {"INT4": 4, "INT2": 2, "UINT4": 4}
+"""Types that the file packs, several values a byte. Their constants are kept as the packed bytes."""
+
+_DAMAGE = (struct.error, ValueError, IndexError, TypeError, KeyError, AttributeError, OverflowError, MemoryError)
+"""What the object API raises when operator options are damaged."""
+
+
+def _names(enum: type) -> dict[int, str]:
+    return {value: name for name, value in vars(enum).items() if isinstance(value, int)}
+
+
+TENSOR_TYPES = _names(schema.TensorType)
+OPERATORS = _names(schema.BuiltinOperator)
+_ENUM_OPTIONS = {"padding": _names(schema.Padding), "fusedActivationFunction": _names(schema.ActivationFunctionType)}
+
+
+@dataclass(frozen=True, slots=True)
+class Model:
+    """A model as read. `tree` is a schema ModelT: never edit it in place, writer.edit() gives a copy to edit."""
+
+    tree: Any
+    graph: Graph
+    """Subgraph 0, the one that TFLM runs first."""
+
+    @property
+    def subgraphs(self) -> int:
+        return len(self.tree.subgraphs)
+
+
+def read(data: bytes) -> Model:
+    """The model in `data`, the bytes of a .tflite file.
+
+    Raises ModelError, and nothing else, for bytes that are no model: a wrong identifier, truncation, an index out of
+    range, a shape that contradicts its buffer, another schema version.
+    """
+    flatbuffer.check(data)
+    try:
+        tree = schema.ModelT.InitFromPackedBuf(data, 0)
+    except _DAMAGE as error:
+        raise ModelError(
+            f"damaged model: {error}", where="operator options", hint="copy or convert the file again"
+        ) from error
+    _check_tree(tree)
+    for number in range(1, len(tree.subgraphs)):
+        graph_of(tree, number)
+    return Model(tree, graph_of(tree, 0))
+
+
+def graph_of(tree: Any, number: int) -> Graph:
+    """Subgraph `number` of a schema ModelT as plain data; raises ModelError where it contradicts itself."""
+    subgraph = tree.subgraphs[number]
+    prefix = f"subgraph {number}, " if number else ""
+    tensors = {i: _tensor(tree, i, t, prefix) for i, t in enumerate(_items(subgraph.tensors))}
+    ops = tuple(_op(tree, i, o, tensors, prefix) for i, o in enumerate(_items(subgraph.operators)))
+    inputs = _indices(subgraph.inputs, len(tensors), f"{prefix}model inputs")
+    outputs = _indices(subgraph.outputs, len(tensors), f"{prefix}model outputs")
+    graph = Graph(tensors, ops, inputs, outputs)
+    _check_order(graph, prefix)
+    return graph
+
+
+def describe(op: Op, tensor: Tensor | None = None) -> str:
+    """Where something is, for error messages.
+
+    >>> describe(Op(3, "ADD", (), ()), Tensor(7, "sum", (1,), "INT8"))
+    "operator 3 ADD, tensor 7 'sum'"
+    """
+    custom = f" '{op.options['custom_code']}'" if op.type == CUSTOM else ""
+    return f"operator {op.index} {op.type}{custom}" + (f", tensor {tensor.id} '{tensor.name}'" if tensor else "")
+
+
+def text(value: bytes | str | None) -> str:
+    """A schema string, which the object API gives as bytes or None."""
+    return value.decode("utf-8", "replace") if isinstance(value, bytes) else value or ""
+
+
+def _items(vector: Any) -> Sequence[Any]:
+    return () if vector is None else vector
+
+
+def _ints(vector: Any) -> tuple[int, ...]:
+    return tuple(int(v) for v in _items(vector))
+
+
+def _check_tree(tree: Any) -> None:
+    if tree.version != SCHEMA_VERSION:
+        raise ModelError(
+            f"schema version {tree.version}: only version {SCHEMA_VERSION} is known", hint="convert the model again"
+        )
+    if not tree.subgraphs:
+        raise ModelError("the model has no subgraph", hint="convert the model again")
+    if not tree.buffers:
+        raise ModelError("the model has no buffers", hint="convert the model again")
+    outside = [i for i, b in enumerate(tree.buffers) if b.offset > 1]
+    outside += range(len(_items(tree.externalBuffers)))
+    if outside:
+        raise ModelError(
+            "weights are stored outside of the flatbuffer",
+            where=f"buffer {outside[0]}",
+            hint="convert again without large or external buffers",
+        )
+    for i, entry in enumerate(_items(tree.metadata)):
+        if not 0 <= entry.buffer < len(tree.buffers):
+            raise _out_of_range(f"buffer {entry.buffer}", len(tree.buffers), f"metadata {i} '{text(entry.name)}'")
+    for i, signature in enumerate(_items(tree.signatureDefs)):
+        where = f"signature {i} '{text(signature.signatureKey)}'"
+        if not 0 <= signature.subgraphIndex < len(tree.subgraphs):
+            raise _out_of_range(f"subgraph {signature.subgraphIndex}", len(tree.subgraphs), where)
+        count = len(_items(tree.subgraphs[signature.subgraphIndex].tensors))
+        _indices([m.tensorIndex for m in (*_items(signature.inputs), *_items(signature.outputs))], count, where)
+
+
+def _tensor(tree: Any, index: int, t: Any, prefix: str) -> Tensor:
+    name, where = text(t.name), f"{prefix}tensor {index} '{text(t.name)}'"
+    if t.type not in TENSOR_TYPES:
+        raise ModelError(f"unknown tensor type {t.type}", where=where, hint="update ai-edge-litert")
+    dtype, shape, signature = TENSOR_TYPES[t.type], _ints(t.shape), _ints(t.shapeSignature)
+    dynamic = any(d < 0 for d in shape) or (t.shapeSignature is not None and len(signature) != len(shape))
+    if not 0 <= t.buffer < len(tree.buffers):
+        raise _out_of_range(f"buffer {t.buffer}", len(tree.buffers), where)
+    raw = tree.buffers[t.buffer].data
+    data = (
+        None
+        if raw is None or not len(raw)
+        else _constant(np.asarray(raw, np.uint8), dtype, shape, t.sparsity is not None, where)
+    )
+    return Tensor(index, name, shape, dtype, _quantization(t.quantization, where), data, bool(t.isVariable), dynamic)
+
+
+def _constant(raw: NDArray[np.uint8], dtype: str, shape: tuple[int, ...], sparse: bool, where: str) -> NDArray[Any]:
+    """The values in `shape`; the bytes themselves for types that NumPy lacks."""
+    if sparse or dtype in ("STRING", "RESOURCE", "VARIANT"):
+        return raw
+    bits = SUB_BYTE_BITS.get(dtype, 8 * ITEM_BYTES.get(dtype, 0))
+    expected = -(-math.prod(shape) * bits // 8)
+    if bits and expected != raw.size:
+        raise ModelError(
+            f"shape {list(shape)} of {dtype} needs {expected:,} B, its buffer has {raw.size:,} B",
+            where=where,
+            hint="convert the model again",
+        )
+    if dtype not in ITEM_BYTES:
+        return raw
+    values: NDArray[Any] = raw.view(np.dtype(dtype.lower()).newbyteorder("<")).reshape(shape)
+    return values
+
+
+def _quantization(q: Any, where: str) -> Quantization | None:
+    if q is None or q.scale is None or not len(q.scale):
+        return None
+    scale = tuple(float(s) for s in q.scale)
+    zero_point = _ints(q.zeroPoint) or (0,) * len(scale)
+    if len(zero_point) not in (1, len(scale)):
+        raise ModelError(
+            f"{len(scale)} scales but {len(zero_point)} zero points", where=where, hint="convert the model again"
+        )
+    return Quantization(scale, zero_point, int(q.quantizedDimension))
+
+
+def _op(tree: Any, index: int, o: Any, tensors: Mapping[TensorId, Tensor], prefix: str) -> Op:
+    codes = _items(tree.operatorCodes)
+    if not 0 <= o.opcodeIndex < len(codes):
+        raise _out_of_range(f"operator code {o.opcodeIndex}", len(codes), f"{prefix}operator {index}")
+    code = codes[o.opcodeIndex]
+    number = max(code.builtinCode, code.deprecatedBuiltinCode)
+    kind = OPERATORS.get(number, f"BUILTIN_{number}")
+    where = f"{prefix}operator {index} {kind}"
+    if (o.builtinOptionsType and o.builtinOptions is None) or (o.builtinOptions2Type and o.builtinOptions2 is None):
+        raise ModelError("operator options of an unknown type", where=where, hint="update ai-edge-litert")
+    if o.largeCustomOptionsOffset > 1:
+        raise ModelError(
+            "custom options are stored outside of the flatbuffer",
+            where=where,
+            hint="convert again without large buffers",
+        )
+    options = {**_options(o.builtinOptions), **_options(o.builtinOptions2)}
+    if kind == CUSTOM:
+        options |= {"custom_code": text(code.customCode), "custom_options": bytes(_items(o.customOptions))}
+    inputs = _indices(o.inputs, len(tensors), f"{where}, inputs", optional=True)
+    return Op(index, kind, inputs, _indices(o.outputs, len(tensors), f"{where}, outputs"), options)
+
+
+def _options(table: Any) -> dict[str, Any]:
+    """All fields of an options table by schema name; padding and fused activation by their names."""
+    fields = {} if table is None else vars(table)
+    return {name: _plain(value, _ENUM_OPTIONS.get(name, {})) for name, value in fields.items()}
+
+
+def _plain(value: Any, names: Mapping[int, str]) -> Any:
+    if isinstance(value, np.ndarray):
+        return tuple(value.tolist())
+    return names.get(value, value) if isinstance(value, int) else value
+
+
+def _indices(vector: Iterable[int] | None, count: int, where: str, *, optional: bool = False) -> tuple[TensorId, ...]:
+    indices = _ints(vector)
+    for i in indices:
+        if not (ABSENT if optional else 0) <= i < count:
+            raise _out_of_range(f"tensor {i}", count, where)
+    return indices
+
+
+def _check_order(graph: Graph, prefix: str) -> None:
+    """Operators must be listed in the order in which they run, and write each tensor once."""
+    writer = {t: op for op in reversed(graph.ops) for t in op.outputs}
+    done: set[TensorId] = set()
+    for op in graph.ops:
+        for t in op.inputs:
+            if t in writer and t not in done:
+                where = f"{prefix}{describe(op, graph.tensors[t])}"
+                raise ModelError(
+                    f"it reads a tensor that operator {writer[t].index} writes later",
+                    where=where,
+                    hint="convert the model again",
+                )
+        for t in op.outputs:
+            if t in done or graph.tensors[t].constant or t in graph.inputs:
+                where = f"{prefix}{describe(op, graph.tensors[t])}"
+                raise ModelError(
+                    "it writes a tensor that has a value already", where=where, hint="convert the model again"
+                )
+            done.add(t)
+
+
+def _out_of_range(what: str, count: int, where: str) -> ModelError:
+    return ModelError(
+        f"{what} does not exist: the model has {count:,}",
+        where=where,
+        hint="copy or convert the file again: it is damaged",
+    )

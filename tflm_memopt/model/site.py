@@ -1,0 +1,131 @@
+"""An operator where it stands: its tensors, how their producers lay them out in rows, the geometry of its window."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from tflm_memopt.model.graph import ABSENT, Graph, Op, Tensor, TensorId
+from tflm_memopt.model.rowop import Rows
+
+EXPLICIT_PADDING = "explicit_padding"
+"""Own key of Op.options: (top, bottom, left, right), instead of `padding`; a PAD operator was folded in."""
+
+AXES = "axes"
+"""Own key of Op.options of MEAN: the axes of its input, instead of those in its second operand."""
+
+
+def natural_rows(shape: tuple[int, ...]) -> Rows | None:
+    """How a tensor is seen in rows when nothing else decides; None for a batch, a scalar or more than four dimensions.
+
+    >>> natural_rows((1, 4, 5, 6)), natural_rows((1, 1, 5, 6)), natural_rows((1, 6))
+    (Rows(h=4, w=5, c=6), Rows(h=5, w=1, c=6), Rows(h=1, w=1, c=6))
+    """
+    match shape:
+        case (1, 1, w, c) | (1, w, c) | (w, c):
+            return Rows(w, 1, c)
+        case (1, h, w, c):
+            return Rows(h, w, c)
+        case (c,):
+            return Rows(1, 1, c)
+    return None
+
+
+class Span(NamedTuple):
+    """A window along one dimension."""
+
+    output: int
+    before: int
+    after: int
+    """Padding at both ends."""
+
+
+def span(size: int, kernel: int, stride: int, dilation: int, padding: str | tuple[int, int]) -> Span:
+    """Output size and padding: ComputeOutSize and ComputePaddingWithOffset (kernels/padding.h).
+
+    Explicit padding, (before, after), is VALID on a padded input.
+
+    >>> span(4, 3, 2, 1, "SAME")
+    Span(output=2, before=0, after=1)
+    """
+    extent = (kernel - 1) * dilation + 1
+    if not isinstance(padding, str):
+        before, after = padding
+        return Span((size + before + after - extent) // stride + 1, before, after)
+    output = -(-size // stride) if padding == "SAME" else (size + stride - extent) // stride
+    total = max(0, (output - 1) * stride + extent - size)
+    return Span(output, total // 2, total - total // 2)
+
+
+@dataclass(frozen=True, slots=True)
+class Site:
+    """One operator of a graph, with what its neighbours decided."""
+
+    graph: Graph
+    op: Op
+    aliases: Mapping[TensorId, TensorId] = field(default_factory=dict)
+    """view -> the tensor whose bytes it shares."""
+    written: Mapping[TensorId, Rows] = field(default_factory=dict)
+    """How the row operators before this one write their outputs."""
+
+    def tensor(self, k: int) -> Tensor | None:
+        """Operand k, None when it is absent."""
+        present = k < len(self.op.inputs) and self.op.inputs[k] != ABSENT
+        return self.graph.tensors[self.op.inputs[k]] if present else None
+
+    def input(self, k: int = 0) -> Tensor:
+        return self.graph.tensors[self.op.inputs[k]]
+
+    @property
+    def output(self) -> Tensor:
+        return self.graph.tensors[self.op.outputs[0]]
+
+    def storage(self, k: int = 0) -> TensorId:
+        """The tensor that holds operand k's bytes."""
+        tensor = self.op.inputs[k]
+        while tensor in self.aliases:
+            tensor = self.aliases[tensor]
+        return tensor
+
+    def producer_rows(self, k: int = 0) -> Rows:
+        """How operand k lies in memory: as its producer writes it, else as its shape says, else as one vector."""
+        storage = self.storage(k)
+        known = (
+            self.written.get(storage)
+            or natural_rows(self.graph.tensors[storage].shape)
+            or natural_rows(self.input(k).shape)
+        )
+        return known or Rows(1, 1, self.input(k).elements)
+
+    def kernel(self) -> tuple[int, int]:
+        """Height and width of the window of a convolution or a pool."""
+        filter_ = self.tensor(1)
+        if filter_ is not None:
+            return filter_.shape[1], filter_.shape[2]
+        return int(self.op.options["filterHeight"]), int(self.op.options["filterWidth"])
+
+    def strides(self) -> tuple[int, int]:
+        return int(self.op.options["strideH"]), int(self.op.options["strideW"])
+
+    def dilations(self) -> tuple[int, int]:
+        return int(self.op.options.get("dilationHFactor", 1)), int(self.op.options.get("dilationWFactor", 1))
+
+    def spans(self) -> tuple[Span, Span]:
+        """The window along H and along W of a rank-4 input."""
+        options, (_, h, w, _) = self.op.options, self.input().shape
+        explicit = options.get(EXPLICIT_PADDING)
+        vertical, horizontal = (explicit[:2], explicit[2:]) if explicit else (options["padding"],) * 2
+        (kernel_h, kernel_w), (stride_h, stride_w), (dilation_h, dilation_w) = (
+            self.kernel(),
+            self.strides(),
+            self.dilations(),
+        )
+        return span(h, kernel_h, stride_h, dilation_h, vertical), span(w, kernel_w, stride_w, dilation_w, horizontal)
+
+    def axes(self) -> frozenset[int]:
+        """The axes that MEAN reduces, counted from the front."""
+        own, rank = self.op.options.get(AXES), len(self.input().shape)
+        operand = self.tensor(1)
+        stated = operand.data.flatten().tolist() if operand is not None and operand.data is not None else ()
+        return frozenset(int(a) + rank if a < 0 else int(a) for a in (stated if own is None else own))

@@ -1,0 +1,240 @@
+"""Model -> bytes, and the few edits that a rewrite makes, on a copy of the schema's object tree."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import flatbuffers
+import numpy as np
+from ai_edge_litert import schema_py_generated as schema
+from numpy.typing import ArrayLike, NDArray
+
+from tflm_memopt.errors import ModelError
+from tflm_memopt.model.flatbuffer import IDENTIFIER
+from tflm_memopt.model.graph import ABSENT
+from tflm_memopt.model.reader import Model, text
+
+ALIGNMENT = 16
+"""schema.fbs: Buffer.data (force_align: 16), which Python's object API ignores."""
+
+PLACEHOLDER_FOR_GREATER = schema.BuiltinOperator.PLACEHOLDER_FOR_GREATER_OP_CODES
+
+
+def write(tree: Any) -> bytes:
+    """The bytes of a schema ModelT, every non-empty buffer at a multiple of 16 bytes, which is checked afterwards.
+
+    Lossless: reading the result gives an equal tree. `tree` itself is not changed.
+    """
+    shallow = copy.copy(tree)
+    shallow.buffers = [_AlignedBuffer(b) for b in tree.buffers or ()]
+    size = sum(len(b.data) for b in tree.buffers or () if b.data is not None)
+    builder = _Builder(size + (1 << 16))
+    builder.Finish(shallow.Pack(builder), file_identifier=IDENTIFIER)
+    data = bytes(builder.Output())
+    check_alignment(data)
+    return data
+
+
+def check_alignment(data: bytes) -> None:
+    """Raises ModelError unless every buffer of a .tflite file lies at a multiple of 16 bytes, as kernels may assume."""
+    model = schema.Model.GetRootAs(data, 0)
+    for index in range(model.BuffersLength()):
+        table = model.Buffers(index)._tab  # the accessors give the data, not where it lies
+        field = table.Offset(4)  # Buffer.data, the first slot
+        if field and table.VectorLen(field) and table.Vector(field) % ALIGNMENT:
+            offset = table.Vector(field)
+            raise ModelError(
+                f"data at byte {offset:,}, not at a multiple of {ALIGNMENT}",
+                where=f"buffer {index}",
+                hint="write the model with tflm-memopt, or flatbuffers in C++",
+            )
+
+
+class _Builder(flatbuffers.Builder):  # type: ignore[misc]
+    """Writes equal strings once: tensor names recur in signatures."""
+
+    def __init__(self, size: int) -> None:
+        super().__init__(size)
+        self.strings: dict[str | bytes, int] = {}
+
+    def CreateString(self, s: str | bytes, encoding: str = "utf-8", errors: str = "strict") -> int:  # noqa: N802
+        if s not in self.strings:
+            self.strings[s] = super().CreateString(s, encoding, errors)
+        return self.strings[s]
+
+
+class _AlignedBuffer:
+    """A BufferT that packs its data at a multiple of 16 bytes."""
+
+    def __init__(self, buffer: Any) -> None:
+        self.buffer = buffer
+
+    def Pack(self, builder: flatbuffers.Builder) -> int:  # noqa: N802
+        data = None if self.buffer.data is None else np.asarray(self.buffer.data, np.uint8).tobytes()
+        if data is not None:
+            builder.StartVector(1, len(data), ALIGNMENT if data else 1)
+            builder.head -= len(data)
+            builder.Bytes[builder.head : builder.head + len(data)] = data
+            vector = builder.EndVector()
+        schema.BufferStart(builder)
+        if data is not None:
+            schema.BufferAddData(builder, vector)
+        schema.BufferAddOffset(builder, self.buffer.offset)
+        schema.BufferAddSize(builder, self.buffer.size)
+        offset: int = schema.BufferEnd(builder)
+        return offset
+
+
+# ---- edits, on the copy that edit() gives ----
+
+
+def edit(model: Model) -> Any:
+    """A deep copy of the model's tree, to be changed by the functions below and written."""
+    return copy.deepcopy(model.tree)
+
+
+def add_buffer(tree: Any, data: bytes | NDArray[Any]) -> int:
+    """Adds a buffer; gives its index."""
+    raw = data if isinstance(data, bytes) else data.tobytes()
+    tree.buffers.append(schema.BufferT(data=np.frombuffer(raw, np.uint8)))
+    return len(tree.buffers) - 1
+
+
+def add_tensor(
+    tree: Any,
+    name: str,
+    shape: Sequence[int],
+    dtype: str,
+    *,
+    buffer: int = 0,
+    scale: ArrayLike = (),
+    zero_point: ArrayLike = (),
+    subgraph: int = 0,
+) -> int:
+    """Adds a tensor; gives its index. `dtype` is a schema name (INT8); an activation has buffer 0, the empty one."""
+    quantization = None
+    if np.size(scale):
+        quantization = schema.QuantizationParametersT(
+            scale=np.atleast_1d(np.asarray(scale, np.float32)),
+            zeroPoint=np.atleast_1d(np.asarray(zero_point, np.int64)),
+        )
+    tensor = schema.TensorT(
+        shape=np.asarray(shape, np.int32),
+        type=getattr(schema.TensorType, dtype),
+        buffer=buffer,
+        name=name,
+        quantization=quantization,
+    )
+    tensors = tree.subgraphs[subgraph].tensors
+    tensors.append(tensor)
+    return len(tensors) - 1
+
+
+def add_opcode(tree: Any, operator: str, *, custom_code: str | None = None, version: int = 1) -> int:
+    """The index of an operator code, added unless it is there. `operator` is a schema name (CONV_2D, CUSTOM)."""
+    code = getattr(schema.BuiltinOperator, operator)
+    for index, known in enumerate(tree.operatorCodes):
+        if _code(known) == code and text(known.customCode) == (custom_code or "") and known.version == version:
+            return index
+    new = schema.OperatorCodeT(
+        deprecatedBuiltinCode=min(code, PLACEHOLDER_FOR_GREATER),
+        builtinCode=code,
+        customCode=custom_code,
+        version=version,
+    )
+    tree.operatorCodes.append(new)
+    return len(tree.operatorCodes) - 1
+
+
+def custom_operator(opcode: int, inputs: Sequence[int], outputs: Sequence[int], options: bytes = b"") -> Any:
+    """A schema OperatorT of a custom operator."""
+    return schema.OperatorT(
+        opcodeIndex=opcode,
+        inputs=np.asarray(inputs, np.int32),
+        outputs=np.asarray(outputs, np.int32),
+        customOptions=np.frombuffer(options, np.uint8) if options else None,
+    )
+
+
+def set_metadata(tree: Any, name: str, data: bytes | NDArray[Any]) -> None:
+    """Adds the metadata entry `name`, or replaces it."""
+    buffer = add_buffer(tree, data)
+    kept = [m for m in tree.metadata or [] if text(m.name) != name]
+    tree.metadata = [*kept, schema.MetadataT(name=name, buffer=buffer)]
+
+
+def rename_tensor(tree: Any, tensor: int, name: str, *, subgraph: int = 0) -> None:
+    tree.subgraphs[subgraph].tensors[tensor].name = name
+
+
+def replace_interface(tree: Any, replaced: Mapping[int, int], *, subgraph: int = 0) -> None:
+    """Makes other tensors the model's inputs and outputs (old -> new), in its signatures, too."""
+    graph = tree.subgraphs[subgraph]
+    graph.inputs, graph.outputs = (_mapped(v, replaced) for v in (graph.inputs, graph.outputs))
+    for entry in _signature_entries(tree, subgraph):
+        entry.tensorIndex = replaced.get(entry.tensorIndex, entry.tensorIndex)
+
+
+def drop_unused(tree: Any) -> Mapping[int, int]:
+    """Drops tensors of subgraph 0 that nothing names, then buffers and operator codes; all indices follow.
+
+    Gives old -> new of the tensors that are left. Buffer 0 stays, the empty one by convention.
+    """
+    tensors = _drop_tensors(tree, 0)
+    _drop_opcodes(tree)
+    _drop_buffers(tree)
+    return tensors
+
+
+def _drop_tensors(tree: Any, number: int) -> dict[int, int]:
+    graph = tree.subgraphs[number]
+    vectors = [v for o in graph.operators or () for v in (o.inputs, o.outputs, o.intermediates)]
+    named = {int(i) for v in (graph.inputs, graph.outputs, *vectors) if v is not None for i in v}
+    named |= {entry.tensorIndex for entry in _signature_entries(tree, number)}
+    new = _renumber(named - {ABSENT})
+    graph.tensors = [graph.tensors[i] for i in new]
+    graph.inputs, graph.outputs = _mapped(graph.inputs, new), _mapped(graph.outputs, new)
+    for o in graph.operators or ():
+        o.inputs, o.outputs, o.intermediates = (_mapped(v, new) for v in (o.inputs, o.outputs, o.intermediates))
+    for entry in _signature_entries(tree, number):
+        entry.tensorIndex = new[entry.tensorIndex]
+    return new
+
+
+def _drop_opcodes(tree: Any) -> None:
+    operators = [o for g in tree.subgraphs for o in g.operators or ()]
+    new = _renumber({o.opcodeIndex for o in operators})
+    tree.operatorCodes = [tree.operatorCodes[i] for i in new]
+    for o in operators:
+        o.opcodeIndex = new[o.opcodeIndex]
+
+
+def _drop_buffers(tree: Any) -> None:
+    """Deprecated Model.metadata_buffer counts as a user."""
+    tensors = [t for g in tree.subgraphs for t in g.tensors or ()]
+    old_style = [int(b) for b in ([] if tree.metadataBuffer is None else tree.metadataBuffer)]
+    new = _renumber({0, *old_style, *(t.buffer for t in tensors), *(m.buffer for m in tree.metadata or ())})
+    tree.buffers = [tree.buffers[i] for i in new]
+    for user in (*tensors, *(tree.metadata or ())):
+        user.buffer = new[user.buffer]
+    if old_style:
+        tree.metadataBuffer = _mapped(np.asarray(old_style, np.int32), new)
+
+
+def _signature_entries(tree: Any, subgraph: int) -> list[Any]:
+    signatures = [s for s in tree.signatureDefs or () if s.subgraphIndex == subgraph]
+    return [entry for s in signatures for entry in (*(s.inputs or ()), *(s.outputs or ()))]
+
+
+def _renumber(kept: Iterable[int]) -> dict[int, int]:
+    return {old: new for new, old in enumerate(sorted(kept))}
+
+
+def _mapped(vector: Any, new: Mapping[int, int]) -> Any:
+    return None if vector is None else np.asarray([new.get(int(i), int(i)) for i in vector], np.int32)
+
+
+def _code(known: Any) -> int:
+    return int(max(known.builtinCode, known.deprecatedBuiltinCode))

@@ -1,0 +1,82 @@
+"""The conversion, step by step, each a function from data to new data: the order is visible here and nowhere else."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from tflm_memopt.analysis.supported import Support, to_row_ops
+from tflm_memopt.lower.rewrite import rewrite
+from tflm_memopt.model import canonicalise, writer
+from tflm_memopt.model.graph import Graph
+from tflm_memopt.model.int8_io import Int8Interface
+from tflm_memopt.model.reader import Model
+from tflm_memopt.model.rowop import RowOp
+from tflm_memopt.plan.check import check
+from tflm_memopt.plan.plan import Plan
+from tflm_memopt.plan.planner import Options, plan
+from tflm_memopt.plan.regions import Partition, Region, partition
+
+
+@dataclass(frozen=True, slots=True)
+class Understood:
+    """A model's graph in canonical form, and which of its operators run row by row."""
+
+    graph: Graph
+    support: Mapping[int, Support]
+
+    @property
+    def macs(self) -> int:
+        """Multiply-accumulates of the operators that run row by row."""
+        return sum(s.macs for s in self.support.values() if isinstance(s, RowOp))
+
+
+@dataclass(frozen=True, slots=True)
+class Planned:
+    """A checked plan of a model."""
+
+    understood: Understood
+    partition: Partition
+    plan: Plan
+
+
+def understand(graph: Graph) -> Understood:
+    """Canonical form. What canonicalisation made of operators that stay builtin is undone: they stay byte for byte."""
+    left_alone: frozenset[int] = frozenset()
+    while True:
+        canonical = canonicalise.canonicalise(graph, left_alone).graph
+        support = to_row_ops(canonical)
+        undone = frozenset(
+            i
+            for op in canonical.ops
+            if not isinstance(support[op.index], RowOp) and (len(op.stands_for) > 1 or not _in(graph, (*op.inputs, *op.outputs)))
+            for i in op.stands_for
+        )
+        if undone <= left_alone:
+            return Understood(canonical, support)
+        left_alone |= undone
+
+
+def _in(graph: Graph, tensors: tuple[int, ...]) -> bool:
+    return all(t < 0 or t in graph.tensors for t in tensors)
+
+
+def make_plan(understood: Understood, options: Options) -> Planned | None:
+    """Regions, blocks, offsets, and the proof that they are right; None when there is nothing to convert."""
+    parts = partition(understood.graph, understood.support)
+    if not any(isinstance(node, Region) for node in parts.nodes):
+        return None
+    found = plan(understood.graph, parts, options)
+    check(found, understood.graph, parts)
+    return Planned(understood, parts, found)
+
+
+def lower(model: Model, border: Int8Interface, planned: Planned, options: Options) -> bytes:
+    """The rewritten model's bytes."""
+    tree = writer.edit(model)
+    for outer, inner in border.replaced.items():
+        for tensor in (outer, inner):
+            writer.rename_tensor(tree, tensor, border.graph.tensors[tensor].name)
+    writer.replace_interface(tree, border.replaced)
+    graph = planned.understood.graph
+    return rewrite(tree, graph, planned.partition, planned.plan, border.changes, op_per_block=options.op_per_block)

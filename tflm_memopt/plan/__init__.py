@@ -1,0 +1,1 @@
+"""From row operators to a checked plan: schedule, blocks, rings, offsets."""

@@ -1,0 +1,188 @@
+"""Candidate blocks of a region, and what each costs.
+
+A block is an interval of the region's schedule. Which tensors cross its border depends on the interval alone, so that its cost is
+independent of how the rest of the region is cut: that is what makes the search in search.py exact.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from tflm_memopt.model.graph import TensorId
+from tflm_memopt.model.rowop import Kind, RowOp
+from tflm_memopt.plan.firing import Member, Trace, prepend, ring_depth, start
+from tflm_memopt.plan.liveness import Border, Content, contents, most_alive
+from tflm_memopt.plan.plan import Stage
+
+MAX_KERNEL_H = 64
+"""Rows of a window that a kernel takes at once: TMO_MAX_KERNEL_H."""
+COUNTER_BYTES = 2
+MAX_ORDERS = 8
+"""Combinations of operand orders that are followed per block end; the best by ring bytes so far."""
+
+
+@dataclass(frozen=True, slots=True)
+class Chain:
+    """The operators of one region in schedule order, and what the world outside wants of their tensors."""
+
+    keys: tuple[int, ...]
+    ops: tuple[RowOp, ...]
+    outside: frozenset[TensorId]
+    """Tensors that are read after the region, or are outputs of the model."""
+    across: int
+    """Bytes of tensors that live through the region untouched."""
+
+    def last_read(self) -> Mapping[TensorId, int]:
+        """Position of the last reader in the region; len(ops) for tensors wanted outside."""
+        last = {t: i for i, op in enumerate(self.ops) for t in op.inputs}
+        return last | {t: len(self.ops) for t in self.outside}
+
+    def rows(self) -> Mapping[TensorId, int]:
+        """Bytes of every tensor of the region."""
+        sizes = {t: r.nbytes for op in self.ops for t, r in zip(op.inputs, op.reads)}
+        return sizes | {op.output: op.writes.nbytes for op in self.ops}
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """Operators [first, last) of the chain as one block."""
+
+    first: int
+    last: int
+    nbytes: int
+    """Arena that it needs at its worst moment, tensors that merely live through it included: a lower bound of any layout."""
+    macs: int
+    stages: tuple[Stage, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Growing:
+    """A block that is being extended towards the front."""
+
+    trace: Trace
+    rings: Mapping[TensorId, int]
+    """Depth per inner tensor."""
+
+    def contents(self, at_border: Border, sizes: Mapping[TensorId, int]) -> tuple[Content, ...]:
+        return contents(self.trace, at_border, self.rings, sizes, COUNTER_BYTES * len(self.trace.members))
+
+
+def border(chain: Chain, first: int, last: int, sizes: Mapping[TensorId, int], last_read: Mapping[TensorId, int]) -> Border:
+    birth = {op.output: i for i, op in enumerate(chain.ops)}
+    alive = [t for t in sizes if birth.get(t, -1) < first and last_read.get(t, -1) >= first]
+    return Border(
+        dying=tuple(t for t in alive if last_read[t] < last),
+        born=tuple(op.output for op in chain.ops[first:last] if last_read.get(op.output, -1) >= last),
+        through=tuple(t for t in alive if last_read[t] >= last),
+    )
+
+
+def seed(chain: Chain, last: int, last_read: Mapping[TensorId, int]) -> Growing:
+    """The empty block before `last`: every operator whose output is wanted later becomes a sink once it is prepended."""
+    sinks = [(op.output, op.writes.h) for op in reversed(chain.ops[:last]) if last_read.get(op.output, -1) >= last]
+    return Growing(start(sinks), {})
+
+
+def grow(block: Growing, key: int, op: RowOp, *, is_sink: bool) -> Iterator[Growing]:
+    """The block with `op` put in front: one result per order of its operands; none when it cannot be fused."""
+    for reader, k in block.trace.readers(op.output):
+        if (reader.op.reads[k].h, reader.op.reads[k].row_bytes) != (op.writes.h, op.writes.row_bytes):
+            return  # the reader sees other rows: the tensor must be whole
+    for operands in itertools.permutations(range(len(op.inputs))):
+        member = Member(key, op, operands, iterative=_iterative_pays(op))
+        trace = prepend(block.trace, member)
+        if is_sink:
+            yield Growing(trace, block.rings)
+        else:
+            yield Growing(trace, {**block.rings, op.output: ring_depth(trace, member)})
+
+
+def _iterative_pays(op: RowOp) -> bool:
+    """Sums instead of a whole input (msf-CNN, section 7): when they are smaller than the rows they save, or the window is too high."""
+    if not op.reducible:
+        return False
+    saved = (op.reads[0].h - 1) * op.reads[0].row_bytes
+    return op.accumulator_bytes < saved or op.window.kernel_h > MAX_KERNEL_H
+
+
+def settle(block: Growing) -> Growing:
+    """Operators that sum up a tensor from outside the block read it whole instead: it is there anyway, and sums cost bytes."""
+    inside = {m.op.output for m in block.trace.members}
+    members = tuple(
+        m if not m.iterative or m.op.inputs[0] in inside or not _whole_possible(m.op) else Member(m.key, m.op, m.operands, False)
+        for m in block.trace.members
+    )
+    if members == block.trace.members:
+        return block
+    trace = block.trace
+    for old, new in zip(block.trace.members, members):
+        if old is not new:  # only its last firing is left
+            drop = (trace.op == old.key) & (trace.firing != old.firings - 1)
+            firing = np.where(trace.op == old.key, 0, trace.firing)
+            trace = Trace(members, trace.op[~drop], trace.slot[~drop], firing[~drop])
+    return Growing(trace, block.rings)
+
+
+def _whole_possible(op: RowOp) -> bool:
+    return op.kind is Kind.CONV or op.window.kernel_h <= MAX_KERNEL_H
+
+
+def candidates(chain: Chain, last: int, limit: int, orders: int = MAX_ORDERS) -> Iterator[Candidate]:
+    """All blocks that end before position `last` and need at most `limit` bytes, shortest first, the best operand orders of each.
+
+    `orders`: how many combinations of operand orders are followed. What a block keeps inside never shrinks when it is extended, which
+    ends the search early.
+    """
+    last_read, sizes = chain.last_read(), chain.rows()
+    growing: Sequence[Growing] = [seed(chain, last, last_read)]
+    for first in range(last - 1, -1, -1):
+        op = chain.ops[first]
+        is_sink = last_read.get(op.output, -1) >= last
+        at_border = border(chain, first, last, sizes, last_read)
+        through = chain.across + sum(sizes[t] for t in at_border.through)
+        inside = replace(at_border, dying=())
+        grown = []
+        best: Candidate | None = None
+        for block in (g for old in growing for g in grow(old, chain.keys[first], op, is_sink=is_sink)):
+            floor = chain.across + most_alive(block.contents(inside, sizes))
+            if floor > limit:
+                continue
+            grown.append((floor, len(grown), block))
+            settled = settle(block)
+            nbytes = through + most_alive(settled.contents(at_border, sizes))
+            if nbytes <= limit and (best is None or nbytes < best.nbytes):
+                best = Candidate(first, last, nbytes, executed_macs(settled.trace), stages(settled.trace))
+        if not grown:
+            return
+        growing = [block for _, _, block in sorted(grown)[:orders]]
+        if best is not None:
+            yield best
+
+
+def rebuild(chain: Chain, candidate: Candidate) -> Growing:
+    """The trace and rings of a candidate, again: they are not kept for all candidates."""
+    last_read = chain.last_read()
+    block = seed(chain, candidate.last, last_read)
+    for stage, i in zip(reversed(candidate.stages), range(candidate.last - 1, candidate.first - 1, -1)):
+        op = chain.ops[i]
+        is_sink = last_read.get(op.output, -1) >= candidate.last
+        grown = grow(block, chain.keys[i], op, is_sink=is_sink)
+        block = next(g for g in grown if g.trace.members[0].operands == stage.operands)
+    return settle(block)
+
+
+def stages(trace: Trace) -> tuple[Stage, ...]:
+    return tuple(Stage(m.key, m.operands, m.iterative) for m in trace.members)
+
+
+def executed_macs(trace: Trace) -> int:
+    """Multiply-accumulates of the firings that happen: rows that nobody reads are not computed."""
+    total = 0
+    for m in trace.members:
+        fired = len(trace.fires(m.key)[0])
+        total += m.op.macs * fired // m.firings
+    return total

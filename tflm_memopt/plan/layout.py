@@ -1,0 +1,117 @@
+"""Byte offsets: put every buffer somewhere, lowest top wins.
+
+Two buffers that are alive together need offset(upper) - offset(lower) >= separation(lower, upper) for one of the two orders; normally the
+separation is the lower buffer's size, for a pair that shares memory row by row it is less (plan/liveness.py). A heuristic (largest first,
+then hill climbing over the order) gives a first layout; where it does not meet the lower bound, CP-SAT decides these disjunctions.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from ortools.sat.python import cp_model
+
+CLIMB_STEPS = 400
+SEED = 20261120
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """Sizes and alignments in bytes. `separations[lower, upper]`, listed in both orders for pairs that are alive together."""
+
+    nbytes: tuple[int, ...]
+    align: tuple[int, ...]
+    separations: Mapping[tuple[int, int], int]
+    lower_bound: int
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    offsets: tuple[int, ...]
+    top: int
+    proven: bool
+    """No layout has a lower top."""
+
+
+def place(problem: Problem, *, seconds: float) -> Layout:
+    """The best layout found within the time limit; the heuristic's at worst, never a failure."""
+    found = climb(problem)
+    if found.top <= problem.lower_bound:
+        return Layout(found.offsets, found.top, proven=True)
+    return exact(problem, found, seconds=seconds)
+
+
+def climb(problem: Problem) -> Layout:
+    """Place one buffer after the other as low as possible; improve the order by moving single buffers."""
+    rng = random.Random(SEED)
+    order = sorted(range(len(problem.nbytes)), key=lambda i: (-problem.nbytes[i], i))
+    neighbours = _neighbours(problem)
+    best = _in_order(problem, order, neighbours)
+    for _ in range(CLIMB_STEPS if len(order) > 1 else 0):
+        if best.top <= problem.lower_bound:
+            break
+        trial = order.copy()
+        trial.insert(rng.randrange(len(trial)), trial.pop(rng.randrange(len(trial))))
+        layout = _in_order(problem, trial, neighbours)
+        if layout.top <= best.top:
+            best, order = layout, trial
+    return best
+
+
+def _neighbours(problem: Problem) -> list[list[tuple[int, int, int]]]:
+    """Per buffer u: (v, separation of v below u, separation of u below v) of all buffers v that it meets."""
+    result: list[list[tuple[int, int, int]]] = [[] for _ in problem.nbytes]
+    for (lower, upper), distance in problem.separations.items():
+        result[upper].append((lower, distance, problem.separations[upper, lower]))
+    return result
+
+
+def _in_order(problem: Problem, order: Sequence[int], neighbours: Sequence[Sequence[tuple[int, int, int]]]) -> Layout:
+    offsets = [-1] * len(problem.nbytes)
+    for u in order:
+        align = problem.align[u]
+        placed = [(offsets[v], above, below) for v, above, below in neighbours[u] if offsets[v] >= 0]
+        starts = {0} | {_up(o + above, align) for o, above, _ in placed} | {(o - below) // align * align for o, _, below in placed}
+        offsets[u] = min(
+            s for s in starts if s >= 0 and all(s >= o + above or s <= o - below for o, above, below in placed)
+        )
+    return Layout(tuple(offsets), _top(problem, offsets), proven=False)
+
+
+def exact(problem: Problem, hint: Layout, *, seconds: float) -> Layout:
+    """CP-SAT on the disjunctions, from the hint on."""
+    model = cp_model.CpModel()
+    top = model.new_int_var(problem.lower_bound, hint.top, "top")
+    offsets: list[cp_model.LinearExprT] = []
+    for i, (nbytes, align) in enumerate(zip(problem.nbytes, problem.align)):
+        units = model.new_int_var(0, max(0, (hint.top - nbytes) // align), f"offset_{i}")
+        model.add_hint(units, hint.offsets[i] // align)
+        offsets.append(units * align)
+        model.add(offsets[i] + nbytes <= top)
+    for (lower, upper), distance in problem.separations.items():
+        if lower > upper:
+            continue
+        below = model.new_bool_var(f"{lower}_below_{upper}")
+        model.add(offsets[upper] - offsets[lower] >= distance).only_enforce_if(below)
+        model.add(offsets[lower] - offsets[upper] >= problem.separations[upper, lower]).only_enforce_if(~below)
+        model.add_hint(below, hint.offsets[upper] - hint.offsets[lower] >= distance)
+    model.minimize(top)
+    solver = cp_model.CpSolver()
+    solver.parameters.max_time_in_seconds = seconds
+    solver.parameters.num_workers = 2
+    solver.parameters.random_seed = SEED % 1000
+    status = solver.solve(model)
+    if status not in (cp_model.OPTIMAL, cp_model.FEASIBLE):
+        return hint
+    values = tuple(int(solver.value(o)) for o in offsets)
+    return Layout(values, _top(problem, values), proven=status == cp_model.OPTIMAL)
+
+
+def _top(problem: Problem, offsets: Sequence[int]) -> int:
+    return max((o + n for o, n in zip(offsets, problem.nbytes)), default=0)
+
+
+def _up(value: int, align: int) -> int:
+    return -(-value // align) * align

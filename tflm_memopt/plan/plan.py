@@ -1,0 +1,134 @@
+"""The plan: what runs when, and where every buffer lives. Plain data, the same in memory and in NAME.plan.json."""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from tflm_memopt.model.graph import TensorId
+
+SCHEMA_VERSION = 1
+
+
+class Role(str, enum.Enum):
+    """What a buffer holds."""
+
+    TENSOR = "tensor"
+    """A whole tensor: at a block's border, or read or written by a builtin operator."""
+    RING = "ring"
+    """The last `depth` rows of a tensor inside one block."""
+    ACCUMULATOR = "accumulator"
+    """int32 sums of an operator that runs one input row at a time."""
+    COUNTERS = "counters"
+    """uint16 per operator of a block: firings done."""
+
+
+@dataclass(frozen=True, slots=True)
+class Buffer:
+    """A byte range of the arena, alive during the steps [first, last)."""
+
+    role: Role
+    key: int
+    """TENSOR, RING: the tensor. ACCUMULATOR: the tensor that it sums up to. COUNTERS: the step."""
+    nbytes: int
+    first: int
+    last: int
+    align: int = 1
+    depth: int = 0
+    """RING: rows."""
+
+    def overlaps(self, other: Buffer) -> bool:
+        """Whether both are alive in some step."""
+        return self.first < other.last and other.first < self.last
+
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """One operator inside a block."""
+
+    op: int
+    """Key of the row operator."""
+    operands: tuple[int, ...]
+    """Inputs in the order in which their rows are demanded."""
+    iterative: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """Consecutive operators fired row by row, on demand of the sinks: last operator first, then what is left of the others."""
+
+    region: int
+    stages: tuple[Stage, ...]
+    sinks: tuple[int, ...]
+    """Operators (keys) all of whose rows are wanted, in the order of demand."""
+    firings: int
+    macs: int
+
+
+@dataclass(frozen=True, slots=True)
+class Builtin:
+    """An operator that TFLM's own kernel runs."""
+
+    op: int
+
+
+Step = Block | Builtin
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """`offsets[i]` is where `buffers[i]` starts, in bytes from the start of the arena's head. The head is `head` bytes high."""
+
+    steps: tuple[Step, ...]
+    buffers: tuple[Buffer, ...]
+    offsets: tuple[int, ...]
+    head: int
+    lower_bound: int
+    """No layout of these blocks can be lower: the most bytes that are alive at once."""
+    proven: bool
+    """No layout of these buffers is lower than `head`."""
+
+    @property
+    def macs(self) -> int:
+        return sum(step.macs for step in self.steps if isinstance(step, Block))
+
+    def find(self, role: Role, key: int) -> tuple[Buffer, int] | None:
+        """The buffer with this role and key, and its offset."""
+        return next(((b, o) for b, o in zip(self.buffers, self.offsets) if b.role is role and b.key == key), None)
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "schema": SCHEMA_VERSION,
+            "head": self.head,
+            "lower_bound": self.lower_bound,
+            "proven": self.proven,
+            "steps": [{"type": type(step).__name__.lower()} | asdict(step) for step in self.steps],
+            "buffers": [asdict(b) | {"role": b.role.value, "offset": o} for b, o in zip(self.buffers, self.offsets)],
+        }
+
+    @staticmethod
+    def from_json(data: Mapping[str, Any]) -> Plan:
+        def step(d: Mapping[str, Any]) -> Step:
+            if d["type"] == "builtin":
+                return Builtin(d["op"])
+            stages = tuple(Stage(s["op"], tuple(s["operands"]), s["iterative"]) for s in d["stages"])
+            return Block(d["region"], stages, tuple(d["sinks"]), d["firings"], d["macs"])
+
+        fields = ("key", "nbytes", "first", "last", "align", "depth")
+        return Plan(
+            steps=tuple(step(d) for d in data["steps"]),
+            buffers=tuple(Buffer(Role(d["role"]), **{f: d[f] for f in fields}) for d in data["buffers"]),
+            offsets=tuple(d["offset"] for d in data["buffers"]),
+            head=data["head"],
+            lower_bound=data["lower_bound"],
+            proven=data["proven"],
+        )
+
+
+def storage_of(aliases: Mapping[TensorId, TensorId], tensor: TensorId) -> TensorId:
+    """The tensor whose bytes `tensor` shares, through views."""
+    while tensor in aliases:
+        tensor = aliases[tensor]
+    return tensor

@@ -1,0 +1,162 @@
+"""Which operators become ours, together: maximal convex regions of supported operators, builtin operators around them.
+
+Convex: no path leaves a region through a builtin operator and comes back, else neither could run first. Operators are numbered by the
+number of times that a path from the inputs enters supported ground; operators of one number never depend on each other through a
+builtin operator, so that each connected group of them is a region.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import networkx as nx
+
+from tflm_memopt.analysis.supported import Support, View
+from tflm_memopt.model.canonicalise import VIEW
+from tflm_memopt.model.graph import Graph, Op, TensorId
+from tflm_memopt.model.rowop import RowOp
+
+
+@dataclass(frozen=True, slots=True)
+class Region:
+    """Row operators that become one custom operator."""
+
+    ops: tuple[int, ...]
+    """Keys (Op.index) in schedule order."""
+    views: tuple[int, ...]
+    """View operators that vanish in it."""
+    inputs: tuple[TensorId, ...]
+    outputs: tuple[TensorId, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """An operator that stays builtin."""
+
+    op: int
+    inputs: tuple[TensorId, ...]
+    """Activations only."""
+    outputs: tuple[TensorId, ...]
+
+
+Node = Region | Kept
+
+
+@dataclass(frozen=True, slots=True)
+class Partition:
+    """The whole graph as nodes, in an order in which they can run."""
+
+    nodes: tuple[Node, ...]
+    ops: Mapping[int, RowOp]
+    """The row operators of all regions, by Op.index; their tensors are those of the rewritten model."""
+
+
+def partition(graph: Graph, support: Mapping[int, Support]) -> Partition:
+    """Regions and builtin operators of a canonical graph."""
+    kept_views: set[int] = set()
+    while True:
+        level = _levels(graph, support, kept_views)
+        groups = _groups(graph, level)
+        absorbed = {i for g in groups for i in g}
+        clash, holder = _holders(graph, support, absorbed)
+        if not clash:
+            return _assemble(graph, support, groups, holder)
+        kept_views |= clash
+
+
+def _levels(graph: Graph, support: Mapping[int, Support], kept_views: set[int]) -> dict[int, int]:
+    """Number of each supported operator."""
+    level: dict[int, int] = {}
+    reached: dict[TensorId, tuple[int, bool]] = {}
+    for op in graph.ops:
+        ours = isinstance(support[op.index], RowOp | View) and op.index not in kept_views
+        entries = [reached.get(t, (0, True)) for t in op.inputs]
+        number = max((n + (ours and not from_ours) for n, from_ours in entries), default=0)
+        if ours:
+            level[op.index] = number
+        for t in op.outputs:
+            reached[t] = (number, ours)
+    return level
+
+
+def _groups(graph: Graph, level: Mapping[int, int]) -> list[list[int]]:
+    """Connected operators of one number, each group in the graph's order; groups of nothing but views are left out."""
+    links: nx.Graph[object] = nx.Graph()
+    for op in graph.ops:
+        if op.index in level:
+            links.add_node(op.index)
+            for t in (*op.inputs, *op.outputs):
+                if t >= 0 and not graph.tensors[t].constant:
+                    links.add_edge(op.index, ("tensor", t, level[op.index]))
+    position = {op.index: i for i, op in enumerate(graph.ops)}
+    groups = []
+    for component in nx.connected_components(links):
+        ops = sorted((i for i in component if isinstance(i, int)), key=position.__getitem__)
+        groups.append(ops)
+    return [g for g in groups if any(graph.ops[position[i]].type != VIEW for i in g)]
+
+
+def _holders(
+    graph: Graph, support: Mapping[int, Support], absorbed: set[int]
+) -> tuple[set[int], dict[TensorId, TensorId]]:
+    """For every storage tensor with absorbed views: which name of it the rewritten model has. Views that must stay are the clash."""
+    required = {t for op in graph.ops if op.index not in absorbed for t in (*op.inputs, *op.outputs)}
+    required |= set(graph.inputs) | set(graph.outputs)
+    names: dict[TensorId, list[tuple[int, TensorId]]] = {}
+    for op in graph.ops:
+        view = support[op.index]
+        if isinstance(view, View) and op.index in absorbed:
+            names.setdefault(view.storage, []).append((op.index, view.output))
+    clash: set[int] = set()
+    holder: dict[TensorId, TensorId] = {}
+    for storage, views in names.items():
+        wanted = [(i, t) for i, t in views if t in required]
+        if storage in required:
+            clash |= {i for i, _ in wanted}
+        elif wanted:
+            holder[storage] = wanted[0][1]
+            clash |= {i for i, _ in wanted[1:]}
+    return clash, holder
+
+
+def _assemble(
+    graph: Graph, support: Mapping[int, Support], groups: Sequence[list[int]], holder: Mapping[TensorId, TensorId]
+) -> Partition:
+    position = {op.index: i for i, op in enumerate(graph.ops)}
+    absorbed = {i for g in groups for i in g}
+    ops = {i: _renamed(s, holder) for i in absorbed if isinstance(s := support[i], RowOp)}
+    kept = [_kept(graph, op) for op in graph.ops if op.index not in absorbed]
+    nodes: list[Node] = [*kept, *(_region(graph, group, ops, kept) for group in groups)]
+    producer = {t: n for n, node in enumerate(nodes) for t in node.outputs}
+    order: nx.DiGraph[int] = nx.DiGraph()
+    order.add_nodes_from(range(len(nodes)))
+    order.add_edges_from((producer[t], n) for n, node in enumerate(nodes) for t in node.inputs if t in producer)
+    first = [position[node.op if isinstance(node, Kept) else node.ops[0]] for node in nodes]
+    sequence = nx.lexicographical_topological_sort(order, key=first.__getitem__)
+    return Partition(tuple(nodes[n] for n in sequence), ops)
+
+
+def _region(graph: Graph, group: list[int], ops: Mapping[int, RowOp], kept: Iterable[Kept]) -> Region:
+    inside = [i for i in group if i in ops]
+    made = {ops[i].output for i in inside}
+    needed = set(graph.outputs).union(*(node.inputs for node in kept))
+    needed.update(t for i, op in ops.items() if i not in inside for t in op.inputs)
+    return Region(
+        ops=tuple(inside),
+        views=tuple(i for i in group if i not in ops),
+        inputs=tuple(dict.fromkeys(t for i in inside for t in ops[i].inputs if t not in made)),
+        outputs=tuple(ops[i].output for i in inside if ops[i].output in needed),
+    )
+
+
+def _renamed(op: RowOp, holder: Mapping[TensorId, TensorId]) -> RowOp:
+    inputs = tuple(holder.get(t, t) for t in op.inputs)
+    return replace(op, inputs=inputs, output=holder.get(op.output, op.output))
+
+
+def _kept(graph: Graph, op: Op) -> Kept:
+    def activations(tensors: Iterable[TensorId]) -> tuple[TensorId, ...]:
+        return tuple(t for t in tensors if t >= 0 and not graph.tensors[t].constant)
+
+    return Kept(op.index, activations(op.inputs), activations(op.outputs))

@@ -1,0 +1,125 @@
+"""TFLM's arithmetic at a model's border, restated: QUANTIZE and DEQUANTIZE between float32, uint8 and int8.
+
+Needed where a rewrite removed these operators (`--int8-io`) and the two models are compared: see `preimage`. Tests
+hold each function against the wheel's own operators.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tflm_memopt.errors import InterfaceError
+from tflm_memopt.model.interface import Change, Format
+from tflm_memopt.model.quant import quantize_multiplier
+
+Int8 = NDArray[np.int8]
+
+
+def quantize(values: NDArray[np.float32], form: Format) -> NDArray[Any]:
+    """float32 -> `form`: round(v / scale) + zero point, clamped.
+
+    The division is float32, the rounding half away from zero (AffineQuantize, kernels/internal/reference/quantize.h).
+    """
+    scale, zero_point = _affine(form)
+    ratio = values.astype(np.float32) / np.float32(scale)
+    rounded = np.trunc(ratio + np.copysign(np.float64(0.5), ratio))  # in float64, where adding a half is exact
+    return _clamp(rounded + zero_point, form)
+
+
+def dequantize(values: NDArray[Any], form: Format) -> NDArray[np.float32]:
+    """`form` -> float32: scale * (q - zero point), multiplied in float64 (Dequantize,
+    kernels/internal/reference/dequantize.h).
+    """
+    scale, zero_point = _affine(form)
+    real: NDArray[np.float64] = np.float64(scale) * (values.astype(np.int32) - zero_point)
+    return real.astype(np.float32)
+
+
+def requantize(values: NDArray[Any], source: Format, target: Format) -> NDArray[Any]:
+    """`source` -> `target`, both 8 bits wide (Requantize, kernels/internal/reference/requantize.h).
+
+    Equal scales exchange the zero points exactly. Others multiply by scale / scale as TFLM does: a Q31 multiplier and
+    a shift, rounded twice (MultiplyByQuantizedMultiplier, without TFLITE_SINGLE_ROUNDING).
+    """
+    (scale, zero), (target_scale, target_zero) = _affine(source), _affine(target)
+    multiplier, shift = quantize_multiplier(scale / target_scale)
+    return _clamp(_multiply(values.astype(np.int64) - zero, multiplier, shift) + target_zero, target)
+
+
+def preimage(change: Change) -> Callable[[Int8], NDArray[Any]]:
+    """How to feed the original model so that its QUANTIZE gives the int8 values that the rewritten model is fed.
+
+    Proven here for all 256 values by running TFLM's arithmetic on them. Raises InterfaceError, naming the first
+    value, where it is not so.
+    """
+    before, after = change.before, change.after
+    every = np.arange(-128, 128).astype(np.int8)
+    if before.dtype == "FLOAT32":
+        scale, zero_point = _affine(after)
+
+        def inverse(q: Int8) -> NDArray[Any]:
+            steps: NDArray[np.float32] = (q.astype(np.int32) - zero_point).astype(np.float32)
+            return np.multiply(steps, np.float32(scale))
+
+    elif before.dtype == "UINT8":
+
+        def inverse(q: Int8) -> NDArray[Any]:
+            flipped: NDArray[np.uint8] = q.view(np.uint8) ^ np.uint8(0x80)
+            return flipped
+
+    else:
+        raise InterfaceError(
+            f"no way is known from {after} back to {before}", where=f"input {change.index} '{change.name}'"
+        )
+    back = forward(change)(inverse(every))
+    if not np.array_equal(back, every):
+        value = int(every[back != every][0])
+        raise InterfaceError(
+            f"TFLM's QUANTIZE does not give back {value}: {before} -> {after} turns it into {int(back[value + 128])}",
+            where=f"input {change.index} '{change.name}'",
+            hint="verify a rewrite that keeps the original's inputs",
+        )
+    return inverse
+
+
+def forward(change: Change) -> Callable[[NDArray[Any]], NDArray[Any]]:
+    """The operator that stood at an input: `before` -> `after`."""
+    if change.before.dtype == "FLOAT32":
+        return lambda values: quantize(values, change.after)
+    return lambda values: requantize(values, change.before, change.after)
+
+
+def backward(change: Change) -> Callable[[NDArray[Any]], NDArray[Any]]:
+    """The operator that stood at an output: `after` -> `before`."""
+    if change.before.dtype == "FLOAT32":
+        return lambda values: dequantize(values, change.after)
+    return lambda values: requantize(values, change.after, change.before)
+
+
+def _clamp(values: NDArray[Any], form: Format) -> NDArray[Any]:
+    limits = np.iinfo(form.dtype.lower())
+    clamped: NDArray[Any] = np.clip(values, limits.min, limits.max)
+    return clamped.astype(limits.dtype)
+
+
+def _affine(form: Format) -> tuple[float, int]:
+    if form.scale is None or form.zero_point is None:
+        raise InterfaceError(
+            f"{form.dtype} without scale and zero point cannot be converted", where=f"metadata: {form}"
+        )
+    return form.scale, form.zero_point
+
+
+def _multiply(values: NDArray[np.int64], multiplier: int, shift: int) -> NDArray[np.int64]:
+    """MultiplyByQuantizedMultiplier (gemmlowp/fixedpoint.h): a doubling high multiply, ties up; then a right shift,
+    ties away from zero.
+    """
+    product = (values << max(shift, 0)) * multiplier
+    high = (product + (1 << 30)) >> 31
+    right = max(-shift, 0)
+    rounded: NDArray[np.int64] = np.sign(high) * ((np.abs(high) + ((1 << right) >> 1)) >> right)
+    return rounded

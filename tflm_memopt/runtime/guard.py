@@ -1,0 +1,63 @@
+"""Runs the programs of a rewritten model in the watched host executor, every buffer where the memory plan puts it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tflm_memopt.errors import MemoptError
+from tflm_memopt.model.graph import Graph
+from tflm_memopt.model.reader import Model, describe
+from tflm_memopt.runtime import host
+from tflm_memopt.runtime.regions import Region, placement, regions
+
+Array = NDArray[Any]
+Bytes = NDArray[np.int8]
+
+RANDOM_RUNS = 2
+"""Of each region when the model's own inputs cannot be used. Where a program writes does not depend on the data."""
+
+
+def guarded_runs(model: Model, inputs: Sequence[Sequence[Array]], seed: int) -> tuple[int, str]:
+    """Number of runs done, and what was wrong, empty when nothing was.
+
+    A model that is one region gets `inputs`, a value per model input for each run; otherwise each region gets random
+    ones. A firing that writes outside of its own row, its sums or its counters is found at once; overlapping buffers
+    that disturb each other are found by comparing with a run in separate buffers.
+    """
+    done = 0
+    for region in regions(model):
+        alone = region.inputs == model.graph.inputs and region.outputs == model.graph.outputs
+        for values in inputs if alone else _random(model.graph, region, seed):
+            try:
+                problem = _run(model, region, values, seed)
+            except MemoptError as error:
+                problem = str(error)
+            if problem:
+                return done, f"{describe(region.op)}, guarded run {done} (seed {seed}): {problem}"
+            done += 1
+    return done, ""
+
+
+def _run(model: Model, region: Region, inputs: Sequence[Array], seed: int) -> str:
+    sizes = [model.graph.tensors[t].nbytes for t in region.outputs]
+    got = host.run_guarded(region.program, placement(model, region), inputs, sizes, seed)
+    expected = host.run(region.program, inputs, sizes)
+    for t, a, b in zip(region.outputs, expected, got, strict=True):
+        wrong = np.flatnonzero(a != b)
+        if len(wrong):
+            at = wrong[0]
+            return (
+                f"byte {at:,} of output '{model.graph.tensors[t].name}' is {b[at]} where buffers overlap as planned, "
+                f"{a[at]} in separate buffers ({len(wrong):,} of {len(a):,} differ)"
+            )
+    return ""
+
+
+def _random(graph: Graph, region: Region, seed: int) -> list[list[Bytes]]:
+    random = np.random.default_rng(seed)
+    sizes = [graph.tensors[t].nbytes for t in region.inputs]
+    return [[random.integers(-128, 128, n, dtype=np.int8) for n in sizes] for _ in range(RANDOM_RUNS)]

@@ -1,0 +1,188 @@
+"""The C executor on this machine: the same program bytes, run plainly or under watch (custom_ops/host)."""
+
+from __future__ import annotations
+
+import ctypes
+import enum
+import functools
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tflm_memopt.errors import ModelError, PlanError
+from tflm_memopt.lower.program import ALIGNMENT, HEADER
+from tflm_memopt.runtime.native import native_library
+
+Bytes = NDArray[np.int8]
+
+
+class Status(enum.IntEnum):
+    """tmo_status of custom_ops/include/tmo/tmo.h."""
+
+    OK = 0
+    ALIGNMENT = -1
+    MAGIC = -2
+    VERSION = -3
+    TARGET = -4
+    TRUNCATED = -5
+    IO = -6
+    TABLE = -7
+    OP = -8
+    FIRINGS = -9
+
+    @property
+    def text(self) -> str:
+        """The library's own sentence: what is wrong and what to do."""
+        return str(_library().tmo_status_text(int(self)).decode())
+
+
+GUARD_VIOLATION = -100
+GUARD_MEMORY = -101
+
+
+@dataclass(frozen=True, slots=True)
+class Arena:
+    """Where a program's buffers lie on the device: offsets in bytes from the arena's start. Buffers may overlap."""
+
+    nbytes: int
+    inputs: tuple[int, ...]
+    outputs: tuple[int, ...]
+    workspace: int
+    """16-byte aligned."""
+
+
+class _Layout(ctypes.Structure):
+    _fields_ = [("name", ctypes.c_char_p), ("offset", ctypes.c_uint32), ("bytes", ctypes.c_uint32)]
+
+
+class _Arena(ctypes.Structure):
+    _fields_ = [
+        ("bytes", ctypes.c_void_p),
+        ("size", ctypes.c_uint32),
+        ("n_inputs", ctypes.c_uint32),
+        ("n_outputs", ctypes.c_uint32),
+        ("io_offsets", ctypes.POINTER(ctypes.c_uint32)),
+        ("io_bytes", ctypes.POINTER(ctypes.c_uint32)),
+        ("workspace_offset", ctypes.c_uint32),
+        ("workspace_bytes", ctypes.c_uint32),
+    ]
+
+
+class _Report(ctypes.Structure):
+    _fields_ = [
+        ("firings", ctypes.c_uint32),
+        ("op", ctypes.c_uint32),
+        ("firing", ctypes.c_uint32),
+        ("byte", ctypes.c_int32),
+    ]
+
+
+def check(
+    program: bytes, input_bytes: Sequence[int], output_bytes: Sequence[int], workspace: int | None = None
+) -> Status:
+    """What tmo_check() says of a program with buffers of these sizes. `workspace`: by default what the program wants."""
+    image = _aligned(program)
+    available = workspace_bytes(program) if workspace is None else workspace
+    sizes = _uint32s([*input_bytes, *output_bytes])
+    return Status(
+        _library().tmo_check(image.ctypes.data, len(program), sizes, len(input_bytes), len(output_bytes), available)
+    )
+
+
+def run(program: bytes, inputs: Sequence[NDArray[Any]], output_bytes: Sequence[int]) -> list[Bytes]:
+    """One inference, every buffer by itself. Returns the outputs as flat int8 arrays.
+
+    Raises ModelError when the program is refused.
+    """
+    _accept(check(program, [i.nbytes for i in inputs], output_bytes))
+    image, workspace = _aligned(program), _aligned(bytes(workspace_bytes(program)))
+    buffers = [np.array(i, order="C") for i in inputs]  # copies: a run may overwrite its inputs
+    outputs = [np.zeros(n, np.int8) for n in output_bytes]
+    io = (ctypes.c_void_p * (len(buffers) + len(outputs)))(*(b.ctypes.data for b in (*buffers, *outputs)))
+    _accept(Status(_library().tmo_run(image.ctypes.data, io, workspace.ctypes.data)))
+    return outputs
+
+
+def run_guarded(
+    program: bytes, arena: Arena, inputs: Sequence[NDArray[Any]], output_bytes: Sequence[int], seed: int = 0
+) -> list[Bytes]:
+    """One inference in an arena filled with noise, all buffers where they lie on the device, watched firing by firing.
+
+    Raises ModelError when the program is refused, PlanError when a firing writes anywhere but its row, its sums or its
+    block's counters.
+    """
+    image = _aligned(program)
+    noise = np.random.default_rng(seed).integers(0, 256, arena.nbytes, dtype=np.uint8)
+    memory = _aligned(noise.tobytes())
+    for offset, values in zip(arena.inputs, inputs, strict=True):
+        raw = np.frombuffer(np.ascontiguousarray(values).tobytes(), np.uint8)
+        memory[offset : offset + raw.size] = raw
+    sizes = _uint32s([*(i.nbytes for i in inputs), *output_bytes])
+    offsets = _uint32s([*arena.inputs, *arena.outputs])
+    where = _Arena(
+        bytes=memory.ctypes.data,
+        size=arena.nbytes,
+        n_inputs=len(inputs),
+        n_outputs=len(output_bytes),
+        io_offsets=offsets,
+        io_bytes=sizes,
+        workspace_offset=arena.workspace,
+        workspace_bytes=workspace_bytes(program),
+    )
+    report = _Report()
+    result = _library().tmo_run_guarded(image.ctypes.data, len(program), ctypes.byref(where), ctypes.byref(report))
+    if result == GUARD_MEMORY:
+        raise MemoryError(f"two copies of an arena of {arena.nbytes} B")
+    if result == GUARD_VIOLATION:
+        raise PlanError(
+            f"firing {report.firing} of operator {report.op} wrote byte {report.byte} of the arena: not its own",
+            where=f"firing {report.firings} of the program",
+        )
+    _accept(Status(result))
+    return [memory[at : at + n].view(np.int8).copy() for at, n in zip(arena.outputs, output_bytes, strict=True)]
+
+
+def workspace_bytes(program: bytes) -> int:
+    """What the program's header asks for; 0 when it is too short to say."""
+    return int(np.frombuffer(program, HEADER, 1)[0]["workspace"]) if len(program) >= HEADER.itemsize else 0
+
+
+def layout() -> dict[str, tuple[int, int]]:
+    """(offset, bytes) of every struct ("tmo_op") and field ("tmo_op.kind") of a program, as the C compiler has them."""
+    n = ctypes.c_size_t()
+    entries = _library().tmo_host_layout(ctypes.byref(n))
+    return {entries[i].name.decode(): (entries[i].offset, entries[i].bytes) for i in range(n.value)}
+
+
+def _accept(status: Status) -> None:
+    if status is not Status.OK:
+        raise ModelError(f"the executor refuses the program: {status.text}")
+
+
+def _aligned(data: bytes) -> NDArray[np.uint8]:
+    """A writable copy at a 16-byte boundary."""
+    room = np.zeros(len(data) + ALIGNMENT, np.uint8)
+    start = -room.ctypes.data % ALIGNMENT
+    copy = room[start : start + len(data)]
+    copy[:] = np.frombuffer(data, np.uint8)
+    return copy
+
+
+def _uint32s(values: Sequence[int]) -> ctypes.Array[ctypes.c_uint32]:
+    return (ctypes.c_uint32 * len(values))(*values)
+
+
+@functools.cache
+def _library() -> ctypes.CDLL:
+    library = ctypes.CDLL(str(native_library("tmo_host")))
+    size, pointer, uint32s = ctypes.c_size_t, ctypes.c_void_p, ctypes.POINTER(ctypes.c_uint32)
+    library.tmo_status_text.argtypes, library.tmo_status_text.restype = [ctypes.c_int], ctypes.c_char_p
+    library.tmo_check.argtypes = [pointer, size, uint32s, size, size, size]
+    library.tmo_run.argtypes = [pointer, ctypes.POINTER(pointer), pointer]
+    library.tmo_run_guarded.argtypes = [pointer, size, ctypes.POINTER(_Arena), ctypes.POINTER(_Report)]
+    library.tmo_host_layout.argtypes = [ctypes.POINTER(size)]
+    library.tmo_host_layout.restype = ctypes.POINTER(_Layout)
+    return library

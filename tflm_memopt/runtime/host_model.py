@@ -1,0 +1,109 @@
+"""Runs a whole model on this machine without TFLM: operator by operator, every tensor in a buffer of its own.
+
+Row operators run in the library's reference kernels, regions in their programs, QUANTIZE and DEQUANTIZE in
+convert.py. That is all that a model may hold for this; TFLM's wheel runs everything else. Tests hold the result
+against the wheel's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tflm_memopt.analysis.supported import Support, View, to_row_ops
+from tflm_memopt.errors import RuntimeUnavailable
+from tflm_memopt.lower.reference import reference_program
+from tflm_memopt.model.canonicalise import canonicalise
+from tflm_memopt.model.graph import Graph, Op, TensorId
+from tflm_memopt.model.interface import format_of
+from tflm_memopt.model.reader import describe
+from tflm_memopt.model.rowop import RowOp
+from tflm_memopt.runtime import convert, host, regions
+
+Array = NDArray[Any]
+Values = dict[TensorId, Array]
+Step = Callable[[Values], None]
+"""Computes one operator's outputs from the values so far."""
+
+
+def run_model(graph: Graph, inputs: Sequence[Array], runs: int) -> tuple[Array, ...]:
+    """`runs` inferences; inputs and outputs are stacked as in process.run_model.
+
+    Raises RuntimeUnavailable, naming the operator, for a model that needs TFLM's own kernels.
+    """
+    steps = compile_steps(graph)
+    stacks: list[list[Array]] = [[] for _ in graph.outputs]
+    for r in range(runs):
+        values: Values = {t: stack[r] for t, stack in zip(graph.inputs, inputs, strict=True)}
+        for step in steps:
+            step(values)
+        for stack, t in zip(stacks, graph.outputs, strict=True):
+            stack.append(values[t].reshape(graph.tensors[t].shape))
+    return tuple(np.stack(stack) for stack in stacks)
+
+
+def compile_steps(graph: Graph) -> list[Step]:
+    """One step per operator of the canonical graph."""
+    canonical = canonicalise(graph).graph
+    support = to_row_ops(canonical)
+    return [_step(canonical, op, support) for op in canonical.ops]
+
+
+def _step(graph: Graph, op: Op, support: Mapping[int, Support]) -> Step:
+    known = support[op.index]
+    if isinstance(known, RowOp):
+        return _program(reference_program(known), known.inputs, (known.output,), graph)
+    if isinstance(known, View):
+        return _view(known)
+    if regions.is_region(op):
+        region = regions.region_of(graph, op)
+        return _program(region.program, region.inputs, region.outputs, graph)
+    conversion = _border_conversion(graph, op)
+    if conversion is None:
+        raise RuntimeUnavailable(
+            f"only TFLM itself runs this operator: {known}",
+            where=describe(op),
+            hint="verify on 64-bit Linux on x86 with the extra 'tflm'",
+        )
+    return _conversion(op, conversion)
+
+
+def _program(program: bytes, inputs: Sequence[TensorId], outputs: Sequence[TensorId], graph: Graph) -> Step:
+    sizes = [graph.tensors[t].nbytes for t in outputs]
+
+    def step(values: Values) -> None:
+        values.update(zip(outputs, host.run(program, [values[t] for t in inputs], sizes), strict=True))
+
+    return step
+
+
+def _view(view: View) -> Step:
+    def step(values: Values) -> None:
+        values[view.output] = values[view.storage]
+
+    return step
+
+
+def _conversion(op: Op, conversion: Callable[[Array], Array]) -> Step:
+    def step(values: Values) -> None:
+        values[op.outputs[0]] = conversion(values[op.inputs[0]])
+
+    return step
+
+
+def _border_conversion(graph: Graph, op: Op) -> Callable[[Array], Array] | None:
+    """QUANTIZE and DEQUANTIZE between float32, uint8 and int8, per tensor."""
+    if op.type not in ("QUANTIZE", "DEQUANTIZE"):
+        return None
+    source, target = (format_of(graph.tensors[t]) for t in (op.inputs[0], op.outputs[0]))
+    match source.dtype, target.dtype:
+        case "FLOAT32", "INT8":
+            return lambda values: convert.quantize(values, target)
+        case (("INT8" | "UINT8"), "FLOAT32"):
+            return lambda values: convert.dequantize(values, source)
+        case ("INT8", "UINT8") | ("UINT8", "INT8"):
+            return lambda values: convert.requantize(values, source, target)
+    return None

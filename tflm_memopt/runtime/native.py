@@ -1,0 +1,48 @@
+"""Where the compiled host libraries are: CMake installs them beside this module when the package is built."""
+
+from __future__ import annotations
+
+import sys
+from importlib import metadata
+from pathlib import Path
+
+from tflm_memopt.errors import RuntimeUnavailable
+
+DISTRIBUTION = "tflm-memopt"
+
+
+def file_name(name: str) -> str:
+    """What CMake calls the shared library `name` on this platform: libNAME.so, libNAME.dylib or NAME.dll."""
+    if sys.platform == "win32":
+        return f"{name}.dll"
+    return f"lib{name}.dylib" if sys.platform == "darwin" else f"lib{name}.so"
+
+
+def native_library(name: str) -> Path:
+    """Path of a compiled library: "tmo_host" (the C executor) or "tmo_wheel_shim" (the operator for TFLM's wheel).
+
+    An editable install keeps the Python files in the source tree and the libraries in site-packages: the installer's
+    own list of files knows.
+    Raises RuntimeUnavailable when the package was installed without a C and C++ compiler.
+    """
+    file = file_name(name)
+    beside = Path(__file__).with_name(file)
+    if beside.is_file():
+        return beside
+    for installed in _installed_files():
+        if installed.name == file and installed.is_file():
+            return installed
+    raise RuntimeUnavailable(
+        f"the compiled library {file} is not installed",
+        where=str(beside.parent),
+        hint="install a C and a C++ compiler (Debian: apt-get install g++), then install tflm-memopt again "
+        "(in a checkout: make build)",
+    )
+
+
+def _installed_files() -> list[Path]:
+    try:
+        files = metadata.files(DISTRIBUTION)
+    except metadata.PackageNotFoundError:
+        return []
+    return [Path(str(file.locate())) for file in files or ()]

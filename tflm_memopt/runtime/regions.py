@@ -1,0 +1,79 @@
+"""The programs inside a rewritten model, and where its memory plan puts their buffers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from tflm_memopt.errors import ModelError
+from tflm_memopt.lower.program import ALIGNMENT
+from tflm_memopt.lower.rewrite import BLOCK, CONV, DENSE, OFFLINE_PLAN, ONLINE, REGION
+from tflm_memopt.model import interface
+from tflm_memopt.model.graph import Graph, Op, TensorId
+from tflm_memopt.model.reader import CUSTOM, Model
+from tflm_memopt.runtime import host
+
+NAMES = frozenset({REGION, CONV, DENSE, BLOCK})
+"""The same as custom_ops/tflm/tmo_names.h."""
+
+OFFLINE_HEADER = 3
+"""int32 before the offsets of OFFLINE_PLAN: version, subgraphs, tensors."""
+
+
+@dataclass(frozen=True, slots=True)
+class Region:
+    """One of our operators in a model: design "The operator in the model"."""
+
+    op: Op
+    program: bytes
+    inputs: tuple[TensorId, ...]
+    outputs: tuple[TensorId, ...]
+    workspace: TensorId | None
+
+
+def is_region(op: Op) -> bool:
+    return op.type == CUSTOM and op.options["custom_code"] in NAMES
+
+
+def region_of(graph: Graph, op: Op) -> Region:
+    """The parts of an operator for which `is_region` holds. Raises ModelError when the program is missing."""
+    program = graph.tensors[op.inputs[-1]].data if op.inputs else None
+    if program is None:
+        raise ModelError(
+            "its last input must be the program, a constant",
+            where=f"operator {op.index}",
+            hint="convert the model again",
+        )
+    data = program.tobytes()
+    workspace = op.outputs[-1] if host.workspace_bytes(data) else None
+    outputs = op.outputs if workspace is None else op.outputs[:-1]
+    return Region(op, data, op.inputs[:-1], outputs, workspace)
+
+
+def regions(model: Model) -> list[Region]:
+    """All of a model, in the order in which they run."""
+    return [region_of(model.graph, op) for op in model.graph.ops if is_region(op)]
+
+
+def placement(model: Model, region: Region) -> host.Arena:
+    """Where the region's buffers lie on the device, counted from the lowest of them. Buffers that TFLM places are set
+    behind all others.
+    """
+    plan = interface.metadata(model.tree, OFFLINE_PLAN)
+    offsets = [] if plan is None else np.frombuffer(plan, "<i4")[OFFLINE_HEADER:].tolist()
+    tensors = (*region.inputs, *region.outputs, *(() if region.workspace is None else (region.workspace,)))
+    planned = {t: offsets[t] for t in tensors if t < len(offsets) and offsets[t] != ONLINE}
+    lowest = min(planned.values(), default=0)
+    at = {t: offset - lowest for t, offset in planned.items()}
+    end = max((at[t] + model.graph.tensors[t].nbytes for t in at), default=0)
+    for t in tensors:
+        if t not in at:
+            at[t] = -(-end // ALIGNMENT) * ALIGNMENT
+            end = at[t] + model.graph.tensors[t].nbytes
+    return host.Arena(
+        nbytes=end,
+        inputs=tuple(at[t] for t in region.inputs),
+        outputs=tuple(at[t] for t in region.outputs),
+        workspace=0 if region.workspace is None else at[region.workspace],
+    )

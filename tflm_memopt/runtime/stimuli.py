@@ -1,0 +1,183 @@
+"""What `verify` feeds: random values, extreme values, the user's own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tflm_memopt.errors import UsageError
+from tflm_memopt.model.graph import Graph, Op, Tensor
+
+Array = NDArray[Any]
+
+FLOAT_LIMIT = 4.0
+"""Float inputs of which nothing more is known are drawn from [-FLOAT_LIMIT, FLOAT_LIMIT]."""
+INDEX_LIMIT = 127
+"""32- and 64-bit integer inputs are taken for counts or indices and drawn from [0, INDEX_LIMIT]; a table that they
+index can lower it.
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """One inference: a value for every input, and where it comes from."""
+
+    label: str
+    values: tuple[Array, ...]
+
+
+def stimuli(graph: Graph, inputs: Sequence[Tensor], runs: int, seed: int) -> list[Run]:
+    """`runs` random inferences, then all lowest, all highest, alternating, for `inputs`.
+
+    `graph` is the original model; who reads an input there says what it can take. The same seed gives the same
+    values, and the first n of more runs are the n of fewer.
+    """
+    limits = [_limits(graph, tensor) for tensor in inputs]
+    random = np.random.default_rng(seed)
+    drawn = [
+        Run(f"random {r}", tuple(_draw(random, t, *lim) for t, lim in zip(inputs, limits, strict=True)))
+        for r in range(runs)
+    ]
+    return drawn + [
+        Run(label, tuple(pattern(t, *lim) for t, lim in zip(inputs, limits, strict=True)))
+        for label, pattern in EXTREMES.items()
+    ]
+
+
+def from_files(inputs: Sequence[Tensor], files: Sequence[Array]) -> list[Run]:
+    """One or more inferences from arrays that the user gives, as many arrays as the model has inputs for each.
+
+    An array has its input's type, and its shape, or that shape with the runs stacked before it or in place of a
+    leading 1.
+    """
+    if not files:
+        return []
+    if not inputs or len(files) % len(inputs):
+        raise UsageError(
+            f"{len(files)} input arrays for a model with {len(inputs)} inputs",
+            hint="give one array per input, in the model's order",
+        )
+    result = []
+    for first in range(0, len(files), len(inputs)):
+        stacks = [
+            _stacked(tensor, array, first + k)
+            for k, (tensor, array) in enumerate(zip(inputs, files[first : first + len(inputs)], strict=True))
+        ]
+        if len({len(stack) for stack in stacks}) > 1:
+            raise UsageError(
+                f"the input arrays hold {[len(stack) for stack in stacks]} runs",
+                hint="give every input the same number of runs",
+            )
+        result += [
+            Run(f"file {first // len(inputs)}, run {r}", values) for r, values in enumerate(zip(*stacks, strict=True))
+        ]
+    return result
+
+
+def matches(inputs: Sequence[Tensor], files: Sequence[Array]) -> bool:
+    """Whether the arrays have the types of these inputs."""
+    return bool(inputs) and all(array.dtype == _dtype(inputs[k % len(inputs)]) for k, array in enumerate(files))
+
+
+def load(paths: Sequence[Path]) -> list[Array]:
+    """The arrays of .npy files. Raises UsageError for what is no such file."""
+    arrays = []
+    for path in paths:
+        try:
+            array = np.load(path, allow_pickle=False)
+        except (OSError, ValueError, EOFError) as error:
+            raise UsageError(
+                f"not a readable .npy file: {error}", where=str(path), hint="write it with numpy.save"
+            ) from error
+        if not isinstance(array, np.ndarray):
+            raise UsageError("an archive of several arrays", where=str(path), hint="give one .npy file per input")
+        arrays.append(array)
+    return arrays
+
+
+def _limits(graph: Graph, tensor: Tensor) -> tuple[float, float]:
+    """Lowest and highest value worth feeding: the whole type where every value is legal, else what the reader of the
+    tensor can take.
+    """
+    reader = next(iter(graph.consumers(tensor.id)), None)
+    if tensor.dtype == "FLOAT32":
+        return _quantized_range(graph, reader) or (-FLOAT_LIMIT, FLOAT_LIMIT)
+    if tensor.dtype in ("INT32", "INT64", "UINT32", "UINT64"):
+        return 0, _last_index(graph, reader)
+    if tensor.dtype == "BOOL":
+        return 0, 1
+    if tensor.dtype not in ("INT8", "UINT8", "INT16", "UINT16"):
+        raise UsageError(
+            f"inputs of type {tensor.dtype} cannot be drawn",
+            where=f"input '{tensor.name}'",
+            hint="convert the model to int8",
+        )
+    info = np.iinfo(tensor.dtype.lower())
+    return int(info.min), int(info.max)
+
+
+def _quantized_range(graph: Graph, reader: Op | None) -> tuple[float, float] | None:
+    """What the QUANTIZE that reads a float input can tell apart, and one step beyond, so that clamping is exercised."""
+    quantization = (
+        graph.tensors[reader.outputs[0]].quantization if reader is not None and reader.type == "QUANTIZE" else None
+    )
+    if reader is None or quantization is None:
+        return None
+    info = np.iinfo(graph.tensors[reader.outputs[0]].dtype.lower())
+    scale, zero_point = quantization.scale[0], quantization.zero_point[0]
+    return scale * (info.min - 1 - zero_point), scale * (info.max + 1 - zero_point)
+
+
+def _last_index(graph: Graph, reader: Op | None) -> int:
+    """The last row of the table that the tensor indexes. TFLM does not check indices."""
+    if reader is None or reader.type not in ("GATHER", "EMBEDDING_LOOKUP"):
+        return INDEX_LIMIT
+    table = reader.inputs[0] if reader.type == "GATHER" else reader.inputs[1]
+    axis = int(reader.options.get("axis", 0))
+    return graph.tensors[table].shape[axis] - 1
+
+
+def _dtype(tensor: Tensor) -> Any:
+    return np.dtype(tensor.dtype.lower())
+
+
+def _draw(random: np.random.Generator, tensor: Tensor, low: float, high: float) -> Array:
+    if tensor.dtype == "FLOAT32":
+        return random.uniform(low, high, tensor.shape).astype(np.float32)
+    return random.integers(int(low), int(high), tensor.shape, dtype=np.int64, endpoint=True).astype(_dtype(tensor))
+
+
+def _all(which: int) -> Callable[[Tensor, float, float], Array]:
+    return lambda tensor, *limits: np.full(tensor.shape, limits[which]).astype(_dtype(tensor))
+
+
+def _alternating(tensor: Tensor, low: float, high: float) -> Array:
+    return np.where(np.arange(tensor.elements) % 2, high, low).reshape(tensor.shape).astype(_dtype(tensor))
+
+
+EXTREMES = {"all lowest": _all(0), "all highest": _all(1), "alternating": _alternating}
+
+
+def _stacked(tensor: Tensor, array: Array, number: int) -> Array:
+    """`array` as [runs, *shape]."""
+    where = f"input array {number}, for input '{tensor.name}'"
+    if array.dtype != _dtype(tensor):
+        raise UsageError(
+            f"type {array.dtype}, the input is {tensor.dtype}", where=where, hint=f"save it as {_dtype(tensor)}"
+        )
+    if array.shape == tensor.shape:
+        return array[None]
+    if array.shape[1:] == tensor.shape:
+        return array
+    if tensor.shape[:1] == (1,) and array.shape[1:] == tensor.shape[1:]:
+        return array[:, None]
+    raise UsageError(
+        f"shape {list(array.shape)}, the input is {list(tensor.shape)}",
+        where=where,
+        hint="runs may be stacked along the first axis",
+    )

@@ -1,0 +1,78 @@
+"""The official TFLM wheel with our operator registered."""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import functools
+import importlib
+import io
+import platform
+import sys
+from importlib import metadata
+from typing import Any
+
+from tflm_memopt.errors import RuntimeUnavailable
+from tflm_memopt.runtime.native import native_library
+
+DISTRIBUTION = "tflite-micro"
+VERSION = "0.dev20261023182759"
+"""The one build whose binary layout custom_ops/host/wheel_shim.cpp knows."""
+
+REGISTERER = "TmoRegisterOps"
+"""What the wheel looks up by name, in the process's global symbols, to let it add operators."""
+
+INSTALL = f"pip install --pre '{DISTRIBUTION}=={VERSION}' (64-bit Linux on x86, CPython 3.10 to 3.13)"
+
+
+def interpreter(model: bytes, arena_size: int) -> Any:
+    """The wheel's own `tflite_micro.runtime.Interpreter` on `model`, tensors allocated, TMO_REGION and its sisters
+    registered.
+
+    `arena_size` in bytes, for 64-bit pointers. Of its methods: `invoke()` raises RuntimeError on kTfLiteError only
+    and returns any other status (0 is done; kTfLiteAbort, "more input wanted", is returned); `set_input()` must be
+    called again before every `invoke()`, since the planner reuses the input's bytes.
+
+    Raises RuntimeUnavailable where the wheel or the compiled operator is missing, and the wheel's RuntimeError when
+    the model does not fit the arena or an operator refuses it; what TFLM says about it goes to the process's stderr.
+    """
+    runtime = _runtime()
+    with contextlib.redirect_stdout(io.StringIO()):  # it prints the number of resource variables
+        return runtime.Interpreter.from_bytes(model, custom_op_registerers=[REGISTERER], arena_size=arena_size)
+
+
+def exists_here() -> bool:
+    """Whether the wheel is made for this platform at all."""
+    return sys.platform == "linux" and platform.machine() == "x86_64" and sys.implementation.name == "cpython"
+
+
+def require() -> None:
+    """Raises RuntimeUnavailable, with what to install, unless `interpreter` can work here."""
+    _runtime()
+
+
+@functools.cache
+def _runtime() -> Any:
+    """The wheel's module, with the compiled operator in the process's global symbols, where the wheel looks for it."""
+    try:
+        installed = metadata.version(DISTRIBUTION)
+        runtime = importlib.import_module("tflite_micro").runtime
+    except (metadata.PackageNotFoundError, ImportError) as error:
+        raise RuntimeUnavailable("TensorFlow Lite Micro's Python wheel is not installed", hint=INSTALL) from error
+    if installed != VERSION:
+        raise RuntimeUnavailable(
+            f"the operator needs another build of {DISTRIBUTION}", where=f"installed: {installed}", hint=INSTALL
+        )
+    shim = native_library("tmo_wheel_shim")
+    try:
+        ctypes.CDLL(
+            runtime._runtime.__file__, ctypes.RTLD_GLOBAL
+        )  # loaded already; its symbols become visible to the shim
+        ctypes.CDLL(str(shim), ctypes.RTLD_GLOBAL)
+    except OSError as error:
+        raise RuntimeUnavailable(
+            f"the operator cannot be loaded: {error}",
+            where=str(shim),
+            hint="build it again: pip install --force-reinstall --no-deps tflm-memopt",
+        ) from error
+    return runtime
