@@ -277,6 +277,21 @@ def out_size(size: int, kernel: int, stride: int, dilation: int, padding: str) -
     return math.ceil(size / stride) if padding == "SAME" else math.ceil((size - extent + 1) / stride)
 
 
+def as_data(value: Any) -> Any:
+    """A schema object tree as plain data, to compare: equal for equal trees.
+
+    >>> as_data([schema.MetadataT(name="a", buffer=1)])
+    [{'name': 'a', 'buffer': 1}]
+    """
+    if isinstance(value, np.ndarray):
+        return value.tolist()
+    if isinstance(value, bytes):
+        return value.decode()
+    if isinstance(value, list | tuple):
+        return [as_data(v) for v in value]
+    return {k: as_data(v) for k, v in vars(value).items()} if hasattr(value, "__dict__") else value
+
+
 def _window(padding: str, stride: Pair, activation: str) -> dict[str, int]:
     return {
         "padding": getattr(schema.Padding, padding),

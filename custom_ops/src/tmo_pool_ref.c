@@ -11,9 +11,9 @@ static uint32_t max_taps(uint32_t sum, const int8_t *x, uint32_t step, uint32_t 
   return (uint32_t)max;
 }
 
-/* sum / count, halves away from zero. */
+/* sum / count, halves away from zero. Sums that lie in the workspace may be anything if a damaged program overwrites them. */
 static int32_t average(int32_t sum, int32_t count) {
-  return (sum > 0 ? sum + count / 2 : sum - count / 2) / count;
+  return tmo_wrapping_add(sum, sum > 0 ? count / 2 : -(count / 2)) / count;
 }
 
 /* count: pixels of the clipped window. */

@@ -26,7 +26,8 @@ def _zigzag(corners: int, inner: float) -> Callable[[_Floats], _Floats]:
     def radius(phi: _Floats) -> _Floats:
         folded = np.abs((phi + half) % (2 * half) - half)  # 0 at a tip, `half` at a notch
         # the ray at angle `folded` meets the line from the tip (1, 0) to the notch
-        return notch_y / (notch_y * np.cos(folded) + (1.0 - notch_x) * np.sin(folded))
+        reach: _Floats = notch_y / (notch_y * np.cos(folded) + (1.0 - notch_x) * np.sin(folded))
+        return reach
 
     return radius
 
@@ -38,7 +39,8 @@ def _polygon(corners: int) -> Callable[[_Floats], _Floats]:
 def _cross(phi: _Floats) -> _Floats:
     """A plus sign: two bars of length 2 and half width 0.32."""
     across, along = np.sort(np.abs([np.cos(phi), np.sin(phi)]), axis=0)  # of the nearer bar
-    return np.minimum(1.0 / along, 0.32 / np.maximum(across, 1e-9))
+    reach: _Floats = np.minimum(1.0 / along, 0.32 / np.maximum(across, 1e-9))
+    return reach
 
 
 OUTLINES: dict[str, Callable[[_Floats], _Floats]] = {
@@ -68,7 +70,8 @@ def draw(rng: np.random.Generator, outline: Callable[[_Floats], _Floats]) -> Ima
     slope = rng.uniform(-0.2, 0.2, size=2)
     background = 0.5 - contrast / 2 + (slope[0] * (x - SIDE / 2) + slope[1] * (y - SIDE / 2)) / SIDE
     image = background + contrast * inside + rng.normal(0.0, rng.uniform(0.02, 0.14), size=(SIDE, SIDE))
-    return np.clip(np.rint(image * (LEVELS - 1)), 0, LEVELS - 1).astype(np.uint8)[..., None]
+    grey: Images = np.clip(np.rint(image * (LEVELS - 1)), 0, LEVELS - 1).astype(np.uint8)
+    return grey[..., None]
 
 
 def make(count: int, seed: int) -> tuple[Images, Labels]:
@@ -81,5 +84,6 @@ def make(count: int, seed: int) -> tuple[Images, Labels]:
 
 def quantize(images: Images, scale: float, zero_point: int) -> npt.NDArray[np.int8]:
     """Grey values as the model's int8 input: 0..15 stands for 0.0..1.0."""
-    q = np.rint(images / ((LEVELS - 1) * scale)) + zero_point
-    return np.clip(q, -128, 127).astype(np.int8)
+    levels = np.rint(images / ((LEVELS - 1) * scale)) + zero_point
+    q: npt.NDArray[np.int8] = np.clip(levels, -128, 127).astype(np.int8)
+    return q

@@ -21,7 +21,7 @@ Build = Callable[..., Path]
 
 @pytest.fixture(scope="session")
 def sanitized(tmp_path_factory: pytest.TempPathFactory) -> Build:
-    """build(test file, *more sources, without=()): compiles a test of this folder with the library, and returns the program."""
+    """build(test file, *more sources, without=()): compiles a test of this folder with the library."""
     compiler = shutil.which("gcc") or shutil.which("clang")
     if compiler is None:
         pytest.skip("needs gcc or clang")

@@ -1,7 +1,7 @@
 /* Damages good programs and runs what tmo_check() still accepts. Built with AddressSanitizer and UndefinedBehaviorSanitizer: a byte read
  * or written outside of the exactly allocated buffers, or undefined arithmetic, ends the process.
  *
- * fuzz SEED COUNT FILE...   FILE: uint32 n_inputs, n_outputs, sizes of both, then the program. */
+ * fuzz SEED COUNT FILE...   FILE: uint32 n_inputs, n_outputs, sizes of both; inputs; expected outputs; the program. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,11 +11,12 @@
 
 #define MAX_IO 8
 #define MAX_FILES 256
-#define MAX_COST 200000 /* byte operations of one run: a damaged program may be slow, which is no defect */
+#define MAX_COST 2000000 /* byte operations of one run: a damaged program may be slow, which is no defect */
 
 typedef struct {
   uint32_t n_inputs, n_outputs;
   uint32_t io_bytes[MAX_IO];
+  uint8_t *io[MAX_IO]; /* inputs, and what the outputs should be */
   uint32_t workspace;
   uint8_t *program;
   size_t size;
@@ -37,9 +38,18 @@ static uint32_t interesting(void) {
   return random_below(3) == 0 ? random_below(100) : values[random_below(sizeof values / sizeof values[0])];
 }
 
+/* A little less, or anything smallish. */
+static uint32_t near(uint32_t size) { return random_below(2) && size > 4 ? size - random_below(5) : random_below(8192); }
+
 static void *must(void *memory) {
   if (memory == NULL) abort();
   return memory;
+}
+
+static uint8_t *read_exactly(FILE *file, size_t n) {
+  uint8_t *bytes = must(malloc(n + 1));
+  if (fread(bytes, 1, n, file) != n) abort();
+  return bytes;
 }
 
 static sample load(const char *path) {
@@ -48,6 +58,7 @@ static sample load(const char *path) {
   if (fread(&s.n_inputs, 4, 1, file) != 1 || fread(&s.n_outputs, 4, 1, file) != 1) abort();
   const uint32_t n = s.n_inputs + s.n_outputs;
   if (n > MAX_IO || fread(s.io_bytes, 4, n, file) != n) abort();
+  for (uint32_t i = 0; i < n; ++i) s.io[i] = read_exactly(file, s.io_bytes[i]);
   s.program = must(malloc(1 << 20));
   s.size = fread(s.program, 1, 1 << 20, file);
   fclose(file);
@@ -74,10 +85,10 @@ static void damage(sample *s) {
     }
     case 7: s->program[random_below((uint32_t)s->size)] = (uint8_t)random_below(256); break;
     default: { /* the world around */
-      const uint32_t i = random_below(s->n_inputs + s->n_outputs + 2);
-      if (i < s->n_inputs + s->n_outputs) s->io_bytes[i] = random_below(2) ? s->io_bytes[i] - random_below(3) : random_below(4096);
-      else if (i == s->n_inputs + s->n_outputs) s->workspace = random_below(2) ? s->workspace - random_below(5) : random_below(8192);
-      else s->size = random_below((uint32_t)s->size) + 1;
+      const uint32_t n_io = s->n_inputs + s->n_outputs, i = random_below(n_io + 2);
+      if (i < n_io) s->io_bytes[i] = near(s->io_bytes[i]);
+      else if (i == n_io) s->workspace = near(s->workspace);
+      else s->size = near((uint32_t)s->size - 1) % s->size + 1;
     }
   }
 }
@@ -107,17 +118,34 @@ static bool run(const sample *s, void *const *io, void *workspace) {
   return false;
 }
 
-/* 0: refused, 1: accepted, 2: and run to its end. All buffers are as small as allowed, and full of noise. */
-static int try_program(const sample *s) {
-  if (tmo_check(s->program, s->size, s->io_bytes, s->n_inputs, s->n_outputs, s->workspace) != TMO_OK) return 0;
-  void *io[MAX_IO];
+typedef enum { REFUSED, ACCEPTED, ENDED, RIGHT } outcome;
+
+static void *noise(uint32_t n) { return memset(must(malloc(n > 0 ? n : 1)), 0x5C, n); }
+
+/* Runs a program in buffers that are as small as allowed. RIGHT: with the original's inputs it gave the original's outputs. */
+static outcome try_program(const sample *s, const sample *original) {
+  if (tmo_check(s->program, s->size, s->io_bytes, s->n_inputs, s->n_outputs, s->workspace) != TMO_OK) return REFUSED;
   const uint32_t n = s->n_inputs + s->n_outputs;
-  for (uint32_t i = 0; i < n; ++i) io[i] = memset(must(malloc(s->io_bytes[i] + (s->io_bytes[i] == 0))), 0x5C, s->io_bytes[i]);
-  void *workspace = memset(must(malloc(s->workspace + (s->workspace == 0))), 0xC5, s->workspace);
-  const bool done = run(s, io, workspace);
+  void *io[MAX_IO], *workspace = noise(s->workspace);
+  for (uint32_t i = 0; i < n; ++i) io[i] = noise(s->io_bytes[i]);
+  for (uint32_t i = 0; i < s->n_inputs; ++i) {
+    memcpy(io[i], s->io[i], s->io_bytes[i] < original->io_bytes[i] ? s->io_bytes[i] : original->io_bytes[i]);
+  }
+  outcome result = run(s, io, workspace) ? RIGHT : ACCEPTED;
+  for (uint32_t i = s->n_inputs; i < n && result == RIGHT; ++i) {
+    if (s->io_bytes[i] != original->io_bytes[i] || memcmp(io[i], s->io[i], s->io_bytes[i]) != 0) result = ENDED;
+  }
   free(workspace);
   for (uint32_t i = 0; i < n; ++i) free(io[i]);
-  return done ? 2 : 1;
+  return result;
+}
+
+static bool misaligned_is_refused(const sample *s) {
+  uint8_t *room = must(malloc(s->size + 8));
+  memcpy(room + 8, s->program, s->size);
+  const tmo_status status = tmo_check(room + 8, s->size, s->io_bytes, s->n_inputs, s->n_outputs, s->workspace);
+  free(room);
+  return status == TMO_ERROR_ALIGNMENT;
 }
 
 int main(int argc, char **argv) {
@@ -126,10 +154,11 @@ int main(int argc, char **argv) {
   const uint32_t n_files = (uint32_t)argc - 3;
   for (uint32_t i = 0; i < n_files; ++i) {
     samples[i] = load(argv[i + 3]);
-    if (try_program(&samples[i]) == 0) return 3; /* it was good before it was damaged */
+    if (try_program(&samples[i], &samples[i]) != RIGHT) return 3; /* it was good before it was damaged */
+    if (!misaligned_is_refused(&samples[i])) return 4;
   }
 
-  uint64_t outcomes[3] = {0, 0, 0};
+  uint64_t outcomes[RIGHT + 1] = {0};
   const uint64_t seed = strtoull(argv[1], NULL, 10), count = strtoull(argv[2], NULL, 10);
   for (uint64_t i = 0; i < count; ++i) {
     state = seed * 1000003u + i;
@@ -139,11 +168,12 @@ int main(int argc, char **argv) {
     s.program = room;
     for (uint32_t n = 1 + random_below(3); n > 0; --n) damage(&s);
     s.program = memcpy(must(malloc(s.size)), room, s.size); /* exactly as long as it says */
-    ++outcomes[try_program(&s)];
+    ++outcomes[try_program(&s, good)];
     free(s.program);
     free(room);
   }
-  printf("%llu refused, %llu accepted, %llu of these run to the end\n", (unsigned long long)outcomes[0],
-         (unsigned long long)(outcomes[1] + outcomes[2]), (unsigned long long)outcomes[2]);
+  printf("%llu refused, %llu unfinished, %llu finished, %llu of these with the right outputs\n",
+         (unsigned long long)outcomes[REFUSED], (unsigned long long)outcomes[ACCEPTED],
+         (unsigned long long)(outcomes[ENDED] + outcomes[RIGHT]), (unsigned long long)outcomes[RIGHT]);
   return 0;
 }

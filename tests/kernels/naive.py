@@ -1,4 +1,4 @@
-"""What the operators compute, on whole tensors [h, w, c], as plainly as it can be said: no rows, no windows that are clipped, no shared code.
+"""What the operators compute, on whole tensors [h, w, c], as plainly as it can be said: no rows, no clipped windows.
 
 Arithmetic is spelled as in TFLM and gemmlowp (nudges, truncating divisions), not as in the library under test.
 """

@@ -1,22 +1,17 @@
-"""Random operators and networks, and programs that run them.
-
-A network is drawn operator by operator; `lower` cuts it into blocks, finds the ring depths by playing the demand through naively, and puts
-the buffers one behind the other. None of it is the package's planner.
-"""
+"""Random operators and networks of them, drawn operator by operator."""
 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from kernels import naive
 from numpy.random import Generator
 
-from tflm_memopt.lower.program import Program, ProgramBlock, ProgramOp, ProgramTensor
+from tflm_memopt.lower.program import ProgramOp
 from tflm_memopt.model.rowop import Kind, Window
-from tflm_memopt.runtime.host import Arena
 
 Shape = tuple[int, int, int]
 POOLS = (Kind.AVERAGE_POOL, Kind.MAX_POOL, Kind.MEAN)
@@ -56,7 +51,7 @@ def window(rng: Generator, shape: Shape, *, dilated: bool = True, padded: bool =
 
 
 def output_size(rng: Generator, size: int, kernel: int, stride: int, dilation: int, pad: int, *, inside: bool) -> int:
-    """Up to the last window that begins inside the input, or (`inside`) that ends there: SAME, VALID and what lies between."""
+    """Up to the last window that begins inside the input, or (`inside`) that ends there: SAME, VALID and between."""
     extent = (kernel - 1) * dilation + 1
     most = (size - 1 + pad) // stride + 1
     fewest = (size + pad - extent) // stride + 1
@@ -64,7 +59,7 @@ def output_size(rng: Generator, size: int, kernel: int, stride: int, dilation: i
 
 
 def scaling(rng: Generator, n: int, gain: float) -> dict[str, naive.Ints]:
-    """n multipliers around `gain`, as QuantizeMultiplier splits them."""
+    """Multipliers around `gain`, as QuantizeMultiplier splits them."""
     fractions, exponents = np.frexp(gain * rng.uniform(0.5, 2.0, n))
     return {
         "multipliers": np.minimum(np.round(fractions * (1 << 31)), (1 << 31) - 1).astype(np.int32),
@@ -75,7 +70,9 @@ def scaling(rng: Generator, n: int, gain: float) -> dict[str, naive.Ints]:
 def operator(rng: Generator, kind: Kind, inputs: tuple[int, ...], shape: Shape, output: int) -> tuple[ProgramOp, Shape]:
     """A random operator of this kind on tensors of this shape, and the shape of its output."""
     zeros = tuple(int(z) for z in rng.integers(-128, 128, len(inputs)))
-    low, high = sorted(rng.choice([-128, -100, -5, 3, 90, 127], 2, replace=False)) if rng.random() < 0.3 else (-128, 127)
+    low, high = (
+        sorted(rng.choice([-128, -100, -5, 3, 90, 127], 2, replace=False)) if rng.random() < 0.3 else (-128, 127)
+    )
     op = ProgramOp(
         kind=kind,
         inputs=inputs,
@@ -116,7 +113,9 @@ def _windowed(rng: Generator, op: ProgramOp, shape: Shape) -> tuple[ProgramOp, S
     depthwise = op.kind is Kind.DEPTHWISE
     channels = shape[2] * int(rng.integers(1, 4)) if depthwise else int(rng.integers(1, 20))
     kernel = (w.kernel_h, w.kernel_w)
-    weights = rng.integers(-127, 128, (*kernel, channels) if depthwise else (channels, *kernel, shape[2]), dtype=np.int8)
+    weights = rng.integers(
+        -127, 128, (*kernel, channels) if depthwise else (channels, *kernel, shape[2]), dtype=np.int8
+    )
     taps = weights.size // channels
     op = dataclasses.replace(
         op,
@@ -151,10 +150,16 @@ def draw(rng: Generator, n_ops: int) -> Network:
     shapes: list[Shape] = [(int(rng.integers(8, 20)), int(rng.integers(4, 10)), int(rng.integers(1, 6)))]
     ops: list[ProgramOp] = []
     while len(ops) < n_ops:
-        source = len(shapes) - 1 - int(rng.integers(0, 2)) if len(shapes) > 1 and rng.random() < 0.3 else len(shapes) - 1
+        source = (
+            len(shapes) - 1 - int(rng.integers(0, 2)) if len(shapes) > 1 and rng.random() < 0.3 else len(shapes) - 1
+        )
         twins = [i for i in range(len(shapes)) if i != source and shapes[i] == shapes[source]]
         kinds = [Kind.CONV, Kind.DEPTHWISE, Kind.REQUANT, Kind.AVERAGE_POOL, Kind.MAX_POOL, Kind.MEAN, Kind.SOFTMAX]
-        kind = Kind.ADD if twins and rng.random() < 0.6 else Kind(rng.choice(kinds, p=[0.35, 0.2, 0.15, 0.08, 0.08, 0.07, 0.07]))
+        kind = (
+            Kind.ADD
+            if twins and rng.random() < 0.6
+            else Kind(rng.choice(kinds, p=[0.35, 0.2, 0.15, 0.08, 0.08, 0.07, 0.07]))
+        )
         inputs = tuple(rng.permutation([source, rng.choice(twins)]).tolist()) if kind is Kind.ADD else (source,)
         op, shape = operator(rng, kind, inputs, shapes[source], len(shapes))
         if kind in WINDOWED and len(ops) == n_ops - 1 and rng.random() < 0.7:
@@ -164,124 +169,10 @@ def draw(rng: Generator, n_ops: int) -> Network:
     return Network(1, tuple(shapes), tuple(ops))
 
 
-def can_iterate(network: Network, op: ProgramOp) -> bool:
-    """One output row from all input rows."""
-    height, w = network.shapes[op.inputs[0]][0], op.window
-    whole = w.kernel_h == height and w.pad_top == 0 and w.dilation_h == 1 and network.shapes[op.output][0] == 1
-    return op.kind in WINDOWED and whole
-
-
-def demand_order(network: Network, members: Sequence[int], sinks: Sequence[int], iterative: set[int]) -> Iterator[tuple[int, int]]:
-    """(operator, firing) in the order in which the executor must fire: sinks last operator first, operands in order, one by one."""
-    fired = dict.fromkeys(members, 0)
-
-    def firings(i: int) -> int:
-        op = network.ops[i]
-        return network.shapes[op.inputs[0] if i in iterative else op.output][0]
-
-    def rows(i: int) -> int:
-        return int(fired[i] == firings(i)) if i in iterative else fired[i]
-
-    for sink in sorted(sinks, reverse=True):
-        while fired[sink] < firings(sink):
-            current = sink
-            while (missing := _missing(network, current, fired, iterative, rows)) is not None:
-                current = missing
-            yield current, fired[current]
-            fired[current] += 1
-
-
-def _missing(network, current, fired, iterative, rows):  # type: ignore[no-untyped-def]  # a step of demand_order
-    for k, tensor in enumerate(network.ops[current].inputs):
-        producer = tensor - network.n_inputs
-        if producer in fired and rows(producer) < rows_read(network, current, k, fired[current], iterative)[1]:
-            return producer
-    return None
-
-
-def rows_read(network: Network, i: int, k: int, firing: int, iterative: set[int]) -> tuple[int, int]:
-    """Half-open range of the rows of operand k."""
-    if i in iterative:
-        return firing, firing + 1
-    w, height = network.ops[i].window, network.shapes[network.ops[i].inputs[k]][0]
-    first = firing * w.stride_h - w.pad_top
-    return max(first, 0), min(first + (w.kernel_h - 1) * w.dilation_h + 1, height)
-
-
-def ring_depth(network: Network, tensor: int, order: Sequence[tuple[int, int]], iterative: set[int]) -> int:
-    """Rows from the oldest that is still read to the newest, at the worst moment."""
-    producer, depth = tensor - network.n_inputs, 1
-    if producer in iterative:
-        return 1
-    oldest = network.shapes[tensor][0]
-    for i, firing in reversed(order):
-        for k, t in enumerate(network.ops[i].inputs):
-            if t == tensor:
-                oldest = min(oldest, rows_read(network, i, k, firing, iterative)[0])
-        if i == producer:
-            depth = max(depth, firing + 1 - oldest)
-    return depth
-
-
-@dataclass(frozen=True)
-class Lowered:
-    """A program, and buffers for it in one arena."""
-
-    program: Program
-    arena: Arena
-    rings: tuple[int, ...]
-    """Tensors (in the program's table) with fewer slots than rows."""
-
-
-def lower(network: Network, cuts: Sequence[int], iterative: set[int], rng: Generator) -> Lowered:
-    """Blocks [0, cuts[0]), [cuts[0], cuts[1]) ... [.., n). Buffers lie one behind the other, with random gaps between."""
-    bounds = [0, *cuts, len(network.ops)]
-    last = len(network.shapes) - 1
-    readers = {t: [i for i, op in enumerate(network.ops) if t in op.inputs] for t in range(last + 1)}
-    top = 0
-
-    def place(nbytes: int, align: int) -> int:
-        nonlocal top
-        start = -(-(top + int(rng.integers(0, 9))) // align) * align
-        top = start + nbytes
-        return start
-
-    depths = [shape[0] for shape in network.shapes]
-    ops, blocks, firings = list(network.ops), [], 0
-    for first, end in zip(bounds, bounds[1:], strict=False):
-        members = range(first, end)
-        sinks = [i for i in members if ops[i].output == last or not readers[ops[i].output] or max(readers[ops[i].output]) >= end]
-        order = list(demand_order(network, members, sinks, iterative))
-        firings += len(order)
-        for i in members:
-            producers = tuple(t - network.n_inputs if t - network.n_inputs in members else None for t in ops[i].inputs)
-            sums = place(4 * ops_row(network, i), 4) if i in iterative else 0
-            ops[i] = dataclasses.replace(
-                ops[i], producers=producers, sink=i in sinks, iterative=i in iterative, accumulator=sums
-            )
-            if i not in sinks:
-                depths[ops[i].output] = ring_depth(network, ops[i].output, order, iterative)
-        blocks.append(ProgramBlock(first, len(members), place(2 * len(members), 2)))
-
-    tensors = []
-    for t, (h, w, c) in enumerate(network.shapes):
-        base = t + 1 if t < network.n_inputs else network.n_inputs + 1 if t == last else 0
-        tensors.append(ProgramTensor(0 if base else place(depths[t] * w * c, 1), h, w, c, depths[t], base))
-    workspace = top
-    io = [place(int(np.prod(network.shapes[t])), 1) for t in (*range(network.n_inputs), last)]
-    program = Program(network.n_inputs, 1, workspace, firings, tuple(tensors), tuple(ops), tuple(blocks))
-    rings = tuple(t for t, shape in enumerate(network.shapes) if depths[t] < shape[0])
-    return Lowered(program, Arena(top + 16, tuple(io[:-1]), tuple(io[-1:]), 0), rings)
-
-
-def ops_row(network: Network, i: int) -> int:
-    """Elements of an output row."""
-    return network.shapes[network.ops[i].output][1] * network.shapes[network.ops[i].output][2]
-
-
 def random_inputs(rng: Generator, network: Network) -> list[naive.Int8]:
     shapes = network.shapes[: network.n_inputs]
     extreme = rng.random() < 0.2
     return [
-        rng.choice([-128, 127], s).astype(np.int8) if extreme else rng.integers(-128, 128, s, dtype=np.int8) for s in shapes
+        rng.choice([-128, 127], s).astype(np.int8) if extreme else rng.integers(-128, 128, s, dtype=np.int8)
+        for s in shapes
     ]

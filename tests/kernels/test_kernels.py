@@ -1,4 +1,4 @@
-"""Every kernel against the naive reference, on random geometry: single operators and whole networks in blocks with rings.
+"""Every kernel against the naive reference, on random geometry: single operators, and networks in blocks with rings.
 
 Byte equality. A failure names its seed.
 """
@@ -10,7 +10,8 @@ import dataclasses
 import numpy as np
 import pytest
 from kernels import networks
-from kernels.networks import WINDOWED, Network, lower, operator, random_inputs, random_shape, reduced_whole
+from kernels.networks import WINDOWED, Network, operator, random_inputs, random_shape, reduced_whole
+from kernels.programs import Lowered, can_iterate, lower
 
 from tflm_memopt.errors import PlanError
 from tflm_memopt.lower.program import ProgramOp, pack
@@ -26,7 +27,7 @@ def single(op: ProgramOp, shape: networks.Shape, out: networks.Shape) -> Network
     return Network(n, (*[shape] * n, out), (op,))
 
 
-def agree(network: Network, lowered: networks.Lowered, rng: np.random.Generator, seed: int) -> None:
+def agree(network: Network, lowered: Lowered, rng: np.random.Generator, seed: int) -> None:
     """Both ways of running the program give what the naive reference gives."""
     inputs = random_inputs(rng, network)
     expected = network.run(inputs)[-1]
@@ -73,7 +74,7 @@ def test_network_in_blocks(seed: int) -> None:
     rng = np.random.default_rng(seed)
     network = networks.draw(rng, int(rng.integers(2, 9)))
     cuts = sorted({int(c) for c in rng.integers(1, len(network.ops), int(rng.integers(0, 3)))})
-    iterative = {i for i, op in enumerate(network.ops) if networks.can_iterate(network, op) and rng.random() < 0.8}
+    iterative = {i for i, op in enumerate(network.ops) if can_iterate(network, op) and rng.random() < 0.8}
     agree(network, lower(network, cuts, iterative, rng), rng, seed)
 
 
@@ -112,9 +113,9 @@ def test_in_place(kind: Kind) -> None:
 
 @pytest.mark.parametrize(("separation", "right"), [(2 * 6 * 4, True), ((6 + 1) * 4 - 1, False)])
 def test_output_grows_into_what_is_dead_of_the_input(separation: int, right: bool) -> None:
-    """A padded 3x3 window: firing y writes row y while row y - 1 is still read, so the output starts two rows lower (vMCU).
+    """A padded 3x3 window: firing y writes row y while row y - 1 is still read, so the output starts two rows lower.
 
-    Pixel by pixel, W + 1 pixels are enough; less than that is wrong.
+    Counted by pixels, W + 1 of them are enough (vMCU); less than that is wrong.
     """
     rng = np.random.default_rng(3)
     shape = (12, 6, 4)
@@ -122,7 +123,9 @@ def test_output_grows_into_what_is_dead_of_the_input(separation: int, right: boo
     window = Window(3, 3, 1, 1, 1, 1, 1, 1)
     weights = rng.integers(-127, 128, (3, 3, 4), dtype=np.int8)
     scale = {"multipliers": np.full(1, 1 << 30, np.int32), "shifts": np.full(1, -6, np.int8), "bias": None}
-    network = single(dataclasses.replace(op, window=window, weights=weights, activation=(-128, 127), **scale), shape, shape)
+    network = single(
+        dataclasses.replace(op, window=window, weights=weights, activation=(-128, 127), **scale), shape, shape
+    )
     lowered = lower(network, [], set(), rng)
     start = lowered.program.workspace + 3
     arena = host.Arena(start + 12 * 6 * 4 + separation, (start + separation,), (start,), 0)

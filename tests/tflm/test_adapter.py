@@ -18,6 +18,7 @@ import pytest
 from numpy.typing import NDArray
 from tflm.region_model import IN, OUT, expected, misaligned_model, program, region_model
 
+from tflm_memopt import optimize
 from tflm_memopt.model.reader import read
 from tflm_memopt.runtime.process import run_model
 from tflm_memopt.runtime.stimuli import stimuli
@@ -40,7 +41,7 @@ class Adapter:
 
     def run(self, model: bytes, inputs: Sequence[NDArray[Any]], arena: int) -> subprocess.CompletedProcess[str]:
         (self.scratch / "model").write_bytes(model)
-        (self.scratch / "inputs").write_bytes(b"".join(value.tobytes() for run in zip(*inputs) for value in run))
+        (self.scratch / "inputs").write_bytes(b"".join(value.tobytes() for run in zip(*inputs, strict=True) for value in run))
         files = [str(self.scratch / name) for name in ("model", "inputs", "outputs")]
         return subprocess.run([self.binary, *files, str(arena)], capture_output=True, text=True, check=False)
 
@@ -94,3 +95,17 @@ def test_refuses_a_wrong_program_and_says_what_to_do(adapter: Adapter, model: by
     assert done.stdout.startswith("TMO_REGION: ")
     assert says in done.stdout
     assert "AllocateTensors failed" in done.stderr
+
+
+@pytest.mark.slow
+def test_rewritten_models_give_the_same_bytes_as_in_the_wheel(adapter: Adapter, real_model: Path) -> None:
+    model = optimize(real_model.read_bytes(), int8_io=True, seconds=0.5).model
+    graph = read(model).graph
+    runs = stimuli(graph, [graph.tensors[t] for t in graph.inputs], 2, SEED)
+    inputs = [np.stack(values) for values in zip(*(run.values for run in runs), strict=True)]
+    today = run_model(model, inputs, len(runs), len(graph.outputs))
+    assert today.arena is not None, today.failure
+    done = adapter.run(model, inputs, 2 * today.arena.total)
+    assert done.returncode == 0, done.stdout + done.stderr
+    expected_bytes = b"".join(output[r].tobytes() for r in range(len(runs)) for output in today.outputs)
+    assert adapter.outputs() == expected_bytes, f"seed {SEED}"

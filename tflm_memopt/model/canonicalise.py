@@ -6,7 +6,7 @@ stay as they are. The output bytes never change.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 

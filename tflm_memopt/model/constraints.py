@@ -11,7 +11,7 @@ from collections.abc import Callable
 
 from tflm_memopt.model import quant
 from tflm_memopt.model.graph import Quantization, Tensor
-from tflm_memopt.model.rowop import Kind, RowOp
+from tflm_memopt.model.rowop import RowOp
 from tflm_memopt.model.site import AXES, Site, natural_rows
 
 Constraint = Callable[[Site], str | None]
@@ -371,7 +371,7 @@ def executable(op: RowOp) -> str | None:
     widths = (w.kernel_w, w.stride_w, w.dilation_w, w.pad_left, reads.w, op.writes.w)
     if not (_reaches(*heights) and _reaches(*widths)):
         return "a window lies wholly in the padding"
-    shift = 0 if op.shifts is None or op.kind is Kind.SOFTMAX else int(op.shifts.max(initial=0))
+    shift = 0 if op.shifts is None else int(op.shifts.max(initial=0))
     return f"a rescaling by 2^{shift}, at most 2^{MAX_SHIFT}" if shift > MAX_SHIFT else None
 
 

@@ -14,8 +14,8 @@ import numpy as np
 
 from tflm_memopt.model.graph import TensorId
 from tflm_memopt.model.rowop import Kind, RowOp
-from tflm_memopt.plan.firing import Member, Trace, prepend, ring_depth, start
-from tflm_memopt.plan.liveness import Border, Content, contents, most_alive
+from tflm_memopt.plan.firing import Ints, Member, Trace, dead_bytes, prepend, ring_depth, start
+from tflm_memopt.plan.liveness import Border, Content, contents, most_alive, new_contents
 from tflm_memopt.plan.plan import Stage
 
 MAX_KERNEL_H = 64
@@ -66,6 +66,10 @@ class Growing:
     trace: Trace
     rings: Mapping[TensorId, int]
     """Depth per inner tensor."""
+    alive: Ints
+    """At each firing and at the end: bytes in what the block has inside and in what it leaves behind."""
+    gaps: Ints
+    """The same just before each of them: what a firing that is put there finds."""
 
     def contents(self, at_border: Border, sizes: Mapping[TensorId, int]) -> tuple[Content, ...]:
         return contents(self.trace, at_border, self.rings, sizes, COUNTER_BYTES * len(self.trace.members))
@@ -84,7 +88,8 @@ def border(chain: Chain, first: int, last: int, sizes: Mapping[TensorId, int], l
 def seed(chain: Chain, last: int, last_read: Mapping[TensorId, int]) -> Growing:
     """The empty block before `last`: every operator whose output is wanted later becomes a sink once it is prepended."""
     sinks = [(op.output, op.writes.h) for op in reversed(chain.ops[:last]) if last_read.get(op.output, -1) >= last]
-    return Growing(start(sinks), {})
+    nothing = np.zeros(1, dtype=np.int64)
+    return Growing(start(sinks), {}, nothing, nothing)
 
 
 def grow(block: Growing, key: int, op: RowOp, *, is_sink: bool) -> Iterator[Growing]:
@@ -95,10 +100,20 @@ def grow(block: Growing, key: int, op: RowOp, *, is_sink: bool) -> Iterator[Grow
     for operands in itertools.permutations(range(len(op.inputs))):
         member = Member(key, op, operands, iterative=_iterative_pays(op))
         trace = prepend(block.trace, member)
-        if is_sink:
-            yield Growing(trace, block.rings)
-        else:
-            yield Growing(trace, {**block.rings, op.output: ring_depth(trace, member)})
+        depth = 0 if is_sink else ring_depth(trace, member)
+        yield _with(block, trace, member, depth)
+
+
+def _with(block: Growing, trace: Trace, member: Member, depth: int) -> Growing:
+    """The extended block: what it had inside stays as it was, the new firings find what lay in the gaps; the new buffers come on top."""
+    moments = trace.moments
+    is_new = np.append(trace.op[moments] == member.key, False)
+    following = np.cumsum(~is_new) - ~is_new
+    alive = np.where(is_new, block.gaps[following], block.alive[following])
+    gaps = block.gaps[following]
+    for at_firing, before in new_contents(trace, member, depth, COUNTER_BYTES):
+        alive, gaps = alive + at_firing, gaps + before
+    return Growing(trace, {**block.rings, member.op.output: depth} if depth else block.rings, alive, gaps)
 
 
 def _iterative_pays(op: RowOp) -> bool:
@@ -112,19 +127,19 @@ def _iterative_pays(op: RowOp) -> bool:
 def settle(block: Growing) -> Growing:
     """Operators that sum up a tensor from outside the block read it whole instead: it is there anyway, and sums cost bytes."""
     inside = {m.op.output for m in block.trace.members}
-    members = tuple(
-        m if not m.iterative or m.op.inputs[0] in inside or not _whole_possible(m.op) else Member(m.key, m.op, m.operands, False)
-        for m in block.trace.members
-    )
-    if members == block.trace.members:
-        return block
     trace = block.trace
-    for old, new in zip(block.trace.members, members):
-        if old is not new:  # only its last firing is left
-            drop = (trace.op == old.key) & (trace.firing != old.firings - 1)
-            firing = np.where(trace.op == old.key, 0, trace.firing)
-            trace = Trace(members, trace.op[~drop], trace.slot[~drop], firing[~drop])
-    return Growing(trace, block.rings)
+    for m in trace.members:
+        if m.iterative and m.op.inputs[0] not in inside and _whole_possible(m.op):
+            trace = _read_whole(trace, m)
+    return replace(block, trace=trace)
+
+
+def _read_whole(trace: Trace, member: Member) -> Trace:
+    """Of its firings the last one is left."""
+    members = tuple(replace(m, iterative=False) if m is member else m for m in trace.members)
+    keep = (trace.op != member.key) | (trace.firing == member.firings - 1)
+    firing = np.where(trace.op == member.key, 0, trace.firing)
+    return Trace(members, trace.op[keep], trace.slot[keep], firing[keep])
 
 
 def _whole_possible(op: RowOp) -> bool:
@@ -140,27 +155,28 @@ def candidates(chain: Chain, last: int, limit: int, orders: int = MAX_ORDERS) ->
     last_read, sizes = chain.last_read(), chain.rows()
     growing: Sequence[Growing] = [seed(chain, last, last_read)]
     for first in range(last - 1, -1, -1):
-        op = chain.ops[first]
-        is_sink = last_read.get(op.output, -1) >= last
+        is_sink = last_read.get(chain.ops[first].output, -1) >= last
+        grown = [g for old in growing for g in grow(old, chain.keys[first], chain.ops[first], is_sink=is_sink)]
+        grown.sort(key=lambda g: int(g.alive.max()))
+        growing = [g for g in grown if int(g.alive.max()) + chain.across <= limit][:orders]
+        if not growing:
+            return
         at_border = border(chain, first, last, sizes, last_read)
         through = chain.across + sum(sizes[t] for t in at_border.through)
-        inside = replace(at_border, dying=())
-        grown = []
-        best: Candidate | None = None
-        for block in (g for old in growing for g in grow(old, chain.keys[first], op, is_sink=is_sink)):
-            floor = chain.across + most_alive(block.contents(inside, sizes))
-            if floor > limit:
-                continue
-            grown.append((floor, len(grown), block))
-            settled = settle(block)
-            nbytes = through + most_alive(settled.contents(at_border, sizes))
-            if nbytes <= limit and (best is None or nbytes < best.nbytes):
-                best = Candidate(first, last, nbytes, executed_macs(settled.trace), stages(settled.trace))
-        if not grown:
-            return
-        growing = [block for _, _, block in sorted(grown)[:orders]]
-        if best is not None:
-            yield best
+        nbytes, best = min(((through + worst_bytes(g, at_border, sizes), g) for g in growing), key=lambda pair: pair[0])
+        if nbytes <= limit:
+            trace = settle(best).trace
+            yield Candidate(first, last, nbytes, executed_macs(trace), stages(trace))
+
+
+def worst_bytes(block: Growing, at_border: Border, sizes: Mapping[TensorId, int]) -> int:
+    """Bytes at the worst moment, whole tensors that live through the block excepted: no layout of it can be lower."""
+    settled = settle(block)
+    if settled.trace is not block.trace:
+        return most_alive(settled.contents(at_border, sizes))
+    moments = np.append(block.trace.moments, len(block.trace.op))
+    dying = sum((sizes[t] - dead_bytes(block.trace, t, sizes[t], moments) for t in at_border.dying), np.zeros(1, dtype=np.int64))
+    return int((block.alive + dying).max())
 
 
 def rebuild(chain: Chain, candidate: Candidate) -> Growing:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from ortools.sat.python import cp_model
 
-CLIMB_STEPS = 400
+CLIMB_STEPS = 200
 SEED = 20261120
 
 
@@ -71,12 +71,14 @@ def _neighbours(problem: Problem) -> list[list[tuple[int, int, int]]]:
 def _in_order(problem: Problem, order: Sequence[int], neighbours: Sequence[Sequence[tuple[int, int, int]]]) -> Layout:
     offsets = [-1] * len(problem.nbytes)
     for u in order:
-        align = problem.align[u]
-        placed = [(offsets[v], above, below) for v, above, below in neighbours[u] if offsets[v] >= 0]
-        starts = {0} | {_up(o + above, align) for o, above, _ in placed} | {(o - below) // align * align for o, _, below in placed}
-        offsets[u] = min(
-            s for s in starts if s >= 0 and all(s >= o + above or s <= o - below for o, above, below in placed)
-        )
+        taken = sorted((offsets[v] - below, offsets[v] + above) for v, above, below in neighbours[u] if offsets[v] >= 0)
+        start = 0
+        for low, high in taken:  # a start strictly between is too close to that neighbour
+            if start <= low:
+                break
+            if start < high:
+                start = _up(high, problem.align[u])
+        offsets[u] = start
     return Layout(tuple(offsets), _top(problem, offsets), proven=False)
 
 

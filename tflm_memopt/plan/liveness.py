@@ -8,7 +8,7 @@ block and any pair. A firing writes before it reads, unless its operator works i
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -74,6 +74,24 @@ def contents(
     full = zero + counter_bytes
     result.append(Content(Role.COUNTERS, -1, counter_bytes, zero, full, full))
     return tuple(result)
+
+
+def new_contents(trace: Trace, member: Member, depth: int, counter_bytes: int) -> Iterator[tuple[Ints | int, Ints | int]]:
+    """Bytes that an operator adds to its block, at each firing and just before it: its output (`depth` rows of it, 0: all), sums, counter."""
+    moments = np.append(trace.moments, len(trace.op))
+    before = written_bytes(trace, member, moments - 1)
+    top = before if member.op.in_place else written_bytes(trace, member, moments)
+    if depth:
+        dead = dead_bytes(trace, member.op.output, member.op.writes.nbytes, moments)
+        nbytes = depth * member.op.writes.row_bytes
+        yield (top > dead) * nbytes, (before > dead) * nbytes
+    else:
+        yield top, before
+    if member.iterative:
+        at, _ = trace.fires(member.key)
+        running = (moments >= at[0]) & (moments <= at[-1])
+        yield running * member.op.accumulator_bytes, (running & (moments > at[0])) * member.op.accumulator_bytes
+    yield counter_bytes, counter_bytes
 
 
 def _growth(trace: Trace, writer: Member, moments: Ints) -> tuple[Ints, Ints, frozenset[TensorId]]:

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from tflm_memopt.model.graph import Graph, TensorId
 from tflm_memopt.plan import blocks, layout
-from tflm_memopt.plan.blocks import Candidate, Chain, Growing
-from tflm_memopt.plan.liveness import Border, Content, most_alive, separations
+from tflm_memopt.plan.blocks import Candidate, Chain
+from tflm_memopt.plan.liveness import Content, most_alive, separations
 from tflm_memopt.plan.plan import Block, Buffer, Builtin, Plan, Role, Step
-from tflm_memopt.plan.regions import Kept, Partition, Region
-from tflm_memopt.plan.search import partitions
+from tflm_memopt.plan.regions import Kept, Partition
+from tflm_memopt.plan.search import best_partition
 
 TFLM_ALIGN = 16
 """TFLM's tensors start at multiples of it (tensorflow/lite/micro/micro_arena_constants.h)."""
@@ -24,8 +24,8 @@ class Options:
 
     op_per_block: bool = False
     """One custom operator per block: every tensor between blocks is TFLM's, too."""
-    seconds: float = 5.0
-    """Time limit of the exact layout."""
+    seconds: float = 4.0
+    """Time limit of the exact layout of the whole model; a block's alone gets an eighth of it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,20 +39,84 @@ class Draft:
     """Tensors that are alive in full during the step."""
 
 
+@dataclass(frozen=True, slots=True)
+class Placer:
+    """What it takes to turn drafts into a layout problem."""
+
+    sizes: Mapping[TensorId, int]
+    inputs: Collection[TensorId]
+    outputs: Collection[TensorId]
+    known: Collection[TensorId] | None
+    """Tensors that TFLM knows and aligns; None: all. The others are inside a workspace."""
+
+    def problem(self, drafts: Sequence[Draft]) -> tuple[list[Buffer], layout.Problem]:
+        """The buffers of these steps, and what their offsets must fulfil."""
+        buffers: list[Buffer] = []
+        tensors: dict[TensorId, int] = {}
+        distances: dict[tuple[int, int], int] = {}
+        lower_bound = 0
+        for number, draft in enumerate(drafts):
+            local = [self._index(c, number, drafts, buffers, tensors) for c in draft.contents]
+            whole = [self._tensor(t, drafts, buffers, tensors) for t in draft.whole]
+            pairs = {(local[u], local[v]): d for (u, v), d in separations(draft.contents).items()}
+            everything = (*local, *whole)
+            pairs |= {p: buffers[p[0]].nbytes for t in whole for u in everything if u != t for p in ((t, u), (u, t))}
+            for pair, distance in pairs.items():
+                distances[pair] = max(distance, distances.get(pair, distance))
+            lower_bound = max(lower_bound, most_alive(draft.contents) + sum(buffers[t].nbytes for t in whole))
+        nbytes, align = tuple(b.nbytes for b in buffers), tuple(b.align for b in buffers)
+        return buffers, layout.Problem(nbytes, align, distances, lower_bound)
+
+    def _index(
+        self, content: Content, step: int, drafts: Sequence[Draft], buffers: list[Buffer], tensors: dict[TensorId, int]
+    ) -> int:
+        if content.role is Role.TENSOR:
+            return self._tensor(content.key, drafts, buffers, tensors)
+        key = step if content.role is Role.COUNTERS else content.key
+        buffers.append(Buffer(content.role, key, content.nbytes, step, step + 1, _ALIGN[content.role], content.depth))
+        return len(buffers) - 1
+
+    def _tensor(
+        self, tensor: TensorId, drafts: Sequence[Draft], buffers: list[Buffer], tensors: dict[TensorId, int]
+    ) -> int:
+        if tensor not in tensors:
+            tensors[tensor] = len(buffers)
+            align = TFLM_ALIGN if self.known is None or tensor in self.known else _ALIGN[Role.TENSOR]
+            first, last = self._lifetime(tensor, drafts)
+            buffers.append(Buffer(Role.TENSOR, tensor, self.sizes[tensor], first, last, align))
+        return tensors[tensor]
+
+    def _lifetime(self, tensor: TensorId, drafts: Sequence[Draft]) -> tuple[int, int]:
+        steps = [
+            i
+            for i, d in enumerate(drafts)
+            if tensor in d.whole or any(c.role is Role.TENSOR and c.key == tensor for c in d.contents)
+        ]
+        first = 0 if tensor in self.inputs else min(steps)
+        return first, len(drafts) if tensor in self.outputs else max(steps) + 1
+
+
 def plan(graph: Graph, partition: Partition, options: Options = Options()) -> Plan:
     """The plan of least head that the search finds; not yet checked (plan/check.py)."""
+    known = {*graph.inputs, *graph.outputs, *(t for n in partition.nodes for t in (*n.inputs, *n.outputs))}
     sizes = tensor_sizes(graph, partition)
+    placer = Placer(sizes, graph.inputs, graph.outputs, None if options.op_per_block else known)
     drafts: list[Draft] = []
     for number, node in enumerate(partition.nodes):
         after = set(graph.outputs).union(*(n.inputs for n in partition.nodes[number + 1 :]))
         before = set(graph.inputs).union(*(n.outputs for n in partition.nodes[:number]))
         across = tuple(sorted((before & after) - set(node.inputs)))
         if isinstance(node, Kept):
-            drafts.append(Draft(Builtin(node.op), (), (*across, *node.inputs, *node.outputs)))
+            whole = dict.fromkeys((*across, *node.inputs, *node.outputs))
+            drafts.append(Draft(Builtin(node.op), (), tuple(whole)))
         else:
-            chain = Chain(node.ops, tuple(partition.ops[i] for i in node.ops), frozenset(after), sum(sizes[t] for t in across))
-            drafts.extend(_draft(chain, number, cut, across) for cut in partitions(chain)[0].blocks())
-    return _place(graph, drafts, sizes, _tflm_tensors(graph, partition, drafts, options), options)
+            ops = tuple(partition.ops[i] for i in node.ops)
+            chain = Chain(node.ops, ops, frozenset(after), sum(sizes[t] for t in across))
+            drafts += _cut(chain, number, across, placer, options.seconds / 8)
+    buffers, problem = placer.problem(drafts)
+    placed = layout.place(problem, seconds=options.seconds)
+    steps = tuple(d.step for d in drafts)
+    return Plan(steps, tuple(buffers), placed.offsets, placed.top, problem.lower_bound, placed.proven)
 
 
 def tensor_sizes(graph: Graph, partition: Partition) -> dict[TensorId, int]:
@@ -61,69 +125,21 @@ def tensor_sizes(graph: Graph, partition: Partition) -> dict[TensorId, int]:
     return sizes | {op.output: op.writes.nbytes for op in partition.ops.values()}
 
 
-def _draft(chain: Chain, region: int, cut: Candidate, across: tuple[TensorId, ...]) -> Draft:
+def _cut(chain: Chain, region: int, across: tuple[TensorId, ...], placer: Placer, seconds: float) -> list[Draft]:
+    """The blocks of a region."""
+
+    def place(candidate: Candidate, enough: int) -> int:
+        _, problem = placer.problem([_draft(chain, region, candidate, across)])
+        return layout.place(replace(problem, lower_bound=max(problem.lower_bound, enough)), seconds=seconds).top
+
+    return [_draft(chain, region, block, across) for block in best_partition(chain, place).blocks()]
+
+
+def _draft(chain: Chain, region: int, candidate: Candidate, across: tuple[TensorId, ...]) -> Draft:
     sizes, last_read = chain.rows(), chain.last_read()
-    block: Growing = blocks.rebuild(chain, cut)
-    at_border: Border = blocks.border(chain, cut.first, cut.last, sizes, last_read)
+    block = blocks.rebuild(chain, candidate)
+    at_border = blocks.border(chain, candidate.first, candidate.last, sizes, last_read)
     ops = {m.op.output: m.key for m in block.trace.members}
     sinks = tuple(ops[t] for t in reversed(at_border.born))
-    step = Block(region, cut.stages, sinks, len(block.trace.moments), cut.macs)
+    step = Block(region, candidate.stages, sinks, len(block.trace.moments), candidate.macs)
     return Draft(step, block.contents(at_border, sizes), (*across, *at_border.through))
-
-
-def _tflm_tensors(graph: Graph, partition: Partition, drafts: Iterable[Draft], options: Options) -> set[TensorId]:
-    """Tensors that TFLM knows; the others are inside a workspace."""
-    known = {*graph.inputs, *graph.outputs, *(t for n in partition.nodes for t in (*n.inputs, *n.outputs))}
-    if options.op_per_block:
-        known |= {c.key for d in drafts for c in d.contents if c.role is Role.TENSOR}
-    return known
-
-
-def _place(
-    graph: Graph, drafts: Sequence[Draft], sizes: Mapping[TensorId, int], tflm: set[TensorId], options: Options
-) -> Plan:
-    buffers: list[Buffer] = []
-    tensors: dict[TensorId, int] = {}
-    distances: dict[tuple[int, int], int] = {}
-    lower_bound = 0
-
-    def lifetime(tensor: TensorId) -> tuple[int, int]:
-        steps = [i for i, d in enumerate(drafts) if tensor in d.whole or any(_is_tensor(c, tensor) for c in d.contents)]
-        first = 0 if tensor in graph.inputs else min(steps, default=0)
-        return first, len(drafts) if tensor in graph.outputs else max(steps, default=0) + 1
-
-    def index_of(tensor: TensorId) -> int:
-        if tensor not in tensors:
-            tensors[tensor] = len(buffers)
-            align = TFLM_ALIGN if tensor in tflm else _ALIGN[Role.TENSOR]
-            buffers.append(Buffer(Role.TENSOR, tensor, sizes[tensor], *lifetime(tensor), align))
-        return tensors[tensor]
-
-    def index_in(step: int, content: Content) -> int:
-        if content.role is Role.TENSOR:
-            return index_of(content.key)
-        key = step if content.role is Role.COUNTERS else content.key
-        buffers.append(Buffer(content.role, key, content.nbytes, step, step + 1, _ALIGN[content.role], content.depth))
-        return len(buffers) - 1
-
-    for i, draft in enumerate(drafts):
-        local = [index_in(i, c) for c in draft.contents]
-        whole = [index_of(t) for t in draft.whole]
-        pairs = {(local[u], local[v]): d for (u, v), d in separations(draft.contents).items()}
-        pairs |= {p: buffers[lower].nbytes for lower in whole for other in (*local, *whole) if other != lower for p in [(lower, other)]}
-        pairs |= {(lower, upper): buffers[lower].nbytes for lower in local for upper in whole}
-        for pair, distance in pairs.items():
-            distances[pair] = max(distance, distances.get(pair, distance))
-        lower_bound = max(lower_bound, most_alive(draft.contents) + sum(buffers[t].nbytes for t in whole))
-
-    problem = layout.Problem(
-        tuple(b.nbytes for b in buffers), tuple(b.align for b in buffers), distances, lower_bound
-    )
-    placed = layout.place(problem, seconds=options.seconds)
-    return Plan(
-        tuple(d.step for d in drafts), tuple(buffers), placed.offsets, placed.top, lower_bound, placed.proven
-    )
-
-
-def _is_tensor(content: Content, tensor: TensorId) -> bool:
-    return content.role is Role.TENSOR and content.key == tensor

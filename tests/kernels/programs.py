@@ -1,0 +1,153 @@
+"""Programs for random networks: blocks, rings and buffers, found naively. None of it is the package's planner."""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from kernels.networks import WINDOWED, Network
+from numpy.random import Generator
+
+from tflm_memopt.lower.program import Program, ProgramBlock, ProgramOp, ProgramTensor
+from tflm_memopt.runtime.host import Arena
+
+Firing = tuple[int, int]
+"""An operator's index, and which of its firings."""
+
+
+@dataclass(frozen=True)
+class Lowered:
+    """A program, and buffers for it in one arena."""
+
+    program: Program
+    arena: Arena
+    rings: tuple[int, ...]
+    """Tensors (in the program's table) with fewer slots than rows."""
+
+
+@dataclass(frozen=True)
+class Block:
+    """Operators of a network that fire on demand of `sinks`; those of `iterative` one input row at a time."""
+
+    network: Network
+    members: range
+    sinks: tuple[int, ...]
+    iterative: frozenset[int]
+
+    def firings(self, i: int) -> int:
+        op = self.network.ops[i]
+        return self.network.shapes[op.inputs[0] if i in self.iterative else op.output][0]
+
+    def rows_read(self, i: int, k: int, firing: int) -> tuple[int, int]:
+        """Half-open range of the rows of operand k."""
+        if i in self.iterative:
+            return firing, firing + 1
+        w, height = self.network.ops[i].window, self.network.shapes[self.network.ops[i].inputs[k]][0]
+        first = firing * w.stride_h - w.pad_top
+        return max(first, 0), min(first + (w.kernel_h - 1) * w.dilation_h + 1, height)
+
+    def order(self) -> Iterator[Firing]:
+        """How the executor must fire: sinks last operator first, operands in order, one firing after the other."""
+        fired = dict.fromkeys(self.members, 0)
+        for sink in sorted(self.sinks, reverse=True):
+            while fired[sink] < self.firings(sink):
+                current = sink
+                while (missing := self._missing(current, fired)) is not None:
+                    current = missing
+                yield current, fired[current]
+                fired[current] += 1
+
+    def _missing(self, i: int, fired: dict[int, int]) -> int | None:
+        """The first producer of operator i whose rows do not suffice for its next firing."""
+        for k, tensor in enumerate(self.network.ops[i].inputs):
+            producer = tensor - self.network.n_inputs
+            if producer in fired and self._rows(producer, fired) < self.rows_read(i, k, fired[i])[1]:
+                return producer
+        return None
+
+    def _rows(self, i: int, fired: dict[int, int]) -> int:
+        return int(fired[i] == self.firings(i)) if i in self.iterative else fired[i]
+
+    def ring_depth(self, producer: int, order: Sequence[Firing]) -> int:
+        """Rows from the oldest that is still read to the newest, at the worst moment."""
+        if producer in self.iterative:
+            return 1
+        tensor, depth = producer + self.network.n_inputs, 1
+        oldest = self.network.shapes[tensor][0]
+        for i, firing in reversed(order):
+            for k, t in enumerate(self.network.ops[i].inputs):
+                if t == tensor:
+                    oldest = min(oldest, self.rows_read(i, k, firing)[0])
+            if i == producer:
+                depth = max(depth, firing + 1 - oldest)
+        return depth
+
+
+class Bump:
+    """Buffers one behind the other, with random gaps between."""
+
+    def __init__(self, rng: Generator) -> None:
+        self.rng, self.top = rng, 0
+
+    def place(self, nbytes: int, align: int = 1) -> int:
+        start = -(-(self.top + int(self.rng.integers(0, 9))) // align) * align
+        self.top = start + nbytes
+        return start
+
+
+def can_iterate(network: Network, op: ProgramOp) -> bool:
+    """One output row from all input rows."""
+    height, w = network.shapes[op.inputs[0]][0], op.window
+    whole = w.kernel_h == height and w.pad_top == 0 and w.dilation_h == 1 and network.shapes[op.output][0] == 1
+    return op.kind in WINDOWED and whole
+
+
+def lower(network: Network, cuts: Sequence[int], iterative: set[int], rng: Generator) -> Lowered:
+    """Blocks [0, cuts[0]), [cuts[0], cuts[1]) .. [.., n)."""
+    last = len(network.shapes) - 1
+    bump = Bump(rng)
+    depths = [h for h, _, _ in network.shapes]
+    ops: list[ProgramOp] = []
+    blocks: list[ProgramBlock] = []
+    firings = 0
+    for first, end in itertools.pairwise([0, *cuts, len(network.ops)]):
+        sinks = tuple(i for i in range(first, end) if _last_reader(network, i) >= end)
+        block = Block(network, range(first, end), sinks, frozenset(iterative))
+        order = list(block.order())
+        firings += len(order)
+        blocks.append(ProgramBlock(first, end - first, bump.place(2 * (end - first), 2)))
+        for i in block.members:
+            ops.append(_member(block, i, bump))
+            if i not in sinks:
+                depths[network.ops[i].output] = block.ring_depth(i, order)
+
+    tensors = []
+    for t, (h, w, c) in enumerate(network.shapes):
+        base = t + 1 if t < network.n_inputs else network.n_inputs + 1 if t == last else 0
+        tensors.append(ProgramTensor(0 if base else bump.place(depths[t] * w * c), h, w, c, depths[t], base))
+    workspace = bump.top
+    io = [bump.place(int(np.prod(network.shapes[t]))) for t in (*range(network.n_inputs), last)]
+    program = Program(network.n_inputs, 1, workspace, firings, tuple(tensors), tuple(ops), tuple(blocks))
+    rings = tuple(t for t, shape in enumerate(network.shapes) if depths[t] < shape[0])
+    return Lowered(program, Arena(bump.top + 16, tuple(io[:-1]), tuple(io[-1:]), 0), rings)
+
+
+def _last_reader(network: Network, i: int) -> int:
+    """The last operator that reads what operator i writes; past the end when nobody does (the network's output)."""
+    readers = [r for r, op in enumerate(network.ops) if network.ops[i].output in op.inputs]
+    return max(readers, default=len(network.ops))
+
+
+def _member(block: Block, i: int, bump: Bump) -> ProgramOp:
+    op, n_inputs = block.network.ops[i], block.network.n_inputs
+    _, w, c = block.network.shapes[op.output]
+    return dataclasses.replace(
+        op,
+        producers=tuple(t - n_inputs if t - n_inputs in block.members else None for t in op.inputs),
+        sink=i in block.sinks,
+        iterative=i in block.iterative,
+        accumulator=bump.place(4 * w * c, 4) if i in block.iterative else 0,
+    )

@@ -1,0 +1,55 @@
+"""native_library: beside the module, else where the installer says, else a sentence that says what to do."""
+
+from __future__ import annotations
+
+import sys
+from importlib import metadata
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+from tflm_memopt.errors import RuntimeUnavailable
+from tflm_memopt.runtime import native
+
+Patch = pytest.MonkeyPatch
+
+
+@pytest.fixture
+def module_folder(tmp_path: Path, monkeypatch: Patch) -> Path:
+    """An empty folder that the module believes to be its own, of a package that is not installed."""
+    monkeypatch.setattr(native, "__file__", str(tmp_path / "native.py"))
+    monkeypatch.setattr(native, "DISTRIBUTION", "a-package-that-nobody-installed")
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    ("platform", "file"), [("linux", "libtmo_host.so"), ("darwin", "libtmo_host.dylib"), ("win32", "tmo_host.dll")]
+)
+def test_file_names_of_the_platforms(platform: str, file: str, monkeypatch: Patch) -> None:
+    monkeypatch.setattr(sys, "platform", platform)
+    assert native.file_name("tmo_host") == file
+
+
+def test_beside_the_module(module_folder: Path) -> None:
+    library = module_folder / native.file_name("some")
+    library.touch()
+    assert native.native_library("some") == library
+
+
+def test_editable_install_is_found_through_its_list_of_files(
+    module_folder: Path, tmp_path_factory: pytest.TempPathFactory, monkeypatch: Patch
+) -> None:
+    library = tmp_path_factory.mktemp("site-packages") / native.file_name("some")
+    library.touch()
+    gone = library.with_name("gone") / library.name
+    installed = [SimpleNamespace(locate=lambda path=path: path) for path in (gone, library)]
+    monkeypatch.setattr(metadata, "files", lambda _: installed)
+    assert native.native_library("some") == library
+
+
+def test_missing_says_what_to_do(module_folder: Path) -> None:
+    with pytest.raises(RuntimeUnavailable, match=r"libsome|some\.dll") as caught:
+        native.native_library("some")
+    assert "compiler" in caught.value.hint
+    assert caught.value.where == str(module_folder)

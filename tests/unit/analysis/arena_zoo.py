@@ -1,0 +1,295 @@
+"""Small models whose operators cover the rows of tflm_memopt/analysis/builtin_memory.py, for comparisons with a real TFLM."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from ai_edge_litert import schema_py_generated as schema
+from models import Net
+
+from tflm_memopt.model import writer
+
+IMAGE = (1, 6, 5, 4)
+FLOATS: dict[str, Any] = {"dtype": "FLOAT32", "affine": None}
+SIGMOID, TANH = (1 / 256, -128), (1 / 128, 0)
+
+
+def _unary(kind: str, *, dtype: str = "INT8", options: Any = None, out: Any = None) -> Callable[[], bytes]:
+    """One operator from an image to an image of the same type."""
+
+    def build() -> bytes:
+        net = Net()
+        x = net.input(IMAGE, *((None,) if dtype != "INT8" else ()), dtype=dtype)
+        affine = None if dtype != "INT8" else out or net.affine(x)
+        return net.model(net.op(kind, [x], [net.tensor(IMAGE, dtype, affine)], options))
+
+    return build
+
+
+def _binary(kind: str, *, dtype: str = "INT8", result: str = "", options: Any = None) -> Callable[[], bytes]:
+    """One operator on two images."""
+
+    def build() -> bytes:
+        net = Net()
+        affine = (0.05, 0) if dtype == "INT8" else None
+        a, b = (net.input(IMAGE, affine, dtype=dtype) for _ in range(2))
+        return net.model(net.op(kind, [a, b], [net.tensor(IMAGE, result or dtype, affine if not result else None)], options))
+
+    return build
+
+
+def _shaped(
+    kind: str, constants: Sequence[Any], shape: Sequence[int], options: Any = None, *, first: bool = False, outputs: int = 1
+) -> Callable[[], bytes]:
+    """One operator on an image and int32 constants, to a tensor of `shape`. first: the constants come before the image."""
+
+    def build() -> bytes:
+        net = Net()
+        x = net.input(IMAGE)
+        values = [np.asarray(c, np.int32) for c in constants]
+        extra = [net.tensor(v.shape, "INT32", None, data=v) for v in values]
+        results = [net.tensor(shape, affine=net.affine(x)) for _ in range(outputs)]
+        net.op(kind, [*extra, x] if first else [x, *extra], results, options)
+        return net.model(*results)
+
+    return build
+
+
+def _network() -> bytes:
+    """Convolutions of all kinds, a residual, pools and a classifier: the planner has choices, tensors have gaps."""
+    net = Net(seed=3)
+    x = net.conv2d(net.input((1, 17, 13, 3)), 7, kernel=(3, 3), stride=(2, 2), activation="RELU6")
+    y = net.depthwise_conv2d(x, kernel=(3, 3), activation="RELU")
+    z = net.add(x, net.conv2d(y, 7, per_channel=False, bias=False))
+    z = net.pool(net.pad(z, [(0, 0), (1, 1), (1, 1), (0, 0)]), kind="MAX_POOL_2D")
+    z = net.pool(net.depthwise_conv2d(z, multiplier=3, per_channel=True))
+    z = net.mean(z, (1, 2), keep=False)
+    return net.model(net.softmax(net.fully_connected(z, 5, per_channel=True)))
+
+
+def _float_network() -> bytes:
+    """float32 in and out around an int8 body, two inputs, two outputs."""
+    net = Net(seed=4)
+    a, b = net.input(IMAGE, None, dtype="FLOAT32"), net.input(IMAGE, None, dtype="FLOAT32")
+    x, y = (net.unary("QUANTIZE", t, out=(0.05, 0)) for t in (a, b))
+    s = net.op("SUB", [x, y], [net.tensor(IMAGE)], schema.SubOptionsT())
+    m = net.op("MUL", [x, s], [net.tensor(IMAGE)], schema.MulOptionsT())
+    return net.model(net.unary("DEQUANTIZE", m, dtype="FLOAT32", out=None), net.reshape(s, (1, 120)))
+
+
+def _branches() -> bytes:
+    """Many tensors of equal size alive at once: the tie-breaks of the planner show in the head."""
+    net = Net(seed=5)
+    x = net.input((1, 5, 7, 3))
+    parts = [net.conv2d(x, channels, per_channel=bool(channels % 2)) for channels in (3, 5, 3, 8, 2)]
+    shape = (1, 5, 7, sum(net.shape(p)[3] for p in parts))
+    for part in parts:
+        net.graph.tensors[part].quantization = net.graph.tensors[parts[0]].quantization
+    y = net.op("CONCATENATION", parts, [net.tensor(shape, affine=net.affine(parts[0]))], schema.ConcatenationOptionsT(axis=3))
+    return net.model(net.conv2d(y, 4, kernel=(3, 3), stride=(2, 1)), parts[3])
+
+
+def _unused_tensors() -> bytes:
+    """An output that is an input, and an activation that no operator touches."""
+    net = Net(seed=6)
+    x = net.input((1, 40))
+    net.tensor((1, 100))
+    return net.model(net.unary("RELU", x), x)
+
+
+def _batch_matmul() -> bytes:
+    net = Net()
+    a, b = net.input((1, 4, 6)), net.input((1, 6, 3))
+    return net.model(net.op("BATCH_MATMUL", [a, b], [net.tensor((1, 4, 3))], schema.BatchMatMulOptionsT()))
+
+
+def _transpose_conv() -> bytes:
+    net = Net()
+    x = net.input((1, 4, 4, 3))
+    shape = net.tensor((4,), "INT32", None, data=[1, 8, 8, 2])
+    weights = net.tensor((2, 3, 3, 3), data=np.ones((2, 3, 3, 3)), scales=(0.01, 0.02))
+    options = schema.TransposeConvOptionsT(strideH=2, strideW=2)
+    return net.model(net.op("TRANSPOSE_CONV", [shape, weights, x], [net.tensor((1, 8, 8, 2))], options))
+
+
+def _svdf() -> bytes:
+    net = Net()
+    x = net.input((1, 8), (0.1, 0))
+    feature = net.tensor((6, 8), affine=(0.1, 0), data=np.ones((6, 8)))
+    time = net.tensor((6, 5), "INT16", (0.1, 0), data=np.ones((6, 5)))
+    bias = net.tensor((3,), "INT32", (0.01, 0), data=np.ones(3))
+    state = net.tensor((1, 30), "INT16", (0.1, 0))
+    net.graph.tensors[state].isVariable = True
+    options = schema.SVDFOptionsT(rank=2, fusedActivationFunction=schema.ActivationFunctionType.RELU)
+    return net.model(net.op("SVDF", [x, feature, time, bias, state], [net.tensor((1, 3))], options))
+
+
+def _int16_softmax() -> bytes:
+    net = Net()
+    x = net.input((1, 10), (0.001, 0), dtype="INT16")
+    return net.model(net.op("SOFTMAX", [x], [net.tensor((1, 10), "INT16", (1 / 32768, 0))], schema.SoftmaxOptionsT(beta=1.0)))
+
+
+def _add_n(dtype: str) -> Callable[[], bytes]:
+    def build() -> bytes:
+        net = Net()
+        affine = (0.05, 0) if dtype == "INT8" else None
+        inputs = [net.input(IMAGE, affine, dtype=dtype) for _ in range(3)]
+        return net.model(net.op("ADD_N", inputs, [net.tensor(IMAGE, dtype, affine)], schema.AddNOptionsT()))
+
+    return build
+
+
+def _embedding_lookup() -> bytes:
+    net = Net()
+    ids = net.input((3,), None, dtype="INT32")
+    table = net.tensor((9, 6), affine=(0.1, 0), data=np.ones((9, 6)))
+    return net.model(net.op("EMBEDDING_LOOKUP", [ids, table], [net.tensor((3, 6), affine=(0.1, 0))]))
+
+
+def _gather(kind: str, indices: Any, shape: Sequence[int], options: Any) -> Callable[[], bytes]:
+    return _shaped(kind, [indices], shape, options)
+
+
+def _select() -> bytes:
+    net = Net()
+    condition = net.input(IMAGE, None, dtype="BOOL")
+    a, b = net.input(IMAGE), net.input(IMAGE)
+    return net.model(net.op("SELECT_V2", [condition, a, b], [net.tensor(IMAGE)], schema.SelectV2OptionsT()))
+
+
+def _logical() -> bytes:
+    net = Net()
+    a, b = (net.input(IMAGE, None, dtype="BOOL") for _ in range(2))
+    y = net.op("LOGICAL_AND", [a, b], [net.tensor(IMAGE, "BOOL", None)], schema.LogicalAndOptionsT())
+    y = net.op("LOGICAL_NOT", [y], [net.tensor(IMAGE, "BOOL", None)], schema.LogicalNotOptionsT())
+    return net.model(net.op("LOGICAL_OR", [y, b], [net.tensor(IMAGE, "BOOL", None)], schema.LogicalOrOptionsT()))
+
+
+def _prelu() -> bytes:
+    net = Net()
+    x = net.input(IMAGE)
+    alpha = net.tensor((1, 1, 4), data=np.ones((1, 1, 4)))
+    return net.model(net.op("PRELU", [x, alpha], [net.tensor(IMAGE)]))
+
+
+def _cast() -> bytes:
+    net = Net()
+    x = net.input(IMAGE)
+    y = net.op("CAST", [x], [net.tensor(IMAGE, "FLOAT32", None)], schema.CastOptionsT(inDataType=9, outDataType=0))
+    return net.model(net.op("SHAPE", [y], [net.tensor((4,), "INT32", None)], schema.ShapeOptionsT(outType=2)))
+
+
+def _argmax() -> bytes:
+    net = Net()
+    x = net.input((1, 10))
+    axis = net.tensor((1,), "INT32", None, data=[1])
+    y = net.op("ARG_MAX", [x, axis], [net.tensor((1,), "INT32", None)], schema.ArgMaxOptionsT(outputType=2))
+    return net.model(y, net.op("ARG_MIN", [x, axis], [net.tensor((1,), "INT32", None)], schema.ArgMinOptionsT(outputType=2)))
+
+
+def _pack() -> bytes:
+    net = Net()
+    a, b = net.input((3, 4)), net.input((3, 4))
+    y = net.op("PACK", [a, b], [net.tensor((2, 3, 4))], schema.PackOptionsT(valuesCount=2, axis=0))
+    outputs = [net.tensor((3, 4)) for _ in range(2)]
+    net.op("UNPACK", [y], outputs, schema.UnpackOptionsT(num=2, axis=0))
+    return net.model(*outputs)
+
+
+def _control_flow() -> bytes:
+    """IF with two branches of different size, each a subgraph of its own."""
+    net = Net()
+    condition, x = net.input((1,), None, dtype="BOOL"), net.input((1, 20))
+    y = net.op("IF", [condition, x], [net.tensor((1, 20))], schema.IfOptionsT(thenSubgraphIndex=1, elseSubgraphIndex=2))
+    y = net.unary("RELU", y)
+    net.graph.outputs = [y]
+    graphs = [net.graph]
+    for length in (1, 3):
+        net.graph = schema.SubGraphT(tensors=[], inputs=[], outputs=[], operators=[], name=f"branch{length}")
+        net.tree.subgraphs = [net.graph]  # the builder adds to subgraph 0
+        z = net.input((1, 20))
+        for _ in range(length):
+            z = net.fully_connected(z, 20)
+        net.graph.outputs = [z]
+        graphs.append(net.graph)
+    net.tree.subgraphs = graphs
+    return writer.write(net.tree)
+
+
+ZOO: Mapping[str, Callable[[], bytes]] = {
+    "network": _network,
+    "float_network": _float_network,
+    "branches": _branches,
+    "unused_tensors": _unused_tensors,
+    "control_flow": _control_flow,
+    "batch_matmul": _batch_matmul,
+    "transpose_conv": _transpose_conv,
+    "svdf": _svdf,
+    "int16_softmax": _int16_softmax,
+    "embedding_lookup": _embedding_lookup,
+    "select": _select,
+    "logical": _logical,
+    "prelu": _prelu,
+    "cast_shape": _cast,
+    "arg_max_min": _argmax,
+    "pack_unpack": _pack,
+    "add_n_int8": _add_n("INT8"),
+    "add_n_float": _add_n("FLOAT32"),
+    "relu": _unary("RELU"),
+    "relu6": _unary("RELU6"),
+    "logistic": _unary("LOGISTIC", out=SIGMOID),
+    "tanh": _unary("TANH", out=TANH),
+    "hard_swish": _unary("HARD_SWISH", options=schema.HardSwishOptionsT()),
+    "leaky_relu": _unary("LEAKY_RELU", options=schema.LeakyReluOptionsT(alpha=0.1)),
+    "elu": _unary("ELU"),
+    "log_softmax": _unary("LOG_SOFTMAX", options=schema.LogSoftmaxOptionsT(), out=(16 / 256, 127)),
+    "l2_normalization": _unary("L2_NORMALIZATION", options=schema.L2NormOptionsT(), out=TANH),
+    "abs": _unary("ABS", options=schema.AbsOptionsT()),
+    "rsqrt": _unary("RSQRT", dtype="FLOAT32"),
+    **{kind.lower(): _unary(kind, dtype="FLOAT32") for kind in ("CEIL", "COS", "EXP", "FLOOR", "LOG", "NEG", "ROUND")},
+    **{kind.lower(): _unary(kind, dtype="FLOAT32") for kind in ("SIN", "SQRT", "SQUARE", "ZEROS_LIKE")},
+    "l2_pool": _unary(
+        "L2_POOL_2D", dtype="FLOAT32", options=schema.Pool2DOptionsT(strideH=1, strideW=1, filterHeight=1, filterWidth=1)
+    ),
+    **{kind.lower(): _binary(kind) for kind in ("MAXIMUM", "MINIMUM")},
+    "sub": _binary("SUB", options=schema.SubOptionsT()),
+    "mul": _binary("MUL", options=schema.MulOptionsT()),
+    "div": _binary("DIV", options=schema.DivOptionsT()),
+    "floor_div": _binary("FLOOR_DIV", dtype="FLOAT32"),
+    "floor_mod": _binary("FLOOR_MOD", dtype="FLOAT32"),
+    "squared_difference": _binary("SQUARED_DIFFERENCE"),
+    **{
+        kind.lower(): _binary(kind, result="BOOL")
+        for kind in ("EQUAL", "NOT_EQUAL", "LESS", "LESS_EQUAL", "GREATER", "GREATER_EQUAL")
+    },
+    "transpose": _shaped("TRANSPOSE", [(0, 3, 1, 2)], (1, 4, 6, 5), schema.TransposeOptionsT()),
+    "sum": _shaped("SUM", [(1, 2)], (1, 4), schema.ReducerOptionsT()),
+    "mean": _shaped("MEAN", [(1,)], (1, 5, 4), schema.ReducerOptionsT()),
+    "reduce_max": _shaped("REDUCE_MAX", [(1, 2)], (1, 4), schema.ReducerOptionsT()),
+    "reduce_min": _shaped("REDUCE_MIN", [(1, 2)], (1, 4), schema.ReducerOptionsT()),
+    "slice": _shaped("SLICE", [(0, 1, 1, 0), (1, 3, 2, 4)], (1, 3, 2, 4), schema.SliceOptionsT()),
+    "strided_slice": _shaped(
+        "STRIDED_SLICE", [(0, 0, 0, 0), (1, 6, 4, 4), (1, 2, 2, 1)], (1, 3, 2, 4), schema.StridedSliceOptionsT()
+    ),
+    "split": _shaped("SPLIT", [3], (1, 6, 5, 2), schema.SplitOptionsT(numSplits=2), first=True, outputs=2),
+    "split_v": _shaped("SPLIT_V", [(2, 2), 3], (1, 6, 5, 2), schema.SplitVOptionsT(numSplits=2), outputs=2),
+    "resize_nearest": _shaped(
+        "RESIZE_NEAREST_NEIGHBOR", [(12, 10)], (1, 12, 10, 4), schema.ResizeNearestNeighborOptionsT()
+    ),
+    "resize_bilinear": _shaped("RESIZE_BILINEAR", [(12, 10)], (1, 12, 10, 4), schema.ResizeBilinearOptionsT()),
+    "expand_dims": _shaped("EXPAND_DIMS", [0], (1, *IMAGE), schema.ExpandDimsOptionsT()),
+    "squeeze": _shaped("SQUEEZE", [], IMAGE[1:], schema.SqueezeOptionsT(squeezeDims=np.asarray([0], np.int32))),
+    "broadcast_to": _shaped("BROADCAST_TO", [(2, 6, 5, 4)], (2, 6, 5, 4)),
+    "reverse": _shaped("REVERSE_V2", [(1,)], IMAGE),
+    "cumsum": _shaped("CUMSUM", [1], IMAGE, schema.CumsumOptionsT()),
+    "gather": _shaped("GATHER", [(0, 2)], (1, 2, 5, 4), schema.GatherOptionsT(axis=1)),
+    "gather_nd": _shaped("GATHER_ND", [((0, 1), (0, 3))], (2, 5, 4), schema.GatherNdOptionsT()),
+    "mirror_pad": _shaped("MIRROR_PAD", [((0, 0), (1, 1), (1, 1), (0, 0))], (1, 8, 7, 4), schema.MirrorPadOptionsT()),
+    "space_to_batch": _shaped("SPACE_TO_BATCH_ND", [(2, 1), ((0, 0), (0, 0))], (2, 3, 5, 4)),
+    "space_to_depth": _shaped("SPACE_TO_DEPTH", [], (1, 3, 5, 8), schema.SpaceToDepthOptionsT(blockSize=1)),
+    "depth_to_space": _shaped("DEPTH_TO_SPACE", [], (1, 12, 10, 1), schema.DepthToSpaceOptionsT(blockSize=2)),
+}
+"""By name: builders of models that TFLM runs."""

@@ -1,0 +1,232 @@
+"""What stays builtin, and the words that users read about it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from ai_edge_litert import schema_py_generated as schema
+from models import Net
+
+from tflm_memopt.analysis.supported import to_row_ops
+from tflm_memopt.model.constraints import HINTS
+from tflm_memopt.model.opset import OPSET, Unsupported
+from tflm_memopt.model.reader import read
+
+Edit = Callable[[Net], None]
+
+
+def conv(net: Net, **options: Any) -> int:
+    """Tensors: 0 input, 1 filter, 2 output, 3 bias."""
+    return net.conv2d(net.input((1, 6, 5, 4)), 3, kernel=(3, 3), **options)
+
+
+def depthwise(net: Net) -> int:
+    return net.depthwise_conv2d(net.input((1, 6, 5, 4)))
+
+
+def dense(net: Net) -> int:
+    return net.fully_connected(net.input((1, 20)), 3)
+
+
+def add(net: Net) -> int:
+    return net.add(net.input((1, 4, 4, 2)), net.input((1, 4, 4, 2)))
+
+
+def pool(net: Net) -> int:
+    return net.pool(net.input((1, 4, 4, 2)))
+
+
+def mean(net: Net) -> int:
+    return net.mean(net.input((1, 4, 4, 2)), (1, 2))
+
+
+def softmax(net: Net) -> int:
+    return net.softmax(net.input((1, 10)))
+
+
+def relu(net: Net) -> int:
+    return net.unary("RELU", net.input((1, 4, 4, 2)))
+
+
+def quantize(net: Net) -> int:
+    return net.unary("QUANTIZE", net.input((1, 4), None, dtype="FLOAT32"))
+
+
+def tensor(index: int, **fields: Any) -> Edit:
+    def edit(net: Net) -> None:
+        for name, value in fields.items():
+            setattr(net.graph.tensors[index], name, value)
+
+    return edit
+
+
+def affine(index: int, scales: list[float], zero_points: list[int] | None = None) -> Edit:
+    def edit(net: Net) -> None:
+        q = net.graph.tensors[index].quantization
+        q.scale = np.array(scales, np.float32)
+        q.zeroPoint = np.array(zero_points or [0] * len(scales), np.int64)
+
+    return edit
+
+
+def option(**fields: Any) -> Edit:
+    def edit(net: Net) -> None:
+        for name, value in fields.items():
+            setattr(net.graph.operators[0].builtinOptions, name, value)
+
+    return edit
+
+
+def operator(**fields: Any) -> Edit:
+    def edit(net: Net) -> None:
+        for name, value in fields.items():
+            setattr(net.graph.operators[0], name, value)
+
+    return edit
+
+
+def values(index: int, data: Any) -> Edit:
+    def edit(net: Net) -> None:
+        net.tree.buffers[net.graph.tensors[index].buffer].data = np.asarray(data).view(np.uint8)
+
+    return edit
+
+
+FLOAT, INT16, INT4 = schema.TensorType.FLOAT32, schema.TensorType.INT16, schema.TensorType.INT4
+INT64 = schema.TensorType.INT64
+
+CASES: list[tuple[Callable[[Net], int], Edit, str, str]] = [
+    (conv, operator(inputs=np.array([0], np.int32)), "count_of_operands", "1 inputs, 1 outputs"),
+    (conv, operator(builtinOptions=None, builtinOptionsType=0), "complete_options", "padding, strideH, strideW, "),
+    (conv, tensor(0, type=INT16), "int8_activations", "tensor 0 'input0' is INT16"),
+    (conv, tensor(2, type=FLOAT), "int8_activations", "tensor 2 't2' is FLOAT32"),
+    (conv, tensor(0, shape=np.array([-1, 6, 5, 4], np.int32)), "static_shapes", "tensor 0 'input0' has shape [-1, 6"),
+    (conv, tensor(0, shape=np.array([2, 6, 5, 4], np.int32)), "rank_four", "tensor 0 'input0' has shape [2, 6, 5, 4]"),
+    (conv, tensor(0, quantization=None), "quantized", "tensor 0 'input0' has no scale"),
+    (conv, affine(0, [0.1, 0.2]), "quantized", "tensor 0 'input0' has 2 scales"),
+    (conv, affine(0, [0.0]), "quantized", "tensor 0 'input0' has scale 0, zero point 0"),
+    (conv, affine(0, [0.1], [200]), "quantized", "tensor 0 'input0' has scale 0.1, zero point 200"),
+    (conv, tensor(0, isVariable=True), "stateless", "tensor 0 'input0' is a variable"),
+    (conv, tensor(1, buffer=0), "int8_filter", "tensor 1 't1' is computed at run time"),
+    (conv, tensor(1, shape=np.array([27, 4], np.int32)), "filter_dimensions", "tensor 1 't1' has shape [27, 4]"),
+    (conv, affine(1, [0.1], [3]), "symmetric_filter", "tensor 1 't1' has zero point 3"),
+    (conv, affine(1, [0.1, 0.2]), "symmetric_filter", "tensor 1 't1' has 2 scales along dimension 0"),
+    (conv, affine(1, [float("inf")]), "symmetric_filter", "tensor 1 't1' has a scale that is not positive"),
+    (conv, tensor(1, quantization=None), "symmetric_filter", "tensor 1 't1' has no scale"),
+    (conv, tensor(3, buffer=0), "int32_bias", "tensor 3 't3' has no values"),
+    (conv, option(strideH=0), "window", "stride 0x1"),
+    (conv, option(padding=7), "window", "padding 7"),
+    (conv, tensor(2, shape=np.array([1, 4, 5, 3], np.int32)), "output_size", "[4, 5] instead of [6, 5]"),
+    (conv, option(fusedActivationFunction=4), "fused_activation", "it is TANH"),
+    (depthwise, option(depthMultiplier=2), "depth_multiplier", "filter [1, 3, 3, 4], 4 input channels, depth mu"),
+    (dense, option(weightsFormat=1), "default_weights_format", "weightsFormat 1"),
+    (dense, affine(3, [5.0]), "bias_scale", "tensor 3 't3' has scale 5, not "),
+    (
+        dense,
+        tensor(0, shape=np.array([1, 21], np.int32)),
+        "dense_shapes",
+        "input [1, 21], filter [3, 20], output [1, 3]",
+    ),
+    (add, tensor(1, shape=np.array([1, 1, 4, 2], np.int32)), "same_shape", "[1, 4, 4, 2] and [1, 1, 4, 2] and [1, 4"),
+    (add, affine(2, [1e-9]), "add_scales", "inputs 0.05 and 0.05, output 1e-09"),
+    (pool, affine(1, [0.3]), "pool_keeps_scale", "scales 0.05 and 0.3, zero points -3 and 0"),
+    (mean, values(1, np.array([1, 3], np.int32)), "mean_axes", "axes [1, 3] of shape [1, 4, 4, 2]"),
+    (mean, tensor(1, buffer=0), "mean_axes", "its axes are not a constant int32 tensor"),
+    (softmax, affine(1, [0.01]), "softmax_output", "scale 0.01, zero point 0"),
+    (softmax, affine(0, [1e-9]), "softmax_input", "10 classes, scale 1e-09, beta 1"),
+    (softmax, affine(0, [1e9]), "executable", "a rescaling by 2^31, at most 2^30"),
+    (relu, tensor(0, shape=np.array([2, 4, 2, 2], np.int32)), "batch_one", "tensor 0 'input0' has shape [2, 4, 2, 2]"),
+    (relu, affine(0, [1e30]), "executable", "a rescaling by 2^"),
+    (quantize, lambda _: None, "int8_to_int8", "tensor 0 'input0' is FLOAT32"),
+]
+
+
+@pytest.mark.parametrize(
+    ("build", "edit", "code", "detail"), CASES, ids=[f"{c[0].__name__}-{c[2]}-{c[3]}" for c in CASES]
+)
+def test_what_stays_builtin_and_why(build: Callable[[Net], int], edit: Edit, code: str, detail: str) -> None:
+    net = Net()
+    y = build(net)
+    edit(net)
+    (result,) = to_row_ops(read(net.model(y)).graph).values()
+    assert isinstance(result, Unsupported)
+    assert result.code == code
+    assert result.detail.startswith(detail)
+    assert result.reason
+    assert result.hint
+
+
+@pytest.mark.parametrize("build", [conv, depthwise, dense, add, pool, mean, softmax, relu])
+def test_the_same_operators_unchanged_are_supported(build: Callable[[Net], int]) -> None:
+    net = Net()
+    (result,) = to_row_ops(read(net.model(build(net))).graph).values()
+    assert not isinstance(result, Unsupported)
+
+
+def test_a_packed_or_other_filter() -> None:
+    net = Net()
+    filter_ = net.tensor((3, 1, 1, 4), "INT16", (0.1, 0), data=np.ones((3, 1, 1, 4)))
+    y = net.op("CONV_2D", [net.input((1, 2, 2, 4)), filter_], [net.tensor((1, 2, 2, 3))], _options())
+    packed = net.tensor((3, 1, 1, 4), "INT8", (0.1, 0), data=np.ones(6))
+    net.graph.tensors[packed].type = INT4
+    z = net.op("CONV_2D", [net.input((1, 2, 2, 4)), packed], [net.tensor((1, 2, 2, 3))], _options())
+    details = [r.detail for r in to_row_ops(read(net.model(y, z)).graph).values() if isinstance(r, Unsupported)]
+    assert details == [f"tensor {filter_} 't0' is INT16", f"tensor {packed} 't3' is INT4"]
+
+
+def test_an_int64_bias() -> None:
+    net = Net()
+    y = conv(net, bias=False)
+    bias = net.tensor((3,), "INT64", (0.1, 0), data=[1, 2, 3])
+    net.graph.operators[0].inputs = np.array([0, 1, bias], np.int32)
+    (result,) = to_row_ops(read(net.model(y)).graph).values()
+    assert str(result) == (
+        "The bias must be absent, or a constant int32 vector with a value for each output channel: "
+        f"tensor {bias} 't{bias}' is INT64 [3]"
+    )
+
+
+def test_a_constant_operand() -> None:
+    net = Net()
+    x = net.input((1, 2, 2, 1))
+    constant = net.tensor((1, 2, 2, 1), data=np.ones((1, 2, 2, 1)))
+    y = net.op("ADD", [x, constant], [net.tensor((1, 2, 2, 1))], schema.AddOptionsT())
+    (result,) = to_row_ops(read(net.model(y)).graph).values()
+    assert str(result) == "Inputs must be computed at run time, not constants: tensor 1 't1' is a constant"
+
+
+def test_operators_without_a_kernel() -> None:
+    net = Net()
+    x = net.input((1, 4))
+    y = net.op("LOGISTIC", [x], [net.tensor((1, 4))])
+    z = net.op("CUSTOM", [y], [net.tensor((1, 4))], custom_code="MY_OP")
+    assert [str(r) for r in to_row_ops(read(net.model(z)).graph).values()] == [
+        "There is no row kernel for LOGISTIC yet",
+        "There is no row kernel for CUSTOM 'MY_OP' yet",
+    ]
+
+
+def test_windows_higher_than_the_executor_reads_at_once() -> None:
+    net = Net()
+    x = net.input((1, 80, 3, 2))
+    y = net.pool(x, kernel=(70, 1), stride=(1, 1))
+    whole = net.mean(x, (1,))
+    first, second = to_row_ops(read(net.model(y, whole)).graph).values()
+    assert isinstance(first, Unsupported)
+    assert first.detail == "a window of 70 rows, at most 64"
+    assert not isinstance(second, Unsupported)  # it can run one row at a time
+
+
+def test_every_constraint_says_what_it_wants_and_what_to_do() -> None:
+    for row in OPSET.values():
+        for constraint in row.constraints:
+            assert constraint.__doc__
+            assert "\n" not in constraint.__doc__
+            assert HINTS[constraint]
+
+
+def _options() -> Any:
+    return schema.Conv2DOptionsT(strideH=1, strideW=1)

@@ -1,0 +1,196 @@
+"""Reading: what a model becomes, and what bad bytes get."""
+
+from __future__ import annotations
+
+import struct
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from ai_edge_litert import schema_py_generated as schema
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from models import Net
+
+from tflm_memopt.errors import ModelError
+from tflm_memopt.model import writer
+from tflm_memopt.model.reader import CUSTOM, read
+
+
+def small() -> Net:
+    net = Net(seed=3)
+    x = net.conv2d(net.input((1, 6, 6, 2)), 3, kernel=(3, 3), activation="RELU6")
+    net.finished(net.softmax(net.fully_connected(x, 4)))
+    return net
+
+
+MODEL = writer.write(small().tree)
+
+
+def test_a_model_as_plain_data() -> None:
+    graph = read(MODEL).graph
+    assert [op.type for op in graph.ops] == ["CONV_2D", "FULLY_CONNECTED", "SOFTMAX"]
+    conv = graph.ops[0]
+    assert conv.options["padding"] == "SAME"
+    assert conv.options["strideH"] == 1
+    assert conv.options["fusedActivationFunction"] == "RELU6"
+    x, filter_, bias = (graph.tensors[t] for t in conv.inputs)
+    assert (x.name, x.shape, x.dtype, x.constant) == ("input0", (1, 6, 6, 2), "INT8", False)
+    assert filter_.data is not None
+    assert filter_.data.shape == filter_.shape == (3, 3, 3, 2)
+    assert filter_.quantization is not None
+    assert len(filter_.quantization.scale) == 3
+    assert bias.data is not None
+    assert bias.data.dtype == np.int32
+    assert type(x.shape[0]) is int
+    assert graph.inputs == (0,)
+
+
+def test_options_of_custom_and_unknown_operators() -> None:
+    net = Net()
+    x = net.input((1, 4))
+    y = net.op("CUSTOM", [x, -1], [net.tensor((1, 4))], custom_code="MY_OP")
+    net.graph.operators[0].customOptions = np.frombuffer(b"\x01\x02", np.uint8)
+    op = read(net.model(y)).graph.ops[0]
+    assert (op.type, op.inputs) == (CUSTOM, (0, -1))
+    assert op.options == {"custom_code": "MY_OP", "custom_options": b"\x01\x02"}
+
+
+def test_all_real_models_can_be_read(real_model: Path) -> None:
+    model = read(real_model.read_bytes())
+    assert model.subgraphs == 1
+    assert model.graph.ops
+    assert all(t.data is None or t.data.size == t.elements for t in model.graph.tensors.values())
+
+
+def test_other_subgraphs_are_kept_and_checked() -> None:
+    net = small()
+    net.tree.subgraphs.append(schema.SubGraphT(tensors=[], inputs=[], outputs=[], operators=[], name="second"))
+    assert read(writer.write(net.tree)).subgraphs == 2
+    net.tree.subgraphs[1].outputs = [7]
+    with pytest.raises(ModelError, match=r"tensor 7 does not exist: the model has 0\n  at subgraph 1, model outputs"):
+        read(writer.write(net.tree))
+
+
+def test_a_batch_that_the_converter_left_open_is_static() -> None:
+    net = small()
+    net.graph.tensors[0].shapeSignature = np.array([-1, 6, 6, 2], np.int32)
+    assert not read(writer.write(net.tree)).graph.tensors[0].dynamic
+    net.graph.tensors[0].shape = np.array([-1, 6, 6, 2], np.int32)
+    assert read(writer.write(net.tree)).graph.tensors[0].dynamic
+
+
+def _set(path: str, value: Any) -> Any:
+    def change(net: Net) -> None:
+        *steps, last = path.split(".")
+        target: Any = net.tree
+        for step in steps:
+            target = target[int(step)] if step.isdigit() else getattr(target, step)
+        setattr(target, last, value)
+
+    return change
+
+
+BROKEN = {
+    "version": (_set("version", 2), "schema version 2: only version 3 is known"),
+    "no subgraph": (_set("subgraphs", []), "the model has no subgraph"),
+    "no buffers": (_set("buffers", []), "the model has no buffers"),
+    "tensor of an operator": (
+        _set("subgraphs.0.operators.1.inputs", np.array([99, 1], np.int32)),
+        r"tensor 99 does not exist: the model has 8\n  at operator 1 FULLY_CONNECTED, inputs",
+    ),
+    "negative output": (
+        _set("subgraphs.0.operators.1.outputs", np.array([-1], np.int32)),
+        r"tensor -1 does not exist: the model has 8\n  at operator 1 FULLY_CONNECTED, outputs",
+    ),
+    "operator code": (
+        _set("subgraphs.0.operators.2.opcodeIndex", 5),
+        r"operator code 5 does not exist.*\n  at operator 2",
+    ),
+    "buffer": (_set("subgraphs.0.tensors.1.buffer", 44), r"buffer 44 does not exist.*\n  at tensor 1 't1'"),
+    "tensor type": (_set("subgraphs.0.tensors.1.type", 99), r"unknown tensor type 99\n  at tensor 1 't1'"),
+    "shape": (
+        _set("subgraphs.0.tensors.1.shape", np.array([3, 3, 3, 3], np.int32)),
+        r"shape \[3, 3, 3, 3\] of INT8 needs 81 B, its buffer has 54 B\n  at tensor 1 't1'",
+    ),
+    "huge shape": (
+        _set("subgraphs.0.tensors.1.shape", np.array([2**31 - 1] * 4, np.int32)),
+        r"of INT8 needs .* B, its buffer has 54 B",
+    ),
+    "zero points": (
+        _set("subgraphs.0.tensors.1.quantization.zeroPoint", np.array([0, 0], np.int64)),
+        r"3 scales but 2 zero points\n  at tensor 1 't1'",
+    ),
+    "model input": (
+        _set("subgraphs.0.inputs", np.array([50], np.int32)),
+        r"tensor 50 does not exist.*\n  at model inputs",
+    ),
+    "metadata": (
+        _set("metadata", [schema.MetadataT(name="m", buffer=70)]),
+        r"buffer 70 does not exist.*\n  at metadata 0 'm'",
+    ),
+    "signature": (
+        _set(
+            "signatureDefs", [schema.SignatureDefT(signatureKey="s", inputs=[schema.TensorMapT("x", 20)], outputs=[])]
+        ),
+        r"tensor 20 does not exist.*\n  at signature 0 's'",
+    ),
+    "external weights": (_set("buffers.1.offset", 4096), r"outside of the flatbuffer\n  at buffer 1"),
+    "order": (
+        _set("subgraphs.0.operators.0.inputs", np.array([5, 1, 3], np.int32)),
+        r"it reads a tensor that operator 1 writes later\n  at operator 0 CONV_2D, tensor 5 't5'",
+    ),
+    "two writers": (
+        _set("subgraphs.0.operators.2.outputs", np.array([2], np.int32)),
+        r"it writes a tensor that has a value already\n  at operator 2 SOFTMAX, tensor 2 't2'",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", BROKEN)
+def test_what_is_wrong_and_where(case: str) -> None:
+    change, message = BROKEN[case]
+    net = small()
+    change(net)
+    with pytest.raises(ModelError, match=message) as caught:
+        read(writer.write(net.tree))
+    assert caught.value.hint
+    assert caught.value.exit_code == 2
+
+
+@pytest.mark.parametrize(
+    ("data", "message"),
+    [
+        (b"", "0 B are too few for a model"),
+        (b"TFL3", "4 B are too few for a model"),
+        (b"\x89PNG\r\n\x1a\n" + bytes(100), "not a .tflite file: its identifier is"),
+        (
+            struct.pack("<I", 0xFFFFFFF0) + b"TFL3" + bytes(16),
+            "damaged model: an offset points to byte 4,294,967,280 of 24",
+        ),
+        (struct.pack("<I", 8) + b"TFL3" + bytes(16), "damaged model: a table does not fit the file"),
+    ],
+)
+def test_what_is_no_model(data: bytes, message: str) -> None:
+    with pytest.raises(ModelError, match=message):
+        read(data)
+
+
+def test_every_truncation_is_noticed() -> None:
+    for length in range(0, len(MODEL) - 16, 7):  # the file ends with padding
+        with pytest.raises(ModelError):
+            read(MODEL[:length])
+
+
+@settings(max_examples=400, deadline=2000)
+@given(st.lists(st.tuples(st.integers(8, len(MODEL) - 1), st.integers(0, 255)), min_size=1, max_size=4))
+def test_damage_is_an_error_or_harmless_but_never_a_crash(damage: list[tuple[int, int]]) -> None:
+    data = bytearray(MODEL)
+    for position, value in damage:
+        data[position] = value
+    try:
+        model = read(bytes(data))
+    except ModelError:
+        return
+    read(writer.write(model.tree))

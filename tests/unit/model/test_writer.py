@@ -1,0 +1,182 @@
+"""Writing: lossless, aligned, small; and the edits of a rewrite."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import flatbuffers
+import numpy as np
+import pytest
+import tflite
+from ai_edge_litert import schema_py_generated as schema
+from models import Net, as_data
+
+from tflm_memopt.errors import ModelError
+from tflm_memopt.model import interface, writer
+from tflm_memopt.model.reader import read
+
+
+def rich() -> Net:
+    """A model with everything that a file can hold beside operators and weights."""
+    net = Net(seed=5)
+    x = net.input((1, 5, 5, 2), name="image")
+    y = net.conv2d(x, 3, kernel=(3, 3))
+    z = net.op("CUSTOM", [y, -1], [net.tensor((1, 5, 5, 3))], custom_code="MY_OP")
+    net.graph.operators[-1].customOptions = np.arange(5, dtype=np.uint8)
+    out = net.fully_connected(z, 4)
+    net.finished(out)
+    writer.set_metadata(net.tree, "min_runtime_version", b"2.9.0" + bytes(11))
+    entry = schema.TensorMapT
+    net.tree.signatureDefs = [
+        schema.SignatureDefT(
+            inputs=[entry("image", x)], outputs=[entry("scores", out)], signatureKey="serving_default", subgraphIndex=0
+        )
+    ]
+    net.tree.subgraphs.append(schema.SubGraphT(tensors=[], inputs=[], outputs=[], operators=[], name="other"))
+    net.tree.buffers.append(schema.BufferT(data=np.zeros(0, np.uint8)))  # empty, which is not the same as absent
+    return net
+
+
+def test_real_models_unchanged(real_model: Path) -> None:
+    data = real_model.read_bytes()
+    model = read(data)
+    written = writer.write(model.tree)
+    assert as_data(read(written).tree) == as_data(model.tree)
+    assert len(written) <= 1.02 * len(data)
+    assert writer.write(read(written).tree) == written
+
+
+def test_everything_else_that_a_file_holds() -> None:
+    tree = rich().tree
+    again = read(writer.write(tree)).tree
+    assert as_data(again) == as_data(tree)
+
+
+def test_read_back_by_an_independent_parser(real_model: Path) -> None:
+    data = real_model.read_bytes()
+    assert _parsed(writer.write(read(data).tree)) == _parsed(data)
+
+
+def _parsed(data: bytes) -> dict[str, Any]:
+    """What the `tflite` package sees."""
+    model = tflite.Model.GetRootAs(data, 0)
+    codes = [model.OperatorCodes(i) for i in range(model.OperatorCodesLength())]
+    graph = model.Subgraphs(0)
+    tensors = [graph.Tensors(i) for i in range(graph.TensorsLength())]
+    operators = [graph.Operators(i) for i in range(graph.OperatorsLength())]
+    return {
+        "version": model.Version(),
+        "description": model.Description(),
+        "codes": [(c.BuiltinCode(), c.DeprecatedBuiltinCode(), c.CustomCode(), c.Version()) for c in codes],
+        "tensors": [
+            (t.Name(), t.ShapeAsNumpy().tolist(), t.Type(), _bytes(model.Buffers(t.Buffer()).DataAsNumpy()))
+            for t in tensors
+        ],
+        "scales": [
+            (_bytes(t.Quantization().ScaleAsNumpy()), _bytes(t.Quantization().ZeroPointAsNumpy()))
+            for t in tensors
+            if t.Quantization() is not None
+        ],
+        "operators": [
+            (o.OpcodeIndex(), o.InputsAsNumpy().tolist(), o.OutputsAsNumpy().tolist(), o.BuiltinOptionsType())
+            for o in operators
+        ],
+        "interface": (graph.InputsAsNumpy().tolist(), graph.OutputsAsNumpy().tolist()),
+        "metadata": [model.Metadata(i).Name() for i in range(model.MetadataLength())],
+    }
+
+
+def _bytes(vector: Any) -> bytes:
+    return vector.tobytes() if isinstance(vector, np.ndarray) else b""
+
+
+@pytest.mark.parametrize("length", [1, 3, 15, 16, 17, 33])
+def test_buffers_start_at_multiples_of_16(length: int) -> None:
+    net = rich()
+    writer.add_buffer(net.tree, bytes(range(length)))
+    data = writer.write(net.tree)
+    starts = [data.find(b.data.tobytes()) for b in read(data).tree.buffers if b.data is not None and len(b.data) > 20]
+    assert starts
+    writer.check_alignment(data)
+    with pytest.raises(ModelError, match=r"data at byte [\d,]+, not at a multiple of 16\n  at buffer \d"):
+        writer.check_alignment(_unaligned(net.tree))
+
+
+def _unaligned(tree: Any) -> bytes:
+    """As the object API writes it: force_align is ignored."""
+    for size in range(1, 20):
+        builder = flatbuffers.Builder(1024)
+        tree.description = "x" * size
+        builder.Finish(tree.Pack(builder), file_identifier=b"TFL3")
+        data = bytes(builder.Output())
+        model = schema.Model.GetRootAs(data, 0)
+        vectors = [model.Buffers(i)._tab for i in range(model.BuffersLength())]
+        if any(t.Offset(4) and t.VectorLen(t.Offset(4)) and t.Vector(t.Offset(4)) % 16 for t in vectors):
+            return data
+    raise AssertionError("the object API aligns after all")
+
+
+def test_edits_leave_the_original_alone() -> None:
+    model = read(rich().model(6))
+    before = as_data(model.tree)
+    tree = writer.edit(model)
+    buffer = writer.add_buffer(tree, b"program")
+    tensor = writer.add_tensor(tree, "program", (7,), "UINT8", buffer=buffer)
+    code = writer.add_opcode(tree, "CUSTOM", custom_code="TMO_REGION")
+    assert code == writer.add_opcode(tree, "CUSTOM", custom_code="TMO_REGION")
+    tree.subgraphs[0].operators = [writer.custom_operator(code, [0, tensor], list(tree.subgraphs[0].outputs), b"\x07")]
+    graph = read(writer.write(tree)).graph
+    assert graph.ops[0].options == {"custom_code": "TMO_REGION", "custom_options": b"\x07"}
+    data = graph.tensors[graph.ops[0].inputs[1]].data
+    assert data is not None
+    assert data.tobytes() == b"program"
+    assert as_data(model.tree) == before
+
+
+def test_an_operator_code_is_shared_only_with_its_equal() -> None:
+    tree = rich().tree
+    known = len(tree.operatorCodes)
+    assert writer.add_opcode(tree, "CONV_2D") == 0
+    assert writer.add_opcode(tree, "CONV_2D", version=3) == known
+    assert writer.add_opcode(tree, "CUSTOM", custom_code="OTHER") == known + 1
+    code = tree.operatorCodes[writer.add_opcode(tree, "GELU")]
+    assert (code.builtinCode, code.deprecatedBuiltinCode) == (150, 127)
+
+
+def test_metadata_is_replaced_by_name() -> None:
+    tree = rich().tree
+    writer.set_metadata(tree, "mine", b"one")
+    writer.set_metadata(tree, "mine", b"two")
+    assert interface.metadata(read(writer.write(tree)).tree, "mine") == b"two"
+    assert [m.name for m in tree.metadata] == ["min_runtime_version", "mine"]
+
+
+def test_what_nothing_names_is_dropped() -> None:
+    tree = writer.edit(read(rich().model(6)))
+    graph = tree.subgraphs[0]
+    graph.operators = graph.operators[2:]  # the FULLY_CONNECTED alone
+    dense_input = int(graph.operators[0].inputs[0])
+    writer.replace_interface(tree, {0: dense_input})
+    writer.rename_tensor(tree, dense_input, "image")
+    kept = writer.drop_unused(tree)
+    model = read(writer.write(tree))
+    assert [op.type for op in model.graph.ops] == ["FULLY_CONNECTED"]
+    assert len(model.graph.tensors) == len(kept) == 4
+    assert [model.graph.tensors[t].name for t in model.graph.inputs] == ["image"]
+    assert len(tree.operatorCodes) == 1
+    signature = tree.signatureDefs[0]
+    assert signature.inputs[0].tensorIndex == model.graph.inputs[0]
+    assert signature.outputs[0].tensorIndex == model.graph.outputs[0]
+    weights = model.graph.tensors[model.graph.ops[0].inputs[1]].data
+    original = read(rich().model(6)).graph
+    assert weights is not None
+    np.testing.assert_array_equal(weights, original.tensors[original.ops[2].inputs[1]].data)
+    assert interface.metadata(model.tree, "min_runtime_version") == b"2.9.0" + bytes(11)
+    assert len(model.tree.buffers) == 4  # the empty one, weights, bias, metadata
+
+
+def test_dropping_nothing_changes_nothing(example: bytes) -> None:
+    tree = writer.edit(read(example))
+    used = {int(t) for o in tree.subgraphs[0].operators for v in (o.inputs, o.outputs) for t in v} - {-1}
+    assert len(writer.drop_unused(tree)) == len(used)
