@@ -1,7 +1,9 @@
-"""Fetches a TFLM of October 2023 to compile and run the adapter with: headers and a shared library out of the wheel xmos-ai-tools.
+"""Fetches a TFLM of October 2023 to compile and run the adapter with: headers and a shared library out of the wheel
+xmos-ai-tools.
 
-For tests only: the wheel has a proprietary licence; nothing of it is shipped, and users never need it. It goes to build/tflm2023, 61 MB to
-download. TFLM's headers need gemmlowp's, which the wheel lacks: on Debian `apt-get install libgemmlowp-dev`.
+For tests only: the wheel has a proprietary licence; nothing of it is shipped, and users never need it. It goes to
+build/tflm2023, 61 MB to download. TFLM's headers need gemmlowp's, which the wheel lacks: on Debian `apt-get install
+libgemmlowp-dev`.
 """
 
 from __future__ import annotations

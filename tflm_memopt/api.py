@@ -12,7 +12,8 @@ from tflm_memopt.analysis.supported import View
 from tflm_memopt.analysis.tflm_structs import Abi
 from tflm_memopt.errors import UsageError
 from tflm_memopt.model.graph import Graph
-from tflm_memopt.model.int8_io import Int8Interface, int8_io as to_int8_io
+from tflm_memopt.model.int8_io import Int8Interface
+from tflm_memopt.model.int8_io import int8_io as to_int8_io
 from tflm_memopt.model.interface import Changes
 from tflm_memopt.model.opset import Unsupported
 from tflm_memopt.model.reader import Model, read
@@ -47,7 +48,7 @@ def optimize(
     model: bytes,
     *,
     name: str = "model",
-    input: Literal["arena"] = "arena",
+    input: Literal["arena"] = "arena",  # noqa: A002 (the option's name)
     int8_io: bool = False,
     op_per: Literal["region", "block"] = "region",
     abi: Abi = "ilp32",
@@ -55,10 +56,12 @@ def optimize(
 ) -> Optimized:
     """Rewrites a .tflite model so that TFLM runs it with the same output bits in less arena.
 
-    name: for the report. input: where the model's input lives. int8_io: drop QUANTIZE and DEQUANTIZE at the model's border. op_per: one
-    custom operator for each region, or for each block. abi: of the arena figures. seconds: limit of the exact layout's search.
+    name: for the report. input: where the model's input lives. int8_io: drop QUANTIZE and DEQUANTIZE at the model's
+    border. op_per: one custom operator for each region, or for each block. abi: of the arena figures. seconds: limit of
+    the exact layout's search.
 
-    Raises ModelError for bytes that are no model, UsageError for impossible arguments. A model with nothing to gain comes back as it is.
+    Raises ModelError for bytes that are no model, UsageError for impossible arguments. A model with nothing to gain
+    comes back as it is.
     """
     started = time.monotonic()
     if input != "arena" or op_per not in ("region", "block"):
@@ -94,17 +97,21 @@ def inspect(model: bytes, *, name: str = "model", abi: Abi = "ilp32") -> Inspect
         refused = support if isinstance(support, Unsupported) else None
         operators.append(
             OperatorReport(
-                op.index, op.type, op.inputs, op.outputs, macs.get(op.index, 0), nbytes, refused is None,
-                refused.code if refused else "", str(refused) if refused else "", refused.hint if refused else "",
-            )  # fmt: skip
+                op.index,
+                op.type,
+                op.inputs,
+                op.outputs,
+                macs.get(op.index, 0),
+                nbytes,
+                refused is None,
+                refused.code if refused else "",
+                str(refused) if refused else "",
+                refused.hint if refused else "",
+            )
         )
-    tensors = tuple(
-        TensorReport(t.id, t.name, t.shape, t.dtype, t.nbytes, t.constant) for t in graph.tensors.values()
-    )
+    tensors = tuple(TensorReport(t.id, t.name, t.shape, t.dtype, t.nbytes, t.constant) for t in graph.tensors.values())
     peak = graph.ops[live.index(max(live))].index if live else None
-    return Inspection(
-        name, len(model), tuple(operators), tensors, predict(source, abi), peak, understood.macs
-    )
+    return Inspection(name, len(model), tuple(operators), tensors, predict(source, abi), peak, understood.macs)
 
 
 def _report(
@@ -138,6 +145,7 @@ def _report(
         flash=Flash(len(original), len(rewritten)),
         kept_builtin=tuple(_kept(source.graph, understood, planned)),
         interface=tuple(_interface(border)) if planned else (),
+        interface_kept=tuple(f"{refusal.where}: {refusal.reason}" for refusal in border.refusals),
         seconds=round(time.monotonic() - started, 3),
     )
 
@@ -148,14 +156,16 @@ def _blocks(planned: Planned) -> list[BlockReport]:
     for number, step in enumerate(plan.steps):
         if not isinstance(step, Block):
             continue
-        alive = [(b, o) for b, o in zip(plan.buffers, plan.offsets, strict=True) if b.first <= number < b.last]
+        alive = [(b, o) for b, o in plan.placed() if b.first <= number < b.last]
         rows = {ops[stage.op].output: ops[stage.op].writes.h for stage in step.stages}
         reports.append(
             BlockReport(
                 ops=tuple(i for stage in step.stages for i in ops[stage.op].sources),
                 operators=tuple(ops[stage.op].name for stage in step.stages),
                 rings=tuple(
-                    RingReport(tensors[b.key].name, rows[b.key], b.depth, b.nbytes) for b, _ in alive if b.role is Role.RING
+                    RingReport(tensors[b.key].name, rows[b.key], b.depth, b.nbytes)
+                    for b, _ in alive
+                    if b.role is Role.RING
                 ),
                 accumulators=sum(b.nbytes for b, _ in alive if b.role is Role.ACCUMULATOR),
                 bytes=max(o + b.nbytes for b, o in alive),
@@ -166,14 +176,18 @@ def _blocks(planned: Planned) -> list[BlockReport]:
 
 def _kept(graph: Graph, understood: Understood, planned: Planned | None) -> list[KeptBuiltin]:
     names = {op.index: op.type for op in graph.ops}
-    kept = {node.op for node in planned.partition.nodes if isinstance(node, Kept)} if planned else set(understood.support)
+    kept = (
+        {node.op for node in planned.partition.nodes if isinstance(node, Kept)} if planned else set(understood.support)
+    )
     reports = []
     for index in sorted(kept):
         support = understood.support[index]
         if isinstance(support, Unsupported):
             reports.append(KeptBuiltin(index, names[index], support.code, str(support), support.hint))
         elif isinstance(support, View):
-            reports.append(KeptBuiltin(index, names[index], "view", "its shape is asked for by operators that stay builtin", ""))
+            reports.append(
+                KeptBuiltin(index, names[index], "view", "its shape is asked for by operators that stay builtin", "")
+            )
     return reports
 
 

@@ -15,9 +15,10 @@ from __future__ import annotations
 
 
 class MemoptError(Exception):
-    """Base of all: `what`, `where` it is (file, operator, tensor) and a `hint` what to do."""
+    """Base of all: `what`, `where` it is (operator, tensor) and a `hint` what to do. Who knows the `file` sets it."""
 
     exit_code = 2
+    file = ""
 
     def __init__(self, what: str, *, where: str = "", hint: str = "") -> None:
         self.what, self.where, self.hint = what, where, hint

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
+import errno
 import os
 import tempfile
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from tflm_memopt.errors import UsageError
@@ -22,18 +25,52 @@ def write_file(path: Path, data: bytes) -> None:
 
     Makes missing folders. Raises UsageError when the place is not writable.
     """
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        descriptor, temporary = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
-    except OSError as error:
-        raise UsageError(f"cannot write {path}: {error.strerror}", hint="another folder: -o DIR") from error
-    try:
+    write_files({path: data})
+
+
+def write_files(contents: Mapping[Path, bytes]) -> None:
+    """Writes several files, all or none: each is complete beside its place before the first takes its place.
+
+    Makes missing folders. A failure leaves neither files nor folders behind. Raises UsageError when a place is not
+    writable.
+    """
+    with contextlib.ExitStack() as undo:
+        written = [(path, _write_temporary(path, data, undo)) for path, data in contents.items()]
+        for path in contents:
+            with _writing(path):
+                if path.is_dir():  # the one thing that a file cannot replace
+                    raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
+        for path, temporary in written:
+            with _writing(path):
+                temporary.replace(path)
+        undo.pop_all()
+
+
+def _write_temporary(path: Path, data: bytes, undo: contextlib.ExitStack) -> Path:
+    """`data` in a file beside `path`, which `undo` removes, and the folders that it needed."""
+    with _writing(path):
+        for folder in [p for p in reversed(path.parents) if not p.exists()]:
+            folder.mkdir(exist_ok=True)
+            undo.callback(_remove_empty, folder)
+        descriptor, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
+        temporary = Path(name)
+        undo.callback(temporary.unlink, missing_ok=True)
         with os.fdopen(descriptor, "wb") as file:
             file.write(data)
-        Path(temporary).chmod(0o666 & ~_umask())
-        Path(temporary).replace(path)
+        temporary.chmod(0o666 & ~_umask())
+        return temporary
+
+
+def _remove_empty(folder: Path) -> None:
+    with contextlib.suppress(OSError):
+        folder.rmdir()
+
+
+@contextlib.contextmanager
+def _writing(path: Path) -> Iterator[None]:
+    try:
+        yield
     except OSError as error:
-        Path(temporary).unlink(missing_ok=True)
         raise UsageError(f"cannot write {path}: {error.strerror}", hint="another folder: -o DIR") from error
 
 

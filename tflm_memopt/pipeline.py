@@ -49,7 +49,8 @@ def understand(graph: Graph) -> Understood:
         undone = frozenset(
             i
             for op in canonical.ops
-            if not isinstance(support[op.index], RowOp) and (len(op.stands_for) > 1 or not _in(graph, (*op.inputs, *op.outputs)))
+            if not isinstance(support[op.index], RowOp)
+            and (len(op.stands_for) > 1 or not _in(graph, (*op.inputs, *op.outputs)))
             for i in op.stands_for
         )
         if undone <= left_alone:

@@ -9,6 +9,12 @@ from tflm_memopt.analysis.arena import Arena
 from tflm_memopt.plan.plan import Plan
 
 
+def convention(arena: Arena, input: str = "arena") -> str:  # noqa: A002 (the option's name)
+    """What every RAM figure is quoted with: ABI, where the input lives, whose kernels."""
+    where = {"arena": "input in the arena"}[input]
+    return f"{arena.abi}, {where}, TFLM reference kernels" + ("" if arena.exact else ", an estimate")
+
+
 @dataclass(frozen=True, slots=True)
 class KeptBuiltin:
     """An operator that TFLM's own kernel runs, and why."""
@@ -32,7 +38,7 @@ class RingReport:
 
 @dataclass(frozen=True, slots=True)
 class BlockReport:
-    """One fusion block: operators (indices in the original model), what it keeps inside, and the bytes of its worst moment."""
+    """A fusion block: operators (indices in the original model), what it keeps inside, bytes of its worst moment."""
 
     ops: tuple[int, ...]
     operators: tuple[str, ...]
@@ -88,7 +94,14 @@ class Report:
     flash: Flash
     kept_builtin: tuple[KeptBuiltin, ...]
     interface: tuple[InterfaceReport, ...]
+    interface_kept: tuple[str, ...]
+    """Inputs and outputs that `--int8-io` had to leave as they are, and why."""
     seconds: float
+
+    @property
+    def convention(self) -> str:
+        """How the arenas are counted."""
+        return convention(self.arena, self.input)
 
     def to_json(self) -> dict[str, Any]:
         return asdict(self)
@@ -142,6 +155,11 @@ class Inspection:
     peak_operator: int | None
     """Index of the operator during which most activation bytes are alive."""
     macs: int
+
+    @property
+    def convention(self) -> str:
+        """How the arena is counted."""
+        return convention(self.arena)
 
     def to_json(self) -> dict[str, Any]:
         return asdict(self)

@@ -1,8 +1,8 @@
 /* Registers the operator with the official tflite-micro wheel, which exports its C++ symbols but has no headers.
  *
- * The declarations below restate what the pinned wheel (tflite-micro==0.dev20261023182759, x86-64) exports and how it lays out the few
- * structs that are touched. Everything that can be checked is checked before the resolver is written to, so that another wheel is
- * a message and not a crash. Loaded after the wheel's own library, whose symbols it resolves. */
+ * The declarations below restate what the pinned wheel (tflite-micro==0.dev20261023182759, x86-64) exports and how it
+ * lays out the few structs that are touched. What can be checked is checked before the resolver is written to, so that
+ * another wheel is a message and not a crash. Loaded after the wheel's own library, whose symbols it resolves. */
 #include <cstddef>
 #include <cstdint>
 
@@ -63,7 +63,7 @@ struct Registration {
 };
 
 constexpr unsigned kCapacity = 200;
-constexpr unsigned kBuiltins = 118;   /* that the wheel registers itself */
+constexpr unsigned kBuiltins = 118;    /* that the wheel registers itself */
 constexpr int32_t kFirstBuiltin = 101; /* ABS */
 constexpr int32_t kCustom = 32;
 
@@ -93,11 +93,13 @@ bool LayoutAsExpected(const Resolver &resolver) {
 extern "C" bool TmoRegisterOps(tflite::PythonOpsResolver *opaque) {
   Resolver &resolver = *reinterpret_cast<Resolver *>(opaque);
   if (!LayoutAsExpected(resolver)) {
-    MicroPrintf("tflm-memopt: this tflite-micro wheel lays out its operators in another way; install tflite-micro==0.dev20261023182759");
+    MicroPrintf(
+        "tflm-memopt: this tflite-micro wheel lays out its operators in another way; "
+        "install tflite-micro==0.dev20261023182759");
     return false;
   }
   for (const char *name : tmo::kNames) {
-    resolver.records[resolver.count++] = Registration{nullptr, nullptr, tmo::Prepare, tmo::Invoke, nullptr, kCustom, name};
+    resolver.records[resolver.count++] = {nullptr, nullptr, tmo::Prepare, tmo::Invoke, nullptr, kCustom, name};
   }
   return true;
 }

@@ -121,13 +121,13 @@ void tmo_begin(tmo_run_state *run, const void *program, void *const *io, void *w
   run->firing = 0;
 }
 
-/* Counters lie in the workspace: should anything overwrite them, a firing that does not exist is refused here, not run. */
+/* Counters lie in the workspace, where a damaged program can overwrite them. Even then only firings that exist are run: a sink has some left,
+ * and a producer is missing rows, of which no reader wants more than there are. */
 tmo_status tmo_step(tmo_run_state *run) {
   if (run->firings == 0 || !find_sink(run)) return TMO_ERROR_FIRINGS;
   const tmo_block *block = &tmo_blocks(run->program)[run->block];
   uint16_t op = run->sink;
   for (uint16_t p = missing_producer(run, block, op); p != TMO_NONE; p = missing_producer(run, block, op)) op = p;
-  if (!has_firings_left(run, block, op)) return TMO_ERROR_FIRINGS;
 
   run->op = op;
   run->firing = counters(run, block)[op - block->first_op]++;

@@ -1,11 +1,12 @@
 /* The operator itself, in terms of TFLM's own names: Prepare and Invoke of TMO_REGION.
  *
- * For the translation units that register it (tmo_tflm.cpp, host/wheel_shim.cpp), never for users. The includer has declared
- * TfLiteContext, TfLiteNode, TfLiteEvalTensor, GetEvalInput(), GetEvalOutput() and MicroPrintf() before, where its TFLM has them: in the
- * global namespace or in tflite::micro. The using-directive below finds them in either.
+ * For the translation units that register it (tmo_tflm.cpp, host/wheel_shim.cpp), never for users. The includer has
+ * declared TfLiteContext, TfLiteNode, TfLiteEvalTensor, GetEvalInput(), GetEvalOutput() and MicroPrintf() before, where
+ * its TFLM has them: in the global namespace or in tflite::micro. The using-directive below finds them in either.
  *
- * Inputs: the region's inputs, then the program, a constant uint8 tensor. Outputs: the region's outputs, then, when the program wants
- * one, a uint8 workspace tensor. The operator keeps no state: everything that Invoke needs is in the program, in flash. */
+ * Inputs: the region's inputs, then the program, a constant uint8 tensor. Outputs: the region's outputs, then, when the
+ * program wants one, a uint8 workspace tensor. The operator keeps no state in RAM: everything that Invoke needs is in
+ * the program, in flash. Of TFLM's structs it reads only what TF_LITE_STATIC_MEMORY leaves where it is. */
 #ifndef TMO_REGION_OP_H_
 #define TMO_REGION_OP_H_
 
@@ -50,7 +51,8 @@ const TfLiteEvalTensor *Io(const TfLiteContext *context, const TfLiteNode *node,
 
 /* Bytes of a tensor of one-byte elements; false for any other tensor. */
 bool ByteTensorSize(const TfLiteEvalTensor *tensor, uint32_t *bytes) {
-  if (tensor == nullptr || tensor->dims == nullptr || (tensor->type != kTfLiteInt8 && tensor->type != kTfLiteUInt8)) return false;
+  if (tensor == nullptr || tensor->dims == nullptr) return false;
+  if (tensor->type != kTfLiteInt8 && tensor->type != kTfLiteUInt8) return false;
   uint64_t size = 1;
   for (int i = 0; i < tensor->dims->size; ++i) {
     if (tensor->dims->data[i] < 0) return false;
@@ -78,9 +80,10 @@ TfLiteStatus Prepare(TfLiteContext *context, TfLiteNode *node) {
   }
 
   const void *program = tensor->data.data;
-  const bool readable = Aligned(program) && program_bytes >= sizeof(tmo_header); /* else tmo_check() says what is wrong */
+  /* Otherwise tmo_check() says what is wrong, whatever the signature. */
+  const bool readable = Aligned(program) && program_bytes >= sizeof(tmo_header);
   const Signature s = SignatureOf(node, readable && static_cast<const tmo_header *>(program)->workspace > 0);
-  if (s.io() > TMO_MAX_IO) return Refuse("more inputs and outputs than this library supports; update the library");
+  if (s.io() > TMO_MAX_IO) return Refuse("more inputs and outputs than this library takes; update the library");
 
   uint32_t bytes[TMO_MAX_IO];
   for (int i = 0; i < s.io(); ++i) {
@@ -93,7 +96,8 @@ TfLiteStatus Prepare(TfLiteContext *context, TfLiteNode *node) {
     return Refuse("the last output must be the workspace, a uint8 tensor; convert the model again");
   }
 
-  const tmo_status status = tmo_check(program, program_bytes, bytes, static_cast<size_t>(s.inputs), static_cast<size_t>(s.outputs), workspace_bytes);
+  const size_t inputs = static_cast<size_t>(s.inputs), outputs = static_cast<size_t>(s.outputs);
+  const tmo_status status = tmo_check(program, program_bytes, bytes, inputs, outputs, workspace_bytes);
   return status == TMO_OK ? kTfLiteOk : Refuse(tmo_status_text(status));
 }
 
@@ -104,7 +108,9 @@ TfLiteStatus Invoke(TfLiteContext *context, TfLiteNode *node) {
   void *io[TMO_MAX_IO];
   for (int i = 0; i < s.io(); ++i) io[i] = Io(context, node, s, i)->data.data;
   void *workspace = s.workspace ? Workspace(context, node)->data.data : nullptr;
-  if (!Aligned(workspace)) return Refuse("the workspace is not at a 16-byte boundary; keep the model's OfflineMemoryAllocation metadata as written");
+  if (!Aligned(workspace)) {
+    return Refuse("the workspace is not 16-byte aligned; keep the model's OfflineMemoryAllocation metadata as written");
+  }
 
   const tmo_status status = tmo_run(program, io, workspace);
   return status == TMO_OK ? kTfLiteOk : Refuse(tmo_status_text(status));

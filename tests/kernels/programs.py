@@ -26,6 +26,8 @@ class Lowered:
     arena: Arena
     rings: tuple[int, ...]
     """Tensors (in the program's table) with fewer slots than rows."""
+    order: tuple[Firing, ...]
+    """What must fire, and when."""
 
 
 @dataclass(frozen=True)
@@ -112,17 +114,17 @@ def lower(network: Network, cuts: Sequence[int], iterative: set[int], rng: Gener
     depths = [h for h, _, _ in network.shapes]
     ops: list[ProgramOp] = []
     blocks: list[ProgramBlock] = []
-    firings = 0
+    order: list[Firing] = []
     for first, end in itertools.pairwise([0, *cuts, len(network.ops)]):
         sinks = tuple(i for i in range(first, end) if _last_reader(network, i) >= end)
         block = Block(network, range(first, end), sinks, frozenset(iterative))
-        order = list(block.order())
-        firings += len(order)
+        own_order = list(block.order())
+        order += own_order
         blocks.append(ProgramBlock(first, end - first, bump.place(2 * (end - first), 2)))
         for i in block.members:
             ops.append(_member(block, i, bump))
             if i not in sinks:
-                depths[network.ops[i].output] = block.ring_depth(i, order)
+                depths[network.ops[i].output] = block.ring_depth(i, own_order)
 
     tensors = []
     for t, (h, w, c) in enumerate(network.shapes):
@@ -130,9 +132,9 @@ def lower(network: Network, cuts: Sequence[int], iterative: set[int], rng: Gener
         tensors.append(ProgramTensor(0 if base else bump.place(depths[t] * w * c), h, w, c, depths[t], base))
     workspace = bump.top
     io = [bump.place(int(np.prod(network.shapes[t]))) for t in (*range(network.n_inputs), last)]
-    program = Program(network.n_inputs, 1, workspace, firings, tuple(tensors), tuple(ops), tuple(blocks))
+    program = Program(network.n_inputs, 1, workspace, len(order), tuple(tensors), tuple(ops), tuple(blocks))
     rings = tuple(t for t, shape in enumerate(network.shapes) if depths[t] < shape[0])
-    return Lowered(program, Arena(bump.top + 16, tuple(io[:-1]), tuple(io[-1:]), 0), rings)
+    return Lowered(program, Arena(bump.top + 16, tuple(io[:-1]), tuple(io[-1:]), 0), rings, tuple(order))
 
 
 def _last_reader(network: Network, i: int) -> int:

@@ -75,7 +75,10 @@ def test_network_in_blocks(seed: int) -> None:
     network = networks.draw(rng, int(rng.integers(2, 9)))
     cuts = sorted({int(c) for c in rng.integers(1, len(network.ops), int(rng.integers(0, 3)))})
     iterative = {i for i, op in enumerate(network.ops) if can_iterate(network, op) and rng.random() < 0.8}
-    agree(network, lower(network, cuts, iterative, rng), rng, seed)
+    lowered = lower(network, cuts, iterative, rng)
+    agree(network, lowered, rng, seed)
+    output_bytes = [int(np.prod(network.shapes[-1]))]
+    assert host.firing_order(pack(lowered.program), random_inputs(rng, network), output_bytes) == list(lowered.order)
 
 
 def test_rings_are_as_shallow_as_can_be() -> None:

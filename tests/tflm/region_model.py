@@ -1,4 +1,5 @@
-"""Small models for the runtime's tests, the first with a program that is packed by hand after custom_ops/include/tmo/program.h.
+"""Small models for the runtime's tests, the first with a program that is packed by hand after
+custom_ops/include/tmo/program.h.
 
 Its region computes relu(max pool 2x2) of an 8x8x4 input as two blocks; the pooled tensor lies whole in the workspace,
 and everything lies over the input in the arena:

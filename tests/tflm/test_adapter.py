@@ -1,6 +1,8 @@
-"""The adapter itself, compiled against TFLM's headers of October 2023 and run in that interpreter, canaries around the arena.
+"""The adapter itself, compiled against TFLM's headers of October 2023 and run in that interpreter, canaries around
+the arena.
 
-What runs here is what users compile: custom_ops/tflm and custom_ops/src. The expected bytes come from the official wheel, today's TFLM.
+What runs here is what users compile: custom_ops/tflm and custom_ops/src. The expected bytes come from the official
+wheel, today's TFLM.
 """
 
 from __future__ import annotations
@@ -29,7 +31,9 @@ TFLM = runpy.run_path(str(ROOT / "scripts/tflm2023.py"))
 WARNINGS = ["-Wall", "-Wextra", "-Wpedantic", "-Werror"]
 SEED = 11
 
-pytestmark = pytest.mark.skipif(bool(TFLM["missing"]()) or not shutil.which("g++"), reason=TFLM["missing"]() or "no g++")
+pytestmark = pytest.mark.skipif(
+    bool(TFLM["missing"]()) or not shutil.which("g++"), reason=TFLM["missing"]() or "no g++"
+)
 
 
 @dataclass(frozen=True)
@@ -41,7 +45,9 @@ class Adapter:
 
     def run(self, model: bytes, inputs: Sequence[NDArray[Any]], arena: int) -> subprocess.CompletedProcess[str]:
         (self.scratch / "model").write_bytes(model)
-        (self.scratch / "inputs").write_bytes(b"".join(value.tobytes() for run in zip(*inputs, strict=True) for value in run))
+        (self.scratch / "inputs").write_bytes(
+            b"".join(value.tobytes() for run in zip(*inputs, strict=True) for value in run)
+        )
         files = [str(self.scratch / name) for name in ("model", "inputs", "outputs")]
         return subprocess.run([self.binary, *files, str(arena)], capture_output=True, text=True, check=False)
 

@@ -55,13 +55,9 @@ def test_dequantize(source: Format) -> None:
 def test_requantize(source: Format, target: Format) -> None:
     target = Format(target.dtype, float(np.float32(target.scale or 0)), target.zero_point)
     bytes_ = np.arange(256).astype(np.uint8)
-    np.testing.assert_array_equal(
-        convert.requantize(bytes_, source, target), _tflm("QUANTIZE", source, target, bytes_)
-    )
+    np.testing.assert_array_equal(convert.requantize(bytes_, source, target), _tflm("QUANTIZE", source, target, bytes_))
     int8s = np.arange(-128, 128).astype(np.int8)
-    np.testing.assert_array_equal(
-        convert.requantize(int8s, target, source), _tflm("QUANTIZE", target, source, int8s)
-    )
+    np.testing.assert_array_equal(convert.requantize(int8s, target, source), _tflm("QUANTIZE", target, source, int8s))
 
 
 @pytest.mark.parametrize("after", _formats("INT8", zero_points=(-128, 3)), ids=str)

@@ -51,10 +51,20 @@ def test_the_memory_plan_is_honoured_and_the_operator_keeps_no_state() -> None:
     ],
     ids=["magic", "newer", "truncated", "cut in the header", "small workspace", "misaligned"],
 )
-def test_refuses_a_wrong_program_and_says_what_to_do(model: bytes, says: str, capfd: pytest.CaptureFixture[str]) -> None:
+def test_refuses_a_wrong_program_and_says_what_to_do(
+    model: bytes, says: str, capfd: pytest.CaptureFixture[str]
+) -> None:
     with pytest.raises(RuntimeError):
         interpreter(model, ARENA)
     assert says in capfd.readouterr().err
+
+
+def test_refuses_a_workspace_off_its_boundary(capfd: pytest.CaptureFixture[str]) -> None:
+    tflm = interpreter(region_model(offsets=(16, 64, 8)), ARENA)
+    tflm.set_input(np.zeros(IN, np.int8), 0)
+    with pytest.raises(RuntimeError):
+        tflm.invoke()
+    assert "TMO_REGION: the workspace is not 16-byte aligned; keep" in capfd.readouterr().err
 
 
 class _Record(ctypes.Structure):
@@ -106,7 +116,7 @@ def test_a_missing_or_other_wheel_is_a_message(monkeypatch: pytest.MonkeyPatch) 
         raise metadata.PackageNotFoundError(name)
 
     monkeypatch.setattr(wheel.metadata, "version", absent)
-    with pytest.raises(RuntimeUnavailable, match="not installed\n  try: pip install --pre 'tflite-micro=="):
+    with pytest.raises(RuntimeUnavailable, match=r"not installed\n  try: pip install --pre 'tflite-micro=="):
         wheel._runtime.__wrapped__()
     monkeypatch.setattr(wheel.metadata, "version", lambda _: "0.dev20300101")
     with pytest.raises(RuntimeUnavailable, match="another build of tflite-micro\n  at installed: 0.dev20300101"):

@@ -48,7 +48,7 @@ class Node:
     options: Mapping[str, Any] = field(default_factory=dict)
 
     def tensor(self, name: str) -> Tensor | None:
-        """ "i1" is input 1, "o0" output 0; None when the operator has no such tensor."""
+        """Input 1 is "i1", output 0 "o0"; None when the operator has no such tensor."""
         group: tuple[Tensor | None, ...] = self.inputs if name[0] == "i" else self.outputs
         index = int(name[1:])
         return group[index] if index < len(group) else None

@@ -1,4 +1,4 @@
-"""What TFLM asks its planner to place: the activations of all subgraphs and the kernels' scratch buffers, with lifetimes.
+"""What TFLM asks its planner to place: all subgraphs' activations and the kernels' scratch buffers, with lifetimes.
 
 After AllocationInfoBuilder (tensorflow/lite/micro/micro_allocation_info.cc). Time is counted in allocation scopes: each
 operator opens one, and so does each subgraph that a control flow operator calls.
@@ -87,8 +87,8 @@ def planned_at_tail(tensor: Tensor, offset: int) -> bool:
 
 
 def nbytes(tensor: Tensor) -> int:
-    """Bytes in the arena; an int4 takes one (TfLiteTypeSizeOf, memory_helpers.cc)."""
-    return 4 * tensor.elements if tensor.dtype == "RESOURCE" else tensor.nbytes
+    """Bytes in the arena. An int4 takes one (TfLiteTypeSizeOf, memory_helpers.cc); an open dimension (-1) counts once."""
+    return abs(4 * tensor.elements if tensor.dtype == "RESOURCE" else tensor.nbytes)
 
 
 def aligned(size: int, align: int = ALIGNMENT) -> int:

@@ -73,7 +73,7 @@ STRUCTS: Mapping[str, Struct] = {
     "TfLiteDepthToSpaceParams": Struct((4, 4), (4, 4), _OPTIONS),
     "TfLiteDepthwiseConvParams": Struct((28, 4), (28, 4), _OPTIONS),
     "TfLiteDivParams": Struct((1, 1), (4, 4), _OPTIONS),
-    "TfLiteFullyConnectedParams": Struct((5, 1), (32, 8), _OPTIONS),
+    "TfLiteFullyConnectedParams": Struct((5, 1), (32, 8), _OPTIONS),  # lp64: grown in the wheel, which is newer
     "TfLiteGatherParams": Struct((8, 4), (8, 4), _OPTIONS),
     "TfLiteIfParams": Struct((8, 4), (8, 4), _OPTIONS),
     "TfLiteL2NormParams": Struct((1, 1), (4, 4), _OPTIONS),
@@ -98,7 +98,6 @@ STRUCTS: Mapping[str, Struct] = {
     "TfLiteTransposeConvParams": Struct((16, 4), (20, 4), _OPTIONS),
     "TfLiteUnidirectionalSequenceLSTMParams": Struct((16, 4), (16, 4), _OPTIONS),
     "TfLiteUnpackParams": Struct((8, 4), (8, 4), _OPTIONS),
-    "TfLiteVarHandleParams": Struct((8, 4), (16, 8), _OPTIONS),
     "TfLiteWhileParams": Struct((8, 4), (8, 4), _OPTIONS),
     # Operators' own state.
     "OpDataAbsRsqrt": Struct((28, 4), (28, 4), "kernels/elementwise.cc"),
@@ -113,7 +112,6 @@ STRUCTS: Mapping[str, Struct] = {
     "OpDataConv": Struct((56, 4), (80, 8), "kernels/conv.h"),
     "cumsum::OpData": Struct((36, 4), (36, 4), "kernels/cumsum.cc"),
     "DequantizeOpData": Struct((32, 8), (32, 8), "kernels/dequantize.h"),
-    "detection_postprocess::OpData": Struct((112, 4), (112, 4), "kernels/detection_postprocess.cc"),
     "OpDataDiv": Struct((28, 4), (28, 4), "kernels/div.cc"),
     "elu::OpData": Struct((256, 1), (256, 1), "kernels/elu.cc"),
     "embedding_lookup::OpData": Struct((8, 4), (16, 8), "kernels/embedding_lookup.cc"),
@@ -143,7 +141,6 @@ STRUCTS: Mapping[str, Struct] = {
     "OpDataSvdf": Struct((36, 4), (36, 4), "kernels/svdf.h"),
     "tanh::OpData": Struct((16, 4), (16, 4), "kernels/tanh.cc"),
     "transpose_conv::OpData": Struct((72, 4), (88, 8), "kernels/transpose_conv.cc"),
-    "var_handle::OpData": Struct((4, 4), (4, 4), "kernels/var_handle.cc"),
     "while::OpData": Struct((8, 4), (8, 4), "kernels/while.cc"),
 }
 """By C++ name; kernels that call theirs just OpData are told apart by their file."""

@@ -1,4 +1,4 @@
-"""From the blocks of a plan to a program: offsets relative to the workspace, views of tensors, operands in the order of demand."""
+"""From the blocks of a plan to a program: offsets in the workspace, views of tensors, operands in order of demand."""
 
 from __future__ import annotations
 
@@ -36,11 +36,11 @@ class Workspace:
 
 
 def workspace(plan: Plan, unit: Unit, ops: Mapping[int, RowOp]) -> Workspace:
-    """From the lowest to the highest byte of the unit's own buffers; other tensors may lie in between, or overlap as planned."""
+    """From the lowest to the highest byte of the unit's own buffers; others may lie between or overlap as planned."""
     own = {ops[stage.op].output for n in unit.steps for stage in _block(plan, n).stages} - {*unit.inputs, *unit.outputs}
     spans = [
         (offset, offset + buffer.nbytes)
-        for buffer, offset in zip(plan.buffers, plan.offsets)
+        for buffer, offset in plan.placed()
         if (buffer.key in own if buffer.role is Role.TENSOR else buffer.first in unit.steps)
     ]
     start = min(first for first, _ in spans) // TFLM_ALIGN * TFLM_ALIGN
@@ -113,7 +113,13 @@ class _Lowering:
         """A dense layer on a whole tensor reads it as one pixel: one long dot product."""
         op = self.ops[stage.op]
         whole = self.plan.find(Role.RING, op.inputs[0]) is None
-        return op.kind is Kind.CONV and op.reducible and whole and not stage.iterative and op.reads[0].h * op.reads[0].w > 1
+        return (
+            op.kind is Kind.CONV
+            and op.reducible
+            and whole
+            and not stage.iterative
+            and op.reads[0].h * op.reads[0].w > 1
+        )
 
     def _tensor(self, tensor: TensorId, rows: Rows) -> int:
         handed = (*self.unit.inputs, *self.unit.outputs)

@@ -1,4 +1,4 @@
-"""The rewritten model: custom operators instead of regions, one constant program each, and the offline memory plan for all tensors."""
+"""The rewritten model: custom operators instead of regions, a constant program each, and the offline memory plan."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tflm_memopt.plan.plan import Block, Builtin, Plan, Role
 from tflm_memopt.plan.regions import Partition, Region
 
 OFFLINE_PLAN = "OfflineMemoryAllocation"
-"""Name of the metadata entry (tensorflow/lite/micro/micro_allocation_info.cc): int32 version, subgraphs, tensors, an offset for each."""
+"""Metadata entry (tensorflow/lite/micro/micro_allocation_info.cc): int32 version, subgraphs, tensors, their offsets."""
 OFFLINE_PLAN_VERSION = 1
 ONLINE = -1
 """TFLM places the tensor itself."""
@@ -39,12 +39,12 @@ class CustomOp:
 def rewrite(
     tree: Any, graph: Graph, partition: Partition, plan: Plan, changes: Changes, *, op_per_block: bool
 ) -> bytes:
-    """The bytes of the rewritten model. `tree` is the schema's object tree of the original (with `changes` made) and is edited."""
+    """The rewritten model's bytes. `tree`, the original as the schema's objects with `changes` made, is edited."""
     main = tree.subgraphs[0]
     originals = list(main.operators)
     operators: list[Any] = []
     offsets: dict[TensorId, int] = {
-        b.key: o for b, o in zip(plan.buffers, plan.offsets) if b.role is Role.TENSOR and b.key < len(main.tensors)
+        b.key: o for b, o in plan.placed() if b.role is Role.TENSOR and b.key < len(main.tensors)
     }
     main.operators = []
     stands_for = {op.index: op.stands_for for op in graph.ops}

@@ -20,14 +20,14 @@ def conv(site: Site) -> RowOp:
     """CONV_2D: weights [out][kernel_h][kernel_w][in]."""
     geometry, filter_ = _slide(site), _values(site.input(1))
     weights = filter_.transpose(0, 2, 1, 3) if geometry.swapped else filter_
-    return _weighted(site, Kind.CONV, geometry, weights, _conv_multipliers(site))
+    return _weighted(site, Kind.CONV, geometry, weights)
 
 
 def depthwise(site: Site) -> RowOp:
     """DEPTHWISE_CONV_2D: weights [kernel_h][kernel_w][out]."""
     geometry, filter_ = _slide(site), _values(site.input(1))[0]
     weights = filter_.transpose(1, 0, 2) if geometry.swapped else filter_
-    return _weighted(site, Kind.DEPTHWISE, geometry, weights, _conv_multipliers(site))
+    return _weighted(site, Kind.DEPTHWISE, geometry, weights)
 
 
 def fully_connected(site: Site) -> RowOp:
@@ -40,14 +40,8 @@ def fully_connected(site: Site) -> RowOp:
     else:
         reads = rows if rows.c == depth else Rows(batches, 1, depth)
         geometry = _Geometry(Window(), reads, Rows(reads.h, reads.w, units))
-    w = quantization(site.input(1))
-    multipliers: Sequence[Multiplier] = _conv_multipliers(site)
-    if len(w.scale) == 1:
-        multipliers = [
-            quant.fully_connected(quantization(site.input()).scale[0], w.scale[0], quantization(site.output).scale[0])
-        ]
     weights = filter_.reshape(units, geometry.window.kernel_h, geometry.window.kernel_w, geometry.reads.c)
-    return _weighted(site, Kind.CONV, geometry, weights, multipliers)
+    return _weighted(site, Kind.CONV, geometry, weights)
 
 
 def add(site: Site) -> RowOp:
@@ -110,7 +104,7 @@ def quantize(site: Site) -> RowOp:
 def relu(site: Site) -> RowOp:
     """RELU: rescaled, then clamped at the output's zero point."""
     a, b = quantization(site.input()), quantization(site.output)
-    return _requant(site, quant.relu(a.scale[0], b.scale[0]), (b.zero_point[0], quant.INT8_MAX))
+    return _requant(site, quant.rescale(a.scale[0], b.scale[0]), (b.zero_point[0], quant.INT8_MAX))
 
 
 def relu6(site: Site) -> RowOp:
@@ -151,8 +145,8 @@ def _exchanged(w: Window) -> Window:
     return Window(w.kernel_w, w.kernel_h, w.stride_w, w.stride_h, w.dilation_w, w.dilation_h, w.pad_left, w.pad_top)
 
 
-def _weighted(site: Site, kind: Kind, g: _Geometry, weights: NDArray[Any], multipliers: Sequence[Multiplier]) -> RowOp:
-    bias = site.tensor(2)
+def _weighted(site: Site, kind: Kind, g: _Geometry, weights: NDArray[Any]) -> RowOp:
+    bias, scales = site.tensor(2), quantization(site.input(1)).scale
     taps = g.window.kernel_h * g.window.kernel_w * (g.reads.c if kind is Kind.CONV else 1)
     return _row_op(
         site,
@@ -161,7 +155,7 @@ def _weighted(site: Site, kind: Kind, g: _Geometry, weights: NDArray[Any], multi
         g.writes,
         window=g.window,
         activation=_fused(site),
-        multipliers=multipliers,
+        multipliers=quant.weighted(quantization(site.input()).scale[0], scales, quantization(site.output).scale[0]),
         weights=np.ascontiguousarray(weights),
         bias=None if bias is None else _values(bias).reshape(-1).astype(np.int32),
         macs=g.writes.nbytes * taps,
@@ -204,11 +198,6 @@ def _row_op(
         shifts=np.array([min(m.shift, 127) for m in multipliers], np.int8) if multipliers else None,
         **fields,
     )
-
-
-def _conv_multipliers(site: Site) -> tuple[Multiplier, ...]:
-    w = quantization(site.input(1))
-    return quant.convolution(quantization(site.input()).scale[0], w.scale, quantization(site.output).scale[0])
 
 
 def _fused(site: Site) -> tuple[int, int]:

@@ -61,14 +61,14 @@ def float32_quotient(a: float, b: float) -> float:
     return float(np.float32(a) / np.float32(b))
 
 
-def convolution(scale_in: float, scales_filter: Iterable[float], scale_out: float) -> tuple[Multiplier, ...]:
-    """CONV_2D, DEPTHWISE_CONV_2D, FULLY_CONNECTED per channel: PopulateConvolutionQuantizationParams, in double."""
+def weighted(scale_in: float, scales_filter: Iterable[float], scale_out: float) -> tuple[Multiplier, ...]:
+    """CONV_2D, DEPTHWISE_CONV_2D and FULLY_CONNECTED, one per scale of the filter, in double.
+
+    PopulateConvolutionQuantizationParams and GetQuantizedConvolutionMultipler, kernels/kernel_util.cc. Of
+    FULLY_CONNECTED per tensor, TFLM's source of August 2026 (90b983c2b) multiplies the scales in float32; the pinned
+    wheel does not.
+    """
     return tuple(quantize_multiplier(scale_in * scale / scale_out) for scale in scales_filter)
-
-
-def fully_connected(scale_in: float, scale_filter: float, scale_out: float) -> Multiplier:
-    """FULLY_CONNECTED per tensor: GetQuantizedConvolutionMultipler (kernels/kernel_util.cc), the product in float32."""
-    return quantize_multiplier(float(np.float32(scale_in) * np.float32(scale_filter)) / scale_out)
 
 
 def add(scale_a: float, scale_b: float, scale_out: float) -> tuple[Multiplier, Multiplier, Multiplier]:
@@ -97,13 +97,11 @@ def mean(scale_in: float, scale_out: float, count: int) -> Multiplier:
 
 
 def rescale(scale_in: float, scale_out: float) -> Multiplier:
-    """QUANTIZE int8 -> int8 (micro/kernels/quantize_common.cc), in double."""
+    """QUANTIZE int8 -> int8 (micro/kernels/quantize_common.cc) and RELU (activations_common.cc), in double.
+
+    Of RELU, TFLM's source of August 2026 (90b983c2b) divides the scales in float32; the pinned wheel does not.
+    """
     return quantize_multiplier(scale_in / scale_out)
-
-
-def relu(scale_in: float, scale_out: float) -> Multiplier:
-    """RELU (micro/kernels/activations_common.cc): the quotient in float32."""
-    return quantize_multiplier(float32_quotient(scale_in, scale_out))
 
 
 def softmax_factor(beta: float, scale_in: float) -> float:

@@ -1,7 +1,7 @@
 """Candidate blocks of a region, and what each costs.
 
-A block is an interval of the region's schedule. Which tensors cross its border depends on the interval alone, so that its cost is
-independent of how the rest of the region is cut: that is what makes the search in search.py exact.
+A block is an interval of the region's schedule. Which tensors cross its border depends on the interval alone, so that
+its cost is independent of how the rest of the region is cut: that is what makes the search in search.py exact.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class Chain:
 
     def rows(self) -> Mapping[TensorId, int]:
         """Bytes of every tensor of the region."""
-        sizes = {t: r.nbytes for op in self.ops for t, r in zip(op.inputs, op.reads)}
+        sizes = {t: r.nbytes for op in self.ops for t, r in zip(op.inputs, op.reads, strict=True)}
         return sizes | {op.output: op.writes.nbytes for op in self.ops}
 
 
@@ -54,7 +54,7 @@ class Candidate:
     first: int
     last: int
     nbytes: int
-    """Arena that it needs at its worst moment, tensors that merely live through it included: a lower bound of any layout."""
+    """Arena at its worst moment, tensors that merely live through it included: a lower bound of any layout."""
     macs: int
     stages: tuple[Stage, ...]
 
@@ -75,7 +75,9 @@ class Growing:
         return contents(self.trace, at_border, self.rings, sizes, COUNTER_BYTES * len(self.trace.members))
 
 
-def border(chain: Chain, first: int, last: int, sizes: Mapping[TensorId, int], last_read: Mapping[TensorId, int]) -> Border:
+def border(
+    chain: Chain, first: int, last: int, sizes: Mapping[TensorId, int], last_read: Mapping[TensorId, int]
+) -> Border:
     birth = {op.output: i for i, op in enumerate(chain.ops)}
     alive = [t for t in sizes if birth.get(t, -1) < first and last_read.get(t, -1) >= first]
     return Border(
@@ -86,7 +88,7 @@ def border(chain: Chain, first: int, last: int, sizes: Mapping[TensorId, int], l
 
 
 def seed(chain: Chain, last: int, last_read: Mapping[TensorId, int]) -> Growing:
-    """The empty block before `last`: every operator whose output is wanted later becomes a sink once it is prepended."""
+    """The empty block before `last`: an operator whose output is wanted later becomes a sink once it is prepended."""
     sinks = [(op.output, op.writes.h) for op in reversed(chain.ops[:last]) if last_read.get(op.output, -1) >= last]
     nothing = np.zeros(1, dtype=np.int64)
     return Growing(start(sinks), {}, nothing, nothing)
@@ -105,7 +107,7 @@ def grow(block: Growing, key: int, op: RowOp, *, is_sink: bool) -> Iterator[Grow
 
 
 def _with(block: Growing, trace: Trace, member: Member, depth: int) -> Growing:
-    """The extended block: what it had inside stays as it was, the new firings find what lay in the gaps; the new buffers come on top."""
+    """The extended block: the new firings find what lay in the gaps of the old; the new buffers come on top."""
     moments = trace.moments
     is_new = np.append(trace.op[moments] == member.key, False)
     following = np.cumsum(~is_new) - ~is_new
@@ -117,7 +119,7 @@ def _with(block: Growing, trace: Trace, member: Member, depth: int) -> Growing:
 
 
 def _iterative_pays(op: RowOp) -> bool:
-    """Sums instead of a whole input (msf-CNN, section 7): when they are smaller than the rows they save, or the window is too high."""
+    """Sums instead of a whole input (msf-CNN, section 7): when they are smaller than the rows they save, or must be."""
     if not op.reducible:
         return False
     saved = (op.reads[0].h - 1) * op.reads[0].row_bytes
@@ -125,7 +127,7 @@ def _iterative_pays(op: RowOp) -> bool:
 
 
 def settle(block: Growing) -> Growing:
-    """Operators that sum up a tensor from outside the block read it whole instead: it is there anyway, and sums cost bytes."""
+    """Operators that sum up a tensor from outside the block read it whole: it is there anyway, and sums cost bytes."""
     inside = {m.op.output for m in block.trace.members}
     trace = block.trace
     for m in trace.members:
@@ -147,10 +149,10 @@ def _whole_possible(op: RowOp) -> bool:
 
 
 def candidates(chain: Chain, last: int, limit: int, orders: int = MAX_ORDERS) -> Iterator[Candidate]:
-    """All blocks that end before position `last` and need at most `limit` bytes, shortest first, the best operand orders of each.
+    """All blocks that end before position `last` and need at most `limit` bytes, shortest first, best operand orders.
 
-    `orders`: how many combinations of operand orders are followed. What a block keeps inside never shrinks when it is extended, which
-    ends the search early.
+    `orders`: how many combinations of operand orders are followed. What a block keeps inside never shrinks when it is
+    extended, which ends the search early.
     """
     last_read, sizes = chain.last_read(), chain.rows()
     growing: Sequence[Growing] = [seed(chain, last, last_read)]
@@ -175,7 +177,9 @@ def worst_bytes(block: Growing, at_border: Border, sizes: Mapping[TensorId, int]
     if settled.trace is not block.trace:
         return most_alive(settled.contents(at_border, sizes))
     moments = np.append(block.trace.moments, len(block.trace.op))
-    dying = sum((sizes[t] - dead_bytes(block.trace, t, sizes[t], moments) for t in at_border.dying), np.zeros(1, dtype=np.int64))
+    dying = sum(
+        (sizes[t] - dead_bytes(block.trace, t, sizes[t], moments) for t in at_border.dying), np.zeros(1, dtype=np.int64)
+    )
     return int((block.alive + dying).max())
 
 
@@ -183,7 +187,7 @@ def rebuild(chain: Chain, candidate: Candidate) -> Growing:
     """The trace and rings of a candidate, again: they are not kept for all candidates."""
     last_read = chain.last_read()
     block = seed(chain, candidate.last, last_read)
-    for stage, i in zip(reversed(candidate.stages), range(candidate.last - 1, candidate.first - 1, -1)):
+    for stage, i in zip(reversed(candidate.stages), reversed(range(candidate.first, candidate.last)), strict=True):
         op = chain.ops[i]
         is_sink = last_read.get(op.output, -1) >= candidate.last
         grown = grow(block, chain.keys[i], op, is_sink=is_sink)

@@ -1,9 +1,10 @@
-"""The independent checker: replays every firing of a plan on the bytes of the arena, naively, and refuses a plan that loses one.
+"""The independent checker: replays every firing of a plan on the bytes of the arena, naively, and refuses a plan that
+loses one.
 
-TFLM itself checks nothing: an overlap that is wrong by a byte corrupts silently. So every byte of the arena carries a tag, the tensor and
-the byte of it that was last written there; each byte that a firing reads must carry the tag of what it wants. Nothing here is shared with
-the planner, neither code nor ideas: a firing is replayed as the executor does it (custom_ops/src/tmo_run.c), its writes before its reads
-unless the kernel is declared to work in place.
+TFLM itself checks nothing: an overlap that is wrong by a byte corrupts silently. So every byte of the arena carries a
+tag, the tensor and the byte of it that was last written there; each byte that a firing reads must carry the tag of what
+it wants. Nothing here is shared with the planner, neither code nor ideas: a firing is replayed as the executor does it
+(custom_ops/src/tmo_run.c), its writes before its reads unless the kernel is declared to work in place.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ ARENA_ALIGN = 16
 
 
 def check(plan: Plan, graph: Graph, partition: Partition) -> None:
-    """Raises PlanError, naming operator, row and byte, unless every read of every step finds what was written for it."""
+    """Raises PlanError, naming operator, row and byte, unless every read of each step finds what was written for it."""
     arena = _Arena(plan)
     for tensor in graph.inputs:
         arena.write_whole(tensor)
@@ -59,9 +60,9 @@ class _Arena:
 
     def __init__(self, plan: Plan) -> None:
         self.tags = np.full(plan.head, -1, dtype=np.int64)
-        self.home = {(b.role, b.key): (b, o) for b, o in zip(plan.buffers, plan.offsets)}
+        self.home = {(b.role, b.key): (b, o) for b, o in plan.placed()}
         self._base: dict[object, int] = {}
-        for buffer, offset in zip(plan.buffers, plan.offsets):
+        for buffer, offset in plan.placed():
             if offset < 0 or offset % buffer.align or offset + buffer.nbytes > plan.head:
                 raise PlanError(f"{buffer} at {offset} is misaligned or outside of the head of {plan.head} bytes")
 
@@ -73,7 +74,9 @@ class _Arena:
         if (Role.RING, tensor) in self.home:
             buffer, offset = self.home[Role.RING, tensor]
             if row_bytes * buffer.depth != buffer.nbytes:
-                raise PlanError(f"ring of tensor {tensor}: {buffer.depth} rows of {row_bytes} bytes are not {buffer.nbytes}")
+                raise PlanError(
+                    f"ring of tensor {tensor}: {buffer.depth} rows of {row_bytes} bytes are not {buffer.nbytes}"
+                )
             return offset + row % buffer.depth * row_bytes
         buffer, offset = self._home(Role.TENSOR, tensor)
         if (row + 1) * row_bytes > buffer.nbytes:
@@ -86,7 +89,11 @@ class _Arena:
 
     def read(self, tensor: TensorId, row: int, row_bytes: int, who: str) -> None:
         at = self.span(tensor, row, row_bytes)
-        self._expect(self.tags[at : at + row_bytes], self._tags(tensor, row * row_bytes, row_bytes), f"{who}, row {row} of tensor {tensor}")
+        self._expect(
+            self.tags[at : at + row_bytes],
+            self._tags(tensor, row * row_bytes, row_bytes),
+            f"{who}, row {row} of tensor {tensor}",
+        )
 
     def write_whole(self, tensor: TensorId) -> None:
         buffer, at = self._home(Role.TENSOR, tensor)
@@ -94,7 +101,9 @@ class _Arena:
 
     def read_whole(self, tensor: TensorId, who: str) -> None:
         buffer, at = self._home(Role.TENSOR, tensor)
-        self._expect(self.tags[at : at + buffer.nbytes], self._tags(tensor, 0, buffer.nbytes), f"{who}, tensor {tensor}")
+        self._expect(
+            self.tags[at : at + buffer.nbytes], self._tags(tensor, 0, buffer.nbytes), f"{who}, tensor {tensor}"
+        )
 
     def write_private(self, role: Role, key: int) -> None:
         buffer, at = self._home(role, key)
@@ -102,7 +111,9 @@ class _Arena:
 
     def read_private(self, role: Role, key: int, who: str) -> None:
         buffer, at = self._home(role, key)
-        self._expect(self.tags[at : at + buffer.nbytes], self._tags((role, key), 0, buffer.nbytes), f"{who}, {role.value} {key}")
+        self._expect(
+            self.tags[at : at + buffer.nbytes], self._tags((role, key), 0, buffer.nbytes), f"{who}, {role.value} {key}"
+        )
 
     def _home(self, role: Role, key: int) -> tuple[Buffer, int]:
         if (role, key) not in self.home:
@@ -135,7 +146,9 @@ class _Replay:
             while self.fired[sink] < self._firings(sink):
                 self._demand(sink)
         if sum(self.fired.values()) != self.block.firings:
-            raise PlanError(f"block {self.number} fires {sum(self.fired.values())} times, the plan says {self.block.firings}")
+            raise PlanError(
+                f"block {self.number} fires {sum(self.fired.values())} times, the plan says {self.block.firings}"
+            )
 
     def _demand(self, key: int) -> None:
         """One firing of an operator, after those of its producers that it needs."""
@@ -190,9 +203,11 @@ class _Replay:
                 self.arena.read(tensor, row, op.reads[k].row_bytes, who)
 
     def _in_order(self, op: RowOp, row: int, who: str) -> None:
-        """Front to back, each byte is read before the one in its place is written: an output above the input it overlaps is not safe."""
+        """Front to back, each byte is read before its place is written: no output may start inside an input row."""
         to, nbytes = self.arena.span(op.output, row, op.writes.row_bytes), op.writes.row_bytes
         for tensor in op.inputs:
             at = self.arena.span(tensor, row, nbytes)
             if at < to < at + nbytes:
-                raise PlanError(f"{who}: the output starts {to - at} bytes behind the start of tensor {tensor} that it replaces")
+                raise PlanError(
+                    f"{who}: the output starts {to - at} bytes behind the start of tensor {tensor} that it replaces"
+                )

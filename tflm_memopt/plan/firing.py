@@ -1,9 +1,10 @@
-"""The order in which the rows of a block are computed, and what follows from it: ring depths, liveness, overlap distances.
+"""The order in which the rows of a block are computed, and what follows from it: ring depths, liveness, overlap
+distances.
 
-A block fires on demand: a sink wants its rows, a firing wants the rows that it reads, operand after operand (design: "demand-driven
-firing makes ring depths exact for any graph"; the CSDF view of Jung et al., joint memory of several CNNs, with phase = row). The trace is
-built from the block's end: adding a producer in front of its readers never changes the order of their firings, so that all blocks
-[a, end) share one trace, extended operator by operator.
+A block fires on demand: a sink wants its rows, a firing wants the rows that it reads, operand after operand (design:
+"demand-driven firing makes ring depths exact for any graph"; the CSDF view of Jung et al., joint memory of several
+CNNs, with phase = row). The trace is built from the block's end: adding a producer in front of its readers never
+changes the order of their firings, so that all blocks [a, end) share one trace, extended operator by operator.
 """
 
 from __future__ import annotations
@@ -50,7 +51,8 @@ class Member:
     def rows_written(self, firing: Ints) -> Ints:
         """Output rows that exist once these firings are done."""
         if self.iterative:
-            return (firing == self.firings - 1).astype(np.int64)
+            last: Ints = (firing == self.firings - 1).astype(np.int64)
+            return last
         return firing + 1
 
 
@@ -87,7 +89,7 @@ class Trace:
             parts.append((at, member.reads(k, firing)[0] * member.op.reads[k].row_bytes))
         if not parts:
             return _EMPTY, _EMPTY
-        at, first = (np.concatenate(column) for column in zip(*parts))
+        at, first = (np.concatenate(column) for column in zip(*parts, strict=True))
         order = np.argsort(at, kind="stable")
         return at[order], first[order]
 
@@ -96,7 +98,7 @@ _EMPTY = np.zeros(0, dtype=np.int64)
 
 
 def start(sinks: Sequence[tuple[TensorId, int]]) -> Trace:
-    """A block with no operators yet, of which all rows of these tensors (id, rows) are wanted, one tensor after the other."""
+    """A block with no operators yet, of which all rows of these tensors (id, rows) are wanted, one after the other."""
     rows = np.concatenate([np.arange(h, dtype=np.int64) for _, h in sinks])
     tensors = np.concatenate([np.full(h, tensor, dtype=np.int64) for tensor, h in sinks])
     return Trace((), np.full(len(rows), OUTSIDE, dtype=np.int64), tensors, rows)
@@ -127,7 +129,10 @@ def prepend(trace: Trace, member: Member) -> Trace:
         return both
 
     return Trace(
-        (member, *trace.members), merged(trace.op, new_op), merged(trace.slot, new_slot), merged(trace.firing, new_firing)
+        (member, *trace.members),
+        merged(trace.op, new_op),
+        merged(trace.slot, new_slot),
+        merged(trace.firing, new_firing),
     )
 
 
@@ -143,7 +148,7 @@ def _rows_demanded(trace: Trace, tensor: TensorId) -> Ints:
 
 
 def ring_depth(trace: Trace, producer: Member) -> int:
-    """Rows of the producer's output that must be kept at once: when a row is written, it and all older ones that are read later."""
+    """Rows of the producer's output to keep at once: when a row is written, it and all older ones still to be read."""
     at, firing = trace.fires(producer.key)
     rows = producer.rows_written(firing)
     row_bytes = producer.op.writes.row_bytes

@@ -1,8 +1,9 @@
 """Byte offsets: put every buffer somewhere, lowest top wins.
 
-Two buffers that are alive together need offset(upper) - offset(lower) >= separation(lower, upper) for one of the two orders; normally the
-separation is the lower buffer's size, for a pair that shares memory row by row it is less (plan/liveness.py). A heuristic (largest first,
-then hill climbing over the order) gives a first layout; where it does not meet the lower bound, CP-SAT decides these disjunctions.
+Two buffers that are alive together need offset(upper) - offset(lower) >= separation(lower, upper) for one of the two
+orders; normally the separation is the lower buffer's size, for a pair that shares memory row by row it is less
+(plan/liveness.py). A heuristic (largest first, then hill climbing over the order) gives a first layout; where it does
+not meet the lower bound, CP-SAT decides these disjunctions.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ SEED = 20261120
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """Sizes and alignments in bytes. `separations[lower, upper]`, listed in both orders for pairs that are alive together."""
+    """Sizes and alignments in bytes. `separations[lower, upper]`: both orders of each pair that is alive together."""
 
     nbytes: tuple[int, ...]
     align: tuple[int, ...]
@@ -86,8 +87,8 @@ def exact(problem: Problem, hint: Layout, *, seconds: float) -> Layout:
     """CP-SAT on the disjunctions, from the hint on."""
     model = cp_model.CpModel()
     top = model.new_int_var(problem.lower_bound, hint.top, "top")
-    offsets: list[cp_model.LinearExprT] = []
-    for i, (nbytes, align) in enumerate(zip(problem.nbytes, problem.align)):
+    offsets: list[cp_model.LinearExpr] = []
+    for i, (nbytes, align) in enumerate(zip(problem.nbytes, problem.align, strict=True)):
         units = model.new_int_var(0, max(0, (hint.top - nbytes) // align), f"offset_{i}")
         model.add_hint(units, hint.offsets[i] // align)
         offsets.append(units * align)
@@ -112,7 +113,7 @@ def exact(problem: Problem, hint: Layout, *, seconds: float) -> Layout:
 
 
 def _top(problem: Problem, offsets: Sequence[int]) -> int:
-    return max((o + n for o, n in zip(offsets, problem.nbytes)), default=0)
+    return max((o + n for o, n in zip(offsets, problem.nbytes, strict=True)), default=0)
 
 
 def _up(value: int, align: int) -> int:

@@ -1,9 +1,10 @@
 """Which bytes of which buffer hold something at every firing of a block, and how close two buffers may therefore come.
 
-A buffer's content at a firing is one range of its bytes: a whole input loses rows at its bottom, a whole output gains rows at its top, a
-ring or an accumulator is either empty or counts in full. From these ranges follow the bytes that are alive at once (the lower bound) and
-the separation of any two buffers. For one input and one output that separation is vMCU's min(b_In - b_Out) (section 4), here for any
-block and any pair. A firing writes before it reads, unless its operator works in place.
+A buffer's content at a firing is one range of its bytes: a whole input loses rows at its bottom, a whole output gains
+rows at its top, a ring or an accumulator is either empty or counts in full. From these ranges follow the bytes that are
+alive at once (the lower bound) and the separation of any two buffers. For one input and one output that separation is
+vMCU's min(b_In - b_Out) (section 4), here for any block and any pair. A firing writes before it reads, unless its
+operator works in place.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from tflm_memopt.plan.plan import Role
 
 @dataclass(frozen=True, slots=True)
 class Content:
-    """What a buffer holds at each firing of a block and at its end: bytes [bottom, top), nothing where top <= bottom."""
+    """What a buffer holds at each firing of a block and at its end: bytes [bottom, top), none where top <= bottom."""
 
     role: Role
     key: int
@@ -65,7 +66,9 @@ def contents(
         nbytes = depth * writers[t].op.writes.row_bytes
         dead = dead_bytes(trace, t, sizes[t], moments)
         top, before, replaces = _growth(trace, writers[t], moments)
-        result.append(Content(Role.RING, t, nbytes, zero, (top > dead) * nbytes, (before > dead) * nbytes, replaces, depth))
+        result.append(
+            Content(Role.RING, t, nbytes, zero, (top > dead) * nbytes, (before > dead) * nbytes, replaces, depth)
+        )
     for m in trace.members:
         if m.iterative:
             at, _ = trace.fires(m.key)
@@ -76,8 +79,10 @@ def contents(
     return tuple(result)
 
 
-def new_contents(trace: Trace, member: Member, depth: int, counter_bytes: int) -> Iterator[tuple[Ints | int, Ints | int]]:
-    """Bytes that an operator adds to its block, at each firing and just before it: its output (`depth` rows of it, 0: all), sums, counter."""
+def new_contents(
+    trace: Trace, member: Member, depth: int, counter_bytes: int
+) -> Iterator[tuple[Ints | int, Ints | int]]:
+    """Bytes that an operator adds at each firing and just before it: output (`depth` rows, 0: all), sums, counter."""
     moments = np.append(trace.moments, len(trace.op))
     before = written_bytes(trace, member, moments - 1)
     top = before if member.op.in_place else written_bytes(trace, member, moments)
@@ -108,7 +113,7 @@ def most_alive(buffers: Iterable[Content]) -> int:
 
 
 def separations(buffers: Sequence[Content]) -> dict[tuple[int, int], int]:
-    """(lower, upper) -> bytes by which buffer `upper` must start above buffer `lower`, for all pairs that are ever alive together.
+    """(lower, upper) -> bytes by which buffer `upper` must start above `lower`, for all pairs that are alive together.
 
     A pair is listed in both directions or, if its buffers may share all their bytes, not at all.
     """
@@ -123,7 +128,8 @@ def separations(buffers: Sequence[Content]) -> dict[tuple[int, int], int]:
 def _separation(lower: Content, upper: Content) -> int:
     """Bytes from the start of `lower` to the start of `upper`, at least.
 
-    An in-place writer reads each byte before it writes the one that replaces it, front to back: at or below the replaced row is safe.
+    An in-place writer reads each byte before it writes the one that replaces it, front to back: at or below the
+    replaced row is safe.
     """
     replacing = upper.key in lower.replaces and upper.role in (Role.TENSOR, Role.RING)
     top = lower.before if replacing else lower.top

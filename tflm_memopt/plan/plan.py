@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import enum
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -57,7 +57,7 @@ class Stage:
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """Consecutive operators fired row by row, on demand of the sinks: last operator first, then what is left of the others."""
+    """Consecutive operators fired row by row, on demand of the sinks: the last first, then what is left of others."""
 
     region: int
     stages: tuple[Stage, ...]
@@ -79,7 +79,7 @@ Step = Block | Builtin
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """`offsets[i]` is where `buffers[i]` starts, in bytes from the start of the arena's head. The head is `head` bytes high."""
+    """`offsets[i]`: where `buffers[i]` starts, bytes from the start of the arena's head, which is `head` bytes high."""
 
     steps: tuple[Step, ...]
     buffers: tuple[Buffer, ...]
@@ -96,7 +96,11 @@ class Plan:
 
     def find(self, role: Role, key: int) -> tuple[Buffer, int] | None:
         """The buffer with this role and key, and its offset."""
-        return next(((b, o) for b, o in zip(self.buffers, self.offsets) if b.role is role and b.key == key), None)
+        return next(((b, o) for b, o in self.placed() if b.role is role and b.key == key), None)
+
+    def placed(self) -> Iterator[tuple[Buffer, int]]:
+        """Every buffer with its offset."""
+        return zip(self.buffers, self.offsets, strict=True)
 
     def to_json(self) -> dict[str, Any]:
         return {
@@ -105,7 +109,7 @@ class Plan:
             "lower_bound": self.lower_bound,
             "proven": self.proven,
             "steps": [{"type": type(step).__name__.lower()} | asdict(step) for step in self.steps],
-            "buffers": [asdict(b) | {"role": b.role.value, "offset": o} for b, o in zip(self.buffers, self.offsets)],
+            "buffers": [asdict(b) | {"role": b.role.value, "offset": o} for b, o in self.placed()],
         }
 
     @staticmethod

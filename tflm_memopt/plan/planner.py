@@ -1,4 +1,4 @@
-"""From a partitioned graph to a plan: cut every region into blocks, then place all buffers of the whole model at once."""
+"""From a partitioned graph to a plan: cut every region into blocks, then place all buffers of the model at once."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 """Which operators become ours, together: maximal convex regions of supported operators, builtin operators around them.
 
-Convex: no path leaves a region through a builtin operator and comes back, else neither could run first. Operators are numbered by the
-number of times that a path from the inputs enters supported ground; operators of one number never depend on each other through a
-builtin operator, so that each connected group of them is a region.
+Convex: no path leaves a region through a builtin operator and comes back, else neither could run first. Operators are
+numbered by the number of times that a path from the inputs enters supported ground; operators of one number never
+depend on each other through a builtin operator, so that each connected group of them is a region.
 """
 
 from __future__ import annotations
@@ -100,7 +100,7 @@ def _groups(graph: Graph, level: Mapping[int, int]) -> list[list[int]]:
 def _holders(
     graph: Graph, support: Mapping[int, Support], absorbed: set[int]
 ) -> tuple[set[int], dict[TensorId, TensorId]]:
-    """For every storage tensor with absorbed views: which name of it the rewritten model has. Views that must stay are the clash."""
+    """The views that must stay, and for each storage tensor with absorbed views its name in the rewritten model."""
     required = {t for op in graph.ops if op.index not in absorbed for t in (*op.inputs, *op.outputs)}
     required |= set(graph.inputs) | set(graph.outputs)
     names: dict[TensorId, list[tuple[int, TensorId]]] = {}

@@ -1,12 +1,14 @@
 """The best partition of a region's schedule into blocks: exact Pareto label setting.
 
-A label at position p says how the operators before p are cut: the bytes of the worst block so far and the multiply-accumulates. A block's
-cost does not depend on the other blocks (blocks.py), so a label that is no better in either is dropped without loss: msf-CNN's problem P1
-(section 5) on the shortest-path graph of its Figure 4, with bytes combined by max.
+A label at position p says how the operators before p are cut: the bytes of the worst block so far and the
+multiply-accumulates. A block's cost does not depend on the other blocks (blocks.py), so a label that is no better in
+either is dropped without loss: msf-CNN's problem P1 (section 5) on the shortest-path graph of its Figure 4, with bytes
+combined by max.
 
-A candidate's bytes are those alive at its worst moment; its buffers have fixed addresses and may need more. That is found out by placing
-them, which costs time, so only the blocks of the best partition are placed; their costs are corrected and the labels set again, until the
-best partition consists of placed blocks. As corrections only raise costs, no other partition can then be better.
+A candidate's bytes are those alive at its worst moment; its buffers have fixed addresses and may need more. That is
+found out by placing them, which costs time, so only the blocks of the best partition are placed; their costs are
+corrected and the labels set again, until the best partition consists of placed blocks. As corrections only raise costs,
+no other partition can then be better.
 """
 
 from __future__ import annotations
@@ -40,7 +42,7 @@ class Label:
 
 def best_partition(chain: Chain, place: Place) -> Label:
     """The partition of least bytes, block addresses included."""
-    rough = _least(_front(chain, _table(chain, UNLIMITED, orders=1)))
+    rough = _least(_front(chain, _table(chain, _unfused_bytes(chain), orders=1)))
     limit = max(place(block, rough.nbytes) for block in rough.blocks())
     table = _table(chain, limit, orders=MAX_ORDERS)
     placed: dict[tuple[int, int], int] = {}
@@ -51,8 +53,14 @@ def best_partition(chain: Chain, place: Place) -> Label:
             return best
         placed |= {(b.first, b.last): place(b, best.nbytes) for b in new}
         table = {
-            last: [replace(c, nbytes=max(c.nbytes, placed.get((c.first, last), 0))) for c in row] for last, row in table.items()
+            last: [replace(c, nbytes=max(c.nbytes, placed.get((c.first, last), 0))) for c in row]
+            for last, row in table.items()
         }
+
+
+def _unfused_bytes(chain: Chain) -> int:
+    """What the partition into single operators needs: no better one has a block that needs more."""
+    return max(next(candidates(chain, last, UNLIMITED, orders=1)).nbytes for last in range(1, len(chain.ops) + 1))
 
 
 def _table(chain: Chain, limit: int, orders: int) -> Table:
@@ -66,7 +74,13 @@ def _front(chain: Chain, table: Table) -> list[Label]:
         fronts.append(
             pareto(
                 [
-                    Label(max(label.nbytes, block.nbytes), label.macs + block.macs, label.spread + block.nbytes, block, label)
+                    Label(
+                        max(label.nbytes, block.nbytes),
+                        label.macs + block.macs,
+                        label.spread + block.nbytes,
+                        block,
+                        label,
+                    )
                     for block in table[last]
                     for label in fronts[block.first]
                 ]

@@ -63,7 +63,8 @@ def preimage(change: Change) -> Callable[[Int8], NDArray[Any]]:
 
         def inverse(q: Int8) -> NDArray[Any]:
             steps: NDArray[np.float32] = (q.astype(np.int32) - zero_point).astype(np.float32)
-            return np.multiply(steps, np.float32(scale))
+            real: NDArray[np.float32] = steps * np.float32(scale)
+            return real
 
     elif before.dtype == "UINT8":
 

@@ -35,7 +35,7 @@ def guarded_runs(model: Model, inputs: Sequence[Sequence[Array]], seed: int) -> 
             try:
                 problem = _run(model, region, values, seed)
             except MemoptError as error:
-                problem = str(error)
+                problem = f"{error.what} ({error.where})" if error.where else error.what
             if problem:
                 return done, f"{describe(region.op)}, guarded run {done} (seed {seed}): {problem}"
             done += 1

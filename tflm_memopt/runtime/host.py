@@ -39,6 +39,7 @@ class Status(enum.IntEnum):
         return str(_library().tmo_status_text(int(self)).decode())
 
 
+MORE = 1
 GUARD_VIOLATION = -100
 GUARD_MEMORY = -101
 
@@ -56,6 +57,19 @@ class Arena:
 
 class _Layout(ctypes.Structure):
     _fields_ = [("name", ctypes.c_char_p), ("offset", ctypes.c_uint32), ("bytes", ctypes.c_uint32)]
+
+
+class _RunState(ctypes.Structure):
+    _fields_ = [
+        ("program", ctypes.c_void_p),
+        ("io", ctypes.c_void_p),
+        ("workspace", ctypes.c_void_p),
+        ("firings", ctypes.c_uint32),
+        ("block", ctypes.c_uint16),
+        ("sink", ctypes.c_uint16),
+        ("op", ctypes.c_uint16),
+        ("firing", ctypes.c_uint16),
+    ]
 
 
 class _Arena(ctypes.Structure):
@@ -83,7 +97,7 @@ class _Report(ctypes.Structure):
 def check(
     program: bytes, input_bytes: Sequence[int], output_bytes: Sequence[int], workspace: int | None = None
 ) -> Status:
-    """What tmo_check() says of a program with buffers of these sizes. `workspace`: by default what the program wants."""
+    """What tmo_check() says of a program and buffers of these sizes; `workspace` is by default what it asks for."""
     image = _aligned(program)
     available = workspace_bytes(program) if workspace is None else workspace
     sizes = _uint32s([*input_bytes, *output_bytes])
@@ -97,13 +111,22 @@ def run(program: bytes, inputs: Sequence[NDArray[Any]], output_bytes: Sequence[i
 
     Raises ModelError when the program is refused.
     """
-    _accept(check(program, [i.nbytes for i in inputs], output_bytes))
-    image, workspace = _aligned(program), _aligned(bytes(workspace_bytes(program)))
-    buffers = [np.array(i, order="C") for i in inputs]  # copies: a run may overwrite its inputs
-    outputs = [np.zeros(n, np.int8) for n in output_bytes]
-    io = (ctypes.c_void_p * (len(buffers) + len(outputs)))(*(b.ctypes.data for b in (*buffers, *outputs)))
-    _accept(Status(_library().tmo_run(image.ctypes.data, io, workspace.ctypes.data)))
-    return outputs
+    buffers = _Buffers(program, inputs, output_bytes)
+    _accept(Status(_library().tmo_run(buffers.image.ctypes.data, buffers.io, buffers.workspace.ctypes.data)))
+    return buffers.outputs
+
+
+def firing_order(program: bytes, inputs: Sequence[NDArray[Any]], output_bytes: Sequence[int]) -> list[tuple[int, int]]:
+    """One inference, step by step: (operator, its firing) in the order of execution. Raises as `run` does."""
+    buffers, state = _Buffers(program, inputs, output_bytes), _RunState()
+    _library().tmo_begin(ctypes.byref(state), buffers.image.ctypes.data, buffers.io, buffers.workspace.ctypes.data)
+    order = []
+    status = MORE
+    while status == MORE:
+        status = _library().tmo_step(ctypes.byref(state))
+        order.append((state.op, state.firing))
+    _accept(Status(status))
+    return order
 
 
 def run_guarded(
@@ -157,6 +180,18 @@ def layout() -> dict[str, tuple[int, int]]:
     return {entries[i].name.decode(): (entries[i].offset, entries[i].bytes) for i in range(n.value)}
 
 
+class _Buffers:
+    """A program that passed the check, and buffers of its own for everything that it reads and writes."""
+
+    def __init__(self, program: bytes, inputs: Sequence[NDArray[Any]], output_bytes: Sequence[int]) -> None:
+        _accept(check(program, [i.nbytes for i in inputs], output_bytes))
+        self.image, self.workspace = _aligned(program), _aligned(bytes(workspace_bytes(program)))
+        self.inputs = [np.array(i, order="C") for i in inputs]  # copies: a run may overwrite its inputs
+        self.outputs = [np.zeros(n, np.int8) for n in output_bytes]
+        addresses = [b.ctypes.data for b in (*self.inputs, *self.outputs)]
+        self.io = (ctypes.c_void_p * len(addresses))(*addresses)
+
+
 def _accept(status: Status) -> None:
     if status is not Status.OK:
         raise ModelError(f"the executor refuses the program: {status.text}")
@@ -182,6 +217,9 @@ def _library() -> ctypes.CDLL:
     library.tmo_status_text.argtypes, library.tmo_status_text.restype = [ctypes.c_int], ctypes.c_char_p
     library.tmo_check.argtypes = [pointer, size, uint32s, size, size, size]
     library.tmo_run.argtypes = [pointer, ctypes.POINTER(pointer), pointer]
+    library.tmo_begin.argtypes = [ctypes.POINTER(_RunState), pointer, ctypes.POINTER(pointer), pointer]
+    library.tmo_begin.restype = None
+    library.tmo_step.argtypes = [ctypes.POINTER(_RunState)]
     library.tmo_run_guarded.argtypes = [pointer, size, ctypes.POINTER(_Arena), ctypes.POINTER(_Report)]
     library.tmo_host_layout.argtypes = [ctypes.POINTER(size)]
     library.tmo_host_layout.restype = ctypes.POINTER(_Layout)

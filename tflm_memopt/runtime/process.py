@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import signal
 import subprocess
@@ -51,11 +52,18 @@ def run_model(model: bytes, inputs: Sequence[NDArray[Any]], runs: int, outputs: 
         (directory / worker.MODEL).write_bytes(model)
         worker.save(directory / worker.INPUTS, inputs)
         command = [sys.executable, "-m", worker.__name__, name, str(runs), str(outputs)]
-        done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False)
+        done = subprocess.run(
+            command, cwd=name, env=_environment(), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False
+        )
         log = done.stdout.decode("utf-8", "replace")
         if done.returncode:
             return Outcome(failure=_failure(done.returncode, log))
         return Outcome(tuple(worker.load(directory / worker.OUTPUTS)), _arena(log))
+
+
+def _environment() -> dict[str, str]:
+    """This process's, with its module path: the worker imports what the caller did, and nothing from where he stands."""
+    return {**os.environ, "PYTHONPATH": os.pathsep.join(str(Path(entry).resolve()) for entry in sys.path)}
 
 
 def _arena(log: str) -> Arena:

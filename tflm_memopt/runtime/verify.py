@@ -76,7 +76,7 @@ class Verification:
     measured: Measured | None = None
     difference: Difference | None = None
     failure: str = ""
-    """Why the rewritten model did not run, when it did not."""
+    """Why the rewritten model did not run, or what its programs did wrong in the watched executor."""
 
     def to_json(self) -> dict[str, Any]:
         return asdict(self)
@@ -112,10 +112,11 @@ def verify(
     )
     if expected.failure:
         raise ModelError(f"the original model does not run: {expected.failure}", hint="verify what TFLM can run")
-    watched = [case.rewritten.values for case in cases[max(runs - 1, 0) :][: 1 + len(EXTREMES)]]
-    guarded, broken = guarded_runs(after, watched, seed)
-    failure = got.failure or broken
-    difference = None if got.failure else _difference(before.graph, changes, cases, expected, got)
+    guarded, failure, difference = 0, got.failure, None
+    if not failure:
+        watched = [case.rewritten.values for case in cases[max(runs - 1, 0) :][: 1 + len(EXTREMES)]]
+        guarded, failure = guarded_runs(after, watched, seed)
+        difference = _difference(before.graph, changes, cases, expected, got)
     return Verification(
         bit_exact=not failure and difference is None,
         runs=runs,

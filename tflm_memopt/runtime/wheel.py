@@ -37,13 +37,15 @@ def interpreter(model: bytes, arena_size: int) -> Any:
     the model does not fit the arena or an operator refuses it; what TFLM says about it goes to the process's stderr.
     """
     runtime = _runtime()
+    model = bytes(model)  # which CPython keeps at a 16-byte boundary, so that aligned programs stay aligned
     with contextlib.redirect_stdout(io.StringIO()):  # it prints the number of resource variables
         return runtime.Interpreter.from_bytes(model, custom_op_registerers=[REGISTERER], arena_size=arena_size)
 
 
 def exists_here() -> bool:
-    """Whether the wheel is made for this platform at all."""
-    return sys.platform == "linux" and platform.machine() == "x86_64" and sys.implementation.name == "cpython"
+    """Whether the wheel is made for this platform and this Python at all."""
+    cpython = sys.implementation.name == "cpython" and (3, 10) <= sys.version_info < (3, 14)
+    return cpython and sys.platform == "linux" and platform.machine() == "x86_64"
 
 
 def require() -> None:
@@ -65,9 +67,7 @@ def _runtime() -> Any:
         )
     shim = native_library("tmo_wheel_shim")
     try:
-        ctypes.CDLL(
-            runtime._runtime.__file__, ctypes.RTLD_GLOBAL
-        )  # loaded already; its symbols become visible to the shim
+        ctypes.CDLL(runtime._runtime.__file__, ctypes.RTLD_GLOBAL)  # loaded already; the shim is to see its symbols
         ctypes.CDLL(str(shim), ctypes.RTLD_GLOBAL)
     except OSError as error:
         raise RuntimeUnavailable(

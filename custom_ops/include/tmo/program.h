@@ -116,7 +116,8 @@ typedef struct {
   uint32_t accumulator; /* bytes from the workspace's start, 4-aligned; int32_t[width * channels] when iterative */
 } tmo_op;
 
-/* Consecutive operators that fire row by row, on demand of the sinks, in the sinks' order. */
+/* Consecutive operators that fire row by row, on demand: the last sink wants all its rows, one after the other, then the sink before it.
+ * A firing first demands the rows that it reads, operand after operand; who lacks none fires. The block ends when its sinks are complete. */
 typedef struct {
   uint16_t first_op;
   uint16_t n_ops;

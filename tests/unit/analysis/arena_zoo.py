@@ -1,4 +1,4 @@
-"""Small models whose operators cover the rows of tflm_memopt/analysis/builtin_memory.py, for comparisons with a real TFLM."""
+"""Small models that cover the rows of tflm_memopt/analysis/builtin_memory.py, for comparisons with a real TFLM."""
 
 from __future__ import annotations
 
@@ -35,15 +35,23 @@ def _binary(kind: str, *, dtype: str = "INT8", result: str = "", options: Any = 
         net = Net()
         affine = (0.05, 0) if dtype == "INT8" else None
         a, b = (net.input(IMAGE, affine, dtype=dtype) for _ in range(2))
-        return net.model(net.op(kind, [a, b], [net.tensor(IMAGE, result or dtype, affine if not result else None)], options))
+        return net.model(
+            net.op(kind, [a, b], [net.tensor(IMAGE, result or dtype, affine if not result else None)], options)
+        )
 
     return build
 
 
 def _shaped(
-    kind: str, constants: Sequence[Any], shape: Sequence[int], options: Any = None, *, first: bool = False, outputs: int = 1
+    kind: str,
+    constants: Sequence[Any],
+    shape: Sequence[int],
+    options: Any = None,
+    *,
+    first: bool = False,
+    outputs: int = 1,
 ) -> Callable[[], bytes]:
-    """One operator on an image and int32 constants, to a tensor of `shape`. first: the constants come before the image."""
+    """One operator on an image and int32 constants, to a tensor of `shape`. first: constants come before the image."""
 
     def build() -> bytes:
         net = Net()
@@ -87,7 +95,9 @@ def _branches() -> bytes:
     shape = (1, 5, 7, sum(net.shape(p)[3] for p in parts))
     for part in parts:
         net.graph.tensors[part].quantization = net.graph.tensors[parts[0]].quantization
-    y = net.op("CONCATENATION", parts, [net.tensor(shape, affine=net.affine(parts[0]))], schema.ConcatenationOptionsT(axis=3))
+    y = net.op(
+        "CONCATENATION", parts, [net.tensor(shape, affine=net.affine(parts[0]))], schema.ConcatenationOptionsT(axis=3)
+    )
     return net.model(net.conv2d(y, 4, kernel=(3, 3), stride=(2, 1)), parts[3])
 
 
@@ -129,7 +139,9 @@ def _svdf() -> bytes:
 def _int16_softmax() -> bytes:
     net = Net()
     x = net.input((1, 10), (0.001, 0), dtype="INT16")
-    return net.model(net.op("SOFTMAX", [x], [net.tensor((1, 10), "INT16", (1 / 32768, 0))], schema.SoftmaxOptionsT(beta=1.0)))
+    return net.model(
+        net.op("SOFTMAX", [x], [net.tensor((1, 10), "INT16", (1 / 32768, 0))], schema.SoftmaxOptionsT(beta=1.0))
+    )
 
 
 def _add_n(dtype: str) -> Callable[[], bytes]:
@@ -187,7 +199,9 @@ def _argmax() -> bytes:
     x = net.input((1, 10))
     axis = net.tensor((1,), "INT32", None, data=[1])
     y = net.op("ARG_MAX", [x, axis], [net.tensor((1,), "INT32", None)], schema.ArgMaxOptionsT(outputType=2))
-    return net.model(y, net.op("ARG_MIN", [x, axis], [net.tensor((1,), "INT32", None)], schema.ArgMinOptionsT(outputType=2)))
+    return net.model(
+        y, net.op("ARG_MIN", [x, axis], [net.tensor((1,), "INT32", None)], schema.ArgMinOptionsT(outputType=2))
+    )
 
 
 def _pack() -> bytes:
@@ -199,24 +213,119 @@ def _pack() -> bytes:
     return net.model(*outputs)
 
 
-def _control_flow() -> bytes:
-    """IF with two branches of different size, each a subgraph of its own."""
+def _pad_with_value() -> bytes:
+    net = Net()
+    return net.model(net.pad(net.input(IMAGE), [(0, 0), (1, 0), (0, 2), (0, 0)], value=3))
+
+
+def _fill() -> bytes:
+    net = Net()
+    dims = net.tensor((2,), "INT32", None, data=[3, 5])
+    return net.model(net.op("FILL", [dims, net.input(())], [net.tensor((3, 5))]))
+
+
+def _dynamic_update_slice() -> bytes:
+    net = Net()
+    x, update = net.input(IMAGE), net.input((1, 2, 2, 4))
+    start = net.tensor((4,), "INT32", None, data=[0, 1, 1, 0])
+    return net.model(net.op("DYNAMIC_UPDATE_SLICE", [x, update, start], [net.tensor(IMAGE)]))
+
+
+def _broadcast_args() -> bytes:
+    net = Net()
+    a, b = (net.input((3,), None, dtype="INT32") for _ in range(2))
+    return net.model(net.op("BROADCAST_ARGS", [a, b], [net.tensor((3,), "INT32", None)]))
+
+
+def _reduce_all() -> bytes:
+    net = Net()
+    x = net.input(IMAGE, None, dtype="BOOL")
+    axis = net.tensor((1,), "INT32", None, data=[1])
+    return net.model(net.op("REDUCE_ALL", [x, axis], [net.tensor((1, 5, 4), "BOOL", None)], schema.ReducerOptionsT()))
+
+
+def _circular_buffer() -> bytes:
+    net = Net()
+    x = net.input((1, 1, 5, 4))
+    return net.model(net.op("CUSTOM", [x], [net.tensor((1, 3, 5, 4))], custom_code="CIRCULAR_BUFFER"))
+
+
+def _lstm() -> bytes:
+    """A float cell of 3 inputs and 4 units over two time steps; the optional inputs are absent."""
+    net = Net()
+    steps, units, features = 2, 4, 3
+    x = net.input((1, steps, features), None, dtype="FLOAT32")
+
+    def weights(*shape: int) -> int:
+        return net.tensor(shape, "FLOAT32", None, data=np.ones(shape))
+
+    states = [net.tensor((1, units), "FLOAT32", None) for _ in range(2)]
+    for state in states:
+        net.graph.tensors[state].isVariable = True
+    gates = [weights(units, features) for _ in range(4)] + [weights(units, units) for _ in range(4)]
+    inputs = [x, *gates, -1, -1, -1, *(weights(units) for _ in range(4)), -1, -1, *states, -1, -1, -1, -1]
+    options = schema.UnidirectionalSequenceLSTMOptionsT(fusedActivationFunction=schema.ActivationFunctionType.TANH)
+    y = net.tensor((1, steps, units), "FLOAT32", None)
+    return net.model(net.op("UNIDIRECTIONAL_SEQUENCE_LSTM", inputs, [y], options))
+
+
+def _if() -> bytes:
+    """IF with two branches of different size."""
     net = Net()
     condition, x = net.input((1,), None, dtype="BOOL"), net.input((1, 20))
-    y = net.op("IF", [condition, x], [net.tensor((1, 20))], schema.IfOptionsT(thenSubgraphIndex=1, elseSubgraphIndex=2))
-    y = net.unary("RELU", y)
-    net.graph.outputs = [y]
+    options = schema.IfOptionsT(thenSubgraphIndex=1, elseSubgraphIndex=2)
+    y = net.unary("RELU", net.op("IF", [condition, x], [net.tensor((1, 20))], options))
+
+    def branch(length: int) -> Callable[[], int]:
+        def build() -> int:
+            z = net.input((1, 20))
+            for _ in range(length):
+                z = net.fully_connected(z, 20)
+            return z
+
+        return build
+
+    return _with_subgraphs(net, y, branch(1), branch(3))
+
+
+def _while() -> bytes:
+    net = Net()
+    x = net.input(IMAGE)
+    options = schema.WhileOptionsT(condSubgraphIndex=1, bodySubgraphIndex=2)
+    y = net.op("WHILE", [x], [net.tensor(IMAGE)], options)
+
+    def condition() -> int:
+        z = net.input(IMAGE)
+        return net.op("LESS", [z, z], [net.tensor((1,), "BOOL", None)])
+
+    return _with_subgraphs(net, y, condition, lambda: net.conv2d(net.input(IMAGE), 4))
+
+
+def _with_subgraphs(net: Net, output: int, *builders: Callable[[], int]) -> bytes:
+    """The net and one more subgraph for each builder, which gives its output."""
+    net.graph.outputs = [output]
     graphs = [net.graph]
-    for length in (1, 3):
-        net.graph = schema.SubGraphT(tensors=[], inputs=[], outputs=[], operators=[], name=f"branch{length}")
-        net.tree.subgraphs = [net.graph]  # the builder adds to subgraph 0
-        z = net.input((1, 20))
-        for _ in range(length):
-            z = net.fully_connected(z, 20)
-        net.graph.outputs = [z]
+    for number, build in enumerate(builders):
+        net.graph = schema.SubGraphT(tensors=[], inputs=[], outputs=[], operators=[], name=f"called{number}")
+        net.tree.subgraphs = [net.graph]  # Net adds to subgraph 0
+        net.graph.outputs = [build()]
         graphs.append(net.graph)
     net.tree.subgraphs = graphs
     return writer.write(net.tree)
+
+
+def _region() -> bytes:
+    """Our operator with its workspace, placed offline over input and output, between two builtin operators."""
+    net = Net()
+    x = net.unary("RELU", net.input((1, 8, 8, 4)))
+    program = net.tensor((64,), "UINT8", None, data=np.zeros(64))
+    y, space = net.tensor((1, 4, 4, 4)), net.tensor((200,), "UINT8", None)
+    net.op("CUSTOM", [x, program], [y, space], custom_code="TMO_REGION")
+    z = net.softmax(y)
+    offsets = {x: 16, y: 64, space: 0, z: 160}
+    plan = [1, 1, len(net.graph.tensors), *(offsets.get(i, -1) for i in range(len(net.graph.tensors)))]
+    writer.set_metadata(net.tree, "OfflineMemoryAllocation", np.array(plan, "<i4"))
+    return net.model(z)
 
 
 ZOO: Mapping[str, Callable[[], bytes]] = {
@@ -224,12 +333,19 @@ ZOO: Mapping[str, Callable[[], bytes]] = {
     "float_network": _float_network,
     "branches": _branches,
     "unused_tensors": _unused_tensors,
-    "control_flow": _control_flow,
+    "if": _if,
+    "while": _while,
     "batch_matmul": _batch_matmul,
+    "pad_with_value": _pad_with_value,
+    "fill": _fill,
+    "reduce_all": _reduce_all,
+    "circular_buffer": _circular_buffer,
+    "lstm": _lstm,
     "transpose_conv": _transpose_conv,
     "svdf": _svdf,
     "int16_softmax": _int16_softmax,
     "embedding_lookup": _embedding_lookup,
+    "broadcast_args": _broadcast_args,
     "select": _select,
     "logical": _logical,
     "prelu": _prelu,
@@ -252,7 +368,9 @@ ZOO: Mapping[str, Callable[[], bytes]] = {
     **{kind.lower(): _unary(kind, dtype="FLOAT32") for kind in ("CEIL", "COS", "EXP", "FLOOR", "LOG", "NEG", "ROUND")},
     **{kind.lower(): _unary(kind, dtype="FLOAT32") for kind in ("SIN", "SQRT", "SQUARE", "ZEROS_LIKE")},
     "l2_pool": _unary(
-        "L2_POOL_2D", dtype="FLOAT32", options=schema.Pool2DOptionsT(strideH=1, strideW=1, filterHeight=1, filterWidth=1)
+        "L2_POOL_2D",
+        dtype="FLOAT32",
+        options=schema.Pool2DOptionsT(strideH=1, strideW=1, filterHeight=1, filterWidth=1),
     ),
     **{kind.lower(): _binary(kind) for kind in ("MAXIMUM", "MINIMUM")},
     "sub": _binary("SUB", options=schema.SubOptionsT()),
@@ -290,6 +408,11 @@ ZOO: Mapping[str, Callable[[], bytes]] = {
     "mirror_pad": _shaped("MIRROR_PAD", [((0, 0), (1, 1), (1, 1), (0, 0))], (1, 8, 7, 4), schema.MirrorPadOptionsT()),
     "space_to_batch": _shaped("SPACE_TO_BATCH_ND", [(2, 1), ((0, 0), (0, 0))], (2, 3, 5, 4)),
     "space_to_depth": _shaped("SPACE_TO_DEPTH", [], (1, 3, 5, 8), schema.SpaceToDepthOptionsT(blockSize=1)),
+    "batch_to_space": _shaped("BATCH_TO_SPACE_ND", [(1, 1), ((0, 0), (0, 0))], IMAGE),
+    "dynamic_update_slice": _dynamic_update_slice,
     "depth_to_space": _shaped("DEPTH_TO_SPACE", [], (1, 12, 10, 1), schema.DepthToSpaceOptionsT(blockSize=2)),
 }
 """By name: builders of models that TFLM runs."""
+
+REGION = _region
+"""A rewritten model; its program is empty, so that only a TFLM with a stand-in for our operator accepts it."""

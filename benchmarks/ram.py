@@ -1,0 +1,175 @@
+"""The RAM of every .tflite file of a folder, before and after, in one table.
+
+    python benchmarks/ram.py ../shared/models
+    python benchmarks/ram.py ../shared/models --update README.md
+
+`--update` rewrites what stands between `<!-- ram:begin -->` and `<!-- ram:end -->`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from rich.console import Console
+from rich.progress import track
+
+import tflm_memopt
+from tflm_memopt.errors import MemoptError
+from tflm_memopt.model.int8_io import int8_io
+from tflm_memopt.model.reader import read
+from tflm_memopt.results import Report
+
+BEGIN, END = "<!-- ram:begin -->", "<!-- ram:end -->"
+INT8_IO = "--int8-io"
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One conversion. Bytes; `head`, `tail`, `total` and `min` of the rewritten model's arena."""
+
+    model: str
+    flags: str
+    original: int
+    """Whole arena of the model as it is (`total`)."""
+    head: int
+    tail: int
+    total: int
+    min: int
+    lower_bound: int
+    """Of the head: no layout of the chosen blocks is lower."""
+    ratio: float
+    """original / total."""
+    overhead: float
+    """F."""
+    seconds: float
+    convention: str
+
+
+COLUMNS: Mapping[str, str] = {
+    "model": "model",
+    "original": "original",
+    "total": "**rewritten**",
+    "ratio": "ratio",
+    "head": "head",
+    "lower_bound": "head, lower bound",
+    "tail": "tail",
+    "min": "smallest arena",
+    "overhead": "F",
+    "seconds": "seconds",
+}
+"""Field -> title."""
+
+
+def measure(path: Path) -> Iterator[Row]:
+    """The model as it is, and with --int8-io where that changes its interface."""
+    data = path.read_bytes()
+    yield _row(path, "", tflm_memopt.optimize(data, name=path.name).report)
+    if int8_io(read(data).graph).replaced:
+        yield _row(path, INT8_IO, tflm_memopt.optimize(data, name=path.name, int8_io=True).report)
+
+
+def _row(path: Path, flags: str, report: Report) -> Row:
+    before, after = report.original_arena, report.arena
+    return Row(
+        model=path.stem,
+        flags=flags,
+        original=before.total,
+        head=after.head,
+        tail=after.tail,
+        total=after.total,
+        min=after.min,
+        lower_bound=report.lower_bound_head,
+        ratio=round(before.total / after.total, 2),
+        overhead=report.overhead,
+        seconds=report.seconds,
+        convention=report.convention,
+    )
+
+
+def markdown(rows: Sequence[Row]) -> str:
+    """The table, and under it how the figures are counted."""
+    lines = [_line(COLUMNS.values()), _line("---" if name == "model" else "---:" for name in COLUMNS)]
+    lines += [_line(_cell(row, name) for name in COLUMNS) for row in rows]
+    conventions = " / ".join(dict.fromkeys(row.convention for row in rows))
+    return "\n".join([
+        *lines,
+        "",
+        f"Bytes of the whole arena (`arena_used_bytes`), predicted: {conventions}.",
+        "*Smallest arena*: with which AllocateTensors succeeds. *Lower bound*: no layout of the chosen blocks has a lower",
+        "head. F: multiply-accumulates done / of the original.",
+    ])  # fmt: skip
+
+
+def _line(cells: Iterable[str]) -> str:
+    return f"| {' | '.join(cells)} |"
+
+
+def _cell(row: Row, name: str) -> str:
+    match name:
+        case "model":
+            return f"{row.model}{f' `{row.flags}`' if row.flags else ''}"
+        case "ratio":
+            return f"{row.ratio:.1f}"
+        case "overhead":
+            return f"{row.overhead:.2f}"
+        case "seconds":
+            return f"{row.seconds:.1f}"
+        case "total":
+            return f"**{row.total:,}**"
+    return f"{getattr(row, name):,}"
+
+
+def updated(text: str, table: str) -> str:
+    r"""`text` with `table` between its markers; ValueError when it has none.
+
+    >>> updated("a <!-- ram:begin -->old<!-- ram:end --> b", "new")
+    'a <!-- ram:begin -->\nnew\n<!-- ram:end --> b'
+    """
+    before, begin, rest = text.partition(BEGIN)
+    _, end, after = rest.partition(END)
+    if not begin or not end:
+        raise ValueError(f"no {BEGIN} with an {END} behind it")
+    return f"{before}{BEGIN}\n{table}\n{END}{after}"
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("folder", type=Path, metavar="FOLDER", help="where the .tflite files are")
+    parser.add_argument("--json", action="store_true", help="a JSON array on standard output instead of the table")
+    parser.add_argument("--markdown", type=Path, metavar="FILE", help="write the table to FILE as well")
+    parser.add_argument(
+        "--update", type=Path, nargs="+", default=[], metavar="FILE", help="rewrite the tables in these files"
+    )
+    args = parser.parse_args(arguments)
+
+    paths = sorted(args.folder.glob("*.tflite"))
+    if not paths:
+        parser.error(f"no .tflite files in {args.folder}")
+    try:
+        for file in args.update:  # before the work, not after it
+            updated(file.read_text(encoding="utf-8"), "")
+        console = Console(stderr=True)
+        rows = [
+            row
+            for path in track(paths, "converting", console=console, disable=not console.is_terminal)
+            for row in measure(path)
+        ]
+    except (MemoptError, OSError, ValueError) as error:
+        parser.error(str(error))
+
+    table = markdown(rows)
+    print(json.dumps([asdict(row) for row in rows], indent=2) if args.json else table)
+    if args.markdown:
+        args.markdown.write_text(table + "\n", encoding="utf-8")
+    for file in args.update:
+        file.write_text(updated(file.read_text(encoding="utf-8"), table), encoding="utf-8")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,72 @@
+"""What two models promise, and the record of what a rewrite changed."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+import pytest
+
+from tflm_memopt.errors import InterfaceError
+from tflm_memopt.model.graph import Graph, Quantization, Tensor
+from tflm_memopt.model.interface import Change, Changes, Format, changes_of, compare, format_of
+
+FLOAT = Tensor(0, "x", (1, 4), "FLOAT32")
+INT8 = Tensor(0, "x", (1, 4), "INT8", Quantization((0.25,), (3,)))
+OUT = Tensor(1, "y", (1, 2), "INT8", Quantization((1.0,), (0,)))
+CHANGE = Change(0, "x", Format("FLOAT32"), Format("INT8", 0.25, 3))
+
+
+def graph(*inputs: Tensor, output: Tensor = OUT) -> Graph:
+    tensors = {i: replace(t, id=i) for i, t in enumerate((*inputs, output))}
+    return Graph(tensors, (), tuple(range(len(inputs))), (len(inputs),))
+
+
+def test_a_record_survives_the_metadata() -> None:
+    changes = Changes(inputs=(CHANGE,), outputs=(Change(1, "y", Format("UINT8", 1.5, 130), Format("INT8", 1.5, 2)),))
+    assert changes_of(json.dumps({"interface": changes.to_json()}).encode()) == changes
+    assert changes_of(None) == changes_of(b"{}") == Changes()
+
+
+def test_the_record_is_the_documented_one() -> None:
+    assert Changes(inputs=(CHANGE,)).to_json() == {
+        "inputs": [
+            {
+                "index": 0,
+                "name": "x",
+                "from": {"dtype": "FLOAT32"},
+                "to": {"dtype": "INT8", "scale": 0.25, "zero_point": 3},
+            }
+        ],
+        "outputs": [],
+    }
+
+
+@pytest.mark.parametrize("data", [b"\xff", b"[]", b'{"interface": {"inputs": [{}]}}', b'{"interface": {"inputs": 3}}'])
+def test_a_damaged_record_is_an_error(data: bytes) -> None:
+    with pytest.raises(InterfaceError, match="cannot be read"):
+        changes_of(data)
+
+
+def test_equal_interfaces_and_recorded_changes_pass() -> None:
+    compare(graph(INT8), graph(INT8), Changes())
+    compare(graph(FLOAT), graph(INT8), Changes(inputs=(CHANGE,)))
+    assert format_of(INT8) == CHANGE.after
+
+
+@pytest.mark.parametrize(
+    ("rewritten", "changes", "says"),
+    [
+        (graph(INT8), Changes(), "FLOAT32 became INT8 scale 0.25 zero point 3\n  at input 0 'x'"),
+        (graph(FLOAT, FLOAT), Changes(), "1 inputs became 2"),
+        (graph(replace(FLOAT, shape=(4,))), Changes(), r"shape \[1, 4\] became \[4\]"),
+        (graph(replace(FLOAT, name="z")), Changes(), "the name 'x' became 'z'"),
+        (graph(FLOAT, output=replace(OUT, quantization=None)), Changes(), "became INT8\n  at output 0 'y'"),
+        (graph(FLOAT), Changes(inputs=(CHANGE,)), "a recorded change to INT8 scale 0.25 zero point 3 became FLOAT32"),
+        (graph(INT8), Changes(inputs=(replace(CHANGE, name="w"),)), "a recorded change of 'w'"),
+        (graph(INT8), Changes(inputs=(CHANGE, replace(CHANGE, index=1))), "a recorded change of input 1"),
+    ],
+)
+def test_anything_else_is_an_error_that_says_what_and_where(rewritten: Graph, changes: Changes, says: str) -> None:
+    with pytest.raises(InterfaceError, match=says):
+        compare(graph(FLOAT), rewritten, changes)

@@ -1,0 +1,44 @@
+"""Programs inside rewritten models, and where their buffers lie."""
+
+from __future__ import annotations
+
+import re
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+from tflm.region_model import IN, INPUT_AT, OUT, OUTPUT_AT, WORKSPACE, program, region_model, region_tree
+
+from tflm_memopt.model import writer
+from tflm_memopt.model.reader import read
+from tflm_memopt.runtime import host
+from tflm_memopt.runtime.guard import guarded_runs
+from tflm_memopt.runtime.regions import NAMES, placement, regions
+
+
+def test_finds_program_inputs_outputs_and_workspace() -> None:
+    (region,) = regions(read(region_model()))
+    assert region.program == program()
+    assert (region.inputs, region.outputs, region.workspace) == ((0,), (2,), 3)
+
+
+def test_places_buffers_as_the_model_says() -> None:
+    model = read(region_model(offsets=(INPUT_AT + 160, OUTPUT_AT + 160, 160)))
+    arena = placement(model, regions(model)[0])
+    assert arena == host.Arena(nbytes=WORKSPACE, inputs=(INPUT_AT,), outputs=(OUTPUT_AT,), workspace=0)
+
+
+def test_places_buffers_that_tflm_plans_behind_the_others() -> None:
+    tree = region_tree(program())
+    tree.metadata = None
+    model = read(writer.write(tree))
+    arena = placement(model, regions(model)[0])
+    ranges = sorted([(arena.inputs[0], np.prod(IN)), (arena.outputs[0], np.prod(OUT)), (arena.workspace, WORKSPACE)])
+    assert all(a + n <= b for (a, n), (b, _) in pairwise(ranges))
+    assert arena.workspace % 16 == 0
+    assert guarded_runs(model, [[np.ones(IN, np.int8)]], seed=0) == (1, "")
+
+
+def test_names_are_those_of_the_c_library() -> None:
+    header = (Path(__file__).parents[3] / "custom_ops/tflm/tmo_names.h").read_text()
+    assert set(re.findall(r'"(TMO_\w+)"', header)) == NAMES

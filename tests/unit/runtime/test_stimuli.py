@@ -1,0 +1,112 @@
+"""What verify feeds."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tflm_memopt.errors import UsageError
+from tflm_memopt.model.graph import Graph, Op, Quantization, Tensor
+from tflm_memopt.runtime.stimuli import from_files, load, matches, stimuli
+
+IMAGE = Tensor(0, "image", (1, 2, 3, 4), "INT8", Quantization((0.5,), (0,)))
+FLOATS = Tensor(0, "floats", (1, 200), "FLOAT32")
+INDEX = Tensor(0, "word", (1, 50), "INT32")
+
+
+def graph(tensor: Tensor, *, reader: Op | None = None, others: tuple[Tensor, ...] = ()) -> Graph:
+    tensors = {t.id: t for t in (tensor, *others)}
+    return Graph(tensors, () if reader is None else (reader,), (tensor.id,), ())
+
+
+def test_the_same_seed_gives_the_same_values_and_more_runs_only_add() -> None:
+    few, many = stimuli(graph(IMAGE), [IMAGE], 3, seed=9), stimuli(graph(IMAGE), [IMAGE], 5, seed=9)
+    for a, b in zip(few[:3], many[:3], strict=True):
+        np.testing.assert_array_equal(a.values[0], b.values[0])
+    assert (few[0].values[0] != stimuli(graph(IMAGE), [IMAGE], 1, seed=10)[0].values[0]).any()
+
+
+def test_extremes_follow_the_random_runs() -> None:
+    lowest, highest, alternating = stimuli(graph(IMAGE), [IMAGE], 0, seed=0)
+    assert [run.label for run in (lowest, highest, alternating)] == ["all lowest", "all highest", "alternating"]
+    assert (lowest.values[0] == -128).all()
+    assert (highest.values[0] == 127).all()
+    assert alternating.values[0].flatten()[:4].tolist() == [-128, 127, -128, 127]
+    assert all(run.values[0].dtype == np.int8 and run.values[0].shape == IMAGE.shape for run in (lowest, alternating))
+
+
+def test_random_int8_covers_the_whole_type() -> None:
+    wide = Tensor(0, "wide", (1, 10_000), "INT8")
+    values = stimuli(graph(wide), [wide], 1, seed=0)[0].values[0]
+    assert set(values.flatten().tolist()) == set(range(-128, 128))
+
+
+def test_floats_reach_one_step_beyond_what_quantize_can_tell_apart() -> None:
+    quantized = Tensor(1, "q", (1, 200), "INT8", Quantization((0.1,), (-20,)))
+    reader = Op(0, "QUANTIZE", (0,), (1,))
+    runs = stimuli(graph(FLOATS, reader=reader, others=(quantized,)), [FLOATS], 20, seed=0)
+    values = np.concatenate([run.values[0].flatten() for run in runs])
+    assert values.min() == pytest.approx(0.1 * (-129 + 20))
+    assert values.max() == pytest.approx(0.1 * (128 + 20))
+
+
+def test_indices_stay_inside_the_table_that_they_index() -> None:
+    table = Tensor(1, "table", (30, 8), "INT8", data=np.zeros((30, 8), np.int8))
+    reader = Op(0, "GATHER", (1, 0), (2,), {"axis": 0})
+    rows = Tensor(2, "rows", (1, 50, 8), "INT8")
+    runs = stimuli(graph(INDEX, reader=reader, others=(table, rows)), [INDEX], 20, seed=0)
+    values = np.concatenate([run.values[0].flatten() for run in runs])
+    assert (values.min(), values.max()) == (0, 29)
+
+
+@pytest.mark.parametrize("shape", [(1, 2, 3, 4), (1, 1, 2, 3, 4), (5, 1, 2, 3, 4), (5, 2, 3, 4)])
+def test_files_hold_one_run_or_several(shape: tuple[int, ...]) -> None:
+    values = np.arange(np.prod(shape), dtype=np.int8).reshape(shape)
+    runs = from_files([IMAGE], [values])
+    assert len(runs) == values.size // IMAGE.elements
+    np.testing.assert_array_equal(np.stack([run.values[0] for run in runs]).flatten(), values.flatten())
+    assert all(run.values[0].shape == IMAGE.shape for run in runs)
+
+
+def test_files_of_several_inputs_come_in_the_models_order() -> None:
+    other = Tensor(1, "other", (1, 2), "INT8")
+    arrays = [np.zeros((1, 2, 3, 4), np.int8), np.ones((1, 2), np.int8)]
+    (first, second) = from_files([IMAGE, other], arrays * 2)
+    assert [value.shape for value in second.values] == [IMAGE.shape, other.shape]
+    assert first.label == "file 0, run 0"
+    with pytest.raises(UsageError, match="3 input arrays for a model with 2 inputs"):
+        from_files([IMAGE, other], [*arrays, arrays[0]])
+    with pytest.raises(UsageError, match=r"the input arrays hold \[2, 1\] runs"):
+        from_files([IMAGE, other], [np.zeros((2, 2, 3, 4), np.int8), arrays[1]])
+
+
+@pytest.mark.parametrize(
+    ("array", "says"),
+    [(np.zeros((1, 2, 3, 4)), "type float64, the input is INT8"), (np.zeros((4, 3, 2), np.int8), r"shape \[4, 3, 2\]")],
+)
+def test_files_that_do_not_fit_are_errors(array: np.ndarray, says: str) -> None:
+    with pytest.raises(UsageError, match=says):
+        from_files([IMAGE], [array])
+
+
+def test_types_tell_which_models_format_a_file_has() -> None:
+    assert matches([FLOATS], [np.zeros((1, 200), np.float32)])
+    assert not matches([FLOATS], [np.zeros((1, 200), np.int8)])
+
+
+def test_load_refuses_what_is_no_array(tmp_path: Path) -> None:
+    good, text, archive = tmp_path / "good.npy", tmp_path / "text.npy", tmp_path / "archive.npy"
+    np.save(good, np.ones(3))
+    text.write_text("1 2 3")
+    with archive.open("wb") as file:
+        np.savez(file, np.ones(3))
+    assert load([good])[0].tolist() == [1, 1, 1]
+    for path, says in (
+        (text, "not a readable .npy file"),
+        (archive, "several arrays"),
+        (tmp_path / "none", "No such file"),
+    ):
+        with pytest.raises(UsageError, match=says):
+            load([path])

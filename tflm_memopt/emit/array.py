@@ -1,0 +1,48 @@
+"""NAME_model.h and NAME_model.cpp: the model as a constant array for flash."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from tflm_memopt.emit.names import guard, identifier
+
+ALIGNMENT = 16
+"""What TFLM and the operator ask of the model's address."""
+BYTES_PER_LINE = 16
+_HEX = tuple(f"0x{byte:02x}," for byte in range(256))
+
+
+def model_header(name: str, nbytes: int) -> str:
+    """NAME_model.h."""
+    c = identifier(name)
+    return f"""\
+// {name}.tflite, {nbytes:,} B, for flash. Written by tflm-memopt.
+#ifndef {guard(name, "model")}
+#define {guard(name, "model")}
+
+#include <stddef.h>
+
+constexpr size_t {c}_model_len = {nbytes};
+alignas({ALIGNMENT}) extern const unsigned char {c}_model[{c}_model_len];
+
+#endif  // {guard(name, "model")}
+"""
+
+
+def model_source(name: str, data: bytes) -> str:
+    """NAME_model.cpp. TFLM reads the model in place, and the operator refuses a misaligned program: hence alignas."""
+    c = identifier(name)
+    lines = "\n".join(_lines(data))
+    return f"""\
+// {name}.tflite, {len(data):,} B. Written by tflm-memopt.
+#include "{name}_model.h"
+
+alignas({ALIGNMENT}) const unsigned char {c}_model[{c}_model_len] = {{
+{lines}
+}};
+"""
+
+
+def _lines(data: bytes) -> Iterator[str]:
+    for first in range(0, len(data), BYTES_PER_LINE):
+        yield "  " + "".join(_HEX[byte] for byte in data[first : first + BYTES_PER_LINE])

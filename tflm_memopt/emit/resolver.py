@@ -1,0 +1,107 @@
+"""NAME_ops.h: the op resolver with exactly the operators that a model needs, and the size of its arena."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from tflm_memopt.emit.methods import AFTER_2023, BUILTIN, CUSTOM, OURS
+from tflm_memopt.emit.names import comment, guard, identifier
+from tflm_memopt.model.reader import CUSTOM as CUSTOM_OP
+from tflm_memopt.model.reader import Model, graph_of
+from tflm_memopt.results import Report
+
+ARENA_ALIGNMENT = 16
+"""TFLM aligns its arena's start and end to this (MicroArenaBufferAlignment, micro_arena_constants.h)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Needed:
+    """An operator that the model needs, and the C++ expression on `resolver` that adds it; empty: the user has to."""
+
+    operator: str
+    add: str
+    note: str = ""
+
+
+def needed(model: Model) -> tuple[Needed, ...]:
+    """Each operator of all subgraphs once, in the order in which the model runs them."""
+    ops = (op for number in range(model.subgraphs) for op in graph_of(model.tree, number).ops)
+    names = dict.fromkeys(
+        (op.type == CUSTOM_OP, str(op.options["custom_code"]) if op.type == CUSTOM_OP else op.type) for op in ops
+    )
+    return tuple(_needed(name, custom=custom) for custom, name in names)
+
+
+def _needed(name: str, *, custom: bool) -> Needed:
+    if custom and name in OURS:
+        return Needed(name, f'AddCustom("{name}", tmo::RegisterRegion())')
+    method = (CUSTOM if custom else BUILTIN).get(name)
+    if method is None:
+        note = "a custom operator of yours: add it to what this returns" if custom else "TFLM has no kernel for it"
+        return Needed(name, "", note)
+    return Needed(name, f"{method}()", "needs a TFLM later than 2023" if method in AFTER_2023 else "")
+
+
+def arena_bytes(report: Report) -> int:
+    """The arena to declare: never less than the report's `min`, nor than `total`, in whole alignment units."""
+    return -(-max(report.arena.min, report.arena.total) // ARENA_ALIGNMENT) * ARENA_ALIGNMENT
+
+
+def ops_header(name: str, model: Model, report: Report) -> str:
+    """NAME_ops.h."""
+    c, include_guard, operators = identifier(name), guard(name, "ops"), needed(model)
+    adapter = '#include "tmo_tflm.h"\n' if any(n.operator in OURS for n in operators) else ""
+    arena_comment = "\n".join(f" * {line}" for line in _arena_comment(report, operators))
+    adds = "\n".join(_statement(n) for n in operators)
+    return f"""\
+// What {name}.tflite needs of TensorFlow Lite Micro: operators and arena. Written by tflm-memopt.
+#ifndef {include_guard}
+#define {include_guard}
+
+#include <stddef.h>
+
+#include "tensorflow/lite/micro/micro_mutable_op_resolver.h"
+{adapter}
+/* Bytes of the tensor arena: alignas({ARENA_ALIGNMENT}) static uint8_t arena[{c}_arena_size];
+{arena_comment} */
+constexpr size_t {c}_arena_size = {arena_bytes(report)};
+
+namespace {c}_ops {{
+/* TFLM's classes are in tflite::micro in versions after August 2026, in tflite before. */
+using namespace ::tflite;
+using namespace ::tflite::micro;
+using Resolver = MicroMutableOpResolver<{max(len(operators), 1)}>;
+}}  // namespace {c}_ops
+
+/* The model's operators and no others. The resolver lives as long as the program, as the interpreter asks. */
+inline {c}_ops::Resolver &{c}_op_resolver() {{
+  static {c}_ops::Resolver resolver;
+  static bool filled = false;
+  if (!filled) {{
+    filled = true;
+{adds}
+  }}
+  return resolver;
+}}
+
+#endif  // {include_guard}
+"""
+
+
+def _arena_comment(report: Report, operators: Sequence[Needed]) -> Iterator[str]:
+    yield f"The smallest with which AllocateTensors() succeeds is {report.arena.min:,} B,"
+    yield f"of which arena_used_bytes() then says {report.arena.total:,} B."
+    yield f"Convention: {report.convention}."
+    kept = [n.operator for n in operators if n.operator not in OURS]
+    if kept:
+        yield f"Optimized kernels (CMSIS-NN, ESP-NN) may want more for {comment(', '.join(kept))}."
+    if not report.arena.exact:
+        yield f"An estimate: what {comment(', '.join(report.arena.estimated))} allocates is not known."
+
+
+def _statement(n: Needed) -> str:
+    operator = comment(n.operator)
+    if not n.add:
+        return f"    // {operator}: {n.note}"
+    return f"    resolver.{n.add};" + (f"  // {n.note}" if n.note else "")

@@ -1,0 +1,257 @@
+"""What people read in the terminal. Shows what was computed, computes nothing.
+
+A RAM figure never goes without its convention.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+
+from rich import box
+from rich.console import Group, RenderableType
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+
+from tflm_memopt.analysis.arena import Arena
+from tflm_memopt.results import BlockReport, Inspection, KeptBuiltin, OperatorReport, Report, RingReport
+from tflm_memopt.runtime.verify import Difference, Measured, Verification
+
+HOW: Mapping[str, str] = {
+    "tflm-wheel": "under the official TFLM interpreter",
+    "host-reference": "in this package's reference kernels: no official TFLM wheel exists for this platform",
+}
+INDENT = 2
+
+
+def printable(text: str) -> str:
+    r"""One line of `text` that a terminal can be trusted with: names come from files.
+
+    >>> printable("a\nb")
+    'a\\nb'
+    """
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
+
+
+def optimized(report: Report, folder: Path, files: Iterable[str]) -> RenderableType:
+    """The answer of `optimize`: what matters first."""
+    kept, interface = report.kept_builtin, [f"{i.side} '{i.name}': {i.before} -> {i.after}" for i in report.interface]
+    return _page(
+        Group(_title(report), _headline(report)),
+        _arenas(report),
+        _blocks(report.blocks) if report.blocks else None,
+        _section("Operators that stay builtin", _kept(kept)) if kept else None,
+        _section("The model's interface is another one now", _lines(interface)) if interface else None,
+        _section("Inputs and outputs that --int8-io leaves", _lines(report.interface_kept))
+        if report.interface_kept
+        else None,
+        _section(f"Written to {printable(str(folder))}", _lines(files)),
+    )
+
+
+def inspection(result: Inspection) -> RenderableType:
+    """The answer of `inspect`."""
+    arena = result.arena
+    running = sum(op.supported for op in result.operators)
+    facts = _facts(
+        ("arena", f"{arena.total:,} B", result.convention),
+        ("", f"head {arena.head:,} B, tail {arena.tail:,} B, smallest {arena.min:,} B", ""),
+        ("flash", f"{result.flash:,} B", ".tflite file"),
+        ("MACs", f"{result.macs:,}", "of the operators that run row by row"),
+        ("operators", f"{running} of {len(result.operators)} run row by row", ""),
+    )
+    refused = [
+        KeptBuiltin(op.index, op.operator, op.code, op.reason, op.hint) for op in result.operators if not op.supported
+    ]
+    return _page(
+        Group(Text(printable(result.model), "bold"), facts),
+        _operators(result),
+        _section("Operators that would stay builtin", _kept(refused)) if refused else None,
+    )
+
+
+def verification(result: Verification) -> RenderableType:
+    """The answer of `verify`."""
+    answer = Text("bit-exact", "bold green") if result.bit_exact else Text("DIFFERENT", "bold red")
+    said = [
+        f"{result.runs} random (seed {result.seed}), {result.extremes} extreme and {result.files} given inputs",
+        HOW[result.how],
+    ]
+    if result.guarded:
+        said.append(f"the rewritten model's programs also ran {result.guarded} times between canaries")
+    if result.failure:
+        said.append(f"the rewritten model: {result.failure}")
+    if result.difference:
+        said.append(_difference(result.difference))
+    return _page(
+        Group(answer, Padding(_lines(said), (0, 0, 0, INDENT))), _measured(result.measured) if result.measured else None
+    )
+
+
+# --- parts
+
+
+def _page(*parts: RenderableType | None) -> RenderableType:
+    """The parts that are there, a blank line between them."""
+    there = [part for part in parts if part is not None]
+    return Group(*(line for part in there for line in (part, Text())))
+
+
+def _lines(lines: Iterable[str]) -> Text:
+    return Text("\n".join(map(printable, lines)))
+
+
+def _title(report: Report) -> Text:
+    state = (
+        Text(": rewritten", "green")
+        if report.changed
+        else Text(f": unchanged, {printable(report.why_unchanged)}", "yellow")
+    )
+    return Text(printable(report.model), "bold").append_text(state)
+
+
+def _headline(report: Report) -> Table:
+    """The three numbers that matter: arena, flash, F."""
+    arena, flash = (report.original_arena.total, report.arena.total), report.flash
+    recompute = (
+        "no recompute" if report.overhead <= 1 else f"{report.macs.original:,} -> {report.macs.rewritten:,} MACs"
+    )
+    return _facts(
+        ("arena", _change(*arena), report.convention),
+        ("flash", _change(flash.original, flash.rewritten), ".tflite file"),
+        ("F", f"{report.overhead:.2f}", recompute),
+    )
+
+
+def _facts(*facts: tuple[str, str, str]) -> Table:
+    table = Table.grid(padding=(0, 3))
+    for name, figure, remark in facts:
+        table.add_row(f"  {name}", Text(figure, "bold"), Text(remark, "dim"))
+    return table
+
+
+def _change(before: int, after: int) -> str:
+    return f"{before:,} B -> {after:,} B ({_percent(before, after)})"
+
+
+def _percent(before: int, after: int) -> str:
+    return f"{100 * (after - before) / before:+.0f} %" if before else "new"
+
+
+def _arenas(report: Report) -> RenderableType:
+    table = _table("arena, B", "head", "tail", "total", "smallest", numbers=4)
+    for name, arena in (("original", report.original_arena), ("rewritten", report.arena)):
+        table.add_row(name, *_figures(arena), f"{arena.min:,}")
+    bound = "no layout of these blocks is lower" if report.proven else "a lower layout of these blocks may exist"
+    return Group(table, Text(f"  head at least {report.lower_bound_head:,} B; {bound}", "dim"))
+
+
+def _figures(arena: Arena) -> tuple[str, str, str]:
+    return f"{arena.head:,}", f"{arena.tail:,}", f"{arena.total:,}"
+
+
+def _blocks(blocks: Sequence[BlockReport]) -> Table:
+    table = _table("block", "operators", "bytes", "keeps")
+    table.columns[2].justify = "right"
+    for number, block in enumerate(blocks):
+        table.add_row(str(number), _span(block), f"{block.bytes:,}", _keeps(block))
+    return table
+
+
+def _span(block: BlockReport) -> str:
+    """The operators of a block: the first and last by name, all by index."""
+    names = [printable(name) for name in block.operators]
+    chain = " .. ".join(names if len(names) < 3 else (names[0], names[-1]))
+    return f"{_indices(block.ops)} {chain}"
+
+
+def _keeps(block: BlockReport) -> str:
+    sums = [f"{block.accumulators:,} B of sums"] if block.accumulators else []
+    return ", ".join([*_rings(block.rings), *sums]) or "whole tensors only"
+
+
+def _rings(rings: Sequence[RingReport]) -> list[str]:
+    """How many rings, how deep.
+
+    >>> _rings((RingReport("a", 48, 3, 300), RingReport("b", 48, 5, 500)))
+    ['2 rings of 3-5 rows (800 B)']
+    """
+    if not rings:
+        return []
+    depths = sorted(ring.depth for ring in rings)
+    rows = str(depths[0]) if depths[0] == depths[-1] else f"{depths[0]}-{depths[-1]}"
+    size = sum(ring.bytes for ring in rings)
+    return [f"{len(rings)} ring{'s' * (len(rings) > 1)} of {rows} row{'s' * (rows != '1')} ({size:,} B)"]
+
+
+def _kept(kept: Sequence[KeptBuiltin]) -> Table:
+    """One line for each operator type and kind of reason, with the words of the first one."""
+    table = _table("operator", "reason", "try", "which")
+    groups: dict[tuple[str, str], list[KeptBuiltin]] = {}
+    for k in kept:
+        groups.setdefault((k.operator, k.code), []).append(k)
+    for (operator, _), alike in groups.items():
+        reason, hint = printable(alike[0].reason), printable(alike[0].hint)
+        table.add_row(printable(operator), reason, hint, _indices([k.index for k in alike]))
+    return table
+
+
+def _indices(indices: Sequence[int]) -> str:
+    """Indices, those in a row as first..last.
+
+    >>> _indices([0, 1, 2, 5])
+    '0..2, 5'
+    """
+    runs: list[tuple[int, int]] = []
+    for i in sorted(indices):
+        if runs and i <= runs[-1][1] + 1:
+            runs[-1] = (runs[-1][0], i)
+        else:
+            runs.append((i, i))
+    return ", ".join(str(a) if a == b else f"{a}..{b}" for a, b in runs)
+
+
+def _operators(result: Inspection) -> Table:
+    table = _table("#", "operator", "output", "MACs", "alive, B", "row by row")
+    for column in (0, 3, 4):
+        table.columns[column].justify = "right"
+    for op in result.operators:
+        peak = op.index == result.peak_operator
+        table.add_row(
+            str(op.index), printable(op.operator), _shapes(result, op), f"{op.macs:,}" if op.macs else "",
+            f"{op.live_bytes:,}" + (" peak" if peak else ""), "yes" if op.supported else f"no: {printable(op.code)}",
+            style="bold" if peak else "",
+        )  # fmt: skip
+    return table
+
+
+def _shapes(result: Inspection, op: OperatorReport) -> str:
+    return ", ".join(
+        f"{'x'.join(map(str, t.shape))} {t.dtype.lower()}" for t in (result.tensors[i] for i in op.outputs)
+    )
+
+
+def _measured(measured: Measured) -> RenderableType:
+    recording = ", recording interpreter" if measured.recording else ""
+    table = _table(f"measured, B ({measured.abi}{recording})", "head", "tail", "total", numbers=3)
+    for name, arena in (("original", measured.original), ("rewritten", measured.rewritten)):
+        table.add_row(name, f"{arena.head:,}", f"{arena.tail:,}", f"{arena.total:,}")
+    return table
+
+
+def _difference(d: Difference) -> str:
+    where = f"run {d.run} ({printable(d.label)}), output {d.output} '{printable(d.name)}' at {list(d.index)}"
+    return f"{where}: original {d.original}, rewritten {d.rewritten}; {d.elements:,} elements of this output differ"
+
+
+def _section(title: str, body: RenderableType) -> RenderableType:
+    return Group(Text(title, "bold"), Padding(body, (0, 0, 0, INDENT)))
+
+
+def _table(*columns: str, numbers: int = 0) -> Table:
+    """The last `numbers` columns are right-justified."""
+    table = Table(box=box.SIMPLE_HEAD, show_edge=False, header_style="dim")
+    for i, column in enumerate(columns):
+        table.add_column(column, justify="right" if i >= len(columns) - numbers else "left", overflow="fold")
+    return table
