@@ -100,8 +100,8 @@ def markdown(rows: Sequence[Row]) -> str:
         *lines,
         "",
         f"Bytes of the whole arena (`arena_used_bytes`), predicted: {conventions}.",
-        "*Smallest arena*: with which AllocateTensors succeeds. *Lower bound*: no layout of the chosen blocks has a lower",
-        "head. F: multiply-accumulates done / of the original.",
+        "*Smallest arena*: with which AllocateTensors succeeds. *Lower bound*: no layout of the chosen blocks has a",
+        "lower head. F: multiply-accumulates done / of the original.",
     ])  # fmt: skip
 
 
@@ -150,24 +150,22 @@ def main(arguments: Sequence[str] | None = None) -> int:
     paths = sorted(args.folder.glob("*.tflite"))
     if not paths:
         parser.error(f"no .tflite files in {args.folder}")
+    console = Console(stderr=True)
+    rows: list[Row] = []
     try:
-        for file in args.update:  # before the work, not after it
-            updated(file.read_text(encoding="utf-8"), "")
-        console = Console(stderr=True)
-        rows = [
-            row
-            for path in track(paths, "converting", console=console, disable=not console.is_terminal)
-            for row in measure(path)
-        ]
+        for path in args.update:  # before the work, not after it
+            updated(path.read_text(encoding="utf-8"), "")
+        for path in track(paths, "converting", console=console, disable=not console.is_terminal):
+            rows += measure(path)
     except (MemoptError, OSError, ValueError) as error:
-        parser.error(str(error))
+        parser.error(f"{path}: {error}")
 
     table = markdown(rows)
     print(json.dumps([asdict(row) for row in rows], indent=2) if args.json else table)
     if args.markdown:
         args.markdown.write_text(table + "\n", encoding="utf-8")
-    for file in args.update:
-        file.write_text(updated(file.read_text(encoding="utf-8"), table), encoding="utf-8")
+    for page in args.update:
+        page.write_text(updated(page.read_text(encoding="utf-8"), table), encoding="utf-8")
     return 0
 
 

@@ -31,9 +31,8 @@ TFLM = runpy.run_path(str(ROOT / "scripts/tflm2023.py"))
 WARNINGS = ["-Wall", "-Wextra", "-Wpedantic", "-Werror"]
 SEED = 11
 
-pytestmark = pytest.mark.skipif(
-    bool(TFLM["missing"]()) or not shutil.which("g++"), reason=TFLM["missing"]() or "no g++"
-)
+MISSING = TFLM["missing"]() or ("" if shutil.which("g++") else "g++ is missing: apt-get install g++")
+pytestmark = [pytest.mark.slow, pytest.mark.skipif(bool(MISSING), reason=MISSING)]
 
 
 @dataclass(frozen=True)
@@ -103,7 +102,6 @@ def test_refuses_a_wrong_program_and_says_what_to_do(adapter: Adapter, model: by
     assert "AllocateTensors failed" in done.stderr
 
 
-@pytest.mark.slow
 def test_rewritten_models_give_the_same_bytes_as_in_the_wheel(adapter: Adapter, real_model: Path) -> None:
     model = optimize(real_model.read_bytes(), int8_io=True, seconds=0.5).model
     graph = read(model).graph

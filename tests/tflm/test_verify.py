@@ -1,0 +1,193 @@
+"""verify(): what it finds, what it measures, what it refuses to compare."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from models import Net
+from tflm.region_model import IN, INT8, OUT, WORKSPACE, float_io, program, region_model, region_tree
+
+from tflm_memopt import optimize
+from tflm_memopt.errors import InterfaceError, ModelError, RuntimeUnavailable, UsageError
+from tflm_memopt.model import writer
+from tflm_memopt.model.interface import METADATA, Change, Changes, Format
+from tflm_memopt.model.reader import read
+from tflm_memopt.runtime import host_model
+from tflm_memopt.runtime.process import run_model
+from tflm_memopt.runtime.stimuli import stimuli
+from tflm_memopt.runtime.verify import HOST_REFERENCE, TFLM_WHEEL, How, verify
+
+HOWS: tuple[How, How] = (TFLM_WHEEL, HOST_REFERENCE)
+
+
+@pytest.mark.parametrize("how", HOWS)
+def test_a_model_equals_itself(how: How) -> None:
+    result = verify(region_model(), region_model(), runs=4, seed=5, how=how)
+    assert result.bit_exact
+    assert result.failure == ""
+    assert (result.runs, result.extremes, result.files, result.guarded, result.seed) == (4, 3, 0, 4, 5)
+
+
+def test_the_answer_as_json() -> None:
+    answer = json.loads(json.dumps(verify(region_model(), region_model(), runs=1).to_json()))
+    assert answer["bit_exact"] is True
+    assert answer["runs"] == 1
+    assert answer["how"] == "tflm-wheel"
+    assert answer["measured"]["abi"] == "lp64"
+    assert answer["measured"]["recording"] is True
+    for which in ("original", "rewritten"):
+        arena = answer["measured"][which]
+        assert arena["head"] == WORKSPACE
+        assert arena["total"] == arena["head"] + arena["tail"]
+
+
+@pytest.mark.parametrize("how", HOWS)
+def test_names_the_first_byte_that_differs(how: How) -> None:
+    other = region_model(program(relu_from=1))  # 0 and below become 1
+    lowest = np.full(IN, -128, np.int8)
+    result = verify(region_model(), other, runs=0, inputs=[lowest], how=how)
+    assert not result.bit_exact
+    difference = result.difference
+    assert difference is not None
+    assert (difference.label, difference.output, difference.name) == ("all lowest", 0, "y")
+    assert (difference.index, difference.original, difference.rewritten) == ((0, 0, 0, 0), 0, 1)
+    assert difference.elements == np.prod(OUT)
+
+
+def test_a_memory_plan_that_destroys_rows_is_found_by_tflm_and_by_the_guard() -> None:
+    result = verify(region_model(), region_model(offsets=(16, 16, 0)), runs=2)  # output rows over pooled rows
+    assert not result.bit_exact
+    assert result.difference is not None
+    assert "output 'y'" in result.failure
+    assert "where buffers overlap as planned" in result.failure
+
+
+def test_a_write_outside_of_the_rows_is_found_by_the_guard() -> None:
+    result = verify(region_model(), region_model(offsets=(16, 264, 0)), runs=2)  # output over the counters
+    assert not result.bit_exact
+    assert result.failure != ""
+
+
+def test_a_refused_program_is_an_answer() -> None:
+    result = verify(region_model(), region_model(program(version=2)), runs=1)
+    assert not result.bit_exact
+    assert result.measured is None
+    assert result.failure.startswith("failed: TMO_REGION: the program is of another format version")
+
+
+def test_a_crash_is_an_answer() -> None:
+    far = 1 << 30
+    before_the_arena = region_model(workspace=far, offsets=(16, 64, 16 - far))  # TFLM does not check offsets
+    result = verify(region_model(), before_the_arena, runs=1)
+    assert not result.bit_exact
+    assert result.failure.startswith("crashed with SIGSEGV")
+
+
+def test_an_original_that_does_not_run_is_an_error() -> None:
+    with pytest.raises(ModelError, match="the original model does not run: failed: TMO_REGION"):
+        verify(region_model(program(magic=0)), region_model(), runs=1)
+
+
+def test_other_interfaces_are_not_compared() -> None:
+    with pytest.raises(InterfaceError, match=r"the name 'y' became 'z'\n  at output 0 'y'"):
+        verify(region_model(), region_model(output_name="z"))
+
+
+def test_files_of_the_user() -> None:
+    stacked = np.random.default_rng(3).integers(-128, 128, (5, *IN[1:]), dtype=np.int8)
+    result = verify(region_model(), region_model(), runs=2, inputs=[stacked, np.zeros(IN, np.int8)])
+    assert result.bit_exact
+    assert result.files == 6
+    with pytest.raises(UsageError, match="type float64, the input is INT8"):
+        verify(region_model(), region_model(), inputs=[np.zeros(IN)])
+
+
+# ---- a rewrite that took QUANTIZE and DEQUANTIZE away ----
+
+
+def _with_float_io() -> bytes:
+    tree = region_tree(program())
+    float_io(tree)
+    return writer.write(tree)
+
+
+def _recorded(*, after: Format = INT8, **region: Any) -> bytes:
+    tree = region_tree(program(), **region)
+    change = Change(0, "x", Format("FLOAT32"), after)
+    changes = Changes((change,), (replace(change, name="y"),))
+    writer.set_metadata(tree, METADATA, json.dumps({"interface": changes.to_json()}).encode())
+    return writer.write(tree)
+
+
+@pytest.mark.parametrize("how", HOWS)
+def test_recorded_changes_of_the_interface_are_bridged(how: How) -> None:
+    floats = np.random.default_rng(1).uniform(-70, 70, IN).astype(np.float32)
+    int8s = np.random.default_rng(1).integers(-128, 128, IN, dtype=np.int8)
+    for given in (floats, int8s):
+        result = verify(_with_float_io(), _recorded(), runs=4, inputs=[given], how=how)
+        assert result.bit_exact, result
+        assert result.files == 1
+
+
+def test_unrecorded_changes_of_the_interface_are_errors() -> None:
+    with pytest.raises(InterfaceError, match=r"FLOAT32 became INT8 scale 0.5 zero point 0"):
+        verify(_with_float_io(), region_model())
+
+
+def test_a_record_that_contradicts_the_model_is_an_error() -> None:
+    with pytest.raises(
+        InterfaceError, match=r"a recorded change to INT8 scale 0.25 zero point 0 became INT8 scale 0.5"
+    ):
+        verify(_with_float_io(), _recorded(after=Format("INT8", 0.25, 0)))
+
+
+def _converted_net(kind: str) -> bytes:
+    """Float or uint8 outside, a small convolutional network inside, two inputs and two outputs."""
+    net = Net(seed=4)
+    affine, inner = ((0.5, 124), (0.5, -4)) if kind == "UINT8" else (None, (0.5, -4))
+    a, b = (net.unary("QUANTIZE", net.input((1, 9, 7, 3), affine, dtype=kind), out=inner) for _ in range(2))
+    features = net.depthwise_conv2d(net.conv2d(net.add(a, b), 8, stride=(2, 2)))
+    scores = net.fully_connected(net.mean(features, (1, 2), keep=False), 5)
+    outputs = []
+    for tensor in (features, scores):
+        scale, zero_point = net.affine(tensor)
+        outer = (scale, zero_point + 128) if kind == "UINT8" else None
+        outputs.append(net.unary("QUANTIZE" if kind == "UINT8" else "DEQUANTIZE", tensor, dtype=kind, out=outer))
+    return net.model(*outputs)
+
+
+@pytest.mark.parametrize("how", HOWS)
+@pytest.mark.parametrize("kind", ["FLOAT32", "UINT8"])
+def test_int8_io_of_whole_models(kind: str, how: How) -> None:
+    original = _converted_net(kind)
+    rewritten = optimize(original, int8_io=True, seconds=0.5)
+    assert len(rewritten.report.interface) == 4
+    given = [np.random.default_rng(2).integers(0, 100, (3, 9, 7, 3)).astype(kind.lower()) for _ in range(2)]
+    result = verify(original, rewritten.model, runs=20, inputs=given, how=how)
+    assert result.bit_exact, result
+    assert result.files == 3
+    assert result.guarded > 0
+
+
+# ---- the other way to run the original ----
+
+
+def test_the_host_reference_equals_tflm(real_model: Path) -> None:
+    data = real_model.read_bytes()
+    graph = read(data).graph
+    runs = stimuli(graph, [graph.tensors[t] for t in graph.inputs], 2, seed=0)
+    inputs = [np.stack(values) for values in zip(*(run.values for run in runs), strict=True)]
+    if real_model.stem == "mcunetv2_large_224_float_io":  # its squeeze-excite needs builtin operators
+        with pytest.raises(RuntimeUnavailable, match="only TFLM itself runs this operator"):
+            host_model.run_model(graph, inputs, len(runs))
+        return
+    ours = host_model.run_model(graph, inputs, len(runs))
+    tflm = run_model(data, inputs, len(runs), len(graph.outputs))
+    assert tflm.failure == ""
+    for name, a, b in zip(graph.outputs, ours, tflm.outputs, strict=True):
+        np.testing.assert_array_equal(a.view(np.uint8), b.view(np.uint8), err_msg=f"output {name}, seed 0")

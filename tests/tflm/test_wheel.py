@@ -119,5 +119,5 @@ def test_a_missing_or_other_wheel_is_a_message(monkeypatch: pytest.MonkeyPatch) 
     with pytest.raises(RuntimeUnavailable, match=r"not installed\n  try: pip install --pre 'tflite-micro=="):
         wheel._runtime.__wrapped__()
     monkeypatch.setattr(wheel.metadata, "version", lambda _: "0.dev20300101")
-    with pytest.raises(RuntimeUnavailable, match="another build of tflite-micro\n  at installed: 0.dev20300101"):
+    with pytest.raises(RuntimeUnavailable, match=r"another build of tflite-micro\n  at installed: 0.dev20300101"):
         wheel._runtime.__wrapped__()

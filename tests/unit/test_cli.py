@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import resource
 import subprocess
 import sys
 from collections.abc import Callable, Sequence
@@ -214,9 +213,6 @@ def test_verify_yes(folder: Path, run: Run) -> None:
         assert isinstance(measured["recording"], bool)
         assert measured["rewritten"]["total"] < measured["original"]["total"]
         assert all(set(measured[m]) == {"head", "tail", "total"} for m in ("original", "rewritten"))
-    said = run("verify", "small.tflite", "out/small.tflite", *rest).out
-    assert said.startswith("bit-exact\n")
-    assert "3 random (seed 7), 3 extreme and 2 given inputs" in said
 
 
 def test_verify_no(folder: Path, run: Run) -> None:
@@ -225,10 +221,6 @@ def test_verify_no(folder: Path, run: Run) -> None:
     assert answer.code == cli.NO
     assert answer.json["bit_exact"] is False
     assert {"run", "label", "output", "name", "index", "original", "rewritten"} <= set(answer.json["difference"])
-    said = run("verify", "small.tflite", "other.tflite", "--runs", 1)
-    assert said.code == cli.NO
-    assert said.out.startswith("DIFFERENT\n")
-    assert "run 0 (random 0), output 0" in said.out
 
 
 # --- what bad input gets
@@ -320,9 +312,8 @@ def assert_refused(answer: Answer, says: str) -> None:
     """One line what, at most one where, at most one what to do; on stderr alone."""
     assert answer.code == cli.BAD
     assert answer.out == ""
-    lines = answer.err.splitlines()
-    assert lines[0].startswith("error: ")
-    assert [line[:6] for line in lines[1:]] in ([], ["  at " + lines[1][5:6]], ["  try:"], ["  at " + lines[1][5:6], "  try:"])
+    first_words = [line.split(maxsplit=1)[0] for line in answer.err.splitlines()]
+    assert first_words in (["error:"], ["error:", "at"], ["error:", "try:"], ["error:", "at", "try:"])
     assert says in answer.err
 
 
@@ -368,18 +359,26 @@ def test_a_place_that_is_taken_leaves_nothing(folder: Path, run: Run) -> None:
 
 
 def test_a_full_disk_leaves_nothing(folder: Path) -> None:
+    resource = pytest.importorskip("resource", reason="file size limits are POSIX")
+
     def limit() -> None:
         resource.setrlimit(resource.RLIMIT_FSIZE, (8000, 8000))  # enough for the model, not for its C array
 
     done = subprocess.run(
-        [*MAIN, "optimize", "small.tflite", "-o", "new/out"], preexec_fn=limit, capture_output=True, text=True, check=False
+        [*MAIN, "optimize", "small.tflite", "-o", "new/out"],
+        preexec_fn=limit,
+        capture_output=True,
+        text=True,
+        check=False,
     )
     assert done.returncode == cli.BAD, done.stderr
     assert "cannot write new/out/small_model.cpp: File too large" in done.stderr
     assert sorted(path.name for path in folder.iterdir()) == ["small.tflite"]
 
 
-def test_old_files_stay_when_new_ones_cannot_be_written(folder: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_old_files_stay_when_new_ones_cannot_be_written(
+    folder: Path, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
     run("optimize", "small.tflite", "-o", "out")
     before = {path.name: path.read_bytes() for path in (folder / "out").iterdir()}
 
@@ -401,7 +400,9 @@ def test_json_in_a_process_of_its_own(folder: Path) -> None:
 
 
 def test_a_reader_that_closes_early(folder: Path) -> None:
-    process = subprocess.Popen([*MAIN, "inspect", "small.tflite"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    process = subprocess.Popen(
+        [*MAIN, "inspect", "small.tflite"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
     assert process.stdout is not None and process.stderr is not None
     process.stdout.close()
     assert process.stderr.read() == ""
@@ -416,7 +417,9 @@ def test_output_that_the_terminal_cannot_encode(folder: Path) -> None:
     environment = os.environ | {"PYTHONIOENCODING": "ascii"}
     done = subprocess.run([*MAIN, "inspect", "odd.tflite"], capture_output=True, check=True, env=environment)
     assert b"CONV_2D" in done.stdout
-    done = subprocess.run([*MAIN, "verify", "odd.tflite", "small.tflite"], capture_output=True, check=False, env=environment)
+    done = subprocess.run(
+        [*MAIN, "verify", "odd.tflite", "small.tflite"], capture_output=True, check=False, env=environment
+    )
     assert done.returncode == cli.BAD
     assert b"gr\\xf6\\xdfe" in done.stderr
 
@@ -448,7 +451,15 @@ def test_help_and_version(capsys: pytest.CaptureFixture[str]) -> None:
 
 @pytest.mark.parametrize(
     ("said", "nbytes"),
-    [("20480", 20480), ("20kB", 20000), ("20KB", 20000), ("64KiB", 65536), ("1.5 kB", 1500), ("2MiB", 2 << 20), ("7B", 7)],
+    [
+        ("20480", 20480),
+        ("20kB", 20000),
+        ("20KB", 20000),
+        ("64KiB", 65536),
+        ("1.5 kB", 1500),
+        ("2MiB", 2 << 20),
+        ("7B", 7),
+    ],
 )
 def test_sizes(said: str, nbytes: int) -> None:
     assert cli.size(said) == nbytes

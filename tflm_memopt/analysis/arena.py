@@ -64,9 +64,9 @@ class Arena:
 def predict(model: bytes | Model, abi: Abi = "ilp32", *, recording: bool = False) -> Arena:
     """The arena of `model`, original or rewritten, under TFLM's reference kernels.
 
-    abi: "ilp32" (32-bit pointers) or "lp64"; tflm_structs.py says for which builds. recording: for
-    RecordingMicroInterpreter, whose own structs are larger. Raises ModelError for bytes that are no model, and for an
-    offline plan that TFLM refuses.
+    abi: "ilp32", "ilp32-full" for the largest of 32-bit builds, or "lp64"; tflm_structs.py says which builds these are.
+    recording: for RecordingMicroInterpreter, whose own structs are larger. Raises ModelError for bytes that are no
+    model, and for an offline plan that TFLM refuses.
     """
     source = read(model) if isinstance(model, bytes) else model
     replay = _Replay(source.tree, tuple(graph_of(source.tree, i) for i in range(source.subgraphs)), abi, recording)

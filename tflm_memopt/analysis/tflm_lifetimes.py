@@ -87,7 +87,7 @@ def planned_at_tail(tensor: Tensor, offset: int) -> bool:
 
 
 def nbytes(tensor: Tensor) -> int:
-    """Bytes in the arena. An int4 takes one (TfLiteTypeSizeOf, memory_helpers.cc); an open dimension (-1) counts once."""
+    """Bytes in the arena. An int4 takes one (TfLiteTypeSizeOf, memory_helpers.cc); a dimension of -1 counts once."""
     return abs(4 * tensor.elements if tensor.dtype == "RESOURCE" else tensor.nbytes)
 
 

@@ -1,8 +1,6 @@
 """Sizes of TFLM's own structs: the one table from which the arena is predicted.
 
-Measured, not computed: from the debug information of TFLM's objects (tensorflow/tflite-micro at 90b983c2b, gcc 12.2,
--DTF_LITE_STATIC_MEMORY). "ilp32" is Cortex-M4 under Arm's EABI, where an enum is as small as its values. "lp64" is
-x86-64 with -DUSE_TFLM_COMPRESSION, as the official Python wheel is built.
+Measured, not computed: from the debug information of TFLM's objects (tensorflow/tflite-micro at 90b983c2b, gcc 12.2).
 """
 
 from __future__ import annotations
@@ -11,7 +9,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
-Abi = Literal["ilp32", "lp64"]
+Abi = Literal["ilp32", "ilp32-full", "lp64"]
+"""ilp32: Cortex-M4, -DTF_LITE_STATIC_MEMORY, Arm's EABI, where an enum is as small as its values: TFLM's own Makefile.
+ilp32-full: the largest of the usual 32-bit builds, without TF_LITE_STATIC_MEMORY, as Arduino libraries are built, and
+with enums of 4 B, as RISC-V and Xtensa have them. An arena that is declared for any board must cover it.
+lp64: x86-64, TF_LITE_STATIC_MEMORY, USE_TFLM_COMPRESSION: the official Python wheel."""
 
 PLANNER_BYTES_PER_BUFFER = 40
 """GreedyMemoryPlanner::per_buffer_size(): ten ints (memory_planner/greedy_memory_planner.h)."""
@@ -31,9 +33,12 @@ class Struct:
     ilp32: tuple[int, int]
     lp64: tuple[int, int]
     source: str
+    ilp32_full: tuple[int, int] | None = None
+    """None: the same as ilp32."""
 
     def of(self, abi: Abi) -> Layout:
-        return Layout(*(self.ilp32 if abi == "ilp32" else self.lp64))
+        layouts = {"ilp32": self.ilp32, "ilp32-full": self.ilp32_full or self.ilp32, "lp64": self.lp64}
+        return Layout(*layouts[abi])
 
 
 _COMMON = "tensorflow/lite/core/c/common.h"
@@ -51,9 +56,9 @@ STRUCTS: Mapping[str, Struct] = {
     "RecordingMicroAllocator": Struct((124, 4), (272, 8), "recording_micro_allocator.h"),
     "MicroBuiltinDataAllocator": Struct((8, 4), (16, 8), "micro_allocator.cc"),
     "SubgraphAllocations": Struct((8, 4), (24, 8), "micro_allocator.h"),
-    "NodeAndRegistration": Struct((32, 4), (64, 8), "micro_allocator.h"),
+    "NodeAndRegistration": Struct((32, 4), (64, 8), "micro_allocator.h", (44, 4)),
     "TfLiteEvalTensor": Struct((12, 4), (24, 8), _COMMON),
-    "TfLiteTensor": Struct((32, 4), (64, 8), _COMMON),
+    "TfLiteTensor": Struct((32, 4), (64, 8), _COMMON, (64, 4)),
     "TfLiteAffineQuantization": Struct((12, 4), (24, 8), _COMMON),
     "ScratchBufferRequest": Struct((12, 4), (16, 8), "micro_allocator.h"),
     "ScratchBufferHandle": Struct((4, 4), (8, 8), "micro_allocator.h"),
@@ -61,41 +66,41 @@ STRUCTS: Mapping[str, Struct] = {
     "pointer": Struct((4, 4), (8, 8), "size_t, and every pointer"),
     "int": Struct((4, 4), (4, 4), "int, and the items of a TfLiteIntArray"),
     # Builtin data: what the flatbuffer parser makes of operator options.
-    "TfLiteAddParams": Struct((2, 1), (8, 4), _OPTIONS),
-    "TfLiteArgMaxParams": Struct((1, 1), (4, 4), _OPTIONS),
-    "TfLiteArgMinParams": Struct((1, 1), (4, 4), _OPTIONS),
+    "TfLiteAddParams": Struct((2, 1), (8, 4), _OPTIONS, (8, 4)),
+    "TfLiteArgMaxParams": Struct((1, 1), (4, 4), _OPTIONS, (4, 4)),
+    "TfLiteArgMinParams": Struct((1, 1), (4, 4), _OPTIONS, (4, 4)),
     "TfLiteBatchMatMulParams": Struct((3, 1), (3, 1), _OPTIONS),
     "TfLiteCallOnceParams": Struct((4, 4), (4, 4), _OPTIONS),
-    "TfLiteCastParams": Struct((2, 1), (8, 4), _OPTIONS),
+    "TfLiteCastParams": Struct((2, 1), (8, 4), _OPTIONS, (8, 4)),
     "TfLiteConcatenationParams": Struct((8, 4), (8, 4), _OPTIONS),
     "TfLiteConvParams": Struct((28, 4), (28, 4), _OPTIONS),
     "TfLiteCumsumParams": Struct((2, 1), (2, 1), _OPTIONS),
     "TfLiteDepthToSpaceParams": Struct((4, 4), (4, 4), _OPTIONS),
     "TfLiteDepthwiseConvParams": Struct((28, 4), (28, 4), _OPTIONS),
-    "TfLiteDivParams": Struct((1, 1), (4, 4), _OPTIONS),
-    "TfLiteFullyConnectedParams": Struct((5, 1), (32, 8), _OPTIONS),  # lp64: grown in the wheel, which is newer
+    "TfLiteDivParams": Struct((1, 1), (4, 4), _OPTIONS, (4, 4)),
+    "TfLiteFullyConnectedParams": Struct((5, 1), (32, 8), _OPTIONS, (16, 4)),  # larger in the wheel, which is newer
     "TfLiteGatherParams": Struct((8, 4), (8, 4), _OPTIONS),
     "TfLiteIfParams": Struct((8, 4), (8, 4), _OPTIONS),
-    "TfLiteL2NormParams": Struct((1, 1), (4, 4), _OPTIONS),
+    "TfLiteL2NormParams": Struct((1, 1), (4, 4), _OPTIONS, (4, 4)),
     "TfLiteLeakyReluParams": Struct((4, 4), (4, 4), _OPTIONS),
-    "TfLiteMirrorPaddingParams": Struct((1, 1), (4, 4), _OPTIONS),
-    "TfLiteMulParams": Struct((1, 1), (4, 4), _OPTIONS),
+    "TfLiteMirrorPaddingParams": Struct((1, 1), (4, 4), _OPTIONS, (4, 4)),
+    "TfLiteMulParams": Struct((1, 1), (4, 4), _OPTIONS, (4, 4)),
     "TfLitePackParams": Struct((8, 4), (8, 4), _OPTIONS),
     "TfLitePoolParams": Struct((40, 4), (40, 4), _OPTIONS),
     "TfLiteReducerParams": Struct((1, 1), (1, 1), _OPTIONS),
     "TfLiteReshapeParams": Struct((36, 4), (36, 4), _OPTIONS),
     "TfLiteResizeBilinearParams": Struct((2, 1), (2, 1), _OPTIONS),
     "TfLiteResizeNearestNeighborParams": Struct((2, 1), (2, 1), _OPTIONS),
-    "TfLiteSVDFParams": Struct((8, 4), (12, 4), _OPTIONS),
-    "TfLiteShapeParams": Struct((1, 1), (4, 4), _OPTIONS),
+    "TfLiteSVDFParams": Struct((8, 4), (12, 4), _OPTIONS, (12, 4)),
+    "TfLiteShapeParams": Struct((1, 1), (4, 4), _OPTIONS, (4, 4)),
     "TfLiteSoftmaxParams": Struct((4, 4), (4, 4), _OPTIONS),
     "TfLiteSpaceToDepthParams": Struct((4, 4), (4, 4), _OPTIONS),
     "TfLiteSplitParams": Struct((4, 4), (4, 4), _OPTIONS),
     "TfLiteSplitVParams": Struct((4, 4), (4, 4), _OPTIONS),
     "TfLiteSqueezeParams": Struct((36, 4), (36, 4), _OPTIONS),
     "TfLiteStridedSliceParams": Struct((24, 4), (24, 4), _OPTIONS),
-    "TfLiteSubParams": Struct((2, 1), (8, 4), _OPTIONS),
-    "TfLiteTransposeConvParams": Struct((16, 4), (20, 4), _OPTIONS),
+    "TfLiteSubParams": Struct((2, 1), (8, 4), _OPTIONS, (8, 4)),
+    "TfLiteTransposeConvParams": Struct((16, 4), (20, 4), _OPTIONS, (20, 4)),
     "TfLiteUnidirectionalSequenceLSTMParams": Struct((16, 4), (16, 4), _OPTIONS),
     "TfLiteUnpackParams": Struct((8, 4), (8, 4), _OPTIONS),
     "TfLiteWhileParams": Struct((8, 4), (8, 4), _OPTIONS),

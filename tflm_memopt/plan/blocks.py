@@ -16,7 +16,7 @@ from tflm_memopt.model.graph import TensorId
 from tflm_memopt.model.rowop import Kind, RowOp
 from tflm_memopt.plan.firing import Ints, Member, Trace, dead_bytes, prepend, ring_depth, start
 from tflm_memopt.plan.liveness import Border, Content, contents, most_alive, new_contents
-from tflm_memopt.plan.plan import Stage
+from tflm_memopt.plan.plan import MAX_IO, Stage
 
 MAX_KERNEL_H = 64
 """Rows of a window that a kernel takes at once: TMO_MAX_KERNEL_H."""
@@ -164,6 +164,9 @@ def candidates(chain: Chain, last: int, limit: int, orders: int = MAX_ORDERS) ->
         if not growing:
             return
         at_border = border(chain, first, last, sizes, last_read)
+        read = {t for op in chain.ops[first:last] for t in op.inputs}
+        if len(read.intersection(at_border.dying + at_border.through)) + len(at_border.born) > MAX_IO:
+            continue  # it may have to become a custom operator of its own
         through = chain.across + sum(sizes[t] for t in at_border.through)
         nbytes, best = min(((through + worst_bytes(g, at_border, sizes), g) for g in growing), key=lambda pair: pair[0])
         if nbytes <= limit:

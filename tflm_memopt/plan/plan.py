@@ -10,6 +10,8 @@ from typing import Any
 from tflm_memopt.model.graph import TensorId
 
 SCHEMA_VERSION = 1
+MAX_IO = 16
+"""Inputs and outputs of one custom operator, together: TMO_MAX_IO."""
 
 
 class Role(str, enum.Enum):

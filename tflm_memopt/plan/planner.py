@@ -102,10 +102,11 @@ def plan(graph: Graph, partition: Partition, options: Options = Options()) -> Pl
     sizes = tensor_sizes(graph, partition)
     placer = Placer(sizes, graph.inputs, graph.outputs, None if options.op_per_block else known)
     drafts: list[Draft] = []
+    unread = set(graph.inputs).difference(graph.outputs, *(n.inputs for n in partition.nodes))
     for number, node in enumerate(partition.nodes):
         after = set(graph.outputs).union(*(n.inputs for n in partition.nodes[number + 1 :]))
         before = set(graph.inputs).union(*(n.outputs for n in partition.nodes[:number]))
-        across = tuple(sorted((before & after) - set(node.inputs)))
+        across = tuple(sorted((before & after).union(unread if number == 0 else ()) - set(node.inputs)))
         if isinstance(node, Kept):
             whole = dict.fromkeys((*across, *node.inputs, *node.outputs))
             drafts.append(Draft(Builtin(node.op), (), tuple(whole)))

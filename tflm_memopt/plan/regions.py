@@ -7,7 +7,7 @@ depend on each other through a builtin operator, so that each connected group of
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import networkx as nx
@@ -15,7 +15,9 @@ import networkx as nx
 from tflm_memopt.analysis.supported import Support, View
 from tflm_memopt.model.canonicalise import VIEW
 from tflm_memopt.model.graph import Graph, Op, TensorId
+from tflm_memopt.model.opset import Unsupported
 from tflm_memopt.model.rowop import RowOp
+from tflm_memopt.plan.plan import MAX_IO
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +38,7 @@ class Kept:
 
     op: int
     inputs: tuple[TensorId, ...]
-    """Activations only."""
+    """Activations only; variables keep their bytes from one inference to the next, outside of every plan."""
     outputs: tuple[TensorId, ...]
 
 
@@ -54,6 +56,7 @@ class Partition:
 
 def partition(graph: Graph, support: Mapping[int, Support]) -> Partition:
     """Regions and builtin operators of a canonical graph."""
+    graph = _without_dead(graph, support)
     kept_views: set[int] = set()
     while True:
         level = _levels(graph, support, kept_views)
@@ -63,6 +66,16 @@ def partition(graph: Graph, support: Mapping[int, Support]) -> Partition:
         if not clash:
             return _assemble(graph, support, groups, holder)
         kept_views |= clash
+
+
+def _without_dead(graph: Graph, support: Mapping[int, Support]) -> Graph:
+    """The graph without the row operators and views that nobody reads; builtin operators stay, read or not."""
+    wanted, ops = set(graph.outputs), []
+    for op in reversed(graph.ops):
+        if isinstance(support[op.index], Unsupported) or wanted.intersection(op.outputs):
+            wanted.update(op.inputs)
+            ops.append(op)
+    return replace(graph, ops=tuple(reversed(ops)))
 
 
 def _levels(graph: Graph, support: Mapping[int, Support], kept_views: set[int]) -> dict[int, int]:
@@ -127,7 +140,7 @@ def _assemble(
     absorbed = {i for g in groups for i in g}
     ops = {i: _renamed(s, holder) for i in absorbed if isinstance(s := support[i], RowOp)}
     kept = [_kept(graph, op) for op in graph.ops if op.index not in absorbed]
-    nodes: list[Node] = [*kept, *(_region(graph, group, ops, kept) for group in groups)]
+    nodes: list[Node] = [*kept, *(region for group in groups for region in _regions(graph, group, ops, kept))]
     producer = {t: n for n, node in enumerate(nodes) for t in node.outputs}
     order: nx.DiGraph[int] = nx.DiGraph()
     order.add_nodes_from(range(len(nodes)))
@@ -135,6 +148,22 @@ def _assemble(
     first = [position[node.op if isinstance(node, Kept) else node.ops[0]] for node in nodes]
     sequence = nx.lexicographical_topological_sort(order, key=first.__getitem__)
     return Partition(tuple(nodes[n] for n in sequence), ops)
+
+
+def _regions(graph: Graph, group: list[int], ops: Mapping[int, RowOp], kept: Sequence[Kept]) -> Iterator[Region]:
+    """One region or, where the group has more inputs and outputs than a custom operator takes, one after the other."""
+    piece: list[int] = []
+    if _width(_region(graph, group, ops, kept)) > MAX_IO:
+        for i in group:
+            if i in ops and _width(_region(graph, [*piece, i], ops, kept)) > MAX_IO:
+                yield _region(graph, piece, ops, kept)
+                piece = []
+            piece.append(i)
+    yield _region(graph, piece or group, ops, kept)
+
+
+def _width(region: Region) -> int:
+    return len(region.inputs) + len(region.outputs)
 
 
 def _region(graph: Graph, group: list[int], ops: Mapping[int, RowOp], kept: Iterable[Kept]) -> Region:
@@ -157,6 +186,6 @@ def _renamed(op: RowOp, holder: Mapping[TensorId, TensorId]) -> RowOp:
 
 def _kept(graph: Graph, op: Op) -> Kept:
     def activations(tensors: Iterable[TensorId]) -> tuple[TensorId, ...]:
-        return tuple(t for t in tensors if t >= 0 and not graph.tensors[t].constant)
+        return tuple(t for t in tensors if t >= 0 and not graph.tensors[t].constant and not graph.tensors[t].variable)
 
     return Kept(op.index, activations(op.inputs), activations(op.outputs))

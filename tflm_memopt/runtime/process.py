@@ -62,7 +62,7 @@ def run_model(model: bytes, inputs: Sequence[NDArray[Any]], runs: int, outputs: 
 
 
 def _environment() -> dict[str, str]:
-    """This process's, with its module path: the worker imports what the caller did, and nothing from where he stands."""
+    """The caller's, with his module path: the worker imports what he did, and nothing from where he stands."""
     return {**os.environ, "PYTHONPATH": os.pathsep.join(str(Path(entry).resolve()) for entry in sys.path)}
 
 

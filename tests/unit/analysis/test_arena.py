@@ -53,6 +53,12 @@ def test_as_measured_on_a_cortex_m4(model: Callable[[], bytes], figures: cortex_
     assert arena.tail == arena.total - arena.head
 
 
+@pytest.mark.parametrize("name", cortex_m4.FULL_BUILD)
+def test_as_measured_in_the_largest_32_bit_build(name: str) -> None:
+    arena = predict(_built(name), "ilp32-full")
+    assert (arena.head, arena.total, arena.min) == cortex_m4.FULL_BUILD[name]
+
+
 @pytest.fixture
 def wheel() -> Any:
     """The official TFLM wheel's runtime module."""

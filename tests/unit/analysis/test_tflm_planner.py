@@ -30,7 +30,7 @@ def test_offsets(requests: list[Request], offsets: tuple[int, ...]) -> None:
 sizes = st.integers(1, 20).map(lambda n: 16 * n)
 lives = st.tuples(st.integers(0, 8), st.integers(0, 8)).map(sorted)
 buffers = st.builds(
-    lambda size, life, offline: Request(size, *life, offline), sizes, lives, st.none() | st.none() | sizes
+    lambda size, life, offline: Request(size, life[0], life[1], offline), sizes, lives, st.none() | st.none() | sizes
 )
 
 

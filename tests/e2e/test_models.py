@@ -1,0 +1,111 @@
+"""Real models through the command line: rewritten, bit-exact under TFLM, and as small as promised.
+
+The public models are no part of the repository: without them the example alone is run.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+from conftest import EXAMPLE, MODELS
+
+from tflm_memopt import cli
+
+ONE_REGION_TAIL = 500
+"""Bytes, ilp32, of a model that became one operator."""
+FLASH = 1.02
+"""Rewritten .tflite / original, at most."""
+BLOCK_OVERHEAD = 1_000
+"""Bytes of persistent structs that one operator for each block may cost a fully converted model, about 50 a block."""
+
+
+@dataclass(frozen=True)
+class Case:
+    """A conversion, and the whole arena (`total`, ilp32, input in the arena) that it must not exceed."""
+
+    model: str
+    total: int
+    int8_io: bool = False
+    complete: bool = True
+    """Every operator runs row by row, so that the model becomes one region."""
+    runs: int = 100
+
+    @property
+    def path(self) -> Path:
+        return EXAMPLE if self.model == EXAMPLE.stem else MODELS.resolve() / f"{self.model}.tflite"
+
+
+CASES = (
+    Case(EXAMPLE.stem, 24_700),
+    Case("mlperf_tiny_ad_autoencoder_int8", 1_400),
+    Case("mlperf_tiny_kws_dscnn_int8", 5_700),
+    Case("mlperf_tiny_ic_resnet8_int8", 15_800),
+    Case("mlperf_tiny_vww_96_int8", 29_500),
+    Case("mcunet_vww_80_float_io", 22_000, int8_io=True),
+    Case("mcunet_vww_80_float_io", 97_000, complete=False, runs=10),
+    Case("mcunetv2_large_224_float_io", 420_000, int8_io=True, complete=False, runs=3),
+)
+QUICK = {EXAMPLE.stem, "mlperf_tiny_ad_autoencoder_int8"}
+
+
+def params(op_per: str) -> list[Any]:
+    """The cases whose models are there."""
+    return [
+        pytest.param(
+            case,
+            id=case.model + "-int8-io" * case.int8_io,
+            marks=[] if case.model in QUICK and op_per == "region" else [pytest.mark.slow],
+        )
+        for case in CASES
+        if case.path.is_file()
+    ]
+
+
+def run(capsys: pytest.CaptureFixture[str], *arguments: object) -> Any:
+    """The JSON that a command answers; it must succeed."""
+    code = cli.main([*map(str, arguments), "--json"])
+    out, err = capsys.readouterr()
+    assert (code, err) == (cli.DONE, "")
+    return json.loads(out)
+
+
+def converted(case: Case, op_per: str, folder: Path, capsys: pytest.CaptureFixture[str]) -> Any:
+    """The report of a conversion that is bit-exact and counts consistently."""
+    flags = ["--int8-io"] if case.int8_io else []
+    report = run(capsys, "optimize", case.path, "-o", folder, "--op-per", op_per, *flags)
+    arena = report["arena"]
+    assert report["changed"]
+    assert report["overhead"] == 1.0
+    assert arena["abi"] == "ilp32"
+    assert arena["total"] == arena["head"] + arena["tail"]
+    assert arena["total"] <= -(-arena["min"] // 16) * 16  # min may be up to 15 B lower: smaller alignment gaps
+    assert report["lower_bound_head"] <= arena["head"]
+    assert (report["kept_builtin"] == []) is case.complete
+    assert report["flash"]["rewritten"] <= FLASH * report["flash"]["original"]
+
+    runs = case.runs if op_per == "region" else min(case.runs, 10)
+    verified = run(capsys, "verify", case.path, folder / case.path.name, "--runs", runs, "--seed", 1)
+    assert verified["bit_exact"]
+    assert verified["runs"] == runs
+    if verified["measured"]:
+        before, after = verified["measured"]["original"], verified["measured"]["rewritten"]
+        assert after["head"] == arena["head"]  # activations have the same size on every machine
+        assert before["head"] == report["original_arena"]["head"]
+    return report
+
+
+@pytest.mark.parametrize("case", params("region"))
+def test_one_operator_for_each_region(case: Case, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    report = converted(case, "region", tmp_path, capsys)
+    assert report["arena"]["total"] <= case.total
+    assert not case.complete or report["arena"]["tail"] <= ONE_REGION_TAIL
+
+
+@pytest.mark.parametrize("case", params("block"))
+def test_one_operator_for_each_block(case: Case, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    report = converted(case, "block", tmp_path, capsys)
+    assert not case.complete or report["arena"]["total"] <= case.total + BLOCK_OVERHEAD

@@ -1,0 +1,294 @@
+"""Random int8 networks as data: a recipe of layers, small enough to print when a test fails, and what builds it.
+
+Every recipe builds: a layer that does not fit its operand is bent until it does (a window that is too large is padded,
+an operand that is no image is reshaped). Most operators are supported, a few stay builtin, in between and at the ends.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from ai_edge_litert import schema_py_generated as schema
+from hypothesis import strategies as st
+from models import Net, Pair
+
+MAX_ELEMENTS = 4096
+"""A tensor that is larger is no further operand: recipes stay quick."""
+
+
+@dataclass(frozen=True)
+class Layer:
+    """One operator, or a few that belong together. What a kind does not need, it does not look at."""
+
+    kind: str
+    source: int = 0
+    """The operand: 0 is the newest tensor, counted backwards, modulo all."""
+    other: int = 0
+    """The second operand, the same way."""
+    channels: int = 4
+    kernel: Pair = (3, 3)
+    stride: Pair = (1, 1)
+    dilation: Pair = (1, 1)
+    padding: str = "SAME"
+    activation: str = "NONE"
+    flag: bool = True
+    """Per channel, kept dimensions, with bias, ..."""
+    spread: int = 0
+    """The output's scale is 2**spread times what suits it."""
+    zero_point: int = 3
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """A network. Its outputs are all tensors that no layer reads, and `extra` ones, counted backwards."""
+
+    inputs: tuple[tuple[int, ...], ...]
+    layers: tuple[Layer, ...]
+    extra: tuple[int, ...] = ()
+    seed: int = 0
+
+
+def build(recipe: Recipe) -> bytes:
+    """The recipe's .tflite model."""
+    net = Net(recipe.seed)
+    tensors = [net.input(shape, (0.05, 7 * k - 3)) for k, shape in enumerate(recipe.inputs)]
+    for layer in recipe.layers:
+        small = [t for t in tensors if math.prod(net.shape(t)) <= MAX_ELEMENTS]
+        operands = small[-1 - layer.source % len(small)], small[-1 - layer.other % len(small)]
+        tensors += KINDS[layer.kind](net, layer, *operands)
+    read = {int(t) for op in net.graph.operators for t in op.inputs}
+    extra = [tensors[-1 - k % len(tensors)] for k in recipe.extra]
+    return net.model(*dict.fromkeys([*(t for t in tensors if t not in read and t not in net.graph.inputs), *extra]))
+
+
+# ---- layers ----
+
+
+def _conv(net: Net, layer: Layer, x: int, _: int) -> list[int]:
+    x = _image(net, x)
+    options = _window(net, layer, x)
+    y = net.conv2d(
+        x, layer.channels, dilation=layer.dilation, per_channel=layer.flag, bias=layer.source != 1, **options
+    )
+    return [_scaled(net, layer, y)]
+
+
+def _depthwise(net: Net, layer: Layer, x: int, _: int) -> list[int]:
+    x = _image(net, x)
+    multiplier = 1 + layer.channels % 3
+    options = _window(net, layer, x)
+    y = net.depthwise_conv2d(x, multiplier=multiplier, dilation=layer.dilation, per_channel=layer.flag, **options)
+    return [_scaled(net, layer, y)]
+
+
+def _padded(net: Net, layer: Layer, x: int, _: int) -> list[int]:
+    """A PAD that goes into its convolution, or, of channels, one that cannot."""
+    x = _image(net, x)
+    (top, left), (bottom, right) = layer.dilation, layer.stride
+    y = net.pad(x, [(0, 0), (top - 1, bottom), (left, right - 1), (0, 0 if layer.flag else 1)])
+    return _conv(net, layer, y, y)
+
+
+def _pool(kind: str) -> Callable[[Net, Layer, int, int], list[int]]:
+    def build_pool(net: Net, layer: Layer, x: int, _: int) -> list[int]:
+        x = _image(net, x)
+        return [net.pool(x, kind=kind, **_window(net, layer, x, dilated=False))]
+
+    return build_pool
+
+
+def _global_pool(net: Net, layer: Layer, x: int, _: int) -> list[int]:
+    x = _image(net, x)
+    size = net.shape(x)[1:3]
+    return [net.pool(x, kernel=size, stride=size if layer.flag else (1, 1))]
+
+
+def _mean(net: Net, layer: Layer, x: int, _: int) -> list[int]:
+    x = _image(net, x)
+    axes = {"SAME": (1, 2), "VALID": (1,) if layer.stride[0] == 1 else (2,)}[layer.padding]
+    return [_scaled(net, layer, net.mean(x, axes, keep=layer.flag))]
+
+
+def _transposed_mean(net: Net, layer: Layer, x: int, _: int) -> list[int]:
+    """MCUNet's tail: TRANSPOSE, MEAN, MEAN."""
+    y = net.mean(net.transpose(_image(net, x), (0, 3, 1, 2)), (2,), keep=False)
+    return [_scaled(net, layer, net.mean(y, (2,), keep=False))]
+
+
+def _dense(net: Net, layer: Layer, x: int, _: int) -> list[int]:
+    y = net.fully_connected(x, 3 * layer.channels, per_channel=layer.flag, activation=layer.activation)
+    return [_scaled(net, layer, y)]
+
+
+def _add(net: Net, layer: Layer, x: int, other: int) -> list[int]:
+    if net.shape(x) != net.shape(other):
+        return _residual(net, layer, x, other)
+    return [_scaled(net, layer, net.add(x, other, activation=layer.activation))]
+
+
+def _residual(net: Net, layer: Layer, x: int, _: int) -> list[int]:
+    """ADD of a tensor and a convolution of it, in either order."""
+    x = _image(net, x)
+    y = net.conv2d(x, net.shape(x)[3], kernel=layer.kernel, dilation=layer.dilation)
+    return [_scaled(net, layer, net.add(*((x, y) if layer.flag else (y, x)), activation=layer.activation))]
+
+
+def _unary(kind: str) -> Callable[[Net, Layer, int, int], list[int]]:
+    def build_unary(net: Net, layer: Layer, x: int, _: int) -> list[int]:
+        return [_scaled(net, layer, net.unary(kind, x, out=net.affine(x)))]
+
+    return build_unary
+
+
+def _relu6(net: Net, _layer: Layer, x: int, _: int) -> list[int]:
+    return [net.unary("RELU6", x, out=net.affine(x))]
+
+
+def _softmax(net: Net, _layer: Layer, x: int, _: int) -> list[int]:
+    return [net.softmax(x)]
+
+
+def _reshape(net: Net, layer: Layer, x: int, _: int) -> list[int]:
+    elements = math.prod(net.shape(x))
+    h = math.gcd(elements, 12 if layer.flag else 7)
+    return [net.reshape(x, (1, h, elements // h, 1) if layer.padding == "SAME" else (1, elements))]
+
+
+# ---- operators that stay builtin ----
+
+
+def _mul(net: Net, layer: Layer, x: int, other: int) -> list[int]:
+    other = other if net.shape(other) == net.shape(x) else x
+    y = net.tensor(net.shape(x), affine=(net.affine(x)[0] * net.affine(other)[0] * 40, layer.zero_point))
+    return [net.op("MUL", [x, other], [y], schema.MulOptionsT())]
+
+
+def _concatenation(net: Net, layer: Layer, x: int, _: int) -> list[int]:
+    y = net.tensor((*net.shape(x)[:-1], 2 * net.shape(x)[-1]), affine=net.affine(x))
+    return [net.op("CONCATENATION", [x, x], [y], schema.ConcatenationOptionsT(axis=len(net.shape(x)) - 1))]
+
+
+def _split(net: Net, layer: Layer, x: int, _: int) -> list[int]:
+    """An operator with two outputs."""
+    x = _image(net, x)
+    _, h, w, c = net.shape(x)
+    if h % 2:
+        return _mul(net, layer, x, x)
+    axis = net.tensor((), "INT32", None, data=1)
+    halves = [net.tensor((1, h // 2, w, c), affine=net.affine(x)) for _ in range(2)]
+    net.op("SPLIT", [axis, x], halves, schema.SplitOptionsT(numSplits=2))
+    return halves
+
+
+def _logistic(net: Net, _layer: Layer, x: int, _: int) -> list[int]:
+    return [net.unary("LOGISTIC", x, out=(1 / 256, -128))]
+
+
+def _float(net: Net, layer: Layer, x: int, _: int) -> list[int]:
+    """A part in float32."""
+    inner = net.unary("DEQUANTIZE", x, dtype="FLOAT32", out=None)
+    if layer.flag:
+        inner = net.unary("RELU", inner, dtype="FLOAT32", out=None)
+    return [net.unary("QUANTIZE", inner, out=(net.affine(x)[0], layer.zero_point))]
+
+
+Build = Callable[[Net, Layer, int, int], list[int]]
+SUPPORTED: Mapping[str, Build] = {
+    "conv": _conv,
+    "depthwise": _depthwise,
+    "padded": _padded,
+    "average": _pool("AVERAGE_POOL_2D"),
+    "max": _pool("MAX_POOL_2D"),
+    "global": _global_pool,
+    "mean": _mean,
+    "transposed mean": _transposed_mean,
+    "dense": _dense,
+    "add": _add,
+    "residual": _residual,
+    "relu": _unary("RELU"),
+    "relu6": _relu6,
+    "quantize": _unary("QUANTIZE"),
+    "softmax": _softmax,
+    "reshape": _reshape,
+}
+BUILTIN: Mapping[str, Build] = {
+    "mul": _mul,
+    "concatenation": _concatenation,
+    "split": _split,
+    "logistic": _logistic,
+    "float": _float,
+}
+KINDS: Mapping[str, Build] = {**SUPPORTED, **BUILTIN}
+
+
+# ---- parts ----
+
+
+def _image(net: Net, x: int) -> int:
+    """The tensor in four dimensions."""
+    shape = net.shape(x)
+    return x if len(shape) == 4 else net.reshape(x, (1,) * (4 - len(shape)) + shape)
+
+
+def _window(net: Net, layer: Layer, x: int, *, dilated: bool = True) -> dict[str, object]:
+    """Options of a convolution or pool; SAME when the window is larger than its input."""
+    dilation = layer.dilation if dilated else (1, 1)
+    extent = [(k - 1) * d + 1 for k, d in zip(layer.kernel, dilation, strict=True)]
+    fits = all(e <= n for e, n in zip(extent, net.shape(x)[1:3], strict=True))
+    return {
+        "kernel": layer.kernel,
+        "stride": layer.stride,
+        "padding": layer.padding if fits else "SAME",
+        "activation": layer.activation,
+    }
+
+
+def _scaled(net: Net, layer: Layer, y: int) -> int:
+    """Gives the tensor the layer's scale and zero point."""
+    q = net.graph.tensors[y].quantization
+    q.scale = np.array([q.scale[0] * 2.0**layer.spread], np.float32)
+    q.zeroPoint = np.array([layer.zero_point], np.int64)
+    return y
+
+
+# ---- strategies ----
+
+_kernels = st.tuples(st.integers(1, 5), st.integers(1, 4))
+_strides = st.tuples(st.integers(1, 4), st.integers(1, 3))
+_dilations = st.one_of(st.just((1, 1)), st.tuples(st.integers(1, 3), st.integers(1, 2)))
+
+
+def layers(kinds: Sequence[str] = tuple(KINDS)) -> st.SearchStrategy[Layer]:
+    return st.builds(
+        Layer,
+        kind=st.sampled_from(kinds),
+        source=st.one_of(st.just(0), st.integers(0, 4)),
+        other=st.integers(0, 6),
+        channels=st.integers(1, 8),
+        kernel=_kernels,
+        stride=st.one_of(st.just((1, 1)), st.just((2, 2)), _strides),
+        dilation=_dilations,
+        padding=st.sampled_from(["SAME", "VALID"]),
+        activation=st.sampled_from(["NONE", "RELU", "RELU6", "RELU_N1_TO_1"]),
+        flag=st.booleans(),
+        spread=st.one_of(st.just(0), st.integers(-6, 6)),
+        zero_point=st.one_of(st.just(3), st.sampled_from([-128, 127]), st.integers(-128, 127)),
+    )
+
+
+SIZES = st.tuples(st.just(1), st.integers(1, 14), st.integers(1, 9), st.integers(1, 6))
+_kind_sets = (tuple(SUPPORTED), tuple(SUPPORTED), tuple(KINDS), ("conv", "depthwise", "residual", "add", "max"))
+
+
+@st.composite
+def recipes(draw: st.DrawFn, *, most: int = 9) -> Recipe:
+    """Networks of up to `most` layers: some of supported operators only, some mixed, some as in image classifiers."""
+    kinds = draw(st.sampled_from(_kind_sets))
+    inputs = draw(st.lists(SIZES, min_size=1, max_size=2))
+    body = draw(st.lists(layers(kinds), min_size=1, max_size=most))
+    return Recipe(
+        tuple(inputs), tuple(body), tuple(draw(st.lists(st.integers(0, 8), max_size=2))), draw(st.integers(0, 1 << 16))
+    )

@@ -1,0 +1,121 @@
+"""Original and rewritten model under the official TFLM wheel, in this process: outputs byte for byte, arenas as printed."""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+import io
+import os
+import re
+import sys
+import tempfile
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tflm_memopt import pipeline
+from tflm_memopt.analysis.arena import predict
+from tflm_memopt.model.int8_io import Int8Interface
+from tflm_memopt.model.interface import Changes
+from tflm_memopt.model.reader import read
+from tflm_memopt.pipeline import Planned
+from tflm_memopt.plan.planner import Options
+from tflm_memopt.runtime import wheel
+
+ARENA = 1 << 21
+FIGURE = re.compile(r"Arena allocation (head|tail|total) (\d+) bytes")
+Inputs = Sequence[NDArray[Any]]
+
+
+def convert(data: bytes, options: Options) -> tuple[bytes, Planned] | None:
+    """The rewritten model, however little it gains, and its checked plan; None when nothing can be converted."""
+    source = read(data)
+    planned = pipeline.make_plan(pipeline.understand(source.graph), options)
+    if planned is None:
+        return None
+    return pipeline.lower(source, Int8Interface(source.graph, Changes(), {}, ()), planned, options), planned
+
+
+def original(data: bytes) -> Any:
+    """TFLM's interpreter, or RuntimeError when TFLM refuses the model."""
+    module = importlib.import_module("tflite_micro").runtime
+    with contextlib.redirect_stdout(io.StringIO()), _quiet():
+        return module.Interpreter.from_bytes(data, arena_size=ARENA)
+
+
+def rewritten(data: bytes) -> Any:
+    return wheel.interpreter(data, ARENA)
+
+
+def draw_inputs(data: bytes, seed: int) -> list[Inputs]:
+    """Random and extreme inputs for an int8 or float model."""
+    graph = read(data).graph
+    rng = np.random.default_rng(seed)
+    tensors = [graph.tensors[t] for t in graph.inputs]
+
+    def random(shape: Sequence[int], dtype: str) -> NDArray[Any]:
+        if dtype == "INT8":
+            return rng.integers(-128, 128, shape, np.int8)
+        return rng.normal(size=shape).astype(dtype.lower())
+
+    drawn = [[random(t.shape, t.dtype) for t in tensors] for _ in range(2)]
+    extreme = [[np.full(t.shape, value, t.dtype.lower()) for t in tensors] for value in (-128, 127)]
+    return [*drawn, *extreme]
+
+
+def run(interpreter: Any, inputs: Inputs, outputs: int) -> list[NDArray[Any]]:
+    """One inference."""
+    for k, values in enumerate(inputs):
+        interpreter.set_input(values, k)
+    status = interpreter.invoke()
+    if status:
+        raise RuntimeError(f"invoke() returned {status}")
+    return [interpreter.get_output(k).copy() for k in range(outputs)]
+
+
+def assert_same_bytes(data: bytes, new: bytes, *, seed: int = 0) -> None:
+    """Both models give the same output bytes, run after run, in interpreters of their own."""
+    a, b = original(data), rewritten(new)
+    outputs = len(read(data).graph.outputs)
+    for inputs in draw_inputs(data, seed):
+        for k, (x, y) in enumerate(zip(run(a, inputs, outputs), run(b, inputs, outputs), strict=True)):
+            assert x.dtype == y.dtype
+            np.testing.assert_array_equal(x, y, err_msg=f"output {k}")
+
+
+def assert_arena_as_predicted(new: bytes) -> None:
+    """The arena that the rewritten model takes is the one that the report would say; not asked where it estimates."""
+    arena = predict(new, "lp64", recording=True)
+    if arena.exact:
+        interpreter = rewritten(new)
+        with _stderr() as read_back:
+            interpreter.print_allocations()
+            printed = {key: int(value) for key, value in FIGURE.findall(read_back())}
+        assert printed == {"head": arena.head, "tail": arena.tail, "total": arena.total}
+
+
+@contextlib.contextmanager
+def _quiet() -> Iterator[None]:
+    with _stderr():
+        yield
+
+
+@contextlib.contextmanager
+def _stderr() -> Iterator[Any]:
+    """Catches what native code writes to stderr; gives a function that reads it."""
+    sys.stderr.flush()
+    saved = os.dup(2)
+    with tempfile.TemporaryFile() as file:
+
+        def read_back() -> str:
+            file.seek(0)
+            return file.read().decode(errors="replace")
+
+        os.dup2(file.fileno(), 2)
+        try:
+            yield read_back
+        finally:
+            os.dup2(saved, 2)
+            os.close(saved)

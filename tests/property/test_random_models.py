@@ -1,0 +1,52 @@
+"""Random networks, rewritten and run under the official TFLM wheel: the same bytes as the original.
+
+The recipe that fails is printed as small as hypothesis can make it; `build(recipe)` is its model.
+"""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import HealthCheck, Phase, assume, given, settings
+from property.networks import Recipe, build, recipes
+from property.oracle import assert_arena_as_predicted, assert_same_bytes, convert, original
+
+from tflm_memopt.plan.plan import Plan
+from tflm_memopt.plan.planner import Options
+
+pytest.importorskip("tflite_micro", reason="the official TFLM wheel is not installed")
+
+SECONDS = 0.2
+COMMON = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
+QUICK = settings(COMMON, max_examples=40, derandomize=True, phases=[Phase.explicit, Phase.generate, Phase.shrink])
+MANY = settings(COMMON, max_examples=1000, print_blob=True)
+
+
+def examine(recipe: Recipe) -> None:
+    """Rewrites a recipe's model both ways and compares. A model that TFLM itself refuses says nothing."""
+    data = build(recipe)
+    try:
+        original(data)
+    except RuntimeError:
+        assume(False)
+    for op_per_block in (False, True):
+        converted = convert(data, Options(op_per_block=op_per_block, seconds=SECONDS))
+        if converted is None:
+            return
+        new, planned = converted
+        assert planned.plan.head >= planned.plan.lower_bound
+        assert Plan.from_json(planned.plan.to_json()) == planned.plan
+        assert_same_bytes(data, new, seed=recipe.seed)
+        assert_arena_as_predicted(new)
+
+
+@QUICK
+@given(recipes(most=6))
+def test_a_fixed_set_of_networks(recipe: Recipe) -> None:
+    examine(recipe)
+
+
+@pytest.mark.slow
+@MANY
+@given(recipes())
+def test_many_networks(recipe: Recipe) -> None:
+    examine(recipe)

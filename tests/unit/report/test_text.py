@@ -1,0 +1,144 @@
+"""What people read: what was computed, the convention beside every RAM figure, nothing that a name could forge."""
+
+from __future__ import annotations
+
+import io
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from models import Net
+from rich.console import Console, RenderableType
+
+import tflm_memopt
+from tflm_memopt.report import text
+from tflm_memopt.results import InterfaceReport, KeptBuiltin, Macs, Report
+from tflm_memopt.runtime.process import Arena
+from tflm_memopt.runtime.verify import Difference, Measured, Verification
+
+CONVENTION = "ilp32, input in the arena, TFLM reference kernels"
+EXACT = Verification(bit_exact=True, runs=10, extremes=3, files=2, seed=7, guarded=4, how="tflm-wheel")
+
+
+def shown(page: RenderableType, width: int = 120) -> str:
+    console = Console(file=io.StringIO(), width=width, markup=False, highlight=False)
+    with console.capture() as said:
+        console.print(page)
+    return said.get()
+
+
+@pytest.fixture(scope="module")
+def report() -> Report:
+    net = Net(3)
+    x = net.conv2d(net.input((1, 24, 24, 3)), 8, kernel=(3, 3), stride=(2, 2))
+    model = net.model(net.conv2d(net.mean(net.depthwise_conv2d(x), (1, 2)), 4))
+    return tflm_memopt.optimize(model, name="small.tflite").report
+
+
+def optimized(report: Report) -> str:
+    return shown(text.optimized(report, Path("out"), ["small.tflite", "small_ops.h"]))
+
+
+def test_what_matters_comes_first(report: Report) -> None:
+    title, arena, flash, overhead, *_ = optimized(report).splitlines()
+    assert title.rstrip() == "small.tflite: rewritten"
+    assert f"{report.original_arena.total:,} B -> {report.arena.total:,} B (" in arena
+    assert CONVENTION in arena
+    assert f"{report.flash.original:,} B -> {report.flash.rewritten:,} B" in flash
+    assert "1.00" in overhead
+    assert "no recompute" in overhead
+
+
+def test_arena_blocks_and_files(report: Report) -> None:
+    said = optimized(report)
+    arena = report.arena
+    assert [f"{arena.head:,}", f"{arena.tail:,}", f"{arena.total:,}", f"{arena.min:,}"] in [
+        line.split()[1:] for line in said.splitlines()
+    ]
+    assert f"head at least {report.lower_bound_head:,} B" in said
+    assert all(f"{block.bytes:,}" in said for block in report.blocks)
+    assert "Written to out\n" in said.replace(" " * 10, "")
+    assert "small_ops.h" in said
+    assert "stay builtin" not in said
+
+
+def test_percent_and_recompute(report: Report) -> None:
+    grown = replace(report, overhead=1.25, macs=Macs(1000, 1250), arena=replace(report.arena, total=2 * 1000))
+    said = optimized(replace(grown, original_arena=replace(report.original_arena, total=8000)))
+    assert "8,000 B -> 2,000 B (-75 %)" in said
+    assert "1.25" in said
+    assert "1,000 -> 1,250 MACs" in said
+    assert "no recompute" not in said
+
+
+def test_an_estimate_is_called_one(report: Report) -> None:
+    assert "an estimate" not in optimized(report)
+    assert "an estimate" in optimized(replace(report, arena=replace(report.arena, estimated=("SVDF",))))
+
+
+def test_kept_operators_are_grouped_by_reason(report: Report) -> None:
+    kept = tuple(KeptBuiltin(i, "MUL", "no_kernel", "no row kernel", "leave it") for i in (3, 4, 5, 9))
+    other = KeptBuiltin(7, "ADD", "shape", "shapes differ", "reshape before")
+    said = optimized(replace(report, kept_builtin=(*kept, other)))
+    line = next(line for line in said.splitlines() if "MUL" in line)
+    assert "no row kernel" in line
+    assert "leave it" in line
+    assert "3..5, 9" in line
+    assert "reshape before" in said
+
+
+def test_interface_and_refusals(report: Report) -> None:
+    change = InterfaceReport("input", "image", "FLOAT32", "INT8 scale 0.5 zero point -128")
+    said = optimized(replace(report, interface=(change,), interface_kept=("'y': no DEQUANTIZE writes it",)))
+    assert "input 'image': FLOAT32 -> INT8 scale 0.5 zero point -128" in said
+    assert "'y': no DEQUANTIZE writes it" in said
+
+
+def test_unchanged_says_why(report: Report) -> None:
+    same = replace(report, changed=False, why_unchanged="no less arena", blocks=())
+    assert optimized(same).splitlines()[0].rstrip() == "small.tflite: unchanged, no less arena"
+
+
+def test_names_are_one_harmless_line(report: Report) -> None:
+    said = optimized(replace(report, model="a\n[bold]b\x1b[31m.tflite"))
+    assert said.startswith(r"a\n[bold]b\x1b[31m.tflite: rewritten")
+
+
+def test_bit_exact() -> None:
+    said = shown(text.verification(EXACT))
+    assert said.startswith("bit-exact")
+    assert "10 random (seed 7), 3 extreme and 2 given inputs" in said
+    assert "official TFLM" in said
+    assert "4 times between canaries" in said
+    assert "measured" not in said
+
+
+def test_measured_with_its_convention() -> None:
+    measured = Measured(Arena(1000, 2000, 3000), Arena(100, 200, 300))
+    said = shown(text.verification(replace(EXACT, measured=measured)))
+    assert "lp64, recording interpreter" in said
+    assert ["original", "1,000", "2,000", "3,000"] in [line.split() for line in said.splitlines()]
+    assert ["rewritten", "100", "200", "300"] in [line.split() for line in said.splitlines()]
+
+
+def test_the_reference_kernels_are_named() -> None:
+    assert "no official TFLM wheel" in shown(text.verification(replace(EXACT, how="host-reference")))
+
+
+def test_a_difference_is_shown_where_it_is() -> None:
+    difference = Difference(3, "random 3", 1, "scores", (0, 4), -3, 7, 12)
+    said = shown(text.verification(replace(EXACT, bit_exact=False, difference=difference)), width=200)
+    assert said.startswith("DIFFERENT")
+    assert "run 3 (random 3), output 1 'scores' at [0, 4]: original -3, rewritten 7; 12 elements" in said
+    said = shown(text.verification(replace(EXACT, bit_exact=False, failure="crashed with SIGSEGV")))
+    assert "crashed with SIGSEGV" in said
+
+
+def test_inspection_on_a_narrow_terminal(example: bytes) -> None:
+    result = tflm_memopt.inspect(example, name="shapes.tflite")
+    wide, narrow = shown(text.inspection(result)), shown(text.inspection(result), width=60)
+    assert CONVENTION in wide
+    assert "18 of 18 run row by row" in wide
+    assert sum("peak" in line for line in wide.splitlines()) == 1
+    assert "1x96 int8" in wide  # operator 15, MEAN
+    assert max(map(len, narrow.splitlines())) <= 60

@@ -1,0 +1,271 @@
+"""The C++ that `optimize` writes: no warning, the model's bytes, exactly its operators."""
+
+from __future__ import annotations
+
+import json
+import re
+import runpy
+import shutil
+import subprocess
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from models import Net
+
+import tflm_memopt
+from tflm_memopt import emit
+from tflm_memopt.emit.array import model_header, model_source
+from tflm_memopt.emit.methods import AFTER_2023, BUILTIN, CUSTOM, OURS
+from tflm_memopt.emit.names import comment, file_stem, guard, identifier
+from tflm_memopt.emit.resolver import arena_bytes, needed, ops_header
+from tflm_memopt.model.reader import CUSTOM as CUSTOM_OP
+from tflm_memopt.model.reader import OPERATORS, Model, read
+from tflm_memopt.plan.plan import Plan
+from tflm_memopt.results import Optimized
+
+ROOT = Path(__file__).parents[2]
+TFLM = runpy.run_path(str(ROOT / "scripts/tflm2023.py"))
+STRICT = ["g++", "-std=c++11", "-Wall", "-Wextra", "-Wpedantic", "-Werror"]
+IDENTIFIER = re.compile(r"[a-zA-Z][a-zA-Z0-9]*(_[a-zA-Z0-9]+)*")
+
+needs_compiler = pytest.mark.skipif(not shutil.which("g++"), reason="no g++")
+needs_tflm2023 = pytest.mark.skipif(
+    bool(TFLM["missing"]()) or not shutil.which("g++"), reason=TFLM["missing"]() or "no g++"
+)
+
+
+def mixed() -> bytes:
+    """A model of which some operators stay builtin: LOGISTIC and MUL between convolutions, and a custom one."""
+    net = Net(4)
+    x = net.conv2d(net.input((1, 12, 12, 4)), 8, kernel=(3, 3), out=(0.1, 0))
+    gate = net.unary("LOGISTIC", x, out=(1 / 256, -128))
+    y = net.op("MUL", [x, gate], [net.tensor(net.shape(x), affine=(0.05, 3))])
+    y = net.conv2d(net.conv2d(y, 8, kernel=(3, 3)), 4)
+    return net.model(net.op("CUSTOM", [y], [net.tensor(net.shape(y))], custom_code="Mine */ \\\n#error"))
+
+
+@pytest.fixture(scope="module")
+def converted() -> Optimized:
+    return tflm_memopt.optimize(mixed(), name="mixed.tflite", op_per="block")
+
+
+def compiled(folder: Path, *arguments: str) -> None:
+    done = subprocess.run([*STRICT, *arguments], cwd=folder, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+
+
+# --- names
+
+
+@given(st.text())
+def test_any_name_gives_valid_names(name: str) -> None:
+    assert IDENTIFIER.fullmatch(identifier(name))
+    assert re.fullmatch(r"[A-Z][A-Z0-9]*(_[A-Z0-9]+)*_H_", guard(name, "ops"))
+    assert not set('"\\\n\r\0') & set(file_stem(name))
+    assert file_stem(name)
+    assert "*/" not in comment(name)
+
+
+def test_plain_names_stay() -> None:
+    assert file_stem("person v1.2-é") == "person v1.2-é"
+    assert identifier("kws_int8") == "kws_int8"
+
+
+# --- the set of files
+
+
+def test_files_of_a_rewritten_model(converted: Optimized) -> None:
+    files = emit.files(converted, "mixed")
+    suffixes = (".tflite", ".plan.json", ".report.json", "_model.h", "_model.cpp", "_ops.h")
+    assert list(files) == [f"mixed{suffix}" for suffix in suffixes]
+    assert files["mixed.tflite"] == converted.model
+    assert Plan.from_json(json.loads(files["mixed.plan.json"])) == converted.plan
+    assert json.loads(files["mixed.report.json"]) == json.loads(json.dumps(converted.report.to_json()))
+
+
+def test_files_of_an_unchanged_model(converted: Optimized) -> None:
+    files = emit.files(Optimized(mixed(), None, converted.report), "mixed")
+    assert files["mixed.tflite"] == mixed()
+    assert Plan.from_json(json.loads(files["mixed.plan.json"])).steps == ()
+
+
+def test_json_is_strict() -> None:
+    document = {"a": float("nan"), "b": [float("inf"), 1.5], "c": (1, None, True)}
+    assert json.loads(emit.to_json(document)) == {"a": "nan", "b": ["inf", 1.5], "c": [1, None, True]}
+
+
+# --- NAME_model.h, NAME_model.cpp
+
+PRINT_MODEL = """
+#include <stdint.h>
+#include <stdio.h>
+#include "{stem}_model.h"
+#include "{stem}_model.h"
+int main() {{
+  static_assert(sizeof({c}_model) == {c}_model_len, "length");
+  if (reinterpret_cast<uintptr_t>({c}_model) % 16 != 0) return 1;
+  return fwrite({c}_model, 1, {c}_model_len, stdout) == {c}_model_len ? 0 : 1;
+}}
+"""
+
+
+@needs_compiler
+@pytest.mark.parametrize("name", ["kws", "class", "1-model v2.0", "größe"])
+def test_the_array_is_the_model_aligned(tmp_path: Path, name: str) -> None:
+    data = bytes(range(256)) * 3 + b"odd"
+    (tmp_path / f"{name}_model.h").write_text(model_header(name, len(data)))
+    (tmp_path / f"{name}_model.cpp").write_text(model_source(name, data))
+    (tmp_path / "main.cpp").write_text(PRINT_MODEL.format(stem=name, c=identifier(name)))
+    compiled(tmp_path, "main.cpp", f"{name}_model.cpp", "-o", "main")
+    assert subprocess.run([tmp_path / "main"], capture_output=True, check=True).stdout == data
+
+
+# --- NAME_ops.h
+
+
+def names_of(model: Model) -> set[str]:
+    return {str(op.options["custom_code"]) if op.type == CUSTOM_OP else op.type for op in model.graph.ops}
+
+
+def test_each_operator_once(converted: Optimized) -> None:
+    model = read(converted.model)
+    operators = [n.operator for n in needed(model)]
+    assert len(operators) == len(set(operators))
+    assert set(operators) == names_of(model)
+    assert set(operators) >= {"LOGISTIC", "MUL", "TMO_BLOCK", "TMO_CONV_2D"}
+
+
+def test_what_the_user_must_bring_is_said(converted: Optimized) -> None:
+    header = ops_header("mixed", read(converted.model), converted.report)
+    line = next(line for line in header.splitlines() if "Mine" in line and "//" in line)
+    assert "a custom operator of yours" in line
+    assert "#error" not in [line.strip() for line in header.splitlines()]
+    (relu,) = needed(read(unary_model("GELU")))
+    assert (relu.add, relu.note) == ("", "TFLM has no kernel for it")
+
+
+def unary_model(kind: str) -> bytes:
+    net = Net()
+    return net.model(net.unary(kind, net.input((1, 4))))
+
+
+def test_the_arena_is_never_too_small(converted: Optimized) -> None:
+    report = converted.report
+    for least, total in ((1000, 990), (1008, 1000), (1001, 1010), (1024, 1024)):
+        nbytes = arena_bytes(replace(report, arena=replace(report.arena, min=least, total=total)))
+        assert max(least, total) <= nbytes < max(least, total) + 16
+        assert nbytes % 16 == 0
+
+
+def test_the_arena_has_its_convention(converted: Optimized) -> None:
+    report = converted.report
+    header = ops_header("mixed", read(converted.model), report)
+    assert "ilp32, input in the arena, TFLM reference kernels" in header
+    assert f"constexpr size_t mixed_arena_size = {arena_bytes(report)};" in header
+    assert "may want more for LOGISTIC, MUL" in header
+    assert "An estimate: what Mine" in header  # the memory of a custom operator is not known
+    region = tflm_memopt.optimize(two_convolutions())
+    assert "may want more" not in ops_header("plain", read(region.model), region.report)
+
+
+def two_convolutions() -> bytes:
+    net = Net(6)
+    return net.model(net.conv2d(net.conv2d(net.input((1, 20, 20, 3)), 8, kernel=(3, 3)), 4))
+
+
+# A TFLM that says what it is asked: where its classes are differs between versions.
+RECORDER = """
+#pragma once
+#include <stdio.h>
+namespace tflite {{ namespace micro {{}} }}
+namespace {namespace} {{
+template <unsigned N> struct MicroMutableOpResolver {{
+  unsigned count = 0;
+  int add(const char *name) {{ printf("%s\\n", name); return ++count <= N ? 0 : 1; }}
+  int AddCustom(const char *name, void *) {{ return add(name); }}
+{methods}
+  bool full() const {{ return count == N; }}
+}};
+}}
+"""
+ADAPTER = "#pragma once\nnamespace tmo { inline void *RegisterRegion() { return nullptr; } }\n"
+ASK_TWICE = """
+#include "{stem}_ops.h"
+#include "{stem}_ops.h"
+int main() {{
+  alignas(16) static unsigned char arena[{stem}_arena_size];
+  return &{stem}_op_resolver() == &{stem}_op_resolver() && {stem}_op_resolver().full() && arena[0] == 0 ? 0 : 1;
+}}
+"""
+
+
+@needs_compiler
+@pytest.mark.parametrize("namespace", ["tflite", "tflite { namespace micro"], ids=["until 2026", "after August 2026"])
+def test_the_resolver_has_exactly_the_operators(tmp_path: Path, namespace: str) -> None:
+    region = tflm_memopt.optimize(without_own_operator())
+    model = read(region.model)
+    methods = "\n".join(f'  int {method}() {{ return add("{name}"); }}' for name, method in BUILTIN.items())
+    recorder = RECORDER.format(namespace=namespace, methods=methods) + ("}" if "{" in namespace else "")
+    place = tmp_path / "tensorflow/lite/micro/micro_mutable_op_resolver.h"
+    place.parent.mkdir(parents=True)
+    place.write_text(recorder)
+    (tmp_path / "tmo_tflm.h").write_text(ADAPTER)
+    (tmp_path / "gate_ops.h").write_text(ops_header("gate", model, region.report))
+    (tmp_path / "main.cpp").write_text(ASK_TWICE.format(stem="gate"))
+    compiled(tmp_path, "-I.", "main.cpp", "-o", "main")
+    said = subprocess.run([tmp_path / "main"], capture_output=True, text=True, check=True).stdout.split()
+    assert len(said) == len(set(said))
+    assert set(said) == names_of(model)
+    assert {"TMO_REGION", "MUL"} <= set(said)
+
+
+def without_own_operator() -> bytes:
+    net = Net(8)
+    x = net.conv2d(net.input((1, 12, 12, 4)), 8, kernel=(3, 3))
+    y = net.op("MUL", [x, x], [net.tensor(net.shape(x))])
+    return net.model(net.conv2d(y, 4))
+
+
+@needs_tflm2023
+@pytest.mark.parametrize("changed", [True, False], ids=["rewritten", "unchanged"])
+def test_the_resolver_compiles_against_tflm_of_2023(tmp_path: Path, converted: Optimized, changed: bool) -> None:
+    model = read(converted.model if changed else mixed())
+    header = ops_header("mixed", model, converted.report)
+    assert ("tmo_tflm.h" in header) is changed
+    (tmp_path / "mixed_ops.h").write_text(header)
+    (tmp_path / "main.cpp").write_text(
+        '#include "mixed_ops.h"\nint main() { return mixed_op_resolver().GetRegistrationLength() > 0 ? 0 : 1; }\n'
+    )
+    adapter = [f"-I{ROOT / 'custom_ops/tflm'}", f"-I{ROOT / 'custom_ops/include'}"] if changed else []
+    tflm = ["-Dtflite=tflite_micro", "-isystem", str(TFLM["INCLUDE"]), "-isystem", str(TFLM["GEMMLOWP"])]
+    compiled(tmp_path, "-fsyntax-only", *adapter, *tflm, "main.cpp")
+
+
+def resolver_header() -> str:
+    return (TFLM["INCLUDE"] / "tensorflow/lite/micro/micro_mutable_op_resolver.h").read_text(encoding="utf-8")
+
+
+def pairs(header: str, what: str) -> Sequence[tuple[str, str]]:
+    """(method, operator) of every method that calls AddBuiltin (or AddCustom) with it."""
+    return re.findall(rf"TfLiteStatus (Add\w+)\((?:(?!TfLiteStatus).)*?return {what}", header, re.DOTALL)
+
+
+@pytest.mark.skipif(not TFLM["INCLUDE"].is_dir(), reason=TFLM["missing"]())
+def test_the_methods_are_those_of_tflm() -> None:
+    header = resolver_header()
+    builtin = {operator: method for method, operator in pairs(header, r"AddBuiltin\(\s*BuiltinOperator_(\w+)")}
+    assert len(builtin) > 90
+    assert builtin == {operator: method for operator, method in BUILTIN.items() if method not in AFTER_2023}
+    custom = {operator: method for method, operator in pairs(header, r'AddCustom\(\s*"([^"]+)"')}
+    assert custom == {o: m for o, m in CUSTOM.items() if m not in AFTER_2023 and o != "ethos-u"}
+    assert "AddEthosU()" in header
+
+
+def test_the_table_names_operators_of_the_schema() -> None:
+    assert set(BUILTIN) <= set(OPERATORS.values())
+    assert set(BUILTIN.values()) | set(CUSTOM.values()) >= AFTER_2023
+    assert not OURS & set(CUSTOM)
