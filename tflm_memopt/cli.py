@@ -52,7 +52,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Runs one command and gives its exit code; --help and --version leave through SystemExit."""
     _escape_unprintable()
     try:
-        args = parser().parse_args(arguments)
+        root = parser()
+        argcomplete.autocomplete(root)
+        args = root.parse_args(arguments)
         return int(args.run(args))
     except MemoptError as error:
         return _say(error)
@@ -103,8 +105,6 @@ def parser() -> argparse.ArgumentParser:
         "--inputs", type=Path, nargs="+", action="extend", default=[], metavar="FILE.npy",
         help="your own inputs, one array for each input of the model; runs may be stacked along the first axis",
     ).completer = argcomplete.FilesCompleter(("npy",))  # type: ignore[attr-defined]  # fmt: skip
-
-    argcomplete.autocomplete(root)
     return root
 
 

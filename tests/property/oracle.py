@@ -1,4 +1,4 @@
-"""Original and rewritten model under the official TFLM wheel, in this process: outputs byte for byte, arenas as printed."""
+"""Original and rewritten model under the official TFLM wheel, in this process: output bytes, and arenas as printed."""
 
 from __future__ import annotations
 

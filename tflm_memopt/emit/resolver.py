@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from tflm_memopt.analysis.arena import predict
 from tflm_memopt.emit.methods import AFTER_2023, BUILTIN, CUSTOM, OURS
 from tflm_memopt.emit.names import comment, guard, identifier
 from tflm_memopt.model.reader import CUSTOM as CUSTOM_OP
@@ -43,9 +44,13 @@ def _needed(name: str, *, custom: bool) -> Needed:
     return Needed(name, f"{method}()", "needs a TFLM later than 2023" if method in AFTER_2023 else "")
 
 
-def arena_bytes(report: Report) -> int:
-    """The arena to declare: never less than the report's `min`, nor than `total`, in whole alignment units."""
-    return -(-max(report.arena.min, report.arena.total) // ARENA_ALIGNMENT) * ARENA_ALIGNMENT
+def arena_bytes(model: Model, report: Report) -> int:
+    """The arena to declare, in whole alignment units: enough for any build of TFLM for this width of pointers.
+
+    Arduino libraries, RISC-V and Xtensa toolchains have larger structs than the Cortex-M build that the report counts.
+    """
+    builds = [report.arena, *([predict(model, "ilp32-full")] if report.arena.abi == "ilp32" else [])]
+    return -(-max(max(a.min, a.total) for a in builds) // ARENA_ALIGNMENT) * ARENA_ALIGNMENT
 
 
 def ops_header(name: str, model: Model, report: Report) -> str:
@@ -65,7 +70,7 @@ def ops_header(name: str, model: Model, report: Report) -> str:
 {adapter}
 /* Bytes of the tensor arena: alignas({ARENA_ALIGNMENT}) static uint8_t arena[{c}_arena_size];
 {arena_comment} */
-constexpr size_t {c}_arena_size = {arena_bytes(report)};
+constexpr size_t {c}_arena_size = {arena_bytes(model, report)};
 
 namespace {c}_ops {{
 /* TFLM's classes are in tflite::micro in versions after August 2026, in tflite before. */
@@ -93,6 +98,8 @@ def _arena_comment(report: Report, operators: Sequence[Needed]) -> Iterator[str]
     yield f"The smallest with which AllocateTensors() succeeds is {report.arena.min:,} B,"
     yield f"of which arena_used_bytes() then says {report.arena.total:,} B."
     yield f"Convention: {report.convention}."
+    if report.arena.abi == "ilp32":
+        yield "The constant is larger: some 32-bit builds of TFLM (Arduino, RISC-V, Xtensa) have larger structs."
     kept = [n.operator for n in operators if n.operator not in OURS]
     if kept:
         yield f"Optimized kernels (CMSIS-NN, ESP-NN) may want more for {comment(', '.join(kept))}."

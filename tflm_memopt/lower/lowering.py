@@ -88,8 +88,10 @@ class _Lowering:
         )
 
     def _op(self, stage: Stage, numbers: Mapping[int, int], sink: bool) -> ProgramOp:
-        op = _flat(self.ops[stage.op]) if self._reads_flat(stage) else self.ops[stage.op]
         makers = {self.ops[key].output: number for key, number in numbers.items()}
+        op = self.ops[stage.op]
+        if op.inputs[0] not in makers and _reads_flat(op, stage):
+            op = _flat(op)
         return ProgramOp(
             kind=op.kind,
             inputs=tuple(self._tensor(op.inputs[k], op.reads[k]) for k in stage.operands),
@@ -109,18 +111,6 @@ class _Lowering:
             accumulator=self._offset(Role.ACCUMULATOR, op.output) if stage.iterative else 0,
         )
 
-    def _reads_flat(self, stage: Stage) -> bool:
-        """A dense layer on a whole tensor reads it as one pixel: one long dot product."""
-        op = self.ops[stage.op]
-        whole = self.plan.find(Role.RING, op.inputs[0]) is None
-        return (
-            op.kind is Kind.CONV
-            and op.reducible
-            and whole
-            and not stage.iterative
-            and op.reads[0].h * op.reads[0].w > 1
-        )
-
     def _tensor(self, tensor: TensorId, rows: Rows) -> int:
         handed = (*self.unit.inputs, *self.unit.outputs)
         ring = self.plan.find(Role.RING, tensor)
@@ -137,6 +127,11 @@ class _Lowering:
         if found is None:
             raise KeyError(f"the plan has no {role.value} for {key}")
         return found[1] - self.workspace.offset
+
+
+def _reads_flat(op: RowOp, stage: Stage) -> bool:
+    """A dense layer on a tensor that is there before its block reads it as one pixel: one long dot product."""
+    return op.kind is Kind.CONV and op.reducible and not stage.iterative and op.reads[0].h * op.reads[0].w > 1
 
 
 def _flat(op: RowOp) -> RowOp:

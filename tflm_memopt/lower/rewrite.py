@@ -12,7 +12,7 @@ import numpy as np
 from tflm_memopt.lower.lowering import Unit, lower, workspace
 from tflm_memopt.lower.program import Program, pack
 from tflm_memopt.model import writer
-from tflm_memopt.model.graph import Graph, TensorId
+from tflm_memopt.model.graph import Graph, Quantization, Tensor, TensorId
 from tflm_memopt.model.interface import METADATA, Changes
 from tflm_memopt.model.rowop import RowOp
 from tflm_memopt.plan.plan import Block, Builtin, Plan, Role
@@ -43,9 +43,9 @@ def rewrite(
     main = tree.subgraphs[0]
     originals = list(main.operators)
     operators: list[Any] = []
-    offsets: dict[TensorId, int] = {
-        b.key: o for b, o in plan.placed() if b.role is Role.TENSOR and b.key < len(main.tensors)
-    }
+    for added in sorted(graph.tensors.keys() - set(range(len(main.tensors)))):
+        _add_tensor(tree, graph.tensors[added])
+    offsets: dict[TensorId, int] = {b.key: o for b, o in plan.placed() if b.role is Role.TENSOR}
     main.operators = []
     stands_for = {op.index: op.stands_for for op in graph.ops}
     for item in sequence(partition, plan, op_per_block=op_per_block):
@@ -119,6 +119,14 @@ def _custom_operator(
         offsets[outputs[-1]] = space.offset
     opcode = writer.add_opcode(tree, "CUSTOM", custom_code=custom.name)
     return writer.custom_operator(opcode, (*custom.unit.inputs, program), outputs)
+
+
+def _add_tensor(tree: Any, tensor: Tensor) -> None:
+    """A tensor that canonicalisation made: between blocks it may become TFLM's."""
+    q = tensor.quantization or Quantization((), ())
+    index = writer.add_tensor(tree, tensor.name, tensor.shape, tensor.dtype, scale=q.scale, zero_point=q.zero_point)
+    if index != tensor.id:
+        raise ValueError(f"tensor {tensor.id} '{tensor.name}' became number {index}")
 
 
 def _bytes_tensor(tree: Any, name: str, nbytes: int, buffer: int) -> int:

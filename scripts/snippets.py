@@ -1,0 +1,69 @@
+"""Runs the commands of a page again and puts their output under them.
+
+    python scripts/snippets.py docs/cli.md
+
+A command is a line `$ tflm-memopt ...` of a block of the language `console`; what follows, up to the next command or
+the block's end, is its output. Commands run one after the other in a scratch folder, where `examples/` is this
+repository's.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import os
+import re
+import shlex
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+from tflm_memopt import cli
+
+ROOT = Path(__file__).parents[1]
+BLOCK = re.compile(r"(?<=^```console\n)(.*?)(?=^```$)", re.DOTALL | re.MULTILINE)
+PROMPT = "$ "
+
+
+def rerun(page: str) -> str:
+    """`page` with the output of its commands as it is today."""
+    with tempfile.TemporaryDirectory() as scratch, _inside(Path(scratch)):
+        Path("examples").symlink_to(ROOT / "examples")
+        return BLOCK.sub(lambda block: "".join(_answers(block[1])), page)
+
+
+def _answers(block: str) -> Iterator[str]:
+    for line in block.splitlines():
+        if line.startswith(PROMPT):
+            yield f"{line}\n{_output(line.removeprefix(PROMPT))}"
+
+
+def _output(command: str) -> str:
+    """What a person sees: both streams."""
+    program, *arguments = shlex.split(command)
+    if program != cli.PROGRAM:
+        raise ValueError(f"not a command of {cli.PROGRAM}: {command}")
+    with contextlib.redirect_stdout(io.StringIO()) as said, contextlib.redirect_stderr(said):
+        cli.main(arguments)
+    return said.getvalue()
+
+
+@contextlib.contextmanager
+def _inside(folder: Path) -> Iterator[None]:
+    here = Path.cwd()
+    os.chdir(folder)
+    try:
+        yield
+    finally:
+        os.chdir(here)
+
+
+def main(pages: list[str]) -> int:
+    for page in map(Path, pages):
+        page.write_text(rerun(page.read_text(encoding="utf-8")), encoding="utf-8")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

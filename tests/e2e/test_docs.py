@@ -1,0 +1,54 @@
+"""The pages say what the commands say. `python scripts/snippets.py docs/cli.md` writes their output anew."""
+
+from __future__ import annotations
+
+import re
+import runpy
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+from conftest import EXAMPLE, ROOT
+
+from tflm_memopt import cli
+
+SNIPPETS = runpy.run_path(str(ROOT / "scripts/snippets.py"))
+TFLM = runpy.run_path(str(ROOT / "scripts/tflm2023.py"))
+
+
+def shape(page: str) -> list[str]:
+    """The lines without figures, the widths that they make, and whether time sufficed for a proof."""
+    page = re.sub(r"; (no|a lower) layout of these blocks.*", "", page)
+    return [" ".join(re.sub(r"[-+]?[\d,.]*\d|─+", "#", line).split()) for line in page.splitlines()]
+
+
+@pytest.mark.slow
+def test_commands_of_the_page_run_and_say_what_it_says() -> None:
+    page = (ROOT / "docs/cli.md").read_text(encoding="utf-8")
+    assert page.count("\n$ tflm-memopt ") >= 6
+    assert shape(SNIPPETS["rerun"](page)) == shape(page)
+
+
+def test_flags_of_the_page_are_those_of_the_parser() -> None:
+    page = (ROOT / "docs/cli.md").read_text(encoding="utf-8")
+    for command in ("inspect", "optimize", "verify"):
+        usage = next(line for line in page.splitlines() if line.startswith(f"    tflm-memopt {command} "))
+        choices = next(a for a in cli.parser()._actions if a.dest == "==SUPPRESS==" or a.choices).choices
+        assert choices is not None
+        flags = {a.option_strings[0] for a in choices[command]._actions if a.option_strings} - {"-h"}
+        assert set(re.findall(r"\[(-[-\w]+)", usage)) == flags
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(bool(TFLM["missing"]()) or not shutil.which("g++"), reason=TFLM["missing"]() or "no g++")
+def test_the_program_of_the_page_compiles(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["optimize", str(EXAMPLE), "-o", str(tmp_path), "--json"]) == cli.DONE
+    (program,) = re.findall(r"^```cpp\n(.*?)^```$", (ROOT / "docs/c-files.md").read_text(), re.DOTALL | re.MULTILINE)
+    (tmp_path / "main.cpp").write_text(program)
+    own = [f"-I{ROOT / 'custom_ops/tflm'}", f"-I{ROOT / 'custom_ops/include'}"]
+    tflm = ["-Dtflite=tflite_micro", "-isystem", str(TFLM["INCLUDE"]), "-isystem", str(TFLM["GEMMLOWP"])]
+    strict = ["g++", "-std=c++11", "-Wall", "-Wextra", "-Werror", "-fsyntax-only"]
+    for source in ("main.cpp", "shapes_int8_model.cpp"):
+        done = subprocess.run([*strict, *own, *tflm, source], cwd=tmp_path, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stderr

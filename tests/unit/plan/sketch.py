@@ -1,0 +1,178 @@
+"""Row operators without numbers, and what their firings are by the plainest simulation: no arrays, no cleverness."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from tflm_memopt.model.graph import Graph, Op, Tensor, TensorId
+from tflm_memopt.model.rowop import UNIT, Kind, RowOp, Rows, Window
+from tflm_memopt.plan.blocks import Chain
+from tflm_memopt.plan.regions import Partition, partition
+
+
+@dataclass
+class Sketch:
+    """A graph under construction. Every method adds one operator and gives its output."""
+
+    rows: dict[TensorId, Rows] = field(default_factory=dict)
+    ops: list[RowOp] = field(default_factory=list)
+    inputs: list[TensorId] = field(default_factory=list)
+
+    def input(self, h: int, w: int, c: int) -> TensorId:
+        self.inputs.append(self._tensor(Rows(h, w, c)))
+        return self.inputs[-1]
+
+    def conv(
+        self, x: TensorId, c: int, *, kernel: int = 3, stride: int = 1, dilation: int = 1, pad: int | None = None
+    ) -> TensorId:
+        """A convolution, windowed along the height only; SAME unless `pad` says how many rows are added on top."""
+        h, extent = self.rows[x].h, (kernel - 1) * dilation + 1
+        out = -(-h // stride) if pad is None else (h + 2 * pad - extent) // stride + 1
+        top = max(0, (out - 1) * stride + extent - h) // 2 if pad is None else pad
+        window = Window(kernel, 1, stride, 1, dilation, 1, top, 0)
+        return self._op(Kind.CONV, (x,), Rows(out, self.rows[x].w, c), window)
+
+    def pool(self, x: TensorId, *, kernel: int = 2, stride: int = 2) -> TensorId:
+        rows = self.rows[x]
+        out = Rows((rows.h - kernel) // stride + 1, rows.w, rows.c)
+        return self._op(Kind.MAX_POOL, (x,), out, Window(kernel, 1, stride, 1))
+
+    def add(self, a: TensorId, b: TensorId) -> TensorId:
+        return self._op(Kind.ADD, (a, b), self.rows[a])
+
+    def relu(self, x: TensorId) -> TensorId:
+        return self._op(Kind.REQUANT, (x,), self.rows[x])
+
+    def mean(self, x: TensorId) -> TensorId:
+        rows = self.rows[x]
+        return self._op(Kind.MEAN, (x,), Rows(1, 1, rows.c), Window(rows.h, rows.w))
+
+    def dense(self, x: TensorId, units: int) -> TensorId:
+        """A dense layer on an image: a convolution as large as its input."""
+        rows = self.rows[x]
+        return self._op(Kind.CONV, (x,), Rows(1, 1, units), Window(rows.h, rows.w))
+
+    def chain(self, *wanted: TensorId, across: int = 0) -> Chain:
+        """All operators as one region; `wanted` are read after it."""
+        return Chain(tuple(range(len(self.ops))), tuple(self.ops), frozenset(wanted), across)
+
+    def graph(self, *outputs: TensorId) -> Graph:
+        ops = tuple(Op(i, op.name, op.inputs, (op.output,)) for i, op in enumerate(self.ops))
+        tensors = {t: Tensor(t, f"t{t}", (1, r.h, r.w, r.c), "INT8") for t, r in self.rows.items()}
+        return Graph(tensors, ops, tuple(self.inputs), outputs)
+
+    def partition(self, *outputs: TensorId) -> Partition:
+        return partition(self.graph(*outputs), dict(enumerate(self.ops)))
+
+    def unread(self) -> list[TensorId]:
+        return [op.output for op in self.ops if not any(op.output in other.inputs for other in self.ops)]
+
+    def _tensor(self, rows: Rows) -> TensorId:
+        self.rows[len(self.rows)] = rows
+        return len(self.rows) - 1
+
+    def _op(self, kind: Kind, inputs: tuple[TensorId, ...], writes: Rows, window: Window = UNIT) -> TensorId:
+        number, output, zeros = len(self.ops), self._tensor(writes), (0,) * len(inputs)
+        reads = tuple(self.rows[t] for t in inputs)
+        op = RowOp(kind, kind.name, (number,), inputs, output, reads, writes, zeros, 0, window, macs=writes.nbytes)
+        self.ops.append(op)
+        return output
+
+
+def random_sketch(seed: int, *, least: int = 2, most: int = 7) -> Sketch:
+    """Chains, branches, residuals, strides above the kernel, dilation, operators that sum up. One input."""
+    rng = random.Random(seed)
+    s = Sketch()
+    s.input(rng.randint(1, 9), rng.randint(1, 4), rng.randint(1, 6))
+    count = rng.randint(least, most)
+    while len(s.ops) < count:
+        x = rng.choice(list(s.rows)[-3:])
+        match rng.choice(["conv"] * 4 + ["relu", "add", "pool", "mean", "dense"]):
+            case "conv":
+                kernel, stride, dilation = rng.choice([1, 2, 3, 3, 5]), rng.choice([1, 1, 2, 3]), rng.choice([1, 1, 2])
+                extent = (kernel - 1) * dilation + 1
+                pad = rng.choice([None, 0]) if extent <= s.rows[x].h else None
+                s.conv(x, rng.randint(1, 6), kernel=kernel, stride=stride, dilation=dilation, pad=pad)
+            case "relu":
+                s.relu(x)
+            case "add":
+                s.add(x, rng.choice([t for t in s.rows if s.rows[t] == s.rows[x]]))
+            case "pool" if s.rows[x].h >= 2:
+                s.pool(x, kernel=2, stride=rng.choice([1, 2, 3]))
+            case "mean":
+                s.mean(x)
+            case "dense":
+                s.dense(x, rng.randint(1, 40))
+    return s
+
+
+def residual(h: int = 32, row: tuple[int, int] = (8, 4)) -> tuple[Sketch, TensorId]:
+    """ResNet's block: two 3x3 convolutions beside a shortcut."""
+    s = Sketch()
+    x = s.input(h, *row)
+    y = s.conv(s.conv(x, row[1]), row[1])
+    return s, s.add(x, y)
+
+
+# ---- the naive simulation ----
+
+
+@dataclass(frozen=True)
+class Actor:
+    """An operator of a block."""
+
+    op: RowOp
+    operands: tuple[int, ...]
+    iterative: bool = False
+
+    @property
+    def firings(self) -> int:
+        return self.op.reads[0].h if self.iterative else self.op.writes.h
+
+    def reads(self, k: int, firing: int) -> range:
+        return range(firing, firing + 1) if self.iterative else range(*self.op.rows_read(k, firing))
+
+
+def simulate(actors: Mapping[int, Actor], sinks: Sequence[int]) -> list[tuple[int, int]]:
+    """(operator, its firing) in order, on demand: recursion and counting, nothing else."""
+    maker = {a.op.output: key for key, a in actors.items()}
+    fired = dict.fromkeys(actors, 0)
+    order: list[tuple[int, int]] = []
+
+    def made(key: int) -> int:
+        return fired[key] // actors[key].firings if actors[key].iterative else fired[key]
+
+    def fire(key: int) -> None:
+        for k in actors[key].operands:
+            producer = maker.get(actors[key].op.inputs[k])
+            while producer is not None and made(producer) < actors[key].reads(k, fired[key]).stop:
+                fire(producer)
+        order.append((key, fired[key]))
+        fired[key] += 1
+
+    for sink in sinks:
+        while fired[sink] < actors[sink].firings:
+            fire(sink)
+    return order
+
+
+def rows_kept(actors: Mapping[int, Actor], order: Sequence[tuple[int, int]], key: int) -> int:
+    """The smallest ring for an operator's output: whenever a row is written, no slot that is read later is hit."""
+    tensor = actors[key].op.output
+    reads = [
+        (at, row)
+        for at, (reader, firing) in enumerate(order)
+        for k, t in enumerate(actors[reader].op.inputs)
+        if t == tensor
+        for row in actors[reader].reads(k, firing)
+    ]
+    depth, row = 0, 0
+    for at, (writer, firing) in enumerate(order):
+        if writer != key or (actors[key].iterative and firing < actors[key].firings - 1):
+            continue
+        later = [r for when, r in reads if when >= at and r <= row]
+        depth = max(depth, row - min([row, *later]) + 1)
+        row += 1
+    return depth

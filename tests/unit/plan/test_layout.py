@@ -1,0 +1,133 @@
+"""Layouts: valid, never below the bound, and as low as can be where that can be tried out."""
+
+from __future__ import annotations
+
+import itertools
+import random
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tflm_memopt.plan.layout import Layout, Problem, climb, exact, place
+
+SEEDS = st.integers(0, 1 << 32)
+SECONDS = 5.0
+
+
+def random_problem(seed: int, *, most: int, largest: int) -> Problem:
+    """Separations of every sort: none, whole sizes, less (rows shared), below zero, in one direction or both."""
+    rng = random.Random(seed)
+    count = rng.randint(1, most)
+    nbytes = tuple(rng.randint(1, largest) for _ in range(count))
+    align = tuple(rng.choice([1, 1, 2, 4]) for _ in range(count))
+    separations: dict[tuple[int, int], int] = {}
+    for u, v in itertools.combinations(range(count), 2):
+        if rng.random() < 0.7:
+            for lower, upper in ((u, v), (v, u)):
+                closest = rng.randint(-nbytes[upper] // 2, nbytes[lower])
+                separations[lower, upper] = rng.choice([nbytes[lower], closest])
+    return Problem(nbytes, align, separations, lower_bound=max(nbytes))
+
+
+def is_valid(problem: Problem, layout: Layout) -> bool:
+    """Every buffer is aligned and inside, every pair apart in one of the two directions."""
+    at = layout.offsets
+    inside = all(o >= 0 and o + n <= layout.top for o, n in zip(at, problem.nbytes, strict=True))
+    aligned = all(o % a == 0 for o, a in zip(at, problem.align, strict=True))
+    apart = all(
+        at[v] - at[u] >= d or at[u] - at[v] >= problem.separations[v, u] for (u, v), d in problem.separations.items()
+    )
+    return inside and aligned and apart and len(at) == len(problem.nbytes)
+
+
+def lowest_top(problem: Problem) -> int:
+    """By trying all offsets."""
+
+    def fits(top: int, at: tuple[int, ...]) -> bool:
+        u = len(at)
+        if u == len(problem.nbytes):
+            return True
+        return any(
+            fits(top, (*at, offset))
+            for offset in range(0, top - problem.nbytes[u] + 1, problem.align[u])
+            if all(
+                offset - at[v] >= problem.separations[v, u] or at[v] - offset >= problem.separations[u, v]
+                for v in range(u)
+                if (u, v) in problem.separations
+            )
+        )
+
+    return next(top for top in itertools.count(problem.lower_bound) if fits(top, ()))
+
+
+@settings(max_examples=150, deadline=None, derandomize=True)
+@given(SEEDS)
+def test_the_heuristic_is_valid(seed: int) -> None:
+    problem = random_problem(seed, most=14, largest=200)
+    layout = climb(problem)
+    assert is_valid(problem, layout)
+    assert layout.top >= problem.lower_bound
+
+
+@settings(max_examples=25, deadline=None, derandomize=True)
+@given(SEEDS)
+def test_the_exact_layout_is_valid_and_no_higher(seed: int) -> None:
+    problem = random_problem(seed, most=9, largest=200)
+    first = climb(problem)
+    layout = exact(problem, first, seconds=SECONDS)
+    assert is_valid(problem, layout)
+    assert problem.lower_bound <= layout.top <= first.top
+
+
+@settings(max_examples=40, deadline=None, derandomize=True)
+@given(SEEDS)
+def test_tiny_problems_are_solved(seed: int) -> None:
+    problem = random_problem(seed, most=4, largest=6)
+    layout = place(problem, seconds=SECONDS)
+    assert is_valid(problem, layout)
+    assert layout.proven
+    assert layout.top == lowest_top(problem)
+
+
+def hard_problem() -> Problem:
+    """Sizes that fit into 100 bytes in one way only, which the heuristic does not find."""
+    nbytes = (47, 31, 29, 23, 19, 17, 13, 11, 7, 3)
+    together = [(0, 1), (1, 2), (2, 3), (3, 4), (4, 0), (0, 5), (5, 1), (6, 2), (7, 3), (8, 4), (9, 0), (5, 6), (7, 8)]
+    separations = {p: nbytes[p[0]] for u, v in together for p in ((u, v), (v, u))}
+    return Problem(nbytes, (1,) * len(nbytes), separations, lower_bound=0)
+
+
+def test_without_time_the_heuristic_s_layout_is_the_answer() -> None:
+    problem = hard_problem()
+    layout = place(problem, seconds=0.0)
+    assert is_valid(problem, layout)
+    assert layout.top == climb(problem).top
+    assert not layout.proven
+
+
+def test_with_time_it_is_proven() -> None:
+    layout = place(hard_problem(), seconds=SECONDS)
+    assert is_valid(hard_problem(), layout)
+    assert layout.proven
+
+
+def test_a_layout_at_the_lower_bound_is_proven_at_once() -> None:
+    sizes, apart = (10, 20), {(0, 1): 10, (1, 0): 20}
+    assert place(Problem(sizes, (1, 1), apart, lower_bound=30), seconds=0.0).proven
+
+
+@pytest.mark.parametrize("distance", [-4, 0, 3, 10])
+def test_a_separation_below_the_size_lets_buffers_share_bytes(distance: int) -> None:
+    problem = Problem((10, 10), (1, 1), {(0, 1): distance, (1, 0): 10}, lower_bound=10)
+    layout = place(problem, seconds=SECONDS)
+    assert layout.top == 10 + max(distance, 0)
+
+
+def test_nothing_to_place() -> None:
+    assert place(Problem((), (), {}, 0), seconds=0.0) == Layout((), 0, proven=True)
+
+
+def test_the_same_problem_gets_the_same_layout() -> None:
+    problem = random_problem(7, most=12, largest=100)
+    assert climb(problem) == climb(problem)

@@ -1,0 +1,162 @@
+"""How close two buffers may come: closed forms, and the checker as the judge of every byte."""
+
+from __future__ import annotations
+
+from unittest import mock
+
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+from unit.plan.sketch import Sketch, random_sketch
+
+from tflm_memopt.errors import PlanError
+from tflm_memopt.model.graph import TensorId
+from tflm_memopt.plan.blocks import Candidate, Chain, border, candidates, rebuild
+from tflm_memopt.plan.check import check
+from tflm_memopt.plan.liveness import Content, separations
+from tflm_memopt.plan.plan import Block, Buffer, Plan, Role
+
+UNLIMITED = 1 << 40
+
+
+def whole_block(chain: Chain) -> Candidate:
+    """All operators as one block, in the best order of operands."""
+    return next(c for c in candidates(chain, len(chain.ops), UNLIMITED) if c.first == 0)
+
+
+def contents_of(chain: Chain, block: Candidate) -> tuple[Content, ...]:
+    last_read, sizes = chain.last_read(), chain.rows()
+    return rebuild(chain, block).contents(border(chain, block.first, block.last, sizes, last_read), sizes)
+
+
+def separation(s: Sketch, lower: TensorId, upper: TensorId, *wanted: TensorId) -> int:
+    """Bytes by which tensor `upper` must start above `lower`, the sketch being one block."""
+    chain = s.chain(*wanted)
+    contents = contents_of(chain, whole_block(chain))
+    index = {c.key: i for i, c in enumerate(contents) if c.role in (Role.TENSOR, Role.RING)}
+    return separations(contents)[index[lower], index[upper]]
+
+
+@pytest.mark.parametrize(("n", "k"), [(16, 16), (16, 48), (48, 16), (1, 7), (7, 1)])
+def test_pointwise_is_vmcu_s_closed_form(n: int, k: int) -> None:
+    """max(MN, MK) + min(N, K) segments (vMCU, section 4), a row of the image being one segment of N or K bytes.
+
+    vMCU's - 1 is for segments of which one can be read and written at once; our kernels write before they read.
+    """
+    m = 12
+    s = Sketch()
+    x = s.input(m, 1, k)
+    y = s.conv(x, n, kernel=1)
+    distance = separation(s, y, x, y)
+    assert max(m * n, distance + m * k) == max(m * n, m * k) + min(n, k)
+    assert distance == (n if n <= k else m * n - (m - 1) * k)
+    assert separation(s, x, y, y) == m * k  # the other way round nothing is gained
+
+
+@pytest.mark.parametrize(("kernel", "dilation"), [(3, 1), (5, 1), (3, 2)])
+def test_a_same_convolution_is_ahead_by_half_a_window_and_the_row_it_writes(kernel: int, dilation: int) -> None:
+    row = 12
+    s = Sketch()
+    x = s.input(20, 3, 4)
+    y = s.conv(x, 4, kernel=kernel, dilation=dilation)
+    assert separation(s, y, x, y) == ((kernel - 1) * dilation // 2 + 1) * row
+
+
+def test_stride_two_frees_twice_what_it_writes() -> None:
+    s = Sketch()
+    x = s.input(20, 3, 4)
+    y = s.conv(x, 4, kernel=1, stride=2)
+    assert separation(s, y, x, y) == 12  # of the first row; later ones lie in what is free
+
+
+def test_a_dense_layer_writes_before_its_last_read() -> None:
+    s = Sketch()
+    x = s.input(1, 1, 100)
+    y = s.conv(x, 10, kernel=1)
+    assert separation(s, y, x, y) == 10
+
+
+def test_an_elementwise_operator_works_in_place() -> None:
+    s = Sketch()
+    x = s.input(9, 2, 5)
+    y = s.relu(x)
+    assert separation(s, y, x, y) == 0
+
+
+def test_no_row_is_replaced_that_another_operator_reads_later() -> None:
+    """RELU of a tensor whose convolution lags: its rows may follow, not replace."""
+    s = Sketch()
+    x = s.input(9, 1, 4)
+    y = s.conv(x, 4)
+    total = s.add(s.relu(x), y)
+    assert separation(s, total, x, total) > 0
+
+
+def test_buffers_that_never_meet_need_no_distance() -> None:
+    """The sums of one mean end before those of the next begin."""
+    s = Sketch()
+    x = s.input(30, 1, 4)
+    first = s.mean(s.conv(x, 4, kernel=1))
+    second = s.mean(s.conv(first, 40, kernel=1))
+    chain = s.chain(second)
+    contents = contents_of(chain, whole_block(chain))
+    sums = [i for i, c in enumerate(contents) if c.role is Role.ACCUMULATOR]
+    assert len(sums) < 2 or not {(sums[0], sums[1]), (sums[1], sums[0])} & separations(contents).keys()
+
+
+def judge(s: Sketch, chain: Chain, block: Candidate, low: int, high: int, distance: int) -> str:
+    """What the checker says of a layout in which content `high` starts `distance` bytes above content `low`, all others
+    far from both; "" when it is fine.
+    """
+    contents = contents_of(chain, block)
+    far, offsets = sum(c.nbytes + 64 for c in contents), [0] * len(contents)
+    offsets[low], offsets[high] = far, far + distance
+    at = 3 * far
+    for i, c in enumerate(contents):
+        if i not in (low, high):
+            offsets[i] = at
+            at += (c.nbytes + 15) // 16 * 16
+    keys = [0 if c.role is Role.COUNTERS else c.key for c in contents]
+    buffers = tuple(Buffer(c.role, k, c.nbytes, 0, 1, 1, c.depth) for c, k in zip(contents, keys, strict=True))
+    ops = {op.output: i for i, op in enumerate(chain.ops)}
+    wanted = [c.key for c in contents if c.role is Role.TENSOR and c.key in chain.outside and c.key in ops]
+    trace = rebuild(chain, block).trace
+    sinks = tuple(sorted((ops[t] for t in wanted), reverse=True))
+    step = Block(0, block.stages, sinks, len(trace.moments), block.macs)
+    plan = Plan((step,), buffers, tuple(offsets), at, 0, proven=False)
+    with mock.patch("tflm_memopt.plan.check.ARENA_ALIGN", 1):
+        try:
+            check(plan, s.graph(*wanted), s.partition(*wanted))
+        except PlanError as error:
+            return str(error)
+    return ""
+
+
+@settings(max_examples=40, deadline=None, derandomize=True)
+@given(st.integers(0, 1 << 32))
+def test_every_separation_is_safe(number: int) -> None:
+    """The checker agrees with each distance of each pair of buffers, in both directions, one pair at a time."""
+    s = random_sketch(number, most=5)
+    chain = s.chain(*s.unread())
+    block = whole_block(chain)
+    contents = contents_of(chain, block)
+    for (low, high), distance in separations(contents).items():
+        if distance > -contents[high].nbytes:
+            assert judge(s, chain, block, low, high, distance) == ""
+
+
+@settings(max_examples=60, deadline=None, derandomize=True)
+@given(st.integers(0, 1 << 32))
+def test_a_byte_less_is_too_close(number: int) -> None:
+    """Of a single operator, input above output, the distance is exact."""
+    s = random_sketch(number, least=1, most=1)
+    (op,) = s.ops
+    assume(len(set(op.inputs)) == 1)
+    chain = s.chain(op.output)
+    block = whole_block(chain)
+    contents = contents_of(chain, block)
+    where = {c.key: i for i, c in enumerate(contents) if c.role is Role.TENSOR}
+    low, high = where[op.output], where[op.inputs[0]]
+    distance = separations(contents)[low, high]
+    assert judge(s, chain, block, low, high, distance) == ""
+    assert judge(s, chain, block, low, high, distance - 1) != ""

@@ -1,0 +1,75 @@
+"""A plan is plain data: what NAME.plan.json says is the plan."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from unit.plan.sketch import Sketch, random_sketch
+
+from tflm_memopt.plan.plan import SCHEMA_VERSION, Block, Buffer, Builtin, Plan, Role, Stage, storage_of
+from tflm_memopt.plan.planner import Options, plan
+
+MIXED = Plan(
+    steps=(Block(0, (Stage(3, (1, 0)), Stage(4, (0,), iterative=True)), (4,), 12, 345), Builtin(7)),
+    buffers=(
+        Buffer(Role.TENSOR, 5, 64, 0, 2, 16),
+        Buffer(Role.RING, 6, 24, 0, 1, 1, 3),
+        Buffer(Role.COUNTERS, 0, 4, 0, 1),
+    ),
+    offsets=(0, 64, 88),
+    head=92,
+    lower_bound=90,
+    proven=True,
+)
+
+
+def through_json(plan: Plan) -> Plan:
+    return Plan.from_json(json.loads(json.dumps(plan.to_json())))
+
+
+def test_a_plan_survives_json() -> None:
+    assert through_json(MIXED) == MIXED
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_real_plans_survive_json(seed: int) -> None:
+    s = random_sketch(seed)
+    outputs = s.unread()
+    found = plan(s.graph(*outputs), s.partition(*outputs), Options(seconds=0.1))
+    assert through_json(found) == found
+
+
+def test_the_document_says_what_people_look_for() -> None:
+    document = MIXED.to_json()
+    assert document["schema"] == SCHEMA_VERSION
+    assert [step["type"] for step in document["steps"]] == ["block", "builtin"]
+    assert document["buffers"][1] == {
+        "role": "ring", "key": 6, "nbytes": 24, "first": 0, "last": 1, "align": 1, "depth": 3, "offset": 64,
+    }  # fmt: skip
+
+
+def test_find_gives_buffer_and_offset() -> None:
+    assert MIXED.find(Role.RING, 6) == (MIXED.buffers[1], 64)
+    assert MIXED.find(Role.TENSOR, 6) is None
+
+
+def test_macs_are_those_of_the_blocks() -> None:
+    assert MIXED.macs == 345
+
+
+@pytest.mark.parametrize(("first", "last", "together"), [(0, 1, True), (1, 3, True), (2, 3, False), (0, 9, True)])
+def test_lifetimes_are_half_open(first: int, last: int, together: bool) -> None:
+    assert Buffer(Role.TENSOR, 0, 1, 0, 2).overlaps(Buffer(Role.TENSOR, 1, 1, first, last)) is together
+
+
+def test_storage_follows_views_of_views() -> None:
+    assert storage_of({3: 2, 2: 1}, 3) == 1
+    assert storage_of({}, 3) == 3
+
+
+def test_a_sketch_s_plan_needs_no_more_than_its_tensors() -> None:
+    s = Sketch()
+    y = s.conv(s.conv(s.input(8, 4, 4), 4), 4)
+    found = plan(s.graph(y), s.partition(y), Options(seconds=0.1))
+    assert found.lower_bound <= found.head < sum(r.nbytes for r in s.rows.values())

@@ -1,0 +1,108 @@
+"""Plans of whole graphs: always accepted by the checker, never below the bound, and as good as known results."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from unit.plan.sketch import Sketch, random_sketch, residual
+
+from tflm_memopt.model.graph import TensorId
+from tflm_memopt.plan.check import check
+from tflm_memopt.plan.plan import MAX_IO, Block, Plan, Role
+from tflm_memopt.plan.planner import TFLM_ALIGN, Options, plan
+from tflm_memopt.plan.regions import Region
+
+SECONDS = 0.2
+
+
+def checked(s: Sketch, *outputs: TensorId, op_per_block: bool = False, seconds: float = SECONDS) -> Plan:
+    graph, parts = s.graph(*outputs), s.partition(*outputs)
+    found = plan(graph, parts, Options(op_per_block=op_per_block, seconds=seconds))
+    check(found, graph, parts)
+    return found
+
+
+@settings(max_examples=60, deadline=None, derandomize=True)
+@given(st.integers(0, 1 << 32), st.booleans(), st.booleans())
+def test_the_checker_accepts_every_plan(number: int, op_per_block: bool, more: bool) -> None:
+    s = random_sketch(number)
+    outputs = s.unread()
+    inner = [op.output for op in s.ops if op.output not in outputs][:1] if more else []
+    found = checked(s, *outputs, *inner, op_per_block=op_per_block)
+    assert found.lower_bound <= found.head
+    assert len(found.offsets) == len(found.buffers)
+
+
+def test_tensors_of_tflm_start_where_tflm_wants_them() -> None:
+    s, total = residual(9, (1, 5))
+    for op_per_block in (False, True):
+        found = checked(s, total, op_per_block=op_per_block)
+        offsets = {b.key: o for b, o in found.placed() if b.role is Role.TENSOR}
+        assert {offsets[t] % TFLM_ALIGN for t in (0, total)} == {0}
+
+
+def test_an_elementwise_chain_takes_one_tensor_and_its_counters() -> None:
+    s = Sketch()
+    y = s.relu(s.relu(s.input(8, 4, 4)))
+    assert checked(s, y).head <= 8 * 16 + 16 + TFLM_ALIGN
+
+
+def test_a_pointwise_layer_takes_vmcu_s_footprint() -> None:
+    """max(MN, MK) + min(N, K) of rows, plus two bytes of counters."""
+    s = Sketch()
+    y = s.conv(s.input(20, 1, 64), 32, kernel=1)
+    assert checked(s, y, seconds=2.0).head == 20 * 64 + 32 + 2
+
+
+def test_inputs_that_nobody_reads_have_a_place() -> None:
+    """The caller fills them before the inference, as any other."""
+    s = Sketch()
+    x = s.input(8, 4, 4)
+    ignored = s.input(3, 4, 4)
+    y = s.conv(x, 4)
+    found = checked(s, y)
+    assert found.find(Role.TENSOR, ignored) is not None
+
+
+def test_operators_that_nobody_reads_are_not_planned() -> None:
+    s = Sketch()
+    x = s.input(8, 4, 4)
+    s.conv(s.conv(x, 4), 9)
+    y = s.conv(x, 4)
+    found = checked(s, y)
+    assert [stage.op for step in found.steps if isinstance(step, Block) for stage in step.stages] == [2]
+
+
+def test_an_input_may_be_an_output() -> None:
+    s = Sketch()
+    x = s.input(8, 4, 4)
+    y = s.conv(x, 4)
+    buffer, _ = checked(s, y, x).find(Role.TENSOR, x) or (None, 0)
+    assert buffer
+    assert buffer.last == 1
+
+
+@pytest.mark.parametrize("op_per_block", [False, True])
+def test_more_outputs_than_an_operator_takes(op_per_block: bool) -> None:
+    s = Sketch()
+    x = s.conv(s.input(8, 4, 4), 4)
+    heads = [s.conv(x, 2, kernel=1, stride=4) for _ in range(2 * MAX_IO)]
+    checked(s, *heads, op_per_block=op_per_block)
+    regions = [n for n in s.partition(*heads).nodes if isinstance(n, Region)]
+    assert len(regions) > 1
+    assert all(len(r.inputs) + len(r.outputs) <= MAX_IO for r in regions)
+
+
+def test_tensors_that_pass_by_a_region_are_kept() -> None:
+    """Two outputs, made by regions that know nothing of each other."""
+    s = Sketch()
+    a, b = s.input(8, 4, 4), s.input(9, 4, 4)
+    y, z = s.conv(a, 4), s.conv(b, 4)
+    found = checked(s, y, z)
+    assert len({step.region for step in found.steps if isinstance(step, Block)}) == 2
+
+
+def test_multiplications_are_those_of_the_model() -> None:
+    s, total = residual()
+    assert checked(s, total).macs == sum(op.macs for op in s.ops)

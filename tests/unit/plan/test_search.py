@@ -1,0 +1,103 @@
+"""The best partition is the best of all partitions."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterator
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from unit.plan.sketch import Sketch, random_sketch
+
+from tflm_memopt.plan.blocks import Candidate, Chain, candidates
+from tflm_memopt.plan.search import Label, best_partition, pareto
+
+UNLIMITED = 1 << 40
+SEEDS = st.integers(0, 1 << 32)
+
+
+def alive(block: Candidate, _enough: int) -> int:
+    """Addresses that cost nothing beyond the bytes that are alive."""
+    return block.nbytes
+
+
+def with_gaps(salt: int) -> Callable[[Candidate, int], int]:
+    """Addresses that cost some more, another amount for each block."""
+    return lambda block, _enough: block.nbytes + hash((salt, block.first, block.last)) % 40
+
+
+def all_blocks(chain: Chain) -> dict[tuple[int, int], Candidate]:
+    ends = range(1, len(chain.ops) + 1)
+    return {(c.first, last): c for last in ends for c in candidates(chain, last, UNLIMITED)}
+
+
+def partitions(count: int) -> Iterator[tuple[tuple[int, int], ...]]:
+    """All ways to cut so many operators into blocks."""
+    for cuts in range(count):
+        for places in itertools.combinations(range(1, count), cuts):
+            yield tuple(itertools.pairwise((0, *places, count)))
+
+
+@settings(max_examples=50, deadline=None, derandomize=True)
+@given(SEEDS, st.booleans())
+def test_no_partition_is_better(number: int, gaps: bool) -> None:
+    s = random_sketch(number, most=7)
+    chain = s.chain(*s.unread())
+    place = with_gaps(number) if gaps else alive
+    cost = {edge: place(block, 0) for edge, block in all_blocks(chain).items()}
+    least = min(max(cost[e] for e in edges) for edges in partitions(len(chain.ops)) if cost.keys() >= set(edges))
+    best = best_partition(chain, lambda block, _enough: cost[block.first, block.last])
+    assert best.nbytes == least
+    assert max(cost[block.first, block.last] for block in best.blocks()) == least
+
+
+@settings(max_examples=30, deadline=None, derandomize=True)
+@given(SEEDS)
+def test_blocks_follow_each_other(number: int) -> None:
+    s = random_sketch(number)
+    chain = s.chain(*s.unread())
+    blocks = best_partition(chain, alive).blocks()
+    assert [b.first for b in blocks] + [len(chain.ops)] == [0] + [b.last for b in blocks]
+    assert [stage.op for b in blocks for stage in b.stages] == list(chain.keys)
+
+
+def test_a_chain_of_convolutions_is_one_block() -> None:
+    """Line buffers are less than any tensor between blocks."""
+    s = Sketch()
+    x = s.input(40, 10, 1)
+    for channels in (8, 8, 8, 1):
+        x = s.conv(x, channels)
+    assert len(best_partition(s.chain(x), alive).blocks()) == 1
+
+
+def test_a_narrow_place_is_a_good_place_to_cut() -> None:
+    """Both halves need more than the tensor between them: together they would need more still."""
+    s = Sketch()
+    a = s.conv(s.conv(s.input(8, 40, 4), 8), 1, kernel=2, stride=8)
+    y = s.conv(s.conv(s.conv(a, 64), 64, kernel=1), 4)
+    chain = s.chain(y)
+    best = best_partition(chain, alive)
+    together = next(c for c in candidates(chain, len(chain.ops), UNLIMITED) if c.first == 0)
+    assert best.nbytes <= together.nbytes
+    assert len(best.blocks()) > 1
+
+
+def test_only_blocks_of_the_best_partition_are_placed() -> None:
+    """Placing costs time."""
+    s = Sketch()
+    x = s.input(12, 4, 4)
+    for _ in range(6):
+        x = s.conv(x, 4)
+    asked: list[tuple[int, int]] = []
+
+    def place(block: Candidate, enough: int) -> int:
+        asked.append((block.first, block.last))
+        return block.nbytes
+
+    best_partition(s.chain(x), place)
+    assert len(asked) < 6 * 7 // 2
+
+
+def test_pareto_keeps_what_is_best_in_something() -> None:
+    labels = [Label(10, 5, 0), Label(8, 7, 0), Label(8, 6, 1), Label(12, 5, 0), Label(9, 6, 0), Label(20, 1, 0)]
+    assert [(x.nbytes, x.macs) for x in pareto(labels)] == [(8, 6), (10, 5), (20, 1)]
