@@ -1,4 +1,4 @@
-"""tflm-memopt: rewrites a .tflite model so that TensorFlow Lite Micro runs it in a fraction of the RAM, with the same output bits."""
+"""Rewrites .tflite models so that TensorFlow Lite Micro runs them in a fraction of the RAM, with the same output bits."""
 
 from tflm_memopt.api import inspect, optimize, verify
 

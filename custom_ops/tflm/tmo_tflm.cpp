@@ -1,3 +1,6 @@
+/* A build without TFLM (kernels alone, tmo_run() bare-metal) compiles this file to nothing. */
+#if __has_include("tensorflow/lite/micro/kernels/kernel_util.h")
+
 #include "tmo_tflm.h"
 
 #if __has_include("tensorflow/lite/micro/micro_log.h")
@@ -16,3 +19,5 @@ Registration *RegisterRegion() {
 }
 
 }  // namespace tmo
+
+#endif

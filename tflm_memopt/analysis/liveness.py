@@ -1,4 +1,4 @@
-"""How many bytes of whole tensors are alive while each operator of a graph runs: what a planner without fusion must hold."""
+"""How many bytes of whole tensors are alive while each operator runs: what a planner without fusion must hold."""
 
 from __future__ import annotations
 
@@ -6,9 +6,10 @@ from tflm_memopt.model.graph import Graph, TensorId
 
 
 def live_bytes(graph: Graph) -> list[int]:
-    """Per operator, in the graph's order: bytes of the activations that are alive while it runs, its operands and results included.
+    """Per operator, in the graph's order: bytes of the activations alive while it runs, operands and results included.
 
-    Inputs live from the start to their last use, outputs from their producer to the end, as in TFLM (micro_allocation_info.cc).
+    Inputs live from the start to their last use, outputs from their producer to the end, as in TFLM
+    (micro_allocation_info.cc).
     """
     first: dict[TensorId, int] = dict.fromkeys(graph.inputs, 0)
     last: dict[TensorId, int] = {}

@@ -1,8 +1,8 @@
 """The row operator: the one form in which planner and executor know an operator.
 
-Rows, firings and windows are those of docs "How it works": a firing y of an operator produces output row y and reads, of each input,
-the rows [y*stride - pad, y*stride - pad + extent), clipped to the tensor. Numbers (weights, multipliers) are carried along for lowering;
-the planner looks at the geometry only.
+Firing y of an operator produces output row y and reads, of each input, the rows [y*stride - pad, y*stride - pad +
+extent), clipped to the tensor. Numbers (weights, multipliers) are carried along for lowering; the planner looks at the
+geometry only.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class Rows:
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """Kernel geometry. Padding is at the top and left; what is missing at the bottom and right follows from the output's size."""
+    """Kernel geometry. Padding is at the top and left; what is missing at the bottom and right follows from the sizes."""
 
     kernel_h: int = 1
     kernel_w: int = 1
@@ -73,8 +73,8 @@ UNIT = Window()
 class RowOp:
     """One operator, ready to plan and to lower.
 
-    `inputs` are the activations that are read row by row; `reads[k]` is how this operator sees input k, which may differ from how its
-    producer sees it (then the tensor must be resident). int8 throughout.
+    `inputs` are the activations that are read row by row; `reads[k]` is how this operator sees input k, which may
+    differ from how its producer sees it (then the tensor must be resident). int8 throughout.
     """
 
     kind: Kind
@@ -104,12 +104,18 @@ class RowOp:
 
     @property
     def reducible(self) -> bool:
-        """One output row from all input rows: can run one input row at a time on int32 accumulators (msf-CNN, section 7)."""
+        """One output row from all input rows: can run a row at a time on int32 accumulators (msf-CNN, section 7)."""
         w = self.window
         whole = self.writes.h == 1 and w.kernel_h == self.reads[0].h and w.pad_top == 0 and w.dilation_h == 1
         if self.kind in (Kind.AVERAGE_POOL, Kind.MAX_POOL, Kind.MEAN):
             return whole and w.pad_left == 0
-        return self.kind is Kind.CONV and whole and w.pad_left == 0 and self.writes.w == 1 and w.kernel_w == self.reads[0].w
+        return (
+            self.kind is Kind.CONV
+            and whole
+            and w.pad_left == 0
+            and self.writes.w == 1
+            and w.kernel_w == self.reads[0].w
+        )
 
     @property
     def accumulator_bytes(self) -> int:

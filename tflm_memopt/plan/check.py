@@ -21,11 +21,13 @@ from tflm_memopt.plan.plan import Block, Buffer, Builtin, Plan, Role
 from tflm_memopt.plan.regions import Kept, Partition
 
 ARENA_ALIGN = 16
+LEAST_ALIGN = {Role.ACCUMULATOR: 4, Role.COUNTERS: 2}
+"""int32 and uint16; everything else is bytes."""
 
 
 def check(plan: Plan, graph: Graph, partition: Partition) -> None:
     """Raises PlanError, naming operator, row and byte, unless every read of each step finds what was written for it."""
-    arena = _Arena(plan)
+    arena = _Arena(plan, {t: graph.tensors[t].nbytes for t in graph.tensors})
     for tensor in graph.inputs:
         arena.write_whole(tensor)
     kept = {node.op: node for node in partition.nodes if isinstance(node, Kept)}
@@ -58,12 +60,14 @@ def _builtin(arena: _Arena, node: Kept) -> None:
 class _Arena:
     """One tag per byte. A tag is the number of a buffer's content and the byte of it."""
 
-    def __init__(self, plan: Plan) -> None:
+    def __init__(self, plan: Plan, sizes: Mapping[TensorId, int]) -> None:
+        self.sizes = sizes
         self.tags = np.full(plan.head, -1, dtype=np.int64)
         self.home = {(b.role, b.key): (b, o) for b, o in plan.placed()}
         self._base: dict[object, int] = {}
         for buffer, offset in plan.placed():
-            if offset < 0 or offset % buffer.align or offset + buffer.nbytes > plan.head:
+            align = max(buffer.align, LEAST_ALIGN.get(buffer.role, 1))
+            if offset < 0 or offset % align or offset + buffer.nbytes > plan.head:
                 raise PlanError(f"{buffer} at {offset} is misaligned or outside of the head of {plan.head} bytes")
 
     def start(self, tensor: TensorId) -> int:
@@ -96,17 +100,17 @@ class _Arena:
         )
 
     def write_whole(self, tensor: TensorId) -> None:
-        buffer, at = self._home(Role.TENSOR, tensor)
+        buffer, at = self._home(Role.TENSOR, tensor, self.sizes[tensor])
         self.tags[at : at + buffer.nbytes] = self._tags(tensor, 0, buffer.nbytes)
 
     def read_whole(self, tensor: TensorId, who: str) -> None:
-        buffer, at = self._home(Role.TENSOR, tensor)
+        buffer, at = self._home(Role.TENSOR, tensor, self.sizes[tensor])
         self._expect(
             self.tags[at : at + buffer.nbytes], self._tags(tensor, 0, buffer.nbytes), f"{who}, tensor {tensor}"
         )
 
-    def write_private(self, role: Role, key: int) -> None:
-        buffer, at = self._home(role, key)
+    def write_private(self, role: Role, key: int, nbytes: int) -> None:
+        buffer, at = self._home(role, key, nbytes)
         self.tags[at : at + buffer.nbytes] = self._tags((role, key), 0, buffer.nbytes)
 
     def read_private(self, role: Role, key: int, who: str) -> None:
@@ -115,9 +119,14 @@ class _Arena:
             self.tags[at : at + buffer.nbytes], self._tags((role, key), 0, buffer.nbytes), f"{who}, {role.value} {key}"
         )
 
-    def _home(self, role: Role, key: int) -> tuple[Buffer, int]:
+    def _home(self, role: Role, key: int, nbytes: int = 0) -> tuple[Buffer, int]:
+        """The buffer and its offset; it must have so many bytes at least."""
         if (role, key) not in self.home:
             raise PlanError(f"no {role.value} buffer for {key}")
+        if self.home[role, key][0].nbytes < nbytes:
+            raise PlanError(
+                f"{role.value} {key} needs {nbytes} bytes, the plan gives it {self.home[role, key][0].nbytes}"
+            )
         return self.home[role, key]
 
     def _tags(self, content: object, first: int, nbytes: int) -> NDArray[np.int64]:
@@ -141,8 +150,10 @@ class _Replay:
         self.fired = dict.fromkeys(self.stages, 0)
 
     def run(self) -> None:
-        self.arena.write_private(Role.COUNTERS, self.number)
+        self.arena.write_private(Role.COUNTERS, self.number, 2 * len(self.stages))
         for sink in self.block.sinks:
+            if sink not in self.stages:
+                raise PlanError(f"block {self.number} wants all rows of operator {sink}, which is not in it")
             while self.fired[sink] < self._firings(sink):
                 self._demand(sink)
         if sum(self.fired.values()) != self.block.firings:
@@ -183,7 +194,7 @@ class _Replay:
         arena.read_private(Role.COUNTERS, self.number, who)
         last = self.fired[key] == self._firings(key) - 1
         if stage.iterative and self.fired[key] == 0:
-            arena.write_private(Role.ACCUMULATOR, op.output)
+            arena.write_private(Role.ACCUMULATOR, op.output, 4 * op.writes.row_bytes)
         if op.in_place:
             self._read(key, op, who)
             self._in_order(op, self.fired[key], who)

@@ -81,11 +81,11 @@ class Sketch:
         return output
 
 
-def random_sketch(seed: int, *, least: int = 2, most: int = 7) -> Sketch:
+def random_sketch(seed: int, *, least: int = 2, most: int = 7, tallest: int = 9) -> Sketch:
     """Chains, branches, residuals, strides above the kernel, dilation, operators that sum up. One input."""
     rng = random.Random(seed)
     s = Sketch()
-    s.input(rng.randint(1, 9), rng.randint(1, 4), rng.randint(1, 6))
+    s.input(rng.randint(1, tallest), rng.randint(1, 4), rng.randint(1, 6))
     count = rng.randint(least, most)
     while len(s.ops) < count:
         x = rng.choice(list(s.rows)[-3:])
