@@ -49,7 +49,7 @@ class Rows:
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """Kernel geometry. Padding is at the top and left; what is missing at the bottom and right follows from the sizes."""
+    """Kernel geometry. Padding is at the top and left; what is missing at the bottom and right follows."""
 
     kernel_h: int = 1
     kernel_w: int = 1
