@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from tflm_memopt.analysis.supported import Support, to_row_ops
 from tflm_memopt.lower.rewrite import rewrite
@@ -64,12 +64,19 @@ def _in(graph: Graph, tensors: tuple[int, ...]) -> bool:
 
 def make_plan(understood: Understood, options: Options) -> Planned | None:
     """Regions, blocks, offsets, and the proof that they are right; None when there is nothing to convert."""
-    parts = partition(understood.graph, understood.support)
+    graph = _activations_only(understood.graph)
+    parts = partition(graph, understood.support)
     if not any(isinstance(node, Region) for node in parts.nodes):
         return None
-    found = plan(understood.graph, parts, options)
-    check(found, understood.graph, parts)
+    found = plan(graph, parts, options)
+    check(found, graph, parts)
     return Planned(understood, parts, found)
+
+
+def _activations_only(graph: Graph) -> Graph:
+    """The graph without the outputs that no plan places: constants, and variables, which TFLM keeps elsewhere."""
+    placed = (t for t in graph.outputs if not graph.tensors[t].constant and not graph.tensors[t].variable)
+    return replace(graph, outputs=tuple(placed))
 
 
 def lower(model: Model, border: Int8Interface, planned: Planned, options: Options) -> bytes:

@@ -18,6 +18,9 @@ from models import Net, Pair
 MAX_ELEMENTS = 4096
 """A tensor that is larger is no further operand: recipes stay quick."""
 
+MOST_CLASSES = 511
+"""Of a SOFTMAX: TFLM aborts when the sum of the exponentials reaches 512 (RoundingDivideByPOT by more than 31)."""
+
 
 @dataclass(frozen=True)
 class Layer:
@@ -49,19 +52,41 @@ class Recipe:
     layers: tuple[Layer, ...]
     extra: tuple[int, ...] = ()
     seed: int = 0
+    outside: str = "INT8"
+    """Type of the model's inputs and outputs: FLOAT32 and UINT8 are converted at the border."""
 
 
 def build(recipe: Recipe) -> bytes:
     """The recipe's .tflite model."""
     net = Net(recipe.seed)
-    tensors = [net.input(shape, (0.05, 7 * k - 3)) for k, shape in enumerate(recipe.inputs)]
+    entries = [_entry(net, shape, k, recipe.outside) for k, shape in enumerate(recipe.inputs)]
+    tensors = list(entries)
     for layer in recipe.layers:
         small = [t for t in tensors if math.prod(net.shape(t)) <= MAX_ELEMENTS]
         operands = small[-1 - layer.source % len(small)], small[-1 - layer.other % len(small)]
         tensors += KINDS[layer.kind](net, layer, *operands)
     read = {int(t) for op in net.graph.operators for t in op.inputs}
+    unread = [t for t in tensors if t not in read and t not in entries]
     extra = [tensors[-1 - k % len(tensors)] for k in recipe.extra]
-    return net.model(*dict.fromkeys([*(t for t in tensors if t not in read and t not in net.graph.inputs), *extra]))
+    outputs = dict.fromkeys([*unread, *(t for t in extra if recipe.outside == "INT8" or t not in entries)])
+    return net.model(*(_exit(net, t, recipe.outside) for t in outputs))
+
+
+def _entry(net: Net, shape: Sequence[int], number: int, dtype: str) -> int:
+    scale, zero_point = 0.05, 7 * number - 3
+    if dtype == "INT8":
+        return net.input(shape, (scale, zero_point))
+    x = net.input(shape, (scale, zero_point + 128) if dtype == "UINT8" else None, dtype=dtype)
+    return net.unary("QUANTIZE", x, out=(scale, zero_point))
+
+
+def _exit(net: Net, tensor: int, dtype: str) -> int:
+    if dtype == "INT8":
+        return tensor
+    if dtype == "FLOAT32":
+        return net.unary("DEQUANTIZE", tensor, dtype=dtype, out=None)
+    scale, zero_point = net.affine(tensor)
+    return net.unary("QUANTIZE", tensor, dtype=dtype, out=(scale, zero_point + 128))
 
 
 # ---- layers ----
@@ -123,6 +148,13 @@ def _dense(net: Net, layer: Layer, x: int, _: int) -> list[int]:
     return [_scaled(net, layer, y)]
 
 
+def _dense_rows(net: Net, layer: Layer, x: int, _: int) -> list[int]:
+    """A dense layer on each pixel."""
+    shape = net.shape(x)
+    y = net.fully_connected(x, layer.channels, batches=math.prod(shape[:-1]), per_channel=layer.flag)
+    return [_scaled(net, layer, y)]
+
+
 def _add(net: Net, layer: Layer, x: int, other: int) -> list[int]:
     if net.shape(x) != net.shape(other):
         return _residual(net, layer, x, other)
@@ -136,6 +168,16 @@ def _residual(net: Net, layer: Layer, x: int, _: int) -> list[int]:
     return [_scaled(net, layer, net.add(*((x, y) if layer.flag else (y, x)), activation=layer.activation))]
 
 
+def _bottleneck(net: Net, layer: Layer, x: int, _: int) -> list[int]:
+    """MobileNet's inverted bottleneck: wide inside, with a shortcut where stride and channels allow one."""
+    x = _image(net, x)
+    channels = net.shape(x)[3] if layer.flag else layer.channels
+    wide = net.conv2d(x, 3 * net.shape(x)[3], activation="RELU6")
+    deep = net.depthwise_conv2d(wide, kernel=layer.kernel, stride=layer.stride, dilation=layer.dilation)
+    y = _scaled(net, layer, net.conv2d(deep, channels))
+    return [net.add(x, y)] if net.shape(x) == net.shape(y) else [y]
+
+
 def _unary(kind: str) -> Callable[[Net, Layer, int, int], list[int]]:
     def build_unary(net: Net, layer: Layer, x: int, _: int) -> list[int]:
         return [_scaled(net, layer, net.unary(kind, x, out=net.affine(x)))]
@@ -147,14 +189,15 @@ def _relu6(net: Net, _layer: Layer, x: int, _: int) -> list[int]:
     return [net.unary("RELU6", x, out=net.affine(x))]
 
 
-def _softmax(net: Net, _layer: Layer, x: int, _: int) -> list[int]:
-    return [net.softmax(x)]
+def _softmax(net: Net, layer: Layer, x: int, _: int) -> list[int]:
+    return [net.softmax(x)] if net.shape(x)[-1] <= MOST_CLASSES else _relu6(net, layer, x, x)
 
 
 def _reshape(net: Net, layer: Layer, x: int, _: int) -> list[int]:
     elements = math.prod(net.shape(x))
     h = math.gcd(elements, 12 if layer.flag else 7)
-    return [net.reshape(x, (1, h, elements // h, 1) if layer.padding == "SAME" else (1, elements))]
+    shapes = [(1, h, elements // h, 1), (1, elements // h, h), (1, elements), (1, elements // h, 1, h)]
+    return [net.reshape(x, shapes[layer.channels % 4])]
 
 
 # ---- operators that stay builtin ----
@@ -206,8 +249,10 @@ SUPPORTED: Mapping[str, Build] = {
     "mean": _mean,
     "transposed mean": _transposed_mean,
     "dense": _dense,
+    "dense rows": _dense_rows,
     "add": _add,
     "residual": _residual,
+    "bottleneck": _bottleneck,
     "relu": _unary("RELU"),
     "relu6": _relu6,
     "quantize": _unary("QUANTIZE"),
@@ -279,16 +324,23 @@ def layers(kinds: Sequence[str] = tuple(KINDS)) -> st.SearchStrategy[Layer]:
     )
 
 
-SIZES = st.tuples(st.just(1), st.integers(1, 14), st.integers(1, 9), st.integers(1, 6))
-_kind_sets = (tuple(SUPPORTED), tuple(SUPPORTED), tuple(KINDS), ("conv", "depthwise", "residual", "add", "max"))
+_small = st.tuples(st.just(1), st.integers(1, 14), st.integers(1, 9), st.integers(1, 6))
+_tall = st.tuples(st.just(1), st.integers(15, 60), st.integers(1, 4), st.integers(1, 3))
+_flat = st.tuples(st.just(1), st.integers(1, 9), st.integers(1, 5))
+_kind_sets = (
+    tuple(SUPPORTED),
+    tuple(SUPPORTED),
+    tuple(KINDS),
+    ("conv", "conv", "depthwise", "residual", "bottleneck", "add", "max", "relu", "mean", "global"),
+)
 
 
 @st.composite
 def recipes(draw: st.DrawFn, *, most: int = 9) -> Recipe:
     """Networks of up to `most` layers: some of supported operators only, some mixed, some as in image classifiers."""
     kinds = draw(st.sampled_from(_kind_sets))
-    inputs = draw(st.lists(SIZES, min_size=1, max_size=2))
-    body = draw(st.lists(layers(kinds), min_size=1, max_size=most))
-    return Recipe(
-        tuple(inputs), tuple(body), tuple(draw(st.lists(st.integers(0, 8), max_size=2))), draw(st.integers(0, 1 << 16))
-    )
+    inputs = draw(st.lists(st.one_of(_small, _tall, _small, _tall, _flat), min_size=1, max_size=2))
+    body = draw(st.lists(layers(kinds), min_size=draw(st.sampled_from([1, 2, 4])), max_size=most))
+    extra = draw(st.lists(st.integers(0, 8), max_size=2))
+    outside = draw(st.sampled_from(["INT8", "INT8", "INT8", "FLOAT32", "UINT8"]))
+    return Recipe(tuple(inputs), tuple(body), tuple(extra), draw(st.integers(0, 1 << 16)), outside)

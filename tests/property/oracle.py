@@ -50,19 +50,21 @@ def rewritten(data: bytes) -> Any:
 
 
 def draw_inputs(data: bytes, seed: int) -> list[Inputs]:
-    """Random and extreme inputs for an int8 or float model."""
+    """Random and extreme inputs for an int8, uint8 or float model."""
     graph = read(data).graph
     rng = np.random.default_rng(seed)
     tensors = [graph.tensors[t] for t in graph.inputs]
 
     def random(shape: Sequence[int], dtype: str) -> NDArray[Any]:
-        if dtype == "INT8":
-            return rng.integers(-128, 128, shape, np.int8)
-        return rng.normal(size=shape).astype(dtype.lower())
+        if dtype == "FLOAT32":
+            return rng.normal(scale=3, size=shape).astype(np.float32)
+        limits = np.iinfo(dtype.lower())
+        return rng.integers(limits.min, limits.max + 1, shape, limits.dtype)
 
     drawn = [[random(t.shape, t.dtype) for t in tensors] for _ in range(2)]
-    extreme = [[np.full(t.shape, value, t.dtype.lower()) for t in tensors] for value in (-128, 127)]
-    return [*drawn, *extreme]
+    lowest = [[np.full(t.shape, 0 if t.dtype == "UINT8" else -128, t.dtype.lower()) for t in tensors]]
+    highest = [[np.full(t.shape, 127, t.dtype.lower()) for t in tensors]]
+    return [*drawn, *lowest, *highest]
 
 
 def run(interpreter: Any, inputs: Inputs, outputs: int) -> list[NDArray[Any]]:

@@ -5,11 +5,15 @@ The recipe that fails is printed as small as hypothesis can make it; `build(reci
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import HealthCheck, Phase, assume, given, settings
+from hypothesis import strategies as st
 from property.networks import Recipe, build, recipes
 from property.oracle import assert_arena_as_predicted, assert_same_bytes, convert, original
 
+import tflm_memopt
 from tflm_memopt.plan.plan import Plan
 from tflm_memopt.plan.planner import Options
 
@@ -18,16 +22,22 @@ pytest.importorskip("tflite_micro", reason="the official TFLM wheel is not insta
 SECONDS = 0.2
 COMMON = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
 QUICK = settings(COMMON, max_examples=40, derandomize=True, phases=[Phase.explicit, Phase.generate, Phase.shrink])
-MANY = settings(COMMON, max_examples=1000, print_blob=True)
+MANY = settings(COMMON, max_examples=600, print_blob=True)
+SOME = settings(COMMON, max_examples=40, print_blob=True)
+
+
+def runs(data: bytes) -> bool:
+    try:
+        original(data)
+    except RuntimeError:
+        return False
+    return True
 
 
 def examine(recipe: Recipe) -> None:
     """Rewrites a recipe's model both ways and compares. A model that TFLM itself refuses says nothing."""
     data = build(recipe)
-    try:
-        original(data)
-    except RuntimeError:
-        assume(False)
+    assume(runs(data))
     for op_per_block in (False, True):
         converted = convert(data, Options(op_per_block=op_per_block, seconds=SECONDS))
         if converted is None:
@@ -50,3 +60,17 @@ def test_a_fixed_set_of_networks(recipe: Recipe) -> None:
 @given(recipes())
 def test_many_networks(recipe: Recipe) -> None:
     examine(recipe)
+
+
+@pytest.mark.slow
+@SOME
+@given(recipes(most=6), st.sampled_from(["FLOAT32", "UINT8"]))
+def test_networks_with_an_int8_interface(recipe: Recipe, outside: str) -> None:
+    """`--int8-io` takes the conversions away; `verify` makes them itself."""
+    data = build(replace(recipe, outside=outside))
+    assume(runs(data))
+    done = tflm_memopt.optimize(data, int8_io=True, seconds=SECONDS)
+    assert done.report.changed
+    assert all("INT8" in change.after for change in done.report.interface)
+    verification = tflm_memopt.verify(data, done.model, runs=2)
+    assert verification.bit_exact, verification

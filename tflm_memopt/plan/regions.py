@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 
 import networkx as nx
 
@@ -18,6 +19,9 @@ from tflm_memopt.model.graph import Graph, Op, TensorId
 from tflm_memopt.model.opset import Unsupported
 from tflm_memopt.model.rowop import RowOp
 from tflm_memopt.plan.plan import MAX_IO
+
+STATEFUL = ("VAR_HANDLE", "READ_VARIABLE", "ASSIGN_VARIABLE", "CALL_ONCE")
+"""Builtin operators that see what others of them did, through no tensor: they keep their order."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,10 +86,15 @@ def _levels(graph: Graph, support: Mapping[int, Support], kept_views: set[int]) 
     """Number of each supported operator."""
     level: dict[int, int] = {}
     reached: dict[TensorId, tuple[int, bool]] = {}
+    state = (0, True)
     for op in graph.ops:
         ours = isinstance(support[op.index], RowOp | View) and op.index not in kept_views
         entries = [reached.get(t, (0, True)) for t in op.inputs]
+        if op.type in STATEFUL:
+            entries.append(state)
         number = max((n + (ours and not from_ours) for n, from_ours in entries), default=0)
+        if op.type in STATEFUL:
+            state = (number, False)
         if ours:
             level[op.index] = number
         for t in op.outputs:
@@ -145,6 +154,8 @@ def _assemble(
     order: nx.DiGraph[int] = nx.DiGraph()
     order.add_nodes_from(range(len(nodes)))
     order.add_edges_from((producer[t], n) for n, node in enumerate(nodes) for t in node.inputs if t in producer)
+    stateful = [n for n, node in enumerate(kept) if graph.ops[position[node.op]].type in STATEFUL]
+    order.add_edges_from(pairwise(stateful))
     first = [position[node.op if isinstance(node, Kept) else node.ops[0]] for node in nodes]
     sequence = nx.lexicographical_topological_sort(order, key=first.__getitem__)
     return Partition(tuple(nodes[n] for n in sequence), ops)

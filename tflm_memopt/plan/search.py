@@ -37,7 +37,11 @@ class Label:
     before: Label | None = field(default=None, compare=False)
 
     def blocks(self) -> tuple[Candidate, ...]:
-        return (*self.before.blocks(), self.last) if self.before and self.last else ()
+        found, label = [], self
+        while label.before and label.last:
+            found.append(label.last)
+            label = label.before
+        return tuple(reversed(found))
 
 
 def best_partition(chain: Chain, place: Place) -> Label:

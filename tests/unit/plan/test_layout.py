@@ -131,3 +131,10 @@ def test_nothing_to_place() -> None:
 def test_the_same_problem_gets_the_same_layout() -> None:
     problem = random_problem(7, most=12, largest=100)
     assert climb(problem) == climb(problem)
+
+
+def test_the_heuristic_uses_room_that_fits_exactly(monkeypatch: pytest.MonkeyPatch) -> None:
+    """At once, not by climbing: the last buffer goes below the second, at the bottom."""
+    monkeypatch.setattr("tflm_memopt.plan.layout.CLIMB_STEPS", 0)
+    separations = {(0, 1): 30, (1, 0): 20, (2, 1): 30, (1, 2): 20}
+    assert climb(Problem((30, 20, 15), (1, 1, 1), separations, lower_bound=50)).offsets == (0, 30, 0)

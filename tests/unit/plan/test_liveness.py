@@ -124,7 +124,7 @@ def judge(s: Sketch, chain: Chain, block: Candidate, low: int, high: int, distan
     sinks = tuple(sorted((ops[t] for t in wanted), reverse=True))
     step = Block(0, block.stages, sinks, len(trace.moments), block.macs)
     plan = Plan((step,), buffers, tuple(offsets), at, 0, proven=False)
-    with mock.patch("tflm_memopt.plan.check.ARENA_ALIGN", 1):
+    with mock.patch.multiple("tflm_memopt.plan.check", ARENA_ALIGN=1, LEAST_ALIGN={}):
         try:
             check(plan, s.graph(*wanted), s.partition(*wanted))
         except PlanError as error:

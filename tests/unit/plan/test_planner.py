@@ -13,7 +13,7 @@ from tflm_memopt.plan.plan import MAX_IO, Block, Plan, Role
 from tflm_memopt.plan.planner import TFLM_ALIGN, Options, plan
 from tflm_memopt.plan.regions import Region
 
-SECONDS = 0.2
+SECONDS = 0.1
 
 
 def checked(s: Sketch, *outputs: TensorId, op_per_block: bool = False, seconds: float = SECONDS) -> Plan:
@@ -23,7 +23,7 @@ def checked(s: Sketch, *outputs: TensorId, op_per_block: bool = False, seconds: 
     return found
 
 
-@settings(max_examples=60, deadline=None, derandomize=True)
+@settings(max_examples=40, deadline=None, derandomize=True)
 @given(st.integers(0, 1 << 32), st.booleans(), st.booleans())
 def test_the_checker_accepts_every_plan(number: int, op_per_block: bool, more: bool) -> None:
     s = random_sketch(number)

@@ -101,3 +101,10 @@ def test_only_blocks_of_the_best_partition_are_placed() -> None:
 def test_pareto_keeps_what_is_best_in_something() -> None:
     labels = [Label(10, 5, 0), Label(8, 7, 0), Label(8, 6, 1), Label(12, 5, 0), Label(9, 6, 0), Label(20, 1, 0)]
     assert [(x.nbytes, x.macs) for x in pareto(labels)] == [(8, 6), (10, 5), (20, 1)]
+
+
+def test_a_long_partition_is_read_back_without_recursion() -> None:
+    block, label = Candidate(0, 1, 1, 0, ()), Label(0, 0, 0)
+    for _ in range(5000):
+        label = Label(1, 0, 0, block, label)
+    assert len(label.blocks()) == 5000

@@ -1,0 +1,213 @@
+"""Networks that random ones rarely are, each under the official TFLM wheel: found by hand, or a defect once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import reduce
+
+import numpy as np
+import pytest
+from ai_edge_litert import schema_py_generated as schema
+from models import Net
+from property.oracle import assert_arena_as_predicted, assert_same_bytes, convert
+
+from tflm_memopt.plan.plan import MAX_IO
+from tflm_memopt.plan.planner import Options
+
+pytest.importorskip("tflite_micro", reason="the official TFLM wheel is not installed")
+
+CORNERS: list[Callable[[Net], bytes]] = []
+
+
+def corner(build: Callable[[Net], bytes]) -> Callable[[Net], bytes]:
+    CORNERS.append(build)
+    return build
+
+
+@pytest.mark.parametrize("op_per_block", [False, True], ids=["region", "block"])
+@pytest.mark.parametrize("build", CORNERS, ids=lambda f: f.__name__)
+def test_corner(build: Callable[[Net], bytes], op_per_block: bool) -> None:
+    data = build(Net(seed=1))
+    converted = convert(data, Options(op_per_block, seconds=0.2))
+    assert converted is not None
+    assert_same_bytes(data, converted[0])
+    assert_arena_as_predicted(converted[0])
+
+
+# ---- what comes in and what goes out ----
+
+
+@corner
+def an_input_that_nobody_reads(net: Net) -> bytes:
+    x, _ = net.input((1, 8, 8, 4)), net.input((1, 9, 9, 4))
+    return net.model(net.conv2d(x, 4))
+
+
+@corner
+def an_input_that_is_an_output(net: Net) -> bytes:
+    x = net.input((1, 8, 8, 4))
+    return net.model(net.conv2d(x, 4), x)
+
+
+@corner
+def one_output_twice(net: Net) -> bytes:
+    y = net.conv2d(net.input((1, 8, 8, 4)), 4)
+    return net.model(y, net.conv2d(y, 2), y)
+
+
+@corner
+def an_output_that_is_a_constant(net: Net) -> bytes:
+    constant = net.tensor((1, 4), data=[[1, 2, 3, 4]])
+    return net.model(net.conv2d(net.input((1, 8, 8, 4)), 4), constant)
+
+
+@corner
+def operators_that_nobody_reads(net: Net) -> bytes:
+    y = net.conv2d(net.input((1, 8, 8, 4)), 4)
+    net.softmax(net.conv2d(y, 9))
+    return net.model(net.conv2d(y, 4))
+
+
+@corner
+def a_builtin_operator_that_nobody_reads(net: Net) -> bytes:
+    y = net.conv2d(net.input((1, 8, 8, 4)), 4)
+    net.unary("LOGISTIC", net.conv2d(y, 5), out=(1 / 256, -128))
+    return net.model(net.conv2d(y, 4))
+
+
+@corner
+def more_outputs_than_an_operator_takes(net: Net) -> bytes:
+    x = net.conv2d(net.input((1, 16, 16, 4)), 4)
+    return net.model(*(net.conv2d(x, 4, kernel=(3, 3), stride=(4, 4)) for _ in range(MAX_IO + 4)))
+
+
+@corner
+def more_tensors_between_two_blocks_than_an_operator_takes(net: Net) -> bytes:
+    x = net.conv2d(net.input((1, 8, 8, 4)), 4)
+    heads = [net.conv2d(x, 4, kernel=(3, 3), stride=(4, 4), out=(0.1, k)) for k in range(MAX_IO + 2)]
+    return net.model(reduce(lambda a, b: net.add(a, b, out=(0.2, 0)), heads))
+
+
+# ---- views ----
+
+
+@corner
+def a_chain_of_views_with_names_that_are_wanted(net: Net) -> bytes:
+    flat = net.reshape(net.conv2d(net.input((1, 8, 8, 4)), 4), (1, 256))
+    image = net.reshape(flat, (1, 16, 16, 1))
+    return net.model(image, net.conv2d(image, 2), flat)
+
+
+@corner
+def a_view_of_an_input_that_is_an_output(net: Net) -> bytes:
+    image = net.reshape(net.input((1, 64)), (1, 8, 8, 1))
+    return net.model(net.conv2d(image, 3, kernel=(3, 3)), image)
+
+
+@corner
+def a_squeezed_image_read_pixel_by_pixel(net: Net) -> bytes:
+    y = net.conv2d(net.input((1, 8, 1, 4)), 4)
+    flat = net.op(
+        "SQUEEZE", [y], [net.tensor((8, 4), affine=net.affine(y))], schema.SqueezeOptionsT(squeezeDims=[0, 2])
+    )
+    return net.model(net.fully_connected(flat, 3, batches=8))
+
+
+# ---- who replaces whose rows ----
+
+
+@corner
+def relu_beside_a_convolution_that_lags(net: Net) -> bytes:
+    """The RELU must not work in place: its input's rows are read again."""
+    x = net.conv2d(net.input((1, 12, 12, 4)), 8, kernel=(3, 3))
+    return net.model(net.add(net.unary("RELU", x, out=net.affine(x)), net.conv2d(x, 8, kernel=(3, 3))))
+
+
+@corner
+def a_residual_that_begins_with_relu(net: Net) -> bytes:
+    x = net.conv2d(net.input((1, 12, 12, 4)), 8, kernel=(3, 3))
+    y = net.conv2d(net.unary("RELU", x, out=net.affine(x)), 8, kernel=(3, 3))
+    return net.model(net.add(x, y))
+
+
+@corner
+def sums_of_sums_of_one_tensor(net: Net) -> bytes:
+    x = net.conv2d(net.input((1, 9, 9, 4)), 4, kernel=(3, 3))
+    y = net.add(net.unary("RELU", x, out=net.affine(x)), net.unary("RELU6", x, out=net.affine(x)))
+    return net.model(net.add(net.add(y, x), y))
+
+
+@corner
+def a_tensor_added_to_itself(net: Net) -> bytes:
+    x = net.conv2d(net.input((1, 8, 8, 4)), 4)
+    return net.model(net.conv2d(net.add(x, x), 4, kernel=(3, 3)))
+
+
+# ---- sums, one row at a time or at once ----
+
+
+@corner
+def a_dense_layer_on_an_image_that_its_block_makes(net: Net) -> bytes:
+    """Its sums would be larger than the image; the image is an output, too."""
+    x = net.pool(net.input((1, 9, 5, 6)), kernel=(4, 3))
+    return net.model(net.fully_connected(x, 40), net.conv2d(x, 7))
+
+
+@corner
+def a_window_higher_than_a_kernel_takes(net: Net) -> bytes:
+    return net.model(net.conv2d(net.input((1, 100, 4, 2)), 4, kernel=(100, 4), padding="VALID"))
+
+
+@corner
+def two_transposed_means(net: Net) -> bytes:
+    """The tensors between them are made by canonicalisation, and shared by blocks."""
+
+    def mean(x: int) -> int:
+        y = net.mean(net.transpose(x, (0, 3, 1, 2)), (2,), keep=False, out=(0.07, 1))
+        return net.reshape(net.mean(y, (2,), keep=False), (1, 1, 1, net.shape(x)[3]))
+
+    return net.model(mean(net.conv2d(mean(net.input((1, 14, 6, 4))), 5)))
+
+
+# ---- builtin operators ----
+
+
+@corner
+def a_path_around_a_builtin_operator(net: Net) -> bytes:
+    x = net.conv2d(net.input((1, 9, 9, 4)), 4, kernel=(3, 3))
+    gate = net.unary("LOGISTIC", x, out=(1 / 256, -128))
+    y = net.op("MUL", [gate, net.conv2d(x, 4)], [net.tensor((1, 9, 9, 4))], schema.MulOptionsT())
+    return net.model(net.conv2d(y, 3), x)
+
+
+@corner
+def a_constant_operand(net: Net) -> bytes:
+    x = net.conv2d(net.input((1, 8, 8, 4)), 4)
+    constant = net.tensor((1, 8, 8, 4), data=net.rng.integers(-9, 9, (1, 8, 8, 4)))
+    return net.model(net.conv2d(net.add(x, constant), 4))
+
+
+@corner
+def a_builtin_operator_with_memory(net: Net) -> bytes:
+    """SVDF: its variable keeps its bytes from one inference to the next."""
+    x = net.mean(net.conv2d(net.input((1, 8, 8, 4)), 4, kernel=(3, 3)), (1, 2), keep=False)
+    return net.model(net.fully_connected(_svdf(net, x), 5))
+
+
+@corner
+def a_variable_that_is_an_output(net: Net) -> bytes:
+    x, state = net.input((1, 4)), net.tensor((1, 4))
+    net.graph.tensors[state].isVariable = True
+    y = net.op("MUL", [x, state], [net.tensor((1, 4))], schema.MulOptionsT())
+    return net.model(net.fully_connected(y, 3), state)
+
+
+def _svdf(net: Net, x: int, units: int = 4, memory: int = 3) -> int:
+    depth = net.shape(x)[-1]
+    feature = net.tensor((units, depth), affine=(0.01, 0), data=net.rng.integers(-50, 50, (units, depth)))
+    time = net.tensor((units, memory), "INT16", (0.01, 0), data=net.rng.integers(-50, 50, (units, memory)))
+    bias = net.tensor((units,), "INT32", (1e-4, 0), data=np.zeros(units))
+    state = net.tensor((1, units * memory), "INT16", (0.01, 0))
+    net.graph.tensors[state].isVariable = True
+    options = schema.SVDFOptionsT(rank=1, fusedActivationFunction=schema.ActivationFunctionType.RELU)
+    return net.op("SVDF", [x, feature, time, bias, state], [net.tensor((1, units), affine=(0.1, 0))], options)

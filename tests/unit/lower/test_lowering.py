@@ -1,0 +1,209 @@
+"""From plan to program: what the C executor runs is what was planned and checked."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from models import Net
+from unit.plan.sketch import Actor, simulate
+
+from tflm_memopt import pipeline
+from tflm_memopt.lower.lowering import Unit, lower, workspace
+from tflm_memopt.lower.program import Program, pack
+from tflm_memopt.model.reader import read
+from tflm_memopt.model.rowop import Kind, RowOp
+from tflm_memopt.pipeline import Planned
+from tflm_memopt.plan.plan import Block, Plan, Role, Stage
+from tflm_memopt.plan.planner import TFLM_ALIGN, Options
+from tflm_memopt.plan.regions import Region
+from tflm_memopt.runtime import host
+
+
+def planned(data: bytes, *, op_per_block: bool = False) -> Planned:
+    found = pipeline.make_plan(pipeline.understand(read(data).graph), Options(op_per_block, seconds=0.3))
+    assert found is not None
+    return found
+
+
+def unit_of(found: Planned) -> Unit:
+    """All blocks of the only region."""
+    (region,) = (node for node in found.partition.nodes if isinstance(node, Region))
+    return Unit(tuple(range(len(found.plan.steps))), region.inputs, region.outputs)
+
+
+def program_of(found: Planned) -> Program:
+    return lower(found.plan, unit_of(found), found.partition.ops)
+
+
+def blocks(plan: Plan) -> list[Block]:
+    return [step for step in plan.steps if isinstance(step, Block)]
+
+
+def line_buffers() -> bytes:
+    """Wide inside, narrow outside: one block."""
+    net = Net(seed=1)
+    x = net.conv2d(net.input((1, 24, 9, 1)), 8, kernel=(3, 3))
+    y = net.depthwise_conv2d(x, kernel=(3, 3), dilation=(2, 1))
+    return net.model(net.mean(net.conv2d(net.add(x, y), 3), (1, 2)))
+
+
+def two_blocks() -> bytes:
+    """A tensor that two blocks share, and a dense layer on an image."""
+    net = Net(seed=2)
+    x = net.conv2d(net.input((1, 4, 4, 2)), 3, kernel=(3, 3))
+    return net.model(net.fully_connected(x, 60))
+
+
+@pytest.mark.parametrize("model", [line_buffers, two_blocks])
+def test_the_executor_fires_in_the_order_that_was_planned(model) -> None:
+    found = planned(model())
+    program = program_of(found)
+    expected, first = [], 0
+    for block in blocks(found.plan):
+        actors = {s.op: Actor(found.partition.ops[s.op], s.operands, s.iterative) for s in block.stages}
+        numbers = {stage.op: first + i for i, stage in enumerate(block.stages)}
+        expected += [(numbers[key], firing) for key, firing in simulate(actors, block.sinks)]
+        first += len(block.stages)
+    tensors = found.understood.graph.tensors
+    unit = unit_of(found)
+    inputs = [np.zeros(tensors[t].shape, np.int8) for t in unit.inputs]
+    assert host.firing_order(pack(program), inputs, [tensors[t].nbytes for t in unit.outputs]) == expected
+    assert program.firings == len(expected)
+
+
+@pytest.mark.parametrize("model", [line_buffers, two_blocks])
+def test_offsets_count_from_the_workspace(model) -> None:
+    found = planned(model())
+    plan, program, unit = found.plan, program_of(found), unit_of(found)
+    space = workspace(plan, unit, found.partition.ops)
+    own = [(b, o) for b, o in plan.placed() if b.role is not Role.TENSOR or b.key not in {*unit.inputs, *unit.outputs}]
+    assert space.offset % TFLM_ALIGN == 0
+    assert space.offset <= min(o for _, o in own) < space.offset + TFLM_ALIGN
+    assert space.offset + space.nbytes == max(o + b.nbytes for b, o in own)
+    assert program.workspace == space.nbytes
+    counters = [o - space.offset for b, o in own if b.role is Role.COUNTERS]
+    assert [block.counters for block in program.blocks] == counters
+    rings = {(o - space.offset, b.depth) for b, o in own if b.role is Role.RING}
+    assert {(t.offset, t.depth) for t in program.tensors if t.base == 0 and t.depth < t.height} <= rings
+
+
+def test_rings_and_sums_are_where_they_were_put() -> None:
+    found = planned(line_buffers())
+    program, plan = program_of(found), found.plan
+    offset = workspace(plan, unit_of(found), found.partition.ops).offset
+    for op, stage in zip(program.ops, (s for b in blocks(plan) for s in b.stages), strict=True):
+        ring = plan.find(Role.RING, found.partition.ops[stage.op].output)
+        if ring:
+            assert (program.tensors[op.output].offset, program.tensors[op.output].depth) == (
+                ring[1] - offset,
+                ring[0].depth,
+            )
+        sums = plan.find(Role.ACCUMULATOR, found.partition.ops[stage.op].output)
+        assert op.iterative is (sums is not None)
+        assert op.accumulator == (sums[1] - offset if sums else 0)
+    assert any(op.iterative for op in program.ops)
+
+
+def test_tensors_of_tflm_have_a_base_of_their_own() -> None:
+    """1 is the input, 2 the output; the workspace is 0."""
+    program = program_of(planned(line_buffers()))
+    first, last = program.ops[0], program.ops[-1]
+    assert (program.tensors[first.inputs[0]].base, program.tensors[last.output].base) == (1, 2)
+    assert {program.tensors[op.output].base for op in program.ops[:-1]} == {0}
+    assert (program.n_inputs, program.n_outputs) == (1, 1)
+
+
+def test_producers_are_those_inside_the_block() -> None:
+    found = planned(line_buffers())
+    program = program_of(found)
+    for block in program.blocks:
+        for number in range(block.first_op, block.first_op + block.n_ops):
+            for producer in program.ops[number].producers:
+                assert producer is None or block.first_op <= producer < number
+
+
+def test_sinks_are_marked() -> None:
+    found = planned(two_blocks())
+    program = program_of(found)
+    stages = [(stage.op in block.sinks) for block in blocks(found.plan) for stage in block.stages]
+    assert [op.sink for op in program.ops] == stages
+
+
+def add_of(found: Planned) -> RowOp:
+    return next(op for op in found.partition.ops.values() if op.kind is Kind.ADD)
+
+
+@pytest.mark.parametrize("order", [(0, 1), (1, 0)])
+def test_operands_are_listed_in_the_order_of_demand(order: tuple[int, int]) -> None:
+    """With the zero points, multipliers and shifts that belong to them."""
+    found = planned(line_buffers())
+    add = add_of(found)
+    plan = replace(found.plan, steps=tuple(_demanding(step, add, order) for step in found.plan.steps))
+    program = lower(plan, unit_of(found), found.partition.ops)
+    (op,) = (op for op in program.ops if op.kind is Kind.ADD)
+    places = {t: o for role in (Role.RING, Role.TENSOR) for t in add.inputs if (o := plan.find(role, t))}
+    offset = workspace(plan, unit_of(found), found.partition.ops).offset
+    assert [program.tensors[i].offset for i in op.inputs] == [places[add.inputs[k]][1] - offset for k in order]
+    assert op.input_zero_points == tuple(add.input_zero_points[k] for k in order)
+    assert add.multipliers is not None
+    assert op.multipliers is not None
+    assert op.multipliers.tolist() == [*(add.multipliers[k] for k in order), add.multipliers[2]]
+
+
+def _demanding(step: object, op: RowOp, order: tuple[int, ...]) -> object:
+    if not isinstance(step, Block):
+        return step
+    (key,) = op.sources[-1:]
+    return replace(step, stages=tuple(replace(s, operands=order) if s.op == key else s for s in step.stages))
+
+
+def dense(program: Program) -> tuple[int, int, int]:
+    """Height, width, channels that the last operator reads."""
+    tensor = program.tensors[program.ops[-1].inputs[0]]
+    return tensor.height, tensor.width, tensor.channels
+
+
+def test_a_dense_layer_reads_a_whole_image_as_one_pixel() -> None:
+    net = Net()
+    program = program_of(planned(net.model(net.fully_connected(net.input((1, 4, 3, 2)), 5))))
+    assert dense(program) == (1, 1, 24)
+    assert program.ops[0].window.kernel_h == 1
+    weights = program.ops[0].weights
+    assert weights is not None
+    assert weights.shape == (5, 1, 1, 24)
+
+
+def test_a_dense_layer_reads_rows_that_its_own_block_makes() -> None:
+    """Even if the image is whole because it is an output, too: demands are counted in rows."""
+    net = Net(seed=3)
+    x = net.conv2d(net.input((1, 4, 4, 2)), 3, kernel=(3, 3))
+    found = planned(net.model(net.fully_connected(x, 60), x))
+    conv, fc = sorted(found.partition.ops)
+    together = Block(0, (Stage(conv, (0,)), Stage(fc, (0,))), (fc, conv), 5, 0)
+    counters = next(b for b in found.plan.buffers if b.role is Role.COUNTERS)
+    tensors = tuple(b for b in found.plan.buffers if b.role is Role.TENSOR)
+    offsets = tuple(64 * i for i in range(len(tensors) + 1))
+    plan = replace(
+        found.plan, steps=(together,), buffers=(*tensors, replace(counters, key=0, nbytes=4)), offsets=offsets
+    )
+    unit = replace(unit_of(found), steps=(0,))
+    program = lower(plan, unit, found.partition.ops)
+    assert dense(program) == (4, 4, 3)
+    assert host.check(pack(program), [32], [48, 60] if unit.outputs[0] == x else [60, 48]) is host.Status.OK
+
+
+def test_one_tensor_seen_in_two_ways_is_listed_twice() -> None:
+    net = Net(seed=4)
+    x = net.conv2d(net.input((1, 6, 2, 2)), 4)
+    program = program_of(planned(net.model(net.softmax(x), net.softmax(net.reshape(x, (1, 48))))))
+    views = {(t.height, t.width, t.channels) for t in program.tensors}
+    assert {(6, 2, 4), (1, 1, 48)} <= views
+    assert len(set(program.tensors)) == len(program.tensors)
+
+
+def test_a_builtin_step_is_no_block() -> None:
+    found = planned(line_buffers())
+    with pytest.raises(TypeError, match="step 0 is no block"):
+        lower(replace(found.plan, steps=(object(),)), Unit((0,), (), ()), found.partition.ops)  # type: ignore[arg-type]

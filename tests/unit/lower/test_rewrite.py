@@ -1,0 +1,233 @@
+"""The rewritten model as a file: its operators, its memory plan, and all that must not change."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from ai_edge_litert import schema_py_generated as schema
+from models import Net, as_data
+
+from tflm_memopt import pipeline
+from tflm_memopt.lower.program import unpack
+from tflm_memopt.lower.rewrite import OFFLINE_PLAN, ONLINE, programs
+from tflm_memopt.model import interface
+from tflm_memopt.model.int8_io import Int8Interface
+from tflm_memopt.model.interface import Changes
+from tflm_memopt.model.reader import Model, read
+from tflm_memopt.pipeline import Planned
+from tflm_memopt.plan.plan import Role
+from tflm_memopt.plan.planner import Options
+from tflm_memopt.runtime import regions
+
+HEADER = 3
+
+
+def rewritten(data: bytes, *, op_per_block: bool = False) -> tuple[Model, Planned]:
+    source, options = read(data), Options(op_per_block, seconds=0.3)
+    planned = pipeline.make_plan(pipeline.understand(source.graph), options)
+    assert planned is not None
+    return read(pipeline.lower(source, Int8Interface(source.graph, Changes(), {}, ()), planned, options)), planned
+
+
+def network() -> bytes:
+    net = Net(seed=1)
+    x = net.conv2d(net.input((1, 12, 12, 3)), 8, kernel=(3, 3), stride=(2, 2))
+    y = net.add(x, net.conv2d(net.depthwise_conv2d(x), 8))
+    return net.model(net.softmax(net.fully_connected(net.pool(y, kernel=(6, 6)), 10)))
+
+
+def gated() -> bytes:
+    """Squeeze and excite, with a LOGISTIC and a MUL that stay builtin."""
+    net = Net(seed=2)
+    x = net.conv2d(net.input((1, 8, 8, 3)), 6, kernel=(3, 3))
+    gate = net.unary("LOGISTIC", net.conv2d(net.mean(x, (1, 2)), 6), out=(1 / 256, -128))
+    y = net.op("MUL", [x, gate], [net.tensor(net.shape(x))], schema.MulOptionsT())
+    return net.model(net.fully_connected(y, 4))
+
+
+def kinds(model: Model) -> list[str]:
+    return [op.options["custom_code"] if op.type == "CUSTOM" else op.type for op in model.graph.ops]
+
+
+def offline_plan(model: Model) -> list[int]:
+    data = interface.metadata(model.tree, OFFLINE_PLAN)
+    assert data is not None
+    return np.frombuffer(data, "<i4").tolist()
+
+
+def names(model: Model, tensors: tuple[int, ...]) -> list[str]:
+    return [model.graph.tensors[t].name for t in tensors]
+
+
+def test_a_supported_model_is_one_region() -> None:
+    model, _ = rewritten(network())
+    assert kinds(model) == ["TMO_REGION"]
+    (op,) = model.graph.ops
+    program, space = model.graph.tensors[op.inputs[-1]], model.graph.tensors[op.outputs[-1]]
+    assert (program.dtype, space.dtype, space.shape) == (
+        "UINT8",
+        "UINT8",
+        (unpack(programs(model.graph)[0]).workspace,),
+    )
+    assert len(op.inputs) == len(op.outputs) == 2
+
+
+def test_one_operator_for_each_block() -> None:
+    model, planned = rewritten(network(), op_per_block=True)
+    assert len(kinds(model)) == len(planned.plan.steps)
+    assert set(kinds(model)) <= {"TMO_CONV_2D", "TMO_FULLY_CONNECTED", "TMO_BLOCK"}
+
+
+@pytest.mark.parametrize(
+    ("build", "name"),
+    [
+        (lambda net, x: net.conv2d(x, 3), "TMO_CONV_2D"),
+        (lambda net, x: net.fully_connected(x, 3), "TMO_FULLY_CONNECTED"),
+        (lambda net, x: net.softmax(x), "TMO_BLOCK"),
+    ],
+)
+def test_a_block_of_one_operator_says_which(build: Any, name: str) -> None:
+    net = Net()
+    model, _ = rewritten(net.model(build(net, net.input((1, 4, 4, 2)))), op_per_block=True)
+    assert kinds(model) == [name]
+
+
+@pytest.mark.parametrize("op_per_block", [False, True])
+@pytest.mark.parametrize("build", [network, gated])
+def test_the_model_s_own_inputs_and_outputs_stay(build: Any, op_per_block: bool) -> None:
+    before, (after, _) = read(build()), rewritten(build(), op_per_block=op_per_block)
+    for side in ("inputs", "outputs"):
+        old, new = (
+            [(t.name, t.shape, t.dtype, t.quantization) for t in (m.graph.tensors[i] for i in getattr(m.graph, side))]
+            for m in (before, after)
+        )
+        assert old == new
+
+
+def signed() -> bytes:
+    net = Net(seed=1)
+    x = net.input((1, 4, 4, 2), name="image")
+    y = net.conv2d(x, 3)
+    tree = net.finished(y)
+    tree.signatureDefs = [
+        schema.SignatureDefT(
+            signatureKey="serving_default",
+            subgraphIndex=0,
+            inputs=[schema.TensorMapT(name="in", tensorIndex=x)],
+            outputs=[schema.TensorMapT(name="out", tensorIndex=y)],
+        )
+    ]
+    return net.model(y)
+
+
+def test_the_signature_names_the_same_tensors() -> None:
+    model, _ = rewritten(signed())
+    (signature,) = model.tree.signatureDefs
+    assert model.graph.tensors[signature.inputs[0].tensorIndex].name == "image"
+    assert [signature.outputs[0].tensorIndex] == list(model.graph.outputs)
+
+
+@pytest.mark.parametrize("op_per_block", [False, True])
+@pytest.mark.parametrize("build", [network, gated])
+def test_the_memory_plan_names_every_tensor(build: Any, op_per_block: bool) -> None:
+    model, _ = rewritten(build(), op_per_block=op_per_block)
+    version, subgraphs, count, *offsets = offline_plan(model)
+    assert (version, subgraphs, count, len(offsets)) == (1, 1, len(model.graph.tensors), count)
+    for tensor, offset in zip(model.graph.tensors.values(), offsets, strict=True):
+        assert offset == ONLINE if tensor.constant else offset >= 0
+        assert offset == ONLINE or offset % 16 == 0
+
+
+def test_tensors_are_where_the_plan_puts_them() -> None:
+    model, planned = rewritten(gated())
+    offsets = offline_plan(model)[HEADER:]
+    planned_at = {
+        planned.understood.graph.tensors[b.key].name: o for b, o in planned.plan.placed() if b.role is Role.TENSOR
+    }
+    seen = {t.name for t in model.graph.tensors.values()} & planned_at.keys()
+    assert len(seen) >= 5
+    assert {t.name: offsets[t.id] for t in model.graph.tensors.values() if t.name in seen} == {
+        n: planned_at[n] for n in seen
+    }
+
+
+def test_the_head_ends_where_the_plan_says() -> None:
+    for build in (network, gated):
+        model, planned = rewritten(build())
+        offsets = offline_plan(model)[HEADER:]
+        ends = [o + model.graph.tensors[t].nbytes for t, o in enumerate(offsets) if o != ONLINE]
+        assert max(ends) == planned.plan.head
+
+
+def test_builtin_operators_stay_byte_for_byte() -> None:
+    """Their code, version, options and the tensors that they name."""
+    before, (after, _) = read(gated()), rewritten(gated())
+
+    def builtin(model: Model) -> list[Any]:
+        main, codes = model.tree.subgraphs[0], model.tree.operatorCodes
+        found = []
+        for op in main.operators:
+            code = codes[op.opcodeIndex]
+            if code.builtinCode in (schema.BuiltinOperator.MUL, schema.BuiltinOperator.LOGISTIC):
+                tensors = [
+                    (as_data(t.name), as_data(t.shape)) for t in (main.tensors[i] for i in (*op.inputs, *op.outputs))
+                ]
+                found.append((code.builtinCode, code.version, as_data(op.builtinOptions), tensors))
+        return found
+
+    assert builtin(before) == builtin(after)
+    assert len(builtin(after)) == 2
+    assert kinds(after) == ["TMO_REGION", "LOGISTIC", "MUL", "TMO_REGION"]
+
+
+def grouped_after_pad() -> bytes:
+    """A PAD that nothing can swallow: its convolution is grouped, which stays builtin."""
+    net = Net(seed=3)
+    x = net.conv2d(net.input((1, 8, 8, 2)), 4)
+    y = net.conv2d(net.pad(x, [(0, 0), (1, 1), (1, 1), (0, 0)]), 6, kernel=(3, 3), padding="VALID")
+    filter_ = net.graph.tensors[net.graph.operators[-1].inputs[1]]
+    filter_.shape = np.array([6, 3, 3, 2], np.int32)
+    buffer = net.tree.buffers[filter_.buffer]
+    buffer.data = np.asarray(buffer.data)[: 6 * 3 * 3 * 2]
+    return net.model(net.conv2d(y, 3))
+
+
+def test_a_pad_before_a_builtin_convolution_stays_as_it_is() -> None:
+    before, (after, _) = read(grouped_after_pad()), rewritten(grouped_after_pad())
+    assert kinds(after) == ["TMO_REGION", "PAD", "CONV_2D", "TMO_REGION"]
+    for old, new in zip(before.graph.ops[1:3], after.graph.ops[1:3], strict=True):
+        assert dict(old.options) == dict(new.options)
+        assert names(before, (*old.inputs, *old.outputs)) == names(after, (*new.inputs, *new.outputs))
+        for a, b in zip(old.inputs[1:], new.inputs[1:], strict=True):
+            np.testing.assert_array_equal(before.graph.tensors[a].data, after.graph.tensors[b].data)
+
+
+def test_weights_are_in_the_program_only() -> None:
+    model, _ = rewritten(network())
+    constants = [t.name for t in model.graph.tensors.values() if t.constant]
+    assert constants == ["tmo/program_0"]
+
+
+def test_programs_are_those_of_the_custom_operators() -> None:
+    model, _ = rewritten(gated())
+    assert programs(model.graph) == [region.program for region in regions.regions(model)]
+    assert len(programs(model.graph)) == 2
+
+
+def tail() -> bytes:
+    """MCUNet's: a tensor between the MEANs is made by canonicalisation."""
+    net = Net(seed=5)
+    y = net.mean(net.transpose(net.input((1, 8, 6, 3)), (0, 3, 1, 2)), (2,), keep=False, out=(0.07, 1))
+    return net.model(net.conv2d(net.reshape(net.mean(y, (2,), keep=False), (1, 1, 1, 3)), 4))
+
+
+def test_a_tensor_that_canonicalisation_made_is_in_the_model_when_blocks_share_it() -> None:
+    model, planned = rewritten(tail(), op_per_block=True)
+    added = planned.understood.graph.tensors.keys() - read(tail()).graph.tensors.keys()
+    whole = {b.key for b in planned.plan.buffers if b.role is Role.TENSOR}
+    assert added & whole
+    wanted = {planned.understood.graph.tensors[t].name for t in added & whole}
+    assert wanted <= {t.name for t in model.graph.tensors.values()}
+    assert len({t.name for t in model.graph.tensors.values()}) == len(model.graph.tensors)

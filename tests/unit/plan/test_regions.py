@@ -1,0 +1,250 @@
+"""Regions: convex, maximal where that is plain to see, and what happens to views and borders."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import replace
+
+import networkx as nx
+import pytest
+from ai_edge_litert import schema_py_generated as schema
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from models import Net
+
+from tflm_memopt import pipeline
+from tflm_memopt.analysis.supported import Support, View
+from tflm_memopt.model.canonicalise import VIEW
+from tflm_memopt.model.graph import Graph, Op, Tensor, TensorId
+from tflm_memopt.model.opset import Unsupported
+from tflm_memopt.model.reader import read
+from tflm_memopt.model.rowop import Kind, RowOp, Rows
+from tflm_memopt.plan.plan import MAX_IO
+from tflm_memopt.plan.regions import STATEFUL, Kept, Partition, Region, partition
+
+REFUSED = Unsupported("test", "because", "", "")
+ROWS = Rows(4, 2, 2)
+OURS, BUILTIN, RENAME, STATE = "ours", "builtin", "view", STATEFUL[1]
+
+
+def row_op(index: int, inputs: tuple[TensorId, ...], output: TensorId) -> RowOp:
+    return RowOp(
+        Kind.ADD, "ADD", (index,), inputs, output, (ROWS,) * len(inputs), ROWS, (0,) * len(inputs), 0
+    )  # fmt: skip
+
+
+def graph_of(ops: list[tuple[str, tuple[TensorId, ...]]], *outputs: TensorId) -> tuple[Graph, dict[int, Support]]:
+    """Operators (ours or not, what they read); tensor 0 is the input, operator i makes tensor i + 1."""
+    tensors = {t: Tensor(t, f"t{t}", (1, 4, 2, 2), "INT8") for t in range(len(ops) + 1)}
+    graph_ops, support, storage = [], {}, {t: t for t in tensors}
+    for i, (kind, inputs) in enumerate(ops):
+        graph_ops.append(Op(i, VIEW if kind == RENAME else kind, inputs, (i + 1,)))
+        if kind == RENAME:
+            storage[i + 1] = storage[inputs[0]]
+        held = tuple(storage[t] for t in inputs)
+        ours = {OURS: row_op(i, held, i + 1), RENAME: View(i + 1, storage[inputs[0]])}
+        support[i] = ours.get(kind, REFUSED)
+    read_ones = {t for _, inputs in ops for t in inputs}
+    wanted = outputs or tuple(i + 1 for i in range(len(ops)) if i + 1 not in read_ones)
+    return Graph(tensors, tuple(graph_ops), (0,), wanted), support
+
+
+def random_graph(seed: int) -> tuple[Graph, dict[int, Support]]:
+    rng = random.Random(seed)
+    ops = []
+    for i in range(rng.randint(1, 14)):
+        kind = rng.choice([OURS, OURS, OURS, BUILTIN, RENAME, STATE])
+        count = 1 if kind == RENAME else rng.choice([1, 2])
+        ops.append((kind, tuple(rng.randint(max(0, i - 4), i) for _ in range(count))))
+    graph, support = graph_of(ops)
+    extra = tuple(t for t in range(1, len(ops) + 1) if rng.random() < 0.1 and t not in graph.outputs)
+    return replace(graph, outputs=graph.outputs + extra), support
+
+
+def regions(parts: Partition) -> list[Region]:
+    return [node for node in parts.nodes if isinstance(node, Region)]
+
+
+def dependencies(graph: Graph) -> nx.DiGraph:
+    result = nx.DiGraph()
+    result.add_nodes_from(op.index for op in graph.ops)
+    result.add_edges_from((a.index, b.index) for a in graph.ops for b in graph.ops if set(a.outputs) & set(b.inputs))
+    return result
+
+
+@settings(max_examples=300, deadline=None, derandomize=True)
+@given(st.integers(0, 1 << 32))
+def test_no_path_leaves_a_region_and_comes_back(seed: int) -> None:
+    graph, support = random_graph(seed)
+    before = dependencies(graph)
+    for region in regions(partition(graph, support)):
+        inside = {*region.ops, *region.views}
+        after = set().union(*(nx.descendants(before, i) for i in inside)) - inside
+        assert not any(nx.descendants(before, i) & inside for i in after)
+
+
+@settings(max_examples=300, deadline=None, derandomize=True)
+@given(st.integers(0, 1 << 32))
+def test_every_node_finds_its_inputs_and_nothing_is_lost(seed: int) -> None:
+    """In the order of the partition, with the tensors that the rewritten model will have."""
+    graph, support = random_graph(seed)
+    parts = partition(graph, support)
+    there = set(graph.inputs)
+    for node in parts.nodes:
+        assert there.issuperset(node.inputs)
+        assert not there.intersection(node.outputs)
+        there.update(node.outputs)
+    assert there.issuperset(graph.outputs)
+    run = [i for node in parts.nodes for i in (node.ops if isinstance(node, Region) else (node.op,))]
+    assert len(run) == len(set(run))
+    builtin = {op.index for op in graph.ops if support[op.index] is REFUSED}
+    assert builtin <= set(run)
+    ours = {op.index for op in graph.ops if isinstance(support[op.index], RowOp)}
+    dead = ours - set(run)
+    needed = {
+        i for op in graph.ops if support[op.index] is REFUSED for i in nx.ancestors(dependencies(graph), op.index)
+    }
+    assert not dead & needed
+
+
+@settings(max_examples=300, deadline=None, derandomize=True)
+@given(st.integers(0, 1 << 32))
+def test_operators_with_state_keep_their_order(seed: int) -> None:
+    """No tensor says that one must come first."""
+    graph, support = random_graph(seed)
+    kept = [node.op for node in partition(graph, support).nodes if isinstance(node, Kept)]
+    stateful = [i for i in kept if graph.ops[i].type in STATEFUL]
+    assert stateful == sorted(stateful)
+
+
+@settings(max_examples=200, deadline=None, derandomize=True)
+@given(st.integers(0, 1 << 32))
+def test_regions_read_and_write_what_their_operators_do(seed: int) -> None:
+    graph, support = random_graph(seed)
+    parts = partition(graph, support)
+    for region in regions(parts):
+        made = {parts.ops[i].output for i in region.ops}
+        read_there = {t for i in region.ops for t in parts.ops[i].inputs}
+        assert set(region.inputs) == read_there - made
+        assert set(region.outputs) <= made
+        assert len(region.inputs) + len(region.outputs) <= MAX_IO
+
+
+def ops_of(ops: list[tuple[str, tuple[TensorId, ...]]], *outputs: TensorId) -> list[tuple[int, ...]]:
+    return sorted(region.ops for region in regions(partition(*graph_of(ops, *outputs))))
+
+
+def test_a_chain_is_one_region() -> None:
+    assert ops_of([(OURS, (0,)), (OURS, (1,)), (OURS, (2,))]) == [(0, 1, 2)]
+
+
+def test_branches_that_meet_are_one_region() -> None:
+    assert ops_of([(OURS, (0,)), (OURS, (1,)), (OURS, (1,)), (OURS, (2, 3))]) == [(0, 1, 2, 3)]
+
+
+def test_a_builtin_operator_cuts_a_chain() -> None:
+    assert ops_of([(OURS, (0,)), (BUILTIN, (1,)), (OURS, (2,))]) == [(0,), (2,)]
+
+
+def test_a_path_around_a_builtin_operator_is_cut_where_they_meet() -> None:
+    """Squeeze and excite: what is beside the gate belongs to the part before it, what reads both to the part behind."""
+    ops = [(OURS, (0,)), (OURS, (1,)), (BUILTIN, (2,)), (OURS, (1,)), (OURS, (3, 4))]
+    assert ops_of(ops) == [(0, 1, 3), (4,)]
+
+
+def test_a_region_does_not_reach_over_an_operator_with_state() -> None:
+    """Operator 1 feeds a variable, 4 reads what comes of it: one region would need the second before the first."""
+    ops = [(BUILTIN, (0,)), (OURS, (1,)), (STATE, (2,)), (STATE, (0,)), (OURS, (4, 2))]
+    assert ops_of(ops) == [(1,), (4,)]
+
+
+def test_heads_that_share_only_the_input_are_together() -> None:
+    assert ops_of([(OURS, (0,)), (OURS, (0,))]) == [(0, 1)]
+
+
+def test_an_operator_that_nobody_reads_is_left_out() -> None:
+    assert ops_of([(OURS, (0,)), (OURS, (0,)), (OURS, (2,))], 1) == [(0,)]
+
+
+def test_a_builtin_operator_that_nobody_reads_stays() -> None:
+    parts = partition(*graph_of([(OURS, (0,)), (BUILTIN, (1,)), (OURS, (0,))], 3))
+    assert [node.op for node in parts.nodes if isinstance(node, Kept)] == [1]
+    assert {i for region in regions(parts) for i in region.ops} == {0, 2}
+
+
+def test_a_region_with_too_many_outputs_becomes_several() -> None:
+    found = regions(partition(*graph_of([(OURS, (0,)), *[(OURS, (1,))] * 40])))
+    assert len(found) == 3
+    assert [i for region in found for i in region.ops] == list(range(41))
+
+
+# ---- views ----
+
+
+def test_a_view_inside_a_region_vanishes() -> None:
+    (region,) = regions(partition(*graph_of([(OURS, (0,)), (RENAME, (1,)), (OURS, (2,))])))
+    assert (region.ops, region.views, region.inputs, region.outputs) == ((0, 2), (1,), (0,), (3,))
+
+
+def test_an_output_has_the_view_s_name() -> None:
+    """RESHAPE at the end: the model's output keeps its name and shape; the tensor before it is gone."""
+    parts = partition(*graph_of([(OURS, (0,)), (RENAME, (1,))]))
+    (region,) = regions(parts)
+    assert region.outputs == (2,)
+    assert parts.ops[0].output == 2
+
+
+def test_views_of_views_too() -> None:
+    (region,) = regions(partition(*graph_of([(OURS, (0,)), (RENAME, (1,)), (RENAME, (2,)), (BUILTIN, (3,))])))
+    assert region.outputs == (3,)
+
+
+def test_two_names_of_one_tensor_need_the_builtin_operator() -> None:
+    """Both are the model's outputs: TFLM has to copy."""
+    parts = partition(*graph_of([(OURS, (0,)), (RENAME, (1,))], 1, 2))
+    assert [node.op for node in parts.nodes if isinstance(node, Kept)] == [1]
+    assert regions(parts)[0].outputs == (1,)
+
+
+def test_two_views_of_one_tensor_stay_builtin() -> None:
+    """The one that TFLM has to make reads the tensor itself, so that the region has to give it that name."""
+    parts = partition(*graph_of([(OURS, (0,)), (RENAME, (1,)), (RENAME, (1,))]))
+    assert [node.op for node in parts.nodes if isinstance(node, Kept)] == [1, 2]
+    assert regions(parts)[0].outputs == (1,)
+
+
+def test_a_view_of_the_model_s_input_for_a_builtin_operator_stays() -> None:
+    parts = partition(*graph_of([(RENAME, (0,)), (BUILTIN, (1,)), (OURS, (0,))]))
+    assert [node.op for node in parts.nodes if isinstance(node, Kept)] == [0, 1]
+
+
+def test_nothing_but_views_is_no_region() -> None:
+    assert not ops_of([(RENAME, (0,)), (BUILTIN, (1,)), (RENAME, (2,))])
+
+
+# ---- in real models ----
+
+
+def parts_of(data: bytes) -> Partition:
+    understood = pipeline.understand(read(data).graph)
+    return partition(understood.graph, understood.support)
+
+
+def test_variables_are_not_planned() -> None:
+    """TFLM keeps their bytes from one inference to the next, in its own place."""
+    net = Net()
+    x = net.input((1, 4))
+    state = net.tensor((1, 4))
+    net.graph.tensors[state].isVariable = True
+    y = net.op("MUL", [x, state], [net.tensor((1, 4))], schema.MulOptionsT())
+    kept = next(n for n in parts_of(net.model(net.fully_connected(y, 2))).nodes if isinstance(n, Kept))
+    assert kept.inputs == (x,)
+
+
+@pytest.mark.parametrize("outputs", [1, 2])
+def test_a_reshape_at_the_model_s_end(outputs: int) -> None:
+    net = Net()
+    y = net.conv2d(net.input((1, 4, 4, 2)), 3)
+    flat = net.reshape(y, (1, 48))
+    parts = parts_of(net.model(flat, *[y][: outputs - 1]))
+    assert [type(node) for node in parts.nodes] == [Region, Kept][:outputs]
