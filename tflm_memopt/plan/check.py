@@ -191,7 +191,6 @@ class _Replay:
     def _fire(self, key: int) -> None:
         stage, op, arena = self.stages[key], self.ops[key], self.arena
         who = f"operator {key} {op.name}, firing {self.fired[key]}"
-        arena.read_private(Role.COUNTERS, self.number, who)
         last = self.fired[key] == self._firings(key) - 1
         if stage.iterative and self.fired[key] == 0:
             arena.write_private(Role.ACCUMULATOR, op.output, 4 * op.writes.row_bytes)

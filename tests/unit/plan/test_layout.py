@@ -8,6 +8,7 @@ import random
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from ortools.sat.python import cp_model
 
 from tflm_memopt.plan.layout import Layout, Problem, climb, exact, place
 
@@ -110,6 +111,19 @@ def test_with_time_it_is_proven() -> None:
     layout = place(hard_problem(), seconds=SECONDS)
     assert is_valid(hard_problem(), layout)
     assert layout.proven
+
+
+def test_the_best_found_in_time_is_not_proven(monkeypatch: pytest.MonkeyPatch) -> None:
+    solve = cp_model.CpSolver.solve
+
+    def stopped(self: cp_model.CpSolver, model: cp_model.CpModel) -> cp_model.CpSolverStatus:
+        solve(self, model)
+        return cp_model.FEASIBLE
+
+    monkeypatch.setattr(cp_model.CpSolver, "solve", stopped)
+    layout = place(hard_problem(), seconds=SECONDS)
+    assert is_valid(hard_problem(), layout)
+    assert not layout.proven
 
 
 def test_a_layout_at_the_lower_bound_is_proven_at_once() -> None:

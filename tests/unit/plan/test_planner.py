@@ -103,6 +103,20 @@ def test_tensors_that_pass_by_a_region_are_kept() -> None:
     assert len({step.region for step in found.steps if isinstance(step, Block)}) == 2
 
 
+def test_lifetimes_are_those_of_tflm() -> None:
+    """Inputs live from the start, outputs to the end, all others from their writer to their last reader."""
+    s = Sketch()
+    x, late = s.input(9, 4, 4), s.input(9, 4, 4)
+    early = s.conv(x, 4, kernel=1)
+    y = s.conv(s.conv(early, 200, kernel=9), 3, kernel=9)
+    found = checked(s, early, s.conv(s.add(late, early), 2), y)
+    steps = len(found.steps)
+    lives = {b.key: (b.first, b.last) for b in found.buffers if b.role is Role.TENSOR}
+    assert lives[late][0] == lives[x][0] == 0
+    assert lives[early][1] == lives[y][1] == steps
+    assert all(b.last - b.first == 1 for b in found.buffers if b.role is not Role.TENSOR)
+
+
 def test_multiplications_are_those_of_the_model() -> None:
     s, total = residual()
     assert checked(s, total).macs == sum(op.macs for op in s.ops)

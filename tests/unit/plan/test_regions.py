@@ -158,6 +158,14 @@ def test_a_region_does_not_reach_over_an_operator_with_state() -> None:
     assert ops_of(ops) == [(1,), (4,)]
 
 
+def test_an_operator_with_state_waits_for_the_one_before() -> None:
+    """Operator 2 waits for a region that waits for operator 4; operator 3 could run at once, and must not."""
+    ops = [(BUILTIN, (0,)), (OURS, (1,)), (STATE, (2,)), (STATE, (0,)), (BUILTIN, (0,)), (OURS, (5, 2))]
+    kept = [node.op for node in partition(*graph_of(ops)).nodes if isinstance(node, Kept)]
+    assert [i for i in kept if ops[i][0] == STATE] == [2, 3]
+    assert ops_of(ops) == [(1, 5)]
+
+
 def test_heads_that_share_only_the_input_are_together() -> None:
     assert ops_of([(OURS, (0,)), (OURS, (0,))]) == [(0, 1)]
 
