@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tmo/access.h"
+#include "tmo/walk.h"
 
 #define MARGIN 64u /* canary bytes before and after the arena; keeps its alignment */
 #define CANARY 0xA5
@@ -35,19 +35,36 @@ static const tmo_block *block_of(const void *program, uint16_t op) {
   return block;
 }
 
-static void allow_writes(guard *g, const void *program, const tmo_arena *a, uint16_t index, uint16_t firing) {
+/* Accept the pixels [first, end) of output row y. */
+static void allow_pixels(guard *g, const void *program, const tmo_arena *a, const tmo_op *op, const tmo_unit *unit, uint16_t y, uint16_t first,
+                         uint16_t end) {
+  const tmo_tensor *out = &tmo_tensors(program)[op->output];
+  const uint64_t base = out->base == 0 ? a->workspace_offset : a->io_offsets[out->base - 1];
+  const tmo_line line = tmo_line_of(program, out, tmo_pixel_bytes(op, out, tmo_writes_group(op)), unit->strip, y);
+  const tmo_channels channels = tmo_channels_of(op, out, tmo_writes_group(op), unit->group);
+  for (uint32_t x = first; x < end; ++x) allow(g, base + tmo_pixel_offset(&line, x), channels.count);
+}
+
+static void allow_writes(guard *g, const void *program, const tmo_arena *a, uint16_t index, const tmo_unit *unit) {
   const tmo_op *op = &tmo_ops(program)[index];
   const tmo_tensor *out = &tmo_tensors(program)[op->output];
   const tmo_block *block = block_of(program, index);
-  const uint32_t base = out->base == 0 ? a->workspace_offset : a->io_offsets[out->base - 1];
+  const tmo_walk w = tmo_walk_of(program, block, op);
+  const uint64_t sums = (uint64_t)a->workspace_offset + op->accumulator;
+  const uint16_t first = tmo_unit_column(&w, unit), end = tmo_unit_column_end(&w, unit);
+  const uint64_t counter = block->strips > 0 ? sizeof(tmo_unit) : sizeof(uint16_t);
 
-  allow(g, (uint64_t)a->workspace_offset + block->counters, block->n_ops * sizeof(uint16_t));
-  if (!tmo_iterative(op)) {
-    allow(g, (uint64_t)base + tmo_row_offset(out, firing), tmo_row_bytes(out));
+  allow(g, (uint64_t)a->workspace_offset + block->counters, block->n_ops * counter);
+  if (tmo_iterative(op)) {
+    allow(g, sums, (uint64_t)tmo_row_bytes(out) * sizeof(int32_t));
+    if (tmo_unit_closes(&w, unit)) allow_pixels(g, program, a, op, unit, 0, 0, out->width);
     return;
   }
-  allow(g, (uint64_t)a->workspace_offset + op->accumulator, (uint64_t)tmo_row_bytes(out) * sizeof(int32_t));
-  if (firing + 1 == tmo_firings(program, op)) allow(g, (uint64_t)base + tmo_row_offset(out, 0), tmo_row_bytes(out));
+  if (tmo_sums_groups(op)) {
+    allow(g, sums + sizeof(int32_t) * tmo_group_sum(&w, unit), (uint64_t)(end - first) * out->channels * sizeof(int32_t));
+    if (unit->group + 1 < w.groups) return;
+  }
+  allow_pixels(g, program, a, op, unit, unit->row, first, end);
 }
 
 static bool changed_elsewhere(const guard *g, int32_t *byte) {
@@ -66,9 +83,9 @@ static int run_watched(guard *g, const void *program, const tmo_arena *a, void *
     status = tmo_step(&run);
     if (status < TMO_OK) return status;
     report->op = run.op;
-    report->firing = run.firing;
+    report->unit = run.unit;
     ++report->firings;
-    allow_writes(g, program, a, run.op, run.firing);
+    allow_writes(g, program, a, run.op, &run.unit);
     if (changed_elsewhere(g, &report->byte)) return TMO_GUARD_VIOLATION;
   }
   return status;

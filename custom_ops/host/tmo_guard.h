@@ -27,7 +27,7 @@ typedef struct {
 typedef struct {
   uint32_t firings; /* done */
   uint32_t op;
-  uint32_t firing;
+  tmo_unit unit;
   int32_t byte;
 } tmo_guard_report;
 

@@ -8,18 +8,20 @@ static int32_t add_operand(const tmo_kernel *k, uint32_t operand, int8_t x) {
 }
 
 /* TFLM: AddFunc, kernels/internal/reference/integer_ops/add.h. */
-void tmo_add_row_s8(const tmo_kernel *k, const int8_t *const rows[], int8_t *out) {
+void tmo_add_s8(const tmo_kernel *k, const tmo_window *window, int8_t *out) {
+  const int8_t *a = window->pixels[0], *b = window->pixels[1];
   const uint32_t n = k->out_width * k->out_channels;
   for (uint32_t i = 0; i < n; ++i) {
-    const int32_t sum = tmo_wrapping_add(add_operand(k, 0, rows[0][i]), add_operand(k, 1, rows[1][i]));
+    const int32_t sum = tmo_wrapping_add(add_operand(k, 0, a[i]), add_operand(k, 1, b[i]));
     out[i] = tmo_output(k, tmo_rescale(sum, k->multipliers[2], k->shifts[2]));
   }
 }
 
 /* TFLM: Requantize, kernels/internal/reference/requantize.h; ReluQuantized, micro/kernels/activations.h. */
-void tmo_requant_row_s8(const tmo_kernel *k, const int8_t *const rows[], int8_t *out) {
+void tmo_requant_s8(const tmo_kernel *k, const tmo_window *window, int8_t *out) {
+  const int8_t *x = window->pixels[0];
   const uint32_t n = k->out_width * k->out_channels;
   for (uint32_t i = 0; i < n; ++i) {
-    out[i] = tmo_output(k, tmo_rescale(rows[0][i] - k->op->input_zero_point[0], k->multipliers[0], k->shifts[0]));
+    out[i] = tmo_output(k, tmo_rescale(x[i] - k->op->input_zero_point[0], k->multipliers[0], k->shifts[0]));
   }
 }

@@ -74,8 +74,8 @@ static void softmax_pixel(const tmo_kernel *k, const int8_t *x, int8_t *out) {
   }
 }
 
-void tmo_softmax_row_s8(const tmo_kernel *k, const int8_t *const rows[], int8_t *out) {
+void tmo_softmax_s8(const tmo_kernel *k, const tmo_window *window, int8_t *out) {
   for (uint32_t x = 0; x < k->out_width; ++x) {
-    softmax_pixel(k, rows[0] + x * k->out_channels, out + x * k->out_channels);
+    softmax_pixel(k, window->pixels[0] + x * k->out_channels, out + x * k->out_channels);
   }
 }

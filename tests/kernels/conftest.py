@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import shutil
+import struct
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
+import numpy as np
 import pytest
+from numpy.typing import NDArray
+
+from tflm_memopt.lower.program import Program, pack
 
 ROOT = Path(__file__).parents[2]
 LIBRARY = ROOT / "custom_ops"
@@ -17,6 +22,12 @@ FLAGS = (
 )
 
 Build = Callable[..., Path]
+
+
+def sample(program: Program, inputs: NDArray[np.int8], outputs: NDArray[np.int8]) -> bytes:
+    """A file for fuzz.c: a good program of one input and one output, what it reads and what it should write."""
+    sizes = struct.pack("<4I", 1, 1, inputs.size, outputs.size)
+    return sizes + inputs.tobytes() + outputs.tobytes() + pack(program)
 
 
 @pytest.fixture(scope="session")

@@ -65,6 +65,11 @@ static sample load(const char *path) {
   const tmo_header *h = tmo_header_of(s.program);
   s.workspace = h->workspace;
   s.tables = h->blocks + h->n_blocks * sizeof(tmo_block);
+  for (uint32_t i = 0; i < h->n_tensors; ++i) { /* lanes are tables, too */
+    const tmo_tensor *t = &tmo_tensors(s.program)[i];
+    const size_t end = t->lanes + t->n_lanes * sizeof(tmo_lane);
+    if (end > s.tables) s.tables = end;
+  }
   return s;
 }
 
@@ -93,11 +98,13 @@ static void damage(sample *s) {
   }
 }
 
+/* At most, of one firing. */
 static uint64_t cost(const tmo_op *op, const tmo_tensor *tensors) {
   const tmo_tensor *in = &tensors[op->input[0]], *out = &tensors[op->output];
-  const uint64_t columns = op->kernel_w < in->width ? op->kernel_w : in->width;
-  const uint64_t pixels = columns * (op->kernel_h < in->height ? op->kernel_h : in->height);
-  return (uint64_t)tmo_row_bytes(out) * (1 + pixels * (op->kind == TMO_OP_CONV ? in->channels : 1));
+  const uint64_t taps = (uint64_t)(op->kernel_w < in->width ? op->kernel_w : in->width) * (op->kernel_h < in->height ? op->kernel_h : in->height);
+  const bool part = op->tile > 0 && op->tile < out->width && !tmo_iterative(op);
+  const uint64_t bytes = (uint64_t)(part ? op->tile : out->width) * out->channels;
+  return bytes * (1 + taps * (op->kind == TMO_OP_CONV ? in->channels : 1));
 }
 
 /* Steps until the end or until it gets too slow: true at the end. */

@@ -1,4 +1,5 @@
-/* The guard finds a kernel that writes one byte too many, and names firing and byte. Linked with this kernel instead of the library's. */
+/* The guard finds a kernel that writes one byte too many, of a row or of a tile, and names firing and byte. Linked with this kernel instead
+ * of the library's. */
 #include <stdio.h>
 #include <string.h>
 
@@ -7,19 +8,26 @@
 
 #define ROWS 4
 #define ROW 6
+#define PIXEL 2
 #define FAULTY_ROW 2
 
-void tmo_requant_row_s8(const tmo_kernel *k, const int8_t *const rows[], int8_t *out) {
-  static int calls;
-  memcpy(out, rows[0], (size_t)k->out_width * k->out_channels);
+#define TENSORS sizeof(tmo_header)
+#define OPS (TENSORS + 2 * sizeof(tmo_tensor))
+#define BLOCKS (OPS + sizeof(tmo_op))
+#define CONSTANTS (BLOCKS + sizeof(tmo_block))
+
+static int calls;
+
+void tmo_requant_s8(const tmo_kernel *k, const tmo_window *window, int8_t *out) {
+  memcpy(out, window->pixels[0], (size_t)k->out_width * k->out_channels);
   if (calls++ == FAULTY_ROW) out[k->out_width * k->out_channels] ^= 1;
 }
 
-void tmo_add_row_s8(const tmo_kernel *k, const int8_t *const rows[], int8_t *out) {
-  (void)k, (void)rows, (void)out;
+void tmo_add_s8(const tmo_kernel *k, const tmo_window *window, int8_t *out) {
+  (void)k, (void)window, (void)out;
 }
 
-static const struct {
+static struct {
   _Alignas(16) tmo_header header;
   tmo_tensor tensors[2];
   tmo_op op;
@@ -27,25 +35,38 @@ static const struct {
   int32_t multiplier;
   int8_t shift;
 } program = {
-    .header = {TMO_MAGIC, TMO_VERSION, TMO_TARGET_GENERIC, sizeof program, ROWS, 2, 1, 1, 2, 1, 1, 0, 56, 56 + 32, 56 + 32 + 60, {0}},
-    .tensors = {{0, 2, ROW / 2, ROWS, ROWS, 1, 0}, {0, 2, ROW / 2, ROWS, ROWS, 2, 0}},
+    .header = {.magic = TMO_MAGIC, .version = TMO_VERSION, .target = TMO_TARGET_GENERIC, .size = sizeof program, .firings = ROWS,
+               .workspace = sizeof(tmo_unit), .n_inputs = 1, .n_outputs = 1, .n_tensors = 2, .n_ops = 1, .n_blocks = 1, .tensors = TENSORS, .ops = OPS,
+               .blocks = BLOCKS},
+    .tensors = {{.channels = PIXEL, .width = ROW / PIXEL, .height = ROWS, .depth = ROWS, .base = 1},
+                {.channels = PIXEL, .width = ROW / PIXEL, .height = ROWS, .depth = ROWS, .base = 2}},
     .op = {.kind = TMO_OP_REQUANT, .flags = TMO_FLAG_SINK, .act_min = -128, .act_max = 127, .n_inputs = 1, .input = {0}, .producer = {TMO_NONE},
            .output = 1, .kernel_h = 1, .kernel_w = 1, .stride_h = 1, .stride_w = 1, .dilation_h = 1, .dilation_w = 1,
-           .multipliers = 56 + 32 + 60 + 8, .shifts = 56 + 32 + 60 + 8 + 4},
-    .block = {0, 1, 0},
+           .multipliers = CONSTANTS, .shifts = CONSTANTS + sizeof(int32_t)},
+    .block = {.n_ops = 1},
     .multiplier = 1 << 30,
     .shift = 1,
 };
 
-int main(void) {
+static bool caught_at(int32_t byte) {
   _Alignas(16) uint8_t memory[128];
   memset(memory, 7, sizeof memory);
+  calls = 0;
   const uint32_t offsets[] = {16, 64}, sizes[] = {ROWS * ROW, ROWS * ROW};
-  const tmo_arena arena = {memory, sizeof memory, 1, 1, offsets, sizes, 0, 2};
+  const tmo_arena arena = {memory, sizeof memory, 1, 1, offsets, sizes, 0, sizeof(tmo_unit)};
   tmo_guard_report report;
 
   const int result = tmo_run_guarded(&program, sizeof program, &arena, &report);
-  printf("result %d, operator %u, firing %u, byte %d\n", result, report.op, report.firing, report.byte);
-  const int32_t byte = 64 + (FAULTY_ROW + 1) * ROW;
-  return result == TMO_GUARD_VIOLATION && report.op == 0 && report.firing == FAULTY_ROW && report.byte == byte ? 0 : 1;
+  printf("result %d, operator %u, row %u, byte %d\n", result, report.op, report.unit.row, report.byte);
+  return result == TMO_GUARD_VIOLATION && report.op == 0 && report.unit.row == FAULTY_ROW && report.byte == byte;
+}
+
+int main(void) {
+  const bool by_row = caught_at(64 + (FAULTY_ROW + 1) * ROW);
+  program.header.firings = ROWS * ROW / PIXEL; /* one strip, tiles of one column: the rows of the first column come first */
+  program.tensors[1].advance = program.tensors[1].rows = program.tensors[1].end = ROWS;
+  program.op.tile = 1;
+  program.block.strips = 1;
+  const bool by_tile = caught_at(64 + FAULTY_ROW * ROW + PIXEL);
+  return by_row && by_tile ? 0 : 1;
 }

@@ -16,6 +16,7 @@ from tflm_memopt.model.rowop import Kind, Window
 Shape = tuple[int, int, int]
 POOLS = (Kind.AVERAGE_POOL, Kind.MAX_POOL, Kind.MEAN)
 WINDOWED = (Kind.CONV, Kind.DEPTHWISE, *POOLS)
+CHANNELWISE = (Kind.DEPTHWISE, Kind.REQUANT, *POOLS)
 
 
 @dataclass(frozen=True)
@@ -167,6 +168,54 @@ def draw(rng: Generator, n_ops: int) -> Network:
         ops.append(op)
         shapes.append(shape)
     return Network(1, tuple(shapes), tuple(ops))
+
+
+def draw_groups(rng: Generator) -> tuple[Network, range]:
+    """A network with a bottleneck, and its operators: a CONV, some that work channel by channel, a CONV."""
+    shape = (int(rng.integers(5, 14)), int(rng.integers(3, 9)), int(rng.integers(1, 6)))
+    residual = rng.random() < 0.4
+    plain = residual or rng.random() < 0.4
+    inside = [Kind.DEPTHWISE] if plain else rng.choice(list(CHANNELWISE), int(rng.integers(0, 3))).tolist()
+    before, after = int(rng.integers(0, 2)), int(rng.integers(0, 2))
+    first, last = before, before + len(inside) + 1
+    kinds = [Kind.CONV] * (before + 1) + [Kind(k) for k in inside] + [Kind.CONV] * (1 + after)
+    shapes, ops = [shape], list[ProgramOp]()
+    for i, kind in enumerate(kinds):
+        op, shape = operator(rng, kind, (len(shapes) - 1,), shapes[-1], len(shapes))
+        if kind is Kind.CONV and first <= i <= last and (residual or rng.random() < 0.7):
+            channels = shapes[first][2] if residual and i == last else shape[2]
+            op, shape = reshaped(rng, op, shapes[-1], Window(), channels)
+        if kind is Kind.DEPTHWISE:
+            w = Window(3, 3, 1, 1, 1, 1, 1, 1) if residual else op.window
+            op, shape = reshaped(rng, op, shapes[-1] if residual else (*shape[:2], 0), w, shapes[-1][2])
+        ops.append(op)
+        shapes.append(shape)
+        if residual and i == last:
+            operands = tuple(rng.permutation([first, len(shapes) - 1]).tolist())
+            op, shape = operator(rng, Kind.ADD, operands, shape, len(shapes))
+            ops.append(op)
+            shapes.append(shape)
+    return Network(1, tuple(shapes), tuple(ops)), range(first, last + 1)
+
+
+def reshaped(rng: Generator, op: ProgramOp, out: Shape, w: Window, channels: int) -> tuple[ProgramOp, Shape]:
+    """The same convolution with another window, so that its output is as high and wide as `out`, and other channels."""
+    assert op.weights is not None
+    kernel = (w.kernel_h, w.kernel_w)
+    dims = (*kernel, channels) if op.kind is Kind.DEPTHWISE else (channels, *kernel, op.weights.shape[3])
+    weights = rng.integers(-127, 128, dims, dtype=np.int8)
+    bias = rng.integers(-4000, 4000, channels, dtype=np.int32) if rng.random() < 0.8 else None
+    scales = scaling(rng, channels if rng.random() < 0.7 else 1, 0.02 / (weights.size / channels) ** 0.5)
+    return dataclasses.replace(op, window=w, weights=weights, bias=bias, **scales), (*out[:2], channels)
+
+
+def chain(rng: Generator, n_ops: int, shape: Shape) -> Network:
+    """Padded 3x3 depthwise convolutions, one after the other."""
+    ops = []
+    for i in range(n_ops):
+        op, _ = operator(rng, Kind.DEPTHWISE, (i,), shape, i + 1)
+        ops.append(reshaped(rng, op, shape, Window(3, 3, 1, 1, 1, 1, 1, 1), shape[2])[0])
+    return Network(1, (shape,) * (n_ops + 1), tuple(ops))
 
 
 def random_inputs(rng: Generator, network: Network) -> list[naive.Int8]:

@@ -116,7 +116,7 @@ def lower(network: Network, cuts: Sequence[int], iterative: set[int], rng: Gener
     blocks: list[ProgramBlock] = []
     order: list[Firing] = []
     for first, end in itertools.pairwise([0, *cuts, len(network.ops)]):
-        sinks = tuple(i for i in range(first, end) if _last_reader(network, i) >= end)
+        sinks = tuple(i for i in range(first, end) if last_reader(network, i) >= end)
         block = Block(network, range(first, end), sinks, frozenset(iterative))
         own_order = list(block.order())
         order += own_order
@@ -137,7 +137,7 @@ def lower(network: Network, cuts: Sequence[int], iterative: set[int], rng: Gener
     return Lowered(program, Arena(bump.top + 16, tuple(io[:-1]), tuple(io[-1:]), 0), rings, tuple(order))
 
 
-def _last_reader(network: Network, i: int) -> int:
+def last_reader(network: Network, i: int) -> int:
     """The last operator that reads what operator i writes; past the end when nobody does (the network's output)."""
     readers = [r for r, op in enumerate(network.ops) if network.ops[i].output in op.inputs]
     return max(readers, default=len(network.ops))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 from collections.abc import Callable
 from typing import Any
 
@@ -10,12 +11,26 @@ import numpy as np
 import pytest
 
 from tflm_memopt.errors import ModelError
-from tflm_memopt.lower.program import HEADER, OP, Program, ProgramBlock, ProgramOp, ProgramTensor, pack
+from tflm_memopt.lower.program import (
+    FLAG_SUMS,
+    HEADER,
+    OP,
+    TENSOR,
+    Lane,
+    Program,
+    ProgramBlock,
+    ProgramOp,
+    ProgramTensor,
+    WalkRecord,
+    pack,
+)
 from tflm_memopt.model.rowop import Kind, Window
 from tflm_memopt.runtime import host
 from tflm_memopt.runtime.host import Status
 
 IN, OUT = 8 * 6 * 2, 1 * 1 * 3
+FIRST_OP = HEADER.itemsize + 4 * TENSOR.itemsize
+TILED_OP = HEADER.itemsize + 5 * TENSOR.itemsize
 
 
 def good() -> Program:
@@ -136,6 +151,85 @@ REFUSED: list[tuple[str, Callable[[Program], Program], Status]] = [
 ]  # fmt: skip
 
 
+def tiled() -> Program:
+    """A bottleneck in two strips, two tiles and two groups of two channels, then an iterative convolution."""
+    conv, _, whole = good().ops
+    expand = dataclasses.replace(
+        conv, window=Window(), tile=4, groups=2, group_channels=2, weights=np.ones((4, 1, 1, 2), np.int8), bias=None,
+        multipliers=np.full(1, 1 << 30, np.int32), shifts=np.full(1, -7, np.int8),
+    )  # fmt: skip
+    depthwise = dataclasses.replace(
+        expand, kind=Kind.DEPTHWISE, inputs=(1,), producers=(0,), output=2, window=conv.window,
+        weights=np.ones((3, 3, 4), np.int8),
+    )  # fmt: skip
+    project = dataclasses.replace(
+        expand, inputs=(2,), producers=(1,), output=3, weights=np.ones((3, 1, 1, 4), np.int8), accumulator=32,
+    )  # fmt: skip
+    whole = dataclasses.replace(whole, inputs=(3,), producers=(2,), output=4, accumulator=320, tile=4)
+    tensors = (
+        ProgramTensor(0, 8, 6, 2, 8, base=1),
+        ProgramTensor(0, 8, 6, 4, 8, 0, (Lane(332, 12, 2), Lane(356, 24, 4)), WalkRecord(4, 5, 6)),
+        ProgramTensor(0, 8, 6, 4, 8, 0, (Lane(404, 24, 4),), WalkRecord(4, 4, 4)),
+        ProgramTensor(0, 8, 6, 3, 8, 0, (Lane(452, 24, 4),), WalkRecord(4, 4, 4)),
+        ProgramTensor(0, 1, 1, 3, 1, 2, (), WalkRecord(1, 0, 1)),
+    )
+    ops = (expand, depthwise, project, whole)
+    return Program(1, 1, 524, 40 + 32 + 48 + 16, tensors, ops, (ProgramBlock(0, 4, 0, 2),))
+
+
+def lane(i: int, **changes: int) -> Callable[[Program], Program]:
+    return lambda p: tensor(i, lanes=(dataclasses.replace(p.tensors[i].lanes[0], **changes), *p.tensors[i].lanes[1:]))(
+        p
+    )
+
+
+def walk(i: int, **changes: int) -> Callable[[Program], Program]:
+    return lambda p: tensor(i, walk=dataclasses.replace(p.tensors[i].walk or WalkRecord(0, 0, 0), **changes))(p)
+
+
+def strips(n: int) -> Callable[[Program], Program]:
+    return whole(blocks=(ProgramBlock(0, 4, 0, n),))
+
+
+def grouped(groups: int, channels: int) -> Callable[[Program], Program]:
+    return both(*(op(i, groups=groups, group_channels=channels) for i in range(3)))
+
+
+def both(*changes: Callable[[Program], Program]) -> Callable[[Program], Program]:
+    return lambda p: functools.reduce(lambda q, change: change(q), changes, p)
+
+
+REFUSED_TILED = [
+    ("no tile", op(1, tile=0)),
+    ("counters outside of the workspace", whole(blocks=(ProgramBlock(0, 4, 494, 2),))),
+    ("no strips", strips(0)),
+    ("no strips for a tensor", walk(2, advance=0)),
+    ("strips of less than they advance", walk(2, advance=5)),
+    ("strips beyond all rows", both(strips(0xFFFF), walk(4, advance=0x4000, rows=0x4000))),
+    ("lanes of fewer rows than a strip", lane(1, rows=1)),
+    ("lanes of more rows than a strip", lane(1, rows=3)),
+    ("empty lane", lane(1, depth=0)),
+    ("lane outside of the workspace", lane(3, offset=453)),
+    ("lane that is too deep", lane(3, depth=25)),
+    ("lane that is too deep, counted in 64 bits", lane(3, depth=0x55555556)),
+    ("lanes of what comes from outside", tensor(0, lanes=(Lane(0, 1, 1),))),
+    ("ring of what comes from outside", tensor(0, depth=7)),
+    ("another view of an operand", both(op(3, inputs=(5,)), lambda p: whole(tensors=(*p.tensors, p.tensors[3]))(p))),
+    ("more taps than are gathered", window(1, kernel_h=5, kernel_w=13)),
+    ("iterative over what is computed again", both(walk(3, rows=5), lane(3, rows=5))),
+    ("sums of a group outside of the workspace", op(2, accumulator=524 - 287)),
+    ("misaligned sums of a group", op(2, accumulator=34)),
+    ("too few channels in groups", grouped(2, 1)),
+    ("an empty group", grouped(3, 2)),
+    ("no channels in a group", grouped(2, 0)),
+    ("a reader of groups of another size", op(1, group_channels=3)),
+    ("a reader of all groups at once", op(1, groups=1)),
+    ("groups in an iterative operator", op(3, groups=2, group_channels=2)),
+    ("SOFTMAX in groups", op(1, kind=Kind.SOFTMAX, window=Window(), param=0)),
+    ("groups of more channels than are read", both(op(1, weights=np.ones((3, 3, 8), np.int8)), tensor(2, channels=8))),
+]  # fmt: skip
+
+
 def test_the_good_one_is_accepted_and_runs() -> None:
     program = pack(good())
     assert host.check(program, [IN], [OUT]) is Status.OK
@@ -147,8 +241,50 @@ def test_damage_is_refused(damage: Callable[[Program], Program], status: Status)
     assert host.check(pack(damage(good())), [IN], [OUT]) is status
 
 
-def patched(layout: np.dtype[np.void], at: int, **values: int) -> bytes:
-    image = bytearray(pack(good()))
+def test_the_tiled_one_is_accepted_and_runs() -> None:
+    program = pack(tiled())
+    assert host.check(program, [IN], [OUT]) is Status.OK
+    assert len(host.run(program, [np.zeros(IN, np.int8)], [OUT])[0]) == OUT
+
+
+@pytest.mark.parametrize("damage", [pytest.param(d, id=name) for name, d in REFUSED_TILED])
+def test_damage_of_tiles_is_refused(damage: Callable[[Program], Program]) -> None:
+    status = host.check(pack(damage(tiled())), [IN], [OUT])
+    assert status in (Status.OP, Status.TABLE)
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [tensor(1, lanes=(Lane(0, 1, 1),)), op(0, tile=1), op(0, groups=2, group_channels=2)],
+    ids=["lanes", "tile", "groups"],
+)
+def test_a_row_block_has_no_tiles(damage: Callable[[Program], Program]) -> None:
+    assert host.check(pack(damage(good())), [IN], [OUT]) is Status.OP
+
+
+@pytest.mark.parametrize(
+    ("groups", "channels", "width", "status"),
+    [
+        pytest.param(0, 2, 6, Status.OK, id="fine"),
+        pytest.param(2, 2, 6, Status.OP, id="groups of what comes from outside"),
+        pytest.param(0, 4, 3, Status.OP, id="another view of the pixels"),
+    ],
+)
+def test_tiled_requant(groups: int, channels: int, width: int, status: Status) -> None:
+    scale = {"multipliers": np.full(1, 1 << 30, np.int32), "shifts": np.full(1, 1, np.int8)}
+    requant = ProgramOp(
+        Kind.REQUANT, (0,), (None,), 1, (0,), 0, sink=True, tile=1, groups=groups, group_channels=1, **scale
+    )
+    tensors = (
+        ProgramTensor(0, 8, 6, 2, 8, base=1),
+        ProgramTensor(0, 8, width, channels, 8, base=2, walk=WalkRecord(8, 8, 8)),
+    )
+    program = Program(1, 1, 8, 48, tensors, (requant,), (ProgramBlock(0, 1, 0, 1),))
+    assert host.check(pack(program), [IN], [IN]) is status
+
+
+def patched(layout: np.dtype[np.void], at: int, program: Program | None = None, **values: int) -> bytes:
+    image = bytearray(pack(program or good()))
     record = np.frombuffer(image, layout, 1, at)
     for name, value in values.items():
         record[name] = value
@@ -165,11 +301,11 @@ def patched(layout: np.dtype[np.void], at: int, **values: int) -> bytes:
         (patched(HEADER, 0, ops=1 << 20), Status.TABLE),
         (patched(HEADER, 0, ops=58), Status.TABLE),
         (patched(HEADER, 0, n_tensors=0xFFFF), Status.TABLE),
-        (patched(OP, 56 + 4 * 16, kind=9), Status.OP),
-        (patched(OP, 56 + 4 * 16, kind=0), Status.OP),
-        (patched(OP, 56 + 4 * 16, flags=8), Status.OP),
-        (patched(OP, 56 + 4 * 16, multipliers=58), Status.OP),
-        (patched(OP, 56 + 4 * 16, bias=1 << 20), Status.OP),
+        (patched(OP, FIRST_OP, kind=9), Status.OP),
+        (patched(OP, FIRST_OP, kind=0), Status.OP),
+        (patched(OP, FIRST_OP, flags=8), Status.OP),
+        (patched(OP, FIRST_OP, multipliers=58), Status.OP),
+        (patched(OP, FIRST_OP, bias=1 << 20), Status.OP),
         (pack(good())[:40], Status.TRUNCATED),
         (pack(good())[:-1], Status.TRUNCATED),
         (b"", Status.TRUNCATED),
@@ -177,6 +313,21 @@ def patched(layout: np.dtype[np.void], at: int, **values: int) -> bytes:
 )
 def test_damaged_bytes_are_refused(image: bytes, status: Status) -> None:
     assert host.check(image, [IN], [OUT]) is status
+
+
+@pytest.mark.parametrize(
+    "image",
+    [
+        patched(OP, TILED_OP + OP.itemsize, tiled(), flags=FLAG_SUMS),
+        patched(OP, TILED_OP, grouped(0, 0)(tiled()), flags=FLAG_SUMS),
+        patched(TENSOR, HEADER.itemsize + TENSOR.itemsize, tiled(), lanes=1 << 20),
+        patched(TENSOR, HEADER.itemsize + TENSOR.itemsize, tiled(), lanes=2),
+        patched(TENSOR, HEADER.itemsize + TENSOR.itemsize, tiled(), n_lanes=0xFFFF),
+    ],
+    ids=["sums of a DEPTHWISE", "sums without groups", "lanes outside", "misaligned lanes", "too many lanes"],
+)
+def test_damaged_bytes_of_tiles_are_refused(image: bytes) -> None:
+    assert host.check(image, [IN], [OUT]) is Status.OP
 
 
 def test_too_small_a_workspace_is_refused() -> None:

@@ -78,7 +78,18 @@ def test_network_in_blocks(seed: int) -> None:
     lowered = lower(network, cuts, iterative, rng)
     agree(network, lowered, rng, seed)
     output_bytes = [int(np.prod(network.shapes[-1]))]
-    assert host.firing_order(pack(lowered.program), random_inputs(rng, network), output_bytes) == list(lowered.order)
+    order = host.firing_order(pack(lowered.program), random_inputs(rng, network), output_bytes)
+    assert [(f.op, f.row) for f in order] == list(lowered.order)
+
+
+def test_a_chain_longer_than_the_executor_remembers() -> None:
+    """More operators wait for one another than tmo_run_state has places for."""
+    rng = np.random.default_rng(1)
+    network = networks.chain(rng, 40, (9, 4, 2))
+    lowered = lower(network, [], set(), rng)
+    agree(network, lowered, rng, 1)
+    order = host.firing_order(pack(lowered.program), random_inputs(rng, network), [9 * 4 * 2])
+    assert [(f.op, f.row) for f in order] == list(lowered.order)
 
 
 def test_rings_are_as_shallow_as_can_be() -> None:

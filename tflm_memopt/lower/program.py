@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,6 +28,7 @@ ALIGNMENT = 16
 FLAG_SINK = 1
 FLAG_ITERATIVE = 2
 FLAG_PER_CHANNEL = 4
+FLAG_SUMS = 8
 
 HEADER = np.dtype([
     ("magic", "<u4"), ("version", "<u2"), ("target", "<u2"), ("size", "<u4"), ("firings", "<u4"), ("workspace", "<u4"),
@@ -38,28 +39,61 @@ HEADER = np.dtype([
 TENSOR = np.dtype([
     ("offset", "<u4"), ("channels", "<u4"), ("width", "<u2"), ("height", "<u2"), ("depth", "<u2"), ("base", "u1"),
     ("layout", "u1"),
+    ("lanes", "<u4"), ("n_lanes", "<u2"), ("advance", "<u2"), ("end", "<i2"), ("rows", "<u2"),
 ])  # fmt: skip
+LANE = np.dtype([("offset", "<u4"), ("depth", "<u4"), ("rows", "<u2"), ("reserved", "<u2")])
 OP = np.dtype([
     ("kind", "u1"), ("flags", "u1"), ("input_zero_point", "i1", (MAX_INPUTS,)), ("output_zero_point", "i1"),
     ("act_min", "i1"), ("act_max", "i1"), ("n_inputs", "u1"),
-    ("input", "<u2", (MAX_INPUTS,)), ("producer", "<u2", (MAX_INPUTS,)), ("output", "<u2"), ("reserved0", "<u2"),
+    ("input", "<u2", (MAX_INPUTS,)), ("producer", "<u2", (MAX_INPUTS,)), ("output", "<u2"), ("tile", "<u2"),
     ("kernel_h", "<u2"), ("kernel_w", "<u2"), ("stride_h", "<u2"), ("stride_w", "<u2"),
     ("dilation_h", "<u2"), ("dilation_w", "<u2"), ("pad_top", "<u2"), ("pad_left", "<u2"),
     ("param", "<i4"), ("weights", "<u4"), ("bias", "<u4"), ("multipliers", "<u4"), ("shifts", "<u4"),
-    ("accumulator", "<u4"),
+    ("accumulator", "<u4"), ("groups", "<u2"), ("group_channels", "<u2"),
 ])  # fmt: skip
-BLOCK = np.dtype([("first_op", "<u2"), ("n_ops", "<u2"), ("counters", "<u4")])
+BLOCK = np.dtype([
+    ("first_op", "<u2"), ("n_ops", "<u2"), ("counters", "<u4"), ("strips", "<u2"), ("reserved", "<u2"),
+])  # fmt: skip
 
-TABLES: Mapping[str, np.dtype[np.void]] = {"tmo_header": HEADER, "tmo_tensor": TENSOR, "tmo_op": OP, "tmo_block": BLOCK}
+TABLES: Mapping[str, np.dtype[np.void]] = {
+    "tmo_header": HEADER,
+    "tmo_tensor": TENSOR,
+    "tmo_lane": LANE,
+    "tmo_op": OP,
+    "tmo_block": BLOCK,
+}
 
 Array = NDArray[Any]
 _CONVOLUTIONS = (Kind.CONV, Kind.DEPTHWISE)
+_WHOLE = ("offset", "height", "width", "channels", "depth", "base")
+_TILES = ("accumulator", "tile", "groups", "group_channels")
 _WINDOW = ("kernel_h", "kernel_w", "stride_h", "stride_w", "dilation_h", "dilation_w", "pad_top", "pad_left")
 
 
 @dataclass(frozen=True, slots=True)
+class Lane:
+    """Consecutive rows of each strip, in a ring of pixels."""
+
+    offset: int
+    """Bytes from the start of the tensor's base."""
+    depth: int
+    """Pixels."""
+    rows: int
+
+
+@dataclass(frozen=True, slots=True)
+class WalkRecord:
+    """The strips in which a tiled block makes a tensor: rows below m * advance + end, clamped, exist after strip m."""
+
+    advance: int
+    end: int
+    rows: int
+    """Of a strip. `advance`: every row is made once (cache); more: the difference is made again (recompute)."""
+
+
+@dataclass(frozen=True, slots=True)
 class ProgramTensor:
-    """One view of a tensor: row y lives at base + offset + (y % depth) * width * channels."""
+    """One view of a tensor: row y lives at base + offset + (y % depth) * width * channels, or in lanes (program.h)."""
 
     offset: int
     """Bytes from the start of its base."""
@@ -70,6 +104,10 @@ class ProgramTensor:
     """Rows of the ring; `height`: resident."""
     base: int = 0
     """0: workspace; 1..n_inputs: inputs; then the outputs."""
+    lanes: tuple[Lane, ...] = ()
+    """They hold the rows of a strip, the first lane its first rows; then `offset` and `depth` mean nothing."""
+    walk: WalkRecord | None = None
+    """Of the outputs of tiled blocks, and of the inputs of their iterative operators."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +133,13 @@ class ProgramOp:
     """One, or one per output channel; ADD: three, in the order of `inputs`, then the output's."""
     shifts: NDArray[np.int8] | None = field(default=None, compare=False)
     accumulator: int = 0
-    """Bytes from the workspace's start, when iterative."""
+    """Bytes from the workspace's start, when iterative or when it adds up channel groups."""
+    tile: int = 0
+    """Columns of a firing, in a tiled block."""
+    groups: int = 0
+    """Channel groups, in a tiled block; 0 or 1: none."""
+    group_channels: int = 0
+    """Channels of each group; the last one may have fewer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +149,9 @@ class ProgramBlock:
     first_op: int
     n_ops: int
     counters: int
-    """Bytes from the workspace's start: uint16 per operator."""
+    """Bytes from the workspace's start: uint16 per operator, in a tiled block four of them."""
+    strips: int = 0
+    """0: row block."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,8 +176,11 @@ def pack(program: Program) -> bytes:
     Raises PlanError when a number does not fit its field: then the operator should have stayed builtin.
     """
     constants = _Constants(_constants_start(program))
-    tensors = b"".join(_record(TENSOR, f"tensor {i}", asdict(t)) for i, t in enumerate(program.tensors))
-    ops = b"".join(_record(OP, f"operator {i}", _op_fields(op, constants)) for i, op in enumerate(program.ops))
+    sums = _group_sums(program.ops)
+    tensors = b"".join(_tensor_record(t, f"tensor {i}", constants) for i, t in enumerate(program.tensors))
+    ops = b"".join(
+        _record(OP, f"operator {i}", _op_fields(op, i in sums, constants)) for i, op in enumerate(program.ops)
+    )
     blocks = b"".join(_record(BLOCK, f"block {i}", asdict(b)) for i, b in enumerate(program.blocks))
     at = HEADER.itemsize
     header = _record(HEADER, "header", {
@@ -150,7 +199,8 @@ def unpack(data: bytes) -> Program:
         header = np.frombuffer(data, HEADER, 1)[0]
         if header["magic"] != MAGIC or header["version"] != VERSION or header["size"] > len(data):
             raise ModelError("not a program of this version, or not all of it", hint="convert the model again")
-        tensors = tuple(_tensor(r) for r in np.frombuffer(data, TENSOR, header["n_tensors"], header["tensors"]))
+        tensors = tuple(_tensor(r, data) for r in np.frombuffer(data, TENSOR, header["n_tensors"], header["tensors"]))
+        blocks = np.frombuffer(data, BLOCK, header["n_blocks"], header["blocks"])
         return Program(
             n_inputs=int(header["n_inputs"]),
             n_outputs=int(header["n_outputs"]),
@@ -158,7 +208,7 @@ def unpack(data: bytes) -> Program:
             firings=int(header["firings"]),
             tensors=tensors,
             ops=tuple(_op(r, data, tensors) for r in np.frombuffer(data, OP, header["n_ops"], header["ops"])),
-            blocks=tuple(_block(r) for r in np.frombuffer(data, BLOCK, header["n_blocks"], header["blocks"])),
+            blocks=tuple(_fields(ProgramBlock, r) for r in blocks),
             target=int(header["target"]),
         )
     except (ValueError, IndexError) as cause:
@@ -204,12 +254,34 @@ def _record(layout: np.dtype[np.void], where: str, values: Mapping[str, Any]) ->
     return record.tobytes()
 
 
-def _op_fields(op: ProgramOp, constants: _Constants) -> Mapping[str, Any]:
+def _group_sums(ops: tuple[ProgramOp, ...]) -> set[int]:
+    """Operators that add up channel groups: convolutions of what is made in groups and not added up yet."""
+    sums: set[int] = set()
+    for i, op in enumerate(ops):
+        p = op.producers[0]
+        if op.groups > 1 and op.kind is Kind.CONV and p is not None and ops[p].groups > 1 and p not in sums:
+            sums.add(i)
+    return sums
+
+
+def _tensor_record(t: ProgramTensor, where: str, constants: _Constants) -> bytes:
+    lanes = b"".join(_record(LANE, where, asdict(lane)) for lane in t.lanes)
+    return _record(TENSOR, where, {
+        **{name: getattr(t, name) for name in _WHOLE},
+        "lanes": constants.add(np.frombuffer(lanes, "<u4") if lanes else None, "<u4"),
+        "n_lanes": len(t.lanes),
+        **asdict(t.walk or WalkRecord(0, 0, 0)),
+    })  # fmt: skip
+
+
+def _op_fields(op: ProgramOp, sums: bool, constants: _Constants) -> Mapping[str, Any]:
     per_channel = op.kind in _CONVOLUTIONS and op.multipliers is not None and op.multipliers.size > 1
     producers = tuple(NONE if p is None else p for p in op.producers)
     return {
         "kind": op.kind,
-        "flags": FLAG_SINK * op.sink | FLAG_ITERATIVE * op.iterative | FLAG_PER_CHANNEL * per_channel,
+        "flags": sum(
+            (FLAG_SINK * op.sink, FLAG_ITERATIVE * op.iterative, FLAG_PER_CHANNEL * per_channel, FLAG_SUMS * sums)
+        ),
         "n_inputs": len(op.inputs),
         "input": _operands(op.inputs, 0),
         "producer": _operands(producers, NONE),
@@ -224,7 +296,7 @@ def _op_fields(op: ProgramOp, constants: _Constants) -> Mapping[str, Any]:
         "bias": constants.add(op.bias, "<i4"),
         "multipliers": constants.add(op.multipliers, "<i4"),
         "shifts": constants.add(op.shifts, "i1"),
-        "accumulator": op.accumulator,
+        **{name: getattr(op, name) for name in _TILES},
     }
 
 
@@ -233,12 +305,21 @@ def _operands(values: tuple[int, ...], missing: int) -> tuple[int, ...]:
     return (*values, *[missing] * (MAX_INPUTS - len(values)))
 
 
-def _tensor(r: np.void) -> ProgramTensor:
-    return ProgramTensor(**{f.name: int(r[f.name]) for f in fields(ProgramTensor)})
+def _tensor(r: np.void, data: bytes) -> ProgramTensor:
+    lanes = np.frombuffer(data, LANE, r["n_lanes"], r["lanes"]) if r["n_lanes"] else ()
+    return ProgramTensor(
+        **{name: int(r[name]) for name in _WHOLE},
+        lanes=tuple(_fields(Lane, lane) for lane in lanes),
+        walk=_fields(WalkRecord, r) if r["advance"] else None,
+    )
 
 
-def _block(r: np.void) -> ProgramBlock:
-    return ProgramBlock(**{f.name: int(r[f.name]) for f in fields(ProgramBlock)})
+_Record = TypeVar("_Record", Lane, WalkRecord, ProgramBlock)
+
+
+def _fields(record: type[_Record], r: np.void) -> _Record:
+    """A dataclass of integers from the fields of the same names."""
+    return record(**{f.name: int(r[f.name]) for f in fields(record)})
 
 
 def _op(r: np.void, data: bytes, tensors: tuple[ProgramTensor, ...]) -> ProgramOp:
@@ -268,5 +349,5 @@ def _op(r: np.void, data: bytes, tensors: tuple[ProgramTensor, ...]) -> ProgramO
         bias=constant("bias", "<i4", out_channels) if kind in _CONVOLUTIONS else None,
         multipliers=constant("multipliers", "<i4", scales),
         shifts=constant("shifts", "i1", scales),
-        accumulator=int(r["accumulator"]),
+        **{name: int(r[name]) for name in _TILES},
     )

@@ -7,7 +7,7 @@ import enum
 import functools
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -40,6 +40,8 @@ class Status(enum.IntEnum):
 
 
 MORE = 1
+WAITING = 16
+"""TMO_WAITING of tmo.h: places in tmo_run_state."""
 GUARD_VIOLATION = -100
 GUARD_MEMORY = -101
 
@@ -55,8 +57,22 @@ class Arena:
     """16-byte aligned."""
 
 
+class Firing(NamedTuple):
+    """An operator of the program, and which of its units it made (tmo_unit). In a row block the strip is the row."""
+
+    op: int
+    strip: int
+    group: int
+    tile: int
+    row: int
+
+
 class _Layout(ctypes.Structure):
     _fields_ = [("name", ctypes.c_char_p), ("offset", ctypes.c_uint32), ("bytes", ctypes.c_uint32)]
+
+
+class _Unit(ctypes.Structure):
+    _fields_ = [(name, ctypes.c_uint16) for name in ("strip", "group", "tile", "row")]
 
 
 class _RunState(ctypes.Structure):
@@ -68,7 +84,10 @@ class _RunState(ctypes.Structure):
         ("block", ctypes.c_uint16),
         ("sink", ctypes.c_uint16),
         ("op", ctypes.c_uint16),
-        ("firing", ctypes.c_uint16),
+        ("unit", _Unit),
+        ("waiting", ctypes.c_uint16 * WAITING),
+        ("top", ctypes.c_uint8),
+        ("n_waiting", ctypes.c_uint8),
     ]
 
 
@@ -89,7 +108,7 @@ class _Report(ctypes.Structure):
     _fields_ = [
         ("firings", ctypes.c_uint32),
         ("op", ctypes.c_uint32),
-        ("firing", ctypes.c_uint32),
+        ("unit", _Unit),
         ("byte", ctypes.c_int32),
     ]
 
@@ -116,15 +135,15 @@ def run(program: bytes, inputs: Sequence[NDArray[Any]], output_bytes: Sequence[i
     return buffers.outputs
 
 
-def firing_order(program: bytes, inputs: Sequence[NDArray[Any]], output_bytes: Sequence[int]) -> list[tuple[int, int]]:
-    """One inference, step by step: (operator, its firing) in the order of execution. Raises as `run` does."""
+def firing_order(program: bytes, inputs: Sequence[NDArray[Any]], output_bytes: Sequence[int]) -> list[Firing]:
+    """One inference, step by step: all firings in the order of execution. Raises as `run` does."""
     buffers, state = _Buffers(program, inputs, output_bytes), _RunState()
     _library().tmo_begin(ctypes.byref(state), buffers.image.ctypes.data, buffers.io, buffers.workspace.ctypes.data)
     order = []
     status = MORE
     while status == MORE:
         status = _library().tmo_step(ctypes.byref(state))
-        order.append((state.op, state.firing))
+        order.append(_firing(state))
     _accept(Status(status))
     return order
 
@@ -134,8 +153,8 @@ def run_guarded(
 ) -> list[Bytes]:
     """One inference in an arena filled with noise, all buffers where they lie on the device, watched firing by firing.
 
-    Raises ModelError when the program is refused, PlanError when a firing writes anywhere but its row, its sums or its
-    block's counters.
+    Raises ModelError when the program is refused, PlanError when a firing writes anywhere but its pixels, its sums or
+    its block's counters.
     """
     image = _aligned(program)
     noise = np.random.default_rng(seed).integers(0, 256, arena.nbytes, dtype=np.uint8)
@@ -161,7 +180,7 @@ def run_guarded(
         raise MemoryError(f"two copies of an arena of {arena.nbytes} B")
     if result == GUARD_VIOLATION:
         raise PlanError(
-            f"firing {report.firing} of operator {report.op} wrote byte {report.byte} of the arena: not its own",
+            f"{_firing(report)} wrote byte {report.byte} of the arena: not its own",
             where=f"firing {report.firings} of the program",
         )
     _accept(Status(result))
@@ -190,6 +209,11 @@ class _Buffers:
         self.outputs = [np.zeros(n, np.int8) for n in output_bytes]
         addresses = [b.ctypes.data for b in (*self.inputs, *self.outputs)]
         self.io = (ctypes.c_void_p * len(addresses))(*addresses)
+
+
+def _firing(record: _RunState | _Report) -> Firing:
+    unit = record.unit
+    return Firing(record.op, unit.strip, unit.group, unit.tile, unit.row)
 
 
 def _accept(status: Status) -> None:

@@ -1,8 +1,8 @@
 /* The kernels, and the contract between them and the executor. Internal: applications need tmo/tmo.h only.
  *
- * A call computes one output row, or adds one input row to the sums of an output row. Kernels keep no state, allocate nothing and check
- * nothing: tmo_check() has proved every length. The output row must not overlap the input rows, except that ADD and REQUANT read each
- * byte before they write it, front to back: their output row may be the input row.
+ * A call computes one output row or pixel, or adds pixels to the sums of one. Kernels keep no state, allocate nothing and check nothing:
+ * tmo_check() has proved every length. The output must not overlap the input, except that ADD and REQUANT read each byte before they
+ * write it, front to back: their output may be their input.
  *
  * x_ref.c is the plain truth that faster variants are compared with. */
 #ifndef TMO_KERNELS_H_
@@ -20,28 +20,40 @@ extern "C" {
 
 typedef struct {
   const tmo_op *op; /* kind, window, zero points, activation range, param */
-  const int8_t *weights;
-  const int32_t *bias; /* or NULL */
+  const int8_t *weights;      /* those of the first channels in and out, as the other arrays */
+  const int32_t *bias;        /* or NULL */
   const int32_t *multipliers;
   const int8_t *shifts;
-  int32_t *sums; /* iterative operators: the caller's partial sums, [out_width * out_channels]; else NULL */
-  uint32_t in_channels;
+  int32_t *sums;        /* partial sums of all that is written, or NULL: one call does it all */
+  bool first;           /* begin the sums; else go on with those of the calls before */
+  bool last;            /* the sums are complete: write the output; else keep them for the next call */
+  uint32_t in_channels; /* of a pixel */
   uint32_t out_channels;
+  uint32_t tap_step; /* weights: bytes from tap to tap */
   uint16_t in_width;
   uint16_t out_width;
-  uint16_t first_tap; /* rows[i] lies under row first_tap + i of the kernel window; the others fall into the padding */
-  uint16_t n_taps;
 } tmo_kernel;
 
-/* rows: of a window its n_taps input rows, of ADD its two operands. out: out_width * out_channels bytes. */
-typedef void tmo_row_kernel(const tmo_kernel *k, const int8_t *const rows[], int8_t *out);
+/* The input pixels under a window, clipped to the input. */
+typedef struct {
+  const int8_t *const *pixels; /* of a row block: the first pixel of each row; of a tiled block: each pixel, row by row */
+  uint16_t count;              /* of these pointers */
+  uint16_t columns;            /* taps in each row */
+  uint16_t first_row, first_column; /* kernel tap at the first pixel */
+  uint32_t offset;             /* bytes from each pointer to the first tap */
+  uint32_t area;               /* pixels of the whole clipped window, if it takes several calls, too */
+} tmo_window;
 
-tmo_row_kernel tmo_conv_row_s8;      /* CONV */
-tmo_row_kernel tmo_depthwise_row_s8; /* DEPTHWISE */
-tmo_row_kernel tmo_add_row_s8;       /* ADD */
-tmo_row_kernel tmo_pool_row_s8;      /* AVERAGE_POOL, MAX_POOL, MEAN */
-tmo_row_kernel tmo_softmax_row_s8;   /* SOFTMAX */
-tmo_row_kernel tmo_requant_row_s8;   /* REQUANT */
+/* The row form makes out_width pixels from whole input rows: it looks for the columns under each window itself. The pixel form makes one
+ * pixel. ADD and the others without windows have one form: pixels[k] is the first byte of operand k. */
+typedef void tmo_kernel_s8(const tmo_kernel *k, const tmo_window *window, int8_t *out);
+
+tmo_kernel_s8 tmo_conv_row_s8, tmo_conv_pixel_s8;           /* CONV */
+tmo_kernel_s8 tmo_depthwise_row_s8, tmo_depthwise_pixel_s8; /* DEPTHWISE */
+tmo_kernel_s8 tmo_pool_row_s8, tmo_pool_pixel_s8;           /* AVERAGE_POOL, MAX_POOL, MEAN */
+tmo_kernel_s8 tmo_add_s8;                                   /* ADD */
+tmo_kernel_s8 tmo_softmax_s8;                               /* SOFTMAX */
+tmo_kernel_s8 tmo_requant_s8;                               /* REQUANT */
 
 /* A run of kernel taps that lie inside the input, along one axis. */
 typedef struct {
@@ -51,35 +63,28 @@ typedef struct {
 } tmo_taps;
 
 /* Clip a window that starts at `start` (negative: in the padding) to an input of `size`. */
-static inline tmo_taps tmo_clip(int32_t start, uint16_t kernel, uint16_t dilation, uint16_t size) {
-  const int32_t first = start < 0 ? (dilation - 1 - start) / dilation : 0;
-  const int32_t inside = start < size ? ((int32_t)size - start + dilation - 1) / dilation : 0;
-  const int32_t last = inside < kernel ? inside : kernel;
-  tmo_taps taps = {0, 0, 0};
-  if (first < last) {
-    taps.first = (uint16_t)first;
-    taps.count = (uint16_t)(last - first);
-    taps.start = (uint32_t)(start + first * (int32_t)dilation);
-  }
-  return taps;
-}
+tmo_taps tmo_clip(int32_t start, uint16_t kernel, uint16_t dilation, uint16_t size);
 
 /* The taps of output column x. */
-static inline tmo_taps tmo_columns(const tmo_kernel *k, uint16_t x) {
-  const int32_t start = (int32_t)((uint32_t)x * k->op->stride_w) - k->op->pad_left;
-  return tmo_clip(start, k->op->kernel_w, k->op->dilation_w, k->in_width);
+tmo_taps tmo_columns(const tmo_kernel *k, uint16_t x);
+
+/* Of a window over whole rows: the part under output column x. */
+tmo_window tmo_column(const tmo_kernel *k, const tmo_window *rows, uint16_t x);
+
+/* From a channel's first weight to the one at the window's first tap. */
+static inline uint32_t tmo_first_tap(const tmo_kernel *k, const tmo_window *w) {
+  return ((uint32_t)w->first_row * k->op->kernel_w + w->first_column) * k->tap_step;
 }
 
-/* Sum i of the output row, to go on from: `initial` in the first call for that row. */
+/* Sum i of the output, to go on from: `initial` in the first call. */
 static inline uint32_t tmo_sum_begin(const tmo_kernel *k, uint32_t i, uint32_t initial) {
-  return k->sums && k->first_tap > 0 ? (uint32_t)k->sums[i] : initial;
+  return k->first ? initial : (uint32_t)k->sums[i];
 }
 
 /* Keep sum i for the next call; true when it is complete, and output i is to be written. */
 static inline bool tmo_sum_end(const tmo_kernel *k, uint32_t i, uint32_t sum) {
-  if (!k->sums) return true;
-  k->sums[i] = (int32_t)sum;
-  return (uint32_t)k->first_tap + 1 == k->op->kernel_h;
+  if (!k->last) k->sums[i] = (int32_t)sum;
+  return k->last;
 }
 
 static inline int8_t tmo_output(const tmo_kernel *k, int32_t value) {

@@ -15,6 +15,7 @@
 #define TMO_MAX_INPUTS 2     /* operands that an operator reads row by row */
 #define TMO_MAX_IO 16        /* inputs and outputs of a program, together */
 #define TMO_MAX_KERNEL_H 64  /* rows of a window that is read at once */
+#define TMO_MAX_TAPS 64      /* pixels of a window that is read at once, in a tiled block */
 
 /* How weights and rings are packed. A library refuses what its core cannot run. */
 enum { TMO_TARGET_GENERIC = 0 };
@@ -58,8 +59,9 @@ typedef enum {
 
 enum {
   TMO_FLAG_SINK = 1,        /* all rows of the output are wanted: it is read after the block */
-  TMO_FLAG_ITERATIVE = 2,   /* one input row a firing, into int32 accumulators; the last firing writes the output row */
+  TMO_FLAG_ITERATIVE = 2,   /* one input row (or tile) a firing, into int32 accumulators; the last firing writes the output row */
   TMO_FLAG_PER_CHANNEL = 4, /* a multiplier and shift per output channel, else one for all */
+  TMO_FLAG_SUMS = 8,        /* reads channel groups, adds them up in int32 accumulators; one more pass writes the output */
 };
 
 typedef struct {
@@ -81,16 +83,37 @@ typedef struct {
   uint32_t reserved1[3];
 } tmo_header;
 
-/* One view of a tensor. Row y lives at base + offset + (y % depth) * width * channels. */
+/* One view of a tensor. Row y lives at base + offset + (y % depth) * width * channels, or in lanes.
+ *
+ * In a tiled block, a tensor is made strip after strip. hi(m) = clamp(m * advance + end, 0, height): rows below it exist after strip m.
+ *   rows == advance ("cache"): every row is made once; strip m makes [hi(m - 1), hi(m)), strip 0 [0, hi(0)).
+ *   rows > advance ("recompute"): strip m makes the `rows` rows before m * advance + end, as far as they exist.
+ *
+ * Lanes divide the `rows` rows of a strip: lane 0 holds the first tmo_lane.rows of them, and so on. Row y of strip m is row i of period s:
+ *   cache: t = y + (-end mod advance), s = t / rows, i = t % rows;  recompute: s = 0, i = y - (m * advance + end - rows).
+ * In its lane, whose first row is f, pixel x lives at base + lane.offset + (((s * width + x) * lane.rows + i - f) % lane.depth) * pixel;
+ * pixel = channels, or the operator's group_channels when the tensor is made in channel groups. */
 typedef struct {
-  uint32_t offset;   /* bytes from the base */
-  uint32_t channels;
+  uint32_t offset;   /* bytes from the base; not used with lanes */
+  uint32_t channels; /* of all groups */
   uint16_t width;
   uint16_t height;   /* rows of the whole tensor */
-  uint16_t depth;    /* rows of the ring; depth == height: resident */
+  uint16_t depth;    /* rows of the ring; depth == height: resident; not used with lanes */
   uint8_t base;      /* 0: workspace; 1..n_inputs: inputs; then the outputs */
   uint8_t layout;
+  uint32_t lanes;    /* tmo_lane[n_lanes], or none */
+  uint16_t n_lanes;
+  uint16_t advance;  /* the strips that it is made in, by a tiled block: rows from strip to strip, */
+  int16_t end;       /* rows after the first strip, before clamping, */
+  uint16_t rows;     /* and rows of a strip */
 } tmo_tensor;
+
+typedef struct {
+  uint32_t offset; /* bytes from the tensor's base */
+  uint32_t depth;  /* pixels of the ring */
+  uint16_t rows;   /* of a strip */
+  uint16_t reserved;
+} tmo_lane;
 
 typedef struct {
   uint8_t kind;  /* tmo_op_kind */
@@ -103,7 +126,7 @@ typedef struct {
   uint16_t input[TMO_MAX_INPUTS];    /* tensor table */
   uint16_t producer[TMO_MAX_INPUTS]; /* operator of the same block, before this one, or TMO_NONE. Operands are demanded in this order */
   uint16_t output;                   /* tensor table */
-  uint16_t reserved0;
+  uint16_t tile;                     /* columns of a firing in a tiled block, else 0 */
   uint16_t kernel_h, kernel_w;
   uint16_t stride_h, stride_w;
   uint16_t dilation_h, dilation_w;
@@ -113,15 +136,34 @@ typedef struct {
   uint32_t bias;        /* int32_t[channels], or none */
   uint32_t multipliers; /* int32_t[] */
   uint32_t shifts;      /* int8_t[], positive is left */
-  uint32_t accumulator; /* bytes from the workspace's start, 4-aligned; int32_t[width * channels] when iterative */
+  uint32_t accumulator; /* bytes from the workspace's start, 4-aligned; int32_t[width * channels] when iterative,
+                           [rows of the highest strip * width * channels] when it sums up groups */
+  uint16_t groups;         /* channel groups of a tiled block; 0 or 1: none */
+  uint16_t group_channels; /* of each group; the last one may have fewer */
 } tmo_op;
 
-/* Consecutive operators that fire row by row, on demand: the last sink wants all its rows, one after the other, then the sink before it.
- * A firing first demands the rows that it reads, operand after operand; who lacks none fires. The block ends when its sinks are complete. */
+/* Consecutive operators that fire on demand: the last sink wants all its units, one after the other, then the sink before it. A firing
+ * first demands the pixels that it reads, operand after operand; who lacks none fires. The block ends when its sinks are complete.
+ *
+ * A unit is what one firing makes (an iterative operator: reads). In a row block, one row. In a tiled block, a segment of `tile` columns
+ * of one row; an operator's units come strip after strip (those of its output, of its input when iterative), inside a strip group after
+ * group, inside a group tile after tile, inside a tile row after row. All operators of a block have the same strips: who reads in strip m
+ * demands strip m of a tensor that is recomputed, of a tensor that is cached the strip in which the row was new. An operator that recomputes
+ * goes straight to the strip that is demanded.
+ *
+ * Channel groups: a CONV that reads all channels and writes one group of them at a time, operators that work channel by channel on what
+ * it writes, and a CONV that adds it all up (TMO_FLAG_SUMS). All have the same groups; they go through all of them in each strip, and the
+ * last operator once more, to write its output: the others need their inputs no longer then. */
 typedef struct {
   uint16_t first_op;
   uint16_t n_ops;
-  uint32_t counters; /* bytes from the workspace's start, 2-aligned; uint16_t[n_ops]: firings done */
+  uint32_t counters; /* bytes from the workspace's start, 2-aligned: the next unit; uint16_t[n_ops], tiled: tmo_unit[n_ops] */
+  uint16_t strips;   /* 0: row block */
+  uint16_t reserved;
 } tmo_block;
+
+typedef struct {
+  uint16_t strip, group, tile, row;
+} tmo_unit;
 
 #endif /* TMO_PROGRAM_H_ */

@@ -1,4 +1,4 @@
-/* tflm-memopt's executor: runs a program row by row in a caller's workspace. C11, no allocation, no globals, bounded stack. */
+/* tflm-memopt's executor: runs a program row by row, or tile by tile, in a caller's workspace. C11, no allocation, no globals, bounded stack. */
 #ifndef TMO_TMO_H_
 #define TMO_TMO_H_
 
@@ -37,6 +37,8 @@ tmo_status tmo_check(const void *program, size_t program_bytes, const uint32_t *
  * The program must have passed tmo_check(). Inputs and outputs may overlap the workspace where the planner says so. */
 tmo_status tmo_run(const void *program, void *const *io, void *workspace);
 
+#define TMO_WAITING 16 /* operators, each waiting for the next, that are remembered between steps; any number of at least 1 would do */
+
 /* The same, a firing at a time: tmo_begin(), then tmo_step() until it does not return TMO_MORE. */
 typedef struct {
   const uint8_t *program;
@@ -44,9 +46,11 @@ typedef struct {
   uint8_t *workspace;
   uint32_t firings; /* left to do */
   uint16_t block;
-  uint16_t sink;    /* operator whose rows are being demanded */
-  uint16_t op;      /* operator that the last step fired */
-  uint16_t firing;  /* and which of its firings that was */
+  uint16_t sink; /* operator whose units are being demanded */
+  uint16_t op;   /* operator that the last step fired */
+  tmo_unit unit; /* and which of its units that was; in a row block `row` says it */
+  uint16_t waiting[TMO_WAITING]; /* the operators that wait for units, a ring that ends at `top` */
+  uint8_t top, n_waiting;
 } tmo_run_state;
 
 void tmo_begin(tmo_run_state *run, const void *program, void *const *io, void *workspace);

@@ -9,16 +9,19 @@ import pytest
 
 from tflm_memopt.errors import ModelError, PlanError
 from tflm_memopt.lower.program import (
+    FLAG_SUMS,
     HEADER,
     TABLES,
+    Lane,
     Program,
     ProgramBlock,
     ProgramOp,
     ProgramTensor,
+    WalkRecord,
     pack,
     unpack,
 )
-from tflm_memopt.model.rowop import Kind, Window
+from tflm_memopt.model.rowop import UNIT, Kind, Window
 from tflm_memopt.runtime import host
 
 ARRAYS = ("weights", "bias", "multipliers", "shifts")
@@ -65,6 +68,34 @@ def test_round_trip() -> None:
     for before, after in zip(program.ops, again.ops, strict=True):
         for name in ARRAYS:
             np.testing.assert_array_equal(getattr(before, name), getattr(after, name), err_msg=name)
+
+
+def grouped() -> Program:
+    """The same two convolutions and a third that adds up what they make in two groups, in two strips."""
+    program = example()
+    conv, depthwise = (dataclasses.replace(op, sink=False, tile=3, groups=2, group_channels=3) for op in program.ops)
+    total = dataclasses.replace(
+        conv, inputs=(2,), producers=(1,), output=3, window=UNIT, sink=True, weights=np.ones((4, 1, 1, 4), np.int8),
+        accumulator=16,
+    )  # fmt: skip
+    source, first, second = program.tensors
+    tensors = (
+        source,
+        dataclasses.replace(first, lanes=(Lane(64, 9, 2), Lane(91, 3, 1)), walk=WalkRecord(2, 2, 3)),
+        dataclasses.replace(second, base=0, lanes=(Lane(100, 2, 1),), walk=WalkRecord(1, 1, 1)),
+        dataclasses.replace(second, walk=WalkRecord(1, -1, 1)),
+    )
+    return Program(1, 1, 128, 6, tensors, (conv, depthwise, total), (ProgramBlock(0, 3, 0, strips=2),))
+
+
+def test_tiles_and_groups_survive() -> None:
+    assert unpack(pack(grouped())) == grouped()
+
+
+def test_who_adds_up_groups_is_marked() -> None:
+    image = pack(grouped())
+    ops = np.frombuffer(image, TABLES["tmo_op"], 3, np.frombuffer(image, HEADER, 1)[0]["ops"])
+    assert [bool(op["flags"] & FLAG_SUMS) for op in ops] == [False, False, True]
 
 
 def test_packed_program_is_accepted() -> None:

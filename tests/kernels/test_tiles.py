@@ -1,0 +1,119 @@
+"""Tiled blocks against the naive reference: strips, column tiles, lanes, recomputed rows, channel groups.
+
+Byte equality, and the very order of firings that the naive planner expects. A failure names its seed.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import subprocess
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+from kernels import networks, tile_plans
+from kernels.conftest import Build, sample
+from kernels.networks import CHANNELWISE, Network, random_inputs
+from kernels.tile_plans import Lowered
+from numpy.random import Generator
+
+from tflm_memopt.lower.program import Program, pack, unpack
+from tflm_memopt.model.rowop import Kind
+from tflm_memopt.runtime import host
+
+Drawn = tuple[Network, Lowered, Generator]
+SEEDS = range(150)
+
+
+def agree(drawn: Drawn) -> None:
+    network, lowered, rng = drawn
+    inputs = random_inputs(rng, network)
+    expected = network.run(inputs)[-1]
+    program = pack(lowered.program)
+    assert host.firing_order(program, inputs, [expected.size]) == list(lowered.order)
+    (plain,) = host.run(program, inputs, [expected.size])
+    np.testing.assert_array_equal(plain.reshape(expected.shape), expected)
+    (watched,) = host.run_guarded(program, lowered.arena, inputs, [expected.size])
+    np.testing.assert_array_equal(watched, plain)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_network_in_tiles(seed: int) -> None:
+    agree(tile_plans.draw(seed))
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_bottleneck_in_groups(seed: int) -> None:
+    agree(tile_plans.draw_groups(seed))
+
+
+def test_a_chain_longer_than_the_executor_remembers() -> None:
+    """More operators wait for one another than tmo_run_state has places for."""
+    rng = np.random.default_rng(1)
+    network = networks.chain(rng, 24, (9, 4, 2))
+    agree((network, tile_plans.lower(network, [], set(), rng), rng))
+
+
+@pytest.mark.parametrize("draw", [tile_plans.draw, tile_plans.draw_groups])
+def test_packing_loses_nothing(draw: Callable[[int], Drawn]) -> None:
+    for seed in range(20):
+        program = draw(seed)[1].program
+        assert unpack(pack(program)) == program, f"seed {seed}"
+
+
+def test_every_technique_is_drawn() -> None:
+    """The networks above are worth something."""
+    programs = [draw(seed)[1] for seed in SEEDS for draw in (tile_plans.draw, tile_plans.draw_groups)]
+    ops = [(p.program, op) for p in programs for op in p.program.ops]
+    walks = [t.walk for p in programs for t in p.program.tensors if t.walk and t.lanes]
+    assert sum(op.iterative for _, op in ops) > 20
+    assert sum(op.groups > 1 for _, op in ops) > 200
+    assert {op.kind for _, op in ops if op.groups > 1} >= set(CHANNELWISE)
+    assert sum(op.kind is Kind.ADD and None not in op.producers for _, op in ops) > 20
+    assert sum(1 < op.tile < p.tensors[op.output].width for p, op in ops) > 100
+    assert sum(op.tile == 1 < p.tensors[op.output].width for p, op in ops) > 100
+    assert sum(w.rows > w.advance for w in walks) > 100  # recomputed
+    assert sum(w.rows == w.advance for w in walks) > 100
+    assert sum(w.end < 0 for w in walks) > 5
+    assert sum(len(t.lanes) > 1 for p in programs for t in p.program.tensors) > 100
+
+
+def shallower(program: Program) -> Iterator[Program]:
+    """All programs with one pixel less in one lane."""
+    for i, tensor in enumerate(program.tensors):
+        for n, lane in enumerate(tensor.lanes):
+            if lane.depth > 1:
+                less = dataclasses.replace(lane, depth=lane.depth - 1)
+                other = dataclasses.replace(tensor, lanes=(*tensor.lanes[:n], less, *tensor.lanes[n + 1 :]))
+                yield dataclasses.replace(program, tensors=(*program.tensors[:i], other, *program.tensors[i + 1 :]))
+
+
+@pytest.mark.parametrize("draw", [tile_plans.draw, tile_plans.draw_groups])
+def test_lanes_are_as_shallow_as_can_be(draw: Callable[[int], Drawn]) -> None:
+    """One pixel less in any lane, and some output is wrong: so the lanes above are exact."""
+    broken = total = 0
+    for seed in range(40):
+        network, lowered, rng = draw(seed)
+        inputs = random_inputs(rng, network)
+        expected = network.run(inputs)[-1]
+        for program in shallower(lowered.program):
+            (got,) = host.run(pack(program), inputs, [expected.size])
+            total += 1
+            broken += not np.array_equal(got, expected.ravel())
+    assert total > 40
+    assert broken > total // 2  # clamped or pooled outputs can hide a wrong pixel
+
+
+def test_sanitized(sanitized: Build, tmp_path: Path) -> None:
+    """The same programs in exactly allocated buffers, under AddressSanitizer and UndefinedBehaviorSanitizer."""
+    paths = []
+    for seed in range(100):
+        for draw in (tile_plans.draw, tile_plans.draw_groups):
+            network, lowered, rng = draw(seed)
+            inputs = random_inputs(rng, network)
+            expected = network.run(inputs)[-1]
+            paths.append(tmp_path / f"{len(paths)}.bin")
+            paths[-1].write_bytes(sample(lowered.program, inputs[0], expected))
+    done = subprocess.run([sanitized("fuzz.c"), "1", "0", *paths], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr

@@ -1,0 +1,261 @@
+"""Random tilings of random networks: strips, tiles, lanes and buffers. None of it is the package's planner."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import itertools
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from kernels import networks
+from kernels.networks import Network
+from kernels.programs import Bump, can_iterate, last_reader
+from kernels.tiles import Stage, Strips, Tiling, Untileable
+from numpy.random import Generator
+
+from tflm_memopt.lower.program import Lane, Program, ProgramBlock, ProgramOp, ProgramTensor, WalkRecord
+from tflm_memopt.runtime.host import Arena, Firing
+
+MAX_TAPS = 64
+
+
+@dataclass(frozen=True)
+class Grouped:
+    """Operators (of a network) that go through `count` groups of `channels` channels; the last one adds them up."""
+
+    ops: tuple[int, ...]
+    count: int
+    channels: int
+
+
+@dataclass(frozen=True)
+class Lowered:
+    """A program of tiled blocks, and buffers for it in one arena."""
+
+    program: Program
+    arena: Arena
+    order: tuple[Firing, ...]
+    """What must fire, and when."""
+
+
+@dataclass(frozen=True)
+class Need:
+    """What a reader wants of the strips of a tensor."""
+
+    advance: int
+    end: int
+    top: int
+    """First row that strip 0 reads, with all strips before it; negative: rows of strips before."""
+
+
+class Planner:
+    """Draws a tiling of one block, from its end: strips follow from those of who reads."""
+
+    def __init__(
+        self, network: Network, members: range, iterative: set[int], grouped: Sequence[Grouped], rng: Generator
+    ) -> None:
+        self.network, self.members, self.rng = network, members, rng
+        self.iterative = {i for i in members if i in iterative}
+        self.group_of = {i: g for g in grouped for i in g.ops if i in members}
+        self.sinks = tuple(i for i in members if last_reader(network, i) >= members.stop)
+        self.late = set(self.iterative)
+        """Operators that can do nothing before the last strip."""
+        for i in members:
+            self.late |= {i} if any(t - network.n_inputs in self.late for t in network.ops[i].inputs) else set()
+
+    def tiling(self) -> Tiling:
+        first = self._first_strips()
+        strips: dict[int, Strips] = {}
+        for i in reversed(self.members):
+            strips[i] = self._strips(i, first, strips)
+        return Tiling(self.network, {i: self._stage(i, strips) for i in self.members}, self.sinks)
+
+    def lanes(self, strips: Strips) -> list[int]:
+        """Rows of each lane: any division."""
+        cuts = self.rng.integers(1, strips.rows + 1, int(self.rng.integers(0, 4))).tolist()
+        return [b - a for a, b in itertools.pairwise(sorted({0, *cuts, strips.rows}))]
+
+    def _height(self, tensor: int) -> int:
+        return self.network.shapes[tensor][0]
+
+    def _first_strips(self) -> Strips:
+        """Of the last sink, or of what an iterative operator reads."""
+        last = self.network.ops[self.members[-1]]
+        height = self._height(last.output)
+        if self.members[-1] in self.late:
+            height = max(self._height(self.network.ops[i].inputs[0]) for i in self.iterative)
+        advance = int(self.rng.integers(1, 9))
+        end = int(self.rng.integers(-2, advance + 3)) if self.rng.random() < 0.5 else advance
+        return Strips(advance, end, advance, self._height(last.output), max(1, -(-(height - end) // advance) + 1))
+
+    def _strips(self, i: int, first: Strips, strips: dict[int, Strips]) -> Strips:
+        """Of the output of operator i."""
+        tensor = self.network.ops[i].output
+        height, count = self._height(tensor), first.count
+        if i in self.late:
+            return Strips(height, height * (2 - count), height, height, count)
+        if i == self.members[-1]:
+            return first
+        readers = [r for r in self.members if tensor in self.network.ops[r].inputs]
+        needs = [self._need(self.network.ops[r], strips[r]) for r in readers if r not in self.iterative]
+        if not needs:
+            return self._covering(-(-height // count), 0, height, count)
+        if len({need.advance for need in needs}) > 1:
+            raise Untileable("readers of one tensor advance differently")
+        advance = needs[0].advance
+        end = max(need.end for need in needs) + int(self.rng.random() < 0.2)
+        if i in self.sinks or any(r in self.iterative for r in readers):
+            return self._covering(advance, end, height, count)
+        rows = end - min(need.top for need in needs) + int(self.rng.random() < 0.2)
+        partial = i in self.group_of and i != self.group_of[i].ops[-1]
+        again = rows > advance and (partial or self.rng.random() < 0.5)
+        return Strips(advance, end, rows if again else advance, height, count)
+
+    def _need(self, op: ProgramOp, by: Strips) -> Need:
+        w = op.window
+        extent = (w.kernel_h - 1) * w.dilation_h + 1
+        top = (by.end - by.rows) * w.stride_h - w.pad_top
+        return Need(
+            by.advance * w.stride_h,
+            (by.end - 1) * w.stride_h - w.pad_top + extent,
+            min(top, 0) if by.cached and by.end > by.advance else top,  # its strip 0 has more rows than the others
+        )
+
+    def _covering(self, advance: int, end: int, height: int, count: int) -> Strips:
+        """All rows, each once."""
+        enough = height - (count - 1) * advance + int(self.rng.integers(0, 2))
+        return Strips(advance, max(enough, end), advance, height, count)
+
+    def _stage(self, i: int, strips: dict[int, Strips]) -> Stage:
+        op, iterative, grouped = self.network.ops[i], i in self.iterative, self.group_of.get(i)
+        if not iterative and op.window.kernel_h * op.window.kernel_w > MAX_TAPS:
+            raise Untileable("too many taps")
+        walked, (height, width, _) = strips[i], self.network.shapes[op.inputs[0] if iterative else op.output]
+        if iterative:
+            producer = op.inputs[0] - self.network.n_inputs
+            inside = producer in self.members
+            walked = strips[producer] if inside else self._covering(-(-height // walked.count), 0, height, walked.count)
+        tile = int(self.rng.integers(1, width + 1))
+        partial = grouped is not None and i != grouped.ops[-1]
+        count = grouped.count if grouped else 1
+        return Stage(i, op, self.network.shapes, strips[i], walked, tile, iterative, count, partial)
+
+
+class Lowering:
+    """Collects the tables of a program, block by block."""
+
+    def __init__(self, network: Network, rng: Generator) -> None:
+        self.network, self.bump = network, Bump(rng)
+        last = len(network.shapes) - 1
+        self.io = (*range(network.n_inputs), last)
+        bases = {t: n + 1 for n, t in enumerate(self.io)}
+        self.tensors = [ProgramTensor(0, h, w, c, h, bases.get(t, 0)) for t, (h, w, c) in enumerate(network.shapes)]
+        self.views: dict[int, int] = {}
+        """More records for the same tensor: those of iterative operators that walk it in their own strips."""
+        self.ops: list[ProgramOp] = []
+        self.blocks: list[ProgramBlock] = []
+        self.order: list[Firing] = []
+
+    def add(self, planner: Planner) -> None:
+        tiling, members = planner.tiling(), planner.members
+        self.order += tiling.order
+        strips = tiling.stages[members[0]].walked.count
+        self.blocks.append(ProgramBlock(members[0], len(members), self.bump.place(8 * len(members), 2), strips))
+        for i, stage in tiling.stages.items():
+            group = planner.group_of.get(i)
+            pixel = group.channels if group and stage.partial else self.tensors[stage.op.output].channels
+            self._place_output(stage, () if i in planner.sinks else self._lanes(planner, tiling, stage, pixel))
+            self.ops.append(
+                dataclasses.replace(
+                    stage.op,
+                    inputs=self._inputs(stage, members),
+                    producers=tuple(self._producer(t, members) for t in stage.op.inputs),
+                    sink=i in planner.sinks,
+                    iterative=stage.iterative,
+                    accumulator=self.bump.place(_sum_bytes(stage), 4),
+                    tile=stage.tile,
+                    groups=group.count if group else 0,
+                    group_channels=group.channels if group else 0,
+                )
+            )
+
+    def lowered(self) -> Lowered:
+        for t, (h, w, c) in enumerate(self.network.shapes):
+            if t in self.io or self.tensors[t].lanes:
+                continue
+            offset = self.bump.place(h * w * c)
+            for n in (t, *(view for view, of in self.views.items() if of == t)):
+                self.tensors[n] = dataclasses.replace(self.tensors[n], offset=offset)
+        workspace = self.bump.top
+        io = [self.bump.place(int(np.prod(self.network.shapes[t]))) for t in self.io]
+        tables = tuple(self.tensors), tuple(self.ops), tuple(self.blocks)
+        program = Program(self.network.n_inputs, 1, workspace, len(self.order), *tables)
+        return Lowered(program, Arena(self.bump.top + 16, tuple(io[:-1]), tuple(io[-1:]), 0), tuple(self.order))
+
+    def _lanes(self, planner: Planner, tiling: Tiling, stage: Stage, pixel: int) -> tuple[Lane, ...]:
+        rows = planner.lanes(stage.out)
+        depths = tiling.depths(stage, rows)
+        return tuple(Lane(self.bump.place(d * pixel), d, r) for d, r in zip(depths, rows, strict=True))
+
+    def _place_output(self, stage: Stage, lanes: tuple[Lane, ...]) -> None:
+        record = self.tensors[stage.op.output]
+        self.tensors[stage.op.output] = dataclasses.replace(record, lanes=lanes, walk=_walk(stage.out))
+
+    def _producer(self, tensor: int, members: range) -> int | None:
+        producer = tensor - self.network.n_inputs
+        return producer if producer in members else None
+
+    def _inputs(self, stage: Stage, members: range) -> tuple[int, ...]:
+        if not stage.iterative or self._producer(stage.op.inputs[0], members) is not None:
+            return stage.op.inputs
+        view = len(self.tensors)
+        self.views[view] = stage.op.inputs[0]
+        self.tensors.append(dataclasses.replace(self.tensors[stage.op.inputs[0]], walk=_walk(stage.walked)))
+        return (view,)
+
+
+def _walk(strips: Strips) -> WalkRecord:
+    return WalkRecord(strips.advance, strips.end, strips.rows)
+
+
+def _sum_bytes(stage: Stage) -> int:
+    _, w, c = stage.shapes[stage.op.output]
+    if stage.iterative:
+        return 4 * w * c
+    highest = max(len(stage.out.made(m)) for m in range(stage.out.count))
+    return 4 * w * c * highest if stage.groups > 1 and not stage.partial else 0
+
+
+def lower(
+    network: Network, cuts: Sequence[int], iterative: set[int], rng: Generator, grouped: Sequence[Grouped] = ()
+) -> Lowered:
+    """Blocks [0, cuts[0]), [cuts[0], cuts[1]) .. [.., n), all of them tiled. Raises Untileable."""
+    lowering = Lowering(network, rng)
+    for first, end in itertools.pairwise([0, *cuts, len(network.ops)]):
+        lowering.add(Planner(network, range(first, end), iterative, grouped, rng))
+    return lowering.lowered()
+
+
+def draw(seed: int) -> tuple[Network, Lowered, Generator]:
+    """The first random network of this seed whose blocks, cut at random, can be tiled."""
+    for rng in (np.random.default_rng((seed, attempt)) for attempt in itertools.count()):
+        network = networks.draw(rng, int(rng.integers(1, 8)))
+        cuts = sorted({int(c) for c in rng.integers(0, len(network.ops), int(rng.integers(0, 3)))} - {0})
+        iterative = {i for i, op in enumerate(network.ops) if can_iterate(network, op) and rng.random() < 0.8}
+        with contextlib.suppress(Untileable):
+            return network, lower(network, cuts, iterative, rng), rng
+    raise AssertionError
+
+
+def draw_groups(seed: int) -> tuple[Network, Lowered, Generator]:
+    """The first random bottleneck of this seed that can be tiled, in up to as many groups as it has channels."""
+    for rng in (np.random.default_rng((seed, attempt)) for attempt in itertools.count()):
+        network, bottleneck = networks.draw_groups(rng)
+        channels = network.shapes[network.ops[bottleneck[0]].output][2]
+        each = int(rng.integers(1, channels + 1))
+        with contextlib.suppress(Untileable):
+            grouped = Grouped(tuple(bottleneck), -(-channels // each), each)
+            return network, lower(network, [], set(), rng, [grouped]), rng
+    raise AssertionError

@@ -1,0 +1,216 @@
+"""What a tiled block does, spelled out: units are listed, pixels are looked up in tables, and a lane is as deep as the
+pixels that are alive in it at once lie apart. None of it is the package's planner.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from kernels.networks import Network, Shape
+
+from tflm_memopt.lower.program import ProgramOp
+from tflm_memopt.runtime.host import Firing
+
+
+class Untileable(Exception):
+    """These operators cannot share strips, or not with these choices."""
+
+
+@dataclass(frozen=True)
+class Strips:
+    """The rows of a tensor, strip by strip."""
+
+    advance: int
+    end: int
+    rows: int
+    height: int
+    count: int
+
+    @property
+    def cached(self) -> bool:
+        return self.rows == self.advance
+
+    def made(self, m: int) -> range:
+        top = 0 if m == 0 else self._clamp((m - 1) * self.advance + self.end)
+        if not self.cached:
+            top = self._clamp(m * self.advance + self.end - self.rows)
+        return range(top, self._clamp(m * self.advance + self.end))
+
+    def place(self, m: int, y: int) -> tuple[int, int]:
+        """Period and row of the period."""
+        if not self.cached:
+            return 0, y - (m * self.advance + self.end - self.rows)
+        origin = self.end
+        while origin > 0:
+            origin -= self.advance
+        while origin + self.advance <= 0:
+            origin += self.advance
+        return divmod(y - origin, self.advance)
+
+    def _clamp(self, y: int) -> int:
+        return min(max(y, 0), self.height)
+
+
+@dataclass(frozen=True)
+class Pixel:
+    """One version of a pixel: which strip and which group it was made in makes a difference."""
+
+    strip: int
+    group: int
+    y: int
+    x: int
+
+
+@dataclass(frozen=True)
+class Stage:
+    """An operator of a block: its units, and which pixels they read and write."""
+
+    index: int
+    op: ProgramOp
+    shapes: tuple[Shape, ...]
+    out: Strips
+    walked: Strips
+    """The strips of `out`, or of the input when iterative."""
+    tile: int
+    iterative: bool
+    groups: int
+    partial: bool
+    """Its output holds one group at a time."""
+
+    @cached_property
+    def width(self) -> int:
+        """Of the tensor that it walks."""
+        return self.shapes[self.op.inputs[0] if self.iterative else self.op.output][1]
+
+    @cached_property
+    def units(self) -> list[Firing]:
+        tiles = range(-(-self.width // self.tile))
+        return [
+            Firing(self.index, m, g, j, y)
+            for m in range(self.walked.count)
+            for g in range(self.passes)
+            for j in tiles
+            for y in self.walked.made(m)
+        ]
+
+    @property
+    def passes(self) -> int:
+        """Over a strip: one for each group, and one more to write what was added up."""
+        return self.groups + (self.groups > 1 and not self.partial)
+
+    def columns(self, unit: Firing) -> range:
+        return range(unit.tile * self.tile, min((unit.tile + 1) * self.tile, self.width))
+
+    def writes(self, unit: Firing) -> list[Pixel]:
+        if not self.iterative:
+            if unit.group < self.passes - 1 and not self.partial:
+                return []
+            group = unit.group if self.partial else 0
+            return [Pixel(0 if self.out.cached else unit.strip, group, unit.row, x) for x in self.columns(unit)]
+        h, w, _ = self.shapes[self.op.output]
+        return [Pixel(0, 0, y, x) for y in range(h) for x in range(w)] if unit == self.units[-1] else []
+
+    @cached_property
+    def made_by(self) -> dict[Pixel, int]:
+        return {pixel: i for i, unit in enumerate(self.units) for pixel in self.writes(unit)}
+
+    def reads(self, k: int, unit: Firing) -> tuple[set[tuple[int, int]], tuple[int, int] | None]:
+        """(y, x) of all pixels of operand k, and of the last one in the clipped window, which is demanded."""
+        if unit.group == self.groups:
+            return set(), None
+        h, w, _ = self.shapes[self.op.inputs[k]]
+        if self.iterative:
+            taps = {(unit.row, x) for x in self.columns(unit)}
+            return taps, max(taps)
+        v = self.op.window
+        ys = [unit.row * v.stride_h - v.pad_top + i * v.dilation_h for i in range(v.kernel_h)]
+        xs = [x * v.stride_w - v.pad_left + i * v.dilation_w for x in self.columns(unit) for i in range(v.kernel_w)]
+        inside = {(y, x) for y in ys for x in xs if 0 <= y < h and 0 <= x < w}
+        return inside, (min(ys[-1], h - 1), min(xs[-1], w - 1))
+
+
+@dataclass(frozen=True)
+class Tiling:
+    """A block: its stages by operator, who reads what, and the order in which it must fire."""
+
+    network: Network
+    stages: Mapping[int, Stage]
+    sinks: tuple[int, ...]
+
+    def producer(self, tensor: int) -> Stage | None:
+        return self.stages.get(tensor - self.network.n_inputs)
+
+    @cached_property
+    def order(self) -> list[Firing]:
+        """Sinks last operator first, operands in order, one unit after the other."""
+        fired = dict.fromkeys(self.stages, 0)
+        order = []
+        for sink in sorted(self.sinks, reverse=True):
+            while fired[sink] < len(self.stages[sink].units):
+                current = sink
+                while (missing := self._missing(current, fired)) is not None:
+                    current = missing
+                order.append(self.stages[current].units[fired[current]])
+                fired[current] += 1
+        return order
+
+    def version(self, producer: Stage, unit: Firing, y: int, x: int) -> Pixel:
+        """The pixel that `unit` of some reader means."""
+        return Pixel(0 if producer.out.cached else unit.strip, unit.group if producer.partial else 0, y, x)
+
+    def _missing(self, i: int, fired: dict[int, int]) -> int | None:
+        unit = self.stages[i].units[fired[i]]
+        for k, tensor in enumerate(self.stages[i].op.inputs):
+            producer, demanded = self.producer(tensor), self.stages[i].reads(k, unit)[1]
+            if producer is None or demanded is None:
+                continue
+            last = self.version(producer, unit, *demanded)
+            if last not in producer.made_by:
+                raise Untileable(f"{last} of tensor {tensor} is never made")
+            if fired[producer.index] <= producer.made_by[last]:
+                while not producer.out.cached and producer.units[fired[producer.index]].strip < unit.strip:
+                    fired[producer.index] += 1  # nobody asks for what is left of that strip
+                return producer.index
+        return None
+
+    def depths(self, producer: Stage, lanes: Sequence[int]) -> list[int]:
+        """Pixels of each lane: how far apart any two lie that are alive at once, and one more."""
+        written, last_read = self._lifetimes(producer)
+        home = {pixel: self._home(producer, lanes, pixel) for pixel in written}
+        depths = [1] * len(lanes)
+        alive: set[Pixel] = set()
+        for pixel, time in written.items():
+            alive = {p for p in alive if last_read.get(p, -1) > time or written[p] == time}
+            lane, at = home[pixel]
+            for other in (p for p in alive if home[p][0] == lane):
+                if home[other][1] == at:
+                    raise Untileable(f"{other} and {pixel} are in one place")
+                depths[lane] = max(depths[lane], abs(home[other][1] - at) + 1)
+            alive.add(pixel)
+        return depths
+
+    def _lifetimes(self, producer: Stage) -> tuple[dict[Pixel, int], dict[Pixel, int]]:
+        """When each pixel is written, in order, and when it is read for the last time."""
+        written: dict[Pixel, int] = {}
+        last_read: dict[Pixel, int] = {}
+        for time, unit in enumerate(self.order):
+            stage = self.stages[unit.op]
+            for k, tensor in enumerate(stage.op.inputs):
+                if tensor == producer.op.output:
+                    pixels = [self.version(producer, unit, y, x) for y, x in stage.reads(k, unit)[0]]
+                    if not all(written.get(pixel, time) < time for pixel in pixels):
+                        raise Untileable("a strip that another reader skipped is read")
+                    last_read |= dict.fromkeys(pixels, time)
+            if stage is producer:
+                written |= dict.fromkeys(stage.writes(unit), time)
+        return written, last_read
+
+    def _home(self, producer: Stage, lanes: Sequence[int], pixel: Pixel) -> tuple[int, int]:
+        """The lane of a pixel, and which of the lane's pixels it is."""
+        period, i = producer.out.place(pixel.strip, pixel.y)
+        lane = next(n for n, end in enumerate(itertools.accumulate(lanes)) if i < end)
+        first, width = sum(lanes[:lane]), producer.shapes[producer.op.output][1]
+        return lane, (period * width + pixel.x) * lanes[lane] + i - first
