@@ -5,17 +5,28 @@ The recipe that fails is printed as small as hypothesis can make it; `build(reci
 
 from __future__ import annotations
 
+import json
+import random
 from dataclasses import replace
 
 import pytest
 from hypothesis import HealthCheck, Phase, assume, given, settings
 from hypothesis import strategies as st
+from property.forced import forced, mobile, random_settings
 from property.networks import Recipe, build, recipes
 from property.oracle import assert_arena_as_predicted, assert_same_bytes, convert, original
 
 import tflm_memopt
+from tflm_memopt import pipeline
+from tflm_memopt.model.int8_io import Int8Interface
+from tflm_memopt.model.interface import Changes
+from tflm_memopt.model.reader import read
+from tflm_memopt.pipeline import Planned
+from tflm_memopt.plan.check import check
 from tflm_memopt.plan.plan import Plan
-from tflm_memopt.plan.planner import Options
+from tflm_memopt.plan.planner import Options, Planner
+from tflm_memopt.plan.regions import partition
+from tflm_memopt.plan.tiles_plan import Settings
 
 pytest.importorskip("tflite_micro", reason="the official TFLM wheel is not installed")
 
@@ -47,6 +58,49 @@ def examine(recipe: Recipe) -> None:
         assert Plan.from_json(planned.plan.to_json()) == planned.plan
         assert_same_bytes(data, new, seed=recipe.seed)
         assert_arena_as_predicted(new)
+
+
+def examine_forced(seed: int) -> None:
+    """Odd plans run, too: random cuts into tiled blocks, with random switches."""
+    data = build(mobile(seed))
+    try:
+        original(data)
+    except RuntimeError:
+        assume(False)
+    with forced(random_settings(random.Random(seed)), seed):
+        converted = convert(data, Options(op_per_block=seed % 5 == 0, seconds=SECONDS / 4))
+    assert converted is not None
+    new, planned = converted
+    assert Plan.from_json(json.loads(json.dumps(planned.plan.to_json()))) == planned.plan
+    assert_same_bytes(data, new, seed=seed)
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_a_fixed_set_of_forced_plans(seed: int) -> None:
+    examine_forced(seed)
+
+
+@pytest.mark.slow
+@MANY
+@given(st.integers(0, 1 << 32))
+def test_many_forced_plans(seed: int) -> None:
+    examine_forced(seed)
+
+
+@pytest.mark.parametrize("seed", range(100, 115))
+def test_every_point_of_a_frontier_runs(seed: int) -> None:
+    """Recomputation allowed: the plan of least bytes at every budget that makes a difference."""
+    data = build(mobile(seed))
+    source = read(data)
+    understood = pipeline.understand(source.graph)
+    parts = partition(understood.graph, understood.support)
+    options = Options(seconds=SECONDS / 4, tiles=Settings(max_overhead=1.5))
+    planner = Planner(understood.graph, parts, options)
+    for macs in {planner.macs, *(point.macs for point in planner.points()[:3]), planner.macs * 3 // 2}:
+        plan = planner.plan(macs)
+        check(plan, understood.graph, parts)
+        border = Int8Interface(source.graph, Changes(), {}, ())
+        assert_same_bytes(data, pipeline.lower(source, border, Planned(understood, parts, plan), options), seed=seed)
 
 
 @QUICK

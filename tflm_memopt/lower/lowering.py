@@ -9,11 +9,12 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from tflm_memopt.lower.program import Program, ProgramBlock, ProgramOp, ProgramTensor
+from tflm_memopt.lower.program import Lane, Program, ProgramBlock, ProgramOp, ProgramTensor, WalkRecord
 from tflm_memopt.model.graph import TensorId
 from tflm_memopt.model.rowop import UNIT, Kind, RowOp, Rows
-from tflm_memopt.plan.plan import Block, Plan, Role, Stage
+from tflm_memopt.plan.plan import Block, Buffer, Plan, Role, Stage
 from tflm_memopt.plan.planner import TFLM_ALIGN
+from tflm_memopt.plan.walk import Walk
 
 Scalar = TypeVar("Scalar", bound=np.generic)
 
@@ -74,8 +75,9 @@ class _Lowering:
         for step in self.unit.steps:
             block = _block(self.plan, step)
             numbers = {stage.op: len(table) + i for i, stage in enumerate(block.stages)}
-            blocks.append(ProgramBlock(len(table), len(numbers), self._offset(Role.COUNTERS, step)))
-            table += [self._op(stage, numbers, stage.op in block.sinks) for stage in block.stages]
+            blocks.append(ProgramBlock(len(table), len(numbers), self._offset(Role.COUNTERS, step), block.strips))
+            walks = {self.ops[stage.op].output: _output_walk(stage, block) for stage in block.stages if block.strips}
+            table += [self._op(stage, numbers, walks, stage.op in block.sinks) for stage in block.stages]
             firings += block.firings
         return Program(
             n_inputs=len(self.unit.inputs),
@@ -87,16 +89,16 @@ class _Lowering:
             blocks=tuple(blocks),
         )
 
-    def _op(self, stage: Stage, numbers: Mapping[int, int], sink: bool) -> ProgramOp:
+    def _op(self, stage: Stage, numbers: Mapping[int, int], walks: Mapping[TensorId, Walk], sink: bool) -> ProgramOp:
         makers = {self.ops[key].output: number for key, number in numbers.items()}
         op = self.ops[stage.op]
         if op.inputs[0] not in makers and _reads_flat(op, stage):
             op = _flat(op)
         return ProgramOp(
             kind=op.kind,
-            inputs=tuple(self._tensor(op.inputs[k], op.reads[k]) for k in stage.operands),
+            inputs=tuple(self._tensor(op.inputs[k], op.reads[k], walks) for k in stage.operands),
             producers=tuple(makers.get(op.inputs[k]) for k in stage.operands),
-            output=self._tensor(op.output, op.writes),
+            output=self._tensor(op.output, op.writes, walks),
             input_zero_points=tuple(op.input_zero_points[k] for k in stage.operands),
             output_zero_point=op.output_zero_point,
             window=op.window,
@@ -108,18 +110,21 @@ class _Lowering:
             bias=op.bias,
             multipliers=_in_demand_order(op, op.multipliers, stage.operands),
             shifts=_in_demand_order(op, op.shifts, stage.operands),
-            accumulator=self._offset(Role.ACCUMULATOR, op.output) if stage.iterative else 0,
+            accumulator=self._offset(Role.ACCUMULATOR, op.output) if stage.iterative or stage.walk.sums else 0,
+            **_tiles(op, stage, walks),
         )
 
-    def _tensor(self, tensor: TensorId, rows: Rows) -> int:
+    def _tensor(self, tensor: TensorId, rows: Rows, walks: Mapping[TensorId, Walk]) -> int:
+        """The record of a tensor as an operator sees it; `walks`: of the tensors that its tiled block makes."""
         handed = (*self.unit.inputs, *self.unit.outputs)
-        ring = self.plan.find(Role.RING, tensor)
-        if tensor in handed:
-            record = ProgramTensor(0, rows.h, rows.w, rows.c, rows.h, base=1 + handed.index(tensor))
-        elif ring:
-            record = ProgramTensor(self._offset(Role.RING, tensor), rows.h, rows.w, rows.c, ring[0].depth)
-        else:
-            record = ProgramTensor(self._offset(Role.TENSOR, tensor), rows.h, rows.w, rows.c, rows.h)
+        ring, walk = self.plan.find(Role.RING, tensor), walks.get(tensor)
+        base = 1 + handed.index(tensor) if tensor in handed else 0
+        offset = 0 if base else self._offset(Role.RING if ring else Role.TENSOR, tensor)
+        depth = ring[0].depth if ring and not ring[0].lanes else rows.h
+        record = ProgramTensor(offset, rows.h, rows.w, rows.c, depth, base)
+        if walk:
+            lanes = _lanes(ring[0], offset, rows, walk) if ring else ()
+            record = replace(record, lanes=lanes, walk=WalkRecord(walk.advance, walk.end, walk.rows))
         return self.tensors.setdefault(record, len(self.tensors))
 
     def _offset(self, role: Role, key: int) -> int:
@@ -127,6 +132,34 @@ class _Lowering:
         if found is None:
             raise KeyError(f"the plan has no {role.value} for {key}")
         return found[1] - self.workspace.offset
+
+
+def _output_walk(stage: Stage, block: Block) -> Walk:
+    """In which strips an operator's output is made: what is summed up over all of them, in the last."""
+    return Walk(1, 2 - block.strips, 1) if stage.iterative else stage.walk
+
+
+def _lanes(ring: Buffer, offset: int, rows: Rows, walk: Walk) -> tuple[Lane, ...]:
+    """The lanes of a ring, one behind the other."""
+    pixel = -(-rows.c // walk.groups) if walk.splits else rows.c
+    result = []
+    for lane in ring.lanes:
+        result.append(Lane(offset, lane.depth, lane.rows))
+        offset += lane.depth * pixel
+    return tuple(result)
+
+
+def _tiles(op: RowOp, stage: Stage, walks: Mapping[TensorId, Walk]) -> Mapping[str, int]:
+    """What an operator of a tiled block says of its units."""
+    if not walks:
+        return {}
+    walk, walked = stage.walk, op.reads[0] if stage.iterative else op.writes
+    tile = {"tile": walk.tile or walked.w}
+    if walk.groups == 1:
+        return tile
+    split = op.reads[0].c if walk.sums else op.writes.c
+    groups = walk.groups - walk.sums
+    return {**tile, "groups": groups, "group_channels": -(-split // groups)}
 
 
 def _reads_flat(op: RowOp, stage: Stage) -> bool:

@@ -14,13 +14,17 @@ import numpy as np
 
 from tflm_memopt.model.graph import TensorId
 from tflm_memopt.model.rowop import Kind, RowOp
-from tflm_memopt.plan.firing import Ints, Member, Trace, dead_bytes, prepend, ring_depth, start
-from tflm_memopt.plan.liveness import Border, Content, contents, most_alive, new_contents
+from tflm_memopt.plan.firing import Member, Trace, dead_bytes, prepend, ring_depth, start
+from tflm_memopt.plan.lanes import lanes_of, lives
+from tflm_memopt.plan.liveness import Border, Content, Ring, contents, most_alive, new_contents
 from tflm_memopt.plan.plan import MAX_IO, Stage
+from tflm_memopt.plan.walk import Ints
 
 MAX_KERNEL_H = 64
 """Rows of a window that a kernel takes at once: TMO_MAX_KERNEL_H."""
 COUNTER_BYTES = 2
+TILED_COUNTER_BYTES = 8
+"""Strip, group, tile, row."""
 MAX_ORDERS = 8
 """Combinations of operand orders that are followed per block end; the best by ring bytes so far."""
 
@@ -57,6 +61,8 @@ class Candidate:
     """Arena at its worst moment, tensors that merely live through it included: a lower bound of any layout."""
     macs: int
     stages: tuple[Stage, ...]
+    strips: int = 0
+    """0: row by row."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,15 +70,17 @@ class Growing:
     """A block that is being extended towards the front."""
 
     trace: Trace
-    rings: Mapping[TensorId, int]
-    """Depth per inner tensor."""
+    rings: Mapping[TensorId, Ring]
+    """Of the inner tensors."""
     alive: Ints
     """At each firing and at the end: bytes in what the block has inside and in what it leaves behind."""
     gaps: Ints
     """The same just before each of them: what a firing that is put there finds."""
+    strips: int = 0
 
     def contents(self, at_border: Border, sizes: Mapping[TensorId, int]) -> tuple[Content, ...]:
-        return contents(self.trace, at_border, self.rings, sizes, COUNTER_BYTES * len(self.trace.members))
+        counter = TILED_COUNTER_BYTES if self.strips else COUNTER_BYTES
+        return contents(self.trace, at_border, self.rings, sizes, counter * len(self.trace.members))
 
 
 def border(
@@ -102,20 +110,20 @@ def grow(block: Growing, key: int, op: RowOp, *, is_sink: bool) -> Iterator[Grow
     for operands in itertools.permutations(range(len(op.inputs))):
         member = Member(key, op, operands, iterative=_iterative_pays(op))
         trace = prepend(block.trace, member)
-        depth = 0 if is_sink else ring_depth(trace, member)
-        yield _with(block, trace, member, depth)
+        depth = ring_depth(trace, member)
+        yield _with(block, trace, member, None if is_sink else Ring(depth * op.writes.row_bytes, depth))
 
 
-def _with(block: Growing, trace: Trace, member: Member, depth: int) -> Growing:
+def _with(block: Growing, trace: Trace, member: Member, ring: Ring | None) -> Growing:
     """The extended block: the new firings find what lay in the gaps of the old; the new buffers come on top."""
     moments = trace.moments
     is_new = np.append(trace.op[moments] == member.key, False)
     following = np.cumsum(~is_new) - ~is_new
     alive = np.where(is_new, block.gaps[following], block.alive[following])
     gaps = block.gaps[following]
-    for at_firing, before in new_contents(trace, member, depth, COUNTER_BYTES):
+    for at_firing, before in new_contents(trace, member, ring, COUNTER_BYTES):
         alive, gaps = alive + at_firing, gaps + before
-    return Growing(trace, {**block.rings, member.op.output: depth} if depth else block.rings, alive, gaps)
+    return Growing(trace, {**block.rings, member.op.output: ring} if ring else block.rings, alive, gaps)
 
 
 def _iterative_pays(op: RowOp) -> bool:
@@ -188,6 +196,8 @@ def worst_bytes(block: Growing, at_border: Border, sizes: Mapping[TensorId, int]
 
 def rebuild(chain: Chain, candidate: Candidate) -> Growing:
     """The trace and rings of a candidate, again: they are not kept for all candidates."""
+    if candidate.strips:
+        return _tiled(chain, candidate)
     last_read = chain.last_read()
     block = seed(chain, candidate.last, last_read)
     for stage, i in zip(reversed(candidate.stages), reversed(range(candidate.first, candidate.last)), strict=True):
@@ -198,14 +208,39 @@ def rebuild(chain: Chain, candidate: Candidate) -> Growing:
     return settle(block)
 
 
+def _tiled(chain: Chain, candidate: Candidate) -> Growing:
+    """Every pixel of a tiled block, exactly."""
+    last_read = chain.last_read()
+    members = [
+        Member(stage.op, chain.ops[i], stage.operands, stage.iterative, stage.walk, candidate.strips)
+        for i, stage in enumerate(candidate.stages, candidate.first)
+    ]
+    born = [m for m in members if last_read.get(m.op.output, -1) >= candidate.last]
+    trace = start([(m.op.output, m.firings) for m in reversed(born)])
+    for member in reversed(members):
+        trace = prepend(trace, member)
+    rings = {m.op.output: _lane_ring(trace, m) for m in members if m not in born}
+    nothing = np.zeros(1, dtype=np.int64)
+    return Growing(trace, rings, nothing, nothing, candidate.strips)
+
+
+def _lane_ring(trace: Trace, member: Member) -> Ring:
+    life = lives(trace, member)
+    lanes = lanes_of(member, life)
+    return Ring(sum(lane.depth for lane in lanes) * member.pixel_bytes, lanes=lanes, life=life)
+
+
 def stages(trace: Trace) -> tuple[Stage, ...]:
-    return tuple(Stage(m.key, m.operands, m.iterative) for m in trace.members)
+    return tuple(Stage(m.key, m.operands, m.iterative, m.walk) for m in trace.members)
 
 
 def executed_macs(trace: Trace) -> int:
-    """Multiply-accumulates of the firings that happen: rows that nobody reads are not computed."""
+    """Multiply-accumulates of the firings that happen: pixels that nobody reads do not count, overlaps count twice."""
     total = 0
     for m in trace.members:
-        fired = len(trace.fires(m.key)[0])
-        total += m.op.macs * fired // m.firings
+        u, walked = m.units, m.op.reads[0] if m.iterative else m.op.writes
+        groups = m.walk.groups - m.walk.sums
+        _, fired = trace.fires(m.key)
+        pixels = int((u.x1 - u.x0)[fired[u.group[fired] < groups]].sum())
+        total += m.op.macs * pixels // (walked.h * walked.w * groups)
     return total

@@ -11,23 +11,20 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-import numpy as np
-from numpy.typing import NDArray
-
 from tflm_memopt.errors import PlanError
-from tflm_memopt.model.graph import Graph, TensorId
+from tflm_memopt.model.graph import Graph
 from tflm_memopt.model.rowop import RowOp
-from tflm_memopt.plan.plan import Block, Buffer, Builtin, Plan, Role
+from tflm_memopt.plan.check_arena import Arena
+from tflm_memopt.plan.check_tiles import TiledReplay
+from tflm_memopt.plan.plan import Block, Builtin, Plan, Role
 from tflm_memopt.plan.regions import Kept, Partition
 
 ARENA_ALIGN = 16
-LEAST_ALIGN = {Role.ACCUMULATOR: 4, Role.COUNTERS: 2}
-"""int32 and uint16; everything else is bytes."""
 
 
 def check(plan: Plan, graph: Graph, partition: Partition) -> None:
     """Raises PlanError, naming operator, row and byte, unless every read of each step finds what was written for it."""
-    arena = _Arena(plan, {t: graph.tensors[t].nbytes for t in graph.tensors})
+    arena = Arena(plan, {t: graph.tensors[t].nbytes for t in graph.tensors})
     for tensor in graph.inputs:
         arena.write_whole(tensor)
     kept = {node.op: node for node in partition.nodes if isinstance(node, Kept)}
@@ -37,7 +34,8 @@ def check(plan: Plan, graph: Graph, partition: Partition) -> None:
             _builtin(arena, kept[step.op])
             done.append(step.op)
         else:
-            _Replay(arena, number, step, partition.ops).run()
+            replay = TiledReplay if step.strips else _Replay
+            replay(arena, number, step, partition.ops).run()
             done += [stage.op for stage in step.stages]
     expected = [*kept, *(i for node in partition.nodes if not isinstance(node, Kept) for i in node.ops)]
     if sorted(done) != sorted(expected):
@@ -50,99 +48,17 @@ def check(plan: Plan, graph: Graph, partition: Partition) -> None:
             raise PlanError(f"tensor {tensor} starts at {arena.start(tensor)}, not at a multiple of {ARENA_ALIGN}")
 
 
-def _builtin(arena: _Arena, node: Kept) -> None:
+def _builtin(arena: Arena, node: Kept) -> None:
     for tensor in node.outputs:
         arena.write_whole(tensor)
     for tensor in node.inputs:
         arena.read_whole(tensor, f"builtin operator {node.op}")
 
 
-class _Arena:
-    """One tag per byte. A tag is the number of a buffer's content and the byte of it."""
-
-    def __init__(self, plan: Plan, sizes: Mapping[TensorId, int]) -> None:
-        self.sizes = sizes
-        self.tags = np.full(plan.head, -1, dtype=np.int64)
-        self.home = {(b.role, b.key): (b, o) for b, o in plan.placed()}
-        self._base: dict[object, int] = {}
-        for buffer, offset in plan.placed():
-            align = max(buffer.align, LEAST_ALIGN.get(buffer.role, 1))
-            if offset < 0 or offset % align or offset + buffer.nbytes > plan.head:
-                raise PlanError(f"{buffer} at {offset} is misaligned or outside of the head of {plan.head} bytes")
-
-    def start(self, tensor: TensorId) -> int:
-        return self._home(Role.TENSOR, tensor)[1]
-
-    def span(self, tensor: TensorId, row: int, row_bytes: int) -> int:
-        """Where a row lives: in the tensor's ring, else in the whole tensor."""
-        if (Role.RING, tensor) in self.home:
-            buffer, offset = self.home[Role.RING, tensor]
-            if row_bytes * buffer.depth != buffer.nbytes:
-                raise PlanError(
-                    f"ring of tensor {tensor}: {buffer.depth} rows of {row_bytes} bytes are not {buffer.nbytes}"
-                )
-            return offset + row % buffer.depth * row_bytes
-        buffer, offset = self._home(Role.TENSOR, tensor)
-        if (row + 1) * row_bytes > buffer.nbytes:
-            raise PlanError(f"row {row} of {row_bytes} bytes is outside of tensor {tensor}")
-        return offset + row * row_bytes
-
-    def write(self, tensor: TensorId, row: int, row_bytes: int) -> None:
-        at = self.span(tensor, row, row_bytes)
-        self.tags[at : at + row_bytes] = self._tags(tensor, row * row_bytes, row_bytes)
-
-    def read(self, tensor: TensorId, row: int, row_bytes: int, who: str) -> None:
-        at = self.span(tensor, row, row_bytes)
-        self._expect(
-            self.tags[at : at + row_bytes],
-            self._tags(tensor, row * row_bytes, row_bytes),
-            f"{who}, row {row} of tensor {tensor}",
-        )
-
-    def write_whole(self, tensor: TensorId) -> None:
-        buffer, at = self._home(Role.TENSOR, tensor, self.sizes[tensor])
-        self.tags[at : at + buffer.nbytes] = self._tags(tensor, 0, buffer.nbytes)
-
-    def read_whole(self, tensor: TensorId, who: str) -> None:
-        buffer, at = self._home(Role.TENSOR, tensor, self.sizes[tensor])
-        self._expect(
-            self.tags[at : at + buffer.nbytes], self._tags(tensor, 0, buffer.nbytes), f"{who}, tensor {tensor}"
-        )
-
-    def write_private(self, role: Role, key: int, nbytes: int) -> None:
-        buffer, at = self._home(role, key, nbytes)
-        self.tags[at : at + buffer.nbytes] = self._tags((role, key), 0, buffer.nbytes)
-
-    def read_private(self, role: Role, key: int, who: str) -> None:
-        buffer, at = self._home(role, key)
-        self._expect(
-            self.tags[at : at + buffer.nbytes], self._tags((role, key), 0, buffer.nbytes), f"{who}, {role.value} {key}"
-        )
-
-    def _home(self, role: Role, key: int, nbytes: int = 0) -> tuple[Buffer, int]:
-        """The buffer and its offset; it must have so many bytes at least."""
-        if (role, key) not in self.home:
-            raise PlanError(f"no {role.value} buffer for {key}")
-        if self.home[role, key][0].nbytes < nbytes:
-            raise PlanError(
-                f"{role.value} {key} needs {nbytes} bytes, the plan gives it {self.home[role, key][0].nbytes}"
-            )
-        return self.home[role, key]
-
-    def _tags(self, content: object, first: int, nbytes: int) -> NDArray[np.int64]:
-        base = self._base.setdefault(content, len(self._base) << 40)
-        return np.arange(base + first, base + first + nbytes, dtype=np.int64)
-
-    def _expect(self, found: NDArray[np.int64], wanted: NDArray[np.int64], what: str) -> None:
-        wrong = np.flatnonzero(found != wanted)
-        if len(wrong):
-            raise PlanError(f"{what}: byte {int(wrong[0])} was overwritten or never written")
-
-
 class _Replay:
     """One block, fired on demand as tmo_run() does."""
 
-    def __init__(self, arena: _Arena, number: int, block: Block, ops: Mapping[int, RowOp]) -> None:
+    def __init__(self, arena: Arena, number: int, block: Block, ops: Mapping[int, RowOp]) -> None:
         self.arena, self.number, self.block = arena, number, block
         self.stages = {stage.op: stage for stage in block.stages}
         self.ops = {key: ops[key] for key in self.stages}

@@ -1,10 +1,9 @@
-"""The order in which the rows of a block are computed, and what follows from it: ring depths, liveness, overlap
-distances.
+"""The order in which a block computes, and what follows from it: who is alive when.
 
-A block fires on demand: a sink wants its rows, a firing wants the rows that it reads, operand after operand (design:
+A block fires on demand: a sink wants its units, a unit wants the pixels that it reads, operand after operand (design:
 "demand-driven firing makes ring depths exact for any graph"; the CSDF view of Jung et al., joint memory of several
-CNNs, with phase = row). The trace is built from the block's end: adding a producer in front of its readers never
-changes the order of their firings, so that all blocks [a, end) share one trace, extended operator by operator.
+CNNs). The trace is built from the block's end: adding a producer in front of its readers never changes the order of
+their firings, so that all blocks [a, end) share one trace, extended operator by operator.
 """
 
 from __future__ import annotations
@@ -13,17 +12,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tflm_memopt.model.graph import TensorId
 from tflm_memopt.model.rowop import RowOp
-
-Ints = NDArray[np.int64]
+from tflm_memopt.plan.walk import BY_ROWS, Ints, Units, Walk, units
 
 OUTSIDE = -1
 """In Trace.op: the demand comes from outside the block."""
 FIRE = 99
-"""In Trace.slot: the operator fires; smaller values: it demands the rows of that operand."""
+"""In Trace.slot: the operator fires; smaller values: it demands the pixels of that operand."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,25 +32,71 @@ class Member:
     operands: tuple[int, ...]
     """Inputs in the order of demand."""
     iterative: bool
+    walk: Walk = BY_ROWS
+    """Of its output; of its input when iterative."""
+    strips: int = 0
+    """Of the block; 0: as many as it has rows."""
+
+    @property
+    def units(self) -> Units:
+        """What it fires, in order."""
+        walked = self.op.reads[0] if self.iterative else self.op.writes
+        return units(self.walk, self.strips or walked.h, walked.h, walked.w)
 
     @property
     def firings(self) -> int:
-        return self.op.reads[0].h if self.iterative else self.op.writes.h
+        return len(self.units)
 
-    def reads(self, k: int, firing: Ints) -> tuple[Ints, Ints]:
-        """Half-open row ranges of input k that these firings read."""
+    @property
+    def sum_bytes(self) -> int:
+        """int32 sums that it keeps: one per output, or one per output of a strip that is walked group by group."""
+        if self.walk.sums:
+            u = self.units
+            return 4 * int((u.hi - u.lo).max()) * self.op.writes.row_bytes
+        return self.op.accumulator_bytes if self.iterative else 0
+
+    @property
+    def pixel_bytes(self) -> int:
+        """Of its output as it is kept inside a block."""
+        return -(-self.op.writes.c // self.walk.groups) if self.walk.splits else self.op.writes.c
+
+    def rows(self, k: int, firing: Ints) -> tuple[Ints, Ints]:
+        """Half-open row ranges of input k that these firings read; empty where the window is all padding."""
+        row = self.units.row[firing]
         if self.iterative:
-            return firing, firing + 1
+            return row, row + 1
         w, h = self.op.window, self.op.reads[k].h
-        first = firing * w.stride_h - w.pad_top
-        return np.maximum(0, first), np.minimum(h, first + w.extent_h)
+        first = row * w.stride_h - w.pad_top
+        start, end = np.maximum(0, first), np.minimum(h, first + w.extent_h)
+        if self.walk.sums:  # the last pass reads its sums only
+            end = np.where(self.units.group[firing] == self.walk.groups - 1, start, end)
+        return start, end
 
-    def rows_written(self, firing: Ints) -> Ints:
-        """Output rows that exist once these firings are done."""
+    def columns(self, k: int, firing: Ints) -> tuple[Ints, Ints]:
+        """Half-open column ranges of input k that these firings read."""
+        x0, x1 = self.units.x0[firing], self.units.x1[firing]
         if self.iterative:
-            last: Ints = (firing == self.firings - 1).astype(np.int64)
-            return last
-        return firing + 1
+            return x0, x1
+        w, width = self.op.window, self.op.reads[k].w
+        last = (x1 - 1) * w.stride_w - w.pad_left + (w.kernel_w - 1) * w.dilation_w
+        return np.maximum(0, x0 * w.stride_w - w.pad_left), np.minimum(width, last + 1)
+
+    def unit_making(self, reader: Member, firing: Ints, row: Ints, column: Ints) -> Ints:
+        """The unit that makes a pixel of the output for these firings of a reader in the same block."""
+        if self.iterative:
+            return np.full(len(firing), self.firings - 1, dtype=np.int64)
+        u = self.units
+        group = reader.units.group[firing] if self.walk.splits else self.walk.groups - 1
+        return u.index(u.strip_making(row, reader.units.strip[firing]), group, row, column)
+
+    def bytes_written(self, firing: Ints) -> Ints:
+        """End of the last byte of the whole output tensor that these firings write; 0 where they only add to sums."""
+        u, out = self.units, self.op.writes
+        if self.iterative:
+            whole: Ints = (firing == self.firings - 1) * out.nbytes
+            return whole
+        end: Ints = (u.row[firing] * out.w + u.x1[firing]) * out.c
+        return end if self.walk.groups == 1 else end * (u.group[firing] == self.walk.groups - 1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,8 +108,9 @@ class Trace:
     op: Ints
     """Key of the operator, or OUTSIDE."""
     slot: Ints
+    """FIRE, or the operand that is demanded; for a demand from outside: the tensor."""
     firing: Ints
-    """The operator's firing; for a demand from outside: the row, of the tensor `slot`."""
+    """The operator's unit; for a demand from outside: the unit of the tensor's producer."""
 
     @property
     def moments(self) -> Ints:
@@ -82,11 +126,12 @@ class Trace:
         return [(m, k) for m in self.members for k, t in enumerate(m.op.inputs) if t == tensor]
 
     def reads(self, tensor: TensorId) -> tuple[Ints, Ints]:
-        """Positions of all reads of a tensor, in order, and the first byte of each: readers may see different rows."""
+        """Positions of all reads of a whole tensor, in order, and their first bytes: readers may see different rows."""
         parts = []
         for member, k in self.readers(tensor):
             at, firing = self.fires(member.key)
-            parts.append((at, member.reads(k, firing)[0] * member.op.reads[k].row_bytes))
+            rows = member.op.reads[k]
+            parts.append((at, (member.rows(k, firing)[0] * rows.w + member.columns(k, firing)[0]) * rows.c))
         if not parts:
             return _EMPTY, _EMPTY
         at, first = (np.concatenate(column) for column in zip(*parts, strict=True))
@@ -98,21 +143,23 @@ _EMPTY = np.zeros(0, dtype=np.int64)
 
 
 def start(sinks: Sequence[tuple[TensorId, int]]) -> Trace:
-    """A block with no operators yet, of which all rows of these tensors (id, rows) are wanted, one after the other."""
-    rows = np.concatenate([np.arange(h, dtype=np.int64) for _, h in sinks])
-    tensors = np.concatenate([np.full(h, tensor, dtype=np.int64) for tensor, h in sinks])
-    return Trace((), np.full(len(rows), OUTSIDE, dtype=np.int64), tensors, rows)
+    """A block with no operators yet; all these tensors (id, units of the producer) are wanted, one after the other."""
+    wanted = np.concatenate([np.arange(n, dtype=np.int64) for _, n in sinks])
+    tensors = np.concatenate([np.full(n, tensor, dtype=np.int64) for tensor, n in sinks])
+    return Trace((), np.full(len(wanted), OUTSIDE, dtype=np.int64), tensors, wanted)
 
 
 def prepend(trace: Trace, member: Member) -> Trace:
     """Put a producer in front: its firings happen just before the demands that need them."""
-    need = _rows_demanded(trace, member.op.output)
+    need = _units_demanded(trace, member)
     demands = np.flatnonzero(need >= 0)
-    produced = np.maximum.accumulate(np.minimum(need[demands], member.op.writes.h))
+    produced = np.maximum.accumulate(need[demands])
     before = np.concatenate(([0], produced[:-1])) if len(produced) else produced
-    per_row = member.firings if member.iterative else 1
-    counts = (produced - before) * per_row
-    firing = np.arange(int(counts.sum()), dtype=np.int64)
+    if member.walk.recomputes:  # it goes straight to the strip that is wanted
+        u = member.units
+        before = np.where(produced > before, np.maximum(before, u.start[u.strip[produced - 1]]), before)
+    counts = produced - before
+    firing = np.repeat(before - np.cumsum(counts) + counts, counts) + np.arange(int(counts.sum()), dtype=np.int64)
 
     pattern = np.array([*member.operands, FIRE], dtype=np.int64)
     new_op = np.full(len(firing) * len(pattern), member.key, dtype=np.int64)
@@ -136,22 +183,31 @@ def prepend(trace: Trace, member: Member) -> Trace:
     )
 
 
-def _rows_demanded(trace: Trace, tensor: TensorId) -> Ints:
-    """Per entry of the trace: rows of the tensor that must exist there, or -1 where the entry is no demand of it."""
+def _units_demanded(trace: Trace, producer: Member) -> Ints:
+    """Per entry of the trace: units of the producer that must be done there; -1: it is no demand of its output."""
+    tensor = producer.op.output
     need = np.full(len(trace.op), -1, dtype=np.int64)
     outside = (trace.op == OUTSIDE) & (trace.slot == tensor)
-    need[outside] = trace.firing[outside] + 1
+    need[outside] = producer.firings if producer.iterative else trace.firing[outside] + 1
     for member, k in trace.readers(tensor):
         at = np.flatnonzero((trace.op == member.key) & (trace.slot == k))
-        need[at] = member.reads(k, trace.firing[at])[1]
+        firing = trace.firing[at]
+        first, end = member.rows(k, firing)
+        if producer.walk.by_rows and not producer.iterative:
+            need[at] = np.where(end > first, end, 0)
+            continue
+        left, right = member.columns(k, firing)
+        some = (end > first) & (right > left)
+        need[at] = 0
+        need[at[some]] = producer.unit_making(member, firing[some], end[some] - 1, right[some] - 1) + 1
     return need
 
 
 def ring_depth(trace: Trace, producer: Member) -> int:
-    """Rows of the producer's output to keep at once: when a row is written, it and all older ones still to be read."""
+    """Rows of the producer's output, made row by row, to keep at once: the one written, older ones still to be read."""
     at, firing = trace.fires(producer.key)
-    rows = producer.rows_written(firing)
     row_bytes = producer.op.writes.row_bytes
+    rows = producer.bytes_written(firing) // row_bytes
     needed = dead_bytes(trace, producer.op.output, producer.op.writes.nbytes, at) // row_bytes
     return int(np.max(np.maximum(rows - np.minimum(needed, rows - 1), 1), initial=0))
 
@@ -164,8 +220,8 @@ def dead_bytes(trace: Trace, tensor: TensorId, nbytes: int, positions: Ints) -> 
 
 
 def written_bytes(trace: Trace, member: Member, positions: Ints) -> Ints:
-    """At each position: bytes of the member's output that are written there or before."""
+    """At each position: end of the last byte of the member's output that is written there or before."""
     at, firing = trace.fires(member.key)
-    written = np.concatenate(([0], member.rows_written(firing))) * member.op.writes.row_bytes
+    written = np.concatenate(([0], np.maximum.accumulate(member.bytes_written(firing))))
     result: Ints = written[np.searchsorted(at, positions, side="right")]
     return result

@@ -9,14 +9,16 @@ operator works in place.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from tflm_memopt.model.graph import TensorId
-from tflm_memopt.plan.firing import Ints, Member, Trace, dead_bytes, written_bytes
-from tflm_memopt.plan.plan import Role
+from tflm_memopt.plan.firing import Member, Trace, dead_bytes, written_bytes
+from tflm_memopt.plan.lanes import Lives
+from tflm_memopt.plan.plan import Lane, Role
+from tflm_memopt.plan.walk import Ints
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +35,8 @@ class Content:
     replaces: frozenset[TensorId] = frozenset()
     """Tensors whose rows the buffer's writer may overwrite in place."""
     depth: int = 0
-    """RING: rows."""
+    lanes: tuple[Lane, ...] = ()
+    """RING: see Ring."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,10 +51,20 @@ class Border:
     """Alive before and after."""
 
 
+@dataclass(frozen=True, slots=True)
+class Ring:
+    """How much of an inner tensor is kept: `depth` rows in a row block, in a tiled one lanes and its pixels' lives."""
+
+    nbytes: int
+    depth: int = 0
+    lanes: tuple[Lane, ...] = ()
+    life: Lives | None = None
+
+
 def contents(
-    trace: Trace, border: Border, rings: Mapping[TensorId, int], sizes: Mapping[TensorId, int], counter_bytes: int
+    trace: Trace, border: Border, rings: Mapping[TensorId, Ring], sizes: Mapping[TensorId, int], counter_bytes: int
 ) -> tuple[Content, ...]:
-    """All buffers of a block, tensors that merely live through it excepted. `rings`: depth per inner tensor."""
+    """All buffers of a block, tensors that merely live through it excepted. `rings`: of the inner tensors."""
     moments = np.append(trace.moments, len(trace.op))
     zero = np.zeros(len(moments), dtype=np.int64)
     writers = {m.op.output: m for m in trace.members}
@@ -60,51 +73,74 @@ def contents(
         full = zero + sizes[t]
         result.append(Content(Role.TENSOR, t, sizes[t], dead_bytes(trace, t, sizes[t], moments), full, full))
     for t in border.born:
-        top, before, replaces = _growth(trace, writers[t], moments)
+        top, before = _growth(trace, writers[t], moments)
+        replaces = _replaces(writers[t], rings.keys())
         result.append(Content(Role.TENSOR, t, sizes[t], zero, top, before, replaces))
-    for t, depth in rings.items():
-        nbytes = depth * writers[t].op.writes.row_bytes
-        dead = dead_bytes(trace, t, sizes[t], moments)
-        top, before, replaces = _growth(trace, writers[t], moments)
-        result.append(
-            Content(Role.RING, t, nbytes, zero, (top > dead) * nbytes, (before > dead) * nbytes, replaces, depth)
-        )
+    for t, ring in rings.items():
+        top, before = (used * ring.nbytes for used in _in_use(trace, writers[t], ring, moments))
+        replaces = _replaces(writers[t], rings.keys())
+        result.append(Content(Role.RING, t, ring.nbytes, zero, top, before, replaces, ring.depth, ring.lanes))
     for m in trace.members:
-        if m.iterative:
+        if nbytes := m.sum_bytes:
             at, _ = trace.fires(m.key)
-            full = ((moments >= at[0]) & (moments <= at[-1])) * m.op.accumulator_bytes
-            result.append(Content(Role.ACCUMULATOR, m.op.output, m.op.accumulator_bytes, zero, full, full))
+            full = ((moments >= at[0]) & (moments <= at[-1])) * nbytes
+            result.append(Content(Role.ACCUMULATOR, m.op.output, nbytes, zero, full, full))
     full = zero + counter_bytes
     result.append(Content(Role.COUNTERS, -1, counter_bytes, zero, full, full))
     return tuple(result)
 
 
 def new_contents(
-    trace: Trace, member: Member, depth: int, counter_bytes: int
+    trace: Trace, member: Member, ring: Ring | None, counter_bytes: int
 ) -> Iterator[tuple[Ints | int, Ints | int]]:
-    """Bytes that an operator adds at each firing and just before it: output (`depth` rows, 0: all), sums, counter."""
+    """Bytes that an operator of a row block adds at each firing and before it: output (None: whole), sums, counter."""
     moments = np.append(trace.moments, len(trace.op))
     before = written_bytes(trace, member, moments - 1)
-    top = before if member.op.in_place else written_bytes(trace, member, moments)
-    if depth:
-        dead = dead_bytes(trace, member.op.output, member.op.writes.nbytes, moments)
-        nbytes = depth * member.op.writes.row_bytes
-        yield (top > dead) * nbytes, (before > dead) * nbytes
+    if ring is None:
+        yield before if member.op.in_place else written_bytes(trace, member, moments), before
     else:
-        yield top, before
-    if member.iterative:
+        dead = dead_bytes(trace, member.op.output, member.op.writes.nbytes, moments)
+        top = before if member.op.in_place else written_bytes(trace, member, moments)
+        yield (top > dead) * ring.nbytes, (before > dead) * ring.nbytes
+    if nbytes := member.sum_bytes:
         at, _ = trace.fires(member.key)
         running = (moments >= at[0]) & (moments <= at[-1])
-        yield running * member.op.accumulator_bytes, (running & (moments > at[0])) * member.op.accumulator_bytes
+        yield running * nbytes, (running & (moments > at[0])) * nbytes
     yield counter_bytes, counter_bytes
 
 
-def _growth(trace: Trace, writer: Member, moments: Ints) -> tuple[Ints, Ints, frozenset[TensorId]]:
-    """Bytes written after and before the firing at each moment, and what the writer may overwrite."""
+def _in_use(trace: Trace, writer: Member, ring: Ring, moments: Ints) -> tuple[Ints, Ints]:
+    """Whether a ring holds anything at each moment; and if what an in-place writer writes there does not count yet."""
+    if ring.life is None:
+        dead = dead_bytes(trace, writer.op.output, writer.op.writes.nbytes, moments)
+        top, before = _growth(trace, writer, moments)
+        return (top > dead).astype(np.int64), (before > dead).astype(np.int64)
+    life, length = ring.life, len(trace.op) + 2
+    counts = [
+        np.cumsum(np.bincount(first, minlength=length) - np.bincount(life.read + 1, minlength=length))
+        for first in (life.written, life.written + 1 if writer.op.in_place else life.written)
+    ]
+    top, before = ((c[moments] > 0).astype(np.int64) for c in counts)
+    return top, before
+
+
+def _growth(trace: Trace, writer: Member, moments: Ints) -> tuple[Ints, Ints]:
+    """Bytes written after and before the firing at each moment."""
     top = written_bytes(trace, writer, moments)
+    return top, written_bytes(trace, writer, moments - 1) if writer.op.in_place else top
+
+
+def _replaces(writer: Member, rings: Collection[TensorId]) -> frozenset[TensorId]:
+    """Tensors that a writer may overwrite in place. `rings`: what is kept in rings.
+
+    In a lane, the pixels of a unit may be turned round and far apart: then the first to be written is not below the
+    last to be read.
+    """
     if not writer.op.in_place:
-        return top, top, frozenset()
-    return top, written_bytes(trace, writer, moments - 1), frozenset(writer.op.inputs)
+        return frozenset()
+    if writer.walk.by_rows or writer.walk.tile == 1:
+        return frozenset(writer.op.inputs)
+    return frozenset() if writer.op.output in rings else frozenset(writer.op.inputs).difference(rings)
 
 
 def most_alive(buffers: Iterable[Content]) -> int:

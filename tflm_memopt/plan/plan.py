@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from tflm_memopt.model.graph import TensorId
+from tflm_memopt.plan.walk import BY_ROWS, Walk
 
 SCHEMA_VERSION = 1
 MAX_IO = 16
@@ -28,6 +28,14 @@ class Role(str, enum.Enum):
 
 
 @dataclass(frozen=True, slots=True)
+class Lane:
+    """`rows` consecutive rows of each strip, in a ring of `depth` pixels (plan/lanes.py)."""
+
+    rows: int
+    depth: int
+
+
+@dataclass(frozen=True, slots=True)
 class Buffer:
     """A byte range of the arena, alive during the steps [first, last)."""
 
@@ -39,7 +47,9 @@ class Buffer:
     last: int
     align: int = 1
     depth: int = 0
-    """RING: rows."""
+    """RING of a row block: rows."""
+    lanes: tuple[Lane, ...] = ()
+    """RING of a tiled block: one after the other."""
 
     def overlaps(self, other: Buffer) -> bool:
         """Whether both are alive in some step."""
@@ -55,11 +65,13 @@ class Stage:
     operands: tuple[int, ...]
     """Inputs in the order in which their rows are demanded."""
     iterative: bool = False
+    walk: Walk = BY_ROWS
+    """Of its output; of its input when iterative."""
 
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """Consecutive operators fired row by row, on demand of the sinks: the last first, then what is left of others."""
+    """Consecutive operators fired on demand of the sinks: the last first, then what is left of others."""
 
     region: int
     stages: tuple[Stage, ...]
@@ -67,6 +79,8 @@ class Block:
     """Operators (keys) all of whose rows are wanted, in the order of demand."""
     firings: int
     macs: int
+    strips: int = 0
+    """0: row by row."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,22 +133,19 @@ class Plan:
         def step(d: Mapping[str, Any]) -> Step:
             if d["type"] == "builtin":
                 return Builtin(d["op"])
-            stages = tuple(Stage(s["op"], tuple(s["operands"]), s["iterative"]) for s in d["stages"])
-            return Block(d["region"], stages, tuple(d["sinks"]), d["firings"], d["macs"])
+            stages = tuple(Stage(s["op"], tuple(s["operands"]), s["iterative"], Walk(**s["walk"])) for s in d["stages"])
+            return Block(d["region"], stages, tuple(d["sinks"]), d["firings"], d["macs"], d["strips"])
 
-        fields = ("key", "nbytes", "first", "last", "align", "depth")
+        def buffer(d: Mapping[str, Any]) -> Buffer:
+            lanes = tuple(Lane(**lane) for lane in d["lanes"])
+            fields = ("key", "nbytes", "first", "last", "align", "depth")
+            return Buffer(Role(d["role"]), **{f: d[f] for f in fields}, lanes=lanes)
+
         return Plan(
             steps=tuple(step(d) for d in data["steps"]),
-            buffers=tuple(Buffer(Role(d["role"]), **{f: d[f] for f in fields}) for d in data["buffers"]),
+            buffers=tuple(buffer(d) for d in data["buffers"]),
             offsets=tuple(d["offset"] for d in data["buffers"]),
             head=data["head"],
             lower_bound=data["lower_bound"],
             proven=data["proven"],
         )
-
-
-def storage_of(aliases: Mapping[TensorId, TensorId], tensor: TensorId) -> TensorId:
-    """The tensor whose bytes `tensor` shares, through views."""
-    while tensor in aliases:
-        tensor = aliases[tensor]
-    return tensor

@@ -10,8 +10,9 @@ from tflm_memopt.plan import blocks, layout
 from tflm_memopt.plan.blocks import Candidate, Chain
 from tflm_memopt.plan.liveness import Content, most_alive, separations
 from tflm_memopt.plan.plan import Block, Buffer, Builtin, Plan, Role, Step
-from tflm_memopt.plan.regions import Kept, Partition
-from tflm_memopt.plan.search import best_partition
+from tflm_memopt.plan.regions import Kept, Partition, Region
+from tflm_memopt.plan.search import Cuts, Joint, Place, front, least_bytes
+from tflm_memopt.plan.tiles_plan import NO_RECOMPUTE, Settings
 
 TFLM_ALIGN = 16
 """TFLM's tensors start at multiples of it (tensorflow/lite/micro/micro_arena_constants.h)."""
@@ -26,6 +27,8 @@ class Options:
     """One custom operator per block: every tensor between blocks is TFLM's, too."""
     seconds: float = 4.0
     """Time limit of the exact layout of the whole model; a block's alone gets an eighth of it."""
+    tiles: Settings | None = NO_RECOMPUTE
+    """What tiled blocks may use, and how much they may compute again; None: row blocks only."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +76,11 @@ class Placer:
         if content.role is Role.TENSOR:
             return self._tensor(content.key, drafts, buffers, tensors)
         key = step if content.role is Role.COUNTERS else content.key
-        buffers.append(Buffer(content.role, key, content.nbytes, step, step + 1, _ALIGN[content.role], content.depth))
+        buffers.append(
+            Buffer(
+                content.role, key, content.nbytes, step, step + 1, _ALIGN[content.role], content.depth, content.lanes
+            )
+        )
         return len(buffers) - 1
 
     def _tensor(
@@ -96,28 +103,56 @@ class Placer:
         return first, len(drafts) if tensor in self.outputs else max(steps) + 1
 
 
+class Planner:
+    """Plans of one partitioned graph, at any compute budget. What one plan teaches about blocks, the next ones know."""
+
+    def __init__(self, graph: Graph, partition: Partition, options: Options = Options()) -> None:
+        known = {*graph.inputs, *graph.outputs, *(t for n in partition.nodes for t in (*n.inputs, *n.outputs))}
+        sizes = tensor_sizes(graph, partition)
+        self._partition, self._options = partition, options
+        self._placer = Placer(sizes, graph.inputs, graph.outputs, None if options.op_per_block else known)
+        self._whole = [_across(graph, partition, number) for number in range(len(partition.nodes))]
+        self._chains = {
+            number: _chain(graph, partition, number, sum(sizes[t] for t in self._whole[number]))
+            for number, node in enumerate(partition.nodes)
+            if isinstance(node, Region)
+        }
+        self._cuts = [Cuts(chain, self._place(n, chain), options.tiles) for n, chain in self._chains.items()]
+        self.macs = sum(op.macs for chain in self._chains.values() for op in chain.ops)
+        """Multiply-accumulates of all row operators, each output once."""
+
+    def points(self) -> list[Joint]:
+        """The frontier as far as it is known, fewest bytes first: no plan beats one in both figures."""
+        return front(self._cuts)
+
+    def plan(self, macs: int) -> Plan:
+        """The plan of least head with at most so many multiply-accumulates; not yet checked (plan/check.py)."""
+        labels = dict(zip(self._chains, least_bytes(self._cuts, macs), strict=True))
+        drafts: list[Draft] = []
+        for number, node in enumerate(self._partition.nodes):
+            whole = self._whole[number]
+            if isinstance(node, Kept):
+                drafts.append(Draft(Builtin(node.op), (), tuple(dict.fromkeys((*whole, *node.inputs, *node.outputs)))))
+            else:
+                drafts += [_draft(self._chains[number], number, block, whole) for block in labels[number].blocks()]
+        buffers, problem = self._placer.problem(drafts)
+        placed = layout.place(problem, seconds=self._options.seconds)
+        steps = tuple(d.step for d in drafts)
+        return Plan(steps, tuple(buffers), placed.offsets, placed.top, problem.lower_bound, placed.proven)
+
+    def _place(self, number: int, chain: Chain) -> Place:
+        def place(candidate: Candidate, enough: int) -> int:
+            _, problem = self._placer.problem([_draft(chain, number, candidate, self._whole[number])])
+            bound = max(problem.lower_bound, enough)
+            return layout.place(replace(problem, lower_bound=bound), seconds=self._options.seconds / 8).top
+
+        return place
+
+
 def plan(graph: Graph, partition: Partition, options: Options = Options()) -> Plan:
-    """The plan of least head that the search finds; not yet checked (plan/check.py)."""
-    known = {*graph.inputs, *graph.outputs, *(t for n in partition.nodes for t in (*n.inputs, *n.outputs))}
-    sizes = tensor_sizes(graph, partition)
-    placer = Placer(sizes, graph.inputs, graph.outputs, None if options.op_per_block else known)
-    drafts: list[Draft] = []
-    unread = set(graph.inputs).difference(graph.outputs, *(n.inputs for n in partition.nodes))
-    for number, node in enumerate(partition.nodes):
-        after = set(graph.outputs).union(*(n.inputs for n in partition.nodes[number + 1 :]))
-        before = set(graph.inputs).union(*(n.outputs for n in partition.nodes[:number]))
-        across = tuple(sorted((before & after).union(unread if number == 0 else ()) - set(node.inputs)))
-        if isinstance(node, Kept):
-            whole = dict.fromkeys((*across, *node.inputs, *node.outputs))
-            drafts.append(Draft(Builtin(node.op), (), tuple(whole)))
-        else:
-            ops = tuple(partition.ops[i] for i in node.ops)
-            chain = Chain(node.ops, ops, frozenset(after), sum(sizes[t] for t in across))
-            drafts += _cut(chain, number, across, placer, options.seconds / 8)
-    buffers, problem = placer.problem(drafts)
-    placed = layout.place(problem, seconds=options.seconds)
-    steps = tuple(d.step for d in drafts)
-    return Plan(steps, tuple(buffers), placed.offsets, placed.top, problem.lower_bound, placed.proven)
+    """The plan of least head without recomputation; not yet checked (plan/check.py)."""
+    planner = Planner(graph, partition, options)
+    return planner.plan(planner.macs)
 
 
 def tensor_sizes(graph: Graph, partition: Partition) -> dict[TensorId, int]:
@@ -126,14 +161,20 @@ def tensor_sizes(graph: Graph, partition: Partition) -> dict[TensorId, int]:
     return sizes | {op.output: op.writes.nbytes for op in partition.ops.values()}
 
 
-def _cut(chain: Chain, region: int, across: tuple[TensorId, ...], placer: Placer, seconds: float) -> list[Draft]:
-    """The blocks of a region."""
+def _across(graph: Graph, partition: Partition, number: int) -> tuple[TensorId, ...]:
+    """Tensors that live through a node untouched; inputs that nobody reads are alive at the start."""
+    nodes = partition.nodes
+    after = set(graph.outputs).union(*(n.inputs for n in nodes[number + 1 :]))
+    before = set(graph.inputs).union(*(n.outputs for n in nodes[:number]))
+    unread = set(graph.inputs).difference(graph.outputs, *(n.inputs for n in nodes)) if number == 0 else set()
+    return tuple(sorted(((before & after) | unread) - set(nodes[number].inputs)))
 
-    def place(candidate: Candidate, enough: int) -> int:
-        _, problem = placer.problem([_draft(chain, region, candidate, across)])
-        return layout.place(replace(problem, lower_bound=max(problem.lower_bound, enough)), seconds=seconds).top
 
-    return [_draft(chain, region, block, across) for block in best_partition(chain, place).blocks()]
+def _chain(graph: Graph, partition: Partition, number: int, across: int) -> Chain:
+    node = partition.nodes[number]
+    keys = node.ops if isinstance(node, Region) else ()
+    after = set(graph.outputs).union(*(n.inputs for n in partition.nodes[number + 1 :]))
+    return Chain(keys, tuple(partition.ops[i] for i in keys), frozenset(after), across)
 
 
 def _draft(chain: Chain, region: int, candidate: Candidate, across: tuple[TensorId, ...]) -> Draft:
@@ -142,5 +183,5 @@ def _draft(chain: Chain, region: int, candidate: Candidate, across: tuple[Tensor
     at_border = blocks.border(chain, candidate.first, candidate.last, sizes, last_read)
     ops = {m.op.output: m.key for m in block.trace.members}
     sinks = tuple(ops[t] for t in reversed(at_border.born))
-    step = Block(region, candidate.stages, sinks, len(block.trace.moments), candidate.macs)
+    step = Block(region, candidate.stages, sinks, len(block.trace.moments), candidate.macs, candidate.strips)
     return Draft(step, block.contents(at_border, sizes), (*across, *at_border.through))

@@ -1,22 +1,24 @@
-"""The best partition of a region's schedule into blocks: exact Pareto label setting.
+"""How to cut a region's schedule into blocks: exact Pareto label setting.
 
 A label at position p says how the operators before p are cut: the bytes of the worst block so far and the
 multiply-accumulates. A block's cost does not depend on the other blocks (blocks.py), so a label that is no better in
-either is dropped without loss: msf-CNN's problem P1 (section 5) on the shortest-path graph of its Figure 4, with bytes
-combined by max.
+either is dropped without loss: msf-CNN's problems P1 and P2 (section 5) on the shortest-path graph of its Figure 4,
+with bytes combined by max. Candidates are row blocks (blocks.py) and tiled blocks (tiles_search.py).
 
 A candidate's bytes are those alive at its worst moment; its buffers have fixed addresses and may need more. That is
-found out by placing them, which costs time, so only the blocks of the best partition are placed; their costs are
-corrected and the labels set again, until the best partition consists of placed blocks. As corrections only raise costs,
-no other partition can then be better.
+found out by placing them, which costs time, so only the blocks of the partition of choice are placed; their costs are
+corrected and the labels set again, until it consists of placed blocks.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import NamedTuple, TypeVar
 
 from tflm_memopt.plan.blocks import MAX_ORDERS, Candidate, Chain, candidates
+from tflm_memopt.plan.tiles import tiled_candidates
+from tflm_memopt.plan.tiles_plan import Settings
 
 UNLIMITED = 1 << 62
 Table = Mapping[int, Sequence[Candidate]]
@@ -44,22 +46,63 @@ class Label:
         return tuple(reversed(found))
 
 
-def best_partition(chain: Chain, place: Place) -> Label:
-    """The partition of least bytes, block addresses included."""
-    rough = _least(_front(chain, _table(chain, _unfused_bytes(chain), orders=1)))
-    limit = max(place(block, rough.nbytes) for block in rough.blocks())
-    table = _table(chain, limit, orders=MAX_ORDERS)
-    placed: dict[tuple[int, int], int] = {}
+class Cuts:
+    """All ways to cut one chain that are worth a thought. Grows wiser: blocks that were placed have true costs."""
+
+    def __init__(self, chain: Chain, place: Place, settings: Settings | None) -> None:
+        """`settings`: of tiled blocks; None: row blocks only."""
+        self.chain, self._place = chain, place
+        rough = _front(chain, _table(chain, _unfused_bytes(chain), orders=1))[0]
+        limit = max(place(block, rough.nbytes) for block in rough.blocks())
+        rows = _table(chain, limit, orders=MAX_ORDERS)
+        tiled = tiled_candidates(chain, settings, limit) if settings else {}
+        self._rough = rough
+        self._table = {last: (*rows[last], *tiled.get(last, ())) for last in rows}
+        self._placed: set[Candidate] = set()
+
+    def front(self) -> list[Label]:
+        """The Pareto front of (bytes, multiply-accumulates), fewest bytes first."""
+        return _front(self.chain, self._table) or [self._rough]
+
+    def settle(self, label: Label, enough: int) -> bool:
+        """Places the blocks of a partition; False when all of them were placed before, so that its bytes are true."""
+        new = [block for block in label.blocks() if block not in self._placed]
+        for block in new:
+            known = replace(block, nbytes=self._place(block, enough))
+            self._table[block.last] = tuple(known if c is block else c for c in self._table[block.last])
+            self._placed |= {block, known}
+        return bool(new)
+
+
+def least_bytes(cuts: Sequence[Cuts], macs: int) -> tuple[Label, ...]:
+    """One partition per chain: the least bytes of the worst of them, with at most so many multiply-accumulates in all.
+
+    Where none has so few, the one with the fewest.
+    """
     while True:
-        best = _least(_front(chain, table) or [rough])
-        new = [b for b in best.blocks() if (b.first, b.last) not in placed]
-        if not new:
-            return best
-        placed |= {(b.first, b.last): place(b, best.nbytes) for b in new}
-        table = {
-            last: [replace(c, nbytes=max(c.nbytes, placed.get((c.first, last), 0))) for c in row]
-            for last, row in table.items()
-        }
+        options = front(cuts)
+        best = next((j for j in options if j.macs <= macs), options[-1])
+        placed = [cut.settle(label, best.nbytes) for cut, label in zip(cuts, best.labels, strict=True)]
+        if not any(placed):
+            return best.labels
+
+
+def front(cuts: Sequence[Cuts]) -> list[Joint]:
+    """The Pareto front over the partitions of all chains: bytes combined by max, multiply-accumulates added."""
+    joint = [Joint(0, 0, ())]
+    for cut in cuts:
+        joint = pareto(
+            [Joint(max(j.nbytes, x.nbytes), j.macs + x.macs, (*j.labels, x)) for j in joint for x in cut.front()]
+        )
+    return joint
+
+
+class Joint(NamedTuple):
+    """Partitions of several chains."""
+
+    nbytes: int
+    macs: int
+    labels: tuple[Label, ...]
 
 
 def _unfused_bytes(chain: Chain) -> int:
@@ -93,14 +136,13 @@ def _front(chain: Chain, table: Table) -> list[Label]:
     return fronts[-1]
 
 
-def pareto(labels: Sequence[Label]) -> list[Label]:
-    """Labels that no other one beats in bytes and in multiply-accumulates, fewest bytes first."""
-    front: list[Label] = []
-    for label in sorted(labels, key=lambda x: (x.nbytes, x.macs, x.spread)):
-        if not front or label.macs < front[-1].macs:
-            front.append(label)
+Cost = TypeVar("Cost", Label, Joint)
+
+
+def pareto(options: Sequence[Cost]) -> list[Cost]:
+    """Those that no other one beats in bytes and in multiply-accumulates, fewest bytes first."""
+    front: list[Cost] = []
+    for option in sorted(options, key=lambda x: (x.nbytes, x.macs, getattr(x, "spread", 0))):
+        if not front or option.macs < front[-1].macs:
+            front.append(option)
     return front
-
-
-def _least(front: Sequence[Label]) -> Label:
-    return front[0]

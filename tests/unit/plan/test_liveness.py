@@ -117,14 +117,15 @@ def judge(s: Sketch, chain: Chain, block: Candidate, low: int, high: int, distan
             offsets[i] = at
             at += (c.nbytes + 15) // 16 * 16
     keys = [0 if c.role is Role.COUNTERS else c.key for c in contents]
-    buffers = tuple(Buffer(c.role, k, c.nbytes, 0, 1, 1, c.depth) for c, k in zip(contents, keys, strict=True))
+    buffers = tuple(Buffer(c.role, k, c.nbytes, 0, 1, 1, c.depth, c.lanes) for c, k in zip(contents, keys, strict=True))
     ops = {op.output: i for i, op in enumerate(chain.ops)}
     wanted = [c.key for c in contents if c.role is Role.TENSOR and c.key in chain.outside and c.key in ops]
     trace = rebuild(chain, block).trace
     sinks = tuple(sorted((ops[t] for t in wanted), reverse=True))
-    step = Block(0, block.stages, sinks, len(trace.moments), block.macs)
+    step = Block(0, block.stages, sinks, len(trace.moments), block.macs, block.strips)
     plan = Plan((step,), buffers, tuple(offsets), at, 0, proven=False)
-    with mock.patch.multiple("tflm_memopt.plan.check", ARENA_ALIGN=1, LEAST_ALIGN={}):
+    unaligned = mock.patch.dict("tflm_memopt.plan.check_arena.LEAST_ALIGN", clear=True)
+    with mock.patch("tflm_memopt.plan.check.ARENA_ALIGN", 1), unaligned:
         try:
             check(plan, s.graph(*wanted), s.partition(*wanted))
         except PlanError as error:

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from unit.plan.sketch import Sketch, random_sketch
 
 from tflm_memopt.plan.blocks import Candidate, Chain, candidates
-from tflm_memopt.plan.search import Label, best_partition, pareto
+from tflm_memopt.plan.search import Cuts, Label, Place, least_bytes, pareto
 
 UNLIMITED = 1 << 40
 SEEDS = st.integers(0, 1 << 32)
@@ -24,6 +24,11 @@ def alive(block: Candidate, _enough: int) -> int:
 def with_gaps(salt: int) -> Callable[[Candidate, int], int]:
     """Addresses that cost some more, another amount for each block."""
     return lambda block, _enough: block.nbytes + hash((salt, block.first, block.last)) % 40
+
+
+def best_partition(chain: Chain, place: Place) -> Label:
+    """Of row blocks, whatever they compute."""
+    return least_bytes([Cuts(chain, place, None)], UNLIMITED)[0]
 
 
 def all_blocks(chain: Chain) -> dict[tuple[int, int], Candidate]:

@@ -1,0 +1,123 @@
+"""Plans that no planner would choose: random cuts into tiled blocks, any switches. And networks that can be tiled."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Sequence
+from typing import Any
+from unittest import mock
+
+from property.networks import Layer, Recipe
+
+from tflm_memopt.plan.blocks import Candidate, Chain, candidates
+from tflm_memopt.plan.search import UNLIMITED, Cuts, Label
+from tflm_memopt.plan.tiles import tiled_candidates
+from tflm_memopt.plan.tiles_plan import Settings
+
+Choose = Callable[[Sequence[Cuts], int], tuple[Label, ...]]
+
+
+def random_settings(rng: random.Random) -> Settings:
+    """Any combination of switches that leaves something to do."""
+    cache = rng.random() < 0.6
+    return Settings(
+        strip_rows=tuple(rng.sample((1, 2, 3, 4, 5, 6, 8), rng.randint(1, 3))),
+        tile=rng.choice((1, 1, 2, 3, 5, 1000)),
+        cache=cache,
+        recompute=not cache or rng.random() < 0.6,
+        group_channels=rng.choice((0, 1, 2, 3, 5, 8)),
+        overlap=rng.random() < 0.5,
+        max_overhead=rng.choice((1.5, 4.0, 50.0)),
+    )
+
+
+def random_cut(chain: Chain, settings: Settings, rng: random.Random) -> Label:
+    """A partition with as many tiled blocks as chance wants; long ones are as likely as short ones."""
+    tiled = tiled_candidates(chain, settings, UNLIMITED)
+    blocks: list[Candidate] = []
+    last = len(chain.ops)
+    while last:
+        options = tiled[last] if rng.random() < 0.9 else []
+        by_length = {c.first: [o for o in options if o.first == c.first] for c in options}
+        if by_length:
+            block = rng.choice(rng.choice(list(by_length.values())))
+        else:
+            block = next(c for c in candidates(chain, last, UNLIMITED, orders=1))
+        blocks.append(block)
+        last = block.first
+    label = Label(0, 0, 0)
+    for block in reversed(blocks):
+        worst = max(label.nbytes, block.nbytes)
+        label = Label(worst, label.macs + block.macs, label.spread + block.nbytes, block, label)
+    return label
+
+
+def forced(settings: Settings, seed: int) -> Any:
+    """While this lasts, every plan consists of random blocks."""
+
+    def choose(cuts: Sequence[Cuts], _macs: int) -> tuple[Label, ...]:
+        rng = random.Random(seed)
+        return tuple(random_cut(cut.chain, settings, rng) for cut in cuts)
+
+    return mock.patch("tflm_memopt.plan.planner.least_bytes", choose)
+
+
+def mobile(seed: int, *, most: int = 6) -> Recipe:
+    """A network as on a small device: convolutions, inverted residuals, a tail."""
+    rng = random.Random(seed)
+    layers: list[Layer] = []
+    for _ in range(rng.randint(1, most)):
+        layers += PARTS[rng.choice(list(PARTS))](rng)
+    layers += rng.choice(TAILS)
+    shape = (1, rng.randint(3, 20), rng.randint(1, 12), rng.randint(1, 4))
+    return Recipe((shape,), tuple(layers), seed=seed & 0xFFFF)
+
+
+def _layer(kind: str, rng: random.Random, **options: Any) -> Layer:
+    window = {
+        "kernel": (rng.randint(1, 4), rng.randint(1, 4)),
+        "stride": rng.choice(((1, 1), (1, 1), (2, 2), (2, 1), (1, 2), (3, 2))),
+        "dilation": rng.choice(((1, 1), (1, 1), (1, 1), (2, 1), (1, 2))),
+    }
+    fixed = {"padding": rng.choice(("SAME", "VALID")), "activation": rng.choice(("NONE", "RELU6"))}
+    return Layer(kind, **{**window, **fixed, "channels": rng.randint(1, 8), "flag": rng.random() < 0.5, **options})
+
+
+def _pointwise(rng: random.Random, channels: int) -> Layer:
+    return _layer("conv", rng, kernel=(1, 1), stride=(1, 1), dilation=(1, 1), channels=channels)
+
+
+def _inverted(rng: random.Random) -> list[Layer]:
+    """Expand, depthwise, project; half of them with a shortcut."""
+    middle = _layer("depthwise", rng, channels=3)
+    return [_pointwise(rng, rng.randint(4, 16)), middle, _pointwise(rng, rng.randint(1, 6))]
+
+
+def _bottleneck(rng: random.Random) -> list[Layer]:
+    """The same with a shortcut."""
+    channels = rng.randint(1, 5)
+    kernel = (rng.randint(1, 5), rng.randint(1, 4))
+    middle = _layer("depthwise", rng, channels=3, kernel=kernel, stride=(1, 1), padding="SAME")
+    return [
+        _pointwise(rng, channels), _pointwise(rng, rng.randint(4, 16)), middle, _pointwise(rng, channels),
+        _layer("add", rng, source=0, other=3),
+    ]  # fmt: skip
+
+
+PARTS: dict[str, Callable[[random.Random], list[Layer]]] = {
+    "conv": lambda rng: [_layer("conv", rng)],
+    "depthwise": lambda rng: [_layer("depthwise", rng)],
+    "pool": lambda rng: [_layer(rng.choice(("max", "average")), rng)],
+    "inverted": _inverted,
+    "bottleneck": _bottleneck,
+    "residual": lambda rng: [_layer("residual", rng)],
+    "relu": lambda rng: [_layer("relu", rng)],
+}
+TAILS: tuple[list[Layer], ...] = (
+    [],
+    [Layer("global")],
+    [Layer("mean", stride=(1, 1), padding="VALID")],
+    [Layer("mean"), Layer("dense")],
+    [Layer("mean", padding="VALID"), Layer("conv", kernel=(1, 1), channels=5)],
+    [Layer("dense"), Layer("softmax")],
+)

@@ -1,0 +1,111 @@
+"""Lanes: no two living pixels share a slot, and one slot less is not enough; pixel by pixel, by brute force."""
+
+from __future__ import annotations
+
+import itertools
+from collections import defaultdict
+from collections.abc import Iterator
+
+import pytest
+from unit.plan.tiled import planned, tiled_blocks, trace_of
+
+from tflm_memopt.plan.firing import Member, Trace
+from tflm_memopt.plan.plan import Lane, Role
+
+Pixel = tuple[int, int, int, int]
+"""Strip (-1 where rows are made once), group, row, column."""
+Life = tuple[int, int]
+"""First and last moment."""
+
+
+def lives_by_hand(trace: Trace, maker: Member) -> dict[Pixel, Life]:
+    """Every pixel of an inner tensor, from the list of firings."""
+    members = {m.key: m for m in trace.members}
+    alive: dict[Pixel, Life] = {}
+    for at in trace.moments.tolist():
+        member, firing = members[int(trace.op[at])], int(trace.firing[at])
+        u = member.units
+        for k, tensor in enumerate(member.op.inputs):
+            if tensor == maker.op.output:
+                for pixel in _read(member, maker, k, firing):
+                    alive[pixel] = (alive[pixel][0], at)
+        if member.key == maker.key:
+            for x in range(int(u.x0[firing]), int(u.x1[firing])):
+                strip = int(u.strip[firing]) if member.walk.recomputes else -1
+                alive[strip, int(u.group[firing]), int(u.row[firing]), x] = at, at
+    return alive
+
+
+def _read(member: Member, maker: Member, k: int, firing: int) -> Iterator[Pixel]:
+    u, window, seen = member.units, member.op.window, member.op.reads[k]
+    row, x0, x1 = int(u.row[firing]), int(u.x0[firing]), int(u.x1[firing])
+    if member.walk.sums and int(u.group[firing]) == member.walk.groups - 1:
+        return
+    top, left = row * window.stride_h - window.pad_top, x0 * window.stride_w - window.pad_left
+    right = (x1 - 1) * window.stride_w - window.pad_left + (window.kernel_w - 1) * window.dilation_w
+    rows, columns = range(top, top + (window.kernel_h - 1) * window.dilation_h + 1), range(left, right + 1)
+    if member.iterative:
+        rows, columns = range(row, row + 1), range(x0, x1)
+    strip = int(u.strip[firing]) if maker.walk.recomputes else -1
+    group = int(u.group[firing]) if maker.walk.splits else 0
+    for y in rows:
+        for x in columns:
+            if 0 <= y < seen.h and 0 <= x < seen.w:
+                yield strip, group, y, x
+
+
+def slots(maker: Member, lanes: tuple[Lane, ...], lives: dict[Pixel, Life]) -> dict[int, list[tuple[int, Life]]]:
+    """Per lane: index along the ring and life of every pixel."""
+    walk, width = maker.walk, maker.op.writes.w
+    result = defaultdict(list)
+    for (strip, _, y, x), life in lives.items():
+        if walk.recomputes:
+            turn, i = 0, y - (strip * walk.advance + walk.end - walk.rows)
+        else:
+            origin = walk.end
+            while origin > 0:
+                origin -= walk.advance
+            while origin + walk.advance <= 0:
+                origin += walk.advance
+            turn, i = divmod(y - origin, walk.advance)
+        number = 0
+        while i >= lanes[number].rows:
+            i -= lanes[number].rows
+            number += 1
+        result[number].append(((turn * width + x) * lanes[number].rows + i, life))
+    return result
+
+
+def collides(pixels: list[tuple[int, Life]], depth: int) -> bool:
+    by_slot = defaultdict(list)
+    for index, life in pixels:
+        by_slot[index % depth].append(life)
+    return any(
+        before[1] >= after[0] for lives in by_slot.values() for before, after in itertools.pairwise(sorted(lives))
+    )
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_lanes_are_as_deep_as_they_must_be(seed: int) -> None:
+    _, found = planned(seed)
+    for block in tiled_blocks(found):
+        trace = trace_of(block, found.partition.ops)
+        for maker in trace.members:
+            ring = found.plan.find(Role.RING, maker.op.output)
+            if ring is None or maker.iterative:
+                continue
+            lanes = ring[0].lanes
+            assert ring[0].nbytes == sum(lane.depth for lane in lanes) * maker.pixel_bytes
+            for number, pixels in slots(maker, lanes, lives_by_hand(trace, maker)).items():
+                assert not collides(pixels, lanes[number].depth)
+                assert lanes[number].depth == 1 or collides(pixels, lanes[number].depth - 1)
+
+
+def test_rings_of_all_kinds_were_seen() -> None:
+    """Otherwise the test above says little."""
+    blocks = [(b, found) for seed in range(30) for found in [planned(seed)[1]] for b in tiled_blocks(found)]
+    walks = [stage.walk for block, _ in blocks for stage in block.stages]
+    assert any(walk.recomputes for walk in walks)
+    assert any(walk.splits for walk in walks)
+    assert any(walk.sums for walk in walks)
+    assert any(len(b.lanes) > 1 for _, found in blocks for b in found.plan.buffers)

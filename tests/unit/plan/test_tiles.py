@@ -1,0 +1,97 @@
+"""Tiled blocks: what the search estimates, what the trace counts, what the C library does."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+from models import Net
+from unit.plan.tiled import OPTIONS, chains, chains_of, planned, settings_of, trace_of
+
+from tflm_memopt import pipeline
+from tflm_memopt.model.int8_io import Int8Interface
+from tflm_memopt.model.interface import Changes
+from tflm_memopt.model.reader import read
+from tflm_memopt.plan.blocks import Candidate, Chain, border, executed_macs, rebuild
+from tflm_memopt.plan.liveness import most_alive
+from tflm_memopt.plan.plan import Block
+from tflm_memopt.plan.tiles import tiled_candidates
+from tflm_memopt.plan.tiles_plan import Settings
+from tflm_memopt.runtime import host, regions
+
+UNLIMITED = 1 << 40
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_the_executor_fires_in_the_order_of_the_trace(seed: int) -> None:
+    model, found = planned(seed)
+    border_ = Int8Interface(model.graph, Changes(), {}, ())
+    new = read(pipeline.lower(model, border_, found, OPTIONS))
+    blocks = [step for step in found.plan.steps if isinstance(step, Block)]
+    regions_ = regions.regions(new)
+    numbers = list(dict.fromkeys(block.region for block in blocks))
+    assert len(regions_) == len(numbers)
+    for region, number in zip(regions_, numbers, strict=True):
+        expected, base = [], 0
+        for block in (b for b in blocks if b.region == number):
+            trace = trace_of(block, found.partition.ops)
+            at = {stage.op: base + i for i, stage in enumerate(block.stages)}
+            walked = {m.key: m.units for m in trace.members}
+            for moment in trace.moments.tolist():
+                key, firing = int(trace.op[moment]), int(trace.firing[moment])
+                u = walked[key]
+                tile = int(u.x0[firing]) // u.walk.tile if u.walk.tile else 0
+                unit = (int(u.strip[firing]), int(u.group[firing]), tile, int(u.row[firing]))
+                expected.append(host.Firing(at[key], *unit))
+            base += len(block.stages)
+        inputs = [np.zeros(new.graph.tensors[t].nbytes, np.int8) for t in region.inputs]
+        sizes = [new.graph.tensors[t].nbytes for t in region.outputs]
+        assert host.firing_order(region.program, inputs, sizes) == expected
+
+
+def figures(chain: Chain, settings: Settings, every: int) -> Iterator[tuple[Candidate, int, int]]:
+    """Tiled blocks of a chain with what they really take: bytes, multiply-accumulates."""
+    last_read, sizes = chain.last_read(), chain.rows()
+    for found in tiled_candidates(chain, settings, UNLIMITED).values():
+        for block in found[::every]:
+            grown = rebuild(chain, block)
+            at_border = border(chain, block.first, block.last, sizes, last_read)
+            through = sum(sizes[t] for t in at_border.through)
+            yield block, most_alive(grown.contents(at_border, sizes)) + through, executed_macs(grown.trace)
+
+
+@pytest.mark.parametrize("switches", [{"max_overhead": 1.5}, {"max_overhead": 1.0, "recompute": False}])
+def test_the_search_knows_what_blocks_of_an_image_network_take(switches: dict[str, Any]) -> None:
+    (chain,) = chains_of(image_network())
+    errors = []
+    for block, nbytes, macs in figures(chain, Settings(**switches), every=5):
+        assert block.macs == macs
+        if len(chain.ops[block.first].inputs) == 1:  # it takes the other operand of an ADD for alive to the end
+            errors.append(block.nbytes / nbytes - 1)
+    assert len(errors) > 10
+    assert min(errors) >= -0.05
+    assert max(errors) <= 0.3
+    assert abs(np.median(errors)) <= 0.05
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_no_block_computes_more_than_the_search_allowed_for(seed: int) -> None:
+    """Pixels at the edges that nobody reads are not computed: then it is less."""
+    for chain in chains(seed):
+        for block, _, macs in figures(chain, settings_of(seed), every=1):
+            assert macs <= block.macs
+
+
+def image_network() -> bytes:
+    """As MobileNetV2, in small."""
+    net = Net(1)
+    x = net.conv2d(net.input((1, 32, 32, 3)), 8, kernel=(3, 3), stride=(2, 2), activation="RELU6")
+    for channels, stride, expanded, shortcut in ((8, 1, 24, True), (12, 2, 32, False), (12, 1, 48, True)):
+        y = net.conv2d(x, expanded, activation="RELU6")
+        y = net.depthwise_conv2d(y, kernel=(3, 3), stride=(stride, stride), activation="RELU6")
+        y = net.conv2d(y, channels)
+        x = net.add(x, y) if shortcut else y
+    pooled = net.mean(net.conv2d(x, 32), (1, 2))
+    return net.model(net.softmax(net.fully_connected(pooled, 10)))

@@ -1,0 +1,66 @@
+"""Random tiled blocks of random networks, for the tests of what the planner makes of them."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from functools import cache
+
+from property.forced import forced, mobile, random_settings
+from property.networks import build
+
+from tflm_memopt import pipeline
+from tflm_memopt.model.reader import Model, read
+from tflm_memopt.model.rowop import RowOp
+from tflm_memopt.pipeline import Planned
+from tflm_memopt.plan.blocks import Chain
+from tflm_memopt.plan.firing import Member, Trace, prepend, start
+from tflm_memopt.plan.plan import Block
+from tflm_memopt.plan.planner import Options
+from tflm_memopt.plan.regions import Region, partition
+from tflm_memopt.plan.tiles_plan import Settings
+
+OPTIONS = Options(seconds=0.05)
+
+
+@cache
+def planned(seed: int) -> tuple[Model, Planned]:
+    """A random network cut into random blocks, most of them tiled; the plan is checked."""
+    model = read(build(mobile(seed, most=4)))
+    with forced(random_settings(random.Random(seed)), seed):
+        found = pipeline.make_plan(pipeline.understand(model.graph), OPTIONS)
+    assert found is not None
+    return model, found
+
+
+def chains(seed: int) -> Iterator[Chain]:
+    """The regions of a random network."""
+    return chains_of(build(mobile(seed, most=4)))
+
+
+def chains_of(model: bytes) -> Iterator[Chain]:
+    """The regions of a network."""
+    understood = pipeline.understand(read(model).graph)
+    parts = partition(understood.graph, understood.support)
+    for region in parts.nodes:
+        if isinstance(region, Region):
+            yield Chain(region.ops, tuple(parts.ops[i] for i in region.ops), frozenset(region.outputs), 0)
+
+
+def settings_of(seed: int, **switches: object) -> Settings:
+    return replace(random_settings(random.Random(seed)), **switches)  # type: ignore[arg-type]
+
+
+def tiled_blocks(found: Planned) -> Iterator[Block]:
+    return (step for step in found.plan.steps if isinstance(step, Block) and step.strips)
+
+
+def trace_of(block: Block, ops: Mapping[int, RowOp]) -> Trace:
+    """All firings of a block, in the planner's order."""
+    members = [Member(s.op, ops[s.op], s.operands, s.iterative, s.walk, block.strips) for s in block.stages]
+    by_key = {m.key: m for m in members}
+    trace = start([(by_key[key].op.output, by_key[key].firings) for key in block.sinks])
+    for member in reversed(members):
+        trace = prepend(trace, member)
+    return trace

@@ -1,0 +1,249 @@
+"""The checker's replay of a tiled block: unit by unit, pixel by pixel, as custom_ops/src does it.
+
+Naive, and written anew (check.py).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+from tflm_memopt.errors import PlanError
+from tflm_memopt.model.graph import TensorId
+from tflm_memopt.model.rowop import RowOp, Rows
+from tflm_memopt.plan.check_arena import Arena
+from tflm_memopt.plan.plan import Block, Role, Stage
+
+
+class Unit(NamedTuple):
+    """What fires at once: pixels [x0, x1) of a row, in a strip, for a channel group."""
+
+    strip: int
+    group: int
+    row: int
+    x0: int
+    x1: int
+
+
+class _Step:
+    """An operator of the block, and how far it got."""
+
+    def __init__(self, stage: Stage, op: RowOp, strips: int) -> None:
+        self.stage, self.op, self.walk = stage, op, stage.walk
+        self.walked: Rows = op.reads[0] if stage.iterative else op.writes
+        self.strips = [self._strip(m) for m in range(strips)]
+        self.units = list(self._units())
+        tile = self.walk.tile or self.walked.w
+        self.number = {(u.strip, u.group, u.row, u.x0 // tile): i for i, u in enumerate(self.units)}
+        self.tile = tile
+        self.splits = stage.walk.groups > 1 and not stage.walk.sums
+        self.done = 0
+
+    @property
+    def sums(self) -> int:
+        """int32 sums that it keeps."""
+        rows = 1 if self.stage.iterative else max(end - first for first, end in self.strips)
+        return rows * self.op.writes.w * self.op.writes.c
+
+    def _strip(self, m: int) -> tuple[int, int]:
+        def clipped(row: int) -> int:
+            return min(max(row, 0), self.walked.h)
+
+        w = self.walk
+        end = m * w.advance + w.end
+        if w.rows > w.advance:
+            return clipped(end - w.rows), clipped(end)
+        return (clipped(end - w.advance) if m else 0), clipped(end)
+
+    def _units(self) -> Iterator[Unit]:
+        tile = self.walk.tile or self.walked.w
+        for m, (first, end) in enumerate(self.strips):
+            for group in range(self.walk.groups):
+                for x0 in range(0, self.walked.w, tile):
+                    for row in range(first, end):
+                        yield Unit(m, group, row, x0, min(x0 + tile, self.walked.w))
+
+    def window(self, k: int, unit: Unit) -> tuple[range, range]:
+        """Rows and columns of input k that a unit reads."""
+        if self.stage.iterative:
+            return range(unit.row, unit.row + 1), range(unit.x0, unit.x1)
+        if self.walk.sums and unit.group == self.walk.groups - 1:
+            return range(0), range(0)
+        w, seen = self.op.window, self.op.reads[k]
+        top, left = unit.row * w.stride_h - w.pad_top, unit.x0 * w.stride_w - w.pad_left
+        right = (unit.x1 - 1) * w.stride_w - w.pad_left + (w.kernel_w - 1) * w.dilation_w + 1
+        rows = range(max(0, top), min(seen.h, top + (w.kernel_h - 1) * w.dilation_h + 1))
+        return rows, range(max(0, left), min(seen.w, right))
+
+    def unit_for(self, unit: Unit, row: int, column: int) -> int:
+        """Number of the unit that makes a pixel for a reader's unit."""
+        if self.stage.iterative:
+            return len(self.units) - 1
+        made_again = self.walk.rows > self.walk.advance
+        strip = unit.strip if made_again else next((m for m, (a, b) in enumerate(self.strips) if a <= row < b), -1)
+        group = unit.group if self.splits else self.walk.groups - 1
+        try:
+            return self.number[strip, group, row, column // self.tile]
+        except KeyError:
+            raise PlanError(
+                f"operator {self.stage.op}: row {row} is not made in strip {strip}, group {group}"
+            ) from None
+
+    @property
+    def pixel_bytes(self) -> int:
+        """Of its output as it is kept inside the block."""
+        return -(-self.op.writes.c // self.walk.groups) if self.splits else self.op.writes.c
+
+    def skip_to(self, wanted: int) -> None:
+        """Where the overlap is made again, strips that nobody asked for are not made."""
+        strip = self.units[wanted].strip
+        while self.walk.rows > self.walk.advance and self.units[self.done].strip < strip:
+            self.done += 1
+
+
+class TiledReplay:
+    """One tiled block."""
+
+    def __init__(self, arena: Arena, number: int, block: Block, ops: Mapping[int, RowOp]) -> None:
+        self.arena, self.number, self.block = arena, number, block
+        self.steps = {stage.op: _Step(stage, ops[stage.op], block.strips) for stage in block.stages}
+        self.maker = {step.op.output: step for step in self.steps.values()}
+        self.fired = 0
+
+    def run(self) -> None:
+        self.arena.write_private(Role.COUNTERS, self.number, 8 * len(self.steps))
+        for step in self.steps.values():
+            self._check_lanes(step)
+        for sink in self.block.sinks:
+            if sink not in self.steps:
+                raise PlanError(f"block {self.number} wants all rows of operator {sink}, which is not in it")
+            step = self.steps[sink]
+            while step.done < len(step.units):
+                self._demand(step)
+        if self.fired != self.block.firings:
+            raise PlanError(f"block {self.number} fires {self.fired} times, the plan says {self.block.firings}")
+
+    def _check_lanes(self, step: _Step) -> None:
+        """The lanes hold a strip's rows, and fill their buffer."""
+        tensor = step.op.output
+        if (Role.RING, tensor) in self.arena.home:
+            buffer, _ = self.arena.at(Role.RING, tensor)
+            rows = 1 if step.stage.iterative else step.walk.rows
+            if [lane for lane in buffer.lanes if lane.depth < 1] or sum(lane.rows for lane in buffer.lanes) != rows:
+                raise PlanError(f"ring of tensor {tensor}: its lanes are not the {rows} rows of a strip")
+            nbytes = sum(lane.depth for lane in buffer.lanes) * step.pixel_bytes
+            if nbytes != buffer.nbytes:
+                raise PlanError(f"ring of tensor {tensor}: its lanes take {nbytes} bytes, not {buffer.nbytes}")
+
+    def _demand(self, step: _Step) -> None:
+        waiting = [step]
+        while waiting:
+            missing = self._missing(waiting[-1])
+            if missing is None:
+                self._fire(waiting.pop())
+            else:
+                waiting.append(missing)
+
+    def _missing(self, step: _Step) -> _Step | None:
+        unit = step.units[step.done]
+        for k in step.stage.operands:
+            maker = self.maker.get(step.op.inputs[k])
+            rows, columns = step.window(k, unit)
+            if maker is None or not rows or not columns:
+                continue
+            wanted = maker.unit_for(unit, rows[-1], columns[-1])
+            if maker.done <= wanted:
+                maker.skip_to(wanted)
+                return maker
+        return None
+
+    def _fire(self, step: _Step) -> None:
+        unit, op, arena = step.units[step.done], step.op, self.arena
+        who = f"operator {step.stage.op} {op.name}, unit {tuple(unit)}"
+        arena.read_private(Role.COUNTERS, self.number, who)
+        sums = step.stage.iterative or step.walk.sums
+        if sums and self._opens(step, unit):
+            arena.write_private(Role.ACCUMULATOR, op.output, 4 * step.sums)
+        if op.in_place:
+            self._read(step, unit, who)
+            self._in_order(step, unit, who)
+            self._write(step, unit)
+        else:
+            self._write(step, unit)
+            self._read(step, unit, who)
+        if sums:
+            arena.read_private(Role.ACCUMULATOR, op.output, who)
+        arena.read_private(Role.COUNTERS, self.number, who)
+        step.done += 1
+        self.fired += 1
+
+    def _opens(self, step: _Step, unit: Unit) -> bool:
+        """The first unit of the sums: of all strips, or of this one."""
+        return step.done == 0 or (not step.stage.iterative and step.units[step.done - 1].strip != unit.strip)
+
+    def _write(self, step: _Step, unit: Unit) -> None:
+        op = step.op
+        if step.stage.iterative:
+            if step.done == len(step.units) - 1:
+                pixels = [(0, x) for x in range(op.writes.w)]
+                self._put(step, unit, pixels, 0, op.writes.c)
+        elif not step.walk.sums:
+            width = -(-op.writes.c // step.walk.groups)
+            first = unit.group * width
+            self._put(
+                step, unit, [(unit.row, x) for x in range(unit.x0, unit.x1)], first, min(width, op.writes.c - first)
+            )
+        elif unit.group == step.walk.groups - 1:
+            self._put(step, unit, [(unit.row, x) for x in range(unit.x0, unit.x1)], 0, op.writes.c)
+
+    def _put(self, step: _Step, unit: Unit, pixels: Sequence[tuple[int, int]], first: int, nbytes: int) -> None:
+        seen = step.op.writes
+        starts = [self._address(step.op.output, seen, unit, y, x) for y, x in pixels]
+        self.arena.write_pixels(step.op.output, starts, [(y * seen.w + x) * seen.c + first for y, x in pixels], nbytes)
+
+    def _read(self, step: _Step, unit: Unit, who: str) -> None:
+        for k, tensor in enumerate(step.op.inputs):
+            rows, columns = step.window(k, unit)
+            seen, maker = step.op.reads[k], self.maker.get(tensor)
+            first, nbytes = 0, seen.c
+            if maker is not None and maker.splits:
+                width = -(-seen.c // maker.walk.groups)
+                first, nbytes = unit.group * width, min(width, seen.c - unit.group * width)
+            pixels = [(y, x) for y in rows for x in columns]
+            if pixels:
+                starts = [self._address(tensor, seen, unit, y, x) for y, x in pixels]
+                bytes_ = [(y * seen.w + x) * seen.c + first for y, x in pixels]
+                self.arena.read_pixels(tensor, starts, bytes_, nbytes, who)
+
+    def _in_order(self, step: _Step, unit: Unit, who: str) -> None:
+        """Pixel after pixel, front to back, each byte is read before its place is written."""
+        op, nbytes = step.op, step.op.writes.c
+        to = [self._address(op.output, op.writes, unit, unit.row, x) for x in range(unit.x0, unit.x1)]
+        for k, tensor in enumerate(op.inputs):
+            at = [self._address(tensor, op.reads[k], unit, unit.row, x) for x in range(unit.x0, unit.x1)]
+            for i, out in enumerate(to):
+                if at[i] < out < at[i] + nbytes or any(
+                    out < later + nbytes and later < out + nbytes for later in at[i + 1 :]
+                ):
+                    raise PlanError(f"{who}: the output at {out} overwrites tensor {tensor} before it is read")
+
+    def _address(self, tensor: TensorId, seen: Rows, unit: Unit, y: int, x: int) -> int:
+        maker = self.maker.get(tensor)
+        if maker is None or (Role.RING, tensor) not in self.arena.home:
+            return self.arena.at(Role.TENSOR, tensor, seen.nbytes)[1] + (y * seen.w + x) * seen.c
+        buffer, offset = self.arena.at(Role.RING, tensor)
+        walk = maker.walk
+        pixel = maker.pixel_bytes
+        if maker.stage.iterative:
+            turn, i = 0, y
+        elif walk.rows > walk.advance:
+            turn, i = 0, y - (unit.strip * walk.advance + walk.end - walk.rows)
+        else:
+            turn, i = divmod(y - walk.end, walk.advance)
+            turn += -(-walk.end // walk.advance)
+        for lane in buffer.lanes:
+            if i < lane.rows:
+                return offset + ((turn * seen.w + x) * lane.rows + i) % lane.depth * pixel
+            i -= lane.rows
+            offset += lane.depth * pixel
+        raise PlanError(f"tensor {tensor}: no lane has row {y} of strip {unit.strip}")

@@ -1,0 +1,463 @@
+"""All tiled blocks that end at a given operator: label setting from the block's end towards its front.
+
+On reaching an operator, the state is what it has to supply: the walk of its output, the strips in which it runs, the
+skips whose source is still to come. A label is (bytes inside the block, multiply-accumulates, decisions). Per inner
+tensor the decision is cache or recompute; per expand -> depthwise -> project, whether each strip is walked once per
+group of channels; per operator that reduces its input to one row, the height of the strips that it sums up. What the
+rest of the block costs depends on the state alone, so that a label which is no better in either figure is dropped
+without loss (but for Settings.epsilon).
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+from tflm_memopt.model.graph import TensorId
+from tflm_memopt.model.rowop import Kind, RowOp
+from tflm_memopt.plan.blocks import Chain
+from tflm_memopt.plan.tiles_bytes import (
+    Columns,
+    Flow,
+    Reader,
+    cached_pixels,
+    count_rows,
+    lagging_columns,
+    overlapped_bytes,
+    recomputed_pixels,
+    window_columns,
+    window_rows,
+)
+from tflm_memopt.plan.tiles_plan import Input, Settings
+
+MAX_TAPS = 64
+"""Pixels of a window that a kernel takes at once in a tiled block: TMO_MAX_TAPS."""
+
+
+class Skip(NamedTuple):
+    """A tensor that an ADD nearer to the block's end reads, too: rows [m*advance + end - rows, m*advance + end)."""
+
+    tensor: TensorId
+    rows: int
+    end: int
+    stop: int
+    """The ADD's last strip, plus one."""
+    lag: int
+    """Columns by which the ADD is behind the operator that is being supplied."""
+
+
+class State(NamedTuple):
+    """The walk of an operator (tiles_plan.Walk), and what is known of the block behind it."""
+
+    rows: int
+    end: int
+    advance: int
+    first: int
+    """Strips [first, stop) have rows. Strip 0 is the first one that makes output: operators in front start earlier."""
+    stop: int
+    strip_rows: int
+    """Rows per strip of the block's output, or of the input of the iterative operator behind this one."""
+    sums: int
+    """Bytes that are still alive when an iterative operator behind this one is done; -1: there is none."""
+    late: bool
+    """The block's output is written strip by strip: its last operator adds up channel groups."""
+    skips: tuple[Skip, ...]
+
+
+class Visit(NamedTuple):
+    """An operator of a block with its walk; those of a group of three (expand, depthwise, project) count as one."""
+
+    position: int
+    """Of the first operator."""
+    state: State
+    """Of the last operator; of an iterative operator's input."""
+    groups: int = 1
+    iterative: bool = False
+
+
+Trail = tuple["Trail", Visit] | None
+Label = tuple[int, int, Trail]
+"""Bytes, multiply-accumulates, visits from the block's end on."""
+
+
+class Found(NamedTuple):
+    """A block: the operators from `first` on."""
+
+    first: int
+    nbytes: int
+    macs: int
+    trail: Trail
+
+
+@dataclass(frozen=True, slots=True)
+class Demand:
+    """What operators [first, ...) want of their main input, and what they cost."""
+
+    visit: Visit
+    nbytes: int
+    macs: int
+    rows: int
+    """Rows [m*advance + end - rows, m*advance + end) in strip m, skips that start here included."""
+    end: int
+    advance: int
+    strips: tuple[int, int]
+    readers: tuple[Reader, ...]
+    skips: tuple[Skip, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Links:
+    """How the operators of a chain hang together."""
+
+    main: tuple[int, ...]
+    """Per operator: the operand that comes from the operator before it; 0 if none does."""
+    linked: tuple[bool, ...]
+    """Per operator: it can share a block with the operator before it."""
+    last_read: Mapping[TensorId, int]
+    sizes: Mapping[TensorId, int]
+    born: Mapping[TensorId, int]
+
+    def tensor(self, chain: Chain, position: int) -> TensorId:
+        """Main input of an operator."""
+        return chain.ops[position].inputs[self.main[position]]
+
+
+def links(chain: Chain) -> Links:
+    """Chains with skips can be tiled: each operator reads the one before it, and ADD a second, earlier tensor."""
+    main, linked = [], []
+    made = {op.output: op.writes for op in chain.ops}
+    for i, op in enumerate(chain.ops):
+        before = chain.ops[i - 1] if i else None
+        k = op.inputs.index(before.output) if before and before.output in op.inputs else 0
+        seen_alike = all(made.get(t, rows) == rows for t, rows in zip(op.inputs, op.reads, strict=True))
+        follows = before is not None and op.inputs[k] == before.output
+        main.append(k)
+        linked.append(follows and seen_alike and (len(op.inputs) == 1 or op.kind is Kind.ADD))
+    born = {op.output: i for i, op in enumerate(chain.ops)}
+    return Links(tuple(main), tuple(linked), chain.last_read(), chain.rows(), born)
+
+
+def heights(rows: int, settings: Settings) -> tuple[int, ...]:
+    """Rows per strip to try for a map of `rows` rows."""
+    whole = (rows,) if rows <= settings.whole_map else ()
+    return tuple(sorted({r for r in settings.strip_rows if r < rows} | {1} | set(whole)))
+
+
+@dataclass(frozen=True, slots=True)
+class Search:
+    """The blocks of one chain that end at one operator."""
+
+    chain: Chain
+    links: Links
+    settings: Settings
+    last: int
+    limit: int
+    """Bytes that no block may exceed."""
+    slack: int
+    """Multiply-accumulates beyond the original's that a block may spend."""
+    grain: int
+    """Multiply-accumulates by which a label must beat one of fewer bytes."""
+
+    def blocks(self) -> list[Found]:
+        """The best blocks of every length, for all heights of the last operator's strips."""
+        found: dict[int, list[Found]] = defaultdict(list)
+        for rows in heights(self.chain.ops[self.last - 1].writes.h, self.settings):
+            for block in self._blocks(rows):
+                found[block.first].append(block)
+        return [b for blocks in found.values() for b in pareto(blocks, self.grain)]
+
+    def _blocks(self, rows: int) -> Iterator[Found]:
+        height = self.chain.ops[self.last - 1].writes.h
+        states: dict[int, dict[State, list[Label]]] = defaultdict(lambda: defaultdict(list))
+        start = State(rows, rows, rows, 0, -(-height // rows), rows, -1, False, ())
+        states[self.last - 1][start] = [(0, 0, None)]
+        for position in range(self.last - 1, -1, -1):
+            for state, labels in states.pop(position, {}).items():
+                for demand in self._demands(position, state):
+                    paid = self._pay(front(labels, self.grain), demand, position)
+                    if paid:
+                        yield from self._settle(demand, paid)
+                        for nbytes, supply in self._supplies(demand):
+                            states[demand.visit.position - 1][supply] += [
+                                (b + nbytes, m, t) for b, m, t in paid if b + nbytes <= self.limit
+                            ]
+            if not states or self._escapes(position):
+                return
+
+    def _escapes(self, position: int) -> bool:
+        """The operator before this one makes something that is read after the block: no longer block is possible."""
+        before = self.chain.ops[position - 1].output
+        return position == 0 or self.links.last_read.get(before, -1) >= self.last
+
+    def _pay(self, labels: Sequence[Label], demand: Demand, position: int) -> list[Label]:
+        """The labels with the cost of the operators that demand."""
+        visit = demand.visit
+        plain = sum(op.macs for op in self.chain.ops[visit.position : position + 1])
+        nbytes = demand.nbytes + self.settings.counter_bytes * (position + 1 - visit.position)
+        spare = self.slack + self._plain(position + 1) + plain - demand.macs
+        return [(b + nbytes, m + demand.macs, (t, visit)) for b, m, t in labels if m <= spare]
+
+    def _plain(self, position: int) -> int:
+        return sum(op.macs for op in self.chain.ops[position : self.last])
+
+    # What an operator wants
+
+    def _demands(self, position: int, state: State) -> Iterator[Demand]:
+        op = self.chain.ops[position]
+        if _taps(op) <= MAX_TAPS:
+            yield self._plain_demand(position, state)
+        if op.reducible and state.sums < 0 and state.strip_rows == 1 and self.links.linked[position]:
+            yield from self._sums(position, state)
+        if self.settings.group_channels and self._is_triple(position):
+            yield from self._group(position, state)
+
+    def _plain_demand(self, position: int, state: State) -> Demand:
+        op = self.chain.ops[position]
+        w, k = op.window, self.links.main[position]
+        height, strips = op.writes.h, (state.first, state.stop)
+        made = count_rows(height, state.rows, state.end, state.advance, strips).total
+        rows = (state.rows - 1) * w.stride_h + w.extent_h
+        end = (state.end - 1) * w.stride_h - w.pad_top + w.extent_h
+        reader = Reader(self._columns(op, k), window_rows(state.rows, rows, (w.extent_h, w.stride_h)))
+        others = tuple(Skip(t, state.rows, state.end, state.stop, 0) for i, t in enumerate(op.inputs) if i != k)
+        skips = tuple(s._replace(lag=self._lag(s.lag + _extent_w(op) - 1 - w.pad_left)) for s in state.skips)
+        demand = Demand(
+            visit=Visit(position, state),
+            nbytes=0,
+            macs=op.macs * made // height,
+            rows=rows,
+            end=end,
+            advance=state.advance * w.stride_h,
+            strips=strips,
+            readers=(reader,),
+            skips=others + skips,
+        )
+        return self._with_skips(demand)
+
+    def _columns(self, op: RowOp, k: int) -> Columns:
+        w, tile = op.window, self.settings.tile
+        return window_columns(op.reads[k].w, tile, (op.writes.w, tile), (_extent_w(op), w.stride_w, w.pad_left))
+
+    def _pixel_by_pixel(self, op: RowOp, rows: int) -> Reader:
+        """An operator that reads each pixel of its input once, when it is made."""
+        tile = min(self.settings.tile, op.reads[0].w)
+        return Reader(Columns(tile, 0, 0, tile), window_rows(rows, rows, (1, 1)))
+
+    def _lag(self, columns: int) -> int:
+        """A lag in whole tiles."""
+        return -(-max(0, columns) // self.settings.tile) * self.settings.tile
+
+    def _with_skips(self, demand: Demand) -> Demand:
+        """The demand together with that of the ADDs whose skip starts at the same tensor."""
+        position = demand.visit.position
+        tensor = self.links.tensor(self.chain, position)
+        mine = [s for s in demand.skips if s.tensor == tensor]
+        if not mine:
+            return demand
+        end = max(demand.end, *(s.end for s in mine))
+        rows = end - min(demand.end - demand.rows, *(s.end - s.rows for s in mine))
+        width = self.chain.ops[position].reads[self.links.main[position]].w
+        shift = demand.end - end
+        readers = [replace(r, windows=tuple((a + shift, b + shift) for a, b in r.windows)) for r in demand.readers]
+        for s in mine:
+            windows = tuple((s.end - end - s.rows + y, y - s.rows + shift) for y in range(s.rows))
+            readers.append(Reader(lagging_columns(width, self.settings.tile, s.lag), windows))
+        rest = tuple(s for s in demand.skips if s.tensor != tensor)
+        strips = (demand.strips[0], max(demand.strips[1], *(s.stop for s in mine)))
+        return replace(demand, rows=rows, end=end, strips=strips, readers=tuple(readers), skips=rest)
+
+    def _sums(self, position: int, state: State) -> Iterator[Demand]:
+        """An operator that adds up its input's pixels as they come."""
+        op = self.chain.ops[position]
+        height = op.reads[0].h
+        for rows in heights(height, self.settings):
+            strips = (0, -(-height // rows))
+            walk = State(rows, rows, rows, *strips, rows, op.accumulator_bytes + op.writes.row_bytes, False, ())
+            yield Demand(
+                visit=Visit(position, walk, iterative=True),
+                nbytes=op.accumulator_bytes,
+                macs=op.macs,
+                rows=rows,
+                end=rows,
+                advance=rows,
+                strips=strips,
+                readers=(self._pixel_by_pixel(op, rows),),
+                skips=(),
+            )
+
+    def _is_triple(self, position: int) -> bool:
+        """Expand, depthwise, project end here; what is between them is read by nobody else."""
+        if position < 2 or not (self.links.linked[position] and self.links.linked[position - 1]):
+            return False
+        expand, depthwise, project = self.chain.ops[position - 2 : position + 1]
+        return (
+            _pointwise(expand)
+            and _pointwise(project)
+            and depthwise.kind is Kind.DEPTHWISE
+            and _taps(depthwise) <= MAX_TAPS
+            and depthwise.writes.c == depthwise.reads[0].c > self.settings.group_channels
+            and self.links.last_read[expand.output] == position - 1
+            and self.links.last_read[depthwise.output] == position
+        )
+
+    def _group(self, position: int, state: State) -> Iterator[Demand]:
+        """Expand, depthwise and project in groups of channels: sums instead of the expanded tensors' channels."""
+        expand, depthwise, project = self.chain.ops[position - 2 : position + 1]
+        w, strips = depthwise.window, (state.first, state.stop)
+        rows = (state.rows - 1) * w.stride_h + w.extent_h
+        end = (state.end - 1) * w.stride_h - w.pad_top + w.extent_h
+        advance = state.advance * w.stride_h
+        if rows <= advance and strips[1] - strips[0] > 1:
+            return
+        out = count_rows(project.writes.h, state.rows, state.end, state.advance, strips)
+        wide = count_rows(expand.writes.h, max(rows, advance + 1), end, advance, strips)
+        window = Reader(self._columns(depthwise, 0), window_rows(state.rows, rows, (w.extent_h, w.stride_h)))
+        channels = self.settings.group_channels
+        pixels = recomputed_pixels(expand.writes.w, rows, wide.present, (window,))
+        pixels += recomputed_pixels(
+            project.writes.w, state.rows, out.present, (self._pixel_by_pixel(project, state.rows),)
+        )
+        width = expand.reads[0].w
+        everything = Reader(Columns(width, width, width, width), ((-rows, -1),))
+        yield self._with_skips(
+            Demand(
+                visit=Visit(position - 2, state, groups=-(-expand.writes.c // channels)),
+                nbytes=4 * out.most * project.writes.row_bytes + pixels * channels,
+                macs=(project.macs + depthwise.macs) * out.total // project.writes.h
+                + expand.macs * wide.total // expand.writes.h,
+                rows=rows,
+                end=end,
+                advance=advance,
+                strips=strips,
+                readers=(everything,),
+                skips=tuple(s._replace(lag=width) for s in state.skips),
+            )
+        )
+
+    # Where it comes from
+
+    def _supplies(self, demand: Demand) -> Iterator[tuple[int, State]]:
+        """Bytes of the main input inside the block, and the walk of the operator that makes it; none if it cannot."""
+        position, visit = demand.visit.position, demand.visit
+        if not self.links.linked[position]:
+            return
+        read = self.chain.ops[position].reads[self.links.main[position]]
+        rows, end, advance, strips = demand.rows, demand.end, demand.advance, demand.strips
+
+        def supply(rows: int, first: int, stop: int) -> State:
+            state = visit.state
+            late = self._is_late(visit)
+            return State(rows, end, advance, first, stop, state.strip_rows, state.sums, late, demand.skips)
+
+        if rows <= advance or (self.settings.cache and self._in_step(demand)):
+            first = -((end - 1) // advance)
+            stop = min(strips[1], -((end - read.h) // advance) + 1)
+            pixels = cached_pixels((read.h, read.w), rows, advance, end, demand.readers)
+            yield pixels * read.c, supply(advance, first, stop)
+        if rows > advance and (self.settings.recompute or strips[1] - strips[0] == 1):
+            present = count_rows(read.h, rows, end, advance, strips).present
+            pixels = recomputed_pixels(read.w, rows, present, demand.readers)
+            yield pixels * read.c, supply(rows, *strips)
+
+    @staticmethod
+    def _in_step(demand: Demand) -> bool:
+        """Behind a cache that starts earlier, an ADD that makes rows again would want its skip before the main path."""
+        return all(s.rows <= demand.advance for s in demand.skips)
+
+    # A block that starts here
+
+    def _settle(self, demand: Demand, labels: Sequence[Label]) -> Iterator[Found]:
+        position, visit = demand.visit.position, demand.visit
+        if visit.iterative:
+            return
+        sums = visit.state.sums
+        through, source, out = self._through(position), self._source(demand), self._out_bytes()
+        if sums < 0:
+            border = self._border(demand, source)
+            costs = [(b + through + border, m, t) for b, m, t in labels]
+        else:
+            kept = source.nbytes if self._is_kept(position) else 0
+            costs = [(through + max(b + source.nbytes, sums + out + kept), m, t) for b, m, t in labels]
+        for nbytes, macs, trail in front(costs, self.grain):
+            if nbytes <= self.limit:
+                yield Found(position, nbytes, macs, trail)
+
+    def _border(self, demand: Demand, source: Flow) -> int:
+        """Bytes of the block's whole input and output together."""
+        op = self.chain.ops[self.last - 1]
+        out = self._out_bytes()
+        if self._is_kept(demand.visit.position) or not source.nbytes or not out or not self.settings.overlap:
+            return source.nbytes + out
+        tile = 0 if self._is_late(demand.visit) else self.settings.tile
+        return overlapped_bytes(source, op.writes, demand.visit.state.strip_rows, tile)
+
+    def _is_late(self, visit: Visit) -> bool:
+        return visit.state.late or (visit.groups > 1 and visit.position == self.last - 3)
+
+    def _out_bytes(self) -> int:
+        is_final = self.last == len(self.chain.ops)
+        return 0 if is_final and not self.settings.count_output else self.chain.ops[self.last - 1].writes.nbytes
+
+    def _is_kept(self, position: int) -> bool:
+        """The block's main input is read after the block, too."""
+        return self.links.last_read[self.links.tensor(self.chain, position)] >= self.last
+
+    def _source(self, demand: Demand) -> Flow:
+        """The block's main input, as far as it counts."""
+        position = demand.visit.position
+        read = self.chain.ops[position].reads[self.links.main[position]]
+        columns = max(r.columns.last for r in demand.readers)
+        flow = Flow(read.h, read.w, read.c, demand.advance, demand.end - demand.rows, columns)
+        if self._counts(self.links.tensor(self.chain, position)):
+            return flow
+        rows = min(read.h, demand.rows) if self.settings.input is Input.STREAMED else 0
+        return replace(flow, height=rows, advance=0, top=0)
+
+    def _counts(self, tensor: TensorId) -> bool:
+        """Whether a whole tensor takes all its bytes."""
+        return tensor in self.links.born or self.settings.input is Input.RESIDENT
+
+    def _through(self, position: int) -> int:
+        """Bytes of whole tensors that are alive during the block, its main input and its output excepted."""
+        links, main = self.links, self.links.tensor(self.chain, position)
+        return self.chain.across + sum(
+            nbytes
+            for t, nbytes in links.sizes.items()
+            if t != main
+            and links.born.get(t, -1) < position
+            and links.last_read.get(t, -1) >= position
+            and self._counts(t)
+        )
+
+
+def _pointwise(op: RowOp) -> bool:
+    w = op.window
+    return op.kind is Kind.CONV and (w.kernel_h, w.kernel_w, w.stride_h, w.stride_w) == (1, 1, 1, 1)
+
+
+def _taps(op: RowOp) -> int:
+    return op.window.kernel_h * op.window.kernel_w
+
+
+def _extent_w(op: RowOp) -> int:
+    return (op.window.kernel_w - 1) * op.window.dilation_w + 1
+
+
+def front(labels: Iterable[Label], grain: int) -> list[Label]:
+    """Labels that no other one beats, fewest bytes first; one must save at least `grain` for the bytes that it adds."""
+    kept: list[Label] = []
+    for label in sorted(labels, key=lambda x: x[:2]):
+        if not kept or label[1] < kept[-1][1] - grain:
+            kept.append(label)
+    return kept
+
+
+def pareto(blocks: Iterable[Found], grain: int) -> list[Found]:
+    """The same for blocks of one length."""
+    kept: list[Found] = []
+    for block in sorted(blocks, key=lambda x: (x.nbytes, x.macs)):
+        if not kept or block.macs < kept[-1].macs - grain:
+            kept.append(block)
+    return kept
