@@ -24,15 +24,16 @@ def shape(page: str) -> list[str]:
 
 
 @pytest.mark.slow
-def test_commands_of_the_page_run_and_say_what_it_says() -> None:
-    page = (ROOT / "docs/cli.md").read_text(encoding="utf-8")
-    assert page.count("\n$ tflm-memopt ") >= 6
+@pytest.mark.parametrize(("name", "commands"), [("cli.md", 6), ("frontier.md", 2)])
+def test_commands_of_the_page_run_and_say_what_it_says(name: str, commands: int) -> None:
+    page = (ROOT / "docs" / name).read_text(encoding="utf-8")
+    assert page.count("\n$ tflm-memopt ") >= commands
     assert shape(SNIPPETS["rerun"](page)) == shape(page)
 
 
 def test_flags_of_the_page_are_those_of_the_parser() -> None:
-    page = (ROOT / "docs/cli.md").read_text(encoding="utf-8")
-    for command in ("inspect", "optimize", "verify"):
+    page = "".join((ROOT / "docs" / name).read_text(encoding="utf-8") for name in ("cli.md", "frontier.md"))
+    for command in ("inspect", "optimize", "explore", "verify"):
         usage = next(line for line in page.splitlines() if line.startswith(f"    tflm-memopt {command} "))
         choices = next(a for a in cli.parser()._actions if a.dest == "==SUPPRESS==" or a.choices).choices
         assert choices is not None

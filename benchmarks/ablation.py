@@ -1,0 +1,82 @@
+"""What each ingredient of the search is worth: bytes of msf-CNN's networks without it, and with nothing but it.
+
+    python benchmarks/ablation.py --nets ../shared/models/paper_nets [--max-macs 1.1] [--json]
+
+Bytes in msf-CNN's convention (benchmarks/paper_nets.py), F exact.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from paper_nets import chain, settings
+from rich.console import Console
+from rich.progress import track
+
+from tflm_memopt.frontier import FULL_WIDTH
+from tflm_memopt.plan.tiles import frontier
+from tflm_memopt.plan.tiles_plan import Settings
+
+OFF: Mapping[str, Mapping[str, Any]] = {
+    "strips": {"strip_rows": (1,), "whole_map": 0},
+    "windows": {"tile": FULL_WIDTH},
+    "cache": {"cache": False},
+    "recompute": {"recompute": False, "max_overhead": 1.0},
+    "groups": {"group_channels": 0},
+    "overlap": {"overlap": False},
+}
+"""Ingredient -> the settings that switch it off."""
+ADDED = ("overlap", "cache", "windows", "strips", "groups")
+"""From msf-CNN's space (tiles of one output element, recompute) to ours, one after the other."""
+
+
+def variants() -> dict[str, Mapping[str, Any]]:
+    """Name -> settings: everything; everything but one; and step by step from one to all."""
+    steps: dict[str, Mapping[str, Any]] = {}
+    for count in range(len(ADDED) + 1):
+        name = f"+ {ADDED[count - 1]}" if count else "recompute alone"
+        steps[name] = {key: value for off in ADDED[count:] for key, value in OFF[off].items()}
+    return {"everything": {}, **{f"without {name}": off for name, off in OFF.items()}, **steps}
+
+
+def least(path: Path, chosen: Settings, overhead: float) -> int | None:
+    """Bytes within a compute budget; None when nothing computes so little."""
+    net = chain(json.loads(path.read_text(encoding="utf-8")))
+    macs = sum(op.macs for op in net.ops)
+    return next((point.nbytes for point in frontier(net, chosen) if point.macs <= overhead * macs), None)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--nets", type=Path, required=True, metavar="DIR", help="the folder of layer lists")
+    parser.add_argument("--max-macs", type=float, default=1.1, metavar="F", help="compute budget (default: 1.1)")
+    parser.add_argument("--json", action="store_true", help="{variant: {file stem: bytes}} instead of the table")
+    args = parser.parse_args(arguments)
+    paths = sorted(args.nets.glob("*_chain.json"))
+    if not paths:
+        parser.error(f"no *_chain.json files in {args.nets}")
+    console = Console(stderr=True)
+    result: dict[str, dict[str, int | None]] = {}
+    for name, off in track(variants().items(), "searching", console=console, disable=not console.is_terminal):
+        result[name] = {}
+        for path in paths:
+            base = replace(settings(path), max_overhead=args.max_macs)
+            result[name][path.stem] = least(path, replace(base, **off), args.max_macs)
+    if args.json:
+        print(json.dumps(result, indent=2))
+        return 0
+    print(f"| bytes at F <= {args.max_macs:g} | {' | '.join(path.stem for path in paths)} |")
+    print(f"|---{'|---:' * len(paths)}|")
+    for name, row in result.items():
+        print(f"| {name} | {' | '.join('-' if nbytes is None else f'{nbytes:,}' for nbytes in row.values())} |")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,183 @@
+"""msf-CNN's own formulas on its networks, its Table 1 again, and our frontier beside it in the same convention.
+
+    python benchmarks/msf_cnn.py --nets ../shared/models/paper_nets [--json] [--plot docs/frontier.svg]
+
+msf-CNN (Huang and Baccelli): Equations 5 to 15, section 6.3. RAM of a fusion block = input + output +
+sum(t*k*c_in), with t the rows of a layer's tile that one output element of the block needs; the network's input and
+final output are not counted; kB = 1000. Its count of tiles (Equation 12) leaves out padding behind a layer, so that its
+F is too low; ours is exact. Its formulas give its table to 1.4 % in bytes, and F to the printed digits.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from paper_nets import BUDGETS, chain, settings
+
+from tflm_memopt.plan.tiles import frontier
+
+Layer = Mapping[str, Any]
+P1 = (1.1, 1.2, 1.3, 1.4, 1.5, float("inf"))
+"""F at the most."""
+P2 = (16, 32, 64, 128, 256)
+"""kB at the most."""
+PUBLISHED: Mapping[str, Mapping[str, tuple[float, float] | None]] = {
+    "mbv2-w035_chain": {
+        "vanilla": (194.44, 1), "heuristic": (32.076, 1.59), "F <= 1.1": (67.905, 1.1), "F <= 1.3": (21.288, 1.3),
+        "F <= 1.4": (15.34, 1.38), "F <= inf": (7.887, 1.68), "16 kB": (15.34, 1.38), "32 kB": (25.674, 1.25),
+        "64 kB": (63.741, 1.23), "128 kB": (83.065, 1.02), "256 kB": (181.44, 1),
+    },
+    "mn2-vww5_chain": {
+        "vanilla": (96, 1), "heuristic": (24, 1.56), "F <= 1.1": (32.792, 1.04), "F <= 1.2": (26.128, 1.11),
+        "F <= 1.3": (17.76, 1.3), "F <= 1.4": (13.376, 1.35), "F <= inf": (12, 1.96), "16 kB": (13.376, 1.35),
+        "32 kB": (26.128, 1.11), "64 kB": (38.576, 1.02), "128 kB": (89.6, 1),
+    },
+    "mn2-320k_chain": {
+        "vanilla": (309.76, 1), "heuristic": (90.307, 3.25), "F <= 1.1": (190.096, 1.04), "F <= 1.2": (186.736, 1.19),
+        "F <= 1.3": (186.032, 1.25), "F <= 1.4": (156.672, 1.37), "F <= 1.5": (94.184, 1.45),
+        "F <= inf": (42.643, 2.69), "16 kB": None, "64 kB": (62.88, 2.02), "128 kB": (94.184, 1.45),
+        "256 kB": (247.808, 1),
+    },
+}  # fmt: skip
+"""Table 1: (kB, F); None: no solution. Its two swapped "Heuristic" cells are put right; "SAA" cells are left out."""
+
+
+class Cost(NamedTuple):
+    nbytes: int
+    macs: int
+
+
+def single(layers: Sequence[Layer], i: int) -> Cost:
+    """A layer that is not fused."""
+    layer = layers[i]
+    (kernel_h, kernel_w), deep = layer["k"], 1 if layer["type"] == "dw" else layer["cin"]
+    macs = layer["ho"] * layer["wo"] * layer["cout"] * kernel_h * kernel_w * deep
+    return Cost(_ends(layers, i, i + 1), macs)
+
+
+def block(layers: Sequence[Layer], first: int, last: int) -> Cost | None:
+    """A fusion block of the layers [first, last); None when one output element needs more rows than there are."""
+    rows, tile_stride, buffers, macs = 1, 1, 0, 0
+    for layer in reversed(layers[first:last]):
+        k, stride, pad = layer["k"][0], layer["s"][0], layer["p"][0]
+        rows, tile_stride = (rows - 1) * stride + k, tile_stride * stride
+        if rows > layer["h"]:
+            return None
+        buffers += rows * k * layer["cin"]  # Equation 11
+        tiles = ((layer["h"] + 2 * pad - rows) // tile_stride + 1) * ((layer["w"] + 2 * pad - k) // stride + 1)  # 12
+        out = ((rows - k) // stride + 1) * layer["cout"]  # 13
+        macs += tiles * out * k * k * (1 if layer["type"] == "dw" else layer["cin"])  # 14
+    return Cost(_ends(layers, first, last) + buffers, macs)
+
+
+def _ends(layers: Sequence[Layer], first: int, last: int) -> int:
+    """I + O of Equation 5."""
+    before, behind = layers[first], layers[last - 1]
+    source = before["h"] * before["w"] * before["cin"] if first else 0
+    return int(source + (behind["ho"] * behind["wo"] * behind["cout"] if last < len(layers) else 0))
+
+
+def msf_frontier(layers: Sequence[Layer]) -> list[Cost]:
+    """Everything that P1 and P2 can answer: exact label setting over msf-CNN's search space, fewest bytes first."""
+    fronts: list[list[Cost]] = [[Cost(0, 0)]]
+    for last in range(1, len(layers) + 1):
+        edges = [(first, block(layers, first, last)) for first in range(last - 1)]
+        edges.append((last - 1, single(layers, last - 1)))
+        fronts.append(_pareto(
+            Cost(max(before.nbytes, edge.nbytes), before.macs + edge.macs)
+            for first, edge in edges if edge for before in fronts[first]
+        ))  # fmt: skip
+    return fronts[-1]
+
+
+def _pareto(costs: Iterable[Cost]) -> list[Cost]:
+    kept: list[Cost] = []
+    for cost in sorted(costs):
+        if not kept or cost.macs < kept[-1].macs:
+            kept.append(cost)
+    return kept
+
+
+def table1(layers: Sequence[Layer]) -> dict[str, tuple[int, float] | None]:
+    """The rows of Table 1: (bytes, F), None where there is no solution."""
+    plain = [single(layers, i) for i in range(len(layers))]
+    original, front = sum(cost.macs for cost in plain), msf_frontier(layers)
+    heads = [(depth, cost) for depth in range(2, len(layers) + 1) if (cost := block(layers, 0, depth))]
+    heuristic = min(
+        Cost(max(x.nbytes for x in (cost, *plain[depth:])), sum(x.macs for x in (cost, *plain[depth:])))
+        for depth, cost in heads
+    )
+    rows: dict[str, Cost | None] = {
+        "vanilla": Cost(max(cost.nbytes for cost in plain), original),
+        "heuristic": heuristic,
+        **{f"F <= {f:g}": next((cost for cost in front if cost.macs <= f * original), None) for f in P1},
+        **{f"{kb} kB": next((cost for cost in reversed(front) if cost.nbytes <= 1000 * kb), None) for kb in P2},
+    }
+    return {name: (cost.nbytes, cost.macs / original) if cost else None for name, cost in rows.items()}
+
+
+def ours(path: Path) -> list[tuple[int, float]]:
+    """Our frontier of a net, (bytes, F), fewest bytes first."""
+    net = chain(json.loads(path.read_text(encoding="utf-8")))
+    macs = sum(op.macs for op in net.ops)
+    return [(point.nbytes, point.macs / macs) for point in frontier(net, settings(path))]
+
+
+def least(points: Sequence[tuple[int, float]], overhead: float) -> str:
+    """Kilobytes within a compute budget."""
+    return next((f"{nbytes / 1000:.1f}" for nbytes, f in points if f <= overhead + 1e-9), "-")
+
+
+def plot(path: Path, points: Sequence[tuple[int, float]], name: str = "mbv2-w035_chain") -> None:
+    """Ours and msf-CNN's published points of one net."""
+    from tflm_memopt.report.plot import Series, draw  # noqa: PLC0415 (needs matplotlib)
+
+    rows = {k: v for k, v in PUBLISHED[name].items() if v and k not in ("vanilla", "heuristic")}
+    published = sorted({(round(1000 * kb), f) for kb, f in rows.values()})
+    lines = [Series("tflm-memopt, F exact", points), Series("msf-CNN, Table 1", published)]
+    ram = "RAM, msf-CNN's convention: input and final output not counted"
+    path.write_bytes(draw(lines, path.suffix.lower().removeprefix("."), title=name.removesuffix("_chain"), ram=ram))
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--nets", type=Path, required=True, metavar="DIR", help="the folder of layer lists")
+    parser.add_argument("--json", action="store_true", help="one JSON object on standard output instead of the tables")
+    parser.add_argument("--plot", type=Path, metavar="FILE.svg|.png", help="draw MobileNetV2-0.35")
+    args = parser.parse_args(arguments)
+    paths = sorted(args.nets.glob("*.json"))
+    if not paths:
+        parser.error(f"no .json files in {args.nets}")
+    tables = {path.stem: table1(json.loads(path.read_text(encoding="utf-8"))) for path in paths if "chain" in path.stem}
+    points = {path.stem: ours(path) for path in paths}
+    if args.json:
+        print(json.dumps({"table1": tables, "frontier": points}, indent=2))
+    else:
+        _print(tables, points)
+    if args.plot:
+        plot(args.plot, points["mbv2-w035_chain"])
+    return 0
+
+
+def _print(
+    tables: Mapping[str, Mapping[str, tuple[int, float] | None]], points: Mapping[str, list[tuple[int, float]]]
+) -> None:
+    for name, rows in tables.items():
+        print(f"{name}: Table 1 by its formulas, as published; ours at its F")
+        for row, cost in rows.items():
+            known = PUBLISHED.get(name, {}).get(row)
+            said = f"{known[0]:8.1f} {known[1]:5.2f}" if known else f"{'':14}"
+            found = f"{cost[0] / 1000:8.1f} {cost[1]:6.3f}" if cost else "no solution    "
+            print(f"  {row:10} {found}   {said}   {least(points[name], cost[1]) if cost else '':>6}")
+    print("kB at F <= " + ", ".join(f"{f:g}" for f in BUDGETS))
+    for name, front in points.items():
+        print(f"  {name:24} {' '.join(f'{least(front, f):>6}' for f in BUDGETS)}")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,95 @@
+"""The frontier of msf-CNN's networks, read from layer lists: geometry only, no weights.
+
+    python benchmarks/paper_nets.py ../shared/models/paper_nets [--json]
+
+Bytes in msf-CNN's convention: the network's input is not counted, nor its final output where the list is a pure chain
+(`*_chain.json`); F is exact. A layer is {"name", "type", "k", "s", "p", "h", "w", "cin", "ho", "wo", "cout"}: kernel,
+stride and padding as [rows, columns]; an "add" has "skip": the index of the layer whose input it adds.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from tflm_memopt.model.rowop import Kind, RowOp, Rows, Window
+from tflm_memopt.plan.blocks import Chain
+from tflm_memopt.plan.tiles import frontier
+from tflm_memopt.plan.tiles_plan import Input, Point, Settings
+
+BUDGETS = (1.0, 1.05, 1.1, 1.2, 1.3, 1.5, float("inf"))
+KINDS = {
+    "conv": Kind.CONV, "pw": Kind.CONV, "fc": Kind.CONV, "dw": Kind.DEPTHWISE, "add": Kind.ADD, "gap": Kind.MEAN,
+    "maxpool": Kind.MAX_POOL, "avgpool": Kind.AVERAGE_POOL,
+}  # fmt: skip
+
+
+def chain(layers: Sequence[Mapping[str, Any]]) -> Chain:
+    """The layers as row operators; tensor i is the input of layer i."""
+    ops = tuple(_row_op(i, layer) for i, layer in enumerate(layers))
+    return Chain(tuple(range(len(ops))), ops, frozenset({len(ops)}), 0)
+
+
+def _row_op(index: int, layer: Mapping[str, Any]) -> RowOp:
+    kind = KINDS[layer["type"]]
+    source = Rows(layer["h"], layer["w"], layer["cin"])
+    (kernel_h, kernel_w), (stride_h, stride_w), (pad_top, pad_left) = layer["k"], layer["s"], layer["p"]
+    if kind is Kind.MEAN:
+        kernel_h, kernel_w = source.h, source.w
+    out = Rows(layer["ho"], layer["wo"], layer["cout"])
+    per_output = {Kind.CONV: kernel_h * kernel_w * source.c, Kind.DEPTHWISE: kernel_h * kernel_w}
+    inputs = (index, layer["skip"]) if kind is Kind.ADD else (index,)
+    return RowOp(
+        kind=kind,
+        name=layer["name"],
+        sources=(index,),
+        inputs=inputs,
+        output=index + 1,
+        reads=(source,) * len(inputs),
+        writes=out,
+        input_zero_points=(0,) * len(inputs),
+        output_zero_point=0,
+        window=Window(kernel_h, kernel_w, stride_h, stride_w, 1, 1, pad_top, pad_left),
+        macs=out.nbytes * per_output.get(kind, 0),
+    )
+
+
+def settings(path: Path) -> Settings:
+    """msf-CNN's convention."""
+    return Settings(input=Input.FREE, count_output="chain" not in path.stem, counter_bytes=0)
+
+
+def at(points: Sequence[Point], macs: int, overhead: float) -> Point | None:
+    """The point of least bytes within a compute budget."""
+    return next((p for p in points if p.macs <= overhead * macs), None)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Print, per net, the least bytes at msf-CNN's budgets."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("nets", type=Path, help="folder of layer lists, or one of them")
+    parser.add_argument("--json", action="store_true", help="print {file stem: [[bytes, F], ...]}")
+    args = parser.parse_args(arguments)
+    result: dict[str, list[tuple[int, float]]] = {}
+    for path in sorted(args.nets.glob("*.json")) if args.nets.is_dir() else [args.nets]:
+        net = chain(json.loads(path.read_text()))
+        macs = sum(op.macs for op in net.ops)
+        began = time.perf_counter()
+        points = frontier(net, settings(path))
+        seconds = time.perf_counter() - began
+        result[path.stem] = [(p.nbytes, p.macs / macs) for p in points]
+        if not args.json:
+            cells = [f"{p.nbytes:6d}" if (p := at(points, macs, f)) else "     -" for f in BUDGETS]
+            print(f"{path.stem:24} {' '.join(cells)}   {len(points):4d} points {seconds:6.1f} s")
+    if args.json:
+        json.dump(result, sys.stdout)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

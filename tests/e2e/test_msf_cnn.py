@@ -1,0 +1,79 @@
+"""benchmarks/msf_cnn.py and benchmarks/ablation.py, on a small net of the same kind."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from conftest import MODELS, ROOT
+
+sys.path.insert(0, str(ROOT / "benchmarks"))
+import ablation
+import msf_cnn
+
+NETS = MODELS / "paper_nets"
+
+
+def layer(kind: str, size: int, cin: int, cout: int, k: int = 1, s: int = 1) -> dict[str, Any]:
+    out = -(-size // s)
+    shape = {"h": size, "w": size, "cin": cin, "ho": out, "wo": out, "cout": cout}
+    return {"name": kind, "type": kind, "k": [k, k], "s": [s, s], "p": [k // 2, k // 2], **shape}
+
+
+LAYERS = [
+    layer("conv", 16, 3, 8, k=3, s=2), layer("pw", 8, 8, 24), layer("dw", 8, 24, 24, k=3), layer("pw", 8, 24, 8),
+]  # fmt: skip
+
+
+@pytest.fixture
+def nets(tmp_path: Path) -> Path:
+    (tmp_path / "tiny_chain.json").write_text(json.dumps(LAYERS))
+    return tmp_path
+
+
+def test_the_formulas_by_hand() -> None:
+    assert msf_cnn.single(LAYERS, 1) == (64 * 8 + 64 * 24, 64 * 24 * 8)
+    # depthwise and project: tiles of 3 and 1 rows; caches 3*3*24 + 1*1*24; the final output is not counted
+    assert msf_cnn.block(LAYERS, 2, 4) == (64 * 24 + 216 + 24, 64 * 24 * 9 + 64 * 24 * 8)
+    # expand, depthwise, project: expand's tiles have 3 rows, 6 of them in a map of 8 without padding
+    fused = msf_cnn.block(LAYERS, 1, 4)
+    assert fused is not None
+    assert fused.macs == 6 * 8 * (3 * 24) * 8 + 64 * 24 * 9 + 64 * 24 * 8
+
+
+def test_json(nets: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert msf_cnn.main(["--nets", str(nets), "--json"]) == 0
+    result = json.loads(capsys.readouterr().out)
+    assert set(result) == {"table1", "frontier"}
+    rows, points = result["table1"]["tiny_chain"], result["frontier"]["tiny_chain"]
+    assert rows["vanilla"][1] == 1.0
+    assert all(f >= 1.0 for _, f in points)
+    assert points == sorted(points)
+    for row in rows.values():  # never above msf-CNN at its own F
+        assert row is None or next(nbytes for nbytes, f in points if f <= row[1] + 1e-9) <= row[0]
+
+
+def test_ablation(nets: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert ablation.main(["--nets", str(nets), "--json"]) == 0
+    rows = json.loads(capsys.readouterr().out)
+    everything = rows["everything"]["tiny_chain"]
+    assert rows["+ groups"]["tiny_chain"] == everything
+    assert {f"without {name}" for name in ablation.OFF} <= set(rows)
+    assert all(row["tiny_chain"] is None or row["tiny_chain"] >= everything for row in rows.values())
+
+
+@pytest.mark.skipif(not NETS.exists(), reason="the layer lists of msf-CNN's networks are not there")
+@pytest.mark.parametrize("name", msf_cnn.PUBLISHED)
+def test_table_1_again(name: str) -> None:
+    rows = msf_cnn.table1(json.loads((NETS / f"{name}.json").read_text()))
+    for row, known in msf_cnn.PUBLISHED[name].items():
+        found = rows[row]
+        if known is None:
+            assert found is None
+        else:
+            assert found is not None
+            assert found[0] == pytest.approx(1000 * known[0], rel=0.014)
+            assert found[1] == pytest.approx(known[1], abs=0.0075)
