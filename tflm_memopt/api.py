@@ -1,29 +1,35 @@
-"""The package's functions: optimize(), inspect(), verify()."""
+"""The package's functions: optimize(), explore(), inspect(), verify()."""
 
 from __future__ import annotations
 
 import time
-from typing import Literal
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import replace
+from typing import Any, Literal
 
 from tflm_memopt import pipeline
 from tflm_memopt.analysis.arena import Arena, predict
 from tflm_memopt.analysis.liveness import live_bytes
 from tflm_memopt.analysis.supported import View
 from tflm_memopt.analysis.tflm_structs import Abi
-from tflm_memopt.errors import UsageError
+from tflm_memopt.choose import Conversion, Converted, Limits
+from tflm_memopt.errors import DoesNotFit, UsageError
+from tflm_memopt.frontier import settings, spaced, undominated
 from tflm_memopt.model.graph import Graph
 from tflm_memopt.model.int8_io import Int8Interface
 from tflm_memopt.model.int8_io import int8_io as to_int8_io
 from tflm_memopt.model.interface import Changes
 from tflm_memopt.model.opset import Unsupported
-from tflm_memopt.model.reader import Model, read
+from tflm_memopt.model.reader import read
 from tflm_memopt.model.rowop import RowOp
 from tflm_memopt.pipeline import Planned, Understood
 from tflm_memopt.plan.plan import Block, Role
 from tflm_memopt.plan.planner import Options
 from tflm_memopt.plan.regions import Kept
+from tflm_memopt.plan.tiles_plan import Settings
 from tflm_memopt.results import (
     BlockReport,
+    Exploration,
     Flash,
     Inspection,
     InterfaceReport,
@@ -31,17 +37,24 @@ from tflm_memopt.results import (
     Macs,
     OperatorReport,
     Optimized,
+    PointReport,
     Report,
     RingReport,
     TensorReport,
 )
 from tflm_memopt.runtime.verify import Verification, verify
 
-__all__ = ["Inspection", "Optimized", "Verification", "inspect", "optimize", "verify"]
+__all__ = ["Exploration", "Inspection", "Optimized", "Verification", "explore", "inspect", "optimize", "verify"]
 
 NOTHING_SUPPORTED = "no operator can run row by row: see kept_builtin"
 NO_GAIN = "the rewritten model would need no less arena"
 SEVERAL_SUBGRAPHS = "the model has several subgraphs (IF, WHILE, CALL_ONCE): such models are left whole"
+
+
+FAR = 0.01
+"""Points of a frontier are this share of the original's multiply-accumulates apart."""
+LAYOUT_SECONDS = 0.5
+"""Limit of the exact layout's search for each point of a frontier."""
 
 
 def optimize(
@@ -53,35 +66,126 @@ def optimize(
     op_per: Literal["region", "block"] = "region",
     abi: Abi = "ilp32",
     seconds: float = 4.0,
+    max_macs: float | None = None,
+    ram_limit: int | None = None,
+    without: Collection[str] = (),
+    plan: Mapping[str, Any] | None = None,
 ) -> Optimized:
     """Rewrites a .tflite model so that TFLM runs it with the same output bits in less arena.
 
     name: for the report. input: where the model's input lives. int8_io: drop QUANTIZE and DEQUANTIZE at the model's
     border. op_per: one custom operator for each region, or for each block. abi: of the arena figures. seconds: limit of
-    the exact layout's search.
+    the exact layout's search. max_macs: the least RAM with at most so many times the original's multiply-accumulates;
+    default 1, nothing is computed twice. ram_limit: the least compute with an arena of at most so many bytes, tail
+    included. without: ingredients to leave out (frontier.SWITCHES). plan: a plan that was saved (Plan.to_json()).
 
-    Raises ModelError for bytes that are no model, UsageError for impossible arguments. A model with nothing to gain
-    comes back as it is.
+    Raises ModelError for bytes that are no model, UsageError for impossible arguments, DoesNotFit when nothing keeps to
+    the limits. A model with nothing to gain comes back as it is.
     """
     started = time.monotonic()
+    without = _without(without, max_macs)
+    if plan is not None and (max_macs is not None or ram_limit is not None or without):
+        raise UsageError("a saved plan leaves nothing to limit or to leave out", hint="--plan alone")
+    highest = max_macs if max_macs is not None or ram_limit is not None else 1.0
+    options, widest = Options(tiles=settings(without, highest), seconds=seconds), settings(without)
+    conversion = _conversion(model, input, int8_io, op_per, abi, options, widest)
+    before = predict(conversion.source, abi)
+    limits = Limits(max_macs, ram_limit)
+    chosen, why = None, ""
+    if conversion.partition is None:
+        why = NOTHING_SUPPORTED if conversion.source.subgraphs == 1 else SEVERAL_SUBGRAPHS
+        if plan is not None:
+            raise UsageError("there is nothing to plan in this model", where=why, hint="no --plan")
+    else:
+        chosen = conversion.saved(plan) if plan is not None else conversion.choose(limits)
+        if chosen.arena.total >= before.total and not conversion.border.replaced:
+            chosen, why = None, NO_GAIN
+    if chosen is None and ram_limit is not None and before.total > ram_limit:
+        raise DoesNotFit(f"needs {before.total:,} B, limit is {ram_limit:,} B", where=why, hint="a smaller model")
+    report = _report(name, model, conversion, chosen, before, why, (limits, without, op_per), started)
+    return Optimized(chosen.model if chosen else model, chosen.planned.plan if chosen else None, report)
+
+
+def explore(
+    model: bytes,
+    *,
+    name: str = "model",
+    input: Literal["arena"] = "arena",  # noqa: A002 (the option's name)
+    int8_io: bool = False,
+    op_per: Literal["region", "block"] = "region",
+    abi: Abi = "ilp32",
+    without: Collection[str] = (),
+    progress: Callable[[int, int], None] = lambda done, of: None,
+) -> Exploration:
+    """The frontier of a model: the least arena at every compute budget. Each point is planned, checked and lowered.
+
+    Arguments as for optimize(). progress: told how many of how many points are planned.
+    """
+    started = time.monotonic()
+    widest = settings(_without(without, None))
+    options = Options(tiles=widest, seconds=LAYOUT_SECONDS)
+    conversion = _conversion(model, input, int8_io, op_per, abi, options, widest)
+    points: list[Converted] = []
+    if conversion.partition:
+        budgets = spaced(conversion.plans.budgets, conversion.macs(FAR))
+        plans = []
+        for number, macs in enumerate(budgets):
+            progress(number, len(budgets))
+            plans.append(conversion.plans.at(macs))
+        low = undominated(plans, lambda p: (p.macs, p.head))
+        points = list(undominated([conversion.of(p) for p in low], lambda c: (c.planned.plan.macs, c.arena.total)))
+        progress(len(budgets), len(budgets))
+    return Exploration(
+        model=name,
+        input=input,
+        op_per=op_per,
+        without=tuple(without),
+        original_macs=conversion.understood.macs,
+        original_arena=predict(conversion.source, abi),
+        points=tuple(_point(conversion, point) for point in points),
+        seconds=round(time.monotonic() - started, 3),
+    )
+
+
+def _point(conversion: Conversion, point: Converted) -> PointReport:
+    plan = point.planned.plan
+    return PointReport(
+        overhead=conversion.overhead(plan.macs),
+        macs=plan.macs,
+        arena=point.arena,
+        blocks=sum(isinstance(step, Block) for step in plan.steps),
+        tiled=sum(isinstance(step, Block) and step.strips > 0 for step in plan.steps),
+        proven=plan.proven,
+        plan=plan,
+    )
+
+
+def _without(without: Collection[str], max_macs: float | None) -> tuple[str, ...]:
+    """The ingredients to leave out, each once."""
+    wanted = tuple(dict.fromkeys(without))
+    settings(wanted)
+    barred = [switch for switch in ("recompute", "tiles") if switch in wanted]
+    if barred and max_macs is not None and max_macs > 1:
+        hint = f"--max-macs 1, or no --without {barred[0]}"
+        raise UsageError(f"F = {max_macs:g} is of no use without {barred[0]}: nothing can be computed again", hint=hint)
+    return wanted
+
+
+def _conversion(
+    model: bytes,
+    input: str,  # noqa: A002 (the option's name)
+    int8_io: bool,
+    op_per: str,
+    abi: Abi,
+    options: Options,
+    widest: Settings | None,
+) -> Conversion:
     if input != "arena" or op_per not in ("region", "block"):
         raise UsageError(f"unknown setting: input={input!r}, op_per={op_per!r}")
     source = read(model)
     border = to_int8_io(source.graph) if int8_io else Int8Interface(source.graph, Changes(), {}, ())
     understood = pipeline.understand(border.graph)
-    options = Options(op_per_block=op_per == "block", seconds=seconds)
-    before = predict(source, abi)
-    planned = pipeline.make_plan(understood, options) if source.subgraphs == 1 else None
-    rewritten, after, why = model, before, ""
-    if planned is None:
-        why = NOTHING_SUPPORTED if source.subgraphs == 1 else SEVERAL_SUBGRAPHS
-    else:
-        rewritten = pipeline.lower(source, border, planned, options)
-        after = predict(rewritten, abi)
-        if after.total >= before.total and not border.replaced:
-            rewritten, after, planned, why = model, before, None, NO_GAIN
-    report = _report(name, model, rewritten, source, understood, planned, border, (before, after), why, op_per, started)
-    return Optimized(rewritten, planned.plan if planned else None, report)
+    return Conversion(source, border, understood, replace(options, op_per_block=op_per == "block"), abi, widest)
 
 
 def inspect(model: bytes, *, name: str = "model", abi: Abi = "ilp32") -> Inspection:
@@ -117,17 +221,16 @@ def inspect(model: bytes, *, name: str = "model", abi: Abi = "ilp32") -> Inspect
 def _report(
     name: str,
     original: bytes,
-    rewritten: bytes,
-    source: Model,
-    understood: Understood,
-    planned: Planned | None,
-    border: Int8Interface,
-    arenas: tuple[Arena, Arena],
+    conversion: Conversion,
+    chosen: Converted | None,
+    before: Arena,
     why: str,
-    op_per: str,
+    settings: tuple[Limits, tuple[str, ...], str],
     started: float,
 ) -> Report:
-    macs = understood.macs
+    limits, without, op_per = settings
+    border, understood, macs = conversion.border, conversion.understood, conversion.understood.macs
+    planned = chosen.planned if chosen else None
     executed = planned.plan.macs if planned else macs
     return Report(
         model=name,
@@ -135,15 +238,18 @@ def _report(
         why_unchanged=why,
         input="arena",
         op_per=op_per,
-        overhead=executed / macs if macs else 1.0,
+        max_macs=limits.overhead,
+        ram_limit=limits.total,
+        without=without,
+        overhead=conversion.overhead(executed),
         macs=Macs(macs, executed),
-        arena=arenas[1],
-        original_arena=arenas[0],
-        lower_bound_head=planned.plan.lower_bound if planned else arenas[0].head,
+        arena=chosen.arena if chosen else before,
+        original_arena=before,
+        lower_bound_head=planned.plan.lower_bound if planned else before.head,
         proven=planned.plan.proven if planned else False,
         blocks=tuple(_blocks(planned)) if planned else (),
-        flash=Flash(len(original), len(rewritten)),
-        kept_builtin=tuple(_kept(source.graph, understood, planned)),
+        flash=Flash(len(original), len(chosen.model) if chosen else len(original)),
+        kept_builtin=tuple(_kept(conversion.source.graph, understood, planned)),
         interface=tuple(_interface(border)) if planned else (),
         interface_kept=tuple(f"{refusal.where}: {refusal.reason}" for refusal in border.refusals),
         seconds=round(time.monotonic() - started, 3),
@@ -167,6 +273,7 @@ def _blocks(planned: Planned) -> list[BlockReport]:
                     for b, _ in alive
                     if b.role is Role.RING
                 ),
+                strips=step.strips,
                 accumulators=sum(b.nbytes for b, _ in alive if b.role is Role.ACCUMULATOR),
                 bytes=max(o + b.nbytes for b, o in alive),
             )

@@ -8,24 +8,27 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import json
 import os
 import re
 import sys
 import traceback
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NoReturn
 
 import argcomplete
 from rich.console import Console, RenderableType
-from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
 import tflm_memopt
 from tflm_memopt import emit
 from tflm_memopt.errors import MemoptError, RuntimeUnavailable, UsageError
 from tflm_memopt.files import read_file, write_files
+from tflm_memopt.frontier import SWITCHES
 from tflm_memopt.model.reader import read
-from tflm_memopt.report import text
+from tflm_memopt.report import table, text
+from tflm_memopt.results import Exploration
 from tflm_memopt.runtime import stimuli
 
 PROGRAM = "tflm-memopt"
@@ -41,9 +44,11 @@ examples:
   {PROGRAM} inspect  person.tflite
   {PROGRAM} optimize person.tflite -o out
   {PROGRAM} optimize person.tflite -o out --int8-io --json > person.json
+  {PROGRAM} optimize person.tflite -o out --ram-limit 20kB
+  {PROGRAM} explore  person.tflite --plot person.svg --plans plans
   {PROGRAM} verify   person.tflite out/person.tflite --runs 100 --inputs faces.npy
 
-exit codes: 0 done, 1 the answer is no (different bytes), 2 bad usage or bad input
+exit codes: 0 done, 1 the answer is no (different bytes, or nothing fits), 2 bad usage or bad input
 tab completion: eval "$(register-python-argcomplete {PROGRAM})"
 """
 
@@ -86,15 +91,25 @@ def parser() -> argparse.ArgumentParser:
     optimize.add_argument(
         "-o", "--output", type=Path, metavar="DIR", help="where the files go (default: ./NAME_memopt)"
     )
+    _conversion(optimize)
     optimize.add_argument(
-        "--input", choices=("arena",), default="arena", help="where the model's input lives (default: arena)"
-    )
-    optimize.add_argument("--int8-io", action="store_true", help="drop QUANTIZE and DEQUANTIZE at the model's border")
-    optimize.add_argument(
-        "--op-per", choices=("region", "block"), default="region",
-        help="one custom operator for each region (default), or for each block: to read in Netron",
+        "--max-macs", type=factor, metavar="F",
+        help="the least RAM with at most F times the multiply-accumulates of the original (default: 1, no recompute)",
     )  # fmt: skip
-    _abi(optimize)
+    optimize.add_argument(
+        "--ram-limit", type=size, metavar="SIZE",
+        help="the least compute in an arena of at most SIZE: 20480, 20kB (1,000 B each) or 64KiB (1,024 B each)",
+    )  # fmt: skip
+    optimize.add_argument(
+        "--plan", type=Path, metavar="FILE.json", help="use a plan of this model that was saved before"
+    ).completer = argcomplete.FilesCompleter(("json",))  # type: ignore[attr-defined]
+
+    explore = _command(commands, "explore", _explore, "the least arena at every compute budget, as table and plot")
+    _model(explore, "model", "the .tflite file")
+    _conversion(explore)
+    explore.add_argument("--csv", type=Path, metavar="FILE", help="write the frontier as comma-separated values")
+    explore.add_argument("--plot", type=Path, metavar="FILE.png|.svg", help="draw the frontier")
+    explore.add_argument("--plans", type=Path, metavar="DIR", help="write each point's plan, for optimize --plan")
 
     verify = _command(commands, "verify", _verify, "run both models and compare every output byte")
     _model(verify, "original", "the .tflite file as it was")
@@ -122,15 +137,60 @@ def _inspect(args: argparse.Namespace) -> int:
 def _optimize(args: argparse.Namespace) -> int:
     data, name = read_file(args.model), args.model.stem
     folder = args.output or Path(f"{name}_memopt")
+    saved = _saved(args.plan) if args.plan else None
     with _about(args.model), _busy(args, f"optimizing {args.model.name}"):
         result = tflm_memopt.optimize(
-            data, name=args.model.name, input=args.input, int8_io=args.int8_io, op_per=args.op_per, abi=args.abi
+            data, name=args.model.name, **_settings(args), max_macs=args.max_macs, ram_limit=args.ram_limit, plan=saved
         )
         files = {folder / file: content for file, content in emit.files(result, name).items()}
     _keep(args.model, files)
     write_files(files)
     _answer(args, result.report.to_json(), text.optimized(result.report, folder, [path.name for path in files]))
     return DONE
+
+
+def _explore(args: argparse.Namespace) -> int:
+    data, name = read_file(args.model), args.model.stem
+    plot = _plotter(args.plot) if args.plot else None
+    with _about(args.model), _counted(args, f"exploring {args.model.name}") as progress:
+        result = tflm_memopt.explore(data, name=args.model.name, **_settings(args), progress=progress)
+    files: dict[Path, bytes] = {}
+    if args.csv:
+        files[args.csv] = table.csv(result).encode()
+    if args.plot and plot:
+        files[args.plot] = plot(result)
+    if args.plans:
+        files |= {args.plans / file: content for file, content in emit.plans(result, name).items()}
+    _keep(args.model, files)
+    write_files(files)
+    _answer(args, result.to_json(), text.exploration(result, list(map(str, files))))
+    return DONE
+
+
+def _settings(args: argparse.Namespace) -> dict[str, Any]:
+    """The arguments that optimize() and explore() share."""
+    return {key: getattr(args, key) for key in ("input", "int8_io", "op_per", "abi", "without")}
+
+
+def _saved(path: Path) -> Mapping[str, Any]:
+    try:
+        document = json.loads(read_file(path))
+    except (ValueError, RecursionError) as error:
+        raise UsageError(f"{path} is no JSON document", hint="NAME.plan.json, or a file of explore --plans") from error
+    if not isinstance(document, dict):
+        raise UsageError(f"{path} holds no plan", hint="NAME.plan.json, or a file of explore --plans")
+    return document
+
+
+def _plotter(path: Path) -> Callable[[Exploration], bytes]:
+    """What draws; it says what is missing before the work, not after it."""
+    form = path.suffix.lower().removeprefix(".")
+    if form not in ("png", "svg"):
+        raise UsageError(f"a plot is a .png or an .svg file, not {path}", hint=f"--plot {path.stem}.svg")
+    from tflm_memopt.report import plot  # noqa: PLC0415 (an optional dependency)
+
+    plot.require()
+    return lambda result: plot.exploration(result, form)
 
 
 def _verify(args: argparse.Namespace) -> int:
@@ -160,6 +220,22 @@ def count(argument: str) -> int:
     if not argument.isascii() or not argument.isdigit():
         raise argparse.ArgumentTypeError(f"'{argument}' is not a whole number from 0")
     return int(argument)
+
+
+def factor(argument: str) -> float:
+    """A finite number above 0."""
+    try:
+        value = float(argument)
+    except ValueError:
+        value = 0.0
+    if not 0 < value < float("inf"):
+        raise argparse.ArgumentTypeError(f"'{argument}' is no factor: 1.1 is 10 % more than the original")
+    return value
+
+
+def switches(argument: str) -> tuple[str, ...]:
+    """Names with commas between them."""
+    return tuple(name.strip() for name in argument.split(",") if name.strip())
 
 
 UNITS = {"": 1, "b": 1, "kb": 10**3, "mb": 10**6, "kib": 2**10, "mib": 2**20}
@@ -202,6 +278,23 @@ def _command(commands: Any, name: str, run: Any, what: str) -> argparse.Argument
 def _model(command: argparse.ArgumentParser, name: str, what: str) -> None:
     argument = command.add_argument(name, type=Path, metavar=name.upper(), help=what)
     argument.completer = argcomplete.FilesCompleter(("tflite",))  # type: ignore[attr-defined]
+
+
+def _conversion(command: argparse.ArgumentParser) -> None:
+    """The settings that optimize and explore share."""
+    command.add_argument(
+        "--input", choices=("arena",), default="arena", help="where the model's input lives (default: arena)"
+    )
+    command.add_argument("--int8-io", action="store_true", help="drop QUANTIZE and DEQUANTIZE at the model's border")
+    command.add_argument(
+        "--op-per", choices=("region", "block"), default="region",
+        help="one custom operator for each region (default), or for each block: to read in Netron",
+    )  # fmt: skip
+    command.add_argument(
+        "--without", type=switches, default=(), metavar="NAME,...",
+        help=f"leave ingredients out, to see their worth: {', '.join(SWITCHES)}",
+    )  # fmt: skip
+    _abi(command)
 
 
 def _abi(command: argparse.ArgumentParser) -> None:
@@ -254,6 +347,16 @@ def _busy(args: argparse.Namespace, what: str) -> Iterator[None]:
     with Progress(*columns, console=console, transient=True, disable=args.json or not console.is_terminal) as progress:
         progress.add_task(text.printable(what), total=None)
         yield
+
+
+@contextlib.contextmanager
+def _counted(args: argparse.Namespace, what: str) -> Iterator[Callable[[int, int], None]]:
+    """A progress bar on stderr when that is a terminal and people, not programs, wait."""
+    console = _console(sys.stderr)
+    columns = TextColumn("{task.description}", markup=False), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn()
+    with Progress(*columns, console=console, transient=True, disable=args.json or not console.is_terminal) as progress:
+        task = progress.add_task(text.printable(what), total=None)
+        yield lambda done, of: progress.update(task, completed=done, total=of)
 
 
 def _console(stream: Any) -> Console:

@@ -54,7 +54,7 @@ def understand(graph: Graph) -> Understood:
             for i in op.stands_for
         )
         if undone <= left_alone:
-            return Understood(canonical, support)
+            return Understood(_activations_only(canonical), support)
         left_alone |= undone
 
 
@@ -64,12 +64,19 @@ def _in(graph: Graph, tensors: tuple[int, ...]) -> bool:
 
 def make_plan(understood: Understood, options: Options) -> Planned | None:
     """Regions, blocks, offsets, and the proof that they are right; None when there is nothing to convert."""
-    graph = _activations_only(understood.graph)
-    parts = partition(graph, understood.support)
-    if not any(isinstance(node, Region) for node in parts.nodes):
-        return None
-    found = plan(graph, parts, options)
-    check(found, graph, parts)
+    parts = find_regions(understood)
+    return checked(understood, parts, plan(understood.graph, parts, options)) if parts else None
+
+
+def find_regions(understood: Understood) -> Partition | None:
+    """What is converted together; None when there is nothing to convert."""
+    parts = partition(understood.graph, understood.support)
+    return parts if any(isinstance(node, Region) for node in parts.nodes) else None
+
+
+def checked(understood: Understood, parts: Partition, found: Plan) -> Planned:
+    """A plan with the proof that it is right; PlanError when it is not."""
+    check(found, understood.graph, parts)
     return Planned(understood, parts, found)
 
 

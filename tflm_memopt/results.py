@@ -1,8 +1,8 @@
-"""What optimize() and inspect() answer: plain data, computed once; the report only shows it."""
+"""What optimize(), explore() and inspect() answer: plain data, computed once; the report only shows it."""
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from typing import Any
 
 from tflm_memopt.analysis.arena import Arena
@@ -28,7 +28,7 @@ class KeptBuiltin:
 
 @dataclass(frozen=True, slots=True)
 class RingReport:
-    """A tensor of which `depth` of `rows` rows are kept."""
+    """A tensor of which `depth` of `rows` rows are kept; of a tiled block (`depth` 0): `bytes` of its pixels."""
 
     tensor: str
     rows: int
@@ -43,6 +43,8 @@ class BlockReport:
     ops: tuple[int, ...]
     operators: tuple[str, ...]
     rings: tuple[RingReport, ...]
+    strips: int
+    """In which a tiled block runs; 0: row by row."""
     accumulators: int
     """Bytes of int32 sums."""
     bytes: int
@@ -82,6 +84,10 @@ class Report:
     why_unchanged: str
     input: str
     op_per: str
+    max_macs: float | None
+    ram_limit: int | None
+    without: tuple[str, ...]
+    """Ingredients left out."""
     overhead: float
     """F: multiply-accumulates executed / of the original."""
     macs: Macs
@@ -114,6 +120,56 @@ class Optimized:
     model: bytes
     plan: Plan | None
     report: Report
+
+
+@dataclass(frozen=True, slots=True)
+class PointReport:
+    """A plan that no other one beats in bytes and in multiply-accumulates. Planned, checked and lowered."""
+
+    overhead: float
+    """F."""
+    macs: int
+    arena: Arena
+    blocks: int
+    tiled: int
+    """Of these blocks, tiled ones; the others run row by row."""
+    proven: bool
+    """No layout of these blocks has a lower head."""
+    plan: Plan
+
+    def to_json(self) -> dict[str, Any]:
+        """All but the plan."""
+        return {f.name: getattr(self, f.name) for f in fields(self) if f.name not in ("plan", "arena")} | {
+            "arena": asdict(self.arena)
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Exploration:
+    """What explore() says: the frontier of a model, least compute first, and TFLM today as the reference."""
+
+    model: str
+    input: str
+    op_per: str
+    without: tuple[str, ...]
+    original_macs: int
+    original_arena: Arena
+    points: tuple[PointReport, ...]
+    """None when no operator can run row by row."""
+    seconds: float
+
+    @property
+    def convention(self) -> str:
+        """How the arenas are counted."""
+        return convention(self.original_arena, self.input)
+
+    def to_json(self) -> dict[str, Any]:
+        kept = {f.name: getattr(self, f.name) for f in fields(self) if f.name not in ("points", "original_arena")}
+        return kept | {
+            "convention": self.convention,
+            "original_arena": asdict(self.original_arena),
+            "points": [point.to_json() for point in self.points],
+        }
 
 
 @dataclass(frozen=True, slots=True)

@@ -31,7 +31,7 @@ INT8 = Format("INT8", 0.5, 0)
 
 MAX_POOL, REQUANT = 5, 8
 SINK, NONE = 1, 0xFFFF
-HEADER, TENSOR, OP, BLOCK = "<IHHIIIHHHHHHIIIIII", "<IIHHHBB", "<BBbbbbbBHHHHHHHHHHHHHHiIIIII", "<HHI"
+HEADER, TENSOR, OP, BLOCK = "<IHHIIIHHHHHHIIIIII", "<IIHHHBBIHHhH", "<BBbbbbbBHHHHHHHHHHHHHHiIIIIIHH", "<HHIHH"
 
 
 def program(*, version: int = 1, magic: int = 0x314F4D54, relu_from: int = 0) -> bytes:
@@ -41,17 +41,17 @@ def program(*, version: int = 1, magic: int = 0x314F4D54, relu_from: int = 0) ->
     blocks_at = ops_at + 2 * struct.calcsize(OP)
     multiplier_at = blocks_at + 2 * struct.calcsize(BLOCK)
     shift_at, size = multiplier_at + 4, multiplier_at + 16
-    rows = OUT[1]
-    tensors = [  # offset, channels, width, height, depth, base, layout
-        (0, IN[3], IN[2], IN[1], IN[1], 1, 0),
-        (POOLED_AT, OUT[3], OUT[2], rows, rows, 0, 0),
-        (0, OUT[3], OUT[2], rows, rows, 2, 0),
+    rows, by_row = OUT[1], (0,) * 6
+    tensors = [  # offset, channels, width, height, depth, base, layout, then what only tiled blocks need
+        (0, IN[3], IN[2], IN[1], IN[1], 1, *by_row),
+        (POOLED_AT, OUT[3], OUT[2], rows, rows, 0, *by_row),
+        (0, OUT[3], OUT[2], rows, rows, 2, *by_row),
     ]
     pool = _op(MAX_POOL, tensors=(0, 1), window=(2, 2, 2, 2))
     relu = _op(REQUANT, tensors=(1, 2), window=(1, 1, 1, 1), lowest=relu_from, scaling=(multiplier_at, shift_at))
     counts, places = (1, 1, 3, 2, 2, 0), (tables, ops_at, blocks_at, 0, 0, 0)
     header = struct.pack(HEADER, magic, version, 0, size, 2 * rows, WORKSPACE, *counts, *places)
-    blocks = struct.pack(BLOCK, 0, 1, COUNTERS_AT) + struct.pack(BLOCK, 1, 1, COUNTERS_AT + 2)
+    blocks = struct.pack(BLOCK, 0, 1, COUNTERS_AT, 0, 0) + struct.pack(BLOCK, 1, 1, COUNTERS_AT + 2, 0, 0)
     constants = struct.pack("<ib11x", 1 << 30, 1)
     return header + b"".join(struct.pack(TENSOR, *t) for t in tensors) + pool + relu + blocks + constants
 
@@ -66,7 +66,7 @@ def _op(
 ) -> bytes:
     zero_points, activation = (0, 0, 0), (lowest, 127)
     operands = (tensors[0], 0, NONE, NONE, tensors[1], 0)
-    constants = (0, 0, *scaling, 0)  # weights, bias, multipliers, shifts, accumulator
+    constants = (0, 0, *scaling, 0, 0, 0)  # weights, bias, multipliers, shifts, accumulator, groups
     return struct.pack(OP, kind, SINK, *zero_points, *activation, 1, *operands, *window, 1, 1, 0, 0, 0, *constants)
 
 

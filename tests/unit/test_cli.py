@@ -279,6 +279,21 @@ REFUSED: dict[str, tuple[Sequence[str], str]] = {
     "no model": (("optimize",), "MODEL"),
     "unknown abi": (("optimize", "small.tflite", "--abi", "ilp16"), "ilp16"),
     "unknown input mode": (("optimize", "small.tflite", "--input", "nowhere"), "nowhere"),
+    "no factor": (("optimize", "small.tflite", "--max-macs", "fast"), "'fast'"),
+    "factor zero": (("optimize", "small.tflite", "--max-macs", "0"), "'0'"),
+    "factor too small": (("optimize", "small.tflite", "--max-macs", "0.5"), "F = 0.5"),
+    "no size": (("optimize", "small.tflite", "--ram-limit", "much"), "'much'"),
+    "unknown switch": (("optimize", "small.tflite", "--without", "magic"), "'magic'"),
+    "recompute without recompute": (
+        ("optimize", "small.tflite", "--max-macs", "1.2", "--without", "strips,recompute"),
+        "without recompute",
+    ),
+    "missing plan": (("optimize", "small.tflite", "--plan", "nothing.json"), "cannot read nothing.json"),
+    "plan that is no JSON": (("optimize", "small.tflite", "--plan", "small.tflite"), "no JSON document"),
+    "plan and limit": (("optimize", "small.tflite", "--plan", "empty.json", "--max-macs", "1"), "saved plan"),
+    "plan of nothing": (("optimize", "small.tflite", "--plan", "empty.json"), "does not belong to this model"),
+    "plan for nothing": (("optimize", "other.tflite", "--plan", "empty.json"), "nothing to plan"),
+    "plot of no kind": (("explore", "small.tflite", "--plot", "small.gif"), "small.gif"),
     "negative runs": (("verify", "small.tflite", "small.tflite", "--runs", "-1"), "'-1'"),
     "missing file": (("optimize", "nothing.tflite"), "cannot read nothing.tflite: No such file"),
     "a folder": (("inspect", "."), "cannot read .: Is a directory"),
@@ -295,11 +310,12 @@ REFUSED: dict[str, tuple[Sequence[str], str]] = {
 @pytest.mark.parametrize(("arguments", "says"), REFUSED.values(), ids=REFUSED)
 def test_bad_usage(folder: Path, run: Run, arguments: Sequence[str], says: str) -> None:
     (folder / "other.tflite").write_bytes(unsupported())
+    (folder / "empty.json").write_text("{}")
     before = files(folder)
     answer = run(*arguments)
     assert_refused(answer, says)
     assert files(folder) == before
-    assert sorted(p.name for p in folder.iterdir()) == ["other.tflite", "small.tflite"]
+    assert sorted(p.name for p in folder.iterdir()) == ["empty.json", "other.tflite", "small.tflite"]
 
 
 def test_inputs_that_do_not_fit(folder: Path, run: Run) -> None:

@@ -106,7 +106,8 @@ def test_the_report_lists_every_operator_in_its_block() -> None:
     for block in done.report.blocks:
         assert len(block.operators) == len(block.ops)
         assert 0 < block.bytes <= done.report.arena.head
-        assert all(0 < ring.depth <= ring.rows for ring in block.rings)
+        assert all(ring.bytes > 0 and ring.depth <= ring.rows for ring in block.rings)
+        assert all((ring.depth == 0) == (block.strips > 0) for ring in block.rings)
 
 
 def test_the_same_model_gives_the_same_bytes() -> None:

@@ -1,6 +1,6 @@
 """What `optimize` leaves in its folder: the model, the plan, the report, and C++ to compile in.
 
-From data to bytes; nothing is written here.
+And the plans that `explore` leaves. From data to bytes; nothing is written here.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from tflm_memopt.emit.names import file_stem
 from tflm_memopt.emit.resolver import ops_header
 from tflm_memopt.model.reader import read
 from tflm_memopt.plan.plan import Plan
-from tflm_memopt.results import Optimized
+from tflm_memopt.results import Exploration, Optimized
 
 NOTHING_PLANNED = Plan(steps=(), buffers=(), offsets=(), head=0, lower_bound=0, proven=True)
 """The plan of a model that stays as it is."""
@@ -32,6 +32,15 @@ def files(result: Optimized, name: str) -> Mapping[str, bytes]:
         f"{stem}_ops.h": ops_header(stem, read(model), result.report),
     }
     return {f"{stem}.tflite": model} | {file: text.encode() for file, text in texts.items()}
+
+
+def plans(result: Exploration, name: str) -> Mapping[str, bytes]:
+    """File name -> content of the plans of a frontier, numbered as in its table."""
+    digits = len(str(max(0, len(result.points) - 1)))
+    return {
+        f"{file_stem(name)}.{number:0{digits}}.plan.json": to_json(point.plan.to_json()).encode()
+        for number, point in enumerate(result.points)
+    }
 
 
 def to_json(document: Mapping[str, Any]) -> str:

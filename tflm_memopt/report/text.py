@@ -15,7 +15,7 @@ from rich.table import Table
 from rich.text import Text
 
 from tflm_memopt.analysis.arena import Arena
-from tflm_memopt.results import BlockReport, Inspection, KeptBuiltin, OperatorReport, Report, RingReport
+from tflm_memopt.results import BlockReport, Exploration, Inspection, KeptBuiltin, OperatorReport, Report, RingReport
 from tflm_memopt.runtime.verify import Difference, Measured, Verification
 
 HOW: Mapping[str, str] = {
@@ -47,6 +47,23 @@ def optimized(report: Report, folder: Path, files: Iterable[str]) -> RenderableT
         if report.interface_kept
         else None,
         _section(f"Written to {printable(str(folder))}", _lines(files)),
+    )
+
+
+def exploration(result: Exploration, files: Iterable[str]) -> RenderableType:
+    """The answer of `explore`: a line for each point, least compute first."""
+    before, written = result.original_arena, list(files)
+    title = Text(printable(result.model), "bold").append(f"   {result.convention}", "dim")
+    table = _table("plan", "F", "MACs", "head", "tail", "total", "against TFLM", "blocks", numbers=8)
+    table.add_row("TFLM today", "1.000", f"{result.original_macs:,}", *_figures(before), "", "")
+    for number, p in enumerate(result.points):
+        blocks = f"{p.blocks}" + (f" ({p.tiled} tiled)" if p.tiled else "")
+        against = _percent(before.total, p.arena.total)
+        table.add_row(str(number), f"{p.overhead:.3f}", f"{p.macs:,}", *_figures(p.arena), against, blocks)
+    return _page(
+        Group(title, Text(), table),
+        None if result.points else Text("No operator can run row by row: inspect says why.", "yellow"),
+        _section("Written", _lines(written)) if written else None,
     )
 
 
@@ -168,7 +185,8 @@ def _span(block: BlockReport) -> str:
 
 def _keeps(block: BlockReport) -> str:
     sums = [f"{block.accumulators:,} B of sums"] if block.accumulators else []
-    return ", ".join([*_rings(block.rings), *sums]) or "whole tensors only"
+    strips = [f"in {block.strips} strips"] if block.strips else []
+    return ", ".join([*_rings(block.rings), *sums, *strips]) or "whole tensors only"
 
 
 def _rings(rings: Sequence[RingReport]) -> list[str]:
@@ -176,9 +194,13 @@ def _rings(rings: Sequence[RingReport]) -> list[str]:
 
     >>> _rings((RingReport("a", 48, 3, 300), RingReport("b", 48, 5, 500)))
     ['2 rings of 3-5 rows (800 B)']
+    >>> _rings((RingReport("a", 48, 0, 300),))
+    ['1 window (300 B)']
     """
     if not rings:
         return []
+    if not any(ring.depth for ring in rings):
+        return [f"{len(rings)} window{'s' * (len(rings) > 1)} ({sum(ring.bytes for ring in rings):,} B)"]
     depths = sorted(ring.depth for ring in rings)
     rows = str(depths[0]) if depths[0] == depths[-1] else f"{depths[0]}-{depths[-1]}"
     size = sum(ring.bytes for ring in rings)

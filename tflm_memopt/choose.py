@@ -1,0 +1,212 @@
+"""Which plan of a model a user gets: within a compute budget, within a RAM limit, or the one that was saved."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from functools import cache, cached_property
+from typing import Any
+
+from tflm_memopt import pipeline
+from tflm_memopt.analysis.arena import Arena, predict
+from tflm_memopt.analysis.tflm_structs import Abi
+from tflm_memopt.errors import DoesNotFit, PlanError, UsageError
+from tflm_memopt.frontier import Plans, cheapest
+from tflm_memopt.model.int8_io import Int8Interface
+from tflm_memopt.model.reader import Model
+from tflm_memopt.pipeline import Planned, Understood
+from tflm_memopt.plan.plan import SCHEMA_VERSION, Block, Buffer, Plan, Role
+from tflm_memopt.plan.planner import TFLM_ALIGN, Options, tensor_sizes
+from tflm_memopt.plan.regions import Partition, Region
+from tflm_memopt.plan.tiles_plan import Settings
+
+ROLES = {Role.TENSOR: "output of", Role.RING: "ring of", Role.ACCUMULATOR: "sums of"}
+MOST_NAMED = 4
+"""Buffers that a message names."""
+MOST_LETTERS = 40
+"""Of a name in a message."""
+_BROKEN = (PlanError, LookupError, TypeError, ValueError, AttributeError, ArithmeticError)
+"""What a plan of another model, or none at all, can lead to in those who read it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What a plan may cost."""
+
+    overhead: float | None = None
+    """F at the most; None: 1, without recompute, or as much as `total` takes."""
+    total: int | None = None
+    """Bytes of the whole arena, tail included, at the most."""
+
+
+@dataclass(frozen=True, slots=True)
+class Converted:
+    """A checked plan, the model that runs it, and the arena that this takes."""
+
+    planned: Planned
+    model: bytes
+    arena: Arena
+
+
+class Conversion:
+    """One model on its way to another: plans are made, checked and lowered when they are asked for, each once."""
+
+    def __init__(
+        self,
+        source: Model,
+        border: Int8Interface,
+        understood: Understood,
+        options: Options,
+        abi: Abi,
+        widest: Settings | None = None,
+    ) -> None:
+        """`widest`: what tiled blocks might use under other limits, for hints."""
+        self.widest = widest
+        self.source, self.border, self.understood, self.options, self.abi = source, border, understood, options, abi
+        self.partition: Partition | None = pipeline.find_regions(understood) if source.subgraphs == 1 else None
+        """None: there is nothing to convert."""
+        self.at = cache(self._at)
+
+    @cached_property
+    def plans(self) -> Plans:
+        """Raises TypeError where there is nothing to convert."""
+        return Plans(self.understood.graph, self._regions, self.options)
+
+    @property
+    def _regions(self) -> Partition:
+        if self.partition is None:
+            raise TypeError("there is nothing to convert")
+        return self.partition
+
+    def of(self, plan: Plan) -> Converted:
+        """Raises PlanError for a plan that is wrong."""
+        planned = pipeline.checked(self.understood, self._regions, plan)
+        model = pipeline.lower(self.source, self.border, planned, self.options)
+        return Converted(planned, model, predict(model, self.abi))
+
+    def _at(self, macs: int) -> Converted:
+        """The least head within so many multiply-accumulates."""
+        return self.of(self.plans.at(macs))
+
+    def overhead(self, macs: int) -> float:
+        """F."""
+        return macs / self.understood.macs if self.understood.macs else 1.0
+
+    def macs(self, overhead: float) -> int:
+        """The budget that F stands for."""
+        return math.floor(overhead * self.understood.macs + 1e-6)
+
+    def choose(self, limits: Limits) -> Converted:
+        """The least RAM within a compute budget (msf-CNN's P1) or, given a RAM limit, the least compute within it (P2).
+
+        Raises UsageError for a budget below the least reachable, DoesNotFit when nothing keeps to the limits.
+        """
+        if limits.overhead is not None and self.macs(limits.overhead) < self.plans.least_macs:
+            least = self.overhead(self.plans.least_macs)
+            raise UsageError(f"no plan computes so little as F = {limits.overhead:g}", hint=f"--max-macs {up(least)}")
+        budget = self.macs(1.0 if limits.overhead is None else limits.overhead)
+        if limits.total is None:
+            return self.at(max(budget, self.plans.least_macs))
+        return self._within(limits.total, None if limits.overhead is None else budget)
+
+    def _within(self, total: int, most: int | None) -> Converted:
+        once = max(self.plans.least_macs, min(self.plans.macs, self.plans.macs if most is None else most))
+        if self.at(once).arena.total <= total:  # no recompute: nothing else needs a search
+            return self.at(once)
+        budgets = [once, *(macs for macs in self.plans.budgets if macs > once and (most is None or macs <= most))]
+        found = cheapest(budgets, lambda macs: self.at(macs).arena.total <= total)
+        if found is not None:
+            return self.at(found)
+        best = min((self.at(macs) for macs in budgets if macs in (once, budgets[-1])), key=lambda c: c.arena.total)
+        raise DoesNotFit(
+            f"needs {best.arena.total:,} B, limit is {total:,} B",
+            where=self.binding(best),
+            hint=", or ".join(self._nearest(best, total, most)),
+        )
+
+    def _nearest(self, best: Converted, total: int, most: int | None) -> Iterator[str]:
+        """Settings that fit."""
+        if most is not None and self.widest and self.widest.recompute:
+            options = replace(self.options, tiles=self.widest)
+            wide = Conversion(self.source, self.border, self.understood, options, self.abi)
+            beyond = [macs for macs in wide.plans.budgets if macs > most]
+            found = cheapest(beyond, lambda macs: wide.at(macs).arena.total <= total)
+            if found is not None:
+                there = wide.at(found)
+                yield f"--max-macs {up(self.overhead(there.planned.plan.macs))} (fits in {there.arena.total:,} B)"
+                return
+            lowest = wide.at(beyond[-1]) if beyond else best
+            if lowest.arena.total < best.arena.total:
+                yield f"--max-macs {up(self.overhead(lowest.planned.plan.macs))} --ram-limit {lowest.arena.total}"
+        yield f"--ram-limit {best.arena.total}"
+
+    def binding(self, converted: Converted) -> str:
+        """The step of the plan that needs most, and what is alive in it, largest first."""
+        plan = converted.planned.plan
+        alive = [[(b, o) for b, o in plan.placed() if b.first <= n < b.last] for n in range(len(plan.steps))]
+        tops = [max((o + b.nbytes for b, o in step), default=0) for step in alive]
+        number = tops.index(max(tops))
+        named = [b for b, _ in alive[number] if b.role in ROLES]
+        parts = [f"{self._content(b)} {b.nbytes:,} B" for b in sorted(named, key=lambda b: -b.nbytes)[:MOST_NAMED]]
+        more = [f"{len(named) - MOST_NAMED} smaller ones"] if len(named) > MOST_NAMED else []
+        return f"{self._name(plan, number)}: {', '.join([*parts, *more])}; the interpreter: {converted.arena.tail:,} B"
+
+    def _content(self, buffer: Buffer) -> str:
+        maker = next((op for op in self.understood.graph.ops if buffer.key in op.outputs), None)
+        what = ROLES[buffer.role]
+        if maker is None:
+            return f"the model's input '{self.understood.graph.tensors[buffer.key].name[:MOST_LETTERS]}'"
+        return f"{what} op {maker.index} {maker.type}"
+
+    def _name(self, plan: Plan, number: int) -> str:
+        step = plan.steps[number]
+        if not isinstance(step, Block):
+            op = next(op for op in self.understood.graph.ops if op.index == step.op)
+            return f"builtin operator {op.index} {op.type}"
+        indices = [i for stage in step.stages for i in self._regions.ops[stage.op].sources]
+        block = sum(isinstance(s, Block) for s in plan.steps[:number])
+        return f"block {block} (ops {min(indices)}..{max(indices)})"
+
+    # A plan that was saved
+
+    def saved(self, document: Mapping[str, Any]) -> Converted:
+        """The conversion with a plan of this model that was saved; UsageError when it is none."""
+        try:
+            plan = self._read(document)
+            self._matches(plan)
+            return self.of(plan)
+        except _BROKEN as error:
+            reason = str(error) if isinstance(error, PlanError) else "it is damaged, or a plan of another model"
+            hint = "a plan that was made of this model, with the same --int8-io and --op-per"
+            raise UsageError("the plan does not belong to this model", where=reason, hint=hint) from error
+
+    @staticmethod
+    def _read(document: Mapping[str, Any]) -> Plan:
+        if document["schema"] != SCHEMA_VERSION:
+            raise PlanError(f"schema {document['schema']}, this version reads {SCHEMA_VERSION}")
+        return Plan.from_json(document)
+
+    def _matches(self, plan: Plan) -> None:
+        """What the checker takes for granted: it replays bytes, and asks neither for their number nor for regions."""
+        sizes = tensor_sizes(self.understood.graph, self._regions)
+        if not 0 <= plan.head <= 4 * sum(sizes.values()) + TFLM_ALIGN * len(plan.buffers):
+            raise PlanError(f"its head of {plan.head} bytes is larger than everything that this model has")
+        for step in plan.steps:
+            if isinstance(step, Block):
+                node = self._regions.nodes[step.region]
+                if not isinstance(node, Region) or not {stage.op for stage in step.stages} <= set(node.ops):
+                    raise PlanError(f"node {step.region} of this model has other operators")
+        if self.options.op_per_block:
+            crooked = [b.key for b, o in plan.placed() if b.role is Role.TENSOR and o % TFLM_ALIGN]
+            if crooked:
+                raise PlanError(f"tensor {crooked[0]} is not aligned as --op-per block wants it")
+
+
+def up(overhead: float) -> str:
+    """F as a user may type it: never below the figure.
+
+    >>> up(1.00001), up(1.25)
+    ('1.001', '1.25')
+    """
+    return f"{math.ceil(overhead * 1000 - 1e-9) / 1000:g}"
