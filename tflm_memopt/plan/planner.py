@@ -183,5 +183,7 @@ def _draft(chain: Chain, region: int, candidate: Candidate, across: tuple[Tensor
     at_border = blocks.border(chain, candidate.first, candidate.last, sizes, last_read)
     ops = {m.op.output: m.key for m in block.trace.members}
     sinks = tuple(ops[t] for t in reversed(at_border.born))
-    step = Block(region, candidate.stages, sinks, len(block.trace.moments), candidate.macs, candidate.strips)
+    step = Block(
+        region, candidate.stages, sinks, len(block.trace.moments), blocks.executed_macs(block.trace), candidate.strips
+    )
     return Draft(step, block.contents(at_border, sizes), (*across, *at_border.through))
