@@ -65,6 +65,7 @@ def optimize(
     int8_io: bool = False,
     op_per: Literal["region", "block"] = "region",
     abi: Abi = "ilp32",
+    fold: bool = True,
     seconds: float = 4.0,
     max_macs: float | None = None,
     ram_limit: int | None = None,
@@ -74,10 +75,11 @@ def optimize(
     """Rewrites a .tflite model so that TFLM runs it with the same output bits in less arena.
 
     name: for the report. input: where the model's input lives. int8_io: drop QUANTIZE and DEQUANTIZE at the model's
-    border. op_per: one custom operator for each region, or for each block. abi: of the arena figures. seconds: limit of
-    the exact layout's search. max_macs: the least RAM with at most so many times the original's multiply-accumulates;
-    default 1, nothing is computed twice. ram_limit: the least compute with an arena of at most so many bytes, tail
-    included. without: ingredients to leave out (frontier.SWITCHES). plan: a plan that was saved (Plan.to_json()).
+    border. op_per: one custom operator for each region, or for each block. abi: of the arena figures. fold: leave out
+    channels that cannot influence any output, whatever the input. seconds: limit of the exact layout's search.
+    max_macs: the least RAM with at most so many times the original's multiply-accumulates; by default, nothing is
+    computed twice. ram_limit: the least compute with an arena of at most so many bytes, tail included. without:
+    ingredients to leave out (frontier.SWITCHES). plan: a plan that was saved (Plan.to_json()).
 
     Raises ModelError for bytes that are no model, UsageError for impossible arguments, DoesNotFit when nothing keeps to
     the limits. A model with nothing to gain comes back as it is.
@@ -86,9 +88,11 @@ def optimize(
     without = _without(without, max_macs)
     if plan is not None and (max_macs is not None or ram_limit is not None or without):
         raise UsageError("a saved plan leaves nothing to limit or to leave out", hint="--plan alone")
-    highest = max_macs if max_macs is not None or ram_limit is not None else 1.0
-    options, widest = Options(tiles=settings(without, highest), seconds=seconds), settings(without)
-    conversion = _conversion(model, input, int8_io, op_per, abi, options, widest)
+    conversion = _conversion(model, input, int8_io, op_per, abi, Options(seconds=seconds, fold=fold), settings(without))
+    if max_macs is not None:  # of the original's multiply-accumulates; a search counts those of what is left of it
+        conversion = conversion.within(settings(without, max_macs / conversion.folded))
+    else:
+        conversion = conversion.within(settings(without, 1.0 if ram_limit is None else None))
     before = predict(conversion.source, abi)
     limits = Limits(max_macs, ram_limit)
     chosen, why = None, ""
@@ -114,6 +118,7 @@ def explore(
     int8_io: bool = False,
     op_per: Literal["region", "block"] = "region",
     abi: Abi = "ilp32",
+    fold: bool = True,
     without: Collection[str] = (),
     progress: Callable[[int, int], None] = lambda done, of: None,
 ) -> Exploration:
@@ -123,7 +128,7 @@ def explore(
     """
     started = time.monotonic()
     widest = settings(_without(without, None))
-    options = Options(tiles=widest, seconds=LAYOUT_SECONDS)
+    options = Options(tiles=widest, seconds=LAYOUT_SECONDS, fold=fold)
     conversion = _conversion(model, input, int8_io, op_per, abi, options, widest)
     points: list[Converted] = []
     if conversion.partition:
@@ -194,7 +199,9 @@ def inspect(model: bytes, *, name: str = "model", abi: Abi = "ilp32") -> Inspect
     graph, understood = source.graph, pipeline.understand(source.graph)
     outcome = {i: understood.support[op.index] for op in understood.graph.ops for i in op.stands_for}
     live = live_bytes(graph)
-    macs = {op.index: s.macs for op in understood.graph.ops if isinstance(s := understood.support[op.index], RowOp)}
+    rows = {op.index: s for op in understood.graph.ops if isinstance(s := understood.support[op.index], RowOp)}
+    parts = pipeline.find_regions(understood)
+    dead = pipeline.dead_channels(understood, parts) if parts else {}
     operators = []
     for op, nbytes in zip(graph.ops, live, strict=True):
         support = outcome.get(op.index)
@@ -205,7 +212,9 @@ def inspect(model: bytes, *, name: str = "model", abi: Abi = "ilp32") -> Inspect
                 op.type,
                 op.inputs,
                 op.outputs,
-                macs.get(op.index, 0),
+                rows[op.index].macs if op.index in rows else 0,
+                rows[op.index].writes.c if op.index in dead else 0,
+                dead.get(op.index, 0),
                 nbytes,
                 refused is None,
                 refused.code if refused else "",
@@ -215,7 +224,18 @@ def inspect(model: bytes, *, name: str = "model", abi: Abi = "ilp32") -> Inspect
         )
     tensors = tuple(TensorReport(t.id, t.name, t.shape, t.dtype, t.nbytes, t.constant) for t in graph.tensors.values())
     peak = graph.ops[live.index(max(live))].index if live else None
-    return Inspection(name, len(model), tuple(operators), tensors, predict(source, abi), peak, understood.macs)
+    return Inspection(
+        name,
+        len(model),
+        tuple(operators),
+        tensors,
+        predict(source, abi),
+        peak,
+        understood.macs,
+        dead_macs=sum(rows[i].macs - op.macs for i, op in parts.ops.items()) if parts else 0,
+        channels=sum(op.channels for op in operators),
+        dead_channels=sum(dead.values()),
+    )
 
 
 def _report(
@@ -243,6 +263,7 @@ def _report(
         without=without,
         overhead=conversion.overhead(executed),
         macs=Macs(macs, executed),
+        dead_channels=sum(pipeline.dead_channels(understood, planned.partition).values()) if planned else 0,
         arena=chosen.arena if chosen else before,
         original_arena=before,
         lower_bound_head=planned.plan.lower_bound if planned else before.head,

@@ -64,7 +64,9 @@ class Conversion:
         """`widest`: what tiled blocks might use under other limits, for hints."""
         self.widest = widest
         self.source, self.border, self.understood, self.options, self.abi = source, border, understood, options, abi
-        self.partition: Partition | None = pipeline.find_regions(understood) if source.subgraphs == 1 else None
+        self.partition: Partition | None = (
+            pipeline.find_regions(understood, fold=options.fold) if source.subgraphs == 1 else None
+        )
         """None: there is nothing to convert."""
         self.at = cache(self._at)
 
@@ -79,6 +81,11 @@ class Conversion:
             raise TypeError("there is nothing to convert")
         return self.partition
 
+    def within(self, tiles: Settings | None) -> Conversion:
+        """The same with other limits of tiled blocks."""
+        options = replace(self.options, tiles=tiles)
+        return Conversion(self.source, self.border, self.understood, options, self.abi, self.widest)
+
     def of(self, plan: Plan) -> Converted:
         """Raises PlanError for a plan that is wrong."""
         planned = pipeline.checked(self.understood, self._regions, plan)
@@ -92,6 +99,12 @@ class Conversion:
     def overhead(self, macs: int) -> float:
         """F."""
         return macs / self.understood.macs if self.understood.macs else 1.0
+
+    @property
+    def folded(self) -> float:
+        """F when nothing is computed twice: less than 1 by what dead channels cost."""
+        left = sum(op.macs for op in self.partition.ops.values()) if self.partition else 0
+        return self.overhead(left) if left else 1.0
 
     def macs(self, overhead: float) -> int:
         """The budget that F stands for."""
@@ -128,8 +141,7 @@ class Conversion:
     def _nearest(self, best: Converted, total: int, most: int | None) -> Iterator[str]:
         """Settings that fit."""
         if most is not None and self.widest and self.widest.recompute:
-            options = replace(self.options, tiles=self.widest)
-            wide = Conversion(self.source, self.border, self.understood, options, self.abi)
+            wide = self.within(self.widest)
             beyond = [macs for macs in wide.plans.budgets if macs > most]
             found = cheapest(beyond, lambda macs: wide.at(macs).arena.total <= total)
             if found is not None:
@@ -178,7 +190,7 @@ class Conversion:
             return self.of(plan)
         except _BROKEN as error:
             reason = str(error) if isinstance(error, PlanError) else "it is damaged, or a plan of another model"
-            hint = "a plan that was made of this model, with the same --int8-io and --op-per"
+            hint = "a plan that was made of this model, with the same --int8-io, --op-per and --no-fold"
             raise UsageError("the plan does not belong to this model", where=reason, hint=hint) from error
 
     @staticmethod

@@ -94,7 +94,7 @@ def parser() -> argparse.ArgumentParser:
     _conversion(optimize)
     optimize.add_argument(
         "--max-macs", type=factor, metavar="F",
-        help="the least RAM with at most F times the multiply-accumulates of the original (default: 1, no recompute)",
+        help="the least RAM with at most F times the multiply-accumulates of the original (default: no recompute)",
     )  # fmt: skip
     optimize.add_argument(
         "--ram-limit", type=size, metavar="SIZE",
@@ -169,7 +169,7 @@ def _explore(args: argparse.Namespace) -> int:
 
 def _settings(args: argparse.Namespace) -> dict[str, Any]:
     """The arguments that optimize() and explore() share."""
-    return {key: getattr(args, key) for key in ("input", "int8_io", "op_per", "abi", "without")}
+    return {key: getattr(args, key) for key in ("input", "int8_io", "op_per", "abi", "fold", "without")}
 
 
 def _saved(path: Path) -> Mapping[str, Any]:
@@ -289,6 +289,10 @@ def _conversion(command: argparse.ArgumentParser) -> None:
     command.add_argument(
         "--op-per", choices=("region", "block"), default="region",
         help="one custom operator for each region (default), or for each block: to read in Netron",
+    )  # fmt: skip
+    command.add_argument(
+        "--no-fold", dest="fold", action="store_false",
+        help="keep the channels that cannot influence any output, whatever the input",
     )  # fmt: skip
     command.add_argument(
         "--without", type=switches, default=(), metavar="NAME,...",

@@ -13,6 +13,7 @@ from tflm_memopt.model.int8_io import Int8Interface
 from tflm_memopt.model.reader import Model
 from tflm_memopt.model.rowop import RowOp
 from tflm_memopt.plan.check import check
+from tflm_memopt.plan.fold import without_dead_channels
 from tflm_memopt.plan.plan import Plan
 from tflm_memopt.plan.planner import Options, plan
 from tflm_memopt.plan.regions import Partition, Region, partition
@@ -64,14 +65,22 @@ def _in(graph: Graph, tensors: tuple[int, ...]) -> bool:
 
 def make_plan(understood: Understood, options: Options) -> Planned | None:
     """Regions, blocks, offsets, and the proof that they are right; None when there is nothing to convert."""
-    parts = find_regions(understood)
+    parts = find_regions(understood, fold=options.fold)
     return checked(understood, parts, plan(understood.graph, parts, options)) if parts else None
 
 
-def find_regions(understood: Understood) -> Partition | None:
-    """What is converted together; None when there is nothing to convert."""
+def find_regions(understood: Understood, *, fold: bool = True) -> Partition | None:
+    """What is converted together, without dead channels; None when there is nothing to convert."""
     parts = partition(understood.graph, understood.support)
-    return parts if any(isinstance(node, Region) for node in parts.nodes) else None
+    if not any(isinstance(node, Region) for node in parts.nodes):
+        return None
+    return without_dead_channels(parts) if fold else parts
+
+
+def dead_channels(understood: Understood, parts: Partition) -> Mapping[int, int]:
+    """Of each operator with weights that runs row by row, by Op.index: output channels that folding took away."""
+    whole = {i: s for i, s in understood.support.items() if isinstance(s, RowOp) and s.weights is not None}
+    return {i: op.writes.c - parts.ops[i].writes.c for i, op in whole.items() if i in parts.ops}
 
 
 def checked(understood: Understood, parts: Partition, found: Plan) -> Planned:

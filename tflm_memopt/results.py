@@ -91,6 +91,8 @@ class Report:
     overhead: float
     """F: multiply-accumulates executed / of the original."""
     macs: Macs
+    dead_channels: int
+    """Output channels of operators with weights that were folded away, since they cannot influence any output."""
     arena: Arena
     original_arena: Arena
     lower_bound_head: int
@@ -191,6 +193,10 @@ class OperatorReport:
     inputs: tuple[int, ...]
     outputs: tuple[int, ...]
     macs: int
+    channels: int
+    """Output channels, if it has weights."""
+    dead_channels: int
+    """Those that cannot influence any output, whatever the input: folded away."""
     live_bytes: int
     """Activations that are alive while it runs."""
     supported: bool
@@ -211,6 +217,10 @@ class Inspection:
     peak_operator: int | None
     """Index of the operator during which most activation bytes are alive."""
     macs: int
+    dead_macs: int
+    """Those that folding saves."""
+    channels: int
+    dead_channels: int
 
     @property
     def convention(self) -> str:

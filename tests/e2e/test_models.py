@@ -33,6 +33,8 @@ class Case:
     complete: bool = True
     """Every operator runs row by row, so that the model becomes one region."""
     runs: int = 100
+    overhead: float = 1.0
+    """F, at most: dead channels make it smaller."""
 
     @property
     def path(self) -> Path:
@@ -44,8 +46,8 @@ CASES = (
     Case("mlperf_tiny_ad_autoencoder_int8", 1_400),
     Case("mlperf_tiny_kws_dscnn_int8", 5_700),
     Case("mlperf_tiny_ic_resnet8_int8", 15_800),
-    Case("mlperf_tiny_vww_96_int8", 29_500),
-    Case("mcunet_vww_80_float_io", 22_000, int8_io=True),
+    Case("mlperf_tiny_vww_96_int8", 29_500, overhead=0.5),
+    Case("mcunet_vww_80_float_io", 22_000, int8_io=True, overhead=0.95),
     Case("mcunet_vww_80_float_io", 97_000, complete=False, runs=10),
     Case("mcunetv2_large_224_float_io", 420_000, int8_io=True, complete=False, runs=3),
 )
@@ -79,7 +81,8 @@ def converted(case: Case, op_per: str, folder: Path, capsys: pytest.CaptureFixtu
     report = run(capsys, "optimize", case.path, "-o", folder, "--op-per", op_per, *flags)
     arena = report["arena"]
     assert report["changed"]
-    assert report["overhead"] == 1.0
+    assert report["overhead"] <= case.overhead
+    assert (report["overhead"] < 1.0) is (report["dead_channels"] > 0)
     assert arena["abi"] == "ilp32"
     assert arena["total"] == arena["head"] + arena["tail"]
     assert arena["total"] <= -(-arena["min"] // 16) * 16  # min may be up to 15 B lower: smaller alignment gaps

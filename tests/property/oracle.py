@@ -38,11 +38,11 @@ def convert(data: bytes, options: Options) -> tuple[bytes, Planned] | None:
     return pipeline.lower(source, Int8Interface(source.graph, Changes(), {}, ()), planned, options), planned
 
 
-def original(data: bytes) -> Any:
+def original(data: bytes, arena: int = ARENA) -> Any:
     """TFLM's interpreter, or RuntimeError when TFLM refuses the model."""
     module = importlib.import_module("tflite_micro").runtime
     with contextlib.redirect_stdout(io.StringIO()), _quiet():
-        return module.Interpreter.from_bytes(data, arena_size=ARENA)
+        return module.Interpreter.from_bytes(data, arena_size=arena)
 
 
 def rewritten(data: bytes) -> Any:
@@ -62,9 +62,10 @@ def draw_inputs(data: bytes, seed: int) -> list[Inputs]:
         return rng.integers(limits.min, limits.max + 1, shape, limits.dtype)
 
     drawn = [[random(t.shape, t.dtype) for t in tensors] for _ in range(2)]
-    lowest = [[np.full(t.shape, 0 if t.dtype == "UINT8" else -128, t.dtype.lower()) for t in tensors]]
-    highest = [[np.full(t.shape, 127, t.dtype.lower()) for t in tensors]]
-    return [*drawn, *lowest, *highest]
+    lowest = [np.full(t.shape, 0 if t.dtype == "UINT8" else -128, t.dtype.lower()) for t in tensors]
+    highest = [np.full(t.shape, 127, t.dtype.lower()) for t in tensors]
+    either = [np.where(rng.random(low.shape) < 0.5, low, high) for low, high in zip(lowest, highest, strict=True)]
+    return [*drawn, lowest, highest, either]
 
 
 def run(interpreter: Any, inputs: Inputs, outputs: int) -> list[NDArray[Any]]:

@@ -36,6 +36,16 @@ def small(seed: int = 1) -> bytes:
     return net.model(net.conv2d(x, 4, out=(0.5, 3)))
 
 
+def partly_dead() -> bytes:
+    """Nobody reads three of the eight channels between its convolutions."""
+    net = Net(2)
+    x = net.conv2d(net.input((1, 24, 24, 3)), 8, kernel=(3, 3))
+    y = net.conv2d(x, 4)
+    filter_ = net.tree.buffers[net.graph.tensors[net.graph.operators[-1].inputs[1]].buffer]
+    filter_.data = np.where(np.arange(32) % 8 < 5, filter_.data, 0).astype(np.uint8)
+    return net.model(y)
+
+
 def unsupported() -> bytes:
     """Nothing of this model runs row by row: float, and an operator that has no row kernel."""
     net = Net()
@@ -100,6 +110,7 @@ def test_optimize_writes_six_files_and_prints_the_report(folder: Path, run: Run)
     assert report["changed"] is True
     assert report["input"] == "arena"
     assert report["overhead"] == 1.0
+    assert report["dead_channels"] == 0
     assert set(report["macs"]) == {"original", "rewritten"}
     assert set(report["arena"]) >= ARENA
     assert set(report["original_arena"]) >= ARENA
@@ -156,6 +167,19 @@ def test_flags_reach_the_conversion(folder: Path, run: Run) -> None:
     assert all("INT8 scale" in i["after"] and "zero point" in i["after"] for i in narrow["interface"])
 
 
+def test_dead_channels_are_folded_unless_told_otherwise(folder: Path, run: Run) -> None:
+    (folder / "part.tflite").write_bytes(partly_dead())
+    folding = run("optimize", "part.tflite", "-o", "a", "--json").json
+    plain = run("optimize", "part.tflite", "-o", "b", "--json", "--no-fold").json
+    assert (folding["dead_channels"], plain["dead_channels"]) == (3, 0)
+    assert folding["overhead"] < plain["overhead"] == 1.0
+    for rewritten in ("a", "b"):
+        assert run("verify", "part.tflite", f"{rewritten}/part.tflite", "--json").json["bit_exact"]
+    inspected = run("inspect", "part.tflite", "--json").json
+    assert (inspected["channels"], inspected["dead_channels"]) == (12, 3)
+    assert [op["dead_channels"] for op in inspected["operators"]] == [3, 0]
+
+
 def test_a_model_with_nothing_to_gain_is_written_unchanged(folder: Path, run: Run) -> None:
     (folder / "plain.tflite").write_bytes(unsupported())
     answer = run("optimize", "plain.tflite", "-o", "out", "--json")
@@ -190,6 +214,7 @@ def test_inspect(folder: Path, run: Run) -> None:
     assert [op["supported"] for op in result["operators"]] == [False, True, True, False]
     assert all(op["reason"] and op["hint"] for op in result["operators"] if not op["supported"])
     assert set(result["arena"]) >= ARENA
+    assert (result["channels"], result["dead_channels"], result["dead_macs"]) == (12, 0, 0)
     said = run("inspect", "float.tflite").out
     assert "2 of 4 run row by row" in said
     assert "ilp32, input in the arena, TFLM reference kernels" in said

@@ -21,7 +21,7 @@ from tflm_memopt.results import Exploration
 
 def narrowing() -> bytes:
     """Its input is small beside what is inside, so that computing overlaps again saves RAM."""
-    net = Net(3)
+    net = Net(12)
     x = net.conv2d(net.input((1, 12, 12, 2)), 24, out=(0.4, -5))
     for _ in range(2):
         x = net.depthwise_conv2d(x, activation="RELU6", out=(0.3, -7))

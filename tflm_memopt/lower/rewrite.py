@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -55,6 +56,7 @@ def rewrite(
         custom = CustomOp(item.name, item.unit, lower(plan, item.unit, partition.ops))
         operators.append(_custom_operator(tree, custom, plan, partition.ops, offsets, len(operators)))
     main.operators = operators
+    _narrow(main.tensors, partition.ops)
     if changes.inputs or changes.outputs:
         writer.set_metadata(tree, METADATA, json.dumps({"interface": changes.to_json()}).encode())
     renumbered = writer.drop_unused(tree)
@@ -131,6 +133,13 @@ def _add_tensor(tree: Any, tensor: Tensor) -> None:
 
 def _bytes_tensor(tree: Any, name: str, nbytes: int, buffer: int) -> int:
     return writer.add_tensor(tree, name, (nbytes,), "UINT8", buffer=buffer)
+
+
+def _narrow(tensors: Sequence[Any], ops: Mapping[int, RowOp]) -> None:
+    """Tensors that lost channels and are TFLM's all the same, between the operators of two blocks, say so."""
+    for op in ops.values():
+        if math.prod(map(int, tensors[op.output].shape)) != op.writes.nbytes:
+            tensors[op.output].shape = np.array([1, op.writes.h, op.writes.w, op.writes.c], np.int32)
 
 
 def programs(rewritten: Graph) -> Sequence[bytes]:

@@ -27,6 +27,8 @@ class Options:
     """One custom operator per block: every tensor between blocks is TFLM's, too."""
     seconds: float = 4.0
     """Time limit of the exact layout of the whole model; a block's alone gets an eighth of it."""
+    fold: bool = True
+    """Leave out channels that cannot influence any output (plan/fold.py)."""
     tiles: Settings | None = NO_RECOMPUTE
     """What tiled blocks may use, and how much they may compute again; None: row blocks only."""
 

@@ -22,6 +22,7 @@ HOW: Mapping[str, str] = {
     "tflm-wheel": "under the official TFLM interpreter",
     "host-reference": "in this package's reference kernels: no official TFLM wheel exists for this platform",
 }
+DEAD = "cannot influence any output: folded away"
 INDENT = 2
 
 
@@ -76,6 +77,7 @@ def inspection(result: Inspection) -> RenderableType:
         ("", f"head {arena.head:,} B, tail {arena.tail:,} B, smallest {arena.min:,} B", ""),
         ("flash", f"{result.flash:,} B", ".tflite file"),
         ("MACs", f"{result.macs:,}", "of the operators that run row by row"),
+        ("dead", f"{result.dead_channels:,} of {result.channels:,} channels, {result.dead_macs:,} MACs", DEAD),
         ("operators", f"{running} of {len(result.operators)} run row by row", ""),
     )
     refused = [
@@ -131,14 +133,17 @@ def _title(report: Report) -> Text:
 def _headline(report: Report) -> Table:
     """The three numbers that matter: arena, flash, F."""
     arena, flash = (report.original_arena.total, report.arena.total), report.flash
-    recompute = (
-        "no recompute" if report.overhead <= 1 else f"{report.macs.original:,} -> {report.macs.rewritten:,} MACs"
-    )
+    macs, dead = report.macs, report.dead_channels
+    work = f"{macs.original:,} -> {macs.rewritten:,} MACs" if macs.rewritten != macs.original else "no recompute"
     return _facts(
         ("arena", _change(*arena), report.convention),
         ("flash", _change(flash.original, flash.rewritten), ".tflite file"),
-        ("F", f"{report.overhead:.2f}", recompute),
+        ("F", f"{report.overhead:.2f}", work + (f", {_dead(dead)} folded away" if dead else "")),
     )
+
+
+def _dead(channels: int) -> str:
+    return f"{channels:,} dead channel{'s' * (channels > 1)}"
 
 
 def _facts(*facts: tuple[str, str, str]) -> Table:
@@ -235,17 +240,24 @@ def _indices(indices: Sequence[int]) -> str:
 
 
 def _operators(result: Inspection) -> Table:
-    table = _table("#", "operator", "output", "MACs", "alive, B", "row by row")
-    for column in (0, 3, 4):
+    dead = ["dead"] if result.dead_channels else []
+    table = _table("#", "operator", "output", *dead, "MACs", "alive, B", "row by row")
+    for column in (0, *range(3, len(table.columns) - 1)):
         table.columns[column].justify = "right"
     for op in result.operators:
         peak = op.index == result.peak_operator
         table.add_row(
-            str(op.index), printable(op.operator), _shapes(result, op), f"{op.macs:,}" if op.macs else "",
-            f"{op.live_bytes:,}" + (" peak" if peak else ""), "yes" if op.supported else f"no: {printable(op.code)}",
+            str(op.index), printable(op.operator), _shapes(result, op), *(_count(op.dead_channels) for _ in dead),
+            _count(op.macs), f"{op.live_bytes:,}" + (" peak" if peak else ""),
+            "yes" if op.supported else f"no: {printable(op.code)}",
             style="bold" if peak else "",
         )  # fmt: skip
     return table
+
+
+def _count(number: int) -> str:
+    """Nothing instead of zero."""
+    return f"{number:,}" if number else ""
 
 
 def _shapes(result: Inspection, op: OperatorReport) -> str:

@@ -71,6 +71,14 @@ def test_percent_and_recompute(report: Report) -> None:
     assert "no recompute" not in said
 
 
+def test_dead_channels_are_said(report: Report) -> None:
+    assert "dead" not in optimized(report)
+    folded = replace(report, overhead=0.8, macs=Macs(1000, 800), dead_channels=3)
+    assert "0.80" in optimized(folded)
+    assert "1,000 -> 800 MACs, 3 dead channels folded away" in optimized(folded)
+    assert "1 dead channel folded away" in optimized(replace(folded, dead_channels=1))
+
+
 def test_an_estimate_is_called_one(report: Report) -> None:
     assert "an estimate" not in optimized(report)
     assert "an estimate" in optimized(replace(report, arena=replace(report.arena, estimated=("SVDF",))))

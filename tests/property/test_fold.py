@@ -1,0 +1,155 @@
+"""Folding dead channels away changes no byte, and the ranges that it rests on hold: random networks, spoiled so that
+many channels are dead or nearly so, under the official TFLM wheel.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, Phase, assume, given, settings
+from hypothesis import strategies as st
+from models import Net
+from numpy.typing import NDArray
+from property.forced import forced, mobile, random_settings
+from property.networks import Layer, Recipe, build, layers
+from property.oracle import assert_same_bytes, convert, draw_inputs, original, run
+from property.planted import plant
+
+from tflm_memopt import pipeline
+from tflm_memopt.analysis.dead_channels import Range, ranges
+from tflm_memopt.model import writer
+from tflm_memopt.model.reader import read
+from tflm_memopt.model.rowop import RowOp
+from tflm_memopt.plan.planner import Options
+
+pytest.importorskip("tflite_micro", reason="the official TFLM wheel is not installed")
+
+SECONDS = 0.2
+TAPPED_ARENA = 1 << 26
+COMMON = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
+QUICK = settings(COMMON, max_examples=30, derandomize=True, phases=[Phase.explicit, Phase.generate, Phase.shrink])
+MANY = settings(COMMON, max_examples=1000, print_blob=True)
+
+SIZES = st.tuples(st.just(1), st.integers(1, 14), st.integers(1, 9), st.integers(1, 6))
+KINDS = (
+    "conv", "conv", "conv", "depthwise", "depthwise", "residual", "add", "average", "max", "relu", "relu6", "quantize",
+    "mean", "transposed mean", "dense", "dense rows", "bottleneck", "padded", "reshape", "softmax", "mul",
+)  # fmt: skip
+
+
+def chained(layer: Layer, chain: bool) -> Layer:
+    """The layer, reading the newest tensor if `chain`: only what is read again inside a region can be folded."""
+    return replace(layer, source=0) if chain else layer
+
+
+def chains(least: int = 3, most: int = 8) -> st.SearchStrategy[Recipe]:
+    body = st.lists(st.builds(chained, layers(KINDS), st.integers(0, 3).map(bool)), min_size=least, max_size=most)
+    return st.builds(Recipe, st.tuples(SIZES), body.map(tuple), st.just(()), st.integers(0, 1 << 16))
+
+
+def examine(recipe: Recipe) -> None:
+    data = plant(build(recipe), recipe.seed)
+    try:
+        original(data)
+    except RuntimeError:
+        assume(False)
+    assert_ranges_hold(data, recipe.seed)
+    for op_per_block in (False, True):
+        for fold in (True, False):
+            converted = convert(data, Options(op_per_block=op_per_block, seconds=SECONDS, fold=fold))
+            if converted is not None:
+                assert_same_bytes(data, converted[0], seed=recipe.seed)
+
+
+def assert_ranges_hold(data: bytes, seed: int) -> None:
+    """All values that TFLM computes lie in the ranges of their channels."""
+    for op, known, values in intermediate(data, seed):
+        pixels = values.reshape(-1, op.writes.c)
+        assert (pixels >= known.low).all(), f"{op.name} of {op.sources}: below its range"
+        assert (pixels <= known.high).all(), f"{op.name} of {op.sources}: above its range"
+
+
+def intermediate(data: bytes, seed: int) -> Iterator[tuple[RowOp, Range, NDArray[Any]]]:
+    """What each row operator writes under TFLM, for random and extreme inputs: the model with all as its outputs."""
+    model = read(data)
+    understood = pipeline.understand(model.graph)
+    support = (understood.support[op.index] for op in understood.graph.ops)
+    ops = [s for s in support if isinstance(s, RowOp)]
+    known = ranges(ops)
+    tree = writer.edit(model)
+    shown = [op for op in ops if op.output in model.graph.tensors]  # what canonicalisation made is not there to be seen
+    tree.subgraphs[0].outputs = np.array([op.output for op in shown], np.int32)
+    tree.signatureDefs = None
+    interpreter = original(writer.write(tree), TAPPED_ARENA)
+    for inputs in draw_inputs(data, seed):
+        for op, values in zip(shown, run(interpreter, inputs, len(shown)), strict=True):
+            yield op, known[op.output], values
+
+
+@QUICK
+@given(chains())
+def test_a_fixed_set_of_networks(recipe: Recipe) -> None:
+    examine(recipe)
+
+
+@pytest.mark.slow
+@MANY
+@given(chains())
+def test_many_networks(recipe: Recipe) -> None:
+    examine(recipe)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_odd_plans_run_folded_operators(seed: int) -> None:
+    """Tiles, strips and channel groups of whatever number of channels is left."""
+    data = plant(build(mobile(seed)), seed)
+    with forced(random_settings(random.Random(seed)), seed):
+        converted = convert(data, Options(op_per_block=seed % 5 == 0, seconds=SECONDS / 4))
+    assert converted is not None
+    assert_same_bytes(data, converted[0], seed=seed)
+
+
+def test_what_is_planted_is_found() -> None:
+    """Else the tests above would say nothing."""
+    body = tuple(Layer(kind, channels=8, activation="RELU", zero_point=-128) for kind in ("conv", "depthwise") * 3)
+    dead = 0
+    for seed in range(10):
+        data = plant(build(Recipe(((1, 8, 8, 3),), body, (), seed)), seed)
+        converted = convert(data, Options(seconds=SECONDS))
+        assert converted is not None
+        dead += sum(pipeline.dead_channels(converted[1].understood, converted[1].partition).values())
+        assert_same_bytes(data, converted[0], seed=seed)
+    assert dead >= 200
+
+
+@pytest.mark.parametrize("kind", ["CONV_2D", "DEPTHWISE_CONV_2D", "FULLY_CONNECTED"])
+def test_ranges_are_no_wider_than_what_happens(kind: str) -> None:
+    """Both bounds of each channel are reached, by the input that pushes all its taps one way."""
+    net = Net(6)
+    x = net.input((1, 3, 2, 4), (0.05, 9))
+    window: dict[str, Any] = {"kernel": (3, 2), "padding": "VALID", "activation": "RELU6"}
+    y = {
+        "CONV_2D": lambda: net.conv2d(x, 16, **window),
+        "DEPTHWISE_CONV_2D": lambda: net.depthwise_conv2d(x, multiplier=2, **window),
+        "FULLY_CONNECTED": lambda: net.fully_connected(x, 16),
+    }[kind]()
+    data = net.model(y)
+    (op,) = (s for s in pipeline.understand(read(data).graph).support.values() if isinstance(s, RowOp))
+    known, interpreter = ranges([op])[op.output], original(data)
+    assert op.weights is not None
+    for c in range(op.writes.c):
+        taps = op.weights[c] if kind != "DEPTHWISE_CONV_2D" else op.weights[..., c, None] * (np.arange(4) == c // 2)
+        for sign, bound in ((1, known.high), (-1, known.low)):
+            values = np.where(sign * taps > 0, 127, -128).astype(np.int8)
+            (result,) = run(interpreter, [values.reshape(1, 3, 2, 4)], 1)
+            assert result.reshape(-1)[c] == bound[c]
+
+
+def test_ranges_of_real_models_hold(real_model: Path) -> None:
+    assert_ranges_hold(real_model.read_bytes(), 0)

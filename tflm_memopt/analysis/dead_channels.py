@@ -1,0 +1,185 @@
+"""The values that each channel can take, whatever the model's input: interval analysis over the whole int8 range.
+
+Per channel of every tensor a lower and an upper bound, over all rows and pixels, padding's effect included. Every
+operator's arithmetic is monotone in each value that it reads, so the ends of an interval, requantized as TFLM does it,
+are the ends of the result. That holds only while no int32 wraps: where one may, the channel can take any value that the
+activation lets through. A channel whose bounds meet is constant.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tflm_memopt.model import fixed
+from tflm_memopt.model.graph import TensorId
+from tflm_memopt.model.quant import INT8_MAX, INT8_MIN
+from tflm_memopt.model.rowop import Kind, RowOp
+
+Ints = NDArray[np.int64]
+Bools = NDArray[np.bool_]
+
+
+@dataclass(frozen=True, slots=True)
+class Range:
+    """Bounds of each channel of a tensor, both included."""
+
+    low: Ints
+    high: Ints
+
+    @property
+    def constant(self) -> Bools:
+        """The channels that hold one value in every pixel, for every input: `low`."""
+        return np.equal(self.low, self.high)
+
+
+def ranges(ops: Iterable[RowOp]) -> dict[TensorId, Range]:
+    """The range of each operator's output. `ops`: in an order in which they can run; tensors that none of them makes
+    may hold anything.
+    """
+    known: dict[TensorId, Range] = {}
+    for op in ops:
+        transfer = _TRANSFER.get(op.kind)
+        known[op.output] = transfer(op, inputs(op, known)) if transfer else _anything(op.writes.c)
+    return known
+
+
+def inputs(op: RowOp, known: Mapping[TensorId, Range]) -> tuple[Range, ...]:
+    """The ranges of an operator's inputs as it sees them."""
+    return tuple(_seen(known.get(t), rows.c) for t, rows in zip(op.inputs, op.reads, strict=True))
+
+
+def meets_padding(op: RowOp) -> bool:
+    """Whether a window of the operator reaches over an edge of its input."""
+    w, reads, writes = op.window, op.reads[0], op.writes
+    extent_w = (w.kernel_w - 1) * w.dilation_w + 1
+    bottom = (writes.h - 1) * w.stride_h - w.pad_top + w.extent_h
+    right = (writes.w - 1) * w.stride_w - w.pad_left + extent_w
+    return w.pad_top > 0 or w.pad_left > 0 or bottom > reads.h or right > reads.w
+
+
+def _seen(made: Range | None, channels: int) -> Range:
+    """A reader whose pixels are cut otherwise than the producer's finds any of its channels in any of its own."""
+    if made is None:
+        return _anything(channels)
+    if len(made.low) == channels:
+        return made
+    return Range(np.full(channels, made.low.min()), np.full(channels, made.high.max()))
+
+
+def _anything(channels: int) -> Range:
+    return Range(np.full(channels, INT8_MIN, np.int64), np.full(channels, INT8_MAX, np.int64))
+
+
+# ---- what an operator makes of the ranges that it reads ----
+
+
+@dataclass(frozen=True, slots=True)
+class _Int32:
+    """Bounds of int32 values. Where `exact` is False a value may have wrapped, and the bounds are 0."""
+
+    low: Ints
+    high: Ints
+    exact: Bools
+
+
+def _int32(low: Ints, high: Ints, exact: Bools | None = None) -> _Int32:
+    fits = fixed.fits_int32(low) & fixed.fits_int32(high)
+    exact = fits if exact is None else fits & exact
+    return _Int32(np.where(exact, low, 0), np.where(exact, high, 0), exact)
+
+
+def _rescaled(x: _Int32, multipliers: NDArray[np.int32] | np.int32, shifts: NDArray[np.int8] | np.int8) -> _Int32:
+    """MultiplyByQuantizedMultiplier: the shift to the left may wrap, what follows cannot."""
+    left = np.maximum(np.asarray(shifts, np.int64), 0)
+    exact = _int32(x.low << left, x.high << left, x.exact).exact
+    low, high = (fixed.rescale(np.where(exact, end, 0), multipliers, shifts) for end in (x.low, x.high))
+    return _Int32(low, high, exact)
+
+
+def _output(op: RowOp, x: _Int32) -> Range:
+    """clamp(x + zero point)."""
+    sums = _int32(x.low + op.output_zero_point, x.high + op.output_zero_point, x.exact)
+    low, high = op.activation
+    return Range(
+        np.where(sums.exact, np.clip(sums.low, low, high), low),
+        np.where(sums.exact, np.clip(sums.high, low, high), high),
+    )
+
+
+def _requantized(op: RowOp, low: Ints, high: Ints) -> Range:
+    """clamp(rescale(x) + zero point), one scale for all channels or one for each."""
+    if op.multipliers is None or op.shifts is None:
+        raise ValueError(f"{op.name} has no multipliers")
+    return _output(op, _rescaled(_int32(low, high), op.multipliers, op.shifts))
+
+
+def _conv(op: RowOp, x: Sequence[Range]) -> Range:
+    (low, high), (up, down) = _centred(op, x[0]), _signed_sums(op, (1, 2))
+    return _biased(op, up @ low + down @ high, up @ high + down @ low)
+
+
+def _depthwise(op: RowOp, x: Sequence[Range]) -> Range:
+    times = op.writes.c // op.reads[0].c
+    (low, high), (up, down) = _centred(op, x[0]), _signed_sums(op, (0, 1))
+    low, high = np.repeat(low, times), np.repeat(high, times)
+    return _biased(op, up * low + down * high, up * high + down * low)
+
+
+def _centred(op: RowOp, x: Range) -> tuple[Ints, Ints]:
+    """What a tap multiplies; one in the padding counts as one at the zero point."""
+    low, high = x.low - op.input_zero_points[0], x.high - op.input_zero_points[0]
+    return (np.minimum(low, 0), np.maximum(high, 0)) if meets_padding(op) else (low, high)
+
+
+def _signed_sums(op: RowOp, taps: tuple[int, int]) -> tuple[Ints, Ints]:
+    """The positive and the negative weights, summed over the taps."""
+    if op.weights is None:
+        raise ValueError(f"{op.name} has no weights")
+    weights = op.weights.astype(np.int64)
+    return np.maximum(weights, 0).sum(taps), np.minimum(weights, 0).sum(taps)
+
+
+def _biased(op: RowOp, low: Ints, high: Ints) -> Range:
+    bias = 0 if op.bias is None else op.bias.astype(np.int64)
+    return _requantized(op, low + bias, high + bias)
+
+
+def _add(op: RowOp, x: Sequence[Range]) -> Range:
+    if op.multipliers is None or op.shifts is None:
+        raise ValueError(f"{op.name} has no multipliers")
+    terms = [
+        _rescaled(_int32((r.low - zero) << op.param, (r.high - zero) << op.param), multiplier, shift)
+        for r, zero, multiplier, shift in zip(x, op.input_zero_points, op.multipliers, op.shifts, strict=False)
+    ]
+    total = _int32(terms[0].low + terms[1].low, terms[0].high + terms[1].high, terms[0].exact & terms[1].exact)
+    return _output(op, _rescaled(total, op.multipliers[2], op.shifts[2]))
+
+
+def _pool(op: RowOp, x: Sequence[Range]) -> Range:
+    """The average and the maximum of values lie between them; padding does not count."""
+    return Range(np.clip(x[0].low, *op.activation), np.clip(x[0].high, *op.activation))
+
+
+def _mean(op: RowOp, x: Sequence[Range]) -> Range:
+    count, zero = op.window.kernel_h * op.window.kernel_w, op.input_zero_points[0]
+    return _requantized(op, count * (x[0].low - zero), count * (x[0].high - zero))
+
+
+def _requant(op: RowOp, x: Sequence[Range]) -> Range:
+    return _requantized(op, x[0].low - op.input_zero_points[0], x[0].high - op.input_zero_points[0])
+
+
+_TRANSFER: Mapping[Kind, Callable[[RowOp, Sequence[Range]], Range]] = {
+    Kind.CONV: _conv,
+    Kind.DEPTHWISE: _depthwise,
+    Kind.ADD: _add,
+    Kind.AVERAGE_POOL: _pool,
+    Kind.MAX_POOL: _pool,
+    Kind.MEAN: _mean,
+    Kind.REQUANT: _requant,
+}
+"""Of kinds that are missing, SOFTMAX among them, the output may be anything."""

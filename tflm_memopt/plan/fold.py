@@ -1,0 +1,162 @@
+"""Folds dead channels away: those that cannot influence any output, whatever the input.
+
+A channel that always holds its zero point adds nothing to the sums of a convolution, padding included; one that always
+holds another value adds the same to every sum, unless windows meet padding, so that the bias takes it over. A channel
+that no reader needs any more need not be computed. The channels that stay have exactly the values that they had.
+
+Only tensors inside a region lose channels: the others are TFLM's. Operators that work channel by channel keep the same
+channels on both sides; those of a convolution's input and output are independent of each other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tflm_memopt.analysis.dead_channels import Bools, Range, inputs, meets_padding, ranges
+from tflm_memopt.model.graph import TensorId
+from tflm_memopt.model.rowop import Kind, RowOp
+from tflm_memopt.plan.regions import Partition, Region
+
+Scalar = TypeVar("Scalar", bound=np.generic)
+Kept = Mapping[TensorId, Bools]
+"""Of each tensor that may lose channels: those that stay."""
+
+CHANNELWISE = (Kind.ADD, Kind.AVERAGE_POOL, Kind.MAX_POOL, Kind.MEAN, Kind.REQUANT)
+"""Output channel c is computed from channel c of each input."""
+
+
+def without_dead_channels(partition: Partition) -> Partition:
+    """The same partition, its row operators without dead channels; each tensor keeps at least one."""
+    order = [i for node in partition.nodes if isinstance(node, Region) for i in node.ops]
+    ops = [partition.ops[i] for i in order]
+    known = ranges(ops)
+    links = [_Link(op, inputs(op, known)) for op in ops]
+    kept = _kept(links, _inner(partition, ops))
+    return replace(partition, ops={i: _cut(link, kept) for i, link in zip(order, links, strict=True)})
+
+
+@dataclass(frozen=True, slots=True)
+class _Link:
+    """An operator, between the channels that it reads and those that it writes."""
+
+    op: RowOp
+    seen: tuple[Range, ...]
+    """The ranges of its inputs."""
+
+    def needs(self, written: Bools) -> Bools:
+        """Channels of each input that these channels of the output are computed from."""
+        if self.op.kind is Kind.CONV:
+            weighed: Bools = np.any(_weights(self.op)[written], axis=(0, 1, 2))
+            return weighed & ~self._absorbed()
+        if self.op.kind is Kind.DEPTHWISE:
+            used: Bools = np.any(written.reshape(self.op.reads[0].c, -1), axis=1)
+            return used
+        return written
+
+    def ties(self, read: Bools) -> Bools:
+        """Channels of the output that stay because these channels of an input do."""
+        if self.op.kind is Kind.CONV:
+            return np.zeros(self.op.writes.c, dtype=np.bool_)
+        if self.op.kind is Kind.DEPTHWISE:  # every input channel has as many outputs; one alone may have any number
+            return np.repeat(read & (len(read) > 1), self.op.writes.c // len(read))
+        return read
+
+    def _absorbed(self) -> Bools:
+        """Channels of a convolution's input whose part in every sum is known."""
+        (x,) = self.seen
+        at_zero_point = np.equal(x.low, self.op.input_zero_points[0])
+        return x.constant & (at_zero_point | (not meets_padding(self.op)))
+
+
+def _inner(partition: Partition, ops: Iterable[RowOp]) -> dict[TensorId, int]:
+    """Tensors that may lose channels, and how many they have: inside a region, and seen alike by all readers."""
+    channels = {op.output: op.writes.c for op in ops}
+    whole = {t for node in partition.nodes for t in (*node.inputs, *node.outputs)}
+    for op in ops:
+        if op.kind not in (Kind.CONV, Kind.DEPTHWISE, *CHANNELWISE):  # SOFTMAX: each output depends on all channels
+            whole |= {*op.inputs, op.output}
+        whole |= {t for t, rows in zip(op.inputs, op.reads, strict=True) if rows.c != channels.get(t)}
+    return {t: c for t, c in channels.items() if t not in whole}
+
+
+def _kept(links: Sequence[_Link], inner: Mapping[TensorId, int]) -> Kept:
+    """The fewest channels that fulfil all links, but at least one of each tensor."""
+    kept = {t: np.zeros(c, dtype=np.bool_) for t, c in inner.items()}
+    _spread(links, kept)
+    for mask in kept.values():
+        if not mask.any():
+            mask[0] = True
+            _spread(links, kept)
+    return kept
+
+
+def _spread(links: Sequence[_Link], kept: Kept) -> None:
+    """Adds to `kept` what the channels in it need or tie, until nothing is missing."""
+    before = -1
+    while before != (before := sum(int(mask.sum()) for mask in kept.values())):
+        for link in reversed(links):
+            op = link.op
+            needed = link.needs(_mask(kept, op.output, op.writes.c))
+            for t, rows in zip(op.inputs, op.reads, strict=True):
+                if t in kept:
+                    kept[t][needed] = True
+                if op.output in kept:
+                    kept[op.output][link.ties(_mask(kept, t, rows.c))] = True
+
+
+def _mask(kept: Kept, tensor: TensorId, channels: int) -> Bools:
+    return kept[tensor] if tensor in kept else np.ones(channels, dtype=np.bool_)
+
+
+def _cut(link: _Link, kept: Kept) -> RowOp:
+    """The operator on the channels that stay; its bias takes over the input channels that do not."""
+    op = link.op
+    read = [_mask(kept, t, rows.c) for t, rows in zip(op.inputs, op.reads, strict=True)]
+    written = _mask(kept, op.output, op.writes.c)
+    cut = replace(
+        op,
+        reads=tuple(replace(rows, c=int(mask.sum())) for rows, mask in zip(op.reads, read, strict=True)),
+        writes=replace(op.writes, c=int(written.sum())),
+    )
+    if op.weights is None:
+        return cut
+    conv = op.kind is Kind.CONV
+    weights = op.weights[written][..., read[0]] if conv else op.weights[..., written]
+    bias = _bias(link, ~read[0]) if conv else op.bias
+    return replace(
+        cut,
+        weights=weights,
+        bias=None if bias is None else bias[written],
+        multipliers=_per_channel(op.multipliers, written),
+        shifts=_per_channel(op.shifts, written),
+        macs=op.macs // op.weights.size * weights.size,
+    )
+
+
+def _bias(link: _Link, dropped: Bools) -> NDArray[np.int32] | None:
+    """A convolution's bias with what the dropped channels of its input add, modulo 2**32 as all its sums.
+
+    A dropped channel that is no constant has no weight in any output that stays.
+    """
+    op, (x,) = link.op, link.seen
+    values = (x.low - op.input_zero_points[0])[dropped]
+    added = _weights(op).sum(axis=(1, 2), dtype=np.int64)[:, dropped] @ values
+    if not added.any():
+        return op.bias
+    return np.asarray(added if op.bias is None else added + op.bias).astype(np.int32)
+
+
+def _per_channel(values: NDArray[Scalar] | None, kept: Bools) -> NDArray[Scalar] | None:
+    """One value for each channel, or one for all."""
+    return values if values is None or values.size == 1 else values[kept]
+
+
+def _weights(op: RowOp) -> NDArray[np.int8]:
+    if op.weights is None:
+        raise ValueError(f"{op.name} has no weights")
+    return op.weights
