@@ -9,6 +9,8 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
+from tflm_memopt.errors import MemoptError
+
 ROOT = Path(__file__).parents[1]
 EXAMPLE = ROOT / "examples/shapes/shapes_int8.tflite"
 MODELS = ROOT / "../shared/models"  # public models, unchanged; not part of the repository, so a checkout may lack them
@@ -19,6 +21,25 @@ NO_SKIP = os.environ.get("TMO_NO_SKIP", "") not in ("", "0")
 settings.register_profile("fixed", derandomize=True)
 if NO_SKIP:
     settings.load_profile("fixed")
+
+
+RAISED: set[str] = set()
+"""Codes of the package's errors that this process has made: scripts/codes.py asks whether tests raise them all."""
+
+
+def _remember(error: MemoptError, what: str, **rest: str) -> None:
+    _MAKE(error, what, **rest)
+    RAISED.add(error.code)
+
+
+_MAKE = MemoptError.__init__
+MemoptError.__init__ = _remember  # type: ignore[method-assign]
+
+
+def pytest_sessionfinish() -> None:
+    if folder := os.environ.get("TMO_CODES"):
+        Path(folder).mkdir(parents=True, exist_ok=True)
+        (Path(folder) / f"{os.getpid()}.txt").write_text("\n".join(sorted(RAISED)))
 
 
 def real_models() -> list[Path]:

@@ -217,6 +217,19 @@ class Net:
         y = self.tensor(shape, affine=out or self.affine(x))
         return self.op("MEAN", [x, axis], [y], schema.ReducerOptionsT(keepDims=keep))
 
+    def sum(self, x: int, axes: Sequence[int], *, keep: bool = True, out: Affine | None = None) -> int:
+        """SUM, which is MEAN but for the division."""
+        y = self.mean(x, axes, keep=keep, out=out)
+        last = self.graph.operators[-1]
+        last.opcodeIndex = writer.add_opcode(self.tree, "SUM")
+        return y
+
+    def gather(self, indices: int, rows: int, width: int) -> int:
+        """GATHER from a table of random int8 rows, for int32 indices."""
+        table = self.tensor((rows, width), data=self.rng.integers(-128, 128, (rows, width)))
+        y = self.tensor((*self.shape(indices), width))
+        return self.op("GATHER", [table, indices], [y], schema.GatherOptionsT(axis=0, batchDims=0))
+
     def softmax(self, x: int, *, beta: float = 1.0) -> int:
         y = self.tensor(self.shape(x), affine=(1 / 256, -128))
         return self.op("SOFTMAX", [x], [y], schema.SoftmaxOptionsT(beta=beta))

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from tflm_memopt.api import explore, inspect, optimize, verify
+    from tflm_memopt.api import explore, fit, inspect, optimize, verify
 
 __version__ = "0.1.0"
-__all__ = ["explore", "inspect", "optimize", "verify"]
+__all__ = ["explore", "fit", "inspect", "optimize", "verify"]
 
 
 def __getattr__(name: str) -> Any:

@@ -3,34 +3,40 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Literal
 
-from tflm_memopt import pipeline
-from tflm_memopt.analysis.arena import Arena, predict
+from tflm_memopt import maps, pipeline
+from tflm_memopt.analysis.arena import predict
 from tflm_memopt.analysis.liveness import live_bytes
 from tflm_memopt.analysis.supported import View
 from tflm_memopt.analysis.tflm_structs import Abi
+from tflm_memopt.boards import BoardFit, board, boards, fits
+from tflm_memopt.boards import fit as board_fit
 from tflm_memopt.choose import Conversion, Converted, Limits
 from tflm_memopt.errors import DoesNotFit, UsageError
 from tflm_memopt.frontier import settings, spaced, undominated
-from tflm_memopt.model.graph import Graph
+from tflm_memopt.model.graph import Graph, Tensor, TensorId
 from tflm_memopt.model.int8_io import Int8Interface
 from tflm_memopt.model.int8_io import int8_io as to_int8_io
 from tflm_memopt.model.interface import Changes
 from tflm_memopt.model.opset import Unsupported
-from tflm_memopt.model.reader import read
+from tflm_memopt.model.reader import Model, read
 from tflm_memopt.model.rowop import RowOp
 from tflm_memopt.pipeline import Planned, Understood
-from tflm_memopt.plan.plan import Block, Role
+from tflm_memopt.plan.inputs import input_mode
+from tflm_memopt.plan.plan import Block, Buffer, Role, Stage
 from tflm_memopt.plan.planner import Options
 from tflm_memopt.plan.regions import Kept
 from tflm_memopt.plan.tiles_plan import Settings
 from tflm_memopt.results import (
     BlockReport,
+    BoardReport,
     Exploration,
+    Fits,
     Flash,
+    FrameReport,
     Inspection,
     InterfaceReport,
     KeptBuiltin,
@@ -40,19 +46,29 @@ from tflm_memopt.results import (
     PointReport,
     Report,
     RingReport,
+    StageReport,
     TensorReport,
 )
 from tflm_memopt.runtime.verify import Verification, verify
 
-__all__ = ["Exploration", "Inspection", "Optimized", "Verification", "explore", "inspect", "optimize", "verify"]
+__all__ = ["Exploration", "Inspection", "Optimized", "Verification", "explore", "fit", "inspect", "optimize", "verify"]
 
 NOTHING_SUPPORTED = "no operator can run row by row: see kept_builtin"
 NO_GAIN = "the rewritten model would need no less arena"
-SEVERAL_SUBGRAPHS = "the model has several subgraphs (IF, WHILE, CALL_ONCE): such models are left whole"
+
+
+Progress = Callable[[str, int, int], None]
+"""What is being done, how many steps of it are done, and of how many; 0: nobody knows."""
+
+
+def nothing(what: str, done: int, of: int) -> None:
+    """Nobody wants to know."""
 
 
 FAR = 0.01
 """Points of a frontier are this share of the original's multiply-accumulates apart."""
+SECONDS_PER_OPERATOR = 0.1
+"""That a search takes on two cores, about: what people are told who wait."""
 LAYOUT_SECONDS = 0.5
 """Limit of the exact layout's search for each point of a frontier."""
 
@@ -61,88 +77,119 @@ def optimize(
     model: bytes,
     *,
     name: str = "model",
-    input: Literal["arena"] = "arena",  # noqa: A002 (the option's name)
+    input: str = "arena",  # noqa: A002 (the option's name)
     int8_io: bool = False,
     op_per: Literal["region", "block"] = "region",
     abi: Abi = "ilp32",
     fold: bool = True,
-    seconds: float = 4.0,
+    seconds: float = 0.5,
     max_macs: float | None = None,
     ram_limit: int | None = None,
     without: Collection[str] = (),
     plan: Mapping[str, Any] | None = None,
+    frontier: bool = False,
+    progress: Progress = nothing,
 ) -> Optimized:
     """Rewrites a .tflite model so that TFLM runs it with the same output bits in less arena.
 
-    name: for the report. input: where the model's input lives. int8_io: drop QUANTIZE and DEQUANTIZE at the model's
+    name: for the report. input: where the model's input lives: "arena", "stream" or "stream:ROWS" (pushed a few rows at
+    a time), "external" (read from the caller's buffer). int8_io: drop QUANTIZE and DEQUANTIZE at the model's
     border. op_per: one custom operator for each region, or for each block. abi: of the arena figures. fold: leave out
     channels that cannot influence any output, whatever the input. seconds: limit of the exact layout's search.
     max_macs: the least RAM with at most so many times the original's multiply-accumulates; by default, nothing is
     computed twice. ram_limit: the least compute with an arena of at most so many bytes, tail included. without:
-    ingredients to leave out (frontier.SWITCHES). plan: a plan that was saved (Plan.to_json()).
+    ingredients to leave out (frontier.SWITCHES). plan: a plan that was saved (Plan.to_json()). frontier: explore() as
+    well, for the report. progress: told what is being done, and how many of how many steps of it are.
 
     Raises ModelError for bytes that are no model, UsageError for impossible arguments, DoesNotFit when nothing keeps to
     the limits. A model with nothing to gain comes back as it is.
     """
     started = time.monotonic()
+    progress("reading", 0, 0)
     without = _without(without, max_macs)
     if plan is not None and (max_macs is not None or ram_limit is not None or without):
-        raise UsageError("a saved plan leaves nothing to limit or to leave out", hint="--plan alone")
-    conversion = _conversion(model, input, int8_io, op_per, abi, Options(seconds=seconds, fold=fold), settings(without))
+        raise UsageError(
+            "a saved plan leaves nothing to limit or to leave out", code="plan_and_limits", hint="--plan alone"
+        )
+    conversion = _conversion(model, input, int8_io, op_per, abi, _options(without, seconds, fold), settings(without))
     if max_macs is not None:  # of the original's multiply-accumulates; a search counts those of what is left of it
         conversion = conversion.within(settings(without, max_macs / conversion.folded))
     else:
         conversion = conversion.within(settings(without, 1.0 if ram_limit is None else None))
-    before = predict(conversion.source, abi)
+    original = _inspection(name, len(model), conversion.source, pipeline.understand(conversion.source.graph), abi)
+    before = original.arena
+    estimate = seconds + SECONDS_PER_OPERATOR * len(original.operators)
+    progress(f"searching blocks and addresses, about {estimate:.0f} s", 0, 0)
     limits = Limits(max_macs, ram_limit)
     chosen, why = None, ""
     if conversion.partition is None:
-        why = NOTHING_SUPPORTED if conversion.source.subgraphs == 1 else SEVERAL_SUBGRAPHS
+        why = pipeline.left_whole(conversion.source) or NOTHING_SUPPORTED
         if plan is not None:
-            raise UsageError("there is nothing to plan in this model", where=why, hint="no --plan")
+            raise UsageError(
+                "there is nothing to plan in this model", code="nothing_to_plan", where=why, hint="no --plan"
+            )
     else:
         chosen = conversion.saved(plan) if plan is not None else conversion.choose(limits)
-        if chosen.arena.total >= before.total and not conversion.border.replaced:
+        asked_for = conversion.border.replaced or chosen.planned.partition.frame
+        if chosen.arena.total >= before.total and not asked_for:
             chosen, why = None, NO_GAIN
     if chosen is None and ram_limit is not None and before.total > ram_limit:
-        raise DoesNotFit(f"needs {before.total:,} B, limit is {ram_limit:,} B", where=why, hint="a smaller model")
-    report = _report(name, model, conversion, chosen, before, why, (limits, without, op_per), started)
-    return Optimized(chosen.model if chosen else model, chosen.planned.plan if chosen else None, report)
+        raise DoesNotFit(
+            f"needs {before.total:,} B, limit is {ram_limit:,} B",
+            code="original_too_large",
+            where=why,
+            hint="a smaller model",
+        )
+    rewritten = chosen.model if chosen else model
+    on_boards = fits(chosen.arena, len(rewritten)) if chosen else original.fits
+    report = _report(name, conversion, chosen, original, (why, on_boards, limits, without, op_per), started)
+    return Optimized(
+        model=rewritten,
+        plan=chosen.planned.plan if chosen else None,
+        report=report,
+        inspection=original,
+        memory=maps.of_plan(chosen.planned, chosen.arena) if chosen else original.memory,
+        fits=on_boards,
+        frontier=explore(
+            model, name=name, input=input, int8_io=int8_io, op_per=op_per, abi=abi, fold=fold, without=without,
+            progress=progress,
+        ) if frontier else None,
+    )  # fmt: skip
 
 
 def explore(
     model: bytes,
     *,
     name: str = "model",
-    input: Literal["arena"] = "arena",  # noqa: A002 (the option's name)
+    input: str = "arena",  # noqa: A002 (the option's name)
     int8_io: bool = False,
     op_per: Literal["region", "block"] = "region",
     abi: Abi = "ilp32",
     fold: bool = True,
     without: Collection[str] = (),
-    progress: Callable[[int, int], None] = lambda done, of: None,
+    progress: Progress = nothing,
 ) -> Exploration:
     """The frontier of a model: the least arena at every compute budget. Each point is planned, checked and lowered.
 
-    Arguments as for optimize(). progress: told how many of how many points are planned.
+    Arguments as for optimize().
     """
     started = time.monotonic()
     widest = settings(_without(without, None))
-    options = Options(tiles=widest, seconds=LAYOUT_SECONDS, fold=fold)
+    options = replace(_options(without, LAYOUT_SECONDS, fold), tiles=widest)
     conversion = _conversion(model, input, int8_io, op_per, abi, options, widest)
     points: list[Converted] = []
     if conversion.partition:
         budgets = spaced(conversion.plans.budgets, conversion.macs(FAR))
         plans = []
         for number, macs in enumerate(budgets):
-            progress(number, len(budgets))
+            progress("planning points", number, len(budgets))
             plans.append(conversion.plans.at(macs))
         low = undominated(plans, lambda p: (p.macs, p.head))
         points = list(undominated([conversion.of(p) for p in low], lambda c: (c.planned.plan.macs, c.arena.total)))
-        progress(len(budgets), len(budgets))
+        progress("planning points", len(budgets), len(budgets))
     return Exploration(
         model=name,
-        input=input,
+        input=str(conversion.options.input),
         op_per=op_per,
         without=tuple(without),
         original_macs=conversion.understood.macs,
@@ -165,6 +212,10 @@ def _point(conversion: Conversion, point: Converted) -> PointReport:
     )
 
 
+def _options(without: Collection[str], seconds: float, fold: bool) -> Options:
+    return Options(seconds=seconds, fold=fold, overlap="overlap" not in without)
+
+
 def _without(without: Collection[str], max_macs: float | None) -> tuple[str, ...]:
     """The ingredients to leave out, each once."""
     wanted = tuple(dict.fromkeys(without))
@@ -172,7 +223,11 @@ def _without(without: Collection[str], max_macs: float | None) -> tuple[str, ...
     barred = [switch for switch in ("recompute", "tiles") if switch in wanted]
     if barred and max_macs is not None and max_macs > 1:
         hint = f"--max-macs 1, or no --without {barred[0]}"
-        raise UsageError(f"F = {max_macs:g} is of no use without {barred[0]}: nothing can be computed again", hint=hint)
+        raise UsageError(
+            f"F = {max_macs:g} is of no use without {barred[0]}: nothing can be computed again",
+            code="overhead_of_no_use",
+            hint=hint,
+        )
     return wanted
 
 
@@ -185,25 +240,48 @@ def _conversion(
     options: Options,
     widest: Settings | None,
 ) -> Conversion:
-    if input != "arena" or op_per not in ("region", "block"):
-        raise UsageError(f"unknown setting: input={input!r}, op_per={op_per!r}")
+    if op_per not in ("region", "block"):
+        raise UsageError(f"unknown setting: op_per={op_per!r}", code="unknown_setting")
+    options = replace(options, op_per_block=op_per == "block", input=input_mode(input))
     source = read(model)
     border = to_int8_io(source.graph) if int8_io else Int8Interface(source.graph, Changes(), {}, ())
     understood = pipeline.understand(border.graph)
-    return Conversion(source, border, understood, replace(options, op_per_block=op_per == "block"), abi, widest)
+    return Conversion(source, border, understood, options, abi, widest)
+
+
+def fit(optimized: Optimized, names: Collection[str] = ()) -> Fits:
+    """On which boards (boards.json) a model fits before and after optimize(). `names`: of the boards; none: all.
+
+    Raises UsageError for a board that is not known.
+    """
+    report = optimized.report
+    wanted = [board(name) for name in names] or list(boards().values())
+    rows = tuple(
+        BoardReport(
+            on,
+            board_fit(on, report.original_arena, report.flash.original),
+            board_fit(on, report.arena, report.flash.rewritten),
+        )
+        for on in wanted
+    )
+    return Fits(report.model, report.convention, report.original_arena, report.arena, report.flash, rows)
 
 
 def inspect(model: bytes, *, name: str = "model", abi: Abi = "ilp32") -> Inspection:
     """What a model consists of, what of it would run row by row, and what it needs under TFLM today."""
     source = read(model)
-    graph, understood = source.graph, pipeline.understand(source.graph)
+    return _inspection(name, len(model), source, pipeline.understand(source.graph), abi)
+
+
+def _inspection(name: str, nbytes: int, source: Model, understood: Understood, abi: Abi) -> Inspection:
+    graph, arena = source.graph, predict(source, abi)
     outcome = {i: understood.support[op.index] for op in understood.graph.ops for i in op.stands_for}
     live = live_bytes(graph)
     rows = {op.index: s for op in understood.graph.ops if isinstance(s := understood.support[op.index], RowOp)}
     parts = pipeline.find_regions(understood)
     dead = pipeline.dead_channels(understood, parts) if parts else {}
     operators = []
-    for op, nbytes in zip(graph.ops, live, strict=True):
+    for op, live_now in zip(graph.ops, live, strict=True):
         support = outcome.get(op.index)
         refused = support if isinstance(support, Unsupported) else None
         operators.append(
@@ -215,48 +293,50 @@ def inspect(model: bytes, *, name: str = "model", abi: Abi = "ilp32") -> Inspect
                 rows[op.index].macs if op.index in rows else 0,
                 rows[op.index].writes.c if op.index in dead else 0,
                 dead.get(op.index, 0),
-                nbytes,
+                live_now,
                 refused is None,
                 refused.code if refused else "",
                 str(refused) if refused else "",
                 refused.hint if refused else "",
             )
         )
-    tensors = tuple(TensorReport(t.id, t.name, t.shape, t.dtype, t.nbytes, t.constant) for t in graph.tensors.values())
-    peak = graph.ops[live.index(max(live))].index if live else None
     return Inspection(
-        name,
-        len(model),
-        tuple(operators),
-        tensors,
-        predict(source, abi),
-        peak,
-        understood.macs,
+        model=name,
+        flash=nbytes,
+        operators=tuple(operators),
+        tensors=tuple(
+            TensorReport(t.id, t.name, t.shape, t.dtype, t.nbytes, t.constant) for t in graph.tensors.values()
+        ),
+        arena=arena,
+        peak_operator=graph.ops[live.index(max(live))].index if live else None,
+        macs=understood.macs,
         dead_macs=sum(rows[i].macs - op.macs for i, op in parts.ops.items()) if parts else 0,
         channels=sum(op.channels for op in operators),
         dead_channels=sum(dead.values()),
+        memory=maps.of_tflm(source, abi, arena),
+        fits=fits(arena, nbytes),
     )
 
 
 def _report(
     name: str,
-    original: bytes,
     conversion: Conversion,
     chosen: Converted | None,
-    before: Arena,
-    why: str,
-    settings: tuple[Limits, tuple[str, ...], str],
+    original: Inspection,
+    outcome: tuple[str, tuple[BoardFit, ...], Limits, tuple[str, ...], str],
     started: float,
 ) -> Report:
-    limits, without, op_per = settings
+    why, on_boards, limits, without, op_per = outcome
     border, understood, macs = conversion.border, conversion.understood, conversion.understood.macs
     planned = chosen.planned if chosen else None
     executed = planned.plan.macs if planned else macs
+    frame = planned.partition.frame if planned else None
     return Report(
         model=name,
         changed=planned is not None,
         why_unchanged=why,
-        input="arena",
+        input=str(conversion.options.input),
+        frame=FrameReport(frame.height, frame.row_bytes, frame.pushed) if frame else None,
         op_per=op_per,
         max_macs=limits.overhead,
         ram_limit=limits.total,
@@ -264,15 +344,17 @@ def _report(
         overhead=conversion.overhead(executed),
         macs=Macs(macs, executed),
         dead_channels=sum(pipeline.dead_channels(understood, planned.partition).values()) if planned else 0,
-        arena=chosen.arena if chosen else before,
-        original_arena=before,
-        lower_bound_head=planned.plan.lower_bound if planned else before.head,
+        arena=chosen.arena if chosen else original.arena,
+        original_arena=original.arena,
+        lower_bound_head=planned.plan.lower_bound if planned else original.arena.head,
         proven=planned.plan.proven if planned else False,
         blocks=tuple(_blocks(planned)) if planned else (),
-        flash=Flash(len(original), len(chosen.model) if chosen else len(original)),
+        flash=Flash(original.flash, len(chosen.model) if chosen else original.flash),
         kept_builtin=tuple(_kept(conversion.source.graph, understood, planned)),
         interface=tuple(_interface(border)) if planned else (),
         interface_kept=tuple(f"{refusal.where}: {refusal.reason}" for refusal in border.refusals),
+        boards=tuple(b.board for b in on_boards if b.fits),
+        original_boards=tuple(b.board for b in original.fits if b.fits),
         seconds=round(time.monotonic() - started, 3),
     )
 
@@ -285,6 +367,8 @@ def _blocks(planned: Planned) -> list[BlockReport]:
             continue
         alive = [(b, o) for b, o in plan.placed() if b.first <= number < b.last]
         rows = {ops[stage.op].output: ops[stage.op].writes.h for stage in step.stages}
+        if (frame := planned.partition.frame) is not None:
+            rows[frame.tensor] = frame.height
         reports.append(
             BlockReport(
                 ops=tuple(i for stage in step.stages for i in ops[stage.op].sources),
@@ -297,9 +381,30 @@ def _blocks(planned: Planned) -> list[BlockReport]:
                 strips=step.strips,
                 accumulators=sum(b.nbytes for b, _ in alive if b.role is Role.ACCUMULATOR),
                 bytes=max(o + b.nbytes for b, o in alive),
+                stages=tuple(_stage(stage, ops[stage.op], alive, tensors) for stage in step.stages),
             )
         )
     return reports
+
+
+def _stage(
+    stage: Stage, op: RowOp, alive: Sequence[tuple[Buffer, int]], tensors: Mapping[TensorId, Tensor]
+) -> StageReport:
+    kept = [b for b, _ in alive if b.key == op.output and b.role in (Role.TENSOR, Role.RING)]
+    walk = stage.walk
+    return StageReport(
+        ops=op.sources,
+        operator=op.name,
+        tensor=tensors[op.output].name,
+        kept=sum(b.nbytes for b in kept),
+        whole=op.writes.nbytes,
+        strip=op.writes.h if stage.iterative else walk.rows,
+        tile=walk.tile,
+        groups=walk.groups,
+        again=walk.recomputes,
+        cached=op.writes.h > 1 and any(lane.depth >= op.writes.w for b in kept for lane in b.lanes),
+        sums=stage.iterative or walk.sums,
+    )
 
 
 def _kept(graph: Graph, understood: Understood, planned: Planned | None) -> list[KeptBuiltin]:

@@ -16,12 +16,15 @@ from tflm_memopt.frontier import Plans, cheapest
 from tflm_memopt.model.int8_io import Int8Interface
 from tflm_memopt.model.reader import Model
 from tflm_memopt.pipeline import Planned, Understood
+from tflm_memopt.plan.critical import critical
+from tflm_memopt.plan.inputs import IN_ARENA, STREAM, InputMode
 from tflm_memopt.plan.plan import SCHEMA_VERSION, Block, Buffer, Plan, Role
 from tflm_memopt.plan.planner import TFLM_ALIGN, Options, tensor_sizes
-from tflm_memopt.plan.regions import Partition, Region
+from tflm_memopt.plan.regions import Partition
 from tflm_memopt.plan.tiles_plan import Settings
 
 ROLES = {Role.TENSOR: "output of", Role.RING: "ring of", Role.ACCUMULATOR: "sums of"}
+NOTHING = "no operator of the model can run row by row"
 MOST_NAMED = 4
 """Buffers that a message names."""
 MOST_LETTERS = 40
@@ -65,9 +68,17 @@ class Conversion:
         self.widest = widest
         self.source, self.border, self.understood, self.options, self.abi = source, border, understood, options, abi
         self.partition: Partition | None = (
-            pipeline.find_regions(understood, fold=options.fold) if source.subgraphs == 1 else None
+            None if pipeline.left_whole(source) else pipeline.find_regions(understood, fold=options.fold)
         )
         """None: there is nothing to convert."""
+        self._original = understood
+        """With its input in the arena."""
+        if self.partition is None and options.input != IN_ARENA:
+            raise UsageError(
+                f"no place for the input but the arena: {NOTHING}", code="input_several", hint="--input arena"
+            )
+        if self.partition:
+            self.understood, self.partition = pipeline.place_input(understood, self.partition, options.input)
         self.at = cache(self._at)
 
     @cached_property
@@ -84,7 +95,7 @@ class Conversion:
     def within(self, tiles: Settings | None) -> Conversion:
         """The same with other limits of tiled blocks."""
         options = replace(self.options, tiles=tiles)
-        return Conversion(self.source, self.border, self.understood, options, self.abi, self.widest)
+        return Conversion(self.source, self.border, self._original, options, self.abi, self.widest)
 
     def of(self, plan: Plan) -> Converted:
         """Raises PlanError for a plan that is wrong."""
@@ -117,7 +128,11 @@ class Conversion:
         """
         if limits.overhead is not None and self.macs(limits.overhead) < self.plans.least_macs:
             least = self.overhead(self.plans.least_macs)
-            raise UsageError(f"no plan computes so little as F = {limits.overhead:g}", hint=f"--max-macs {up(least)}")
+            raise UsageError(
+                f"no plan computes so little as F = {limits.overhead:g}",
+                code="overhead_too_low",
+                hint=f"--max-macs {up(least)}",
+            )
         budget = self.macs(1.0 if limits.overhead is None else limits.overhead)
         if limits.total is None:
             return self.at(max(budget, self.plans.least_macs))
@@ -134,9 +149,23 @@ class Conversion:
         best = min((self.at(macs) for macs in budgets if macs in (once, budgets[-1])), key=lambda c: c.arena.total)
         raise DoesNotFit(
             f"needs {best.arena.total:,} B, limit is {total:,} B",
+            code="does_not_fit",
             where=self.binding(best),
-            hint=", or ".join(self._nearest(best, total, most)),
+            hint=", or ".join([*self._nearest(best, total, most), *self._streamed(total, best)]),
         )
+
+    def _streamed(self, total: int, best: Converted) -> Iterator[str]:
+        """The same limits with a streamed input, where that helps."""
+        if self.options.input != IN_ARENA:
+            return
+        options = replace(self.options, input=InputMode(STREAM, 1))
+        try:
+            streamed = Conversion(self.source, self.border, self._original, options, self.abi)
+            there = streamed.at(best.planned.plan.macs)
+        except UsageError:
+            return
+        if there.arena.total <= total:
+            yield f"--input stream (fits in {there.arena.total:,} B)"
 
     def _nearest(self, best: Converted, total: int, most: int | None) -> Iterator[str]:
         """Settings that fit."""
@@ -154,13 +183,13 @@ class Conversion:
         yield f"--ram-limit {best.arena.total}"
 
     def binding(self, converted: Converted) -> str:
-        """The step of the plan that needs most, and what is alive in it, largest first."""
+        """The step of the plan that needs most, and the buffers in it that bind, largest first (plan/critical.py)."""
         plan = converted.planned.plan
-        alive = [[(b, o) for b, o in plan.placed() if b.first <= n < b.last] for n in range(len(plan.steps))]
-        tops = [max((o + b.nbytes for b, o in step), default=0) for step in alive]
-        number = tops.index(max(tops))
-        named = [b for b, _ in alive[number] if b.role in ROLES]
-        parts = [f"{self._content(b)} {b.nbytes:,} B" for b in sorted(named, key=lambda b: -b.nbytes)[:MOST_NAMED]]
+        placed = list(plan.placed())
+        number = max(placed, key=lambda p: p[1] + p[0].nbytes)[0].first
+        alive = [b for b, _ in placed if b.first <= number < b.last and b.role in ROLES]
+        named = [b for b in critical(placed) if b in alive] or sorted(alive, key=lambda b: -b.nbytes)
+        parts = [f"{self._content(b)} {b.nbytes:,} B" for b in named[:MOST_NAMED]]
         more = [f"{len(named) - MOST_NAMED} smaller ones"] if len(named) > MOST_NAMED else []
         return f"{self._name(plan, number)}: {', '.join([*parts, *more])}; the interpreter: {converted.arena.tail:,} B"
 
@@ -190,29 +219,32 @@ class Conversion:
             return self.of(plan)
         except _BROKEN as error:
             reason = str(error) if isinstance(error, PlanError) else "it is damaged, or a plan of another model"
-            hint = "a plan that was made of this model, with the same --int8-io, --op-per and --no-fold"
-            raise UsageError("the plan does not belong to this model", where=reason, hint=hint) from error
+            hint = "a plan that was made of this model, with the same --input, --int8-io, --op-per and --no-fold"
+            raise UsageError(
+                "the plan does not belong to this model", code="foreign_plan", where=reason, hint=hint
+            ) from error
 
     @staticmethod
     def _read(document: Mapping[str, Any]) -> Plan:
         if document["schema"] != SCHEMA_VERSION:
-            raise PlanError(f"schema {document['schema']}, this version reads {SCHEMA_VERSION}")
+            raise PlanError(f"schema {document['schema']}, this version reads {SCHEMA_VERSION}", code="plan_schema")
         return Plan.from_json(document)
 
     def _matches(self, plan: Plan) -> None:
         """What the checker takes for granted: it replays bytes, and asks neither for their number nor for regions."""
         sizes = tensor_sizes(self.understood.graph, self._regions)
         if not 0 <= plan.head <= 4 * sum(sizes.values()) + TFLM_ALIGN * len(plan.buffers):
-            raise PlanError(f"its head of {plan.head} bytes is larger than everything that this model has")
-        for step in plan.steps:
-            if isinstance(step, Block):
-                node = self._regions.nodes[step.region]
-                if not isinstance(node, Region) or not {stage.op for stage in step.stages} <= set(node.ops):
-                    raise PlanError(f"node {step.region} of this model has other operators")
+            raise PlanError(
+                f"its head of {plan.head} bytes is larger than everything that this model has", code="plan_head"
+            )
+        for call in plan.calls():
+            step = plan.steps[call[0]]
+            if isinstance(step, Block) and step.region != min(plan.operators(call)):
+                raise PlanError(f"region {step.region} of this plan has other operators", code="plan_region")
         if self.options.op_per_block:
             crooked = [b.key for b, o in plan.placed() if b.role is Role.TENSOR and o % TFLM_ALIGN]
             if crooked:
-                raise PlanError(f"tensor {crooked[0]} is not aligned as --op-per block wants it")
+                raise PlanError(f"tensor {crooked[0]} is not aligned as --op-per block wants it", code="plan_alignment")
 
 
 def up(overhead: float) -> str:

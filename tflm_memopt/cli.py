@@ -7,37 +7,34 @@ Exit codes: 0 done, 1 the answer is no, 2 bad usage or bad input.
 from __future__ import annotations
 
 import argparse
-import contextlib
 import json
 import os
 import re
 import sys
 import traceback
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NoReturn
 
 import argcomplete
-from rich.console import Console, RenderableType
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
 import tflm_memopt
-from tflm_memopt import emit
-from tflm_memopt.errors import MemoptError, RuntimeUnavailable, UsageError
+from tflm_memopt import emit, talk
+from tflm_memopt.boards import board, boards
+from tflm_memopt.emit.names import file_stem
+from tflm_memopt.errors import MemoptError, UsageError
 from tflm_memopt.files import read_file, write_files
 from tflm_memopt.frontier import SWITCHES
 from tflm_memopt.model.reader import read
-from tflm_memopt.report import table, text
-from tflm_memopt.results import Exploration
+from tflm_memopt.report import html, plot, table, text
 from tflm_memopt.runtime import stimuli
+from tflm_memopt.runtime.verify import sample
+from tflm_memopt.source import Source
 
 PROGRAM = "tflm-memopt"
 DONE, NO, BAD = 0, 1, 2
 INTERRUPTED = 130
 """As shells have it: 128 + SIGINT."""
-
-PAGE = 120
-"""Columns where the output is no terminal."""
 
 EXAMPLES = f"""\
 examples:
@@ -45,6 +42,9 @@ examples:
   {PROGRAM} optimize person.tflite -o out
   {PROGRAM} optimize person.tflite -o out --int8-io --json > person.json
   {PROGRAM} optimize person.tflite -o out --ram-limit 20kB
+  {PROGRAM} optimize person.tflite -o out --board nano33ble --plot memory.svg
+  {PROGRAM} optimize person.keras  -o out --calibrate faces.npy
+  {PROGRAM} fit      person.tflite
   {PROGRAM} explore  person.tflite --plot person.svg --plans plans
   {PROGRAM} verify   person.tflite out/person.tflite --runs 100 --inputs faces.npy
 
@@ -55,25 +55,27 @@ tab completion: eval "$(register-python-argcomplete {PROGRAM})"
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Runs one command and gives its exit code; --help and --version leave through SystemExit."""
-    _escape_unprintable()
+    talk.escape_unprintable()
     try:
         root = parser()
         argcomplete.autocomplete(root)
         args = root.parse_args(arguments)
         return int(args.run(args))
     except MemoptError as error:
-        return _say(error)
+        return talk.say(error)
     except BrokenPipeError:  # the reader of stdout has seen enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return BAD
     except OSError as error:
-        return _say(UsageError(error.strerror or str(error), where=str(error.filename or "")))
+        return talk.say(UsageError(error.strerror or str(error), code="system", where=str(error.filename or "")))
     except KeyboardInterrupt:
         return INTERRUPTED
     except Exception as error:  # a defect must not look like the answer "no"
         traceback.print_exc()
         hint = "please report it, with the model if you can"
-        return _say(MemoptError(f"a defect of {PROGRAM}: {type(error).__name__}: {error}", hint=hint))
+        return talk.say(
+            MemoptError(f"a defect of {PROGRAM}: {type(error).__name__}: {error}", code="defect", hint=hint)
+        )
 
 
 def parser() -> argparse.ArgumentParser:
@@ -84,10 +86,11 @@ def parser() -> argparse.ArgumentParser:
 
     inspect = _command(commands, "inspect", _inspect, "operators, tensors, peak; what runs row by row, and why not")
     _model(inspect, "model", "the .tflite file")
+    inspect.add_argument("-o", "--output", type=Path, metavar="DIR", help="write a page with memory map and figures")
     _abi(inspect)
 
     optimize = _command(commands, "optimize", _optimize, "rewrite a model: same output bits, a fraction of the arena")
-    _model(optimize, "model", "the .tflite file; it is never changed")
+    _model(optimize, "model", "the .tflite file; it is never changed. Or a Keras model: .keras, or a SavedModel folder")
     optimize.add_argument(
         "-o", "--output", type=Path, metavar="DIR", help="where the files go (default: ./NAME_memopt)"
     )
@@ -101,8 +104,22 @@ def parser() -> argparse.ArgumentParser:
         help="the least compute in an arena of at most SIZE: 20480, 20kB (1,000 B each) or 64KiB (1,024 B each)",
     )  # fmt: skip
     optimize.add_argument(
+        "--emit", type=kinds, default=("cpp",), metavar="KIND,...",
+        help="what to compile in: cpp, for TensorFlow Lite Micro (default); c, a module without an interpreter",
+    )  # fmt: skip
+    optimize.add_argument(
         "--plan", type=Path, metavar="FILE.json", help="use a plan of this model that was saved before"
     ).completer = argcomplete.FilesCompleter(("json",))  # type: ignore[attr-defined]
+
+    _arrays(optimize, "--calibrate", "X.npy", "of a Keras model: some hundred typical inputs, stacked")
+    _arrays(optimize, "--test", "FILE.npy", "of a Keras model: inputs, then labels, for the accuracy before and after")
+    _board(optimize, "board", help="the ABI and the RAM limit of a board: fit lists them")
+    optimize.add_argument(
+        "--frontier",
+        action="store_true",
+        help="explore as well, and show the point on the frontier in the report",
+    )
+    optimize.add_argument("--plot", type=Path, metavar="FILE.png|.svg", help="draw the memory before and after")
 
     explore = _command(commands, "explore", _explore, "the least arena at every compute budget, as table and plot")
     _model(explore, "model", "the .tflite file")
@@ -110,6 +127,11 @@ def parser() -> argparse.ArgumentParser:
     explore.add_argument("--csv", type=Path, metavar="FILE", help="write the frontier as comma-separated values")
     explore.add_argument("--plot", type=Path, metavar="FILE.png|.svg", help="draw the frontier")
     explore.add_argument("--plans", type=Path, metavar="DIR", help="write each point's plan, for optimize --plan")
+
+    fit = _command(commands, "fit", _fit, "on which boards a model fits, as it is and rewritten")
+    _model(fit, "model", "the .tflite file")
+    _board(fit, "boards", action="append", default=[], help="this board only; exit code 1 if it is too small")
+    _conversion(fit)
 
     verify = _command(commands, "verify", _verify, "run both models and compare every output byte")
     _model(verify, "original", "the .tflite file as it was")
@@ -128,43 +150,77 @@ def parser() -> argparse.ArgumentParser:
 
 def _inspect(args: argparse.Namespace) -> int:
     data = read_file(args.model)
-    with _about(args.model):
+    with talk.about(args.model):
         result = tflm_memopt.inspect(data, name=args.model.name, abi=args.abi)
-    _answer(args, result.to_json(), text.inspection(result))
+    files = _pages(args.output, args.model.stem, html.inspection(result)) if args.output else {}
+    _keep(args.model, files)
+    write_files(files)
+    talk.answer(args, result.to_json(), text.inspection(result, list(map(str, files))))
     return DONE
 
 
 def _optimize(args: argparse.Namespace) -> int:
-    data, name = read_file(args.model), args.model.stem
+    name = args.model.stem
     folder = args.output or Path(f"{name}_memopt")
     saved = _saved(args.plan) if args.plan else None
-    with _about(args.model), _busy(args, f"optimizing {args.model.name}"):
+    _on_board(args)
+    draw = plot.of_form(args.plot) if args.plot else None
+    with talk.about(args.model), talk.busy(args, f"optimizing {args.model.name}") as progress:
+        source = Source.of(args.model, args.calibrate, args.test, progress)
         result = tflm_memopt.optimize(
-            data, name=args.model.name, **_settings(args), max_macs=args.max_macs, ram_limit=args.ram_limit, plan=saved
-        )
-        files = {folder / file: content for file, content in emit.files(result, name).items()}
+            source.data, name=args.model.name, **_settings(args), max_macs=args.max_macs, ram_limit=args.ram_limit,
+            plan=saved, frontier=args.frontier, progress=progress,
+        )  # fmt: skip
+        result = source.tested(result, progress)
+        written = emit.files(result, name, args.emit, lambda: sample(source.data, result.model))
+        contents = {**written, **source.files(name)}
+    files = {folder / file: content for file, content in contents.items()}
+    files |= _pages(folder, name, html.optimized(result))
+    if draw:
+        files[args.plot] = draw(plot.optimized(result))
     _keep(args.model, files)
     write_files(files)
-    _answer(args, result.report.to_json(), text.optimized(result.report, folder, [path.name for path in files]))
+    talk.answer(args, result.report.to_json(), text.optimized(result.report, folder, [path.name for path in files]))
     return DONE
+
+
+def _fit(args: argparse.Namespace) -> int:
+    """The answer is no when the rewritten model does not fit on a board that was asked for; if none was, on any."""
+    data = read_file(args.model)
+    for name in args.boards:
+        board(name)
+    with talk.about(args.model), talk.busy(args, f"optimizing {args.model.name}") as progress:
+        result = tflm_memopt.optimize(data, name=args.model.name, **_settings(args), progress=progress)
+    found = tflm_memopt.fit(result, args.boards)
+    talk.answer(args, found.to_json(), text.fits(found))
+    enough = all if args.boards else any
+    return DONE if enough(row.rewritten.fits for row in found.boards) else NO
 
 
 def _explore(args: argparse.Namespace) -> int:
     data, name = read_file(args.model), args.model.stem
-    plot = _plotter(args.plot) if args.plot else None
-    with _about(args.model), _counted(args, f"exploring {args.model.name}") as progress:
+    draw = plot.of_form(args.plot) if args.plot else None
+    with talk.about(args.model), talk.busy(args, f"exploring {args.model.name}") as progress:
         result = tflm_memopt.explore(data, name=args.model.name, **_settings(args), progress=progress)
     files: dict[Path, bytes] = {}
     if args.csv:
         files[args.csv] = table.csv(result).encode()
-    if args.plot and plot:
-        files[args.plot] = plot(result)
+    if draw:
+        files[args.plot] = draw(plot.exploration(result))
     if args.plans:
         files |= {args.plans / file: content for file, content in emit.plans(result, name).items()}
     _keep(args.model, files)
     write_files(files)
-    _answer(args, result.to_json(), text.exploration(result, list(map(str, files))))
+    talk.answer(args, result.to_json(), text.exploration(result, list(map(str, files))))
     return DONE
+
+
+def _on_board(args: argparse.Namespace) -> None:
+    """The settings that a board stands for; what was asked for by name goes first."""
+    if args.board:
+        on = board(args.board)
+        args.abi = on.abi
+        args.ram_limit = on.arena_limit if args.ram_limit is None else args.ram_limit
 
 
 def _settings(args: argparse.Namespace) -> dict[str, Any]:
@@ -176,32 +232,30 @@ def _saved(path: Path) -> Mapping[str, Any]:
     try:
         document = json.loads(read_file(path))
     except (ValueError, RecursionError) as error:
-        raise UsageError(f"{path} is no JSON document", hint="NAME.plan.json, or a file of explore --plans") from error
+        raise UsageError(
+            f"{path} is no JSON document", code="no_json", hint="NAME.plan.json, or a file of explore --plans"
+        ) from error
     if not isinstance(document, dict):
-        raise UsageError(f"{path} holds no plan", hint="NAME.plan.json, or a file of explore --plans")
+        raise UsageError(f"{path} holds no plan", code="no_plan", hint="NAME.plan.json, or a file of explore --plans")
     return document
 
 
-def _plotter(path: Path) -> Callable[[Exploration], bytes]:
-    """What draws; it says what is missing before the work, not after it."""
-    form = path.suffix.lower().removeprefix(".")
-    if form not in ("png", "svg"):
-        raise UsageError(f"a plot is a .png or an .svg file, not {path}", hint=f"--plot {path.stem}.svg")
-    from tflm_memopt.report import plot  # noqa: PLC0415 (an optional dependency)
-
-    plot.require()
-    return lambda result: plot.exploration(result, form)
+def _pages(folder: Path, name: str, page: str) -> dict[Path, bytes]:
+    return {folder / f"{file_stem(name)}.report.html": page.encode()}
 
 
 def _verify(args: argparse.Namespace) -> int:
     original, rewritten = (read_file(path) for path in (args.original, args.rewritten))
     for path, data in ((args.original, original), (args.rewritten, rewritten)):
-        with _about(path):
+        with talk.about(path):
             read(data)
     arrays = stimuli.load(args.inputs)
-    with _about(args.original, args.rewritten), _busy(args, f"running {args.original.name} and {args.rewritten.name}"):
+    with (
+        talk.about(args.original, args.rewritten),
+        talk.busy(args, f"running {args.original.name} and {args.rewritten.name}"),
+    ):
         result = tflm_memopt.verify(original, rewritten, runs=args.runs, seed=args.seed, inputs=arrays)
-    _answer(args, result.to_json(), text.verification(result))
+    talk.answer(args, result.to_json(), text.verification(result))
     return DONE if result.bit_exact else NO
 
 
@@ -209,7 +263,11 @@ def _keep(model: Path, files: Mapping[Path, bytes]) -> None:
     """Refuses to write over the model that is being read."""
     for path in files:
         if path.exists() and path.samefile(model):
-            raise UsageError(f"{path} is the model itself and would be overwritten", hint="another folder: -o DIR")
+            raise UsageError(
+                f"{path} is the model itself and would be overwritten",
+                code="would_overwrite",
+                hint="another folder: -o DIR",
+            )
 
 
 # --- argument types
@@ -238,6 +296,14 @@ def switches(argument: str) -> tuple[str, ...]:
     return tuple(name.strip() for name in argument.split(",") if name.strip())
 
 
+def kinds(argument: str) -> tuple[str, ...]:
+    """What to emit: names with commas between them."""
+    wanted = switches(argument)
+    if unknown := [kind for kind in wanted if kind not in emit.EMITTERS]:
+        raise argparse.ArgumentTypeError(f"'{unknown[0]}' is none of {', '.join(emit.EMITTERS)}")
+    return wanted
+
+
 UNITS = {"": 1, "b": 1, "kb": 10**3, "mb": 10**6, "kib": 2**10, "mib": 2**20}
 
 
@@ -261,7 +327,7 @@ class _Parser(argparse.ArgumentParser):
     """Says usage errors as all others are said."""
 
     def error(self, message: str) -> NoReturn:
-        raise UsageError(message, hint=f"{self.prog} --help")
+        raise UsageError(message, code="bad_usage", hint=f"{self.prog} --help")
 
 
 class _Raw(argparse.RawDescriptionHelpFormatter):
@@ -269,9 +335,16 @@ class _Raw(argparse.RawDescriptionHelpFormatter):
 
 
 def _command(commands: Any, name: str, run: Any, what: str) -> argparse.ArgumentParser:
-    command: argparse.ArgumentParser = commands.add_parser(name, help=what, description=what)
+    lines = [line for line in EXAMPLES.splitlines() if line.startswith(f"  {PROGRAM} {name} ")]
+    epilog = "\n".join(["examples:", *lines])
+    command: argparse.ArgumentParser = commands.add_parser(
+        name, help=what, description=what, epilog=epilog, formatter_class=_Raw
+    )
     command.set_defaults(run=run)
     command.add_argument("--json", action="store_true", help="one JSON document on standard output, nothing else")
+    command.add_argument(
+        "--quiet", "-q", action="store_true", help="no answer and no progress: files and exit code only"
+    )
     return command
 
 
@@ -283,7 +356,11 @@ def _model(command: argparse.ArgumentParser, name: str, what: str) -> None:
 def _conversion(command: argparse.ArgumentParser) -> None:
     """The settings that optimize and explore share."""
     command.add_argument(
-        "--input", choices=("arena",), default="arena", help="where the model's input lives (default: arena)"
+        "--input",
+        default="arena",
+        metavar="WHERE",
+        help="where the model's input lives: arena (default), stream[:ROWS] (pushed ROWS rows at a time, default 1), "
+        "external (read from your own buffer)",
     )
     command.add_argument("--int8-io", action="store_true", help="drop QUANTIZE and DEQUANTIZE at the model's border")
     command.add_argument(
@@ -301,80 +378,21 @@ def _conversion(command: argparse.ArgumentParser) -> None:
     _abi(command)
 
 
+def _arrays(command: argparse.ArgumentParser, flag: str, metavar: str, what: str) -> None:
+    argument = command.add_argument(flag, type=Path, nargs="+", default=[], metavar=metavar, help=what)
+    argument.completer = argcomplete.FilesCompleter(("npy",))  # type: ignore[attr-defined]
+
+
+def _board(command: argparse.ArgumentParser, name: str, **how: Any) -> None:
+    argument = command.add_argument("--board", dest=name, metavar="BOARD", **how)
+    argument.completer = argcomplete.ChoicesCompleter({b.id: b.name for b in boards().values()})  # type: ignore[attr-defined]
+
+
 def _abi(command: argparse.ArgumentParser) -> None:
     command.add_argument(
         "--abi", choices=("ilp32", "lp64"), default="ilp32",
         help="of the arena figures: 32-bit pointers (Arm, RISC-V, Xtensa; default) or 64-bit",
     )  # fmt: skip
-
-
-# --- talking
-
-
-def _answer(args: argparse.Namespace, document: dict[str, Any], readable: RenderableType) -> None:
-    if args.json:
-        sys.stdout.write(emit.to_json(document))
-    else:
-        console = _console(sys.stdout)
-        with console.capture() as page:
-            console.print(readable)
-        print("\n".join(line.rstrip() for line in page.get().rstrip().splitlines()))
-    sys.stdout.flush()
-
-
-def _say(error: MemoptError) -> int:
-    """On stderr, a line each: what (file), where, and what to try."""
-    lines = [f"error: {error.what}" + (f" ({error.file})" if error.file else "")]
-    lines += [f"  {word} {value}" for word, value in (("at", error.where), ("try:", error.hint)) if value]
-    for line in lines:
-        print(text.printable(line), file=sys.stderr)
-    return error.exit_code
-
-
-@contextlib.contextmanager
-def _about(*paths: Path) -> Iterator[None]:
-    """Errors inside are about these files."""
-    try:
-        yield
-    except RuntimeUnavailable:
-        raise
-    except MemoptError as error:
-        error.file = ", ".join(map(str, paths))
-        raise
-
-
-@contextlib.contextmanager
-def _busy(args: argparse.Namespace, what: str) -> Iterator[None]:
-    """A spinner on stderr when that is a terminal and people, not programs, wait."""
-    columns = SpinnerColumn(), TextColumn("{task.description}", markup=False), TimeElapsedColumn()
-    console = _console(sys.stderr)
-    with Progress(*columns, console=console, transient=True, disable=args.json or not console.is_terminal) as progress:
-        progress.add_task(text.printable(what), total=None)
-        yield
-
-
-@contextlib.contextmanager
-def _counted(args: argparse.Namespace, what: str) -> Iterator[Callable[[int, int], None]]:
-    """A progress bar on stderr when that is a terminal and people, not programs, wait."""
-    console = _console(sys.stderr)
-    columns = TextColumn("{task.description}", markup=False), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn()
-    with Progress(*columns, console=console, transient=True, disable=args.json or not console.is_terminal) as progress:
-        task = progress.add_task(text.printable(what), total=None)
-        yield lambda done, of: progress.update(task, completed=done, total=of)
-
-
-def _console(stream: Any) -> Console:
-    console = Console(file=stream, markup=False, highlight=False, emoji=False)
-    if not console.is_terminal:
-        console.width = PAGE
-    return console
-
-
-def _escape_unprintable() -> None:
-    """A name that the terminal's encoding lacks is escaped, never a crash."""
-    for stream in (sys.stdout, sys.stderr):
-        if hasattr(stream, "reconfigure"):
-            stream.reconfigure(errors="backslashreplace")
 
 
 if __name__ == "__main__":

@@ -8,20 +8,24 @@
     +-- PlanError           the checker refuses a plan: a defect of the planner, never of the user
     +-- RuntimeUnavailable  TFLM's wheel or the host library is not there
 
-A message says what, where, and what to do: one sentence each.
+A message says what, where, and what to do: one sentence each. A code names the reason and stays the same from version
+to version; docs/errors.md, which scripts/reference.py writes, lists them all.
 """
 
 from __future__ import annotations
 
 
 class MemoptError(Exception):
-    """Base of all: `what`, `where` it is (operator, tensor) and a `hint` what to do. Who knows the `file` sets it."""
+    """Base of all: `what`, a stable `code` of it, `where` it is (operator, tensor) and a `hint` what to do.
+
+    Who knows the `file` sets it.
+    """
 
     exit_code = 2
     file = ""
 
-    def __init__(self, what: str, *, where: str = "", hint: str = "") -> None:
-        self.what, self.where, self.hint = what, where, hint
+    def __init__(self, what: str, *, code: str = "", where: str = "", hint: str = "") -> None:
+        self.what, self.code, self.where, self.hint = what, code, where, hint
         super().__init__(what + (f"\n  at {where}" if where else "") + (f"\n  try: {hint}" if hint else ""))
 
 

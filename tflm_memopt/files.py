@@ -17,7 +17,7 @@ def read_file(path: Path) -> bytes:
     try:
         return path.read_bytes()
     except OSError as error:
-        raise UsageError(f"cannot read {path}: {error.strerror}", hint="check the path") from error
+        raise UsageError(f"cannot read {path}: {error.strerror}", code="cannot_read", hint="check the path") from error
 
 
 def write_file(path: Path, data: bytes) -> None:
@@ -71,7 +71,9 @@ def _writing(path: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        raise UsageError(f"cannot write {path}: {error.strerror}", hint="another folder: -o DIR") from error
+        raise UsageError(
+            f"cannot write {path}: {error.strerror}", code="cannot_write", hint="another folder: -o DIR"
+        ) from error
 
 
 def _umask() -> int:

@@ -14,7 +14,7 @@ from typing import TypeVar
 from tflm_memopt.errors import UsageError
 from tflm_memopt.model.graph import Graph
 from tflm_memopt.plan.plan import Plan
-from tflm_memopt.plan.planner import Options, Planner
+from tflm_memopt.plan.planner import Options, Planner, cost, planners
 from tflm_memopt.plan.regions import Partition
 from tflm_memopt.plan.tiles_plan import Settings
 
@@ -27,6 +27,7 @@ SWITCHES: Mapping[str, str] = {
     "windows": "tiles narrower than the map",
     "groups": "channel groups",
     "recompute": "computing the overlap of strips again",
+    "overlap": "a block's output in the bytes that its input leaves",
     "tiles": "tiled blocks altogether: row rings are left",
 }
 """Ingredient that can be left out -> what it is."""
@@ -36,7 +37,9 @@ def settings(without: Collection[str] = (), max_overhead: float | None = None) -
     """What tiled blocks may use when some ingredients are left out; UsageError for an ingredient that is none."""
     unknown = sorted(set(without) - set(SWITCHES))
     if unknown:
-        raise UsageError(f"'{unknown[0]}' is no ingredient that can be left out", hint=", ".join(SWITCHES))
+        raise UsageError(
+            f"'{unknown[0]}' is no ingredient that can be left out", code="unknown_ingredient", hint=", ".join(SWITCHES)
+        )
     if "tiles" in without:
         return None
     chosen = Settings()
@@ -48,6 +51,8 @@ def settings(without: Collection[str] = (), max_overhead: float | None = None) -
         chosen = replace(chosen, strip_rows=(1,), whole_map=0)
     if "windows" in without:
         chosen = replace(chosen, tile=FULL_WIDTH)
+    if "overlap" in without:
+        chosen = replace(chosen, overlap=False)
     if "groups" in without:
         chosen = replace(chosen, group_channels=0)
     return chosen
@@ -60,30 +65,29 @@ class Plans:
         self._graph, self._partition, self._options = graph, partition, options
         tiles = options.tiles
         once = replace(tiles, recompute=False, max_overhead=1.0) if tiles else None
-        self._once = Planner(graph, partition, replace(options, tiles=once))
-        self.macs = self._once.macs
-        self.least_macs = self._once.points()[-1].macs
+        self._once = planners(graph, partition, replace(options, tiles=once))
+        self.macs = self._once[0].macs
+        self.least_macs = min(planner.points()[-1].macs for planner in self._once)
         """No plan computes less."""
         self.at = cache(self._at)
 
     @cached_property
-    def _again(self) -> Planner | None:
+    def _again(self) -> Sequence[Planner]:
         """Plans with recompute: searching them takes longer, so that it is put off until somebody asks."""
         tiles = self._options.tiles
-        return Planner(self._graph, self._partition, self._options) if tiles and tiles.recompute else None
+        return planners(self._graph, self._partition, self._options) if tiles and tiles.recompute else ()
 
     def _at(self, macs: int) -> Plan:
         """The plan of least head with at most so many multiply-accumulates; `least_macs` at the least."""
-        found = [self._once.plan(macs)]
-        if macs > self.macs and self._again:
-            found.append(self._again.plan(macs))
-        return min((p for p in found if p.macs <= macs), key=lambda p: (p.head, p.macs), default=found[0])
+        found = [planner.plan(macs) for planner in self._once]
+        if macs > self.macs:
+            found += [planner.plan(macs) for planner in self._again]
+        return min((p for p in found if p.macs <= macs), key=cost, default=found[0])
 
     @cached_property
     def budgets(self) -> list[int]:
         """Multiply-accumulates at which the least bytes change, as far as it can be told before planning: rising."""
-        planners = [self._once, self._again] if self._again else [self._once]
-        points = [(point.macs, point.nbytes) for planner in planners for point in planner.points()]
+        points = [(p.macs, p.nbytes) for planner in (*self._once, *self._again) for p in planner.points()]
         return [macs for macs, _ in undominated(points, lambda point: point)]
 
 

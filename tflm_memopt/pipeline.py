@@ -12,11 +12,16 @@ from tflm_memopt.model.graph import Graph
 from tflm_memopt.model.int8_io import Int8Interface
 from tflm_memopt.model.reader import Model
 from tflm_memopt.model.rowop import RowOp
+from tflm_memopt.model.site import PIECE
 from tflm_memopt.plan.check import check
 from tflm_memopt.plan.fold import without_dead_channels
+from tflm_memopt.plan.inputs import InputMode, with_input
 from tflm_memopt.plan.plan import Plan
 from tflm_memopt.plan.planner import Options, plan
 from tflm_memopt.plan.regions import Partition, Region, partition
+
+SEVERAL_SUBGRAPHS = "the model has several subgraphs (IF, WHILE, CALL_ONCE): such models are left whole"
+DYNAMIC = "tensors have shapes that are known only at run time: such models are left whole"
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +56,7 @@ def understand(graph: Graph) -> Understood:
             i
             for op in canonical.ops
             if not isinstance(support[op.index], RowOp)
-            and (len(op.stands_for) > 1 or not _in(graph, (*op.inputs, *op.outputs)))
+            and (len(op.stands_for) > 1 or PIECE in op.options or not _in(graph, (*op.inputs, *op.outputs)))
             for i in op.stands_for
         )
         if undone <= left_alone:
@@ -66,7 +71,19 @@ def _in(graph: Graph, tensors: tuple[int, ...]) -> bool:
 def make_plan(understood: Understood, options: Options) -> Planned | None:
     """Regions, blocks, offsets, and the proof that they are right; None when there is nothing to convert."""
     parts = find_regions(understood, fold=options.fold)
-    return checked(understood, parts, plan(understood.graph, parts, options)) if parts else None
+    if parts is None:
+        return None
+    understood, parts = place_input(understood, parts, options.input)
+    return checked(understood, parts, plan(understood.graph, parts, options))
+
+
+def left_whole(model: Model) -> str:
+    """Why no part of a model can be converted; "" when nothing speaks against it."""
+    if model.subgraphs > 1:
+        return SEVERAL_SUBGRAPHS
+    if any(t.dynamic for t in model.graph.tensors.values() if not t.constant):
+        return DYNAMIC
+    return ""
 
 
 def find_regions(understood: Understood, *, fold: bool = True) -> Partition | None:
@@ -75,6 +92,12 @@ def find_regions(understood: Understood, *, fold: bool = True) -> Partition | No
     if not any(isinstance(node, Region) for node in parts.nodes):
         return None
     return without_dead_channels(parts) if fold else parts
+
+
+def place_input(understood: Understood, parts: Partition, mode: InputMode) -> tuple[Understood, Partition]:
+    """The same with the model's input where it is wanted; UsageError where that is impossible."""
+    graph, parts = with_input(understood.graph, parts, mode)
+    return replace(understood, graph=graph), parts
 
 
 def dead_channels(understood: Understood, parts: Partition) -> Mapping[int, int]:
@@ -102,5 +125,7 @@ def lower(model: Model, border: Int8Interface, planned: Planned, options: Option
         for tensor in (outer, inner):
             writer.rename_tensor(tree, tensor, border.graph.tensors[tensor].name)
     writer.replace_interface(tree, border.replaced)
-    graph = planned.understood.graph
-    return rewrite(tree, graph, planned.partition, planned.plan, border.changes, op_per_block=options.op_per_block)
+    graph, changes = planned.understood.graph, border.changes
+    if planned.partition.frame:
+        changes = replace(changes, input=str(options.input))
+    return rewrite(tree, graph, planned.partition, planned.plan, changes, op_per_block=options.op_per_block)

@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, fields
-from typing import Any
+from dataclasses import asdict, dataclass, field, fields
+from typing import TYPE_CHECKING, Any
 
 from tflm_memopt.analysis.arena import Arena
+from tflm_memopt.boards import Board, BoardFit
+from tflm_memopt.maps import MemoryMap
 from tflm_memopt.plan.plan import Plan
+
+if TYPE_CHECKING:
+    from tflm_memopt.report.notebook import Picture
 
 
 def convention(arena: Arena, input: str = "arena") -> str:  # noqa: A002 (the option's name)
     """What every RAM figure is quoted with: ABI, where the input lives, whose kernels."""
-    where = {"arena": "input in the arena"}[input]
+    kind, _, rows = input.partition(":")
+    streamed = f"input streamed {rows} row{'s' * (rows != '1')}"
+    where = {"arena": "input in the arena", "stream": streamed, "external": "input external (not counted)"}[kind]
     return f"{arena.abi}, {where}, TFLM reference kernels" + ("" if arena.exact else ", an estimate")
 
 
@@ -37,6 +44,33 @@ class RingReport:
 
 
 @dataclass(frozen=True, slots=True)
+class StageReport:
+    """An operator inside a block, and how it makes its output there."""
+
+    ops: tuple[int, ...]
+    """Indices in the original model."""
+    operator: str
+    tensor: str
+    """Its output."""
+    kept: int
+    """Bytes of it that the arena has room for."""
+    whole: int
+    """Bytes of all of it."""
+    strip: int
+    """Rows that it makes in one strip."""
+    tile: int
+    """Columns at a time; 0: whole rows."""
+    groups: int
+    """Channel groups, one at a time."""
+    again: bool
+    """Rows that two strips share are computed twice."""
+    cached: bool
+    """Rows that two strips share are kept."""
+    sums: bool
+    """It adds up int32 sums, an input row or a channel group at a time."""
+
+
+@dataclass(frozen=True, slots=True)
 class BlockReport:
     """A fusion block: operators (indices in the original model), what it keeps inside, bytes of its worst moment."""
 
@@ -49,6 +83,7 @@ class BlockReport:
     """Bytes of int32 sums."""
     bytes: int
     """Arena from the lowest to the highest byte that is alive during the block."""
+    stages: tuple[StageReport, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,13 +111,36 @@ class Flash:
 
 
 @dataclass(frozen=True, slots=True)
+class FrameReport:
+    """An input that is not in the arena: `rows` of `row_bytes`, of which `pushed` come at once (0: external)."""
+
+    rows: int
+    row_bytes: int
+    pushed: int
+
+
+@dataclass(frozen=True, slots=True)
+class Accuracy:
+    """Shares of test examples that are classified right."""
+
+    examples: int
+    keras: float
+    int8: float
+    """Under TFLM."""
+    rewritten: float
+    """Under TFLM."""
+
+
+@dataclass(frozen=True, slots=True)
 class Report:
-    """NAME.report.json. Bytes throughout; arenas by the convention of `arena.abi`, input in the arena."""
+    """NAME.report.json. Bytes throughout; `arena` and `original_arena`, whose input is in it, by `arena.abi`."""
 
     model: str
     changed: bool
     why_unchanged: str
     input: str
+    """"arena", "stream:ROWS" or "external"."""
+    frame: FrameReport | None
     op_per: str
     max_macs: float | None
     ram_limit: int | None
@@ -104,7 +162,12 @@ class Report:
     interface: tuple[InterfaceReport, ...]
     interface_kept: tuple[str, ...]
     """Inputs and outputs that `--int8-io` had to leave as they are, and why."""
+    boards: tuple[str, ...]
+    """Ids of the known boards on which the rewritten model fits beside the core."""
+    original_boards: tuple[str, ...]
     seconds: float
+    accuracy: Accuracy | None = None
+    """On the user's test data, if there was any."""
 
     @property
     def convention(self) -> str:
@@ -116,12 +179,11 @@ class Report:
 
 
 @dataclass(frozen=True, slots=True)
-class Optimized:
-    """A rewritten model, the plan behind it (None when it is unchanged), and the report."""
+class Sample:
+    """One inference of a rewritten model: the bytes of each input and output, equal to the original's."""
 
-    model: bytes
-    plan: Plan | None
-    report: Report
+    inputs: tuple[bytes, ...]
+    outputs: tuple[bytes, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,6 +226,15 @@ class Exploration:
     def convention(self) -> str:
         """How the arenas are counted."""
         return convention(self.original_arena, self.input)
+
+    def plot(self) -> Picture:
+        """The frontier. A notebook shows it; `.save("frontier.svg")` writes it."""
+        from tflm_memopt.report import notebook  # noqa: PLC0415 (made of results: imported when one is shown)
+
+        return notebook.frontier(self)
+
+    def _repr_svg_(self) -> str:
+        return self.plot()._repr_svg_()
 
     def to_json(self) -> dict[str, Any]:
         kept = {f.name: getattr(self, f.name) for f in fields(self) if f.name not in ("points", "original_arena")}
@@ -221,11 +292,67 @@ class Inspection:
     """Those that folding saves."""
     channels: int
     dead_channels: int
+    memory: MemoryMap = field(repr=False)
+    """As TFLM's own planner lays it out."""
+    fits: tuple[BoardFit, ...] = field(repr=False)
+    """On every board."""
 
     @property
     def convention(self) -> str:
         """How the arena is counted."""
         return convention(self.arena)
+
+    def to_json(self) -> dict[str, Any]:
+        """All but the memory map and the boards."""
+        return {key: value for key, value in asdict(self).items() if key not in ("memory", "fits")}
+
+
+@dataclass(frozen=True, slots=True)
+class Optimized:
+    """A rewritten model, the plan behind it (None when it is unchanged), the report, and what its pictures show."""
+
+    model: bytes
+    plan: Plan | None
+    report: Report
+    inspection: Inspection
+    """The original."""
+    memory: MemoryMap
+    fits: tuple[BoardFit, ...]
+    """The rewritten model on every board."""
+    frontier: Exploration | None = None
+    """When it was asked for."""
+
+    def plot(self) -> Picture:
+        """The memory before and after. A notebook shows it; `.save("map.svg")` writes it."""
+        from tflm_memopt.report import notebook  # noqa: PLC0415 (made of results: imported when one is shown)
+
+        return notebook.memory(self)
+
+    def _repr_html_(self) -> str:
+        from tflm_memopt.report import notebook  # noqa: PLC0415 (made of results: imported when one is shown)
+
+        return notebook.summary(self)
+
+
+@dataclass(frozen=True, slots=True)
+class BoardReport:
+    """A board, and a model on it as it is and rewritten."""
+
+    board: Board
+    original: BoardFit
+    rewritten: BoardFit
+
+
+@dataclass(frozen=True, slots=True)
+class Fits:
+    """What fit() says: on which boards a model fits."""
+
+    model: str
+    convention: str
+    original_arena: Arena
+    arena: Arena
+    flash: Flash
+    boards: tuple[BoardReport, ...]
 
     def to_json(self) -> dict[str, Any]:
         return asdict(self)

@@ -45,6 +45,26 @@ static void allow_pixels(guard *g, const void *program, const tmo_arena *a, cons
   for (uint32_t x = first; x < end; ++x) allow(g, base + tmo_pixel_offset(&line, x), channels.count);
 }
 
+static void allow_counters(guard *g, const tmo_arena *a, const tmo_block *block) {
+  const uint64_t counter = block->strips > 0 ? sizeof(tmo_unit) : sizeof(uint16_t);
+  allow(g, (uint64_t)a->workspace_offset + block->counters, block->n_ops * counter);
+}
+
+/* Without a firing: the first block is entered, and rows are kept for later, in the ring of the streamed input. */
+static void allow_waiting(guard *g, const void *program, const tmo_arena *a, const tmo_tensor *t) {
+  allow_counters(g, a, tmo_blocks(program));
+  allow(g, (uint64_t)a->workspace_offset + t->offset, (uint64_t)t->depth * tmo_row_bytes(t));
+}
+
+/* Accept pixels of an external frame that became int8. */
+static void allow_conversion(guard *g, const void *program, const tmo_arena *a, const tmo_block *block, const tmo_op *op) {
+  const uint64_t bytes = tmo_converted_bytes(program, block, op);
+  for (uint8_t k = 0; k < op->n_inputs; ++k) {
+    const tmo_tensor *in = &tmo_tensors(program)[op->input[k]];
+    if (bytes > 0 && tmo_is_frame(program, in)) allow(g, (uint64_t)a->workspace_offset + in->offset, bytes);
+  }
+}
+
 static void allow_writes(guard *g, const void *program, const tmo_arena *a, uint16_t index, const tmo_unit *unit) {
   const tmo_op *op = &tmo_ops(program)[index];
   const tmo_tensor *out = &tmo_tensors(program)[op->output];
@@ -52,9 +72,9 @@ static void allow_writes(guard *g, const void *program, const tmo_arena *a, uint
   const tmo_walk w = tmo_walk_of(program, block, op);
   const uint64_t sums = (uint64_t)a->workspace_offset + op->accumulator;
   const uint16_t first = tmo_unit_column(&w, unit), end = tmo_unit_column_end(&w, unit);
-  const uint64_t counter = block->strips > 0 ? sizeof(tmo_unit) : sizeof(uint16_t);
 
-  allow(g, (uint64_t)a->workspace_offset + block->counters, block->n_ops * counter);
+  allow_counters(g, a, block);
+  allow_conversion(g, program, a, block, op);
   if (tmo_iterative(op)) {
     allow(g, sums, (uint64_t)tmo_row_bytes(out) * sizeof(int32_t));
     if (tmo_unit_closes(&w, unit)) allow_pixels(g, program, a, op, unit, 0, 0, out->width);
@@ -75,18 +95,34 @@ static bool changed_elsewhere(const guard *g, int32_t *byte) {
   return true;
 }
 
+/* The caller's part of a push: the next rows of the frame, over the ones before. */
+static void push_rows(guard *g, const tmo_arena *a, void *const *io, uint32_t number) {
+  memcpy(io[0], (const uint8_t *)a->frame + (size_t)number * a->io_bytes[0], a->io_bytes[0]);
+  allow(g, a->io_offsets[0], a->io_bytes[0]);
+}
+
 static int run_watched(guard *g, const void *program, const tmo_arena *a, void *const *io, tmo_guard_report *report) {
   tmo_run_state run;
   tmo_status status = TMO_MORE;
   tmo_begin(&run, program, io, g->image + MARGIN + a->workspace_offset);
-  while (status == TMO_MORE) {
+  if (run.stream != NULL) push_rows(g, a, io, 0);
+  while (status > TMO_OK) {
+    const uint32_t left = run.firings;
     status = tmo_step(&run);
     if (status < TMO_OK) return status;
-    report->op = run.op;
-    report->unit = run.unit;
-    ++report->firings;
-    allow_writes(g, program, a, run.op, &run.unit);
+    if (run.firings < left) {
+      report->op = run.op;
+      report->unit = run.unit;
+      ++report->firings;
+      allow_writes(g, program, a, run.op, &run.unit);
+    } else if (status == TMO_WAIT) {
+      allow_waiting(g, program, a, run.stream);
+    }
     if (changed_elsewhere(g, &report->byte)) return TMO_GUARD_VIOLATION;
+    if (status == TMO_WAIT) {
+      push_rows(g, a, io, run.rows / run.stream->rows);
+      tmo_more_rows(&run);
+    }
   }
   return status;
 }
@@ -96,6 +132,8 @@ int tmo_run_guarded(const void *program, size_t program_bytes, const tmo_arena *
   if (!layout_is_sane(a)) return TMO_ERROR_IO;
   const tmo_status checked = tmo_check(program, program_bytes, a->io_bytes, a->n_inputs, a->n_outputs, a->workspace_bytes);
   if (checked != TMO_OK) return checked;
+  const uint16_t input = tmo_header_of(program)->input;
+  if (input != TMO_INPUT_ARENA && a->frame == NULL) return TMO_ERROR_IO;
 
   const size_t size = (size_t)a->size + 2 * MARGIN;
   const size_t n_io = (size_t)a->n_inputs + a->n_outputs;
@@ -107,6 +145,7 @@ int tmo_run_guarded(const void *program, size_t program_bytes, const tmo_arena *
     memcpy(g.image + MARGIN, a->bytes, a->size);
     memcpy(g.before, g.image, size);
     for (size_t i = 0; i < n_io; ++i) io[i] = g.image + MARGIN + a->io_offsets[i];
+    if (input == TMO_INPUT_EXTERNAL) io[0] = (void *)(uintptr_t)a->frame;
     result = run_watched(&g, program, a, io, report);
     memcpy(a->bytes, g.image + MARGIN, a->size);
   }

@@ -21,6 +21,7 @@ typedef struct {
   const uint32_t *io_bytes;
   uint32_t workspace_offset; /* 16-byte aligned */
   uint32_t workspace_bytes;
+  const void *frame; /* of a program with a streamed input: all rows, pushed one io_bytes[0] after the other; external: a tmo_frame; else NULL */
 } tmo_arena;
 
 /* The last firing, and after a violation the first byte that it must not have written: relative to the arena, negative is before it. */

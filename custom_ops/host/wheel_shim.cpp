@@ -14,8 +14,8 @@ class PythonOpsResolver;
 
 namespace micro {
 
-enum TfLiteStatus { kTfLiteOk = 0, kTfLiteError = 1 };
-enum TfLiteType { kTfLiteUInt8 = 3, kTfLiteInt8 = 9 };
+enum TfLiteStatus { kTfLiteOk = 0, kTfLiteError = 1, kTfLiteAbort = 15 };
+enum TfLiteType { kTfLiteInt32 = 2, kTfLiteUInt8 = 3, kTfLiteInt8 = 9 };
 
 struct TfLiteContext;
 
@@ -42,6 +42,24 @@ TfLiteEvalTensor *GetEvalOutput(const TfLiteContext *context, const TfLiteNode *
 
 }  // namespace micro
 }  // namespace tflite
+
+#include "tmo/tmo.h"
+
+namespace tmo {
+namespace {
+
+/* The wheel has no way to set an interpreter's external context: one frame for all interpreters of the process. */
+tmo_frame frame = {};
+
+tflite::micro::TfLiteStatus Abort() { return tflite::micro::kTfLiteAbort; }
+
+void *FrameOf(tflite::micro::TfLiteContext *) { return &frame; }
+
+}  // namespace
+}  // namespace tmo
+
+/* What models with an external input read from now on. The data stay the caller's. */
+extern "C" void TmoSetFrame(const tmo_frame *now) { tmo::frame = *now; }
 
 #include "../tflm/tmo_names.h"
 #include "../tflm/tmo_region_op.h"

@@ -12,8 +12,10 @@
 #define MAX_READS 16                        /* elements read per byte of the program: checking stays linear when arrays are shared */
 
 /* The same on every ABI: the converter packs these from a table. */
-_Static_assert(sizeof(tmo_header) == 56 && sizeof(tmo_tensor) == 28 && sizeof(tmo_lane) == 12 && sizeof(tmo_op) == 64 &&
-                   sizeof(tmo_block) == 12 && sizeof(tmo_unit) == 8,
+_Static_assert(TMO_MAX_KERNEL_H <= TMO_MAX_TAPS, "one array of pointers holds either");
+_Static_assert(sizeof(tmo_header) == 56 && sizeof(tmo_tensor) == 28 && sizeof(tmo_lane) == 12 && sizeof(tmo_op) == 80 &&
+                   sizeof(tmo_block) == 12 && sizeof(tmo_unit) == 8 && sizeof(tmo_access) == 16 && sizeof(tmo_copy) == 8 &&
+                   sizeof(tmo_move) == 28,
                "packed layout");
 
 typedef struct {
@@ -67,7 +69,7 @@ static tmo_status check_header(const void *program, size_t program_bytes) {
   if (h->version != TMO_VERSION) return TMO_ERROR_VERSION;
   if (h->target != TMO_TARGET_GENERIC) return TMO_ERROR_TARGET;
   if (h->size > program_bytes) return TMO_ERROR_TRUNCATED;
-  if (h->size < sizeof(tmo_header)) return TMO_ERROR_TABLE;
+  if (h->size < sizeof(tmo_header) || h->input > TMO_INPUT_EXTERNAL) return TMO_ERROR_TABLE;
   if (!inside(h->tensors, (uint64_t)h->n_tensors * sizeof(tmo_tensor), h->size, 4)) return TMO_ERROR_TABLE;
   if (!inside(h->ops, (uint64_t)h->n_ops * sizeof(tmo_op), h->size, 4)) return TMO_ERROR_TABLE;
   if (!inside(h->blocks, (uint64_t)h->n_blocks * sizeof(tmo_block), h->size, 4)) return TMO_ERROR_TABLE;
@@ -79,10 +81,38 @@ static uint64_t base_bytes(const checker *c, const tmo_tensor *t) {
   return t->base == 0 ? c->header->workspace : c->io_bytes[t->base - 1];
 }
 
+/* The newest rows are in io[0], older ones in a ring. An external frame is looked at when it is there. */
+static tmo_status check_frame(const checker *c, const tmo_tensor *t) {
+  const uint64_t row = times(t->width, t->channels);
+  if (t->n_lanes > 0) return TMO_ERROR_TABLE;
+  if (c->header->input == TMO_INPUT_EXTERNAL) return t->height <= INT32_MAX / row ? TMO_OK : TMO_ERROR_TABLE;
+  if (t->rows == 0 || t->height % t->rows != 0 || t->depth > t->height) return TMO_ERROR_TABLE;
+  if (!in_workspace(c, t->offset, times(row, t->depth), 1)) return TMO_ERROR_TABLE;
+  return times(row, t->rows) <= c->io_bytes[0] ? TMO_OK : TMO_ERROR_IO;
+}
+
+/* All views of a streamed frame are of the same rows. */
+static bool same_stream(const tmo_tensor *a, const tmo_tensor *b) {
+  return a->offset == b->offset && a->height == b->height && a->depth == b->depth && a->rows == b->rows && tmo_row_bytes(a) == tmo_row_bytes(b);
+}
+
+/* A program whose input is streamed has one, and no other. */
+static bool check_stream(const checker *c) {
+  const tmo_tensor *first = NULL;
+  for (uint32_t i = 0; i < c->header->n_tensors; ++i) {
+    const tmo_tensor *t = &c->tensors[i];
+    if (t->base != 1) continue;
+    if (first != NULL && !same_stream(first, t)) return false;
+    first = t;
+  }
+  return first != NULL && c->header->n_inputs == 1;
+}
+
 static tmo_status check_tensor(const checker *c, const tmo_tensor *t) {
   const uint32_t n_io = (uint32_t)c->header->n_inputs + c->header->n_outputs;
   if (t->base > n_io || t->layout != TMO_LAYOUT_HWC) return TMO_ERROR_TABLE;
   if (t->channels == 0 || t->width == 0 || t->height == 0) return TMO_ERROR_TABLE;
+  if (tmo_is_frame(c->program, t)) return check_frame(c, t);
   if (t->n_lanes > 0) return TMO_OK; /* check_lanes() */
   if (t->depth == 0 || t->depth > t->height) return TMO_ERROR_TABLE;
   const uint64_t bytes = times(times(t->width, t->channels), t->depth);
@@ -137,7 +167,8 @@ static bool check_scaling(checker *c, const tmo_op *op, uint32_t n) {
   return true;
 }
 
-static bool check_convolution(checker *c, const operation *o) {
+/* Weights, bias, scaling. */
+static bool check_filter(checker *c, const operation *o) {
   const tmo_op *op = o->op;
   const bool depthwise = op->kind == TMO_OP_DEPTHWISE;
   if (depthwise && o->out->channels % o->in->channels != 0) return false;
@@ -145,8 +176,10 @@ static bool check_convolution(checker *c, const operation *o) {
   const uint64_t weights = times(times((uint64_t)op->kernel_h * op->kernel_w, inputs), o->out->channels);
   if (!has_constant(c, op->weights, weights, 1)) return false;
   if (op->bias != 0 && !has_constant(c, op->bias, 4 * (uint64_t)o->out->channels, 4)) return false;
-  return check_windowed(c, o) && check_scaling(c, op, op->flags & TMO_FLAG_PER_CHANNEL ? o->out->channels : 1);
+  return check_scaling(c, op, op->flags & TMO_FLAG_PER_CHANNEL ? o->out->channels : 1);
 }
+
+static bool check_convolution(checker *c, const operation *o) { return check_filter(c, o) && check_windowed(c, o); }
 
 static bool check_pool(checker *c, const operation *o) {
   const tmo_op *op = o->op;
@@ -173,8 +206,98 @@ static bool check_pointwise(checker *c, const operation *o) {
   return o->in->channels == o->out->channels && o->out->channels <= MAX_SOFTMAX_CHANNELS && op->param <= 0 && check_scaling(c, op, 1);
 }
 
+/* Every pixel of indices names a row of the table. Frames have pixels of int8. */
+static bool check_gather(const checker *c, const operation *o) {
+  const tmo_op *op = o->op;
+  if (o->in->height != o->out->height || o->in->width != o->out->width || o->in->channels != TMO_INDEX_BYTES) return false;
+  if (tmo_iterative(op) || tmo_groups(op) > 1 || op->param < 1 || tmo_is_frame(c->program, o->in)) return false;
+  return has_constant(c, op->weights, times((uint32_t)op->param, o->out->channels), 1);
+}
+
+static const tmo_access *accesses(const checker *c, const tmo_op *op) {
+  return (const tmo_access *)(const void *)(c->program + op->access);
+}
+
+/* The rows that are read at once are not too many, and their numbers are int32_t. */
+static bool check_accesses(const checker *c, const operation *o) {
+  const tmo_op *op = o->op;
+  if (o->block->strips > 0 || tmo_iterative(op) || !has_constant(c, op->access, op->n_inputs * sizeof(tmo_access), 4)) return false;
+  uint32_t rows = 0;
+  for (uint32_t k = 0; k < op->n_inputs; ++k) {
+    const tmo_access *a = &accesses(c, op)[k];
+    const bool small = a->add > -(int32_t)MAX_EXTENT && a->add < (int32_t)MAX_EXTENT && (uint64_t)a->mul * o->out->height < MAX_EXTENT;
+    if (a->div == 0 || a->extent == 0 || !small) return false;
+    if (a->table != 0 && !has_constant(c, a->table, 2 * (uint64_t)o->out->height, 2)) return false;
+    rows += a->extent;
+  }
+  return rows <= TMO_MAX_KERNEL_H;
+}
+
+/* Of the operand that has the n-th of the rows that are read. 0: there are not so many. */
+static uint64_t accessed_row_bytes(const checker *c, const tmo_op *op, uint32_t n) {
+  for (uint32_t k = 0; k < op->n_inputs; ++k) {
+    const uint32_t extent = accesses(c, op)[k].extent;
+    if (n < extent) return tmo_row_bytes(&c->tensors[op->input[k]]);
+    n -= extent;
+  }
+  return 0;
+}
+
+/* Numbers below MAX_EXTENT, so that int64_t holds their products with counts. */
+static bool run_fits(int64_t first, int64_t step, uint32_t count, uint32_t bytes, uint64_t size) {
+  const int64_t last = first + step * (int64_t)(count - 1);
+  const int64_t low = step < 0 ? last : first, high = step < 0 ? first : last;
+  return low >= 0 && inside((uint64_t)high, bytes, size, 1);
+}
+
+static bool check_move(const checker *c, const operation *o, const tmo_copy *copy, const tmo_move *m) {
+  const int64_t phases = (int64_t)m->phase_step * (copy->period - 1);
+  const uint64_t from = accessed_row_bytes(c, o->op, m->row), to = tmo_row_bytes(o->out);
+  return m->count > 0 && m->bytes > 0 && run_fits(m->source, m->source_step, m->count, m->bytes, from) &&
+         run_fits(m->source + phases, m->source_step, m->count, m->bytes, from) &&
+         run_fits(m->target, m->target_step, m->count, m->bytes, to);
+}
+
+static bool check_copy(checker *c, const operation *o) {
+  if (!check_accesses(c, o) || !has_constant(c, o->op->weights, sizeof(tmo_copy), 4)) return false;
+  const tmo_copy *copy = (const tmo_copy *)(const void *)(c->program + o->op->weights);
+  const tmo_move *moves = (const tmo_move *)(const void *)(copy + 1);
+  const uint64_t bytes = sizeof(tmo_copy) + copy->n_moves * sizeof(tmo_move);
+  if (copy->period == 0 || !has_constant(c, o->op->weights, bytes, 4) || !may_read(c, copy->n_moves)) return false;
+  for (uint32_t i = 0; i < copy->n_moves; ++i) {
+    if (!check_move(c, o, copy, &moves[i])) return false;
+  }
+  return true;
+}
+
+static bool check_resize(const checker *c, const operation *o) {
+  const tmo_op *op = o->op;
+  const int32_t half = op->param ? op->stride_h / 2 - 512 : 0;
+  if (op->param < 0 || op->param > 1 || o->in->channels != o->out->channels || !check_accesses(c, o)) return false;
+  const tmo_access *a = accesses(c, op);
+  if (a->table != 0 || a->mul != op->stride_h || a->div != 1024 || a->extent != 2 || a->add != half) return false;
+  const uint64_t last_row = (uint64_t)op->stride_h * (o->out->height - 1u), last_column = (uint64_t)op->stride_w * (o->out->width - 1u);
+  const int64_t wide = op->param ? op->stride_w / 2 - 512 : 0; /* each output pixel reads an input pixel */
+  return (int64_t)last_row + half < (int64_t)o->in->height * 1024 && (int64_t)last_column + wide < (int64_t)o->in->width * 1024;
+}
+
+static bool check_transpose_conv(checker *c, const operation *o) {
+  const tmo_op *op = o->op;
+  if (!check_accesses(c, o) || !check_filter(c, o)) return false;
+  if (op->stride_h == 0 || op->stride_w == 0 || op->dilation_h != 1 || op->dilation_w != 1 || op->kernel_h == 0 || op->kernel_w == 0) {
+    return false;
+  }
+  const tmo_access *a = accesses(c, op);
+  const int32_t extent = (op->kernel_h - 1) / op->stride_h + 1;
+  return a->table == 0 && a->mul == 1 && a->div == op->stride_h && a->extent == extent &&
+         a->add == op->pad_top - op->stride_h * (extent - 1);
+}
+
 static bool check_kind(checker *c, const operation *o) {
   switch (o->op->kind) {
+    case TMO_OP_COPY: return check_copy(c, o);
+    case TMO_OP_RESIZE_BILINEAR: return check_resize(c, o);
+    case TMO_OP_TRANSPOSE_CONV: return check_transpose_conv(c, o);
     case TMO_OP_CONV:
     case TMO_OP_DEPTHWISE: return check_convolution(c, o);
     case TMO_OP_AVERAGE_POOL:
@@ -183,6 +306,7 @@ static bool check_kind(checker *c, const operation *o) {
     case TMO_OP_ADD:
     case TMO_OP_SOFTMAX:
     case TMO_OP_REQUANT: return check_pointwise(c, o);
+    case TMO_OP_GATHER: return check_gather(c, o);
     default: return false;
   }
 }
@@ -197,12 +321,25 @@ static bool check_operand(const checker *c, const tmo_block *block, uint32_t ind
   const tmo_op *op = &c->ops[index];
   if (op->input[k] >= c->header->n_tensors) return false;
   const tmo_tensor *in = &c->tensors[op->input[k]];
+  const bool frame = tmo_is_frame(c->program, in), streamed = c->header->input == TMO_INPUT_STREAM;
+  if (frame && (op->producer[k] != TMO_NONE || tmo_reads_group(op))) return false;
+  if (frame) return !streamed || block->first_op == 0; /* later blocks find nothing of it */
   if (op->producer[k] == TMO_NONE) return in->n_lanes == 0 && in->depth == in->height && !tmo_reads_group(op);
   if (op->producer[k] < block->first_op || op->producer[k] >= index) return false;
   const tmo_op *producer = &c->ops[op->producer[k]];
   if (block->strips == 0) return same_rows(in, &c->tensors[producer->output]);
   if (op->input[k] != producer->output || tmo_reads_group(op) != tmo_writes_group(producer)) return false;
   return !tmo_reads_group(op) || op->group_channels == producer->group_channels; /* of the same channels: as many groups, too */
+}
+
+/* Where pixels of an external frame become int8. */
+static bool check_conversion(const checker *c, const operation *o) {
+  const uint64_t bytes = tmo_converted_bytes(c->program, o->block, o->op);
+  for (uint8_t k = 0; bytes > 0 && k < o->op->n_inputs; ++k) {
+    const tmo_tensor *in = &c->tensors[o->op->input[k]];
+    if (tmo_is_frame(c->program, in) && !in_workspace(c, in->offset, bytes, 1)) return false;
+  }
+  return true;
 }
 
 /* Groups divide the channels that are read, or written, or both, and are not empty. */
@@ -239,15 +376,26 @@ static bool check_tiled(checker *c, const operation *o) {
   return !tmo_sums_groups(op) || check_group_sums(c, o);
 }
 
+static bool check_arity(const tmo_op *op) {
+  if (op->kind == TMO_OP_COPY) return op->n_inputs >= 1 && op->n_inputs <= TMO_MAX_INPUTS;
+  return op->n_inputs == (op->kind == TMO_OP_ADD ? 2 : 1);
+}
+
+/* Not by its window. */
+static bool reads_by_access(const tmo_op *op) {
+  return op->kind == TMO_OP_COPY || op->kind == TMO_OP_RESIZE_BILINEAR || op->kind == TMO_OP_TRANSPOSE_CONV;
+}
+
 static bool check_op(checker *c, const tmo_block *block, uint32_t index) {
   const tmo_op *op = &c->ops[index];
   const uint8_t known = TMO_FLAG_SINK | TMO_FLAG_ITERATIVE | TMO_FLAG_PER_CHANNEL | TMO_FLAG_SUMS;
   if ((op->flags & ~known) != 0 || op->act_min > op->act_max) return false;
-  if (op->n_inputs != (op->kind == TMO_OP_ADD ? 2 : 1) || op->output >= c->header->n_tensors) return false;
+  if (!check_arity(op) || op->output >= c->header->n_tensors || (op->access != 0) != reads_by_access(op)) return false;
   for (uint32_t k = 0; k < op->n_inputs; ++k) {
     if (!check_operand(c, block, index, k)) return false;
   }
   const operation o = {block, op, &c->tensors[op->input[0]], &c->tensors[op->output]};
+  if (tmo_is_frame(c->program, o.out) || !check_conversion(c, &o)) return false;
   const bool by_row = op->tile == 0 && op->groups <= 1 && !tmo_sums_groups(op) && o.out->n_lanes == 0;
   return (block->strips > 0 ? check_tiled(c, &o) : by_row) && check_kind(c, &o);
 }
@@ -275,6 +423,8 @@ tmo_status tmo_check(const void *program, size_t program_bytes, const uint32_t *
     status = check_tensor(&c, &c.tensors[i]);
     if (status != TMO_OK) return status;
   }
+  if (h->input != TMO_INPUT_ARENA && h->n_inputs == 0) return TMO_ERROR_TABLE;
+  if (h->input == TMO_INPUT_STREAM && !check_stream(&c)) return TMO_ERROR_TABLE;
   uint32_t first = 0;
   for (uint32_t i = 0; i < h->n_blocks; ++i) {
     const tmo_block *block = &tmo_blocks(program)[i];

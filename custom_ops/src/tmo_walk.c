@@ -79,6 +79,31 @@ static int32_t last_under(uint32_t x, uint16_t stride, uint16_t pad, uint16_t ke
   return last < size ? last : size - 1;
 }
 
+int32_t tmo_last_row(const void *program, const tmo_op *op, const tmo_unit *unit, uint8_t k) {
+  if (tmo_writes_sums(op, unit->group)) return -1;
+  if (tmo_iterative(op)) return unit->row;
+  const tmo_tensor *in = &tmo_tensors(program)[op->input[k]];
+  if (op->access != 0) {
+    const tmo_rows rows = tmo_accessed_rows(program, op, k, unit->row);
+    const int32_t end = rows.first + rows.count < in->height ? rows.first + rows.count : in->height;
+    return end > rows.first ? end - 1 : -1;
+  }
+  return last_under(unit->row, op->stride_h, op->pad_top, op->kernel_h, op->dilation_h, in->height);
+}
+
+uint64_t tmo_converted_bytes(const void *program, const tmo_block *block, const tmo_op *op) {
+  uint64_t bytes = 0;
+  for (uint8_t k = 0; k < op->n_inputs; ++k) {
+    const tmo_tensor *in = &tmo_tensors(program)[op->input[k]];
+    if (tmo_header_of(program)->input != TMO_INPUT_EXTERNAL || !tmo_is_frame(program, in)) continue;
+    const bool one = tmo_iterative(op) || (k > 0 && op->access == 0);
+    const uint64_t rows = one ? 1 : op->access != 0 ? ((const tmo_access *)tmo_constant(program, op->access))[k].extent : op->kernel_h < in->height ? op->kernel_h : in->height;
+    const uint64_t columns = one ? 1 : op->kernel_w < in->width ? op->kernel_w : in->width;
+    bytes += block->strips > 0 ? rows * columns * in->channels : rows * in->width * in->channels;
+  }
+  return bytes;
+}
+
 /* Looks for the producer's unit that makes the last pixel which is read. */
 bool tmo_operand_exists(const void *program, const tmo_block *block, const tmo_op *op, const tmo_walk *w, const tmo_unit *unit, uint8_t k,
                         const tmo_unit *next) {
@@ -86,13 +111,13 @@ bool tmo_operand_exists(const void *program, const tmo_block *block, const tmo_o
   const tmo_op *producer = &tmo_ops(program)[op->producer[k]];
   const tmo_walk of = tmo_walk_of(program, block, producer);
   if (tmo_unit_ended(&of, next)) return true;
-  int32_t row = unit->row, column = tmo_unit_column_end(w, unit) - 1;
+  int32_t row = tmo_last_row(program, op, unit, k), column = tmo_unit_column_end(w, unit) - 1;
+  if (row < 0) return true;
   if (tmo_iterative(producer)) { /* its only row is complete after the last pixel that it reads itself */
     row = of.tensor->height - 1;
     column = of.tensor->width - 1;
-  } else if (!tmo_iterative(op)) {
+  } else if (!tmo_iterative(op) && op->access == 0) {
     const tmo_tensor *in = &tmo_tensors(program)[op->input[k]];
-    row = last_under((uint32_t)row, op->stride_h, op->pad_top, op->kernel_h, op->dilation_h, in->height);
     column = last_under((uint32_t)column, op->stride_w, op->pad_left, op->kernel_w, op->dilation_w, in->width);
   }
   const tmo_unit last = {.strip = recomputes(&of) ? unit->strip : strip_of(&of, row),

@@ -9,6 +9,20 @@
 #include "tensorflow/lite/micro/micro_error_reporter.h"
 #endif
 
+namespace tmo {
+namespace {
+
+/* In namespace tflite::micro in versions after August 2026, in tflite before. */
+using namespace ::tflite;
+using namespace ::tflite::micro;
+
+TfLiteStatus Abort() { return static_cast<TfLiteStatus>(status::kAbort); }
+
+void *FrameOf(TfLiteContext *context) { return GetMicroContext(context)->external_context(); }
+
+}  // namespace
+}  // namespace tmo
+
 #include "tmo_region_op.h"
 
 namespace tmo {

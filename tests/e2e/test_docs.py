@@ -24,7 +24,7 @@ def shape(page: str) -> list[str]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("name", "commands"), [("cli.md", 6), ("frontier.md", 2)])
+@pytest.mark.parametrize(("name", "commands"), [("cli.md", 6), ("frontier.md", 2), ("input.md", 4)])
 def test_commands_of_the_page_run_and_say_what_it_says(name: str, commands: int) -> None:
     page = (ROOT / "docs" / name).read_text(encoding="utf-8")
     assert page.count("\n$ tflm-memopt ") >= commands
@@ -33,7 +33,7 @@ def test_commands_of_the_page_run_and_say_what_it_says(name: str, commands: int)
 
 def test_flags_of_the_page_are_those_of_the_parser() -> None:
     page = "".join((ROOT / "docs" / name).read_text(encoding="utf-8") for name in ("cli.md", "frontier.md"))
-    for command in ("inspect", "optimize", "explore", "verify"):
+    for command in ("inspect", "optimize", "explore", "fit", "verify"):
         usage = next(line for line in page.splitlines() if line.startswith(f"    tflm-memopt {command} "))
         choices = next(a for a in cli.parser()._actions if a.dest == "==SUPPRESS==" or a.choices).choices
         assert choices is not None
@@ -43,10 +43,17 @@ def test_flags_of_the_page_are_those_of_the_parser() -> None:
 
 @pytest.mark.slow
 @pytest.mark.skipif(bool(TFLM["missing"]()) or not shutil.which("g++"), reason=TFLM["missing"]() or "no g++")
-def test_the_program_of_the_page_compiles(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert cli.main(["optimize", str(EXAMPLE), "-o", str(tmp_path), "--json"]) == cli.DONE
-    (program,) = re.findall(r"^```cpp\n(.*?)^```$", (ROOT / "docs/c-files.md").read_text(), re.DOTALL | re.MULTILINE)
-    (tmp_path / "main.cpp").write_text(program)
+@pytest.mark.parametrize(
+    ("page", "number", "where"),
+    [("c-files.md", 0, "arena"), ("input.md", 0, "stream"), ("input.md", 1, "external")],
+    ids=["arena", "stream", "external"],
+)
+def test_the_program_of_the_page_compiles(
+    page: str, number: int, where: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert cli.main(["optimize", str(EXAMPLE), "-o", str(tmp_path), "--input", where, "--json"]) == cli.DONE
+    programs = re.findall(r"^```cpp\n(.*?)^```$", (ROOT / "docs" / page).read_text(), re.DOTALL | re.MULTILINE)
+    (tmp_path / "main.cpp").write_text(programs[number])
     own = [f"-I{ROOT / 'custom_ops/tflm'}", f"-I{ROOT / 'custom_ops/include'}"]
     tflm = ["-Dtflite=tflite_micro", "-isystem", str(TFLM["INCLUDE"]), "-isystem", str(TFLM["GEMMLOWP"])]
     strict = ["g++", "-std=c++11", "-Wall", "-Wextra", "-Werror", "-fsyntax-only"]

@@ -25,7 +25,7 @@ BLOCK_OVERHEAD = 1_000
 
 @dataclass(frozen=True)
 class Case:
-    """A conversion, and the whole arena (`total`, ilp32, input in the arena) that it must not exceed."""
+    """A conversion, and the whole arena (`total`, ilp32, by the convention of `input`) that it must not exceed."""
 
     model: str
     total: int
@@ -35,6 +35,7 @@ class Case:
     runs: int = 100
     overhead: float = 1.0
     """F, at most: dead channels make it smaller."""
+    input: str = "arena"
 
     @property
     def path(self) -> Path:
@@ -49,6 +50,13 @@ CASES = (
     Case("mlperf_tiny_vww_96_int8", 29_500, overhead=0.5),
     Case("mcunet_vww_80_float_io", 22_000, int8_io=True, overhead=0.95),
     Case("mcunet_vww_80_float_io", 97_000, complete=False, runs=10),
+    Case(EXAMPLE.stem, 14_400, input="stream:2", runs=10),
+    Case(EXAMPLE.stem, 12_700, input="external", runs=10),
+    Case("mlperf_tiny_kws_dscnn_int8", 5_300, input="stream", runs=10),
+    Case("mlperf_tiny_ad_autoencoder_int8", 1_400, input="stream", runs=10),
+    Case("mlperf_tiny_vww_96_int8", 11_200, overhead=0.5, input="stream", runs=10),
+    Case("mlperf_tiny_vww_96_int8", 11_200, overhead=0.5, input="external", runs=10),
+    Case("mcunet_vww_80_float_io", 12_600, int8_io=True, overhead=0.95, input="stream", runs=10),
     Case("mcunetv2_large_224_float_io", 420_000, int8_io=True, complete=False, runs=3),
 )
 QUICK = {EXAMPLE.stem, "mlperf_tiny_ad_autoencoder_int8"}
@@ -59,8 +67,8 @@ def params(op_per: str) -> list[Any]:
     return [
         pytest.param(
             case,
-            id=case.model + "-int8-io" * case.int8_io,
-            marks=[] if case.model in QUICK and op_per == "region" else [pytest.mark.slow],
+            id=case.model + "-int8-io" * case.int8_io + f"-{case.input}" * (case.input != "arena"),
+            marks=[] if case.model in QUICK and case.input == "arena" and op_per == "region" else [pytest.mark.slow],
         )
         for case in CASES
         if case.path.is_file()
@@ -77,7 +85,7 @@ def run(capsys: pytest.CaptureFixture[str], *arguments: object) -> Any:
 
 def converted(case: Case, op_per: str, folder: Path, capsys: pytest.CaptureFixture[str]) -> Any:
     """The report of a conversion that is bit-exact and counts consistently."""
-    flags = ["--int8-io"] if case.int8_io else []
+    flags = ["--input", case.input, *(["--int8-io"] if case.int8_io else [])]
     report = run(capsys, "optimize", case.path, "-o", folder, "--op-per", op_per, *flags)
     arena = report["arena"]
     assert report["changed"]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import runpy
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ import pytest
 from conftest import ROOT
 from models import Net
 
+sys.path.insert(0, str(ROOT / "benchmarks"))
 RAM = runpy.run_path(str(ROOT / "benchmarks/ram.py"))
 COLUMNS = {"model", "flags", "original", "head", "tail", "total", "min", "lower_bound", "ratio", "overhead", "seconds"}
 
@@ -37,15 +39,24 @@ def main(*arguments: object) -> Any:
     return RAM["main"]([str(a) for a in arguments])
 
 
-def test_a_row_for_each_model_and_for_int8_io(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_row_for_each_model_for_int8_io_and_for_a_streamed_input(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert main(folder, "--json") == 0
     rows = json.loads(capsys.readouterr().out)
-    assert [(row["model"], row["flags"]) for row in rows] == [("float", ""), ("float", "--int8-io"), ("small", "")]
+    assert [(row["model"], row["flags"]) for row in rows] == [
+        ("float", ""),
+        ("float", "--int8-io"),
+        ("float", "--int8-io --input stream"),
+        ("small", ""),
+        ("small", "--input stream"),
+    ]
     for row in rows:
         assert set(row) >= COLUMNS
         assert row["total"] == row["head"] + row["tail"]
         assert row["ratio"] == pytest.approx(row["original"] / row["total"], abs=0.01)
     assert rows[1]["total"] < rows[0]["total"]
+    assert [row["convention"].split(", ")[1] for row in rows[1:3]] == ["input in the arena", "input streamed 1 row"]
 
 
 def test_the_table_has_its_convention(folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -53,9 +64,10 @@ def test_the_table_has_its_convention(folder: Path, tmp_path: Path, capsys: pyte
     table = (tmp_path / "table.md").read_text()
     assert capsys.readouterr().out == table
     header, rule, *rows = (line for line in table.splitlines() if line.startswith("|"))
-    assert len(rows) == 3
+    assert len(rows) == 5
     assert len({line.count("|") for line in (header, rule, *rows)}) == 1
     assert "| float `--int8-io` |" in table
+    assert "| small `--input stream` |" in table
     assert "ilp32, input in the arena, TFLM reference kernels" in table
 
 

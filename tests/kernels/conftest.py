@@ -24,10 +24,10 @@ FLAGS = (
 Build = Callable[..., Path]
 
 
-def sample(program: Program, inputs: NDArray[np.int8], outputs: NDArray[np.int8]) -> bytes:
+def sample(program: Program | bytes, inputs: NDArray[np.int8], outputs: NDArray[np.int8]) -> bytes:
     """A file for fuzz.c: a good program of one input and one output, what it reads and what it should write."""
     sizes = struct.pack("<4I", 1, 1, inputs.size, outputs.size)
-    return sizes + inputs.tobytes() + outputs.tobytes() + pack(program)
+    return sizes + inputs.tobytes() + outputs.tobytes() + (program if isinstance(program, bytes) else pack(program))
 
 
 @pytest.fixture(scope="session")

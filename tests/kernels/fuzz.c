@@ -1,7 +1,8 @@
 /* Damages good programs and runs what tmo_check() still accepts. Built with AddressSanitizer and UndefinedBehaviorSanitizer: a byte read
  * or written outside of the exactly allocated buffers, or undefined arithmetic, ends the process.
  *
- * fuzz SEED COUNT FILE...   FILE: uint32 n_inputs, n_outputs, sizes of both; inputs; expected outputs; the program. */
+ * fuzz SEED COUNT FILE...   FILE: uint32 n_inputs, n_outputs, sizes of both; inputs; expected outputs; the program. Input 0 is a whole frame,
+ * wherever the program wants it. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,6 +18,7 @@ typedef struct {
   uint32_t n_inputs, n_outputs;
   uint32_t io_bytes[MAX_IO];
   uint8_t *io[MAX_IO]; /* inputs, and what the outputs should be */
+  uint32_t frame_bytes, row_bytes; /* of input 0 as a whole; io_bytes[0] may be those of a push */
   uint32_t workspace;
   uint8_t *program;
   size_t size;
@@ -52,6 +54,21 @@ static uint8_t *read_exactly(FILE *file, size_t n) {
   return bytes;
 }
 
+static const tmo_copy *copy_of(const sample *s, const tmo_op *op) {
+  return (const tmo_copy *)(const void *)(s->program + op->weights);
+}
+
+/* The end of an operator's tables among the constants: where it reads, what it moves. */
+static size_t tables_end(const sample *s, const tmo_op *op) {
+  if (op->access == 0) return 0;
+  size_t end = op->access + op->n_inputs * sizeof(tmo_access);
+  if (op->kind == TMO_OP_COPY) {
+    const size_t moves = op->weights + sizeof(tmo_copy) + copy_of(s, op)->n_moves * sizeof(tmo_move);
+    end = moves > end ? moves : end;
+  }
+  return end;
+}
+
 static sample load(const char *path) {
   sample s = {0};
   FILE *file = must(fopen(path, "rb"));
@@ -64,10 +81,17 @@ static sample load(const char *path) {
   fclose(file);
   const tmo_header *h = tmo_header_of(s.program);
   s.workspace = h->workspace;
+  s.frame_bytes = s.io_bytes[0];
   s.tables = h->blocks + h->n_blocks * sizeof(tmo_block);
   for (uint32_t i = 0; i < h->n_tensors; ++i) { /* lanes are tables, too */
     const tmo_tensor *t = &tmo_tensors(s.program)[i];
+    if (t->base == 1) s.row_bytes = t->width * t->channels;
+    if (t->base == 1 && h->input == TMO_INPUT_STREAM) s.io_bytes[0] = t->rows * s.row_bytes;
     const size_t end = t->lanes + t->n_lanes * sizeof(tmo_lane);
+    if (end > s.tables) s.tables = end;
+  }
+  for (uint32_t i = 0; i < h->n_ops; ++i) {
+    const size_t end = tables_end(&s, &tmo_ops(s.program)[i]);
     if (end > s.tables) s.tables = end;
   }
   return s;
@@ -99,28 +123,47 @@ static void damage(sample *s) {
 }
 
 /* At most, of one firing. */
-static uint64_t cost(const tmo_op *op, const tmo_tensor *tensors) {
+static uint64_t cost(const sample *s, const tmo_op *op) {
+  const tmo_tensor *tensors = tmo_tensors(s->program);
   const tmo_tensor *in = &tensors[op->input[0]], *out = &tensors[op->output];
   const uint64_t taps = (uint64_t)(op->kernel_w < in->width ? op->kernel_w : in->width) * (op->kernel_h < in->height ? op->kernel_h : in->height);
+  if (op->kind == TMO_OP_COPY) {
+    const tmo_copy *copy = copy_of(s, op);
+    const tmo_move *moves = (const tmo_move *)(const void *)(copy + 1);
+    uint64_t bytes = (uint64_t)out->width * out->channels;
+    for (uint32_t i = 0; i < copy->n_moves; ++i) bytes += (uint64_t)moves[i].count * (1 + moves[i].bytes);
+    return bytes;
+  }
   const bool part = op->tile > 0 && op->tile < out->width && !tmo_iterative(op);
   const uint64_t bytes = (uint64_t)(part ? op->tile : out->width) * out->channels;
-  return bytes * (1 + taps * (op->kind == TMO_OP_CONV ? in->channels : 1));
+  return bytes * (1 + taps * (op->kind == TMO_OP_CONV || op->kind == TMO_OP_TRANSPOSE_CONV ? in->channels : 1));
+}
+
+/* Push number n of a frame, as far as the frame goes. */
+static void push(const sample *s, void *const *io, uint32_t n) {
+  const uint64_t at = (uint64_t)n * s->io_bytes[0], left = at < s->frame_bytes ? s->frame_bytes - at : 0;
+  memcpy(io[0], s->io[0] + (left > 0 ? at : 0), left < s->io_bytes[0] ? left : s->io_bytes[0]);
 }
 
 /* Steps until the end or until it gets too slow: true at the end. */
 static bool run(const sample *s, void *const *io, void *workspace) {
   const tmo_op *ops = tmo_ops(s->program);
-  const tmo_tensor *tensors = tmo_tensors(s->program);
   uint64_t dearest = 1, spent = 0;
+  uint32_t pushes = 0;
   for (uint32_t i = 0; i < tmo_header_of(s->program)->n_ops; ++i) {
-    if (cost(&ops[i], tensors) > dearest) dearest = cost(&ops[i], tensors);
+    if (cost(s, &ops[i]) > dearest) dearest = cost(s, &ops[i]);
   }
   tmo_run_state state_of_run;
   tmo_begin(&state_of_run, s->program, io, workspace);
   while (spent + dearest < MAX_COST) {
     const tmo_status status = tmo_step(&state_of_run);
-    if (status != TMO_MORE) return status == TMO_OK;
-    spent += 1 + cost(&ops[state_of_run.op], tensors);
+    if (status == TMO_WAIT) {
+      push(s, io, ++pushes);
+      tmo_more_rows(&state_of_run);
+    } else if (status != TMO_MORE) {
+      return status == TMO_OK;
+    }
+    spent += 1 + cost(s, &ops[state_of_run.op]);
   }
   return false;
 }
@@ -135,10 +178,19 @@ static outcome try_program(const sample *s, const sample *original) {
   const uint32_t n = s->n_inputs + s->n_outputs;
   void *io[MAX_IO], *workspace = noise(s->workspace);
   for (uint32_t i = 0; i < n; ++i) io[i] = noise(s->io_bytes[i]);
+  tmo_frame frame = {s->io[0], original->frame_bytes, original->row_bytes, 0, 0, TMO_FORMAT_INT8};
+  const uint16_t input = tmo_header_of(s->program)->input;
   for (uint32_t i = 0; i < s->n_inputs; ++i) {
+    if (i == 0 && input == TMO_INPUT_STREAM) {
+      push(s, io, 0);
+      continue;
+    }
     memcpy(io[i], s->io[i], s->io_bytes[i] < original->io_bytes[i] ? s->io_bytes[i] : original->io_bytes[i]);
   }
+  void *const in_arena = io[0];
+  if (input == TMO_INPUT_EXTERNAL) io[0] = &frame;
   outcome result = run(s, io, workspace) ? RIGHT : ACCEPTED;
+  io[0] = in_arena;
   for (uint32_t i = s->n_inputs; i < n && result == RIGHT; ++i) {
     if (s->io_bytes[i] != original->io_bytes[i] || memcmp(io[i], s->io[i], s->io_bytes[i]) != 0) result = ENDED;
   }

@@ -6,7 +6,7 @@ Arithmetic is spelled as in TFLM and gemmlowp (nudges, truncating divisions), no
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,6 +29,10 @@ def output(op: ProgramOp, inputs: Sequence[Int8], shape: tuple[int, int, int]) -
         Kind.MEAN: _pool,
         Kind.SOFTMAX: _softmax,
         Kind.REQUANT: _requant,
+        Kind.GATHER: _gather,
+        Kind.COPY: _copy,
+        Kind.RESIZE_BILINEAR: _resize,
+        Kind.TRANSPOSE_CONV: _transpose_conv,
     }[op.kind](op, [i.astype(np.int64) for i in inputs], shape)
     assert result.shape == shape
     return result.astype(np.int8)
@@ -130,6 +134,61 @@ def _requant(op: ProgramOp, inputs: list[Ints], shape: tuple[int, int, int]) -> 
     return _scale(op, inputs[0].reshape(shape) - op.input_zero_points[0])
 
 
+def _copy(op: ProgramOp, inputs: list[Ints], shape: tuple[int, int, int]) -> Int8:
+    assert op.moves is not None
+    out = np.full((shape[0], shape[1] * shape[2]), 0 if op.moves.fill is None else op.moves.fill, np.int64)
+    for y in range(shape[0]):
+        for m in op.moves.moves:
+            rows = inputs[m.operand].reshape(inputs[m.operand].shape[0], -1)
+            row = first_row(op, m.operand, y, len(rows)) + m.tap
+            if 0 <= row < len(rows):
+                for i in range(m.count):
+                    at = m.source + y % op.moves.period * m.phase_step + i * m.source_step
+                    to = m.target + i * m.target_step
+                    out[y, to : to + m.nbytes] = rows[row, at : at + m.nbytes]
+    return out.reshape(shape).astype(np.int8)
+
+
+def first_row(op: ProgramOp, k: int, y: int, height: int) -> int:
+    """Of operand k, under firing y; far away when there is none."""
+    a = op.access[k]
+    if a.table is None:
+        return math.floor((y * a.mul + a.add) / a.div)
+    return 10**6 if a.table[y] == 0xFFFF else a.table[y]
+
+
+def _resize(op: ProgramOp, inputs: list[Ints], shape: tuple[int, int, int]) -> Int8:
+    """TFLM's ComputeInterpolationValuesInteger: positions before the image stay negative."""
+    (image,) = inputs
+
+    def along(size: int, output: int, scale: int) -> Iterator[tuple[int, int, int]]:
+        for o in range(output):
+            at = o * scale + (scale // 2 - 512 if op.param else 0)
+            low = max(int(at / 1024), 0)
+            yield low, min(int((at + 1023) / 1024), size - 1), at - 1024 * low
+
+    out = np.zeros(shape, np.int64)
+    for y, (y0, y1, dy) in enumerate(along(image.shape[0], shape[0], op.window.stride_h)):
+        for x, (x0, x1, dx) in enumerate(along(image.shape[1], shape[1], op.window.stride_w)):
+            left = image[y0, x0] * (1024 - dy) + image[y1, x0] * dy
+            right = image[y0, x1] * (1024 - dy) + image[y1, x1] * dy
+            total = left * (1024 - dx) + right * dx
+            out[y, x] = np.sign(total) * ((np.abs(total) + (1 << 19)) >> 20)
+    return out.astype(np.int8)
+
+
+def _transpose_conv(op: ProgramOp, inputs: list[Ints], shape: tuple[int, int, int]) -> Int8:
+    """Scattered, as TFLM does it."""
+    assert op.weights is not None
+    w, x = op.window, inputs[0] - op.input_zero_points[0]
+    total = np.zeros(shape, np.int64) + (0 if op.bias is None else op.bias)
+    for iy, ix, ky, kx in np.ndindex(*x.shape[:2], w.kernel_h, w.kernel_w):
+        oy, ox = iy * w.stride_h - w.pad_top + ky, ix * w.stride_w - w.pad_left + kx
+        if 0 <= oy < shape[0] and 0 <= ox < shape[1]:
+            total[oy, ox] += op.weights[:, ky, kx].astype(np.int64) @ x[iy, ix]
+    return _scale(op, total)
+
+
 def _softmax(op: ProgramOp, inputs: list[Ints], shape: tuple[int, int, int]) -> Int8:
     return np.apply_along_axis(lambda pixel: _softmax_pixel(op, pixel), 2, inputs[0])
 
@@ -172,3 +231,9 @@ def _reciprocal(a: int) -> int:
     for _ in range(3):
         x = x + 4 * high_mul(x, (1 << 29) - int(high_mul(half, int(x))))
     return min(2 * int(x), (1 << 31) - 1)
+
+
+def _gather(op: ProgramOp, inputs: list[Ints], shape: tuple[int, int, int]) -> Int8:
+    assert op.weights is not None
+    indices = np.ascontiguousarray(inputs[0].astype(np.int8)).view("<i4")[..., 0]
+    return op.weights[indices]

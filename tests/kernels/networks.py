@@ -11,7 +11,7 @@ from kernels import naive
 from numpy.random import Generator
 
 from tflm_memopt.lower.program import ProgramOp
-from tflm_memopt.model.rowop import Kind, Window
+from tflm_memopt.model.rowop import NO_ROW, Access, Kind, Move, Moves, Window
 
 Shape = tuple[int, int, int]
 POOLS = (Kind.AVERAGE_POOL, Kind.MAX_POOL, Kind.MEAN)
@@ -89,6 +89,10 @@ def operator(rng: Generator, kind: Kind, inputs: tuple[int, ...], shape: Shape, 
         return dataclasses.replace(
             op, param=20, **{name: np.concatenate((left[name], out[name])) for name in ("multipliers", "shifts")}
         ), shape
+    if kind is Kind.GATHER:
+        rows, width = (int(n) for n in rng.integers(1, 40, 2))
+        table = rng.integers(-128, 128, (rows, width), dtype=np.int8)
+        return dataclasses.replace(op, weights=table, param=rows), (*shape[:2], width)
     if kind is Kind.REQUANT:
         return dataclasses.replace(op, **scaling(rng, 1, 1.0)), shape
     if kind is Kind.SOFTMAX:
@@ -99,7 +103,59 @@ def operator(rng: Generator, kind: Kind, inputs: tuple[int, ...], shape: Shape, 
             multipliers=np.array([multiplier * (1 << 31)], np.int32),
             shifts=np.array([shift], np.int8),
         ), shape
+    if kind in ACCESSED:
+        return ACCESSED[kind](rng, op, shape)
     return _windowed(rng, op, shape)
+
+
+def _moving(rng: Generator, op: ProgramOp, shape: Shape) -> tuple[ProgramOp, Shape]:
+    """Any rows in any order, bytes in runs that may overlap, a value elsewhere; odd rows from other places."""
+    (h, w, c), out = shape, tuple(int(d) for d in rng.integers(1, 9, 3))
+    extent = int(rng.integers(1, 4))
+    table = tuple(int(v) for v in rng.choice([*range(h), NO_ROW], out[0])) if rng.random() < 0.5 else None
+    add, mul, div = int(rng.integers(-4, 5)), int(rng.integers(0, 4)), int(rng.integers(1, 4))
+    moves = []
+    for _ in range(int(rng.integers(1, 5))):
+        nbytes = int(rng.integers(1, min(w * c, out[1] * out[2]) + 1))
+        source, other = (int(v) for v in rng.integers(0, w * c - nbytes + 1, 2))
+        target, end = sorted(int(v) for v in rng.integers(0, out[1] * out[2] - nbytes + 1, 2))
+        tap = int(rng.integers(0, extent))
+        moves.append(Move(0, tap, source, target, nbytes, 2, 0, end - target, other - source))
+    fill = int(rng.integers(-128, 128))
+    access = (Access(add, mul, div, extent, table),)
+    return dataclasses.replace(op, access=access, moves=Moves(tuple(moves), 2, fill)), out
+
+
+def _resizing(rng: Generator, op: ProgramOp, shape: Shape) -> tuple[ProgramOp, Shape]:
+    """As the converter scales, half pixels or not."""
+    h, w = (int(v) for v in rng.integers(1, 20, 2))
+    half = int(rng.random() < 0.5)
+    scale_h, scale_w = 1024 * shape[0] // h, 1024 * shape[1] // w
+    access = (Access(half * (scale_h // 2 - 512), scale_h, 1024, 2),)
+    window = Window(stride_h=scale_h, stride_w=scale_w)
+    return dataclasses.replace(op, param=half, window=window, access=access), (h, w, shape[2])
+
+
+def _transposing(rng: Generator, op: ProgramOp, shape: Shape) -> tuple[ProgramOp, Shape]:
+    (kernel_h, kernel_w), (stride_h, stride_w) = rng.integers(1, 6, 2).tolist(), rng.integers(1, 4, 2).tolist()
+    pad_top, pad_left = int(rng.integers(0, kernel_h)), int(rng.integers(0, kernel_w))
+    size = [max(1, (d - 1) * s + k - p) for d, s, k, p in zip(
+        shape[:2], (stride_h, stride_w), (kernel_h, kernel_w), (pad_top, pad_left), strict=True)]  # fmt: skip
+    channels = int(rng.integers(1, 7))
+    weights = rng.integers(-127, 128, (channels, kernel_h, kernel_w, shape[2]), dtype=np.int8)
+    extent = -(-kernel_h // stride_h)
+    op = dataclasses.replace(
+        op,
+        window=Window(kernel_h, kernel_w, stride_h, stride_w, 1, 1, pad_top, pad_left),
+        access=(Access(pad_top - stride_h * (extent - 1), 1, stride_h, extent),),
+        weights=weights,
+        bias=rng.integers(-4000, 4000, channels, dtype=np.int32) if rng.random() < 0.8 else None,
+        **scaling(rng, channels if rng.random() < 0.7 else 1, 0.02 / (weights.size / channels) ** 0.5),
+    )
+    return op, (size[0], size[1], channels)
+
+
+ACCESSED = {Kind.COPY: _moving, Kind.RESIZE_BILINEAR: _resizing, Kind.TRANSPOSE_CONV: _transposing}
 
 
 def _windowed(rng: Generator, op: ProgramOp, shape: Shape) -> tuple[ProgramOp, Shape]:
@@ -147,14 +203,17 @@ def random_shape(rng: Generator) -> Shape:
 
 
 def draw(rng: Generator, n_ops: int) -> Network:
-    """A network with branches: every operator reads a late tensor, ADD two of one shape."""
+    """A network with branches: every operator reads a late tensor, ADD two of one shape. Some begin with a GATHER."""
     shapes: list[Shape] = [(int(rng.integers(8, 20)), int(rng.integers(4, 10)), int(rng.integers(1, 6)))]
     ops: list[ProgramOp] = []
+    if shapes[0][2] == 4:
+        op, shape = operator(rng, Kind.GATHER, (0,), shapes[0], 1)
+        ops.append(op)
+        shapes.append(shape)
     while len(ops) < n_ops:
-        source = (
-            len(shapes) - 1 - int(rng.integers(0, 2)) if len(shapes) > 1 and rng.random() < 0.3 else len(shapes) - 1
-        )
-        twins = [i for i in range(len(shapes)) if i != source and shapes[i] == shapes[source]]
+        first = int(shapes[0][2] == 4)  # indices are no numbers
+        source = len(shapes) - 1 - int(len(shapes) > 1 + first and rng.random() < 0.3) * int(rng.integers(0, 2))
+        twins = [i for i in range(first, len(shapes)) if i != source and shapes[i] == shapes[source]]
         kinds = [Kind.CONV, Kind.DEPTHWISE, Kind.REQUANT, Kind.AVERAGE_POOL, Kind.MAX_POOL, Kind.MEAN, Kind.SOFTMAX]
         kind = (
             Kind.ADD
@@ -219,9 +278,13 @@ def chain(rng: Generator, n_ops: int, shape: Shape) -> Network:
 
 
 def random_inputs(rng: Generator, network: Network) -> list[naive.Int8]:
-    shapes = network.shapes[: network.n_inputs]
     extreme = rng.random() < 0.2
-    return [
-        rng.choice([-128, 127], s).astype(np.int8) if extreme else rng.integers(-128, 128, s, dtype=np.int8)
-        for s in shapes
-    ]
+
+    def values(tensor: int, shape: Shape) -> naive.Int8:
+        rows = min((op.param for op in network.ops if op.kind is Kind.GATHER and tensor in op.inputs), default=0)
+        if rows:
+            indices: naive.Int8 = rng.integers(0, rows, (*shape[:2], 1), dtype=np.int32).view(np.int8)
+            return indices
+        return rng.choice([-128, 127], shape).astype(np.int8) if extreme else rng.integers(-128, 128, shape, np.int8)
+
+    return [values(t, shape) for t, shape in enumerate(network.shapes[: network.n_inputs])]

@@ -283,6 +283,32 @@ def test_tiled_requant(groups: int, channels: int, width: int, status: Status) -
     assert host.check(pack(program), [IN], [IN]) is status
 
 
+@pytest.mark.parametrize(
+    ("changes", "status"),
+    [
+        pytest.param({}, Status.OK, id="fine"),
+        pytest.param({"param": 0}, Status.OP, id="no rows"),
+        pytest.param({"param": -1}, Status.OP, id="rows below none"),
+        pytest.param({"param": 6}, Status.OP, id="more rows than the program has bytes for"),
+        pytest.param({"param": 0x7FFFFFFF}, Status.OP, id="rows of more than 32 bits"),
+        pytest.param({"weights": None}, Status.OP, id="no table"),
+        pytest.param({"iterative": True}, Status.OP, id="iterative"),
+        pytest.param({"inputs": (2,)}, Status.OP, id="pixels that are no indices"),
+        pytest.param({"inputs": (3,)}, Status.OP, id="fewer indices than pixels"),
+    ],
+)
+def test_gather(changes: dict[str, Any], status: Status) -> None:
+    gather = ProgramOp(Kind.GATHER, (0,), (None,), 1, (0,), 0, sink=True, param=5, weights=np.ones((5, 3), np.int8))
+    tensors = (
+        ProgramTensor(0, 8, 3, 4, 8, base=1),
+        ProgramTensor(0, 8, 3, 3, 8, base=2),
+        ProgramTensor(0, 8, 3, 3, 8, base=1),
+        ProgramTensor(0, 8, 2, 4, 8, base=1),
+    )
+    program = Program(1, 1, 2, 8, tensors, (dataclasses.replace(gather, **changes),), (ProgramBlock(0, 1, 0),))
+    assert host.check(pack(program), [IN], [8 * 3 * 3]) is status
+
+
 def patched(layout: np.dtype[np.void], at: int, program: Program | None = None, **values: int) -> bytes:
     image = bytearray(pack(program or good()))
     record = np.frombuffer(image, layout, 1, at)

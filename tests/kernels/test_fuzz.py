@@ -4,16 +4,28 @@ from __future__ import annotations
 
 import re
 import subprocess
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
 import pytest
 from kernels import networks, tile_plans
 from kernels.conftest import Build, sample
+from kernels.frames import external, streamed
 from kernels.networks import Network
 from kernels.programs import can_iterate, lower
+from models import Net
+from moving import concatenation, depth_to_space, mirror_pad, resize, space_to_depth, transpose_conv
+from numpy.typing import NDArray
 
-from tflm_memopt.lower.program import Program
+from tflm_memopt import pipeline
+from tflm_memopt.lower.lowering import Unit
+from tflm_memopt.lower.lowering import lower as lower_plan
+from tflm_memopt.lower.program import Program, pack, unpack
+from tflm_memopt.model.reader import read
+from tflm_memopt.plan.planner import Options
+from tflm_memopt.plan.regions import Region
+from tflm_memopt.runtime import host
 
 SAMPLES = 40
 
@@ -38,11 +50,47 @@ def samples(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
     paths = []
     for seed in range(SAMPLES):
         network, program, rng = (tiled if seed % 2 else by_row)(seed)
+        program = {2: external, 3: streamed}.get(seed % 4, lambda p, _: p)(program, rng)
         inputs = networks.random_inputs(rng, network)
         expected = network.run(inputs)[-1]
         paths.append(folder / f"{seed}.bin")
         paths[-1].write_bytes(sample(program, inputs[0], expected))
+    for k, (image, inputs) in enumerate(moving_programs()):
+        (expected,) = host.run(image, [inputs], [output_bytes(unpack(image))])
+        paths.append(folder / f"moving{k}.bin")
+        paths[-1].write_bytes(sample(image, inputs, expected.view(np.int8)))
     return paths
+
+
+def output_bytes(program: Program) -> int:
+    t = program.tensors[program.ops[-1].output]
+    return t.height * t.width * t.channels
+
+
+def moving_programs() -> Iterator[tuple[bytes, NDArray[np.int8]]]:
+    """Planned programs of operators that read no windows, with their inputs."""
+
+    def joined(net: Net, x: int) -> int:
+        y = net.conv2d(x, 4, kernel=(3, 3))
+        return concatenation(net, [y, space_to_depth(net, depth_to_space(net, y, 2), 2), y], 1)
+
+    def mirrored(net: Net, x: int) -> int:
+        return net.conv2d(mirror_pad(net, x, [(0, 0), (2, 1), (1, 2), (0, 1)], reflect=True), 2, kernel=(3, 3))
+
+    def resized(net: Net, x: int) -> int:
+        y = resize(net, net.conv2d(x, 3, kernel=(3, 3)), (11, 7), bilinear=True, half=True)
+        return transpose_conv(net, net.pad(y, [(0, 0), (1, 0), (0, 2), (0, 0)]), 3, kernel=(3, 2), stride=(2, 2))
+
+    for build in (joined, mirrored, resized):
+        net = Net()
+        source = read(net.model(build(net, net.input((1, 6, 5, 2)))))
+        planned = pipeline.make_plan(pipeline.understand(source.graph), Options(tiles=None, seconds=0.2))
+        assert planned is not None
+        (node,) = planned.partition.nodes
+        assert isinstance(node, Region)
+        unit = Unit(tuple(range(len(planned.plan.steps))), node.inputs, node.outputs)
+        inputs = np.random.default_rng(0).integers(-128, 128, (1, 6, 5, 2), np.int8)
+        yield pack(lower_plan(planned.plan, unit, planned.partition.ops)), inputs
 
 
 @pytest.mark.parametrize("count", [5_000, pytest.param(1_000_000, marks=pytest.mark.slow)])

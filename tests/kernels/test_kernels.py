@@ -125,6 +125,31 @@ def test_in_place(kind: Kind) -> None:
         agree(network, dataclasses.replace(lowered, arena=arena), rng, operand)
 
 
+@pytest.mark.parametrize("overlap", [1, 2])
+def test_a_convolution_ends_late(overlap: int) -> None:
+    """The last byte may lie on the first of the row that it is made from; of a single pixel, two bytes are too many."""
+    wrong = 0
+    for seed in SEEDS:
+        rng = np.random.default_rng((3, seed))
+        _, width, depth = random_shape(rng)
+        shape = (1, width if overlap == 1 else 1, depth)
+        op, _ = operator(rng, Kind.CONV, (0,), shape, 1)
+        channels = int(rng.integers(2, 20))
+        weights = rng.integers(-127, 128, (channels, 1, 1, shape[2]), dtype=np.int8)
+        scale = {"multipliers": np.full(1, 1 << 30, np.int32), "shifts": np.full(1, -6, np.int8), "bias": None}
+        op = dataclasses.replace(op, window=Window(), weights=weights, activation=(-128, 127), **scale)
+        network = single(op, shape, (*shape[:2], channels))
+        lowered = lower(network, [], set(), rng)
+        start, nbytes = lowered.program.workspace + 3, shape[1] * channels
+        first = start + nbytes - overlap
+        end = max(first + int(np.prod(shape)), start + nbytes)
+        arena = host.Arena(end, (first,), (start,), 0)
+        inputs = random_inputs(rng, network)
+        (got,) = host.run_guarded(pack(lowered.program), arena, inputs, [nbytes])
+        wrong += not np.array_equal(got, network.run(inputs)[-1].ravel())
+    assert wrong == 0 if overlap == 1 else wrong > len(SEEDS) // 4
+
+
 @pytest.mark.parametrize(("separation", "right"), [(2 * 6 * 4, True), ((6 + 1) * 4 - 1, False)])
 def test_output_grows_into_what_is_dead_of_the_input(separation: int, right: bool) -> None:
     """A padded 3x3 window: firing y writes row y while row y - 1 is still read, so the output starts two rows lower.
@@ -169,5 +194,6 @@ def test_buffers_outside_of_the_arena_are_refused() -> None:
 def _with_shape(
     rng: np.random.Generator, kind: Kind, shape: networks.Shape
 ) -> tuple[ProgramOp, networks.Shape, networks.Shape]:
+    shape = (*shape[:2], 4) if kind is Kind.GATHER else shape
     op, out = operator(rng, kind, (0, 1) if kind is Kind.ADD else (0,), shape, 2)
     return op, shape, out

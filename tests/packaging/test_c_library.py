@@ -20,7 +20,7 @@ def test_manifest_builds_a_program(tmp_path: Path) -> None:
         pytest.skip("no C compiler (cc) on this machine")
     build = json.loads((LIBRARY / "library.json").read_text())["build"]
     sources = [path for pattern in build["srcFilter"] for path in LIBRARY.glob(pattern[2:-1]) if path.suffix == ".c"]
-    sources.append(ROOT / "tests/packaging/platformio/main.c")
+    sources.append(ROOT / "tests/packaging/link.c")
     program = tmp_path / "program"
     subprocess.run([compiler, *STRICT, f"-I{LIBRARY / build['includeDir']}", *sources, "-o", program], check=True)
     done = subprocess.run([program], capture_output=True, text=True, check=True)

@@ -52,7 +52,8 @@ def tree(folder: str, pattern: str) -> set[str]:
 
 
 def python_package() -> set[str]:
-    return {"tflm_memopt/py.typed", *tree("tflm_memopt", "*.py")}
+    data = (*tree("tflm_memopt", "*.json"), *tree("tflm_memopt", "*.html"))
+    return {"tflm_memopt/py.typed", *tree("tflm_memopt", "*.py"), *data}
 
 
 @pytest.fixture(scope="module")

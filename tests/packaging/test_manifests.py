@@ -85,13 +85,31 @@ def test_component_excludes_only_what_exists(component: dict[str, Any]) -> None:
         assert list(LIBRARY.glob(pattern)), pattern
 
 
+def test_library_excludes_only_what_exists_and_nothing_that_is_built(library: dict[str, Any]) -> None:
+    for name in library["export"]["exclude"]:
+        assert (LIBRARY / name).exists(), name
+        assert name not in ("src", "tflm", "include")
+
+
 def test_platformio_environments_use_the_library_folder() -> None:
     config = configparser.ConfigParser()
     config.read(ROOT / "platformio.ini")
     environments = [name for name in config.sections() if name.startswith("env:")]
-    assert environments
-    assert all(config[name]["lib_deps"] == "symlink://custom_ops" for name in environments)
-    assert (ROOT / config["platformio"]["src_dir"]).is_dir()
+    assert {f"env:{name.strip()}" for name in config["platformio"]["default_envs"].split(",")} <= set(environments)
+    for name in environments:
+        assert "symlink://custom_ops" in inherited(config, name, "lib_deps").split(), name
+        for pattern in re.findall(r"\+<(.+?)>", inherited(config, name, "build_src_filter")):
+            assert (ROOT / config["platformio"]["src_dir"] / pattern).is_file(), name
+        assert name == "env:native" or inherited(config, name, "board"), name
+    for folder in ("src_dir", "test_dir"):
+        assert (ROOT / config["platformio"][folder]).is_dir()
+
+
+def inherited(config: configparser.ConfigParser, section: str, option: str) -> str:
+    """An option of a section, or of one that it extends."""
+    if option in config[section]:
+        return config[section][option]
+    return inherited(config, config[section]["extends"], option)
 
 
 def test_readme_commands_exist() -> None:

@@ -14,6 +14,17 @@ import numpy as np
 from ai_edge_litert import schema_py_generated as schema
 from hypothesis import strategies as st
 from models import Net, Pair
+from moving import (
+    concatenation,
+    depth_to_space,
+    mirror_pad,
+    reduce,
+    resize,
+    space_to_depth,
+    split_v,
+    strided_slice,
+    transpose_conv,
+)
 
 MAX_ELEMENTS = 4096
 """A tensor that is larger is no further operand: recipes stay quick."""
@@ -200,6 +211,66 @@ def _reshape(net: Net, layer: Layer, x: int, _: int) -> list[int]:
     return [net.reshape(x, shapes[layer.channels % 4])]
 
 
+def _concatenation(net: Net, layer: Layer, x: int, other: int) -> list[int]:
+    """Of two tensors where their shapes and scales allow it; else of one with itself, a few times."""
+    axis = len(net.shape(x)) - 1 - layer.source % max(1, len(net.shape(x)) - 1)
+    a, b = (tuple(d for n, d in enumerate(net.shape(t)) if n != axis) for t in (x, other))
+    alike = a == b and len(net.shape(x)) == len(net.shape(other)) and net.affine(x) == net.affine(other)
+    return [concatenation(net, [x, other] if alike else [x] * (1 + layer.channels % 3), axis)]
+
+
+def _split(net: Net, layer: Layer, x: int, _: int) -> list[int]:
+    """An operator with two outputs."""
+    axis = 1 + layer.channels % (len(net.shape(x)) - 1)
+    size = net.shape(x)[axis]
+    return split_v(net, x, axis, [size // 2, size - size // 2]) if size > 1 else [x]
+
+
+def _mirrored(net: Net, layer: Layer, x: int, _: int) -> list[int]:
+    amounts = [(0, 0)] + [(min(2, d - 1), min(n, d - 1)) for d, n in zip(net.shape(x)[1:], layer.stride, strict=False)]
+    amounts += [(0, 0)] * (len(net.shape(x)) - len(amounts))
+    return [mirror_pad(net, x, amounts, reflect=layer.flag)]
+
+
+def _strided_slice(net: Net, layer: Layer, x: int, _: int) -> list[int]:
+    """Backwards, from the second index, or every second one."""
+    forms = (slice(None, None, -1), slice(1, None), slice(None, None, 2))
+    axis = 1 + layer.channels % (len(net.shape(x)) - 1)
+    chosen = forms[layer.source % 3] if net.shape(x)[axis] > 1 else slice(None)
+    return [strided_slice(net, x, [chosen if a == axis else slice(None) for a in range(len(net.shape(x)))])]
+
+
+def _blocks(net: Net, layer: Layer, x: int, _: int) -> list[int]:
+    """DEPTH_TO_SPACE or SPACE_TO_DEPTH, whichever divides."""
+    x = _image(net, x)
+    _, h, w, c = net.shape(x)
+    if layer.flag and h % 2 == w % 2 == 0:
+        return [space_to_depth(net, x, 2)]
+    return [depth_to_space(net, x, 2 if c % 4 == 0 else 1)]
+
+
+def _resize(net: Net, layer: Layer, x: int, _: int) -> list[int]:
+    x = _image(net, x)
+    _, h, w, _ = net.shape(x)
+    size = (h * layer.stride[0], w * layer.stride[1]) if h * w <= 64 else (-(-h // 2), w)
+    return [resize(net, x, size, bilinear=layer.flag, half=layer.padding == "SAME")]
+
+
+def _transpose_conv(net: Net, layer: Layer, x: int, _: int) -> list[int]:
+    x = _image(net, x)
+    stride = layer.stride if net.shape(x)[1] * net.shape(x)[2] <= 64 else (1, 1)
+    y = transpose_conv(net, x, layer.channels, kernel=layer.kernel, stride=stride, padding=layer.padding,
+                       per_channel=layer.flag, bias=layer.source != 1)  # fmt: skip
+    return [_scaled(net, layer, y)]
+
+
+def _reduce(net: Net, layer: Layer, x: int, _: int) -> list[int]:
+    kind = ("SUM", "REDUCE_MAX", "MEAN")[layer.channels % 3]
+    axes = [a for a in (1, 2, 3) if layer.kernel[0] >> (a - 1) & 1] or [3]
+    y = reduce(net, kind, _image(net, x), axes, keep=layer.flag)
+    return [y if kind == "REDUCE_MAX" else _scaled(net, layer, y)]
+
+
 # ---- operators that stay builtin ----
 
 
@@ -207,23 +278,6 @@ def _mul(net: Net, layer: Layer, x: int, other: int) -> list[int]:
     other = other if net.shape(other) == net.shape(x) else x
     y = net.tensor(net.shape(x), affine=(net.affine(x)[0] * net.affine(other)[0] * 40, layer.zero_point))
     return [net.op("MUL", [x, other], [y], schema.MulOptionsT())]
-
-
-def _concatenation(net: Net, layer: Layer, x: int, _: int) -> list[int]:
-    y = net.tensor((*net.shape(x)[:-1], 2 * net.shape(x)[-1]), affine=net.affine(x))
-    return [net.op("CONCATENATION", [x, x], [y], schema.ConcatenationOptionsT(axis=len(net.shape(x)) - 1))]
-
-
-def _split(net: Net, layer: Layer, x: int, _: int) -> list[int]:
-    """An operator with two outputs."""
-    x = _image(net, x)
-    _, h, w, c = net.shape(x)
-    if h % 2:
-        return _mul(net, layer, x, x)
-    axis = net.tensor((), "INT32", None, data=1)
-    halves = [net.tensor((1, h // 2, w, c), affine=net.affine(x)) for _ in range(2)]
-    net.op("SPLIT", [axis, x], halves, schema.SplitOptionsT(numSplits=2))
-    return halves
 
 
 def _logistic(net: Net, _layer: Layer, x: int, _: int) -> list[int]:
@@ -258,11 +312,21 @@ SUPPORTED: Mapping[str, Build] = {
     "quantize": _unary("QUANTIZE"),
     "softmax": _softmax,
     "reshape": _reshape,
+    **(
+        MOVING := {
+            "concatenation": _concatenation,
+            "split": _split,
+            "mirrored": _mirrored,
+            "slice": _strided_slice,
+            "blocks": _blocks,
+            "resize": _resize,
+            "transpose conv": _transpose_conv,
+            "reduce": _reduce,
+        }
+    ),
 }
 BUILTIN: Mapping[str, Build] = {
     "mul": _mul,
-    "concatenation": _concatenation,
-    "split": _split,
     "logistic": _logistic,
     "float": _float,
 }
@@ -331,6 +395,7 @@ _kind_sets = (
     tuple(SUPPORTED),
     tuple(SUPPORTED),
     tuple(KINDS),
+    ("conv", "depthwise", "residual", "padded", *MOVING),
     ("conv", "conv", "depthwise", "residual", "bottleneck", "add", "max", "relu", "mean", "global"),
 )
 

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from ai_edge_litert import schema_py_generated as schema
 from models import Net
+from moving import concatenation, resize, slice_, split, strided_slice
 from property.oracle import assert_arena_as_predicted, assert_same_bytes, convert
 
 from tflm_memopt.plan.plan import MAX_IO
@@ -211,3 +212,61 @@ def _svdf(net: Net, x: int, units: int = 4, memory: int = 3) -> int:
     net.graph.tensors[state].isVariable = True
     options = schema.SVDFOptionsT(rank=1, fusedActivationFunction=schema.ActivationFunctionType.RELU)
     return net.op("SVDF", [x, feature, time, bias, state], [net.tensor((1, units), affine=(0.1, 0))], options)
+
+
+# ---- data that only moves ----
+
+
+@corner
+def a_concatenation_of_ten(net: Net) -> bytes:
+    """More operands than an operator of ours has: with one operator per block, the tensors between are TFLM's."""
+    x = net.conv2d(net.input((1, 8, 7, 3)), 10, kernel=(3, 3))
+    return net.model(net.conv2d(concatenation(net, split(net, x, 3, 10)[::-1], 3), 4))
+
+
+@corner
+def parts_that_are_outputs_read_or_forgotten(net: Net) -> bytes:
+    first, second, _, last = split(net, net.conv2d(net.input((1, 8, 8, 4)), 8, kernel=(3, 3)), 1, 4)
+    return net.model(first, net.conv2d(first, 2), net.conv2d(second, 2), last)
+
+
+@corner
+def batches_that_only_move(net: Net) -> bytes:
+    x = net.input((2, 6, 5, 3))
+    y = net.pad(x, [(0, 0), (1, 1), (0, 2), (0, 0)])
+    return net.model(concatenation(net, [y, y], 0), slice_(net, y, [1, 2, 0, 0], [1, 3, -1, 2]))
+
+
+@corner
+def a_feature_pyramid(net: Net) -> bytes:
+    """What was made first is read last, at twice the size."""
+    fine = net.conv2d(net.input((1, 16, 12, 3)), 6, kernel=(3, 3))
+    middle = net.conv2d(fine, 6, kernel=(3, 3), stride=(2, 2))
+    coarse = net.conv2d(middle, 6, kernel=(3, 3), stride=(2, 2))
+    up = net.add(middle, resize(net, coarse, (8, 6), bilinear=True, half=True))
+    return net.model(coarse, up, net.add(fine, resize(net, up, (16, 12))))
+
+
+@corner
+def rows_that_come_last_first(net: Net) -> bytes:
+    x = net.conv2d(net.input((1, 9, 5, 3)), 4, kernel=(3, 3))
+    y = strided_slice(net, x, [slice(None), slice(None, None, -1), slice(None), slice(None)])
+    return net.model(net.conv2d(y, 3, kernel=(3, 3), stride=(2, 2)))
+
+
+@corner
+def only_the_last_row_is_wanted(net: Net) -> bytes:
+    """The rows before it are written all the same, over nothing that is alive."""
+    x = net.conv2d(net.conv2d(net.input((1, 9, 9, 6)), 6, kernel=(3, 3)), 6)
+    return net.model(slice_(net, x, [0, 8, 0, 0], [1, 1, -1, -1]))
+
+
+@corner
+def uint8_outside_and_a_size_that_may_vary(net: Net) -> bytes:
+    """Keras says -1 for the batch: TFLM runs the shape that is stated beside."""
+    x = net.input((1, 8, 6, 3), (0.05, 128), dtype="UINT8")
+    net.graph.tensors[x].shapeSignature = np.array([-1, 8, 6, 3], np.int32)
+    y = net.conv2d(net.unary("QUANTIZE", x, out=(0.05, 0)), 4, kernel=(3, 3))
+    y = net.pad(y, [(0, 0), (1, 0), (0, 1), (0, 2)])
+    scale, zero_point = net.affine(y)
+    return net.model(net.unary("QUANTIZE", y, dtype="UINT8", out=(scale, zero_point + 128)))

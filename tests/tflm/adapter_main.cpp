@@ -1,6 +1,8 @@
 /* Runs a model through ordinary TFLM with our operator registered the way a user does it, canaries around the arena.
  *
- *   adapter_main MODEL INPUTS OUTPUTS ARENA_BYTES
+ *   adapter_main MODEL INPUTS OUTPUTS ARENA_BYTES [stream|external HEIGHT WIDTH PIXEL_BYTES]
+ *
+ * A model whose input is streamed or external gets whole frames of this size, in turns as they are and as a part of a larger uint8 frame.
  *
  * INPUTS: the bytes of every input, run after run. OUTPUTS gets the same for outputs. Prints the arena used. Exit code 1 and a message on
  * stderr when TFLM refuses, 3 when a canary died. */
@@ -87,10 +89,61 @@ void AddOperators(Resolver &resolver) {
   resolver.AddTranspose();
 }
 
+/* A frame in a caller's buffer: as it is, or inside a larger one, uint8. */
+class Held {
+ public:
+  Held(const uint8_t *pixels, const uint32_t size[3], bool larger) : border_(larger ? 2 : 0) {
+    const uint32_t row = size[1] * size[2], pitch = row + 2 * border_ * size[2];
+    bytes_.assign(static_cast<size_t>(size[0] + 2 * border_) * pitch, 0x3C);
+    for (uint32_t y = 0; y < size[0]; ++y) {
+      for (uint32_t b = 0; b < row; ++b) {
+        bytes_[static_cast<size_t>(y + border_) * pitch + border_ * size[2] + b] = pixels[static_cast<size_t>(y) * row + b] ^ (larger ? 0x80 : 0);
+      }
+    }
+    frame = {bytes_.data(), static_cast<uint32_t>(bytes_.size()), pitch, border_, border_, larger ? uint8_t{TMO_FORMAT_UINT8} : uint8_t{TMO_FORMAT_INT8}};
+  }
+
+  tmo_frame frame;
+
+ private:
+  uint32_t border_;
+  std::vector<uint8_t> bytes_;
+};
+
+/* Rows of a push. */
+uint32_t PushedRows(tflite::MicroInterpreter &interpreter, const uint32_t size[3]) {
+  return static_cast<uint32_t>(interpreter.input(0)->bytes / (size[1] * size[2]));
+}
+
+/* All pushes of a frame; half of one before it, and Reset(), when `again`. */
+void Stream(tflite::MicroInterpreter &interpreter, tmo_frame frame, const uint32_t size[3], bool again) {
+  const uint32_t rows = PushedRows(interpreter, size), row_bytes = size[1] * size[2], first = frame.y;
+  const uint32_t half = rows * ((size[0] / rows + 1) / 2);
+  for (uint32_t y = 0; again && y < half && half < size[0]; y += rows) {
+    frame.y = first;
+    if (tmo::PushRows(interpreter, frame, row_bytes) != tmo::kPushMore) Fail(1, "half a frame is not more");
+  }
+  if (again && interpreter.Reset() != kTfLiteOk) Fail(1, "Reset failed");
+  for (uint32_t y = 0; y < size[0]; y += rows) {
+    frame.y = first + y;
+    const tmo::Pushed expected = y + rows < size[0] ? tmo::kPushMore : tmo::kPushDone;
+    if (tmo::PushRows(interpreter, frame, row_bytes) != expected) Fail(1, "PushRows gave another status");
+  }
+}
+
+/* Frames that are too small, or not there, are refused and change nothing. */
+void RefuseSmall(tflite::MicroInterpreter &interpreter, tmo_frame frame, const uint32_t size[3]) {
+  frame.bytes = size[1] * size[2] - 1;
+  if (tmo::PushRows(interpreter, frame, size[1] * size[2]) != tmo::kPushError) Fail(1, "a frame that is too small was pushed");
+}
+
 }  // namespace
 
 int main(int argc, char **argv) {
-  if (argc != 5) Fail(2, "usage: adapter_main MODEL INPUTS OUTPUTS ARENA_BYTES");
+  if (argc != 5 && argc != 9) Fail(2, "usage: adapter_main MODEL INPUTS OUTPUTS ARENA_BYTES [stream|external HEIGHT WIDTH PIXEL_BYTES]");
+  const std::string mode = argc == 9 ? argv[5] : "";
+  uint32_t size[3] = {0, 0, 0};
+  for (int i = 0; argc == 9 && i < 3; ++i) size[i] = static_cast<uint32_t>(std::strtoul(argv[6 + i], nullptr, 10));
   const std::vector<uint8_t> file = Read(argv[1]);
   const std::vector<uint8_t> inputs = Read(argv[2]);
   Guarded model(file.size());
@@ -103,7 +156,28 @@ int main(int argc, char **argv) {
   if (interpreter.AllocateTensors() != kTfLiteOk) Fail(1, "AllocateTensors failed");
 
   std::ofstream outputs(argv[3], std::ios::binary);
-  for (size_t at = 0; at < inputs.size();) {
+  tmo_frame external = {};
+  if (mode == "external" && tmo::SetFrame(interpreter, &external) != 0) Fail(1, "SetFrame failed");
+  if (mode == "external" && interpreter.Invoke() == kTfLiteOk) Fail(1, "no frame, and no error");
+  size_t run = 0;
+  for (size_t at = 0; at < inputs.size(); ++run) {
+    if (!mode.empty()) {
+      const size_t bytes = static_cast<size_t>(size[0]) * size[1] * size[2];
+      if (bytes > inputs.size() - at) Fail(2, "INPUTS does not hold whole frames");
+      const Held held(inputs.data() + at, size, run % 2 == 1);
+      at += bytes;
+      if (mode == "stream") {
+        RefuseSmall(interpreter, held.frame, size);
+        Stream(interpreter, held.frame, size, run == 1);
+      } else {
+        external = held.frame;
+        if (interpreter.Invoke() != kTfLiteOk) Fail(1, "Invoke failed");
+      }
+      for (size_t k = 0; k < interpreter.outputs_size(); ++k) {
+        outputs.write(interpreter.output(k)->data.raw, static_cast<std::streamsize>(interpreter.output(k)->bytes));
+      }
+      continue;
+    }
     for (size_t k = 0; k < interpreter.inputs_size(); ++k) {
       const size_t bytes = interpreter.input(k)->bytes;
       if (bytes > inputs.size() - at) Fail(2, "INPUTS does not hold whole runs");

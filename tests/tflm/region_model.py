@@ -31,7 +31,7 @@ INT8 = Format("INT8", 0.5, 0)
 
 MAX_POOL, REQUANT = 5, 8
 SINK, NONE = 1, 0xFFFF
-HEADER, TENSOR, OP, BLOCK = "<IHHIIIHHHHHHIIIIII", "<IIHHHBBIHHhH", "<BBbbbbbBHHHHHHHHHHHHHHiIIIIIHH", "<HHIHH"
+HEADER, TENSOR, OP, BLOCK = "<IHHIIIHHHHHHIIIIII", "<IIHHHBBIHHhH", "<BB4bbbbB4H4HHH9HiIIIIIHHI", "<HHIHH"
 
 
 def program(*, version: int = 1, magic: int = 0x314F4D54, relu_from: int = 0) -> bytes:
@@ -64,10 +64,10 @@ def _op(
     lowest: int = -128,
     scaling: tuple[int, int] = (0, 0),
 ) -> bytes:
-    zero_points, activation = (0, 0, 0), (lowest, 127)
-    operands = (tensors[0], 0, NONE, NONE, tensors[1], 0)
-    constants = (0, 0, *scaling, 0, 0, 0)  # weights, bias, multipliers, shifts, accumulator, groups
-    return struct.pack(OP, kind, SINK, *zero_points, *activation, 1, *operands, *window, 1, 1, 0, 0, 0, *constants)
+    zero_points, activation = (0,) * 5, (lowest, 127)
+    operands = (tensors[0], 0, 0, 0, *(NONE,) * 4, tensors[1], 0)
+    constants = (0, 0, *scaling, 0, 0, 0, 0)  # weights, bias, multipliers, shifts, accumulator, groups, access
+    return struct.pack(OP, kind, SINK, *zero_points, *activation, 1, *operands, *window, 1, 1, 0, 0, 0, 0, *constants)
 
 
 def expected(x: NDArray[np.int8]) -> NDArray[np.int8]:

@@ -42,13 +42,16 @@ class Adapter:
     binary: Path
     scratch: Path
 
-    def run(self, model: bytes, inputs: Sequence[NDArray[Any]], arena: int) -> subprocess.CompletedProcess[str]:
+    def run(
+        self, model: bytes, inputs: Sequence[NDArray[Any]], arena: int, *mode: object
+    ) -> subprocess.CompletedProcess[str]:
         (self.scratch / "model").write_bytes(model)
         (self.scratch / "inputs").write_bytes(
             b"".join(value.tobytes() for run in zip(*inputs, strict=True) for value in run)
         )
         files = [str(self.scratch / name) for name in ("model", "inputs", "outputs")]
-        return subprocess.run([self.binary, *files, str(arena)], capture_output=True, text=True, check=False)
+        command = [self.binary, *files, str(arena), *map(str, mode)]
+        return subprocess.run(command, capture_output=True, text=True, check=False)
 
     def outputs(self) -> bytes:
         """Of the last run."""
@@ -113,3 +116,17 @@ def test_rewritten_models_give_the_same_bytes_as_in_the_wheel(adapter: Adapter, 
     assert done.returncode == 0, done.stdout + done.stderr
     expected_bytes = b"".join(output[r].tobytes() for r in range(len(runs)) for output in today.outputs)
     assert adapter.outputs() == expected_bytes, f"seed {SEED}"
+
+
+@pytest.mark.parametrize("where", ["stream", "stream:4", "external"])
+def test_frames_that_are_not_in_the_arena(adapter: Adapter, where: str) -> None:
+    """Through the helpers that users call; several frames, a Reset in the middle of one, both formats."""
+    original = (ROOT / "examples/shapes/shapes_int8.tflite").read_bytes()
+    model = optimize(original, input=where, seconds=0.5, without=("tiles",) if where == "stream:4" else ()).model
+    graph = read(original).graph
+    frames = stimuli(graph, [graph.tensors[t] for t in graph.inputs], 4, SEED)
+    x = np.stack([run.values[0] for run in frames])
+    today = run_model(original, [x], len(frames), 1)
+    done = adapter.run(model, [x], 1 << 16, where.partition(":")[0], *x.shape[2:])
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert adapter.outputs() == today.outputs[0].tobytes(), f"seed {SEED}"

@@ -89,7 +89,7 @@ def test_files_of_a_rewritten_model(converted: Optimized) -> None:
 
 
 def test_files_of_an_unchanged_model(converted: Optimized) -> None:
-    files = emit.files(Optimized(mixed(), None, converted.report), "mixed")
+    files = emit.files(replace(converted, model=mixed(), plan=None), "mixed")
     assert files["mixed.tflite"] == mixed()
     assert Plan.from_json(json.loads(files["mixed.plan.json"])).steps == ()
 

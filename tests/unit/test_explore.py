@@ -122,7 +122,7 @@ def test_a_model_that_stays_as_it_is_may_be_too_large() -> None:
     assert tflm_memopt.explore(plain()).points == ()
 
 
-@pytest.mark.parametrize("switch", ["strips", "windows", "groups", "recompute", "tiles"])
+@pytest.mark.parametrize("switch", ["strips", "windows", "groups", "recompute", "overlap", "tiles"])
 def test_without_an_ingredient_nothing_gets_better(frontier: Exploration, switch: str) -> None:
     model = narrowing()
     result = tflm_memopt.optimize(model, ram_limit=10**6, without=[switch])
@@ -206,5 +206,5 @@ def test_a_plot_needs_matplotlib_and_says_so_first(
     code = cli.main(["explore", str(tmp_path / "net.tflite"), "--plot", str(tmp_path / "net.png")])
     assert code == cli.BAD
     said = capsys.readouterr().err
-    assert "--plot needs matplotlib" in said
+    assert "--plot FILE.png needs matplotlib" in said
     assert "pip install 'tflm-memopt[plot]'" in said

@@ -24,6 +24,7 @@ from tflm_memopt.analysis.tflm_lifetimes import (
     OFFLINE_PLAN,
     ONLINE,
     ScratchRequest,
+    Wanted,
     aligned,
     nbytes,
     offline_offsets,
@@ -69,16 +70,34 @@ def predict(model: bytes | Model, abi: Abi = "ilp32", *, recording: bool = False
     model, and for an offline plan that TFLM refuses.
     """
     source = read(model) if isinstance(model, bytes) else model
-    replay = _Replay(source.tree, tuple(graph_of(source.tree, i) for i in range(source.subgraphs)), abi, recording)
-    for step in (_create, _start, _parse_and_init, _prepare, _plan, _expose):
-        step(replay)
+    replay = _replay(source, abi, recording)
     ample = _ample(replay.events)
     ends = _ends(replay.events, ample)
     if ends is None:
-        raise ModelError("the offline memory plan ends before the arena does", where=f"metadata '{OFFLINE_PLAN}'")
+        raise ModelError(
+            "the offline memory plan ends before the arena does",
+            code="offline_plan_full",
+            where=f"metadata '{OFFLINE_PLAN}'",
+        )
     head, tail = ends[0], ample - ends[1]
     smallest = bisect.bisect_left(range(ample), True, key=lambda size: _ends(replay.events, size) is not None)
     return Arena(abi, head, tail, head + tail, smallest, tuple(sorted(replay.estimated)))
+
+
+@dataclass(frozen=True, slots=True)
+class Head:
+    """Where TFLM's own planner puts activations and scratch buffers, and when."""
+
+    wanted: Wanted
+    offsets: tuple[int, ...]
+    """Of each request, bytes from the arena's start."""
+
+
+def head_plan(model: Model, abi: Abi = "ilp32") -> Head:
+    """The head of `predict()`, buffer by buffer."""
+    replay = _replay(model, abi, recording=False)
+    wanted = _wanted(replay)
+    return Head(wanted, tflm_planner.place(wanted.requests))
 
 
 # --- AllocateTensors, step by step
@@ -132,6 +151,13 @@ class _Replay:
         if name not in KERNELS:
             self.estimated.add(name)
         return KERNELS.get(name, UNKNOWN)
+
+
+def _replay(source: Model, abi: Abi, recording: bool) -> _Replay:
+    replay = _Replay(source.tree, tuple(graph_of(source.tree, i) for i in range(source.subgraphs)), abi, recording)
+    for step in (_create, _start, _parse_and_init, _prepare, _plan, _expose):
+        step(replay)
+    return replay
 
 
 def _create(replay: _Replay) -> None:
@@ -196,9 +222,14 @@ def _plan(replay: _Replay) -> None:
         for i, tensor in graph.tensors.items():
             if planned_at_tail(tensor, ONLINE if offsets is None else offsets[i]):  # subgraph 0's offset, as in TFLM
                 replay.add(_Where.TAIL, nbytes(tensor), ALIGNMENT)
-    wanted = requests(replay.graphs, replay.scratch, offsets)
+    wanted = _wanted(replay).requests
     replay.add(_Where.LENT, PLANNER_BYTES_PER_BUFFER * len(wanted), ALIGNMENT)
     replay.add(_Where.HEAD, tflm_planner.high_water(wanted, tflm_planner.place(wanted)), ALIGNMENT)
+
+
+def _wanted(replay: _Replay) -> Wanted:
+    tensors = sum(len(graph.tensors) for graph in replay.graphs)
+    return requests(replay.graphs, replay.scratch, offline_offsets(replay.tree, tensors))
 
 
 def _expose(replay: _Replay) -> None:

@@ -173,6 +173,12 @@ def _requant(op: RowOp, x: Sequence[Range]) -> Range:
     return _requantized(op, x[0].low - op.input_zero_points[0], x[0].high - op.input_zero_points[0])
 
 
+def _gather(op: RowOp, x: Sequence[Range]) -> Range:
+    if op.weights is None:
+        raise ValueError(f"{op.name} has no table")
+    return Range(op.weights.min(axis=0).astype(np.int64), op.weights.max(axis=0).astype(np.int64))
+
+
 _TRANSFER: Mapping[Kind, Callable[[RowOp, Sequence[Range]], Range]] = {
     Kind.CONV: _conv,
     Kind.DEPTHWISE: _depthwise,
@@ -181,5 +187,6 @@ _TRANSFER: Mapping[Kind, Callable[[RowOp, Sequence[Range]], Range]] = {
     Kind.MAX_POOL: _pool,
     Kind.MEAN: _mean,
     Kind.REQUANT: _requant,
+    Kind.GATHER: _gather,
 }
 """Of kinds that are missing, SOFTMAX among them, the output may be anything."""

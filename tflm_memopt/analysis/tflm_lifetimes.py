@@ -42,21 +42,33 @@ class ScratchRequest:
     nbytes: int
 
 
-def requests(
-    graphs: Sequence[Graph], scratch: Sequence[ScratchRequest], offsets: Sequence[int] | None
-) -> list[Request]:
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What TFLM's planner is asked to place, when, and for whom."""
+
+    requests: tuple[Request, ...]
+    whom: tuple[tuple[int, TensorId] | ScratchRequest, ...]
+    """Of each request: subgraph and tensor, or the scratch request."""
+    scopes: tuple[tuple[int, int], ...]
+    """Of each allocation scope: subgraph and position of the operator that opens it; scope 0, before all operators,
+    and those of called subgraphs belong to the operator that runs next or calls."""
+
+
+def requests(graphs: Sequence[Graph], scratch: Sequence[ScratchRequest], offsets: Sequence[int] | None) -> Wanted:
     """All buffers in TFLM's order: the tensors of all subgraphs, then scratch. `offsets` is `offline_offsets()`."""
     lives = _Lifetimes(graphs, scratch)
     lives.walk(0)
-    wanted = []
+    wanted: list[Request] = []
+    whom: list[tuple[int, TensorId] | ScratchRequest] = []
     keys = ((number, tensor) for number, graph in enumerate(graphs) for tensor in graph.tensors.values())
     for flat, (number, tensor) in enumerate(keys):
         offset = ONLINE if offsets is None else offsets[flat]
         if _needs_allocating(tensor, offset):
             first, last = lives.tensors.get((number, tensor.id), _UNUSED)
             wanted.append(Request(aligned(nbytes(tensor)), first, last, None if offset == ONLINE else offset))
+            whom.append((number, tensor.id))
     wanted += [Request(aligned(s.nbytes), *life) for s, life in zip(scratch, lives.scratch, strict=True)]
-    return wanted
+    return Wanted(tuple(wanted), (*whom, *scratch), tuple(lives.scopes))
 
 
 def offline_offsets(tree: Any, tensors: int) -> tuple[int, ...] | None:
@@ -74,6 +86,7 @@ def offline_offsets(tree: Any, tensors: int) -> tuple[int, ...] | None:
         if len(words) < 3 + tensors or words[2] != tensors:
             raise ModelError(
                 f"the offline memory plan is not for {tensors} tensors",
+                code="offline_plan_size",
                 where=f"metadata '{OFFLINE_PLAN}'",
                 hint="remove the entry, or convert the model again",
             )
@@ -112,6 +125,7 @@ class _Lifetimes:
     def __init__(self, graphs: Sequence[Graph], scratch: Sequence[ScratchRequest]) -> None:
         self.graphs, self.requests = graphs, scratch
         self.scope = 0
+        self.scopes: list[tuple[int, int]] = [(0, 0)]
         self.tensors: dict[tuple[int, TensorId], tuple[int, int]] = {}
         self.scratch = [_UNUSED] * len(scratch)
 
@@ -121,12 +135,12 @@ class _Lifetimes:
             self.created(number, i)
             self.used(number, i)
         for position, op in enumerate(graph.ops):
-            self.scope += 1
+            self.open(number, position)
             start = self.scope
             for i in op.outputs:
                 self.created(number, i)
             for called in _called(op):
-                self.scope += 1
+                self.open(number, position)
                 self.walk(called)
             for i in (*op.inputs, *op.outputs):
                 if i != ABSENT:
@@ -135,6 +149,10 @@ class _Lifetimes:
         for i in graph.outputs:
             self.created(number, i)
             self.used(number, i)
+
+    def open(self, number: int, position: int) -> None:
+        self.scope += 1
+        self.scopes.append((number, position))
 
     def created(self, number: int, i: TensorId) -> None:
         first, last = self.tensors.get((number, i), _UNUSED)

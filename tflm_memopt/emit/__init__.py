@@ -1,4 +1,4 @@
-"""What `optimize` leaves in its folder: the model, the plan, the report, and C++ to compile in.
+"""What `optimize` leaves in its folder: the model, the plan, the report, and C++ or C to compile in.
 
 And the plans that `explore` leaves. From data to bytes; nothing is written here.
 """
@@ -7,34 +7,60 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
 from tflm_memopt.emit.array import model_header, model_source
+from tflm_memopt.emit.module import module, module_header, module_source
 from tflm_memopt.emit.names import file_stem
 from tflm_memopt.emit.resolver import ops_header
-from tflm_memopt.model.reader import read
+from tflm_memopt.model.reader import Model, read
 from tflm_memopt.plan.plan import Plan
-from tflm_memopt.results import Exploration, Optimized
+from tflm_memopt.results import Exploration, Optimized, Sample
 
+Files = Mapping[str, bytes]
+Sampler = Callable[[], Sample] | None
 NOTHING_PLANNED = Plan(steps=(), buffers=(), offsets=(), head=0, lower_bound=0, proven=True)
 """The plan of a model that stays as it is."""
 
 
-def files(result: Optimized, name: str) -> Mapping[str, bytes]:
-    """File name -> content of everything about the model NAME, the model itself first."""
-    stem, model = file_stem(name), result.model
+def files(result: Optimized, name: str, kinds: Collection[str] = ("cpp",), sample: Sampler = None) -> Files:
+    """File name -> content of everything about the model NAME, the model itself first.
+
+    kinds: of EMITTERS. sample: runs the model, for a kind that stores what comes out. Raises UsageError for a model
+    that cannot be written so.
+    """
+    stem = file_stem(name)
     texts = {
         f"{stem}.plan.json": to_json((result.plan or NOTHING_PLANNED).to_json()),
         f"{stem}.report.json": to_json(result.report.to_json()),
-        f"{stem}_model.h": model_header(stem, len(model)),
-        f"{stem}_model.cpp": model_source(stem, model),
-        f"{stem}_ops.h": ops_header(stem, read(model), result.report),
     }
-    return {f"{stem}.tflite": model} | {file: text.encode() for file, text in texts.items()}
+    model = read(result.model)
+    for kind in kinds:
+        texts |= EMITTERS[kind](stem, model, result, sample)
+    return {f"{stem}.tflite": result.model} | {file: text.encode() for file, text in texts.items()}
 
 
-def plans(result: Exploration, name: str) -> Mapping[str, bytes]:
+def _cpp(stem: str, model: Model, result: Optimized, _: Sampler) -> Mapping[str, str]:
+    return {
+        f"{stem}_model.h": model_header(stem, len(result.model)),
+        f"{stem}_model.cpp": model_source(stem, result.model),
+        f"{stem}_ops.h": ops_header(stem, model, result.report),
+    }
+
+
+def _c(stem: str, model: Model, result: Optimized, sample: Sampler) -> Mapping[str, str]:
+    whole = module(stem, model, result)
+    if sample is None:
+        raise ValueError("a C module has a self-test: it needs a sample")
+    return {f"{stem}.h": module_header(whole), f"{stem}.c": module_source(whole, sample())}
+
+
+EMITTERS: Mapping[str, Callable[[str, Model, Optimized, Sampler], Mapping[str, str]]] = {"cpp": _cpp, "c": _c}
+"""What `--emit` takes: model and resolver for TensorFlow Lite Micro, in C++; a C module without an interpreter."""
+
+
+def plans(result: Exploration, name: str) -> Files:
     """File name -> content of the plans of a frontier, numbered as in its table."""
     digits = len(str(max(0, len(result.points) - 1)))
     return {

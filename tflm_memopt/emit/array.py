@@ -32,7 +32,7 @@ alignas({ALIGNMENT}) extern const unsigned char {c}_model[{c}_model_len];
 def model_source(name: str, data: bytes) -> str:
     """NAME_model.cpp. TFLM reads the model in place, and the operator refuses a misaligned program: hence alignas."""
     c = identifier(name)
-    lines = "\n".join(_lines(data))
+    lines = "\n".join(byte_lines(data))
     return f"""\
 // {name}.tflite, {len(data):,} B. Written by tflm-memopt.
 #include "{name}_model.h"
@@ -43,6 +43,7 @@ alignas({ALIGNMENT}) const unsigned char {c}_model[{c}_model_len] = {{
 """
 
 
-def _lines(data: bytes) -> Iterator[str]:
+def byte_lines(data: bytes) -> Iterator[str]:
+    """The inside of an array's initialiser."""
     for first in range(0, len(data), BYTES_PER_LINE):
         yield "  " + "".join(_HEX[byte] for byte in data[first : first + BYTES_PER_LINE])

@@ -10,8 +10,9 @@ from tflm_memopt.emit.methods import AFTER_2023, BUILTIN, CUSTOM, OURS
 from tflm_memopt.emit.names import comment, guard, identifier
 from tflm_memopt.model.reader import CUSTOM as CUSTOM_OP
 from tflm_memopt.model.reader import Model, graph_of
-from tflm_memopt.results import Report
+from tflm_memopt.results import FrameReport, Report
 
+NEWLINE = "\n"
 ARENA_ALIGNMENT = 16
 """TFLM aligns its arena's start and end to this (MicroArenaBufferAlignment, micro_arena_constants.h)."""
 
@@ -65,13 +66,14 @@ def ops_header(name: str, model: Model, report: Report) -> str:
 #define {include_guard}
 
 #include <stddef.h>
+#include <stdint.h>
 
 #include "tensorflow/lite/micro/micro_mutable_op_resolver.h"
 {adapter}
 /* Bytes of the tensor arena: alignas({ARENA_ALIGNMENT}) static uint8_t arena[{c}_arena_size];
 {arena_comment} */
 constexpr size_t {c}_arena_size = {arena_bytes(model, report)};
-
+{"".join(f"{line}{NEWLINE}" for line in _frame(c, report.frame))}
 namespace {c}_ops {{
 /* TFLM's classes are in tflite::micro in versions after August 2026, in tflite before. */
 using namespace ::tflite;
@@ -92,6 +94,23 @@ inline {c}_ops::Resolver &{c}_op_resolver() {{
 
 #endif  // {include_guard}
 """
+
+
+def _frame(c: str, frame: FrameReport | None) -> Iterator[str]:
+    """What the program says about an input that is not in the arena."""
+    if frame is None:
+        return
+    yield ""
+    if frame.pushed:
+        pushes = frame.rows // frame.pushed
+        yield f"/* The input comes in {pushes} pushes of {frame.pushed} row{'s' * (frame.pushed > 1)}:"
+        yield f" * tmo::PushRows(interpreter, frame, {c}_row_bytes) until it returns tmo::kPushDone. */"
+        yield f"constexpr uint32_t {c}_pushes = {pushes};"
+        yield f"constexpr uint32_t {c}_push_rows = {frame.pushed};"
+    else:
+        yield "/* The input is read from a buffer of yours: tmo::SetFrame(interpreter, &frame), once. */"
+        yield f"constexpr uint32_t {c}_rows = {frame.rows};"
+    yield f"constexpr uint32_t {c}_row_bytes = {frame.row_bytes};"
 
 
 def _arena_comment(report: Report, operators: Sequence[Needed]) -> Iterator[str]:

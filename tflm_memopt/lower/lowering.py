@@ -9,10 +9,20 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from tflm_memopt.lower.program import Lane, Program, ProgramBlock, ProgramOp, ProgramTensor, WalkRecord
+from tflm_memopt.lower.program import (
+    INPUT_ARENA,
+    INPUT_EXTERNAL,
+    INPUT_STREAM,
+    Lane,
+    Program,
+    ProgramBlock,
+    ProgramOp,
+    ProgramTensor,
+    WalkRecord,
+)
 from tflm_memopt.model.graph import TensorId
-from tflm_memopt.model.rowop import UNIT, Kind, RowOp, Rows
-from tflm_memopt.plan.plan import Block, Buffer, Plan, Role, Stage
+from tflm_memopt.model.rowop import UNIT, Kind, Moves, RowOp, Rows
+from tflm_memopt.plan.plan import Block, Buffer, Frame, Plan, Role, Stage
 from tflm_memopt.plan.planner import TFLM_ALIGN
 from tflm_memopt.plan.walk import Walk
 
@@ -55,24 +65,32 @@ def _block(plan: Plan, number: int) -> Block:
     return step
 
 
-def lower(plan: Plan, unit: Unit, ops: Mapping[int, RowOp]) -> Program:
-    """The unit as a program; `ops` are the row operators by key."""
-    return _Lowering(plan, unit, ops).program()
+def lower(plan: Plan, unit: Unit, ops: Mapping[int, RowOp], frame: Frame | None = None) -> Program:
+    """The unit as a program; `ops` are the row operators by key, `frame` an input that is not in the arena."""
+    read = {t for n in unit.steps for stage in _block(plan, n).stages for t in ops[stage.op].inputs}
+    return _Lowering(plan, unit, ops, frame if frame and frame.tensor in read else None).program()
 
 
 class _Lowering:
     """Collects the tables of one program."""
 
-    def __init__(self, plan: Plan, unit: Unit, ops: Mapping[int, RowOp]) -> None:
-        self.plan, self.unit, self.ops = plan, unit, ops
+    def __init__(self, plan: Plan, unit: Unit, ops: Mapping[int, RowOp], frame: Frame | None) -> None:
+        self.plan, self.unit, self.ops, self.frame = plan, unit, ops, frame
+        self.inputs = unit.inputs
+        """Of the program: an external one is no tensor of TFLM's."""
+        if frame:
+            self.inputs = (frame.tensor, *(t for t in unit.inputs if t != frame.tensor))
         self.workspace = workspace(plan, unit, ops)
         self.tensors: dict[ProgramTensor, int] = {}
+        self.step = -1
+        """The one whose operators are being lowered."""
 
     def program(self) -> Program:
         table: list[ProgramOp] = []
         blocks: list[ProgramBlock] = []
         firings = 0
         for step in self.unit.steps:
+            self.step = step
             block = _block(self.plan, step)
             numbers = {stage.op: len(table) + i for i, stage in enumerate(block.stages)}
             blocks.append(ProgramBlock(len(table), len(numbers), self._offset(Role.COUNTERS, step), block.strips))
@@ -80,19 +98,20 @@ class _Lowering:
             table += [self._op(stage, numbers, walks, stage.op in block.sinks) for stage in block.stages]
             firings += block.firings
         return Program(
-            n_inputs=len(self.unit.inputs),
+            n_inputs=len(self.inputs),
             n_outputs=len(self.unit.outputs),
             workspace=self.workspace.nbytes,
             firings=firings,
             tensors=tuple(self.tensors),
             ops=tuple(table),
             blocks=tuple(blocks),
+            input=(INPUT_STREAM if self.frame.pushed else INPUT_EXTERNAL) if self.frame else INPUT_ARENA,
         )
 
     def _op(self, stage: Stage, numbers: Mapping[int, int], walks: Mapping[TensorId, Walk], sink: bool) -> ProgramOp:
         makers = {self.ops[key].output: number for key, number in numbers.items()}
         op = self.ops[stage.op]
-        if op.inputs[0] not in makers and _reads_flat(op, stage):
+        if op.inputs[0] not in makers and not self._is_frame(op.inputs[0]) and _reads_flat(op, stage):
             op = _flat(op)
         return ProgramOp(
             kind=op.kind,
@@ -111,12 +130,16 @@ class _Lowering:
             multipliers=_in_demand_order(op, op.multipliers, stage.operands),
             shifts=_in_demand_order(op, op.shifts, stage.operands),
             accumulator=self._offset(Role.ACCUMULATOR, op.output) if stage.iterative or stage.walk.sums else 0,
+            access=tuple(op.access[k] for k in stage.operands) if op.access else (),
+            moves=_moves_in_demand_order(op, stage.operands),
             **_tiles(op, stage, walks),
         )
 
     def _tensor(self, tensor: TensorId, rows: Rows, walks: Mapping[TensorId, Walk]) -> int:
         """The record of a tensor as an operator sees it; `walks`: of the tensors that its tiled block makes."""
-        handed = (*self.unit.inputs, *self.unit.outputs)
+        if self.frame and self._is_frame(tensor):
+            return self._frame(self.frame, rows)
+        handed = (*self.inputs, *self.unit.outputs)
         ring, walk = self.plan.find(Role.RING, tensor), walks.get(tensor)
         base = 1 + handed.index(tensor) if tensor in handed else 0
         offset = 0 if base else self._offset(Role.RING if ring else Role.TENSOR, tensor)
@@ -125,6 +148,16 @@ class _Lowering:
         if walk:
             lanes = _lanes(ring[0], offset, rows, walk) if ring else ()
             record = replace(record, lanes=lanes, walk=WalkRecord(walk.advance, walk.end, walk.rows))
+        return self.tensors.setdefault(record, len(self.tensors))
+
+    def _is_frame(self, tensor: TensorId) -> bool:
+        return self.frame is not None and tensor == self.frame.tensor
+
+    def _frame(self, frame: Frame, rows: Rows) -> int:
+        """The record of the input as an operator sees it: the ring of older rows, or where pixels become int8."""
+        kept = self.plan.find(Role.RING, frame.tensor) if frame.pushed else self.plan.find(Role.SCRATCH, self.step)
+        depth, offset = (kept[0].depth, kept[1] - self.workspace.offset) if kept else (0, 0)
+        record = ProgramTensor(offset, rows.h, rows.w, rows.c, depth, 1, pushed=frame.pushed)
         return self.tensors.setdefault(record, len(self.tensors))
 
     def _offset(self, role: Role, key: int) -> int:
@@ -178,3 +211,10 @@ def _in_demand_order(op: RowOp, values: NDArray[Scalar] | None, operands: Sequen
     if op.kind is not Kind.ADD or values is None:
         return values
     return values[[*operands, len(operands)]]
+
+
+def _moves_in_demand_order(op: RowOp, operands: Sequence[int]) -> Moves | None:
+    """Operands are numbered as the program has them."""
+    if op.moves is None:
+        return None
+    return replace(op.moves, moves=tuple(replace(m, operand=operands.index(m.operand)) for m in op.moves.moves))

@@ -14,16 +14,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tflm_memopt.errors import ModelError, PlanError
-from tflm_memopt.model.rowop import UNIT, Kind, Window
+from tflm_memopt.model.rowop import UNIT, Access, Kind, Move, Moves, Window
 
 MAGIC = 0x314F4D54
 VERSION = 1
 TARGET_GENERIC = 0
 NONE = 0xFFFF
 """In the operator table: the operand has no producer inside the block."""
-MAX_INPUTS = 2
+MAX_INPUTS = 4
 ALIGNMENT = 16
 """Of the program's first byte. Inside, tables and int32 constants are 4-aligned."""
+
+INPUT_ARENA, INPUT_STREAM, INPUT_EXTERNAL = 0, 1, 2
+"""Where input 0 is."""
 
 FLAG_SINK = 1
 FLAG_ITERATIVE = 2
@@ -33,7 +36,7 @@ FLAG_SUMS = 8
 HEADER = np.dtype([
     ("magic", "<u4"), ("version", "<u2"), ("target", "<u2"), ("size", "<u4"), ("firings", "<u4"), ("workspace", "<u4"),
     ("n_inputs", "<u2"), ("n_outputs", "<u2"), ("n_tensors", "<u2"), ("n_ops", "<u2"), ("n_blocks", "<u2"),
-    ("reserved0", "<u2"),
+    ("input", "<u2"),
     ("tensors", "<u4"), ("ops", "<u4"), ("blocks", "<u4"), ("reserved1", "<u4", (3,)),
 ])  # fmt: skip
 TENSOR = np.dtype([
@@ -48,8 +51,17 @@ OP = np.dtype([
     ("input", "<u2", (MAX_INPUTS,)), ("producer", "<u2", (MAX_INPUTS,)), ("output", "<u2"), ("tile", "<u2"),
     ("kernel_h", "<u2"), ("kernel_w", "<u2"), ("stride_h", "<u2"), ("stride_w", "<u2"),
     ("dilation_h", "<u2"), ("dilation_w", "<u2"), ("pad_top", "<u2"), ("pad_left", "<u2"),
+    ("reserved", "<u2"),
     ("param", "<i4"), ("weights", "<u4"), ("bias", "<u4"), ("multipliers", "<u4"), ("shifts", "<u4"),
-    ("accumulator", "<u4"), ("groups", "<u2"), ("group_channels", "<u2"),
+    ("accumulator", "<u4"), ("groups", "<u2"), ("group_channels", "<u2"), ("access", "<u4"),
+])  # fmt: skip
+ACCESS = np.dtype([
+    ("add", "<i4"), ("mul", "<u2"), ("div", "<u2"), ("extent", "<u2"), ("reserved", "<u2"), ("table", "<u4"),
+])  # fmt: skip
+COPY = np.dtype([("n_moves", "<u2"), ("period", "<u2"), ("fills", "u1"), ("fill", "i1"), ("reserved", "<u2")])
+MOVE = np.dtype([
+    ("row", "<u2"), ("count", "<u2"), ("bytes", "<u4"), ("source", "<u4"), ("source_step", "<i4"),
+    ("phase_step", "<i4"), ("target", "<u4"), ("target_step", "<u4"),
 ])  # fmt: skip
 BLOCK = np.dtype([
     ("first_op", "<u2"), ("n_ops", "<u2"), ("counters", "<u4"), ("strips", "<u2"), ("reserved", "<u2"),
@@ -60,11 +72,14 @@ TABLES: Mapping[str, np.dtype[np.void]] = {
     "tmo_tensor": TENSOR,
     "tmo_lane": LANE,
     "tmo_op": OP,
+    "tmo_access": ACCESS,
+    "tmo_copy": COPY,
+    "tmo_move": MOVE,
     "tmo_block": BLOCK,
 }
 
 Array = NDArray[Any]
-_CONVOLUTIONS = (Kind.CONV, Kind.DEPTHWISE)
+_CONVOLUTIONS = (Kind.CONV, Kind.DEPTHWISE, Kind.TRANSPOSE_CONV)
 _WHOLE = ("offset", "height", "width", "channels", "depth", "base")
 _TILES = ("accumulator", "tile", "groups", "group_channels")
 _WINDOW = ("kernel_h", "kernel_w", "stride_h", "stride_w", "dilation_h", "dilation_w", "pad_top", "pad_left")
@@ -108,6 +123,8 @@ class ProgramTensor:
     """They hold the rows of a strip, the first lane its first rows; then `offset` and `depth` mean nothing."""
     walk: WalkRecord | None = None
     """Of the outputs of tiled blocks, and of the inputs of their iterative operators."""
+    pushed: int = 0
+    """Of a streamed input: rows that come at once; its `depth` older ones are at `offset` in the workspace."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,6 +157,10 @@ class ProgramOp:
     """Channel groups, in a tiled block; 0 or 1: none."""
     group_channels: int = 0
     """Channels of each group; the last one may have fewer."""
+    access: tuple[Access, ...] = ()
+    """Rows that are read of each input, in the order of `inputs`, if not by the window."""
+    moves: Moves | None = None
+    """COPY; operands are numbered in the order of `inputs`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,6 +189,7 @@ class Program:
     ops: tuple[ProgramOp, ...]
     blocks: tuple[ProgramBlock, ...]
     target: int = TARGET_GENERIC
+    input: int = INPUT_ARENA
 
 
 def pack(program: Program) -> bytes:
@@ -186,7 +208,7 @@ def pack(program: Program) -> bytes:
     header = _record(HEADER, "header", {
         "magic": MAGIC, "version": VERSION, "target": program.target, "size": constants.end,
         "firings": program.firings, "workspace": program.workspace,
-        "n_inputs": program.n_inputs, "n_outputs": program.n_outputs,
+        "input": program.input, "n_inputs": program.n_inputs, "n_outputs": program.n_outputs,
         "n_tensors": len(program.tensors), "n_ops": len(program.ops), "n_blocks": len(program.blocks),
         "tensors": at, "ops": at + len(tensors), "blocks": at + len(tensors) + len(ops),
     })  # fmt: skip
@@ -198,7 +220,11 @@ def unpack(data: bytes) -> Program:
     try:
         header = np.frombuffer(data, HEADER, 1)[0]
         if header["magic"] != MAGIC or header["version"] != VERSION or header["size"] > len(data):
-            raise ModelError("not a program of this version, or not all of it", hint="convert the model again")
+            raise ModelError(
+                "not a program of this version, or not all of it",
+                code="program_version",
+                hint="convert the model again",
+            )
         tensors = tuple(_tensor(r, data) for r in np.frombuffer(data, TENSOR, header["n_tensors"], header["tensors"]))
         blocks = np.frombuffer(data, BLOCK, header["n_blocks"], header["blocks"])
         return Program(
@@ -210,9 +236,12 @@ def unpack(data: bytes) -> Program:
             ops=tuple(_op(r, data, tensors) for r in np.frombuffer(data, OP, header["n_ops"], header["ops"])),
             blocks=tuple(_fields(ProgramBlock, r) for r in blocks),
             target=int(header["target"]),
+            input=int(header["input"]),
         )
     except (ValueError, IndexError) as cause:
-        raise ModelError("the program is truncated or damaged", hint="convert the model again") from cause
+        raise ModelError(
+            "the program is truncated or damaged", code="program_damaged", hint="convert the model again"
+        ) from cause
 
 
 class _Constants:
@@ -249,7 +278,9 @@ def _record(layout: np.dtype[np.void], where: str, values: Mapping[str, Any]) ->
     for name, value in values.items():
         limits = np.iinfo(record[name].dtype)
         if np.min(value) < limits.min or np.max(value) > limits.max:
-            raise PlanError(f"{name} is {value}, a program holds {limits.min}..{limits.max}", where=where)
+            raise PlanError(
+                f"{name} is {value}, a program holds {limits.min}..{limits.max}", code="program_range", where=where
+            )
         record[name] = value
     return record.tobytes()
 
@@ -270,7 +301,7 @@ def _tensor_record(t: ProgramTensor, where: str, constants: _Constants) -> bytes
         **{name: getattr(t, name) for name in _WHOLE},
         "lanes": constants.add(np.frombuffer(lanes, "<u4") if lanes else None, "<u4"),
         "n_lanes": len(t.lanes),
-        **asdict(t.walk or WalkRecord(0, 0, 0)),
+        **asdict(t.walk or WalkRecord(0, 0, t.pushed)),
     })  # fmt: skip
 
 
@@ -292,12 +323,45 @@ def _op_fields(op: ProgramOp, sums: bool, constants: _Constants) -> Mapping[str,
         "act_max": op.activation[1],
         **{name: getattr(op.window, name) for name in _WINDOW},
         "param": op.param,
-        "weights": constants.add(op.weights, "i1"),
+        "weights": constants.add(_moves_record(op) if op.moves else op.weights, "i1"),
         "bias": constants.add(op.bias, "<i4"),
         "multipliers": constants.add(op.multipliers, "<i4"),
         "shifts": constants.add(op.shifts, "i1"),
         **{name: getattr(op, name) for name in _TILES},
+        "access": constants.add(_access_record(op.access, constants) if op.access else None, "i1"),
     }
+
+
+def _access_record(access: tuple[Access, ...], constants: _Constants) -> Array:
+    """One record for each operand, their tables put beside."""
+    records = [
+        _record(ACCESS, f"operand {k}", {
+            "add": a.add, "mul": a.mul, "div": a.div, "extent": a.extent,
+            "table": constants.add(None if a.table is None else np.array(a.table), "<u2"),
+        })
+        for k, a in enumerate(access)
+    ]  # fmt: skip
+    return np.frombuffer(b"".join(records), "i1")
+
+
+def _moves_record(op: ProgramOp) -> Array | None:
+    """tmo_copy and its moves."""
+    if op.moves is None:
+        return None
+    moves, rows = op.moves.moves, [0, *np.cumsum([a.extent for a in op.access]).tolist()]
+    head = {
+        "n_moves": len(moves), "period": op.moves.period,
+        "fills": op.moves.fill is not None, "fill": op.moves.fill or 0,
+    }  # fmt: skip
+    records = [
+        _record(MOVE, f"move {i}", {
+            "row": rows[m.operand] + m.tap, "count": m.count, "bytes": m.nbytes,
+            "source": m.source, "source_step": m.source_step, "phase_step": m.phase_step,
+            "target": m.target, "target_step": m.target_step,
+        })
+        for i, m in enumerate(moves)
+    ]  # fmt: skip
+    return np.frombuffer(_record(COPY, "moves", head) + b"".join(records), "i1")
 
 
 def _operands(values: tuple[int, ...], missing: int) -> tuple[int, ...]:
@@ -311,6 +375,7 @@ def _tensor(r: np.void, data: bytes) -> ProgramTensor:
         **{name: int(r[name]) for name in _WHOLE},
         lanes=tuple(_fields(Lane, lane) for lane in lanes),
         walk=_fields(WalkRecord, r) if r["advance"] else None,
+        pushed=0 if r["advance"] else int(r["rows"]),
     )
 
 
@@ -326,13 +391,16 @@ def _op(r: np.void, data: bytes, tensors: tuple[ProgramTensor, ...]) -> ProgramO
     kind, flags, n = Kind(r["kind"]), int(r["flags"]), int(r["n_inputs"])
     in_channels, out_channels = tensors[r["input"][0]].channels, tensors[r["output"]].channels
     kernel = (int(r["kernel_h"]), int(r["kernel_w"]))
-    shape = (out_channels, *kernel, in_channels) if kind is Kind.CONV else (*kernel, out_channels)
+    filter_ = (out_channels, *kernel, in_channels)
+    shapes = {Kind.CONV: filter_, Kind.TRANSPOSE_CONV: filter_, Kind.GATHER: (int(r["param"]), out_channels)}
+    shape = shapes.get(kind, (*kernel, out_channels))
     scales = 3 if kind is Kind.ADD else out_channels if flags & FLAG_PER_CHANNEL else 1
 
     def constant(name: str, dtype: str, *dims: int) -> Array | None:
         offset = int(r[name])
         return np.frombuffer(data, dtype, int(np.prod(dims)), offset).reshape(dims) if offset else None
 
+    access = _accesses(r, data, tensors)
     return ProgramOp(
         kind=kind,
         inputs=tuple(int(i) for i in r["input"][:n]),
@@ -345,9 +413,38 @@ def _op(r: np.void, data: bytes, tensors: tuple[ProgramTensor, ...]) -> ProgramO
         sink=bool(flags & FLAG_SINK),
         iterative=bool(flags & FLAG_ITERATIVE),
         param=int(r["param"]),
-        weights=constant("weights", "i1", *shape) if kind in _CONVOLUTIONS else None,
+        weights=constant("weights", "i1", *shape),
         bias=constant("bias", "<i4", out_channels) if kind in _CONVOLUTIONS else None,
         multipliers=constant("multipliers", "<i4", scales),
         shifts=constant("shifts", "i1", scales),
         **{name: int(r[name]) for name in _TILES},
+        access=access,
+        moves=_moves(r, data, access) if kind is Kind.COPY else None,
     )
+
+
+def _accesses(r: np.void, data: bytes, tensors: tuple[ProgramTensor, ...]) -> tuple[Access, ...]:
+    """An operator's access records."""
+    if not r["access"]:
+        return ()
+    result = []
+    for a in np.frombuffer(data, ACCESS, int(r["n_inputs"]), int(r["access"])):
+        height = tensors[r["output"]].height
+        table = tuple(np.frombuffer(data, "<u2", height, int(a["table"])).tolist()) if a["table"] else None
+        result.append(Access(int(a["add"]), int(a["mul"]), int(a["div"]), int(a["extent"]), table))
+    return tuple(result)
+
+
+def _moves(r: np.void, data: bytes, access: tuple[Access, ...]) -> Moves:
+    """What a COPY moves."""
+    at = int(r["weights"])
+    head = np.frombuffer(data, COPY, 1, at)[0]
+    rows = [(k, tap) for k, a in enumerate(access) for tap in range(a.extent)]
+    moves = []
+    for m in np.frombuffer(data, MOVE, int(head["n_moves"]), at + COPY.itemsize):
+        operand, tap = rows[int(m["row"])]
+        moves.append(
+            Move(operand, tap, *(int(m[n]) for n in
+                 ("source", "target", "bytes", "count", "source_step", "target_step", "phase_step")))
+        )  # fmt: skip
+    return Moves(tuple(moves), int(head["period"]), int(head["fill"]) if head["fills"] else None)

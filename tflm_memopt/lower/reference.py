@@ -28,6 +28,8 @@ def reference_program(op: RowOp) -> bytes:
         bias=op.bias,
         multipliers=op.multipliers,
         shifts=op.shifts,
+        access=op.access,
+        moves=op.moves,
     )
     tensors = tuple(_whole(rows, base) for base, rows in enumerate((*op.reads, op.writes), start=1))
     return pack(Program(n, 1, COUNTER_BYTES, op.writes.h, tensors, (lone,), (ProgramBlock(0, 1, 0),)))

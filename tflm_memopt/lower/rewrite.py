@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -11,19 +10,23 @@ from typing import Any
 import numpy as np
 
 from tflm_memopt.lower.lowering import Unit, lower, workspace
-from tflm_memopt.lower.program import Program, pack
+from tflm_memopt.lower.program import INPUT_STREAM, Program, pack
+from tflm_memopt.lower.words import options
 from tflm_memopt.model import writer
 from tflm_memopt.model.graph import Graph, Quantization, Tensor, TensorId
-from tflm_memopt.model.interface import METADATA, Changes
+from tflm_memopt.model.interface import METADATA, Changes, record
 from tflm_memopt.model.rowop import RowOp
-from tflm_memopt.plan.plan import Block, Builtin, Plan, Role
-from tflm_memopt.plan.regions import Partition, Region
+from tflm_memopt.plan.plan import Block, Builtin, Frame, Plan, Role
+from tflm_memopt.plan.regions import Partition, region_of
 
 OFFLINE_PLAN = "OfflineMemoryAllocation"
 """Metadata entry (tensorflow/lite/micro/micro_allocation_info.cc): int32 version, subgraphs, tensors, their offsets."""
 OFFLINE_PLAN_VERSION = 1
 ONLINE = -1
 """TFLM places the tensor itself."""
+
+STREAM_STATE = (2,)
+"""int32 that a streamed input's operator keeps from Invoke to Invoke: tmo_stream."""
 
 REGION, CONV, DENSE, BLOCK = "TMO_REGION", "TMO_CONV_2D", "TMO_FULLY_CONNECTED", "TMO_BLOCK"
 
@@ -43,22 +46,24 @@ def rewrite(
     """The rewritten model's bytes. `tree`, the original as the schema's objects with `changes` made, is edited."""
     main = tree.subgraphs[0]
     originals = list(main.operators)
+    frame = partition.frame
+    _place_input(tree, graph, frame)
     operators: list[Any] = []
     for added in sorted(graph.tensors.keys() - set(range(len(main.tensors)))):
         _add_tensor(tree, graph.tensors[added])
     offsets: dict[TensorId, int] = {b.key: o for b, o in plan.placed() if b.role is Role.TENSOR}
     main.operators = []
     stands_for = {op.index: op.stands_for for op in graph.ops}
-    for item in sequence(partition, plan, op_per_block=op_per_block):
+    for item in sequence(graph, partition, plan, op_per_block=op_per_block):
         if isinstance(item, Builtin):
             operators += [originals[i] for i in stands_for[item.op]]
             continue
-        custom = CustomOp(item.name, item.unit, lower(plan, item.unit, partition.ops))
+        custom = CustomOp(item.name, item.unit, lower(plan, item.unit, partition.ops, frame))
         operators.append(_custom_operator(tree, custom, plan, partition.ops, offsets, len(operators)))
     main.operators = operators
     _narrow(main.tensors, partition.ops)
-    if changes.inputs or changes.outputs:
-        writer.set_metadata(tree, METADATA, json.dumps({"interface": changes.to_json()}).encode())
+    if changes:
+        writer.set_metadata(tree, METADATA, record(changes))
     renumbered = writer.drop_unused(tree)
     placed = {renumbered[t]: o for t, o in offsets.items() if t in renumbered}
     table = [OFFLINE_PLAN_VERSION, 1, len(main.tensors), *(placed.get(t, ONLINE) for t in range(len(main.tensors)))]
@@ -74,21 +79,17 @@ class Call:
     unit: Unit
 
 
-def sequence(partition: Partition, plan: Plan, *, op_per_block: bool) -> Iterator[Call | Builtin]:
+def sequence(graph: Graph, partition: Partition, plan: Plan, *, op_per_block: bool) -> Iterator[Call | Builtin]:
     """The rewritten model's operators in the order in which they run."""
-    last: int | None = None
+    calls = {call[0]: call for call in plan.calls()}
     for number, step in enumerate(plan.steps):
         if isinstance(step, Builtin):
             yield step
         elif op_per_block:
-            yield Call(_block_name(step, partition.ops), _block_unit(plan, number, partition.ops))
-        elif step.region != last:
-            region = partition.nodes[step.region]
-            if not isinstance(region, Region):
-                raise TypeError(f"node {step.region} is no region")
-            steps = tuple(n for n, s in enumerate(plan.steps) if isinstance(s, Block) and s.region == step.region)
-            yield Call(REGION, Unit(steps, region.inputs, region.outputs))
-        last = step.region if isinstance(step, Block) else None
+            yield Call(_block_name(step, partition.ops), _block_unit(plan, number, partition))
+        elif number in calls:
+            region = region_of(graph, plan.operators(calls[number]), partition.ops, partition.kept, partition.external)
+            yield Call(REGION, Unit(calls[number], region.inputs, region.outputs))
 
 
 def _block_name(block: Block, ops: Mapping[int, RowOp]) -> str:
@@ -97,14 +98,14 @@ def _block_name(block: Block, ops: Mapping[int, RowOp]) -> str:
     return single.get(names.pop(), BLOCK) if len(block.stages) == 1 else BLOCK
 
 
-def _block_unit(plan: Plan, number: int, ops: Mapping[int, RowOp]) -> Unit:
-    block = plan.steps[number]
+def _block_unit(plan: Plan, number: int, partition: Partition) -> Unit:
+    block, ops = plan.steps[number], partition.ops
     if not isinstance(block, Block):
         raise TypeError(f"step {number} is no block")
     inside = [ops[stage.op] for stage in block.stages]
     made = {op.output for op in inside}
     whole = {b.key for b in plan.buffers if b.role is Role.TENSOR}
-    inputs = dict.fromkeys(t for op in inside for t in op.inputs if t not in made)
+    inputs = dict.fromkeys(t for op in inside for t in op.inputs if t not in made | partition.external)
     return Unit((number,), tuple(inputs), tuple(op.output for op in inside if op.output in whole))
 
 
@@ -120,7 +121,21 @@ def _custom_operator(
         outputs.append(_bytes_tensor(tree, f"tmo/workspace_{position}", space.nbytes, 0))
         offsets[outputs[-1]] = space.offset
     opcode = writer.add_opcode(tree, "CUSTOM", custom_code=custom.name)
-    return writer.custom_operator(opcode, (*custom.unit.inputs, program), outputs)
+    inputs = [*custom.unit.inputs]
+    if custom.program.input == INPUT_STREAM:  # TFLM zeroes variables when it is reset: a new frame begins
+        inputs.append(writer.add_tensor(tree, f"tmo/stream_{position}", STREAM_STATE, "INT32", variable=True))
+    words = options(plan, custom.unit, ops)
+    return writer.custom_operator(opcode, (*inputs, program), outputs, words)
+
+
+def _place_input(tree: Any, graph: Graph, frame: Frame | None) -> None:
+    """The model's input has the rows of one push, or is no tensor of the model any more."""
+    if frame and frame.pushed:
+        main = tree.subgraphs[0]
+        main.tensors[frame.tensor].shape = np.array(graph.tensors[frame.tensor].shape, np.int32)
+        main.tensors[frame.tensor].shapeSignature = None
+    elif frame:
+        writer.drop_input(tree, frame.tensor)
 
 
 def _add_tensor(tree: Any, tensor: Tensor) -> None:

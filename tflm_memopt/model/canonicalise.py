@@ -6,14 +6,16 @@ stay as they are. The output bytes never change.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
+from tflm_memopt.model.constraints import MAX_MOVED, MAX_OPERANDS
 from tflm_memopt.model.graph import ABSENT, Graph, Op, Quantization, Tensor, TensorId
 from tflm_memopt.model.opset import Unsupported, refusal, row_op
 from tflm_memopt.model.reader import describe
-from tflm_memopt.model.site import AXES, EXPLICIT_PADDING, Site
+from tflm_memopt.model.site import AXES, EXPLICIT_PADDING, PIECE, Site
 
 VIEW = "VIEW"
 """Op.type of an operator that changes a tensor's shape only. `sources` has the model's operator."""
@@ -156,6 +158,141 @@ def _pad_value(graph: Graph, pad: Op) -> int | None:
         if value.data is not None and value.dtype == "INT8" and value.elements == 1
         else None
     )
+
+
+# ---- SPLIT, SPLIT_V, UNPACK: one operator per output ----
+
+
+def match_split(graph: Graph, op: Op) -> Ops | None:
+    return (op,) if op.type in ("SPLIT", "SPLIT_V", "UNPACK") and PIECE not in op.options else None
+
+
+def check_split(graph: Graph, ops: Ops) -> str | None:
+    (op,) = ops
+    parts = _parts(graph, op)
+    if parts is None:
+        return "its axis or sizes are not constant, or do not fit its input"
+    if len(parts) * sum(graph.tensors[t].elements for t in op.outputs) > MAX_MOVED:
+        return f"it has {len(parts)} outputs, too many for their size"
+    for piece in _pieces(graph, op):
+        reason = row_op(Site(graph, piece))
+        if isinstance(reason, Unsupported):
+            return f"output {op.outputs.index(piece.outputs[0])} cannot be made row by row: {reason}"
+    return None
+
+
+def rewrite_split(graph: Graph, ops: Ops) -> Graph:
+    (op,) = ops
+    return _replace_ops(graph, {op.index: _pieces(graph, op)})
+
+
+def _pieces(graph: Graph, op: Op) -> Ops:
+    """Slices; the first has the operator's index, the others new ones."""
+    new = max(o.index for o in graph.ops) + 1
+    source = op.inputs[1] if op.type == "SPLIT" else op.inputs[0]
+    return tuple(
+        replace(
+            op,
+            index=new + k - 1 if k else op.index,
+            inputs=(source,),
+            outputs=(output,),
+            options={PIECE: part},
+            sources=op.stands_for,
+        )
+        for k, (output, part) in enumerate(zip(op.outputs, _parts(graph, op) or (), strict=True))
+    )
+
+
+def _parts(graph: Graph, op: Op) -> list[tuple[int, int, int]] | None:
+    """(axis, begin, end) of each output; None when that is not known before run time."""
+    axis_operand = {"SPLIT": 0, "SPLIT_V": 2}.get(op.type)
+    source = graph.tensors[op.inputs[1] if op.type == "SPLIT" and len(op.inputs) > 1 else op.inputs[0]]
+    axis = op.options.get("axis") if axis_operand is None else _scalar(graph, op, axis_operand)
+    if axis is None or not -len(source.shape) <= axis < len(source.shape):
+        return None
+    axis %= len(source.shape)
+    if op.type == "UNPACK":
+        sizes = [1] * len(op.outputs)
+    else:
+        shapes = [graph.tensors[t].shape for t in op.outputs]
+        if any(len(s) != len(source.shape) for s in shapes):
+            return None
+        sizes = [s[axis] for s in shapes]
+    ends = list(itertools.accumulate(sizes))
+    if not ends or ends[-1] != source.shape[axis]:
+        return None
+    return [(axis, end - size, end) for size, end in zip(sizes, ends, strict=True)]
+
+
+def _scalar(graph: Graph, op: Op, k: int) -> int | None:
+    """Operand k, a constant number."""
+    data = graph.tensors[op.inputs[k]].data if k < len(op.inputs) and op.inputs[k] != ABSENT else None
+    return int(data.flatten()[0]) if data is not None and data.size == 1 and data.dtype.kind == "i" else None
+
+
+# ---- CONCATENATION of many tensors: some first, then the others ----
+
+
+def match_wide(graph: Graph, op: Op) -> Ops | None:
+    return (op,) if op.type == "CONCATENATION" and len(op.inputs) > MAX_OPERANDS else None
+
+
+def check_wide(graph: Graph, ops: Ops) -> str | None:
+    (op,) = ops
+    extended, chain = _chained(graph, op)
+    for part in chain:
+        reason = refusal(Site(extended, part))
+        if reason is not None:
+            return f"it cannot be made row by row: {reason}"
+    return None
+
+
+def rewrite_wide(graph: Graph, ops: Ops) -> Graph:
+    (op,) = ops
+    extended, chain = _chained(graph, op)
+    return _replace_ops(extended, {op.index: chain})
+
+
+def _chained(graph: Graph, op: Op) -> tuple[Graph, Ops]:
+    """The graph with new tensors for what is joined already, and the operators: the last one has the old index."""
+    shapes = [graph.tensors[t].shape for t in op.inputs]
+    axis = int(op.options.get("axis", 0))
+    tensors, chain = dict(graph.tensors), list[Op]()
+    joined, rest = op.inputs[:1], op.inputs[1:]
+    while rest:
+        taken, rest = rest[: MAX_OPERANDS - 1], rest[MAX_OPERANDS - 1 :]
+        done = len(op.inputs) - len(rest)
+        index, output = op.index, op.outputs[0]
+        if rest:
+            index, output = max(o.index for o in (*graph.ops, *chain)) + 1, max(tensors) + 1
+            sizes = list(shapes[0])
+            if -len(sizes) <= axis < len(sizes):
+                sizes[axis] = sum(s[axis] for s in shapes[:done] if len(s) == len(sizes))
+            result = graph.tensors[op.outputs[0]]
+            tensors[output] = replace(result, id=output, name=f"{result.name}_{done}", shape=tuple(sizes))
+        chain.append(replace(op, index=index, inputs=(*joined, *taken), outputs=(output,), sources=op.stands_for))
+        joined = (output,)
+    return replace(graph, tensors=tensors), tuple(chain)
+
+
+# ---- TRANSPOSE_CONV: its output's shape is an operand ----
+
+
+def match_transpose_conv(graph: Graph, op: Op) -> Ops | None:
+    return (op,) if op.type == "TRANSPOSE_CONV" and len(op.inputs) in (3, 4) else None
+
+
+def check_transpose_conv(graph: Graph, ops: Ops) -> str | None:
+    (op,) = ops
+    shape = graph.tensors[op.inputs[0]] if op.inputs[0] != ABSENT else None
+    return None if shape is not None and shape.constant else "the output's shape is computed at run time"
+
+
+def rewrite_transpose_conv(graph: Graph, ops: Ops) -> Graph:
+    """Operands as CONV_2D has them: input, filter, bias."""
+    (op,) = ops
+    _, filter_, source, *bias = op.inputs
+    return _replace_ops(graph, {op.index: (replace(op, inputs=(source, filter_, *bias)),)})
 
 
 # ---- RESHAPE, SQUEEZE, EXPAND_DIMS ----
@@ -303,5 +440,8 @@ def _replace_ops(graph: Graph, new: Mapping[int, Ops]) -> Graph:
 RULES: tuple[Rule, ...] = (
     Rule("fold-pad", match_pad, check_pad, rewrite_pad),
     Rule("transposed-mean", match_transposed_mean, check_transposed_mean, rewrite_transposed_mean),
+    Rule("split", match_split, check_split, rewrite_split),
+    Rule("wide-concatenation", match_wide, check_wide, rewrite_wide),
+    Rule("transpose-conv", match_transpose_conv, check_transpose_conv, rewrite_transpose_conv),
     Rule("view", match_view, check_view, rewrite_view),
 )

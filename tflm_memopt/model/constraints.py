@@ -10,13 +10,15 @@ import math
 from collections.abc import Callable
 
 from tflm_memopt.model import quant
-from tflm_memopt.model.graph import Quantization, Tensor
+from tflm_memopt.model.graph import ABSENT, Quantization, Tensor
 from tflm_memopt.model.rowop import RowOp
-from tflm_memopt.model.site import AXES, Site, natural_rows
+from tflm_memopt.model.site import AXES, ONE_PIXEL, PIECE, Site, natural_rows
 
 Constraint = Callable[[Site], str | None]
 
 MAX_DIMENSION = 0xFFFF
+MAX_STEP = 0x7FFF
+"""Strides, dilations and paddings are int16 in TFLM (kernels/internal/types.h, ConvParams)."""
 """uint16_t of tmo_tensor and tmo_op."""
 MAX_KERNEL_H = 64
 """TMO_MAX_KERNEL_H."""
@@ -51,9 +53,8 @@ def name(tensor: Tensor) -> str:
 
 
 def _activations(site: Site) -> tuple[Tensor, ...]:
-    """What is read and written at run time: the first operand and the output; of ADD both operands."""
-    count = 2 if site.op.type == "ADD" else 1
-    return (*(site.input(k) for k in range(count)), site.output)
+    """What is read and written at run time."""
+    return (*site.activations, site.output)
 
 
 def quantization(tensor: Tensor) -> Quantization:
@@ -133,7 +134,8 @@ def runtime_values(site: Site) -> str | None:
 @hint("leave it builtin")
 def stateless(site: Site) -> str | None:
     """Tensors must not keep state between inferences"""
-    return next((f"{name(t)} is a variable" for t in _activations(site) if t.variable), None)
+    tensors = (site.graph.tensors[t] for t in (*site.op.inputs, *site.op.outputs) if t != ABSENT)
+    return next((f"{name(t)} is a variable" for t in tensors if t.variable), None)
 
 
 @hint("convert with batch size 1")
@@ -252,11 +254,14 @@ def depth_multiplier(site: Site) -> str | None:
 
 @hint(SHAPE)
 def window(site: Site) -> str | None:
-    """Kernel, stride and dilation must be positive, and padding SAME or VALID"""
+    """Kernel, stride and dilation must be positive and not too large, and padding SAME or VALID"""
     numbers = {"kernel": site.kernel(), "stride": site.strides(), "dilation": site.dilations()}
     for what, pair in numbers.items():
-        if not all(1 <= n <= MAX_DIMENSION for n in pair):
+        if not all(1 <= n <= MAX_STEP for n in pair):
             return f"{what} {pair[0]}x{pair[1]}"
+    extent = [(k - 1) * d + 1 for k, d in zip(site.kernel(), site.dilations(), strict=True)]
+    if max(extent) > MAX_STEP:
+        return f"kernel with dilation {extent[0]}x{extent[1]}"
     padding = site.op.options.get("padding")
     return None if padding in ("SAME", "VALID") else f"padding {padding}"
 
@@ -319,21 +324,31 @@ def pool_keeps_scale(site: Site) -> str | None:
 
 
 @hint(SHAPE)
-def mean_axes(site: Site) -> str | None:
-    """MEAN must run over constant axes, height and width only"""
+def reduced_axes(site: Site) -> str | None:
+    """It must reduce constant axes: any of height, width and channels"""
     if AXES not in site.op.options and (
         len(site.op.inputs) < 2 or site.input(1).data is None or site.input(1).dtype != "INT32"
     ):
         return "its axes are not a constant int32 tensor"
-    axes, rank = site.axes(), len(site.input().shape)
-    spatial = {4: {1, 2}, 3: {1}, 2: {0}}.get(rank, set())
+    axes, shape = site.axes(), site.input().shape
+    spatial = {a for a in range(len(shape)) if a >= len(shape) - 3}
     if not axes or not axes <= spatial:
-        return f"axes {sorted(axes)} of shape {list(site.input().shape)}"
-    kept = math.prod(d for i, d in enumerate(site.input().shape) if i not in axes)
+        return f"axes {sorted(axes)} of shape {list(shape)}"
+    kept = math.prod(d for i, d in enumerate(shape) if i not in axes)
+    return (
+        None if kept == site.output.elements else f"{list(shape)} to {list(site.output.shape)} over axes {sorted(axes)}"
+    )
+
+
+@hint(QUANTIZE)
+def same_quantization(site: Site) -> str | None:
+    """Input and output must have the same scale and zero point"""
+    a, b = quantization(site.input()), quantization(site.output)
+    same = (a.scale[0], a.zero_point[0]) == (b.scale[0], b.zero_point[0])
     return (
         None
-        if kept == site.output.elements
-        else f"{list(site.input().shape)} to {list(site.output.shape)} over axes {sorted(axes)}"
+        if same
+        else f"scales {a.scale[0]:g} and {b.scale[0]:g}, zero points {a.zero_point[0]} and {b.zero_point[0]}"
     )
 
 
@@ -357,22 +372,127 @@ def softmax_input(site: Site) -> str | None:
     return f"{classes} classes, scale {scale:g}, beta {beta:g}"
 
 
+@hint("use int32 indices")
+def indices(site: Site) -> str | None:
+    """The indices of GATHER must be int32"""
+    positions = site.input(1)
+    return None if positions.dtype == "INT32" else f"{name(positions)} is {positions.dtype}"
+
+
+@hint("gather along the first axis of a constant, quantized matrix")
+def table(site: Site) -> str | None:
+    """GATHER must take rows of a constant int8 matrix"""
+    source, axis, batch = site.input(), site.op.options["axis"], site.op.options.get("batchDims", 0)
+    if source.data is None or source.dtype != "INT8" or len(source.shape) != 2 or not source.elements:
+        return f"{name(source)} is {source.dtype} {list(source.shape)}, {'constant' if source.constant else 'computed'}"
+    return None if axis in (0, -2) and not batch else f"axis {axis}, {batch} batch dimensions"
+
+
+@hint("convert with batch size 1")
+def gathered(site: Site) -> str | None:
+    """The output of GATHER must be int8, a row of the table for each index, and have batch size 1"""
+    positions, out, (_, channels) = site.input(1), site.output, site.input().shape
+    rows = natural_rows(out.shape)
+    if out.dtype == "INT8" and out.shape == (*positions.shape, channels) and rows and rows.c == channels:
+        return None
+    return f"{list(positions.shape)} indices, rows of {channels}, output {out.dtype} {list(out.shape)}"
+
+
+# ---- operators that move data ----
+
+MAX_MOVED = 1 << 24
+"""Bytes: how they move is found with an array of their numbers, for each part of a SPLIT."""
+MAX_OPERANDS = 4
+"""TMO_MAX_INPUTS."""
+
+
+def constant_operands(*which: int) -> Constraint:
+    def constant_operands(site: Site) -> str | None:
+        """Operands that say what to do must be constants"""
+        for k in which:
+            t = site.tensor(k)
+            if t is not None and (t.data is None or t.data.dtype.kind != "i"):
+                return f"{name(t)} is {'computed at run time' if t.data is None else t.dtype}"
+        return None
+
+    return hint(FREEZE)(constant_operands)
+
+
+@hint(SHAPE)
+def movable(site: Site) -> str | None:
+    """At most 16,777,216 bytes may be moved"""
+    most = max(t.elements for t in _activations(site))
+    return None if most <= MAX_MOVED else f"{most:,} bytes"
+
+
+@hint(SHAPE)
+def regular_moves(site: Site) -> str | None:
+    """Every row of the output must be made in the same way, of at most 64 rows and 256 runs of bytes"""
+    return None  # known when it is parsed: moves.Irregular
+
+
+@hint(RECONVERT)
+def one_piece(site: Site) -> str | None:
+    """It must be split along a constant axis, into parts of constant sizes"""
+    return None if PIECE in site.op.options else "operands or shapes do not say so"
+
+
+@hint(RECONVERT)
+def plain_slice(site: Site) -> str | None:
+    """It must have no ellipsis, no new axis and no offset"""
+    used = [n for n in ("ellipsisMask", "newAxisMask", "offset") if site.op.options.get(n)]
+    return f"it has {', '.join(used)}" if used else None
+
+
+@hint(RECONVERT)
+def block_divides(site: Site) -> str | None:
+    """The block size must divide the dimensions"""
+    (_, h, w, c), b = site.input().shape, int(site.op.options["blockSize"])
+    fits = b > 0 and (c % (b * b) == 0 if site.op.type == "DEPTH_TO_SPACE" else h % b == w % b == 0)
+    return None if fits else f"block size {b}, input {list(site.input().shape)}"
+
+
+@hint(RECONVERT)
+def resized_channels(site: Site) -> str | None:
+    """A resized image must keep its channels, in four dimensions; align_corners excludes half_pixel_centers"""
+    a, b, options = site.input().shape, site.output.shape, site.op.options
+    if len(a) != 4 or len(b) != 4 or a[0] != b[0] or a[3] != b[3]:
+        return f"{list(a)} to {list(b)}"
+    return "both are set" if options["alignCorners"] and options["halfPixelCenters"] else None
+
+
+@hint(SHAPE)
+def resized_inside(site: Site) -> str | None:
+    """A resized image must lie inside its source, and shrink 63-fold at most"""
+    half = bool(site.op.options["halfPixelCenters"])
+    for size, output, scale in zip(site.input().shape[1:3], site.output.shape[1:3], site.resize_scales(), strict=True):
+        last = (output - 1) * scale + (scale // 2 - ONE_PIXEL // 2 if half else 0)
+        if scale > MAX_DIMENSION or last >= size * ONE_PIXEL:
+            return f"{size} to {output} pixels"
+    return None
+
+
 def executable(op: RowOp) -> str | None:
     """Its numbers must be within the executor's limits (custom_ops/src/tmo_check.c)"""
     w, reads = op.window, op.reads[0]
     for rows in (*op.reads, op.writes):
         if max(rows.h, rows.w) > MAX_DIMENSION:
             return f"{rows.h} rows of {rows.w} pixels, at most {MAX_DIMENSION}"
+    shift = 0 if op.shifts is None else int(op.shifts.max(initial=0))
+    if shift > MAX_SHIFT:
+        return f"a rescaling by 2^{shift}, at most 2^{MAX_SHIFT}"
+    if op.access:
+        if max(a.mul for a in op.access) * op.writes.h >= MAX_EXTENT:
+            return f"{op.writes.h} rows, too many for its scale"
+        at_once = op.rows_at_once
+        return None if at_once <= MAX_KERNEL_H else f"it reads {at_once} rows at once, at most {MAX_KERNEL_H}"
     if w.kernel_h > MAX_KERNEL_H and not op.reducible:
         return f"a window of {w.kernel_h} rows, at most {MAX_KERNEL_H}"
     if w.kernel_h * w.kernel_w > MAX_WINDOW:
         return f"a window of {w.kernel_h}x{w.kernel_w}, at most {MAX_WINDOW} pixels"
     heights = (w.kernel_h, w.stride_h, w.dilation_h, w.pad_top, reads.h, op.writes.h)
     widths = (w.kernel_w, w.stride_w, w.dilation_w, w.pad_left, reads.w, op.writes.w)
-    if not (_reaches(*heights) and _reaches(*widths)):
-        return "a window lies wholly in the padding"
-    shift = 0 if op.shifts is None else int(op.shifts.max(initial=0))
-    return f"a rescaling by 2^{shift}, at most 2^{MAX_SHIFT}" if shift > MAX_SHIFT else None
+    return None if _reaches(*heights) and _reaches(*widths) else "a window lies wholly in the padding"
 
 
 def _reaches(kernel: int, stride: int, dilation: int, before: int, size: int, output: int) -> bool:

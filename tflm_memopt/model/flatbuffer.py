@@ -51,11 +51,14 @@ def check(data: bytes) -> None:
     """Raises ModelError unless `data` is a well-formed .tflite flatbuffer as far as the reader follows it."""
     if len(data) < HEADER_BYTES:
         raise ModelError(
-            f"{len(data)} B are too few for a model", hint="a .tflite file, as the TFLite converter writes it"
+            f"{len(data)} B are too few for a model",
+            code="model_too_short",
+            hint="a .tflite file, as the TFLite converter writes it",
         )
     if data[4:8] != IDENTIFIER:
         raise ModelError(
             f"not a .tflite file: its identifier is {data[4:8]!r}, not {IDENTIFIER!r}",
+            code="no_tflite",
             hint="a .tflite file, as the TFLite converter writes it",
         )
     _Walk(data).table("Model", 0, "model")
@@ -120,5 +123,8 @@ class _Walk:
     @staticmethod
     def broken(what: str, where: str) -> ModelError:
         return ModelError(
-            f"damaged model: {what}", where=where, hint="copy or convert the file again: it is truncated or overwritten"
+            f"damaged model: {what}",
+            code="model_damaged",
+            where=where,
+            hint="copy or convert the file again: it is truncated or overwritten",
         )

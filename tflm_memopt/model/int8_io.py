@@ -47,8 +47,8 @@ def int8_io(graph: Graph) -> Int8Interface:
 
     Operators keep their indices. The int8 tensors take the names of the ones that they replace, which are unused then.
     """
-    inputs, refused_inputs = _borders(graph, graph.inputs, _input_border)
-    outputs, refused_outputs = _borders(graph, graph.outputs, _output_border)
+    inputs, refused_inputs = _borders(graph, graph.inputs, _input_border, ())
+    outputs, refused_outputs = _borders(graph, graph.outputs, _output_border, inputs)
     new = graph
     for border in (*inputs, *outputs):
         new = _without(new, border)
@@ -63,12 +63,16 @@ def int8_io(graph: Graph) -> Int8Interface:
 _Find = Callable[[Graph, int, Tensor], "_Border | str"]
 
 
-def _borders(graph: Graph, tensors: Sequence[TensorId], find: _Find) -> tuple[list[_Border], list[Refusal]]:
-    found, refusals = [], []
+def _borders(
+    graph: Graph, tensors: Sequence[TensorId], find: _Find, others: Sequence[_Border]
+) -> tuple[list[_Border], list[Refusal]]:
+    """The borders at these inputs or outputs. `others`: those that were found before, whose tensors are taken."""
+    found: list[_Border] = []
+    refusals = []
     for index, tensor in enumerate(tensors):
         if graph.tensors[tensor].dtype in CONVERTIBLE:
             border = find(graph, index, graph.tensors[tensor])
-            reason = border if isinstance(border, str) else _reason(graph, border)
+            reason = border if isinstance(border, str) else _reason(graph, border, (*others, *found))
             if reason is None and isinstance(border, _Border):
                 found.append(border)
             else:
@@ -94,13 +98,13 @@ def _output_border(graph: Graph, index: int, outer: Tensor) -> _Border | str:
     return _Border(index, outer, graph.tensors[op.inputs[0]], op)
 
 
-def _reason(graph: Graph, border: _Border) -> str | None:
+def _reason(graph: Graph, border: _Border, taken: Sequence[_Border]) -> str | None:
     """Why the conversion must stay in the model."""
     inner, outer = border.inner, border.outer
     q, u = inner.quantization, outer.quantization
     if inner.dtype != "INT8" or q is None or len(q.scale) != 1 or inner.constant:
         return f"tensor {inner.id} '{inner.name}' is no int8 activation with one scale"
-    if inner.id in (*graph.inputs, *graph.outputs):
+    if inner.id in (*graph.inputs, *graph.outputs, *(b.inner.id for b in taken)):
         return f"tensor {inner.id} '{inner.name}' is an input or output already"
     if outer.dtype == "UINT8" and (
         u is None or u.scale != q.scale or u.zero_point[0] - q.zero_point[0] != UINT8_OFFSET

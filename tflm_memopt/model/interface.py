@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from tflm_memopt.errors import InterfaceError
-from tflm_memopt.model.graph import Graph, Tensor
+from tflm_memopt.model.graph import Graph, Quantization, Tensor
 from tflm_memopt.model.reader import text
 
 METADATA = "tflm-memopt"
@@ -49,6 +49,11 @@ class Changes:
 
     inputs: tuple[Change, ...] = ()
     outputs: tuple[Change, ...] = ()
+    input: str = ""
+    """Where the only input is if not in the arena: "stream:ROWS" or "external", as `--input` has it."""
+
+    def __bool__(self) -> bool:
+        return bool(self.inputs or self.outputs or self.input)
 
     def to_json(self) -> dict[str, Any]:
         """The value of the key "interface".
@@ -74,19 +79,51 @@ def metadata(tree: Any, name: str) -> bytes | None:
     return None
 
 
+def record(changes: Changes) -> bytes:
+    """The data of the metadata entry METADATA."""
+    return json.dumps({"interface": changes.to_json()} | ({"input": changes.input} if changes.input else {})).encode()
+
+
 def changes_of(metadata: bytes | None) -> Changes:
     """The changes that a model's metadata entry METADATA records; none when the model has no such entry."""
     if metadata is None:
         return Changes()
     try:
-        interface = json.loads(metadata).get("interface", {})
-        return Changes(*(tuple(_change(c) for c in interface.get(side, ())) for side in ("inputs", "outputs")))
+        document = json.loads(metadata)
+        interface = document.get("interface", {})
+        inputs, outputs = (tuple(_change(c) for c in interface.get(side, ())) for side in ("inputs", "outputs"))
+        return Changes(inputs, outputs, str(document.get("input", "")))
     except (ValueError, TypeError, KeyError, AttributeError) as error:
         raise InterfaceError(
             f"the record of interface changes cannot be read: {error!r}",
+            code="interface_record",
             where=f"metadata '{METADATA}'",
             hint="rewrite the model again",
         ) from error
+
+
+def with_whole_input(original: Graph, rewritten: Graph, changes: Changes) -> Graph:
+    """The rewritten model as if its input were in the arena: what its frames look like.
+
+    Raises InterfaceError where the two cannot be of one origin.
+    """
+    if not changes.input:
+        return rewritten
+    external, where = changes.input == "external", f"metadata '{METADATA}'"
+    if len(original.inputs) != 1 or len(rewritten.inputs) != (0 if external else 1):
+        raise _differs(f"{len(original.inputs)} inputs", f"{len(rewritten.inputs)}, {changes.input}", where)
+    old = original.tensors[original.inputs[0]]
+    if not external:
+        new = rewritten.tensors[rewritten.inputs[0]]
+        if not new.elements or old.elements % new.elements:
+            raise _differs(f"shape {list(old.shape)}", f"pushes of {list(new.shape)}", where)
+        return replace(rewritten, tensors={**rewritten.tensors, new.id: replace(new, shape=old.shape)})
+    new = replace(old, id=max(rewritten.tensors, default=-1) + 1)
+    for change in changes.inputs:
+        if change.after.scale is not None and change.after.zero_point is not None:
+            quantization = Quantization((change.after.scale,), (change.after.zero_point,))
+            new = replace(new, dtype=change.after.dtype, quantization=quantization)
+    return replace(rewritten, tensors={**rewritten.tensors, new.id: new}, inputs=(new.id,))
 
 
 def compare(original: Graph, rewritten: Graph, changes: Changes) -> None:
@@ -123,6 +160,7 @@ def _compare_side(side: str, before: Sequence[Tensor], after: Sequence[Tensor], 
 def _differs(before: str, after: str, where: str) -> InterfaceError:
     return InterfaceError(
         f"the interfaces differ for no recorded reason: {before} became {after}",
+        code="interfaces_differ",
         where=where,
         hint="compare a model with its own rewrite",
     )

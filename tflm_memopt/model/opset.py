@@ -9,8 +9,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from tflm_memopt.model import constraints as must
-from tflm_memopt.model import parse
+from tflm_memopt.model import movement, parse
 from tflm_memopt.model.constraints import Constraint
+from tflm_memopt.model.moves import Irregular
 from tflm_memopt.model.rowop import RowOp
 from tflm_memopt.model.site import Site
 
@@ -56,6 +57,28 @@ _POOL = (
 _WEIGHTED = must.operands(least=2, most=3)
 _ELEMENTWISE = (*_INT8, must.batch_one, must.same_shape)
 _ONE = must.operands(least=1, most=1)
+_REDUCED = (must.operands(least=1, most=2), *_INT8, must.batch_one, must.reduced_axes)
+_RESIZED = (
+    must.operands(least=2, most=2),
+    must.options("alignCorners", "halfPixelCenters"),
+    *_INT8,
+    must.resized_channels,
+    must.constant_operands(1),
+)
+_BYTES = (must.static_shapes, must.int8_activations, must.runtime_values, must.stateless, must.movable)
+
+
+def _moving(transform: movement.Transform, *constraints: Constraint, least: int = 1, most: int = 1) -> Row:
+    """An operator that only moves bytes."""
+
+    def to_copy(site: Site) -> RowOp:
+        return movement.moved(site, transform)
+
+    return Row((must.operands(least=least, most=most), *_BYTES, *constraints, must.regular_moves), to_copy)
+
+
+_MANY = {"least": 1, "most": must.MAX_OPERANDS}
+_PIECE = _moving(movement.piece, must.one_piece)
 
 OPSET: Mapping[str, Row] = {
     "CONV_2D": Row(
@@ -107,10 +130,67 @@ OPSET: Mapping[str, Row] = {
     ),
     "AVERAGE_POOL_2D": Row(_POOL, parse.average_pool),
     "MAX_POOL_2D": Row(_POOL, parse.max_pool),
-    "MEAN": Row((must.operands(least=1, most=2), *_INT8, must.batch_one, must.mean_axes), parse.mean),
+    "MEAN": Row(_REDUCED, parse.mean),
+    "SUM": Row(_REDUCED, parse.sum_),
+    "REDUCE_MAX": Row((*_REDUCED, must.same_quantization), parse.reduce_max),
+    "GATHER": Row(
+        (
+            must.operands(least=2, most=2),
+            must.options("axis"),
+            must.static_shapes,
+            must.indices,
+            must.table,
+            must.gathered,
+            must.runtime_values,
+            must.stateless,
+        ),
+        parse.gather,
+    ),
+    "RESIZE_BILINEAR": Row((*_RESIZED, must.resized_inside), parse.resize_bilinear),
+    "TRANSPOSE_CONV": Row(
+        (
+            _WEIGHTED,
+            must.options(*_STRIDES),
+            *_CONV,
+            must.filter_scales(0),
+            must.all_channels,
+            must.window,
+            must.fused_activation,
+        ),
+        parse.transpose_conv,
+    ),
     "SOFTMAX": Row((_ONE, must.options("beta"), *_ELEMENTWISE, must.softmax_output, must.softmax_input), parse.softmax),
     "RELU": Row((_ONE, *_ELEMENTWISE), parse.relu),
     "RELU6": Row((_ONE, *_ELEMENTWISE), parse.relu6),
+    "PAD": _moving(movement.pad, must.constant_operands(1), least=2, most=2),
+    "PADV2": _moving(movement.pad, must.constant_operands(1, 2), least=3, most=3),
+    "MIRROR_PAD": _moving(movement.mirror_pad, must.options("mode"), must.constant_operands(1), least=2, most=2),
+    "CONCATENATION": _moving(movement.concatenation, must.options("axis"), **_MANY),
+    "PACK": _moving(movement.pack, must.options("axis"), **_MANY),
+    "SPLIT": _PIECE,
+    "SPLIT_V": _PIECE,
+    "UNPACK": _PIECE,
+    "SLICE": _moving(movement.slice_, must.constant_operands(1, 2), least=3, most=3),
+    "STRIDED_SLICE": _moving(
+        movement.strided_slice,
+        must.options("beginMask", "endMask", "shrinkAxisMask"),
+        must.plain_slice,
+        must.constant_operands(1, 2, 3),
+        least=4,
+        most=4,
+    ),
+    "DEPTH_TO_SPACE": _moving(movement.depth_to_space, must.options("blockSize"), must.rank_four, must.block_divides),
+    "SPACE_TO_DEPTH": _moving(movement.space_to_depth, must.options("blockSize"), must.rank_four, must.block_divides),
+    "TRANSPOSE": _moving(movement.transpose, must.constant_operands(1), least=2, most=2),
+    "BROADCAST_TO": _moving(movement.broadcast_to, must.constant_operands(1), least=2, most=2),
+    "RESIZE_NEAREST_NEIGHBOR": _moving(
+        movement.resize_nearest,
+        must.options("alignCorners", "halfPixelCenters"),
+        must.resized_channels,
+        must.constant_operands(1),
+        least=2,
+        most=2,
+    ),
     "QUANTIZE": Row((_ONE, must.int8_to_int8, *_ELEMENTWISE), parse.quantize),
 }
 """By TFLite's operator names."""
@@ -124,7 +204,7 @@ def refusal(site: Site) -> Unsupported | None:
     for constraint in row.constraints:
         detail = constraint(site)
         if detail is not None:
-            return Unsupported(constraint.__name__, constraint.__doc__ or "", detail, must.HINTS[constraint])
+            return _refused(constraint, detail)
     return None
 
 
@@ -133,9 +213,16 @@ def row_op(site: Site) -> RowOp | Unsupported:
     reason = refusal(site)
     if reason is not None:
         return reason
-    op = OPSET[site.op.type].parse(site)
+    try:
+        op = OPSET[site.op.type].parse(site)
+    except Irregular as why:
+        return _refused(must.regular_moves, str(why))
     detail = must.executable(op)
     return op if detail is None else Unsupported("executable", must.executable.__doc__ or "", detail, must.SHAPE)
+
+
+def _refused(constraint: Constraint, detail: str) -> Unsupported:
+    return Unsupported(constraint.__name__, constraint.__doc__ or "", detail, must.HINTS[constraint])
 
 
 def _label(site: Site) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,8 +13,11 @@ from tflm_memopt.model import quant
 from tflm_memopt.model.constraints import quantization
 from tflm_memopt.model.graph import Tensor
 from tflm_memopt.model.quant import Multiplier
-from tflm_memopt.model.rowop import Kind, RowOp, Rows, Window
-from tflm_memopt.model.site import Site
+from tflm_memopt.model.rowop import Access, Kind, RowOp, Rows, Window
+from tflm_memopt.model.site import ONE_PIXEL, Site, natural_rows
+
+INDEX_BYTES = 4
+"""Of an int32 index: TMO_INDEX_BYTES."""
 
 
 def conv(site: Site) -> RowOp:
@@ -63,28 +67,71 @@ def max_pool(site: Site) -> RowOp:
 
 
 def mean(site: Site) -> RowOp:
-    """MEAN over height, width or both: a window as high, as wide as what is reduced."""
-    shape, axes = site.input().shape, site.axes()
-    height, width = shape[1] if len(shape) == 4 else 1, shape[-2]
-    over_h, over_w = len(shape) == 4 and 1 in axes, len(shape) - 2 in axes
-    whole, rows = Rows(height, width, shape[-1]), site.producer_rows()
-    if height == 1 and rows != whole:  # rows of one pixel
-        rows, over_h, over_w = Rows(width, 1, shape[-1]), over_w, False
-    else:
-        rows = whole
-    kernel_h, kernel_w = rows.h if over_h else 1, rows.w if over_w else 1
-    window = Window(kernel_h, kernel_w, kernel_h, kernel_w)
-    multiplier = quant.mean(
-        quantization(site.input()).scale[0], quantization(site.output).scale[0], kernel_h * kernel_w
+    """MEAN over any of height, width, channels."""
+    g = _reduction(site)
+    scales = quantization(site.input()).scale[0], quantization(site.output).scale[0]
+    return _reduced(site, Kind.MEAN, g, [quant.mean(*scales, g.window.kernel_h * g.window.kernel_w)])
+
+
+def sum_(site: Site) -> RowOp:
+    """SUM: a MEAN that does not divide."""
+    scales = quantization(site.input()).scale[0], quantization(site.output).scale[0]
+    return _reduced(site, Kind.MEAN, _reduction(site), [quant.rescale(*scales)])
+
+
+def reduce_max(site: Site) -> RowOp:
+    """REDUCE_MAX: a pool over all that is reduced."""
+    return _reduced(site, Kind.MAX_POOL, _reduction(site), [])
+
+
+def gather(site: Site) -> RowOp:
+    """GATHER of rows of a constant table: an index is a pixel of four bytes."""
+    table, rows = _values(site.input()), natural_rows(site.output.shape)
+    if rows is None:
+        raise ValueError(f"tensor {site.output.id} has shape {site.output.shape}")
+    return RowOp(
+        kind=Kind.GATHER,
+        name=site.op.type,
+        sources=site.op.stands_for,
+        inputs=(site.storage(1),),
+        output=site.output.id,
+        reads=(Rows(rows.h, rows.w, INDEX_BYTES),),
+        writes=rows,
+        input_zero_points=(0,),
+        output_zero_point=0,
+        weights=table,
+        param=table.shape[0],
     )
+
+
+def resize_bilinear(site: Site) -> RowOp:
+    """RESIZE_BILINEAR in TFLM's fixed point: positions in 1/1024 of a pixel."""
+    (_, h, w, c), (_, h_out, w_out, _) = site.input().shape, site.output.shape
+    half = int(bool(site.op.options["halfPixelCenters"]))
+    scale_h, scale_w = site.resize_scales()
     return _row_op(
         site,
-        Kind.MEAN,
-        (rows,),
-        Rows(rows.h // kernel_h, rows.w // kernel_w, rows.c),
-        window=window,
-        multipliers=[multiplier],
+        Kind.RESIZE_BILINEAR,
+        (Rows(h, w, c),),
+        Rows(h_out, w_out, c),
+        window=Window(stride_h=scale_h, stride_w=scale_w),
+        access=(Access(half * (scale_h // 2 - ONE_PIXEL // 2), scale_h, ONE_PIXEL, 2),),
+        param=half,
     )
+
+
+def transpose_conv(site: Site) -> RowOp:
+    """TRANSPOSE_CONV, its output's shape no longer an operand (canonicalise.py): weights as CONV_2D."""
+    (_, h, w, c), (_, h_out, w_out, c_out) = site.input().shape, site.output.shape
+    (kernel_h, kernel_w), (stride_h, stride_w) = site.kernel(), site.strides()
+    vertical, horizontal = site.output_spans()
+    extent = -(-kernel_h // stride_h)
+    window = Window(kernel_h, kernel_w, stride_h, stride_w, 1, 1, vertical.before, horizontal.before)
+    geometry = _Geometry(window, Rows(h, w, c), Rows(h_out, w_out, c_out))
+    access = Access(vertical.before - stride_h * (extent - 1), 1, stride_h, extent)
+    macs = h * w * c * kernel_h * kernel_w * c_out
+    op = _weighted(site, Kind.TRANSPOSE_CONV, geometry, _values(site.input(1)))
+    return replace(op, access=(access,), macs=macs)
 
 
 def softmax(site: Site) -> RowOp:
@@ -147,7 +194,7 @@ def _exchanged(w: Window) -> Window:
 
 def _weighted(site: Site, kind: Kind, g: _Geometry, weights: NDArray[Any]) -> RowOp:
     bias, scales = site.tensor(2), quantization(site.input(1)).scale
-    taps = g.window.kernel_h * g.window.kernel_w * (g.reads.c if kind is Kind.CONV else 1)
+    taps = g.window.kernel_h * g.window.kernel_w * (1 if kind is Kind.DEPTHWISE else g.reads.c)
     return _row_op(
         site,
         kind,
@@ -160,6 +207,24 @@ def _weighted(site: Site, kind: Kind, g: _Geometry, weights: NDArray[Any]) -> Ro
         bias=None if bias is None else _values(bias).reshape(-1).astype(np.int32),
         macs=g.writes.nbytes * taps,
     )
+
+
+def _reduction(site: Site) -> _Geometry:
+    """A window as high and wide as what is reduced; over channels, every channel is a pixel of its own."""
+    h, w, c = (1, 1, 1, *site.input().shape)[-3:]
+    over_h, over_w, over_c = (len(site.input().shape) - n in site.axes() for n in (3, 2, 1))
+    if h == 1 and site.producer_rows() != Rows(h, w, c):  # rows of one pixel
+        h, w, over_h, over_w = w, 1, over_w, False
+    kernel_h, kernel_w = h if over_h else 1, w if over_w else 1
+    reads, writes = Rows(h, w, c), Rows(h // kernel_h, w // kernel_w, c)
+    if over_c:
+        kernel_w *= c
+        reads, writes = Rows(h, w * c, 1), Rows(writes.h, writes.w, 1)
+    return _Geometry(Window(kernel_h, kernel_w, kernel_h, kernel_w), reads, writes)
+
+
+def _reduced(site: Site, kind: Kind, g: _Geometry, multipliers: Sequence[Multiplier]) -> RowOp:
+    return _row_op(site, kind, (g.reads,), g.writes, window=g.window, multipliers=multipliers)
 
 
 def _pool(site: Site, kind: Kind) -> RowOp:

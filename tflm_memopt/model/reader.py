@@ -23,6 +23,9 @@ CUSTOM = "CUSTOM"
 SUB_BYTE_BITS: Mapping[str, int] = {"INT4": 4, "INT2": 2, "UINT4": 4}
 """Types that the file packs, several values a byte. Their constants are kept as the packed bytes."""
 
+MAX_TENSOR_BYTES = 1 << 26
+"""Of one tensor: what takes more is no model for a microcontroller, or damaged."""
+
 _DAMAGE = (struct.error, ValueError, IndexError, TypeError, KeyError, AttributeError, OverflowError, MemoryError)
 """What the object API raises when operator options are damaged."""
 
@@ -60,7 +63,10 @@ def read(data: bytes) -> Model:
         tree = schema.ModelT.InitFromPackedBuf(data, 0)
     except _DAMAGE as error:
         raise ModelError(
-            f"damaged model: {error}", where="operator options", hint="copy or convert the file again"
+            f"damaged model: {error}",
+            code="model_unreadable",
+            where="operator options",
+            hint="copy or convert the file again",
         ) from error
     _check_tree(tree)
     for number in range(1, len(tree.subgraphs)):
@@ -107,17 +113,20 @@ def _ints(vector: Any) -> tuple[int, ...]:
 def _check_tree(tree: Any) -> None:
     if tree.version != SCHEMA_VERSION:
         raise ModelError(
-            f"schema version {tree.version}: only version {SCHEMA_VERSION} is known", hint="convert the model again"
+            f"schema version {tree.version}: only version {SCHEMA_VERSION} is known",
+            code="schema_version",
+            hint="convert the model again",
         )
     if not tree.subgraphs:
-        raise ModelError("the model has no subgraph", hint="convert the model again")
+        raise ModelError("the model has no subgraph", code="no_subgraph", hint="convert the model again")
     if not tree.buffers:
-        raise ModelError("the model has no buffers", hint="convert the model again")
+        raise ModelError("the model has no buffers", code="no_buffers", hint="convert the model again")
     outside = [i for i, b in enumerate(tree.buffers) if b.offset > 1]
     outside += range(len(_items(tree.externalBuffers)))
     if outside:
         raise ModelError(
             "weights are stored outside of the flatbuffer",
+            code="external_weights",
             where=f"buffer {outside[0]}",
             hint="convert again without large or external buffers",
         )
@@ -135,7 +144,9 @@ def _check_tree(tree: Any) -> None:
 def _tensor(tree: Any, index: int, t: Any, prefix: str) -> Tensor:
     name, where = text(t.name), f"{prefix}tensor {index} '{text(t.name)}'"
     if t.type not in TENSOR_TYPES:
-        raise ModelError(f"unknown tensor type {t.type}", where=where, hint="update ai-edge-litert")
+        raise ModelError(
+            f"unknown tensor type {t.type}", code="unknown_type", where=where, hint="update ai-edge-litert"
+        )
     dtype, shape, signature = TENSOR_TYPES[t.type], _ints(t.shape), _ints(t.shapeSignature)
     dynamic = any(d < 0 for d in shape) or (t.shapeSignature is not None and len(signature) != len(shape))
     if not 0 <= t.buffer < len(tree.buffers):
@@ -146,7 +157,15 @@ def _tensor(tree: Any, index: int, t: Any, prefix: str) -> Tensor:
         if raw is None or not len(raw)
         else _constant(np.asarray(raw, np.uint8), dtype, shape, t.sparsity is not None, where)
     )
-    return Tensor(index, name, shape, dtype, _quantization(t.quantization, where), data, bool(t.isVariable), dynamic)
+    tensor = Tensor(index, name, shape, dtype, _quantization(t.quantization, where), data, bool(t.isVariable), dynamic)
+    if not (tensor.constant or dynamic) and tensor.nbytes > MAX_TENSOR_BYTES:
+        raise ModelError(
+            f"shape {list(shape)} of {dtype} needs {tensor.nbytes:,} B, at most {MAX_TENSOR_BYTES:,} B are planned",
+            code="tensor_too_large",
+            where=where,
+            hint="a smaller model: no microcontroller has so much RAM; or the file is damaged",
+        )
+    return tensor
 
 
 def _constant(raw: NDArray[np.uint8], dtype: str, shape: tuple[int, ...], sparse: bool, where: str) -> NDArray[Any]:
@@ -158,6 +177,7 @@ def _constant(raw: NDArray[np.uint8], dtype: str, shape: tuple[int, ...], sparse
     if bits and expected != raw.size:
         raise ModelError(
             f"shape {list(shape)} of {dtype} needs {expected:,} B, its buffer has {raw.size:,} B",
+            code="constant_too_short",
             where=where,
             hint="convert the model again",
         )
@@ -168,13 +188,16 @@ def _constant(raw: NDArray[np.uint8], dtype: str, shape: tuple[int, ...], sparse
 
 
 def _quantization(q: Any, where: str) -> Quantization | None:
-    if q is None or q.scale is None or not len(q.scale):
+    """As TFLM has it (micro_allocator.cc): scales without zero points are none."""
+    if q is None or not len(_items(q.scale)) or not len(_items(q.zeroPoint)):
         return None
-    scale = tuple(float(s) for s in q.scale)
-    zero_point = _ints(q.zeroPoint) or (0,) * len(scale)
+    scale, zero_point = tuple(float(s) for s in q.scale), _ints(q.zeroPoint)
     if len(zero_point) not in (1, len(scale)):
         raise ModelError(
-            f"{len(scale)} scales but {len(zero_point)} zero points", where=where, hint="convert the model again"
+            f"{len(scale)} scales but {len(zero_point)} zero points",
+            code="scales_count",
+            where=where,
+            hint="convert the model again",
         )
     return Quantization(scale, zero_point, int(q.quantizedDimension))
 
@@ -188,10 +211,13 @@ def _op(tree: Any, index: int, o: Any, tensors: Mapping[TensorId, Tensor], prefi
     kind = OPERATORS.get(number, f"BUILTIN_{number}")
     where = f"{prefix}operator {index} {kind}"
     if (o.builtinOptionsType and o.builtinOptions is None) or (o.builtinOptions2Type and o.builtinOptions2 is None):
-        raise ModelError("operator options of an unknown type", where=where, hint="update ai-edge-litert")
+        raise ModelError(
+            "operator options of an unknown type", code="unknown_options", where=where, hint="update ai-edge-litert"
+        )
     if o.largeCustomOptionsOffset > 1:
         raise ModelError(
             "custom options are stored outside of the flatbuffer",
+            code="external_options",
             where=where,
             hint="convert again without large buffers",
         )
@@ -232,6 +258,7 @@ def _check_order(graph: Graph, prefix: str) -> None:
                 where = f"{prefix}{describe(op, graph.tensors[t])}"
                 raise ModelError(
                     f"it reads a tensor that operator {writer[t].index} writes later",
+                    code="read_before_written",
                     where=where,
                     hint="convert the model again",
                 )
@@ -239,7 +266,10 @@ def _check_order(graph: Graph, prefix: str) -> None:
             if t in done or graph.tensors[t].constant or t in graph.inputs:
                 where = f"{prefix}{describe(op, graph.tensors[t])}"
                 raise ModelError(
-                    "it writes a tensor that has a value already", where=where, hint="convert the model again"
+                    "it writes a tensor that has a value already",
+                    code="written_twice",
+                    where=where,
+                    hint="convert the model again",
                 )
             done.add(t)
 
@@ -247,6 +277,7 @@ def _check_order(graph: Graph, prefix: str) -> None:
 def _out_of_range(what: str, count: int, where: str) -> ModelError:
     return ModelError(
         f"{what} does not exist: the model has {count:,}",
+        code="missing_index",
         where=where,
         hint="copy or convert the file again: it is damaged",
     )

@@ -1,8 +1,8 @@
 """The row operator: the one form in which planner and executor know an operator.
 
-Firing y of an operator produces output row y and reads, of each input, the rows [y*stride - pad, y*stride - pad +
-extent), clipped to the tensor. Numbers (weights, multipliers) are carried along for lowering; the planner looks at the
-geometry only.
+Firing y of an operator produces output row y and reads, of each input, the rows [first(y), first(y) + extent), clipped
+to the tensor. Of a window, first(y) = y*stride - pad; others say it themselves (Access). Numbers (weights, multipliers)
+are carried along for lowering; the planner looks at the geometry only.
 """
 
 from __future__ import annotations
@@ -14,6 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tflm_memopt.model.graph import TensorId
+
+Ints = NDArray[np.int64]
 
 
 class Kind(enum.IntEnum):
@@ -28,11 +30,17 @@ class Kind(enum.IntEnum):
     SOFTMAX = 7
     REQUANT = 8
     """clamp(rescale(x - zero_in) + zero_out): QUANTIZE int8 -> int8, RELU, RELU6."""
+    GATHER = 40
+    """A row of a constant table for each int32 index: embeddings."""
+    COPY = 20
+    """Bytes to other places, by `moves`: PAD, CONCATENATION, STRIDED_SLICE, SPACE_TO_DEPTH, ..."""
+    RESIZE_BILINEAR = 21
+    TRANSPOSE_CONV = 22
 
 
 @dataclass(frozen=True, slots=True)
 class Rows:
-    """A tensor seen as `h` rows of `w` pixels of `c` channels, one byte each."""
+    """A tensor seen as `h` rows of `w` pixels of `c` channels, one byte each; an int32 index is a pixel of four."""
 
     h: int
     w: int
@@ -68,13 +76,64 @@ class Window:
 
 UNIT = Window()
 
+NO_ROW = 0xFFFF
+"""In Access.table: no row is read. TMO_NONE."""
+
+
+@dataclass(frozen=True, slots=True)
+class Access:
+    """Which rows of one input a firing reads: [first(y), first(y) + extent), clipped; tmo_access in program.h."""
+
+    add: int = 0
+    mul: int = 1
+    div: int = 1
+    extent: int = 1
+    table: tuple[int, ...] | None = None
+    """first(y) of every firing; None: floor((y*mul + add) / div)."""
+
+    def first(self, y: Ints, height: int) -> Ints:
+        """The first row; `height`, behind the last one, where none is read."""
+        if self.table is None:
+            return (y * self.mul + self.add) // self.div
+        rows = np.array(self.table, np.int64)[y]
+        return np.where(rows == NO_ROW, height, rows)
+
+
+@dataclass(frozen=True, slots=True)
+class Move:
+    """`count` runs of `nbytes` bytes, from one input row to the output row."""
+
+    operand: int
+    tap: int
+    """Row: first(y) + tap. Where the input has no such row, nothing is moved."""
+    source: int
+    """Byte of the input row where the first run starts."""
+    target: int
+    """Byte of the output row."""
+    nbytes: int
+    count: int = 1
+    source_step: int = 0
+    target_step: int = 0
+    phase_step: int = 0
+    """Added to `source` (y % Moves.period) times."""
+
+
+@dataclass(frozen=True, slots=True)
+class Moves:
+    """How COPY makes an output row."""
+
+    moves: tuple[Move, ...]
+    period: int = 1
+    fill: int | None = None
+    """What bytes hold that nothing is moved to; None: there are none."""
+
 
 @dataclass(frozen=True, slots=True)
 class RowOp:
     """One operator, ready to plan and to lower.
 
     `inputs` are the activations that are read row by row; `reads[k]` is how this operator sees input k, which may
-    differ from how its producer sees it (then the tensor must be resident). int8 throughout.
+    differ from how its producer sees it (then the tensor must be resident). int8 throughout, but for indices.
     """
 
     kind: Kind
@@ -91,14 +150,18 @@ class RowOp:
     window: Window = UNIT
     activation: tuple[int, int] = (-128, 127)
     weights: NDArray[np.int8] | None = field(default=None, compare=False)
-    """CONV: [out][kernel_h][kernel_w][in]. DEPTHWISE: [kernel_h][kernel_w][out]."""
+    """CONV: [out][kernel_h][kernel_w][in]. DEPTHWISE: [kernel_h][kernel_w][out]. GATHER: the table, [row][out]."""
     bias: NDArray[np.int32] | None = field(default=None, compare=False)
     multipliers: NDArray[np.int32] | None = field(default=None, compare=False)
     """Q31 multipliers: one, or one per output channel; ADD: those of input 0, input 1, output."""
     shifts: NDArray[np.int8] | None = field(default=None, compare=False)
     """Powers of two that go with `multipliers`; positive is left."""
     param: int = 0
-    """ADD: the left shift (20). SOFTMAX: diff_min."""
+    """ADD: the left shift (20). SOFTMAX: diff_min. GATHER: rows of the table."""
+    access: tuple[Access, ...] = ()
+    """Of each input, where `window` does not say which rows are read."""
+    moves: Moves | None = field(default=None, compare=False)
+    """COPY."""
     macs: int = 0
     """Multiply-accumulates of the whole operator, padding included, as the original model does them."""
 
@@ -127,8 +190,31 @@ class RowOp:
         """Output row y may overwrite input row y: element-wise, each byte read before it is written."""
         return self.kind in (Kind.ADD, Kind.REQUANT) and all(r.row_bytes == self.writes.row_bytes for r in self.reads)
 
+    @property
+    def ends_late(self) -> bool:
+        """A firing writes the last byte of its output when it has read everything, and may write it over that."""
+        return self.kind is Kind.CONV
+
+    @property
+    def tileable(self) -> bool:
+        """May take part in a tiled block: what it reads is a window."""
+        return not self.access
+
+    @property
+    def rows_at_once(self) -> int:
+        """Rows that a firing reads, of all inputs together, when it reads whole windows."""
+        return sum(a.extent for a in self.access) if self.access else self.window.kernel_h
+
+    def rows(self, k: int, y: Ints) -> tuple[Ints, Ints]:
+        """Half-open ranges of rows of input k that firings y read; no end is above its start where there is none."""
+        height, w = self.reads[k].h, self.window
+        if self.access:
+            first, extent = self.access[k].first(y, height), self.access[k].extent
+        else:
+            first, extent = y * w.stride_h - w.pad_top, w.extent_h
+        return np.maximum(0, first), np.minimum(height, first + extent)
+
     def rows_read(self, k: int, y: int) -> tuple[int, int]:
-        """Half-open range of rows of input k that firing y reads."""
-        w = self.window
-        first = y * w.stride_h - w.pad_top
-        return max(0, first), min(self.reads[k].h, first + w.extent_h)
+        """The same for one firing."""
+        first, end = self.rows(k, np.array([y], np.int64))
+        return int(first[0]), int(end[0])

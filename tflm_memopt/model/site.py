@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
@@ -11,6 +12,15 @@ from tflm_memopt.model.rowop import Rows
 
 EXPLICIT_PADDING = "explicit_padding"
 """Own key of Op.options: (top, bottom, left, right), instead of `padding`; a PAD operator was folded in."""
+
+PIECE = "piece"
+"""Own key of Op.options of SPLIT, SPLIT_V and UNPACK: (axis, begin, end) of the input, the operator's one output."""
+
+EVERY_OPERAND = ("CONCATENATION", "PACK")
+"""They read all their operands at run time."""
+
+ONE_PIXEL = 1024
+"""Of RESIZE_BILINEAR's positions."""
 
 AXES = "axes"
 """Own key of Op.options of MEAN: the axes of its input, instead of those in its second operand."""
@@ -30,6 +40,20 @@ def natural_rows(shape: tuple[int, ...]) -> Rows | None:
         case (c,):
             return Rows(1, 1, c)
     return None
+
+
+def any_rows(shape: tuple[int, ...], like: int = 0) -> Rows:
+    """The natural rows; of batches or more than four dimensions, `like` rows if the first dimensions make so many.
+
+    >>> any_rows((1, 4, 5, 2, 3), 4), any_rows((2, 4, 5, 3))
+    (Rows(h=4, w=10, c=3), Rows(h=8, w=5, c=3))
+    """
+    natural = natural_rows(shape)
+    if natural is not None or not shape:
+        return natural or Rows(1, 1, 1)
+    heights = [math.prod(shape[:n]) for n in range(1, len(shape))]
+    height = like if like in heights else heights[-2]
+    return Rows(height, math.prod(shape[:-1]) // height, shape[-1])
 
 
 class Span(NamedTuple):
@@ -78,6 +102,12 @@ class Site:
         return self.graph.tensors[self.op.inputs[k]]
 
     @property
+    def activations(self) -> tuple[Tensor, ...]:
+        """What is read at run time: the first operand; of ADD both, of CONCATENATION all, of GATHER the indices."""
+        every = range(len(self.op.inputs)) if self.op.type in EVERY_OPERAND else (0,)
+        return tuple(self.input(k) for k in {"ADD": (0, 1), "GATHER": (1,)}.get(self.op.type, every))
+
+    @property
     def output(self) -> Tensor:
         return self.graph.tensors[self.op.outputs[0]]
 
@@ -89,14 +119,14 @@ class Site:
         return tensor
 
     def producer_rows(self, k: int = 0) -> Rows:
-        """How operand k lies in memory: as its producer writes it, else as its shape says, else as one vector."""
+        """How operand k lies in memory: as its producer writes it, else as its shape says."""
         storage = self.storage(k)
         known = (
             self.written.get(storage)
             or natural_rows(self.graph.tensors[storage].shape)
             or natural_rows(self.input(k).shape)
         )
-        return known or Rows(1, 1, self.input(k).elements)
+        return known or any_rows(self.input(k).shape)
 
     def kernel(self) -> tuple[int, int]:
         """Height and width of the window of a convolution or a pool."""
@@ -123,8 +153,22 @@ class Site:
         )
         return span(h, kernel_h, stride_h, dilation_h, vertical), span(w, kernel_w, stride_w, dilation_w, horizontal)
 
+    def output_spans(self) -> tuple[Span, Span]:
+        """Of TRANSPOSE_CONV: the window of the convolution that leads from its output to its input."""
+        (kernel_h, kernel_w), (stride_h, stride_w), (_, h, w, _) = self.kernel(), self.strides(), self.output.shape
+        padding = self.op.options["padding"]
+        return span(h, kernel_h, stride_h, 1, padding), span(w, kernel_w, stride_w, 1, padding)
+
+    def resize_scales(self) -> tuple[int, int]:
+        """Input rows and columns per output row and column of RESIZE_BILINEAR, in 1/1024."""
+        scales = []
+        for size, output in zip(self.input().shape[1:3], self.output.shape[1:3], strict=True):
+            less = int(bool(self.op.options["alignCorners"]) and output > 1)
+            scales.append((ONE_PIXEL * (size - less) + (output - less) // 2) // (output - less))
+        return scales[0], scales[1]
+
     def axes(self) -> frozenset[int]:
-        """The axes that MEAN reduces, counted from the front."""
+        """The axes that a reduction reduces, counted from the front."""
         own, rank = self.op.options.get(AXES), len(self.input().shape)
         operand = self.tensor(1)
         stated = operand.data.flatten().tolist() if operand is not None and operand.data is not None else ()

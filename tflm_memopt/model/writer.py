@@ -47,6 +47,7 @@ def check_alignment(data: bytes) -> None:
             offset = table.Vector(field)
             raise ModelError(
                 f"data at byte {offset:,}, not at a multiple of {ALIGNMENT}",
+                code="misaligned_data",
                 where=f"buffer {index}",
                 hint="write the model with tflm-memopt, or flatbuffers in C++",
             )
@@ -111,6 +112,7 @@ def add_tensor(
     buffer: int = 0,
     scale: ArrayLike = (),
     zero_point: ArrayLike = (),
+    variable: bool = False,
     subgraph: int = 0,
 ) -> int:
     """Adds a tensor; gives its index. `dtype` is a schema name (INT8); an activation has buffer 0, the empty one."""
@@ -126,6 +128,7 @@ def add_tensor(
         buffer=buffer,
         name=name,
         quantization=quantization,
+        isVariable=variable,
     )
     tensors = tree.subgraphs[subgraph].tensors
     tensors.append(tensor)
@@ -175,6 +178,15 @@ def replace_interface(tree: Any, replaced: Mapping[int, int], *, subgraph: int =
     graph.inputs, graph.outputs = (_mapped(v, replaced) for v in (graph.inputs, graph.outputs))
     for entry in _signature_entries(tree, subgraph):
         entry.tensorIndex = replaced.get(entry.tensorIndex, entry.tensorIndex)
+
+
+def drop_input(tree: Any, tensor: int, *, subgraph: int = 0) -> None:
+    """Takes an input away from the model, and from its signatures."""
+    graph = tree.subgraphs[subgraph]
+    graph.inputs = np.asarray([i for i in graph.inputs if i != tensor], np.int32)
+    for signature in tree.signatureDefs or ():
+        if signature.subgraphIndex == subgraph:
+            signature.inputs = [entry for entry in signature.inputs or () if entry.tensorIndex != tensor]
 
 
 def drop_unused(tree: Any) -> Mapping[int, int]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 
@@ -16,8 +17,8 @@ from tflm_memopt.model.graph import TensorId
 from tflm_memopt.model.rowop import Kind, RowOp
 from tflm_memopt.plan.firing import Member, Trace, dead_bytes, prepend, ring_depth, start
 from tflm_memopt.plan.lanes import lanes_of, lives
-from tflm_memopt.plan.liveness import Border, Content, Ring, contents, most_alive, new_contents
-from tflm_memopt.plan.plan import MAX_IO, Stage
+from tflm_memopt.plan.liveness import Border, Content, Ring, contents, frame_contents, most_alive, new_contents
+from tflm_memopt.plan.plan import MAX_IO, Frame, Stage
 from tflm_memopt.plan.walk import Ints
 
 MAX_KERNEL_H = 64
@@ -25,11 +26,13 @@ MAX_KERNEL_H = 64
 COUNTER_BYTES = 2
 TILED_COUNTER_BYTES = 8
 """Strip, group, tile, row."""
+MAX_PERMUTED = 3
+"""Operands of which all orders of demand are tried."""
 MAX_ORDERS = 8
 """Combinations of operand orders that are followed per block end; the best by ring bytes so far."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Chain:
     """The operators of one region in schedule order, and what the world outside wants of their tensors."""
 
@@ -39,16 +42,48 @@ class Chain:
     """Tensors that are read after the region, or are outputs of the model."""
     across: int
     """Bytes of tensors that live through the region untouched."""
+    frame: Frame | None = None
+    """The model's input, where it is not in the arena as a whole and this region reads it."""
 
     def last_read(self) -> Mapping[TensorId, int]:
         """Position of the last reader in the region; len(ops) for tensors wanted outside."""
+        return self._last_read
+
+    def rows(self) -> Mapping[TensorId, int]:
+        """Bytes of every tensor of the region; the frame is none."""
+        return self._rows
+
+    @cached_property
+    def _last_read(self) -> Mapping[TensorId, int]:
         last = {t: i for i, op in enumerate(self.ops) for t in op.inputs}
         return last | {t: len(self.ops) for t in self.outside}
 
-    def rows(self) -> Mapping[TensorId, int]:
-        """Bytes of every tensor of the region."""
+    @cached_property
+    def _rows(self) -> Mapping[TensorId, int]:
         sizes = {t: r.nbytes for op in self.ops for t, r in zip(op.inputs, op.reads, strict=True)}
+        if self.frame:
+            sizes.pop(self.frame.tensor)
         return sizes | {op.output: op.writes.nbytes for op in self.ops}
+
+    def can_cut(self, first: int, last: int) -> bool:
+        """Whether operators [first, last) may be a block: a streamed input passes by once, during the first block."""
+        if not (self.frame and self.frame.pushed):
+            return True
+        readers = [i for i, op in enumerate(self.ops) if self.frame.tensor in op.inputs]
+        inside = [i for i in readers if first <= i < last]
+        return not inside or (first == 0 and inside == readers)
+
+    @cached_property
+    def alive(self) -> Sequence[frozenset[TensorId]]:
+        """At each position: tensors made before it and read there or later."""
+        last_read = self.last_read()
+        now = {t for t in self.rows() if t in last_read}.difference(op.output for op in self.ops)
+        steps = []
+        for i, op in enumerate(self.ops):
+            steps.append(frozenset(now))
+            now -= {t for t in (*op.inputs, op.output) if last_read.get(t, -1) <= i}
+            now |= {op.output} if last_read.get(op.output, -1) > i else set()
+        return (*steps, frozenset(now))
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,17 +112,20 @@ class Growing:
     gaps: Ints
     """The same just before each of them: what a firing that is put there finds."""
     strips: int = 0
+    macs: int = 0
+    """Of the firings that happen."""
 
-    def contents(self, at_border: Border, sizes: Mapping[TensorId, int]) -> tuple[Content, ...]:
+    def contents(
+        self, at_border: Border, sizes: Mapping[TensorId, int], frame: Frame | None = None
+    ) -> tuple[Content, ...]:
         counter = TILED_COUNTER_BYTES if self.strips else COUNTER_BYTES
-        return contents(self.trace, at_border, self.rings, sizes, counter * len(self.trace.members))
+        return contents(self.trace, at_border, self.rings, sizes, counter * len(self.trace.members), frame)
 
 
 def border(
     chain: Chain, first: int, last: int, sizes: Mapping[TensorId, int], last_read: Mapping[TensorId, int]
 ) -> Border:
-    birth = {op.output: i for i, op in enumerate(chain.ops)}
-    alive = [t for t in sizes if birth.get(t, -1) < first and last_read.get(t, -1) >= first]
+    alive = sorted(chain.alive[first])
     return Border(
         dying=tuple(t for t in alive if last_read[t] < last),
         born=tuple(op.output for op in chain.ops[first:last] if last_read.get(op.output, -1) >= last),
@@ -107,11 +145,19 @@ def grow(block: Growing, key: int, op: RowOp, *, is_sink: bool) -> Iterator[Grow
     for reader, k in block.trace.readers(op.output):
         if (reader.op.reads[k].h, reader.op.reads[k].row_bytes) != (op.writes.h, op.writes.row_bytes):
             return  # the reader sees other rows: the tensor must be whole
-    for operands in itertools.permutations(range(len(op.inputs))):
+    for operands in _orders(len(op.inputs)):
         member = Member(key, op, operands, iterative=_iterative_pays(op))
         trace = prepend(block.trace, member)
         depth = ring_depth(trace, member)
         yield _with(block, trace, member, None if is_sink else Ring(depth * op.writes.row_bytes, depth))
+
+
+def _orders(n: int) -> Iterator[tuple[int, ...]]:
+    """In which order to try to demand operands: all of few, of many one after the other, forwards or backwards."""
+    if n <= MAX_PERMUTED:
+        yield from itertools.permutations(range(n))
+    else:
+        yield from (tuple(range(n)), tuple(reversed(range(n))))
 
 
 def _with(block: Growing, trace: Trace, member: Member, ring: Ring | None) -> Growing:
@@ -123,7 +169,8 @@ def _with(block: Growing, trace: Trace, member: Member, ring: Ring | None) -> Gr
     gaps = block.gaps[following]
     for at_firing, before in new_contents(trace, member, ring, COUNTER_BYTES):
         alive, gaps = alive + at_firing, gaps + before
-    return Growing(trace, {**block.rings, member.op.output: ring} if ring else block.rings, alive, gaps)
+    rings = {**block.rings, member.op.output: ring} if ring else block.rings
+    return Growing(trace, rings, alive, gaps, macs=block.macs + _macs(trace, member))
 
 
 def _iterative_pays(op: RowOp) -> bool:
@@ -134,12 +181,12 @@ def _iterative_pays(op: RowOp) -> bool:
     return op.accumulator_bytes < saved or op.window.kernel_h > MAX_KERNEL_H
 
 
-def settle(block: Growing) -> Growing:
+def settle(block: Growing, frame: Frame | None = None) -> Growing:
     """Operators that sum up a tensor from outside the block read it whole: it is there anyway, and sums cost bytes."""
-    inside = {m.op.output for m in block.trace.members}
+    piecemeal = {m.op.output for m in block.trace.members} | ({frame.tensor} if frame else set())
     trace = block.trace
     for m in trace.members:
-        if m.iterative and m.op.inputs[0] not in inside and _whole_possible(m.op):
+        if m.iterative and m.op.inputs[0] not in piecemeal and _whole_possible(m.op):
             trace = _read_whole(trace, m)
     return replace(block, trace=trace)
 
@@ -172,26 +219,30 @@ def candidates(chain: Chain, last: int, limit: int, orders: int = MAX_ORDERS) ->
         if not growing:
             return
         at_border = border(chain, first, last, sizes, last_read)
+        if not chain.can_cut(first, last):
+            continue
         read = {t for op in chain.ops[first:last] for t in op.inputs}
-        if len(read.intersection(at_border.dying + at_border.through)) + len(at_border.born) > MAX_IO:
+        framed = chain.frame is not None and chain.frame.tensor in read
+        if len(read.intersection(at_border.dying + at_border.through)) + len(at_border.born) + framed > MAX_IO:
             continue  # it may have to become a custom operator of its own
         through = chain.across + sum(sizes[t] for t in at_border.through)
-        nbytes, best = min(((through + worst_bytes(g, at_border, sizes), g) for g in growing), key=lambda pair: pair[0])
+        worst = ((through + worst_bytes(g, at_border, sizes, chain.frame), g) for g in growing)
+        nbytes, best = min(worst, key=lambda pair: pair[0])
         if nbytes <= limit:
-            trace = settle(best).trace
-            yield Candidate(first, last, nbytes, executed_macs(trace), stages(trace))
+            yield Candidate(first, last, nbytes, best.macs, stages(settle(best, chain.frame).trace))
 
 
-def worst_bytes(block: Growing, at_border: Border, sizes: Mapping[TensorId, int]) -> int:
+def worst_bytes(block: Growing, at_border: Border, sizes: Mapping[TensorId, int], frame: Frame | None = None) -> int:
     """Bytes at the worst moment, whole tensors that live through the block excepted: no layout of it can be lower."""
-    settled = settle(block)
+    settled = settle(block, frame)
     if settled.trace is not block.trace:
-        return most_alive(settled.contents(at_border, sizes))
+        return most_alive(settled.contents(at_border, sizes, frame))
     moments = np.append(block.trace.moments, len(block.trace.op))
     dying = sum(
         (sizes[t] - dead_bytes(block.trace, t, sizes[t], moments) for t in at_border.dying), np.zeros(1, dtype=np.int64)
     )
-    return int((block.alive + dying).max())
+    framed = sum((c.top - c.bottom for c in frame_contents(block.trace, frame, tiled=False)), dying)
+    return int((block.alive + framed).max())
 
 
 def rebuild(chain: Chain, candidate: Candidate) -> Growing:
@@ -205,7 +256,7 @@ def rebuild(chain: Chain, candidate: Candidate) -> Growing:
         is_sink = last_read.get(op.output, -1) >= candidate.last
         grown = grow(block, chain.keys[i], op, is_sink=is_sink)
         block = next(g for g in grown if g.trace.members[0].operands == stage.operands)
-    return settle(block)
+    return settle(block, chain.frame)
 
 
 def _tiled(chain: Chain, candidate: Candidate) -> Growing:
@@ -236,11 +287,12 @@ def stages(trace: Trace) -> tuple[Stage, ...]:
 
 def executed_macs(trace: Trace) -> int:
     """Multiply-accumulates of the firings that happen: pixels that nobody reads do not count, overlaps count twice."""
-    total = 0
-    for m in trace.members:
-        u, walked = m.units, m.op.reads[0] if m.iterative else m.op.writes
-        groups = m.walk.groups - m.walk.sums
-        _, fired = trace.fires(m.key)
-        pixels = int((u.x1 - u.x0)[fired[u.group[fired] < groups]].sum())
-        total += m.op.macs * pixels // (walked.h * walked.w * groups)
-    return total
+    return sum(_macs(trace, m) for m in trace.members)
+
+
+def _macs(trace: Trace, m: Member) -> int:
+    u, walked = m.units, m.op.reads[0] if m.iterative else m.op.writes
+    groups = m.walk.groups - m.walk.sums
+    _, fired = trace.fires(m.key)
+    pixels = int((u.x1 - u.x0)[fired[u.group[fired] < groups]].sum())
+    return m.op.macs * pixels // (walked.h * walked.w * groups)

@@ -15,9 +15,10 @@ from tflm_memopt.errors import PlanError
 from tflm_memopt.model.graph import Graph
 from tflm_memopt.model.rowop import RowOp
 from tflm_memopt.plan.check_arena import Arena
+from tflm_memopt.plan.check_frame import FrameReplay
 from tflm_memopt.plan.check_tiles import TiledReplay
-from tflm_memopt.plan.plan import Block, Builtin, Plan, Role
-from tflm_memopt.plan.regions import Kept, Partition
+from tflm_memopt.plan.plan import MAX_IO, Block, Builtin, Plan, Role
+from tflm_memopt.plan.regions import Kept, Node, Partition, region_of
 
 ARENA_ALIGN = 16
 
@@ -25,9 +26,11 @@ ARENA_ALIGN = 16
 def check(plan: Plan, graph: Graph, partition: Partition) -> None:
     """Raises PlanError, naming operator, row and byte, unless every read of each step finds what was written for it."""
     arena = Arena(plan, {t: graph.tensors[t].nbytes for t in graph.tensors})
+    frame = FrameReplay(arena, partition.frame)
     for tensor in graph.inputs:
-        arena.write_whole(tensor)
-    kept = {node.op: node for node in partition.nodes if isinstance(node, Kept)}
+        if not frame.is_frame(tensor):
+            arena.write_whole(tensor)
+    kept = {node.op: node for node in partition.kept}
     done: list[int] = []
     for number, step in enumerate(plan.steps):
         if isinstance(step, Builtin):
@@ -35,17 +38,31 @@ def check(plan: Plan, graph: Graph, partition: Partition) -> None:
             done.append(step.op)
         else:
             replay = TiledReplay if step.strips else _Replay
-            replay(arena, number, step, partition.ops).run()
+            replay(arena, number, step, partition.ops, frame).run()
+            frame.end_of_block()
             done += [stage.op for stage in step.stages]
-    expected = [*kept, *(i for node in partition.nodes if not isinstance(node, Kept) for i in node.ops)]
+    expected = [*kept, *(i for region in partition.regions for i in region.ops)]
     if sorted(done) != sorted(expected):
-        raise PlanError(f"the plan runs operators {sorted(done)}, the graph has {sorted(expected)}")
+        raise PlanError(
+            f"the plan runs operators {sorted(done)}, the graph has {sorted(expected)}", code="plan_operators"
+        )
     for tensor in graph.outputs:
         arena.read_whole(tensor, "the model's output")
-    tflm = {*graph.inputs, *graph.outputs, *(t for node in partition.nodes for t in (*node.inputs, *node.outputs))}
+    parts = partition.ops, partition.kept, partition.external
+    calls = [region_of(graph, plan.operators(call), *parts) for call in plan.calls()]
+    nodes: list[Node] = [*partition.kept, *calls]
+    tflm = {*graph.inputs, *graph.outputs, *(t for node in nodes for t in (*node.inputs, *node.outputs))}
     for tensor in tflm:
         if arena.start(tensor) % ARENA_ALIGN:
-            raise PlanError(f"tensor {tensor} starts at {arena.start(tensor)}, not at a multiple of {ARENA_ALIGN}")
+            raise PlanError(
+                f"tensor {tensor} starts at {arena.start(tensor)}, not at a multiple of {ARENA_ALIGN}",
+                code="plan_tensor_alignment",
+            )
+    for region in calls:
+        if region.width > MAX_IO:
+            raise PlanError(
+                f"region {region.number} has {region.width} inputs and outputs, more than {MAX_IO}", code="plan_width"
+            )
 
 
 def _builtin(arena: Arena, node: Kept) -> None:
@@ -58,8 +75,8 @@ def _builtin(arena: Arena, node: Kept) -> None:
 class _Replay:
     """One block, fired on demand as tmo_run() does."""
 
-    def __init__(self, arena: Arena, number: int, block: Block, ops: Mapping[int, RowOp]) -> None:
-        self.arena, self.number, self.block = arena, number, block
+    def __init__(self, arena: Arena, number: int, block: Block, ops: Mapping[int, RowOp], frame: FrameReplay) -> None:
+        self.arena, self.number, self.block, self.frame = arena, number, block, frame
         self.stages = {stage.op: stage for stage in block.stages}
         self.ops = {key: ops[key] for key in self.stages}
         self.producer = {self.ops[key].output: key for key in self.stages}
@@ -69,12 +86,20 @@ class _Replay:
         self.arena.write_private(Role.COUNTERS, self.number, 2 * len(self.stages))
         for sink in self.block.sinks:
             if sink not in self.stages:
-                raise PlanError(f"block {self.number} wants all rows of operator {sink}, which is not in it")
+                raise PlanError(
+                    f"block {self.number} wants all rows of operator {sink}, which is not in it", code="plan_sink"
+                )
             while self.fired[sink] < self._firings(sink):
                 self._demand(sink)
         if sum(self.fired.values()) != self.block.firings:
             raise PlanError(
-                f"block {self.number} fires {sum(self.fired.values())} times, the plan says {self.block.firings}"
+                f"block {self.number} fires {sum(self.fired.values())} times, the plan says {self.block.firings}",
+                code="plan_firings",
+            )
+        macs = sum(op.macs * self.fired[key] // self._firings(key) for key, op in self.ops.items())
+        if macs != self.block.macs:
+            raise PlanError(
+                f"block {self.number} multiplies {macs} times, the plan says {self.block.macs}", code="plan_macs"
             )
 
     def _demand(self, key: int) -> None:
@@ -108,16 +133,26 @@ class _Replay:
         stage, op, arena = self.stages[key], self.ops[key], self.arena
         who = f"operator {key} {op.name}, firing {self.fired[key]}"
         last = self.fired[key] == self._firings(key) - 1
+        for k, tensor in enumerate(op.inputs):
+            rows = self._rows(key, k)
+            if self.frame.is_frame(tensor) and rows[1] > rows[0]:
+                self.frame.wait_for(rows[1], who)
+        self.frame.convert(op, sum(self._frame_bytes(key, k) for k in range(len(op.inputs))), self.number)
         if stage.iterative and self.fired[key] == 0:
             arena.write_private(Role.ACCUMULATOR, op.output, 4 * op.writes.row_bytes)
         if op.in_place:
             self._read(key, op, who)
             self._in_order(op, self.fired[key], who)
             arena.write(op.output, self.fired[key], op.writes.row_bytes)
+        elif op.ends_late and not stage.iterative:
+            y, nbytes = self.fired[key], op.writes.row_bytes
+            end = arena.span(op.output, y, nbytes) + nbytes
+            arena.write_late(end - 1, lambda: arena.write(op.output, y, nbytes), lambda: self._read(key, op, who))
         else:
             if last or not stage.iterative:
                 arena.write(op.output, 0 if stage.iterative else self.fired[key], op.writes.row_bytes)
             self._read(key, op, who)
+        self.frame.converted(op, self.number, who)
         if stage.iterative:
             arena.read_private(Role.ACCUMULATOR, op.output, who)
         arena.read_private(Role.COUNTERS, self.number, who)
@@ -125,15 +160,27 @@ class _Replay:
 
     def _read(self, key: int, op: RowOp, who: str) -> None:
         for k, tensor in enumerate(op.inputs):
+            nbytes = op.reads[k].row_bytes
             for row in range(*self._rows(key, k)):
-                self.arena.read(tensor, row, op.reads[k].row_bytes, who)
+                if not self.frame.is_frame(tensor):
+                    self.arena.read(tensor, row, nbytes, who)
+                elif (at := self.frame.address(row)) is not None:
+                    self.arena.read_pixels(tensor, [at], [row * nbytes], nbytes, f"{who}, row {row}")
+
+    def _frame_bytes(self, key: int, k: int) -> int:
+        """Of the rows that are taken in at once."""
+        op = self.ops[key]
+        first, end = self._rows(key, k)
+        taps = len(range(first, end, op.window.dilation_h)) if k == 0 else end - first
+        return taps * op.reads[k].row_bytes if self.frame.is_frame(op.inputs[k]) else 0
 
     def _in_order(self, op: RowOp, row: int, who: str) -> None:
         """Front to back, each byte is read before its place is written: no output may start inside an input row."""
         to, nbytes = self.arena.span(op.output, row, op.writes.row_bytes), op.writes.row_bytes
         for tensor in op.inputs:
-            at = self.arena.span(tensor, row, nbytes)
-            if at < to < at + nbytes:
+            at = self.frame.address(row) if self.frame.is_frame(tensor) else self.arena.span(tensor, row, nbytes)
+            if at is not None and at < to < at + nbytes:
                 raise PlanError(
-                    f"{who}: the output starts {to - at} bytes behind the start of tensor {tensor} that it replaces"
+                    f"{who}: the output starts {to - at} bytes behind the start of tensor {tensor} that it replaces",
+                    code="plan_in_place",
                 )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,10 +23,14 @@ class Arena:
         self.tags = np.full(plan.head, -1, dtype=np.int64)
         self.home = {(b.role, b.key): (b, o) for b, o in plan.placed()}
         self._base: dict[object, int] = {}
+        self._private: dict[tuple[Role, int], NDArray[np.int64]] = {}
         for buffer, offset in plan.placed():
             align = max(buffer.align, LEAST_ALIGN.get(buffer.role, 1))
             if offset < 0 or offset % align or offset + buffer.nbytes > plan.head:
-                raise PlanError(f"{buffer} at {offset} is misaligned or outside of the head of {plan.head} bytes")
+                raise PlanError(
+                    f"{buffer} at {offset} is misaligned or outside of the head of {plan.head} bytes",
+                    code="plan_placement",
+                )
 
     def start(self, tensor: TensorId) -> int:
         return self.at(Role.TENSOR, tensor)[1]
@@ -37,17 +41,26 @@ class Arena:
             buffer, offset = self.home[Role.RING, tensor]
             if row_bytes * buffer.depth != buffer.nbytes:
                 raise PlanError(
-                    f"ring of tensor {tensor}: {buffer.depth} rows of {row_bytes} bytes are not {buffer.nbytes}"
+                    f"ring of tensor {tensor}: {buffer.depth} rows of {row_bytes} bytes are not {buffer.nbytes}",
+                    code="plan_ring",
                 )
             return offset + row % buffer.depth * row_bytes
         buffer, offset = self.at(Role.TENSOR, tensor)
         if (row + 1) * row_bytes > buffer.nbytes:
-            raise PlanError(f"row {row} of {row_bytes} bytes is outside of tensor {tensor}")
+            raise PlanError(f"row {row} of {row_bytes} bytes is outside of tensor {tensor}", code="plan_row")
         return offset + row * row_bytes
 
     def write(self, tensor: TensorId, row: int, row_bytes: int) -> None:
         at = self.span(tensor, row, row_bytes)
         self.tags[at : at + row_bytes] = self._tags(tensor, row * row_bytes, row_bytes)
+
+    def write_late(self, last: int, write: Callable[[], None], read: Callable[[], None]) -> None:
+        """A firing that writes the byte at `last` when it has read everything, and all others before."""
+        held = self.tags[last]
+        write()
+        written, self.tags[last] = self.tags[last], held
+        read()
+        self.tags[last] = written
 
     def read(self, tensor: TensorId, row: int, row_bytes: int, who: str) -> None:
         at = self.span(tensor, row, row_bytes)
@@ -80,8 +93,8 @@ class Arena:
         self, tensor: TensorId, starts: Sequence[int], first: Sequence[int], nbytes: int
     ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         step = np.arange(nbytes, dtype=np.int64)
-        base = self._tags(tensor, 0, 1)[0]
-        return np.asarray(starts, np.int64)[:, None] + step, np.asarray(first, np.int64)[:, None] + (base + step)
+        base = self._base_of(tensor)
+        return np.asarray(starts, np.int64)[:, None] + step, np.asarray(first, np.int64)[:, None] + (step + base)
 
     def write_private(self, role: Role, key: int, nbytes: int) -> None:
         buffer, at = self.at(role, key, nbytes)
@@ -89,25 +102,32 @@ class Arena:
 
     def read_private(self, role: Role, key: int, who: str) -> None:
         buffer, at = self.at(role, key)
-        self._expect(
-            self.tags[at : at + buffer.nbytes], self._tags((role, key), 0, buffer.nbytes), f"{who}, {role.value} {key}"
-        )
+        wanted = self._private.get((role, key))
+        if wanted is None:
+            wanted = self._private[role, key] = self._tags((role, key), 0, buffer.nbytes)
+        self._expect(self.tags[at : at + buffer.nbytes], wanted, f"{who}, {role.value} {key}")
 
     def at(self, role: Role, key: int, nbytes: int = 0) -> tuple[Buffer, int]:
         """The buffer and its offset; it must have so many bytes at least."""
         if (role, key) not in self.home:
-            raise PlanError(f"no {role.value} buffer for {key}")
+            raise PlanError(f"no {role.value} buffer for {key}", code="plan_missing_buffer")
         if self.home[role, key][0].nbytes < nbytes:
             raise PlanError(
-                f"{role.value} {key} needs {nbytes} bytes, the plan gives it {self.home[role, key][0].nbytes}"
+                f"{role.value} {key} needs {nbytes} bytes, the plan gives it {self.home[role, key][0].nbytes}",
+                code="plan_buffer_size",
             )
         return self.home[role, key]
 
     def _tags(self, content: object, first: int, nbytes: int) -> NDArray[np.int64]:
-        base = self._base.setdefault(content, len(self._base) << 40)
+        base = self._base_of(content)
         return np.arange(base + first, base + first + nbytes, dtype=np.int64)
 
+    def _base_of(self, content: object) -> int:
+        return self._base.setdefault(content, len(self._base) << 40)
+
     def _expect(self, found: NDArray[np.int64], wanted: NDArray[np.int64], what: str) -> None:
-        wrong = np.flatnonzero(found != wanted)
-        if len(wrong):
-            raise PlanError(f"{what}: byte {int(wrong[0])} was overwritten or never written")
+        right = found == wanted
+        if not right.all():
+            raise PlanError(
+                f"{what}: byte {int(right.argmin())} was overwritten or never written", code="plan_overwrites"
+            )

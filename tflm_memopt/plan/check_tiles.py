@@ -5,13 +5,14 @@ Naive, and written anew (check.py).
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
 from tflm_memopt.errors import PlanError
 from tflm_memopt.model.graph import TensorId
 from tflm_memopt.model.rowop import RowOp, Rows
 from tflm_memopt.plan.check_arena import Arena
+from tflm_memopt.plan.check_frame import FrameReplay
 from tflm_memopt.plan.plan import Block, Role, Stage
 
 
@@ -32,12 +33,25 @@ class _Step:
         self.stage, self.op, self.walk = stage, op, stage.walk
         self.walked: Rows = op.reads[0] if stage.iterative else op.writes
         self.strips = [self._strip(m) for m in range(strips)]
+        self.strip_of = {row: m for m, (first, end) in enumerate(self.strips) for row in range(first, end)}
         self.units = list(self._units())
         tile = self.walk.tile or self.walked.w
         self.number = {(u.strip, u.group, u.row, u.x0 // tile): i for i, u in enumerate(self.units)}
         self.tile = tile
         self.splits = stage.walk.groups > 1 and not stage.walk.sums
         self.done = 0
+        self.pixels = 0
+        """Walked so far, those of each group."""
+
+    @property
+    def groups(self) -> int:
+        """Without the pass that only writes sums."""
+        return self.walk.groups - self.walk.sums
+
+    @property
+    def macs(self) -> int:
+        """Multiply-accumulates so far."""
+        return self.op.macs * self.pixels // (self.walked.h * self.walked.w * self.groups)
 
     @property
     def sums(self) -> int:
@@ -80,13 +94,14 @@ class _Step:
         if self.stage.iterative:
             return len(self.units) - 1
         made_again = self.walk.rows > self.walk.advance
-        strip = unit.strip if made_again else next((m for m, (a, b) in enumerate(self.strips) if a <= row < b), -1)
+        strip = unit.strip if made_again else self.strip_of.get(row, -1)
         group = unit.group if self.splits else self.walk.groups - 1
         try:
             return self.number[strip, group, row, column // self.tile]
         except KeyError:
             raise PlanError(
-                f"operator {self.stage.op}: row {row} is not made in strip {strip}, group {group}"
+                f"operator {self.stage.op}: row {row} is not made in strip {strip}, group {group}",
+                code="plan_unmade_row",
             ) from None
 
     @property
@@ -104,24 +119,45 @@ class _Step:
 class TiledReplay:
     """One tiled block."""
 
-    def __init__(self, arena: Arena, number: int, block: Block, ops: Mapping[int, RowOp]) -> None:
-        self.arena, self.number, self.block = arena, number, block
+    def __init__(self, arena: Arena, number: int, block: Block, ops: Mapping[int, RowOp], frame: FrameReplay) -> None:
+        self.arena, self.number, self.block, self.frame = arena, number, block, frame
         self.steps = {stage.op: _Step(stage, ops[stage.op], block.strips) for stage in block.stages}
         self.maker = {step.op.output: step for step in self.steps.values()}
+        self.rows: dict[tuple[TensorId, Rows, int, int], tuple[int, int, int, int, int]] = {}
+        """What _row() found."""
         self.fired = 0
 
     def run(self) -> None:
         self.arena.write_private(Role.COUNTERS, self.number, 8 * len(self.steps))
         for step in self.steps.values():
             self._check_lanes(step)
+            self._check_groups(step)
         for sink in self.block.sinks:
             if sink not in self.steps:
-                raise PlanError(f"block {self.number} wants all rows of operator {sink}, which is not in it")
+                raise PlanError(
+                    f"block {self.number} wants all rows of operator {sink}, which is not in it", code="plan_tile_sink"
+                )
             step = self.steps[sink]
             while step.done < len(step.units):
                 self._demand(step)
         if self.fired != self.block.firings:
-            raise PlanError(f"block {self.number} fires {self.fired} times, the plan says {self.block.firings}")
+            raise PlanError(
+                f"block {self.number} fires {self.fired} times, the plan says {self.block.firings}",
+                code="plan_tile_firings",
+            )
+        macs = sum(step.macs for step in self.steps.values())
+        if macs != self.block.macs:
+            raise PlanError(
+                f"block {self.number} multiplies {macs} times, the plan says {self.block.macs}", code="plan_tile_macs"
+            )
+
+    def _check_groups(self, step: _Step) -> None:
+        """Every group has channels."""
+        channels = step.op.reads[0].c if step.walk.sums else step.op.writes.c
+        if step.groups < 1 or (step.groups - 1) * -(-channels // step.groups) >= channels:
+            raise PlanError(
+                f"operator {step.stage.op}: {channels} channels in {step.groups} groups", code="plan_groups"
+            )
 
     def _check_lanes(self, step: _Step) -> None:
         """The lanes hold a strip's rows, and fill their buffer."""
@@ -130,10 +166,15 @@ class TiledReplay:
             buffer, _ = self.arena.at(Role.RING, tensor)
             rows = 1 if step.stage.iterative else step.walk.rows
             if [lane for lane in buffer.lanes if lane.depth < 1] or sum(lane.rows for lane in buffer.lanes) != rows:
-                raise PlanError(f"ring of tensor {tensor}: its lanes are not the {rows} rows of a strip")
+                raise PlanError(
+                    f"ring of tensor {tensor}: its lanes are not the {rows} rows of a strip", code="plan_lane_rows"
+                )
             nbytes = sum(lane.depth for lane in buffer.lanes) * step.pixel_bytes
             if nbytes != buffer.nbytes:
-                raise PlanError(f"ring of tensor {tensor}: its lanes take {nbytes} bytes, not {buffer.nbytes}")
+                raise PlanError(
+                    f"ring of tensor {tensor}: its lanes take {nbytes} bytes, not {buffer.nbytes}",
+                    code="plan_lane_bytes",
+                )
 
     def _demand(self, step: _Step) -> None:
         waiting = [step]
@@ -161,6 +202,7 @@ class TiledReplay:
         unit, op, arena = step.units[step.done], step.op, self.arena
         who = f"operator {step.stage.op} {op.name}, unit {tuple(unit)}"
         arena.read_private(Role.COUNTERS, self.number, who)
+        self._take_frame(step, unit, who)
         sums = step.stage.iterative or step.walk.sums
         if sums and self._opens(step, unit):
             arena.write_private(Role.ACCUMULATOR, op.output, 4 * step.sums)
@@ -168,14 +210,33 @@ class TiledReplay:
             self._read(step, unit, who)
             self._in_order(step, unit, who)
             self._write(step, unit)
+        elif op.ends_late and not sums and not step.splits:
+            end = self._addresses(op.output, op.writes, unit, (unit.row,), range(unit.x1 - 1, unit.x1))[0] + op.writes.c
+            arena.write_late(end - 1, lambda: self._write(step, unit), lambda: self._read(step, unit, who))
         else:
             self._write(step, unit)
             self._read(step, unit, who)
+        self.frame.converted(op, self.number, who)
         if sums:
             arena.read_private(Role.ACCUMULATOR, op.output, who)
         arena.read_private(Role.COUNTERS, self.number, who)
+        if unit.group < step.groups:
+            step.pixels += unit.x1 - unit.x0
         step.done += 1
         self.fired += 1
+
+    def _take_frame(self, step: _Step, unit: Unit, who: str) -> None:
+        """Waits for rows that are pushed; makes room for the pixels of one window that are made int8."""
+        nbytes = 0
+        for k, tensor in enumerate(step.op.inputs):
+            rows, columns = step.window(k, unit)
+            if self.frame.is_frame(tensor) and rows and columns:
+                self.frame.wait_for(rows[-1] + 1, who)
+                w, seen = step.op.window, step.op.reads[k]
+                single = step.stage.iterative or k > 0
+                taps = 1 if single else min(w.kernel_h, seen.h) * min(w.kernel_w, seen.w)
+                nbytes += taps * seen.c
+        self.frame.convert(step.op, nbytes, self.number)
 
     def _opens(self, step: _Step, unit: Unit) -> bool:
         """The first unit of the sums: of all strips, or of this one."""
@@ -185,21 +246,20 @@ class TiledReplay:
         op = step.op
         if step.stage.iterative:
             if step.done == len(step.units) - 1:
-                pixels = [(0, x) for x in range(op.writes.w)]
-                self._put(step, unit, pixels, 0, op.writes.c)
+                self._put(step, unit, 0, range(op.writes.w), (0, op.writes.c))
         elif not step.walk.sums:
             width = -(-op.writes.c // step.walk.groups)
             first = unit.group * width
-            self._put(
-                step, unit, [(unit.row, x) for x in range(unit.x0, unit.x1)], first, min(width, op.writes.c - first)
-            )
+            channels = first, min(width, op.writes.c - first)
+            self._put(step, unit, unit.row, range(unit.x0, unit.x1), channels)
         elif unit.group == step.walk.groups - 1:
-            self._put(step, unit, [(unit.row, x) for x in range(unit.x0, unit.x1)], 0, op.writes.c)
+            self._put(step, unit, unit.row, range(unit.x0, unit.x1), (0, op.writes.c))
 
-    def _put(self, step: _Step, unit: Unit, pixels: Sequence[tuple[int, int]], first: int, nbytes: int) -> None:
-        seen = step.op.writes
-        starts = [self._address(step.op.output, seen, unit, y, x) for y, x in pixels]
-        self.arena.write_pixels(step.op.output, starts, [(y * seen.w + x) * seen.c + first for y, x in pixels], nbytes)
+    def _put(self, step: _Step, unit: Unit, y: int, columns: range, channels: tuple[int, int]) -> None:
+        """Of these pixels of a row: the channels from the first on, so many."""
+        seen, (first, nbytes) = step.op.writes, channels
+        starts = self._addresses(step.op.output, seen, unit, (y,), columns)
+        self.arena.write_pixels(step.op.output, starts, [(y * seen.w + x) * seen.c + first for x in columns], nbytes)
 
     def _read(self, step: _Step, unit: Unit, who: str) -> None:
         for k, tensor in enumerate(step.op.inputs):
@@ -209,41 +269,61 @@ class TiledReplay:
             if maker is not None and maker.splits:
                 width = -(-seen.c // maker.walk.groups)
                 first, nbytes = unit.group * width, min(width, seen.c - unit.group * width)
-            pixels = [(y, x) for y in rows for x in columns]
-            if pixels:
-                starts = [self._address(tensor, seen, unit, y, x) for y, x in pixels]
-                bytes_ = [(y * seen.w + x) * seen.c + first for y, x in pixels]
-                self.arena.read_pixels(tensor, starts, bytes_, nbytes, who)
+            if rows and columns:
+                starts = self._addresses(tensor, seen, unit, rows, columns)
+                bytes_ = [(y * seen.w + x) * seen.c + first for y in rows for x in columns]
+                self.arena.read_pixels(tensor, starts, bytes_[: len(starts)], nbytes, who)
 
     def _in_order(self, step: _Step, unit: Unit, who: str) -> None:
         """Pixel after pixel, front to back, each byte is read before its place is written."""
         op, nbytes = step.op, step.op.writes.c
-        to = [self._address(op.output, op.writes, unit, unit.row, x) for x in range(unit.x0, unit.x1)]
+        columns = range(unit.x0, unit.x1)
+        to = self._addresses(op.output, op.writes, unit, (unit.row,), columns)
         for k, tensor in enumerate(op.inputs):
-            at = [self._address(tensor, op.reads[k], unit, unit.row, x) for x in range(unit.x0, unit.x1)]
-            for i, out in enumerate(to):
+            at = self._addresses(tensor, op.reads[k], unit, (unit.row,), columns)
+            for i, out in enumerate(to if at else ()):
                 if at[i] < out < at[i] + nbytes or any(
                     out < later + nbytes and later < out + nbytes for later in at[i + 1 :]
                 ):
-                    raise PlanError(f"{who}: the output at {out} overwrites tensor {tensor} before it is read")
+                    raise PlanError(
+                        f"{who}: the output at {out} overwrites tensor {tensor} before it is read",
+                        code="plan_tile_in_place",
+                    )
 
-    def _address(self, tensor: TensorId, seen: Rows, unit: Unit, y: int, x: int) -> int:
+    def _addresses(self, tensor: TensorId, seen: Rows, unit: Unit, rows: Iterable[int], columns: range) -> list[int]:
+        """Of the pixels of these rows and columns, row by row; none where they lie outside of the arena."""
+        found = []
+        for y in rows:
+            if self.frame.is_frame(tensor):  # which moves
+                at = self.frame.address(y)
+                found += [at + x * seen.c for x in columns] if at is not None else []
+                continue
+            key = (tensor, seen, unit.strip, y)
+            row = self.rows.get(key)
+            if row is None:
+                row = self.rows[key] = self._row(tensor, seen, unit.strip, y)
+            start, first, step, depth, pixel = row
+            found += [start + (first + x * step) % depth * pixel for x in columns]
+        return found
+
+    def _row(self, tensor: TensorId, seen: Rows, strip: int, y: int) -> tuple[int, int, int, int, int]:
+        """Where a row lives: pixel x at start + (first + x * step) % depth * pixel."""
         maker = self.maker.get(tensor)
         if maker is None or (Role.RING, tensor) not in self.arena.home:
-            return self.arena.at(Role.TENSOR, tensor, seen.nbytes)[1] + (y * seen.w + x) * seen.c
-        buffer, offset = self.arena.at(Role.RING, tensor)
+            start = self.arena.at(Role.TENSOR, tensor, seen.nbytes)[1]
+            return start + y * seen.w * seen.c, 0, 1, seen.w, seen.c
+        buffer, start = self.arena.at(Role.RING, tensor)
         walk = maker.walk
-        pixel = maker.pixel_bytes
         if maker.stage.iterative:
             turn, i = 0, y
         elif walk.rows > walk.advance:
-            turn, i = 0, y - (unit.strip * walk.advance + walk.end - walk.rows)
+            turn, i = 0, y - (strip * walk.advance + walk.end - walk.rows)
         else:
             turn, i = divmod(y - walk.end, walk.advance)
             turn += -(-walk.end // walk.advance)
         for lane in buffer.lanes:
             if i < lane.rows:
-                return offset + ((turn * seen.w + x) * lane.rows + i) % lane.depth * pixel
+                return start, turn * seen.w * lane.rows + i, lane.rows, lane.depth, maker.pixel_bytes
             i -= lane.rows
-            offset += lane.depth * pixel
-        raise PlanError(f"tensor {tensor}: no lane has row {y} of strip {unit.strip}")
+            start += lane.depth * maker.pixel_bytes
+        raise PlanError(f"tensor {tensor}: no lane has row {y} of strip {strip}", code="plan_lane_row")

@@ -65,9 +65,7 @@ class Member:
         row = self.units.row[firing]
         if self.iterative:
             return row, row + 1
-        w, h = self.op.window, self.op.reads[k].h
-        first = row * w.stride_h - w.pad_top
-        start, end = np.maximum(0, first), np.minimum(h, first + w.extent_h)
+        start, end = self.op.rows(k, row)
         if self.walk.sums:  # the last pass reads its sums only
             end = np.where(self.units.group[firing] == self.walk.groups - 1, start, end)
         return start, end
@@ -78,6 +76,8 @@ class Member:
         if self.iterative:
             return x0, x1
         w, width = self.op.window, self.op.reads[k].w
+        if not self.op.tileable:  # whole rows, always
+            return 0 * x0, 0 * x1 + width
         last = (x1 - 1) * w.stride_w - w.pad_left + (w.kernel_w - 1) * w.dilation_w
         return np.maximum(0, x0 * w.stride_w - w.pad_left), np.minimum(width, last + 1)
 

@@ -118,6 +118,8 @@ def _cut(link: _Link, kept: Kept) -> RowOp:
     op = link.op
     read = [_mask(kept, t, rows.c) for t, rows in zip(op.inputs, op.reads, strict=True)]
     written = _mask(kept, op.output, op.writes.c)
+    if all(mask.all() for mask in (*read, written)):
+        return op
     cut = replace(
         op,
         reads=tuple(replace(rows, c=int(mask.sum())) for rows, mask in zip(op.reads, read, strict=True)),

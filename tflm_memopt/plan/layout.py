@@ -3,16 +3,18 @@
 Two buffers that are alive together need offset(upper) - offset(lower) >= separation(lower, upper) for one of the two
 orders; normally the separation is the lower buffer's size, for a pair that shares memory row by row it is less
 (plan/liveness.py). A heuristic (largest first, then hill climbing over the order) gives a first layout; where it does
-not meet the lower bound, CP-SAT decides these disjunctions.
+not meet the lower bound, a better bound is sought (layout_bound.py), then CP-SAT decides these disjunctions.
 """
 
 from __future__ import annotations
 
 import random
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ortools.sat.python import cp_model
+
+from tflm_memopt.plan.layout_bound import clique_bound
 
 CLIMB_STEPS = 200
 SEED = 20261120
@@ -37,8 +39,14 @@ class Layout:
 
 
 def place(problem: Problem, *, seconds: float) -> Layout:
-    """The best layout found within the time limit; the heuristic's at worst, never a failure."""
+    """The best layout found within the time limit; the heuristic's at worst, never a failure.
+
+    `seconds`: CP-SAT's deterministic time, about seconds, the same on every machine.
+    """
     found = climb(problem)
+    if found.top > problem.lower_bound and seconds > 0:
+        bound = clique_bound(problem.nbytes, problem.align, problem.separations, problem.lower_bound)
+        problem = replace(problem, lower_bound=max(problem.lower_bound, bound))
     if found.top <= problem.lower_bound:
         return Layout(found.offsets, found.top, proven=True)
     return exact(problem, found, seconds=seconds)
@@ -102,8 +110,8 @@ def exact(problem: Problem, hint: Layout, *, seconds: float) -> Layout:
         model.add_hint(below, hint.offsets[upper] - hint.offsets[lower] >= distance)
     model.minimize(top)
     solver = cp_model.CpSolver()
-    solver.parameters.max_time_in_seconds = seconds
-    solver.parameters.num_workers = 2
+    solver.parameters.max_deterministic_time = seconds
+    solver.parameters.num_workers = 1
     solver.parameters.random_seed = SEED % 1000
     status = solver.solve(model)
     if status not in (cp_model.OPTIMAL, cp_model.FEASIBLE):

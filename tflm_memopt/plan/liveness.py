@@ -10,14 +10,15 @@ operator works in place.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from tflm_memopt.model.graph import TensorId
 from tflm_memopt.plan.firing import Member, Trace, dead_bytes, written_bytes
+from tflm_memopt.plan.frame import arrivals, converted_bytes
 from tflm_memopt.plan.lanes import Lives
-from tflm_memopt.plan.plan import Lane, Role
+from tflm_memopt.plan.plan import Frame, Lane, Role
 from tflm_memopt.plan.walk import Ints
 
 
@@ -31,12 +32,21 @@ class Content:
     bottom: Ints
     top: Ints
     before: Ints
-    """`top` before the writes of the firing itself, if it works in place; the same as `top` otherwise."""
+    """`top` when the firing itself reads for the last time: before its writes if it works in place."""
     replaces: frozenset[TensorId] = frozenset()
     """Tensors whose rows the buffer's writer may overwrite in place."""
+    ends_on: frozenset[TensorId] = frozenset()
+    """Tensors on which the last byte of a firing may lie, though the firing reads them."""
     depth: int = 0
     lanes: tuple[Lane, ...] = ()
     """RING: see Ring."""
+
+    def in_full(self) -> Content:
+        """All bytes of a whole tensor for as long as the block runs: nothing may grow into it, nor it into anything."""
+        if self.role is not Role.TENSOR:
+            return self
+        full = np.full_like(self.top, self.nbytes)
+        return replace(self, bottom=np.zeros_like(self.top), top=full, before=full)
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +72,12 @@ class Ring:
 
 
 def contents(
-    trace: Trace, border: Border, rings: Mapping[TensorId, Ring], sizes: Mapping[TensorId, int], counter_bytes: int
+    trace: Trace,
+    border: Border,
+    rings: Mapping[TensorId, Ring],
+    sizes: Mapping[TensorId, int],
+    counter_bytes: int,
+    frame: Frame | None,
 ) -> tuple[Content, ...]:
     """All buffers of a block, tensors that merely live through it excepted. `rings`: of the inner tensors."""
     moments = np.append(trace.moments, len(trace.op))
@@ -74,12 +89,13 @@ def contents(
         result.append(Content(Role.TENSOR, t, sizes[t], dead_bytes(trace, t, sizes[t], moments), full, full))
     for t in border.born:
         top, before = _growth(trace, writers[t], moments)
-        replaces = _replaces(writers[t], rings.keys())
-        result.append(Content(Role.TENSOR, t, sizes[t], zero, top, before, replaces))
+        replaces, ends_on = _replaces(writers[t], rings.keys(), frame), _ends_on(writers[t], rings.keys(), frame)
+        result.append(Content(Role.TENSOR, t, sizes[t], zero, top, before, replaces, ends_on))
     for t, ring in rings.items():
         top, before = (used * ring.nbytes for used in _in_use(trace, writers[t], ring, moments))
-        replaces = _replaces(writers[t], rings.keys())
-        result.append(Content(Role.RING, t, ring.nbytes, zero, top, before, replaces, ring.depth, ring.lanes))
+        replaces = _replaces(writers[t], rings.keys(), frame)
+        nothing = frozenset[TensorId]()
+        result.append(Content(Role.RING, t, ring.nbytes, zero, top, before, replaces, nothing, ring.depth, ring.lanes))
     for m in trace.members:
         if nbytes := m.sum_bytes:
             at, _ = trace.fires(m.key)
@@ -87,7 +103,30 @@ def contents(
             result.append(Content(Role.ACCUMULATOR, m.op.output, nbytes, zero, full, full))
     full = zero + counter_bytes
     result.append(Content(Role.COUNTERS, -1, counter_bytes, zero, full, full))
-    return tuple(result)
+    tiled = any(not m.walk.by_rows for m in trace.members)
+    return (*result, *frame_contents(trace, frame, tiled=tiled))
+
+
+def frame_contents(trace: Trace, frame: Frame | None, *, tiled: bool) -> Iterator[Content]:
+    """What an input takes that is not in the arena as a whole; nothing in a block that does not read it."""
+    moments = np.append(trace.moments, len(trace.op))
+    zero = np.zeros(len(moments), dtype=np.int64)
+
+    def alive(role: Role, nbytes: int, first: int, last: int, depth: int = 0) -> Content:
+        full = ((moments >= first) & (moments <= last)) * nbytes
+        return Content(role, frame.tensor if frame else -1, nbytes, zero, full, full, depth=depth)
+
+    if frame and frame.pushed and (found := arrivals(trace, frame)):
+        # rows that nobody asks for are pushed, too, when the block is done
+        yield alive(Role.TENSOR, frame.pushed * frame.row_bytes, 0, found.last if found.all_rows else len(trace.op))
+        if found.depth:
+            yield alive(Role.RING, found.depth * frame.row_bytes, int(found.pushed[0]), found.last, found.depth)
+    elif frame and not frame.pushed:
+        readers = [m for m in trace.members if frame.tensor in m.op.inputs]
+        nbytes = max((converted_bytes(m.op, frame, tiled=tiled, iterative=m.iterative) for m in readers), default=0)
+        at = [trace.fires(m.key)[0] for m in readers]
+        if nbytes:
+            yield alive(Role.SCRATCH, nbytes, min(int(a[0]) for a in at), max(int(a[-1]) for a in at))
 
 
 def new_contents(
@@ -97,11 +136,11 @@ def new_contents(
     moments = np.append(trace.moments, len(trace.op))
     before = written_bytes(trace, member, moments - 1)
     if ring is None:
-        yield before if member.op.in_place else written_bytes(trace, member, moments), before
+        yield _growth(trace, member, moments)[1], before
     else:
         dead = dead_bytes(trace, member.op.output, member.op.writes.nbytes, moments)
         top = before if member.op.in_place else written_bytes(trace, member, moments)
-        yield (top > dead) * ring.nbytes, (before > dead) * ring.nbytes
+        yield ((top > dead) | (top > before)) * ring.nbytes, (before > dead) * ring.nbytes
     if nbytes := member.sum_bytes:
         at, _ = trace.fires(member.key)
         running = (moments >= at[0]) & (moments <= at[-1])
@@ -113,8 +152,10 @@ def _in_use(trace: Trace, writer: Member, ring: Ring, moments: Ints) -> tuple[In
     """Whether a ring holds anything at each moment; and if what an in-place writer writes there does not count yet."""
     if ring.life is None:
         dead = dead_bytes(trace, writer.op.output, writer.op.writes.nbytes, moments)
-        top, before = _growth(trace, writer, moments)
-        return (top > dead).astype(np.int64), (before > dead).astype(np.int64)
+        top, before = (written_bytes(trace, writer, at) for at in (moments, moments - 1))
+        in_use = (top > dead) | (top > before)  # what nobody reads is written, too
+        still = before > dead if writer.op.in_place else in_use
+        return in_use.astype(np.int64), still.astype(np.int64)
     life, length = ring.life, len(trace.op) + 2
     counts = [
         np.cumsum(np.bincount(first, minlength=length) - np.bincount(life.read + 1, minlength=length))
@@ -125,22 +166,36 @@ def _in_use(trace: Trace, writer: Member, ring: Ring, moments: Ints) -> tuple[In
 
 
 def _growth(trace: Trace, writer: Member, moments: Ints) -> tuple[Ints, Ints]:
-    """Bytes written after and before the firing at each moment."""
-    top = written_bytes(trace, writer, moments)
-    return top, written_bytes(trace, writer, moments - 1) if writer.op.in_place else top
+    """Bytes of a whole output that are written when the firing at each moment is done, and when it reads the last."""
+    top, earlier = written_bytes(trace, writer, moments), written_bytes(trace, writer, moments - 1)
+    if writer.op.in_place:
+        return top, earlier
+    return top, top - (top > earlier) if _ends_late(writer) else top
 
 
-def _replaces(writer: Member, rings: Collection[TensorId]) -> frozenset[TensorId]:
-    """Tensors that a writer may overwrite in place. `rings`: what is kept in rings.
+def _ends_late(writer: Member) -> bool:
+    return writer.op.ends_late and not writer.iterative and writer.walk.groups == 1
+
+
+def _ends_on(writer: Member, rings: Collection[TensorId], frame: Frame | None) -> frozenset[TensorId]:
+    """See Content.ends_on. `rings`: what is kept in rings."""
+    if not _ends_late(writer):
+        return frozenset()
+    return frozenset(writer.op.inputs).difference(rings, (frame.tensor,) if frame else ())
+
+
+def _replaces(writer: Member, rings: Collection[TensorId], frame: Frame | None) -> frozenset[TensorId]:
+    """Tensors that a writer may overwrite in place. `rings`: what is kept in rings. Never the frame, which moves.
 
     In a lane, the pixels of a unit may be turned round and far apart: then the first to be written is not below the
     last to be read.
     """
     if not writer.op.in_place:
         return frozenset()
+    inputs = frozenset(writer.op.inputs).difference((frame.tensor,) if frame else ())
     if writer.walk.by_rows or writer.walk.tile == 1:
-        return frozenset(writer.op.inputs)
-    return frozenset() if writer.op.output in rings else frozenset(writer.op.inputs).difference(rings)
+        return inputs
+    return frozenset() if writer.op.output in rings else inputs.difference(rings)
 
 
 def most_alive(buffers: Iterable[Content]) -> int:
@@ -165,10 +220,11 @@ def _separation(lower: Content, upper: Content) -> int:
     """Bytes from the start of `lower` to the start of `upper`, at least.
 
     An in-place writer reads each byte before it writes the one that replaces it, front to back: at or below the
-    replaced row is safe.
+    replaced row is safe. Of any other that ends late, only the last byte of a firing may lie on what it reads.
     """
-    replacing = upper.key in lower.replaces and upper.role in (Role.TENSOR, Role.RING)
-    top = lower.before if replacing else lower.top
+    is_tensor = upper.role in (Role.TENSOR, Role.RING)
+    replacing = is_tensor and upper.key in lower.replaces
+    top = lower.before if replacing or (is_tensor and upper.key in lower.ends_on) else lower.top
     meet = (top > lower.bottom) & (upper.top > upper.bottom)
     distance = int((top - upper.bottom)[meet].max(initial=-lower.nbytes - upper.nbytes))
     return max(distance, 0) if replacing else distance

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import enum
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tflm_memopt.plan.walk import BY_ROWS, Walk
+
+if TYPE_CHECKING:
+    from tflm_memopt.report.notebook import Picture
 
 SCHEMA_VERSION = 1
 MAX_IO = 16
@@ -25,6 +28,19 @@ class Role(str, enum.Enum):
     """int32 sums of an operator that runs one input row at a time."""
     COUNTERS = "counters"
     """uint16 per operator of a block: firings done."""
+    SCRATCH = "scratch"
+    """Pixels of the external input that become int8 for one window."""
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """The model's input where it is not in the arena as a whole: it has `height` rows of `row_bytes`."""
+
+    tensor: int
+    height: int
+    row_bytes: int
+    pushed: int
+    """Rows that come at once; 0: the input lies in a buffer of the caller's."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +57,7 @@ class Buffer:
 
     role: Role
     key: int
-    """TENSOR, RING: the tensor. ACCUMULATOR: the tensor that it sums up to. COUNTERS: the step."""
+    """TENSOR, RING: the tensor. ACCUMULATOR: the tensor that it sums up to. COUNTERS, SCRATCH: the step."""
     nbytes: int
     first: int
     last: int
@@ -74,6 +90,7 @@ class Block:
     """Consecutive operators fired on demand of the sinks: the last first, then what is left of others."""
 
     region: int
+    """Its number; consecutive blocks of one region share a custom operator."""
     stages: tuple[Stage, ...]
     sinks: tuple[int, ...]
     """Operators (keys) all of whose rows are wanted, in the order of demand."""
@@ -114,9 +131,36 @@ class Plan:
         """The buffer with this role and key, and its offset."""
         return next(((b, o) for b, o in self.placed() if b.role is role and b.key == key), None)
 
+    def calls(self) -> list[tuple[int, ...]]:
+        """Steps that become one custom operator: blocks of one region that follow each other."""
+        found: list[tuple[int, ...]] = []
+        last = None
+        for number, step in enumerate(self.steps):
+            region = step.region if isinstance(step, Block) else None
+            if region is not None and region == last:
+                found[-1] += (number,)
+            elif region is not None:
+                found.append((number,))
+            last = region
+        return found
+
+    def operators(self, steps: Iterable[int]) -> list[int]:
+        """Keys of the row operators in these steps, in order."""
+        blocks = (self.steps[number] for number in steps)
+        return [stage.op for block in blocks if isinstance(block, Block) for stage in block.stages]
+
     def placed(self) -> Iterator[tuple[Buffer, int]]:
         """Every buffer with its offset."""
         return zip(self.buffers, self.offsets, strict=True)
+
+    def plot(self) -> Picture:
+        """Its buffers over its steps. A notebook shows it; `.save("plan.svg")` writes it."""
+        from tflm_memopt.report import notebook  # noqa: PLC0415 (made of plans: imported when one is to be shown)
+
+        return notebook.plan(self)
+
+    def _repr_svg_(self) -> str:
+        return self.plot()._repr_svg_()
 
     def to_json(self) -> dict[str, Any]:
         return {

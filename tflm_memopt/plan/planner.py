@@ -8,15 +8,19 @@ from dataclasses import dataclass, replace
 from tflm_memopt.model.graph import Graph, TensorId
 from tflm_memopt.plan import blocks, layout
 from tflm_memopt.plan.blocks import Candidate, Chain
+from tflm_memopt.plan.inputs import IN_ARENA, InputMode
 from tflm_memopt.plan.liveness import Content, most_alive, separations
+from tflm_memopt.plan.order import orders
 from tflm_memopt.plan.plan import Block, Buffer, Builtin, Plan, Role, Step
 from tflm_memopt.plan.regions import Kept, Partition, Region
 from tflm_memopt.plan.search import Cuts, Joint, Place, front, least_bytes
-from tflm_memopt.plan.tiles_plan import NO_RECOMPUTE, Settings
+from tflm_memopt.plan.tiles_plan import NO_RECOMPUTE, Input, Settings
 
 TFLM_ALIGN = 16
 """TFLM's tensors start at multiples of it (tensorflow/lite/micro/micro_arena_constants.h)."""
-_ALIGN = {Role.TENSOR: 1, Role.RING: 1, Role.ACCUMULATOR: 4, Role.COUNTERS: 2}
+TAIL_BYTES = 64
+"""Of one more custom operator with its tensors, about (32-bit pointers)."""
+_ALIGN = {Role.TENSOR: 1, Role.RING: 1, Role.ACCUMULATOR: 4, Role.COUNTERS: 2, Role.SCRATCH: 1}
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,10 +29,17 @@ class Options:
 
     op_per_block: bool = False
     """One custom operator per block: every tensor between blocks is TFLM's, too."""
-    seconds: float = 4.0
-    """Time limit of the exact layout of the whole model; a block's alone gets an eighth of it."""
+    seconds: float = 0.5
+    """Limit of the exact layout of the whole model, deterministic time (plan/layout.py); all orders share it, and a
+    block alone gets an eighth."""
     fold: bool = True
     """Leave out channels that cannot influence any output (plan/fold.py)."""
+    overlap: bool = True
+    """Whole tensors of one block may share bytes: its output grows into what its input leaves."""
+    input: InputMode = IN_ARENA
+    """Where the model's input is."""
+    reorder: bool = True
+    """Try other orders than the model's own (plan/order.py)."""
     tiles: Settings | None = NO_RECOMPUTE
     """What tiled blocks may use, and how much they may compute again; None: row blocks only."""
 
@@ -77,7 +88,7 @@ class Placer:
     ) -> int:
         if content.role is Role.TENSOR:
             return self._tensor(content.key, drafts, buffers, tensors)
-        key = step if content.role is Role.COUNTERS else content.key
+        key = step if content.role in (Role.COUNTERS, Role.SCRATCH) else content.key
         buffers.append(
             Buffer(
                 content.role, key, content.nbytes, step, step + 1, _ALIGN[content.role], content.depth, content.lanes
@@ -106,7 +117,10 @@ class Placer:
 
 
 class Planner:
-    """Plans of one partitioned graph, at any compute budget. What one plan teaches about blocks, the next ones know."""
+    """Plans of one partitioned graph in one order, at any compute budget.
+
+    What one plan teaches about blocks, the next ones know.
+    """
 
     def __init__(self, graph: Graph, partition: Partition, options: Options = Options()) -> None:
         known = {*graph.inputs, *graph.outputs, *(t for n in partition.nodes for t in (*n.inputs, *n.outputs))}
@@ -119,7 +133,13 @@ class Planner:
             for number, node in enumerate(partition.nodes)
             if isinstance(node, Region)
         }
-        self._cuts = [Cuts(chain, self._place(n, chain), options.tiles) for n, chain in self._chains.items()]
+        self._cuts = [Cuts(chain, self._place(n), _settings(options.tiles, chain)) for n, chain in self._chains.items()]
+        needs = [cut.front()[0].nbytes for cut in self._cuts]
+        kept = (n for n, node in enumerate(partition.nodes) if isinstance(node, Kept))
+        most = max([*needs, *(sum(sizes[t] for t in self._alive(n)) for n in kept)], default=0)
+        for cut, nbytes in zip(self._cuts, needs, strict=True):
+            if nbytes >= most:
+                cut.add_single()
         self.macs = sum(op.macs for chain in self._chains.values() for op in chain.ops)
         """Multiply-accumulates of all row operators, each output once."""
 
@@ -132,29 +152,51 @@ class Planner:
         labels = dict(zip(self._chains, least_bytes(self._cuts, macs), strict=True))
         drafts: list[Draft] = []
         for number, node in enumerate(self._partition.nodes):
-            whole = self._whole[number]
             if isinstance(node, Kept):
-                drafts.append(Draft(Builtin(node.op), (), tuple(dict.fromkeys((*whole, *node.inputs, *node.outputs)))))
+                drafts.append(Draft(Builtin(node.op), (), self._alive(number)))
             else:
-                drafts += [_draft(self._chains[number], number, block, whole) for block in labels[number].blocks()]
+                drafts += [self._draft(number, block) for block in labels[number].blocks()]
         buffers, problem = self._placer.problem(drafts)
         placed = layout.place(problem, seconds=self._options.seconds)
         steps = tuple(d.step for d in drafts)
         return Plan(steps, tuple(buffers), placed.offsets, placed.top, problem.lower_bound, placed.proven)
 
-    def _place(self, number: int, chain: Chain) -> Place:
+    def _alive(self, number: int) -> tuple[TensorId, ...]:
+        """Whole tensors during a builtin operator."""
+        node = self._partition.nodes[number]
+        return tuple(dict.fromkeys((*self._whole[number], *node.inputs, *node.outputs)))
+
+    def _draft(self, number: int, candidate: Candidate) -> Draft:
+        draft = _draft(self._chains[number], candidate, self._whole[number])
+        if self._options.overlap:
+            return draft
+        return replace(draft, contents=tuple(content.in_full() for content in draft.contents))
+
+    def _place(self, number: int) -> Place:
         def place(candidate: Candidate, enough: int) -> int:
-            _, problem = self._placer.problem([_draft(chain, number, candidate, self._whole[number])])
+            _, problem = self._placer.problem([self._draft(number, candidate)])
             bound = max(problem.lower_bound, enough)
             return layout.place(replace(problem, lower_bound=bound), seconds=self._options.seconds / 8).top
 
         return place
 
 
+def planners(graph: Graph, partition: Partition, options: Options = Options()) -> tuple[Planner, ...]:
+    """One for each order that is worth a try, the model's own first."""
+    tried = orders(graph, partition, tensor_sizes(graph, partition)) if options.reorder else (partition,)
+    each = replace(options, seconds=options.seconds / len(tried))
+    return tuple(Planner(graph, order, each) for order in tried)
+
+
 def plan(graph: Graph, partition: Partition, options: Options = Options()) -> Plan:
     """The plan of least head without recomputation; not yet checked (plan/check.py)."""
-    planner = Planner(graph, partition, options)
-    return planner.plan(planner.macs)
+    found = [planner.plan(planner.macs) for planner in planners(graph, partition, options)]
+    return min(found, key=cost)
+
+
+def cost(plan: Plan) -> tuple[int, int]:
+    """What makes a plan worse than another: bytes of the head and, about, what its operators take of the tail."""
+    return plan.head + TAIL_BYTES * len(plan.calls()), plan.macs
 
 
 def tensor_sizes(graph: Graph, partition: Partition) -> dict[TensorId, int]:
@@ -176,16 +218,30 @@ def _chain(graph: Graph, partition: Partition, number: int, across: int) -> Chai
     node = partition.nodes[number]
     keys = node.ops if isinstance(node, Region) else ()
     after = set(graph.outputs).union(*(n.inputs for n in partition.nodes[number + 1 :]))
-    return Chain(keys, tuple(partition.ops[i] for i in keys), frozenset(after), across)
+    ops, frame = tuple(partition.ops[i] for i in keys), partition.frame
+    read = frame is not None and any(frame.tensor in op.inputs for op in ops)
+    return Chain(keys, ops, frozenset(after), across, frame if read else None)
 
 
-def _draft(chain: Chain, region: int, candidate: Candidate, across: tuple[TensorId, ...]) -> Draft:
+def _settings(tiles: Settings | None, chain: Chain) -> Settings | None:
+    """What the search for tiled blocks counts of the chain's input."""
+    if tiles is None or chain.frame is None:
+        return tiles
+    return replace(tiles, input=Input.STREAMED if chain.frame.pushed else Input.FREE, pushed=chain.frame.pushed)
+
+
+def _draft(chain: Chain, candidate: Candidate, across: tuple[TensorId, ...]) -> Draft:
     sizes, last_read = chain.rows(), chain.last_read()
     block = blocks.rebuild(chain, candidate)
     at_border = blocks.border(chain, candidate.first, candidate.last, sizes, last_read)
     ops = {m.op.output: m.key for m in block.trace.members}
     sinks = tuple(ops[t] for t in reversed(at_border.born))
     step = Block(
-        region, candidate.stages, sinks, len(block.trace.moments), blocks.executed_macs(block.trace), candidate.strips
+        region=min(chain.keys),
+        stages=candidate.stages,
+        sinks=sinks,
+        firings=len(block.trace.moments),
+        macs=blocks.executed_macs(block.trace),
+        strips=candidate.strips,
     )
-    return Draft(step, block.contents(at_border, sizes), (*across, *at_border.through))
+    return Draft(step, block.contents(at_border, sizes, chain.frame), (*across, *at_border.through))

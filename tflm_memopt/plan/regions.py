@@ -7,7 +7,7 @@ depend on each other through a builtin operator, so that each connected group of
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
@@ -18,7 +18,7 @@ from tflm_memopt.model.canonicalise import VIEW
 from tflm_memopt.model.graph import Graph, Op, TensorId
 from tflm_memopt.model.opset import Unsupported
 from tflm_memopt.model.rowop import RowOp
-from tflm_memopt.plan.plan import MAX_IO
+from tflm_memopt.plan.plan import MAX_IO, Frame
 
 STATEFUL = ("VAR_HANDLE", "READ_VARIABLE", "ASSIGN_VARIABLE", "CALL_ONCE")
 """Builtin operators that see what others of them did, through no tensor: they keep their order."""
@@ -34,6 +34,16 @@ class Region:
     """View operators that vanish in it."""
     inputs: tuple[TensorId, ...]
     outputs: tuple[TensorId, ...]
+
+    @property
+    def number(self) -> int:
+        """Names the region, in whatever order its operators are: the first of them in the model."""
+        return min(self.ops)
+
+    @property
+    def width(self) -> int:
+        """Inputs and outputs."""
+        return len(self.inputs) + len(self.outputs)
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +66,21 @@ class Partition:
     nodes: tuple[Node, ...]
     ops: Mapping[int, RowOp]
     """The row operators of all regions, by Op.index; their tensors are those of the rewritten model."""
+    frame: Frame | None = None
+    """The model's input, where it is not in the arena as a whole."""
+
+    @property
+    def external(self) -> frozenset[TensorId]:
+        """Tensors that operators read from outside the arena."""
+        return frozenset({self.frame.tensor} if self.frame and not self.frame.pushed else ())
+
+    @property
+    def kept(self) -> tuple[Kept, ...]:
+        return tuple(node for node in self.nodes if isinstance(node, Kept))
+
+    @property
+    def regions(self) -> tuple[Region, ...]:
+        return tuple(node for node in self.nodes if isinstance(node, Region))
 
 
 def partition(graph: Graph, support: Mapping[int, Support]) -> Partition:
@@ -149,7 +174,7 @@ def _assemble(
     absorbed = {i for g in groups for i in g}
     ops = {i: _renamed(s, holder) for i in absorbed if isinstance(s := support[i], RowOp)}
     kept = [_kept(graph, op) for op in graph.ops if op.index not in absorbed]
-    nodes: list[Node] = [*kept, *(region for group in groups for region in _regions(graph, group, ops, kept))]
+    nodes: list[Node] = [*kept, *(region for group in groups for region in regions_of(graph, group, ops, kept))]
     producer = {t: n for n, node in enumerate(nodes) for t in node.outputs}
     order: nx.DiGraph[int] = nx.DiGraph()
     order.add_nodes_from(range(len(nodes)))
@@ -161,32 +186,45 @@ def _assemble(
     return Partition(tuple(nodes[n] for n in sequence), ops)
 
 
-def _regions(graph: Graph, group: list[int], ops: Mapping[int, RowOp], kept: Sequence[Kept]) -> Iterator[Region]:
+def regions_of(
+    graph: Graph,
+    group: Sequence[int],
+    ops: Mapping[int, RowOp],
+    kept: Sequence[Kept],
+    external: Collection[TensorId] = (),
+) -> Iterator[Region]:
     """One region or, where the group has more inputs and outputs than a custom operator takes, one after the other."""
+
+    def region(group: Sequence[int]) -> Region:
+        return region_of(graph, group, ops, kept, external)
+
     piece: list[int] = []
-    if _width(_region(graph, group, ops, kept)) > MAX_IO:
+    if region(group).width > MAX_IO:
         for i in group:
-            if i in ops and _width(_region(graph, [*piece, i], ops, kept)) > MAX_IO:
-                yield _region(graph, piece, ops, kept)
+            if i in ops and region([*piece, i]).width > MAX_IO:
+                yield region(piece)
                 piece = []
             piece.append(i)
-    yield _region(graph, piece or group, ops, kept)
+    yield region(piece or group)
 
 
-def _width(region: Region) -> int:
-    return len(region.inputs) + len(region.outputs)
-
-
-def _region(graph: Graph, group: list[int], ops: Mapping[int, RowOp], kept: Iterable[Kept]) -> Region:
-    inside = [i for i in group if i in ops]
-    made = {ops[i].output for i in inside}
+def region_of(
+    graph: Graph,
+    group: Sequence[int],
+    ops: Mapping[int, RowOp],
+    kept: Iterable[Kept],
+    external: Collection[TensorId] = (),
+) -> Region:
+    """These operators as one, in this order. `external`: tensors that nobody hands over."""
+    inside = {i: ops[i] for i in group if i in ops}
+    there = {op.output for op in inside.values()}.union(external)
     needed = set(graph.outputs).union(*(node.inputs for node in kept))
     needed.update(t for i, op in ops.items() if i not in inside for t in op.inputs)
     return Region(
         ops=tuple(inside),
         views=tuple(i for i in group if i not in ops),
-        inputs=tuple(dict.fromkeys(t for i in inside for t in ops[i].inputs if t not in made)),
-        outputs=tuple(ops[i].output for i in inside if ops[i].output in needed),
+        inputs=tuple(dict.fromkeys(t for op in inside.values() for t in op.inputs if t not in there)),
+        outputs=tuple(op.output for op in inside.values() if op.output in needed),
     )
 
 

@@ -16,6 +16,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple, TypeVar
 
+from tflm_memopt.errors import UsageError
 from tflm_memopt.plan.blocks import MAX_ORDERS, Candidate, Chain, candidates
 from tflm_memopt.plan.tiles import tiled_candidates
 from tflm_memopt.plan.tiles_plan import Settings
@@ -52,13 +53,34 @@ class Cuts:
     def __init__(self, chain: Chain, place: Place, settings: Settings | None) -> None:
         """`settings`: of tiled blocks; None: row blocks only."""
         self.chain, self._place = chain, place
-        rough = _front(chain, _table(chain, _unfused_bytes(chain), orders=1))[0]
+        bound = _unfused_bytes(chain)
+        rows = _table(chain, bound, orders=1)
+        roughly = _front(chain, rows)
+        if not roughly:
+            why = "the operators that read it cannot run row by row together"
+            raise UsageError(
+                f"the input cannot be streamed: {why}",
+                code="input_not_streamable",
+                hint="--input arena, or --input external",
+            )
+        rough = roughly[0]
         limit = max(place(block, rough.nbytes) for block in rough.blocks())
-        rows = _table(chain, limit, orders=MAX_ORDERS)
+        if limit > bound or any(len(op.inputs) > 1 for op in chain.ops):  # else all orders are in the table already
+            rows = _table(chain, limit, orders=MAX_ORDERS)
         tiled = tiled_candidates(chain, settings, limit) if settings else {}
         self._rough = rough
-        self._table = {last: (*rows[last], *tiled.get(last, ())) for last in rows}
+        several = {last: [c for c in tiled.get(last, ()) if last - c.first > 1] for last in rows}
+        self._table: dict[int, tuple[Candidate, ...]] = {last: (*rows[last], *several[last]) for last in rows}
+        self._tiled = tiled
         self._placed: set[Candidate] = set()
+
+    def add_single(self) -> None:
+        """Single operators pixel by pixel, which takes time, only where row by row they may be what needs most."""
+        least = self.front()[0].nbytes
+        for last, found in self._tiled.items():
+            by_row = min((c.nbytes for c in self._table[last] if last - c.first == 1), default=UNLIMITED)
+            if by_row >= least:
+                self._table[last] += tuple(c for c in found if last - c.first == 1 and c.nbytes < by_row)
 
     def front(self) -> list[Label]:
         """The Pareto front of (bytes, multiply-accumulates), fewest bytes first."""
@@ -107,7 +129,8 @@ class Joint(NamedTuple):
 
 def _unfused_bytes(chain: Chain) -> int:
     """What the partition into single operators needs: no better one has a block that needs more."""
-    return max(next(candidates(chain, last, UNLIMITED, orders=1)).nbytes for last in range(1, len(chain.ops) + 1))
+    shortest = (next(candidates(chain, last, UNLIMITED, orders=1), None) for last in range(1, len(chain.ops) + 1))
+    return max((block.nbytes for block in shortest if block), default=0)
 
 
 def _table(chain: Chain, limit: int, orders: int) -> Table:

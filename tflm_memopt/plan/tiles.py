@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import NamedTuple
 
-from tflm_memopt.model.rowop import Kind
+from tflm_memopt.model.rowop import Kind, RowOp
 from tflm_memopt.plan import walk as plan_walk
 from tflm_memopt.plan.blocks import Candidate, Chain
 from tflm_memopt.plan.plan import Stage
@@ -102,6 +102,8 @@ def _tiled(chain: Chain, found: Found, last: int, settings: Settings) -> TiledBl
             walks += _walks(chain, visit, base, settings.tile)
         behind |= visit.iterative
     iterative = [v.iterative for v in visits for _ in range(3 if v.groups > 1 else 1)]
+    if strips == 1:
+        walks = [_at_once(*each) for each in zip(chain.ops[found.first : last], walks, iterative, strict=True)]
     return TiledBlock(
         first=found.first,
         last=last,
@@ -115,6 +117,12 @@ def _tiled(chain: Chain, found: Found, last: int, settings: Settings) -> TiledBl
     )
 
 
+def _at_once(op: RowOp, walk: Walk, iterative: bool) -> Walk:
+    """The only strip of a block: no lane needs room for rows above or below the map."""
+    rows = min(walk.end, (op.reads[0] if iterative else op.writes).h)
+    return replace(walk, advance=rows, end=rows, rows=rows) if rows > 0 else walk
+
+
 def _walks(chain: Chain, visit: Visit, base: int, tile: int) -> list[Walk]:
     """The walk of one operator, or of the three that work in channel groups."""
     state = visit.state
@@ -122,6 +130,8 @@ def _walks(chain: Chain, visit: Visit, base: int, tile: int) -> list[Walk]:
     def walk(rows: int, end: int, advance: int, groups: int) -> Walk:
         return Walk(advance, end - advance * base, rows, tile, groups, state.first + base)
 
+    if state.by_rows:
+        tile = chain.ops[visit.position].writes.w
     last = walk(state.rows, state.end, state.advance, 1)
     if visit.groups == 1:
         return [last]
@@ -154,7 +164,7 @@ def tiled_candidates(chain: Chain, settings: Settings, limit: int) -> dict[int, 
         last: [
             _candidate(chain, joined, _tiled(chain, found, last, settings))
             for found in Search(chain, joined, settings, last, limit, slack, grain).blocks()
-            if last - found.first > 1
+            if chain.can_cut(found.first, last)
         ]
         for last in range(1, len(chain.ops) + 1)
     }

@@ -26,6 +26,8 @@ class Settings:
     """What is counted and what the search may use; every ingredient can be switched off, to show its worth."""
 
     input: Input = Input.RESIDENT
+    pushed: int = 1
+    """Rows of a streamed input that come at once."""
     count_output: bool = True
     """Whether the output of the chain's last operator takes bytes (msf-CNN: no)."""
     counter_bytes: int = 8

@@ -64,6 +64,8 @@ class State(NamedTuple):
     late: bool
     """The block's output is written strip by strip: its last operator adds up channel groups."""
     skips: tuple[Skip, ...]
+    by_rows: bool = False
+    """Its tiles are as wide as the map: of a streamed input it wants no more rows at once than one window has."""
 
 
 class Visit(NamedTuple):
@@ -206,8 +208,12 @@ class Search:
 
     def _demands(self, position: int, state: State) -> Iterator[Demand]:
         op = self.chain.ops[position]
+        if not op.tileable:
+            return
         if _taps(op) <= MAX_TAPS:
             yield self._plain_demand(position, state)
+        if state.by_rows:
+            return
         if op.reducible and state.sums < 0 and state.strip_rows == 1 and self.links.linked[position]:
             yield from self._sums(position, state)
         if self.settings.group_channels and self._is_triple(position):
@@ -354,12 +360,21 @@ class Search:
         if rows <= advance or (self.settings.cache and self._in_step(demand)):
             first = -((end - 1) // advance)
             stop = min(strips[1], -((end - read.h) // advance) + 1)
-            pixels = cached_pixels((read.h, read.w), rows, advance, end, demand.readers)
-            yield pixels * read.c, supply(advance, first, stop)
+            made = supply(advance, first, stop)
+            yield cached_pixels((read.h, read.w), rows, advance, end, demand.readers) * read.c, made
+            if self._is_pushed(position - 1):
+                whole = tuple(replace(r, columns=Columns(*[read.w] * 4)) for r in demand.readers)
+                pixels = cached_pixels((read.h, read.w), rows, advance, end, whole)
+                yield pixels * read.c, made._replace(by_rows=True)
         if rows > advance and (self.settings.recompute or strips[1] - strips[0] == 1):
             present = count_rows(read.h, rows, end, advance, strips).present
             pixels = recomputed_pixels(read.w, rows, present, demand.readers)
             yield pixels * read.c, supply(rows, *strips)
+
+    def _is_pushed(self, position: int) -> bool:
+        """Whether an operator reads the streamed input: then it may have to go row by row."""
+        tensor = self.links.tensor(self.chain, position)
+        return self.settings.input is Input.STREAMED and tensor not in self.links.born and not self._counts(tensor)
 
     @staticmethod
     def _in_step(demand: Demand) -> bool:
@@ -412,24 +427,22 @@ class Search:
         flow = Flow(read.h, read.w, read.c, demand.advance, demand.end - demand.rows, columns)
         if self._counts(self.links.tensor(self.chain, position)):
             return flow
-        rows = min(read.h, demand.rows) if self.settings.input is Input.STREAMED else 0
+        window = self.chain.ops[position].window.extent_h if demand.visit.state.by_rows else demand.rows
+        rows = min(read.h, window + self.settings.pushed - 1) if self.settings.input is Input.STREAMED else 0
         return replace(flow, height=rows, advance=0, top=0)
 
     def _counts(self, tensor: TensorId) -> bool:
         """Whether a whole tensor takes all its bytes."""
-        return tensor in self.links.born or self.settings.input is Input.RESIDENT
+        elsewhere = self.settings.input is not Input.RESIDENT
+        if elsewhere and self.chain.frame:
+            elsewhere = tensor == self.chain.frame.tensor
+        return tensor in self.links.born or not elsewhere
 
     def _through(self, position: int) -> int:
         """Bytes of whole tensors that are alive during the block, its main input and its output excepted."""
-        links, main = self.links, self.links.tensor(self.chain, position)
-        return self.chain.across + sum(
-            nbytes
-            for t, nbytes in links.sizes.items()
-            if t != main
-            and links.born.get(t, -1) < position
-            and links.last_read.get(t, -1) >= position
-            and self._counts(t)
-        )
+        main = self.links.tensor(self.chain, position)
+        others = (t for t in self.chain.alive[position] if t != main and self._counts(t))
+        return self.chain.across + sum(self.links.sizes[t] for t in others)
 
 
 def _pointwise(op: RowOp) -> bool:

@@ -15,7 +15,18 @@ from rich.table import Table
 from rich.text import Text
 
 from tflm_memopt.analysis.arena import Arena
-from tflm_memopt.results import BlockReport, Exploration, Inspection, KeptBuiltin, OperatorReport, Report, RingReport
+from tflm_memopt.boards import BoardFit
+from tflm_memopt.results import (
+    Accuracy,
+    BlockReport,
+    Exploration,
+    Fits,
+    Inspection,
+    KeptBuiltin,
+    OperatorReport,
+    Report,
+    RingReport,
+)
 from tflm_memopt.runtime.verify import Difference, Measured, Verification
 
 HOW: Mapping[str, str] = {
@@ -68,7 +79,7 @@ def exploration(result: Exploration, files: Iterable[str]) -> RenderableType:
     )
 
 
-def inspection(result: Inspection) -> RenderableType:
+def inspection(result: Inspection, files: Iterable[str] = ()) -> RenderableType:
     """The answer of `inspect`."""
     arena = result.arena
     running = sum(op.supported for op in result.operators)
@@ -87,7 +98,32 @@ def inspection(result: Inspection) -> RenderableType:
         Group(Text(printable(result.model), "bold"), facts),
         _operators(result),
         _section("Operators that would stay builtin", _kept(refused)) if refused else None,
+        _section("Written", _lines(written)) if (written := list(files)) else None,
     )
+
+
+def fits(result: Fits) -> RenderableType:
+    """The answer of `fit`: a line for each board, smallest RAM first."""
+    title = Text(printable(result.model), "bold").append(f"   {result.convention}", "dim")
+    table = _table("id", "board", "RAM", "original", "rewritten", "RAM left", "flash left")
+    for column in (2, 5, 6):
+        table.columns[column].justify = "right"
+    for row in result.boards:
+        left = row.rewritten
+        table.add_row(
+            row.board.id, row.board.name, f"{row.board.ram:,}", _on(row.original), _on(left), f"{left.ram_left:,}",
+            f"{left.flash_left:,}",
+        )  # fmt: skip
+    arena = _change(result.original_arena.total, result.arena.total)
+    facts = _facts(("arena", arena, ""), ("flash", _change(result.flash.original, result.flash.rewritten), ""))
+    return _page(Group(title, facts), table)
+
+
+def _on(fit: BoardFit) -> Text:
+    """A model on a board, in a word or two."""
+    if not fit.fits:
+        return Text("too large", "red")
+    return Text("fits", "green") if fit.fits_with_radio else Text("without radio", "yellow")
 
 
 def verification(result: Verification) -> RenderableType:
@@ -135,11 +171,18 @@ def _headline(report: Report) -> Table:
     arena, flash = (report.original_arena.total, report.arena.total), report.flash
     macs, dead = report.macs, report.dead_channels
     work = f"{macs.original:,} -> {macs.rewritten:,} MACs" if macs.rewritten != macs.original else "no recompute"
+    right = report.accuracy
+    tested = [("accuracy", f"{right.keras:.1%} -> {right.rewritten:.1%}", _right(right))] if right else []
     return _facts(
         ("arena", _change(*arena), report.convention),
         ("flash", _change(flash.original, flash.rewritten), ".tflite file"),
         ("F", f"{report.overhead:.2f}", work + (f", {_dead(dead)} folded away" if dead else "")),
+        *tested,
     )
+
+
+def _right(accuracy: Accuracy) -> str:
+    return f"float to int8, on {accuracy.examples:,} examples; int8 before optimizing: {accuracy.int8:.1%}"
 
 
 def _dead(channels: int) -> str:
@@ -202,14 +245,15 @@ def _rings(rings: Sequence[RingReport]) -> list[str]:
     >>> _rings((RingReport("a", 48, 0, 300),))
     ['1 window (300 B)']
     """
-    if not rings:
-        return []
-    if not any(ring.depth for ring in rings):
-        return [f"{len(rings)} window{'s' * (len(rings) > 1)} ({sum(ring.bytes for ring in rings):,} B)"]
-    depths = sorted(ring.depth for ring in rings)
-    rows = str(depths[0]) if depths[0] == depths[-1] else f"{depths[0]}-{depths[-1]}"
-    size = sum(ring.bytes for ring in rings)
-    return [f"{len(rings)} ring{'s' * (len(rings) > 1)} of {rows} row{'s' * (rows != '1')} ({size:,} B)"]
+    kept = []
+    if windows := [ring.bytes for ring in rings if not ring.depth]:
+        kept.append(f"{len(windows)} window{'s' * (len(windows) > 1)} ({sum(windows):,} B)")
+    if deep := [ring for ring in rings if ring.depth]:
+        depths = sorted(ring.depth for ring in deep)
+        rows = str(depths[0]) if depths[0] == depths[-1] else f"{depths[0]}-{depths[-1]}"
+        size = sum(ring.bytes for ring in deep)
+        kept.append(f"{len(deep)} ring{'s' * (len(deep) > 1)} of {rows} row{'s' * (rows != '1')} ({size:,} B)")
+    return kept
 
 
 def _kept(kept: Sequence[KeptBuiltin]) -> Table:

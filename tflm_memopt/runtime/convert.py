@@ -74,13 +74,16 @@ def preimage(change: Change) -> Callable[[Int8], NDArray[Any]]:
 
     else:
         raise InterfaceError(
-            f"no way is known from {after} back to {before}", where=f"input {change.index} '{change.name}'"
+            f"no way is known from {after} back to {before}",
+            code="no_way_back",
+            where=f"input {change.index} '{change.name}'",
         )
     back = forward(change)(inverse(every))
     if not np.array_equal(back, every):
         value = int(every[back != every][0])
         raise InterfaceError(
             f"TFLM's QUANTIZE does not give back {value}: {before} -> {after} turns it into {int(back[value + 128])}",
+            code="not_invertible",
             where=f"input {change.index} '{change.name}'",
             hint="verify a rewrite that keeps the original's inputs",
         )
@@ -110,7 +113,7 @@ def _clamp(values: NDArray[Any], form: Format) -> NDArray[Any]:
 def _affine(form: Format) -> tuple[float, int]:
     if form.scale is None or form.zero_point is None:
         raise InterfaceError(
-            f"{form.dtype} without scale and zero point cannot be converted", where=f"metadata: {form}"
+            f"{form.dtype} without scale and zero point cannot be converted", code="no_scale", where=f"metadata: {form}"
         )
     return form.scale, form.zero_point
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -9,7 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tflm_memopt.errors import MemoptError
-from tflm_memopt.model.graph import Graph
+from tflm_memopt.lower.program import INPUT_ARENA, INPUT_STREAM
+from tflm_memopt.model.graph import Graph, Tensor
 from tflm_memopt.model.reader import Model, describe
 from tflm_memopt.runtime import host
 from tflm_memopt.runtime.regions import Region, placement, regions
@@ -59,5 +61,18 @@ def _run(model: Model, region: Region, inputs: Sequence[Array], seed: int) -> st
 
 def _random(graph: Graph, region: Region, seed: int) -> list[list[Bytes]]:
     random = np.random.default_rng(seed)
-    sizes = [graph.tensors[t].nbytes for t in region.inputs]
-    return [[random.integers(-128, 128, n, dtype=np.int8) for n in sizes] for _ in range(RANDOM_RUNS)]
+    tensors = [graph.tensors[t] for t in region.inputs]
+    if region.input == INPUT_ARENA:
+        return [[_drawn(random, tensor) for tensor in tensors] for _ in range(RANDOM_RUNS)]
+    frame, others = math.prod(host.frame_shape(region.program)), tensors[region.input == INPUT_STREAM :]
+    return [
+        [random.integers(-128, 128, frame, dtype=np.int8), *(_drawn(random, tensor) for tensor in others)]
+        for _ in range(RANDOM_RUNS)
+    ]
+
+
+def _drawn(random: np.random.Generator, tensor: Tensor) -> Bytes:
+    """Any bytes; of indices the first, which every table has."""
+    if tensor.dtype == "INT32":
+        return np.zeros(tensor.nbytes, np.int8)
+    return random.integers(-128, 128, tensor.nbytes, dtype=np.int8)

@@ -6,14 +6,14 @@ import ctypes
 import enum
 import functools
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tflm_memopt.errors import ModelError, PlanError
-from tflm_memopt.lower.program import ALIGNMENT, HEADER
+from tflm_memopt.lower.program import ALIGNMENT, HEADER, INPUT_ARENA, INPUT_EXTERNAL, INPUT_STREAM, TENSOR
 from tflm_memopt.runtime.native import native_library
 
 Bytes = NDArray[np.int8]
@@ -32,6 +32,8 @@ class Status(enum.IntEnum):
     TABLE = -7
     OP = -8
     FIRINGS = -9
+    FRAME = -10
+    INDEX = -20
 
     @property
     def text(self) -> str:
@@ -39,7 +41,10 @@ class Status(enum.IntEnum):
         return str(_library().tmo_status_text(int(self)).decode())
 
 
+WAIT = 2
 MORE = 1
+INT8, UINT8 = 0, 1
+"""Formats of an external frame."""
 WAITING = 16
 """TMO_WAITING of tmo.h: places in tmo_run_state."""
 GUARD_VIOLATION = -100
@@ -75,11 +80,30 @@ class _Unit(ctypes.Structure):
     _fields_ = [(name, ctypes.c_uint16) for name in ("strip", "group", "tile", "row")]
 
 
+class Frame(ctypes.Structure):
+    """tmo_frame: an input outside of the arena. Whoever makes one keeps its data alive."""
+
+    _fields_ = [
+        ("data", ctypes.c_void_p),
+        ("bytes", ctypes.c_uint32),
+        ("pitch", ctypes.c_uint32),
+        ("x", ctypes.c_uint32),
+        ("y", ctypes.c_uint32),
+        ("format", ctypes.c_uint8),
+    ]
+
+
+class _Stream(ctypes.Structure):
+    _fields_ = [("rows", ctypes.c_uint32), ("firings", ctypes.c_uint32)]
+
+
 class _RunState(ctypes.Structure):
     _fields_ = [
         ("program", ctypes.c_void_p),
         ("io", ctypes.c_void_p),
         ("workspace", ctypes.c_void_p),
+        ("stream", ctypes.c_void_p),
+        ("rows", ctypes.c_uint32),
         ("firings", ctypes.c_uint32),
         ("block", ctypes.c_uint16),
         ("sink", ctypes.c_uint16),
@@ -101,6 +125,7 @@ class _Arena(ctypes.Structure):
         ("io_bytes", ctypes.POINTER(ctypes.c_uint32)),
         ("workspace_offset", ctypes.c_uint32),
         ("workspace_bytes", ctypes.c_uint32),
+        ("frame", ctypes.c_void_p),
     ]
 
 
@@ -128,10 +153,20 @@ def check(
 def run(program: bytes, inputs: Sequence[NDArray[Any]], output_bytes: Sequence[int]) -> list[Bytes]:
     """One inference, every buffer by itself. Returns the outputs as flat int8 arrays.
 
-    Raises ModelError when the program is refused.
+    An input that is streamed or external is given as a whole, too. Raises ModelError when the program is refused.
     """
     buffers = _Buffers(program, inputs, output_bytes)
-    _accept(Status(_library().tmo_run(buffers.image.ctypes.data, buffers.io, buffers.workspace.ctypes.data)))
+    arguments = buffers.image.ctypes.data, buffers.io, buffers.workspace.ctypes.data
+    if input_mode(program) != INPUT_STREAM:
+        _accept(Status(_library().tmo_run(*arguments)))
+        return buffers.outputs
+    stream, status = _Stream(), WAIT
+    for rows in buffers.pushes:
+        buffers.inputs[0].ravel().view(np.uint8)[:] = rows
+        status = _library().tmo_push(*arguments, ctypes.byref(stream))
+        if status != WAIT:
+            break
+    _accept(Status(status))
     return buffers.outputs
 
 
@@ -140,10 +175,15 @@ def firing_order(program: bytes, inputs: Sequence[NDArray[Any]], output_bytes: S
     buffers, state = _Buffers(program, inputs, output_bytes), _RunState()
     _library().tmo_begin(ctypes.byref(state), buffers.image.ctypes.data, buffers.io, buffers.workspace.ctypes.data)
     order = []
-    status = MORE
-    while status == MORE:
+    status, pushes = MORE, iter(buffers.pushes[1:])
+    while status in (MORE, WAIT):
+        left = state.firings
         status = _library().tmo_step(ctypes.byref(state))
-        order.append(_firing(state))
+        if state.firings < left or status < 0:
+            order.append(_firing(state))
+        if status == WAIT:
+            buffers.inputs[0].ravel().view(np.uint8)[:] = next(pushes)
+            _library().tmo_more_rows(ctypes.byref(state))
     _accept(Status(status))
     return order
 
@@ -156,13 +196,22 @@ def run_guarded(
     Raises ModelError when the program is refused, PlanError when a firing writes anywhere but its pixels, its sums or
     its block's counters.
     """
-    image = _aligned(program)
+    image, mode = _aligned(program), input_mode(program)
+    frame: Any = None
+    if mode != INPUT_ARENA:
+        whole = np.frombuffer(np.ascontiguousarray(inputs[0]).tobytes(), np.uint8)
+        external = frame_of(program, whole)
+        frame = whole.ctypes.data if mode == INPUT_STREAM else ctypes.addressof(external)
+    if mode == INPUT_EXTERNAL:
+        arena = replace(arena, inputs=(0, *arena.inputs))
     noise = np.random.default_rng(seed).integers(0, 256, arena.nbytes, dtype=np.uint8)
     memory = _aligned(noise.tobytes())
-    for offset, values in zip(arena.inputs, inputs, strict=True):
+    for k, (offset, values) in enumerate(zip(arena.inputs, inputs, strict=True)):
+        if k == 0 and mode != INPUT_ARENA:
+            continue
         raw = np.frombuffer(np.ascontiguousarray(values).tobytes(), np.uint8)
         memory[offset : offset + raw.size] = raw
-    sizes = _uint32s([*(i.nbytes for i in inputs), *output_bytes])
+    sizes = _uint32s([*_handed_bytes(program, inputs), *output_bytes])
     offsets = _uint32s([*arena.inputs, *arena.outputs])
     where = _Arena(
         bytes=memory.ctypes.data,
@@ -173,6 +222,7 @@ def run_guarded(
         io_bytes=sizes,
         workspace_offset=arena.workspace,
         workspace_bytes=workspace_bytes(program),
+        frame=frame,
     )
     report = _Report()
     result = _library().tmo_run_guarded(image.ctypes.data, len(program), ctypes.byref(where), ctypes.byref(report))
@@ -181,6 +231,7 @@ def run_guarded(
     if result == GUARD_VIOLATION:
         raise PlanError(
             f"{_firing(report)} wrote byte {report.byte} of the arena: not its own",
+            code="wrote_outside",
             where=f"firing {report.firings} of the program",
         )
     _accept(Status(result))
@@ -190,6 +241,41 @@ def run_guarded(
 def workspace_bytes(program: bytes) -> int:
     """What the program's header asks for; 0 when it is too short to say."""
     return int(np.frombuffer(program, HEADER, 1)[0]["workspace"]) if len(program) >= HEADER.itemsize else 0
+
+
+def input_mode(program: bytes) -> int:
+    """Where the program's input 0 is: INPUT_*; in the arena when it is too short to say."""
+    return int(np.frombuffer(program, HEADER, 1)[0]["input"]) if len(program) >= HEADER.itemsize else INPUT_ARENA
+
+
+def frame_shape(program: bytes) -> tuple[int, int, int]:
+    """Rows, pixels of a row, bytes of a pixel of the input of a program that does not have it in the arena."""
+    view = _frame_view(program)
+    return int(view["height"]), int(view["width"]), int(view["channels"])
+
+
+def frame_of(program: bytes, values: NDArray[np.uint8]) -> Frame:
+    """An external frame that is the program's input and nothing more, int8."""
+    view = _frame_view(program)
+    return Frame(values.ctypes.data, values.nbytes, int(view["width"]) * int(view["channels"]), 0, 0, INT8)
+
+
+def _frame_view(program: bytes) -> Any:
+    """The first record of the program's input 0."""
+    header = np.frombuffer(program, HEADER, 1)[0]
+    tensors = np.frombuffer(program, TENSOR, int(header["n_tensors"]), int(header["tensors"]))
+    return next(t for t in tensors if t["base"] == 1)
+
+
+def _handed_bytes(program: bytes, inputs: Sequence[NDArray[Any]]) -> list[int]:
+    """Sizes of the inputs in the arena: of a streamed one the rows of a push, of an external one nothing."""
+    sizes, mode = [i.nbytes for i in inputs], input_mode(program)
+    if mode == INPUT_STREAM:
+        view = _frame_view(program)
+        sizes[0] = int(view["rows"]) * int(view["width"]) * int(view["channels"])
+    elif mode == INPUT_EXTERNAL:
+        sizes[0] = 0
+    return sizes
 
 
 def layout() -> dict[str, tuple[int, int]]:
@@ -203,11 +289,20 @@ class _Buffers:
     """A program that passed the check, and buffers of its own for everything that it reads and writes."""
 
     def __init__(self, program: bytes, inputs: Sequence[NDArray[Any]], output_bytes: Sequence[int]) -> None:
-        _accept(check(program, [i.nbytes for i in inputs], output_bytes))
+        _accept(check(program, _handed_bytes(program, inputs), output_bytes))
         self.image, self.workspace = _aligned(program), _aligned(bytes(workspace_bytes(program)))
         self.inputs = [np.array(i, order="C") for i in inputs]  # copies: a run may overwrite its inputs
         self.outputs = [np.zeros(n, np.int8) for n in output_bytes]
+        self.pushes: list[NDArray[np.uint8]] = []
+        """Of a streamed input, which holds the first."""
+        if (mode := input_mode(program)) == INPUT_STREAM:
+            size = _handed_bytes(program, inputs)[0]
+            self.pushes = list(self.inputs[0].ravel().view(np.uint8).reshape(-1, size))
+            self.inputs[0] = self.pushes[0].copy()
         addresses = [b.ctypes.data for b in (*self.inputs, *self.outputs)]
+        if mode == INPUT_EXTERNAL:
+            self.frame = frame_of(program, self.inputs[0].ravel().view(np.uint8))
+            addresses[0] = ctypes.addressof(self.frame)
         self.io = (ctypes.c_void_p * len(addresses))(*addresses)
 
 
@@ -218,7 +313,8 @@ def _firing(record: _RunState | _Report) -> Firing:
 
 def _accept(status: Status) -> None:
     if status is not Status.OK:
-        raise ModelError(f"the executor refuses the program: {status.text}")
+        what = "the run ends" if status is Status.INDEX else "the executor refuses the program"
+        raise ModelError(f"{what}: {status.text}", code="program_refused")
 
 
 def _aligned(data: bytes) -> NDArray[np.uint8]:
@@ -244,6 +340,8 @@ def _library() -> ctypes.CDLL:
     library.tmo_begin.argtypes = [ctypes.POINTER(_RunState), pointer, ctypes.POINTER(pointer), pointer]
     library.tmo_begin.restype = None
     library.tmo_step.argtypes = [ctypes.POINTER(_RunState)]
+    library.tmo_more_rows.argtypes, library.tmo_more_rows.restype = [ctypes.POINTER(_RunState)], None
+    library.tmo_push.argtypes = [pointer, ctypes.POINTER(pointer), pointer, ctypes.POINTER(_Stream)]
     library.tmo_run_guarded.argtypes = [pointer, size, ctypes.POINTER(_Arena), ctypes.POINTER(_Report)]
     library.tmo_host_layout.argtypes = [ctypes.POINTER(size)]
     library.tmo_host_layout.restype = ctypes.POINTER(_Layout)

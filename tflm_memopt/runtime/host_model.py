@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from tflm_memopt.analysis.supported import Support, View, to_row_ops
 from tflm_memopt.errors import RuntimeUnavailable
+from tflm_memopt.lower.program import INPUT_EXTERNAL
 from tflm_memopt.lower.reference import reference_program
 from tflm_memopt.model.canonicalise import canonicalise
 from tflm_memopt.model.graph import Graph, Op, TensorId
@@ -60,11 +61,13 @@ def _step(graph: Graph, op: Op, support: Mapping[int, Support]) -> Step:
         return _view(known)
     if regions.is_region(op):
         region = regions.region_of(graph, op)
-        return _program(region.program, region.inputs, region.outputs, graph)
+        external = graph.inputs if region.input == INPUT_EXTERNAL else ()
+        return _program(region.program, (*external, *region.inputs), region.outputs, graph)
     conversion = _border_conversion(graph, op)
     if conversion is None:
         raise RuntimeUnavailable(
             f"only TFLM itself runs this operator: {known}",
+            code="only_tflm",
             where=describe(op),
             hint="verify on 64-bit Linux on x86 with the extra 'tflm'",
         )

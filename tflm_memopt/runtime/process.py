@@ -42,16 +42,24 @@ class Outcome:
     """Empty when every run was done; else what happened and what TFLM said."""
 
 
-def run_model(model: bytes, inputs: Sequence[NDArray[Any]], runs: int, outputs: int) -> Outcome:
+def run_model(
+    model: bytes,
+    inputs: Sequence[NDArray[Any]],
+    runs: int,
+    outputs: int,
+    *,
+    input: str = "",  # noqa: A002 (the option's name)
+) -> Outcome:
     """`runs` inferences of `model`, which has that many `outputs`, under the official wheel.
 
-    inputs[k][r] is what input k gets in run r, in the input's shape and type.
+    inputs[k][r] is what input k gets in run r, in the input's shape and type. input: interface.Changes.input; whole
+    frames of an input that is streamed or external are given all the same.
     """
     with tempfile.TemporaryDirectory(prefix="tflm-memopt-") as name:
         directory = Path(name)
         (directory / worker.MODEL).write_bytes(model)
         worker.save(directory / worker.INPUTS, inputs)
-        command = [sys.executable, "-m", worker.__name__, name, str(runs), str(outputs)]
+        command = [sys.executable, "-m", worker.__name__, name, str(runs), str(outputs), input]
         done = subprocess.run(
             command, cwd=name, env=_environment(), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False
         )

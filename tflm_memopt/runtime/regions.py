@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from tflm_memopt.errors import ModelError
-from tflm_memopt.lower.program import ALIGNMENT
+from tflm_memopt.lower.program import ALIGNMENT, INPUT_ARENA, INPUT_STREAM
 from tflm_memopt.lower.rewrite import BLOCK, CONV, DENSE, OFFLINE_PLAN, ONLINE, REGION
 from tflm_memopt.model import interface
 from tflm_memopt.model.graph import Graph, Op, TensorId
@@ -30,6 +30,8 @@ class Region:
     inputs: tuple[TensorId, ...]
     outputs: tuple[TensorId, ...]
     workspace: TensorId | None
+    input: int = INPUT_ARENA
+    """Where the program's input 0 is: INPUT_*. An external one is not among `inputs`."""
 
 
 def is_region(op: Op) -> bool:
@@ -38,17 +40,20 @@ def is_region(op: Op) -> bool:
 
 def region_of(graph: Graph, op: Op) -> Region:
     """The parts of an operator for which `is_region` holds. Raises ModelError when the program is missing."""
-    program = graph.tensors[op.inputs[-1]].data if op.inputs else None
-    if program is None:
+    constant = graph.tensors[op.inputs[-1]].data if op.inputs else None
+    if constant is None:
         raise ModelError(
             "its last input must be the program, a constant",
+            code="no_program",
             where=f"operator {op.index}",
             hint="convert the model again",
         )
-    data = program.tobytes()
+    data = constant.tobytes()
+    mode = host.input_mode(data)
+    state = 1 if mode == INPUT_STREAM else 0
     workspace = op.outputs[-1] if host.workspace_bytes(data) else None
     outputs = op.outputs if workspace is None else op.outputs[:-1]
-    return Region(op, data, op.inputs[:-1], outputs, workspace)
+    return Region(op, data, op.inputs[: -1 - state], outputs, workspace, mode)
 
 
 def regions(model: Model) -> list[Region]:

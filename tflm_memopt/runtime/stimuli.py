@@ -60,6 +60,7 @@ def from_files(inputs: Sequence[Tensor], files: Sequence[Array]) -> list[Run]:
     if not inputs or len(files) % len(inputs):
         raise UsageError(
             f"{len(files)} input arrays for a model with {len(inputs)} inputs",
+            code="inputs_count",
             hint="give one array per input, in the model's order",
         )
     result = []
@@ -71,6 +72,7 @@ def from_files(inputs: Sequence[Tensor], files: Sequence[Array]) -> list[Run]:
         if len({len(stack) for stack in stacks}) > 1:
             raise UsageError(
                 f"the input arrays hold {[len(stack) for stack in stacks]} runs",
+                code="runs_count",
                 hint="give every input the same number of runs",
             )
         result += [
@@ -92,10 +94,12 @@ def load(paths: Sequence[Path]) -> list[Array]:
             array = np.load(path, allow_pickle=False)
         except (OSError, ValueError, EOFError) as error:
             raise UsageError(
-                f"not a readable .npy file: {error}", where=str(path), hint="write it with numpy.save"
+                f"not a readable .npy file: {error}", code="no_npy", where=str(path), hint="write it with numpy.save"
             ) from error
         if not isinstance(array, np.ndarray):
-            raise UsageError("an archive of several arrays", where=str(path), hint="give one .npy file per input")
+            raise UsageError(
+                "an archive of several arrays", code="npz", where=str(path), hint="give one .npy file per input"
+            )
         arrays.append(array)
     return arrays
 
@@ -114,6 +118,7 @@ def _limits(graph: Graph, tensor: Tensor) -> tuple[float, float]:
     if tensor.dtype not in ("INT8", "UINT8", "INT16", "UINT16"):
         raise UsageError(
             f"inputs of type {tensor.dtype} cannot be drawn",
+            code="input_not_drawn",
             where=f"input '{tensor.name}'",
             hint="convert the model to int8",
         )
@@ -168,7 +173,10 @@ def _stacked(tensor: Tensor, array: Array, number: int) -> Array:
     where = f"input array {number}, for input '{tensor.name}'"
     if array.dtype != _dtype(tensor):
         raise UsageError(
-            f"type {array.dtype}, the input is {tensor.dtype}", where=where, hint=f"save it as {_dtype(tensor)}"
+            f"type {array.dtype}, the input is {tensor.dtype}",
+            code="input_type",
+            where=where,
+            hint=f"save it as {_dtype(tensor)}",
         )
     if array.shape == tensor.shape:
         return array[None]
@@ -178,6 +186,7 @@ def _stacked(tensor: Tensor, array: Array, number: int) -> Array:
         return array[:, None]
     raise UsageError(
         f"shape {list(array.shape)}, the input is {list(tensor.shape)}",
+        code="input_shape",
         where=where,
         hint="runs may be stacked along the first axis",
     )

@@ -15,6 +15,7 @@ from tflm_memopt.model import interface
 from tflm_memopt.model.graph import Graph
 from tflm_memopt.model.interface import Change, Changes
 from tflm_memopt.model.reader import read
+from tflm_memopt.results import Sample
 from tflm_memopt.runtime import convert, host_model, wheel
 from tflm_memopt.runtime.guard import guarded_runs
 from tflm_memopt.runtime.process import Arena, Outcome, run_model
@@ -103,15 +104,20 @@ def verify(
     how = how or (TFLM_WHEEL if wheel.exists_here() else HOST_REFERENCE)
     before, after = read(original), read(rewritten)
     changes = interface.changes_of(interface.metadata(after.tree, interface.METADATA))
-    interface.compare(before.graph, after.graph, changes)
-    cases = _cases(before.graph, after.graph, changes, runs=runs, seed=seed, files=inputs)
+    seen = interface.with_whole_input(before.graph, after.graph, changes)
+    interface.compare(before.graph, seen, changes)
+    cases = _cases(before.graph, seen, changes, runs=runs, seed=seed, files=inputs)
     execute = _under_tflm if how == TFLM_WHEEL else _on_host
     expected, got = execute(
         _Job(original, before.graph, [case.original for case in cases]),
-        _Job(rewritten, after.graph, [case.rewritten for case in cases]),
+        _Job(rewritten, seen, [case.rewritten for case in cases], changes.input),
     )
     if expected.failure:
-        raise ModelError(f"the original model does not run: {expected.failure}", hint="verify what TFLM can run")
+        raise ModelError(
+            f"the original model does not run: {expected.failure}",
+            code="original_does_not_run",
+            hint="verify what TFLM can run",
+        )
     guarded, failure, difference = 0, got.failure, None
     if not failure:
         watched = [case.rewritten.values for case in cases[max(runs - 1, 0) :][: 1 + len(EXTREMES)]]
@@ -131,6 +137,27 @@ def verify(
     )
 
 
+def sample(original: bytes, rewritten: bytes, *, seed: int = 0) -> Sample:
+    """One random inference of both models, in the rewritten one's formats. Raises as verify() does, and ModelError when
+    the two differ.
+    """
+    before, after = read(original), read(rewritten)
+    changes = interface.changes_of(interface.metadata(after.tree, interface.METADATA))
+    seen = interface.with_whole_input(before.graph, after.graph, changes)
+    cases = _cases(before.graph, seen, changes, runs=1, seed=seed, files=())[:1]
+    execute = _under_tflm if wheel.exists_here() else _on_host
+    expected, got = execute(
+        _Job(original, before.graph, [case.original for case in cases]),
+        _Job(rewritten, seen, [case.rewritten for case in cases], changes.input),
+    )
+    failure = expected.failure or got.failure
+    if failure or _difference(before.graph, changes, cases, expected, got):
+        hint = "verify both models; please report it if they differ"
+        raise ModelError(f"no inference to store: {failure or 'the outputs differ'}", code="no_sample", hint=hint)
+    inputs, outputs = cases[0].rewritten.values, [output[0] for output in got.outputs]
+    return Sample(tuple(v.tobytes() for v in inputs), tuple(v.tobytes() for v in outputs))
+
+
 @dataclass(frozen=True, slots=True)
 class _Job:
     """A model and what it is fed."""
@@ -138,6 +165,8 @@ class _Job:
     model: bytes
     graph: Graph
     fed: Sequence[Run]
+    input: str = ""
+    """Changes.input."""
 
     def stacks(self) -> list[Array]:
         """All runs of input 0, of input 1, ..."""
@@ -147,7 +176,10 @@ class _Job:
 def _under_tflm(*jobs: _Job) -> Iterable[Outcome]:
     wheel.require()
     with ThreadPoolExecutor(len(jobs)) as pool:
-        return list(pool.map(lambda j: run_model(j.model, j.stacks(), len(j.fed), len(j.graph.outputs)), jobs))
+        outcomes = pool.map(
+            lambda j: run_model(j.model, j.stacks(), len(j.fed), len(j.graph.outputs), input=j.input), jobs
+        )
+        return list(outcomes)
 
 
 def _on_host(*jobs: _Job) -> Iterable[Outcome]:

@@ -13,6 +13,7 @@ from importlib import metadata
 from typing import Any
 
 from tflm_memopt.errors import RuntimeUnavailable
+from tflm_memopt.runtime.host import Frame
 from tflm_memopt.runtime.native import native_library
 
 DISTRIBUTION = "tflite-micro"
@@ -42,6 +43,18 @@ def interpreter(model: bytes, arena_size: int) -> Any:
         return runtime.Interpreter.from_bytes(model, custom_op_registerers=[REGISTERER], arena_size=arena_size)
 
 
+def set_frame(frame: Frame) -> None:
+    """What models with an external input read from now on, in every interpreter of this process. The data have to
+    stay where they are.
+    """
+    _runtime()
+    _shim().TmoSetFrame(ctypes.byref(frame))
+
+
+def _shim() -> ctypes.CDLL:
+    return ctypes.CDLL(str(native_library("tmo_wheel_shim")))
+
+
 def exists_here() -> bool:
     """Whether the wheel is made for this platform and this Python at all."""
     cpython = sys.implementation.name == "cpython" and (3, 10) <= sys.version_info < (3, 14)
@@ -60,10 +73,15 @@ def _runtime() -> Any:
         installed = metadata.version(DISTRIBUTION)
         runtime = importlib.import_module("tflite_micro").runtime
     except (metadata.PackageNotFoundError, ImportError) as error:
-        raise RuntimeUnavailable("TensorFlow Lite Micro's Python wheel is not installed", hint=INSTALL) from error
+        raise RuntimeUnavailable(
+            "TensorFlow Lite Micro's Python wheel is not installed", code="no_wheel", hint=INSTALL
+        ) from error
     if installed != VERSION:
         raise RuntimeUnavailable(
-            f"the operator needs another build of {DISTRIBUTION}", where=f"installed: {installed}", hint=INSTALL
+            f"the operator needs another build of {DISTRIBUTION}",
+            code="other_wheel",
+            where=f"installed: {installed}",
+            hint=INSTALL,
         )
     shim = native_library("tmo_wheel_shim")
     try:
@@ -72,6 +90,7 @@ def _runtime() -> Any:
     except OSError as error:
         raise RuntimeUnavailable(
             f"the operator cannot be loaded: {error}",
+            code="cannot_load",
             where=str(shim),
             hint="build it again: pip install --force-reinstall --no-deps tflm-memopt",
         ) from error

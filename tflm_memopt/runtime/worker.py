@@ -1,5 +1,5 @@
 """One model, run in a process of its own under the official TFLM wheel: `python -m tflm_memopt.runtime.worker DIR
-RUNS OUTPUTS`.
+RUNS OUTPUTS INPUT`.
 
 A defect in native code (the model's, the operator's, TFLM's) ends this process and not its caller's. DIR holds MODEL
 and INPUTS; the worker writes OUTPUTS there when every run was done. What TFLM prints is left on stderr, for the
@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tflm_memopt.runtime import feeds
 from tflm_memopt.runtime.wheel import interpreter
 
 MODEL = "model.tflite"
@@ -70,16 +71,15 @@ def allocate(model: bytes) -> Any:
     raise refusal
 
 
-def run(directory: Path, runs: int, outputs: int) -> None:
-    """All `runs` of INPUTS through MODEL, which has that many outputs, into OUTPUTS."""
+def run(directory: Path, runs: int, outputs: int, where: str) -> None:
+    """All `runs` of INPUTS through MODEL, which has that many outputs, into OUTPUTS. `where`: its input is."""
     model = (directory / MODEL).read_bytes()
     inputs = load(directory / INPUTS)
     tflm = allocate(model)
+    feed = feeds.feeder(tflm, model, where)
     results: list[list[NDArray[Any]]] = [[] for _ in range(outputs)]
     for r in range(runs):
-        for k, values in enumerate(inputs):
-            tflm.set_input(values[r], k)
-        status = tflm.invoke()
+        status = feed([values[r] for values in inputs], r)
         if status != KTFLITE_OK:
             raise RuntimeError(f"Invoke of run {r} returned status {status}")
         for k, result in enumerate(results):
@@ -90,6 +90,6 @@ def run(directory: Path, runs: int, outputs: int) -> None:
 
 if __name__ == "__main__":
     try:
-        run(Path(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3]))
+        run(Path(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3]), sys.argv[4])
     except RuntimeError as error:
         sys.exit(str(error))

@@ -27,6 +27,11 @@ static inline const tmo_block *tmo_blocks(const void *program) {
   return (const tmo_block *)tmo_constant(program, tmo_header_of(program)->blocks);
 }
 
+/* A view of the input that is not in the arena as a whole. */
+static inline bool tmo_is_frame(const void *program, const tmo_tensor *t) {
+  return tmo_header_of(program)->input != TMO_INPUT_ARENA && t->base == 1;
+}
+
 static inline bool tmo_iterative(const tmo_op *op) { return (op->flags & TMO_FLAG_ITERATIVE) != 0; }
 
 static inline uint16_t tmo_groups(const tmo_op *op) { return op->groups > 1 ? op->groups : 1; }
@@ -71,6 +76,26 @@ static inline uint32_t tmo_row_bytes(const tmo_tensor *t) { return t->width * t-
 /* From the tensor's base to row y, of a tensor without lanes. */
 static inline uint32_t tmo_row_offset(const tmo_tensor *t, uint32_t y) {
   return t->offset + (y % t->depth) * tmo_row_bytes(t);
+}
+
+/* Consecutive rows. */
+typedef struct {
+  int32_t first; /* may lie outside */
+  uint16_t count;
+} tmo_rows;
+
+/* Those of operand k that firing y reads, of an operator that does not read by its window, before they are clipped. */
+static inline tmo_rows tmo_accessed_rows(const void *program, const tmo_op *op, uint32_t k, uint16_t y) {
+  const tmo_access *a = (const tmo_access *)tmo_constant(program, op->access) + k;
+  tmo_rows rows = {0, a->extent};
+  if (a->table != 0) {
+    rows.first = ((const uint16_t *)tmo_constant(program, a->table))[y];
+    if (rows.first == TMO_NONE) rows.count = 0;
+  } else {
+    const int32_t scaled = (int32_t)((uint32_t)y * a->mul) + a->add;
+    rows.first = scaled >= 0 ? scaled / a->div : -((-scaled + a->div - 1) / a->div);
+  }
+  return rows;
 }
 
 #ifdef __cplusplus

@@ -2,7 +2,7 @@
  *
  * A call computes one output row or pixel, or adds pixels to the sums of one. Kernels keep no state, allocate nothing and check nothing:
  * tmo_check() has proved every length. The output must not overlap the input, except that ADD and REQUANT read each byte before they
- * write it, front to back: their output may be their input.
+ * write it, front to back: their output may be their input; and that CONV writes the last byte of a call when it has read everything.
  *
  * x_ref.c is the plain truth that faster variants are compared with. */
 #ifndef TMO_KERNELS_H_
@@ -32,6 +32,8 @@ typedef struct {
   uint32_t tap_step; /* weights: bytes from tap to tap */
   uint16_t in_width;
   uint16_t out_width;
+  uint16_t row;       /* of the output; for kinds with an access of their own */
+  int32_t first_row;  /* of operand 0, at pixels[0]; for the same */
 } tmo_kernel;
 
 /* The input pixels under a window, clipped to the input. */
@@ -54,6 +56,13 @@ tmo_kernel_s8 tmo_pool_row_s8, tmo_pool_pixel_s8;           /* AVERAGE_POOL, MAX
 tmo_kernel_s8 tmo_add_s8;                                   /* ADD */
 tmo_kernel_s8 tmo_softmax_s8;                               /* SOFTMAX */
 tmo_kernel_s8 tmo_requant_s8;                               /* REQUANT */
+
+/* GATHER: copies the row of the table that the index names; false when there is none. The index is read before anything is written. */
+bool tmo_gather_pixel_s8(const tmo_kernel *k, const int8_t *index, int8_t *out);
+/* Row forms alone. pixels[]: all rows that are accessed, operand after operand; NULL where the operand has no such row. */
+tmo_kernel_s8 tmo_copy_s8;                /* COPY */
+tmo_kernel_s8 tmo_resize_bilinear_row_s8; /* RESIZE_BILINEAR */
+tmo_kernel_s8 tmo_transpose_conv_row_s8;  /* TRANSPOSE_CONV */
 
 /* A run of kernel taps that lie inside the input, along one axis. */
 typedef struct {

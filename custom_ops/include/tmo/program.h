@@ -12,17 +12,26 @@
 #define TMO_VERSION 1u
 
 #define TMO_NONE 0xFFFFu     /* no producer inside the block: the rows are there already */
-#define TMO_MAX_INPUTS 2     /* operands that an operator reads row by row */
+#define TMO_MAX_INPUTS 4     /* operands that an operator reads row by row */
 #define TMO_MAX_IO 16        /* inputs and outputs of a program, together */
-#define TMO_MAX_KERNEL_H 64  /* rows of a window that is read at once */
+#define TMO_MAX_KERNEL_H 64  /* rows that are read at once, of all operands together */
 #define TMO_MAX_TAPS 64      /* pixels of a window that is read at once, in a tiled block */
+#define TMO_INDEX_BYTES 4    /* of an int32 index: a pixel of that many channels */
 
 /* How weights and rings are packed. A library refuses what its core cannot run. */
 enum { TMO_TARGET_GENERIC = 0 };
 
 enum { TMO_LAYOUT_HWC = 0 };
 
-/* What the operators compute, and how the converter prepares `multipliers`, `shifts` and `param`. All tensors are int8.
+/* Where input 0 is, the frame. Every tensor of base 1 is a view of it then. */
+enum {
+  TMO_INPUT_ARENA = 0,   /* whole in its buffer, as any other input */
+  TMO_INPUT_STREAM = 1,  /* it comes a few rows at a time: tmo_push() */
+  TMO_INPUT_EXTERNAL = 2 /* io[0] is a tmo_frame, which says where its pixels are */
+};
+
+/* What the operators compute, and how the converter prepares `multipliers`, `shifts` and `param`. All tensors are int8, but for
+ * indices.
  *
  *   rescale(x, m, s): TFLM's MultiplyByQuantizedMultiplier with two roundings, int32 (kernels/internal/common.cc).
  *   quantize(r): (m, s) of TFLM's QuantizeMultiplier, r a double (kernels/internal/quantization_util.cc).
@@ -45,7 +54,18 @@ enum { TMO_LAYOUT_HWC = 0 };
  * REQUANT          clamp(rescale(x - zero_in, m, s) + zero_out).
  *                  QUANTIZE int8 -> int8: quantize(in / out), clamp to -128, 127.
  *                  RELU: quantize((double)(in / out)), the division in float32; clamp to max(-128, zero_out + round(0 / out)), 127.
- *                  RELU6 does not rescale in TFLM: m = 2^30, s = 1 (the identity), zero_out = zero_in, clamp to zero_in, quantized 6. */
+ *                  RELU6 does not rescale in TFLM: m = 2^30, s = 1 (the identity), zero_out = zero_in, clamp to zero_in, quantized 6.
+ * GATHER           row i of a table, i the int32 index that the input pixel holds: its 4 channels are that number's bytes. param = rows of the
+ *                  table. An index outside of it ends the run with TMO_ERROR_INDEX, as in today's TFLM; older ones read beyond the table.
+ *
+ * The following read other rows than those of a window: they have a tmo_access for each operand, and are for row blocks only.
+ *
+ * COPY             moves bytes as tmo_copy says. Zero points, window and activation range are not used.
+ * RESIZE_BILINEAR  kernels/internal/reference/resize_bilinear.h ResizeBilinearInteger. stride_h, stride_w = its height_scale_10, width_scale_10;
+ *                  param = 1 with half_pixel_centers, else 0. An output coordinate o lies at s = o * stride + param * (stride / 2 - 512), in
+ *                  1/1024 of a pixel. access: mul = stride_h, div = 1024, extent = 2, add = the constant part of s.
+ * TRANSPOSE_CONV   as CONV, tap (ky, kx) of output (y, x) being input ((y + pad_top - ky) / stride_h, (x + pad_left - kx) / stride_w) where
+ *                  that is whole; dilation 1. access: add = pad_top - stride_h * (extent - 1), div = stride_h, extent = ceil(kernel_h / stride_h). */
 typedef enum {
   TMO_OP_CONV = 1,         /* weights [out][kernel_h][kernel_w][in]; FULLY_CONNECTED is one, too */
   TMO_OP_DEPTHWISE = 2,    /* weights [kernel_h][kernel_w][out], out channel = in channel * depth multiplier + m */
@@ -55,6 +75,10 @@ typedef enum {
   TMO_OP_MEAN = 6,
   TMO_OP_SOFTMAX = 7,      /* param: diff_min */
   TMO_OP_REQUANT = 8,
+  TMO_OP_GATHER = 40,      /* weights [row][out]; param: rows */
+  TMO_OP_COPY = 20,            /* weights: tmo_copy */
+  TMO_OP_RESIZE_BILINEAR = 21, /* param: half pixel centers */
+  TMO_OP_TRANSPOSE_CONV = 22,  /* weights [out][kernel_h][kernel_w][in] */
 } tmo_op_kind;
 
 enum {
@@ -76,7 +100,7 @@ typedef struct {
   uint16_t n_tensors;
   uint16_t n_ops;
   uint16_t n_blocks;
-  uint16_t reserved0;
+  uint16_t input;     /* TMO_INPUT_* */
   uint32_t tensors; /* tmo_tensor[n_tensors] */
   uint32_t ops;     /* tmo_op[n_ops] */
   uint32_t blocks;  /* tmo_block[n_blocks] */
@@ -92,7 +116,11 @@ typedef struct {
  * Lanes divide the `rows` rows of a strip: lane 0 holds the first tmo_lane.rows of them, and so on. Row y of strip m is row i of period s:
  *   cache: t = y + (-end mod advance), s = t / rows, i = t % rows;  recompute: s = 0, i = y - (m * advance + end - rows).
  * In its lane, whose first row is f, pixel x lives at base + lane.offset + (((s * width + x) * lane.rows + i - f) % lane.depth) * pixel;
- * pixel = channels, or the operator's group_channels when the tensor is made in channel groups. */
+ * pixel = channels, or the operator's group_channels when the tensor is made in channel groups.
+ *
+ * A streamed frame has `rows` rows in io[0], the newest; the `depth` rows before them, or less, are in a ring in the workspace, row y at
+ * offset + (y % depth) * width * channels. Of an external frame, pixels that are not int8 yet are made so in the workspace, from `offset`
+ * on, for one window after the other: row after row of a row block, pixel after pixel of a tiled block. */
 typedef struct {
   uint32_t offset;   /* bytes from the base; not used with lanes */
   uint32_t channels; /* of all groups */
@@ -105,7 +133,7 @@ typedef struct {
   uint16_t n_lanes;
   uint16_t advance;  /* the strips that it is made in, by a tiled block: rows from strip to strip, */
   int16_t end;       /* rows after the first strip, before clamping, */
-  uint16_t rows;     /* and rows of a strip */
+  uint16_t rows;     /* and rows of a strip. Of a streamed frame: rows that are pushed at once */
 } tmo_tensor;
 
 typedef struct {
@@ -114,6 +142,39 @@ typedef struct {
   uint16_t rows;   /* of a strip */
   uint16_t reserved;
 } tmo_lane;
+
+/* Which rows of an operand firing y reads, where they are no window: [first, first + extent), as far as the operand has them.
+ * first = floor((y * mul + add) / div), or table[y]; TMO_NONE there: no row at all. */
+typedef struct {
+  int32_t add;
+  uint16_t mul;
+  uint16_t div;
+  uint16_t extent;
+  uint16_t reserved;
+  uint32_t table; /* uint16_t[height of the output], or none */
+} tmo_access;
+
+/* How COPY makes an output row: n_moves of tmo_move follow. */
+typedef struct {
+  uint16_t n_moves;
+  uint16_t period;
+  uint8_t fills; /* the row is filled before anything is moved */
+  int8_t fill;
+  uint16_t reserved;
+} tmo_copy;
+
+/* `count` runs of `bytes` bytes: run i goes from byte source + (y % period) * phase_step + i * source_step of an input row to byte
+ * target + i * target_step of the output row. */
+typedef struct {
+  uint16_t row; /* among those that are read: operand 0's `extent` rows first, then operand 1's; nothing is moved where it is not there */
+  uint16_t count;
+  uint32_t bytes;
+  uint32_t source;
+  int32_t source_step;
+  int32_t phase_step;
+  uint32_t target;
+  uint32_t target_step;
+} tmo_move;
 
 typedef struct {
   uint8_t kind;  /* tmo_op_kind */
@@ -131,6 +192,7 @@ typedef struct {
   uint16_t stride_h, stride_w;
   uint16_t dilation_h, dilation_w;
   uint16_t pad_top, pad_left;
+  uint16_t reserved;
   int32_t param;
   uint32_t weights;     /* int8_t[] */
   uint32_t bias;        /* int32_t[channels], or none */
@@ -140,6 +202,7 @@ typedef struct {
                            [rows of the highest strip * width * channels] when it sums up groups */
   uint16_t groups;         /* channel groups of a tiled block; 0 or 1: none */
   uint16_t group_channels; /* of each group; the last one may have fewer */
+  uint32_t access;         /* tmo_access[n_inputs]; none: the operands are read by the window */
 } tmo_op;
 
 /* Consecutive operators that fire on demand: the last sink wants all its units, one after the other, then the sink before it. A firing

@@ -51,6 +51,12 @@ static inline bool tmo_unit_closes(const tmo_walk *w, const tmo_unit *unit) {
 bool tmo_operand_exists(const void *program, const tmo_block *block, const tmo_op *op, const tmo_walk *w, const tmo_unit *unit, uint8_t k,
                         const tmo_unit *next);
 
+/* The last row of operand k that a unit of an operator reads; -1 where it reads none. */
+int32_t tmo_last_row(const void *program, const tmo_op *op, const tmo_unit *unit, uint8_t k);
+
+/* Bytes that the operands of an operator take which are made int8 for one window: those that come from an external frame. */
+uint64_t tmo_converted_bytes(const void *program, const tmo_block *block, const tmo_op *op);
+
 /* Of an operator that adds up groups: which of its int32 sums is the first of this unit. */
 static inline uint32_t tmo_group_sum(const tmo_walk *w, const tmo_unit *unit) {
   const uint32_t row = (uint32_t)(unit->row - tmo_strip_first(w, unit->strip));

@@ -115,3 +115,24 @@ def test_a_conversion_that_stays(case: str) -> None:
     result = applied(net, *outputs)
     assert [r.reason for r in result.refusals] == reasons
     assert result.graph == read(net.model(*outputs)).graph
+
+
+def test_a_tensor_between_two_conversions_is_renamed_once() -> None:
+    """Behind the input's QUANTIZE and before the output's DEQUANTIZE: it can stand for one of the two."""
+    net = Net()
+    image = net.input((1, 4), None, dtype="FLOAT32", name="image")
+    q = net.unary("QUANTIZE", image, out=Q)
+    copy = net.unary("DEQUANTIZE", q, dtype="FLOAT32", out=None)
+    result = applied(net, copy, net.unary("RELU", q, out=Q))
+    assert result.replaced == {image: q}
+    assert [op.type for op in result.graph.ops] == ["DEQUANTIZE", "RELU"]
+    assert [r.reason for r in result.refusals] == [f"tensor {q} 't{q}' is an input or output already"]
+
+
+def test_two_outputs_of_one_tensor_become_one_int8_output() -> None:
+    net = Net()
+    x = net.unary("RELU", net.input((1, 4)), out=Q)
+    first, second = (net.unary("DEQUANTIZE", x, dtype="FLOAT32", out=None) for _ in range(2))
+    result = applied(net, first, second)
+    assert result.graph.outputs == (x, second)
+    assert [op.type for op in result.graph.ops] == ["RELU", "DEQUANTIZE"]

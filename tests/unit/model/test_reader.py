@@ -57,6 +57,12 @@ def test_options_of_custom_and_unknown_operators() -> None:
     assert op.options == {"custom_code": "MY_OP", "custom_options": b"\x01\x02"}
 
 
+def test_scales_without_zero_points_are_no_quantization() -> None:
+    net = small()
+    net.graph.tensors[1].quantization.zeroPoint = None
+    assert read(writer.write(net.tree)).graph.tensors[1].quantization is None
+
+
 def test_all_real_models_can_be_read(real_model: Path) -> None:
     model = read(real_model.read_bytes())
     assert model.subgraphs == 1
@@ -135,6 +141,10 @@ BROKEN = {
             "signatureDefs", [schema.SignatureDefT(signatureKey="s", inputs=[schema.TensorMapT("x", 20)], outputs=[])]
         ),
         r"tensor 20 does not exist.*\n  at signature 0 's'",
+    ),
+    "huge activation": (
+        _set("subgraphs.0.tensors.2.shape", np.array([1, 2**20, 6, 20], np.int32)),
+        r"of INT8 needs 125,829,120 B, at most .* B are planned\n  at tensor 2 't2'",
     ),
     "external weights": (_set("buffers.1.offset", 4096), r"outside of the flatbuffer\n  at buffer 1"),
     "order": (

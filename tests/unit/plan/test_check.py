@@ -27,6 +27,9 @@ from tflm_memopt.model.interface import Changes
 from tflm_memopt.model.reader import Model, read
 from tflm_memopt.pipeline import Planned
 from tflm_memopt.plan.check import check
+from tflm_memopt.plan.check_arena import Arena
+from tflm_memopt.plan.check_frame import FrameReplay
+from tflm_memopt.plan.inputs import input_mode
 from tflm_memopt.plan.plan import Block, Buffer, Plan, Role, Stage
 from tflm_memopt.plan.planner import Options, plan
 from tflm_memopt.runtime import host, host_model, regions
@@ -79,7 +82,18 @@ MODELS: dict[str, Callable[[], bytes]] = {
     "pyramid": _pyramid,
     "pointwise": _pointwise,
     "fused": _fused,
+    "streamed": _fused,
+    "streamed classifier": _classifier,
+    "external": _pyramid,
+    "external pointwise": _pointwise,
 }
+INPUTS = {
+    "streamed": "stream:3",
+    "streamed classifier": "stream",
+    "external": "external",
+    "external pointwise": "external",
+}
+"""Where it is not in the arena."""
 
 
 @dataclass(frozen=True)
@@ -90,6 +104,7 @@ class Subject:
     planned: Planned
     inputs: list[np.ndarray]
     outputs: tuple[np.ndarray, ...]
+    options: Options
 
     def passes(self, mutant: Plan) -> bool:
         try:
@@ -101,7 +116,7 @@ class Subject:
     def runs_right(self, mutant: Plan) -> bool:
         """In the host executor, every buffer where the mutant puts it."""
         border = Int8Interface(self.model.graph, Changes(), {}, ())
-        new = read(pipeline.lower(self.model, border, replace(self.planned, plan=mutant), OPTIONS))
+        new = read(pipeline.lower(self.model, border, replace(self.planned, plan=mutant), self.options))
         (region,) = regions.regions(new)
         sizes = [new.graph.tensors[t].nbytes for t in region.outputs]
         got = host.run_guarded(region.program, regions.placement(new, region), self.inputs, sizes)
@@ -113,11 +128,13 @@ class Subject:
 @cache
 def subject(name: str) -> Subject:
     model = read(MODELS[name]())
-    planned = pipeline.make_plan(pipeline.understand(model.graph), OPTIONS)
+    options = replace(OPTIONS, input=input_mode(INPUTS.get(name, "arena")))
+    planned = pipeline.make_plan(pipeline.understand(model.graph), options)
     assert planned is not None
     rng = np.random.default_rng(9)
     inputs = [rng.integers(-128, 128, model.graph.tensors[t].shape, np.int8) for t in model.graph.inputs]
-    return Subject(model, planned, inputs, host_model.run_model(model.graph, [values[None] for values in inputs], 1))
+    expected = host_model.run_model(model.graph, [values[None] for values in inputs], 1)
+    return Subject(model, planned, inputs, expected, options)
 
 
 @pytest.fixture(params=MODELS)
@@ -175,6 +192,12 @@ def wrong_firings(plan: Plan) -> Mutants:
     for n, block in blocks(plan):
         for change in (-1, 1):
             yield f"step {n} {change:+}", with_step(plan, n, replace(block, firings=block.firings + change))
+
+
+def wrong_macs(plan: Plan) -> Mutants:
+    for n, block in blocks(plan):
+        for change in (-1, 1):
+            yield f"step {n} {change:+}", with_step(plan, n, replace(block, macs=block.macs + change))
 
 
 def missing_steps(plan: Plan) -> Mutants:
@@ -240,6 +263,7 @@ ALWAYS_WRONG: tuple[Callable[[Plan], Mutants], ...] = (
     smaller_buffers,
     missing_buffers,
     wrong_firings,
+    wrong_macs,
     missing_steps,
     repeated_steps,
     swapped_steps,
@@ -392,6 +416,7 @@ def test_a_shallow_ring_names_the_row_that_is_gone() -> None:
     ("damage", "text"),
     [
         (wrong_firings, r"block 0 fires 8 times, the plan says [79]"),
+        (wrong_macs, r"block 0 multiplies (\d+) times, the plan says (?!\1\b)\d+"),
         (missing_steps, r"the plan runs operators \[\], the graph has \[0\]"),
         (smaller_buffers, r"tensor 0 needs 128 bytes, the plan gives it 127"),
         (missing_buffers, r"no tensor buffer for 0"),
@@ -427,3 +452,31 @@ def test_sums_and_counters_must_be_large_enough() -> None:
         buffer = found.buffers[i]
         mutant = with_buffer(found, i, replace(buffer, nbytes=buffer.nbytes // 2))
         assert f"needs {buffer.nbytes} bytes, the plan gives it {buffer.nbytes // 2}" in refusal(s, mutant, y)
+
+
+# ---- inputs that are not in the arena as a whole ----
+
+
+@pytest.mark.parametrize("name", ["streamed", "streamed classifier"])
+@pytest.mark.parametrize("role", [Role.RING, Role.COUNTERS])
+def test_nothing_that_outlives_an_invoke_may_lie_where_rows_are_pushed(name: str, role: Role) -> None:
+    """The caller writes there while the block waits."""
+    real = subject(name)
+    plan, frame = real.planned.plan, real.planned.partition.frame
+    assert frame is not None
+    pushed = plan.find(Role.TENSOR, frame.tensor)
+    assert pushed is not None
+    for i, b in enumerate(plan.buffers):
+        if b.role is role and b.first == 0:
+            moved = replace(with_offset(plan, i, pushed[1]), head=plan.head + b.nbytes)
+            assert not real.passes(moved), f"{b.role} {b.key}"
+
+
+def test_a_stream_is_read_in_the_first_block_only() -> None:
+    real = subject("streamed classifier")
+    graph, frame = real.planned.understood.graph, real.planned.partition.frame
+    replay = FrameReplay(Arena(real.planned.plan, {t: graph.tensors[t].nbytes for t in graph.tensors}), frame)
+    replay.wait_for(1, "operator 0")
+    replay.end_of_block()
+    with pytest.raises(PlanError, match="operator 5 reads the streamed input, which passes by in the first block"):
+        replay.wait_for(1, "operator 5")

@@ -89,6 +89,12 @@ def wrong_firings(plan: Plan) -> Mutants:
             yield f"step {n}", with_block(plan, n, replace(block, firings=block.firings + change))
 
 
+def wrong_macs(plan: Plan) -> Mutants:
+    for n, block in tiled(plan):
+        for change in (-1, 1):
+            yield f"step {n}", with_block(plan, n, replace(block, macs=block.macs + change))
+
+
 def missing_strips(plan: Plan) -> Mutants:
     for n, block in tiled(plan):
         if block.strips > 1:
@@ -120,7 +126,7 @@ def missing_rings(plan: Plan) -> Mutants:
 
 @pytest.mark.parametrize(
     "damage",
-    [shallower_lanes, wrong_firings, missing_strips, missing_stages, other_groups, missing_rings],
+    [shallower_lanes, wrong_firings, wrong_macs, missing_strips, missing_stages, other_groups, missing_rings],
     ids=lambda f: f.__name__,
 )
 def test_what_is_always_wrong_is_always_refused(damage: Callable[[Plan], Mutants]) -> None:

@@ -29,10 +29,12 @@ def lives_by_hand(trace: Trace, maker: Member) -> dict[Pixel, Life]:
             if tensor == maker.op.output:
                 for pixel in _read(member, maker, k, firing):
                     alive[pixel] = (alive[pixel][0], at)
-        if member.key == maker.key:
+        writes = not member.walk.sums or int(u.group[firing]) == member.walk.groups - 1
+        if member.key == maker.key and writes:
             for x in range(int(u.x0[firing]), int(u.x1[firing])):
                 strip = int(u.strip[firing]) if member.walk.recomputes else -1
-                alive[strip, int(u.group[firing]), int(u.row[firing]), x] = at, at
+                group = int(u.group[firing]) if member.walk.splits else 0
+                alive[strip, group, int(u.row[firing]), x] = at, at
     return alive
 
 

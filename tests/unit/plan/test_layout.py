@@ -10,7 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from ortools.sat.python import cp_model
 
+from tflm_memopt.analysis import tflm_planner
 from tflm_memopt.plan.layout import Layout, Problem, climb, exact, place
+from tflm_memopt.plan.layout_bound import clique_bound
 
 SEEDS = st.integers(0, 1 << 32)
 SECONDS = 5.0
@@ -121,7 +123,7 @@ def test_the_best_found_in_time_is_not_proven(monkeypatch: pytest.MonkeyPatch) -
         return cp_model.FEASIBLE
 
     monkeypatch.setattr(cp_model.CpSolver, "solve", stopped)
-    layout = place(hard_problem(), seconds=SECONDS)
+    layout = exact(hard_problem(), climb(hard_problem()), seconds=SECONDS)
     assert is_valid(hard_problem(), layout)
     assert not layout.proven
 
@@ -152,3 +154,37 @@ def test_the_heuristic_uses_room_that_fits_exactly(monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr("tflm_memopt.plan.layout.CLIMB_STEPS", 0)
     separations = {(0, 1): 30, (1, 0): 20, (2, 1): 30, (1, 2): 20}
     assert climb(Problem((30, 20, 15), (1, 1, 1), separations, lower_bound=50)).offsets == (0, 30, 0)
+
+
+def chain_problem(*sizes: int) -> Problem:
+    """Each buffer is alive with the one before and the one behind it."""
+    apart = {pair: sizes[pair[0]] for i in range(len(sizes) - 1) for pair in ((i, i + 1), (i + 1, i))}
+    return Problem(sizes, (1,) * len(sizes), apart, max(a + b for a, b in itertools.pairwise(sizes)))
+
+
+def test_the_thesis_example_where_tflm_s_planner_is_not_enough() -> None:
+    """Figure 4.8: 8 units, where TFLM's greedy planner takes 10. One unit is 16 bytes here."""
+    sizes = (5, 3, 2, 4)
+    assert place(chain_problem(*sizes), seconds=SECONDS).top == 8
+    requests = [tflm_planner.Request(16 * size, max(0, i - 1), i) for i, size in enumerate(sizes)]
+    assert tflm_planner.high_water(requests, tflm_planner.place(requests)) == 10 * 16
+
+
+@settings(max_examples=60, deadline=None, derandomize=True)
+@given(SEEDS)
+def test_the_bound_of_cliques_is_one(seed: int) -> None:
+    problem = random_problem(seed, most=4, largest=6)
+    bound = clique_bound(problem.nbytes, problem.align, problem.separations, 0)
+    assert bound <= lowest_top(problem)
+
+
+def test_the_bound_of_cliques_sees_what_no_moment_does() -> None:
+    """Three buffers, any two of which meet, at different moments; and one that starts at multiples of 16 only."""
+    everyone = {(u, v): size for u, size in enumerate((10, 7, 20)) for v in range(3) if u != v}
+    assert clique_bound((10, 7, 20), (1, 1, 1), everyone, 30) == 37
+    assert clique_bound((10, 7, 20), (16, 16, 16), everyone, 30) == 16 + 16 + 20
+
+
+def test_layouts_do_not_depend_on_the_machine_s_speed() -> None:
+    problem = hard_problem()
+    assert place(problem, seconds=0.01) == place(problem, seconds=0.01)

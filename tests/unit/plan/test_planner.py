@@ -16,9 +16,17 @@ from tflm_memopt.plan.regions import Region
 SECONDS = 0.1
 
 
-def checked(s: Sketch, *outputs: TensorId, op_per_block: bool = False, seconds: float = SECONDS) -> Plan:
+def checked(
+    s: Sketch,
+    *outputs: TensorId,
+    op_per_block: bool = False,
+    seconds: float = SECONDS,
+    overlap: bool = True,
+    reorder: bool = True,
+) -> Plan:
     graph, parts = s.graph(*outputs), s.partition(*outputs)
-    found = plan(graph, parts, Options(op_per_block=op_per_block, seconds=seconds))
+    options = Options(op_per_block=op_per_block, seconds=seconds, overlap=overlap, reorder=reorder)
+    found = plan(graph, parts, options)
     check(found, graph, parts)
     return found
 
@@ -53,6 +61,22 @@ def test_a_pointwise_layer_takes_vmcu_s_footprint() -> None:
     s = Sketch()
     y = s.conv(s.input(20, 1, 64), 32, kernel=1)
     assert checked(s, y, seconds=2.0).head == 20 * 64 + 32 + 2
+
+
+@settings(max_examples=15, deadline=None, derandomize=True)
+@given(st.integers(0, 1 << 32))
+def test_without_overlap_whole_tensors_share_nothing(number: int) -> None:
+    s = random_sketch(number)
+    apart = checked(s, *s.unread(), overlap=False)
+    tensors = [(b, o) for b, o in apart.placed() if b.role is Role.TENSOR]
+    for i, (a, x) in enumerate(tensors):
+        assert all(not a.overlaps(b) or x + a.nbytes <= y or y + b.nbytes <= x for b, y in tensors[:i])
+
+
+def test_overlap_is_worth_what_the_input_leaves() -> None:
+    s = Sketch()
+    y = s.conv(s.input(20, 1, 64), 32, kernel=1)
+    assert checked(s, y, overlap=False).head == 20 * 64 + 20 * 32 + 2
 
 
 def test_inputs_that_nobody_reads_have_a_place() -> None:
@@ -99,7 +123,7 @@ def test_tensors_that_pass_by_a_region_are_kept() -> None:
     s = Sketch()
     a, b = s.input(8, 4, 4), s.input(9, 4, 4)
     y, z = s.conv(a, 4), s.conv(b, 4)
-    found = checked(s, y, z)
+    found = checked(s, y, z, reorder=False)
     assert len({step.region for step in found.steps if isinstance(step, Block)}) == 2
 
 
@@ -120,3 +144,21 @@ def test_lifetimes_are_those_of_tflm() -> None:
 def test_multiplications_are_those_of_the_model() -> None:
     s, total = residual()
     assert checked(s, total).macs == sum(op.macs for op in s.ops)
+
+
+def test_regions_that_know_nothing_of_each_other_become_one() -> None:
+    """In the model's order they are two custom operators; the order decides what runs from builtin to builtin."""
+    s = Sketch()
+    y, z = s.conv(s.input(8, 4, 4), 4), s.conv(s.input(9, 4, 4), 4)
+    assert [len(checked(s, y, z, reorder=reorder).calls()) for reorder in (False, True)] == [2, 1]
+
+
+def test_without_time_there_is_a_plan_all_the_same() -> None:
+    """Layers of one size, each output a little below its input, until the arena ends: no layout meets the bound."""
+    s = Sketch()
+    x = s.input(16, 16, 8)
+    for _ in range(40):
+        x = s.conv(x, 8)
+    hasty, patient = (checked(s, x, seconds=seconds) for seconds in (0.0, 1.0))
+    assert not hasty.proven
+    assert hasty.lower_bound < patient.head <= hasty.head

@@ -1,0 +1,223 @@
+"""Makes the Arduino library in arduino/ from custom_ops/, and the models of its sketches and of examples/esp_idf.
+
+    python scripts/arduino.py            writes what has changed
+    python scripts/arduino.py --replan   plans the sketches' models anew, too
+    python scripts/arduino.py --check    writes nothing; exits 1 when something is stale
+
+Arduino compiles what is below src/, all of it, with src/ as the only include folder, and follows no symbolic links:
+hence copies. Sketches (.ino) and README.md are written by hand. The plans of the sketches' models are kept in extras/,
+so that the same library and converter always write the same bytes.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import re
+import sys
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+
+import tflm_memopt
+from tflm_memopt import emit
+from tflm_memopt.errors import MemoptError
+from tflm_memopt.results import Optimized
+from tflm_memopt.runtime import interpreter
+from tflm_memopt.runtime.verify import sample
+
+ROOT = Path(__file__).parents[1]
+LIBRARY = ROOT / "custom_ops"
+GENERATED = "arduino/src"
+"""A folder in which nothing is written by hand."""
+
+SOURCES = (LIBRARY / "include", LIBRARY / "src", LIBRARY / "tflm")
+SUFFIXES = {".h", ".c", ".cpp", ".S"}
+PUBLIC = ("include/tmo/tmo.h", "include/tmo/camera.h", "tflm/tmo_tflm.h")
+"""What sketches call: words for keywords.txt."""
+
+SHAPES = ROOT / "examples/shapes"
+IMAGE = 22
+"""Of the stored test images: a star."""
+ARENA = 1_000_000
+
+
+@dataclass(frozen=True)
+class Sketch:
+    """A program, and how its model, the one of examples/shapes, is made."""
+
+    name: str
+    folder: str
+    emit: str
+    max_macs: float = 1.0
+    input: str = "arena"
+
+    @property
+    def plan(self) -> str:
+        return f"arduino/extras/{self.name}.plan.json"
+
+
+SKETCHES = (
+    Sketch("shapes", "arduino/examples/shapes", "cpp"),
+    Sketch("camera", "arduino/examples/camera", "cpp", input="stream"),
+    Sketch("no_interpreter", "arduino/examples/no_interpreter", "c", max_macs=1.1),  # fits 16 KB of RAM
+    Sketch("esp_idf", "examples/esp_idf/main", "cpp", input="external"),
+)
+
+PROPERTIES = f"""\
+name=tflm-memopt
+version={tflm_memopt.__version__}
+author=tflm-memopt contributors
+maintainer=tflm-memopt contributors
+sentence=TensorFlow Lite Micro models in a fraction of the RAM, with the same output bits.
+paragraph=Runs models that tflm-memopt rewrote: one operator keeps a few rows of every tensor instead of all of it.
+category=Data Processing
+url=
+architectures=*
+depends=Chirale_TensorFLowLite
+includes=tflm_memopt.h
+"""
+
+UMBRELLA = """\
+/* The library's one header for sketches. TensorFlow Lite Micro comes first, where it is used:
+ *
+ *   #include <Chirale_TensorFlowLite.h>
+ *   #include <tflm_memopt.h> */
+#ifndef TFLM_MEMOPT_H_
+#define TFLM_MEMOPT_H_
+
+#include "tmo/camera.h"
+#include "tmo/tmo.h"
+
+#if defined(__cplusplus) && __has_include("tensorflow/lite/micro/kernels/kernel_util.h")
+#include "tmo_tflm.h"
+#endif
+
+#endif  // TFLM_MEMOPT_H_
+"""
+
+
+def library() -> Mapping[str, bytes]:
+    """The library itself, by path."""
+    files = {
+        "arduino/library.properties": PROPERTIES.encode(),
+        "arduino/keywords.txt": keywords().encode(),
+        "arduino/LICENSE": (ROOT / "LICENSE").read_bytes(),
+        "arduino/src/tflm_memopt.h": UMBRELLA.encode(),
+    }
+    for folder in SOURCES:
+        for path in sorted(p for p in folder.rglob("*") if p.suffix in SUFFIXES):
+            name = f"{GENERATED}/{path.relative_to(folder).as_posix()}"
+            if name in files:
+                raise ValueError(f"two sources would become {name}: Arduino has one folder for all")
+            files[name] = path.read_bytes()
+    return files
+
+
+def keywords() -> str:
+    """keywords.txt: the words that the IDE colours."""
+    text = "\n".join((LIBRARY / name).read_text(encoding="utf-8") for name in PUBLIC)
+    code = re.sub(r"/\*.*?\*/", "", text, flags=re.DOTALL)
+    types = re.findall(r"^(?:typedef .*|\}) (\w+);$", code, re.MULTILINE) + re.findall(
+        r"^using (\w+) =", code, re.MULTILINE
+    )
+    functions = re.findall(r"^[\w \*]+?\b\*?(tmo_\w+|[A-Z]\w+)\(", code, re.MULTILINE)
+    functions += re.findall(r"^auto (\w+)\(", code, re.MULTILINE)
+    constants = re.findall(r"^ +(TMO_\w+) = ", code, re.MULTILINE)
+    kinds = (("KEYWORD1", types), ("KEYWORD2", functions), ("LITERAL1", constants))
+    return "".join(f"{word}\t{kind}\n" for kind, words in kinds for word in dict.fromkeys(words))
+
+
+def sketches(*, replan: bool) -> Mapping[str, bytes]:
+    """The models of the sketches, by path."""
+    model = (SHAPES / "shapes_int8.tflite").read_bytes()
+    written = {"arduino/examples/shapes/shapes_image.h": shapes_image(model).encode()}
+    for sketch in SKETCHES:
+        converted = _converted(sketch, model, replan=replan)
+        files = emit.files(converted, "shapes_int8", (sketch.emit,), partial(sample, model, converted.model))
+        sources = {name: data for name, data in files.items() if name.endswith((".h", ".c", ".cpp"))}
+        written |= {f"{sketch.folder}/{name}": data for name, data in sources.items()}
+        written[sketch.plan] = files["shapes_int8.plan.json"]
+    return written
+
+
+def _converted(sketch: Sketch, model: bytes, *, replan: bool) -> Optimized:
+    """With the plan that is kept, if there is one that can still be used."""
+    plan = ROOT / sketch.plan
+    if plan.is_file() and not replan:
+        try:
+            return tflm_memopt.optimize(model, input=sketch.input, plan=json.loads(plan.read_bytes()))
+        except MemoptError as error:
+            print(f"{sketch.plan} is of no use any more, planning anew: {error.what}", file=sys.stderr)
+    return tflm_memopt.optimize(model, input=sketch.input, max_macs=sketch.max_macs)
+
+
+def shapes_image(model: bytes) -> str:
+    """shapes_image.h: a test image as the model's input, and the scores that TFLM gives it."""
+    with np.load(SHAPES / "shapes_test.npz") as stored:
+        image, label = stored["images"][IMAGE], int(stored["labels"][IMAGE])
+    tflm = interpreter(model, ARENA)
+    border = tflm.get_input_details(0)["quantization_parameters"]
+    # Grey values 0..15 stand for 0.0..1.0 (examples/shapes/dataset.py).
+    levels = np.rint(image / (15 * float(border["scales"][0]))) + int(border["zero_points"][0])
+    pixels = np.clip(levels, -128, 127).astype(np.int8)
+    tflm.set_input(pixels[None], 0)
+    tflm.invoke()
+    scores = tflm.get_output(0)[0]
+    return f"""\
+// Image {IMAGE} of examples/shapes as the model's int8 input, 96x96 grey, and the scores that TFLM gives it.
+#pragma once
+
+#include <stdint.h>
+
+constexpr int shapes_label = {label};
+constexpr int8_t shapes_scores[] = {{{", ".join(map(str, scores))}}};
+constexpr int8_t shapes_image[{pixels.size}] = {{
+{chr(10).join(_rows(pixels))}
+}};
+"""
+
+
+def _rows(pixels: np.ndarray) -> Iterator[str]:
+    flat = pixels.reshape(-1)
+    for first in range(0, flat.size, 24):
+        yield "  " + "".join(f"{value}," for value in flat[first : first + 24])
+
+
+def stale(files: Mapping[str, bytes]) -> list[str]:
+    """What differs from `files`, as sentences."""
+    differs = [n for n, data in files.items() if not (ROOT / n).is_file() or (ROOT / n).read_bytes() != data]
+    return [*(f"{name} is stale" for name in differs), *(f"{name} has no source" for name in strays(files))]
+
+
+def strays(files: Mapping[str, bytes]) -> list[str]:
+    """What is in GENERATED and comes from nowhere."""
+    there = (path.relative_to(ROOT).as_posix() for path in (ROOT / GENERATED).rglob("*") if path.is_file())
+    return sorted(name for name in there if name not in files)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--check", action="store_true", help="write nothing; exit 1 when something is stale")
+    parser.add_argument("--replan", action="store_true", help="plan the sketches' models anew")
+    args = parser.parse_args()
+    files = {**library(), **sketches(replan=args.replan)}
+    if args.check:
+        problems = stale(files)
+        print("\n".join([*problems, "try: python scripts/arduino.py"] if problems else ["arduino/ is up to date"]))
+        return 1 if problems else 0
+    for name in strays(files):
+        (ROOT / name).unlink()
+    for name, data in files.items():
+        path = ROOT / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        if not path.is_file() or path.read_bytes() != data:
+            path.write_bytes(data)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,76 @@
+"""docs/operators.md from the operator set: `python scripts/operators.py` writes it, a test compares."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+
+from tflm_memopt.model import canonicalise
+from tflm_memopt.model import constraints as must
+from tflm_memopt.model.constraints import Constraint
+from tflm_memopt.model.opset import OPSET
+
+PAGE = Path(__file__).resolve().parent.parent / "docs/operators.md"
+ALL = (
+    "count_of_operands", "complete_options", "static_shapes", "int8_activations", "quantized", "runtime_values",
+    "stateless",
+)  # fmt: skip
+"""Constraints of (almost) every operator: said once."""
+
+HEAD = """# Operators
+
+What runs row by row, bit for bit as TFLM does it, and within which limits. Everything else stays a builtin operator
+between our regions, with the reason in the report (`tflm-memopt inspect`); so does an operator that breaks a limit.
+`python scripts/operators.py` writes this page from the operator set (`tflm_memopt/model/opset.py`).
+
+| operator | limits, beside those of all |
+|---|---|
+"""
+LIMITS = """
+## Limits
+
+A refusal says the sentence; its code is for programs (`--json`).
+
+| limit | in words | what helps |
+|---|---|---|
+"""
+RULES = """
+## Before that
+
+Rewritten on the way, where it changes no byte:
+
+| rule | what becomes of it |
+|---|---|
+"""
+REWRITES = {
+    "fold-pad": "PAD of height and width before convolutions becomes their padding",
+    "transposed-mean": "TRANSPOSE to NCHW and MEAN over what were height and width become MEAN",
+    "split": "SPLIT, SPLIT_V and UNPACK become one operator per output; an output that nobody reads is not made",
+    "wide-concatenation": "CONCATENATION of more than four tensors becomes several, one behind the other",
+    "transpose-conv": "TRANSPOSE_CONV no longer reads its output's shape",
+    "view": "RESHAPE, SQUEEZE and EXPAND_DIMS vanish: the same bytes in another shape",
+}
+
+
+def page() -> str:
+    limits: dict[str, Constraint] = {}
+    lines = []
+    for name in sorted(OPSET):
+        limits |= {c.__name__: c for c in OPSET[name].constraints}
+        lines.append(f"| {name} | {_codes(c.__name__ for c in OPSET[name].constraints if c.__name__ not in ALL)} |")
+    lines.insert(0, f"| all | {_codes(ALL)} |")
+    described = [f"| `{code}` | {c.__doc__} | {must.HINTS[c]} |" for code, c in sorted(limits.items())]
+    rules = [f"| {rule.name} | {REWRITES[rule.name]} |" for rule in canonicalise.RULES]
+    return "".join((HEAD, _lines(lines), LIMITS, _lines(described), RULES, _lines(rules)))
+
+
+def _codes(names: Iterable[str]) -> str:
+    return ", ".join(f"`{name}`" for name in names) or "none"
+
+
+def _lines(lines: Iterable[str]) -> str:
+    return "".join(f"{line}\n" for line in lines)
+
+
+if __name__ == "__main__":
+    PAGE.write_text(page(), encoding="utf-8")

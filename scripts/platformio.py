@@ -1,0 +1,91 @@
+"""Runs PlatformIO without a network, for the environments of platformio.ini that need none.
+
+    python scripts/platformio.py                     installs it in build/platformio, of its own
+    python scripts/platformio.py run                 installs it if need be, and runs `pio run`
+    python scripts/platformio.py test -e qemu_m4
+
+PlatformIO would download its build tool (tool-scons) and the platform `native`. Here the first is the package scons of
+the same version, the second a few lines in tests/packaging/platformio/native. With a PlatformIO of your own and a
+network, `pio run` and `pio test` do the same.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+HOME = ROOT / "build/platformio"
+PACKAGES = HOME / "packages"
+CORE = HOME / "core"
+NATIVE = ROOT / "tests/packaging/platformio/native"
+
+PLATFORMIO, SCONS = "6.2.0", "4.11.1"
+TOOL_SCONS = "4.41101.0"
+"""PlatformIO's number for that SCons."""
+SCONS_ENTRY = "from SCons.Script.Main import main\n\nmain()\n"
+
+
+def missing() -> str:
+    """What has to be done before PlatformIO can be run here, empty when nothing has."""
+    return (
+        ""
+        if (CORE / "platforms/native").is_dir()
+        else "no PlatformIO in build/platformio: python scripts/platformio.py"
+    )
+
+
+def install() -> None:
+    """PlatformIO and SCons in a folder of their own: their requirements are no concern of anybody else's."""
+    if missing():
+        wanted = [f"platformio=={PLATFORMIO}", f"scons=={SCONS}"]
+        subprocess.run([sys.executable, "-m", "pip", "install", "-q", "--target", str(PACKAGES), *wanted], check=True)
+        scons = CORE / "packages/tool-scons"
+        _write(scons / "package.json", {"name": "tool-scons", "version": TOOL_SCONS})
+        _write(scons / ".piopm", _origin("tool", "tool-scons", TOOL_SCONS))
+        (scons / "scons.py").write_text(SCONS_ENTRY)
+        native = CORE / "platforms/native"
+        shutil.copytree(NATIVE, native, dirs_exist_ok=True)
+        version = json.loads((NATIVE / "platform.json").read_bytes())["version"]
+        _write(native / ".piopm", _origin("platform", "native", version))
+
+
+def _origin(kind: str, name: str, version: str) -> Mapping[str, object]:
+    """What PlatformIO notes of a package that it installed; it takes none without an owner."""
+    spec = {"owner": "platformio", "id": None, "name": name, "requirements": None, "uri": None}
+    return {"type": kind, "name": name, "version": version, "spec": spec}
+
+
+def _write(path: Path, document: Mapping[str, object]) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps(document))
+
+
+def command(arguments: Sequence[str]) -> tuple[list[str], Mapping[str, str]]:
+    """The command line and the environment that run `pio ARGUMENTS`."""
+    environment = {
+        **os.environ,
+        "PYTHONPATH": str(PACKAGES),
+        "PLATFORMIO_CORE_DIR": str(CORE),
+        "PLATFORMIO_SETTING_ENABLE_TELEMETRY": "no",
+        "PLATFORMIO_DISABLE_UPGRADE_CHECK": "true",
+    }
+    return [sys.executable, "-m", "platformio", *arguments], environment
+
+
+def main(arguments: Sequence[str]) -> int:
+    install()
+    if not arguments:
+        print(f"PlatformIO {PLATFORMIO} is in {HOME}")
+        return 0
+    line, environment = command(arguments)
+    return subprocess.run(line, cwd=ROOT, env=environment, check=False).returncode
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,225 @@
+"""Writes the pages of the reference that follow from the code: errors, boards, program format, the plan's schema.
+
+python scripts/reference.py
+"""
+
+from __future__ import annotations
+
+import ast
+import json
+import sys
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from tflm_memopt import errors
+from tflm_memopt.boards import STACK, TFLM_FLASH, boards
+from tflm_memopt.lower.program import TABLES
+from tflm_memopt.model.constraints import HINTS
+from tflm_memopt.model.opset import OPSET
+from tflm_memopt.plan.plan import SCHEMA_VERSION, Role
+
+ROOT = Path(__file__).parents[1]
+PACKAGE = ROOT / "tflm_memopt"
+CLASSES: Mapping[str, type[errors.MemoptError]] = {
+    name: kind for name, kind in vars(errors).items() if isinstance(kind, type)
+}
+NOTE = "<!-- written by scripts/reference.py -->\n"
+
+
+@dataclass(frozen=True, slots=True)
+class Raised:
+    """One place where an error is made. `message` has `...` for what depends on the case."""
+
+    code: str
+    kind: str
+    message: str
+    hint: str
+    place: str
+
+
+def raised() -> Iterator[Raised]:
+    """All of the package."""
+    for path in sorted(PACKAGE.rglob("*.py")):
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+        for function in [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)]:
+            said = {
+                node.targets[0].id: _text(node.value)
+                for node in ast.walk(function)
+                if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name)
+            }
+            for node in ast.walk(function):
+                if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in CLASSES:
+                    yield _raised(node, said, f"{path.relative_to(ROOT)}:{node.lineno}")
+
+
+def _raised(call: ast.Call, said: Mapping[str, str], place: str) -> Raised:
+    """`said`: what the function's names stand for."""
+    named = {keyword.arg: keyword.value for keyword in call.keywords if keyword.arg}
+
+    def text(node: ast.expr | None) -> str:
+        if isinstance(node, ast.Name):
+            return said.get(node.id, "...")
+        return "" if node is None else _text(node)
+
+    kind, message = ast.unparse(call.func), text(call.args[0] if call.args else None)
+    return Raised(text(named.get("code")), kind, message, text(named.get("hint")), place)
+
+
+def _text(node: ast.expr) -> str:
+    if isinstance(node, ast.Constant):
+        return str(node.value)
+    if isinstance(node, ast.JoinedStr):
+        return "".join(_text(part) if isinstance(part, ast.Constant) else "..." for part in node.values)
+    return "..."
+
+
+def error_page() -> str:
+    lines = [
+        "# Errors",
+        "",
+        NOTE,
+        "Every error says what, where and what to try, and has a code that stays the same from version to version:",
+        "the last line on the terminal, `error.code` in Python. `...` stands for what depends on the case.",
+        "",
+    ]
+    found = sorted(raised(), key=lambda r: (list(CLASSES).index(r.kind), r.code))
+    for kind in dict.fromkeys(r.kind for r in found):
+        exit_code = CLASSES[kind].exit_code
+        about = (CLASSES[kind].__doc__ or "").splitlines()[0]
+        lines += [f"## {kind}", "", f"{about} Exit code {exit_code}.", "", "| code | what | try |", "|---|---|---|"]
+        lines += [f"| `{r.code}` | {_cell(r.message)} | {_cell(r.hint)} |" for r in found if r.kind == kind]
+        lines.append("")
+    lines += [
+        "## Operators that stay builtin",
+        "",
+        "No error: the operator runs in TFLM's own kernel, and the report says why.",
+        "",
+        "| code | what must hold | try | operators |",
+        "|---|---|---|---|",
+        *(
+            f"| `{code}` | {_cell(what)} | {_cell(hint)} | {operators} |"
+            for code, (what, hint, operators) in refusals().items()
+        ),
+        "| `no_kernel` | There is a row kernel for the operator | leave it builtin | all others |",
+        "| `executable` | What the executor can run | change this layer in the model | all |",
+        "| `view` | It changes a shape only, and nobody asks for it | | RESHAPE and others |",
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def refusals() -> Mapping[str, tuple[str, str, str]]:
+    """Code -> the constraint in words, what to do, operators that it is asked of."""
+    users: dict[str, list[str]] = {}
+    words: dict[str, tuple[str, str]] = {}
+    for operator, row in OPSET.items():
+        for constraint in row.constraints:
+            users.setdefault(constraint.__name__, []).append(operator)
+            words[constraint.__name__] = " ".join((constraint.__doc__ or "").split()), HINTS[constraint]
+    return {
+        code: (*words[code], "all" if len(set(names)) == len(OPSET) else ", ".join(dict.fromkeys(names)))
+        for code, names in sorted(users.items())
+    }
+
+
+def _cell(text: str) -> str:
+    return text.replace("|", r"\|").replace("\n", " ").replace("<", "&lt;")
+
+
+def board_page() -> str:
+    lines = [
+        "# Boards",
+        "",
+        NOTE,
+        "What `fit` and `--board` know, in bytes. *RAM* and *flash*: what a program may use in all. *Largest block*:",
+        "no array is larger. *Core*: start-up code, serial port, heap; *radio*: its stack on top. `fit` also leaves",
+        f"{STACK:,} B for the stack, and {TFLM_FLASH:,} B of flash for TFLM. Figures that are estimates say so below",
+        "the table; measure yours, and give `--ram-limit` what is really left.",
+        "",
+        "| id | board | chip | core | RAM | largest block | flash | core: RAM, flash | radio: RAM, flash |",
+        "|---|---|---|---|---:|---:|---:|---:|---:|",
+    ]
+    for b in boards().values():
+        has = f"{b.ram:,} | {b.largest_block:,} | {b.flash:,}"
+        takes = f"{b.core_ram:,}, {b.core_flash:,} | {b.radio_ram:,}, {b.radio_flash:,}"
+        lines.append(f"| `{b.id}` | {b.name} | {b.chip} | {b.core} | {has} | {takes} |")
+    lines += ["", "## Sources", ""]
+    for b in boards().values():
+        links = ", ".join(f"[{what.replace('_', ' ')}]({url})" for what, url in b.sources.items())
+        lines.append(f"- **{b.name}.** {b.note} {links}.")
+    return "\n".join([*lines, ""])
+
+
+def program_page() -> str:
+    lines = [
+        "# The program's format",
+        "",
+        NOTE,
+        "What a custom operator's constant input holds, and what `tmo_run` executes in place: little-endian, 16-byte",
+        "aligned; a header, the tables of tensors, operators, blocks and lanes, then constants (weights, biases,",
+        "multipliers, shifts). An offset of a table or a constant counts bytes from the program's start; 0 means none.",
+        "",
+        "What each field means is said once, in `custom_ops/include/tmo/program.h`, and a test compares the sizes and",
+        "offsets below with the C compiler's.",
+        "",
+    ]
+    for name, table in TABLES.items():
+        lines += [f"## {name}", "", f"{table.itemsize} bytes.", "", "| offset | bytes | field |", "|---:|---:|---|"]
+        fields: Mapping[str, Any] = table.fields or {}
+        for field in fields:
+            kind, offset = fields[field][:2]
+            count = kind.shape[0] if kind.shape else 1
+            lines.append(f"| {offset} | {kind.itemsize} | `{field}`" + (f"[{count}]" if count > 1 else "") + " |")
+        lines.append("")
+    return "\n".join(lines)
+
+
+def plan_schema() -> Mapping[str, Any]:
+    """JSON Schema of NAME.plan.json."""
+    number = {"type": "integer"}
+    natural = {"type": "integer", "minimum": 0}
+
+    def record(**properties: Any) -> dict[str, Any]:
+        return {"type": "object", "properties": properties, "required": list(properties), "additionalProperties": False}
+
+    def several(item: Any) -> dict[str, Any]:
+        return {"type": "array", "items": item}
+
+    flag = {"type": "boolean"}
+    walk = record(advance=number, end=number, rows=natural, tile=natural, groups=natural, sums=flag)
+    stage = record(op=natural, operands=several(natural), iterative=flag, walk=walk)
+    block = record(
+        type={"const": "block"}, region=natural, stages=several(stage), sinks=several(natural), firings=natural,
+        macs=natural, strips=natural,
+    )  # fmt: skip
+    builtin = record(type={"const": "builtin"}, op=natural)
+    buffer = record(
+        role={"enum": [role.value for role in Role]}, key=number, nbytes=natural, first=natural, last=natural,
+        align=natural, depth=natural, lanes=several(record(rows=natural, depth=natural)), offset=natural,
+    )  # fmt: skip
+    document = record(
+        schema={"const": SCHEMA_VERSION}, head=natural, lower_bound=natural, proven=flag,
+        steps=several({"oneOf": [block, builtin]}), buffers=several(buffer),
+    )  # fmt: skip
+    return {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": "A plan of tflm-memopt", **document}
+
+
+def files() -> Mapping[str, str]:
+    """Below docs: file name -> content."""
+    return {
+        "errors.md": error_page(),
+        "boards.md": board_page(),
+        "program-format.md": program_page(),
+        "plan.schema.json": json.dumps(plan_schema(), indent=2) + "\n",
+    }
+
+
+def main() -> int:
+    for name, content in files().items():
+        (ROOT / "docs" / name).write_text(content, encoding="utf-8")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,113 @@
+"""Programs with inputs and expected outputs, as bytes for runner.c, and what it says of them."""
+
+from __future__ import annotations
+
+import re
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from cores.core import Core, emulate, runner
+from numpy.typing import NDArray
+
+from tflm_memopt.runtime.host import Arena
+
+MAGIC = 0x434F4D54
+CASE_WORDS, IO_WORDS = 8, 3
+TOO_LARGE = -1000
+"""Status of a case that the machine's RAM cannot hold."""
+
+
+@dataclass(frozen=True)
+class Case:
+    """One inference, and where everything lies in the arena."""
+
+    program: bytes
+    arena: Arena
+    inputs: Sequence[NDArray[Any]]
+    expected: Sequence[NDArray[Any]]
+    by_operator: bool = False
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What came of a case."""
+
+    status: int
+    instructions: int
+    stack: int
+    """Bytes at the most."""
+    wrong: int
+    """Output bytes that differ."""
+    canaries: bool
+    """Nothing was written before or behind the arena."""
+    operators: tuple[int, ...] = ()
+    """Instructions of each operator of the program, where they were asked for."""
+
+    @property
+    def right(self) -> bool:
+        return self.status == 0 and self.wrong == 0 and self.canaries
+
+
+def run(core: Core, cases: Sequence[Case]) -> list[Outcome]:
+    """All cases, one after the other, on one machine."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "cases.bin"
+        path.write_bytes(blob(cases))
+        return _outcomes(emulate(core, runner(core), path))
+
+
+def blob(cases: Sequence[Case]) -> bytes:
+    """What runner.c reads."""
+    data = bytearray(4 * (3 + CASE_WORDS * len(cases)))
+
+    def add(content: bytes) -> int:
+        data.extend(bytes(-len(data) % 16))
+        data.extend(content)
+        return len(data) - len(content)
+
+    header = [MAGIC, len(cases), 12]
+    for case in cases:
+        places = [*case.arena.inputs, *case.arena.outputs]
+        arrays = [np.ascontiguousarray(a).tobytes() for a in (*case.inputs, *case.expected)]
+        io = [word for at, raw in zip(places, arrays, strict=True) for word in (at, len(raw), add(raw))]
+        program = add(case.program)
+        header += [program, len(case.program), case.arena.nbytes, case.arena.workspace,
+                   len(case.inputs), len(case.expected), add(_words(io)), int(case.by_operator)]  # fmt: skip
+    data[: 4 * len(header)] = _words(header)
+    return bytes(data)
+
+
+def _words(values: Sequence[int]) -> bytes:
+    return np.array(values, "<u4").tobytes()
+
+
+def _outcomes(said: str) -> list[Outcome]:
+    lines = said.splitlines()
+    if not lines or lines[-1] != "done":
+        raise RuntimeError(f"the runner did not come to its end:\n{said}")
+    loop, ticks = _numbers(lines[0])
+    found: list[Outcome] = []
+    for line in lines[1:-1]:
+        numbers = _numbers(line)
+        if line.startswith("operator"):
+            last = found.pop()
+            found.append(_with_operator(last, round(numbers[1] * loop / ticks)))
+        elif len(numbers) == 1:
+            found.append(Outcome(numbers[0], 0, 0, 0, True))
+        else:
+            status, spent, stack, wrong, canaries = numbers
+            found.append(Outcome(status, round(spent * loop / ticks), stack, wrong, bool(canaries)))
+    return found
+
+
+def _with_operator(outcome: Outcome, instructions: int) -> Outcome:
+    o = outcome
+    return Outcome(o.status, o.instructions, o.stack, o.wrong, o.canaries, (*o.operators, instructions))
+
+
+def _numbers(line: str) -> list[int]:
+    return [int(n) for n in re.findall(r"-?\d+", line)]

@@ -1,0 +1,20 @@
+/* What a bare machine in QEMU offers to a test: text out, an exit code, a clock that counts executed instructions, its RAM. */
+#ifndef CORE_H_
+#define CORE_H_
+
+#include <stdint.h>
+
+void core_write(const char *text);
+_Noreturn void core_exit(int code);
+
+/* QEMU runs with -icount: ticks are proportional to instructions. The runner finds the factor with a loop of known length. */
+void core_clock_start(void);
+uint64_t core_clock_stop(void);
+
+/* The stack grows down from its end. Behind it, RAM is free for arenas. */
+extern uint32_t core_stack[], core_stack_end[];
+extern uint8_t core_free[], core_ram_end[];
+
+int main(void);
+
+#endif /* CORE_H_ */

@@ -1,0 +1,161 @@
+"""The machines that QEMU emulates, and how to build for them and to run on them: bare metal, semihosting.
+
+What runs is `runner.c`, once built per core; cases.py writes what it shall run.
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+HERE = Path(__file__).parent
+LIBRARY = HERE.parents[1] / "custom_ops"
+WARNINGS = ("-Wall", "-Wextra", "-Wpedantic", "-Werror")
+IMAGE_BYTES = 0x10000
+"""Room for the runner in ROM; the cases come behind it."""
+TIMEOUT = 600
+"""Seconds."""
+
+
+@dataclass(frozen=True)
+class Core:
+    """One core of one machine. Addresses and sizes in bytes."""
+
+    name: str
+    machine: str
+    flags: tuple[str, ...]
+    """Of the compiler."""
+    rom: int
+    ram: int
+    ram_bytes: int
+    blob: int
+    """Where cases are loaded to."""
+    blob_bytes: int
+    shift: int
+    """QEMU's -icount: an instruction takes 2^shift ns of virtual time; so that a tick is about an instruction."""
+    prefix: str = "arm-none-eabi-"
+    qemu: str = "qemu-system-arm"
+    stack: int = 4096
+
+    @property
+    def is_arm(self) -> bool:
+        return self.prefix.startswith("arm")
+
+
+_M = 1 << 20
+
+
+def _arm(
+    name: str, machine: str, cpu: str, *, at: tuple[int, int, int], blob: tuple[int, int] = (0, 0), shift: int = 5
+) -> Core:
+    """at: ROM, RAM, bytes of RAM. blob: where, and bytes, if it is not in 4 MB of ROM behind the runner."""
+    rom, ram, ram_bytes = at
+    flags = (f"-mcpu={cpu}", "-mthumb", *_FLOAT.get(cpu, ()))
+    start, nbytes = blob if blob[1] else (rom + IMAGE_BYTES, 4 * _M - IMAGE_BYTES)
+    return Core(name, machine, flags, rom, ram, ram_bytes, start, nbytes, shift)
+
+
+_FLOAT = {
+    "cortex-m4": ("-mfloat-abi=hard", "-mfpu=fpv4-sp-d16"),
+    "cortex-m7": ("-mfloat-abi=hard", "-mfpu=fpv5-d16"),
+    "cortex-m33": ("-mfloat-abi=hard", "-mfpu=fpv5-sp-d16"),
+    "cortex-m55": ("-mfloat-abi=hard",),
+}
+_RV32 = ("-march=rv32imac", "-misa-spec=2.2", "-mabi=ilp32", "-mcmodel=medany", "--specs=picolibc.specs")
+
+# "m0-large" runs the code of an M0 where there is room; QEMU's only machine with an M0 is small.
+_CORES = (
+    _arm("m0", "microbit", "cortex-m0", at=(0, 0x20000000, 16 << 10), blob=(IMAGE_BYTES, 192 << 10), shift=6),
+    _arm("m0-large", "mps2-an385", "cortex-m0", at=(0, 0x20000000, 4 * _M)),
+    _arm("m3", "mps2-an385", "cortex-m3", at=(0, 0x20000000, 4 * _M)),
+    _arm("m4", "mps2-an386", "cortex-m4", at=(0, 0x20000000, 4 * _M)),
+    _arm("m7", "mps2-an500", "cortex-m7", at=(0, 0x60000000, 16 * _M)),
+    _arm("m33", "mps2-an505", "cortex-m33", at=(0x10000000, 0x38000000, 4 * _M)),
+    _arm("m55", "mps3-an547", "cortex-m55", at=(0, 0x20000000, 512 << 10), blob=(0x01000000, 2 * _M)),
+    Core("rv32", "virt", _RV32, 0x80000000, 0x80200000, 2 * _M, 0x80400000, 16 * _M, 0,
+         "riscv64-unknown-elf-", "qemu-system-riscv32"),
+)  # fmt: skip
+CORES = {core.name: core for core in _CORES}
+
+HIFIVE1 = Core(
+    "hifive1", "sifive_e",
+    ("-march=rv32imac", "-misa-spec=2.2", "-mabi=ilp32", "-mcmodel=medany", "--specs=picolibc.specs"),
+    0x20400000, 0x80000000, 16 << 10, 0, 0, 0, "riscv64-unknown-elf-", "qemu-system-riscv32",
+)  # fmt: skip
+"""16 KB of RAM and flash for what is linked: no room for cases to load, but whole models run in it."""
+
+
+def missing_tools(core: Core) -> str:
+    """Why the core cannot be built for or run here; empty when it can."""
+    missing = [tool for tool in (core.prefix + "gcc", core.qemu) if shutil.which(tool) is None]
+    return f"{', '.join(missing)} not found: scripts/test installs what it needs on Debian" if missing else ""
+
+
+def compile_flags(core: Core) -> list[str]:
+    """Of everything that is compiled for the core; size and speed figures are those of -O2."""
+    freestanding = ["-ffunction-sections", "-fdata-sections", f"-I{LIBRARY / 'include'}"]
+    return [*core.flags, "-std=c11", "-O2", *WARNINGS, *freestanding]
+
+
+def sources() -> list[Path]:
+    """Of the library, assembly included."""
+    return sorted([*(LIBRARY / "src").glob("*.c"), *(LIBRARY / "src").glob("*.S")])
+
+
+@functools.cache
+def runner(core: Core) -> Path:
+    """The runner as an image for the core, built when its sources have changed."""
+    mine = [HERE / "runner.c", HERE / ("start_arm.c" if core.is_arm else "start_rv32.c")]
+    watched = [*mine, HERE / "core.h", HERE / "image.ld", *sources(), *(LIBRARY / "include/tmo").glob("*.h")]
+    digest = hashlib.sha256(repr(core).encode())
+    for path in watched:
+        digest.update(path.read_bytes())
+    image = Path(tempfile.gettempdir()) / f"tmo_cores_{digest.hexdigest()[:16]}" / f"{core.name}.elf"
+    if not image.exists():
+        build(core, [*mine, *sources()], image, [f"-DCORE_BLOB={core.blob:#x}u", f"-I{HERE}"])
+    return image
+
+
+def build(
+    core: Core, files: Iterable[Path], image: Path, flags: Sequence[str] = (), *, rom_bytes: int = IMAGE_BYTES
+) -> None:
+    """Compile and link for a bare machine, without a C library's start-up code."""
+    image.parent.mkdir(parents=True, exist_ok=True)
+    places = {
+        "core_rom": core.rom, "core_rom_bytes": rom_bytes, "core_ram": core.ram, "core_ram_bytes": core.ram_bytes,
+        "core_stack_bytes": core.stack,
+    }  # fmt: skip
+    linker = [f"-Wl,--defsym={name}={value:#x}" for name, value in places.items()]
+    linker += [
+        "-nostartfiles",
+        "-Wl,--gc-sections",
+        f"-T{HERE / 'image.ld'}",
+        *(["--specs=nano.specs"] if core.is_arm else []),
+    ]
+    partial = image.with_suffix(".partial")
+    _run([core.prefix + "gcc", *compile_flags(core), *flags, *map(str, files), *linker, "-o", str(partial)])
+    partial.replace(image)
+
+
+def emulate(core: Core, image: Path, blob: Path | None = None) -> str:
+    """What the image writes. Raises RuntimeError with it when the machine ends with an error."""
+    loader = ["-device", f"loader,file={blob},addr={core.blob:#x},force-raw=on"] if blob else []
+    bios = [] if core.is_arm else ["-bios", "none"]
+    return _run([
+        core.qemu, "-machine", core.machine, "-nographic", "-monitor", "none", "-serial", "none", *bios,
+        "-icount", f"shift={core.shift}", "-semihosting-config", "enable=on,target=native", "-kernel", str(image),
+        *loader,
+    ])  # fmt: skip
+
+
+def _run(command: list[str]) -> str:
+    done = subprocess.run(command, capture_output=True, text=True, timeout=TIMEOUT, check=False)
+    if done.returncode:
+        raise RuntimeError(f"{' '.join(command)}: exit code {done.returncode}\n{done.stdout}{done.stderr}")
+    return done.stdout + done.stderr

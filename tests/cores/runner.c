@@ -1,0 +1,171 @@
+/* Runs programs on a bare machine. QEMU has loaded a blob of cases (tests/cores/cases.py) to CORE_BLOB; of each case one line of
+ * figures goes out, and, where the blob says so, a line for each operator. */
+#include <stdbool.h>
+#include <stddef.h>
+#include <string.h>
+
+#include "core.h"
+#include "tmo/access.h"
+#include "tmo/tmo.h"
+
+#define MAGIC 0x434F4D54u /* "TMOC" */
+#define CANARY 0xA5u
+#define CANARY_BYTES 64u
+#define STACK_PAINT 0x5AA55AA5u
+#define STACK_SPARE 16u /* words below this function's frame that its own calls may have used */
+#define MAX_OPS 256u
+#define LOOPS 100000u
+
+typedef struct {
+  uint32_t magic, n_cases, cases; /* offset of blob_case[n_cases] */
+} blob_header;
+
+typedef struct {
+  uint32_t program, program_bytes; /* offsets count from the blob's start */
+  uint32_t arena_bytes, workspace; /* offset in the arena */
+  uint32_t n_inputs, n_outputs, io; /* offset of blob_io[n_inputs + n_outputs] */
+  uint32_t by_operator;
+} blob_case;
+
+typedef struct {
+  uint32_t arena; /* offset in the arena */
+  uint32_t bytes;
+  uint32_t data;  /* an input's values, an output's expected values; 0: none */
+} blob_io;
+
+typedef struct {
+  int status;
+  uint64_t ticks;
+  uint32_t stack;
+} measured;
+
+static const uint8_t *const blob = (const uint8_t *)CORE_BLOB;
+
+static void write_number(const char *name, int64_t value) {
+  char text[40], *end = text + sizeof text;
+  uint64_t rest = value < 0 ? -(uint64_t)value : (uint64_t)value;
+  *--end = 0;
+  do *--end = (char)('0' + rest % 10);
+  while ((rest /= 10) > 0);
+  if (value < 0) *--end = '-';
+  core_write(name);
+  core_write(end);
+}
+
+/* Ticks of 2 * LOOPS instructions. */
+static uint64_t calibrate(void) {
+  core_clock_start();
+#ifdef __riscv
+  uint32_t n = LOOPS;
+  __asm__ volatile("1: addi %0, %0, -1\n bnez %0, 1b" : "+r"(n));
+#else
+  uint32_t n = LOOPS;
+  __asm__ volatile(".syntax unified\n 1: subs %0, %0, #1\n bne 1b" : "+l"(n) : : "cc");
+#endif
+  return core_clock_stop();
+}
+
+static uint32_t *stack_here(void) {
+  volatile uint32_t here = 0;
+  const uintptr_t address = (uintptr_t)&here;
+  return (uint32_t *)address - STACK_SPARE;
+}
+
+__attribute__((noinline)) static measured run(const void *program, void *const *io, void *workspace) {
+  uint32_t *const top = stack_here();
+  for (uint32_t *p = core_stack; p < top; ++p) *p = STACK_PAINT;
+  core_clock_start();
+  const int status = tmo_run(program, io, workspace);
+  measured m = {status, core_clock_stop(), 0};
+  const uint32_t *low = core_stack;
+  while (low < top && *low == STACK_PAINT) ++low;
+  m.stack = (uint32_t)((const uint8_t *)top - (const uint8_t *)low);
+  return m;
+}
+
+static uint64_t op_ticks[MAX_OPS];
+
+static void run_by_operator(const void *program, void *const *io, void *workspace) {
+  tmo_run_state state;
+  int status = TMO_MORE;
+  memset(op_ticks, 0, sizeof op_ticks);
+  tmo_begin(&state, program, io, workspace);
+  while (status == TMO_MORE) {
+    core_clock_start();
+    status = tmo_step(&state);
+    const uint64_t ticks = core_clock_stop();
+    if (state.op < MAX_OPS) op_ticks[state.op] += ticks;
+  }
+  for (uint32_t i = 0; i < tmo_header_of(program)->n_ops && i < MAX_OPS; ++i) {
+    write_number("operator ", i);
+    write_number(" ticks ", (int64_t)op_ticks[i]);
+    core_write("\n");
+  }
+}
+
+static uint8_t *align16(uint8_t *p) { return p + (-(uintptr_t)p & 15u); }
+
+static void fill_inputs(const blob_case *c, const blob_io *io, uint8_t *arena) {
+  for (uint32_t i = 0; i < c->arena_bytes; ++i) arena[i] = (uint8_t)(i * 37u + 11u); /* a workspace needs no initialisation */
+  for (uint32_t i = 0; i < c->n_inputs; ++i) memcpy(arena + io[i].arena, blob + io[i].data, io[i].bytes);
+}
+
+static uint32_t wrong_bytes(const blob_case *c, const blob_io *io, const uint8_t *arena) {
+  uint32_t wrong = 0;
+  for (uint32_t i = c->n_inputs; i < c->n_inputs + c->n_outputs; ++i) {
+    for (uint32_t b = 0; io[i].data && b < io[i].bytes; ++b) wrong += arena[io[i].arena + b] != blob[io[i].data + b];
+  }
+  return wrong;
+}
+
+static bool canaries_alive(const uint8_t *before, const uint8_t *behind) {
+  bool alive = true;
+  for (uint32_t i = 0; i < CANARY_BYTES; ++i) alive = alive && before[i] == CANARY && behind[i] == CANARY;
+  return alive;
+}
+
+static void run_case(const blob_case *c) {
+  const blob_io *io = (const blob_io *)(const void *)(blob + c->io);
+  const void *program = blob + c->program;
+  uint8_t *before = align16(core_free), *arena = align16(before + CANARY_BYTES), *behind = arena + c->arena_bytes;
+  if (behind + CANARY_BYTES > core_ram_end) {
+    core_write("status -1000\n"); /* too large for this machine */
+    return;
+  }
+  uint32_t bytes[TMO_MAX_IO];
+  void *buffers[TMO_MAX_IO];
+  for (uint32_t i = 0; i < c->n_inputs + c->n_outputs; ++i) {
+    bytes[i] = io[i].bytes;
+    buffers[i] = arena + io[i].arena;
+  }
+  memset(arena - CANARY_BYTES, CANARY, CANARY_BYTES);
+  memset(behind, CANARY, CANARY_BYTES);
+  fill_inputs(c, io, arena);
+  measured m = {0, 0, 0};
+  m.status = tmo_check(program, c->program_bytes, bytes, c->n_inputs, c->n_outputs, tmo_header_of(program)->workspace);
+  if (m.status == TMO_OK) m = run(program, buffers, arena + c->workspace);
+  write_number("status ", m.status);
+  write_number(" ticks ", (int64_t)m.ticks);
+  write_number(" stack ", m.stack);
+  write_number(" wrong ", wrong_bytes(c, io, arena));
+  write_number(" canaries ", canaries_alive(arena - CANARY_BYTES, behind));
+  core_write("\n");
+  if (c->by_operator && m.status == TMO_OK) {
+    fill_inputs(c, io, arena);
+    run_by_operator(program, buffers, arena + c->workspace);
+  }
+}
+
+int main(void) {
+  const blob_header *header = (const blob_header *)(const void *)blob;
+  if (header->magic != MAGIC) {
+    core_write("no cases\n");
+    return 1;
+  }
+  write_number("loop ", 2 * LOOPS);
+  write_number(" ticks ", (int64_t)calibrate());
+  core_write("\n");
+  for (uint32_t i = 0; i < header->n_cases; ++i) run_case((const blob_case *)(const void *)(blob + header->cases) + i);
+  core_write("done\n");
+  return 0;
+}

@@ -1,0 +1,108 @@
+"""The library on real instruction sets: random programs and whole models, every byte as on this machine.
+
+Canaries around the arena stay whole, and one run keeps to the stack that the targets allow.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+from cores.cases import TOO_LARGE, Case, blob, run
+from cores.core import CORES, Core, missing_tools
+from kernels import networks, tile_plans
+from kernels.networks import random_inputs
+from kernels.programs import Lowered, can_iterate, lower
+
+import tflm_memopt
+from tflm_memopt.lower.program import pack
+from tflm_memopt.model.reader import read
+from tflm_memopt.runtime import host, regions
+
+MOST_STACK = 1024
+"""Bytes of one inference."""
+SMALL_RAM = 11 << 10
+"""Bytes of an arena that every machine has room for."""
+QUICK = ("m4",)
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    if "core" in metafunc.fixturenames:
+        marks = {name: () if name in QUICK else (pytest.mark.slow,) for name in CORES}
+        metafunc.parametrize("core", [pytest.param(c, id=c.name, marks=marks[c.name]) for c in CORES.values()])
+
+
+@pytest.fixture(autouse=True)
+def _tools(core: Core) -> None:
+    if reason := missing_tools(core):
+        pytest.skip(reason)
+
+
+def row_case(seed: int) -> Case | None:
+    """A random network in random row blocks; None when it is too large for the smallest machine."""
+    rng = np.random.default_rng(seed)
+    network = networks.draw(rng, int(rng.integers(2, 9)))
+    cuts = sorted({int(c) for c in rng.integers(1, len(network.ops), int(rng.integers(0, 3)))})
+    iterative = {i for i, op in enumerate(network.ops) if can_iterate(network, op) and rng.random() < 0.8}
+    return _case(network, lower(network, cuts, iterative, rng), rng)
+
+
+def tile_case(seed: int) -> Case | None:
+    """The same in tiled blocks, every other one with channel groups."""
+    return _case(*(tile_plans.draw_groups if seed % 2 else tile_plans.draw)(seed))
+
+
+def _case(network: networks.Network, lowered: Lowered | tile_plans.Lowered, rng: np.random.Generator) -> Case | None:
+    inputs = random_inputs(rng, network)
+    if lowered.arena.nbytes > SMALL_RAM:
+        return None
+    return Case(pack(lowered.program), lowered.arena, inputs, [network.run(inputs)[-1]])
+
+
+def model_cases(model: bytes, seed: int = 1) -> list[Case]:
+    """The regions of a rewritten model, each with random inputs, in the arena of its plan."""
+    rewritten = read(model)
+    cases = []
+    for region in regions.regions(rewritten):
+        sizes = [rewritten.graph.tensors[t].nbytes for t in (*region.inputs, *region.outputs)]
+        rng = np.random.default_rng(seed)
+        inputs = [rng.integers(-128, 128, n, dtype=np.int8) for n in sizes[: len(region.inputs)]]
+        expected = host.run(region.program, inputs, sizes[len(region.inputs) :])
+        cases.append(Case(region.program, regions.placement(rewritten, region), inputs, expected))
+    return cases
+
+
+@pytest.mark.parametrize("draw", [row_case, tile_case])
+def test_random_networks(core: Core, draw: Callable[[int], Case | None]) -> None:
+    cases = {seed: case for seed in range(60) if (case := draw(seed))}
+    outcomes = run(core, list(cases.values()))
+    wrong = {seed: o for seed, o in zip(cases, outcomes, strict=True) if not o.right or o.stack > MOST_STACK}
+    assert len(outcomes) > 40 and not wrong
+
+
+def test_the_example_model(core: Core, example: bytes) -> None:
+    (outcome,) = run(core, model_cases(tflm_memopt.optimize(example).model))
+    if core.ram_bytes <= 16 << 10:
+        assert outcome.status == TOO_LARGE
+    else:
+        assert outcome.right and outcome.stack <= MOST_STACK and outcome.instructions > 100_000
+
+
+def test_a_wrong_byte_is_seen(core: Core) -> None:
+    """The comparison on the core can fail."""
+    case = next(case for seed in range(9) if (case := row_case(seed)))
+    flipped = case.expected[0].copy()
+    flipped.flat[0] ^= 1
+    right, wrong = run(core, [case, Case(case.program, case.arena, case.inputs, [flipped])])
+    assert (right.wrong, wrong.wrong) == (0, 1)
+
+
+@pytest.mark.slow
+def test_whole_models(core: Core, real_model: Path) -> None:
+    rewritten = tflm_memopt.optimize(real_model.read_bytes(), int8_io=True).model
+    if len(rewritten) > core.blob_bytes or len(blob(cases := model_cases(rewritten))) > core.blob_bytes:
+        return  # the machine has no room for its weights, inputs and outputs
+    for outcome in run(core, cases):
+        assert outcome.status == TOO_LARGE or outcome.right

@@ -1,0 +1,112 @@
+"""The C modules of `optimize --emit c`: whole models on bare machines, from flash, down to 16 KB of RAM."""
+
+from __future__ import annotations
+
+import json
+import re
+import runpy
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+from conftest import EXAMPLE, MODELS, ROOT
+from cores.core import CORES, HERE, HIFIVE1, Core, build, emulate, missing_tools, sources
+
+import tflm_memopt
+from tflm_memopt import emit
+from tflm_memopt.emit.names import identifier
+from tflm_memopt.runtime.verify import sample
+
+KWS = MODELS / "mlperf_tiny_kws_dscnn_int8.tflite"
+MOBILENET = MODELS / "paper_nets/mbv2-w035_residual_tail.json"
+FLASH = {"m0": 256 << 10, "hifive1": 4 << 20, "m3": 4 << 20, "m4": 4 << 20}
+"""Bytes of flash of the machines."""
+STACK = 1536
+"""Bytes of stack that a program reserves here, main() and start-up included."""
+pytestmark = pytest.mark.slow
+
+
+@dataclass(frozen=True)
+class Ran:
+    """What module_main.c says. Bytes."""
+
+    wrong: int
+    static: int
+    stack: int
+
+
+@pytest.fixture(scope="module")
+def modules() -> Mapping[str, tuple[str, Mapping[str, bytes]]]:
+    """The name and the files of each model that fits a small machine."""
+    written = {}
+    for name, model, settings in models():
+        result = tflm_memopt.optimize(model, **settings)
+        written[name] = name, emit.files(result, name, ("c",), partial(sample, model, result.model))
+    return written
+
+
+def models() -> Iterator[tuple[str, bytes, dict[str, Any]]]:
+    """Name, model, and the settings with which it fits 16 KB of RAM."""
+    yield EXAMPLE.stem, EXAMPLE.read_bytes(), {"max_macs": 1.1}
+    if KWS.is_file():
+        yield KWS.stem, KWS.read_bytes(), {}
+    if MOBILENET.is_file():  # MobileNetV2 0.35 at 144: msf-CNN's Table 3
+        build = runpy.run_path(str(ROOT / "benchmarks/int8_models.py"))["from_layers"]
+        layers = json.loads(MOBILENET.read_text(encoding="utf-8"))
+        yield "mbv2_w035", build(layers), {"max_macs": 1.05, "input": "stream"}
+
+
+def execute(core: Core, name: str, files: Mapping[str, bytes], folder: Path) -> Ran:
+    for file in (f"{name}.c", f"{name}.h"):
+        (folder / file).write_bytes(files[file])
+    (folder / "module.h").write_text(f'#include "{name}.h"\n')
+    start = HERE / ("start_arm.c" if core.is_arm else "start_rv32.c")
+    image = folder / "module.elf"
+    flags = [f"-I{folder}", f"-I{HERE}", f"-DMODULE={identifier(name)}", f"-DTMO_RAM_LIMIT={core.ram_bytes - STACK}"]
+    own = [HERE / "module_main.c", start, folder / f"{name}.c"]
+    build(replace(core, stack=STACK), [*own, *sources()], image, flags, rom_bytes=FLASH[core.name])
+    said = re.fullmatch(r"wrong (-?\d+) static (\d+) stack (\d+)\n", emulate(core, image))
+    assert said
+    return Ran(*map(int, said.groups()))
+
+
+@pytest.mark.parametrize("core", [HIFIVE1, *(CORES[name] for name in ("m0", "m3", "m4"))], ids=lambda core: core.name)
+def test_whole_models_pass_their_self_test(
+    core: Core, modules: Mapping[str, tuple[str, Mapping[str, bytes]]], tmp_path: Path
+) -> None:
+    if reason := missing_tools(core):
+        pytest.skip(reason)
+    for name, files in modules.values():
+        if len(files[f"{name}.tflite"]) > FLASH[core.name]:
+            continue
+        ran = execute(core, name, files, tmp_path)
+        print(core.name, name, ran)
+        assert ran.wrong == 0
+        assert ran.stack < STACK
+        assert ran.static + ran.stack <= 16 << 10
+
+
+def test_a_wrong_byte_is_seen(modules: Mapping[str, tuple[str, Mapping[str, bytes]]], tmp_path: Path) -> None:
+    if reason := missing_tools(HIFIVE1):
+        pytest.skip(reason)
+    name, files = modules[EXAMPLE.stem]
+    source = files[f"{name}.c"].decode()
+    first = re.search(r"(?<=out_0\[6\] = \{\n  )0x..", source)
+    assert first is not None
+    flipped = f"{source[: first.start()]}{int(first[0], 16) ^ 1:#04x}{source[first.end() :]}"
+    with pytest.raises(RuntimeError, match=r"exit code 1\nwrong 1 "):
+        execute(HIFIVE1, name, {**files, f"{name}.c": flipped.encode()}, tmp_path)
+
+
+def test_too_little_ram_does_not_compile(
+    modules: Mapping[str, tuple[str, Mapping[str, bytes]]], tmp_path: Path
+) -> None:
+    if reason := missing_tools(HIFIVE1):
+        pytest.skip(reason)
+    name, files = modules[EXAMPLE.stem]
+    small = replace(HIFIVE1, ram_bytes=8 << 10)
+    with pytest.raises(RuntimeError, match=r"shapes_int8 needs \d+ B of static RAM, TMO_RAM_LIMIT is less"):
+        execute(small, name, files, tmp_path)

@@ -1,0 +1,172 @@
+"""The benchmarks against the papers: their figures hold, their models run, their tables get where they belong."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from conftest import MODELS, ROOT
+from e2e.test_msf_cnn import LAYERS, layer
+
+import tflm_memopt
+from tflm_memopt.runtime.process import run_model
+
+sys.path.insert(0, str(ROOT / "benchmarks"))
+import executed
+import fused_tiling
+import int8_models
+import tables
+import vmcu
+
+NETS = MODELS / "paper_nets"
+RESIDUAL = [
+    *LAYERS,
+    layer("pw", 8, 8, 24),
+    layer("dw", 8, 24, 24, k=5, s=2),
+    layer("pw", 4, 24, 8),
+    layer("pw", 4, 8, 24),
+    layer("dw", 4, 24, 24, k=7),
+    layer("pw", 4, 24, 8),
+    layer("add", 4, 8, 8) | {"skip": 7},
+    layer("gap", 4, 8, 8) | {"ho": 1, "wo": 1},
+    layer("fc", 1, 8, 10),
+]
+
+
+# ---- int8 models of layer lists ----
+
+
+@pytest.mark.parametrize("depth", [4, 10, len(RESIDUAL)])
+def test_activations_keep_their_spread(depth: int) -> None:
+    """Neither all saturated nor all alike: a wrong byte would be seen."""
+    random = np.random.default_rng(0).integers(-128, 128, (1, 1, 16, 16, 3), np.int8)
+    outcome = run_model(int8_models.from_layers(RESIDUAL[:depth]), [random], 1, 1)
+    assert not outcome.failure
+    values = outcome.outputs[0]
+    assert 25 < values.std() < 105
+    assert np.mean(np.abs(values.astype(int)) > 126) < 0.3
+
+
+def test_the_model_computes_what_its_layers_say() -> None:
+    inspection = tflm_memopt.inspect(int8_models.from_layers(RESIDUAL))
+    taps = {"conv": lambda x: x["k"][0] ** 2 * x["cin"], "pw": lambda x: x["cin"], "dw": lambda x: x["k"][0] ** 2}
+    taps["fc"] = taps["pw"]
+    said = sum(x["ho"] * x["wo"] * x["cout"] * taps[x["type"]](x) for x in RESIDUAL if x["type"] in taps)
+    assert sum(op.macs for op in inspection.operators) == said
+    assert all(op.supported for op in inspection.operators)
+    assert sum(op.dead_channels for op in inspection.operators) == 0
+
+
+def test_an_unknown_layer() -> None:
+    with pytest.raises(ValueError, match="'lstm'"):
+        int8_models.from_layers([layer("lstm", 4, 2, 2)])
+
+
+def test_executed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "tiny_residual_tail.json").write_text(json.dumps(RESIDUAL))
+    page = tmp_path / "page.md"
+    page.write_text("<!-- executed:begin -->\n<!-- executed:end -->")
+    arguments = ["--nets", str(tmp_path), "--max-macs", "1", "4", "--runs", "1", "--json", "--update", str(page)]
+    assert executed.main(arguments) == 0
+    once, most = json.loads(capsys.readouterr().out)
+    assert once["overhead"] == 1.0
+    assert most["total"] <= once["total"] < once["original"]
+    for row in (once, most):
+        assert row["bit_exact"]
+        assert row["runs"] == 4
+        assert row["counted"] <= row["head"] == row["total"] - row["tail"]
+    assert page.read_text().count("| tiny_residual_tail |") == 2
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not NETS.exists(), reason="the layer lists of msf-CNN's networks are not there")
+def test_mobilenet_is_executed_at_three_budgets() -> None:
+    rows = list(executed.rows(NETS / "mbv2-w035_residual_tail.json", (1.0, 1.1, 4.0), "arena", runs=1))
+    assert all(row.bit_exact for row in rows)
+    assert rows[2].head <= rows[1].head <= rows[0].head < rows[0].original / 4
+    assert rows[0].overhead == 1.0
+    assert rows[1].overhead <= 1.1
+
+
+# ---- vMCU ----
+
+
+def test_figure_1c() -> None:
+    assert vmcu.figure_1c() == {"separate": 10, "formula": 7, "ours": 7}
+
+
+def test_single_layers_take_vmcu_s_closed_form() -> None:
+    found = vmcu.layers()
+    assert [x.ours for x in found] == [x.formula for x in found]
+    assert next(x for x in found if x.name == "80x80, 16 to 16").saved == pytest.approx(0.5, abs=0.001)
+
+
+@pytest.mark.slow
+def test_bottlenecks_are_below_vmcu_s_figures() -> None:
+    found = {b.name: b for b in vmcu.bottlenecks()}
+    assert len(found) == 25
+    for b in found.values():
+        assert b.again <= min(b.vmcu, b.once)
+        assert b.paper is None or b.once <= 1000 * b.paper
+    assert found["B1"].paper == 102.7
+    assert found["B2"].tinyengine == 247_808
+    assert max(b.once for b in found.values()) <= 102_700
+    assert found["S1"].once <= (1 - 0.615) * found["S1"].tinyengine
+
+
+@pytest.mark.slow
+def test_headroom_is_vmcu_s_at_least() -> None:
+    found = vmcu.headroom()
+    least_image, least_channels = (low for low, _ in vmcu.RANGE_7_4.values())
+    assert min(h.image for h in found) >= least_image
+    assert min(h.channels for h in found) >= least_channels
+
+
+def test_vmcu_tables(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(vmcu, "TABLE_2", vmcu.TABLE_2[:1])
+    page = tmp_path / "page.md"
+    names = ("vmcu-layers", "vmcu-bottlenecks", "vmcu-headroom")
+    page.write_text("\n".join(f"<!-- {name}:begin -->\n<!-- {name}:end -->" for name in names))
+    assert vmcu.main(["--json", "--update", str(page)]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert set(found) == {"figure_1c", "layers", "bottlenecks", "headroom"}
+    assert page.read_text().count("| S1 |") == 2
+
+
+# ---- fused tiling ----
+
+
+def test_fused_tiling_s_examples(capsys: pytest.CaptureFixture[str]) -> None:
+    assert fused_tiling.main(["--json"]) == 0
+    example, text = json.loads(capsys.readouterr().out)
+    assert example["head_before"] == example["thesis_before"] == 6144
+    assert example["head"] < example["thesis_after"] == 4096
+    assert text["head_before"] == 256 * 4 + 256 * 16
+    assert text["saved"] >= 0.76
+    assert text["total"] <= (1 - 0.76) * text["total_before"]
+    assert example["bit_exact"] and text["bit_exact"]
+    assert not tflm_memopt.optimize(fused_tiling.text_model()).report.kept_builtin
+
+
+# ---- where tables go ----
+
+
+def test_a_page_without_marks() -> None:
+    with pytest.raises(ValueError, match="no <!-- x:begin -->"):
+        tables.updated("<!-- x:end --><!-- x:begin -->", "x", "table")
+
+
+def test_the_pages_have_their_tables() -> None:
+    """Every table of the documents is between marks, and not empty."""
+    for page, names in {
+        "docs/benchmarks.md": ("executed", "vmcu-layers", "vmcu-bottlenecks", "vmcu-headroom", "fused-tiling"),
+        "docs/frontier.md": ("msf-cnn", "ablation"),
+        "README.md": ("ram",),
+    }.items():
+        text = (ROOT / page).read_text(encoding="utf-8")
+        for name in names:
+            assert tables.updated(text, name, "") != text, f"{page}: {name} is empty"
+            assert "\n| --- |" in text.partition(f"<!-- {name}:begin -->")[2].partition(f"<!-- {name}:end -->")[0]

@@ -1,0 +1,99 @@
+"""The pages of the ecosystems: their commands run, their programs compile."""
+
+from __future__ import annotations
+
+import configparser
+import re
+import runpy
+import shlex
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+import yaml
+from conftest import ROOT
+
+from tflm_memopt import cli
+
+TFLM = runpy.run_path(str(ROOT / "scripts/tflm2023.py"))
+INCLUDE = [f"-I{ROOT / 'custom_ops/include'}", f"-I{ROOT / 'custom_ops/tflm'}"]
+STRICT = ["-Wall", "-Wextra", "-Werror", "-fsyntax-only"]
+
+pytestmark = pytest.mark.slow
+
+
+def blocks(page: str, language: str) -> list[str]:
+    """The code of a page in one language, in its order."""
+    text = (ROOT / "docs" / page).read_text(encoding="utf-8")
+    return re.findall(rf"^```{language}\n(.*?)^```$", text, re.DOTALL | re.MULTILINE)
+
+
+def run_commands(page: str) -> int:
+    """Runs the page's `tflm-memopt` commands here; how many there were."""
+    commands = [line for block in blocks(page, "sh") for line in block.splitlines() if line.startswith("tflm-memopt ")]
+    for command in commands:
+        assert cli.main([*shlex.split(command)[1:], "--json"]) == cli.DONE, command
+    return len(commands)
+
+
+@pytest.fixture
+def scratch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Path:
+    """An empty folder to stand in, where examples/ is this repository's."""
+    (tmp_path / "examples").symlink_to(ROOT / "examples")
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def compiled(*command: str) -> None:
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.skipif(not shutil.which("gcc"), reason="no gcc")
+def test_bare_metal(scratch: Path) -> None:
+    assert run_commands("bare-metal.md") == 2
+    for program, folder in zip(blocks("bare-metal.md", "c"), ("out", "streamed"), strict=True):
+        (scratch / folder / "main.c").write_text(program)
+        compiled("gcc", "-std=c11", "-Wpedantic", *STRICT, *INCLUDE, f"{folder}/main.c", f"{folder}/shapes_int8.c")
+
+
+TFLM_FLAGS = ["-Dtflite=tflite_micro", "-isystem", str(TFLM["INCLUDE"]), "-isystem", str(TFLM["GEMMLOWP"])]
+needs_tflm = pytest.mark.skipif(
+    bool(TFLM["missing"]()) or not shutil.which("g++"), reason=TFLM["missing"]() or "no g++"
+)
+
+
+@needs_tflm
+def test_arduino(scratch: Path) -> None:
+    assert run_commands("arduino.md") == 1
+    core = [f"-I{ROOT / 'tests/packaging/arduino/core'}", f"-I{ROOT / 'arduino/src'}", "-include", "Arduino.h"]
+    sketch, camera = blocks("arduino.md", "cpp")
+    for program in (sketch, camera):
+        (scratch / "shapes/sketch.cpp").write_text(program)
+        compiled("g++", "-std=gnu++14", *STRICT, *core, *TFLM_FLAGS, "shapes/sketch.cpp")
+
+
+@needs_tflm
+def test_esp_idf(scratch: Path) -> None:
+    assert run_commands("esp-idf.md") == 1
+    (program,) = blocks("esp-idf.md", "cpp")
+    (scratch / "main/main.cpp").write_text(program)
+    compiled("g++", "-std=gnu++17", *STRICT, *INCLUDE, *TFLM_FLAGS, "main/main.cpp")
+    (manifest,) = (yaml.safe_load(block) for block in blocks("esp-idf.md", "yaml"))
+    assert manifest["dependencies"]["tflm-memopt"]["path"].endswith("/custom_ops")
+    (register,) = blocks("esp-idf.md", "cmake")
+    assert all((scratch / "main" / name).is_file() for name in re.findall(r"\w+\.cpp", register))
+
+
+def test_platformio() -> None:
+    page, root = configparser.ConfigParser(), configparser.ConfigParser()
+    page.read_string(blocks("platformio.md", "ini")[0])
+    root.read(ROOT / "platformio.ini")
+    ours, example = page["env:nano33ble"], {**root["tflm"], **root["env:nano33ble"]}
+    assert all(ours[key] == example[key] for key in ours if key != "lib_deps")
+    assert ours["lib_deps"].split()[1] == example["lib_deps"].split()[1]
+    text = (ROOT / "docs/platformio.md").read_text(encoding="utf-8")
+    table = re.findall(r"^\| (`.*?) \|", text, re.MULTILINE)
+    named = {f"env:{name}" for row in table for name in re.findall(r"`([\w-]+)`", row)}
+    assert named == {section for section in root.sections() if section.startswith("env:")}

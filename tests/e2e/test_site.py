@@ -1,0 +1,120 @@
+"""The documentation: builds without a warning, its links lead somewhere, its code runs."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import re
+import runpy
+import shlex
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from conftest import EXAMPLE, ROOT
+
+from tflm_memopt import cli
+
+DOCS = ROOT / "docs"
+FENCE = re.compile(r"^```(\w+)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
+PAGES = (
+    "index", "start", "how-it-works", "keras", "stm32cube", "reading-the-report", "misfit", "python", "c-api", "plan",
+    "papers", "adding-an-operator", "program-format", "errors", "boards",
+)  # fmt: skip
+"""Those whose code runs here; cli.md, frontier.md and c-files.md have test_docs.py."""
+SNIPPETS = runpy.run_path(str(ROOT / "scripts/snippets.py"))
+
+
+def blocks(language: str) -> list[tuple[str, str]]:
+    """(page, code) of all blocks of a language."""
+    found = [(page, FENCE.findall((DOCS / f"{page}.md").read_text(encoding="utf-8"))) for page in PAGES]
+    return [(page, code) for page, fences in found for name, code in fences if name == language]
+
+
+def test_all_languages_are_tested() -> None:
+    known = {"sh", "python", "console", "c"}
+    used = {name for page in PAGES for name, _ in FENCE.findall((DOCS / f"{page}.md").read_text(encoding="utf-8"))}
+    assert used <= known
+
+
+@pytest.mark.slow
+def test_the_site_builds_without_a_warning(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--site-dir", str(tmp_path)]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    pages = {path.parent.name or "index" for path in tmp_path.rglob("index.html")}
+    assert {"start", "how-it-works", "errors", "cli"} <= pages
+    scripts = [
+        u
+        for p in tmp_path.rglob("*.html")
+        for u in re.findall(r'<(?:script|link)[^>]*="(https?://[^"]+)', p.read_text())
+    ]
+    assert [u for u in scripts if "canonical" not in u and not u.startswith("https://github.com")] == []
+
+
+@pytest.mark.slow
+def test_python_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "examples").symlink_to(ROOT / "examples")
+    for page in dict.fromkeys(page for page, _ in blocks("python")):
+        names: dict[str, object] = {}
+        for _, code in (block for block in blocks("python") if block[0] == page):
+            exec(compile(code, f"{page}.md", "exec"), names)
+    assert (tmp_path / "map.svg").read_text().startswith("<?xml")
+
+
+@pytest.mark.slow
+def test_commands_say_what_the_page_says() -> None:
+    for page in dict.fromkeys(page for page, _ in blocks("console")):
+        text = (DOCS / f"{page}.md").read_text(encoding="utf-8")
+        assert shape(SNIPPETS["rerun"](text)) == shape(text)
+
+
+def shape(page: str) -> list[str]:
+    return [" ".join(re.sub(r"[-+]?[\d,.]*\d|─+", "#", line).split()) for line in page.splitlines()]
+
+
+def commands() -> list[str]:
+    """All lines for a shell."""
+    return [line for _, code in blocks("sh") for line in code.splitlines() if line]
+
+
+@pytest.mark.parametrize("command", dict.fromkeys(commands()))
+def test_shell_commands_exist(command: str) -> None:
+    """start.md is run word for word by test_newcomer.py; here the parser takes every command of ours."""
+    program, *arguments = shlex.split(command)
+    if program == cli.PROGRAM:
+        assert isinstance(cli.parser().parse_args(arguments), argparse.Namespace)
+    elif program == "pip":
+        extras = re.findall(r"\[([\w,]+)\]", command)
+        assert all(f"\n{extra} = [" in (ROOT / "pyproject.toml").read_text() for e in extras for extra in e.split(","))
+    else:
+        assert program in ("python3", ".")
+
+
+@pytest.mark.skipif(not shutil.which("gcc"), reason="no gcc")
+@pytest.mark.parametrize("code", [code for _, code in blocks("c")])
+def test_c_compiles(code: str, tmp_path: Path) -> None:
+    (tmp_path / "page.c").write_text(code)
+    strict = ["gcc", "-std=c11", "-Wall", "-Wextra", "-Wpedantic", "-Werror", "-fsyntax-only"]
+    subprocess.run([*strict, f"-I{ROOT / 'custom_ops/include'}", str(tmp_path / "page.c")], check=True)
+
+
+@pytest.mark.slow
+def test_a_plan_follows_its_schema(tmp_path: Path) -> None:
+    jsonschema = pytest.importorskip("jsonschema", reason="jsonschema is not installed")
+    assert cli.main(["optimize", str(EXAMPLE), "-o", str(tmp_path), "--quiet"]) == cli.DONE
+    plan = json.loads((tmp_path / "shapes_int8.plan.json").read_text())
+    schema = json.loads((DOCS / "plan.schema.json").read_text())
+    jsonschema.validate(plan, schema)
+    plan["buffers"][0]["offset"] = -1
+    with pytest.raises(jsonschema.ValidationError):
+        jsonschema.validate(plan, schema)
+
+
+def test_readme_is_one_screen() -> None:
+    lines = (ROOT / "README.md").read_text(encoding="utf-8").splitlines()
+    assert len(lines) <= 70
+    assert any("docs/memory.svg" in line for line in lines)

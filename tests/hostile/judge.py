@@ -1,0 +1,49 @@
+"""What the converter makes of damaged files: each is examined in a process of its own, with limits (server.py)."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from enum import Enum
+from pathlib import Path
+
+TESTS = Path(__file__).parents[1]
+
+
+class Outcome(str, Enum):
+    """What became of a file."""
+
+    REFUSED = "refused"
+    """A typed error."""
+    UNCHANGED = "unchanged"
+    SAME = "same bytes"
+    """Converted, and TFLM gives the same output bytes for both."""
+    UNKNOWN = "converted; what TFLM makes of the original is undefined"
+    DEFECT = "defect"
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """Of one file."""
+
+    seed: int
+    outcome: Outcome
+    detail: str = ""
+
+
+def judge(seeds: Iterable[int]) -> Iterator[Verdict]:
+    """The verdicts on mutants.mutant(seed), in order."""
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(TESTS), *sys.path])}
+    command = [sys.executable, "-m", "hostile.server"]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment) as server:
+        assert server.stdin is not None
+        assert server.stdout is not None
+        for seed in seeds:
+            print(seed, file=server.stdin, flush=True)
+            outcome, detail = json.loads(server.stdout.readline())
+            yield Verdict(seed, Outcome(outcome), detail)
+        server.stdin.close()

@@ -1,0 +1,53 @@
+"""Programs whose input is streamed or external, made from others in the plainest way: everything is kept."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from numpy.random import Generator
+
+from tflm_memopt.lower.program import INPUT_EXTERNAL, INPUT_STREAM, Program, ProgramTensor
+from tflm_memopt.model.rowop import Kind
+
+ALIGN = 16
+
+
+def can_be_frame(program: Program) -> bool:
+    """One input, of which there is one view, and which holds pixels, not indices."""
+    views = {i for i, t in enumerate(program.tensors) if t.base == 1}
+    indices = {i for op in program.ops if op.kind is Kind.GATHER for i in op.inputs}
+    return program.n_inputs == 1 and len(views) == 1 and not views & indices
+
+
+def can_stream(program: Program) -> bool:
+    """And nobody reads it after the first block."""
+    views = {i for i, t in enumerate(program.tensors) if t.base == 1}
+    later = program.ops[program.blocks[0].n_ops :]
+    return can_be_frame(program) and not any(views.intersection(op.inputs) for op in later)
+
+
+def streamed(program: Program, rng: Generator) -> Program:
+    """Any number of rows at a time, older ones in a ring behind the workspace; as it is where that is impossible."""
+    if not can_stream(program):
+        return program
+    (frame,) = (t for t in program.tensors if t.base == 1)
+    pushed = int(rng.choice([n for n in range(1, frame.height + 1) if frame.height % n == 0]))
+    at = -(-program.workspace // ALIGN) * ALIGN
+    moved = replace(frame, offset=at, depth=frame.height, pushed=pushed)
+    size = at + frame.height * frame.width * frame.channels
+    return replace(program, tensors=_with(program, frame, moved), workspace=size, input=INPUT_STREAM)
+
+
+def external(program: Program, _rng: Generator | None = None) -> Program:
+    """Room behind the workspace for the widest window, twice: ADD may read the frame with both hands."""
+    if not can_be_frame(program):
+        return program
+    (frame,) = (t for t in program.tensors if t.base == 1)
+    at = -(-program.workspace // ALIGN) * ALIGN
+    size = at + 2 * frame.height * frame.width * frame.channels
+    moved = replace(frame, offset=at, depth=0)
+    return replace(program, tensors=_with(program, frame, moved), workspace=size, input=INPUT_EXTERNAL)
+
+
+def _with(program: Program, old: ProgramTensor, new: ProgramTensor) -> tuple[ProgramTensor, ...]:
+    return tuple(new if t is old else t for t in program.tensors)

@@ -1,0 +1,211 @@
+"""Inputs that are not in the arena as a whole: the executor stops where rows are missing, and reads a caller's buffer.
+
+Against the naive reference; the programs keep every row (frames.py).
+"""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+from kernels import networks, tile_plans
+from kernels.frames import can_be_frame, can_stream, external, streamed
+from kernels.networks import Network
+from kernels.programs import can_iterate, lower
+from numpy.typing import NDArray
+
+from tflm_memopt.lower.program import INPUT_EXTERNAL, INPUT_STREAM, Program, ProgramTensor, pack, unpack
+from tflm_memopt.runtime import host
+from tflm_memopt.runtime.host import Status
+
+SEEDS = range(60)
+
+
+def drawn(seed: int) -> tuple[Network, Program, np.random.Generator]:
+    """Row blocks, one or two, or a tiled one; iterative operators where there can be any."""
+    if seed % 2:
+        network, lowered, rng = (tile_plans.draw_groups if seed % 3 == 0 else tile_plans.draw)(seed)
+        return network, lowered.program, rng
+    rng = np.random.default_rng(seed)
+    network = networks.draw(rng, int(rng.integers(1, 7)))
+    cuts = [len(network.ops) // 2] if len(network.ops) > 3 and rng.random() < 0.5 else []
+    iterative = {i for i, op in enumerate(network.ops) if can_iterate(network, op)}
+    return network, lower(network, cuts, iterative, rng).program, rng
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_a_streamed_input_gives_the_same_bytes(seed: int) -> None:
+    network, program, rng = drawn(seed)
+    assert unpack(pack(program)) == program
+    if not can_stream(program):
+        return  # that, or read by several blocks
+    inputs = networks.random_inputs(rng, network)
+    expected = network.run(inputs)[-1].ravel()
+    data = pack(streamed(program, rng))
+    assert host.input_mode(data) == INPUT_STREAM
+    (got,) = host.run(data, inputs, [expected.size])
+    np.testing.assert_array_equal(got, expected)
+    order = host.firing_order(pack(program), inputs, [expected.size])
+    assert host.firing_order(data, inputs, [expected.size]) == order
+    (watched,) = host.run_guarded(data, _apart(data, [program.tensors[0]], expected.size), inputs, [expected.size])
+    np.testing.assert_array_equal(watched, expected)
+
+
+def _apart(data: bytes, inputs: list[ProgramTensor], output: int) -> host.Arena:
+    """Every buffer by itself."""
+    size = -(-host.workspace_bytes(data) // 16) * 16
+    frame = inputs[0].height * inputs[0].width * inputs[0].channels
+    return host.Arena(size + frame + output, (size,), (size + frame,), 0)
+
+
+@pytest.mark.parametrize("form", [host.INT8, host.UINT8])
+@pytest.mark.parametrize("seed", SEEDS)
+def test_an_external_frame_gives_the_same_bytes(seed: int, form: int) -> None:
+    """A part of a larger frame, with room at the end of each row."""
+    network, program, rng = drawn(seed)
+    if not can_be_frame(program):
+        return  # two inputs, or two views of it, or indices
+    inputs = networks.random_inputs(rng, network)
+    expected = network.run(inputs)[-1].ravel()
+    status, got = _run(external(program), inputs[0], expected.size, form, rng)
+    assert status is Status.OK
+    np.testing.assert_array_equal(got, expected)
+
+
+def _run(
+    program: Program, values: NDArray[Any], output: int, form: int, rng: np.random.Generator, **changes: int
+) -> tuple[Status, NDArray[Any]]:
+    """tmo_run() on a frame with a border; `changes` of the frame."""
+    (view,) = (t for t in program.tensors if t.base == 1)
+    y, x, room = (int(v) for v in rng.integers(0, 4, 3))
+    pitch = (x + view.width) * view.channels + room
+    held = rng.integers(0, 256, (y + view.height, pitch), dtype=np.uint8)
+    pixels = values.reshape(view.height, -1).view(np.uint8)
+    held[y:, x * view.channels : pitch - room] = pixels ^ (0x80 if form == host.UINT8 else 0)
+    held = held.ravel()[: held.size - room].copy()
+    fields = {"bytes": held.nbytes, "pitch": pitch, "x": x, "y": y, "format": form} | changes
+    frame = host.Frame(data=held.ctypes.data, **fields)
+    image, workspace = host._aligned(pack(program)), np.zeros(program.workspace + 16, np.uint8)
+    place = workspace[-workspace.ctypes.data % 16 :]
+    result = np.zeros(output, np.int8)
+    io = (ctypes.c_void_p * 2)(ctypes.addressof(frame), result.ctypes.data)
+    return Status(host._library().tmo_run(image.ctypes.data, io, place.ctypes.data)), result
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda f: {"bytes": f["bytes"] - 1},
+        lambda f: {"pitch": f["pitch"] + 1},
+        lambda f: {"y": f["y"] + 1},
+        lambda f: {"x": 0xFFFFFFFF},
+        lambda f: {"y": 0xFFFFFFFF},
+        lambda f: {"pitch": 0},
+        lambda f: {"format": 2},
+        lambda f: {"data": None},
+    ],
+)
+def test_a_frame_that_does_not_hold_the_input_is_refused(change: Callable[[dict[str, int]], dict[str, Any]]) -> None:
+    view, values = ProgramTensor(0, 4, 3, 2, 0, 1), np.zeros((4, 6), np.uint8)
+    good: dict[str, Any] = {"data": values.ctypes.data, "bytes": 24, "pitch": 6, "x": 0, "y": 0, "format": 0}
+    out = np.zeros(24, np.int8)
+
+    def take(fields: dict[str, Any]) -> int:
+        frame = host.Frame(**fields)
+        arguments = view.channels, view.width * view.channels, view.height, out.ctypes.data_as(ctypes.c_void_p)
+        return int(host._library().tmo_take_rows(ctypes.byref(frame), *arguments))
+
+    assert take(good) == Status.OK
+    assert take(good | change(good)) == Status.FRAME
+
+
+def test_an_external_program_does_not_run_on_a_frame_that_is_too_small() -> None:
+    network, program, rng = drawn(2)
+    inputs = networks.random_inputs(rng, network)
+    status, _ = _run(external(program), inputs[0], network.run(inputs)[-1].size, host.INT8, rng, bytes=3)
+    assert status is Status.FRAME
+
+
+Damage = Callable[[Program], Program]
+
+
+def frame(**changes: Any) -> Damage:
+    def change(p: Program) -> Program:
+        tensors = tuple(replace(t, **changes) if t.base == 1 else t for t in p.tensors)
+        return replace(p, tensors=tensors)
+
+    return change
+
+
+def network_of_one() -> Program:
+    """One row block."""
+    rng = np.random.default_rng(5)
+    network = networks.chain(rng, 3, (8, 4, 2))
+    return lower(network, [], set(), rng).program
+
+
+@pytest.mark.parametrize(
+    ("damage", "status"),
+    [
+        (frame(pushed=0), Status.TABLE),
+        (frame(pushed=3), Status.TABLE),
+        (frame(pushed=8), Status.IO),
+        (frame(depth=9), Status.TABLE),
+        (frame(offset=1 << 20), Status.TABLE),
+        (lambda p: replace(p, workspace=p.workspace - 1), Status.TABLE),
+        (lambda p: replace(p, input=3), Status.TABLE),
+        (lambda p: replace(p, n_inputs=0, n_outputs=2), Status.IO),
+        (lambda p: replace(p, tensors=(*p.tensors, replace(p.tensors[0], depth=1))), Status.TABLE),
+    ],
+)
+def test_damaged_streams_are_refused(damage: Damage, status: Status) -> None:
+    good = external(network_of_one())
+    view = good.tensors[0]
+    good = replace(good, input=INPUT_STREAM, tensors=(replace(view, pushed=2, depth=8), *good.tensors[1:]))
+    good = replace(good, workspace=view.offset + 8 * view.width * view.channels)
+    sizes = [2 * view.width * view.channels], [view_bytes(good, 2)]
+    assert host.check(pack(good), *sizes) is Status.OK
+    assert host.check(pack(damage(good)), *sizes) is status
+
+
+def view_bytes(program: Program, base: int) -> int:
+    return next(t.height * t.width * t.channels for t in program.tensors if t.base == base)
+
+
+def test_a_later_block_finds_nothing_of_a_stream() -> None:
+    rng = np.random.default_rng(5)
+    network = networks.chain(rng, 3, (8, 4, 2))
+    program = streamed(lower(network, [1], set(), rng).program, rng)
+    assert program.input == INPUT_STREAM
+    view = next(t for t in program.tensors if t.base == 1)
+    second = replace(program.ops[1], inputs=program.ops[0].inputs, producers=(None,))
+    wrong = replace(program, ops=(program.ops[0], second, *program.ops[2:]))
+    sizes = [view.pushed * view.width * view.channels], [view_bytes(program, 2)]
+    assert host.check(pack(program), *sizes) is Status.OK
+    assert host.check(pack(wrong), *sizes) is Status.OP
+
+
+def test_room_for_the_conversion_is_checked() -> None:
+    program = external(network_of_one())
+    view = program.tensors[0]
+    window = min(program.ops[0].window.kernel_h, view.height) * view.width * view.channels
+    enough = replace(program, workspace=view.offset + window)
+    output = [view_bytes(program, 2)]
+    assert program.input == INPUT_EXTERNAL
+    assert host.check(pack(enough), [0], output) is Status.OK
+    assert host.check(pack(replace(enough, workspace=enough.workspace - 1)), [0], output) is Status.OP
+
+
+def test_a_state_that_no_push_left_is_refused() -> None:
+    network, program, rng = drawn(4)
+    data = pack(streamed(program, rng))
+    inputs = networks.random_inputs(rng, network)
+    buffers = host._Buffers(data, inputs, [network.run(inputs)[-1].size])
+    arguments = buffers.image.ctypes.data, buffers.io, buffers.workspace.ctypes.data
+    for rows, firings in ((0xFFFFFFFF, 1), (program.tensors[0].height, 1), (1, 0xFFFFFFFF)):
+        state = host._Stream(rows, firings)
+        assert Status(host._library().tmo_push(*arguments, ctypes.byref(state))) is Status.FIRINGS

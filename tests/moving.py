@@ -1,0 +1,152 @@
+"""Operators that move data, resize, reduce and convolve backwards, added to a Net: each gives its output tensors."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from ai_edge_litert import schema_py_generated as schema
+from models import Affine, Net, Pair
+
+
+def constant(net: Net, values: Any) -> int:
+    """An int32 constant."""
+    data = np.asarray(values, np.int32)
+    return net.tensor(data.shape, "INT32", None, data=data)
+
+
+def like(net: Net, x: int, shape: Sequence[int]) -> int:
+    """An activation with the scale of x."""
+    return net.tensor(tuple(int(d) for d in shape), affine=net.affine(x))
+
+
+def mirror_pad(net: Net, x: int, amounts: Sequence[Pair], *, reflect: bool) -> int:
+    y = like(net, x, [d + a + b for d, (a, b) in zip(net.shape(x), amounts, strict=True)])
+    return net.op("MIRROR_PAD", [x, constant(net, amounts)], [y], schema.MirrorPadOptionsT(mode=0 if reflect else 1))
+
+
+def concatenation(net: Net, xs: Sequence[int], axis: int) -> int:
+    shape = list(net.shape(xs[0]))
+    shape[axis] = sum(net.shape(x)[axis] for x in xs)
+    y = like(net, xs[0], shape)
+    return net.op("CONCATENATION", xs, [y], schema.ConcatenationOptionsT(axis=axis))
+
+
+def split(net: Net, x: int, axis: int, count: int) -> list[int]:
+    """Equal parts."""
+    shape = list(net.shape(x))
+    shape[axis] //= count
+    parts = [like(net, x, shape) for _ in range(count)]
+    net.op("SPLIT", [constant(net, axis), x], parts, schema.SplitOptionsT(numSplits=count))
+    return parts
+
+
+def split_v(net: Net, x: int, axis: int, sizes: Sequence[int]) -> list[int]:
+    parts = []
+    for size in sizes:
+        shape = list(net.shape(x))
+        shape[axis] = size
+        parts.append(like(net, x, shape))
+    operands = [x, constant(net, sizes), constant(net, axis)]
+    net.op("SPLIT_V", operands, parts, schema.SplitVOptionsT(numSplits=len(sizes)))
+    return parts
+
+
+def unpack(net: Net, x: int, axis: int) -> list[int]:
+    shape = [d for a, d in enumerate(net.shape(x)) if a != axis % len(net.shape(x))]
+    parts = [like(net, x, shape) for _ in range(net.shape(x)[axis])]
+    net.op("UNPACK", [x], parts, schema.UnpackOptionsT(num=len(parts), axis=axis))
+    return parts
+
+
+def pack(net: Net, xs: Sequence[int], axis: int) -> int:
+    shape = list(net.shape(xs[0]))
+    shape.insert(axis, len(xs))
+    y = like(net, xs[0], shape)
+    return net.op("PACK", xs, [y], schema.PackOptionsT(valuesCount=len(xs), axis=axis))
+
+
+def slice_(net: Net, x: int, begin: Sequence[int], size: Sequence[int]) -> int:
+    shape = [d - b if s < 0 else s for d, b, s in zip(net.shape(x), begin, size, strict=True)]
+    operands = [x, constant(net, begin), constant(net, size)]
+    return net.op("SLICE", operands, [like(net, x, shape)], schema.SliceOptionsT())
+
+
+def strided_slice(
+    net: Net, x: int, slices: Sequence[slice], *, shrink: Sequence[int] = (), begin_mask: int = 0, end_mask: int = 0
+) -> int:
+    """As Python slices; None is masked. `shrink`: axes of which only the first index is kept."""
+    begin = [0 if s.start is None else s.start for s in slices]
+    end = [0 if s.stop is None else s.stop for s in slices]
+    strides = [1 if s.step is None else s.step for s in slices]
+    begin_mask |= sum(1 << a for a, s in enumerate(slices) if s.start is None)
+    end_mask |= sum(1 << a for a, s in enumerate(slices) if s.stop is None)
+    shape = [len(range(*s.indices(d))) for s, d in zip(slices, net.shape(x), strict=True)]
+    y = like(net, x, [d for a, d in enumerate(shape) if a not in shrink])
+    options = schema.StridedSliceOptionsT(
+        beginMask=begin_mask, endMask=end_mask, shrinkAxisMask=sum(1 << a for a in shrink)
+    )
+    return net.op("STRIDED_SLICE", [x, *(constant(net, v) for v in (begin, end, strides))], [y], options)
+
+
+def depth_to_space(net: Net, x: int, block: int) -> int:
+    n, h, w, c = net.shape(x)
+    y = like(net, x, (n, h * block, w * block, c // block**2))
+    return net.op("DEPTH_TO_SPACE", [x], [y], schema.DepthToSpaceOptionsT(blockSize=block))
+
+
+def space_to_depth(net: Net, x: int, block: int) -> int:
+    n, h, w, c = net.shape(x)
+    y = like(net, x, (n, h // block, w // block, c * block**2))
+    return net.op("SPACE_TO_DEPTH", [x], [y], schema.SpaceToDepthOptionsT(blockSize=block))
+
+
+def broadcast_to(net: Net, x: int, shape: Sequence[int]) -> int:
+    return net.op("BROADCAST_TO", [x, constant(net, shape)], [like(net, x, shape)], schema.BroadcastToOptionsT())
+
+
+def resize(net: Net, x: int, size: Pair, *, bilinear: bool = False, corners: bool = False, half: bool = False) -> int:
+    n, _, _, c = net.shape(x)
+    y = like(net, x, (n, *size, c))
+    if bilinear:
+        options = schema.ResizeBilinearOptionsT(alignCorners=corners, halfPixelCenters=half)
+        return net.op("RESIZE_BILINEAR", [x, constant(net, size)], [y], options)
+    nearest = schema.ResizeNearestNeighborOptionsT(alignCorners=corners, halfPixelCenters=half)
+    return net.op("RESIZE_NEAREST_NEIGHBOR", [x, constant(net, size)], [y], nearest)
+
+
+def reduce(net: Net, kind: str, x: int, axes: Sequence[int], *, keep: bool = True, out: Affine | None = None) -> int:
+    """SUM, REDUCE_MAX, MEAN."""
+    rank = len(net.shape(x))
+    gone = {a % rank for a in axes}
+    shape = [1 if a in gone else d for a, d in enumerate(net.shape(x)) if keep or a not in gone]
+    y = net.tensor(shape, affine=out or net.affine(x))
+    return net.op(kind, [x, constant(net, list(axes))], [y], schema.ReducerOptionsT(keepDims=keep))
+
+
+def transpose_conv(
+    net: Net, x: int, channels: int, *, kernel: Pair, stride: Pair, padding: str = "SAME", extra: Pair = (0, 0),
+    per_channel: bool = True, bias: bool = True, activation: str = "NONE",
+) -> int:  # fmt: skip
+    """`extra`: rows and columns more than the smallest output."""
+    n, h, w, c = net.shape(x)
+    valid = padding == "VALID"
+    size = [(d - 1) * s + k + e if valid else d * s - min(e, s - 1)
+            for d, k, s, e in zip((h, w), kernel, stride, extra, strict=True)]  # fmt: skip
+    scales = net.rng.uniform(0.002, 0.02, channels if per_channel else 1).astype(np.float32)
+    weights = net.rng.integers(-127, 128, (channels, *kernel, c))
+    filter_ = net.tensor(weights.shape, data=weights, scales=scales.tolist(), axis=0)
+    product = np.float32(net.affine(x)[0]) * scales
+    spread = float(product.mean()) * 73 * 73 * math.sqrt(math.prod(kernel) * c / math.prod(stride) + 1)
+    y = net.tensor((n, *size, channels), affine=(spread / 50, int(net.rng.integers(-20, 20))))
+    operands = [constant(net, [n, *size, channels]), filter_, x]
+    if bias:
+        data = net.rng.integers(-3000, 3000, channels)
+        operands.append(net.tensor((channels,), "INT32", None, data=data, scales=product.tolist()))
+    options = schema.TransposeConvOptionsT(
+        padding=getattr(schema.Padding, padding), strideH=stride[0], strideW=stride[1],
+        fusedActivationFunction=getattr(schema.ActivationFunctionType, activation),
+    )  # fmt: skip
+    return net.op("TRANSPOSE_CONV", operands, [y], options)

@@ -1,0 +1,31 @@
+/* As much of an Arduino core as the sketches use, to compile them without a board's package, or to run them on a PC. */
+#ifndef ARDUINO_H_
+#define ARDUINO_H_
+
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+struct HardwareSerial {
+  void begin(unsigned long) {}
+  explicit operator bool() const { return true; }
+  void print(const char *text) { printf("%s", text); }
+  void print(unsigned long value) { printf("%lu", value); }
+  void print(int value) { printf("%d", value); }
+  template <typename T>
+  void println(T value) {
+    print(value);
+    printf("\n");
+  }
+};
+
+extern HardwareSerial Serial;
+
+inline unsigned long micros() { return 0; }
+inline void delay(unsigned long) {}
+
+void setup();
+void loop();
+
+#endif  // ARDUINO_H_

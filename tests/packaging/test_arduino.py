@@ -1,0 +1,217 @@
+"""The Arduino library: up to date, built as Arduino builds it, its sketches compiled with a stub core and run."""
+
+from __future__ import annotations
+
+import functools
+import re
+import runpy
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pytest
+from conftest import ROOT
+from kernels import camera
+
+from tflm_memopt.runtime.process import run_model
+
+LIBRARY = ROOT / "arduino"
+HERE = Path(__file__).parent / "arduino"
+SKETCHES = sorted((LIBRARY / "examples").glob("*/*.ino"))
+TFLM = runpy.run_path(str(ROOT / "scripts/tflm2023.py"))
+
+STRICT = ["-Wall", "-Wextra", "-Werror"]
+BUILDER = Path("/usr/share/arduino-builder")  # Debian's
+AVR = Path("/usr/share/arduino/hardware")
+PC_ARENA = 40_000
+
+
+def missing(*programs: str, tflm: bool = False) -> str:
+    """Why a test cannot run here, empty when it can."""
+    absent = [program for program in programs if not shutil.which(program)]
+    return f"not installed: {', '.join(absent)}" if absent else TFLM["missing"]() if tflm else ""
+
+
+def run(*command: str | Path, cwd: Path) -> str:
+    done = subprocess.run(command, cwd=cwd, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout + done.stderr
+
+
+# --- what is in the folder
+
+
+def test_it_is_what_the_script_makes_of_the_sources() -> None:
+    done = subprocess.run(
+        [sys.executable, ROOT / "scripts/arduino.py", "--check"], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_the_check_finds_what_is_stale(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    script = runpy.run_path(str(ROOT / "scripts/arduino.py"))
+    files = script["library"]()
+    shutil.copytree(LIBRARY, tmp_path / "arduino")
+    monkeypatch.setitem(script["stale"].__globals__, "ROOT", tmp_path)
+    assert script["stale"](files) == []
+    (tmp_path / "arduino/src/tmo_run.c").write_text("/* edited */")
+    (tmp_path / "arduino/src/gone.c").write_text("")
+    (tmp_path / "arduino/src/tmo/tmo.h").unlink()
+    assert sorted(script["stale"](files)) == [
+        "arduino/src/gone.c has no source",
+        "arduino/src/tmo/tmo.h is stale",
+        "arduino/src/tmo_run.c is stale",
+    ]
+
+
+def test_the_keywords_are_words_of_the_headers() -> None:
+    lines = (LIBRARY / "keywords.txt").read_text().splitlines()
+    words = {}
+    for line in lines:
+        word, kind = line.split("\t")  # a tab: the IDE takes nothing else
+        words[word] = kind
+    assert len(words) == len(lines)
+    assert words["tmo_run"] == words["AddOps"] == "KEYWORD2"
+    assert words["tmo_status"] == words["tmo_camera"] == "KEYWORD1"
+    assert words["TMO_OK"] == "LITERAL1"
+    headers = "".join(path.read_text() for path in (LIBRARY / "src").rglob("*.h"))
+    assert all(re.search(rf"\b{word}\b", headers) for word in words)
+
+
+def test_arduino_would_take_every_file() -> None:
+    """Symbolic links break in zip files and on Windows; arduino-builder skips .cc without a word."""
+    files = list(LIBRARY.rglob("*"))
+    assert not [path for path in files if path.is_symlink() or path.suffix in (".cc", ".cxx")]
+    assert all(sketch.stem == sketch.parent.name for sketch in SKETCHES)
+
+
+# --- compiled
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(
+    bool(missing("arduino-builder", "avr-gcc")) or not AVR.is_dir(),
+    reason="not installed: arduino-builder arduino-core-avr gcc-avr",
+)
+def test_kernels_and_layout_in_arduinos_own_build(tmp_path: Path) -> None:
+    """AVR has no C++ standard library: the library's C part, and that Arduino finds and compiles all of it."""
+    libraries, build = tmp_path / "libraries", tmp_path / "build"
+    shutil.copytree(LIBRARY, libraries / "tflm_memopt")
+    build.mkdir()
+    said = run(
+        "arduino-builder", "-compile", "-warnings", "all",
+        "-hardware", AVR, "-hardware", BUILDER, "-tools", BUILDER, "-tools", "/usr/bin", "-libraries", libraries,
+        "-fqbn", "arduino:avr:mega:cpu=atmega2560", "-prefs", "compiler.cpp.extra_flags=-DDECIMAL_DIG=__DECIMAL_DIG__",
+        "-build-path", build, HERE / "kernels/kernels.ino",
+        cwd=tmp_path,
+    )  # fmt: skip
+    assert "tmo" not in said  # no warning is about our files
+    sources = {path.name for path in (LIBRARY / "src").rglob("*") if path.suffix in (".c", ".cpp", ".S")}
+    assert {path.stem for path in (build / "libraries/tflm_memopt").rglob("*.o")} == sources
+    linked = run("avr-nm", build / "kernels.ino.elf", cwd=tmp_path)
+    assert " tmo_" in linked
+
+
+@dataclass(frozen=True)
+class Toolchain:
+    """Compilers as an Arduino core calls them: gnu11 and gnu++14."""
+
+    prefix: str
+    machine: tuple[str, ...] = ()
+
+    @property
+    def missing(self) -> str:
+        return missing(f"{self.prefix}gcc", f"{self.prefix}g++", tflm=True)
+
+    def compile(self, folder: Path, sources: Iterable[Path], *flags: str) -> list[Path]:
+        """Object files in `folder`, which is empty."""
+        common = [*self.machine, "-O1", *STRICT, f"-I{HERE / 'core'}", f"-I{LIBRARY / 'src'}", *TFLM_FLAGS, "-c"]
+        c, cpp = [], []
+        for path in sorted(sources):
+            (c if path.suffix in (".c", ".S") else cpp).append(path)
+        if c:
+            run(f"{self.prefix}gcc", "-std=gnu11", *common, *c, cwd=folder)
+        run(f"{self.prefix}g++", "-std=gnu++14", *common, *flags, *cpp, cwd=folder)
+        return sorted(folder.glob("*.o"))
+
+
+TFLM_FLAGS = ["-Dtflite=tflite_micro", "-isystem", str(TFLM["INCLUDE"]), "-isystem", str(TFLM["GEMMLOWP"])]
+HOST = Toolchain("")
+CORTEX_M4 = Toolchain("arm-none-eabi-", ("-mcpu=cortex-m4", "-mthumb", "-mfloat-abi=hard", "-mfpu=fpv4-sp-d16"))
+
+
+@pytest.fixture(scope="module")
+def library(tmp_path_factory: pytest.TempPathFactory) -> Callable[[Toolchain], list[Path]]:
+    """The library's object files, compiled once for each toolchain."""
+
+    @functools.cache
+    def compiled(tools: Toolchain) -> list[Path]:
+        sources = [path for path in (LIBRARY / "src").rglob("*") if path.suffix in (".c", ".cpp", ".S")]
+        return tools.compile(tmp_path_factory.mktemp("library"), sources)
+
+    return compiled
+
+
+def compile_sketch(tools: Toolchain, sketch: Path, out: Path, *defines: str) -> list[Path]:
+    """Object files of the sketch and of the stub core. The IDE puts Arduino.h in front of a sketch, too."""
+    sources = [HERE / "core/main.cpp", *sketch.parent.glob("*.cpp"), *sketch.parent.glob("*.c")]
+    return tools.compile(out, sources, *defines, "-include", "Arduino.h", "-x", "c++", str(sketch))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("sketch", SKETCHES, ids=lambda path: path.stem)
+@pytest.mark.skipif(bool(CORTEX_M4.missing), reason=CORTEX_M4.missing or "present")
+def test_sketches_compile_for_a_cortex_m4(
+    tmp_path: Path, sketch: Path, library: Callable[[Toolchain], list[Path]]
+) -> None:
+    compile_sketch(CORTEX_M4, sketch, tmp_path)
+    symbols = run("arm-none-eabi-nm", "-C", *library(CORTEX_M4), cwd=tmp_path)
+    assert "tmo::RegisterRegion()" in symbols  # the adapter is not compiled to nothing
+
+
+def run_sketch(sketch: str, folder: Path, library: list[Path], *defines: str) -> str:
+    """What a sketch prints in one loop, on this machine."""
+    source, out = folder / sketch, folder / "out"
+    shutil.copytree(LIBRARY / "examples" / sketch, source)
+    out.mkdir()
+    for ops in source.glob("*_ops.h"):  # its arena is that of 32-bit builds: a PC needs more
+        ops.write_text(re.sub(r"(?<=arena_size = )\d+", str(PC_ARENA), ops.read_text()))
+    objects = [*compile_sketch(HOST, source / f"{sketch}.ino", out, *defines), *library]
+    interpreter = TFLM["LIBRARY"]
+    run("g++", *objects, interpreter, f"-Wl,-rpath,{interpreter.parent}", "-o", "program", cwd=out)
+    return run(out / "program", cwd=out)
+
+
+needs_host = pytest.mark.skipif(bool(HOST.missing), reason=HOST.missing or "present")
+
+
+@pytest.mark.slow
+@needs_host
+@pytest.mark.parametrize(
+    ("sketch", "begins"),
+    [("shapes", "star, the same scores as on a PC, "), ("no_interpreter", "the same scores as on a PC\n")],
+)
+def test_sketches_run(tmp_path: Path, sketch: str, begins: str, library: Callable[[Toolchain], list[Path]]) -> None:
+    assert run_sketch(sketch, tmp_path, library(HOST)).startswith(begins)
+
+
+@pytest.mark.slow
+@needs_host
+@pytest.mark.parametrize("form", ["RGB565_BE", "GRAY8"])
+def test_rows_of_the_camera_give_the_scores_of_the_whole_frame(
+    tmp_path: Path, form: str, library: Callable[[Toolchain], list[Path]], example: bytes
+) -> None:
+    case = camera.Case(getattr(camera, form), (20, 0, 120, 120), (20, 0), (96, 96, 1), 0)
+    y, x = np.mgrid[:120, :160]
+    inside = (x - 84) ** 2 + (y - 57) ** 2 < 30**2  # as the sketch draws it
+    first, last = np.where(inside, 0xC6, 0x39), np.where(inside, 0x18 + (x & 3), 0xE7)
+    frame = (last if form == "GRAY8" else np.stack([first, last], axis=2)).astype(np.uint8).reshape(120, -1)
+    image = camera.whole(case, frame, (np.arange(256) - 128).astype(np.int8))
+    scores = run_model(example, [image[None, None]], 1, 1).outputs[0][0, 0]
+    name, *said = run_sketch("camera", tmp_path, library(HOST), f"-DCAMERA_FORMAT=TMO_{form}").split()
+    assert list(map(int, said)) == scores.tolist()
+    assert name in ("circle", "triangle", "square", "pentagon", "star", "cross")

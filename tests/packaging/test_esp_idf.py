@@ -1,0 +1,117 @@
+"""The component of ESP-IDF and its example: what they register, what they depend on, and that the program compiles.
+
+ESP-IDF itself is not here: its idf_component_register() is played by a function that writes down what it is told.
+"""
+
+from __future__ import annotations
+
+import re
+import runpy
+import shutil
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from conftest import ROOT
+
+COMPONENT = ROOT / "custom_ops"
+EXAMPLE = ROOT / "examples/esp_idf"
+TFLM = runpy.run_path(str(ROOT / "scripts/tflm2023.py"))
+FIELDS = {"version", "description", "license", "dependencies", "files", "url", "targets", "tags", "examples"}
+"""Of a manifest, as the component manager's reference has them."""
+
+RECORD = """\
+cmake_minimum_required(VERSION 3.20)
+set(ESP_PLATFORM 1)
+function(idf_component_register)
+  cmake_parse_arguments(IDF "" "" "SRCS;INCLUDE_DIRS;REQUIRES;PRIV_REQUIRES" ${ARGN})
+  set(rest "${IDF_REQUIRES}|${IDF_UNPARSED_ARGUMENTS}")
+  message(STATUS "registered;${CMAKE_CURRENT_LIST_DIR}|${IDF_SRCS}|${IDF_INCLUDE_DIRS}|${rest}")
+endfunction()
+"""
+
+
+def registered(folder: Path, tmp_path: Path, *, script: bool) -> tuple[list[Path], list[Path]]:
+    """Sources and include folders. ESP-IDF reads a component's CMakeLists.txt twice: as a script, and in a project."""
+    if script:
+        (tmp_path / "record.cmake").write_text(f"{RECORD}include({folder}/CMakeLists.txt)\n")
+        command = ["cmake", "-P", str(tmp_path / "record.cmake")]
+    else:
+        (tmp_path / "CMakeLists.txt").write_text(f"{RECORD}project(idf NONE)\nadd_subdirectory({folder} component)\n")
+        command = ["cmake", "-S", str(tmp_path), "-B", str(tmp_path / "build")]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    (line,) = re.findall(r"registered;(.*)", done.stdout)
+    where, sources, include, requires, unparsed = line.split("|")
+    assert Path(where) == folder
+    assert (requires, unparsed) == ("", "")
+    return [folder / name for name in sources.split(";")], [folder / name for name in include.split(";")]
+
+
+@pytest.mark.parametrize("script", [True, False], ids=["script", "project"])
+def test_component_registers_every_source(tmp_path: Path, script: bool) -> None:
+    sources, include = registered(COMPONENT, tmp_path, script=script)
+    shipped = {path for folder in ("src", "tflm") for path in (COMPONENT / folder).iterdir()}
+    assert set(sources) == {path for path in shipped if path.suffix in (".c", ".cpp", ".S")}
+    assert include == [COMPONENT / "include", COMPONENT / "tflm"]
+
+
+@pytest.mark.parametrize("script", [True, False], ids=["script", "project"])
+def test_example_registers_what_exists(tmp_path: Path, script: bool) -> None:
+    sources, include = registered(EXAMPLE / "main", tmp_path, script=script)
+    assert {path.name for path in sources} == {"main.cpp", "shapes_int8_model.cpp"}
+    assert all(path.is_file() for path in sources)
+    assert all(path.is_dir() for path in include)
+
+
+def manifest(folder: Path) -> dict[str, Any]:
+    return dict(yaml.safe_load((folder / "idf_component.yml").read_text()))
+
+
+def test_manifests_have_the_fields_that_the_component_manager_knows() -> None:
+    component, example = manifest(COMPONENT), manifest(EXAMPLE / "main")
+    assert set(component) <= FIELDS and set(example) == {"dependencies"}
+    tflm = component["dependencies"]["espressif/esp-tflite-micro"]
+    assert tflm == {"version": "^1.4.0", "public": True}
+    (path,) = (d["path"] for d in example["dependencies"].values())
+    assert (EXAMPLE / "main" / path).resolve() == COMPONENT
+
+
+HEAP = """
+#include <stdlib.h>
+enum { MALLOC_CAP_SPIRAM = 1 };
+inline void *heap_caps_malloc(size_t bytes, unsigned) { return malloc(bytes); }
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(bool(TFLM["missing"]()) or not shutil.which("g++"), reason=TFLM["missing"]() or "no g++")
+def test_example_runs(tmp_path: Path) -> None:
+    """On this machine, in a TFLM of 2023; only the arena is larger here, with 64-bit pointers."""
+    shutil.copytree(EXAMPLE / "main", tmp_path, dirs_exist_ok=True)
+    (tmp_path / "esp_heap_caps.h").write_text(HEAP)
+    (tmp_path / "start.cpp").write_text('extern "C" void app_main();\nint main() { app_main(); }\n')
+    ops = tmp_path / "shapes_int8_ops.h"
+    ops.write_text(re.sub(r"(?<=arena_size = )\d+", "40000", ops.read_text()))
+    include = [
+        f"-I{folder}"
+        for folder in (tmp_path, COMPONENT / "include", COMPONENT / "tflm", ROOT / "arduino/examples/shapes")
+    ]
+    tflm = ["-Dtflite=tflite_micro", "-isystem", str(TFLM["INCLUDE"]), "-isystem", str(TFLM["GEMMLOWP"])]
+    strict = ["-Wall", "-Wextra", "-Werror", "-O1", "-c"]
+    cpp = [*sorted(tmp_path.glob("*.cpp")), COMPONENT / "tflm/tmo_tflm.cpp"]
+    library = TFLM["LIBRARY"]
+    for command in (
+        ["gcc", "-std=gnu17", *strict, *include, *sorted((COMPONENT / "src").glob("*.c"))],
+        ["g++", "-std=gnu++17", "-fno-rtti", "-fno-exceptions", *strict, *include, *tflm, *cpp],
+    ):
+        compiled = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+        assert compiled.returncode == 0, compiled.stderr
+    objects = sorted(tmp_path.glob("*.o"))
+    subprocess.run(
+        ["g++", *objects, library, f"-Wl,-rpath,{library.parent}", "-o", "program"], cwd=tmp_path, check=True
+    )
+    said = subprocess.run([tmp_path / "program"], capture_output=True, text=True, check=True).stdout
+    assert said == "star, the same scores as on a PC\n"

@@ -1,0 +1,67 @@
+"""PlatformIO builds and tests the library without a network: on this machine and on those of QEMU."""
+
+from __future__ import annotations
+
+import configparser
+import re
+import runpy
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+from conftest import ROOT
+
+PIO = runpy.run_path(str(ROOT / "scripts/platformio.py"))
+TOOLS = ("gcc", "arm-none-eabi-gcc", "riscv64-unknown-elf-g++", "qemu-system-arm", "qemu-system-riscv32")
+MISSING = PIO["missing"]() or ", ".join(f"{tool} is missing" for tool in TOOLS if not shutil.which(tool))
+
+pytestmark = [pytest.mark.slow, pytest.mark.skipif(bool(MISSING), reason=MISSING or "present")]
+
+
+def pio(workspace: Path, *arguments: str, **settings: str) -> subprocess.CompletedProcess[str]:
+    command, environment = PIO["command"](arguments)
+    environment = {**environment, "PLATFORMIO_WORKSPACE_DIR": str(workspace), **settings}
+    return subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
+
+
+def environments() -> set[str]:
+    """Those that need no network."""
+    config = configparser.ConfigParser()
+    config.read(ROOT / "platformio.ini")
+    return {name.strip() for name in config["platformio"]["default_envs"].split(",")}
+
+
+def outcomes(said: str) -> dict[str, str]:
+    """Environment -> outcome, of the table at the end."""
+    rows = re.findall(r"^(\w+) +(?:\w+ +)?(SUCCESS|FAILED|PASSED|ERRORED|SKIPPED) +[\d:.]+$", said, re.MULTILINE)
+    return dict(rows)
+
+
+def test_programs_are_built(tmp_path: Path) -> None:
+    done = pio(tmp_path, "run")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert outcomes(done.stdout) == dict.fromkeys(environments(), "SUCCESS")
+    assert len(environments()) == 5
+    ran = subprocess.run([tmp_path / "build/native/program"], check=False)
+    assert ran.returncode == 0
+    assert re.search(r"used 1[45]\d{3} bytes from 16384 bytes", done.stdout)  # the HiFive1 and the micro:bit
+
+
+def test_programs_pass_their_tests(tmp_path: Path) -> None:
+    done = pio(tmp_path, "test")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert outcomes(done.stdout) == dict.fromkeys(environments(), "PASSED")
+
+
+def test_a_failure_is_one(tmp_path: Path) -> None:
+    """A program that ends with another code than 0, on QEMU and here."""
+    suite = tmp_path / "test/test_failing"
+    suite.mkdir(parents=True)
+    shutil.copy(ROOT / "examples/platformio/test/test_custom_runner.py", tmp_path / "test")
+    (suite / "main.c").write_text("int main(void) { return 72; }\n")
+    done = pio(tmp_path, "test", "-e", "native", "-e", "qemu_hifive1", PLATFORMIO_TEST_DIR=str(tmp_path / "test"))
+    assert done.returncode != 0
+    said = done.stdout + done.stderr
+    assert outcomes(said) == {"native": "ERRORED", "qemu_hifive1": "ERRORED"}
+    assert said.count("Program errored with 72 code") == 2

@@ -1,0 +1,88 @@
+"""Random networks whose input is streamed or external, under the official TFLM wheel: the same bytes as the original.
+
+Each is planned with random switches, at a random compute budget. Several frames run one after the other, with a Reset
+in the middle of one, and in both formats where there are two (runtime/feeds.py).
+"""
+
+from __future__ import annotations
+
+import random
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from property.forced import mobile, random_settings
+from property.networks import build
+from property.oracle import assert_arena_as_predicted, draw_inputs, original, rewritten, run
+
+from tflm_memopt import pipeline
+from tflm_memopt.errors import UsageError
+from tflm_memopt.model.int8_io import Int8Interface
+from tflm_memopt.model.interface import Changes
+from tflm_memopt.model.reader import read
+from tflm_memopt.pipeline import Planned
+from tflm_memopt.plan.inputs import InputMode
+from tflm_memopt.plan.planner import Options, Planner
+from tflm_memopt.plan.tiles_plan import NO_RECOMPUTE
+from tflm_memopt.runtime.feeds import feeder
+from tflm_memopt.runtime.guard import guarded_runs
+
+pytest.importorskip("tflite_micro", reason="the official TFLM wheel is not installed")
+
+SECONDS = 0.05
+
+
+def converted(data: bytes, seed: int) -> tuple[bytes, Planned]:
+    """A model with its input somewhere else, by a plan that chance picks."""
+    rng = random.Random(seed)
+    source = read(data)
+    understood = pipeline.understand(source.graph)
+    parts = pipeline.find_regions(understood, fold=rng.random() < 0.5)
+    assert parts is not None
+    height = source.graph.tensors[source.graph.inputs[0]].shape[1]
+    pushed = rng.choice([n for n in range(1, height + 1) if height % n == 0])
+    mode = InputMode("external") if rng.random() < 0.4 else InputMode("stream", pushed)
+    understood, parts = pipeline.place_input(understood, parts, mode)
+    tiles = rng.choice((None, NO_RECOMPUTE, random_settings(rng), random_settings(rng)))
+    if tiles and tiles.max_overhead > 4:
+        tiles = replace(tiles, max_overhead=4.0)
+    options = Options(op_per_block=rng.random() < 0.3, seconds=SECONDS, input=mode, tiles=tiles)
+    planner = Planner(understood.graph, parts, options)
+    plan = planner.plan(rng.choice([planner.macs, *(point.macs for point in planner.points())]))
+    planned = pipeline.checked(understood, parts, plan)
+    border = Int8Interface(source.graph, Changes(), {}, ())
+    return pipeline.lower(source, border, planned, options), planned
+
+
+def examine(seed: int) -> None:
+    data = build(mobile(seed))
+    before = original(data)
+    try:
+        new, planned = converted(data, seed)
+    except UsageError:  # an input that is an output, too
+        return
+    frame = planned.partition.frame
+    assert frame is not None
+    after, outputs = rewritten(new), len(read(data).graph.outputs)
+    feed = feeder(after, new, f"stream:{frame.pushed}" if frame.pushed else "external")
+    frames = draw_inputs(data, seed)
+    for number, inputs in enumerate(frames):
+        expected = run(before, inputs, outputs)
+        assert feed(inputs, number) == 0
+        for k, values in enumerate(expected):
+            np.testing.assert_array_equal(values, after.get_output(k), err_msg=f"seed {seed}, frame {number}")
+    assert_arena_as_predicted(new)
+    done, problem = guarded_runs(read(new), frames[:2], seed)
+    assert not problem
+    assert done
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_a_fixed_set_of_frames_elsewhere(seed: int) -> None:
+    examine(seed)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(1000, 1100))
+def test_many_frames_elsewhere(seed: int) -> None:
+    examine(seed)

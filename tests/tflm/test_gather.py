@@ -1,0 +1,129 @@
+"""GATHER from a constant table, and what reduces it: against TFLM, planned and executed; indices that no table has."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+import pytest
+from ai_edge_litert import schema_py_generated as schema
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from models import Net
+from numpy.typing import NDArray
+
+import tflm_memopt
+from tflm_memopt.analysis.arena import predict
+from tflm_memopt.analysis.supported import Unsupported, to_row_ops
+from tflm_memopt.errors import ModelError
+from tflm_memopt.lower.rewrite import programs
+from tflm_memopt.model.canonicalise import canonicalise
+from tflm_memopt.model.reader import read
+from tflm_memopt.model.rowop import RowOp
+from tflm_memopt.runtime import host
+
+EXAMPLES = settings(max_examples=20, deadline=None)
+
+
+def text_model(length: int, rows: int, width: int, reduction: str = "mean", seed: int = 0) -> bytes:
+    net = Net(seed)
+    x = net.gather(net.input((1, length), None, dtype="INT32"), rows, width)
+    out = (net.affine(x)[0] * length**0.5, 3) if reduction == "sum" else None
+    y = net.sum(x, [1], keep=False, out=out) if reduction == "sum" else net.mean(x, [1], keep=False)
+    return net.model(net.softmax(net.fully_connected(y, 4)))
+
+
+def assert_rewritten(data: bytes) -> bytes:
+    """All operators run row by row, and the rewritten model gives the bytes of the original under TFLM."""
+    result = tflm_memopt.optimize(data)
+    assert result.report.changed
+    graph = canonicalise(read(data).graph).graph
+    support = to_row_ops(graph)
+    assert all(isinstance(support[op.index], RowOp) for op in graph.ops if op.type in ("GATHER", "MEAN", "SUM"))
+    verification = tflm_memopt.verify(data, result.model, runs=4)
+    assert verification.bit_exact, verification
+    assert verification.guarded
+    return result.model
+
+
+@pytest.mark.slow
+@EXAMPLES
+@given(length=st.integers(1, 90), rows=st.integers(1, 40), width=st.integers(1, 12), seed=st.integers(0, 999),
+       reduction=st.sampled_from(["mean", "sum"]))  # fmt: skip
+def test_embedding_and_reduction(length: int, rows: int, width: int, seed: int, reduction: str) -> None:
+    assert_rewritten(text_model(length, rows, width, reduction, seed))
+
+
+@pytest.mark.slow
+@EXAMPLES
+@given(size=st.sampled_from([(5,), (1, 6), (1, 1, 5), (1, 4, 5)]), width=st.integers(1, 5), seed=st.integers(0, 999))
+def test_shapes_of_indices(size: tuple[int, ...], width: int, seed: int) -> None:
+    net = Net(seed)
+    x = net.gather(net.input(size, None, dtype="INT32"), 9, width)
+    assert_rewritten(net.model(net.unary("RELU", x)))
+
+
+def test_a_map_of_indices_feeds_a_convolution() -> None:
+    """One index for each pixel: planned in tiles as well."""
+    net = Net(3)
+    x = net.gather(net.input((1, 12, 10), None, dtype="INT32"), 16, 6)
+    x = net.conv2d(net.depthwise_conv2d(net.conv2d(x, 8, kernel=(3, 3))), 5)
+    assert_rewritten(net.model(net.softmax(net.fully_connected(net.mean(x, [1, 2]), 3))))
+
+
+@pytest.mark.parametrize("reduction", ["mean", "sum"])
+def test_the_embedded_sequence_is_never_whole(reduction: str) -> None:
+    rewritten = assert_rewritten(text_model(64, 50, 24, reduction))
+    assert predict(rewritten).head < 64 * 4 + 64 * 24 // 4
+
+
+def test_two_readers_of_the_same_indices() -> None:
+    net = Net(4)
+    ids = net.input((1, 20), None, dtype="INT32")
+    a, b = (net.mean(net.gather(ids, 7, 8), [1], keep=False) for _ in range(2))
+    assert_rewritten(net.model(net.add(a, b)))
+
+
+def test_reshaped_indices() -> None:
+    """A view of int32 elements: the bytes are the model's input."""
+    net = Net(5)
+    ids, target = net.input((1, 1, 16), None, dtype="INT32"), net.tensor((2,), "INT32", None, data=[1, 16])
+    flat = net.op("RESHAPE", [ids, target], [net.tensor((1, 16), "INT32", None)])
+    assert_rewritten(net.model(net.mean(net.gather(flat, 128, 8), [1], keep=False)))
+
+
+def test_a_region_that_is_not_the_whole_model() -> None:
+    """The watched run makes up its input: no bytes may be drawn that are no indices."""
+    net = Net(7)
+    y = net.mean(net.gather(net.input((1, 8), None, dtype="INT32"), 5, 6), [1], keep=False)
+    assert_rewritten(net.model(net.unary("DEQUANTIZE", y, dtype="FLOAT32", out=None)))
+
+
+@pytest.mark.parametrize("index", [-1, 50, 1 << 30, -(1 << 31)])
+def test_an_index_outside_of_the_table_ends_the_run(index: int) -> None:
+    """As in TFLM, and never a read beyond the table."""
+    data = text_model(6, 50, 4)
+    ids: NDArray[np.int32] = np.array([[0, 49, 3, index, 1, 2]], np.int32)
+    with pytest.raises(ModelError, match="failed to invoke"):
+        tflm_memopt.verify(data, data, inputs=[ids])
+    (program,) = programs(read(tflm_memopt.optimize(data).model).graph)
+    with pytest.raises(ModelError, match="outside of its table"):
+        host.run(program, [ids], [4])
+
+
+@pytest.mark.parametrize(("what", "reason"), [
+    ("int64", "int32"), ("axis", "axis 1"), ("batch", "batch size 1"), ("computed", "constant"),
+    ("cube", r"\[2, 3, 4\]"), ("float", "FLOAT32"),
+])  # fmt: skip
+def test_what_stays_builtin(what: str, reason: str) -> None:
+    net = Net(6)
+    ids = net.input((2, 3) if what == "batch" else (1, 3), None, dtype="INT64" if what == "int64" else "INT32")
+    shape = (2, 3, 4) if what == "cube" else (5, 4)
+    kind = "FLOAT32" if what == "float" else "INT8"
+    table = net.input(shape) if what == "computed" else net.tensor(shape, kind, data=np.zeros(shape))
+    axis = 1 if what == "axis" else 0
+    y = net.tensor((*net.shape(ids), *shape[1:]), kind)
+    net.op("GATHER", [table, ids], [y], schema.GatherOptionsT(axis=axis))
+    (support,) = to_row_ops(read(net.model(y)).graph).values()
+    assert isinstance(support, Unsupported)
+    assert re.search(reason, str(support)), str(support)

@@ -1,0 +1,214 @@
+"""Operators that move data, in odd shapes, against the oracle, alone and behind convolutions whose rows they stream."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+from models import Net, Pair
+from moving import (
+    broadcast_to,
+    concatenation,
+    depth_to_space,
+    mirror_pad,
+    pack,
+    resize,
+    slice_,
+    space_to_depth,
+    split,
+    split_v,
+    strided_slice,
+    unpack,
+)
+from property import oracle
+from tflm.test_operators import assert_equal
+
+from tflm_memopt.plan.plan import Builtin
+from tflm_memopt.plan.planner import Options
+
+EXAMPLES = settings(max_examples=12, deadline=None)
+Shape = tuple[int, ...]
+shapes = st.tuples(st.just(1), st.integers(1, 7), st.integers(1, 6), st.integers(1, 5))
+pads = st.tuples(st.integers(0, 3), st.integers(0, 3))
+
+
+def assert_all(net: Net, *outputs: int) -> None:
+    """Alone on this machine; planned, lowered and under TFLM as one region."""
+    data = net.model(*outputs)
+    assert_equal(data)
+    converted = oracle.convert(data, Options(tiles=None, seconds=0.2))
+    assert converted is not None
+    new, planned = converted
+    assert not [step for step in planned.plan.steps if isinstance(step, Builtin)]
+    oracle.assert_same_bytes(data, new)
+
+
+def image(net: Net, shape: tuple[int, ...], *, streamed: bool) -> int:
+    """An input, or what a convolution makes of one row by row."""
+    x = net.input(shape)
+    return net.conv2d(x, shape[-1], kernel=(3, 3)) if streamed else x
+
+
+@EXAMPLES
+@given(
+    shape=shapes, height=pads, width=pads, depth=pads, value=st.none() | st.integers(-128, 127), streamed=st.booleans()
+)
+def test_pad(shape: Shape, height: Pair, width: Pair, depth: Pair, value: int | None, streamed: bool) -> None:
+    net = Net()
+    y = net.pad(image(net, shape, streamed=streamed), [(0, 0), height, width, depth], value=value)
+    assert_all(net, y)
+
+
+@EXAMPLES
+@given(shape=shapes, height=pads, width=pads, depth=pads, reflect=st.booleans(), streamed=st.booleans())
+def test_mirror_pad(shape: Shape, height: Pair, width: Pair, depth: Pair, reflect: bool, streamed: bool) -> None:
+    amounts = [(0, 0)]
+    for d, (a, b) in zip(shape[1:], (height, width, depth), strict=True):
+        amounts.append((min(a, d - reflect), min(b, d - reflect)))
+    net = Net()
+    assert_all(net, mirror_pad(net, image(net, shape, streamed=streamed), amounts, reflect=reflect))
+
+
+@EXAMPLES
+@given(shape=shapes, axis=st.integers(1, 3), others=st.lists(st.integers(1, 4), max_size=3), negative=st.booleans(),
+       streamed=st.booleans())  # fmt: skip
+def test_concatenation(shape: Shape, axis: int, others: list[int], negative: bool, streamed: bool) -> None:
+    net = Net()
+    xs = [image(net, shape, streamed=streamed)]
+    for n in others:
+        part = tuple(n if a == axis else d for a, d in enumerate(shape))
+        y = image(net, part, streamed=streamed)
+        net.graph.tensors[y].quantization = net.graph.tensors[xs[0]].quantization
+        xs.append(y)
+    assert_all(net, concatenation(net, xs, axis - 4 * negative))
+
+
+@pytest.mark.parametrize("count", [5, 7, 10])
+@pytest.mark.parametrize("axis", [1, 3])
+def test_concatenation_of_many(count: int, axis: int) -> None:
+    net = Net()
+    x = image(net, (1, 4, 3, 5), streamed=True)
+    parts = [slice_(net, x, [0, 0, 0, k % 4], [1, 4, 3, 1]) for k in range(count)]
+    assert_all(net, net.conv2d(concatenation(net, parts, axis), 2, kernel=(3, 3)))
+
+
+def test_concatenation_of_one_tensor_with_itself() -> None:
+    net = Net()
+    x = image(net, (1, 6, 5, 3), streamed=True)
+    assert_all(net, concatenation(net, [x, x, x], 3))
+
+
+@EXAMPLES
+@given(shape=shapes, axis=st.integers(1, 3), count=st.integers(1, 3),
+       form=st.sampled_from(["SPLIT", "SPLIT_V", "UNPACK"]), streamed=st.booleans())  # fmt: skip
+def test_split(shape: Shape, axis: int, count: int, form: str, streamed: bool) -> None:
+    net = Net()
+    if form == "SPLIT":
+        shape = tuple(d * count if a == axis else d for a, d in enumerate(shape))
+        parts = split(net, image(net, shape, streamed=streamed), axis, count)
+    elif form == "SPLIT_V":
+        x = image(net, shape, streamed=streamed)
+        first = shape[axis] // 2
+        assume(first > 0)
+        parts = split_v(net, x, axis - 4, [first, shape[axis] - first])
+    else:
+        parts = unpack(net, image(net, shape, streamed=streamed), axis)
+    assert_all(net, *parts)
+
+
+def test_a_part_that_nobody_reads_is_not_made() -> None:
+    net = Net()
+    first, _ = split(net, image(net, (1, 6, 5, 4), streamed=True), 3, 2)
+    assert_all(net, net.conv2d(first, 3, kernel=(3, 3)))
+
+
+@EXAMPLES
+@given(shape=shapes, count=st.integers(1, 3), axis=st.integers(1, 3), streamed=st.booleans())
+def test_pack(shape: Shape, count: int, axis: int, streamed: bool) -> None:
+    net = Net()
+    xs = [net.reshape(image(net, shape, streamed=streamed), shape[1:]) for _ in range(count)]
+    for x in xs:
+        net.graph.tensors[x].quantization = net.graph.tensors[xs[0]].quantization
+    assert_all(net, pack(net, xs, axis - 1))
+
+
+@EXAMPLES
+@given(data=st.data(), shape=shapes, streamed=st.booleans())
+def test_slice(data: st.DataObject, shape: Shape, streamed: bool) -> None:
+    begin = [data.draw(st.integers(0, d - 1)) for d in shape]
+    size = [data.draw(st.integers(1, d - b) | st.just(-1)) for d, b in zip(shape, begin, strict=True)]
+    net = Net()
+    assert_all(net, slice_(net, image(net, shape, streamed=streamed), begin, size))
+
+
+def slices(size: int) -> st.SearchStrategy[slice]:
+    bounds = st.none() | st.integers(-size, size)
+    made = st.builds(slice, bounds, bounds, st.sampled_from([1, 1, 2, 3, -1, -2]))
+    return made.filter(lambda s: len(range(*s.indices(size))) > 0 and (s.stop is None or s.step > 0 or s.stop >= 0))
+
+
+@EXAMPLES
+@given(data=st.data(), shape=shapes, streamed=st.booleans())
+def test_strided_slice(data: st.DataObject, shape: Shape, streamed: bool) -> None:
+    chosen = [slice(None), *(data.draw(slices(d)) for d in shape[1:])]
+    net = Net()
+    assert_all(net, strided_slice(net, image(net, shape, streamed=streamed), chosen))
+
+
+@pytest.mark.parametrize("axis", [1, 2, 3])
+@pytest.mark.parametrize("index", [1, -1])
+def test_strided_slice_that_drops_a_dimension(axis: int, index: int) -> None:
+    net = Net()
+    chosen = [slice(index, None if index == -1 else index + 1) if a == axis else slice(None) for a in range(4)]
+    assert_all(net, strided_slice(net, image(net, (1, 4, 5, 3), streamed=True), chosen, shrink=[axis]))
+
+
+@EXAMPLES
+@given(shape=shapes, block=st.integers(1, 3), down=st.booleans(), streamed=st.booleans())
+def test_depth_and_space(shape: Shape, block: int, down: bool, streamed: bool) -> None:
+    net = Net()
+    n, h, w, c = shape
+    if down:
+        y = space_to_depth(net, image(net, (n, h * block, w * block, c), streamed=streamed), block)
+    else:
+        y = depth_to_space(net, image(net, (n, h, w, c * block**2), streamed=streamed), block)
+    assert_all(net, y)
+
+
+@EXAMPLES
+@given(shape=shapes, order=st.permutations([1, 2, 3]), streamed=st.booleans())
+def test_transpose(shape: Shape, order: list[int], streamed: bool) -> None:
+    net = Net()
+    assert_all(net, net.transpose(image(net, shape, streamed=streamed), (0, *order)))
+
+
+@pytest.mark.parametrize("shape", [(1, 4, 5, 1), (1, 1, 5, 3), (1, 4, 1, 3), (1, 1, 1, 1)])
+def test_broadcast_to(shape: tuple[int, ...]) -> None:
+    net = Net()
+    assert_all(net, broadcast_to(net, net.input(shape), (1, 4, 5, 3)))
+
+
+@EXAMPLES
+@given(shape=shapes, size=st.tuples(st.integers(1, 15), st.integers(1, 13)),
+       mode=st.sampled_from(["", "corners", "half"]), streamed=st.booleans())  # fmt: skip
+def test_resize_nearest(shape: Shape, size: Pair, mode: str, streamed: bool) -> None:
+    net = Net()
+    x = image(net, shape, streamed=streamed)
+    assert_all(net, resize(net, x, size, corners=mode == "corners", half=mode == "half"))
+
+
+def test_channel_shuffle() -> None:
+    """ShuffleNet: five dimensions between two views."""
+    net = Net()
+    x = net.reshape(image(net, (1, 6, 5, 6), streamed=True), (1, 6, 5, 2, 3))
+    y = net.reshape(net.transpose(x, (0, 1, 2, 4, 3)), (1, 6, 5, 6))
+    assert_all(net, net.conv2d(y, 3, kernel=(3, 3)))
+
+
+def test_vectors_and_sequences() -> None:
+    net = Net()
+    x, y = net.input((1, 7)), net.input((1, 5))
+    assert_all(net, net.fully_connected(concatenation(net, [x, y], 1), 4))
+    net = Net()
+    x = net.input((1, 9, 4))
+    assert_all(net, net.pad(x, [(0, 0), (2, 1), (0, 1)]))

@@ -1,0 +1,85 @@
+"""Models whose operators run in another order than the model's, under the official TFLM wheel."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+from ai_edge_litert import schema_py_generated as schema
+from models import Net
+from property.oracle import assert_arena_as_predicted, assert_same_bytes, convert
+
+from tflm_memopt.analysis.arena import predict
+from tflm_memopt.plan.plan import Builtin
+from tflm_memopt.plan.planner import Options
+
+pytest.importorskip("tflite_micro", reason="the official TFLM wheel is not installed")
+
+
+def logistic(net: Net, x: int) -> int:
+    """An operator that stays builtin, so that its tensors are whole."""
+    return net.unary("LOGISTIC", x, out=(1 / 256, -128))
+
+
+def two_towers(net: Net) -> bytes:
+    """Layer by layer, as converters like to write them: both wide tensors are alive at once."""
+    x = net.input((1, 16, 16, 8))
+    wide = [logistic(net, y) for y in [net.conv2d(x, 16, kernel=(3, 3)) for _ in range(2)]]
+    return net.model(net.add(*(net.conv2d(y, 4, stride=(2, 2)) for y in wide)))
+
+
+def two_paths(net: Net) -> bytes:
+    """The thesis' Figure 4.5 in int8: neither path at once to its end."""
+    x = net.input((1, 10, 1, 8))
+    first = logistic(net, net.conv2d(logistic(net, net.conv2d(x, 40)), 24))
+    second = logistic(net, net.conv2d(logistic(net, net.conv2d(x, 32)), 32))
+    return net.model(net.add(net.conv2d(first, 32), second))
+
+
+def three_heads(net: Net) -> bytes:
+    """No builtin operator: in the model's order no branch can be fused from its wide tensor to its mean."""
+    x = net.input((1, 16, 16, 8))
+    heads = [net.conv2d(x, 24, kernel=(3, 3)) for _ in range(3)]
+    heads = [net.depthwise_conv2d(y) for y in heads]
+    heads = [net.mean(net.conv2d(y, 4), (1, 2)) for y in heads]
+    return net.model(net.add(net.add(heads[0], heads[1]), heads[2]))
+
+
+def inception(net: Net) -> bytes:
+    """Four branches, joined by a builtin operator."""
+    x = net.input((1, 12, 12, 8))
+    wide = [net.conv2d(x, channels) for channels in (32, 24, 16)] + [
+        net.pool(x, kernel=(3, 3), stride=(1, 1), padding="SAME")
+    ]
+    ends = [logistic(net, net.conv2d(y, 4, kernel=(3, 3))) for y in (logistic(net, y) for y in wide)]
+    y = net.tensor((1, 12, 12, 16), affine=net.affine(ends[0]))
+    return net.model(net.conv2d(net.op("CONCATENATION", ends, [y], schema.ConcatenationOptionsT(axis=3)), 4))
+
+
+def u_net(net: Net) -> bytes:
+    """The skip's own operators can wait until the way down and up is done."""
+    x = net.input((1, 16, 16, 4))
+    e = net.conv2d(x, 4, kernel=(3, 3))
+    skip = logistic(net, net.conv2d(e, 16))
+    down = logistic(net, net.conv2d(e, 24, kernel=(3, 3), stride=(2, 2)))
+    bottom = logistic(net, net.conv2d(down, 32, kernel=(3, 3)))
+    up = net.mean(bottom, (1, 2))
+    gate = net.fully_connected(up, 16)
+    return net.model(gate, net.mean(net.conv2d(skip, 16, kernel=(3, 3)), (1, 2)))
+
+
+@pytest.mark.parametrize("op_per_block", [False, True], ids=["region", "block"])
+@pytest.mark.parametrize("build", [two_towers, two_paths, three_heads, inception, u_net], ids=lambda f: f.__name__)
+def test_another_order_takes_fewer_bytes(build: Callable[[Net], bytes], op_per_block: bool) -> None:
+    data = build(Net(seed=1))
+    arenas, orders = [], []
+    for reorder in (False, True):
+        converted = convert(data, Options(op_per_block, seconds=0.2, reorder=reorder))
+        assert converted is not None
+        assert_same_bytes(data, converted[0])
+        assert_arena_as_predicted(converted[0])
+        arenas.append(predict(converted[0], "ilp32").total)
+        plan = converted[1].plan
+        orders.append([n for s in plan.steps for n in ([s.op] if isinstance(s, Builtin) else [x.op for x in s.stages])])
+    assert orders[0] != orders[1]
+    assert arenas[1] < 0.95 * arenas[0]

@@ -1,0 +1,70 @@
+"""RESIZE_BILINEAR, TRANSPOSE_CONV and reductions over any axes, in odd shapes, against the oracle."""
+
+from __future__ import annotations
+
+import itertools
+
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+from models import Net, Pair
+from moving import reduce, resize, transpose_conv
+from tflm.test_moving import assert_all, image
+
+EXAMPLES = settings(max_examples=12, deadline=None)
+shapes = st.tuples(st.just(1), st.integers(1, 7), st.integers(1, 6), st.integers(1, 5))
+pairs = st.tuples(st.integers(1, 4), st.integers(1, 4))
+affines = st.tuples(st.floats(2**-8, 0.25, width=32), st.integers(-128, 127))
+
+
+@EXAMPLES
+@given(shape=shapes, size=st.tuples(st.integers(1, 15), st.integers(1, 13)),
+       mode=st.sampled_from(["", "corners", "half"]), streamed=st.booleans())  # fmt: skip
+def test_resize_bilinear(shape: tuple[int, ...], size: Pair, mode: str, streamed: bool) -> None:
+    for n, m in zip(shape[1:3], size, strict=True):
+        assume(mode or ((1024 * n + m // 2) // m) * (m - 1) < 1024 * n)  # TFLM reads behind the image
+    net = Net()
+    y = resize(
+        net, image(net, shape, streamed=streamed), size, bilinear=True, corners=mode == "corners", half=mode == "half"
+    )
+    assert_all(net, y)
+
+
+@EXAMPLES
+@given(shape=shapes, channels=st.integers(1, 5), kernel=pairs, stride=pairs, padding=st.sampled_from(["SAME", "VALID"]),
+       extra=st.tuples(st.integers(0, 2), st.integers(0, 2)), per_channel=st.booleans(), bias=st.booleans(),
+       activation=st.sampled_from(["NONE", "RELU"]), streamed=st.booleans(), seed=st.integers(0, 1 << 16))  # fmt: skip
+def test_transpose_conv(
+    shape: tuple[int, ...], channels: int, kernel: Pair, stride: Pair, padding: str, extra: Pair, per_channel: bool,
+    bias: bool, activation: str, streamed: bool, seed: int,
+) -> None:  # fmt: skip
+    net = Net(seed)
+    x = image(net, shape, streamed=streamed)
+    y = transpose_conv(net, x, channels, kernel=kernel, stride=stride, padding=padding, extra=extra,
+                       per_channel=per_channel, bias=bias, activation=activation)  # fmt: skip
+    assert_all(net, y)
+
+
+AXES = [axes for n in (1, 2, 3) for axes in itertools.combinations((1, 2, 3), n)]
+
+
+@EXAMPLES
+@given(kind=st.sampled_from(["MEAN", "SUM", "REDUCE_MAX"]), shape=shapes, axes=st.sampled_from(AXES),
+       keep=st.booleans(), a=affines, b=affines, streamed=st.booleans())  # fmt: skip
+def test_reductions(
+    kind: str, shape: tuple[int, ...], axes: tuple[int, ...], keep: bool, a: tuple[float, int], b: tuple[float, int],
+    streamed: bool,
+) -> None:  # fmt: skip
+    net = Net()
+    x = net.input(shape, a)
+    x = net.conv2d(x, shape[-1], out=a) if streamed else x
+    assert_all(net, reduce(net, kind, x, axes, keep=keep, out=None if kind == "REDUCE_MAX" else b))
+
+
+@pytest.mark.parametrize(
+    ("shape", "axes"), [((1, 7, 4), (2,)), ((1, 7, 4), (1, 2)), ((5, 4), (1,)), ((1, 9), (1,)), ((1, 1, 6, 3), (2, 3))]
+)
+@pytest.mark.parametrize("kind", ["MEAN", "SUM", "REDUCE_MAX"])
+def test_reductions_of_sequences(kind: str, shape: tuple[int, ...], axes: tuple[int, ...]) -> None:
+    net = Net()
+    assert_all(net, reduce(net, kind, net.input(shape), axes))

@@ -1,0 +1,46 @@
+"""What Netron shows of a custom operator: blocks, operators and rings in words; the arena does not grow for it."""
+
+from __future__ import annotations
+
+import pytest
+from flatbuffers import flexbuffers
+from models import Net
+
+import tflm_memopt
+from tflm_memopt.analysis.arena import predict
+from tflm_memopt.model import writer
+from tflm_memopt.model.reader import read
+
+
+@pytest.fixture(scope="module", params=["region", "block"])
+def result(request: pytest.FixtureRequest) -> tflm_memopt.api.Optimized:
+    net = Net(3)
+    x = net.conv2d(net.input((1, 24, 24, 3)), 8, kernel=(3, 3), stride=(2, 2))
+    model = net.model(net.conv2d(net.mean(net.depthwise_conv2d(x), (1, 2)), 4))
+    return tflm_memopt.optimize(model, op_per=request.param)
+
+
+def words(model: bytes) -> list[dict[str, str]]:
+    (graph,) = read(model).tree.subgraphs
+    return [flexbuffers.Loads(bytes(op.customOptions)) for op in graph.operators]
+
+
+def test_each_block_is_described(result: tflm_memopt.api.Optimized) -> None:
+    lines = [line for options in words(result.model) for line in options.values()]
+    assert len(lines) == len(result.report.blocks)
+    for line, block in zip(lines, result.report.blocks, strict=True):
+        for index, operator in zip(block.ops, block.operators, strict=True):
+            assert f"{index} {operator}" in line
+        assert (f"in {block.strips} strips" if block.strips else "row by row") in line
+        for ring in block.rings:
+            assert f"{ring.bytes} B of op" in line
+
+
+def test_words_cost_flash_only(result: tflm_memopt.api.Optimized) -> None:
+    model = read(result.model)
+    tree = writer.edit(model)
+    for op in tree.subgraphs[0].operators:
+        op.customOptions = None
+    silent = writer.write(tree)
+    assert 0 < len(result.model) - len(silent) < 1000
+    assert predict(silent) == predict(result.model)

@@ -1,0 +1,207 @@
+"""Where the input may live, and why it may not."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+from models import Net
+
+import tflm_memopt
+from tflm_memopt import cli, emit, pipeline
+from tflm_memopt.errors import UsageError
+from tflm_memopt.model.reader import read
+from tflm_memopt.plan.inputs import IN_ARENA, InputMode, input_mode
+from tflm_memopt.plan.plan import Block, Role
+from tflm_memopt.plan.planner import Options
+
+SECONDS = 0.1
+
+
+def chain(net: Net, x: int) -> int:
+    return net.conv2d(net.conv2d(x, 6, kernel=(3, 3)), 4, kernel=(3, 3), stride=(2, 2))
+
+
+def plain() -> bytes:
+    net = Net(1)
+    return net.model(chain(net, net.input((1, 12, 8, 3))))
+
+
+@pytest.mark.parametrize(
+    ("text", "mode"),
+    [
+        ("arena", IN_ARENA),
+        ("external", InputMode("external")),
+        ("stream", InputMode("stream", 1)),
+        ("stream:12", InputMode("stream", 12)),
+    ],
+)
+def test_modes(text: str, mode: InputMode) -> None:
+    assert input_mode(text) == mode
+    assert input_mode(str(mode)) == mode
+
+
+@pytest.mark.parametrize("text", ["", "cloud", "stream:", "stream:0", "stream:-1", "stream:x", "external:2", "arena:1"])
+def test_no_modes(text: str) -> None:
+    with pytest.raises(
+        UsageError, match="no place for an input\n  try: --input arena, stream, stream:ROWS or external"
+    ):
+        input_mode(text)
+
+
+def test_rows_that_do_not_divide_the_height() -> None:
+    with pytest.raises(UsageError, match="12 rows: they cannot be pushed 5 at a time") as refused:
+        tflm_memopt.optimize(plain(), input="stream:5")
+    assert refused.value.hint == "--input stream:ROWS with one of 1, 2, 3, 4, 6, 12"
+
+
+def two_inputs() -> bytes:
+    net = Net(2)
+    x, y = net.input((1, 8, 8, 2)), net.input((1, 8, 8, 2))
+    return net.model(net.add(x, y))
+
+
+def input_is_output() -> bytes:
+    net = Net(3)
+    x = net.input((1, 8, 8, 2))
+    return net.model(net.conv2d(x, 2), x)
+
+
+def float_input() -> bytes:
+    net = Net(4)
+    return net.model(chain(net, net.unary("QUANTIZE", net.input((1, 12, 8, 3), None, dtype="FLOAT32"))))
+
+
+def builtin_first() -> bytes:
+    net = Net(5)
+    return net.model(chain(net, net.unary("TANH", net.input((1, 12, 8, 3)), out=(1 / 128, 0))))
+
+
+def builtin_beside() -> bytes:
+    net = Net(6)
+    x = net.input((1, 12, 8, 3))
+    return net.model(chain(net, x), net.unary("TANH", x, out=(1 / 128, 0)))
+
+
+def nothing_ours() -> bytes:
+    net = Net(7)
+    return net.model(net.unary("TANH", net.input((1, 12, 8, 3)), out=(1 / 128, 0)))
+
+
+def two_regions() -> bytes:
+    """The input is read again behind a builtin operator: too late for a stream."""
+    net = Net(8)
+    x = net.input((1, 12, 8, 3))
+    y = net.unary("TANH", net.conv2d(x, 3), out=(1 / 128, 0))
+    return net.model(net.add(y, x))
+
+
+@pytest.mark.parametrize(
+    ("model", "where", "what", "hint"),
+    [
+        (two_inputs, "stream", "streamed: the model has 2 inputs", "--input arena"),
+        (two_inputs, "external", "external: the model has 2 inputs", "--input arena"),
+        (input_is_output, "stream", "is an output, too", "--input arena"),
+        (float_input, "stream", "is FLOAT32", "--int8-io, or --input arena"),
+        (builtin_first, "stream", "operator 0 TANH, which stays builtin, reads it whole", "--input arena"),
+        (builtin_beside, "external", "TANH, which stays builtin, reads it whole", "--input arena"),
+        (nothing_ours, "stream", "no operator of the model can run row by row", "--input arena"),
+        (two_regions, "stream", "builtin operators come between", "--input external, or --input arena"),
+    ],
+)
+def test_inputs_that_have_to_stay(model: Callable[[], bytes], where: str, what: str, hint: str) -> None:
+    with pytest.raises(UsageError) as refused:
+        tflm_memopt.optimize(model(), input=where, seconds=SECONDS)
+    assert what in refused.value.what
+    assert refused.value.hint == hint
+
+
+def test_two_regions_read_an_external_frame() -> None:
+    done = tflm_memopt.optimize(two_regions(), input="external", seconds=SECONDS)
+    assert tflm_memopt.verify(two_regions(), done.model, runs=2).bit_exact
+
+
+def test_the_frame_takes_no_arena_or_that_of_its_rows() -> None:
+    sizes = {where: tflm_memopt.optimize(plain(), input=where, seconds=SECONDS) for where in ("stream:2", "external")}
+    (pushed,) = (read(sizes["stream:2"].model).graph.tensors[t] for t in read(sizes["stream:2"].model).graph.inputs)
+    assert pushed.shape == (1, 2, 8, 3)
+    assert read(sizes["external"].model).graph.inputs == ()
+    plan = sizes["stream:2"].plan
+    assert plan is not None
+    assert plan.find(Role.TENSOR, 0) is not None
+    frame = sizes["stream:2"].report.frame
+    assert frame is not None
+    assert (frame.rows, frame.row_bytes, frame.pushed) == (12, 24, 2)
+
+
+def test_all_readers_of_a_stream_are_in_the_first_block() -> None:
+    net = Net(9)
+    x = net.input((1, 16, 6, 4))
+    data = net.model(net.add(net.conv2d(net.conv2d(x, 4, kernel=(3, 3)), 4, kernel=(5, 5)), x))
+    planned = pipeline.make_plan(
+        pipeline.understand(read(data).graph), Options(seconds=SECONDS, input=InputMode("stream", 2))
+    )
+    assert planned is not None
+    first = planned.plan.steps[0]
+    assert isinstance(first, Block)
+    assert {stage.op for stage in first.stages} >= {i for i, op in planned.partition.ops.items() if 0 in op.inputs}
+
+
+def test_a_limit_that_a_streamed_input_keeps() -> None:
+    """The message says so."""
+    net = Net(10)
+    data = net.model(net.mean(chain(net, net.input((1, 64, 64, 3))), (1, 2)))
+    fits = tflm_memopt.optimize(data, input="stream", seconds=SECONDS).report.arena.total
+    with pytest.raises(tflm_memopt.errors.DoesNotFit) as no:
+        tflm_memopt.optimize(data, ram_limit=fits, seconds=SECONDS)
+    (figure,) = re.findall(r"--input stream \(fits in ([\d,]+) B\)", no.value.hint)
+    assert int(figure.replace(",", "")) <= fits
+    there = tflm_memopt.optimize(data, ram_limit=fits, input="stream", seconds=SECONDS)
+    assert there.report.arena.total <= fits
+
+
+def test_an_explored_stream_says_what_it_counts() -> None:
+    found = tflm_memopt.explore(plain(), input="stream:3")
+    assert "input streamed 3 rows" in found.convention
+    best = min(found.points, key=lambda p: p.arena.total)
+    done = tflm_memopt.optimize(plain(), input="stream:3", plan=best.plan.to_json())
+    assert done.report.arena == best.arena
+    assert tflm_memopt.verify(plain(), done.model, runs=2).bit_exact
+    with pytest.raises(UsageError, match="does not belong to this model"):
+        tflm_memopt.optimize(plain(), plan=best.plan.to_json())
+
+
+def test_frames_of_your_own() -> None:
+    """Whole ones, whatever the rewritten model is pushed."""
+    done = tflm_memopt.optimize(plain(), input="stream:4", seconds=SECONDS)
+    frames = np.random.default_rng(1).integers(-128, 128, (3, 12, 8, 3), dtype=np.int8)
+    result = tflm_memopt.verify(plain(), done.model, runs=0, inputs=[frames])
+    assert (result.bit_exact, result.files) == (True, 3)
+    on_host = tflm_memopt.verify(plain(), done.model, runs=1, how="host-reference")
+    assert on_host.bit_exact
+
+
+@pytest.mark.parametrize(
+    ("where", "constants"),
+    [
+        ("arena", []),
+        ("stream:4", ["net_pushes = 3;", "net_push_rows = 4;", "net_row_bytes = 24;"]),
+        ("external", ["net_rows = 12;", "net_row_bytes = 24;"]),
+    ],
+)
+def test_the_generated_header_says_what_a_frame_is(where: str, constants: list[str]) -> None:
+    done = tflm_memopt.optimize(plain(), input=where, seconds=SECONDS)
+    header = emit.files(done, "net")["net_ops.h"].decode()
+    assert [line.removeprefix("constexpr uint32_t ") for line in header.splitlines() if "uint32_t" in line] == constants
+    assert done.report.convention in header
+
+
+def test_the_command_refuses_with_exit_code_2(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "net.tflite").write_bytes(plain())
+    out = tmp_path / "out"
+    assert cli.main(["optimize", str(tmp_path / "net.tflite"), "-o", str(out), "--input", "stream:7"]) == cli.BAD
+    assert "cannot be pushed 7 at a time" in capsys.readouterr().err
+    assert not out.exists()

@@ -1,0 +1,79 @@
+"""A map of the plan over time: its own firings, made again from the plan alone, need what the planner says they do."""
+
+from __future__ import annotations
+
+import itertools
+
+import pytest
+from models import Net
+
+from tflm_memopt import pipeline
+from tflm_memopt.model.reader import read
+from tflm_memopt.pipeline import Planned
+from tflm_memopt.plan.occupancy import MOST_MOMENTS, occupancy, trace_of
+from tflm_memopt.plan.plan import Block, Role
+from tflm_memopt.plan.planner import Options
+from tflm_memopt.plan.tiles_plan import NO_RECOMPUTE
+
+
+def residual(seed: int) -> bytes:
+    net = Net(seed)
+    x = net.conv2d(net.input((1, 24, 20, 3)), 8, kernel=(3, 3), stride=(2, 2), out=(0.4, -5))
+    y = net.conv2d(net.depthwise_conv2d(x, out=(0.3, -7)), 8, out=(0.4, -5))
+    z = net.depthwise_conv2d(net.add(x, y, out=(0.5, 1)), stride=(2, 2))
+    return net.model(net.conv2d(net.mean(z, (1, 2)), 4))
+
+
+def two_outputs(seed: int) -> bytes:
+    net = Net(seed)
+    x = net.conv2d(net.input((1, 16, 16, 3)), 6, kernel=(3, 3))
+    y = net.depthwise_conv2d(x, out=(0.3, -7))
+    return net.model(x, net.conv2d(y, 4))
+
+
+@pytest.fixture(params=[(residual, True), (residual, False), (two_outputs, True), (two_outputs, False)])
+def planned(request: pytest.FixtureRequest) -> Planned:
+    make, tiles = request.param
+    understood = pipeline.understand(read(make(7)).graph)
+    found = pipeline.make_plan(understood, Options(tiles=NO_RECOMPUTE if tiles else None))
+    assert found
+    return found
+
+
+def test_blocks_fire_as_often_as_the_plan_says(planned: Planned) -> None:
+    blocks = [step for step in planned.plan.steps if isinstance(step, Block)]
+    assert blocks
+    for block in blocks:
+        assert len(trace_of(block, planned.partition.ops).moments) == block.firings
+
+
+def test_the_most_bytes_alive_are_the_lower_bound(planned: Planned) -> None:
+    time = occupancy(planned.plan, planned.partition.ops, planned.understood.graph.outputs)
+    assert max(time.live) == planned.plan.lower_bound
+
+
+def test_stretches_are_in_order_and_inside_their_buffers(planned: Planned) -> None:
+    plan = planned.plan
+    time = occupancy(plan, planned.partition.ops, planned.understood.graph.outputs)
+    assert len(time.moments) == len(plan.steps)
+    assert all(1 <= n <= MOST_MOMENTS for n in time.moments)
+    assert len(time.live) == sum(time.moments)
+    starts = [sum(time.moments[:n]) for n in range(len(plan.steps) + 1)]
+    for buffer, stretches in zip(plan.buffers, time.stretches, strict=True):
+        assert stretches
+        assert starts[buffer.first] <= stretches[0].first
+        assert stretches[-1].last <= starts[buffer.last]
+        assert all(a.last <= b.first for a, b in itertools.pairwise(stretches))
+        assert all(0 <= s.bottom < s.top <= buffer.nbytes and s.first < s.last for s in stretches)
+
+
+def test_inputs_drain_and_outputs_stay(planned: Planned) -> None:
+    graph = planned.understood.graph
+    time = occupancy(planned.plan, planned.partition.ops, graph.outputs)
+    for buffer, stretches in zip(planned.plan.buffers, time.stretches, strict=True):
+        if buffer.role is Role.TENSOR and buffer.key in graph.inputs:
+            assert (stretches[0].bottom, stretches[0].top) == (0, buffer.nbytes)
+            bottoms = [s.bottom for s in stretches]
+            assert bottoms == sorted(bottoms)
+        if buffer.role is Role.TENSOR and buffer.key in graph.outputs:
+            assert (stretches[-1].last, stretches[-1].top) == (len(time.live), buffer.nbytes)

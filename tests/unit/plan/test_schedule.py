@@ -1,0 +1,174 @@
+"""Orders of whole tensors: the thesis' example, and small random graphs against all their orders."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator, Sequence
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tflm_memopt.plan.schedule import contiguous, schedule
+from tflm_memopt.plan.schedule_exact import exact
+from tflm_memopt.plan.schedule_problem import Problem, Task, lower_bound, peak
+from tflm_memopt.plan.schedule_sp import Prime, Tree, decompose
+
+SEEDS = st.integers(0, 1 << 32)
+SECONDS = 2.0
+
+
+def all_orders(problem: Problem) -> Iterator[tuple[int, ...]]:
+    """Every order in which each task finds what it reads, and what must run before it has run."""
+
+    def extended(order: tuple[int, ...]) -> Iterator[tuple[int, ...]]:
+        if len(order) == len(problem.tasks):
+            yield order
+        missing = {t for i in set(range(len(problem.tasks))) - {*order} for t in problem.tasks[i].outputs}
+        for i, task in enumerate(problem.tasks):
+            first = {a for a, b in problem.after if b == i}
+            if i not in order and not missing.intersection(task.inputs) and first <= {*order}:
+                yield from extended((*order, i))
+
+    return extended(())
+
+
+def bytes_at_worst(problem: Problem, order: Sequence[int]) -> int:
+    """Written anew: the tensors alive in each step, one after the other."""
+    made = {t: n for n, i in enumerate(order) for t in problem.tasks[i].outputs}
+    last = {t: n for n, i in enumerate(order) for t in (*problem.tasks[i].outputs, *problem.tasks[i].inputs)}
+    last |= {t: n for n, i in enumerate(order) for t in problem.tasks[i].inputs}
+    last |= {t: len(order) for t in problem.outputs if t in last}
+    steps = range(len(order))
+    return problem.across + max(sum(problem.nbytes[t] for t in last if made.get(t, -1) <= n <= last[t]) for n in steps)
+
+
+def random_dag(seed: int) -> Problem:
+    """Several readers, several outputs, pairs that must keep their order."""
+    rng = random.Random(seed)
+    count = rng.randint(1, 7)
+    tasks, tensors = [], 1
+    for _ in range(count):
+        inputs = tuple(rng.randrange(max(0, tensors - 4), tensors) for _ in range(rng.choice([1, 1, 2, 3])))
+        outputs = tuple(range(tensors, tensors + rng.choice([1, 1, 1, 2])))
+        tensors += len(outputs)
+        tasks.append(Task(inputs, outputs))
+    wanted = frozenset(t for t in range(tensors) if rng.random() < 0.2)
+    pairs = tuple((a, b) for b in range(count) for a in range(b) if rng.random() < 0.05)
+    return Problem({t: rng.randint(1, 9) for t in range(tensors)}, tuple(tasks), wanted, pairs, rng.choice([0, 5]))
+
+
+def random_flow(seed: int) -> Problem:
+    """Each tensor has one reader at the most."""
+    rng = random.Random(seed)
+    tasks: list[Task] = []
+    free: list[int] = []
+    tensors = 0
+    for _ in range(rng.randint(1, 7)):
+        rng.shuffle(free)
+        taken = rng.randint(0, min(2, len(free)))
+        inputs, free = tuple(free[:taken]), free[taken:]
+        outputs = tuple(range(tensors, tensors + rng.choice([1, 1, 2])))
+        tensors += len(outputs)
+        free += outputs
+        tasks.append(Task(inputs, outputs))
+    wanted = frozenset(t for t in free if rng.random() < 0.5)
+    return Problem({t: rng.randint(1, 9) for t in range(tensors)}, tuple(tasks), wanted)
+
+
+def is_series_parallel(tree: Tree) -> bool:
+    return isinstance(tree, int) or (not isinstance(tree, Prime) and all(map(is_series_parallel, tree.parts)))
+
+
+def two_paths() -> Problem:
+    """The thesis' Figure 4.5; sizes that it does not draw: I = 10, A2 = 40, D = 10."""
+    i, a1, b1, c1, a2, b2, c2, d = range(8)
+    sizes = dict(zip((i, a1, b1, c1, a2, b2, c2, d), (10, 50, 30, 40, 40, 40, 40, 10), strict=True))
+    first = (Task((i,), (a1,)), Task((a1,), (b1,)), Task((b1,), (c1,)))
+    second = (Task((i,), (a2,)), Task((a2,), (b2,)), Task((b2,), (c2,)))
+    return Problem(sizes, (*first, *second, Task((c1, c2), (d,))), frozenset({d}))
+
+
+def test_two_paths_of_the_thesis() -> None:
+    """Optimal is 110, in polynomial time; depth first, either branch first, is 120."""
+    problem = two_paths()
+    found = schedule(problem, seconds=0)
+    assert (found.peak, found.lower_bound, found.proven) == (110, 110, True)
+    assert bytes_at_worst(problem, found.order) == 110
+    assert peak(problem, (0, 1, 2, 3, 4, 5, 6)) == peak(problem, (3, 4, 5, 0, 1, 2, 6)) == 120
+    assert contiguous(problem) in ((0, 1, 2, 3, 4, 5, 6), (3, 4, 5, 0, 1, 2, 6))
+
+
+@settings(max_examples=100, deadline=None)
+@given(SEEDS, st.sampled_from([random_dag, random_flow]))
+def test_the_best_of_all_orders(seed: int, draw: type) -> None:
+    problem: Problem = draw(seed)
+    orders = list(all_orders(problem))
+    least = min(bytes_at_worst(problem, order) for order in orders)
+    found = schedule(problem, seconds=SECONDS)
+    assert found.order in orders
+    assert bytes_at_worst(problem, found.order) == found.peak == found.lower_bound == least
+    assert contiguous(problem) in orders
+
+
+@settings(max_examples=100, deadline=None)
+@given(SEEDS, st.sampled_from([random_dag, random_flow]))
+def test_bounds_hold_without_time(seed: int, draw: type) -> None:
+    """No time for the solver: an order all the same, marked as proven only if no order is better."""
+    problem: Problem = draw(seed)
+    orders = list(all_orders(problem))
+    least = min(bytes_at_worst(problem, order) for order in orders)
+    found = schedule(problem, seconds=0)
+    assert found.order in orders
+    assert lower_bound(problem) <= found.lower_bound <= least <= found.peak
+    assert found.peak <= peak(problem, range(len(problem.tasks)))
+
+
+@settings(max_examples=100, deadline=None)
+@given(SEEDS)
+def test_series_parallel_flows_need_no_solver(seed: int) -> None:
+    problem = random_flow(seed)
+    if is_series_parallel(decompose(problem)):
+        assert schedule(problem, seconds=0).proven
+
+
+@settings(max_examples=40, deadline=None)
+@given(SEEDS, st.sampled_from([random_dag, random_flow]))
+def test_the_solver_finds_the_best_of_all_orders(seed: int, draw: type) -> None:
+    problem: Problem = draw(seed)
+    order, bound = exact(problem, range(len(problem.tasks)), 0, SECONDS)
+    assert bytes_at_worst(problem, order) == bound == min(bytes_at_worst(problem, o) for o in all_orders(problem))
+
+
+def wide(count: int) -> Problem:
+    """Each task reads two of the tensors before it: no series-parallel graph, too many orders."""
+    rng = random.Random(count)
+    tasks = tuple(Task((rng.randrange(max(0, i - 12), i + 1), rng.randrange(i + 1)), (i + 1,)) for i in range(count))
+    return Problem({t: rng.randint(1, 1000) for t in range(count + 1)}, tasks)
+
+
+def test_the_best_order_when_the_time_is_up_is_not_proven() -> None:
+    problem = wide(40)
+    own = peak(problem, range(40))
+    hasty, patient = (schedule(problem, seconds=seconds) for seconds in (0.001, 0.1))
+    for found in (hasty, patient):
+        assert sorted(found.order) == list(range(40))
+        assert not found.proven
+        assert found.lower_bound < found.peak == bytes_at_worst(problem, found.order) <= own
+    assert patient.peak <= hasty.peak
+
+
+def test_the_same_problem_gets_the_same_order() -> None:
+    assert schedule(wide(30), seconds=0.05) == schedule(wide(30), seconds=0.05)
+
+
+@pytest.mark.parametrize("count", [0, 1])
+def test_little_to_do(count: int) -> None:
+    problem = Problem({0: 3, 1: 4}, (Task((0,), (1,)),)[:count])
+    assert schedule(problem, seconds=0).order == tuple(range(count))
+
+
+def test_a_long_chain_is_cut_into_its_operators() -> None:
+    tasks = tuple(Task((i,), (i + 1,)) for i in range(500))
+    found = schedule(Problem(dict.fromkeys(range(501), 7), tasks), seconds=0)
+    assert (found.order, found.peak, found.proven) == (tuple(range(500)), 14, True)

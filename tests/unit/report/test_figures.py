@@ -1,0 +1,125 @@
+"""Figures are drawings, drawings are files: complete, well-formed, inside their frame, the same bytes every time."""
+
+from __future__ import annotations
+
+import re
+import xml.etree.ElementTree as ET
+from dataclasses import replace
+
+import pytest
+from models import Net
+
+import tflm_memopt
+from tflm_memopt.report import figures, plot, raster, svg
+from tflm_memopt.report.drawing import DARK, LIGHT, ROLES, STYLES, Drawing, Label, Polygon
+from tflm_memopt.report.figures import Mark, Series
+from tflm_memopt.results import Optimized
+
+SVG = "{http://www.w3.org/2000/svg}"
+
+
+@pytest.fixture(scope="module")
+def result() -> Optimized:
+    net = Net(3)
+    x = net.conv2d(net.input((1, 24, 24, 3)), 8, kernel=(3, 3), stride=(2, 2))
+    model = net.model(net.conv2d(net.mean(net.depthwise_conv2d(x), (1, 2)), 4))
+    return tflm_memopt.optimize(model, name="small.tflite")
+
+
+def inside(drawing: Drawing) -> bool:
+    """All corners and letters are in the frame."""
+    for shape in drawing.shapes:
+        if isinstance(shape, Label):
+            start = shape.x - {"start": 0, "middle": 0.5, "end": 1}[shape.anchor] * shape.width
+            corners = ((start, shape.y), (start + shape.width, shape.y - 8))
+        else:
+            corners = shape.points
+        if not all(-0.5 <= x <= drawing.width + 0.5 and -0.5 <= y <= drawing.height + 0.5 for x, y in corners):
+            return False
+    return True
+
+
+@pytest.mark.parametrize("width", [352, 700, 1080])
+def test_everything_is_in_its_frame(result: Optimized, width: float) -> None:
+    before, after = result.inspection.memory, result.memory
+    points = [Series("a", [(1000, 1.0), (800, 1.5)]), Series("TFLM today", [(9000, 1.0)], joined=False)]
+    for drawing in (
+        figures.memory_map(before, width, marks=[Mark(500, "rewritten: 500 B", "limit")]),
+        figures.memory_map(after, width),
+        figures.memory_map(after, width, full=before.head + before.tail),
+        figures.before_and_after(before, after, width, title="small"),
+        figures.live_bytes(before, after, width),
+        figures.live_bytes(before, None, width),
+        figures.plot(points, width, title="t", ram="arena"),
+    ):
+        assert inside(drawing), drawing.title
+
+
+def test_a_map_has_a_rectangle_for_each_buffer(result: Optimized) -> None:
+    memory = result.memory
+    shapes = figures.memory_map(memory, 1000).shapes
+    boxes = [s for s in shapes if isinstance(s, Polygon) and s.style.endswith("-box")]
+    assert len(boxes) == len(memory.buffers)
+    for buffer in memory.buffers:
+        (tip,) = [s.tip for s in boxes if f"address {buffer.offset:,} to" in s.tip and f"{buffer.name}\n" in s.tip]
+        assert f"{buffer.nbytes:,} B" in tip
+        assert buffer.maker in tip
+    heights = {s.tip: max(y for _, y in s.points) - min(y for _, y in s.points) for s in boxes}
+    tallest = max(heights, key=heights.__getitem__)
+    assert f"{max(b.nbytes for b in memory.buffers):,} B" in tallest
+
+
+def test_twice_the_bytes_are_twice_as_high(result: Optimized) -> None:
+    memory, total = result.memory, result.memory.head + result.memory.tail
+
+    def height(full: int) -> float:
+        shapes = figures.memory_map(memory, 1000, full=full).shapes
+        (tail,) = [s for s in shapes if isinstance(s, Polygon) and s.style == "tail"]
+        return max(y for _, y in tail.points) - min(y for _, y in tail.points)
+
+    assert height(total) == pytest.approx(2 * height(2 * total))
+
+
+def test_svg_is_well_formed_and_has_all_shapes(result: Optimized) -> None:
+    drawing = plot.optimized(result)
+    root = ET.fromstring(svg.document(drawing))
+    assert root.tag == f"{SVG}svg"
+    labels = [shape.text for shape in drawing.shapes if isinstance(shape, Label)]
+    assert [text.text for text in root.iter(f"{SVG}text")] == labels
+    used = set(re.findall(r"t-([\w-]+)", " ".join(e.get("class", "") for e in root.iter())))
+    assert used <= STYLES.keys()
+
+
+def test_hostile_names_stay_text(result: Optimized) -> None:
+    evil = '</title></svg><script>alert("1")</script>\x00\x1b'
+    memory = replace(result.memory, buffers=tuple(replace(b, name=evil) for b in result.memory.buffers), title=evil)
+    root = ET.fromstring(svg.document(figures.memory_map(memory, 1000)))
+    assert not list(root.iter(f"{SVG}script"))
+    assert any('<script>alert("1")</script>' in (t.text or "") for t in root.iter(f"{SVG}title"))
+
+
+@pytest.mark.parametrize("form", ["svg", "png"])
+def test_the_same_bytes_every_time(result: Optimized, form: str) -> None:
+    drawing = figures.memory_map(result.memory, 400)
+    first = plot.encoded(drawing, form)
+    assert first == plot.encoded(drawing, form)
+    assert first.startswith(b"\x89PNG" if form == "png" else b"<?xml")
+
+
+def test_png_has_twice_the_pixels(result: Optimized) -> None:
+    data = raster.png(figures.live_bytes(result.inspection.memory, result.memory, 300))
+    assert int.from_bytes(data[16:20], "big") == 600
+
+
+def test_colours_have_names_in_both_schemes() -> None:
+    assert LIGHT.keys() == DARK.keys()
+    used = {c for s in STYLES.values() for c in (s.fill, s.stroke, s.halo) if c} | {c for c, _, _ in ROLES.values()}
+    assert used <= LIGHT.keys()
+
+
+def test_the_chosen_point_is_marked() -> None:
+    line = [Series("a", [(1000, 1.0), (800, 1.5)])]
+    texts = [
+        s.text for s in figures.plot(line, 800, title="t", ram="r", chosen=(800, 1.5)).shapes if isinstance(s, Label)
+    ]
+    assert "chosen: 800 B" in texts

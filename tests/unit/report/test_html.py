@@ -1,0 +1,138 @@
+"""The page: every figure of the JSON, nothing from the network, and names that are only text."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import replace
+from html.parser import HTMLParser
+from typing import Any
+
+import pytest
+from models import Net
+
+import tflm_memopt
+from tflm_memopt.report import html
+from tflm_memopt.results import InterfaceReport, KeptBuiltin, Optimized
+
+
+class Page(HTMLParser):
+    """The text that people read, and the elements."""
+
+    def __init__(self, page: str) -> None:
+        super().__init__()
+        self.words: list[str] = []
+        self.tags: list[tuple[str, dict[str, str | None]]] = []
+        self._open: list[str] = []
+        self.feed(page)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append((tag, dict(attrs)))
+        if tag in ("script", "style"):
+            self._open.append(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        if self._open and self._open[-1] == tag:
+            self._open.pop()
+
+    def handle_data(self, data: str) -> None:
+        if not self._open:
+            self.words.append(data)
+
+    @property
+    def text(self) -> str:
+        return " ".join(self.words)
+
+
+def numbers(document: Any) -> Iterator[float]:
+    """All of a JSON document."""
+    if isinstance(document, dict):
+        document = list(document.values())
+    if isinstance(document, list):
+        for item in document:
+            yield from numbers(item)
+    elif isinstance(document, (int, float)) and not isinstance(document, bool):
+        yield document
+
+
+def missing(document: Any, text: str) -> list[float]:
+    """Numbers that are not in the text, as it rounds them."""
+    shown = {token.replace(",", "") for token in re.findall(r"\d[\d,]*(?:\.\d+)?", text)}
+    rounded = {(float(token), len(token.partition(".")[2])) for token in shown if "." in token}
+    return [
+        n
+        for n in set(numbers(document))
+        if str(n) not in shown and not any(round(n, digits) == value for value, digits in rounded)
+    ]
+
+
+@pytest.fixture(scope="module")
+def result() -> Optimized:
+    net = Net(3)
+    x = net.conv2d(net.input((1, 24, 24, 3)), 8, kernel=(3, 3), stride=(2, 2))
+    model = net.model(net.conv2d(net.mean(net.depthwise_conv2d(x), (1, 2)), 4))
+    return tflm_memopt.optimize(model, name="small.tflite", frontier=True, max_macs=1.5, ram_limit=50_000)
+
+
+def test_every_figure_is_on_the_page(result: Optimized) -> None:
+    page = Page(html.optimized(result))
+    assert result.frontier
+    for document in (result.report.to_json(), result.inspection.to_json(), result.frontier.to_json()):
+        assert missing(json.loads(json.dumps(document)), page.text) == []
+
+
+def test_a_figure_that_is_not_there_is_missed() -> None:
+    assert missing({"a": [1234, 5.678]}, "1,234 and 5.68") == []
+    assert missing({"a": [1234, 5.678]}, "1,235 and 5.67") == [1234, 5.678]
+
+
+def test_the_inspections_page(result: Optimized) -> None:
+    page = Page(html.inspection(result.inspection))
+    assert missing(json.loads(json.dumps(result.inspection.to_json())), page.text) == []
+    assert "as it is" in page.text
+
+
+def test_everything_can_be_saved(result: Optimized) -> None:
+    page = html.optimized(result)
+    (data,) = re.findall(r'<script type="application/json" id="data">(.*?)</script>', page, re.DOTALL)
+    saved = json.loads(data)
+    assert result.plan
+    assert saved["report"] == json.loads(json.dumps(result.report.to_json()))
+    assert saved["plan"] == json.loads(json.dumps(result.plan.to_json()))
+    assert saved.keys() == {"report", "inspection", "memory", "plan", "frontier"}
+    tables = [attrs["data-name"] for tag, attrs in Page(page).tags if tag == "table"]
+    assert len(tables) == len(set(tables)) == page.count('<button class="csv">')
+
+
+def test_nothing_comes_from_elsewhere(result: Optimized) -> None:
+    tags = Page(html.optimized(result)).tags
+    addresses = [v for _, attrs in tags for k, v in attrs.items() if k in ("src", "href", "srcset", "data") and v]
+    assert addresses
+    assert all(a.startswith(("#", "data:,")) for a in addresses)
+    assert "@import" not in html.optimized(result)
+    assert "url(http" not in html.optimized(result)
+
+
+def test_hostile_names_are_only_text(result: Optimized) -> None:
+    evil = "</script><img src=x onerror=alert(1)>"
+    original = result.inspection
+    tensors = tuple(replace(t, name=evil) for t in original.tensors)
+    report = replace(
+        result.report, model=evil, kept_builtin=(KeptBuiltin(0, evil, "x", evil, evil),),
+        interface=(InterfaceReport("input", evil, evil, evil),), interface_kept=(evil,),
+    )  # fmt: skip
+    page = html.optimized(replace(result, report=report, inspection=replace(original, model=evil, tensors=tensors)))
+    parsed = Page(page)
+    assert not [tag for tag, _ in parsed.tags if tag == "img"]
+    assert len([tag for tag, _ in parsed.tags if tag == "script"]) == 2
+    assert evil in parsed.text
+
+
+def test_a_model_that_stays(result: Optimized) -> None:
+    report = replace(result.report, changed=False, why_unchanged="no less arena", blocks=())
+    page = Page(
+        html.optimized(replace(result, report=report, memory=result.inspection.memory, plan=None, frontier=None))
+    )
+    assert "unchanged: no less arena" in page.text
+    assert "Rewritten:" not in page.text

@@ -1,0 +1,79 @@
+"""The boards' data, and the arithmetic of what fits."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from tflm_memopt.analysis.arena import Arena
+from tflm_memopt.boards import STACK, TFLM_FLASH, Board, board, boards, fit
+from tflm_memopt.errors import UsageError
+
+PLAIN = Board(
+    id="plain", name="Plain", chip="X", core="M0", abi="ilp32", target="generic", ram=32_000, flash=200_000,
+    largest_block=32_000, core_ram=2_000, core_flash=10_000, radio_ram=5_000, radio_flash=20_000, sources={}, note="",
+)  # fmt: skip
+
+
+def arena(total: int) -> Arena:
+    return Arena("ilp32", total, 0, total, total)
+
+
+@pytest.mark.parametrize("name", boards())
+def test_every_figure_is_plausible_and_has_a_source(name: str) -> None:
+    b = board(name)
+    assert {"ram", "flash", "largest_block", "core", "radio"} == set(b.sources)
+    assert all(url.startswith(("https://", "http://")) for url in b.sources.values())
+    assert 8_000 <= b.ram <= 2**21
+    assert b.core_ram + b.radio_ram < b.ram
+    assert b.core_flash + b.radio_flash < b.flash
+    assert b.largest_block <= b.ram
+    assert b.abi == "ilp32"
+    assert b.note
+    assert 0 < b.arena_limit < b.ram
+
+
+def test_a_known_board() -> None:
+    assert board("nano33ble").ram == 262_144
+    assert board("nano33ble").flash == 983_040
+
+
+def test_an_unknown_board_is_refused_with_those_there_are() -> None:
+    with pytest.raises(UsageError, match="'nano34' is no board that is known") as refusal:
+        board("nano34")
+    assert "nano33ble" in refusal.value.hint
+
+
+def test_ram_to_the_byte() -> None:
+    free = 32_000 - 2_000 - STACK
+    assert fit(PLAIN, arena(free), 1000).fits
+    assert fit(PLAIN, arena(free), 1000).ram_left == 0
+    assert not fit(PLAIN, arena(free + 1), 1000).fits
+
+
+def test_one_block_of_ram() -> None:
+    split = replace(PLAIN, largest_block=16_000)
+    assert fit(split, arena(16_000), 1000).fits
+    assert not fit(split, arena(16_001), 1000).fits
+    assert split.arena_limit == 16_000
+
+
+def test_the_radio_takes_its_part() -> None:
+    free = 32_000 - 2_000 - STACK - 5_000
+    assert fit(PLAIN, arena(free), 1000).fits_with_radio
+    beside = fit(PLAIN, arena(free + 1), 1000)
+    assert beside.fits
+    assert not beside.fits_with_radio
+
+
+def test_flash_holds_core_tflm_and_the_model() -> None:
+    free = 200_000 - 10_000 - TFLM_FLASH
+    assert fit(PLAIN, arena(100), free).fits
+    assert not fit(PLAIN, arena(100), free).fits_with_radio
+    assert not fit(PLAIN, arena(100), free + 1).fits
+    assert fit(PLAIN, arena(100), free + 1).flash_left == -1
+
+
+def test_what_allocate_tensors_needs_counts() -> None:
+    assert fit(PLAIN, Arena("ilp32", 90, 10, 100, 120), 0).ram_left == fit(PLAIN, arena(120), 0).ram_left

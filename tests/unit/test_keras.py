@@ -1,0 +1,143 @@
+"""From a Keras model in one step: int8 with the user's data, everything after it, and the accuracy before and after."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import subprocess
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from models import Net
+
+from tflm_memopt import cli, keras
+from tflm_memopt.model.graph import Quantization, Tensor
+from tflm_memopt.model.reader import read
+
+TRAIN = """
+import sys
+import numpy as np
+import tensorflow as tf
+tf.keras.utils.set_random_seed(1)
+random = np.random.default_rng(2)
+labels = random.integers(0, 2, 400)
+images = random.normal(0, 0.3, (400, 16, 16, 2)).astype(np.float32) + labels[:, None, None, None]
+model = tf.keras.Sequential([
+    tf.keras.Input((16, 16, 2)),
+    tf.keras.layers.Conv2D(8, 3, strides=2, activation="relu"),
+    tf.keras.layers.DepthwiseConv2D(3, activation="relu"),
+    tf.keras.layers.GlobalAveragePooling2D(),
+    tf.keras.layers.Dense(2, activation="softmax"),
+])
+model.compile(tf.keras.optimizers.Adam(0.02), "sparse_categorical_crossentropy")
+model.fit(images[:300], labels[:300], epochs=8, verbose=0)
+model.save("net.keras")
+model.export("saved", verbose=False)
+np.save("x.npy", images[:60])
+np.save("x_test.npy", images[300:])
+np.save("y_test.npy", labels[300:])
+"""
+COMMAND = [sys.executable, "-c", "import sys; from tflm_memopt.cli import main; sys.exit(main())"]
+
+
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a small network that learned something, and data."""
+    if importlib.util.find_spec("tensorflow") is None:
+        pytest.skip("TensorFlow is not installed: pip install -e '.[train]'")
+    folder = tmp_path_factory.mktemp("keras")
+    subprocess.run([sys.executable, "-c", TRAIN], cwd=folder, check=True, capture_output=True)
+    return folder
+
+
+def run(folder: Path, *arguments: str) -> tuple[int, str, str]:
+    done = subprocess.run([*COMMAND, *arguments], cwd=folder, capture_output=True, text=True, check=False)
+    return done.returncode, done.stdout, done.stderr
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("model", ["net.keras", "saved"])
+def test_in_one_step(trained: Path, model: str) -> None:
+    data = ["--calibrate", "x.npy", "--test", "x_test.npy", "y_test.npy"]
+    code, out, err = run(trained, "optimize", model, *data, "--board", "uno_r4", "-o", "out", "--json")
+    assert code == cli.DONE, err
+    report = json.loads(out[out.index("{\n") :])
+    assert report["changed"]
+    assert report["arena"]["total"] < report["original_arena"]["total"]
+    accuracy = report["accuracy"]
+    assert accuracy["examples"] == 100
+    assert accuracy["keras"] > 0.9
+    assert accuracy["int8"] == accuracy["rewritten"] > 0.9
+    name = Path(model).stem
+    int8 = read((trained / f"out/{name}.int8.tflite").read_bytes()).graph
+    assert {int8.tensors[i].dtype for i in (*int8.inputs, *int8.outputs)} == {"INT8"}
+    code, out, _ = run(trained, "verify", f"out/{name}.int8.tflite", f"out/{name}.tflite", "--json")
+    assert (code, json.loads(out)["bit_exact"]) == (cli.DONE, True)
+    page = (trained / f"out/{name}.report.html").read_text()
+    assert f"int8 {accuracy['int8']:.4f}" in page
+
+
+BAD: Mapping[str, list[str]] = {
+    "no_calibration": ["net.keras"],
+    "examples_shape": ["net.keras", "--calibrate", "y_test.npy"],
+    "arrays_count": ["net.keras", "--calibrate", "x.npy", "x.npy"],
+    "labels_count": ["net.keras", "--calibrate", "x.npy", "--test", "x_test.npy", "x.npy"],
+    "test_count": ["net.keras", "--calibrate", "x.npy", "--test", "x_test.npy"],
+    "examples_count": ["net.keras", "--calibrate", "none.npy"],
+    "no_keras_model": ["broken.keras", "--calibrate", "x.npy"],
+}
+"""Code -> what leads to it."""
+ALL_BAD = """
+import sys
+from tflm_memopt import cli
+for code, *arguments in %r:
+    print(code, cli.main(["optimize", *arguments, "-o", "bad"]), file=sys.stderr)
+"""
+
+
+@pytest.mark.slow
+def test_data_that_does_not_fit(trained: Path) -> None:
+    (trained / "broken.keras").write_bytes(b"PK nothing")
+    np.save(trained / "none.npy", np.zeros((0, 16, 16, 2)))
+    script = ALL_BAD % [[code, *arguments] for code, arguments in BAD.items()]
+    done = subprocess.run([sys.executable, "-c", script], cwd=trained, capture_output=True, text=True, check=False)
+    for code in BAD:
+        assert f"  code {code}\n{code} {cli.BAD}\n" in done.stderr
+    assert not (trained / "bad").exists()
+
+
+def test_without_tensorflow_it_says_what_to_install(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setitem(sys.modules, "tensorflow", None)
+    (tmp_path / "net.keras").write_bytes(b"PK")
+    np.save(tmp_path / "x.npy", np.zeros((2, 4)))
+    assert cli.main(["optimize", str(tmp_path / "net.keras"), "--calibrate", str(tmp_path / "x.npy")]) == cli.BAD
+    said = capsys.readouterr().err
+    assert "pip install 'tflm-memopt[train]'" in said
+    assert "code no_tensorflow" in said
+
+
+def test_calibration_is_for_keras_models(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    net = Net(1)
+    (tmp_path / "net.tflite").write_bytes(net.model(net.conv2d(net.input((1, 8, 8, 3)), 4)))
+    np.save(tmp_path / "x.npy", np.zeros((2, 8, 8, 3)))
+    arguments = ["optimize", str(tmp_path / "net.tflite"), "--calibrate", str(tmp_path / "x.npy")]
+    assert cli.main(arguments) == cli.BAD
+    assert "code not_keras" in capsys.readouterr().err
+
+
+def test_a_keras_model_must_be_calibrated(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "net.keras").write_bytes(b"PK")
+    assert cli.main(["optimize", str(tmp_path / "net.keras")]) == cli.BAD
+    assert "code no_calibration" in capsys.readouterr().err
+
+
+def test_quantized_as_tflm_does() -> None:
+    tensor = Tensor(0, "x", (1, 3), "INT8", Quantization((0.5,), (-1,)))
+    values: Any = np.array([[0.25, -0.25, 100.0]], dtype=np.float32)
+    assert keras._quantized(tensor, values).tolist() == [[[0, -2, 127]]]

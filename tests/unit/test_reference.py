@@ -1,0 +1,48 @@
+"""The generated pages are those of the code, and every error has a code that is listed and that a test raises."""
+
+from __future__ import annotations
+
+import runpy
+from collections import Counter
+from pathlib import Path
+
+import pytest
+from conftest import ROOT
+
+from tflm_memopt.errors import MemoptError
+from tflm_memopt.model.opset import OPSET
+
+REFERENCE = runpy.run_path(str(ROOT / "scripts/reference.py"))
+DRAWINGS = runpy.run_path(str(ROOT / "scripts/drawings.py"))
+
+
+@pytest.mark.parametrize("name", REFERENCE["files"]())
+def test_page_is_current(name: str) -> None:
+    written = (ROOT / "docs" / name).read_text(encoding="utf-8")
+    assert written == REFERENCE["files"]()[name], "python scripts/reference.py writes it anew"
+
+
+@pytest.mark.parametrize("name", DRAWINGS["files"]())
+def test_drawing_is_current(name: str) -> None:
+    written = (ROOT / "docs/drawings" / name).read_text(encoding="utf-8")
+    assert written == DRAWINGS["files"]()[name], "python scripts/drawings.py writes it anew"
+
+
+def test_every_error_has_a_code_of_its_own() -> None:
+    found = list(REFERENCE["raised"]())
+    assert len(found) > 80
+    assert [f"{r.place}: {r.kind} without code=" for r in found if not r.code] == []
+    assert [code for code, n in Counter(r.code for r in found).items() if n > 1] == []
+    assert all(code.isidentifier() for code in (r.code for r in found))
+
+
+def test_every_refusal_is_listed_with_a_hint() -> None:
+    refusals = REFERENCE["refusals"]()
+    names = {constraint.__name__ for row in OPSET.values() for constraint in row.constraints}
+    assert refusals.keys() == names
+    assert all(what and hint and operators for what, hint, operators in refusals.values())
+
+
+def test_codes_are_said() -> None:
+    assert MemoptError("what", code="why").code == "why"
+    assert Path(ROOT / "docs/errors.md").exists()

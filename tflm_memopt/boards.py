@@ -1,0 +1,94 @@
+"""Common boards, and whether a model fits on them: boards.json says what each has, and where each figure comes from."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from importlib import resources
+
+from tflm_memopt.analysis.arena import Arena
+from tflm_memopt.analysis.tflm_structs import Abi
+from tflm_memopt.errors import UsageError
+
+TFLM_FLASH = 40_000
+"""Bytes of code of TFLM's interpreter and a dozen operators, an estimate for Armv7E-M with -Os."""
+STACK = 1_024
+"""Bytes of stack of one Invoke."""
+
+
+@dataclass(frozen=True, slots=True)
+class Board:
+    """Bytes. `ram` and `flash`: what a program may use in all; the core (start-up code, serial port, heap) and the
+    radio stack take their part of it.
+    """
+
+    id: str
+    name: str
+    chip: str
+    core: str
+    abi: Abi
+    target: str
+    """Kernels that suit it best."""
+    ram: int
+    flash: int
+    largest_block: int
+    """Of RAM: no array is larger."""
+    core_ram: int
+    core_flash: int
+    radio_ram: int
+    radio_flash: int
+    sources: Mapping[str, str]
+    """Addresses of the documents that the figures are from."""
+    note: str
+
+    @property
+    def arena_limit(self) -> int:
+        """Bytes for an arena when the core runs, without its radio."""
+        return max(0, min(self.largest_block, self.ram - self.core_ram - STACK))
+
+
+@dataclass(frozen=True, slots=True)
+class BoardFit:
+    """A model on a board. The figures say how many bytes are left over; negative: are missing."""
+
+    board: str
+    name: str
+    fits: bool
+    """Beside the core."""
+    fits_with_radio: bool
+    ram_left: int
+    """After core, stack and arena, in one piece."""
+    flash_left: int
+    """After core, TFLM and the model."""
+
+
+@cache
+def boards() -> Mapping[str, Board]:
+    """By id, smallest RAM first."""
+    text = resources.files("tflm_memopt").joinpath("boards.json").read_text(encoding="utf-8")
+    found = [Board(id=key, **values) for key, values in json.loads(text).items()]
+    return {board.id: board for board in sorted(found, key=lambda b: (b.ram, b.id))}
+
+
+def board(name: str) -> Board:
+    """UsageError for one that is not known."""
+    if name not in boards():
+        raise UsageError(f"'{name}' is no board that is known", code="unknown_board", hint=", ".join(boards()))
+    return boards()[name]
+
+
+def fit(on: Board, arena: Arena, model: int) -> BoardFit:
+    """`model`: bytes of the .tflite file."""
+    need = max(arena.total, arena.min)
+    ram = min(on.ram - on.core_ram - STACK, on.largest_block) - need
+    flash = on.flash - on.core_flash - TFLM_FLASH - model
+    radio = on.ram - on.core_ram - on.radio_ram - STACK - need
+    fits = ram >= 0 and flash >= 0
+    return BoardFit(on.id, on.name, fits, fits and radio >= 0 and flash >= on.radio_flash, ram, flash)
+
+
+def fits(arena: Arena, model: int) -> tuple[BoardFit, ...]:
+    """On every board."""
+    return tuple(fit(on, arena, model) for on in boards().values())

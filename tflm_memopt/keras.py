@@ -1,0 +1,192 @@
+"""From a Keras model to an int8 .tflite model: TensorFlow's converter, calibrated on the user's data.
+
+Needs TensorFlow: `pip install tflm-memopt[train]`. Arrays hold one example per index of the first axis.
+"""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tflm_memopt.errors import RuntimeUnavailable, UsageError
+from tflm_memopt.model.graph import Tensor
+from tflm_memopt.model.reader import read
+from tflm_memopt.results import Accuracy
+from tflm_memopt.runtime.process import run_model
+
+Array = NDArray[Any]
+
+FORMS = (".keras", ".h5")
+BATCH = 64
+"""Examples that the float model sees at once."""
+
+
+def is_keras(path: Path) -> bool:
+    """A Keras file, or a folder with a SavedModel."""
+    return path.suffix.lower() in FORMS or (path / "saved_model.pb").is_file()
+
+
+class FloatModel:
+    """A model as it was trained."""
+
+    def __init__(self, path: Path) -> None:
+        """Raises RuntimeUnavailable without TensorFlow, UsageError for what is no model."""
+        self._tf = _tensorflow()
+        self._call: Callable[..., Any]
+        try:
+            self._load(path)
+        except (OSError, ValueError, TypeError, KeyError) as error:
+            hint = "a .keras file as model.save() writes it, or a SavedModel folder"
+            raise UsageError(
+                f"not a Keras model: {_line(error)}", code="no_keras_model", where=str(path), hint=hint
+            ) from error
+
+    def _load(self, path: Path) -> None:
+        if path.is_dir():
+            self._graph = self._tf.saved_model.load(str(path))
+            signature = self._graph.signatures["serving_default"]
+            specs = signature.structured_input_signature[1]
+            self.names = tuple(sorted(specs))
+            self.shapes = [tuple(specs[name].shape[1:]) for name in self.names]
+            self._call = lambda *inputs: signature(**dict(zip(self.names, inputs, strict=True)))
+            return
+        model = self._tf.keras.models.load_model(path, compile=False)
+        self.names = tuple(tensor.name for tensor in model.inputs)
+        self.shapes = [tuple(tensor.shape[1:]) for tensor in model.inputs]
+        with tempfile.TemporaryDirectory() as folder:  # the converter freezes the variables of a SavedModel only
+            model.export(folder, verbose=False)
+            self._graph = self._tf.saved_model.load(folder)
+        self._call = self._graph.serve if len(model.inputs) == 1 else lambda *inputs: self._graph.serve(list(inputs))
+
+    def to_int8(self, calibration: Sequence[Array]) -> bytes:
+        """The model in int8 from input to output, for one example at a time; `calibration`: an array for each input."""
+        tf = self._tf
+        inputs = self.inputs(calibration)
+        one = tf.function(self._call)
+        specs = [tf.TensorSpec((1, *shape), tf.float32) for shape in self.shapes]
+        converter = tf.lite.TFLiteConverter.from_concrete_functions([one.get_concrete_function(*specs)], self._graph)
+
+        def representative() -> Iterator[list[Array]]:
+            for example in zip(*inputs, strict=True):
+                yield [value[None] for value in example]
+
+        converter.optimizations = [tf.lite.Optimize.DEFAULT]
+        converter.representative_dataset = representative
+        converter.target_spec.supported_ops = [tf.lite.OpsSet.TFLITE_BUILTINS_INT8]
+        converter.inference_input_type = converter.inference_output_type = tf.int8
+        # TFLM libraries of 2023, which many boards still use, know FULLY_CONNECTED with one scale a tensor only
+        converter._experimental_disable_per_channel_quantization_for_dense_layers = True
+        try:
+            return bytes(converter.convert())
+        except Exception as error:  # the converter raises all kinds
+            hint = "layers that TFLite has in int8; TensorFlow's message above says which is not"
+            raise UsageError(
+                f"TensorFlow cannot convert the model to int8: {_line(error)}", code="not_convertible", hint=hint
+            ) from error
+
+    def inputs(self, arrays: Sequence[Array]) -> list[Array]:
+        """The arrays as this model takes them; UsageError when they do not fit."""
+        if len(arrays) != len(self.shapes):
+            hint = "an array for each input, in the model's order"
+            raise UsageError(
+                f"{len(arrays)} arrays for a model with {len(self.shapes)} inputs", code="arrays_count", hint=hint
+            )
+        for name, shape, array in zip(self.names, self.shapes, arrays, strict=True):
+            given = array.shape[1:]
+            if len(given) != len(shape) or any(n not in (None, g) for n, g in zip(shape, given, strict=True)):
+                wanted = ", ".join(["N", *("any" if n is None else str(n) for n in shape)])
+                raise UsageError(
+                    f"an array of shape {list(array.shape)} for an input of [{wanted}]",
+                    code="examples_shape",
+                    where=f"input '{name}'",
+                    hint="examples stacked along the first axis, prepared as for training",
+                )
+        if len({len(array) for array in arrays}) > 1 or not len(arrays[0]):
+            raise UsageError(
+                f"the arrays hold {[len(a) for a in arrays]} examples",
+                code="examples_count",
+                hint="the same number, at least one",
+            )
+        return [array.astype(np.float32) for array in arrays]
+
+    def scores(self, arrays: Sequence[Array]) -> Array:
+        """What the model puts out: [examples, classes]."""
+        inputs = self.inputs(arrays)
+        parts = []
+        for first in range(0, len(inputs[0]), BATCH):
+            out = self._call(*(self._tf.constant(a[first : first + BATCH]) for a in inputs))
+            while isinstance(out, (dict, list, tuple)):  # of several outputs, the first
+                out = next(iter(out.values() if isinstance(out, dict) else out))
+            parts.append(np.asarray(out))
+        return np.concatenate(parts)
+
+
+def accuracy(model: FloatModel, int8: bytes, rewritten: bytes, inputs: Sequence[Array], labels: Array) -> Accuracy:
+    """Shares of the examples whose highest score is the label's. The int8 models run under TFLM's official wheel."""
+    classes = labels.argmax(axis=1) if labels.ndim == 2 and labels.shape[1] > 1 else labels.reshape(-1)
+    examples = model.inputs(inputs)
+    if len(classes) != len(examples[0]):
+        raise UsageError(
+            f"{len(classes)} labels for {len(examples[0])} examples", code="labels_count", hint="--test X.npy Y.npy"
+        )
+    shares = [float(np.mean(_classes(model.scores(inputs)) == classes))]
+    shares += [float(np.mean(_classes(_under_tflm(m, examples)) == classes)) for m in (int8, rewritten)]
+    return Accuracy(len(classes), *shares)
+
+
+def _classes(scores: Array) -> Array:
+    """Of one score for each example: whether it is above the middle."""
+    flat = scores.reshape(len(scores), -1)
+    classes: Array = flat.argmax(axis=1) if flat.shape[1] > 1 else (flat[:, 0] > 0.5).astype(np.int64)
+    return classes
+
+
+def _under_tflm(model: bytes, examples: Sequence[Array]) -> Array:
+    """Real values of the first output."""
+    graph = read(model).graph
+    fed = [_quantized(graph.tensors[i], array) for i, array in zip(graph.inputs, examples, strict=True)]
+    outcome = run_model(model, fed, len(examples[0]), len(graph.outputs))
+    if outcome.failure:
+        raise RuntimeUnavailable(
+            f"the int8 model does not run: {outcome.failure}",
+            code="int8_does_not_run",
+            hint="pip install 'tflm-memopt[tflm]'",
+        )
+    tensor = graph.tensors[graph.outputs[0]]
+    scale, zero = (tensor.quantization.scale[0], tensor.quantization.zero_point[0]) if tensor.quantization else (1.0, 0)
+    real: Array = (outcome.outputs[0].astype(np.float64) - zero) * scale
+    return real
+
+
+def _quantized(tensor: Tensor, array: Array) -> Array:
+    """int8 as TFLM's QUANTIZE makes it: rounded half away from zero, saturated. Shaped as the input, one per run."""
+    if tensor.quantization is None or tensor.dtype != "INT8":
+        return array.reshape(len(array), *tensor.shape).astype(tensor.dtype.lower())
+    scaled = array.reshape(len(array), *tensor.shape) / np.float32(tensor.quantization.scale[0])
+    rounded = np.trunc(scaled + np.copysign(np.float32(0.5), scaled)) + tensor.quantization.zero_point[0]
+    quantized: Array = np.clip(rounded, -128, 127).astype(np.int8)
+    return quantized
+
+
+def _tensorflow() -> Any:
+    os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
+    try:
+        import tensorflow as tf  # noqa: PLC0415 (an optional dependency)
+    except ImportError as error:
+        raise RuntimeUnavailable(
+            "a Keras model needs TensorFlow, which is not installed",
+            code="no_tensorflow",
+            hint="pip install 'tflm-memopt[train]'",
+        ) from error
+    return tf
+
+
+def _line(error: BaseException) -> str:
+    """Its first line."""
+    return (str(error).strip().splitlines() or [type(error).__name__])[0][:200]

@@ -1,0 +1,37 @@
+"""What a custom operator has inside, in words: its options, which Netron shows and TFLM leaves in flash."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from flatbuffers import flexbuffers
+
+from tflm_memopt.lower.lowering import Unit
+from tflm_memopt.model.rowop import RowOp
+from tflm_memopt.plan.plan import Block, Plan, Role
+
+
+def options(plan: Plan, unit: Unit, ops: Mapping[int, RowOp]) -> bytes:
+    """A FlexBuffer map with a line for each block."""
+    words = {f"block {n}": describe(plan, step, ops) for n, step in enumerate(unit.steps)}
+    return bytes(flexbuffers.Dumps(words))
+
+
+def _maker(op: RowOp | None) -> str:
+    return f"op {op.sources[0]}" if op else "the input"
+
+
+def describe(plan: Plan, step: int, ops: Mapping[int, RowOp]) -> str:
+    """One block: its operators by their index in the original model, and what it keeps of tensors."""
+    block = plan.steps[step]
+    if not isinstance(block, Block):
+        raise TypeError(f"step {step} is no block")
+    makers = {ops[stage.op].output: ops[stage.op] for stage in block.stages}
+    chain = ", ".join(f"{ops[stage.op].sources[0]} {ops[stage.op].name}" for stage in block.stages)
+    rings = [
+        f"{buffer.nbytes} B of {_maker(makers.get(buffer.key))}" + (f" ({buffer.depth} rows)" if buffer.depth else "")
+        for buffer in plan.buffers
+        if buffer.role is Role.RING and buffer.first == step
+    ]
+    how = f"in {block.strips} strips" if block.strips else "row by row"
+    return f"ops {chain}; {how}" + (f"; keeps {', '.join(rings)}" if rings else "")

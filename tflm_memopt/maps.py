@@ -1,0 +1,175 @@
+"""The memory map over time: which buffer lives where in the arena's head, and when. Data for the report to draw.
+
+Time is counted in moments: one for each operator that TFLM runs, several for a block of the plan, whose operators take
+turns. Bytes from the start of the arena.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from tflm_memopt.analysis.arena import Arena, Head, head_plan, predict
+from tflm_memopt.analysis.tflm_lifetimes import ScratchRequest
+from tflm_memopt.analysis.tflm_structs import Abi
+from tflm_memopt.model.graph import Graph, TensorId
+from tflm_memopt.model.reader import Model, graph_of
+from tflm_memopt.pipeline import Planned
+from tflm_memopt.plan.occupancy import Stretch, occupancy
+from tflm_memopt.plan.plan import Block, Buffer, Plan, Role
+
+INPUT, OUTPUT, SCRATCH = "input", "output", "scratch"
+"""Roles beside those of a plan's buffers."""
+UNNAMED: Mapping[Role, str] = {Role.COUNTERS: "firing counters", Role.SCRATCH: "pixels of the input, converted"}
+"""Buffers that hold no tensor."""
+
+
+@dataclass(frozen=True, slots=True)
+class Phase:
+    """What runs for a while: an operator of the model, or a block of the plan."""
+
+    name: str
+    ops: tuple[int, ...]
+    """Operators of the original model that it stands for."""
+    operators: tuple[str, ...]
+    moments: int
+    block: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """A buffer: a rectangle of the map. It is reserved for the moments [first, last), and filled in `stretches`."""
+
+    name: str
+    role: str
+    maker: str
+    """The operator that writes it."""
+    nbytes: int
+    offset: int
+    first: int
+    last: int
+    kept: str
+    """What of the tensor it holds."""
+    stretches: tuple[Stretch, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryMap:
+    """A head over time, and the tail above it."""
+
+    title: str
+    phases: tuple[Phase, ...]
+    buffers: tuple[Held, ...]
+    live: tuple[int, ...]
+    """Bytes that hold something, at each moment."""
+    head: int
+    tail: int
+    bound: int
+    """The most bytes that hold something at once: no layout of these buffers has a lower head."""
+
+    def to_json(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+def of_tflm(model: Model, abi: Abi, arena: Arena | None = None) -> MemoryMap:
+    """The model as it is, as TFLM's own planner lays it out."""
+    head, arena = head_plan(model, abi), arena or predict(model, abi)
+    graphs = [graph_of(model.tree, number) for number in range(model.subgraphs)]
+    opened = [graphs[number].ops[at] for number, at in head.wanted.scopes[1:]]
+    phases = tuple(Phase(f"{op.index} {op.type}", (op.index,), (op.type,), 1) for op in opened)
+    buffers = tuple(_tflm_buffers(graphs, head, len(phases)))
+    live = [sum(b.stretches[0].top for b in buffers if b.first <= t < b.last) for t in range(len(phases))]
+    return MemoryMap("TFLM today", phases, buffers, tuple(live), arena.head, arena.tail, max(live, default=0))
+
+
+def _tflm_buffers(graphs: list[Graph], head: Head, phases: int) -> Iterator[Held]:
+    for request, whom, offset in zip(head.wanted.requests, head.wanted.whom, head.offsets, strict=True):
+        first, last = max(0, request.first - 1), min(max(1, request.last), phases)
+        if request.last < 0 or first >= last:
+            continue  # nothing uses it
+        if isinstance(whom, ScratchRequest):
+            op = graphs[whom.subgraph].ops[whom.position]
+            name, role, maker, nbytes = "scratch", SCRATCH, f"{op.index} {op.type}", whom.nbytes
+        else:
+            graph, tensor = graphs[whom[0]], graphs[whom[0]].tensors[whom[1]]
+            name, role, maker, nbytes = tensor.name, _role(graph, tensor.id), _maker(graph, tensor.id), tensor.nbytes
+        yield Held(name, role, maker, nbytes, offset, first, last, "whole", (Stretch(first, last, 0, nbytes),))
+
+
+def of_plan(planned: Planned, arena: Arena, title: str = "Rewritten") -> MemoryMap:
+    """What the rewritten model does."""
+    plan, ops, graph = planned.plan, planned.partition.ops, planned.understood.graph
+    frame = planned.partition.frame
+    time = occupancy(plan, ops, graph.outputs, frame)
+    starts = [sum(time.moments[:n]) for n in range(len(plan.steps) + 1)]
+    types = {op.index: op.type for op in graph.ops}
+    phases, block = [], 0
+    for step, moments in zip(plan.steps, time.moments, strict=True):
+        if isinstance(step, Block):
+            sources = tuple(sorted(i for stage in step.stages for i in ops[stage.op].sources))
+            names = tuple(ops[stage.op].name for stage in step.stages)
+            phases.append(Phase(f"block {block}", sources, names, moments, block=True))
+            block += 1
+        else:
+            phases.append(Phase(f"{step.op} {types[step.op]}", (step.op,), (types[step.op],), moments))
+    rows = {op.output: op.writes.h for op in ops.values()} | ({frame.tensor: frame.height} if frame else {})
+    buffers = tuple(
+        Held(
+            _name(graph, b),
+            _role(graph, b.key) if b.role is Role.TENSOR else b.role.value,
+            "" if b.role in UNNAMED else _maker(graph, b.key),
+            b.nbytes,
+            offset,
+            starts[b.first],
+            starts[b.last],
+            _kept(b, rows),
+            stretches,
+        )
+        for (b, offset), stretches in zip(plan.placed(), time.stretches, strict=True)
+    )
+    return MemoryMap(title, tuple(phases), buffers, time.live, arena.head, arena.tail, plan.lower_bound)
+
+
+def of_bare_plan(plan: Plan) -> MemoryMap:
+    """A plan without its model: steps and tensors by number, every buffer full as long as it is reserved."""
+    phases = tuple(
+        Phase(f"step {n}", tuple(s.op for s in step.stages), (), 1, block=True)
+        if isinstance(step, Block)
+        else Phase(f"op {step.op}", (step.op,), (), 1)
+        for n, step in enumerate(plan.steps)
+    )
+    buffers = tuple(
+        Held(
+            f"{b.role.value} {b.key}", b.role.value, "", b.nbytes, offset, b.first, b.last, "reserved",
+            (Stretch(b.first, b.last, 0, b.nbytes),),
+        )
+        for b, offset in plan.placed()
+    )  # fmt: skip
+    live = tuple(sum(b.nbytes for b in buffers if b.first <= n < b.last) for n in range(len(phases)))
+    return MemoryMap("Plan", phases, buffers, live, plan.head, 0, plan.lower_bound)
+
+
+def _role(graph: Graph, tensor: TensorId) -> str:
+    if tensor in graph.inputs:
+        return INPUT
+    return OUTPUT if tensor in graph.outputs else Role.TENSOR.value
+
+
+def _maker(graph: Graph, tensor: TensorId) -> str:
+    op = graph.producer(tensor)
+    return f"{op.index} {op.type}" if op else "the caller"
+
+
+def _name(graph: Graph, buffer: Buffer) -> str:
+    return UNNAMED.get(buffer.role) or graph.tensors[buffer.key].name
+
+
+def _kept(buffer: Buffer, rows: Mapping[TensorId, int]) -> str:
+    if buffer.role is Role.ACCUMULATOR:
+        return "int32 sums"
+    if buffer.role in UNNAMED:
+        return "of the running block"
+    if buffer.lanes:
+        return f"pixels of {sum(lane.rows for lane in buffer.lanes)} rows of each strip"
+    return f"{buffer.depth} of {rows[buffer.key]} rows" if buffer.role is Role.RING else "whole"

@@ -1,0 +1,192 @@
+"""Op -> RowOp for operators that only move data: each says, on an array of byte numbers, what it does (moves.py).
+
+They rely on the constraints of their rows in opset.OPSET. An operator that does something else than its operands say
+fails in NumPy, or gives another size than its output has: then it stays builtin.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tflm_memopt.model.graph import Tensor
+from tflm_memopt.model.moves import FILL, Indices, Irregular, by_rows, numbered
+from tflm_memopt.model.rowop import Kind, RowOp, Rows
+from tflm_memopt.model.site import PIECE, Site, any_rows
+
+Transform = Callable[[Site, Sequence[Indices]], Indices]
+"""The byte numbers of an operator's inputs -> those of its output."""
+
+
+def moved(site: Site, transform: Transform) -> RowOp:
+    """The operator as a COPY; raises Irregular."""
+    inputs = site.activations
+    reads = tuple(site.producer_rows(k) for k in range(len(inputs)))
+    try:
+        index = transform(site, numbered([t.shape for t in inputs]))
+    except (ValueError, IndexError) as cause:
+        raise Irregular(f"its operands and shapes do not fit ({cause})") from cause
+    if index.size != site.output.elements:
+        raise Irregular(f"it makes {index.size} values, its output has shape {list(site.output.shape)}")
+    fill = pad_value(site) if (index == FILL).any() else None
+    writes = any_rows(site.output.shape, reads[0].h)
+    try:
+        access, moves = by_rows(index, reads, writes, fill)
+    except Irregular:  # as one long row
+        writes = Rows(1, writes.h * writes.w, writes.c)
+        access, moves = by_rows(index, reads, writes, fill)
+    return RowOp(
+        kind=Kind.COPY,
+        name=site.op.type,
+        sources=site.op.stands_for,
+        inputs=tuple(site.storage(k) for k in range(len(inputs))),
+        output=site.output.id,
+        reads=reads,
+        writes=writes,
+        input_zero_points=(0,) * len(inputs),
+        output_zero_point=0,
+        access=access,
+        moves=moves,
+    )
+
+
+def pad_value(site: Site) -> int:
+    """The output's zero point, unless an operand says otherwise (micro/kernels/pad.cc)."""
+    operand, q = site.tensor(2), site.output.quantization
+    return int(_data(operand).flatten()[0]) if operand is not None else q.zero_point[0] if q else 0
+
+
+# ---- one transform per operator ----
+
+
+def pad(site: Site, x: Sequence[Indices]) -> Indices:
+    amounts = _pairs(site)
+    padded = tuple(d + a + b for d, (a, b) in zip(x[0].shape, amounts, strict=True))
+    if padded != site.output.shape:
+        raise ValueError(f"{list(x[0].shape)} becomes {list(padded)}")
+    return np.pad(x[0], amounts, constant_values=FILL)
+
+
+def mirror_pad(site: Site, x: Sequence[Indices]) -> Indices:
+    reflect = site.op.options["mode"] == 0
+    amounts = _pairs(site)
+    if any(max(pair) > d - reflect for d, pair in zip(x[0].shape, amounts, strict=True)):
+        raise ValueError("it mirrors more than there is")
+    return np.pad(x[0], amounts, mode="reflect" if reflect else "symmetric")
+
+
+def concatenation(site: Site, x: Sequence[Indices]) -> Indices:
+    return np.concatenate(x, int(site.op.options["axis"]))
+
+
+def pack(site: Site, x: Sequence[Indices]) -> Indices:
+    return np.stack(x, int(site.op.options["axis"]))
+
+
+def piece(site: Site, x: Sequence[Indices]) -> Indices:
+    """One output of SPLIT, SPLIT_V or UNPACK (canonicalise.py)."""
+    axis, begin, end = site.op.options[PIECE]
+    result: Indices = x[0][(slice(None),) * axis + (slice(begin, end),)]
+    return result
+
+
+def slice_(site: Site, x: Sequence[Indices]) -> Indices:
+    begin, size = (_ints(site, k) for k in (1, 2))
+    ends = [d if s == -1 else b + s for d, b, s in zip(x[0].shape, begin, size, strict=True)]
+    if any(not 0 <= b <= e <= d for b, e, d in zip(begin, ends, x[0].shape, strict=True)):
+        raise ValueError(f"it begins at {begin} and takes {size}")
+    result: Indices = x[0][tuple(slice(b, e) for b, e in zip(begin, ends, strict=True))]
+    return result
+
+
+def strided_slice(site: Site, x: Sequence[Indices]) -> Indices:
+    """StartForAxis and StopForAxis, kernels/internal/strided_slice_logic.h."""
+    options = site.op.options
+    chosen = []
+    for axis, (size, begin, end, stride) in enumerate(
+        zip(x[0].shape, _ints(site, 1), _ints(site, 2), _ints(site, 3), strict=True)
+    ):
+        if stride == 0:
+            raise ValueError("a stride of 0")
+        bit = 1 << axis
+        start = _bound(begin, size, stride, 0 if stride > 0 else size - 1, bool(options["beginMask"] & bit))
+        stop = _bound(end, size, stride, size if stride > 0 else -1, bool(options["endMask"] & bit))
+        only = begin + size * (begin < 0)
+        shrunk = bool(options["shrinkAxisMask"] & bit)
+        chosen.append(np.array([only]) if shrunk else np.arange(start, stop, stride))
+    result: Indices = x[0][np.ix_(*chosen)]
+    return result
+
+
+def _bound(stated: int, size: int, stride: int, default: int, masked: bool) -> int:
+    if masked:
+        return default
+    low, high = (0, size) if stride > 0 else (-1, size - 1)
+    return min(max(stated + size if stated < 0 else stated, low), high)
+
+
+def depth_to_space(site: Site, x: Sequence[Indices]) -> Indices:
+    n, h, w, c = x[0].shape
+    b = int(site.op.options["blockSize"])
+    blocks = x[0].reshape(n, h, w, b, b, c // (b * b))
+    result: Indices = blocks.transpose(0, 1, 3, 2, 4, 5).reshape(n, h * b, w * b, c // (b * b))
+    return result
+
+
+def space_to_depth(site: Site, x: Sequence[Indices]) -> Indices:
+    n, h, w, c = x[0].shape
+    b = int(site.op.options["blockSize"])
+    blocks = x[0].reshape(n, h // b, b, w // b, b, c)
+    result: Indices = blocks.transpose(0, 1, 3, 2, 4, 5).reshape(n, h // b, w // b, b * b * c)
+    return result
+
+
+def transpose(site: Site, x: Sequence[Indices]) -> Indices:
+    result: Indices = x[0].transpose(_ints(site, 1))
+    return result
+
+
+def broadcast_to(site: Site, x: Sequence[Indices]) -> Indices:
+    return np.broadcast_to(x[0], site.output.shape)
+
+
+def resize_nearest(site: Site, x: Sequence[Indices]) -> Indices:
+    (_, h, w, _), (_, h_out, w_out, _) = x[0].shape, site.output.shape
+    rows, columns = (_nearest(site, *sizes) for sizes in ((h, h_out), (w, w_out)))
+    result: Indices = x[0][:, rows][:, :, columns]
+    return result
+
+
+def _nearest(site: Site, size: int, output: int) -> NDArray[np.int64]:
+    """GetNearestNeighbor, kernels/internal/reference/resize_nearest_neighbor.h, in float32."""
+    corners, half = bool(site.op.options["alignCorners"]), np.float32(0.5 if site.op.options["halfPixelCenters"] else 0)
+    less = int(corners and output > 1)
+    scale = np.float32(size - less) / np.float32(output - less)
+    at = (np.arange(output, dtype=np.float32) + half) * scale
+    nearest = np.floor(at.astype(np.float64) + 0.5) if corners else np.floor(at)
+    result: NDArray[np.int64] = np.clip(nearest.astype(np.int64), 0, size - 1)
+    return result
+
+
+# ---- shared ----
+
+
+def _data(tensor: Tensor | None) -> NDArray[np.int64]:
+    if tensor is None or tensor.data is None:
+        raise ValueError("an operand is no constant")
+    return tensor.data.astype(np.int64)
+
+
+def _ints(site: Site, k: int) -> list[int]:
+    """Operand k, a constant vector."""
+    return [int(v) for v in _data(site.tensor(k)).flatten()]
+
+
+def _pairs(site: Site) -> list[tuple[int, int]]:
+    """Before and after of each dimension."""
+    flat = _ints(site, 1)
+    if min(flat, default=0) < 0:
+        raise ValueError("a negative padding")
+    return list(zip(flat[::2], flat[1::2], strict=True))

@@ -1,0 +1,102 @@
+"""The checker's replay of an input that is not in the arena as a whole.
+
+Rows are pushed by the caller, over the ones before, when an operator cannot go on without them; what is kept of them is
+copied to the ring before. Naive, and written anew (check.py).
+"""
+
+from __future__ import annotations
+
+from tflm_memopt.errors import PlanError
+from tflm_memopt.model.rowop import RowOp
+from tflm_memopt.plan.check_arena import Arena
+from tflm_memopt.plan.plan import Frame, Role
+
+
+class FrameReplay:
+    """Where the rows of the input are while blocks run."""
+
+    def __init__(self, arena: Arena, frame: Frame | None) -> None:
+        self.arena, self.frame = arena, frame
+        self.pushed = 0
+        """Rows that came."""
+        self.passed = False
+        """Whether the block that reads a streamed input is done."""
+        if frame and frame.pushed:
+            self._push(frame)
+
+    def is_frame(self, tensor: int) -> bool:
+        return self.frame is not None and tensor == self.frame.tensor
+
+    def wait_for(self, end: int, who: str) -> None:
+        """Goes on only when the rows before `end` are there."""
+        frame = self.frame
+        if frame is None or not frame.pushed:
+            return
+        if self.passed:
+            raise PlanError(
+                f"{who} reads the streamed input, which passes by in the first block", code="plan_frame_late"
+            )
+        while self.pushed < end:
+            self._keep(frame)
+            self._push(frame)
+
+    def end_of_block(self) -> None:
+        """Rows that nobody asked for are pushed all the same, before the next block starts."""
+        frame = self.frame
+        while frame and self.pushed < frame.height and frame.pushed:
+            self._push(frame)
+        self.passed = True
+
+    def address(self, row: int) -> int | None:
+        """Of a row's first byte; None: not in the arena."""
+        frame = self.frame
+        if frame is None or not frame.pushed:
+            return None
+        _, start = self.arena.at(Role.TENSOR, frame.tensor)
+        first = self.pushed - frame.pushed
+        if row >= first:
+            return start + (row - first) * frame.row_bytes
+        depth, offset = self._ring(frame)
+        if not depth:
+            raise PlanError(
+                f"row {row} of the streamed input is wanted when rows {first}.. are there, and none is kept",
+                code="plan_frame_gone",
+            )
+        return offset + row % depth * frame.row_bytes
+
+    def convert(self, op: RowOp, nbytes: int, step: int) -> None:
+        """The operator's pixels of an external input become int8."""
+        frame = self.frame
+        if frame and not frame.pushed and frame.tensor in op.inputs:
+            self.arena.write_private(Role.SCRATCH, step, nbytes)
+
+    def converted(self, op: RowOp, step: int, who: str) -> None:
+        """They are still there."""
+        frame = self.frame
+        if frame and not frame.pushed and frame.tensor in op.inputs:
+            self.arena.read_private(Role.SCRATCH, step, who)
+
+    def _ring(self, frame: Frame) -> tuple[int, int]:
+        if (Role.RING, frame.tensor) not in self.arena.home:
+            return 0, 0
+        buffer, offset = self.arena.at(Role.RING, frame.tensor)
+        if buffer.depth * frame.row_bytes != buffer.nbytes:
+            raise PlanError(
+                f"ring of the input: {buffer.depth} rows of {frame.row_bytes} are not {buffer.nbytes} bytes",
+                code="plan_frame_ring",
+            )
+        return buffer.depth, offset
+
+    def _keep(self, frame: Frame) -> None:
+        """Whatever lies there is copied."""
+        depth, offset = self._ring(frame)
+        _, start = self.arena.at(Role.TENSOR, frame.tensor)
+        first, size = self.pushed - frame.pushed, frame.row_bytes
+        for row in range(max(first, self.pushed - depth), self.pushed):
+            source, target = start + (row - first) * size, offset + row % depth * size
+            self.arena.tags[target : target + size] = self.arena.tags[source : source + size].copy()
+
+    def _push(self, frame: Frame) -> None:
+        _, start = self.arena.at(Role.TENSOR, frame.tensor, frame.pushed * frame.row_bytes)
+        self.arena.write_pixels(frame.tensor, [start], [self.pushed * frame.row_bytes], frame.pushed * frame.row_bytes)
+        self.pushed += frame.pushed

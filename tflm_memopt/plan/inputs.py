@@ -1,0 +1,129 @@
+"""Where the model's input is: in the arena, pushed a few rows at a time, or in a buffer of the caller's."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from tflm_memopt.errors import UsageError
+from tflm_memopt.model.graph import Graph, Tensor
+from tflm_memopt.plan.plan import Frame
+from tflm_memopt.plan.regions import Kept, Partition, Region
+
+ARENA, STREAM, EXTERNAL = "arena", "stream", "external"
+
+
+@dataclass(frozen=True, slots=True)
+class InputMode:
+    """What `--input` says."""
+
+    where: str = ARENA
+    rows: int = 0
+    """Of one push of a streamed input."""
+
+    def __str__(self) -> str:
+        return f"{self.where}:{self.rows}" if self.rows else self.where
+
+
+IN_ARENA = InputMode()
+
+
+def input_mode(text: str) -> InputMode:
+    """`arena`, `external`, `stream` or `stream:ROWS`; UsageError for anything else.
+
+    >>> str(input_mode("stream")), str(input_mode("stream:4"))
+    ('stream:1', 'stream:4')
+    """
+    where, colon, rows = text.partition(":")
+    if text in (ARENA, EXTERNAL):
+        return InputMode(text)
+    if where == STREAM and (not colon or (rows.isascii() and rows.isdigit() and int(rows))):
+        return InputMode(STREAM, int(rows or 1))
+    raise UsageError(
+        f"'{text}' is no place for an input",
+        code="unknown_input",
+        hint="--input arena, stream, stream:ROWS or external",
+    )
+
+
+def with_input(graph: Graph, partition: Partition, mode: InputMode) -> tuple[Graph, Partition]:
+    """The graph and its regions with the input where `mode` wants it: the tensor of a streamed input has the rows of
+    one push, an external one is no input of the model any more.
+
+    Raises UsageError, with the reason and what to do instead, where that is impossible.
+    """
+    if mode.where == ARENA:
+        return graph, partition
+    word = "streamed" if mode.where == STREAM else "external"
+    tensor = _only_input(graph, word)
+    readers = [node for node in partition.nodes if tensor.id in node.inputs]
+    for node in readers:
+        if isinstance(node, Kept):
+            op = next(op for op in graph.ops if op.index == node.op)
+            raise _impossible(word, f"operator {op.index} {op.type}, which stays builtin, reads it whole")
+    if not readers:
+        raise _impossible(word, "nobody reads it")
+    height, row_bytes = _rows(partition, tensor, word)
+    if mode.where == STREAM:
+        _first_and_only(partition, readers, tensor, word)
+        if height % mode.rows:
+            divisors = ", ".join(str(n) for n in range(1, height + 1) if height % n == 0)
+            raise UsageError(
+                f"the input has {height} rows: they cannot be pushed {mode.rows} at a time",
+                code="input_push",
+                where=f"input '{tensor.name}'",
+                hint=f"--input stream:ROWS with one of {divisors}",
+            )
+    frame = Frame(tensor.id, height, row_bytes, mode.rows)
+    partition = replace(partition, frame=frame)
+    if mode.where == STREAM:
+        pushed = replace(tensor, shape=_pushed_shape(tensor, frame))
+        return replace(graph, tensors={**graph.tensors, tensor.id: pushed}), partition
+    nodes = tuple(replace(n, inputs=tuple(t for t in n.inputs if t != tensor.id)) for n in partition.nodes)
+    return replace(graph, inputs=()), replace(partition, nodes=nodes)
+
+
+def _only_input(graph: Graph, word: str) -> Tensor:
+    if len(graph.inputs) != 1:
+        raise _impossible(word, f"the model has {len(graph.inputs)} inputs")
+    tensor = graph.tensors[graph.inputs[0]]
+    if tensor.id in graph.outputs:
+        raise _impossible(word, f"input '{tensor.name}' is an output, too")
+    if tensor.dtype != "INT8":
+        raise _impossible(word, f"input '{tensor.name}' is {tensor.dtype}", "--int8-io")
+    return tensor
+
+
+def _rows(partition: Partition, tensor: Tensor, word: str) -> tuple[int, int]:
+    """Height and bytes of a row, as all readers see it."""
+    reads = (pair for op in partition.ops.values() for pair in zip(op.inputs, op.reads, strict=True))
+    seen = list(dict.fromkeys(rows for t, rows in reads if t == tensor.id))
+    if len(seen) > 1:
+        shapes = " and ".join(f"{rows.h}x{rows.w}x{rows.c}" for rows in seen)
+        raise _impossible(word, f"operators see input '{tensor.name}' in different ways, as {shapes}")
+    return seen[0].h, seen[0].row_bytes
+
+
+def _first_and_only(partition: Partition, readers: list[Region | Kept], tensor: Tensor, word: str) -> None:
+    first = partition.nodes[0]
+    if readers != [first] or first.inputs != (tensor.id,):
+        why = f"builtin operators come between the operators that read input '{tensor.name}'"
+        raise _impossible(word, why, "--input external")
+
+
+def _impossible(word: str, why: str, hint: str = "") -> UsageError:
+    """With the best alternative."""
+    return UsageError(
+        f"the input cannot be {word}: {why}",
+        code="input_impossible",
+        hint=f"{hint}, or --input arena" if hint else "--input arena",
+    )
+
+
+def _pushed_shape(tensor: Tensor, frame: Frame) -> tuple[int, ...]:
+    """The input's shape with the rows of one push instead of all."""
+    for axis, size in enumerate(tensor.shape):
+        if size == frame.height:
+            return (*tensor.shape[:axis], frame.pushed, *tensor.shape[axis + 1 :])
+        if size != 1:
+            break
+    return (frame.pushed, frame.row_bytes)

@@ -1,0 +1,57 @@
+"""A lower bound of layouts: buffers that all meet each other lie one above the other, in some order.
+
+The order that needs least is a shortest path through all of them (Held and Karp's dynamic program), with alignment: it
+sees what the bytes alive at one moment do not, pairs that meet at different moments and places that buffers may not
+start at.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Mapping, Sequence
+
+import networkx as nx
+
+MOST_BUFFERS = 12
+"""Of a clique that are looked at, the largest: 2^n * n^2 steps."""
+MOST_CLIQUES = 4
+MOST_LISTED = 1000
+
+Separations = Mapping[tuple[int, int], int]
+
+
+def clique_bound(nbytes: Sequence[int], align: Sequence[int], separations: Separations, known: int) -> int:
+    """No layout has a lower top; `known` is such a bound already."""
+    graph: nx.Graph[int] = nx.Graph(separations.keys())
+    cliques = (
+        sorted(clique, key=lambda i: (-nbytes[i], i))
+        for clique in itertools.islice(nx.find_cliques(graph), MOST_LISTED)
+    )
+    heavy = sorted((c for c in cliques if sum(nbytes[i] for i in c) > known), key=lambda c: -sum(nbytes[i] for i in c))
+    parts = dict.fromkeys(tuple(clique[:MOST_BUFFERS]) for clique in heavy[:MOST_CLIQUES])
+    return max((_stacked(part, nbytes, align, separations) for part in parts), default=known)
+
+
+def _stacked(clique: Sequence[int], nbytes: Sequence[int], align: Sequence[int], separations: Separations) -> int:
+    """The least top of these buffers when each is held only by the one that starts next below it."""
+    count = len(clique)
+    everyone = range(count)
+    apart = [[_in_order(separations, u, v) if u != v else 0 for v in clique] for u in clique]
+    lowest: list[dict[int, int]] = [{} for _ in range(1 << count)]
+    for i in everyone:
+        lowest[1 << i][i] = 0
+    for placed in range(1, (1 << count) - 1):
+        for last, offset in lowest[placed].items():
+            for i in everyone:
+                if not placed >> i & 1:
+                    start = offset + apart[last][i]
+                    start += -start % align[clique[i]]
+                    with_it = lowest[placed | 1 << i]
+                    if start < with_it.get(i, start + 1):
+                        with_it[i] = start
+    return min(offset + nbytes[clique[i]] for i, offset in lowest[-1].items())
+
+
+def _in_order(separations: Separations, first: int, second: int) -> int:
+    """By how much `second` starts above `first` if it does not start below: not at all where it might lie below."""
+    return max(0, separations[first, second]) if separations[second, first] > 0 else 0

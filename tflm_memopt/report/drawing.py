@@ -1,0 +1,144 @@
+"""What a figure consists of: a few shapes with named styles, whatever draws them (svg.py, raster.py).
+
+Colours are Okabe and Ito's, which people with colour vision deficiencies can tell apart ("Color Universal Design",
+2008); what is kept in part is hatched as well, so that no fact rests on colour alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+
+Point = tuple[float, float]
+
+LIGHT: Mapping[str, str] = {
+    "paper": "#ffffff", "ink": "#1b1f24", "soft": "#5b6270", "grid": "#e2e5ea", "shade": "#c9ced6",
+    "sky": "#56b4e9", "blue": "#0072b2", "green": "#009e73", "orange": "#e69f00", "pink": "#cc79a7",
+    "red": "#d55e00", "grey": "#8a919e", "white": "#ffffff", "black": "#11151a",
+}  # fmt: skip
+DARK: Mapping[str, str] = {
+    "paper": "#14171c", "ink": "#e9ecf1", "soft": "#a2a9b6", "grid": "#2b3038", "shade": "#454c58",
+    "sky": "#56b4e9", "blue": "#2f8fd0", "green": "#1fb58a", "orange": "#e69f00", "pink": "#d78fb6",
+    "red": "#ee7a2b", "grey": "#8a919e", "white": "#ffffff", "black": "#11151a",
+}  # fmt: skip
+"""Names of colours are those of LIGHT."""
+
+
+@dataclass(frozen=True, slots=True)
+class Style:
+    """How shapes of one name look. Colours by name, "" for none; lengths in pixels."""
+
+    fill: str = ""
+    opacity: float = 1.0
+    """Of the fill."""
+    stroke: str = ""
+    width: float = 1.0
+    dash: tuple[float, float] | None = None
+    hatch: bool = False
+    size: float = 11.0
+    """Of text."""
+    bold: bool = False
+    halo: str = "paper"
+    """Colour around the letters, so that they are read on any ground."""
+
+
+ROLES: Mapping[str, tuple[str, bool, str]] = {
+    "input": ("sky", False, "input"),
+    "tensor": ("blue", False, "whole tensor"),
+    "output": ("green", False, "output"),
+    "ring": ("orange", True, "ring: a few rows or pixels"),
+    "accumulator": ("pink", True, "sums"),
+    "counters": ("grey", False, "counters"),
+    "scratch": ("red", True, "scratch"),
+}
+"""Role of a buffer -> colour, hatched, what the legend says."""
+DARK_ROLES = ("tensor", "output", "scratch")
+"""On which white letters are read best."""
+
+STYLES: Mapping[str, Style] = {
+    "axis": Style(stroke="soft"),
+    "grid": Style(stroke="grid"),
+    "phase": Style(stroke="shade", dash=(1, 3)),
+    "bound": Style(stroke="ink", width=1.5, dash=(6, 3)),
+    "limit": Style(stroke="red", width=1.5, dash=(2, 3)),
+    "tail": Style(fill="shade", opacity=0.7, hatch=True),
+    "text": Style(fill="ink"),
+    "soft-text": Style(fill="soft"),
+    "small-text": Style(fill="soft", size=10),
+    "head-text": Style(fill="ink", size=13, bold=True),
+    "on-light": Style(fill="black", size=10, halo="white"),
+    "on-dark": Style(fill="white", size=10, halo="black"),
+    "before-line": Style(stroke="grey", width=1.5),
+    "before-area": Style(fill="grey", opacity=0.3),
+    "after-line": Style(stroke="blue", width=1.5),
+    "after-area": Style(fill="blue", opacity=0.6),
+    "chosen": Style(stroke="ink", width=2),
+    **{f"line-{i}": Style(stroke=c, width=1.8) for i, c in enumerate(("blue", "red", "green", "pink", "orange"))},
+    **{f"dot-{i}": Style(fill=c) for i, c in enumerate(("blue", "red", "green", "pink", "orange"))},
+    **{f"{role}-box": Style(c, 0.16, c, 1) for role, (c, _, _) in ROLES.items()},
+    **{f"{role}-fill": Style(c, 0.85, hatch=hatch) for role, (c, hatch, _) in ROLES.items()},
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Polygon:
+    """Closed. `tip`: what a reader who points at it is told."""
+
+    points: tuple[Point, ...]
+    style: str
+    tip: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    points: tuple[Point, ...]
+    style: str
+
+
+@dataclass(frozen=True, slots=True)
+class Label:
+    """`anchor`: which of its ends is at x: start, middle, end. y is the baseline."""
+
+    x: float
+    y: float
+    text: str
+    style: str = "text"
+    anchor: str = "start"
+
+    @property
+    def width(self) -> float:
+        """About as wide as it becomes."""
+        return text_width(self.text, self.style)
+
+
+Shape = Polygon | Line | Label
+
+
+@dataclass(frozen=True, slots=True)
+class Drawing:
+    """Pixels from the top left. `title` is what a screen reader says."""
+
+    width: float
+    height: float
+    shapes: tuple[Shape, ...]
+    title: str
+
+
+def text_width(text: str, style: str = "text") -> float:
+    """Pixels, from the mean width of a sans-serif letter."""
+    return len(text) * STYLES[style].size * (0.6 if STYLES[style].bold else 0.55)
+
+
+def box(x0: float, y0: float, x1: float, y1: float) -> tuple[Point, ...]:
+    return ((x0, y0), (x1, y0), (x1, y1), (x0, y1))
+
+
+def moved(shapes: Iterable[Shape], dx: float, dy: float) -> tuple[Shape, ...]:
+    """The same shapes elsewhere."""
+    return tuple(_moved(shape, dx, dy) for shape in shapes)
+
+
+def _moved(shape: Shape, dx: float, dy: float) -> Shape:
+    if isinstance(shape, Label):
+        return replace(shape, x=shape.x + dx, y=shape.y + dy)
+    return replace(shape, points=tuple((x + dx, y + dy) for x, y in shape.points))

@@ -1,0 +1,414 @@
+"""The pictures of a report, as drawings: memory over time, live bytes over time, the frontier. From data, to any width.
+
+Addresses grow upwards, time to the right: a phase is as wide as the operators that it stands for.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from tflm_memopt.maps import Held, MemoryMap
+from tflm_memopt.report.drawing import (
+    DARK_ROLES,
+    ROLES,
+    Drawing,
+    Label,
+    Line,
+    Point,
+    Polygon,
+    Shape,
+    box,
+    moved,
+    text_width,
+)
+from tflm_memopt.results import Exploration
+
+Height = Callable[[float], float]
+"""From bytes to pixels."""
+Area = tuple[float, float, float, float]
+"""Left, top, right, bottom."""
+
+LEFT, RIGHT, TOP, BOTTOM = 58.0, 10.0, 26.0, 34.0
+"""Room for axes around a plot, pixels."""
+LEGEND = 18.0
+"""Height of a line of a legend."""
+WIDE = 700.0
+"""From this width on two figures stand side by side."""
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """A horizontal line at some bytes."""
+
+    nbytes: int
+    text: str
+    style: str = "bound"
+
+
+@dataclass(frozen=True, slots=True)
+class Series:
+    """One line of a plot: (bytes, F) for each point."""
+
+    name: str
+    points: Sequence[tuple[int, float]]
+    joined: bool = True
+    """A frontier: between two points, the one that computes less is what there is."""
+
+
+# --- memory over time
+
+
+def memory_map(
+    memory: MemoryMap,
+    width: float,
+    *,
+    height: float = 330,
+    full: int = 0,
+    marks: Sequence[Mark] = (),
+    roles: Collection[str] = (),
+) -> Drawing:
+    """One rectangle for each buffer, solid where it holds something.
+
+    `full`: bytes of the whole height; 0: as many as there are. `roles`: what the legend explains; by default, what is
+    there.
+    """
+    legend = _legend(set(roles) or {b.role for b in memory.buffers}, width)
+    top = TOP + LEGEND * (1 + max((row for _, row, _ in legend), default=0))
+    shapes = [
+        Label(0, 14, f"{memory.title}: {memory.head + memory.tail:,} B", "head-text"),
+        *_drawn_legend(legend, TOP + 9),
+        *moved(_map(memory, width, height, full or memory.head + memory.tail, marks), 0, top),
+    ]
+    return Drawing(width, top + height + BOTTOM, tuple(shapes), _said(memory))
+
+
+def before_and_after(before: MemoryMap, after: MemoryMap, width: float, *, title: str = "") -> Drawing:
+    """Two maps at the same scale."""
+    full, total = before.head + before.tail, after.head + after.tail
+    half = (width - 16) / 2 if width >= WIDE else width
+    roles = {b.role for memory in (before, after) for b in memory.buffers}
+    left = memory_map(before, half, full=full, roles=roles)
+    right = memory_map(after, half, full=full, roles=roles, marks=[Mark(total, change(full, total), "limit")])
+    top = 26.0 if title else 4.0
+    place = (half + 16, top) if width >= WIDE else (0, top + left.height + 12)
+    head = [Label(0, 16, title, "head-text")] if title else []
+    shapes = (*head, *moved(left.shapes, 0, top), *moved(right.shapes, *place))
+    return Drawing(width, place[1] + max(left.height, right.height), shapes, f"{left.title} {right.title}")
+
+
+def _map(memory: MemoryMap, width: float, height: float, full: int, marks: Sequence[Mark]) -> Iterator[Shape]:
+    x = _times(memory, LEFT, width - RIGHT)
+    scale = height / max(1, full)
+
+    def y(nbytes: float) -> float:
+        return height - nbytes * scale
+
+    yield from _byte_axis(full, y, width)
+    for buffer in sorted(memory.buffers, key=lambda b: -b.nbytes * (b.last - b.first)):
+        place = box(x[buffer.first], y(buffer.offset), x[buffer.last], y(buffer.offset + buffer.nbytes))
+        yield Polygon(place, f"{buffer.role}-box", _tip(buffer))
+        for points in _filled(buffer, x, y):
+            yield Polygon(points, f"{buffer.role}-fill")
+    if memory.tail:
+        tip = f"tail: {memory.tail:,} B\nstructs and arrays that stay"
+        yield Polygon(box(x[0], y(memory.head), x[-1], y(memory.head + memory.tail)), "tail", tip)
+        if memory.tail * scale > 13:
+            middle = y(memory.head + memory.tail / 2) + 4
+            yield Label(x[0] + 5, middle, f"tail: {memory.tail:,} B", "small-text")
+    yield from _phase_axis(memory, x, height)
+    taken = list(_mark_boxes(marks, width, y))
+    yield from _buffer_labels(memory, x, y, taken)
+    for mark in marks:
+        yield Line(((LEFT, y(mark.nbytes)), (width - RIGHT, y(mark.nbytes))), mark.style)
+        if mark.text:
+            yield Label(width - RIGHT - 4, y(mark.nbytes) - 4, mark.text, "text", "end")
+
+
+def _times(memory: MemoryMap, left: float, right: float) -> list[float]:
+    """Where each moment starts, and where the last one ends."""
+    widths = [max(1, len(phase.ops)) for phase in memory.phases]
+    pixels = (right - left) / max(1, sum(widths))
+    x, result = left, [left]
+    for phase, wide in zip(memory.phases, widths, strict=True):
+        result += [x + pixels * wide * (k + 1) / phase.moments for k in range(phase.moments)]
+        x += pixels * wide
+    return result
+
+
+def _filled(buffer: Held, x: Sequence[float], y: Height) -> Iterator[tuple[Point, ...]]:
+    """The outline of each run of stretches that touch."""
+    run: list[tuple[float, float, float, float]] = []
+    for s in buffer.stretches:
+        piece = x[s.first], x[s.last], y(buffer.offset + s.bottom), y(buffer.offset + s.top)
+        if run and run[-1][1] != piece[0]:
+            yield _outline(run)
+            run = []
+        run.append(piece)
+    if run:
+        yield _outline(run)
+
+
+def _outline(run: Sequence[tuple[float, float, float, float]]) -> tuple[Point, ...]:
+    above = [point for x0, x1, _, top in run for point in ((x0, top), (x1, top))]
+    below = [point for x0, x1, bottom, _ in reversed(run) for point in ((x1, bottom), (x0, bottom))]
+    return tuple(point for point, _ in itertools.groupby((*above, *below)))
+
+
+def _tip(buffer: Held) -> str:
+    what = ROLES[buffer.role][2]
+    until = buffer.offset + buffer.nbytes
+    return f"{buffer.name}\n{what}, {buffer.nbytes:,} B ({buffer.kept})\naddress {buffer.offset:,} to {until:,}" + (
+        f"\nwritten by {buffer.maker}" if buffer.maker else ""
+    )
+
+
+def _buffer_labels(memory: MemoryMap, x: Sequence[float], y: Height, taken: list[Area]) -> Iterator[Label]:
+    """Names where there is room for them, the largest buffers first, each where it is fullest."""
+    for buffer in sorted(memory.buffers, key=lambda b: -b.nbytes):
+        fullest = max(buffer.stretches, key=lambda s: s.top - s.bottom, default=None)
+        if fullest is None or y(fullest.bottom) - y(fullest.top) < 13:
+            continue
+        level = y(buffer.offset + (fullest.bottom + fullest.top) / 2) + 4
+        short = f"op {buffer.maker.split(' ')[0]}" if buffer.role != "input" else "input"
+        for text in (f"{short}: {buffer.nbytes:,} B", short):
+            wide = text_width(text, "on-light")
+            start = min(x[fullest.first] + 5, x[buffer.last] - 5 - wide)
+            area = start, level - 10, start + wide, level + 2
+            if start > x[buffer.first] and not any(_meet(area, other) for other in taken):
+                taken.append(area)
+                yield Label(start, level, text, "on-dark" if buffer.role in DARK_ROLES else "on-light")
+                break
+
+
+def _mark_boxes(marks: Iterable[Mark], width: float, y: Height) -> Iterator[Area]:
+    for mark in marks:
+        if mark.text:
+            yield (width - RIGHT - 4 - text_width(mark.text), y(mark.nbytes) - 14, width - RIGHT, y(mark.nbytes) + 2)
+
+
+def _meet(a: Sequence[float], b: Sequence[float]) -> bool:
+    return a[0] < b[2] and b[0] < a[2] and a[1] < b[3] and b[1] < a[3]
+
+
+def _phase_axis(memory: MemoryMap, x: Sequence[float], height: float) -> Iterator[Shape]:
+    """What runs below each stretch of time, as far as there is room."""
+    yield Line(((x[0], height), (x[-1], height)), "axis")
+    edges = [x[i] for i in itertools.accumulate((p.moments for p in memory.phases), initial=0)]
+    free = 0.0
+    for phase, start, end in zip(memory.phases, edges, edges[1:], strict=False):
+        if phase.block:
+            yield Line(((end, 0), (end, height + 6)), "phase")
+        ops = f"{phase.ops[0]}" + (f"..{phase.ops[-1]}" if len(phase.ops) > 1 else "")
+        name = f"{phase.name}: ops {ops}" if phase.block else phase.name
+        for text in (name, f"ops {ops}" if phase.block else ops, ops):
+            middle, half = (start + end) / 2, text_width(text, "small-text") / 2
+            if middle - half >= free and 2 * half <= max(end - start, 0 if phase.block else 18):
+                yield Label(middle, height + 14, text, "small-text", "middle")
+                free = middle + half + 6
+                break
+    yield Label(x[-1], height + 29, "operators of the original, in the order in which they run", "small-text", "end")
+
+
+def _byte_axis(full: int, y: Height, width: float) -> Iterator[Shape]:
+    for tick in ticks(full):
+        yield Line(((LEFT, y(tick)), (width - RIGHT, y(tick))), "grid")
+        yield Label(LEFT - 6, y(tick) + 4, bytes_text(tick), "small-text", "end")
+
+
+def _legend(roles: Collection[str], width: float) -> list[tuple[str, int, float]]:
+    """(role, row, x) of what the map shows."""
+    placed: list[tuple[str, int, float]] = []
+    x, row = LEFT, 0
+    for role in (r for r in ROLES if r in roles):
+        room = 18 + text_width(ROLES[role][2], "small-text") + 14
+        if x > LEFT and x + room > width:
+            x, row = LEFT, row + 1
+        placed.append((role, row, x))
+        x += room
+    return placed
+
+
+def _drawn_legend(legend: Sequence[tuple[str, int, float]], top: float) -> Iterator[Shape]:
+    for role, row, x in legend:
+        y = top + row * LEGEND
+        yield Polygon(box(x, y - 9, x + 13, y + 1), f"{role}-fill")
+        yield Label(x + 18, y, ROLES[role][2], "small-text")
+
+
+def _said(memory: MemoryMap) -> str:
+    return f"Memory map, {memory.title}: head {memory.head:,} bytes, tail {memory.tail:,} bytes over time."
+
+
+# --- live bytes over time
+
+
+def live_bytes(before: MemoryMap, after: MemoryMap | None, width: float, *, height: float = 190) -> Drawing:
+    """How many bytes hold something at each moment, in both."""
+    full = max((*before.live, *(after.live if after else ()), 1))
+
+    def y(nbytes: float) -> float:
+        return height - nbytes * height / full
+
+    shapes: list[Shape] = list(_byte_axis(full, y, width))
+    names = []
+    for memory, name in ((before, "before"), (after, "after")):
+        if memory is None or not memory.live:
+            continue
+        x = _times(memory, LEFT, width - RIGHT)
+        line = tuple(p for t, n in enumerate(memory.live) for p in ((x[t], y(n)), (x[t + 1], y(n))))
+        shapes.append(Polygon(((x[0], height), *line, (x[-1], height)), f"{name}-area"))
+        shapes.append(Line(line, f"{name}-line"))
+        names.append(
+            (name, f"{memory.title.lower() if name == 'after' else memory.title}: at most {max(memory.live):,} B")
+        )
+    shapes.append(Line(((LEFT, height), (width - RIGHT, height)), "axis"))
+    legend: list[Shape] = []
+    x0 = LEFT
+    for row, (name, text) in enumerate(names):
+        at = row * LEGEND if width < 460 else 0
+        x0 = LEFT if width < 460 else x0
+        legend += [
+            Polygon(box(x0, at + 3, x0 + 13, at + 13), f"{name}-area"),
+            Label(x0 + 18, at + 12, text, "small-text"),
+        ]
+        x0 += 18 + text_width(text, "small-text") + 16
+    top = TOP + (LEGEND if width < 460 and len(names) > 1 else 0)
+    return Drawing(
+        width,
+        top + height + 12,
+        (*legend, *moved(shapes, 0, top)),
+        "Live bytes over time: " + "; ".join(t for _, t in names),
+    )
+
+
+# --- the frontier
+
+
+def frontier(result: Exploration, width: float, *, chosen: tuple[int, float] | None = None) -> Drawing:
+    """One model: its frontier, TFLM today, and the point that was taken."""
+    ours = Series("tflm-memopt", [(p.arena.total, p.overhead) for p in result.points])
+    today = Series("TFLM today", [(result.original_arena.total, 1.0)], joined=False)
+    return plot([ours, today], width, title=result.model, ram=f"arena ({result.convention})", chosen=chosen)
+
+
+def plot(
+    lines: Sequence[Series],
+    width: float,
+    *,
+    title: str,
+    ram: str,
+    chosen: tuple[int, float] | None = None,
+    height: float = 280,
+) -> Drawing:
+    """RAM on a logarithmic axis, compute beside it."""
+    points = [p for line in lines for p in line.points] or [(1, 1.0)]
+    low, high = math.log(min(b for b, _ in points)) - 0.08, math.log(max(b for b, _ in points)) + 0.08
+    least, most = min(1.0, *(f for _, f in points)), max(f for _, f in points)
+    least, most = least - 0.06 * (most - least or 1), most + 0.08 * (most - least or 1)
+
+    def at(nbytes: float, overhead: float) -> Point:
+        return (
+            LEFT + (math.log(nbytes) - low) / (high - low) * (width - RIGHT - LEFT),
+            TOP + LEGEND + (most - overhead) / (most - least) * height,
+        )
+
+    floor = TOP + LEGEND + height
+    shapes: list[Shape] = [Label(0, 14, title, "head-text")]
+    for tick in _log_ticks(math.exp(low), math.exp(high), width):
+        x, _ = at(tick, 1)
+        shapes += [
+            Line(((x, floor - height), (x, floor)), "grid"),
+            Label(x, floor + 15, bytes_text(tick), "small-text", "middle"),
+        ]
+    for overhead in _linear_ticks(least, most):
+        _, y = at(1, overhead)
+        shapes += [
+            Line(((LEFT, y), (width - RIGHT, y)), "grid"),
+            Label(LEFT - 6, y + 4, f"{overhead:g}", "small-text", "end"),
+        ]
+    shapes.append(Line(((LEFT, floor), (width - RIGHT, floor)), "axis"))
+    shapes.append(Label(width - RIGHT, floor + 31, ram, "small-text", "end"))
+    shapes.append(Label(4, TOP + LEGEND - 6, "F", "small-text"))
+    x0 = LEFT
+    for number, line in enumerate(lines):
+        ordered = [at(*p) for p in sorted(line.points)]
+        if line.joined and len(ordered) > 1:
+            steps = [q for (x, y), (to_x, _) in itertools.pairwise(ordered) for q in ((x, y), (to_x, y))]
+            shapes.append(Line((*steps, ordered[-1]), f"line-{number % 5}"))
+        for (x, y), (nbytes, overhead) in zip(ordered, sorted(line.points), strict=True):
+            tip = f"{line.name}\n{nbytes:,} B at F = {overhead:.3f}"
+            shapes.append(Polygon(_dot(x, y, round_=line.joined), f"dot-{number % 5}", tip))
+        shapes += [
+            Polygon(_dot(x0 + 6, TOP + 4, round_=line.joined), f"dot-{number % 5}"),
+            Label(x0 + 16, TOP + 8, line.name, "small-text"),
+        ]
+        x0 += 30 + text_width(line.name, "small-text")
+    if chosen:
+        x, y = at(*chosen)
+        shapes.append(Line(_ring(x, y, 8), "chosen"))
+        side = "end" if x > width / 2 else "start"
+        shapes.append(Label(x + (-12 if side == "end" else 12), y - 8, f"chosen: {chosen[0]:,} B", "text", side))
+    return Drawing(width, floor + 38, tuple(shapes), f"RAM against compute of {title}")
+
+
+def _dot(x: float, y: float, *, round_: bool) -> tuple[Point, ...]:
+    return _ring(x, y, 3.5)[:-1] if round_ else box(x - 3.5, y - 3.5, x + 3.5, y + 3.5)
+
+
+def _ring(x: float, y: float, radius: float) -> tuple[Point, ...]:
+    turns = [k * math.pi / 8 for k in range(17)]
+    return tuple((x + radius * math.cos(a), y + radius * math.sin(a)) for a in turns)
+
+
+# --- numbers
+
+
+def change(before: int, after: int) -> str:
+    """By how much, in percent.
+
+    >>> change(200, 50)
+    '−75 %'
+    """
+    return f"{100 * (after - before) / before:+.0f} %".replace("-", "−") if before else ""
+
+
+def ticks(top: float, most: int = 6) -> list[int]:
+    """Round numbers from 0 to at most `top`.
+
+    >>> ticks(118628)
+    [0, 20000, 40000, 60000, 80000, 100000]
+    """
+    step = _round_step(top / most)
+    return [int(step * k) for k in range(int(top / step) + 1)]
+
+
+def _round_step(least: float) -> float:
+    """1, 2 or 5 times a power of ten, not below `least`."""
+    power = 10.0 ** math.floor(math.log10(max(least, 1e-9)))
+    return next(power * k for k in (1, 2, 5, 10) if power * k >= least * (1 - 1e-9))
+
+
+def _linear_ticks(low: float, high: float) -> list[float]:
+    step = _round_step((high - low) / 5)
+    return [round(step * k, 6) for k in range(math.ceil(low / step), math.floor(high / step) + 1)]
+
+
+def _log_ticks(low: float, high: float, width: float) -> list[int]:
+    """1, 2, 5, 10, ... as long as they do not crowd."""
+    steps: Sequence[float] = (1, 2, 5) if math.log10(high / low) * 3 * 46 < width else (1,)
+    if high / low < 4:
+        steps = (1, 1.5, 2, 3, 4, 5, 6, 8)
+    powers = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
+    return [int(k * 10**p) for p in powers for k in steps if low <= k * 10**p <= high]
+
+
+def bytes_text(nbytes: float) -> str:
+    """Bytes as an axis has them; kB = 1000.
+
+    >>> bytes_text(20000), bytes_text(500), bytes_text(1500)
+    ('20 kB', '500 B', '1.5 kB')
+    """
+    return f"{nbytes / 1000:g} kB" if nbytes >= 1000 else f"{nbytes:g} B"

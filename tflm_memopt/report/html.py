@@ -1,0 +1,363 @@
+"""One page that shows everything about a model and its rewriting: self-contained, readable on a phone and in print.
+
+From the results to text; nothing is computed here that is not in them. The page is page.html, a jinja2 template.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from functools import cache
+from importlib import resources
+from typing import Any
+
+from jinja2 import Environment, StrictUndefined
+from markupsafe import Markup
+
+import tflm_memopt
+from tflm_memopt.boards import BoardFit, boards
+from tflm_memopt.maps import MemoryMap
+from tflm_memopt.report import figures, svg
+from tflm_memopt.report.drawing import Drawing
+from tflm_memopt.report.figures import Mark, change
+from tflm_memopt.results import Exploration, Inspection, Optimized, Report, StageReport
+
+WIDTHS = {"wide": 1080, "narrow": 352}
+"""Pixels of a figure on a desk and in a hand; the style sheet shows the one that fits."""
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """Of a table. `bar`: how much of the largest value it is, 0 to 1. `mark`: a word for the style sheet."""
+
+    text: str
+    bar: float | None = None
+    mark: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    name: str
+    number: bool = False
+    long: bool = False
+    """Names of tensors, which may be very long: one line, all of it when it is pointed at."""
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """`key`: of the CSV file that it can be saved as."""
+
+    key: str
+    columns: tuple[Column, ...]
+    rows: tuple[tuple[Cell, ...], ...]
+
+
+def optimized(result: Optimized) -> str:
+    """The page of `optimize`."""
+    report, original = result.report, result.inspection
+    after = result.memory if report.changed else None
+    total, limit = report.arena.total, report.original_arena.total
+    data: dict[str, Any] = {"report": report.to_json(), "inspection": original.to_json()}
+    data |= {"memory": {"original": original.memory.to_json(), "rewritten": result.memory.to_json()}}
+    if result.plan:
+        data["plan"] = result.plan.to_json()
+    if result.frontier:
+        data["frontier"] = result.frontier.to_json()
+    marks = [Mark(total, f"rewritten: {total:,} B", "limit")] if after else []
+    return _page(
+        original,
+        report=report,
+        data=data,
+        convention=report.convention,
+        verdict="rewritten" if report.changed else f"unchanged: {report.why_unchanged}",
+        cards=_cards(report),
+        arena=_arena_table(report),
+        boards=_boards(original.fits, result.fits),
+        fitting=(len(report.original_boards), len(report.boards), len(result.fits)),
+        before=_both(lambda w: figures.memory_map(original.memory, w, height=_height(w), marks=marks)),
+        after=_both(lambda w: figures.memory_map(after, w, height=_height(w), marks=_bound(after))) if after else None,
+        same=_both(lambda w: figures.memory_map(after, w, height=_height(w), full=limit)) if after else None,
+        live=_both(lambda w: figures.live_bytes(original.memory, after, w)),
+        buffers=[t for m in (original.memory, after) if m for t in (_buffers(m),)],
+        frontier=_frontier(result.frontier, (total, report.overhead) if after else None),
+        blocks=[_block(number, report) for number in range(len(report.blocks))],
+        kept=_kept((k.index, k.operator, k.reason, k.hint) for k in report.kept_builtin),
+        interface=[f"{i.side} '{i.name}': {i.before} becomes {i.after}" for i in report.interface],
+        interface_kept=report.interface_kept,
+        settings=_settings(report),
+    )
+
+
+def inspection(result: Inspection) -> str:
+    """The page of `inspect`."""
+    refused = ((op.index, op.operator, op.reason, op.hint) for op in result.operators if not op.supported)
+    return _page(
+        result,
+        report=None,
+        data={"inspection": result.to_json(), "memory": {"original": result.memory.to_json()}},
+        convention=result.convention,
+        verdict="as it is",
+        cards=_plain_cards(result),
+        arena=None,
+        boards=_boards(result.fits, None),
+        fitting=(sum(b.fits for b in result.fits), None, len(result.fits)),
+        before=_both(lambda w: figures.memory_map(result.memory, w, height=_height(w), marks=_bound(result.memory))),
+        after=None,
+        same=None,
+        live=_both(lambda w: figures.live_bytes(result.memory, None, w)),
+        buffers=[_buffers(result.memory)],
+        frontier=None,
+        blocks=[],
+        kept=_kept(refused),
+        interface=[],
+        interface_kept=[],
+        settings=[],
+    )  # fmt: skip
+
+
+def _page(original: Inspection, **context: Any) -> str:
+    page: str = _template().render(
+        model=original.model,
+        version=tflm_memopt.__version__,
+        styles=Markup(svg.style_sheet()),
+        hatch=Markup(svg.HATCH),
+        operators=_operators(original, context["report"]),
+        tensors=_tensors(original),
+        **context | {"data": _embedded(context["data"])},
+    )
+    return page
+
+
+@cache
+def _template() -> Any:
+    environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
+    return environment.from_string(resources.files(__package__).joinpath("page.html").read_text(encoding="utf-8"))
+
+
+def _embedded(data: Mapping[str, Any]) -> Markup:
+    """JSON inside a script element: no text in it ends the element."""
+    text = json.dumps(data, separators=(",", ":"), default=str)
+    return Markup(text.replace("<", "\\u003c").replace("\u2028", "\\u2028").replace("\u2029", "\\u2029"))
+
+
+def _both(draw: Callable[[float], Drawing]) -> Mapping[str, Markup]:
+    return {name: Markup(svg.inline(draw(width))) for name, width in WIDTHS.items()}
+
+
+def _height(width: float) -> float:
+    return 340 if width > figures.WIDE else 300
+
+
+def _bound(memory: MemoryMap | None) -> list[Mark]:
+    return [Mark(memory.bound, f"least possible head: {memory.bound:,} B")] if memory else []
+
+
+# --- parts of the page
+
+
+def _cards(report: Report) -> list[tuple[str, str, str, str, str]]:
+    """Title, before, after, change, what else there is to say."""
+    before, after, flash, macs = report.original_arena, report.arena, report.flash, report.macs
+    dead = f", {report.dead_channels:,} dead channels folded away" if report.dead_channels else ""
+    return [
+        ("RAM", *_changed(before.total, after.total), "whole tensor arena"),
+        ("Flash", *_changed(flash.original, flash.rewritten), ".tflite file"),
+        ("Compute", "", f"F = {report.overhead:.2f}", "", f"{macs.rewritten:,} of {macs.original:,} MACs{dead}"),
+    ]  # fmt: skip
+
+
+def _plain_cards(result: Inspection) -> list[tuple[str, str, str, str, str]]:
+    """The same of a model as it is."""
+    arena, dead = result.arena, f"{result.dead_macs:,} of them in {result.dead_channels:,} dead channels"
+    parts = f"head {arena.head:,} B, tail {arena.tail:,} B, smallest arena {arena.min:,} B"
+    compute = f"{dead} of {result.channels:,}, which cannot influence any output"
+    return [
+        ("RAM", "", f"{arena.total:,} B", "", parts),
+        ("Flash", "", f"{result.flash:,} B", "", ".tflite file"),
+        ("Compute", "", f"{result.macs:,} MACs", "", compute),
+    ]
+
+
+def _changed(before: int, after: int) -> tuple[str, str, str]:
+    return f"{before:,} B", f"{after:,} B", change(before, after)
+
+
+def _arena_table(report: Report) -> Table:
+    """Both arenas, part by part."""
+    parts = ("head", "tail", "total", "min")
+    rows = []
+    for name, arena in (("original", report.original_arena), ("rewritten", report.arena)):
+        rows.append((Cell(name), *(Cell(f"{getattr(arena, part):,}") for part in parts)))
+    columns = ("arena, B", "head", "tail", "total", "smallest")
+    return Table("arena", tuple(Column(c, number=i > 0) for i, c in enumerate(columns)), tuple(rows))
+
+
+def _boards(before: Sequence[BoardFit], after: Sequence[BoardFit] | None) -> Table:
+    columns = [Column("board"), Column("RAM, B", True), Column("flash, B", True), Column("original")]
+    columns += [Column("rewritten"), Column("RAM left, B", True)] if after else [Column("RAM left, B", True)]
+    rows = []
+    for i, fit in enumerate(before):
+        board, last = boards()[fit.board], (after or before)[i]
+        row = [Cell(f"{fit.name} ({board.chip})"), Cell(f"{board.ram:,}"), Cell(f"{board.flash:,}"), _fits(fit)]
+        rows.append((*row, *([_fits(after[i])] if after else []), Cell(f"{last.ram_left:,}")))
+    return Table("boards", tuple(columns), tuple(rows))
+
+
+def _fits(fit: BoardFit) -> Cell:
+    if not fit.fits:
+        return Cell("✗ too large", mark="no")
+    return Cell("✓ fits", mark="yes") if fit.fits_with_radio else Cell("✓ without radio", mark="partly")
+
+
+def _buffers(memory: MemoryMap) -> tuple[str, Table]:
+    columns = (
+        Column("tensor", long=True), Column("kind"), Column("written by"), Column("bytes", True),
+        Column("address", True), Column("of it"),
+    )  # fmt: skip
+    rows = tuple(
+        (Cell(b.name), Cell(b.role), Cell(b.maker), Cell(f"{b.nbytes:,}"), Cell(f"{b.offset:,}"), Cell(b.kept))
+        for b in sorted(memory.buffers, key=lambda b: (b.first, b.offset))
+    )
+    return memory.title, Table(f"buffers {memory.title.lower()}", columns, rows)
+
+
+def _frontier(result: Exploration | None, chosen: tuple[int, float] | None) -> Mapping[str, Any] | None:
+    if result is None:
+        return None
+    columns = ("plan", "F", "MACs", "head, B", "tail, B", "total, B", "smallest, B", "blocks", "tiled", "proven")
+    rows = tuple(
+        tuple(
+            Cell(text, mark="chosen" if chosen == (p.arena.total, p.overhead) else "")
+            for text in (
+                str(n), f"{p.overhead:.3f}", f"{p.macs:,}", f"{p.arena.head:,}", f"{p.arena.tail:,}",
+                f"{p.arena.total:,}", f"{p.arena.min:,}", str(p.blocks), str(p.tiled), "yes" if p.proven else "no",
+            )
+        )
+        for n, p in enumerate(result.points)
+    )  # fmt: skip
+    table = Table("frontier", tuple(Column(c, number=c != "proven") for c in columns), rows)
+    figure = _both(lambda w: figures.frontier(result, w, chosen=chosen))
+    return {"figure": figure, "table": table, "seconds": f"{result.seconds:.1f}"}
+
+
+def _block(number: int, report: Report) -> Mapping[str, Any]:
+    block = report.blocks[number]
+    columns = (
+        Column("op", True), Column("operator"), Column("output", long=True), Column("kept, B", True),
+        Column("of, B", True), Column("how"),
+    )  # fmt: skip
+    rows = tuple(
+        (
+            Cell(", ".join(map(str, s.ops))),
+            Cell(s.operator),
+            Cell(s.tensor),
+            Cell(f"{s.kept:,}", bar=s.kept / s.whole if s.whole else 0),
+            Cell(f"{s.whole:,}"),
+            Cell(_how(s, tiled=block.strips > 0)),
+        )
+        for s in block.stages
+    )
+    rings = Table(
+        f"rings of block {number}",
+        (Column("tensor", long=True), Column("rows kept", True), Column("rows", True), Column("bytes", True)),
+        tuple(
+            (Cell(r.tensor), Cell(f"{r.depth:,}" if r.depth else "pixels"), Cell(f"{r.rows:,}"), Cell(f"{r.bytes:,}"))
+            for r in block.rings
+        ),
+    )
+    facts = [f"{block.bytes:,} B at its worst moment", f"in {block.strips:,} strips" if block.strips else "row by row"]
+    if block.accumulators:
+        facts.append(f"{block.accumulators:,} B of int32 sums")
+    return {
+        "number": number,
+        "ops": f"{min(block.ops)}" + (f" to {max(block.ops)}" if len(block.ops) > 1 else ""),
+        "facts": ", ".join(facts),
+        "stages": Table(f"block {number}", columns, rows),
+        "rings": rings,
+    }
+
+
+def _how(stage: StageReport, *, tiled: bool) -> str:
+    """One operator of a block, in words."""
+    words = []
+    if tiled:
+        words.append(f"{stage.strip} row{'s' * (stage.strip != 1)} a strip")
+        words.append(f"{stage.tile} column{'s' * (stage.tile != 1)} at a time" if stage.tile else "whole rows")
+    else:
+        words.append("row by row")
+    if stage.again or stage.cached:
+        words.append("overlap computed again" if stage.again else "overlap cached")
+    if stage.groups > 1:
+        words.append(f"{stage.groups} channel groups")
+    if stage.sums:
+        words.append("int32 sums")
+    return ", ".join(words)
+
+
+def _operators(original: Inspection, report: Report | None) -> Table:
+    where = {i: n for n, block in enumerate(report.blocks if report else ()) for i in block.ops}
+    dead = original.dead_channels > 0
+    columns = [Column("op", True), Column("operator"), Column("output"), Column("MACs", True), Column("alive, B", True)]
+    columns += [Column("channels", True), Column("dead", True)] if dead else []
+    columns.append(Column("block", True) if report else Column("row by row"))
+    most = max((op.live_bytes for op in original.operators), default=1) or 1
+    rows = []
+    for op in original.operators:
+        outputs = (original.tensors[i] for i in op.outputs)
+        shape = ", ".join(f"{'×'.join(map(str, t.shape))} {t.dtype.lower()}" for t in outputs)
+        peak = "peak" if op.index == original.peak_operator else ""
+        row = [Cell(str(op.index)), Cell(op.operator), Cell(shape), Cell(f"{op.macs:,}")]
+        row.append(Cell(f"{op.live_bytes:,}", bar=op.live_bytes / most, mark=peak))
+        row += [Cell(f"{op.channels:,}"), Cell(f"{op.dead_channels:,}")] if dead else []
+        row.append(Cell(str(where.get(op.index, "TFLM"))) if report else Cell("yes" if op.supported else op.code))
+        rows.append(tuple(row))
+    return Table("operators", tuple(columns), tuple(rows))
+
+
+def _tensors(original: Inspection) -> Table:
+    columns = (
+        Column("tensor", True), Column("name", long=True), Column("shape"), Column("type"), Column("bytes", True),
+        Column("where"),
+    )  # fmt: skip
+    rows = tuple(
+        (
+            Cell(str(t.index)), Cell(t.name), Cell("×".join(map(str, t.shape)) or "scalar"), Cell(t.dtype.lower()),
+            Cell(f"{t.bytes:,}"), Cell("flash" if t.constant else "arena"),
+        )
+        for t in original.tensors
+    )  # fmt: skip
+    return Table("tensors", columns, rows)
+
+
+def _kept(refusals: Iterable[tuple[int, str, str, str]]) -> Table | None:
+    rows = tuple((Cell(str(i)), Cell(operator), Cell(reason), Cell(hint)) for i, operator, reason, hint in refusals)
+    columns = (Column("op", True), Column("operator"), Column("why it stays builtin"), Column("try"))
+    return Table("builtin operators", columns, rows) if rows else None
+
+
+def _settings(report: Report) -> list[tuple[str, str]]:
+    """What was asked for, and what else the report says."""
+    shown = {k: v for k, v in asdict(report).items() if k in ("input", "op_per", "max_macs", "ram_limit", "without")}
+    facts = [(key.replace("_", " "), _word(value)) for key, value in shown.items()]
+    facts.append(("least possible head of these blocks", f"{report.lower_bound_head:,} B"))
+    facts.append(("proven: no layout of these blocks is lower", _word(report.proven)))
+    facts.append(("ABI", report.arena.abi))
+    if report.arena.estimated:
+        facts.append(("memory estimated of", ", ".join(report.arena.estimated)))
+    facts.append(("seconds", f"{report.seconds:.3f}"))
+    if report.accuracy:
+        a = report.accuracy
+        shares = f"float {a.keras:.4f}, int8 {a.int8:.4f}, rewritten {a.rewritten:.4f}"
+        facts.append(("accuracy", f"{shares}, of {a.examples:,} examples"))
+    return facts
+
+
+def _word(value: Any) -> str:
+    if value is None or value == ():
+        return "none"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, (list, tuple)):
+        return ", ".join(map(str, value))
+    return f"{value:,}" if isinstance(value, (int, float)) else str(value)

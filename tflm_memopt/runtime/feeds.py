@@ -1,0 +1,77 @@
+"""How an interpreter of the wheel gets a frame: into its input tensor, a few rows at a time, or by a pointer."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tflm_memopt.lower.program import INPUT_EXTERNAL
+from tflm_memopt.model.reader import read
+from tflm_memopt.runtime import host, wheel
+from tflm_memopt.runtime.host import INT8, UINT8, Frame
+from tflm_memopt.runtime.regions import regions
+
+Array = NDArray[Any]
+Feed = Callable[[Sequence[Array], int], int]
+"""One inference, of these inputs, with its number; gives TFLM's status: 0 is done."""
+
+ABORT = 15
+"""kTfLiteAbort in the pinned wheel: more rows are wanted."""
+RESET_BEFORE = 2
+"""Number of the inference before which half a frame is pushed, and the interpreter reset: nothing of it may be left."""
+BORDER = 3
+"""Pixels around the input, in frames that are larger than it."""
+
+
+def feeder(interpreter: Any, model: bytes, where: str) -> Feed:
+    """`where` the input of the model is, as in interface.Changes.input."""
+    if not where:
+        return lambda values, _: _whole(interpreter, values)
+    if where == "external":
+        shape = next(host.frame_shape(r.program) for r in regions(read(model)) if r.input == INPUT_EXTERNAL)
+        return lambda values, number: _external(interpreter, values[0].reshape(shape), number)
+    return lambda values, number: _streamed(interpreter, values[0], number)
+
+
+def _whole(interpreter: Any, values: Sequence[Array]) -> int:
+    for k, value in enumerate(values):
+        interpreter.set_input(value, k)
+    return int(interpreter.invoke())
+
+
+def _streamed(interpreter: Any, frame: Array, number: int) -> int:
+    """All pushes of a frame; the status of the last, or of the first that ends too early."""
+    shape = interpreter.get_input_details(0)["shape"]
+    pushes = np.ascontiguousarray(frame).reshape(-1, *shape)
+    if number == RESET_BEFORE and len(pushes) > 1:
+        for rows in pushes[: (len(pushes) + 1) // 2]:
+            interpreter.set_input(~rows, 0)
+            interpreter.invoke()
+        interpreter.reset()
+    for rows in pushes[:-1]:
+        interpreter.set_input(rows, 0)
+        status = int(interpreter.invoke())
+        if status != ABORT:
+            raise RuntimeError(f"Invoke returned status {status} when rows were missing")
+    interpreter.set_input(pushes[-1], 0)
+    return int(interpreter.invoke())
+
+
+def _external(interpreter: Any, pixels: Array, number: int) -> int:
+    """A frame that is the input; every other time a part of a larger one, uint8."""
+    if number % 2 == 0:
+        held, y, x, form = np.ascontiguousarray(pixels), 0, 0, INT8
+    else:
+        random = np.random.default_rng(number)
+        h, w, c = pixels.shape
+        held = random.integers(0, 256, (h + 2 * BORDER, w + 2 * BORDER, c), dtype=np.uint8)
+        held[BORDER : BORDER + h, BORDER : BORDER + w] = pixels.view(np.uint8) ^ 0x80
+        y, x, form = BORDER, BORDER, UINT8
+    _, w, c = held.shape
+    wheel.set_frame(Frame(held.ctypes.data, held.nbytes, w * c, x, y, form))
+    status = int(interpreter.invoke())
+    wheel.set_frame(Frame())  # nothing is read when nothing runs: a pointer that is kept would be found
+    return status
