@@ -1,0 +1,21 @@
+/* The network of the sketch `shapes` without TensorFlow Lite Micro, in 14 kB of RAM: for boards where the interpreter itself does not fit.
+ * Runs a stored input and compares the scores with those of TensorFlow Lite Micro on a PC.
+ *
+ * shapes_int8.h and .c are what `tflm-memopt optimize shapes_int8.tflite --emit c --max-macs 1.1` writes. */
+#include <tflm_memopt.h>
+
+#include "shapes_int8.h"
+
+void setup() {
+  Serial.begin(115200);
+  while (!Serial) {
+  }
+}
+
+void loop() {
+  /* Your own image: shapes_int8_init() once, fill shapes_int8_input(), shapes_int8_invoke(), read shapes_int8_output(). */
+  const int32_t wrong = shapes_int8_selftest();
+  if (wrong < 0) Serial.println(tmo_status_text(static_cast<tmo_status>(wrong)));
+  else Serial.println(wrong == 0 ? "the same scores as on a PC" : "OTHER SCORES than on a PC");
+  delay(1000);
+}

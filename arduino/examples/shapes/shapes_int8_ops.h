@@ -1,0 +1,36 @@
+// What shapes_int8.tflite needs of TensorFlow Lite Micro: operators and arena. Written by tflm-memopt.
+#ifndef SHAPES_INT8_OPS_H_
+#define SHAPES_INT8_OPS_H_
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "tensorflow/lite/micro/micro_mutable_op_resolver.h"
+#include "tmo_tflm.h"
+
+/* Bytes of the tensor arena: alignas(16) static uint8_t arena[shapes_int8_arena_size];
+ * The smallest with which AllocateTensors() succeeds is 16,872 B,
+ * of which arena_used_bytes() then says 16,868 B.
+ * Convention: ilp32, input in the arena, TFLM reference kernels.
+ * The constant is larger: some 32-bit builds of TFLM (Arduino, RISC-V, Xtensa) have larger structs. */
+constexpr size_t shapes_int8_arena_size = 16960;
+
+namespace shapes_int8_ops {
+/* TFLM's classes are in tflite::micro in versions after August 2026, in tflite before. */
+using namespace ::tflite;
+using namespace ::tflite::micro;
+using Resolver = MicroMutableOpResolver<1>;
+}  // namespace shapes_int8_ops
+
+/* The model's operators and no others. The resolver lives as long as the program, as the interpreter asks. */
+inline shapes_int8_ops::Resolver &shapes_int8_op_resolver() {
+  static shapes_int8_ops::Resolver resolver;
+  static bool filled = false;
+  if (!filled) {
+    filled = true;
+    resolver.AddCustom("TMO_REGION", tmo::RegisterRegion());
+  }
+  return resolver;
+}
+
+#endif  // SHAPES_INT8_OPS_H_

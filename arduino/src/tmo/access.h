@@ -1,0 +1,105 @@
+/* The tables of a program, and where its rows and pixels live. Internal. */
+#ifndef TMO_ACCESS_H_
+#define TMO_ACCESS_H_
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "tmo/program.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+static inline const tmo_header *tmo_header_of(const void *program) { return (const tmo_header *)program; }
+
+static inline const void *tmo_constant(const void *program, uint32_t offset) { return (const uint8_t *)program + offset; }
+
+static inline const tmo_tensor *tmo_tensors(const void *program) {
+  return (const tmo_tensor *)tmo_constant(program, tmo_header_of(program)->tensors);
+}
+
+static inline const tmo_op *tmo_ops(const void *program) {
+  return (const tmo_op *)tmo_constant(program, tmo_header_of(program)->ops);
+}
+
+static inline const tmo_block *tmo_blocks(const void *program) {
+  return (const tmo_block *)tmo_constant(program, tmo_header_of(program)->blocks);
+}
+
+/* A view of the input that is not in the arena as a whole. */
+static inline bool tmo_is_frame(const void *program, const tmo_tensor *t) {
+  return tmo_header_of(program)->input != TMO_INPUT_ARENA && t->base == 1;
+}
+
+static inline bool tmo_iterative(const tmo_op *op) { return (op->flags & TMO_FLAG_ITERATIVE) != 0; }
+
+static inline uint16_t tmo_groups(const tmo_op *op) { return op->groups > 1 ? op->groups : 1; }
+
+/* Adds the products of one channel group to those of the groups before. */
+static inline bool tmo_sums_groups(const tmo_op *op) { return (op->flags & TMO_FLAG_SUMS) != 0; }
+
+/* Times that it goes through a strip: once for each group; and once more to write what it has added up. */
+static inline uint16_t tmo_passes(const tmo_op *op) { return (uint16_t)(tmo_groups(op) + (tmo_sums_groups(op) ? 1 : 0)); }
+
+/* Whether a pass only writes sums, and reads nothing. */
+static inline bool tmo_writes_sums(const tmo_op *op, uint16_t pass) { return tmo_sums_groups(op) && pass == tmo_groups(op); }
+
+/* Whether a pixel of the output, or of the operands, holds the channels of one group only. */
+static inline bool tmo_writes_group(const tmo_op *op) { return tmo_groups(op) > 1 && !tmo_sums_groups(op); }
+static inline bool tmo_reads_group(const tmo_op *op) {
+  return tmo_groups(op) > 1 && (tmo_sums_groups(op) || op->kind != TMO_OP_CONV);
+}
+
+/* Consecutive channels of a tensor. */
+typedef struct {
+  uint32_t first;
+  uint32_t count;
+} tmo_channels;
+
+/* Those of a channel group, or all of them. */
+static inline tmo_channels tmo_channels_of(const tmo_op *op, const tmo_tensor *t, bool grouped, uint16_t group) {
+  tmo_channels c = {0, t->channels};
+  if (!grouped || group >= tmo_groups(op)) return c;
+  c.first = (uint32_t)group * op->group_channels;
+  c.count = c.count - c.first < op->group_channels ? c.count - c.first : op->group_channels;
+  return c;
+}
+
+/* Bytes of a pixel, wherever it lives. */
+static inline uint32_t tmo_pixel_bytes(const tmo_op *op, const tmo_tensor *t, bool grouped) {
+  return grouped ? op->group_channels : t->channels;
+}
+
+static inline uint32_t tmo_row_bytes(const tmo_tensor *t) { return t->width * t->channels; }
+
+/* From the tensor's base to row y, of a tensor without lanes. */
+static inline uint32_t tmo_row_offset(const tmo_tensor *t, uint32_t y) {
+  return t->offset + (y % t->depth) * tmo_row_bytes(t);
+}
+
+/* Consecutive rows. */
+typedef struct {
+  int32_t first; /* may lie outside */
+  uint16_t count;
+} tmo_rows;
+
+/* Those of operand k that firing y reads, of an operator that does not read by its window, before they are clipped. */
+static inline tmo_rows tmo_accessed_rows(const void *program, const tmo_op *op, uint32_t k, uint16_t y) {
+  const tmo_access *a = (const tmo_access *)tmo_constant(program, op->access) + k;
+  tmo_rows rows = {0, a->extent};
+  if (a->table != 0) {
+    rows.first = ((const uint16_t *)tmo_constant(program, a->table))[y];
+    if (rows.first == TMO_NONE) rows.count = 0;
+  } else {
+    const int32_t scaled = (int32_t)((uint32_t)y * a->mul) + a->add;
+    rows.first = scaled >= 0 ? scaled / a->div : -((-scaled + a->div - 1) / a->div);
+  }
+  return rows;
+}
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* TMO_ACCESS_H_ */

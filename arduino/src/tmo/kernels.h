@@ -1,0 +1,113 @@
+/* The kernels, and the contract between them and the executor. Internal: applications need tmo/tmo.h only.
+ *
+ * A call computes one output row or pixel, or adds pixels to the sums of one. Kernels keep no state, allocate nothing and check nothing:
+ * tmo_check() has proved every length. The output must not overlap the input, except that ADD and REQUANT read each byte before they
+ * write it, front to back: their output may be their input; and that CONV writes the last byte of a call when it has read everything.
+ *
+ * x_ref.c is the plain truth that faster variants are compared with. */
+#ifndef TMO_KERNELS_H_
+#define TMO_KERNELS_H_
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "tmo/fixed.h"
+#include "tmo/program.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct {
+  const tmo_op *op; /* kind, window, zero points, activation range, param */
+  const int8_t *weights;      /* those of the first channels in and out, as the other arrays */
+  const int32_t *bias;        /* or NULL */
+  const int32_t *multipliers;
+  const int8_t *shifts;
+  int32_t *sums;        /* partial sums of all that is written, or NULL: one call does it all */
+  bool first;           /* begin the sums; else go on with those of the calls before */
+  bool last;            /* the sums are complete: write the output; else keep them for the next call */
+  uint32_t in_channels; /* of a pixel */
+  uint32_t out_channels;
+  uint32_t tap_step; /* weights: bytes from tap to tap */
+  uint16_t in_width;
+  uint16_t out_width;
+  uint16_t row;       /* of the output; for kinds with an access of their own */
+  int32_t first_row;  /* of operand 0, at pixels[0]; for the same */
+} tmo_kernel;
+
+/* The input pixels under a window, clipped to the input. */
+typedef struct {
+  const int8_t *const *pixels; /* of a row block: the first pixel of each row; of a tiled block: each pixel, row by row */
+  uint16_t count;              /* of these pointers */
+  uint16_t columns;            /* taps in each row */
+  uint16_t first_row, first_column; /* kernel tap at the first pixel */
+  uint32_t offset;             /* bytes from each pointer to the first tap */
+  uint32_t area;               /* pixels of the whole clipped window, if it takes several calls, too */
+} tmo_window;
+
+/* The row form makes out_width pixels from whole input rows: it looks for the columns under each window itself. The pixel form makes one
+ * pixel. ADD and the others without windows have one form: pixels[k] is the first byte of operand k. */
+typedef void tmo_kernel_s8(const tmo_kernel *k, const tmo_window *window, int8_t *out);
+
+tmo_kernel_s8 tmo_conv_row_s8, tmo_conv_pixel_s8;           /* CONV */
+tmo_kernel_s8 tmo_depthwise_row_s8, tmo_depthwise_pixel_s8; /* DEPTHWISE */
+tmo_kernel_s8 tmo_pool_row_s8, tmo_pool_pixel_s8;           /* AVERAGE_POOL, MAX_POOL, MEAN */
+tmo_kernel_s8 tmo_add_s8;                                   /* ADD */
+tmo_kernel_s8 tmo_softmax_s8;                               /* SOFTMAX */
+tmo_kernel_s8 tmo_requant_s8;                               /* REQUANT */
+
+/* GATHER: copies the row of the table that the index names; false when there is none. The index is read before anything is written. */
+bool tmo_gather_pixel_s8(const tmo_kernel *k, const int8_t *index, int8_t *out);
+/* Row forms alone. pixels[]: all rows that are accessed, operand after operand; NULL where the operand has no such row. */
+tmo_kernel_s8 tmo_copy_s8;                /* COPY */
+tmo_kernel_s8 tmo_resize_bilinear_row_s8; /* RESIZE_BILINEAR */
+tmo_kernel_s8 tmo_transpose_conv_row_s8;  /* TRANSPOSE_CONV */
+
+/* A run of kernel taps that lie inside the input, along one axis. */
+typedef struct {
+  uint16_t first; /* tap */
+  uint16_t count;
+  uint32_t start; /* input coordinate under the first tap */
+} tmo_taps;
+
+/* Clip a window that starts at `start` (negative: in the padding) to an input of `size`. */
+tmo_taps tmo_clip(int32_t start, uint16_t kernel, uint16_t dilation, uint16_t size);
+
+/* The taps of output column x. */
+tmo_taps tmo_columns(const tmo_kernel *k, uint16_t x);
+
+/* Of a window over whole rows: the part under output column x. */
+tmo_window tmo_column(const tmo_kernel *k, const tmo_window *rows, uint16_t x);
+
+/* From a channel's first weight to the one at the window's first tap. */
+static inline uint32_t tmo_first_tap(const tmo_kernel *k, const tmo_window *w) {
+  return ((uint32_t)w->first_row * k->op->kernel_w + w->first_column) * k->tap_step;
+}
+
+/* Sum i of the output, to go on from: `initial` in the first call. */
+static inline uint32_t tmo_sum_begin(const tmo_kernel *k, uint32_t i, uint32_t initial) {
+  return k->first ? initial : (uint32_t)k->sums[i];
+}
+
+/* Keep sum i for the next call; true when it is complete, and output i is to be written. */
+static inline bool tmo_sum_end(const tmo_kernel *k, uint32_t i, uint32_t sum) {
+  if (!k->last) k->sums[i] = (int32_t)sum;
+  return k->last;
+}
+
+static inline int8_t tmo_output(const tmo_kernel *k, int32_t value) {
+  return tmo_clamp(tmo_wrapping_add(value, k->op->output_zero_point), k->op->act_min, k->op->act_max);
+}
+
+/* A convolution's sum, scaled for its channel. */
+static inline int8_t tmo_channel_output(const tmo_kernel *k, uint32_t channel, uint32_t sum) {
+  const uint32_t c = k->op->flags & TMO_FLAG_PER_CHANNEL ? channel : 0;
+  return tmo_output(k, tmo_rescale((int32_t)sum, k->multipliers[c], k->shifts[c]));
+}
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* TMO_KERNELS_H_ */

@@ -1,0 +1,232 @@
+/* The program: what the converter writes and tmo_run() executes in place, from flash.
+ *
+ * Little-endian, 16-byte aligned. A header, then three tables (tensors, operators, blocks), then constants. Every offset that names a
+ * constant or a table counts bytes from the start of the program; 0 means "none". The layout of these structs is defined here and
+ * nowhere else: tflm_memopt/lower/program.py packs them from a table that a test compares with offsetof() and sizeof(). */
+#ifndef TMO_PROGRAM_H_
+#define TMO_PROGRAM_H_
+
+#include <stdint.h>
+
+#define TMO_MAGIC 0x314F4D54u /* "TMO1" */
+#define TMO_VERSION 1u
+
+#define TMO_NONE 0xFFFFu     /* no producer inside the block: the rows are there already */
+#define TMO_MAX_INPUTS 4     /* operands that an operator reads row by row */
+#define TMO_MAX_IO 16        /* inputs and outputs of a program, together */
+#define TMO_MAX_KERNEL_H 64  /* rows that are read at once, of all operands together */
+#define TMO_MAX_TAPS 64      /* pixels of a window that is read at once, in a tiled block */
+#define TMO_INDEX_BYTES 4    /* of an int32 index: a pixel of that many channels */
+
+/* How weights and rings are packed. A library refuses what its core cannot run. */
+enum { TMO_TARGET_GENERIC = 0 };
+
+enum { TMO_LAYOUT_HWC = 0 };
+
+/* Where input 0 is, the frame. Every tensor of base 1 is a view of it then. */
+enum {
+  TMO_INPUT_ARENA = 0,   /* whole in its buffer, as any other input */
+  TMO_INPUT_STREAM = 1,  /* it comes a few rows at a time: tmo_push() */
+  TMO_INPUT_EXTERNAL = 2 /* io[0] is a tmo_frame, which says where its pixels are */
+};
+
+/* What the operators compute, and how the converter prepares `multipliers`, `shifts` and `param`. All tensors are int8, but for
+ * indices.
+ *
+ *   rescale(x, m, s): TFLM's MultiplyByQuantizedMultiplier with two roundings, int32 (kernels/internal/common.cc).
+ *   quantize(r): (m, s) of TFLM's QuantizeMultiplier, r a double (kernels/internal/quantization_util.cc).
+ *   in, out: scales, float32 in the model, made double BEFORE they are divided or multiplied, unless said otherwise.
+ *
+ * CONV, DEPTHWISE  clamp(rescale(bias + sum w * (x - zero_in), m, s) + zero_out); taps outside of the input count nothing.
+ *                  m, s = as TFLM for the operator at hand: one for all, or one for each output channel (TMO_FLAG_PER_CHANNEL).
+ * ADD              t(k) = rescale((x(k) - zero_in(k)) << param, m[k], s[k]);  clamp(rescale(t(0) + t(1), m[2], s[2]) + zero_out)
+ *                  param = 20; twice = 2 * max(in0, in1); quantize(in0 / twice), quantize(in1 / twice), quantize(twice / (2^20 * out)).
+ * AVERAGE_POOL     clamp(round(sum / count)), halves away from zero, count = pixels of the clipped window. No multiplier, no param.
+ * MAX_POOL         clamp(max). No multiplier, no param.
+ * MEAN             clamp(rescale(sum - zero_in * n, m, s) + zero_out), n = kernel_h * kernel_w; the window must lie inside the input.
+ *                  (kernels/internal/reference/reduce.h QuantizedMeanOrSum) n goes into m and s:
+ *                    m0, s0 = quantize(in / out);  b = min(floor(log2(n)), 32, 31 + s0);  m = (m0 << b) / n, rounded down;  s = s0 - b
+ *                  param unused; act_min, act_max = -128, 127.
+ * SOFTMAX          over the channels of each pixel, at most 4095 (kernels/internal/reference/softmax.h); output scale 1/256, zero point -128.
+ *                    m, s = quantize(min(beta * in * 2^26, 2^31 - 1)), s >= 0
+ *                    param = diff_min = -floor(31 * 2^26 / 2^s)
+ *                  Zero points and the activation range are not used.
+ * REQUANT          clamp(rescale(x - zero_in, m, s) + zero_out).
+ *                  QUANTIZE int8 -> int8: quantize(in / out), clamp to -128, 127.
+ *                  RELU: quantize((double)(in / out)), the division in float32; clamp to max(-128, zero_out + round(0 / out)), 127.
+ *                  RELU6 does not rescale in TFLM: m = 2^30, s = 1 (the identity), zero_out = zero_in, clamp to zero_in, quantized 6.
+ * GATHER           row i of a table, i the int32 index that the input pixel holds: its 4 channels are that number's bytes. param = rows of the
+ *                  table. An index outside of it ends the run with TMO_ERROR_INDEX, as in today's TFLM; older ones read beyond the table.
+ *
+ * The following read other rows than those of a window: they have a tmo_access for each operand, and are for row blocks only.
+ *
+ * COPY             moves bytes as tmo_copy says. Zero points, window and activation range are not used.
+ * RESIZE_BILINEAR  kernels/internal/reference/resize_bilinear.h ResizeBilinearInteger. stride_h, stride_w = its height_scale_10, width_scale_10;
+ *                  param = 1 with half_pixel_centers, else 0. An output coordinate o lies at s = o * stride + param * (stride / 2 - 512), in
+ *                  1/1024 of a pixel. access: mul = stride_h, div = 1024, extent = 2, add = the constant part of s.
+ * TRANSPOSE_CONV   as CONV, tap (ky, kx) of output (y, x) being input ((y + pad_top - ky) / stride_h, (x + pad_left - kx) / stride_w) where
+ *                  that is whole; dilation 1. access: add = pad_top - stride_h * (extent - 1), div = stride_h, extent = ceil(kernel_h / stride_h). */
+typedef enum {
+  TMO_OP_CONV = 1,         /* weights [out][kernel_h][kernel_w][in]; FULLY_CONNECTED is one, too */
+  TMO_OP_DEPTHWISE = 2,    /* weights [kernel_h][kernel_w][out], out channel = in channel * depth multiplier + m */
+  TMO_OP_ADD = 3,          /* multipliers, shifts: input 0, input 1, output; param: left shift */
+  TMO_OP_AVERAGE_POOL = 4,
+  TMO_OP_MAX_POOL = 5,
+  TMO_OP_MEAN = 6,
+  TMO_OP_SOFTMAX = 7,      /* param: diff_min */
+  TMO_OP_REQUANT = 8,
+  TMO_OP_GATHER = 40,      /* weights [row][out]; param: rows */
+  TMO_OP_COPY = 20,            /* weights: tmo_copy */
+  TMO_OP_RESIZE_BILINEAR = 21, /* param: half pixel centers */
+  TMO_OP_TRANSPOSE_CONV = 22,  /* weights [out][kernel_h][kernel_w][in] */
+} tmo_op_kind;
+
+enum {
+  TMO_FLAG_SINK = 1,        /* all rows of the output are wanted: it is read after the block */
+  TMO_FLAG_ITERATIVE = 2,   /* one input row (or tile) a firing, into int32 accumulators; the last firing writes the output row */
+  TMO_FLAG_PER_CHANNEL = 4, /* a multiplier and shift per output channel, else one for all */
+  TMO_FLAG_SUMS = 8,        /* reads channel groups, adds them up in int32 accumulators; one more pass writes the output */
+};
+
+typedef struct {
+  uint32_t magic;
+  uint16_t version;
+  uint16_t target;
+  uint32_t size;      /* bytes of the whole program */
+  uint32_t firings;   /* of one run, exactly: the executor stops there */
+  uint32_t workspace; /* bytes that it needs */
+  uint16_t n_inputs;
+  uint16_t n_outputs;
+  uint16_t n_tensors;
+  uint16_t n_ops;
+  uint16_t n_blocks;
+  uint16_t input;     /* TMO_INPUT_* */
+  uint32_t tensors; /* tmo_tensor[n_tensors] */
+  uint32_t ops;     /* tmo_op[n_ops] */
+  uint32_t blocks;  /* tmo_block[n_blocks] */
+  uint32_t reserved1[3];
+} tmo_header;
+
+/* One view of a tensor. Row y lives at base + offset + (y % depth) * width * channels, or in lanes.
+ *
+ * In a tiled block, a tensor is made strip after strip. hi(m) = clamp(m * advance + end, 0, height): rows below it exist after strip m.
+ *   rows == advance ("cache"): every row is made once; strip m makes [hi(m - 1), hi(m)), strip 0 [0, hi(0)).
+ *   rows > advance ("recompute"): strip m makes the `rows` rows before m * advance + end, as far as they exist.
+ *
+ * Lanes divide the `rows` rows of a strip: lane 0 holds the first tmo_lane.rows of them, and so on. Row y of strip m is row i of period s:
+ *   cache: t = y + (-end mod advance), s = t / rows, i = t % rows;  recompute: s = 0, i = y - (m * advance + end - rows).
+ * In its lane, whose first row is f, pixel x lives at base + lane.offset + (((s * width + x) * lane.rows + i - f) % lane.depth) * pixel;
+ * pixel = channels, or the operator's group_channels when the tensor is made in channel groups.
+ *
+ * A streamed frame has `rows` rows in io[0], the newest; the `depth` rows before them, or less, are in a ring in the workspace, row y at
+ * offset + (y % depth) * width * channels. Of an external frame, pixels that are not int8 yet are made so in the workspace, from `offset`
+ * on, for one window after the other: row after row of a row block, pixel after pixel of a tiled block. */
+typedef struct {
+  uint32_t offset;   /* bytes from the base; not used with lanes */
+  uint32_t channels; /* of all groups */
+  uint16_t width;
+  uint16_t height;   /* rows of the whole tensor */
+  uint16_t depth;    /* rows of the ring; depth == height: resident; not used with lanes */
+  uint8_t base;      /* 0: workspace; 1..n_inputs: inputs; then the outputs */
+  uint8_t layout;
+  uint32_t lanes;    /* tmo_lane[n_lanes], or none */
+  uint16_t n_lanes;
+  uint16_t advance;  /* the strips that it is made in, by a tiled block: rows from strip to strip, */
+  int16_t end;       /* rows after the first strip, before clamping, */
+  uint16_t rows;     /* and rows of a strip. Of a streamed frame: rows that are pushed at once */
+} tmo_tensor;
+
+typedef struct {
+  uint32_t offset; /* bytes from the tensor's base */
+  uint32_t depth;  /* pixels of the ring */
+  uint16_t rows;   /* of a strip */
+  uint16_t reserved;
+} tmo_lane;
+
+/* Which rows of an operand firing y reads, where they are no window: [first, first + extent), as far as the operand has them.
+ * first = floor((y * mul + add) / div), or table[y]; TMO_NONE there: no row at all. */
+typedef struct {
+  int32_t add;
+  uint16_t mul;
+  uint16_t div;
+  uint16_t extent;
+  uint16_t reserved;
+  uint32_t table; /* uint16_t[height of the output], or none */
+} tmo_access;
+
+/* How COPY makes an output row: n_moves of tmo_move follow. */
+typedef struct {
+  uint16_t n_moves;
+  uint16_t period;
+  uint8_t fills; /* the row is filled before anything is moved */
+  int8_t fill;
+  uint16_t reserved;
+} tmo_copy;
+
+/* `count` runs of `bytes` bytes: run i goes from byte source + (y % period) * phase_step + i * source_step of an input row to byte
+ * target + i * target_step of the output row. */
+typedef struct {
+  uint16_t row; /* among those that are read: operand 0's `extent` rows first, then operand 1's; nothing is moved where it is not there */
+  uint16_t count;
+  uint32_t bytes;
+  uint32_t source;
+  int32_t source_step;
+  int32_t phase_step;
+  uint32_t target;
+  uint32_t target_step;
+} tmo_move;
+
+typedef struct {
+  uint8_t kind;  /* tmo_op_kind */
+  uint8_t flags;
+  int8_t input_zero_point[TMO_MAX_INPUTS];
+  int8_t output_zero_point;
+  int8_t act_min;
+  int8_t act_max;
+  uint8_t n_inputs;
+  uint16_t input[TMO_MAX_INPUTS];    /* tensor table */
+  uint16_t producer[TMO_MAX_INPUTS]; /* operator of the same block, before this one, or TMO_NONE. Operands are demanded in this order */
+  uint16_t output;                   /* tensor table */
+  uint16_t tile;                     /* columns of a firing in a tiled block, else 0 */
+  uint16_t kernel_h, kernel_w;
+  uint16_t stride_h, stride_w;
+  uint16_t dilation_h, dilation_w;
+  uint16_t pad_top, pad_left;
+  uint16_t reserved;
+  int32_t param;
+  uint32_t weights;     /* int8_t[] */
+  uint32_t bias;        /* int32_t[channels], or none */
+  uint32_t multipliers; /* int32_t[] */
+  uint32_t shifts;      /* int8_t[], positive is left */
+  uint32_t accumulator; /* bytes from the workspace's start, 4-aligned; int32_t[width * channels] when iterative,
+                           [rows of the highest strip * width * channels] when it sums up groups */
+  uint16_t groups;         /* channel groups of a tiled block; 0 or 1: none */
+  uint16_t group_channels; /* of each group; the last one may have fewer */
+  uint32_t access;         /* tmo_access[n_inputs]; none: the operands are read by the window */
+} tmo_op;
+
+/* Consecutive operators that fire on demand: the last sink wants all its units, one after the other, then the sink before it. A firing
+ * first demands the pixels that it reads, operand after operand; who lacks none fires. The block ends when its sinks are complete.
+ *
+ * A unit is what one firing makes (an iterative operator: reads). In a row block, one row. In a tiled block, a segment of `tile` columns
+ * of one row; an operator's units come strip after strip (those of its output, of its input when iterative), inside a strip group after
+ * group, inside a group tile after tile, inside a tile row after row. All operators of a block have the same strips: who reads in strip m
+ * demands strip m of a tensor that is recomputed, of a tensor that is cached the strip in which the row was new. An operator that recomputes
+ * goes straight to the strip that is demanded.
+ *
+ * Channel groups: a CONV that reads all channels and writes one group of them at a time, operators that work channel by channel on what
+ * it writes, and a CONV that adds it all up (TMO_FLAG_SUMS). All have the same groups; they go through all of them in each strip, and the
+ * last operator once more, to write its output: the others need their inputs no longer then. */
+typedef struct {
+  uint16_t first_op;
+  uint16_t n_ops;
+  uint32_t counters; /* bytes from the workspace's start, 2-aligned: the next unit; uint16_t[n_ops], tiled: tmo_unit[n_ops] */
+  uint16_t strips;   /* 0: row block */
+  uint16_t reserved;
+} tmo_block;
+
+typedef struct {
+  uint16_t strip, group, tile, row;
+} tmo_unit;
+
+#endif /* TMO_PROGRAM_H_ */

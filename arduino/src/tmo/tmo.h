@@ -1,0 +1,97 @@
+/* tflm-memopt's executor: runs a program row by row, or tile by tile, in a caller's workspace. C11, no allocation, no globals, bounded stack. */
+#ifndef TMO_TMO_H_
+#define TMO_TMO_H_
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "tmo/program.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef enum {
+  TMO_WAIT = 2, /* rows of the streamed input are missing: push the next ones */
+  TMO_MORE = 1, /* tmo_step(): a firing was done, others are left */
+  TMO_OK = 0,
+  TMO_ERROR_ALIGNMENT = -1, /* the program is not at a 16-byte boundary: declare the model array alignas(16) */
+  TMO_ERROR_MAGIC = -2,     /* not a program */
+  TMO_ERROR_VERSION = -3,   /* written for another version of this library */
+  TMO_ERROR_TARGET = -4,    /* packed for another core */
+  TMO_ERROR_TRUNCATED = -5, /* fewer bytes than the program says */
+  TMO_ERROR_IO = -6,        /* inputs, outputs or workspace are not of the size that the program was made for */
+  TMO_ERROR_TABLE = -7,     /* a table, tensor or block points outside */
+  TMO_ERROR_OP = -8,        /* an operator has impossible geometry, operands or constants */
+  TMO_ERROR_FIRINGS = -9,   /* the run does not end after the firings that the program declares */
+  TMO_ERROR_FRAME = -10,    /* an external frame has no data, or is too small for what the program reads */
+  TMO_ERROR_INDEX = -20     /* an input holds an index that its table does not have; outputs are not valid */
+} tmo_status;
+
+/* A sentence for people: what is wrong and what to do. Never NULL. */
+const char *tmo_status_text(tmo_status status);
+
+/* Proves that tmo_run() with buffers of these sizes reads and writes inside them, whatever the data.
+ * io_bytes: sizes of the inputs, then of the outputs; of a streamed input that of the rows of one push, of an external one it does not
+ * matter. Call it once, before the first run (the TFLM adapter: in Prepare). */
+tmo_status tmo_check(const void *program, size_t program_bytes, const uint32_t *io_bytes, size_t n_inputs, size_t n_outputs,
+                     size_t workspace_bytes);
+
+enum { TMO_FORMAT_INT8 = 0, TMO_FORMAT_UINT8 = 1 /* value + 128: what a camera gives where the model's zero point is 128 less */ };
+
+/* A frame outside of the arena: io[0] of a program with TMO_INPUT_EXTERNAL. Rows of pixels, channels innermost; the model's input is a
+ * part of it. It is read again in every run, so that all of it may change in between. */
+typedef struct {
+  const void *data; /* the first pixel of the whole frame */
+  uint32_t bytes;   /* of the whole frame: nothing beyond is read */
+  uint32_t pitch;   /* bytes from row to row */
+  uint32_t x, y;    /* pixel of the frame that is the input's first: crop */
+  uint8_t format;   /* TMO_FORMAT_* */
+} tmo_frame;
+
+/* Rows y, y + 1, ... of a frame, from pixel x on, as int8, one behind the other: what a streamed input wants. TMO_ERROR_FRAME when the frame
+ * does not hold them. */
+tmo_status tmo_take_rows(const tmo_frame *frame, uint32_t pixel_bytes, uint32_t row_bytes, uint32_t rows, int8_t *to);
+
+/* One inference, of a program whose input is not streamed. io: the inputs, then the outputs. workspace: 16-byte aligned, header.workspace bytes, needs no initialisation.
+ * The program must have passed tmo_check(). Inputs and outputs may overlap the workspace where the planner says so. */
+tmo_status tmo_run(const void *program, void *const *io, void *workspace);
+
+#define TMO_WAITING 16 /* operators, each waiting for the next, that are remembered between steps; any number of at least 1 would do */
+
+/* What is kept from one push of rows to the next, together with the workspace and io[0]. All zero: a new frame begins. */
+typedef struct {
+  uint32_t rows;    /* pushed so far */
+  uint32_t firings; /* left to do */
+} tmo_stream;
+
+/* Runs a program with TMO_INPUT_STREAM as far as the next rows of its input, in io[0], let it. TMO_WAIT: push the rows after them.
+ * TMO_OK: these were the last, the outputs are there, and the next push begins a new frame. */
+tmo_status tmo_push(const void *program, void *const *io, void *workspace, tmo_stream *stream);
+
+/* The same, a firing at a time: tmo_begin(), then tmo_step() until it returns neither TMO_MORE nor TMO_WAIT. After TMO_WAIT the next rows
+ * have to be put into io[0], and tmo_more_rows() called. */
+typedef struct {
+  const uint8_t *program;
+  void *const *io;
+  uint8_t *workspace;
+  const tmo_tensor *stream; /* the streamed input, or NULL */
+  uint32_t rows;            /* of it that came */
+  uint32_t firings;         /* left to do */
+  uint16_t block;
+  uint16_t sink; /* operator whose units are being demanded */
+  uint16_t op;   /* operator that the last step fired */
+  tmo_unit unit; /* and which of its units that was; in a row block `row` says it */
+  uint16_t waiting[TMO_WAITING]; /* the operators that wait for units, a ring that ends at `top` */
+  uint8_t top, n_waiting;
+} tmo_run_state;
+
+void tmo_begin(tmo_run_state *run, const void *program, void *const *io, void *workspace);
+tmo_status tmo_step(tmo_run_state *run);
+void tmo_more_rows(tmo_run_state *run);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* TMO_TMO_H_ */

@@ -1,0 +1,19 @@
+/* Pixels of a caller's buffer. */
+#include "tmo/frame.h"
+
+bool tmo_frame_holds(const tmo_frame *frame, uint32_t pixel_bytes, uint32_t row_bytes, uint32_t rows) {
+  if (frame == NULL || frame->data == NULL || frame->format > TMO_FORMAT_UINT8 || rows == 0) return false;
+  const uint64_t end = (uint64_t)frame->x * pixel_bytes + row_bytes, last = (uint64_t)frame->y + rows - 1;
+  return end <= frame->pitch && end <= frame->bytes && last * frame->pitch <= frame->bytes - end;
+}
+
+void tmo_to_int8(const tmo_frame *frame, const int8_t *from, uint32_t bytes, int8_t *to) {
+  const uint8_t flip = frame->format == TMO_FORMAT_UINT8 ? 0x80u : 0;
+  for (uint32_t i = 0; i < bytes; ++i) to[i] = (int8_t)((uint8_t)from[i] ^ flip);
+}
+
+tmo_status tmo_take_rows(const tmo_frame *frame, uint32_t pixel_bytes, uint32_t row_bytes, uint32_t rows, int8_t *to) {
+  if (!tmo_frame_holds(frame, pixel_bytes, row_bytes, rows)) return TMO_ERROR_FRAME;
+  for (uint32_t y = 0; y < rows; ++y) tmo_to_int8(frame, tmo_frame_row(frame, pixel_bytes, y), row_bytes, to + (size_t)y * row_bytes);
+  return TMO_OK;
+}

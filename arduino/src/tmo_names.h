@@ -1,0 +1,18 @@
+/* The names under which a converted model asks for the operator: one for a whole region (the default), three more that
+ * say what a block is, for `--op-per block`. One registration serves them all. */
+#ifndef TMO_NAMES_H_
+#define TMO_NAMES_H_
+
+namespace tmo {
+
+constexpr const char *kRegion = "TMO_REGION";
+constexpr const char *kConv2D = "TMO_CONV_2D";
+constexpr const char *kFullyConnected = "TMO_FULLY_CONNECTED";
+constexpr const char *kBlock = "TMO_BLOCK";
+
+constexpr const char *kNames[] = {kRegion, kConv2D, kFullyConnected, kBlock};
+constexpr unsigned kNameCount = sizeof(kNames) / sizeof(kNames[0]);
+
+}  // namespace tmo
+
+#endif  // TMO_NAMES_H_

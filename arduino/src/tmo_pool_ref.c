@@ -1,0 +1,52 @@
+#include "tmo/kernels.h"
+
+static uint32_t add_taps(uint32_t sum, const int8_t *x, uint32_t step, uint32_t n) {
+  for (; n > 0; --n, x += step) sum += (uint32_t)*x;
+  return sum;
+}
+
+static uint32_t max_taps(uint32_t sum, const int8_t *x, uint32_t step, uint32_t n) {
+  int32_t max = (int32_t)sum;
+  for (; n > 0; --n, x += step) max = *x > max ? *x : max;
+  return (uint32_t)max;
+}
+
+/* sum / count, halves away from zero. Sums that lie in the workspace may be anything if a damaged program overwrites them. */
+static int32_t average(int32_t sum, int32_t count) {
+  return tmo_wrapping_add(sum, sum > 0 ? count / 2 : -(count / 2)) / count;
+}
+
+/* area: pixels of the clipped window. */
+static int8_t finish(const tmo_kernel *k, uint32_t sum, uint32_t area) {
+  const tmo_op *op = k->op;
+  if (op->kind == TMO_OP_MEAN) {
+    const uint32_t zeros = (uint32_t)(int32_t)op->input_zero_point[0] * area;
+    return tmo_channel_output(k, 0, sum - zeros);
+  }
+  const int32_t value = op->kind == TMO_OP_MAX_POOL ? (int32_t)sum : average((int32_t)sum, (int32_t)area);
+  return tmo_clamp(value, op->act_min, op->act_max);
+}
+
+/* One output pixel; its channels are outputs i, i + 1, ..
+ * TFLM: kernels/internal/reference/integer_ops/pooling.h; MEAN: QuantizedMeanOrSum, kernels/internal/reference/reduce.h. */
+static void pool(const tmo_kernel *k, tmo_window v, uint32_t i, int8_t *out) {
+  const bool is_max = k->op->kind == TMO_OP_MAX_POOL;
+  const uint32_t channels = k->out_channels;
+  const uint32_t run = k->op->tile == 0 ? v.columns : 1; /* taps at each pointer */
+  for (uint32_t c = 0; c < channels; ++c, ++i) {
+    uint32_t sum = tmo_sum_begin(k, i, is_max ? (uint32_t)INT8_MIN : 0);
+    for (uint32_t p = 0; p < v.count; ++p) {
+      const int8_t *first = v.pixels[p] + v.offset + c;
+      sum = is_max ? max_taps(sum, first, channels, run) : add_taps(sum, first, channels, run);
+    }
+    if (tmo_sum_end(k, i, sum)) out[i] = finish(k, sum, v.area);
+  }
+}
+
+void tmo_pool_row_s8(const tmo_kernel *k, const tmo_window *window, int8_t *out) {
+  for (uint16_t x = 0; x < k->out_width; ++x) {
+    pool(k, tmo_column(k, window, x), x * k->out_channels, out);
+  }
+}
+
+void tmo_pool_pixel_s8(const tmo_kernel *k, const tmo_window *window, int8_t *out) { pool(k, *window, 0, out); }

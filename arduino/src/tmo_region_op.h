@@ -1,0 +1,165 @@
+/* The operator itself, in terms of TFLM's own names: Prepare and Invoke of TMO_REGION.
+ *
+ * For the translation units that register it (tmo_tflm.cpp, host/wheel_shim.cpp), never for users. The includer has
+ * declared TfLiteContext, TfLiteNode, TfLiteEvalTensor, GetEvalInput(), GetEvalOutput() and MicroPrintf() before, where
+ * its TFLM has them: in the global namespace or in tflite::micro. The using-directive below finds them in either. And two
+ * functions in namespace tmo: kTfLiteAbort is what Abort() returns, a tmo_frame, or NULL, what FrameOf(context) does.
+ *
+ * Inputs: the region's inputs, then, when they are streamed, a variable of two int32, then the program, a constant uint8
+ * tensor. Outputs: the region's outputs, then, when the program wants one, a uint8 workspace tensor. The operator keeps no
+ * state of its own in RAM: everything that Invoke needs is in the program, in flash, and in these tensors. An external
+ * input is no tensor: the program's input 0 is a tmo_frame then. Of TFLM's structs it reads only what
+ * TF_LITE_STATIC_MEMORY leaves where it is. */
+#ifndef TMO_REGION_OP_H_
+#define TMO_REGION_OP_H_
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "tmo/tmo.h"
+
+namespace tmo {
+namespace {
+
+using namespace ::tflite::micro;
+
+const size_t kAlignment = 16; /* of programs and workspaces */
+
+bool Aligned(const void *pointer) { return reinterpret_cast<uintptr_t>(pointer) % kAlignment == 0; }
+
+/* How a node's tensors divide. Inputs come first in every io array, an external one before all, then outputs. */
+struct Signature {
+  int inputs; /* that are tensors */
+  int outputs;
+  int external; /* 1: io[0] is a tmo_frame */
+  bool streamed;
+  bool workspace;
+
+  int io() const { return external + inputs + outputs; }
+};
+
+/* `header` may be NULL: of an operator without workspace. */
+Signature SignatureOf(const TfLiteNode *node, const tmo_header *header) {
+  Signature s = {node->inputs->size - 1, node->outputs->size, 0, false, false};
+  if (header == nullptr) return s;
+  s.streamed = header->input == TMO_INPUT_STREAM;
+  s.external = header->input == TMO_INPUT_EXTERNAL ? 1 : 0;
+  s.workspace = header->workspace > 0;
+  s.inputs -= s.streamed ? 1 : 0;
+  s.outputs -= s.workspace ? 1 : 0;
+  return s;
+}
+
+const TfLiteEvalTensor *Program(const TfLiteContext *context, const TfLiteNode *node) {
+  return GetEvalInput(context, node, node->inputs->size - 1);
+}
+
+const TfLiteEvalTensor *Workspace(const TfLiteContext *context, const TfLiteNode *node) {
+  return GetEvalOutput(context, node, node->outputs->size - 1);
+}
+
+/* What a streamed input leaves from one Invoke to the next. */
+const TfLiteEvalTensor *Stream(const TfLiteContext *context, const TfLiteNode *node) {
+  return GetEvalInput(context, node, node->inputs->size - 2);
+}
+
+/* Of the io that are tensors. */
+const TfLiteEvalTensor *Io(const TfLiteContext *context, const TfLiteNode *node, const Signature &s, int i) {
+  const int k = i - s.external;
+  return k < s.inputs ? GetEvalInput(context, node, k) : GetEvalOutput(context, node, k - s.inputs);
+}
+
+bool IsStream(const TfLiteEvalTensor *tensor) {
+  const bool pair = tensor != nullptr && tensor->dims != nullptr && tensor->dims->size == 1 && tensor->dims->data[0] == 2;
+  return pair && tensor->type == kTfLiteInt32;
+}
+
+/* Bytes of a tensor's elements together; false when they are not known. */
+bool SizeOf(const TfLiteEvalTensor *tensor, uint32_t element_bytes, uint32_t *bytes) {
+  if (tensor == nullptr || tensor->dims == nullptr) return false;
+  uint64_t size = element_bytes;
+  for (int i = 0; i < tensor->dims->size; ++i) {
+    if (tensor->dims->data[i] < 0) return false;
+    size *= static_cast<uint64_t>(tensor->dims->data[i]);
+    if (size > UINT32_MAX) return false;
+  }
+  *bytes = static_cast<uint32_t>(size);
+  return true;
+}
+
+/* Bytes of a tensor of one-byte elements; false for any other tensor. */
+bool ByteTensorSize(const TfLiteEvalTensor *tensor, uint32_t *bytes) {
+  if (tensor == nullptr || (tensor->type != kTfLiteInt8 && tensor->type != kTfLiteUInt8)) return false;
+  return SizeOf(tensor, 1, bytes);
+}
+
+/* The same of an input or output, which may hold indices as well. */
+bool IoSize(const TfLiteEvalTensor *tensor, uint32_t *bytes) {
+  if (tensor != nullptr && tensor->type == kTfLiteInt32) return SizeOf(tensor, 4, bytes);
+  return ByteTensorSize(tensor, bytes);
+}
+
+TfLiteStatus Refuse(const char *why) {
+  MicroPrintf("TMO_REGION: %s", why);
+  return kTfLiteError;
+}
+
+/* Validates the program against the tensors that the model gives the operator; Invoke relies on it. */
+TfLiteStatus Prepare(TfLiteContext *context, TfLiteNode *node) {
+  if (node->inputs->size < 1 || node->outputs->size < 1) {
+    return Refuse("needs a region's inputs, its program and its outputs; convert the model again");
+  }
+  const TfLiteEvalTensor *tensor = Program(context, node);
+  uint32_t program_bytes = 0;
+  if (!ByteTensorSize(tensor, &program_bytes) || tensor->data.data == nullptr) {
+    return Refuse("the last input must be the program, a constant uint8 tensor; convert the model again");
+  }
+
+  const void *program = tensor->data.data;
+  /* Otherwise tmo_check() says what is wrong, whatever the signature. */
+  const bool readable = Aligned(program) && program_bytes >= sizeof(tmo_header);
+  const Signature s = SignatureOf(node, readable ? static_cast<const tmo_header *>(program) : nullptr);
+  if (s.inputs < 0 || (s.streamed && !IsStream(Stream(context, node)))) {
+    return Refuse("a streamed input needs a variable of two int32; convert the model again");
+  }
+  if (s.io() > TMO_MAX_IO) return Refuse("more inputs and outputs than this library takes; update the library");
+
+  uint32_t bytes[TMO_MAX_IO];
+  bytes[0] = 0; /* of an external input */
+  for (int i = s.external; i < s.io(); ++i) {
+    if (!IoSize(Io(context, node, s, i), &bytes[i])) {
+      return Refuse("an input or output is neither int8 nor int32; convert the model again");
+    }
+  }
+  uint32_t workspace_bytes = 0;
+  if (s.workspace && !ByteTensorSize(Workspace(context, node), &workspace_bytes)) {
+    return Refuse("the last output must be the workspace, a uint8 tensor; convert the model again");
+  }
+
+  const size_t inputs = static_cast<size_t>(s.external + s.inputs), outputs = static_cast<size_t>(s.outputs);
+  const tmo_status status = tmo_check(program, program_bytes, bytes, inputs, outputs, workspace_bytes);
+  return status == TMO_OK ? kTfLiteOk : Refuse(tmo_status_text(status));
+}
+
+TfLiteStatus Invoke(TfLiteContext *context, TfLiteNode *node) {
+  const void *program = Program(context, node)->data.data;
+  const Signature s = SignatureOf(node, static_cast<const tmo_header *>(program));
+
+  void *io[TMO_MAX_IO];
+  if (s.external) io[0] = FrameOf(context);
+  for (int i = s.external; i < s.io(); ++i) io[i] = Io(context, node, s, i)->data.data;
+  void *workspace = s.workspace ? Workspace(context, node)->data.data : nullptr;
+  if (!Aligned(workspace)) {
+    return Refuse("the workspace is not 16-byte aligned; keep the model's OfflineMemoryAllocation metadata as written");
+  }
+
+  const tmo_status status =
+      s.streamed ? tmo_push(program, io, workspace, static_cast<tmo_stream *>(Stream(context, node)->data.data)) : tmo_run(program, io, workspace);
+  if (status == TMO_WAIT) return Abort();
+  return status == TMO_OK ? kTfLiteOk : Refuse(tmo_status_text(status));
+}
+
+}  // namespace
+}  // namespace tmo
+
+#endif  // TMO_REGION_OP_H_

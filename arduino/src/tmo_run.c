@@ -1,0 +1,494 @@
+/* The executor: which operator fires next, and the call of its kernel. Knows the order of units, nothing of numbers. */
+#include <string.h>
+
+#include "tmo/frame.h"
+#include "tmo/kernels.h"
+#include "tmo/tmo.h"
+#include "tmo/walk.h"
+
+/* The counter of an operator in its block. A row block counts strips alone: rows. */
+static void *counter(const tmo_run_state *run, const tmo_block *block, uint16_t op) {
+  const size_t size = block->strips > 0 ? sizeof(tmo_unit) : sizeof(uint16_t);
+  return run->workspace + block->counters + size * (uint16_t)(op - block->first_op);
+}
+
+static void load_next(const tmo_run_state *run, const tmo_block *block, uint16_t op, tmo_unit *unit) {
+  const void *stored = counter(run, block, op);
+  if (block->strips > 0) {
+    *unit = *(const tmo_unit *)stored;
+  } else {
+    unit->strip = unit->row = *(const uint16_t *)stored;
+    unit->group = unit->tile = 0;
+  }
+}
+
+static void store_next(const tmo_run_state *run, const tmo_block *block, uint16_t op, const tmo_unit *unit) {
+  void *stored = counter(run, block, op);
+  if (block->strips > 0) {
+    *(tmo_unit *)stored = *unit;
+  } else {
+    *(uint16_t *)stored = unit->strip;
+  }
+}
+
+static int8_t *base_of(const tmo_run_state *run, const tmo_tensor *t) {
+  return (int8_t *)(t->base == 0 ? run->workspace : (uint8_t *)run->io[t->base - 1]);
+}
+
+static void call_row_kernel(const tmo_kernel *k, const tmo_window *window, int8_t *out) {
+  switch (k->op->kind) {
+    case TMO_OP_CONV: tmo_conv_row_s8(k, window, out); break;
+    case TMO_OP_DEPTHWISE: tmo_depthwise_row_s8(k, window, out); break;
+    case TMO_OP_ADD: tmo_add_s8(k, window, out); break;
+    case TMO_OP_SOFTMAX: tmo_softmax_s8(k, window, out); break;
+    case TMO_OP_REQUANT: tmo_requant_s8(k, window, out); break;
+    case TMO_OP_COPY: tmo_copy_s8(k, window, out); break;
+    case TMO_OP_RESIZE_BILINEAR: tmo_resize_bilinear_row_s8(k, window, out); break;
+    case TMO_OP_TRANSPOSE_CONV: tmo_transpose_conv_row_s8(k, window, out); break;
+    default: tmo_pool_row_s8(k, window, out); break;
+  }
+}
+
+static void call_pixel_kernel(const tmo_kernel *k, const tmo_window *window, int8_t *out) {
+  switch (k->op->kind) {
+    case TMO_OP_CONV: tmo_conv_pixel_s8(k, window, out); break;
+    case TMO_OP_DEPTHWISE: tmo_depthwise_pixel_s8(k, window, out); break;
+    case TMO_OP_AVERAGE_POOL:
+    case TMO_OP_MAX_POOL:
+    case TMO_OP_MEAN: tmo_pool_pixel_s8(k, window, out); break;
+    default: call_row_kernel(k, window, out); break;
+  }
+}
+
+/* A row of an operand or of the output: pixel x at base + tmo_pixel_offset(&line, x). */
+typedef struct {
+  const int8_t *base;
+  tmo_line line;
+} place;
+
+/* Row y of the frame: of an external one, as it lies there; of a streamed one, among the newest rows or in the ring. */
+static place frame_row(const tmo_run_state *run, const tmo_tensor *t, uint32_t y) {
+  place p = {(const int8_t *)run->io[0], {0, 0, 1, t->width, t->channels}};
+  if (run->stream == NULL) {
+    p.base = tmo_frame_row((const tmo_frame *)run->io[0], t->channels, y);
+    return p;
+  }
+  const uint32_t first = run->rows - t->rows;
+  if (y >= first) {
+    p.line.offset = (y - first) * tmo_row_bytes(t);
+  } else if (t->depth > 0) {
+    p.base = (const int8_t *)run->workspace;
+    p.line.offset = tmo_row_offset(t, y);
+  }
+  return p;
+}
+
+/* A firing: what its kernel calls have in common. */
+typedef struct {
+  const tmo_run_state *run; /* run->unit is being made */
+  const tmo_walk *walk;
+  const tmo_tensor *in; /* operand 0 */
+  const tmo_tensor *out;
+  uint32_t in_pixel; /* bytes */
+  uint32_t out_pixel;
+  tmo_kernel kernel; /* its sums move from pixel to pixel */
+} firing;
+
+/* Scalings, bias and weights of the channels that are read and written. */
+static void point_at_constants(firing *f, uint32_t first_in, uint32_t first_out) {
+  const tmo_op *op = f->kernel.op;
+  const void *program = f->run->program;
+  const uint32_t first_scale = op->flags & TMO_FLAG_PER_CHANNEL ? first_out : 0;
+  tmo_kernel *k = &f->kernel;
+  k->multipliers = (const int32_t *)tmo_constant(program, op->multipliers) + first_scale;
+  k->shifts = (const int8_t *)tmo_constant(program, op->shifts) + first_scale;
+  k->bias = op->bias ? (const int32_t *)tmo_constant(program, op->bias) + first_out : NULL;
+  k->weights = (const int8_t *)tmo_constant(program, op->weights);
+  if (op->kind == TMO_OP_DEPTHWISE) {
+    k->tap_step = f->out->channels;
+    k->weights += first_out;
+  } else {
+    k->tap_step = f->in->channels;
+    k->weights += first_out * op->kernel_h * op->kernel_w * k->tap_step + first_in;
+  }
+}
+
+/* The sums of the output row, or of all the rows that a strip adds up group by group. */
+static void point_at_sums(firing *f) {
+  const tmo_op *op = f->kernel.op;
+  const tmo_unit *unit = &f->run->unit;
+  tmo_kernel *k = &f->kernel;
+  k->sums = (int32_t *)(void *)(f->run->workspace + op->accumulator);
+  if (tmo_iterative(op)) {
+    k->first = tmo_unit_opens(unit);
+    k->last = tmo_unit_closes(f->walk, unit);
+  } else if (tmo_sums_groups(op)) {
+    k->sums += tmo_group_sum(f->walk, unit);
+    k->first = unit->group == 0;
+    k->last = unit->group + 1 == f->walk->groups;
+  } else {
+    k->sums = NULL;
+    k->first = k->last = true;
+  }
+}
+
+/* Pixel (x, y) of the output. */
+static int8_t *output_pixel(const firing *f, uint32_t y, uint32_t x) {
+  const tmo_line line = tmo_line_of(f->run->program, f->out, f->out_pixel, f->run->unit.strip, (uint16_t)y);
+  return base_of(f->run, f->out) + tmo_pixel_offset(&line, x);
+}
+
+/* Row y of an operand whose pixels take so many bytes. */
+static place row_of(const firing *f, const tmo_tensor *t, uint32_t pixel, uint32_t y) {
+  if (tmo_is_frame(f->run->program, t)) return frame_row(f->run, t, y);
+  const place p = {base_of(f->run, t), tmo_line_of(f->run->program, t, pixel, f->run->unit.strip, (uint16_t)y)};
+  return p;
+}
+
+/* The n pieces of a window, of so many bytes each, as int8: `done` pieces of the same firing were converted before. */
+static void make_int8(const firing *f, const tmo_tensor *t, const int8_t **pieces, uint32_t n, uint32_t bytes, uint32_t done) {
+  if (f->run->stream != NULL || !tmo_is_frame(f->run->program, t)) return;
+  const tmo_frame *frame = (const tmo_frame *)f->run->io[0];
+  if (frame->format == TMO_FORMAT_INT8) return;
+  int8_t *to = (int8_t *)f->run->workspace + t->offset + (size_t)done * bytes;
+  for (uint32_t i = 0; i < n; ++i, to += bytes) {
+    tmo_to_int8(frame, pieces[i], bytes, to);
+    pieces[i] = to;
+  }
+}
+
+/* The pixels, or in a row block the rows, that lie under the window of output column x. */
+static tmo_window read_by_window(const firing *f, uint16_t x, const int8_t *pixels[]) {
+  const tmo_op *op = f->kernel.op;
+  const uint16_t y = f->run->unit.row;
+  tmo_taps rows = {y, 1, y}, columns = {0, 1, 0};
+  if (!tmo_iterative(op)) rows = tmo_clip((int32_t)((uint32_t)y * op->stride_h) - op->pad_top, op->kernel_h, op->dilation_h, f->in->height);
+  if (tmo_writes_sums(op, f->run->unit.group)) rows.count = 0;
+  if (op->tile != 0) columns = tmo_columns(&f->kernel, x);
+
+  const tmo_tensor *second = &tmo_tensors(f->run->program)[op->input[op->n_inputs - 1]];
+  const uint32_t piece = op->tile == 0 ? tmo_row_bytes(f->in) : f->in_pixel;
+  uint32_t n = 0;
+  for (uint32_t r = 0; r < rows.count; ++r) {
+    const uint16_t row = (uint16_t)(rows.start + r * op->dilation_h);
+    const place p = row_of(f, f->in, f->in_pixel, row);
+    for (uint32_t c = 0; c < columns.count; ++c) pixels[n++] = p.base + tmo_pixel_offset(&p.line, columns.start + c * op->dilation_w);
+  }
+  make_int8(f, f->in, pixels, n, piece, 0);
+  if (op->n_inputs > 1) {
+    const place p = row_of(f, second, f->in_pixel, y);
+    pixels[1] = p.base + tmo_pixel_offset(&p.line, x);
+    make_int8(f, second, &pixels[1], 1, piece, tmo_is_frame(f->run->program, f->in) ? n : 0);
+  }
+  const tmo_window window = {pixels, (uint16_t)n, columns.count, rows.first, columns.first, 0, n};
+  return window;
+}
+
+/* The rows of all operands that an operator with an access of its own reads; NULL where there is none. */
+static tmo_window read_by_access(const firing *f, const int8_t *rows[]) {
+  const tmo_op *op = f->kernel.op;
+  uint32_t n = 0, converted = 0;
+  for (uint8_t k = 0; k < op->n_inputs; ++k) {
+    const tmo_tensor *in = &tmo_tensors(f->run->program)[op->input[k]];
+    const tmo_access *access = (const tmo_access *)tmo_constant(f->run->program, op->access) + k;
+    const tmo_rows read = tmo_accessed_rows(f->run->program, op, k, f->run->unit.row);
+    for (uint16_t r = 0; r < access->extent; ++r) {
+      const int32_t row = read.first + r;
+      const bool there = r < read.count && row >= 0 && row < in->height;
+      rows[n] = NULL;
+      if (there) {
+        const place p = row_of(f, in, in->channels, (uint32_t)row);
+        rows[n] = p.base + tmo_pixel_offset(&p.line, 0);
+        make_int8(f, in, &rows[n], 1, tmo_row_bytes(in), converted++);
+      }
+      ++n;
+    }
+  }
+  const tmo_window window = {.pixels = rows, .count = (uint16_t)n};
+  return window;
+}
+
+/* The output pixel in column x, or the output row of a row block. */
+static void fire_window(const firing *f, uint16_t x) {
+  const tmo_op *op = f->kernel.op;
+  const int8_t *pixels[TMO_MAX_TAPS];
+  const tmo_window window = op->access != 0 ? read_by_access(f, pixels) : read_by_window(f, x, pixels);
+  int8_t *out = output_pixel(f, tmo_iterative(op) ? 0 : f->run->unit.row, x);
+  if (op->tile == 0) {
+    call_row_kernel(&f->kernel, &window, out);
+  } else {
+    call_pixel_kernel(&f->kernel, &window, out);
+  }
+}
+
+static void fire_tile(firing *f) {
+  const uint16_t end = tmo_unit_column_end(f->walk, &f->run->unit);
+  for (uint16_t x = tmo_unit_column(f->walk, &f->run->unit); x < end; ++x) {
+    fire_window(f, x);
+    if (f->kernel.sums) f->kernel.sums += f->kernel.out_channels;
+  }
+}
+
+/* Sets up, or completes, the sums of each output pixel of an iterative operator: a window without taps. */
+static void fire_empty(firing *f, bool first) {
+  tmo_kernel *k = &f->kernel;
+  int32_t *const sums = k->sums;
+  k->first = first;
+  k->last = !first;
+  for (uint16_t x = 0; x < f->out->width; ++x, k->sums += k->out_channels) {
+    const tmo_window window = {.area = (uint32_t)k->op->kernel_h * tmo_columns(k, x).count};
+    call_pixel_kernel(k, &window, output_pixel(f, 0, x));
+  }
+  k->sums = sums;
+  k->first = k->last = false;
+}
+
+/* Adds an input pixel to the sums of all output pixels whose window it lies under. */
+static void add_pixel(firing *f, uint16_t x) {
+  tmo_kernel *k = &f->kernel;
+  const tmo_op *op = k->op;
+  const uint16_t y = f->run->unit.row;
+  const uint32_t padded = (uint32_t)x + op->pad_left, extent = (uint32_t)(op->kernel_w - 1) * op->dilation_w + 1;
+  const place p = row_of(f, f->in, f->in_pixel, y);
+  const int8_t *in = p.base + tmo_pixel_offset(&p.line, x);
+  make_int8(f, f->in, &in, 1, f->in_pixel, 0);
+  int32_t *const sums = k->sums;
+  for (uint32_t ox = padded < extent ? 0 : (padded - extent) / op->stride_w + 1; ox < f->out->width; ++ox) {
+    if (padded < ox * op->stride_w) break;
+    const uint32_t distance = padded - ox * op->stride_w;
+    if (distance % op->dilation_w != 0) continue;
+    const tmo_window window = {&in, 1, 1, y, (uint16_t)(distance / op->dilation_w), 0, 0};
+    k->sums = sums + ox * k->out_channels;
+    call_pixel_kernel(k, &window, NULL);
+  }
+  k->sums = sums;
+}
+
+/* A tile of an input row. */
+static void fire_iterative_tile(firing *f) {
+  const bool closes = f->kernel.last;
+  const uint16_t end = tmo_unit_column_end(f->walk, &f->run->unit);
+  if (f->kernel.first) fire_empty(f, true);
+  f->kernel.last = false;
+  for (uint16_t x = tmo_unit_column(f->walk, &f->run->unit); x < end; ++x) add_pixel(f, x);
+  if (closes) fire_empty(f, false);
+}
+
+static tmo_status gather(const firing *f) {
+  const uint16_t y = f->run->unit.row, end = tmo_unit_column_end(f->walk, &f->run->unit);
+  for (uint16_t x = tmo_unit_column(f->walk, &f->run->unit); x < end; ++x) {
+    const place p = row_of(f, f->in, f->in_pixel, y);
+    const int8_t *index = p.base + tmo_pixel_offset(&p.line, x);
+    if (!tmo_gather_pixel_s8(&f->kernel, index, output_pixel(f, y, x))) return TMO_ERROR_INDEX;
+  }
+  return TMO_OK;
+}
+
+static tmo_status fire(const tmo_run_state *run, const tmo_op *op, const tmo_walk *w) {
+  const tmo_tensor *in = &tmo_tensors(run->program)[op->input[0]], *out = &tmo_tensors(run->program)[op->output];
+  const bool reads_group = tmo_reads_group(op), writes_group = tmo_writes_group(op);
+  const tmo_channels read = tmo_channels_of(op, in, reads_group, run->unit.group);
+  const tmo_channels written = tmo_channels_of(op, out, writes_group, run->unit.group);
+  firing f = {run, w, in, out, tmo_pixel_bytes(op, in, reads_group), tmo_pixel_bytes(op, out, writes_group), {.op = op}};
+  f.kernel.in_channels = read.count;
+  f.kernel.out_channels = written.count;
+  f.kernel.in_width = in->width;
+  f.kernel.out_width = op->tile == 0 ? out->width : 1;
+  f.kernel.row = run->unit.row;
+  if (op->access != 0) f.kernel.first_row = tmo_accessed_rows(run->program, op, 0, run->unit.row).first;
+  point_at_constants(&f, read.first, written.first);
+  point_at_sums(&f);
+  if (op->kind == TMO_OP_GATHER) return gather(&f);
+  if (op->tile == 0) {
+    fire_window(&f, 0);
+  } else if (tmo_iterative(op)) {
+    fire_iterative_tile(&f);
+  } else {
+    fire_tile(&f);
+  }
+  return TMO_OK;
+}
+
+/* The operator that must fire before `op` can, or TMO_NONE. */
+static uint16_t missing_producer(const tmo_run_state *run, const tmo_block *block, const tmo_op *op, const tmo_walk *w) {
+  for (uint8_t k = 0; k < op->n_inputs; ++k) {
+    if (op->producer[k] == TMO_NONE) continue;
+    tmo_unit next;
+    load_next(run, block, op->producer[k], &next);
+    if (!tmo_operand_exists(run->program, block, op, w, &run->unit, k, &next)) return op->producer[k];
+  }
+  return TMO_NONE;
+}
+
+/* To the strip of the unit that waits for this operator. */
+static void skip_strips(const tmo_run_state *run, const tmo_block *block, uint16_t op) {
+  const tmo_walk w = tmo_walk_of(run->program, block, &tmo_ops(run->program)[op]);
+  tmo_unit next;
+  load_next(run, block, op, &next);
+  tmo_unit_skip(&w, &next, run->unit.strip);
+  store_next(run, block, op, &next);
+}
+
+static bool has_units_left(const tmo_run_state *run, const tmo_block *block, uint16_t op) {
+  const tmo_walk w = tmo_walk_of(run->program, block, &tmo_ops(run->program)[op]);
+  tmo_unit next;
+  load_next(run, block, op, &next);
+  return !tmo_unit_ended(&w, &next);
+}
+
+static void enter_block(tmo_run_state *run, const tmo_block *block) {
+  const uint16_t end = (uint16_t)(block->first_op + block->n_ops);
+  for (uint16_t op = block->first_op; op < end; ++op) {
+    const tmo_walk w = tmo_walk_of(run->program, block, &tmo_ops(run->program)[op]);
+    tmo_unit first;
+    tmo_unit_first(&w, &first);
+    store_next(run, block, op, &first);
+  }
+  run->sink = (uint16_t)(end - 1);
+}
+
+/* Rows of the streamed input that are still to come. */
+static bool expects_rows(const tmo_run_state *run) { return run->stream != NULL && run->rows < run->stream->height; }
+
+/* Go to the next sink, of this block or a later one, that wants units. A block's sinks come last operator first. TMO_MORE: found; TMO_OK:
+ * there is none; TMO_WAIT: none in the first block, and the others must not start before all rows of the input have come. */
+static tmo_status find_sink(tmo_run_state *run) {
+  for (; run->block < tmo_header_of(run->program)->n_blocks; ++run->block, run->sink = TMO_NONE) {
+    if (run->block > 0 && expects_rows(run)) break;
+    const tmo_block *block = &tmo_blocks(run->program)[run->block];
+    if (run->sink == TMO_NONE) enter_block(run, block);
+    for (;; --run->sink) {
+      const bool is_sink = (tmo_ops(run->program)[run->sink].flags & TMO_FLAG_SINK) != 0;
+      if (is_sink && has_units_left(run, block, run->sink)) return TMO_MORE;
+      if (run->sink == block->first_op) break;
+    }
+  }
+  return expects_rows(run) ? TMO_WAIT : TMO_OK;
+}
+
+/* Whether an operator that lacks nothing else reads rows of the streamed input that have not come. */
+static bool lacks_rows(const tmo_run_state *run, const tmo_op *op) {
+  if (run->stream == NULL) return false;
+  for (uint8_t k = 0; k < op->n_inputs; ++k) {
+    const bool streamed = tmo_is_frame(run->program, &tmo_tensors(run->program)[op->input[k]]);
+    if (streamed && tmo_last_row(run->program, op, &run->unit, k) >= (int32_t)run->rows) return true;
+  }
+  return false;
+}
+
+/* The newest rows get a place in the ring, before others take theirs. */
+static void keep_rows(const tmo_run_state *run) {
+  const tmo_tensor *t = run->stream;
+  const uint32_t bytes = tmo_row_bytes(t), first = run->rows - t->rows;
+  for (uint32_t y = t->depth < t->rows ? run->rows - t->depth : first; y < run->rows; ++y) {
+    memcpy(run->workspace + tmo_row_offset(t, y), (const uint8_t *)run->io[0] + (y - first) * bytes, bytes);
+  }
+}
+
+/* The operators that wait for one another: each for the next, all for the last. Of a long chain only its end is kept; the start is found
+ * again, from the sink, when it is its turn. */
+static void push_waiting(tmo_run_state *run, uint16_t op) {
+  run->top = (uint8_t)((run->top + 1) % TMO_WAITING);
+  run->waiting[run->top] = op;
+  if (run->n_waiting < TMO_WAITING) ++run->n_waiting;
+}
+
+static void pop_waiting(tmo_run_state *run) {
+  run->top = (uint8_t)((run->top + TMO_WAITING - 1) % TMO_WAITING);
+  --run->n_waiting;
+}
+
+/* Whether an external frame has all that the program reads. */
+static bool frames_hold(const void *program, void *const *io) {
+  const tmo_header *h = tmo_header_of(program);
+  for (uint32_t i = 0; h->input == TMO_INPUT_EXTERNAL && i < h->n_tensors; ++i) {
+    const tmo_tensor *t = &tmo_tensors(program)[i];
+    if (t->base == 1 && !tmo_frame_holds((const tmo_frame *)io[0], t->channels, tmo_row_bytes(t), t->height)) return false;
+  }
+  return true;
+}
+
+void tmo_begin(tmo_run_state *run, const void *program, void *const *io, void *workspace) {
+  memset(run, 0, sizeof *run);
+  run->program = (const uint8_t *)program;
+  run->io = io;
+  run->workspace = (uint8_t *)workspace;
+  run->firings = frames_hold(program, io) ? tmo_header_of(program)->firings : 0;
+  run->sink = TMO_NONE;
+  if (tmo_header_of(program)->input != TMO_INPUT_STREAM) return;
+  run->stream = tmo_tensors(program);
+  while (run->stream->base != 1) ++run->stream; /* tmo_check(): there is one */
+  run->rows = run->stream->rows;
+}
+
+void tmo_more_rows(tmo_run_state *run) { run->rows += run->stream->rows; }
+
+/* Where no firing is left. Of a streamed input, rows that nobody reads may be. */
+static tmo_status without_firings(const tmo_run_state *run) {
+  if (run->stream != NULL) return expects_rows(run) ? TMO_WAIT : TMO_OK;
+  return frames_hold(run->program, run->io) ? TMO_ERROR_FIRINGS : TMO_ERROR_FRAME;
+}
+
+/* Counters lie in the workspace, where a damaged program can overwrite them: a unit is looked at before it is believed. */
+tmo_status tmo_step(tmo_run_state *run) {
+  if (run->firings == 0) return without_firings(run);
+  if (run->n_waiting == 0) {
+    const tmo_status found = find_sink(run);
+    if (found != TMO_MORE) return found == TMO_WAIT ? TMO_WAIT : TMO_ERROR_FIRINGS;
+    push_waiting(run, run->sink);
+  }
+  const tmo_block *block = &tmo_blocks(run->program)[run->block];
+  for (;;) {
+    run->op = run->waiting[run->top];
+    load_next(run, block, run->op, &run->unit);
+    const tmo_op *op = &tmo_ops(run->program)[run->op];
+    const tmo_walk w = tmo_walk_of(run->program, block, op);
+    if (!tmo_unit_exists(&w, &run->unit)) return TMO_ERROR_FIRINGS;
+    const uint16_t missing = missing_producer(run, block, op, &w);
+    if (missing == TMO_NONE) {
+      if (lacks_rows(run, op)) {
+        keep_rows(run);
+        return TMO_WAIT;
+      }
+      tmo_unit next = run->unit;
+      tmo_unit_next(&w, &next);
+      store_next(run, block, run->op, &next);
+      const tmo_status status = fire(run, op, &w);
+      if (status != TMO_OK) return status;
+      break;
+    }
+    skip_strips(run, block, missing);
+    push_waiting(run, missing);
+  }
+  pop_waiting(run);
+  if (--run->firings > 0) return TMO_MORE;
+  if (run->n_waiting > 0) return TMO_ERROR_FIRINGS;
+  const tmo_status left = find_sink(run);
+  return left == TMO_MORE ? TMO_ERROR_FIRINGS : left;
+}
+
+tmo_status tmo_run(const void *program, void *const *io, void *workspace) {
+  tmo_run_state run;
+  tmo_status status = TMO_MORE;
+  tmo_begin(&run, program, io, workspace);
+  while (status == TMO_MORE) status = tmo_step(&run);
+  return status;
+}
+
+/* Everything but two numbers is found again: the first sink that wants units, and who waits for whom. */
+tmo_status tmo_push(const void *program, void *const *io, void *workspace, tmo_stream *stream) {
+  tmo_run_state run;
+  tmo_status status = TMO_MORE;
+  tmo_begin(&run, program, io, workspace);
+  if (stream->rows > 0) {
+    const bool sane = stream->rows < run.stream->height && stream->rows % run.stream->rows == 0 && stream->firings <= run.firings;
+    if (!sane) return TMO_ERROR_FIRINGS;
+    run.sink = (uint16_t)(tmo_blocks(program)[0].n_ops - 1);
+    run.firings = stream->firings;
+    run.rows += stream->rows;
+  }
+  while (status == TMO_MORE) status = tmo_step(&run);
+  stream->rows = status == TMO_WAIT ? run.rows : 0;
+  stream->firings = run.firings;
+  return status;
+}

@@ -1,0 +1,70 @@
+/* tflm-memopt's operator for TensorFlow Lite Micro, from its 2023 versions to today's. C++11.
+ *
+ *   tflite::MicroMutableOpResolver<1> resolver;
+ *   resolver.AddCustom(tmo::kRegion, tmo::RegisterRegion());
+ *
+ * Build it with the same settings as the TFLM beside it. Never define TF_LITE_STATIC_MEMORY for it alone: that changes
+ * TFLM's structs. */
+#ifndef TMO_TFLM_H_
+#define TMO_TFLM_H_
+
+#include "tensorflow/lite/micro/kernels/kernel_util.h"
+#include "tensorflow/lite/micro/micro_context.h"
+#include "tmo/tmo.h"
+#include "tmo_names.h"
+
+namespace tmo {
+
+/* TfLiteRegistration until May 2023, TFLMRegistration since; in namespace tflite::micro after August 2026. */
+using Registration = decltype(::tflite::micro::RegisterOp(nullptr, nullptr, nullptr));
+
+namespace status {
+using namespace ::tflite; /* kTfLiteAbort: in tflite::micro in versions after August 2026 */
+using namespace ::tflite::micro;
+const int kAbort = static_cast<int>(kTfLiteAbort); /* 15; -9 in 2023 */
+}  // namespace status
+
+/* The registration behind all names. Not const: TFLM versions differ in what AddCustom() takes. */
+Registration *RegisterRegion();
+
+/* Adds the operator under all its names: kNameCount places of a MicroMutableOpResolver. Returns the status of the first
+ * AddCustom() that fails, else kTfLiteOk. The generated NAME_ops.h adds only the names that its model needs. */
+template <typename Resolver>
+auto AddOps(Resolver &resolver) -> decltype(resolver.AddCustom(kRegion, RegisterRegion())) {
+  auto status = resolver.AddCustom(kNames[0], RegisterRegion());
+  for (unsigned i = 1; i < kNameCount && static_cast<int>(status) == 0; ++i) {
+    status = resolver.AddCustom(kNames[i], RegisterRegion());
+  }
+  return status;
+}
+
+/* A model with an external input reads the frame in every Invoke(): change what it says in between, and keep it alive.
+ * It becomes the interpreter's external context, which can be set once only. 0: done. */
+template <typename Interpreter>
+int SetFrame(Interpreter &interpreter, tmo_frame *frame) {
+  return static_cast<int>(interpreter.SetMicroExternalContext(frame));
+}
+
+enum Pushed {
+  kPushError = -1, /* TFLM has said why, or the frame does not hold the rows */
+  kPushDone = 0,   /* these were the last rows: the outputs are there; the next push begins a new frame */
+  kPushMore = 1,   /* push the rows after them */
+};
+
+/* Pushes the next rows of a streamed input and runs the model as far as they go. from: a buffer that has them; its `y` is
+ * the first of them, `x` the pixel with which a row begins. row_bytes: of the model's input, NAME_row_bytes in NAME_ops.h. */
+template <typename Interpreter>
+Pushed PushRows(Interpreter &interpreter, const tmo_frame &from, uint32_t row_bytes) {
+  const auto *input = interpreter.inputs_size() == 1 ? interpreter.input(0) : nullptr;
+  if (input == nullptr || input->dims->size == 0 || row_bytes == 0) return kPushError;
+  const uint32_t pixel = static_cast<uint32_t>(input->dims->data[input->dims->size - 1]);
+  const uint32_t rows = static_cast<uint32_t>(input->bytes / row_bytes);
+  if (tmo_take_rows(&from, pixel, row_bytes, rows, static_cast<int8_t *>(input->data.data)) != TMO_OK) return kPushError;
+  const int result = static_cast<int>(interpreter.Invoke());
+  if (result == 0) return kPushDone;
+  return result == status::kAbort ? kPushMore : kPushError;
+}
+
+}  // namespace tmo
+
+#endif  // TMO_TFLM_H_

@@ -1,0 +1,150 @@
+#include "tmo/walk.h"
+
+static int32_t clamp(int32_t x, int32_t most) { return x < 0 ? 0 : x > most ? most : x; }
+
+tmo_walk tmo_walk_of(const void *program, const tmo_block *block, const tmo_op *op) {
+  const tmo_tensor *t = &tmo_tensors(program)[tmo_iterative(op) ? op->input[0] : op->output];
+  if (block->strips == 0) {
+    const tmo_walk by_row = {t, 1, 1, 1, t->height, 1, 1, UINT16_MAX};
+    return by_row;
+  }
+  const uint16_t tiles = (uint16_t)((t->width - 1) / op->tile + 1);
+  const tmo_walk tiled = {t, t->advance, t->end, t->rows, block->strips, tmo_passes(op), tiles, op->tile};
+  return tiled;
+}
+
+static bool recomputes(const tmo_walk *w) { return w->rows > w->advance; }
+
+int32_t tmo_strip_first(const tmo_walk *w, uint16_t strip) {
+  if (strip == 0 && !recomputes(w)) return 0;
+  return clamp(strip * w->advance + w->end - w->rows, w->tensor->height);
+}
+
+int32_t tmo_strip_end(const tmo_walk *w, uint16_t strip) { return clamp(strip * w->advance + w->end, w->tensor->height); }
+
+/* The strip in which a row is new, of a tensor that is cached. */
+static uint16_t strip_of(const tmo_walk *w, int32_t row) {
+  return row < w->end ? 0 : (uint16_t)((row - w->end) / w->advance + 1);
+}
+
+/* Go to the first unit of the unit's strip, or of the next that has rows. */
+static void enter_strip(const tmo_walk *w, tmo_unit *unit) {
+  while (unit->strip < w->strips && tmo_strip_first(w, unit->strip) >= tmo_strip_end(w, unit->strip)) ++unit->strip;
+  unit->group = 0;
+  unit->tile = 0;
+  unit->row = (uint16_t)tmo_strip_first(w, unit->strip);
+}
+
+void tmo_unit_first(const tmo_walk *w, tmo_unit *unit) {
+  unit->strip = 0;
+  enter_strip(w, unit);
+}
+
+void tmo_unit_next(const tmo_walk *w, tmo_unit *unit) {
+  if (++unit->row < tmo_strip_end(w, unit->strip)) return;
+  unit->row = (uint16_t)tmo_strip_first(w, unit->strip);
+  if (++unit->tile < w->tiles) return;
+  unit->tile = 0;
+  if (++unit->group < w->groups) return;
+  ++unit->strip;
+  enter_strip(w, unit);
+}
+
+void tmo_unit_skip(const tmo_walk *w, tmo_unit *next, uint16_t strip) {
+  if (!recomputes(w) || next->strip >= strip) return;
+  next->strip = strip;
+  enter_strip(w, next);
+}
+
+bool tmo_unit_exists(const tmo_walk *w, const tmo_unit *unit) {
+  return unit->strip < w->strips && unit->group < w->groups && unit->tile < w->tiles && unit->row >= tmo_strip_first(w, unit->strip) &&
+         unit->row < tmo_strip_end(w, unit->strip);
+}
+
+uint16_t tmo_unit_column_end(const tmo_walk *w, const tmo_unit *unit) {
+  const uint32_t end = (unit->tile + 1u) * w->tile;
+  return (uint16_t)(end < w->tensor->width ? end : w->tensor->width);
+}
+
+static bool after(const tmo_unit *a, const tmo_unit *b) {
+  if (a->strip != b->strip) return a->strip > b->strip;
+  if (a->group != b->group) return a->group > b->group;
+  if (a->tile != b->tile) return a->tile > b->tile;
+  return a->row > b->row;
+}
+
+/* The last input coordinate, along one axis, under the window of output coordinate x. */
+static int32_t last_under(uint32_t x, uint16_t stride, uint16_t pad, uint16_t kernel, uint16_t dilation, uint16_t size) {
+  const int32_t last = (int32_t)(x * stride) - pad + (kernel - 1) * (int32_t)dilation;
+  return last < size ? last : size - 1;
+}
+
+int32_t tmo_last_row(const void *program, const tmo_op *op, const tmo_unit *unit, uint8_t k) {
+  if (tmo_writes_sums(op, unit->group)) return -1;
+  if (tmo_iterative(op)) return unit->row;
+  const tmo_tensor *in = &tmo_tensors(program)[op->input[k]];
+  if (op->access != 0) {
+    const tmo_rows rows = tmo_accessed_rows(program, op, k, unit->row);
+    const int32_t end = rows.first + rows.count < in->height ? rows.first + rows.count : in->height;
+    return end > rows.first ? end - 1 : -1;
+  }
+  return last_under(unit->row, op->stride_h, op->pad_top, op->kernel_h, op->dilation_h, in->height);
+}
+
+uint64_t tmo_converted_bytes(const void *program, const tmo_block *block, const tmo_op *op) {
+  uint64_t bytes = 0;
+  for (uint8_t k = 0; k < op->n_inputs; ++k) {
+    const tmo_tensor *in = &tmo_tensors(program)[op->input[k]];
+    if (tmo_header_of(program)->input != TMO_INPUT_EXTERNAL || !tmo_is_frame(program, in)) continue;
+    const bool one = tmo_iterative(op) || (k > 0 && op->access == 0);
+    const uint64_t rows = one ? 1 : op->access != 0 ? ((const tmo_access *)tmo_constant(program, op->access))[k].extent : op->kernel_h < in->height ? op->kernel_h : in->height;
+    const uint64_t columns = one ? 1 : op->kernel_w < in->width ? op->kernel_w : in->width;
+    bytes += block->strips > 0 ? rows * columns * in->channels : rows * in->width * in->channels;
+  }
+  return bytes;
+}
+
+/* Looks for the producer's unit that makes the last pixel which is read. */
+bool tmo_operand_exists(const void *program, const tmo_block *block, const tmo_op *op, const tmo_walk *w, const tmo_unit *unit, uint8_t k,
+                        const tmo_unit *next) {
+  if (tmo_writes_sums(op, unit->group)) return true;
+  const tmo_op *producer = &tmo_ops(program)[op->producer[k]];
+  const tmo_walk of = tmo_walk_of(program, block, producer);
+  if (tmo_unit_ended(&of, next)) return true;
+  int32_t row = tmo_last_row(program, op, unit, k), column = tmo_unit_column_end(w, unit) - 1;
+  if (row < 0) return true;
+  if (tmo_iterative(producer)) { /* its only row is complete after the last pixel that it reads itself */
+    row = of.tensor->height - 1;
+    column = of.tensor->width - 1;
+  } else if (!tmo_iterative(op) && op->access == 0) {
+    const tmo_tensor *in = &tmo_tensors(program)[op->input[k]];
+    column = last_under((uint32_t)column, op->stride_w, op->pad_left, op->kernel_w, op->dilation_w, in->width);
+  }
+  const tmo_unit last = {.strip = recomputes(&of) ? unit->strip : strip_of(&of, row),
+                         .group = (uint16_t)(tmo_writes_group(producer) ? unit->group : of.groups - 1),
+                         .tile = (uint16_t)(column / of.tile),
+                         .row = (uint16_t)row};
+  return after(next, &last);
+}
+
+/* The row, at most 0, at which the periods of a cached tensor begin: strips end where periods do. */
+static int32_t first_period(const tmo_tensor *t) {
+  const int32_t lead = -t->end % t->advance;
+  return lead < 0 ? -lead - t->advance : -lead;
+}
+
+tmo_line tmo_line_of(const void *program, const tmo_tensor *t, uint32_t pixel, uint16_t strip, uint16_t y) {
+  if (t->n_lanes == 0) {
+    const tmo_line whole = {tmo_row_offset(t, y), 0, 1, t->width, pixel};
+    return whole;
+  }
+  const bool recomputed = t->rows > t->advance;
+  const int32_t from = recomputed ? strip * t->advance + t->end - t->rows : first_period(t);
+  const uint32_t row = (uint32_t)(y - from);
+  const uint32_t period = recomputed ? 0 : row / t->rows;
+  uint32_t i = row % t->rows;
+  const tmo_lane *lane = (const tmo_lane *)tmo_constant(program, t->lanes);
+  for (; i >= lane->rows; ++lane) i -= lane->rows;
+  const tmo_line line = {lane->offset, period * t->width * lane->rows + i, lane->rows, lane->depth, pixel};
+  return line;
+}

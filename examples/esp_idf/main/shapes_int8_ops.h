@@ -1,0 +1,40 @@
+// What shapes_int8.tflite needs of TensorFlow Lite Micro: operators and arena. Written by tflm-memopt.
+#ifndef SHAPES_INT8_OPS_H_
+#define SHAPES_INT8_OPS_H_
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "tensorflow/lite/micro/micro_mutable_op_resolver.h"
+#include "tmo_tflm.h"
+
+/* Bytes of the tensor arena: alignas(16) static uint8_t arena[shapes_int8_arena_size];
+ * The smallest with which AllocateTensors() succeeds is 12,376 B,
+ * of which arena_used_bytes() then says 12,372 B.
+ * Convention: ilp32, input external (not counted), TFLM reference kernels.
+ * The constant is larger: some 32-bit builds of TFLM (Arduino, RISC-V, Xtensa) have larger structs. */
+constexpr size_t shapes_int8_arena_size = 12432;
+
+/* The input is read from a buffer of yours: tmo::SetFrame(interpreter, &frame), once. */
+constexpr uint32_t shapes_int8_rows = 96;
+constexpr uint32_t shapes_int8_row_bytes = 96;
+
+namespace shapes_int8_ops {
+/* TFLM's classes are in tflite::micro in versions after August 2026, in tflite before. */
+using namespace ::tflite;
+using namespace ::tflite::micro;
+using Resolver = MicroMutableOpResolver<1>;
+}  // namespace shapes_int8_ops
+
+/* The model's operators and no others. The resolver lives as long as the program, as the interpreter asks. */
+inline shapes_int8_ops::Resolver &shapes_int8_op_resolver() {
+  static shapes_int8_ops::Resolver resolver;
+  static bool filled = false;
+  if (!filled) {
+    filled = true;
+    resolver.AddCustom("TMO_REGION", tmo::RegisterRegion());
+  }
+  return resolver;
+}
+
+#endif  // SHAPES_INT8_OPS_H_
