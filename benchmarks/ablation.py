@@ -1,6 +1,6 @@
 """What each ingredient of the search is worth: bytes of msf-CNN's networks without it, and with nothing but it.
 
-    python benchmarks/ablation.py --nets ../shared/models/paper_nets [--max-macs 1.1] [--json]
+    python benchmarks/ablation.py --nets ../shared/models/paper_nets [--max-macs 1.1] [--json] [--update FILE.md]
 
 Bytes in msf-CNN's convention (benchmarks/paper_nets.py), F exact.
 """
@@ -18,6 +18,7 @@ from typing import Any
 from paper_nets import chain, settings
 from rich.console import Console
 from rich.progress import track
+from tables import markdown, require, update
 
 from tflm_memopt.frontier import FULL_WIDTH
 from tflm_memopt.plan.tiles import frontier
@@ -57,10 +58,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--nets", type=Path, required=True, metavar="DIR", help="the folder of layer lists")
     parser.add_argument("--max-macs", type=float, default=1.1, metavar="F", help="compute budget (default: 1.1)")
     parser.add_argument("--json", action="store_true", help="{variant: {file stem: bytes}} instead of the table")
+    parser.add_argument("--update", type=Path, metavar="FILE.md", help="write the table between its marks in a page")
     args = parser.parse_args(arguments)
     paths = sorted(args.nets.glob("*_chain.json"))
     if not paths:
         parser.error(f"no *_chain.json files in {args.nets}")
+    if args.update:
+        require(args.update, "ablation")
     console = Console(stderr=True)
     result: dict[str, dict[str, int | None]] = {}
     for name, off in track(variants().items(), "searching", console=console, disable=not console.is_terminal):
@@ -68,13 +72,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
         for path in paths:
             base = replace(settings(path), max_overhead=args.max_macs)
             result[name][path.stem] = least(path, replace(base, **off), args.max_macs)
-    if args.json:
-        print(json.dumps(result, indent=2))
-        return 0
-    print(f"| bytes at F <= {args.max_macs:g} | {' | '.join(path.stem for path in paths)} |")
-    print(f"|---{'|---:' * len(paths)}|")
-    for name, row in result.items():
-        print(f"| {name} | {' | '.join('-' if nbytes is None else f'{nbytes:,}' for nbytes in row.values())} |")
+    titles = [f"bytes at F ≤ {args.max_macs:g}", *(path.stem for path in paths)]
+    cells = ([name, *("-" if n is None else f"{n:,}" for n in row.values())] for name, row in result.items())
+    table = markdown(titles, cells)
+    print(json.dumps(result, indent=2) if args.json else table)
+    if args.update:
+        update(args.update, "ablation", table)
     return 0
 
 

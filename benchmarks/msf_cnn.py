@@ -1,6 +1,9 @@
 """msf-CNN's own formulas on its networks, its Table 1 again, and our frontier beside it in the same convention.
 
     python benchmarks/msf_cnn.py --nets ../shared/models/paper_nets [--json] [--plot docs/frontier.svg]
+                                 [--update docs/frontier.md]
+
+`--update` writes the frontier at a few budgets between its marks in a page. benchmarks/executed.py runs such plans.
 
 msf-CNN (Huang and Baccelli): Equations 5 to 15, section 6.3. RAM of a fusion block = input + output +
 sum(t*k*c_in), with t the rows of a layer's tile that one output element of the block needs; the network's input and
@@ -18,6 +21,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from paper_nets import BUDGETS, chain, settings
+from tables import markdown, require, update
 
 from tflm_memopt.plan.tiles import frontier
 
@@ -133,13 +137,28 @@ def least(points: Sequence[tuple[int, float]], overhead: float) -> str:
     return next((f"{nbytes / 1000:.1f}" for nbytes, f in points if f <= overhead + 1e-9), "-")
 
 
+def published(name: str) -> list[tuple[int, float]]:
+    """msf-CNN's points of a net, (bytes, its F), fewest bytes first."""
+    rows = (v for k, v in PUBLISHED.get(name, {}).items() if v and k not in ("vanilla", "heuristic"))
+    return sorted({(round(1000 * kb), f) for kb, f in rows})
+
+
+def table(points: Mapping[str, Sequence[tuple[int, float]]]) -> str:
+    """Kilobytes at a few compute budgets: msf-CNN's published points where there are some, and ours."""
+    rows = []
+    for name, front in points.items():
+        for who, found in (("msf-CNN", published(name)), ("here", front)):
+            if found:
+                rows.append([f"{name}, {who}", *(least(found, f) for f in BUDGETS)])
+    budgets = ("any" if f == float("inf") else f"{f:g}" for f in BUDGETS)
+    return markdown(["kB at F ≤", *budgets], rows)
+
+
 def plot(path: Path, points: Sequence[tuple[int, float]], name: str = "mbv2-w035_chain") -> None:
     """Ours and msf-CNN's published points of one net."""
     from tflm_memopt.report.plot import Series, draw  # noqa: PLC0415 (needs matplotlib)
 
-    rows = {k: v for k, v in PUBLISHED[name].items() if v and k not in ("vanilla", "heuristic")}
-    published = sorted({(round(1000 * kb), f) for kb, f in rows.values()})
-    lines = [Series("tflm-memopt, F exact", points), Series("msf-CNN, Table 1", published)]
+    lines = [Series("tflm-memopt, F exact", points), Series("msf-CNN, Table 1", published(name))]
     ram = "RAM, msf-CNN's convention: input and final output not counted"
     path.write_bytes(draw(lines, path.suffix.lower().removeprefix("."), title=name.removesuffix("_chain"), ram=ram))
 
@@ -149,16 +168,21 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--nets", type=Path, required=True, metavar="DIR", help="the folder of layer lists")
     parser.add_argument("--json", action="store_true", help="one JSON object on standard output instead of the tables")
     parser.add_argument("--plot", type=Path, metavar="FILE.svg|.png", help="draw MobileNetV2-0.35")
+    parser.add_argument("--update", type=Path, metavar="FILE.md", help="write the frontier between its marks in a page")
     args = parser.parse_args(arguments)
     paths = sorted(args.nets.glob("*.json"))
     if not paths:
         parser.error(f"no .json files in {args.nets}")
+    if args.update:
+        require(args.update, "msf-cnn")
     tables = {path.stem: table1(json.loads(path.read_text(encoding="utf-8"))) for path in paths if "chain" in path.stem}
     points = {path.stem: ours(path) for path in paths}
     if args.json:
         print(json.dumps({"table1": tables, "frontier": points}, indent=2))
     else:
         _print(tables, points)
+    if args.update:
+        update(args.update, "msf-cnn", table(points))
     if args.plot:
         plot(args.plot, points["mbv2-w035_chain"])
     return 0

@@ -11,21 +11,23 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+import tables
 from rich.console import Console
 from rich.progress import track
 
 import tflm_memopt
-from tflm_memopt.errors import MemoptError
+from tflm_memopt.errors import MemoptError, UsageError
 from tflm_memopt.model.int8_io import int8_io
 from tflm_memopt.model.reader import read
 from tflm_memopt.results import Report
 
-BEGIN, END = "<!-- ram:begin -->", "<!-- ram:end -->"
-INT8_IO = "--int8-io"
+NAME = "ram"
+"""Of the marks around the table in a document."""
+INT8_IO, STREAMED = "--int8-io", "--input stream"
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,11 +68,17 @@ COLUMNS: Mapping[str, str] = {
 
 
 def measure(path: Path) -> Iterator[Row]:
-    """The model as it is, and with --int8-io where that changes its interface."""
+    """The model as it is, with --int8-io where that changes its interface, and then with a streamed input."""
     data = path.read_bytes()
     yield _row(path, "", tflm_memopt.optimize(data, name=path.name).report)
-    if int8_io(read(data).graph).replaced:
+    narrow = bool(int8_io(read(data).graph).replaced)
+    if narrow:
         yield _row(path, INT8_IO, tflm_memopt.optimize(data, name=path.name, int8_io=True).report)
+    try:
+        streamed = tflm_memopt.optimize(data, name=path.name, int8_io=narrow, input="stream").report
+    except UsageError:  # there is nothing to stream
+        return
+    yield _row(path, f"{INT8_IO} {STREAMED}" if narrow else STREAMED, streamed)
 
 
 def _row(path: Path, flags: str, report: Report) -> Row:
@@ -93,20 +101,15 @@ def _row(path: Path, flags: str, report: Report) -> Row:
 
 def markdown(rows: Sequence[Row]) -> str:
     """The table, and under it how the figures are counted."""
-    lines = [_line(COLUMNS.values()), _line("---" if name == "model" else "---:" for name in COLUMNS)]
-    lines += [_line(_cell(row, name) for name in COLUMNS) for row in rows]
+    table = tables.markdown(COLUMNS.values(), ([_cell(row, name) for name in COLUMNS] for row in rows))
     conventions = " / ".join(dict.fromkeys(row.convention for row in rows))
     return "\n".join([
-        *lines,
+        table,
         "",
         f"Bytes of the whole arena (`arena_used_bytes`), predicted: {conventions}.",
         "*Smallest arena*: with which AllocateTensors succeeds. *Lower bound*: no layout of the chosen blocks has a",
         "lower head. F: multiply-accumulates done / of the original.",
     ])  # fmt: skip
-
-
-def _line(cells: Iterable[str]) -> str:
-    return f"| {' | '.join(cells)} |"
 
 
 def _cell(row: Row, name: str) -> str:
@@ -122,19 +125,6 @@ def _cell(row: Row, name: str) -> str:
         case "total":
             return f"**{row.total:,}**"
     return f"{getattr(row, name):,}"
-
-
-def updated(text: str, table: str) -> str:
-    r"""`text` with `table` between its markers; ValueError when it has none.
-
-    >>> updated("a <!-- ram:begin -->old<!-- ram:end --> b", "new")
-    'a <!-- ram:begin -->\nnew\n<!-- ram:end --> b'
-    """
-    before, begin, rest = text.partition(BEGIN)
-    _, end, after = rest.partition(END)
-    if not begin or not end:
-        raise ValueError(f"no {BEGIN} with an {END} behind it")
-    return f"{before}{BEGIN}\n{table}\n{END}{after}"
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -154,7 +144,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     rows: list[Row] = []
     try:
         for path in args.update:  # before the work, not after it
-            updated(path.read_text(encoding="utf-8"), "")
+            tables.require(path, NAME)
         for path in track(paths, "converting", console=console, disable=not console.is_terminal):
             rows += measure(path)
     except (MemoptError, OSError, ValueError) as error:
@@ -165,7 +155,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if args.markdown:
         args.markdown.write_text(table + "\n", encoding="utf-8")
     for page in args.update:
-        page.write_text(updated(page.read_text(encoding="utf-8"), table), encoding="utf-8")
+        tables.update(page, NAME, table)
     return 0
 
 

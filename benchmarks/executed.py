@@ -1,0 +1,138 @@
+"""The plans behind the frontier, executed: int8 models of the layer lists, rewritten and run under TFLM, byte for byte.
+
+    python benchmarks/executed.py --nets ../shared/models/paper_nets [--input arena] [--max-macs 1 1.1 4] [--json]
+
+"counted" is msf-CNN's convention: the bytes from the lowest to the highest that anything but the network's input and
+final output uses. "searched" is what benchmarks/paper_nets.py says for the same budget from the geometry alone. The
+rest is the arena as TFLM has it, 32-bit pointers.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from int8_models import from_layers
+from paper_nets import at, chain, settings
+from rich.console import Console
+from tables import markdown, require, update
+
+import tflm_memopt
+from tflm_memopt.model.reader import read
+from tflm_memopt.plan.plan import Plan, Role
+from tflm_memopt.plan.tiles import frontier
+
+BUDGETS = (1.0, 1.1, 4.0)
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One rewritten model. Bytes."""
+
+    net: str
+    budget: float
+    overhead: float
+    """F, exact."""
+    searched: int | None
+    """msf-CNN's convention, by the search over the geometry."""
+    counted: int
+    """msf-CNN's convention, in the plan that was executed."""
+    head: int
+    tail: int
+    total: int
+    original: int
+    """Whole arena of the model as it is."""
+    runs: int
+    bit_exact: bool
+
+
+COLUMNS: Mapping[str, str] = {
+    "net": "net", "budget": "F ≤", "overhead": "F", "searched": "searched", "counted": "**counted**", "head": "head",
+    "tail": "tail", "total": "total", "original": "TFLM today", "bit_exact": "same bytes",
+}  # fmt: skip
+
+
+def rows(path: Path, budgets: Sequence[float], mode: str, runs: int) -> Iterator[Row]:
+    """A net's rows, one for each compute budget."""
+    layers = json.loads(path.read_text(encoding="utf-8"))
+    net, data = chain(layers), from_layers(layers)
+    macs, graph = sum(op.macs for op in net.ops), read(data).graph
+    points = frontier(net, settings(path))
+    for budget in budgets:
+        result = tflm_memopt.optimize(data, name=path.stem, input=mode, max_macs=budget)
+        if result.plan is None:
+            raise ValueError(f"{path.stem} comes back unchanged: {result.report.why_unchanged}")
+        verification = tflm_memopt.verify(data, result.model, runs=runs)
+        arena, found = result.report.arena, at(points, macs, budget)
+        yield Row(
+            net=path.stem,
+            budget=budget,
+            overhead=result.report.overhead,
+            searched=found.nbytes if found else None,
+            counted=counted(result.plan, {*graph.inputs, *graph.outputs}),
+            head=arena.head,
+            tail=arena.tail,
+            total=arena.total,
+            original=result.report.original_arena.total,
+            runs=verification.runs + verification.extremes,
+            bit_exact=verification.bit_exact,
+        )
+
+
+def counted(plan: Plan, free: set[int]) -> int:
+    """Bytes that hold everything but these tensors."""
+    spans = [(o, o + b.nbytes) for b, o in plan.placed() if b.role is not Role.TENSOR or b.key not in free]
+    return max(end for _, end in spans) - min(start for start, _ in spans)
+
+
+def table(found: Sequence[Row]) -> str:
+    return markdown(COLUMNS.values(), ([_cell(row, name) for name in COLUMNS] for row in found))
+
+
+def _cell(row: Row, name: str) -> str:
+    value = getattr(row, name)
+    match name:
+        case "net":
+            return str(value)
+        case "budget":
+            return "any" if value >= BUDGETS[-1] else f"{value:g}"
+        case "overhead":
+            return f"{value:.3f}"
+        case "counted":
+            return f"**{value:,}**"
+        case "bit_exact":
+            return f"{'yes' if value else 'NO'}, {row.runs} runs"
+    return "-" if value is None else f"{value:,}"
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--nets", type=Path, required=True, metavar="DIR", help="the folder of layer lists, or one")
+    parser.add_argument("--only", default="residual", metavar="TEXT", help="in the names (default: residual)")
+    parser.add_argument("--input", default="arena", metavar="MODE", help="as of tflm-memopt (default: arena)")
+    parser.add_argument("--max-macs", type=float, nargs="+", default=BUDGETS, metavar="F", help="compute budgets")
+    parser.add_argument("--runs", type=int, default=3, metavar="N", help="random inputs, besides three extreme ones")
+    parser.add_argument("--json", action="store_true", help="a JSON array on standard output instead of the table")
+    parser.add_argument("--update", type=Path, metavar="FILE.md", help="write the table between its marks in a page")
+    args = parser.parse_args(arguments)
+    paths = sorted(p for p in args.nets.glob("*.json") if args.only in p.stem)
+    if not paths:
+        parser.error(f"no *{args.only}*.json files in {args.nets}")
+    if args.update:
+        require(args.update, "executed")
+    found, console = [], Console(stderr=True)
+    for path in paths:
+        with console.status(f"{path.stem}: searching, rewriting, executing"):
+            found += rows(path, args.max_macs, args.input, args.runs)
+    print(json.dumps([asdict(row) for row in found], indent=2) if args.json else table(found))
+    if args.update:
+        update(args.update, "executed", table(found))
+    return 0 if all(row.bit_exact for row in found) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,128 @@
+"""Fused tiling's examples as int8 models, rewritten and executed under TFLM, byte for byte.
+
+    python benchmarks/fused_tiling.py [--json] [--update docs/benchmarks.md]
+
+The running example of chapter 4 of the thesis (Figure 4.4): float32 needs 24,576 B, tiled by depth 16,384 B; a quarter
+of each in int8. The text model is what its TXT is: an embedding looked up for each word, and the mean of all of them,
+which no tiling of feature maps can shrink.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from int8_models import Builder
+from tables import markdown, update
+
+import tflm_memopt
+
+WORDS, VOCABULARY, WIDTH, CLASSES = 256, 1000, 16, 2
+"""Of the text model: indices, rows and columns of the embedding's table, outputs."""
+RUNS = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One model. Bytes; heads are activations and what the runtime works in, totals the whole arena."""
+
+    model: str
+    thesis_before: int | None
+    """Figures of the thesis, as int8."""
+    thesis_after: int | None
+    head_before: int
+    head: int
+    total_before: int
+    total: int
+    saved: float
+    """Of the head."""
+    runs: int
+    bit_exact: bool
+
+
+COLUMNS: Mapping[str, str] = {
+    "model": "model", "thesis_before": "thesis, untiled", "thesis_after": "thesis, tiled", "head_before": "TFLM, head",
+    "head": "**head**", "saved": "saved", "total_before": "TFLM, whole arena", "total": "whole arena",
+    "bit_exact": "same bytes",
+}  # fmt: skip
+
+
+def running_example() -> bytes:
+    """Figure 4.4: three convolutions on a spectrogram of 32 x 8, pooled, dense. Maps are as there; kernels as its text
+    lets conclude: the first overlaps along the time only, the second in both directions, the third in neither.
+    """
+    net = Builder()
+    x = net.input((1, 32, 8, 1))
+    x = net.conv(x, 32, (4, 2), (2, 2), (1, 0), (16, 4), depthwise=False)
+    x = net.conv(x, 32, (3, 3), (1, 1), (1, 1), (16, 4), depthwise=False)
+    x = net.conv(x, 64, (1, 1), (1, 1), (0, 0), (16, 4), depthwise=False)
+    return net.model(net.dense(net.average_pool(x, (16, 4)), 12))
+
+
+def text_model() -> bytes:
+    net = Builder()
+    words = net.gather(net.input((1, WORDS), indices=True), VOCABULARY, WIDTH)
+    return net.model(net.softmax(net.dense(net.dense(net.mean(words), WIDTH), CLASSES)))
+
+
+def row(name: str, data: bytes, thesis: tuple[int, int] | tuple[None, None]) -> Row:
+    result = tflm_memopt.optimize(data, name=name)
+    verification = tflm_memopt.verify(data, result.model, runs=RUNS)
+    before, after = result.report.original_arena, result.report.arena
+    return Row(
+        model=name,
+        thesis_before=thesis[0],
+        thesis_after=thesis[1],
+        head_before=before.head,
+        head=after.head,
+        total_before=before.total,
+        total=after.total,
+        saved=1 - after.head / before.head,
+        runs=verification.runs + verification.extremes,
+        bit_exact=verification.bit_exact,
+    )
+
+
+def rows() -> list[Row]:
+    return [
+        row("running example", running_example(), (24_576 // 4, 16_384 // 4)),
+        row("embedding and mean", text_model(), (None, None)),
+    ]
+
+
+def table(found: Sequence[Row]) -> str:
+    return markdown(COLUMNS.values(), ([_cell(row, name) for name in COLUMNS] for row in found))
+
+
+def _cell(row: Row, name: str) -> str:
+    value = getattr(row, name)
+    match name:
+        case "model":
+            return str(value)
+        case "saved":
+            return f"{100 * value:.1f} %"
+        case "head":
+            return f"**{value:,}**"
+        case "bit_exact":
+            return f"{'yes' if value else 'NO'}, {row.runs} runs"
+    return "" if value is None else f"{value:,}"
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--json", action="store_true", help="a JSON array on standard output instead of the table")
+    parser.add_argument("--update", type=Path, metavar="FILE.md", help="write the table between its marks in a page")
+    args = parser.parse_args(arguments)
+    found = rows()
+    print(json.dumps([asdict(row) for row in found], indent=2) if args.json else table(found))
+    if args.update:
+        update(args.update, "fused-tiling", table(found))
+    return 0 if all(row.bit_exact for row in found) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,211 @@
+"""int8 .tflite models of a given geometry, with random weights whose scales keep the spread of the activations.
+
+    python benchmarks/int8_models.py ../shared/models/paper_nets/mbv2-w035_residual_tail.json model.tflite
+
+Nothing is clamped to a constant: no channel is dead, so that a model computes exactly what its layer list says. A layer
+is as in benchmarks/paper_nets.py; where a convolution's padding is not TFLite's SAME, a PAD goes before it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from ai_edge_litert import schema_py_generated as schema
+from numpy.typing import ArrayLike
+
+from tflm_memopt.model import writer
+
+SCALE = 0.05
+"""Of activations."""
+WEIGHT_SPREAD = 127 / math.sqrt(3)
+"""Standard deviation of the weights, which are uniform."""
+Pair = Sequence[int]
+
+
+class Builder:
+    """A model under construction. Tensors are numbers; every method adds an operator and gives its output."""
+
+    def __init__(self, seed: int = 0) -> None:
+        self.rng = np.random.default_rng(seed)
+        self.graph = schema.SubGraphT(tensors=[], inputs=[], outputs=[], operators=[], name="main")
+        self.tree = schema.ModelT(
+            version=3, operatorCodes=[], subgraphs=[self.graph], description="benchmark", buffers=[schema.BufferT()]
+        )
+
+    def model(self, output: int) -> bytes:
+        self.graph.outputs = [output]
+        return writer.write(self.tree)
+
+    def shape(self, tensor: int) -> list[int]:
+        return [int(n) for n in self.graph.tensors[tensor].shape]
+
+    def input(self, shape: Sequence[int], *, indices: bool = False) -> int:
+        """int8, or int32 indices."""
+        tensor = self._constant(shape, "INT32", None) if indices else self._activation(shape)
+        self.graph.inputs.append(tensor)
+        return tensor
+
+    def conv(self, x: int, channels: int, kernel: Pair, stride: Pair, pad: Pair, out: Pair, *, depthwise: bool) -> int:
+        """CONV_2D or DEPTHWISE_CONV_2D. pad: at the top and left; out: height and width of the output."""
+        _, h, w, deep = self.shape(x)
+        after = [
+            max(0, (o - 1) * s + k - p - n) for o, s, k, p, n in zip(out, stride, kernel, pad, (h, w), strict=True)
+        ]
+        if any((*pad, *after)):
+            x = self._pad(x, [(0, 0), *zip(pad, after, strict=True), (0, 0)])
+        filter_shape = (1, *kernel, channels) if depthwise else (channels, *kernel, deep)
+        taps = math.prod(map(_taps, (h, w), kernel, stride, pad, out)) * (1 if depthwise else deep)
+        constants = self._weights(x, filter_shape, 3 if depthwise else 0, taps)
+        window = {"padding": schema.Padding.VALID, "strideH": stride[0], "strideW": stride[1]}
+        options = (
+            schema.DepthwiseConv2DOptionsT(**window, depthMultiplier=1, dilationHFactor=1, dilationWFactor=1)
+            if depthwise
+            else schema.Conv2DOptionsT(**window, dilationHFactor=1, dilationWFactor=1)
+        )
+        kind = "DEPTHWISE_CONV_2D" if depthwise else "CONV_2D"
+        return self._op(kind, [x, *constants], self._activation((1, *out, channels)), options)
+
+    def dense(self, x: int, units: int) -> int:
+        depth = math.prod(self.shape(x))
+        constants = self._weights(x, (units, depth), 0, depth)
+        return self._op(
+            "FULLY_CONNECTED", [x, *constants], self._activation((1, units)), schema.FullyConnectedOptionsT()
+        )
+
+    def add(self, a: int, b: int) -> int:
+        return self._op("ADD", [a, b], self._activation(self.shape(a), 1.2 * self._scale(a)), schema.AddOptionsT())
+
+    def average_pool(self, x: int, kernel: Pair) -> int:
+        """Windows side by side."""
+        _, h, w, channels = self.shape(x)
+        sides = {"filterHeight": kernel[0], "filterWidth": kernel[1], "strideH": kernel[0], "strideW": kernel[1]}
+        y = self._activation((1, h // kernel[0], w // kernel[1], channels), self._scale(x), self._zero_point(x))
+        return self._op("AVERAGE_POOL_2D", [x], y, schema.Pool2DOptionsT(padding=schema.Padding.VALID, **sides))
+
+    def mean(self, x: int) -> int:
+        """MEAN over everything but the channels."""
+        *spatial, channels = self.shape(x)
+        axes = self._constant((len(spatial) - 1,), "INT32", np.arange(1, len(spatial)))
+        y = self._activation((1, channels), self._scale(x) / math.sqrt(math.prod(spatial)))
+        return self._op("MEAN", [x, axes], y, schema.ReducerOptionsT(keepDims=False))
+
+    def softmax(self, x: int) -> int:
+        y = self._activation(self.shape(x), 1 / 256, -128)
+        return self._op("SOFTMAX", [x], y, schema.SoftmaxOptionsT(beta=1.0))
+
+    def gather(self, indices: int, rows: int, width: int) -> int:
+        """Rows of a table: an embedding."""
+        table = self._constant((rows, width), "INT8", self.rng.integers(-128, 128, (rows, width)), [SCALE])
+        return self._op(
+            "GATHER", [table, indices], self._activation((*self.shape(indices), width)), schema.GatherOptionsT()
+        )
+
+    def _pad(self, x: int, amounts: Sequence[Pair]) -> int:
+        paddings = self._constant((4, 2), "INT32", amounts)
+        shape = [n + sum(pair) for n, pair in zip(self.shape(x), amounts, strict=True)]
+        return self._op(
+            "PAD", [x, paddings], self._activation(shape, self._scale(x), self._zero_point(x)), schema.PadOptionsT()
+        )
+
+    def _weights(self, x: int, shape: Sequence[int], axis: int, taps: float) -> list[int]:
+        """Filter and bias: sums of so many taps spread as their inputs do; scales differ from channel to channel."""
+        channels = shape[axis]
+        product = SCALE * self.rng.uniform(0.7, 1.4, channels) / (WEIGHT_SPREAD * math.sqrt(taps))
+        scales = product / self._scale(x)
+        filter_ = self._constant(shape, "INT8", self.rng.integers(-127, 128, shape), scales, axis)
+        bias = self.rng.normal(0, 10 * WEIGHT_SPREAD * math.sqrt(taps), channels).astype(np.int32)
+        return [filter_, self._constant((channels,), "INT32", bias, product)]
+
+    def _activation(self, shape: Sequence[int], scale: float = SCALE, zero_point: int | None = None) -> int:
+        zero = int(self.rng.integers(-10, 11)) if zero_point is None else zero_point
+        name = f"t{len(self.graph.tensors)}"
+        return writer.add_tensor(self.tree, name, shape, "INT8", scale=[scale], zero_point=[zero])
+
+    def _constant(
+        self, shape: Sequence[int], dtype: str, data: ArrayLike | None, scales: ArrayLike = (), axis: int = 0
+    ) -> int:
+        """A tensor with values; without, one that is fed."""
+        buffer = 0 if data is None else writer.add_buffer(self.tree, np.asarray(data, dtype.lower()))
+        zeros = np.zeros(np.size(scales), np.int64)
+        name = f"t{len(self.graph.tensors)}"
+        tensor = writer.add_tensor(self.tree, name, shape, dtype, buffer=buffer, scale=scales, zero_point=zeros)
+        if np.size(scales):
+            self.graph.tensors[tensor].quantization.quantizedDimension = axis
+        return tensor
+
+    def _op(self, kind: str, inputs: Sequence[int], output: int, options: Any) -> int:
+        union = getattr(schema.BuiltinOptions, type(options).__name__.removesuffix("T"))
+        self.graph.operators.append(
+            schema.OperatorT(
+                opcodeIndex=writer.add_opcode(self.tree, kind),
+                inputs=np.asarray(inputs, np.int32),
+                outputs=np.asarray([output], np.int32),
+                builtinOptionsType=union,
+                builtinOptions=options,
+            )
+        )
+        return output
+
+    def _scale(self, tensor: int) -> float:
+        return float(self.graph.tensors[tensor].quantization.scale[0])
+
+    def _zero_point(self, tensor: int) -> int:
+        return int(self.graph.tensors[tensor].quantization.zeroPoint[0])
+
+
+def _taps(size: int, kernel: int, stride: int, pad: int, out: int) -> float:
+    """Of a window, along one dimension: how many lie inside the input on average.
+
+    >>> _taps(4, 3, 1, 1, 4)
+    2.5
+    """
+    first = [y * stride - pad for y in range(out)]
+    return sum(min(size, y + kernel) - max(0, y) for y in first) / out
+
+
+def from_layers(layers: Sequence[Mapping[str, Any]], seed: int = 0) -> bytes:
+    """The model of a layer list."""
+    net, first = Builder(seed), layers[0]
+    read = [net.input((1, first["h"], first["w"], first["cin"]))]
+    for layer in layers:
+        read.append(_layer(net, layer, read))
+    return net.model(read[-1])
+
+
+def _layer(net: Builder, layer: Mapping[str, Any], read: Sequence[int]) -> int:
+    """`read[i]`: what layer i reads."""
+    x = read[-1]
+    match layer["type"]:
+        case "conv" | "pw" | "dw" as kind:
+            geometry = layer["cout"], layer["k"], layer["s"], layer["p"], (layer["ho"], layer["wo"])
+            return net.conv(x, *geometry, depthwise=kind == "dw")
+        case "add":
+            return net.add(x, read[layer["skip"]])
+        case "gap":
+            return net.mean(x)
+        case "avgpool":
+            return net.average_pool(x, layer["k"])
+        case "fc":
+            return net.dense(x, layer["cout"])
+    raise ValueError(f"layer '{layer['name']}' has the unknown type '{layer['type']}'")
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("layers", type=Path, metavar="NET.json")
+    parser.add_argument("model", type=Path, metavar="MODEL.tflite")
+    parser.add_argument("--seed", type=int, default=0, help="of the weights (default: 0)")
+    args = parser.parse_args(arguments)
+    args.model.write_bytes(from_layers(json.loads(args.layers.read_text(encoding="utf-8")), args.seed))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
