@@ -1,16 +1,20 @@
 # make demo    optimize and verify the example under TensorFlow Lite Micro
 # make test    run every test that this machine can run
 # make check   style and types
+# make docs    the documentation as a site, in build/site
+# make soak    N random cases (KIND=networks, plans or files) on all processors
 # make build   build the native libraries again, after a change in custom_ops/
 VENV ?= .venv
 EXTRAS ?=
+N ?= 1000
+KIND ?= networks
 MODEL := examples/shapes/shapes_int8.tflite
 OUT := build/demo
 NATIVE := pyproject.toml $(shell find custom_ops -name '*.[ch]' -o -name '*.cpp' -o -name CMakeLists.txt)
 
 export VENV
 
-.PHONY: demo test check format build clean
+.PHONY: demo test check docs format soak build clean
 
 demo: $(VENV)/.demo
 	$(VENV)/bin/tflm-memopt optimize $(MODEL) -o $(OUT)
@@ -24,8 +28,14 @@ test: $(VENV)/.test
 check: $(VENV)/.test
 	scripts/check
 
+docs: $(VENV)/.test
+	$(VENV)/bin/python -m mkdocs build --strict
+
 format: $(VENV)/.test
 	scripts/format
+
+soak: $(VENV)/.test
+	cd tests && $(abspath $(VENV))/bin/python -m soak $(KIND) $(N)
 
 build:
 	rm -f $(VENV)/.demo $(VENV)/.test
