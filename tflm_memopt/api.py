@@ -213,7 +213,7 @@ def _point(conversion: Conversion, point: Converted) -> PointReport:
 
 
 def _options(without: Collection[str], seconds: float, fold: bool) -> Options:
-    return Options(seconds=seconds, fold=fold, overlap="overlap" not in without)
+    return Options(seconds=seconds, fold=fold, overlap="overlap" not in without, reorder="reorder" not in without)
 
 
 def _without(without: Collection[str], max_macs: float | None) -> tuple[str, ...]:

@@ -26,8 +26,10 @@ SWITCHES: Mapping[str, str] = {
     "strips": "strips of more than one row",
     "windows": "tiles narrower than the map",
     "groups": "channel groups",
+    "cache": "keeping the overlap of strips",
     "recompute": "computing the overlap of strips again",
     "overlap": "a block's output in the bytes that its input leaves",
+    "reorder": "other orders than the model's own",
     "tiles": "tiled blocks altogether: row rings are left",
 }
 """Ingredient that can be left out -> what it is."""
@@ -51,6 +53,8 @@ def settings(without: Collection[str] = (), max_overhead: float | None = None) -
         chosen = replace(chosen, strip_rows=(1,), whole_map=0)
     if "windows" in without:
         chosen = replace(chosen, tile=FULL_WIDTH)
+    if "cache" in without:
+        chosen = replace(chosen, cache=False)
     if "overlap" in without:
         chosen = replace(chosen, overlap=False)
     if "groups" in without:

@@ -18,6 +18,7 @@ sys.path.insert(0, str(ROOT / "benchmarks"))
 import executed
 import fused_tiling
 import int8_models
+import seconds
 import tables
 import vmcu
 
@@ -154,6 +155,19 @@ def test_fused_tiling_s_examples(capsys: pytest.CaptureFixture[str]) -> None:
 # ---- where tables go ----
 
 
+def test_seconds(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "tiny.tflite").write_bytes(int8_models.from_layers(RESIDUAL))
+    page = tmp_path / "page.md"
+    page.write_text("<!-- seconds:begin -->\n<!-- seconds:end -->")
+    assert seconds.main([str(tmp_path), "--json", "--update", str(page)]) == 0
+    (row,) = json.loads(capsys.readouterr().out)
+    assert row["model"] == "tiny"
+    assert 0 < row["optimize_seconds"] < 60
+    assert 0 < row["explore_seconds"] < 60
+    assert row["points"] >= 1
+    assert "| tiny |" in page.read_text()
+
+
 def test_a_page_without_marks() -> None:
     with pytest.raises(ValueError, match="no <!-- x:begin -->"):
         tables.updated("<!-- x:end --><!-- x:begin -->", "x", "table")
@@ -162,7 +176,14 @@ def test_a_page_without_marks() -> None:
 def test_the_pages_have_their_tables() -> None:
     """Every table of the documents is between marks, and not empty."""
     for page, names in {
-        "docs/benchmarks.md": ("executed", "vmcu-layers", "vmcu-bottlenecks", "vmcu-headroom", "fused-tiling"),
+        "docs/benchmarks.md": (
+            "executed",
+            "vmcu-layers",
+            "vmcu-bottlenecks",
+            "vmcu-headroom",
+            "fused-tiling",
+            "seconds",
+        ),
         "docs/frontier.md": ("msf-cnn", "ablation"),
         "README.md": ("ram",),
     }.items():

@@ -14,7 +14,8 @@ from models import Net
 
 import tflm_memopt
 from tflm_memopt import cli
-from tflm_memopt.errors import DoesNotFit, UsageError
+from tflm_memopt.errors import DoesNotFit, MemoptError, UsageError
+from tflm_memopt.frontier import SWITCHES
 from tflm_memopt.plan.plan import Plan
 from tflm_memopt.results import Exploration
 
@@ -122,7 +123,46 @@ def test_a_model_that_stays_as_it_is_may_be_too_large() -> None:
     assert tflm_memopt.explore(plain()).points == ()
 
 
-@pytest.mark.parametrize("switch", ["strips", "windows", "groups", "recompute", "overlap", "tiles"])
+def looking_back() -> bytes:
+    """Its last operator reads the input again, behind a tensor that must be whole: the input cannot pass by once."""
+    net = Net(9)
+    x = net.input((1, 8, 8, 2))
+    dense = net.fully_connected(net.reshape(net.conv2d(x, 2), (1, 128)), 128)
+    return net.model(net.add(net.conv2d(net.reshape(dense, (1, 8, 8, 2)), 2), x))
+
+
+@pytest.mark.parametrize(
+    ("model", "settings", "code", "reason", "way_out"),
+    [
+        (narrowing, {"max_macs": 0.5}, "overhead_too_low", "F = 0.5", "--max-macs 1"),
+        (narrowing, {"ram_limit": 600}, "does_not_fit", "limit is 600 B", "--ram-limit "),
+        (narrowing, {"ram_limit": 2400, "max_macs": 1.0}, "does_not_fit", "limit is 2,400 B", "--max-macs "),
+        (narrowing, {"max_macs": 2.0, "without": ["recompute"]}, "overhead_of_no_use", "recompute", "--max-macs 1"),
+        (narrowing, {"max_macs": 2.0, "plan": {}}, "plan_and_limits", "a saved plan", "--plan alone"),
+        (narrowing, {"without": ["magic"]}, "unknown_ingredient", "magic", "strips"),
+        (looking_back, {"input": "stream"}, "input_not_streamable", "row by row together", "--input external"),
+        (plain, {"ram_limit": 100}, "original_too_large", "limit is 100 B", "smaller model"),
+    ],
+)
+def test_limits_that_cannot_be_met_say_why_and_what_can(
+    model: Callable[[], bytes], settings: dict[str, Any], code: str, reason: str, way_out: str
+) -> None:
+    with pytest.raises(MemoptError) as refused:
+        tflm_memopt.optimize(model(), **settings)
+    assert refused.value.code == code
+    assert reason in refused.value.what
+    assert way_out in refused.value.hint
+
+
+def test_when_the_solver_s_time_is_up_there_is_a_plan() -> None:
+    """The heuristic's, checked and bit-exact as any other; proven only if it meets the bound."""
+    result = tflm_memopt.optimize(narrowing(), max_macs=2.0, seconds=0)
+    assert result.plan is not None
+    assert result.plan.proven == (result.plan.head == result.plan.lower_bound)
+    assert tflm_memopt.verify(narrowing(), result.model, runs=1).bit_exact
+
+
+@pytest.mark.parametrize("switch", SWITCHES)
 def test_without_an_ingredient_nothing_gets_better(frontier: Exploration, switch: str) -> None:
     model = narrowing()
     result = tflm_memopt.optimize(model, ram_limit=10**6, without=[switch])

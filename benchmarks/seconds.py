@@ -1,0 +1,85 @@
+"""How long the converter takes: `optimize` without recompute, and a full `explore`, for every model of a folder.
+
+    python benchmarks/seconds.py DIR [--json] [--update FILE.md]
+
+Seconds of processor time, one process; float borders are made int8 (`--int8-io`). Longer chains: benchmarks/growth.py.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TypeVar
+
+from rich.console import Console
+from tables import markdown, require, update
+
+import tflm_memopt
+
+MARK = "seconds"
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One model."""
+
+    model: str
+    operators: int
+    optimize_seconds: float
+    explore_seconds: float
+    points: int
+    """Of the frontier."""
+
+
+def row(path: Path) -> Row:
+    data = path.read_bytes()
+    optimized, optimizing = _timed(lambda: tflm_memopt.optimize(data, name=path.stem, int8_io=True))
+    explored, exploring = _timed(lambda: tflm_memopt.explore(data, name=path.stem, int8_io=True))
+    return Row(path.stem, len(optimized.inspection.operators), optimizing, exploring, len(explored.points))
+
+
+def _timed(work: Callable[[], T]) -> tuple[T, float]:
+    began = time.process_time()
+    result = work()
+    return result, round(time.process_time() - began, 1)
+
+
+def table(rows: Sequence[Row]) -> str:
+    return markdown(
+        ("model", "operators", "`optimize`, s", "`explore`, s", "points"),
+        (
+            (r.model, f"{r.operators}", f"{r.optimize_seconds:.1f}", f"{r.explore_seconds:.1f}", f"{r.points}")
+            for r in rows
+        ),
+    )
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("models", type=Path, metavar="DIR", help="the folder of .tflite files, or one of them")
+    parser.add_argument("--json", action="store_true", help="a JSON array on standard output instead of the table")
+    parser.add_argument("--update", type=Path, metavar="FILE.md", help="write the table between its marks in a page")
+    args = parser.parse_args(arguments)
+    paths = sorted(args.models.glob("*.tflite")) if args.models.is_dir() else [args.models]
+    if not paths:
+        parser.error(f"no *.tflite files in {args.models}")
+    if args.update:
+        require(args.update, MARK)
+    found, console = [], Console(stderr=True)
+    for path in paths:
+        with console.status(f"{path.stem}: optimizing, exploring"):
+            found.append(row(path))
+    print(json.dumps([asdict(r) for r in found], indent=2) if args.json else table(found))
+    if args.update:
+        update(args.update, MARK, table(found))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
