@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import re
 import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -24,20 +23,15 @@ import numpy as np
 
 import tflm_memopt
 from tflm_memopt import emit
+from tflm_memopt.emit import library as c_library
 from tflm_memopt.errors import MemoptError
 from tflm_memopt.results import Optimized
 from tflm_memopt.runtime import interpreter
 from tflm_memopt.runtime.verify import sample
 
 ROOT = Path(__file__).parents[1]
-LIBRARY = ROOT / "custom_ops"
 GENERATED = "arduino/src"
 """A folder in which nothing is written by hand."""
-
-SOURCES = (LIBRARY / "include", LIBRARY / "src", LIBRARY / "tflm")
-SUFFIXES = {".h", ".c", ".cpp", ".S"}
-PUBLIC = ("include/tmo/tmo.h", "include/tmo/camera.h", "tflm/tmo_tflm.h")
-"""What sketches call: words for keywords.txt."""
 
 SHAPES = ROOT / "examples/shapes"
 IMAGE = 22
@@ -67,68 +61,11 @@ SKETCHES = (
     Sketch("esp_idf", "examples/esp_idf/main", "cpp", input="external"),
 )
 
-PROPERTIES = f"""\
-name=tflm-memopt
-version={tflm_memopt.__version__}
-author=tflm-memopt contributors
-maintainer=tflm-memopt contributors
-sentence=TensorFlow Lite Micro models in a fraction of the RAM, with the same output bits.
-paragraph=Runs models that tflm-memopt rewrote: one operator keeps a few rows of every tensor instead of all of it.
-category=Data Processing
-url=
-architectures=*
-depends=Chirale_TensorFLowLite
-includes=tflm_memopt.h
-"""
-
-UMBRELLA = """\
-/* The library's one header for sketches. TensorFlow Lite Micro comes first, where it is used:
- *
- *   #include <Chirale_TensorFlowLite.h>
- *   #include <tflm_memopt.h> */
-#ifndef TFLM_MEMOPT_H_
-#define TFLM_MEMOPT_H_
-
-#include "tmo/camera.h"
-#include "tmo/tmo.h"
-
-#if defined(__cplusplus) && __has_include("tensorflow/lite/micro/kernels/kernel_util.h")
-#include "tmo_tflm.h"
-#endif
-
-#endif  // TFLM_MEMOPT_H_
-"""
-
 
 def library() -> Mapping[str, bytes]:
     """The library itself, by path."""
-    files = {
-        "arduino/library.properties": PROPERTIES.encode(),
-        "arduino/keywords.txt": keywords().encode(),
-        "arduino/LICENSE": (ROOT / "LICENSE").read_bytes(),
-        "arduino/src/tflm_memopt.h": UMBRELLA.encode(),
-    }
-    for folder in SOURCES:
-        for path in sorted(p for p in folder.rglob("*") if p.suffix in SUFFIXES):
-            name = f"{GENERATED}/{path.relative_to(folder).as_posix()}"
-            if name in files:
-                raise ValueError(f"two sources would become {name}: Arduino has one folder for all")
-            files[name] = path.read_bytes()
-    return files
-
-
-def keywords() -> str:
-    """keywords.txt: the words that the IDE colours."""
-    text = "\n".join((LIBRARY / name).read_text(encoding="utf-8") for name in PUBLIC)
-    code = re.sub(r"/\*.*?\*/", "", text, flags=re.DOTALL)
-    types = re.findall(r"^(?:typedef .*|\}) (\w+);$", code, re.MULTILINE) + re.findall(
-        r"^using (\w+) =", code, re.MULTILINE
-    )
-    functions = re.findall(r"^[\w \*]+?\b\*?(tmo_\w+|[A-Z]\w+)\(", code, re.MULTILINE)
-    functions += re.findall(r"^auto (\w+)\(", code, re.MULTILINE)
-    constants = re.findall(r"^ +(TMO_\w+) = ", code, re.MULTILINE)
-    kinds = (("KEYWORD1", types), ("KEYWORD2", functions), ("LITERAL1", constants))
-    return "".join(f"{word}\t{kind}\n" for kind, words in kinds for word in dict.fromkeys(words))
+    files = {"LICENSE": (ROOT / "LICENSE").read_text(encoding="utf-8"), **c_library.arduino()}
+    return {f"arduino/{name}": text.encode() for name, text in files.items()}
 
 
 def sketches(*, replan: bool) -> Mapping[str, bytes]:

@@ -42,6 +42,8 @@ class Board:
     sources: Mapping[str, str]
     """Addresses of the documents that the figures are from."""
     note: str
+    platformio: str = ""
+    """PLATFORM/BOARD there, if its Arduino core is there."""
 
     @property
     def arena_limit(self) -> int:

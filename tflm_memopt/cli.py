@@ -105,7 +105,8 @@ def parser() -> argparse.ArgumentParser:
     )  # fmt: skip
     optimize.add_argument(
         "--emit", type=kinds, default=("cpp",), metavar="KIND,...",
-        help="what to compile in: cpp, for TensorFlow Lite Micro (default); c, a module without an interpreter",
+        help="what to compile in: cpp, for TensorFlow Lite Micro (default); c, a module without an interpreter; "
+        "arduino, platformio, esp-idf, a project; tflite, nothing",
     )  # fmt: skip
     optimize.add_argument(
         "--plan", type=Path, metavar="FILE.json", help="use a plan of this model that was saved before"
@@ -180,8 +181,15 @@ def _optimize(args: argparse.Namespace) -> int:
         files[args.plot] = draw(plot.optimized(result))
     _keep(args.model, files)
     write_files(files)
-    talk.answer(args, result.report.to_json(), text.optimized(result.report, folder, [path.name for path in files]))
+    names = dict.fromkeys(_shown(path, folder) for path in files)
+    talk.answer(args, result.report.to_json(), text.optimized(result.report, folder, names))
     return DONE
+
+
+def _shown(path: Path, folder: Path) -> str:
+    """A file that was written, for the list of them: of a project, its folder."""
+    inside = path.relative_to(folder) if path.is_relative_to(folder) else path
+    return f"{inside.parts[0]}/" if len(inside.parts) > 1 and not inside.is_absolute() else path.name
 
 
 def _fit(args: argparse.Namespace) -> int:

@@ -53,7 +53,8 @@ def tree(folder: str, pattern: str) -> set[str]:
 
 def python_package() -> set[str]:
     data = (*tree("tflm_memopt", "*.json"), *tree("tflm_memopt", "*.html"))
-    return {"tflm_memopt/py.typed", *tree("tflm_memopt", "*.py"), *data}
+    sources = {name for name in tree("custom_ops", "*") if not name.startswith("custom_ops/host/")}
+    return {"tflm_memopt/py.typed", *tree("tflm_memopt", "*.py"), *data, *(f"tflm_memopt/{name}" for name in sources)}
 
 
 @pytest.fixture(scope="module")
@@ -78,8 +79,8 @@ def wheel(source: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_sdist_holds_what_a_source_build_needs_and_no_build_products(sdist: Path) -> None:
     files = sdist_files(sdist)
-    needed = {"pyproject.toml", "README.md", "LICENSE", *python_package()}
-    needed |= tree("custom_ops", "*.[ch]") | tree("custom_ops", "*.cpp") | tree("custom_ops", "CMakeLists.txt")
+    own = {name for name in python_package() if not name.startswith("tflm_memopt/custom_ops/")}
+    needed = {"pyproject.toml", "README.md", "LICENSE", *own, *tree("custom_ops", "*")}
     assert needed <= set(files)
     assert not [name for name in files if name.endswith((".so", ".o", ".a", ".pyc", ".whl"))]
     assert not [name for name in files if name.startswith((".venv", "build/", ".git/"))]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import runpy
 from collections import Counter
 from pathlib import Path
@@ -26,6 +27,16 @@ def test_page_is_current(name: str) -> None:
 def test_drawing_is_current(name: str) -> None:
     written = (ROOT / "docs/drawings" / name).read_text(encoding="utf-8")
     assert written == DRAWINGS["files"]()[name], "python scripts/drawings.py writes it anew"
+
+
+def test_the_c_page_names_what_is_public() -> None:
+    page = (ROOT / "docs/c-api.md").read_text(encoding="utf-8")
+    words = [line.split("\t") for line in (ROOT / "arduino/keywords.txt").read_text().splitlines()]
+    public = {
+        word for word, kind in words if kind == "KEYWORD2" or word.startswith(("TMO_ERROR", "TMO_WAIT", "TMO_OK"))
+    }
+    assert len(public) > 25
+    assert sorted(word for word in public if not re.search(rf"\b{word}\b", page)) == []
 
 
 def test_every_error_has_a_code_of_its_own() -> None:

@@ -5,6 +5,7 @@ And the plans that `explore` leaves. From data to bytes; nothing is written here
 
 from __future__ import annotations
 
+import functools
 import json
 import math
 from collections.abc import Callable, Collection, Mapping
@@ -13,6 +14,7 @@ from typing import Any
 from tflm_memopt.emit.array import model_header, model_source
 from tflm_memopt.emit.module import module, module_header, module_source
 from tflm_memopt.emit.names import file_stem
+from tflm_memopt.emit.project import arduino, esp_idf, platformio
 from tflm_memopt.emit.resolver import ops_header
 from tflm_memopt.model.reader import Model, read
 from tflm_memopt.plan.plan import Plan
@@ -20,6 +22,7 @@ from tflm_memopt.results import Exploration, Optimized, Sample
 
 Files = Mapping[str, bytes]
 Sampler = Callable[[], Sample] | None
+Emitter = Callable[[str, Model, Optimized, Sampler], Mapping[str, str]]
 NOTHING_PLANNED = Plan(steps=(), buffers=(), offsets=(), head=0, lower_bound=0, proven=True)
 """The plan of a model that stays as it is."""
 
@@ -31,13 +34,13 @@ def files(result: Optimized, name: str, kinds: Collection[str] = ("cpp",), sampl
     that cannot be written so.
     """
     stem = file_stem(name)
-    texts = {
+    texts: dict[str, str] = {
         f"{stem}.plan.json": to_json((result.plan or NOTHING_PLANNED).to_json()),
         f"{stem}.report.json": to_json(result.report.to_json()),
     }
-    model = read(result.model)
+    model, once = read(result.model), functools.cache(sample) if sample else None
     for kind in kinds:
-        texts |= EMITTERS[kind](stem, model, result, sample)
+        texts |= EMITTERS[kind](stem, model, result, once)
     return {f"{stem}.tflite": result.model} | {file: text.encode() for file, text in texts.items()}
 
 
@@ -56,8 +59,29 @@ def _c(stem: str, model: Model, result: Optimized, sample: Sampler) -> Mapping[s
     return {f"{stem}.h": module_header(whole), f"{stem}.c": module_source(whole, sample())}
 
 
-EMITTERS: Mapping[str, Callable[[str, Model, Optimized, Sampler], Mapping[str, str]]] = {"cpp": _cpp, "c": _c}
-"""What `--emit` takes: model and resolver for TensorFlow Lite Micro, in C++; a C module without an interpreter."""
+def _project(kind: str, write: Callable[[str, Mapping[str, str], Optimized, Sample], Mapping[str, str]]) -> Emitter:
+    """The emitter of a project, in a folder of its own."""
+
+    def emit(stem: str, model: Model, result: Optimized, sample: Sampler) -> Mapping[str, str]:
+        if sample is None:
+            raise ValueError("a project has a stored input: it needs a sample")
+        files = write(stem, _cpp(stem, model, result, sample), result, sample())
+        return {f"{kind}/{name}": text for name, text in files.items()}
+
+    return emit
+
+
+EMITTERS: Mapping[str, Emitter] = {
+    "tflite": lambda *_: {},
+    "cpp": _cpp,
+    "c": _c,
+    **{
+        kind: _project(kind, write)
+        for kind, write in (("arduino", arduino), ("platformio", platformio), ("esp-idf", esp_idf))
+    },
+}
+"""What `--emit` takes: the model alone; model and resolver for TensorFlow Lite Micro, in C++; a C module without an
+interpreter; projects around the model."""
 
 
 def plans(result: Exploration, name: str) -> Files:

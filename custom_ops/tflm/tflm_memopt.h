@@ -1,0 +1,15 @@
+/* The library's one header for sketches. TensorFlow Lite Micro comes first, where it is used:
+ *
+ *   #include <Chirale_TensorFlowLite.h>
+ *   #include <tflm_memopt.h> */
+#ifndef TFLM_MEMOPT_H_
+#define TFLM_MEMOPT_H_
+
+#include "tmo/camera.h"
+#include "tmo/tmo.h"
+
+#if defined(__cplusplus) && __has_include("tensorflow/lite/micro/kernels/kernel_util.h")
+#include "tmo_tflm.h"
+#endif
+
+#endif  // TFLM_MEMOPT_H_

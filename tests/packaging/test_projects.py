@@ -1,0 +1,152 @@
+"""The projects that `optimize --emit` writes: complete, and built and run on this machine as they are."""
+
+from __future__ import annotations
+
+import configparser
+import re
+import runpy
+import shutil
+import subprocess
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
+
+import pytest
+from conftest import EXAMPLE, ROOT
+
+import tflm_memopt
+from tflm_memopt import cli, emit
+from tflm_memopt.boards import boards
+from tflm_memopt.emit import library
+from tflm_memopt.errors import RuntimeUnavailable
+from tflm_memopt.runtime.verify import sample
+
+LIBRARY = ROOT / "custom_ops"
+TFLM = runpy.run_path(str(ROOT / "scripts/tflm2023.py"))
+TFLM_FLAGS = ["-Dtflite=tflite_micro", "-isystem", str(TFLM["INCLUDE"]), "-isystem", str(TFLM["GEMMLOWP"])]
+STRICT = ["-Wall", "-Wextra", "-Werror", "-O1"]
+CORE = ROOT / "tests/packaging/arduino/core"
+PROJECTS = ("arduino", "platformio", "esp-idf")
+
+ESP_HEADERS = {
+    "esp_timer.h": "inline long long esp_timer_get_time() { return 0; }\n",
+    "freertos/FreeRTOS.h": "",
+    "freertos/task.h": "#include <stdlib.h>\n#define pdMS_TO_TICKS(t) (t)\ninline void vTaskDelay(int) { exit(0); }\n",
+    "start.cpp": 'extern "C" void app_main();\nint main() { app_main(); }\n',
+}
+
+needs_host = pytest.mark.skipif(
+    bool(TFLM["missing"]()) or not shutil.which("g++"), reason=TFLM["missing"]() or "no g++"
+)
+
+
+@cache
+def written(where: str) -> Mapping[str, bytes]:
+    model = EXAMPLE.read_bytes()
+    result = tflm_memopt.optimize(model, input=where)
+    return emit.files(result, "shapes v1", PROJECTS, lambda: sample(model, result.model))
+
+
+def run(*command: str | Path, cwd: Path) -> str:
+    done = subprocess.run(command, cwd=cwd, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+@pytest.fixture(scope="module")
+def objects(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
+    """The C library."""
+    folder = tmp_path_factory.mktemp("library")
+    run(
+        "gcc", "-std=c11", *STRICT, f"-I{LIBRARY / 'include'}", "-c", *sorted((LIBRARY / "src").glob("*.c")), cwd=folder
+    )
+    return sorted(folder.glob("*.o"))
+
+
+def told(project: str, where: str, objects: list[Path], folder: Path) -> str:
+    """What a project prints in its first round. Its library is the one that `objects` were made of."""
+    for name, data in written(where).items():
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        # On a PC pointers are wider than what the arena's size is counted for.
+        path.write_bytes(re.sub(rb"(?<=arena_size = )\d+", b"40000", data) if name.endswith("_ops.h") else data)
+    main = folder / project / {"arduino": "shapes_v1", "platformio": "src", "esp-idf": "main"}[project]
+    if project == "esp-idf":
+        for name, text in ESP_HEADERS.items():
+            (main / name).parent.mkdir(exist_ok=True)
+            (main / name).write_text(text)
+        platform = [f"-I{main}"]
+    else:
+        shutil.copy(CORE / "main.cpp", main / "core.cpp")
+        platform = [f"-I{CORE}", "-include", "Arduino.h"]
+    sketches = [argument for path in main.glob("*.ino") for argument in ("-x", "c++", str(path))]
+    include = [f"-I{folder}/arduino/libraries/tflm-memopt/src"]
+    adapter = folder / "arduino/libraries/tflm-memopt/src/tmo_tflm.cpp"
+    cpp = [*sorted(main.glob("*.cpp")), adapter]
+    run("g++", "-std=gnu++17", *STRICT, "-c", *include, *TFLM_FLAGS, *platform, *cpp, *sketches, cwd=main)
+    interpreter = TFLM["LIBRARY"]
+    linked = [*sorted(main.glob("*.o")), *objects, interpreter, f"-Wl,-rpath,{interpreter.parent}"]
+    run("g++", *linked, "-o", "program", cwd=main)
+    return run(main / "program", cwd=main)
+
+
+@pytest.mark.slow
+@needs_host
+@pytest.mark.parametrize(
+    ("project", "where"),
+    [
+        ("arduino", "arena"),
+        ("arduino", "stream:4"),
+        ("platformio", "external"),
+        ("esp-idf", "arena"),
+        ("esp-idf", "stream"),
+    ],
+)
+def test_a_project_runs_as_it_is(project: str, where: str, objects: list[Path], tmp_path: Path) -> None:
+    said = told(project, where, objects, tmp_path)
+    assert re.fullmatch(r"the same outputs as on a PC, 0 us, arena \d+ B\n", said)
+
+
+def test_projects_bring_the_library() -> None:
+    files = written("arena")
+    sources = {path for part in library.FOLDERS for path in (LIBRARY / part).rglob("*") if path.is_file()}
+    assert sources
+    for path in sources:
+        below = path.relative_to(LIBRARY)
+        for copy in ("platformio/lib/tflm-memopt" / below, "esp-idf/components/tflm-memopt" / below):
+            assert files[copy.as_posix()] == path.read_bytes()
+        flat = Path("arduino/libraries/tflm-memopt/src", *below.parts[1:])
+        assert files[flat.as_posix()] == path.read_bytes()
+    assert {"platformio/lib/tflm-memopt/library.json", "esp-idf/components/tflm-memopt/idf_component.yml"} <= set(files)
+    assert b"name=tflm-memopt" in files["arduino/libraries/tflm-memopt/library.properties"]
+    assert not [name for name in files if "/host/" in name]
+
+
+def test_platformio_has_the_boards_on_which_it_fits() -> None:
+    ini = configparser.ConfigParser()
+    ini.read_string(written("arena")["platformio/platformio.ini"].decode())
+    named = {section.removeprefix("env:") for section in ini.sections() if section.startswith("env:")}
+    assert "nano33ble" in named and "bluepill" not in named  # 64 kB of flash
+    assert named <= set(boards())
+    assert dict(ini["env:nano33ble"]) == {"platform": "nordicnrf52", "board": "nano33ble"}
+
+
+def test_the_repositorys_boards_are_platformios() -> None:
+    ini = configparser.ConfigParser()
+    ini.read(ROOT / "platformio.ini")
+    ours = {f"{e.get('platform')}/{e.get('board')}" for e in ini.values() if e.get("platform")}
+    assert {"nordicnrf52/nano33ble", "raspberrypi/pico"} <= ours & {b.platformio for b in boards().values()}
+
+
+def test_the_answer_names_a_project_once(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["optimize", str(EXAMPLE), "-o", str(tmp_path), "--emit", "tflite,esp-idf"]) == cli.DONE
+    said = [line.strip() for line in capsys.readouterr().out.splitlines()]
+    assert said.count("esp-idf/") == 1 and "shapes_int8_model.h" not in said
+    assert (tmp_path / "esp-idf/main/shapes_int8_model.h").is_file()
+
+
+def test_a_package_without_sources_says_so(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(library, "PLACES", (tmp_path / "custom_ops",))
+    with pytest.raises(RuntimeUnavailable, match="sources of the C library are not installed") as refusal:
+        library.sources()
+    assert refusal.value.code == "no_sources"
