@@ -234,9 +234,22 @@ class Net:
         y = self.tensor(self.shape(x), affine=(1 / 256, -128))
         return self.op("SOFTMAX", [x], [y], schema.SoftmaxOptionsT(beta=beta))
 
-    def unary(self, kind: str, x: int, *, dtype: str = "INT8", out: Affine | None = DEFAULT) -> int:
-        """RELU, RELU6, QUANTIZE, DEQUANTIZE: no options, the same shape."""
-        return self.op(kind, [x], [self.tensor(self.shape(x), dtype, out)])
+    def unary(
+        self, kind: str, x: int, *, dtype: str = "INT8", out: Affine | None = DEFAULT, options: Any = None
+    ) -> int:
+        """RELU, QUANTIZE, LOGISTIC, DEQUANTIZE and others: the same shape."""
+        return self.op(kind, [x], [self.tensor(self.shape(x), dtype, out)], options)
+
+    def normalized(self, x: int) -> int:
+        """L2_NORMALIZATION: it stays builtin, and so its tensors are whole."""
+        y = self.tensor(self.shape(x), affine=(1 / 128, 0))
+        return self.op("L2_NORMALIZATION", [x], [y], schema.L2NormOptionsT())
+
+    def add_n(self, *xs: int) -> int:
+        """ADD_N of tensors of one scale: it stays builtin."""
+        scale, zero_point = self.affine(xs[0])
+        y = self.tensor(self.shape(xs[0]), affine=(scale * len(xs), zero_point))
+        return self.op("ADD_N", list(xs), [y], schema.AddNOptionsT())
 
     def pad(self, x: int, amounts: Sequence[Pair], *, value: int | None = None) -> int:
         """PAD, or PADV2 when it has a value."""

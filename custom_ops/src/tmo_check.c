@@ -202,7 +202,7 @@ static bool check_pointwise(checker *c, const operation *o) {
     if (o->block->strips > 0 && in->width != o->out->width) return false;
   }
   if (op->kind == TMO_OP_ADD) return op->param >= 0 && op->param <= MAX_ADD_SHIFT && check_scaling(c, op, 3);
-  if (op->kind == TMO_OP_REQUANT) return check_scaling(c, op, 1);
+  if (op->kind == TMO_OP_LOOKUP) return has_constant(c, op->weights, TMO_TABLE_BYTES, 1);
   return o->in->channels == o->out->channels && o->out->channels <= MAX_SOFTMAX_CHANNELS && op->param <= 0 && check_scaling(c, op, 1);
 }
 
@@ -305,7 +305,7 @@ static bool check_kind(checker *c, const operation *o) {
     case TMO_OP_MEAN: return check_pool(c, o);
     case TMO_OP_ADD:
     case TMO_OP_SOFTMAX:
-    case TMO_OP_REQUANT: return check_pointwise(c, o);
+    case TMO_OP_LOOKUP: return check_pointwise(c, o);
     case TMO_OP_GATHER: return check_gather(c, o);
     default: return false;
   }

@@ -41,7 +41,7 @@ static void call_row_kernel(const tmo_kernel *k, const tmo_window *window, int8_
     case TMO_OP_DEPTHWISE: tmo_depthwise_row_s8(k, window, out); break;
     case TMO_OP_ADD: tmo_add_s8(k, window, out); break;
     case TMO_OP_SOFTMAX: tmo_softmax_s8(k, window, out); break;
-    case TMO_OP_REQUANT: tmo_requant_s8(k, window, out); break;
+    case TMO_OP_LOOKUP: tmo_lookup_s8(k, window, out); break;
     case TMO_OP_COPY: tmo_copy_s8(k, window, out); break;
     case TMO_OP_RESIZE_BILINEAR: tmo_resize_bilinear_row_s8(k, window, out); break;
     case TMO_OP_TRANSPOSE_CONV: tmo_transpose_conv_row_s8(k, window, out); break;
@@ -107,7 +107,7 @@ static void point_at_constants(firing *f, uint32_t first_in, uint32_t first_out)
   if (op->kind == TMO_OP_DEPTHWISE) {
     k->tap_step = f->out->channels;
     k->weights += first_out;
-  } else {
+  } else if (op->kind != TMO_OP_LOOKUP) {
     k->tap_step = f->in->channels;
     k->weights += first_out * op->kernel_h * op->kernel_w * k->tap_step + first_in;
   }

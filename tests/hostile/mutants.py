@@ -106,7 +106,7 @@ def _builtins() -> bytes:
     net = Net(seed=4)
     x = net.input((1, 8, 8, 2), None, dtype="FLOAT32")
     x = net.conv2d(net.unary("QUANTIZE", x, out=(0.05, 3)), 4, kernel=(3, 3))
-    x = net.unary("LOGISTIC", x, out=(1 / 256, -128))
+    x = net.normalized(net.unary("LOGISTIC", x, out=(1 / 256, -128)))
     x = net.conv2d(x, 4, kernel=(3, 3), dilation=(2, 2))
     y = net.tensor(net.shape(x), "FLOAT32", None)
     net.op("DEQUANTIZE", [x], [y], schema.DequantizeOptionsT())

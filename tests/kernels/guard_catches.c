@@ -18,7 +18,7 @@
 
 static int calls;
 
-void tmo_requant_s8(const tmo_kernel *k, const tmo_window *window, int8_t *out) {
+void tmo_lookup_s8(const tmo_kernel *k, const tmo_window *window, int8_t *out) {
   memcpy(out, window->pixels[0], (size_t)k->out_width * k->out_channels);
   if (calls++ == FAULTY_ROW) out[k->out_width * k->out_channels] ^= 1;
 }
@@ -32,20 +32,17 @@ static struct {
   tmo_tensor tensors[2];
   tmo_op op;
   tmo_block block;
-  int32_t multiplier;
-  int8_t shift;
+  int8_t table[TMO_TABLE_BYTES];
 } program = {
     .header = {.magic = TMO_MAGIC, .version = TMO_VERSION, .target = TMO_TARGET_GENERIC, .size = sizeof program, .firings = ROWS,
                .workspace = sizeof(tmo_unit), .n_inputs = 1, .n_outputs = 1, .n_tensors = 2, .n_ops = 1, .n_blocks = 1, .tensors = TENSORS, .ops = OPS,
                .blocks = BLOCKS},
     .tensors = {{.channels = PIXEL, .width = ROW / PIXEL, .height = ROWS, .depth = ROWS, .base = 1},
                 {.channels = PIXEL, .width = ROW / PIXEL, .height = ROWS, .depth = ROWS, .base = 2}},
-    .op = {.kind = TMO_OP_REQUANT, .flags = TMO_FLAG_SINK, .act_min = -128, .act_max = 127, .n_inputs = 1, .input = {0}, .producer = {TMO_NONE},
+    .op = {.kind = TMO_OP_LOOKUP, .flags = TMO_FLAG_SINK, .act_min = -128, .act_max = 127, .n_inputs = 1, .input = {0}, .producer = {TMO_NONE},
            .output = 1, .kernel_h = 1, .kernel_w = 1, .stride_h = 1, .stride_w = 1, .dilation_h = 1, .dilation_w = 1,
-           .multipliers = CONSTANTS, .shifts = CONSTANTS + sizeof(int32_t)},
+           .weights = CONSTANTS},
     .block = {.n_ops = 1},
-    .multiplier = 1 << 30,
-    .shift = 1,
 };
 
 static bool caught_at(int32_t byte) {

@@ -28,7 +28,7 @@ def output(op: ProgramOp, inputs: Sequence[Int8], shape: tuple[int, int, int]) -
         Kind.MAX_POOL: _pool,
         Kind.MEAN: _pool,
         Kind.SOFTMAX: _softmax,
-        Kind.REQUANT: _requant,
+        Kind.LOOKUP: _lookup,
         Kind.GATHER: _gather,
         Kind.COPY: _copy,
         Kind.RESIZE_BILINEAR: _resize,
@@ -130,8 +130,9 @@ def _add(op: ProgramOp, inputs: list[Ints], shape: tuple[int, int, int]) -> Int8
     return np.clip(rescale(wrap32(a + b), m[2], s[2]) + op.output_zero_point, *op.activation).astype(np.int8)
 
 
-def _requant(op: ProgramOp, inputs: list[Ints], shape: tuple[int, int, int]) -> Int8:
-    return _scale(op, inputs[0].reshape(shape) - op.input_zero_points[0])
+def _lookup(op: ProgramOp, inputs: list[Ints], shape: tuple[int, int, int]) -> Int8:
+    assert op.weights is not None
+    return op.weights[inputs[0].reshape(shape) + 128]
 
 
 def _copy(op: ProgramOp, inputs: list[Ints], shape: tuple[int, int, int]) -> Int8:

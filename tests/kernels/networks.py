@@ -16,7 +16,7 @@ from tflm_memopt.model.rowop import NO_ROW, Access, Kind, Move, Moves, Window
 Shape = tuple[int, int, int]
 POOLS = (Kind.AVERAGE_POOL, Kind.MAX_POOL, Kind.MEAN)
 WINDOWED = (Kind.CONV, Kind.DEPTHWISE, *POOLS)
-CHANNELWISE = (Kind.DEPTHWISE, Kind.REQUANT, *POOLS)
+CHANNELWISE = (Kind.DEPTHWISE, Kind.LOOKUP, *POOLS)
 
 
 @dataclass(frozen=True)
@@ -93,8 +93,8 @@ def operator(rng: Generator, kind: Kind, inputs: tuple[int, ...], shape: Shape, 
         rows, width = (int(n) for n in rng.integers(1, 40, 2))
         table = rng.integers(-128, 128, (rows, width), dtype=np.int8)
         return dataclasses.replace(op, weights=table, param=rows), (*shape[:2], width)
-    if kind is Kind.REQUANT:
-        return dataclasses.replace(op, **scaling(rng, 1, 1.0)), shape
+    if kind is Kind.LOOKUP:
+        return dataclasses.replace(op, weights=rng.integers(-128, 128, 256, dtype=np.int8)), shape
     if kind is Kind.SOFTMAX:
         multiplier, shift = np.frexp(rng.uniform(0.005, 0.6) * (1 << 26))
         return dataclasses.replace(
@@ -214,7 +214,7 @@ def draw(rng: Generator, n_ops: int) -> Network:
         first = int(shapes[0][2] == 4)  # indices are no numbers
         source = len(shapes) - 1 - int(len(shapes) > 1 + first and rng.random() < 0.3) * int(rng.integers(0, 2))
         twins = [i for i in range(first, len(shapes)) if i != source and shapes[i] == shapes[source]]
-        kinds = [Kind.CONV, Kind.DEPTHWISE, Kind.REQUANT, Kind.AVERAGE_POOL, Kind.MAX_POOL, Kind.MEAN, Kind.SOFTMAX]
+        kinds = [Kind.CONV, Kind.DEPTHWISE, Kind.LOOKUP, Kind.AVERAGE_POOL, Kind.MAX_POOL, Kind.MEAN, Kind.SOFTMAX]
         kind = (
             Kind.ADD
             if twins and rng.random() < 0.6

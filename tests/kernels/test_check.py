@@ -263,23 +263,25 @@ def test_a_row_block_has_no_tiles(damage: Callable[[Program], Program]) -> None:
 
 
 @pytest.mark.parametrize(
-    ("groups", "channels", "width", "status"),
+    ("groups", "channels", "width", "table", "status"),
     [
-        pytest.param(0, 2, 6, Status.OK, id="fine"),
-        pytest.param(2, 2, 6, Status.OP, id="groups of what comes from outside"),
-        pytest.param(0, 4, 3, Status.OP, id="another view of the pixels"),
+        pytest.param(0, 2, 6, 256, Status.OK, id="fine"),
+        pytest.param(2, 2, 6, 256, Status.OP, id="groups of what comes from outside"),
+        pytest.param(0, 4, 3, 256, Status.OP, id="another view of the pixels"),
+        pytest.param(0, 2, 6, 255, Status.OP, id="a table behind the program's end"),
+        pytest.param(0, 2, 6, None, Status.OP, id="no table"),
     ],
 )
-def test_tiled_requant(groups: int, channels: int, width: int, status: Status) -> None:
-    scale = {"multipliers": np.full(1, 1 << 30, np.int32), "shifts": np.full(1, 1, np.int8)}
-    requant = ProgramOp(
-        Kind.REQUANT, (0,), (None,), 1, (0,), 0, sink=True, tile=1, groups=groups, group_channels=1, **scale
+def test_tiled_lookup(groups: int, channels: int, width: int, table: int | None, status: Status) -> None:
+    weights = None if table is None else np.zeros(table, np.int8)
+    lookup = ProgramOp(
+        Kind.LOOKUP, (0,), (None,), 1, (0,), 0, sink=True, tile=1, groups=groups, group_channels=1, weights=weights
     )
     tensors = (
         ProgramTensor(0, 8, 6, 2, 8, base=1),
         ProgramTensor(0, 8, width, channels, 8, base=2, walk=WalkRecord(8, 8, 8)),
     )
-    program = Program(1, 1, 8, 48, tensors, (requant,), (ProgramBlock(0, 1, 0, 1),))
+    program = Program(1, 1, 8, 48, tensors, (lookup,), (ProgramBlock(0, 1, 0, 1),))
     assert host.check(pack(program), [IN], [IN]) is status
 
 

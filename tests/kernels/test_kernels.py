@@ -114,7 +114,7 @@ def test_rings_are_as_shallow_as_can_be() -> None:
     assert broken > shallower // 2  # clamped or pooled outputs can hide a wrong row
 
 
-@pytest.mark.parametrize("kind", [Kind.ADD, Kind.REQUANT])
+@pytest.mark.parametrize("kind", [Kind.ADD, Kind.LOOKUP])
 def test_in_place(kind: Kind) -> None:
     """The output row may be the row of any operand."""
     for operand in range(2 if kind is Kind.ADD else 1):

@@ -271,9 +271,6 @@ def _reduce(net: Net, layer: Layer, x: int, _: int) -> list[int]:
     return [y if kind == "REDUCE_MAX" else _scaled(net, layer, y)]
 
 
-# ---- operators that stay builtin ----
-
-
 def _mul(net: Net, layer: Layer, x: int, other: int) -> list[int]:
     other = other if net.shape(other) == net.shape(x) else x
     y = net.tensor(net.shape(x), affine=(net.affine(x)[0] * net.affine(other)[0] * 40, layer.zero_point))
@@ -282,6 +279,21 @@ def _mul(net: Net, layer: Layer, x: int, other: int) -> list[int]:
 
 def _logistic(net: Net, _layer: Layer, x: int, _: int) -> list[int]:
     return [net.unary("LOGISTIC", x, out=(1 / 256, -128))]
+
+
+def _looked_up(net: Net, layer: Layer, x: int, _: int) -> list[int]:
+    """One of those that compute byte by byte."""
+    kind = ("LEAKY_RELU", "HARD_SWISH", "TANH", "ABS", "ELU")[layer.channels % 5]
+    options = schema.LeakyReluOptionsT(alpha=layer.other / 4) if kind == "LEAKY_RELU" else None
+    scale = net.affine(x)[0] * 2.0 ** max(layer.spread, 0)  # HARD_SWISH cannot magnify
+    return [net.unary(kind, x, out=(scale, layer.zero_point), options=options)]
+
+
+# ---- operators that stay builtin ----
+
+
+def _normalized(net: Net, _layer: Layer, x: int, _: int) -> list[int]:
+    return [net.normalized(x)]
 
 
 def _float(net: Net, layer: Layer, x: int, _: int) -> list[int]:
@@ -311,6 +323,8 @@ SUPPORTED: Mapping[str, Build] = {
     "relu6": _relu6,
     "quantize": _unary("QUANTIZE"),
     "softmax": _softmax,
+    "logistic": _logistic,
+    "looked up": _looked_up,
     "reshape": _reshape,
     **(
         MOVING := {
@@ -327,7 +341,7 @@ SUPPORTED: Mapping[str, Build] = {
 }
 BUILTIN: Mapping[str, Build] = {
     "mul": _mul,
-    "logistic": _logistic,
+    "normalized": _normalized,
     "float": _float,
 }
 KINDS: Mapping[str, Build] = {**SUPPORTED, **BUILTIN}

@@ -72,7 +72,7 @@ def operators_that_nobody_reads(net: Net) -> bytes:
 @corner
 def a_builtin_operator_that_nobody_reads(net: Net) -> bytes:
     y = net.conv2d(net.input((1, 8, 8, 4)), 4)
-    net.unary("LOGISTIC", net.conv2d(y, 5), out=(1 / 256, -128))
+    net.normalized(net.conv2d(y, 5))
     return net.model(net.conv2d(y, 4))
 
 
@@ -176,8 +176,8 @@ def two_transposed_means(net: Net) -> bytes:
 @corner
 def a_path_around_a_builtin_operator(net: Net) -> bytes:
     x = net.conv2d(net.input((1, 9, 9, 4)), 4, kernel=(3, 3))
-    gate = net.unary("LOGISTIC", x, out=(1 / 256, -128))
-    y = net.op("MUL", [gate, net.conv2d(x, 4)], [net.tensor((1, 9, 9, 4))], schema.MulOptionsT())
+    gate = net.normalized(x)
+    y = net.add_n(gate, net.conv2d(x, 4, out=net.affine(gate)))
     return net.model(net.conv2d(y, 3), x)
 
 

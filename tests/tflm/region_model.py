@@ -29,18 +29,18 @@ POOLED_AT, COUNTERS_AT, WORKSPACE = 0, 272, 288
 INPUT_AT, OUTPUT_AT = 16, 64
 INT8 = Format("INT8", 0.5, 0)
 
-MAX_POOL, REQUANT = 5, 8
+MAX_POOL, LOOKUP = 5, 8
 SINK, NONE = 1, 0xFFFF
 HEADER, TENSOR, OP, BLOCK = "<IHHIIIHHHHHHIIIIII", "<IIHHHBBIHHhH", "<BB4bbbbB4H4HHH9HiIIIIIHHI", "<HHIHH"
 
 
 def program(*, version: int = 1, magic: int = 0x314F4D54, relu_from: int = 0) -> bytes:
-    """Header, tables, then one Q31 multiplier and one shift that together are 1.0."""
+    """Header, tables, then what RELU makes of each byte."""
     tables = struct.calcsize(HEADER)
     ops_at = tables + 3 * struct.calcsize(TENSOR)
     blocks_at = ops_at + 2 * struct.calcsize(OP)
-    multiplier_at = blocks_at + 2 * struct.calcsize(BLOCK)
-    shift_at, size = multiplier_at + 4, multiplier_at + 16
+    table_at = blocks_at + 2 * struct.calcsize(BLOCK)
+    size = table_at + 256
     rows, by_row = OUT[1], (0,) * 6
     tensors = [  # offset, channels, width, height, depth, base, layout, then what only tiled blocks need
         (0, IN[3], IN[2], IN[1], IN[1], 1, *by_row),
@@ -48,11 +48,11 @@ def program(*, version: int = 1, magic: int = 0x314F4D54, relu_from: int = 0) ->
         (0, OUT[3], OUT[2], rows, rows, 2, *by_row),
     ]
     pool = _op(MAX_POOL, tensors=(0, 1), window=(2, 2, 2, 2))
-    relu = _op(REQUANT, tensors=(1, 2), window=(1, 1, 1, 1), lowest=relu_from, scaling=(multiplier_at, shift_at))
+    relu = _op(LOOKUP, tensors=(1, 2), window=(1, 1, 1, 1), table=table_at)
     counts, places = (1, 1, 3, 2, 2, 0), (tables, ops_at, blocks_at, 0, 0, 0)
     header = struct.pack(HEADER, magic, version, 0, size, 2 * rows, WORKSPACE, *counts, *places)
     blocks = struct.pack(BLOCK, 0, 1, COUNTERS_AT, 0, 0) + struct.pack(BLOCK, 1, 1, COUNTERS_AT + 2, 0, 0)
-    constants = struct.pack("<ib11x", 1 << 30, 1)
+    constants = struct.pack("<256b", *(max(x, relu_from) for x in range(-128, 128)))
     return header + b"".join(struct.pack(TENSOR, *t) for t in tensors) + pool + relu + blocks + constants
 
 
@@ -61,12 +61,11 @@ def _op(
     *,
     tensors: tuple[int, int],
     window: tuple[int, int, int, int],
-    lowest: int = -128,
-    scaling: tuple[int, int] = (0, 0),
+    table: int = 0,
 ) -> bytes:
-    zero_points, activation = (0,) * 5, (lowest, 127)
+    zero_points, activation = (0,) * 5, (-128, 127)
     operands = (tensors[0], 0, 0, 0, *(NONE,) * 4, tensors[1], 0)
-    constants = (0, 0, *scaling, 0, 0, 0, 0)  # weights, bias, multipliers, shifts, accumulator, groups, access
+    constants = (table, 0, 0, 0, 0, 0, 0, 0)  # weights, bias, multipliers, shifts, accumulator, groups, access
     return struct.pack(OP, kind, SINK, *zero_points, *activation, 1, *operands, *window, 1, 1, 0, 0, 0, 0, *constants)
 
 

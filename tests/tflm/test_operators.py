@@ -192,14 +192,6 @@ def test_softmax(shape: tuple[int, ...], a: Affine, beta: float) -> None:
 
 
 @EXAMPLES
-@given(kind=st.sampled_from(["RELU", "RELU6", "QUANTIZE"]), shape=st.sampled_from([(1, 4, 3, 2), (1, 7), (3, 5)]),
-       a=affines, b=affines)  # fmt: skip
-def test_elementwise(kind: str, shape: tuple[int, ...], a: Affine, b: Affine) -> None:
-    net = Net()
-    assert_equal(net.model(net.unary(kind, net.input(shape, a), out=b)))
-
-
-@EXAMPLES
 @given(size=st.tuples(st.integers(3, 8), st.integers(3, 8)), c=st.integers(1, 4),
        amounts=st.tuples(*[st.integers(0, 2)] * 4), depthwise=st.booleans(), stride=pairs, padding=paddings,
        explicit=st.booleans(), affine=affines, seed=seeds)  # fmt: skip

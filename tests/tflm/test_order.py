@@ -16,23 +16,18 @@ from tflm_memopt.plan.planner import Options
 pytest.importorskip("tflite_micro", reason="the official TFLM wheel is not installed")
 
 
-def logistic(net: Net, x: int) -> int:
-    """An operator that stays builtin, so that its tensors are whole."""
-    return net.unary("LOGISTIC", x, out=(1 / 256, -128))
-
-
 def two_towers(net: Net) -> bytes:
     """Layer by layer, as converters like to write them: both wide tensors are alive at once."""
     x = net.input((1, 16, 16, 8))
-    wide = [logistic(net, y) for y in [net.conv2d(x, 16, kernel=(3, 3)) for _ in range(2)]]
+    wide = [net.normalized(y) for y in [net.conv2d(x, 16, kernel=(3, 3)) for _ in range(2)]]
     return net.model(net.add(*(net.conv2d(y, 4, stride=(2, 2)) for y in wide)))
 
 
 def two_paths(net: Net) -> bytes:
     """The thesis' Figure 4.5 in int8: neither path at once to its end."""
     x = net.input((1, 10, 1, 8))
-    first = logistic(net, net.conv2d(logistic(net, net.conv2d(x, 40)), 24))
-    second = logistic(net, net.conv2d(logistic(net, net.conv2d(x, 32)), 32))
+    first = net.normalized(net.conv2d(net.normalized(net.conv2d(x, 40)), 24))
+    second = net.normalized(net.conv2d(net.normalized(net.conv2d(x, 32)), 32))
     return net.model(net.add(net.conv2d(first, 32), second))
 
 
@@ -51,7 +46,7 @@ def inception(net: Net) -> bytes:
     wide = [net.conv2d(x, channels) for channels in (32, 24, 16)] + [
         net.pool(x, kernel=(3, 3), stride=(1, 1), padding="SAME")
     ]
-    ends = [logistic(net, net.conv2d(y, 4, kernel=(3, 3))) for y in (logistic(net, y) for y in wide)]
+    ends = [net.normalized(net.conv2d(y, 4, kernel=(3, 3))) for y in (net.normalized(y) for y in wide)]
     y = net.tensor((1, 12, 12, 16), affine=net.affine(ends[0]))
     return net.model(net.conv2d(net.op("CONCATENATION", ends, [y], schema.ConcatenationOptionsT(axis=3)), 4))
 
@@ -60,9 +55,9 @@ def u_net(net: Net) -> bytes:
     """The skip's own operators can wait until the way down and up is done."""
     x = net.input((1, 16, 16, 4))
     e = net.conv2d(x, 4, kernel=(3, 3))
-    skip = logistic(net, net.conv2d(e, 16))
-    down = logistic(net, net.conv2d(e, 24, kernel=(3, 3), stride=(2, 2)))
-    bottom = logistic(net, net.conv2d(down, 32, kernel=(3, 3)))
+    skip = net.normalized(net.conv2d(e, 16))
+    down = net.normalized(net.conv2d(e, 24, kernel=(3, 3), stride=(2, 2)))
+    bottom = net.normalized(net.conv2d(down, 32, kernel=(3, 3)))
     up = net.mean(bottom, (1, 2))
     gate = net.fully_connected(up, 16)
     return net.model(gate, net.mean(net.conv2d(skip, 16, kernel=(3, 3)), (1, 2)))

@@ -40,11 +40,11 @@ needs_tflm2023 = pytest.mark.skipif(
 
 
 def mixed() -> bytes:
-    """A model of which some operators stay builtin: LOGISTIC and MUL between convolutions, and a custom one."""
+    """L2_NORMALIZATION and ADD_N, which stay builtin, between convolutions, and a custom operator."""
     net = Net(4)
     x = net.conv2d(net.input((1, 12, 12, 4)), 8, kernel=(3, 3), out=(0.1, 0))
-    gate = net.unary("LOGISTIC", x, out=(1 / 256, -128))
-    y = net.op("MUL", [x, gate], [net.tensor(net.shape(x), affine=(0.05, 3))])
+    gate = net.normalized(x)
+    y = net.add_n(gate, gate)
     y = net.conv2d(net.conv2d(y, 8, kernel=(3, 3)), 4)
     return net.model(net.op("CUSTOM", [y], [net.tensor(net.shape(y))], custom_code="Mine */ \\\n#error"))
 
@@ -137,7 +137,7 @@ def test_each_operator_once(converted: Optimized) -> None:
     operators = [n.operator for n in needed(model)]
     assert len(operators) == len(set(operators))
     assert set(operators) == names_of(model)
-    assert set(operators) >= {"LOGISTIC", "MUL", "TMO_BLOCK", "TMO_CONV_2D"}
+    assert set(operators) >= {"L2_NORMALIZATION", "ADD_N", "TMO_BLOCK", "TMO_CONV_2D"}
 
 
 def test_what_the_user_must_bring_is_said(converted: Optimized) -> None:
@@ -169,7 +169,7 @@ def test_the_arena_has_its_convention(converted: Optimized) -> None:
     header = ops_header("mixed", read(converted.model), report)
     assert "ilp32, input in the arena, TFLM reference kernels" in header
     assert f"constexpr size_t mixed_arena_size = {arena_bytes(read(converted.model), report)};" in header
-    assert "may want more for LOGISTIC, MUL" in header
+    assert "may want more for L2_NORMALIZATION, ADD_N" in header
     assert "An estimate: what Mine" in header  # the memory of a custom operator is not known
     region = tflm_memopt.optimize(two_convolutions())
     assert "may want more" not in ops_header("plain", read(region.model), region.report)
@@ -223,13 +223,13 @@ def test_the_resolver_has_exactly_the_operators(tmp_path: Path, namespace: str) 
     said = subprocess.run([tmp_path / "main"], capture_output=True, text=True, check=True).stdout.split()
     assert len(said) == len(set(said))
     assert set(said) == names_of(model)
-    assert {"TMO_REGION", "MUL"} <= set(said)
+    assert {"TMO_REGION", "ADD_N"} <= set(said)
 
 
 def without_own_operator() -> bytes:
     net = Net(8)
     x = net.conv2d(net.input((1, 12, 12, 4)), 8, kernel=(3, 3))
-    y = net.op("MUL", [x, x], [net.tensor(net.shape(x))])
+    y = net.add_n(x, x)
     return net.model(net.conv2d(y, 4))
 
 

@@ -47,7 +47,7 @@ def two_subgraphs() -> bytes:
 def unknown_shape() -> bytes:
     net = Net()
     x = net.conv2d(net.input((1, 8, 8, 2)), 4)
-    y = net.unary("LOGISTIC", x)
+    y = net.normalized(x)
     net.graph.tensors[y].shape = np.array([1, -1, 8, 4], np.int32)
     return net.model(y)
 
@@ -139,9 +139,8 @@ def test_a_model_that_cannot_be_converted_comes_back(model, why: str) -> None:
 
 
 def test_a_model_with_nothing_to_gain_comes_back() -> None:
-    net, probability = Net(), (1 / 256, -128)
-    x = net.unary("LOGISTIC", net.input((1, 4)), out=probability)
-    data = net.model(net.unary("LOGISTIC", net.unary("RELU6", x, out=probability), out=probability))
+    net = Net()
+    data = net.model(net.normalized(net.unary("RELU6", net.normalized(net.input((1, 4))), out=(1 / 128, 0))))
     done = tflm_memopt.optimize(data, seconds=SECONDS)
     assert (done.model, done.report.changed, done.report.why_unchanged) == (data, False, api.NO_GAIN)
 

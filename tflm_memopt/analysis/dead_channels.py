@@ -169,8 +169,12 @@ def _mean(op: RowOp, x: Sequence[Range]) -> Range:
     return _requantized(op, count * (x[0].low - zero), count * (x[0].high - zero))
 
 
-def _requant(op: RowOp, x: Sequence[Range]) -> Range:
-    return _requantized(op, x[0].low - op.input_zero_points[0], x[0].high - op.input_zero_points[0])
+def _lookup(op: RowOp, x: Sequence[Range]) -> Range:
+    if op.weights is None:
+        raise ValueError(f"{op.name} has no table")
+    values = op.weights.astype(np.int64)
+    parts = [values[low - INT8_MIN : high - INT8_MIN + 1] for low, high in zip(x[0].low, x[0].high, strict=True)]
+    return Range(np.array([part.min() for part in parts]), np.array([part.max() for part in parts]))
 
 
 def _gather(op: RowOp, x: Sequence[Range]) -> Range:
@@ -186,7 +190,7 @@ _TRANSFER: Mapping[Kind, Callable[[RowOp, Sequence[Range]], Range]] = {
     Kind.AVERAGE_POOL: _pool,
     Kind.MAX_POOL: _pool,
     Kind.MEAN: _mean,
-    Kind.REQUANT: _requant,
+    Kind.LOOKUP: _lookup,
     Kind.GATHER: _gather,
 }
 """Of kinds that are missing, SOFTMAX among them, the output may be anything."""

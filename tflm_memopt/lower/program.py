@@ -22,6 +22,8 @@ TARGET_GENERIC = 0
 NONE = 0xFFFF
 """In the operator table: the operand has no producer inside the block."""
 MAX_INPUTS = 4
+TABLE_BYTES = 256
+"""Of LOOKUP."""
 ALIGNMENT = 16
 """Of the program's first byte. Inside, tables and int32 constants are 4-aligned."""
 
@@ -392,7 +394,8 @@ def _op(r: np.void, data: bytes, tensors: tuple[ProgramTensor, ...]) -> ProgramO
     in_channels, out_channels = tensors[r["input"][0]].channels, tensors[r["output"]].channels
     kernel = (int(r["kernel_h"]), int(r["kernel_w"]))
     filter_ = (out_channels, *kernel, in_channels)
-    shapes = {Kind.CONV: filter_, Kind.TRANSPOSE_CONV: filter_, Kind.GATHER: (int(r["param"]), out_channels)}
+    table = (int(r["param"]), out_channels)
+    shapes = {Kind.CONV: filter_, Kind.TRANSPOSE_CONV: filter_, Kind.GATHER: table, Kind.LOOKUP: (TABLE_BYTES,)}
     shape = shapes.get(kind, (*kernel, out_channels))
     scales = 3 if kind is Kind.ADD else out_channels if flags & FLAG_PER_CHANNEL else 1
 

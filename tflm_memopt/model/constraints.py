@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
-from tflm_memopt.model import quant
+from tflm_memopt.model import lookup, quant
 from tflm_memopt.model.graph import ABSENT, Quantization, Tensor
 from tflm_memopt.model.rowop import RowOp
 from tflm_memopt.model.site import AXES, ONE_PIXEL, PIECE, Site, natural_rows
@@ -361,6 +361,23 @@ def softmax_output(site: Site) -> str | None:
         if q.scale[0] == 1 / 256 and q.zero_point[0] == -128
         else f"scale {q.scale[0]:g}, zero point {q.zero_point[0]}"
     )
+
+
+@hint(RECONVERT)
+def logistic_output(site: Site) -> str | None:
+    """The output of LOGISTIC must have zero point -128"""
+    zero_point = quantization(site.output).zero_point[0]
+    return None if zero_point == quant.INT8_MIN else f"zero point {zero_point}"
+
+
+@hint("leave it builtin, or compute it from other operators in the model")
+def tabulated(site: Site) -> str | None:
+    """Scales must be within TFLM's fixed point, and no byte up to the last bits of a C library's exponential"""
+    try:
+        lookup.table(site.op, quantization(site.input()), quantization(site.output))
+    except lookup.OutOfRange as why:
+        return str(why)
+    return None
 
 
 @hint(SHAPE)

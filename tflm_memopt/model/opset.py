@@ -77,6 +77,11 @@ def _moving(transform: movement.Transform, *constraints: Constraint, least: int 
     return Row((must.operands(least=least, most=most), *_BYTES, *constraints, must.regular_moves), to_copy)
 
 
+def _looked_up(*constraints: Constraint, scales: tuple[Constraint, ...] = ()) -> Row:
+    """An operator that computes byte by byte (lookup.TABLES)."""
+    return Row((_ONE, *constraints, *_ELEMENTWISE, *scales, must.tabulated), parse.table)
+
+
 _MANY = {"least": 1, "most": must.MAX_OPERANDS}
 _PIECE = _moving(movement.piece, must.one_piece)
 
@@ -160,8 +165,6 @@ OPSET: Mapping[str, Row] = {
         parse.transpose_conv,
     ),
     "SOFTMAX": Row((_ONE, must.options("beta"), *_ELEMENTWISE, must.softmax_output, must.softmax_input), parse.softmax),
-    "RELU": Row((_ONE, *_ELEMENTWISE), parse.relu),
-    "RELU6": Row((_ONE, *_ELEMENTWISE), parse.relu6),
     "PAD": _moving(movement.pad, must.constant_operands(1), least=2, most=2),
     "PADV2": _moving(movement.pad, must.constant_operands(1, 2), least=3, most=3),
     "MIRROR_PAD": _moving(movement.mirror_pad, must.options("mode"), must.constant_operands(1), least=2, most=2),
@@ -191,7 +194,15 @@ OPSET: Mapping[str, Row] = {
         least=2,
         most=2,
     ),
-    "QUANTIZE": Row((_ONE, must.int8_to_int8, *_ELEMENTWISE), parse.quantize),
+    "QUANTIZE": _looked_up(must.int8_to_int8),
+    "RELU": _looked_up(),
+    "RELU6": _looked_up(),
+    "LEAKY_RELU": _looked_up(must.options("alpha")),
+    "ELU": _looked_up(),
+    "HARD_SWISH": _looked_up(),
+    "LOGISTIC": _looked_up(scales=(must.logistic_output,)),
+    "TANH": _looked_up(),
+    "ABS": _looked_up(),
 }
 """By TFLite's operator names."""
 

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from tflm_memopt.model import quant
+from tflm_memopt.model import lookup, quant
 from tflm_memopt.model.constraints import quantization
 from tflm_memopt.model.graph import Tensor
 from tflm_memopt.model.quant import Multiplier
@@ -143,25 +143,10 @@ def softmax(site: Site) -> RowOp:
     return _row_op(site, Kind.SOFTMAX, (rows,), rows, multipliers=[multiplier], param=diff_min)
 
 
-def quantize(site: Site) -> RowOp:
-    """QUANTIZE int8 -> int8."""
-    return _requant(site, quant.rescale(quantization(site.input()).scale[0], quantization(site.output).scale[0]))
-
-
-def relu(site: Site) -> RowOp:
-    """RELU: rescaled, then clamped at the output's zero point."""
-    a, b = quantization(site.input()), quantization(site.output)
-    return _requant(site, quant.rescale(a.scale[0], b.scale[0]), (b.zero_point[0], quant.INT8_MAX))
-
-
-def relu6(site: Site) -> RowOp:
-    """RELU6: clamped in the input's quantization; TFLM does not look at the output's (micro/kernels/activations.cc)."""
-    a = quantization(site.input())
-    rows, zero = site.producer_rows(), a.zero_point[0]
-    bounds = quant.activation_range("RELU6", a.scale[0], zero)
-    return _row_op(
-        site, Kind.REQUANT, (rows,), rows, multipliers=[quant.IDENTITY], activation=bounds, output_zero_point=zero
-    )
+def table(site: Site) -> RowOp:
+    """An operator that computes byte by byte."""
+    rows, values = site.producer_rows(), lookup.table(site.op, quantization(site.input()), quantization(site.output))
+    return _row_op(site, Kind.LOOKUP, (rows,), rows, weights=values)
 
 
 class _Geometry(NamedTuple):
@@ -232,13 +217,6 @@ def _pool(site: Site, kind: Kind) -> RowOp:
     return _row_op(site, kind, (g.reads,), g.writes, window=g.window, activation=_fused(site))
 
 
-def _requant(
-    site: Site, multiplier: Multiplier, activation: tuple[int, int] = (quant.INT8_MIN, quant.INT8_MAX)
-) -> RowOp:
-    rows = site.producer_rows()
-    return _row_op(site, Kind.REQUANT, (rows,), rows, multipliers=[multiplier], activation=activation)
-
-
 def _row_op(
     site: Site,
     kind: Kind,
@@ -249,7 +227,6 @@ def _row_op(
     **fields: Any,
 ) -> RowOp:
     """A RowOp with what all of them take from the model."""
-    fields.setdefault("output_zero_point", quantization(site.output).zero_point[0])
     return RowOp(
         kind=kind,
         name=site.op.type,
@@ -259,6 +236,7 @@ def _row_op(
         reads=reads,
         writes=writes,
         input_zero_points=tuple(quantization(site.input(k)).zero_point[0] for k in range(len(reads))),
+        output_zero_point=quantization(site.output).zero_point[0],
         multipliers=np.array([m.value for m in multipliers], np.int32) if multipliers else None,
         shifts=np.array([min(m.shift, 127) for m in multipliers], np.int8) if multipliers else None,
         **fields,

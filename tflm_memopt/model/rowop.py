@@ -28,8 +28,8 @@ class Kind(enum.IntEnum):
     MAX_POOL = 5
     MEAN = 6
     SOFTMAX = 7
-    REQUANT = 8
-    """clamp(rescale(x - zero_in) + zero_out): QUANTIZE int8 -> int8, RELU, RELU6."""
+    LOOKUP = 8
+    """A byte for each byte, by a table (lookup.py): QUANTIZE int8 -> int8, RELU, LOGISTIC, HARD_SWISH, ..."""
     GATHER = 40
     """A row of a constant table for each int32 index: embeddings."""
     COPY = 20
@@ -150,7 +150,8 @@ class RowOp:
     window: Window = UNIT
     activation: tuple[int, int] = (-128, 127)
     weights: NDArray[np.int8] | None = field(default=None, compare=False)
-    """CONV: [out][kernel_h][kernel_w][in]. DEPTHWISE: [kernel_h][kernel_w][out]. GATHER: the table, [row][out]."""
+    """CONV: [out][kernel_h][kernel_w][in]. DEPTHWISE: [kernel_h][kernel_w][out]. GATHER: the table, [row][out].
+    LOOKUP: the table, entry x + 128 for x."""
     bias: NDArray[np.int32] | None = field(default=None, compare=False)
     multipliers: NDArray[np.int32] | None = field(default=None, compare=False)
     """Q31 multipliers: one, or one per output channel; ADD: those of input 0, input 1, output."""
@@ -188,7 +189,7 @@ class RowOp:
     @property
     def in_place(self) -> bool:
         """Output row y may overwrite input row y: element-wise, each byte read before it is written."""
-        return self.kind in (Kind.ADD, Kind.REQUANT) and all(r.row_bytes == self.writes.row_bytes for r in self.reads)
+        return self.kind in (Kind.ADD, Kind.LOOKUP) and all(r.row_bytes == self.writes.row_bytes for r in self.reads)
 
     @property
     def ends_late(self) -> bool:

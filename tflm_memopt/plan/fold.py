@@ -26,7 +26,7 @@ Scalar = TypeVar("Scalar", bound=np.generic)
 Kept = Mapping[TensorId, Bools]
 """Of each tensor that may lose channels: those that stay."""
 
-CHANNELWISE = (Kind.ADD, Kind.AVERAGE_POOL, Kind.MAX_POOL, Kind.MEAN, Kind.REQUANT)
+CHANNELWISE = (Kind.ADD, Kind.AVERAGE_POOL, Kind.MAX_POOL, Kind.MEAN, Kind.LOOKUP)
 """Output channel c is computed from channel c of each input."""
 
 
@@ -125,7 +125,7 @@ def _cut(link: _Link, kept: Kept) -> RowOp:
         reads=tuple(replace(rows, c=int(mask.sum())) for rows, mask in zip(op.reads, read, strict=True)),
         writes=replace(op.writes, c=int(written.sum())),
     )
-    if op.weights is None:
+    if op.weights is None or op.kind is Kind.LOOKUP:
         return cut
     conv = op.kind is Kind.CONV
     weights = op.weights[written][..., read[0]] if conv else op.weights[..., written]

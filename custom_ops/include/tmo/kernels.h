@@ -1,7 +1,7 @@
 /* The kernels, and the contract between them and the executor. Internal: applications need tmo/tmo.h only.
  *
  * A call computes one output row or pixel, or adds pixels to the sums of one. Kernels keep no state, allocate nothing and check nothing:
- * tmo_check() has proved every length. The output must not overlap the input, except that ADD and REQUANT read each byte before they
+ * tmo_check() has proved every length. The output must not overlap the input, except that ADD and LOOKUP read each byte before they
  * write it, front to back: their output may be their input; and that CONV writes the last byte of a call when it has read everything.
  *
  * x_ref.c is the plain truth that faster variants are compared with. */
@@ -55,7 +55,7 @@ tmo_kernel_s8 tmo_depthwise_row_s8, tmo_depthwise_pixel_s8; /* DEPTHWISE */
 tmo_kernel_s8 tmo_pool_row_s8, tmo_pool_pixel_s8;           /* AVERAGE_POOL, MAX_POOL, MEAN */
 tmo_kernel_s8 tmo_add_s8;                                   /* ADD */
 tmo_kernel_s8 tmo_softmax_s8;                               /* SOFTMAX */
-tmo_kernel_s8 tmo_requant_s8;                               /* REQUANT */
+tmo_kernel_s8 tmo_lookup_s8;                                /* LOOKUP */
 
 /* GATHER: copies the row of the table that the index names; false when there is none. The index is read before anything is written. */
 bool tmo_gather_pixel_s8(const tmo_kernel *k, const int8_t *index, int8_t *out);

@@ -17,6 +17,7 @@
 #define TMO_MAX_KERNEL_H 64  /* rows that are read at once, of all operands together */
 #define TMO_MAX_TAPS 64      /* pixels of a window that is read at once, in a tiled block */
 #define TMO_INDEX_BYTES 4    /* of an int32 index: a pixel of that many channels */
+#define TMO_TABLE_BYTES 256  /* of LOOKUP: one for each int8 */
 
 /* How weights and rings are packed. A library refuses what its core cannot run. */
 enum { TMO_TARGET_GENERIC = 0 };
@@ -51,10 +52,8 @@ enum {
  *                    m, s = quantize(min(beta * in * 2^26, 2^31 - 1)), s >= 0
  *                    param = diff_min = -floor(31 * 2^26 / 2^s)
  *                  Zero points and the activation range are not used.
- * REQUANT          clamp(rescale(x - zero_in, m, s) + zero_out).
- *                  QUANTIZE int8 -> int8: quantize(in / out), clamp to -128, 127.
- *                  RELU: quantize((double)(in / out)), the division in float32; clamp to max(-128, zero_out + round(0 / out)), 127.
- *                  RELU6 does not rescale in TFLM: m = 2^30, s = 1 (the identity), zero_out = zero_in, clamp to zero_in, quantized 6.
+ * LOOKUP           table[x + 128]. What TFLM makes of each of the 256 bytes: QUANTIZE int8 -> int8, RELU, LOGISTIC, HARD_SWISH, ...
+ *                  Zero points and the activation range are not used.
  * GATHER           row i of a table, i the int32 index that the input pixel holds: its 4 channels are that number's bytes. param = rows of the
  *                  table. An index outside of it ends the run with TMO_ERROR_INDEX, as in today's TFLM; older ones read beyond the table.
  *
@@ -74,7 +73,7 @@ typedef enum {
   TMO_OP_MAX_POOL = 5,
   TMO_OP_MEAN = 6,
   TMO_OP_SOFTMAX = 7,      /* param: diff_min */
-  TMO_OP_REQUANT = 8,
+  TMO_OP_LOOKUP = 8,       /* weights: int8_t[TMO_TABLE_BYTES] */
   TMO_OP_GATHER = 40,      /* weights [row][out]; param: rows */
   TMO_OP_COPY = 20,            /* weights: tmo_copy */
   TMO_OP_RESIZE_BILINEAR = 21, /* param: half pixel centers */

@@ -17,8 +17,12 @@ PIXEL = Rows(1, 1, 1)
 INT32_MIN, INT32_MAX = -(1 << 31), (1 << 31) - 1
 
 
-def op(kind: Kind = Kind.REQUANT, **fields: Any) -> RowOp:
-    """A row operator from tensor 0 to tensor 1 that does not rescale, zero points 0, unless told otherwise."""
+EVERY = np.arange(-128, 128, dtype=np.int8)
+"""The table of a LOOKUP that changes nothing."""
+
+
+def op(kind: Kind = Kind.LOOKUP, **fields: Any) -> RowOp:
+    """A row operator from tensor 0 to tensor 1 that changes nothing, zero points 0, unless told otherwise."""
     reads = fields.pop("reads", PIXEL)
     given = {
         "name": kind.name,
@@ -31,6 +35,7 @@ def op(kind: Kind = Kind.REQUANT, **fields: Any) -> RowOp:
         "output_zero_point": 0,
         "multipliers": [IDENTITY.value],
         "shifts": [IDENTITY.shift],
+        "weights": EVERY if kind is Kind.LOOKUP else None,
     } | fields
     given["multipliers"], given["shifts"] = np.array(given["multipliers"], np.int32), np.array(given["shifts"], np.int8)
     return RowOp(kind=kind, **given)
@@ -50,26 +55,23 @@ def bounds(*ops: RowOp) -> list[tuple[int, int]]:
     return list(zip(last.low.tolist(), last.high.tolist(), strict=True))
 
 
-def limited(low: int, high: int, *, channels: int = 1, zero_point: int = 0, **fields: Any) -> RowOp:
+def limited(low: int, high: int, reads: Rows = PIXEL) -> RowOp:
     """An operator whose output, tensor 1, has all values of a range."""
-    return op(
-        reads=Rows(1, 1, channels), activation=(low, high), input_zero_points=(zero_point,),
-        output_zero_point=zero_point, **fields,
-    )  # fmt: skip
+    return op(reads=reads, weights=EVERY.clip(low, high))
 
 
 # ---- sums ----
 
 
 def test_a_convolution_adds_the_worst_of_each_input() -> None:
-    source = limited(-1, 2, channels=2)
+    source = limited(-1, 2, Rows(1, 1, 2))
     assert bounds(source, conv([[3, -5], [0, 0], [1, 1]], [4, -7, 0], inputs=(1,), output=2)) == [
         (4 - 3 - 10, 4 + 6 + 5), (-7, -7), (-2, 4),
     ]  # fmt: skip
 
 
 def test_zero_points_are_taken_off_and_put_on() -> None:
-    source = limited(10, 12, zero_point=10)
+    source = limited(10, 12)
     reader = conv([[5], [-5]], inputs=(1,), output=2, input_zero_points=(10,), output_zero_point=-20)
     assert bounds(source, reader) == [(-20, -10), (-30, -20)]
 
@@ -87,7 +89,7 @@ def test_the_activation_cuts() -> None:
 
 
 def test_taps_in_the_padding_count_as_the_zero_point() -> None:
-    source = op(reads=Rows(4, 4, 1), activation=(5, 5))
+    source = limited(5, 5, Rows(4, 4, 1))
     taps = np.ones((1, 3, 3, 1), np.int8)
     inside = conv(taps, inputs=(1,), output=2, reads=Rows(4, 4, 1), writes=Rows(2, 2, 1), window=Window(3, 3))
     across = conv(taps, inputs=(1,), output=2, reads=Rows(4, 4, 1), writes=Rows(4, 4, 1),
@@ -171,11 +173,10 @@ def test_mean_rescales_the_sum_of_its_window() -> None:
     assert bounds(limited(-3, 4), mean) == [(-11, 3)]
 
 
-def test_requantization_takes_zero_points_off_and_on() -> None:
-    half = quant.quantize_multiplier(0.5)
-    requant = op(inputs=(1,), output=2, input_zero_points=(-4,), output_zero_point=10, multipliers=[half.value],
-                 shifts=[half.shift], activation=(11, 127))  # fmt: skip
-    assert bounds(limited(-6, 8), requant) == [(11, 16)]
+def test_a_table_gives_what_it_holds_between_the_bounds() -> None:
+    lookup = op(inputs=(1,), output=2, weights=np.abs(EVERY // 2))
+    assert bounds(limited(-6, 8), lookup) == [(0, 4)]
+    assert bounds(limited(-5, -5), lookup) == [(3, 3)]
 
 
 def test_softmax_may_give_anything() -> None:

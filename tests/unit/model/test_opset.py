@@ -51,6 +51,18 @@ def relu(net: Net) -> int:
     return net.unary("RELU", net.input((1, 4, 4, 2)))
 
 
+def logistic(net: Net) -> int:
+    return net.unary("LOGISTIC", net.input((1, 4, 4, 2)), out=(1 / 256, -128))
+
+
+def hard_swish(net: Net) -> int:
+    return net.unary("HARD_SWISH", net.input((1, 4, 4, 2)))
+
+
+def elu(net: Net) -> int:
+    return net.unary("ELU", net.input((1, 4, 4, 2)))
+
+
 def quantize(net: Net) -> int:
     return net.unary("QUANTIZE", net.input((1, 4), None, dtype="FLOAT32"))
 
@@ -142,7 +154,11 @@ CASES: list[tuple[Callable[[Net], int], Edit, str, str]] = [
     (softmax, affine(0, [1e-9]), "softmax_input", "10 classes, scale 1e-09, beta 1"),
     (softmax, affine(0, [1e9]), "executable", "a rescaling by 2^31, at most 2^30"),
     (relu, tensor(0, shape=np.array([2, 4, 2, 2], np.int32)), "batch_one", "tensor 0 'input0' has shape [2, 4, 2, 2]"),
-    (relu, affine(0, [1e30]), "executable", "a rescaling by 2^"),
+    (relu, affine(0, [1e30]), "tabulated", "a rescaling by 2^"),
+    (logistic, affine(1, [1 / 256], [3]), "logistic_output", "zero point 3"),
+    (logistic, affine(0, [1e-20]), "tabulated", "input scale 1e-20"),
+    (hard_swish, affine(0, [50.0]), "tabulated", "scales 50 and 0.05"),
+    (elu, affine(1, [np.expm1(-0.05) / -10.5]), "tabulated", "a value of its exponential lies between two bytes"),
     (quantize, lambda _: None, "int8_to_int8", "tensor 0 'input0' is FLOAT32"),
 ]
 
@@ -162,7 +178,7 @@ def test_what_stays_builtin_and_why(build: Callable[[Net], int], edit: Edit, cod
     assert result.hint
 
 
-@pytest.mark.parametrize("build", [conv, depthwise, dense, add, pool, mean, softmax, relu])
+@pytest.mark.parametrize("build", [conv, depthwise, dense, add, pool, mean, softmax, relu, logistic, hard_swish, elu])
 def test_the_same_operators_unchanged_are_supported(build: Callable[[Net], int]) -> None:
     net = Net()
     (result,) = to_row_ops(read(net.model(build(net))).graph).values()
@@ -204,10 +220,10 @@ def test_a_constant_operand() -> None:
 def test_operators_without_a_kernel() -> None:
     net = Net()
     x = net.input((1, 4))
-    y = net.op("LOGISTIC", [x], [net.tensor((1, 4))])
+    y = net.normalized(x)
     z = net.op("CUSTOM", [y], [net.tensor((1, 4))], custom_code="MY_OP")
     assert [str(r) for r in to_row_ops(read(net.model(z)).graph).values()] == [
-        "There is no row kernel for LOGISTIC yet",
+        "There is no row kernel for L2_NORMALIZATION yet",
         "There is no row kernel for CUSTOM 'MY_OP' yet",
     ]
 

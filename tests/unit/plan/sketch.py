@@ -43,7 +43,7 @@ class Sketch:
         return self._op(Kind.ADD, (a, b), self.rows[a])
 
     def relu(self, x: TensorId) -> TensorId:
-        return self._op(Kind.REQUANT, (x,), self.rows[x])
+        return self._op(Kind.LOOKUP, (x,), self.rows[x])
 
     def mean(self, x: TensorId) -> TensorId:
         rows = self.rows[x]

@@ -400,7 +400,7 @@ def test_an_output_inside_the_row_that_it_replaces() -> None:
     found = single(s, y)
     at = {b.key: i for i, b in enumerate(found.buffers) if b.role is Role.TENSOR}
     mutant = with_offset(replace(found, head=2 * found.head), at[y], found.offsets[at[x]] + 16)
-    assert "operator 0 REQUANT, firing 0" in refusal(s, mutant, y)
+    assert "operator 0 LOOKUP, firing 0" in refusal(s, mutant, y)
     assert "the output starts 16 bytes behind the start of tensor 0 that it replaces" in refusal(s, mutant, y)
 
 

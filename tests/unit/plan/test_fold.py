@@ -59,6 +59,7 @@ def row_op(kind: Kind, inputs: tuple[int, ...], output: int, c_in: int, c_out: i
         "input_zero_points": (0,) * len(inputs), "output_zero_point": 0, "activation": (0, 127),
         "multipliers": np.full(3 if kind is Kind.ADD else 1, 1 << 30, np.int32),
         "shifts": np.ones(3 if kind is Kind.ADD else 1, np.int8),
+        "weights": np.maximum(np.arange(-128, 128, dtype=np.int8), 0) if kind is Kind.LOOKUP else None,
     } | fields)  # fmt: skip
 
 
@@ -198,7 +199,7 @@ def test_outputs_of_a_lone_input_channel_go_one_by_one() -> None:
     assert channels(a, b, c) == [1, 3, 1]
 
 
-@pytest.mark.parametrize("kind", [Kind.AVERAGE_POOL, Kind.MAX_POOL, Kind.MEAN, Kind.REQUANT])
+@pytest.mark.parametrize("kind", [Kind.AVERAGE_POOL, Kind.MAX_POOL, Kind.MEAN, Kind.LOOKUP])
 def test_pools_and_the_like_follow_both_sides(kind: Kind) -> None:
     first, last = conv(0, 1, np.ones((4, 2)), [LIVE, DEAD, LIVE, LIVE]), conv(2, 3, [[1, 1, 0, 1]])
     ops = folded(first, row_op(kind, (1,), 2, 4, 4), last)
@@ -228,7 +229,7 @@ def test_all_readers_must_do_without() -> None:
 
 
 def test_a_channel_that_one_reader_keeps_stays_in_those_that_work_channel_by_channel() -> None:
-    ops = conv(0, 1, ONES), row_op(Kind.REQUANT, (1,), 2, 3, 3), conv(2, 3, [[1, 0, 1]]), conv(1, 4, [[1, 1, 1]])
+    ops = conv(0, 1, ONES), row_op(Kind.LOOKUP, (1,), 2, 3, 3), conv(2, 3, [[1, 0, 1]]), conv(1, 4, [[1, 1, 1]])
     assert channels(*folded(*ops, outputs=(3, 4))) == [3, 3, 1, 1]
 
 

@@ -77,25 +77,25 @@ def float_input() -> bytes:
 
 def builtin_first() -> bytes:
     net = Net(5)
-    return net.model(chain(net, net.unary("TANH", net.input((1, 12, 8, 3)), out=(1 / 128, 0))))
+    return net.model(chain(net, net.normalized(net.input((1, 12, 8, 3)))))
 
 
 def builtin_beside() -> bytes:
     net = Net(6)
     x = net.input((1, 12, 8, 3))
-    return net.model(chain(net, x), net.unary("TANH", x, out=(1 / 128, 0)))
+    return net.model(chain(net, x), net.normalized(x))
 
 
 def nothing_ours() -> bytes:
     net = Net(7)
-    return net.model(net.unary("TANH", net.input((1, 12, 8, 3)), out=(1 / 128, 0)))
+    return net.model(net.normalized(net.input((1, 12, 8, 3))))
 
 
 def two_regions() -> bytes:
     """The input is read again behind a builtin operator: too late for a stream."""
     net = Net(8)
     x = net.input((1, 12, 8, 3))
-    y = net.unary("TANH", net.conv2d(x, 3), out=(1 / 128, 0))
+    y = net.normalized(net.conv2d(x, 3))
     return net.model(net.add(y, x))
 
 
@@ -106,8 +106,8 @@ def two_regions() -> bytes:
         (two_inputs, "external", "external: the model has 2 inputs", "--input arena"),
         (input_is_output, "stream", "is an output, too", "--input arena"),
         (float_input, "stream", "is FLOAT32", "--int8-io, or --input arena"),
-        (builtin_first, "stream", "operator 0 TANH, which stays builtin, reads it whole", "--input arena"),
-        (builtin_beside, "external", "TANH, which stays builtin, reads it whole", "--input arena"),
+        (builtin_first, "stream", "operator 0 L2_NORMALIZATION, which stays builtin, reads it whole", "--input arena"),
+        (builtin_beside, "external", "L2_NORMALIZATION, which stays builtin, reads it whole", "--input arena"),
         (nothing_ours, "stream", "no operator of the model can run row by row", "--input arena"),
         (two_regions, "stream", "builtin operators come between", "--input external, or --input arena"),
     ],

@@ -1,0 +1,99 @@
+"""Operators that compute element by element, against the oracle: tables over all 256 bytes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from ai_edge_litert import schema_py_generated as schema
+from models import Affine, Net
+from numpy.typing import NDArray
+from tflm.test_operators import EVERY, assert_equal, oracle
+
+from tflm_memopt.model import lookup, quant
+from tflm_memopt.model.graph import Op, Quantization
+
+TABLES = 150
+"""Random scales and zero points for each operator."""
+
+
+def unary(kind: str, source: Affine, target: Affine, alpha: float) -> bytes:
+    net = Net()
+    options = schema.LeakyReluOptionsT(alpha=alpha) if kind == "LEAKY_RELU" else None
+    return net.model(net.unary(kind, net.input(EVERY.shape, source), out=target, options=options))
+
+
+def table(kind: str, source: Affine, target: Affine, alpha: float) -> NDArray[np.int8]:
+    a, b = (Quantization((scale,), (zero_point,)) for scale, zero_point in (source, target))
+    return lookup.table(Op(0, kind, (), (), {"alpha": alpha}), a, b)
+
+
+def scale(rng: np.random.Generator, low: float = -9, high: float = 1) -> float:
+    return float(np.float32(2.0 ** rng.uniform(low, high)))
+
+
+@pytest.mark.parametrize("kind", sorted(lookup.TABLES))
+def test_tables_over_all_bytes(kind: str) -> None:
+    rng = np.random.default_rng(0)
+    compared = 0
+    for _ in range(TABLES):
+        (a, b), zeros = (scale(rng), scale(rng)), rng.integers(-128, 128, 2).tolist()
+        source, target = (a, zeros[0]), (a if rng.random() < 0.1 else b, zeros[1])
+        if kind == "LOGISTIC":
+            target = (1 / 256, -128)
+        alpha = float(np.float32(rng.uniform(-0.2, 1.5)))
+        try:
+            expected = table(kind, source, target, alpha)
+        except lookup.OutOfRange:
+            continue
+        (got,) = oracle(unary(kind, source, target, alpha), [EVERY])
+        np.testing.assert_array_equal(expected, got[0], f"{kind}, {source} to {target}, alpha {alpha}")
+        compared += 1
+    assert compared > TABLES * 0.9
+
+
+@pytest.mark.parametrize("kind", sorted(lookup.TABLES))
+@pytest.mark.parametrize("shape", [(1, 4, 3, 2), (1, 7), (3, 5)])
+def test_tables_in_programs(kind: str, shape: tuple[int, ...]) -> None:
+    net, target = Net(), (1 / 256, -128) if kind == "LOGISTIC" else (0.07, 11)
+    options = schema.LeakyReluOptionsT(alpha=0.3) if kind == "LEAKY_RELU" else None
+    assert_equal(net.model(net.unary(kind, net.input(shape, (0.05, -3)), out=target, options=options)))
+
+
+def float32_multipliers(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What TFLM's source of August 2026 would compute, and the wheel does not."""
+
+    def single(real: float, *, exactly: Any = quant.quantize_multiplier) -> quant.Multiplier:
+        multiplier: quant.Multiplier = exactly(float(np.float32(real)))
+        return multiplier
+
+    monkeypatch.setattr(quant, "quantize_multiplier", single)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", ["ABS", "LEAKY_RELU", "HARD_SWISH"])
+def test_ties(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Scales for which it shows in a byte that factors are taken in double."""
+    rng = np.random.default_rng(5)
+    zero_point = {"LEAKY_RELU": 127, "HARD_SWISH": 0}.get(kind, -128)
+    cases = [
+        ((scale(rng, -3, 0), zero_point), (scale(rng, -3, 0), zero_point), scale(rng, -3, 0)) for _ in range(20000)
+    ]
+    decisive = []
+    for case in cases:
+        with monkeypatch.context() as patch:
+            exact = lookup_or_none(kind, *case)
+            float32_multipliers(patch)
+            if exact is not None and not np.array_equal(exact, table(kind, *case)):
+                decisive.append((case, exact))
+    assert decisive, "scales that decide nothing"
+    for case, exact in decisive:
+        np.testing.assert_array_equal(oracle(unary(kind, *case), [EVERY])[0][0], exact, str(case))
+
+
+def lookup_or_none(kind: str, source: Affine, target: Affine, alpha: float) -> NDArray[np.int8] | None:
+    try:
+        return table(kind, source, target, alpha)
+    except lookup.OutOfRange:
+        return None
