@@ -8,6 +8,10 @@
 #ifndef TMO_TFLM_H_
 #define TMO_TFLM_H_
 
+#if defined(__has_include) && !__has_include("tensorflow/lite/micro/micro_context.h")
+#error "tflm-memopt: this TensorFlow Lite Micro is older than 2023 (no micro_context.h); update it, or convert with --emit c, which needs none"
+#endif
+
 #include "tensorflow/lite/micro/kernels/kernel_util.h"
 #include "tensorflow/lite/micro/micro_context.h"
 #include "tmo/tmo.h"

@@ -252,6 +252,36 @@ def test_two_models_side_by_side_compile_against_tflm_of_2023(tmp_path: Path, co
     compiled(tmp_path, "-fsyntax-only", *adapter, *tflm, "main.cpp")
 
 
+@needs_compiler
+def test_a_limit_on_the_arena_is_kept_at_compile_time(tmp_path: Path) -> None:
+    region = tflm_memopt.optimize(two_convolutions())
+    model = read(region.model)
+    need = arena_bytes(model, region.report)
+    folder = tmp_path / "tensorflow/lite/micro"
+    folder.mkdir(parents=True)
+    (folder / "micro_mutable_op_resolver.h").write_text(RECORDER.format(namespace="tflite", methods=""))
+    (tmp_path / "tmo_tflm.h").write_text(ADAPTER)
+    (tmp_path / "two_ops.h").write_text(ops_header("two", model, region.report))
+    (tmp_path / "main.cpp").write_text('#include "two_ops.h"\n')
+    for limit, said in ((need, ""), (need - 1, f"two needs an arena of {need} B, TMO_RAM_LIMIT is less")):
+        command = ["g++", "-std=c++11", "-I.", f"-DTMO_RAM_LIMIT={limit}", "-fsyntax-only", "main.cpp"]
+        done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+        assert (done.returncode == 0) == (not said)
+        assert said in done.stderr
+
+
+@needs_compiler
+def test_a_tflm_that_is_too_old_is_refused_at_compile_time(tmp_path: Path) -> None:
+    """One of 2021: it has kernel_util.h, but no micro_context.h."""
+    (tmp_path / "tensorflow/lite/micro/kernels").mkdir(parents=True)
+    (tmp_path / "tensorflow/lite/micro/kernels/kernel_util.h").write_text("")
+    adapter = [f"-I{ROOT / 'custom_ops/tflm'}", f"-I{ROOT / 'custom_ops/include'}"]
+    command = ["g++", "-std=c++11", "-I.", *adapter, "-fsyntax-only", str(ROOT / "custom_ops/tflm/tmo_tflm.cpp")]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode != 0
+    assert "this TensorFlow Lite Micro is older than 2023" in done.stderr
+
+
 def resolver_header() -> str:
     return (TFLM["INCLUDE"] / "tensorflow/lite/micro/micro_mutable_op_resolver.h").read_text(encoding="utf-8")
 

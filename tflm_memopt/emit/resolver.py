@@ -57,6 +57,7 @@ def arena_bytes(model: Model, report: Report) -> int:
 def ops_header(name: str, model: Model, report: Report) -> str:
     """NAME_ops.h."""
     c, include_guard, operators = identifier(name), guard(name, "ops"), needed(model)
+    nbytes = arena_bytes(model, report)
     adapter = '#include "tmo_tflm.h"\n' if any(n.operator in OURS for n in operators) else ""
     arena_comment = "\n".join(f" * {line}" for line in _arena_comment(report, operators))
     adds = "\n".join(_statement(n) for n in operators)
@@ -72,7 +73,11 @@ def ops_header(name: str, model: Model, report: Report) -> str:
 {adapter}
 /* Bytes of the tensor arena: alignas({ARENA_ALIGNMENT}) static uint8_t arena[{c}_arena_size];
 {arena_comment} */
-constexpr size_t {c}_arena_size = {arena_bytes(model, report)};
+constexpr size_t {c}_arena_size = {nbytes};
+#ifdef TMO_RAM_LIMIT /* bytes that your program has for it */
+static_assert({c}_arena_size <= TMO_RAM_LIMIT,
+              "{c} needs an arena of {nbytes} B, TMO_RAM_LIMIT is less: convert it with --ram-limit");
+#endif
 {"".join(f"{line}{NEWLINE}" for line in _frame(c, report.frame))}
 namespace {c}_ops {{
 /* TFLM's classes are in tflite::micro in versions after August 2026, in tflite before. */

@@ -14,6 +14,10 @@
  * Convention: ilp32, input streamed 1 row, TFLM reference kernels.
  * The constant is larger: some 32-bit builds of TFLM (Arduino, RISC-V, Xtensa) have larger structs. */
 constexpr size_t shapes_int8_arena_size = 14176;
+#ifdef TMO_RAM_LIMIT /* bytes that your program has for it */
+static_assert(shapes_int8_arena_size <= TMO_RAM_LIMIT,
+              "shapes_int8 needs an arena of 14176 B, TMO_RAM_LIMIT is less: convert it with --ram-limit");
+#endif
 
 /* The input comes in 96 pushes of 1 row:
  * tmo::PushRows(interpreter, frame, shapes_int8_row_bytes) until it returns tmo::kPushDone. */

@@ -14,6 +14,10 @@
  * Convention: ilp32, input in the arena, TFLM reference kernels.
  * The constant is larger: some 32-bit builds of TFLM (Arduino, RISC-V, Xtensa) have larger structs. */
 constexpr size_t shapes_int8_arena_size = 16960;
+#ifdef TMO_RAM_LIMIT /* bytes that your program has for it */
+static_assert(shapes_int8_arena_size <= TMO_RAM_LIMIT,
+              "shapes_int8 needs an arena of 16960 B, TMO_RAM_LIMIT is less: convert it with --ram-limit");
+#endif
 
 namespace shapes_int8_ops {
 /* TFLM's classes are in tflite::micro in versions after August 2026, in tflite before. */

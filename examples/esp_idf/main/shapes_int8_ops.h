@@ -14,6 +14,10 @@
  * Convention: ilp32, input external (not counted), TFLM reference kernels.
  * The constant is larger: some 32-bit builds of TFLM (Arduino, RISC-V, Xtensa) have larger structs. */
 constexpr size_t shapes_int8_arena_size = 12432;
+#ifdef TMO_RAM_LIMIT /* bytes that your program has for it */
+static_assert(shapes_int8_arena_size <= TMO_RAM_LIMIT,
+              "shapes_int8 needs an arena of 12432 B, TMO_RAM_LIMIT is less: convert it with --ram-limit");
+#endif
 
 /* The input is read from a buffer of yours: tmo::SetFrame(interpreter, &frame), once. */
 constexpr uint32_t shapes_int8_rows = 96;
