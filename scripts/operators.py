@@ -21,6 +21,9 @@ HEAD = """# Operators
 
 What runs row by row, bit for bit as TFLM does it, and within which limits. Everything else stays a builtin operator
 between our regions, with the reason in the report (`tflm-memopt inspect`); so does an operator that breaks a limit.
+int4 weights become int8 in the conversion: they take twice the flash, and none of the RAM into which TFLM unpacks them
+at run time.
+
 `python scripts/operators.py` writes this page from the operator set (`tflm_memopt/model/opset.py`).
 
 | operator | limits, beside those of all |

@@ -185,6 +185,15 @@ class Net:
         options = schema.FullyConnectedOptionsT(fusedActivationFunction=_activation(activation))
         return self.op("FULLY_CONNECTED", [x, filter_, *self._bias(product, units, bias)], [y], options)
 
+    def int4(self, y: int) -> int:
+        """The last operator's output, its filter now int4: two values a byte, the lower half first."""
+        filter_ = self.graph.tensors[self.graph.operators[-1].inputs[1]]
+        values = np.asarray(self.tree.buffers[filter_.buffer].data, np.uint8) >> 4  # the high four bits
+        pairs = np.append(values, np.zeros(values.size % 2, np.uint8)).reshape(-1, 2)
+        filter_.type = schema.TensorType.INT4
+        self.tree.buffers[filter_.buffer].data = pairs[:, 0] | pairs[:, 1] << 4
+        return y
+
     # ---- operators without weights ----
 
     def add(self, a: int, b: int, *, activation: str = "NONE", out: Affine | None = None) -> int:

@@ -92,6 +92,18 @@ def test_conv_2d(
 
 
 @EXAMPLES
+@given(size=sizes, c=channels, out=channels, kernel=pairs, affine=affines, seed=seeds)
+def test_int4_filters(
+    size: tuple[int, int], c: int, out: int, kernel: tuple[int, int], affine: Affine, seed: int
+) -> None:
+    net = Net(seed)
+    x = net.input((1, *size, c), affine)
+    y = net.int4(net.conv2d(x, out, kernel=kernel))
+    y = net.int4(net.depthwise_conv2d(y, kernel=kernel))
+    assert_equal(net.model(net.int4(net.fully_connected(y, 5))))
+
+
+@EXAMPLES
 @given(size=sizes, c=st.integers(1, 5), multiplier=st.integers(1, 3), kernel=pairs, stride=pairs, dilation=dilations,
        padding=paddings, activation=activations, per_channel=st.booleans(), bias=st.booleans(), affine=affines,
        seed=seeds)  # fmt: skip

@@ -180,11 +180,12 @@ def fused_activation(site: Site) -> str | None:
 
 @hint(QUANTIZE)
 def int8_filter(site: Site) -> str | None:
-    """The filter must be a constant int8 tensor, neither sparse nor packed"""
+    """The filter must be a constant int8 or int4 tensor, not sparse"""
     w = site.input(1)
     if w.data is None:
         return f"{name(w)} is computed at run time"
-    return None if w.dtype == "INT8" and w.data.shape == w.shape and w.elements else f"{name(w)} is {w.dtype}"
+    known = w.dtype in ("INT8", "INT4") and w.data.shape == w.shape and w.elements
+    return None if known else f"{name(w)} is {w.dtype}"
 
 
 def filter_rank(rank: int) -> Constraint:
@@ -210,6 +211,13 @@ def filter_scales(channel_axis: int) -> Constraint:
         return None if all(_is_scale(s) for s in q.scale) else f"{name(w)} has a scale that is not positive"
 
     return hint(QUANTIZE)(symmetric_filter)
+
+
+@hint("one scale for all of the filter, or int8 weights")
+def dense_int4_scale(site: Site) -> str | None:
+    """An int4 filter of a dense layer must have one scale: TFLM ignores the others"""
+    w, scales = site.input(1), len(quantization(site.input(1)).scale)
+    return f"{name(w)} has {scales} scales" if w.dtype == "INT4" and scales > 1 else None
 
 
 @hint(QUANTIZE)

@@ -116,6 +116,7 @@ OPSET: Mapping[str, Row] = {
             must.filter_rank(2),
             *_FILTER,
             must.filter_scales(0),
+            must.dense_int4_scale,
             must.default_weights_format,
             must.dense_shapes,
             must.bias_scale,

@@ -21,7 +21,7 @@ CUSTOM = "CUSTOM"
 """Op.type of a custom operator; its options are `custom_code` (str) and `custom_options` (bytes)."""
 
 SUB_BYTE_BITS: Mapping[str, int] = {"INT4": 4, "INT2": 2, "UINT4": 4}
-"""Types that the file packs, several values a byte. Their constants are kept as the packed bytes."""
+"""Types that the file packs, several values a byte. Constants of INT4 are unpacked to int8, the others stay packed."""
 
 MAX_TENSOR_BYTES = 1 << 26
 """Of one tensor: what takes more is no model for a microcontroller, or damaged."""
@@ -181,10 +181,18 @@ def _constant(raw: NDArray[np.uint8], dtype: str, shape: tuple[int, ...], sparse
             where=where,
             hint="convert the model again",
         )
+    if dtype == "INT4":
+        return _unpacked(raw, math.prod(shape)).reshape(shape)
     if dtype not in ITEM_BYTES:
         return raw
     values: NDArray[Any] = raw.view(np.dtype(dtype.lower()).newbyteorder("<")).reshape(shape)
     return values
+
+
+def _unpacked(raw: NDArray[np.uint8], count: int) -> NDArray[np.int8]:
+    """int4, the low half of a byte first: UnpackDenseInt4IntoInt8 (kernels/internal/portable_tensor_utils.cc)."""
+    halves = np.stack([raw << 4, raw & 0xF0], axis=-1).reshape(-1)[:count]
+    return halves.view(np.int8) >> 4
 
 
 def _quantization(q: Any, where: str) -> Quantization | None:

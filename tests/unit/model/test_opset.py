@@ -107,7 +107,7 @@ def values(index: int, data: Any) -> Edit:
     return edit
 
 
-FLOAT, INT16, INT4 = schema.TensorType.FLOAT32, schema.TensorType.INT16, schema.TensorType.INT4
+FLOAT, INT16, INT2 = schema.TensorType.FLOAT32, schema.TensorType.INT16, schema.TensorType.INT2
 INT64 = schema.TensorType.INT64
 
 CASES: list[tuple[Callable[[Net], int], Edit, str, str]] = [
@@ -189,11 +189,19 @@ def test_a_packed_or_other_filter() -> None:
     net = Net()
     filter_ = net.tensor((3, 1, 1, 4), "INT16", (0.1, 0), data=np.ones((3, 1, 1, 4)))
     y = net.op("CONV_2D", [net.input((1, 2, 2, 4)), filter_], [net.tensor((1, 2, 2, 3))], _options())
-    packed = net.tensor((3, 1, 1, 4), "INT8", (0.1, 0), data=np.ones(6))
-    net.graph.tensors[packed].type = INT4
+    packed = net.tensor((3, 1, 1, 4), "INT8", (0.1, 0), data=np.ones(3))
+    net.graph.tensors[packed].type = INT2
     z = net.op("CONV_2D", [net.input((1, 2, 2, 4)), packed], [net.tensor((1, 2, 2, 3))], _options())
     details = [r.detail for r in to_row_ops(read(net.model(y, z)).graph).values() if isinstance(r, Unsupported)]
-    assert details == [f"tensor {filter_} 't0' is INT16", f"tensor {packed} 't3' is INT4"]
+    assert details == [f"tensor {filter_} 't0' is INT16", f"tensor {packed} 't3' is INT2"]
+
+
+def test_int4_weights_of_a_dense_layer_with_many_scales() -> None:
+    net = Net()
+    y = net.int4(net.fully_connected(net.input((1, 1, 1, 4)), 3, per_channel=True))
+    (refused,) = to_row_ops(read(net.model(y)).graph).values()
+    assert isinstance(refused, Unsupported) and refused.code == "dense_int4_scale"
+    assert refused.detail == "tensor 1 't1' has 3 scales"
 
 
 def test_an_int64_bias() -> None:
