@@ -18,6 +18,7 @@ from tflm_memopt.boards import STACK, TFLM_FLASH, boards
 from tflm_memopt.lower.program import TABLES
 from tflm_memopt.model.constraints import HINTS
 from tflm_memopt.model.opset import OPSET
+from tflm_memopt.model.packing import LAYOUT, TARGETS
 from tflm_memopt.plan.plan import SCHEMA_VERSION, Role
 
 ROOT = Path(__file__).parents[1]
@@ -200,6 +201,7 @@ def plan_schema() -> Mapping[str, Any]:
     )  # fmt: skip
     document = record(
         schema={"const": SCHEMA_VERSION}, head=natural, lower_bound=natural, proven=flag,
+        target={"enum": list(TARGETS)}, layout={"const": LAYOUT},
         steps=several({"oneOf": [block, builtin]}), buffers=several(buffer),
     )  # fmt: skip
     return {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": "A plan of tflm-memopt", **document}

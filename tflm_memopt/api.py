@@ -10,6 +10,7 @@ from typing import Any, Literal
 from tflm_memopt import maps, pipeline
 from tflm_memopt.analysis.arena import predict
 from tflm_memopt.analysis.liveness import live_bytes
+from tflm_memopt.analysis.packings import family
 from tflm_memopt.analysis.supported import View
 from tflm_memopt.analysis.tflm_structs import Abi
 from tflm_memopt.boards import BoardFit, board, boards, fits
@@ -22,6 +23,7 @@ from tflm_memopt.model.int8_io import Int8Interface
 from tflm_memopt.model.int8_io import int8_io as to_int8_io
 from tflm_memopt.model.interface import Changes
 from tflm_memopt.model.opset import Unsupported
+from tflm_memopt.model.packing import GENERIC
 from tflm_memopt.model.reader import Model, read
 from tflm_memopt.model.rowop import RowOp
 from tflm_memopt.pipeline import Planned, Understood
@@ -86,6 +88,7 @@ def optimize(
     max_macs: float | None = None,
     ram_limit: int | None = None,
     without: Collection[str] = (),
+    target: str = GENERIC,
     plan: Mapping[str, Any] | None = None,
     frontier: bool = False,
     progress: Progress = nothing,
@@ -98,8 +101,10 @@ def optimize(
     channels that cannot influence any output, whatever the input. seconds: limit of the exact layout's search.
     max_macs: the least RAM with at most so many times the original's multiply-accumulates; by default, nothing is
     computed twice. ram_limit: the least compute with an arena of at most so many bytes, tail included. without:
-    ingredients to leave out (frontier.SWITCHES). plan: a plan that was saved (Plan.to_json()). frontier: explore() as
-    well, for the report. progress: told what is being done, and how many of how many steps of it are.
+    ingredients to leave out (frontier.SWITCHES). target: whose kernels operators are packed for (model/packing.py):
+    generic programs run everywhere, others on their cores only, and faster. plan: a plan that was saved
+    (Plan.to_json()). frontier: explore() as well, for the report. progress: told what is being done, and how many of
+    how many steps of it are.
 
     Raises ModelError for bytes that are no model, UsageError for impossible arguments, DoesNotFit when nothing keeps to
     the limits. A model with nothing to gain comes back as it is.
@@ -111,7 +116,9 @@ def optimize(
         raise UsageError(
             "a saved plan leaves nothing to limit or to leave out", code="plan_and_limits", hint="--plan alone"
         )
-    conversion = _conversion(model, input, int8_io, op_per, abi, _options(without, seconds, fold), settings(without))
+    conversion = _conversion(
+        model, input, int8_io, op_per, abi, _options(without, seconds, fold, target), settings(without)
+    )
     if max_macs is not None:  # of the original's multiply-accumulates; a search counts those of what is left of it
         conversion = conversion.within(settings(without, max_macs / conversion.folded))
     else:
@@ -152,7 +159,7 @@ def optimize(
         fits=on_boards,
         frontier=explore(
             model, name=name, input=input, int8_io=int8_io, op_per=op_per, abi=abi, fold=fold, without=without,
-            progress=progress,
+            target=target, progress=progress,
         ) if frontier else None,
     )  # fmt: skip
 
@@ -167,6 +174,7 @@ def explore(
     abi: Abi = "ilp32",
     fold: bool = True,
     without: Collection[str] = (),
+    target: str = GENERIC,
     progress: Progress = nothing,
 ) -> Exploration:
     """The frontier of a model: the least arena at every compute budget. Each point is planned, checked and lowered.
@@ -175,7 +183,7 @@ def explore(
     """
     started = time.monotonic()
     widest = settings(_without(without, None))
-    options = replace(_options(without, LAYOUT_SECONDS, fold), tiles=widest)
+    options = replace(_options(without, LAYOUT_SECONDS, fold, target), tiles=widest)
     conversion = _conversion(model, input, int8_io, op_per, abi, options, widest)
     points: list[Converted] = []
     if conversion.partition:
@@ -191,6 +199,7 @@ def explore(
         model=name,
         input=str(conversion.options.input),
         op_per=op_per,
+        target=target,
         without=tuple(without),
         original_macs=conversion.understood.macs,
         original_arena=predict(conversion.source, abi),
@@ -212,8 +221,10 @@ def _point(conversion: Conversion, point: Converted) -> PointReport:
     )
 
 
-def _options(without: Collection[str], seconds: float, fold: bool) -> Options:
-    return Options(seconds=seconds, fold=fold, overlap="overlap" not in without, reorder="reorder" not in without)
+def _options(without: Collection[str], seconds: float, fold: bool, target: str) -> Options:
+    family(target)
+    overlap, reorder = "overlap" not in without, "reorder" not in without
+    return Options(seconds=seconds, fold=fold, target=target, overlap=overlap, reorder=reorder)
 
 
 def _without(without: Collection[str], max_macs: float | None) -> tuple[str, ...]:
@@ -338,6 +349,7 @@ def _report(
         input=str(conversion.options.input),
         frame=FrameReport(frame.height, frame.row_bytes, frame.pushed) if frame else None,
         op_per=op_per,
+        target=conversion.options.target,
         max_macs=limits.overhead,
         ram_limit=limits.total,
         without=without,
@@ -380,6 +392,7 @@ def _blocks(planned: Planned) -> list[BlockReport]:
                 ),
                 strips=step.strips,
                 accumulators=sum(b.nbytes for b, _ in alive if b.role is Role.ACCUMULATOR),
+                scratch=sum(b.nbytes for b, _ in alive if b.role is Role.SCRATCH),
                 bytes=max(o + b.nbytes for b, o in alive),
                 stages=tuple(_stage(stage, ops[stage.op], alive, tensors) for stage in step.stages),
             )
@@ -404,6 +417,7 @@ def _stage(
         again=walk.recomputes,
         cached=op.writes.h > 1 and any(lane.depth >= op.writes.w for b in kept for lane in b.lanes),
         sums=stage.iterative or walk.sums,
+        packed=stage.runs_packed(op),
     )
 
 

@@ -23,7 +23,7 @@ from tflm_memopt.plan.planner import TFLM_ALIGN, Options, tensor_sizes
 from tflm_memopt.plan.regions import Partition
 from tflm_memopt.plan.tiles_plan import Settings
 
-ROLES = {Role.TENSOR: "output of", Role.RING: "ring of", Role.ACCUMULATOR: "sums of"}
+ROLES = {Role.TENSOR: "output of", Role.RING: "ring of", Role.ACCUMULATOR: "sums of", Role.SCRATCH: "scratch of"}
 NOTHING = "no operator of the model can run row by row"
 MOST_NAMED = 4
 """Buffers that a message names."""
@@ -79,6 +79,7 @@ class Conversion:
             )
         if self.partition:
             self.understood, self.partition = pipeline.place_input(understood, self.partition, options.input)
+            self.partition = pipeline.pack_for(self.partition, options.target)
         self.at = cache(self._at)
 
     @cached_property
@@ -219,7 +220,9 @@ class Conversion:
             return self.of(plan)
         except _BROKEN as error:
             reason = str(error) if isinstance(error, PlanError) else "it is damaged, or a plan of another model"
-            hint = "a plan that was made of this model, with the same --input, --int8-io, --op-per and --no-fold"
+            hint = (
+                "a plan that was made of this model, with the same --input, --int8-io, --op-per, --target and --no-fold"
+            )
             raise UsageError(
                 "the plan does not belong to this model", code="foreign_plan", where=reason, hint=hint
             ) from error
@@ -232,6 +235,8 @@ class Conversion:
 
     def _matches(self, plan: Plan) -> None:
         """What the checker takes for granted: it replays bytes, and asks neither for their number nor for regions."""
+        if plan.target != self.options.target:
+            raise PlanError(f"it is for {plan.target}, not for {self.options.target}", code="plan_target")
         sizes = tensor_sizes(self.understood.graph, self._regions)
         if not 0 <= plan.head <= 4 * sum(sizes.values()) + TFLM_ALIGN * len(plan.buffers):
             raise PlanError(

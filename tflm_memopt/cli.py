@@ -25,6 +25,7 @@ from tflm_memopt.emit.names import file_stem
 from tflm_memopt.errors import MemoptError, UsageError
 from tflm_memopt.files import read_file, write_files
 from tflm_memopt.frontier import SWITCHES
+from tflm_memopt.model.packing import GENERIC, TARGETS
 from tflm_memopt.model.reader import read
 from tflm_memopt.report import html, plot, table, text
 from tflm_memopt.runtime import stimuli
@@ -114,7 +115,7 @@ def parser() -> argparse.ArgumentParser:
 
     _arrays(optimize, "--calibrate", "X.npy", "of a Keras model: some hundred typical inputs, stacked")
     _arrays(optimize, "--test", "FILE.npy", "of a Keras model: inputs, then labels, for the accuracy before and after")
-    _board(optimize, "board", help="the ABI and the RAM limit of a board: fit lists them")
+    _board(optimize, "board", help="the ABI, the target and the RAM limit of a board: fit lists them")
     optimize.add_argument(
         "--frontier",
         action="store_true",
@@ -227,13 +228,14 @@ def _on_board(args: argparse.Namespace) -> None:
     """The settings that a board stands for; what was asked for by name goes first."""
     if args.board:
         on = board(args.board)
-        args.abi = on.abi
+        args.abi, args.target = on.abi, args.target or on.target
         args.ram_limit = on.arena_limit if args.ram_limit is None else args.ram_limit
 
 
 def _settings(args: argparse.Namespace) -> dict[str, Any]:
     """The arguments that optimize() and explore() share."""
-    return {key: getattr(args, key) for key in ("input", "int8_io", "op_per", "abi", "fold", "without")}
+    shared = {key: getattr(args, key) for key in ("input", "int8_io", "op_per", "abi", "fold", "without")}
+    return {**shared, "target": args.target or GENERIC}
 
 
 def _saved(path: Path) -> Mapping[str, Any]:
@@ -382,6 +384,11 @@ def _conversion(command: argparse.ArgumentParser) -> None:
     command.add_argument(
         "--without", type=switches, default=(), metavar="NAME,...",
         help=f"leave ingredients out, to see their worth: {', '.join(SWITCHES)}",
+    )  # fmt: skip
+    command.add_argument(
+        "--target", choices=tuple(TARGETS),
+        help="whose kernels the model is packed for: such a model runs on these cores only, and faster (default: that "
+        "of --board, else generic, which runs everywhere)",
     )  # fmt: skip
     _abi(command)
 

@@ -21,7 +21,7 @@ from tflm_memopt.plan.plan import Block, Buffer, Plan, Role
 
 INPUT, OUTPUT, SCRATCH = "input", "output", "scratch"
 """Roles beside those of a plan's buffers."""
-UNNAMED: Mapping[Role, str] = {Role.COUNTERS: "firing counters", Role.SCRATCH: "pixels of the input, converted"}
+UNNAMED: Mapping[Role, str] = {Role.COUNTERS: "firing counters", Role.SCRATCH: "scratch of the kernels"}
 """Buffers that hold no tensor."""
 
 

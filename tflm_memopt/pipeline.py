@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
+from tflm_memopt.analysis.packings import family, packing
 from tflm_memopt.analysis.supported import Support, to_row_ops
 from tflm_memopt.lower.rewrite import rewrite
 from tflm_memopt.model import canonicalise, writer
@@ -74,6 +75,7 @@ def make_plan(understood: Understood, options: Options) -> Planned | None:
     if parts is None:
         return None
     understood, parts = place_input(understood, parts, options.input)
+    parts = pack_for(parts, options.target)
     return checked(understood, parts, plan(understood.graph, parts, options))
 
 
@@ -92,6 +94,14 @@ def find_regions(understood: Understood, *, fold: bool = True) -> Partition | No
     if not any(isinstance(node, Region) for node in parts.nodes):
         return None
     return without_dead_channels(parts) if fold else parts
+
+
+def pack_for(parts: Partition, target: str) -> Partition:
+    """The same operators, each with the packing that it is proved for. What reads an input from outside has none."""
+    wanted = family(target)
+    frame = parts.frame.tensor if parts.frame else None
+    ops = {key: op if frame in op.inputs else replace(op, packing=packing(op, wanted)) for key, op in parts.ops.items()}
+    return replace(parts, ops=ops)
 
 
 def place_input(understood: Understood, parts: Partition, mode: InputMode) -> tuple[Understood, Partition]:

@@ -68,6 +68,8 @@ class StageReport:
     """Rows that two strips share are kept."""
     sums: bool
     """It adds up int32 sums, an input row or a channel group at a time."""
+    packed: bool
+    """A kernel of the target runs it; else a generic one does."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +83,8 @@ class BlockReport:
     """In which a tiled block runs; 0: row by row."""
     accumulators: int
     """Bytes of int32 sums."""
+    scratch: int
+    """Bytes that kernels take while they run."""
     bytes: int
     """Arena from the lowest to the highest byte that is alive during the block."""
     stages: tuple[StageReport, ...] = ()
@@ -142,6 +146,8 @@ class Report:
     """"arena", "stream:ROWS" or "external"."""
     frame: FrameReport | None
     op_per: str
+    target: str
+    """Whose kernels it is packed for."""
     max_macs: float | None
     ram_limit: int | None
     without: tuple[str, ...]
@@ -215,6 +221,7 @@ class Exploration:
     model: str
     input: str
     op_per: str
+    target: str
     without: tuple[str, ...]
     original_macs: int
     original_arena: Arena

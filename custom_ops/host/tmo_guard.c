@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tmo/packed.h"
 #include "tmo/walk.h"
 
 #define MARGIN 64u /* canary bytes before and after the arena; keeps its alignment */
@@ -75,6 +76,9 @@ static void allow_writes(guard *g, const void *program, const tmo_arena *a, uint
 
   allow_counters(g, a, block);
   allow_conversion(g, program, a, block, op);
+  if (op->packing != TMO_PACKING_NONE) {
+    allow(g, sums, tmo_scratch_bytes(op, &tmo_tensors(program)[op->input[0]], out));
+  }
   if (tmo_iterative(op)) {
     allow(g, sums, (uint64_t)tmo_row_bytes(out) * sizeof(int32_t));
     if (tmo_unit_closes(&w, unit)) allow_pixels(g, program, a, op, unit, 0, 0, out->width);

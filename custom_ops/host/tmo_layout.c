@@ -61,7 +61,7 @@ static const tmo_layout_entry layout[] = {
     FIELD(tmo_op, dilation_w),
     FIELD(tmo_op, pad_top),
     FIELD(tmo_op, pad_left),
-    FIELD(tmo_op, reserved),
+    FIELD(tmo_op, packing),
     FIELD(tmo_op, param),
     FIELD(tmo_op, weights),
     FIELD(tmo_op, bias),

@@ -2,6 +2,7 @@
  *
  * Data may still be wrong (a ring that is too shallow, buffers that overlap): that is the converter's checker's business. */
 #include "tmo/access.h"
+#include "tmo/packed.h"
 #include "tmo/tmo.h"
 #include "tmo/walk.h"
 
@@ -67,7 +68,7 @@ static tmo_status check_header(const void *program, size_t program_bytes) {
   if (program_bytes < sizeof(tmo_header)) return TMO_ERROR_TRUNCATED;
   if (h->magic != TMO_MAGIC) return TMO_ERROR_MAGIC;
   if (h->version != TMO_VERSION) return TMO_ERROR_VERSION;
-  if (h->target != TMO_TARGET_GENERIC) return TMO_ERROR_TARGET;
+  if (!tmo_runs_target(h->target)) return TMO_ERROR_TARGET;
   if (h->size > program_bytes) return TMO_ERROR_TRUNCATED;
   if (h->size < sizeof(tmo_header) || h->input > TMO_INPUT_EXTERNAL) return TMO_ERROR_TABLE;
   if (!inside(h->tensors, (uint64_t)h->n_tensors * sizeof(tmo_tensor), h->size, 4)) return TMO_ERROR_TABLE;
@@ -179,7 +180,31 @@ static bool check_filter(checker *c, const operation *o) {
   return check_scaling(c, op, op->flags & TMO_FLAG_PER_CHANNEL ? o->out->channels : 1);
 }
 
-static bool check_convolution(checker *c, const operation *o) { return check_filter(c, o) && check_windowed(c, o); }
+/* The shifts of a channel are such that a twin in C computes them. */
+static bool check_packed_scales(checker *c, const tmo_op *op, uint64_t pairs) {
+  if (!has_constant(c, op->bias, pairs * TMO_PACKED_SCALES * 4, 4) || !may_read(c, pairs)) return false;
+  const int32_t *scales = (const int32_t *)tmo_constant(c->program, op->bias);
+  for (; pairs > 0; --pairs, scales += TMO_PACKED_SCALES) {
+    if (scales[4] < 1 || scales[4] > TMO_PACKED_SHIFT || scales[7] < 1 || scales[7] > TMO_PACKED_SHIFT) return false;
+  }
+  return true;
+}
+
+/* Constants of a packed operator, and room for a tile. */
+static bool check_packed(checker *c, const operation *o) {
+  const tmo_op *op = o->op;
+  const bool known = c->header->target == TMO_TARGET_DSP && op->packing == TMO_PACKING_DSP_CONV;
+  const bool conv = op->kind == TMO_OP_CONV || (op->kind == TMO_OP_DEPTHWISE && o->in->channels == 1);
+  if (!known || !conv || tmo_iterative(op) || tmo_groups(op) > 1) return false;
+  const uint64_t values = tmo_packed_values(op, o->in->channels), pairs = ((uint64_t)o->out->channels + 1) / 2;
+  if (values > TMO_PACKED_TILE) return false;
+  return has_constant(c, op->weights, times(2 * values, pairs), 4) && check_packed_scales(c, op, pairs) &&
+         in_workspace(c, op->accumulator, tmo_scratch_bytes(op, o->in, o->out), 4);
+}
+
+static bool check_convolution(checker *c, const operation *o) {
+  return (o->op->packing == TMO_PACKING_NONE ? check_filter(c, o) : check_packed(c, o)) && check_windowed(c, o);
+}
 
 static bool check_pool(checker *c, const operation *o) {
   const tmo_op *op = o->op;
@@ -294,6 +319,7 @@ static bool check_transpose_conv(checker *c, const operation *o) {
 }
 
 static bool check_kind(checker *c, const operation *o) {
+  if (o->op->packing != TMO_PACKING_NONE && o->op->kind != TMO_OP_CONV && o->op->kind != TMO_OP_DEPTHWISE) return false;
   switch (o->op->kind) {
     case TMO_OP_COPY: return check_copy(c, o);
     case TMO_OP_RESIZE_BILINEAR: return check_resize(c, o);

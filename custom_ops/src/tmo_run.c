@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "tmo/frame.h"
-#include "tmo/kernels.h"
+#include "tmo/packed.h"
 #include "tmo/tmo.h"
 #include "tmo/walk.h"
 
@@ -36,6 +36,12 @@ static int8_t *base_of(const tmo_run_state *run, const tmo_tensor *t) {
 }
 
 static void call_row_kernel(const tmo_kernel *k, const tmo_window *window, int8_t *out) {
+#if TMO_RUNS_DSP
+  if (k->op->packing == TMO_PACKING_DSP_CONV) {
+    tmo_conv_dsp_row(k, window, out);
+    return;
+  }
+#endif
   switch (k->op->kind) {
     case TMO_OP_CONV: tmo_conv_row_s8(k, window, out); break;
     case TMO_OP_DEPTHWISE: tmo_depthwise_row_s8(k, window, out); break;
@@ -118,7 +124,8 @@ static void point_at_sums(firing *f) {
   const tmo_op *op = f->kernel.op;
   const tmo_unit *unit = &f->run->unit;
   tmo_kernel *k = &f->kernel;
-  k->sums = (int32_t *)(void *)(f->run->workspace + op->accumulator);
+  k->scratch = f->run->workspace + op->accumulator;
+  k->sums = (int32_t *)k->scratch;
   if (tmo_iterative(op)) {
     k->first = tmo_unit_opens(unit);
     k->last = tmo_unit_closes(f->walk, unit);
@@ -209,7 +216,7 @@ static tmo_window read_by_access(const firing *f, const int8_t *rows[]) {
 }
 
 /* The output pixel in column x, or the output row of a row block. */
-static void fire_window(const firing *f, uint16_t x) {
+TMO_OWN_FRAME static void fire_window(const firing *f, uint16_t x) {
   const tmo_op *op = f->kernel.op;
   const int8_t *pixels[TMO_MAX_TAPS];
   const tmo_window window = op->access != 0 ? read_by_access(f, pixels) : read_by_window(f, x, pixels);
@@ -221,7 +228,39 @@ static void fire_window(const firing *f, uint16_t x) {
   }
 }
 
+#if TMO_RUNS_DSP
+/* As many pixels at once as lie at equal distances. */
+TMO_OWN_FRAME static void fire_packed_tile(const firing *f) {
+  const tmo_kernel *k = &f->kernel;
+  const uint16_t y = f->run->unit.row, end = tmo_unit_column_end(f->walk, &f->run->unit);
+  const uint32_t values = (uint32_t)tmo_packed_values(k->op, k->in_channels);
+  const int8_t *taps[TMO_MAX_TAPS];
+  for (uint16_t x = tmo_unit_column(f->walk, &f->run->unit); x < end;) {
+    int8_t *const out = output_pixel(f, y, x);
+    const uint32_t most = tmo_packed_pixels(values, (uint32_t)(end - x));
+    uint32_t n = 1, step = 0;
+    for (; n < most; ++n) {
+      const int8_t *const next = output_pixel(f, y, x + n);
+      if (n == 1 && next > out) step = (uint32_t)(next - out);
+      if (next != out + n * step || step == 0) break;
+    }
+    for (uint32_t p = 0; p < n; ++p) {
+      const tmo_window window = read_by_window(f, (uint16_t)(x + p), taps);
+      tmo_conv_dsp_gather(k, &window, p, n);
+    }
+    tmo_conv_dsp_multiply(k, n, out, step);
+    x = (uint16_t)(x + n);
+  }
+}
+#endif
+
 static void fire_tile(firing *f) {
+#if TMO_RUNS_DSP
+  if (f->kernel.op->packing == TMO_PACKING_DSP_CONV) {
+    fire_packed_tile(f);
+    return;
+  }
+#endif
   const uint16_t end = tmo_unit_column_end(f->walk, &f->run->unit);
   for (uint16_t x = tmo_unit_column(f->walk, &f->run->unit); x < end; ++x) {
     fire_window(f, x);

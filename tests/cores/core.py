@@ -14,6 +14,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from tflm_memopt.model.packing import TARGETS, Family
+
 HERE = Path(__file__).parent
 LIBRARY = HERE.parents[1] / "custom_ops"
 WARNINGS = ("-Wall", "-Wextra", "-Wpedantic", "-Werror")
@@ -42,6 +44,13 @@ class Core:
     prefix: str = "arm-none-eabi-"
     qemu: str = "qemu-system-arm"
     stack: int = 4096
+    target: str = "generic"
+    """That programs are best converted for."""
+
+    @property
+    def families(self) -> tuple[Family, ...]:
+        """Whose programs it runs."""
+        return Family.GENERIC, *([TARGETS[self.target]] if self.target != "generic" else [])
 
     @property
     def is_arm(self) -> bool:
@@ -58,7 +67,8 @@ def _arm(
     rom, ram, ram_bytes = at
     flags = (f"-mcpu={cpu}", "-mthumb", *_FLOAT.get(cpu, ()))
     start, nbytes = blob if blob[1] else (rom + IMAGE_BYTES, 4 * _M - IMAGE_BYTES)
-    return Core(name, machine, flags, rom, ram, ram_bytes, start, nbytes, shift)
+    target = cpu if cpu in TARGETS else "generic"
+    return Core(name, machine, flags, rom, ram, ram_bytes, start, nbytes, shift, target=target)
 
 
 _FLOAT = {

@@ -75,7 +75,12 @@ def test_library_names_files_that_exist(library: dict[str, Any]) -> None:
 def test_every_source_of_the_library_is_built(library: dict[str, Any]) -> None:
     build = library["build"]
     built = {path for pattern in build["srcFilter"] for path in (LIBRARY / build["srcDir"]).glob(pattern[2:-1])}
-    shipped = {path for folder in ("src", "tflm") for path in (LIBRARY / folder).rglob("*.c*")}
+    shipped = {
+        path
+        for folder in ("src", "tflm")
+        for path in (LIBRARY / folder).rglob("*")
+        if path.suffix in (".c", ".cpp", ".S")
+    }
     assert built == shipped
 
 

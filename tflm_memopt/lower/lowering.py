@@ -9,6 +9,7 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from tflm_memopt.lower.pack import pack
 from tflm_memopt.lower.program import (
     INPUT_ARENA,
     INPUT_EXTERNAL,
@@ -21,6 +22,7 @@ from tflm_memopt.lower.program import (
     WalkRecord,
 )
 from tflm_memopt.model.graph import TensorId
+from tflm_memopt.model.packing import TARGETS
 from tflm_memopt.model.rowop import UNIT, Kind, Moves, RowOp, Rows
 from tflm_memopt.plan.plan import Block, Buffer, Frame, Plan, Role, Stage
 from tflm_memopt.plan.planner import TFLM_ALIGN
@@ -98,6 +100,7 @@ class _Lowering:
             table += [self._op(stage, numbers, walks, stage.op in block.sinks) for stage in block.stages]
             firings += block.firings
         return Program(
+            target=TARGETS[self.plan.target],
             n_inputs=len(self.inputs),
             n_outputs=len(self.unit.outputs),
             workspace=self.workspace.nbytes,
@@ -113,6 +116,9 @@ class _Lowering:
         op = self.ops[stage.op]
         if op.inputs[0] not in makers and not self._is_frame(op.inputs[0]) and _reads_flat(op, stage):
             op = _flat(op)
+        packed = pack(op) if stage.runs_packed(op) else None
+        sums = stage.iterative or stage.walk.sums
+        place = self._offset(Role.ACCUMULATOR, op.output) if sums else 0
         return ProgramOp(
             kind=op.kind,
             inputs=tuple(self._tensor(op.inputs[k], op.reads[k], walks) for k in stage.operands),
@@ -125,11 +131,12 @@ class _Lowering:
             sink=sink,
             iterative=stage.iterative,
             param=op.param,
-            weights=op.weights,
-            bias=op.bias,
-            multipliers=_in_demand_order(op, op.multipliers, stage.operands),
-            shifts=_in_demand_order(op, op.shifts, stage.operands),
-            accumulator=self._offset(Role.ACCUMULATOR, op.output) if stage.iterative or stage.walk.sums else 0,
+            weights=None if packed else op.weights,
+            bias=None if packed else op.bias,
+            multipliers=None if packed else _in_demand_order(op, op.multipliers, stage.operands),
+            shifts=None if packed else _in_demand_order(op, op.shifts, stage.operands),
+            packed=packed,
+            accumulator=self._offset(Role.SCRATCH, self.step) if packed else place,
             access=tuple(op.access[k] for k in stage.operands) if op.access else (),
             moves=_moves_in_demand_order(op, stage.operands),
             **_tiles(op, stage, walks),

@@ -14,11 +14,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tflm_memopt.errors import ModelError, PlanError
+from tflm_memopt.lower.pack import Packed, constant_sizes
+from tflm_memopt.model.packing import Family, Packing
 from tflm_memopt.model.rowop import UNIT, Access, Kind, Move, Moves, Window
 
 MAGIC = 0x314F4D54
 VERSION = 1
-TARGET_GENERIC = 0
 NONE = 0xFFFF
 """In the operator table: the operand has no producer inside the block."""
 MAX_INPUTS = 4
@@ -53,7 +54,7 @@ OP = np.dtype([
     ("input", "<u2", (MAX_INPUTS,)), ("producer", "<u2", (MAX_INPUTS,)), ("output", "<u2"), ("tile", "<u2"),
     ("kernel_h", "<u2"), ("kernel_w", "<u2"), ("stride_h", "<u2"), ("stride_w", "<u2"),
     ("dilation_h", "<u2"), ("dilation_w", "<u2"), ("pad_top", "<u2"), ("pad_left", "<u2"),
-    ("reserved", "<u2"),
+    ("packing", "<u2"),
     ("param", "<i4"), ("weights", "<u4"), ("bias", "<u4"), ("multipliers", "<u4"), ("shifts", "<u4"),
     ("accumulator", "<u4"), ("groups", "<u2"), ("group_channels", "<u2"), ("access", "<u4"),
 ])  # fmt: skip
@@ -151,8 +152,10 @@ class ProgramOp:
     multipliers: NDArray[np.int32] | None = field(default=None, compare=False)
     """One, or one per output channel; ADD: three, in the order of `inputs`, then the output's."""
     shifts: NDArray[np.int8] | None = field(default=None, compare=False)
+    packed: Packed | None = field(default=None, compare=False)
+    """Instead of weights, bias, multipliers and shifts."""
     accumulator: int = 0
-    """Bytes from the workspace's start, when iterative or when it adds up channel groups."""
+    """Bytes from the workspace's start, when iterative, when it adds up channel groups, or when it is packed."""
     tile: int = 0
     """Columns of a firing, in a tiled block."""
     groups: int = 0
@@ -190,7 +193,7 @@ class Program:
     tensors: tuple[ProgramTensor, ...]
     ops: tuple[ProgramOp, ...]
     blocks: tuple[ProgramBlock, ...]
-    target: int = TARGET_GENERIC
+    target: int = Family.GENERIC
     input: int = INPUT_ARENA
 
 
@@ -325,8 +328,11 @@ def _op_fields(op: ProgramOp, sums: bool, constants: _Constants) -> Mapping[str,
         "act_max": op.activation[1],
         **{name: getattr(op.window, name) for name in _WINDOW},
         "param": op.param,
-        "weights": constants.add(_moves_record(op) if op.moves else op.weights, "i1"),
-        "bias": constants.add(op.bias, "<i4"),
+        "packing": op.packed.packing if op.packed else Packing.NONE,
+        "weights": constants.add(
+            op.packed.weights if op.packed else _moves_record(op) if op.moves else op.weights, "i1"
+        ),
+        "bias": constants.add(op.packed.scales if op.packed else op.bias, "<i4"),
         "multipliers": constants.add(op.multipliers, "<i4"),
         "shifts": constants.add(op.shifts, "i1"),
         **{name: getattr(op, name) for name in _TILES},
@@ -393,6 +399,7 @@ def _op(r: np.void, data: bytes, tensors: tuple[ProgramTensor, ...]) -> ProgramO
     kind, flags, n = Kind(r["kind"]), int(r["flags"]), int(r["n_inputs"])
     in_channels, out_channels = tensors[r["input"][0]].channels, tensors[r["output"]].channels
     kernel = (int(r["kernel_h"]), int(r["kernel_w"]))
+    packing = Packing(int(r["packing"]))
     filter_ = (out_channels, *kernel, in_channels)
     table = (int(r["param"]), out_channels)
     shapes = {Kind.CONV: filter_, Kind.TRANSPOSE_CONV: filter_, Kind.GATHER: table, Kind.LOOKUP: (TABLE_BYTES,)}
@@ -403,7 +410,13 @@ def _op(r: np.void, data: bytes, tensors: tuple[ProgramTensor, ...]) -> ProgramO
         offset = int(r[name])
         return np.frombuffer(data, dtype, int(np.prod(dims)), offset).reshape(dims) if offset else None
 
+    def packed() -> Packed:
+        weights, scales = constant_sizes(*kernel, in_channels, out_channels)
+        at, scales_at = int(r["weights"]), int(r["bias"])
+        return Packed(packing, np.frombuffer(data, "i1", weights, at), np.frombuffer(data, "<i4", scales, scales_at))
+
     access = _accesses(r, data, tensors)
+    plain = packing is Packing.NONE
     return ProgramOp(
         kind=kind,
         inputs=tuple(int(i) for i in r["input"][:n]),
@@ -416,10 +429,11 @@ def _op(r: np.void, data: bytes, tensors: tuple[ProgramTensor, ...]) -> ProgramO
         sink=bool(flags & FLAG_SINK),
         iterative=bool(flags & FLAG_ITERATIVE),
         param=int(r["param"]),
-        weights=constant("weights", "i1", *shape),
-        bias=constant("bias", "<i4", out_channels) if kind in _CONVOLUTIONS else None,
+        weights=constant("weights", "i1", *shape) if plain else None,
+        bias=constant("bias", "<i4", out_channels) if plain and kind in _CONVOLUTIONS else None,
         multipliers=constant("multipliers", "<i4", scales),
         shifts=constant("shifts", "i1", scales),
+        packed=None if plain else packed(),
         **{name: int(r[name]) for name in _TILES},
         access=access,
         moves=_moves(r, data, access) if kind is Kind.COPY else None,

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tflm_memopt.model.graph import TensorId
+from tflm_memopt.model.packing import Packing, packed_values, tile_bytes
 
 Ints = NDArray[np.int64]
 
@@ -163,6 +164,8 @@ class RowOp:
     """Of each input, where `window` does not say which rows are read."""
     moves: Moves | None = field(default=None, compare=False)
     """COPY."""
+    packing: Packing = Packing.NONE
+    """Of its constants, where it runs whole windows of all channels."""
     macs: int = 0
     """Multiply-accumulates of the whole operator, padding included, as the original model does them."""
 
@@ -194,7 +197,14 @@ class RowOp:
     @property
     def ends_late(self) -> bool:
         """A firing writes the last byte of its output when it has read everything, and may write it over that."""
-        return self.kind is Kind.CONV
+        return self.kind is Kind.CONV and self.packing is Packing.NONE
+
+    def scratch_bytes(self, columns: int) -> int:
+        """Of the kernel, when it is packed and a firing makes so many columns."""
+        if self.packing is Packing.NONE:
+            return 0
+        w = self.window
+        return tile_bytes(packed_values(w.kernel_h, w.kernel_w, self.reads[0].c), columns)
 
     @property
     def tileable(self) -> bool:

@@ -140,7 +140,7 @@ def seed(chain: Chain, last: int, last_read: Mapping[TensorId, int]) -> Growing:
     return Growing(start(sinks), {}, nothing, nothing)
 
 
-def grow(block: Growing, key: int, op: RowOp, *, is_sink: bool) -> Iterator[Growing]:
+def grow(block: Growing, key: int, op: RowOp, *, is_sink: bool, frame: Frame | None = None) -> Iterator[Growing]:
     """The block with `op` put in front: one result per order of its operands; none when it cannot be fused."""
     for reader, k in block.trace.readers(op.output):
         if (reader.op.reads[k].h, reader.op.reads[k].row_bytes) != (op.writes.h, op.writes.row_bytes):
@@ -149,7 +149,7 @@ def grow(block: Growing, key: int, op: RowOp, *, is_sink: bool) -> Iterator[Grow
         member = Member(key, op, operands, iterative=_iterative_pays(op))
         trace = prepend(block.trace, member)
         depth = ring_depth(trace, member)
-        yield _with(block, trace, member, None if is_sink else Ring(depth * op.writes.row_bytes, depth))
+        yield _with(block, trace, member, None if is_sink else Ring(depth * op.writes.row_bytes, depth), frame)
 
 
 def _orders(n: int) -> Iterator[tuple[int, ...]]:
@@ -160,14 +160,14 @@ def _orders(n: int) -> Iterator[tuple[int, ...]]:
         yield from (tuple(range(n)), tuple(reversed(range(n))))
 
 
-def _with(block: Growing, trace: Trace, member: Member, ring: Ring | None) -> Growing:
+def _with(block: Growing, trace: Trace, member: Member, ring: Ring | None, frame: Frame | None) -> Growing:
     """The extended block: the new firings find what lay in the gaps of the old; the new buffers come on top."""
     moments = trace.moments
     is_new = np.append(trace.op[moments] == member.key, False)
     following = np.cumsum(~is_new) - ~is_new
     alive = np.where(is_new, block.gaps[following], block.alive[following])
     gaps = block.gaps[following]
-    for at_firing, before in new_contents(trace, member, ring, COUNTER_BYTES):
+    for at_firing, before in new_contents(trace, member, ring, COUNTER_BYTES, frame):
         alive, gaps = alive + at_firing, gaps + before
     rings = {**block.rings, member.op.output: ring} if ring else block.rings
     return Growing(trace, rings, alive, gaps, macs=block.macs + _macs(trace, member))
@@ -213,7 +213,11 @@ def candidates(chain: Chain, last: int, limit: int, orders: int = MAX_ORDERS) ->
     growing: Sequence[Growing] = [seed(chain, last, last_read)]
     for first in range(last - 1, -1, -1):
         is_sink = last_read.get(chain.ops[first].output, -1) >= last
-        grown = [g for old in growing for g in grow(old, chain.keys[first], chain.ops[first], is_sink=is_sink)]
+        grown = [
+            g
+            for old in growing
+            for g in grow(old, chain.keys[first], chain.ops[first], is_sink=is_sink, frame=chain.frame)
+        ]
         grown.sort(key=lambda g: int(g.alive.max()))
         growing = [g for g in grown if int(g.alive.max()) + chain.across <= limit][:orders]
         if not growing:
@@ -241,7 +245,7 @@ def worst_bytes(block: Growing, at_border: Border, sizes: Mapping[TensorId, int]
     dying = sum(
         (sizes[t] - dead_bytes(block.trace, t, sizes[t], moments) for t in at_border.dying), np.zeros(1, dtype=np.int64)
     )
-    framed = sum((c.top - c.bottom for c in frame_contents(block.trace, frame, tiled=False)), dying)
+    framed = sum((c.top - c.bottom for c in frame_contents(block.trace, frame)), dying)
     return int((block.alive + framed).max())
 
 
@@ -254,7 +258,7 @@ def rebuild(chain: Chain, candidate: Candidate) -> Growing:
     for stage, i in zip(reversed(candidate.stages), reversed(range(candidate.first, candidate.last)), strict=True):
         op = chain.ops[i]
         is_sink = last_read.get(op.output, -1) >= candidate.last
-        grown = grow(block, chain.keys[i], op, is_sink=is_sink)
+        grown = grow(block, chain.keys[i], op, is_sink=is_sink, frame=chain.frame)
         block = next(g for g in grown if g.trace.members[0].operands == stage.operands)
     return settle(block, chain.frame)
 

@@ -16,6 +16,7 @@ from tflm_memopt.model.graph import Graph
 from tflm_memopt.model.rowop import RowOp
 from tflm_memopt.plan.check_arena import Arena
 from tflm_memopt.plan.check_frame import FrameReplay
+from tflm_memopt.plan.check_packed import kernel_scratch
 from tflm_memopt.plan.check_tiles import TiledReplay
 from tflm_memopt.plan.plan import MAX_IO, Block, Builtin, Plan, Role
 from tflm_memopt.plan.regions import Kept, Node, Partition, region_of
@@ -137,7 +138,9 @@ class _Replay:
             rows = self._rows(key, k)
             if self.frame.is_frame(tensor) and rows[1] > rows[0]:
                 self.frame.wait_for(rows[1], who)
-        self.frame.convert(op, sum(self._frame_bytes(key, k) for k in range(len(op.inputs))), self.number)
+        scratch = kernel_scratch(stage, op, op.writes.w)
+        scratch += self.frame.converted(op, sum(self._frame_bytes(key, k) for k in range(len(op.inputs))))
+        arena.write_scratch(self.number, scratch)
         if stage.iterative and self.fired[key] == 0:
             arena.write_private(Role.ACCUMULATOR, op.output, 4 * op.writes.row_bytes)
         if op.in_place:
@@ -152,7 +155,7 @@ class _Replay:
             if last or not stage.iterative:
                 arena.write(op.output, 0 if stage.iterative else self.fired[key], op.writes.row_bytes)
             self._read(key, op, who)
-        self.frame.converted(op, self.number, who)
+        arena.read_scratch(self.number, scratch, who)
         if stage.iterative:
             arena.read_private(Role.ACCUMULATOR, op.output, who)
         arena.read_private(Role.COUNTERS, self.number, who)

@@ -11,8 +11,8 @@ from tflm_memopt.errors import PlanError
 from tflm_memopt.model.graph import TensorId
 from tflm_memopt.plan.plan import Buffer, Plan, Role
 
-LEAST_ALIGN = {Role.ACCUMULATOR: 4, Role.COUNTERS: 2}
-"""int32 and uint16; everything else is bytes."""
+LEAST_ALIGN = {Role.ACCUMULATOR: 4, Role.COUNTERS: 2, Role.SCRATCH: 4}
+"""int32, uint16, and int16 in pairs; everything else is bytes."""
 
 
 class Arena:
@@ -106,6 +106,19 @@ class Arena:
         if wanted is None:
             wanted = self._private[role, key] = self._tags((role, key), 0, buffer.nbytes)
         self._expect(self.tags[at : at + buffer.nbytes], wanted, f"{who}, {role.value} {key}")
+
+    def write_scratch(self, step: int, nbytes: int) -> None:
+        """The first bytes of the step's scratch; none where nothing is wanted."""
+        if nbytes:
+            _, at = self.at(Role.SCRATCH, step, nbytes)
+            self.tags[at : at + nbytes] = self._tags((Role.SCRATCH, step), 0, nbytes)
+
+    def read_scratch(self, step: int, nbytes: int, who: str) -> None:
+        if nbytes:
+            _, at = self.at(Role.SCRATCH, step)
+            self._expect(
+                self.tags[at : at + nbytes], self._tags((Role.SCRATCH, step), 0, nbytes), f"{who}, scratch {step}"
+            )
 
     def at(self, role: Role, key: int, nbytes: int = 0) -> tuple[Buffer, int]:
         """The buffer and its offset; it must have so many bytes at least."""

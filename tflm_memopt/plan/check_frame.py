@@ -64,17 +64,10 @@ class FrameReplay:
             )
         return offset + row % depth * frame.row_bytes
 
-    def convert(self, op: RowOp, nbytes: int, step: int) -> None:
-        """The operator's pixels of an external input become int8."""
+    def converted(self, op: RowOp, nbytes: int) -> int:
+        """Of the bytes that the operator reads of the input, what becomes int8 in the arena."""
         frame = self.frame
-        if frame and not frame.pushed and frame.tensor in op.inputs:
-            self.arena.write_private(Role.SCRATCH, step, nbytes)
-
-    def converted(self, op: RowOp, step: int, who: str) -> None:
-        """They are still there."""
-        frame = self.frame
-        if frame and not frame.pushed and frame.tensor in op.inputs:
-            self.arena.read_private(Role.SCRATCH, step, who)
+        return nbytes if frame and not frame.pushed and frame.tensor in op.inputs else 0
 
     def _ring(self, frame: Frame) -> tuple[int, int]:
         if (Role.RING, frame.tensor) not in self.arena.home:

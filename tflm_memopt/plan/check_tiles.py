@@ -13,6 +13,7 @@ from tflm_memopt.model.graph import TensorId
 from tflm_memopt.model.rowop import RowOp, Rows
 from tflm_memopt.plan.check_arena import Arena
 from tflm_memopt.plan.check_frame import FrameReplay
+from tflm_memopt.plan.check_packed import kernel_scratch
 from tflm_memopt.plan.plan import Block, Role, Stage
 
 
@@ -202,7 +203,8 @@ class TiledReplay:
         unit, op, arena = step.units[step.done], step.op, self.arena
         who = f"operator {step.stage.op} {op.name}, unit {tuple(unit)}"
         arena.read_private(Role.COUNTERS, self.number, who)
-        self._take_frame(step, unit, who)
+        scratch = kernel_scratch(step.stage, op, step.tile) + self._take_frame(step, unit, who)
+        arena.write_scratch(self.number, scratch)
         sums = step.stage.iterative or step.walk.sums
         if sums and self._opens(step, unit):
             arena.write_private(Role.ACCUMULATOR, op.output, 4 * step.sums)
@@ -216,7 +218,7 @@ class TiledReplay:
         else:
             self._write(step, unit)
             self._read(step, unit, who)
-        self.frame.converted(op, self.number, who)
+        arena.read_scratch(self.number, scratch, who)
         if sums:
             arena.read_private(Role.ACCUMULATOR, op.output, who)
         arena.read_private(Role.COUNTERS, self.number, who)
@@ -225,8 +227,8 @@ class TiledReplay:
         step.done += 1
         self.fired += 1
 
-    def _take_frame(self, step: _Step, unit: Unit, who: str) -> None:
-        """Waits for rows that are pushed; makes room for the pixels of one window that are made int8."""
+    def _take_frame(self, step: _Step, unit: Unit, who: str) -> int:
+        """Waits for rows that are pushed; bytes of the pixels of one window that are made int8."""
         nbytes = 0
         for k, tensor in enumerate(step.op.inputs):
             rows, columns = step.window(k, unit)
@@ -236,7 +238,7 @@ class TiledReplay:
                 single = step.stage.iterative or k > 0
                 taps = 1 if single else min(w.kernel_h, seen.h) * min(w.kernel_w, seen.w)
                 nbytes += taps * seen.c
-        self.frame.convert(step.op, nbytes, self.number)
+        return self.frame.converted(step.op, nbytes)
 
     def _opens(self, step: _Step, unit: Unit) -> bool:
         """The first unit of the sums: of all strips, or of this one."""

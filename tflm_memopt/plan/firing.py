@@ -56,6 +56,12 @@ class Member:
         return self.op.accumulator_bytes if self.iterative else 0
 
     @property
+    def scratch_bytes(self) -> int:
+        """That its kernel takes while it fires."""
+        packed = not self.iterative and self.walk.groups == 1
+        return self.op.scratch_bytes(self.walk.tile or self.op.writes.w) if packed else 0
+
+    @property
     def pixel_bytes(self) -> int:
         """Of its output as it is kept inside a block."""
         return -(-self.op.writes.c // self.walk.groups) if self.walk.splits else self.op.writes.c

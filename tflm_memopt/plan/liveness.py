@@ -104,11 +104,28 @@ def contents(
     full = zero + counter_bytes
     result.append(Content(Role.COUNTERS, -1, counter_bytes, zero, full, full))
     tiled = any(not m.walk.by_rows for m in trace.members)
-    return (*result, *frame_contents(trace, frame, tiled=tiled))
+    return (*result, *_scratch(trace, frame, moments, tiled=tiled), *frame_contents(trace, frame))
 
 
-def frame_contents(trace: Trace, frame: Frame | None, *, tiled: bool) -> Iterator[Content]:
-    """What an input takes that is not in the arena as a whole; nothing in a block that does not read it."""
+def _scratch(trace: Trace, frame: Frame | None, moments: Ints, *, tiled: bool) -> Iterator[Content]:
+    """What kernels and conversions take for one firing: they share it, since no two operators fire at once."""
+    zero = np.zeros(len(moments), dtype=np.int64)
+    full = zero.copy()
+    for m in trace.members:
+        full[np.isin(moments, trace.fires(m.key)[0])] = m.scratch_bytes + _converted(m, frame, tiled=tiled)
+    if nbytes := int(full.max()):
+        yield Content(Role.SCRATCH, -1, nbytes, zero, full, full)
+
+
+def _converted(m: Member, frame: Frame | None, *, tiled: bool) -> int:
+    """Pixels of an external input that become int8 for one window."""
+    if frame is None or frame.pushed or frame.tensor not in m.op.inputs:
+        return 0
+    return converted_bytes(m.op, frame, tiled=tiled, iterative=m.iterative)
+
+
+def frame_contents(trace: Trace, frame: Frame | None) -> Iterator[Content]:
+    """What a streamed input takes; nothing in a block that does not read it."""
     moments = np.append(trace.moments, len(trace.op))
     zero = np.zeros(len(moments), dtype=np.int64)
 
@@ -121,18 +138,12 @@ def frame_contents(trace: Trace, frame: Frame | None, *, tiled: bool) -> Iterato
         yield alive(Role.TENSOR, frame.pushed * frame.row_bytes, 0, found.last if found.all_rows else len(trace.op))
         if found.depth:
             yield alive(Role.RING, found.depth * frame.row_bytes, int(found.pushed[0]), found.last, found.depth)
-    elif frame and not frame.pushed:
-        readers = [m for m in trace.members if frame.tensor in m.op.inputs]
-        nbytes = max((converted_bytes(m.op, frame, tiled=tiled, iterative=m.iterative) for m in readers), default=0)
-        at = [trace.fires(m.key)[0] for m in readers]
-        if nbytes:
-            yield alive(Role.SCRATCH, nbytes, min(int(a[0]) for a in at), max(int(a[-1]) for a in at))
 
 
 def new_contents(
-    trace: Trace, member: Member, ring: Ring | None, counter_bytes: int
+    trace: Trace, member: Member, ring: Ring | None, counter_bytes: int, frame: Frame | None
 ) -> Iterator[tuple[Ints | int, Ints | int]]:
-    """Bytes that an operator of a row block adds at each firing and before it: output (None: whole), sums, counter."""
+    """Bytes that an operator of a row block adds at each firing and before it: output (None: whole), sums, ..."""
     moments = np.append(trace.moments, len(trace.op))
     before = written_bytes(trace, member, moments - 1)
     if ring is None:
@@ -145,6 +156,8 @@ def new_contents(
         at, _ = trace.fires(member.key)
         running = (moments >= at[0]) & (moments <= at[-1])
         yield running * nbytes, (running & (moments > at[0])) * nbytes
+    if nbytes := member.scratch_bytes + _converted(member, frame, tiled=False):
+        yield np.isin(moments, trace.fires(member.key)[0]) * nbytes, 0
     yield counter_bytes, counter_bytes
 
 

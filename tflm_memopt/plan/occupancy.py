@@ -60,7 +60,7 @@ def occupancy(
         total = np.zeros(len(groups), dtype=np.int64)
         at_once: Ints | int = 0
         for i in alive:
-            content = inside.get((plan.buffers[i].role, _key(plan.buffers[i], frame)))
+            content = inside.get((plan.buffers[i].role, _key(plan.buffers[i])))
             if content is None:
                 total += plan.buffers[i].nbytes
                 _append(stretches[i], Stretch(len(live), len(live) + len(groups), 0, plan.buffers[i].nbytes))
@@ -122,11 +122,9 @@ def _ring(trace: Trace, member: Member, buffer: Buffer) -> Ring:
     return Ring(buffer.nbytes, buffer.depth, buffer.lanes, lives(trace, member) if buffer.lanes else None)
 
 
-def _key(buffer: Buffer, frame: Frame | None) -> int:
+def _key(buffer: Buffer) -> int:
     """As the contents of a block have it."""
-    if buffer.role is Role.SCRATCH and frame:
-        return frame.tensor
-    return -1 if buffer.role is Role.COUNTERS else buffer.key
+    return -1 if buffer.role in (Role.COUNTERS, Role.SCRATCH) else buffer.key
 
 
 def _groups(count: int) -> list[slice]:

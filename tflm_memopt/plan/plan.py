@@ -7,6 +7,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
+from tflm_memopt.model.packing import GENERIC, LAYOUT, Packing
+from tflm_memopt.model.rowop import RowOp
 from tflm_memopt.plan.walk import BY_ROWS, Walk
 
 if TYPE_CHECKING:
@@ -29,7 +31,7 @@ class Role(str, enum.Enum):
     COUNTERS = "counters"
     """uint16 per operator of a block: firings done."""
     SCRATCH = "scratch"
-    """Pixels of the external input that become int8 for one window."""
+    """What a firing needs for itself: a kernel's tile, pixels of the external input that become int8."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +86,10 @@ class Stage:
     walk: Walk = BY_ROWS
     """Of its output; of its input when iterative."""
 
+    def runs_packed(self, op: RowOp) -> bool:
+        """Whether the kernel of its operator's packing runs it."""
+        return op.packing is not Packing.NONE and not self.iterative and self.walk.groups == 1
+
 
 @dataclass(frozen=True, slots=True)
 class Block:
@@ -122,6 +128,8 @@ class Plan:
     """No layout of these blocks can be lower: the most bytes that are alive at once."""
     proven: bool
     """No layout of these buffers is lower than `head`."""
+    target: str = GENERIC
+    """Whose kernels its operators are packed for."""
 
     @property
     def macs(self) -> int:
@@ -168,6 +176,8 @@ class Plan:
             "head": self.head,
             "lower_bound": self.lower_bound,
             "proven": self.proven,
+            "target": self.target,
+            "layout": LAYOUT,
             "steps": [{"type": type(step).__name__.lower()} | asdict(step) for step in self.steps],
             "buffers": [asdict(b) | {"role": b.role.value, "offset": o} for b, o in self.placed()],
         }
@@ -192,4 +202,5 @@ class Plan:
             head=data["head"],
             lower_bound=data["lower_bound"],
             proven=data["proven"],
+            target=data.get("target", GENERIC),
         )

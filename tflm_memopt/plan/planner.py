@@ -6,6 +6,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from tflm_memopt.model.graph import Graph, TensorId
+from tflm_memopt.model.packing import GENERIC
 from tflm_memopt.plan import blocks, layout
 from tflm_memopt.plan.blocks import Candidate, Chain
 from tflm_memopt.plan.inputs import IN_ARENA, InputMode
@@ -20,7 +21,7 @@ TFLM_ALIGN = 16
 """TFLM's tensors start at multiples of it (tensorflow/lite/micro/micro_arena_constants.h)."""
 TAIL_BYTES = 64
 """Of one more custom operator with its tensors, about (32-bit pointers)."""
-_ALIGN = {Role.TENSOR: 1, Role.RING: 1, Role.ACCUMULATOR: 4, Role.COUNTERS: 2, Role.SCRATCH: 1}
+_ALIGN = {Role.TENSOR: 1, Role.RING: 1, Role.ACCUMULATOR: 4, Role.COUNTERS: 2, Role.SCRATCH: 4}
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +41,8 @@ class Options:
     """Where the model's input is."""
     reorder: bool = True
     """Try other orders than the model's own (plan/order.py)."""
+    target: str = GENERIC
+    """Whose kernels operators are packed for (model/packing.py)."""
     tiles: Settings | None = NO_RECOMPUTE
     """What tiled blocks may use, and how much they may compute again; None: row blocks only."""
 
@@ -159,7 +162,9 @@ class Planner:
         buffers, problem = self._placer.problem(drafts)
         placed = layout.place(problem, seconds=self._options.seconds)
         steps = tuple(d.step for d in drafts)
-        return Plan(steps, tuple(buffers), placed.offsets, placed.top, problem.lower_bound, placed.proven)
+        return Plan(
+            steps, tuple(buffers), placed.offsets, placed.top, problem.lower_bound, placed.proven, self._options.target
+        )
 
     def _alive(self, number: int) -> tuple[TensorId, ...]:
         """Whole tensors during a builtin operator."""

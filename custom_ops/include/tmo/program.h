@@ -19,8 +19,33 @@
 #define TMO_INDEX_BYTES 4    /* of an int32 index: a pixel of that many channels */
 #define TMO_TABLE_BYTES 256  /* of LOOKUP: one for each int8 */
 
-/* How weights and rings are packed. A library refuses what its core cannot run. */
-enum { TMO_TARGET_GENERIC = 0 };
+/* What the program is packed for. A library refuses what its core cannot run; every core runs generic programs. */
+enum {
+  TMO_TARGET_GENERIC = 0,
+  TMO_TARGET_DSP = 1 /* Armv7E-M and Armv8-M with the DSP extension: Cortex-M4, M7, M33, and M55 as well */
+};
+
+/* How the constants of one operator are laid out; 0: as tmo_op says. The converter packs what it has proved that the fast kernel computes
+ * exactly: programs for any target may have operators of both sorts. A packed operator is neither iterative nor in channel groups.
+ *
+ * Both: the zero point of the input is in the bias; taps outside of the input hold it. With the multiplier m and the shift -e of a channel,
+ * 2^30 <= m < 2^31 and 1 <= e <= 22, a sum s becomes saturate8((high(s * m2) + s + (s >> 31) + c) >> e), high() being the upper half of the
+ * product, rounded; m2 = 2 * m mod 2^32, c = (2 * zero_out + 1) * 2^e / 2. That is rescale() and zero_out together. */
+enum {
+  TMO_PACKING_NONE = 0,
+  /* CONV, and DEPTHWISE of one channel. k counts the taps of a kernel row, channels innermost, each row up to a multiple of 4, and all of
+   * them up to a multiple of 8: K. Channels go in pairs (A, B), the last B may be empty.
+   * weights: for each pair, k in quads: int16_t 256 * B + A of k, k + 2, k + 1, k + 3.
+   * bias: for each pair, int32_t: bias A, 256 * bias B + bias A, then m2, c, e of A and of B.
+   * accumulator: 4-aligned scratch of int16_t[K] for as many pixels as a firing makes at once: at most TMO_PACKED_PIXELS, and
+   * TMO_PACKED_TILE int16_t; K is not greater. */
+  TMO_PACKING_DSP_CONV = 1,
+};
+
+#define TMO_PACKED_PIXELS 4  /* output pixels that a packed convolution computes at once */
+#define TMO_PACKED_TILE 2304
+#define TMO_PACKED_SCALES 8  /* int32_t of a pair of channels */
+#define TMO_PACKED_SHIFT 22  /* the greatest e */
 
 enum { TMO_LAYOUT_HWC = 0 };
 
@@ -191,14 +216,14 @@ typedef struct {
   uint16_t stride_h, stride_w;
   uint16_t dilation_h, dilation_w;
   uint16_t pad_top, pad_left;
-  uint16_t reserved;
+  uint16_t packing;     /* TMO_PACKING_* */
   int32_t param;
   uint32_t weights;     /* int8_t[] */
   uint32_t bias;        /* int32_t[channels], or none */
   uint32_t multipliers; /* int32_t[] */
   uint32_t shifts;      /* int8_t[], positive is left */
   uint32_t accumulator; /* bytes from the workspace's start, 4-aligned; int32_t[width * channels] when iterative,
-                           [rows of the highest strip * width * channels] when it sums up groups */
+                           [rows of the highest strip * width * channels] when it sums up groups; scratch when packed */
   uint16_t groups;         /* channel groups of a tiled block; 0 or 1: none */
   uint16_t group_channels; /* of each group; the last one may have fewer */
   uint32_t access;         /* tmo_access[n_inputs]; none: the operands are read by the window */

@@ -1,0 +1,70 @@
+/* Kernels for operators that the converter packed (TMO_PACKING_*): what this library has of them, and their cores. Internal.
+ *
+ * A core is the inner loop of a kernel: in assembly for its instruction set, and as a portable twin in C that computes the same bits. Hosts,
+ * which check and test what they do not run on, have the twins; other cores refuse programs that are packed for someone else. */
+#ifndef TMO_PACKED_H_
+#define TMO_PACKED_H_
+
+#include "tmo/kernels.h"
+
+#if defined(__ARM_FEATURE_DSP) && defined(__thumb2__)
+#define TMO_CORE_DSP 1
+#else
+#define TMO_CORE_DSP 0
+#endif
+#define TMO_TWINS (UINTPTR_MAX > UINT32_MAX && !TMO_CORE_DSP)
+
+#define TMO_RUNS_DSP (TMO_CORE_DSP || TMO_TWINS)
+
+/* Of functions with large arrays: two of them must not share a frame. */
+#if defined(__GNUC__)
+#define TMO_OWN_FRAME __attribute__((noinline))
+#else
+#define TMO_OWN_FRAME
+#endif
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Whether this library runs programs that are packed for a target. */
+static inline bool tmo_runs_target(uint16_t target) {
+  return target == TMO_TARGET_GENERIC || (target == TMO_TARGET_DSP && TMO_RUNS_DSP);
+}
+
+/* Of a packed convolution: K, the values that a channel reads, counted with what fills up rows and all. */
+static inline uint64_t tmo_packed_values(const tmo_op *op, uint32_t in_channels) {
+  const uint64_t row = ((uint64_t)op->kernel_w * in_channels + 3) / 4 * 4;
+  return (op->kernel_h * row + 7) / 8 * 8;
+}
+
+/* Output pixels of so many values to compute at once, when so many are left. A single one costs most: 5 are 3 and 2. */
+static inline uint32_t tmo_packed_pixels(uint32_t values, uint32_t left) {
+  uint32_t most = left == 5 ? 3 : TMO_PACKED_PIXELS;
+  while (most > 1 && most * values > TMO_PACKED_TILE) --most;
+  return left < most ? left : most;
+}
+
+/* Scratch of a packed operator that makes pixels of `out` from those of `in`. */
+static inline uint32_t tmo_scratch_bytes(const tmo_op *op, const tmo_tensor *in, const tmo_tensor *out) {
+  const uint32_t values = (uint32_t)tmo_packed_values(op, in->channels);
+  return op->packing == TMO_PACKING_NONE ? 0 : 2 * values * tmo_packed_pixels(values, op->tile == 0 ? out->width : op->tile);
+}
+
+/* CONV, TMO_PACKING_DSP_CONV. gather() takes the values under a window, for pixel `pixel` of the `pixels` that multiply() computes at once:
+ * output pixel p at out + p * step. */
+void tmo_conv_dsp_gather(const tmo_kernel *k, const tmo_window *window, uint32_t pixel, uint32_t pixels);
+void tmo_conv_dsp_multiply(const tmo_kernel *k, uint32_t pixels, int8_t *out, uint32_t step);
+tmo_kernel_s8 tmo_conv_dsp_row; /* what both are for a row of pixels */
+
+/* The core: `pairs` pairs of output channels of 1..4 pixels. tile: value i of pixel p, in the packing's order, at
+ * tile[(i / 2 * pixels + p) * 2 + i % 2]; values: a multiple of 8. */
+typedef void tmo_dsp_pairs(const int16_t *tile, const int8_t *weights, const int32_t *scales, int8_t *out, uint32_t values, uint32_t pairs,
+                           uint32_t step);
+tmo_dsp_pairs tmo_dsp_pairs_1, tmo_dsp_pairs_2, tmo_dsp_pairs_3, tmo_dsp_pairs_4;
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* TMO_PACKED_H_ */

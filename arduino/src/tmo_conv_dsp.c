@@ -1,0 +1,181 @@
+/* Packed convolutions for the DSP extension: gather the values of a few pixels as int16, then multiply them with pairs of channels. */
+#include <string.h>
+
+#include "tmo/packed.h"
+
+#if TMO_RUNS_DSP
+
+#if TMO_CORE_DSP
+#include <arm_acle.h>
+#endif
+
+/* A pixel's values in the tile: word i at at[i * step], int16 by int16. */
+typedef struct {
+  int16_t *at;
+  uint32_t step;
+} column;
+
+/* Bytes 0 and 2 of four, as two int16. */
+static uint32_t widen(uint32_t quad) {
+#if TMO_CORE_DSP
+  return __sxtb16(quad);
+#else
+  return (uint16_t)(int8_t)quad | (uint32_t)(uint16_t)(int8_t)(quad >> 16) << 16;
+#endif
+}
+
+static void put_quad(int16_t *to, uint32_t step, uint32_t quad) {
+  const uint32_t even = widen(quad), odd = widen(quad >> 8 | quad << 24);
+  memcpy(to, &even, sizeof even);
+  memcpy(to + step, &odd, sizeof odd);
+}
+
+static void put_value(const column *c, uint32_t k, int8_t x) { c->at[(k / 4 * 2 + k % 2) * c->step + k / 2 % 2] = x; }
+
+/* Values k, k + 1, .. */
+static void put(const column *c, uint32_t k, const int8_t *x, uint32_t n) {
+  if (k % 4 == 0) {
+    int16_t *to = c->at + k / 2 * c->step;
+    const int8_t *const end = x + n / 4 * 4;
+    k += n / 4 * 4;
+    for (; x != end; x += 4, to += 2 * c->step) {
+      uint32_t quad;
+      memcpy(&quad, x, sizeof quad);
+      put_quad(to, c->step, quad);
+    }
+    n %= 4;
+  }
+  for (; n > 0; --n, ++k, ++x) put_value(c, k, *x);
+}
+
+/* The same value n times. */
+static void fill(const column *c, uint32_t k, int8_t x, uint32_t n) {
+  if (k % 4 == 0) {
+    for (; n >= 4; n -= 4, k += 4) put_quad(c->at + k / 2 * c->step, c->step, (uint8_t)x * 0x01010101u);
+  }
+  for (; n > 0; --n, ++k) put_value(c, k, x);
+}
+
+/* The taps of kernel row r of the window's rows. */
+static void put_taps(const tmo_kernel *k, const tmo_window *w, uint32_t r, const column *c, uint32_t at) {
+  const tmo_op *op = k->op;
+  if (op->tile == 0 && op->dilation_w == 1) {
+    put(c, at, w->pixels[r] + w->offset, w->columns * k->in_channels);
+    return;
+  }
+  for (uint32_t x = 0; x < w->columns; ++x, at += k->in_channels) {
+    const int8_t *tap = op->tile == 0 ? w->pixels[r] + w->offset + x * op->dilation_w * k->in_channels : w->pixels[r * w->columns + x];
+    put(c, at, tap, k->in_channels);
+  }
+}
+
+void tmo_conv_dsp_gather(const tmo_kernel *k, const tmo_window *w, uint32_t pixel, uint32_t pixels) {
+  const tmo_op *op = k->op;
+  const column c = {(int16_t *)k->scratch + 2 * pixel, 2 * pixels};
+  const int8_t zero = op->input_zero_point[0];
+  const uint32_t row = (op->kernel_w * k->in_channels + 3) / 4 * 4;
+  const uint32_t rows = op->tile == 0 ? w->count : w->columns > 0 ? w->count / w->columns : 0;
+  const uint32_t left = w->first_column * k->in_channels, taps = w->columns * k->in_channels, all = op->kernel_w * k->in_channels;
+  for (uint32_t ky = 0, at = 0; ky < op->kernel_h; ++ky, at += row) {
+    const uint32_t r = ky - w->first_row;
+    if (r >= rows || taps == 0) {
+      fill(&c, at, zero, row);
+      continue;
+    }
+    if (left > 0) fill(&c, at, zero, left);
+    put_taps(k, w, r, &c, at + left);
+    if (left + taps < all) fill(&c, at + left + taps, zero, all - left - taps);
+  }
+}
+
+static void pairs_of(uint32_t pixels, const int16_t *tile, const int8_t *weights, const int32_t *scales, int8_t *out, uint32_t values,
+                     uint32_t pairs, uint32_t step) {
+  switch (pixels) {
+    case 1: tmo_dsp_pairs_1(tile, weights, scales, out, values, pairs, step); break;
+    case 2: tmo_dsp_pairs_2(tile, weights, scales, out, values, pairs, step); break;
+    case 3: tmo_dsp_pairs_3(tile, weights, scales, out, values, pairs, step); break;
+    default: tmo_dsp_pairs_4(tile, weights, scales, out, values, pairs, step); break;
+  }
+}
+
+void tmo_conv_dsp_multiply(const tmo_kernel *k, uint32_t pixels, int8_t *out, uint32_t step) {
+  const tmo_op *op = k->op;
+  const int16_t *tile = (const int16_t *)k->scratch;
+  const uint32_t values = (uint32_t)tmo_packed_values(op, k->in_channels), pairs = k->out_channels / 2;
+  if (pairs > 0) pairs_of(pixels, tile, k->weights, k->bias, out, values, pairs, step);
+  if (k->out_channels % 2 != 0) {
+    int8_t last[2 * TMO_PACKED_PIXELS];
+    pairs_of(pixels, tile, k->weights + (size_t)2 * pairs * values, k->bias + TMO_PACKED_SCALES * pairs, last, values, 1, 2);
+    for (uint32_t p = 0; p < pixels; ++p) out[p * step + 2 * pairs] = last[2 * p];
+  }
+  if (op->act_min == INT8_MIN && op->act_max == INT8_MAX) return;
+  for (uint32_t p = 0; p < pixels; ++p, out += step) {
+    for (uint32_t c = 0; c < k->out_channels; ++c) out[c] = tmo_clamp(out[c], op->act_min, op->act_max);
+  }
+}
+
+void tmo_conv_dsp_row(const tmo_kernel *k, const tmo_window *rows, int8_t *out) {
+  const tmo_op *op = k->op;
+  const bool pointwise = op->kernel_h == 1 && op->kernel_w == 1 && rows->count == 1;
+  const uint32_t values = (uint32_t)tmo_packed_values(op, k->in_channels);
+  uint32_t n;
+  for (uint32_t x = 0; x < k->out_width; x += n, out += n * k->out_channels) {
+    n = tmo_packed_pixels(values, k->out_width - x);
+    for (uint32_t p = 0; p < n; ++p) {
+      if (pointwise) {
+        const column c = {(int16_t *)k->scratch + 2 * p, 2 * n};
+        put(&c, 0, rows->pixels[0] + (x + p) * op->stride_w * k->in_channels, k->in_channels);
+      } else {
+        const tmo_window window = tmo_column(k, rows, (uint16_t)(x + p));
+        tmo_conv_dsp_gather(k, &window, p, n);
+      }
+    }
+    tmo_conv_dsp_multiply(k, n, out, k->out_channels);
+  }
+}
+
+#if TMO_TWINS
+
+/* (s * m2 + s * 2^32) / 2^32 rounded, and so on: see program.h. */
+static int8_t scaled(int32_t sum, const int32_t *scale) {
+  const int64_t product = (int64_t)sum * scale[0] + ((int64_t)1 << 31);
+  const uint32_t t = (uint32_t)(product >> 32) + (uint32_t)sum + (uint32_t)(sum >> 31) + (uint32_t)scale[1];
+  return tmo_clamp((int32_t)t >> scale[2], INT8_MIN, INT8_MAX);
+}
+
+/* A channel pair: the sum of the lower bytes is that of A; what is left is 256 times that of B. */
+static void pair(const int16_t *tile, uint32_t pixels, const int8_t *weights, const int32_t *scales, int8_t *out, uint32_t values) {
+  uint32_t low = (uint32_t)scales[0], all = (uint32_t)scales[1];
+  for (uint32_t i = 0; i < values; ++i) {
+    int16_t w;
+    memcpy(&w, weights + 2 * i, sizeof w);
+    const int32_t x = tile[i / 2 * pixels * 2 + i % 2];
+    low += (uint32_t)(x * (int8_t)w);
+    all += (uint32_t)(x * w);
+  }
+  out[0] = scaled((int32_t)low, scales + 2);
+  out[1] = scaled((int32_t)(all - low) >> 8, scales + 5);
+}
+
+static void pairs_in_c(uint32_t pixels, const int16_t *tile, const int8_t *weights, const int32_t *scales, int8_t *out, uint32_t values,
+                       uint32_t pairs, uint32_t step) {
+  for (; pairs > 0; --pairs, weights += (size_t)2 * values, scales += TMO_PACKED_SCALES, out += 2) {
+    for (uint32_t p = 0; p < pixels; ++p) pair(tile + 2 * p, pixels, weights, scales, out + p * step, values);
+  }
+}
+
+#define TWIN(pixels)                                                                                                        \
+  void tmo_dsp_pairs_##pixels(const int16_t *tile, const int8_t *weights, const int32_t *scales, int8_t *out, uint32_t values, uint32_t pairs, \
+                              uint32_t step) {                                                                              \
+    pairs_in_c(pixels, tile, weights, scales, out, values, pairs, step);                                                    \
+  }
+TWIN(1)
+TWIN(2)
+TWIN(3)
+TWIN(4)
+
+#endif /* TMO_TWINS */
+
+#endif /* TMO_RUNS_DSP */
+
+typedef int tmo_conv_dsp_is_not_empty; /* ISO C wants something in every file */

@@ -1,0 +1,170 @@
+/* The core of packed convolutions for Armv7E-M's DSP extension: tmo_dsp_pairs_1 .. _4 of tmo/packed.h, bit for bit their twins in C.
+ *
+ * A weight word holds 256 * B + A for two values and the two channels of a pair. SXTB16 yields the A of both; SMLAD with the word itself
+ * adds up 256 * B + A. So one load and one SXTB16 serve two channels and all pixels. Of the sums, A is one, B the difference over 256.
+ *
+ *   r0..r3   sums of A of each pixel, then outputs         r4..r7  sums of 256 * B + A, then of B, then outputs
+ *   r8, r9   values of two pixels; r10 weights; r11 A      r12     next weights        lr  next values */
+#if defined(__ARM_FEATURE_DSP) && defined(__thumb2__)
+
+    .syntax unified
+    .thumb
+
+/* The frame: what a pair begins with. Above it nine saved registers, then the arguments that came on the stack. */
+    .equ END, 0       /* of the tile */
+    .equ SCALES, 4
+    .equ OUT, 8
+    .equ TILE, 12
+    .equ WEIGHTS_END, 16
+    .equ FRAME, 20
+    .equ VALUES, FRAME + 36
+    .equ PAIRS, FRAME + 40
+    .equ STEP, FRAME + 44
+
+/* Two values of two pixels, and their sums. */
+.macro MULTIPLY2 a0, b0, a1, b1
+    smlad \a0, r11, r8, \a0
+    smlad \b0, r10, r8, \b0
+    smlad \a1, r11, r9, \a1
+    smlad \b1, r10, r9, \b1
+.endm
+
+/* Two values of all pixels. */
+.macro VALUES_OF pixels
+    ldr   r10, [r12], #4
+  .if \pixels == 1
+    ldr   r8, [lr], #4
+    sxtb16 r11, r10
+    smlad r4, r10, r8, r4
+    smlad r0, r11, r8, r0
+  .else
+    ldrd  r8, r9, [lr], #8
+    sxtb16 r11, r10
+    MULTIPLY2 r0, r4, r1, r5
+   .if \pixels == 3
+    ldr   r8, [lr], #4
+    smlad r2, r11, r8, r2
+    smlad r6, r10, r8, r6
+   .elseif \pixels == 4
+    ldrd  r8, r9, [lr], #8
+    MULTIPLY2 r2, r6, r3, r7
+   .endif
+  .endif
+.endm
+
+/* A sum to an output: r9 = m2, r10 = c, r11 = e. */
+.macro SCALE sum
+    add   lr, \sum, \sum, asr #31
+    add   lr, lr, r10
+    smmlar \sum, \sum, r9, lr
+    asr   \sum, \sum, r11
+    ssat  \sum, #8, \sum
+.endm
+
+.macro SCALE_ALL pixels, first, second, third, fourth
+    ldmia r8!, {r9, r10, r11}
+    SCALE \first
+  .if \pixels > 1
+    SCALE \second
+  .endif
+  .if \pixels > 2
+    SCALE \third
+  .endif
+  .if \pixels > 3
+    SCALE \fourth
+  .endif
+.endm
+
+.macro B_OF all, low
+    sub   \all, \all, \low
+    asr   \all, \all, #8
+.endm
+
+.macro PAIRS_OF name, pixels
+    .section .text.\name, "ax", %progbits
+    .balign 4
+    .global \name
+    .type \name, %function
+    .thumb_func
+\name:
+    push  {r4-r11, lr}
+    sub   sp, #FRAME
+    str   r0, [sp, #TILE]
+    strd  r2, r3, [sp, #SCALES]
+    mov   r12, r1
+    ldrd  r4, r5, [sp, #VALUES]
+    mul   r5, r5, r4
+    add   r5, r1, r5, lsl #1
+    str   r5, [sp, #WEIGHTS_END]
+    mov   r6, #2 * \pixels
+    mla   r6, r4, r6, r0
+    str   r6, [sp, #END]
+1:  ldr   r8, [sp, #SCALES]
+    ldr   lr, [sp, #TILE]
+    ldmia r8!, {r0, r4}
+    str   r8, [sp, #SCALES]
+  .if \pixels > 1
+    mov   r1, r0
+    mov   r5, r4
+  .endif
+  .if \pixels > 2
+    mov   r2, r0
+    mov   r6, r4
+  .endif
+  .if \pixels > 3
+    mov   r3, r0
+    mov   r7, r4
+  .endif
+2:
+  .rept 4
+    VALUES_OF \pixels
+  .endr
+    ldr   r11, [sp, #END]
+    cmp   lr, r11
+    bne   2b
+    ldr   r8, [sp, #SCALES]
+    B_OF  r4, r0
+  .if \pixels > 1
+    B_OF  r5, r1
+  .endif
+  .if \pixels > 2
+    B_OF  r6, r2
+  .endif
+  .if \pixels > 3
+    B_OF  r7, r3
+  .endif
+    SCALE_ALL \pixels, r0, r1, r2, r3
+    SCALE_ALL \pixels, r4, r5, r6, r7
+    str   r8, [sp, #SCALES]
+    ldr   r8, [sp, #OUT]
+  .if \pixels > 1
+    ldr   r9, [sp, #STEP]
+    bfi   r1, r5, #8, #8
+    strh  r1, [r8, r9]
+  .endif
+  .if \pixels > 2
+    bfi   r2, r6, #8, #8
+    strh  r2, [r8, r9, lsl #1]
+  .endif
+  .if \pixels > 3
+    add   r9, r9, r9, lsl #1
+    bfi   r3, r7, #8, #8
+    strh  r3, [r8, r9]
+  .endif
+    bfi   r0, r4, #8, #8
+    strh  r0, [r8], #2
+    str   r8, [sp, #OUT]
+    ldr   r10, [sp, #WEIGHTS_END]
+    cmp   r12, r10
+    bne   1b
+    add   sp, #FRAME
+    pop   {r4-r11, pc}
+    .size \name, . - \name
+.endm
+
+    PAIRS_OF tmo_dsp_pairs_1, 1
+    PAIRS_OF tmo_dsp_pairs_2, 2
+    PAIRS_OF tmo_dsp_pairs_3, 3
+    PAIRS_OF tmo_dsp_pairs_4, 4
+
+#endif

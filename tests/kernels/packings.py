@@ -1,0 +1,78 @@
+"""Programs of the other modules, packed: what some kernel of a target may run, it runs."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import TypeVar
+
+from kernels import programs, tile_plans
+
+from tflm_memopt.analysis.packings import packing
+from tflm_memopt.lower.pack import pack
+from tflm_memopt.lower.program import Program, ProgramOp, ProgramTensor
+from tflm_memopt.model.packing import Family, Packing
+from tflm_memopt.model.rowop import Kind, RowOp, Rows
+
+Lowered = TypeVar("Lowered", programs.Lowered, tile_plans.Lowered)
+
+
+def row_op(op: ProgramOp, tensors: tuple[ProgramTensor, ...]) -> RowOp:
+    """An operator of a program, as the converter knows it."""
+
+    def rows(t: int) -> Rows:
+        return Rows(tensors[t].height, tensors[t].width, tensors[t].channels)
+
+    return RowOp(
+        kind=op.kind,
+        name=op.kind.name,
+        sources=(),
+        inputs=op.inputs,
+        output=op.output,
+        reads=tuple(rows(t) for t in op.inputs),
+        writes=rows(op.output),
+        input_zero_points=op.input_zero_points,
+        output_zero_point=op.output_zero_point,
+        window=op.window,
+        activation=op.activation,
+        weights=op.weights,
+        bias=op.bias,
+        multipliers=op.multipliers,
+        shifts=op.shifts,
+    )
+
+
+def packed(lowered: Lowered, family: Family) -> Lowered:
+    """The same program for some cores. All kernels share a scratch at the end of the workspace; io moves up."""
+    program = lowered.program
+    start = -(-program.workspace // 4) * 4
+    ops, most = [], 0
+    for op in program.ops:
+        done, scratch = _packed(op, program.tensors, family, start)
+        ops.append(done)
+        most = max(most, scratch)
+    extra = start + most - program.workspace
+    arena = dataclasses.replace(
+        lowered.arena,
+        nbytes=lowered.arena.nbytes + extra,
+        inputs=tuple(i + extra for i in lowered.arena.inputs),
+        outputs=tuple(i + extra for i in lowered.arena.outputs),
+    )
+    program = dataclasses.replace(program, ops=tuple(ops), workspace=start + most, target=family)
+    return dataclasses.replace(lowered, program=program, arena=arena)
+
+
+def _packed(op: ProgramOp, tensors: tuple[ProgramTensor, ...], family: Family, scratch: int) -> tuple[ProgramOp, int]:
+    if op.iterative or op.groups > 1 or op.kind not in (Kind.CONV, Kind.DEPTHWISE):
+        return op, 0
+    seen = row_op(op, tensors)
+    seen = dataclasses.replace(seen, packing=packing(seen, family))
+    if seen.packing is Packing.NONE:
+        return op, 0
+    constants = dict.fromkeys(("weights", "bias", "multipliers", "shifts"), None)
+    done = dataclasses.replace(op, **constants, packed=pack(seen), accumulator=scratch)
+    return done, seen.scratch_bytes(op.tile or seen.writes.w)
+
+
+def count(program: Program) -> int:
+    """Packed operators."""
+    return sum(op.packed is not None for op in program.ops)

@@ -1,0 +1,73 @@
+"""Packed kernels against the naive reference: here their twins in C, in tests/cores what cores run."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+import pytest
+from kernels import networks, tile_plans
+from kernels.networks import random_shape
+from kernels.packings import count, packed
+from kernels.programs import can_iterate, lower
+from kernels.test_kernels import agree, single
+
+from tflm_memopt.lower.program import pack, unpack
+from tflm_memopt.model.packing import Family
+from tflm_memopt.model.rowop import Kind
+from tflm_memopt.runtime import host
+
+FAMILIES = [family for family in Family if family is not Family.GENERIC]
+SEEDS = range(200)
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+@pytest.mark.parametrize("kind", [Kind.CONV, Kind.DEPTHWISE])
+def test_operator(family: Family, kind: Kind) -> None:
+    """Odd shapes, any window, all remainders of channels and columns; scales and zero points up to the edges."""
+    done = 0
+    for seed in SEEDS:
+        rng = np.random.default_rng((int(kind), seed))
+        height, width, channels = random_shape(rng)
+        shape = (height, width, 1 if kind is Kind.DEPTHWISE and seed % 2 else channels)
+        op, out = networks.operator(rng, kind, (0,), shape, 1)
+        network = single(op, shape, out)
+        lowered = packed(lower(network, [], set(), rng), family)
+        agree(network, lowered, rng, seed)
+        done += count(lowered.program)
+    assert done > len(SEEDS) // 4
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_networks(family: Family) -> None:
+    """Row blocks and tiled blocks of packed and other operators; the program survives being read."""
+    done = 0
+    for seed in range(60):
+        rng = np.random.default_rng(seed)
+        if seed % 2:
+            network, tiled, rng = tile_plans.draw(seed)
+            agree_tiled(network, packed(tiled, family), rng, seed)
+            continue
+        network = networks.draw(rng, int(rng.integers(2, 9)))
+        iterative = {i for i, op in enumerate(network.ops) if can_iterate(network, op) and rng.random() < 0.8}
+        lowered = packed(lower(network, [len(network.ops) // 2], iterative, rng), family)
+        agree(network, lowered, rng, seed)
+        program = pack(lowered.program)
+        assert pack(unpack(program)) == program
+        done += count(lowered.program)
+    assert done > 20
+
+
+def agree_tiled(network: networks.Network, lowered: tile_plans.Lowered, rng: np.random.Generator, seed: int) -> None:
+    inputs = networks.random_inputs(rng, network)
+    expected = network.run(inputs)[-1]
+    (got,) = host.run_guarded(pack(lowered.program), lowered.arena, inputs, [expected.size], seed)
+    np.testing.assert_array_equal(got.reshape(expected.shape), expected, err_msg=f"seed {seed}")
+
+
+def test_a_target_that_nobody_runs_is_refused() -> None:
+    rng = np.random.default_rng(0)
+    op, out = networks.operator(rng, Kind.CONV, (0,), (3, 3, 2), 1)
+    network = single(op, (3, 3, 2), out)
+    program = dataclasses.replace(lower(network, [], set(), rng).program, target=99)
+    assert host.check(pack(program), [18], [int(np.prod(out))]) is host.Status.TARGET

@@ -1,0 +1,126 @@
+"""--target: what is packed, what that takes of the arena, and who is refused."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from models import Net
+
+import tflm_memopt
+from tflm_memopt import cli, pipeline
+from tflm_memopt.analysis import packings
+from tflm_memopt.errors import PlanError, UsageError
+from tflm_memopt.model.packing import Family, Packing
+from tflm_memopt.model.reader import read
+from tflm_memopt.model.rowop import Kind, RowOp, Rows, Window
+from tflm_memopt.plan.check import check
+from tflm_memopt.plan.plan import Plan, Role
+from tflm_memopt.plan.planner import Options
+
+
+@pytest.fixture(scope="module")
+def model() -> bytes:
+    net = Net()
+    return net.model(net.conv2d(net.conv2d(net.input((1, 12, 10, 8)), 6, kernel=(3, 3)), 4))
+
+
+CONV = RowOp(
+    kind=Kind.CONV, name="CONV_2D", sources=(0,), inputs=(0,), output=1, reads=(Rows(4, 4, 8),), writes=Rows(4, 4, 2),
+    input_zero_points=(-3,), output_zero_point=5, window=Window(), weights=np.full((2, 1, 1, 8), 127, np.int8),
+    bias=np.array([-9, 9], np.int32), multipliers=np.array([1 << 30, 0], np.int32), shifts=np.array([-7, 0], np.int8),
+)  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("change", "why"),
+    [
+        ({}, None),
+        ({"kind": Kind.ADD}, "ADD"),
+        ({"reads": (Rows(4, 4, 2312),)}, "2312 values"),
+        ({"weights": np.full((2, 1, 1, 8), -128, np.int8)}, "a weight is -128"),
+        ({"shifts": np.array([0, 0], np.int8)}, "shift 0"),
+        ({"shifts": np.array([-23, 0], np.int8)}, "shift -23"),
+        ({"multipliers": np.array([(1 << 30) - 1, 0], np.int32)}, "multiplier 1073741823"),
+        ({"bias": np.array([0, (1 << 23) - 8 * 127 * 130], np.int32)}, f"sum {1 << 23}"),
+        ({"bias": np.array([0, (1 << 23) - 8 * 127 * 130 - 1], np.int32)}, None),
+    ],
+)
+def test_who_is_packed(change: dict[str, object], why: str | None) -> None:
+    op = dataclasses.replace(CONV, **change)  # type: ignore[arg-type]
+    asked = packings.DSP_CONV if op.kind is Kind.CONV else packings.DSP_CONV[:1]
+    refusals = [said for refuses in asked if (said := refuses(op))]
+    assert refusals == ([why] if why else [])
+    assert (packings.packing(op, Family.DSP) is Packing.NONE) == bool(why)
+    assert packings.packing(op, Family.GENERIC) is Packing.NONE
+
+
+def test_report_and_plan_name_the_target(model: bytes) -> None:
+    result = tflm_memopt.optimize(model, target="cortex-m7")
+    plain = tflm_memopt.optimize(model)
+    assert result.plan is not None and plain.plan is not None
+    assert result.plan.to_json()["target"] == result.report.target == "cortex-m7"
+    assert all(stage.packed for block in result.report.blocks for stage in block.stages)
+    assert not any(stage.packed for block in plain.report.blocks for stage in block.stages)
+    assert any(block.scratch > 0 for block in result.report.blocks)
+    assert 0 <= result.report.arena.total - plain.report.arena.total < 5000
+
+
+def test_an_input_from_outside_is_read_by_generic_kernels(model: bytes) -> None:
+    report = tflm_memopt.optimize(model, target="cortex-m4", input="external").report
+    assert [stage.packed for block in report.blocks for stage in block.stages] == [False, True]
+
+
+def test_a_target_that_is_not_known(model: bytes) -> None:
+    with pytest.raises(UsageError, match="'cortex-m1' is no target") as error:
+        tflm_memopt.optimize(model, target="cortex-m1")
+    assert error.value.code == "unknown_target" and "cortex-m4" in error.value.hint
+
+
+def test_a_plan_for_another_target(model: bytes) -> None:
+    plan = tflm_memopt.optimize(model, target="cortex-m4").plan
+    assert plan is not None
+    with pytest.raises(UsageError) as error:
+        tflm_memopt.optimize(model, plan=plan.to_json())
+    assert error.value.code == "foreign_plan" and "for cortex-m4, not for generic" in error.value.where
+    again = tflm_memopt.optimize(model, plan=plan.to_json(), target="cortex-m4")
+    assert again.plan == plan
+
+
+@pytest.mark.parametrize(("flags", "target"), [
+    ([], "generic"), (["--board", "nano33ble"], "cortex-m4"), (["--board", "pico"], "generic"),
+    (["--board", "nano33ble", "--target", "generic"], "generic"),
+])  # fmt: skip
+def test_a_board_implies_its_target(
+    model: bytes, tmp_path: Path, capsys: pytest.CaptureFixture[str], flags: list[str], target: str
+) -> None:
+    path = tmp_path / "model.tflite"
+    path.write_bytes(model)
+    assert cli.main(["optimize", str(path), "-o", str(tmp_path / "out"), "--json", *flags]) == 0
+    assert json.loads(capsys.readouterr().out)["target"] == target
+
+
+def test_the_checker_knows_what_kernels_write(model: bytes) -> None:
+    """Scratch that is too small, and scratch on something that is alive, are refused."""
+    planned = pipeline.make_plan(pipeline.understand(read(model).graph), Options(target="cortex-m4", seconds=0.1))
+    assert planned is not None
+    plan, graph, parts = planned.plan, planned.understood.graph, planned.partition
+    index = next(i for i, b in enumerate(plan.buffers) if b.role is Role.SCRATCH)
+
+    def changed(**by: int) -> Plan:
+        small = dataclasses.replace(plan.buffers[index], nbytes=plan.buffers[index].nbytes - by.get("smaller", 0))
+        buffers = (*plan.buffers[:index], small, *plan.buffers[index + 1 :])
+        offsets = (*plan.offsets[:index], by.get("offset", plan.offsets[index]), *plan.offsets[index + 1 :])
+        return dataclasses.replace(plan, buffers=buffers, offsets=offsets)
+
+    check(changed(), graph, parts)
+    with pytest.raises(PlanError) as error:
+        check(changed(smaller=4), graph, parts)
+    assert error.value.code == "plan_buffer_size"
+    counters = next(o for b, o in plan.placed() if b.role is Role.COUNTERS and b.first == plan.buffers[index].first)
+    with pytest.raises(PlanError) as error:
+        check(changed(offset=counters // 4 * 4), graph, parts)
+    assert error.value.code == "plan_overwrites"

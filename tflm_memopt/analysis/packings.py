@@ -1,0 +1,109 @@
+"""Which operators the fast kernels of a target may run: what is proved here, they compute exactly as TFLM does.
+
+The others stay as they are, and the generic kernels run them: mixed programs are normal.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tflm_memopt.errors import UsageError
+from tflm_memopt.model.packing import TARGETS, TILE, Family, Packing, packed_values
+from tflm_memopt.model.rowop import Kind, RowOp
+
+Refusal = Callable[[RowOp], str | None]
+MOST_SHIFT = 22
+"""TMO_PACKED_SHIFT: the rounding constant of a greater one is no int32."""
+SUM_LIMIT = 1 << 23
+"""256 * B + A is an int32 as long as sums stay below."""
+
+
+def family(target: str) -> Family:
+    """UsageError for a target that is not known."""
+    if target not in TARGETS:
+        raise UsageError(f"'{target}' is no target", code="unknown_target", hint=f"--target {', '.join(TARGETS)}")
+    return TARGETS[target]
+
+
+def packing(op: RowOp, wanted: Family) -> Packing:
+    """The packing of an operator for these cores."""
+    if wanted is Family.DSP and all(refuses(op) is None for refuses in DSP_CONV):
+        return Packing.DSP_CONV
+    return Packing.NONE
+
+
+def is_convolution(op: RowOp) -> str | None:
+    """A convolution, or a depthwise one of a single channel, which is the same"""
+    if op.weights is not None and (op.kind is Kind.CONV or (op.kind is Kind.DEPTHWISE and op.reads[0].c == 1)):
+        return None
+    return op.kind.name
+
+
+def tile_fits(op: RowOp) -> str | None:
+    """The values of one pixel must fit into the tile"""
+    values = packed_values(op.window.kernel_h, op.window.kernel_w, op.reads[0].c)
+    return None if values <= TILE else f"{values} values"
+
+
+def weights_are_symmetric(op: RowOp) -> str | None:
+    """No weight may be -128"""
+    return "a weight is -128" if (filters(op) == -128).any() else None
+
+
+def shifts_in_range(op: RowOp) -> str | None:
+    """Shifts must be -22 to -1, or a channel's multiplier 0"""
+    if op.shifts is None or op.multipliers is None:
+        return "no scales"
+    outside = ((op.shifts > -1) | (op.shifts < -MOST_SHIFT)) & (op.multipliers != 0)
+    return f"shift {op.shifts[outside][0]}" if outside.any() else None
+
+
+def multipliers_are_normal(op: RowOp) -> str | None:
+    """Multipliers must be at least 2**30, or 0"""
+    if op.multipliers is None:
+        return "no scales"
+    small = (op.multipliers < 1 << 30) & (op.multipliers != 0)
+    return f"multiplier {op.multipliers[small][0]}" if small.any() else None
+
+
+def sums_fit(op: RowOp) -> str | None:
+    """The sum of no channel may reach 2**23 for any input"""
+    low, high = sum_range(op)
+    worst = int(max(-low.min(), high.max()))
+    return None if worst < SUM_LIMIT else f"sum {worst}"
+
+
+DSP_CONV: tuple[Refusal, ...] = (
+    is_convolution,
+    tile_fits,
+    weights_are_symmetric,
+    shifts_in_range,
+    multipliers_are_normal,
+    sums_fit,
+)
+"""Each says why it refuses an operator, or None. The first one is a condition of the others."""
+
+
+def filters(op: RowOp) -> NDArray[np.int8]:
+    """Weights of a convolution as [out][kernel_h][kernel_w][in]."""
+    if op.weights is None:
+        raise ValueError(f"{op.name} has no weights")
+    return op.weights if op.kind is Kind.CONV else np.moveaxis(op.weights, -1, 0)[..., np.newaxis]
+
+
+def folded_bias(op: RowOp) -> NDArray[np.int64]:
+    """The bias with the input's zero point in it: sums go over the input's bytes as they are."""
+    weights = filters(op).astype(np.int64)
+    zeros = op.input_zero_points[0] * weights.reshape(len(weights), -1).sum(axis=1)
+    return np.asarray(-zeros if op.bias is None else op.bias.astype(np.int64) - zeros)
+
+
+def sum_range(op: RowOp) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """The least and the greatest sum of each output channel, whatever the input."""
+    weights, bias = filters(op).astype(np.int64), folded_bias(op)
+    weights = weights.reshape(len(weights), -1)
+    most, least = np.where(weights > 0, 127, -128), np.where(weights > 0, -128, 127)
+    return bias + (weights * least).sum(axis=1), bias + (weights * most).sum(axis=1)

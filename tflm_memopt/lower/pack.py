@@ -1,0 +1,74 @@
+"""Constants in the layout of their packing: TMO_PACKING_* of custom_ops/include/tmo/program.h."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tflm_memopt.analysis.packings import filters, folded_bias
+from tflm_memopt.model.packing import Packing, packed_values
+from tflm_memopt.model.rowop import RowOp
+
+SCALES = 8
+"""int32 of a pair of channels: TMO_PACKED_SCALES."""
+
+
+@dataclass(frozen=True, slots=True)
+class Packed:
+    """What a program holds of a packed operator."""
+
+    packing: Packing
+    weights: NDArray[np.int8]
+    scales: NDArray[np.int32]
+
+
+def pack(op: RowOp) -> Packed:
+    """The constants of an operator that may be packed (analysis/packings.py)."""
+    if op.packing is not Packing.DSP_CONV:
+        raise ValueError(f"{op.name} is not packed")
+    return Packed(op.packing, dsp_weights(np.where(_dead(op)[:, None, None, None], 0, filters(op))), dsp_scales(op))
+
+
+def _dead(op: RowOp) -> NDArray[np.bool_]:
+    """Channels whose sums are multiplied by 0: they are not summed up at all."""
+    if op.multipliers is None:
+        raise ValueError(f"{op.name} has no scales")
+    return np.broadcast_to(op.multipliers == 0, op.writes.c)
+
+
+def constant_sizes(kernel_h: int, kernel_w: int, in_channels: int, out_channels: int) -> tuple[int, int]:
+    """Bytes of the weights and int32 of the scales of a packed convolution."""
+    pairs = -(-out_channels // 2)
+    return 2 * pairs * packed_values(kernel_h, kernel_w, in_channels), SCALES * pairs
+
+
+def dsp_weights(filters: NDArray[np.int8]) -> NDArray[np.int8]:
+    """[out][kernel_h][kernel_w][in] -> bytes of int16 [pair][quad][k, k + 2, k + 1, k + 3], 256 * B + A."""
+    n, kernel_h, kernel_w, channels = filters.shape
+    values = packed_values(kernel_h, kernel_w, channels)
+    width = kernel_w * channels
+    rows = np.zeros((n + n % 2, kernel_h, -(-width // 4) * 4), np.int16)
+    rows[:n, :, :width] = filters.reshape(n, kernel_h, width)
+    flat = np.zeros((n + n % 2, values), np.int16)
+    flat[:, : rows[0].size] = rows.reshape(len(rows), -1)
+    pairs = (256 * flat[1::2] + flat[0::2]).reshape(-1, values // 4, 4)[..., [0, 2, 1, 3]]
+    return np.ascontiguousarray(pairs, "<i2").view(np.int8).reshape(-1)
+
+
+def dsp_scales(op: RowOp) -> NDArray[np.int32]:
+    """Of each pair of channels: bias A, 256 * bias B + bias A; m2, c, e of A, of B. Modulo 2**32."""
+    if op.multipliers is None or op.shifts is None:
+        raise ValueError(f"{op.name} has no scales")
+    n = op.writes.c
+    multipliers = np.broadcast_to(op.multipliers, n).astype(np.int64)
+    dead = _dead(op)
+    shifts = np.where(dead, 1, -np.broadcast_to(op.shifts, n).astype(np.int64))
+    rounding = (2 * op.output_zero_point + 1) * 2**shifts // 2
+    channels = np.zeros((n + n % 2, 4), np.int64)
+    channels[:n] = np.stack((np.where(dead, 0, folded_bias(op)), 2 * multipliers, rounding, shifts), axis=1)
+    channels[n:, 3] = 1
+    a, b = channels[0::2], channels[1::2]
+    pairs = np.column_stack((a[:, 0], 256 * b[:, 0] + a[:, 0], a[:, 1:], b[:, 1:]))
+    return pairs.astype(np.uint32).view(np.int32).reshape(-1)
