@@ -13,6 +13,7 @@ from kernels import networks, tile_plans
 from kernels.conftest import Build, sample
 from kernels.frames import external, streamed
 from kernels.networks import Network
+from kernels.packings import packed
 from kernels.programs import can_iterate, lower
 from models import Net
 from moving import concatenation, depth_to_space, mirror_pad, resize, space_to_depth, transpose_conv
@@ -22,6 +23,7 @@ from tflm_memopt import pipeline
 from tflm_memopt.lower.lowering import Unit
 from tflm_memopt.lower.lowering import lower as lower_plan
 from tflm_memopt.lower.program import Program, pack, unpack
+from tflm_memopt.model.packing import Family
 from tflm_memopt.model.reader import read
 from tflm_memopt.plan.planner import Options
 from tflm_memopt.plan.regions import Region
@@ -35,12 +37,13 @@ def by_row(seed: int) -> tuple[Network, Program, np.random.Generator]:
     network = networks.draw(rng, int(rng.integers(1, 7)))
     cuts = [len(network.ops) // 2] if len(network.ops) > 3 and rng.random() < 0.5 else []
     iterative = {i for i, op in enumerate(network.ops) if can_iterate(network, op)}
-    return network, lower(network, cuts, iterative, rng).program, rng
+    lowered = lower(network, cuts, iterative, rng)
+    return network, (packed(lowered, Family.DSP) if seed % 8 == 0 else lowered).program, rng
 
 
 def tiled(seed: int) -> tuple[Network, Program, np.random.Generator]:
     network, lowered, rng = (tile_plans.draw_groups if seed % 3 == 0 else tile_plans.draw)(seed)
-    return network, lowered.program, rng
+    return network, (packed(lowered, Family.DSP) if seed % 8 == 1 else lowered).program, rng
 
 
 @pytest.fixture(scope="session")
