@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import functools
 import os
-from collections.abc import Generator
+from collections.abc import Generator, Iterable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import settings
 
+import tflm_memopt
 from tflm_memopt.errors import MemoptError
 
 ROOT = Path(__file__).parents[1]
 EXAMPLE = ROOT / "examples/shapes/shapes_int8.tflite"
 MODELS = ROOT / "../shared/models"  # public models, unchanged; not part of the repository, so a checkout may lack them
+LARGE = 1_000_000
+"""Bytes of a model that takes minutes on an emulated core, and seconds elsewhere."""
 NO_SKIP = os.environ.get("TMO_NO_SKIP", "") not in ("", "0")
 
 
@@ -47,10 +52,26 @@ def real_models() -> list[Path]:
     return [EXAMPLE, *sorted(MODELS.resolve().glob("*.tflite"))]
 
 
+@functools.cache
+def optimized(path: Path, target: str = "generic") -> bytes:
+    """A model converted, its inputs and outputs int8, once for all tests of this process."""
+    return tflm_memopt.optimize(path.read_bytes(), int8_io=True, target=target).model
+
+
+def thinned(values: Iterable[Any], quick: int) -> list[Any]:
+    """Parameters of a test: the first `quick` of them are for the quick tests, all for the slow ones."""
+    return [v if n < quick else pytest.param(v, marks=pytest.mark.slow) for n, v in enumerate(values)]
+
+
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """A test with an argument `real_model` (a path) runs once for each real model."""
-    if "real_model" in metafunc.fixturenames:
-        metafunc.parametrize("real_model", real_models(), ids=lambda path: path.stem)
+    """A test with an argument `real_model` (a path) runs once for each real model, slowly for a large one; a test with
+    `small_model` only for those that are not large.
+    """
+    small = [pytest.param(p, id=p.stem) for p in real_models() if p.stat().st_size <= LARGE]
+    large = [pytest.param(p, id=p.stem, marks=pytest.mark.slow) for p in real_models() if p.stat().st_size > LARGE]
+    for name, models in (("small_model", small), ("real_model", small + large)):
+        if name in metafunc.fixturenames:
+            metafunc.parametrize(name, models)
 
 
 def pytest_report_header() -> list[str]:

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from conftest import EXAMPLE, optimized
 from cores.cases import TOO_LARGE, Case, blob, run
 from cores.core import CORES, Core, missing_tools
 from kernels import networks, tile_plans
@@ -17,7 +18,6 @@ from kernels.networks import random_inputs
 from kernels.packings import packed
 from kernels.programs import Lowered, can_iterate, lower
 
-import tflm_memopt
 from tflm_memopt.lower.program import pack
 from tflm_memopt.model.packing import Family
 from tflm_memopt.model.reader import read
@@ -90,8 +90,8 @@ def test_random_networks(core: Core, draw: Callable[[int, Family], Case | None],
     assert len(outcomes) > 40 and not wrong
 
 
-def test_the_example_model(core: Core, example: bytes) -> None:
-    (outcome,) = run(core, model_cases(tflm_memopt.optimize(example, target=core.target).model))
+def test_the_example_model(core: Core) -> None:
+    (outcome,) = run(core, model_cases(optimized(EXAMPLE, core.target)))
     if core.ram_bytes <= 16 << 10:
         assert outcome.status == TOO_LARGE
     else:
@@ -108,8 +108,8 @@ def test_a_wrong_byte_is_seen(core: Core) -> None:
 
 
 @pytest.mark.slow
-def test_whole_models(core: Core, real_model: Path) -> None:
-    rewritten = tflm_memopt.optimize(real_model.read_bytes(), int8_io=True).model
+def test_whole_models(core: Core, small_model: Path) -> None:
+    rewritten = optimized(small_model)
     if len(rewritten) > core.blob_bytes or len(blob(cases := model_cases(rewritten))) > core.blob_bytes:
         return  # the machine has no room for its weights, inputs and outputs
     for outcome in run(core, cases):

@@ -66,6 +66,7 @@ def test_an_unknown_layer() -> None:
         int8_models.from_layers([layer("lstm", 4, 2, 2)])
 
 
+@pytest.mark.slow
 def test_executed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "tiny_residual_tail.json").write_text(json.dumps(RESIDUAL))
     page = tmp_path / "page.md"
@@ -140,6 +141,7 @@ def test_vmcu_tables(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeyp
 # ---- fused tiling ----
 
 
+@pytest.mark.slow
 def test_fused_tiling_s_examples(capsys: pytest.CaptureFixture[str]) -> None:
     assert fused_tiling.main(["--json"]) == 0
     example, text = json.loads(capsys.readouterr().out)

@@ -23,7 +23,7 @@ from property import oracle
 
 import tflm_memopt
 from tflm_memopt.errors import MemoptError
-from tflm_memopt.lower.rewrite import OFFLINE_PLAN, OFFLINE_PLAN_VERSION, ONLINE
+from tflm_memopt.lower.names import OFFLINE_PLAN, OFFLINE_PLAN_VERSION, ONLINE
 from tflm_memopt.model import writer
 from tflm_memopt.model.reader import read
 

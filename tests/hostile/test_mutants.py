@@ -22,7 +22,7 @@ def test_a_seed_is_one_file() -> None:
     assert mutant(7) == mutant(7) != mutant(8)
 
 
-@pytest.mark.parametrize("count", [40, pytest.param(2000, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("count", [20, pytest.param(2000, marks=pytest.mark.slow)])
 def test_mutants(count: int) -> None:
     verdicts = list(judge(range(count)))
     assert [v for v in verdicts if v.outcome is Outcome.DEFECT] == []

@@ -62,6 +62,7 @@ def test_packing_loses_nothing(draw: Callable[[int], Drawn]) -> None:
         assert unpack(pack(program)) == program, f"seed {seed}"
 
 
+@pytest.mark.slow
 def test_every_technique_is_drawn() -> None:
     """The networks above are worth something."""
     programs = [draw(seed)[1] for seed in SEEDS for draw in (tile_plans.draw, tile_plans.draw_groups)]
@@ -89,6 +90,7 @@ def shallower(program: Program) -> Iterator[Program]:
                 yield dataclasses.replace(program, tensors=(*program.tensors[:i], other, *program.tensors[i + 1 :]))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("draw", [tile_plans.draw, tile_plans.draw_groups])
 def test_lanes_are_as_shallow_as_can_be(draw: Callable[[int], Drawn]) -> None:
     """One pixel less in any lane, and some output is wrong: so the lanes above are exact."""
@@ -105,6 +107,7 @@ def test_lanes_are_as_shallow_as_can_be(draw: Callable[[int], Drawn]) -> None:
     assert broken > total // 2  # clamped or pooled outputs can hide a wrong pixel
 
 
+@pytest.mark.slow
 def test_sanitized(sanitized: Build, tmp_path: Path) -> None:
     """The same programs in exactly allocated buffers, under AddressSanitizer and UndefinedBehaviorSanitizer."""
     paths = []

@@ -45,6 +45,7 @@ def run(*command: str | Path, cwd: Path) -> str:
 # --- what is in the folder
 
 
+@pytest.mark.slow
 def test_it_is_what_the_script_makes_of_the_sources() -> None:
     done = subprocess.run(
         [sys.executable, ROOT / "scripts/arduino.py", "--check"], capture_output=True, text=True, check=False

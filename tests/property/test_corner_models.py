@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import reduce
+from typing import Any
 
 import numpy as np
 import pytest
@@ -17,16 +18,21 @@ from tflm_memopt.plan.planner import Options
 
 pytest.importorskip("tflite_micro", reason="the official TFLM wheel is not installed")
 
-CORNERS: list[Callable[[Net], bytes]] = []
+Build = Callable[[Net], bytes]
+CORNERS: list[Any] = []
 
 
-def corner(build: Callable[[Net], bytes]) -> Callable[[Net], bytes]:
-    CORNERS.append(build)
+def corner(build: Build, *marks: pytest.MarkDecorator) -> Build:
+    CORNERS.append(pytest.param(build, id=build.__name__, marks=marks))
     return build
 
 
+def slow_corner(build: Build) -> Build:
+    return corner(build, pytest.mark.slow)
+
+
 @pytest.mark.parametrize("op_per_block", [False, True], ids=["region", "block"])
-@pytest.mark.parametrize("build", CORNERS, ids=lambda f: f.__name__)
+@pytest.mark.parametrize("build", CORNERS)
 def test_corner(build: Callable[[Net], bytes], op_per_block: bool) -> None:
     data = build(Net(seed=1))
     converted = convert(data, Options(op_per_block, seconds=0.2))
@@ -76,13 +82,13 @@ def a_builtin_operator_that_nobody_reads(net: Net) -> bytes:
     return net.model(net.conv2d(y, 4))
 
 
-@corner
+@slow_corner
 def more_outputs_than_an_operator_takes(net: Net) -> bytes:
     x = net.conv2d(net.input((1, 16, 16, 4)), 4)
     return net.model(*(net.conv2d(x, 4, kernel=(3, 3), stride=(4, 4)) for _ in range(MAX_IO + 4)))
 
 
-@corner
+@slow_corner
 def more_tensors_between_two_blocks_than_an_operator_takes(net: Net) -> bytes:
     x = net.conv2d(net.input((1, 8, 8, 4)), 4)
     heads = [net.conv2d(x, 4, kernel=(3, 3), stride=(4, 4), out=(0.1, k)) for k in range(MAX_IO + 2)]

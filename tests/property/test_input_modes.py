@@ -11,6 +11,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from conftest import thinned
 from property.forced import mobile, random_settings
 from property.networks import build
 from property.oracle import assert_arena_as_predicted, draw_inputs, original, rewritten, run
@@ -77,12 +78,6 @@ def examine(seed: int) -> None:
     assert done
 
 
-@pytest.mark.parametrize("seed", range(40))
-def test_a_fixed_set_of_frames_elsewhere(seed: int) -> None:
-    examine(seed)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("seed", range(1000, 1100))
-def test_many_frames_elsewhere(seed: int) -> None:
+@pytest.mark.parametrize("seed", thinned(range(1000, 1100), 10))
+def test_frames_elsewhere(seed: int) -> None:
     examine(seed)

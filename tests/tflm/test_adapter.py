@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from conftest import optimized
 from numpy.typing import NDArray
 from tflm.region_model import IN, OUT, expected, misaligned_model, program, region_model
 
@@ -106,7 +107,7 @@ def test_refuses_a_wrong_program_and_says_what_to_do(adapter: Adapter, model: by
 
 
 def test_rewritten_models_give_the_same_bytes_as_in_the_wheel(adapter: Adapter, real_model: Path) -> None:
-    model = optimize(real_model.read_bytes(), int8_io=True, seconds=0.5).model
+    model = optimized(real_model)
     graph = read(model).graph
     runs = stimuli(graph, [graph.tensors[t] for t in graph.inputs], 2, SEED)
     inputs = [np.stack(values) for values in zip(*(run.values for run in runs), strict=True)]

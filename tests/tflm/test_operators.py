@@ -292,6 +292,7 @@ def test_ties_of_sums(kind: str) -> None:
 EVERY = np.arange(-128, 128).astype(np.int8).reshape(1, 256)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["RELU", "QUANTIZE"])
 def test_ties_of_rescaled_values(kind: str) -> None:
     rng = np.random.default_rng(8)

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import pytest
-from conftest import ROOT
+from conftest import ROOT, thinned
 from models import Net
 
 import tflm_memopt
@@ -77,7 +77,7 @@ def library(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
 
 
 @needs_compiler
-@pytest.mark.parametrize("name", ["kws", "1-model v2.0", "größe"])
+@pytest.mark.parametrize("name", thinned(["1-model v2.0", "größe"], 1))
 def test_it_is_right_by_its_own_test(tmp_path: Path, library: list[Path], name: str) -> None:
     c = identifier(name)
     main = f"""
@@ -126,7 +126,7 @@ int main() {
 
 
 @needs_compiler
-@pytest.mark.parametrize("rows", [1, 4])
+@pytest.mark.parametrize("rows", thinned([4, 1], 1))
 def test_a_streamed_and_an_external_input_give_the_same(tmp_path: Path, library: list[Path], rows: int) -> None:
     said = []
     for where, main in ((f"stream:{rows}", STREAMED), ("external", EXTERNAL.replace("ROWS", str(rows)))):

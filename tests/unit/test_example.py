@@ -87,6 +87,7 @@ def test_stored_model_is_small_int8_and_plain() -> None:
     assert interface(model) == [(schema.TensorType.INT8, [1, 96, 96, 1]), (schema.TensorType.INT8, [1, 6])]
 
 
+@pytest.mark.slow
 def test_accuracy_is_the_same_after_optimizing(tmp_path: Path) -> None:
     pytest.importorskip("tflite_micro", reason="the official TFLM wheel exists for Linux on x86-64 only")
     run_main = "import sys; from tflm_memopt.cli import main; sys.exit(main())"

@@ -77,6 +77,7 @@ def test_a_compute_budget_is_kept(frontier: Exploration) -> None:
         assert report.max_macs == point.overhead
 
 
+@pytest.mark.slow
 def test_a_ram_limit_costs_the_least_compute(frontier: Exploration) -> None:
     for before, point in zip((None, *frontier.points), frontier.points, strict=False):
         report = tflm_memopt.optimize(narrowing(), ram_limit=point.arena.total).report

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from tflm_memopt.lower.lowering import Unit, lower, workspace
+from tflm_memopt.lower.names import BLOCK, CONV, DENSE, OFFLINE_PLAN, OFFLINE_PLAN_VERSION, ONLINE, REGION
 from tflm_memopt.lower.program import INPUT_STREAM, Program, pack
 from tflm_memopt.lower.words import options
 from tflm_memopt.model import writer
@@ -19,16 +20,8 @@ from tflm_memopt.model.rowop import RowOp
 from tflm_memopt.plan.plan import Block, Builtin, Frame, Plan, Role
 from tflm_memopt.plan.regions import Partition, region_of
 
-OFFLINE_PLAN = "OfflineMemoryAllocation"
-"""Metadata entry (tensorflow/lite/micro/micro_allocation_info.cc): int32 version, subgraphs, tensors, their offsets."""
-OFFLINE_PLAN_VERSION = 1
-ONLINE = -1
-"""TFLM places the tensor itself."""
-
 STREAM_STATE = (2,)
 """int32 that a streamed input's operator keeps from Invoke to Invoke: tmo_stream."""
-
-REGION, CONV, DENSE, BLOCK = "TMO_REGION", "TMO_CONV_2D", "TMO_FULLY_CONNECTED", "TMO_BLOCK"
 
 
 @dataclass(frozen=True, slots=True)

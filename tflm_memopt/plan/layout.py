@@ -12,8 +12,6 @@ import random
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from ortools.sat.python import cp_model
-
 from tflm_memopt.plan.layout_bound import clique_bound
 
 CLIMB_STEPS = 200
@@ -93,6 +91,8 @@ def _in_order(problem: Problem, order: Sequence[int], neighbours: Sequence[Seque
 
 def exact(problem: Problem, hint: Layout, *, seconds: float) -> Layout:
     """CP-SAT on the disjunctions, from the hint on."""
+    from ortools.sat.python import cp_model  # noqa: PLC0415 (slow to import, and `verify` never needs it)
+
     model = cp_model.CpModel()
     top = model.new_int_var(problem.lower_bound, hint.top, "top")
     offsets: list[cp_model.LinearExpr] = []

@@ -7,15 +7,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from tflm_memopt.errors import ModelError
+from tflm_memopt.lower.names import BLOCK, CONV, DENSE, OFFLINE_PLAN, ONLINE, REGION
 from tflm_memopt.lower.program import ALIGNMENT, INPUT_ARENA, INPUT_STREAM
-from tflm_memopt.lower.rewrite import BLOCK, CONV, DENSE, OFFLINE_PLAN, ONLINE, REGION
 from tflm_memopt.model import interface
 from tflm_memopt.model.graph import Graph, Op, TensorId
 from tflm_memopt.model.reader import CUSTOM, Model
 from tflm_memopt.runtime import host
 
 NAMES = frozenset({REGION, CONV, DENSE, BLOCK})
-"""The same as custom_ops/tflm/tmo_names.h."""
 
 OFFLINE_HEADER = 3
 """int32 before the offsets of OFFLINE_PLAN: version, subgraphs, tensors."""

@@ -287,6 +287,7 @@ def test_what_is_always_wrong_is_always_refused(damage: Callable[[Plan], Mutants
     assert planted
 
 
+@pytest.mark.slow
 @settings(max_examples=40, deadline=None, derandomize=True)
 @given(st.integers(0, 1 << 32))
 def test_no_ring_is_deeper_than_it_must_be(number: int) -> None:
@@ -337,6 +338,7 @@ def fewer_sinks(plan: Plan) -> Mutants:
 MAY_BE_HARMLESS = (moved_buffers, exchanged_buffers, other_operand_orders, fewer_sinks)
 
 
+@pytest.mark.slow
 def test_what_passes_runs_right(record_property: Callable[[str, object], None]) -> None:
     """Nothing that the checker lets through gives a wrong byte; most is refused."""
     refused, passed = 0, 0

@@ -124,6 +124,7 @@ def missing_rings(plan: Plan) -> Mutants:
             yield f"ring {b.key}", replace(plan, buffers=rest, offsets=offsets)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "damage",
     [shallower_lanes, wrong_firings, wrong_macs, missing_strips, missing_stages, other_groups, missing_rings],
@@ -157,6 +158,7 @@ def moved_buffers(plan: Plan) -> Mutants:
                 yield f"{b.role.value} {b.key} {distance:+}", replace(plan, offsets=offsets, head=plan.head + 4)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("damage", [walks_that_end_elsewhere, moved_buffers], ids=lambda f: f.__name__)
 def test_what_passes_runs_right(damage: Callable[[Plan], Mutants]) -> None:
     refused, passed = 0, 0

@@ -130,6 +130,7 @@ def judge(s: Sketch, chain: Chain, block: Candidate, low: int, high: int, distan
     return ""
 
 
+@pytest.mark.slow
 @settings(max_examples=40, deadline=None, derandomize=True)
 @given(st.integers(0, 1 << 32))
 def test_every_separation_is_safe(number: int) -> None:

@@ -31,6 +31,7 @@ def checked(
     return found
 
 
+@pytest.mark.slow
 @settings(max_examples=40, deadline=None, derandomize=True)
 @given(st.integers(0, 1 << 32), st.booleans(), st.booleans())
 def test_the_checker_accepts_every_plan(number: int, op_per_block: bool, more: bool) -> None:
@@ -63,6 +64,7 @@ def test_a_pointwise_layer_takes_vmcu_s_footprint() -> None:
     assert checked(s, y, seconds=2.0).head == 20 * 64 + 32 + 2
 
 
+@pytest.mark.slow
 @settings(max_examples=15, deadline=None, derandomize=True)
 @given(st.integers(0, 1 << 32))
 def test_without_overlap_whole_tensors_share_nothing(number: int) -> None:
@@ -107,6 +109,7 @@ def test_an_input_may_be_an_output() -> None:
     assert buffer.last == 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("op_per_block", [False, True])
 def test_more_outputs_than_an_operator_takes(op_per_block: bool) -> None:
     s = Sketch()
@@ -153,6 +156,7 @@ def test_regions_that_know_nothing_of_each_other_become_one() -> None:
     assert [len(checked(s, y, z, reorder=reorder).calls()) for reorder in (False, True)] == [2, 1]
 
 
+@pytest.mark.slow
 def test_without_time_there_is_a_plan_all_the_same() -> None:
     """Layers of one size, each output a little below its input, until the arena ends: no layout meets the bound."""
     s = Sketch()
