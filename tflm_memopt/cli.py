@@ -25,9 +25,11 @@ from tflm_memopt.emit.names import file_stem
 from tflm_memopt.errors import MemoptError, UsageError
 from tflm_memopt.files import read_file, write_files
 from tflm_memopt.frontier import SWITCHES
+from tflm_memopt.keras import is_keras
 from tflm_memopt.model.packing import GENERIC, TARGETS
 from tflm_memopt.model.reader import read
 from tflm_memopt.report import html, plot, table, text
+from tflm_memopt.results import Batch, Entry, Report
 from tflm_memopt.runtime import stimuli
 from tflm_memopt.runtime.verify import sample
 from tflm_memopt.source import Source
@@ -44,6 +46,7 @@ examples:
   {PROGRAM} optimize person.tflite -o out --int8-io --json > person.json
   {PROGRAM} optimize person.tflite -o out --ram-limit 20kB
   {PROGRAM} optimize person.tflite -o out --board nano33ble --plot memory.svg
+  {PROGRAM} optimize models -o out
   {PROGRAM} optimize person.keras  -o out --calibrate faces.npy
   {PROGRAM} fit      person.tflite
   {PROGRAM} explore  person.tflite --plot person.svg --plans plans
@@ -62,21 +65,24 @@ def main(arguments: Sequence[str] | None = None) -> int:
         argcomplete.autocomplete(root)
         args = root.parse_args(arguments)
         return int(args.run(args))
-    except MemoptError as error:
-        return talk.say(error)
     except BrokenPipeError:  # the reader of stdout has seen enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return BAD
-    except OSError as error:
-        return talk.say(UsageError(error.strerror or str(error), code="system", where=str(error.filename or "")))
     except KeyboardInterrupt:
         return INTERRUPTED
-    except Exception as error:  # a defect must not look like the answer "no"
-        traceback.print_exc()
-        hint = "please report it, with the model if you can"
-        return talk.say(
-            MemoptError(f"a defect of {PROGRAM}: {type(error).__name__}: {error}", code="defect", hint=hint)
-        )
+    except Exception as error:
+        return talk.say(_typed(error))
+
+
+def _typed(error: Exception) -> MemoptError:
+    """Any error as one of ours; a defect must not look like the answer "no"."""
+    if isinstance(error, MemoptError):
+        return error
+    if isinstance(error, OSError):
+        return UsageError(error.strerror or str(error), code="system", where=str(error.filename or ""))
+    traceback.print_exception(error)
+    hint = "please report it, with the model if you can"
+    return MemoptError(f"a defect of {PROGRAM}: {type(error).__name__}: {error}", code="defect", hint=hint)
 
 
 def parser() -> argparse.ArgumentParser:
@@ -91,7 +97,11 @@ def parser() -> argparse.ArgumentParser:
     _abi(inspect)
 
     optimize = _command(commands, "optimize", _optimize, "rewrite a model: same output bits, a fraction of the arena")
-    _model(optimize, "model", "the .tflite file; it is never changed. Or a Keras model: .keras, or a SavedModel folder")
+    _model(
+        optimize,
+        "model",
+        "the .tflite file; it is never changed. Or a folder: all in it. Or a Keras model: .keras, SavedModel",
+    )
     optimize.add_argument(
         "-o", "--output", type=Path, metavar="DIR", help="where the files go (default: ./NAME_memopt)"
     )
@@ -162,15 +172,51 @@ def _inspect(args: argparse.Namespace) -> int:
 
 
 def _optimize(args: argparse.Namespace) -> int:
-    name = args.model.stem
-    folder = args.output or Path(f"{name}_memopt")
-    saved = _saved(args.plan) if args.plan else None
     _on_board(args)
+    if args.model.is_dir() and not is_keras(args.model):
+        return _optimize_all(args, args.output or Path(f"{args.model.resolve().name}_memopt"))
+    folder = args.output or Path(f"{args.model.stem}_memopt")
+    report, files = _optimize_one(args, args.model, folder)
+    names = dict.fromkeys(_shown(path, folder) for path in files)
+    talk.answer(args, report.to_json(), text.optimized(report, folder, names))
+    return DONE
+
+
+def _optimize_all(args: argparse.Namespace, folder: Path) -> int:
+    """Every .tflite file of a folder. A bad one ends none of the others; exit code: the worst of all."""
+    for flag in ("plan", "plot", "calibrate", "test"):
+        if getattr(args, flag):
+            raise UsageError(f"--{flag} is for one model", code="one_model", where=str(args.model), hint="one file")
+    paths = sorted(path for path in args.model.iterdir() if path.suffix.lower() == ".tflite" and path.is_file())
+    if not paths:
+        raise UsageError(f"{args.model} has no .tflite files", code="no_models", hint="a folder that has some")
+    entries, worst = [], DONE
+    names: dict[str, Path] = {}
+    for path in paths:
+        try:
+            if (other := names.setdefault(file_stem(path.stem), path)) is not path:
+                what = f"its files would replace those of {other.name}"
+                raise UsageError(what, code="same_name", hint="another name")
+            entries.append(Entry(path.name, _optimize_one(args, path, folder)[0]))
+        except Exception as error:
+            known = _typed(error)
+            known.file = known.file or str(path)
+            worst = max(worst, talk.say(known))
+            entries.append(Entry(path.name, error=known))
+    found = Batch(str(args.model), tuple(entries))
+    talk.answer(args, found.to_json(), text.batch(found, folder))
+    return worst
+
+
+def _optimize_one(args: argparse.Namespace, model: Path, folder: Path) -> tuple[Report, list[Path]]:
+    """The report of a model, and the files that are written now."""
+    name = model.stem
+    saved = _saved(args.plan) if args.plan else None
     draw = plot.of_form(args.plot) if args.plot else None
-    with talk.about(args.model), talk.busy(args, f"optimizing {args.model.name}") as progress:
-        source = Source.of(args.model, args.calibrate, args.test, progress)
+    with talk.about(model), talk.busy(args, f"optimizing {model.name}") as progress:
+        source = Source.of(model, args.calibrate, args.test, progress)
         result = tflm_memopt.optimize(
-            source.data, name=args.model.name, **_settings(args), max_macs=args.max_macs, ram_limit=args.ram_limit,
+            source.data, name=model.name, **_settings(args), max_macs=args.max_macs, ram_limit=args.ram_limit,
             plan=saved, frontier=args.frontier, progress=progress,
         )  # fmt: skip
         result = source.tested(result, progress)
@@ -180,11 +226,9 @@ def _optimize(args: argparse.Namespace) -> int:
     files |= _pages(folder, name, html.optimized(result))
     if draw:
         files[args.plot] = draw(plot.optimized(result))
-    _keep(args.model, files)
+    _keep(model, files)
     write_files(files)
-    names = dict.fromkeys(_shown(path, folder) for path in files)
-    talk.answer(args, result.report.to_json(), text.optimized(result.report, folder, names))
-    return DONE
+    return result.report, list(files)
 
 
 def _shown(path: Path, folder: Path) -> str:

@@ -202,6 +202,70 @@ def test_the_model_itself_is_never_overwritten(folder: Path, run: Run) -> None:
     assert (folder / "small.tflite").read_bytes() == small()
 
 
+# --- optimize, a folder
+
+
+@pytest.fixture
+def several(folder: Path) -> Path:
+    """A folder with two good models, one that stays as it is, one that is none, and a file that is not looked at."""
+    (folder / "in").mkdir()
+    for name, data in {
+        "a.tflite": small(), "b.tflite": b"no model", "c.tflite": unsupported(), "d.TFLITE": small(2), "e.txt": b"",
+    }.items():  # fmt: skip
+        (folder / "in" / name).write_bytes(data)
+    return folder / "in"
+
+
+def test_a_bad_file_in_a_folder_ends_none_of_the_others(several: Path, run: Run) -> None:
+    answer = run("optimize", "in", "-o", "out", "--json")
+    assert answer.code == cli.BAD
+    assert answer.err.startswith("error: not a .tflite file")
+    assert "(in/b.tflite)" in answer.err.splitlines()[0]
+    assert {key: answer.json[key] for key in ("folder", "rewritten", "unchanged", "failed")} == {
+        "folder": "in", "rewritten": 2, "unchanged": 1, "failed": 1,
+    }  # fmt: skip
+    entries = {entry["model"]: entry for entry in answer.json["models"]}
+    assert list(entries) == ["a.tflite", "b.tflite", "c.tflite", "d.TFLITE"]
+    assert entries["b.tflite"]["report"] is None
+    assert entries["b.tflite"]["error"]["code"] == "no_tflite"
+    assert entries["d.TFLITE"]["error"] is None
+    assert files(several.parent / "out") == {f"{name}{suffix}" for name in "acd" for suffix in SUFFIXES}
+    single = run("optimize", "in/a.tflite", "-o", "one", "--json").json
+    assert {**entries["a.tflite"]["report"], "seconds": 0} == {**single, "seconds": 0}
+    said = run("optimize", "in").out  # in_memopt
+    assert said.startswith("in: 2 rewritten, 1 unchanged, 1 failed\n")
+    assert "failed: no_tflite" in said
+    assert "unchanged, no operator" in said
+    assert (several.parent / "in_memopt/a.tflite").exists()
+
+
+def test_a_defect_ends_none_of_the_others_either(several: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    done = tflm_memopt.optimize
+
+    def broken(data: bytes, **settings: Any) -> Any:
+        if settings["name"] == "a.tflite":
+            raise IndexError("list index out of range")
+        return done(data, **settings)
+
+    monkeypatch.setattr(tflm_memopt, "optimize", broken)
+    answer = run("optimize", "in", "--json")
+    assert answer.code == cli.BAD
+    assert [e["error"] and e["error"]["code"] for e in answer.json["models"]] == ["defect", "no_tflite", None, None]
+
+
+def test_a_folder_of_models_that_are_too_large_or_named_alike(several: Path, run: Run) -> None:
+    (several / "b.tflite").unlink()
+    answer = run("optimize", "in", "-o", "out", "--ram-limit", "600", "--json")
+    assert answer.code == cli.NO
+    codes = ["does_not_fit", "original_too_large", "does_not_fit"]
+    assert [e["error"]["code"] for e in answer.json["models"]] == codes
+    (several / "a.TFLITE").write_bytes(small())
+    answer = run("optimize", "in", "-o", "out", "--json")
+    assert answer.code == cli.BAD
+    assert "its files would replace those of a.TFLITE (in/a.tflite)" in answer.err
+    assert answer.json["failed"] == 1
+
+
 # --- inspect and verify
 
 
@@ -326,6 +390,8 @@ REFUSED: dict[str, tuple[Sequence[str], str]] = {
     "out is a file": (("optimize", "small.tflite", "-o", "small.tflite"), "cannot write small.tflite"),
     "out below a file": (("optimize", "small.tflite", "-o", "small.tflite/a/b"), "cannot write small.tflite/a/b"),
     "out below a device": (("optimize", "small.tflite", "-o", "/dev/null/out"), "cannot write /dev/null/out"),
+    "a folder without models": (("optimize", "/dev"), "/dev has no .tflite files"),
+    "one plan for a folder": (("optimize", ".", "--plan", "empty.json"), "--plan is for one model"),
     "missing npy": (("verify", "small.tflite", "small.tflite", "--inputs", "x.npy"), "x.npy"),
     "npy that is none": (("verify", "small.tflite", "small.tflite", "--inputs", "small.tflite"), "not a readable .npy"),
     "interfaces": (("verify", "small.tflite", "other.tflite"), "(small.tflite, other.tflite)"),

@@ -18,6 +18,7 @@ from tflm_memopt.analysis.arena import Arena
 from tflm_memopt.boards import BoardFit
 from tflm_memopt.results import (
     Accuracy,
+    Batch,
     BlockReport,
     Exploration,
     Fits,
@@ -59,6 +60,28 @@ def optimized(report: Report, folder: Path, files: Iterable[str]) -> RenderableT
         if report.interface_kept
         else None,
         _section(f"Written to {printable(str(folder))}", _lines(files)),
+    )
+
+
+def batch(result: Batch, folder: Path) -> RenderableType:
+    """The answer of `optimize` for a folder: a line for each model."""
+    counts = f"{result.rewritten} rewritten, {result.unchanged} unchanged, {result.failed} failed"
+    title = Text(printable(result.folder), "bold").append(f": {counts}", "red" if result.failed else "green")
+    convention = next((m.report.convention for m in result.models if m.report), "")
+    table = _table("model", "TFLM today", "rewritten", "arena", "flash", "F", "", numbers=6)
+    table.columns[-1].justify = "left"
+    for m in result.models:
+        r = m.report
+        if r is None:
+            table.add_row(printable(m.model), *[""] * 5, Text(f"failed: {m.error.code}" if m.error else "", "red"))
+            continue
+        before, after, flash = r.original_arena.total, r.arena.total, _percent(r.flash.original, r.flash.rewritten)
+        figures = (f"{before:,}", f"{after:,}", _percent(before, after), flash, f"{r.overhead:.2f}")
+        table.add_row(printable(m.model), *figures, "" if r.changed else f"unchanged, {printable(r.why_unchanged)}")
+    return _page(
+        Group(title, Text(f"  arenas in B, {convention}", "dim")) if convention else title,
+        table,
+        Text(f"Written to {printable(str(folder))}") if result.failed < len(result.models) else None,
     )
 
 
