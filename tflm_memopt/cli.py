@@ -12,7 +12,7 @@ import os
 import re
 import sys
 import traceback
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -191,13 +191,12 @@ def _optimize_all(args: argparse.Namespace, folder: Path) -> int:
     if not paths:
         raise UsageError(f"{args.model} has no .tflite files", code="no_models", hint="a folder that has some")
     entries, worst = [], DONE
-    names: dict[str, Path] = {}
+    written: set[Path] = set()
     for path in paths:
         try:
-            if (other := names.setdefault(file_stem(path.stem), path)) is not path:
-                what = f"its files would replace those of {other.name}"
-                raise UsageError(what, code="same_name", hint="another name")
-            entries.append(Entry(path.name, _optimize_one(args, path, folder)[0]))
+            report, files = _optimize_one(args, path, folder, written)
+            written.update(files)
+            entries.append(Entry(path.name, report))
         except Exception as error:
             known = _typed(error)
             known.file = known.file or str(path)
@@ -208,8 +207,10 @@ def _optimize_all(args: argparse.Namespace, folder: Path) -> int:
     return worst
 
 
-def _optimize_one(args: argparse.Namespace, model: Path, folder: Path) -> tuple[Report, list[Path]]:
-    """The report of a model, and the files that are written now."""
+def _optimize_one(
+    args: argparse.Namespace, model: Path, folder: Path, taken: Collection[Path] = ()
+) -> tuple[Report, list[Path]]:
+    """The report of a model, and the files that are written now; none of them may be `taken`."""
     name = model.stem
     saved = _saved(args.plan) if args.plan else None
     draw = plot.of_form(args.plot) if args.plot else None
@@ -227,6 +228,9 @@ def _optimize_one(args: argparse.Namespace, model: Path, folder: Path) -> tuple[
     if draw:
         files[args.plot] = draw(plot.optimized(result))
     _keep(model, files)
+    if twice := [path for path in files if path in taken]:
+        what = f"{twice[0]} was written for another model of this name"
+        raise UsageError(what, code="same_name", hint="another name, or a folder of its own")
     write_files(files)
     return result.report, list(files)
 

@@ -36,6 +36,7 @@ def test_it_is_stored_without_outputs() -> None:
     assert EXAMPLE.exists()
 
 
+@pytest.mark.slow
 def test_results_show_themselves(tmp_path: Path) -> None:
     net = Net(3)
     x = net.conv2d(net.input((1, 24, 24, 3)), 8, kernel=(3, 3), stride=(2, 2))

@@ -14,6 +14,7 @@ LIBRARY = ROOT / "custom_ops"
 STRICT = ["-std=c11", "-Wall", "-Wextra", "-Wpedantic", "-Werror", "-O1"]
 
 
+@pytest.mark.slow
 def test_manifest_builds_a_program(tmp_path: Path) -> None:
     compiler = shutil.which("cc")
     if compiler is None:

@@ -34,7 +34,7 @@ pytest.importorskip("tflite_micro", reason="the official TFLM wheel is not insta
 SECONDS = 0.2
 TAPPED_ARENA = 1 << 26
 COMMON = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
-QUICK = settings(COMMON, max_examples=5, derandomize=True, phases=[Phase.explicit, Phase.generate, Phase.shrink])
+QUICK = settings(COMMON, max_examples=3, derandomize=True, phases=[Phase.explicit, Phase.generate, Phase.shrink])
 MANY = settings(COMMON, max_examples=200, print_blob=True)
 
 SIZES = st.tuples(st.just(1), st.integers(1, 14), st.integers(1, 9), st.integers(1, 6))
@@ -116,6 +116,7 @@ def test_odd_plans_run_folded_operators(seed: int) -> None:
     assert_same_bytes(data, converted[0], seed=seed)
 
 
+@pytest.mark.slow
 def test_what_is_planted_is_found() -> None:
     """Else the tests above would say nothing."""
     body = tuple(Layer(kind, channels=8, activation="RELU", zero_point=-128) for kind in ("conv", "depthwise") * 3)

@@ -33,7 +33,7 @@ pytest.importorskip("tflite_micro", reason="the official TFLM wheel is not insta
 
 SECONDS = 0.2
 COMMON = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
-QUICK = settings(COMMON, max_examples=8, derandomize=True, phases=[Phase.explicit, Phase.generate, Phase.shrink])
+QUICK = settings(COMMON, max_examples=5, derandomize=True, phases=[Phase.explicit, Phase.generate, Phase.shrink])
 MANY = settings(COMMON, max_examples=200, print_blob=True)
 SOME = settings(COMMON, max_examples=40, print_blob=True)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from conftest import thinned
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from models import Net, Pair
@@ -83,8 +84,7 @@ def test_concatenation(shape: Shape, axis: int, others: list[int], negative: boo
     assert_all(net, concatenation(net, xs, axis - 4 * negative))
 
 
-@pytest.mark.parametrize("count", [5, 7, 10])
-@pytest.mark.parametrize("axis", [1, 3])
+@pytest.mark.parametrize(("count", "axis"), thinned([(5, 1), (7, 3), (10, 1), (10, 3)], 2))
 def test_concatenation_of_many(count: int, axis: int) -> None:
     net = Net()
     x = image(net, (1, 4, 3, 5), streamed=True)
@@ -98,6 +98,7 @@ def test_concatenation_of_one_tensor_with_itself() -> None:
     assert_all(net, concatenation(net, [x, x, x], 3))
 
 
+@pytest.mark.slow
 @EXAMPLES
 @given(shape=shapes, axis=st.integers(1, 3), count=st.integers(1, 3),
        form=st.sampled_from(["SPLIT", "SPLIT_V", "UNPACK"]), streamed=st.booleans())  # fmt: skip
@@ -122,6 +123,7 @@ def test_a_part_that_nobody_reads_is_not_made() -> None:
     assert_all(net, net.conv2d(first, 3, kernel=(3, 3)))
 
 
+@pytest.mark.slow
 @EXAMPLES
 @given(shape=shapes, count=st.integers(1, 3), axis=st.integers(1, 3), streamed=st.booleans())
 def test_pack(shape: Shape, count: int, axis: int, streamed: bool) -> None:

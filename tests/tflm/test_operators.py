@@ -132,6 +132,7 @@ def test_fully_connected(
     assert_equal(net.model(y))
 
 
+@pytest.mark.slow
 @EXAMPLES
 @given(size=sizes, c=channels, reshaped=st.booleans(), seed=seeds)
 def test_fully_connected_sees_the_rows_of_what_it_flattens(
@@ -227,6 +228,7 @@ CHAINS = [((3,), (2,), True), ((2,), (3,), True), ((3,), (2,), False), ((2,), (2
 """Axes of the first MEAN and of the second, if any, behind TRANSPOSE to NCHW; whether dimensions are kept."""
 
 
+@pytest.mark.slow
 @EXAMPLES
 @given(size=sizes, c=channels, chain=st.sampled_from(CHAINS), middle=affines, last=affines)
 def test_transposed_mean(
@@ -239,6 +241,7 @@ def test_transposed_mean(
     assert_equal(net.model(x))
 
 
+@pytest.mark.slow
 @EXAMPLES
 @given(width=st.integers(2, 15), c=st.integers(1, 5), kernel=st.integers(1, 4), stride=st.integers(1, 3),
        height=st.integers(1, 3), seed=seeds)  # fmt: skip

@@ -262,7 +262,7 @@ def test_a_folder_of_models_that_are_too_large_or_named_alike(several: Path, run
     (several / "a.TFLITE").write_bytes(small())
     answer = run("optimize", "in", "-o", "out", "--json")
     assert answer.code == cli.BAD
-    assert "its files would replace those of a.TFLITE (in/a.tflite)" in answer.err
+    assert "out/a.tflite was written for another model of this name (in/a.tflite)" in answer.err
     assert answer.json["failed"] == 1
 
 

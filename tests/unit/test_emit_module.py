@@ -125,8 +125,9 @@ int main() {
 """
 
 
+@pytest.mark.slow
 @needs_compiler
-@pytest.mark.parametrize("rows", thinned([4, 1], 1))
+@pytest.mark.parametrize("rows", [1, 4])
 def test_a_streamed_and_an_external_input_give_the_same(tmp_path: Path, library: list[Path], rows: int) -> None:
     said = []
     for where, main in ((f"stream:{rows}", STREAMED), ("external", EXTERNAL.replace("ROWS", str(rows)))):

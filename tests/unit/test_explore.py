@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from conftest import thinned
 from models import Net
 
 import tflm_memopt
@@ -61,6 +62,7 @@ def test_the_first_point_is_the_default(frontier: Exploration) -> None:
     assert report.arena.total == frontier.points[0].arena.total
 
 
+@pytest.mark.slow
 def test_every_point_can_be_used_again_and_is_bit_exact(frontier: Exploration) -> None:
     for point in {0: frontier.points[0], 1: frontier.points[-1]}.values():
         result = tflm_memopt.optimize(narrowing(), plan=document(point.plan))
@@ -99,6 +101,7 @@ def test_what_nothing_fits_is_named_with_the_nearest_settings(frontier: Explorat
     assert tflm_memopt.optimize(narrowing(), ram_limit=limit).report.arena.total <= limit
 
 
+@pytest.mark.slow
 def test_limits_that_contradict_each_other(frontier: Exploration) -> None:
     limit = frontier.points[-1].arena.total
     with pytest.raises(DoesNotFit) as no:
@@ -163,7 +166,7 @@ def test_when_the_solver_s_time_is_up_there_is_a_plan() -> None:
     assert tflm_memopt.verify(narrowing(), result.model, runs=1).bit_exact
 
 
-@pytest.mark.parametrize("switch", SWITCHES)
+@pytest.mark.parametrize("switch", thinned(SWITCHES, 2))
 def test_without_an_ingredient_nothing_gets_better(frontier: Exploration, switch: str) -> None:
     model = narrowing()
     result = tflm_memopt.optimize(model, ram_limit=10**6, without=[switch])

@@ -15,18 +15,19 @@ from tflm_memopt.model.opset import OPSET
 
 REFERENCE = runpy.run_path(str(ROOT / "scripts/reference.py"))
 DRAWINGS = runpy.run_path(str(ROOT / "scripts/drawings.py"))
+PAGES, DRAWN = REFERENCE["files"](), DRAWINGS["files"]()
 
 
-@pytest.mark.parametrize("name", REFERENCE["files"]())
+@pytest.mark.parametrize("name", PAGES)
 def test_page_is_current(name: str) -> None:
     written = (ROOT / "docs" / name).read_text(encoding="utf-8")
-    assert written == REFERENCE["files"]()[name], "python scripts/reference.py writes it anew"
+    assert written == PAGES[name], "python scripts/reference.py writes it anew"
 
 
-@pytest.mark.parametrize("name", DRAWINGS["files"]())
+@pytest.mark.parametrize("name", DRAWN)
 def test_drawing_is_current(name: str) -> None:
     written = (ROOT / "docs/drawings" / name).read_text(encoding="utf-8")
-    assert written == DRAWINGS["files"]()[name], "python scripts/drawings.py writes it anew"
+    assert written == DRAWN[name], "python scripts/drawings.py writes it anew"
 
 
 def test_the_c_page_names_what_is_public() -> None:

@@ -150,6 +150,7 @@ def test_all_readers_of_a_stream_are_in_the_first_block() -> None:
     assert {stage.op for stage in first.stages} >= {i for i, op in planned.partition.ops.items() if 0 in op.inputs}
 
 
+@pytest.mark.slow
 def test_a_limit_that_a_streamed_input_keeps() -> None:
     """The message says so."""
     net = Net(10)
