@@ -59,8 +59,9 @@ def optimized(path: Path, target: str = "generic") -> bytes:
 
 
 def thinned(values: Iterable[Any], quick: int) -> list[Any]:
-    """Parameters of a test: the first `quick` of them are for the quick tests, all for the slow ones."""
-    return [v if n < quick else pytest.param(v, marks=pytest.mark.slow) for n, v in enumerate(values)]
+    """Parameters of a test, or tuples of them: the first `quick` are for the quick tests, all for the slow ones."""
+    given = [v if isinstance(v, tuple) else (v,) for v in values]
+    return [pytest.param(*v, marks=() if n < quick else pytest.mark.slow) for n, v in enumerate(given)]
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
