@@ -32,7 +32,9 @@ DEFAULT: Affine = (0.05, -3)
 class Net:
     """A model under construction: subgraph 0 of a schema ModelT."""
 
-    def __init__(self, seed: int = 0, *, version: int = 3) -> None:
+    def __init__(self, seed: int = 0, *, version: int = 3, activations: str = "INT8") -> None:
+        """activations: INT16 makes inputs, convolutions and dense layers of it."""
+        self.activations = activations
         self.rng = np.random.default_rng(seed)
         self.graph = schema.SubGraphT(tensors=[], inputs=[], outputs=[], operators=[], name="main")
         self.tree = schema.ModelT(
@@ -87,10 +89,11 @@ class Net:
         )
         return outputs[0]
 
-    def input(
-        self, shape: Sequence[int], affine: Affine | None = DEFAULT, *, dtype: str = "INT8", name: str = ""
-    ) -> int:
+    def input(self, shape: Sequence[int], affine: Affine | None = DEFAULT, *, dtype: str = "", name: str = "") -> int:
         """Adds an input of the model."""
+        dtype = dtype or self.activations
+        if dtype == "INT16" and affine is not None:
+            affine = affine[0], 0
         index = self.tensor(shape, dtype, affine, name=name or f"input{len(self.graph.inputs)}")
         self.graph.inputs.append(index)
         return index
@@ -294,11 +297,14 @@ class Net:
         if not wanted:
             return []
         data = self.rng.integers(-3000, 3000, channels)
-        return [self.tensor((channels,), "INT32", None, data=data, scales=product.tolist())]
+        dtype = "INT64" if self.activations == "INT16" else "INT32"
+        return [self.tensor((channels,), dtype, None, data=data, scales=product.tolist())]
 
     def _sum_output(self, shape: Sequence[int], product: NDArray[np.float32], taps: int, out: Affine | None) -> int:
         """A tensor whose scale suits a sum of `taps` products of uniform int8 values."""
         spread = float(product.mean()) * 73 * 73 * math.sqrt(taps)
+        if self.activations == "INT16":
+            return self.tensor(shape, "INT16", (out[0] if out else spread / 50, 0))
         return self.tensor(shape, affine=out or (spread / 50, int(self.rng.integers(-20, 20))))
 
 

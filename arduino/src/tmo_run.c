@@ -45,6 +45,8 @@ static void call_row_kernel(const tmo_kernel *k, const tmo_window *window, int8_
   switch (k->op->kind) {
     case TMO_OP_CONV: tmo_conv_row_s8(k, window, out); break;
     case TMO_OP_DEPTHWISE: tmo_depthwise_row_s8(k, window, out); break;
+    case TMO_OP_CONV_S16: tmo_conv_row_s16(k, window, out); break;
+    case TMO_OP_DEPTHWISE_S16: tmo_depthwise_row_s16(k, window, out); break;
     case TMO_OP_ADD: tmo_add_s8(k, window, out); break;
     case TMO_OP_SOFTMAX: tmo_softmax_s8(k, window, out); break;
     case TMO_OP_LOOKUP: tmo_lookup_s8(k, window, out); break;
@@ -59,6 +61,8 @@ static void call_pixel_kernel(const tmo_kernel *k, const tmo_window *window, int
   switch (k->op->kind) {
     case TMO_OP_CONV: tmo_conv_pixel_s8(k, window, out); break;
     case TMO_OP_DEPTHWISE: tmo_depthwise_pixel_s8(k, window, out); break;
+    case TMO_OP_CONV_S16: tmo_conv_pixel_s16(k, window, out); break;
+    case TMO_OP_DEPTHWISE_S16: tmo_depthwise_pixel_s16(k, window, out); break;
     case TMO_OP_AVERAGE_POOL:
     case TMO_OP_MAX_POOL:
     case TMO_OP_MEAN: tmo_pool_pixel_s8(k, window, out); break;
@@ -110,7 +114,9 @@ static void point_at_constants(firing *f, uint32_t first_in, uint32_t first_out)
   k->shifts = (const int8_t *)tmo_constant(program, op->shifts) + first_scale;
   k->bias = op->bias ? (const int32_t *)tmo_constant(program, op->bias) + first_out : NULL;
   k->weights = (const int8_t *)tmo_constant(program, op->weights);
-  if (op->kind == TMO_OP_DEPTHWISE) {
+  if (tmo_is_s16(op)) {
+    k->tap_step = (op->kind == TMO_OP_DEPTHWISE_S16 ? f->out : f->in)->channels / 2;
+  } else if (op->kind == TMO_OP_DEPTHWISE) {
     k->tap_step = f->out->channels;
     k->weights += first_out;
   } else if (op->kind != TMO_OP_LOOKUP) {

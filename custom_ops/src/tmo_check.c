@@ -10,6 +10,7 @@
 #define MAX_POOL_AREA ((uint64_t)1 << 23)   /* pixels of a pooling window, so that sums are int32_t */
 #define MAX_SOFTMAX_CHANNELS 4095           /* so that the sum of their exponentials is below 2^31 */
 #define MAX_ADD_SHIFT 22                    /* so that 9 bits stay inside int32_t */
+#define MAX_S16_SHIFT 7                     /* so that 15 - shift bits go */
 #define MAX_READS 16                        /* elements read per byte of the program: checking stays linear when arrays are shared */
 
 /* The same on every ABI: the converter packs these from a table. */
@@ -180,6 +181,25 @@ static bool check_filter(checker *c, const operation *o) {
   return check_scaling(c, op, op->flags & TMO_FLAG_PER_CHANNEL ? o->out->channels : 1);
 }
 
+/* The same of int16, which has no sums that are kept from call to call. */
+static bool check_s16(checker *c, const operation *o) {
+  const tmo_op *op = o->op;
+  const uint32_t in = o->in->channels / 2, out = o->out->channels / 2;
+  if (o->in->channels % 2 != 0 || o->out->channels % 2 != 0 || tmo_iterative(op)) return false;
+  const bool depthwise = op->kind == TMO_OP_DEPTHWISE_S16;
+  if (depthwise && out % in != 0) return false;
+  const uint64_t weights = times(times((uint64_t)op->kernel_h * op->kernel_w, depthwise ? 1 : in), out);
+  if (!has_constant(c, op->weights, weights, 1)) return false;
+  if (op->bias != 0 && !has_constant(c, op->bias, 8 * (uint64_t)out, 4)) return false;
+  const uint32_t scales = op->flags & TMO_FLAG_PER_CHANNEL ? out : 1;
+  if (!check_scaling(c, op, scales)) return false;
+  const int8_t *shifts = (const int8_t *)tmo_constant(c->program, op->shifts);
+  for (uint32_t i = 0; i < scales; ++i) {
+    if (shifts[i] > MAX_S16_SHIFT) return false;
+  }
+  return check_windowed(c, o);
+}
+
 /* The shifts of a channel are such that a twin in C computes them. */
 static bool check_packed_scales(checker *c, const tmo_op *op, uint64_t pairs) {
   if (!has_constant(c, op->bias, pairs * TMO_PACKED_SCALES * 4, 4) || !may_read(c, pairs)) return false;
@@ -326,6 +346,8 @@ static bool check_kind(checker *c, const operation *o) {
     case TMO_OP_TRANSPOSE_CONV: return check_transpose_conv(c, o);
     case TMO_OP_CONV:
     case TMO_OP_DEPTHWISE: return check_convolution(c, o);
+    case TMO_OP_CONV_S16:
+    case TMO_OP_DEPTHWISE_S16: return check_s16(c, o);
     case TMO_OP_AVERAGE_POOL:
     case TMO_OP_MAX_POOL:
     case TMO_OP_MEAN: return check_pool(c, o);
@@ -373,7 +395,7 @@ static bool check_groups(const operation *o) {
   const tmo_op *op = o->op;
   if (tmo_groups(op) == 1) return !tmo_sums_groups(op);
   if (op->groups == UINT16_MAX) return false; /* one pass more must be countable */
-  if (tmo_iterative(op) || op->kind == TMO_OP_SOFTMAX || (tmo_sums_groups(op) && op->kind != TMO_OP_CONV)) return false;
+  if (tmo_iterative(op) || op->kind == TMO_OP_SOFTMAX || tmo_is_s16(op) || (tmo_sums_groups(op) && op->kind != TMO_OP_CONV)) return false;
   const bool reads = tmo_reads_group(op), writes = tmo_writes_group(op);
   if (reads && writes && o->in->channels != o->out->channels) return false;
   const uint32_t channels = reads ? o->in->channels : o->out->channels;

@@ -41,6 +41,24 @@ def test_corner(build: Callable[[Net], bytes], op_per_block: bool) -> None:
     assert_arena_as_predicted(converted[0])
 
 
+# ---- what is in a tensor ----
+
+
+@corner
+def int16_activations(net: Net) -> bytes:
+    net.activations = "INT16"
+    y = net.conv2d(net.input((1, 18, 14, 3)), 8, kernel=(3, 3), activation="RELU")
+    y = net.depthwise_conv2d(y, stride=(2, 2), activation="RELU6")
+    return net.model(net.fully_connected(net.conv2d(y, 12), 5), y)
+
+
+@corner
+def int4_weights(net: Net) -> bytes:
+    y = net.int4(net.conv2d(net.input((1, 18, 14, 3)), 8, kernel=(3, 3)))
+    y = net.int4(net.depthwise_conv2d(y, stride=(2, 2)))
+    return net.model(net.int4(net.fully_connected(y, 5)))
+
+
 # ---- what comes in and what goes out ----
 
 

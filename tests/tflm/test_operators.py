@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 from tflm_memopt.analysis.supported import Unsupported, to_row_ops
 from tflm_memopt.model import quant
 from tflm_memopt.model.canonicalise import canonicalise
+from tflm_memopt.model.graph import zeros_like
 from tflm_memopt.model.reader import read
 from tflm_memopt.runtime import host_model
 
@@ -58,9 +59,10 @@ def assert_equal(data: bytes, *, also: Sequence[NDArray[Any]] = ()) -> None:
     refused = [str(s) for s in support.values() if isinstance(s, Unsupported)]
     assert not refused, refused
     rng = np.random.default_rng(0)
-    shapes = [graph.tensors[t].shape for t in graph.inputs]
-    drawn = [[rng.integers(-128, 128, s, np.int8) for s in shapes] for _ in range(RUNS)]
-    extremes = [[np.full(s, value, np.int8) for s in shapes] for value in (-128, 127)]
+    blank = [zeros_like(graph.tensors[t]) for t in graph.inputs]
+    ends = np.iinfo(blank[0].dtype)
+    drawn = [[rng.integers(ends.min, ends.max + 1, z.shape, z.dtype) for z in blank] for _ in range(RUNS)]
+    extremes = [[np.full_like(z, value) for z in blank] for value in (ends.min, ends.max)]
     for inputs in (*drawn, *extremes, *([list(also)] if also else [])):
         expected = oracle(data, inputs)
         got = host_model.run_model(graph, [values[None] for values in inputs], 1)
@@ -89,6 +91,26 @@ def test_conv_2d(
     y = net.conv2d(x, out, kernel=kernel, stride=stride, dilation=dilation, padding=padding, activation=activation,
                    per_channel=per_channel, bias=bias)  # fmt: skip
     assert_equal(net.model(y))
+
+
+@EXAMPLES
+@given(size=sizes, c=channels, out=channels, multiplier=st.integers(1, 3), kernel=pairs, stride=pairs,
+       dilation=dilations, padding=paddings, activation=activations, per_channel=st.booleans(), bias=st.booleans(),
+       scale=scales, seed=seeds)  # fmt: skip
+def test_int16_activations(
+    size: tuple[int, int], c: int, out: int, multiplier: int, kernel: tuple[int, int], stride: tuple[int, int],
+    dilation: tuple[int, int], padding: str, activation: str, per_channel: bool, bias: bool, scale: float, seed: int,
+) -> None:  # fmt: skip
+    if not fits(size, kernel, dilation, padding):
+        padding = "SAME"
+    net = Net(seed, activations="INT16")
+    x = net.input((1, *size, c), (scale, 0))
+    y = net.conv2d(x, out, kernel=kernel, stride=stride, dilation=dilation, padding=padding, activation=activation,
+                   per_channel=per_channel, bias=bias)  # fmt: skip
+    z = net.depthwise_conv2d(
+        y, multiplier=multiplier, kernel=kernel, dilation=dilation, activation=activation, bias=bias
+    )
+    assert_equal(net.model(net.fully_connected(z, 5, per_channel=per_channel, bias=bias)))
 
 
 @EXAMPLES

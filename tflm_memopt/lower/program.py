@@ -82,7 +82,8 @@ TABLES: Mapping[str, np.dtype[np.void]] = {
 }
 
 Array = NDArray[Any]
-_CONVOLUTIONS = (Kind.CONV, Kind.DEPTHWISE, Kind.TRANSPOSE_CONV)
+_INT16 = (Kind.CONV_S16, Kind.DEPTHWISE_S16)
+_CONVOLUTIONS = (Kind.CONV, Kind.DEPTHWISE, Kind.TRANSPOSE_CONV, *_INT16)
 _WHOLE = ("offset", "height", "width", "channels", "depth", "base")
 _TILES = ("accumulator", "tile", "groups", "group_channels")
 _WINDOW = ("kernel_h", "kernel_w", "stride_h", "stride_w", "dilation_h", "dilation_w", "pad_top", "pad_left")
@@ -398,11 +399,16 @@ def _fields(record: type[_Record], r: np.void) -> _Record:
 def _op(r: np.void, data: bytes, tensors: tuple[ProgramTensor, ...]) -> ProgramOp:
     kind, flags, n = Kind(r["kind"]), int(r["flags"]), int(r["n_inputs"])
     in_channels, out_channels = tensors[r["input"][0]].channels, tensors[r["output"]].channels
-    kernel = (int(r["kernel_h"]), int(r["kernel_w"]))
+    kernel, item = (int(r["kernel_h"]), int(r["kernel_w"])), 2 if kind in _INT16 else 1
+    in_channels, out_channels = in_channels // item, out_channels // item
     packing = Packing(int(r["packing"]))
     filter_ = (out_channels, *kernel, in_channels)
     table = (int(r["param"]), out_channels)
-    shapes = {Kind.CONV: filter_, Kind.TRANSPOSE_CONV: filter_, Kind.GATHER: table, Kind.LOOKUP: (TABLE_BYTES,)}
+    shapes = {
+        **dict.fromkeys((Kind.CONV, Kind.TRANSPOSE_CONV, Kind.CONV_S16), filter_),
+        Kind.GATHER: table,
+        Kind.LOOKUP: (TABLE_BYTES,),
+    }
     shape = shapes.get(kind, (*kernel, out_channels))
     scales = 3 if kind is Kind.ADD else out_channels if flags & FLAG_PER_CHANNEL else 1
 
@@ -430,7 +436,7 @@ def _op(r: np.void, data: bytes, tensors: tuple[ProgramTensor, ...]) -> ProgramO
         iterative=bool(flags & FLAG_ITERATIVE),
         param=int(r["param"]),
         weights=constant("weights", "i1", *shape) if plain else None,
-        bias=constant("bias", "<i4", out_channels) if plain and kind in _CONVOLUTIONS else None,
+        bias=constant("bias", "<i4", item * out_channels) if plain and kind in _CONVOLUTIONS else None,
         multipliers=constant("multipliers", "<i4", scales),
         shifts=constant("shifts", "i1", scales),
         packed=None if plain else packed(),

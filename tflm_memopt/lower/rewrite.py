@@ -14,8 +14,9 @@ from tflm_memopt.lower.names import BLOCK, CONV, DENSE, OFFLINE_PLAN, OFFLINE_PL
 from tflm_memopt.lower.program import INPUT_STREAM, Program, pack
 from tflm_memopt.lower.words import options
 from tflm_memopt.model import writer
-from tflm_memopt.model.graph import Graph, Quantization, Tensor, TensorId
+from tflm_memopt.model.graph import ITEM_BYTES, Graph, Quantization, Tensor, TensorId
 from tflm_memopt.model.interface import METADATA, Changes, record
+from tflm_memopt.model.reader import TENSOR_TYPES
 from tflm_memopt.model.rowop import RowOp
 from tflm_memopt.plan.plan import Block, Builtin, Frame, Plan, Role
 from tflm_memopt.plan.regions import Partition, region_of
@@ -146,8 +147,9 @@ def _bytes_tensor(tree: Any, name: str, nbytes: int, buffer: int) -> int:
 def _narrow(tensors: Sequence[Any], ops: Mapping[int, RowOp]) -> None:
     """Tensors that lost channels and are TFLM's all the same, between the operators of two blocks, say so."""
     for op in ops.values():
-        if math.prod(map(int, tensors[op.output].shape)) != op.writes.nbytes:
-            tensors[op.output].shape = np.array([1, op.writes.h, op.writes.w, op.writes.c], np.int32)
+        entry, item = tensors[op.output], ITEM_BYTES[TENSOR_TYPES[tensors[op.output].type]]
+        if item * math.prod(map(int, entry.shape)) != op.writes.nbytes:
+            entry.shape = np.array([1, op.writes.h, op.writes.w, op.writes.c // item], np.int32)
 
 
 def programs(rewritten: Graph) -> Sequence[bytes]:

@@ -11,7 +11,7 @@ from collections.abc import Callable
 
 from tflm_memopt.model import lookup, quant
 from tflm_memopt.model.graph import ABSENT, Quantization, Tensor
-from tflm_memopt.model.rowop import RowOp
+from tflm_memopt.model.rowop import Kind, RowOp
 from tflm_memopt.model.site import AXES, ONE_PIXEL, PIECE, Site, natural_rows
 
 Constraint = Callable[[Site], str | None]
@@ -27,6 +27,8 @@ MAX_WINDOW = 1 << 23
 """MAX_EXTENT and MAX_POOL_AREA of custom_ops/src/tmo_check.c."""
 MAX_SHIFT = 30
 """MultiplyByQuantizedMultiplier shifts an int32 by so much at most."""
+MAX_S16_SHIFT = 7
+"""The same of an int64."""
 MAX_SOFTMAX_CHANNELS = 4095
 """The sum of exponentials has 12 integer bits (kernels/internal/reference/softmax.h)."""
 
@@ -99,6 +101,16 @@ def static_shapes(site: Site) -> str | None:
 def int8_activations(site: Site) -> str | None:
     """Inputs and outputs must be int8"""
     return next((f"{name(t)} is {t.dtype}" for t in _activations(site) if t.dtype != "INT8"), None)
+
+
+@hint(QUANTIZE)
+def int8_or_int16(site: Site) -> str | None:
+    """Inputs and outputs must be int8, or int16 with zero point 0"""
+    types = {t.dtype for t in _activations(site)}
+    if types != {"INT16"}:
+        return int8_activations(site)
+    shifted = (t for t in _activations(site) if t.quantization and t.quantization.zero_point[0] != 0)
+    return next((f"{name(t)} has zero point {quantization(t).zero_point[0]}" for t in shifted), None)
 
 
 @hint(BORDER)
@@ -222,15 +234,15 @@ def dense_int4_scale(site: Site) -> str | None:
 
 @hint(QUANTIZE)
 def int32_bias(site: Site) -> str | None:
-    """The bias must be absent, or a constant int32 vector with a value for each output channel"""
-    bias, channels = site.tensor(2), site.output.shape[-1]
+    """The bias must be absent, or a constant int32 for each output channel; int64 where outputs are int16"""
+    bias, channels, wide = site.tensor(2), site.output.shape[-1], site.output.dtype == "INT16"
     if bias is None:
-        return None
+        return "an int16 operator has none" if wide and site.op.options.get("quantizedBiasType") else None
     if bias.data is None:
         return f"{name(bias)} has no values"
     return (
         None
-        if bias.dtype == "INT32" and bias.elements == channels
+        if bias.dtype == ("INT64" if wide else "INT32") and bias.elements == channels
         else f"{name(bias)} is {bias.dtype} {list(bias.shape)}"
     )
 
@@ -504,8 +516,9 @@ def executable(op: RowOp) -> str | None:
         if max(rows.h, rows.w) > MAX_DIMENSION:
             return f"{rows.h} rows of {rows.w} pixels, at most {MAX_DIMENSION}"
     shift = 0 if op.shifts is None else int(op.shifts.max(initial=0))
-    if shift > MAX_SHIFT:
-        return f"a rescaling by 2^{shift}, at most 2^{MAX_SHIFT}"
+    most = MAX_S16_SHIFT if op.kind in (Kind.CONV_S16, Kind.DEPTHWISE_S16) else MAX_SHIFT
+    if shift > most:
+        return f"a rescaling by 2^{shift}, at most 2^{most}"
     if op.access:
         if max(a.mul for a in op.access) * op.writes.h >= MAX_EXTENT:
             return f"{op.writes.h} rows, too many for its scale"

@@ -45,7 +45,8 @@ _DILATIONS = ("dilationHFactor", "dilationWFactor")
 _INT8 = (must.static_shapes, must.int8_activations, must.quantized, must.runtime_values, must.stateless)
 _FILTER = (must.int8_filter, must.int32_bias)
 _WINDOW = (must.window, must.output_size, must.fused_activation)
-_CONV = (*_INT8, must.rank_four, must.filter_rank(4), *_FILTER)
+_INTEGER = (must.static_shapes, must.int8_or_int16, must.quantized, must.runtime_values, must.stateless)
+_CONV = (*_INTEGER, must.rank_four, must.filter_rank(4), *_FILTER)
 _POOL = (
     must.operands(least=1, most=1),
     must.options(*_STRIDES, "filterHeight", "filterWidth"),
@@ -112,7 +113,7 @@ OPSET: Mapping[str, Row] = {
         (
             _WEIGHTED,
             must.options("fusedActivationFunction", "weightsFormat"),
-            *_INT8,
+            *_INTEGER,
             must.filter_rank(2),
             *_FILTER,
             must.filter_scales(0),
@@ -157,6 +158,7 @@ OPSET: Mapping[str, Row] = {
         (
             _WEIGHTED,
             must.options(*_STRIDES),
+            must.int8_activations,
             *_CONV,
             must.filter_scales(0),
             must.all_channels,

@@ -16,6 +16,7 @@ from tflm_memopt.model.quant import Multiplier
 from tflm_memopt.model.rowop import Access, Kind, RowOp, Rows, Window
 from tflm_memopt.model.site import ONE_PIXEL, Site, natural_rows
 
+INT16_KINDS = {Kind.CONV: Kind.CONV_S16, Kind.DEPTHWISE: Kind.DEPTHWISE_S16}
 INDEX_BYTES = 4
 """Of an int32 index: TMO_INDEX_BYTES."""
 
@@ -38,7 +39,7 @@ def fully_connected(site: Site) -> RowOp:
     """FULLY_CONNECTED as a convolution: over the whole of what the producer wrote; several rows as pointwise."""
     filter_ = _values(site.input(1))
     units, depth = filter_.shape
-    rows, batches = site.producer_rows(), site.output.elements // units
+    rows, batches = _channels(site, site.producer_rows()), site.output.elements // units
     if batches == 1:
         geometry = _Geometry(Window(rows.h, rows.w), rows, Rows(1, 1, units))
     else:
@@ -180,18 +181,34 @@ def _exchanged(w: Window) -> Window:
 def _weighted(site: Site, kind: Kind, g: _Geometry, weights: NDArray[Any]) -> RowOp:
     bias, scales = site.tensor(2), quantization(site.input(1)).scale
     taps = g.window.kernel_h * g.window.kernel_w * (1 if kind is Kind.DEPTHWISE else g.reads.c)
-    return _row_op(
-        site,
-        kind,
-        (g.reads,),
-        g.writes,
-        window=g.window,
-        activation=_fused(site),
-        multipliers=quant.weighted(quantization(site.input()).scale[0], scales, quantization(site.output).scale[0]),
-        weights=np.ascontiguousarray(weights),
-        bias=None if bias is None else _values(bias).reshape(-1).astype(np.int32),
-        macs=g.writes.nbytes * taps,
-    )
+    common: dict[str, Any] = {
+        "window": g.window,
+        "multipliers": quant.weighted(quantization(site.input()).scale[0], scales, quantization(site.output).scale[0]),
+        "weights": np.ascontiguousarray(weights),
+        "macs": g.writes.nbytes * taps,
+    }
+    if _is_int16(site):
+        low, high = _fused(site, 16)
+        return _row_op(
+            site,
+            INT16_KINDS[kind],
+            (replace(g.reads, c=2 * g.reads.c),),
+            replace(g.writes, c=2 * g.writes.c),
+            param=high << 16 | low & 0xFFFF,
+            bias=None if bias is None else _values(bias).reshape(-1).astype("<i8").view("<i4"),
+            **common,
+        )
+    values = None if bias is None else _values(bias).reshape(-1).astype(np.int32)
+    return _row_op(site, kind, (g.reads,), g.writes, activation=_fused(site), bias=values, **common)
+
+
+def _is_int16(site: Site) -> bool:
+    return site.output.dtype == "INT16"
+
+
+def _channels(site: Site, rows: Rows) -> Rows:
+    """What lies in memory, counted in channels."""
+    return replace(rows, c=rows.c // 2) if _is_int16(site) else rows
 
 
 def _reduction(site: Site) -> _Geometry:
@@ -243,9 +260,9 @@ def _row_op(
     )
 
 
-def _fused(site: Site) -> tuple[int, int]:
+def _fused(site: Site, bits: int = 8) -> tuple[int, int]:
     q = quantization(site.output)
-    return quant.activation_range(site.op.options["fusedActivationFunction"], q.scale[0], q.zero_point[0])
+    return quant.activation_range(site.op.options["fusedActivationFunction"], q.scale[0], q.zero_point[0], bits)
 
 
 def _values(tensor: Tensor) -> NDArray[Any]:

@@ -121,15 +121,16 @@ def quantized(real: float, scale: float, zero_point: int) -> int:
     return zero_point + round_away(float32_quotient(real, scale))
 
 
-def activation_range(activation: str, scale: float, zero_point: int) -> tuple[int, int]:
-    """CalculateActivationRangeQuantized (kernels/kernel_util.cc) for int8.
+def activation_range(activation: str, scale: float, zero_point: int, bits: int = 8) -> tuple[int, int]:
+    """CalculateActivationRangeQuantized (kernels/kernel_util.cc) for int8 and int16.
 
     >>> activation_range("RELU6", 0.05, -28)
     (-28, 92)
     """
     bounds = {"NONE": (None, None), "RELU": (0.0, None), "RELU6": (0.0, 6.0), "RELU_N1_TO_1": (-1.0, 1.0)}
     low, high = bounds[activation]
+    least, most = -(1 << bits - 1), (1 << bits - 1) - 1
     return (
-        INT8_MIN if low is None else max(INT8_MIN, quantized(low, scale, zero_point)),
-        INT8_MAX if high is None else min(INT8_MAX, quantized(high, scale, zero_point)),
+        least if low is None else max(least, quantized(low, scale, zero_point)),
+        most if high is None else min(most, quantized(high, scale, zero_point)),
     )

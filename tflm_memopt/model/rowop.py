@@ -37,11 +37,16 @@ class Kind(enum.IntEnum):
     """Bytes to other places, by `moves`: PAD, CONCATENATION, STRIDED_SLICE, SPACE_TO_DEPTH, ..."""
     RESIZE_BILINEAR = 21
     TRANSPOSE_CONV = 22
+    CONV_S16 = 30
+    """int16 activations, int8 weights: a channel takes two bytes, and Rows.c counts bytes."""
+    DEPTHWISE_S16 = 31
 
 
 @dataclass(frozen=True, slots=True)
 class Rows:
-    """A tensor seen as `h` rows of `w` pixels of `c` channels, one byte each; an int32 index is a pixel of four."""
+    """A tensor seen as `h` rows of `w` pixels of `c` channels, one byte each; an int32 index is a pixel of four, an
+    int16 channel counts as two.
+    """
 
     h: int
     w: int
@@ -154,6 +159,7 @@ class RowOp:
     """CONV: [out][kernel_h][kernel_w][in]. DEPTHWISE: [kernel_h][kernel_w][out]. GATHER: the table, [row][out].
     LOOKUP: the table, entry x + 128 for x."""
     bias: NDArray[np.int32] | None = field(default=None, compare=False)
+    """Of int16: 64 bits each, the lower half first."""
     multipliers: NDArray[np.int32] | None = field(default=None, compare=False)
     """Q31 multipliers: one, or one per output channel; ADD: those of input 0, input 1, output."""
     shifts: NDArray[np.int8] | None = field(default=None, compare=False)

@@ -56,6 +56,11 @@ def any_rows(shape: tuple[int, ...], like: int = 0) -> Rows:
     return Rows(height, math.prod(shape[:-1]) // height, shape[-1])
 
 
+def _byte_shape(tensor: Tensor) -> tuple[int, ...]:
+    """The shape, an int16 channel counting as two."""
+    return (*tensor.shape[:-1], tensor.shape[-1] * 2) if tensor.shape and tensor.dtype == "INT16" else tensor.shape
+
+
 class Span(NamedTuple):
     """A window along one dimension."""
 
@@ -123,10 +128,10 @@ class Site:
         storage = self.storage(k)
         known = (
             self.written.get(storage)
-            or natural_rows(self.graph.tensors[storage].shape)
-            or natural_rows(self.input(k).shape)
+            or natural_rows(_byte_shape(self.graph.tensors[storage]))
+            or natural_rows(_byte_shape(self.input(k)))
         )
-        return known or any_rows(self.input(k).shape)
+        return known or any_rows(_byte_shape(self.input(k)))
 
     def kernel(self) -> tuple[int, int]:
         """Height and width of the window of a convolution or a pool."""

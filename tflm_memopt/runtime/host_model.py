@@ -18,7 +18,7 @@ from tflm_memopt.errors import RuntimeUnavailable
 from tflm_memopt.lower.program import INPUT_EXTERNAL
 from tflm_memopt.lower.reference import reference_program
 from tflm_memopt.model.canonicalise import canonicalise
-from tflm_memopt.model.graph import Graph, Op, TensorId
+from tflm_memopt.model.graph import Graph, Op, TensorId, zeros_like
 from tflm_memopt.model.interface import format_of
 from tflm_memopt.model.reader import describe
 from tflm_memopt.model.rowop import RowOp
@@ -42,7 +42,8 @@ def run_model(graph: Graph, inputs: Sequence[Array], runs: int) -> tuple[Array, 
         for step in steps:
             step(values)
         for stack, t in zip(stacks, graph.outputs, strict=True):
-            stack.append(values[t].reshape(graph.tensors[t].shape))
+            typed = values[t].view(zeros_like(graph.tensors[t]).dtype)
+            stack.append(typed.reshape(graph.tensors[t].shape))
     return tuple(np.stack(stack) for stack in stacks)
 
 

@@ -32,6 +32,9 @@ static inline bool tmo_is_frame(const void *program, const tmo_tensor *t) {
   return tmo_header_of(program)->input != TMO_INPUT_ARENA && t->base == 1;
 }
 
+/* Whether the tensors are int16: a channel takes two bytes of a pixel. */
+static inline bool tmo_is_s16(const tmo_op *op) { return op->kind == TMO_OP_CONV_S16 || op->kind == TMO_OP_DEPTHWISE_S16; }
+
 static inline bool tmo_iterative(const tmo_op *op) { return (op->flags & TMO_FLAG_ITERATIVE) != 0; }
 
 static inline uint16_t tmo_groups(const tmo_op *op) { return op->groups > 1 ? op->groups : 1; }

@@ -56,8 +56,8 @@ enum {
   TMO_INPUT_EXTERNAL = 2 /* io[0] is a tmo_frame, which says where its pixels are */
 };
 
-/* What the operators compute, and how the converter prepares `multipliers`, `shifts` and `param`. All tensors are int8, but for
- * indices.
+/* What the operators compute, and how the converter prepares `multipliers`, `shifts` and `param`. All tensors are int8, unless
+ * said otherwise.
  *
  *   rescale(x, m, s): TFLM's MultiplyByQuantizedMultiplier with two roundings, int32 (kernels/internal/common.cc).
  *   quantize(r): (m, s) of TFLM's QuantizeMultiplier, r a double (kernels/internal/quantization_util.cc).
@@ -65,6 +65,8 @@ enum {
  *
  * CONV, DEPTHWISE  clamp(rescale(bias + sum w * (x - zero_in), m, s) + zero_out); taps outside of the input count nothing.
  *                  m, s = as TFLM for the operator at hand: one for all, or one for each output channel (TMO_FLAG_PER_CHANNEL).
+ * CONV_S16,        the same of int16 tensors, of which a channel takes two bytes of a pixel: `channels` of a tmo_tensor counts bytes. No zero
+ * DEPTHWISE_S16    points; sums of 64 bits, rescaled as TFLM does it; bias int64_t; param = 65536 * activation's maximum + its minimum mod 65536.
  * ADD              t(k) = rescale((x(k) - zero_in(k)) << param, m[k], s[k]);  clamp(rescale(t(0) + t(1), m[2], s[2]) + zero_out)
  *                  param = 20; twice = 2 * max(in0, in1); quantize(in0 / twice), quantize(in1 / twice), quantize(twice / (2^20 * out)).
  * AVERAGE_POOL     clamp(round(sum / count)), halves away from zero, count = pixels of the clipped window. No multiplier, no param.
@@ -100,6 +102,8 @@ typedef enum {
   TMO_OP_SOFTMAX = 7,      /* param: diff_min */
   TMO_OP_LOOKUP = 8,       /* weights: int8_t[TMO_TABLE_BYTES] */
   TMO_OP_GATHER = 40,      /* weights [row][out]; param: rows */
+  TMO_OP_CONV_S16 = 30,        /* weights as CONV */
+  TMO_OP_DEPTHWISE_S16 = 31,   /* weights as DEPTHWISE */
   TMO_OP_COPY = 20,            /* weights: tmo_copy */
   TMO_OP_RESIZE_BILINEAR = 21, /* param: half pixel centers */
   TMO_OP_TRANSPOSE_CONV = 22,  /* weights [out][kernel_h][kernel_w][in] */
@@ -219,7 +223,7 @@ typedef struct {
   uint16_t packing;     /* TMO_PACKING_* */
   int32_t param;
   uint32_t weights;     /* int8_t[] */
-  uint32_t bias;        /* int32_t[channels], or none */
+  uint32_t bias;        /* int32_t[channels], or none. int16: int64_t[channels / 2], 4-aligned */
   uint32_t multipliers; /* int32_t[] */
   uint32_t shifts;      /* int8_t[], positive is left */
   uint32_t accumulator; /* bytes from the workspace's start, 4-aligned; int32_t[width * channels] when iterative,

@@ -28,7 +28,7 @@ typedef struct {
   void *scratch;        /* of a packed operator; for the call alone */
   bool first;           /* begin the sums; else go on with those of the calls before */
   bool last;            /* the sums are complete: write the output; else keep them for the next call */
-  uint32_t in_channels; /* of a pixel */
+  uint32_t in_channels; /* of a pixel; of int16: bytes */
   uint32_t out_channels;
   uint32_t tap_step; /* weights: bytes from tap to tap */
   uint16_t in_width;
@@ -53,6 +53,8 @@ typedef void tmo_kernel_s8(const tmo_kernel *k, const tmo_window *window, int8_t
 
 tmo_kernel_s8 tmo_conv_row_s8, tmo_conv_pixel_s8;           /* CONV */
 tmo_kernel_s8 tmo_depthwise_row_s8, tmo_depthwise_pixel_s8; /* DEPTHWISE */
+tmo_kernel_s8 tmo_conv_row_s16, tmo_conv_pixel_s16;           /* CONV_S16 */
+tmo_kernel_s8 tmo_depthwise_row_s16, tmo_depthwise_pixel_s16; /* DEPTHWISE_S16 */
 tmo_kernel_s8 tmo_pool_row_s8, tmo_pool_pixel_s8;           /* AVERAGE_POOL, MAX_POOL, MEAN */
 tmo_kernel_s8 tmo_add_s8;                                   /* ADD */
 tmo_kernel_s8 tmo_softmax_s8;                               /* SOFTMAX */

@@ -113,8 +113,8 @@ INT64 = schema.TensorType.INT64
 CASES: list[tuple[Callable[[Net], int], Edit, str, str]] = [
     (conv, operator(inputs=np.array([0], np.int32)), "count_of_operands", "1 inputs, 1 outputs"),
     (conv, operator(builtinOptions=None, builtinOptionsType=0), "complete_options", "padding, strideH, strideW, "),
-    (conv, tensor(0, type=INT16), "int8_activations", "tensor 0 'input0' is INT16"),
-    (conv, tensor(2, type=FLOAT), "int8_activations", "tensor 2 't2' is FLOAT32"),
+    (conv, tensor(0, type=INT16), "int8_or_int16", "tensor 0 'input0' is INT16"),
+    (conv, tensor(2, type=FLOAT), "int8_or_int16", "tensor 2 't2' is FLOAT32"),
     (conv, tensor(0, shape=np.array([-1, 6, 5, 4], np.int32)), "static_shapes", "tensor 0 'input0' has shape [-1, 6"),
     (conv, tensor(0, shape=np.array([2, 6, 5, 4], np.int32)), "rank_four", "tensor 0 'input0' has shape [2, 6, 5, 4]"),
     (conv, tensor(0, quantization=None), "quantized", "tensor 0 'input0' has no scale"),
@@ -204,6 +204,26 @@ def test_int4_weights_of_a_dense_layer_with_many_scales() -> None:
     assert refused.detail == "tensor 1 't1' has 3 scales"
 
 
+def test_int16_that_tflm_would_compute_in_another_way() -> None:
+    def refused(net: Net, y: int) -> Unsupported:
+        (result,) = to_row_ops(read(net.model(y)).graph).values()
+        assert isinstance(result, Unsupported)
+        return result
+
+    net = Net(activations="INT16")
+    y = conv(net)
+    net.graph.tensors[0].quantization.zeroPoint = np.array([5])
+    assert (refused(net, y).code, refused(net, y).detail) == ("int8_or_int16", "tensor 0 'input0' has zero point 5")
+    net = Net(activations="INT16")
+    y = conv(net, bias=False)
+    net.graph.operators[0].builtinOptions.quantizedBiasType = schema.TensorType.INT32
+    assert refused(net, y).code == "int32_bias"
+    net = Net(activations="INT16")
+    y = conv(net)
+    net.graph.tensors[2].quantization.scale = np.array([2e-6], np.float32)  # a rescaling by 2^8 or more
+    assert refused(net, y).code == "executable"
+
+
 def test_an_int64_bias() -> None:
     net = Net()
     y = conv(net, bias=False)
@@ -211,7 +231,7 @@ def test_an_int64_bias() -> None:
     net.graph.operators[0].inputs = np.array([0, 1, bias], np.int32)
     (result,) = to_row_ops(read(net.model(y)).graph).values()
     assert str(result) == (
-        "The bias must be absent, or a constant int32 vector with a value for each output channel: "
+        "The bias must be absent, or a constant int32 for each output channel; int64 where outputs are int16: "
         f"tensor {bias} 't{bias}' is INT64 [3]"
     )
 

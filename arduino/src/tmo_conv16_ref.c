@@ -1,0 +1,75 @@
+/* Convolutions of int16 with int8 weights: sums and biases of 64 bits, zero points of 0. A channel takes two bytes of a pixel. */
+#include <string.h>
+
+#include "tmo/kernels.h"
+
+static int32_t value_at(const int8_t *x) {
+  int16_t value;
+  memcpy(&value, x, sizeof value);
+  return value;
+}
+
+/* TFLM: MultiplyByQuantizedMultiplier of an int64, kernels/internal/common.cc; shift in [-31, 7]. */
+static int32_t rescale(uint64_t x, int32_t multiplier, int32_t shift) {
+  const uint64_t reduced = multiplier < 0x7FFF0000 ? (uint64_t)((multiplier + (1 << 15)) >> 16) : 0x7FFF;
+  const uint32_t right = (uint32_t)(15 - shift);
+  return (int32_t)((int64_t)(x * reduced + ((uint64_t)1 << (right - 1))) >> right);
+}
+
+/* A channel's bias: its lower half, then its upper one. */
+static uint64_t bias_of(const tmo_kernel *k, uint32_t channel) {
+  if (k->bias == NULL) return 0;
+  return (uint32_t)k->bias[2 * channel] | (uint64_t)(uint32_t)k->bias[2 * channel + 1] << 32;
+}
+
+static void write(const tmo_kernel *k, uint32_t channel, uint64_t sum, int8_t *out) {
+  const uint32_t c = k->op->flags & TMO_FLAG_PER_CHANNEL ? channel : 0;
+  const int32_t low = (int16_t)(k->op->param & 0xFFFF), high = k->op->param >> 16;
+  const int32_t scaled = rescale(sum, k->multipliers[c], k->shifts[c]);
+  const int16_t value = (int16_t)(scaled < low ? low : scaled > high ? high : scaled);
+  memcpy(out + channel * sizeof value, &value, sizeof value);
+}
+
+/* All taps of a window, for n channels from byte `first` of a pixel on. */
+static uint64_t taps_dot(const tmo_kernel *k, const tmo_window *v, uint32_t first, uint32_t n, const int8_t *w) {
+  const bool by_row = k->op->tile == 0;
+  const uint32_t rows = by_row ? v->count : v->columns > 0 ? (uint32_t)v->count / v->columns : 0;
+  uint64_t sum = 0;
+  for (uint32_t r = 0; r < rows; ++r) {
+    for (uint32_t c = 0; c < v->columns; ++c) {
+      const int8_t *x = by_row ? v->pixels[r] + v->offset + c * k->op->dilation_w * k->in_channels : v->pixels[r * v->columns + c];
+      const int8_t *tap = w + (r * k->op->kernel_w + c) * k->tap_step;
+      for (uint32_t i = 0; i < n; ++i) sum += (uint64_t)(value_at(x + first + 2 * i) * tap[i]);
+    }
+  }
+  return sum;
+}
+
+/* One output pixel. TFLM: ConvPerChannel, kernels/internal/reference/integer_ops/conv.h. */
+static void conv(const tmo_kernel *k, tmo_window v, int8_t *out) {
+  const int8_t *w = k->weights + tmo_first_tap(k, &v);
+  for (uint32_t oc = 0; oc < k->out_channels / 2; ++oc, w += k->op->kernel_h * k->op->kernel_w * k->tap_step) {
+    write(k, oc, bias_of(k, oc) + taps_dot(k, &v, 0, k->in_channels / 2, w), out);
+  }
+}
+
+/* The same for DepthwiseConvPerChannel, .../depthwise_conv.h: channel ic * multiplier + m reads channel ic. */
+static void depthwise(const tmo_kernel *k, tmo_window v, int8_t *out) {
+  const uint32_t multiplier = k->out_channels / k->in_channels;
+  const int8_t *w = k->weights + tmo_first_tap(k, &v);
+  for (uint32_t oc = 0; oc < k->out_channels / 2; ++oc) {
+    write(k, oc, bias_of(k, oc) + taps_dot(k, &v, 2 * (oc / multiplier), 1, w + oc), out);
+  }
+}
+
+void tmo_conv_row_s16(const tmo_kernel *k, const tmo_window *window, int8_t *out) {
+  for (uint16_t x = 0; x < k->out_width; ++x) conv(k, tmo_column(k, window, x), out + x * k->out_channels);
+}
+
+void tmo_conv_pixel_s16(const tmo_kernel *k, const tmo_window *window, int8_t *out) { conv(k, *window, out); }
+
+void tmo_depthwise_row_s16(const tmo_kernel *k, const tmo_window *window, int8_t *out) {
+  for (uint16_t x = 0; x < k->out_width; ++x) depthwise(k, tmo_column(k, window, x), out + x * k->out_channels);
+}
+
+void tmo_depthwise_pixel_s16(const tmo_kernel *k, const tmo_window *window, int8_t *out) { depthwise(k, *window, out); }
