@@ -58,9 +58,9 @@ def samples(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
         expected = network.run(inputs)[-1]
         paths.append(folder / f"{seed}.bin")
         paths[-1].write_bytes(sample(program, inputs[0], expected))
-    for k, (image, inputs) in enumerate(moving_programs()):
+    for k, (image, inputs) in enumerate(planned_programs()):
         (expected,) = host.run(image, [inputs], [output_bytes(unpack(image))])
-        paths.append(folder / f"moving{k}.bin")
+        paths.append(folder / f"planned{k}.bin")
         paths[-1].write_bytes(sample(image, inputs, expected.view(np.int8)))
     return paths
 
@@ -70,8 +70,8 @@ def output_bytes(program: Program) -> int:
     return t.height * t.width * t.channels
 
 
-def moving_programs() -> Iterator[tuple[bytes, NDArray[np.int8]]]:
-    """Planned programs of operators that read no windows, with their inputs."""
+def planned_programs() -> Iterator[tuple[bytes, NDArray[np.int8]]]:
+    """Of operators that read no windows, and of int16, by row and tiled; with their inputs."""
 
     def joined(net: Net, x: int) -> int:
         y = net.conv2d(x, 4, kernel=(3, 3))
@@ -84,15 +84,23 @@ def moving_programs() -> Iterator[tuple[bytes, NDArray[np.int8]]]:
         y = resize(net, net.conv2d(x, 3, kernel=(3, 3)), (11, 7), bilinear=True, half=True)
         return transpose_conv(net, net.pad(y, [(0, 0), (1, 0), (0, 2), (0, 0)]), 3, kernel=(3, 2), stride=(2, 2))
 
-    for build in (joined, mirrored, resized):
-        net = Net()
+    def wide(net: Net, x: int) -> int:
+        y = net.depthwise_conv2d(net.conv2d(x, 4, kernel=(3, 3)), multiplier=2, kernel=(2, 3))
+        return net.fully_connected(net.conv2d(y, 3), 5)
+
+    by_row = Options(tiles=None, seconds=0.2)
+    for build, bits, options in (
+        (joined, 8, by_row), (mirrored, 8, by_row), (resized, 8, by_row), (wide, 16, by_row),
+        (wide, 16, Options(seconds=0.2)),
+    ):  # fmt: skip
+        net = Net(activations=f"INT{bits}")
         source = read(net.model(build(net, net.input((1, 6, 5, 2)))))
-        planned = pipeline.make_plan(pipeline.understand(source.graph), Options(tiles=None, seconds=0.2))
+        planned = pipeline.make_plan(pipeline.understand(source.graph), options)
         assert planned is not None
         (node,) = planned.partition.nodes
         assert isinstance(node, Region)
         unit = Unit(tuple(range(len(planned.plan.steps))), node.inputs, node.outputs)
-        inputs = np.random.default_rng(0).integers(-128, 128, (1, 6, 5, 2), np.int8)
+        inputs = np.random.default_rng(0).integers(-128, 128, (1, 6, 5, 2 * bits // 8), np.int8)
         yield pack(lower_plan(planned.plan, unit, planned.partition.ops)), inputs
 
 
