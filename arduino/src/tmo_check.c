@@ -181,7 +181,25 @@ static bool check_filter(checker *c, const operation *o) {
   return check_scaling(c, op, op->flags & TMO_FLAG_PER_CHANNEL ? o->out->channels : 1);
 }
 
-<<<<<<< HEAD
+/* The same of int16, which has no sums that are kept from call to call. */
+static bool check_s16(checker *c, const operation *o) {
+  const tmo_op *op = o->op;
+  const uint32_t in = o->in->channels / 2, out = o->out->channels / 2;
+  if (o->in->channels % 2 != 0 || o->out->channels % 2 != 0 || tmo_iterative(op)) return false;
+  const bool depthwise = op->kind == TMO_OP_DEPTHWISE_S16;
+  if (depthwise && out % in != 0) return false;
+  const uint64_t weights = times(times((uint64_t)op->kernel_h * op->kernel_w, depthwise ? 1 : in), out);
+  if (!has_constant(c, op->weights, weights, 1)) return false;
+  if (op->bias != 0 && !has_constant(c, op->bias, 8 * (uint64_t)out, 4)) return false;
+  const uint32_t scales = op->flags & TMO_FLAG_PER_CHANNEL ? out : 1;
+  if (!check_scaling(c, op, scales)) return false;
+  const int8_t *shifts = (const int8_t *)tmo_constant(c->program, op->shifts);
+  for (uint32_t i = 0; i < scales; ++i) {
+    if (shifts[i] > MAX_S16_SHIFT) return false;
+  }
+  return check_windowed(c, o);
+}
+
 /* The shifts of a channel are such that a twin in C computes them. */
 static bool check_packed_scales(checker *c, const tmo_op *op, uint64_t pairs) {
   if (!has_constant(c, op->bias, pairs * TMO_PACKED_SCALES * 4, 4) || !may_read(c, pairs)) return false;
@@ -207,28 +225,6 @@ static bool check_packed(checker *c, const operation *o) {
 static bool check_convolution(checker *c, const operation *o) {
   return (o->op->packing == TMO_PACKING_NONE ? check_filter(c, o) : check_packed(c, o)) && check_windowed(c, o);
 }
-=======
-/* The same of int16, which has no sums that are kept from call to call. */
-static bool check_s16(checker *c, const operation *o) {
-  const tmo_op *op = o->op;
-  const uint32_t in = o->in->channels / 2, out = o->out->channels / 2;
-  if (o->in->channels % 2 != 0 || o->out->channels % 2 != 0 || tmo_iterative(op)) return false;
-  const bool depthwise = op->kind == TMO_OP_DEPTHWISE_S16;
-  if (depthwise && out % in != 0) return false;
-  const uint64_t weights = times(times((uint64_t)op->kernel_h * op->kernel_w, depthwise ? 1 : in), out);
-  if (!has_constant(c, op->weights, weights, 1)) return false;
-  if (op->bias != 0 && !has_constant(c, op->bias, 8 * (uint64_t)out, 4)) return false;
-  const uint32_t scales = op->flags & TMO_FLAG_PER_CHANNEL ? out : 1;
-  if (!check_scaling(c, op, scales)) return false;
-  const int8_t *shifts = (const int8_t *)tmo_constant(c->program, op->shifts);
-  for (uint32_t i = 0; i < scales; ++i) {
-    if (shifts[i] > MAX_S16_SHIFT) return false;
-  }
-  return check_windowed(c, o);
-}
-
-static bool check_convolution(checker *c, const operation *o) { return check_filter(c, o) && check_windowed(c, o); }
->>>>>>> 34fb9e6 (int16 activations: CONV_2D, DEPTHWISE_CONV_2D and FULLY_CONNECTED with int8 weights)
 
 static bool check_pool(checker *c, const operation *o) {
   const tmo_op *op = o->op;
