@@ -17,7 +17,7 @@ from tflm_memopt.boards import BoardFit, board, boards, fits
 from tflm_memopt.boards import fit as board_fit
 from tflm_memopt.choose import Conversion, Converted, Limits
 from tflm_memopt.errors import DoesNotFit, UsageError
-from tflm_memopt.frontier import settings, spaced, undominated
+from tflm_memopt.frontier import roomy, settings, spaced, undominated
 from tflm_memopt.model.graph import Graph, Tensor, TensorId
 from tflm_memopt.model.int8_io import Int8Interface
 from tflm_memopt.model.int8_io import int8_io as to_int8_io
@@ -122,7 +122,10 @@ def optimize(
     if max_macs is not None:  # of the original's multiply-accumulates; a search counts those of what is left of it
         conversion = conversion.within(settings(without, max_macs / conversion.folded))
     else:
-        conversion = conversion.within(settings(without, 1.0 if ram_limit is None else None))
+        fast = conversion.within(roomy(settings(without, 1.0)))
+        if not fast.is_packed or (ram_limit is not None and fast.once.arena.total > ram_limit):
+            fast = conversion.within(settings(without, 1.0 if ram_limit is None else None))
+        conversion = fast
     original = _inspection(name, len(model), conversion.source, pipeline.understand(conversion.source.graph), abi)
     before = original.arena
     estimate = seconds + SECONDS_PER_OPERATOR * len(original.operators)

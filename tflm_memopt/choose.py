@@ -104,6 +104,16 @@ class Conversion:
         model = pipeline.lower(self.source, self.border, planned, self.options)
         return Converted(planned, model, predict(model, self.abi))
 
+    @property
+    def is_packed(self) -> bool:
+        """Whether fast kernels run some of it."""
+        return self.partition is not None and any(op.packing for op in self.partition.ops.values())
+
+    @property
+    def once(self) -> Converted:
+        """The least head when nothing is computed twice."""
+        return self.at(self.plans.macs)
+
     def _at(self, macs: int) -> Converted:
         """The least head within so many multiply-accumulates."""
         return self.of(self.plans.at(macs))

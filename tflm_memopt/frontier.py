@@ -62,6 +62,11 @@ def settings(without: Collection[str] = (), max_overhead: float | None = None) -
     return chosen
 
 
+def roomy(chosen: Settings | None) -> Settings | None:
+    """The same without what costs fast kernels their speed: single pixels and channel groups, which nobody packs."""
+    return replace(chosen, tile=FULL_WIDTH, group_channels=0) if chosen else None
+
+
 class Plans:
     """Plans of one partitioned graph, made when they are asked for."""
 

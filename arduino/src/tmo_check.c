@@ -200,26 +200,47 @@ static bool check_s16(checker *c, const operation *o) {
   return check_windowed(c, o);
 }
 
-/* The shifts of a channel are such that a twin in C computes them. */
-static bool check_packed_scales(checker *c, const tmo_op *op, uint64_t pairs) {
-  if (!has_constant(c, op->bias, pairs * TMO_PACKED_SCALES * 4, 4) || !may_read(c, pairs)) return false;
-  const int32_t *scales = (const int32_t *)tmo_constant(c->program, op->bias);
-  for (; pairs > 0; --pairs, scales += TMO_PACKED_SCALES) {
-    if (scales[4] < 1 || scales[4] > TMO_PACKED_SHIFT || scales[7] < 1 || scales[7] > TMO_PACKED_SHIFT) return false;
+/* The shifts of n scales, m2, c, e each, are such that a twin in C computes them. */
+static bool check_packed_scales(const int32_t *scales, uint32_t n) {
+  for (; n > 0; --n, scales += 3) {
+    if (scales[2] < 1 || scales[2] > TMO_PACKED_SHIFT) return false;
   }
   return true;
 }
 
-/* Constants of a packed operator, and room for a tile. */
+static bool check_packed_conv(checker *c, const operation *o) {
+  const tmo_op *op = o->op;
+  const uint64_t values = tmo_packed_values(op, o->in->channels), pairs = ((uint64_t)o->out->channels + 1) / 2;
+  const bool direct = tmo_packed_direct(op, o->in->channels, o->out->channels, op->tile == 0 ? o->out->width : op->tile);
+  if ((op->kind == TMO_OP_DEPTHWISE && o->in->channels != 1) || (values > TMO_PACKED_TILE && !direct)) return false;
+  if (!has_constant(c, op->weights, times(2 * values, pairs), 4)) return false;
+  if (!has_constant(c, op->bias, pairs * TMO_PACKED_SCALES * 4, 4) || !may_read(c, pairs)) return false;
+  const int32_t *scales = (const int32_t *)tmo_constant(c->program, op->bias);
+  for (uint64_t i = 0; i < pairs; ++i) {
+    if (!check_packed_scales(scales + TMO_PACKED_SCALES * i + 2, 2)) return false;
+  }
+  return true;
+}
+
+static bool check_packed_depthwise(checker *c, const operation *o) {
+  const tmo_op *op = o->op;
+  const uint32_t taps = (uint32_t)op->kernel_h * op->kernel_w;
+  const uint64_t fours = ((uint64_t)o->out->channels + 3) / 4, words = 4 + (taps + 2) / 3 * 6 + 12; /* of four channels */
+  if (op->kind != TMO_OP_DEPTHWISE || o->in->channels != o->out->channels || o->in->channels < 4 || taps > TMO_PACKED_TAPS) return false;
+  if (!has_constant(c, op->weights, times(4 * words, fours), 4) || !may_read(c, fours)) return false;
+  const int32_t *constants = (const int32_t *)tmo_constant(c->program, op->weights);
+  for (uint64_t i = 1; i <= fours; ++i) {
+    if (!check_packed_scales(constants + i * words - 12, 4)) return false;
+  }
+  return true;
+}
+
+/* Constants of a packed operator, and its scratch. */
 static bool check_packed(checker *c, const operation *o) {
   const tmo_op *op = o->op;
-  const bool known = c->header->target == TMO_TARGET_DSP && op->packing == TMO_PACKING_DSP_CONV;
-  const bool conv = op->kind == TMO_OP_CONV || (op->kind == TMO_OP_DEPTHWISE && o->in->channels == 1);
-  if (!known || !conv || tmo_iterative(op) || tmo_groups(op) > 1) return false;
-  const uint64_t values = tmo_packed_values(op, o->in->channels), pairs = ((uint64_t)o->out->channels + 1) / 2;
-  if (values > TMO_PACKED_TILE) return false;
-  return has_constant(c, op->weights, times(2 * values, pairs), 4) && check_packed_scales(c, op, pairs) &&
-         in_workspace(c, op->accumulator, tmo_scratch_bytes(op, o->in, o->out), 4);
+  if (c->header->target != TMO_TARGET_DSP || tmo_iterative(op) || tmo_groups(op) > 1) return false;
+  if (op->packing == TMO_PACKING_DSP_CONV ? !check_packed_conv(c, o) : !check_packed_depthwise(c, o)) return false;
+  return op->packing <= TMO_PACKING_DSP_DEPTHWISE && in_workspace(c, op->accumulator, tmo_scratch_bytes(op, o->in, o->out), 4);
 }
 
 static bool check_convolution(checker *c, const operation *o) {

@@ -4,7 +4,7 @@
  * adds up 256 * B + A. So one load and one SXTB16 serve two channels and all pixels. Of the sums, A is one, B the difference over 256.
  *
  *   r0..r3   sums of A of each pixel, then outputs         r4..r7  sums of 256 * B + A, then of B, then outputs
- *   r8, r9   values of two pixels; r10 weights; r11 A      r12     next weights        lr  next values */
+ *   .. r9    values, and r10 weights, with the registers that fewer pixels leave; r11 A     r12 next weights    lr next values */
 #if defined(__ARM_FEATURE_DSP) && defined(__thumb2__)
 
     .syntax unified
@@ -21,34 +21,56 @@
     .equ PAIRS, FRAME + 40
     .equ STEP, FRAME + 44
 
-/* Two values of two pixels, and their sums. */
-.macro MULTIPLY2 a0, b0, a1, b1
-    smlad \a0, r11, r8, \a0
-    smlad \b0, r10, r8, \b0
-    smlad \a1, r11, r9, \a1
-    smlad \b1, r10, r9, \b1
+/* Two values of a pixel, by their weights in `word` and A in r11. */
+.macro PIXEL value, word, a, b
+    smlad \a, r11, \value, \a
+    smlad \b, \word, \value, \b
 .endm
 
-/* Two values of all pixels. */
-.macro VALUES_OF pixels
-    ldr   r10, [r12], #4
+/* Eight values of all pixels: as many loads at once as registers are left. */
+.macro EIGHT_OF pixels
   .if \pixels == 1
-    ldr   r8, [lr], #4
+    ldmia r12!, {r1, r2, r5, r10}
+    ldmia lr!, {r6-r9}
+    sxtb16 r11, r1
+    PIXEL r6, r1, r0, r4
+    sxtb16 r11, r2
+    PIXEL r7, r2, r0, r4
+    sxtb16 r11, r5
+    PIXEL r8, r5, r0, r4
     sxtb16 r11, r10
-    smlad r4, r10, r8, r4
-    smlad r0, r11, r8, r0
+    PIXEL r9, r10, r0, r4
+  .elseif \pixels == 2
+   .rept 2
+    ldrd  r10, r2, [r12], #8
+    ldmia lr!, {r6-r9}
+    sxtb16 r11, r10
+    PIXEL r6, r10, r0, r4
+    PIXEL r7, r10, r1, r5
+    sxtb16 r11, r2
+    PIXEL r8, r2, r0, r4
+    PIXEL r9, r2, r1, r5
+   .endr
+  .elseif \pixels == 3
+   .rept 4
+    ldr   r10, [r12], #4
+    ldmia lr!, {r7-r9}
+    sxtb16 r11, r10
+    PIXEL r7, r10, r0, r4
+    PIXEL r8, r10, r1, r5
+    PIXEL r9, r10, r2, r6
+   .endr
   .else
+   .rept 4
+    ldr   r10, [r12], #4
     ldrd  r8, r9, [lr], #8
     sxtb16 r11, r10
-    MULTIPLY2 r0, r4, r1, r5
-   .if \pixels == 3
-    ldr   r8, [lr], #4
-    smlad r2, r11, r8, r2
-    smlad r6, r10, r8, r6
-   .elseif \pixels == 4
+    PIXEL r8, r10, r0, r4
+    PIXEL r9, r10, r1, r5
     ldrd  r8, r9, [lr], #8
-    MULTIPLY2 r2, r6, r3, r7
-   .endif
+    PIXEL r8, r10, r2, r6
+    PIXEL r9, r10, r3, r7
+   .endr
   .endif
 .endm
 
@@ -115,12 +137,17 @@
     mov   r3, r0
     mov   r7, r4
   .endif
+  .if \pixels < 4
+    ldr   r3, [sp, #END]
+  .endif
 2:
-  .rept 4
-    VALUES_OF \pixels
-  .endr
+    EIGHT_OF \pixels
+  .if \pixels < 4
+    cmp   lr, r3
+  .else
     ldr   r11, [sp, #END]
     cmp   lr, r11
+  .endif
     bne   2b
     ldr   r8, [sp, #SCALES]
     B_OF  r4, r0

@@ -37,8 +37,8 @@ static int8_t *base_of(const tmo_run_state *run, const tmo_tensor *t) {
 
 static void call_row_kernel(const tmo_kernel *k, const tmo_window *window, int8_t *out) {
 #if TMO_RUNS_DSP
-  if (k->op->packing == TMO_PACKING_DSP_CONV) {
-    tmo_conv_dsp_row(k, window, out);
+  if (k->op->packing != TMO_PACKING_NONE) {
+    (k->op->packing == TMO_PACKING_DSP_CONV ? tmo_conv_dsp_row : tmo_depthwise_dsp_row)(k, window, out);
     return;
   }
 #endif
@@ -58,6 +58,12 @@ static void call_row_kernel(const tmo_kernel *k, const tmo_window *window, int8_
 }
 
 static void call_pixel_kernel(const tmo_kernel *k, const tmo_window *window, int8_t *out) {
+#if TMO_RUNS_DSP
+  if (k->op->packing != TMO_PACKING_NONE) {
+    (k->op->packing == TMO_PACKING_DSP_CONV ? tmo_conv_dsp_direct : tmo_depthwise_dsp_pixel)(k, window, out);
+    return;
+  }
+#endif
   switch (k->op->kind) {
     case TMO_OP_CONV: tmo_conv_pixel_s8(k, window, out); break;
     case TMO_OP_DEPTHWISE: tmo_depthwise_pixel_s8(k, window, out); break;
@@ -262,7 +268,8 @@ TMO_OWN_FRAME static void fire_packed_tile(const firing *f) {
 
 static void fire_tile(firing *f) {
 #if TMO_RUNS_DSP
-  if (f->kernel.op->packing == TMO_PACKING_DSP_CONV) {
+  const tmo_kernel *k = &f->kernel;
+  if (k->op->packing == TMO_PACKING_DSP_CONV && !tmo_packed_direct(k->op, k->in_channels, k->out_channels, k->op->tile)) {
     fire_packed_tile(f);
     return;
   }

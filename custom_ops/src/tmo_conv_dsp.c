@@ -98,6 +98,14 @@ static void pairs_of(uint32_t pixels, const int16_t *tile, const int8_t *weights
   }
 }
 
+static void clamp(const tmo_kernel *k, uint32_t pixels, int8_t *out, uint32_t step) {
+  const tmo_op *op = k->op;
+  if (op->act_min == INT8_MIN && op->act_max == INT8_MAX) return;
+  for (uint32_t p = 0; p < pixels; ++p, out += step) {
+    for (uint32_t c = 0; c < k->out_channels; ++c) out[c] = tmo_clamp(out[c], op->act_min, op->act_max);
+  }
+}
+
 void tmo_conv_dsp_multiply(const tmo_kernel *k, uint32_t pixels, int8_t *out, uint32_t step) {
   const tmo_op *op = k->op;
   const int16_t *tile = (const int16_t *)k->scratch;
@@ -108,10 +116,20 @@ void tmo_conv_dsp_multiply(const tmo_kernel *k, uint32_t pixels, int8_t *out, ui
     pairs_of(pixels, tile, k->weights + (size_t)2 * pairs * values, k->bias + TMO_PACKED_SCALES * pairs, last, values, 1, 2);
     for (uint32_t p = 0; p < pixels; ++p) out[p * step + 2 * pairs] = last[2 * p];
   }
-  if (op->act_min == INT8_MIN && op->act_max == INT8_MAX) return;
-  for (uint32_t p = 0; p < pixels; ++p, out += step) {
-    for (uint32_t c = 0; c < k->out_channels; ++c) out[c] = tmo_clamp(out[c], op->act_min, op->act_max);
+  clamp(k, pixels, out, step);
+}
+
+/* An odd channel comes with those before it again, to another place. */
+void tmo_conv_dsp_direct(const tmo_kernel *k, const tmo_window *window, int8_t *out) {
+  const int8_t *const bytes = window->pixels[0];
+  const uint32_t values = k->in_channels, pairs = k->out_channels / 2;
+  tmo_dsp_direct(bytes, k->weights, k->bias, out, values, pairs);
+  if (k->out_channels % 2 != 0) {
+    int8_t last[4];
+    tmo_dsp_direct(bytes, k->weights + (size_t)2 * (pairs - 1) * values, k->bias + TMO_PACKED_SCALES * (pairs - 1), last, values, 2);
+    out[2 * pairs] = last[2];
   }
+  clamp(k, 1, out, 0);
 }
 
 void tmo_conv_dsp_row(const tmo_kernel *k, const tmo_window *rows, int8_t *out) {
@@ -119,6 +137,10 @@ void tmo_conv_dsp_row(const tmo_kernel *k, const tmo_window *rows, int8_t *out) 
   const bool pointwise = op->kernel_h == 1 && op->kernel_w == 1 && rows->count == 1;
   const uint32_t values = (uint32_t)tmo_packed_values(op, k->in_channels);
   uint32_t n;
+  if (tmo_packed_direct(op, k->in_channels, k->out_channels, k->out_width)) {
+    tmo_conv_dsp_direct(k, rows, out);
+    return;
+  }
   for (uint32_t x = 0; x < k->out_width; x += n, out += n * k->out_channels) {
     n = tmo_packed_pixels(values, k->out_width - x);
     for (uint32_t p = 0; p < n; ++p) {
@@ -136,13 +158,6 @@ void tmo_conv_dsp_row(const tmo_kernel *k, const tmo_window *rows, int8_t *out) 
 
 #if TMO_TWINS
 
-/* (s * m2 + s * 2^32) / 2^32 rounded, and so on: see program.h. */
-static int8_t scaled(int32_t sum, const int32_t *scale) {
-  const int64_t product = (int64_t)sum * scale[0] + ((int64_t)1 << 31);
-  const uint32_t t = (uint32_t)(product >> 32) + (uint32_t)sum + (uint32_t)(sum >> 31) + (uint32_t)scale[1];
-  return tmo_clamp((int32_t)t >> scale[2], INT8_MIN, INT8_MAX);
-}
-
 /* A channel pair: the sum of the lower bytes is that of A; what is left is 256 times that of B. */
 static void pair(const int16_t *tile, uint32_t pixels, const int8_t *weights, const int32_t *scales, int8_t *out, uint32_t values) {
   uint32_t low = (uint32_t)scales[0], all = (uint32_t)scales[1];
@@ -153,8 +168,8 @@ static void pair(const int16_t *tile, uint32_t pixels, const int8_t *weights, co
     low += (uint32_t)(x * (int8_t)w);
     all += (uint32_t)(x * w);
   }
-  out[0] = scaled((int32_t)low, scales + 2);
-  out[1] = scaled((int32_t)(all - low) >> 8, scales + 5);
+  out[0] = tmo_packed_output((int32_t)low, scales + 2);
+  out[1] = tmo_packed_output((int32_t)(all - low) >> 8, scales + 5);
 }
 
 static void pairs_in_c(uint32_t pixels, const int16_t *tile, const int8_t *weights, const int32_t *scales, int8_t *out, uint32_t values,
@@ -173,6 +188,21 @@ TWIN(1)
 TWIN(2)
 TWIN(3)
 TWIN(4)
+
+void tmo_dsp_direct(const int8_t *bytes, const int8_t *weights, const int32_t *scales, int8_t *out, uint32_t values, uint32_t pairs) {
+  for (; pairs > 0; --pairs, scales += TMO_PACKED_SCALES, out += 2) {
+    uint32_t low = (uint32_t)scales[0], all = (uint32_t)scales[1];
+    for (uint32_t i = 0; i < values; ++i, weights += sizeof(int16_t)) {
+      int16_t w;
+      memcpy(&w, weights, sizeof w);
+      const int32_t x = bytes[i / 4 * 4 + i % 2 * 2 + i / 2 % 2];
+      low += (uint32_t)(x * (int8_t)w);
+      all += (uint32_t)(x * w);
+    }
+    out[0] = tmo_packed_output((int32_t)low, scales + 2);
+    out[1] = tmo_packed_output((int32_t)(all - low) >> 8, scales + 5);
+  }
+}
 
 #endif /* TMO_TWINS */
 

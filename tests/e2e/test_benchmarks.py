@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from conftest import MODELS, ROOT
+from cores.core import CORES, missing_tools
 from e2e.test_msf_cnn import LAYERS, layer
 
 import tflm_memopt
@@ -19,6 +20,7 @@ import executed
 import fused_tiling
 import int8_models
 import seconds
+import speed
 import tables
 import vmcu
 
@@ -193,3 +195,26 @@ def test_the_pages_have_their_tables() -> None:
         for name in names:
             assert tables.updated(text, name, "") != text, f"{page}: {name} is empty"
             assert "\n| --- |" in text.partition(f"<!-- {name}:begin -->")[2].partition(f"<!-- {name}:end -->")[0]
+
+
+def test_speed(tmp_path: Path, capsys: pytest.CaptureFixture[str], example: bytes) -> None:
+    """Packed kernels take a fraction of the generic ones' instructions; figures per operator add up to the whole."""
+    if reason := missing_tools(CORES["m4"]):
+        pytest.skip(reason)
+    (tmp_path / "shapes.tflite").write_bytes(example)
+    page = tmp_path / "page.md"
+    page.write_text("<!-- speed-m4:begin -->\n<!-- speed-m4:end -->")
+    rows = []
+    for target in ("cortex-m4", "generic"):
+        flags = ["--core", "m4", "--models", str(tmp_path), "--target", target, "--json", "--update", str(page)]
+        assert speed.main(flags) == 0
+        (row,) = json.loads(capsys.readouterr().out)["models"]
+        rows.append(row)
+    fast, plain = rows
+    assert fast["model"] == "shapes" and fast["macs"] == plain["macs"]
+    assert fast["instructions"] * 4 < plain["instructions"]
+    assert fast["per_mac"] == pytest.approx(fast["instructions"] / fast["macs"], abs=0.001)
+    assert sum(o["instructions"] for o in fast["operators"]) == pytest.approx(fast["instructions"], rel=0.1)
+    assert sum(b["instructions"] for b in fast["blocks"]) == sum(o["instructions"] for o in fast["operators"])
+    assert 0 <= fast["arena"] - plain["arena"] < 5000
+    assert "| shapes |" in page.read_text()

@@ -5,13 +5,13 @@ The others stay as they are, and the generic kernels run them: mixed programs ar
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tflm_memopt.errors import UsageError
-from tflm_memopt.model.packing import TARGETS, TILE, Family, Packing, packed_values
+from tflm_memopt.model.packing import LEAST_DEPTH, TAPS, TARGETS, TILE, Family, Packing, is_direct, packed_values
 from tflm_memopt.model.rowop import Kind, RowOp
 
 Refusal = Callable[[RowOp], str | None]
@@ -19,6 +19,8 @@ MOST_SHIFT = 22
 """TMO_PACKED_SHIFT: the rounding constant of a greater one is no int32."""
 SUM_LIMIT = 1 << 23
 """256 * B + A is an int32 as long as sums stay below."""
+LARGE_SUM_LIMIT = 1 << 29
+"""A sum and a rounding constant together are one."""
 
 
 def family(target: str) -> Family:
@@ -30,8 +32,9 @@ def family(target: str) -> Family:
 
 def packing(op: RowOp, wanted: Family) -> Packing:
     """The packing of an operator for these cores."""
-    if wanted is Family.DSP and all(refuses(op) is None for refuses in DSP_CONV):
-        return Packing.DSP_CONV
+    for found, constraints in PACKINGS.get(wanted, {}).items():
+        if all(refuses(op) is None for refuses in constraints):
+            return found
     return Packing.NONE
 
 
@@ -44,8 +47,23 @@ def is_convolution(op: RowOp) -> str | None:
 
 def tile_fits(op: RowOp) -> str | None:
     """The values of one pixel must fit into the tile"""
-    values = packed_values(op.window.kernel_h, op.window.kernel_w, op.reads[0].c)
-    return None if values <= TILE else f"{values} values"
+    kernel = op.window.kernel_h, op.window.kernel_w
+    values = packed_values(*kernel, op.reads[0].c)
+    direct = is_direct(kernel, op.reads[0].c, op.writes.c, op.writes.w)
+    return None if values <= TILE or direct else f"{values} values"
+
+
+def is_depthwise(op: RowOp) -> str | None:
+    """A depthwise convolution of at least 4 channels, as many out as in"""
+    if op.weights is None or op.kind is not Kind.DEPTHWISE:
+        return op.kind.name
+    return None if LEAST_DEPTH <= op.reads[0].c == op.writes.c else f"{op.reads[0].c} to {op.writes.c} channels"
+
+
+def taps_fit(op: RowOp) -> str | None:
+    """At most 63 taps"""
+    taps = op.window.kernel_h * op.window.kernel_w
+    return None if taps <= TAPS else f"{taps} taps"
 
 
 def weights_are_symmetric(op: RowOp) -> str | None:
@@ -76,15 +94,27 @@ def sums_fit(op: RowOp) -> str | None:
     return None if worst < SUM_LIMIT else f"sum {worst}"
 
 
+def large_sums_fit(op: RowOp) -> str | None:
+    """The sum of no channel may reach 2**29 for any input"""
+    low, high = sum_range(op)
+    worst = int(max(-low.min(), high.max()))
+    return None if worst < LARGE_SUM_LIMIT else f"sum {worst}"
+
+
+SCALES: tuple[Refusal, ...] = (shifts_in_range, multipliers_are_normal)
 DSP_CONV: tuple[Refusal, ...] = (
     is_convolution,
     tile_fits,
     weights_are_symmetric,
-    shifts_in_range,
-    multipliers_are_normal,
+    *SCALES,
     sums_fit,
 )
 """Each says why it refuses an operator, or None. The first one is a condition of the others."""
+DSP_DEPTHWISE: tuple[Refusal, ...] = (is_depthwise, taps_fit, *SCALES, large_sums_fit)
+PACKINGS: Mapping[Family, Mapping[Packing, tuple[Refusal, ...]]] = {
+    Family.DSP: {Packing.DSP_CONV: DSP_CONV, Packing.DSP_DEPTHWISE: DSP_DEPTHWISE},
+}
+"""What each family can pack, and what must be proved for it."""
 
 
 def filters(op: RowOp) -> NDArray[np.int8]:

@@ -118,7 +118,10 @@ class _Lowering:
             op = _flat(op)
         packed = pack(op) if stage.runs_packed(op) else None
         sums = stage.iterative or stage.walk.sums
+        scratch = self.plan.find(Role.SCRATCH, self.step)
         place = self._offset(Role.ACCUMULATOR, op.output) if sums else 0
+        if packed and scratch:
+            place = scratch[1] - self.workspace.offset
         return ProgramOp(
             kind=op.kind,
             inputs=tuple(self._tensor(op.inputs[k], op.reads[k], walks) for k in stage.operands),
@@ -136,7 +139,7 @@ class _Lowering:
             multipliers=None if packed else _in_demand_order(op, op.multipliers, stage.operands),
             shifts=None if packed else _in_demand_order(op, op.shifts, stage.operands),
             packed=packed,
-            accumulator=self._offset(Role.SCRATCH, self.step) if packed else place,
+            accumulator=place,
             access=tuple(op.access[k] for k in stage.operands) if op.access else (),
             moves=_moves_in_demand_order(op, stage.operands),
             **_tiles(op, stage, walks),

@@ -13,6 +13,8 @@ from tflm_memopt.model.rowop import RowOp
 
 SCALES = 8
 """int32 of a pair of channels: TMO_PACKED_SCALES."""
+TURN = 3
+"""Taps of a depthwise convolution are filled up to a multiple of it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,14 +23,18 @@ class Packed:
 
     packing: Packing
     weights: NDArray[np.int8]
-    scales: NDArray[np.int32]
+    scales: NDArray[np.int32] | None
+    """Where they are beside the weights."""
 
 
 def pack(op: RowOp) -> Packed:
     """The constants of an operator that may be packed (analysis/packings.py)."""
-    if op.packing is not Packing.DSP_CONV:
-        raise ValueError(f"{op.name} is not packed")
-    return Packed(op.packing, dsp_weights(np.where(_dead(op)[:, None, None, None], 0, filters(op))), dsp_scales(op))
+    weights = np.where(_dead(op)[:, None, None, None], 0, filters(op))
+    if op.packing is Packing.DSP_CONV:
+        return Packed(op.packing, dsp_weights(weights), dsp_scales(op))
+    if op.packing is Packing.DSP_DEPTHWISE:
+        return Packed(op.packing, dsp_stream(weights, _scales(op)), None)
+    raise ValueError(f"{op.name} is not packed")
 
 
 def _dead(op: RowOp) -> NDArray[np.bool_]:
@@ -38,10 +44,15 @@ def _dead(op: RowOp) -> NDArray[np.bool_]:
     return np.broadcast_to(op.multipliers == 0, op.writes.c)
 
 
-def constant_sizes(kernel_h: int, kernel_w: int, in_channels: int, out_channels: int) -> tuple[int, int]:
+def constant_sizes(
+    packing: Packing, kernel: tuple[int, int], in_channels: int, out_channels: int
+) -> tuple[int, int | None]:
     """Bytes of the weights and int32 of the scales of a packed convolution."""
+    if packing is Packing.DSP_DEPTHWISE:
+        taps = -(-kernel[0] * kernel[1] // TURN) * TURN
+        return -(-out_channels // 4) * (16 + 8 * taps + 48), None
     pairs = -(-out_channels // 2)
-    return 2 * pairs * packed_values(kernel_h, kernel_w, in_channels), SCALES * pairs
+    return 2 * pairs * packed_values(*kernel, in_channels), SCALES * pairs
 
 
 def dsp_weights(filters: NDArray[np.int8]) -> NDArray[np.int8]:
@@ -59,16 +70,38 @@ def dsp_weights(filters: NDArray[np.int8]) -> NDArray[np.int8]:
 
 def dsp_scales(op: RowOp) -> NDArray[np.int32]:
     """Of each pair of channels: bias A, 256 * bias B + bias A; m2, c, e of A, of B. Modulo 2**32."""
+    channels = _scales(op)
+    if len(channels) % 2:
+        channels = np.vstack((channels, [[0, 0, 0, 1]]))
+    a, b = channels[0::2], channels[1::2]
+    return _int32(np.column_stack((a[:, 0], 256 * b[:, 0] + a[:, 0], a[:, 1:], b[:, 1:])))
+
+
+def dsp_stream(filters: NDArray[np.int8], scales: NDArray[np.int64]) -> NDArray[np.int8]:
+    """[channel][kernel_h][kernel_w][1] and _scales() -> bytes: of four channels the biases; each tap of channels 0, 2,
+    1, 3 as int16; m2, c, e of each. The last four may overlap those before them.
+    """
+    n, taps = len(filters), filters[0].size
+    padded = np.zeros((n, -(-taps // TURN) * TURN), np.int16)
+    padded[:, :taps] = filters.reshape(n, taps)
+    stream = []
+    for first in (*range(0, n - 3, 4), *([n - 4] if n % 4 else [])):
+        four = slice(first, first + 4)
+        stream += [_int32(scales[four, 0]), padded[four][[0, 2, 1, 3]].T, _int32(scales[four, 1:])]
+    return np.concatenate([np.ascontiguousarray(part).reshape(-1).view(np.int8) for part in stream])
+
+
+def _scales(op: RowOp) -> NDArray[np.int64]:
+    """[channel]: bias, m2, c, e. A dead channel's sum is 0."""
     if op.multipliers is None or op.shifts is None:
         raise ValueError(f"{op.name} has no scales")
     n = op.writes.c
-    multipliers = np.broadcast_to(op.multipliers, n).astype(np.int64)
-    dead = _dead(op)
-    shifts = np.where(dead, 1, -np.broadcast_to(op.shifts, n).astype(np.int64))
+    shifts = np.where(_dead(op), 1, -np.broadcast_to(op.shifts, n).astype(np.int64))
     rounding = (2 * op.output_zero_point + 1) * 2**shifts // 2
-    channels = np.zeros((n + n % 2, 4), np.int64)
-    channels[:n] = np.stack((np.where(dead, 0, folded_bias(op)), 2 * multipliers, rounding, shifts), axis=1)
-    channels[n:, 3] = 1
-    a, b = channels[0::2], channels[1::2]
-    pairs = np.column_stack((a[:, 0], 256 * b[:, 0] + a[:, 0], a[:, 1:], b[:, 1:]))
-    return pairs.astype(np.uint32).view(np.int32).reshape(-1)
+    multipliers = 2 * np.broadcast_to(op.multipliers, n).astype(np.int64)
+    return np.stack((np.where(_dead(op), 0, folded_bias(op)), multipliers, rounding, shifts), axis=1)
+
+
+def _int32(values: NDArray[np.int64]) -> NDArray[np.int32]:
+    """Modulo 2**32, in a row."""
+    return values.astype(np.uint32).view(np.int32).reshape(-1)

@@ -417,9 +417,10 @@ def _op(r: np.void, data: bytes, tensors: tuple[ProgramTensor, ...]) -> ProgramO
         return np.frombuffer(data, dtype, int(np.prod(dims)), offset).reshape(dims) if offset else None
 
     def packed() -> Packed:
-        weights, scales = constant_sizes(*kernel, in_channels, out_channels)
+        weights, scales = constant_sizes(packing, kernel, in_channels, out_channels)
         at, scales_at = int(r["weights"]), int(r["bias"])
-        return Packed(packing, np.frombuffer(data, "i1", weights, at), np.frombuffer(data, "<i4", scales, scales_at))
+        beside = np.frombuffer(data, "<i4", scales, scales_at) if scales else None
+        return Packed(packing, np.frombuffer(data, "i1", weights, at), beside)
 
     access = _accesses(r, data, tensors)
     plain = packing is Packing.NONE

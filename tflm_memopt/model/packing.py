@@ -14,6 +14,8 @@ class Packing(enum.IntEnum):
     NONE = 0
     DSP_CONV = 1
     """Pairs of output channels, for SMLAD: int16 256 * B + A."""
+    DSP_DEPTHWISE = 2
+    """Fours of channels, all constants in one stream."""
 
 
 class Family(enum.IntEnum):
@@ -47,6 +49,12 @@ TILE = 2304
 """of which the tile has at most so many values: TMO_PACKED_TILE."""
 
 
+TAPS = 51
+"""Of a packed depthwise convolution at most: TMO_PACKED_TAPS."""
+LEAST_DEPTH = 4
+"""Of its channels."""
+
+
 def packed_values(kernel_h: int, kernel_w: int, channels: int) -> int:
     """K: values that an output channel reads, with what fills them up.
 
@@ -55,6 +63,11 @@ def packed_values(kernel_h: int, kernel_w: int, channels: int) -> int:
     """
     row = -(-kernel_w * channels // QUAD) * QUAD
     return -(-kernel_h * row // OCTET) * OCTET
+
+
+def is_direct(kernel: tuple[int, int], in_channels: int, out_channels: int, columns: int) -> bool:
+    """Whether a packed convolution takes the bytes of its only pixel as they lie there: no scratch, no limit."""
+    return kernel == (1, 1) and in_channels % OCTET == 0 and out_channels >= LEAST_DEPTH and columns == 1
 
 
 def tile_bytes(values: int, columns: int) -> int:

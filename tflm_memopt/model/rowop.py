@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tflm_memopt.model.graph import TensorId
-from tflm_memopt.model.packing import Packing, packed_values, tile_bytes
+from tflm_memopt.model.packing import Packing, is_direct, packed_values, tile_bytes
 
 Ints = NDArray[np.int64]
 
@@ -207,9 +207,12 @@ class RowOp:
 
     def scratch_bytes(self, columns: int) -> int:
         """Of the kernel, when it is packed and a firing makes so many columns."""
-        if self.packing is Packing.NONE:
-            return 0
         w = self.window
+        if self.packing is Packing.DSP_DEPTHWISE:
+            return self.reads[0].c
+        direct = is_direct((w.kernel_h, w.kernel_w), self.reads[0].c, self.writes.c, columns)
+        if self.packing is Packing.NONE or direct:
+            return 0
         return tile_bytes(packed_values(w.kernel_h, w.kernel_w, self.reads[0].c), columns)
 
     @property

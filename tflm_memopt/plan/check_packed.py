@@ -11,12 +11,19 @@ from tflm_memopt.plan.plan import Stage
 
 
 def kernel_scratch(stage: Stage, op: RowOp, columns: int) -> int:
-    """Bytes: int16 of all values under the windows of up to 4 columns (5 are 3 and 2), 2304 of them at the most."""
+    """Bytes. Of a depthwise convolution a pixel; of others int16 of all values under the windows of up to 4 columns (5
+    are 3 and 2), 2304 of them at the most, but nothing where single pixels become others, 8 channels at a time.
+    """
     if op.packing is Packing.NONE or stage.iterative or stage.walk.groups > 1:
+        return 0
+    channels = op.reads[0].c
+    if op.packing is Packing.DSP_DEPTHWISE:
+        return channels
+    if columns == 1 and op.window.kernel_h * op.window.kernel_w == 1 and channels % 8 == 0 and op.writes.c > 3:
         return 0
     values = 0
     for _ in range(op.window.kernel_h):
-        values += op.window.kernel_w * op.reads[0].c
+        values += op.window.kernel_w * channels
         while values % 4:
             values += 1
     while values % 8:

@@ -45,23 +45,50 @@ static inline uint32_t tmo_packed_pixels(uint32_t values, uint32_t left) {
   return left < most ? left : most;
 }
 
-/* Scratch of a packed operator that makes pixels of `out` from those of `in`. */
+/* Whether a packed convolution takes the bytes of its only pixel as they lie there. */
+static inline bool tmo_packed_direct(const tmo_op *op, uint32_t in_channels, uint32_t out_channels, uint32_t columns) {
+  return op->kernel_h == 1 && op->kernel_w == 1 && in_channels % 8 == 0 && out_channels >= 4 && columns == 1;
+}
+
+/* Scratch of an operator that makes pixels of `out` from those of `in`. */
 static inline uint32_t tmo_scratch_bytes(const tmo_op *op, const tmo_tensor *in, const tmo_tensor *out) {
-  const uint32_t values = (uint32_t)tmo_packed_values(op, in->channels);
-  return op->packing == TMO_PACKING_NONE ? 0 : 2 * values * tmo_packed_pixels(values, op->tile == 0 ? out->width : op->tile);
+  const uint32_t values = (uint32_t)tmo_packed_values(op, in->channels), columns = op->tile == 0 ? out->width : op->tile;
+  switch (op->packing) {
+    case TMO_PACKING_DSP_CONV:
+      return tmo_packed_direct(op, in->channels, out->channels, columns) ? 0 : 2 * values * tmo_packed_pixels(values, columns);
+    case TMO_PACKING_DSP_DEPTHWISE: return in->channels;
+    default: return 0;
+  }
+}
+
+/* A sum to an output: scale = m2, c, e. See program.h. */
+static inline int8_t tmo_packed_output(int32_t sum, const int32_t *scale) {
+  const int64_t product = (int64_t)sum * scale[0] + ((int64_t)1 << 31);
+  const uint32_t t = (uint32_t)(product >> 32) + (uint32_t)sum + (uint32_t)(sum >> 31) + (uint32_t)scale[1];
+  return tmo_clamp((int32_t)t >> scale[2], INT8_MIN, INT8_MAX);
 }
 
 /* CONV, TMO_PACKING_DSP_CONV. gather() takes the values under a window, for pixel `pixel` of the `pixels` that multiply() computes at once:
  * output pixel p at out + p * step. */
 void tmo_conv_dsp_gather(const tmo_kernel *k, const tmo_window *window, uint32_t pixel, uint32_t pixels);
 void tmo_conv_dsp_multiply(const tmo_kernel *k, uint32_t pixels, int8_t *out, uint32_t step);
-tmo_kernel_s8 tmo_conv_dsp_row; /* what both are for a row of pixels */
+tmo_kernel_s8 tmo_conv_dsp_row;    /* what both are for a row of pixels */
+tmo_kernel_s8 tmo_conv_dsp_direct; /* a pixel, where tmo_packed_direct() */
+
+/* DEPTHWISE, TMO_PACKING_DSP_DEPTHWISE. */
+tmo_kernel_s8 tmo_depthwise_dsp_row, tmo_depthwise_dsp_pixel;
 
 /* The core: `pairs` pairs of output channels of 1..4 pixels. tile: value i of pixel p, in the packing's order, at
  * tile[(i / 2 * pixels + p) * 2 + i % 2]; values: a multiple of 8. */
 typedef void tmo_dsp_pairs(const int16_t *tile, const int8_t *weights, const int32_t *scales, int8_t *out, uint32_t values, uint32_t pairs,
                            uint32_t step);
 tmo_dsp_pairs tmo_dsp_pairs_1, tmo_dsp_pairs_2, tmo_dsp_pairs_3, tmo_dsp_pairs_4;
+
+/* The same of one pixel, whose `values` bytes are at `bytes`; at least two pairs. */
+void tmo_dsp_direct(const int8_t *bytes, const int8_t *weights, const int32_t *scales, int8_t *out, uint32_t values, uint32_t pairs);
+
+/* All channels of one output pixel. Taps come in `turns` of three, their pixels at taps[i] + further. */
+void tmo_dsp_depthwise(const int8_t *const *taps, const int8_t *constants, int8_t *out, uint32_t further, uint32_t turns, uint32_t channels);
 
 #ifdef __cplusplus
 }

@@ -38,12 +38,19 @@ enum {
    * weights: for each pair, k in quads: int16_t 256 * B + A of k, k + 2, k + 1, k + 3.
    * bias: for each pair, int32_t: bias A, 256 * bias B + bias A, then m2, c, e of A and of B.
    * accumulator: 4-aligned scratch of int16_t[K] for as many pixels as a firing makes at once: at most TMO_PACKED_PIXELS, and
-   * TMO_PACKED_TILE int16_t; K is not greater. */
+   * TMO_PACKED_TILE int16_t; K is not greater. None where firings make one pixel each, from K channels of one, to 4 channels or more. */
   TMO_PACKING_DSP_CONV = 1,
+  /* DEPTHWISE of at least 4 channels, as many out as in, and at most TMO_PACKED_TAPS taps. Channels go in fours; the last ones overlap those
+   * before them.
+   * weights: for each four channels c, int32_t[4] biases; for each tap, up to a multiple of 3, int16_t of c, c + 2, c + 1, c + 3;
+   * for each channel, int32_t m2, c, e. 4-aligned.
+   * accumulator: scratch of a pixel. */
+  TMO_PACKING_DSP_DEPTHWISE = 2,
 };
 
 #define TMO_PACKED_PIXELS 4  /* output pixels that a packed convolution computes at once */
 #define TMO_PACKED_TILE 2304
+#define TMO_PACKED_TAPS 51   /* of a packed depthwise convolution */
 #define TMO_PACKED_SCALES 8  /* int32_t of a pair of channels */
 #define TMO_PACKED_SHIFT 22  /* the greatest e */
 

@@ -1,0 +1,198 @@
+"""Instructions of one inference on a core that QEMU emulates, beside those of TFLM's own kernels.
+
+    python benchmarks/speed.py --core m4 --models ../shared/models [--without windows] [--json] [--update FILE.md]
+
+Every .tflite file in the folder is converted for the core (`--int8-io`, F = 1.00), its regions run in the arena of
+their plan, and their outputs are compared with this machine's. Builtin operators between regions are not counted: such
+models say so. Instructions are no cycles: compare them with others, not with time. TFLM's figures, CMSIS-NN and
+reference kernels, were counted in the same way (`-O2`, GCC 12.2); they include the interpreter.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import tables
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
+from cores.cases import Case, blob, run
+from cores.core import CORES, Core, missing_tools
+
+import tflm_memopt
+from tflm_memopt.errors import MemoptError
+from tflm_memopt.model.packing import TARGETS
+from tflm_memopt.model.reader import read
+from tflm_memopt.plan.plan import Block
+from tflm_memopt.results import Optimized
+from tflm_memopt.runtime import host, regions
+
+MACHINES = {"m0": "m0-large"}
+"""Where models fit that the core's own machine has no room for."""
+CMSIS_NN: Mapping[str, Mapping[str, int]] = {
+    "m4": {
+        "mlperf_tiny_kws_dscnn_int8": 7_701_121,
+        "mlperf_tiny_vww_96_int8": 24_105_009,
+        "mlperf_tiny_ic_resnet8_int8": 29_864_662,
+        "mlperf_tiny_ad_autoencoder_int8": 583_818,
+    },
+    "m55": {"mlperf_tiny_kws_dscnn_int8": 1_817_075},
+}
+"""Of TFLM with CMSIS-NN."""
+REFERENCE: Mapping[str, int] = {
+    "mlperf_tiny_kws_dscnn_int8": 198_639_627,
+    "mlperf_tiny_vww_96_int8": 552_356_539,
+    "mlperf_tiny_ic_resnet8_int8": 824_063_122,
+    "mlperf_tiny_ad_autoencoder_int8": 1_953_236,
+}
+"""Of TFLM with its reference kernels, on M4."""
+
+
+@dataclass(frozen=True, slots=True)
+class Operator:
+    """One operator of a program, with what it takes to find out that it is its turn."""
+
+    operator: str
+    ops: tuple[int, ...]
+    """Indices in the original model."""
+    packed: bool
+    instructions: int
+    macs: int
+
+
+@dataclass(frozen=True, slots=True)
+class BlockSpeed:
+    ops: tuple[int, ...]
+    strips: int
+    firings: int
+    instructions: int
+    macs: int
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One model. `arena` and `stack` in bytes; `arena` in all, 32-bit pointers, of the very plan that ran."""
+
+    model: str
+    core: str
+    target: str
+    instructions: int
+    macs: int
+    """Executed."""
+    overhead: float
+    """F, of the original's multiply-accumulates: below 1 where dead channels were folded away."""
+    per_mac: float
+    cmsis_nn: int | None
+    ratio: float | None
+    """Of CMSIS-NN's instructions."""
+    reference: int | None
+    """TFLM's reference kernels on M4."""
+    arena: int
+    stack: int
+    builtin: int
+    """Operators that TFLM runs, not counted."""
+    blocks: tuple[BlockSpeed, ...]
+    operators: tuple[Operator, ...]
+
+
+def measure(path: Path, core: Core, target: str, *, by_operator: bool, **settings: Any) -> Row:
+    """Converts and runs one model. RuntimeError when a byte of an output is wrong."""
+    result = tflm_memopt.optimize(path.read_bytes(), name=path.name, int8_io=True, target=target, **settings)
+    cases = list(_cases(result.model, by_operator=by_operator))
+    if too_large := [case for case in cases if len(blob([case])) > core.blob_bytes]:
+        raise RuntimeError(f"{path.name}: the {core.name} has no room for a program of {len(too_large[0].program):,} B")
+    outcomes = [run(core, [case])[0] for case in cases]
+    if not result.plan or not all(o.right for o in outcomes):
+        raise RuntimeError(f"{path.name} on {core.name}: {[(o.status, o.wrong) for o in outcomes]}")
+    instructions = sum(o.instructions for o in outcomes)
+    name = core.name.partition("-")[0]
+    macs = result.plan.macs
+    known = CMSIS_NN.get(name, {}).get(path.stem)
+    operators = tuple(_operators(result, [n for o in outcomes for n in o.operators]))
+    return Row(
+        model=path.stem, core=name, target=target, instructions=instructions, macs=macs,
+        overhead=round(result.report.overhead, 4), per_mac=round(instructions / max(1, macs), 3),
+        cmsis_nn=known, ratio=round(instructions / known, 3) if known else None, reference=REFERENCE.get(path.stem),
+        arena=result.report.arena.total, stack=max(o.stack for o in outcomes),
+        builtin=len(result.report.kept_builtin), blocks=tuple(_blocks(result, operators)), operators=operators,
+    )  # fmt: skip
+
+
+def _cases(model: bytes, *, by_operator: bool) -> Iterator[Case]:
+    """The regions of a rewritten model with random inputs, and what they give on this machine."""
+    rewritten = read(model)
+    rng = np.random.default_rng(1)
+    for region in regions.regions(rewritten):
+        sizes = [rewritten.graph.tensors[t].nbytes for t in (*region.inputs, *region.outputs)]
+        inputs = [rng.integers(-128, 128, n, dtype=np.int8) for n in sizes[: len(region.inputs)]]
+        expected = host.run(region.program, inputs, sizes[len(region.inputs) :])
+        yield Case(region.program, regions.placement(rewritten, region), inputs, expected, by_operator)
+
+
+def _operators(result: Optimized, instructions: Sequence[int]) -> Iterator[Operator]:
+    stages = [stage for block in result.report.blocks for stage in block.stages]
+    macs = {op.index: op.macs for op in result.inspection.operators}
+    for stage, count in zip(stages, instructions or [0] * len(stages), strict=True):
+        yield Operator(stage.operator, stage.ops, stage.packed, count, sum(macs[i] for i in stage.ops))
+
+
+def _blocks(result: Optimized, operators: Sequence[Operator]) -> Iterator[BlockSpeed]:
+    left = iter(operators)
+    steps = [step for step in result.plan.steps if isinstance(step, Block)] if result.plan else []
+    for step, block in zip(steps, result.report.blocks, strict=True):
+        counts = [next(left).instructions for _ in block.stages]
+        yield BlockSpeed(block.ops, step.strips, step.firings, sum(counts), step.macs)
+
+
+def table(rows: Sequence[Row]) -> str:
+    titles = ("model", "instructions", "per MAC", "F", "x CMSIS-NN", "x reference kernels", "arena", "stack")
+    return tables.markdown(titles, ([
+        row.model + (f" ({row.builtin} builtin operators not counted)" if row.builtin else ""),
+        f"{row.instructions:,}", f"{row.per_mac:.2f}", f"{row.overhead:.2f}",
+        f"{row.ratio:.3f}" if row.ratio else "", f"{row.instructions / row.reference:.4f}" if row.reference else "",
+        f"{row.arena:,}", f"{row.stack:,}",
+    ] for row in rows))  # fmt: skip
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--core", choices=("m4", "m7", "m33", "m55", "m0", "m3", "rv32"), default="m4")
+    parser.add_argument("--models", type=Path, required=True, metavar="DIR", help="where the .tflite files are")
+    parser.add_argument("--only", nargs="+", metavar="STEM", help="these models of the folder only")
+    parser.add_argument("--target", choices=tuple(TARGETS), help="instead of the core's own")
+    parser.add_argument(
+        "--max-macs", type=float, metavar="F", help="the least RAM within F (default: what optimize gives at F = 1)"
+    )
+    parser.add_argument("--without", nargs="+", default=(), metavar="NAME", help="ingredients of plans to leave out")
+    parser.add_argument("--json", action="store_true", help="one JSON object, with figures per block and operator")
+    parser.add_argument("--update", type=Path, metavar="FILE", help="rewrite the core's table in this document")
+    args = parser.parse_args(arguments)
+    core = CORES[MACHINES.get(args.core, args.core)]
+    paths = [p for p in sorted(args.models.glob("*.tflite")) if not args.only or p.stem in args.only]
+    mark = f"speed-{args.core}"
+    if reason := missing_tools(core) or ("" if paths else f"no .tflite files in {args.models}"):
+        parser.error(reason)
+    try:
+        if args.update:
+            tables.require(args.update, mark)
+        target = args.target or core.target
+        limits = {"max_macs": args.max_macs, "without": tuple(args.without)}
+        rows = [measure(path, core, target, by_operator=args.json, **limits) for path in paths]
+    except (MemoptError, OSError, RuntimeError, ValueError) as error:
+        parser.error(str(error))
+    print(
+        json.dumps({"core": args.core, "models": [asdict(row) for row in rows]}, indent=2) if args.json else table(rows)
+    )
+    if args.update:
+        tables.update(args.update, mark, table(rows))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,98 @@
+/* The core of packed convolutions of one pixel: tmo_dsp_direct of tmo/packed.h, bit for bit its twin in C. As tmo_dsp_pairs.S, but from the
+ * bytes of the pixel, which are widened for two pairs of channels at once.
+ *
+ *   r0, r1   sums of the first pair: A, 256 * B + A     r2, r3   of the second
+ *   r5       next bytes      r6, r7   next weights of both pairs      r8, r9   values     r10, r11 weights     r12 A     r4 end of the bytes */
+#if defined(__ARM_FEATURE_DSP) && defined(__thumb2__)
+
+    .syntax unified
+    .thumb
+
+    .equ BYTES, 0
+    .equ SCALES, 4
+    .equ OUT, 8
+    .equ FRAME, 12
+    .equ VALUES, FRAME + 36
+    .equ PAIRS, FRAME + 40
+
+.macro PAIR next, low, all
+    ldrd  r10, r11, [\next], #8
+    sxtb16 r12, r10
+    smlad \low, r12, r8, \low
+    smlad \all, r10, r8, \all
+    sxtb16 r12, r11
+    smlad \low, r12, r9, \low
+    smlad \all, r11, r9, \all
+.endm
+
+/* A sum to an output. */
+.macro SCALE sum
+    ldmia r8!, {r9, r10, r11}
+    add   r12, \sum, \sum, asr #31
+    add   r12, r12, r10
+    smmlar \sum, \sum, r9, r12
+    asr   \sum, \sum, r11
+    ssat  \sum, #8, \sum
+.endm
+
+    .section .text.tmo_dsp_direct, "ax", %progbits
+    .balign 4
+    .global tmo_dsp_direct
+    .type tmo_dsp_direct, %function
+    .thumb_func
+tmo_dsp_direct:
+    push  {r4-r11, lr}
+    sub   sp, #FRAME
+    str   r0, [sp, #BYTES]
+    strd  r2, r3, [sp, #SCALES]
+    mov   r7, r1
+    ldrd  r9, lr, [sp, #VALUES]
+    add   r4, r0, r9
+1:  ldr   r8, [sp, #SCALES]
+    mov   r6, r7
+    add   r7, r6, r9, lsl #1
+    ldrd  r0, r1, [r8]
+    ldrd  r2, r3, [r8, #32]
+    ldr   r5, [sp, #BYTES]
+2:
+  .rept 2
+    ldr   r9, [r5], #4
+    sxtb16 r8, r9
+    sxtb16 r9, r9, ror #8
+    PAIR  r6, r0, r1
+    PAIR  r7, r2, r3
+  .endr
+    cmp   r5, r4
+    bne   2b
+    sub   r1, r1, r0
+    asr   r1, r1, #8
+    sub   r3, r3, r2
+    asr   r3, r3, #8
+    ldr   r8, [sp, #SCALES]
+    add   r8, r8, #8
+    SCALE r0
+    SCALE r1
+    add   r8, r8, #8
+    SCALE r2
+    SCALE r3
+    ldr   r5, [sp, #OUT]
+    bfi   r0, r1, #8, #8
+    bfi   r2, r3, #8, #8
+    pkhbt r0, r0, r2, lsl #16
+    str   r0, [r5], #4
+    subs  lr, lr, #2
+    beq   3f
+    ldr   r9, [sp, #VALUES]
+    cmp   lr, #1
+    bne   4f
+    sub   r8, r8, #32         /* one pair is left: do the one before it again */
+    sub   r7, r7, r9, lsl #1
+    sub   r5, r5, #2
+    movs  lr, #2
+4:  strd  r8, r5, [sp, #SCALES]
+    b     1b
+3:  add   sp, #FRAME
+    pop   {r4-r11, pc}
+    .size tmo_dsp_direct, . - tmo_dsp_direct
+
+#endif
