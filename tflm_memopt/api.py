@@ -71,6 +71,8 @@ FAR = 0.01
 """Points of a frontier are this share of the original's multiply-accumulates apart."""
 SECONDS_PER_OPERATOR = 0.1
 """That a search takes on two cores, about: what people are told who wait."""
+ROOM = 4_000
+"""Bytes of arena that a plan may take more than the least, if fast kernels run faster in it."""
 LAYOUT_SECONDS = 0.5
 """Limit of the exact layout's search for each point of a frontier."""
 
@@ -122,10 +124,12 @@ def optimize(
     if max_macs is not None:  # of the original's multiply-accumulates; a search counts those of what is left of it
         conversion = conversion.within(settings(without, max_macs / conversion.folded))
     else:
-        fast = conversion.within(roomy(settings(without, 1.0)))
-        if not fast.is_packed or (ram_limit is not None and fast.once.arena.total > ram_limit):
-            fast = conversion.within(settings(without, 1.0 if ram_limit is None else None))
-        conversion = fast
+        conversion = conversion.within(settings(without, 1.0 if ram_limit is None else None))
+        if conversion.is_packed and plan is None:
+            fast = conversion.within(roomy(settings(without, 1.0)))
+            most = conversion.once.arena.total + ROOM
+            if fast.once.arena.total <= (most if ram_limit is None else min(most, ram_limit)):
+                conversion = fast
     original = _inspection(name, len(model), conversion.source, pipeline.understand(conversion.source.graph), abi)
     before = original.arena
     estimate = seconds + SECONDS_PER_OPERATOR * len(original.operators)
