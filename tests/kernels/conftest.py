@@ -5,8 +5,9 @@ from __future__ import annotations
 import shutil
 import struct
 import subprocess
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -24,10 +25,22 @@ FLAGS = (
 Build = Callable[..., Path]
 
 
-def sample(program: Program | bytes, inputs: NDArray[np.int8], outputs: NDArray[np.int8]) -> bytes:
-    """A file for fuzz.c: a good program of one input and one output, what it reads and what it should write."""
-    sizes = struct.pack("<4I", 1, 1, inputs.size, outputs.size)
-    return sizes + inputs.tobytes() + outputs.tobytes() + (program if isinstance(program, bytes) else pack(program))
+def sample(program: Program | bytes, inputs: Sequence[NDArray[Any]], outputs: Sequence[NDArray[Any]]) -> bytes:
+    """A file for fuzz.c: a good program, what it reads and what it should write."""
+    data = [np.ascontiguousarray(values).tobytes() for values in (*inputs, *outputs)]
+    sizes = struct.pack(f"<{2 + len(data)}I", len(inputs), len(outputs), *map(len, data))
+    return b"".join([sizes, *data, program if isinstance(program, bytes) else pack(program)])
+
+
+def compiled(command: str, source: str, program: Path, *more: Path, without: tuple[str, ...] = ()) -> Path:
+    """A test of this folder with the library, built by this compiler with these flags."""
+    library = [p for p in sorted((LIBRARY / "src").glob("*.c")) if p.name not in without]
+    sources = [ROOT / "tests/kernels" / source, *more, *library]
+    folders = [f"-I{LIBRARY / 'include'}", f"-I{LIBRARY / 'host'}"]
+    full = [*command.split(), *folders, *map(str, sources), "-o", str(program)]
+    built = subprocess.run(full, capture_output=True, text=True, check=False)
+    assert built.returncode == 0, built.stderr
+    return program
 
 
 @pytest.fixture(scope="session")
@@ -39,12 +52,6 @@ def sanitized(tmp_path_factory: pytest.TempPathFactory) -> Build:
 
     def build(source: str, *more: Path, without: tuple[str, ...] = ()) -> Path:
         program = tmp_path_factory.mktemp("sanitized") / Path(source).stem
-        library = [p for p in sorted((LIBRARY / "src").glob("*.c")) if p.name not in without]
-        sources = [ROOT / "tests/kernels" / source, *more, *library]
-        folders = [f"-I{LIBRARY / 'include'}", f"-I{LIBRARY / 'host'}"]
-        command = [str(compiler), *FLAGS.split(), *folders, *map(str, sources), "-o", str(program)]
-        built = subprocess.run(command, capture_output=True, text=True, check=False)
-        assert built.returncode == 0, built.stderr
-        return program
+        return compiled(f"{compiler} {FLAGS}", source, program, *more, without=without)
 
     return build

@@ -1,8 +1,13 @@
 /* Damages good programs and runs what tmo_check() still accepts. Built with AddressSanitizer and UndefinedBehaviorSanitizer: a byte read
  * or written outside of the exactly allocated buffers, or undefined arithmetic, ends the process.
  *
- * fuzz SEED COUNT FILE...   FILE: uint32 n_inputs, n_outputs, sizes of both; inputs; expected outputs; the program. Input 0 is a whole frame,
- * wherever the program wants it. */
+ * A case is the number of a good program and what is done to it: a few edits of its fields, or of the buffers around it.
+ *
+ *   fuzz SEED COUNT FILE...                              COUNT random cases
+ *   fuzz CORPUS -ignore_remaining_args=1 FILE...         with TMO_LIBFUZZER: libFuzzer looks for cases that run code not run before
+ *
+ * FILE: uint32 n_inputs, n_outputs, sizes of both; inputs; expected outputs; the program. Input 0 is a whole frame, wherever the program
+ * wants it. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,7 +17,7 @@
 
 #define MAX_IO 8
 #define MAX_FILES 256
-#define MAX_COST 2000000 /* byte operations of one run: a damaged program may be slow, which is no defect */
+#define MAX_EDITS 16
 
 typedef struct {
   uint32_t n_inputs, n_outputs;
@@ -25,23 +30,17 @@ typedef struct {
   size_t tables; /* bytes before the constants */
 } sample;
 
-static uint64_t state;
+typedef struct { /* what is done to a program; whatever these are, something is */
+  uint8_t kind;
+  uint8_t length;
+  uint16_t from;
+  uint32_t at;
+  uint32_t value;
+} edit;
 
-static uint32_t random_below(uint32_t n) { /* splitmix64 */
-  uint64_t z = (state += 0x9E3779B97F4A7C15u);
-  z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9u;
-  z = (z ^ (z >> 27)) * 0x94D049BB133111EBu;
-  return n == 0 ? 0 : (uint32_t)((z ^ (z >> 31)) >> 32) % n;
-}
-
-static uint32_t interesting(void) {
-  static const uint32_t values[] = {0, 1, 2, 3, 7, 8, 15, 31, 63, 64, 65, 127, 128, 255, 4095, 32767, 32768, 65535, 65536,
-                                    0x7FFFFFFF, 0x80000000, 0xFFFFFFFC, 0xFFFFFFFF};
-  return random_below(3) == 0 ? random_below(100) : values[random_below(sizeof values / sizeof values[0])];
-}
-
-/* A little less, or anything smallish. */
-static uint32_t near(uint32_t size) { return random_below(2) && size > 4 ? size - random_below(5) : random_below(8192); }
+static sample samples[MAX_FILES];
+static uint32_t n_samples;
+static uint64_t most_cost = 2000000; /* byte operations of one run: a damaged program may be slow, which is no defect */
 
 static void *must(void *memory) {
   if (memory == NULL) abort();
@@ -97,27 +96,32 @@ static sample load(const char *path) {
   return s;
 }
 
-static void damage(sample *s) {
+/* A little less than `size`, or anything smallish. */
+static uint32_t resized(uint32_t size, const edit *e) {
+  return e->length % 2 && size > 4 ? size - e->length / 2 % 5 : e->value % 8192;
+}
+
+static void apply(sample *s, const edit *e) {
   const size_t tables = s->tables < s->size ? s->tables : s->size;
-  const uint32_t value = interesting();
-  switch (random_below(9)) {
-    case 0: s->program[random_below((uint32_t)tables)] = (uint8_t)value; break;
-    case 1: s->program[random_below((uint32_t)tables)] ^= (uint8_t)(1u << random_below(8)); break;
+  if (tables < 4) return; /* cut again and again */
+  switch (e->kind % 9) {
+    case 0: s->program[e->at % tables] = (uint8_t)e->value; break;
+    case 1: s->program[e->at % tables] ^= (uint8_t)(1u << e->value % 8); break;
     case 2:
-    case 3: memcpy(s->program + random_below((uint32_t)tables / 2) * 2, &value, 2); break;
+    case 3: memcpy(s->program + e->at % (tables / 2) * 2, &e->value, 2); break;
     case 4:
-    case 5: memcpy(s->program + random_below((uint32_t)tables / 4) * 4, &value, 4); break;
+    case 5: memcpy(s->program + e->at % (tables / 4) * 4, &e->value, 4); break;
     case 6: { /* a piece of the tables over another */
-      const size_t n = 2u + 2 * random_below(30);
-      if (n < tables) memmove(s->program + random_below((uint32_t)(tables - n)), s->program + random_below((uint32_t)(tables - n)), n);
+      const size_t n = 2u + 2u * (e->length % 30u);
+      if (n < tables) memmove(s->program + e->at % (tables - n), s->program + e->from % (tables - n), n);
       break;
     }
-    case 7: s->program[random_below((uint32_t)s->size)] = (uint8_t)random_below(256); break;
+    case 7: s->program[e->at % s->size] = (uint8_t)e->value; break;
     default: { /* the world around */
-      const uint32_t n_io = s->n_inputs + s->n_outputs, i = random_below(n_io + 2);
-      if (i < n_io) s->io_bytes[i] = near(s->io_bytes[i]);
-      else if (i == n_io) s->workspace = near(s->workspace);
-      else s->size = near((uint32_t)s->size - 1) % s->size + 1;
+      const uint32_t n_io = s->n_inputs + s->n_outputs, i = e->at % (n_io + 2);
+      if (i < n_io) s->io_bytes[i] = resized(s->io_bytes[i], e);
+      else if (i == n_io) s->workspace = resized(s->workspace, e);
+      else s->size = resized((uint32_t)s->size - 1, e) % s->size + 1;
     }
   }
 }
@@ -155,7 +159,7 @@ static bool run(const sample *s, void *const *io, void *workspace) {
   }
   tmo_run_state state_of_run;
   tmo_begin(&state_of_run, s->program, io, workspace);
-  while (spent + dearest < MAX_COST) {
+  while (spent + dearest < most_cost) {
     const tmo_status status = tmo_step(&state_of_run);
     if (status == TMO_WAIT) {
       push(s, io, ++pushes);
@@ -207,32 +211,113 @@ static bool misaligned_is_refused(const sample *s) {
   return status == TMO_ERROR_ALIGNMENT;
 }
 
-int main(int argc, char **argv) {
-  static sample samples[MAX_FILES];
-  if (argc < 4 || argc - 3 > MAX_FILES) return 2;
-  const uint32_t n_files = (uint32_t)argc - 3;
-  for (uint32_t i = 0; i < n_files; ++i) {
-    samples[i] = load(argv[i + 3]);
-    if (try_program(&samples[i], &samples[i]) != RIGHT) return 3; /* it was good before it was damaged */
-    if (!misaligned_is_refused(&samples[i])) return 4;
+static int load_all(char **files, int n) {
+  if (n < 1 || n > MAX_FILES) return 2;
+  for (n_samples = 0; n_samples < (uint32_t)n; ++n_samples) {
+    sample *s = &samples[n_samples];
+    *s = load(files[n_samples]);
+    if (try_program(s, s) != RIGHT) return 3; /* it was good before it was damaged */
+    if (!misaligned_is_refused(s)) return 4;
   }
+  return 0;
+}
 
+/* A case: uint16_t, which program; then edits. */
+static outcome try_case(const uint8_t *data, size_t size) {
+  uint16_t which = 0;
+  memcpy(&which, data, size < sizeof which ? size : sizeof which);
+  const sample *good = &samples[which % n_samples];
+  sample s = *good;
+  uint8_t *room = memcpy(must(malloc(good->size)), good->program, good->size);
+  s.program = room;
+  for (size_t at = sizeof which, n = 0; at + sizeof(edit) <= size && n < MAX_EDITS; at += sizeof(edit), ++n) {
+    edit e;
+    memcpy(&e, data + at, sizeof e);
+    apply(&s, &e);
+  }
+  s.program = memcpy(must(malloc(s.size)), room, s.size); /* exactly as long as it says */
+  const outcome result = try_program(&s, good);
+  free(s.program);
+  free(room);
+  return result;
+}
+
+static uint64_t state;
+
+static uint32_t random_below(uint32_t n) { /* splitmix64 */
+  uint64_t z = (state += 0x9E3779B97F4A7C15u);
+  z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9u;
+  z = (z ^ (z >> 27)) * 0x94D049BB133111EBu;
+  return n == 0 ? 0 : (uint32_t)((z ^ (z >> 31)) >> 32) % n;
+}
+
+static uint32_t interesting(void) {
+  static const uint32_t values[] = {0, 1, 2, 3, 7, 8, 15, 31, 63, 64, 65, 127, 128, 255, 4095, 32767, 32768, 65535, 65536,
+                                    0x7FFFFFFF, 0x80000000, 0xFFFFFFFC, 0xFFFFFFFF};
+  return random_below(3) == 0 ? random_below(100) : values[random_below(sizeof values / sizeof values[0])];
+}
+
+static edit random_edit(void) {
+  edit e = {(uint8_t)random_below(9), (uint8_t)random_below(256), (uint16_t)random_below(1 << 16), random_below(1 << 30), 0};
+  e.value = e.kind == 7 || e.kind == 8 ? random_below(1 << 16) : interesting();
+  return e;
+}
+
+#ifdef TMO_LIBFUZZER
+
+int LLVMFuzzerInitialize(int *argc, char ***argv);
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+size_t LLVMFuzzerMutate(uint8_t *data, size_t size, size_t most);
+size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t most, unsigned int seed);
+
+int LLVMFuzzerInitialize(int *argc, char ***argv) {
+  int first = 1;
+  while (first < *argc && strcmp((*argv)[first - 1], "-ignore_remaining_args=1") != 0) ++first;
+  const int status = load_all(*argv + first, *argc - first);
+  if (status != 0) exit(status);
+  most_cost /= 10; /* it is drawn to what runs long */
+  return 0;
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+  try_case(data, size);
+  return 0;
+}
+
+/* Half of the time one edit is another one, or one more; else bytes change as libFuzzer likes. */
+size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t most, unsigned int seed) {
+  state = seed;
+  const size_t n = size < 2 ? 0 : (size - 2) / sizeof(edit);
+  uint8_t *at = data + 2 + random_below((uint32_t)n + 1) * sizeof(edit);
+  if (size < 2 || at + sizeof(edit) > data + most || random_below(2)) return LLVMFuzzerMutate(data, size, most);
+  const edit e = random_edit();
+  memcpy(at, &e, sizeof e);
+  return at + sizeof e > data + size ? (size_t)(at + sizeof e - data) : size;
+}
+
+#else
+
+int main(int argc, char **argv) {
+  const int status = argc < 4 ? 2 : load_all(argv + 3, argc - 3);
+  if (status != 0) return status;
   uint64_t outcomes[RIGHT + 1] = {0};
   const uint64_t seed = strtoull(argv[1], NULL, 10), count = strtoull(argv[2], NULL, 10);
   for (uint64_t i = 0; i < count; ++i) {
     state = seed * 1000003u + i;
-    const sample *good = &samples[random_below(n_files)];
-    sample s = *good;
-    uint8_t *room = memcpy(must(malloc(good->size)), good->program, good->size);
-    s.program = room;
-    for (uint32_t n = 1 + random_below(3); n > 0; --n) damage(&s);
-    s.program = memcpy(must(malloc(s.size)), room, s.size); /* exactly as long as it says */
-    ++outcomes[try_program(&s, good)];
-    free(s.program);
-    free(room);
+    uint8_t data[2 + 3 * sizeof(edit)];
+    const uint16_t which = (uint16_t)random_below(n_samples);
+    const uint32_t n = 1 + random_below(3);
+    memcpy(data, &which, 2);
+    for (uint32_t k = 0; k < n; ++k) {
+      const edit e = random_edit();
+      memcpy(data + 2 + k * sizeof e, &e, sizeof e);
+    }
+    ++outcomes[try_case(data, 2 + n * sizeof(edit))];
   }
   printf("%llu refused, %llu unfinished, %llu finished, %llu of these with the right outputs\n",
          (unsigned long long)outcomes[REFUSED], (unsigned long long)outcomes[ACCEPTED],
          (unsigned long long)(outcomes[ENDED] + outcomes[RIGHT]), (unsigned long long)outcomes[RIGHT]);
   return 0;
 }
+
+#endif

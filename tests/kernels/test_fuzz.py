@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 import subprocess
 from collections.abc import Iterator
@@ -17,17 +18,16 @@ from kernels.packings import packed
 from kernels.programs import can_iterate, lower
 from models import Net
 from moving import concatenation, depth_to_space, mirror_pad, resize, space_to_depth, transpose_conv
-from numpy.typing import NDArray
 
 from tflm_memopt import pipeline
-from tflm_memopt.lower.lowering import Unit
-from tflm_memopt.lower.lowering import lower as lower_plan
-from tflm_memopt.lower.program import Program, pack, unpack
+from tflm_memopt.lower.program import Program
+from tflm_memopt.model.int8_io import Int8Interface
+from tflm_memopt.model.interface import Changes
 from tflm_memopt.model.packing import Family
 from tflm_memopt.model.reader import read
 from tflm_memopt.plan.planner import Options
-from tflm_memopt.plan.regions import Region
 from tflm_memopt.runtime import host
+from tflm_memopt.runtime.regions import regions
 
 SAMPLES = 40
 
@@ -46,10 +46,8 @@ def tiled(seed: int) -> tuple[Network, Program, np.random.Generator]:
     return network, (packed(lowered, Family.DSP) if seed % 8 == 1 else lowered).program, rng
 
 
-@pytest.fixture(scope="session")
-def samples(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
+def write_samples(folder: Path) -> list[Path]:
     """Good programs of all kinds, with rings, lanes, branches, groups and sums, their inputs and outputs."""
-    folder = tmp_path_factory.mktemp("programs")
     paths = []
     for seed in range(SAMPLES):
         network, program, rng = (tiled if seed % 2 else by_row)(seed)
@@ -57,59 +55,66 @@ def samples(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
         inputs = networks.random_inputs(rng, network)
         expected = network.run(inputs)[-1]
         paths.append(folder / f"{seed}.bin")
-        paths[-1].write_bytes(sample(program, inputs[0], expected))
-    for k, (image, inputs) in enumerate(planned_programs()):
-        (expected,) = host.run(image, [inputs], [output_bytes(unpack(image))])
-        paths.append(folder / f"planned{k}.bin")
-        paths[-1].write_bytes(sample(image, inputs, expected.view(np.int8)))
+        paths[-1].write_bytes(sample(program, inputs[:1], [expected]))
+    for k, data in enumerate(itertools.starmap(planned, networks_to_plan())):
+        for n, region in enumerate(data):
+            paths.append(folder / f"planned{k}_{n}.bin")
+            paths[-1].write_bytes(region)
     return paths
 
 
-def output_bytes(program: Program) -> int:
-    t = program.tensors[program.ops[-1].output]
-    return t.height * t.width * t.channels
+def planned(data: bytes, options: Options) -> Iterator[bytes]:
+    """Samples of a model's regions."""
+    model = read(data)
+    found = pipeline.make_plan(pipeline.understand(model.graph), options)
+    assert found is not None
+    new = read(pipeline.lower(model, Int8Interface(model.graph, Changes(), {}, ()), found, options))
+    rng = np.random.default_rng(0)
+    for region in regions(new):
+        inputs = [rng.integers(-128, 128, new.graph.tensors[t].nbytes, np.int8) for t in region.inputs]
+        sizes = [new.graph.tensors[t].nbytes for t in region.outputs]
+        yield sample(region.program, inputs, host.run(region.program, inputs, sizes))
 
 
-def planned_programs() -> Iterator[tuple[bytes, NDArray[np.int8]]]:
-    """Of operators that read no windows, and of int16, by row and tiled; with their inputs."""
+def networks_to_plan() -> Iterator[tuple[bytes, Options]]:
+    """Of operators that read no windows, and of int16, by row and tiled; with several inputs and outputs."""
 
-    def joined(net: Net, x: int) -> int:
+    def joined(net: Net, x: int) -> list[int]:
         y = net.conv2d(x, 4, kernel=(3, 3))
-        return concatenation(net, [y, space_to_depth(net, depth_to_space(net, y, 2), 2), y], 1)
+        return [concatenation(net, [y, space_to_depth(net, depth_to_space(net, y, 2), 2), y], 1)]
 
-    def mirrored(net: Net, x: int) -> int:
-        return net.conv2d(mirror_pad(net, x, [(0, 0), (2, 1), (1, 2), (0, 1)], reflect=True), 2, kernel=(3, 3))
+    def mirrored(net: Net, x: int) -> list[int]:
+        return [net.conv2d(mirror_pad(net, x, [(0, 0), (2, 1), (1, 2), (0, 1)], reflect=True), 2, kernel=(3, 3))]
 
-    def resized(net: Net, x: int) -> int:
+    def resized(net: Net, x: int) -> list[int]:
         y = resize(net, net.conv2d(x, 3, kernel=(3, 3)), (11, 7), bilinear=True, half=True)
-        return transpose_conv(net, net.pad(y, [(0, 0), (1, 0), (0, 2), (0, 0)]), 3, kernel=(3, 2), stride=(2, 2))
+        return [transpose_conv(net, net.pad(y, [(0, 0), (1, 0), (0, 2), (0, 0)]), 3, kernel=(3, 2), stride=(2, 2))]
 
-    def wide(net: Net, x: int) -> int:
+    def wide(net: Net, x: int) -> list[int]:
         y = net.depthwise_conv2d(net.conv2d(x, 4, kernel=(3, 3)), multiplier=2, kernel=(2, 3))
-        return net.fully_connected(net.conv2d(y, 3), 5)
+        return [net.fully_connected(net.conv2d(y, 3), 5)]
 
-    by_row = Options(tiles=None, seconds=0.2)
+    def mobile(net: Net, x: int) -> list[int]:
+        """Channel groups in the middle."""
+        x = net.add(net.conv2d(x, 8, kernel=(3, 3), activation="RELU"), net.conv2d(net.input((1, 6, 5, 3)), 8))
+        y = net.conv2d(net.depthwise_conv2d(net.conv2d(x, 24), kernel=(3, 3), stride=(2, 1)), 4)
+        return [y, net.softmax(net.fully_connected(net.mean(x, (1, 2)), 5))]
+
+    by_row, free, blocks = Options(tiles=None, seconds=0.2), Options(seconds=0.2), Options(True, seconds=0.2)
     for build, bits, options in (
-        (joined, 8, by_row), (mirrored, 8, by_row), (resized, 8, by_row), (wide, 16, by_row),
-        (wide, 16, Options(seconds=0.2)),
+        (joined, 8, by_row), (mirrored, 8, by_row), (resized, 8, by_row), (wide, 16, by_row), (wide, 16, free),
+        (mobile, 8, free), (mobile, 8, blocks), (mobile, 8, by_row),
     ):  # fmt: skip
         net = Net(activations=f"INT{bits}")
-        source = read(net.model(build(net, net.input((1, 6, 5, 2)))))
-        planned = pipeline.make_plan(pipeline.understand(source.graph), options)
-        assert planned is not None
-        (node,) = planned.partition.nodes
-        assert isinstance(node, Region)
-        unit = Unit(tuple(range(len(planned.plan.steps))), node.inputs, node.outputs)
-        inputs = np.random.default_rng(0).integers(-128, 128, (1, 6, 5, 2 * bits // 8), np.int8)
-        yield pack(lower_plan(planned.plan, unit, planned.partition.ops)), inputs
+        yield net.model(*build(net, net.input((1, 6, 5, 2)))), options
 
 
 @pytest.mark.slow
-def test_damaged_programs(sanitized: Build, samples: list[Path]) -> None:
+def test_damaged_programs(sanitized: Build, tmp_path: Path) -> None:
+    """Without the guidance of libFuzzer, which needs clang: `make soak KIND=programs`."""
     seed, count = 1, 100_000
-    done = subprocess.run(
-        [sanitized("fuzz.c"), str(seed), str(count), *samples], capture_output=True, text=True, check=False
-    )
+    command = [sanitized("fuzz.c"), str(seed), str(count), *write_samples(tmp_path)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, f"seed {seed}: {done.stderr}"
     refused, unfinished, finished, right = map(int, re.findall(r"\d+", done.stdout))
     assert refused + unfinished + finished == count

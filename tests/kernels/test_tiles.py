@@ -117,6 +117,6 @@ def test_sanitized(sanitized: Build, tmp_path: Path) -> None:
             inputs = random_inputs(rng, network)
             expected = network.run(inputs)[-1]
             paths.append(tmp_path / f"{len(paths)}.bin")
-            paths[-1].write_bytes(sample(lowered.program, inputs[0], expected))
+            paths[-1].write_bytes(sample(lowered.program, inputs[:1], [expected]))
     done = subprocess.run([sanitized("fuzz.c"), "1", "0", *paths], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr

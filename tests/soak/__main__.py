@@ -1,26 +1,34 @@
 """As many random cases as asked, on all processors: `make soak N=10000` or `python -m soak KIND N`, from tests/.
 
-Every case is drawn from a seed; a failure prints it, and for networks the smallest recipe that shows it.
+Every case is drawn from a seed; a failure prints it, and for networks the smallest recipe that shows it. `programs` are
+for libFuzzer, which needs clang; what it finds is left in build/soak.
 """
 
 from __future__ import annotations
 
 import argparse
 import os
+import shutil
+import subprocess
 import sys
 import traceback
 from collections.abc import Callable, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 
+from conftest import ROOT
 from hostile.judge import Outcome, judge
 from hypothesis import HealthCheck, given, seed, settings
+from kernels.conftest import compiled
+from kernels.test_fuzz import write_samples
 from property.networks import recipes
 from property.test_random_models import examine, examine_forced
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-CHUNK = 50
-"""Cases that one task draws."""
+FOLDER = ROOT / "build/soak"
+FUZZER = "clang -DTMO_LIBFUZZER -std=c11 -O1 -g -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all"
+LIMITS = ("-timeout=10", "-rss_limit_mb=2000", "-max_len=194", "-len_control=0")
+"""Of one program: seconds, and MB of everything; and bytes of a case: 16 edits."""
 
 
 def networks(cases: range) -> list[str]:
@@ -51,7 +59,29 @@ def files(cases: range) -> list[str]:
     return [f"files, seed {v.seed}: {v.detail}" for v in judge(cases) if v.outcome is Outcome.DEFECT]
 
 
-KINDS: dict[str, Callable[[range], list[str]]] = {"networks": networks, "plans": plans, "files": files}
+def programs(cases: range) -> list[str]:
+    """Damaged programs in the C executor, under AddressSanitizer and UndefinedBehaviorSanitizer (kernels/fuzz.c)."""
+    folder = FOLDER / f"programs{cases.start}"
+    corpus = folder / "corpus"
+    corpus.mkdir(parents=True, exist_ok=True)
+    good = write_samples(folder)
+    for number in range(len(good)):
+        (corpus / f"good{number}").write_bytes(number.to_bytes(2, "little"))
+    fuzzer = compiled(FUZZER, "fuzz.c", folder / "fuzz")
+    flags = [f"-runs={len(cases)}", f"-seed={cases.start + 1}", f"-artifact_prefix={folder}/", *LIMITS]
+    command = [fuzzer, *flags, corpus, "-ignore_remaining_args=1", *good]
+    done = subprocess.run(command, capture_output=True, text=True, errors="replace", check=False)
+    if done.returncode:
+        said = done.stderr[done.stderr.rfind("ERROR: ") :] if "ERROR: " in done.stderr else done.stderr[-2000:]
+        return [f"programs, seed {cases.start + 1}, kept in {folder}:\n{said}"]
+    shutil.rmtree(folder)
+    return []
+
+
+KINDS: dict[str, tuple[Callable[[range], list[str]], int]] = {
+    "networks": (networks, 50), "plans": (plans, 50), "files": (files, 50), "programs": (programs, 50_000),
+}  # fmt: skip
+"""What a task does with its cases, and how many it gets."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -63,13 +93,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--jobs", type=int, default=os.cpu_count(), help="processes (default: one a processor)")
     args = parser.parse_args(arguments)
     end = args.first + args.count
-    chunks = [range(at, min(at + CHUNK, end)) for at in range(args.first, end, CHUNK)]
+    work, chunk = KINDS[args.kind]
+    chunks = [range(at, min(at + chunk, end)) for at in range(args.first, end, chunk)]
     failures: list[str] = []
     console = Console(stderr=True)
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
     with Progress(*columns, console=console) as progress, ProcessPoolExecutor(args.jobs) as pool:
         bar = progress.add_task(args.kind, total=args.count)
-        tasks = {pool.submit(KINDS[args.kind], chunk): chunk for chunk in chunks}
+        tasks = {pool.submit(work, cases): cases for cases in chunks}
         for task in as_completed(tasks):
             for failure in task.result():
                 progress.console.print(failure, markup=False, highlight=False)
