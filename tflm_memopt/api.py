@@ -230,8 +230,8 @@ def _point(conversion: Conversion, point: Converted) -> PointReport:
 
 def _options(without: Collection[str], seconds: float, fold: bool, target: str) -> Options:
     family(target)
-    overlap, reorder = "overlap" not in without, "reorder" not in without
-    return Options(seconds=seconds, fold=fold, target=target, overlap=overlap, reorder=reorder)
+    overlap, reorder, turn = (name not in without for name in ("overlap", "reorder", "turn"))
+    return Options(seconds=seconds, fold=fold, target=target, overlap=overlap, reorder=reorder, turn=turn)
 
 
 def _without(without: Collection[str], max_macs: float | None) -> tuple[str, ...]:

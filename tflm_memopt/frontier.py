@@ -30,6 +30,7 @@ SWITCHES: Mapping[str, str] = {
     "recompute": "computing the overlap of strips again",
     "overlap": "a block's output in the bytes that its input leaves",
     "reorder": "other orders than the model's own",
+    "turn": "blocks that fire from the last row to the first",
     "tiles": "tiled blocks altogether: row rings are left",
 }
 """Ingredient that can be left out -> what it is."""

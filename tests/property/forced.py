@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Sequence
+from dataclasses import replace
+from types import SimpleNamespace
 from typing import Any
 from unittest import mock
 
 from property.networks import Layer, Recipe
 
+from tflm_memopt.plan import layout
 from tflm_memopt.plan.blocks import Candidate, Chain, candidates
+from tflm_memopt.plan.layout import Layout, Problem, Turn
 from tflm_memopt.plan.search import UNLIMITED, Cuts, Label
 from tflm_memopt.plan.tiles import tiled_candidates
 from tflm_memopt.plan.tiles_plan import Settings
@@ -53,13 +57,23 @@ def random_cut(chain: Chain, settings: Settings, rng: random.Random) -> Label:
 
 
 def forced(settings: Settings, seed: int) -> Any:
-    """While this lasts, every plan consists of random blocks."""
+    """While this lasts, every plan consists of random blocks, and random ones of them are turned."""
 
     def choose(cuts: Sequence[Cuts], _macs: int) -> tuple[Label, ...]:
         rng = random.Random(seed)
         return tuple(random_cut(cut.chain, settings, rng) for cut in cuts)
 
-    return mock.patch("tflm_memopt.plan.planner.least_bytes", choose)
+    def place(problem: Problem, *, seconds: float) -> Layout:
+        turned = frozenset(i for i in range(len(problem.turns)) if random.Random(f"{seed} {i}").random() < 0.5)
+        return replace(layout.place(problem.decided(turned), seconds=seconds), turned=turned)
+
+    return mock.patch.multiple(
+        "tflm_memopt.plan.planner",
+        least_bytes=choose,
+        layout=SimpleNamespace(place=place, Turn=Turn, Problem=Problem),
+        _lower=lambda _, turned: turned,
+        _settings=lambda *_: settings,
+    )
 
 
 def mobile(seed: int, *, most: int = 6) -> Recipe:

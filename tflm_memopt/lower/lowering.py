@@ -14,6 +14,9 @@ from tflm_memopt.lower.program import (
     INPUT_ARENA,
     INPUT_EXTERNAL,
     INPUT_STREAM,
+    LAYOUT_HWC,
+    LAYOUT_PIXELS_TURNED,
+    LAYOUT_ROWS_TURNED,
     Lane,
     Program,
     ProgramBlock,
@@ -26,6 +29,7 @@ from tflm_memopt.model.packing import TARGETS
 from tflm_memopt.model.rowop import UNIT, Kind, Moves, RowOp, Rows
 from tflm_memopt.plan.plan import Block, Buffer, Frame, Plan, Role, Stage
 from tflm_memopt.plan.planner import TFLM_ALIGN
+from tflm_memopt.plan.turn import as_counted
 from tflm_memopt.plan.walk import Walk
 
 Scalar = TypeVar("Scalar", bound=np.generic)
@@ -86,6 +90,8 @@ class _Lowering:
         self.tensors: dict[ProgramTensor, int] = {}
         self.step = -1
         """The one whose operators are being lowered."""
+        self.layout = LAYOUT_HWC
+        """Of whole tensors in that step."""
 
     def program(self) -> Program:
         table: list[ProgramOp] = []
@@ -94,10 +100,11 @@ class _Lowering:
         for step in self.unit.steps:
             self.step = step
             block = _block(self.plan, step)
+            self.layout = _layout(block)
             numbers = {stage.op: len(table) + i for i, stage in enumerate(block.stages)}
             blocks.append(ProgramBlock(len(table), len(numbers), self._offset(Role.COUNTERS, step), block.strips))
             walks = {self.ops[stage.op].output: _output_walk(stage, block) for stage in block.stages if block.strips}
-            table += [self._op(stage, numbers, walks, stage.op in block.sinks) for stage in block.stages]
+            table += [self._op(stage, block, numbers, walks, stage.op in block.sinks) for stage in block.stages]
             firings += block.firings
         return Program(
             target=TARGETS[self.plan.target],
@@ -111,11 +118,13 @@ class _Lowering:
             input=(INPUT_STREAM if self.frame.pushed else INPUT_EXTERNAL) if self.frame else INPUT_ARENA,
         )
 
-    def _op(self, stage: Stage, numbers: Mapping[int, int], walks: Mapping[TensorId, Walk], sink: bool) -> ProgramOp:
+    def _op(
+        self, stage: Stage, block: Block, numbers: Mapping[int, int], walks: Mapping[TensorId, Walk], sink: bool
+    ) -> ProgramOp:
         makers = {self.ops[key].output: number for key, number in numbers.items()}
         op = self.ops[stage.op]
-        if op.inputs[0] not in makers and not self._is_frame(op.inputs[0]) and _reads_flat(op, stage):
-            op = _flat(op)
+        flat = op.inputs[0] not in makers and not self._is_frame(op.inputs[0]) and _reads_flat(op, stage)
+        op = _flat(op) if flat else as_counted(op, block)
         packed = pack(op) if stage.runs_packed(op) else None
         sums = stage.iterative or stage.walk.sums
         scratch = self.plan.find(Role.SCRATCH, self.step)
@@ -154,7 +163,8 @@ class _Lowering:
         base = 1 + handed.index(tensor) if tensor in handed else 0
         offset = 0 if base else self._offset(Role.RING if ring else Role.TENSOR, tensor)
         depth = ring[0].depth if ring and not ring[0].lanes else rows.h
-        record = ProgramTensor(offset, rows.h, rows.w, rows.c, depth, base)
+        layout = LAYOUT_HWC if ring or rows.h * rows.w == 1 else self.layout
+        record = ProgramTensor(offset, rows.h, rows.w, rows.c, depth, base, layout=layout)
         if walk:
             lanes = _lanes(ring[0], offset, rows, walk) if ring else ()
             record = replace(record, lanes=lanes, walk=WalkRecord(walk.advance, walk.end, walk.rows))
@@ -175,6 +185,13 @@ class _Lowering:
         if found is None:
             raise KeyError(f"the plan has no {role.value} for {key}")
         return found[1] - self.workspace.offset
+
+
+def _layout(block: Block) -> int:
+    """How a block counts the rows of whole tensors."""
+    if not block.turned:
+        return LAYOUT_HWC
+    return LAYOUT_PIXELS_TURNED if block.strips else LAYOUT_ROWS_TURNED
 
 
 def _output_walk(stage: Stage, block: Block) -> Walk:

@@ -31,6 +31,10 @@ ALIGNMENT = 16
 INPUT_ARENA, INPUT_STREAM, INPUT_EXTERNAL = 0, 1, 2
 """Where input 0 is."""
 
+LAYOUT_HWC = 0
+LAYOUT_ROWS_TURNED = 1
+LAYOUT_PIXELS_TURNED = 2
+
 FLAG_SINK = 1
 FLAG_ITERATIVE = 2
 FLAG_PER_CHANNEL = 4
@@ -84,7 +88,7 @@ TABLES: Mapping[str, np.dtype[np.void]] = {
 Array = NDArray[Any]
 _INT16 = (Kind.CONV_S16, Kind.DEPTHWISE_S16)
 _CONVOLUTIONS = (Kind.CONV, Kind.DEPTHWISE, Kind.TRANSPOSE_CONV, *_INT16)
-_WHOLE = ("offset", "height", "width", "channels", "depth", "base")
+_WHOLE = ("offset", "height", "width", "channels", "depth", "base", "layout")
 _TILES = ("accumulator", "tile", "groups", "group_channels")
 _WINDOW = ("kernel_h", "kernel_w", "stride_h", "stride_w", "dilation_h", "dilation_w", "pad_top", "pad_left")
 
@@ -129,6 +133,7 @@ class ProgramTensor:
     """Of the outputs of tiled blocks, and of the inputs of their iterative operators."""
     pushed: int = 0
     """Of a streamed input: rows that come at once; its `depth` older ones are at `offset` in the workspace."""
+    layout: int = LAYOUT_HWC
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,6 +8,7 @@ are carried along for lowering; the planner looks at the geometry only.
 from __future__ import annotations
 
 import enum
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -78,6 +79,11 @@ class Window:
     def extent_h(self) -> int:
         """Input rows between the first and the last that a firing reads, both included."""
         return (self.kernel_h - 1) * self.dilation_h + 1
+
+    @property
+    def extent_w(self) -> int:
+        """The same of columns."""
+        return (self.kernel_w - 1) * self.dilation_w + 1
 
 
 UNIT = Window()
@@ -189,6 +195,11 @@ class RowOp:
             and self.writes.w == 1
             and w.kernel_w == self.reads[0].w
         )
+
+    def seen(self) -> Iterator[tuple[TensorId, Rows]]:
+        """Every tensor, and the rows that the operator sees of it."""
+        yield from zip(self.inputs, self.reads, strict=True)
+        yield self.output, self.writes
 
     @property
     def accumulator_bytes(self) -> int:

@@ -38,6 +38,7 @@ def check(plan: Plan, graph: Graph, partition: Partition) -> None:
             _builtin(arena, kept[step.op])
             done.append(step.op)
         else:
+            arena.turned = step.turned
             replay = TiledReplay if step.strips else _Replay
             replay(arena, number, step, partition.ops, frame).run()
             frame.end_of_block()
@@ -127,8 +128,13 @@ class _Replay:
         return self.fired[key] // self._firings(key) if self.stages[key].iterative else self.fired[key]
 
     def _rows(self, key: int, k: int) -> tuple[int, int]:
-        y = self.fired[key]
-        return (y, y + 1) if self.stages[key].iterative else self.ops[key].rows_read(k, y)
+        y, op = self.fired[key], self.ops[key]
+        if self.stages[key].iterative:
+            return y, y + 1
+        if not self.block.turned:
+            return op.rows_read(k, y)
+        first, end = op.rows_read(k, op.writes.h - 1 - y)
+        return op.reads[k].h - end, op.reads[k].h - first
 
     def _fire(self, key: int) -> None:
         stage, op, arena = self.stages[key], self.ops[key], self.arena

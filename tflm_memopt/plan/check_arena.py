@@ -23,6 +23,8 @@ class Arena:
         self.tags = np.full(plan.head, -1, dtype=np.int64)
         self.home = {(b.role, b.key): (b, o) for b, o in plan.placed()}
         self._base: dict[object, int] = {}
+        self.turned = False
+        """The block that runs counts the rows of whole tensors from the last to the first."""
         self._private: dict[tuple[Role, int], NDArray[np.int64]] = {}
         for buffer, offset in plan.placed():
             align = max(buffer.align, LEAST_ALIGN.get(buffer.role, 1))
@@ -48,11 +50,17 @@ class Arena:
         buffer, offset = self.at(Role.TENSOR, tensor)
         if (row + 1) * row_bytes > buffer.nbytes:
             raise PlanError(f"row {row} of {row_bytes} bytes is outside of tensor {tensor}", code="plan_row")
-        return offset + row * row_bytes
+        return offset + self._in_memory(tensor, row, row_bytes) * row_bytes
+
+    def _in_memory(self, tensor: TensorId, row: int, row_bytes: int) -> int:
+        """Which row of the tensor it is that the block calls `row`."""
+        if not self.turned or (Role.TENSOR, tensor) not in self.home:
+            return row
+        return self.home[Role.TENSOR, tensor][0].nbytes // row_bytes - 1 - row
 
     def write(self, tensor: TensorId, row: int, row_bytes: int) -> None:
         at = self.span(tensor, row, row_bytes)
-        self.tags[at : at + row_bytes] = self._tags(tensor, row * row_bytes, row_bytes)
+        self.tags[at : at + row_bytes] = self._row_tags(tensor, row, row_bytes)
 
     def write_late(self, last: int, write: Callable[[], None], read: Callable[[], None]) -> None:
         """A firing that writes the byte at `last` when it has read everything, and all others before."""
@@ -66,9 +74,12 @@ class Arena:
         at = self.span(tensor, row, row_bytes)
         self._expect(
             self.tags[at : at + row_bytes],
-            self._tags(tensor, row * row_bytes, row_bytes),
+            self._row_tags(tensor, row, row_bytes),
             f"{who}, row {row} of tensor {tensor}",
         )
+
+    def _row_tags(self, tensor: TensorId, row: int, row_bytes: int) -> NDArray[np.int64]:
+        return self._tags(tensor, self._in_memory(tensor, row, row_bytes) * row_bytes, row_bytes)
 
     def write_whole(self, tensor: TensorId) -> None:
         buffer, at = self.at(Role.TENSOR, tensor, self.sizes[tensor])

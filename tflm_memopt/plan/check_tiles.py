@@ -30,8 +30,8 @@ class Unit(NamedTuple):
 class _Step:
     """An operator of the block, and how far it got."""
 
-    def __init__(self, stage: Stage, op: RowOp, strips: int) -> None:
-        self.stage, self.op, self.walk = stage, op, stage.walk
+    def __init__(self, stage: Stage, op: RowOp, strips: int, *, turned: bool) -> None:
+        self.stage, self.op, self.walk, self.turned = stage, op, stage.walk, turned
         self.walked: Rows = op.reads[0] if stage.iterative else op.writes
         self.strips = [self._strip(m) for m in range(strips)]
         self.strip_of = {row: m for m, (first, end) in enumerate(self.strips) for row in range(first, end)}
@@ -85,10 +85,17 @@ class _Step:
         if self.walk.sums and unit.group == self.walk.groups - 1:
             return range(0), range(0)
         w, seen = self.op.window, self.op.reads[k]
-        top, left = unit.row * w.stride_h - w.pad_top, unit.x0 * w.stride_w - w.pad_left
-        right = (unit.x1 - 1) * w.stride_w - w.pad_left + (w.kernel_w - 1) * w.dilation_w + 1
+        y, x0, x1 = unit.row, unit.x0, unit.x1
+        if self.turned:
+            made = self.op.writes
+            y, x0, x1 = made.h - 1 - y, made.w - x1, made.w - x0
+        top, left = y * w.stride_h - w.pad_top, x0 * w.stride_w - w.pad_left
+        right = (x1 - 1) * w.stride_w - w.pad_left + (w.kernel_w - 1) * w.dilation_w + 1
         rows = range(max(0, top), min(seen.h, top + (w.kernel_h - 1) * w.dilation_h + 1))
-        return rows, range(max(0, left), min(seen.w, right))
+        columns = range(max(0, left), min(seen.w, right))
+        if self.turned:
+            rows, columns = _from_the_end(rows, seen.h), _from_the_end(columns, seen.w)
+        return rows, columns
 
     def unit_for(self, unit: Unit, row: int, column: int) -> int:
         """Number of the unit that makes a pixel for a reader's unit."""
@@ -117,12 +124,19 @@ class _Step:
             self.done += 1
 
 
+def _from_the_end(places: range, size: int) -> range:
+    """The same of `size` places, counted from the last to the first."""
+    return range(size - places.stop, size - places.start)
+
+
 class TiledReplay:
     """One tiled block."""
 
     def __init__(self, arena: Arena, number: int, block: Block, ops: Mapping[int, RowOp], frame: FrameReplay) -> None:
         self.arena, self.number, self.block, self.frame = arena, number, block, frame
-        self.steps = {stage.op: _Step(stage, ops[stage.op], block.strips) for stage in block.stages}
+        self.steps = {
+            stage.op: _Step(stage, ops[stage.op], block.strips, turned=block.turned) for stage in block.stages
+        }
         self.maker = {step.op.output: step for step in self.steps.values()}
         self.rows: dict[tuple[TensorId, Rows, int, int], tuple[int, int, int, int, int]] = {}
         """What _row() found."""
@@ -261,7 +275,13 @@ class TiledReplay:
         """Of these pixels of a row: the channels from the first on, so many."""
         seen, (first, nbytes) = step.op.writes, channels
         starts = self._addresses(step.op.output, seen, unit, (y,), columns)
-        self.arena.write_pixels(step.op.output, starts, [(y * seen.w + x) * seen.c + first for x in columns], nbytes)
+        self.arena.write_pixels(step.op.output, starts, self._bytes(seen, (y,), columns, first), nbytes)
+
+    def _bytes(self, seen: Rows, rows: Iterable[int], columns: range, first: int) -> list[int]:
+        """Which byte of the tensor is the first one of each of these pixels; `first`: channel."""
+        pixels = [y * seen.w + x for y in rows for x in columns]
+        last = seen.h * seen.w - 1
+        return [(last - i if self.block.turned else i) * seen.c + first for i in pixels]
 
     def _read(self, step: _Step, unit: Unit, who: str) -> None:
         for k, tensor in enumerate(step.op.inputs):
@@ -273,7 +293,7 @@ class TiledReplay:
                 first, nbytes = unit.group * width, min(width, seen.c - unit.group * width)
             if rows and columns:
                 starts = self._addresses(tensor, seen, unit, rows, columns)
-                bytes_ = [(y * seen.w + x) * seen.c + first for y in rows for x in columns]
+                bytes_ = self._bytes(seen, rows, columns, first)
                 self.arena.read_pixels(tensor, starts, bytes_[: len(starts)], nbytes, who)
 
     def _in_order(self, step: _Step, unit: Unit, who: str) -> None:
@@ -313,6 +333,8 @@ class TiledReplay:
         maker = self.maker.get(tensor)
         if maker is None or (Role.RING, tensor) not in self.arena.home:
             start = self.arena.at(Role.TENSOR, tensor, seen.nbytes)[1]
+            if self.block.turned:
+                return start + (seen.h - 1 - y) * seen.w * seen.c, seen.w - 1, -1, seen.w, seen.c
             return start + y * seen.w * seen.c, 0, 1, seen.w, seen.c
         buffer, start = self.arena.at(Role.RING, tensor)
         walk = maker.walk

@@ -9,13 +9,27 @@ not meet the lower bound, a better bound is sought (layout_bound.py), then CP-SA
 from __future__ import annotations
 
 import random
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from tflm_memopt.plan.layout_bound import clique_bound
 
 CLIMB_STEPS = 200
 SEED = 20261120
+
+
+Separations = Mapping[tuple[int, int], int]
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """A block that may fire from the last row to the first (plan/turn.py)."""
+
+    forward: Separations
+    """What its buffers must keep otherwise."""
+    turned: Separations
+    nbytes: Mapping[int, int]
+    """Of its own buffers when it is turned."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +40,18 @@ class Problem:
     align: tuple[int, ...]
     separations: Mapping[tuple[int, int], int]
     lower_bound: int
+    turns: tuple[Turn, ...] = ()
+    """Whose forward separations are not among `separations`."""
+
+    def decided(self, turned: Collection[int]) -> Problem:
+        """The same with these blocks turned and the others not."""
+        separations, nbytes = dict(self.separations), list(self.nbytes)
+        for number, turn in enumerate(self.turns):
+            for pair, distance in (turn.turned if number in turned else turn.forward).items():
+                separations[pair] = max(distance, separations.get(pair, distance))
+            for i in turn.nbytes if number in turned else ():
+                nbytes[i] = turn.nbytes[i]
+        return Problem(tuple(nbytes), self.align, separations, self.lower_bound)
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +60,8 @@ class Layout:
     top: int
     proven: bool
     """No layout has a lower top."""
+    turned: frozenset[int] = frozenset()
+    """Of the problem's turns."""
 
 
 def place(problem: Problem, *, seconds: float) -> Layout:
@@ -41,13 +69,21 @@ def place(problem: Problem, *, seconds: float) -> Layout:
 
     `seconds`: CP-SAT's deterministic time, about seconds, the same on every machine.
     """
-    found = climb(problem)
-    if found.top > problem.lower_bound and seconds > 0:
+    numbers = range(len(problem.turns))
+    found = min(
+        (_with(problem, frozenset(turned)) for turned in ((), numbers[::2], numbers[1::2])), key=lambda x: x.top
+    )
+    if found.top > problem.lower_bound and seconds > 0 and not problem.turns:
         bound = clique_bound(problem.nbytes, problem.align, problem.separations, problem.lower_bound)
         problem = replace(problem, lower_bound=max(problem.lower_bound, bound))
     if found.top <= problem.lower_bound:
-        return Layout(found.offsets, found.top, proven=True)
+        return replace(found, proven=True)
     return exact(problem, found, seconds=seconds)
+
+
+def _with(problem: Problem, turned: frozenset[int]) -> Layout:
+    """What climbing finds when it is decided which blocks are turned."""
+    return replace(climb(problem.decided(turned)), turned=turned)
 
 
 def climb(problem: Problem) -> Layout:
@@ -90,7 +126,7 @@ def _in_order(problem: Problem, order: Sequence[int], neighbours: Sequence[Seque
 
 
 def exact(problem: Problem, hint: Layout, *, seconds: float) -> Layout:
-    """CP-SAT on the disjunctions, from the hint on."""
+    """CP-SAT on the disjunctions, and on which blocks are turned, from the hint on."""
     from ortools.sat.python import cp_model  # noqa: PLC0415 (slow to import, and `verify` never needs it)
 
     model = cp_model.CpModel()
@@ -101,13 +137,27 @@ def exact(problem: Problem, hint: Layout, *, seconds: float) -> Layout:
         model.add_hint(units, hint.offsets[i] // align)
         offsets.append(units * align)
         model.add(offsets[i] + nbytes <= top)
-    for (lower, upper), distance in problem.separations.items():
-        if lower > upper:
-            continue
-        below = model.new_bool_var(f"{lower}_below_{upper}")
-        model.add(offsets[upper] - offsets[lower] >= distance).only_enforce_if(below)
-        model.add(offsets[lower] - offsets[upper] >= problem.separations[upper, lower]).only_enforce_if(~below)
-        model.add_hint(below, hint.offsets[upper] - hint.offsets[lower] >= distance)
+    below: dict[tuple[int, int], cp_model.IntVar] = {}
+    known = problem.decided(hint.turned).separations
+
+    def hold(separations: Separations, *when: cp_model.BoolVarT) -> None:
+        for (lower, upper), distance in separations.items():
+            pair = min(lower, upper), max(lower, upper)
+            if pair not in below:
+                below[pair] = model.new_bool_var(f"{pair[0]}_below_{pair[1]}")
+                apart = hint.offsets[pair[1]] - hint.offsets[pair[0]]
+                model.add_hint(below[pair], apart >= known.get(pair, apart))
+            order = below[pair] if lower < upper else ~below[pair]
+            model.add(offsets[upper] - offsets[lower] >= distance).only_enforce_if(order, *when)
+
+    hold(problem.separations)
+    turns = [model.new_bool_var(f"turn_{i}") for i in range(len(problem.turns))]
+    for i, (turn, is_turned) in enumerate(zip(problem.turns, turns, strict=True)):
+        hold(turn.forward, ~is_turned)
+        hold(turn.turned, is_turned)
+        for buffer, nbytes in turn.nbytes.items():
+            model.add(offsets[buffer] + nbytes <= top).only_enforce_if(is_turned)
+        model.add_hint(is_turned, i in hint.turned)
     model.minimize(top)
     solver = cp_model.CpSolver()
     solver.parameters.max_deterministic_time = seconds
@@ -117,7 +167,8 @@ def exact(problem: Problem, hint: Layout, *, seconds: float) -> Layout:
     if status not in (cp_model.OPTIMAL, cp_model.FEASIBLE):
         return hint
     values = tuple(int(solver.value(o)) for o in offsets)
-    return Layout(values, _top(problem, values), proven=status == cp_model.OPTIMAL)
+    turned = frozenset(i for i, is_turned in enumerate(turns) if solver.value(is_turned))
+    return Layout(values, _top(problem.decided(turned), values), status == cp_model.OPTIMAL, turned)
 
 
 def _top(problem: Problem, offsets: Sequence[int]) -> int:

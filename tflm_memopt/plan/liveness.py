@@ -41,6 +41,11 @@ class Content:
     lanes: tuple[Lane, ...] = ()
     """RING: see Ring."""
 
+    def from_the_end(self) -> Content:
+        """The same with the bytes counted from the last to the first."""
+        top = self.nbytes - self.bottom
+        return replace(self, bottom=self.nbytes - self.top, top=top, before=top)
+
     def in_full(self) -> Content:
         """All bytes of a whole tensor for as long as the block runs: nothing may grow into it, nor it into anything."""
         if self.role is not Role.TENSOR:

@@ -18,6 +18,7 @@ from tflm_memopt.plan.firing import Member, Trace, prepend, start
 from tflm_memopt.plan.lanes import lives
 from tflm_memopt.plan.liveness import Border, Content, Ring, contents
 from tflm_memopt.plan.plan import Block, Buffer, Frame, Plan, Role
+from tflm_memopt.plan.turn import as_counted
 from tflm_memopt.plan.walk import Ints
 
 MOST_MOMENTS = 64
@@ -80,7 +81,9 @@ def occupancy(
 
 def trace_of(block: Block, ops: Mapping[int, RowOp]) -> Trace:
     """The firings of a block of a plan."""
-    members = [Member(s.op, ops[s.op], s.operands, s.iterative, s.walk, block.strips) for s in block.stages]
+    members = [
+        Member(s.op, as_counted(ops[s.op], block), s.operands, s.iterative, s.walk, block.strips) for s in block.stages
+    ]
     made = {m.key: m for m in members}
     wanted = [
         (ops[sink].output, made[sink].firings if block.strips or not made[sink].iterative else ops[sink].writes.h)
@@ -115,6 +118,8 @@ def _contents(
         sum(b.nbytes for b in plan.buffers if b.role is Role.COUNTERS and b.first == number),
         frame if frame and any(frame.tensor in m.op.inputs for m in trace.members) else None,
     )
+    if block.turned:
+        found = tuple(c.from_the_end() if c.role is Role.TENSOR else c for c in found)
     return {(c.role, c.key): c for c in found}
 
 

@@ -104,6 +104,8 @@ class Block:
     macs: int
     strips: int = 0
     """0: row by row."""
+    turned: bool = False
+    """It counts the rows of all its tensors from the last to the first (plan/turn.py)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,7 +190,7 @@ class Plan:
             if d["type"] == "builtin":
                 return Builtin(d["op"])
             stages = tuple(Stage(s["op"], tuple(s["operands"]), s["iterative"], Walk(**s["walk"])) for s in d["stages"])
-            return Block(d["region"], stages, tuple(d["sinks"]), d["firings"], d["macs"], d["strips"])
+            return Block(d["region"], stages, tuple(d["sinks"]), d["firings"], d["macs"], d["strips"], d["turned"])
 
         def buffer(d: Mapping[str, Any]) -> Buffer:
             lanes = tuple(Lane(**lane) for lane in d["lanes"])

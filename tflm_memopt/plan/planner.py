@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
+from types import MappingProxyType
 
 from tflm_memopt.model.graph import Graph, TensorId
 from tflm_memopt.model.packing import GENERIC
@@ -16,6 +17,7 @@ from tflm_memopt.plan.plan import Block, Buffer, Builtin, Plan, Role, Step
 from tflm_memopt.plan.regions import Kept, Partition, Region
 from tflm_memopt.plan.search import Cuts, Joint, Place, front, least_bytes
 from tflm_memopt.plan.tiles_plan import NO_RECOMPUTE, Input, Settings
+from tflm_memopt.plan.turn import Turned, in_units, mirrored, turned_chain
 
 TFLM_ALIGN = 16
 """TFLM's tensors start at multiples of it (tensorflow/lite/micro/micro_arena_constants.h)."""
@@ -43,6 +45,8 @@ class Options:
     """Try other orders than the model's own (plan/order.py)."""
     target: str = GENERIC
     """Whose kernels operators are packed for (model/packing.py)."""
+    turn: bool = True
+    """Blocks may fire from the last row to the first (plan/turn.py)."""
     tiles: Settings | None = NO_RECOMPUTE
     """What tiled blocks may use, and how much they may compute again; None: row blocks only."""
 
@@ -57,6 +61,15 @@ class Draft:
     whole: tuple[TensorId, ...]
     """Tensors that are alive in full during the step."""
 
+    def keys(self) -> list[tuple[Role, int]]:
+        """What its contents are."""
+        return [(c.role, c.key) for c in self.contents]
+
+    def separations(self) -> dict[tuple[int, int], int]:
+        """Of the contents."""
+        distances = separations(self.contents)
+        return mirrored(self.contents, distances) if isinstance(self.step, Block) and self.step.turned else distances
+
 
 @dataclass(frozen=True, slots=True)
 class Placer:
@@ -68,23 +81,33 @@ class Placer:
     known: Collection[TensorId] | None
     """Tensors that TFLM knows and aligns; None: all. The others are inside a workspace."""
 
-    def problem(self, drafts: Sequence[Draft]) -> tuple[list[Buffer], layout.Problem]:
-        """The buffers of these steps, and what their offsets must fulfil."""
+    def problem(
+        self, drafts: Sequence[Draft], turns: Mapping[int, Draft] = MappingProxyType({})
+    ) -> tuple[list[Buffer], layout.Problem]:
+        """The buffers of these steps, and what their offsets must fulfil. `turns`: other forms of some steps."""
         buffers: list[Buffer] = []
         tensors: dict[TensorId, int] = {}
         distances: dict[tuple[int, int], int] = {}
+        choices: list[layout.Turn] = []
         lower_bound = 0
         for number, draft in enumerate(drafts):
             local = [self._index(c, number, drafts, buffers, tensors) for c in draft.contents]
             whole = [self._tensor(t, drafts, buffers, tensors) for t in draft.whole]
-            pairs = {(local[u], local[v]): d for (u, v), d in separations(draft.contents).items()}
             everything = (*local, *whole)
-            pairs |= {p: buffers[p[0]].nbytes for t in whole for u in everything if u != t for p in ((t, u), (u, t))}
+            pairs = {p: buffers[p[0]].nbytes for t in whole for u in everything if u != t for p in ((t, u), (u, t))}
+            forms = (draft, turns[number]) if number in turns else (draft,)
+            forward, *turned = ({(local[u], local[v]): d for (u, v), d in f.separations().items()} for f in forms)
+            if turned:
+                sizes = {i: c.nbytes for i, c in zip(local, turns[number].contents, strict=True)}
+                choices.append(layout.Turn(forward, turned[0], sizes))
+            else:
+                pairs |= forward
             for pair, distance in pairs.items():
                 distances[pair] = max(distance, distances.get(pair, distance))
-            lower_bound = max(lower_bound, most_alive(draft.contents) + sum(buffers[t].nbytes for t in whole))
+            alive = min(most_alive(form.contents) for form in forms)
+            lower_bound = max(lower_bound, alive + sum(buffers[t].nbytes for t in whole))
         nbytes, align = tuple(b.nbytes for b in buffers), tuple(b.align for b in buffers)
-        return buffers, layout.Problem(nbytes, align, distances, lower_bound)
+        return buffers, layout.Problem(nbytes, align, distances, lower_bound, tuple(choices))
 
     def _index(
         self, content: Content, step: int, drafts: Sequence[Draft], buffers: list[Buffer], tensors: dict[TensorId, int]
@@ -143,6 +166,7 @@ class Planner:
         for cut, nbytes in zip(self._cuts, needs, strict=True):
             if nbytes >= most:
                 cut.add_single()
+        self._turned_chains: dict[tuple[int, bool], Turned] = {}
         self.macs = sum(op.macs for chain in self._chains.values() for op in chain.ops)
         """Multiply-accumulates of all row operators, each output once."""
 
@@ -154,17 +178,47 @@ class Planner:
         """The plan of least head with at most so many multiply-accumulates; not yet checked (plan/check.py)."""
         labels = dict(zip(self._chains, least_bytes(self._cuts, macs), strict=True))
         drafts: list[Draft] = []
+        blocks: dict[int, tuple[int, Candidate]] = {}
         for number, node in enumerate(self._partition.nodes):
             if isinstance(node, Kept):
                 drafts.append(Draft(Builtin(node.op), (), self._alive(number)))
-            else:
-                drafts += [self._draft(number, block) for block in labels[number].blocks()]
-        buffers, problem = self._placer.problem(drafts)
+                continue
+            for block in labels[number].blocks():
+                blocks[len(drafts)] = number, block
+                drafts.append(self._draft(number, block))
+        found = self._laid_out(drafts, {})
+        if self._options.turn and found.head > found.lower_bound:
+            turns = {i: turned for i, block in blocks.items() if (turned := self._turned(*block, drafts[i]))}
+            found = _lower(found, self._laid_out(drafts, turns))
+        return found
+
+    def _laid_out(self, drafts: Sequence[Draft], turns: Mapping[int, Draft]) -> Plan:
+        """`turns`: by step, what may take a draft's place."""
+        _, problem = self._placer.problem(drafts, turns)
         placed = layout.place(problem, seconds=self._options.seconds)
-        steps = tuple(d.step for d in drafts)
+        chosen = {step: draft for n, (step, draft) in enumerate(turns.items()) if n in placed.turned}
+        settled = [chosen.get(i, draft) for i, draft in enumerate(drafts)]
+        buffers, problem = self._placer.problem(settled)
+        steps = tuple(d.step for d in settled)
+        proven = placed.proven or placed.top <= problem.lower_bound
         return Plan(
-            steps, tuple(buffers), placed.offsets, placed.top, problem.lower_bound, placed.proven, self._options.target
+            steps, tuple(buffers), placed.offsets, placed.top, problem.lower_bound, proven, self._options.target
         )
+
+    def _turned(self, number: int, block: Candidate, draft: Draft) -> Draft | None:
+        """The block turned, in as many buffers; None where there is no such thing, or nothing in it."""
+        chain, pixels = self._chains[number], block.strips > 0
+        if not any(c.role is Role.TENSOR for c in draft.contents):
+            return None
+        key = number, pixels
+        if key not in self._turned_chains:
+            self._turned_chains[key] = turned_chain(chain, pixels=pixels)
+        other = self._turned_chains[key]
+        found = other.block(block, _settings(self._options.tiles, chain), 2 * block.nbytes)
+        if found is None:
+            return None
+        turned = self._whole_if_apart(_draft(other.chain, found, self._whole[number], turned=True))
+        return turned if turned.keys() == draft.keys() else None
 
     def _alive(self, number: int) -> tuple[TensorId, ...]:
         """Whole tensors during a builtin operator."""
@@ -172,7 +226,9 @@ class Planner:
         return tuple(dict.fromkeys((*self._whole[number], *node.inputs, *node.outputs)))
 
     def _draft(self, number: int, candidate: Candidate) -> Draft:
-        draft = _draft(self._chains[number], candidate, self._whole[number])
+        return self._whole_if_apart(_draft(self._chains[number], candidate, self._whole[number]))
+
+    def _whole_if_apart(self, draft: Draft) -> Draft:
         if self._options.overlap:
             return draft
         return replace(draft, contents=tuple(content.in_full() for content in draft.contents))
@@ -197,6 +253,10 @@ def plan(graph: Graph, partition: Partition, options: Options = Options()) -> Pl
     """The plan of least head without recomputation; not yet checked (plan/check.py)."""
     found = [planner.plan(planner.macs) for planner in planners(graph, partition, options)]
     return min(found, key=cost)
+
+
+def _lower(forward: Plan, turned: Plan) -> Plan:
+    return turned if turned.head < forward.head else forward
 
 
 def cost(plan: Plan) -> tuple[int, int]:
@@ -235,7 +295,7 @@ def _settings(tiles: Settings | None, chain: Chain) -> Settings | None:
     return replace(tiles, input=Input.STREAMED if chain.frame.pushed else Input.FREE, pushed=chain.frame.pushed)
 
 
-def _draft(chain: Chain, candidate: Candidate, across: tuple[TensorId, ...]) -> Draft:
+def _draft(chain: Chain, candidate: Candidate, across: tuple[TensorId, ...], *, turned: bool = False) -> Draft:
     sizes, last_read = chain.rows(), chain.last_read()
     block = blocks.rebuild(chain, candidate)
     at_border = blocks.border(chain, candidate.first, candidate.last, sizes, last_read)
@@ -248,5 +308,10 @@ def _draft(chain: Chain, candidate: Candidate, across: tuple[TensorId, ...]) -> 
         firings=len(block.trace.moments),
         macs=blocks.executed_macs(block.trace),
         strips=candidate.strips,
+        turned=turned,
     )
-    return Draft(step, block.contents(at_border, sizes, chain.frame), (*across, *at_border.through))
+    found = block.contents(at_border, sizes, chain.frame)
+    if turned:
+        seen = [pair for m in block.trace.members for pair in m.op.seen()]
+        found = in_units(found, {t: rows.c if candidate.strips else rows.row_bytes for t, rows in seen})
+    return Draft(step, found, (*across, *at_border.through))

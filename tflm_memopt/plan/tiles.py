@@ -158,16 +158,19 @@ def _visits(trail: Trail) -> list[Visit]:
 
 def tiled_candidates(chain: Chain, settings: Settings, limit: int) -> dict[int, list[Candidate]]:
     """The best tiled blocks of every length, by the position at which they end."""
-    joined, total = links(chain), sum(op.macs for op in chain.ops)
+    joined = links(chain)
+    return {last: tiled_ending(chain, joined, settings, last, limit) for last in range(1, len(chain.ops) + 1)}
+
+
+def tiled_ending(chain: Chain, joined: Links, settings: Settings, last: int, limit: int) -> list[Candidate]:
+    """Those that end at one position."""
+    total = sum(op.macs for op in chain.ops)
     grain, slack = int(total * settings.epsilon), int(total * (settings.max_overhead - 1))
-    return {
-        last: [
-            _candidate(chain, joined, _tiled(chain, found, last, settings))
-            for found in Search(chain, joined, settings, last, limit, slack, grain).blocks()
-            if chain.can_cut(found.first, last)
-        ]
-        for last in range(1, len(chain.ops) + 1)
-    }
+    return [
+        _candidate(chain, joined, _tiled(chain, found, last, settings))
+        for found in Search(chain, joined, settings, last, limit, slack, grain).blocks()
+        if chain.can_cut(found.first, last)
+    ]
 
 
 def _candidate(chain: Chain, joined: Links, block: TiledBlock) -> Candidate:

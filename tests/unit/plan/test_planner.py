@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from unit.plan.sketch import Sketch, random_sketch, residual
 
+from tflm_memopt.errors import PlanError
 from tflm_memopt.model.graph import TensorId
 from tflm_memopt.plan.check import check
 from tflm_memopt.plan.plan import MAX_IO, Block, Plan, Role
@@ -23,9 +26,10 @@ def checked(
     seconds: float = SECONDS,
     overlap: bool = True,
     reorder: bool = True,
+    turn: bool = True,
 ) -> Plan:
     graph, parts = s.graph(*outputs), s.partition(*outputs)
-    options = Options(op_per_block=op_per_block, seconds=seconds, overlap=overlap, reorder=reorder)
+    options = Options(op_per_block=op_per_block, seconds=seconds, overlap=overlap, reorder=reorder, turn=turn)
     found = plan(graph, parts, options)
     check(found, graph, parts)
     return found
@@ -163,6 +167,21 @@ def test_without_time_there_is_a_plan_all_the_same() -> None:
     x = s.input(16, 16, 8)
     for _ in range(40):
         x = s.conv(x, 8)
-    hasty, patient = (checked(s, x, seconds=seconds) for seconds in (0.0, 1.0))
+    hasty, patient = (checked(s, x, seconds=seconds, turn=False) for seconds in (0.0, 1.0))
     assert not hasty.proven
     assert hasty.lower_bound < patient.head <= hasty.head
+
+
+def test_turning_every_other_block_takes_back_what_its_neighbour_shifted() -> None:
+    """As many bytes as one layer needs, however many there are: what a circular pool would do."""
+    s = Sketch()
+    x = s.input(16, 16, 8)
+    for _ in range(12):
+        x = s.conv(x, 8)
+    found, forward = checked(s, x), checked(s, x, turn=False)
+    assert any(isinstance(step, Block) and step.turned for step in found.steps)
+    assert found.proven
+    assert found.head <= found.lower_bound + 15 < forward.head
+    flipped = [replace(step, turned=not step.turned) for step in found.steps if isinstance(step, Block)]
+    with pytest.raises(PlanError):
+        check(replace(found, steps=tuple(flipped)), s.graph(x), s.partition(x))

@@ -20,6 +20,7 @@ from tflm_memopt.plan.plan import Block
 from tflm_memopt.plan.planner import Options
 from tflm_memopt.plan.regions import Region, partition
 from tflm_memopt.plan.tiles_plan import Settings
+from tflm_memopt.plan.turn import as_counted
 
 OPTIONS = Options(seconds=0.05)
 
@@ -58,7 +59,9 @@ def tiled_blocks(found: Planned) -> Iterator[Block]:
 
 def trace_of(block: Block, ops: Mapping[int, RowOp]) -> Trace:
     """All firings of a block, in the planner's order."""
-    members = [Member(s.op, ops[s.op], s.operands, s.iterative, s.walk, block.strips) for s in block.stages]
+    members = [
+        Member(s.op, as_counted(ops[s.op], block), s.operands, s.iterative, s.walk, block.strips) for s in block.stages
+    ]
     by_key = {m.key: m for m in members}
     trace = start([(by_key[key].op.output, by_key[key].firings) for key in block.sinks])
     for member in reversed(members):
