@@ -14,6 +14,8 @@ from tflm_memopt.errors import ModelError
 from tflm_memopt.lower.program import (
     FLAG_SUMS,
     HEADER,
+    LAYOUT_PIXELS_TURNED,
+    LAYOUT_ROWS_TURNED,
     OP,
     TENSOR,
     Lane,
@@ -239,6 +241,22 @@ def test_the_good_one_is_accepted_and_runs() -> None:
 @pytest.mark.parametrize(("damage", "status"), [pytest.param(d, s, id=name) for name, d, s in REFUSED])
 def test_damage_is_refused(damage: Callable[[Program], Program], status: Status) -> None:
     assert host.check(pack(damage(good())), [IN], [OUT]) is status
+
+
+@pytest.mark.parametrize(
+    ("program", "number", "layout", "status"),
+    [
+        (good, 0, LAYOUT_ROWS_TURNED, Status.OK),
+        (good, 0, LAYOUT_PIXELS_TURNED, Status.OP),
+        (good, 0, LAYOUT_PIXELS_TURNED + 1, Status.TABLE),
+        (good, 1, LAYOUT_ROWS_TURNED, Status.TABLE),
+        (tiled, 0, LAYOUT_PIXELS_TURNED, Status.OK),
+        (tiled, 1, LAYOUT_PIXELS_TURNED, Status.TABLE),
+    ],
+)
+def test_only_what_is_whole_is_turned(program: Callable[[], Program], number: int, layout: int, status: Status) -> None:
+    """Rows in any block, pixels in tiled ones alone: a row kernel goes through a row forwards."""
+    assert host.check(pack(tensor(number, layout=layout)(program())), [IN], [OUT]) is status
 
 
 def test_the_tiled_one_is_accepted_and_runs() -> None:
