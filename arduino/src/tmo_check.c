@@ -112,8 +112,10 @@ static bool check_stream(const checker *c) {
 
 static tmo_status check_tensor(const checker *c, const tmo_tensor *t) {
   const uint32_t n_io = (uint32_t)c->header->n_inputs + c->header->n_outputs;
-  if (t->base > n_io || t->layout != TMO_LAYOUT_HWC) return TMO_ERROR_TABLE;
+  if (t->base > n_io || t->layout > TMO_LAYOUT_PIXELS_TURNED) return TMO_ERROR_TABLE;
   if (t->channels == 0 || t->width == 0 || t->height == 0) return TMO_ERROR_TABLE;
+  const bool whole = t->n_lanes == 0 && t->depth == t->height && !tmo_is_frame(c->program, t);
+  if (t->layout != TMO_LAYOUT_HWC && !whole) return TMO_ERROR_TABLE;
   if (tmo_is_frame(c->program, t)) return check_frame(c, t);
   if (t->n_lanes > 0) return TMO_OK; /* check_lanes() */
   if (t->depth == 0 || t->depth > t->height) return TMO_ERROR_TABLE;
@@ -382,7 +384,7 @@ static bool check_kind(checker *c, const operation *o) {
 
 static bool same_rows(const tmo_tensor *a, const tmo_tensor *b) {
   return a->base == b->base && a->offset == b->offset && a->height == b->height && a->depth == b->depth &&
-         tmo_row_bytes(a) == tmo_row_bytes(b);
+         a->layout == b->layout && tmo_row_bytes(a) == tmo_row_bytes(b);
 }
 
 /* An operand is resident, or the output of an operator that comes earlier in the block. */
@@ -455,6 +457,13 @@ static bool reads_by_access(const tmo_op *op) {
   return op->kind == TMO_OP_COPY || op->kind == TMO_OP_RESIZE_BILINEAR || op->kind == TMO_OP_TRANSPOSE_CONV;
 }
 
+/* A firing of a row block goes through its rows forwards. */
+static bool has_turned_pixels(const checker *c, const operation *o) {
+  bool turned = o->out->layout == TMO_LAYOUT_PIXELS_TURNED;
+  for (uint8_t k = 0; k < o->op->n_inputs; ++k) turned = turned || c->tensors[o->op->input[k]].layout == TMO_LAYOUT_PIXELS_TURNED;
+  return turned;
+}
+
 static bool check_op(checker *c, const tmo_block *block, uint32_t index) {
   const tmo_op *op = &c->ops[index];
   const uint8_t known = TMO_FLAG_SINK | TMO_FLAG_ITERATIVE | TMO_FLAG_PER_CHANNEL | TMO_FLAG_SUMS;
@@ -465,7 +474,7 @@ static bool check_op(checker *c, const tmo_block *block, uint32_t index) {
   }
   const operation o = {block, op, &c->tensors[op->input[0]], &c->tensors[op->output]};
   if (tmo_is_frame(c->program, o.out) || !check_conversion(c, &o)) return false;
-  const bool by_row = op->tile == 0 && op->groups <= 1 && !tmo_sums_groups(op) && o.out->n_lanes == 0;
+  const bool by_row = !has_turned_pixels(c, &o) && op->tile == 0 && op->groups <= 1 && !tmo_sums_groups(op) && o.out->n_lanes == 0;
   return (block->strips > 0 ? check_tiled(c, &o) : by_row) && check_kind(c, &o);
 }
 

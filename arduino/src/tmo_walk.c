@@ -135,7 +135,9 @@ static int32_t first_period(const tmo_tensor *t) {
 
 tmo_line tmo_line_of(const void *program, const tmo_tensor *t, uint32_t pixel, uint16_t strip, uint16_t y) {
   if (t->n_lanes == 0) {
-    const tmo_line whole = {tmo_row_offset(t, y), 0, 1, t->width, pixel};
+    const uint32_t last = t->width - 1u; /* a step of `last` pixels is one backwards */
+    const bool turned = t->layout == TMO_LAYOUT_PIXELS_TURNED;
+    const tmo_line whole = {tmo_row_offset(t, y), turned ? last : 0, turned ? last : 1, t->width, pixel};
     return whole;
   }
   const bool recomputed = t->rows > t->advance;

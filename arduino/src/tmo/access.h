@@ -78,7 +78,8 @@ static inline uint32_t tmo_row_bytes(const tmo_tensor *t) { return t->width * t-
 
 /* From the tensor's base to row y, of a tensor without lanes. */
 static inline uint32_t tmo_row_offset(const tmo_tensor *t, uint32_t y) {
-  return t->offset + (y % t->depth) * tmo_row_bytes(t);
+  const uint32_t row = t->layout == TMO_LAYOUT_HWC ? y % t->depth : t->height - 1u - y;
+  return t->offset + row * tmo_row_bytes(t);
 }
 
 /* Consecutive rows. */

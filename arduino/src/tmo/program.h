@@ -54,7 +54,12 @@ enum {
 #define TMO_PACKED_SCALES 8  /* int32_t of a pair of channels */
 #define TMO_PACKED_SHIFT 22  /* the greatest e */
 
-enum { TMO_LAYOUT_HWC = 0 };
+/* How the rows of a whole tensor lie, as a block counts them. A block that fires from the last row to the first counts from the end. */
+enum {
+  TMO_LAYOUT_HWC = 0,
+  TMO_LAYOUT_ROWS_TURNED = 1,  /* row y is row height - 1 - y in memory */
+  TMO_LAYOUT_PIXELS_TURNED = 2 /* and pixel x of it is pixel width - 1 - x: in tiled blocks, which find each pixel by itself */
+};
 
 /* Where input 0 is, the frame. Every tensor of base 1 is a view of it then. */
 enum {
@@ -163,7 +168,7 @@ typedef struct {
   uint16_t height;   /* rows of the whole tensor */
   uint16_t depth;    /* rows of the ring; depth == height: resident; not used with lanes */
   uint8_t base;      /* 0: workspace; 1..n_inputs: inputs; then the outputs */
-  uint8_t layout;
+  uint8_t layout;    /* TMO_LAYOUT_*; of a ring and of lanes, HWC */
   uint32_t lanes;    /* tmo_lane[n_lanes], or none */
   uint16_t n_lanes;
   uint16_t advance;  /* the strips that it is made in, by a tiled block: rows from strip to strip, */
