@@ -53,6 +53,7 @@ static void call_row_kernel(const tmo_kernel *k, const tmo_window *window, int8_
     case TMO_OP_COPY: tmo_copy_s8(k, window, out); break;
     case TMO_OP_RESIZE_BILINEAR: tmo_resize_bilinear_row_s8(k, window, out); break;
     case TMO_OP_TRANSPOSE_CONV: tmo_transpose_conv_row_s8(k, window, out); break;
+    case TMO_OP_BATCH_MATMUL: tmo_batch_matmul_row_s8(k, window, out); break;
     default: tmo_pool_row_s8(k, window, out); break;
   }
 }

@@ -361,12 +361,24 @@ static bool check_transpose_conv(checker *c, const operation *o) {
          a->add == op->pad_top - op->stride_h * (extent - 1);
 }
 
+static bool check_batch_matmul(checker *c, const operation *o) {
+  const tmo_op *op = o->op;
+  const tmo_tensor *right = &c->tensors[op->input[1]];
+  const bool transposed = op->param == 1;
+  const uint32_t depth = o->in->channels, out = o->out->channels;
+  if (op->param < 0 || op->param > 1 || o->in->width != 1 || right->width != 1 || o->out->width != 1) return false;
+  if (right->channels != (transposed ? depth : out) || !check_accesses(c, o)) return false;
+  const tmo_access *a = accesses(c, op);
+  return a[0].extent == 1 && a[1].extent == (transposed ? out : depth) && check_scaling(c, op, 1);
+}
+
 static bool check_kind(checker *c, const operation *o) {
   if (o->op->packing != TMO_PACKING_NONE && o->op->kind != TMO_OP_CONV && o->op->kind != TMO_OP_DEPTHWISE) return false;
   switch (o->op->kind) {
     case TMO_OP_COPY: return check_copy(c, o);
     case TMO_OP_RESIZE_BILINEAR: return check_resize(c, o);
     case TMO_OP_TRANSPOSE_CONV: return check_transpose_conv(c, o);
+    case TMO_OP_BATCH_MATMUL: return check_batch_matmul(c, o);
     case TMO_OP_CONV:
     case TMO_OP_DEPTHWISE: return check_convolution(c, o);
     case TMO_OP_CONV_S16:
@@ -449,12 +461,13 @@ static bool check_tiled(checker *c, const operation *o) {
 
 static bool check_arity(const tmo_op *op) {
   if (op->kind == TMO_OP_COPY) return op->n_inputs >= 1 && op->n_inputs <= TMO_MAX_INPUTS;
-  return op->n_inputs == (op->kind == TMO_OP_ADD ? 2 : 1);
+  return op->n_inputs == (op->kind == TMO_OP_ADD || op->kind == TMO_OP_BATCH_MATMUL ? 2 : 1);
 }
 
 /* Not by its window. */
 static bool reads_by_access(const tmo_op *op) {
-  return op->kind == TMO_OP_COPY || op->kind == TMO_OP_RESIZE_BILINEAR || op->kind == TMO_OP_TRANSPOSE_CONV;
+  return op->kind == TMO_OP_COPY || op->kind == TMO_OP_RESIZE_BILINEAR || op->kind == TMO_OP_TRANSPOSE_CONV ||
+         op->kind == TMO_OP_BATCH_MATMUL;
 }
 
 /* A firing of a row block goes through its rows forwards. */

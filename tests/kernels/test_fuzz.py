@@ -10,6 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from ai_edge_litert import schema_py_generated as schema
 from kernels import networks, tile_plans
 from kernels.conftest import Build, sample
 from kernels.frames import external, streamed
@@ -100,10 +101,15 @@ def networks_to_plan() -> Iterator[tuple[bytes, Options]]:
         y = net.conv2d(net.depthwise_conv2d(net.conv2d(x, 24), kernel=(3, 3), stride=(2, 1)), 4)
         return [y, net.softmax(net.fully_connected(net.mean(x, (1, 2)), 5))]
 
+    def attention(net: Net, x: int) -> list[int]:
+        q, k = (net.reshape(net.conv2d(x, 4), (1, 30, 4)) for _ in range(2))
+        options = schema.BatchMatMulOptionsT(adjX=False, adjY=True)
+        return [net.op("BATCH_MATMUL", [q, k], [net.tensor((1, 30, 30), affine=(9.0, 1))], options)]
+
     by_row, free, blocks = Options(tiles=None, seconds=0.2), Options(seconds=0.2), Options(True, seconds=0.2)
     for build, bits, options in (
         (joined, 8, by_row), (mirrored, 8, by_row), (resized, 8, by_row), (wide, 16, by_row), (wide, 16, free),
-        (mobile, 8, free), (mobile, 8, blocks), (mobile, 8, by_row),
+        (mobile, 8, free), (mobile, 8, blocks), (mobile, 8, by_row), (attention, 8, by_row),
     ):  # fmt: skip
         net = Net(activations=f"INT{bits}")
         yield net.model(*build(net, net.input((1, 6, 5, 2)))), options

@@ -327,6 +327,19 @@ def bias_scale(site: Site) -> str | None:
 # ---- the others ----
 
 
+@hint("transpose the left matrix before; give both matrices the same batch")
+def plain_matrices(site: Site) -> str | None:
+    """Two matrices of int8, or as many pairs of them: the left one not transposed, none of them broadcast"""
+    a, b, out, options = site.input(0).shape, site.input(1).shape, site.output.shape, site.op.options
+    if options["adjX"]:
+        return "adj_x is set"
+    if min(len(a), len(b)) < 2:
+        return f"{list(a)} and {list(b)}"
+    depth, units = (b[-1], b[-2]) if options["adjY"] else (b[-2], b[-1])
+    fits = a[-1] == depth and out[-2:] == (a[-2], units) and math.prod(out) == math.prod(a[:-1]) * units
+    return None if fits and a[:-2] == b[:-2] == out[:-2] else f"{list(a)} and {list(b)} to {list(out)}"
+
+
 @hint(QUANTIZE)
 def add_scales(site: Site) -> str | None:
     """The output scale of ADD must not be far below its input scales"""

@@ -154,6 +154,15 @@ OPSET: Mapping[str, Row] = {
         parse.gather,
     ),
     "RESIZE_BILINEAR": Row((*_RESIZED, must.resized_inside), parse.resize_bilinear),
+    "BATCH_MATMUL": Row(
+        (
+            must.operands(least=2, most=2),
+            must.options("adjX", "adjY"),
+            *_INT8,
+            must.plain_matrices,
+        ),
+        parse.batch_matmul,
+    ),
     "TRANSPOSE_CONV": Row(
         (
             _WEIGHTED,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
@@ -133,6 +134,29 @@ def transpose_conv(site: Site) -> RowOp:
     macs = h * w * c * kernel_h * kernel_w * c_out
     op = _weighted(site, Kind.TRANSPOSE_CONV, geometry, _values(site.input(1)))
     return replace(op, access=(access,), macs=macs)
+
+
+def batch_matmul(site: Site) -> RowOp:
+    """BATCH_MATMUL: a row of the left matrix, and of the right one all rows, which are resident."""
+    left, right, out = site.input(0).shape, site.input(1).shape, site.output.shape
+    matrices, transposed = math.prod(left[:-2]), int(bool(site.op.options["adjY"]))
+    first = np.repeat(np.arange(matrices) * right[-2], out[-2])
+    product = quant.weighted(
+        quantization(site.input(0)).scale[0],
+        quantization(site.input(1)).scale,
+        quantization(site.output).scale[0],
+    )
+    one = Access(mul=0, extent=right[-2])
+    return _row_op(
+        site,
+        Kind.BATCH_MATMUL,
+        (Rows(matrices * left[-2], 1, left[-1]), Rows(matrices * right[-2], 1, right[-1])),
+        Rows(matrices * out[-2], 1, out[-1]),
+        access=(Access(), one if matrices == 1 else replace(one, table=tuple(map(int, first)))),
+        multipliers=product,
+        param=transposed,
+        macs=matrices * out[-2] * out[-1] * left[-1],
+    )
 
 
 def softmax(site: Site) -> RowOp:

@@ -38,6 +38,7 @@ class Kind(enum.IntEnum):
     """Bytes to other places, by `moves`: PAD, CONCATENATION, STRIDED_SLICE, SPACE_TO_DEPTH, ..."""
     RESIZE_BILINEAR = 21
     TRANSPOSE_CONV = 22
+    BATCH_MATMUL = 23
     CONV_S16 = 30
     """int16 activations, int8 weights: a channel takes two bytes, and Rows.c counts bytes."""
     DEPTHWISE_S16 = 31

@@ -110,7 +110,9 @@ class Site:
     def activations(self) -> tuple[Tensor, ...]:
         """What is read at run time: the first operand; of ADD both, of CONCATENATION all, of GATHER the indices."""
         every = range(len(self.op.inputs)) if self.op.type in EVERY_OPERAND else (0,)
-        return tuple(self.input(k) for k in {"ADD": (0, 1), "GATHER": (1,)}.get(self.op.type, every))
+        return tuple(
+            self.input(k) for k in {"ADD": (0, 1), "BATCH_MATMUL": (0, 1), "GATHER": (1,)}.get(self.op.type, every)
+        )
 
     @property
     def output(self) -> Tensor:

@@ -102,6 +102,8 @@ enum {
  * RESIZE_BILINEAR  kernels/internal/reference/resize_bilinear.h ResizeBilinearInteger. stride_h, stride_w = its height_scale_10, width_scale_10;
  *                  param = 1 with half_pixel_centers, else 0. An output coordinate o lies at s = o * stride + param * (stride / 2 - 512), in
  *                  1/1024 of a pixel. access: mul = stride_h, div = 1024, extent = 2, add = the constant part of s.
+ * BATCH_MATMUL     clamp(rescale(sum (a - zero_in0) * (b - zero_in1), m, s) + zero_out), m, s = quantize(in0 * in1 / out). Row y of operand 0,
+ *                  and of operand 1 all rows of a matrix: [depth][out], or with param = 1 [out][depth]. Both have a width of 1.
  * TRANSPOSE_CONV   as CONV, tap (ky, kx) of output (y, x) being input ((y + pad_top - ky) / stride_h, (x + pad_left - kx) / stride_w) where
  *                  that is whole; dilation 1. access: add = pad_top - stride_h * (extent - 1), div = stride_h, extent = ceil(kernel_h / stride_h). */
 typedef enum {
@@ -114,6 +116,7 @@ typedef enum {
   TMO_OP_SOFTMAX = 7,      /* param: diff_min */
   TMO_OP_LOOKUP = 8,       /* weights: int8_t[TMO_TABLE_BYTES] */
   TMO_OP_GATHER = 40,      /* weights [row][out]; param: rows */
+  TMO_OP_BATCH_MATMUL = 23,    /* param: the right matrix is transposed */
   TMO_OP_CONV_S16 = 30,        /* weights as CONV */
   TMO_OP_DEPTHWISE_S16 = 31,   /* weights as DEPTHWISE */
   TMO_OP_COPY = 20,            /* weights: tmo_copy */

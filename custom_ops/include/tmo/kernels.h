@@ -66,6 +66,7 @@ bool tmo_gather_pixel_s8(const tmo_kernel *k, const int8_t *index, int8_t *out);
 tmo_kernel_s8 tmo_copy_s8;                /* COPY */
 tmo_kernel_s8 tmo_resize_bilinear_row_s8; /* RESIZE_BILINEAR */
 tmo_kernel_s8 tmo_transpose_conv_row_s8;  /* TRANSPOSE_CONV */
+tmo_kernel_s8 tmo_batch_matmul_row_s8;    /* BATCH_MATMUL */
 
 /* A run of kernel taps that lie inside the input, along one axis. */
 typedef struct {

@@ -63,6 +63,11 @@ def elu(net: Net) -> int:
     return net.unary("ELU", net.input((1, 4, 4, 2)))
 
 
+def batch_matmul(net: Net) -> int:
+    matrices = net.input((2, 3, 4)), net.input((2, 4, 5))
+    return net.op("BATCH_MATMUL", matrices, [net.tensor((2, 3, 5))], schema.BatchMatMulOptionsT(adjX=False, adjY=False))
+
+
 def quantize(net: Net) -> int:
     return net.unary("QUANTIZE", net.input((1, 4), None, dtype="FLOAT32"))
 
@@ -159,6 +164,9 @@ CASES: list[tuple[Callable[[Net], int], Edit, str, str]] = [
     (logistic, affine(0, [1e-20]), "tabulated", "input scale 1e-20"),
     (hard_swish, affine(0, [50.0]), "tabulated", "scales 50 and 0.05"),
     (elu, affine(1, [np.expm1(-0.05) / -10.5]), "tabulated", "a value of its exponential lies between two bytes"),
+    (batch_matmul, option(adjX=True), "plain_matrices", "adj_x is set"),
+    (batch_matmul, option(adjY=True), "plain_matrices", "[2, 3, 4] and [2, 4, 5] to [2, 3, 5]"),
+    (batch_matmul, tensor(1, shape=np.array([20], np.int32)), "plain_matrices", "[2, 3, 4] and [20]"),
     (quantize, lambda _: None, "int8_to_int8", "tensor 0 'input0' is FLOAT32"),
 ]
 
@@ -178,7 +186,9 @@ def test_what_stays_builtin_and_why(build: Callable[[Net], int], edit: Edit, cod
     assert result.hint
 
 
-@pytest.mark.parametrize("build", [conv, depthwise, dense, add, pool, mean, softmax, relu, logistic, hard_swish, elu])
+@pytest.mark.parametrize(
+    "build", [conv, depthwise, dense, add, pool, mean, softmax, relu, logistic, hard_swish, elu, batch_matmul]
+)
 def test_the_same_operators_unchanged_are_supported(build: Callable[[Net], int]) -> None:
     net = Net()
     (result,) = to_row_ops(read(net.model(build(net))).graph).values()

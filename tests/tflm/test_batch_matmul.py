@@ -1,0 +1,43 @@
+"""BATCH_MATMUL in odd shapes, alone and between operators that make its matrices, against the oracle."""
+
+from __future__ import annotations
+
+from ai_edge_litert import schema_py_generated as schema
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from models import Affine, Net
+from tflm.test_moving import assert_all
+from tflm.test_operators import affines, assert_equal, seeds
+
+sizes = st.integers(1, 9)
+
+
+def product(net: Net, a: int, b: int, *, adjoint: bool, out: Affine) -> int:
+    columns = net.shape(b)[-2 if adjoint else -1]
+    scale = max(out[0], net.affine(a)[0] * net.affine(b)[0])  # so that it is no rescaling by 2^31
+    y = net.tensor((*net.shape(a)[:-1], columns), affine=(scale, out[1]))
+    return net.op("BATCH_MATMUL", [a, b], [y], schema.BatchMatMulOptionsT(adjX=False, adjY=adjoint))
+
+
+@settings(max_examples=25, deadline=None)
+@given(batch=st.sampled_from([(), (1,), (3,), (1, 2)]), rows=sizes, depth=sizes, columns=sizes, adjoint=st.booleans(),
+       a=affines, b=affines, out=affines, seed=seeds)  # fmt: skip
+def test_batch_matmul(
+    batch: tuple[int, ...], rows: int, depth: int, columns: int, adjoint: bool, a: Affine, b: Affine, out: Affine,
+    seed: int,
+) -> None:  # fmt: skip
+    net = Net(seed)
+    right = (columns, depth) if adjoint else (depth, columns)
+    x, w = net.input((*batch, rows, depth), a), net.input((*batch, *right), b)
+    assert_equal(net.model(product(net, x, w, adjoint=adjoint, out=out)))
+
+
+@settings(max_examples=6, deadline=None)
+@given(rows=sizes, depth=sizes, seed=seeds)
+def test_attention(rows: int, depth: int, seed: int) -> None:
+    """Queries, keys and values of one head, a row each for every token."""
+    net = Net(seed)
+    x = net.input((1, rows, 1, 4))
+    q, k, v = (net.reshape(net.conv2d(x, depth), (1, rows, depth)) for _ in range(3))
+    scores = net.softmax(product(net, q, k, adjoint=True, out=(0.5, 3)))
+    assert_all(net, product(net, scores, v, adjoint=False, out=(0.1, -5)))
