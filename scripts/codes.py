@@ -1,6 +1,6 @@
-"""Which errors of docs/errors.md no test has raised: scripts/test says so after a run of all tests.
+"""Which errors of docs/errors.md no test has raised: scripts/test fails for them after a run of all tests.
 
-Those that tests raise in other processes (a Keras model, a damaged file under watch) are listed all the same.
+Errors count that a test raises in its own process, or hands to conftest.heard() when another process said them.
 
 python scripts/codes.py FOLDER      where the tests left the codes that they raised (TMO_CODES)
 """

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import os
+import re
 from collections.abc import Generator, Iterable
 from pathlib import Path
 from typing import Any
@@ -39,6 +40,11 @@ def _remember(error: MemoptError, what: str, **rest: str) -> None:
 
 _MAKE = MemoptError.__init__
 MemoptError.__init__ = _remember  # type: ignore[method-assign]
+
+
+def heard(stderr: str) -> None:
+    """Errors that another process said."""
+    RAISED.update(re.findall(r"^  code (\w+)$", stderr, re.MULTILINE))
 
 
 def pytest_sessionfinish() -> None:

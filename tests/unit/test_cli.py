@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import errno
 import json
 import os
 import subprocess
@@ -379,6 +380,7 @@ REFUSED: dict[str, tuple[Sequence[str], str]] = {
     ),
     "missing plan": (("optimize", "small.tflite", "--plan", "nothing.json"), "cannot read nothing.json"),
     "plan that is no JSON": (("optimize", "small.tflite", "--plan", "small.tflite"), "no JSON document"),
+    "plan that is a list": (("optimize", "small.tflite", "--plan", "list.json"), "holds no plan"),
     "plan and limit": (("optimize", "small.tflite", "--plan", "empty.json", "--max-macs", "1"), "saved plan"),
     "plan of nothing": (("optimize", "small.tflite", "--plan", "empty.json"), "does not belong to this model"),
     "plan for nothing": (("optimize", "other.tflite", "--plan", "empty.json"), "nothing to plan"),
@@ -402,11 +404,12 @@ REFUSED: dict[str, tuple[Sequence[str], str]] = {
 def test_bad_usage(folder: Path, run: Run, arguments: Sequence[str], says: str) -> None:
     (folder / "other.tflite").write_bytes(unsupported())
     (folder / "empty.json").write_text("{}")
+    (folder / "list.json").write_text("[]")
     before = files(folder)
     answer = run(*arguments)
     assert_refused(answer, says)
     assert files(folder) == before
-    assert sorted(p.name for p in folder.iterdir()) == ["empty.json", "other.tflite", "small.tflite"]
+    assert sorted(p.name for p in folder.iterdir()) == ["empty.json", "list.json", "other.tflite", "small.tflite"]
 
 
 def test_inputs_that_do_not_fit(folder: Path, run: Run) -> None:
@@ -444,6 +447,18 @@ def test_a_defect_is_never_the_answer_no(folder: Path, run: Run, monkeypatch: py
     assert answer.out == ""
     assert "ZeroDivisionError" in answer.err
     assert "please report it" in answer.err
+
+
+def test_what_the_system_refuses_is_an_error_as_any_other(
+    folder: Path, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def no_memory(*_: object, **__: object) -> None:
+        raise OSError(errno.ENOMEM, os.strerror(errno.ENOMEM))
+
+    monkeypatch.setattr(tflm_memopt, "inspect", no_memory)
+    answer = run("inspect", "small.tflite")
+    assert answer.code == cli.BAD
+    assert answer.err == "error: Cannot allocate memory\n  code system\n"
 
 
 def test_names_from_files_cannot_forge_lines(folder: Path, run: Run) -> None:

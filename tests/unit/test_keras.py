@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from conftest import heard
 from models import Net
 
 from tflm_memopt import cli, keras
@@ -105,6 +106,7 @@ def test_data_that_does_not_fit(trained: Path) -> None:
     np.save(trained / "none.npy", np.zeros((0, 16, 16, 2)))
     script = ALL_BAD % [[code, *arguments] for code, arguments in BAD.items()]
     done = subprocess.run([sys.executable, "-c", script], cwd=trained, capture_output=True, text=True, check=False)
+    heard(done.stderr)
     for code in BAD:
         assert f"  code {code}\n{code} {cli.BAD}\n" in done.stderr
     assert not (trained / "bad").exists()

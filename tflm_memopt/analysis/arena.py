@@ -21,7 +21,6 @@ from tflm_memopt.analysis import tflm_planner
 from tflm_memopt.analysis.builtin_memory import KERNELS, UNKNOWN, Kernel, Node, Persistent, Scratch, TempTensor
 from tflm_memopt.analysis.tflm_lifetimes import (
     ALIGNMENT,
-    OFFLINE_PLAN,
     ONLINE,
     ScratchRequest,
     Wanted,
@@ -32,7 +31,6 @@ from tflm_memopt.analysis.tflm_lifetimes import (
     requests,
 )
 from tflm_memopt.analysis.tflm_structs import PLANNER_BYTES_PER_BUFFER, STRUCTS, Abi
-from tflm_memopt.errors import ModelError
 from tflm_memopt.model.graph import ABSENT, Graph, Op
 from tflm_memopt.model.reader import CUSTOM, Model, graph_of, read
 
@@ -74,11 +72,7 @@ def predict(model: bytes | Model, abi: Abi = "ilp32", *, recording: bool = False
     ample = _ample(replay.events)
     ends = _ends(replay.events, ample)
     if ends is None:
-        raise ModelError(
-            "the offline memory plan ends before the arena does",
-            code="offline_plan_full",
-            where=f"metadata '{OFFLINE_PLAN}'",
-        )
+        raise AssertionError("the arena is full, though it has room for everything side by side")
     head, tail = ends[0], ample - ends[1]
     smallest = bisect.bisect_left(range(ample), True, key=lambda size: _ends(replay.events, size) is not None)
     return Arena(abi, head, tail, head + tail, smallest, tuple(sorted(replay.estimated)))
