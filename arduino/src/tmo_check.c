@@ -210,29 +210,42 @@ static bool check_packed_scales(const int32_t *scales, uint32_t n) {
   return true;
 }
 
+/* The same of n scales -e. */
+static bool check_mve_shifts(const int32_t *shifts, uint32_t n) {
+  for (; n > 0; --n, ++shifts) {
+    if (*shifts > -1 || *shifts < -TMO_PACKED_SHIFT) return false;
+  }
+  return true;
+}
+
 static bool check_packed_conv(checker *c, const operation *o) {
   const tmo_op *op = o->op;
+  const bool mve = op->packing == TMO_PACKING_MVE_CONV;
   const uint64_t values = tmo_packed_values(op, o->in->channels), pairs = ((uint64_t)o->out->channels + 1) / 2;
+  const uint64_t groups = mve ? (pairs + 7) / 8 : pairs, words = mve ? 3 * 16 : TMO_PACKED_SCALES; /* of the scales of each */
   const bool direct = tmo_packed_direct(op, o->in->channels, o->out->channels, op->tile == 0 ? o->out->width : op->tile);
-  if ((op->kind == TMO_OP_DEPTHWISE && o->in->channels != 1) || (values > TMO_PACKED_TILE && !direct)) return false;
+  if ((op->kind == TMO_OP_DEPTHWISE && o->in->channels != 1) || (values > tmo_packed_tile(op) && !direct)) return false;
   if (!has_constant(c, op->weights, times(2 * values, pairs), 4)) return false;
-  if (!has_constant(c, op->bias, pairs * TMO_PACKED_SCALES * 4, 4) || !may_read(c, pairs)) return false;
+  if (!has_constant(c, op->bias, groups * words * 4, 4) || !may_read(c, groups)) return false;
   const int32_t *scales = (const int32_t *)tmo_constant(c->program, op->bias);
-  for (uint64_t i = 0; i < pairs; ++i) {
-    if (!check_packed_scales(scales + TMO_PACKED_SCALES * i + 2, 2)) return false;
+  for (uint64_t i = 0; i < groups; ++i, scales += words) {
+    if (mve ? !check_mve_shifts(scales + 32, 16) : !check_packed_scales(scales + 2, 2)) return false;
   }
   return true;
 }
 
 static bool check_packed_depthwise(checker *c, const operation *o) {
   const tmo_op *op = o->op;
-  const uint32_t taps = (uint32_t)op->kernel_h * op->kernel_w;
-  const uint64_t fours = ((uint64_t)o->out->channels + 3) / 4, words = 4 + (taps + 2) / 3 * 6 + 12; /* of four channels */
-  if (op->kind != TMO_OP_DEPTHWISE || o->in->channels != o->out->channels || o->in->channels < 4 || taps > TMO_PACKED_TAPS) return false;
-  if (!has_constant(c, op->weights, times(4 * words, fours), 4) || !may_read(c, fours)) return false;
-  const int32_t *constants = (const int32_t *)tmo_constant(c->program, op->weights);
-  for (uint64_t i = 1; i <= fours; ++i) {
-    if (!check_packed_scales(constants + i * words - 12, 4)) return false;
+  const bool mve = op->packing == TMO_PACKING_MVE_DEPTHWISE;
+  const uint32_t taps = (uint32_t)op->kernel_h * op->kernel_w, at_once = mve ? 16 : 4;
+  const uint64_t groups = ((uint64_t)o->out->channels + at_once - 1) / at_once;
+  const uint64_t words = mve ? 16 + ((uint64_t)taps + 1) / 2 * 8 + 32 : 4 + ((uint64_t)taps + 2) / 3 * 6 + 12; /* of each group */
+  if (op->kind != TMO_OP_DEPTHWISE || o->in->channels != o->out->channels || o->in->channels < at_once || taps > TMO_PACKED_TAPS) return false;
+  if (!has_constant(c, op->weights, times(4 * words, groups), 4) || !may_read(c, groups)) return false;
+  const int32_t *end = (const int32_t *)tmo_constant(c->program, op->weights);
+  for (uint64_t i = 0; i < groups; ++i) {
+    end += words;
+    if (mve ? !check_mve_shifts(end - 16, 16) : !check_packed_scales(end - 12, 4)) return false;
   }
   return true;
 }
@@ -240,9 +253,11 @@ static bool check_packed_depthwise(checker *c, const operation *o) {
 /* Constants of a packed operator, and its scratch. */
 static bool check_packed(checker *c, const operation *o) {
   const tmo_op *op = o->op;
-  if (c->header->target != TMO_TARGET_DSP || tmo_iterative(op) || tmo_groups(op) > 1) return false;
-  if (op->packing == TMO_PACKING_DSP_CONV ? !check_packed_conv(c, o) : !check_packed_depthwise(c, o)) return false;
-  return op->packing <= TMO_PACKING_DSP_DEPTHWISE && in_workspace(c, op->accumulator, tmo_scratch_bytes(op, o->in, o->out), 4);
+  const bool depthwise = op->packing == TMO_PACKING_DSP_DEPTHWISE || op->packing == TMO_PACKING_MVE_DEPTHWISE;
+  const uint16_t last = c->header->target == TMO_TARGET_MVE ? TMO_PACKING_MVE_DEPTHWISE : TMO_PACKING_DSP_DEPTHWISE;
+  if (c->header->target == TMO_TARGET_GENERIC || op->packing > last || tmo_iterative(op) || tmo_groups(op) > 1) return false;
+  if (depthwise ? !check_packed_depthwise(c, o) : !check_packed_conv(c, o)) return false;
+  return in_workspace(c, op->accumulator, tmo_scratch_bytes(op, o->in, o->out), 4);
 }
 
 static bool check_convolution(checker *c, const operation *o) {

@@ -142,7 +142,7 @@ void tmo_conv_dsp_row(const tmo_kernel *k, const tmo_window *rows, int8_t *out) 
     return;
   }
   for (uint32_t x = 0; x < k->out_width; x += n, out += n * k->out_channels) {
-    n = tmo_packed_pixels(values, k->out_width - x);
+    n = tmo_packed_pixels(op, values, k->out_width - x);
     for (uint32_t p = 0; p < n; ++p) {
       if (pointwise) {
         const column c = {(int16_t *)k->scratch + 2 * p, 2 * n};

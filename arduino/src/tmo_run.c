@@ -35,10 +35,33 @@ static int8_t *base_of(const tmo_run_state *run, const tmo_tensor *t) {
   return (int8_t *)(t->base == 0 ? run->workspace : (uint8_t *)run->io[t->base - 1]);
 }
 
+#if TMO_RUNS_DSP
+static void call_packed_row(const tmo_kernel *k, const tmo_window *window, int8_t *out) {
+  switch (k->op->packing) {
+    case TMO_PACKING_DSP_CONV: tmo_conv_dsp_row(k, window, out); break;
+#if TMO_RUNS_MVE
+    case TMO_PACKING_MVE_CONV: tmo_conv_mve_row(k, window, out); break;
+#endif
+    default: tmo_depthwise_packed_row(k, window, out); break;
+  }
+}
+
+/* Of convolutions only those that are direct. */
+static void call_packed_pixel(const tmo_kernel *k, const tmo_window *window, int8_t *out) {
+  switch (k->op->packing) {
+    case TMO_PACKING_DSP_CONV: tmo_conv_dsp_direct(k, window, out); break;
+#if TMO_RUNS_MVE
+    case TMO_PACKING_MVE_CONV: tmo_conv_mve_multiply(k, window->pixels[0], 0, 1, out, 0); break;
+#endif
+    default: tmo_depthwise_packed_pixel(k, window, out); break;
+  }
+}
+#endif
+
 static void call_row_kernel(const tmo_kernel *k, const tmo_window *window, int8_t *out) {
 #if TMO_RUNS_DSP
   if (k->op->packing != TMO_PACKING_NONE) {
-    (k->op->packing == TMO_PACKING_DSP_CONV ? tmo_conv_dsp_row : tmo_depthwise_dsp_row)(k, window, out);
+    call_packed_row(k, window, out);
     return;
   }
 #endif
@@ -61,7 +84,7 @@ static void call_row_kernel(const tmo_kernel *k, const tmo_window *window, int8_
 static void call_pixel_kernel(const tmo_kernel *k, const tmo_window *window, int8_t *out) {
 #if TMO_RUNS_DSP
   if (k->op->packing != TMO_PACKING_NONE) {
-    (k->op->packing == TMO_PACKING_DSP_CONV ? tmo_conv_dsp_direct : tmo_depthwise_dsp_pixel)(k, window, out);
+    call_packed_pixel(k, window, out);
     return;
   }
 #endif
@@ -205,7 +228,7 @@ static tmo_window read_by_window(const firing *f, uint16_t x, const int8_t *pixe
 }
 
 /* The rows of all operands that an operator with an access of its own reads; NULL where there is none. */
-static tmo_window read_by_access(const firing *f, const int8_t *rows[]) {
+TMO_OWN_FRAME static tmo_window read_by_access(const firing *f, const int8_t *rows[]) {
   const tmo_op *op = f->kernel.op;
   uint32_t n = 0, converted = 0;
   for (uint8_t k = 0; k < op->n_inputs; ++k) {
@@ -242,6 +265,27 @@ TMO_OWN_FRAME static void fire_window(const firing *f, uint16_t x) {
 }
 
 #if TMO_RUNS_DSP
+static void gather_packed(const tmo_kernel *k, const tmo_window *window, uint32_t pixel, uint32_t pixels) {
+#if TMO_RUNS_MVE
+  if (k->op->packing == TMO_PACKING_MVE_CONV) {
+    tmo_conv_mve_gather(k, window, pixel);
+    return;
+  }
+#endif
+  tmo_conv_dsp_gather(k, window, pixel, pixels);
+}
+
+static void multiply_packed(const tmo_kernel *k, uint32_t values, uint32_t pixels, int8_t *out, uint32_t step) {
+#if TMO_RUNS_MVE
+  if (k->op->packing == TMO_PACKING_MVE_CONV) {
+    tmo_conv_mve_multiply(k, NULL, values, pixels, out, step);
+    return;
+  }
+#endif
+  (void)values;
+  tmo_conv_dsp_multiply(k, pixels, out, step);
+}
+
 /* As many pixels at once as lie at equal distances. */
 TMO_OWN_FRAME static void fire_packed_tile(const firing *f) {
   const tmo_kernel *k = &f->kernel;
@@ -250,7 +294,7 @@ TMO_OWN_FRAME static void fire_packed_tile(const firing *f) {
   const int8_t *taps[TMO_MAX_TAPS];
   for (uint16_t x = tmo_unit_column(f->walk, &f->run->unit); x < end;) {
     int8_t *const out = output_pixel(f, y, x);
-    const uint32_t most = tmo_packed_pixels(values, (uint32_t)(end - x));
+    const uint32_t most = tmo_packed_pixels(k->op, values, (uint32_t)(end - x));
     uint32_t n = 1, step = 0;
     for (; n < most; ++n) {
       const int8_t *const next = output_pixel(f, y, x + n);
@@ -259,9 +303,9 @@ TMO_OWN_FRAME static void fire_packed_tile(const firing *f) {
     }
     for (uint32_t p = 0; p < n; ++p) {
       const tmo_window window = read_by_window(f, (uint16_t)(x + p), taps);
-      tmo_conv_dsp_gather(k, &window, p, n);
+      gather_packed(k, &window, p, n);
     }
-    tmo_conv_dsp_multiply(k, n, out, step);
+    multiply_packed(k, values, n, out, step);
     x = (uint16_t)(x + n);
   }
 }
@@ -270,7 +314,8 @@ TMO_OWN_FRAME static void fire_packed_tile(const firing *f) {
 static void fire_tile(firing *f) {
 #if TMO_RUNS_DSP
   const tmo_kernel *k = &f->kernel;
-  if (k->op->packing == TMO_PACKING_DSP_CONV && !tmo_packed_direct(k->op, k->in_channels, k->out_channels, k->op->tile)) {
+  const bool conv = k->op->packing == TMO_PACKING_DSP_CONV || k->op->packing == TMO_PACKING_MVE_CONV;
+  if (conv && !tmo_packed_direct(k->op, k->in_channels, k->out_channels, k->op->tile)) {
     fire_packed_tile(f);
     return;
   }
@@ -318,7 +363,7 @@ static void add_pixel(firing *f, uint16_t x) {
 }
 
 /* A tile of an input row. */
-static void fire_iterative_tile(firing *f) {
+TMO_OWN_FRAME static void fire_iterative_tile(firing *f) {
   const bool closes = f->kernel.last;
   const uint16_t end = tmo_unit_column_end(f->walk, &f->run->unit);
   if (f->kernel.first) fire_empty(f, true);
@@ -327,7 +372,7 @@ static void fire_iterative_tile(firing *f) {
   if (closes) fire_empty(f, false);
 }
 
-static tmo_status gather(const firing *f) {
+TMO_OWN_FRAME static tmo_status gather(const firing *f) {
   const uint16_t y = f->run->unit.row, end = tmo_unit_column_end(f->walk, &f->run->unit);
   for (uint16_t x = tmo_unit_column(f->walk, &f->run->unit); x < end; ++x) {
     const place p = row_of(f, f->in, f->in_pixel, y);

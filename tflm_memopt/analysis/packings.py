@@ -11,7 +11,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tflm_memopt.errors import UsageError
-from tflm_memopt.model.packing import LEAST_DEPTH, TAPS, TARGETS, TILE, Family, Packing, is_direct, packed_values
+from tflm_memopt.model.packing import (
+    LEAST_DEPTH,
+    TAPS,
+    TARGETS,
+    VECTOR,
+    Family,
+    Packing,
+    is_direct,
+    packed_values,
+    tile_limit,
+)
 from tflm_memopt.model.rowop import Kind, RowOp
 
 Refusal = Callable[[RowOp], str | None]
@@ -45,12 +55,22 @@ def is_convolution(op: RowOp) -> str | None:
     return op.kind.name
 
 
-def tile_fits(op: RowOp) -> str | None:
+def tile_fits(op: RowOp, packing: Packing = Packing.DSP_CONV) -> str | None:
     """The values of one pixel must fit into the tile"""
     kernel = op.window.kernel_h, op.window.kernel_w
-    values = packed_values(*kernel, op.reads[0].c)
-    direct = is_direct(kernel, op.reads[0].c, op.writes.c, op.writes.w)
-    return None if values <= TILE or direct else f"{values} values"
+    values = packed_values(packing, kernel, op.reads[0].c)
+    direct = is_direct(packing, kernel, op.reads[0].c, op.writes.c, op.writes.w)
+    return None if values <= tile_limit(packing) or direct else f"{values} values"
+
+
+def mve_tile_fits(op: RowOp) -> str | None:
+    """The values of one pixel must fit into the tile"""
+    return tile_fits(op, Packing.MVE_CONV)
+
+
+def is_deep(op: RowOp) -> str | None:
+    """At least 16 channels"""
+    return None if op.reads[0].c >= VECTOR else f"{op.reads[0].c} channels"
 
 
 def is_depthwise(op: RowOp) -> str | None:
@@ -111,8 +131,15 @@ DSP_CONV: tuple[Refusal, ...] = (
 )
 """Each says why it refuses an operator, or None. The first one is a condition of the others."""
 DSP_DEPTHWISE: tuple[Refusal, ...] = (is_depthwise, taps_fit, *SCALES, large_sums_fit)
+MVE_CONV: tuple[Refusal, ...] = (is_convolution, mve_tile_fits, *SCALES, large_sums_fit)
+MVE_DEPTHWISE: tuple[Refusal, ...] = (is_depthwise, is_deep, taps_fit, weights_are_symmetric, *SCALES, large_sums_fit)
 PACKINGS: Mapping[Family, Mapping[Packing, tuple[Refusal, ...]]] = {
     Family.DSP: {Packing.DSP_CONV: DSP_CONV, Packing.DSP_DEPTHWISE: DSP_DEPTHWISE},
+    Family.MVE: {
+        Packing.MVE_CONV: MVE_CONV,
+        Packing.MVE_DEPTHWISE: MVE_DEPTHWISE,
+        Packing.DSP_DEPTHWISE: DSP_DEPTHWISE,
+    },
 }
 """What each family can pack, and what must be proved for it."""
 

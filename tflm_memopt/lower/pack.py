@@ -8,11 +8,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tflm_memopt.analysis.packings import filters, folded_bias
-from tflm_memopt.model.packing import Packing, packed_values
+from tflm_memopt.model.packing import VECTOR, Packing, packed_values
 from tflm_memopt.model.rowop import RowOp
 
 SCALES = 8
 """int32 of a pair of channels: TMO_PACKED_SCALES."""
+MVE_ORDER = [0, 4, 8, 12, 2, 6, 10, 14, 1, 5, 9, 13, 3, 7, 11, 15]
+"""Of sixteen channels in vectors: even and odd ones, and even and odd ones of these."""
 TURN = 3
 """Taps of a depthwise convolution are filled up to a multiple of it."""
 
@@ -34,6 +36,10 @@ def pack(op: RowOp) -> Packed:
         return Packed(op.packing, dsp_weights(weights), dsp_scales(op))
     if op.packing is Packing.DSP_DEPTHWISE:
         return Packed(op.packing, dsp_stream(weights, _scales(op)), None)
+    if op.packing is Packing.MVE_CONV:
+        return Packed(op.packing, mve_weights(weights), mve_scales(op))
+    if op.packing is Packing.MVE_DEPTHWISE:
+        return Packed(op.packing, mve_stream(weights, _mve_scales(op)), None)
     raise ValueError(f"{op.name} is not packed")
 
 
@@ -48,17 +54,21 @@ def constant_sizes(
     packing: Packing, kernel: tuple[int, int], in_channels: int, out_channels: int
 ) -> tuple[int, int | None]:
     """Bytes of the weights and int32 of the scales of a packed convolution."""
+    taps = kernel[0] * kernel[1]
     if packing is Packing.DSP_DEPTHWISE:
-        taps = -(-kernel[0] * kernel[1] // TURN) * TURN
-        return -(-out_channels // 4) * (16 + 8 * taps + 48), None
-    pairs = -(-out_channels // 2)
-    return 2 * pairs * packed_values(*kernel, in_channels), SCALES * pairs
+        return -(-out_channels // 4) * (16 + 8 * (-(-taps // TURN) * TURN) + 48), None
+    if packing is Packing.MVE_DEPTHWISE:
+        return -(-out_channels // VECTOR) * VECTOR * (12 + taps + taps % 2), None
+    pairs, values = -(-out_channels // 2), packed_values(packing, kernel, in_channels)
+    if packing is Packing.MVE_CONV:
+        return 2 * pairs * values, -(-out_channels // VECTOR) * VECTOR * 3
+    return 2 * pairs * values, SCALES * pairs
 
 
 def dsp_weights(filters: NDArray[np.int8]) -> NDArray[np.int8]:
     """[out][kernel_h][kernel_w][in] -> bytes of int16 [pair][quad][k, k + 2, k + 1, k + 3], 256 * B + A."""
     n, kernel_h, kernel_w, channels = filters.shape
-    values = packed_values(kernel_h, kernel_w, channels)
+    values = packed_values(Packing.DSP_CONV, (kernel_h, kernel_w), channels)
     width = kernel_w * channels
     rows = np.zeros((n + n % 2, kernel_h, -(-width // 4) * 4), np.int16)
     rows[:n, :, :width] = filters.reshape(n, kernel_h, width)
@@ -89,6 +99,44 @@ def dsp_stream(filters: NDArray[np.int8], scales: NDArray[np.int64]) -> NDArray[
         four = slice(first, first + 4)
         stream += [_int32(scales[four, 0]), padded[four][[0, 2, 1, 3]].T, _int32(scales[four, 1:])]
     return np.concatenate([np.ascontiguousarray(part).reshape(-1).view(np.int8) for part in stream])
+
+
+def mve_weights(filters: NDArray[np.int8]) -> NDArray[np.int8]:
+    """[out][kernel_h][kernel_w][in] -> [pair][vector][A, B][16 values]."""
+    n, kernel_h, kernel_w, channels = filters.shape
+    values = packed_values(Packing.MVE_CONV, (kernel_h, kernel_w), channels)
+    flat = np.zeros((n + n % 2, values), np.int8)
+    flat[:n, : filters[0].size] = filters.reshape(n, -1)
+    return np.ascontiguousarray(flat.reshape(-1, 2, values // VECTOR, VECTOR).transpose(0, 2, 1, 3)).reshape(-1)
+
+
+def mve_scales(op: RowOp) -> NDArray[np.int32]:
+    """Of each sixteen channels: biases, multipliers, shifts. What no channel has is scaled, too, by 1/2."""
+    scales = _mve_scales(op)
+    padded = np.zeros((-(-len(scales) // VECTOR) * VECTOR, 3), np.int64)
+    padded[:, 2] = -1
+    padded[: len(scales)] = scales
+    return _int32(padded.reshape(-1, VECTOR, 3).transpose(0, 2, 1))
+
+
+def mve_stream(filters: NDArray[np.int8], scales: NDArray[np.int64]) -> NDArray[np.int8]:
+    """[channel][kernel_h][kernel_w][1] and _mve_scales() -> bytes: of sixteen channels biases; each tap of them; their
+    multipliers, their shifts. The last sixteen may overlap those before them.
+    """
+    n, taps = len(filters), filters[0].size
+    padded = np.zeros((n, taps + taps % 2), np.int8)
+    padded[:, :taps] = filters.reshape(n, taps)
+    stream = []
+    for first in (*range(0, n - VECTOR + 1, VECTOR), *([n - VECTOR] if n % VECTOR else [])):
+        own = scales[first : first + VECTOR][MVE_ORDER, :]
+        stream += [_int32(own[:, 0]), padded[first : first + VECTOR].T, _int32(own[:, 1:].T)]
+    return np.concatenate([np.ascontiguousarray(part).reshape(-1).view(np.int8) for part in stream])
+
+
+def _mve_scales(op: RowOp) -> NDArray[np.int64]:
+    """[channel]: bias, m, -e."""
+    bias, doubled, _, shifts = _scales(op).T
+    return np.stack((bias, doubled // 2, -shifts), axis=1)
 
 
 def _scales(op: RowOp) -> NDArray[np.int64]:

@@ -16,6 +16,10 @@ class Packing(enum.IntEnum):
     """Pairs of output channels, for SMLAD: int16 256 * B + A."""
     DSP_DEPTHWISE = 2
     """Fours of channels, all constants in one stream."""
+    MVE_CONV = 3
+    """Pairs of output channels, 16 values at a time, for VMLADAVA."""
+    MVE_DEPTHWISE = 4
+    """Sixteen channels at a time, all constants in one stream."""
 
 
 class Family(enum.IntEnum):
@@ -25,6 +29,8 @@ class Family(enum.IntEnum):
     """Nothing is packed: any core."""
     DSP = 1
     """Armv7E-M and Armv8-M with the DSP extension."""
+    MVE = 2
+    """Helium, which runs what DSP runs, too."""
 
 
 TARGETS = {
@@ -32,44 +38,54 @@ TARGETS = {
     "cortex-m4": Family.DSP,
     "cortex-m7": Family.DSP,
     "cortex-m33": Family.DSP,
-    "cortex-m55": Family.DSP,
+    "cortex-m55": Family.MVE,
 }
 """What `--target` may say."""
 GENERIC = "generic"
 LAYOUT = "hwc"
 """Of all rings, for any target."""
 
-QUAD = 4
-"""A kernel row's values are filled up to a multiple of it,"""
-OCTET = 8
-"""all of them to a multiple of this."""
-PIXELS = 4
-"""Output pixels that are computed at once, at most: TMO_PACKED_PIXELS,"""
-TILE = 2304
-"""of which the tile has at most so many values: TMO_PACKED_TILE."""
-
-
+QUAD, OCTET, VECTOR = 4, 8, 16
+"""Values of a kernel row are filled up to a multiple of QUAD, all of them of OCTET; for Helium all of VECTOR."""
+PIXELS, TILE = 4, 2304
+"""Output pixels that are computed at once, at most, and int16 of theirs: TMO_PACKED_PIXELS, TMO_PACKED_TILE."""
+MVE_PIXELS, MVE_TILE = 3, 4608
+"""The same for Helium, bytes."""
+MVE_SUMS = 192
+"""Its int32 sums of sixteen channels of these pixels: TMO_MVE_SUMS."""
 TAPS = 51
 """Of a packed depthwise convolution at most: TMO_PACKED_TAPS."""
 LEAST_DEPTH = 4
-"""Of its channels."""
+"""Of its channels, for the DSP extension; for Helium VECTOR."""
 
 
-def packed_values(kernel_h: int, kernel_w: int, channels: int) -> int:
+def packed_values(packing: Packing, kernel: tuple[int, int], channels: int) -> int:
     """K: values that an output channel reads, with what fills them up.
 
-    >>> packed_values(3, 3, 3), packed_values(1, 1, 64)
-    (40, 64)
+    >>> packed_values(Packing.DSP_CONV, (3, 3), 3), packed_values(Packing.MVE_CONV, (3, 3), 3)
+    (40, 32)
     """
-    row = -(-kernel_w * channels // QUAD) * QUAD
-    return -(-kernel_h * row // OCTET) * OCTET
+    if packing is Packing.MVE_CONV:
+        return -(-kernel[0] * kernel[1] * channels // VECTOR) * VECTOR
+    row = -(-kernel[1] * channels // QUAD) * QUAD
+    return -(-kernel[0] * row // OCTET) * OCTET
 
 
-def is_direct(kernel: tuple[int, int], in_channels: int, out_channels: int, columns: int) -> bool:
+def tile_limit(packing: Packing) -> int:
+    """The greatest K."""
+    return MVE_TILE if packing is Packing.MVE_CONV else TILE
+
+
+def is_direct(packing: Packing, kernel: tuple[int, int], in_channels: int, out_channels: int, columns: int) -> bool:
     """Whether a packed convolution takes the bytes of its only pixel as they lie there: no scratch, no limit."""
-    return kernel == (1, 1) and in_channels % OCTET == 0 and out_channels >= LEAST_DEPTH and columns == 1
+    if kernel != (1, 1) or columns != 1:
+        return False
+    if packing is Packing.MVE_CONV:
+        return in_channels % VECTOR == 0
+    return in_channels % OCTET == 0 and out_channels >= LEAST_DEPTH
 
 
-def tile_bytes(values: int, columns: int) -> int:
-    """Scratch of a packed convolution whose firing makes so many columns: int16 values of a few. 5 are 3 and 2."""
-    return 2 * values * min(3 if columns == 5 else PIXELS, columns, TILE // values)
+def tile_bytes(packing: Packing, values: int, columns: int) -> int:
+    """Scratch of a packed convolution whose firing makes so many columns: values of a few. One is not left over."""
+    most, size = (MVE_PIXELS, 1) if packing is Packing.MVE_CONV else (PIXELS, 2)
+    return size * values * min(most - (columns == most + 1), columns, tile_limit(packing) // values)

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tflm_memopt.model.graph import TensorId
-from tflm_memopt.model.packing import Packing, is_direct, packed_values, tile_bytes
+from tflm_memopt.model.packing import MVE_SUMS, Packing, is_direct, packed_values, tile_bytes
 
 Ints = NDArray[np.int64]
 
@@ -219,13 +219,15 @@ class RowOp:
 
     def scratch_bytes(self, columns: int) -> int:
         """Of the kernel, when it is packed and a firing makes so many columns."""
-        w = self.window
-        if self.packing is Packing.DSP_DEPTHWISE:
+        kernel, packing = (self.window.kernel_h, self.window.kernel_w), self.packing
+        if packing in (Packing.DSP_DEPTHWISE, Packing.MVE_DEPTHWISE):
             return self.reads[0].c
-        direct = is_direct((w.kernel_h, w.kernel_w), self.reads[0].c, self.writes.c, columns)
-        if self.packing is Packing.NONE or direct:
+        if packing is Packing.NONE:
             return 0
-        return tile_bytes(packed_values(w.kernel_h, w.kernel_w, self.reads[0].c), columns)
+        sums = MVE_SUMS if packing is Packing.MVE_CONV else 0
+        if is_direct(packing, kernel, self.reads[0].c, self.writes.c, columns):
+            return sums
+        return sums + tile_bytes(packing, packed_values(packing, kernel, self.reads[0].c), columns)
 
     @property
     def tileable(self) -> bool:

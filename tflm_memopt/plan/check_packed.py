@@ -11,24 +11,29 @@ from tflm_memopt.plan.plan import Stage
 
 
 def kernel_scratch(stage: Stage, op: RowOp, columns: int) -> int:
-    """Bytes. Of a depthwise convolution a pixel; of others int16 of all values under the windows of up to 4 columns (5
-    are 3 and 2), 2304 of them at the most, but nothing where single pixels become others, 8 channels at a time.
+    """Bytes. Of a depthwise convolution a pixel; of others the values under the windows of up to 4 columns (5 are 3 and
+    2) as int16, or of 3 (4 are 2 and 2) as bytes for Helium, 4,608 B at the most; but nothing where single pixels
+    become others, 8 or 16 channels at a time. Helium adds up 16 sums of 3 pixels.
     """
     if op.packing is Packing.NONE or stage.iterative or stage.walk.groups > 1:
         return 0
-    channels = op.reads[0].c
-    if op.packing is Packing.DSP_DEPTHWISE:
+    channels, helium = op.reads[0].c, op.packing in (Packing.MVE_CONV, Packing.MVE_DEPTHWISE)
+    if op.packing in (Packing.DSP_DEPTHWISE, Packing.MVE_DEPTHWISE):
         return channels
-    if columns == 1 and op.window.kernel_h * op.window.kernel_w == 1 and channels % 8 == 0 and op.writes.c > 3:
-        return 0
+    pointwise = columns == 1 and op.window.kernel_h * op.window.kernel_w == 1
+    sums = 3 * 16 * 4 if helium else 0
+    if pointwise and (channels % 16 == 0 if helium else channels % 8 == 0 and op.writes.c > 3):
+        return sums
     values = 0
     for _ in range(op.window.kernel_h):
         values += op.window.kernel_w * channels
-        while values % 4:
+        while values % 4 and not helium:
             values += 1
-    while values % 8:
+    while values % (16 if helium else 8):
         values += 1
+    nbytes, most = (values, 3) if helium else (2 * values, 4)
+    most = most - 1 if columns == most + 1 else min(most, columns)
     pixels = 1
-    while pixels < (3 if columns == 5 else min(4, columns)) and (pixels + 1) * values <= 2304:
+    while pixels < most and (pixels + 1) * nbytes <= 4608:
         pixels += 1
-    return pixels * values * 2
+    return sums + pixels * nbytes

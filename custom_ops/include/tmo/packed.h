@@ -12,9 +12,15 @@
 #else
 #define TMO_CORE_DSP 0
 #endif
+#if defined(__ARM_FEATURE_MVE) && (__ARM_FEATURE_MVE & 1)
+#define TMO_CORE_MVE 1
+#else
+#define TMO_CORE_MVE 0
+#endif
 #define TMO_TWINS (UINTPTR_MAX > UINT32_MAX && !TMO_CORE_DSP)
 
 #define TMO_RUNS_DSP (TMO_CORE_DSP || TMO_TWINS)
+#define TMO_RUNS_MVE (TMO_CORE_MVE || TMO_TWINS)
 
 /* Of functions with large arrays: two of them must not share a frame. */
 #if defined(__GNUC__)
@@ -29,36 +35,45 @@ extern "C" {
 
 /* Whether this library runs programs that are packed for a target. */
 static inline bool tmo_runs_target(uint16_t target) {
-  return target == TMO_TARGET_GENERIC || (target == TMO_TARGET_DSP && TMO_RUNS_DSP);
+  return target == TMO_TARGET_GENERIC || (target == TMO_TARGET_DSP && TMO_RUNS_DSP) || (target == TMO_TARGET_MVE && TMO_RUNS_MVE);
 }
 
 /* Of a packed convolution: K, the values that a channel reads, counted with what fills up rows and all. */
 static inline uint64_t tmo_packed_values(const tmo_op *op, uint32_t in_channels) {
+  if (op->packing == TMO_PACKING_MVE_CONV) return ((uint64_t)op->kernel_h * op->kernel_w * in_channels + 15) / 16 * 16;
   const uint64_t row = ((uint64_t)op->kernel_w * in_channels + 3) / 4 * 4;
   return (op->kernel_h * row + 7) / 8 * 8;
 }
 
-/* Output pixels of so many values to compute at once, when so many are left. A single one costs most: 5 are 3 and 2. */
-static inline uint32_t tmo_packed_pixels(uint32_t values, uint32_t left) {
-  uint32_t most = left == 5 ? 3 : TMO_PACKED_PIXELS;
-  while (most > 1 && most * values > TMO_PACKED_TILE) --most;
+/* Of which so many make a tile that is full. */
+static inline uint32_t tmo_packed_tile(const tmo_op *op) { return op->packing == TMO_PACKING_MVE_CONV ? TMO_MVE_TILE : TMO_PACKED_TILE; }
+
+/* Output pixels of so many values to compute at once, when so many are left. A single one costs most: one more than fit are not left over. */
+static inline uint32_t tmo_packed_pixels(const tmo_op *op, uint32_t values, uint32_t left) {
+  uint32_t most = op->packing == TMO_PACKING_MVE_CONV ? TMO_MVE_PIXELS : TMO_PACKED_PIXELS;
+  if (left == most + 1) --most;
+  while (most > 1 && most * values > tmo_packed_tile(op)) --most;
   return left < most ? left : most;
 }
 
 /* Whether a packed convolution takes the bytes of its only pixel as they lie there. */
 static inline bool tmo_packed_direct(const tmo_op *op, uint32_t in_channels, uint32_t out_channels, uint32_t columns) {
-  return op->kernel_h == 1 && op->kernel_w == 1 && in_channels % 8 == 0 && out_channels >= 4 && columns == 1;
+  if (op->kernel_h != 1 || op->kernel_w != 1 || columns != 1) return false;
+  return op->packing == TMO_PACKING_MVE_CONV ? in_channels % 16 == 0 : in_channels % 8 == 0 && out_channels >= 4;
 }
 
 /* Scratch of an operator that makes pixels of `out` from those of `in`. */
 static inline uint32_t tmo_scratch_bytes(const tmo_op *op, const tmo_tensor *in, const tmo_tensor *out) {
   const uint32_t values = (uint32_t)tmo_packed_values(op, in->channels), columns = op->tile == 0 ? out->width : op->tile;
   switch (op->packing) {
-    case TMO_PACKING_DSP_CONV:
-      return tmo_packed_direct(op, in->channels, out->channels, columns) ? 0 : 2 * values * tmo_packed_pixels(values, columns);
-    case TMO_PACKING_DSP_DEPTHWISE: return in->channels;
-    default: return 0;
+    case TMO_PACKING_NONE: return 0;
+    case TMO_PACKING_DSP_DEPTHWISE:
+    case TMO_PACKING_MVE_DEPTHWISE: return in->channels;
+    default: break;
   }
+  const bool mve = op->packing == TMO_PACKING_MVE_CONV;
+  const uint32_t tile = (mve ? 1 : 2) * values * tmo_packed_pixels(op, values, columns);
+  return (mve ? TMO_MVE_SUMS : 0) + (tmo_packed_direct(op, in->channels, out->channels, columns) ? 0 : tile);
 }
 
 /* A sum to an output: scale = m2, c, e. See program.h. */
@@ -75,8 +90,14 @@ void tmo_conv_dsp_multiply(const tmo_kernel *k, uint32_t pixels, int8_t *out, ui
 tmo_kernel_s8 tmo_conv_dsp_row;    /* what both are for a row of pixels */
 tmo_kernel_s8 tmo_conv_dsp_direct; /* a pixel, where tmo_packed_direct() */
 
-/* DEPTHWISE, TMO_PACKING_DSP_DEPTHWISE. */
-tmo_kernel_s8 tmo_depthwise_dsp_row, tmo_depthwise_dsp_pixel;
+/* The same for TMO_PACKING_MVE_CONV. The values of pixel p that are multiplied are at bytes + p * bytes_step: what was gathered, NULL, or
+ * pixels as they lie. */
+void tmo_conv_mve_gather(const tmo_kernel *k, const tmo_window *window, uint32_t pixel);
+void tmo_conv_mve_multiply(const tmo_kernel *k, const int8_t *bytes, uint32_t bytes_step, uint32_t pixels, int8_t *out, uint32_t step);
+tmo_kernel_s8 tmo_conv_mve_row;
+
+/* DEPTHWISE, TMO_PACKING_DSP_DEPTHWISE and TMO_PACKING_MVE_DEPTHWISE. */
+tmo_kernel_s8 tmo_depthwise_packed_row, tmo_depthwise_packed_pixel;
 
 /* The core: `pairs` pairs of output channels of 1..4 pixels. tile: value i of pixel p, in the packing's order, at
  * tile[(i / 2 * pixels + p) * 2 + i % 2]; values: a multiple of 8. */
@@ -89,6 +110,21 @@ void tmo_dsp_direct(const int8_t *bytes, const int8_t *weights, const int32_t *s
 
 /* All channels of one output pixel. Taps come in `turns` of three, their pixels at taps[i] + further. */
 void tmo_dsp_depthwise(const int8_t *const *taps, const int8_t *constants, int8_t *out, uint32_t further, uint32_t turns, uint32_t channels);
+
+/* Scaled as Helium's VQRDMULH and VRSHL do; shift = -e. */
+static inline int32_t tmo_mve_scaled(int32_t sum, int32_t multiplier, int32_t shift) {
+  const int64_t t = (int64_t)tmo_high_mul(sum, multiplier) + (sum >> 31);
+  return (int32_t)((t + ((int64_t)1 << (-shift - 1))) >> -shift);
+}
+
+/* Sums of `pairs` pairs of channels of 1..3 pixels, at sums[16 * pixel + channel], from 16 * turns bytes of each. */
+typedef void tmo_mve_sums(const int8_t *bytes, uint32_t step, const int8_t *weights, const int32_t *biases, uint32_t turns, uint32_t pairs,
+                          int32_t *sums);
+tmo_mve_sums tmo_mve_sums_1, tmo_mve_sums_2, tmo_mve_sums_3;
+
+/* As tmo_dsp_depthwise; taps come in turns of two. range: zero point of the output, its least and its greatest value. */
+void tmo_mve_depthwise(const int8_t *const *taps, const int8_t *constants, int8_t *out, uint32_t further, uint32_t turns, uint32_t channels,
+                       const int8_t *range);
 
 #ifdef __cplusplus
 }

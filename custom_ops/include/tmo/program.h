@@ -22,7 +22,8 @@
 /* What the program is packed for. A library refuses what its core cannot run; every core runs generic programs. */
 enum {
   TMO_TARGET_GENERIC = 0,
-  TMO_TARGET_DSP = 1 /* Armv7E-M and Armv8-M with the DSP extension: Cortex-M4, M7, M33, and M55 as well */
+  TMO_TARGET_DSP = 1, /* Armv7E-M and Armv8-M with the DSP extension: Cortex-M4, M7, M33, and M55 as well */
+  TMO_TARGET_MVE = 2  /* Helium, which has that extension, too: Cortex-M55 */
 };
 
 /* How the constants of one operator are laid out; 0: as tmo_op says. The converter packs what it has proved that the fast kernel computes
@@ -46,10 +47,23 @@ enum {
    * for each channel, int32_t m2, c, e. 4-aligned.
    * accumulator: scratch of a pixel. */
   TMO_PACKING_DSP_DEPTHWISE = 2,
+  /* CONV, and DEPTHWISE of one channel, for Helium. K: the values under a window, row by row, up to a multiple of 16.
+   * weights: for each pair of channels, for each 16 values, those of A, then of B.
+   * bias: for each 16 channels, up to that many, int32_t[16] biases, [16] m (not m2), [16] -e.
+   * accumulator: 4-aligned scratch of TMO_MVE_SUMS bytes, and int8_t[K] for as many pixels as a firing makes at once: at most TMO_MVE_PIXELS,
+   * and TMO_MVE_TILE bytes; K is not greater. No pixels where firings make one each, from K channels of one. */
+  TMO_PACKING_MVE_CONV = 3,
+  /* DEPTHWISE of at least 16 channels, otherwise as TMO_PACKING_DSP_DEPTHWISE; no weight is -128.
+   * weights: for each sixteen channels, int32_t[16] biases; for each tap, up to an even number, int8_t[16] weights; int32_t[16] m, [16] -e. All
+   * but the weights of channels c + (0, 4, 8, 12, 2, 6, 10, 14, 1, 5, 9, 13, 3, 7, 11, 15). 4-aligned. */
+  TMO_PACKING_MVE_DEPTHWISE = 4,
 };
 
 #define TMO_PACKED_PIXELS 4  /* output pixels that a packed convolution computes at once */
 #define TMO_PACKED_TILE 2304
+#define TMO_MVE_PIXELS 3
+#define TMO_MVE_TILE 4608
+#define TMO_MVE_SUMS (TMO_MVE_PIXELS * 16 * 4)
 #define TMO_PACKED_TAPS 51   /* of a packed depthwise convolution */
 #define TMO_PACKED_SCALES 8  /* int32_t of a pair of channels */
 #define TMO_PACKED_SHIFT 22  /* the greatest e */

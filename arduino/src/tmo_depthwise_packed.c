@@ -1,20 +1,23 @@
-/* Packed depthwise convolutions for the DSP extension: a list of taps, and four channels of a pixel after the other. */
+/* Packed depthwise convolutions: a list of taps, and a core that goes through the channels of a pixel. */
 #include <string.h>
 
 #include "tmo/packed.h"
 
 #if TMO_RUNS_DSP
 
-enum { TAPS_OF_A_TURN = 3, CHANNELS_AT_ONCE = 4 };
+enum { CHANNELS_AT_ONCE = 4 }; /* of the core for the DSP extension */
 
-static uint32_t turns_of(const tmo_op *op) { return ((uint32_t)op->kernel_h * op->kernel_w + TAPS_OF_A_TURN - 1) / TAPS_OF_A_TURN; }
+/* Taps that a core takes at once. */
+static uint32_t turn_of(const tmo_op *op) { return op->packing == TMO_PACKING_DSP_DEPTHWISE ? 3 : 2; }
+
+static uint32_t turns_of(const tmo_op *op) { return ((uint32_t)op->kernel_h * op->kernel_w + turn_of(op) - 1) / turn_of(op); }
 
 /* Where the taps of a window are. Outside of the input, and behind the last one, they are a pixel at the zero point. */
 static void list(const tmo_kernel *k, const tmo_window *w, const int8_t **taps) {
   const tmo_op *op = k->op;
   const int8_t *const zero = (const int8_t *)k->scratch;
   const uint32_t rows = op->tile == 0 ? w->count : w->columns > 0 ? w->count / w->columns : 0;
-  const int8_t **const end = taps + TAPS_OF_A_TURN * turns_of(op);
+  const int8_t **const end = taps + turn_of(op) * turns_of(op);
   for (uint32_t ky = 0; ky < op->kernel_h; ++ky) {
     const uint32_t r = ky - w->first_row;
     for (uint32_t kx = 0; kx < op->kernel_w; ++kx, ++taps) {
@@ -31,26 +34,34 @@ static void list(const tmo_kernel *k, const tmo_window *w, const int8_t **taps) 
   while (taps != end) *taps++ = zero;
 }
 
-static void clamp(const tmo_kernel *k, int8_t *out) {
+/* A pixel from its taps, `further` bytes from where they are listed. */
+static void compute(const tmo_kernel *k, const int8_t *const *taps, uint32_t further, int8_t *out) {
   const tmo_op *op = k->op;
+#if TMO_RUNS_MVE
+  if (op->packing == TMO_PACKING_MVE_DEPTHWISE) {
+    const int8_t range[3] = {op->output_zero_point, op->act_min, op->act_max};
+    tmo_mve_depthwise(taps, k->weights, out, further, turns_of(op), k->out_channels, range);
+    return;
+  }
+#endif
+  tmo_dsp_depthwise(taps, k->weights, out, further, turns_of(op), k->out_channels);
   if (op->act_min == INT8_MIN && op->act_max == INT8_MAX) return;
   for (uint32_t c = 0; c < k->out_channels; ++c) out[c] = tmo_clamp(out[c], op->act_min, op->act_max);
 }
 
 static void fill_zero(const tmo_kernel *k) { memset(k->scratch, k->op->input_zero_point[0], k->in_channels); }
 
-TMO_OWN_FRAME void tmo_depthwise_dsp_pixel(const tmo_kernel *k, const tmo_window *window, int8_t *out) {
-  const int8_t *taps[TMO_PACKED_TAPS];
+TMO_OWN_FRAME void tmo_depthwise_packed_pixel(const tmo_kernel *k, const tmo_window *window, int8_t *out) {
+  const int8_t *taps[TMO_PACKED_TAPS + 1];
   fill_zero(k);
   list(k, window, taps);
-  tmo_dsp_depthwise(taps, k->weights, out, 0, turns_of(k->op), k->out_channels);
-  clamp(k, out);
+  compute(k, taps, 0, out);
 }
 
 /* Windows that lie inside have the taps of the one before, a few pixels further. */
-TMO_OWN_FRAME void tmo_depthwise_dsp_row(const tmo_kernel *k, const tmo_window *rows, int8_t *out) {
+TMO_OWN_FRAME void tmo_depthwise_packed_row(const tmo_kernel *k, const tmo_window *rows, int8_t *out) {
   const tmo_op *op = k->op;
-  const int8_t *taps[TMO_PACKED_TAPS];
+  const int8_t *taps[TMO_PACKED_TAPS + 1];
   const uint32_t step = op->stride_w * k->in_channels;
   uint32_t further = 0;
   bool inside = false;
@@ -64,8 +75,7 @@ TMO_OWN_FRAME void tmo_depthwise_dsp_row(const tmo_kernel *k, const tmo_window *
       further = 0;
     }
     inside = whole;
-    tmo_dsp_depthwise(taps, k->weights, out, further, turns_of(op), k->out_channels);
-    clamp(k, out);
+    compute(k, taps, further, out);
   }
 }
 
@@ -95,7 +105,7 @@ static const int8_t *four(const int8_t *const *taps, const int8_t *constants, in
 void tmo_dsp_depthwise(const int8_t *const *taps, const int8_t *constants, int8_t *out, uint32_t further, uint32_t turns, uint32_t channels) {
   for (uint32_t c = 0; c < channels; c += CHANNELS_AT_ONCE) {
     if (c + CHANNELS_AT_ONCE > channels) c = channels - CHANNELS_AT_ONCE;
-    constants = four(taps, constants, out + c, further + c, TAPS_OF_A_TURN * turns);
+    constants = four(taps, constants, out + c, further + c, 3 * turns);
   }
 }
 
@@ -103,4 +113,4 @@ void tmo_dsp_depthwise(const int8_t *const *taps, const int8_t *constants, int8_
 
 #endif /* TMO_RUNS_DSP */
 
-typedef int tmo_depthwise_dsp_is_not_empty; /* ISO C wants something in every file */
+typedef int tmo_depthwise_packed_is_not_empty; /* ISO C wants something in every file */
