@@ -49,8 +49,8 @@ class Core:
 
     @property
     def families(self) -> tuple[Family, ...]:
-        """Whose programs it runs."""
-        return Family.GENERIC, *([TARGETS[self.target]] if self.target != "generic" else [])
+        """Whose programs it runs: its own, and those of the families below it."""
+        return tuple(family for family in Family if family <= TARGETS[self.target])
 
     @property
     def is_arm(self) -> bool:
