@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from conftest import thinned
-from hypothesis import assume, given, settings
+from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 from models import Net, Pair
 from moving import (
@@ -125,6 +125,7 @@ def test_a_part_that_nobody_reads_is_not_made() -> None:
 
 @pytest.mark.slow
 @EXAMPLES
+@example((1, 1, 2, 1), 3, 1, True)  # an operand of which a firing reads nothing is not waited for
 @given(shape=shapes, count=st.integers(1, 3), axis=st.integers(1, 3), streamed=st.booleans())
 def test_pack(shape: Shape, count: int, axis: int, streamed: bool) -> None:
     net = Net()

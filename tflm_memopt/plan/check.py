@@ -116,8 +116,8 @@ class _Replay:
 
     def _missing(self, key: int) -> int | None:
         for k in self.stages[key].operands:
-            producer = self.producer.get(self.ops[key].inputs[k])
-            if producer is not None and self._produced(producer) < self._rows(key, k)[1]:
+            producer, (first, end) = self.producer.get(self.ops[key].inputs[k]), self._rows(key, k)
+            if producer is not None and first < end and self._produced(producer) < end:
                 return producer
         return None
 
