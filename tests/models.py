@@ -203,6 +203,13 @@ class Net:
         y = self.tensor(self.shape(a), affine=out or (self.affine(a)[0] + self.affine(b)[0], 5))
         return self.op("ADD", [a, b], [y], schema.AddOptionsT(fusedActivationFunction=_activation(activation)))
 
+    def binary(self, kind: str, a: int, b: int, *, activation: str = "NONE", out: Affine | None = None) -> int:
+        """SUB, MUL, MAXIMUM, MINIMUM, SQUARED_DIFFERENCE, PRELU, ADD: what is smaller is repeated."""
+        fused = {"ADD": schema.AddOptionsT, "SUB": schema.SubOptionsT, "MUL": schema.MulOptionsT}.get(kind)
+        options = fused(fusedActivationFunction=_activation(activation)) if fused else None
+        y = self.tensor(np.broadcast_shapes(self.shape(a), self.shape(b)), affine=out or self.affine(a))
+        return self.op(kind, [a, b], [y], options)
+
     def pool(
         self,
         x: int,

@@ -32,6 +32,7 @@ static void store_next(const tmo_run_state *run, const tmo_block *block, uint16_
 }
 
 static int8_t *base_of(const tmo_run_state *run, const tmo_tensor *t) {
+  if (t->base == TMO_PROGRAM_BASE) return (int8_t *)(uintptr_t)run->program; /* tmo_check(): nothing is written there */
   return (int8_t *)(t->base == 0 ? run->workspace : (uint8_t *)run->io[t->base - 1]);
 }
 
@@ -65,12 +66,15 @@ static void call_row_kernel(const tmo_kernel *k, const tmo_window *window, int8_
     return;
   }
 #endif
+  if (tmo_is_binary(k->op)) {
+    tmo_binary_s8(k, window, out);
+    return;
+  }
   switch (k->op->kind) {
     case TMO_OP_CONV: tmo_conv_row_s8(k, window, out); break;
     case TMO_OP_DEPTHWISE: tmo_depthwise_row_s8(k, window, out); break;
     case TMO_OP_CONV_S16: tmo_conv_row_s16(k, window, out); break;
     case TMO_OP_DEPTHWISE_S16: tmo_depthwise_row_s16(k, window, out); break;
-    case TMO_OP_ADD: tmo_add_s8(k, window, out); break;
     case TMO_OP_SOFTMAX: tmo_softmax_s8(k, window, out); break;
     case TMO_OP_LOOKUP: tmo_lookup_s8(k, window, out); break;
     case TMO_OP_COPY: tmo_copy_s8(k, window, out); break;
@@ -188,16 +192,17 @@ static place row_of(const firing *f, const tmo_tensor *t, uint32_t pixel, uint32
   return p;
 }
 
-/* The n pieces of a window, of so many bytes each, as int8: `done` pieces of the same firing were converted before. */
-static void make_int8(const firing *f, const tmo_tensor *t, const int8_t **pieces, uint32_t n, uint32_t bytes, uint32_t done) {
-  if (f->run->stream != NULL || !tmo_is_frame(f->run->program, t)) return;
+/* The n pieces of a window, of so many bytes each, as int8: `done` bytes of the same firing were converted before. Gives their sum. */
+static uint32_t make_int8(const firing *f, const tmo_tensor *t, const int8_t **pieces, uint32_t n, uint32_t bytes, uint32_t done) {
+  if (f->run->stream != NULL || !tmo_is_frame(f->run->program, t)) return done;
   const tmo_frame *frame = (const tmo_frame *)f->run->io[0];
-  if (frame->format == TMO_FORMAT_INT8) return;
-  int8_t *to = (int8_t *)f->run->workspace + t->offset + (size_t)done * bytes;
+  if (frame->format == TMO_FORMAT_INT8) return done;
+  int8_t *to = (int8_t *)f->run->workspace + t->offset + done;
   for (uint32_t i = 0; i < n; ++i, to += bytes) {
     tmo_to_int8(frame, pieces[i], bytes, to);
     pieces[i] = to;
   }
+  return done + n * bytes;
 }
 
 /* The pixels, or in a row block the rows, that lie under the window of output column x. */
@@ -209,7 +214,6 @@ static tmo_window read_by_window(const firing *f, uint16_t x, const int8_t *pixe
   if (tmo_writes_sums(op, f->run->unit.group)) rows.count = 0;
   if (op->tile != 0) columns = tmo_columns(&f->kernel, x);
 
-  const tmo_tensor *second = &tmo_tensors(f->run->program)[op->input[op->n_inputs - 1]];
   const uint32_t piece = op->tile == 0 ? tmo_row_bytes(f->in) : f->in_pixel;
   uint32_t n = 0;
   for (uint32_t r = 0; r < rows.count; ++r) {
@@ -218,12 +222,22 @@ static tmo_window read_by_window(const firing *f, uint16_t x, const int8_t *pixe
     for (uint32_t c = 0; c < columns.count; ++c) pixels[n++] = p.base + tmo_pixel_offset(&p.line, columns.start + c * op->dilation_w);
   }
   make_int8(f, f->in, pixels, n, piece, 0);
-  if (op->n_inputs > 1) {
-    const place p = row_of(f, second, f->in_pixel, y);
-    pixels[1] = p.base + tmo_pixel_offset(&p.line, x);
-    make_int8(f, second, &pixels[1], 1, piece, tmo_is_frame(f->run->program, f->in) ? n : 0);
-  }
   const tmo_window window = {pixels, (uint16_t)n, columns.count, rows.first, columns.first, 0, n};
+  return window;
+}
+
+/* What output column x, or in a row block the output row, is made of: a pixel or a row of each operand. */
+static tmo_window read_operands(const firing *f, uint16_t x, const int8_t *pixels[]) {
+  const tmo_op *op = f->kernel.op;
+  uint32_t converted = 0;
+  for (uint8_t k = 0; k < op->n_inputs; ++k) {
+    const tmo_tensor *in = &tmo_tensors(f->run->program)[op->input[k]];
+    const uint32_t pixel = tmo_pixel_bytes(op, in, tmo_reads_group(op));
+    const place p = row_of(f, in, pixel, in->height > 1 ? f->run->unit.row : 0);
+    pixels[k] = p.base + tmo_pixel_offset(&p.line, in->width > 1 ? x : 0);
+    converted = make_int8(f, in, &pixels[k], 1, op->tile == 0 ? tmo_row_bytes(in) : pixel, converted);
+  }
+  const tmo_window window = {.pixels = pixels, .count = op->n_inputs};
   return window;
 }
 
@@ -242,7 +256,7 @@ TMO_OWN_FRAME static tmo_window read_by_access(const firing *f, const int8_t *ro
       if (there) {
         const place p = row_of(f, in, in->channels, (uint32_t)row);
         rows[n] = p.base + tmo_pixel_offset(&p.line, 0);
-        make_int8(f, in, &rows[n], 1, tmo_row_bytes(in), converted++);
+        converted = make_int8(f, in, &rows[n], 1, tmo_row_bytes(in), converted);
       }
       ++n;
     }
@@ -251,11 +265,16 @@ TMO_OWN_FRAME static tmo_window read_by_access(const firing *f, const int8_t *ro
   return window;
 }
 
+static tmo_window read_under(const firing *f, uint16_t x, const int8_t *pixels[]) {
+  if (f->kernel.op->access != 0) return read_by_access(f, pixels);
+  return tmo_is_binary(f->kernel.op) ? read_operands(f, x, pixels) : read_by_window(f, x, pixels);
+}
+
 /* The output pixel in column x, or the output row of a row block. */
 TMO_OWN_FRAME static void fire_window(const firing *f, uint16_t x) {
   const tmo_op *op = f->kernel.op;
   const int8_t *pixels[TMO_MAX_TAPS];
-  const tmo_window window = op->access != 0 ? read_by_access(f, pixels) : read_by_window(f, x, pixels);
+  const tmo_window window = read_under(f, x, pixels);
   int8_t *out = output_pixel(f, tmo_iterative(op) ? 0 : f->run->unit.row, x);
   if (op->tile == 0) {
     call_row_kernel(&f->kernel, &window, out);
@@ -382,6 +401,15 @@ TMO_OWN_FRAME static tmo_status gather(const firing *f) {
   return TMO_OK;
 }
 
+/* An operand with one column, or one channel, is repeated along the others. */
+static void step_through_operands(firing *f) {
+  for (uint8_t k = 0; k < 2; ++k) {
+    const tmo_tensor *in = &tmo_tensors(f->run->program)[f->kernel.op->input[k]];
+    f->kernel.pixel_step[k] = in->width > 1 ? in->channels : 0;
+    f->kernel.channel_step[k] = in->channels > 1 ? 1 : 0;
+  }
+}
+
 static tmo_status fire(const tmo_run_state *run, const tmo_op *op, const tmo_walk *w) {
   const tmo_tensor *in = &tmo_tensors(run->program)[op->input[0]], *out = &tmo_tensors(run->program)[op->output];
   const bool reads_group = tmo_reads_group(op), writes_group = tmo_writes_group(op);
@@ -394,6 +422,7 @@ static tmo_status fire(const tmo_run_state *run, const tmo_op *op, const tmo_wal
   f.kernel.out_width = op->tile == 0 ? out->width : 1;
   f.kernel.row = run->unit.row;
   if (op->access != 0) f.kernel.first_row = tmo_accessed_rows(run->program, op, 0, run->unit.row).first;
+  if (tmo_is_binary(op)) step_through_operands(&f);
   point_at_constants(&f, read.first, written.first);
   point_at_sums(&f);
   if (op->kind == TMO_OP_GATHER) return gather(&f);

@@ -112,7 +112,8 @@ static bool check_stream(const checker *c) {
 
 static tmo_status check_tensor(const checker *c, const tmo_tensor *t) {
   const uint32_t n_io = (uint32_t)c->header->n_inputs + c->header->n_outputs;
-  if (t->base > n_io || t->layout > TMO_LAYOUT_PIXELS_TURNED) return TMO_ERROR_TABLE;
+  const bool constant = t->base == TMO_PROGRAM_BASE;
+  if ((t->base > n_io && !constant) || t->layout > TMO_LAYOUT_PIXELS_TURNED) return TMO_ERROR_TABLE;
   if (t->channels == 0 || t->width == 0 || t->height == 0) return TMO_ERROR_TABLE;
   const bool whole = t->n_lanes == 0 && t->depth == t->height && !tmo_is_frame(c->program, t);
   if (t->layout != TMO_LAYOUT_HWC && !whole) return TMO_ERROR_TABLE;
@@ -120,6 +121,7 @@ static tmo_status check_tensor(const checker *c, const tmo_tensor *t) {
   if (t->n_lanes > 0) return TMO_OK; /* check_lanes() */
   if (t->depth == 0 || t->depth > t->height) return TMO_ERROR_TABLE;
   const uint64_t bytes = times(times(t->width, t->channels), t->depth);
+  if (constant) return has_constant(c, t->offset, bytes, 1) ? TMO_OK : TMO_ERROR_TABLE;
   if (inside(t->offset, bytes, base_bytes(c, t), 1)) return TMO_OK;
   return t->base == 0 ? TMO_ERROR_TABLE : TMO_ERROR_IO;
 }
@@ -273,18 +275,40 @@ static bool check_pool(checker *c, const operation *o) {
   return op->kind != TMO_OP_MEAN || check_scaling(c, op, 1);
 }
 
-/* Row y of every operand makes row y of the output. */
-static bool check_pointwise(checker *c, const operation *o) {
-  const tmo_op *op = o->op;
+/* A window of one pixel. */
+static bool pointwise(const tmo_op *op) {
   const bool high = op->kernel_h == 1 && op->stride_h == 1 && op->dilation_h == 1 && op->pad_top == 0;
   const bool wide = op->kernel_w == 1 && op->stride_w == 1 && op->dilation_w == 1 && op->pad_left == 0;
-  if (!high || !wide || tmo_iterative(op)) return false;
-  for (uint8_t k = 0; k < op->n_inputs; ++k) {
-    const tmo_tensor *in = &c->tensors[op->input[k]];
-    if (in->height != o->out->height || tmo_row_bytes(in) != tmo_row_bytes(o->out)) return false;
-    if (o->block->strips > 0 && in->width != o->out->width) return false;
+  return high && wide && !tmo_iterative(op);
+}
+
+static bool check_combination(checker *c, const tmo_op *op) {
+  switch (op->kind) {
+    case TMO_OP_MAXIMUM:
+    case TMO_OP_MINIMUM: return true;
+    case TMO_OP_MUL: return check_scaling(c, op, 1);
+    case TMO_OP_PRELU: return check_scaling(c, op, 2);
+    default: return op->param >= 0 && op->param <= MAX_ADD_SHIFT && check_scaling(c, op, 3);
   }
-  if (op->kind == TMO_OP_ADD) return op->param >= 0 && op->param <= MAX_ADD_SHIFT && check_scaling(c, op, 3);
+}
+
+/* Both operands have the output's height, width and channels, or 1; channel groups are those of the output. */
+static bool check_binary(checker *c, const operation *o) {
+  if (!pointwise(o->op)) return false;
+  for (uint8_t k = 0; k < o->op->n_inputs; ++k) {
+    const tmo_tensor *in = &c->tensors[o->op->input[k]];
+    if (in->height != o->out->height && in->height != 1) return false;
+    if (in->width != o->out->width && in->width != 1) return false;
+    if (in->channels != o->out->channels && (in->channels != 1 || tmo_groups(o->op) > 1)) return false;
+  }
+  return check_combination(c, o->op);
+}
+
+/* Row y of the operand makes row y of the output. */
+static bool check_pointwise(checker *c, const operation *o) {
+  const tmo_op *op = o->op;
+  if (!pointwise(op) || o->in->height != o->out->height || tmo_row_bytes(o->in) != tmo_row_bytes(o->out)) return false;
+  if (o->block->strips > 0 && o->in->width != o->out->width) return false;
   if (op->kind == TMO_OP_LOOKUP) return has_constant(c, op->weights, TMO_TABLE_BYTES, 1);
   return o->in->channels == o->out->channels && o->out->channels <= MAX_SOFTMAX_CHANNELS && op->param <= 0 && check_scaling(c, op, 1);
 }
@@ -389,6 +413,7 @@ static bool check_batch_matmul(checker *c, const operation *o) {
 
 static bool check_kind(checker *c, const operation *o) {
   if (o->op->packing != TMO_PACKING_NONE && o->op->kind != TMO_OP_CONV && o->op->kind != TMO_OP_DEPTHWISE) return false;
+  if (tmo_is_binary(o->op)) return check_binary(c, o);
   switch (o->op->kind) {
     case TMO_OP_COPY: return check_copy(c, o);
     case TMO_OP_RESIZE_BILINEAR: return check_resize(c, o);
@@ -401,7 +426,6 @@ static bool check_kind(checker *c, const operation *o) {
     case TMO_OP_AVERAGE_POOL:
     case TMO_OP_MAX_POOL:
     case TMO_OP_MEAN: return check_pool(c, o);
-    case TMO_OP_ADD:
     case TMO_OP_SOFTMAX:
     case TMO_OP_LOOKUP: return check_pointwise(c, o);
     case TMO_OP_GATHER: return check_gather(c, o);
@@ -476,7 +500,7 @@ static bool check_tiled(checker *c, const operation *o) {
 
 static bool check_arity(const tmo_op *op) {
   if (op->kind == TMO_OP_COPY) return op->n_inputs >= 1 && op->n_inputs <= TMO_MAX_INPUTS;
-  return op->n_inputs == (op->kind == TMO_OP_ADD || op->kind == TMO_OP_BATCH_MATMUL ? 2 : 1);
+  return op->n_inputs == (tmo_is_binary(op) || op->kind == TMO_OP_BATCH_MATMUL ? 2 : 1);
 }
 
 /* Not by its window. */
@@ -492,16 +516,21 @@ static bool has_turned_pixels(const checker *c, const operation *o) {
   return turned;
 }
 
+static bool has_filter(const tmo_op *op) {
+  return op->kind == TMO_OP_CONV || op->kind == TMO_OP_DEPTHWISE || op->kind == TMO_OP_TRANSPOSE_CONV || tmo_is_s16(op);
+}
+
 static bool check_op(checker *c, const tmo_block *block, uint32_t index) {
   const tmo_op *op = &c->ops[index];
-  const uint8_t known = TMO_FLAG_SINK | TMO_FLAG_ITERATIVE | TMO_FLAG_PER_CHANNEL | TMO_FLAG_SUMS;
+  const uint8_t known = TMO_FLAG_SINK | TMO_FLAG_ITERATIVE | TMO_FLAG_PER_CHANNEL | TMO_FLAG_SUMS | TMO_FLAG_SWAPPED;
   if ((op->flags & ~known) != 0 || op->act_min > op->act_max) return false;
+  if ((op->flags & TMO_FLAG_PER_CHANNEL) != 0 && !has_filter(op)) return false;
   if (!check_arity(op) || op->output >= c->header->n_tensors || (op->access != 0) != reads_by_access(op)) return false;
   for (uint32_t k = 0; k < op->n_inputs; ++k) {
     if (!check_operand(c, block, index, k)) return false;
   }
   const operation o = {block, op, &c->tensors[op->input[0]], &c->tensors[op->output]};
-  if (tmo_is_frame(c->program, o.out) || !check_conversion(c, &o)) return false;
+  if (tmo_is_frame(c->program, o.out) || o.out->base == TMO_PROGRAM_BASE || !check_conversion(c, &o)) return false;
   const bool by_row = !has_turned_pixels(c, &o) && op->tile == 0 && op->groups <= 1 && !tmo_sums_groups(op) && o.out->n_lanes == 0;
   return (block->strips > 0 ? check_tiled(c, &o) : by_row) && check_kind(c, &o);
 }

@@ -1,4 +1,4 @@
-"""Operators that compute element by element, against the oracle: tables over all 256 bytes."""
+"""Operators that compute element by element, against the oracle: tables over all bytes, two operands in odd shapes."""
 
 from __future__ import annotations
 
@@ -7,11 +7,14 @@ from typing import Any
 import numpy as np
 import pytest
 from ai_edge_litert import schema_py_generated as schema
+from hypothesis import given
+from hypothesis import strategies as st
 from models import Affine, Net
 from numpy.typing import NDArray
-from tflm.test_operators import EVERY, assert_equal, oracle
+from tflm.test_operators import EVERY, EXAMPLES, activations, affines, assert_equal, oracle, zero_points
 
 from tflm_memopt.model import lookup, quant
+from tflm_memopt.model.elementwise import ARITHMETIC
 from tflm_memopt.model.graph import Op, Quantization
 
 TABLES = 150
@@ -38,7 +41,10 @@ def test_tables_over_all_bytes(kind: str) -> None:
     rng = np.random.default_rng(0)
     compared = 0
     for _ in range(TABLES):
-        (a, b), zeros = (scale(rng), scale(rng)), rng.integers(-128, 128, 2).tolist()
+        (a, b), zeros = (
+            (scale(rng, high=5 if kind in ("LOGISTIC", "TANH") else 1), scale(rng)),
+            rng.integers(-128, 128, 2).tolist(),
+        )
         source, target = (a, zeros[0]), (a if rng.random() < 0.1 else b, zeros[1])
         if kind == "LOGISTIC":
             target = (1 / 256, -128)
@@ -97,3 +103,34 @@ def lookup_or_none(kind: str, source: Affine, target: Affine, alpha: float) -> N
         return table(kind, source, target, alpha)
     except lookup.OutOfRange:
         return None
+
+
+# ---- two operands ----
+
+images = st.tuples(st.just(1), st.integers(1, 5), st.integers(1, 4), st.integers(1, 5))
+PARTS = [(1, 2, 3), (1,), (2,), (3,), (1, 2), (2, 3), (1, 3), ()]
+"""Dimensions in which an operand is as large as the output."""
+WHOLE = PARTS[0]
+
+
+@EXAMPLES
+@given(kind=st.sampled_from(sorted(ARITHMETIC)), shape=images, parts=st.tuples(*[st.sampled_from(PARTS)] * 2),
+       constant=st.sampled_from([None, 0, 1]), short=st.booleans(), activation=activations, a=affines, b=affines,
+       ratio=st.floats(2**-5, 32, width=32), zero_point=zero_points, seed=st.integers(0, 99))  # fmt: skip
+def test_two_operands(
+    kind: str, shape: tuple[int, ...], parts: tuple[tuple[int, ...], ...], constant: int | None, short: bool,
+    activation: str, a: Affine, b: Affine, ratio: float, zero_point: int, seed: int,
+) -> None:  # fmt: skip
+    rng, net, operands = np.random.default_rng(seed), Net(), []
+    for k, (part, affine) in enumerate(zip(parts, (a, b), strict=True)):
+        size = tuple(d if i in part else 1 for i, d in enumerate(shape))
+        size = size[min((i for i in range(1, 4) if size[i] > 1), default=3) :] if short else size
+        data = rng.integers(-128, 128, size) if k == constant else None
+        operands.append(net.input(size, affine) if data is None else net.tensor(size, affine=affine, data=data))
+    wanted = {
+        "MUL": a[0] * b[0] * 60,
+        "PRELU": a[0] * max(1.0, b[0] * 60),
+        "SQUARED_DIFFERENCE": max(a[0], b[0]) ** 2 * 99,
+    }
+    out = (float(np.float32(wanted.get(kind, max(a[0], b[0])) * ratio)), zero_point)
+    assert_equal(net.model(net.binary(kind, *operands, activation=activation, out=out)))

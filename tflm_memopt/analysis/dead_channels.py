@@ -148,15 +148,43 @@ def _biased(op: RowOp, low: Ints, high: Ints) -> Range:
     return _requantized(op, low + bias, high + bias)
 
 
+def _operands(op: RowOp, x: Sequence[Range]) -> tuple[Range, Range]:
+    """Both operands, a constant one included; one that is repeated has one channel for all."""
+    known = list(x)
+    if op.constant:
+        values = op.constant.values.reshape(-1, op.constant.rows.c).astype(np.int64)
+        known.insert(op.constant.position, Range(values.min(axis=0), values.max(axis=0)))
+    a, b = (Range(*np.broadcast_arrays(r.low, r.high, np.zeros(op.writes.c))[:2]) for r in known)
+    return a, b
+
+
 def _add(op: RowOp, x: Sequence[Range]) -> Range:
     if op.multipliers is None or op.shifts is None:
         raise ValueError(f"{op.name} has no multipliers")
-    terms = [
+    a, b = (
         _rescaled(_int32((r.low - zero) << op.param, (r.high - zero) << op.param), multiplier, shift)
-        for r, zero, multiplier, shift in zip(x, op.input_zero_points, op.multipliers, op.shifts, strict=False)
-    ]
-    total = _int32(terms[0].low + terms[1].low, terms[0].high + terms[1].high, terms[0].exact & terms[1].exact)
+        for r, zero, multiplier, shift in zip(
+            _operands(op, x), op.input_zero_points, op.multipliers[:2], op.shifts[:2], strict=True
+        )
+    )
+    exact = a.exact & b.exact
+    if op.kind is Kind.SUB:
+        total = _int32(a.low - b.high, a.high - b.low, exact)
+    else:
+        total = _int32(a.low + b.low, a.high + b.high, exact)
     return _output(op, _rescaled(total, op.multipliers[2], op.shifts[2]))
+
+
+def _mul(op: RowOp, x: Sequence[Range]) -> Range:
+    a, b = ((r.low - zero, r.high - zero) for r, zero in zip(_operands(op, x), op.input_zero_points, strict=True))
+    corners = [p * q for p in a for q in b]
+    return _requantized(op, np.minimum.reduce(corners), np.maximum.reduce(corners))
+
+
+def _extreme(op: RowOp, x: Sequence[Range]) -> Range:
+    a, b = _operands(op, x)
+    choose = np.maximum if op.kind is Kind.MAXIMUM else np.minimum
+    return Range(choose(a.low, b.low), choose(a.high, b.high))
 
 
 def _pool(op: RowOp, x: Sequence[Range]) -> Range:
@@ -187,6 +215,10 @@ _TRANSFER: Mapping[Kind, Callable[[RowOp, Sequence[Range]], Range]] = {
     Kind.CONV: _conv,
     Kind.DEPTHWISE: _depthwise,
     Kind.ADD: _add,
+    Kind.SUB: _add,
+    Kind.MUL: _mul,
+    Kind.MAXIMUM: _extreme,
+    Kind.MINIMUM: _extreme,
     Kind.AVERAGE_POOL: _pool,
     Kind.MAX_POOL: _pool,
     Kind.MEAN: _mean,

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import TypeVar
+from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
+from tflm_memopt.lower import operands
 from tflm_memopt.lower.pack import pack
 from tflm_memopt.lower.program import (
     INPUT_ARENA,
@@ -26,13 +24,11 @@ from tflm_memopt.lower.program import (
 )
 from tflm_memopt.model.graph import TensorId
 from tflm_memopt.model.packing import TARGETS
-from tflm_memopt.model.rowop import UNIT, Kind, Moves, RowOp, Rows
+from tflm_memopt.model.rowop import UNIT, Kind, RowOp, Rows
 from tflm_memopt.plan.plan import Block, Buffer, Frame, Plan, Role, Stage
 from tflm_memopt.plan.planner import TFLM_ALIGN
 from tflm_memopt.plan.turn import as_counted
 from tflm_memopt.plan.walk import Walk
-
-Scalar = TypeVar("Scalar", bound=np.generic)
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,12 +127,13 @@ class _Lowering:
         place = self._offset(Role.ACCUMULATOR, op.output) if sums else 0
         if packed and scratch:
             place = scratch[1] - self.workspace.offset
+        constant = operands.constant(op)
+        constants = () if constant is None else (self.tensors.setdefault(constant, len(self.tensors)),)
         return ProgramOp(
             kind=op.kind,
-            inputs=tuple(self._tensor(op.inputs[k], op.reads[k], walks) for k in stage.operands),
-            producers=tuple(makers.get(op.inputs[k]) for k in stage.operands),
+            inputs=(*(self._tensor(op.inputs[k], op.reads[k], walks) for k in stage.operands), *constants),
+            producers=(*(makers.get(op.inputs[k]) for k in stage.operands), *(None for _ in constants)),
             output=self._tensor(op.output, op.writes, walks),
-            input_zero_points=tuple(op.input_zero_points[k] for k in stage.operands),
             output_zero_point=op.output_zero_point,
             window=op.window,
             activation=op.activation,
@@ -145,12 +142,9 @@ class _Lowering:
             param=op.param,
             weights=None if packed else op.weights,
             bias=None if packed else op.bias,
-            multipliers=None if packed else _in_demand_order(op, op.multipliers, stage.operands),
-            shifts=None if packed else _in_demand_order(op, op.shifts, stage.operands),
             packed=packed,
             accumulator=place,
-            access=tuple(op.access[k] for k in stage.operands) if op.access else (),
-            moves=_moves_in_demand_order(op, stage.operands),
+            **operands.in_order(op, stage.operands, packed=packed is not None),
             **_tiles(op, stage, walks),
         )
 
@@ -209,7 +203,7 @@ def _lanes(ring: Buffer, offset: int, rows: Rows, walk: Walk) -> tuple[Lane, ...
     return tuple(result)
 
 
-def _tiles(op: RowOp, stage: Stage, walks: Mapping[TensorId, Walk]) -> Mapping[str, int]:
+def _tiles(op: RowOp, stage: Stage, walks: Mapping[TensorId, Walk]) -> Mapping[str, Any]:
     """What an operator of a tiled block says of its units."""
     if not walks:
         return {}
@@ -231,17 +225,3 @@ def _flat(op: RowOp) -> RowOp:
     rows = Rows(1, 1, op.reads[0].nbytes)
     weights = None if op.weights is None else op.weights.reshape(op.weights.shape[0], 1, 1, -1)
     return replace(op, reads=(rows,), window=UNIT, weights=weights)
-
-
-def _in_demand_order(op: RowOp, values: NDArray[Scalar] | None, operands: Sequence[int]) -> NDArray[Scalar] | None:
-    """ADD has one scale per operand, then the output's."""
-    if op.kind is not Kind.ADD or values is None:
-        return values
-    return values[[*operands, len(operands)]]
-
-
-def _moves_in_demand_order(op: RowOp, operands: Sequence[int]) -> Moves | None:
-    """Operands are numbered as the program has them."""
-    if op.moves is None:
-        return None
-    return replace(op.moves, moves=tuple(replace(m, operand=operands.index(m.operand)) for m in op.moves.moves))

@@ -39,6 +39,10 @@ FLAG_SINK = 1
 FLAG_ITERATIVE = 2
 FLAG_PER_CHANNEL = 4
 FLAG_SUMS = 8
+FLAG_SWAPPED = 16
+
+PROGRAM_BASE = 255
+"""Base of a constant operand: the program itself."""
 
 HEADER = np.dtype([
     ("magic", "<u4"), ("version", "<u2"), ("target", "<u2"), ("size", "<u4"), ("firings", "<u4"), ("workspace", "<u4"),
@@ -86,6 +90,8 @@ TABLES: Mapping[str, np.dtype[np.void]] = {
 }
 
 Array = NDArray[Any]
+SCALES = {Kind.ADD: 3, Kind.SUB: 3, Kind.SQUARED_DIFFERENCE: 3, Kind.PRELU: 2}
+"""Multipliers and shifts of kinds that have a number of them of their own."""
 _INT16 = (Kind.CONV_S16, Kind.DEPTHWISE_S16)
 _CONVOLUTIONS = (Kind.CONV, Kind.DEPTHWISE, Kind.TRANSPOSE_CONV, *_INT16)
 _WHOLE = ("offset", "height", "width", "channels", "depth", "base", "layout")
@@ -133,6 +139,8 @@ class ProgramTensor:
     """Of the outputs of tiled blocks, and of the inputs of their iterative operators."""
     pushed: int = 0
     """Of a streamed input: rows that come at once; its `depth` older ones are at `offset` in the workspace."""
+    constant: bytes = b""
+    """Of base PROGRAM_BASE: all its bytes, which `offset` leads to when they are packed."""
     layout: int = LAYOUT_HWC
 
 
@@ -150,13 +158,15 @@ class ProgramOp:
     output_zero_point: int
     window: Window = UNIT
     activation: tuple[int, int] = (-128, 127)
+    swapped: bool = False
+    """Of two operands: the second one comes first in the formula."""
     sink: bool = False
     iterative: bool = False
     param: int = 0
     weights: NDArray[np.int8] | None = field(default=None, compare=False)
     bias: NDArray[np.int32] | None = field(default=None, compare=False)
     multipliers: NDArray[np.int32] | None = field(default=None, compare=False)
-    """One, or one per output channel; ADD: three, in the order of `inputs`, then the output's."""
+    """One, or one per output channel; ADD and the like: in the order of `inputs`, then the output's."""
     shifts: NDArray[np.int8] | None = field(default=None, compare=False)
     packed: Packed | None = field(default=None, compare=False)
     """Instead of weights, bias, multipliers and shifts."""
@@ -310,6 +320,7 @@ def _tensor_record(t: ProgramTensor, where: str, constants: _Constants) -> bytes
     lanes = b"".join(_record(LANE, where, asdict(lane)) for lane in t.lanes)
     return _record(TENSOR, where, {
         **{name: getattr(t, name) for name in _WHOLE},
+        **({"offset": constants.add(np.frombuffer(t.constant, "i1"), "i1")} if t.constant else {}),
         "lanes": constants.add(np.frombuffer(lanes, "<u4") if lanes else None, "<u4"),
         "n_lanes": len(t.lanes),
         **asdict(t.walk or WalkRecord(0, 0, t.pushed)),
@@ -322,7 +333,13 @@ def _op_fields(op: ProgramOp, sums: bool, constants: _Constants) -> Mapping[str,
     return {
         "kind": op.kind,
         "flags": sum(
-            (FLAG_SINK * op.sink, FLAG_ITERATIVE * op.iterative, FLAG_PER_CHANNEL * per_channel, FLAG_SUMS * sums)
+            (
+                FLAG_SINK * op.sink,
+                FLAG_ITERATIVE * op.iterative,
+                FLAG_PER_CHANNEL * per_channel,
+                FLAG_SUMS * sums,
+                FLAG_SWAPPED * op.swapped,
+            )
         ),
         "n_inputs": len(op.inputs),
         "input": _operands(op.inputs, 0),
@@ -385,8 +402,15 @@ def _operands(values: tuple[int, ...], missing: int) -> tuple[int, ...]:
 
 def _tensor(r: np.void, data: bytes) -> ProgramTensor:
     lanes = np.frombuffer(data, LANE, r["n_lanes"], r["lanes"]) if r["n_lanes"] else ()
+    whole = {name: int(r[name]) for name in _WHOLE}
+    constant = b""
+    if whole["base"] == PROGRAM_BASE:
+        nbytes = whole["height"] * whole["width"] * whole["channels"]
+        constant = np.frombuffer(data, "u1", nbytes, whole["offset"]).tobytes()
+        whole["offset"] = 0
     return ProgramTensor(
-        **{name: int(r[name]) for name in _WHOLE},
+        **whole,
+        constant=constant,
         lanes=tuple(_fields(Lane, lane) for lane in lanes),
         walk=_fields(WalkRecord, r) if r["advance"] else None,
         pushed=0 if r["advance"] else int(r["rows"]),
@@ -415,7 +439,7 @@ def _op(r: np.void, data: bytes, tensors: tuple[ProgramTensor, ...]) -> ProgramO
         Kind.LOOKUP: (TABLE_BYTES,),
     }
     shape = shapes.get(kind, (*kernel, out_channels))
-    scales = 3 if kind is Kind.ADD else out_channels if flags & FLAG_PER_CHANNEL else 1
+    scales = SCALES.get(kind, out_channels if flags & FLAG_PER_CHANNEL else 1)
 
     def constant(name: str, dtype: str, *dims: int) -> Array | None:
         offset = int(r[name])
@@ -438,6 +462,7 @@ def _op(r: np.void, data: bytes, tensors: tuple[ProgramTensor, ...]) -> ProgramO
         output_zero_point=int(r["output_zero_point"]),
         window=Window(**{name: int(r[name]) for name in _WINDOW}),
         activation=(int(r["act_min"]), int(r["act_max"])),
+        swapped=bool(flags & FLAG_SWAPPED),
         sink=bool(flags & FLAG_SINK),
         iterative=bool(flags & FLAG_ITERATIVE),
         param=int(r["param"]),

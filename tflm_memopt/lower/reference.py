@@ -4,6 +4,7 @@ compare others with.
 
 from __future__ import annotations
 
+from tflm_memopt.lower import operands
 from tflm_memopt.lower.program import Program, ProgramBlock, ProgramOp, ProgramTensor, pack
 from tflm_memopt.model.rowop import RowOp, Rows
 
@@ -12,13 +13,13 @@ def reference_program(op: RowOp) -> bytes:
     """The packed program of `op`: io are its inputs, in the order of op.inputs, then its output; the workspace is its
     counter.
     """
-    n = len(op.inputs)
+    n, constant = len(op.inputs), operands.constant(op)
+    inputs = (*range(n),) if constant is None else (*range(n), n + 1)
     lone = ProgramOp(
         kind=op.kind,
-        inputs=tuple(range(n)),
-        producers=(None,) * n,
+        inputs=inputs,
+        producers=(None,) * len(inputs),
         output=n,
-        input_zero_points=op.input_zero_points,
         output_zero_point=op.output_zero_point,
         window=op.window,
         activation=op.activation,
@@ -26,12 +27,10 @@ def reference_program(op: RowOp) -> bytes:
         param=op.param,
         weights=op.weights,
         bias=op.bias,
-        multipliers=op.multipliers,
-        shifts=op.shifts,
-        access=op.access,
-        moves=op.moves,
+        **operands.in_order(op, range(n)),
     )
     tensors = tuple(_whole(rows, base) for base, rows in enumerate((*op.reads, op.writes), start=1))
+    tensors += () if constant is None else (constant,)
     return pack(Program(n, 1, COUNTER_BYTES, op.writes.h, tensors, (lone,), (ProgramBlock(0, 1, 0),)))
 
 

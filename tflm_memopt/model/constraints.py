@@ -11,7 +11,7 @@ from collections.abc import Callable
 
 from tflm_memopt.model import lookup, quant
 from tflm_memopt.model.graph import ABSENT, Quantization, Tensor
-from tflm_memopt.model.rowop import Kind, RowOp
+from tflm_memopt.model.rowop import BINARY, Kind, RowOp
 from tflm_memopt.model.site import AXES, ONE_PIXEL, PIECE, Site, natural_rows
 
 Constraint = Callable[[Site], str | None]
@@ -122,14 +122,17 @@ def int8_to_int8(site: Site) -> str | None:
 @hint(QUANTIZE)
 def quantized(site: Site) -> str | None:
     """Inputs and outputs must have one positive scale and a zero point in [-128, 127]"""
-    for t in _activations(site):
-        q = t.quantization
-        if q is None:
-            return f"{name(t)} has no scale"
-        if len(q.scale) != 1:
-            return f"{name(t)} has {len(q.scale)} scales"
-        if not _is_scale(q.scale[0]) or not quant.INT8_MIN <= q.zero_point[0] <= quant.INT8_MAX:
-            return f"{name(t)} has scale {q.scale[0]:g}, zero point {q.zero_point[0]}"
+    return next((fault for t in _activations(site) if (fault := _scale_fault(t))), None)
+
+
+def _scale_fault(tensor: Tensor) -> str | None:
+    q = tensor.quantization
+    if q is None:
+        return f"{name(tensor)} has no scale"
+    if len(q.scale) != 1:
+        return f"{name(tensor)} has {len(q.scale)} scales"
+    if not _is_scale(q.scale[0]) or not quant.INT8_MIN <= q.zero_point[0] <= quant.INT8_MAX:
+        return f"{name(tensor)} has scale {q.scale[0]:g}, zero point {q.zero_point[0]}"
     return None
 
 
@@ -173,6 +176,27 @@ def same_shape(site: Site) -> str | None:
     """Inputs and output must have the same shape"""
     shapes = [t.shape for t in _activations(site)]
     return None if all(s == shapes[0] for s in shapes) else " and ".join(str(list(s)) for s in shapes)
+
+
+@hint(QUANTIZE)
+def constant_operand(site: Site) -> str | None:
+    """A constant operand must be int8, with one positive scale and a zero point in [-128, 127]"""
+    for t in (site.input(0), site.input(1)):
+        if t.constant and (t.data is None or t.dtype != "INT8" or t.data.shape != t.shape):
+            return f"{name(t)} is {t.dtype} {list(t.shape)}"
+        if t.constant and (fault := _scale_fault(t)):
+            return fault
+    return None
+
+
+@hint(RECONVERT)
+def broadcast(site: Site) -> str | None:
+    """Operands must have the output's shape, or 1 in some of its dimensions: at most four, the first of four is 1"""
+    shapes = [site.input(0).shape, site.input(1).shape, site.output.shape]
+    padded = [(1,) * (4 - len(shape)) + shape for shape in shapes]
+    repeated = zip(*padded, strict=True) if max(map(len, shapes)) <= 4 else ()
+    fits = all(out == max(a, b) and a in (1, out) and b in (1, out) for a, b, out in repeated)
+    return None if fits and padded[2][0] == 1 else " and ".join(str(list(s)) for s in shapes)
 
 
 @hint("use NONE, RELU, RELU6 or RELU_N1_TO_1")
@@ -342,7 +366,7 @@ def plain_matrices(site: Site) -> str | None:
 
 @hint(QUANTIZE)
 def add_scales(site: Site) -> str | None:
-    """The output scale of ADD must not be far below its input scales"""
+    """The output scale of ADD and SUB must not be far below the input scales"""
     a, b, out = (quantization(t).scale[0] for t in (site.input(0), site.input(1), site.output))
     return None if quant.add_output_factor(2 * max(a, b), out) < 1.0 else f"inputs {a:g} and {b:g}, output {out:g}"
 
@@ -532,6 +556,8 @@ def executable(op: RowOp) -> str | None:
     most = MAX_S16_SHIFT if op.kind in (Kind.CONV_S16, Kind.DEPTHWISE_S16) else MAX_SHIFT
     if shift > most:
         return f"a rescaling by 2^{shift}, at most 2^{most}"
+    if op.kind in BINARY:
+        return None
     if op.access:
         if max(a.mul for a in op.access) * op.writes.h >= MAX_EXTENT:
             return f"{op.writes.h} rows, too many for its scale"

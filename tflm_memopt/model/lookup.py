@@ -82,14 +82,14 @@ def _tanh(op: Op, source: Quantization, target: Quantization) -> Table:
 def _saturating(source: Quantization, function: Callable[[Ints], Ints]) -> Table:
     """A function of Q4 values, -128 and 127 beyond them (CalculateInputRadius, quantization_util.cc)."""
     fraction, shift = math.frexp(source.scale[0] * (1 << (31 - INTEGER_BITS)))
-    if not -31 <= shift <= MAX_SHIFT:
+    if not -31 <= shift <= 62:
         raise OutOfRange(f"input scale {source.scale[0]:g}")
     radius = math.floor(((1 << INTEGER_BITS) - 1) * (1 << (31 - INTEGER_BITS)) / 2.0**shift)
     x = _centred(source)
     inside = np.abs(x) < radius
-    multiplier = quant.Multiplier(quant.round_away(fraction * (1 << 31)), shift)
+    multiplier = quant.Multiplier(quant.round_away(fraction * (1 << 31)), min(shift, MAX_SHIFT))  # beyond: none inside
     y = function(_rescaled(np.where(inside, x, 0), multiplier))
-    return _bytes(np.where(inside, y, np.where(x < 0, quant.INT8_MIN, quant.INT8_MAX)))
+    return _bytes(np.where(inside, y, np.where(x <= -radius, quant.INT8_MIN, quant.INT8_MAX)))
 
 
 def _hard_swish(op: Op, source: Quantization, target: Quantization) -> Table:

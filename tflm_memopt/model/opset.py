@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from tflm_memopt.model import constraints as must
-from tflm_memopt.model import movement, parse
+from tflm_memopt.model import elementwise, movement, parse
 from tflm_memopt.model.constraints import Constraint
 from tflm_memopt.model.moves import Irregular
 from tflm_memopt.model.rowop import RowOp
@@ -83,6 +83,13 @@ def _looked_up(*constraints: Constraint, scales: tuple[Constraint, ...] = ()) ->
     return Row((_ONE, *constraints, *_ELEMENTWISE, *scales, must.tabulated), parse.table)
 
 
+def _binary(*constraints: Constraint, fused: bool = False) -> Row:
+    """An operator of two operands (elementwise.ARITHMETIC)."""
+    two, options = must.operands(least=2, most=2), must.options("fusedActivationFunction")
+    first, last = ((options,), (must.fused_activation,)) if fused else ((), ())
+    return Row((two, *first, *_INT8, must.constant_operand, must.broadcast, *constraints, *last), elementwise.binary)
+
+
 _MANY = {"least": 1, "most": must.MAX_OPERANDS}
 _PIECE = _moving(movement.piece, must.one_piece)
 
@@ -125,16 +132,13 @@ OPSET: Mapping[str, Row] = {
         ),
         parse.fully_connected,
     ),
-    "ADD": Row(
-        (
-            must.operands(least=2, most=2),
-            must.options("fusedActivationFunction"),
-            *_ELEMENTWISE,
-            must.add_scales,
-            must.fused_activation,
-        ),
-        parse.add,
-    ),
+    "ADD": _binary(must.add_scales, fused=True),
+    "SUB": _binary(must.add_scales, fused=True),
+    "MUL": _binary(fused=True),
+    "MAXIMUM": _binary(),
+    "MINIMUM": _binary(),
+    "SQUARED_DIFFERENCE": _binary(),
+    "PRELU": _binary(),
     "AVERAGE_POOL_2D": Row(_POOL, parse.average_pool),
     "MAX_POOL_2D": Row(_POOL, parse.max_pool),
     "MEAN": Row(_REDUCED, parse.mean),

@@ -50,16 +50,6 @@ def fully_connected(site: Site) -> RowOp:
     return _weighted(site, Kind.CONV, geometry, weights)
 
 
-def add(site: Site) -> RowOp:
-    """ADD of two activations."""
-    rows, out = site.producer_rows(), quantization(site.output)
-    a, b = quantization(site.input(0)), quantization(site.input(1))
-    multipliers = quant.add(a.scale[0], b.scale[0], out.scale[0])
-    return _row_op(
-        site, Kind.ADD, (rows, rows), rows, multipliers=multipliers, activation=_fused(site), param=quant.ADD_LEFT_SHIFT
-    )
-
-
 def average_pool(site: Site) -> RowOp:
     return _pool(site, Kind.AVERAGE_POOL)
 

@@ -15,6 +15,7 @@ import numpy as np
 
 INT8_MIN, INT8_MAX = -128, 127
 ADD_LEFT_SHIFT = 20
+SQUARED_DIFFERENCE_LEFT_SHIFT = 7
 SOFTMAX_INTEGER_BITS = 5
 """kScaledDiffIntegerBits of micro/kernels/softmax_common.cc."""
 
@@ -72,7 +73,7 @@ def weighted(scale_in: float, scales_filter: Iterable[float], scale_out: float) 
 
 
 def add(scale_a: float, scale_b: float, scale_out: float) -> tuple[Multiplier, Multiplier, Multiplier]:
-    """ADD: of input 0, input 1 and the output (micro/kernels/add_common.cc)."""
+    """ADD and SUB: of input 0, input 1 and the output (micro/kernels/add_common.cc, sub_common.cc)."""
     twice = 2 * max(scale_a, scale_b)
     return (
         quantize_multiplier(scale_a / twice),
@@ -81,8 +82,18 @@ def add(scale_a: float, scale_b: float, scale_out: float) -> tuple[Multiplier, M
     )
 
 
+def squared_difference(scale_a: float, scale_b: float, scale_out: float) -> tuple[Multiplier, Multiplier, Multiplier]:
+    """SQUARED_DIFFERENCE: of input 0, input 1, output (PrepareQuantized, micro/kernels/squared_difference.cc)."""
+    twice = 2 * max(scale_a, scale_b)
+    return (
+        quantize_multiplier(scale_a / twice),
+        quantize_multiplier(scale_b / twice),
+        quantize_multiplier(twice * twice / ((1 << 2 * SQUARED_DIFFERENCE_LEFT_SHIFT) * scale_out)),
+    )
+
+
 def add_output_factor(twice_max_scale: float, scale_out: float) -> float:
-    """The real output multiplier of ADD; TFLM aborts unless it is below 1."""
+    """The real output multiplier of ADD and SUB; TFLM aborts unless it is below 1."""
     return twice_max_scale / ((1 << ADD_LEFT_SHIFT) * scale_out)
 
 

@@ -32,6 +32,12 @@ class Kind(enum.IntEnum):
     SOFTMAX = 7
     LOOKUP = 8
     """A byte for each byte, by a table (lookup.py): QUANTIZE int8 -> int8, RELU, LOGISTIC, HARD_SWISH, ..."""
+    SUB = 9
+    MUL = 10
+    MAXIMUM = 11
+    MINIMUM = 12
+    SQUARED_DIFFERENCE = 13
+    PRELU = 14
     GATHER = 40
     """A row of a constant table for each int32 index: embeddings."""
     COPY = 20
@@ -42,6 +48,10 @@ class Kind(enum.IntEnum):
     CONV_S16 = 30
     """int16 activations, int8 weights: a channel takes two bytes, and Rows.c counts bytes."""
     DEPTHWISE_S16 = 31
+
+
+BINARY = (Kind.ADD, Kind.SUB, Kind.MUL, Kind.MAXIMUM, Kind.MINIMUM, Kind.SQUARED_DIFFERENCE, Kind.PRELU)
+"""Two operands, element by element. One that has height, width or channels 1 is repeated along them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,6 +152,16 @@ class Moves:
 
 
 @dataclass(frozen=True, slots=True)
+class Constant:
+    """An operand in flash."""
+
+    position: int
+    """Among the operands of the model's operator."""
+    rows: Rows
+    values: NDArray[np.int8] = field(compare=False)
+
+
+@dataclass(frozen=True, slots=True)
 class RowOp:
     """One operator, ready to plan and to lower.
 
@@ -159,6 +179,7 @@ class RowOp:
     reads: tuple[Rows, ...]
     writes: Rows
     input_zero_points: tuple[int, ...]
+    """Of all operands, a constant one included."""
     output_zero_point: int
     window: Window = UNIT
     activation: tuple[int, int] = (-128, 127)
@@ -168,11 +189,14 @@ class RowOp:
     bias: NDArray[np.int32] | None = field(default=None, compare=False)
     """Of int16: 64 bits each, the lower half first."""
     multipliers: NDArray[np.int32] | None = field(default=None, compare=False)
-    """Q31 multipliers: one, or one per output channel; ADD: those of input 0, input 1, output."""
+    """Q31 multipliers: one, or one per output channel. ADD, SUB, SQUARED_DIFFERENCE: those of operand 0, operand 1,
+    output. PRELU: of positive, of negative values."""
     shifts: NDArray[np.int8] | None = field(default=None, compare=False)
     """Powers of two that go with `multipliers`; positive is left."""
     param: int = 0
-    """ADD: the left shift (20). SOFTMAX: diff_min. GATHER: rows of the table."""
+    """ADD, SUB, SQUARED_DIFFERENCE: the left shift. SOFTMAX: diff_min. GATHER: rows of the table."""
+    constant: Constant | None = None
+    """Of two operands, the one that is not in `inputs`."""
     access: tuple[Access, ...] = ()
     """Of each input, where `window` does not say which rows are read."""
     moves: Moves | None = field(default=None, compare=False)
@@ -209,8 +233,19 @@ class RowOp:
 
     @property
     def in_place(self) -> bool:
-        """Output row y may overwrite input row y: element-wise, each byte read before it is written."""
-        return self.kind in (Kind.ADD, Kind.LOOKUP) and all(r.row_bytes == self.writes.row_bytes for r in self.reads)
+        """Output row y may overwrite row y of an input: element-wise, each byte read before it is written."""
+        return bool(self.replaceable)
+
+    @property
+    def replaceable(self) -> frozenset[TensorId]:
+        """The inputs that it may overwrite so: those that are not repeated."""
+        if self.kind not in (*BINARY, Kind.LOOKUP):
+            return frozenset()
+        return frozenset(t for k, t in enumerate(self.inputs) if not self.repeats(k))
+
+    def repeats(self, k: int) -> bool:
+        """Whether one row, pixel or channel of input k is read for several of the output."""
+        return self.kind in BINARY and self.reads[k].nbytes < self.writes.nbytes
 
     @property
     def ends_late(self) -> bool:
@@ -245,7 +280,7 @@ class RowOp:
         if self.access:
             first, extent = self.access[k].first(y, height), self.access[k].extent
         else:
-            first, extent = y * w.stride_h - w.pad_top, w.extent_h
+            first, extent = np.minimum(y * w.stride_h - w.pad_top, height - 1), w.extent_h  # of a repeated one: row 0
         return np.maximum(0, first), np.minimum(height, first + extent)
 
     def rows_read(self, k: int, y: int) -> tuple[int, int]:

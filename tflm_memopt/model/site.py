@@ -19,6 +19,9 @@ PIECE = "piece"
 EVERY_OPERAND = ("CONCATENATION", "PACK")
 """They read all their operands at run time."""
 
+TWO_OPERANDS = ("ADD", "SUB", "MUL", "MAXIMUM", "MINIMUM", "SQUARED_DIFFERENCE", "PRELU")
+"""They compute element by element, what is smaller repeated, and one of them may be a constant."""
+
 ONE_PIXEL = 1024
 """Of RESIZE_BILINEAR's positions."""
 
@@ -54,6 +57,16 @@ def any_rows(shape: tuple[int, ...], like: int = 0) -> Rows:
     heights = [math.prod(shape[:n]) for n in range(1, len(shape))]
     height = like if like in heights else heights[-2]
     return Rows(height, math.prod(shape[:-1]) // height, shape[-1])
+
+
+def broadcast_rows(shape: tuple[int, ...], output: tuple[int, ...]) -> Rows:
+    """An operand of at most four dimensions beside an output of batch size 1, in rows as the output's natural ones.
+
+    >>> broadcast_rows((6,), (1, 4, 5, 6)), broadcast_rows((5, 1), (1, 1, 5, 6))
+    (Rows(h=1, w=1, c=6), Rows(h=5, w=1, c=1))
+    """
+    (_, h, w, c), (_, out_h, _, _) = ((1,) * (4 - len(s)) + s for s in (shape, output))
+    return Rows(h, w, c) if out_h > 1 else Rows(w, 1, c)
 
 
 def _byte_shape(tensor: Tensor) -> tuple[int, ...]:
@@ -108,11 +121,14 @@ class Site:
 
     @property
     def activations(self) -> tuple[Tensor, ...]:
-        """What is read at run time: the first operand; of ADD both, of CONCATENATION all, of GATHER the indices."""
+        """What is read at run time: the first operand; of CONCATENATION all, of GATHER the indices; of ADD and the like
+        both, or the one that is no constant.
+        """
+        if self.op.type in TWO_OPERANDS:
+            both = self.input(0), self.input(1)
+            return tuple(t for t in both if not t.constant) or both
         every = range(len(self.op.inputs)) if self.op.type in EVERY_OPERAND else (0,)
-        return tuple(
-            self.input(k) for k in {"ADD": (0, 1), "BATCH_MATMUL": (0, 1), "GATHER": (1,)}.get(self.op.type, every)
-        )
+        return tuple(self.input(k) for k in {"BATCH_MATMUL": (0, 1), "GATHER": (1,)}.get(self.op.type, every))
 
     @property
     def output(self) -> Tensor:

@@ -184,11 +184,16 @@ class _Replay:
         return taps * op.reads[k].row_bytes if self.frame.is_frame(op.inputs[k]) else 0
 
     def _in_order(self, op: RowOp, row: int, who: str) -> None:
-        """Front to back, each byte is read before its place is written: no output may start inside an input row."""
+        """Front to back, each byte is read before its place is written: no output may start inside an input row, nor
+        touch one that is read again for the next pixel.
+        """
         to, nbytes = self.arena.span(op.output, row, op.writes.row_bytes), op.writes.row_bytes
-        for tensor in op.inputs:
-            at = self.frame.address(row) if self.frame.is_frame(tensor) else self.arena.span(tensor, row, nbytes)
-            if at is not None and at < to < at + nbytes:
+        for tensor, seen in zip(op.inputs, op.reads, strict=True):
+            y, long = min(row, seen.h - 1), seen.row_bytes
+            at = self.frame.address(y) if self.frame.is_frame(tensor) else self.arena.span(tensor, y, long)
+            if at is None:
+                continue
+            if at < to < at + long or (long < nbytes and to <= at < to + nbytes):
                 raise PlanError(
                     f"{who}: the output starts {to - at} bytes behind the start of tensor {tensor} that it replaces",
                     code="plan_in_place",

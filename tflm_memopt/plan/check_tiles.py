@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from tflm_memopt.errors import PlanError
 from tflm_memopt.model.graph import TensorId
-from tflm_memopt.model.rowop import RowOp, Rows
+from tflm_memopt.model.rowop import BINARY, RowOp, Rows
 from tflm_memopt.plan.check_arena import Arena
 from tflm_memopt.plan.check_frame import FrameReplay
 from tflm_memopt.plan.check_packed import kernel_scratch
@@ -91,6 +91,8 @@ class _Step:
             y, x0, x1 = made.h - 1 - y, made.w - x1, made.w - x0
         top, left = y * w.stride_h - w.pad_top, x0 * w.stride_w - w.pad_left
         right = (x1 - 1) * w.stride_w - w.pad_left + (w.kernel_w - 1) * w.dilation_w + 1
+        if self.op.kind in BINARY:  # an operand of one row, or of one column, has no other
+            top, left = min(top, seen.h - 1), min(left, seen.w - 1)
         rows = range(max(0, top), min(seen.h, top + (w.kernel_h - 1) * w.dilation_h + 1))
         columns = range(max(0, left), min(seen.w, right))
         if self.turned:
@@ -302,11 +304,12 @@ class TiledReplay:
         columns = range(unit.x0, unit.x1)
         to = self._addresses(op.output, op.writes, unit, (unit.row,), columns)
         for k, tensor in enumerate(op.inputs):
-            at = self._addresses(tensor, op.reads[k], unit, (unit.row,), columns)
+            seen, (rows, read) = op.reads[k], step.window(k, unit)
+            at = self._addresses(tensor, seen, unit, rows, read)
+            at = at * len(to) if len(read) < len(columns) else at  # one pixel for all
             for i, out in enumerate(to if at else ()):
-                if at[i] < out < at[i] + nbytes or any(
-                    out < later + nbytes and later < out + nbytes for later in at[i + 1 :]
-                ):
+                inside = at[i] < out < at[i] + seen.c or (seen.c < nbytes and out <= at[i] < out + nbytes)
+                if inside or any(out < later + seen.c and later < out + nbytes for later in at[i + 1 :]):
                     raise PlanError(
                         f"{who}: the output at {out} overwrites tensor {tensor} before it is read",
                         code="plan_tile_in_place",

@@ -85,7 +85,8 @@ class Member:
         if not self.op.tileable:  # whole rows, always
             return 0 * x0, 0 * x1 + width
         last = (x1 - 1) * w.stride_w - w.pad_left + (w.kernel_w - 1) * w.dilation_w
-        return np.maximum(0, x0 * w.stride_w - w.pad_left), np.minimum(width, last + 1)
+        first = np.minimum(x0 * w.stride_w - w.pad_left, width - 1)  # of a repeated operand: column 0
+        return np.maximum(0, first), np.minimum(width, last + 1)
 
     def unit_making(self, reader: Member, firing: Ints, row: Ints, column: Ints) -> Ints:
         """The unit that makes a pixel of the output for these firings of a reader in the same block."""

@@ -19,14 +19,14 @@ from numpy.typing import NDArray
 
 from tflm_memopt.analysis.dead_channels import Bools, Range, inputs, meets_padding, ranges
 from tflm_memopt.model.graph import TensorId
-from tflm_memopt.model.rowop import Kind, RowOp
+from tflm_memopt.model.rowop import BINARY, Constant, Kind, RowOp
 from tflm_memopt.plan.regions import Partition, Region
 
 Scalar = TypeVar("Scalar", bound=np.generic)
 Kept = Mapping[TensorId, Bools]
 """Of each tensor that may lose channels: those that stay."""
 
-CHANNELWISE = (Kind.ADD, Kind.AVERAGE_POOL, Kind.MAX_POOL, Kind.MEAN, Kind.LOOKUP)
+CHANNELWISE = (*BINARY, Kind.AVERAGE_POOL, Kind.MAX_POOL, Kind.MEAN, Kind.LOOKUP)
 """Output channel c is computed from channel c of each input."""
 
 
@@ -80,6 +80,8 @@ def _inner(partition: Partition, ops: Iterable[RowOp]) -> dict[TensorId, int]:
     for op in ops:
         if op.kind not in (Kind.CONV, Kind.DEPTHWISE, *CHANNELWISE):  # SOFTMAX: each output depends on all channels
             whole |= {*op.inputs, op.output}
+        if op.kind in BINARY:  # one channel that is repeated
+            whole |= {t for t, rows in zip(op.inputs, op.reads, strict=True) if rows.c != op.writes.c}
         whole |= {t for t, rows in zip(op.inputs, op.reads, strict=True) if rows.c != channels.get(t)}
     return {t: c for t, c in channels.items() if t not in whole}
 
@@ -105,7 +107,7 @@ def _spread(links: Sequence[_Link], kept: Kept) -> None:
             for t, rows in zip(op.inputs, op.reads, strict=True):
                 if t in kept:
                     kept[t][needed] = True
-                if op.output in kept:
+                if op.output in kept and not (op.kind in BINARY and rows.c != op.writes.c):
                     kept[op.output][link.ties(_mask(kept, t, rows.c))] = True
 
 
@@ -122,6 +124,7 @@ def _cut(link: _Link, kept: Kept) -> RowOp:
         return op
     cut = replace(
         op,
+        constant=_without(op.constant, written),
         reads=tuple(replace(rows, c=int(mask.sum())) for rows, mask in zip(op.reads, read, strict=True)),
         writes=replace(op.writes, c=int(written.sum())),
     )
@@ -138,6 +141,14 @@ def _cut(link: _Link, kept: Kept) -> RowOp:
         shifts=_per_channel(op.shifts, written),
         macs=op.macs // op.weights.size * weights.size,
     )
+
+
+def _without(constant: Constant | None, kept: Bools) -> Constant | None:
+    """A constant operand on the channels that stay; one that is repeated for all of them stays."""
+    if constant is None or constant.rows.c != len(kept):
+        return constant
+    rows, values = replace(constant.rows, c=int(kept.sum())), np.ascontiguousarray(constant.values[..., kept])
+    return replace(constant, rows=rows, values=values)
 
 
 def _bias(link: _Link, dropped: Bools) -> NDArray[np.int32] | None:

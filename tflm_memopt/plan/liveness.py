@@ -210,7 +210,7 @@ def _replaces(writer: Member, rings: Collection[TensorId], frame: Frame | None) 
     """
     if not writer.op.in_place:
         return frozenset()
-    inputs = frozenset(writer.op.inputs).difference((frame.tensor,) if frame else ())
+    inputs = writer.op.replaceable.difference((frame.tensor,) if frame else ())
     if writer.walk.by_rows or writer.walk.tile == 1:
         return inputs
     return frozenset() if writer.op.output in rings else inputs.difference(rings)

@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from tflm_memopt.model.graph import TensorId
-from tflm_memopt.model.rowop import Kind, RowOp
+from tflm_memopt.model.rowop import BINARY, Kind, RowOp
 from tflm_memopt.plan.blocks import Chain
 from tflm_memopt.plan.tiles_bytes import (
     Columns,
@@ -117,6 +117,8 @@ class Links:
     """Per operator: the operand that comes from the operator before it; 0 if none does."""
     linked: tuple[bool, ...]
     """Per operator: it can share a block with the operator before it."""
+    repeated: Mapping[TensorId, int]
+    """Tensors that a later operator reads again and again: the first such. They have to be whole."""
     last_read: Mapping[TensorId, int]
     sizes: Mapping[TensorId, int]
     born: Mapping[TensorId, int]
@@ -127,18 +129,25 @@ class Links:
 
 
 def links(chain: Chain) -> Links:
-    """Chains with skips can be tiled: each operator reads the one before it, and ADD a second, earlier tensor."""
+    """Chains with skips can be tiled: each operator reads the one before it, and ADD and the like a second, earlier
+    tensor.
+    """
     main, linked = [], []
+    repeated: dict[TensorId, int] = {}
     made = {op.output: op.writes for op in chain.ops}
     for i, op in enumerate(chain.ops):
-        before = chain.ops[i - 1] if i else None
-        k = op.inputs.index(before.output) if before and before.output in op.inputs else 0
+        before = chain.ops[i - 1].output if i else None
+        plain = [k for k in range(len(op.inputs)) if not op.repeats(k)] or [0]
+        k = next((k for k in plain if op.inputs[k] == before), plain[0])
+        for n, t in enumerate(op.inputs):
+            if op.repeats(n):
+                repeated.setdefault(t, i)
         seen_alike = all(made.get(t, rows) == rows for t, rows in zip(op.inputs, op.reads, strict=True))
-        follows = before is not None and op.inputs[k] == before.output
+        follows = op.inputs[k] == before and not op.repeats(k)
         main.append(k)
-        linked.append(follows and seen_alike and (len(op.inputs) == 1 or op.kind is Kind.ADD))
+        linked.append(follows and seen_alike and (len(op.inputs) == 1 or op.kind in BINARY))
     born = {op.output: i for i, op in enumerate(chain.ops)}
-    return Links(tuple(main), tuple(linked), chain.last_read(), chain.rows(), born)
+    return Links(tuple(main), tuple(linked), repeated, chain.last_read(), chain.rows(), born)
 
 
 def heights(rows: int, settings: Settings) -> tuple[int, ...]:
@@ -189,9 +198,12 @@ class Search:
                 return
 
     def _escapes(self, position: int) -> bool:
-        """The operator before this one makes something that is read after the block: no longer block is possible."""
+        """What the operator before this one makes is read after the block, or repeated in it: no longer block is
+        possible.
+        """
         before = self.chain.ops[position - 1].output
-        return position == 0 or self.links.last_read.get(before, -1) >= self.last
+        late, again = self.links.last_read.get(before, -1), self.links.repeated.get(before, self.last)
+        return position == 0 or late >= self.last or again < self.last
 
     def _pay(self, labels: Sequence[Label], demand: Demand, position: int) -> list[Label]:
         """The labels with the cost of the operators that demand."""
@@ -227,7 +239,11 @@ class Search:
         rows = (state.rows - 1) * w.stride_h + w.extent_h
         end = (state.end - 1) * w.stride_h - w.pad_top + w.extent_h
         reader = Reader(self._columns(op, k), window_rows(state.rows, rows, (w.extent_h, w.stride_h)))
-        others = tuple(Skip(t, state.rows, state.end, state.stop, 0) for i, t in enumerate(op.inputs) if i != k)
+        others = tuple(
+            Skip(t, state.rows, state.end, state.stop, 0)
+            for i, t in enumerate(op.inputs)
+            if i != k and not op.repeats(i)
+        )
         skips = tuple(s._replace(lag=self._lag(s.lag + _extent_w(op) - 1 - w.pad_left)) for s in state.skips)
         demand = Demand(
             visit=Visit(position, state),

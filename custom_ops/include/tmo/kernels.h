@@ -1,8 +1,8 @@
 /* The kernels, and the contract between them and the executor. Internal: applications need tmo/tmo.h only.
  *
  * A call computes one output row or pixel, or adds pixels to the sums of one. Kernels keep no state, allocate nothing and check nothing:
- * tmo_check() has proved every length. The output must not overlap the input, except that ADD and LOOKUP read each byte before they
- * write it, front to back: their output may be their input; and that CONV writes the last byte of a call when it has read everything.
+ * tmo_check() has proved every length. The output must not overlap the input, except that LOOKUP and those with two operands read each byte before they
+ * write it, front to back: their output may be an operand that is not repeated; and that CONV writes the last byte of a call when it has read everything.
  *
  * x_ref.c is the plain truth that faster variants are compared with. */
 #ifndef TMO_KERNELS_H_
@@ -31,6 +31,7 @@ typedef struct {
   uint32_t in_channels; /* of a pixel; of int16: bytes */
   uint32_t out_channels;
   uint32_t tap_step; /* weights: bytes from tap to tap */
+  uint32_t pixel_step[2], channel_step[2]; /* of two operands: bytes; 0 where the operand is repeated */
   uint16_t in_width;
   uint16_t out_width;
   uint16_t row;       /* of the output; for kinds with an access of their own */
@@ -48,7 +49,7 @@ typedef struct {
 } tmo_window;
 
 /* The row form makes out_width pixels from whole input rows: it looks for the columns under each window itself. The pixel form makes one
- * pixel. ADD and the others without windows have one form: pixels[k] is the first byte of operand k. */
+ * pixel. Those without windows have one form: pixels[k] is the first byte of operand k. */
 typedef void tmo_kernel_s8(const tmo_kernel *k, const tmo_window *window, int8_t *out);
 
 tmo_kernel_s8 tmo_conv_row_s8, tmo_conv_pixel_s8;           /* CONV */
@@ -56,7 +57,7 @@ tmo_kernel_s8 tmo_depthwise_row_s8, tmo_depthwise_pixel_s8; /* DEPTHWISE */
 tmo_kernel_s8 tmo_conv_row_s16, tmo_conv_pixel_s16;           /* CONV_S16 */
 tmo_kernel_s8 tmo_depthwise_row_s16, tmo_depthwise_pixel_s16; /* DEPTHWISE_S16 */
 tmo_kernel_s8 tmo_pool_row_s8, tmo_pool_pixel_s8;           /* AVERAGE_POOL, MAX_POOL, MEAN */
-tmo_kernel_s8 tmo_add_s8;                                   /* ADD */
+tmo_kernel_s8 tmo_binary_s8;                                /* those with two operands: tmo_is_binary() */
 tmo_kernel_s8 tmo_softmax_s8;                               /* SOFTMAX */
 tmo_kernel_s8 tmo_lookup_s8;                                /* LOOKUP */
 

@@ -18,6 +18,7 @@
 #define TMO_MAX_TAPS 64      /* pixels of a window that is read at once, in a tiled block */
 #define TMO_INDEX_BYTES 4    /* of an int32 index: a pixel of that many channels */
 #define TMO_TABLE_BYTES 256  /* of LOOKUP: one for each int8 */
+#define TMO_PROGRAM_BASE 255 /* tmo_tensor.base of a constant: the program itself */
 
 /* What the program is packed for. A library refuses what its core cannot run; every core runs generic programs. */
 enum {
@@ -93,8 +94,19 @@ enum {
  *                  m, s = as TFLM for the operator at hand: one for all, or one for each output channel (TMO_FLAG_PER_CHANNEL).
  * CONV_S16,        the same of int16 tensors, of which a channel takes two bytes of a pixel: `channels` of a tmo_tensor counts bytes. No zero
  * DEPTHWISE_S16    points; sums of 64 bits, rescaled as TFLM does it; bias int64_t; param = 65536 * activation's maximum + its minimum mod 65536.
+ *
+ * The following have two operands. One that has height, width or channels 1 is repeated along them; one may be a constant. With
+ * TMO_FLAG_SWAPPED, x(0) is operand 1 of the table; multipliers and zero points are the table's all the same.
+ *
  * ADD              t(k) = rescale((x(k) - zero_in(k)) << param, m[k], s[k]);  clamp(rescale(t(0) + t(1), m[2], s[2]) + zero_out)
  *                  param = 20; twice = 2 * max(in0, in1); quantize(in0 / twice), quantize(in1 / twice), quantize(twice / (2^20 * out)).
+ * SUB              as ADD, t(0) - t(1).
+ * SQUARED_DIFFERENCE  as ADD, the square of t(0) - t(1); param = 7, the third factor twice^2 / (2^14 * out).
+ * MUL              clamp(rescale((x(0) - zero_in(0)) * (x(1) - zero_in(1)), m, s) + zero_out);  quantize(in0 * in1 / out).
+ * MAXIMUM, MINIMUM of the bytes; TFLM does not look at their quantization. No multiplier, no param, no activation range.
+ * PRELU            v = x(0) - zero_in(0);  clamp((v < 0 ? rescale(v * (x(1) - zero_in(1)), m[1], s[1]) : rescale(v, m[0], s[0])) + zero_out)
+ *                  quantize(in0 / out), quantize(in0 * in1 / out).
+ *
  * AVERAGE_POOL     clamp(round(sum / count)), halves away from zero, count = pixels of the clipped window. No multiplier, no param.
  * MAX_POOL         clamp(max). No multiplier, no param.
  * MEAN             clamp(rescale(sum - zero_in * n, m, s) + zero_out), n = kernel_h * kernel_w; the window must lie inside the input.
@@ -129,6 +141,12 @@ typedef enum {
   TMO_OP_MEAN = 6,
   TMO_OP_SOFTMAX = 7,      /* param: diff_min */
   TMO_OP_LOOKUP = 8,       /* weights: int8_t[TMO_TABLE_BYTES] */
+  TMO_OP_SUB = 9,          /* multipliers, shifts: input 0, input 1, output; param: left shift */
+  TMO_OP_MUL = 10,
+  TMO_OP_MAXIMUM = 11,
+  TMO_OP_MINIMUM = 12,
+  TMO_OP_SQUARED_DIFFERENCE = 13, /* as SUB */
+  TMO_OP_PRELU = 14,       /* multipliers, shifts: of positive, of negative values */
   TMO_OP_GATHER = 40,      /* weights [row][out]; param: rows */
   TMO_OP_BATCH_MATMUL = 23,    /* param: the right matrix is transposed */
   TMO_OP_CONV_S16 = 30,        /* weights as CONV */
@@ -143,6 +161,7 @@ enum {
   TMO_FLAG_ITERATIVE = 2,   /* one input row (or tile) a firing, into int32 accumulators; the last firing writes the output row */
   TMO_FLAG_PER_CHANNEL = 4, /* a multiplier and shift per output channel, else one for all */
   TMO_FLAG_SUMS = 8,        /* reads channel groups, adds them up in int32 accumulators; one more pass writes the output */
+  TMO_FLAG_SWAPPED = 16,    /* of two operands: the second of the table comes first in the formula */
 };
 
 typedef struct {
@@ -184,7 +203,7 @@ typedef struct {
   uint16_t width;
   uint16_t height;   /* rows of the whole tensor */
   uint16_t depth;    /* rows of the ring; depth == height: resident; not used with lanes */
-  uint8_t base;      /* 0: workspace; 1..n_inputs: inputs; then the outputs */
+  uint8_t base;      /* 0: workspace; 1..n_inputs: inputs; then the outputs; TMO_PROGRAM_BASE: a constant, whole */
   uint8_t layout;    /* TMO_LAYOUT_*; of a ring and of lanes, HWC */
   uint32_t lanes;    /* tmo_lane[n_lanes], or none */
   uint16_t n_lanes;

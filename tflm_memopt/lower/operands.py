@@ -1,0 +1,49 @@
+"""The operands of a row operator as its program has them: in the order of demand, a constant last."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tflm_memopt.lower.program import PROGRAM_BASE, ProgramTensor
+from tflm_memopt.model.rowop import Kind, Moves, RowOp
+
+Scalar = TypeVar("Scalar", bound=np.generic)
+
+_SCALED = (Kind.ADD, Kind.SUB, Kind.SQUARED_DIFFERENCE)
+"""One scale per operand, then the output's."""
+
+
+def constant(op: RowOp) -> ProgramTensor | None:
+    """The tensor of its constant operand."""
+    if op.constant is None:
+        return None
+    rows = op.constant.rows
+    return ProgramTensor(0, rows.h, rows.w, rows.c, rows.h, PROGRAM_BASE, constant=op.constant.values.tobytes())
+
+
+def in_order(op: RowOp, demanded: Sequence[int], *, packed: bool = False) -> Mapping[str, Any]:
+    """The fields of its ProgramOp that depend on the order. `demanded`: of its inputs. `packed`: it has no scales."""
+    order = (*demanded,) if op.constant is None else (1 - op.constant.position, op.constant.position)
+    return {
+        "input_zero_points": tuple(op.input_zero_points[k] for k in order),
+        "swapped": order == (1, 0),
+        "multipliers": None if packed else _scales(op, op.multipliers, order),
+        "shifts": None if packed else _scales(op, op.shifts, order),
+        "access": tuple(op.access[k] for k in order) if op.access else (),
+        "moves": _moves(op, order),
+    }
+
+
+def _scales(op: RowOp, values: NDArray[Scalar] | None, order: Sequence[int]) -> NDArray[Scalar] | None:
+    return values[[*order, len(order)]] if values is not None and op.kind in _SCALED else values
+
+
+def _moves(op: RowOp, order: Sequence[int]) -> Moves | None:
+    if op.moves is None:
+        return None
+    return replace(op.moves, moves=tuple(replace(m, operand=order.index(m.operand)) for m in op.moves.moves))
