@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tflm_memopt.lower.program import ProgramOp
-from tflm_memopt.model.rowop import Kind, Window
+from tflm_memopt.model.rowop import BINARY, Kind, Window
 
 Int8 = NDArray[np.int8]
 Ints = NDArray[np.int64]
@@ -23,7 +23,7 @@ def output(op: ProgramOp, inputs: Sequence[Int8], shape: tuple[int, int, int]) -
     result = {
         Kind.CONV: _conv,
         Kind.DEPTHWISE: _depthwise,
-        Kind.ADD: _add,
+        **dict.fromkeys(BINARY, _binary),
         Kind.AVERAGE_POOL: _pool,
         Kind.MAX_POOL: _pool,
         Kind.MEAN: _pool,
@@ -119,15 +119,25 @@ def _pool(op: ProgramOp, inputs: list[Ints], shape: tuple[int, int, int]) -> Int
     return np.clip(rounded, *op.activation).astype(np.int8)
 
 
-def _add(op: ProgramOp, inputs: list[Ints], shape: tuple[int, int, int]) -> Int8:
+def _binary(op: ProgramOp, inputs: list[Ints], shape: tuple[int, int, int]) -> Int8:
+    order = (1, 0) if op.swapped else (0, 1)
+    if op.kind in (Kind.MAXIMUM, Kind.MINIMUM):
+        choose = np.maximum if op.kind is Kind.MAXIMUM else np.minimum
+        return np.broadcast_to(choose(*inputs), shape).astype(np.int8)
     assert op.multipliers is not None
     assert op.shifts is not None
     m, s = op.multipliers.astype(np.int64), op.shifts.astype(np.int64)
-    a, b = (
-        rescale((x.reshape(shape) - z) << op.param, m[k], s[k])
-        for k, (x, z) in enumerate(zip(inputs, op.input_zero_points, strict=True))
-    )
-    return np.clip(rescale(wrap32(a + b), m[2], s[2]) + op.output_zero_point, *op.activation).astype(np.int8)
+    values = [np.broadcast_to(inputs[k] - op.input_zero_points[k], shape) for k in order]
+    if op.kind is Kind.MUL:
+        result = rescale(wrap32(values[0] * values[1]), m[0], s[0])
+    elif op.kind is Kind.PRELU:
+        slope = rescale(wrap32(values[0] * values[1]), m[1], s[1])
+        result = np.where(values[0] < 0, slope, rescale(values[0], m[0], s[0]))
+    else:
+        a, b = (rescale(wrap32(v << op.param), m[k], s[k]) for v, k in zip(values, order, strict=True))
+        combined = {Kind.ADD: a + b, Kind.SUB: a - b, Kind.SQUARED_DIFFERENCE: wrap32(a - b) ** 2}[op.kind]
+        result = rescale(wrap32(combined), m[2], s[2])
+    return np.clip(wrap32(result + op.output_zero_point), *op.activation).astype(np.int8)
 
 
 def _lookup(op: ProgramOp, inputs: list[Ints], shape: tuple[int, int, int]) -> Int8:

@@ -5,13 +5,14 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from kernels import naive
 from numpy.random import Generator
 
-from tflm_memopt.lower.program import ProgramOp
-from tflm_memopt.model.rowop import NO_ROW, Access, Kind, Move, Moves, Window
+from tflm_memopt.lower.program import SCALES, ProgramOp
+from tflm_memopt.model.rowop import BINARY, NO_ROW, Access, Kind, Move, Moves, Window
 
 Shape = tuple[int, int, int]
 POOLS = (Kind.AVERAGE_POOL, Kind.MAX_POOL, Kind.MEAN)
@@ -83,12 +84,8 @@ def operator(rng: Generator, kind: Kind, inputs: tuple[int, ...], shape: Shape, 
         output_zero_point=int(rng.integers(-128, 128)),
         activation=(int(low), int(high)),
     )
-    if kind is Kind.ADD:
-        left = scaling(rng, 2, 0.3)
-        out = scaling(rng, 1, 2.0**-19)
-        return dataclasses.replace(
-            op, param=20, **{name: np.concatenate((left[name], out[name])) for name in ("multipliers", "shifts")}
-        ), shape
+    if kind in BINARY:
+        return dataclasses.replace(op, swapped=bool(rng.random() < 0.5), **_combination(rng, kind)), shape
     if kind is Kind.GATHER:
         rows, width = (int(n) for n in rng.integers(1, 40, 2))
         table = rng.integers(-128, 128, (rows, width), dtype=np.int8)
@@ -106,6 +103,28 @@ def operator(rng: Generator, kind: Kind, inputs: tuple[int, ...], shape: Shape, 
     if kind in ACCESSED:
         return ACCESSED[kind](rng, op, shape)
     return _windowed(rng, op, shape)
+
+
+def _combination(rng: Generator, kind: Kind) -> dict[str, Any]:
+    """Left shift, multipliers and shifts of two operands."""
+    if kind in (Kind.MAXIMUM, Kind.MINIMUM):
+        return {}
+    if kind in (Kind.MUL, Kind.PRELU):
+        return scaling(rng, SCALES.get(kind, 1), 0.02)
+    param, gain = (7, 2.0**-19) if kind is Kind.SQUARED_DIFFERENCE else (20, 2.0**-19)
+    left, out = scaling(rng, 2, 0.3), scaling(rng, 1, gain)
+    return {"param": param, **{name: np.concatenate((left[name], out[name])) for name in ("multipliers", "shifts")}}
+
+
+def part(rng: Generator, shape: Shape) -> Shape:
+    """The shape, or 1 in some of its dimensions."""
+    h, w, c = (d if rng.random() < 0.6 else 1 for d in shape)
+    return h, w, c
+
+
+def fits_into(shape: Shape, whole: Shape) -> bool:
+    """An operand of this shape is as large as the whole, or repeated."""
+    return all(a in (1, b) for a, b in zip(shape, whole, strict=True))
 
 
 def _moving(rng: Generator, op: ProgramOp, shape: Shape) -> tuple[ProgramOp, Shape]:
@@ -203,7 +222,9 @@ def random_shape(rng: Generator) -> Shape:
 
 
 def draw(rng: Generator, n_ops: int) -> Network:
-    """A network with branches: every operator reads a late tensor, ADD two of one shape. Some begin with a GATHER."""
+    """A network with branches: every operator reads a late tensor, some a second one, whole or repeated. Some begin
+    with a GATHER.
+    """
     shapes: list[Shape] = [(int(rng.integers(8, 20)), int(rng.integers(4, 10)), int(rng.integers(1, 6)))]
     ops: list[ProgramOp] = []
     if shapes[0][2] == 4:
@@ -213,14 +234,14 @@ def draw(rng: Generator, n_ops: int) -> Network:
     while len(ops) < n_ops:
         first = int(shapes[0][2] == 4)  # indices are no numbers
         source = len(shapes) - 1 - int(len(shapes) > 1 + first and rng.random() < 0.3) * int(rng.integers(0, 2))
-        twins = [i for i in range(first, len(shapes)) if i != source and shapes[i] == shapes[source]]
+        twins = [i for i in range(first, len(shapes)) if i != source and fits_into(shapes[i], shapes[source])]
         kinds = [Kind.CONV, Kind.DEPTHWISE, Kind.LOOKUP, Kind.AVERAGE_POOL, Kind.MAX_POOL, Kind.MEAN, Kind.SOFTMAX]
         kind = (
-            Kind.ADD
+            Kind(rng.choice(BINARY))
             if twins and rng.random() < 0.6
             else Kind(rng.choice(kinds, p=[0.35, 0.2, 0.15, 0.08, 0.08, 0.07, 0.07]))
         )
-        inputs = tuple(rng.permutation([source, rng.choice(twins)]).tolist()) if kind is Kind.ADD else (source,)
+        inputs = tuple(rng.permutation([source, rng.choice(twins)]).tolist()) if kind in BINARY else (source,)
         op, shape = operator(rng, kind, inputs, shapes[source], len(shapes))
         if kind in WINDOWED and len(ops) == n_ops - 1 and rng.random() < 0.7:
             op, shape = reduced_whole(rng, op, shapes[source])

@@ -10,12 +10,12 @@ import dataclasses
 import numpy as np
 import pytest
 from kernels import networks
-from kernels.networks import WINDOWED, Network, operator, random_inputs, random_shape, reduced_whole
+from kernels.networks import WINDOWED, Network, operator, part, random_inputs, random_shape, reduced_whole
 from kernels.programs import Lowered, can_iterate, lower
 
 from tflm_memopt.errors import PlanError
 from tflm_memopt.lower.program import ProgramOp, pack
-from tflm_memopt.model.rowop import Kind, Window
+from tflm_memopt.model.rowop import BINARY, Kind, Window
 from tflm_memopt.runtime import host
 
 SEEDS = range(60)
@@ -25,6 +25,12 @@ def single(op: ProgramOp, shape: networks.Shape, out: networks.Shape) -> Network
     n = len(op.inputs)
     op = dataclasses.replace(op, inputs=tuple(range(n)), output=n)
     return Network(n, (*[shape] * n, out), (op,))
+
+
+def repeating(network: Network, rng: np.random.Generator) -> Network:
+    """Its operands have one row, column or channel here and there."""
+    parts = [part(rng, shape) for shape in network.shapes[:-1]]
+    return dataclasses.replace(network, shapes=(*parts, network.shapes[-1]))
 
 
 def agree(network: Network, lowered: Lowered, rng: np.random.Generator, seed: int) -> None:
@@ -45,6 +51,9 @@ def test_operator(kind: Kind) -> None:
         shape = random_shape(rng)
         network = single(*_with_shape(rng, kind, shape))
         agree(network, lower(network, [], set(), rng), rng, seed)
+        if kind in BINARY:
+            network = repeating(network, rng)
+            agree(network, lower(network, [], set(), rng), rng, seed)
 
 
 @pytest.mark.parametrize("kind", WINDOWED)
@@ -114,10 +123,10 @@ def test_rings_are_as_shallow_as_can_be() -> None:
     assert broken > shallower // 2  # clamped or pooled outputs can hide a wrong row
 
 
-@pytest.mark.parametrize("kind", [Kind.ADD, Kind.LOOKUP])
+@pytest.mark.parametrize("kind", [*BINARY, Kind.LOOKUP])
 def test_in_place(kind: Kind) -> None:
     """The output row may be the row of any operand."""
-    for operand in range(2 if kind is Kind.ADD else 1):
+    for operand in range(2 if kind in BINARY else 1):
         rng = np.random.default_rng(operand)
         network = single(*_with_shape(rng, kind, (6, 5, 4)))
         lowered = lower(network, [], set(), rng)
@@ -195,5 +204,5 @@ def _with_shape(
     rng: np.random.Generator, kind: Kind, shape: networks.Shape
 ) -> tuple[ProgramOp, networks.Shape, networks.Shape]:
     shape = (*shape[:2], 4) if kind is Kind.GATHER else shape
-    op, out = operator(rng, kind, (0, 1) if kind is Kind.ADD else (0,), shape, 2)
+    op, out = operator(rng, kind, (0, 1) if kind in BINARY else (0,), shape, 2)
     return op, shape, out

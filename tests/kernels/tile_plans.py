@@ -16,6 +16,7 @@ from kernels.tiles import Stage, Strips, Tiling, Untileable
 from numpy.random import Generator
 
 from tflm_memopt.lower.program import Lane, Program, ProgramBlock, ProgramOp, ProgramTensor, WalkRecord
+from tflm_memopt.model.rowop import BINARY
 from tflm_memopt.runtime.host import Arena, Firing
 
 MAX_TAPS = 64
@@ -99,19 +100,27 @@ class Planner:
         if i == self.members[-1]:
             return first
         readers = [r for r in self.members if tensor in self.network.ops[r].inputs]
-        needs = [self._need(self.network.ops[r], strips[r]) for r in readers if r not in self.iterative]
+        again = [r for r in readers if self._repeats(r, height)]
+        needs = [
+            self._need(self.network.ops[r], strips[r]) for r in readers if r not in self.iterative and r not in again
+        ]
         if not needs:
             return self._covering(-(-height // count), 0, height, count)
         if len({need.advance for need in needs}) > 1:
             raise Untileable("readers of one tensor advance differently")
         advance = needs[0].advance
         end = max(need.end for need in needs) + int(self.rng.random() < 0.2)
-        if i in self.sinks or any(r in self.iterative for r in readers):
+        if i in self.sinks or again or any(r in self.iterative for r in readers):
             return self._covering(advance, end, height, count)
         rows = end - min(need.top for need in needs) + int(self.rng.random() < 0.2)
         partial = i in self.group_of and i != self.group_of[i].ops[-1]
-        again = rows > advance and (partial or self.rng.random() < 0.5)
-        return Strips(advance, end, rows if again else advance, height, count)
+        anew = rows > advance and (partial or self.rng.random() < 0.5)
+        return Strips(advance, end, rows if anew else advance, height, count)
+
+    def _repeats(self, reader: int, height: int) -> bool:
+        """It reads the only row of an operand in every strip."""
+        op = self.network.ops[reader]
+        return op.kind in BINARY and height < self._height(op.output)
 
     def _need(self, op: ProgramOp, by: Strips) -> Need:
         w = op.window

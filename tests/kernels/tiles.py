@@ -12,6 +12,7 @@ from functools import cached_property
 from kernels.networks import Network, Shape
 
 from tflm_memopt.lower.program import ProgramOp
+from tflm_memopt.model.rowop import BINARY
 from tflm_memopt.runtime.host import Firing
 
 
@@ -125,6 +126,9 @@ class Stage:
         if self.iterative:
             taps = {(unit.row, x) for x in self.columns(unit)}
             return taps, max(taps)
+        if self.op.kind in BINARY:
+            pixels = {(min(unit.row, h - 1), min(x, w - 1)) for x in self.columns(unit)}
+            return pixels, max(pixels)
         v = self.op.window
         ys = [unit.row * v.stride_h - v.pad_top + i * v.dilation_h for i in range(v.kernel_h)]
         xs = [x * v.stride_w - v.pad_left + i * v.dilation_w for x in self.columns(unit) for i in range(v.kernel_w)]
