@@ -12,11 +12,13 @@ import pytest
 
 from tflm_memopt.errors import ModelError
 from tflm_memopt.lower.program import (
+    FLAG_PER_CHANNEL,
     FLAG_SUMS,
     HEADER,
     LAYOUT_PIXELS_TURNED,
     LAYOUT_ROWS_TURNED,
     OP,
+    PROGRAM_BASE,
     TENSOR,
     Lane,
     Program,
@@ -301,6 +303,65 @@ def test_tiled_lookup(groups: int, channels: int, width: int, table: int | None,
     )
     program = Program(1, 1, 8, 48, tensors, (lookup,), (ProgramBlock(0, 1, 0, 1),))
     assert host.check(pack(program), [IN], [IN]) is status
+
+
+GATED = ProgramOp(
+    Kind.MUL, (0, 2), (None, None), 1, (0, 0), 0, sink=True,
+    multipliers=np.full(1, 1 << 30, np.int32), shifts=np.zeros(1, np.int8),
+)  # fmt: skip
+"""An image times a constant, which is repeated."""
+
+
+def gate(height: int = 1, width: int = 1, channels: int = 2, *, tiled: bool = False, **changes: Any) -> Program:
+    constant = ProgramTensor(
+        0, height, width, channels, height, PROGRAM_BASE, constant=bytes(height * width * channels)
+    )
+    image = ProgramTensor(0, 8, 6, 2, 8, base=1)
+    out = ProgramTensor(0, 8, 6, 2, 8, base=2, walk=WalkRecord(8, 8, 8) if tiled else None)
+    op = dataclasses.replace(GATED, tile=int(tiled), **changes)
+    return Program(1, 1, 8, 48 if tiled else 8, (image, out, constant), (op,), (ProgramBlock(0, 1, 0, int(tiled)),))
+
+
+@pytest.mark.parametrize("tiled", [False, True])
+@pytest.mark.parametrize(
+    ("changes", "status"),
+    [
+        pytest.param({}, Status.OK, id="fine"),
+        pytest.param({"height": 8, "channels": 1}, Status.OK, id="rows of one pixel"),
+        pytest.param({"height": 8, "width": 6}, Status.OK, id="whole"),
+        pytest.param({"kind": Kind.MAXIMUM, "multipliers": None, "shifts": None}, Status.OK, id="no scales"),
+        pytest.param({"height": 2}, Status.OP, id="some of the rows"),
+        pytest.param({"width": 3}, Status.OP, id="some of the columns"),
+        pytest.param({"channels": 3}, Status.OP, id="more channels"),
+        pytest.param({"multipliers": None}, Status.OP, id="no multipliers"),
+        pytest.param({"kind": Kind.SUB, "param": 23}, Status.OP, id="too large a shift"),
+        pytest.param({"kind": Kind.PRELU, "shifts": np.full(2, 31, np.int8)}, Status.OP, id="shift of 31"),
+        pytest.param({"inputs": (0,), "producers": (None,), "input_zero_points": (0,)}, Status.OP, id="one operand"),
+        pytest.param({"output": 2}, Status.OP, id="a constant that is written"),
+    ],
+)
+def test_two_operands(changes: dict[str, Any], status: Status, tiled: bool) -> None:
+    program = gate(**changes, tiled=tiled)
+    assert host.check(pack(program), [IN], [IN]) is status
+
+
+def test_a_constant_lies_in_the_program() -> None:
+    image = bytearray(pack(gate()))
+    at = HEADER.itemsize + 2 * TENSOR.itemsize  # its record begins with the offset
+    for offset, status in (
+        (0, Status.TABLE),
+        (len(image) - 1, Status.TABLE),
+        (0xFFFFFFFF, Status.TABLE),
+        (4, Status.OK),
+    ):
+        image[at : at + 4] = offset.to_bytes(4, "little")
+        assert host.check(bytes(image), [IN], [IN]) is status
+
+
+def test_only_filters_have_scales_per_channel() -> None:
+    image = bytearray(pack(gate()))
+    image[HEADER.itemsize + 3 * TENSOR.itemsize + 1] |= FLAG_PER_CHANNEL
+    assert host.check(bytes(image), [IN], [IN]) is Status.OP
 
 
 @pytest.mark.parametrize(

@@ -78,7 +78,7 @@ def planned(data: bytes, options: Options) -> Iterator[bytes]:
 
 
 def networks_to_plan() -> Iterator[tuple[bytes, Options]]:
-    """Of operators that read no windows, and of int16, by row and tiled; with several inputs and outputs."""
+    """Of operators that read no windows, of int16, of repeated and constant operands; with several inputs and outputs."""
 
     def joined(net: Net, x: int) -> list[int]:
         y = net.conv2d(x, 4, kernel=(3, 3))
@@ -106,10 +106,16 @@ def networks_to_plan() -> Iterator[tuple[bytes, Options]]:
         options = schema.BatchMatMulOptionsT(adjX=False, adjY=True)
         return [net.op("BATCH_MATMUL", [q, k], [net.tensor((1, 30, 30), affine=(9.0, 1))], options)]
 
+    def gated(net: Net, x: int) -> list[int]:
+        y = net.conv2d(x, 4, kernel=(3, 3))
+        gate = net.unary("LOGISTIC", net.conv2d(net.mean(y, (1, 2)), 4, out=(0.05, 0)), out=(1 / 256, -128))
+        shift = net.tensor((4,), data=[5, -6, 7, 100])
+        return [net.binary("SUB", shift, net.binary("MUL", y, gate))]
+
     by_row, free, blocks = Options(tiles=None, seconds=0.2), Options(seconds=0.2), Options(True, seconds=0.2)
     for build, bits, options in (
         (joined, 8, by_row), (mirrored, 8, by_row), (resized, 8, by_row), (wide, 16, by_row), (wide, 16, free),
-        (mobile, 8, free), (mobile, 8, blocks), (mobile, 8, by_row), (attention, 8, by_row),
+        (mobile, 8, free), (mobile, 8, blocks), (mobile, 8, by_row), (attention, 8, by_row), (gated, 8, by_row), (gated, 8, free),
     ):  # fmt: skip
         net = Net(activations=f"INT{bits}")
         yield net.model(*build(net, net.input((1, 6, 5, 2)))), options

@@ -271,10 +271,32 @@ def _reduce(net: Net, layer: Layer, x: int, _: int) -> list[int]:
     return [y if kind == "REDUCE_MAX" else _scaled(net, layer, y)]
 
 
-def _mul(net: Net, layer: Layer, x: int, other: int) -> list[int]:
-    other = other if net.shape(other) == net.shape(x) else x
-    y = net.tensor(net.shape(x), affine=(net.affine(x)[0] * net.affine(other)[0] * 40, layer.zero_point))
-    return [net.op("MUL", [x, other], [y], schema.MulOptionsT())]
+TWO_OPERANDS = ("MUL", "SUB", "MAXIMUM", "MINIMUM", "SQUARED_DIFFERENCE", "PRELU", "ADD")
+
+
+def _two(net: Net, layer: Layer, x: int, other: int) -> list[int]:
+    """Two operands: tensors of one shape, or one of them repeated or constant, in either order."""
+    kind, shape = TWO_OPERANDS[layer.channels % len(TWO_OPERANDS)], net.shape(x)
+    if layer.stride[1] > 1 or not _repeatable(net.shape(other), shape):
+        size = [d if layer.kernel[0] >> k & 1 else 1 for k, d in enumerate(shape[1:])]
+        values = net.rng.integers(-128, 128, size)
+        other = net.tensor(size, affine=(0.03, layer.zero_point), data=values)
+    a, b = net.affine(x)[0], net.affine(other)[0]
+    scale = {"MUL": 40 * a * b, "PRELU": max(a, 40 * a * b), "SQUARED_DIFFERENCE": 99 * max(a, b) ** 2}.get(kind, a + b)
+    operands = (x, other) if layer.flag else (other, x)
+    return [net.binary(kind, *operands, activation=layer.activation, out=(scale, layer.zero_point))]
+
+
+def _repeatable(shape: Sequence[int], whole: Sequence[int]) -> bool:
+    return len(shape) == len(whole) and all(a in (1, b) for a, b in zip(shape, whole, strict=True))
+
+
+def _gated(net: Net, layer: Layer, x: int, _: int) -> list[int]:
+    """Squeeze and excite."""
+    x = _image(net, x)
+    squeezed = net.conv2d(net.mean(x, (1, 2)), layer.kernel[0], activation="RELU")
+    gate = net.unary("LOGISTIC", net.conv2d(squeezed, net.shape(x)[3]), out=(1 / 256, -128))
+    return [net.binary("MUL", x, gate, out=net.affine(x))]
 
 
 def _logistic(net: Net, _layer: Layer, x: int, _: int) -> list[int]:
@@ -325,6 +347,8 @@ SUPPORTED: Mapping[str, Build] = {
     "softmax": _softmax,
     "logistic": _logistic,
     "looked up": _looked_up,
+    "two": _two,
+    "gated": _gated,
     "reshape": _reshape,
     **(
         MOVING := {
@@ -340,7 +364,6 @@ SUPPORTED: Mapping[str, Build] = {
     ),
 }
 BUILTIN: Mapping[str, Build] = {
-    "mul": _mul,
     "normalized": _normalized,
     "float": _float,
 }

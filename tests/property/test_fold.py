@@ -40,7 +40,7 @@ MANY = settings(COMMON, max_examples=200, print_blob=True)
 SIZES = st.tuples(st.just(1), st.integers(1, 14), st.integers(1, 9), st.integers(1, 6))
 KINDS = (
     "conv", "conv", "conv", "depthwise", "depthwise", "residual", "add", "average", "max", "relu", "relu6", "quantize",
-    "mean", "transposed mean", "dense", "dense rows", "bottleneck", "padded", "reshape", "softmax", "mul",
+    "mean", "transposed mean", "dense", "dense rows", "bottleneck", "padded", "reshape", "softmax", "two", "gated",
 )  # fmt: skip
 
 

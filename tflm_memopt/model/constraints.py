@@ -193,10 +193,10 @@ def constant_operand(site: Site) -> str | None:
 def broadcast(site: Site) -> str | None:
     """Operands must have the output's shape, or 1 in some of its dimensions: at most four, the first of four is 1"""
     shapes = [site.input(0).shape, site.input(1).shape, site.output.shape]
-    padded = [(1,) * (4 - len(shape)) + shape for shape in shapes]
-    repeated = zip(*padded, strict=True) if max(map(len, shapes)) <= 4 else ()
-    fits = all(out == max(a, b) and a in (1, out) and b in (1, out) for a, b, out in repeated)
-    return None if fits and padded[2][0] == 1 else " and ".join(str(list(s)) for s in shapes)
+    padded = [(1,) * (4 - len(shape)) + shape for shape in shapes if len(shape) <= 4]
+    dimensions = list(zip(*padded, strict=True)) if len(padded) == len(shapes) else [(0, 0, 0)]
+    fits = all(out == max(a, b) and a in (1, out) and b in (1, out) for a, b, out in dimensions)
+    return None if fits and dimensions[0][2] == 1 else " and ".join(str(list(s)) for s in shapes)
 
 
 @hint("use NONE, RELU, RELU6 or RELU_N1_TO_1")

@@ -145,16 +145,22 @@ def grow(block: Growing, key: int, op: RowOp, *, is_sink: bool, frame: Frame | N
     for reader, k in block.trace.readers(op.output):
         if (reader.op.reads[k].h, reader.op.reads[k].row_bytes) != (op.writes.h, op.writes.row_bytes):
             return  # the reader sees other rows: the tensor must be whole
-    for operands in _orders(len(op.inputs)):
+    for operands in _orders(op):
         member = Member(key, op, operands, iterative=_iterative_pays(op))
         trace = prepend(block.trace, member)
         depth = ring_depth(trace, member)
         yield _with(block, trace, member, None if is_sink else Ring(depth * op.writes.row_bytes, depth), frame)
 
 
-def _orders(n: int) -> Iterator[tuple[int, ...]]:
-    """In which order to try to demand operands: all of few, of many one after the other, forwards or backwards."""
-    if n <= MAX_PERMUTED:
+def _orders(op: RowOp) -> Iterator[tuple[int, ...]]:
+    """In which order to try to demand operands: all of few, of many one after the other, forwards or backwards.
+
+    One that is repeated has to be complete before anything else happens: it comes first.
+    """
+    n = len(op.inputs)
+    if any(op.repeats(k) for k in range(n)):
+        yield tuple(sorted(range(n), key=lambda k: not op.repeats(k)))
+    elif n <= MAX_PERMUTED:
         yield from itertools.permutations(range(n))
     else:
         yield from (tuple(range(n)), tuple(reversed(range(n))))
@@ -229,9 +235,9 @@ def candidates(chain: Chain, last: int, limit: int, orders: int = MAX_ORDERS) ->
         framed = chain.frame is not None and chain.frame.tensor in read
         if len(read.intersection(at_border.dying + at_border.through)) + len(at_border.born) + framed > MAX_IO:
             continue  # it may have to become a custom operator of its own
+        best = min(growing, key=lambda g: _bytes_as_grown(g, at_border, sizes, chain.frame))
         through = chain.across + sum(sizes[t] for t in at_border.through)
-        worst = ((through + worst_bytes(g, at_border, sizes, chain.frame), g) for g in growing)
-        nbytes, best = min(worst, key=lambda pair: pair[0])
+        nbytes = through + worst_bytes(best, at_border, sizes, chain.frame)
         if nbytes <= limit:
             yield Candidate(first, last, nbytes, best.macs, stages(settle(best, chain.frame).trace))
 
@@ -241,6 +247,11 @@ def worst_bytes(block: Growing, at_border: Border, sizes: Mapping[TensorId, int]
     settled = settle(block, frame)
     if settled.trace is not block.trace:
         return most_alive(settled.contents(at_border, sizes, frame))
+    return _bytes_as_grown(block, at_border, sizes, frame)
+
+
+def _bytes_as_grown(block: Growing, at_border: Border, sizes: Mapping[TensorId, int], frame: Frame | None) -> int:
+    """The same before it is settled: never less, and quick."""
     moments = np.append(block.trace.moments, len(block.trace.op))
     dying = sum(
         (sizes[t] - dead_bytes(block.trace, t, sizes[t], moments) for t in at_border.dying), np.zeros(1, dtype=np.int64)

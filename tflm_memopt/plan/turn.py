@@ -44,7 +44,8 @@ def turned(op: RowOp, *, pixels: bool) -> RowOp | None:
     weights = op.weights
     if weights is not None and op.kind in _KERNEL:
         weights = np.flip(weights, _KERNEL[op.kind] if pixels else _KERNEL[op.kind][0])
-    return replace(op, window=replace(w, pad_top=top, pad_left=left), weights=weights)
+    constant = op.constant and replace(op.constant, values=np.flip(op.constant.values, (0, 1) if pixels else 0))
+    return replace(op, window=replace(w, pad_top=top, pad_left=left), weights=weights, constant=constant)
 
 
 def as_counted(op: RowOp, block: Block) -> RowOp:

@@ -14,6 +14,7 @@ from tflm_memopt.analysis.supported import to_row_ops
 from tflm_memopt.model.constraints import HINTS
 from tflm_memopt.model.opset import OPSET, Unsupported
 from tflm_memopt.model.reader import read
+from tflm_memopt.model.rowop import Constant, RowOp, Rows
 
 Edit = Callable[[Net], None]
 
@@ -33,6 +34,15 @@ def dense(net: Net) -> int:
 
 def add(net: Net) -> int:
     return net.add(net.input((1, 4, 4, 2)), net.input((1, 4, 4, 2)))
+
+
+def shifted(net: Net) -> int:
+    """Tensors: 0 input, 1 constant, 2 output."""
+    return net.binary("SUB", net.input((1, 4, 4, 2)), net.tensor((2,), data=[1, 2]))
+
+
+def shifted_wide(net: Net) -> int:
+    return net.binary("SUB", net.input((1, 4, 4, 2)), net.tensor((2,), "INT16", data=[1, 2]))
 
 
 def pool(net: Net) -> int:
@@ -150,7 +160,12 @@ CASES: list[tuple[Callable[[Net], int], Edit, str, str]] = [
         "dense_shapes",
         "input [1, 21], filter [3, 20], output [1, 3]",
     ),
-    (add, tensor(1, shape=np.array([1, 1, 4, 2], np.int32)), "same_shape", "[1, 4, 4, 2] and [1, 1, 4, 2] and [1, 4"),
+    (add, tensor(1, shape=np.array([1, 2, 4, 2], np.int32)), "broadcast", "[1, 4, 4, 2] and [1, 2, 4, 2] and [1, 4"),
+    (add, tensor(2, shape=np.array([1, 4, 4, 1], np.int32)), "broadcast", "[1, 4, 4, 2] and [1, 4, 4, 2] and [1, 4"),
+    (add, tensor(1, shape=np.array([1, 1, 4, 4, 2], np.int32)), "broadcast", "[1, 4, 4, 2] and [1, 1, 4, 4, 2] and"),
+    (shifted_wide, lambda _: None, "constant_operand", "tensor 1 't1' is INT16 [2]"),
+    (shifted, affine(1, [0.1, 0.2]), "constant_operand", "tensor 1 't1' has 2 scales"),
+    (shifted, tensor(0, shape=np.array([2, 4, 4, 2], np.int32)), "broadcast", "[2, 4, 4, 2] and [2] and [1, 4, 4, 2]"),
     (add, affine(2, [1e-9]), "add_scales", "inputs 0.05 and 0.05, output 1e-09"),
     (pool, affine(1, [0.3]), "pool_keeps_scale", "scales 0.05 and 0.3, zero points -3 and 0"),
     (mean, values(1, np.array([0, 1], np.int32)), "reduced_axes", "axes [0, 1] of shape [1, 4, 4, 2]"),
@@ -187,7 +202,7 @@ def test_what_stays_builtin_and_why(build: Callable[[Net], int], edit: Edit, cod
 
 
 @pytest.mark.parametrize(
-    "build", [conv, depthwise, dense, add, pool, mean, softmax, relu, logistic, hard_swish, elu, batch_matmul]
+    "build", [conv, depthwise, dense, add, shifted, pool, mean, softmax, relu, logistic, hard_swish, elu, batch_matmul]
 )
 def test_the_same_operators_unchanged_are_supported(build: Callable[[Net], int]) -> None:
     net = Net()
@@ -246,13 +261,24 @@ def test_an_int64_bias() -> None:
     )
 
 
-def test_a_constant_operand() -> None:
+@pytest.mark.parametrize("position", [0, 1])
+def test_a_constant_operand(position: int) -> None:
     net = Net()
-    x = net.input((1, 2, 2, 1))
-    constant = net.tensor((1, 2, 2, 1), data=np.ones((1, 2, 2, 1)))
-    y = net.op("ADD", [x, constant], [net.tensor((1, 2, 2, 1))], schema.AddOptionsT())
+    operands = [net.input((1, 2, 2, 3)), net.tensor((2, 1), affine=(0.1, 7), data=[[5], [-6]])]
+    y = net.binary("SUB", *(operands if position else operands[::-1]))
     (result,) = to_row_ops(read(net.model(y)).graph).values()
-    assert str(result) == "Inputs must be computed at run time, not constants: tensor 1 't1' is a constant"
+    assert isinstance(result, RowOp)
+    assert result.constant == Constant(position, Rows(1, 2, 1), np.empty(0, np.int8))
+    assert result.constant.values.tolist() == [[[5], [-6]]]
+    assert (result.inputs, result.reads) == ((0,), (Rows(2, 2, 3),))
+    assert result.input_zero_points == ((-3, 7) if position else (7, -3))
+
+
+def test_constants_alone() -> None:
+    net = Net()
+    a, b = (net.tensor((1, 2), data=[1, 2]) for _ in range(2))
+    (result,) = to_row_ops(read(net.model(net.add(a, b))).graph).values()
+    assert str(result) == f"Inputs must be computed at run time, not constants: tensor {a} 't{a}' is a constant"
 
 
 def test_operators_without_a_kernel() -> None:
