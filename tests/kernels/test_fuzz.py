@@ -78,7 +78,7 @@ def planned(data: bytes, options: Options) -> Iterator[bytes]:
 
 
 def networks_to_plan() -> Iterator[tuple[bytes, Options]]:
-    """Of operators that read no windows, of int16, of repeated and constant operands; with several inputs and outputs."""
+    """Of operators that read no windows, of int16, of repeated and constant operands; with several inputs, outputs."""
 
     def joined(net: Net, x: int) -> list[int]:
         y = net.conv2d(x, 4, kernel=(3, 3))
@@ -115,7 +115,8 @@ def networks_to_plan() -> Iterator[tuple[bytes, Options]]:
     by_row, free, blocks = Options(tiles=None, seconds=0.2), Options(seconds=0.2), Options(True, seconds=0.2)
     for build, bits, options in (
         (joined, 8, by_row), (mirrored, 8, by_row), (resized, 8, by_row), (wide, 16, by_row), (wide, 16, free),
-        (mobile, 8, free), (mobile, 8, blocks), (mobile, 8, by_row), (attention, 8, by_row), (gated, 8, by_row), (gated, 8, free),
+        (mobile, 8, free), (mobile, 8, blocks), (mobile, 8, by_row), (attention, 8, by_row),
+        (gated, 8, by_row), (gated, 8, free),
     ):  # fmt: skip
         net = Net(activations=f"INT{bits}")
         yield net.model(*build(net, net.input((1, 6, 5, 2)))), options
