@@ -87,12 +87,15 @@ def test_executed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
 
 @pytest.mark.slow
 @pytest.mark.skipif(not NETS.exists(), reason="the layer lists of msf-CNN's networks are not there")
-def test_mobilenet_is_executed_at_three_budgets() -> None:
-    rows = list(executed.rows(NETS / "mbv2-w035_residual_tail.json", (1.0, 1.1, 4.0), "arena", runs=1))
-    assert all(row.bit_exact for row in rows)
-    assert rows[2].head <= rows[1].head <= rows[0].head < rows[0].original / 4
-    assert rows[0].overhead == 1.0
-    assert rows[1].overhead <= 1.1
+@pytest.mark.parametrize(
+    ("net", "overhead", "most"), [("mn2-vww5", 1.1, 8_800), ("mbv2-w035", 1.1, 7_400), ("mbv2-w035", 4.0, 5_900)]
+)
+def test_plans_of_the_frontier_are_executed(net: str, overhead: float, most: int) -> None:
+    """In as many bytes as a search over the geometry can give, msf-CNN's convention: 1 % more at the most."""
+    (row,) = executed.rows(NETS / f"{net}_residual_tail.json", (overhead,), "external", runs=1)
+    assert row.bit_exact
+    assert row.overhead <= overhead
+    assert row.counted <= 1.01 * most
 
 
 # ---- vMCU ----
