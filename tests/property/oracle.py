@@ -89,7 +89,9 @@ def assert_same_bytes(data: bytes, new: bytes, *, seed: int = 0) -> None:
 
 
 def assert_arena_as_predicted(new: bytes) -> None:
-    """The arena that the rewritten model takes is the one that the report would say; not asked where it estimates."""
+    """The arena that the rewritten model takes is the one that the report would say, the scratch of builtin operators
+    included; not asked where it estimates.
+    """
     arena = predict(new, "lp64", recording=True)
     if arena.exact:
         interpreter = rewritten(new)

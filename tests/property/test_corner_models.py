@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from copy import copy
 from functools import reduce
 from typing import Any
 
 import numpy as np
 import pytest
 from ai_edge_litert import schema_py_generated as schema
-from models import Net
+from models import DEFAULT, Net
 from moving import concatenation, resize, slice_, split, strided_slice
 from property.oracle import assert_arena_as_predicted, assert_same_bytes, convert
+from unit.analysis.arena_zoo import ZOO, with_subgraphs
 
+import tflm_memopt
+from tflm_memopt.pipeline import DYNAMIC, SEVERAL_SUBGRAPHS
 from tflm_memopt.plan.plan import MAX_IO
 from tflm_memopt.plan.planner import Options
 
@@ -59,7 +63,81 @@ def int4_weights(net: Net) -> bytes:
     return net.model(net.int4(net.fully_connected(y, 5)))
 
 
+@pytest.mark.parametrize("name", ZOO)
+def test_models_of_every_sort(name: str) -> None:
+    """A model shrinks and stays bit-exact, or stays as it is with a reason."""
+    data = ZOO[name]()
+    done = tflm_memopt.optimize(data, seconds=0.1)
+    if done.report.changed:
+        assert_same_bytes(data, done.model)
+    else:
+        assert done.model == data
+        assert done.report.why_unchanged
+    assert done.report.changed or name not in ("network", "branches", "unused_tensors")
+
+
+def a_call_once(net: Net) -> bytes:
+    x = net.input((1, 8, 8, 4))
+    net.op("CALL_ONCE", [], [x], schema.CallOnceOptionsT(initSubgraphIndex=1))
+    net.graph.operators[-1].outputs = []
+    return with_subgraphs(net, net.conv2d(x, 4), lambda: net.unary("RELU", net.input((1, 4))))
+
+
+def a_size_that_is_known_when_it_runs(net: Net) -> bytes:
+    y = net.normalized(net.conv2d(net.input((1, 8, 8, 2)), 4))
+    net.graph.tensors[y].shape = np.array([1, -1, 8, 4], np.int32)
+    return net.model(y)
+
+
+@pytest.mark.parametrize(
+    ("build", "why"),
+    [
+        (lambda _: ZOO["if"](), SEVERAL_SUBGRAPHS),
+        (lambda _: ZOO["while"](), SEVERAL_SUBGRAPHS),
+        (a_call_once, SEVERAL_SUBGRAPHS),
+        (a_size_that_is_known_when_it_runs, DYNAMIC),
+    ],
+    ids=["if", "while", "call once", "dynamic"],
+)
+def test_left_whole(build: Build, why: str) -> None:
+    data = build(Net(seed=1))
+    done = tflm_memopt.optimize(data)
+    assert (done.model, done.report.changed, done.report.why_unchanged) == (data, False, why)
+
+
 # ---- what comes in and what goes out ----
+
+
+@corner
+def two_layers_with_the_same_weights(net: Net) -> bytes:
+    """One filter, one bias, read by two operators; and a copy of the filter in the same buffer."""
+    x = net.conv2d(net.input((1, 8, 8, 4)), 4, kernel=(3, 3), out=DEFAULT)
+    first = net.graph.operators[-1]
+    options = schema.Conv2DOptionsT(strideH=1, strideW=1)
+    y = net.op("CONV_2D", [x, *first.inputs[1:]], [net.tensor((1, 8, 8, 4))], options)
+    twin = copy(net.graph.tensors[first.inputs[1]])
+    twin.name = "twin"
+    net.graph.tensors.append(twin)
+    z = net.op("CONV_2D", [y, len(net.graph.tensors) - 1, first.inputs[2]], [net.tensor((1, 8, 8, 4))], options)
+    return net.model(z, y)
+
+
+@corner
+def tensors_without_an_operator(net: Net) -> bytes:
+    net.tensor((1, 100, 100, 3))
+    y = net.conv2d(net.input((1, 8, 8, 4)), 4)
+    net.tensor((7,), data=range(7))
+    return net.model(y)
+
+
+@corner
+def two_examples_at_once(net: Net) -> bytes:
+    """Windows of a batch stay builtin; what is dense runs row by row."""
+    x = net.input((2, 6, 6, 3))
+    filter_ = net.tensor((4, 3, 3, 3), data=net.rng.integers(-99, 99, (4, 3, 3, 3)), scales=[0.01] * 4)
+    y = net.tensor((2, 6, 6, 4), affine=(0.2, 1))
+    net.op("CONV_2D", [x, filter_], [y], schema.Conv2DOptionsT(strideH=1, strideW=1))
+    return net.model(net.fully_connected(net.fully_connected(y, 8, batches=2), 3, batches=2))
 
 
 @corner

@@ -520,10 +520,11 @@ def plain_slice(site: Site) -> str | None:
 
 @hint(RECONVERT)
 def block_divides(site: Site) -> str | None:
-    """The block size must divide the dimensions"""
-    (_, h, w, c), b = site.input().shape, int(site.op.options["blockSize"])
-    fits = b > 0 and (c % (b * b) == 0 if site.op.type == "DEPTH_TO_SPACE" else h % b == w % b == 0)
-    return None if fits else f"block size {b}, input {list(site.input().shape)}"
+    """The block size must divide the dimensions, and the output have the shape that follows"""
+    b = int(site.op.options["blockSize"])
+    deep, wide = (s.shape for s in (site.input(), site.output)[:: 1 if site.op.type == "DEPTH_TO_SPACE" else -1])
+    fits = b > 0 and wide == (deep[0], deep[1] * b, deep[2] * b, deep[3] // (b * b)) and deep[3] % (b * b) == 0
+    return None if fits else f"block size {b}, {list(site.input().shape)} to {list(site.output.shape)}"
 
 
 @hint(RECONVERT)

@@ -285,7 +285,7 @@ def _if() -> bytes:
 
         return build
 
-    return _with_subgraphs(net, y, branch(1), branch(3))
+    return with_subgraphs(net, y, branch(1), branch(3))
 
 
 def _while() -> bytes:
@@ -298,10 +298,10 @@ def _while() -> bytes:
         z = net.input(IMAGE)
         return net.op("LESS", [z, z], [net.tensor((1,), "BOOL", None)])
 
-    return _with_subgraphs(net, y, condition, lambda: net.conv2d(net.input(IMAGE), 4))
+    return with_subgraphs(net, y, condition, lambda: net.conv2d(net.input(IMAGE), 4))
 
 
-def _with_subgraphs(net: Net, output: int, *builders: Callable[[], int]) -> bytes:
+def with_subgraphs(net: Net, output: int, *builders: Callable[[], int]) -> bytes:
     """The net and one more subgraph for each builder, which gives its output."""
     net.graph.outputs = [output]
     graphs = [net.graph]
