@@ -371,7 +371,7 @@ def _report(
         flash=Flash(original.flash, len(chosen.model) if chosen else original.flash),
         kept_builtin=tuple(_kept(conversion.source.graph, understood, planned)),
         interface=tuple(_interface(border)) if planned else (),
-        interface_kept=tuple(f"{refusal.where}: {refusal.reason}" for refusal in border.refusals),
+        interface_kept=tuple(_interface_kept(border, why)),
         boards=tuple(b.board for b in on_boards if b.fits),
         original_boards=tuple(b.board for b in original.fits if b.fits),
         seconds=round(time.monotonic() - started, 3),
@@ -443,6 +443,12 @@ def _kept(graph: Graph, understood: Understood, planned: Planned | None) -> list
                 KeptBuiltin(index, names[index], "view", "its shape is asked for by operators that stay builtin", "")
             )
     return reports
+
+
+def _interface_kept(border: Int8Interface, unchanged: str) -> list[str]:
+    """What `--int8-io` had to leave; all of it where the model is left as it is."""
+    kept = [f"{refusal.where}: {refusal.reason}" for refusal in border.refusals]
+    return kept + [f"{i.side} '{i.name}': {unchanged}" for i in _interface(border) if unchanged]
 
 
 def _interface(border: Int8Interface) -> list[InterfaceReport]:

@@ -15,10 +15,12 @@ from typing import Any
 
 import numpy as np
 import pytest
+from ai_edge_litert import schema_py_generated as schema
 from models import Net
 
 import tflm_memopt
 from tflm_memopt import cli
+from tflm_memopt.api import NOTHING_SUPPORTED
 from tflm_memopt.errors import DoesNotFit
 
 MAIN = [sys.executable, "-c", "import sys; from tflm_memopt.cli import main; sys.exit(main())"]
@@ -166,6 +168,17 @@ def test_flags_reach_the_conversion(folder: Path, run: Run) -> None:
     assert narrow["kept_builtin"] == []
     assert [(i["side"], i["before"]) for i in narrow["interface"]] == [("input", "FLOAT32"), ("output", "FLOAT32")]
     assert all("INT8 scale" in i["after"] and "zero point" in i["after"] for i in narrow["interface"])
+
+
+def test_int8_io_of_a_model_that_has_nothing_to_convert_says_why(folder: Path, run: Run) -> None:
+    net = Net()
+    x = net.unary("QUANTIZE", net.input((1, 4, 4, 2), None, dtype="FLOAT32"))
+    y = net.op("FLOOR_DIV", [x, x], [net.tensor((1, 4, 4, 2))], schema.FloorDivOptionsT())
+    (folder / "gate.tflite").write_bytes(net.model(net.unary("DEQUANTIZE", y, dtype="FLOAT32", out=None)))
+    kept = run("optimize", "gate.tflite", "--int8-io", "--json").json["interface_kept"]
+    assert kept == [f"{side}: {NOTHING_SUPPORTED}" for side in ("input 'input0'", "output 't3'")]
+    assert "--int8-io leaves\n" in run("optimize", "gate.tflite", "--int8-io").out
+    assert "none is FLOAT32 or UINT8" in run("optimize", "small.tflite", "--int8-io").out
 
 
 def test_dead_channels_are_folded_unless_told_otherwise(folder: Path, run: Run) -> None:

@@ -52,11 +52,14 @@ def int8_io(graph: Graph) -> Int8Interface:
     new = graph
     for border in (*inputs, *outputs):
         new = _without(new, border)
+    refusals = (*refused_inputs, *refused_outputs)
+    if not (inputs or outputs or refusals):
+        refusals = (Refusal("int8-io", "inputs and outputs", f"none is {' or '.join(CONVERTIBLE)}"),)
     return Int8Interface(
         new,
         Changes(tuple(b.change() for b in inputs), tuple(b.change() for b in outputs)),
         {b.outer.id: b.inner.id for b in (*inputs, *outputs)},
-        (*refused_inputs, *refused_outputs),
+        refusals,
     )
 
 
