@@ -200,7 +200,9 @@ class Net:
     # ---- operators without weights ----
 
     def add(self, a: int, b: int, *, activation: str = "NONE", out: Affine | None = None) -> int:
-        y = self.tensor(self.shape(a), affine=out or (self.affine(a)[0] + self.affine(b)[0], 5))
+        affine = out or (self.affine(a)[0] + self.affine(b)[0], 5)
+        wide = self.activations == "INT16"
+        y = self.tensor(self.shape(a), self.activations, (affine[0], 0) if wide else affine)
         return self.op("ADD", [a, b], [y], schema.AddOptionsT(fusedActivationFunction=_activation(activation)))
 
     def binary(self, kind: str, a: int, b: int, *, activation: str = "NONE", out: Affine | None = None) -> int:

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tflm_memopt.lower.program import ProgramOp
-from tflm_memopt.model.rowop import BINARY, Kind, Window
+from tflm_memopt.model.rowop import BINARY_INT8, Kind, Window
 
 Int8 = NDArray[np.int8]
 Ints = NDArray[np.int64]
@@ -23,7 +23,7 @@ def output(op: ProgramOp, inputs: Sequence[Int8], shape: tuple[int, int, int]) -
     result = {
         Kind.CONV: _conv,
         Kind.DEPTHWISE: _depthwise,
-        **dict.fromkeys(BINARY, _binary),
+        **dict.fromkeys(BINARY_INT8, _binary),
         Kind.AVERAGE_POOL: _pool,
         Kind.MAX_POOL: _pool,
         Kind.MEAN: _pool,

@@ -12,7 +12,7 @@ from kernels import naive
 from numpy.random import Generator
 
 from tflm_memopt.lower.program import SCALES, ProgramOp
-from tflm_memopt.model.rowop import BINARY, NO_ROW, Access, Kind, Move, Moves, Window
+from tflm_memopt.model.rowop import BINARY_INT8, NO_ROW, Access, Kind, Move, Moves, Window
 
 Shape = tuple[int, int, int]
 POOLS = (Kind.AVERAGE_POOL, Kind.MAX_POOL, Kind.MEAN)
@@ -84,7 +84,7 @@ def operator(rng: Generator, kind: Kind, inputs: tuple[int, ...], shape: Shape, 
         output_zero_point=int(rng.integers(-128, 128)),
         activation=(int(low), int(high)),
     )
-    if kind in BINARY:
+    if kind in BINARY_INT8:
         return dataclasses.replace(op, swapped=bool(rng.random() < 0.5), **_combination(rng, kind)), shape
     if kind is Kind.GATHER:
         rows, width = (int(n) for n in rng.integers(1, 40, 2))
@@ -237,11 +237,11 @@ def draw(rng: Generator, n_ops: int) -> Network:
         twins = [i for i in range(first, len(shapes)) if i != source and fits_into(shapes[i], shapes[source])]
         kinds = [Kind.CONV, Kind.DEPTHWISE, Kind.LOOKUP, Kind.AVERAGE_POOL, Kind.MAX_POOL, Kind.MEAN, Kind.SOFTMAX]
         kind = (
-            Kind(rng.choice(BINARY))
+            Kind(rng.choice(BINARY_INT8))
             if twins and rng.random() < 0.6
             else Kind(rng.choice(kinds, p=[0.35, 0.2, 0.15, 0.08, 0.08, 0.07, 0.07]))
         )
-        inputs = tuple(rng.permutation([source, rng.choice(twins)]).tolist()) if kind in BINARY else (source,)
+        inputs = tuple(rng.permutation([source, rng.choice(twins)]).tolist()) if kind in BINARY_INT8 else (source,)
         op, shape = operator(rng, kind, inputs, shapes[source], len(shapes))
         if kind in WINDOWED and len(ops) == n_ops - 1 and rng.random() < 0.7:
             op, shape = reduced_whole(rng, op, shapes[source])

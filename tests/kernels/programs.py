@@ -12,7 +12,7 @@ from kernels.networks import WINDOWED, Network
 from numpy.random import Generator
 
 from tflm_memopt.lower.program import Program, ProgramBlock, ProgramOp, ProgramTensor
-from tflm_memopt.model.rowop import BINARY
+from tflm_memopt.model.rowop import BINARY_INT8
 from tflm_memopt.runtime.host import Arena
 
 Firing = tuple[int, int]
@@ -49,7 +49,7 @@ class Block:
         if i in self.iterative:
             return firing, firing + 1
         w, height = self.network.ops[i].window, self.network.shapes[self.network.ops[i].inputs[k]][0]
-        if self.network.ops[i].kind in BINARY:
+        if self.network.ops[i].kind in BINARY_INT8:
             firing = min(firing, height - 1)
         first = firing * w.stride_h - w.pad_top
         return max(first, 0), min(first + (w.kernel_h - 1) * w.dilation_h + 1, height)

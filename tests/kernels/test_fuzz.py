@@ -93,6 +93,7 @@ def networks_to_plan() -> Iterator[tuple[bytes, Options]]:
 
     def wide(net: Net, x: int) -> list[int]:
         y = net.depthwise_conv2d(net.conv2d(x, 4, kernel=(3, 3)), multiplier=2, kernel=(2, 3))
+        y = net.add(y, net.conv2d(y, 8))
         return [net.fully_connected(net.conv2d(y, 3), 5)]
 
     def mobile(net: Net, x: int) -> list[int]:

@@ -15,7 +15,7 @@ from kernels.programs import Lowered, can_iterate, lower
 
 from tflm_memopt.errors import PlanError
 from tflm_memopt.lower.program import ProgramOp, pack
-from tflm_memopt.model.rowop import BINARY, Kind, Window
+from tflm_memopt.model.rowop import BINARY_INT8, Kind, Window
 from tflm_memopt.runtime import host
 
 SEEDS = range(60)
@@ -51,7 +51,7 @@ def test_operator(kind: Kind) -> None:
         shape = random_shape(rng)
         network = single(*_with_shape(rng, kind, shape))
         agree(network, lower(network, [], set(), rng), rng, seed)
-        if kind in BINARY:
+        if kind in BINARY_INT8:
             network = repeating(network, rng)
             agree(network, lower(network, [], set(), rng), rng, seed)
 
@@ -123,10 +123,10 @@ def test_rings_are_as_shallow_as_can_be() -> None:
     assert broken > shallower // 2  # clamped or pooled outputs can hide a wrong row
 
 
-@pytest.mark.parametrize("kind", [*BINARY, Kind.LOOKUP])
+@pytest.mark.parametrize("kind", [*BINARY_INT8, Kind.LOOKUP])
 def test_in_place(kind: Kind) -> None:
     """The output row may be the row of any operand."""
-    for operand in range(2 if kind in BINARY else 1):
+    for operand in range(2 if kind in BINARY_INT8 else 1):
         rng = np.random.default_rng(operand)
         network = single(*_with_shape(rng, kind, (6, 5, 4)))
         lowered = lower(network, [], set(), rng)
@@ -204,5 +204,5 @@ def _with_shape(
     rng: np.random.Generator, kind: Kind, shape: networks.Shape
 ) -> tuple[ProgramOp, networks.Shape, networks.Shape]:
     shape = (*shape[:2], 4) if kind is Kind.GATHER else shape
-    op, out = operator(rng, kind, (0, 1) if kind in BINARY else (0,), shape, 2)
+    op, out = operator(rng, kind, (0, 1) if kind in BINARY_INT8 else (0,), shape, 2)
     return op, shape, out

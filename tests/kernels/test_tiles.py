@@ -19,7 +19,7 @@ from kernels.tile_plans import Lowered
 from numpy.random import Generator
 
 from tflm_memopt.lower.program import Program, pack, unpack
-from tflm_memopt.model.rowop import BINARY
+from tflm_memopt.model.rowop import BINARY_INT8
 from tflm_memopt.runtime import host
 
 Drawn = tuple[Network, Lowered, Generator]
@@ -71,7 +71,7 @@ def test_every_technique_is_drawn() -> None:
     assert sum(op.iterative for _, op in ops) > 20
     assert sum(op.groups > 1 for _, op in ops) > 200
     assert {op.kind for _, op in ops if op.groups > 1} >= set(CHANNELWISE)
-    assert sum(op.kind in BINARY and None not in op.producers for _, op in ops) > 20
+    assert sum(op.kind in BINARY_INT8 and None not in op.producers for _, op in ops) > 20
     assert sum(1 < op.tile < p.tensors[op.output].width for p, op in ops) > 100
     assert sum(op.tile == 1 < p.tensors[op.output].width for p, op in ops) > 100
     assert sum(w.rows > w.advance for w in walks) > 100  # recomputed

@@ -16,7 +16,7 @@ from kernels.tiles import Stage, Strips, Tiling, Untileable
 from numpy.random import Generator
 
 from tflm_memopt.lower.program import Lane, Program, ProgramBlock, ProgramOp, ProgramTensor, WalkRecord
-from tflm_memopt.model.rowop import BINARY
+from tflm_memopt.model.rowop import BINARY_INT8
 from tflm_memopt.runtime.host import Arena, Firing
 
 MAX_TAPS = 64
@@ -120,7 +120,7 @@ class Planner:
     def _repeats(self, reader: int, height: int) -> bool:
         """It reads the only row of an operand in every strip."""
         op = self.network.ops[reader]
-        return op.kind in BINARY and height < self._height(op.output)
+        return op.kind in BINARY_INT8 and height < self._height(op.output)
 
     def _need(self, op: ProgramOp, by: Strips) -> Need:
         w = op.window

@@ -12,7 +12,7 @@ from functools import cached_property
 from kernels.networks import Network, Shape
 
 from tflm_memopt.lower.program import ProgramOp
-from tflm_memopt.model.rowop import BINARY
+from tflm_memopt.model.rowop import BINARY_INT8
 from tflm_memopt.runtime.host import Firing
 
 
@@ -126,7 +126,7 @@ class Stage:
         if self.iterative:
             taps = {(unit.row, x) for x in self.columns(unit)}
             return taps, max(taps)
-        if self.op.kind in BINARY:
+        if self.op.kind in BINARY_INT8:
             pixels = {(min(unit.row, h - 1), min(x, w - 1)) for x in self.columns(unit)}
             return pixels, max(pixels)
         v = self.op.window

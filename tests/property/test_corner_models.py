@@ -53,6 +53,7 @@ def int16_activations(net: Net) -> bytes:
     net.activations = "INT16"
     y = net.conv2d(net.input((1, 18, 14, 3)), 8, kernel=(3, 3), activation="RELU")
     y = net.depthwise_conv2d(y, stride=(2, 2), activation="RELU6")
+    y = net.add(y, net.conv2d(y, 8))
     return net.model(net.fully_connected(net.conv2d(y, 12), 5), y)
 
 

@@ -110,6 +110,7 @@ def test_int16_activations(
     z = net.depthwise_conv2d(
         y, multiplier=multiplier, kernel=kernel, dilation=dilation, activation=activation, bias=bias
     )
+    z = net.add(z, net.conv2d(z, net.shape(z)[-1]), activation=activation)
     assert_equal(net.model(net.fully_connected(z, 5, per_channel=per_channel, bias=bias)))
 
 

@@ -90,7 +90,7 @@ TABLES: Mapping[str, np.dtype[np.void]] = {
 }
 
 Array = NDArray[Any]
-SCALES = {Kind.ADD: 3, Kind.SUB: 3, Kind.SQUARED_DIFFERENCE: 3, Kind.PRELU: 2}
+SCALES = {Kind.ADD: 3, Kind.ADD_S16: 3, Kind.SUB: 3, Kind.SQUARED_DIFFERENCE: 3, Kind.PRELU: 2}
 """Multipliers and shifts of kinds that have a number of them of their own."""
 _INT16 = (Kind.CONV_S16, Kind.DEPTHWISE_S16)
 _CONVOLUTIONS = (Kind.CONV, Kind.DEPTHWISE, Kind.TRANSPOSE_CONV, *_INT16)

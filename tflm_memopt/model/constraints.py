@@ -364,11 +364,24 @@ def plain_matrices(site: Site) -> str | None:
     return None if fits and a[:-2] == b[:-2] == out[:-2] else f"{list(a)} and {list(b)} to {list(out)}"
 
 
+@hint("give both operands the output's shape, or leave it builtin")
+def plain_int16(site: Site) -> str | None:
+    """Operands of int16 must be computed at run time and have the output's shape"""
+    if site.output.dtype != "INT16":
+        return None
+    return next((f"{name(t)} is a constant" for t in (site.input(0), site.input(1)) if t.constant), same_shape(site))
+
+
 @hint(QUANTIZE)
 def add_scales(site: Site) -> str | None:
     """The output scale of ADD and SUB must not be far below the input scales"""
     a, b, out = (quantization(t).scale[0] for t in (site.input(0), site.input(1), site.output))
-    return None if quant.add_output_factor(2 * max(a, b), out) < 1.0 else f"inputs {a:g} and {b:g}, output {out:g}"
+    left_shift = quant.INT16_ADD_LEFT_SHIFT if site.output.dtype == "INT16" else quant.ADD_LEFT_SHIFT
+    return (
+        None
+        if quant.add_output_factor(2 * max(a, b), out, left_shift) < 1.0
+        else f"inputs {a:g} and {b:g}, output {out:g}"
+    )
 
 
 @hint(QUANTIZE)

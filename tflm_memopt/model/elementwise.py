@@ -55,6 +55,8 @@ ARITHMETIC: Mapping[str, Arithmetic] = {
 
 def binary(site: Site) -> RowOp:
     """An operator of ARITHMETIC."""
+    if site.output.dtype == "INT16":
+        return _add_int16(site)
     kind, factors, left_shift = ARITHMETIC[site.op.type]
     reads, writes = _rows(site)
     read = [k for k in range(2) if not site.input(k).constant]
@@ -76,6 +78,26 @@ def binary(site: Site) -> RowOp:
         shifts=np.array([min(m.shift, 127) for m in multipliers], np.int8) if multipliers else None,
         param=left_shift,
         constant=next((_constant(site, k, reads[k]) for k in range(2) if k not in read), None),
+    )
+
+
+def _add_int16(site: Site) -> RowOp:
+    """ADD of two tensors of one shape."""
+    a, b, out = (quantization(t).scale[0] for t in (site.input(0), site.input(1), site.output))
+    rows, factors = site.producer_rows(), quant.add(a, b, out, quant.INT16_ADD_LEFT_SHIFT)
+    return RowOp(
+        kind=Kind.ADD_S16,
+        name=site.op.type,
+        sources=site.op.stands_for,
+        inputs=(site.storage(0), site.storage(1)),
+        output=site.output.id,
+        reads=(rows, rows),
+        writes=rows,
+        input_zero_points=(0, 0),
+        output_zero_point=0,
+        multipliers=np.array([m.value for m in factors], np.int32),
+        shifts=np.array([m.shift for m in factors], np.int8),
+        param=quant.int16_activation(site.op.options["fusedActivationFunction"], out),
     )
 
 

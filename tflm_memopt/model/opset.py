@@ -42,10 +42,16 @@ class Unsupported:
 
 _STRIDES = ("padding", "strideH", "strideW", "fusedActivationFunction")
 _DILATIONS = ("dilationHFactor", "dilationWFactor")
-_INT8 = (must.static_shapes, must.int8_activations, must.quantized, must.runtime_values, must.stateless)
+
+
+def _of(types: Constraint) -> tuple[Constraint, ...]:
+    """Activations of these types, as nearly every operator wants them."""
+    return must.static_shapes, types, must.quantized, must.runtime_values, must.stateless
+
+
+_INT8, _INTEGER = _of(must.int8_activations), _of(must.int8_or_int16)
 _FILTER = (must.int8_filter, must.int32_bias)
 _WINDOW = (must.window, must.output_size, must.fused_activation)
-_INTEGER = (must.static_shapes, must.int8_or_int16, must.quantized, must.runtime_values, must.stateless)
 _CONV = (*_INTEGER, must.rank_four, must.filter_rank(4), *_FILTER)
 _POOL = (
     must.operands(least=1, most=1),
@@ -83,11 +89,12 @@ def _looked_up(*constraints: Constraint, scales: tuple[Constraint, ...] = ()) ->
     return Row((_ONE, *constraints, *_ELEMENTWISE, *scales, must.tabulated), parse.table)
 
 
-def _binary(*constraints: Constraint, fused: bool = False) -> Row:
+def _binary(*constraints: Constraint, fused: bool = False, types: Constraint = must.int8_activations) -> Row:
     """An operator of two operands (elementwise.ARITHMETIC)."""
     two, options = must.operands(least=2, most=2), must.options("fusedActivationFunction")
     first, last = ((options,), (must.fused_activation,)) if fused else ((), ())
-    return Row((two, *first, *_INT8, must.constant_operand, must.broadcast, *constraints, *last), elementwise.binary)
+    common = (*_of(types), must.constant_operand, must.broadcast)
+    return Row((two, *first, *common, *constraints, *last), elementwise.binary)
 
 
 _MANY = {"least": 1, "most": must.MAX_OPERANDS}
@@ -132,7 +139,7 @@ OPSET: Mapping[str, Row] = {
         ),
         parse.fully_connected,
     ),
-    "ADD": _binary(must.add_scales, fused=True),
+    "ADD": _binary(must.plain_int16, must.add_scales, fused=True, types=must.int8_or_int16),
     "SUB": _binary(must.add_scales, fused=True),
     "MUL": _binary(fused=True),
     "MAXIMUM": _binary(),

@@ -202,13 +202,14 @@ def _weighted(site: Site, kind: Kind, g: _Geometry, weights: NDArray[Any]) -> Ro
         "macs": g.writes.nbytes * taps,
     }
     if _is_int16(site):
-        low, high = _fused(site, 16)
         return _row_op(
             site,
             INT16_KINDS[kind],
             (replace(g.reads, c=2 * g.reads.c),),
             replace(g.writes, c=2 * g.writes.c),
-            param=high << 16 | low & 0xFFFF,
+            param=quant.int16_activation(
+                site.op.options["fusedActivationFunction"], quantization(site.output).scale[0]
+            ),
             bias=None if bias is None else _values(bias).reshape(-1).astype("<i8").view("<i4"),
             **common,
         )
@@ -274,9 +275,9 @@ def _row_op(
     )
 
 
-def _fused(site: Site, bits: int = 8) -> tuple[int, int]:
+def _fused(site: Site) -> tuple[int, int]:
     q = quantization(site.output)
-    return quant.activation_range(site.op.options["fusedActivationFunction"], q.scale[0], q.zero_point[0], bits)
+    return quant.activation_range(site.op.options["fusedActivationFunction"], q.scale[0], q.zero_point[0])
 
 
 def _values(tensor: Tensor) -> NDArray[Any]:

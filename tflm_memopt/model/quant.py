@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 INT8_MIN, INT8_MAX = -128, 127
-ADD_LEFT_SHIFT = 20
+ADD_LEFT_SHIFT, INT16_ADD_LEFT_SHIFT = 20, 15
 SQUARED_DIFFERENCE_LEFT_SHIFT = 7
 SOFTMAX_INTEGER_BITS = 5
 """kScaledDiffIntegerBits of micro/kernels/softmax_common.cc."""
@@ -72,13 +72,15 @@ def weighted(scale_in: float, scales_filter: Iterable[float], scale_out: float) 
     return tuple(quantize_multiplier(scale_in * scale / scale_out) for scale in scales_filter)
 
 
-def add(scale_a: float, scale_b: float, scale_out: float) -> tuple[Multiplier, Multiplier, Multiplier]:
+def add(
+    scale_a: float, scale_b: float, scale_out: float, left_shift: int = ADD_LEFT_SHIFT
+) -> tuple[Multiplier, Multiplier, Multiplier]:
     """ADD and SUB: of input 0, input 1 and the output (micro/kernels/add_common.cc, sub_common.cc)."""
     twice = 2 * max(scale_a, scale_b)
     return (
         quantize_multiplier(scale_a / twice),
         quantize_multiplier(scale_b / twice),
-        quantize_multiplier(add_output_factor(twice, scale_out)),
+        quantize_multiplier(add_output_factor(twice, scale_out, left_shift)),
     )
 
 
@@ -92,9 +94,9 @@ def squared_difference(scale_a: float, scale_b: float, scale_out: float) -> tupl
     )
 
 
-def add_output_factor(twice_max_scale: float, scale_out: float) -> float:
+def add_output_factor(twice_max_scale: float, scale_out: float, left_shift: int = ADD_LEFT_SHIFT) -> float:
     """The real output multiplier of ADD and SUB; TFLM aborts unless it is below 1."""
-    return twice_max_scale / ((1 << ADD_LEFT_SHIFT) * scale_out)
+    return twice_max_scale / ((1 << left_shift) * scale_out)
 
 
 def mean(scale_in: float, scale_out: float, count: int) -> Multiplier:
@@ -145,3 +147,9 @@ def activation_range(activation: str, scale: float, zero_point: int, bits: int =
         least if low is None else max(least, quantized(low, scale, zero_point)),
         most if high is None else min(most, quantized(high, scale, zero_point)),
     )
+
+
+def int16_activation(activation: str, scale: float) -> int:
+    """The activation range of an int16 output as `param` of its operator holds it (program.h)."""
+    low, high = activation_range(activation, scale, 0, 16)
+    return high << 16 | low & 0xFFFF

@@ -48,9 +48,11 @@ class Kind(enum.IntEnum):
     CONV_S16 = 30
     """int16 activations, int8 weights: a channel takes two bytes, and Rows.c counts bytes."""
     DEPTHWISE_S16 = 31
+    ADD_S16 = 32
 
 
-BINARY = (Kind.ADD, Kind.SUB, Kind.MUL, Kind.MAXIMUM, Kind.MINIMUM, Kind.SQUARED_DIFFERENCE, Kind.PRELU)
+BINARY_INT8 = (Kind.ADD, Kind.SUB, Kind.MUL, Kind.MAXIMUM, Kind.MINIMUM, Kind.SQUARED_DIFFERENCE, Kind.PRELU)
+BINARY = (*BINARY_INT8, Kind.ADD_S16)
 """Two operands, element by element. One that has height, width or channels 1 is repeated along them."""
 
 

@@ -19,14 +19,14 @@ from numpy.typing import NDArray
 
 from tflm_memopt.analysis.dead_channels import Bools, Range, inputs, meets_padding, ranges
 from tflm_memopt.model.graph import TensorId
-from tflm_memopt.model.rowop import BINARY, Constant, Kind, RowOp
+from tflm_memopt.model.rowop import BINARY, BINARY_INT8, Constant, Kind, RowOp
 from tflm_memopt.plan.regions import Partition, Region
 
 Scalar = TypeVar("Scalar", bound=np.generic)
 Kept = Mapping[TensorId, Bools]
 """Of each tensor that may lose channels: those that stay."""
 
-CHANNELWISE = (*BINARY, Kind.AVERAGE_POOL, Kind.MAX_POOL, Kind.MEAN, Kind.LOOKUP)
+CHANNELWISE = (*BINARY_INT8, Kind.AVERAGE_POOL, Kind.MAX_POOL, Kind.MEAN, Kind.LOOKUP)
 """Output channel c is computed from channel c of each input."""
 
 

@@ -240,6 +240,9 @@ def test_int16_that_tflm_would_compute_in_another_way() -> None:
     net.graph.tensors[0].quantization.zeroPoint = np.array([5])
     assert (refused(net, y).code, refused(net, y).detail) == ("int8_or_int16", "tensor 0 'input0' has zero point 5")
     net = Net(activations="INT16")
+    y = net.add(net.input((1, 4, 4, 2)), net.input((1, 1, 1, 2)))
+    assert refused(net, y).code == "plain_int16"
+    net = Net(activations="INT16")
     y = conv(net, bias=False)
     net.graph.operators[0].builtinOptions.quantizedBiasType = schema.TensorType.INT32
     assert refused(net, y).code == "int32_bias"
