@@ -288,6 +288,7 @@ static bool check_combination(checker *c, const tmo_op *op) {
     case TMO_OP_MINIMUM: return true;
     case TMO_OP_MUL: return check_scaling(c, op, 1);
     case TMO_OP_PRELU: return check_scaling(c, op, 2);
+    case TMO_OP_ADD_S16: return check_scaling(c, op, 3);
     default: return op->param >= 0 && op->param <= MAX_ADD_SHIFT && check_scaling(c, op, 3);
   }
 }
@@ -295,10 +296,13 @@ static bool check_combination(checker *c, const tmo_op *op) {
 /* Both operands have the output's height, width and channels, or 1; channel groups are those of the output. */
 static bool check_binary(checker *c, const operation *o) {
   if (!pointwise(o->op)) return false;
+  const bool s16 = tmo_is_s16(o->op);
+  if (s16 && o->out->channels % 2 != 0) return false;
   for (uint8_t k = 0; k < o->op->n_inputs; ++k) {
     const tmo_tensor *in = &c->tensors[o->op->input[k]];
     if (in->height != o->out->height && in->height != 1) return false;
     if (in->width != o->out->width && in->width != 1) return false;
+    if (s16 && (in->height != o->out->height || tmo_row_bytes(in) != tmo_row_bytes(o->out))) return false;
     if (in->channels != o->out->channels && (in->channels != 1 || tmo_groups(o->op) > 1)) return false;
   }
   return check_combination(c, o->op);

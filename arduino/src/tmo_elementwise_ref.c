@@ -1,3 +1,5 @@
+#include <string.h>
+
 #include "tmo/kernels.h"
 
 /* x(0) and x(1) are operands `first` and 1 - first of the table. */
@@ -57,6 +59,23 @@ static int8_t minimum(const tmo_kernel *k, const int8_t x[2], uint32_t first) {
   return x[0] < x[1] ? x[0] : x[1];
 }
 
+/* The same of int16, without zero points. TFLM: AddElementwise, kernels/internal/reference/add.h. */
+static void add_s16(const tmo_kernel *k, const tmo_window *window, int8_t *out) {
+  const int32_t low = (int16_t)(k->op->param & 0xFFFF), high = k->op->param >> 16;
+  const uint32_t bytes = k->out_width * k->out_channels;
+  for (uint32_t i = 0; i < bytes; i += 2) {
+    int32_t sum = 0;
+    for (uint32_t operand = 0; operand < 2; ++operand) {
+      int16_t x;
+      memcpy(&x, window->pixels[operand] + i, sizeof x);
+      sum = tmo_wrapping_add(sum, tmo_rescale(x * (1 << 15), k->multipliers[operand], k->shifts[operand]));
+    }
+    const int32_t scaled = tmo_rescale(sum, k->multipliers[2], k->shifts[2]);
+    const int16_t y = (int16_t)(scaled < low ? low : scaled > high ? high : scaled);
+    memcpy(out + i, &y, sizeof y);
+  }
+}
+
 /* Compiled once for each combination. */
 static inline void for_each(const tmo_kernel *k, const tmo_window *window, int8_t *out, combination *combine) {
   const uint32_t first = k->op->flags & TMO_FLAG_SWAPPED ? 1 : 0;
@@ -72,6 +91,7 @@ static inline void for_each(const tmo_kernel *k, const tmo_window *window, int8_
 void tmo_binary_s8(const tmo_kernel *k, const tmo_window *window, int8_t *out) {
   switch (k->op->kind) {
     case TMO_OP_ADD: for_each(k, window, out, add); break;
+    case TMO_OP_ADD_S16: add_s16(k, window, out); break;
     case TMO_OP_SUB: for_each(k, window, out, subtract); break;
     case TMO_OP_MUL: for_each(k, window, out, multiply); break;
     case TMO_OP_MAXIMUM: for_each(k, window, out, maximum); break;

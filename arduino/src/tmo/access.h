@@ -33,11 +33,11 @@ static inline bool tmo_is_frame(const void *program, const tmo_tensor *t) {
 }
 
 /* Whether the tensors are int16: a channel takes two bytes of a pixel. */
-static inline bool tmo_is_s16(const tmo_op *op) { return op->kind == TMO_OP_CONV_S16 || op->kind == TMO_OP_DEPTHWISE_S16; }
+static inline bool tmo_is_s16(const tmo_op *op) { return op->kind >= TMO_OP_CONV_S16 && op->kind <= TMO_OP_ADD_S16; }
 
 /* Two operands, element by element. */
 static inline bool tmo_is_binary(const tmo_op *op) {
-  return op->kind == TMO_OP_ADD || (op->kind >= TMO_OP_SUB && op->kind <= TMO_OP_PRELU);
+  return op->kind == TMO_OP_ADD || op->kind == TMO_OP_ADD_S16 || (op->kind >= TMO_OP_SUB && op->kind <= TMO_OP_PRELU);
 }
 
 static inline bool tmo_iterative(const tmo_op *op) { return (op->flags & TMO_FLAG_ITERATIVE) != 0; }

@@ -151,6 +151,7 @@ typedef enum {
   TMO_OP_BATCH_MATMUL = 23,    /* param: the right matrix is transposed */
   TMO_OP_CONV_S16 = 30,        /* weights as CONV */
   TMO_OP_DEPTHWISE_S16 = 31,   /* weights as DEPTHWISE */
+  TMO_OP_ADD_S16 = 32,         /* as ADD, the left shift being 15; neither operand repeated or constant */
   TMO_OP_COPY = 20,            /* weights: tmo_copy */
   TMO_OP_RESIZE_BILINEAR = 21, /* param: half pixel centers */
   TMO_OP_TRANSPOSE_CONV = 22,  /* weights [out][kernel_h][kernel_w][in] */
