@@ -33,6 +33,9 @@ def output(op: ProgramOp, inputs: Sequence[Int8], shape: tuple[int, int, int]) -
         Kind.COPY: _copy,
         Kind.RESIZE_BILINEAR: _resize,
         Kind.TRANSPOSE_CONV: _transpose_conv,
+        Kind.BATCH_MATMUL: _batch_matmul,
+        **dict.fromkeys((Kind.CONV_S16, Kind.DEPTHWISE_S16), _conv_int16),
+        Kind.ADD_S16: _add_int16,
     }[op.kind](op, [i.astype(np.int64) for i in inputs], shape)
     assert result.shape == shape
     return result.astype(np.int8)
@@ -82,24 +85,67 @@ def _under_tap(padded: Ints, w: Window, shape: tuple[int, int, int], ky: int, kx
 
 
 def _conv(op: ProgramOp, inputs: list[Ints], shape: tuple[int, int, int]) -> Int8:
+    return _scale(op, _conv_sums(op, inputs[0], shape) + (0 if op.bias is None else op.bias))
+
+
+def _conv_sums(op: ProgramOp, x: Ints, shape: tuple[int, int, int]) -> Ints:
     assert op.weights is not None
-    centred = _padded(inputs[0], op.window, shape, op.input_zero_points[0]) - op.input_zero_points[0]
-    total = np.zeros(shape, np.int64) + (0 if op.bias is None else op.bias)
+    centred = _padded(x, op.window, shape, op.input_zero_points[0]) - op.input_zero_points[0]
+    total = np.zeros(shape, np.int64)
     for ky in range(op.window.kernel_h):
         for kx in range(op.window.kernel_w):
             total += _under_tap(centred, op.window, shape, ky, kx) @ op.weights[:, ky, kx, :].astype(np.int64).T
-    return _scale(op, total)
+    return total
 
 
 def _depthwise(op: ProgramOp, inputs: list[Ints], shape: tuple[int, int, int]) -> Int8:
+    return _scale(op, _depthwise_sums(op, inputs[0], shape) + (0 if op.bias is None else op.bias))
+
+
+def _depthwise_sums(op: ProgramOp, x: Ints, shape: tuple[int, int, int]) -> Ints:
     assert op.weights is not None
-    repeated = np.repeat(inputs[0], shape[2] // inputs[0].shape[2], axis=2)
+    repeated = np.repeat(x, shape[2] // x.shape[2], axis=2)
     centred = _padded(repeated, op.window, shape, op.input_zero_points[0]) - op.input_zero_points[0]
-    total = np.zeros(shape, np.int64) + (0 if op.bias is None else op.bias)
+    total = np.zeros(shape, np.int64)
     for ky in range(op.window.kernel_h):
         for kx in range(op.window.kernel_w):
             total += _under_tap(centred, op.window, shape, ky, kx) * op.weights[ky, kx].astype(np.int64)
-    return _scale(op, total)
+    return total
+
+
+def _int16(x: Ints) -> Ints:
+    """Of tensors whose channels are bytes."""
+    return np.ascontiguousarray(x.astype(np.int8)).view("<i2").astype(np.int64)
+
+
+def _from_int16(op: ProgramOp, x: Ints) -> Int8:
+    low, high = (op.param & 0xFFFF ^ 0x8000) - 0x8000, op.param >> 16
+    return np.ascontiguousarray(np.clip(x, low, high).astype("<i2")).view(np.int8)
+
+
+def _conv_int16(op: ProgramOp, inputs: list[Ints], shape: tuple[int, int, int]) -> Int8:
+    """Multipliers of 16 bits, one rounding."""
+    assert op.multipliers is not None
+    assert op.shifts is not None
+    sums = _conv_sums if op.kind is Kind.CONV_S16 else _depthwise_sums
+    total = sums(op, _int16(inputs[0]), (*shape[:2], shape[2] // 2))
+    total += 0 if op.bias is None else op.bias.view("<i8")
+    m, right = op.multipliers.astype(np.int64), 15 - op.shifts.astype(np.int64)
+    reduced = np.where(m < 0x7FFF0000, (m + (1 << 15)) >> 16, 0x7FFF)
+    return _from_int16(op, (total * reduced + (np.int64(1) << (right - 1))) >> right)
+
+
+def _add_int16(op: ProgramOp, inputs: list[Ints], shape: tuple[int, int, int]) -> Int8:
+    assert op.multipliers is not None
+    assert op.shifts is not None
+    m, s = op.multipliers.astype(np.int64), op.shifts.astype(np.int64)
+    a, b = (rescale(_int16(x) << 15, m[k], s[k]) for k, x in enumerate(inputs))
+    return _from_int16(op, rescale(wrap32(a + b), m[2], s[2]))
+
+
+def _batch_matmul(op: ProgramOp, inputs: list[Ints], shape: tuple[int, int, int]) -> Int8:
+    a, b = (x[:, 0, :] - zero for x, zero in zip(inputs, op.input_zero_points, strict=True))
+    return _scale(op, a @ (b.T if op.param else b)).reshape(shape)
 
 
 def _pool(op: ProgramOp, inputs: list[Ints], shape: tuple[int, int, int]) -> Int8:

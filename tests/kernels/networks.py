@@ -17,6 +17,7 @@ from tflm_memopt.model.rowop import BINARY_INT8, NO_ROW, Access, Kind, Move, Mov
 Shape = tuple[int, int, int]
 POOLS = (Kind.AVERAGE_POOL, Kind.MAX_POOL, Kind.MEAN)
 WINDOWED = (Kind.CONV, Kind.DEPTHWISE, *POOLS)
+INT16 = {Kind.CONV_S16: Kind.CONV, Kind.DEPTHWISE_S16: Kind.DEPTHWISE, Kind.ADD_S16: Kind.ADD}
 CHANNELWISE = (Kind.DEPTHWISE, Kind.LOOKUP, *POOLS)
 
 
@@ -84,6 +85,8 @@ def operator(rng: Generator, kind: Kind, inputs: tuple[int, ...], shape: Shape, 
         output_zero_point=int(rng.integers(-128, 128)),
         activation=(int(low), int(high)),
     )
+    if kind in INT16:
+        return _of_int16(rng, op, shape)
     if kind in BINARY_INT8:
         return dataclasses.replace(op, swapped=bool(rng.random() < 0.5), **_combination(rng, kind)), shape
     if kind is Kind.GATHER:
@@ -103,6 +106,34 @@ def operator(rng: Generator, kind: Kind, inputs: tuple[int, ...], shape: Shape, 
     if kind in ACCESSED:
         return ACCESSED[kind](rng, op, shape)
     return _windowed(rng, op, shape)
+
+
+def _of_int16(rng: Generator, op: ProgramOp, shape: Shape) -> tuple[ProgramOp, Shape]:
+    """`shape` counts bytes."""
+    low, high = sorted(rng.choice([-(1 << 15), -3000, 0, 20_000, (1 << 15) - 1], 2, replace=False).tolist())
+    zeros = {"input_zero_points": (0,) * len(op.inputs), "output_zero_point": 0, "activation": (-128, 127)}
+    param = {"param": high << 16 | low & 0xFFFF}
+    if op.kind is Kind.ADD_S16:
+        left, right = scaling(rng, 2, 0.3), scaling(rng, 1, 2.0**-14)
+        both = {name: np.concatenate((left[name], right[name])) for name in ("multipliers", "shifts")}
+        return dataclasses.replace(op, **zeros, **param, **both), shape
+    channels = (*shape[:2], shape[2] // 2)
+    of, out = _windowed(rng, dataclasses.replace(op, kind=INT16[op.kind], **zeros), channels)
+    bias = None if of.bias is None else (of.bias.astype(np.int64) << 10).view("<i4")
+    return dataclasses.replace(of, kind=op.kind, bias=bias, **param), (*out[:2], 2 * out[2])
+
+
+def _multiplying(rng: Generator, op: ProgramOp, shape: Shape) -> tuple[ProgramOp, Shape]:
+    """Two matrices of the same shape: the second transposed, or both square."""
+    rows, _, depth = shape
+    transposed = rows != depth or rng.random() < 0.5
+    access = (Access(), Access(mul=0, extent=rows))
+    scales = scaling(rng, 1, 0.01 / depth**0.5)
+    return dataclasses.replace(op, access=access, activation=(-128, 127), param=int(transposed), **scales), (
+        rows,
+        1,
+        rows,
+    )
 
 
 def _combination(rng: Generator, kind: Kind) -> dict[str, Any]:
@@ -174,7 +205,10 @@ def _transposing(rng: Generator, op: ProgramOp, shape: Shape) -> tuple[ProgramOp
     return op, (size[0], size[1], channels)
 
 
-ACCESSED = {Kind.COPY: _moving, Kind.RESIZE_BILINEAR: _resizing, Kind.TRANSPOSE_CONV: _transposing}
+ACCESSED = {
+    Kind.COPY: _moving, Kind.RESIZE_BILINEAR: _resizing, Kind.TRANSPOSE_CONV: _transposing,
+    Kind.BATCH_MATMUL: _multiplying,
+}  # fmt: skip
 
 
 def _windowed(rng: Generator, op: ProgramOp, shape: Shape) -> tuple[ProgramOp, Shape]:

@@ -15,7 +15,7 @@ from kernels.programs import Lowered, can_iterate, lower
 
 from tflm_memopt.errors import PlanError
 from tflm_memopt.lower.program import ProgramOp, pack
-from tflm_memopt.model.rowop import BINARY_INT8, Kind, Window
+from tflm_memopt.model.rowop import BINARY, BINARY_INT8, Kind, Window
 from tflm_memopt.runtime import host
 
 SEEDS = range(60)
@@ -203,6 +203,11 @@ def test_buffers_outside_of_the_arena_are_refused() -> None:
 def _with_shape(
     rng: np.random.Generator, kind: Kind, shape: networks.Shape
 ) -> tuple[ProgramOp, networks.Shape, networks.Shape]:
-    shape = (*shape[:2], 4) if kind is Kind.GATHER else shape
-    op, out = operator(rng, kind, (0, 1) if kind in BINARY_INT8 else (0,), shape, 2)
+    h, w, c = shape
+    shape = {
+        Kind.GATHER: (h, w, 4),
+        Kind.BATCH_MATMUL: (c if h % 2 else h, 1, c),
+        **dict.fromkeys(networks.INT16, (h, w, 2 * c)),
+    }.get(kind, shape)
+    op, out = operator(rng, kind, (0, 1) if kind in (*BINARY, Kind.BATCH_MATMUL) else (0,), shape, 2)
     return op, shape, out
