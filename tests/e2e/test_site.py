@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 from conftest import EXAMPLE, ROOT
+from soak.__main__ import KINDS
 
 from tflm_memopt import cli
 
@@ -92,6 +93,12 @@ def test_shell_commands_exist(command: str) -> None:
         assert all(f"\n{extra} = [" in (ROOT / "pyproject.toml").read_text() for e in extras for extra in e.split(","))
     else:
         assert program in ("python3", ".")
+
+
+def test_every_kind_of_random_case_is_described() -> None:
+    page = (DOCS / "trust.md").read_text(encoding="utf-8")
+    assert set(re.findall(r"^    make soak KIND=(\w+) N=\d+$", page, re.MULTILINE)) == KINDS.keys()
+    assert set(re.findall(r"^\| `(\w+)` \|", page, re.MULTILINE)) == KINDS.keys()
 
 
 @pytest.mark.skipif(not shutil.which("gcc"), reason="no gcc")

@@ -24,7 +24,7 @@ def test_a_seed_is_one_file() -> None:
 
 @pytest.mark.slow
 def test_mutants() -> None:
-    count = 2000
+    count = 1000
     verdicts = list(judge(range(count)))
     assert [v for v in verdicts if v.outcome is Outcome.DEFECT] == []
     seen = Counter(v.outcome for v in verdicts)
