@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -13,11 +14,12 @@ import numpy as np
 import pytest
 from ai_edge_litert import schema_py_generated as schema
 from models import Net
+from moving import concatenation
 from tflm.region_model import program, region_model
 from unit.plan.sketch import Sketch
 
 import tflm_memopt
-from tflm_memopt import keras
+from tflm_memopt import keras, pipeline
 from tflm_memopt.emit import library
 from tflm_memopt.errors import MemoptError
 from tflm_memopt.keras import FloatModel
@@ -25,8 +27,11 @@ from tflm_memopt.model import writer
 from tflm_memopt.model.graph import Graph, Op, Tensor
 from tflm_memopt.model.interface import Change, Format
 from tflm_memopt.model.reader import read
+from tflm_memopt.model.rowop import RowOp
 from tflm_memopt.plan.check import check
+from tflm_memopt.plan.plan import Block
 from tflm_memopt.plan.planner import Options, plan
+from tflm_memopt.plan.turn import as_counted
 from tflm_memopt.runtime import convert, host, host_model, native, regions, stimuli, wheel
 from tflm_memopt.runtime.verify import sample
 
@@ -178,6 +183,17 @@ def plan_alignment() -> object:
     document = saved.to_json()
     document["buffers"][0]["offset"] += 1
     return tflm_memopt.optimize(data, op_per="block", plan=document)
+
+
+@path
+def plan_turned() -> object:
+    """A plan of another operator: which rows this one reads is a table."""
+    net = Net(1)
+    model = read(net.model(concatenation(net, [net.input((1, 4, 2, 3)), net.input((1, 2, 2, 3))], 1)))
+    (op,) = pipeline.understand(model.graph).support.values()
+    block = next(step for step in _sketch()[0].steps if isinstance(step, Block))
+    assert isinstance(op, RowOp)
+    return as_counted(op, replace(block, turned=True))
 
 
 @path
