@@ -40,6 +40,7 @@ static int8_t *base_of(const tmo_run_state *run, const tmo_tensor *t) {
 static void call_packed_row(const tmo_kernel *k, const tmo_window *window, int8_t *out) {
   switch (k->op->packing) {
     case TMO_PACKING_DSP_CONV: tmo_conv_dsp_row(k, window, out); break;
+    case TMO_PACKING_DSP_ADD: tmo_add_packed(k, window, out); break;
 #if TMO_RUNS_MVE
     case TMO_PACKING_MVE_CONV: tmo_conv_mve_row(k, window, out); break;
 #endif
@@ -51,6 +52,7 @@ static void call_packed_row(const tmo_kernel *k, const tmo_window *window, int8_
 static void call_packed_pixel(const tmo_kernel *k, const tmo_window *window, int8_t *out) {
   switch (k->op->packing) {
     case TMO_PACKING_DSP_CONV: tmo_conv_dsp_direct(k, window, out); break;
+    case TMO_PACKING_DSP_ADD: tmo_add_packed(k, window, out); break;
 #if TMO_RUNS_MVE
     case TMO_PACKING_MVE_CONV: tmo_conv_mve_multiply(k, window->pixels[0], 0, 1, out, 0); break;
 #endif

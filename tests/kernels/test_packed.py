@@ -13,7 +13,7 @@ from kernels.programs import can_iterate, lower
 from kernels.test_kernels import agree, single
 
 from tflm_memopt.analysis import packings
-from tflm_memopt.lower.program import pack, unpack
+from tflm_memopt.lower.program import ProgramOp, pack, unpack
 from tflm_memopt.model.packing import Family, Packing
 from tflm_memopt.model.rowop import Kind
 from tflm_memopt.runtime import host
@@ -23,7 +23,7 @@ SEEDS = range(200)
 
 
 @pytest.mark.parametrize("family", FAMILIES)
-@pytest.mark.parametrize("kind", [Kind.CONV, Kind.DEPTHWISE])
+@pytest.mark.parametrize("kind", [Kind.CONV, Kind.DEPTHWISE, Kind.ADD])
 def test_operator(family: Family, kind: Kind) -> None:
     """Odd shapes, any window, all remainders of channels and columns; scales and zero points up to the edges."""
     done: set[Packing] = set()
@@ -33,12 +33,24 @@ def test_operator(family: Family, kind: Kind) -> None:
         if kind is Kind.DEPTHWISE:
             channels = 1 if seed % 3 == 0 else int(rng.integers(1, 50))
         shape = (height, width, channels)
-        op, out = networks.operator(rng, kind, (0,), shape, 1)
+        op, out = networks.operator(rng, kind, (0, 1) if kind is Kind.ADD else (0,), shape, 2)
+        if kind is Kind.ADD and seed % 2:
+            op = with_half(op, seed // 2 % 2)
         network = single(op, shape, out)
         lowered = packed(lower(network, [], set(), rng), family)
         agree(network, lowered, rng, seed)
         done |= {op.packed.packing for op in lowered.program.ops if op.packed}
-    assert done == {p for p in packings.PACKINGS[family] if p.name.endswith(kind.name) or kind is Kind.DEPTHWISE}
+    own = {p for p in packings.PACKINGS[family] if p.name.endswith(kind.name)}
+    of_one_channel = {p for p in packings.PACKINGS[family] if kind is Kind.DEPTHWISE and p.name.endswith("CONV")}
+    assert done == own | of_one_channel
+
+
+def with_half(op: ProgramOp, operand: int) -> ProgramOp:
+    """As the converter scales the operand of the greater scale: by exactly 1/2."""
+    assert op.multipliers is not None and op.shifts is not None
+    multipliers, shifts = op.multipliers.copy(), op.shifts.copy()
+    multipliers[operand], shifts[operand] = 1 << 30, 0
+    return dataclasses.replace(op, multipliers=multipliers, shifts=shifts)
 
 
 @pytest.mark.parametrize("family", FAMILIES)

@@ -25,6 +25,8 @@ from tflm_memopt.model.packing import (
 from tflm_memopt.model.rowop import Kind, RowOp
 
 Refusal = Callable[[RowOp], str | None]
+HALF = 1 << 30
+"""The multiplier 1/2."""
 MOST_SHIFT = 22
 """TMO_PACKED_SHIFT: the rounding constant of a greater one is no int32."""
 SUM_LIMIT = 1 << 23
@@ -131,14 +133,35 @@ DSP_CONV: tuple[Refusal, ...] = (
 )
 """Each says why it refuses an operator, or None. The first one is a condition of the others."""
 DSP_DEPTHWISE: tuple[Refusal, ...] = (is_depthwise, taps_fit, *SCALES, large_sums_fit)
+
+
+def is_addition(op: RowOp) -> str | None:
+    "an addition of two tensors of the output's size"
+    if op.kind is not Kind.ADD or len(op.reads) != 2:
+        return op.kind.name
+    return "an operand is repeated" if op.constant or op.repeats(0) or op.repeats(1) else None
+
+
+def addition_in_range(op: RowOp) -> str | None:
+    """Shifts must be -22 to -1, but that of an operand whose scale is exactly 1/2; multipliers at least 2**30"""
+    if op.shifts is None or op.multipliers is None:
+        return "no scales"
+    halves = (op.shifts == 0) & (op.multipliers == HALF) & (np.arange(3) < 2)
+    right = (op.shifts <= -1) & (op.shifts >= -MOST_SHIFT) & (op.multipliers >= HALF)
+    wrong = ~(halves | right)
+    return f"multiplier {op.multipliers[wrong][0]}, shift {op.shifts[wrong][0]}" if wrong.any() else None
+
+
+DSP_ADD: tuple[Refusal, ...] = (is_addition, addition_in_range)
 MVE_CONV: tuple[Refusal, ...] = (is_convolution, mve_tile_fits, *SCALES, large_sums_fit)
 MVE_DEPTHWISE: tuple[Refusal, ...] = (is_depthwise, is_deep, taps_fit, weights_are_symmetric, *SCALES, large_sums_fit)
 PACKINGS: Mapping[Family, Mapping[Packing, tuple[Refusal, ...]]] = {
-    Family.DSP: {Packing.DSP_CONV: DSP_CONV, Packing.DSP_DEPTHWISE: DSP_DEPTHWISE},
+    Family.DSP: {Packing.DSP_CONV: DSP_CONV, Packing.DSP_DEPTHWISE: DSP_DEPTHWISE, Packing.DSP_ADD: DSP_ADD},
     Family.MVE: {
         Packing.MVE_CONV: MVE_CONV,
         Packing.MVE_DEPTHWISE: MVE_DEPTHWISE,
         Packing.DSP_DEPTHWISE: DSP_DEPTHWISE,
+        Packing.DSP_ADD: DSP_ADD,
     },
 }
 """What each family can pack, and what must be proved for it."""

@@ -121,7 +121,8 @@ class _Lowering:
         op = self.ops[stage.op]
         flat = op.inputs[0] not in makers and not self._is_frame(op.inputs[0]) and _reads_flat(op, stage)
         op = _flat(op) if flat else as_counted(op, block)
-        packed = pack(op) if stage.runs_packed(op) else None
+        scales = operands.scales_in_order(op, stage.operands)
+        packed = pack(replace(op, **scales)) if stage.runs_packed(op) else None
         sums = stage.iterative or stage.walk.sums
         scratch = self.plan.find(Role.SCRATCH, self.step)
         place = self._offset(Role.ACCUMULATOR, op.output) if sums else 0

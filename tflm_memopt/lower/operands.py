@@ -28,15 +28,25 @@ def constant(op: RowOp) -> ProgramTensor | None:
 
 def in_order(op: RowOp, demanded: Sequence[int], *, packed: bool = False) -> Mapping[str, Any]:
     """The fields of its ProgramOp that depend on the order. `demanded`: of its inputs. `packed`: it has no scales."""
-    order = (*demanded,) if op.constant is None else (1 - op.constant.position, op.constant.position)
+    order = _order(op, demanded)
+    scales = dict.fromkeys(("multipliers", "shifts")) if packed else scales_in_order(op, demanded)
     return {
         "input_zero_points": tuple(op.input_zero_points[k] for k in order),
         "swapped": order == (1, 0),
-        "multipliers": None if packed else _scales(op, op.multipliers, order),
-        "shifts": None if packed else _scales(op, op.shifts, order),
+        **scales,
         "access": tuple(op.access[k] for k in order) if op.access else (),
         "moves": _moves(op, order),
     }
+
+
+def scales_in_order(op: RowOp, demanded: Sequence[int]) -> dict[str, Any]:
+    """Its multipliers and shifts in that order."""
+    order = _order(op, demanded)
+    return {"multipliers": _scales(op, op.multipliers, order), "shifts": _scales(op, op.shifts, order)}
+
+
+def _order(op: RowOp, demanded: Sequence[int]) -> tuple[int, ...]:
+    return (*demanded,) if op.constant is None else (1 - op.constant.position, op.constant.position)
 
 
 def _scales(op: RowOp, values: NDArray[Scalar] | None, order: Sequence[int]) -> NDArray[Scalar] | None:

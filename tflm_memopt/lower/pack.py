@@ -24,13 +24,15 @@ class Packed:
     """What a program holds of a packed operator."""
 
     packing: Packing
-    weights: NDArray[np.int8]
+    weights: NDArray[np.int8] | None
     scales: NDArray[np.int32] | None
     """Where they are beside the weights."""
 
 
 def pack(op: RowOp) -> Packed:
     """The constants of an operator that may be packed (analysis/packings.py)."""
+    if op.packing is Packing.DSP_ADD:
+        return Packed(op.packing, None, add_scales(op))
     weights = np.where(_dead(op)[:, None, None, None], 0, filters(op))
     if op.packing is Packing.DSP_CONV:
         return Packed(op.packing, dsp_weights(weights), dsp_scales(op))
@@ -52,8 +54,10 @@ def _dead(op: RowOp) -> NDArray[np.bool_]:
 
 def constant_sizes(
     packing: Packing, kernel: tuple[int, int], in_channels: int, out_channels: int
-) -> tuple[int, int | None]:
-    """Bytes of the weights and int32 of the scales of a packed convolution."""
+) -> tuple[int | None, int | None]:
+    """Bytes of the weights and int32 of the scales of a packed operator."""
+    if packing is Packing.DSP_ADD:
+        return None, 11
     taps = kernel[0] * kernel[1]
     if packing is Packing.DSP_DEPTHWISE:
         return -(-out_channels // 4) * (16 + 8 * (-(-taps // TURN) * TURN) + 48), None
@@ -99,6 +103,18 @@ def dsp_stream(filters: NDArray[np.int8], scales: NDArray[np.int64]) -> NDArray[
         four = slice(first, first + 4)
         stream += [_int32(scales[four, 0]), padded[four][[0, 2, 1, 3]].T, _int32(scales[four, 1:])]
     return np.concatenate([np.ascontiguousarray(part).reshape(-1).view(np.int8) for part in stream])
+
+
+def add_scales(op: RowOp) -> NDArray[np.int32]:
+    """Left shift, m2, c, e of both operands; m2, c, e of the output."""
+    if op.multipliers is None or op.shifts is None:
+        raise ValueError(f"{op.name} has no scales")
+    multipliers, shifts = op.multipliers.astype(np.int64), -op.shifts.astype(np.int64)
+    halves = (shifts == 0).astype(np.int64)
+    shifts = shifts + halves
+    zeros = np.array([0, 0, op.output_zero_point])
+    scales = np.stack((op.param + halves, 2 * multipliers, (2 * zeros + 1) * 2**shifts // 2, shifts), axis=1)
+    return _int32(np.concatenate((scales[0], scales[1], scales[2, 1:])))
 
 
 def mve_weights(filters: NDArray[np.int8]) -> NDArray[np.int8]:

@@ -449,7 +449,7 @@ def _op(r: np.void, data: bytes, tensors: tuple[ProgramTensor, ...]) -> ProgramO
         weights, scales = constant_sizes(packing, kernel, in_channels, out_channels)
         at, scales_at = int(r["weights"]), int(r["bias"])
         beside = np.frombuffer(data, "<i4", scales, scales_at) if scales else None
-        return Packed(packing, np.frombuffer(data, "i1", weights, at), beside)
+        return Packed(packing, np.frombuffer(data, "i1", weights, at) if weights else None, beside)
 
     access = _accesses(r, data, tensors)
     plain = packing is Packing.NONE

@@ -20,6 +20,8 @@ class Packing(enum.IntEnum):
     """Pairs of output channels, 16 values at a time, for VMLADAVA."""
     MVE_DEPTHWISE = 4
     """Sixteen channels at a time, all constants in one stream."""
+    DSP_ADD = 5
+    """ADD, its three scalings prepared."""
 
 
 class Family(enum.IntEnum):
