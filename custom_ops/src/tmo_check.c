@@ -1,6 +1,10 @@
 /* The validator: what it lets through, the executor runs without ever leaving its buffers. Everything is compared in 64 bits.
  *
  * Data may still be wrong (a ring that is too shallow, buffers that overlap): that is the converter's checker's business. */
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC optimize("Os") /* it runs once, and is the largest part of the library */
+#endif
+
 #include "tmo/access.h"
 #include "tmo/packed.h"
 #include "tmo/tmo.h"
