@@ -136,7 +136,7 @@ DSP_DEPTHWISE: tuple[Refusal, ...] = (is_depthwise, taps_fit, *SCALES, large_sum
 
 
 def is_addition(op: RowOp) -> str | None:
-    "an addition of two tensors of the output's size"
+    """An addition of two tensors of the output's size"""
     if op.kind is not Kind.ADD or len(op.reads) != 2:
         return op.kind.name
     return "an operand is repeated" if op.constant or op.repeats(0) or op.repeats(1) else None
