@@ -1,6 +1,10 @@
 /* The validator: what it lets through, the executor runs without ever leaving its buffers. Everything is compared in 64 bits.
  *
  * Data may still be wrong (a ring that is too shallow, buffers that overlap): that is the converter's checker's business. */
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC optimize("Os") /* it runs once, and is the largest part of the library */
+#endif
+
 #include "tmo/access.h"
 #include "tmo/packed.h"
 #include "tmo/tmo.h"
@@ -262,6 +266,28 @@ static bool check_packed(checker *c, const operation *o) {
   return in_workspace(c, op->accumulator, tmo_scratch_bytes(op, o->in, o->out), 4);
 }
 
+/* A window of one pixel. */
+static bool pointwise(const tmo_op *op) {
+  const bool high = op->kernel_h == 1 && op->stride_h == 1 && op->dilation_h == 1 && op->pad_top == 0;
+  const bool wide = op->kernel_w == 1 && op->stride_w == 1 && op->dilation_w == 1 && op->pad_left == 0;
+  return high && wide && !tmo_iterative(op);
+}
+
+static bool check_packed_add(checker *c, const operation *o) {
+  const tmo_op *op = o->op;
+  const bool packed = c->header->target != TMO_TARGET_GENERIC && op->packing == TMO_PACKING_DSP_ADD && tmo_groups(op) == 1;
+  for (uint8_t k = 0; k < op->n_inputs; ++k) { /* nothing is repeated */
+    const tmo_tensor *in = &c->tensors[op->input[k]];
+    if (in->height != o->out->height || in->width != o->out->width || in->channels != o->out->channels) return false;
+  }
+  if (!packed || op->kind != TMO_OP_ADD || !pointwise(op) || !has_constant(c, op->bias, 11 * sizeof(int32_t), 4)) return false;
+  const int32_t *scales = (const int32_t *)tmo_constant(c->program, op->bias);
+  for (uint32_t i = 0; i < 8; i += 4) {
+    if (scales[i] < 0 || scales[i] > MAX_ADD_SHIFT || !check_packed_scales(scales + i + 1, 1)) return false;
+  }
+  return check_packed_scales(scales + 8, 1);
+}
+
 static bool check_convolution(checker *c, const operation *o) {
   return (o->op->packing == TMO_PACKING_NONE ? check_filter(c, o) : check_packed(c, o)) && check_windowed(c, o);
 }
@@ -273,13 +299,6 @@ static bool check_pool(checker *c, const operation *o) {
   if (o->out->channels != o->in->channels || op->dilation_h != 1 || op->dilation_w != 1) return false;
   if (rows * columns > MAX_POOL_AREA || !check_windowed(c, o)) return false;
   return op->kind != TMO_OP_MEAN || check_scaling(c, op, 1);
-}
-
-/* A window of one pixel. */
-static bool pointwise(const tmo_op *op) {
-  const bool high = op->kernel_h == 1 && op->stride_h == 1 && op->dilation_h == 1 && op->pad_top == 0;
-  const bool wide = op->kernel_w == 1 && op->stride_w == 1 && op->dilation_w == 1 && op->pad_left == 0;
-  return high && wide && !tmo_iterative(op);
 }
 
 static bool check_combination(checker *c, const tmo_op *op) {
@@ -416,8 +435,9 @@ static bool check_batch_matmul(checker *c, const operation *o) {
 }
 
 static bool check_kind(checker *c, const operation *o) {
-  if (o->op->packing != TMO_PACKING_NONE && o->op->kind != TMO_OP_CONV && o->op->kind != TMO_OP_DEPTHWISE) return false;
-  if (tmo_is_binary(o->op)) return check_binary(c, o);
+  const bool packs = o->op->kind == TMO_OP_CONV || o->op->kind == TMO_OP_DEPTHWISE || o->op->kind == TMO_OP_ADD;
+  if (o->op->packing != TMO_PACKING_NONE && !packs) return false;
+  if (tmo_is_binary(o->op)) return o->op->packing == TMO_PACKING_NONE ? check_binary(c, o) : check_packed_add(c, o);
   switch (o->op->kind) {
     case TMO_OP_COPY: return check_copy(c, o);
     case TMO_OP_RESIZE_BILINEAR: return check_resize(c, o);

@@ -1,3 +1,5 @@
+#include <stddef.h>
+
 #include "tmo/kernels.h"
 
 static uint32_t add_taps(uint32_t sum, const int8_t *x, uint32_t step, uint32_t n) {
@@ -27,6 +29,20 @@ static int8_t finish(const tmo_kernel *k, uint32_t sum, uint32_t area) {
   return tmo_clamp(value, op->act_min, op->act_max);
 }
 
+/* The same of rows that are added up one by one, all channels of a tap after the other. */
+static void add_rows(const tmo_kernel *k, const tmo_window *v, uint32_t i, int8_t *out) {
+  int32_t *const sums = k->sums + i;
+  const uint32_t channels = k->out_channels;
+  for (uint32_t c = 0; k->first && c < channels; ++c) sums[c] = 0;
+  for (uint32_t p = 0; p < v->count; ++p) {
+    const int8_t *x = v->pixels[p] + v->offset;
+    for (uint32_t t = 0; t < v->columns; ++t) {
+      for (uint32_t c = 0; c < channels; ++c) sums[c] = tmo_wrapping_add(sums[c], *x++);
+    }
+  }
+  for (uint32_t c = 0; k->last && c < channels; ++c) out[i + c] = finish(k, (uint32_t)sums[c], v->area);
+}
+
 /* One output pixel; its channels are outputs i, i + 1, ..
  * TFLM: kernels/internal/reference/integer_ops/pooling.h; MEAN: QuantizedMeanOrSum, kernels/internal/reference/reduce.h. */
 static void pool(const tmo_kernel *k, tmo_window v, uint32_t i, int8_t *out) {
@@ -44,8 +60,14 @@ static void pool(const tmo_kernel *k, tmo_window v, uint32_t i, int8_t *out) {
 }
 
 void tmo_pool_row_s8(const tmo_kernel *k, const tmo_window *window, int8_t *out) {
+  const bool sums_up = k->sums != NULL && k->op->kind != TMO_OP_MAX_POOL;
   for (uint16_t x = 0; x < k->out_width; ++x) {
-    pool(k, tmo_column(k, window, x), x * k->out_channels, out);
+    const tmo_window v = tmo_column(k, window, x);
+    if (sums_up) {
+      add_rows(k, &v, x * k->out_channels, out);
+    } else {
+      pool(k, v, x * k->out_channels, out);
+    }
   }
 }
 

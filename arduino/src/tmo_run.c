@@ -40,6 +40,7 @@ static int8_t *base_of(const tmo_run_state *run, const tmo_tensor *t) {
 static void call_packed_row(const tmo_kernel *k, const tmo_window *window, int8_t *out) {
   switch (k->op->packing) {
     case TMO_PACKING_DSP_CONV: tmo_conv_dsp_row(k, window, out); break;
+    case TMO_PACKING_DSP_ADD: tmo_add_packed(k, window, out); break;
 #if TMO_RUNS_MVE
     case TMO_PACKING_MVE_CONV: tmo_conv_mve_row(k, window, out); break;
 #endif
@@ -51,6 +52,7 @@ static void call_packed_row(const tmo_kernel *k, const tmo_window *window, int8_
 static void call_packed_pixel(const tmo_kernel *k, const tmo_window *window, int8_t *out) {
   switch (k->op->packing) {
     case TMO_PACKING_DSP_CONV: tmo_conv_dsp_direct(k, window, out); break;
+    case TMO_PACKING_DSP_ADD: tmo_add_packed(k, window, out); break;
 #if TMO_RUNS_MVE
     case TMO_PACKING_MVE_CONV: tmo_conv_mve_multiply(k, window->pixels[0], 0, 1, out, 0); break;
 #endif
@@ -180,7 +182,7 @@ static void point_at_sums(firing *f) {
 }
 
 /* Pixel (x, y) of the output. */
-static int8_t *output_pixel(const firing *f, uint32_t y, uint32_t x) {
+TMO_OWN_FRAME static int8_t *output_pixel(const firing *f, uint32_t y, uint32_t x) {
   const tmo_line line = tmo_line_of(f->run->program, f->out, f->out_pixel, f->run->unit.strip, (uint16_t)y);
   return base_of(f->run, f->out) + tmo_pixel_offset(&line, x);
 }
@@ -227,7 +229,7 @@ static tmo_window read_by_window(const firing *f, uint16_t x, const int8_t *pixe
 }
 
 /* What output column x, or in a row block the output row, is made of: a pixel or a row of each operand. */
-static tmo_window read_operands(const firing *f, uint16_t x, const int8_t *pixels[]) {
+TMO_OWN_FRAME static tmo_window read_operands(const firing *f, uint16_t x, const int8_t *pixels[]) {
   const tmo_op *op = f->kernel.op;
   uint32_t converted = 0;
   for (uint8_t k = 0; k < op->n_inputs; ++k) {

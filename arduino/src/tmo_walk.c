@@ -109,9 +109,14 @@ bool tmo_operand_exists(const void *program, const tmo_block *block, const tmo_o
                         const tmo_unit *next) {
   if (tmo_writes_sums(op, unit->group)) return true;
   const tmo_op *producer = &tmo_ops(program)[op->producer[k]];
+  int32_t row = tmo_last_row(program, op, unit, k);
+  if (block->strips == 0) { /* rows are strips: the same in short */
+    if (row >= 0 && tmo_iterative(producer)) row = tmo_tensors(program)[producer->input[0]].height - 1;
+    return next->strip > row;
+  }
   const tmo_walk of = tmo_walk_of(program, block, producer);
   if (tmo_unit_ended(&of, next)) return true;
-  int32_t row = tmo_last_row(program, op, unit, k), column = tmo_unit_column_end(w, unit) - 1;
+  int32_t column = tmo_unit_column_end(w, unit) - 1;
   if (row < 0) return true;
   if (tmo_iterative(producer)) { /* its only row is complete after the last pixel that it reads itself */
     row = of.tensor->height - 1;

@@ -182,7 +182,7 @@ static void point_at_sums(firing *f) {
 }
 
 /* Pixel (x, y) of the output. */
-static int8_t *output_pixel(const firing *f, uint32_t y, uint32_t x) {
+TMO_OWN_FRAME static int8_t *output_pixel(const firing *f, uint32_t y, uint32_t x) {
   const tmo_line line = tmo_line_of(f->run->program, f->out, f->out_pixel, f->run->unit.strip, (uint16_t)y);
   return base_of(f->run, f->out) + tmo_pixel_offset(&line, x);
 }
@@ -229,7 +229,7 @@ static tmo_window read_by_window(const firing *f, uint16_t x, const int8_t *pixe
 }
 
 /* What output column x, or in a row block the output row, is made of: a pixel or a row of each operand. */
-static tmo_window read_operands(const firing *f, uint16_t x, const int8_t *pixels[]) {
+TMO_OWN_FRAME static tmo_window read_operands(const firing *f, uint16_t x, const int8_t *pixels[]) {
   const tmo_op *op = f->kernel.op;
   uint32_t converted = 0;
   for (uint8_t k = 0; k < op->n_inputs; ++k) {

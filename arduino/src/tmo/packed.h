@@ -66,7 +66,8 @@ static inline bool tmo_packed_direct(const tmo_op *op, uint32_t in_channels, uin
 static inline uint32_t tmo_scratch_bytes(const tmo_op *op, const tmo_tensor *in, const tmo_tensor *out) {
   const uint32_t values = (uint32_t)tmo_packed_values(op, in->channels), columns = op->tile == 0 ? out->width : op->tile;
   switch (op->packing) {
-    case TMO_PACKING_NONE: return 0;
+    case TMO_PACKING_NONE:
+    case TMO_PACKING_DSP_ADD: return 0;
     case TMO_PACKING_DSP_DEPTHWISE:
     case TMO_PACKING_MVE_DEPTHWISE: return in->channels;
     default: break;
@@ -95,6 +96,8 @@ tmo_kernel_s8 tmo_conv_dsp_direct; /* a pixel, where tmo_packed_direct() */
 void tmo_conv_mve_gather(const tmo_kernel *k, const tmo_window *window, uint32_t pixel);
 void tmo_conv_mve_multiply(const tmo_kernel *k, const int8_t *bytes, uint32_t bytes_step, uint32_t pixels, int8_t *out, uint32_t step);
 tmo_kernel_s8 tmo_conv_mve_row;
+
+tmo_kernel_s8 tmo_add_packed; /* ADD, TMO_PACKING_DSP_ADD */
 
 /* DEPTHWISE, TMO_PACKING_DSP_DEPTHWISE and TMO_PACKING_MVE_DEPTHWISE. */
 tmo_kernel_s8 tmo_depthwise_packed_row, tmo_depthwise_packed_pixel;
