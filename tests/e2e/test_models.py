@@ -51,7 +51,7 @@ CASES = (
     Case(EXAMPLE.stem, 24_700),
     Case("mlperf_tiny_ad_autoencoder_int8", 1_400),
     Case("mlperf_tiny_kws_dscnn_int8", 5_700),
-    Case("mlperf_tiny_ic_resnet8_int8", 15_800),
+    Case("mlperf_tiny_ic_resnet8_int8", 10_300),
     Case("mlperf_tiny_vww_96_int8", 29_500, overhead=0.5),
     Case("mcunet_vww_80_float_io", 22_000, int8_io=True, overhead=0.95),
     Case("mcunet_vww_80_float_io", 97_000, complete=False, runs=10),

@@ -16,6 +16,7 @@ from tflm_memopt.plan.blocks import Candidate, Chain, candidates
 from tflm_memopt.plan.layout import Layout, Problem, Turn
 from tflm_memopt.plan.search import UNLIMITED, Cuts, Label
 from tflm_memopt.plan.tiles import tiled_candidates
+from tflm_memopt.plan.tiles_any import walked
 from tflm_memopt.plan.tiles_plan import Settings
 
 Choose = Callable[[Sequence[Cuts], int], tuple[Label, ...]]
@@ -41,12 +42,13 @@ def random_cut(chain: Chain, settings: Settings, rng: random.Random) -> Label:
     blocks: list[Candidate] = []
     last = len(chain.ops)
     while last:
-        options = tiled[last] if rng.random() < 0.9 else []
+        options = tiled[last] if rng.random() < 0.8 else []
         by_length = {c.first: [o for o in options if o.first == c.first] for c in options}
         if by_length:
             block = rng.choice(rng.choice(list(by_length.values())))
         else:
-            block = next(c for c in candidates(chain, last, UNLIMITED, orders=1))
+            rows = list(candidates(chain, last, UNLIMITED, orders=1))
+            block = rng.choice([rows[0], *walked(chain, rng.choice(rows), settings)])
         blocks.append(block)
         last = block.first
     label = Label(0, 0, 0)
@@ -118,6 +120,15 @@ def _bottleneck(rng: random.Random) -> list[Layer]:
     ]  # fmt: skip
 
 
+def _shortcut(rng: random.Random) -> list[Layer]:
+    """Two branches of one pace that are added up, each with a convolution (ResNet-8)."""
+    alike = {"channels": rng.randint(1, 5), "stride": rng.choice(((1, 1), (2, 2), (2, 1))), "padding": "SAME"}
+    return [
+        _pointwise(rng, rng.randint(1, 5)), _layer("conv", rng, dilation=(1, 1), **alike),
+        _layer("conv", rng, source=1, kernel=(1, 1), dilation=(1, 1), **alike), _layer("add", rng, source=0, other=1),
+    ]  # fmt: skip
+
+
 PARTS: dict[str, Callable[[random.Random], list[Layer]]] = {
     "conv": lambda rng: [_layer("conv", rng)],
     "depthwise": lambda rng: [_layer("depthwise", rng)],
@@ -125,6 +136,7 @@ PARTS: dict[str, Callable[[random.Random], list[Layer]]] = {
     "inverted": _inverted,
     "bottleneck": _bottleneck,
     "residual": lambda rng: [_layer("residual", rng)],
+    "shortcut": _shortcut,
     "relu": lambda rng: [_layer("relu", rng)],
 }
 TAILS: tuple[list[Layer], ...] = (

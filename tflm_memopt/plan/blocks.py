@@ -290,6 +290,14 @@ def _tiled(chain: Chain, candidate: Candidate) -> Growing:
     return Growing(trace, rings, nothing, nothing, candidate.strips)
 
 
+def tiled_bytes(chain: Chain, candidate: Candidate) -> int:
+    """Of a tiled block: the arena at its worst moment, exactly."""
+    sizes = chain.rows()
+    at_border = border(chain, candidate.first, candidate.last, sizes, chain.last_read())
+    through = chain.across + sum(sizes[t] for t in at_border.through)
+    return through + most_alive(_tiled(chain, candidate).contents(at_border, sizes, chain.frame))
+
+
 def _lane_ring(trace: Trace, member: Member) -> Ring:
     life = lives(trace, member)
     lanes = lanes_of(member, life)

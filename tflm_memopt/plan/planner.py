@@ -166,6 +166,7 @@ class Planner:
         for cut, nbytes in zip(self._cuts, needs, strict=True):
             if nbytes >= most:
                 cut.add_single()
+                cut.add_walks()
         self._turned_chains: dict[tuple[int, bool], Turned] = {}
         self.macs = sum(op.macs for chain in self._chains.values() for op in chain.ops)
         """Multiply-accumulates of all row operators, each output once."""

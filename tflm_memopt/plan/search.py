@@ -19,6 +19,7 @@ from typing import NamedTuple, TypeVar
 from tflm_memopt.errors import UsageError
 from tflm_memopt.plan.blocks import MAX_ORDERS, Candidate, Chain, candidates
 from tflm_memopt.plan.tiles import tiled_candidates
+from tflm_memopt.plan.tiles_any import walked
 from tflm_memopt.plan.tiles_plan import Settings
 
 UNLIMITED = 1 << 62
@@ -52,7 +53,7 @@ class Cuts:
 
     def __init__(self, chain: Chain, place: Place, settings: Settings | None) -> None:
         """`settings`: of tiled blocks; None: row blocks only."""
-        self.chain, self._place = chain, place
+        self.chain, self._place, self._settings = chain, place, settings
         bound = _unfused_bytes(chain)
         rows = _table(chain, bound, orders=1)
         roughly = _front(chain, rows)
@@ -81,6 +82,17 @@ class Cuts:
             by_row = min((c.nbytes for c in self._table[last] if last - c.first == 1), default=UNLIMITED)
             if by_row >= least:
                 self._table[last] += tuple(c for c in found if last - c.first == 1 and c.nbytes < by_row)
+
+    def add_walks(self) -> None:
+        """The row block that needs most, pixel by pixel (tiles_any.py): that needs exact counting, which takes time."""
+        tried: set[Candidate] = set()
+        while self._settings:
+            worst = max(self.front()[0].blocks(), key=lambda block: block.nbytes)
+            if worst.strips or worst in tried or worst.last - worst.first == 1:
+                return
+            tried.add(worst)
+            better = [c for c in walked(self.chain, worst, self._settings) if c.nbytes < worst.nbytes]
+            self._table[worst.last] += tuple(better)
 
     def front(self) -> list[Label]:
         """The Pareto front of (bytes, multiply-accumulates), fewest bytes first."""

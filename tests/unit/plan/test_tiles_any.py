@@ -1,0 +1,60 @@
+"""Row blocks pixel by pixel: in fewer bytes, accepted by the checker, and refused where there is no such form."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from unit.plan.sketch import Sketch
+
+from tflm_memopt.model.graph import TensorId
+from tflm_memopt.plan.blocks import Candidate, Chain, candidates
+from tflm_memopt.plan.check import check
+from tflm_memopt.plan.plan import Block, Frame
+from tflm_memopt.plan.planner import Options, plan
+from tflm_memopt.plan.tiles_any import walked
+from tflm_memopt.plan.tiles_plan import NO_RECOMPUTE, Settings
+
+UNLIMITED = 1 << 40
+
+
+def branches() -> tuple[Sketch, TensorId]:
+    """Two branches of stride 2: a shortcut with a convolution of its own."""
+    s = Sketch()
+    x = s.conv(s.input(24, 24, 3), 8)
+    y = s.conv(s.conv(x, 8), 8)
+    return s, s.add(x, y)
+
+
+def whole(chain: Chain) -> Candidate:
+    """All operators row by row."""
+    return next(c for c in candidates(chain, len(chain.ops), UNLIMITED, orders=1) if c.first == 0)
+
+
+def test_pixels_take_less_than_rows() -> None:
+    s, y = branches()
+    chain = s.chain(y)
+    row = whole(chain)
+    found = list(walked(chain, row, NO_RECOMPUTE))
+    assert len({c.strips for c in found}) == len(found) > 1
+    assert all(c.macs == row.macs and (c.first, c.last) == (row.first, row.last) for c in found)
+    assert min(c.nbytes for c in found) < row.nbytes
+
+
+def test_such_plans_are_accepted() -> None:
+    s, y = branches()
+    z = s.dense(s.mean(y), 4)
+    found = plan(s.graph(z), s.partition(z), Options(seconds=0.1))
+    check(found, s.graph(z), s.partition(z))
+    assert any(isinstance(step, Block) and step.strips for step in found.steps)
+
+
+@pytest.mark.parametrize("why", ["streamed", "no cache", "two outputs"])
+def test_blocks_without_such_a_form(why: str) -> None:
+    s, y = branches()
+    chain, settings = s.chain(y), Settings(cache=why != "no cache")
+    if why == "streamed":
+        chain = replace(chain, frame=Frame(chain.ops[0].inputs[0], 24, 72, 1))
+    if why == "two outputs":
+        chain = replace(chain, outside=frozenset({y, chain.ops[1].output}))
+    assert list(walked(chain, whole(chain), settings)) == []
