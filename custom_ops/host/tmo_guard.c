@@ -43,7 +43,8 @@ static void allow_pixels(guard *g, const void *program, const tmo_arena *a, cons
   const uint64_t base = out->base == 0 ? a->workspace_offset : a->io_offsets[out->base - 1];
   const tmo_line line = tmo_line_of(program, out, tmo_pixel_bytes(op, out, tmo_writes_group(op)), unit->strip, y);
   const tmo_channels channels = tmo_channels_of(op, out, tmo_writes_group(op), unit->group);
-  for (uint32_t x = first; x < end; ++x) allow(g, base + tmo_pixel_offset(&line, x), channels.count);
+  const uint32_t group = tmo_group_offset(op, out, tmo_writes_group(op), unit->group);
+  for (uint32_t x = first; x < end; ++x) allow(g, base + group + tmo_pixel_offset(&line, x), channels.count);
 }
 
 static void allow_counters(guard *g, const tmo_arena *a, const tmo_block *block) {

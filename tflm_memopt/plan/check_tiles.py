@@ -277,7 +277,12 @@ class TiledReplay:
         """Of these pixels of a row: the channels from the first on, so many."""
         seen, (first, nbytes) = step.op.writes, channels
         starts = self._addresses(step.op.output, seen, unit, (y,), columns)
+        starts = self._in_pixels(step.op.output, starts, first)
         self.arena.write_pixels(step.op.output, starts, self._bytes(seen, (y,), columns, first), nbytes)
+
+    def _in_pixels(self, tensor: TensorId, starts: list[int], first: int) -> list[int]:
+        """Where a group's channels are, the first of them being `first`: lanes hold those of one group."""
+        return starts if (Role.RING, tensor) in self.arena.home else [at + first for at in starts]
 
     def _bytes(self, seen: Rows, rows: Iterable[int], columns: range, first: int) -> list[int]:
         """Which byte of the tensor is the first one of each of these pixels; `first`: channel."""
@@ -295,6 +300,7 @@ class TiledReplay:
                 first, nbytes = unit.group * width, min(width, seen.c - unit.group * width)
             if rows and columns:
                 starts = self._addresses(tensor, seen, unit, rows, columns)
+                starts = self._in_pixels(tensor, starts, first)
                 bytes_ = self._bytes(seen, rows, columns, first)
                 self.arena.read_pixels(tensor, starts, bytes_[: len(starts)], nbytes, who)
 

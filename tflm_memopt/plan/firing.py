@@ -102,6 +102,9 @@ class Member:
         if self.iterative:
             whole: Ints = (firing == self.firings - 1) * out.nbytes
             return whole
+        if self.walk.splits:  # the first group already reaches to the end of its strip
+            strip: Ints = u.hi[u.strip[firing]] * out.row_bytes
+            return strip
         end: Ints = (u.row[firing] * out.w + u.x1[firing]) * out.c
         return end if self.walk.groups == 1 else end * (u.group[firing] == self.walk.groups - 1)
 

@@ -97,11 +97,11 @@ def _tiled(chain: Chain, found: Found, last: int, settings: Settings) -> TiledBl
     behind = False
     for visit in visits:
         if behind:
-            walks += _in_groups(Walk(1, 2 - strips, 1, settings.tile), visit.groups)
+            walks += _in_groups(Walk(1, 2 - strips, 1, settings.tile), visit.groups)[: visit.length]
         else:
             walks += _walks(chain, visit, base, settings.tile)
         behind |= visit.iterative
-    iterative = [v.iterative for v in visits for _ in range(3 if v.groups > 1 else 1)]
+    iterative = [v.iterative for v in visits for _ in range(v.length)]
     if strips == 1:
         walks = [_at_once(*each) for each in zip(chain.ops[found.first : last], walks, iterative, strict=True)]
     return TiledBlock(
@@ -124,7 +124,7 @@ def _at_once(op: RowOp, walk: Walk, iterative: bool) -> Walk:
 
 
 def _walks(chain: Chain, visit: Visit, base: int, tile: int) -> list[Walk]:
-    """The walk of one operator, or of the three that work in channel groups."""
+    """The walk of one operator, or of those that go through channel groups together."""
     state = visit.state
 
     def walk(rows: int, end: int, advance: int, groups: int) -> Walk:
@@ -139,7 +139,7 @@ def _walks(chain: Chain, visit: Visit, base: int, tile: int) -> list[Walk]:
     rows = (state.rows - 1) * w.stride_h + w.extent_h
     end = (state.end - 1) * w.stride_h - w.pad_top + w.extent_h
     expand = walk(rows, end, min(rows, state.advance * w.stride_h), visit.groups)
-    return [expand, *_in_groups(last, visit.groups)[1:]]
+    return [expand, *_in_groups(last, visit.groups)[1 : visit.length]]
 
 
 def _in_groups(walk: Walk, groups: int) -> list[Walk]:

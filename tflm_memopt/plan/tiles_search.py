@@ -64,12 +64,14 @@ class State(NamedTuple):
     late: bool
     """The block's output is written strip by strip: its last operator adds up channel groups."""
     skips: tuple[Skip, ...]
+    early: bool = False
+    """The block's output is written from the first firing to the last: group after group, each in all pixels."""
     by_rows: bool = False
     """Its tiles are as wide as the map: of a streamed input it wants no more rows at once than one window has."""
 
 
 class Visit(NamedTuple):
-    """An operator of a block with its walk; those of a group of three (expand, depthwise, project) count as one."""
+    """An operator of a block with its walk; those that go through channel groups together count as one."""
 
     position: int
     """Of the first operator."""
@@ -77,6 +79,8 @@ class Visit(NamedTuple):
     """Of the last operator; of an iterative operator's input."""
     groups: int = 1
     iterative: bool = False
+    length: int = 1
+    """Operators: 3 of expand, depthwise and project; 2 of expand and depthwise, at the block's end."""
 
 
 Trail = tuple["Trail", Visit] | None
@@ -174,7 +178,9 @@ class Search:
     def blocks(self) -> list[Found]:
         """The best blocks of every length, for all heights of the last operator's strips."""
         found: dict[int, list[Found]] = defaultdict(list)
-        for rows in heights(self.chain.ops[self.last - 1].writes.h, self.settings):
+        height = self.chain.ops[self.last - 1].writes.h
+        whole = {height} if self._is_pair(self.last - 1) else set[int]()
+        for rows in whole.union(heights(height, self.settings)):
             for block in self._blocks(rows):
                 found[block.first].append(block)
         return [b for blocks in found.values() for b in pareto(blocks, self.grain)]
@@ -228,8 +234,10 @@ class Search:
             return
         if op.reducible and state.sums < 0 and state.strip_rows == 1 and self.links.linked[position]:
             yield from self._sums(position, state)
-        if self.settings.group_channels and self._is_triple(position):
+        if self._is_triple(position):
             yield from self._group(position, state)
+        if position == self.last - 1 and state.stop - state.first == 1 and self._is_pair(position):
+            yield from self._fill(position, state)
 
     def _plain_demand(self, position: int, state: State) -> Demand:
         op = self.chain.ops[position]
@@ -311,51 +319,63 @@ class Search:
 
     def _is_triple(self, position: int) -> bool:
         """Expand, depthwise, project end here; what is between them is read by nobody else."""
-        if position < 2 or not (self.links.linked[position] and self.links.linked[position - 1]):
+        if position < 2 or not self.links.linked[position] or not self._is_pair(position - 1):
             return False
-        expand, depthwise, project = self.chain.ops[position - 2 : position + 1]
+        depthwise, project = self.chain.ops[position - 1 : position + 1]
+        return _pointwise(project) and self.links.last_read[depthwise.output] == position
+
+    def _is_pair(self, position: int) -> bool:
+        """Expand, depthwise end here; what is between them is read by nobody else."""
+        if not self.settings.group_channels or position < 1 or not self.links.linked[position]:
+            return False
+        expand, depthwise = self.chain.ops[position - 1 : position + 1]
         return (
             _pointwise(expand)
-            and _pointwise(project)
             and depthwise.kind is Kind.DEPTHWISE
             and _taps(depthwise) <= MAX_TAPS
             and depthwise.writes.c == depthwise.reads[0].c > self.settings.group_channels
-            and self.links.last_read[expand.output] == position - 1
-            and self.links.last_read[depthwise.output] == position
+            and self.links.last_read[expand.output] == position
         )
 
     def _group(self, position: int, state: State) -> Iterator[Demand]:
         """Expand, depthwise and project in groups of channels: sums instead of the expanded tensors' channels."""
-        expand, depthwise, project = self.chain.ops[position - 2 : position + 1]
-        w, strips = depthwise.window, (state.first, state.stop)
+        project = self.chain.ops[position]
+        demand = self._grouped(position - 1, state, 3)
+        if demand.rows <= demand.advance and state.stop - state.first > 1:
+            return
+        out = count_rows(project.writes.h, state.rows, state.end, state.advance, (state.first, state.stop))
+        pixels = recomputed_pixels(
+            project.writes.w, state.rows, out.present, (self._pixel_by_pixel(project, state.rows),)
+        )
+        nbytes = 4 * out.most * project.writes.row_bytes + pixels * self.settings.group_channels
+        macs = project.macs * out.total // project.writes.h
+        yield self._with_skips(replace(demand, nbytes=demand.nbytes + nbytes, macs=demand.macs + macs))
+
+    def _fill(self, position: int, state: State) -> Iterator[Demand]:
+        """Expand and depthwise, group after group into a whole tensor: a few pixels of one group between them."""
+        yield self._with_skips(self._grouped(position, state, 2))
+
+    def _grouped(self, position: int, state: State, length: int) -> Demand:
+        """What expand and the depthwise convolution at a position want and cost, the first of `length` operators."""
+        expand, depthwise = self.chain.ops[position - 1 : position + 1]
+        w, strips, channels = depthwise.window, (state.first, state.stop), self.settings.group_channels
         rows = (state.rows - 1) * w.stride_h + w.extent_h
         end = (state.end - 1) * w.stride_h - w.pad_top + w.extent_h
         advance = state.advance * w.stride_h
-        if rows <= advance and strips[1] - strips[0] > 1:
-            return
-        out = count_rows(project.writes.h, state.rows, state.end, state.advance, strips)
+        made = count_rows(depthwise.writes.h, state.rows, state.end, state.advance, strips)
         wide = count_rows(expand.writes.h, max(rows, advance + 1), end, advance, strips)
         window = Reader(self._columns(depthwise, 0), window_rows(state.rows, rows, (w.extent_h, w.stride_h)))
-        channels = self.settings.group_channels
-        pixels = recomputed_pixels(expand.writes.w, rows, wide.present, (window,))
-        pixels += recomputed_pixels(
-            project.writes.w, state.rows, out.present, (self._pixel_by_pixel(project, state.rows),)
-        )
         width = expand.reads[0].w
-        everything = Reader(Columns(width, width, width, width), ((-rows, -1),))
-        yield self._with_skips(
-            Demand(
-                visit=Visit(position - 2, state, groups=-(-expand.writes.c // channels)),
-                nbytes=4 * out.most * project.writes.row_bytes + pixels * channels,
-                macs=(project.macs + depthwise.macs) * out.total // project.writes.h
-                + expand.macs * wide.total // expand.writes.h,
-                rows=rows,
-                end=end,
-                advance=advance,
-                strips=strips,
-                readers=(everything,),
-                skips=tuple(s._replace(lag=width) for s in state.skips),
-            )
+        return Demand(
+            visit=Visit(position - 1, state, groups=-(-expand.writes.c // channels), length=length),
+            nbytes=recomputed_pixels(expand.writes.w, rows, wide.present, (window,)) * channels,
+            macs=depthwise.macs * made.total // depthwise.writes.h + expand.macs * wide.total // expand.writes.h,
+            rows=rows,
+            end=end,
+            advance=advance,
+            strips=strips,
+            readers=(Reader(Columns(width, width, width, width), ((-rows, -1),)),),
+            skips=tuple(s._replace(lag=width) for s in state.skips),
         )
 
     # Where it comes from
@@ -370,8 +390,8 @@ class Search:
 
         def supply(rows: int, first: int, stop: int) -> State:
             state = visit.state
-            late = self._is_late(visit)
-            return State(rows, end, advance, first, stop, state.strip_rows, state.sums, late, demand.skips)
+            late, early = self._is_late(visit), state.early or visit.length == 2
+            return State(rows, end, advance, first, stop, state.strip_rows, state.sums, late, demand.skips, early)
 
         if rows <= advance or (self.settings.cache and self._in_step(demand)):
             first = -((end - 1) // advance)
@@ -419,13 +439,14 @@ class Search:
         """Bytes of the block's whole input and output together."""
         op = self.chain.ops[self.last - 1]
         out = self._out_bytes()
-        if self._is_kept(demand.visit.position) or not source.nbytes or not out or not self.settings.overlap:
+        early = demand.visit.state.early or demand.visit.length == 2
+        if early or self._is_kept(demand.visit.position) or not (source.nbytes and out and self.settings.overlap):
             return source.nbytes + out
         tile = 0 if self._is_late(demand.visit) else self.settings.tile
         return overlapped_bytes(source, op.writes, demand.visit.state.strip_rows, tile)
 
     def _is_late(self, visit: Visit) -> bool:
-        return visit.state.late or (visit.groups > 1 and visit.position == self.last - 3)
+        return visit.state.late or (visit.length == 3 and visit.position == self.last - 3)
 
     def _out_bytes(self) -> int:
         is_final = self.last == len(self.chain.ops)
