@@ -284,8 +284,10 @@ def draw(rng: Generator, n_ops: int) -> Network:
     return Network(1, tuple(shapes), tuple(ops))
 
 
-def draw_groups(rng: Generator) -> tuple[Network, range]:
-    """A network with a bottleneck, and its operators: a CONV, some that work channel by channel, a CONV."""
+def draw_groups(rng: Generator, *, fills: bool = False) -> tuple[Network, range]:
+    """A network with a bottleneck, and its operators: a CONV, some that work channel by channel, a CONV. `fills`: the
+    last CONV is missing, the one before writes the network's output.
+    """
     shape = (int(rng.integers(5, 14)), int(rng.integers(3, 9)), int(rng.integers(1, 6)))
     residual = rng.random() < 0.4
     plain = residual or rng.random() < 0.4
@@ -309,6 +311,8 @@ def draw_groups(rng: Generator) -> tuple[Network, range]:
             op, shape = operator(rng, Kind.ADD, operands, shape, len(shapes))
             ops.append(op)
             shapes.append(shape)
+    if fills:
+        return Network(1, tuple(shapes[: last + 1]), tuple(ops[:last])), range(first, last)
     return Network(1, tuple(shapes), tuple(ops)), range(first, last + 1)
 
 

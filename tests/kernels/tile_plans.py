@@ -24,11 +24,18 @@ MAX_TAPS = 64
 
 @dataclass(frozen=True)
 class Grouped:
-    """Operators (of a network) that go through `count` groups of `channels` channels; the last one adds them up."""
+    """Operators (of a network) that go through `count` groups of `channels` channels; the last one adds them up, or
+    (`fills`) puts them side by side in a whole tensor.
+    """
 
     ops: tuple[int, ...]
     count: int
     channels: int
+    fills: bool
+
+    def partial(self, i: int) -> bool:
+        """Whether an operator writes one group at a time."""
+        return self.fills or i != self.ops[-1]
 
 
 @dataclass(frozen=True)
@@ -113,7 +120,7 @@ class Planner:
         if i in self.sinks or again or any(r in self.iterative for r in readers):
             return self._covering(advance, end, height, count)
         rows = end - min(need.top for need in needs) + int(self.rng.random() < 0.2)
-        partial = i in self.group_of and i != self.group_of[i].ops[-1]
+        partial = i in self.group_of and self.group_of[i].partial(i)
         anew = rows > advance and (partial or self.rng.random() < 0.5)
         return Strips(advance, end, rows if anew else advance, height, count)
 
@@ -147,7 +154,7 @@ class Planner:
             inside = producer in self.members
             walked = strips[producer] if inside else self._covering(-(-height // walked.count), 0, height, walked.count)
         tile = int(self.rng.integers(1, width + 1))
-        partial = grouped is not None and i != grouped.ops[-1]
+        partial = grouped is not None and grouped.partial(i)
         count = grouped.count if grouped else 1
         return Stage(i, op, self.network.shapes, strips[i], walked, tile, iterative, count, partial)
 
@@ -261,10 +268,11 @@ def draw(seed: int) -> tuple[Network, Lowered, Generator]:
 def draw_groups(seed: int) -> tuple[Network, Lowered, Generator]:
     """The first random bottleneck of this seed that can be tiled, in up to as many groups as it has channels."""
     for rng in (np.random.default_rng((seed, attempt)) for attempt in itertools.count()):
-        network, bottleneck = networks.draw_groups(rng)
+        fills = rng.random() < 0.3
+        network, bottleneck = networks.draw_groups(rng, fills=fills)
         channels = network.shapes[network.ops[bottleneck[0]].output][2]
         each = int(rng.integers(1, channels + 1))
         with contextlib.suppress(Untileable):
-            grouped = Grouped(tuple(bottleneck), -(-channels // each), each)
+            grouped = Grouped(tuple(bottleneck), -(-channels // each), each, fills)
             return network, lower(network, [], set(), rng, [grouped]), rng
     raise AssertionError
