@@ -135,8 +135,8 @@ typedef struct {
   const tmo_walk *walk;
   const tmo_tensor *in; /* operand 0 */
   const tmo_tensor *out;
-  uint32_t in_pixel; /* bytes */
-  uint32_t out_pixel;
+  uint32_t in_pixel, in_group; /* bytes; from a pixel's start to the group that is read */
+  uint32_t out_pixel, out_group;
   tmo_kernel kernel; /* its sums move from pixel to pixel */
 } firing;
 
@@ -184,7 +184,7 @@ static void point_at_sums(firing *f) {
 /* Pixel (x, y) of the output. */
 TMO_OWN_FRAME static int8_t *output_pixel(const firing *f, uint32_t y, uint32_t x) {
   const tmo_line line = tmo_line_of(f->run->program, f->out, f->out_pixel, f->run->unit.strip, (uint16_t)y);
-  return base_of(f->run, f->out) + tmo_pixel_offset(&line, x);
+  return base_of(f->run, f->out) + f->out_group + tmo_pixel_offset(&line, x);
 }
 
 /* Row y of an operand whose pixels take so many bytes. */
@@ -221,7 +221,7 @@ static tmo_window read_by_window(const firing *f, uint16_t x, const int8_t *pixe
   for (uint32_t r = 0; r < rows.count; ++r) {
     const uint16_t row = (uint16_t)(rows.start + r * op->dilation_h);
     const place p = row_of(f, f->in, f->in_pixel, row);
-    for (uint32_t c = 0; c < columns.count; ++c) pixels[n++] = p.base + tmo_pixel_offset(&p.line, columns.start + c * op->dilation_w);
+    for (uint32_t c = 0; c < columns.count; ++c) pixels[n++] = p.base + f->in_group + tmo_pixel_offset(&p.line, columns.start + c * op->dilation_w);
   }
   make_int8(f, f->in, pixels, n, piece, 0);
   const tmo_window window = {pixels, (uint16_t)n, columns.count, rows.first, columns.first, 0, n};
@@ -236,7 +236,7 @@ TMO_OWN_FRAME static tmo_window read_operands(const firing *f, uint16_t x, const
     const tmo_tensor *in = &tmo_tensors(f->run->program)[op->input[k]];
     const uint32_t pixel = tmo_pixel_bytes(op, in, tmo_reads_group(op));
     const place p = row_of(f, in, pixel, in->height > 1 ? f->run->unit.row : 0);
-    pixels[k] = p.base + tmo_pixel_offset(&p.line, in->width > 1 ? x : 0);
+    pixels[k] = p.base + tmo_group_offset(op, in, tmo_reads_group(op), f->run->unit.group) + tmo_pixel_offset(&p.line, in->width > 1 ? x : 0);
     converted = make_int8(f, in, &pixels[k], 1, op->tile == 0 ? tmo_row_bytes(in) : pixel, converted);
   }
   const tmo_window window = {.pixels = pixels, .count = op->n_inputs};
@@ -417,7 +417,11 @@ static tmo_status fire(const tmo_run_state *run, const tmo_op *op, const tmo_wal
   const bool reads_group = tmo_reads_group(op), writes_group = tmo_writes_group(op);
   const tmo_channels read = tmo_channels_of(op, in, reads_group, run->unit.group);
   const tmo_channels written = tmo_channels_of(op, out, writes_group, run->unit.group);
-  firing f = {run, w, in, out, tmo_pixel_bytes(op, in, reads_group), tmo_pixel_bytes(op, out, writes_group), {.op = op}};
+  firing f = {.run = run, .walk = w, .in = in, .out = out, .kernel = {.op = op}};
+  f.in_pixel = tmo_pixel_bytes(op, in, reads_group);
+  f.in_group = tmo_group_offset(op, in, reads_group, run->unit.group);
+  f.out_pixel = tmo_pixel_bytes(op, out, writes_group);
+  f.out_group = tmo_group_offset(op, out, writes_group, run->unit.group);
   f.kernel.in_channels = read.count;
   f.kernel.out_channels = written.count;
   f.kernel.in_width = in->width;

@@ -74,9 +74,14 @@ static inline tmo_channels tmo_channels_of(const tmo_op *op, const tmo_tensor *t
   return c;
 }
 
-/* Bytes of a pixel, wherever it lives. */
+/* Bytes of a pixel, wherever it lives: lanes hold the channels of one group. */
 static inline uint32_t tmo_pixel_bytes(const tmo_op *op, const tmo_tensor *t, bool grouped) {
-  return grouped ? op->group_channels : t->channels;
+  return grouped && t->n_lanes > 0 ? op->group_channels : t->channels;
+}
+
+/* From the start of a pixel to the channels of a group. */
+static inline uint32_t tmo_group_offset(const tmo_op *op, const tmo_tensor *t, bool grouped, uint16_t group) {
+  return t->n_lanes > 0 ? 0 : tmo_channels_of(op, t, grouped, group).first;
 }
 
 static inline uint32_t tmo_row_bytes(const tmo_tensor *t) { return t->width * t->channels; }

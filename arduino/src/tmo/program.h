@@ -196,7 +196,7 @@ typedef struct {
  * Lanes divide the `rows` rows of a strip: lane 0 holds the first tmo_lane.rows of them, and so on. Row y of strip m is row i of period s:
  *   cache: t = y + (-end mod advance), s = t / rows, i = t % rows;  recompute: s = 0, i = y - (m * advance + end - rows).
  * In its lane, whose first row is f, pixel x lives at base + lane.offset + (((s * width + x) * lane.rows + i - f) % lane.depth) * pixel;
- * pixel = channels, or the operator's group_channels when the tensor is made in channel groups.
+ * pixel = channels, or the operator's group_channels when the tensor is made in channel groups. A whole tensor gets them all, side by side.
  *
  * A streamed frame has `rows` rows in io[0], the newest; the `depth` rows before them, or less, are in a ring in the workspace, row y at
  * offset + (y % depth) * width * channels. Of an external frame, pixels that are not int8 yet are made so in the workspace, from `offset`
