@@ -21,6 +21,7 @@ import tflm_memopt
 from tflm_memopt import pipeline
 from tflm_memopt.model.int8_io import Int8Interface
 from tflm_memopt.model.interface import Changes
+from tflm_memopt.model.packing import TARGETS
 from tflm_memopt.model.reader import read
 from tflm_memopt.pipeline import Planned
 from tflm_memopt.plan.check import check
@@ -119,12 +120,12 @@ def test_many_networks(recipe: Recipe) -> None:
 
 @pytest.mark.slow
 @SOME
-@given(recipes(most=6), st.sampled_from(["FLOAT32", "UINT8"]))
-def test_networks_with_an_int8_interface(recipe: Recipe, outside: str) -> None:
-    """`--int8-io` takes the conversions away; `verify` makes them itself."""
+@given(recipes(most=6), st.sampled_from(["FLOAT32", "UINT8"]), st.sampled_from(sorted(TARGETS)))
+def test_networks_with_an_int8_interface(recipe: Recipe, outside: str, target: str) -> None:
+    """`--int8-io` takes the conversions away; `verify` makes them itself. For any target."""
     data = build(replace(recipe, outside=outside))
     assume(runs(data))
-    done = tflm_memopt.optimize(data, int8_io=True, seconds=SECONDS)
+    done = tflm_memopt.optimize(data, int8_io=True, seconds=SECONDS, target=target)
     if not done.report.changed:  # nothing but views: there is no region to write
         assert done.model == data
         assert done.report.interface_kept
