@@ -21,6 +21,7 @@ from tflm_memopt.plan.plan import Plan
 from tflm_memopt.plan.planner import Options, plan
 from tflm_memopt.plan.regions import Partition, Region, partition
 
+CONSTANT_INPUT = "an input of the model is a constant"
 SEVERAL_SUBGRAPHS = "the model has several subgraphs (IF, WHILE, CALL_ONCE): such models are left whole"
 DYNAMIC = "tensors have shapes that are known only at run time: such models are left whole"
 
@@ -85,6 +86,8 @@ def left_whole(model: Model) -> str:
         return SEVERAL_SUBGRAPHS
     if any(t.dynamic for t in model.graph.tensors.values() if not t.constant):
         return DYNAMIC
+    if any(model.graph.tensors[t].constant for t in model.graph.inputs):
+        return CONSTANT_INPUT
     return ""
 
 

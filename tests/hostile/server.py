@@ -30,6 +30,8 @@ from tflm_memopt.model.reader import read
 SECONDS = 10
 """Of the processor's time, for one file."""
 BYTES = 2 * 10**9
+BLIND = ("complete_options", "depth_multiplier")
+"""Refusals of operators with which TFLM computes on whatever lies there."""
 
 Answer = tuple[Outcome, str]
 
@@ -43,8 +45,8 @@ def examine(data: bytes) -> Answer:
         return Outcome.REFUSED, str(error)
     if not done.report.changed:
         return Outcome.UNCHANGED, done.report.why_unchanged
-    if any(kept.code == "complete_options" for kept in done.report.kept_builtin):
-        return Outcome.UNKNOWN, "an operator's options are missing: TFLM computes with whatever lies there"
+    if any(kept.code in BLIND for kept in done.report.kept_builtin):
+        return Outcome.UNKNOWN, "an operator's options are missing or contradict its shapes: TFLM trusts them"
     # TFLM trusts its file: it may crash, hang, or go beyond a tensor's end; then it depends on what lies there.
     expected, _ = in_a_child(lambda: outputs(oracle.original(data), data))
     for gap in (0, 1 << 17):

@@ -16,7 +16,7 @@ from property.oracle import assert_arena_as_predicted, assert_same_bytes, conver
 from unit.analysis.arena_zoo import ZOO, with_subgraphs
 
 import tflm_memopt
-from tflm_memopt.pipeline import DYNAMIC, SEVERAL_SUBGRAPHS
+from tflm_memopt.pipeline import CONSTANT_INPUT, DYNAMIC, SEVERAL_SUBGRAPHS
 from tflm_memopt.plan.plan import MAX_IO
 from tflm_memopt.plan.planner import Options
 
@@ -90,6 +90,12 @@ def a_size_that_is_known_when_it_runs(net: Net) -> bytes:
     return net.model(y)
 
 
+def an_input_that_is_a_constant(net: Net) -> bytes:
+    constant = net.tensor((1, 4, 4, 2), data=np.zeros((1, 4, 4, 2)))
+    net.graph.inputs.append(constant)
+    return net.model(net.conv2d(net.input((1, 4, 4, 2)), 2), net.normalized(net.conv2d(constant, 2)))
+
+
 @pytest.mark.parametrize(
     ("build", "why"),
     [
@@ -97,8 +103,9 @@ def a_size_that_is_known_when_it_runs(net: Net) -> bytes:
         (lambda _: ZOO["while"](), SEVERAL_SUBGRAPHS),
         (a_call_once, SEVERAL_SUBGRAPHS),
         (a_size_that_is_known_when_it_runs, DYNAMIC),
+        (an_input_that_is_a_constant, CONSTANT_INPUT),
     ],
-    ids=["if", "while", "call once", "dynamic"],
+    ids=["if", "while", "call once", "dynamic", "constant input"],
 )
 def test_left_whole(build: Build, why: str) -> None:
     data = build(Net(seed=1))

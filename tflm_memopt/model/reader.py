@@ -36,6 +36,7 @@ def _names(enum: type) -> dict[int, str]:
 
 TENSOR_TYPES = _names(schema.TensorType)
 OPERATORS = _names(schema.BuiltinOperator)
+_NAMES = frozenset(name.replace("_", "").lower() for name in OPERATORS.values())
 _ENUM_OPTIONS = {"padding": _names(schema.Padding), "fusedActivationFunction": _names(schema.ActivationFunctionType)}
 
 
@@ -229,16 +230,21 @@ def _op(tree: Any, index: int, o: Any, tensors: Mapping[TensorId, Tensor], prefi
             where=where,
             hint="convert again without large buffers",
         )
-    options = {**_options(o.builtinOptions), **_options(o.builtinOptions2)}
+    options = {**_options(o.builtinOptions, kind), **_options(o.builtinOptions2, kind)}
     if kind == CUSTOM:
         options |= {"custom_code": text(code.customCode), "custom_options": bytes(_items(o.customOptions))}
     inputs = _indices(o.inputs, len(tensors), f"{where}, inputs", optional=True)
     return Op(index, kind, inputs, _indices(o.outputs, len(tensors), f"{where}, outputs"), options)
 
 
-def _options(table: Any) -> dict[str, Any]:
-    """All fields of an options table by schema name; padding and fused activation by their names."""
-    fields = {} if table is None else vars(table)
+def _options(table: Any, kind: str) -> dict[str, Any]:
+    """All fields of an options table by schema name; padding and fused activation by their names.
+
+    None of a table that is another operator's: TFLM's parsers do not look into it.
+    """
+    owner = type(table).__name__.removesuffix("OptionsT").lower()
+    foreign = owner != kind.replace("_", "").lower() and owner in _NAMES
+    fields = {} if table is None or foreign else vars(table)
     return {name: _plain(value, _ENUM_OPTIONS.get(name, {})) for name, value in fields.items()}
 
 
