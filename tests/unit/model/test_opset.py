@@ -189,18 +189,6 @@ CASES: list[tuple[Callable[[Net], int], Edit, str, str]] = [
 @pytest.mark.parametrize(
     ("build", "edit", "code", "detail"), CASES, ids=[f"{c[0].__name__}-{c[2]}-{c[3]}" for c in CASES]
 )
-def test_options_of_another_operator_are_none() -> None:
-    """TFLM's parser of CONV_2D does not look into them either."""
-    net = Net(1)
-    net.graph.outputs = [net.conv2d(net.input((1, 4, 4, 2)), 2)]
-    op = net.graph.operators[0]
-    op.builtinOptions = schema.DepthwiseConv2DOptionsT(strideH=1, strideW=1, depthMultiplier=1)
-    op.builtinOptionsType = schema.BuiltinOptions.DepthwiseConv2DOptions
-    (refused,) = to_row_ops(read(net.model(*net.graph.outputs)).graph).values()
-    assert isinstance(refused, Unsupported)
-    assert refused.code == "complete_options"
-
-
 def test_what_stays_builtin_and_why(build: Callable[[Net], int], edit: Edit, code: str, detail: str) -> None:
     net = Net()
     y = build(net)
@@ -328,3 +316,15 @@ def test_every_constraint_says_what_it_wants_and_what_to_do() -> None:
 
 def _options() -> Any:
     return schema.Conv2DOptionsT(strideH=1, strideW=1)
+
+
+def test_options_of_another_operator_are_none() -> None:
+    """TFLM's parser of CONV_2D does not look into them either."""
+    net = Net(1)
+    net.graph.outputs = [net.conv2d(net.input((1, 4, 4, 2)), 2)]
+    op = net.graph.operators[0]
+    op.builtinOptions = schema.DepthwiseConv2DOptionsT(strideH=1, strideW=1, depthMultiplier=1)
+    op.builtinOptionsType = schema.BuiltinOptions.DepthwiseConv2DOptions
+    (refused,) = to_row_ops(read(net.model(*net.graph.outputs)).graph).values()
+    assert isinstance(refused, Unsupported)
+    assert refused.code == "complete_options"
