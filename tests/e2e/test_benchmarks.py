@@ -200,6 +200,7 @@ def test_the_pages_have_their_tables() -> None:
             assert "\n| --- |" in text.partition(f"<!-- {name}:begin -->")[2].partition(f"<!-- {name}:end -->")[0]
 
 
+@pytest.mark.slow
 def test_speed(tmp_path: Path, capsys: pytest.CaptureFixture[str], example: bytes) -> None:
     """Packed kernels take a fraction of the generic ones' instructions; figures per operator add up to the whole."""
     if reason := missing_tools(CORES["m4"]):
