@@ -20,7 +20,7 @@ demo: $(VENV)/.demo
 	$(VENV)/bin/tflm-memopt optimize $(MODEL) -o $(OUT)
 	$(VENV)/bin/tflm-memopt verify $(MODEL) $(OUT)/$(notdir $(MODEL))
 	$(VENV)/bin/python examples/shapes/evaluate.py $(MODEL) $(OUT)/$(notdir $(MODEL))
-	@echo "The optimized model, its plan and its report (shapes_int8.report.json) are in $(OUT)/"
+	@echo "The optimized model, its plan and its report (shapes_int8.report.html) are in $(OUT)/"
 
 test: $(VENV)/.test
 	scripts/test
