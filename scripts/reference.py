@@ -192,7 +192,7 @@ def plan_schema() -> Mapping[str, Any]:
     stage = record(op=natural, operands=several(natural), iterative=flag, walk=walk)
     block = record(
         type={"const": "block"}, region=natural, stages=several(stage), sinks=several(natural), firings=natural,
-        macs=natural, strips=natural,
+        macs=natural, strips=natural, turned=flag,
     )  # fmt: skip
     builtin = record(type={"const": "builtin"}, op=natural)
     buffer = record(

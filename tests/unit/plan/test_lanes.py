@@ -105,7 +105,7 @@ def test_lanes_are_as_deep_as_they_must_be(seed: int) -> None:
 
 def test_rings_of_all_kinds_were_seen() -> None:
     """Otherwise the test above says little."""
-    blocks = [(b, found) for seed in range(30) for found in [planned(seed)[1]] for b in tiled_blocks(found)]
+    blocks = [(b, found) for seed in range(60) for found in [planned(seed)[1]] for b in tiled_blocks(found)]
     walks = [stage.walk for block, _ in blocks for stage in block.stages]
     assert any(walk.recomputes for walk in walks)
     assert any(walk.splits for walk in walks)
