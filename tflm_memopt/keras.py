@@ -5,7 +5,6 @@ Needs TensorFlow: `pip install tflm-memopt[train]`. Arrays hold one example per 
 
 from __future__ import annotations
 
-import importlib
 import os
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
@@ -176,9 +175,7 @@ def _quantized(tensor: Tensor, array: Array) -> Array:
 
 
 def _tensorflow() -> Any:
-    """TensorFlow, loaded after the solver: the other way round the solver crashes when it is used."""
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
-    importlib.import_module("ortools.sat.python.cp_model")
     try:
         import tensorflow as tf  # noqa: PLC0415 (an optional dependency)
     except ImportError as error:

@@ -12,6 +12,7 @@ import random
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from tflm_memopt.plan import cp_sat
 from tflm_memopt.plan.layout_bound import clique_bound
 
 CLIMB_STEPS = 200
@@ -127,7 +128,8 @@ def _in_order(problem: Problem, order: Sequence[int], neighbours: Sequence[Seque
 
 def exact(problem: Problem, hint: Layout, *, seconds: float) -> Layout:
     """CP-SAT on the disjunctions, and on which blocks are turned, from the hint on."""
-    from ortools.sat.python import cp_model  # noqa: PLC0415 (slow to import, and `verify` never needs it)
+    cp_sat.load()
+    from ortools.sat.python import cp_model  # noqa: PLC0415 (see cp_sat.load)
 
     model = cp_model.CpModel()
     top = model.new_int_var(problem.lower_bound, hint.top, "top")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from tflm_memopt.plan import cp_sat
 from tflm_memopt.plan.schedule_problem import Problem, peak
 
 SEED = 1
@@ -14,7 +15,8 @@ def exact(problem: Problem, hint: Sequence[int], bound: int, seconds: float) -> 
 
     `bound`: good enough. `seconds`: CP-SAT's deterministic time, the same on every machine.
     """
-    from ortools.sat.python import cp_model  # noqa: PLC0415 (slow to import, seldom needed)
+    cp_sat.load()
+    from ortools.sat.python import cp_model  # noqa: PLC0415 (see cp_sat.load)
 
     count, model = len(problem.tasks), cp_model.CpModel()
     followers = [sum(tasks >> i & 1 for tasks in problem.before) for i in range(count)]
