@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 from hypothesis import settings
+from raised import RAISED
 
 import tflm_memopt
 from tflm_memopt.errors import MemoptError
@@ -27,10 +28,6 @@ NO_SKIP = os.environ.get("TMO_NO_SKIP", "") not in ("", "0")
 settings.register_profile("fixed", derandomize=True)
 if NO_SKIP:
     settings.load_profile("fixed")
-
-
-RAISED: set[str] = set()
-"""Codes of the package's errors that this process has made: scripts/codes.py asks whether tests raise them all."""
 
 
 def _remember(error: MemoptError, what: str, **rest: str) -> None:
