@@ -4,7 +4,7 @@ loses one.
 TFLM itself checks nothing: an overlap that is wrong by a byte corrupts silently. So every byte of the arena carries a
 tag, the tensor and the byte of it that was last written there; each byte that a firing reads must carry the tag of what
 it wants. Nothing here is shared with the planner, neither code nor ideas: a firing is replayed as the executor does it
-(custom_ops/src/tmo_run.c), its writes before its reads unless the kernel is declared to work in place.
+(custom_ops/src/tmo_fire.c), its writes before its reads unless the kernel is declared to work in place.
 """
 
 from __future__ import annotations
