@@ -1,0 +1,416 @@
+/* A firing: finds the operands of a unit, its constants and sums, and calls the kernel. Knows no order. */
+#include "tmo/fire.h"
+
+#include "tmo/frame.h"
+#include "tmo/packed.h"
+
+static int8_t *base_of(const tmo_run_state *run, const tmo_tensor *t) {
+  if (t->base == TMO_PROGRAM_BASE) return (int8_t *)(uintptr_t)run->program; /* tmo_check(): nothing is written there */
+  return (int8_t *)(t->base == 0 ? run->workspace : (uint8_t *)run->io[t->base - 1]);
+}
+
+#if TMO_RUNS_DSP
+static void call_packed_row(const tmo_kernel *k, const tmo_window *window, int8_t *out) {
+  switch (k->op->packing) {
+    case TMO_PACKING_DSP_CONV: tmo_conv_dsp_row(k, window, out); break;
+    case TMO_PACKING_DSP_ADD: tmo_add_packed(k, window, out); break;
+#if TMO_RUNS_MVE
+    case TMO_PACKING_MVE_CONV: tmo_conv_mve_row(k, window, out); break;
+#endif
+    default: tmo_depthwise_packed_row(k, window, out); break;
+  }
+}
+
+/* Of convolutions only those that are direct. */
+static void call_packed_pixel(const tmo_kernel *k, const tmo_window *window, int8_t *out) {
+  switch (k->op->packing) {
+    case TMO_PACKING_DSP_CONV: tmo_conv_dsp_direct(k, window, out); break;
+    case TMO_PACKING_DSP_ADD: tmo_add_packed(k, window, out); break;
+#if TMO_RUNS_MVE
+    case TMO_PACKING_MVE_CONV: tmo_conv_mve_multiply(k, window->pixels[0], 0, 1, out, 0); break;
+#endif
+    default: tmo_depthwise_packed_pixel(k, window, out); break;
+  }
+}
+#endif
+
+static void call_row_kernel(const tmo_kernel *k, const tmo_window *window, int8_t *out) {
+#if TMO_RUNS_DSP
+  if (k->op->packing != TMO_PACKING_NONE) {
+    call_packed_row(k, window, out);
+    return;
+  }
+#endif
+  if (tmo_is_binary(k->op)) {
+    tmo_binary_s8(k, window, out);
+    return;
+  }
+  switch (k->op->kind) {
+    case TMO_OP_CONV: tmo_conv_row_s8(k, window, out); break;
+    case TMO_OP_DEPTHWISE: tmo_depthwise_row_s8(k, window, out); break;
+    case TMO_OP_CONV_S16: tmo_conv_row_s16(k, window, out); break;
+    case TMO_OP_DEPTHWISE_S16: tmo_depthwise_row_s16(k, window, out); break;
+    case TMO_OP_SOFTMAX: tmo_softmax_s8(k, window, out); break;
+    case TMO_OP_LOOKUP: tmo_lookup_s8(k, window, out); break;
+    case TMO_OP_COPY: tmo_copy_s8(k, window, out); break;
+    case TMO_OP_RESIZE_BILINEAR: tmo_resize_bilinear_row_s8(k, window, out); break;
+    case TMO_OP_TRANSPOSE_CONV: tmo_transpose_conv_row_s8(k, window, out); break;
+    case TMO_OP_BATCH_MATMUL: tmo_batch_matmul_row_s8(k, window, out); break;
+    default: tmo_pool_row_s8(k, window, out); break;
+  }
+}
+
+static void call_pixel_kernel(const tmo_kernel *k, const tmo_window *window, int8_t *out) {
+#if TMO_RUNS_DSP
+  if (k->op->packing != TMO_PACKING_NONE) {
+    call_packed_pixel(k, window, out);
+    return;
+  }
+#endif
+  switch (k->op->kind) {
+    case TMO_OP_CONV: tmo_conv_pixel_s8(k, window, out); break;
+    case TMO_OP_DEPTHWISE: tmo_depthwise_pixel_s8(k, window, out); break;
+    case TMO_OP_CONV_S16: tmo_conv_pixel_s16(k, window, out); break;
+    case TMO_OP_DEPTHWISE_S16: tmo_depthwise_pixel_s16(k, window, out); break;
+    case TMO_OP_AVERAGE_POOL:
+    case TMO_OP_MAX_POOL:
+    case TMO_OP_MEAN: tmo_pool_pixel_s8(k, window, out); break;
+    default: call_row_kernel(k, window, out); break;
+  }
+}
+
+/* A row of an operand or of the output: pixel x at base + tmo_pixel_offset(&line, x). */
+typedef struct {
+  const int8_t *base;
+  tmo_line line;
+} place;
+
+/* Row y of the frame: of an external one, as it lies there; of a streamed one, among the newest rows or in the ring. */
+static place frame_row(const tmo_run_state *run, const tmo_tensor *t, uint32_t y) {
+  place p = {(const int8_t *)run->io[0], {0, 0, 1, t->width, t->channels}};
+  if (run->stream == NULL) {
+    p.base = tmo_frame_row((const tmo_frame *)run->io[0], t->channels, y);
+    return p;
+  }
+  const uint32_t first = run->rows - t->rows;
+  if (y >= first) {
+    p.line.offset = (y - first) * tmo_row_bytes(t);
+  } else if (t->depth > 0) {
+    p.base = (const int8_t *)run->workspace;
+    p.line.offset = tmo_row_offset(t, y);
+  }
+  return p;
+}
+
+/* A firing: what its kernel calls have in common. */
+typedef struct {
+  const tmo_run_state *run; /* run->unit is being made */
+  const tmo_walk *walk;
+  const tmo_tensor *in; /* operand 0 */
+  const tmo_tensor *out;
+  uint32_t in_pixel, in_group; /* bytes; from a pixel's start to the group that is read */
+  uint32_t out_pixel, out_group;
+  tmo_kernel kernel; /* its sums move from pixel to pixel */
+} firing;
+
+/* Scalings, bias and weights of the channels that are read and written. */
+static void point_at_constants(firing *f, uint32_t first_in, uint32_t first_out) {
+  const tmo_op *op = f->kernel.op;
+  const void *program = f->run->program;
+  const uint32_t first_scale = op->flags & TMO_FLAG_PER_CHANNEL ? first_out : 0;
+  tmo_kernel *k = &f->kernel;
+  k->multipliers = (const int32_t *)tmo_constant(program, op->multipliers) + first_scale;
+  k->shifts = (const int8_t *)tmo_constant(program, op->shifts) + first_scale;
+  k->bias = op->bias ? (const int32_t *)tmo_constant(program, op->bias) + first_out : NULL;
+  k->weights = (const int8_t *)tmo_constant(program, op->weights);
+  if (tmo_is_s16(op)) {
+    k->tap_step = (op->kind == TMO_OP_DEPTHWISE_S16 ? f->out : f->in)->channels / 2;
+  } else if (op->kind == TMO_OP_DEPTHWISE) {
+    k->tap_step = f->out->channels;
+    k->weights += first_out;
+  } else if (op->kind != TMO_OP_LOOKUP) {
+    k->tap_step = f->in->channels;
+    k->weights += first_out * op->kernel_h * op->kernel_w * k->tap_step + first_in;
+  }
+}
+
+/* The sums of the output row, or of all the rows that a strip adds up group by group. */
+static void point_at_sums(firing *f) {
+  const tmo_op *op = f->kernel.op;
+  const tmo_unit *unit = &f->run->unit;
+  tmo_kernel *k = &f->kernel;
+  k->scratch = f->run->workspace + op->accumulator;
+  k->sums = (int32_t *)k->scratch;
+  if (tmo_iterative(op)) {
+    k->first = tmo_unit_opens(unit);
+    k->last = tmo_unit_closes(f->walk, unit);
+  } else if (tmo_sums_groups(op)) {
+    k->sums += tmo_group_sum(f->walk, unit);
+    k->first = unit->group == 0;
+    k->last = unit->group + 1 == f->walk->groups;
+  } else {
+    k->sums = NULL;
+    k->first = k->last = true;
+  }
+}
+
+/* Pixel (x, y) of the output. */
+TMO_OWN_FRAME static int8_t *output_pixel(const firing *f, uint32_t y, uint32_t x) {
+  const tmo_line line = tmo_line_of(f->run->program, f->out, f->out_pixel, f->run->unit.strip, (uint16_t)y);
+  return base_of(f->run, f->out) + f->out_group + tmo_pixel_offset(&line, x);
+}
+
+/* Row y of an operand whose pixels take so many bytes. */
+static place row_of(const firing *f, const tmo_tensor *t, uint32_t pixel, uint32_t y) {
+  if (tmo_is_frame(f->run->program, t)) return frame_row(f->run, t, y);
+  const place p = {base_of(f->run, t), tmo_line_of(f->run->program, t, pixel, f->run->unit.strip, (uint16_t)y)};
+  return p;
+}
+
+/* The n pieces of a window, of so many bytes each, as int8: `done` bytes of the same firing were converted before. Gives their sum. */
+static uint32_t make_int8(const firing *f, const tmo_tensor *t, const int8_t **pieces, uint32_t n, uint32_t bytes, uint32_t done) {
+  if (f->run->stream != NULL || !tmo_is_frame(f->run->program, t)) return done;
+  const tmo_frame *frame = (const tmo_frame *)f->run->io[0];
+  if (frame->format == TMO_FORMAT_INT8) return done;
+  int8_t *to = (int8_t *)f->run->workspace + t->offset + done;
+  for (uint32_t i = 0; i < n; ++i, to += bytes) {
+    tmo_to_int8(frame, pieces[i], bytes, to);
+    pieces[i] = to;
+  }
+  return done + n * bytes;
+}
+
+/* The pixels, or in a row block the rows, that lie under the window of output column x. */
+static tmo_window read_by_window(const firing *f, uint16_t x, const int8_t *pixels[]) {
+  const tmo_op *op = f->kernel.op;
+  const uint16_t y = f->run->unit.row;
+  tmo_taps rows = {y, 1, y}, columns = {0, 1, 0};
+  if (!tmo_iterative(op)) rows = tmo_clip((int32_t)((uint32_t)y * op->stride_h) - op->pad_top, op->kernel_h, op->dilation_h, f->in->height);
+  if (tmo_writes_sums(op, f->run->unit.group)) rows.count = 0;
+  if (op->tile != 0) columns = tmo_columns(&f->kernel, x);
+
+  const uint32_t piece = op->tile == 0 ? tmo_row_bytes(f->in) : f->in_pixel;
+  uint32_t n = 0;
+  for (uint32_t r = 0; r < rows.count; ++r) {
+    const uint16_t row = (uint16_t)(rows.start + r * op->dilation_h);
+    const place p = row_of(f, f->in, f->in_pixel, row);
+    for (uint32_t c = 0; c < columns.count; ++c) pixels[n++] = p.base + f->in_group + tmo_pixel_offset(&p.line, columns.start + c * op->dilation_w);
+  }
+  make_int8(f, f->in, pixels, n, piece, 0);
+  const tmo_window window = {pixels, (uint16_t)n, columns.count, rows.first, columns.first, 0, n};
+  return window;
+}
+
+/* What output column x, or in a row block the output row, is made of: a pixel or a row of each operand. */
+TMO_OWN_FRAME static tmo_window read_operands(const firing *f, uint16_t x, const int8_t *pixels[]) {
+  const tmo_op *op = f->kernel.op;
+  uint32_t converted = 0;
+  for (uint8_t k = 0; k < op->n_inputs; ++k) {
+    const tmo_tensor *in = &tmo_tensors(f->run->program)[op->input[k]];
+    const uint32_t pixel = tmo_pixel_bytes(op, in, tmo_reads_group(op));
+    const place p = row_of(f, in, pixel, in->height > 1 ? f->run->unit.row : 0);
+    pixels[k] = p.base + tmo_group_offset(op, in, tmo_reads_group(op), f->run->unit.group) + tmo_pixel_offset(&p.line, in->width > 1 ? x : 0);
+    converted = make_int8(f, in, &pixels[k], 1, op->tile == 0 ? tmo_row_bytes(in) : pixel, converted);
+  }
+  const tmo_window window = {.pixels = pixels, .count = op->n_inputs};
+  return window;
+}
+
+/* The rows of all operands that an operator with an access of its own reads; NULL where there is none. */
+TMO_OWN_FRAME static tmo_window read_by_access(const firing *f, const int8_t *rows[]) {
+  const tmo_op *op = f->kernel.op;
+  uint32_t n = 0, converted = 0;
+  for (uint8_t k = 0; k < op->n_inputs; ++k) {
+    const tmo_tensor *in = &tmo_tensors(f->run->program)[op->input[k]];
+    const tmo_access *access = (const tmo_access *)tmo_constant(f->run->program, op->access) + k;
+    const tmo_rows read = tmo_accessed_rows(f->run->program, op, k, f->run->unit.row);
+    for (uint16_t r = 0; r < access->extent; ++r) {
+      const int32_t row = read.first + r;
+      const bool there = r < read.count && row >= 0 && row < in->height;
+      rows[n] = NULL;
+      if (there) {
+        const place p = row_of(f, in, in->channels, (uint32_t)row);
+        rows[n] = p.base + tmo_pixel_offset(&p.line, 0);
+        converted = make_int8(f, in, &rows[n], 1, tmo_row_bytes(in), converted);
+      }
+      ++n;
+    }
+  }
+  const tmo_window window = {.pixels = rows, .count = (uint16_t)n};
+  return window;
+}
+
+static tmo_window read_under(const firing *f, uint16_t x, const int8_t *pixels[]) {
+  if (f->kernel.op->access != 0) return read_by_access(f, pixels);
+  return tmo_is_binary(f->kernel.op) ? read_operands(f, x, pixels) : read_by_window(f, x, pixels);
+}
+
+/* The output pixel in column x, or the output row of a row block. */
+TMO_OWN_FRAME static void fire_window(const firing *f, uint16_t x) {
+  const tmo_op *op = f->kernel.op;
+  const int8_t *pixels[TMO_MAX_TAPS];
+  const tmo_window window = read_under(f, x, pixels);
+  int8_t *out = output_pixel(f, tmo_iterative(op) ? 0 : f->run->unit.row, x);
+  if (op->tile == 0) {
+    call_row_kernel(&f->kernel, &window, out);
+  } else {
+    call_pixel_kernel(&f->kernel, &window, out);
+  }
+}
+
+#if TMO_RUNS_DSP
+static void gather_packed(const tmo_kernel *k, const tmo_window *window, uint32_t pixel, uint32_t pixels) {
+#if TMO_RUNS_MVE
+  if (k->op->packing == TMO_PACKING_MVE_CONV) {
+    tmo_conv_mve_gather(k, window, pixel);
+    return;
+  }
+#endif
+  tmo_conv_dsp_gather(k, window, pixel, pixels);
+}
+
+static void multiply_packed(const tmo_kernel *k, uint32_t values, uint32_t pixels, int8_t *out, uint32_t step) {
+#if TMO_RUNS_MVE
+  if (k->op->packing == TMO_PACKING_MVE_CONV) {
+    tmo_conv_mve_multiply(k, NULL, values, pixels, out, step);
+    return;
+  }
+#endif
+  (void)values;
+  tmo_conv_dsp_multiply(k, pixels, out, step);
+}
+
+/* As many pixels at once as lie at equal distances. */
+TMO_OWN_FRAME static void fire_packed_tile(const firing *f) {
+  const tmo_kernel *k = &f->kernel;
+  const uint16_t y = f->run->unit.row, end = tmo_unit_column_end(f->walk, &f->run->unit);
+  const uint32_t values = (uint32_t)tmo_packed_values(k->op, k->in_channels);
+  const int8_t *taps[TMO_MAX_TAPS];
+  for (uint16_t x = tmo_unit_column(f->walk, &f->run->unit); x < end;) {
+    int8_t *const out = output_pixel(f, y, x);
+    const uint32_t most = tmo_packed_pixels(k->op, values, (uint32_t)(end - x));
+    uint32_t n = 1, step = 0;
+    for (; n < most; ++n) {
+      const int8_t *const next = output_pixel(f, y, x + n);
+      if (n == 1 && next > out) step = (uint32_t)(next - out);
+      if (next != out + n * step || step == 0) break;
+    }
+    for (uint32_t p = 0; p < n; ++p) {
+      const tmo_window window = read_by_window(f, (uint16_t)(x + p), taps);
+      gather_packed(k, &window, p, n);
+    }
+    multiply_packed(k, values, n, out, step);
+    x = (uint16_t)(x + n);
+  }
+}
+#endif
+
+static void fire_tile(firing *f) {
+#if TMO_RUNS_DSP
+  const tmo_kernel *k = &f->kernel;
+  const bool conv = k->op->packing == TMO_PACKING_DSP_CONV || k->op->packing == TMO_PACKING_MVE_CONV;
+  if (conv && !tmo_packed_direct(k->op, k->in_channels, k->out_channels, k->op->tile)) {
+    fire_packed_tile(f);
+    return;
+  }
+#endif
+  const uint16_t end = tmo_unit_column_end(f->walk, &f->run->unit);
+  for (uint16_t x = tmo_unit_column(f->walk, &f->run->unit); x < end; ++x) {
+    fire_window(f, x);
+    if (f->kernel.sums) f->kernel.sums += f->kernel.out_channels;
+  }
+}
+
+/* Sets up, or completes, the sums of each output pixel of an iterative operator: a window without taps. */
+static void fire_empty(firing *f, bool first) {
+  tmo_kernel *k = &f->kernel;
+  int32_t *const sums = k->sums;
+  k->first = first;
+  k->last = !first;
+  for (uint16_t x = 0; x < f->out->width; ++x, k->sums += k->out_channels) {
+    const tmo_window window = {.area = (uint32_t)k->op->kernel_h * tmo_columns(k, x).count};
+    call_pixel_kernel(k, &window, output_pixel(f, 0, x));
+  }
+  k->sums = sums;
+  k->first = k->last = false;
+}
+
+/* Adds an input pixel to the sums of all output pixels whose window it lies under. */
+static void add_pixel(firing *f, uint16_t x) {
+  tmo_kernel *k = &f->kernel;
+  const tmo_op *op = k->op;
+  const uint16_t y = f->run->unit.row;
+  const uint32_t padded = (uint32_t)x + op->pad_left, extent = (uint32_t)(op->kernel_w - 1) * op->dilation_w + 1;
+  const place p = row_of(f, f->in, f->in_pixel, y);
+  const int8_t *in = p.base + tmo_pixel_offset(&p.line, x);
+  make_int8(f, f->in, &in, 1, f->in_pixel, 0);
+  int32_t *const sums = k->sums;
+  for (uint32_t ox = padded < extent ? 0 : (padded - extent) / op->stride_w + 1; ox < f->out->width; ++ox) {
+    if (padded < ox * op->stride_w) break;
+    const uint32_t distance = padded - ox * op->stride_w;
+    if (distance % op->dilation_w != 0) continue;
+    const tmo_window window = {&in, 1, 1, y, (uint16_t)(distance / op->dilation_w), 0, 0};
+    k->sums = sums + ox * k->out_channels;
+    call_pixel_kernel(k, &window, NULL);
+  }
+  k->sums = sums;
+}
+
+/* A tile of an input row. */
+TMO_OWN_FRAME static void fire_iterative_tile(firing *f) {
+  const bool closes = f->kernel.last;
+  const uint16_t end = tmo_unit_column_end(f->walk, &f->run->unit);
+  if (f->kernel.first) fire_empty(f, true);
+  f->kernel.last = false;
+  for (uint16_t x = tmo_unit_column(f->walk, &f->run->unit); x < end; ++x) add_pixel(f, x);
+  if (closes) fire_empty(f, false);
+}
+
+TMO_OWN_FRAME static tmo_status gather(const firing *f) {
+  const uint16_t y = f->run->unit.row, end = tmo_unit_column_end(f->walk, &f->run->unit);
+  for (uint16_t x = tmo_unit_column(f->walk, &f->run->unit); x < end; ++x) {
+    const place p = row_of(f, f->in, f->in_pixel, y);
+    const int8_t *index = p.base + tmo_pixel_offset(&p.line, x);
+    if (!tmo_gather_pixel_s8(&f->kernel, index, output_pixel(f, y, x))) return TMO_ERROR_INDEX;
+  }
+  return TMO_OK;
+}
+
+/* An operand with one column, or one channel, is repeated along the others. */
+static void step_through_operands(firing *f) {
+  for (uint8_t k = 0; k < 2; ++k) {
+    const tmo_tensor *in = &tmo_tensors(f->run->program)[f->kernel.op->input[k]];
+    f->kernel.pixel_step[k] = in->width > 1 ? in->channels : 0;
+    f->kernel.channel_step[k] = in->channels > 1 ? 1 : 0;
+  }
+}
+
+tmo_status tmo_fire(const tmo_run_state *run, const tmo_op *op, const tmo_walk *w) {
+  const tmo_tensor *in = &tmo_tensors(run->program)[op->input[0]], *out = &tmo_tensors(run->program)[op->output];
+  const bool reads_group = tmo_reads_group(op), writes_group = tmo_writes_group(op);
+  const tmo_channels read = tmo_channels_of(op, in, reads_group, run->unit.group);
+  const tmo_channels written = tmo_channels_of(op, out, writes_group, run->unit.group);
+  firing f = {.run = run, .walk = w, .in = in, .out = out, .kernel = {.op = op}};
+  f.in_pixel = tmo_pixel_bytes(op, in, reads_group);
+  f.in_group = tmo_group_offset(op, in, reads_group, run->unit.group);
+  f.out_pixel = tmo_pixel_bytes(op, out, writes_group);
+  f.out_group = tmo_group_offset(op, out, writes_group, run->unit.group);
+  f.kernel.in_channels = read.count;
+  f.kernel.out_channels = written.count;
+  f.kernel.in_width = in->width;
+  f.kernel.out_width = op->tile == 0 ? out->width : 1;
+  f.kernel.row = run->unit.row;
+  if (op->access != 0) f.kernel.first_row = tmo_accessed_rows(run->program, op, 0, run->unit.row).first;
+  if (tmo_is_binary(op)) step_through_operands(&f);
+  point_at_constants(&f, read.first, written.first);
+  point_at_sums(&f);
+  if (op->kind == TMO_OP_GATHER) return gather(&f);
+  if (op->tile == 0) {
+    fire_window(&f, 0);
+  } else if (tmo_iterative(op)) {
+    fire_iterative_tile(&f);
+  } else {
+    fire_tile(&f);
+  }
+  return TMO_OK;
+}
