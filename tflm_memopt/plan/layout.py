@@ -71,9 +71,8 @@ def place(problem: Problem, *, seconds: float) -> Layout:
     `seconds`: CP-SAT's deterministic time, about seconds, the same on every machine.
     """
     numbers = range(len(problem.turns))
-    found = min(
-        (_with(problem, frozenset(turned)) for turned in ((), numbers[::2], numbers[1::2])), key=lambda x: x.top
-    )
+    starts = dict.fromkeys(frozenset(turned) for turned in ((), numbers[::2], numbers[1::2]))
+    found = min((_with(problem, turned) for turned in starts), key=lambda x: x.top)
     if found.top > problem.lower_bound and seconds > 0 and not problem.turns:
         bound = clique_bound(problem.nbytes, problem.align, problem.separations, problem.lower_bound)
         problem = replace(problem, lower_bound=max(problem.lower_bound, bound))
@@ -90,21 +89,35 @@ def _with(problem: Problem, turned: frozenset[int]) -> Layout:
 def climb(problem: Problem) -> Layout:
     """Place one buffer after the other as low as possible; improve the order by moving single buffers."""
     rng = random.Random(SEED)
-    order = sorted(range(len(problem.nbytes)), key=lambda i: (-problem.nbytes[i], i))
+    count = len(problem.nbytes)
+    order = sorted(range(count), key=lambda i: (-problem.nbytes[i], i))
     neighbours = _neighbours(problem)
-    best = _in_order(problem, order, neighbours)
-    for _ in range(CLIMB_STEPS if len(order) > 1 else 0):
-        if best.top <= problem.lower_bound:
+    offsets = _stack(problem, order, neighbours, [_NOWHERE] * count)
+    top = _top(problem, offsets)
+    for _ in range(CLIMB_STEPS if count > 1 else 0):
+        if top <= problem.lower_bound:
             break
+        to, at = rng.randrange(count), rng.randrange(count)
+        if to == at:
+            continue
         trial = order.copy()
-        trial.insert(rng.randrange(len(trial)), trial.pop(rng.randrange(len(trial))))
-        layout = _in_order(problem, trial, neighbours)
-        if layout.top <= best.top:
-            best, order = layout, trial
-    return best
+        trial.insert(to, trial.pop(at))
+        moved = trial[min(to, at) :]
+        kept = offsets.copy()  # of those before the first that moved
+        for i in moved:
+            kept[i] = _NOWHERE
+        tried = _stack(problem, moved, neighbours, kept, top)
+        if tried:
+            order, offsets, top = trial, tried, _top(problem, tried)
+    return Layout(tuple(offsets), top, proven=False)
 
 
-def _neighbours(problem: Problem) -> list[list[tuple[int, int, int]]]:
+_NOWHERE = -1
+"""The offset of a buffer that is not yet placed."""
+Neighbours = Sequence[Sequence[tuple[int, int, int]]]
+
+
+def _neighbours(problem: Problem) -> Neighbours:
     """Per buffer u: (v, separation of v below u, separation of u below v) of all buffers v that it meets."""
     result: list[list[tuple[int, int, int]]] = [[] for _ in problem.nbytes]
     for (lower, upper), distance in problem.separations.items():
@@ -112,18 +125,24 @@ def _neighbours(problem: Problem) -> list[list[tuple[int, int, int]]]:
     return result
 
 
-def _in_order(problem: Problem, order: Sequence[int], neighbours: Sequence[Sequence[tuple[int, int, int]]]) -> Layout:
-    offsets = [-1] * len(problem.nbytes)
+def _stack(
+    problem: Problem, order: Sequence[int], neighbours: Neighbours, offsets: list[int], limit: int | None = None
+) -> list[int]:
+    """Puts each buffer of `order` as low as those with offsets let it; empty when one ends above the limit."""
     for u in order:
-        taken = sorted((offsets[v] - below, offsets[v] + above) for v, above, below in neighbours[u] if offsets[v] >= 0)
+        taken = sorted(
+            [(offsets[v] - below, offsets[v] + above) for v, above, below in neighbours[u] if offsets[v] >= 0]
+        )
         start = 0
         for low, high in taken:  # a start strictly between is too close to that neighbour
             if start <= low:
                 break
             if start < high:
                 start = _up(high, problem.align[u])
+        if limit is not None and start + problem.nbytes[u] > limit:
+            return []
         offsets[u] = start
-    return Layout(tuple(offsets), _top(problem, offsets), proven=False)
+    return offsets
 
 
 def exact(problem: Problem, hint: Layout, *, seconds: float) -> Layout:
