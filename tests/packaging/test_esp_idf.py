@@ -58,6 +58,20 @@ def test_component_registers_every_source(tmp_path: Path, script: bool) -> None:
     assert include == [COMPONENT / "include", COMPONENT / "tflm"]
 
 
+def test_the_setting_reaches_the_sources(tmp_path: Path) -> None:
+    record = RECORD.replace(
+        "endfunction()", "add_library(idf INTERFACE)\nset(COMPONENT_LIB idf PARENT_SCOPE)\nendfunction()"
+    )
+    record += 'function(target_compile_definitions)\nmessage(STATUS "defined;${ARGN}")\nendfunction()\n'
+    (tmp_path / "CMakeLists.txt").write_text(
+        f"{record}project(idf NONE)\nset(CONFIG_TMO_ESP_NN y)\nadd_subdirectory({COMPONENT} component)\n"
+    )
+    command = ["cmake", "-S", str(tmp_path), "-B", str(tmp_path / "build")]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True)
+    assert "defined;idf;PRIVATE;TMO_ESP_NN" in done.stdout
+    assert "config TMO_ESP_NN" in (COMPONENT / "Kconfig").read_text()
+
+
 @pytest.mark.parametrize("script", [True, False], ids=["script", "project"])
 def test_example_registers_what_exists(tmp_path: Path, script: bool) -> None:
     sources, include = registered(EXAMPLE / "main", tmp_path, script=script)
@@ -75,6 +89,7 @@ def test_manifests_have_the_fields_that_the_component_manager_knows() -> None:
     assert set(component) <= FIELDS and set(example) == {"dependencies"}
     tflm = component["dependencies"]["espressif/esp-tflite-micro"]
     assert tflm == {"version": "^1.4.0", "public": True}
+    assert set(component["dependencies"]) == {"idf", "espressif/esp-tflite-micro", "espressif/esp-nn"}
     (path,) = (d["path"] for d in example["dependencies"].values())
     assert (EXAMPLE / "main" / path).resolve() == COMPONENT
 

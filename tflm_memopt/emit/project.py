@@ -103,7 +103,7 @@ project({identifier(name)})
     return {
         "CMakeLists.txt": project,
         **_below("main", {**main, **model, **_stored(name, sample)}),
-        **_below(f"components/{LIBRARY}", library.sources("CMakeLists.txt", "idf_component.yml")),
+        **_below(f"components/{LIBRARY}", library.sources("CMakeLists.txt", "Kconfig", "idf_component.yml")),
     }
 
 

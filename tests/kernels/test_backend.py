@@ -1,0 +1,79 @@
+"""The library with convolutions by a vendor's library: the same outputs.
+
+ESP-NN and CMSIS-NN are not here: backends/ has their interfaces, with TFLM's arithmetic behind them.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+from kernels import networks, tile_plans
+from kernels.conftest import LIBRARY, ROOT, compiled
+from kernels.networks import random_shape
+from kernels.programs import lower
+from kernels.test_kernels import agree, single
+from kernels.test_packed import agree_tiled
+
+from tflm_memopt.model.rowop import Kind
+from tflm_memopt.runtime import host
+
+BACKENDS = ROOT / "tests/kernels/backends"
+SHARED = "gcc -std=c11 -Wall -Wextra -Wpedantic -Werror -O1 -shared -fPIC"
+HOST = [LIBRARY / "host/tmo_guard.c", LIBRARY / "host/tmo_layout.c"]
+
+
+def calls(library: Path) -> int:
+    return int(ctypes.CDLL(str(library)).vendor_calls())
+
+
+@pytest.fixture(params=["ESP_NN", "CMSIS_NN"])
+def backend(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """The library with it, in the place of the package's own."""
+    library = compiled(
+        f"{SHARED} -DTMO_{request.param} -I{BACKENDS}", "backends/vendor.c", tmp_path / f"{request.param}.so", *HOST
+    )
+    monkeypatch.setattr(host, "native_library", lambda _: library)
+    host._library.cache_clear()
+    yield library
+    host._library.cache_clear()
+
+
+def test_pointwise_convolutions_go_there(backend: Path) -> None:
+    """Rows and pixels, 1x1 and other windows; more channels than one call takes."""
+    for seed in range(60):
+        rng = np.random.default_rng(seed)
+        shape = random_shape(rng)
+        op, out = networks.operator(rng, Kind.CONV, (0,), shape, 1)
+        network = single(op, shape, out)
+        agree(network, lower(network, [], set(), rng), rng, seed)
+    assert calls(backend) > 100
+
+
+def test_networks_give_the_same_bytes(backend: Path) -> None:
+    """Channel groups and iterative layers stay with our kernels."""
+    for seed in range(60):
+        network, tiled, rng = tile_plans.draw(seed)
+        agree_tiled(network, tiled, rng, seed)
+    assert calls(backend) > 20
+
+
+@pytest.mark.parametrize(
+    ("flags", "reason"),
+    [
+        ("-DTMO_ESP_NN -DTMO_CMSIS_NN", "define one of them"),
+        ("-DTMO_CMSIS_NN -DARM_MATH_MVEI", "optimize --target cortex-m55"),
+        ("-DTMO_ESP_NN -include old.h", "update espressif/esp-nn"),
+    ],
+)
+def test_refusals(tmp_path: Path, flags: str, reason: str) -> None:
+    """The last: a version without the call."""
+    (tmp_path / "old.h").write_text("#define TESTS_ESP_NN_H_\n")
+    source = LIBRARY / "src/tmo_conv_backend.c"
+    command = [*f"gcc -fsyntax-only {flags} -I{tmp_path} -I{BACKENDS} -I{LIBRARY / 'include'}".split(), str(source)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode != 0 and reason in done.stderr
