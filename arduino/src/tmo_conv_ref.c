@@ -1,3 +1,4 @@
+#include "tmo/backend.h"
 #include "tmo/kernels.h"
 
 static uint32_t dot(const int8_t *x, const int8_t *w, uint32_t n, int32_t zero_point) {
@@ -36,6 +37,12 @@ static uint32_t pixels_dot(const tmo_kernel *k, const tmo_window *v, const int8_
 /* One output pixel; its channels are outputs i, i + 1, .. The window is a copy, which no write to the outputs can change.
  * TFLM: ConvPerChannel, kernels/internal/reference/integer_ops/conv.h. */
 static void conv(const tmo_kernel *k, tmo_window v, uint32_t i, int8_t *out) {
+#if TMO_HAS_BACKEND
+  if (tmo_is_run(k, &v)) {
+    tmo_conv_backend(k, v.pixels[0] + v.offset, out + i);
+    return;
+  }
+#endif
   const bool by_row = k->op->tile == 0;
   const uint32_t kernel_row = k->op->kernel_w * k->tap_step;
   const int8_t *w = k->weights + tmo_first_tap(k, &v);

@@ -1,0 +1,37 @@
+/* Convolutions by the library of the chip's vendor, where the build asks for it: TMO_ESP_NN (esp-nn 1.1.1 or later) or TMO_CMSIS_NN
+ * (CMSIS-NN 7 or later). Internal. Off, this is nothing. */
+#ifndef TMO_BACKEND_H_
+#define TMO_BACKEND_H_
+
+#include <stddef.h>
+
+#include "tmo/kernels.h"
+
+#if defined(TMO_ESP_NN) || defined(TMO_CMSIS_NN)
+#define TMO_HAS_BACKEND 1
+#else
+#define TMO_HAS_BACKEND 0
+#endif
+
+#if TMO_HAS_BACKEND
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* One pixel of a 1x1 convolution or a fully connected layer: all channels in, all channels out, no sums. */
+void tmo_conv_backend(const tmo_kernel *k, const int8_t *pixel, int8_t *out);
+
+/* Whether the taps under all output channels are one run of bytes with weights to match. */
+static inline bool tmo_is_run(const tmo_kernel *k, const tmo_window *v) {
+  const tmo_op *op = k->op;
+  if (k->sums != NULL || (uint32_t)op->kernel_w * k->in_channels > UINT16_MAX) return false;
+  const bool whole = v->count == 1 && v->columns == op->kernel_w && op->kernel_h == 1 && k->tap_step == k->in_channels;
+  return whole && (op->kernel_w == 1 || (op->tile == 0 && op->dilation_w == 1));
+}
+
+#ifdef __cplusplus
+}
+#endif
+#endif
+
+#endif /* TMO_BACKEND_H_ */
