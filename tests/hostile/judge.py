@@ -6,7 +6,7 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
@@ -35,15 +35,15 @@ class Verdict:
     detail: str = ""
 
 
-def judge(seeds: Iterable[int]) -> Iterator[Verdict]:
+def judge(seeds: Sequence[int]) -> Iterator[Verdict]:
     """The verdicts on mutants.mutant(seed), in order."""
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(TESTS), *sys.path])}
     command = [sys.executable, "-m", "hostile.server"]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment) as server:
         assert server.stdin is not None
         assert server.stdout is not None
+        print(json.dumps([*seeds]), file=server.stdin, flush=True)
         for seed in seeds:
-            print(seed, file=server.stdin, flush=True)
             outcome, detail = json.loads(server.stdout.readline())
             yield Verdict(seed, Outcome(outcome), detail)
         server.stdin.close()

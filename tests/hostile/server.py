@@ -1,19 +1,21 @@
-"""Judges files, one a line: `python -m hostile.server` reads seeds of mutants and writes [outcome, detail] as JSON.
+"""Judges files: `python -m hostile.server` reads seeds of mutants, many a line, and writes [outcome, detail] for each.
 
-It imports everything once, then forks for each file: a crash, a hang or a run-away allocation ends the child, and is
-the answer.
+It imports everything once, then forks: a crash, a hang or a run-away allocation ends the child, and is the answer for
+the file that it was at; another child goes on with the next one.
 """
 
 from __future__ import annotations
 
 import contextlib
+import gc
 import json
+import math
 import os
 import resource
 import signal
 import sys
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 
 import numpy as np
@@ -25,13 +27,15 @@ import tflm_memopt
 from tflm_memopt.errors import MemoptError
 from tflm_memopt.lower.names import OFFLINE_PLAN, OFFLINE_PLAN_VERSION, ONLINE
 from tflm_memopt.model import writer
+from tflm_memopt.model.graph import Graph
 from tflm_memopt.model.reader import read
+from tflm_memopt.results import KeptBuiltin
 
 SECONDS = 10
 """Of the processor's time, for one file."""
+PATIENCE = 1
+"""The same for TFLM alone and the original, which takes milliseconds unless the damage leads it astray."""
 BYTES = 2 * 10**9
-BLIND = ("complete_options", "depth_multiplier")
-"""Refusals of operators with which TFLM computes on whatever lies there."""
 
 Answer = tuple[Outcome, str]
 
@@ -40,25 +44,36 @@ def examine(data: bytes) -> Answer:
     """Optimizes, and runs both models where TFLM runs the original."""
     try:
         tflm_memopt.inspect(data)
-        done = tflm_memopt.optimize(data, seconds=0.2)
+        done = tflm_memopt.optimize(data, seconds=0.02)
     except MemoptError as error:
         return Outcome.REFUSED, str(error)
     if not done.report.changed:
         return Outcome.UNCHANGED, done.report.why_unchanged
-    if any(kept.code in BLIND for kept in done.report.kept_builtin):
+    graph = read(data).graph
+    if any(is_blind(kept, graph) for kept in done.report.kept_builtin):
         return Outcome.UNKNOWN, "an operator's options are missing or contradict its shapes: TFLM trusts them"
     # TFLM trusts its file: it may crash, hang, or go beyond a tensor's end; then it depends on what lies there.
-    expected, _ = in_a_child(lambda: outputs(oracle.original(data), data))
-    for gap in (0, 1 << 17):
-        elsewhere, _ = in_a_child(partial(outputs_elsewhere, data, gap))
-        if expected is None or expected != elsewhere:
-            return Outcome.UNKNOWN, ""
+    ((expected, _),) = in_children([partial(outputs_anywhere, data)], PATIENCE)
+    if expected is None:
+        return Outcome.UNKNOWN, ""
     got = outputs(oracle.rewritten(done.model), data)
     return (Outcome.SAME, "") if got == expected else (Outcome.DEFECT, "other output bytes than the original's")
 
 
-def outputs_elsewhere(data: bytes, gap: int) -> list[list[str]]:
-    return outputs(oracle.original(moved(data, gap), arena=1 << 24), data)
+def is_blind(kept: KeptBuiltin, graph: Graph) -> bool:
+    """Whether TFLM computes on whatever lies there, or leaves there what its operator does not write."""
+    if kept.code != "depth_multiplier":
+        return kept.code == "complete_options"
+    op = next(op for op in graph.ops if op.index == kept.index)
+    inputs, filters, outputs = (graph.tensors[t].shape[-1] for t in (*op.inputs[:2], op.outputs[0]))
+    return inputs * int(op.options["depthMultiplier"]) != outputs or filters < outputs
+
+
+def outputs_anywhere(data: bytes) -> list[list[str]] | None:
+    """What TFLM makes of the original; None where that depends on what lies beside its tensors."""
+    expected = outputs(oracle.original(data), data)
+    elsewhere = (outputs(oracle.original(moved(data, gap), arena=1 << 24), data) for gap in (0, 1 << 17))
+    return expected if all(found == expected for found in elsewhere) else None
 
 
 def moved(data: bytes, gap: int) -> bytes:
@@ -85,32 +100,54 @@ def outputs(interpreter: object, data: bytes) -> list[list[str]]:
     return [[output.tobytes().hex() for output in run] for run in runs]
 
 
-def in_a_child(work: Callable[[], object]) -> tuple[object, str]:
-    """What `work` returns, as JSON has it, in a process with limits; or None and what happened."""
-    reader, writer = os.pipe()
-    child = os.fork()
-    if child == 0:
-        os.close(reader)
-        resource.setrlimit(resource.RLIMIT_CPU, (SECONDS, SECONDS))
-        resource.setrlimit(resource.RLIMIT_DATA, (BYTES, BYTES))
-        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-        try:
-            answer = [work(), ""]
-        except BaseException:
-            answer = [None, traceback.format_exc()]
-        with os.fdopen(writer, "w") as pipe:
-            json.dump(answer, pipe)
-            pipe.flush()
-        os._exit(0)
-    os.close(writer)
-    with os.fdopen(reader) as pipe:
-        text = pipe.read()
-    status = os.waitpid(child, 0)[1]
-    if os.WIFSIGNALED(status):
-        cause = signal.Signals(os.WTERMSIG(status))
-        return None, f"over {SECONDS} s" if cause in (signal.SIGKILL, signal.SIGXCPU) else f"crashed with {cause.name}"
-    answer, failure = json.loads(text)
-    return answer, failure
+def in_children(work: Sequence[Callable[[], object]], seconds: int) -> Iterator[tuple[object, str]]:
+    """What each returns, as JSON has it, or None and what happened: in a process with limits for each, and in another
+    one after what ended it.
+    """
+    done = 0
+    while done < len(work):
+        reader, writer = os.pipe()
+        child = os.fork()
+        if child == 0:
+            os.close(reader)
+            _work(work[done:], seconds, writer)
+            os._exit(0)
+        os.close(writer)
+        with os.fdopen(reader) as pipe:
+            for line in pipe:
+                if line.endswith("\n"):
+                    done += 1
+                    answer, failure = json.loads(line)
+                    yield answer, failure
+        status = os.waitpid(child, 0)[1]
+        if done < len(work):
+            done += 1
+            yield None, _end(status, seconds)
+
+
+def _work(work: Sequence[Callable[[], object]], seconds: int, answers: int) -> None:
+    resource.setrlimit(resource.RLIMIT_DATA, (BYTES, BYTES))
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    with os.fdopen(answers, "w") as pipe:
+        for one in work:
+            used = sum(resource.getrusage(resource.RUSAGE_SELF)[:2])
+            resource.setrlimit(resource.RLIMIT_CPU, (math.ceil(used) + seconds, resource.RLIM_INFINITY))
+            try:
+                answer = [one(), ""]
+            except BaseException:
+                answer = [None, traceback.format_exc()]
+            print(json.dumps(answer), file=pipe, flush=True)
+
+
+def _end(status: int, seconds: int) -> str:
+    if not os.WIFSIGNALED(status):
+        return f"ended with exit code {os.WEXITSTATUS(status)}"
+    cause = signal.Signals(os.WTERMSIG(status))
+    return f"over {seconds} s" if cause is signal.SIGXCPU else f"crashed with {cause.name}"
+
+
+def examine_mutant(seed: int) -> Answer:
+    return examine(mutant(seed))
 
 
 def serve() -> None:
@@ -120,9 +157,10 @@ def serve() -> None:
     os.dup2(nowhere, 1)
     examine(corpus()[0])  # so that all is imported that is imported late
     os.dup2(nowhere, 2)
+    gc.freeze()  # what is here stays shared with the children
     for line in sys.stdin:
-        answer, failure = in_a_child(partial(examine, mutant(int(line))))
-        print(json.dumps(answer or [Outcome.DEFECT, failure]), file=answers, flush=True)
+        for answer, failure in in_children([partial(examine_mutant, seed) for seed in json.loads(line)], SECONDS):
+            print(json.dumps(answer or [Outcome.DEFECT, failure]), file=answers, flush=True)
 
 
 if __name__ == "__main__":

@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from collections import Counter
 
+import numpy as np
 import pytest
-from hostile.judge import Outcome, judge
+from hostile.judge import TESTS, Outcome, judge
 from hostile.mutants import corpus, mutant
+from hostile.server import is_blind
 
 import tflm_memopt
+from tflm_memopt.model import writer
+from tflm_memopt.model.reader import read
 
 pytest.importorskip("tflite_micro", reason="the official TFLM wheel is not installed")
 
@@ -20,6 +27,49 @@ def test_the_models_that_are_damaged_are_good_ones() -> None:
 
 def test_a_seed_is_one_file() -> None:
     assert mutant(7) == mutant(7) != mutant(8)
+
+
+ENDS = """
+import os, signal
+from hostile.server import in_children
+
+def hang():
+    while True: pass
+
+work = [lambda: 1, lambda: os.kill(os.getpid(), signal.SIGSEGV), lambda: 2, hang, lambda: os._exit(3),
+        lambda: len(bytearray(3 * 10**9)), lambda: [3]]
+for answer, failure in in_children(work, 1):
+    print(answer, failure.strip().splitlines()[-1:])
+"""
+
+
+def test_what_ends_a_process_is_told_and_the_others_are_judged() -> None:
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(TESTS), *sys.path])}
+    said = subprocess.run([sys.executable, "-c", ENDS], env=environment, capture_output=True, text=True, check=True)
+    assert said.stdout.splitlines() == [
+        "1 []",
+        "None ['crashed with SIGSEGV']",
+        "2 []",
+        "None ['over 1 s']",
+        "None ['ended with exit code 3']",
+        "None ['MemoryError']",
+        "[3] []",
+    ]
+
+
+@pytest.mark.parametrize(("times", "blind"), [(-1, True), (0, True), (1, False), (2, True), (4096, True)])
+def test_tflm_is_believed_where_it_writes_every_byte_and_no_other(times: int, *, blind: bool) -> None:
+    tree = writer.edit(read(corpus()[0]))
+    depthwise = tree.subgraphs[0].operators[1]
+    depthwise.builtinOptions.depthMultiplier = times
+    filters = tree.subgraphs[0].tensors[depthwise.inputs[1]]  # one kernel too many: TFLM looks at the first
+    filters.shape = [1, 3, 3, 5]
+    filters.quantization.scale, filters.quantization.zeroPoint = np.ones(5, np.float32), np.zeros(5, np.int64)
+    tree.buffers[filters.buffer].data = np.zeros(3 * 3 * 5, np.uint8)
+    data = writer.write(tree)
+    kept = tflm_memopt.optimize(data, seconds=0).report.kept_builtin
+    assert [k.code for k in kept] == ["depth_multiplier"]
+    assert is_blind(kept[0], read(data).graph) == blind
 
 
 @pytest.mark.slow

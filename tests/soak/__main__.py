@@ -79,9 +79,9 @@ def programs(cases: range) -> list[str]:
 
 
 KINDS: dict[str, tuple[Callable[[range], list[str]], int]] = {
-    "networks": (networks, 50), "plans": (plans, 50), "files": (files, 50), "programs": (programs, 50_000),
+    "networks": (networks, 50), "plans": (plans, 50), "files": (files, 500), "programs": (programs, 50_000),
 }  # fmt: skip
-"""What a task does with its cases, and how many it gets."""
+"""What a task does with its cases, and how many it gets at most."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -93,7 +93,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--jobs", type=int, default=os.cpu_count(), help="processes (default: one a processor)")
     args = parser.parse_args(arguments)
     end = args.first + args.count
-    work, chunk = KINDS[args.kind]
+    work, most = KINDS[args.kind]
+    chunk = max(1, min(most, -(-args.count // args.jobs)))
     chunks = [range(at, min(at + chunk, end)) for at in range(args.first, end, chunk)]
     failures: list[str] = []
     console = Console(stderr=True)
