@@ -44,6 +44,10 @@ class Core:
     prefix: str = "arm-none-eabi-"
     qemu: str = "qemu-system-arm"
     stack: int = 4096
+    most_stack: int = 1024
+    """Bytes that one inference may take."""
+    options: tuple[str, ...] = ()
+    """Of QEMU, besides."""
     target: str = "generic"
     """That programs are best converted for."""
 
@@ -53,11 +57,22 @@ class Core:
         return tuple(family for family in Family if family <= TARGETS[self.target])
 
     @property
+    def start(self) -> tuple[str, ...]:
+        """What a program for the bare machine starts with."""
+        return _START[self.prefix]
+
+    @property
     def is_arm(self) -> bool:
         return self.prefix.startswith("arm")
 
 
 _M = 1 << 20
+_START = {
+    "arm-none-eabi-": ("start_arm.c",),
+    "riscv64-unknown-elf-": ("start_rv32.c",),
+    "xtensa-lx106-elf-": ("start_xtensa.c", "arithmetic_xtensa.c"),
+}
+"""By the compiler's prefix."""
 
 
 def _arm(
@@ -78,6 +93,8 @@ _FLOAT = {
     "cortex-m55": ("-mfloat-abi=hard",),
 }
 _RV32 = ("-march=rv32imac", "-misa-spec=2.2", "-mabi=ilp32", "-mcmodel=medany", "--specs=picolibc.specs")
+_NO_BIOS = ("-bios", "none")
+_LX106 = ("-mlongcalls", "-mtext-section-literals")
 
 # "m0-large" runs the code of an M0 where there is room; QEMU's only machine with an M0 is small.
 _CORES = (
@@ -89,14 +106,16 @@ _CORES = (
     _arm("m33", "mps2-an505", "cortex-m33", at=(0x10000000, 0x38000000, 4 * _M)),
     _arm("m55", "mps3-an547", "cortex-m55", at=(0, 0x20000000, 512 << 10), blob=(0x01000000, 2 * _M)),
     Core("rv32", "virt", _RV32, 0x80000000, 0x80200000, 2 * _M, 0x80400000, 16 * _M, 0,
-         "riscv64-unknown-elf-", "qemu-system-riscv32"),
+         "riscv64-unknown-elf-", "qemu-system-riscv32", options=_NO_BIOS),
+    Core("lx106", "lx60", _LX106, 0x60000000, 0x60200000, 2 * _M, 0x60400000, 16 * _M, 5,
+         "xtensa-lx106-elf-", "qemu-system-xtensa", most_stack=1100, options=("-cpu", "lx106")),
 )  # fmt: skip
 CORES = {core.name: core for core in _CORES}
 
 HIFIVE1 = Core(
     "hifive1", "sifive_e",
     ("-march=rv32imac", "-misa-spec=2.2", "-mabi=ilp32", "-mcmodel=medany", "--specs=picolibc.specs"),
-    0x20400000, 0x80000000, 16 << 10, 0, 0, 0, "riscv64-unknown-elf-", "qemu-system-riscv32",
+    0x20400000, 0x80000000, 16 << 10, 0, 0, 0, "riscv64-unknown-elf-", "qemu-system-riscv32", options=_NO_BIOS,
 )  # fmt: skip
 """16 KB of RAM and flash for what is linked: no room for cases to load, but whole models run in it."""
 
@@ -121,7 +140,7 @@ def sources() -> list[Path]:
 @functools.cache
 def runner(core: Core) -> Path:
     """The runner as an image for the core, built when its sources have changed."""
-    mine = [HERE / "runner.c", HERE / ("start_arm.c" if core.is_arm else "start_rv32.c")]
+    mine = [HERE / "runner.c", *(HERE / name for name in core.start)]
     watched = [*mine, HERE / "core.h", HERE / "image.ld", *sources(), *(LIBRARY / "include/tmo").glob("*.h")]
     digest = hashlib.sha256(repr(core).encode())
     for path in watched:
@@ -156,9 +175,8 @@ def build(
 def emulate(core: Core, image: Path, blob: Path | None = None) -> str:
     """What the image writes. Raises RuntimeError with it when the machine ends with an error."""
     loader = ["-device", f"loader,file={blob},addr={core.blob:#x},force-raw=on"] if blob else []
-    bios = [] if core.is_arm else ["-bios", "none"]
     return _run([
-        core.qemu, "-machine", core.machine, "-nographic", "-monitor", "none", "-serial", "none", *bios,
+        core.qemu, "-machine", core.machine, "-nographic", "-monitor", "none", "-serial", "none", *core.options,
         "-icount", f"shift={core.shift}", "-semihosting-config", "enable=on,target=native", "-kernel", str(image),
         *loader,
     ])  # fmt: skip

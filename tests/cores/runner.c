@@ -55,7 +55,7 @@ static void write_number(const char *name, int64_t value) {
 /* Ticks of 2 * LOOPS instructions. */
 static uint64_t calibrate(void) {
   core_clock_start();
-#ifdef __riscv
+#if defined(__riscv) || defined(__xtensa__)
   uint32_t n = LOOPS;
   __asm__ volatile("1: addi %0, %0, -1\n bnez %0, 1b" : "+r"(n));
 #else

@@ -23,8 +23,6 @@ from tflm_memopt.model.packing import Family
 from tflm_memopt.model.reader import read
 from tflm_memopt.runtime import host, regions
 
-MOST_STACK = 1024
-"""Bytes of one inference."""
 SMALL_RAM = 11 << 10
 """Bytes of an arena that every machine has room for."""
 QUICK = ("m4",)
@@ -86,7 +84,7 @@ def test_random_networks(core: Core, draw: Callable[[int, Family], Case | None],
         assert {o.status for o in run(core, list(cases.values())[:3])} == {host.Status.TARGET}
         return
     outcomes = run(core, list(cases.values()))
-    wrong = {seed: o for seed, o in zip(cases, outcomes, strict=True) if not o.right or o.stack > MOST_STACK}
+    wrong = {seed: o for seed, o in zip(cases, outcomes, strict=True) if not o.right or o.stack > core.most_stack}
     assert len(outcomes) > 40 and not wrong
 
 
@@ -95,7 +93,7 @@ def test_the_example_model(core: Core) -> None:
     if core.ram_bytes <= 16 << 10:
         assert outcome.status == TOO_LARGE
     else:
-        assert outcome.right and outcome.stack <= MOST_STACK and outcome.instructions > 100_000
+        assert outcome.right and outcome.stack <= core.most_stack and outcome.instructions > 100_000
 
 
 def test_a_wrong_byte_is_seen(core: Core) -> None:

@@ -63,10 +63,10 @@ def execute(core: Core, name: str, files: Mapping[str, bytes], folder: Path) -> 
     for file in (f"{name}.c", f"{name}.h"):
         (folder / file).write_bytes(files[file])
     (folder / "module.h").write_text(f'#include "{name}.h"\n')
-    start = HERE / ("start_arm.c" if core.is_arm else "start_rv32.c")
+    start = [HERE / name for name in core.start]
     image = folder / "module.elf"
     flags = [f"-I{folder}", f"-I{HERE}", f"-DMODULE={identifier(name)}", f"-DTMO_RAM_LIMIT={core.ram_bytes - STACK}"]
-    own = [HERE / "module_main.c", start, folder / f"{name}.c"]
+    own = [HERE / "module_main.c", *start, folder / f"{name}.c"]
     build(replace(core, stack=STACK), [*own, *sources()], image, flags, rom_bytes=FLASH[core.name])
     said = re.fullmatch(r"wrong (-?\d+) static (\d+) stack (\d+)\n", emulate(core, image))
     assert said
