@@ -85,7 +85,7 @@ class Plans:
     def _again(self) -> Sequence[Planner]:
         """Plans with recompute: searching them takes longer, so that it is put off until somebody asks."""
         tiles = self._options.tiles
-        return planners(self._graph, self._partition, self._options) if tiles and tiles.recompute else ()
+        return [planner.within(tiles) for planner in self._once] if tiles and tiles.recompute else ()
 
     def _at(self, macs: int) -> Plan:
         """The plan of least head with at most so many multiply-accumulates; `least_macs` at the least."""

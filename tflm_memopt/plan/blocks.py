@@ -17,7 +17,16 @@ from tflm_memopt.model.graph import TensorId
 from tflm_memopt.model.rowop import Kind, RowOp
 from tflm_memopt.plan.firing import Member, Trace, dead_bytes, prepend, ring_depth, start
 from tflm_memopt.plan.lanes import lanes_of, lives
-from tflm_memopt.plan.liveness import Border, Content, Ring, contents, frame_contents, most_alive, new_contents
+from tflm_memopt.plan.liveness import (
+    Border,
+    Content,
+    Ring,
+    contents,
+    ends_late,
+    frame_contents,
+    most_alive,
+    new_contents,
+)
 from tflm_memopt.plan.plan import MAX_IO, Frame, Stage
 from tflm_memopt.plan.walk import Ints
 
@@ -30,6 +39,9 @@ MAX_PERMUTED = 3
 """Operands of which all orders of demand are tried."""
 MAX_ORDERS = 8
 """Combinations of operand orders that are followed per block end; the best by ring bytes so far."""
+
+MAX_OPERATORS = 48
+"""Of a row block, unless a streamed input needs more of them to pass by."""
 
 
 @dataclass(frozen=True)
@@ -190,19 +202,26 @@ def _iterative_pays(op: RowOp) -> bool:
 def settle(block: Growing, frame: Frame | None = None) -> Growing:
     """Operators that sum up a tensor from outside the block read it whole: it is there anyway, and sums cost bytes."""
     piecemeal = {m.op.output for m in block.trace.members} | ({frame.tensor} if frame else set())
-    trace = block.trace
-    for m in trace.members:
+    for m in block.trace.members:
         if m.iterative and m.op.inputs[0] not in piecemeal and _whole_possible(m.op):
-            trace = _read_whole(trace, m)
-    return replace(block, trace=trace)
+            block = _read_whole(block, m)
+    return block
 
 
-def _read_whole(trace: Trace, member: Member) -> Trace:
-    """Of its firings the last one is left."""
-    members = tuple(replace(m, iterative=False) if m is member else m for m in trace.members)
-    keep = (trace.op != member.key) | (trace.firing == member.firings - 1)
-    firing = np.where(trace.op == member.key, 0, trace.firing)
-    return Trace(members, trace.op[keep], trace.slot[keep], firing[keep])
+def _read_whole(block: Growing, member: Member) -> Growing:
+    """Of its firings, which follow each other, the last one is left. It keeps no sums."""
+    trace, last, whole = block.trace, member.firings - 1, replace(member, iterative=False)
+    dropped = (trace.op == member.key) & (trace.firing != last)
+    stays = np.append(~dropped[trace.moments], True)
+    alive, gaps = block.alive[stays], block.gaps[stays]
+    members = tuple(whole if m is member else m for m in trace.members)
+    firing = np.where(trace.op == member.key, 0, trace.firing)[~dropped]
+    settled = Trace(members, trace.op[~dropped], trace.slot[~dropped], firing)
+    at = settled.op[settled.moments] == member.key
+    late = member.op.output not in block.rings and ends_late(whole)
+    alive[:-1][at] += whole.scratch_bytes - member.scratch_bytes - member.sum_bytes - late
+    gaps[:-1][at] -= member.sum_bytes * (last > 0)
+    return replace(block, trace=settled, alive=alive, gaps=gaps)
 
 
 def _whole_possible(op: RowOp) -> bool:
@@ -218,6 +237,8 @@ def candidates(chain: Chain, last: int, limit: int, orders: int = MAX_ORDERS) ->
     last_read, sizes = chain.last_read(), chain.rows()
     growing: Sequence[Growing] = [seed(chain, last, last_read)]
     for first in range(last - 1, -1, -1):
+        if last - first > MAX_OPERATORS and chain.can_cut(first + 1, last):
+            return
         is_sink = last_read.get(chain.ops[first].output, -1) >= last
         grown = [
             g
@@ -235,23 +256,19 @@ def candidates(chain: Chain, last: int, limit: int, orders: int = MAX_ORDERS) ->
         framed = chain.frame is not None and chain.frame.tensor in read
         if len(read.intersection(at_border.dying + at_border.through)) + len(at_border.born) + framed > MAX_IO:
             continue  # it may have to become a custom operator of its own
-        best = min(growing, key=lambda g: _bytes_as_grown(g, at_border, sizes, chain.frame))
+        settled = (settle(g, chain.frame) for g in growing)
         through = chain.across + sum(sizes[t] for t in at_border.through)
-        nbytes = through + worst_bytes(best, at_border, sizes, chain.frame)
+        needs = [(through + worst_bytes(g, at_border, sizes, chain.frame), g) for g in settled]
+        nbytes, best = min(needs, key=lambda need: need[0])
         if nbytes <= limit:
-            yield Candidate(first, last, nbytes, best.macs, stages(settle(best, chain.frame).trace))
+            yield Candidate(first, last, nbytes, best.macs, stages(best.trace))
 
 
 def worst_bytes(block: Growing, at_border: Border, sizes: Mapping[TensorId, int], frame: Frame | None = None) -> int:
-    """Bytes at the worst moment, whole tensors that live through the block excepted: no layout of it can be lower."""
-    settled = settle(block, frame)
-    if settled.trace is not block.trace:
-        return most_alive(settled.contents(at_border, sizes, frame))
-    return _bytes_as_grown(block, at_border, sizes, frame)
+    """Of a settled block: bytes at the worst moment, whole tensors that live through it excepted.
 
-
-def _bytes_as_grown(block: Growing, at_border: Border, sizes: Mapping[TensorId, int], frame: Frame | None) -> int:
-    """The same before it is settled: never less, and quick."""
+    No layout of it can be lower.
+    """
     moments = np.append(block.trace.moments, len(block.trace.op))
     dying = sum(
         (sizes[t] - dead_bytes(block.trace, t, sizes[t], moments) for t in at_border.dying), np.zeros(1, dtype=np.int64)
@@ -305,7 +322,7 @@ def _lane_ring(trace: Trace, member: Member) -> Ring:
 
 
 def stages(trace: Trace) -> tuple[Stage, ...]:
-    return tuple(Stage(m.key, m.operands, m.iterative, m.walk) for m in trace.members)
+    return tuple(m.stage for m in trace.members)
 
 
 def executed_macs(trace: Trace) -> int:

@@ -10,11 +10,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
 from tflm_memopt.model.graph import TensorId
 from tflm_memopt.model.rowop import RowOp
+from tflm_memopt.plan.plan import Stage
 from tflm_memopt.plan.walk import BY_ROWS, Ints, Units, Walk, units
 
 OUTSIDE = -1
@@ -23,7 +25,7 @@ FIRE = 99
 """In Trace.slot: the operator fires; smaller values: it demands the pixels of that operand."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Member:
     """An operator in a block, as the trace sees it."""
 
@@ -37,7 +39,12 @@ class Member:
     strips: int = 0
     """Of the block; 0: as many as it has rows."""
 
-    @property
+    @cached_property
+    def stage(self) -> Stage:
+        """Of a plan."""
+        return Stage(self.key, self.operands, self.iterative, self.walk)
+
+    @cached_property
     def units(self) -> Units:
         """What it fires, in order."""
         walked = self.op.reads[0] if self.iterative else self.op.writes

@@ -188,16 +188,17 @@ def _growth(trace: Trace, writer: Member, moments: Ints) -> tuple[Ints, Ints]:
     top, earlier = written_bytes(trace, writer, moments), written_bytes(trace, writer, moments - 1)
     if writer.op.in_place:
         return top, earlier
-    return top, top - (top > earlier) if _ends_late(writer) else top
+    return top, top - (top > earlier) if ends_late(writer) else top
 
 
-def _ends_late(writer: Member) -> bool:
+def ends_late(writer: Member) -> bool:
+    """Whether a firing writes the last byte of a whole output when it has read everything."""
     return writer.op.ends_late and not writer.iterative and writer.walk.groups == 1
 
 
 def _ends_on(writer: Member, rings: Collection[TensorId], frame: Frame | None) -> frozenset[TensorId]:
     """See Content.ends_on. `rings`: what is kept in rings."""
-    if not _ends_late(writer):
+    if not ends_late(writer):
         return frozenset()
     return frozenset(writer.op.inputs).difference(rings, (frame.tensor,) if frame else ())
 

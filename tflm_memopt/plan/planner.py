@@ -15,7 +15,7 @@ from tflm_memopt.plan.liveness import Content, most_alive, separations
 from tflm_memopt.plan.order import orders
 from tflm_memopt.plan.plan import Block, Buffer, Builtin, Plan, Role, Step
 from tflm_memopt.plan.regions import Kept, Partition, Region
-from tflm_memopt.plan.search import Cuts, Joint, Place, front, least_bytes
+from tflm_memopt.plan.search import Cuts, Joint, Place, RowBlocks, front, least_bytes
 from tflm_memopt.plan.tiles_plan import NO_RECOMPUTE, Input, Settings
 from tflm_memopt.plan.turn import Turned, in_units, mirrored, turned_chain
 
@@ -148,10 +148,13 @@ class Planner:
     What one plan teaches about blocks, the next ones know.
     """
 
-    def __init__(self, graph: Graph, partition: Partition, options: Options = Options()) -> None:
+    def __init__(
+        self, graph: Graph, partition: Partition, options: Options = Options(), like: Planner | None = None
+    ) -> None:
+        """`like`: one of the same, with other options of tiled blocks: it knows row blocks already."""
         known = {*graph.inputs, *graph.outputs, *(t for n in partition.nodes for t in (*n.inputs, *n.outputs))}
         sizes = tensor_sizes(graph, partition)
-        self._partition, self._options = partition, options
+        self._graph, self._partition, self._options = graph, partition, options
         self._placer = Placer(sizes, graph.inputs, graph.outputs, None if options.op_per_block else known)
         self._whole = [_across(graph, partition, number) for number in range(len(partition.nodes))]
         self._chains = {
@@ -159,17 +162,32 @@ class Planner:
             for number, node in enumerate(partition.nodes)
             if isinstance(node, Region)
         }
-        self._cuts = [Cuts(chain, self._place(n), _settings(options.tiles, chain)) for n, chain in self._chains.items()]
-        needs = [cut.front()[0].nbytes for cut in self._cuts]
+        self._rows: Mapping[int, RowBlocks] = (
+            like._rows if like else {n: RowBlocks(chain) for n, chain in self._chains.items()}
+        )
+        self._cuts = [
+            Cuts(rows, self._place(n), _settings(options.tiles, rows.chain)) for n, rows in self._rows.items()
+        ]
         kept = (n for n, node in enumerate(partition.nodes) if isinstance(node, Kept))
-        most = max([*needs, *(sum(sizes[t] for t in self._alive(n)) for n in kept)], default=0)
-        for cut, nbytes in zip(self._cuts, needs, strict=True):
-            if nbytes >= most:
-                cut.add_single()
-                cut.add_walks()
+        least = max((sum(sizes[t] for t in self._alive(n)) for n in kept), default=0)
+        while any(cut.refine(nbytes) for cut, nbytes in self._binding(least)):
+            pass
+        for cut, _ in self._binding(least):
+            cut.add_single()
+            cut.add_walks()
         self._turned_chains: dict[tuple[int, bool], Turned] = {}
         self.macs = sum(op.macs for chain in self._chains.values() for op in chain.ops)
         """Multiply-accumulates of all row operators, each output once."""
+
+    def _binding(self, least: int) -> list[tuple[Cuts, int]]:
+        """The chains that need most, and how much; those that need at least so many bytes."""
+        needs = [(cut, cut.front()[0].nbytes) for cut in self._cuts]
+        most = max((nbytes for _, nbytes in needs), default=0)
+        return [(cut, nbytes) for cut, nbytes in needs if nbytes >= max(most, least)]
+
+    def within(self, tiles: Settings | None) -> Planner:
+        """The same with other limits of tiled blocks."""
+        return Planner(self._graph, self._partition, replace(self._options, tiles=tiles), self)
 
     def points(self) -> list[Joint]:
         """The frontier as far as it is known, fewest bytes first: no plan beats one in both figures."""

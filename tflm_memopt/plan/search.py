@@ -5,6 +5,9 @@ multiply-accumulates. A block's cost does not depend on the other blocks (blocks
 either is dropped without loss: msf-CNN's problems P1 and P2 (section 5) on the shortest-path graph of its Figure 4,
 with bytes combined by max. Candidates are row blocks (blocks.py) and tiled blocks (tiles_search.py).
 
+The orders in which operators demand their operands matter where a partition binds: there, all are tried. Elsewhere one
+order is.
+
 A candidate's bytes are those alive at its worst moment; its buffers have fixed addresses and may need more. That is
 found out by placing them, which costs time, so only the blocks of the partition of choice are placed; their costs are
 corrected and the labels set again, until it consists of placed blocks.
@@ -17,14 +20,12 @@ from dataclasses import dataclass, field, replace
 from typing import NamedTuple, TypeVar
 
 from tflm_memopt.errors import UsageError
-from tflm_memopt.plan.blocks import MAX_ORDERS, Candidate, Chain, candidates
+from tflm_memopt.plan.blocks import MAX_OPERATORS, MAX_ORDERS, Candidate, Chain, candidates
 from tflm_memopt.plan.tiles import tiled_candidates
 from tflm_memopt.plan.tiles_any import walked
 from tflm_memopt.plan.tiles_plan import Settings
 
 UNLIMITED = 1 << 62
-Table = Mapping[int, Sequence[Candidate]]
-"""Candidates by the position at which they end."""
 Place = Callable[[Candidate, int], int]
 """Bytes that a block needs once its buffers have addresses; any figure up to the second argument is good enough."""
 
@@ -48,15 +49,39 @@ class Label:
         return tuple(reversed(found))
 
 
+class RowBlocks:
+    """The row blocks of one chain, by the position at which they end: first with one order of operands each."""
+
+    def __init__(self, chain: Chain) -> None:
+        self.chain = chain
+        ends = range(1, len(chain.ops) + 1)
+        # no partition that is better than the one into single operators has a block that needs more
+        shortest = (next(candidates(chain, last, UNLIMITED, orders=1), None) for last in ends)
+        limit = max((block.nbytes for block in shortest if block), default=0)
+        self.by_end = {last: tuple(candidates(chain, last, limit, orders=1)) for last in ends}
+        self._limit = {last: 0 if self._has_orders(last) else limit for last in ends}
+        """Per end: all blocks of at most so many bytes are known, in their best order."""
+
+    def in_all_orders(self, last: int, limit: int) -> tuple[Candidate, ...]:
+        """The blocks that end there and need at most so many bytes, and some others."""
+        if limit > self._limit[last]:
+            orders = MAX_ORDERS if self._has_orders(last) else 1
+            found = tuple(candidates(self.chain, last, limit, orders))
+            self.by_end[last] = tuple(dict.fromkeys((*self.by_end[last], *found)))
+            self._limit[last] = limit
+        return self.by_end[last]
+
+    def _has_orders(self, last: int) -> bool:
+        return any(len(op.inputs) > 1 for op in self.chain.ops[max(0, last - MAX_OPERATORS) : last])
+
+
 class Cuts:
     """All ways to cut one chain that are worth a thought. Grows wiser: blocks that were placed have true costs."""
 
-    def __init__(self, chain: Chain, place: Place, settings: Settings | None) -> None:
+    def __init__(self, rows: RowBlocks, place: Place, settings: Settings | None) -> None:
         """`settings`: of tiled blocks; None: row blocks only."""
-        self.chain, self._place, self._settings = chain, place, settings
-        bound = _unfused_bytes(chain)
-        rows = _table(chain, bound, orders=1)
-        roughly = _front(chain, rows)
+        self.chain, self._rows, self._place, self._settings = rows.chain, rows, place, settings
+        roughly = _front(self.chain, rows.by_end)
         if not roughly:
             why = "the operators that read it cannot run row by row together"
             raise UsageError(
@@ -64,16 +89,37 @@ class Cuts:
                 code="input_not_streamable",
                 hint="--input arena, or --input external",
             )
-        rough = roughly[0]
-        limit = max(place(block, rough.nbytes) for block in rough.blocks())
-        if limit > bound or any(len(op.inputs) > 1 for op in chain.ops):  # else all orders are in the table already
-            rows = _table(chain, limit, orders=MAX_ORDERS)
-        tiled = tiled_candidates(chain, settings, limit) if settings else {}
-        self._rough = rough
-        several = {last: [c for c in tiled.get(last, ()) if last - c.first > 1] for last in rows}
-        self._table: dict[int, tuple[Candidate, ...]] = {last: (*rows[last], *several[last]) for last in rows}
-        self._tiled = tiled
+        self._rough = roughly[0]
+        limit = max(place(block, self._rough.nbytes) for block in self._rough.blocks())
+        self._tiled = tiled_candidates(self.chain, settings, limit) if settings else {}
+        several = {last: [c for c in self._tiled.get(last, ()) if last - c.first > 1] for last in rows.by_end}
+        self._table = {last: (*found, *several[last]) for last, found in rows.by_end.items()}
         self._placed: set[Candidate] = set()
+
+    def refine(self, limit: int) -> bool:
+        """Learns blocks in more orders, where blocks of fewer bytes that compute nothing twice lead no further.
+
+        Only such blocks can be in a partition of fewer bytes. False when there are none.
+        """
+        reached = {0}
+        for last, blocks in self._table.items():
+            if any(c.nbytes < limit and c.first in reached and self._is_once(c) for c in blocks):
+                reached.add(last)
+        frame = self.chain.frame
+        far = len(self.chain.ops) if frame and frame.pushed else max(reached) + MAX_OPERATORS
+        new = {last: self._better(last, limit) for last in self._table if last not in reached and last <= far}
+        for last, blocks in new.items():
+            self._table[last] += blocks
+        return any(new.values())
+
+    def _is_once(self, block: Candidate) -> bool:
+        return block.macs <= sum(op.macs for op in self.chain.ops[block.first : block.last])
+
+    def _better(self, last: int, limit: int) -> tuple[Candidate, ...]:
+        """Row blocks that end there and need fewer bytes than any known one of the same operators."""
+        known = {c.first: c.nbytes for c in sorted(self._table[last], key=lambda c: -c.nbytes) if not c.strips}
+        blocks = (c for c in self._rows.in_all_orders(last, limit - 1) if c not in self._placed)
+        return tuple(c for c in blocks if c.nbytes < min(limit, known.get(c.first, limit)))
 
     def add_single(self) -> None:
         """Single operators pixel by pixel, which takes time, only where row by row they may be what needs most."""
@@ -116,8 +162,10 @@ def least_bytes(cuts: Sequence[Cuts], macs: int) -> tuple[Label, ...]:
     while True:
         options = front(cuts)
         best = next((j for j in options if j.macs <= macs), options[-1])
-        placed = [cut.settle(label, best.nbytes) for cut, label in zip(cuts, best.labels, strict=True)]
-        if not any(placed):
+        chosen = list(zip(cuts, best.labels, strict=True))
+        if any(cut.settle(label, best.nbytes) for cut, label in chosen):
+            continue
+        if not any(cut.refine(best.nbytes) for cut, label in chosen if label.nbytes == best.nbytes):
             return best.labels
 
 
@@ -139,17 +187,7 @@ class Joint(NamedTuple):
     labels: tuple[Label, ...]
 
 
-def _unfused_bytes(chain: Chain) -> int:
-    """What the partition into single operators needs: no better one has a block that needs more."""
-    shortest = (next(candidates(chain, last, UNLIMITED, orders=1), None) for last in range(1, len(chain.ops) + 1))
-    return max((block.nbytes for block in shortest if block), default=0)
-
-
-def _table(chain: Chain, limit: int, orders: int) -> Table:
-    return {last: tuple(candidates(chain, last, limit, orders)) for last in range(1, len(chain.ops) + 1)}
-
-
-def _front(chain: Chain, table: Table) -> list[Label]:
+def _front(chain: Chain, table: Mapping[int, Sequence[Candidate]]) -> list[Label]:
     """The Pareto front of (bytes, multiply-accumulates) over all partitions of the chain."""
     fronts: list[list[Label]] = [[Label(0, 0, 0)]]
     for last in range(1, len(chain.ops) + 1):

@@ -50,7 +50,8 @@ def assert_added_up_right(chain: Chain, orders: int) -> int:
     last_read, sizes, count = chain.last_read(), chain.rows(), 0
     for first, last, block in grown(chain, orders):
         at_border = border(chain, first, last, sizes, last_read)
-        assert worst_bytes(block, at_border, sizes) == most_alive(settle(block).contents(at_border, sizes))
+        settled = settle(block)
+        assert worst_bytes(settled, at_border, sizes) == most_alive(settled.contents(at_border, sizes))
         count += 1
     return count
 

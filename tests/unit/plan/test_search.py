@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from unit.plan.sketch import Sketch, random_sketch
 
-from tflm_memopt.plan.blocks import Candidate, Chain, candidates
-from tflm_memopt.plan.search import Cuts, Label, Place, least_bytes, pareto
+from tflm_memopt.plan.blocks import MAX_OPERATORS, Candidate, Chain, candidates
+from tflm_memopt.plan.plan import Frame
+from tflm_memopt.plan.search import Cuts, Label, Place, RowBlocks, least_bytes, pareto
 
 UNLIMITED = 1 << 40
 SEEDS = st.integers(0, 1 << 32)
@@ -28,7 +30,7 @@ def with_gaps(salt: int) -> Callable[[Candidate, int], int]:
 
 def best_partition(chain: Chain, place: Place) -> Label:
     """Of row blocks, whatever they compute."""
-    return least_bytes([Cuts(chain, place, None)], UNLIMITED)[0]
+    return least_bytes([Cuts(RowBlocks(chain), place, None)], UNLIMITED)[0]
 
 
 def all_blocks(chain: Chain) -> dict[tuple[int, int], Candidate]:
@@ -113,3 +115,17 @@ def test_a_long_partition_is_read_back_without_recursion() -> None:
     for _ in range(5000):
         label = Label(1, 0, 0, block, label)
     assert len(label.blocks()) == 5000
+
+
+def test_no_block_is_too_long() -> None:
+    """But for a streamed input, which passes by once."""
+    s = Sketch()
+    first = x = s.input(4, 4, 1)
+    for _ in range(MAX_OPERATORS + 2):
+        x = s.conv(x, 1)
+    chain = s.chain(s.add(first, x))
+    last = len(chain.ops)
+    assert max(last - c.first for c in candidates(chain, last, UNLIMITED)) == MAX_OPERATORS
+    streamed = replace(chain, frame=Frame(first, 4, 4, pushed=1))
+    assert [c.first for c in candidates(streamed, last, UNLIMITED)] == [0]
+    assert len(best_partition(streamed, alive).blocks()) == 1
