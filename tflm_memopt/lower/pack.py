@@ -92,8 +92,8 @@ def dsp_scales(op: RowOp) -> NDArray[np.int32]:
 
 
 def dsp_stream(filters: NDArray[np.int8], scales: NDArray[np.int64]) -> NDArray[np.int8]:
-    """[channel][kernel_h][kernel_w][1] and _scales() -> bytes: of four channels the biases; each tap of channels 0, 2,
-    1, 3 as int16; m2, c, e of each. The last four may overlap those before them.
+    """[channel][kernel_h][kernel_w][1] and _scales() -> bytes: of four channels the biases; of each three taps as int16
+    two of channels 0 to 3, one of channels 0, 2, 1, 3; m2, c, e of each channel. The last four may overlap those before.
     """
     n, taps = len(filters), filters[0].size
     padded = np.zeros((n, -(-taps // TURN) * TURN), np.int16)
@@ -101,7 +101,9 @@ def dsp_stream(filters: NDArray[np.int8], scales: NDArray[np.int64]) -> NDArray[
     stream = []
     for first in (*range(0, n - 3, 4), *([n - 4] if n % 4 else [])):
         four = slice(first, first + 4)
-        stream += [_int32(scales[four, 0]), padded[four][[0, 2, 1, 3]].T, _int32(scales[four, 1:])]
+        turns = padded[four].reshape(4, -1, TURN).transpose(1, 0, 2)
+        taps = np.concatenate((turns[:, :, :2].reshape(-1, 8), turns[:, [0, 2, 1, 3], 2]), axis=1)
+        stream += [_int32(scales[four, 0]), taps, _int32(scales[four, 1:])]
     return np.concatenate([np.ascontiguousarray(part).reshape(-1).view(np.int8) for part in stream])
 
 
