@@ -1,37 +1,74 @@
-/* Packed additions for the DSP extension: three scalings of a few instructions each. */
+/* Packed additions: three scalings of a few instructions each. */
+#include <string.h>
+
 #include "tmo/packed.h"
 
 #if TMO_RUNS_DSP
 
-#if TMO_CORE_DSP
-#include <arm_acle.h>
-#endif
+#if TMO_CORE_MVE
+#include <arm_mve.h>
+
+/* As tmo_mve_scaled(), of m2 and e. */
+static int32x4_t scaled(int32x4_t x, const int32_t *scale) {
+  const int32x4_t high = vqrdmulhq_n_s32(x, (int32_t)((uint32_t)scale[0] >> 1));
+  return vrshlq_n_s32(vaddq_s32(high, vshrq_n_s32(x, 31)), -scale[2]);
+}
+
+static int32x4_t operand(const int8_t *x, int32_t zero, const int32_t *scales, mve_pred16_t some) {
+  return scaled(vshlq_r_s32(vsubq_n_s32(vldrbq_z_s32(x, some), zero), scales[0]), scales + 1);
+}
+
+/* Four at a time. */
+void tmo_add_packed(const tmo_kernel *k, const tmo_window *window, int8_t *out) {
+  const tmo_op *op = k->op;
+  const int8_t *a = window->pixels[0], *b = window->pixels[1];
+  const int32_t zero_a = op->input_zero_point[0], zero_b = op->input_zero_point[1], zero = op->output_zero_point;
+  int32_t scales[11];
+  memcpy(scales, k->bias, sizeof scales);
+  const int32x4_t least = vdupq_n_s32(op->act_min), most = vdupq_n_s32(op->act_max);
+  for (int32_t left = (int32_t)(k->out_width * k->out_channels); left > 0; left -= 4, a += 4, b += 4, out += 4) {
+    const mve_pred16_t some = vctp32q((uint32_t)left);
+    const int32x4_t x = operand(a, zero_a, scales, some), y = operand(b, zero_b, scales + 4, some);
+    const int32x4_t sum = vaddq_n_s32(scaled(vaddq_s32(x, y), scales + 8), zero);
+    vstrbq_p_s32(out, vminq_s32(vmaxq_s32(sum, least), most), some);
+  }
+}
+
+#else
 
 /* scale: m2, c, e. See program.h. */
-static inline int32_t scaled(int32_t x, const int32_t *scale) {
-  int32_t t = (int32_t)((uint32_t)x + (uint32_t)(x >> 31) + (uint32_t)scale[1]);
-#if TMO_CORE_DSP
-  __asm__("smmlar %0, %1, %2, %0" : "+r"(t) : "r"(x), "r"(scale[0]));
-#else
-  t = (int32_t)((uint32_t)t + (uint32_t)(((int64_t)x * scale[0] + ((int64_t)1 << 31)) >> 32));
-#endif
-  return t >> scale[2];
+static int32_t scaled(int32_t x, const int32_t *scale) {
+  const int32_t high = (int32_t)(((int64_t)x * scale[0] + ((int64_t)1 << 31)) >> 32);
+  return (int32_t)((uint32_t)x + (uint32_t)(x >> 31) + (uint32_t)scale[1] + (uint32_t)high) >> scale[2];
+}
+
+static void add(const int8_t *a, const int8_t *b, int8_t *out, uint32_t n, const int32_t *scales, const int8_t *zeros) {
+  for (uint32_t i = 0; i < n; ++i) {
+    const uint32_t x = (uint32_t)(a[i] - zeros[0]) << scales[0], y = (uint32_t)(b[i] - zeros[1]) << scales[4];
+    const int32_t sum = tmo_wrapping_add(scaled((int32_t)x, scales + 1), scaled((int32_t)y, scales + 5));
+    out[i] = tmo_clamp(scaled(sum, scales + 8), INT8_MIN, INT8_MAX);
+  }
 }
 
 /* Bytes are read before they are written, front to back. */
 void tmo_add_packed(const tmo_kernel *k, const tmo_window *window, int8_t *out) {
   const tmo_op *op = k->op;
-  const int8_t *a = window->pixels[0], *b = window->pixels[1];
-  const int32_t *const scales = k->bias;
-  const int32_t first[3] = {scales[1], scales[2], scales[3]}, second[3] = {scales[5], scales[6], scales[7]};
-  const int32_t last[3] = {scales[8], scales[9], scales[10]};
-  const uint32_t left_a = (uint32_t)scales[0], left_b = (uint32_t)scales[4];
-  const int32_t zero_a = op->input_zero_point[0], zero_b = op->input_zero_point[1];
-  for (const int8_t *const end = a + k->out_width * k->out_channels; a != end; ++a, ++b, ++out) {
-    const int32_t x = scaled((int32_t)((uint32_t)(*a - zero_a) << left_a), first), y = scaled((int32_t)((uint32_t)(*b - zero_b) << left_b), second);
-    *out = tmo_clamp(scaled(tmo_wrapping_add(x, y), last), op->act_min, op->act_max);
-  }
+  const int8_t *const a = window->pixels[0], *const b = window->pixels[1];
+  const uint32_t n = k->out_width * k->out_channels, fours = n / 4 * 4;
+  if (fours > 0) tmo_dsp_add(a, b, out, fours, k->bias, op->input_zero_point);
+  add(a + fours, b + fours, out + fours, n - fours, k->bias, op->input_zero_point);
+  tmo_packed_clamp(op, out, n);
 }
+
+#if TMO_TWINS
+
+void tmo_dsp_add(const int8_t *a, const int8_t *b, int8_t *out, uint32_t n, const int32_t *scales, const int8_t *zeros) {
+  add(a, b, out, n, scales, zeros);
+}
+
+#endif /* TMO_TWINS */
+
+#endif
 
 #endif /* TMO_RUNS_DSP */
 

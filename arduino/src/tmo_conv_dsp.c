@@ -98,14 +98,6 @@ static void pairs_of(uint32_t pixels, const int16_t *tile, const int8_t *weights
   }
 }
 
-static void clamp(const tmo_kernel *k, uint32_t pixels, int8_t *out, uint32_t step) {
-  const tmo_op *op = k->op;
-  if (op->act_min == INT8_MIN && op->act_max == INT8_MAX) return;
-  for (uint32_t p = 0; p < pixels; ++p, out += step) {
-    for (uint32_t c = 0; c < k->out_channels; ++c) out[c] = tmo_clamp(out[c], op->act_min, op->act_max);
-  }
-}
-
 void tmo_conv_dsp_multiply(const tmo_kernel *k, uint32_t pixels, int8_t *out, uint32_t step) {
   const tmo_op *op = k->op;
   const int16_t *tile = (const int16_t *)k->scratch;
@@ -116,7 +108,7 @@ void tmo_conv_dsp_multiply(const tmo_kernel *k, uint32_t pixels, int8_t *out, ui
     pairs_of(pixels, tile, k->weights + (size_t)2 * pairs * values, k->bias + TMO_PACKED_SCALES * pairs, last, values, 1, 2);
     for (uint32_t p = 0; p < pixels; ++p) out[p * step + 2 * pairs] = last[2 * p];
   }
-  clamp(k, pixels, out, step);
+  for (uint32_t p = 0; p < pixels; ++p) tmo_packed_clamp(op, out + p * step, k->out_channels);
 }
 
 /* An odd channel comes with those before it again, to another place. */
@@ -129,25 +121,44 @@ void tmo_conv_dsp_direct(const tmo_kernel *k, const tmo_window *window, int8_t *
     tmo_dsp_direct(bytes, k->weights + (size_t)2 * (pairs - 1) * values, k->bias + TMO_PACKED_SCALES * (pairs - 1), last, values, 2);
     out[2 * pairs] = last[2];
   }
-  clamp(k, 1, out, 0);
+  tmo_packed_clamp(k->op, out, k->out_channels);
+}
+
+/* The windows of pixels side by side, which lie inside of the input, from its bytes `offset` on. */
+static void gather_inside(const tmo_kernel *k, const tmo_window *rows, uint32_t offset, uint32_t pixels) {
+  const tmo_op *op = k->op;
+  const uint32_t bytes = op->kernel_w * k->in_channels, step = op->stride_w * k->in_channels, row = (bytes + 3) / 4 * 4;
+  int16_t *tile = (int16_t *)k->scratch;
+  for (uint32_t r = 0; r < op->kernel_h; ++r) {
+    const int8_t *from = rows->pixels[r] + offset;
+    if (pixels == TMO_PACKED_PIXELS && bytes >= 4) {
+      tile = tmo_dsp_widen_4(from, step, tile, bytes);
+      continue;
+    }
+    for (uint32_t p = 0; p < pixels; ++p, from += step) {
+      const column c = {tile + 2 * p, 2 * pixels};
+      put(&c, 0, from, bytes);
+    }
+    tile += row * pixels;
+  }
 }
 
 void tmo_conv_dsp_row(const tmo_kernel *k, const tmo_window *rows, int8_t *out) {
   const tmo_op *op = k->op;
-  const bool pointwise = op->kernel_h == 1 && op->kernel_w == 1 && rows->count == 1;
   const uint32_t values = (uint32_t)tmo_packed_values(op, k->in_channels);
-  uint32_t n;
   if (tmo_packed_direct(op, k->in_channels, k->out_channels, k->out_width)) {
     tmo_conv_dsp_direct(k, rows, out);
     return;
   }
+  tmo_run_of_columns inside = tmo_inside(k);
+  if (op->dilation_w > 1 || rows->count < op->kernel_h) inside.count = 0;
+  uint32_t n;
   for (uint32_t x = 0; x < k->out_width; x += n, out += n * k->out_channels) {
     n = tmo_packed_pixels(op, values, k->out_width - x);
-    for (uint32_t p = 0; p < n; ++p) {
-      if (pointwise) {
-        const column c = {(int16_t *)k->scratch + 2 * p, 2 * n};
-        put(&c, 0, rows->pixels[0] + (x + p) * op->stride_w * k->in_channels, k->in_channels);
-      } else {
+    if (x >= inside.first && x + n <= inside.first + inside.count) {
+      gather_inside(k, rows, (x * op->stride_w - op->pad_left) * k->in_channels, n);
+    } else {
+      for (uint32_t p = 0; p < n; ++p) {
         const tmo_window window = tmo_column(k, rows, (uint16_t)(x + p));
         tmo_conv_dsp_gather(k, &window, p, n);
       }
@@ -177,6 +188,14 @@ static void pairs_in_c(uint32_t pixels, const int16_t *tile, const int8_t *weigh
   for (; pairs > 0; --pairs, weights += (size_t)2 * values, scales += TMO_PACKED_SCALES, out += 2) {
     for (uint32_t p = 0; p < pixels; ++p) pair(tile + 2 * p, pixels, weights, scales, out + p * step, values);
   }
+}
+
+int16_t *tmo_dsp_widen_4(const int8_t *from, uint32_t step, int16_t *tile, uint32_t bytes) {
+  for (uint32_t p = 0; p < TMO_PACKED_PIXELS; ++p) {
+    const column c = {tile + 2 * p, 2 * TMO_PACKED_PIXELS};
+    put(&c, 0, from + p * step, bytes);
+  }
+  return tile + (bytes + 3) / 4 * 4 * TMO_PACKED_PIXELS;
 }
 
 #define TWIN(pixels)                                                                                                        \

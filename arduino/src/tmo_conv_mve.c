@@ -5,75 +5,25 @@
 
 #if TMO_RUNS_MVE
 
-#if TMO_CORE_MVE
-#include <arm_mve.h>
-#endif
-
 enum { GROUP = 16 }; /* channels, and bytes of a vector */
 
-#if TMO_CORE_MVE
-
-static void copy(int8_t *to, const int8_t *from, uint32_t n) {
-  for (int32_t left = (int32_t)n; left > 0; left -= GROUP, to += GROUP, from += GROUP) {
-    const mve_pred16_t some = vctp8q((uint32_t)left);
-    vstrbq_p_s8(to, vldrbq_z_s8(from, some), some);
-  }
+static int8_t *tile_of(const tmo_kernel *k, uint32_t pixel) {
+  return (int8_t *)k->scratch + TMO_MVE_SUMS + pixel * (uint32_t)tmo_packed_values(k->op, k->in_channels);
 }
 
-/* Four channels at a time. */
-static void scale(const tmo_kernel *k, const int32_t *sums, const int32_t *scales, uint32_t channels, int8_t *out) {
-  const int32x4_t low = vdupq_n_s32(k->op->act_min), high = vdupq_n_s32(k->op->act_max);
-  for (int32_t left = (int32_t)channels; left > 0; left -= 4, sums += 4, scales += 4, out += 4) {
-    const int32x4_t sum = vldrwq_s32(sums);
-    int32x4_t t = vqrdmulhq_s32(sum, vldrwq_s32(scales));
-    t = vrshlq_s32(vaddq_s32(t, vshrq_n_s32(sum, 31)), vldrwq_s32(scales + GROUP));
-    t = vminq_s32(vmaxq_s32(vaddq_n_s32(t, k->op->output_zero_point), low), high);
-    vstrbq_p_s32(out, t, vctp32q((uint32_t)left));
-  }
-}
-
-#else
-
-static void copy(int8_t *to, const int8_t *from, uint32_t n) { memcpy(to, from, n); }
-
-static void scale(const tmo_kernel *k, const int32_t *sums, const int32_t *scales, uint32_t channels, int8_t *out) {
-  for (uint32_t c = 0; c < channels; ++c) out[c] = tmo_output(k, tmo_mve_scaled(sums[c], scales[c], scales[GROUP + c]));
-}
-
-static void sums_in_c(uint32_t pixels, const int8_t *bytes, uint32_t step, const int8_t *weights, const int32_t *biases, uint32_t turns,
-                      uint32_t pairs, int32_t *sums) {
-  for (uint32_t c = 0; c < 2 * pairs; ++c) {
-    for (uint32_t p = 0; p < pixels; ++p) {
-      uint32_t sum = (uint32_t)biases[c];
-      for (uint32_t i = 0; i < GROUP * turns; ++i) {
-        const uint32_t at = ((c / 2 * turns + i / GROUP) * 2 + c % 2) * GROUP + i % GROUP;
-        sum += (uint32_t)(weights[at] * bytes[p * step + i]);
-      }
-      sums[p * GROUP + c] = (int32_t)sum;
-    }
-  }
-}
-
-#define TWIN(pixels)                                                                                                                          \
-  void tmo_mve_sums_##pixels(const int8_t *bytes, uint32_t step, const int8_t *weights, const int32_t *biases, uint32_t turns, uint32_t pairs, \
-                             int32_t *sums) {                                                                                                 \
-    sums_in_c(pixels, bytes, step, weights, biases, turns, pairs, sums);                                                                      \
-  }
-TWIN(1)
-TWIN(2)
-TWIN(3)
-
-#endif
-
+/* The taps of kernel row r of the window's rows. */
 static void put_row(const tmo_kernel *k, const tmo_window *w, uint32_t r, int8_t *to) {
   const tmo_op *op = k->op;
   if (op->tile == 0 && op->dilation_w == 1) {
-    copy(to, w->pixels[r] + w->offset, w->columns * k->in_channels);
+    tmo_mve_copy(to, w->pixels + r, 1, w->offset, w->columns * k->in_channels);
     return;
   }
   for (uint32_t x = 0; x < w->columns; ++x, to += k->in_channels) {
-    const int8_t *tap = op->tile == 0 ? w->pixels[r] + w->offset + x * op->dilation_w * k->in_channels : w->pixels[r * w->columns + x];
-    copy(to, tap, k->in_channels);
+    if (op->tile == 0) {
+      tmo_mve_copy(to, w->pixels + r, 1, w->offset + x * op->dilation_w * k->in_channels, k->in_channels);
+    } else {
+      tmo_mve_copy(to, w->pixels + r * w->columns + x, 1, 0, k->in_channels);
+    }
   }
 }
 
@@ -81,7 +31,7 @@ void tmo_conv_mve_gather(const tmo_kernel *k, const tmo_window *w, uint32_t pixe
   const tmo_op *op = k->op;
   const uint32_t row = op->kernel_w * k->in_channels, taps = w->columns * k->in_channels, left = w->first_column * k->in_channels;
   const uint32_t rows = op->tile == 0 ? w->count : w->columns > 0 ? w->count / w->columns : 0;
-  int8_t *to = (int8_t *)k->scratch + TMO_MVE_SUMS + pixel * (uint32_t)tmo_packed_values(op, k->in_channels);
+  int8_t *to = tile_of(k, pixel);
   for (uint32_t ky = 0; ky < op->kernel_h; ++ky, to += row) {
     const uint32_t r = ky - w->first_row;
     const bool there = r < rows && taps > 0;
@@ -91,25 +41,28 @@ void tmo_conv_mve_gather(const tmo_kernel *k, const tmo_window *w, uint32_t pixe
 }
 
 void tmo_conv_mve_multiply(const tmo_kernel *k, const int8_t *bytes, uint32_t bytes_step, uint32_t pixels, int8_t *out, uint32_t step) {
-  const uint32_t values = (uint32_t)tmo_packed_values(k->op, k->in_channels);
-  const int8_t *weights = k->weights;
-  const int32_t *scales = k->bias;
-  int32_t *const sums = (int32_t *)k->scratch;
-  if (bytes == NULL) bytes = (const int8_t *)k->scratch + TMO_MVE_SUMS;
-  for (uint32_t c = 0; c < k->out_channels; c += GROUP, scales += 3 * GROUP) {
-    const uint32_t n = k->out_channels - c < GROUP ? k->out_channels - c : GROUP, pairs = (n + 1) / 2;
-    tmo_mve_sums *const core = pixels == 3 ? tmo_mve_sums_3 : pixels == 2 ? tmo_mve_sums_2 : tmo_mve_sums_1;
-    core(bytes, bytes_step, weights, scales, values / GROUP, pairs, sums);
-    weights += (size_t)2 * pairs * values;
-    for (uint32_t p = 0; p < pixels; ++p) scale(k, sums + p * GROUP, scales + GROUP, n, out + p * step + c);
-  }
+  const tmo_op *op = k->op;
+  const tmo_mve_job job = {
+      .scales = k->bias,
+      .sums = (int32_t *)k->scratch,
+      .out = out,
+      .step = step,
+      .turns = (uint32_t)tmo_packed_values(op, k->in_channels) / GROUP,
+      .channels = k->out_channels,
+      .zero = op->output_zero_point,
+      .least = op->act_min,
+      .most = op->act_max,
+  };
+  tmo_mve_conv *const core = pixels == 3 ? tmo_mve_conv_3 : pixels == 2 ? tmo_mve_conv_2 : tmo_mve_conv_1;
+  core(bytes != NULL ? bytes : tile_of(k, 0), bytes_step, k->weights, &job);
 }
 
 void tmo_conv_mve_row(const tmo_kernel *k, const tmo_window *rows, int8_t *out) {
   const tmo_op *op = k->op;
-  const uint32_t values = (uint32_t)tmo_packed_values(op, k->in_channels);
+  const uint32_t values = (uint32_t)tmo_packed_values(op, k->in_channels), step = op->stride_w * k->in_channels;
   const bool as_they_lie = op->kernel_h == 1 && op->kernel_w == 1 && k->in_channels % GROUP == 0;
-  const uint32_t step = op->stride_w * k->in_channels;
+  tmo_run_of_columns inside = tmo_inside(k);
+  if (op->dilation_w > 1 || rows->count < op->kernel_h) inside.count = 0;
   uint32_t n;
   for (uint32_t x = 0; x < k->out_width; x += n, out += n * k->out_channels) {
     n = tmo_packed_pixels(op, values, k->out_width - x);
@@ -118,14 +71,45 @@ void tmo_conv_mve_row(const tmo_kernel *k, const tmo_window *rows, int8_t *out) 
       continue;
     }
     for (uint32_t p = 0; p < n; ++p) {
-      const tmo_window window = tmo_column(k, rows, (uint16_t)(x + p));
-      tmo_conv_mve_gather(k, &window, p);
+      if (x + p - inside.first < inside.count) {
+        tmo_mve_copy(tile_of(k, p), rows->pixels, op->kernel_h, (x + p) * step - op->pad_left * k->in_channels, op->kernel_w * k->in_channels);
+      } else {
+        const tmo_window window = tmo_column(k, rows, (uint16_t)(x + p));
+        tmo_conv_mve_gather(k, &window, p);
+      }
     }
     tmo_conv_mve_multiply(k, NULL, values, n, out, k->out_channels);
   }
 }
 
 #if TMO_TWINS
+
+static void conv_in_c(uint32_t pixels, const int8_t *bytes, uint32_t step, const int8_t *weights, const tmo_mve_job *job) {
+  for (uint32_t c = 0; c < job->channels; ++c) {
+    const int32_t *scales = job->scales + c / GROUP * 3 * GROUP + c % GROUP;
+    for (uint32_t p = 0; p < pixels; ++p) {
+      uint32_t sum = (uint32_t)scales[0];
+      for (uint32_t i = 0; i < GROUP * job->turns; ++i) {
+        const uint32_t at = ((c / 2 * job->turns + i / GROUP) * 2 + c % 2) * GROUP + i % GROUP;
+        sum += (uint32_t)(weights[at] * bytes[p * step + i]);
+      }
+      const int32_t value = tmo_wrapping_add(tmo_mve_scaled((int32_t)sum, scales[GROUP], scales[2 * GROUP]), job->zero);
+      job->out[p * job->step + c] = tmo_clamp(value, job->least, job->most);
+    }
+  }
+}
+
+#define TWIN(pixels)                                                                                               \
+  void tmo_mve_conv_##pixels(const int8_t *bytes, uint32_t step, const int8_t *weights, const tmo_mve_job *job) { \
+    conv_in_c(pixels, bytes, step, weights, job);                                                                  \
+  }
+TWIN(1)
+TWIN(2)
+TWIN(3)
+
+void tmo_mve_copy(int8_t *to, const int8_t *const *rows, uint32_t n, uint32_t offset, uint32_t bytes) {
+  for (uint32_t r = 0; r < n; ++r) memcpy(to + r * bytes, rows[r] + offset, bytes);
+}
 
 /* Sixteen channels; gives the next constants. */
 static const int8_t *sixteen(const int8_t *const *taps, const int8_t *constants, int8_t *out, uint32_t at, uint32_t n_taps, const int8_t *range) {
@@ -146,12 +130,20 @@ static const int8_t *sixteen(const int8_t *const *taps, const int8_t *constants,
   return constants + sizeof scales;
 }
 
-void tmo_mve_depthwise(const int8_t *const *taps, const int8_t *constants, int8_t *out, uint32_t further, uint32_t turns, uint32_t channels,
-                       const int8_t *range) {
-  for (uint32_t c = 0; c < channels; c += GROUP) {
-    if (c + GROUP > channels) c = channels - GROUP;
-    constants = sixteen(taps, constants, out + c, further + c, 2 * turns, range);
+void tmo_mve_depthwise(const int8_t *const *taps, const int8_t *constants, int8_t *out, uint32_t pixels, uint32_t turns, uint32_t channels,
+                       uint32_t step, const int8_t *range) {
+  for (uint32_t p = 0; p < pixels; ++p, out += channels) {
+    const int8_t *next = constants;
+    for (uint32_t c = 0; c < channels; c += GROUP) {
+      if (c + GROUP > channels) c = channels - GROUP;
+      next = sixteen(taps, next, out + c, p * step + c, 2 * turns, range);
+    }
   }
+}
+
+void tmo_mve_depthwise_9(const int8_t *const *taps, const int8_t *constants, int8_t *out, uint32_t pixels, uint32_t turns, uint32_t channels,
+                         uint32_t step, const int8_t *range) {
+  tmo_mve_depthwise(taps, constants, out, pixels, turns, channels, step, range);
 }
 
 #endif /* TMO_TWINS */

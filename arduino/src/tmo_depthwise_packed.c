@@ -12,87 +12,107 @@ static uint32_t turn_of(const tmo_op *op) { return op->packing == TMO_PACKING_DS
 
 static uint32_t turns_of(const tmo_op *op) { return ((uint32_t)op->kernel_h * op->kernel_w + turn_of(op) - 1) / turn_of(op); }
 
-/* Where the taps of a window are. Outside of the input, and behind the last one, they are a pixel at the zero point. */
-static void list(const tmo_kernel *k, const tmo_window *w, const int8_t **taps) {
-  const tmo_op *op = k->op;
-  const int8_t *const zero = (const int8_t *)k->scratch;
-  const uint32_t rows = op->tile == 0 ? w->count : w->columns > 0 ? w->count / w->columns : 0;
-  const int8_t **const end = taps + turn_of(op) * turns_of(op);
-  for (uint32_t ky = 0; ky < op->kernel_h; ++ky) {
-    const uint32_t r = ky - w->first_row;
-    for (uint32_t kx = 0; kx < op->kernel_w; ++kx, ++taps) {
-      const uint32_t c = kx - w->first_column;
-      if (r >= rows || c >= w->columns) {
-        *taps = zero;
-      } else if (op->tile == 0) {
-        *taps = w->pixels[r] + w->offset + c * op->dilation_w * k->in_channels;
-      } else {
-        *taps = w->pixels[r * w->columns + c];
-      }
-    }
-  }
-  while (taps != end) *taps++ = zero;
+static const int8_t *zero_of(const tmo_kernel *k) { return (const int8_t *)k->scratch; }
+
+/* Behind the last tap, pixels at the zero point are what fills up turns. */
+static void fill_up(const tmo_kernel *k, const int8_t **end, uint32_t taps) {
+  const uint32_t listed = turn_of(k->op) * turns_of(k->op);
+  for (; taps < listed; ++taps) *end++ = zero_of(k);
 }
 
-/* A pixel from its taps, `further` bytes from where they are listed. */
-static void compute(const tmo_kernel *k, const int8_t *const *taps, uint32_t further, int8_t *out) {
+/* Where the taps of the window of output column x are. Outside of the input, they are a pixel at the zero point. */
+TMO_OWN_FRAME static void list(const tmo_kernel *k, const tmo_window *rows, uint32_t x, const int8_t **taps) {
+  const tmo_op *op = k->op;
+  const uint32_t kernel_h = op->kernel_h, kernel_w = op->kernel_w, width = k->in_width, dilation = op->dilation_w;
+  const uint32_t start = x * op->stride_w - op->pad_left, step = dilation * k->in_channels;
+  for (uint32_t ky = 0; ky < kernel_h; ++ky) {
+    const uint32_t r = ky - rows->first_row;
+    if (r >= rows->count) {
+      for (uint32_t kx = 0; kx < kernel_w; ++kx) *taps++ = zero_of(k);
+      continue;
+    }
+    uint32_t column = start, offset = start * k->in_channels;
+    for (uint32_t kx = 0; kx < kernel_w; ++kx, column += dilation, offset += step) {
+      *taps++ = column < width ? rows->pixels[r] + offset : zero_of(k);
+    }
+  }
+  fill_up(k, taps, kernel_h * kernel_w);
+}
+
+/* The same of a window whose pixels are listed already. */
+TMO_OWN_FRAME static void list_pixels(const tmo_kernel *k, const tmo_window *w, const int8_t **taps) {
+  const tmo_op *op = k->op;
+  const uint32_t rows = w->columns > 0 ? w->count / w->columns : 0;
+  for (uint32_t ky = 0; ky < op->kernel_h; ++ky) {
+    const uint32_t r = ky - w->first_row;
+    for (uint32_t kx = 0; kx < op->kernel_w; ++kx) {
+      const uint32_t c = kx - w->first_column;
+      *taps++ = r < rows && c < w->columns ? w->pixels[r * w->columns + c] : zero_of(k);
+    }
+  }
+  fill_up(k, taps, (uint32_t)op->kernel_h * op->kernel_w);
+}
+
+/* Pixels side by side: the taps of each lie `step` bytes behind those of the one before it. */
+static void compute(const tmo_kernel *k, const int8_t *const *taps, int8_t *out, uint32_t pixels, uint32_t step) {
   const tmo_op *op = k->op;
 #if TMO_RUNS_MVE
   if (op->packing == TMO_PACKING_MVE_DEPTHWISE) {
     const int8_t range[3] = {op->output_zero_point, op->act_min, op->act_max};
-    tmo_mve_depthwise(taps, k->weights, out, further, turns_of(op), k->out_channels, range);
+    const bool nine = op->kernel_h * op->kernel_w == 9 && k->out_channels % 16 == 0;
+    tmo_mve_taps *const core = nine ? tmo_mve_depthwise_9 : tmo_mve_depthwise;
+    core(taps, k->weights, out, pixels, turns_of(op), k->out_channels, step, range);
     return;
   }
 #endif
-  tmo_dsp_depthwise(taps, k->weights, out, further, turns_of(op), k->out_channels);
-  if (op->act_min == INT8_MIN && op->act_max == INT8_MAX) return;
-  for (uint32_t c = 0; c < k->out_channels; ++c) out[c] = tmo_clamp(out[c], op->act_min, op->act_max);
+  tmo_dsp_depthwise(taps, k->weights, out, pixels, turns_of(op), k->out_channels, step);
+  tmo_packed_clamp(op, out, pixels * k->out_channels);
 }
 
-static void fill_zero(const tmo_kernel *k) { memset(k->scratch, k->op->input_zero_point[0], k->in_channels); }
+static void fill_zero(const tmo_kernel *k) {
+  const int8_t zero = k->op->input_zero_point[0];
+  uint32_t *words = (uint32_t *)k->scratch, i = 0;
+  for (; i < k->in_channels / 4; ++i) words[i] = (uint8_t)zero * 0x01010101u;
+  for (i *= 4; i < k->in_channels; ++i) ((int8_t *)k->scratch)[i] = zero;
+}
 
 TMO_OWN_FRAME void tmo_depthwise_packed_pixel(const tmo_kernel *k, const tmo_window *window, int8_t *out) {
   const int8_t *taps[TMO_PACKED_TAPS + 1];
   fill_zero(k);
-  list(k, window, taps);
-  compute(k, taps, 0, out);
+  list_pixels(k, window, taps);
+  compute(k, taps, out, 1, 0);
 }
 
 /* Windows that lie inside have the taps of the one before, a few pixels further. */
 TMO_OWN_FRAME void tmo_depthwise_packed_row(const tmo_kernel *k, const tmo_window *rows, int8_t *out) {
   const tmo_op *op = k->op;
   const int8_t *taps[TMO_PACKED_TAPS + 1];
-  const uint32_t step = op->stride_w * k->in_channels;
-  uint32_t further = 0;
-  bool inside = false;
+  tmo_run_of_columns inside = tmo_inside(k);
+  if (rows->count < op->kernel_h) inside.count = 0;
   fill_zero(k);
-  for (uint16_t x = 0; x < k->out_width; ++x, out += k->out_channels) {
-    const tmo_window window = tmo_column(k, rows, x);
-    const bool whole = window.columns == op->kernel_w && rows->count == op->kernel_h;
-    further += step;
-    if (!whole || !inside) {
-      list(k, &window, taps);
-      further = 0;
-    }
-    inside = whole;
-    compute(k, taps, further, out);
+  for (uint32_t x = 0, n; x < k->out_width; x += n, out += n * k->out_channels) {
+    n = x == inside.first && inside.count > 0 ? inside.count : 1;
+    list(k, rows, x, taps);
+    compute(k, taps, out, n, op->stride_w * k->in_channels);
   }
 }
 
 #if TMO_TWINS
 
-/* Channels c .. c + 3; gives the next constants. */
+/* Four channels; gives the next constants. */
 static const int8_t *four(const int8_t *const *taps, const int8_t *constants, int8_t *out, uint32_t at, uint32_t n_taps) {
   static const uint8_t order[CHANNELS_AT_ONCE] = {0, 2, 1, 3};
   int32_t bias[CHANNELS_AT_ONCE], scale[3];
   memcpy(bias, constants, sizeof bias);
   constants += sizeof bias;
   uint32_t sums[CHANNELS_AT_ONCE] = {(uint32_t)bias[0], (uint32_t)bias[1], (uint32_t)bias[2], (uint32_t)bias[3]};
-  for (uint32_t t = 0; t < n_taps; ++t) {
-    for (uint32_t i = 0; i < CHANNELS_AT_ONCE; ++i, constants += sizeof(int16_t)) {
+  for (uint32_t t = 0; t < n_taps; t += 3) {
+    for (uint32_t i = 0; i < 3 * CHANNELS_AT_ONCE; ++i, constants += sizeof(int16_t)) {
+      const bool pair = i < 2 * CHANNELS_AT_ONCE;
+      const uint32_t c = pair ? i / 2 : order[i % CHANNELS_AT_ONCE];
       int16_t w;
       memcpy(&w, constants, sizeof w);
-      sums[order[i]] += (uint32_t)(w * taps[t][at + order[i]]);
+      sums[c] += (uint32_t)(w * taps[t + (pair ? i % 2 : 2)][at + c]);
     }
   }
   for (uint32_t c = 0; c < CHANNELS_AT_ONCE; ++c, constants += sizeof scale) {
@@ -102,10 +122,14 @@ static const int8_t *four(const int8_t *const *taps, const int8_t *constants, in
   return constants;
 }
 
-void tmo_dsp_depthwise(const int8_t *const *taps, const int8_t *constants, int8_t *out, uint32_t further, uint32_t turns, uint32_t channels) {
-  for (uint32_t c = 0; c < channels; c += CHANNELS_AT_ONCE) {
-    if (c + CHANNELS_AT_ONCE > channels) c = channels - CHANNELS_AT_ONCE;
-    constants = four(taps, constants, out + c, further + c, 3 * turns);
+void tmo_dsp_depthwise(const int8_t *const *taps, const int8_t *constants, int8_t *out, uint32_t pixels, uint32_t turns, uint32_t channels,
+                       uint32_t step) {
+  for (uint32_t p = 0; p < pixels; ++p, out += channels) {
+    const int8_t *next = constants;
+    for (uint32_t c = 0; c < channels; c += CHANNELS_AT_ONCE) {
+      if (c + CHANNELS_AT_ONCE > channels) c = channels - CHANNELS_AT_ONCE;
+      next = four(taps, next, out + c, p * step + c, 3 * turns);
+    }
   }
 }
 

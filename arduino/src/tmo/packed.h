@@ -84,6 +84,27 @@ static inline int8_t tmo_packed_output(int32_t sum, const int32_t *scale) {
   return tmo_clamp((int32_t)t >> scale[2], INT8_MIN, INT8_MAX);
 }
 
+/* What a core, which does not know of an activation's range, has written. */
+static inline void tmo_packed_clamp(const tmo_op *op, int8_t *out, uint32_t n) {
+  if (op->act_min == INT8_MIN && op->act_max == INT8_MAX) return;
+  for (uint32_t i = 0; i < n; ++i) out[i] = tmo_clamp(out[i], op->act_min, op->act_max);
+}
+
+/* A run of output columns. */
+typedef struct {
+  uint32_t first, count;
+} tmo_run_of_columns;
+
+/* Those whose windows lie inside of the input, as wide as it is. */
+static inline tmo_run_of_columns tmo_inside(const tmo_kernel *k) {
+  const tmo_op *op = k->op;
+  const uint32_t extent = (op->kernel_w - 1u) * op->dilation_w + 1, padded = (uint32_t)k->in_width + op->pad_left;
+  const uint32_t inside = padded < extent ? 0 : (padded - extent) / op->stride_w + 1, end = inside < k->out_width ? inside : k->out_width;
+  tmo_run_of_columns run = {(op->pad_left + op->stride_w - 1u) / op->stride_w, 0};
+  if (end > run.first) run.count = end - run.first;
+  return run;
+}
+
 /* CONV, TMO_PACKING_DSP_CONV. gather() takes the values under a window, for pixel `pixel` of the `pixels` that multiply() computes at once:
  * output pixel p at out + p * step. */
 void tmo_conv_dsp_gather(const tmo_kernel *k, const tmo_window *window, uint32_t pixel, uint32_t pixels);
@@ -102,6 +123,13 @@ tmo_kernel_s8 tmo_add_packed; /* ADD, TMO_PACKING_DSP_ADD */
 /* DEPTHWISE, TMO_PACKING_DSP_DEPTHWISE and TMO_PACKING_MVE_DEPTHWISE. */
 tmo_kernel_s8 tmo_depthwise_packed_row, tmo_depthwise_packed_pixel;
 
+/* The bytes, 4 at least, of four pixels, those of pixel p at from + p * step, to a tile of four; gives its next column. Values that fill up a
+ * quad are any. */
+int16_t *tmo_dsp_widen_4(const int8_t *from, uint32_t step, int16_t *tile, uint32_t bytes);
+
+/* n elements, a multiple of 4, at least 4, of an addition without a range. */
+void tmo_dsp_add(const int8_t *a, const int8_t *b, int8_t *out, uint32_t n, const int32_t *scales, const int8_t *zeros);
+
 /* The core: `pairs` pairs of output channels of 1..4 pixels. tile: value i of pixel p, in the packing's order, at
  * tile[(i / 2 * pixels + p) * 2 + i % 2]; values: a multiple of 8. */
 typedef void tmo_dsp_pairs(const int16_t *tile, const int8_t *weights, const int32_t *scales, int8_t *out, uint32_t values, uint32_t pairs,
@@ -111,8 +139,9 @@ tmo_dsp_pairs tmo_dsp_pairs_1, tmo_dsp_pairs_2, tmo_dsp_pairs_3, tmo_dsp_pairs_4
 /* The same of one pixel, whose `values` bytes are at `bytes`; at least two pairs. */
 void tmo_dsp_direct(const int8_t *bytes, const int8_t *weights, const int32_t *scales, int8_t *out, uint32_t values, uint32_t pairs);
 
-/* All channels of one output pixel. Taps come in `turns` of three, their pixels at taps[i] + further. */
-void tmo_dsp_depthwise(const int8_t *const *taps, const int8_t *constants, int8_t *out, uint32_t further, uint32_t turns, uint32_t channels);
+/* All channels of output pixels side by side. Taps come in `turns` of three; those of pixel p at taps[i] + p * step. */
+void tmo_dsp_depthwise(const int8_t *const *taps, const int8_t *constants, int8_t *out, uint32_t pixels, uint32_t turns, uint32_t channels,
+                       uint32_t step);
 
 /* Scaled as Helium's VQRDMULH and VRSHL do; shift = -e. */
 static inline int32_t tmo_mve_scaled(int32_t sum, int32_t multiplier, int32_t shift) {
@@ -120,14 +149,29 @@ static inline int32_t tmo_mve_scaled(int32_t sum, int32_t multiplier, int32_t sh
   return (int32_t)((t + ((int64_t)1 << (-shift - 1))) >> -shift);
 }
 
-/* Sums of `pairs` pairs of channels of 1..3 pixels, at sums[16 * pixel + channel], from 16 * turns bytes of each. */
-typedef void tmo_mve_sums(const int8_t *bytes, uint32_t step, const int8_t *weights, const int32_t *biases, uint32_t turns, uint32_t pairs,
-                          int32_t *sums);
-tmo_mve_sums tmo_mve_sums_1, tmo_mve_sums_2, tmo_mve_sums_3;
+/* What tmo_mve_conv wants beside pixels and weights. */
+typedef struct {
+  const int32_t *scales;
+  int32_t *sums; /* scratch: TMO_MVE_SUMS */
+  int8_t *out;   /* of pixel p at out + p * step */
+  uint32_t step;
+  uint32_t turns; /* of 16 bytes */
+  uint32_t channels;
+  int32_t zero, least, most; /* of the output */
+} tmo_mve_job;
 
-/* As tmo_dsp_depthwise; taps come in turns of two. range: zero point of the output, its least and its greatest value. */
-void tmo_mve_depthwise(const int8_t *const *taps, const int8_t *constants, int8_t *out, uint32_t further, uint32_t turns, uint32_t channels,
-                       const int8_t *range);
+/* All output channels of 1..3 pixels, from 16 * turns bytes of each: those of pixel p at bytes + p * step. */
+typedef void tmo_mve_conv(const int8_t *bytes, uint32_t step, const int8_t *weights, const tmo_mve_job *job);
+tmo_mve_conv tmo_mve_conv_1, tmo_mve_conv_2, tmo_mve_conv_3;
+
+/* So many bytes of each of n rows, one after the other. */
+void tmo_mve_copy(int8_t *to, const int8_t *const *rows, uint32_t n, uint32_t offset, uint32_t bytes);
+
+/* As tmo_dsp_depthwise; taps come in turns of two. range: zero point of the output, its least and its greatest value. The second one is for
+ * nine taps, and a multiple of 16 channels. */
+typedef void tmo_mve_taps(const int8_t *const *taps, const int8_t *constants, int8_t *out, uint32_t pixels, uint32_t turns, uint32_t channels,
+                          uint32_t step, const int8_t *range);
+tmo_mve_taps tmo_mve_depthwise, tmo_mve_depthwise_9;
 
 #ifdef __cplusplus
 }

@@ -44,8 +44,8 @@ enum {
   TMO_PACKING_DSP_CONV = 1,
   /* DEPTHWISE of at least 4 channels, as many out as in, and at most TMO_PACKED_TAPS taps. Channels go in fours; the last ones overlap those
    * before them.
-   * weights: for each four channels c, int32_t[4] biases; for each tap, up to a multiple of 3, int16_t of c, c + 2, c + 1, c + 3;
-   * for each channel, int32_t m2, c, e. 4-aligned.
+   * weights: for each four channels c, int32_t[4] biases; for each three taps, filled up, int16_t of taps 0 and 1 of each channel, then of tap 2
+   * those of c, c + 2, c + 1, c + 3; for each channel, int32_t m2, c, e. 4-aligned.
    * accumulator: scratch of a pixel. */
   TMO_PACKING_DSP_DEPTHWISE = 2,
   /* CONV, and DEPTHWISE of one channel, for Helium. K: the values under a window, row by row, up to a multiple of 16.

@@ -1,0 +1,61 @@
+/* What packed convolutions multiply: tmo_dsp_widen_4 of tmo/packed.h, bit for bit its twin in C.
+ *
+ *   r0..r3   next bytes of each pixel     r4..r11   four of each, and bytes 0 and 2, 1 and 3 as int16     r12   next values     lr   bytes left */
+#if defined(__ARM_FEATURE_DSP) && defined(__thumb2__)
+
+    .syntax unified
+    .thumb
+
+/* From r4..r7. */
+.macro WIDEN
+    sxtb16 r8, r4
+    sxtb16 r9, r5
+    sxtb16 r10, r6
+    sxtb16 r11, r7
+    stmia r12!, {r8-r11}
+    sxtb16 r4, r4, ror #8
+    sxtb16 r5, r5, ror #8
+    sxtb16 r6, r6, ror #8
+    sxtb16 r7, r7, ror #8
+    stmia r12!, {r4-r7}
+.endm
+
+.macro LAST from, to
+    ldr   \to, [\from, r9]
+    lsr   \to, \to, r8
+.endm
+
+    .section .text.tmo_dsp_widen_4, "ax", %progbits
+    .balign 4
+    .global tmo_dsp_widen_4
+    .type tmo_dsp_widen_4, %function
+    .thumb_func
+tmo_dsp_widen_4:
+    push  {r4-r11, lr}
+    mov   r12, r2
+    sub   lr, r3, #4
+    add   r2, r0, r1, lsl #1
+    add   r3, r2, r1
+    add   r1, r0, r1
+1:  ldr   r4, [r0], #4
+    ldr   r5, [r1], #4
+    ldr   r6, [r2], #4
+    ldr   r7, [r3], #4
+    WIDEN
+    subs  lr, lr, #4
+    bge   1b
+    adds  r9, lr, #4
+    beq   2f
+    sub   r9, r9, #4          /* 1 to 3 more: the last four bytes, but those that came before */
+    rsb   r8, r9, #0
+    lsl   r8, r8, #3
+    LAST  r0, r4
+    LAST  r1, r5
+    LAST  r2, r6
+    LAST  r3, r7
+    WIDEN
+2:  mov   r0, r12
+    pop   {r4-r11, pc}
+    .size tmo_dsp_widen_4, . - tmo_dsp_widen_4
+
+#endif
