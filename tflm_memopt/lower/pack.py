@@ -93,7 +93,7 @@ def dsp_scales(op: RowOp) -> NDArray[np.int32]:
 
 def dsp_stream(filters: NDArray[np.int8], scales: NDArray[np.int64]) -> NDArray[np.int8]:
     """[channel][kernel_h][kernel_w][1] and _scales() -> bytes: of four channels the biases; of each three taps as int16
-    two of channels 0 to 3, one of channels 0, 2, 1, 3; m2, c, e of each channel. The last four may overlap those before.
+    two of channels 0 to 3, one of channels 0, 2, 1, 3; m2, c, e of each channel. The last four may overlap others.
     """
     n, taps = len(filters), filters[0].size
     padded = np.zeros((n, -(-taps // TURN) * TURN), np.int16)
