@@ -202,6 +202,7 @@ def plan_schema() -> Mapping[str, Any]:
     document = record(
         schema={"const": SCHEMA_VERSION}, head=natural, lower_bound=natural, proven=flag,
         target={"enum": list(TARGETS)}, layout={"const": LAYOUT},
+        second_passes=several(record(reader=natural, ops=several(natural))),
         steps=several({"oneOf": [block, builtin]}), buffers=several(buffer),
     )  # fmt: skip
     return {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": "A plan of tflm-memopt", **document}

@@ -223,6 +223,7 @@ def _point(conversion: Conversion, point: Converted) -> PointReport:
         arena=point.arena,
         blocks=sum(isinstance(step, Block) for step in plan.steps),
         tiled=sum(isinstance(step, Block) and step.strips > 0 for step in plan.steps),
+        second_passes=len(plan.passes),
         proven=plan.proven,
         plan=plan,
     )
@@ -230,8 +231,10 @@ def _point(conversion: Conversion, point: Converted) -> PointReport:
 
 def _options(without: Collection[str], seconds: float, fold: bool, target: str) -> Options:
     family(target)
-    overlap, reorder, turn = (name not in without for name in ("overlap", "reorder", "turn"))
-    return Options(seconds=seconds, fold=fold, target=target, overlap=overlap, reorder=reorder, turn=turn)
+    overlap, reorder, turn, second = (n not in without for n in ("overlap", "reorder", "turn", "second-pass"))
+    return Options(
+        seconds=seconds, fold=fold, target=target, overlap=overlap, reorder=reorder, turn=turn, second_pass=second
+    )
 
 
 def _without(without: Collection[str], max_macs: float | None) -> tuple[str, ...]:
@@ -425,6 +428,7 @@ def _stage(
         cached=op.writes.h > 1 and any(lane.depth >= op.writes.w for b in kept for lane in b.lanes),
         sums=stage.iterative or walk.sums,
         packed=stage.runs_packed(op),
+        second_pass=op.again,
     )
 
 

@@ -13,6 +13,7 @@ from tflm_memopt.analysis.arena import Arena, predict
 from tflm_memopt.analysis.tflm_structs import Abi
 from tflm_memopt.errors import DoesNotFit, PlanError, UsageError
 from tflm_memopt.frontier import Plans, cheapest
+from tflm_memopt.model.graph import Graph
 from tflm_memopt.model.int8_io import Int8Interface
 from tflm_memopt.model.reader import Model
 from tflm_memopt.pipeline import Planned, Understood
@@ -21,6 +22,7 @@ from tflm_memopt.plan.inputs import IN_ARENA, STREAM, InputMode
 from tflm_memopt.plan.plan import SCHEMA_VERSION, Block, Buffer, Plan, Role
 from tflm_memopt.plan.planner import TFLM_ALIGN, Options, tensor_sizes
 from tflm_memopt.plan.regions import Partition
+from tflm_memopt.plan.search import UNLIMITED
 from tflm_memopt.plan.tiles_plan import Settings
 
 ROLES = {Role.TENSOR: "output of", Role.RING: "ring of", Role.ACCUMULATOR: "sums of", Role.SCRATCH: "scratch of"}
@@ -100,7 +102,7 @@ class Conversion:
 
     def of(self, plan: Plan) -> Converted:
         """Raises PlanError for a plan that is wrong."""
-        planned = pipeline.checked(self.understood, self._regions, plan)
+        planned = pipeline.checked(*pipeline.with_passes(self.understood, self._regions, plan.passes), plan)
         model = pipeline.lower(self.source, self.border, planned, self.options)
         return Converted(planned, model, predict(model, self.abi))
 
@@ -137,33 +139,46 @@ class Conversion:
 
         Raises UsageError for a budget below the least reachable, DoesNotFit when nothing keeps to the limits.
         """
-        if limits.overhead is not None and self.macs(limits.overhead) < self.plans.least_macs:
+        budget = self.macs(1.0 if limits.overhead is None else limits.overhead)
+        scarce = budget < self.plans.macs and budget < self.plans.least_macs
+        if scarce and limits.overhead is not None:
             least = self.overhead(self.plans.least_macs)
             raise UsageError(
                 f"no plan computes so little as F = {limits.overhead:g}",
                 code="overhead_too_low",
                 hint=f"--max-macs {up(least)}",
             )
-        budget = self.macs(1.0 if limits.overhead is None else limits.overhead)
         if limits.total is None:
-            return self.at(max(budget, self.plans.least_macs))
+            return self.at(self.plans.least_macs if scarce else budget)
         return self._within(limits.total, None if limits.overhead is None else budget)
 
     def _within(self, total: int, most: int | None) -> Converted:
         once = max(self.plans.least_macs, min(self.plans.macs, self.plans.macs if most is None else most))
         if self.at(once).arena.total <= total:  # no recompute: nothing else needs a search
             return self.at(once)
-        budgets = [once, *(macs for macs in self.plans.budgets if macs > once and (most is None or macs <= most))]
-        found = cheapest(budgets, lambda macs: self.at(macs).arena.total <= total)
+        budgets = [once]
+        found = self._cheapest(total, budgets, most)
         if found is not None:
             return self.at(found)
-        best = min((self.at(macs) for macs in budgets if macs in (once, budgets[-1])), key=lambda c: c.arena.total)
+        best = min((self.at(macs) for macs in (once, max(budgets))), key=lambda c: c.arena.total)
         raise DoesNotFit(
             f"needs {best.arena.total:,} B, limit is {total:,} B",
             code="does_not_fit",
             where=self.binding(best),
             hint=", or ".join([*self._nearest(best, total, most), *self._streamed(total, best)]),
         )
+
+    def _cheapest(self, total: int, budgets: list[int], most: int | None) -> int | None:
+        """The least budget above the first that fits, with second passes where they may help; adds what it tried."""
+        once, found = budgets[0], None
+        head = total - self.at(once).arena.tail
+        for choice in self.plans.choices:
+            bar = min((macs for macs in (found, most) if macs is not None), default=UNLIMITED)
+            if not choice.passes or (choice.bound <= head and choice.macs < bar):
+                tried = [macs for macs in self.plans.budgets_with(choice) if once < macs <= bar]
+                found = cheapest(tried, lambda macs: self.at(macs).arena.total <= total) or found
+                budgets += tried
+        return found
 
     def _streamed(self, total: int, best: Converted) -> Iterator[str]:
         """The same limits with a streamed input, where that helps."""
@@ -195,30 +210,15 @@ class Conversion:
 
     def binding(self, converted: Converted) -> str:
         """The step of the plan that needs most, and the buffers in it that bind, largest first (plan/critical.py)."""
-        plan = converted.planned.plan
+        plan, graph = converted.planned.plan, converted.planned.understood.graph
         placed = list(plan.placed())
         number = max(placed, key=lambda p: p[1] + p[0].nbytes)[0].first
         alive = [b for b, _ in placed if b.first <= number < b.last and b.role in ROLES]
         named = [b for b in critical(placed) if b in alive] or sorted(alive, key=lambda b: -b.nbytes)
-        parts = [f"{self._content(b)} {b.nbytes:,} B" for b in named[:MOST_NAMED]]
+        parts = [f"{_content(graph, b)} {b.nbytes:,} B" for b in named[:MOST_NAMED]]
         more = [f"{len(named) - MOST_NAMED} smaller ones"] if len(named) > MOST_NAMED else []
-        return f"{self._name(plan, number)}: {', '.join([*parts, *more])}; the interpreter: {converted.arena.tail:,} B"
-
-    def _content(self, buffer: Buffer) -> str:
-        maker = next((op for op in self.understood.graph.ops if buffer.key in op.outputs), None)
-        what = ROLES[buffer.role]
-        if maker is None:
-            return f"the model's input '{self.understood.graph.tensors[buffer.key].name[:MOST_LETTERS]}'"
-        return f"{what} op {maker.index} {maker.type}"
-
-    def _name(self, plan: Plan, number: int) -> str:
-        step = plan.steps[number]
-        if not isinstance(step, Block):
-            op = next(op for op in self.understood.graph.ops if op.index == step.op)
-            return f"builtin operator {op.index} {op.type}"
-        indices = [i for stage in step.stages for i in self._regions.ops[stage.op].sources]
-        block = sum(isinstance(s, Block) for s in plan.steps[:number])
-        return f"block {block} (ops {min(indices)}..{max(indices)})"
+        step = _name(converted.planned, number)
+        return f"{step}: {', '.join([*parts, *more])}; the interpreter: {converted.arena.tail:,} B"
 
     # A plan that was saved
 
@@ -247,7 +247,8 @@ class Conversion:
         """What the checker takes for granted: it replays bytes, and asks neither for their number nor for regions."""
         if plan.target != self.options.target:
             raise PlanError(f"it is for {plan.target}, not for {self.options.target}", code="plan_target")
-        sizes = tensor_sizes(self.understood.graph, self._regions)
+        understood, partition = pipeline.with_passes(self.understood, self._regions, plan.passes)
+        sizes = tensor_sizes(understood.graph, partition)
         if not 0 <= plan.head <= 4 * sum(sizes.values()) + TFLM_ALIGN * len(plan.buffers):
             raise PlanError(
                 f"its head of {plan.head} bytes is larger than everything that this model has", code="plan_head"
@@ -260,6 +261,25 @@ class Conversion:
             crooked = [b.key for b, o in plan.placed() if b.role is Role.TENSOR and o % TFLM_ALIGN]
             if crooked:
                 raise PlanError(f"tensor {crooked[0]} is not aligned as --op-per block wants it", code="plan_alignment")
+
+
+def _content(graph: Graph, buffer: Buffer) -> str:
+    maker = graph.producer(buffer.key)
+    what = ROLES[buffer.role]
+    if maker is None:
+        return f"the model's input '{graph.tensors[buffer.key].name[:MOST_LETTERS]}'"
+    return f"{what} op {maker.number} {maker.type}"
+
+
+def _name(planned: Planned, number: int) -> str:
+    plan, ops = planned.plan, planned.partition.ops
+    step = plan.steps[number]
+    if not isinstance(step, Block):
+        op = next(op for op in planned.understood.graph.ops if op.index == step.op)
+        return f"builtin operator {op.index} {op.type}"
+    indices = [i for stage in step.stages for i in ops[stage.op].sources]
+    block = sum(isinstance(s, Block) for s in plan.steps[:number])
+    return f"block {block} (ops {min(indices)}..{max(indices)})"
 
 
 def up(overhead: float) -> str:

@@ -14,20 +14,24 @@ from typing import TypeVar
 from tflm_memopt.errors import UsageError
 from tflm_memopt.model.graph import Graph
 from tflm_memopt.plan.plan import Plan
-from tflm_memopt.plan.planner import Options, Planner, cost, planners
+from tflm_memopt.plan.planner import Options, Planner, cost, planners, tensor_sizes
 from tflm_memopt.plan.regions import Partition
+from tflm_memopt.plan.second_pass import Choice, choices, with_passes
 from tflm_memopt.plan.tiles_plan import Settings
 
 FULL_WIDTH = 0xFFFF
 """Columns of a tile that no map exceeds (TMO's tile is a uint16_t)."""
 ROUNDING = 1e-9
 """F is given as a decimal fraction; a search must not lose the plan that is exactly there."""
+VAIN = 2
+"""Sets of second passes in a row that may bring nothing before a search ends."""
 SWITCHES: Mapping[str, str] = {
     "strips": "strips of more than one row",
     "windows": "tiles narrower than the map",
     "groups": "channel groups",
     "cache": "keeping the overlap of strips",
-    "recompute": "computing the overlap of strips again",
+    "recompute": "computing anything again: the overlap of strips, operators in a second pass",
+    "second-pass": "operators that run twice, instead of a whole tensor that waits for a reduction of itself",
     "overlap": "a block's output in the bytes that its input leaves",
     "reorder": "other orders than the model's own",
     "turn": "blocks that fire from the last row to the first",
@@ -73,32 +77,83 @@ class Plans:
 
     def __init__(self, graph: Graph, partition: Partition, options: Options) -> None:
         self._graph, self._partition, self._options = graph, partition, options
-        tiles = options.tiles
-        once = replace(tiles, recompute=False, max_overhead=1.0) if tiles else None
-        self._once = planners(graph, partition, replace(options, tiles=once))
-        self.macs = self._once[0].macs
-        self.least_macs = min(planner.points()[-1].macs for planner in self._once)
-        """No plan computes less."""
+        self.macs = sum(op.macs for op in partition.ops.values())
+        """Of all row operators, each output once."""
         self.at = cache(self._at)
+        self._with = cache(self._planners_with)
 
     @cached_property
-    def _again(self) -> Sequence[Planner]:
+    def least_macs(self) -> int:
+        """No plan computes less: outputs that nobody reads need not be computed."""
+        return min(planner.points()[-1].macs for planner in self._once)
+
+    @cached_property
+    def _once(self) -> Sequence[Planner]:
+        """Plans without recompute."""
+        tiles = self._options.tiles
+        once = replace(tiles, recompute=False, max_overhead=1.0) if tiles else None
+        return planners(self._graph, self._partition, replace(self._options, tiles=once))
+
+    @cached_property
+    def choices(self) -> Sequence[Choice]:
+        """Of what to compute again in a second pass, nothing first."""
+        options, tiles, sizes = self._options, self._options.tiles, tensor_sizes(self._graph, self._partition)
+        if not (options.second_pass and tiles and tiles.recompute):
+            return (Choice((), self.macs, 0),)
+        found = choices(self._graph, self._partition, sizes)
+        return tuple(choice for choice in found if choice.macs <= tiles.max_overhead * self.macs)
+
+    def _planners_with(self, choice: Choice) -> Sequence[Planner]:
         """Plans with recompute: searching them takes longer, so that it is put off until somebody asks."""
         tiles = self._options.tiles
-        return [planner.within(tiles) for planner in self._once] if tiles and tiles.recompute else ()
+        if not (tiles and tiles.recompute):
+            return ()
+        if not choice.passes:
+            return [planner.within(tiles) for planner in self._once]
+        tiles = replace(tiles, max_overhead=tiles.max_overhead * self.macs / choice.macs)
+        graph, partition = with_passes(self._graph, self._partition, choice.passes)
+        return (Planner(graph, partition, replace(self._options, tiles=tiles)),)
 
     def _at(self, macs: int) -> Plan:
-        """The plan of least head with at most so many multiply-accumulates; `least_macs` at the least."""
-        found = [planner.plan(macs) for planner in self._once]
-        if macs > self.macs:
-            found += [planner.plan(macs) for planner in self._again]
-        return min((p for p in found if p.macs <= macs), key=cost, default=found[0])
+        """The plan of least head with at most so many multiply-accumulates; `least_macs` at the least.
+
+        The most second passes first: they promise the fewest bytes, and what cannot be better is not planned.
+        """
+        found: list[Plan] = []
+        for choice in reversed(self.choices if macs > self.macs else ()):
+            if choice.macs <= macs and all(choice.bound < plan.head for plan in found):
+                found += [plan for planner in self._with(choice) if (plan := planner.plan(macs)).macs <= macs]
+        if all(self.choices[0].bound < plan.head for plan in found):
+            once = [planner.plan(macs) for planner in self._once]
+            found += [plan for plan in once if plan.macs <= macs] or once[:1]
+        return min(found, key=cost)
 
     @cached_property
     def budgets(self) -> list[int]:
-        """Multiply-accumulates at which the least bytes change, as far as it can be told before planning: rising."""
-        points = [(p.macs, p.nbytes) for planner in (*self._once, *self._again) for p in planner.points()]
-        return [macs for macs, _ in undominated(points, lambda point: point)]
+        """Multiply-accumulates at which the least bytes change, as far as it can be told before planning: rising.
+
+        When two more sets of second passes have promised nothing, those after them are not looked at.
+        """
+        points, vain = _points(self._once), 0
+        for choice in self.choices:
+            least = min(nbytes for _, nbytes in points)
+            points += _points(self._with(choice))
+            vain = vain + 1 if choice.passes and min(nbytes for _, nbytes in points) >= least else 0
+            if vain == VAIN:
+                break
+        return _rising(points)
+
+    def budgets_with(self, choice: Choice) -> list[int]:
+        """The same with one set of second passes."""
+        return _rising(_points(self._with(choice)))
+
+
+def _points(planned: Sequence[Planner]) -> list[tuple[int, int]]:
+    return [(p.macs, p.nbytes) for planner in planned for p in planner.points()]
+
+
+def _rising(points: Collection[tuple[int, int]]) -> list[int]:
+    return [macs for macs, _ in undominated(points, lambda point: point)]
 
 
 def spaced(budgets: Sequence[int], step: int) -> list[int]:

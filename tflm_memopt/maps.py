@@ -158,7 +158,7 @@ def _role(graph: Graph, tensor: TensorId) -> str:
 
 def _maker(graph: Graph, tensor: TensorId) -> str:
     op = graph.producer(tensor)
-    return f"{op.index} {op.type}" if op else "the caller"
+    return f"{op.number} {op.type}" if op else "the caller"
 
 
 def _name(graph: Graph, buffer: Buffer) -> str:

@@ -14,10 +14,11 @@ from tflm_memopt.model.int8_io import Int8Interface
 from tflm_memopt.model.reader import Model
 from tflm_memopt.model.rowop import RowOp
 from tflm_memopt.model.site import PIECE
+from tflm_memopt.plan import second_pass
 from tflm_memopt.plan.check import check
 from tflm_memopt.plan.fold import without_dead_channels
 from tflm_memopt.plan.inputs import InputMode, with_input
-from tflm_memopt.plan.plan import Plan
+from tflm_memopt.plan.plan import Plan, SecondPass
 from tflm_memopt.plan.planner import Options, plan
 from tflm_memopt.plan.regions import Partition, Region, partition
 
@@ -110,6 +111,14 @@ def pack_for(parts: Partition, target: str) -> Partition:
 def place_input(understood: Understood, parts: Partition, mode: InputMode) -> tuple[Understood, Partition]:
     """The same with the model's input where it is wanted; UsageError where that is impossible."""
     graph, parts = with_input(understood.graph, parts, mode)
+    return replace(understood, graph=graph), parts
+
+
+def with_passes(
+    understood: Understood, parts: Partition, passes: tuple[SecondPass, ...]
+) -> tuple[Understood, Partition]:
+    """The same with some operators twice; PlanError where that is impossible."""
+    graph, parts = second_pass.with_passes(understood.graph, parts, passes)
     return replace(understood, graph=graph), parts
 
 

@@ -71,6 +71,8 @@ class StageReport:
     """It adds up int32 sums, an input row or a channel group at a time."""
     packed: bool
     """A kernel of the target runs it; else a generic one does."""
+    second_pass: bool = False
+    """It computes its tensor a second time, instead of its waiting for a reduction of itself."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -242,6 +244,8 @@ class PointReport:
     blocks: int
     tiled: int
     """Of these blocks, tiled ones; the others run row by row."""
+    second_passes: int
+    """Tensors that are computed a second time instead of waiting for a reduction of themselves."""
     proven: bool
     """No layout of these blocks has a lower head."""
     plan: Plan

@@ -89,6 +89,14 @@ def mobile(seed: int, *, most: int = 6) -> Recipe:
     return Recipe((shape,), tuple(layers), seed=seed & 0xFFFF)
 
 
+def squeezed(seed: int) -> Recipe:
+    """The same with squeeze-excite gates in inverted residuals."""
+    rng = random.Random(seed)
+    plain = mobile(seed, most=1)
+    gates = [layer for _ in range(rng.randint(1, 3)) for layer in _squeezed(rng)]
+    return replace(plain, inputs=((1, rng.randint(6, 20), rng.randint(4, 12), 3),), layers=(*gates, *plain.layers))
+
+
 def _layer(kind: str, rng: random.Random, **options: Any) -> Layer:
     window = {
         "kernel": (rng.randint(1, 4), rng.randint(1, 4)),
@@ -118,6 +126,15 @@ def _bottleneck(rng: random.Random) -> list[Layer]:
         _pointwise(rng, channels), _pointwise(rng, rng.randint(4, 16)), middle, _pointwise(rng, channels),
         _layer("add", rng, source=0, other=3),
     ]  # fmt: skip
+
+
+def _squeezed(rng: random.Random) -> list[Layer]:
+    """Expand, depthwise, gate, project; half of them with a shortcut."""
+    channels, wide = rng.randint(1, 5), rng.randint(6, 16)
+    middle = _layer("depthwise", rng, channels=3, stride=(1, 1), dilation=(1, 1), padding="SAME")
+    gate = _layer(rng.choice(("gated", "gated", "averaged")), rng, kernel=(2, 2))
+    block = [_pointwise(rng, channels), _pointwise(rng, wide), middle, gate, _pointwise(rng, channels)]
+    return [*block, _layer("add", rng, source=0, other=4)] if rng.random() < 0.5 else block
 
 
 def _shortcut(rng: random.Random) -> list[Layer]:

@@ -294,9 +294,20 @@ def _repeatable(shape: Sequence[int], whole: Sequence[int]) -> bool:
 def _gated(net: Net, layer: Layer, x: int, _: int) -> list[int]:
     """Squeeze and excite."""
     x = _image(net, x)
-    squeezed = net.conv2d(net.mean(x, (1, 2)), layer.kernel[0], activation="RELU")
+    return [_excited(net, layer, x, net.mean(x, (1, 2)))]
+
+
+def _averaged(net: Net, layer: Layer, x: int, _: int) -> list[int]:
+    """The same with a pool."""
+    x = _image(net, x)
+    size = net.shape(x)[1:3]
+    return [_excited(net, layer, x, net.pool(x, kernel=size, stride=size))]
+
+
+def _excited(net: Net, layer: Layer, x: int, mean: int) -> int:
+    squeezed = net.conv2d(mean, layer.kernel[0], activation="RELU")
     gate = net.unary("LOGISTIC", net.conv2d(squeezed, net.shape(x)[3]), out=(1 / 256, -128))
-    return [net.binary("MUL", x, gate, out=net.affine(x))]
+    return net.binary("MUL", x, gate, out=net.affine(x))
 
 
 def _logistic(net: Net, _layer: Layer, x: int, _: int) -> list[int]:
@@ -349,6 +360,7 @@ SUPPORTED: Mapping[str, Build] = {
     "looked up": _looked_up,
     "two": _two,
     "gated": _gated,
+    "averaged": _averaged,
     "reshape": _reshape,
     **(
         MOVING := {

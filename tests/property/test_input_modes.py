@@ -12,7 +12,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from conftest import thinned
-from property.forced import mobile, random_settings
+from property.forced import mobile, random_settings, squeezed
 from property.networks import build
 from property.oracle import assert_arena_as_predicted, draw_inputs, original, rewritten, run
 
@@ -23,7 +23,8 @@ from tflm_memopt.model.interface import Changes
 from tflm_memopt.model.reader import read
 from tflm_memopt.pipeline import Planned
 from tflm_memopt.plan.inputs import InputMode
-from tflm_memopt.plan.planner import Options, Planner
+from tflm_memopt.plan.planner import Options, Planner, tensor_sizes
+from tflm_memopt.plan.second_pass import choices
 from tflm_memopt.plan.tiles_plan import NO_RECOMPUTE
 from tflm_memopt.runtime.feeds import feeder
 from tflm_memopt.runtime.guard import guarded_runs
@@ -44,6 +45,8 @@ def converted(data: bytes, seed: int) -> tuple[bytes, Planned]:
     pushed = rng.choice([n for n in range(1, height + 1) if height % n == 0])
     mode = InputMode("external") if rng.random() < 0.4 else InputMode("stream", pushed)
     understood, parts = pipeline.place_input(understood, parts, mode)
+    found = choices(understood.graph, parts, tensor_sizes(understood.graph, parts))
+    understood, parts = pipeline.with_passes(understood, parts, random.Random(seed).choice(found[-2:]).passes)
     tiles = rng.choice((None, NO_RECOMPUTE, random_settings(rng), random_settings(rng)))
     if tiles and tiles.max_overhead > 4:
         tiles = replace(tiles, max_overhead=4.0)
@@ -55,8 +58,7 @@ def converted(data: bytes, seed: int) -> tuple[bytes, Planned]:
     return pipeline.lower(source, border, planned, options), planned
 
 
-def examine(seed: int) -> None:
-    data = build(mobile(seed))
+def examine(seed: int, data: bytes) -> None:
     before = original(data)
     try:
         new, planned = converted(data, seed)
@@ -80,4 +82,9 @@ def examine(seed: int) -> None:
 
 @pytest.mark.parametrize("seed", thinned(range(1000, 1100), 10))
 def test_frames_elsewhere(seed: int) -> None:
-    examine(seed)
+    examine(seed, build(mobile(seed)))
+
+
+@pytest.mark.parametrize("seed", thinned(range(2000, 2060), 8))
+def test_frames_elsewhere_and_second_passes(seed: int) -> None:
+    examine(seed, build(squeezed(seed)))

@@ -13,7 +13,7 @@ import pytest
 from conftest import thinned
 from hypothesis import HealthCheck, Phase, assume, given, settings
 from hypothesis import strategies as st
-from property.forced import forced, mobile, random_settings
+from property.forced import forced, mobile, random_settings, squeezed
 from property.networks import Recipe, build, recipes
 from property.oracle import assert_arena_as_predicted, assert_same_bytes, convert, original
 
@@ -117,6 +117,21 @@ def test_every_point_of_a_frontier_runs(seed: int) -> None:
         check(plan, understood.graph, parts)
         border = Int8Interface(source.graph, Changes(), {}, ())
         assert_same_bytes(data, pipeline.lower(source, border, Planned(understood, parts, plan), options), seed=seed)
+
+
+@pytest.mark.parametrize("seed", thinned(range(200, 240), 6))
+def test_second_passes_within_any_budget(seed: int) -> None:
+    """Every point of the frontier of a network with gates, and by way of its file."""
+    data = build(squeezed(seed))
+    once, *points = tflm_memopt.explore(data, op_per="block" if seed % 5 == 0 else "region").points
+    assert once.second_passes == 0
+    for point in points:
+        saved = json.loads(json.dumps(point.plan.to_json()))
+        done = tflm_memopt.optimize(data, plan=saved, op_per="block" if seed % 5 == 0 else "region")
+        assert done.report.arena == point.arena
+        assert done.report.changed
+        assert_same_bytes(data, done.model, seed=seed)
+        assert_arena_as_predicted(done.model)
 
 
 @QUICK

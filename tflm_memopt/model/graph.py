@@ -75,6 +75,11 @@ class Op:
     def stands_for(self) -> tuple[int, ...]:
         return self.sources or (self.index,)
 
+    @property
+    def number(self) -> int:
+        """Of the model's operators, the one that people know it by."""
+        return self.index if self.index in self.stands_for else self.stands_for[0]
+
 
 @dataclass(frozen=True, slots=True)
 class Graph:

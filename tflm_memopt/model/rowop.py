@@ -207,6 +207,8 @@ class RowOp:
     """Of its constants, where it runs whole windows of all channels."""
     macs: int = 0
     """Multiply-accumulates of the whole operator, padding included, as the original model does them."""
+    again: bool = False
+    """It computes what another one computed before (plan/second_pass.py)."""
 
     @property
     def reducible(self) -> bool:

@@ -109,6 +109,16 @@ class Block:
 
 
 @dataclass(frozen=True, slots=True)
+class SecondPass:
+    """Operators that run a second time, for one reader of what they make (plan/second_pass.py)."""
+
+    reader: int
+    """Its key."""
+    ops: tuple[int, ...]
+    """Keys, in the order in which they run."""
+
+
+@dataclass(frozen=True, slots=True)
 class Builtin:
     """An operator that TFLM's own kernel runs."""
 
@@ -132,6 +142,8 @@ class Plan:
     """No layout of these buffers is lower than `head`."""
     target: str = GENERIC
     """Whose kernels its operators are packed for."""
+    passes: tuple[SecondPass, ...] = ()
+    """Of its operators: the copies are numbered in this order, from the first number on that no operator has."""
 
     @property
     def macs(self) -> int:
@@ -180,6 +192,7 @@ class Plan:
             "proven": self.proven,
             "target": self.target,
             "layout": LAYOUT,
+            "second_passes": [asdict(second) for second in self.passes],
             "steps": [{"type": type(step).__name__.lower()} | asdict(step) for step in self.steps],
             "buffers": [asdict(b) | {"role": b.role.value, "offset": o} for b, o in self.placed()],
         }
@@ -205,4 +218,5 @@ class Plan:
             lower_bound=data["lower_bound"],
             proven=data["proven"],
             target=data.get("target", GENERIC),
+            passes=tuple(SecondPass(p["reader"], tuple(p["ops"])) for p in data.get("second_passes", ())),
         )

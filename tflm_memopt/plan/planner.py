@@ -45,6 +45,8 @@ class Options:
     """Try other orders than the model's own (plan/order.py)."""
     target: str = GENERIC
     """Whose kernels operators are packed for (model/packing.py)."""
+    second_pass: bool = True
+    """Operators may run twice, where compute is allowed (plan/second_pass.py)."""
     turn: bool = True
     """Blocks may fire from the last row to the first (plan/turn.py)."""
     tiles: Settings | None = NO_RECOMPUTE
@@ -221,8 +223,9 @@ class Planner:
         steps = tuple(d.step for d in settled)
         proven = placed.proven or placed.top <= problem.lower_bound
         return Plan(
-            steps, tuple(buffers), placed.offsets, placed.top, problem.lower_bound, proven, self._options.target
-        )
+            steps, tuple(buffers), placed.offsets, placed.top, problem.lower_bound, proven, self._options.target,
+            self._partition.passes,
+        )  # fmt: skip
 
     def _turned(self, number: int, block: Candidate, draft: Draft) -> Draft | None:
         """The block turned, in as many buffers; None where there is no such thing, or nothing in it."""

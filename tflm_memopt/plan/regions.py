@@ -18,7 +18,7 @@ from tflm_memopt.model.canonicalise import VIEW
 from tflm_memopt.model.graph import Graph, Op, TensorId
 from tflm_memopt.model.opset import Unsupported
 from tflm_memopt.model.rowop import RowOp
-from tflm_memopt.plan.plan import MAX_IO, Frame
+from tflm_memopt.plan.plan import MAX_IO, Frame, SecondPass
 
 STATEFUL = ("VAR_HANDLE", "READ_VARIABLE", "ASSIGN_VARIABLE", "CALL_ONCE")
 """Builtin operators that see what others of them did, through no tensor: they keep their order."""
@@ -68,6 +68,8 @@ class Partition:
     """The row operators of all regions, by Op.index; their tensors are those of the rewritten model."""
     frame: Frame | None = None
     """The model's input, where it is not in the arena as a whole."""
+    passes: tuple[SecondPass, ...] = ()
+    """Those that its operators contain (plan/second_pass.py)."""
 
     @property
     def external(self) -> frozenset[TensorId]:

@@ -225,13 +225,17 @@ def _buffers(memory: MemoryMap) -> tuple[str, Table]:
 def _frontier(result: Exploration | None, chosen: tuple[int, float] | None) -> Mapping[str, Any] | None:
     if result is None:
         return None
-    columns = ("plan", "F", "MACs", "head, B", "tail, B", "total, B", "smallest, B", "blocks", "tiled", "proven")
+    columns = (
+        "plan", "F", "MACs", "head, B", "tail, B", "total, B", "smallest, B", "blocks", "tiled",
+        "second passes", "proven",
+    )  # fmt: skip
     rows = tuple(
         tuple(
             Cell(text, mark="chosen" if chosen == (p.arena.total, p.overhead) else "")
             for text in (
                 str(n), f"{p.overhead:.3f}", f"{p.macs:,}", f"{p.arena.head:,}", f"{p.arena.tail:,}",
-                f"{p.arena.total:,}", f"{p.arena.min:,}", str(p.blocks), str(p.tiled), "yes" if p.proven else "no",
+                f"{p.arena.total:,}", f"{p.arena.min:,}", str(p.blocks), str(p.tiled), str(p.second_passes),
+                "yes" if p.proven else "no",
             )
         )
         for n, p in enumerate(result.points)
@@ -292,6 +296,8 @@ def _how(stage: StageReport, *, tiled: bool) -> str:
         words.append(f"{stage.groups} channel groups")
     if stage.sums:
         words.append("int32 sums")
+    if stage.second_pass:
+        words.append("second pass")
     return ", ".join(words)
 
 

@@ -7,7 +7,7 @@ import io
 
 from tflm_memopt.results import Exploration
 
-COLUMNS = ("overhead", "macs", "head", "tail", "total", "min", "blocks", "tiled")
+COLUMNS = ("overhead", "macs", "head", "tail", "total", "min", "blocks", "tiled", "second_passes")
 
 
 def csv(result: Exploration) -> str:
@@ -16,9 +16,8 @@ def csv(result: Exploration) -> str:
     lines = writer.writer(page, lineterminator="\n")
     before = result.original_arena
     lines.writerow(("plan", *COLUMNS))
-    lines.writerow(("tflm", 1.0, result.original_macs, before.head, before.tail, before.total, before.min, 0, 0))
+    lines.writerow(("tflm", 1.0, result.original_macs, before.head, before.tail, before.total, before.min, 0, 0, 0))
     for number, p in enumerate(result.points):
-        a = p.arena
-        overhead = round(p.overhead, 6)
-        lines.writerow((number, overhead, p.macs, a.head, a.tail, a.total, a.min, p.blocks, p.tiled))
+        a, kinds = p.arena, (p.blocks, p.tiled, p.second_passes)
+        lines.writerow((number, round(p.overhead, 6), p.macs, a.head, a.tail, a.total, a.min, *kinds))
     return page.getvalue()

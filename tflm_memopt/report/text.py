@@ -93,6 +93,7 @@ def exploration(result: Exploration, files: Iterable[str]) -> RenderableType:
     table.add_row("TFLM today", "1.000", f"{result.original_macs:,}", *_figures(before), "", "")
     for number, p in enumerate(result.points):
         blocks = f"{p.blocks}" + (f" ({p.tiled} tiled)" if p.tiled else "")
+        blocks += f", {_second_passes(p.second_passes)}" if p.second_passes else ""
         against = _percent(before.total, p.arena.total)
         table.add_row(str(number), f"{p.overhead:.3f}", f"{p.macs:,}", *_figures(p.arena), against, blocks)
     return _page(
@@ -194,6 +195,8 @@ def _headline(report: Report) -> Table:
     arena, flash = (report.original_arena.total, report.arena.total), report.flash
     macs, dead = report.macs, report.dead_channels
     work = f"{macs.original:,} -> {macs.rewritten:,} MACs" if macs.rewritten != macs.original else "no recompute"
+    twice = sum(stage.second_pass for block in report.blocks for stage in block.stages)
+    work += f", {twice} operators run twice" if twice else ""
     right = report.accuracy
     tested = [("accuracy", f"{right.keras:.1%} -> {right.rewritten:.1%}", _right(right))] if right else []
     return _facts(
@@ -251,7 +254,12 @@ def _span(block: BlockReport) -> str:
     """The operators of a block: the first and last by name, all by index."""
     names = [printable(name) for name in block.operators]
     chain = " .. ".join(names if len(names) < 3 else (names[0], names[-1]))
-    return f"{_indices(block.ops)} {chain}"
+    again = [i for stage in block.stages if stage.second_pass for i in stage.ops]
+    return f"{_indices(block.ops)} {chain}" + (f", second pass of {_indices(again)}" if again else "")
+
+
+def _second_passes(number: int) -> str:
+    return f"{number} second pass{'es' * (number > 1)}"
 
 
 def _keeps(block: BlockReport) -> str:

@@ -1,0 +1,196 @@
+"""Operators that run twice: which, what the graph looks like then, and what is gained."""
+
+from __future__ import annotations
+
+import itertools
+import json
+from collections.abc import Callable
+from dataclasses import replace
+
+import pytest
+from models import Net
+
+import tflm_memopt
+from tflm_memopt import pipeline
+from tflm_memopt.errors import PlanError, UsageError
+from tflm_memopt.model.reader import read
+from tflm_memopt.pipeline import Understood
+from tflm_memopt.plan.inputs import IN_ARENA, InputMode
+from tflm_memopt.plan.plan import SecondPass
+from tflm_memopt.plan.planner import tensor_sizes
+from tflm_memopt.plan.regions import Partition
+from tflm_memopt.plan.second_pass import Choice, choices, with_passes
+
+SIZE, WIDE = 10, 24
+STEM, EXPAND, DEPTHWISE, MUL, PROJECT, ADD = 0, 1, 2, 7, 8, 9
+"""Operators of squeeze_excite()."""
+
+
+def squeeze_excite() -> bytes:
+    """An inverted residual with a gate, whose wide tensor is six times as large as what it is made from."""
+    net = Net(3)
+    x = net.conv2d(net.input((1, SIZE, SIZE, 3)), 4, kernel=(3, 3))
+    return net.model(_inverted(net, x))
+
+
+def two_gates() -> bytes:
+    net = Net(4)
+    x = _inverted(net, net.conv2d(net.input((1, SIZE, SIZE, 3)), 4, kernel=(3, 3)))
+    return net.model(_inverted(net, net.conv2d(x, 4, kernel=(3, 3), stride=(2, 2))))
+
+
+def _inverted(net: Net, x: int) -> int:
+    wide = net.depthwise_conv2d(net.conv2d(x, WIDE))
+    gate = net.conv2d(net.conv2d(net.mean(wide, (1, 2)), 2, activation="RELU"), WIDE)
+    gated = net.binary("MUL", wide, net.unary("LOGISTIC", gate, out=(1 / 256, -128)), out=net.affine(wide))
+    return net.add(net.conv2d(gated, 4, out=net.affine(x)), x)
+
+
+def centred() -> bytes:
+    """Not all late readers are gates: the mean of each channel is taken away from it."""
+    net = Net(5)
+    wide = net.conv2d(net.conv2d(net.input((1, 12, 12, 2)), 2), 16)
+    return net.model(net.conv2d(net.binary("SUB", wide, net.mean(wide, (1, 2)), out=(0.1, 0)), 2))
+
+
+def gated_at_once() -> bytes:
+    """Nothing is in front of the gate but the input."""
+    net = Net(6)
+    wide = net.conv2d(net.input((1, 12, 12, 2)), 16)
+    return net.model(net.conv2d(net.binary("MUL", wide, net.mean(wide, (1, 2)), out=(0.1, 0)), 2))
+
+
+def residual() -> bytes:
+    """The shortcut waits for nothing but rows."""
+    net = Net(7)
+    x = net.conv2d(net.input((1, 12, 12, 2)), 8)
+    return net.model(net.mean(net.add(net.depthwise_conv2d(x, out=net.affine(x)), x), (1, 2)))
+
+
+def partitioned(data: bytes, mode: InputMode = IN_ARENA) -> tuple[Understood, Partition]:
+    understood = pipeline.understand(read(data).graph)
+    parts = pipeline.find_regions(understood)
+    assert parts is not None
+    return pipeline.place_input(understood, parts, mode)
+
+
+def found(data: bytes, mode: InputMode = IN_ARENA) -> tuple[Choice, ...]:
+    understood, parts = partitioned(data, mode)
+    return choices(understood.graph, parts, tensor_sizes(understood.graph, parts))
+
+
+def test_a_gate_s_tensor_is_made_again_from_the_small_one_in_front() -> None:
+    nothing, second = found(squeeze_excite())
+    assert nothing.passes == ()
+    assert second.passes == (SecondPass(MUL, (EXPAND, DEPTHWISE)),)
+    pixels = SIZE * SIZE
+    assert second.macs - nothing.macs == pixels * (4 * WIDE + 9 * WIDE)
+    assert nothing.bound - second.bound == pixels * WIDE  # the small one is there anyway, for the shortcut
+
+
+def test_every_choice_has_less_to_wait_for_and_more_to_compute() -> None:
+    options = found(two_gates())
+    assert len(options) == 3
+    for one, next_one in itertools.pairwise(options):
+        assert one.bound > next_one.bound
+        assert one.macs < next_one.macs
+
+
+@pytest.mark.parametrize(
+    ("model", "mode", "passes"),
+    [
+        (centred, IN_ARENA, 1),
+        (gated_at_once, IN_ARENA, 1),
+        (gated_at_once, InputMode("external"), 1),
+        (gated_at_once, InputMode("stream", 1), 0),
+        (residual, IN_ARENA, 0),
+    ],
+)
+def test_who_gets_a_second_pass(model: Callable[[], bytes], mode: InputMode, passes: int) -> None:
+    """Who reads a tensor and something that takes all of it; and never beyond an input that has passed by."""
+    assert len(found(model(), mode)[-1].passes) == passes
+
+
+def test_the_copies_are_ordinary_operators_with_the_same_weights() -> None:
+    understood, parts = partitioned(squeeze_excite())
+    graph, twice = with_passes(understood.graph, parts, [SecondPass(MUL, (EXPAND, DEPTHWISE))])
+    first = len(understood.graph.ops)
+    (region,) = twice.regions
+    at = region.ops.index(MUL)
+    assert region.ops[at - 2 : at] == (first, first + 1)
+    assert [op for op in region.ops if op < first] == list(parts.regions[0].ops)
+    expand, depthwise = twice.ops[first], twice.ops[first + 1]
+    for copy, key in ((expand, EXPAND), (depthwise, DEPTHWISE)):
+        assert copy.weights is parts.ops[key].weights
+        assert copy.again
+        assert not twice.ops[key].again
+        assert copy.sources == parts.ops[key].sources
+        assert graph.tensors[copy.output].name == graph.tensors[parts.ops[key].output].name + "/again"
+        made = graph.producer(copy.output)
+        assert made is not None
+        assert made.number == key
+    assert expand.inputs == parts.ops[EXPAND].inputs
+    assert depthwise.inputs == (expand.output,)
+    assert twice.ops[MUL].inputs == (depthwise.output, parts.ops[MUL].inputs[1])
+    assert twice.passes == (SecondPass(MUL, (EXPAND, DEPTHWISE)),)
+    assert region.inputs == parts.regions[0].inputs
+    assert region.outputs == parts.regions[0].outputs
+
+
+@pytest.mark.parametrize("second", [SecondPass(MUL, (99,)), SecondPass(99, (DEPTHWISE,))])
+def test_passes_of_another_model_are_refused(second: SecondPass) -> None:
+    understood, parts = partitioned(squeeze_excite())
+    with pytest.raises(PlanError, match="of a second pass") as refused:
+        with_passes(understood.graph, parts, [second])
+    assert refused.value.code == "plan_second_pass"
+
+
+@pytest.mark.parametrize("model", [squeeze_excite, two_gates, centred, gated_at_once])
+def test_compute_buys_ram_and_the_bytes_stay(model: Callable[[], bytes]) -> None:
+    data = model()
+    once, again = tflm_memopt.optimize(data), tflm_memopt.optimize(data, max_macs=2.5)
+    without = tflm_memopt.optimize(data, max_macs=2.5, without=["second-pass"])
+    assert again.plan is not None
+    assert again.plan.passes
+    assert again.report.arena.total < without.report.arena.total <= once.report.arena.total
+    assert again.report.overhead <= 2.5
+    assert again.report.flash.rewritten < once.report.flash.rewritten + 4096  # no weight twice
+    assert tflm_memopt.verify(data, again.model, runs=2).bit_exact
+    stages = [stage for block in again.report.blocks for stage in block.stages if stage.second_pass]
+    assert len(stages) == sum(len(second.ops) for second in again.plan.passes)
+
+
+def test_a_saved_plan_has_its_second_passes() -> None:
+    data = squeeze_excite()
+    first = tflm_memopt.optimize(data, max_macs=2.5)
+    assert first.plan is not None
+    document = json.loads(json.dumps(first.plan.to_json()))
+    assert document["second_passes"] == [{"reader": MUL, "ops": [EXPAND, DEPTHWISE]}]
+    assert tflm_memopt.optimize(data, plan=document).model == first.model
+    for damaged in ([], [{"reader": MUL, "ops": [DEPTHWISE]}], [{"reader": ADD, "ops": [EXPAND, DEPTHWISE]}]):
+        with pytest.raises(UsageError) as refused:
+            tflm_memopt.optimize(data, plan=document | {"second_passes": damaged})
+        assert refused.value.code == "foreign_plan"
+
+
+def test_the_least_compute_within_a_limit_knows_second_passes() -> None:
+    data = squeeze_excite()
+    frontier = tflm_memopt.explore(data)
+    counts = [point.second_passes for point in frontier.points]
+    assert counts[0] == 0
+    assert counts[-1] > 0
+    wanted = next(point for point in frontier.points if point.second_passes)
+    limited = tflm_memopt.optimize(data, ram_limit=wanted.arena.total)
+    assert limited.report.arena.total <= wanted.arena.total
+    assert limited.report.overhead <= wanted.overhead
+    within = tflm_memopt.optimize(data, max_macs=wanted.overhead + 1e-6)
+    assert within.report.arena.total <= wanted.arena.total
+
+
+def test_nothing_runs_twice_unless_it_may() -> None:
+    """Not at F = 1, and not where compute must not be spent again."""
+    plan = tflm_memopt.optimize(squeeze_excite()).plan
+    assert plan is not None
+    assert plan.passes == ()
+    understood, parts = partitioned(squeeze_excite())
+    assert with_passes(understood.graph, parts, []) == (understood.graph, replace(parts, passes=()))

@@ -1,0 +1,235 @@
+"""Second passes: operators that run twice, so that a tensor need not wait for a reduction of itself.
+
+A squeeze-excite gate multiplies a tensor with a vector that is made from all of it. Until the vector is there, the
+tensor has to be: all its bytes. Or it is made again, from a smaller tensor in front of it: its first copy goes to the
+reduction row by row, its second one, row by row, to the reader that came late. To all that plans, checks and lowers
+these are operators like any others; their weights are the same bytes in flash.
+
+How many gates get a second pass, and from where on, is a choice between bytes and multiply-accumulates. What must be
+whole when a late reader starts bounds the bytes from below, gate by gate. At every bound there is a cheapest set of
+second passes: these sets, the Pareto front of the bound, are those that are tried (frontier.py).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+from tflm_memopt.errors import PlanError
+from tflm_memopt.model.graph import Graph, Op, TensorId
+from tflm_memopt.model.rowop import RowOp
+from tflm_memopt.plan.plan import SecondPass
+from tflm_memopt.plan.regions import Kept, Node, Partition, regions_of
+
+MOST_OPS = 16
+"""Of one second pass."""
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """Second passes that may be made together."""
+
+    passes: tuple[SecondPass, ...]
+    macs: int
+    """Multiply-accumulates of all operators, of those that run twice both times."""
+    bound: int
+    """Bytes of whole tensors when the late reader starts that finds the most of them."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Way:
+    """What one late reader may get: its second pass, or none."""
+
+    bound: int
+    """Bytes of whole tensors when it starts."""
+    macs: int
+    """Multiply-accumulates of the second pass."""
+    second: SecondPass | None = None
+
+
+def choices(graph: Graph, partition: Partition, sizes: Mapping[TensorId, int]) -> tuple[Choice, ...]:
+    """The sets of second passes that are worth a plan, least compute first: none at all, then ever lower bounds.
+
+    `sizes`: bytes of whole tensors.
+    """
+    seen = _Seen(graph, partition, sizes)
+    gates = [list(_ways(seen, key, k)) for key, k in seen.late_readers]
+    once = sum(op.macs for op in partition.ops.values())
+    found: list[Choice] = []
+    for limit in sorted({way.bound for ways in gates for way in ways} | {0}, reverse=True):
+        chosen = [_cheapest(ways, limit) for ways in gates]
+        passes = tuple(way.second for way in chosen if way.second)
+        bound = max((way.bound for way in chosen), default=0)
+        if not found or bound < found[-1].bound:
+            found.append(Choice(passes, once + sum(way.macs for way in chosen), bound))
+    return tuple(found)
+
+
+def with_passes(graph: Graph, partition: Partition, passes: Sequence[SecondPass]) -> tuple[Graph, Partition]:
+    """The same with each pass' operators once more, right in front of its late reader, which reads the second copy.
+
+    Raises PlanError for passes of another model.
+    """
+    for second in passes:
+        graph, partition = _with_pass(graph, partition, second)
+    return graph, replace(partition, passes=tuple(passes))
+
+
+def _cheapest(ways: Collection[_Way], limit: int) -> _Way:
+    """The least compute below a bound; where there is no such way, the lowest bound."""
+    return min((w for w in ways if w.bound <= limit), key=lambda w: w.macs, default=min(ways, key=lambda w: w.bound))
+
+
+@dataclass(frozen=True)
+class _Seen:
+    """A partitioned graph: which tensors must be whole before others begin."""
+
+    graph: Graph
+    partition: Partition
+    sizes: Mapping[TensorId, int]
+
+    @cached_property
+    def steps(self) -> Sequence[RowOp | Kept]:
+        """In the order in which they run."""
+        nodes: list[RowOp | Kept] = []
+        for node in self.partition.nodes:
+            nodes += [node] if isinstance(node, Kept) else [self.partition.ops[key] for key in node.ops]
+        return nodes
+
+    @cached_property
+    def keys(self) -> Mapping[TensorId, int]:
+        """Of the row operators, by output."""
+        return {op.output: key for key, op in self.partition.ops.items()}
+
+    @cached_property
+    def position(self) -> Mapping[TensorId, int]:
+        """Of the step that makes a tensor."""
+        return {t: i for i, step in enumerate(self.steps) for t in _outputs(step)}
+
+    @cached_property
+    def behind(self) -> Mapping[TensorId, frozenset[TensorId]]:
+        """The tensors that a tensor is made from, directly or not."""
+        found: dict[TensorId, frozenset[TensorId]] = {}
+        for step in self.steps:
+            above = frozenset(step.inputs).union(*(found.get(t, ()) for t in step.inputs))
+            found |= dict.fromkeys(_outputs(step), above)
+        return found
+
+    @cached_property
+    def complete(self) -> Mapping[TensorId, frozenset[TensorId]]:
+        """Those of them that must be complete before its first row can be made."""
+        found: dict[TensorId, frozenset[TensorId]] = {}
+        for step in self.steps:
+            early: frozenset[TensorId] = frozenset()
+            for k, t in enumerate(step.inputs):
+                early |= found.get(t, frozenset())
+                if isinstance(step, Kept) or _reads_all(step, k):
+                    early |= {t} | self.behind.get(t, frozenset())
+            found |= dict.fromkeys(_outputs(step), early)
+        return found
+
+    @cached_property
+    def late_readers(self) -> tuple[tuple[int, int], ...]:
+        """Operators, and which of their inputs another one of their inputs is made from, all of it."""
+        return tuple(
+            (self.keys[op.output], k)
+            for op in self.steps
+            if isinstance(op, RowOp)
+            for k, t in enumerate(op.inputs)
+            if t in self.keys and any(t in self.complete.get(other, ()) for other in op.inputs if other != t)
+        )
+
+    def whole(self, reader: RowOp, without: TensorId | None = None) -> frozenset[TensorId]:
+        """Tensors that are complete when a late reader starts, and still wanted. `without`: by others than it."""
+        complete = self.complete[reader.output]
+        wanted = set(self.graph.outputs)
+        for step in self.steps:
+            if reader.output in self.behind.get(next(iter(_outputs(step)), -1), ()):
+                wanted.update(step.inputs)
+        return complete & wanted.union(t for t in reader.inputs if t != without)
+
+    def nbytes(self, tensors: Collection[TensorId]) -> int:
+        frame = self.partition.frame
+        return sum(self.sizes[t] for t in tensors if frame is None or t != frame.tensor)
+
+
+def _outputs(step: RowOp | Kept) -> tuple[TensorId, ...]:
+    return step.outputs if isinstance(step, Kept) else (step.output,)
+
+
+def _reads_all(op: RowOp, k: int) -> bool:
+    """Whether the first row of its output takes all rows of an input."""
+    return op.rows_read(k, 0) == (0, op.reads[k].h)
+
+
+def _ways(seen: _Seen, key: int, k: int) -> Iterator[_Way]:
+    """None, and second passes from ever further in front; what computes more for no less is left out."""
+    reader = seen.partition.ops[key]
+    tensor = reader.inputs[k]
+    best = seen.nbytes(seen.whole(reader))
+    yield _Way(best, 0)
+    others = seen.whole(reader, without=tensor)
+    frame = seen.partition.frame
+    late = {seen.partition.ops[other].output for other, _ in seen.late_readers}
+    made: list[TensorId] = []
+    fresh = tensor
+    while fresh in seen.keys and fresh not in late and len(made) < MOST_OPS:
+        made.append(fresh)
+        ops = [seen.partition.ops[seen.keys[t]] for t in made]
+        border = {t for op in ops for t in op.inputs} - set(made)
+        if frame and frame.pushed and frame.tensor in border:
+            return  # it has passed by
+        bound = seen.nbytes(others | border)
+        if bound < best:
+            best = bound
+            keys = sorted(map(seen.keys.__getitem__, made), key=lambda i: seen.position[seen.partition.ops[i].output])
+            yield _Way(bound, sum(op.macs for op in ops), SecondPass(key, tuple(keys)))
+        fresh = max(border, key=lambda t: seen.position.get(t, -1), default=-1)
+
+
+def _with_pass(graph: Graph, partition: Partition, second: SecondPass) -> tuple[Graph, Partition]:
+    ops, tensors = dict(partition.ops), dict(graph.tensors)
+    unknown = {*second.ops, second.reader} - ops.keys()
+    if unknown:
+        raise PlanError(f"operators {sorted(unknown)} of a second pass do not run row by row", code="plan_second_pass")
+    first_key = max(op.index for op in graph.ops) + 1
+    copies: dict[TensorId, TensorId] = {}
+    added: list[Op] = []
+    stated = {op.index: op for op in graph.ops}
+    for new, key in enumerate(second.ops, first_key):
+        op, copy = ops[key], max(tensors) + 1
+        tensors[copy] = replace(tensors[op.output], id=copy, name=f"{tensors[op.output].name}/again")
+        ops[new] = replace(op, inputs=_renamed(op.inputs, copies), output=copy, again=True)
+        inputs = _renamed(stated[key].inputs, copies)
+        added.append(replace(stated[key], index=new, inputs=inputs, outputs=(copy,), sources=stated[key].stands_for))
+        copies[op.output] = copy
+    reader = ops[second.reader]
+    ops[second.reader] = replace(reader, inputs=_renamed(reader.inputs, copies))
+    graph = replace(graph, tensors=tensors, ops=tuple(_ops(graph.ops, second.reader, added, copies)))
+    nodes = tuple(_nodes(graph, partition, ops, second.reader, [op.index for op in added]))
+    return graph, replace(partition, nodes=nodes, ops=ops)
+
+
+def _ops(ops: Sequence[Op], reader: int, added: Sequence[Op], copies: Mapping[TensorId, TensorId]) -> Iterator[Op]:
+    for op in ops:
+        if op.index == reader:
+            yield from (*added, replace(op, inputs=_renamed(op.inputs, copies)))
+        else:
+            yield op
+
+
+def _nodes(
+    graph: Graph, partition: Partition, ops: Mapping[int, RowOp], reader: int, added: Sequence[int]
+) -> Iterator[Node]:
+    """The regions again: they may hand over other tensors."""
+    for node in partition.nodes:
+        if isinstance(node, Kept):
+            yield node
+            continue
+        keys = [i for key in node.ops for i in ((*added, key) if key == reader else (key,))]
+        yield from regions_of(graph, (*keys, *node.views), ops, partition.kept, partition.external)
+
+
+def _renamed(tensors: Sequence[TensorId], copies: Mapping[TensorId, TensorId]) -> tuple[TensorId, ...]:
+    return tuple(copies.get(t, t) for t in tensors)
