@@ -75,7 +75,10 @@ def params(op_per: str) -> list[Any]:
     return [
         pytest.param(
             case,
-            id=case.model + "-int8-io" * case.int8_io + f"-{case.input}" * (case.input != "arena") + "-again" * bool(case.max_macs),
+            id=case.model
+            + "-int8-io" * case.int8_io
+            + f"-{case.input}" * (case.input != "arena")
+            + "-again" * bool(case.max_macs),
             marks=[] if case.model in QUICK and case.input == "arena" and op_per == "region" else [pytest.mark.slow],
         )
         for case in CASES
