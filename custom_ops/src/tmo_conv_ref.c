@@ -1,6 +1,6 @@
 /* Convolutions, and fully connected layers, on any core: four output channels of a pixel at once share each byte that is read. */
 #if defined(__GNUC__) && !defined(__clang__)
-#pragma GCC optimize("no-tree-reassoc", "no-schedule-insns") /* sums stay in registers */
+#pragma GCC optimize("no-tree-reassoc", "no-schedule-insns", "no-tree-vectorize", "no-tree-slp-vectorize") /* sums stay in registers */
 #endif
 
 #include "tmo/backend.h"

@@ -1,6 +1,6 @@
 /* Depthwise convolutions on any core: runs of channels that lie side by side, four at once. */
 #if defined(__GNUC__) && !defined(__clang__)
-#pragma GCC optimize("no-tree-reassoc", "no-schedule-insns") /* sums stay in registers */
+#pragma GCC optimize("no-tree-reassoc", "no-schedule-insns", "no-tree-vectorize", "no-tree-slp-vectorize") /* sums stay in registers */
 #endif
 
 #include "tmo/kernels.h"
