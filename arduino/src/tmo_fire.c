@@ -181,7 +181,7 @@ static uint32_t make_int8(const firing *f, const tmo_tensor *t, const int8_t **p
 }
 
 /* The pixels, or in a row block the rows, that lie under the window of output column x. */
-static tmo_window read_by_window(const firing *f, uint16_t x, const int8_t *pixels[]) {
+TMO_OWN_FRAME static tmo_window read_by_window(const firing *f, uint16_t x, const int8_t *pixels[]) {
   const tmo_op *op = f->kernel.op;
   const uint16_t y = f->run->unit.row;
   tmo_taps rows = {y, 1, y}, columns = {0, 1, 0};

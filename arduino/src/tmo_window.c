@@ -1,3 +1,5 @@
+#include <stddef.h>
+
 #include "tmo/kernels.h"
 
 tmo_taps tmo_clip(int32_t start, uint16_t kernel, uint16_t dilation, uint16_t size) {
@@ -26,4 +28,32 @@ tmo_window tmo_column(const tmo_kernel *k, const tmo_window *rows, uint16_t x) {
   window.offset = taps.start * k->in_channels;
   window.area = (uint32_t)(k->sums ? k->op->kernel_h : rows->count) * taps.count;
   return window;
+}
+
+void tmo_begin_sums(const tmo_kernel *k, uint32_t *sums, uint32_t n, uint32_t channel, uint32_t i) {
+  const int32_t *from = k->first ? k->bias : k->sums + i;
+  uint32_t *const end = sums + n;
+  if (from == NULL) {
+    while (sums != end) *sums++ = 0;
+    return;
+  }
+  if (k->first) from += channel;
+  while (sums != end) *sums++ = (uint32_t)*from++;
+}
+
+void tmo_end_sums(const tmo_kernel *k, const uint32_t *sums, uint32_t n, uint32_t channel, uint32_t i, int8_t *out) {
+  if (!k->last) {
+    for (uint32_t c = 0; c < n; ++c) k->sums[i + c] = (int32_t)sums[c];
+    return;
+  }
+  const tmo_op *op = k->op;
+  const uint32_t step = op->flags & TMO_FLAG_PER_CHANNEL ? 1 : 0;
+  const int32_t *multiplier = k->multipliers + channel * step;
+  const int8_t *shift = k->shifts + channel * step;
+  const int32_t zero_point = op->output_zero_point;
+  const int8_t low = op->act_min, high = op->act_max;
+  out += i;
+  for (const uint32_t *const end = sums + n; sums != end; multiplier += step, shift += step) {
+    *out++ = tmo_clamp(tmo_wrapping_add(tmo_rescale((int32_t)*sums++, *multiplier, *shift), zero_point), low, high);
+  }
 }

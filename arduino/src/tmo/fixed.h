@@ -10,24 +10,40 @@
 extern "C" {
 #endif
 
+/* Cores without a 32 x 32 -> 64 bit multiplication: a library function of some 80 instructions would do it. */
+#if defined(__ARM_ARCH_6M__) || defined(__ARM_ARCH_8M_BASE__) || defined(TMO_NARROW_MULTIPLY)
+#define TMO_WIDE_MULTIPLY 0
+#else
+#define TMO_WIDE_MULTIPLY 1
+#endif
+
 /* round(a * b / 2^31), halves up, saturated: the "doubling high multiplication" of Arm's VQRDMULH. */
 static inline int32_t tmo_high_mul(int32_t a, int32_t b) {
-  const int64_t product = ((int64_t)a * b + ((int64_t)1 << 30)) >> 31;
-  return product > INT32_MAX ? INT32_MAX : (int32_t)product;
+  if (a == INT32_MIN && b == INT32_MIN) return INT32_MAX;
+#if TMO_WIDE_MULTIPLY
+  return (int32_t)(((int64_t)a * b + ((int64_t)1 << 30)) >> 31);
+#else
+  /* By halves. Each of the sums fits. Bits 30 and 31 of the product's lower word decide, and they are bits 14 and 15 of `middle`. */
+  const uint32_t a_low = (uint32_t)a & 0xFFFF, b_low = (uint32_t)b & 0xFFFF;
+  const int32_t a_high = a >> 16, b_high = b >> 16;
+  const int32_t upper = (int32_t)(a_low * b_low >> 16) + a_high * (int32_t)b_low;
+  const int32_t middle = (upper & 0xFFFF) + (int32_t)a_low * b_high;
+  const int32_t high = a_high * b_high + (upper >> 16) + (middle >> 16);
+  return (int32_t)(((uint32_t)high << 1) + (((((uint32_t)middle >> 14) & 3) + 1) >> 1));
+#endif
 }
 
-/* round(x / 2^exponent), halves away from zero; exponent in [0, 31]. */
+/* round(x / 2^exponent), halves away from zero; exponent in [0, 31], x > INT32_MIN unless exponent is 0. */
 static inline int32_t tmo_round_shift(int32_t x, uint32_t exponent) {
-  const uint32_t mask = ((uint32_t)1 << exponent) - 1;
-  const uint32_t half = (mask >> 1) + (x < 0);
-  return (x >> exponent) + (((uint32_t)x & mask) > half);
+  if (exponent == 0) return x;
+  const int32_t twice = (x + (x >> 31)) >> (exponent - 1);
+  return (twice >> 1) + (twice & 1);
 }
 
 /* x * multiplier * 2^(shift - 31); shift in [-31, 30]. TFLM: MultiplyByQuantizedMultiplier, kernels/internal/common.cc. */
 static inline int32_t tmo_rescale(int32_t x, int32_t multiplier, int32_t shift) {
-  const uint32_t left = shift > 0 ? (uint32_t)shift : 0;
-  const uint32_t right = shift > 0 ? 0 : (uint32_t)-shift;
-  return tmo_round_shift(tmo_high_mul((int32_t)((uint32_t)x << left), multiplier), right);
+  if (shift >= 0) return tmo_high_mul((int32_t)((uint32_t)x << shift), multiplier); /* which never gives INT32_MIN */
+  return tmo_round_shift(tmo_high_mul(x, multiplier), (uint32_t)-shift);
 }
 
 static inline int8_t tmo_clamp(int32_t x, int8_t low, int8_t high) {

@@ -4,7 +4,7 @@
  * tmo_check() has proved every length. The output must not overlap the input, except that LOOKUP and those with two operands read each byte before they
  * write it, front to back: their output may be an operand that is not repeated; and that CONV writes the last byte of a call when it has read everything.
  *
- * x_ref.c is the plain truth that faster variants are compared with. */
+ * x_ref.c runs on any core; others, for some cores and for operators that are packed for them, give the same bits. */
 #ifndef TMO_KERNELS_H_
 #define TMO_KERNELS_H_
 
@@ -13,6 +13,20 @@
 
 #include "tmo/fixed.h"
 #include "tmo/program.h"
+
+/* Armv6-M, and Armv8-M's baseline: half of the registers do nothing but keep values. */
+#if defined(__ARM_ARCH_6M__) || defined(__ARM_ARCH_8M_BASE__)
+#define TMO_EIGHT_REGISTERS 1
+#else
+#define TMO_EIGHT_REGISTERS 0
+#endif
+
+/* Of functions with large arrays, two of which must not share a frame, and of inner loops that want all registers for themselves. */
+#if defined(__GNUC__)
+#define TMO_OWN_FRAME __attribute__((noinline))
+#else
+#define TMO_OWN_FRAME
+#endif
 
 #ifdef __cplusplus
 extern "C" {
@@ -110,6 +124,16 @@ static inline int8_t tmo_channel_output(const tmo_kernel *k, uint32_t channel, u
   const uint32_t c = k->op->flags & TMO_FLAG_PER_CHANNEL ? channel : 0;
   return tmo_output(k, tmo_rescale((int32_t)sum, k->multipliers[c], k->shifts[c]));
 }
+
+#if TMO_EIGHT_REGISTERS
+/* Adds n products (x[i * step] - zero_point) * w[c][i] to each sums[c]; n > 0. */
+void tmo_thumb_four(const int8_t *x, const int8_t *const w[4], uint32_t n, int32_t zero_point, int32_t step, uint32_t sums[4]);
+#endif
+
+/* The sums of n channels of a pixel, from `channel` on, which are outputs i, i + 1, ..: what they begin with in this call, and what becomes of
+ * them when the products are added: outputs, or sums that are kept for the next call. */
+void tmo_begin_sums(const tmo_kernel *k, uint32_t *sums, uint32_t n, uint32_t channel, uint32_t i);
+void tmo_end_sums(const tmo_kernel *k, const uint32_t *sums, uint32_t n, uint32_t channel, uint32_t i, int8_t *out);
 
 #ifdef __cplusplus
 }

@@ -22,13 +22,6 @@
 #define TMO_RUNS_DSP (TMO_CORE_DSP || TMO_TWINS)
 #define TMO_RUNS_MVE (TMO_CORE_MVE || TMO_TWINS)
 
-/* Of functions with large arrays: two of them must not share a frame. */
-#if defined(__GNUC__)
-#define TMO_OWN_FRAME __attribute__((noinline))
-#else
-#define TMO_OWN_FRAME
-#endif
-
 #ifdef __cplusplus
 extern "C" {
 #endif

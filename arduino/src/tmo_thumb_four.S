@@ -1,0 +1,78 @@
+/* The core of convolutions on Armv6-M, where compilers run out of registers: tmo_thumb_four of tmo/kernels.h.
+ *
+ *   r0       -(bytes left)    r1..r4   the ends of the weights of four channels   r5  where the bytes would end    r14 step - 1
+ *   r6, r7   value, product   r8..r11  sums                                       r12 -zero point */
+#if defined(__ARM_ARCH_6M__) || defined(__ARM_ARCH_8M_BASE__)
+
+    .syntax unified
+    .thumb
+
+    .equ STEP, 36
+    .equ SUMS, 40
+
+.macro MULTIPLY weights, sum
+    ldrsb r7, [\weights, r0]
+    muls  r7, r6, r7
+    add   \sum, r7
+.endm
+
+    .section .text.tmo_thumb_four, "ax", %progbits
+    .balign 4
+    .global tmo_thumb_four
+    .type tmo_thumb_four, %function
+    .thumb_func
+tmo_thumb_four:
+    push  {r4-r7, lr}
+    mov   r4, r8
+    mov   r5, r9
+    mov   r6, r10
+    mov   r7, r11
+    push  {r4-r7}
+    ldr   r7, [sp, #SUMS]
+    ldmia r7!, {r4, r5, r6}
+    mov   r8, r4
+    mov   r9, r5
+    mov   r10, r6
+    ldr   r7, [r7]
+    mov   r11, r7
+    rsbs  r3, r3, #0
+    mov   r12, r3
+    ldr   r7, [sp, #STEP]
+    subs  r7, r7, #1
+    mov   r14, r7
+    adds  r5, r0, r2
+    rsbs  r0, r2, #0
+    ldr   r4, [r1, #12]
+    ldr   r3, [r1, #8]
+    ldr   r6, [r1]
+    ldr   r7, [r1, #4]
+    adds  r4, r4, r2
+    adds  r3, r3, r2
+    adds  r1, r6, r2
+    adds  r2, r7, r2
+1:
+    ldrsb r6, [r5, r0]
+    add   r6, r12
+    add   r5, r14
+    MULTIPLY r1, r8
+    MULTIPLY r2, r9
+    MULTIPLY r3, r10
+    MULTIPLY r4, r11
+    adds  r0, r0, #1
+    bne   1b
+
+    ldr   r0, [sp, #SUMS]
+    mov   r4, r8
+    mov   r5, r9
+    mov   r6, r10
+    mov   r7, r11
+    stmia r0!, {r4, r5, r6, r7}
+    pop   {r4-r7}
+    mov   r8, r4
+    mov   r9, r5
+    mov   r10, r6
+    mov   r11, r7
+    pop   {r4-r7, pc}
+    .size tmo_thumb_four, . - tmo_thumb_four
+
+#endif
