@@ -136,7 +136,7 @@ def test_in_place(kind: Kind) -> None:
 
 @pytest.mark.parametrize("overlap", [1, 5])
 def test_a_convolution_ends_late(overlap: int) -> None:
-    """The last byte may lie on the first of the row that it is made from; of a single pixel, five bytes are too many."""
+    """The last byte may lie on the first of the row that it is made from; of a single pixel, five are too many."""
     wrong = 0
     for seed in SEEDS:
         rng = np.random.default_rng((3, seed))
