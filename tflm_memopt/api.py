@@ -334,6 +334,7 @@ def _inspection(name: str, nbytes: int, source: Model, understood: Understood, a
         dead_macs=sum(rows[i].macs - op.macs for i, op in parts.ops.items()) if parts else 0,
         channels=sum(op.channels for op in operators),
         dead_channels=sum(dead.values()),
+        waiting=pipeline.waiting(understood, parts) if parts else 0,
         memory=maps.of_tflm(source, abi, arena),
         fits=fits(arena, nbytes),
     )
@@ -351,7 +352,7 @@ def _report(
     border, understood, macs = conversion.border, conversion.understood, conversion.understood.macs
     planned = chosen.planned if chosen else None
     executed = planned.plan.macs if planned else macs
-    frame = planned.partition.frame if planned else None
+    frame, parts = planned.partition.frame if planned else None, conversion.partition
     return Report(
         model=name,
         changed=planned is not None,
@@ -365,7 +366,7 @@ def _report(
         without=without,
         overhead=conversion.overhead(executed),
         macs=Macs(macs, executed),
-        dead_channels=sum(pipeline.dead_channels(understood, planned.partition).values()) if planned else 0,
+        dead_channels=sum(pipeline.dead_channels(understood, parts).values()) if planned and parts else 0,
         arena=chosen.arena if chosen else original.arena,
         original_arena=original.arena,
         lower_bound_head=planned.plan.lower_bound if planned else original.arena.head,

@@ -19,7 +19,7 @@ from tflm_memopt.plan.check import check
 from tflm_memopt.plan.fold import without_dead_channels
 from tflm_memopt.plan.inputs import InputMode, with_input
 from tflm_memopt.plan.plan import Plan, SecondPass
-from tflm_memopt.plan.planner import Options, plan
+from tflm_memopt.plan.planner import Options, plan, tensor_sizes
 from tflm_memopt.plan.regions import Partition, Region, partition
 
 CONSTANT_INPUT = "an input of the model is a constant"
@@ -126,6 +126,12 @@ def dead_channels(understood: Understood, parts: Partition) -> Mapping[int, int]
     """Of each operator with weights that runs row by row, by Op.index: output channels that folding took away."""
     whole = {i: s for i, s in understood.support.items() if isinstance(s, RowOp) and s.weights is not None}
     return {i: op.writes.c - parts.ops[i].writes.c for i, op in whole.items() if i in parts.ops}
+
+
+def waiting(understood: Understood, parts: Partition) -> int:
+    """Tensors that a second pass could make again."""
+    sizes = tensor_sizes(understood.graph, parts)
+    return len(second_pass.choices(understood.graph, parts, sizes)[-1].passes)
 
 
 def checked(understood: Understood, parts: Partition, found: Plan) -> Planned:

@@ -342,6 +342,8 @@ class Inspection:
     """Those that folding saves."""
     channels: int
     dead_channels: int
+    waiting: int
+    """Tensors that wait for a reduction of themselves, in full; a second pass may make them again."""
     memory: MemoryMap = field(repr=False)
     """As TFLM's own planner lays it out."""
     fits: tuple[BoardFit, ...] = field(repr=False)

@@ -130,7 +130,7 @@ def _bottleneck(rng: random.Random) -> list[Layer]:
 
 def _squeezed(rng: random.Random) -> list[Layer]:
     """Expand, depthwise, gate, project; half of them with a shortcut."""
-    channels, wide = rng.randint(1, 5), rng.randint(6, 16)
+    channels, wide = rng.randint(1, 5), rng.choice((rng.randint(6, 16), rng.randint(32, 50)))
     middle = _layer("depthwise", rng, channels=3, stride=(1, 1), dilation=(1, 1), padding="SAME")
     gate = _layer(rng.choice(("gated", "gated", "averaged")), rng, kernel=(2, 2))
     block = [_pointwise(rng, channels), _pointwise(rng, wide), middle, gate, _pointwise(rng, channels)]

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tflm_memopt.errors import ModelError, PlanError
+from tflm_memopt.lower.constants import Constants
 from tflm_memopt.lower.pack import Packed, constant_sizes
 from tflm_memopt.model.packing import Family, Packing
 from tflm_memopt.model.rowop import UNIT, Access, Kind, Move, Moves, Window
@@ -218,13 +219,11 @@ def pack(program: Program) -> bytes:
 
     Raises PlanError when a number does not fit its field: then the operator should have stayed builtin.
     """
-    constants = _Constants(_constants_start(program))
-    sums = _group_sums(program.ops)
-    tensors = b"".join(_tensor_record(t, f"tensor {i}", constants) for i, t in enumerate(program.tensors))
-    ops = b"".join(
-        _record(OP, f"operator {i}", _op_fields(op, i in sums, constants)) for i, op in enumerate(program.ops)
-    )
-    blocks = b"".join(_record(BLOCK, f"block {i}", asdict(b)) for i, b in enumerate(program.blocks))
+    start = _constants_start(program)
+    known = Constants(start)
+    _tables(program, known)
+    constants = Constants(start, known.stored)
+    tensors, ops, blocks = _tables(program, constants)
     at = HEADER.itemsize
     header = _record(HEADER, "header", {
         "magic": MAGIC, "version": VERSION, "target": program.target, "size": constants.end,
@@ -234,6 +233,16 @@ def pack(program: Program) -> bytes:
         "tensors": at, "ops": at + len(tensors), "blocks": at + len(tensors) + len(ops),
     })  # fmt: skip
     return header + tensors + ops + blocks + bytes(constants.data)
+
+
+def _tables(program: Program, constants: Constants) -> tuple[bytes, bytes, bytes]:
+    """The records of tensors, operators and blocks; their constants are added."""
+    sums = _group_sums(program.ops)
+    tensors = b"".join(_tensor_record(t, f"tensor {i}", constants) for i, t in enumerate(program.tensors))
+    ops = b"".join(
+        _record(OP, f"operator {i}", _op_fields(op, i in sums, constants)) for i, op in enumerate(program.ops)
+    )
+    return tensors, ops, b"".join(_record(BLOCK, f"block {i}", asdict(b)) for i, b in enumerate(program.blocks))
 
 
 def unpack(data: bytes) -> Program:
@@ -265,30 +274,6 @@ def unpack(data: bytes) -> Program:
         ) from cause
 
 
-class _Constants:
-    """The constants behind the tables, aligned; equal ones are stored once."""
-
-    def __init__(self, start: int) -> None:
-        self.start = start
-        self.data = bytearray()
-        self.stored: dict[bytes, int] = {}
-
-    @property
-    def end(self) -> int:
-        return self.start + len(self.data)
-
-    def add(self, values: Array | None, dtype: str) -> int:
-        """Offset from the program's start, or 0 for none."""
-        if values is None:
-            return 0
-        raw = np.ascontiguousarray(values, dtype=dtype).tobytes()
-        if raw not in self.stored:
-            self.data.extend(bytes(-self.end % 4))
-            self.stored[raw] = self.end
-            self.data.extend(raw)
-        return self.stored[raw]
-
-
 def _constants_start(program: Program) -> int:
     tables = ((TENSOR, program.tensors), (OP, program.ops), (BLOCK, program.blocks))
     return HEADER.itemsize + sum(layout.itemsize * len(rows) for layout, rows in tables)
@@ -316,7 +301,7 @@ def _group_sums(ops: tuple[ProgramOp, ...]) -> set[int]:
     return sums
 
 
-def _tensor_record(t: ProgramTensor, where: str, constants: _Constants) -> bytes:
+def _tensor_record(t: ProgramTensor, where: str, constants: Constants) -> bytes:
     lanes = b"".join(_record(LANE, where, asdict(lane)) for lane in t.lanes)
     return _record(TENSOR, where, {
         **{name: getattr(t, name) for name in _WHOLE},
@@ -327,7 +312,7 @@ def _tensor_record(t: ProgramTensor, where: str, constants: _Constants) -> bytes
     })  # fmt: skip
 
 
-def _op_fields(op: ProgramOp, sums: bool, constants: _Constants) -> Mapping[str, Any]:
+def _op_fields(op: ProgramOp, sums: bool, constants: Constants) -> Mapping[str, Any]:
     per_channel = op.kind in _CONVOLUTIONS and op.multipliers is not None and op.multipliers.size > 1
     producers = tuple(NONE if p is None else p for p in op.producers)
     return {
@@ -363,7 +348,7 @@ def _op_fields(op: ProgramOp, sums: bool, constants: _Constants) -> Mapping[str,
     }
 
 
-def _access_record(access: tuple[Access, ...], constants: _Constants) -> Array:
+def _access_record(access: tuple[Access, ...], constants: Constants) -> Array:
     """One record for each operand, their tables put beside."""
     records = [
         _record(ACCESS, f"operand {k}", {

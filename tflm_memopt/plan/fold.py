@@ -122,6 +122,11 @@ def _cut(link: _Link, kept: Kept) -> RowOp:
     written = _mask(kept, op.output, op.writes.c)
     if all(mask.all() for mask in (*read, written)):
         return op
+    return narrowed(op, read, written, _bias(link, ~read[0]) if op.kind is Kind.CONV else op.bias)
+
+
+def narrowed(op: RowOp, read: Sequence[Bools], written: Bools, bias: NDArray[np.int32] | None) -> RowOp:
+    """The operator on some channels of its inputs and its output; `bias`: of all its outputs."""
     cut = replace(
         op,
         constant=_without(op.constant, written),
@@ -130,9 +135,7 @@ def _cut(link: _Link, kept: Kept) -> RowOp:
     )
     if op.weights is None or op.kind is Kind.LOOKUP:
         return cut
-    conv = op.kind is Kind.CONV
-    weights = op.weights[written][..., read[0]] if conv else op.weights[..., written]
-    bias = _bias(link, ~read[0]) if conv else op.bias
+    weights = op.weights[written][..., read[0]] if op.kind is Kind.CONV else op.weights[..., written]
     return replace(
         cut,
         weights=weights,

@@ -19,6 +19,7 @@ from functools import cached_property
 from tflm_memopt.errors import PlanError
 from tflm_memopt.model.graph import Graph, Op, TensorId
 from tflm_memopt.model.rowop import RowOp
+from tflm_memopt.plan.halves import in_halves
 from tflm_memopt.plan.plan import SecondPass
 from tflm_memopt.plan.regions import Kept, Node, Partition, regions_of
 
@@ -69,10 +70,14 @@ def choices(graph: Graph, partition: Partition, sizes: Mapping[TensorId, int]) -
 def with_passes(graph: Graph, partition: Partition, passes: Sequence[SecondPass]) -> tuple[Graph, Partition]:
     """The same with each pass' operators once more, right in front of its late reader, which reads the second copy.
 
+    What is left to the first pass, a reduction, is cut in halves where that is possible (halves.py).
+
     Raises PlanError for passes of another model.
     """
     for second in passes:
         graph, partition = _with_pass(graph, partition, second)
+    for first in dict.fromkeys(second.ops[0] for second in passes):
+        graph, partition = in_halves(graph, partition, first)
     return graph, replace(partition, passes=tuple(passes))
 
 

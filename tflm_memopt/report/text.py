@@ -35,6 +35,7 @@ HOW: Mapping[str, str] = {
     "host-reference": "in this package's reference kernels: no official TFLM wheel exists for this platform",
 }
 DEAD = "cannot influence any output: folded away"
+WAITING = "for a reduction of themselves; --max-macs above 1 may make them twice"
 INDENT = 2
 
 
@@ -113,6 +114,7 @@ def inspection(result: Inspection, files: Iterable[str] = ()) -> RenderableType:
         ("flash", f"{result.flash:,} B", ".tflite file"),
         ("MACs", f"{result.macs:,}", "of the operators that run row by row"),
         ("dead", f"{result.dead_channels:,} of {result.channels:,} channels, {result.dead_macs:,} MACs", DEAD),
+        *([("waiting", f"{result.waiting} tensors", WAITING)] if result.waiting else []),
         ("operators", f"{running} of {len(result.operators)} run row by row", ""),
     )
     refused = [

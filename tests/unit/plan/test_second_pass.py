@@ -111,6 +111,11 @@ def test_who_gets_a_second_pass(model: Callable[[], bytes], mode: InputMode, pas
     assert len(found(model(), mode)[-1].passes) == passes
 
 
+@pytest.mark.parametrize(("model", "waiting"), [(squeeze_excite, 1), (two_gates, 2), (residual, 0)])
+def test_inspect_says_what_waits(model: Callable[[], bytes], waiting: int) -> None:
+    assert tflm_memopt.inspect(model()).waiting == waiting
+
+
 def test_the_copies_are_ordinary_operators_with_the_same_weights() -> None:
     understood, parts = partitioned(squeeze_excite())
     graph, twice = with_passes(understood.graph, parts, [SecondPass(MUL, (EXPAND, DEPTHWISE))])

@@ -1,0 +1,145 @@
+"""The first pass of a reduction in two halves of its channels, one after the other.
+
+Of expand, depthwise and MEAN nothing is left but one value of each channel, and on the way the channels never meet. So
+half of them can go all the way before the other half starts: what lies between is half as wide, and nothing is computed
+twice (fan-out of channels, as in FDT: fused tiling thesis, section 4.2). Only where the operators' input is whole
+anyway, as it is in front of a second pass (second_pass.py).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from tflm_memopt.analysis.dead_channels import Bools
+from tflm_memopt.model.graph import Graph, Op, TensorId
+from tflm_memopt.model.moves import by_rows, numbered
+from tflm_memopt.model.packing import VECTOR
+from tflm_memopt.model.rowop import Kind, RowOp
+from tflm_memopt.plan.fold import CHANNELWISE, narrowed
+from tflm_memopt.plan.regions import Partition, Region
+
+JOINED = "CONCATENATION"
+
+
+@dataclass(frozen=True, slots=True)
+class _Reduction:
+    """Operators through which channels go side by side, from a convolution to one value of each."""
+
+    keys: tuple[int, ...]
+    """In the order in which they run."""
+    joined: TensorId
+    """The only tensor that others read."""
+    channels: int
+
+
+def in_halves(graph: Graph, partition: Partition, first: int) -> tuple[Graph, Partition]:
+    """The same with the reduction that starts with an operator in halves; unchanged where there is none.
+
+    The first half is a multiple of sixteen channels wide, the second one has sixteen at least, so that the kernels of
+    all targets run them as they ran the whole.
+    """
+    found = _reduction(graph, partition, first)
+    if found is None:
+        return graph, partition
+    ops, tensors = dict(partition.ops), dict(graph.tensors)
+    stated = {op.index: op for op in graph.ops}
+    new = max(stated) + 1
+    middle = (found.channels + VECTOR) // (2 * VECTOR) * VECTOR
+    added: list[Op] = []
+    halves: list[TensorId] = []
+    for begin, end in ((0, middle), (middle, found.channels)):
+        mask = np.zeros(found.channels, dtype=np.bool_)
+        mask[begin:end] = True
+        copies: dict[TensorId, TensorId] = {}
+        for key in found.keys:
+            half = _half(ops[key], mask)
+            tensor, name = max(tensors) + 1, tensors[half.output].name
+            shape = (1, half.writes.h, half.writes.w, half.writes.c)
+            tensors[tensor] = replace(tensors[half.output], id=tensor, name=f"{name}/half", shape=shape)
+            inputs = tuple(copies.get(t, t) for t in half.inputs)
+            copies[half.output] = tensor
+            ops[new] = replace(half, inputs=inputs, output=tensor)
+            added.append(_stated(stated[key], new, ops[new]))
+            new += 1
+        halves.append(copies[found.joined])
+    last = found.keys[-1]
+    ops[new] = _join(ops, last, halves, [op.index for op in added])
+    added.append(_stated(replace(stated[last], type=JOINED), new, ops[new]))
+    for key in found.keys:
+        del ops[key]
+    graph = replace(graph, tensors=tensors, ops=tuple(_replaced(graph.ops, found.keys, last, added)))
+    keys = [op.index for op in added]
+    nodes = tuple(
+        replace(node, ops=tuple(i for key in node.ops for i in (keys if key == last else [key]) if i in ops))
+        if isinstance(node, Region)
+        else node
+        for node in partition.nodes
+    )
+    return graph, replace(partition, nodes=nodes, ops=ops)
+
+
+def _reduction(graph: Graph, partition: Partition, first: int) -> _Reduction | None:
+    """What starts with this operator, if it can be cut in halves."""
+    head = partition.ops.get(first)
+    if head is None or head.kind is not Kind.CONV or head.writes.c < 2 * VECTOR:
+        return None
+    channels = head.writes.c
+    region = next(node for node in partition.regions if first in node.ops)
+    inside = {head.output: head}
+    keys = [first]
+    for key in region.ops[region.ops.index(first) + 1 :]:
+        op = partition.ops[key]
+        alike = all(t in inside and rows == inside[t].writes for t, rows in zip(op.inputs, op.reads, strict=True))
+        if op.kind in (Kind.DEPTHWISE, *CHANNELWISE) and alike and op.writes.c == channels:
+            keys.append(key)
+            inside[op.output] = op
+    wanted = set(graph.outputs).union(*(node.inputs for node in partition.kept))
+    wanted.update(t for key, op in partition.ops.items() if key not in keys for t in op.inputs)
+    left = [op for t, op in inside.items() if t in wanted]
+    if len(left) != 1 or left[0].writes.h * left[0].writes.w > 1 or left[0] is not partition.ops[keys[-1]]:
+        return None
+    return _Reduction(tuple(keys), left[0].output, channels)
+
+
+def _half(op: RowOp, mask: Bools) -> RowOp:
+    """An operator on some of the channels; the convolution at the start reads all of its input's."""
+    whole = op.kind is Kind.CONV
+    read = [np.ones(rows.c, dtype=np.bool_) if whole else mask for rows in op.reads]
+    return narrowed(op, read, mask, op.bias)
+
+
+def _join(ops: Mapping[int, RowOp], last: int, halves: Sequence[TensorId], makers: Collection[int]) -> RowOp:
+    """The halves side by side."""
+    whole, made = ops[last], {ops[key].output: ops[key].writes for key in makers}
+    reads = tuple(made[t] for t in halves)
+    index = np.concatenate(numbered([(rows.h, rows.w, rows.c) for rows in reads]), axis=-1)
+    access, moves = by_rows(index, reads, whole.writes)
+    return RowOp(
+        kind=Kind.COPY,
+        name=JOINED,
+        sources=whole.sources,
+        inputs=tuple(halves),
+        output=whole.output,
+        reads=reads,
+        writes=whole.writes,
+        input_zero_points=(0,) * len(halves),
+        output_zero_point=0,
+        access=access,
+        moves=moves,
+    )
+
+
+def _stated(op: Op, index: int, made: RowOp) -> Op:
+    return replace(op, index=index, inputs=made.inputs, outputs=(made.output,), sources=op.stands_for)
+
+
+def _replaced(stated: Sequence[Op], old: Collection[int], last: int, new: Sequence[Op]) -> Iterator[Op]:
+    """The graph's operators, the new ones where the last of the old ones was."""
+    for op in stated:
+        if op.index == last:
+            yield from new
+        elif op.index not in old:
+            yield op
