@@ -269,7 +269,7 @@ def worst_bytes(block: Growing, at_border: Border, sizes: Mapping[TensorId, int]
 
     No layout of it can be lower.
     """
-    moments = np.append(block.trace.moments, len(block.trace.op))
+    moments = block.trace.end
     dying = sum(
         (sizes[t] - dead_bytes(block.trace, t, sizes[t], moments) for t in at_border.dying), np.zeros(1, dtype=np.int64)
     )

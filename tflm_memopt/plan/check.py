@@ -167,14 +167,14 @@ class _Replay:
         arena.read_private(Role.COUNTERS, self.number, who)
         self.fired[key] += 1
 
-    def _read(self, key: int, op: RowOp, who: str) -> None:
+    def _read(self, key: int, op: RowOp, who: object) -> None:
         for k, tensor in enumerate(op.inputs):
             nbytes = op.reads[k].row_bytes
             for row in range(*self._rows(key, k)):
                 if not self.frame.is_frame(tensor):
                     self.arena.read(tensor, row, nbytes, who)
                 elif (at := self.frame.address(row)) is not None:
-                    self.arena.read_pixels(tensor, [at], [row * nbytes], nbytes, f"{who}, row {row}")
+                    self.arena.read_run(tensor, at, row * nbytes, nbytes, who)
 
     def _frame_bytes(self, key: int, k: int) -> int:
         """Of the rows that are taken in at once."""
@@ -183,7 +183,7 @@ class _Replay:
         taps = len(range(first, end, op.window.dilation_h)) if k == 0 else end - first
         return taps * op.reads[k].row_bytes if self.frame.is_frame(op.inputs[k]) else 0
 
-    def _in_order(self, op: RowOp, row: int, who: str) -> None:
+    def _in_order(self, op: RowOp, row: int, who: object) -> None:
         """Front to back, each byte is read before its place is written: no output may start inside an input row, nor
         touch one that is read again for the next pixel.
         """

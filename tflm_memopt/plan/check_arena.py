@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,6 +11,9 @@ from tflm_memopt.errors import PlanError
 from tflm_memopt.model.graph import TensorId
 from tflm_memopt.plan.plan import Buffer, Plan, Role
 
+Ints = NDArray[np.int64]
+Content = TensorId | tuple[str, int]
+"""What bytes belong to: a tensor, or what a block keeps for itself."""
 LEAST_ALIGN = {Role.ACCUMULATOR: 4, Role.COUNTERS: 2, Role.SCRATCH: 4}
 """int32, uint16, and int16 in pairs; everything else is bytes."""
 
@@ -20,12 +23,12 @@ class Arena:
 
     def __init__(self, plan: Plan, sizes: Mapping[TensorId, int]) -> None:
         self.sizes = sizes
-        self.tags = np.full(plan.head, -1, dtype=np.int64)
+        self._marks = np.full(plan.head, -1 << 62, dtype=np.int64)
+        """Per byte: its tag less its address, which is the same all along a run of bytes. At first, none's."""
         self.home = {(b.role, b.key): (b, o) for b, o in plan.placed()}
-        self._base: dict[object, int] = {}
+        self._base: dict[Content, int] = {}
         self.turned = False
         """The block that runs counts the rows of whole tensors from the last to the first."""
-        self._private: dict[tuple[Role, int], NDArray[np.int64]] = {}
         for buffer, offset in plan.placed():
             align = max(buffer.align, LEAST_ALIGN.get(buffer.role, 1))
             if offset < 0 or offset % align or offset + buffer.nbytes > plan.head:
@@ -59,77 +62,85 @@ class Arena:
         return self.home[Role.TENSOR, tensor][0].nbytes // row_bytes - 1 - row
 
     def write(self, tensor: TensorId, row: int, row_bytes: int) -> None:
-        at = self.span(tensor, row, row_bytes)
-        self.tags[at : at + row_bytes] = self._row_tags(tensor, row, row_bytes)
+        first = self._in_memory(tensor, row, row_bytes) * row_bytes
+        self.write_run(tensor, self.span(tensor, row, row_bytes), first, row_bytes)
 
     def write_late(self, last: int, write: Callable[[], None], read: Callable[[], None]) -> None:
         """A firing that writes the byte at `last` when it has read everything, and all others before."""
-        held = self.tags[last]
+        held = self._marks[last]
         write()
-        written, self.tags[last] = self.tags[last], held
+        written, self._marks[last] = self._marks[last], held
         read()
-        self.tags[last] = written
+        self._marks[last] = written
 
-    def read(self, tensor: TensorId, row: int, row_bytes: int, who: str) -> None:
-        at = self.span(tensor, row, row_bytes)
-        self._expect(
-            self.tags[at : at + row_bytes],
-            self._row_tags(tensor, row, row_bytes),
-            f"{who}, row {row} of tensor {tensor}",
-        )
-
-    def _row_tags(self, tensor: TensorId, row: int, row_bytes: int) -> NDArray[np.int64]:
-        return self._tags(tensor, self._in_memory(tensor, row, row_bytes) * row_bytes, row_bytes)
+    def read(self, tensor: TensorId, row: int, row_bytes: int, who: object) -> None:
+        first = self._in_memory(tensor, row, row_bytes) * row_bytes
+        self.read_run(tensor, self.span(tensor, row, row_bytes), first, row_bytes, who, f"row {row} of ")
 
     def write_whole(self, tensor: TensorId) -> None:
         buffer, at = self.at(Role.TENSOR, tensor, self.sizes[tensor])
-        self.tags[at : at + buffer.nbytes] = self._tags(tensor, 0, buffer.nbytes)
+        self.write_run(tensor, at, 0, buffer.nbytes)
 
-    def read_whole(self, tensor: TensorId, who: str) -> None:
+    def read_whole(self, tensor: TensorId, who: object) -> None:
         buffer, at = self.at(Role.TENSOR, tensor, self.sizes[tensor])
-        self._expect(
-            self.tags[at : at + buffer.nbytes], self._tags(tensor, 0, buffer.nbytes), f"{who}, tensor {tensor}"
-        )
+        self.read_run(tensor, at, 0, buffer.nbytes, who)
 
-    def write_pixels(self, tensor: TensorId, starts: Sequence[int], first: Sequence[int], nbytes: int) -> None:
-        """Pixels at these addresses; `first`: the byte of the tensor that each starts with."""
-        at, tags = self._pixels(tensor, starts, first, nbytes)
-        self.tags[at] = tags
+    def write_run(self, content: Content, at: int, first: int, nbytes: int) -> None:
+        """Bytes [first, first + nbytes) of some content, from an address on."""
+        self._run(at, nbytes)[:] = self._base_of(content) + first - at
 
-    def read_pixels(self, tensor: TensorId, starts: Sequence[int], first: Sequence[int], nbytes: int, who: str) -> None:
-        at, tags = self._pixels(tensor, starts, first, nbytes)
-        self._expect(self.tags[at].ravel(), tags.ravel(), f"{who}, tensor {tensor}")
+    def read_run(self, content: Content, at: int, first: int, nbytes: int, who: object, of: str = "") -> None:
+        """They must be what was written there last. `who`: reads, for people; `of`: what part of the content."""
+        self._expect(self._run(at, nbytes) == self._base_of(content) + first - at, content, who, of)
 
-    def _pixels(
-        self, tensor: TensorId, starts: Sequence[int], first: Sequence[int], nbytes: int
-    ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        step = np.arange(nbytes, dtype=np.int64)
-        base = self._base_of(tensor)
-        return np.asarray(starts, np.int64)[:, None] + step, np.asarray(first, np.int64)[:, None] + (step + base)
+    def _run(self, at: int, nbytes: int) -> Ints:
+        found = self._marks[at : at + nbytes]
+        if at < 0 or len(found) != nbytes:
+            raise PlanError(f"{nbytes} bytes at {at} are outside of the arena", code="plan_row")
+        return found
+
+    def mark(self, tensor: TensorId, first: Ints, at: Ints) -> Ints:
+        """Of pixels: bytes of a tensor from `first` on, in the arena from `at` on."""
+        return self._base_of(tensor) + first - at
+
+    def write_pixels(self, at: Ints, marks: Ints, nbytes: int) -> None:
+        """The first bytes of pixels at these addresses."""
+        self._marks[at[..., None] + np.arange(nbytes)] = marks[..., None]
+
+    def read_pixels(self, tensor: TensorId, at: Ints, marks: Ints, nbytes: int, who: object) -> None:
+        """They must be what was written there last."""
+        self._expect(self._marks[at[..., None] + np.arange(nbytes)] == marks[..., None], tensor, who)
+
+    def _expect(self, right: NDArray[np.bool_], content: Content, who: object, of: str = "") -> None:
+        if not right.all():
+            role, key = ("tensor", content) if isinstance(content, int) else content
+            raise PlanError(
+                f"{who}, {of}{role} {key}: byte {int(right.argmin())} was overwritten or never written",
+                code="plan_overwrites",
+            )
+
+    def copy(self, source: int, target: int, nbytes: int) -> None:
+        """Whatever lies there."""
+        self._marks[target : target + nbytes] = self._marks[source : source + nbytes] + (source - target)
 
     def write_private(self, role: Role, key: int, nbytes: int) -> None:
         buffer, at = self.at(role, key, nbytes)
-        self.tags[at : at + buffer.nbytes] = self._tags((role, key), 0, buffer.nbytes)
+        self.write_run((role.value, key), at, 0, buffer.nbytes)
 
-    def read_private(self, role: Role, key: int, who: str) -> None:
+    def read_private(self, role: Role, key: int, who: object) -> None:
         buffer, at = self.at(role, key)
-        wanted = self._private.get((role, key))
-        if wanted is None:
-            wanted = self._private[role, key] = self._tags((role, key), 0, buffer.nbytes)
-        self._expect(self.tags[at : at + buffer.nbytes], wanted, f"{who}, {role.value} {key}")
+        self.read_run((role.value, key), at, 0, buffer.nbytes, who)
 
     def write_scratch(self, step: int, nbytes: int) -> None:
         """The first bytes of the step's scratch; none where nothing is wanted."""
         if nbytes:
             _, at = self.at(Role.SCRATCH, step, nbytes)
-            self.tags[at : at + nbytes] = self._tags((Role.SCRATCH, step), 0, nbytes)
+            self.write_run((Role.SCRATCH.value, step), at, 0, nbytes)
 
-    def read_scratch(self, step: int, nbytes: int, who: str) -> None:
+    def read_scratch(self, step: int, nbytes: int, who: object) -> None:
         if nbytes:
             _, at = self.at(Role.SCRATCH, step)
-            self._expect(
-                self.tags[at : at + nbytes], self._tags((Role.SCRATCH, step), 0, nbytes), f"{who}, scratch {step}"
-            )
+            self.read_run((Role.SCRATCH.value, step), at, 0, nbytes, who)
 
     def at(self, role: Role, key: int, nbytes: int = 0) -> tuple[Buffer, int]:
         """The buffer and its offset; it must have so many bytes at least."""
@@ -142,16 +153,5 @@ class Arena:
             )
         return self.home[role, key]
 
-    def _tags(self, content: object, first: int, nbytes: int) -> NDArray[np.int64]:
-        base = self._base_of(content)
-        return np.arange(base + first, base + first + nbytes, dtype=np.int64)
-
-    def _base_of(self, content: object) -> int:
-        return self._base.setdefault(content, len(self._base) << 40)
-
-    def _expect(self, found: NDArray[np.int64], wanted: NDArray[np.int64], what: str) -> None:
-        right = found == wanted
-        if not right.all():
-            raise PlanError(
-                f"{what}: byte {int(right.argmin())} was overwritten or never written", code="plan_overwrites"
-            )
+    def _base_of(self, content: Content) -> int:
+        return self._base.setdefault(content, len(self._base) + 1 << 40)

@@ -27,7 +27,7 @@ class FrameReplay:
     def is_frame(self, tensor: int) -> bool:
         return self.frame is not None and tensor == self.frame.tensor
 
-    def wait_for(self, end: int, who: str) -> None:
+    def wait_for(self, end: int, who: object) -> None:
         """Goes on only when the rows before `end` are there."""
         frame = self.frame
         if frame is None or not frame.pushed:
@@ -87,9 +87,9 @@ class FrameReplay:
         first, size = self.pushed - frame.pushed, frame.row_bytes
         for row in range(max(first, self.pushed - depth), self.pushed):
             source, target = start + (row - first) * size, offset + row % depth * size
-            self.arena.tags[target : target + size] = self.arena.tags[source : source + size].copy()
+            self.arena.copy(source, target, size)
 
     def _push(self, frame: Frame) -> None:
         _, start = self.arena.at(Role.TENSOR, frame.tensor, frame.pushed * frame.row_bytes)
-        self.arena.write_pixels(frame.tensor, [start], [self.pushed * frame.row_bytes], frame.pushed * frame.row_bytes)
+        self.arena.write_run(frame.tensor, start, self.pushed * frame.row_bytes, frame.pushed * frame.row_bytes)
         self.pushed += frame.pushed

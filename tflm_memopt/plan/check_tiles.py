@@ -5,13 +5,16 @@ Naive, and written anew (check.py).
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
+from functools import cache
 from typing import NamedTuple
+
+import numpy as np
 
 from tflm_memopt.errors import PlanError
 from tflm_memopt.model.graph import TensorId
 from tflm_memopt.model.rowop import BINARY, RowOp, Rows
-from tflm_memopt.plan.check_arena import Arena
+from tflm_memopt.plan.check_arena import Arena, Ints
 from tflm_memopt.plan.check_frame import FrameReplay
 from tflm_memopt.plan.check_packed import kernel_scratch
 from tflm_memopt.plan.plan import Block, Role, Stage
@@ -39,6 +42,8 @@ class _Step:
         tile = self.walk.tile or self.walked.w
         self.number = {(u.strip, u.group, u.row, u.x0 // tile): i for i, u in enumerate(self.units)}
         self.tile = tile
+        self.scratch = kernel_scratch(stage, op, tile)
+        self.window = cache(self._window)
         self.splits = stage.walk.groups > 1 and not stage.walk.sums
         self.done = 0
         self.pixels = 0
@@ -78,14 +83,20 @@ class _Step:
                     for row in range(first, end):
                         yield Unit(m, group, row, x0, min(x0 + tile, self.walked.w))
 
-    def window(self, k: int, unit: Unit) -> tuple[range, range]:
+    def __str__(self) -> str:
+        return f"operator {self.stage.op} {self.op.name}, unit {tuple(self.units[self.done])}"
+
+    def reads(self, k: int, unit: Unit) -> tuple[range, range]:
         """Rows and columns of input k that a unit reads."""
-        if self.stage.iterative:
-            return range(unit.row, unit.row + 1), range(unit.x0, unit.x1)
         if self.walk.sums and unit.group == self.walk.groups - 1:
             return range(0), range(0)
+        return self.window(k, unit.row, unit.x0, unit.x1)
+
+    def _window(self, k: int, y: int, x0: int, x1: int) -> tuple[range, range]:
+        """The same of any unit that makes pixels [x0, x1) of row y."""
+        if self.stage.iterative:
+            return range(y, y + 1), range(x0, x1)
         w, seen = self.op.window, self.op.reads[k]
-        y, x0, x1 = unit.row, unit.x0, unit.x1
         if self.turned:
             made = self.op.writes
             y, x0, x1 = made.h - 1 - y, made.w - x1, made.w - x0
@@ -140,8 +151,7 @@ class TiledReplay:
             stage.op: _Step(stage, ops[stage.op], block.strips, turned=block.turned) for stage in block.stages
         }
         self.maker = {step.op.output: step for step in self.steps.values()}
-        self.rows: dict[tuple[TensorId, Rows, int, int], tuple[int, int, int, int, int]] = {}
-        """What _row() found."""
+        self.cells = cache(self._cells)
         self.fired = 0
 
     def run(self) -> None:
@@ -162,6 +172,8 @@ class TiledReplay:
                 f"block {self.number} fires {self.fired} times, the plan says {self.block.firings}",
                 code="plan_tile_firings",
             )
+        # nobody writes them a second time: what was overwritten meanwhile is seen now
+        self.arena.read_private(Role.COUNTERS, self.number, f"block {self.number}")
         macs = sum(step.macs for step in self.steps.values())
         if macs != self.block.macs:
             raise PlanError(
@@ -206,8 +218,10 @@ class TiledReplay:
         unit = step.units[step.done]
         for k in step.stage.operands:
             maker = self.maker.get(step.op.inputs[k])
-            rows, columns = step.window(k, unit)
-            if maker is None or not rows or not columns:
+            if maker is None:
+                continue
+            rows, columns = step.reads(k, unit)
+            if not rows or not columns:
                 continue
             wanted = maker.unit_for(unit, rows[-1], columns[-1])
             if maker.done <= wanted:
@@ -217,39 +231,38 @@ class TiledReplay:
 
     def _fire(self, step: _Step) -> None:
         unit, op, arena = step.units[step.done], step.op, self.arena
-        who = f"operator {step.stage.op} {op.name}, unit {tuple(unit)}"
-        arena.read_private(Role.COUNTERS, self.number, who)
-        scratch = kernel_scratch(step.stage, op, step.tile) + self._take_frame(step, unit, who)
+        scratch = step.scratch + self._take_frame(step, unit)
         arena.write_scratch(self.number, scratch)
         sums = step.stage.iterative or step.walk.sums
         if sums and self._opens(step, unit):
             arena.write_private(Role.ACCUMULATOR, op.output, 4 * step.sums)
         if op.in_place:
-            self._read(step, unit, who)
-            self._in_order(step, unit, who)
+            self._read(step, unit)
+            self._in_order(step, unit)
             self._write(step, unit)
         elif op.ends_late and not sums and not step.splits:
-            end = self._addresses(op.output, op.writes, unit, (unit.row,), range(unit.x1 - 1, unit.x1))[0] + op.writes.c
-            arena.write_late(end - 1, lambda: self._write(step, unit), lambda: self._read(step, unit, who))
+            end = self._pixels(op.output, op.writes, unit, _one(unit.row), _one(unit.x1 - 1))[0].item() + op.writes.c
+            arena.write_late(end - 1, lambda: self._write(step, unit), lambda: self._read(step, unit))
         else:
             self._write(step, unit)
-            self._read(step, unit, who)
-        arena.read_scratch(self.number, scratch, who)
+            self._read(step, unit)
+        arena.read_scratch(self.number, scratch, step)
         if sums:
-            arena.read_private(Role.ACCUMULATOR, op.output, who)
-        arena.read_private(Role.COUNTERS, self.number, who)
+            arena.read_private(Role.ACCUMULATOR, op.output, step)
         if unit.group < step.groups:
             step.pixels += unit.x1 - unit.x0
         step.done += 1
         self.fired += 1
 
-    def _take_frame(self, step: _Step, unit: Unit, who: str) -> int:
+    def _take_frame(self, step: _Step, unit: Unit) -> int:
         """Waits for rows that are pushed; bytes of the pixels of one window that are made int8."""
+        if self.frame.frame is None:
+            return 0
         nbytes = 0
         for k, tensor in enumerate(step.op.inputs):
-            rows, columns = step.window(k, unit)
+            rows, columns = step.reads(k, unit)
             if self.frame.is_frame(tensor) and rows and columns:
-                self.frame.wait_for(rows[-1] + 1, who)
+                self.frame.wait_for(rows[-1] + 1, step)
                 w, seen = step.op.window, step.op.reads[k]
                 single = step.stage.iterative or k > 0
                 taps = 1 if single else min(w.kernel_h, seen.h) * min(w.kernel_w, seen.w)
@@ -275,88 +288,94 @@ class TiledReplay:
 
     def _put(self, step: _Step, unit: Unit, y: int, columns: range, channels: tuple[int, int]) -> None:
         """Of these pixels of a row: the channels from the first on, so many."""
-        seen, (first, nbytes) = step.op.writes, channels
-        starts = self._addresses(step.op.output, seen, unit, (y,), columns)
-        starts = self._in_pixels(step.op.output, starts, first)
-        self.arena.write_pixels(step.op.output, starts, self._bytes(seen, (y,), columns, first), nbytes)
+        tensor, (first, nbytes) = step.op.output, channels
+        at, marks = self._pixels(tensor, step.op.writes, unit, _one(y), columns, first)
+        self.arena.write_pixels(at, marks, nbytes)
 
-    def _in_pixels(self, tensor: TensorId, starts: list[int], first: int) -> list[int]:
-        """Where a group's channels are, the first of them being `first`: lanes hold those of one group."""
-        return starts if (Role.RING, tensor) in self.arena.home else [at + first for at in starts]
-
-    def _bytes(self, seen: Rows, rows: Iterable[int], columns: range, first: int) -> list[int]:
-        """Which byte of the tensor is the first one of each of these pixels; `first`: channel."""
-        pixels = [y * seen.w + x for y in rows for x in columns]
-        last = seen.h * seen.w - 1
-        return [(last - i if self.block.turned else i) * seen.c + first for i in pixels]
-
-    def _read(self, step: _Step, unit: Unit, who: str) -> None:
+    def _read(self, step: _Step, unit: Unit) -> None:
         for k, tensor in enumerate(step.op.inputs):
-            rows, columns = step.window(k, unit)
+            rows, columns = step.reads(k, unit)
+            if not rows or not columns:
+                continue
             seen, maker = step.op.reads[k], self.maker.get(tensor)
             first, nbytes = 0, seen.c
             if maker is not None and maker.splits:
                 width = -(-seen.c // maker.walk.groups)
                 first, nbytes = unit.group * width, min(width, seen.c - unit.group * width)
-            if rows and columns:
-                starts = self._addresses(tensor, seen, unit, rows, columns)
-                starts = self._in_pixels(tensor, starts, first)
-                bytes_ = self._bytes(seen, rows, columns, first)
-                self.arena.read_pixels(tensor, starts, bytes_[: len(starts)], nbytes, who)
+            at, marks = self._pixels(tensor, seen, unit, rows, columns, first)
+            self.arena.read_pixels(tensor, at, marks, nbytes, step)
 
-    def _in_order(self, step: _Step, unit: Unit, who: str) -> None:
+    def _in_order(self, step: _Step, unit: Unit) -> None:
         """Pixel after pixel, front to back, each byte is read before its place is written."""
         op, nbytes = step.op, step.op.writes.c
         columns = range(unit.x0, unit.x1)
-        to = self._addresses(op.output, op.writes, unit, (unit.row,), columns)
+        to = self._addresses(op.output, op.writes, unit, _one(unit.row), columns)
         for k, tensor in enumerate(op.inputs):
-            seen, (rows, read) = op.reads[k], step.window(k, unit)
+            seen, (rows, read) = op.reads[k], step.reads(k, unit)
             at = self._addresses(tensor, seen, unit, rows, read)
             at = at * len(to) if len(read) < len(columns) else at  # one pixel for all
             for i, out in enumerate(to if at else ()):
                 inside = at[i] < out < at[i] + seen.c or (seen.c < nbytes and out <= at[i] < out + nbytes)
                 if inside or any(out < later + seen.c and later < out + nbytes for later in at[i + 1 :]):
                     raise PlanError(
-                        f"{who}: the output at {out} overwrites tensor {tensor} before it is read",
+                        f"{step}: the output at {out} overwrites tensor {tensor} before it is read",
                         code="plan_tile_in_place",
                     )
 
-    def _addresses(self, tensor: TensorId, seen: Rows, unit: Unit, rows: Iterable[int], columns: range) -> list[int]:
-        """Of the pixels of these rows and columns, row by row; none where they lie outside of the arena."""
-        found = []
-        for y in rows:
-            if self.frame.is_frame(tensor):  # which moves
-                at = self.frame.address(y)
-                found += [at + x * seen.c for x in columns] if at is not None else []
-                continue
-            key = (tensor, seen, unit.strip, y)
-            row = self.rows.get(key)
-            if row is None:
-                row = self.rows[key] = self._row(tensor, seen, unit.strip, y)
-            start, first, step, depth, pixel = row
-            found += [start + (first + x * step) % depth * pixel for x in columns]
-        return found
+    def _addresses(self, tensor: TensorId, seen: Rows, unit: Unit, rows: range, columns: range) -> list[int]:
+        addresses: list[int] = self._pixels(tensor, seen, unit, rows, columns)[0].ravel().tolist()
+        return addresses
 
-    def _row(self, tensor: TensorId, seen: Rows, strip: int, y: int) -> tuple[int, int, int, int, int]:
-        """Where a row lives: pixel x at start + (first + x * step) % depth * pixel."""
+    def _pixels(
+        self, tensor: TensorId, seen: Rows, unit: Unit, rows: range, columns: range, first: int = 0
+    ) -> tuple[Ints, Ints]:
+        """Addresses and marks of the pixels of these rows and columns, from a channel on; none outside of the arena."""
+        if self.frame.is_frame(tensor):  # which moves
+            found = [(row, start) for row in rows if (start := self.frame.address(row)) is not None]
+            y, starts = np.array(found, np.int64).reshape(-1, 2).T[..., None]
+            x = np.arange(columns.start, columns.stop)
+            here = starts + x * seen.c
+            return here, self.arena.mark(tensor, (y * seen.w + x) * seen.c, here)
         maker = self.maker.get(tensor)
+        inside = (Role.RING, tensor) in self.arena.home
+        again = inside and maker is not None and maker.walk.rows > maker.walk.advance
+        there, at, marks = self.cells(tensor, seen, unit.strip if again else 0)
+        if rows and (rows[0] < there.start or rows[-1] >= there.stop):
+            raise PlanError(
+                f"tensor {tensor}: no lane has rows {rows[0]}..{rows[-1]} of strip {unit.strip}", code="plan_lane_row"
+            )
+        window = slice(rows.start, rows.stop), slice(columns.start, columns.stop)
+        if inside:  # a lane holds the channels of one group
+            return at[window], marks[window] + first
+        return at[window] + first, marks[window]
+
+    def _cells(self, tensor: TensorId, seen: Rows, strip: int) -> tuple[range, Ints, Ints]:
+        """Where all pixels of a tensor live, and their marks; the rows that do."""
+        y, x = np.arange(seen.h, dtype=np.int64)[:, None], np.arange(seen.w, dtype=np.int64)
+        pixel = (seen.h * seen.w - 1 - y * seen.w - x) if self.block.turned else y * seen.w + x
+        maker, there = self.maker.get(tensor), range(seen.h)
         if maker is None or (Role.RING, tensor) not in self.arena.home:
-            start = self.arena.at(Role.TENSOR, tensor, seen.nbytes)[1]
-            if self.block.turned:
-                return start + (seen.h - 1 - y) * seen.w * seen.c, seen.w - 1, -1, seen.w, seen.c
-            return start + y * seen.w * seen.c, 0, 1, seen.w, seen.c
+            at = self.arena.at(Role.TENSOR, tensor, seen.nbytes)[1] + pixel * seen.c
+            return there, at, self.arena.mark(tensor, pixel * seen.c, at)
         buffer, start = self.arena.at(Role.RING, tensor)
         walk = maker.walk
         if maker.stage.iterative:
-            turn, i = 0, y
+            turn, i, there = 0 * y, y, range(1)
         elif walk.rows > walk.advance:
-            turn, i = 0, y - (strip * walk.advance + walk.end - walk.rows)
+            turn, i = 0 * y, y - (strip * walk.advance + walk.end - walk.rows)
+            first = strip * walk.advance + walk.end - walk.rows
+            there = range(max(0, first), min(seen.h, first + walk.rows))
         else:
-            turn, i = divmod(y - walk.end, walk.advance)
+            turn, i = np.divmod(y - walk.end, walk.advance)
             turn += -(-walk.end // walk.advance)
+        at = np.full_like(pixel, -1)
         for lane in buffer.lanes:
-            if i < lane.rows:
-                return start, turn * seen.w * lane.rows + i, lane.rows, lane.depth, maker.pixel_bytes
-            i -= lane.rows
+            slot = (turn * seen.w * lane.rows + i + x * lane.rows) % lane.depth
+            at = np.where((i >= 0) & (i < lane.rows), start + slot * maker.pixel_bytes, at)
+            i = np.where(i < lane.rows, -1, i - lane.rows)
             start += lane.depth * maker.pixel_bytes
-        raise PlanError(f"tensor {tensor}: no lane has row {y} of strip {strip}", code="plan_lane_row")
+        return there, at, self.arena.mark(tensor, pixel * seen.c, at)
+
+
+def _one(place: int) -> range:
+    return range(place, place + 1)

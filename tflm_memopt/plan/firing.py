@@ -8,7 +8,7 @@ their firings, so that all blocks [a, end) share one trace, extended operator by
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -116,7 +116,7 @@ class Member:
         return end if self.walk.groups == 1 else end * (u.group[firing] == self.walk.groups - 1)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Trace:
     """What happens in a block, in order. Demands whose producer is not in the block yet are kept; they cost nothing."""
 
@@ -129,31 +129,62 @@ class Trace:
     firing: Ints
     """The operator's unit; for a demand from outside: the unit of the tensor's producer."""
 
-    @property
+    @cached_property
     def moments(self) -> Ints:
         """Positions of all firings."""
         return np.flatnonzero(self.slot == FIRE)
 
+    @cached_property
+    def end(self) -> Ints:
+        """Positions of all firings, and the end of the trace."""
+        return np.append(self.moments, len(self.op))
+
     def fires(self, key: int) -> tuple[Ints, Ints]:
         """Positions in the trace at which an operator fires, and which firing it is."""
-        at = np.flatnonzero((self.op == key) & (self.slot == FIRE))
-        return at, self.firing[at]
+        if key not in self._fires:
+            at = self.moments[self.op[self.moments] == key]
+            self._fires[key] = at, self.firing[at]
+        return self._fires[key]
 
-    def readers(self, tensor: TensorId) -> list[tuple[Member, int]]:
-        return [(m, k) for m in self.members for k, t in enumerate(m.op.inputs) if t == tensor]
+    def readers(self, tensor: TensorId) -> Sequence[tuple[Member, int]]:
+        return self._readers.get(tensor, ())
 
     def reads(self, tensor: TensorId) -> tuple[Ints, Ints]:
         """Positions of all reads of a whole tensor, in order, and their first bytes: readers may see different rows."""
+        if tensor not in self._reads:
+            self._reads[tensor] = self._find_reads(tensor)
+        return self._reads[tensor]
+
+    def _find_reads(self, tensor: TensorId) -> tuple[Ints, Ints]:
         parts = []
         for member, k in self.readers(tensor):
             at, firing = self.fires(member.key)
             rows = member.op.reads[k]
-            parts.append((at, (member.rows(k, firing)[0] * rows.w + member.columns(k, firing)[0]) * rows.c))
-        if not parts:
-            return _EMPTY, _EMPTY
+            pixel = member.rows(k, firing)[0] * rows.w
+            if not member.walk.by_rows:
+                pixel += member.columns(k, firing)[0]
+            parts.append((at, pixel * rows.c))
+        if len(parts) < 2:
+            return parts[0] if parts else (_EMPTY, _EMPTY)
         at, first = (np.concatenate(column) for column in zip(*parts, strict=True))
         order = np.argsort(at, kind="stable")
         return at[order], first[order]
+
+    @cached_property
+    def _fires(self) -> dict[int, tuple[Ints, Ints]]:
+        return {}
+
+    @cached_property
+    def _reads(self) -> dict[TensorId, tuple[Ints, Ints]]:
+        return {}
+
+    @cached_property
+    def _readers(self) -> Mapping[TensorId, Sequence[tuple[Member, int]]]:
+        readers: dict[TensorId, list[tuple[Member, int]]] = {}
+        for m in self.members:
+            for k, t in enumerate(m.op.inputs):
+                readers.setdefault(t, []).append((m, k))
+        return readers
 
 
 _EMPTY = np.zeros(0, dtype=np.int64)
@@ -179,24 +210,21 @@ def prepend(trace: Trace, member: Member) -> Trace:
     firing = np.repeat(before - np.cumsum(counts) + counts, counts) + np.arange(int(counts.sum()), dtype=np.int64)
 
     pattern = np.array([*member.operands, FIRE], dtype=np.int64)
-    new_op = np.full(len(firing) * len(pattern), member.key, dtype=np.int64)
-    new_slot = np.tile(pattern, len(firing))
-    new_firing = np.repeat(firing, len(pattern))
-
     # The demands are met: the producer's entries take their place.
-    keep = np.flatnonzero(need < 0)
-    anchor = np.concatenate((keep * 2 + 1, np.repeat(np.repeat(demands, counts) * 2, len(pattern))))
-    order = np.argsort(anchor, kind="stable")
+    room = np.ones(len(need), dtype=np.int64)
+    room[demands] = counts * len(pattern)
+    stays = np.repeat(need < 0, room)
 
-    def merged(old: Ints, new: Ints) -> Ints:
-        both: Ints = np.concatenate((old[keep], new))[order]
+    def merged(old: Ints, new: Ints | int) -> Ints:
+        both = np.repeat(old, room)
+        both[~stays] = new
         return both
 
     return Trace(
         (member, *trace.members),
-        merged(trace.op, new_op),
-        merged(trace.slot, new_slot),
-        merged(trace.firing, new_firing),
+        merged(trace.op, member.key),
+        merged(trace.slot, np.resize(pattern, len(firing) * len(pattern))),
+        merged(trace.firing, np.repeat(firing, len(pattern))),
     )
 
 
@@ -230,15 +258,21 @@ def ring_depth(trace: Trace, producer: Member) -> int:
 
 
 def dead_bytes(trace: Trace, tensor: TensorId, nbytes: int, positions: Ints) -> Ints:
-    """At each position: bytes of the tensor below this one are read neither there nor later."""
+    """At each of these positions, which rise: bytes of the tensor below this one are read neither there nor later."""
     at, first = trace.reads(tensor)
     future: Ints = np.minimum.accumulate(np.append(first, nbytes)[::-1])[::-1]
-    return future[np.searchsorted(at, positions, side="left")]
+    return _changing(future, np.searchsorted(positions, at, side="right"), len(positions))
 
 
 def written_bytes(trace: Trace, member: Member, positions: Ints) -> Ints:
-    """At each position: end of the last byte of the member's output that is written there or before."""
+    """At each of these positions, which rise: end of the last byte of the member's output written there or before."""
     at, firing = trace.fires(member.key)
     written = np.concatenate(([0], np.maximum.accumulate(member.bytes_written(firing))))
-    result: Ints = written[np.searchsorted(at, positions, side="right")]
-    return result
+    return _changing(written, np.searchsorted(positions, at, side="left"), len(positions))
+
+
+def _changing(values: Ints, at: Ints, length: int) -> Ints:
+    """One value after the other: the first up to at[0], then the second up to at[1], ..."""
+    edges = np.empty(len(values) + 1, dtype=np.int64)
+    edges[0], edges[1:-1], edges[-1] = 0, at, length
+    return np.repeat(values, edges[1:] - edges[:-1])

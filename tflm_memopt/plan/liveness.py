@@ -85,7 +85,7 @@ def contents(
     frame: Frame | None,
 ) -> tuple[Content, ...]:
     """All buffers of a block, tensors that merely live through it excepted. `rings`: of the inner tensors."""
-    moments = np.append(trace.moments, len(trace.op))
+    moments = trace.end
     zero = np.zeros(len(moments), dtype=np.int64)
     writers = {m.op.output: m for m in trace.members}
     result = []
@@ -117,7 +117,7 @@ def _scratch(trace: Trace, frame: Frame | None, moments: Ints, *, tiled: bool) -
     zero = np.zeros(len(moments), dtype=np.int64)
     full = zero.copy()
     for m in trace.members:
-        full[np.isin(moments, trace.fires(m.key)[0])] = m.scratch_bytes + _converted(m, frame, tiled=tiled)
+        full[np.searchsorted(moments, trace.fires(m.key)[0])] = m.scratch_bytes + _converted(m, frame, tiled=tiled)
     if nbytes := int(full.max()):
         yield Content(Role.SCRATCH, -1, nbytes, zero, full, full)
 
@@ -131,7 +131,7 @@ def _converted(m: Member, frame: Frame | None, *, tiled: bool) -> int:
 
 def frame_contents(trace: Trace, frame: Frame | None) -> Iterator[Content]:
     """What a streamed input takes; nothing in a block that does not read it."""
-    moments = np.append(trace.moments, len(trace.op))
+    moments = trace.end
     zero = np.zeros(len(moments), dtype=np.int64)
 
     def alive(role: Role, nbytes: int, first: int, last: int, depth: int = 0) -> Content:
@@ -149,7 +149,7 @@ def new_contents(
     trace: Trace, member: Member, ring: Ring | None, counter_bytes: int, frame: Frame | None
 ) -> Iterator[tuple[Ints | int, Ints | int]]:
     """Bytes that an operator of a row block adds at each firing and before it: output (None: whole), sums, ..."""
-    moments = np.append(trace.moments, len(trace.op))
+    moments = trace.end
     before = written_bytes(trace, member, moments - 1)
     if ring is None:
         yield _growth(trace, member, moments)[1], before

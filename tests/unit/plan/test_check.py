@@ -474,6 +474,17 @@ def test_nothing_that_outlives_an_invoke_may_lie_where_rows_are_pushed(name: str
             assert not real.passes(moved), f"{b.role} {b.key}"
 
 
+@pytest.mark.parametrize("at", [-4, -1, 1, 4])
+def test_nothing_is_outside_of_the_arena(at: int) -> None:
+    s = Sketch()
+    found = single(s, s.conv(s.input(8, 1, 16), 16))
+    arena = Arena(found, {})
+    arena.write_run(0, 0, 0, found.head)
+    arena.read_run(0, 0, 0, found.head, "somebody")
+    with pytest.raises(PlanError, match="outside of the arena"):
+        arena.write_run(0, at, 0, found.head)
+
+
 def test_a_stream_is_read_in_the_first_block_only() -> None:
     real = subject("streamed classifier")
     graph, frame = real.planned.understood.graph, real.planned.partition.frame
