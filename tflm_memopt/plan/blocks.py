@@ -79,11 +79,15 @@ class Chain:
 
     def can_cut(self, first: int, last: int) -> bool:
         """Whether operators [first, last) may be a block: a streamed input passes by once, during the first block."""
-        if not (self.frame and self.frame.pushed):
-            return True
-        readers = [i for i, op in enumerate(self.ops) if self.frame.tensor in op.inputs]
-        inside = [i for i in readers if first <= i < last]
-        return not inside or (first == 0 and inside == readers)
+        return first >= self.streamed or (first == 0 and last >= self.streamed)
+
+    @cached_property
+    def streamed(self) -> int:
+        """Position behind the last reader of a streamed input; 0: there is none."""
+        frame = self.frame
+        pushed = frame is not None and frame.pushed > 0
+        readers = [i for i, op in enumerate(self.ops) if pushed and frame and frame.tensor in op.inputs]
+        return readers[-1] + 1 if readers else 0
 
     @cached_property
     def alive(self) -> Sequence[frozenset[TensorId]]:

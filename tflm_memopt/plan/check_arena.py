@@ -96,7 +96,7 @@ class Arena:
     def _run(self, at: int, nbytes: int) -> Ints:
         found = self._marks[at : at + nbytes]
         if at < 0 or len(found) != nbytes:
-            raise PlanError(f"{nbytes} bytes at {at} are outside of the arena", code="plan_row")
+            raise PlanError(f"{nbytes} bytes at {at} are outside of the arena", code="plan_outside")
         return found
 
     def mark(self, tensor: TensorId, first: Ints, at: Ints) -> Ints:

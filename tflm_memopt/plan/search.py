@@ -105,8 +105,7 @@ class Cuts:
         for last, blocks in self._table.items():
             if any(c.nbytes < limit and c.first in reached and self._is_once(c) for c in blocks):
                 reached.add(last)
-        frame = self.chain.frame
-        far = len(self.chain.ops) if frame and frame.pushed else max(reached) + MAX_OPERATORS
+        far = max(*reached, self.chain.streamed) + MAX_OPERATORS
         new = {last: self._better(last, limit) for last in self._table if last not in reached and last <= far}
         for last, blocks in new.items():
             self._table[last] += blocks
