@@ -9,6 +9,7 @@ from typing import Any, Literal
 
 from tflm_memopt import maps, pipeline
 from tflm_memopt.analysis.arena import predict
+from tflm_memopt.analysis.libraries import Kernels, Library, library
 from tflm_memopt.analysis.liveness import live_bytes
 from tflm_memopt.analysis.packings import family
 from tflm_memopt.analysis.supported import View
@@ -23,7 +24,7 @@ from tflm_memopt.model.int8_io import Int8Interface
 from tflm_memopt.model.int8_io import int8_io as to_int8_io
 from tflm_memopt.model.interface import Changes
 from tflm_memopt.model.opset import Unsupported
-from tflm_memopt.model.packing import GENERIC
+from tflm_memopt.model.packing import GENERIC, Family
 from tflm_memopt.model.reader import Model, read
 from tflm_memopt.model.rowop import RowOp
 from tflm_memopt.pipeline import Planned, Understood
@@ -91,6 +92,7 @@ def optimize(
     ram_limit: int | None = None,
     without: Collection[str] = (),
     target: str = GENERIC,
+    kernels: Kernels = "reference",
     plan: Mapping[str, Any] | None = None,
     frontier: bool = False,
     progress: Progress = nothing,
@@ -104,9 +106,10 @@ def optimize(
     max_macs: the least RAM with at most so many times the original's multiply-accumulates; by default, nothing is
     computed twice. ram_limit: the least compute with an arena of at most so many bytes, tail included. without:
     ingredients to leave out (frontier.SWITCHES). target: whose kernels operators are packed for (model/packing.py):
-    generic programs run everywhere, others on their cores only, and faster. plan: a plan that was saved
-    (Plan.to_json()). frontier: explore() as well, for the report. progress: told what is being done, and how many of
-    how many steps of it are.
+    generic programs run everywhere, others on their cores only, and faster. kernels: whose scratch
+    and state the arena figures count for operators that stay builtin (analysis/libraries.py). plan: a plan that was
+    saved (Plan.to_json()). frontier: explore() as well, for the report. progress: told what is being done, and how
+    many of how many steps of it are.
 
     Raises ModelError for bytes that are no model, UsageError for impossible arguments, DoesNotFit when nothing keeps to
     the limits. A model with nothing to gain comes back as it is.
@@ -119,7 +122,7 @@ def optimize(
             "a saved plan leaves nothing to limit or to leave out", code="plan_and_limits", hint="--plan alone"
         )
     conversion = _conversion(
-        model, input, int8_io, op_per, abi, _options(without, seconds, fold, target), settings(without)
+        model, input, int8_io, op_per, abi, kernels, _options(without, seconds, fold, target), settings(without)
     )
     if max_macs is not None:  # of the original's multiply-accumulates; a search counts those of what is left of it
         conversion = conversion.within(settings(without, max_macs / conversion.folded))
@@ -130,7 +133,9 @@ def optimize(
             most = conversion.once.arena.total + ROOM
             if fast.once.arena.total <= (most if ram_limit is None else min(most, ram_limit)):
                 conversion = fast
-    original = _inspection(name, len(model), conversion.source, pipeline.understand(conversion.source.graph), abi)
+    original = _inspection(
+        name, len(model), conversion.source, pipeline.understand(conversion.source.graph), abi, conversion.library
+    )
     before = original.arena
     estimate = seconds + SECONDS_PER_OPERATOR * len(original.operators)
     progress(f"searching blocks and addresses, about {estimate:.0f} s", 0, 0)
@@ -166,7 +171,7 @@ def optimize(
         fits=on_boards,
         frontier=explore(
             model, name=name, input=input, int8_io=int8_io, op_per=op_per, abi=abi, fold=fold, without=without,
-            target=target, progress=progress,
+            target=target, kernels=kernels, progress=progress,
         ) if frontier else None,
     )  # fmt: skip
 
@@ -182,6 +187,7 @@ def explore(
     fold: bool = True,
     without: Collection[str] = (),
     target: str = GENERIC,
+    kernels: Kernels = "reference",
     progress: Progress = nothing,
 ) -> Exploration:
     """The frontier of a model: the least arena at every compute budget. Each point is planned, checked and lowered.
@@ -191,7 +197,7 @@ def explore(
     started = time.monotonic()
     widest = settings(_without(without, None))
     options = replace(_options(without, LAYOUT_SECONDS, fold, target), tiles=widest)
-    conversion = _conversion(model, input, int8_io, op_per, abi, options, widest)
+    conversion = _conversion(model, input, int8_io, op_per, abi, kernels, options, widest)
     points: list[Converted] = []
     if conversion.partition:
         budgets = spaced(conversion.plans.budgets, conversion.macs(FAR))
@@ -209,7 +215,7 @@ def explore(
         target=target,
         without=tuple(without),
         original_macs=conversion.understood.macs,
-        original_arena=predict(conversion.source, abi),
+        original_arena=predict(conversion.source, abi, library=conversion.library),
         points=tuple(_point(conversion, point) for point in points),
         seconds=round(time.monotonic() - started, 3),
     )
@@ -258,6 +264,7 @@ def _conversion(
     int8_io: bool,
     op_per: str,
     abi: Abi,
+    kernels: Kernels,
     options: Options,
     widest: Settings | None,
 ) -> Conversion:
@@ -267,7 +274,11 @@ def _conversion(
     source = read(model)
     border = to_int8_io(source.graph) if int8_io else Int8Interface(source.graph, Changes(), {}, ())
     understood = pipeline.understand(border.graph)
-    return Conversion(source, border, understood, options, abi, widest)
+    return Conversion(source, border, understood, options, abi, widest, _library(kernels, options.target))
+
+
+def _library(kernels: Kernels, target: str) -> Library:
+    return library(kernels, mve=family(target) is Family.MVE)
 
 
 def fit(optimized: Optimized, names: Collection[str] = ()) -> Fits:
@@ -288,14 +299,25 @@ def fit(optimized: Optimized, names: Collection[str] = ()) -> Fits:
     return Fits(report.model, report.convention, report.original_arena, report.arena, report.flash, rows)
 
 
-def inspect(model: bytes, *, name: str = "model", abi: Abi = "ilp32") -> Inspection:
-    """What a model consists of, what of it would run row by row, and what it needs under TFLM today."""
+def inspect(
+    model: bytes,
+    *,
+    name: str = "model",
+    abi: Abi = "ilp32",
+    target: str = GENERIC,
+    kernels: Kernels = "reference",
+) -> Inspection:
+    """What a model consists of, what of it would run row by row, and what it needs under TFLM today.
+
+    kernels: whose scratch and state the arena figures count; with CMSIS-NN they depend on the core, `target`.
+    """
     source = read(model)
-    return _inspection(name, len(model), source, pipeline.understand(source.graph), abi)
+    understood = pipeline.understand(source.graph)
+    return _inspection(name, len(model), source, understood, abi, _library(kernels, target))
 
 
-def _inspection(name: str, nbytes: int, source: Model, understood: Understood, abi: Abi) -> Inspection:
-    graph, arena = source.graph, predict(source, abi)
+def _inspection(name: str, nbytes: int, source: Model, understood: Understood, abi: Abi, whose: Library) -> Inspection:
+    graph, arena = source.graph, predict(source, abi, library=whose)
     outcome = {i: understood.support[op.index] for op in understood.graph.ops for i in op.stands_for}
     live = live_bytes(graph)
     rows = {op.index: s for op in understood.graph.ops if isinstance(s := understood.support[op.index], RowOp)}
@@ -335,7 +357,7 @@ def _inspection(name: str, nbytes: int, source: Model, understood: Understood, a
         channels=sum(op.channels for op in operators),
         dead_channels=sum(dead.values()),
         waiting=pipeline.waiting(understood, parts) if parts else 0,
-        memory=maps.of_tflm(source, abi, arena),
+        memory=maps.of_tflm(source, abi, arena, whose),
         fits=fits(arena, nbytes),
     )
 

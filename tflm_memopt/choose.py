@@ -10,6 +10,7 @@ from typing import Any
 
 from tflm_memopt import pipeline
 from tflm_memopt.analysis.arena import Arena, predict
+from tflm_memopt.analysis.libraries import REFERENCE, Library
 from tflm_memopt.analysis.tflm_structs import Abi
 from tflm_memopt.errors import DoesNotFit, PlanError, UsageError
 from tflm_memopt.frontier import Plans, cheapest
@@ -65,9 +66,10 @@ class Conversion:
         options: Options,
         abi: Abi,
         widest: Settings | None = None,
+        library: Library = REFERENCE,
     ) -> None:
-        """`widest`: what tiled blocks might use under other limits, for hints."""
-        self.widest = widest
+        """`widest`: what tiled blocks might use under other limits, for hints. library: of the arena figures."""
+        self.widest, self.library = widest, library
         self.source, self.border, self.understood, self.options, self.abi = source, border, understood, options, abi
         self.partition: Partition | None = (
             None if pipeline.left_whole(source) else pipeline.find_regions(understood, fold=options.fold)
@@ -98,13 +100,13 @@ class Conversion:
     def within(self, tiles: Settings | None) -> Conversion:
         """The same with other limits of tiled blocks."""
         options = replace(self.options, tiles=tiles)
-        return Conversion(self.source, self.border, self._original, options, self.abi, self.widest)
+        return Conversion(self.source, self.border, self._original, options, self.abi, self.widest, self.library)
 
     def of(self, plan: Plan) -> Converted:
         """Raises PlanError for a plan that is wrong."""
         planned = pipeline.checked(*pipeline.with_passes(self.understood, self._regions, plan.passes), plan)
         model = pipeline.lower(self.source, self.border, planned, self.options)
-        return Converted(planned, model, predict(model, self.abi))
+        return Converted(planned, model, predict(model, self.abi, library=self.library))
 
     @property
     def is_packed(self) -> bool:
@@ -186,7 +188,7 @@ class Conversion:
             return
         options = replace(self.options, input=InputMode(STREAM, 1))
         try:
-            streamed = Conversion(self.source, self.border, self._original, options, self.abi)
+            streamed = Conversion(self.source, self.border, self._original, options, self.abi, library=self.library)
             there = streamed.at(best.planned.plan.macs)
         except UsageError:
             return

@@ -20,6 +20,7 @@ import argcomplete
 
 import tflm_memopt
 from tflm_memopt import emit, talk
+from tflm_memopt.analysis.libraries import KERNELS
 from tflm_memopt.boards import board, boards
 from tflm_memopt.emit.names import file_stem
 from tflm_memopt.errors import MemoptError, UsageError
@@ -94,7 +95,10 @@ def parser() -> argparse.ArgumentParser:
     inspect = _command(commands, "inspect", _inspect, "operators, tensors, peak; what runs row by row, and why not")
     _model(inspect, "model", "the .tflite file")
     inspect.add_argument("-o", "--output", type=Path, metavar="DIR", help="write a page with memory map and figures")
-    _abi(inspect)
+    inspect.add_argument(
+        "--target", choices=tuple(TARGETS), default=GENERIC, help="the core that --kernels cmsis-nn are built for"
+    )
+    _figures(inspect)
 
     optimize = _command(commands, "optimize", _optimize, "rewrite a model: same output bits, a fraction of the arena")
     _model(
@@ -163,7 +167,7 @@ def parser() -> argparse.ArgumentParser:
 def _inspect(args: argparse.Namespace) -> int:
     data = read_file(args.model)
     with talk.about(args.model):
-        result = tflm_memopt.inspect(data, name=args.model.name, abi=args.abi)
+        result = tflm_memopt.inspect(data, name=args.model.name, abi=args.abi, target=args.target, kernels=args.kernels)
     files = _pages(args.output, args.model.stem, html.inspection(result)) if args.output else {}
     _keep(args.model, files)
     write_files(files)
@@ -282,7 +286,7 @@ def _on_board(args: argparse.Namespace) -> None:
 
 def _settings(args: argparse.Namespace) -> dict[str, Any]:
     """The arguments that optimize() and explore() share."""
-    shared = {key: getattr(args, key) for key in ("input", "int8_io", "op_per", "abi", "fold", "without")}
+    shared = {key: getattr(args, key) for key in ("input", "int8_io", "op_per", "abi", "kernels", "fold", "without")}
     return {**shared, "target": args.target or GENERIC}
 
 
@@ -438,7 +442,7 @@ def _conversion(command: argparse.ArgumentParser) -> None:
         help="whose kernels the model is packed for: such a model runs on these cores only, and faster (default: that "
         "of --board, else generic, which runs everywhere)",
     )  # fmt: skip
-    _abi(command)
+    _figures(command)
 
 
 def _arrays(command: argparse.ArgumentParser, flag: str, metavar: str, what: str) -> None:
@@ -451,10 +455,15 @@ def _board(command: argparse.ArgumentParser, name: str, **how: Any) -> None:
     argument.completer = argcomplete.ChoicesCompleter({b.id: b.name for b in boards().values()})  # type: ignore[attr-defined]
 
 
-def _abi(command: argparse.ArgumentParser) -> None:
+def _figures(command: argparse.ArgumentParser) -> None:
     command.add_argument(
         "--abi", choices=("ilp32", "lp64"), default="ilp32",
         help="of the arena figures: 32-bit pointers (Arm, RISC-V, Xtensa; default) or 64-bit",
+    )  # fmt: skip
+    command.add_argument(
+        "--kernels", choices=KERNELS, default="reference",
+        help="of the operators that stay builtin, whose scratch the arena figures count: TFLM's own (default), or "
+        "those for CMSIS-NN (with the DSP extension, or as --target says) or ESP-NN (ESP32-S3)",
     )  # fmt: skip
 
 

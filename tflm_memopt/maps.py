@@ -11,6 +11,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from tflm_memopt.analysis.arena import Arena, Head, head_plan, predict
+from tflm_memopt.analysis.libraries import REFERENCE, Library
 from tflm_memopt.analysis.tflm_lifetimes import ScratchRequest
 from tflm_memopt.analysis.tflm_structs import Abi
 from tflm_memopt.model.graph import Graph, TensorId
@@ -72,9 +73,9 @@ class MemoryMap:
         return asdict(self)
 
 
-def of_tflm(model: Model, abi: Abi, arena: Arena | None = None) -> MemoryMap:
+def of_tflm(model: Model, abi: Abi, arena: Arena | None = None, library: Library = REFERENCE) -> MemoryMap:
     """The model as it is, as TFLM's own planner lays it out."""
-    head, arena = head_plan(model, abi), arena or predict(model, abi)
+    head, arena = head_plan(model, abi, library), arena or predict(model, abi, library=library)
     graphs = [graph_of(model.tree, number) for number in range(model.subgraphs)]
     opened = [graphs[number].ops[at] for number, at in head.wanted.scopes[1:]]
     phases = tuple(Phase(f"{op.index} {op.type}", (op.index,), (op.type,), 1) for op in opened)

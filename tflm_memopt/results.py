@@ -20,7 +20,10 @@ def convention(arena: Arena, input: str = "arena") -> str:  # noqa: A002 (the op
     kind, _, rows = input.partition(":")
     streamed = f"input streamed {rows} row{'s' * (rows != '1')}"
     where = {"arena": "input in the arena", "stream": streamed, "external": "input external (not counted)"}[kind]
-    return f"{arena.abi}, {where}, TFLM reference kernels" + ("" if arena.exact else ", an estimate")
+    return f"{arena.abi}, {where}, TFLM {KERNELS[arena.kernels]}" + ("" if arena.exact else ", an estimate")
+
+
+KERNELS = {"reference": "reference kernels", "cmsis-nn": "with CMSIS-NN", "esp-nn": "with ESP-NN"}
 
 
 @dataclass(frozen=True, slots=True)

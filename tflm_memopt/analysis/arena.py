@@ -1,8 +1,8 @@
 """What TFLM's interpreter will take of its arena, from the model alone: head, tail, total, and the smallest arena.
 
-A replay of MicroInterpreter::AllocateTensors (tensorflow/lite/micro/micro_interpreter.cc, micro_allocator.cc) with the
-reference kernels: the same allocations in the same order with the same alignment, so that gaps count, too. The arena is
-taken to start at a 16-byte boundary, as TFLM asks.
+A replay of MicroInterpreter::AllocateTensors (tensorflow/lite/micro/micro_interpreter.cc, micro_allocator.cc): the same
+allocations in the same order with the same alignment, so that gaps count, too. What each operator allocates, its kernel
+library says (libraries.py). The arena is taken to start at a 16-byte boundary, as TFLM asks.
 
 Two ends grow towards each other. The tail holds what stays: structs, per-channel arrays. The head holds, one after the
 other, scratch requests, Prepare's temporary tensors, the planner's own arrays, and at last the activations. `total`
@@ -18,7 +18,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from tflm_memopt.analysis import tflm_planner
-from tflm_memopt.analysis.builtin_memory import KERNELS, UNKNOWN, Kernel, Node, Persistent, Scratch, TempTensor
+from tflm_memopt.analysis.builtin_memory import UNKNOWN, Kernel, Node, Persistent, Scratch, TempTensor
+from tflm_memopt.analysis.libraries import REFERENCE, Kernels, Library
 from tflm_memopt.analysis.tflm_lifetimes import (
     ALIGNMENT,
     ONLINE,
@@ -54,28 +55,32 @@ class Arena:
     size is no multiple of 16 has smaller alignment gaps."""
     estimated: tuple[str, ...] = ()
     """Operators whose memory is not known, each once."""
+    kernels: Kernels = "reference"
+    """Of the builtin operators, whose scratch and state are counted."""
 
     @property
     def exact(self) -> bool:
         return not self.estimated
 
 
-def predict(model: bytes | Model, abi: Abi = "ilp32", *, recording: bool = False) -> Arena:
-    """The arena of `model`, original or rewritten, under TFLM's reference kernels.
+def predict(
+    model: bytes | Model, abi: Abi = "ilp32", *, recording: bool = False, library: Library = REFERENCE
+) -> Arena:
+    """The arena of `model`, original or rewritten, with these kernels.
 
     abi: "ilp32", "ilp32-full" for the largest of 32-bit builds, or "lp64"; tflm_structs.py says which builds these are.
     recording: for RecordingMicroInterpreter, whose own structs are larger. Raises ModelError for bytes that are no
     model, and for an offline plan that TFLM refuses.
     """
     source = read(model) if isinstance(model, bytes) else model
-    replay = _replay(source, abi, recording)
+    replay = _replay(source, abi, recording, library)
     ample = _ample(replay.events)
     ends = _ends(replay.events, ample)
     if ends is None:
         raise AssertionError("the arena is full, though it has room for everything side by side")
     head, tail = ends[0], ample - ends[1]
     smallest = bisect.bisect_left(range(ample), True, key=lambda size: _ends(replay.events, size) is not None)
-    return Arena(abi, head, tail, head + tail, smallest, tuple(sorted(replay.estimated)))
+    return Arena(abi, head, tail, head + tail, smallest, tuple(sorted(replay.estimated)), library.name)
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,9 +92,9 @@ class Head:
     """Of each request, bytes from the arena's start."""
 
 
-def head_plan(model: Model, abi: Abi = "ilp32") -> Head:
+def head_plan(model: Model, abi: Abi = "ilp32", library: Library = REFERENCE) -> Head:
     """The head of `predict()`, buffer by buffer."""
-    replay = _replay(model, abi, recording=False)
+    replay = _replay(model, abi, recording=False, library=library)
     wanted = _wanted(replay)
     return Head(wanted, tflm_planner.place(wanted.requests))
 
@@ -121,6 +126,7 @@ class _Replay:
     graphs: tuple[Graph, ...]
     abi: Abi
     recording: bool
+    library: Library
     events: list[_Event] = field(default_factory=list)
     scratch: list[ScratchRequest] = field(default_factory=list)
     estimated: set[str] = field(default_factory=set)
@@ -142,13 +148,14 @@ class _Replay:
 
     def kernel(self, op: Op) -> Kernel:
         name = _name(op)
-        if name not in KERNELS:
+        if name not in self.library.rows:
             self.estimated.add(name)
-        return KERNELS.get(name, UNKNOWN)
+        return self.library.rows.get(name, UNKNOWN)
 
 
-def _replay(source: Model, abi: Abi, recording: bool) -> _Replay:
-    replay = _Replay(source.tree, tuple(graph_of(source.tree, i) for i in range(source.subgraphs)), abi, recording)
+def _replay(source: Model, abi: Abi, recording: bool, library: Library) -> _Replay:
+    graphs = tuple(graph_of(source.tree, i) for i in range(source.subgraphs))
+    replay = _Replay(source.tree, graphs, abi, recording, library)
     for step in (_create, _start, _parse_and_init, _prepare, _plan, _expose):
         step(replay)
     return replay

@@ -13,6 +13,7 @@ from typing import Any
 
 from tflm_memopt.analysis.tflm_structs import STRUCTS, Abi
 from tflm_memopt.model.graph import Tensor
+from tflm_memopt.model.site import span
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +74,7 @@ class Node:
 Prepare = Callable[[Node, Abi], Iterator[Step]]
 
 
-def _temps(node: Node, names: str) -> Iterator[Step]:
+def temps(node: Node, names: str) -> Iterator[Step]:
     for name in names.split():
         tensor = node.tensor(name)
         if tensor is not None:
@@ -82,37 +83,94 @@ def _temps(node: Node, names: str) -> Iterator[Step]:
 
 def _reads(names: str) -> Prepare:
     """A Prepare that only looks at tensors, in this order."""
-    return lambda node, abi: _temps(node, names)
+    return lambda node, abi: temps(node, names)
 
 
 def _copies_dims(names: str) -> Prepare:
     """A Prepare that also moves the output's shape to RAM (CreateWritableTensorDimsWithCopy, kernel_util.cc)."""
 
     def prepare(node: Node, abi: Abi) -> Iterator[Step]:
-        yield from _temps(node, names)
-        yield _int_array(node.rank("o0"))
+        yield from temps(node, names)
+        yield int_array(node.rank("o0"))
 
     return prepare
 
 
-def _int_array(length: int) -> Persistent:
+def int_array(length: int) -> Persistent:
     """A TfLiteIntArray: its size, then its items (core/c/common.h)."""
     return Persistent(4 + 4 * length)
 
 
-def _per_channel(channels: int) -> Iterator[Step]:
+def per_channel(channels: int) -> Iterator[Step]:
     """Multipliers, then shifts, int32 each."""
     yield Persistent(4 * channels)
     yield Persistent(4 * channels)
+
+
+def scratch(nbytes: int) -> Iterator[Step]:
+    """None is asked for where none is needed."""
+    if nbytes > 0:
+        yield Scratch(nbytes)
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """Sizes of a convolution's tensors, and how its window goes over them."""
+
+    kernel_h: int
+    kernel_w: int
+    channels: int
+    """Of the input."""
+    batches: int = 1
+    in_h: int = 1
+    in_w: int = 1
+    out_h: int = 1
+    out_w: int = 1
+    out_channels: int = 1
+    multiplier: int = 1
+    stride_h: int = 1
+    stride_w: int = 1
+    dilation_h: int = 1
+    dilation_w: int = 1
+    pad_h: int = 0
+    pad_w: int = 0
+    """Before the first row, the first column."""
+
+
+def window(node: Node) -> Window:
+    """Of CONV_2D or DEPTHWISE_CONV_2D."""
+    stride_h, stride_w, dilation_h, dilation_w = (
+        max(1, int(node.options.get(name, 1))) for name in ("strideH", "strideW", "dilationHFactor", "dilationWFactor")
+    )
+    kernel_h, kernel_w, in_h, in_w = (node.dim(name, axis) for name in ("i1", "i0") for axis in (1, 2))
+    padding = str(node.options.get("padding", "VALID"))
+    return Window(
+        kernel_h=kernel_h,
+        kernel_w=kernel_w,
+        channels=node.dim("i0", 3),
+        batches=node.dim("i0", 0),
+        in_h=in_h,
+        in_w=in_w,
+        out_h=node.dim("o0", 1),
+        out_w=node.dim("o0", 2),
+        out_channels=node.dim("o0", 3),
+        multiplier=int(node.options.get("depthMultiplier", 1)),
+        stride_h=stride_h,
+        stride_w=stride_w,
+        dilation_h=dilation_h,
+        dilation_w=dilation_w,
+        pad_h=span(in_h, kernel_h, stride_h, dilation_h, padding).before,
+        pad_w=span(in_w, kernel_w, stride_w, dilation_w, padding).before,
+    )
 
 
 def _convolution(channel_axis: int) -> Prepare:
     """conv_common.cc, depthwise_conv_common.cc: Prepare looks at all tensors twice."""
 
     def prepare(node: Node, abi: Abi) -> Iterator[Step]:
-        yield from _temps(node, "o0 i0 i1")
-        yield from _per_channel(node.dim("i1", channel_axis))
-        yield from _temps(node, "i0 i1 i2 o0")
+        yield from temps(node, "o0 i0 i1")
+        yield from per_channel(node.dim("i1", channel_axis))
+        yield from temps(node, "i0 i1 i2 o0")
         yield from _unpacked_filter(node)
 
     return prepare
@@ -125,21 +183,21 @@ def _unpacked_filter(node: Node) -> Iterator[Step]:
 
 
 def _fully_connected(node: Node, abi: Abi) -> Iterator[Step]:
-    yield from _temps(node, "i0 i1 i2 o0")
+    yield from temps(node, "i0 i1 i2 o0")
     yield from _unpacked_filter(node)
     weights = node.tensor("i1")
     scales = len(weights.quantization.scale) if weights is not None and weights.quantization is not None else 0
     if scales > 1 and node.dtype("i0") != "FLOAT32":
-        yield from _per_channel(scales)
+        yield from per_channel(scales)
 
 
 def _transpose_conv(node: Node, abi: Abi) -> Iterator[Step]:
     """Inputs: shape, weights, data, bias. Accumulators of the whole output, int32 or int64 (transpose_conv.cc)."""
-    yield from _temps(node, "o0 i2 i1")
-    yield from _per_channel(node.dim("i1", 0))
+    yield from temps(node, "o0 i2 i1")
+    yield from per_channel(node.dim("i1", 0))
     if node.dtype("i2") in _ACCUMULATOR_BYTES:
         yield Scratch(_ACCUMULATOR_BYTES[node.dtype("i2")] * node.elements("o0"))
-        yield from _temps(node, "i2 i1 i3 o0")
+        yield from temps(node, "i2 i1 i3 o0")
     if node.dtype("i3") == "INT16":
         yield Scratch(8 * node.elements("i3"))
 
@@ -149,7 +207,7 @@ _ACCUMULATOR_BYTES: Mapping[str, int] = {"INT8": 4, "INT16": 8}
 
 def _mean_or_sum(node: Node, abi: Abi) -> Iterator[Step]:
     """PrepareMeanOrSumHelper, PrepareSimple (reduce_common.cc)."""
-    yield from _temps(node, "i0 o0 i1")
+    yield from temps(node, "i0 o0 i1")
     if node.dtype("i0") in ("INT8", "INT16"):
         yield Scratch(4 * node.elements("o0"))
     yield from _reduce_scratch(node)
@@ -158,12 +216,12 @@ def _mean_or_sum(node: Node, abi: Abi) -> Iterator[Step]:
 
 def _min_max_or_all(node: Node, abi: Abi) -> Iterator[Step]:
     yield from _reduce_simple(node)
-    yield from _temps(node, "i0 o0 i1")
+    yield from temps(node, "i0 o0 i1")
     yield from _reduce_scratch(node)
 
 
 def _reduce_simple(node: Node) -> Iterator[Step]:
-    yield from _temps(node, "i0 i1 o0" if node.dtype("i0") == "INT8" else "i0 i1")
+    yield from temps(node, "i0 i1 o0" if node.dtype("i0") == "INT8" else "i0 i1")
 
 
 def _reduce_scratch(node: Node) -> Iterator[Step]:
@@ -172,7 +230,7 @@ def _reduce_scratch(node: Node) -> Iterator[Step]:
 
 
 def _softmax(node: Node, abi: Abi) -> Iterator[Step]:
-    yield from _temps(node, "i0 o0")
+    yield from temps(node, "i0 o0")
     if node.dtype("i0") == "INT16":
         yield Persistent(_LUT_BYTES)
         yield Persistent(_LUT_BYTES)
@@ -184,7 +242,7 @@ _LUT_BYTES = 2 * 513
 
 def _svdf(node: Node, abi: Abi) -> Iterator[Step]:
     """Inputs: data, feature weights, time weights, bias, state (svdf_common.cc)."""
-    yield from _temps(node, "i0 i1 i2 i3 i4 o0")
+    yield from temps(node, "i0 i1 i2 i3 i4 o0")
     yield Scratch(4 * node.dim("i0", 0) * node.dim("i1", 0))
     if node.dtype("i0") == "INT8":
         yield Scratch(4 * node.elements("o0"))
@@ -192,7 +250,7 @@ def _svdf(node: Node, abi: Abi) -> Iterator[Step]:
 
 def _lstm(node: Node, abi: Abi) -> Iterator[Step]:
     """Four gates of the cell's size; input 18 is the output state, 19 the cell state (kernels/lstm_shared.h)."""
-    yield from _temps(node, " ".join(f"i{k}" for k in range(24)) + " o0")
+    yield from temps(node, " ".join(f"i{k}" for k in range(24)) + " o0")
     cell = node.tensor("i19")
     for _ in range(4):
         yield Scratch(0 if cell is None else cell.nbytes)
@@ -200,34 +258,38 @@ def _lstm(node: Node, abi: Abi) -> Iterator[Step]:
 
 def _batch_matmul(node: Node, abi: Abi) -> Iterator[Step]:
     """Persistent transposed copies of operands: the left one when adjX, the right one unless adjY (batch_matmul.cc)."""
-    yield from _temps(node, "i0 i1 o0")
+    yield from temps(node, "i0 i1 o0")
     if node.dtype("i0") in ("INT8", "INT16"):
         yield Persistent(STRUCTS["QuantizationOpDataBatchMatmul"].of(abi).size)
+    yield from transposed_copies(node, abi)
+    yield int_array(node.rank("o0"))
+
+
+def transposed_copies(node: Node, abi: Abi) -> Iterator[Step]:
     for name, transposed in (("i0", node.options.get("adjX", False)), ("i1", not node.options.get("adjY", False))):
         tensor = node.tensor(name)
         if transposed and tensor is not None:
             yield Persistent(STRUCTS["TfLiteEvalTensor"].of(abi).size)
-            yield _int_array(len(tensor.shape))
+            yield int_array(len(tensor.shape))
             yield Persistent(tensor.nbytes)
-    yield _int_array(node.rank("o0"))
 
 
 def _add_n(node: Node, abi: Abi) -> Iterator[Step]:
-    yield from _temps(node, "i0 o0 " + " ".join(f"i{k}" for k in range(1, len(node.inputs))))
+    yield from temps(node, "i0 o0 " + " ".join(f"i{k}" for k in range(1, len(node.inputs))))
     if node.dtype("o0") == "INT8":
         yield Persistent(STRUCTS["add_n::OpData"].of(abi).size)
     yield Scratch(STRUCTS["pointer"].of(abi).size * len(node.inputs))
 
 
 def _concatenation(node: Node, abi: Abi) -> Iterator[Step]:
-    yield from _temps(node, "i0 o0 " + " ".join(f"i{k}" for k in range(len(node.inputs))))
+    yield from temps(node, "i0 o0 " + " ".join(f"i{k}" for k in range(len(node.inputs))))
 
 
 def _state_when_int8(names: str, state: str) -> Prepare:
     """Operators that allocate their state in Prepare, and only when quantized (cumsum.cc, log_softmax.cc)."""
 
     def prepare(node: Node, abi: Abi) -> Iterator[Step]:
-        yield from _temps(node, names)
+        yield from temps(node, names)
         if node.dtype("o0") == "INT8":
             yield Persistent(STRUCTS[state].of(abi).size)
 
@@ -235,21 +297,21 @@ def _state_when_int8(names: str, state: str) -> Prepare:
 
 
 def _embedding_lookup(node: Node, abi: Abi) -> Iterator[Step]:
-    yield from _temps(node, "i0 i1 o0")
-    yield _int_array(node.rank("o0"))
+    yield from temps(node, "i0 i1 o0")
+    yield int_array(node.rank("o0"))
     yield Persistent(STRUCTS["embedding_lookup::OpData"].of(abi).size)
 
 
 def _reshape(node: Node, abi: Abi) -> Iterator[Step]:
     """The shape is moved to RAM only where the file leaves a dimension open (reshape_common.cc)."""
-    yield from _temps(node, "i0 o0")
+    yield from temps(node, "i0 o0")
     output = node.tensor("o0")
     if output is not None and -1 in output.shape:
-        yield _int_array(len(output.shape))
+        yield int_array(len(output.shape))
 
 
 def _mirror_pad(node: Node, abi: Abi) -> Iterator[Step]:
-    yield from _temps(node, "i0 i1 o0")
+    yield from temps(node, "i0 i1 o0")
     for _ in range(2):
         yield Scratch(4 * node.rank("i0"))
 

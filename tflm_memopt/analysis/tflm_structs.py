@@ -147,5 +147,14 @@ STRUCTS: Mapping[str, Struct] = {
     "tanh::OpData": Struct((16, 4), (16, 4), "kernels/tanh.cc"),
     "transpose_conv::OpData": Struct((72, 4), (88, 8), "kernels/transpose_conv.cc"),
     "while::OpData": Struct((8, 4), (8, 4), "kernels/while.cc"),
+    # State of the kernels for CMSIS-NN and ESP-NN: mostly the reference kernel's, and indices of scratch buffers.
+    "OpDataConv+int": Struct((60, 4), (88, 8), "kernels/cmsis_nn/conv.cc, depthwise_conv.cc; kernels/esp_nn/conv.cc"),
+    "OpDataPooling+int": Struct((36, 4), (36, 4), "kernels/cmsis_nn/pooling.cc"),
+    "SoftmaxParams+int": Struct((64, 8), (88, 8), "kernels/esp_nn/softmax.cc"),
+    "SoftmaxParams+2 int": Struct((64, 8), (88, 8), "kernels/cmsis_nn/softmax.cc"),
+    "cmsis_nn::BatchMatmul": Struct((36, 4), (56, 8), "kernels/cmsis_nn/batch_matmul.cc"),
+    "cmsis_nn::FullyConnected": Struct((72, 4), (104, 8), "kernels/cmsis_nn/fully_connected.cc"),
+    "cmsis_nn::Svdf": Struct((40, 4), (48, 8), "kernels/cmsis_nn/svdf.cc"),
+    "cmsis_nn::TransposeConv": Struct((72, 4), (80, 8), "kernels/cmsis_nn/transpose_conv.cc"),
 }
 """By C++ name; kernels that call theirs just OpData are told apart by their file."""

@@ -6,8 +6,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from tflm_memopt.analysis.arena import predict
+from tflm_memopt.analysis.libraries import library
+from tflm_memopt.analysis.packings import family
 from tflm_memopt.emit.methods import AFTER_2023, BUILTIN, CUSTOM, OURS
 from tflm_memopt.emit.names import comment, guard, identifier
+from tflm_memopt.model.packing import Family
 from tflm_memopt.model.reader import CUSTOM as CUSTOM_OP
 from tflm_memopt.model.reader import Model, graph_of
 from tflm_memopt.results import FrameReport, Report
@@ -50,7 +53,9 @@ def arena_bytes(model: Model, report: Report) -> int:
 
     Arduino libraries, RISC-V and Xtensa toolchains have larger structs than the Cortex-M build that the report counts.
     """
-    builds = [report.arena, *([predict(model, "ilp32-full")] if report.arena.abi == "ilp32" else [])]
+    kernels = library(report.arena.kernels, mve=family(report.target) is Family.MVE)
+    full = [predict(model, "ilp32-full", library=kernels)] if report.arena.abi == "ilp32" else []
+    builds = [report.arena, *full]
     return -(-max(max(a.min, a.total) for a in builds) // ARENA_ALIGNMENT) * ARENA_ALIGNMENT
 
 
@@ -125,8 +130,8 @@ def _arena_comment(report: Report, operators: Sequence[Needed]) -> Iterator[str]
     if report.arena.abi == "ilp32":
         yield "The constant is larger: some 32-bit builds of TFLM (Arduino, RISC-V, Xtensa) have larger structs."
     kept = [n.operator for n in operators if n.operator not in OURS]
-    if kept:
-        yield f"Optimized kernels (CMSIS-NN, ESP-NN) may want more for {comment(', '.join(kept))}."
+    if kept and report.arena.kernels == "reference":
+        yield f"Optimized kernels may want more for {comment(', '.join(kept))}: --kernels cmsis-nn, esp-nn."
     if not report.arena.exact:
         yield f"An estimate: what {comment(', '.join(report.arena.estimated))} allocates is not known."
 

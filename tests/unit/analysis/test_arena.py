@@ -19,8 +19,6 @@ from unit.analysis import cortex_m4
 from unit.analysis.arena_zoo import REGION, ZOO
 
 from tflm_memopt.analysis.arena import Arena, predict
-from tflm_memopt.analysis.builtin_memory import KERNELS, UNKNOWN
-from tflm_memopt.analysis.tflm_structs import STRUCTS
 from tflm_memopt.errors import ModelError
 from tflm_memopt.model import writer
 from tflm_memopt.model.reader import read
@@ -147,8 +145,3 @@ def test_an_offline_plan_for_another_model(plan: list[int]) -> None:
     writer.set_metadata(net.tree, "OfflineMemoryAllocation", np.array(plan, "<i4"))
     with pytest.raises(ModelError, match="not for 2 tensors"):
         predict(writer.write(net.tree))
-
-
-def test_every_struct_of_a_row_is_in_the_table() -> None:
-    named = {name for kernel in (*KERNELS.values(), UNKNOWN) for name in (kernel.params, kernel.state) if name}
-    assert named <= STRUCTS.keys()
