@@ -38,4 +38,4 @@ def library(name: Kernels, *, mve: bool = False) -> Library:
             return Library(name, cmsis_nn.rows(mve=mve))
         case "esp-nn":
             return Library(name, esp_nn.rows())
-    raise UsageError(f"unknown kernels: {name!r}", code="unknown_setting", hint=f"one of {', '.join(KERNELS)}")
+    raise UsageError(f"unknown kernels: {name!r}", code="unknown_kernels", hint=f"one of {', '.join(KERNELS)}")
