@@ -11,10 +11,10 @@ from dataclasses import replace
 
 import pytest
 from conftest import thinned
-from hypothesis import HealthCheck, Phase, assume, given, settings
+from hypothesis import HealthCheck, Phase, assume, example, given, settings
 from hypothesis import strategies as st
 from property.forced import forced, mobile, random_settings, squeezed
-from property.networks import Recipe, build, recipes
+from property.networks import Layer, Recipe, build, recipes
 from property.oracle import assert_arena_as_predicted, assert_same_bytes, convert, original
 
 import tflm_memopt
@@ -134,7 +134,18 @@ def test_second_passes_within_any_budget(seed: int) -> None:
         assert_arena_as_predicted(done.model)
 
 
+GROWS_AGAIN = Recipe(
+    ((1, 2, 3, 3),),
+    tuple(
+        Layer(kind, channels=1, kernel=(3, 2) if kind == "padded" else (1, 1), flag=kind == "padded")
+        for kind in ("depthwise", "conv", "conv", "global", "padded")
+    ),
+)
+"""Behind a global pool there are rows again: for Helium, all of one block."""
+
+
 @QUICK
+@example(GROWS_AGAIN)
 @given(recipes(most=6))
 def test_a_fixed_set_of_networks(recipe: Recipe) -> None:
     examine(recipe)

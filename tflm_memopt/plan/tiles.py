@@ -97,7 +97,10 @@ def _tiled(chain: Chain, found: Found, last: int, settings: Settings) -> TiledBl
     behind = False
     for visit in visits:
         if behind:
-            walks += _in_groups(Walk(1, 2 - strips, 1, settings.tile), visit.groups)[: visit.length]
+            ops = chain.ops[visit.position : visit.position + visit.length]
+            in_last = [Walk(h, (2 - strips) * h, h, settings.tile) for h in (op.writes.h for op in ops)]
+            groups = _in_groups(in_last[0], visit.groups)
+            walks += [replace(walk, groups=g.groups) for walk, g in zip(in_last, groups, strict=False)]
         else:
             walks += _walks(chain, visit, base, settings.tile)
         behind |= visit.iterative

@@ -87,5 +87,7 @@ def _stages(
     base = -min(pace.first for pace in paces)
     strips += base
     walks = [Walk(p.advance, p.end - p.advance * base, p.advance, tile) for p in reversed(paces)]
-    walks += [Walk(1, 2 - strips, 1, tile)] * (len(ops) - driver - 1)
+    walks += [
+        Walk(h, (2 - strips) * h, h, tile) for h in (op.writes.h for op in ops[driver + 1 :])
+    ]  # in the last strip
     return tuple(replace(stage, walk=walk) for stage, walk in zip(stages, walks, strict=True)), strips
