@@ -232,16 +232,19 @@ def _whole_possible(op: RowOp) -> bool:
     return op.kind is Kind.CONV or op.window.kernel_h <= MAX_KERNEL_H
 
 
-def candidates(chain: Chain, last: int, limit: int, orders: int = MAX_ORDERS) -> Iterator[Candidate]:
+def candidates(
+    chain: Chain, last: int, limit: int, orders: int = MAX_ORDERS, length: int = MAX_OPERATORS
+) -> Iterator[Candidate]:
     """All blocks that end before position `last` and need at most `limit` bytes, shortest first, best operand orders.
 
-    `orders`: how many combinations of operand orders are followed. What a block keeps inside never shrinks when it is
-    extended, which ends the search early.
+    `orders`: how many combinations of operand orders are followed. `length`: operators of a block, at the most, unless
+    a streamed input needs more of them to pass by. What a block keeps inside never shrinks when it is extended, which
+    ends the search early.
     """
     last_read, sizes = chain.last_read(), chain.rows()
     growing: Sequence[Growing] = [seed(chain, last, last_read)]
     for first in range(last - 1, -1, -1):
-        if last - first > MAX_OPERATORS and chain.can_cut(first + 1, last):
+        if last - first > length and chain.can_cut(first + 1, last):
             return
         is_sink = last_read.get(chain.ops[first].output, -1) >= last
         grown = [

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import cache, partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,6 +28,7 @@ class Arena:
         """Per byte: its tag less its address, which is the same all along a run of bytes. At first, none's."""
         self.home = {(b.role, b.key): (b, o) for b, o in plan.placed()}
         self._base: dict[Content, int] = {}
+        self._bytes = cache(partial(np.arange, dtype=np.int64))
         self.turned = False
         """The block that runs counts the rows of whole tensors from the last to the first."""
         for buffer, offset in plan.placed():
@@ -105,11 +107,17 @@ class Arena:
 
     def write_pixels(self, at: Ints, marks: Ints, nbytes: int) -> None:
         """The first bytes of pixels at these addresses."""
-        self._marks[at[..., None] + np.arange(nbytes)] = marks[..., None]
+        if at.size == 1:
+            self._run(at.item(), nbytes)[:] = marks.item()
+        else:
+            self._marks[at[..., None] + self._bytes(nbytes)] = marks[..., None]
 
     def read_pixels(self, tensor: TensorId, at: Ints, marks: Ints, nbytes: int, who: object) -> None:
         """They must be what was written there last."""
-        self._expect(self._marks[at[..., None] + np.arange(nbytes)] == marks[..., None], tensor, who)
+        if at.size == 1:
+            self._expect(self._run(at.item(), nbytes) == marks.item(), tensor, who)
+        else:
+            self._expect(self._marks[at[..., None] + self._bytes(nbytes)] == marks[..., None], tensor, who)
 
     def _expect(self, right: NDArray[np.bool_], content: Content, who: object, of: str = "") -> None:
         if not right.all():

@@ -43,6 +43,7 @@ class _Step:
         self.number = {(u.strip, u.group, u.row, u.x0 // tile): i for i, u in enumerate(self.units)}
         self.tile = tile
         self.scratch = kernel_scratch(stage, op, tile)
+        self.in_place = op.in_place
         self.window = cache(self._window)
         self.splits = stage.walk.groups > 1 and not stage.walk.sums
         self.done = 0
@@ -236,7 +237,7 @@ class TiledReplay:
         sums = step.stage.iterative or step.walk.sums
         if sums and self._opens(step, unit):
             arena.write_private(Role.ACCUMULATOR, op.output, 4 * step.sums)
-        if op.in_place:
+        if step.in_place:
             self._read(step, unit)
             self._in_order(step, unit)
             self._write(step, unit)

@@ -5,8 +5,8 @@ multiply-accumulates. A block's cost does not depend on the other blocks (blocks
 either is dropped without loss: msf-CNN's problems P1 and P2 (section 5) on the shortest-path graph of its Figure 4,
 with bytes combined by max. Candidates are row blocks (blocks.py) and tiled blocks (tiles_search.py).
 
-The orders in which operators demand their operands matter where a partition binds: there, all are tried. Elsewhere one
-order is.
+Long blocks, and the orders in which operators demand their operands, matter where a partition binds: there, all are
+tried. Elsewhere short blocks are, in one order.
 
 A candidate's bytes are those alive at its worst moment; its buffers have fixed addresses and may need more. That is
 found out by placing them, which costs time, so only the blocks of the partition of choice are placed; their costs are
@@ -26,6 +26,8 @@ from tflm_memopt.plan.tiles_any import walked
 from tflm_memopt.plan.tiles_plan import Settings
 
 UNLIMITED = 1 << 62
+SHORT = 16
+"""Operators of a row block that is tried everywhere, at the most."""
 Place = Callable[[Candidate, int], int]
 """Bytes that a block needs once its buffers have addresses; any figure up to the second argument is good enough."""
 
@@ -50,7 +52,7 @@ class Label:
 
 
 class RowBlocks:
-    """The row blocks of one chain, by the position at which they end: first with one order of operands each."""
+    """The row blocks of one chain, by the position at which they end: at first the short ones, in one order each."""
 
     def __init__(self, chain: Chain) -> None:
         self.chain = chain
@@ -58,8 +60,8 @@ class RowBlocks:
         # no partition that is better than the one into single operators has a block that needs more
         shortest = (next(candidates(chain, last, UNLIMITED, orders=1), None) for last in ends)
         limit = max((block.nbytes for block in shortest if block), default=0)
-        self.by_end = {last: tuple(candidates(chain, last, limit, orders=1)) for last in ends}
-        self._limit = {last: 0 if self._has_orders(last) else limit for last in ends}
+        self.by_end = {last: tuple(candidates(chain, last, limit, orders=1, length=SHORT)) for last in ends}
+        self._limit = {last: 0 if last > SHORT or self._has_orders(last) else limit for last in ends}
         """Per end: all blocks of at most so many bytes are known, in their best order."""
 
     def in_all_orders(self, last: int, limit: int) -> tuple[Candidate, ...]:
@@ -97,7 +99,7 @@ class Cuts:
         self._placed: set[Candidate] = set()
 
     def refine(self, limit: int) -> bool:
-        """Learns blocks in more orders, where blocks of fewer bytes that compute nothing twice lead no further.
+        """Learns longer blocks, in more orders, where those of fewer bytes that compute nothing twice lead no further.
 
         Only such blocks can be in a partition of fewer bytes. False when there are none.
         """

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from unittest import mock
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -12,7 +13,7 @@ from unit.plan.sketch import Sketch, random_sketch
 
 from tflm_memopt.plan.blocks import MAX_OPERATORS, Candidate, Chain, candidates
 from tflm_memopt.plan.plan import Frame
-from tflm_memopt.plan.search import Cuts, Label, Place, RowBlocks, least_bytes, pareto
+from tflm_memopt.plan.search import SHORT, Cuts, Label, Place, RowBlocks, least_bytes, pareto
 
 UNLIMITED = 1 << 40
 SEEDS = st.integers(0, 1 << 32)
@@ -46,14 +47,16 @@ def partitions(count: int) -> Iterator[tuple[tuple[int, int], ...]]:
 
 
 @settings(max_examples=50, deadline=None, derandomize=True)
-@given(SEEDS, st.booleans())
-def test_no_partition_is_better(number: int, gaps: bool) -> None:
+@given(SEEDS, st.booleans(), st.sampled_from((1, 3, SHORT)))
+def test_no_partition_is_better(number: int, gaps: bool, short: int) -> None:
+    """Whatever length of blocks the search starts with."""
     s = random_sketch(number, most=7)
     chain = s.chain(*s.unread())
     place = with_gaps(number) if gaps else alive
     cost = {edge: place(block, 0) for edge, block in all_blocks(chain).items()}
     least = min(max(cost[e] for e in edges) for edges in partitions(len(chain.ops)) if cost.keys() >= set(edges))
-    best = best_partition(chain, lambda block, _enough: cost[block.first, block.last])
+    with mock.patch("tflm_memopt.plan.search.SHORT", short):
+        best = best_partition(chain, lambda block, _enough: cost[block.first, block.last])
     assert best.nbytes == least
     assert max(cost[block.first, block.last] for block in best.blocks()) == least
 
