@@ -117,12 +117,17 @@ class Plans:
     def _at(self, macs: int) -> Plan:
         """The plan of least head with at most so many multiply-accumulates; `least_macs` at the least.
 
-        The most second passes first: they promise the fewest bytes, and what cannot be better is not planned.
+        The most second passes first: they promise the fewest bytes, and what cannot be better is not planned. After two
+        sets in a row that bring nothing, only none is tried.
         """
         found: list[Plan] = []
+        vain = 0
         for choice in reversed(self.choices if macs > self.macs else ()):
-            if choice.macs <= macs and all(choice.bound < plan.head for plan in found):
-                found += [plan for planner in self._with(choice) if (plan := planner.plan(macs)).macs <= macs]
+            least = min((plan.head for plan in found), default=choice.bound + 1)
+            if choice.macs <= macs and choice.bound < least and not (choice.passes and vain == VAIN):
+                new = [plan for planner in self._with(choice) if (plan := planner.plan(macs)).macs <= macs]
+                vain = 0 if not found or any(plan.head < least for plan in new) else vain + 1
+                found += new
         if all(self.choices[0].bound < plan.head for plan in found):
             once = [planner.plan(macs) for planner in self._once]
             found += [plan for plan in once if plan.macs <= macs] or once[:1]

@@ -12,7 +12,9 @@ second passes: these sets, the Pareto front of the bound, are those that are tri
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+import functools
+import operator
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -108,29 +110,42 @@ class _Seen:
         return {op.output: key for key, op in self.partition.ops.items()}
 
     @cached_property
-    def position(self) -> Mapping[TensorId, int]:
-        """Of the step that makes a tensor."""
-        return {t: i for i, step in enumerate(self.steps) for t in _outputs(step)}
+    def tensors(self) -> Sequence[TensorId]:
+        """In the order in which they are there. A set of them is a number that has bit i for the i-th."""
+        there = dict.fromkeys(self.graph.inputs) | dict.fromkeys(self.partition.external)
+        for step in self.steps:
+            there |= dict.fromkeys((*step.inputs, *_outputs(step)))
+        return tuple(there)
 
     @cached_property
-    def behind(self) -> Mapping[TensorId, frozenset[TensorId]]:
+    def position(self) -> Mapping[TensorId, int]:
+        return {t: i for i, t in enumerate(self.tensors)}
+
+    def of(self, tensors: Iterable[TensorId]) -> int:
+        """A set of tensors."""
+        return functools.reduce(operator.or_, (1 << self.position[t] for t in tensors), 0)
+
+    @cached_property
+    def behind(self) -> Mapping[TensorId, int]:
         """The tensors that a tensor is made from, directly or not."""
-        found: dict[TensorId, frozenset[TensorId]] = {}
+        found = dict.fromkeys(self.tensors, 0)
         for step in self.steps:
-            above = frozenset(step.inputs).union(*(found.get(t, ()) for t in step.inputs))
+            above = self.of(step.inputs)
+            for t in step.inputs:
+                above |= found[t]
             found |= dict.fromkeys(_outputs(step), above)
         return found
 
     @cached_property
-    def complete(self) -> Mapping[TensorId, frozenset[TensorId]]:
+    def complete(self) -> Mapping[TensorId, int]:
         """Those of them that must be complete before its first row can be made."""
-        found: dict[TensorId, frozenset[TensorId]] = {}
+        found = dict.fromkeys(self.tensors, 0)
         for step in self.steps:
-            early: frozenset[TensorId] = frozenset()
+            early = 0
             for k, t in enumerate(step.inputs):
-                early |= found.get(t, frozenset())
+                early |= found[t]
                 if isinstance(step, Kept) or _reads_all(step, k):
-                    early |= {t} | self.behind.get(t, frozenset())
+                    early |= self.of([t]) | self.behind[t]
             found |= dict.fromkeys(_outputs(step), early)
         return found
 
@@ -142,21 +157,29 @@ class _Seen:
             for op in self.steps
             if isinstance(op, RowOp)
             for k, t in enumerate(op.inputs)
-            if t in self.keys and any(t in self.complete.get(other, ()) for other in op.inputs if other != t)
+            if t in self.keys and any(self.of([t]) & self.complete[other] for other in op.inputs if other != t)
         )
 
-    def whole(self, reader: RowOp, without: TensorId | None = None) -> frozenset[TensorId]:
-        """Tensors that are complete when a late reader starts, and still wanted. `without`: by others than it."""
-        complete = self.complete[reader.output]
-        wanted = set(self.graph.outputs)
-        for step in self.steps:
-            if reader.output in self.behind.get(next(iter(_outputs(step)), -1), ()):
-                wanted.update(step.inputs)
-        return complete & wanted.union(t for t in reader.inputs if t != without)
+    @cached_property
+    def read_late(self) -> frozenset[TensorId]:
+        """What late readers make."""
+        return frozenset(self.partition.ops[key].output for key, _ in self.late_readers)
 
-    def nbytes(self, tensors: Collection[TensorId]) -> int:
+    def whole(self, reader: RowOp, without: TensorId | None = None) -> int:
+        """Tensors that are complete when a late reader starts, and still wanted. `without`: by others than it."""
+        wanted = self.of(t for t in (*self.graph.outputs, *reader.inputs) if t in self.position)
+        wanted &= ~self.of([] if without is None or without in self.graph.outputs else [without])
+        made = self.of([reader.output])
+        for step in self.steps:
+            if any(self.behind[t] & made for t in _outputs(step)):
+                wanted |= self.of(step.inputs)
+        return self.complete[reader.output] & wanted
+
+    def nbytes(self, tensors: int) -> int:
+        """Of a set; a frame takes none."""
         frame = self.partition.frame
-        return sum(self.sizes[t] for t in tensors if frame is None or t != frame.tensor)
+        there = (t for i, t in enumerate(self.tensors[: tensors.bit_length()]) if tensors >> i & 1)
+        return sum(self.sizes[t] for t in there if frame is None or t != frame.tensor)
 
 
 def _outputs(step: RowOp | Kept) -> tuple[TensorId, ...]:
@@ -176,21 +199,20 @@ def _ways(seen: _Seen, key: int, k: int) -> Iterator[_Way]:
     yield _Way(best, 0)
     others = seen.whole(reader, without=tensor)
     frame = seen.partition.frame
-    late = {seen.partition.ops[other].output for other, _ in seen.late_readers}
     made: list[TensorId] = []
     fresh = tensor
-    while fresh in seen.keys and fresh not in late and len(made) < MOST_OPS:
+    while fresh in seen.keys and fresh not in seen.read_late and len(made) < MOST_OPS:
         made.append(fresh)
         ops = [seen.partition.ops[seen.keys[t]] for t in made]
-        border = {t for op in ops for t in op.inputs} - set(made)
+        border = {t for op in ops for t in op.inputs}.difference(made)
         if frame and frame.pushed and frame.tensor in border:
             return  # it has passed by
-        bound = seen.nbytes(others | border)
+        bound = seen.nbytes(others | seen.of(border))
         if bound < best:
             best = bound
             keys = sorted(map(seen.keys.__getitem__, made), key=lambda i: seen.position[seen.partition.ops[i].output])
             yield _Way(bound, sum(op.macs for op in ops), SecondPass(key, tuple(keys)))
-        fresh = max(border, key=lambda t: seen.position.get(t, -1), default=-1)
+        fresh = max(border, key=lambda t: seen.position[t], default=-1)
 
 
 def _with_pass(graph: Graph, partition: Partition, second: SecondPass) -> tuple[Graph, Partition]:
