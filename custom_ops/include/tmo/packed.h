@@ -5,6 +5,7 @@
 #ifndef TMO_PACKED_H_
 #define TMO_PACKED_H_
 
+#include "tmo/access.h"
 #include "tmo/kernels.h"
 
 #if defined(__ARM_FEATURE_DSP) && defined(__thumb2__)
