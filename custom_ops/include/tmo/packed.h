@@ -158,8 +158,8 @@ typedef struct {
 typedef void tmo_mve_conv(const int8_t *bytes, uint32_t step, const int8_t *weights, const tmo_mve_job *job);
 tmo_mve_conv tmo_mve_conv_1, tmo_mve_conv_2, tmo_mve_conv_3;
 
-/* So many bytes of each of n rows, one after the other. */
-void tmo_mve_copy(int8_t *to, const int8_t *const *rows, uint32_t n, uint32_t offset, uint32_t bytes);
+/* So many bytes, at least one, of each of n rows, from rows[r] + offset to to + r * step. */
+void tmo_mve_copy(int8_t *to, const int8_t *const *rows, uint32_t n, uint32_t offset, uint32_t bytes, uint32_t step);
 
 /* As tmo_dsp_depthwise; taps come in turns of two. range: zero point of the output, its least and its greatest value. The second one is for
  * nine taps, and a multiple of 16 channels. */
