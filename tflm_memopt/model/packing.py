@@ -50,7 +50,8 @@ LAYOUT = "hwc"
 QUAD, OCTET, VECTOR = 4, 8, 16
 """Values of a kernel row are filled up to a multiple of QUAD, all of them of OCTET; for Helium all of VECTOR."""
 PIXELS, TILE = 4, 2304
-"""Output pixels that are computed at once, at most, and int16 of theirs: TMO_PACKED_PIXELS, TMO_PACKED_TILE."""
+"""Output pixels that are computed at once, at most, and int16 of theirs, three eighths of them for more than two:
+TMO_PACKED_PIXELS, TMO_PACKED_TILE."""
 MVE_PIXELS, MVE_TILE = 3, 4608
 """The same for Helium, bytes."""
 MVE_SUMS = 192
@@ -90,4 +91,7 @@ def is_direct(packing: Packing, kernel: tuple[int, int], in_channels: int, out_c
 def tile_bytes(packing: Packing, values: int, columns: int) -> int:
     """Scratch of a packed convolution whose firing makes so many columns: values of a few. One is not left over."""
     most, size = (MVE_PIXELS, 1) if packing is Packing.MVE_CONV else (PIXELS, 2)
-    return size * values * min(most - (columns == most + 1), columns, tile_limit(packing) // values)
+    pixels, limit = min(most - (columns == most + 1), columns), tile_limit(packing)
+    while pixels > 1 and pixels * values > (limit // 8 * 3 if pixels > 2 else limit):
+        pixels -= 1
+    return size * values * pixels

@@ -12,8 +12,8 @@ from tflm_memopt.plan.plan import Stage
 
 def kernel_scratch(stage: Stage, op: RowOp, columns: int) -> int:
     """Bytes. Of a depthwise convolution a pixel; of others the values under the windows of up to 4 columns (5 are 3 and
-    2) as int16, or of 3 (4 are 2 and 2) as bytes for Helium, 4,608 B at the most; but nothing where single pixels
-    become others, 8 or 16 channels at a time. Helium adds up 16 sums of 3 pixels.
+    2) as int16, or of 3 (4 are 2 and 2) as bytes for Helium, 1,728 B at the most, or 4,608 B of two columns or one; but
+    nothing where single pixels become others, 8 or 16 channels at a time. Helium adds up 16 sums of 3 pixels.
     """
     if op.packing in (Packing.NONE, Packing.DSP_ADD) or stage.iterative or stage.walk.groups > 1:
         return 0
@@ -34,6 +34,6 @@ def kernel_scratch(stage: Stage, op: RowOp, columns: int) -> int:
     nbytes, most = (values, 3) if helium else (2 * values, 4)
     most = most - 1 if columns == most + 1 else min(most, columns)
     pixels = 1
-    while pixels < most and (pixels + 1) * nbytes <= 4608:
+    while pixels < most and (pixels + 1) * nbytes <= (4608 if pixels == 1 else 1728):
         pixels += 1
     return sums + pixels * nbytes

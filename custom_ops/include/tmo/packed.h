@@ -39,14 +39,14 @@ static inline uint64_t tmo_packed_values(const tmo_op *op, uint32_t in_channels)
   return (op->kernel_h * row + 7) / 8 * 8;
 }
 
-/* Of which so many make a tile that is full. */
+/* Of which so many make a tile of two pixels full; more pixels take three eighths of it. */
 static inline uint32_t tmo_packed_tile(const tmo_op *op) { return op->packing == TMO_PACKING_MVE_CONV ? TMO_MVE_TILE : TMO_PACKED_TILE; }
 
 /* Output pixels of so many values to compute at once, when so many are left. A single one costs most: one more than fit are not left over. */
 static inline uint32_t tmo_packed_pixels(const tmo_op *op, uint32_t values, uint32_t left) {
   uint32_t most = op->packing == TMO_PACKING_MVE_CONV ? TMO_MVE_PIXELS : TMO_PACKED_PIXELS;
   if (left == most + 1) --most;
-  while (most > 1 && most * values > tmo_packed_tile(op)) --most;
+  while (most > 1 && most * values > (most > 2 ? tmo_packed_tile(op) / 8 * 3 : tmo_packed_tile(op))) --most;
   return left < most ? left : most;
 }
 
