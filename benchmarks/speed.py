@@ -1,6 +1,7 @@
 """Instructions of one inference on a core that QEMU emulates, beside those of TFLM's own kernels.
 
     python benchmarks/speed.py --core m4 --models ../shared/models [--without windows] [--json] [--update FILE.md]
+    python benchmarks/speed.py --core m4 --models ../shared/models --frontier 1.1 [--update FILE.md]
 
 Every .tflite file in the folder is converted for the core (`--int8-io`, F = 1.00), its regions run in the arena of
 their plan, and their outputs are compared with this machine's. Builtin operators between regions are not counted: such
@@ -124,6 +125,15 @@ def measure(path: Path, core: Core, target: str, *, by_operator: bool, **setting
     )  # fmt: skip
 
 
+def along_frontier(path: Path, core: Core, target: str, most: float, **settings: Any) -> Iterator[Row]:
+    """The plans of `explore` that compute at most `most` times what the cheapest computes, most RAM first."""
+    exploration = tflm_memopt.explore(path.read_bytes(), name=path.name, int8_io=True, target=target, **settings)
+    least = min((point.overhead for point in exploration.points), default=1.0)
+    for point in exploration.points:
+        if point.plan and point.overhead <= most * least:
+            yield measure(path, core, target, by_operator=False, plan=point.plan.to_json())
+
+
 def _cases(model: bytes, *, by_operator: bool) -> Iterator[Case]:
     """The regions of a rewritten model with random inputs, and what they give on this machine."""
     rewritten = read(model)
@@ -150,6 +160,14 @@ def _blocks(result: Optimized, operators: Sequence[Operator]) -> Iterator[BlockS
         yield BlockSpeed(block.ops, step.strips, step.firings, sum(counts), step.macs)
 
 
+def frontier_table(rows: Sequence[Row]) -> str:
+    titles = ("model", "F", "arena", "instructions", "x CMSIS-NN")
+    return tables.markdown(titles, ([
+        row.model, f"{row.overhead:.2f}", f"{row.arena:,}", f"{row.instructions:,}",
+        f"{row.ratio:.3f}" if row.ratio else "",
+    ] for row in rows))  # fmt: skip
+
+
 def table(rows: Sequence[Row]) -> str:
     titles = ("model", "instructions", "per MAC", "F", "x CMSIS-NN", "x reference kernels", "arena", "stack")
     return tables.markdown(titles, ([
@@ -169,28 +187,37 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument(
         "--max-macs", type=float, metavar="F", help="the least RAM within F (default: what optimize gives at F = 1)"
     )
+    parser.add_argument(
+        "--frontier", type=float, metavar="F", help="what optimize gives, and all of explore's plans within F"
+    )
     parser.add_argument("--without", nargs="+", default=(), metavar="NAME", help="ingredients of plans to leave out")
     parser.add_argument("--json", action="store_true", help="one JSON object, with figures per block and operator")
     parser.add_argument("--update", type=Path, metavar="FILE", help="rewrite the core's table in this document")
     args = parser.parse_args(arguments)
     core = CORES[MACHINES.get(args.core, args.core)]
     paths = [p for p in sorted(args.models.glob("*.tflite")) if not args.only or p.stem in args.only]
-    mark = f"speed-{args.core}"
+    mark, write = (f"frontier-{args.core}", frontier_table) if args.frontier else (f"speed-{args.core}", table)
     if reason := missing_tools(core) or ("" if paths else f"no .tflite files in {args.models}"):
         parser.error(reason)
     try:
         if args.update:
             tables.require(args.update, mark)
         target = args.target or core.target
-        limits = {"max_macs": args.max_macs, "without": tuple(args.without)}
-        rows = [measure(path, core, target, by_operator=args.json, **limits) for path in paths]
+        without = tuple(args.without)
+        rows = []
+        for path in paths:
+            rows.append(measure(path, core, target, by_operator=args.json, max_macs=args.max_macs, without=without))
+            if args.frontier:
+                rows += [
+                    row for row in along_frontier(path, core, target, args.frontier, without=without) if row != rows[-1]
+                ]
     except (MemoptError, OSError, RuntimeError, ValueError) as error:
         parser.error(str(error))
     print(
-        json.dumps({"core": args.core, "models": [asdict(row) for row in rows]}, indent=2) if args.json else table(rows)
+        json.dumps({"core": args.core, "models": [asdict(row) for row in rows]}, indent=2) if args.json else write(rows)
     )
     if args.update:
-        tables.update(args.update, mark, table(rows))
+        tables.update(args.update, mark, write(rows))
     return 0
 
 

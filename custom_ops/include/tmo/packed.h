@@ -161,6 +161,9 @@ tmo_mve_conv tmo_mve_conv_1, tmo_mve_conv_2, tmo_mve_conv_3;
 /* So many bytes, at least one, of each of n rows, from rows[r] + offset to to + r * step. */
 void tmo_mve_copy(int8_t *to, const int8_t *const *rows, uint32_t n, uint32_t offset, uint32_t bytes, uint32_t step);
 
+/* Adds n pixels side by side to sums of their channels: what pooling does in C elsewhere. */
+void tmo_mve_add_pixels(int32_t *sums, const int8_t *pixels, uint32_t channels, uint32_t n);
+
 /* As tmo_dsp_depthwise; taps come in turns of two. range: zero point of the output, its least and its greatest value. The second one is for
  * nine taps, and a multiple of 16 channels. */
 typedef void tmo_mve_taps(const int8_t *const *taps, const int8_t *constants, int8_t *out, uint32_t pixels, uint32_t turns, uint32_t channels,
