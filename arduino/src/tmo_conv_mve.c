@@ -11,32 +11,29 @@ static int8_t *tile_of(const tmo_kernel *k, uint32_t pixel) {
   return (int8_t *)k->scratch + TMO_MVE_SUMS + pixel * (uint32_t)tmo_packed_values(k->op, k->in_channels);
 }
 
-/* The taps of kernel row r of the window's rows. */
-static void put_row(const tmo_kernel *k, const tmo_window *w, uint32_t r, int8_t *to) {
-  const tmo_op *op = k->op;
-  if (op->tile == 0 && op->dilation_w == 1) {
-    tmo_mve_copy(to, w->pixels + r, 1, w->offset, w->columns * k->in_channels);
-    return;
-  }
-  for (uint32_t x = 0; x < w->columns; ++x, to += k->in_channels) {
-    if (op->tile == 0) {
-      tmo_mve_copy(to, w->pixels + r, 1, w->offset + x * op->dilation_w * k->in_channels, k->in_channels);
-    } else {
-      tmo_mve_copy(to, w->pixels + r * w->columns + x, 1, 0, k->in_channels);
-    }
-  }
+/* In whole vectors. */
+static void fill(int8_t *tile, int8_t zero, uint32_t values) {
+  uint32_t *word = (uint32_t *)tile;
+  for (uint32_t *const end = word + values / 4; word != end; ++word) *word = (uint8_t)zero * 0x01010101u;
 }
 
 void tmo_conv_mve_gather(const tmo_kernel *k, const tmo_window *w, uint32_t pixel) {
   const tmo_op *op = k->op;
-  const uint32_t row = op->kernel_w * k->in_channels, taps = w->columns * k->in_channels, left = w->first_column * k->in_channels;
-  const uint32_t rows = op->tile == 0 ? w->count : w->columns > 0 ? w->count / w->columns : 0;
+  const uint32_t row = op->kernel_w * k->in_channels, columns = w->columns;
+  const uint32_t rows = columns == 0 ? 0 : op->tile == 0 ? w->count : w->count / columns;
   int8_t *to = tile_of(k, pixel);
-  for (uint32_t ky = 0; ky < op->kernel_h; ++ky, to += row) {
-    const uint32_t r = ky - w->first_row;
-    const bool there = r < rows && taps > 0;
-    if (!there || taps < row) memset(to, op->input_zero_point[0], row);
-    if (there) put_row(k, w, r, to + left);
+  if (rows < op->kernel_h || columns < op->kernel_w) fill(to, op->input_zero_point[0], (uint32_t)tmo_packed_values(op, k->in_channels));
+  if (rows == 0) return;
+  to += w->first_row * row + w->first_column * k->in_channels;
+  if (op->tile == 0 && op->dilation_w == 1) {
+    tmo_mve_copy(to, w->pixels, rows, w->offset, columns * k->in_channels, row);
+    return;
+  }
+  for (uint32_t r = 0; r < rows; ++r, to += row) {
+    for (uint32_t c = 0; c < columns; ++c) {
+      const int8_t *const tap = op->tile == 0 ? w->pixels[r] + w->offset + c * op->dilation_w * k->in_channels : w->pixels[r * columns + c];
+      tmo_mve_copy(to + c * k->in_channels, &tap, 1, 0, k->in_channels, 0);
+    }
   }
 }
 
@@ -72,7 +69,8 @@ void tmo_conv_mve_row(const tmo_kernel *k, const tmo_window *rows, int8_t *out) 
     }
     for (uint32_t p = 0; p < n; ++p) {
       if (x + p - inside.first < inside.count) {
-        tmo_mve_copy(tile_of(k, p), rows->pixels, op->kernel_h, (x + p) * step - op->pad_left * k->in_channels, op->kernel_w * k->in_channels);
+        const uint32_t row = op->kernel_w * k->in_channels;
+        tmo_mve_copy(tile_of(k, p), rows->pixels, op->kernel_h, (x + p) * step - op->pad_left * k->in_channels, row, row);
       } else {
         const tmo_window window = tmo_column(k, rows, (uint16_t)(x + p));
         tmo_conv_mve_gather(k, &window, p);
@@ -107,8 +105,8 @@ TWIN(1)
 TWIN(2)
 TWIN(3)
 
-void tmo_mve_copy(int8_t *to, const int8_t *const *rows, uint32_t n, uint32_t offset, uint32_t bytes) {
-  for (uint32_t r = 0; r < n; ++r) memcpy(to + r * bytes, rows[r] + offset, bytes);
+void tmo_mve_copy(int8_t *to, const int8_t *const *rows, uint32_t n, uint32_t offset, uint32_t bytes, uint32_t step) {
+  for (uint32_t r = 0; r < n; ++r) memcpy(to + r * step, rows[r] + offset, bytes);
 }
 
 /* Sixteen channels; gives the next constants. */

@@ -23,20 +23,20 @@ static void fill_up(const tmo_kernel *k, const int8_t **end, uint32_t taps) {
 /* Where the taps of the window of output column x are. Outside of the input, they are a pixel at the zero point. */
 TMO_OWN_FRAME static void list(const tmo_kernel *k, const tmo_window *rows, uint32_t x, const int8_t **taps) {
   const tmo_op *op = k->op;
-  const uint32_t kernel_h = op->kernel_h, kernel_w = op->kernel_w, width = k->in_width, dilation = op->dilation_w;
-  const uint32_t start = x * op->stride_w - op->pad_left, step = dilation * k->in_channels;
-  for (uint32_t ky = 0; ky < kernel_h; ++ky) {
+  const int8_t *const zero = zero_of(k);
+  const tmo_taps columns = tmo_columns(k, (uint16_t)x);
+  const uint32_t kernel_w = op->kernel_w, step = op->dilation_w * k->in_channels, end = columns.first + columns.count;
+  for (uint32_t ky = 0; ky < op->kernel_h; ++ky) {
     const uint32_t r = ky - rows->first_row;
-    if (r >= rows->count) {
-      for (uint32_t kx = 0; kx < kernel_w; ++kx) *taps++ = zero_of(k);
-      continue;
+    uint32_t kx = 0;
+    if (r < rows->count) {
+      const int8_t *pixel = rows->pixels[r] + columns.start * k->in_channels;
+      for (; kx < columns.first; ++kx) *taps++ = zero;
+      for (; kx < end; ++kx, pixel += step) *taps++ = pixel;
     }
-    uint32_t column = start, offset = start * k->in_channels;
-    for (uint32_t kx = 0; kx < kernel_w; ++kx, column += dilation, offset += step) {
-      *taps++ = column < width ? rows->pixels[r] + offset : zero_of(k);
-    }
+    for (; kx < kernel_w; ++kx) *taps++ = zero;
   }
-  fill_up(k, taps, kernel_h * kernel_w);
+  fill_up(k, taps, (uint32_t)op->kernel_h * kernel_w);
 }
 
 /* The same of a window whose pixels are listed already. */

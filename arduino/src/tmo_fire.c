@@ -154,8 +154,16 @@ static void point_at_sums(firing *f) {
   }
 }
 
+/* Row y of a tensor in a row block, where rows are in one piece; NULL where it must be found as pixels are. */
+static int8_t *whole_row(const firing *f, const tmo_tensor *t, uint32_t y) {
+  if (f->kernel.op->tile > 0 || t->n_lanes > 0 || tmo_is_frame(f->run->program, t)) return NULL;
+  return base_of(f->run, t) + tmo_row_offset(t, y);
+}
+
 /* Pixel (x, y) of the output. */
 TMO_OWN_FRAME static int8_t *output_pixel(const firing *f, uint32_t y, uint32_t x) {
+  int8_t *const row = whole_row(f, f->out, y);
+  if (row != NULL) return row + x * f->out_pixel;
   const tmo_line line = tmo_line_of(f->run->program, f->out, f->out_pixel, f->run->unit.strip, (uint16_t)y);
   return base_of(f->run, f->out) + f->out_group + tmo_pixel_offset(&line, x);
 }
@@ -193,6 +201,11 @@ TMO_OWN_FRAME static tmo_window read_by_window(const firing *f, uint16_t x, cons
   uint32_t n = 0;
   for (uint32_t r = 0; r < rows.count; ++r) {
     const uint16_t row = (uint16_t)(rows.start + r * op->dilation_h);
+    const int8_t *const whole = whole_row(f, f->in, row);
+    if (whole != NULL) {
+      pixels[n++] = whole;
+      continue;
+    }
     const place p = row_of(f, f->in, f->in_pixel, row);
     for (uint32_t c = 0; c < columns.count; ++c) pixels[n++] = p.base + f->in_group + tmo_pixel_offset(&p.line, columns.start + c * op->dilation_w);
   }
@@ -385,25 +398,31 @@ static void step_through_operands(firing *f) {
   }
 }
 
-tmo_status tmo_fire(const tmo_run_state *run, const tmo_op *op, const tmo_walk *w) {
-  const tmo_tensor *in = &tmo_tensors(run->program)[op->input[0]], *out = &tmo_tensors(run->program)[op->output];
+TMO_OWN_FRAME static void set_up(firing *f) {
+  const void *program = f->run->program;
+  const tmo_op *op = f->kernel.op;
+  const uint16_t group = f->run->unit.group;
   const bool reads_group = tmo_reads_group(op), writes_group = tmo_writes_group(op);
-  const tmo_channels read = tmo_channels_of(op, in, reads_group, run->unit.group);
-  const tmo_channels written = tmo_channels_of(op, out, writes_group, run->unit.group);
-  firing f = {.run = run, .walk = w, .in = in, .out = out, .kernel = {.op = op}};
-  f.in_pixel = tmo_pixel_bytes(op, in, reads_group);
-  f.in_group = tmo_group_offset(op, in, reads_group, run->unit.group);
-  f.out_pixel = tmo_pixel_bytes(op, out, writes_group);
-  f.out_group = tmo_group_offset(op, out, writes_group, run->unit.group);
-  f.kernel.in_channels = read.count;
-  f.kernel.out_channels = written.count;
-  f.kernel.in_width = in->width;
-  f.kernel.out_width = op->tile == 0 ? out->width : 1;
-  f.kernel.row = run->unit.row;
-  if (op->access != 0) f.kernel.first_row = tmo_accessed_rows(run->program, op, 0, run->unit.row).first;
-  if (tmo_is_binary(op)) step_through_operands(&f);
-  point_at_constants(&f, read.first, written.first);
-  point_at_sums(&f);
+  const tmo_channels read = tmo_channels_of(op, f->in, reads_group, group), written = tmo_channels_of(op, f->out, writes_group, group);
+  f->in_pixel = tmo_pixel_bytes(op, f->in, reads_group);
+  f->in_group = tmo_group_offset(op, f->in, reads_group, group);
+  f->out_pixel = tmo_pixel_bytes(op, f->out, writes_group);
+  f->out_group = tmo_group_offset(op, f->out, writes_group, group);
+  f->kernel.in_channels = read.count;
+  f->kernel.out_channels = written.count;
+  f->kernel.in_width = f->in->width;
+  f->kernel.out_width = op->tile == 0 ? f->out->width : 1;
+  f->kernel.row = f->run->unit.row;
+  if (op->access != 0) f->kernel.first_row = tmo_accessed_rows(program, op, 0, f->run->unit.row).first;
+  if (tmo_is_binary(op)) step_through_operands(f);
+  point_at_constants(f, read.first, written.first);
+  point_at_sums(f);
+}
+
+tmo_status tmo_fire(const tmo_run_state *run, const tmo_op *op, const tmo_walk *w) {
+  const tmo_tensor *tensors = tmo_tensors(run->program);
+  firing f = {.run = run, .walk = w, .in = &tensors[op->input[0]], .out = &tensors[op->output], .kernel = {.op = op}};
+  set_up(&f);
   if (op->kind == TMO_OP_GATHER) return gather(&f);
   if (op->tile == 0) {
     fire_window(&f, 0);

@@ -168,19 +168,19 @@
     .type tmo_mve_copy, %function
     .thumb_func
 tmo_mve_copy:
-    push  {r4, r5, lr}
-    ldr   r12, [sp, #12]
+    push  {r4-r6, lr}
+    ldrd  r12, r6, [sp, #16]
 1:  ldr   r4, [r1], #4
     add   r4, r4, r3
     mov   r5, r0
     dlstp.8 lr, r12
 2:  vldrb.8 q0, [r4], #16
-    vstrb.8 q0, [r0], #16
+    vstrb.8 q0, [r5], #16
     letp  lr, 2b
-    add   r0, r5, r12
+    add   r0, r0, r6
     subs  r2, r2, #1
     bne   1b
-    pop   {r4, r5, pc}
+    pop   {r4-r6, pc}
     .size tmo_mve_copy, . - tmo_mve_copy
 
 #endif

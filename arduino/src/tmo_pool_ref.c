@@ -1,6 +1,6 @@
 #include <stddef.h>
 
-#include "tmo/kernels.h"
+#include "tmo/packed.h"
 
 static uint32_t add_taps(uint32_t sum, const int8_t *x, uint32_t step, uint32_t n) {
   for (; n > 0; --n, x += step) sum += (uint32_t)*x;
@@ -29,17 +29,22 @@ static int8_t finish(const tmo_kernel *k, uint32_t sum, uint32_t area) {
   return tmo_clamp(value, op->act_min, op->act_max);
 }
 
+static void add_pixels(int32_t *sums, const int8_t *pixels, uint32_t channels, uint32_t n) {
+#if TMO_CORE_MVE
+  tmo_mve_add_pixels(sums, pixels, channels, n);
+#else
+  for (; n > 0; --n) {
+    for (uint32_t c = 0; c < channels; ++c) sums[c] = tmo_wrapping_add(sums[c], *pixels++);
+  }
+#endif
+}
+
 /* The same of rows that are added up one by one, all channels of a tap after the other. */
 static void add_rows(const tmo_kernel *k, const tmo_window *v, uint32_t i, int8_t *out) {
   int32_t *const sums = k->sums + i;
   const uint32_t channels = k->out_channels;
   for (uint32_t c = 0; k->first && c < channels; ++c) sums[c] = 0;
-  for (uint32_t p = 0; p < v->count; ++p) {
-    const int8_t *x = v->pixels[p] + v->offset;
-    for (uint32_t t = 0; t < v->columns; ++t) {
-      for (uint32_t c = 0; c < channels; ++c) sums[c] = tmo_wrapping_add(sums[c], *x++);
-    }
-  }
+  for (uint32_t p = 0; p < v->count; ++p) add_pixels(sums, v->pixels[p] + v->offset, channels, v->columns);
   for (uint32_t c = 0; k->last && c < channels; ++c) out[i + c] = finish(k, (uint32_t)sums[c], v->area);
 }
 

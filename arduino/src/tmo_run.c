@@ -32,18 +32,21 @@ static void store_next(const tmo_run_state *run, const tmo_block *block, uint16_
 }
 
 /* The operator that must fire before `op` can, or TMO_NONE. */
-static uint16_t missing_producer(const tmo_run_state *run, const tmo_block *block, const tmo_op *op, const tmo_walk *w) {
+TMO_OWN_FRAME static uint16_t missing_producer(const tmo_run_state *run, const tmo_block *block, const tmo_op *op, const tmo_walk *w) {
   for (uint8_t k = 0; k < op->n_inputs; ++k) {
     if (op->producer[k] == TMO_NONE) continue;
     tmo_unit next;
     load_next(run, block, op->producer[k], &next);
-    if (!tmo_operand_exists(run->program, block, op, w, &run->unit, k, &next)) return op->producer[k];
+    const bool exists = block->strips > 0 ? tmo_operand_exists(run->program, block, op, w, &run->unit, k, &next)
+                                          : tmo_operand_rows_exist(run->program, op, &run->unit, k, next.strip);
+    if (!exists) return op->producer[k];
   }
   return TMO_NONE;
 }
 
 /* To the strip of the unit that waits for this operator. */
 static void skip_strips(const tmo_run_state *run, const tmo_block *block, uint16_t op) {
+  if (block->strips == 0) return;
   const tmo_walk w = tmo_walk_of(run->program, block, &tmo_ops(run->program)[op]);
   tmo_unit next;
   load_next(run, block, op, &next);
@@ -164,8 +167,9 @@ tmo_status tmo_step(tmo_run_state *run) {
     run->op = run->waiting[run->top];
     load_next(run, block, run->op, &run->unit);
     const tmo_op *op = &tmo_ops(run->program)[run->op];
-    const tmo_walk w = tmo_walk_of(run->program, block, op);
-    if (!tmo_unit_exists(&w, &run->unit)) return TMO_ERROR_FIRINGS;
+    const bool by_row = block->strips == 0;
+    const tmo_walk w = by_row ? tmo_walk_by_row(tmo_walked(run->program, op)) : tmo_walk_of(run->program, block, op);
+    if (by_row ? tmo_unit_ended(&w, &run->unit) : !tmo_unit_exists(&w, &run->unit)) return TMO_ERROR_FIRINGS;
     const uint16_t missing = missing_producer(run, block, op, &w);
     if (missing == TMO_NONE) {
       if (lacks_rows(run, op)) {
@@ -173,7 +177,11 @@ tmo_status tmo_step(tmo_run_state *run) {
         return TMO_WAIT;
       }
       tmo_unit next = run->unit;
-      tmo_unit_next(&w, &next);
+      if (by_row) {
+        ++next.strip;
+      } else {
+        tmo_unit_next(&w, &next);
+      }
       store_next(run, block, run->op, &next);
       const tmo_status status = tmo_fire(run, op, &w);
       if (status != TMO_OK) return status;

@@ -3,11 +3,8 @@
 static int32_t clamp(int32_t x, int32_t most) { return x < 0 ? 0 : x > most ? most : x; }
 
 tmo_walk tmo_walk_of(const void *program, const tmo_block *block, const tmo_op *op) {
-  const tmo_tensor *t = &tmo_tensors(program)[tmo_iterative(op) ? op->input[0] : op->output];
-  if (block->strips == 0) {
-    const tmo_walk by_row = {t, 1, 1, 1, t->height, 1, 1, UINT16_MAX};
-    return by_row;
-  }
+  const tmo_tensor *t = tmo_walked(program, op);
+  if (block->strips == 0) return tmo_walk_by_row(t);
   const uint16_t tiles = (uint16_t)((t->width - 1) / op->tile + 1);
   const tmo_walk tiled = {t, t->advance, t->end, t->rows, block->strips, tmo_passes(op), tiles, op->tile};
   return tiled;
@@ -110,10 +107,6 @@ bool tmo_operand_exists(const void *program, const tmo_block *block, const tmo_o
   if (tmo_writes_sums(op, unit->group)) return true;
   const tmo_op *producer = &tmo_ops(program)[op->producer[k]];
   int32_t row = tmo_last_row(program, op, unit, k);
-  if (block->strips == 0) { /* rows are strips: the same in short */
-    if (row >= 0 && tmo_iterative(producer)) row = tmo_tensors(program)[producer->input[0]].height - 1;
-    return next->strip > row;
-  }
   const tmo_walk of = tmo_walk_of(program, block, producer);
   if (tmo_unit_ended(&of, next)) return true;
   int32_t column = tmo_unit_column_end(w, unit) - 1;

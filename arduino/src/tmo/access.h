@@ -7,6 +7,13 @@
 
 #include "tmo/program.h"
 
+/* Of functions whose frame must not be their caller's: large arrays do not add up, and what comes before a kernel is gone when it runs. */
+#if defined(__GNUC__)
+#define TMO_OWN_FRAME __attribute__((noinline))
+#else
+#define TMO_OWN_FRAME
+#endif
+
 #ifdef __cplusplus
 extern "C" {
 #endif

@@ -5,6 +5,7 @@
 #ifndef TMO_PACKED_H_
 #define TMO_PACKED_H_
 
+#include "tmo/access.h"
 #include "tmo/kernels.h"
 
 #if defined(__ARM_FEATURE_DSP) && defined(__thumb2__)
@@ -38,14 +39,14 @@ static inline uint64_t tmo_packed_values(const tmo_op *op, uint32_t in_channels)
   return (op->kernel_h * row + 7) / 8 * 8;
 }
 
-/* Of which so many make a tile that is full. */
+/* Of which so many make a tile of two pixels full; more pixels take three eighths of it. */
 static inline uint32_t tmo_packed_tile(const tmo_op *op) { return op->packing == TMO_PACKING_MVE_CONV ? TMO_MVE_TILE : TMO_PACKED_TILE; }
 
 /* Output pixels of so many values to compute at once, when so many are left. A single one costs most: one more than fit are not left over. */
 static inline uint32_t tmo_packed_pixels(const tmo_op *op, uint32_t values, uint32_t left) {
   uint32_t most = op->packing == TMO_PACKING_MVE_CONV ? TMO_MVE_PIXELS : TMO_PACKED_PIXELS;
   if (left == most + 1) --most;
-  while (most > 1 && most * values > tmo_packed_tile(op)) --most;
+  while (most > 1 && most * values > (most > 2 ? tmo_packed_tile(op) / 8 * 3 : tmo_packed_tile(op))) --most;
   return left < most ? left : most;
 }
 
@@ -157,8 +158,11 @@ typedef struct {
 typedef void tmo_mve_conv(const int8_t *bytes, uint32_t step, const int8_t *weights, const tmo_mve_job *job);
 tmo_mve_conv tmo_mve_conv_1, tmo_mve_conv_2, tmo_mve_conv_3;
 
-/* So many bytes of each of n rows, one after the other. */
-void tmo_mve_copy(int8_t *to, const int8_t *const *rows, uint32_t n, uint32_t offset, uint32_t bytes);
+/* So many bytes, at least one, of each of n rows, from rows[r] + offset to to + r * step. */
+void tmo_mve_copy(int8_t *to, const int8_t *const *rows, uint32_t n, uint32_t offset, uint32_t bytes, uint32_t step);
+
+/* Adds n pixels side by side to sums of their channels: what pooling does in C elsewhere. */
+void tmo_mve_add_pixels(int32_t *sums, const int8_t *pixels, uint32_t channels, uint32_t n);
 
 /* As tmo_dsp_depthwise; taps come in turns of two. range: zero point of the output, its least and its greatest value. The second one is for
  * nine taps, and a multiple of 16 channels. */

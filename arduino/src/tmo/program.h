@@ -40,7 +40,8 @@ enum {
    * weights: for each pair, k in quads: int16_t 256 * B + A of k, k + 2, k + 1, k + 3.
    * bias: for each pair, int32_t: bias A, 256 * bias B + bias A, then m2, c, e of A and of B.
    * accumulator: 4-aligned scratch of int16_t[K] for as many pixels as a firing makes at once: at most TMO_PACKED_PIXELS, and
-   * TMO_PACKED_TILE int16_t; K is not greater. None where firings make one pixel each, from K channels of one, to 4 channels or more. */
+   * TMO_PACKED_TILE int16_t, three eighths of them for more than two pixels; K is not greater. None where firings make one pixel each, from K
+   * channels of one, to 4 channels or more. */
   TMO_PACKING_DSP_CONV = 1,
   /* DEPTHWISE of at least 4 channels, as many out as in, and at most TMO_PACKED_TAPS taps. Channels go in fours; the last ones overlap those
    * before them.
@@ -52,7 +53,8 @@ enum {
    * weights: for each pair of channels, for each 16 values, those of A, then of B.
    * bias: for each 16 channels, up to that many, int32_t[16] biases, [16] m (not m2), [16] -e.
    * accumulator: 4-aligned scratch of TMO_MVE_SUMS bytes, and int8_t[K] for as many pixels as a firing makes at once: at most TMO_MVE_PIXELS,
-   * and TMO_MVE_TILE bytes; K is not greater. No pixels where firings make one each, from K channels of one. */
+   * and TMO_MVE_TILE bytes, three eighths of them for three pixels; K is not greater. No pixels where firings make one each, from K channels of
+   * one. */
   TMO_PACKING_MVE_CONV = 3,
   /* DEPTHWISE of at least 16 channels, otherwise as TMO_PACKING_DSP_DEPTHWISE; no weight is -128.
    * weights: for each sixteen channels, int32_t[16] biases; for each tap, up to an even number, int8_t[16] weights; int32_t[16] m, [16] -e. All

@@ -20,6 +20,17 @@ typedef struct {
   uint16_t tile; /* columns */
 } tmo_walk;
 
+/* The tensor that a walk goes through. */
+static inline const tmo_tensor *tmo_walked(const void *program, const tmo_op *op) {
+  return &tmo_tensors(program)[tmo_iterative(op) ? op->input[0] : op->output];
+}
+
+/* Of a row block: each row is a strip. */
+static inline tmo_walk tmo_walk_by_row(const tmo_tensor *t) {
+  const tmo_walk by_row = {t, 1, 1, 1, t->height, 1, 1, UINT16_MAX};
+  return by_row;
+}
+
 tmo_walk tmo_walk_of(const void *program, const tmo_block *block, const tmo_op *op);
 
 /* Rows [first, end) of a strip. */
@@ -47,12 +58,19 @@ static inline bool tmo_unit_closes(const tmo_walk *w, const tmo_unit *unit) {
   return unit->row + 1 == w->tensor->height && unit->tile + 1 == w->tiles;
 }
 
-/* Whether all pixels that a unit of an operator, with this walk, reads of operand k exist, now that its producer's next unit is `next`. */
-bool tmo_operand_exists(const void *program, const tmo_block *block, const tmo_op *op, const tmo_walk *w, const tmo_unit *unit, uint8_t k,
-                        const tmo_unit *next);
-
 /* The last row of operand k that a unit of an operator reads; -1 where it reads none. */
 int32_t tmo_last_row(const void *program, const tmo_op *op, const tmo_unit *unit, uint8_t k);
+
+/* Whether all rows that a unit of an operator in a row block reads of operand k exist, now that its producer has made so many units. */
+static inline bool tmo_operand_rows_exist(const void *program, const tmo_op *op, const tmo_unit *unit, uint8_t k, uint16_t made) {
+  const tmo_op *producer = &tmo_ops(program)[op->producer[k]];
+  const int32_t row = tmo_last_row(program, op, unit, k);
+  return row < 0 || made > (tmo_iterative(producer) ? tmo_walked(program, producer)->height - 1 : row);
+}
+
+/* The same of a tiled block: whether all pixels that a unit of an operator, with this walk, reads of operand k exist, now that its producer's next unit is `next`. */
+bool tmo_operand_exists(const void *program, const tmo_block *block, const tmo_op *op, const tmo_walk *w, const tmo_unit *unit, uint8_t k,
+                        const tmo_unit *next);
 
 /* Bytes that the operands of an operator take which are made int8 for one window: those that come from an external frame. */
 uint64_t tmo_converted_bytes(const void *program, const tmo_block *block, const tmo_op *op);
