@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import itertools
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 
 import pytest
 from unit.plan.tiled import planned, tiled_blocks, trace_of
 
+from tflm_memopt.model.rowop import UNIT, Kind, RowOp, Rows, Window
+from tflm_memopt.plan.blocks import Chain, rebuild
 from tflm_memopt.plan.firing import Member, Trace
 from tflm_memopt.plan.plan import Lane, Role
+from tflm_memopt.plan.tiles import UNLIMITED, tiled_candidates
+from tflm_memopt.plan.tiles_plan import Settings
 
 Pixel = tuple[int, int, int, int]
 """Strip (-1 where rows are made once), group, row, column."""
@@ -87,27 +92,64 @@ def collides(pixels: list[tuple[int, Life]], depth: int) -> bool:
     )
 
 
+def bottlenecks() -> Chain:
+    """Expand, depthwise, project, twice; the second one halves the map."""
+    ops: list[RowOp] = []
+
+    def append(kind: Kind, seen: Rows, made: Rows, window: Window = UNIT) -> Rows:
+        n = len(ops)
+        macs = made.nbytes * window.kernel_h * window.kernel_w * (1 if kind is Kind.DEPTHWISE else seen.c)
+        ops.append(RowOp(kind, kind.name, (n,), (n,), n + 1, (seen,), made, (0,), 0, window, macs=macs))
+        return made
+
+    rows = Rows(9, 6, 4)
+    for stride in (1, 2):
+        rows = append(Kind.CONV, rows, replace(rows, c=20))
+        small = Rows(-(-rows.h // stride), -(-rows.w // stride), rows.c)
+        rows = append(Kind.DEPTHWISE, rows, small, Window(3, 3, stride, stride, 1, 1, 1, 1))
+        rows = append(Kind.CONV, rows, replace(rows, c=6))
+    return Chain(tuple(range(len(ops))), tuple(ops), frozenset({len(ops)}), 0)
+
+
+def assert_exact(trace: Trace, maker: Member, nbytes: int, lanes: tuple[Lane, ...]) -> None:
+    assert nbytes == sum(lane.depth for lane in lanes) * maker.pixel_bytes
+    for number, pixels in slots(maker, lanes, lives_by_hand(trace, maker)).items():
+        assert not collides(pixels, lanes[number].depth)
+        assert lanes[number].depth == 1 or collides(pixels, lanes[number].depth - 1)
+
+
+KINDS: Mapping[str, Callable[[Trace, Member, tuple[Lane, ...]], bool]] = {
+    "rows made again": lambda _, maker, _lanes: maker.walk.recomputes,
+    "channels in groups": lambda _, maker, _lanes: maker.walk.splits,
+    "beside sums of groups": lambda trace, _, _lanes: any(m.walk.sums for m in trace.members),
+    "several lanes": lambda _, _maker, lanes: len(lanes) > 1,
+    "one lane, strips of several rows": lambda _, maker, lanes: len(lanes) == 1 < maker.walk.rows,
+}
+MOST = 8
+"""Rings of a kind that are looked at."""
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_rings_of_every_kind_are_as_deep_as_they_must_be(kind: str) -> None:
+    chain = bottlenecks()
+    found = []
+    for switches in (Settings(), Settings(cache=False), Settings(group_channels=0)):
+        for candidate in itertools.chain(*tiled_candidates(chain, switches, UNLIMITED).values()):
+            block = rebuild(chain, candidate)
+            trace, rings = block.trace, block.rings
+            each = [(trace, m, rings[m.op.output]) for m in trace.members if m.op.output in rings]
+            found += [(t, maker, ring) for t, maker, ring in each if KINDS[kind](t, maker, ring.lanes)]
+    assert len(found) >= MOST
+    for trace, maker, ring in found[:: len(found) // MOST]:
+        assert_exact(trace, maker, ring.nbytes, ring.lanes)
+
+
 @pytest.mark.parametrize("seed", range(30))
-def test_lanes_are_as_deep_as_they_must_be(seed: int) -> None:
+def test_lanes_of_random_plans_are_as_deep_as_they_must_be(seed: int) -> None:
     _, found = planned(seed)
     for block in tiled_blocks(found):
         trace = trace_of(block, found.partition.ops)
         for maker in trace.members:
             ring = found.plan.find(Role.RING, maker.op.output)
-            if ring is None or maker.iterative:
-                continue
-            lanes = ring[0].lanes
-            assert ring[0].nbytes == sum(lane.depth for lane in lanes) * maker.pixel_bytes
-            for number, pixels in slots(maker, lanes, lives_by_hand(trace, maker)).items():
-                assert not collides(pixels, lanes[number].depth)
-                assert lanes[number].depth == 1 or collides(pixels, lanes[number].depth - 1)
-
-
-def test_rings_of_all_kinds_were_seen() -> None:
-    """Otherwise the test above says little."""
-    blocks = [(b, found) for seed in range(60) for found in [planned(seed)[1]] for b in tiled_blocks(found)]
-    walks = [stage.walk for block, _ in blocks for stage in block.stages]
-    assert any(walk.recomputes for walk in walks)
-    assert any(walk.splits for walk in walks)
-    assert any(walk.sums for walk in walks)
-    assert any(len(b.lanes) > 1 for _, found in blocks for b in found.plan.buffers)
+            if ring is not None and not maker.iterative:
+                assert_exact(trace, maker, ring[0].nbytes, ring[0].lanes)
