@@ -176,10 +176,10 @@ class _Seen:
         return self.complete[reader.output] & wanted
 
     def nbytes(self, tensors: int) -> int:
-        """Of a set; a frame takes none."""
+        """Of a set; a frame takes none, and neither does a constant."""
         frame = self.partition.frame
         there = (t for i, t in enumerate(self.tensors[: tensors.bit_length()]) if tensors >> i & 1)
-        return sum(self.sizes[t] for t in there if frame is None or t != frame.tensor)
+        return sum(self.sizes.get(t, 0) for t in there if frame is None or t != frame.tensor)
 
 
 def _outputs(step: RowOp | Kept) -> tuple[TensorId, ...]:
