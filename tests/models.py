@@ -110,6 +110,10 @@ class Net:
     def shape(self, tensor: int) -> tuple[int, ...]:
         return tuple(int(d) for d in self.graph.tensors[tensor].shape)
 
+    def dtype(self, tensor: int) -> str:
+        """The name of a tensor's type."""
+        return "INT16" if self.graph.tensors[tensor].type == schema.TensorType.INT16 else "INT8"
+
     def affine(self, tensor: int) -> Affine:
         """Scale and zero point of a tensor; (1, 0) when it has none."""
         q = self.graph.tensors[tensor].quantization
@@ -225,7 +229,7 @@ class Net:
         """AVERAGE_POOL_2D or MAX_POOL_2D."""
         _, h, w, c = self.shape(x)
         size = (out_size(h, kernel[0], stride[0], 1, padding), out_size(w, kernel[1], stride[1], 1, padding))
-        y = self.tensor((1, *size, c), affine=self.affine(x))
+        y = self.tensor((1, *size, c), self.dtype(x), self.affine(x))
         options = schema.Pool2DOptionsT(
             **_window(padding, stride, activation), filterHeight=kernel[0], filterWidth=kernel[1]
         )
@@ -276,7 +280,7 @@ class Net:
         """PAD, or PADV2 when it has a value."""
         paddings = self.tensor((len(amounts), 2), "INT32", None, data=amounts)
         shape = [d + sum(pair) for d, pair in zip(self.shape(x), amounts, strict=True)]
-        y = self.tensor(shape, affine=self.affine(x))
+        y = self.tensor(shape, self.dtype(x), self.affine(x))
         if value is None:
             return self.op("PAD", [x, paddings], [y], schema.PadOptionsT())
         constant = self.tensor((1,), affine=self.affine(x), data=[value])
@@ -284,7 +288,7 @@ class Net:
 
     def reshape(self, x: int, shape: Sequence[int]) -> int:
         target = self.tensor((len(shape),), "INT32", None, data=shape)
-        y = self.tensor(shape, affine=self.affine(x))
+        y = self.tensor(shape, self.dtype(x), self.affine(x))
         return self.op("RESHAPE", [x, target], [y], schema.ReshapeOptionsT(newShape=np.asarray(shape, np.int32)))
 
     def transpose(self, x: int, order: Sequence[int]) -> int:

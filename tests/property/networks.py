@@ -65,11 +65,13 @@ class Recipe:
     seed: int = 0
     outside: str = "INT8"
     """Type of the model's inputs and outputs: FLOAT32 and UINT8 are converted at the border."""
+    inside: str = "INT8"
+    """Type of its activations; INT16: of its inputs and outputs, too."""
 
 
 def build(recipe: Recipe) -> bytes:
     """The recipe's .tflite model."""
-    net = Net(recipe.seed)
+    net = Net(recipe.seed, activations=recipe.inside)
     entries = [_entry(net, shape, k, recipe.outside) for k, shape in enumerate(recipe.inputs)]
     tensors = list(entries)
     for layer in recipe.layers:
@@ -380,6 +382,11 @@ BUILTIN: Mapping[str, Build] = {
     "float": _float,
 }
 KINDS: Mapping[str, Build] = {**SUPPORTED, **BUILTIN}
+INT16 = (
+    "conv", "depthwise", "dense", "dense rows", "add", "residual", "bottleneck", "reshape", "padded", "average", "max",
+    "global",
+)  # fmt: skip
+"""Kinds that can be built of int16; pools stay builtin."""
 
 
 # ---- parts ----
@@ -408,7 +415,7 @@ def _scaled(net: Net, layer: Layer, y: int) -> int:
     """Gives the tensor the layer's scale and zero point."""
     q = net.graph.tensors[y].quantization
     q.scale = np.array([q.scale[0] * 2.0**layer.spread], np.float32)
-    q.zeroPoint = np.array([layer.zero_point], np.int64)
+    q.zeroPoint = np.array([0 if net.dtype(y) == "INT16" else layer.zero_point], np.int64)
     return y
 
 
@@ -446,6 +453,7 @@ _kind_sets = (
     tuple(KINDS),
     ("conv", "depthwise", "residual", "padded", *MOVING),
     ("conv", "conv", "depthwise", "residual", "bottleneck", "add", "max", "relu", "mean", "global"),
+    INT16,
 )
 
 
@@ -457,4 +465,7 @@ def recipes(draw: st.DrawFn, *, most: int = 9) -> Recipe:
     body = draw(st.lists(layers(kinds), min_size=draw(st.sampled_from([1, 2, 4])), max_size=most))
     extra = draw(st.lists(st.integers(0, 8), max_size=2))
     outside = draw(st.sampled_from(["INT8", "INT8", "INT8", "FLOAT32", "UINT8"]))
-    return Recipe(tuple(inputs), tuple(body), tuple(extra), draw(st.integers(0, 1 << 16)), outside)
+    seed = draw(st.integers(0, 1 << 16))
+    if kinds is INT16:
+        return Recipe(tuple(inputs), tuple(body), tuple(extra), seed, inside="INT16")
+    return Recipe(tuple(inputs), tuple(body), tuple(extra), seed, outside)

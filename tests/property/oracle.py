@@ -27,6 +27,9 @@ from tflm_memopt.runtime import wheel
 ARENA = 1 << 21
 FIGURE = re.compile(r"Arena allocation (head|tail|total) (\d+) bytes")
 Inputs = Sequence[NDArray[Any]]
+ANY = (-128, 127)
+LIMITS = {"INT8": ANY, "UINT8": (0, 255), "INT16": (-32768, 32767)}
+"""Of extreme inputs, by type; ANY of other types."""
 
 
 def convert(data: bytes, options: Options) -> tuple[bytes, Planned] | None:
@@ -50,7 +53,7 @@ def rewritten(data: bytes) -> Any:
 
 
 def draw_inputs(data: bytes, seed: int) -> list[Inputs]:
-    """Random and extreme inputs for an int8, uint8 or float model."""
+    """Random and extreme inputs, the last half one, half the other."""
     graph = read(data).graph
     rng = np.random.default_rng(seed)
     tensors = [graph.tensors[t] for t in graph.inputs]
@@ -62,8 +65,8 @@ def draw_inputs(data: bytes, seed: int) -> list[Inputs]:
         return rng.integers(limits.min, limits.max + 1, shape, limits.dtype)
 
     drawn = [[random(t.shape, t.dtype) for t in tensors] for _ in range(2)]
-    lowest = [np.full(t.shape, 0 if t.dtype == "UINT8" else -128, t.dtype.lower()) for t in tensors]
-    highest = [np.full(t.shape, 127, t.dtype.lower()) for t in tensors]
+    lowest = [np.full(t.shape, LIMITS.get(t.dtype, ANY)[0], t.dtype.lower()) for t in tensors]
+    highest = [np.full(t.shape, LIMITS.get(t.dtype, ANY)[1], t.dtype.lower()) for t in tensors]
     either = [np.where(rng.random(low.shape) < 0.5, low, high) for low, high in zip(lowest, highest, strict=True)]
     return [*drawn, lowest, highest, either]
 
