@@ -21,6 +21,8 @@ EXAMPLE = ROOT / "examples/shapes/shapes_int8.tflite"
 MODELS = ROOT / "../shared/models"  # public models, unchanged; not part of the repository, so a checkout may lack them
 LARGE = 1_000_000
 """Bytes of a model that takes minutes on an emulated core, and seconds elsewhere."""
+QUICK = "TMO_QUICK"
+"""Set in the environment when slow tests are left out: test modules import another copy of this one than pytest has."""
 NO_SKIP = os.environ.get("TMO_NO_SKIP", "") not in ("", "0")
 
 
@@ -61,6 +63,11 @@ def optimized(path: Path, target: str = "generic") -> bytes:
     return tflm_memopt.optimize(path.read_bytes(), int8_io=True, target=target).model
 
 
+def examples(count: int) -> int:
+    """Of hypothesis: so many, or a quarter where slow tests are left out."""
+    return max(3, count // 4) if os.environ.get(QUICK) else count
+
+
 def thinned(values: Iterable[Any], quick: int) -> list[Any]:
     """Parameters of a test, or tuples of them: the first `quick` are for the quick tests, all for the slow ones."""
     given = [v if isinstance(v, tuple) else (v,) for v in values]
@@ -76,6 +83,11 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     for name, models in (("small_model", small), ("real_model", small + large)):
         if name in metafunc.fixturenames:
             metafunc.parametrize(name, models)
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    if config.option.markexpr == "not slow":
+        os.environ[QUICK] = "1"
 
 
 def pytest_report_header() -> list[str]:

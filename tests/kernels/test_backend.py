@@ -54,6 +54,7 @@ def test_pointwise_convolutions_go_there(backend: Path) -> None:
     assert calls(backend) > 100
 
 
+@pytest.mark.slow
 def test_networks_give_the_same_bytes(backend: Path) -> None:
     """Channel groups and iterative layers stay with our kernels."""
     for seed in range(60):

@@ -138,6 +138,7 @@ def test_the_repositorys_boards_are_platformios() -> None:
     assert {"nordicnrf52/nano33ble", "raspberrypi/pico"} <= ours & {b.platformio for b in boards().values()}
 
 
+@pytest.mark.slow
 def test_the_answer_names_a_project_once(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.main(["optimize", str(EXAMPLE), "-o", str(tmp_path), "--emit", "tflite,esp-idf"]) == cli.DONE
     said = [line.strip() for line in capsys.readouterr().out.splitlines()]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from conftest import thinned
+from conftest import examples, thinned
 from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 from models import Net, Pair
@@ -27,7 +27,7 @@ from tflm.test_operators import assert_equal
 from tflm_memopt.plan.plan import Builtin
 from tflm_memopt.plan.planner import Options
 
-EXAMPLES = settings(max_examples=12, deadline=None)
+EXAMPLES = settings(max_examples=examples(12), deadline=None)
 Shape = tuple[int, ...]
 shapes = st.tuples(st.just(1), st.integers(1, 7), st.integers(1, 6), st.integers(1, 5))
 pads = st.tuples(st.integers(0, 3), st.integers(0, 3))

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 from ai_edge_litert import schema_py_generated as schema
+from conftest import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from models import Affine, Net, out_size
@@ -27,7 +28,7 @@ from tflm_memopt.runtime import host_model
 
 tflm = pytest.importorskip("tflite_micro", reason="the official TFLM wheel is not installed").runtime
 
-EXAMPLES = settings(max_examples=40, deadline=None)
+EXAMPLES = settings(max_examples=examples(40), deadline=None)
 ARENA = 1 << 20
 RUNS = 3
 

@@ -546,6 +546,7 @@ def test_a_reader_that_closes_early(folder: Path) -> None:
     assert process.wait() == cli.BAD
 
 
+@pytest.mark.slow
 def test_output_that_the_terminal_cannot_encode(folder: Path) -> None:
     net = Net()
     x = net.input((1, 4, 4, 2), name="größe")

@@ -185,6 +185,7 @@ def test_an_operator_for_each_block_is_refused() -> None:
     assert caught.value.hint == "--op-per region"
 
 
+@pytest.mark.slow
 def test_the_command_writes_what_is_asked_for(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     model = tmp_path / "plain.tflite"
     model.write_bytes(small())

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 from ai_edge_litert import schema_py_generated as schema
+from conftest import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from models import Net
@@ -193,7 +194,7 @@ def test_every_truncation_is_noticed() -> None:
             read(MODEL[:length])
 
 
-@settings(max_examples=400, deadline=2000)
+@settings(max_examples=examples(400), deadline=2000)
 @given(st.lists(st.tuples(st.integers(8, len(MODEL) - 1), st.integers(0, 255)), min_size=1, max_size=4))
 def test_damage_is_an_error_or_harmless_but_never_a_crash(damage: list[tuple[int, int]]) -> None:
     data = bytearray(MODEL)
