@@ -17,7 +17,7 @@ from tflm_memopt.errors import ModelError, PlanError
 from tflm_memopt.lower.constants import Constants
 from tflm_memopt.lower.pack import Packed, constant_sizes
 from tflm_memopt.model.packing import Family, Packing
-from tflm_memopt.model.rowop import UNIT, Access, Kind, Move, Moves, Window
+from tflm_memopt.model.rowop import UNIT, WIDE, Access, Kind, Move, Moves, Window
 
 MAGIC = 0x314F4D54
 VERSION = 1
@@ -93,8 +93,7 @@ TABLES: Mapping[str, np.dtype[np.void]] = {
 Array = NDArray[Any]
 SCALES = {Kind.ADD: 3, Kind.ADD_S16: 3, Kind.SUB: 3, Kind.SQUARED_DIFFERENCE: 3, Kind.PRELU: 2}
 """Multipliers and shifts of kinds that have a number of them of their own."""
-_INT16 = (Kind.CONV_S16, Kind.DEPTHWISE_S16)
-_CONVOLUTIONS = (Kind.CONV, Kind.DEPTHWISE, Kind.TRANSPOSE_CONV, *_INT16)
+_CONVOLUTIONS = (Kind.CONV, Kind.DEPTHWISE, Kind.TRANSPOSE_CONV, *WIDE.values())
 _WHOLE = ("offset", "height", "width", "channels", "depth", "base", "layout")
 _TILES = ("accumulator", "tile", "groups", "group_channels")
 _WINDOW = ("kernel_h", "kernel_w", "stride_h", "stride_w", "dilation_h", "dilation_w", "pad_top", "pad_left")
@@ -413,7 +412,7 @@ def _fields(record: type[_Record], r: np.void) -> _Record:
 def _op(r: np.void, data: bytes, tensors: tuple[ProgramTensor, ...]) -> ProgramOp:
     kind, flags, n = Kind(r["kind"]), int(r["flags"]), int(r["n_inputs"])
     in_channels, out_channels = tensors[r["input"][0]].channels, tensors[r["output"]].channels
-    kernel, item = (int(r["kernel_h"]), int(r["kernel_w"])), 2 if kind in _INT16 else 1
+    kernel, item = (int(r["kernel_h"]), int(r["kernel_w"])), 2 if kind in WIDE.values() else 1
     in_channels, out_channels = in_channels // item, out_channels // item
     packing = Packing(int(r["packing"]))
     filter_ = (out_channels, *kernel, in_channels)

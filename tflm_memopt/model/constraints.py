@@ -11,7 +11,7 @@ from collections.abc import Callable
 
 from tflm_memopt.model import lookup, quant
 from tflm_memopt.model.graph import ABSENT, Quantization, Tensor
-from tflm_memopt.model.rowop import BINARY, Kind, RowOp
+from tflm_memopt.model.rowop import BINARY, WIDE, RowOp
 from tflm_memopt.model.site import AXES, ONE_PIXEL, PIECE, Site, natural_rows
 
 Constraint = Callable[[Site], str | None]
@@ -567,7 +567,7 @@ def executable(op: RowOp) -> str | None:
         if max(rows.h, rows.w) > MAX_DIMENSION:
             return f"{rows.h} rows of {rows.w} pixels, at most {MAX_DIMENSION}"
     shift = 0 if op.shifts is None else int(op.shifts.max(initial=0))
-    most = MAX_S16_SHIFT if op.kind in (Kind.CONV_S16, Kind.DEPTHWISE_S16) else MAX_SHIFT
+    most = MAX_S16_SHIFT if op.kind in WIDE.values() else MAX_SHIFT
     if shift > most:
         return f"a rescaling by 2^{shift}, at most 2^{most}"
     if op.kind in BINARY:

@@ -14,10 +14,9 @@ from tflm_memopt.model import lookup, quant
 from tflm_memopt.model.constraints import quantization
 from tflm_memopt.model.graph import Tensor
 from tflm_memopt.model.quant import Multiplier
-from tflm_memopt.model.rowop import Access, Kind, RowOp, Rows, Window
+from tflm_memopt.model.rowop import WIDE, Access, Kind, RowOp, Rows, Window
 from tflm_memopt.model.site import ONE_PIXEL, Site, natural_rows
 
-INT16_KINDS = {Kind.CONV: Kind.CONV_S16, Kind.DEPTHWISE: Kind.DEPTHWISE_S16}
 INDEX_BYTES = 4
 """Of an int32 index: TMO_INDEX_BYTES."""
 
@@ -204,7 +203,7 @@ def _weighted(site: Site, kind: Kind, g: _Geometry, weights: NDArray[Any]) -> Ro
     if _is_int16(site):
         return _row_op(
             site,
-            INT16_KINDS[kind],
+            WIDE[kind],
             (replace(g.reads, c=2 * g.reads.c),),
             replace(g.writes, c=2 * g.writes.c),
             param=quant.int16_activation(

@@ -51,6 +51,8 @@ class Kind(enum.IntEnum):
     ADD_S16 = 32
 
 
+WIDE = {Kind.CONV: Kind.CONV_S16, Kind.DEPTHWISE: Kind.DEPTHWISE_S16}
+"""Operators with weights, and the kinds that they have when activations are int16."""
 BINARY_INT8 = (Kind.ADD, Kind.SUB, Kind.MUL, Kind.MAXIMUM, Kind.MINIMUM, Kind.SQUARED_DIFFERENCE, Kind.PRELU)
 BINARY = (*BINARY_INT8, Kind.ADD_S16)
 """Two operands, element by element. One that has height, width or channels 1 is repeated along them."""
