@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 import runpy
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -18,6 +18,8 @@ from cores.core import CORES, HERE, HIFIVE1, Core, build, emulate, missing_tools
 import tflm_memopt
 from tflm_memopt import emit
 from tflm_memopt.emit.names import identifier
+from tflm_memopt.model.rowop import Kind
+from tflm_memopt.runtime import host
 from tflm_memopt.runtime.verify import sample
 
 KWS = MODELS / "mlperf_tiny_kws_dscnn_int8.tflite"
@@ -59,13 +61,15 @@ def models() -> Iterator[tuple[str, bytes, dict[str, Any]]]:
         yield "mbv2_w035", build(layers), {"max_macs": 1.05, "input": "stream"}
 
 
-def execute(core: Core, name: str, files: Mapping[str, bytes], folder: Path) -> Ran:
+def execute(core: Core, name: str, files: Mapping[str, bytes], folder: Path, kernels: Sequence[str] = ()) -> Ran:
+    """With the kernels that the module's header names, or others."""
     for file in (f"{name}.c", f"{name}.h"):
         (folder / file).write_bytes(files[file])
     (folder / "module.h").write_text(f'#include "{name}.h"\n')
     start = [HERE / name for name in core.start]
     image = folder / "module.elf"
     flags = [f"-I{folder}", f"-I{HERE}", f"-DMODULE={identifier(name)}", f"-DTMO_RAM_LIMIT={core.ram_bytes - STACK}"]
+    flags += kernels or re.findall(r"-DTMO_[A-Z]+=\w+", files[f"{name}.h"].decode())
     own = [HERE / "module_main.c", *start, folder / f"{name}.c"]
     build(replace(core, stack=STACK), [*own, *sources()], image, flags, rom_bytes=FLASH[core.name])
     said = re.fullmatch(r"wrong (-?\d+) static (\d+) stack (\d+)\n", emulate(core, image))
@@ -99,6 +103,20 @@ def test_a_wrong_byte_is_seen(modules: Mapping[str, tuple[str, Mapping[str, byte
     flipped = f"{source[: first.start()]}{int(first[0], 16) ^ 1:#04x}{source[first.end() :]}"
     with pytest.raises(RuntimeError, match=r"exit code 1\nwrong 1 "):
         execute(HIFIVE1, name, {**files, f"{name}.c": flipped.encode()}, tmp_path)
+
+
+def test_a_build_without_a_kernel_refuses(
+    modules: Mapping[str, tuple[str, Mapping[str, bytes]]], tmp_path: Path
+) -> None:
+    if reason := missing_tools(HIFIVE1):
+        pytest.skip(reason)
+    name, files = modules[EXAMPLE.stem]
+    kinds = re.search(r"-DTMO_KINDS=0x(\w+)ull", files[f"{name}.h"].decode())
+    assert kinds is not None
+    without = int(kinds[1], 16) & ~(1 << Kind.CONV)
+    assert without != int(kinds[1], 16)
+    with pytest.raises(RuntimeError, match=rf"wrong {int(host.Status.KERNEL)} "):
+        execute(HIFIVE1, name, files, tmp_path, [f"-DTMO_KINDS={without:#x}ull"])
 
 
 def test_too_little_ram_does_not_compile(

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from tflm_memopt.emit.array import ALIGNMENT, byte_lines
+from tflm_memopt.emit.kernels import kernel_flags
 from tflm_memopt.emit.names import comment, guard, identifier
 from tflm_memopt.errors import UsageError
 from tflm_memopt.model.graph import Tensor
@@ -116,7 +117,8 @@ def module_header(m: Module) -> str:
     return f"""\
 /* {comment(m.name)}.tflite without an interpreter: C11, for tflm-memopt's custom_ops/src. Written by tflm-memopt.
  *
- * The weights stay in flash; all RAM is one static arena, and the stack of an invocation. */
+ * The weights stay in flash; all RAM is one static arena, and the stack of an invocation.
+ * With {" ".join(kernel_flags([m.program]))} the library has the kernels of this model only. */
 #ifndef {include_guard}
 #define {include_guard}
 

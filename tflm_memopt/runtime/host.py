@@ -33,6 +33,7 @@ class Status(enum.IntEnum):
     OP = -8
     FIRINGS = -9
     FRAME = -10
+    KERNEL = -11
     INDEX = -20
 
     @property

@@ -1,0 +1,162 @@
+"""Bytes of flash and RAM that the C library takes on each core, all of it and with the kernels of one model.
+
+    python benchmarks/size.py --models ../shared/models [--level -Os] [--cores m4 rv32] [--json] [--update FILE.md]
+
+Whole: the sum over all its object files. A model: what stays of a program that checks and runs its programs when the
+library is built with the model's TMO_KINDS and TMO_PACKINGS, and the linker collects garbage; what that takes of libc
+and libgcc is in it, the model itself is not. `stack` is what a run of it took at most under QEMU (built at -O2), the
+runner's own frame excluded. No variables: .data and .bss are 0, or this script fails.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+import speed
+import tables
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
+from cores.cases import blob, run
+from cores.core import CORES, LIBRARY, Core, missing_tools, sources
+
+import tflm_memopt
+from tflm_memopt.emit.kernels import kernel_flags
+from tflm_memopt.errors import MemoptError
+
+WHOLE = ("m0", "m3", "m4", "m33", "m55", "rv32")
+PROGRAM = """\
+#include "tmo/tmo.h"
+extern const uint8_t program[];
+extern void *const io[];
+extern uint8_t workspace[];
+int main(void) {
+  const tmo_status status = tmo_check(program, 4096, (const uint32_t *)(const void *)program, 1, 1, 4096);
+  return status == TMO_OK ? tmo_run(program, io, workspace) : status;
+}
+"""
+SYMBOLS = ("program", "io", "workspace")
+
+
+@dataclass(frozen=True, slots=True)
+class Size:
+    """Bytes. `stack` 0: not measured."""
+
+    model: str
+    core: str
+    text: int
+    rodata: int
+    data: int
+    bss: int
+    stack: int = 0
+
+
+def whole(core: Core, level: str) -> Size:
+    """All object files of the library."""
+    with tempfile.TemporaryDirectory() as folder:
+        objects = [_compile(core, level, (), source, Path(folder)) for source in sources()]
+        return _size("", core, objects)
+
+
+def of_model(path: Path, core: Core, level: str) -> Size | None:
+    """What a program for this model links, and its stack; None when the core's machine has no room for the model."""
+    result = tflm_memopt.optimize(path.read_bytes(), name=path.name, int8_io=True, target=core.target)
+    cases = list(speed._cases(result.model, by_operator=False))
+    if any(len(blob([case])) > core.blob_bytes for case in cases):
+        return None
+    flags = kernel_flags([case.program for case in cases])
+    with tempfile.TemporaryDirectory() as folder:
+        main = Path(folder) / "main.c"
+        main.write_text(PROGRAM, encoding="utf-8")
+        objects = [_compile(core, level, flags, source, Path(folder)) for source in (main, *sources())]
+        image = Path(folder) / "image.elf"
+        places = [f"-Wl,--defsym={symbol}=0x20000000" for symbol in SYMBOLS]
+        specs = ["--specs=nano.specs"] if core.is_arm else []
+        linker = ["-nostartfiles", "-Wl,--gc-sections", "-Wl,-e,main", *specs, *places]
+        _do([core.prefix + "gcc", *core.flags, level, *map(str, objects), *linker, "-o", str(image)])
+        linked = _size(path.stem, core, [image])
+    outcomes = [run(core, [case])[0] for case in cases]
+    if not all(o.right for o in outcomes):
+        raise RuntimeError(f"{path.name} on {core.name}: {[(o.status, o.wrong) for o in outcomes]}")
+    return Size(linked.model, linked.core, linked.text, linked.rodata, linked.data, linked.bss,
+                max(o.stack for o in outcomes))  # fmt: skip
+
+
+def _compile(core: Core, level: str, flags: Iterable[str], source: Path, folder: Path) -> Path:
+    to = folder / f"{source.name}.o"
+    sections = ["-ffunction-sections", "-fdata-sections", f"-I{LIBRARY / 'include'}"]
+    _do([core.prefix + "gcc", *core.flags, "-std=c11", level, *sections, *flags, "-c", str(source), "-o", str(to)])
+    return to
+
+
+def _size(model: str, core: Core, files: Iterable[Path]) -> Size:
+    sums = {"text": 0, "rodata": 0, "data": 0, "bss": 0}
+    for line in _do([core.prefix + "size", "-A", *map(str, files)]).splitlines():
+        words = line.split()
+        kind = words[0].lstrip(".").split(".")[0] if len(words) == 3 and words[0].startswith(".") else ""
+        kind = {"srodata": "rodata", "sdata": "data", "sbss": "bss"}.get(kind, kind)
+        if kind in sums:
+            sums[kind] += int(words[1])
+    if sums["data"] or sums["bss"]:
+        raise RuntimeError(f"the library has variables on {core.name}: {sums}")
+    return Size(model, core.name.partition("-")[0], **sums)
+
+
+def _do(command: Sequence[str]) -> str:
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise RuntimeError(f"{' '.join(command)}: exit code {done.returncode}\n{done.stderr}")
+    return done.stdout
+
+
+def table(rows: Sequence[Size]) -> str:
+    """One line a core, or a model and core."""
+    return tables.markdown(("kernels", "core", ".text", ".rodata", ".data", ".bss", "stack"), ([
+        row.model or "all", row.core, f"{row.text:,}", f"{row.rodata:,}", f"{row.data:,}", f"{row.bss:,}",
+        f"{row.stack:,}" if row.stack else "",
+    ] for row in rows), left=2)  # fmt: skip
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument(
+        "--models", type=Path, metavar="DIR", help="where .tflite files are, for sizes of one model each"
+    )
+    parser.add_argument(
+        "--level", default="-Os", choices=("-Os", "-O2"), help="as Arduino, PlatformIO and ESP-IDF: -Os"
+    )
+    parser.add_argument("--cores", nargs="+", choices=WHOLE, default=WHOLE)
+    parser.add_argument("--only", nargs="+", metavar="STEM", help="these models of the folder only")
+    parser.add_argument("--json", action="store_true")
+    parser.add_argument("--update", type=Path, metavar="FILE", help="rewrite the table in this document")
+    args = parser.parse_args(arguments)
+    paths = sorted(args.models.glob("*.tflite")) if args.models else []
+    cores = [CORES[speed.MACHINES.get(name, name)] for name in args.cores]
+    if reason := next(filter(None, map(missing_tools, cores)), ""):
+        parser.error(reason)
+    try:
+        if args.update:
+            tables.require(args.update, "size")
+        rows = [whole(core, args.level) for core in cores]
+        for path in (p for p in paths if not args.only or p.stem in args.only):
+            rows += [size for core in cores if (size := of_model(path, core, args.level))]
+    except (MemoptError, OSError, RuntimeError, ValueError) as error:
+        parser.error(str(error))
+    print(
+        json.dumps({"level": args.level, "sizes": [asdict(row) for row in rows]}, indent=2)
+        if args.json
+        else table(rows)
+    )
+    if args.update:
+        tables.update(args.update, "size", table(rows))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
