@@ -6,6 +6,7 @@
 #endif
 
 #include "tmo/access.h"
+#include "tmo/build.h"
 #include "tmo/packed.h"
 #include "tmo/tmo.h"
 #include "tmo/walk.h"
@@ -16,6 +17,9 @@
 #define MAX_ADD_SHIFT 22                    /* so that 9 bits stay inside int32_t */
 #define MAX_S16_SHIFT 7                     /* so that 15 - shift bits go */
 #define MAX_READS 16                        /* elements read per byte of the program: checking stays linear when arrays are shared */
+
+#define HAS_BINARY (((TMO_KINDS) & TMO_BINARY_KINDS) != 0)
+#define HAS_PACKED_FILTER (((TMO_PACKINGS) & ~((uint64_t)1 << TMO_PACKING_NONE | (uint64_t)1 << TMO_PACKING_DSP_ADD)) != 0)
 
 /* The same on every ABI: the converter packs these from a table. */
 _Static_assert(TMO_MAX_KERNEL_H <= TMO_MAX_TAPS, "one array of pointers holds either");
@@ -48,8 +52,9 @@ static uint64_t times(uint64_t a, uint64_t b) {
   return product < most ? product : most;
 }
 
+/* alignment: a power of two. */
 static bool inside(uint64_t offset, uint64_t bytes, uint64_t size, uint32_t alignment) {
-  return offset % alignment == 0 && offset <= size && bytes <= size - offset;
+  return (offset & (alignment - 1)) == 0 && offset <= size && bytes <= size - offset;
 }
 
 static bool in_workspace(const checker *c, uint64_t offset, uint64_t bytes, uint32_t alignment) {
@@ -91,7 +96,7 @@ static uint64_t base_bytes(const checker *c, const tmo_tensor *t) {
 static tmo_status check_frame(const checker *c, const tmo_tensor *t) {
   const uint64_t row = times(t->width, t->channels);
   if (t->n_lanes > 0) return TMO_ERROR_TABLE;
-  if (c->header->input == TMO_INPUT_EXTERNAL) return t->height <= INT32_MAX / row ? TMO_OK : TMO_ERROR_TABLE;
+  if (c->header->input == TMO_INPUT_EXTERNAL) return times(row, t->height) <= INT32_MAX ? TMO_OK : TMO_ERROR_TABLE;
   if (t->rows == 0 || t->height % t->rows != 0 || t->depth > t->height) return TMO_ERROR_TABLE;
   if (!in_workspace(c, t->offset, times(row, t->depth), 1)) return TMO_ERROR_TABLE;
   return times(row, t->rows) <= c->io_bytes[0] ? TMO_OK : TMO_ERROR_IO;
@@ -245,7 +250,7 @@ static bool check_packed_depthwise(checker *c, const operation *o) {
   const bool mve = op->packing == TMO_PACKING_MVE_DEPTHWISE;
   const uint32_t taps = (uint32_t)op->kernel_h * op->kernel_w, at_once = mve ? 16 : 4;
   const uint64_t groups = ((uint64_t)o->out->channels + at_once - 1) / at_once;
-  const uint64_t words = mve ? 16 + ((uint64_t)taps + 1) / 2 * 8 + 32 : 4 + ((uint64_t)taps + 2) / 3 * 6 + 12; /* of each group */
+  const uint64_t words = mve ? 16 + ((uint64_t)taps + 1) / 2 * 8 + 32 : 4 + (uint64_t)((taps + 2) / 3) * 6 + 12; /* of each group */
   if (op->kind != TMO_OP_DEPTHWISE || o->in->channels != o->out->channels || o->in->channels < at_once || taps > TMO_PACKED_TAPS) return false;
   if (!has_constant(c, op->weights, times(4 * words, groups), 4) || !may_read(c, groups)) return false;
   const int32_t *end = (const int32_t *)tmo_constant(c->program, op->weights);
@@ -286,10 +291,6 @@ static bool check_packed_add(checker *c, const operation *o) {
     if (scales[i] < 0 || scales[i] > MAX_ADD_SHIFT || !check_packed_scales(scales + i + 1, 1)) return false;
   }
   return check_packed_scales(scales + 8, 1);
-}
-
-static bool check_convolution(checker *c, const operation *o) {
-  return (o->op->packing == TMO_PACKING_NONE ? check_filter(c, o) : check_packed(c, o)) && check_windowed(c, o);
 }
 
 static bool check_pool(checker *c, const operation *o) {
@@ -434,25 +435,29 @@ static bool check_batch_matmul(checker *c, const operation *o) {
   return a[0].extent == 1 && a[1].extent == (transposed ? out : depth) && check_scaling(c, op, 1);
 }
 
+/* What a build has no kernel for, TMO_ERROR_KERNEL has refused. */
 static bool check_kind(checker *c, const operation *o) {
-  const bool packs = o->op->kind == TMO_OP_CONV || o->op->kind == TMO_OP_DEPTHWISE || o->op->kind == TMO_OP_ADD;
-  if (o->op->packing != TMO_PACKING_NONE && !packs) return false;
-  if (tmo_is_binary(o->op)) return o->op->packing == TMO_PACKING_NONE ? check_binary(c, o) : check_packed_add(c, o);
-  switch (o->op->kind) {
-    case TMO_OP_COPY: return check_copy(c, o);
-    case TMO_OP_RESIZE_BILINEAR: return check_resize(c, o);
-    case TMO_OP_TRANSPOSE_CONV: return check_transpose_conv(c, o);
-    case TMO_OP_BATCH_MATMUL: return check_batch_matmul(c, o);
+  const tmo_op *op = o->op;
+  if (op->packing != TMO_PACKING_NONE) {
+    if (op->kind == TMO_OP_ADD) return tmo_has_packing(TMO_PACKING_DSP_ADD) && check_packed_add(c, o);
+    return (op->kind == TMO_OP_CONV || op->kind == TMO_OP_DEPTHWISE) && HAS_PACKED_FILTER && check_packed(c, o) && check_windowed(c, o);
+  }
+  if (tmo_is_binary(op)) return HAS_BINARY && check_binary(c, o);
+  switch (op->kind) {
+    case TMO_OP_COPY: return tmo_has_kind(TMO_OP_COPY) && check_copy(c, o);
+    case TMO_OP_RESIZE_BILINEAR: return tmo_has_kind(TMO_OP_RESIZE_BILINEAR) && check_resize(c, o);
+    case TMO_OP_TRANSPOSE_CONV: return tmo_has_kind(TMO_OP_TRANSPOSE_CONV) && check_transpose_conv(c, o);
+    case TMO_OP_BATCH_MATMUL: return tmo_has_kind(TMO_OP_BATCH_MATMUL) && check_batch_matmul(c, o);
     case TMO_OP_CONV:
-    case TMO_OP_DEPTHWISE: return check_convolution(c, o);
+    case TMO_OP_DEPTHWISE: return check_filter(c, o) && check_windowed(c, o);
     case TMO_OP_CONV_S16:
-    case TMO_OP_DEPTHWISE_S16: return check_s16(c, o);
+    case TMO_OP_DEPTHWISE_S16: return (tmo_has_kind(TMO_OP_CONV_S16) || tmo_has_kind(TMO_OP_DEPTHWISE_S16)) && check_s16(c, o);
     case TMO_OP_AVERAGE_POOL:
     case TMO_OP_MAX_POOL:
     case TMO_OP_MEAN: return check_pool(c, o);
     case TMO_OP_SOFTMAX:
     case TMO_OP_LOOKUP: return check_pointwise(c, o);
-    case TMO_OP_GATHER: return check_gather(c, o);
+    case TMO_OP_GATHER: return tmo_has_kind(TMO_OP_GATHER) && check_gather(c, o);
     default: return false;
   }
 }
@@ -565,6 +570,7 @@ static tmo_status check_block(checker *c, const tmo_block *block, uint32_t first
   const uint64_t counter = block->strips > 0 ? sizeof(tmo_unit) : sizeof(uint16_t);
   if (!in_workspace(c, block->counters, counter * block->n_ops, 2)) return TMO_ERROR_TABLE;
   for (uint32_t i = first; i < first + block->n_ops; ++i) {
+    if (!tmo_has_kernel(&c->ops[i])) return TMO_ERROR_KERNEL;
     if (!check_op(c, block, i)) return TMO_ERROR_OP;
   }
   return TMO_OK;

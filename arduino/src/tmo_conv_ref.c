@@ -8,6 +8,13 @@
 
 enum { CHANNELS = 4 }; /* at once */
 
+/* Arm's loads move their pointers on: there the longer loop is hardly faster. */
+#if defined(__OPTIMIZE_SIZE__) && defined(__arm__)
+#define UNROLLED 0
+#else
+#define UNROLLED 1
+#endif
+
 /* The bytes under a window, or a part of it: runs of them, whose weights lie side by side. */
 typedef struct {
   const int8_t *const *at; /* the first byte of a run, and, */
@@ -50,6 +57,7 @@ TMO_OWN_FRAME static void add_runs(const runs *r, const int8_t *w, uint32_t filt
   for (uint32_t left = r->count; left > 0; --left, at += r->stride) {
     const int8_t *x = *at + r->offset;
     uint32_t n = r->bytes;
+#if UNROLLED
     if (r->step == 1) {
       const int8_t *const quads = x + n / 4 * 4;
       for (; x != quads; x += 4, a += 4, b += 4, c += 4, d += 4) {
@@ -57,6 +65,7 @@ TMO_OWN_FRAME static void add_runs(const runs *r, const int8_t *w, uint32_t filt
       }
       n %= 4;
     }
+#endif
     for (; n > 0; --n, x += (int32_t)r->step, ++a, ++b, ++c, ++d) ADD(0)
     a += r->weights, b += r->weights, c += r->weights, d += r->weights;
   }

@@ -1,5 +1,6 @@
 #include <string.h>
 
+#include "tmo/build.h"
 #include "tmo/kernels.h"
 
 /* x(0) and x(1) are operands `first` and 1 - first of the table. */
@@ -90,14 +91,14 @@ static inline void for_each(const tmo_kernel *k, const tmo_window *window, int8_
 
 void tmo_binary_s8(const tmo_kernel *k, const tmo_window *window, int8_t *out) {
   switch (k->op->kind) {
-    case TMO_OP_ADD: for_each(k, window, out, add); break;
-    case TMO_OP_ADD_S16: add_s16(k, window, out); break;
-    case TMO_OP_SUB: for_each(k, window, out, subtract); break;
-    case TMO_OP_MUL: for_each(k, window, out, multiply); break;
-    case TMO_OP_MAXIMUM: for_each(k, window, out, maximum); break;
-    case TMO_OP_MINIMUM: for_each(k, window, out, minimum); break;
-    case TMO_OP_SQUARED_DIFFERENCE: for_each(k, window, out, square_difference); break;
-    default: for_each(k, window, out, prelu); break;
+    TMO_CASE_KIND(TMO_OP_ADD, for_each(k, window, out, add));
+    TMO_CASE_KIND(TMO_OP_ADD_S16, add_s16(k, window, out));
+    TMO_CASE_KIND(TMO_OP_SUB, for_each(k, window, out, subtract));
+    TMO_CASE_KIND(TMO_OP_MUL, for_each(k, window, out, multiply));
+    TMO_CASE_KIND(TMO_OP_MAXIMUM, for_each(k, window, out, maximum));
+    TMO_CASE_KIND(TMO_OP_MINIMUM, for_each(k, window, out, minimum));
+    TMO_CASE_KIND(TMO_OP_SQUARED_DIFFERENCE, for_each(k, window, out, square_difference));
+    default: if (tmo_has_kind(TMO_OP_PRELU)) for_each(k, window, out, prelu);
   }
 }
 

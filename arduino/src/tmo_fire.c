@@ -1,6 +1,7 @@
 /* A firing: finds the operands of a unit, its constants and sums, and calls the kernel. Knows no order. */
 #include "tmo/fire.h"
 
+#include "tmo/build.h"
 #include "tmo/frame.h"
 #include "tmo/packed.h"
 
@@ -9,27 +10,32 @@ static int8_t *base_of(const tmo_run_state *run, const tmo_tensor *t) {
   return (int8_t *)(t->base == 0 ? run->workspace : (uint8_t *)run->io[t->base - 1]);
 }
 
+#define HAS_POOL (tmo_has_kind(TMO_OP_AVERAGE_POOL) || tmo_has_kind(TMO_OP_MAX_POOL) || tmo_has_kind(TMO_OP_MEAN))
+#define HAS_PACKED_DEPTHWISE (tmo_has_packing(TMO_PACKING_DSP_DEPTHWISE) || tmo_has_packing(TMO_PACKING_MVE_DEPTHWISE))
+#define HAS_BINARY (((TMO_KINDS) & TMO_BINARY_KINDS) != 0 || tmo_has_packing(TMO_PACKING_DSP_ADD))
+#define HAS_ACCESS (((TMO_KINDS) & TMO_ACCESS_KINDS) != 0)
+
 #if TMO_RUNS_DSP
 static void call_packed_row(const tmo_kernel *k, const tmo_window *window, int8_t *out) {
   switch (k->op->packing) {
-    case TMO_PACKING_DSP_CONV: tmo_conv_dsp_row(k, window, out); break;
-    case TMO_PACKING_DSP_ADD: tmo_add_packed(k, window, out); break;
+    TMO_CASE_PACKING(TMO_PACKING_DSP_CONV, tmo_conv_dsp_row(k, window, out));
+    TMO_CASE_PACKING(TMO_PACKING_DSP_ADD, tmo_add_packed(k, window, out));
 #if TMO_RUNS_MVE
-    case TMO_PACKING_MVE_CONV: tmo_conv_mve_row(k, window, out); break;
+    TMO_CASE_PACKING(TMO_PACKING_MVE_CONV, tmo_conv_mve_row(k, window, out));
 #endif
-    default: tmo_depthwise_packed_row(k, window, out); break;
+    default: if (HAS_PACKED_DEPTHWISE) tmo_depthwise_packed_row(k, window, out);
   }
 }
 
 /* Of convolutions only those that are direct. */
 static void call_packed_pixel(const tmo_kernel *k, const tmo_window *window, int8_t *out) {
   switch (k->op->packing) {
-    case TMO_PACKING_DSP_CONV: tmo_conv_dsp_direct(k, window, out); break;
-    case TMO_PACKING_DSP_ADD: tmo_add_packed(k, window, out); break;
+    TMO_CASE_PACKING(TMO_PACKING_DSP_CONV, tmo_conv_dsp_direct(k, window, out));
+    TMO_CASE_PACKING(TMO_PACKING_DSP_ADD, tmo_add_packed(k, window, out));
 #if TMO_RUNS_MVE
-    case TMO_PACKING_MVE_CONV: tmo_conv_mve_multiply(k, window->pixels[0], 0, 1, out, 0); break;
+    TMO_CASE_PACKING(TMO_PACKING_MVE_CONV, tmo_conv_mve_multiply(k, window->pixels[0], 0, 1, out, 0));
 #endif
-    default: tmo_depthwise_packed_pixel(k, window, out); break;
+    default: if (HAS_PACKED_DEPTHWISE) tmo_depthwise_packed_pixel(k, window, out);
   }
 }
 #endif
@@ -42,21 +48,21 @@ static void call_row_kernel(const tmo_kernel *k, const tmo_window *window, int8_
   }
 #endif
   if (tmo_is_binary(k->op)) {
-    tmo_binary_s8(k, window, out);
+    if (((TMO_KINDS) & TMO_BINARY_KINDS) != 0) tmo_binary_s8(k, window, out);
     return;
   }
   switch (k->op->kind) {
-    case TMO_OP_CONV: tmo_conv_row_s8(k, window, out); break;
-    case TMO_OP_DEPTHWISE: tmo_depthwise_row_s8(k, window, out); break;
-    case TMO_OP_CONV_S16: tmo_conv_row_s16(k, window, out); break;
-    case TMO_OP_DEPTHWISE_S16: tmo_depthwise_row_s16(k, window, out); break;
-    case TMO_OP_SOFTMAX: tmo_softmax_s8(k, window, out); break;
-    case TMO_OP_LOOKUP: tmo_lookup_s8(k, window, out); break;
-    case TMO_OP_COPY: tmo_copy_s8(k, window, out); break;
-    case TMO_OP_RESIZE_BILINEAR: tmo_resize_bilinear_row_s8(k, window, out); break;
-    case TMO_OP_TRANSPOSE_CONV: tmo_transpose_conv_row_s8(k, window, out); break;
-    case TMO_OP_BATCH_MATMUL: tmo_batch_matmul_row_s8(k, window, out); break;
-    default: tmo_pool_row_s8(k, window, out); break;
+    TMO_CASE_KIND(TMO_OP_CONV, tmo_conv_row_s8(k, window, out));
+    TMO_CASE_KIND(TMO_OP_DEPTHWISE, tmo_depthwise_row_s8(k, window, out));
+    TMO_CASE_KIND(TMO_OP_CONV_S16, tmo_conv_row_s16(k, window, out));
+    TMO_CASE_KIND(TMO_OP_DEPTHWISE_S16, tmo_depthwise_row_s16(k, window, out));
+    TMO_CASE_KIND(TMO_OP_SOFTMAX, tmo_softmax_s8(k, window, out));
+    TMO_CASE_KIND(TMO_OP_LOOKUP, tmo_lookup_s8(k, window, out));
+    TMO_CASE_KIND(TMO_OP_COPY, tmo_copy_s8(k, window, out));
+    TMO_CASE_KIND(TMO_OP_RESIZE_BILINEAR, tmo_resize_bilinear_row_s8(k, window, out));
+    TMO_CASE_KIND(TMO_OP_TRANSPOSE_CONV, tmo_transpose_conv_row_s8(k, window, out));
+    TMO_CASE_KIND(TMO_OP_BATCH_MATMUL, tmo_batch_matmul_row_s8(k, window, out));
+    default: if (HAS_POOL) tmo_pool_row_s8(k, window, out);
   }
 }
 
@@ -68,14 +74,14 @@ static void call_pixel_kernel(const tmo_kernel *k, const tmo_window *window, int
   }
 #endif
   switch (k->op->kind) {
-    case TMO_OP_CONV: tmo_conv_pixel_s8(k, window, out); break;
-    case TMO_OP_DEPTHWISE: tmo_depthwise_pixel_s8(k, window, out); break;
-    case TMO_OP_CONV_S16: tmo_conv_pixel_s16(k, window, out); break;
-    case TMO_OP_DEPTHWISE_S16: tmo_depthwise_pixel_s16(k, window, out); break;
+    TMO_CASE_KIND(TMO_OP_CONV, tmo_conv_pixel_s8(k, window, out));
+    TMO_CASE_KIND(TMO_OP_DEPTHWISE, tmo_depthwise_pixel_s8(k, window, out));
+    TMO_CASE_KIND(TMO_OP_CONV_S16, tmo_conv_pixel_s16(k, window, out));
+    TMO_CASE_KIND(TMO_OP_DEPTHWISE_S16, tmo_depthwise_pixel_s16(k, window, out));
     case TMO_OP_AVERAGE_POOL:
     case TMO_OP_MAX_POOL:
-    case TMO_OP_MEAN: tmo_pool_pixel_s8(k, window, out); break;
-    default: call_row_kernel(k, window, out); break;
+    case TMO_OP_MEAN: if (HAS_POOL) tmo_pool_pixel_s8(k, window, out); break;
+    default: call_row_kernel(k, window, out);
   }
 }
 
@@ -254,8 +260,9 @@ TMO_OWN_FRAME static tmo_window read_by_access(const firing *f, const int8_t *ro
 }
 
 static tmo_window read_under(const firing *f, uint16_t x, const int8_t *pixels[]) {
-  if (f->kernel.op->access != 0) return read_by_access(f, pixels);
-  return tmo_is_binary(f->kernel.op) ? read_operands(f, x, pixels) : read_by_window(f, x, pixels);
+  if (HAS_ACCESS && f->kernel.op->access != 0) return read_by_access(f, pixels);
+  if (HAS_BINARY && tmo_is_binary(f->kernel.op)) return read_operands(f, x, pixels);
+  return read_by_window(f, x, pixels);
 }
 
 /* The output pixel in column x, or the output row of a row block. */
@@ -274,23 +281,23 @@ TMO_OWN_FRAME static void fire_window(const firing *f, uint16_t x) {
 #if TMO_RUNS_DSP
 static void gather_packed(const tmo_kernel *k, const tmo_window *window, uint32_t pixel, uint32_t pixels) {
 #if TMO_RUNS_MVE
-  if (k->op->packing == TMO_PACKING_MVE_CONV) {
+  if (tmo_has_packing(TMO_PACKING_MVE_CONV) && k->op->packing == TMO_PACKING_MVE_CONV) {
     tmo_conv_mve_gather(k, window, pixel);
     return;
   }
 #endif
-  tmo_conv_dsp_gather(k, window, pixel, pixels);
+  if (tmo_has_packing(TMO_PACKING_DSP_CONV)) tmo_conv_dsp_gather(k, window, pixel, pixels);
 }
 
 static void multiply_packed(const tmo_kernel *k, uint32_t values, uint32_t pixels, int8_t *out, uint32_t step) {
 #if TMO_RUNS_MVE
-  if (k->op->packing == TMO_PACKING_MVE_CONV) {
+  if (tmo_has_packing(TMO_PACKING_MVE_CONV) && k->op->packing == TMO_PACKING_MVE_CONV) {
     tmo_conv_mve_multiply(k, NULL, values, pixels, out, step);
     return;
   }
 #endif
   (void)values;
-  tmo_conv_dsp_multiply(k, pixels, out, step);
+  if (tmo_has_packing(TMO_PACKING_DSP_CONV)) tmo_conv_dsp_multiply(k, pixels, out, step);
 }
 
 /* As many pixels at once as lie at equal distances. */
@@ -413,8 +420,8 @@ TMO_OWN_FRAME static void set_up(firing *f) {
   f->kernel.in_width = f->in->width;
   f->kernel.out_width = op->tile == 0 ? f->out->width : 1;
   f->kernel.row = f->run->unit.row;
-  if (op->access != 0) f->kernel.first_row = tmo_accessed_rows(program, op, 0, f->run->unit.row).first;
-  if (tmo_is_binary(op)) step_through_operands(f);
+  if (HAS_ACCESS && op->access != 0) f->kernel.first_row = tmo_accessed_rows(program, op, 0, f->run->unit.row).first;
+  if (HAS_BINARY && tmo_is_binary(op)) step_through_operands(f);
   point_at_constants(f, read.first, written.first);
   point_at_sums(f);
 }
@@ -423,7 +430,7 @@ tmo_status tmo_fire(const tmo_run_state *run, const tmo_op *op, const tmo_walk *
   const tmo_tensor *tensors = tmo_tensors(run->program);
   firing f = {.run = run, .walk = w, .in = &tensors[op->input[0]], .out = &tensors[op->output], .kernel = {.op = op}};
   set_up(&f);
-  if (op->kind == TMO_OP_GATHER) return gather(&f);
+  if (tmo_has_kind(TMO_OP_GATHER) && op->kind == TMO_OP_GATHER) return gather(&f);
   if (op->tile == 0) {
     fire_window(&f, 0);
   } else if (tmo_iterative(op)) {

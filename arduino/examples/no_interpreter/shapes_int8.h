@@ -1,6 +1,7 @@
 /* shapes_int8.tflite without an interpreter: C11, for tflm-memopt's custom_ops/src. Written by tflm-memopt.
  *
- * The weights stay in flash; all RAM is one static arena, and the stack of an invocation. */
+ * The weights stay in flash; all RAM is one static arena, and the stack of an invocation.
+ * With -DTMO_KINDS=0xceull -DTMO_PACKINGS=0x0ull the library has the kernels of this model only. */
 #ifndef SHAPES_INT8_MODULE_H_
 #define SHAPES_INT8_MODULE_H_
 

@@ -25,6 +25,7 @@ typedef enum {
   TMO_ERROR_OP = -8,        /* an operator has impossible geometry, operands or constants */
   TMO_ERROR_FIRINGS = -9,   /* the run does not end after the firings that the program declares */
   TMO_ERROR_FRAME = -10,    /* an external frame has no data, or is too small for what the program reads */
+  TMO_ERROR_KERNEL = -11,   /* this build left out a kernel that the program needs: TMO_KINDS, TMO_PACKINGS */
   TMO_ERROR_INDEX = -20     /* an input holds an index that its table does not have; outputs are not valid */
 } tmo_status;
 
