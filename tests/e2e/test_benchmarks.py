@@ -222,3 +222,19 @@ def test_speed(tmp_path: Path, capsys: pytest.CaptureFixture[str], example: byte
     assert sum(b["instructions"] for b in fast["blocks"]) == sum(o["instructions"] for o in fast["operators"])
     assert 0 <= fast["arena"] - plain["arena"] < 5000
     assert "| shapes |" in page.read_text()
+
+
+@pytest.mark.slow
+def test_speed_along_the_frontier(tmp_path: Path, capsys: pytest.CaptureFixture[str], example: bytes) -> None:
+    """What optimize gives, then every other plan within the budget, none of which takes more RAM."""
+    if reason := missing_tools(CORES["m4"]):
+        pytest.skip(reason)
+    (tmp_path / "shapes.tflite").write_bytes(example)
+    page = tmp_path / "page.md"
+    page.write_text("<!-- frontier-m4:begin -->\n<!-- frontier-m4:end -->")
+    flags = ["--core", "m4", "--models", str(tmp_path), "--frontier", "1.1", "--without", "recompute"]
+    assert speed.main([*flags, "--json", "--update", str(page)]) == 0
+    first, *others = json.loads(capsys.readouterr().out)["models"]
+    assert all(row["overhead"] <= 1.1 * first["overhead"] for row in others)
+    assert all(row["arena"] <= first["arena"] and row != first for row in others)
+    assert page.read_text().count("| shapes |") == 1 + len(others)
