@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import functools
 import hashlib
+import os
 import shutil
 import subprocess
 import tempfile
@@ -167,7 +168,7 @@ def build(
         f"-T{HERE / 'image.ld'}",
         *(["--specs=nano.specs"] if core.is_arm else []),
     ]
-    partial = image.with_suffix(".partial")
+    partial = image.with_suffix(f".{os.getpid()}")  # others may build the same one
     _run([core.prefix + "gcc", *compile_flags(core), *flags, *map(str, files), *linker, "-o", str(partial)])
     partial.replace(image)
 
