@@ -55,6 +55,13 @@ def tile_case(seed: int, family: Family = Family.GENERIC) -> Case | None:
     return _case(network, packed(lowered, family), rng)
 
 
+def deep_case(seed: int, family: Family = Family.GENERIC) -> Case | None:
+    """Convolutions of many channels, as packed kernels like them."""
+    rng = np.random.default_rng(seed)
+    network = networks.draw_deep(rng, int(rng.integers(1, 5)))
+    return _case(network, packed(lower(network, [], set(), rng), family), rng)
+
+
 def _case(network: networks.Network, lowered: Lowered | tile_plans.Lowered, rng: np.random.Generator) -> Case | None:
     inputs = random_inputs(rng, network)
     if lowered.arena.nbytes > SMALL_RAM:
@@ -76,7 +83,7 @@ def model_cases(model: bytes, seed: int = 1) -> list[Case]:
 
 
 @pytest.mark.parametrize("family", Family)
-@pytest.mark.parametrize("draw", [row_case, tile_case])
+@pytest.mark.parametrize("draw", [row_case, tile_case, deep_case])
 def test_random_networks(core: Core, draw: Callable[[int, Family], Case | None], family: Family) -> None:
     """Packed ones on the cores that have their instructions; the others say that they are for someone else."""
     cases = {seed: case for seed in range(60) if (case := draw(seed, family))}

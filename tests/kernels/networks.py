@@ -211,9 +211,11 @@ ACCESSED = {
 }  # fmt: skip
 
 
-def _windowed(rng: Generator, op: ProgramOp, shape: Shape) -> tuple[ProgramOp, Shape]:
+def _windowed(
+    rng: Generator, op: ProgramOp, shape: Shape, *, out_channels: int | None = None, pointwise: bool = False
+) -> tuple[ProgramOp, Shape]:
     pool, mean = op.kind in POOLS, op.kind is Kind.MEAN
-    w = window(rng, shape, dilated=not pool, padded=not mean)
+    w = Window() if pointwise else window(rng, shape, dilated=not pool, padded=not mean)
     h_out = output_size(rng, shape[0], w.kernel_h, w.stride_h, w.dilation_h, w.pad_top, inside=mean)
     w_out = output_size(rng, shape[1], w.kernel_w, w.stride_w, w.dilation_w, w.pad_left, inside=mean)
     op = dataclasses.replace(op, window=w)
@@ -221,7 +223,7 @@ def _windowed(rng: Generator, op: ProgramOp, shape: Shape) -> tuple[ProgramOp, S
         gain = 2.0 / (w.kernel_h * w.kernel_w)
         return dataclasses.replace(op, **(scaling(rng, 1, gain) if mean else {})), (h_out, w_out, shape[2])
     depthwise = op.kind is Kind.DEPTHWISE
-    channels = shape[2] * int(rng.integers(1, 4)) if depthwise else int(rng.integers(1, 20))
+    channels = out_channels or (shape[2] * int(rng.integers(1, 4)) if depthwise else int(rng.integers(1, 20)))
     kernel = (w.kernel_h, w.kernel_w)
     weights = rng.integers(
         -127, 128, (*kernel, channels) if depthwise else (channels, *kernel, shape[2]), dtype=np.int8
@@ -234,6 +236,24 @@ def _windowed(rng: Generator, op: ProgramOp, shape: Shape) -> tuple[ProgramOp, S
         **scaling(rng, channels if rng.random() < 0.7 else 1, 0.02 / taps**0.5),
     )
     return op, (h_out, w_out, channels)
+
+
+def draw_deep(rng: Generator, n_ops: int) -> Network:
+    """A chain as networks for small cores are: pointwise and depthwise convolutions of many channels, mostly multiples
+    of what kernels take at once, of rows as short as a pixel.
+    """
+    width = 1 if rng.random() < 0.3 else int(rng.integers(2, 12))
+    shapes: list[Shape] = [(int(rng.integers(1, 6)), width, int(rng.choice(DEPTHS)))]
+    ops: list[ProgramOp] = []
+    while len(ops) < n_ops:
+        shape, kind = shapes[-1], Kind.CONV if rng.random() < 0.6 else Kind.DEPTHWISE
+        channels = shape[2] if kind is Kind.DEPTHWISE else int(rng.choice(DEPTHS))
+        plain, _ = operator(rng, kind, (len(ops),), shape, len(ops) + 1)
+        pointwise = kind is Kind.CONV and rng.random() < 0.8
+        op, shape = _windowed(rng, plain, shape, out_channels=channels, pointwise=pointwise)
+        ops.append(op)
+        shapes.append(shape)
+    return Network(1, tuple(shapes), tuple(ops))
 
 
 def reduced_whole(rng: Generator, op: ProgramOp, shape: Shape) -> tuple[ProgramOp, Shape]:
@@ -249,6 +269,10 @@ def reduced_whole(rng: Generator, op: ProgramOp, shape: Shape) -> tuple[ProgramO
     kernel = (w.kernel_h, w.kernel_w)
     dims = (*kernel, channels) if op.kind is Kind.DEPTHWISE else (channels, *kernel, shape[2])
     return dataclasses.replace(op, weights=rng.integers(-127, 128, dims, dtype=np.int8)), (1, w_out, channels)
+
+
+DEPTHS = (8, 16, 24, 32, 33, 48, 64, 96)
+"""Channels of draw_deep()."""
 
 
 def random_shape(rng: Generator) -> Shape:

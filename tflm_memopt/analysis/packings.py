@@ -123,6 +123,13 @@ def large_sums_fit(op: RowOp) -> str | None:
     return None if worst < LARGE_SUM_LIMIT else f"sum {worst}"
 
 
+def is_dense(op: RowOp) -> str | None:
+    """A row of one pixel must become one, 8 channels at a time an even number of at least 4"""
+    kernel = op.window.kernel_h, op.window.kernel_w
+    direct = is_direct(Packing.DSP_CONV, kernel, op.reads[0].c, op.writes.c, op.writes.w)
+    return None if direct and op.writes.c % 2 == 0 else f"{op.writes.w} pixels of {op.writes.c} channels"
+
+
 SCALES: tuple[Refusal, ...] = (shifts_in_range, multipliers_are_normal)
 DSP_CONV: tuple[Refusal, ...] = (
     is_convolution,
@@ -132,6 +139,7 @@ DSP_CONV: tuple[Refusal, ...] = (
     sums_fit,
 )
 """Each says why it refuses an operator, or None. The first one is a condition of the others."""
+DSP_DENSE: tuple[Refusal, ...] = (*DSP_CONV, is_dense)
 DSP_DEPTHWISE: tuple[Refusal, ...] = (is_depthwise, taps_fit, *SCALES, large_sums_fit)
 
 
@@ -156,7 +164,12 @@ DSP_ADD: tuple[Refusal, ...] = (is_addition, addition_in_range)
 MVE_CONV: tuple[Refusal, ...] = (is_convolution, mve_tile_fits, *SCALES, large_sums_fit)
 MVE_DEPTHWISE: tuple[Refusal, ...] = (is_depthwise, is_deep, taps_fit, weights_are_symmetric, *SCALES, large_sums_fit)
 PACKINGS: Mapping[Family, Mapping[Packing, tuple[Refusal, ...]]] = {
-    Family.DSP: {Packing.DSP_CONV: DSP_CONV, Packing.DSP_DEPTHWISE: DSP_DEPTHWISE, Packing.DSP_ADD: DSP_ADD},
+    Family.DSP: {
+        Packing.DSP_DENSE: DSP_DENSE,
+        Packing.DSP_CONV: DSP_CONV,
+        Packing.DSP_DEPTHWISE: DSP_DEPTHWISE,
+        Packing.DSP_ADD: DSP_ADD,
+    },
     Family.MVE: {
         Packing.MVE_CONV: MVE_CONV,
         Packing.MVE_DEPTHWISE: MVE_DEPTHWISE,
@@ -164,7 +177,7 @@ PACKINGS: Mapping[Family, Mapping[Packing, tuple[Refusal, ...]]] = {
         Packing.DSP_ADD: DSP_ADD,
     },
 }
-"""What each family can pack, and what must be proved for it."""
+"""What each family can pack, the best first, and what must be proved for it."""
 
 
 def filters(op: RowOp) -> NDArray[np.int8]:

@@ -36,6 +36,8 @@ def pack(op: RowOp) -> Packed:
     weights = np.where(_dead(op)[:, None, None, None], 0, filters(op))
     if op.packing is Packing.DSP_CONV:
         return Packed(op.packing, dsp_weights(weights), dsp_scales(op))
+    if op.packing is Packing.DSP_DENSE:
+        return Packed(op.packing, dsp_dense_weights(weights), dsp_scales(op))
     if op.packing is Packing.DSP_DEPTHWISE:
         return Packed(op.packing, dsp_stream(weights, _scales(op)), None)
     if op.packing is Packing.MVE_CONV:
@@ -80,6 +82,14 @@ def dsp_weights(filters: NDArray[np.int8]) -> NDArray[np.int8]:
     flat[:, : rows[0].size] = rows.reshape(len(rows), -1)
     pairs = (256 * flat[1::2] + flat[0::2]).reshape(-1, values // 4, 4)[..., [0, 2, 1, 3]]
     return np.ascontiguousarray(pairs, "<i2").view(np.int8).reshape(-1)
+
+
+def dsp_dense_weights(filters: NDArray[np.int8]) -> NDArray[np.int8]:
+    """dsp_weights(), but [pair][word] -> [word][pair] of each three pairs, as long as two or four are left, or none."""
+    pairs = dsp_weights(filters).view("<u4").reshape(len(filters) // 2, -1)
+    done = (len(pairs) // 3 - (len(pairs) % 3 == 1)) * 3
+    threes = pairs[:done].reshape(-1, 3, pairs.shape[1]).transpose(0, 2, 1)
+    return np.concatenate((threes.reshape(-1), pairs[done:].reshape(-1))).view(np.int8)
 
 
 def dsp_scales(op: RowOp) -> NDArray[np.int32]:

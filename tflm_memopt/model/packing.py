@@ -22,6 +22,8 @@ class Packing(enum.IntEnum):
     """Sixteen channels at a time, all constants in one stream."""
     DSP_ADD = 5
     """ADD, its three scalings prepared."""
+    DSP_DENSE = 6
+    """Three pairs of output channels at once, of a single pixel."""
 
 
 class Family(enum.IntEnum):

@@ -263,7 +263,7 @@ class RowOp:
         kernel, packing = (self.window.kernel_h, self.window.kernel_w), self.packing
         if packing in (Packing.DSP_DEPTHWISE, Packing.MVE_DEPTHWISE):
             return self.reads[0].c
-        if packing in (Packing.NONE, Packing.DSP_ADD):
+        if packing in (Packing.NONE, Packing.DSP_ADD, Packing.DSP_DENSE):
             return 0
         sums = MVE_SUMS if packing is Packing.MVE_CONV else 0
         if is_direct(packing, kernel, self.reads[0].c, self.writes.c, columns):

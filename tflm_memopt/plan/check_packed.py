@@ -15,7 +15,7 @@ def kernel_scratch(stage: Stage, op: RowOp, columns: int) -> int:
     2) as int16, or of 3 (4 are 2 and 2) as bytes for Helium, 1,728 B at the most, or 4,608 B of two columns or one; but
     nothing where single pixels become others, 8 or 16 channels at a time. Helium adds up 16 sums of 3 pixels.
     """
-    if op.packing in (Packing.NONE, Packing.DSP_ADD) or stage.iterative or stage.walk.groups > 1:
+    if op.packing in (Packing.NONE, Packing.DSP_ADD, Packing.DSP_DENSE) or stage.iterative or stage.walk.groups > 1:
         return 0
     channels, helium = op.reads[0].c, op.packing in (Packing.MVE_CONV, Packing.MVE_DEPTHWISE)
     if op.packing in (Packing.DSP_DEPTHWISE, Packing.MVE_DEPTHWISE):
