@@ -231,11 +231,12 @@ static bool check_mve_shifts(const int32_t *shifts, uint32_t n) {
 
 static bool check_packed_conv(checker *c, const operation *o) {
   const tmo_op *op = o->op;
-  const bool mve = op->packing == TMO_PACKING_MVE_CONV;
+  const bool mve = op->packing == TMO_PACKING_MVE_CONV, dense = op->packing == TMO_PACKING_DSP_DENSE;
   const uint64_t values = tmo_packed_values(op, o->in->channels), pairs = ((uint64_t)o->out->channels + 1) / 2;
   const uint64_t groups = mve ? (pairs + 7) / 8 : pairs, words = mve ? 3 * 16 : TMO_PACKED_SCALES; /* of the scales of each */
   const bool direct = tmo_packed_direct(op, o->in->channels, o->out->channels, op->tile == 0 ? o->out->width : op->tile);
   if ((op->kind == TMO_OP_DEPTHWISE && o->in->channels != 1) || (values > tmo_packed_tile(op) && !direct)) return false;
+  if (dense && (o->out->width != 1 || !direct || o->out->channels % 2 != 0)) return false;
   if (!has_constant(c, op->weights, times(2 * values, pairs), 4)) return false;
   if (!has_constant(c, op->bias, groups * words * 4, 4) || !may_read(c, groups)) return false;
   const int32_t *scales = (const int32_t *)tmo_constant(c->program, op->bias);
@@ -261,12 +262,23 @@ static bool check_packed_depthwise(checker *c, const operation *o) {
   return true;
 }
 
+/* Whether an operator with weights may be packed like this, for this target. */
+static bool known_packing(const checker *c, uint16_t packing) {
+  switch (packing) {
+    case TMO_PACKING_DSP_CONV:
+    case TMO_PACKING_DSP_DEPTHWISE:
+    case TMO_PACKING_DSP_DENSE: return c->header->target != TMO_TARGET_GENERIC;
+    case TMO_PACKING_MVE_CONV:
+    case TMO_PACKING_MVE_DEPTHWISE: return c->header->target == TMO_TARGET_MVE;
+    default: return false;
+  }
+}
+
 /* Constants of a packed operator, and its scratch. */
 static bool check_packed(checker *c, const operation *o) {
   const tmo_op *op = o->op;
   const bool depthwise = op->packing == TMO_PACKING_DSP_DEPTHWISE || op->packing == TMO_PACKING_MVE_DEPTHWISE;
-  const uint16_t last = c->header->target == TMO_TARGET_MVE ? TMO_PACKING_MVE_DEPTHWISE : TMO_PACKING_DSP_DEPTHWISE;
-  if (c->header->target == TMO_TARGET_GENERIC || op->packing > last || tmo_iterative(op) || tmo_groups(op) > 1) return false;
+  if (!known_packing(c, op->packing) || tmo_iterative(op) || tmo_groups(op) > 1) return false;
   if (depthwise ? !check_packed_depthwise(c, o) : !check_packed_conv(c, o)) return false;
   return in_workspace(c, op->accumulator, tmo_scratch_bytes(op, o->in, o->out), 4);
 }

@@ -124,6 +124,16 @@ void tmo_conv_dsp_direct(const tmo_kernel *k, const tmo_window *window, int8_t *
   tmo_packed_clamp(k->op, out, k->out_channels);
 }
 
+void tmo_conv_dsp_dense(const tmo_kernel *k, const tmo_window *window, int8_t *out) {
+  const int8_t *const bytes = window->pixels[0];
+  const uint32_t values = k->in_channels, pairs = k->out_channels / 2, triples = tmo_dense_triples(pairs), done = 3 * triples;
+  if (triples > 0) tmo_dsp_dense(bytes, k->weights, k->bias, out, values, triples);
+  if (done < pairs) {
+    tmo_dsp_direct(bytes, k->weights + (size_t)2 * done * values, k->bias + TMO_PACKED_SCALES * done, out + 2 * done, values, pairs - done);
+  }
+  tmo_packed_clamp(k->op, out, k->out_channels);
+}
+
 /* The windows of pixels side by side, which lie inside of the input, from its bytes `offset` on. */
 static void gather_inside(const tmo_kernel *k, const tmo_window *rows, uint32_t offset, uint32_t pixels) {
   const tmo_op *op = k->op;
@@ -208,18 +218,30 @@ TWIN(2)
 TWIN(3)
 TWIN(4)
 
+/* A pair of channels whose every two weights come `step` weights behind those before them. */
+static void direct_pair(const int8_t *bytes, const int8_t *weights, uint32_t step, const int32_t *scales, int8_t *out, uint32_t values) {
+  uint32_t low = (uint32_t)scales[0], all = (uint32_t)scales[1];
+  for (uint32_t i = 0; i < values; ++i) {
+    int16_t w;
+    memcpy(&w, weights + (i / 2 * step + i % 2) * sizeof w, sizeof w);
+    const int32_t x = bytes[i / 4 * 4 + i % 2 * 2 + i / 2 % 2];
+    low += (uint32_t)(x * (int8_t)w);
+    all += (uint32_t)(x * w);
+  }
+  out[0] = tmo_packed_output((int32_t)low, scales + 2);
+  out[1] = tmo_packed_output((int32_t)(all - low) >> 8, scales + 5);
+}
+
 void tmo_dsp_direct(const int8_t *bytes, const int8_t *weights, const int32_t *scales, int8_t *out, uint32_t values, uint32_t pairs) {
-  for (; pairs > 0; --pairs, scales += TMO_PACKED_SCALES, out += 2) {
-    uint32_t low = (uint32_t)scales[0], all = (uint32_t)scales[1];
-    for (uint32_t i = 0; i < values; ++i, weights += sizeof(int16_t)) {
-      int16_t w;
-      memcpy(&w, weights, sizeof w);
-      const int32_t x = bytes[i / 4 * 4 + i % 2 * 2 + i / 2 % 2];
-      low += (uint32_t)(x * (int8_t)w);
-      all += (uint32_t)(x * w);
-    }
-    out[0] = tmo_packed_output((int32_t)low, scales + 2);
-    out[1] = tmo_packed_output((int32_t)(all - low) >> 8, scales + 5);
+  for (uint32_t i = 0; i < pairs; ++i) {
+    direct_pair(bytes, weights + (size_t)2 * i * values, 2, scales + TMO_PACKED_SCALES * i, out + 2 * i, values);
+  }
+}
+
+void tmo_dsp_dense(const int8_t *bytes, const int8_t *weights, const int32_t *scales, int8_t *out, uint32_t values, uint32_t triples) {
+  for (uint32_t i = 0; i < 3 * triples; ++i) {
+    const int8_t *const own = weights + (size_t)6 * (i / 3) * values + i % 3 * 4;
+    direct_pair(bytes, own, 6, scales + TMO_PACKED_SCALES * i, out + 2 * i, values);
   }
 }
 

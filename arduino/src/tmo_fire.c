@@ -20,6 +20,7 @@ static void call_packed_row(const tmo_kernel *k, const tmo_window *window, int8_
   switch (k->op->packing) {
     TMO_CASE_PACKING(TMO_PACKING_DSP_CONV, tmo_conv_dsp_row(k, window, out));
     TMO_CASE_PACKING(TMO_PACKING_DSP_ADD, tmo_add_packed(k, window, out));
+    TMO_CASE_PACKING(TMO_PACKING_DSP_DENSE, tmo_conv_dsp_dense(k, window, out));
 #if TMO_RUNS_MVE
     TMO_CASE_PACKING(TMO_PACKING_MVE_CONV, tmo_conv_mve_row(k, window, out));
 #endif
@@ -32,6 +33,7 @@ static void call_packed_pixel(const tmo_kernel *k, const tmo_window *window, int
   switch (k->op->packing) {
     TMO_CASE_PACKING(TMO_PACKING_DSP_CONV, tmo_conv_dsp_direct(k, window, out));
     TMO_CASE_PACKING(TMO_PACKING_DSP_ADD, tmo_add_packed(k, window, out));
+    TMO_CASE_PACKING(TMO_PACKING_DSP_DENSE, tmo_conv_dsp_dense(k, window, out));
 #if TMO_RUNS_MVE
     TMO_CASE_PACKING(TMO_PACKING_MVE_CONV, tmo_conv_mve_multiply(k, window->pixels[0], 0, 1, out, 0));
 #endif

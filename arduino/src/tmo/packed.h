@@ -56,12 +56,16 @@ static inline bool tmo_packed_direct(const tmo_op *op, uint32_t in_channels, uin
   return op->packing == TMO_PACKING_MVE_CONV ? in_channels % 16 == 0 : in_channels % 8 == 0 && out_channels >= 4;
 }
 
+/* Of the pairs of channels of a dense layer, how many times three of them are interleaved: two or four may be left. */
+static inline uint32_t tmo_dense_triples(uint32_t pairs) { return pairs / 3 - (pairs % 3 == 1 ? 1 : 0); }
+
 /* Scratch of an operator that makes pixels of `out` from those of `in`. */
 static inline uint32_t tmo_scratch_bytes(const tmo_op *op, const tmo_tensor *in, const tmo_tensor *out) {
   const uint32_t values = (uint32_t)tmo_packed_values(op, in->channels), columns = op->tile == 0 ? out->width : op->tile;
   switch (op->packing) {
     case TMO_PACKING_NONE:
-    case TMO_PACKING_DSP_ADD: return 0;
+    case TMO_PACKING_DSP_ADD:
+    case TMO_PACKING_DSP_DENSE: return 0;
     case TMO_PACKING_DSP_DEPTHWISE:
     case TMO_PACKING_MVE_DEPTHWISE: return in->channels;
     default: break;
@@ -105,6 +109,7 @@ void tmo_conv_dsp_gather(const tmo_kernel *k, const tmo_window *window, uint32_t
 void tmo_conv_dsp_multiply(const tmo_kernel *k, uint32_t pixels, int8_t *out, uint32_t step);
 tmo_kernel_s8 tmo_conv_dsp_row;    /* what both are for a row of pixels */
 tmo_kernel_s8 tmo_conv_dsp_direct; /* a pixel, where tmo_packed_direct() */
+tmo_kernel_s8 tmo_conv_dsp_dense;  /* CONV, TMO_PACKING_DSP_DENSE */
 
 /* The same for TMO_PACKING_MVE_CONV. The values of pixel p that are multiplied are at bytes + p * bytes_step: what was gathered, NULL, or
  * pixels as they lie. */
@@ -132,6 +137,9 @@ tmo_dsp_pairs tmo_dsp_pairs_1, tmo_dsp_pairs_2, tmo_dsp_pairs_3, tmo_dsp_pairs_4
 
 /* The same of one pixel, whose `values` bytes are at `bytes`; at least two pairs. */
 void tmo_dsp_direct(const int8_t *bytes, const int8_t *weights, const int32_t *scales, int8_t *out, uint32_t values, uint32_t pairs);
+
+/* The same of three pairs at once, whose weights are interleaved. */
+void tmo_dsp_dense(const int8_t *bytes, const int8_t *weights, const int32_t *scales, int8_t *out, uint32_t values, uint32_t triples);
 
 /* All channels of output pixels side by side. Taps come in `turns` of three; those of pixel p at taps[i] + p * step. */
 void tmo_dsp_depthwise(const int8_t *const *taps, const int8_t *constants, int8_t *out, uint32_t pixels, uint32_t turns, uint32_t channels,

@@ -63,6 +63,10 @@ enum {
   /* ADD, for both targets. An operand whose scale is exactly 1/2, which has no right shift, is shifted to the left once more instead.
    * bias: int32_t left shift, m2, c, e of operand 0, of operand 1; m2, c, e of the output. c of an operand is that of zero point 0. */
   TMO_PACKING_DSP_ADD = 5,
+  /* CONV of single pixels in rows of one pixel, from a multiple of 8 channels to an even number of at least 4: TMO_PACKING_DSP_CONV without
+   * scratch. weights: as there, but three pairs at once: of each two values the int16_t of pair 0, of pair 1, of pair 2. Two or four pairs at
+   * the end, or none, are one after the other. */
+  TMO_PACKING_DSP_DENSE = 6,
 };
 
 #define TMO_PACKED_PIXELS 4  /* output pixels that a packed convolution computes at once */

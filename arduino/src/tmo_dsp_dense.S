@@ -1,0 +1,101 @@
+/* The core of dense layers: tmo_dsp_dense of tmo/packed.h, bit for bit its twin in C. As tmo_dsp_direct.S, but three pairs of channels at once,
+ * whose weights come in the order in which they are used.
+ *
+ *   r0, r1   sums of the first pair: A, 256 * B + A     r2..r5   of the others     r6   next bytes     r7   next weights
+ *   r8, r9   values     r10..r12   a weight word of each pair     lr   end of the bytes */
+#if defined(__ARM_FEATURE_DSP) && defined(__thumb2__)
+
+    .syntax unified
+    .thumb
+
+    .equ BYTES, 0
+    .equ SCALES, 4
+    .equ OUT, 8
+    .equ FRAME, 12
+    .equ VALUES, FRAME + 36
+    .equ TRIPLES, FRAME + 40
+
+/* Two values of a pair; of its word the lower bytes are left. */
+.macro PAIR word, value, low, all
+    smlad \all, \word, \value, \all
+    sxtb16 \word, \word
+    smlad \low, \word, \value, \low
+.endm
+
+.macro THREE_PAIRS value
+    ldmia r7!, {r10, r11, r12}
+    PAIR  r10, \value, r0, r1
+    PAIR  r11, \value, r2, r3
+    PAIR  r12, \value, r4, r5
+.endm
+
+.macro EIGHT
+   .rept 2
+    ldr   r9, [r6], #4
+    sxtb16 r8, r9
+    sxtb16 r9, r9, ror #8
+    THREE_PAIRS r8
+    THREE_PAIRS r9
+   .endr
+.endm
+
+/* A sum to an output. */
+.macro SCALE sum
+    ldmia r6!, {r9, r10, r11}
+    add   r12, \sum, \sum, asr #31
+    add   r12, r12, r10
+    smmlar \sum, \sum, r9, r12
+    asr   \sum, \sum, r11
+    ssat  \sum, #8, \sum
+.endm
+
+/* The two outputs of a pair. */
+.macro OUTPUTS low, all
+    sub   \all, \all, \low
+    asr   \all, \all, #8
+    add   r6, r6, #8
+    SCALE \low
+    SCALE \all
+    bfi   \low, \all, #8, #8
+    strh  \low, [r8], #2
+.endm
+
+    .section .text.tmo_dsp_dense, "ax", %progbits
+    .balign 4
+    .global tmo_dsp_dense
+    .type tmo_dsp_dense, %function
+    .thumb_func
+tmo_dsp_dense:
+    push  {r4-r11, lr}
+    sub   sp, #FRAME
+    str   r0, [sp, #BYTES]
+    strd  r2, r3, [sp, #SCALES]
+    mov   r6, r2
+    mov   r7, r1
+    ldr   lr, [sp, #VALUES]
+    add   lr, lr, r0
+1:  ldrd  r0, r1, [r6]
+    ldrd  r2, r3, [r6, #32]
+    ldrd  r4, r5, [r6, #64]
+    ldr   r6, [sp, #BYTES]
+    ldr   r8, [sp, #VALUES]
+    tst   r8, #8
+    bne   3f                  /* an odd number of eights */
+2:  EIGHT
+3:  EIGHT
+    cmp   r6, lr
+    bne   2b
+    ldrd  r6, r8, [sp, #SCALES]
+    OUTPUTS r0, r1
+    OUTPUTS r2, r3
+    OUTPUTS r4, r5
+    strd  r6, r8, [sp, #SCALES]
+    ldr   r8, [sp, #TRIPLES]
+    subs  r8, r8, #1
+    str   r8, [sp, #TRIPLES]
+    bne   1b
+    add   sp, #FRAME
+    pop   {r4-r11, pc}
+    .size tmo_dsp_dense, . - tmo_dsp_dense
+
+#endif
