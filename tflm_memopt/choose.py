@@ -19,9 +19,10 @@ from tflm_memopt.model.int8_io import Int8Interface
 from tflm_memopt.model.reader import Model
 from tflm_memopt.pipeline import Planned, Understood
 from tflm_memopt.plan.critical import critical
+from tflm_memopt.plan.drafts import TFLM_ALIGN
 from tflm_memopt.plan.inputs import IN_ARENA, STREAM, InputMode
 from tflm_memopt.plan.plan import SCHEMA_VERSION, Block, Buffer, Plan, Role
-from tflm_memopt.plan.planner import TFLM_ALIGN, Options, tensor_sizes
+from tflm_memopt.plan.planner import Options, tensor_sizes
 from tflm_memopt.plan.regions import Partition
 from tflm_memopt.plan.search import UNLIMITED
 from tflm_memopt.plan.tiles_plan import Settings

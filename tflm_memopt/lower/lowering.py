@@ -25,8 +25,8 @@ from tflm_memopt.lower.program import (
 from tflm_memopt.model.graph import TensorId
 from tflm_memopt.model.packing import TARGETS
 from tflm_memopt.model.rowop import UNIT, Kind, RowOp, Rows
+from tflm_memopt.plan.drafts import TFLM_ALIGN
 from tflm_memopt.plan.plan import Block, Buffer, Frame, Plan, Role, Stage
-from tflm_memopt.plan.planner import TFLM_ALIGN
 from tflm_memopt.plan.turn import as_counted
 from tflm_memopt.plan.walk import Walk
 

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from functools import cache, partial
 
 import numpy as np
+from numpy.lib.stride_tricks import sliding_window_view
 from numpy.typing import NDArray
 
 from tflm_memopt.errors import PlanError
@@ -28,7 +29,8 @@ class Arena:
         """Per byte: its tag less its address, which is the same all along a run of bytes. At first, none's."""
         self.home = {(b.role, b.key): (b, o) for b, o in plan.placed()}
         self._base: dict[Content, int] = {}
-        self._bytes = cache(partial(np.arange, dtype=np.int64))
+        self._runs = cache(partial(sliding_window_view, self._marks, writeable=True))
+        """All runs of so many bytes, by address."""
         self.turned = False
         """The block that runs counts the rows of whole tensors from the last to the first."""
         for buffer, offset in plan.placed():
@@ -110,14 +112,14 @@ class Arena:
         if at.size == 1:
             self._run(at.item(), nbytes)[:] = marks.item()
         else:
-            self._marks[at[..., None] + self._bytes(nbytes)] = marks[..., None]
+            self._runs(nbytes)[at] = marks[..., None]
 
     def read_pixels(self, tensor: TensorId, at: Ints, marks: Ints, nbytes: int, who: object) -> None:
         """They must be what was written there last."""
         if at.size == 1:
             self._expect(self._run(at.item(), nbytes) == marks.item(), tensor, who)
         else:
-            self._expect(self._marks[at[..., None] + self._bytes(nbytes)] == marks[..., None], tensor, who)
+            self._expect(self._runs(nbytes)[at] == marks[..., None], tensor, who)
 
     def _expect(self, right: NDArray[np.bool_], content: Content, who: object, of: str = "") -> None:
         if not right.all():

@@ -5,8 +5,9 @@ Naive, and written anew (check.py).
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from functools import cache
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cache, cached_property, partial
 from typing import NamedTuple
 
 import numpy as np
@@ -30,6 +31,10 @@ class Unit(NamedTuple):
     x1: int
 
 
+Window = tuple[range, range]
+"""Rows and columns of a tensor."""
+
+
 class _Step:
     """An operator of the block, and how far it got."""
 
@@ -43,10 +48,14 @@ class _Step:
         self.number = {(u.strip, u.group, u.row, u.x0 // tile): i for i, u in enumerate(self.units)}
         self.tile = tile
         self.scratch = kernel_scratch(stage, op, tile)
-        self.in_place = op.in_place
+        self.in_place, self.ends_late = op.in_place, op.ends_late
         self.window = cache(self._window)
         self.splits = stage.walk.groups > 1 and not stage.walk.sums
+        self.makes_again = stage.walk.rows > stage.walk.advance
         self.done = 0
+        self._reads: tuple[int, list[Window]] = -1, []
+        self.needs: tuple[int, list[tuple[_Step, int]]] = -1, []
+        """Of a unit: which units of others must be done before."""
         self.pixels = 0
         """Walked so far, those of each group."""
 
@@ -87,14 +96,21 @@ class _Step:
     def __str__(self) -> str:
         return f"operator {self.stage.op} {self.op.name}, unit {tuple(self.units[self.done])}"
 
-    def reads(self, k: int, unit: Unit) -> tuple[range, range]:
-        """Rows and columns of input k that a unit reads."""
-        if self.walk.sums and unit.group == self.walk.groups - 1:
-            return range(0), range(0)
-        return self.window(k, unit.row, unit.x0, unit.x1)
+    def reads(self) -> list[Window]:
+        """What the unit that is next reads of each input."""
+        number, windows = self._reads
+        if number != self.done:
+            unit = self.units[self.done]
+            inputs = range(len(self.op.inputs))
+            if self.walk.sums and unit.group == self.walk.groups - 1:
+                windows = [(range(0), range(0)) for _ in inputs]
+            else:
+                windows = [self.window(k, unit.row, unit.x0, unit.x1) for k in inputs]
+            self._reads = self.done, windows
+        return windows
 
-    def _window(self, k: int, y: int, x0: int, x1: int) -> tuple[range, range]:
-        """The same of any unit that makes pixels [x0, x1) of row y."""
+    def _window(self, k: int, y: int, x0: int, x1: int) -> Window:
+        """What any unit that makes pixels [x0, x1) of row y reads of input k."""
         if self.stage.iterative:
             return range(y, y + 1), range(x0, x1)
         w, seen = self.op.window, self.op.reads[k]
@@ -115,8 +131,7 @@ class _Step:
         """Number of the unit that makes a pixel for a reader's unit."""
         if self.stage.iterative:
             return len(self.units) - 1
-        made_again = self.walk.rows > self.walk.advance
-        strip = unit.strip if made_again else self.strip_of.get(row, -1)
+        strip = unit.strip if self.makes_again else self.strip_of.get(row, -1)
         group = unit.group if self.splits else self.walk.groups - 1
         try:
             return self.number[strip, group, row, column // self.tile]
@@ -134,13 +149,50 @@ class _Step:
     def skip_to(self, wanted: int) -> None:
         """Where the overlap is made again, strips that nobody asked for are not made."""
         strip = self.units[wanted].strip
-        while self.walk.rows > self.walk.advance and self.units[self.done].strip < strip:
+        while self.makes_again and self.units[self.done].strip < strip:
             self.done += 1
 
 
 def _from_the_end(places: range, size: int) -> range:
     """The same of `size` places, counted from the last to the first."""
     return range(size - places.stop, size - places.start)
+
+
+@dataclass(frozen=True)
+class _Place:
+    """Where a tensor is for an operator of the block."""
+
+    tensor: TensorId
+    seen: Rows
+    maker: _Step | None
+    """In the block."""
+    inside: bool
+    """In lanes."""
+    moves: bool
+    """It is the input that is not in the arena as a whole."""
+    cells: Callable[[int], Cells]
+    """Of a strip; where no rows are made again, all strips have those of strip 0."""
+
+    @cached_property
+    def strips(self) -> bool:
+        """Whether rows are made again, strip by strip."""
+        return self.inside and self.maker is not None and self.maker.makes_again
+
+
+class Cells(NamedTuple):
+    """Of all pixels of a tensor: where they live, and their marks. `there`: the rows that do."""
+
+    there: range
+    at: Ints
+    marks: Ints
+
+
+class _Pixels(NamedTuple):
+    """Of a row: addresses, marks, and how many bytes of each pixel."""
+
+    at: Ints
+    marks: Ints
+    nbytes: int
 
 
 class TiledReplay:
@@ -152,7 +204,11 @@ class TiledReplay:
             stage.op: _Step(stage, ops[stage.op], block.strips, turned=block.turned) for stage in block.stages
         }
         self.maker = {step.op.output: step for step in self.steps.values()}
-        self.cells = cache(self._cells)
+        self.inputs = {
+            key: [self._place(t, rows) for t, rows in zip(step.op.inputs, step.op.reads, strict=True)]
+            for key, step in self.steps.items()
+        }
+        self.output = {key: self._place(step.op.output, step.op.writes) for key, step in self.steps.items()}
         self.fired = 0
 
     def run(self) -> None:
@@ -209,43 +265,45 @@ class TiledReplay:
     def _demand(self, step: _Step) -> None:
         waiting = [step]
         while waiting:
-            missing = self._missing(waiting[-1])
-            if missing is None:
-                self._fire(waiting.pop())
+            step = waiting[-1]
+            for maker, wanted in self._needs(step):
+                if maker.done <= wanted:
+                    maker.skip_to(wanted)
+                    waiting.append(maker)
+                    break
             else:
-                waiting.append(missing)
+                self._fire(waiting.pop())
 
-    def _missing(self, step: _Step) -> _Step | None:
-        unit = step.units[step.done]
-        for k in step.stage.operands:
-            maker = self.maker.get(step.op.inputs[k])
-            if maker is None:
-                continue
-            rows, columns = step.reads(k, unit)
-            if not rows or not columns:
-                continue
-            wanted = maker.unit_for(unit, rows[-1], columns[-1])
-            if maker.done <= wanted:
-                maker.skip_to(wanted)
-                return maker
-        return None
+    def _needs(self, step: _Step) -> list[tuple[_Step, int]]:
+        """Which units of others must be done before the next one, in the order of demand."""
+        number, needs = step.needs
+        if number != step.done:
+            unit, windows, inputs = step.units[step.done], step.reads(), self.inputs[step.stage.op]
+            needs = [
+                (maker, maker.unit_for(unit, rows[-1], columns[-1]))
+                for k in step.stage.operands
+                if (maker := inputs[k].maker) and (rows := windows[k][0]) and (columns := windows[k][1])
+            ]
+            step.needs = step.done, needs
+        return needs
 
     def _fire(self, step: _Step) -> None:
         unit, op, arena = step.units[step.done], step.op, self.arena
-        scratch = step.scratch + self._take_frame(step, unit)
+        scratch = step.scratch + (self._take_frame(step) if self.frame.frame else 0)
         arena.write_scratch(self.number, scratch)
         sums = step.stage.iterative or step.walk.sums
         if sums and self._opens(step, unit):
             arena.write_private(Role.ACCUMULATOR, op.output, 4 * step.sums)
+        made = self._made(step, unit)
         if step.in_place:
             self._read(step, unit)
             self._in_order(step, unit)
-            self._write(step, unit)
-        elif op.ends_late and not sums and not step.splits:
-            end = self._pixels(op.output, op.writes, unit, _one(unit.row), _one(unit.x1 - 1))[0].item() + op.writes.c
-            arena.write_late(end - 1, lambda: self._write(step, unit), lambda: self._read(step, unit))
+            arena.write_pixels(*made)
+        elif step.ends_late and not sums and not step.splits:
+            last = made.at[0, -1].item() + made.nbytes - 1
+            arena.write_late(last, lambda: arena.write_pixels(*made), lambda: self._read(step, unit))
         else:
-            self._write(step, unit)
+            arena.write_pixels(*made)
             self._read(step, unit)
         arena.read_scratch(self.number, scratch, step)
         if sums:
@@ -255,14 +313,11 @@ class TiledReplay:
         step.done += 1
         self.fired += 1
 
-    def _take_frame(self, step: _Step, unit: Unit) -> int:
+    def _take_frame(self, step: _Step) -> int:
         """Waits for rows that are pushed; bytes of the pixels of one window that are made int8."""
-        if self.frame.frame is None:
-            return 0
         nbytes = 0
-        for k, tensor in enumerate(step.op.inputs):
-            rows, columns = step.reads(k, unit)
-            if self.frame.is_frame(tensor) and rows and columns:
+        for k, (rows, columns) in enumerate(step.reads()):
+            if self.frame.is_frame(step.op.inputs[k]) and rows and columns:
                 self.frame.wait_for(rows[-1] + 1, step)
                 w, seen = step.op.window, step.op.reads[k]
                 single = step.stage.iterative or k > 0
@@ -274,90 +329,86 @@ class TiledReplay:
         """The first unit of the sums: of all strips, or of this one."""
         return step.done == 0 or (not step.stage.iterative and step.units[step.done - 1].strip != unit.strip)
 
-    def _write(self, step: _Step, unit: Unit) -> None:
-        op = step.op
+    def _made(self, step: _Step, unit: Unit) -> _Pixels:
+        """What a unit writes: none where it only adds to sums."""
+        op, place = step.op, self.output[step.stage.op]
+        y, columns, first, nbytes = unit.row, range(unit.x0, unit.x1), 0, op.writes.c
         if step.stage.iterative:
-            if step.done == len(step.units) - 1:
-                self._put(step, unit, 0, range(op.writes.w), (0, op.writes.c))
-        elif not step.walk.sums:
+            y, columns = 0, range(op.writes.w if step.done == len(step.units) - 1 else 0)
+        elif step.walk.sums:
+            columns = columns if unit.group == step.walk.groups - 1 else range(0)
+        elif step.splits:
             width = -(-op.writes.c // step.walk.groups)
             first = unit.group * width
-            channels = first, min(width, op.writes.c - first)
-            self._put(step, unit, unit.row, range(unit.x0, unit.x1), channels)
-        elif unit.group == step.walk.groups - 1:
-            self._put(step, unit, unit.row, range(unit.x0, unit.x1), (0, op.writes.c))
-
-    def _put(self, step: _Step, unit: Unit, y: int, columns: range, channels: tuple[int, int]) -> None:
-        """Of these pixels of a row: the channels from the first on, so many."""
-        tensor, (first, nbytes) = step.op.output, channels
-        at, marks = self._pixels(tensor, step.op.writes, unit, _one(y), columns, first)
-        self.arena.write_pixels(at, marks, nbytes)
+            nbytes = min(width, op.writes.c - first)
+        return _Pixels(*self._pixels(place, unit.strip, range(y, y + 1), columns, first), nbytes)
 
     def _read(self, step: _Step, unit: Unit) -> None:
-        for k, tensor in enumerate(step.op.inputs):
-            rows, columns = step.reads(k, unit)
+        for place, (rows, columns) in zip(self.inputs[step.stage.op], step.reads(), strict=True):
             if not rows or not columns:
                 continue
-            seen, maker = step.op.reads[k], self.maker.get(tensor)
-            first, nbytes = 0, seen.c
-            if maker is not None and maker.splits:
-                width = -(-seen.c // maker.walk.groups)
-                first, nbytes = unit.group * width, min(width, seen.c - unit.group * width)
-            at, marks = self._pixels(tensor, seen, unit, rows, columns, first)
-            self.arena.read_pixels(tensor, at, marks, nbytes, step)
+            first, nbytes = 0, place.seen.c
+            if place.maker is not None and place.maker.splits:
+                width = -(-nbytes // place.maker.walk.groups)
+                first = unit.group * width
+                nbytes = min(width, nbytes - first)
+            at, marks = self._pixels(place, unit.strip, rows, columns, first)
+            self.arena.read_pixels(place.tensor, at, marks, nbytes, step)
 
     def _in_order(self, step: _Step, unit: Unit) -> None:
         """Pixel after pixel, front to back, each byte is read before its place is written."""
-        op, nbytes = step.op, step.op.writes.c
-        columns = range(unit.x0, unit.x1)
-        to = self._addresses(op.output, op.writes, unit, _one(unit.row), columns)
-        for k, tensor in enumerate(op.inputs):
-            seen, (rows, read) = op.reads[k], step.reads(k, unit)
-            at = self._addresses(tensor, seen, unit, rows, read)
+        nbytes, columns = step.op.writes.c, range(unit.x0, unit.x1)
+        to = self._addresses(self.output[step.stage.op], unit, range(unit.row, unit.row + 1), columns)
+        for place, (rows, read) in zip(self.inputs[step.stage.op], step.reads(), strict=True):
+            seen = place.seen
+            at = self._addresses(place, unit, rows, read)
             at = at * len(to) if len(read) < len(columns) else at  # one pixel for all
             for i, out in enumerate(to if at else ()):
                 inside = at[i] < out < at[i] + seen.c or (seen.c < nbytes and out <= at[i] < out + nbytes)
                 if inside or any(out < later + seen.c and later < out + nbytes for later in at[i + 1 :]):
                     raise PlanError(
-                        f"{step}: the output at {out} overwrites tensor {tensor} before it is read",
+                        f"{step}: the output at {out} overwrites tensor {place.tensor} before it is read",
                         code="plan_tile_in_place",
                     )
 
-    def _addresses(self, tensor: TensorId, seen: Rows, unit: Unit, rows: range, columns: range) -> list[int]:
-        addresses: list[int] = self._pixels(tensor, seen, unit, rows, columns)[0].ravel().tolist()
+    def _addresses(self, place: _Place, unit: Unit, rows: range, columns: range) -> list[int]:
+        addresses: list[int] = self._pixels(place, unit.strip, rows, columns)[0].ravel().tolist()
         return addresses
 
-    def _pixels(
-        self, tensor: TensorId, seen: Rows, unit: Unit, rows: range, columns: range, first: int = 0
-    ) -> tuple[Ints, Ints]:
+    def _pixels(self, place: _Place, strip: int, rows: range, columns: range, first: int = 0) -> tuple[Ints, Ints]:
         """Addresses and marks of the pixels of these rows and columns, from a channel on; none outside of the arena."""
-        if self.frame.is_frame(tensor):  # which moves
-            found = [(row, start) for row in rows if (start := self.frame.address(row)) is not None]
-            y, starts = np.array(found, np.int64).reshape(-1, 2).T[..., None]
-            x = np.arange(columns.start, columns.stop)
-            here = starts + x * seen.c
-            return here, self.arena.mark(tensor, (y * seen.w + x) * seen.c, here)
-        maker = self.maker.get(tensor)
-        inside = (Role.RING, tensor) in self.arena.home
-        again = inside and maker is not None and maker.walk.rows > maker.walk.advance
-        there, at, marks = self.cells(tensor, seen, unit.strip if again else 0)
-        if rows and (rows[0] < there.start or rows[-1] >= there.stop):
+        if place.moves:
+            return self._frame_pixels(place, rows, columns)
+        there, at, marks = place.cells(strip if place.strips else 0)
+        if rows and (rows.start < there.start or rows.stop > there.stop):
             raise PlanError(
-                f"tensor {tensor}: no lane has rows {rows[0]}..{rows[-1]} of strip {unit.strip}", code="plan_lane_row"
+                f"tensor {place.tensor}: no lane has rows {rows[0]}..{rows[-1]} of strip {strip}", code="plan_lane_row"
             )
         window = slice(rows.start, rows.stop), slice(columns.start, columns.stop)
-        if inside:  # a lane holds the channels of one group
+        if first and place.inside:  # a lane holds the channels of one group
             return at[window], marks[window] + first
-        return at[window] + first, marks[window]
+        return at[window] + first if first else at[window], marks[window]
 
-    def _cells(self, tensor: TensorId, seen: Rows, strip: int) -> tuple[range, Ints, Ints]:
-        """Where all pixels of a tensor live, and their marks; the rows that do."""
+    def _frame_pixels(self, place: _Place, rows: range, columns: range) -> tuple[Ints, Ints]:
+        """Of the input that is not in the arena as a whole, where it is now."""
+        found = [(row, start) for row in rows if (start := self.frame.address(row)) is not None]
+        y, starts = np.array(found, np.int64).reshape(-1, 2).T[..., None]
+        x = np.arange(columns.start, columns.stop)
+        here = starts + x * place.seen.c
+        return here, self.arena.mark(place.tensor, (y * place.seen.w + x) * place.seen.c, here)
+
+    def _place(self, tensor: TensorId, seen: Rows) -> _Place:
+        maker, inside = self.maker.get(tensor), (Role.RING, tensor) in self.arena.home
+        cells = cache(partial(self._cells, tensor, seen))
+        return _Place(tensor, seen, maker, inside, self.frame.is_frame(tensor), cells)
+
+    def _cells(self, tensor: TensorId, seen: Rows, strip: int) -> Cells:
         y, x = np.arange(seen.h, dtype=np.int64)[:, None], np.arange(seen.w, dtype=np.int64)
         pixel = (seen.h * seen.w - 1 - y * seen.w - x) if self.block.turned else y * seen.w + x
         maker, there = self.maker.get(tensor), range(seen.h)
         if maker is None or (Role.RING, tensor) not in self.arena.home:
             at = self.arena.at(Role.TENSOR, tensor, seen.nbytes)[1] + pixel * seen.c
-            return there, at, self.arena.mark(tensor, pixel * seen.c, at)
+            return Cells(there, at, self.arena.mark(tensor, pixel * seen.c, at))
         buffer, start = self.arena.at(Role.RING, tensor)
         walk = maker.walk
         if maker.stage.iterative:
@@ -375,8 +426,4 @@ class TiledReplay:
             at = np.where((i >= 0) & (i < lane.rows), start + slot * maker.pixel_bytes, at)
             i = np.where(i < lane.rows, -1, i - lane.rows)
             start += lane.depth * maker.pixel_bytes
-        return there, at, self.arena.mark(tensor, pixel * seen.c, at)
-
-
-def _one(place: int) -> range:
-    return range(place, place + 1)
+        return Cells(there, at, self.arena.mark(tensor, pixel * seen.c, at))

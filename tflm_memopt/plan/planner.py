@@ -2,28 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from types import MappingProxyType
+from functools import cache
 
 from tflm_memopt.model.graph import Graph, TensorId
 from tflm_memopt.model.packing import GENERIC
 from tflm_memopt.plan import blocks, layout
 from tflm_memopt.plan.blocks import Candidate, Chain
+from tflm_memopt.plan.drafts import Draft, Placer, drafted
 from tflm_memopt.plan.inputs import IN_ARENA, InputMode
-from tflm_memopt.plan.liveness import Content, most_alive, separations
 from tflm_memopt.plan.order import orders
-from tflm_memopt.plan.plan import Block, Buffer, Builtin, Plan, Role, Step
+from tflm_memopt.plan.plan import Block, Builtin, Plan, Role
 from tflm_memopt.plan.regions import Kept, Partition, Region
 from tflm_memopt.plan.search import Cuts, Joint, Place, RowBlocks, front, least_bytes
 from tflm_memopt.plan.tiles_plan import NO_RECOMPUTE, Input, Settings
-from tflm_memopt.plan.turn import Turned, in_units, mirrored, turned_chain
+from tflm_memopt.plan.turn import Turned, in_units, turned_chain
 
-TFLM_ALIGN = 16
-"""TFLM's tensors start at multiples of it (tensorflow/lite/micro/micro_arena_constants.h)."""
 TAIL_BYTES = 64
 """Of one more custom operator with its tensors, about (32-bit pointers)."""
-_ALIGN = {Role.TENSOR: 1, Role.RING: 1, Role.ACCUMULATOR: 4, Role.COUNTERS: 2, Role.SCRATCH: 4}
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,97 +50,6 @@ class Options:
     """What tiled blocks may use, and how much they may compute again; None: row blocks only."""
 
 
-@dataclass(frozen=True, slots=True)
-class Draft:
-    """A step with what is alive in it."""
-
-    step: Step
-    contents: tuple[Content, ...]
-    """Of a block: what separations follow from."""
-    whole: tuple[TensorId, ...]
-    """Tensors that are alive in full during the step."""
-
-    def keys(self) -> list[tuple[Role, int]]:
-        """What its contents are."""
-        return [(c.role, c.key) for c in self.contents]
-
-    def separations(self) -> dict[tuple[int, int], int]:
-        """Of the contents."""
-        distances = separations(self.contents)
-        return mirrored(self.contents, distances) if isinstance(self.step, Block) and self.step.turned else distances
-
-
-@dataclass(frozen=True, slots=True)
-class Placer:
-    """What it takes to turn drafts into a layout problem."""
-
-    sizes: Mapping[TensorId, int]
-    inputs: Collection[TensorId]
-    outputs: Collection[TensorId]
-    known: Collection[TensorId] | None
-    """Tensors that TFLM knows and aligns; None: all. The others are inside a workspace."""
-
-    def problem(
-        self, drafts: Sequence[Draft], turns: Mapping[int, Draft] = MappingProxyType({})
-    ) -> tuple[list[Buffer], layout.Problem]:
-        """The buffers of these steps, and what their offsets must fulfil. `turns`: other forms of some steps."""
-        buffers: list[Buffer] = []
-        tensors: dict[TensorId, int] = {}
-        distances: dict[tuple[int, int], int] = {}
-        choices: list[layout.Turn] = []
-        lower_bound = 0
-        for number, draft in enumerate(drafts):
-            local = [self._index(c, number, drafts, buffers, tensors) for c in draft.contents]
-            whole = [self._tensor(t, drafts, buffers, tensors) for t in draft.whole]
-            everything = (*local, *whole)
-            pairs = {p: buffers[p[0]].nbytes for t in whole for u in everything if u != t for p in ((t, u), (u, t))}
-            forms = (draft, turns[number]) if number in turns else (draft,)
-            forward, *turned = ({(local[u], local[v]): d for (u, v), d in f.separations().items()} for f in forms)
-            if turned:
-                sizes = {i: c.nbytes for i, c in zip(local, turns[number].contents, strict=True)}
-                choices.append(layout.Turn(forward, turned[0], sizes))
-            else:
-                pairs |= forward
-            for pair, distance in pairs.items():
-                distances[pair] = max(distance, distances.get(pair, distance))
-            alive = min(most_alive(form.contents) for form in forms)
-            lower_bound = max(lower_bound, alive + sum(buffers[t].nbytes for t in whole))
-        nbytes, align = tuple(b.nbytes for b in buffers), tuple(b.align for b in buffers)
-        return buffers, layout.Problem(nbytes, align, distances, lower_bound, tuple(choices))
-
-    def _index(
-        self, content: Content, step: int, drafts: Sequence[Draft], buffers: list[Buffer], tensors: dict[TensorId, int]
-    ) -> int:
-        if content.role is Role.TENSOR:
-            return self._tensor(content.key, drafts, buffers, tensors)
-        key = step if content.role in (Role.COUNTERS, Role.SCRATCH) else content.key
-        buffers.append(
-            Buffer(
-                content.role, key, content.nbytes, step, step + 1, _ALIGN[content.role], content.depth, content.lanes
-            )
-        )
-        return len(buffers) - 1
-
-    def _tensor(
-        self, tensor: TensorId, drafts: Sequence[Draft], buffers: list[Buffer], tensors: dict[TensorId, int]
-    ) -> int:
-        if tensor not in tensors:
-            tensors[tensor] = len(buffers)
-            align = TFLM_ALIGN if self.known is None or tensor in self.known else _ALIGN[Role.TENSOR]
-            first, last = self._lifetime(tensor, drafts)
-            buffers.append(Buffer(Role.TENSOR, tensor, self.sizes[tensor], first, last, align))
-        return tensors[tensor]
-
-    def _lifetime(self, tensor: TensorId, drafts: Sequence[Draft]) -> tuple[int, int]:
-        steps = [
-            i
-            for i, d in enumerate(drafts)
-            if tensor in d.whole or any(c.role is Role.TENSOR and c.key == tensor for c in d.contents)
-        ]
-        first = 0 if tensor in self.inputs else min(steps)
-        return first, len(drafts) if tensor in self.outputs else max(steps) + 1
-
-
 class Planner:
     """Plans of one partitioned graph in one order, at any compute budget.
 
@@ -153,7 +59,7 @@ class Planner:
     def __init__(
         self, graph: Graph, partition: Partition, options: Options = Options(), like: Planner | None = None
     ) -> None:
-        """`like`: one of the same, with other options of tiled blocks: it knows row blocks already."""
+        """`like`: one of the same, with other options of tiled blocks: it knows row blocks and drafts already."""
         known = {*graph.inputs, *graph.outputs, *(t for n in partition.nodes for t in (*n.inputs, *n.outputs))}
         sizes = tensor_sizes(graph, partition)
         self._graph, self._partition, self._options = graph, partition, options
@@ -164,6 +70,9 @@ class Planner:
             for number, node in enumerate(partition.nodes)
             if isinstance(node, Region)
         }
+        self._draft: Callable[[int, Candidate], Draft] = like._draft if like else cache(self._new_draft)
+        self._turned, self._turned_chain = cache(self._new_turned), cache(self._turn)
+        self._planned = cache(self._plan)
         self._rows: Mapping[int, RowBlocks] = (
             like._rows if like else {n: RowBlocks(chain) for n, chain in self._chains.items()}
         )
@@ -177,7 +86,6 @@ class Planner:
         for cut, _ in self._binding(least):
             cut.add_single()
             cut.add_walks()
-        self._turned_chains: dict[tuple[int, bool], Turned] = {}
         self.macs = sum(op.macs for chain in self._chains.values() for op in chain.ops)
         """Multiply-accumulates of all row operators, each output once."""
 
@@ -197,19 +105,23 @@ class Planner:
 
     def plan(self, macs: int) -> Plan:
         """The plan of least head with at most so many multiply-accumulates; not yet checked (plan/check.py)."""
-        labels = dict(zip(self._chains, least_bytes(self._cuts, macs), strict=True))
+        return self._planned(tuple(label.blocks() for label in least_bytes(self._cuts, macs)))
+
+    def _plan(self, cuts: tuple[tuple[Candidate, ...], ...]) -> Plan:
+        """The plan with these blocks, chain after chain."""
+        of_chain = dict(zip(self._chains, cuts, strict=True))
         drafts: list[Draft] = []
         blocks: dict[int, tuple[int, Candidate]] = {}
         for number, node in enumerate(self._partition.nodes):
             if isinstance(node, Kept):
-                drafts.append(Draft(Builtin(node.op), (), self._alive(number)))
+                drafts.append(Draft(Builtin(node.op), self._alive(number)))
                 continue
-            for block in labels[number].blocks():
+            for block in of_chain[number]:
                 blocks[len(drafts)] = number, block
-                drafts.append(self._draft(number, block))
+                drafts.append(self._draft(number, _geometry(block)))
         found = self._laid_out(drafts, {})
         if self._options.turn and found.head > found.lower_bound:
-            turns = {i: turned for i, block in blocks.items() if (turned := self._turned(*block, drafts[i]))}
+            turns = {i: turned for i, block in blocks.items() if (turned := self._turned(*block))}
             found = _lower(found, self._laid_out(drafts, turns))
         return found
 
@@ -227,37 +139,32 @@ class Planner:
             self._partition.passes,
         )  # fmt: skip
 
-    def _turned(self, number: int, block: Candidate, draft: Draft) -> Draft | None:
+    def _new_turned(self, number: int, block: Candidate) -> Draft | None:
         """The block turned, in as many buffers; None where there is no such thing, or nothing in it."""
-        chain, pixels = self._chains[number], block.strips > 0
-        if not any(c.role is Role.TENSOR for c in draft.contents):
+        draft, chain = self._draft(number, _geometry(block)), self._chains[number]
+        if not any(held.role is Role.TENSOR for held in draft.held):
             return None
-        key = number, pixels
-        if key not in self._turned_chains:
-            self._turned_chains[key] = turned_chain(chain, pixels=pixels)
-        other = self._turned_chains[key]
+        other = self._turned_chain(number, block.strips > 0)
         found = other.block(block, _settings(self._options.tiles, chain), 2 * block.nbytes)
         if found is None:
             return None
-        turned = self._whole_if_apart(_draft(other.chain, found, self._whole[number], turned=True))
+        turned = _draft(other.chain, found, self._whole[number], overlap=self._options.overlap, turned=True)
         return turned if turned.keys() == draft.keys() else None
+
+    def _turn(self, number: int, pixels: bool) -> Turned:
+        return turned_chain(self._chains[number], pixels=pixels)
 
     def _alive(self, number: int) -> tuple[TensorId, ...]:
         """Whole tensors during a builtin operator."""
         node = self._partition.nodes[number]
         return tuple(dict.fromkeys((*self._whole[number], *node.inputs, *node.outputs)))
 
-    def _draft(self, number: int, candidate: Candidate) -> Draft:
-        return self._whole_if_apart(_draft(self._chains[number], candidate, self._whole[number]))
-
-    def _whole_if_apart(self, draft: Draft) -> Draft:
-        if self._options.overlap:
-            return draft
-        return replace(draft, contents=tuple(content.in_full() for content in draft.contents))
+    def _new_draft(self, number: int, block: Candidate) -> Draft:
+        return _draft(self._chains[number], block, self._whole[number], overlap=self._options.overlap)
 
     def _place(self, number: int) -> Place:
         def place(candidate: Candidate, enough: int) -> int:
-            _, problem = self._placer.problem([self._draft(number, candidate)])
+            _, problem = self._placer.problem([self._draft(number, _geometry(candidate))])
             bound = max(problem.lower_bound, enough)
             return layout.place(replace(problem, lower_bound=bound), seconds=self._options.seconds / 8).top
 
@@ -317,7 +224,14 @@ def _settings(tiles: Settings | None, chain: Chain) -> Settings | None:
     return replace(tiles, input=Input.STREAMED if chain.frame.pushed else Input.FREE, pushed=chain.frame.pushed)
 
 
-def _draft(chain: Chain, candidate: Candidate, across: tuple[TensorId, ...], *, turned: bool = False) -> Draft:
+def _geometry(block: Candidate) -> Candidate:
+    """The same block, whatever is known of its bytes."""
+    return replace(block, nbytes=0)
+
+
+def _draft(
+    chain: Chain, candidate: Candidate, across: tuple[TensorId, ...], *, overlap: bool, turned: bool = False
+) -> Draft:
     sizes, last_read = chain.rows(), chain.last_read()
     block = blocks.rebuild(chain, candidate)
     at_border = blocks.border(chain, candidate.first, candidate.last, sizes, last_read)
@@ -336,4 +250,6 @@ def _draft(chain: Chain, candidate: Candidate, across: tuple[TensorId, ...], *, 
     if turned:
         seen = [pair for m in block.trace.members for pair in m.op.seen()]
         found = in_units(found, {t: rows.c if candidate.strips else rows.row_bytes for t, rows in seen})
-    return Draft(step, found, (*across, *at_border.through))
+    if not overlap:
+        found = tuple(content.in_full() for content in found)
+    return drafted(step, found, (*across, *at_border.through))

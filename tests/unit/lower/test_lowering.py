@@ -15,8 +15,9 @@ from tflm_memopt.lower.program import Program, pack
 from tflm_memopt.model.reader import read
 from tflm_memopt.model.rowop import Kind, RowOp
 from tflm_memopt.pipeline import Planned
+from tflm_memopt.plan.drafts import TFLM_ALIGN
 from tflm_memopt.plan.plan import Block, Plan, Role, Stage
-from tflm_memopt.plan.planner import TFLM_ALIGN, Options
+from tflm_memopt.plan.planner import Options
 from tflm_memopt.plan.regions import Region
 from tflm_memopt.runtime import host
 

@@ -12,8 +12,9 @@ from unit.plan.sketch import Sketch, random_sketch, residual
 from tflm_memopt.errors import PlanError
 from tflm_memopt.model.graph import TensorId
 from tflm_memopt.plan.check import check
+from tflm_memopt.plan.drafts import TFLM_ALIGN
 from tflm_memopt.plan.plan import MAX_IO, Block, Plan, Role
-from tflm_memopt.plan.planner import TFLM_ALIGN, Options, plan
+from tflm_memopt.plan.planner import Options, plan
 from tflm_memopt.plan.regions import Region
 
 SECONDS = 0.1
