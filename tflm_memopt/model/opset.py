@@ -164,7 +164,7 @@ OPSET: Mapping[str, Row] = {
         ),
         parse.gather,
     ),
-    "RESIZE_BILINEAR": Row((*_RESIZED, must.resized_inside), parse.resize_bilinear),
+    "RESIZE_BILINEAR": Row((*_RESIZED, must.rank_four, must.resized_inside), parse.resize_bilinear),
     "BATCH_MATMUL": Row(
         (
             must.operands(least=2, most=2),

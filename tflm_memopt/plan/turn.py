@@ -97,11 +97,15 @@ def _seen_alike(ops: Sequence[RowOp]) -> bool:
 def in_units(contents: Sequence[Content], unit_bytes: Mapping[TensorId, int]) -> tuple[Content, ...]:
     """What the buffers of a turned block hold: of a whole tensor, whole units (rows, or pixels), not mirrored inside.
 
-    So a firing must not write over what it reads of a whole tensor: it goes through a unit forwards as ever.
+    So a firing must not write over what it reads of a whole tensor: it goes through a unit forwards as ever. A scratch
+    counts whole where it is in use: firings that want less take its first bytes, in a mirrored arena the last.
     """
     whole = {c.key for c in contents if c.role is Role.TENSOR}
 
     def units(content: Content) -> Content:
+        if content.role is Role.SCRATCH:
+            used = (content.top > 0) * content.nbytes
+            return replace(content, top=used, before=used)
         if content.role is not Role.TENSOR:
             return replace(content, replaces=content.replaces - whole)
         unit = unit_bytes.get(content.key, content.nbytes)

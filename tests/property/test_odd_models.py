@@ -1,0 +1,401 @@
+"""Models that no converter makes on a good day: each is converted for every target and gives the bytes of the original,
+or stays as it is with a reason.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from copy import deepcopy
+from itertools import product
+from typing import Any
+
+import numpy as np
+import pytest
+from ai_edge_litert import schema_py_generated as schema
+from conftest import thinned
+from models import DEFAULT, Net
+from moving import concatenation, depth_to_space, mirror_pad, pack, reduce, resize, split, transpose_conv
+from property.oracle import assert_arena_as_predicted, assert_same_bytes, convert, original
+
+import tflm_memopt
+from tflm_memopt.model import writer
+from tflm_memopt.model.packing import TARGETS
+from tflm_memopt.pipeline import SEVERAL_SUBGRAPHS
+from tflm_memopt.plan.planner import Options
+
+pytest.importorskip("tflite_micro", reason="the official TFLM wheel is not installed")
+
+Build = Callable[[Net], bytes]
+ODD: list[Build] = []
+IMAGE, BATCH = (1, 8, 8, 4), (2, 6, 5, 4)
+WAYS = [*product(sorted(TARGETS), (False, True))]
+"""Target, and whether each block is an operator."""
+
+
+def odd(build: Build) -> Build:
+    ODD.append(build)
+    return build
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Quickly one way for each model, another one each time."""
+    if "way" in metafunc.fixturenames:
+        ways = [(b, WAYS[(n + k) % len(WAYS)]) for k in range(len(WAYS)) for n, b in enumerate(ODD)]
+        names = [f"{b.__name__}-{target}-{'block' if block else 'region'}" for b, (target, block) in ways]
+        metafunc.parametrize(("build", "way"), thinned(ways, len(ODD)), ids=names)
+
+
+def test_odd(build: Build, way: tuple[str, bool]) -> None:
+    data, (target, op_per_block) = build(Net(seed=1)), way
+    converted = convert(data, Options(op_per_block, seconds=0.05, target=target))
+    assert converted is not None
+    assert_same_bytes(data, converted[0])
+    assert_arena_as_predicted(converted[0])
+
+
+def first(net: Net, *, out: Any = DEFAULT) -> int:
+    """What most of them begin with."""
+    return net.conv2d(net.input(IMAGE), 4, kernel=(3, 3), out=out)
+
+
+def last_constant(net: Net, operand: int) -> Any:
+    """The tensor that is the last operator's weights (1) or bias (2)."""
+    return net.graph.tensors[int(net.graph.operators[-1].inputs[operand])]
+
+
+# ---- sizes ----
+
+
+@odd
+def one_pixel_of_one_channel(net: Net) -> bytes:
+    return net.model(net.conv2d(net.input((1, 1, 1, 1)), 1))
+
+
+@odd
+def windows_far_larger_than_the_map(net: Net) -> bytes:
+    y = net.depthwise_conv2d(net.conv2d(net.input((1, 1, 1, 3)), 5, kernel=(7, 7)), kernel=(7, 7), dilation=(2, 2))
+    return net.model(net.conv2d(y, 3, kernel=(3, 1)))
+
+
+@odd
+def one_pixel_wide(net: Net) -> bytes:
+    y = net.conv2d(net.input((1, 40, 1, 3)), 5, kernel=(3, 3))
+    return net.model(net.conv2d(net.depthwise_conv2d(y, kernel=(5, 1), stride=(2, 2)), 3, kernel=(1, 3)))
+
+
+@odd
+def one_pixel_high(net: Net) -> bytes:
+    y = net.conv2d(net.input((1, 1, 40, 3)), 5, kernel=(3, 3))
+    return net.model(net.conv2d(net.depthwise_conv2d(y, kernel=(1, 5), stride=(2, 2)), 3, kernel=(3, 1)))
+
+
+@odd
+def strides_that_leap_over_the_map(net: Net) -> bytes:
+    y = net.pool(first(net), kernel=(3, 2), stride=(70, 80), padding="SAME")
+    return net.model(net.conv2d(y, 3, kernel=(3, 3), stride=(32767, 32767)))
+
+
+@odd
+def strides_that_leave_most_rows_unread(net: Net) -> bytes:
+    y = net.conv2d(net.input((1, 50, 50, 3)), 5, kernel=(3, 3))
+    return net.model(net.conv2d(y, 3, kernel=(3, 3), stride=(20, 33)))
+
+
+@odd
+def taps_far_outside_the_map(net: Net) -> bytes:
+    return net.model(net.conv2d(first(net), 3, kernel=(3, 3), dilation=(50, 60)))
+
+
+@odd
+def many_channels_of_one(net: Net) -> bytes:
+    y = net.depthwise_conv2d(net.input((1, 12, 9, 1)), multiplier=8)
+    return net.model(net.depthwise_conv2d(y, multiplier=3, kernel=(5, 5), stride=(3, 2)))
+
+
+@odd
+def windows_of_two_by_five_backwards(net: Net) -> bytes:
+    y = net.conv2d(net.input((1, 5, 4, 3)), 4)
+    return net.model(transpose_conv(net, y, 3, kernel=(2, 5), stride=(5, 2), padding="VALID"))
+
+
+@odd
+def an_empty_input_that_nobody_reads(net: Net) -> bytes:
+    net.input((0,))
+    return net.model(net.conv2d(first(net), 5))
+
+
+@odd
+def a_scalar_operand(net: Net) -> bytes:
+    y = net.binary("MUL", first(net), net.tensor((), data=np.int8(5)))
+    return net.model(net.binary("SUB", net.tensor((), data=np.int8(-7)), y))
+
+
+@odd
+def vectors_of_one_dimension(net: Net) -> bytes:
+    x = net.input((12,))
+    return net.model(net.softmax(net.unary("RELU", net.add(x, x))), net.fully_connected(x, 3))
+
+
+@odd
+def five_dimensions_that_only_move(net: Net) -> bytes:
+    x = net.input((1, 2, 3, 4, 5))
+    return net.model(concatenation(net, [x, x], 2))
+
+
+# ---- batches ----
+
+
+@odd
+def batches_that_are_joined_split_and_mirrored(net: Net) -> bytes:
+    x = net.input(BATCH)
+    y = mirror_pad(net, concatenation(net, [x, x], 3), [(0, 1), (0, 1), (1, 1), (0, 2)], reflect=True)
+    return net.model(pack(net, split(net, resize(net, x, (12, 10)), 0, 2), 0), y)
+
+
+@odd
+def batches_of_matrices(net: Net) -> bytes:
+    a, b = net.input((2, 3, 4, 5)), net.input((2, 3, 5, 2))
+    return net.model(net.op("BATCH_MATMUL", [a, b], [net.tensor((2, 3, 4, 2))], schema.BatchMatMulOptionsT()))
+
+
+def batch(kind: str, codes: Sequence[str], build: Callable[[Net, int], int]) -> Any:
+    return pytest.param(build, list(codes), id=kind)
+
+
+@pytest.mark.parametrize(
+    ("build", "codes"),
+    [
+        batch("RELU", ["batch_one"], lambda net, x: net.unary("RELU", x)),
+        batch("SOFTMAX", ["batch_one"], lambda net, x: net.softmax(x)),
+        batch("ADD", ["broadcast"], lambda net, x: net.add(x, x)),
+        batch("MUL", ["broadcast"], lambda net, x: net.binary("MUL", x, net.input((2, 1, 1, 4)))),
+        batch("MEAN", ["batch_one"], lambda net, x: net.mean(x, (0,))),
+        batch("REDUCE_MAX", ["batch_one"], lambda net, x: reduce(net, "REDUCE_MAX", x, [1], keep=True)),
+        batch("RESIZE_BILINEAR", ["rank_four"], lambda net, x: resize(net, x, (12, 10), bilinear=True)),
+        batch("DEPTH_TO_SPACE", ["rank_four"], lambda net, x: depth_to_space(net, x, 2)),
+    ],
+)
+def test_batches_stay_builtin(build: Callable[[Net, int], int], codes: list[str]) -> None:
+    net = Net(seed=1)
+    data = net.model(build(net, net.input(BATCH)))
+    original(data)  # TFLM runs it
+    done = tflm_memopt.optimize(data, seconds=0)
+    assert done.model == data
+    assert [kept.code for kept in done.report.kept_builtin] == codes
+
+
+# ---- what is shared, absent or said twice ----
+
+
+@odd
+def one_buffer_of_two_scales(net: Net) -> bytes:
+    """Weights and bias of one layer, which another one reads with other scales."""
+    x = first(net)
+    w, b = (deepcopy(last_constant(net, k)) for k in (1, 2))
+    w.quantization.scale = np.array([0.003] * 4, np.float32)
+    b.quantization.scale = w.quantization.scale * np.float32(DEFAULT[0])
+    net.graph.tensors += [w, b]
+    n = len(net.graph.tensors)
+    options = schema.Conv2DOptionsT(strideH=1, strideW=1)
+    return net.model(net.op("CONV_2D", [x, n - 2, n - 1], [net.tensor(IMAGE)], options), x)
+
+
+@odd
+def one_buffer_of_two_types(net: Net) -> bytes:
+    """Weights that are the bias, too."""
+    x = net.conv2d(net.input(IMAGE), 16, bias=False)
+    bias = deepcopy(last_constant(net, 1))
+    bias.type, bias.shape = schema.TensorType.INT32, np.array([16], np.int32)
+    net.graph.tensors.append(bias)
+    operator = net.graph.operators[-1]
+    operator.inputs = np.array([*operator.inputs, len(net.graph.tensors) - 1], np.int32)
+    return net.model(net.conv2d(x, 3))
+
+
+@odd
+def weights_that_are_an_output(net: Net) -> bytes:
+    x = first(net)
+    return net.model(net.conv2d(x, 4), int(net.graph.operators[0].inputs[1]))
+
+
+@odd
+def weights_that_are_an_input(net: Net) -> bytes:
+    y = net.conv2d(net.input(IMAGE), 4)
+    last_constant(net, 1).buffer = 0
+    net.graph.inputs.append(int(net.graph.operators[-1].inputs[1]))
+    return net.model(net.conv2d(y, 3))
+
+
+@odd
+def biases_without_a_scale(net: Net) -> bytes:
+    y = first(net)
+    last_constant(net, 2).quantization = None
+    return net.model(net.conv2d(y, 3))
+
+
+@odd
+def biases_that_are_absent_and_listed(net: Net) -> bytes:
+    y = net.conv2d(net.input(IMAGE), 4, kernel=(3, 3), bias=False)
+    z = net.fully_connected(y, 4, bias=False)
+    for operator in net.graph.operators:
+        operator.inputs = np.array([*operator.inputs, -1], np.int32)
+    return net.model(z)
+
+
+@odd
+def an_activation_without_a_scale(net: Net) -> bytes:
+    """It stays builtin, and so do its readers."""
+    y = net.conv2d(net.input(IMAGE), 4)
+    z = net.transpose(y, (0, 2, 1, 3))
+    for tensor in (y, z):
+        net.graph.tensors[tensor].quantization = schema.QuantizationParametersT()
+    return net.model(z, net.conv2d(net.input(IMAGE), 4))
+
+
+@odd
+def one_input_listed_twice(net: Net) -> bytes:
+    y = net.conv2d(first(net), 3)
+    net.graph.inputs.append(net.graph.inputs[0])
+    return net.model(y)
+
+
+@odd
+def names_that_are_absent(net: Net) -> bytes:
+    y = net.conv2d(first(net), 4)
+    for tensor in net.graph.tensors:
+        tensor.name = None
+    net.graph.name = net.tree.description = None
+    return net.model(y)
+
+
+@odd
+def names_that_are_alike_and_no_text(net: Net) -> bytes:
+    y = net.conv2d(first(net), 4)
+    for tensor in net.graph.tensors:
+        tensor.name = "NAME"
+    return net.model(y).replace(b"NAME", b"\xff\xfe[b")
+
+
+@odd
+def operator_codes_listed_twice(net: Net) -> bytes:
+    y = net.conv2d(first(net), 4)
+    net.tree.operatorCodes.append(deepcopy(net.tree.operatorCodes[0]))
+    net.graph.operators[1].opcodeIndex = 1
+    return net.model(y)
+
+
+@odd
+def tensors_placed_by_another_tool(net: Net) -> bytes:
+    """OfflineMemoryAllocation metadata, which ours replaces."""
+    tree = net.finished(net.conv2d(first(net), 4))
+    at = [n * 512 if tensor.buffer == 0 else -1 for n, tensor in enumerate(net.graph.tensors)]
+    writer.set_metadata(tree, "OfflineMemoryAllocation", np.array([1, 0, len(at), *at], "<i4"))
+    return writer.write(tree)
+
+
+# ---- values ----
+
+
+@odd
+def scales_that_differ_by_fifty_orders(net: Net) -> bytes:
+    y = first(net)
+    last_constant(net, 1).quantization.scale[1:3] = 1e-42, 1e6
+    return net.model(net.conv2d(y, 3))
+
+
+@odd
+def weights_that_are_all_alike(net: Net) -> bytes:
+    """-128, which no converter writes, and nothing but zeros."""
+    y = net.conv2d(net.input((1, 8, 8, 64)), 8, kernel=(3, 3))
+    net.tree.buffers[last_constant(net, 1).buffer].data = np.full(8 * 9 * 64, 0x80, np.uint8)
+    z = net.depthwise_conv2d(y)
+    net.tree.buffers[last_constant(net, 1).buffer].data = np.zeros(9 * 8, np.uint8)
+    return net.model(net.fully_connected(z, 4), net.conv2d(y, 2))
+
+
+@odd
+def biases_at_the_end_of_their_range(net: Net) -> bytes:
+    y = first(net)
+    most = np.iinfo(np.int32)
+    net.tree.buffers[last_constant(net, 2).buffer].data = np.array([most.max, most.min] * 2, np.int32).view(np.uint8)
+    return net.model(net.conv2d(y, 3))
+
+
+@odd
+def a_view_of_another_scale(net: Net) -> bytes:
+    """RESHAPE moves bytes, whatever its tensors say of them."""
+    y = net.reshape(first(net), (1, 16, 4, 4))
+    net.graph.tensors[y].quantization.scale = np.array([0.9], np.float32)
+    return net.model(net.conv2d(y, 3, kernel=(3, 3)))
+
+
+# ---- branches, views ----
+
+
+@odd
+def a_dense_layer_for_each_pixel(net: Net) -> bytes:
+    """Turned upside down for Helium, its kernel's scratch less than its neighbour's."""
+    y = net.fully_connected(first(net, out=None), 5, batches=64)
+    net.graph.operators[-1].builtinOptions.keepNumDims = True
+    net.graph.tensors[y].shape = np.array([1, 8, 8, 5], np.int32)
+    return net.model(net.conv2d(y, 3, kernel=(3, 3)))
+
+
+@odd
+def six_readers_of_one_tensor(net: Net) -> bytes:
+    x = first(net, out=(0.05, 0))
+    heads = [net.conv2d(x, 2, kernel=(k % 5 + 1, k % 3 + 1), out=(0.05, 0)) for k in range(6)]
+    y = heads[0]
+    for head in heads[1:]:
+        y = net.add(y, head, out=(0.05, 0))
+    return net.model(y)
+
+
+@odd
+def parts_of_one_and_sums_of_one(net: Net) -> bytes:
+    """SPLIT into one part, CONCATENATION of one, PAD by nothing, MEAN over no axis."""
+    y = concatenation(net, split(net, first(net), 3, 1), 3)
+    net.graph.operators[-1].builtinOptions.axis = -1
+    return net.model(net.mean(net.pad(y, [(0, 0)] * 4), (3, -1)))
+
+
+@odd
+def a_shape_that_is_an_input(net: Net) -> bytes:
+    """RESHAPE by an operand that is computed: TFLM looks at its output's shape alone."""
+    x = first(net)
+    y = net.tensor((1, 16, 4, 4), affine=net.affine(x))
+    net.op("RESHAPE", [x, net.input((4,), None, dtype="INT32")], [y], schema.ReshapeOptionsT())
+    return net.model(net.conv2d(y, 3, kernel=(3, 3)))
+
+
+# ---- whole models ----
+
+
+def a_subgraph_that_nobody_calls(net: Net) -> bytes:
+    tree = net.finished(net.conv2d(first(net), 4))
+    tree.subgraphs.append(deepcopy(tree.subgraphs[0]))
+    return writer.write(tree)
+
+
+@pytest.mark.parametrize(
+    ("build", "why"),
+    [
+        pytest.param(a_subgraph_that_nobody_calls, SEVERAL_SUBGRAPHS, id="a subgraph that nobody calls"),
+        pytest.param(lambda net: net.model(net.input(IMAGE)), "", id="no operator"),
+        pytest.param(lambda net: net.model() if first(net) else b"", "", id="no output"),
+        pytest.param(lambda net: net.model(net.conv2d(net.input((1, 0, 8, 4)), 5)), "", id="no rows"),
+    ],
+)
+def test_left_as_it_is(build: Build, why: str) -> None:
+    data = build(Net(seed=1))
+    done = tflm_memopt.optimize(data, seconds=0)
+    assert done.model == data
+    assert why in done.report.why_unchanged != ""
+
+
+@pytest.mark.parametrize("op_per", ["region", "block"])
+def test_an_optimized_model_has_nothing_left(example: bytes, op_per: Any) -> None:
+    once = tflm_memopt.optimize(example, seconds=0, op_per=op_per).model
+    again = tflm_memopt.optimize(once, seconds=0)
+    assert again.model == once != example
+    assert again.report.why_unchanged
