@@ -27,7 +27,7 @@ from cores.cases import blob, run
 from cores.core import CORES, LIBRARY, Core, missing_tools, sources
 
 import tflm_memopt
-from tflm_memopt.emit.kernels import kernel_flags
+from tflm_memopt.emit.kernels import needs
 from tflm_memopt.errors import MemoptError
 
 WHOLE = ("m0", "m3", "m4", "m33", "m55", "rv32")
@@ -70,7 +70,7 @@ def of_model(path: Path, core: Core, level: str) -> Size | None:
     cases = list(speed._cases(result.model, by_operator=False))
     if any(len(blob([case])) > core.blob_bytes for case in cases):
         return None
-    flags = kernel_flags([case.program for case in cases])
+    flags = needs(case.program for case in cases).flags
     with tempfile.TemporaryDirectory() as folder:
         main = Path(folder) / "main.c"
         main.write_text(PROGRAM, encoding="utf-8")

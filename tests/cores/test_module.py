@@ -17,6 +17,7 @@ from cores.core import CORES, HERE, HIFIVE1, Core, build, emulate, missing_tools
 
 import tflm_memopt
 from tflm_memopt import emit
+from tflm_memopt.emit.kernels import Part
 from tflm_memopt.emit.names import identifier
 from tflm_memopt.model.rowop import Kind
 from tflm_memopt.runtime import host
@@ -111,12 +112,20 @@ def test_a_build_without_a_kernel_refuses(
     if reason := missing_tools(HIFIVE1):
         pytest.skip(reason)
     name, files = modules[EXAMPLE.stem]
-    kinds = re.search(r"-DTMO_KINDS=0x(\w+)ull", files[f"{name}.h"].decode())
-    assert kinds is not None
-    without = int(kinds[1], 16) & ~(1 << Kind.CONV)
-    assert without != int(kinds[1], 16)
-    with pytest.raises(RuntimeError, match=rf"wrong {int(host.Status.KERNEL)} "):
-        execute(HIFIVE1, name, files, tmp_path, [f"-DTMO_KINDS={without:#x}ull"])
+    named = dict(re.findall(r"-D(TMO_[KP]\w+)=0x(\w+)u", files[f"{name}.h"].decode()))
+    for mask, bit in (("TMO_KINDS", Kind.CONV), ("TMO_PARTS", Part.TILES)):
+        without = int(named[mask], 16) & ~(1 << bit)
+        assert without != int(named[mask], 16)
+        for more in ([], ["-DTMO_SKIP_PROOF"]):
+            with pytest.raises(RuntimeError, match=rf"wrong {int(host.Status.KERNEL)} "):
+                execute(HIFIVE1, name, files, tmp_path, [f"-D{mask}={without:#x}ull", *more])
+
+
+def test_without_proof(modules: Mapping[str, tuple[str, Mapping[str, bytes]]], tmp_path: Path) -> None:
+    if reason := missing_tools(HIFIVE1):
+        pytest.skip(reason)
+    name, files = modules[EXAMPLE.stem]
+    assert execute(HIFIVE1, name, files, tmp_path, ["-DTMO_SKIP_PROOF"]).wrong == 0
 
 
 def test_too_little_ram_does_not_compile(

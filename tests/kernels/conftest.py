@@ -45,13 +45,13 @@ def compiled(command: str, source: str, program: Path, *more: Path, without: tup
 
 @pytest.fixture(scope="session")
 def sanitized(tmp_path_factory: pytest.TempPathFactory) -> Build:
-    """build(test file, *more sources, without=()): compiles a test of this folder with the library."""
+    """build(test file, *more sources, without=(), flags=()): compiles a test of this folder with the library."""
     compiler = shutil.which("gcc") or shutil.which("clang")
     if compiler is None:
         pytest.skip("needs gcc or clang")
 
-    def build(source: str, *more: Path, without: tuple[str, ...] = ()) -> Path:
+    def build(source: str, *more: Path, without: tuple[str, ...] = (), flags: Sequence[str] = ()) -> Path:
         program = tmp_path_factory.mktemp("sanitized") / Path(source).stem
-        return compiled(f"{compiler} {FLAGS}", source, program, *more, without=without)
+        return compiled(" ".join([compiler, FLAGS, *flags]), source, program, *more, without=without)
 
     return build

@@ -6,6 +6,7 @@ import itertools
 import re
 import subprocess
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -21,11 +22,13 @@ from models import Net
 from moving import concatenation, depth_to_space, mirror_pad, resize, space_to_depth, transpose_conv
 
 from tflm_memopt import pipeline
+from tflm_memopt.emit.kernels import Needs, Part
 from tflm_memopt.lower.program import Program
 from tflm_memopt.model.int8_io import Int8Interface
 from tflm_memopt.model.interface import Changes
 from tflm_memopt.model.packing import Family
 from tflm_memopt.model.reader import read
+from tflm_memopt.model.rowop import Kind
 from tflm_memopt.plan.planner import Options
 from tflm_memopt.runtime import host
 from tflm_memopt.runtime.regions import regions
@@ -123,11 +126,24 @@ def networks_to_plan() -> Iterator[tuple[bytes, Options]]:
         yield net.model(*build(net, net.input((1, 6, 5, 2)))), options
 
 
+FILTERS = Needs(kinds=1 << Kind.CONV | 1 << Kind.DEPTHWISE | 1 << Kind.ADD)
+
+
 @pytest.mark.slow
-def test_damaged_programs(sanitized: Build, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "flags",
+    [
+        (),
+        FILTERS.flags,
+        replace(FILTERS, packings=(1 << 64) - 1, parts=1 << Part.ITERATIVE | 1 << Part.STREAM).flags,
+        Needs((1 << 64) - 1, parts=1 << Part.TILES).flags,
+    ],
+    ids=["everything", "filters", "streamed", "tiles"],
+)
+def test_damaged_programs(flags: tuple[str, ...], sanitized: Build, tmp_path: Path) -> None:
     """Without the guidance of libFuzzer, which needs clang: `make soak KIND=programs`."""
-    seed, count = 1, 100_000
-    command = [sanitized("fuzz.c"), str(seed), str(count), *write_samples(tmp_path)]
+    seed, count = 1, 20_000 if flags else 100_000
+    command = [sanitized("fuzz.c", flags=flags), str(seed), str(count), *write_samples(tmp_path)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, f"seed {seed}: {done.stderr}"
     refused, unfinished, finished, right = map(int, re.findall(r"\d+", done.stdout))

@@ -18,7 +18,10 @@ import tflm_memopt
 from tflm_memopt import cli, emit
 from tflm_memopt.boards import boards
 from tflm_memopt.emit import library
+from tflm_memopt.emit.kernels import needs
 from tflm_memopt.errors import RuntimeUnavailable
+from tflm_memopt.model.reader import read
+from tflm_memopt.runtime.regions import regions
 from tflm_memopt.runtime.verify import sample
 
 LIBRARY = ROOT / "custom_ops"
@@ -53,23 +56,25 @@ def run(*command: str | Path, cwd: Path) -> str:
     return done.stdout
 
 
-@pytest.fixture(scope="module")
-def objects(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
-    """The C library."""
-    folder = tmp_path_factory.mktemp("library")
-    run(
-        "gcc", "-std=c11", *STRICT, f"-I{LIBRARY / 'include'}", "-c", *sorted((LIBRARY / "src").glob("*.c")), cwd=folder
-    )
-    return sorted(folder.glob("*.o"))
-
-
-def told(project: str, where: str, objects: list[Path], folder: Path) -> str:
-    """What a project prints in its first round. Its library is the one that `objects` were made of."""
+def unpack(where: str, folder: Path) -> None:
     for name, data in written(where).items():
         path = folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
         # On a PC pointers are wider than what the arena's size is counted for.
         path.write_bytes(re.sub(rb"(?<=arena_size = )\d+", b"40000", data) if name.endswith("_ops.h") else data)
+
+
+def compile_library(folder: Path) -> list[Path]:
+    """Objects of the C library of the Arduino project, which has what the model needs."""
+    source = folder / "arduino/libraries/tflm-memopt/src"
+    run("gcc", "-std=c11", *STRICT, f"-I{source}", "-c", *sorted(source.glob("*.c")), cwd=source)
+    return sorted(source.glob("*.o"))
+
+
+def told(project: str, where: str, folder: Path) -> str:
+    """What a project prints in its first round. The library is that of the Arduino project."""
+    unpack(where, folder)
+    objects = compile_library(folder)
     main = folder / project / {"arduino": "shapes_v1", "platformio": "src", "esp-idf": "main"}[project]
     if project == "esp-idf":
         for name, text in ESP_HEADERS.items():
@@ -102,8 +107,8 @@ def told(project: str, where: str, objects: list[Path], folder: Path) -> str:
         ("esp-idf", "stream"),
     ],
 )
-def test_a_project_runs_as_it_is(project: str, where: str, objects: list[Path], tmp_path: Path) -> None:
-    said = told(project, where, objects, tmp_path)
+def test_a_project_runs_as_it_is(project: str, where: str, tmp_path: Path) -> None:
+    said = told(project, where, tmp_path)
     assert re.fullmatch(r"the same outputs as on a PC, 0 us, arena \d+ B\n", said)
 
 
@@ -120,6 +125,21 @@ def test_projects_bring_the_library() -> None:
     assert {"platformio/lib/tflm-memopt/library.json", "esp-idf/components/tflm-memopt/idf_component.yml"} <= set(files)
     assert b"name=tflm-memopt" in files["arduino/libraries/tflm-memopt/library.properties"]
     assert not [name for name in files if "/host/" in name]
+
+
+@pytest.mark.slow
+def test_their_library_has_what_the_model_needs(tmp_path: Path) -> None:
+    if not shutil.which("gcc"):
+        pytest.skip("no gcc")
+    folders = ("arduino/libraries/tflm-memopt/src", "platformio/lib/tflm-memopt/include")
+    for where in ("arena", "stream:4"):
+        unpack(where, tmp_path)
+        programs = [region.program for region in regions(read(written(where)["shapes v1.tflite"]))]
+        for folder in (*folders, "esp-idf/components/tflm-memopt/include"):
+            said = run("gcc", "-dM", "-E", "tmo/build.h", "-I.", cwd=tmp_path / folder)
+            defined = dict(re.findall(r"#define (TMO_[KP]\w+) (0x\S+)", said))
+            assert defined == needs(programs).defines
+        assert any(path.name == "tmo_run.o" for path in compile_library(tmp_path))
 
 
 def test_platformio_has_the_boards_on_which_it_fits() -> None:

@@ -1,27 +1,108 @@
-"""The kernels that a model needs: flags for a build of the C library without others (tmo/build.h)."""
+"""What a model needs of the C library: the flags, or the header, of a build that has nothing else (tmo/build.h)."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import dataclass
+from enum import IntEnum
 
 import numpy as np
 
-from tflm_memopt.lower.program import HEADER, OP
+from tflm_memopt.lower.program import (
+    BLOCK,
+    FLAG_ITERATIVE,
+    FLAG_SUMS,
+    HEADER,
+    INPUT_EXTERNAL,
+    INPUT_STREAM,
+    LAYOUT_HWC,
+    OP,
+    TENSOR,
+)
 from tflm_memopt.model.packing import Packing
 
+CONFIG = "tmo/config.h"
+"""The header that the library includes when it is there."""
 
-def kernel_flags(programs: Iterable[bytes]) -> tuple[str, str]:
-    """What defines TMO_KINDS and TMO_PACKINGS for a compiler.
 
-    >>> kernel_flags([])
-    ('-DTMO_KINDS=0x0ull', '-DTMO_PACKINGS=0x0ull')
-    """
-    kinds = packings = 0
+class Part(IntEnum):
+    """TMO_PART_*: of the executor, what not every program needs."""
+
+    TILES = 0
+    GROUPS = 1
+    ITERATIVE = 2
+    STREAM = 3
+    EXTERNAL = 4
+    TURNED = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Needs:
+    """What some programs need. Masks: bit n stands for value n of the enumeration."""
+
+    kinds: int = 0
+    """TMO_OP_* of operators that are not packed."""
+    packings: int = 0
+    """TMO_PACKING_* of those that are."""
+    parts: int = 0
+    """TMO_PART_*."""
+
+    @property
+    def defines(self) -> dict[str, str]:
+        """Macro -> value.
+
+        >>> Needs(kinds=0x12, parts=1).defines
+        {'TMO_KINDS': '0x12ull', 'TMO_PACKINGS': '0x0ull', 'TMO_PARTS': '0x1u'}
+        """
+        return {
+            "TMO_KINDS": f"{self.kinds:#x}ull",
+            "TMO_PACKINGS": f"{self.packings:#x}ull",
+            "TMO_PARTS": f"{self.parts:#x}u",
+        }
+
+    @property
+    def flags(self) -> tuple[str, ...]:
+        """What defines them for a compiler."""
+        return tuple(f"-D{name}={value}" for name, value in self.defines.items())
+
+
+def needs(programs: Iterable[bytes]) -> Needs:
+    """What these programs need, together."""
+    kinds = packings = parts = 0
     for program in programs:
         header = np.frombuffer(program, HEADER, 1)[0]
-        for op in np.frombuffer(program, OP, int(header["n_ops"]), int(header["ops"])):
-            if op["packing"] == Packing.NONE:
-                kinds |= 1 << int(op["kind"])
-            else:
-                packings |= 1 << int(op["packing"])
-    return f"-DTMO_KINDS={kinds:#x}ull", f"-DTMO_PACKINGS={packings:#x}ull"
+        tensors, ops, blocks = (
+            np.frombuffer(program, record, int(header[f"n_{table}"]), int(header[table]))
+            for table, record in (("tensors", TENSOR), ("ops", OP), ("blocks", BLOCK))
+        )
+        packed = ops["packing"] != Packing.NONE
+        kinds |= _mask(ops["kind"][~packed])
+        packings |= _mask(ops["packing"][packed])
+        asks = {
+            Part.TILES: (blocks["strips"] > 0).any(),
+            Part.GROUPS: ((ops["groups"] > 1) | (ops["flags"] & FLAG_SUMS != 0)).any(),
+            Part.ITERATIVE: (ops["flags"] & FLAG_ITERATIVE != 0).any(),
+            Part.STREAM: header["input"] == INPUT_STREAM,
+            Part.EXTERNAL: header["input"] == INPUT_EXTERNAL,
+            Part.TURNED: (tensors["layout"] != LAYOUT_HWC).any(),
+        }
+        parts |= sum(1 << part for part, asked in asks.items() if asked)
+    return Needs(kinds, packings, parts)
+
+
+def _mask(values: Iterable[int]) -> int:
+    return sum(1 << int(value) for value in set(values))
+
+
+def config_header(model: str, needed: Needs) -> str:
+    """CONFIG. model: what it is for, as a comment can say it."""
+    defines = "\n".join(f"#ifndef {name}\n#define {name} {value}\n#endif" for name, value in needed.defines.items())
+    return f"""\
+/* What {model} needs of this library, which has everything without this file. Written by tflm-memopt. */
+#ifndef TMO_CONFIG_H_
+#define TMO_CONFIG_H_
+
+{defines}
+
+#endif /* TMO_CONFIG_H_ */
+"""

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from tflm_memopt.emit.array import ALIGNMENT, byte_lines
-from tflm_memopt.emit.kernels import kernel_flags
+from tflm_memopt.emit.kernels import needs
 from tflm_memopt.emit.names import comment, guard, identifier
 from tflm_memopt.errors import UsageError
 from tflm_memopt.model.graph import Tensor
@@ -118,7 +118,8 @@ def module_header(m: Module) -> str:
 /* {comment(m.name)}.tflite without an interpreter: C11, for tflm-memopt's custom_ops/src. Written by tflm-memopt.
  *
  * The weights stay in flash; all RAM is one static arena, and the stack of an invocation.
- * With {" ".join(kernel_flags([m.program]))} the library has the kernels of this model only. */
+ * With {" ".join(needs([m.program]).flags)} the library has nothing but what this model needs.
+ * With TMO_SKIP_PROOF this file does not prove again that the program stays inside its buffers: tflm-memopt did. */
 #ifndef {include_guard}
 #define {include_guard}
 
@@ -205,8 +206,12 @@ static _Alignas({ALIGNMENT}) uint8_t arena[{m.macro}_ARENA_BYTES];
 static void *const io[] = {{{places}}};
 
 tmo_status {m.prefix}_init(void) {{
+#ifdef TMO_SKIP_PROOF
+  return tmo_check_build(program, sizeof program, {len(m.inputs) + m.external}, {len(m.outputs)}, {m.workspace});
+#else
   static const uint32_t io_bytes[] = {{{sizes}}};
   return tmo_check(program, sizeof program, io_bytes, {len(m.inputs) + m.external}, {len(m.outputs)}, {m.workspace});
+#endif
 }}
 
 {_run(m)}

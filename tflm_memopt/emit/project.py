@@ -12,8 +12,11 @@ from dataclasses import dataclass
 from tflm_memopt.boards import boards
 from tflm_memopt.emit import library
 from tflm_memopt.emit.array import ALIGNMENT, byte_lines
+from tflm_memopt.emit.kernels import CONFIG, config_header, needs
 from tflm_memopt.emit.names import comment, guard, identifier
+from tflm_memopt.model.reader import read
 from tflm_memopt.results import FrameReport, Optimized, Sample
+from tflm_memopt.runtime.regions import regions
 
 LIBRARY = "tflm-memopt"
 """The C library's folder."""
@@ -76,7 +79,10 @@ def arduino(name: str, model: Texts, result: Optimized, sample: Sample) -> Texts
     """
     sketch = identifier(name)
     files = {f"{sketch}.ino": _program(name, result, sample, _ARDUINO), **model, **_stored(name, sample)}
-    return {**_below(sketch, files), **_below(f"libraries/{LIBRARY}", library.arduino())}
+    return {
+        **_below(sketch, files),
+        **_below(f"libraries/{LIBRARY}", {**library.arduino(), **_config(name, result, "src")}),
+    }
 
 
 def platformio(name: str, model: Texts, result: Optimized, sample: Sample) -> Texts:
@@ -85,7 +91,7 @@ def platformio(name: str, model: Texts, result: Optimized, sample: Sample) -> Te
     return {
         "platformio.ini": _environments(result),
         **_below("src", {"main.cpp": program, **model, **_stored(name, sample)}),
-        **_below(f"lib/{LIBRARY}", library.sources("library.json")),
+        **_below(f"lib/{LIBRARY}", {**library.sources("library.json"), **_config(name, result, "include")}),
     }
 
 
@@ -103,8 +109,20 @@ project({identifier(name)})
     return {
         "CMakeLists.txt": project,
         **_below("main", {**main, **model, **_stored(name, sample)}),
-        **_below(f"components/{LIBRARY}", library.sources("CMakeLists.txt", "Kconfig", "idf_component.yml")),
+        **_below(
+            f"components/{LIBRARY}",
+            {
+                **library.sources("CMakeLists.txt", "Kconfig", "idf_component.yml"),
+                **_config(name, result, "include"),
+            },
+        ),
     }
+
+
+def _config(name: str, result: Optimized, include: str) -> Texts:
+    """What makes a project's library as small as its model lets it be, below the library's include folder."""
+    programs = [region.program for region in regions(read(result.model))]
+    return {f"{include}/{CONFIG}": config_header(f"{comment(name)}.tflite", needs(programs))}
 
 
 def _below(folder: str, files: Texts) -> Texts:

@@ -8,12 +8,14 @@ from dataclasses import dataclass
 from tflm_memopt.analysis.arena import predict
 from tflm_memopt.analysis.libraries import library
 from tflm_memopt.analysis.packings import family
+from tflm_memopt.emit.kernels import needs
 from tflm_memopt.emit.methods import AFTER_2023, BUILTIN, CUSTOM, OURS
 from tflm_memopt.emit.names import comment, guard, identifier
 from tflm_memopt.model.packing import Family
 from tflm_memopt.model.reader import CUSTOM as CUSTOM_OP
 from tflm_memopt.model.reader import Model, graph_of
 from tflm_memopt.results import FrameReport, Report
+from tflm_memopt.runtime.regions import regions
 
 NEWLINE = "\n"
 ARENA_ALIGNMENT = 16
@@ -68,7 +70,7 @@ def ops_header(name: str, model: Model, report: Report) -> str:
     adds = "\n".join(_statement(n) for n in operators)
     return f"""\
 // What {name}.tflite needs of TensorFlow Lite Micro: operators and arena. Written by tflm-memopt.
-#ifndef {include_guard}
+{_library_comment(model)}#ifndef {include_guard}
 #define {include_guard}
 
 #include <stddef.h>
@@ -104,6 +106,11 @@ inline {c}_ops::Resolver &{c}_op_resolver() {{
 
 #endif  // {include_guard}
 """
+
+
+def _library_comment(model: Model) -> str:
+    programs = [region.program for region in regions(model)]
+    return f"// And of tflm-memopt's library: {' '.join(needs(programs).flags)}\n" if programs else ""
 
 
 def _frame(c: str, frame: FrameReport | None) -> Iterator[str]:
