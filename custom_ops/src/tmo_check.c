@@ -486,11 +486,10 @@ static bool check_operand(const checker *c, const tmo_block *block, uint32_t ind
   return !tmo_reads_group(op) || op->group_channels == producer->group_channels; /* of the same channels: as many groups, too */
 }
 
-/* Where pixels of an external frame become int8. */
+/* Where pixels of an external frame become int8. Looks at accesses that check_kind() has found to exist. */
 static bool check_conversion(const checker *c, const operation *o) {
   if (tmo_input_of(c->program) != TMO_INPUT_EXTERNAL) return true;
-  const uint64_t converted = tmo_converted_bytes(c->program, o->block, o->op);
-  const uint32_t bytes = converted < TOO_MANY ? (uint32_t)converted : TOO_MANY;
+  const uint32_t bytes = tmo_converted_bytes(c->program, o->block, o->op);
   for (uint8_t k = 0; bytes > 0 && k < o->op->n_inputs; ++k) {
     const tmo_tensor *in = &c->tensors[o->op->input[k]];
     if (tmo_is_frame(c->program, in) && !in_workspace(c, in->offset, bytes, 1)) return false;
@@ -564,9 +563,9 @@ static bool check_op(checker *c, const tmo_block *block, uint32_t index) {
     if (!check_operand(c, block, index, k)) return false;
   }
   const operation o = {block, op, &c->tensors[op->input[0]], &c->tensors[op->output]};
-  if (tmo_is_frame(c->program, o.out) || o.out->base == TMO_PROGRAM_BASE || !check_conversion(c, &o)) return false;
+  if (tmo_is_frame(c->program, o.out) || o.out->base == TMO_PROGRAM_BASE) return false;
   const bool by_row = !has_turned_pixels(c, &o) && op->tile == 0 && op->groups <= 1 && !tmo_sums_groups(op) && !tmo_has_lanes(o.out);
-  return (tmo_is_tiled(block) ? check_tiled(c, &o) : by_row) && check_kind(c, &o);
+  return (tmo_is_tiled(block) ? check_tiled(c, &o) : by_row) && check_kind(c, &o) && check_conversion(c, &o);
 }
 
 /* first: the operator after the previous block's last. */

@@ -413,9 +413,9 @@ TMO_OWN_FRAME static void set_up(firing *f) {
   const bool reads_group = tmo_reads_group(op), writes_group = tmo_writes_group(op);
   const tmo_channels read = tmo_channels_of(op, f->in, reads_group, group), written = tmo_channels_of(op, f->out, writes_group, group);
   f->in_pixel = tmo_pixel_bytes(op, f->in, reads_group);
-  f->in_group = tmo_group_offset(op, f->in, reads_group, group);
+  f->in_group = tmo_has_lanes(f->in) ? 0 : read.first;
   f->out_pixel = tmo_pixel_bytes(op, f->out, writes_group);
-  f->out_group = tmo_group_offset(op, f->out, writes_group, group);
+  f->out_group = tmo_has_lanes(f->out) ? 0 : written.first;
   f->kernel.in_channels = read.count;
   f->kernel.out_channels = written.count;
   f->kernel.in_width = f->in->width;

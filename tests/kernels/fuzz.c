@@ -203,6 +203,11 @@ static outcome try_program(const sample *s, const sample *original) {
   return result;
 }
 
+static void release(sample *s) {
+  for (uint32_t i = 0; i < s->n_inputs + s->n_outputs; ++i) free(s->io[i]);
+  free(s->program);
+}
+
 static bool misaligned_is_refused(const sample *s) {
   uint8_t *room = must(malloc(s->size + 8));
   memcpy(room + 8, s->program, s->size);
@@ -217,7 +222,10 @@ static int load_all(char **files, int n) {
     sample *s = &samples[n_samples];
     *s = load(files[i]);
     const tmo_status build = tmo_check_build(s->program, s->size, s->n_inputs, s->n_outputs, s->workspace);
-    if (build == TMO_ERROR_KERNEL) continue; /* of a build that does not have everything */
+    if (build == TMO_ERROR_KERNEL) { /* of a build that does not have everything */
+      release(s);
+      continue;
+    }
     if (try_program(s, s) != RIGHT) return 3; /* it was good before it was damaged */
     if (!misaligned_is_refused(s)) return 4;
     ++n_samples;

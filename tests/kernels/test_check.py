@@ -15,6 +15,7 @@ from tflm_memopt.lower.program import (
     FLAG_PER_CHANNEL,
     FLAG_SUMS,
     HEADER,
+    INPUT_EXTERNAL,
     LAYOUT_PIXELS_TURNED,
     LAYOUT_ROWS_TURNED,
     OP,
@@ -273,6 +274,26 @@ def test_damage_of_tiles_is_refused(damage: Callable[[Program], Program]) -> Non
     assert status in (Status.OP, Status.TABLE)
 
 
+@pytest.mark.parametrize(("width", "status"), [(4, Status.OK), (1 << 15, Status.OP)])
+def test_sums_are_counted_beyond_32_bits(width: int, status: Status) -> None:
+    """A ring of one pixel is small, however many the row has; the sums of an iterative operator are of all of them."""
+    channels = 1 << 17
+    scale = {"multipliers": np.full(1, 1 << 30, np.int32), "shifts": np.zeros(1, np.int8)}
+    weights = np.ones((channels, 1, 1, 1), np.int8)
+    conv = ProgramOp(Kind.CONV, (0,), (None,), 1, (0,), 0, weights=weights, tile=1, **scale)
+    pool = ProgramOp(
+        Kind.AVERAGE_POOL, (1,), (0,), 2, (0,), 0, tile=1, iterative=True, sink=True, accumulator=16 + 2 * channels
+    )
+    lanes, walk = ((Lane(16 + at, 1, 1),) for at in (0, channels)), WalkRecord(1, 1, 1)
+    tensors = (
+        ProgramTensor(0, 1, width, 1, 1, base=1),
+        *(ProgramTensor(0, 1, width, channels, 1, lanes=lane, walk=walk) for lane in lanes),
+    )
+    blocks = (ProgramBlock(0, 2, 0, 1),)
+    image = pack(Program(1, 0, 16 + 18 * channels, 2 * width, tensors, (conv, pool), blocks))
+    assert host.check(image, [width], []) is status
+
+
 @pytest.mark.parametrize(
     "damage",
     [tensor(1, lanes=(Lane(0, 1, 1),)), op(0, tile=1), op(0, groups=2, group_channels=2)],
@@ -435,6 +456,16 @@ def test_damaged_bytes_are_refused(image: bytes, status: Status) -> None:
 )
 def test_damaged_bytes_of_tiles_are_refused(image: bytes) -> None:
     assert host.check(image, [IN], [OUT]) is Status.OP
+
+
+def test_an_access_is_checked_before_it_is_read() -> None:
+    """Also for pixels of an external frame, which become int8 where it says."""
+    lookup = ProgramOp(Kind.LOOKUP, (0,), (None,), 1, (0,), 0, sink=True, weights=np.zeros(256, np.int8))
+    tensors = (ProgramTensor(16, 8, 6, 2, 0, base=1), ProgramTensor(0, 8, 6, 2, 8, base=2))
+    program = Program(1, 1, 16 + IN, 8, tensors, (lookup,), (ProgramBlock(0, 1, 0),), input=INPUT_EXTERNAL)
+    assert host.check(pack(program), [0], [IN]) is Status.OK
+    at = HEADER.itemsize + 2 * TENSOR.itemsize
+    assert host.check(patched(OP, at, program, kind=Kind.COPY, access=1 << 31), [0], [IN]) is Status.OP
 
 
 def test_too_small_a_workspace_is_refused() -> None:
