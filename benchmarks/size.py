@@ -2,9 +2,9 @@
 
     python benchmarks/size.py --models ../shared/models [--level -Os] [--cores m4 rv32] [--json] [--update FILE.md]
 
-Whole: the sum over all its object files. A model: what stays of a program that checks and runs its programs when the
-library is built with the model's TMO_KINDS and TMO_PACKINGS, and the linker collects garbage; what that takes of libc
-and libgcc is in it, the model itself is not. `stack` is what a run of it took at most under QEMU (built at -O2), the
+Whole: the sum over all its object files. A model: what stays of a program that proves and runs its programs when the
+library is built with what the model needs (tmo/build.h), and the linker collects garbage; what that takes of libc and
+libgcc is in it, the model itself is not. `unproved`: .text with tmo_check_build() instead of tmo_check(). `stack` is what a run of it took at most under QEMU (built at -O2), the
 runner's own frame excluded. No variables: .data and .bss are 0, or this script fails.
 """
 
@@ -16,7 +16,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 import speed
@@ -37,7 +37,11 @@ extern const uint8_t program[];
 extern void *const io[];
 extern uint8_t workspace[];
 int main(void) {
+#ifdef TMO_SKIP_PROOF
+  const tmo_status status = tmo_check_build(program, 4096, 1, 1, 4096);
+#else
   const tmo_status status = tmo_check(program, 4096, (const uint32_t *)(const void *)program, 1, 1, 4096);
+#endif
   return status == TMO_OK ? tmo_run(program, io, workspace) : status;
 }
 """
@@ -46,7 +50,7 @@ SYMBOLS = ("program", "io", "workspace")
 
 @dataclass(frozen=True, slots=True)
 class Size:
-    """Bytes. `stack` 0: not measured."""
+    """Bytes. `unproved`, `stack` 0: not measured."""
 
     model: str
     core: str
@@ -54,6 +58,7 @@ class Size:
     rodata: int
     data: int
     bss: int
+    unproved: int = 0
     stack: int = 0
 
 
@@ -72,20 +77,26 @@ def of_model(path: Path, core: Core, level: str) -> Size | None:
         return None
     flags = needs(case.program for case in cases).flags
     with tempfile.TemporaryDirectory() as folder:
-        main = Path(folder) / "main.c"
-        main.write_text(PROGRAM, encoding="utf-8")
-        objects = [_compile(core, level, flags, source, Path(folder)) for source in (main, *sources())]
-        image = Path(folder) / "image.elf"
-        places = [f"-Wl,--defsym={symbol}=0x20000000" for symbol in SYMBOLS]
-        specs = ["--specs=nano.specs"] if core.is_arm else []
-        linker = ["-nostartfiles", "-Wl,--gc-sections", "-Wl,-e,main", *specs, *places]
-        _do([core.prefix + "gcc", *core.flags, level, *map(str, objects), *linker, "-o", str(image)])
-        linked = _size(path.stem, core, [image])
+        objects = [_compile(core, level, flags, source, Path(folder)) for source in sources()]
+        linked, unproved = (
+            _linked(path.stem, core, level, (*flags, *more), objects, Path(folder))
+            for more in ((), ("-DTMO_SKIP_PROOF",))
+        )
     outcomes = [run(core, [case])[0] for case in cases]
     if not all(o.right for o in outcomes):
         raise RuntimeError(f"{path.name} on {core.name}: {[(o.status, o.wrong) for o in outcomes]}")
-    return Size(linked.model, linked.core, linked.text, linked.rodata, linked.data, linked.bss,
-                max(o.stack for o in outcomes))  # fmt: skip
+    return replace(linked, unproved=unproved.text, stack=max(o.stack for o in outcomes))
+
+
+def _linked(model: str, core: Core, level: str, flags: Iterable[str], objects: Iterable[Path], folder: Path) -> Size:
+    main, image = folder / "main.c", folder / "image.elf"
+    main.write_text(PROGRAM, encoding="utf-8")
+    files = [str(_compile(core, level, flags, main, folder)), *map(str, objects)]
+    places = [f"-Wl,--defsym={symbol}=0x20000000" for symbol in SYMBOLS]
+    specs = ["--specs=nano.specs"] if core.is_arm else []
+    linker = ["-nostartfiles", "-Wl,--gc-sections", "-Wl,-e,main", *specs, *places]
+    _do([core.prefix + "gcc", *core.flags, level, *files, *linker, "-o", str(image)])
+    return _size(model, core, [image])
 
 
 def _compile(core: Core, level: str, flags: Iterable[str], source: Path, folder: Path) -> Path:
@@ -117,9 +128,9 @@ def _do(command: Sequence[str]) -> str:
 
 def table(rows: Sequence[Size]) -> str:
     """One line a core, or a model and core."""
-    return tables.markdown(("kernels", "core", ".text", ".rodata", ".data", ".bss", "stack"), ([
-        row.model or "all", row.core, f"{row.text:,}", f"{row.rodata:,}", f"{row.data:,}", f"{row.bss:,}",
-        f"{row.stack:,}" if row.stack else "",
+    return tables.markdown(("library", "core", ".text", "unproved", ".rodata", ".data", ".bss", "stack"), ([
+        row.model or "all", row.core, f"{row.text:,}", f"{row.unproved:,}" if row.unproved else "",
+        f"{row.rodata:,}", f"{row.data:,}", f"{row.bss:,}", f"{row.stack:,}" if row.stack else "",
     ] for row in rows), left=2)  # fmt: skip
 
 
