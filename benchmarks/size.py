@@ -4,8 +4,9 @@
 
 Whole: the sum over all its object files. A model: what stays of a program that proves and runs its programs when the
 library is built with what the model needs (tmo/build.h), and the linker collects garbage; what that takes of libc and
-libgcc is in it, the model itself is not. `unproved`: .text with tmo_check_build() instead of tmo_check(). `stack` is what a run of it took at most under QEMU (built at -O2), the
-runner's own frame excluded. No variables: .data and .bss are 0, or this script fails.
+libgcc is in it, the model itself is not. `unproved`: .text with tmo_check_build() instead of tmo_check(). `stack` is
+what a run of it took at most under QEMU (built at -O2), the runner's own frame excluded. No variables: .data and .bss
+are 0, or this script fails.
 """
 
 from __future__ import annotations
