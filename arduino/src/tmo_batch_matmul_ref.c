@@ -13,6 +13,6 @@ void tmo_batch_matmul_row_s8(const tmo_kernel *k, const tmo_window *window, int8
       const int8_t *row = right[transposed ? j : i];
       if (row != NULL) sum += (uint32_t)((left[i] - left_zero) * (row[transposed ? i : j] - right_zero));
     }
-    out[j] = tmo_output(k, tmo_rescale((int32_t)sum, k->multipliers[0], k->shifts[0]));
+    out[j] = tmo_channel_output(k, j, sum);
   }
 }

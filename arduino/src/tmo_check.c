@@ -1,4 +1,5 @@
-/* The validator: what it lets through, the executor runs without ever leaving its buffers. Everything is compared in 64 bits.
+/* The validator: what it lets through, the executor runs without ever leaving its buffers. Sizes are uint32_t and stay at TOO_MANY when they
+ * do not fit.
  *
  * Data may still be wrong (a ring that is too shallow, buffers that overlap): that is the converter's checker's business. */
 #if defined(__GNUC__) && !defined(__clang__)
@@ -11,8 +12,9 @@
 #include "tmo/tmo.h"
 #include "tmo/walk.h"
 
-#define MAX_EXTENT ((uint64_t)1 << 30)      /* of a window, and of all strips, so that coordinates are int32_t */
-#define MAX_POOL_AREA ((uint64_t)1 << 23)   /* pixels of a pooling window, so that sums are int32_t */
+#define TOO_MANY UINT32_MAX                 /* more than any buffer has */
+#define MAX_EXTENT ((uint32_t)1 << 30)      /* of a window, and of all strips, so that coordinates are int32_t */
+#define MAX_POOL_AREA ((uint32_t)1 << 23)   /* pixels of a pooling window, so that sums are int32_t */
 #define MAX_SOFTMAX_CHANNELS 4095           /* so that the sum of their exponentials is below 2^31 */
 #define MAX_ADD_SHIFT 22                    /* so that 9 bits stay inside int32_t */
 #define MAX_S16_SHIFT 7                     /* so that 15 - shift bits go */
@@ -34,7 +36,7 @@ typedef struct {
   const tmo_tensor *tensors;
   const tmo_op *ops;
   const uint32_t *io_bytes;
-  uint64_t reads_left; /* elements of arrays that may be read still */
+  uint32_t reads_left; /* elements of arrays that may be read still */
 } checker;
 
 /* An operator with its operands looked up. */
@@ -45,58 +47,45 @@ typedef struct {
   const tmo_tensor *out;
 } operation;
 
-/* a * b for a, b up to 2^32, cut off there: more than any buffer has. */
-static uint64_t times(uint64_t a, uint64_t b) {
-  const uint64_t most = (uint64_t)1 << 32;
-  const uint64_t product = a * b;
-  return product < most ? product : most;
+/* a * b, or TOO_MANY; which only 0 makes less. */
+TMO_OWN_FRAME static uint32_t times(uint32_t a, uint32_t b) {
+  const uint64_t product = (uint64_t)a * b;
+  return product < TOO_MANY ? (uint32_t)product : TOO_MANY;
 }
+
+/* a / b, rounded up. */
+static uint32_t ceil_div(uint32_t a, uint32_t b) { return a / b + (a % b > 0); }
 
 /* alignment: a power of two. */
-static bool inside(uint64_t offset, uint64_t bytes, uint64_t size, uint32_t alignment) {
-  return (offset & (alignment - 1)) == 0 && offset <= size && bytes <= size - offset;
+TMO_OWN_FRAME static bool inside(uint32_t offset, uint32_t bytes, uint32_t size, uint32_t alignment) {
+  return (offset & (alignment - 1)) == 0 && offset <= size && bytes <= size - offset && bytes != TOO_MANY;
 }
 
-static bool in_workspace(const checker *c, uint64_t offset, uint64_t bytes, uint32_t alignment) {
+static bool in_workspace(const checker *c, uint32_t offset, uint32_t bytes, uint32_t alignment) {
   return inside(offset, bytes, c->header->workspace, alignment);
 }
 
-static bool has_constant(const checker *c, uint32_t offset, uint64_t bytes, uint32_t alignment) {
+static bool has_constant(const checker *c, uint32_t offset, uint32_t bytes, uint32_t alignment) {
   return offset != 0 && inside(offset, bytes, c->header->size, alignment);
 }
 
 /* Counts the reading of n elements. */
-static bool may_read(checker *c, uint64_t n) {
+static bool may_read(checker *c, uint32_t n) {
   if (n > c->reads_left) return false;
   c->reads_left -= n;
   return true;
 }
 
-static tmo_status check_header(const void *program, size_t program_bytes) {
-  const tmo_header *h = tmo_header_of(program);
-  if ((uintptr_t)program % 16 != 0) return TMO_ERROR_ALIGNMENT;
-  if (program_bytes < sizeof(tmo_header)) return TMO_ERROR_TRUNCATED;
-  if (h->magic != TMO_MAGIC) return TMO_ERROR_MAGIC;
-  if (h->version != TMO_VERSION) return TMO_ERROR_VERSION;
-  if (!tmo_runs_target(h->target)) return TMO_ERROR_TARGET;
-  if (h->size > program_bytes) return TMO_ERROR_TRUNCATED;
-  if (h->size < sizeof(tmo_header) || h->input > TMO_INPUT_EXTERNAL) return TMO_ERROR_TABLE;
-  if (!inside(h->tensors, (uint64_t)h->n_tensors * sizeof(tmo_tensor), h->size, 4)) return TMO_ERROR_TABLE;
-  if (!inside(h->ops, (uint64_t)h->n_ops * sizeof(tmo_op), h->size, 4)) return TMO_ERROR_TABLE;
-  if (!inside(h->blocks, (uint64_t)h->n_blocks * sizeof(tmo_block), h->size, 4)) return TMO_ERROR_TABLE;
-  return TMO_OK;
-}
-
 /* Of the buffer that a tensor lies in. */
-static uint64_t base_bytes(const checker *c, const tmo_tensor *t) {
+static uint32_t base_bytes(const checker *c, const tmo_tensor *t) {
   return t->base == 0 ? c->header->workspace : c->io_bytes[t->base - 1];
 }
 
 /* The newest rows are in io[0], older ones in a ring. An external frame is looked at when it is there. */
 static tmo_status check_frame(const checker *c, const tmo_tensor *t) {
-  const uint64_t row = times(t->width, t->channels);
-  if (t->n_lanes > 0) return TMO_ERROR_TABLE;
-  if (c->header->input == TMO_INPUT_EXTERNAL) return times(row, t->height) <= INT32_MAX ? TMO_OK : TMO_ERROR_TABLE;
+  const uint32_t row = times(t->width, t->channels);
+  if (tmo_has_lanes(t)) return TMO_ERROR_TABLE;
+  if (tmo_input_of(c->program) == TMO_INPUT_EXTERNAL) return times(row, t->height) <= INT32_MAX ? TMO_OK : TMO_ERROR_TABLE;
   if (t->rows == 0 || t->height % t->rows != 0 || t->depth > t->height) return TMO_ERROR_TABLE;
   if (!in_workspace(c, t->offset, times(row, t->depth), 1)) return TMO_ERROR_TABLE;
   return times(row, t->rows) <= c->io_bytes[0] ? TMO_OK : TMO_ERROR_IO;
@@ -124,12 +113,12 @@ static tmo_status check_tensor(const checker *c, const tmo_tensor *t) {
   const bool constant = t->base == TMO_PROGRAM_BASE;
   if ((t->base > n_io && !constant) || t->layout > TMO_LAYOUT_PIXELS_TURNED) return TMO_ERROR_TABLE;
   if (t->channels == 0 || t->width == 0 || t->height == 0) return TMO_ERROR_TABLE;
-  const bool whole = t->n_lanes == 0 && t->depth == t->height && !tmo_is_frame(c->program, t);
+  const bool whole = !tmo_has_lanes(t) && t->depth == t->height && !tmo_is_frame(c->program, t);
   if (t->layout != TMO_LAYOUT_HWC && !whole) return TMO_ERROR_TABLE;
   if (tmo_is_frame(c->program, t)) return check_frame(c, t);
-  if (t->n_lanes > 0) return TMO_OK; /* check_lanes() */
+  if (tmo_has_lanes(t)) return TMO_OK; /* check_lanes() */
   if (t->depth == 0 || t->depth > t->height) return TMO_ERROR_TABLE;
-  const uint64_t bytes = times(times(t->width, t->channels), t->depth);
+  const uint32_t bytes = times(times(t->width, t->channels), t->depth);
   if (constant) return has_constant(c, t->offset, bytes, 1) ? TMO_OK : TMO_ERROR_TABLE;
   if (inside(t->offset, bytes, base_bytes(c, t), 1)) return TMO_OK;
   return t->base == 0 ? TMO_ERROR_TABLE : TMO_ERROR_IO;
@@ -137,12 +126,12 @@ static tmo_status check_tensor(const checker *c, const tmo_tensor *t) {
 
 /* The strips of a tensor that a tiled block makes. */
 static bool check_strips(const tmo_block *block, const tmo_tensor *t) {
-  return t->advance > 0 && t->rows >= t->advance && (uint64_t)block->strips * t->advance < MAX_EXTENT;
+  return t->advance > 0 && t->rows >= t->advance && (uint32_t)block->strips * t->advance < MAX_EXTENT;
 }
 
 /* Lanes hold the rows of a strip, each once, and lie inside. */
 static bool check_lanes(checker *c, const tmo_tensor *t, uint32_t pixel) {
-  if (t->n_lanes == 0) return true;
+  if (!tmo_has_lanes(t)) return true;
   if (!has_constant(c, t->lanes, t->n_lanes * sizeof(tmo_lane), 4) || !may_read(c, t->n_lanes)) return false;
   const tmo_lane *lanes = (const tmo_lane *)tmo_constant(c->program, t->lanes);
   uint32_t rows = 0;
@@ -153,11 +142,11 @@ static bool check_lanes(checker *c, const tmo_tensor *t, uint32_t pixel) {
   return rows == t->rows;
 }
 
-/* The window of each output coordinate begins inside the padded input and reaches into the input. */
+/* The window of each output coordinate begins inside the padded input and reaches into the input. All are uint16_t: nothing wraps. */
 static bool window_fits(uint32_t kernel, uint32_t stride, uint32_t dilation, uint32_t pad, uint32_t in, uint32_t out) {
   if (kernel == 0 || stride == 0 || dilation == 0) return false;
-  const uint64_t extent = (uint64_t)(kernel - 1) * dilation + 1;
-  return extent < MAX_EXTENT && pad < extent && (uint64_t)(out - 1) * stride < (uint64_t)in + pad;
+  const uint32_t extent = (kernel - 1) * dilation + 1;
+  return extent < MAX_EXTENT && pad < extent && (out - 1) * stride < in + pad;
 }
 
 static bool check_windowed(const checker *c, const operation *o) {
@@ -165,15 +154,15 @@ static bool check_windowed(const checker *c, const operation *o) {
   if (!window_fits(op->kernel_h, op->stride_h, op->dilation_h, op->pad_top, o->in->height, o->out->height)) return false;
   if (!window_fits(op->kernel_w, op->stride_w, op->dilation_w, op->pad_left, o->in->width, o->out->width)) return false;
   if (!tmo_iterative(op)) {
-    return o->block->strips > 0 ? (uint32_t)op->kernel_h * op->kernel_w <= TMO_MAX_TAPS : op->kernel_h <= TMO_MAX_KERNEL_H;
+    return tmo_is_tiled(o->block) ? (uint32_t)op->kernel_h * op->kernel_w <= TMO_MAX_TAPS : op->kernel_h <= TMO_MAX_KERNEL_H;
   }
   const bool whole = op->kernel_h == o->in->height && op->dilation_h == 1 && op->pad_top == 0 && o->out->height == 1;
-  return whole && in_workspace(c, op->accumulator, 4 * (uint64_t)tmo_row_bytes(o->out), 4);
+  return whole && in_workspace(c, op->accumulator, times(times(4, o->out->width), o->out->channels), 4);
 }
 
 /* Multipliers and shifts: `n` of each. */
 static bool check_scaling(checker *c, const tmo_op *op, uint32_t n) {
-  if (!has_constant(c, op->multipliers, 4 * (uint64_t)n, 4) || !has_constant(c, op->shifts, n, 1)) return false;
+  if (!has_constant(c, op->multipliers, times(4, n), 4) || !has_constant(c, op->shifts, n, 1)) return false;
   if (!may_read(c, n)) return false;
   const int8_t *shifts = (const int8_t *)tmo_constant(c->program, op->shifts);
   for (uint32_t i = 0; i < n; ++i) {
@@ -187,10 +176,10 @@ static bool check_filter(checker *c, const operation *o) {
   const tmo_op *op = o->op;
   const bool depthwise = op->kind == TMO_OP_DEPTHWISE;
   if (depthwise && o->out->channels % o->in->channels != 0) return false;
-  const uint64_t inputs = depthwise ? 1 : o->in->channels; /* that an output channel reads */
-  const uint64_t weights = times(times((uint64_t)op->kernel_h * op->kernel_w, inputs), o->out->channels);
+  const uint32_t inputs = depthwise ? 1 : o->in->channels; /* that an output channel reads */
+  const uint32_t weights = times(times((uint32_t)op->kernel_h * op->kernel_w, inputs), o->out->channels);
   if (!has_constant(c, op->weights, weights, 1)) return false;
-  if (op->bias != 0 && !has_constant(c, op->bias, 4 * (uint64_t)o->out->channels, 4)) return false;
+  if (op->bias != 0 && !has_constant(c, op->bias, times(4, o->out->channels), 4)) return false;
   return check_scaling(c, op, op->flags & TMO_FLAG_PER_CHANNEL ? o->out->channels : 1);
 }
 
@@ -201,9 +190,9 @@ static bool check_s16(checker *c, const operation *o) {
   if (o->in->channels % 2 != 0 || o->out->channels % 2 != 0 || tmo_iterative(op)) return false;
   const bool depthwise = op->kind == TMO_OP_DEPTHWISE_S16;
   if (depthwise && out % in != 0) return false;
-  const uint64_t weights = times(times((uint64_t)op->kernel_h * op->kernel_w, depthwise ? 1 : in), out);
+  const uint32_t weights = times(times((uint32_t)op->kernel_h * op->kernel_w, depthwise ? 1 : in), out);
   if (!has_constant(c, op->weights, weights, 1)) return false;
-  if (op->bias != 0 && !has_constant(c, op->bias, 8 * (uint64_t)out, 4)) return false;
+  if (op->bias != 0 && !has_constant(c, op->bias, times(8, out), 4)) return false;
   const uint32_t scales = op->flags & TMO_FLAG_PER_CHANNEL ? out : 1;
   if (!check_scaling(c, op, scales)) return false;
   const int8_t *shifts = (const int8_t *)tmo_constant(c->program, op->shifts);
@@ -232,15 +221,16 @@ static bool check_mve_shifts(const int32_t *shifts, uint32_t n) {
 static bool check_packed_conv(checker *c, const operation *o) {
   const tmo_op *op = o->op;
   const bool mve = op->packing == TMO_PACKING_MVE_CONV, dense = op->packing == TMO_PACKING_DSP_DENSE;
-  const uint64_t values = tmo_packed_values(op, o->in->channels), pairs = ((uint64_t)o->out->channels + 1) / 2;
-  const uint64_t groups = mve ? (pairs + 7) / 8 : pairs, words = mve ? 3 * 16 : TMO_PACKED_SCALES; /* of the scales of each */
+  const uint64_t values = tmo_packed_values(op, o->in->channels);
+  const uint32_t pairs = ceil_div(o->out->channels, 2);
+  const uint32_t groups = mve ? ceil_div(pairs, 8) : pairs, words = mve ? 3 * 16 : TMO_PACKED_SCALES; /* of the scales of each */
   const bool direct = tmo_packed_direct(op, o->in->channels, o->out->channels, op->tile == 0 ? o->out->width : op->tile);
   if ((op->kind == TMO_OP_DEPTHWISE && o->in->channels != 1) || (values > tmo_packed_tile(op) && !direct)) return false;
   if (dense && (o->out->width != 1 || !direct || o->out->channels % 2 != 0)) return false;
-  if (!has_constant(c, op->weights, times(2 * values, pairs), 4)) return false;
-  if (!has_constant(c, op->bias, groups * words * 4, 4) || !may_read(c, groups)) return false;
+  if (values >= TOO_MANY || !has_constant(c, op->weights, times(times(2, (uint32_t)values), pairs), 4)) return false;
+  if (!has_constant(c, op->bias, times(4 * words, groups), 4) || !may_read(c, groups)) return false;
   const int32_t *scales = (const int32_t *)tmo_constant(c->program, op->bias);
-  for (uint64_t i = 0; i < groups; ++i, scales += words) {
+  for (uint32_t i = 0; i < groups; ++i, scales += words) {
     if (mve ? !check_mve_shifts(scales + 32, 16) : !check_packed_scales(scales + 2, 2)) return false;
   }
   return true;
@@ -250,12 +240,12 @@ static bool check_packed_depthwise(checker *c, const operation *o) {
   const tmo_op *op = o->op;
   const bool mve = op->packing == TMO_PACKING_MVE_DEPTHWISE;
   const uint32_t taps = (uint32_t)op->kernel_h * op->kernel_w, at_once = mve ? 16 : 4;
-  const uint64_t groups = ((uint64_t)o->out->channels + at_once - 1) / at_once;
-  const uint64_t words = mve ? 16 + ((uint64_t)taps + 1) / 2 * 8 + 32 : 4 + (uint64_t)((taps + 2) / 3) * 6 + 12; /* of each group */
+  const uint32_t groups = ceil_div(o->out->channels, at_once);
+  const uint32_t words = mve ? 16 + ceil_div(taps, 2) * 8 + 32 : 4 + ceil_div(taps, 3) * 6 + 12; /* of each group */
   if (op->kind != TMO_OP_DEPTHWISE || o->in->channels != o->out->channels || o->in->channels < at_once || taps > TMO_PACKED_TAPS) return false;
   if (!has_constant(c, op->weights, times(4 * words, groups), 4) || !may_read(c, groups)) return false;
   const int32_t *end = (const int32_t *)tmo_constant(c->program, op->weights);
-  for (uint64_t i = 0; i < groups; ++i) {
+  for (uint32_t i = 0; i < groups; ++i) {
     end += words;
     if (mve ? !check_mve_shifts(end - 16, 16) : !check_packed_scales(end - 12, 4)) return false;
   }
@@ -307,8 +297,8 @@ static bool check_packed_add(checker *c, const operation *o) {
 
 static bool check_pool(checker *c, const operation *o) {
   const tmo_op *op = o->op;
-  const uint64_t rows = op->kernel_h < o->in->height ? op->kernel_h : o->in->height;
-  const uint64_t columns = op->kernel_w < o->in->width ? op->kernel_w : o->in->width;
+  const uint32_t rows = op->kernel_h < o->in->height ? op->kernel_h : o->in->height;
+  const uint32_t columns = op->kernel_w < o->in->width ? op->kernel_w : o->in->width;
   if (o->out->channels != o->in->channels || op->dilation_h != 1 || op->dilation_w != 1) return false;
   if (rows * columns > MAX_POOL_AREA || !check_windowed(c, o)) return false;
   return op->kind != TMO_OP_MEAN || check_scaling(c, op, 1);
@@ -344,7 +334,7 @@ static bool check_binary(checker *c, const operation *o) {
 static bool check_pointwise(checker *c, const operation *o) {
   const tmo_op *op = o->op;
   if (!pointwise(op) || o->in->height != o->out->height || tmo_row_bytes(o->in) != tmo_row_bytes(o->out)) return false;
-  if (o->block->strips > 0 && o->in->width != o->out->width) return false;
+  if (tmo_is_tiled(o->block) && o->in->width != o->out->width) return false;
   if (op->kind == TMO_OP_LOOKUP) return has_constant(c, op->weights, TMO_TABLE_BYTES, 1);
   return o->in->channels == o->out->channels && o->out->channels <= MAX_SOFTMAX_CHANNELS && op->param <= 0 && check_scaling(c, op, 1);
 }
@@ -364,20 +354,20 @@ static const tmo_access *accesses(const checker *c, const tmo_op *op) {
 /* The rows that are read at once are not too many, and their numbers are int32_t. */
 static bool check_accesses(const checker *c, const operation *o) {
   const tmo_op *op = o->op;
-  if (o->block->strips > 0 || tmo_iterative(op) || !has_constant(c, op->access, op->n_inputs * sizeof(tmo_access), 4)) return false;
+  if (tmo_is_tiled(o->block) || tmo_iterative(op) || !has_constant(c, op->access, op->n_inputs * sizeof(tmo_access), 4)) return false;
   uint32_t rows = 0;
   for (uint32_t k = 0; k < op->n_inputs; ++k) {
     const tmo_access *a = &accesses(c, op)[k];
-    const bool small = a->add > -(int32_t)MAX_EXTENT && a->add < (int32_t)MAX_EXTENT && (uint64_t)a->mul * o->out->height < MAX_EXTENT;
+    const bool small = a->add > -(int32_t)MAX_EXTENT && a->add < (int32_t)MAX_EXTENT && (uint32_t)a->mul * o->out->height < MAX_EXTENT;
     if (a->div == 0 || a->extent == 0 || !small) return false;
-    if (a->table != 0 && !has_constant(c, a->table, 2 * (uint64_t)o->out->height, 2)) return false;
+    if (a->table != 0 && !has_constant(c, a->table, 2 * (uint32_t)o->out->height, 2)) return false;
     rows += a->extent;
   }
   return rows <= TMO_MAX_KERNEL_H;
 }
 
 /* Of the operand that has the n-th of the rows that are read. 0: there are not so many. */
-static uint64_t accessed_row_bytes(const checker *c, const tmo_op *op, uint32_t n) {
+static uint32_t accessed_row_bytes(const checker *c, const tmo_op *op, uint32_t n) {
   for (uint32_t k = 0; k < op->n_inputs; ++k) {
     const uint32_t extent = accesses(c, op)[k].extent;
     if (n < extent) return tmo_row_bytes(&c->tensors[op->input[k]]);
@@ -387,15 +377,15 @@ static uint64_t accessed_row_bytes(const checker *c, const tmo_op *op, uint32_t 
 }
 
 /* Numbers below MAX_EXTENT, so that int64_t holds their products with counts. */
-static bool run_fits(int64_t first, int64_t step, uint32_t count, uint32_t bytes, uint64_t size) {
+static bool run_fits(int64_t first, int64_t step, uint32_t count, uint32_t bytes, uint32_t size) {
   const int64_t last = first + step * (int64_t)(count - 1);
   const int64_t low = step < 0 ? last : first, high = step < 0 ? first : last;
-  return low >= 0 && inside((uint64_t)high, bytes, size, 1);
+  return low >= 0 && high < TOO_MANY && inside((uint32_t)high, bytes, size, 1);
 }
 
 static bool check_move(const checker *c, const operation *o, const tmo_copy *copy, const tmo_move *m) {
   const int64_t phases = (int64_t)m->phase_step * (copy->period - 1);
-  const uint64_t from = accessed_row_bytes(c, o->op, m->row), to = tmo_row_bytes(o->out);
+  const uint32_t from = accessed_row_bytes(c, o->op, m->row), to = tmo_row_bytes(o->out);
   return m->count > 0 && m->bytes > 0 && run_fits(m->source, m->source_step, m->count, m->bytes, from) &&
          run_fits(m->source + phases, m->source_step, m->count, m->bytes, from) &&
          run_fits(m->target, m->target_step, m->count, m->bytes, to);
@@ -405,7 +395,7 @@ static bool check_copy(checker *c, const operation *o) {
   if (!check_accesses(c, o) || !has_constant(c, o->op->weights, sizeof(tmo_copy), 4)) return false;
   const tmo_copy *copy = (const tmo_copy *)(const void *)(c->program + o->op->weights);
   const tmo_move *moves = (const tmo_move *)(const void *)(copy + 1);
-  const uint64_t bytes = sizeof(tmo_copy) + copy->n_moves * sizeof(tmo_move);
+  const uint32_t bytes = sizeof(tmo_copy) + copy->n_moves * (uint32_t)sizeof(tmo_move);
   if (copy->period == 0 || !has_constant(c, o->op->weights, bytes, 4) || !may_read(c, copy->n_moves)) return false;
   for (uint32_t i = 0; i < copy->n_moves; ++i) {
     if (!check_move(c, o, copy, &moves[i])) return false;
@@ -419,9 +409,10 @@ static bool check_resize(const checker *c, const operation *o) {
   if (op->param < 0 || op->param > 1 || o->in->channels != o->out->channels || !check_accesses(c, o)) return false;
   const tmo_access *a = accesses(c, op);
   if (a->table != 0 || a->mul != op->stride_h || a->div != 1024 || a->extent != 2 || a->add != half) return false;
-  const uint64_t last_row = (uint64_t)op->stride_h * (o->out->height - 1u), last_column = (uint64_t)op->stride_w * (o->out->width - 1u);
-  const int64_t wide = op->param ? op->stride_w / 2 - 512 : 0; /* each output pixel reads an input pixel */
-  return (int64_t)last_row + half < (int64_t)o->in->height * 1024 && (int64_t)last_column + wide < (int64_t)o->in->width * 1024;
+  const uint32_t last_row = op->stride_h * (o->out->height - 1u), last_column = op->stride_w * (o->out->width - 1u);
+  if (last_row >= MAX_EXTENT || last_column >= MAX_EXTENT) return false;
+  const int32_t wide = op->param ? op->stride_w / 2 - 512 : 0; /* each output pixel reads an input pixel */
+  return (int32_t)last_row + half < o->in->height * 1024 && (int32_t)last_column + wide < o->in->width * 1024;
 }
 
 static bool check_transpose_conv(checker *c, const operation *o) {
@@ -447,7 +438,7 @@ static bool check_batch_matmul(checker *c, const operation *o) {
   return a[0].extent == 1 && a[1].extent == (transposed ? out : depth) && check_scaling(c, op, 1);
 }
 
-/* What a build has no kernel for, TMO_ERROR_KERNEL has refused. */
+/* What a build has no kernel for, tmo_check_build() has refused. */
 static bool check_kind(checker *c, const operation *o) {
   const tmo_op *op = o->op;
   if (op->packing != TMO_PACKING_NONE) {
@@ -484,20 +475,21 @@ static bool check_operand(const checker *c, const tmo_block *block, uint32_t ind
   const tmo_op *op = &c->ops[index];
   if (op->input[k] >= c->header->n_tensors) return false;
   const tmo_tensor *in = &c->tensors[op->input[k]];
-  const bool frame = tmo_is_frame(c->program, in), streamed = c->header->input == TMO_INPUT_STREAM;
+  const bool frame = tmo_is_frame(c->program, in), streamed = tmo_input_of(c->program) == TMO_INPUT_STREAM;
   if (frame && (op->producer[k] != TMO_NONE || tmo_reads_group(op))) return false;
   if (frame) return !streamed || block->first_op == 0; /* later blocks find nothing of it */
-  if (op->producer[k] == TMO_NONE) return in->n_lanes == 0 && in->depth == in->height && !tmo_reads_group(op);
+  if (op->producer[k] == TMO_NONE) return !tmo_has_lanes(in) && in->depth == in->height && !tmo_reads_group(op);
   if (op->producer[k] < block->first_op || op->producer[k] >= index) return false;
   const tmo_op *producer = &c->ops[op->producer[k]];
-  if (block->strips == 0) return same_rows(in, &c->tensors[producer->output]);
+  if (!tmo_is_tiled(block)) return same_rows(in, &c->tensors[producer->output]);
   if (op->input[k] != producer->output || tmo_reads_group(op) != tmo_writes_group(producer)) return false;
   return !tmo_reads_group(op) || op->group_channels == producer->group_channels; /* of the same channels: as many groups, too */
 }
 
-/* Where pixels of an external frame become int8. */
+/* Where pixels of an external frame become int8. Looks at accesses that check_kind() has found to exist. */
 static bool check_conversion(const checker *c, const operation *o) {
-  const uint64_t bytes = tmo_converted_bytes(c->program, o->block, o->op);
+  if (tmo_input_of(c->program) != TMO_INPUT_EXTERNAL) return true;
+  const uint32_t bytes = tmo_converted_bytes(c->program, o->block, o->op);
   for (uint8_t k = 0; bytes > 0 && k < o->op->n_inputs; ++k) {
     const tmo_tensor *in = &c->tensors[o->op->input[k]];
     if (tmo_is_frame(c->program, in) && !in_workspace(c, in->offset, bytes, 1)) return false;
@@ -514,7 +506,7 @@ static bool check_groups(const operation *o) {
   const bool reads = tmo_reads_group(op), writes = tmo_writes_group(op);
   if (reads && writes && o->in->channels != o->out->channels) return false;
   const uint32_t channels = reads ? o->in->channels : o->out->channels;
-  const uint64_t before_last = (uint64_t)(op->groups - 1) * op->group_channels;
+  const uint32_t before_last = (op->groups - 1u) * op->group_channels;
   return before_last < channels && channels - before_last <= op->group_channels;
 }
 
@@ -527,7 +519,7 @@ static bool check_group_sums(checker *c, const operation *o) {
     const int32_t rows = tmo_strip_end(&w, m) - tmo_strip_first(&w, m);
     if (rows > highest) highest = rows;
   }
-  return in_workspace(c, o->op->accumulator, times(times(4 * (uint64_t)o->out->width, o->out->channels), (uint64_t)highest), 4);
+  return in_workspace(c, o->op->accumulator, times(times(4 * (uint32_t)o->out->width, o->out->channels), (uint32_t)highest), 4);
 }
 
 /* How an operator of a tiled block walks, and where its pixels go. */
@@ -571,18 +563,17 @@ static bool check_op(checker *c, const tmo_block *block, uint32_t index) {
     if (!check_operand(c, block, index, k)) return false;
   }
   const operation o = {block, op, &c->tensors[op->input[0]], &c->tensors[op->output]};
-  if (tmo_is_frame(c->program, o.out) || o.out->base == TMO_PROGRAM_BASE || !check_conversion(c, &o)) return false;
-  const bool by_row = !has_turned_pixels(c, &o) && op->tile == 0 && op->groups <= 1 && !tmo_sums_groups(op) && o.out->n_lanes == 0;
-  return (block->strips > 0 ? check_tiled(c, &o) : by_row) && check_kind(c, &o);
+  if (tmo_is_frame(c->program, o.out) || o.out->base == TMO_PROGRAM_BASE) return false;
+  const bool by_row = !has_turned_pixels(c, &o) && op->tile == 0 && op->groups <= 1 && !tmo_sums_groups(op) && !tmo_has_lanes(o.out);
+  return (tmo_is_tiled(block) ? check_tiled(c, &o) : by_row) && check_kind(c, &o) && check_conversion(c, &o);
 }
 
 /* first: the operator after the previous block's last. */
 static tmo_status check_block(checker *c, const tmo_block *block, uint32_t first) {
   if (block->first_op != first || block->n_ops == 0 || block->n_ops > c->header->n_ops - first) return TMO_ERROR_TABLE;
-  const uint64_t counter = block->strips > 0 ? sizeof(tmo_unit) : sizeof(uint16_t);
+  const uint32_t counter = tmo_is_tiled(block) ? sizeof(tmo_unit) : sizeof(uint16_t);
   if (!in_workspace(c, block->counters, counter * block->n_ops, 2)) return TMO_ERROR_TABLE;
   for (uint32_t i = first; i < first + block->n_ops; ++i) {
-    if (!tmo_has_kernel(&c->ops[i])) return TMO_ERROR_KERNEL;
     if (!check_op(c, block, i)) return TMO_ERROR_OP;
   }
   return TMO_OK;
@@ -590,18 +581,16 @@ static tmo_status check_block(checker *c, const tmo_block *block, uint32_t first
 
 tmo_status tmo_check(const void *program, size_t program_bytes, const uint32_t *io_bytes, size_t n_inputs, size_t n_outputs,
                      size_t workspace_bytes) {
-  tmo_status status = check_header(program, program_bytes);
+  tmo_status status = tmo_check_build(program, program_bytes, n_inputs, n_outputs, workspace_bytes);
   if (status != TMO_OK) return status;
   const tmo_header *h = tmo_header_of(program);
-  if (h->n_inputs != n_inputs || h->n_outputs != n_outputs || h->workspace > workspace_bytes) return TMO_ERROR_IO;
-
-  checker c = {(const uint8_t *)program, h, tmo_tensors(program), tmo_ops(program), io_bytes, (uint64_t)h->size * MAX_READS};
+  checker c = {(const uint8_t *)program, h, tmo_tensors(program), tmo_ops(program), io_bytes, times(h->size, MAX_READS)};
   for (uint32_t i = 0; i < h->n_tensors; ++i) {
     status = check_tensor(&c, &c.tensors[i]);
     if (status != TMO_OK) return status;
   }
-  if (h->input != TMO_INPUT_ARENA && h->n_inputs == 0) return TMO_ERROR_TABLE;
-  if (h->input == TMO_INPUT_STREAM && !check_stream(&c)) return TMO_ERROR_TABLE;
+  if (tmo_input_of(program) != TMO_INPUT_ARENA && h->n_inputs == 0) return TMO_ERROR_TABLE;
+  if (tmo_input_of(program) == TMO_INPUT_STREAM && !check_stream(&c)) return TMO_ERROR_TABLE;
   uint32_t first = 0;
   for (uint32_t i = 0; i < h->n_blocks; ++i) {
     const tmo_block *block = &tmo_blocks(program)[i];

@@ -1,7 +1,6 @@
 /* A firing: finds the operands of a unit, its constants and sums, and calls the kernel. Knows no order. */
 #include "tmo/fire.h"
 
-#include "tmo/build.h"
 #include "tmo/frame.h"
 #include "tmo/packed.h"
 
@@ -96,7 +95,7 @@ typedef struct {
 /* Row y of the frame: of an external one, as it lies there; of a streamed one, among the newest rows or in the ring. */
 static place frame_row(const tmo_run_state *run, const tmo_tensor *t, uint32_t y) {
   place p = {(const int8_t *)run->io[0], {0, 0, 1, t->width, t->channels}};
-  if (run->stream == NULL) {
+  if (tmo_input_of(run->program) == TMO_INPUT_EXTERNAL) {
     p.base = tmo_frame_row((const tmo_frame *)run->io[0], t->channels, y);
     return p;
   }
@@ -164,7 +163,7 @@ static void point_at_sums(firing *f) {
 
 /* Row y of a tensor in a row block, where rows are in one piece; NULL where it must be found as pixels are. */
 static int8_t *whole_row(const firing *f, const tmo_tensor *t, uint32_t y) {
-  if (f->kernel.op->tile > 0 || t->n_lanes > 0 || tmo_is_frame(f->run->program, t)) return NULL;
+  if (!tmo_by_row(f->kernel.op) || tmo_has_lanes(t) || tmo_is_frame(f->run->program, t)) return NULL;
   return base_of(f->run, t) + tmo_row_offset(t, y);
 }
 
@@ -185,7 +184,7 @@ static place row_of(const firing *f, const tmo_tensor *t, uint32_t pixel, uint32
 
 /* The n pieces of a window, of so many bytes each, as int8: `done` bytes of the same firing were converted before. Gives their sum. */
 static uint32_t make_int8(const firing *f, const tmo_tensor *t, const int8_t **pieces, uint32_t n, uint32_t bytes, uint32_t done) {
-  if (f->run->stream != NULL || !tmo_is_frame(f->run->program, t)) return done;
+  if (tmo_input_of(f->run->program) != TMO_INPUT_EXTERNAL || !tmo_is_frame(f->run->program, t)) return done;
   const tmo_frame *frame = (const tmo_frame *)f->run->io[0];
   if (frame->format == TMO_FORMAT_INT8) return done;
   int8_t *to = (int8_t *)f->run->workspace + t->offset + done;
@@ -203,9 +202,9 @@ TMO_OWN_FRAME static tmo_window read_by_window(const firing *f, uint16_t x, cons
   tmo_taps rows = {y, 1, y}, columns = {0, 1, 0};
   if (!tmo_iterative(op)) rows = tmo_clip((int32_t)((uint32_t)y * op->stride_h) - op->pad_top, op->kernel_h, op->dilation_h, f->in->height);
   if (tmo_writes_sums(op, f->run->unit.group)) rows.count = 0;
-  if (op->tile != 0) columns = tmo_columns(&f->kernel, x);
+  if (!tmo_by_row(op)) columns = tmo_columns(&f->kernel, x);
 
-  const uint32_t piece = op->tile == 0 ? tmo_row_bytes(f->in) : f->in_pixel;
+  const uint32_t piece = tmo_by_row(op) ? tmo_row_bytes(f->in) : f->in_pixel;
   uint32_t n = 0;
   for (uint32_t r = 0; r < rows.count; ++r) {
     const uint16_t row = (uint16_t)(rows.start + r * op->dilation_h);
@@ -231,7 +230,7 @@ TMO_OWN_FRAME static tmo_window read_operands(const firing *f, uint16_t x, const
     const uint32_t pixel = tmo_pixel_bytes(op, in, tmo_reads_group(op));
     const place p = row_of(f, in, pixel, in->height > 1 ? f->run->unit.row : 0);
     pixels[k] = p.base + tmo_group_offset(op, in, tmo_reads_group(op), f->run->unit.group) + tmo_pixel_offset(&p.line, in->width > 1 ? x : 0);
-    converted = make_int8(f, in, &pixels[k], 1, op->tile == 0 ? tmo_row_bytes(in) : pixel, converted);
+    converted = make_int8(f, in, &pixels[k], 1, tmo_by_row(op) ? tmo_row_bytes(in) : pixel, converted);
   }
   const tmo_window window = {.pixels = pixels, .count = op->n_inputs};
   return window;
@@ -273,7 +272,7 @@ TMO_OWN_FRAME static void fire_window(const firing *f, uint16_t x) {
   const int8_t *pixels[TMO_MAX_TAPS];
   const tmo_window window = read_under(f, x, pixels);
   int8_t *out = output_pixel(f, tmo_iterative(op) ? 0 : f->run->unit.row, x);
-  if (op->tile == 0) {
+  if (tmo_by_row(op)) {
     call_row_kernel(&f->kernel, &window, out);
   } else {
     call_pixel_kernel(&f->kernel, &window, out);
@@ -414,13 +413,13 @@ TMO_OWN_FRAME static void set_up(firing *f) {
   const bool reads_group = tmo_reads_group(op), writes_group = tmo_writes_group(op);
   const tmo_channels read = tmo_channels_of(op, f->in, reads_group, group), written = tmo_channels_of(op, f->out, writes_group, group);
   f->in_pixel = tmo_pixel_bytes(op, f->in, reads_group);
-  f->in_group = tmo_group_offset(op, f->in, reads_group, group);
+  f->in_group = tmo_has_lanes(f->in) ? 0 : read.first;
   f->out_pixel = tmo_pixel_bytes(op, f->out, writes_group);
-  f->out_group = tmo_group_offset(op, f->out, writes_group, group);
+  f->out_group = tmo_has_lanes(f->out) ? 0 : written.first;
   f->kernel.in_channels = read.count;
   f->kernel.out_channels = written.count;
   f->kernel.in_width = f->in->width;
-  f->kernel.out_width = op->tile == 0 ? f->out->width : 1;
+  f->kernel.out_width = tmo_by_row(op) ? f->out->width : 1;
   f->kernel.row = f->run->unit.row;
   if (HAS_ACCESS && op->access != 0) f->kernel.first_row = tmo_accessed_rows(program, op, 0, f->run->unit.row).first;
   if (HAS_BINARY && tmo_is_binary(op)) step_through_operands(f);
@@ -433,7 +432,7 @@ tmo_status tmo_fire(const tmo_run_state *run, const tmo_op *op, const tmo_walk *
   firing f = {.run = run, .walk = w, .in = &tensors[op->input[0]], .out = &tensors[op->output], .kernel = {.op = op}};
   set_up(&f);
   if (tmo_has_kind(TMO_OP_GATHER) && op->kind == TMO_OP_GATHER) return gather(&f);
-  if (op->tile == 0) {
+  if (tmo_by_row(op)) {
     fire_window(&f, 0);
   } else if (tmo_iterative(op)) {
     fire_iterative_tile(&f);

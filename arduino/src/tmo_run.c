@@ -8,13 +8,13 @@
 
 /* The counter of an operator in its block. A row block counts strips alone: rows. */
 static void *counter(const tmo_run_state *run, const tmo_block *block, uint16_t op) {
-  const size_t size = block->strips > 0 ? sizeof(tmo_unit) : sizeof(uint16_t);
+  const size_t size = tmo_is_tiled(block) ? sizeof(tmo_unit) : sizeof(uint16_t);
   return run->workspace + block->counters + size * (uint16_t)(op - block->first_op);
 }
 
 static void load_next(const tmo_run_state *run, const tmo_block *block, uint16_t op, tmo_unit *unit) {
   const void *stored = counter(run, block, op);
-  if (block->strips > 0) {
+  if (tmo_is_tiled(block)) {
     *unit = *(const tmo_unit *)stored;
   } else {
     unit->strip = unit->row = *(const uint16_t *)stored;
@@ -24,7 +24,7 @@ static void load_next(const tmo_run_state *run, const tmo_block *block, uint16_t
 
 static void store_next(const tmo_run_state *run, const tmo_block *block, uint16_t op, const tmo_unit *unit) {
   void *stored = counter(run, block, op);
-  if (block->strips > 0) {
+  if (tmo_is_tiled(block)) {
     *(tmo_unit *)stored = *unit;
   } else {
     *(uint16_t *)stored = unit->strip;
@@ -37,7 +37,7 @@ TMO_OWN_FRAME static uint16_t missing_producer(const tmo_run_state *run, const t
     if (op->producer[k] == TMO_NONE) continue;
     tmo_unit next;
     load_next(run, block, op->producer[k], &next);
-    const bool exists = block->strips > 0 ? tmo_operand_exists(run->program, block, op, w, &run->unit, k, &next)
+    const bool exists = tmo_is_tiled(block) ? tmo_operand_exists(run->program, block, op, w, &run->unit, k, &next)
                                           : tmo_operand_rows_exist(run->program, op, &run->unit, k, next.strip);
     if (!exists) return op->producer[k];
   }
@@ -46,7 +46,7 @@ TMO_OWN_FRAME static uint16_t missing_producer(const tmo_run_state *run, const t
 
 /* To the strip of the unit that waits for this operator. */
 static void skip_strips(const tmo_run_state *run, const tmo_block *block, uint16_t op) {
-  if (block->strips == 0) return;
+  if (!tmo_is_tiled(block)) return;
   const tmo_walk w = tmo_walk_of(run->program, block, &tmo_ops(run->program)[op]);
   tmo_unit next;
   load_next(run, block, op, &next);
@@ -72,8 +72,10 @@ static void enter_block(tmo_run_state *run, const tmo_block *block) {
   run->sink = (uint16_t)(end - 1);
 }
 
+static bool is_streamed(const tmo_run_state *run) { return tmo_has_part(TMO_PART_STREAM) && run->stream != NULL; }
+
 /* Rows of the streamed input that are still to come. */
-static bool expects_rows(const tmo_run_state *run) { return run->stream != NULL && run->rows < run->stream->height; }
+static bool expects_rows(const tmo_run_state *run) { return is_streamed(run) && run->rows < run->stream->height; }
 
 /* Go to the next sink, of this block or a later one, that wants units. A block's sinks come last operator first. TMO_MORE: found; TMO_OK:
  * there is none; TMO_WAIT: none in the first block, and the others must not start before all rows of the input have come. */
@@ -93,7 +95,7 @@ static tmo_status find_sink(tmo_run_state *run) {
 
 /* Whether an operator that lacks nothing else reads rows of the streamed input that have not come. */
 static bool lacks_rows(const tmo_run_state *run, const tmo_op *op) {
-  if (run->stream == NULL) return false;
+  if (!is_streamed(run)) return false;
   for (uint8_t k = 0; k < op->n_inputs; ++k) {
     const bool streamed = tmo_is_frame(run->program, &tmo_tensors(run->program)[op->input[k]]);
     if (streamed && tmo_last_row(run->program, op, &run->unit, k) >= (int32_t)run->rows) return true;
@@ -126,7 +128,7 @@ static void pop_waiting(tmo_run_state *run) {
 /* Whether an external frame has all that the program reads. */
 static bool frames_hold(const void *program, void *const *io) {
   const tmo_header *h = tmo_header_of(program);
-  for (uint32_t i = 0; h->input == TMO_INPUT_EXTERNAL && i < h->n_tensors; ++i) {
+  for (uint32_t i = 0; tmo_input_of(program) == TMO_INPUT_EXTERNAL && i < h->n_tensors; ++i) {
     const tmo_tensor *t = &tmo_tensors(program)[i];
     if (t->base == 1 && !tmo_frame_holds((const tmo_frame *)io[0], t->channels, tmo_row_bytes(t), t->height)) return false;
   }
@@ -140,7 +142,7 @@ void tmo_begin(tmo_run_state *run, const void *program, void *const *io, void *w
   run->workspace = (uint8_t *)workspace;
   run->firings = frames_hold(program, io) ? tmo_header_of(program)->firings : 0;
   run->sink = TMO_NONE;
-  if (tmo_header_of(program)->input != TMO_INPUT_STREAM) return;
+  if (tmo_input_of(program) != TMO_INPUT_STREAM) return;
   run->stream = tmo_tensors(program);
   while (run->stream->base != 1) ++run->stream; /* tmo_check(): there is one */
   run->rows = run->stream->rows;
@@ -150,7 +152,7 @@ void tmo_more_rows(tmo_run_state *run) { run->rows += run->stream->rows; }
 
 /* Where no firing is left. Of a streamed input, rows that nobody reads may be. */
 static tmo_status without_firings(const tmo_run_state *run) {
-  if (run->stream != NULL) return expects_rows(run) ? TMO_WAIT : TMO_OK;
+  if (is_streamed(run)) return expects_rows(run) ? TMO_WAIT : TMO_OK;
   return frames_hold(run->program, run->io) ? TMO_ERROR_FIRINGS : TMO_ERROR_FRAME;
 }
 
@@ -167,7 +169,7 @@ tmo_status tmo_step(tmo_run_state *run) {
     run->op = run->waiting[run->top];
     load_next(run, block, run->op, &run->unit);
     const tmo_op *op = &tmo_ops(run->program)[run->op];
-    const bool by_row = block->strips == 0;
+    const bool by_row = !tmo_is_tiled(block);
     const tmo_walk w = by_row ? tmo_walk_by_row(tmo_walked(run->program, op)) : tmo_walk_of(run->program, block, op);
     if (by_row ? tmo_unit_ended(&w, &run->unit) : !tmo_unit_exists(&w, &run->unit)) return TMO_ERROR_FIRINGS;
     const uint16_t missing = missing_producer(run, block, op, &w);

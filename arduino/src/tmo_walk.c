@@ -4,7 +4,7 @@ static int32_t clamp(int32_t x, int32_t most) { return x < 0 ? 0 : x > most ? mo
 
 tmo_walk tmo_walk_of(const void *program, const tmo_block *block, const tmo_op *op) {
   const tmo_tensor *t = tmo_walked(program, op);
-  if (block->strips == 0) return tmo_walk_by_row(t);
+  if (!tmo_is_tiled(block)) return tmo_walk_by_row(t);
   const uint16_t tiles = (uint16_t)((t->width - 1) / op->tile + 1);
   const tmo_walk tiled = {t, t->advance, t->end, t->rows, block->strips, tmo_passes(op), tiles, op->tile};
   return tiled;
@@ -88,15 +88,17 @@ int32_t tmo_last_row(const void *program, const tmo_op *op, const tmo_unit *unit
   return last_under(unit->row, op->stride_h, op->pad_top, op->kernel_h, op->dilation_h, in->height);
 }
 
-uint64_t tmo_converted_bytes(const void *program, const tmo_block *block, const tmo_op *op) {
-  uint64_t bytes = 0;
+uint32_t tmo_converted_bytes(const void *program, const tmo_block *block, const tmo_op *op) {
+  uint32_t bytes = 0;
   for (uint8_t k = 0; k < op->n_inputs; ++k) {
     const tmo_tensor *in = &tmo_tensors(program)[op->input[k]];
-    if (tmo_header_of(program)->input != TMO_INPUT_EXTERNAL || !tmo_is_frame(program, in)) continue;
+    if (tmo_input_of(program) != TMO_INPUT_EXTERNAL || !tmo_is_frame(program, in)) continue;
     const bool one = tmo_iterative(op) || (k > 0 && op->access == 0);
-    const uint64_t rows = one ? 1 : op->access != 0 ? ((const tmo_access *)tmo_constant(program, op->access))[k].extent : op->kernel_h < in->height ? op->kernel_h : in->height;
-    const uint64_t columns = one ? 1 : op->kernel_w < in->width ? op->kernel_w : in->width;
-    bytes += block->strips > 0 ? rows * columns * in->channels : rows * in->width * in->channels;
+    const uint32_t window = op->access == 0 ? op->kernel_h : ((const tmo_access *)tmo_constant(program, op->access))[k].extent;
+    const uint32_t rows = one ? 1 : window < in->height ? window : in->height; /* those that are there */
+    const uint32_t columns = !tmo_is_tiled(block) ? in->width : one ? 1 : op->kernel_w < in->width ? op->kernel_w : in->width;
+    const uint32_t more = rows * columns * in->channels; /* of a frame, which is not that large */
+    bytes = more < UINT32_MAX - bytes ? bytes + more : UINT32_MAX;
   }
   return bytes;
 }
@@ -132,9 +134,9 @@ static int32_t first_period(const tmo_tensor *t) {
 }
 
 tmo_line tmo_line_of(const void *program, const tmo_tensor *t, uint32_t pixel, uint16_t strip, uint16_t y) {
-  if (t->n_lanes == 0) {
+  if (!tmo_has_lanes(t)) {
     const uint32_t last = t->width - 1u; /* a step of `last` pixels is one backwards */
-    const bool turned = t->layout == TMO_LAYOUT_PIXELS_TURNED;
+    const bool turned = tmo_has_part(TMO_PART_TURNED) && t->layout == TMO_LAYOUT_PIXELS_TURNED;
     const tmo_line whole = {tmo_row_offset(t, y), turned ? last : 0, turned ? last : 1, t->width, pixel};
     return whole;
   }

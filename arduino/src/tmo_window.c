@@ -30,6 +30,11 @@ tmo_window tmo_column(const tmo_kernel *k, const tmo_window *rows, uint16_t x) {
   return window;
 }
 
+int8_t tmo_channel_output(const tmo_kernel *k, uint32_t channel, uint32_t sum) {
+  const uint32_t c = k->op->flags & TMO_FLAG_PER_CHANNEL ? channel : 0;
+  return tmo_output(k, tmo_rescale((int32_t)sum, k->multipliers[c], k->shifts[c]));
+}
+
 void tmo_begin_sums(const tmo_kernel *k, uint32_t *sums, uint32_t n, uint32_t channel, uint32_t i) {
   const int32_t *from = k->first ? k->bias : k->sums + i;
   uint32_t *const end = sums + n;

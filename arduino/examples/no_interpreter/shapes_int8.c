@@ -1825,8 +1825,12 @@ static _Alignas(16) uint8_t arena[SHAPES_INT8_ARENA_BYTES];
 static void *const io[] = {arena + 1968, arena + 0};
 
 tmo_status shapes_int8_init(void) {
+#ifdef TMO_SKIP_PROOF
+  return tmo_check_build(program, sizeof program, 1, 1, 14048);
+#else
   static const uint32_t io_bytes[] = {SHAPES_INT8_INPUT_BYTES, SHAPES_INT8_OUTPUT_BYTES};
   return tmo_check(program, sizeof program, io_bytes, 1, 1, 14048);
+#endif
 }
 
 tmo_status shapes_int8_invoke(void) { return tmo_run(program, io, arena + 0); }

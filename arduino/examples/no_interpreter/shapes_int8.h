@@ -1,7 +1,8 @@
 /* shapes_int8.tflite without an interpreter: C11, for tflm-memopt's custom_ops/src. Written by tflm-memopt.
  *
  * The weights stay in flash; all RAM is one static arena, and the stack of an invocation.
- * With -DTMO_KINDS=0xceull -DTMO_PACKINGS=0x0ull the library has the kernels of this model only. */
+ * With -DTMO_KINDS=0xceull -DTMO_PACKINGS=0x0ull -DTMO_PARTS=0x5u the library has nothing but what this model needs.
+ * With TMO_SKIP_PROOF this file does not prove again that the program stays inside its buffers: tflm-memopt did. */
 #ifndef SHAPES_INT8_MODULE_H_
 #define SHAPES_INT8_MODULE_H_
 

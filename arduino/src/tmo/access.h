@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "tmo/program.h"
+#include "tmo/build.h"
 
 /* Of functions whose frame must not be their caller's: large arrays do not add up, and what comes before a kernel is gone when it runs. */
 #if defined(__GNUC__)
@@ -34,10 +34,24 @@ static inline const tmo_block *tmo_blocks(const void *program) {
   return (const tmo_block *)tmo_constant(program, tmo_header_of(program)->blocks);
 }
 
+/* TMO_INPUT_*. What a build leaves out no program has: tmo_check_build(). The same is true of all that asks tmo_has_part(). */
+static inline uint16_t tmo_input_of(const void *program) {
+  const uint16_t input = tmo_header_of(program)->input;
+  const bool possible = tmo_has_part(TMO_PART_STREAM) || tmo_has_part(TMO_PART_EXTERNAL);
+  if (!possible || !tmo_has_part(input == TMO_INPUT_STREAM ? TMO_PART_STREAM : TMO_PART_EXTERNAL)) return TMO_INPUT_ARENA;
+  return input;
+}
+
 /* A view of the input that is not in the arena as a whole. */
 static inline bool tmo_is_frame(const void *program, const tmo_tensor *t) {
-  return tmo_header_of(program)->input != TMO_INPUT_ARENA && t->base == 1;
+  return tmo_input_of(program) != TMO_INPUT_ARENA && t->base == 1;
 }
+
+/* Whether firings make tiles; else rows. */
+static inline bool tmo_is_tiled(const tmo_block *block) { return tmo_has_part(TMO_PART_TILES) && block->strips > 0; }
+static inline bool tmo_by_row(const tmo_op *op) { return !tmo_has_part(TMO_PART_TILES) || op->tile == 0; }
+
+static inline bool tmo_has_lanes(const tmo_tensor *t) { return tmo_has_part(TMO_PART_TILES) && t->n_lanes > 0; }
 
 /* Whether the tensors are int16: a channel takes two bytes of a pixel. */
 static inline bool tmo_is_s16(const tmo_op *op) { return op->kind >= TMO_OP_CONV_S16 && op->kind <= TMO_OP_ADD_S16; }
@@ -47,12 +61,12 @@ static inline bool tmo_is_binary(const tmo_op *op) {
   return op->kind == TMO_OP_ADD || op->kind == TMO_OP_ADD_S16 || (op->kind >= TMO_OP_SUB && op->kind <= TMO_OP_PRELU);
 }
 
-static inline bool tmo_iterative(const tmo_op *op) { return (op->flags & TMO_FLAG_ITERATIVE) != 0; }
+static inline bool tmo_iterative(const tmo_op *op) { return tmo_has_part(TMO_PART_ITERATIVE) && (op->flags & TMO_FLAG_ITERATIVE) != 0; }
 
-static inline uint16_t tmo_groups(const tmo_op *op) { return op->groups > 1 ? op->groups : 1; }
+static inline uint16_t tmo_groups(const tmo_op *op) { return tmo_has_part(TMO_PART_GROUPS) && op->groups > 1 ? op->groups : 1; }
 
 /* Adds the products of one channel group to those of the groups before. */
-static inline bool tmo_sums_groups(const tmo_op *op) { return (op->flags & TMO_FLAG_SUMS) != 0; }
+static inline bool tmo_sums_groups(const tmo_op *op) { return tmo_has_part(TMO_PART_GROUPS) && (op->flags & TMO_FLAG_SUMS) != 0; }
 
 /* Times that it goes through a strip: once for each group; and once more to write what it has added up. */
 static inline uint16_t tmo_passes(const tmo_op *op) { return (uint16_t)(tmo_groups(op) + (tmo_sums_groups(op) ? 1 : 0)); }
@@ -83,19 +97,20 @@ static inline tmo_channels tmo_channels_of(const tmo_op *op, const tmo_tensor *t
 
 /* Bytes of a pixel, wherever it lives: lanes hold the channels of one group. */
 static inline uint32_t tmo_pixel_bytes(const tmo_op *op, const tmo_tensor *t, bool grouped) {
-  return grouped && t->n_lanes > 0 ? op->group_channels : t->channels;
+  return grouped && tmo_has_lanes(t) ? op->group_channels : t->channels;
 }
 
 /* From the start of a pixel to the channels of a group. */
 static inline uint32_t tmo_group_offset(const tmo_op *op, const tmo_tensor *t, bool grouped, uint16_t group) {
-  return t->n_lanes > 0 ? 0 : tmo_channels_of(op, t, grouped, group).first;
+  return tmo_has_lanes(t) ? 0 : tmo_channels_of(op, t, grouped, group).first;
 }
 
 static inline uint32_t tmo_row_bytes(const tmo_tensor *t) { return t->width * t->channels; }
 
 /* From the tensor's base to row y, of a tensor without lanes. */
 static inline uint32_t tmo_row_offset(const tmo_tensor *t, uint32_t y) {
-  const uint32_t row = t->layout == TMO_LAYOUT_HWC ? y % t->depth : t->height - 1u - y;
+  const bool turned = tmo_has_part(TMO_PART_TURNED) && t->layout != TMO_LAYOUT_HWC;
+  const uint32_t row = turned ? t->height - 1u - y : y % t->depth;
   return t->offset + row * tmo_row_bytes(t);
 }
 

@@ -1,9 +1,11 @@
-/* Which kernels a build has. All of them, unless its flags name those that its programs need: the linker drops the others. Internal.
+/* What a build has: all kernels and all of the executor, unless its flags, or a header tmo/config.h, name what its programs need. Internal.
  *
- * -DTMO_KINDS=..    a bit for each tmo_op_kind of operators that are not packed
- * -DTMO_PACKINGS=.. a bit for each TMO_PACKING_* of those that are
+ * TMO_KINDS     a bit for each tmo_op_kind of operators that are not packed
+ * TMO_PACKINGS  a bit for each TMO_PACKING_* of those that are
+ * TMO_PARTS     a bit for each TMO_PART_*
  *
- * The converter writes both into what it emits for a model; for several models, "or" them. tmo_check() refuses programs that need more. */
+ * The converter writes them into what it emits for a model; for several models, "or" them. Programs that need more are refused:
+ * tmo_check_build(). */
 #ifndef TMO_BUILD_H_
 #define TMO_BUILD_H_
 
@@ -12,12 +14,31 @@
 
 #include "tmo/program.h"
 
+#if defined(__has_include)
+#if __has_include("tmo/config.h")
+#include "tmo/config.h"
+#endif
+#endif
+
 #ifndef TMO_KINDS
 #define TMO_KINDS UINT64_MAX
 #endif
 #ifndef TMO_PACKINGS
 #define TMO_PACKINGS UINT64_MAX
 #endif
+#ifndef TMO_PARTS
+#define TMO_PARTS UINT32_MAX
+#endif
+
+/* Parts of the executor that not every program needs. */
+enum {
+  TMO_PART_TILES = 0,     /* tiled blocks */
+  TMO_PART_GROUPS = 1,    /* channel groups */
+  TMO_PART_ITERATIVE = 2, /* TMO_FLAG_ITERATIVE */
+  TMO_PART_STREAM = 3,    /* TMO_INPUT_STREAM */
+  TMO_PART_EXTERNAL = 4,  /* TMO_INPUT_EXTERNAL */
+  TMO_PART_TURNED = 5,    /* layouts other than TMO_LAYOUT_HWC */
+};
 
 /* Those with two operands: tmo_is_binary(). */
 #define TMO_BINARY_KINDS ((uint64_t)1 << TMO_OP_ADD | (uint64_t)1 << TMO_OP_ADD_S16 | (uint64_t)0x3F << TMO_OP_SUB)
@@ -27,6 +48,8 @@
 
 static inline bool tmo_has_kind(uint16_t kind) { return kind >= 64 || ((uint64_t)(TMO_KINDS) >> kind & 1) != 0; }
 static inline bool tmo_has_packing(uint16_t packing) { return packing >= 64 || ((uint64_t)(TMO_PACKINGS) >> packing & 1) != 0; }
+
+static inline bool tmo_has_part(uint16_t part) { return ((uint32_t)(TMO_PARTS) >> part & 1) != 0; }
 
 /* Whether this build has the kernel of an operator. */
 static inline bool tmo_has_kernel(const tmo_op *op) {

@@ -119,11 +119,8 @@ static inline int8_t tmo_output(const tmo_kernel *k, int32_t value) {
   return tmo_clamp(tmo_wrapping_add(value, k->op->output_zero_point), k->op->act_min, k->op->act_max);
 }
 
-/* A convolution's sum, scaled for its channel. */
-static inline int8_t tmo_channel_output(const tmo_kernel *k, uint32_t channel, uint32_t sum) {
-  const uint32_t c = k->op->flags & TMO_FLAG_PER_CHANNEL ? channel : 0;
-  return tmo_output(k, tmo_rescale((int32_t)sum, k->multipliers[c], k->shifts[c]));
-}
+/* A sum, scaled for its channel, where nothing depends on speed. */
+int8_t tmo_channel_output(const tmo_kernel *k, uint32_t channel, uint32_t sum);
 
 #if TMO_EIGHT_REGISTERS
 /* Adds n products (x[i * step] - zero_point) * w[c][i] to each sums[c]; n > 0. */

@@ -25,7 +25,7 @@ typedef enum {
   TMO_ERROR_OP = -8,        /* an operator has impossible geometry, operands or constants */
   TMO_ERROR_FIRINGS = -9,   /* the run does not end after the firings that the program declares */
   TMO_ERROR_FRAME = -10,    /* an external frame has no data, or is too small for what the program reads */
-  TMO_ERROR_KERNEL = -11,   /* this build left out a kernel that the program needs: TMO_KINDS, TMO_PACKINGS */
+  TMO_ERROR_KERNEL = -11,   /* this build left out what the program needs: TMO_KINDS, TMO_PACKINGS, TMO_PARTS */
   TMO_ERROR_INDEX = -20     /* an input holds an index that its table does not have; outputs are not valid */
 } tmo_status;
 
@@ -37,6 +37,10 @@ const char *tmo_status_text(tmo_status status);
  * matter. Call it once, before the first run (the TFLM adapter: in Prepare). */
 tmo_status tmo_check(const void *program, size_t program_bytes, const uint32_t *io_bytes, size_t n_inputs, size_t n_outputs,
                      size_t workspace_bytes);
+
+/* The part of it that is left to do for a program that is a constant of the same firmware, as the converter wrote and proved it: whether this
+ * build runs it. Looks at alignment, version, core, sizes, and at the kernels that a build may lack; it does not look for damage. */
+tmo_status tmo_check_build(const void *program, size_t program_bytes, size_t n_inputs, size_t n_outputs, size_t workspace_bytes);
 
 enum { TMO_FORMAT_INT8 = 0, TMO_FORMAT_UINT8 = 1 /* value + 128: what a camera gives where the model's zero point is 128 less */ };
 
@@ -55,7 +59,7 @@ typedef struct {
 tmo_status tmo_take_rows(const tmo_frame *frame, uint32_t pixel_bytes, uint32_t row_bytes, uint32_t rows, int8_t *to);
 
 /* One inference, of a program whose input is not streamed. io: the inputs, then the outputs. workspace: 16-byte aligned, header.workspace bytes, needs no initialisation.
- * The program must have passed tmo_check(). Inputs and outputs may overlap the workspace where the planner says so. */
+ * The program must have passed tmo_check(), or tmo_check_build(). Inputs and outputs may overlap the workspace where the planner says so. */
 tmo_status tmo_run(const void *program, void *const *io, void *workspace);
 
 #define TMO_WAITING 16 /* operators, each waiting for the next, that are remembered between steps; any number of at least 1 would do */

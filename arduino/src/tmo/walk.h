@@ -72,8 +72,9 @@ static inline bool tmo_operand_rows_exist(const void *program, const tmo_op *op,
 bool tmo_operand_exists(const void *program, const tmo_block *block, const tmo_op *op, const tmo_walk *w, const tmo_unit *unit, uint8_t k,
                         const tmo_unit *next);
 
-/* Bytes that the operands of an operator take which are made int8 for one window: those that come from an external frame. */
-uint64_t tmo_converted_bytes(const void *program, const tmo_block *block, const tmo_op *op);
+/* Bytes that the operands of an operator take which are made int8 for one window: those that come from an external frame. Not more than
+ * UINT32_MAX. */
+uint32_t tmo_converted_bytes(const void *program, const tmo_block *block, const tmo_op *op);
 
 /* Of an operator that adds up groups: which of its int32 sums is the first of this unit. */
 static inline uint32_t tmo_group_sum(const tmo_walk *w, const tmo_unit *unit) {

@@ -1,4 +1,5 @@
 // What shapes_int8.tflite needs of TensorFlow Lite Micro: operators and arena. Written by tflm-memopt.
+// And of tflm-memopt's library: -DTMO_KINDS=0xceull -DTMO_PACKINGS=0x0ull -DTMO_PARTS=0x15u
 #ifndef SHAPES_INT8_OPS_H_
 #define SHAPES_INT8_OPS_H_
 

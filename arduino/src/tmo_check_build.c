@@ -1,0 +1,47 @@
+/* Whether a build of the library, which may lack kernels and parts, runs a program. */
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC optimize("Os") /* it runs once */
+#endif
+
+#include "tmo/access.h"
+#include "tmo/packed.h"
+#include "tmo/tmo.h"
+
+static bool has_table(const tmo_header *h, uint32_t offset, uint32_t bytes) {
+  return offset % 4 == 0 && offset <= h->size && bytes <= h->size - offset;
+}
+
+static uint32_t part(bool needed, uint16_t bit) { return (uint32_t)needed << bit; }
+
+/* A bit for each TMO_PART_* that a program with such tables needs. */
+static uint32_t parts_of(const void *program) {
+  const tmo_header *h = tmo_header_of(program);
+  uint32_t parts = part(h->input == TMO_INPUT_STREAM, TMO_PART_STREAM) | part(h->input == TMO_INPUT_EXTERNAL, TMO_PART_EXTERNAL);
+  for (uint32_t i = 0; i < h->n_tensors; ++i) parts |= part(tmo_tensors(program)[i].layout != TMO_LAYOUT_HWC, TMO_PART_TURNED);
+  for (uint32_t i = 0; i < h->n_blocks; ++i) parts |= part(tmo_blocks(program)[i].strips > 0, TMO_PART_TILES);
+  for (uint32_t i = 0; i < h->n_ops; ++i) {
+    const tmo_op *op = &tmo_ops(program)[i];
+    parts |= part(op->groups > 1 || (op->flags & TMO_FLAG_SUMS) != 0, TMO_PART_GROUPS);
+    parts |= part((op->flags & TMO_FLAG_ITERATIVE) != 0, TMO_PART_ITERATIVE);
+  }
+  return parts;
+}
+
+tmo_status tmo_check_build(const void *program, size_t program_bytes, size_t n_inputs, size_t n_outputs, size_t workspace_bytes) {
+  const tmo_header *h = tmo_header_of(program);
+  if ((uintptr_t)program % 16 != 0) return TMO_ERROR_ALIGNMENT;
+  if (program_bytes < sizeof(tmo_header)) return TMO_ERROR_TRUNCATED;
+  if (h->magic != TMO_MAGIC) return TMO_ERROR_MAGIC;
+  if (h->version != TMO_VERSION) return TMO_ERROR_VERSION;
+  if (!tmo_runs_target(h->target)) return TMO_ERROR_TARGET;
+  if (h->size > program_bytes) return TMO_ERROR_TRUNCATED;
+  if (h->size < sizeof(tmo_header) || h->input > TMO_INPUT_EXTERNAL) return TMO_ERROR_TABLE;
+  if (!has_table(h, h->tensors, h->n_tensors * (uint32_t)sizeof(tmo_tensor))) return TMO_ERROR_TABLE;
+  if (!has_table(h, h->ops, h->n_ops * (uint32_t)sizeof(tmo_op))) return TMO_ERROR_TABLE;
+  if (!has_table(h, h->blocks, h->n_blocks * (uint32_t)sizeof(tmo_block))) return TMO_ERROR_TABLE;
+  if (h->n_inputs != n_inputs || h->n_outputs != n_outputs || h->workspace > workspace_bytes) return TMO_ERROR_IO;
+  for (uint32_t i = 0; i < h->n_ops; ++i) {
+    if (!tmo_has_kernel(&tmo_ops(program)[i])) return TMO_ERROR_KERNEL;
+  }
+  return (parts_of(program) & ~(uint32_t)(TMO_PARTS)) == 0 ? TMO_OK : TMO_ERROR_KERNEL;
+}
