@@ -142,21 +142,17 @@ def strips_and_windows() -> Drawing:
 
 
 DRAWINGS: Mapping[str, Callable[[], Drawing]] = {
-    "rows-and-rings": rows_and_rings,
-    "block": block,
-    "overlap": overlap,
-    "strips-and-windows": strips_and_windows,
+    "rows-and-rings.svg": rows_and_rings,
+    "block.svg": block,
+    "overlap.svg": overlap,
+    "strips-and-windows.svg": strips_and_windows,
 }
-
-
-def files() -> Mapping[str, str]:
-    """File name -> content."""
-    return {f"{name}.svg": svg.document(draw()) for name, draw in DRAWINGS.items()}
+"""By file name."""
 
 
 def main(folder: Path) -> int:
-    for name, content in files().items():
-        (folder / name).write_text(content, encoding="utf-8")
+    for name, draw in DRAWINGS.items():
+        (folder / name).write_text(svg.document(draw()), encoding="utf-8")
     return 0
 
 

@@ -8,8 +8,9 @@ from __future__ import annotations
 import ast
 import json
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -40,11 +41,16 @@ class Raised:
     place: str
 
 
-def raised() -> Iterator[Raised]:
+@cache
+def raised() -> tuple[Raised, ...]:
     """All of the package."""
-    for path in sorted(PACKAGE.rglob("*.py")):
-        tree = ast.parse(path.read_text(encoding="utf-8"))
-        for function in [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)]:
+    return tuple(found for path in sorted(PACKAGE.rglob("*.py")) for found in _raised_in(path))
+
+
+def _raised_in(path: Path) -> Iterator[Raised]:
+    text = path.read_text(encoding="utf-8")
+    if any(name in text for name in CLASSES):
+        for function in [node for node in ast.walk(ast.parse(text)) if isinstance(node, ast.FunctionDef)]:
             said = {
                 node.targets[0].id: _text(node.value)
                 for node in ast.walk(function)
@@ -208,19 +214,18 @@ def plan_schema() -> Mapping[str, Any]:
     return {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": "A plan of tflm-memopt", **document}
 
 
-def files() -> Mapping[str, str]:
-    """Below docs: file name -> content."""
-    return {
-        "errors.md": error_page(),
-        "boards.md": board_page(),
-        "program-format.md": program_page(),
-        "plan.schema.json": json.dumps(plan_schema(), indent=2) + "\n",
-    }
+FILES: Mapping[str, Callable[[], str]] = {
+    "errors.md": error_page,
+    "boards.md": board_page,
+    "program-format.md": program_page,
+    "plan.schema.json": lambda: json.dumps(plan_schema(), indent=2) + "\n",
+}
+"""Below docs: file name -> content."""
 
 
 def main() -> int:
-    for name, content in files().items():
-        (ROOT / "docs" / name).write_text(content, encoding="utf-8")
+    for name, content in FILES.items():
+        (ROOT / "docs" / name).write_text(content(), encoding="utf-8")
     return 0
 
 

@@ -52,6 +52,7 @@ def pytest_sessionfinish() -> None:
         (Path(folder) / f"{os.getpid()}.txt").write_text("\n".join(sorted(RAISED)))
 
 
+@functools.cache
 def real_models() -> list[Path]:
     """The example, and the public models where they are: never empty, so that a test over them is never skipped."""
     return [EXAMPLE, *sorted(MODELS.resolve().glob("*.tflite"))]

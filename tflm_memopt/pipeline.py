@@ -9,7 +9,7 @@ from tflm_memopt.analysis.packings import family, packing
 from tflm_memopt.analysis.supported import Support, to_row_ops
 from tflm_memopt.lower.rewrite import rewrite
 from tflm_memopt.model import canonicalise, writer
-from tflm_memopt.model.graph import Graph
+from tflm_memopt.model.graph import ABSENT, Graph
 from tflm_memopt.model.int8_io import Int8Interface
 from tflm_memopt.model.reader import Model
 from tflm_memopt.model.rowop import RowOp
@@ -25,6 +25,7 @@ from tflm_memopt.plan.regions import Partition, Region, partition
 CONSTANT_INPUT = "an input of the model is a constant"
 SEVERAL_SUBGRAPHS = "the model has several subgraphs (IF, WHILE, CALL_ONCE): such models are left whole"
 DYNAMIC = "tensors have shapes that are known only at run time: such models are left whole"
+UNWRITTEN = "an operator reads what nothing writes, whatever lies there: such models are left whole"
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +90,14 @@ def left_whole(model: Model) -> str:
         return DYNAMIC
     if any(model.graph.tensors[t].constant for t in model.graph.inputs):
         return CONSTANT_INPUT
-    return ""
+    return UNWRITTEN if _reads_unwritten(model.graph) else ""
+
+
+def _reads_unwritten(graph: Graph) -> bool:
+    """Whether an operator reads a tensor that has neither a writer nor a value."""
+    written = {ABSENT, *graph.inputs, *(t for op in graph.ops for t in op.outputs)}
+    read = (graph.tensors[t] for op in graph.ops for t in op.inputs if t not in written)
+    return any(t.elements and not (t.constant or t.variable) for t in read)
 
 
 def find_regions(understood: Understood, *, fold: bool = True) -> Partition | None:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from conftest import EXAMPLE, optimized
+from conftest import EXAMPLE, examples, optimized
 from cores.cases import TOO_LARGE, Case, blob, run
 from cores.core import CORES, Core, missing_tools
 from kernels import networks, tile_plans
@@ -86,15 +86,16 @@ def model_cases(model: bytes, seed: int = 1) -> list[Case]:
 @pytest.mark.parametrize("draw", [row_case, tile_case, deep_case])
 def test_random_networks(core: Core, draw: Callable[[int, Family], Case | None], family: Family) -> None:
     """Packed ones on the cores that have their instructions; the others say that they are for someone else."""
-    cases = {seed: case for seed in range(60) if (case := draw(seed, family))}
+    cases = {seed: case for seed in range(examples(60)) if (case := draw(seed, family))}
     if family not in core.families:
         assert {o.status for o in run(core, list(cases.values())[:3])} == {host.Status.TARGET}
         return
     outcomes = run(core, list(cases.values()))
     wrong = {seed: o for seed, o in zip(cases, outcomes, strict=True) if not o.right or o.stack > core.most_stack}
-    assert len(outcomes) > 40 and not wrong
+    assert len(outcomes) > examples(40) and not wrong
 
 
+@pytest.mark.slow
 def test_the_example_model(core: Core) -> None:
     (outcome,) = run(core, model_cases(optimized(EXAMPLE, core.target)))
     if core.ram_bytes <= 16 << 10:

@@ -24,7 +24,7 @@ from hostile.mutants import corpus, mutant
 from property import oracle
 
 import tflm_memopt
-from tflm_memopt.errors import MemoptError
+from tflm_memopt.errors import MemoptError, PlanError
 from tflm_memopt.lower.names import OFFLINE_PLAN, OFFLINE_PLAN_VERSION, ONLINE
 from tflm_memopt.model import writer
 from tflm_memopt.model.graph import Graph
@@ -45,6 +45,8 @@ def examine(data: bytes) -> Answer:
     try:
         tflm_memopt.inspect(data)
         done = tflm_memopt.optimize(data, seconds=0.02)
+    except PlanError as error:  # of a plan of our own
+        return Outcome.DEFECT, str(error)
     except MemoptError as error:
         return Outcome.REFUSED, str(error)
     if not done.report.changed:

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from conftest import examples, thinned
 from kernels import networks, tile_plans
 from kernels.conftest import LIBRARY, ROOT, compiled
 from kernels.networks import random_shape
@@ -32,7 +33,7 @@ def calls(library: Path) -> int:
     return int(ctypes.CDLL(str(library)).vendor_calls())
 
 
-@pytest.fixture(params=["ESP_NN", "CMSIS_NN"])
+@pytest.fixture(params=thinned(["CMSIS_NN", "ESP_NN"], 1))
 def backend(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """The library with it, in the place of the package's own."""
     library = compiled(
@@ -46,13 +47,13 @@ def backend(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.
 
 def test_pointwise_convolutions_go_there(backend: Path) -> None:
     """Rows and pixels, 1x1 and other windows; more channels than one call takes."""
-    for seed in range(60):
+    for seed in range(examples(60)):
         rng = np.random.default_rng(seed)
         shape = random_shape(rng)
         op, out = networks.operator(rng, Kind.CONV, (0,), shape, 1)
         network = single(op, shape, out)
         agree(network, lower(network, [], set(), rng), rng, seed)
-    assert calls(backend) > 100
+    assert calls(backend) > examples(100)
 
 
 @pytest.mark.slow

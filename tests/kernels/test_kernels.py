@@ -9,6 +9,7 @@ import dataclasses
 
 import numpy as np
 import pytest
+from conftest import examples, thinned
 from kernels import networks
 from kernels.networks import WINDOWED, Network, operator, part, random_inputs, random_shape, reduced_whole
 from kernels.programs import Lowered, can_iterate, lower
@@ -18,7 +19,7 @@ from tflm_memopt.lower.program import ProgramOp, pack
 from tflm_memopt.model.rowop import BINARY, BINARY_INT8, Kind, Window
 from tflm_memopt.runtime import host
 
-SEEDS = range(60)
+SEEDS = range(examples(60))
 
 
 def single(op: ProgramOp, shape: networks.Shape, out: networks.Shape) -> Network:
@@ -78,7 +79,7 @@ def test_a_tall_window_runs_one_row_at_a_time_only() -> None:
     assert host.check(pack(whole.program), [600], [int(np.prod(out))]) is host.Status.OP
 
 
-@pytest.mark.parametrize("seed", range(120))
+@pytest.mark.parametrize("seed", thinned(range(120), 40))
 def test_network_in_blocks(seed: int) -> None:
     rng = np.random.default_rng(seed)
     network = networks.draw(rng, int(rng.integers(2, 9)))

@@ -6,6 +6,7 @@ import dataclasses
 
 import numpy as np
 import pytest
+from conftest import examples
 from kernels import networks, tile_plans
 from kernels.networks import random_shape
 from kernels.packings import count, packed
@@ -19,7 +20,7 @@ from tflm_memopt.model.rowop import Kind
 from tflm_memopt.runtime import host
 
 FAMILIES = [family for family in Family if family is not Family.GENERIC]
-SEEDS = range(200)
+SEEDS = range(examples(200))
 NAMES = {Kind.CONV: ("CONV", "DENSE"), Kind.DEPTHWISE: ("DEPTHWISE",), Kind.ADD: ("ADD",)}
 """What the names of a kind's packings end with."""
 
@@ -61,7 +62,7 @@ def with_half(op: ProgramOp, operand: int) -> ProgramOp:
 def test_networks(family: Family) -> None:
     """Row blocks and tiled blocks of packed and other operators; the program survives being read."""
     done = 0
-    for seed in range(60):
+    for seed in range(examples(60)):
         rng = np.random.default_rng(seed)
         if seed % 2:
             network, tiled, rng = tile_plans.draw(seed)
@@ -76,7 +77,7 @@ def test_networks(family: Family) -> None:
         program = pack(lowered.program)
         assert pack(unpack(program)) == program
         done += count(lowered.program)
-    assert done > 20
+    assert done > examples(20)
 
 
 def agree_tiled(network: networks.Network, lowered: tile_plans.Lowered, rng: np.random.Generator, seed: int) -> None:

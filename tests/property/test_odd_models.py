@@ -20,7 +20,7 @@ from property.oracle import assert_arena_as_predicted, assert_same_bytes, conver
 import tflm_memopt
 from tflm_memopt.model import writer
 from tflm_memopt.model.packing import TARGETS
-from tflm_memopt.pipeline import SEVERAL_SUBGRAPHS
+from tflm_memopt.pipeline import SEVERAL_SUBGRAPHS, UNWRITTEN
 from tflm_memopt.plan.planner import Options
 
 pytest.importorskip("tflite_micro", reason="the official TFLM wheel is not installed")
@@ -371,6 +371,11 @@ def a_shape_that_is_an_input(net: Net) -> bytes:
 # ---- whole models ----
 
 
+def a_tensor_that_nothing_writes(net: Net) -> bytes:
+    x = first(net)
+    return net.model(net.add(x, net.tensor(IMAGE)))
+
+
 def a_subgraph_that_nobody_calls(net: Net) -> bytes:
     tree = net.finished(net.conv2d(first(net), 4))
     tree.subgraphs.append(deepcopy(tree.subgraphs[0]))
@@ -381,6 +386,7 @@ def a_subgraph_that_nobody_calls(net: Net) -> bytes:
     ("build", "why"),
     [
         pytest.param(a_subgraph_that_nobody_calls, SEVERAL_SUBGRAPHS, id="a subgraph that nobody calls"),
+        pytest.param(a_tensor_that_nothing_writes, UNWRITTEN, id="a tensor that nothing writes"),
         pytest.param(lambda net: net.model(net.input(IMAGE)), "", id="no operator"),
         pytest.param(lambda net: net.model() if first(net) else b"", "", id="no output"),
         pytest.param(lambda net: net.model(net.conv2d(net.input((1, 0, 8, 4)), 5)), "", id="no rows"),

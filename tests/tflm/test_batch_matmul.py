@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ai_edge_litert import schema_py_generated as schema
+from conftest import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from models import Affine, Net
@@ -19,7 +20,7 @@ def product(net: Net, a: int, b: int, *, adjoint: bool, out: Affine) -> int:
     return net.op("BATCH_MATMUL", [a, b], [y], schema.BatchMatMulOptionsT(adjX=False, adjY=adjoint))
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=examples(25), deadline=None)
 @given(batch=st.sampled_from([(), (1,), (3,), (1, 2)]), rows=sizes, depth=sizes, columns=sizes, adjoint=st.booleans(),
        a=affines, b=affines, out=affines, seed=seeds)  # fmt: skip
 def test_batch_matmul(
@@ -32,7 +33,7 @@ def test_batch_matmul(
     assert_equal(net.model(product(net, x, w, adjoint=adjoint, out=out)))
 
 
-@settings(max_examples=6, deadline=None)
+@settings(max_examples=examples(6), deadline=None)
 @given(rows=sizes, depth=sizes, seed=seeds)
 def test_attention(rows: int, depth: int, seed: int) -> None:
     """Queries, keys and values of one head, a row each for every token."""

@@ -166,7 +166,7 @@ def test_when_the_solver_s_time_is_up_there_is_a_plan() -> None:
     assert tflm_memopt.verify(narrowing(), result.model, runs=1).bit_exact
 
 
-@pytest.mark.parametrize("switch", thinned(SWITCHES, 2))
+@pytest.mark.parametrize("switch", thinned(SWITCHES, 1))
 def test_without_an_ingredient_nothing_gets_better(frontier: Exploration, switch: str) -> None:
     model = narrowing()
     result = tflm_memopt.optimize(model, ram_limit=10**6, without=[switch])

@@ -6,6 +6,7 @@ import itertools
 from collections.abc import Iterator
 
 import pytest
+from conftest import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from unit.plan.sketch import Sketch, random_sketch, residual
@@ -56,7 +57,7 @@ def assert_added_up_right(chain: Chain, orders: int) -> int:
     return count
 
 
-@settings(max_examples=60, deadline=None, derandomize=True)
+@settings(max_examples=examples(60), deadline=None, derandomize=True)
 @given(SEEDS)
 def test_bytes_of_random_blocks(number: int) -> None:
     s = random_sketch(number)
@@ -72,7 +73,7 @@ def test_bytes_of_real_blocks(example: bytes) -> None:
         assert assert_added_up_right(chain, orders=2) > len(chain.ops)
 
 
-@settings(max_examples=40, deadline=None, derandomize=True)
+@settings(max_examples=examples(40), deadline=None, derandomize=True)
 @given(SEEDS)
 def test_the_best_operand_orders_are_found(number: int) -> None:
     """With three ADDs at most, all orders are followed: no other one has fewer bytes."""
@@ -90,7 +91,7 @@ def test_the_best_operand_orders_are_found(number: int) -> None:
     assert {(c.first, c.last): c.nbytes for c in found} == least
 
 
-@settings(max_examples=40, deadline=None, derandomize=True)
+@settings(max_examples=examples(40), deadline=None, derandomize=True)
 @given(SEEDS)
 def test_a_limit_drops_what_is_above_it_and_nothing_else(number: int) -> None:
     s = random_sketch(number, most=6)
@@ -102,7 +103,7 @@ def test_a_limit_drops_what_is_above_it_and_nothing_else(number: int) -> None:
         assert kept == {(c.first, c.nbytes) for c in everything if c.nbytes <= limit}
 
 
-@settings(max_examples=40, deadline=None, derandomize=True)
+@settings(max_examples=examples(40), deadline=None, derandomize=True)
 @given(SEEDS)
 def test_a_candidate_is_rebuilt_as_it_was(number: int) -> None:
     s = random_sketch(number, most=6)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from conftest import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from unit.plan.sketch import Actor, Sketch, random_sketch, residual, rows_kept, simulate
@@ -43,7 +44,7 @@ def leaving(chain: Chain, block: Trace, last: int) -> set[TensorId]:
     return {m.op.output for m in block.members if last_read.get(m.op.output, -1) >= last}
 
 
-@settings(max_examples=60, deadline=None, derandomize=True)
+@settings(max_examples=examples(60), deadline=None, derandomize=True)
 @given(SEEDS)
 def test_trace_and_rings_are_those_of_the_naive_simulation(number: int) -> None:
     s = random_sketch(number)

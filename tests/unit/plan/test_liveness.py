@@ -5,6 +5,7 @@ from __future__ import annotations
 from unittest import mock
 
 import pytest
+from conftest import examples
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from unit.plan.sketch import Sketch, random_sketch
@@ -131,7 +132,7 @@ def judge(s: Sketch, chain: Chain, block: Candidate, low: int, high: int, distan
 
 
 @pytest.mark.slow
-@settings(max_examples=40, deadline=None, derandomize=True)
+@settings(max_examples=examples(40), deadline=None, derandomize=True)
 @given(st.integers(0, 1 << 32))
 def test_every_separation_is_safe(number: int) -> None:
     """The checker agrees with each distance of each pair of buffers, in both directions, one pair at a time."""
@@ -144,7 +145,7 @@ def test_every_separation_is_safe(number: int) -> None:
             assert judge(s, chain, block, low, high, distance) == ""
 
 
-@settings(max_examples=60, deadline=None, derandomize=True)
+@settings(max_examples=examples(60), deadline=None, derandomize=True)
 @given(st.integers(0, 1 << 32))
 def test_a_byte_less_is_too_close(number: int) -> None:
     """Of a single operator, input above output, the distance is exact."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
+from conftest import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from unit.plan.sketch import Sketch, random_sketch, residual
@@ -37,7 +38,7 @@ def checked(
 
 
 @pytest.mark.slow
-@settings(max_examples=40, deadline=None, derandomize=True)
+@settings(max_examples=examples(40), deadline=None, derandomize=True)
 @given(st.integers(0, 1 << 32), st.booleans(), st.booleans())
 def test_the_checker_accepts_every_plan(number: int, op_per_block: bool, more: bool) -> None:
     s = random_sketch(number)
@@ -70,7 +71,7 @@ def test_a_pointwise_layer_takes_vmcu_s_footprint() -> None:
 
 
 @pytest.mark.slow
-@settings(max_examples=15, deadline=None, derandomize=True)
+@settings(max_examples=examples(15), deadline=None, derandomize=True)
 @given(st.integers(0, 1 << 32))
 def test_without_overlap_whole_tensors_share_nothing(number: int) -> None:
     s = random_sketch(number)

@@ -8,6 +8,7 @@ from dataclasses import replace
 import networkx as nx
 import pytest
 from ai_edge_litert import schema_py_generated as schema
+from conftest import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from models import Net
@@ -72,7 +73,7 @@ def dependencies(graph: Graph) -> nx.DiGraph:
     return result
 
 
-@settings(max_examples=300, deadline=None, derandomize=True)
+@settings(max_examples=examples(300), deadline=None, derandomize=True)
 @given(st.integers(0, 1 << 32))
 def test_no_path_leaves_a_region_and_comes_back(seed: int) -> None:
     graph, support = random_graph(seed)
@@ -83,7 +84,7 @@ def test_no_path_leaves_a_region_and_comes_back(seed: int) -> None:
         assert not any(nx.descendants(before, i) & inside for i in after)
 
 
-@settings(max_examples=300, deadline=None, derandomize=True)
+@settings(max_examples=examples(300), deadline=None, derandomize=True)
 @given(st.integers(0, 1 << 32))
 def test_every_node_finds_its_inputs_and_nothing_is_lost(seed: int) -> None:
     """In the order of the partition, with the tensors that the rewritten model will have."""
@@ -107,7 +108,7 @@ def test_every_node_finds_its_inputs_and_nothing_is_lost(seed: int) -> None:
     assert not dead & needed
 
 
-@settings(max_examples=300, deadline=None, derandomize=True)
+@settings(max_examples=examples(300), deadline=None, derandomize=True)
 @given(st.integers(0, 1 << 32))
 def test_operators_with_state_keep_their_order(seed: int) -> None:
     """No tensor says that one must come first."""
@@ -117,7 +118,7 @@ def test_operators_with_state_keep_their_order(seed: int) -> None:
     assert stateful == sorted(stateful)
 
 
-@settings(max_examples=200, deadline=None, derandomize=True)
+@settings(max_examples=examples(200), deadline=None, derandomize=True)
 @given(st.integers(0, 1 << 32))
 def test_regions_read_and_write_what_their_operators_do(seed: int) -> None:
     graph, support = random_graph(seed)

@@ -6,6 +6,7 @@ import random
 from collections.abc import Iterator, Sequence
 
 import pytest
+from conftest import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -99,7 +100,7 @@ def test_two_paths_of_the_thesis() -> None:
     assert contiguous(problem) in ((0, 1, 2, 3, 4, 5, 6), (3, 4, 5, 0, 1, 2, 6))
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(SEEDS, st.sampled_from([random_dag, random_flow]))
 def test_the_best_of_all_orders(seed: int, draw: type) -> None:
     problem: Problem = draw(seed)
@@ -111,7 +112,7 @@ def test_the_best_of_all_orders(seed: int, draw: type) -> None:
     assert contiguous(problem) in orders
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(SEEDS, st.sampled_from([random_dag, random_flow]))
 def test_bounds_hold_without_time(seed: int, draw: type) -> None:
     """No time for the solver: an order all the same, marked as proven only if no order is better."""
@@ -124,7 +125,7 @@ def test_bounds_hold_without_time(seed: int, draw: type) -> None:
     assert found.peak <= peak(problem, range(len(problem.tasks)))
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(SEEDS)
 def test_series_parallel_flows_need_no_solver(seed: int) -> None:
     problem = random_flow(seed)
@@ -132,7 +133,7 @@ def test_series_parallel_flows_need_no_solver(seed: int) -> None:
         assert schedule(problem, seconds=0).proven
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 @given(SEEDS, st.sampled_from([random_dag, random_flow]))
 def test_the_solver_finds_the_best_of_all_orders(seed: int, draw: type) -> None:
     problem: Problem = draw(seed)

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from unittest import mock
 
+from conftest import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from unit.plan.sketch import Sketch, random_sketch
@@ -46,7 +47,7 @@ def partitions(count: int) -> Iterator[tuple[tuple[int, int], ...]]:
             yield tuple(itertools.pairwise((0, *places, count)))
 
 
-@settings(max_examples=50, deadline=None, derandomize=True)
+@settings(max_examples=examples(50), deadline=None, derandomize=True)
 @given(SEEDS, st.booleans(), st.sampled_from((1, 3, SHORT)))
 def test_no_partition_is_better(number: int, gaps: bool, short: int) -> None:
     """Whatever length of blocks the search starts with."""
@@ -61,7 +62,7 @@ def test_no_partition_is_better(number: int, gaps: bool, short: int) -> None:
     assert max(cost[block.first, block.last] for block in best.blocks()) == least
 
 
-@settings(max_examples=30, deadline=None, derandomize=True)
+@settings(max_examples=examples(30), deadline=None, derandomize=True)
 @given(SEEDS)
 def test_blocks_follow_each_other(number: int) -> None:
     s = random_sketch(number)

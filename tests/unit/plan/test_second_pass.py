@@ -8,6 +8,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
+from conftest import thinned
 from models import Net
 
 import tflm_memopt
@@ -150,10 +151,7 @@ def test_passes_of_another_model_are_refused(second: SecondPass) -> None:
     assert refused.value.code == "plan_second_pass"
 
 
-SLOW_TWO_GATES = pytest.param(two_gates, marks=pytest.mark.slow)
-
-
-@pytest.mark.parametrize("model", [squeeze_excite, SLOW_TWO_GATES, centred, gated_at_once])
+@pytest.mark.parametrize("model", thinned([squeeze_excite, two_gates, centred, gated_at_once], 1))
 def test_compute_buys_ram_and_the_bytes_stay(model: Callable[[], bytes]) -> None:
     data = model()
     once, again = tflm_memopt.optimize(data), tflm_memopt.optimize(data, max_macs=2.5)
