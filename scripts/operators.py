@@ -6,8 +6,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from tflm_memopt.model import canonicalise
-from tflm_memopt.model import constraints as must
-from tflm_memopt.model.constraints import Constraint
+from tflm_memopt.model.constraints.base import HINTS, Constraint
 from tflm_memopt.model.opset import OPSET
 
 PAGE = Path(__file__).resolve().parent.parent / "docs/operators.md"
@@ -62,7 +61,7 @@ def page() -> str:
         limits |= {c.__name__: c for c in OPSET[name].constraints}
         lines.append(f"| {name} | {_codes(c.__name__ for c in OPSET[name].constraints if c.__name__ not in ALL)} |")
     lines.insert(0, f"| all | {_codes(ALL)} |")
-    described = [f"| `{code}` | {c.__doc__} | {must.HINTS[c]} |" for code, c in sorted(limits.items())]
+    described = [f"| `{code}` | {c.__doc__} | {HINTS[c]} |" for code, c in sorted(limits.items())]
     rules = [f"| {rule.name} | {REWRITES[rule.name]} |" for rule in canonicalise.RULES]
     return "".join((HEAD, _lines(lines), LIMITS, _lines(described), RULES, _lines(rules)))
 

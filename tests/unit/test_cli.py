@@ -502,6 +502,7 @@ def test_a_full_disk_leaves_nothing(folder: Path) -> None:
 
     done = subprocess.run(
         [*MAIN, "optimize", "small.tflite", "-o", "new/out"],
+        env={**os.environ, "PYTHONDONTWRITEBYTECODE": "1"},  # Python would leave the first half of it
         preexec_fn=limit,
         capture_output=True,
         text=True,

@@ -11,7 +11,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
-from tflm_memopt.model.constraints import MAX_MOVED, MAX_OPERANDS
+from tflm_memopt.model.constraints.moving import MAX_MOVED, MAX_OPERANDS
 from tflm_memopt.model.graph import ABSENT, Graph, Op, Quantization, Tensor, TensorId
 from tflm_memopt.model.opset import Unsupported, refusal, row_op
 from tflm_memopt.model.reader import describe

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from tflm_memopt.model import quant
-from tflm_memopt.model.constraints import quantization
+from tflm_memopt.model.constraints.base import quantization
 from tflm_memopt.model.quant import Multiplier
 from tflm_memopt.model.rowop import Constant, Kind, RowOp, Rows
 from tflm_memopt.model.site import Site, broadcast_rows

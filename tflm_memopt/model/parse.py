@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tflm_memopt.model import lookup, quant
-from tflm_memopt.model.constraints import quantization
+from tflm_memopt.model.constraints.base import quantization
 from tflm_memopt.model.graph import Tensor
 from tflm_memopt.model.quant import Multiplier
 from tflm_memopt.model.rowop import WIDE, Access, Kind, RowOp, Rows, Window

@@ -11,7 +11,7 @@ from ai_edge_litert import schema_py_generated as schema
 from models import Net
 
 from tflm_memopt.analysis.supported import to_row_ops
-from tflm_memopt.model.constraints import HINTS
+from tflm_memopt.model.constraints.base import HINTS
 from tflm_memopt.model.opset import OPSET, Unsupported
 from tflm_memopt.model.reader import read
 from tflm_memopt.model.rowop import Constant, RowOp, Rows

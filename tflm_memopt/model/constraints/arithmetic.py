@@ -1,0 +1,123 @@
+"""Constraints of operators that compute without windows: element by element, sums, matrices, tables."""
+
+from __future__ import annotations
+
+import math
+
+from tflm_memopt.model import lookup, quant
+from tflm_memopt.model.constraints.base import BORDER, QUANTIZE, RECONVERT, SHAPE, hint, name, quantization, scale_fault
+from tflm_memopt.model.constraints.common import int8_activations, same_shape
+from tflm_memopt.model.site import AXES, Site
+
+MAX_SOFTMAX_CHANNELS = 4095
+"""The sum of exponentials has 12 integer bits (kernels/internal/reference/softmax.h)."""
+
+
+@hint(BORDER)
+def int8_to_int8(site: Site) -> str | None:
+    """QUANTIZE must convert int8 to int8"""
+    return int8_activations(site)
+
+
+@hint(QUANTIZE)
+def constant_operand(site: Site) -> str | None:
+    """A constant operand must be int8, with one positive scale and a zero point in [-128, 127]"""
+    for t in (site.input(0), site.input(1)):
+        if t.constant and (t.data is None or t.dtype != "INT8" or t.data.shape != t.shape):
+            return f"{name(t)} is {t.dtype} {list(t.shape)}"
+        if t.constant and (fault := scale_fault(t)):
+            return fault
+    return None
+
+
+@hint(RECONVERT)
+def broadcast(site: Site) -> str | None:
+    """Operands must have the output's shape, or 1 in some of its dimensions: at most four, the first of four is 1"""
+    shapes = [site.input(0).shape, site.input(1).shape, site.output.shape]
+    padded = [(1,) * (4 - len(shape)) + shape for shape in shapes if len(shape) <= 4]
+    dimensions = list(zip(*padded, strict=True)) if len(padded) == len(shapes) else [(0, 0, 0)]
+    fits = all(out == max(a, b) and a in (1, out) and b in (1, out) for a, b, out in dimensions)
+    return None if fits and dimensions[0][2] == 1 else " and ".join(str(list(s)) for s in shapes)
+
+
+@hint("give both operands the output's shape, or leave it builtin")
+def plain_int16(site: Site) -> str | None:
+    """Operands of int16 must be computed at run time and have the output's shape"""
+    if site.output.dtype != "INT16":
+        return None
+    return next((f"{name(t)} is a constant" for t in (site.input(0), site.input(1)) if t.constant), same_shape(site))
+
+
+@hint(QUANTIZE)
+def add_scales(site: Site) -> str | None:
+    """The output scale of ADD and SUB must not be far below the input scales"""
+    a, b, out = (quantization(t).scale[0] for t in (site.input(0), site.input(1), site.output))
+    left_shift = quant.INT16_ADD_LEFT_SHIFT if site.output.dtype == "INT16" else quant.ADD_LEFT_SHIFT
+    if quant.add_output_factor(2 * max(a, b), out, left_shift) < 1.0:
+        return None
+    return f"inputs {a:g} and {b:g}, output {out:g}"
+
+
+@hint(SHAPE)
+def reduced_axes(site: Site) -> str | None:
+    """It must reduce constant axes: any of height, width and channels"""
+    if AXES not in site.op.options and (
+        len(site.op.inputs) < 2 or site.input(1).data is None or site.input(1).dtype != "INT32"
+    ):
+        return "its axes are not a constant int32 tensor"
+    axes, shape = site.axes(), site.input().shape
+    spatial = {a for a in range(len(shape)) if a >= len(shape) - 3}
+    if not axes or not axes <= spatial:
+        return f"axes {sorted(axes)} of shape {list(shape)}"
+    kept = math.prod(d for i, d in enumerate(shape) if i not in axes)
+    if kept == site.output.elements:
+        return None
+    return f"{list(shape)} to {list(site.output.shape)} over axes {sorted(axes)}"
+
+
+@hint("transpose the left matrix before; give both matrices the same batch")
+def plain_matrices(site: Site) -> str | None:
+    """Two matrices of int8, or as many pairs of them: the left one not transposed, none of them broadcast"""
+    a, b, out, options = site.input(0).shape, site.input(1).shape, site.output.shape, site.op.options
+    if options["adjX"]:
+        return "adj_x is set"
+    if min(len(a), len(b)) < 2:
+        return f"{list(a)} and {list(b)}"
+    depth, units = (b[-1], b[-2]) if options["adjY"] else (b[-2], b[-1])
+    fits = a[-1] == depth and out[-2:] == (a[-2], units) and math.prod(out) == math.prod(a[:-1]) * units
+    return None if fits and a[:-2] == b[:-2] == out[:-2] else f"{list(a)} and {list(b)} to {list(out)}"
+
+
+@hint(SHAPE)
+def softmax_input(site: Site) -> str | None:
+    """SOFTMAX must have at most 4095 classes and an input scale that is not tiny"""
+    classes, scale, beta = site.input().shape[-1], quantization(site.input()).scale[0], float(site.op.options["beta"])
+    if classes <= MAX_SOFTMAX_CHANNELS and beta > 0 and quant.softmax_factor(beta, scale) > 1.0:
+        return None
+    return f"{classes} classes, scale {scale:g}, beta {beta:g}"
+
+
+@hint(RECONVERT)
+def softmax_output(site: Site) -> str | None:
+    """The output of SOFTMAX must have scale 1/256 and zero point -128"""
+    q = quantization(site.output)
+    if q.scale[0] == 1 / 256 and q.zero_point[0] == -128:
+        return None
+    return f"scale {q.scale[0]:g}, zero point {q.zero_point[0]}"
+
+
+@hint(RECONVERT)
+def logistic_output(site: Site) -> str | None:
+    """The output of LOGISTIC must have zero point -128"""
+    zero_point = quantization(site.output).zero_point[0]
+    return None if zero_point == quant.INT8_MIN else f"zero point {zero_point}"
+
+
+@hint("leave it builtin, or compute it from other operators in the model")
+def tabulated(site: Site) -> str | None:
+    """Scales must be within TFLM's fixed point, and no byte up to the last bits of a C library's exponential"""
+    try:
+        lookup.table(site.op, quantization(site.input()), quantization(site.output))
+    except lookup.OutOfRange as why:
+        return str(why)
+    return None
