@@ -19,8 +19,8 @@ from tflm_memopt.errors import MemoptError
 ROOT = Path(__file__).parents[1]
 EXAMPLE = ROOT / "examples/shapes/shapes_int8.tflite"
 MODELS = ROOT / "../shared/models"  # public models, unchanged; not part of the repository, so a checkout may lack them
-LARGE = 1_000_000
-"""Bytes of a model that takes minutes on an emulated core, and seconds elsewhere."""
+LARGE, MEDIUM = 1_000_000, 100_000
+"""Bytes of a model that takes minutes on an emulated core, and seconds elsewhere; and of one that runs in a moment."""
 QUICK = "TMO_QUICK"
 """Set in the environment when slow tests are left out: test modules import another copy of this one than pytest has."""
 NO_SKIP = os.environ.get("TMO_NO_SKIP", "") not in ("", "0")
@@ -76,12 +76,14 @@ def thinned(values: Iterable[Any], quick: int) -> list[Any]:
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """A test with an argument `real_model` (a path) runs once for each real model, slowly for a large one; a test with
-    `small_model` only for those that are not large.
+    """A test with an argument `real_model` (a path) runs once for each real model, slowly for a large one; with
+    `running_model` slowly for one of medium size, too; with `small_model` only for those that are not large.
     """
     small = [pytest.param(p, id=p.stem) for p in real_models() if p.stat().st_size <= LARGE]
     large = [pytest.param(p, id=p.stem, marks=pytest.mark.slow) for p in real_models() if p.stat().st_size > LARGE]
-    for name, models in (("small_model", small), ("real_model", small + large)):
+    sizes = [(p, () if p.stat().st_size <= MEDIUM else pytest.mark.slow) for p in real_models()]
+    run = [pytest.param(p, id=p.stem, marks=marks) for p, marks in sizes]
+    for name, models in (("small_model", small), ("real_model", small + large), ("running_model", run)):
         if name in metafunc.fixturenames:
             metafunc.parametrize(name, models)
 

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 from conftest import EXAMPLE, ROOT
-from soak.__main__ import KINDS
+from soak.cases import KINDS
 
 from tflm_memopt import cli
 

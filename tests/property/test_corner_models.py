@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 from ai_edge_litert import schema_py_generated as schema
+from conftest import thinned
 from models import DEFAULT, Net
 from moving import concatenation, resize, slice_, split, strided_slice
 from property.oracle import assert_arena_as_predicted, assert_same_bytes, convert
@@ -35,7 +36,7 @@ def slow_corner(build: Build) -> Build:
     return corner(build, pytest.mark.slow)
 
 
-@pytest.mark.parametrize("op_per_block", [False, True], ids=["region", "block"])
+@pytest.mark.parametrize("op_per_block", thinned([False, True], 1), ids=["region", "block"])
 @pytest.mark.parametrize("build", CORNERS)
 def test_corner(build: Callable[[Net], bytes], op_per_block: bool) -> None:
     data = build(Net(seed=1))

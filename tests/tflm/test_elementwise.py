@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 from ai_edge_litert import schema_py_generated as schema
+from conftest import examples
 from hypothesis import given
 from hypothesis import strategies as st
 from models import Affine, Net
@@ -17,7 +18,7 @@ from tflm_memopt.model import lookup, quant
 from tflm_memopt.model.elementwise import ARITHMETIC
 from tflm_memopt.model.graph import Op, Quantization
 
-TABLES = 150
+TABLES = examples(150)
 """Random scales and zero points for each operator."""
 
 

@@ -1,0 +1,83 @@
+"""What a case of each kind is, drawn from its seed, and whether it fails."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import traceback
+from collections.abc import Callable
+from typing import NamedTuple
+
+from conftest import ROOT
+from hostile.judge import Outcome, judge
+from hypothesis import HealthCheck, given, seed, settings
+from kernels.conftest import compiled
+from kernels.test_fuzz import write_samples
+from property.networks import recipes
+from property.test_random_models import examine, examine_forced
+
+FOLDER = ROOT / "build/soak"
+FUZZER = "clang -DTMO_LIBFUZZER -std=c11 -O1 -g -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all"
+LIMITS = ("-timeout=10", "-rss_limit_mb=2000", "-max_len=194", "-len_control=0")
+"""Of one program: seconds, and MB of everything; and bytes of a case: 16 edits."""
+
+
+class Failure(NamedTuple):
+    """Of one case, or of several that are drawn together."""
+
+    cases: range
+    detail: str
+
+
+def networks(cases: range) -> list[Failure]:
+    """Random networks, converted and compared under TFLM; hypothesis makes a failure small."""
+    several = settings(
+        max_examples=len(cases), deadline=None, database=None, suppress_health_check=list(HealthCheck), print_blob=True
+    )
+    try:
+        several(seed(cases.start)(given(recipes())(examine)))()
+    except BaseException:
+        return [Failure(cases, traceback.format_exc())]
+    return []
+
+
+def plans(cases: range) -> list[Failure]:
+    """Plans that no planner would choose, each on a random network."""
+    failures = []
+    for case in cases:
+        try:
+            examine_forced(case)
+        except Exception:
+            failures.append(Failure(range(case, case + 1), traceback.format_exc()))
+    return failures
+
+
+def files(cases: range) -> list[Failure]:
+    """Damaged .tflite files."""
+    return [Failure(range(v.seed, v.seed + 1), v.detail) for v in judge(cases) if v.outcome is Outcome.DEFECT]
+
+
+def programs(cases: range) -> list[Failure]:
+    """Damaged programs in the C executor, under AddressSanitizer and UndefinedBehaviorSanitizer (kernels/fuzz.c)."""
+    folder = FOLDER / f"programs{cases.start}"
+    corpus = folder / "corpus"
+    corpus.mkdir(parents=True, exist_ok=True)
+    good = write_samples(folder)
+    for number in range(len(good)):
+        (corpus / f"good{number}").write_bytes(number.to_bytes(2, "little"))
+    fuzzer = compiled(FUZZER, "fuzz.c", folder / "fuzz")
+    flags = [f"-runs={len(cases)}", f"-seed={cases.start + 1}", f"-artifact_prefix={folder}/", *LIMITS]
+    command = [fuzzer, *flags, corpus, "-ignore_remaining_args=1", *good]
+    done = subprocess.run(command, capture_output=True, text=True, errors="replace", check=False)
+    if done.returncode:
+        said = done.stderr[done.stderr.rfind("ERROR: ") :] if "ERROR: " in done.stderr else done.stderr[-2000:]
+        return [Failure(cases, f"kept in {folder}:\n{said}")]
+    shutil.rmtree(folder)
+    return []
+
+
+Work = Callable[[range], list[Failure]]
+KINDS: dict[str, tuple[Work, int]] = {
+    "networks": (networks, 50), "plans": (plans, 50), "files": (files, 500), "programs": (programs, 50_000),
+}  # fmt: skip
+"""What a task does with its cases, and how many it gets at most."""
