@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tflm_memopt.analysis.packings import filters, folded_bias
-from tflm_memopt.model.packing import VECTOR, Packing, packed_values
+from tflm_memopt.model.packing import QUAD, VECTOR, Packing, packed_values
 from tflm_memopt.model.rowop import RowOp
 
 SCALES = 8
@@ -67,7 +67,8 @@ def constant_sizes(
         return -(-out_channels // VECTOR) * VECTOR * (12 + taps + taps % 2), None
     pairs, values = -(-out_channels // 2), packed_values(packing, kernel, in_channels)
     if packing is Packing.MVE_CONV:
-        return 2 * pairs * values, -(-out_channels // VECTOR) * VECTOR * 3
+        channels = -(-out_channels // QUAD) * QUAD
+        return channels * values, 3 * channels
     return 2 * pairs * values, SCALES * pairs
 
 
@@ -130,21 +131,21 @@ def add_scales(op: RowOp) -> NDArray[np.int32]:
 
 
 def mve_weights(filters: NDArray[np.int8]) -> NDArray[np.int8]:
-    """[out][kernel_h][kernel_w][in] -> [pair][vector][A, B][16 values]."""
+    """[out][kernel_h][kernel_w][in] -> [four][vector][channel][16 values]."""
     n, kernel_h, kernel_w, channels = filters.shape
     values = packed_values(Packing.MVE_CONV, (kernel_h, kernel_w), channels)
-    flat = np.zeros((n + n % 2, values), np.int8)
+    flat = np.zeros((-(-n // QUAD) * QUAD, values), np.int8)
     flat[:n, : filters[0].size] = filters.reshape(n, -1)
-    return np.ascontiguousarray(flat.reshape(-1, 2, values // VECTOR, VECTOR).transpose(0, 2, 1, 3)).reshape(-1)
+    return np.ascontiguousarray(flat.reshape(-1, QUAD, values // VECTOR, VECTOR).transpose(0, 2, 1, 3)).reshape(-1)
 
 
 def mve_scales(op: RowOp) -> NDArray[np.int32]:
-    """Of each sixteen channels: biases, multipliers, shifts. What no channel has is scaled, too, by 1/2."""
+    """Of each four channels: biases, multipliers, shifts. What no channel has is scaled, too, by 1/2."""
     scales = _mve_scales(op)
-    padded = np.zeros((-(-len(scales) // VECTOR) * VECTOR, 3), np.int64)
+    padded = np.zeros((-(-len(scales) // QUAD) * QUAD, 3), np.int64)
     padded[:, 2] = -1
     padded[: len(scales)] = scales
-    return _int32(padded.reshape(-1, VECTOR, 3).transpose(0, 2, 1))
+    return _int32(padded.reshape(-1, QUAD, 3).transpose(0, 2, 1))
 
 
 def mve_stream(filters: NDArray[np.int8], scales: NDArray[np.int64]) -> NDArray[np.int8]:

@@ -17,7 +17,7 @@ class Packing(enum.IntEnum):
     DSP_DEPTHWISE = 2
     """Fours of channels, all constants in one stream."""
     MVE_CONV = 3
-    """Pairs of output channels, 16 values at a time, for VMLADAVA."""
+    """Four output channels, 16 values at a time, for VMLADAVA."""
     MVE_DEPTHWISE = 4
     """Sixteen channels at a time, all constants in one stream."""
     DSP_ADD = 5
@@ -50,14 +50,14 @@ LAYOUT = "hwc"
 """Of all rings, for any target."""
 
 QUAD, OCTET, VECTOR = 4, 8, 16
-"""Values of a kernel row are filled up to a multiple of QUAD, all of them of OCTET; for Helium all of VECTOR."""
+"""Values of a kernel row are filled up to a multiple of QUAD, all of them of OCTET; for Helium all of VECTOR. Helium takes
+QUAD channels at once.
+"""
 PIXELS, TILE = 4, 2304
 """Output pixels that are computed at once, at most, and int16 of theirs, three eighths of them for more than two:
 TMO_PACKED_PIXELS, TMO_PACKED_TILE."""
-MVE_PIXELS, MVE_TILE = 3, 4608
-"""The same for Helium, bytes."""
-MVE_SUMS = 192
-"""Its int32 sums of sixteen channels of these pixels: TMO_MVE_SUMS."""
+MVE_PIXELS, MVE_TILE = 2, 4608
+"""The same for Helium, bytes: TMO_MVE_PIXELS, TMO_MVE_TILE."""
 TAPS = 51
 """Of a packed depthwise convolution at most: TMO_PACKED_TAPS."""
 LEAST_DEPTH = 4
@@ -91,9 +91,10 @@ def is_direct(packing: Packing, kernel: tuple[int, int], in_channels: int, out_c
 
 
 def tile_bytes(packing: Packing, values: int, columns: int) -> int:
-    """Scratch of a packed convolution whose firing makes so many columns: values of a few. One is not left over."""
-    most, size = (MVE_PIXELS, 1) if packing is Packing.MVE_CONV else (PIXELS, 2)
-    pixels, limit = min(most - (columns == most + 1), columns), tile_limit(packing)
+    """Scratch of a packed convolution whose firing makes so many columns: values of a few. Of five, three."""
+    helium = packing is Packing.MVE_CONV
+    most, size = (MVE_PIXELS, 1) if helium else (PIXELS - (columns == PIXELS + 1), 2)
+    pixels, limit = min(most, columns), tile_limit(packing)
     while pixels > 1 and pixels * values > (limit // 8 * 3 if pixels > 2 else limit):
         pixels -= 1
     return size * values * pixels

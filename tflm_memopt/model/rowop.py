@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tflm_memopt.model.graph import TensorId
-from tflm_memopt.model.packing import MVE_SUMS, Packing, is_direct, packed_values, tile_bytes
+from tflm_memopt.model.packing import Packing, is_direct, packed_values, tile_bytes
 
 Ints = NDArray[np.int64]
 
@@ -265,10 +265,9 @@ class RowOp:
             return self.reads[0].c
         if packing in (Packing.NONE, Packing.DSP_ADD, Packing.DSP_DENSE):
             return 0
-        sums = MVE_SUMS if packing is Packing.MVE_CONV else 0
         if is_direct(packing, kernel, self.reads[0].c, self.writes.c, columns):
-            return sums
-        return sums + tile_bytes(packing, packed_values(packing, kernel, self.reads[0].c), columns)
+            return 0
+        return tile_bytes(packing, packed_values(packing, kernel, self.reads[0].c), columns)
 
     @property
     def tileable(self) -> bool:

@@ -12,8 +12,8 @@ from tflm_memopt.plan.plan import Stage
 
 def kernel_scratch(stage: Stage, op: RowOp, columns: int) -> int:
     """Bytes. Of a depthwise convolution a pixel; of others the values under the windows of up to 4 columns (5 are 3 and
-    2) as int16, or of 3 (4 are 2 and 2) as bytes for Helium, 1,728 B at the most, or 4,608 B of two columns or one; but
-    nothing where single pixels become others, 8 or 16 channels at a time. Helium adds up 16 sums of 3 pixels.
+    2) as int16, or of 2 as bytes for Helium, 1,728 B at the most, or 4,608 B of two columns or one; but nothing where
+    single pixels become others, 8 or 16 channels at a time.
     """
     if op.packing in (Packing.NONE, Packing.DSP_ADD, Packing.DSP_DENSE) or stage.iterative or stage.walk.groups > 1:
         return 0
@@ -21,9 +21,8 @@ def kernel_scratch(stage: Stage, op: RowOp, columns: int) -> int:
     if op.packing in (Packing.DSP_DEPTHWISE, Packing.MVE_DEPTHWISE):
         return channels
     pointwise = columns == 1 and op.window.kernel_h * op.window.kernel_w == 1
-    sums = 3 * 16 * 4 if helium else 0
     if pointwise and (channels % 16 == 0 if helium else channels % 8 == 0 and op.writes.c > 3):
-        return sums
+        return 0
     values = 0
     for _ in range(op.window.kernel_h):
         values += op.window.kernel_w * channels
@@ -31,9 +30,9 @@ def kernel_scratch(stage: Stage, op: RowOp, columns: int) -> int:
             values += 1
     while values % (16 if helium else 8):
         values += 1
-    nbytes, most = (values, 3) if helium else (2 * values, 4)
-    most = most - 1 if columns == most + 1 else min(most, columns)
+    nbytes, most = (values, 2) if helium else (2 * values, 3 if columns == 5 else 4)
+    most = min(most, columns)
     pixels = 1
     while pixels < most and (pixels + 1) * nbytes <= (4608 if pixels == 1 else 1728):
         pixels += 1
-    return sums + pixels * nbytes
+    return pixels * nbytes
