@@ -222,16 +222,16 @@ static bool check_packed_conv(checker *c, const operation *o) {
   const tmo_op *op = o->op;
   const bool mve = op->packing == TMO_PACKING_MVE_CONV, dense = op->packing == TMO_PACKING_DSP_DENSE;
   const uint64_t values = tmo_packed_values(op, o->in->channels);
-  const uint32_t pairs = ceil_div(o->out->channels, 2);
-  const uint32_t groups = mve ? ceil_div(pairs, 8) : pairs, words = mve ? 3 * 16 : TMO_PACKED_SCALES; /* of the scales of each */
+  const uint32_t at_once = mve ? 4 : 2, groups = ceil_div(o->out->channels, at_once);
+  const uint32_t words = mve ? 3 * 4 : TMO_PACKED_SCALES; /* of the scales of each */
   const bool direct = tmo_packed_direct(op, o->in->channels, o->out->channels, op->tile == 0 ? o->out->width : op->tile);
   if ((op->kind == TMO_OP_DEPTHWISE && o->in->channels != 1) || (values > tmo_packed_tile(op) && !direct)) return false;
   if (dense && (o->out->width != 1 || !direct || o->out->channels % 2 != 0)) return false;
-  if (values >= TOO_MANY || !has_constant(c, op->weights, times(times(2, (uint32_t)values), pairs), 4)) return false;
+  if (values >= TOO_MANY || !has_constant(c, op->weights, times(times(at_once, (uint32_t)values), groups), 4)) return false;
   if (!has_constant(c, op->bias, times(4 * words, groups), 4) || !may_read(c, groups)) return false;
   const int32_t *scales = (const int32_t *)tmo_constant(c->program, op->bias);
   for (uint32_t i = 0; i < groups; ++i, scales += words) {
-    if (mve ? !check_mve_shifts(scales + 32, 16) : !check_packed_scales(scales + 2, 2)) return false;
+    if (mve ? !check_mve_shifts(scales + 8, 4) : !check_packed_scales(scales + 2, 2)) return false;
   }
   return true;
 }

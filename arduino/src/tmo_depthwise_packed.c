@@ -14,41 +14,48 @@ static uint32_t turns_of(const tmo_op *op) { return ((uint32_t)op->kernel_h * op
 
 static const int8_t *zero_of(const tmo_kernel *k) { return (const int8_t *)k->scratch; }
 
-/* Behind the last tap, pixels at the zero point are what fills up turns. */
-static void fill_up(const tmo_kernel *k, const int8_t **end, uint32_t taps) {
-  const uint32_t listed = turn_of(k->op) * turns_of(k->op);
-  for (; taps < listed; ++taps) *end++ = zero_of(k);
+#if TMO_RUNS_MVE
+/* Whether there is a core for this window. */
+static bool has_nine(const tmo_kernel *k) {
+  return k->op->packing == TMO_PACKING_MVE_DEPTHWISE && k->op->kernel_h * k->op->kernel_w == 9 && k->out_channels % 16 == 0;
+}
+#endif
+
+/* Taps that the core reads: as many as the window has, or more. */
+static uint32_t taps_of(const tmo_kernel *k) {
+#if TMO_RUNS_MVE
+  if (has_nine(k)) return 9;
+#endif
+  return turn_of(k->op) * turns_of(k->op);
 }
 
-/* Where the taps of the window of output column x are. Outside of the input, they are a pixel at the zero point. */
-TMO_OWN_FRAME static void list(const tmo_kernel *k, const tmo_window *rows, uint32_t x, const int8_t **taps) {
+/* Behind the last tap, pixels at the zero point are what fills up turns. */
+static void fill_up(const tmo_kernel *k, const int8_t **end, uint32_t taps) {
+  for (const uint32_t all = taps_of(k); taps < all; ++taps) *end++ = zero_of(k);
+}
+
+/* Where the taps of the window are that begins at an input column. Outside of the input, they are a pixel at the zero point. */
+TMO_OWN_FRAME static void list(const tmo_kernel *k, const tmo_window *rows, uint32_t start, const int8_t **taps) {
   const tmo_op *op = k->op;
   const int8_t *const zero = zero_of(k);
-  const tmo_taps columns = tmo_columns(k, (uint16_t)x);
-  const uint32_t kernel_w = op->kernel_w, step = op->dilation_w * k->in_channels, end = columns.first + columns.count;
+  const uint32_t channels = k->in_channels, dilation = op->dilation_w;
   for (uint32_t ky = 0; ky < op->kernel_h; ++ky) {
     const uint32_t r = ky - rows->first_row;
-    uint32_t kx = 0;
-    if (r < rows->count) {
-      const int8_t *pixel = rows->pixels[r] + columns.start * k->in_channels;
-      for (; kx < columns.first; ++kx) *taps++ = zero;
-      for (; kx < end; ++kx, pixel += step) *taps++ = pixel;
-    }
-    for (; kx < kernel_w; ++kx) *taps++ = zero;
+    const int8_t *const row = r < rows->count ? rows->pixels[r] : NULL;
+    const uint32_t width = row != NULL ? k->in_width : 0;
+    uint32_t column = start;
+    for (uint32_t left = op->kernel_w; left > 0; --left, column += dilation) *taps++ = column < width ? row + column * channels : zero;
   }
-  fill_up(k, taps, (uint32_t)op->kernel_h * kernel_w);
+  fill_up(k, taps, (uint32_t)op->kernel_h * op->kernel_w);
 }
 
 /* The same of a window whose pixels are listed already. */
 TMO_OWN_FRAME static void list_pixels(const tmo_kernel *k, const tmo_window *w, const int8_t **taps) {
   const tmo_op *op = k->op;
-  const uint32_t rows = w->columns > 0 ? w->count / w->columns : 0;
+  const int8_t *const *pixel = w->pixels, *const *const end = pixel + w->count;
   for (uint32_t ky = 0; ky < op->kernel_h; ++ky) {
-    const uint32_t r = ky - w->first_row;
-    for (uint32_t kx = 0; kx < op->kernel_w; ++kx) {
-      const uint32_t c = kx - w->first_column;
-      *taps++ = r < rows && c < w->columns ? w->pixels[r * w->columns + c] : zero_of(k);
-    }
+    const uint32_t columns = ky >= w->first_row && pixel != end ? w->columns : 0;
+    for (uint32_t kx = 0; kx < op->kernel_w; ++kx) *taps++ = kx - w->first_column < columns ? *pixel++ : zero_of(k);
   }
   fill_up(k, taps, (uint32_t)op->kernel_h * op->kernel_w);
 }
@@ -59,8 +66,7 @@ static void compute(const tmo_kernel *k, const int8_t *const *taps, int8_t *out,
 #if TMO_RUNS_MVE
   if (op->packing == TMO_PACKING_MVE_DEPTHWISE) {
     const int8_t range[3] = {op->output_zero_point, op->act_min, op->act_max};
-    const bool nine = op->kernel_h * op->kernel_w == 9 && k->out_channels % 16 == 0;
-    tmo_mve_taps *const core = nine ? tmo_mve_depthwise_9 : tmo_mve_depthwise;
+    tmo_mve_taps *const core = has_nine(k) ? tmo_mve_depthwise_9 : tmo_mve_depthwise;
     core(taps, k->weights, out, pixels, turns_of(op), k->out_channels, step, range);
     return;
   }
@@ -71,13 +77,17 @@ static void compute(const tmo_kernel *k, const int8_t *const *taps, int8_t *out,
 
 static void fill_zero(const tmo_kernel *k) {
   const int8_t zero = k->op->input_zero_point[0];
-  uint32_t *words = (uint32_t *)k->scratch, i = 0;
-  for (; i < k->in_channels / 4; ++i) words[i] = (uint8_t)zero * 0x01010101u;
-  for (i *= 4; i < k->in_channels; ++i) ((int8_t *)k->scratch)[i] = zero;
+  uint32_t *word = (uint32_t *)k->scratch;
+  for (const uint32_t *const end = word + k->in_channels / 4; word != end;) *word++ = (uint8_t)zero * 0x01010101u;
+  for (uint32_t i = k->in_channels / 4 * 4; i < k->in_channels; ++i) ((int8_t *)k->scratch)[i] = zero;
 }
 
 TMO_OWN_FRAME void tmo_depthwise_packed_pixel(const tmo_kernel *k, const tmo_window *window, int8_t *out) {
   const int8_t *taps[TMO_PACKED_TAPS + 1];
+  if (window->count == taps_of(k)) { /* nothing is missing */
+    compute(k, window->pixels, out, 1, 0);
+    return;
+  }
   fill_zero(k);
   list_pixels(k, window, taps);
   compute(k, taps, out, 1, 0);
@@ -92,7 +102,7 @@ TMO_OWN_FRAME void tmo_depthwise_packed_row(const tmo_kernel *k, const tmo_windo
   fill_zero(k);
   for (uint32_t x = 0, n; x < k->out_width; x += n, out += n * k->out_channels) {
     n = x == inside.first && inside.count > 0 ? inside.count : 1;
-    list(k, rows, x, taps);
+    list(k, rows, x * op->stride_w - op->pad_left, taps);
     compute(k, taps, out, n, op->stride_w * k->in_channels);
   }
 }

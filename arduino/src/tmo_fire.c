@@ -161,16 +161,14 @@ static void point_at_sums(firing *f) {
   }
 }
 
-/* Row y of a tensor in a row block, where rows are in one piece; NULL where it must be found as pixels are. */
-static int8_t *whole_row(const firing *f, const tmo_tensor *t, uint32_t y) {
-  if (!tmo_by_row(f->kernel.op) || tmo_has_lanes(t) || tmo_is_frame(f->run->program, t)) return NULL;
-  return base_of(f->run, t) + tmo_row_offset(t, y);
+/* Whether a tensor of a row block has rows in one piece; else they must be found as pixels are. */
+static bool has_whole_rows(const firing *f, const tmo_tensor *t) {
+  return tmo_by_row(f->kernel.op) && !tmo_has_lanes(t) && !tmo_is_frame(f->run->program, t);
 }
 
 /* Pixel (x, y) of the output. */
 TMO_OWN_FRAME static int8_t *output_pixel(const firing *f, uint32_t y, uint32_t x) {
-  int8_t *const row = whole_row(f, f->out, y);
-  if (row != NULL) return row + x * f->out_pixel;
+  if (has_whole_rows(f, f->out)) return base_of(f->run, f->out) + tmo_row_offset(f->out, y) + x * f->out_pixel;
   const tmo_line line = tmo_line_of(f->run->program, f->out, f->out_pixel, f->run->unit.strip, (uint16_t)y);
   return base_of(f->run, f->out) + f->out_group + tmo_pixel_offset(&line, x);
 }
@@ -205,12 +203,12 @@ TMO_OWN_FRAME static tmo_window read_by_window(const firing *f, uint16_t x, cons
   if (!tmo_by_row(op)) columns = tmo_columns(&f->kernel, x);
 
   const uint32_t piece = tmo_by_row(op) ? tmo_row_bytes(f->in) : f->in_pixel;
+  const int8_t *const whole = has_whole_rows(f, f->in) ? base_of(f->run, f->in) : NULL;
   uint32_t n = 0;
   for (uint32_t r = 0; r < rows.count; ++r) {
     const uint16_t row = (uint16_t)(rows.start + r * op->dilation_h);
-    const int8_t *const whole = whole_row(f, f->in, row);
     if (whole != NULL) {
-      pixels[n++] = whole;
+      pixels[n++] = whole + tmo_row_offset(f->in, row);
       continue;
     }
     const place p = row_of(f, f->in, f->in_pixel, row);
@@ -429,7 +427,12 @@ TMO_OWN_FRAME static void set_up(firing *f) {
 
 tmo_status tmo_fire(const tmo_run_state *run, const tmo_op *op, const tmo_walk *w) {
   const tmo_tensor *tensors = tmo_tensors(run->program);
-  firing f = {.run = run, .walk = w, .in = &tensors[op->input[0]], .out = &tensors[op->output], .kernel = {.op = op}};
+  firing f; /* set_up() sets what kernels of this kind look at */
+  f.run = run;
+  f.walk = w;
+  f.in = &tensors[op->input[0]];
+  f.out = &tensors[op->output];
+  f.kernel.op = op;
   set_up(&f);
   if (tmo_has_kind(TMO_OP_GATHER) && op->kind == TMO_OP_GATHER) return gather(&f);
   if (tmo_by_row(op)) {

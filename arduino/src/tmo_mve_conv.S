@@ -1,4 +1,7 @@
-/* The cores of packed convolutions for Helium: tmo_mve_conv_1 .. _3 and tmo_mve_copy of tmo/packed.h, bit for bit their twins in C. */
+/* The cores of packed convolutions for Helium: tmo_mve_conv_1, tmo_mve_conv_2 and tmo_mve_copy of tmo/packed.h, bit for bit their twins in C.
+ *
+ * Four channels at once, of one pixel or two: sixteen values of each pixel are loaded once for four channels, those of each channel once for
+ * all pixels. The sums of a pixel's four channels then are a vector, as their biases, multipliers and shifts are. */
 #if defined(__ARM_FEATURE_MVE) && (__ARM_FEATURE_MVE & 1)
 
     .syntax unified
@@ -6,161 +9,149 @@
 
 /* A tmo_mve_job. */
     .equ SCALES, 0
-    .equ SUMS, 4
-    .equ OUT, 8
-    .equ OUT_STEP, 12
-    .equ TURNS, 16
-    .equ CHANNELS, 20
-    .equ ZERO, 24
-    .equ LEAST, 28
-    .equ MOST, 32
+    .equ OUT, 4
+    .equ OUT_STEP, 8
+    .equ TURNS, 12
+    .equ CHANNELS, 16
+    .equ ZERO, 20
+    .equ LEAST, 24
+    .equ MOST, 28
 
-/* The frame: of sixteen channels the scales and the first output, channels that are left, end of the sums. */
-    .equ JOB, 0
-    .equ SCALES_NOW, 4
-    .equ OUT_NOW, 8
-    .equ LEFT, 12
-    .equ END, 16
-    .equ FRAME, 20
-
-/* Four channels of a pixel: multipliers in q0, shifts in q1, their range in q4 and q5. */
-.macro SCALE sums:vararg
-    vldrw.32 q2, \sums
-    vqrdmulh.s32 q3, q2, q0
-    vshr.s32 q2, q2, #31
-    vadd.i32 q2, q2, q3
-    vrshl.s32 q2, q2, q1
-    vadd.i32 q2, q2, r6
-    vmax.s32 q2, q2, q4
-    vmin.s32 q2, q2, q5
+/* The zero point and the range of the output, in q4 to q6. */
+.macro RANGE job
+    ldr   r6, [\job, #ZERO]
+    vdup.32 q4, r6
+    ldrd  r6, r8, [\job, #LEAST]
+    vdup.32 q5, r6
+    vdup.32 q6, r8
 .endm
 
-/* First the sums of up to sixteen channels, pair by pair:
- *
- *   r0, r2, r4   sums of channel A of each pixel     r6, r8, r10   of channel B     r1, r3, r5   next bytes of each pixel
- *   r7   next weights     r9   turns     r11   next biases     r12   next sums     lr   turns left
- *
- * Then their outputs: r0, r2, r4 of each pixel, r6 the zero point, r11 multipliers, r12 sums. */
-.macro CONV_OF name, pixels
-    .section .text.\name, "ax", %progbits
+/* Four sums, by the multipliers in q3. */
+.macro MULTIPLY sums
+    vqrdmulh.s32 q2, \sums, q3
+    vshr.s32 \sums, \sums, #31
+    vadd.i32 \sums, \sums, q2
+.endm
+
+/* Then, by the shifts in q3, their outputs. */
+.macro SHIFT sums
+    vrshl.s32 \sums, \sums, q3
+    vadd.i32 \sums, \sums, q4
+    vmax.s32 \sums, \sums, q5
+    vmin.s32 \sums, \sums, q6
+.endm
+
+/*   r0, r2, r4, r6   sums of four channels     r1   next bytes     r3   next outputs     r5   next weights     r7   turns
+ *   r9   next scales     r10   channels left     r11   bytes of the pixel     lr   turns left */
+    .section .text.tmo_mve_conv_1, "ax", %progbits
     .balign 4
-    .global \name
-    .type \name, %function
+    .global tmo_mve_conv_1
+    .type tmo_mve_conv_1, %function
     .thumb_func
-\name:
+tmo_mve_conv_1:
     push  {r4-r11, lr}
-    vpush {d8-d11}
-    sub   sp, #FRAME
-    mov   r7, r2
-    mov   r12, r3
-    add   r3, r0, r1
-    add   r5, r3, r1
+    vpush {d8-d13}
+    RANGE r3
     mov   r1, r0
-    ldr   r11, [r12, #SCALES]
-    strd  r12, r11, [sp, #JOB]
-    ldr   r0, [r12, #OUT]
-    ldr   r9, [r12, #CHANNELS]
-    strd  r0, r9, [sp, #OUT_NOW]
-    ldrd  r0, r2, [r12, #LEAST]
-    vdup.32 q4, r0
-    vdup.32 q5, r2
-1:  ldr   r12, [sp, #JOB]
-    ldr   r0, [sp, #LEFT]
-    ldr   r9, [r12, #TURNS]
-    cmp   r0, #16
-    it    gt
-    movgt r0, #16
-    ldr   r12, [r12, #SUMS]
-    add   r0, r0, #1
-    lsr   r0, r0, #1
-    add   r0, r12, r0, lsl #3
-    str   r0, [sp, #END]
-2:  ldrd  r0, r6, [r11], #8
-  .if \pixels > 1
-    mov   r2, r0
-    mov   r8, r6
-  .endif
-  .if \pixels > 2
-    mov   r4, r0
-    mov   r10, r6
-  .endif
-    dls   lr, r9
-3:  vldrb.8 q0, [r7], #16
-    vldrb.8 q2, [r1], #16
-    vmladava.s8 r0, q0, q2
-    vldrb.8 q1, [r7], #16
-    vmladava.s8 r6, q1, q2
-  .if \pixels > 1
-    vldrb.8 q3, [r3], #16
-    vmladava.s8 r2, q0, q3
-    vmladava.s8 r8, q1, q3
-  .endif
-  .if \pixels > 2
+    mov   r5, r2
+    ldrd  r7, r10, [r3, #TURNS]
+    ldrd  r9, r3, [r3, #SCALES]
+    lsl   r11, r7, #4
+1:  ldmia r9!, {r0, r2, r4, r6}
+    dls   lr, r7
+2:  vldrb.8 q0, [r1], #16
+    vldrb.8 q1, [r5], #16
     vldrb.8 q2, [r5], #16
-    vmladava.s8 r4, q0, q2
-    vmladava.s8 r10, q1, q2
-  .endif
-    le    lr, 3b
-    strd  r0, r6, [r12], #8
-    sub   r1, r1, r9, lsl #4
-  .if \pixels > 1
-    strd  r2, r8, [r12, #56]
-    sub   r3, r3, r9, lsl #4
-  .endif
-  .if \pixels > 2
-    strd  r4, r10, [r12, #120]
-    sub   r5, r5, r9, lsl #4
-  .endif
-    ldr   r0, [sp, #END]
-    cmp   r12, r0
-    bne   2b
-    ldrd  r9, r11, [sp, #JOB]
-    ldrd  r0, r8, [sp, #OUT_NOW]
-    ldr   r12, [r9, #SUMS]
-    ldr   r6, [r9, #ZERO]
-  .if \pixels > 1
-    ldr   r10, [r9, #OUT_STEP]
-    add   r2, r0, r10
-  .endif
-  .if \pixels > 2
-    add   r4, r2, r10
-  .endif
-    add   r11, r11, #64
-    mov   r10, r8
-    cmp   r10, #16
-    it    gt
-    movgt r10, #16
-    dlstp.32 lr, r10
-4:  vldrw.32 q0, [r11], #16
-    vldrw.32 q1, [r11, #48]
-  .if \pixels > 2
-    SCALE [r12, #128]
-    vstrb.32 q2, [r4], #4
-  .endif
-  .if \pixels > 1
-    SCALE [r12, #64]
-    vstrb.32 q2, [r2], #4
-  .endif
-    SCALE [r12], #16
-    vstrb.32 q2, [r0], #4
-    letp  lr, 4b
-    subs  r8, r8, #16
-    ble   5f
-    ldrd  r11, r0, [sp, #SCALES_NOW]
-    add   r11, r11, #192
-    add   r0, r0, #16
-    strd  r11, r0, [sp, #SCALES_NOW]
-    str   r8, [sp, #LEFT]
-    b     1b
-5:  add   sp, #FRAME
-    vpop  {d8-d11}
+    vmladava.s8 r0, q0, q1
+    vldrb.8 q1, [r5], #16
+    vmladava.s8 r2, q0, q2
+    vldrb.8 q2, [r5], #16
+    vmladava.s8 r4, q0, q1
+    vmladava.s8 r6, q0, q2
+    le    lr, 2b
+    sub   r1, r1, r11
+    vmov  q0[2], q0[0], r0, r4
+    vmov  q0[3], q0[1], r2, r6
+    vldrw.32 q3, [r9], #16
+    MULTIPLY q0
+    vldrw.32 q3, [r9], #16
+    SHIFT q0
+    vctp.32 r10
+    vpst
+    vstrbt.32 q0, [r3], #4
+    subs  r10, r10, #4
+    bgt   1b
+    vpop  {d8-d13}
     pop   {r4-r11, pc}
-    .size \name, . - \name
-.endm
+    .size tmo_mve_conv_1, . - tmo_mve_conv_1
 
-    CONV_OF tmo_mve_conv_1, 1
-    CONV_OF tmo_mve_conv_2, 2
-    CONV_OF tmo_mve_conv_3, 3
+/*   r0, r2, r4, r6   sums of the first pixel     r8, r10, r12, lr   of the second     r1, r3   next bytes     r5   next weights
+ *   r7   next outputs of the first pixel     r9   next scales     r11   end of its bytes */
+    .equ PIXELS, 0
+    .equ STEP, 8
+    .equ LEFT, 12
+    .equ FRAME, 16
+
+    .section .text.tmo_mve_conv_2, "ax", %progbits
+    .balign 4
+    .global tmo_mve_conv_2
+    .type tmo_mve_conv_2, %function
+    .thumb_func
+tmo_mve_conv_2:
+    push  {r4-r11, lr}
+    vpush {d8-d13}
+    sub   sp, #FRAME
+    RANGE r3
+    mov   r5, r2
+    add   r1, r0, r1
+    strd  r0, r1, [sp, #PIXELS]
+    ldrd  r9, r7, [r3, #SCALES]
+    ldr   r1, [r3, #OUT_STEP]
+    ldrd  r11, r2, [r3, #TURNS]
+    strd  r1, r2, [sp, #STEP]
+    add   r11, r0, r11, lsl #4
+1:  ldrd  r1, r3, [sp, #PIXELS]
+    ldmia r9, {r0, r2, r4, r6}
+    ldmia r9!, {r8, r10, r12, lr}
+2:  vldrb.8 q0, [r1], #16
+    vldrb.8 q1, [r3], #16
+    vldrb.8 q2, [r5], #16
+    vmladava.s8 r0, q0, q2
+    vldrb.8 q3, [r5], #16
+    vmladava.s8 r8, q1, q2
+    vmladava.s8 r2, q0, q3
+    vldrb.8 q2, [r5], #16
+    vmladava.s8 r10, q1, q3
+    vmladava.s8 r4, q0, q2
+    vldrb.8 q3, [r5], #16
+    vmladava.s8 r12, q1, q2
+    vmladava.s8 r6, q0, q3
+    vmladava.s8 lr, q1, q3
+    cmp   r1, r11
+    bne   2b
+    vmov  q0[2], q0[0], r0, r4
+    vmov  q0[3], q0[1], r2, r6
+    vmov  q1[2], q1[0], r8, r12
+    vmov  q1[3], q1[1], r10, lr
+    vldrw.32 q3, [r9], #16
+    MULTIPLY q0
+    MULTIPLY q1
+    vldrw.32 q3, [r9], #16
+    SHIFT q0
+    SHIFT q1
+    ldrd  r0, r2, [sp, #STEP]
+    add   r0, r0, r7
+    vctp.32 r2
+    vpstt
+    vstrbt.32 q0, [r7], #4
+    vstrbt.32 q1, [r0]
+    subs  r2, r2, #4
+    str   r2, [sp, #LEFT]
+    bgt   1b
+    add   sp, #FRAME
+    vpop  {d8-d13}
+    pop   {r4-r11, pc}
+    .size tmo_mve_conv_2, . - tmo_mve_conv_2
 
     .section .text.tmo_mve_copy, "ax", %progbits
     .balign 4

@@ -39,12 +39,12 @@ static void add_pixels(int32_t *sums, const int8_t *pixels, uint32_t channels, u
 #endif
 }
 
-/* The same of rows that are added up one by one, all channels of a tap after the other. */
-static void add_rows(const tmo_kernel *k, const tmo_window *v, uint32_t i, int8_t *out) {
+/* The same of taps that are added up in several calls, all channels of a tap after the other. */
+static void add_up(const tmo_kernel *k, const tmo_window *v, uint32_t i, int8_t *out) {
   int32_t *const sums = k->sums + i;
   const uint32_t channels = k->out_channels;
   for (uint32_t c = 0; k->first && c < channels; ++c) sums[c] = 0;
-  for (uint32_t p = 0; p < v->count; ++p) add_pixels(sums, v->pixels[p] + v->offset, channels, v->columns);
+  for (uint32_t p = 0; p < v->count; ++p) add_pixels(sums, v->pixels[p] + v->offset, channels, tmo_by_row(k->op) ? v->columns : 1u);
   for (uint32_t c = 0; k->last && c < channels; ++c) out[i + c] = finish(k, (uint32_t)sums[c], v->area);
 }
 
@@ -64,16 +64,19 @@ static void pool(const tmo_kernel *k, tmo_window v, uint32_t i, int8_t *out) {
   }
 }
 
-void tmo_pool_row_s8(const tmo_kernel *k, const tmo_window *window, int8_t *out) {
-  const bool sums_up = k->sums != NULL && k->op->kind != TMO_OP_MAX_POOL;
-  for (uint16_t x = 0; x < k->out_width; ++x) {
-    const tmo_window v = tmo_column(k, window, x);
-    if (sums_up) {
-      add_rows(k, &v, x * k->out_channels, out);
-    } else {
-      pool(k, v, x * k->out_channels, out);
-    }
+static void pool_pixel(const tmo_kernel *k, const tmo_window *v, uint32_t i, int8_t *out) {
+  if (k->sums != NULL && k->op->kind != TMO_OP_MAX_POOL) {
+    add_up(k, v, i, out);
+  } else {
+    pool(k, *v, i, out);
   }
 }
 
-void tmo_pool_pixel_s8(const tmo_kernel *k, const tmo_window *window, int8_t *out) { pool(k, *window, 0, out); }
+void tmo_pool_row_s8(const tmo_kernel *k, const tmo_window *window, int8_t *out) {
+  for (uint16_t x = 0; x < k->out_width; ++x) {
+    const tmo_window v = tmo_column(k, window, x);
+    pool_pixel(k, &v, x * k->out_channels, out);
+  }
+}
+
+void tmo_pool_pixel_s8(const tmo_kernel *k, const tmo_window *window, int8_t *out) { pool_pixel(k, window, 0, out); }

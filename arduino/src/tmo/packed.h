@@ -42,10 +42,9 @@ static inline uint64_t tmo_packed_values(const tmo_op *op, uint32_t in_channels)
 /* Of which so many make a tile of two pixels full; more pixels take three eighths of it. */
 static inline uint32_t tmo_packed_tile(const tmo_op *op) { return op->packing == TMO_PACKING_MVE_CONV ? TMO_MVE_TILE : TMO_PACKED_TILE; }
 
-/* Output pixels of so many values to compute at once, when so many are left. A single one costs most: one more than fit are not left over. */
+/* Output pixels of so many values to compute at once, when so many are left. Of five, three: with the DSP extension a single one costs most. */
 static inline uint32_t tmo_packed_pixels(const tmo_op *op, uint32_t values, uint32_t left) {
-  uint32_t most = op->packing == TMO_PACKING_MVE_CONV ? TMO_MVE_PIXELS : TMO_PACKED_PIXELS;
-  if (left == most + 1) --most;
+  uint32_t most = op->packing == TMO_PACKING_MVE_CONV ? TMO_MVE_PIXELS : left == TMO_PACKED_PIXELS + 1 ? TMO_PACKED_PIXELS - 1 : TMO_PACKED_PIXELS;
   while (most > 1 && most * values > (most > 2 ? tmo_packed_tile(op) / 8 * 3 : tmo_packed_tile(op))) --most;
   return left < most ? left : most;
 }
@@ -70,9 +69,8 @@ static inline uint32_t tmo_scratch_bytes(const tmo_op *op, const tmo_tensor *in,
     case TMO_PACKING_MVE_DEPTHWISE: return in->channels;
     default: break;
   }
-  const bool mve = op->packing == TMO_PACKING_MVE_CONV;
-  const uint32_t tile = (mve ? 1 : 2) * values * tmo_packed_pixels(op, values, columns);
-  return (mve ? TMO_MVE_SUMS : 0) + (tmo_packed_direct(op, in->channels, out->channels, columns) ? 0 : tile);
+  if (tmo_packed_direct(op, in->channels, out->channels, columns)) return 0;
+  return (op->packing == TMO_PACKING_MVE_CONV ? 1 : 2) * values * tmo_packed_pixels(op, values, columns);
 }
 
 /* A sum to an output: scale = m2, c, e. See program.h. */
@@ -154,7 +152,6 @@ static inline int32_t tmo_mve_scaled(int32_t sum, int32_t multiplier, int32_t sh
 /* What tmo_mve_conv wants beside pixels and weights. */
 typedef struct {
   const int32_t *scales;
-  int32_t *sums; /* scratch: TMO_MVE_SUMS */
   int8_t *out;   /* of pixel p at out + p * step */
   uint32_t step;
   uint32_t turns; /* of 16 bytes */
@@ -162,9 +159,9 @@ typedef struct {
   int32_t zero, least, most; /* of the output */
 } tmo_mve_job;
 
-/* All output channels of 1..3 pixels, from 16 * turns bytes of each: those of pixel p at bytes + p * step. */
+/* All output channels of a pixel, or of two, from 16 * turns bytes of each: those of pixel p at bytes + p * step. */
 typedef void tmo_mve_conv(const int8_t *bytes, uint32_t step, const int8_t *weights, const tmo_mve_job *job);
-tmo_mve_conv tmo_mve_conv_1, tmo_mve_conv_2, tmo_mve_conv_3;
+tmo_mve_conv tmo_mve_conv_1, tmo_mve_conv_2;
 
 /* So many bytes, at least one, of each of n rows, from rows[r] + offset to to + r * step. */
 void tmo_mve_copy(int8_t *to, const int8_t *const *rows, uint32_t n, uint32_t offset, uint32_t bytes, uint32_t step);

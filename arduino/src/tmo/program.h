@@ -50,11 +50,10 @@ enum {
    * accumulator: scratch of a pixel. */
   TMO_PACKING_DSP_DEPTHWISE = 2,
   /* CONV, and DEPTHWISE of one channel, for Helium. K: the values under a window, row by row, up to a multiple of 16.
-   * weights: for each pair of channels, for each 16 values, those of A, then of B.
-   * bias: for each 16 channels, up to that many, int32_t[16] biases, [16] m (not m2), [16] -e.
-   * accumulator: 4-aligned scratch of TMO_MVE_SUMS bytes, and int8_t[K] for as many pixels as a firing makes at once: at most TMO_MVE_PIXELS,
-   * and TMO_MVE_TILE bytes, three eighths of them for three pixels; K is not greater. No pixels where firings make one each, from K channels of
-   * one. */
+   * weights: for each four channels, the last ones may be empty, for each 16 values, those of the first one, of the second one, ..
+   * bias: for each four channels, int32_t[4] biases, [4] m (not m2), [4] -e.
+   * accumulator: 4-aligned scratch of int8_t[K] for as many pixels as a firing makes at once: at most TMO_MVE_PIXELS, and TMO_MVE_TILE bytes; K
+   * is not greater. None where firings make one pixel each, from K channels of one. */
   TMO_PACKING_MVE_CONV = 3,
   /* DEPTHWISE of at least 16 channels, otherwise as TMO_PACKING_DSP_DEPTHWISE; no weight is -128.
    * weights: for each sixteen channels, int32_t[16] biases; for each tap, up to an even number, int8_t[16] weights; int32_t[16] m, [16] -e. All
@@ -71,9 +70,8 @@ enum {
 
 #define TMO_PACKED_PIXELS 4  /* output pixels that a packed convolution computes at once */
 #define TMO_PACKED_TILE 2304
-#define TMO_MVE_PIXELS 3
+#define TMO_MVE_PIXELS 2
 #define TMO_MVE_TILE 4608
-#define TMO_MVE_SUMS (TMO_MVE_PIXELS * 16 * 4)
 #define TMO_PACKED_TAPS 51   /* of a packed depthwise convolution */
 #define TMO_PACKED_SCALES 8  /* int32_t of a pair of channels */
 #define TMO_PACKED_SHIFT 22  /* the greatest e */
