@@ -50,8 +50,8 @@ LAYOUT = "hwc"
 """Of all rings, for any target."""
 
 QUAD, OCTET, VECTOR = 4, 8, 16
-"""Values of a kernel row are filled up to a multiple of QUAD, all of them of OCTET; for Helium all of VECTOR. Helium takes
-QUAD channels at once.
+"""Values of a kernel row are filled up to a multiple of QUAD, all of them of OCTET; for Helium all of VECTOR,
+of QUAD channels at once.
 """
 PIXELS, TILE = 4, 2304
 """Output pixels that are computed at once, at most, and int16 of theirs, three eighths of them for more than two:
