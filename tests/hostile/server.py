@@ -8,47 +8,61 @@ from __future__ import annotations
 
 import contextlib
 import gc
+import io
 import json
 import math
 import os
+import random
 import resource
 import signal
 import sys
 import traceback
+import zlib
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
+from pathlib import Path
+from typing import Literal
 
 import numpy as np
 from hostile.judge import Outcome
 from hostile.mutants import corpus, mutant
 from property import oracle
+from rich.console import Console
 
 import tflm_memopt
 from tflm_memopt.errors import MemoptError, PlanError
 from tflm_memopt.lower.names import OFFLINE_PLAN, OFFLINE_PLAN_VERSION, ONLINE
 from tflm_memopt.model import writer
 from tflm_memopt.model.graph import Graph
+from tflm_memopt.model.packing import TARGETS
 from tflm_memopt.model.reader import read
-from tflm_memopt.results import KeptBuiltin
+from tflm_memopt.report import html, text
+from tflm_memopt.results import Inspection, KeptBuiltin, Optimized
 
 SECONDS = 10
 """Of the processor's time, for one file."""
 PATIENCE = 1
 """The same for TFLM alone and the original, which takes milliseconds unless the damage leads it astray."""
 BYTES = 2 * 10**9
+TOLD = 1 / 4
+"""Of the files, those whose reports are written, too."""
 
 Answer = tuple[Outcome, str]
 
 
 def examine(data: bytes) -> Answer:
-    """Optimizes, and runs both models where TFLM runs the original."""
+    """Optimizes for some target, reports, and runs both models where TFLM runs the original."""
+    chance = random.Random(zlib.crc32(data))
+    op_per: Literal["region", "block"] = chance.choice(("region", "block"))
     try:
-        tflm_memopt.inspect(data)
-        done = tflm_memopt.optimize(data, seconds=0.02)
+        inspected = tflm_memopt.inspect(data)
+        done = tflm_memopt.optimize(data, seconds=0.02, target=chance.choice(sorted(TARGETS)), op_per=op_per)
     except PlanError as error:  # of a plan of our own
         return Outcome.DEFECT, str(error)
     except MemoptError as error:
         return Outcome.REFUSED, str(error)
+    if chance.random() < TOLD:
+        tell(inspected, done)
     if not done.report.changed:
         return Outcome.UNCHANGED, done.report.why_unchanged
     graph = read(data).graph
@@ -60,6 +74,15 @@ def examine(data: bytes) -> Answer:
         return Outcome.UNKNOWN, ""
     got = outputs(oracle.rewritten(done.model), data)
     return (Outcome.SAME, "") if got == expected else (Outcome.DEFECT, "other output bytes than the original's")
+
+
+def tell(inspected: Inspection, done: Optimized) -> None:
+    """All that programs and people are told: it has the file's names and numbers in it."""
+    json.dumps([inspected.to_json(), done.report.to_json(), done.plan.to_json() if done.plan else None])
+    console = Console(file=io.StringIO())
+    console.print(text.inspection(inspected), text.optimized(done.report, Path(), []))
+    html.inspection(inspected)
+    html.optimized(done)
 
 
 def is_blind(kept: KeptBuiltin, graph: Graph) -> bool:

@@ -142,10 +142,20 @@ GROWS_AGAIN = Recipe(
     ),
 )
 """Behind a global pool there are rows again: for Helium, all of one block."""
+LESS_SCRATCH = Recipe(
+    ((1, 1, 1), (1, 1, 3)),
+    tuple(
+        Layer(kind, channels=channels, kernel=kernel, flag=False)
+        for kind, channels, kernel in (("conv", 7, (2, 3)), ("depthwise", 1, (1, 1)), ("averaged", 1, (4, 1)))
+    ),
+    seed=7,
+)
+"""Of two operators in a block that is turned upside down, one takes less scratch."""
 
 
 @QUICK
 @example(GROWS_AGAIN)
+@example(LESS_SCRATCH)
 @given(recipes(most=6))
 def test_a_fixed_set_of_networks(recipe: Recipe) -> None:
     examine(recipe)
