@@ -276,10 +276,7 @@ def worst_bytes(block: Growing, at_border: Border, sizes: Mapping[TensorId, int]
 
     No layout of it can be lower.
     """
-    moments = block.trace.end
-    dying = sum(
-        (sizes[t] - dead_bytes(block.trace, t, sizes[t], moments) for t in at_border.dying), np.zeros(1, dtype=np.int64)
-    )
+    dying = sum((sizes[t] - dead_bytes(block.trace, t, sizes[t]) for t in at_border.dying), np.zeros(1, dtype=np.int64))
     framed = sum((c.top - c.bottom for c in frame_contents(block.trace, frame)), dying)
     return int((block.alive + framed).max())
 

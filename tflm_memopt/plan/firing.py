@@ -179,6 +179,11 @@ class Trace:
         return {}
 
     @cached_property
+    def dead(self) -> dict[tuple[TensorId, int], Ints]:
+        """What dead_bytes() found."""
+        return {}
+
+    @cached_property
     def _readers(self) -> Mapping[TensorId, Sequence[tuple[Member, int]]]:
         readers: dict[TensorId, list[tuple[Member, int]]] = {}
         for m in self.members:
@@ -253,22 +258,27 @@ def ring_depth(trace: Trace, producer: Member) -> int:
     at, firing = trace.fires(producer.key)
     row_bytes = producer.op.writes.row_bytes
     rows = producer.bytes_written(firing) // row_bytes
-    needed = dead_bytes(trace, producer.op.output, producer.op.writes.nbytes, at) // row_bytes
+    dead = dead_bytes(trace, producer.op.output, producer.op.writes.nbytes)
+    needed = dead[np.searchsorted(trace.moments, at)] // row_bytes
     return int(np.max(np.maximum(rows - np.minimum(needed, rows - 1), 1), initial=0))
 
 
-def dead_bytes(trace: Trace, tensor: TensorId, nbytes: int, positions: Ints) -> Ints:
-    """At each of these positions, which rise: bytes of the tensor below this one are read neither there nor later."""
-    at, first = trace.reads(tensor)
-    future: Ints = np.minimum.accumulate(np.append(first, nbytes)[::-1])[::-1]
-    return _changing(future, np.searchsorted(positions, at, side="right"), len(positions))
+def dead_bytes(trace: Trace, tensor: TensorId, nbytes: int) -> Ints:
+    """At each firing and at the end: bytes of the tensor below this one are read neither there nor later."""
+    key = tensor, nbytes
+    if key not in trace.dead:
+        at, first = trace.reads(tensor)
+        future: Ints = np.minimum.accumulate(np.append(first, nbytes)[::-1])[::-1]
+        trace.dead[key] = _changing(future, np.searchsorted(trace.end, at, side="right"), len(trace.end))
+    return trace.dead[key]
 
 
-def written_bytes(trace: Trace, member: Member, positions: Ints) -> Ints:
-    """At each of these positions, which rise: end of the last byte of the member's output written there or before."""
+def written_bytes(trace: Trace, member: Member) -> tuple[Ints, Ints]:
+    """At each firing and at the end: end of the last byte of the member's output written before, and written then."""
     at, firing = trace.fires(member.key)
     written = np.concatenate(([0], np.maximum.accumulate(member.bytes_written(firing))))
-    return _changing(written, np.searchsorted(positions, at, side="left"), len(positions))
+    after = _changing(written, np.searchsorted(trace.end, at, side="left"), len(trace.end))
+    return np.concatenate(([0], after[:-1])), after
 
 
 def _changing(values: Ints, at: Ints, length: int) -> Ints:

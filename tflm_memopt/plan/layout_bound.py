@@ -22,7 +22,8 @@ Separations = Mapping[tuple[int, int], int]
 
 def clique_bound(nbytes: Sequence[int], align: Sequence[int], separations: Separations, known: int) -> int:
     """No layout has a lower top; `known` is such a bound already."""
-    graph: nx.Graph[int] = nx.Graph(separations.keys())
+    graph: nx.Graph[int] = nx.Graph()
+    graph.add_edges_from(separations)  # given to the constructor, they would make it import pandas, if it is there
     cliques = (
         sorted(clique, key=lambda i: (-nbytes[i], i))
         for clique in itertools.islice(nx.find_cliques(graph), MOST_LISTED)

@@ -91,9 +91,9 @@ def contents(
     result = []
     for t in border.dying:
         full = zero + sizes[t]
-        result.append(Content(Role.TENSOR, t, sizes[t], dead_bytes(trace, t, sizes[t], moments), full, full))
+        result.append(Content(Role.TENSOR, t, sizes[t], dead_bytes(trace, t, sizes[t]), full, full))
     for t in border.born:
-        top, before = _growth(trace, writers[t], moments)
+        top, before = _growth(trace, writers[t])
         replaces, ends_on = _replaces(writers[t], rings.keys(), frame), _ends_on(writers[t], rings.keys(), frame)
         result.append(Content(Role.TENSOR, t, sizes[t], zero, top, before, replaces, ends_on))
     for t, ring in rings.items():
@@ -150,12 +150,12 @@ def new_contents(
 ) -> Iterator[tuple[Ints | int, Ints | int]]:
     """Bytes that an operator of a row block adds at each firing and before it: output (None: whole), sums, ..."""
     moments = trace.end
-    before = written_bytes(trace, member, moments - 1)
+    before, after = written_bytes(trace, member)
     if ring is None:
-        yield _growth(trace, member, moments)[1], before
+        yield _growth(trace, member)[1], before
     else:
-        dead = dead_bytes(trace, member.op.output, member.op.writes.nbytes, moments)
-        top = before if member.op.in_place else written_bytes(trace, member, moments)
+        dead = dead_bytes(trace, member.op.output, member.op.writes.nbytes)
+        top = before if member.op.in_place else after
         yield ((top > dead) | (top > before)) * ring.nbytes, (before > dead) * ring.nbytes
     if nbytes := member.sum_bytes:
         at, _ = trace.fires(member.key)
@@ -169,8 +169,8 @@ def new_contents(
 def _in_use(trace: Trace, writer: Member, ring: Ring, moments: Ints) -> tuple[Ints, Ints]:
     """Whether a ring holds anything at each moment; and if what an in-place writer writes there does not count yet."""
     if ring.life is None:
-        dead = dead_bytes(trace, writer.op.output, writer.op.writes.nbytes, moments)
-        top, before = (written_bytes(trace, writer, at) for at in (moments, moments - 1))
+        dead = dead_bytes(trace, writer.op.output, writer.op.writes.nbytes)
+        before, top = written_bytes(trace, writer)
         in_use = (top > dead) | (top > before)  # what nobody reads is written, too
         still = before > dead if writer.op.in_place else in_use
         return in_use.astype(np.int64), still.astype(np.int64)
@@ -183,12 +183,12 @@ def _in_use(trace: Trace, writer: Member, ring: Ring, moments: Ints) -> tuple[In
     return top, before
 
 
-def _growth(trace: Trace, writer: Member, moments: Ints) -> tuple[Ints, Ints]:
+def _growth(trace: Trace, writer: Member) -> tuple[Ints, Ints]:
     """Bytes of a whole output that are written when the firing at each moment is done, and when it reads the last."""
-    top, earlier = written_bytes(trace, writer, moments), written_bytes(trace, writer, moments - 1)
+    before, top = written_bytes(trace, writer)
     if writer.op.in_place:
-        return top, earlier
-    return top, top - (top > earlier) if ends_late(writer) else top
+        return top, before
+    return top, top - (top > before) if ends_late(writer) else top
 
 
 def ends_late(writer: Member) -> bool:

@@ -12,9 +12,10 @@ from typing import NamedTuple
 from tflm_memopt.model.rowop import Kind, RowOp
 from tflm_memopt.plan import walk as plan_walk
 from tflm_memopt.plan.blocks import Candidate, Chain
+from tflm_memopt.plan.links import Links, links
 from tflm_memopt.plan.plan import Stage
 from tflm_memopt.plan.tiles_plan import Point, Settings, TiledBlock, Walk
-from tflm_memopt.plan.tiles_search import Found, Links, Search, Trail, Visit, links
+from tflm_memopt.plan.tiles_search import Found, Search, Trail, Visit
 
 UNLIMITED = 1 << 62
 

@@ -17,11 +17,11 @@ from tflm_memopt.errors import PlanError
 from tflm_memopt.model.graph import TensorId
 from tflm_memopt.model.rowop import Kind, RowOp, Rows
 from tflm_memopt.plan.blocks import MAX_ORDERS, Candidate, Chain, candidates
+from tflm_memopt.plan.links import Links, links
 from tflm_memopt.plan.liveness import Content
 from tflm_memopt.plan.plan import Block, Role
 from tflm_memopt.plan.tiles import tiled_ending
 from tflm_memopt.plan.tiles_plan import Settings
-from tflm_memopt.plan.tiles_search import Links, links
 
 _KERNEL = {
     Kind.CONV: (1, 2), Kind.CONV_S16: (1, 2), Kind.DEPTHWISE: (0, 1), Kind.DEPTHWISE_S16: (0, 1),
