@@ -51,6 +51,7 @@ class Row:
     overhead: float
     """F."""
     seconds: float
+    """By the clock, on whatever machine this is: not in the table (benchmarks/seconds.py)."""
     convention: str
 
 
@@ -64,7 +65,6 @@ COLUMNS: Mapping[str, str] = {
     "tail": "tail",
     "min": "smallest arena",
     "overhead": "F",
-    "seconds": "seconds",
 }
 """Field -> title."""
 
@@ -129,8 +129,6 @@ def _cell(row: Row, name: str) -> str:
             return f"{row.ratio:.1f}"
         case "overhead":
             return f"{row.overhead:.2f}"
-        case "seconds":
-            return f"{row.seconds:.1f}"
         case "total":
             return f"**{row.total:,}**"
     return f"{getattr(row, name):,}"
