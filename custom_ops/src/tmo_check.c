@@ -3,7 +3,7 @@
  *
  * Data may still be wrong (a ring that is too shallow, buffers that overlap): that is the converter's checker's business. */
 #if defined(__GNUC__) && !defined(__clang__)
-#pragma GCC optimize("Os") /* it runs once, and is the largest part of the library */
+#pragma GCC optimize("Os", "no-move-loop-invariants", "no-tree-dominator-opts") /* it runs once, and is the largest part of the library */
 #endif
 
 #include "tmo/access.h"
