@@ -3,7 +3,7 @@
  *
  * Data may still be wrong (a ring that is too shallow, buffers that overlap): that is the converter's checker's business. */
 #if defined(__GNUC__) && !defined(__clang__)
-#pragma GCC optimize("Os") /* it runs once, and is the largest part of the library */
+#pragma GCC optimize("Os", "no-move-loop-invariants", "no-tree-dominator-opts") /* it runs once, and is the largest part of the library */
 #endif
 
 #include "tmo/access.h"
@@ -220,7 +220,7 @@ static bool check_mve_shifts(const int32_t *shifts, uint32_t n) {
 
 static bool check_packed_conv(checker *c, const operation *o) {
   const tmo_op *op = o->op;
-  const bool mve = op->packing == TMO_PACKING_MVE_CONV, dense = op->packing == TMO_PACKING_DSP_DENSE;
+  const bool mve = tmo_is_packed_as(op, TMO_PACKING_MVE_CONV), dense = tmo_is_packed_as(op, TMO_PACKING_DSP_DENSE);
   const uint64_t values = tmo_packed_values(op, o->in->channels);
   const uint32_t at_once = mve ? 4 : 2, groups = ceil_div(o->out->channels, at_once);
   const uint32_t words = mve ? 3 * 4 : TMO_PACKED_SCALES; /* of the scales of each */
@@ -238,7 +238,7 @@ static bool check_packed_conv(checker *c, const operation *o) {
 
 static bool check_packed_depthwise(checker *c, const operation *o) {
   const tmo_op *op = o->op;
-  const bool mve = op->packing == TMO_PACKING_MVE_DEPTHWISE;
+  const bool mve = tmo_is_packed_as(op, TMO_PACKING_MVE_DEPTHWISE);
   const uint32_t taps = (uint32_t)op->kernel_h * op->kernel_w, at_once = mve ? 16 : 4;
   const uint32_t groups = ceil_div(o->out->channels, at_once);
   const uint32_t words = mve ? 16 + ceil_div(taps, 2) * 8 + 32 : 4 + ceil_div(taps, 3) * 6 + 12; /* of each group */
@@ -267,7 +267,7 @@ static bool known_packing(const checker *c, uint16_t packing) {
 /* Constants of a packed operator, and its scratch. */
 static bool check_packed(checker *c, const operation *o) {
   const tmo_op *op = o->op;
-  const bool depthwise = op->packing == TMO_PACKING_DSP_DEPTHWISE || op->packing == TMO_PACKING_MVE_DEPTHWISE;
+  const bool depthwise = tmo_is_packed_as(op, TMO_PACKING_DSP_DEPTHWISE) || tmo_is_packed_as(op, TMO_PACKING_MVE_DEPTHWISE);
   if (!known_packing(c, op->packing) || tmo_iterative(op) || tmo_groups(op) > 1) return false;
   if (depthwise ? !check_packed_depthwise(c, o) : !check_packed_conv(c, o)) return false;
   return in_workspace(c, op->accumulator, tmo_scratch_bytes(op, o->in, o->out), 4);
@@ -282,7 +282,7 @@ static bool pointwise(const tmo_op *op) {
 
 static bool check_packed_add(checker *c, const operation *o) {
   const tmo_op *op = o->op;
-  const bool packed = c->header->target != TMO_TARGET_GENERIC && op->packing == TMO_PACKING_DSP_ADD && tmo_groups(op) == 1;
+  const bool packed = c->header->target != TMO_TARGET_GENERIC && tmo_is_packed_as(op, TMO_PACKING_DSP_ADD) && tmo_groups(op) == 1;
   for (uint8_t k = 0; k < op->n_inputs; ++k) { /* nothing is repeated */
     const tmo_tensor *in = &c->tensors[op->input[k]];
     if (in->height != o->out->height || in->width != o->out->width || in->channels != o->out->channels) return false;

@@ -30,12 +30,12 @@ typedef struct {
 #if TMO_EIGHT_REGISTERS
 
 static void add_runs(const runs *r, const int8_t *w, uint32_t filter, uint32_t channels, int32_t zero_point, uint32_t sums[CHANNELS]) {
-  const int8_t *of[CHANNELS];
-  for (uint32_t c = 0; c < CHANNELS; ++c) of[c] = w + (c < channels ? c : channels - 1) * filter;
-  for (uint32_t run = 0; run < r->count; ++run) {
-    const int8_t *x = r->at[run * r->stride] + r->offset;
-    if (r->bytes > 0) tmo_thumb_four(x, of, r->bytes, zero_point, (int32_t)r->step, sums);
-    for (uint32_t c = 0; c < CHANNELS; ++c) of[c] += r->bytes + r->weights;
+  const int8_t *of[CHANNELS] = {w, w, w, w};
+  for (uint32_t c = 1; c < CHANNELS; ++c) of[c] = of[c - 1] + (c < channels ? filter : 0);
+  const int8_t *const *at = r->at;
+  for (uint32_t left = r->bytes > 0 ? r->count : 0; left > 0; --left, at += r->stride) {
+    tmo_thumb_four(*at + r->offset, of, r->bytes, zero_point, (int32_t)r->step, sums);
+    for (uint32_t c = 0; left > 1 && c < CHANNELS; ++c) of[c] += r->bytes + r->weights;
   }
 }
 
@@ -109,12 +109,11 @@ static runs find_runs(const tmo_kernel *k, const tmo_window *v) {
   return r;
 }
 
-/* The sums of up to four channels over a window: of its first part, then, a column or a row further, of the others. */
-static void add_window(const tmo_kernel *k, const tmo_window *v, const runs *first, const int8_t *w, uint32_t filter, uint32_t channels,
-                       uint32_t sums[CHANNELS]) {
+/* The sums of up to four channels over the parts of a window that come after its first: a column or a row further. */
+TMO_OWN_FRAME static void add_others(const tmo_kernel *k, const tmo_window *v, const runs *first, const int8_t *w, uint32_t filter,
+                                     uint32_t channels, uint32_t sums[CHANNELS]) {
   const tmo_op *op = k->op;
   const int32_t zero_point = op->input_zero_point[0];
-  add_runs(first, w, filter, channels, zero_point, sums);
   runs r = *first;
   if (op->tile == 0) {
     for (uint32_t bytes = r.bytes; bytes < v->columns * k->in_channels; bytes += r.bytes) {
@@ -143,11 +142,13 @@ static void conv(const tmo_kernel *k, const tmo_window *v, uint32_t i, int8_t *o
   const uint32_t filter = k->op->kernel_h * k->op->kernel_w * k->tap_step;
   const int8_t *w = k->weights + tmo_first_tap(k, v);
   const runs r = find_runs(k, v);
+  const bool whole = k->op->tile == 0 ? r.bytes >= v->columns * k->in_channels : r.count * r.stride >= v->count;
   for (uint32_t oc = 0; oc < k->out_channels; oc += CHANNELS, w += CHANNELS * filter) {
     const uint32_t left = k->out_channels - oc, n = left < CHANNELS ? left : CHANNELS;
     uint32_t sums[CHANNELS];
     tmo_begin_sums(k, sums, n, oc, i + oc);
-    add_window(k, v, &r, w, filter, n, sums);
+    add_runs(&r, w, filter, n, k->op->input_zero_point[0], sums);
+    if (!whole) add_others(k, v, &r, w, filter, n, sums);
     tmo_end_sums(k, sums, n, oc, i + oc, out);
   }
 }

@@ -8,7 +8,7 @@
 enum { CHANNELS_AT_ONCE = 4 }; /* of the core for the DSP extension */
 
 /* Taps that a core takes at once. */
-static uint32_t turn_of(const tmo_op *op) { return op->packing == TMO_PACKING_DSP_DEPTHWISE ? 3 : 2; }
+static uint32_t turn_of(const tmo_op *op) { return tmo_is_packed_as(op, TMO_PACKING_DSP_DEPTHWISE) ? 3 : 2; }
 
 static uint32_t turns_of(const tmo_op *op) { return ((uint32_t)op->kernel_h * op->kernel_w + turn_of(op) - 1) / turn_of(op); }
 
@@ -64,7 +64,7 @@ TMO_OWN_FRAME static void list_pixels(const tmo_kernel *k, const tmo_window *w, 
 static void compute(const tmo_kernel *k, const int8_t *const *taps, int8_t *out, uint32_t pixels, uint32_t step) {
   const tmo_op *op = k->op;
 #if TMO_RUNS_MVE
-  if (op->packing == TMO_PACKING_MVE_DEPTHWISE) {
+  if (tmo_is_packed_as(op, TMO_PACKING_MVE_DEPTHWISE)) {
     const int8_t range[3] = {op->output_zero_point, op->act_min, op->act_max};
     tmo_mve_taps *const core = has_nine(k) ? tmo_mve_depthwise_9 : tmo_mve_depthwise;
     core(taps, k->weights, out, pixels, turns_of(op), k->out_channels, step, range);

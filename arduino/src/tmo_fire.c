@@ -280,7 +280,7 @@ TMO_OWN_FRAME static void fire_window(const firing *f, uint16_t x) {
 #if TMO_RUNS_DSP
 static void gather_packed(const tmo_kernel *k, const tmo_window *window, uint32_t pixel, uint32_t pixels) {
 #if TMO_RUNS_MVE
-  if (tmo_has_packing(TMO_PACKING_MVE_CONV) && k->op->packing == TMO_PACKING_MVE_CONV) {
+  if (tmo_is_packed_as(k->op, TMO_PACKING_MVE_CONV)) {
     tmo_conv_mve_gather(k, window, pixel);
     return;
   }
@@ -290,7 +290,7 @@ static void gather_packed(const tmo_kernel *k, const tmo_window *window, uint32_
 
 static void multiply_packed(const tmo_kernel *k, uint32_t values, uint32_t pixels, int8_t *out, uint32_t step) {
 #if TMO_RUNS_MVE
-  if (tmo_has_packing(TMO_PACKING_MVE_CONV) && k->op->packing == TMO_PACKING_MVE_CONV) {
+  if (tmo_is_packed_as(k->op, TMO_PACKING_MVE_CONV)) {
     tmo_conv_mve_multiply(k, NULL, values, pixels, out, step);
     return;
   }
@@ -327,7 +327,7 @@ TMO_OWN_FRAME static void fire_packed_tile(const firing *f) {
 static void fire_tile(firing *f) {
 #if TMO_RUNS_DSP
   const tmo_kernel *k = &f->kernel;
-  const bool conv = k->op->packing == TMO_PACKING_DSP_CONV || k->op->packing == TMO_PACKING_MVE_CONV;
+  const bool conv = tmo_is_packed_as(k->op, TMO_PACKING_DSP_CONV) || tmo_is_packed_as(k->op, TMO_PACKING_MVE_CONV);
   if (conv && !tmo_packed_direct(k->op, k->in_channels, k->out_channels, k->op->tile)) {
     fire_packed_tile(f);
     return;

@@ -170,7 +170,7 @@ tmo_status tmo_step(tmo_run_state *run) {
     load_next(run, block, run->op, &run->unit);
     const tmo_op *op = &tmo_ops(run->program)[run->op];
     const bool by_row = !tmo_is_tiled(block);
-    const tmo_walk w = by_row ? tmo_walk_by_row(tmo_walked(run->program, op)) : tmo_walk_of(run->program, block, op);
+    const tmo_walk w = tmo_walk_of(run->program, block, op);
     if (by_row ? tmo_unit_ended(&w, &run->unit) : !tmo_unit_exists(&w, &run->unit)) return TMO_ERROR_FIRINGS;
     const uint16_t missing = missing_producer(run, block, op, &w);
     if (missing == TMO_NONE) {

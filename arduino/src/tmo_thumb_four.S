@@ -16,6 +16,16 @@
     add   \sum, r7
 .endm
 
+.macro BYTE
+    ldrsb r6, [r5, r0]
+    add   r6, r12
+    MULTIPLY r1, r8
+    MULTIPLY r2, r9
+    MULTIPLY r3, r10
+    MULTIPLY r4, r11
+    adds  r0, r0, #1
+.endm
+
     .section .text.tmo_thumb_four, "ax", %progbits
     .balign 4
     .global tmo_thumb_four
@@ -50,17 +60,22 @@ tmo_thumb_four:
     adds  r3, r3, r2
     adds  r1, r6, r2
     adds  r2, r7, r2
-1:
-    ldrsb r6, [r5, r0]
-    add   r6, r12
-    add   r5, r14
-    MULTIPLY r1, r8
-    MULTIPLY r2, r9
-    MULTIPLY r3, r10
-    MULTIPLY r4, r11
-    adds  r0, r0, #1
+    mov   r7, r14
+    cmp   r7, #0
+    bne   3f
+    lsrs  r7, r0, #1
+    bcs   2f
+1:                  @ bytes side by side: two a turn, an odd one first
+    BYTE
+2:
+    BYTE
     bne   1b
-
+    b     4f
+3:
+    BYTE
+    add   r5, r14
+    bne   3b        @ as BYTE says
+4:
     ldr   r0, [sp, #SUMS]
     mov   r4, r8
     mov   r5, r9

@@ -5,7 +5,7 @@ static int32_t clamp(int32_t x, int32_t most) { return x < 0 ? 0 : x > most ? mo
 tmo_walk tmo_walk_of(const void *program, const tmo_block *block, const tmo_op *op) {
   const tmo_tensor *t = tmo_walked(program, op);
   if (!tmo_is_tiled(block)) return tmo_walk_by_row(t);
-  const uint16_t tiles = (uint16_t)((t->width - 1) / op->tile + 1);
+  const uint16_t tiles = (uint16_t)(tmo_quotient(t->width - 1u, op->tile) + 1);
   const tmo_walk tiled = {t, t->advance, t->end, t->rows, block->strips, tmo_passes(op), tiles, op->tile};
   return tiled;
 }
@@ -21,7 +21,7 @@ int32_t tmo_strip_end(const tmo_walk *w, uint16_t strip) { return clamp(strip * 
 
 /* The strip in which a row is new, of a tensor that is cached. */
 static uint16_t strip_of(const tmo_walk *w, int32_t row) {
-  return row < w->end ? 0 : (uint16_t)((row - w->end) / w->advance + 1);
+  return row < w->end ? 0 : (uint16_t)(tmo_quotient((uint32_t)(row - w->end), (uint32_t)w->advance) + 1);
 }
 
 /* Go to the first unit of the unit's strip, or of the next that has rows. */
@@ -122,14 +122,14 @@ bool tmo_operand_exists(const void *program, const tmo_block *block, const tmo_o
   }
   const tmo_unit last = {.strip = recomputes(&of) ? unit->strip : strip_of(&of, row),
                          .group = (uint16_t)(tmo_writes_group(producer) ? unit->group : of.groups - 1),
-                         .tile = (uint16_t)(column / of.tile),
+                         .tile = (uint16_t)tmo_quotient((uint32_t)column, of.tile),
                          .row = (uint16_t)row};
   return after(next, &last);
 }
 
 /* The row, at most 0, at which the periods of a cached tensor begin: strips end where periods do. */
 static int32_t first_period(const tmo_tensor *t) {
-  const int32_t lead = -t->end % t->advance;
+  const int32_t lead = t->advance == 1 ? 0 : -t->end % t->advance;
   return lead < 0 ? -lead - t->advance : -lead;
 }
 
@@ -143,8 +143,8 @@ tmo_line tmo_line_of(const void *program, const tmo_tensor *t, uint32_t pixel, u
   const bool recomputed = t->rows > t->advance;
   const int32_t from = recomputed ? strip * t->advance + t->end - t->rows : first_period(t);
   const uint32_t row = (uint32_t)(y - from);
-  const uint32_t period = recomputed ? 0 : row / t->rows;
-  uint32_t i = row % t->rows;
+  const uint32_t period = recomputed ? 0 : tmo_quotient(row, t->rows);
+  uint32_t i = recomputed ? tmo_remainder(row, t->rows) : row - period * t->rows;
   const tmo_lane *lane = (const tmo_lane *)tmo_constant(program, t->lanes);
   for (; i >= lane->rows; ++lane) i -= lane->rows;
   const tmo_line line = {lane->offset, period * t->width * lane->rows + i, lane->rows, lane->depth, pixel};

@@ -1,10 +1,11 @@
 #include <stddef.h>
 
+#include "tmo/access.h"
 #include "tmo/kernels.h"
 
 tmo_taps tmo_clip(int32_t start, uint16_t kernel, uint16_t dilation, uint16_t size) {
-  const int32_t first = start < 0 ? (dilation - 1 - start) / dilation : 0;
-  const int32_t inside = start < size ? ((int32_t)size - start + dilation - 1) / dilation : 0;
+  const int32_t first = start < 0 ? (int32_t)tmo_quotient((uint32_t)(dilation - 1 - start), dilation) : 0;
+  const int32_t inside = start < size ? (int32_t)tmo_quotient((uint32_t)(size - start + dilation - 1), dilation) : 0;
   const int32_t last = inside < kernel ? inside : kernel;
   tmo_taps taps = {0, 0, 0};
   if (first < last) {
@@ -46,6 +47,13 @@ void tmo_begin_sums(const tmo_kernel *k, uint32_t *sums, uint32_t n, uint32_t ch
   while (sums != end) *sums++ = (uint32_t)*from++;
 }
 
+#if TMO_WIDE_MULTIPLY
+static inline
+#else /* a multiplication wants all registers for itself */
+TMO_OWN_FRAME static
+#endif
+int32_t scaled(int32_t sum, int32_t multiplier, int32_t shift) { return tmo_rescale(sum, multiplier, shift); }
+
 void tmo_end_sums(const tmo_kernel *k, const uint32_t *sums, uint32_t n, uint32_t channel, uint32_t i, int8_t *out) {
   if (!k->last) {
     for (uint32_t c = 0; c < n; ++c) k->sums[i + c] = (int32_t)sums[c];
@@ -59,6 +67,6 @@ void tmo_end_sums(const tmo_kernel *k, const uint32_t *sums, uint32_t n, uint32_
   const int8_t low = op->act_min, high = op->act_max;
   out += i;
   for (const uint32_t *const end = sums + n; sums != end; multiplier += step, shift += step) {
-    *out++ = tmo_clamp(tmo_wrapping_add(tmo_rescale((int32_t)*sums++, *multiplier, *shift), zero_point), low, high);
+    *out++ = tmo_clamp(tmo_wrapping_add(scaled((int32_t)*sums++, *multiplier, *shift), zero_point), low, high);
   }
 }

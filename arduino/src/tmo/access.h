@@ -95,6 +95,12 @@ static inline tmo_channels tmo_channels_of(const tmo_op *op, const tmo_tensor *t
   return c;
 }
 
+/* a / b, b > 0. Strips and tiles are often one row or column, and some cores divide by a library function. */
+static inline uint32_t tmo_quotient(uint32_t a, uint32_t b) { return b == 1 ? a : a / b; }
+
+/* a % b; most are smaller already. */
+static inline uint32_t tmo_remainder(uint32_t a, uint32_t b) { return a < b ? a : a % b; }
+
 /* Bytes of a pixel, wherever it lives: lanes hold the channels of one group. */
 static inline uint32_t tmo_pixel_bytes(const tmo_op *op, const tmo_tensor *t, bool grouped) {
   return grouped && tmo_has_lanes(t) ? op->group_channels : t->channels;
@@ -110,7 +116,7 @@ static inline uint32_t tmo_row_bytes(const tmo_tensor *t) { return t->width * t-
 /* From the tensor's base to row y, of a tensor without lanes. */
 static inline uint32_t tmo_row_offset(const tmo_tensor *t, uint32_t y) {
   const bool turned = tmo_has_part(TMO_PART_TURNED) && t->layout != TMO_LAYOUT_HWC;
-  const uint32_t row = turned ? t->height - 1u - y : y % t->depth;
+  const uint32_t row = turned ? t->height - 1u - y : tmo_remainder(y, t->depth);
   return t->offset + row * tmo_row_bytes(t);
 }
 

@@ -30,6 +30,22 @@
 #define TMO_PARTS UINT32_MAX
 #endif
 
+/* Cores, and which packed kernels there are: hosts have twins in C. */
+#if defined(__ARM_FEATURE_DSP) && defined(__thumb2__)
+#define TMO_CORE_DSP 1
+#else
+#define TMO_CORE_DSP 0
+#endif
+#if defined(__ARM_FEATURE_MVE) && (__ARM_FEATURE_MVE & 1)
+#define TMO_CORE_MVE 1
+#else
+#define TMO_CORE_MVE 0
+#endif
+#define TMO_TWINS (UINTPTR_MAX > UINT32_MAX && !TMO_CORE_DSP)
+
+#define TMO_RUNS_DSP (TMO_CORE_DSP || TMO_TWINS)
+#define TMO_RUNS_MVE (TMO_CORE_MVE || TMO_TWINS)
+
 /* Parts of the executor that not every program needs. */
 enum {
   TMO_PART_TILES = 0,     /* tiled blocks */
@@ -47,7 +63,10 @@ enum {
 #define TMO_ACCESS_KINDS ((uint64_t)0xF << TMO_OP_COPY)
 
 static inline bool tmo_has_kind(uint16_t kind) { return kind >= 64 || ((uint64_t)(TMO_KINDS) >> kind & 1) != 0; }
-static inline bool tmo_has_packing(uint16_t packing) { return packing >= 64 || ((uint64_t)(TMO_PACKINGS) >> packing & 1) != 0; }
+static inline bool tmo_has_packing(uint16_t packing) {
+  const bool mve = packing == TMO_PACKING_MVE_CONV || packing == TMO_PACKING_MVE_DEPTHWISE;
+  return (mve ? TMO_RUNS_MVE : TMO_RUNS_DSP) && (packing >= 64 || ((uint64_t)(TMO_PACKINGS) >> packing & 1) != 0);
+}
 
 static inline bool tmo_has_part(uint16_t part) { return ((uint32_t)(TMO_PARTS) >> part & 1) != 0; }
 
@@ -55,6 +74,9 @@ static inline bool tmo_has_part(uint16_t part) { return ((uint32_t)(TMO_PARTS) >
 static inline bool tmo_has_kernel(const tmo_op *op) {
   return op->packing == TMO_PACKING_NONE ? tmo_has_kind(op->kind) : tmo_has_packing(op->packing);
 }
+
+/* False for packings that this build does not have: the compiler leaves out what it would be for. */
+static inline bool tmo_is_packed_as(const tmo_op *op, uint16_t packing) { return tmo_has_packing(packing) && op->packing == packing; }
 
 /* Of a switch over kinds, or packings: a call that builds without it leave out. */
 #define TMO_CASE_KIND(kind, call)  \

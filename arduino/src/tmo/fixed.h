@@ -42,8 +42,13 @@ static inline int32_t tmo_round_shift(int32_t x, uint32_t exponent) {
 
 /* x * multiplier * 2^(shift - 31); shift in [-31, 30]. TFLM: MultiplyByQuantizedMultiplier, kernels/internal/common.cc. */
 static inline int32_t tmo_rescale(int32_t x, int32_t multiplier, int32_t shift) {
+#if TMO_WIDE_MULTIPLY
   if (shift >= 0) return tmo_high_mul((int32_t)((uint32_t)x << shift), multiplier); /* which never gives INT32_MIN */
   return tmo_round_shift(tmo_high_mul(x, multiplier), (uint32_t)-shift);
+#else /* one place for a multiplication that is long */
+  const uint32_t left = shift > 0 ? (uint32_t)shift : 0;
+  return tmo_round_shift(tmo_high_mul((int32_t)((uint32_t)x << left), multiplier), left - (uint32_t)shift);
+#endif
 }
 
 static inline int8_t tmo_clamp(int32_t x, int8_t low, int8_t high) {

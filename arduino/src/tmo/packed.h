@@ -8,21 +8,6 @@
 #include "tmo/access.h"
 #include "tmo/kernels.h"
 
-#if defined(__ARM_FEATURE_DSP) && defined(__thumb2__)
-#define TMO_CORE_DSP 1
-#else
-#define TMO_CORE_DSP 0
-#endif
-#if defined(__ARM_FEATURE_MVE) && (__ARM_FEATURE_MVE & 1)
-#define TMO_CORE_MVE 1
-#else
-#define TMO_CORE_MVE 0
-#endif
-#define TMO_TWINS (UINTPTR_MAX > UINT32_MAX && !TMO_CORE_DSP)
-
-#define TMO_RUNS_DSP (TMO_CORE_DSP || TMO_TWINS)
-#define TMO_RUNS_MVE (TMO_CORE_MVE || TMO_TWINS)
-
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -34,17 +19,17 @@ static inline bool tmo_runs_target(uint16_t target) {
 
 /* Of a packed convolution: K, the values that a channel reads, counted with what fills up rows and all. */
 static inline uint64_t tmo_packed_values(const tmo_op *op, uint32_t in_channels) {
-  if (op->packing == TMO_PACKING_MVE_CONV) return ((uint64_t)op->kernel_h * op->kernel_w * in_channels + 15) / 16 * 16;
+  if (tmo_is_packed_as(op, TMO_PACKING_MVE_CONV)) return ((uint64_t)op->kernel_h * op->kernel_w * in_channels + 15) / 16 * 16;
   const uint64_t row = ((uint64_t)op->kernel_w * in_channels + 3) / 4 * 4;
   return (op->kernel_h * row + 7) / 8 * 8;
 }
 
 /* Of which so many make a tile of two pixels full; more pixels take three eighths of it. */
-static inline uint32_t tmo_packed_tile(const tmo_op *op) { return op->packing == TMO_PACKING_MVE_CONV ? TMO_MVE_TILE : TMO_PACKED_TILE; }
+static inline uint32_t tmo_packed_tile(const tmo_op *op) { return tmo_is_packed_as(op, TMO_PACKING_MVE_CONV) ? TMO_MVE_TILE : TMO_PACKED_TILE; }
 
 /* Output pixels of so many values to compute at once, when so many are left. Of five, three: with the DSP extension a single one costs most. */
 static inline uint32_t tmo_packed_pixels(const tmo_op *op, uint32_t values, uint32_t left) {
-  uint32_t most = op->packing == TMO_PACKING_MVE_CONV ? TMO_MVE_PIXELS : left == TMO_PACKED_PIXELS + 1 ? TMO_PACKED_PIXELS - 1 : TMO_PACKED_PIXELS;
+  uint32_t most = tmo_is_packed_as(op, TMO_PACKING_MVE_CONV) ? TMO_MVE_PIXELS : left == TMO_PACKED_PIXELS + 1 ? TMO_PACKED_PIXELS - 1 : TMO_PACKED_PIXELS;
   while (most > 1 && most * values > (most > 2 ? tmo_packed_tile(op) / 8 * 3 : tmo_packed_tile(op))) --most;
   return left < most ? left : most;
 }
@@ -52,7 +37,7 @@ static inline uint32_t tmo_packed_pixels(const tmo_op *op, uint32_t values, uint
 /* Whether a packed convolution takes the bytes of its only pixel as they lie there. */
 static inline bool tmo_packed_direct(const tmo_op *op, uint32_t in_channels, uint32_t out_channels, uint32_t columns) {
   if (op->kernel_h != 1 || op->kernel_w != 1 || columns != 1) return false;
-  return op->packing == TMO_PACKING_MVE_CONV ? in_channels % 16 == 0 : in_channels % 8 == 0 && out_channels >= 4;
+  return tmo_is_packed_as(op, TMO_PACKING_MVE_CONV) ? in_channels % 16 == 0 : in_channels % 8 == 0 && out_channels >= 4;
 }
 
 /* Of the pairs of channels of a dense layer, how many times three of them are interleaved: two or four may be left. */
@@ -70,7 +55,7 @@ static inline uint32_t tmo_scratch_bytes(const tmo_op *op, const tmo_tensor *in,
     default: break;
   }
   if (tmo_packed_direct(op, in->channels, out->channels, columns)) return 0;
-  return (op->packing == TMO_PACKING_MVE_CONV ? 1 : 2) * values * tmo_packed_pixels(op, values, columns);
+  return (tmo_is_packed_as(op, TMO_PACKING_MVE_CONV) ? 1 : 2) * values * tmo_packed_pixels(op, values, columns);
 }
 
 /* A sum to an output: scale = m2, c, e. See program.h. */

@@ -93,7 +93,7 @@ typedef struct {
 tmo_line tmo_line_of(const void *program, const tmo_tensor *t, uint32_t pixel, uint16_t strip, uint16_t y);
 
 static inline uint32_t tmo_pixel_offset(const tmo_line *l, uint32_t x) {
-  return l->offset + (l->first + x * l->step) % l->depth * l->pixel;
+  return l->offset + tmo_remainder(l->first + x * l->step, l->depth) * l->pixel;
 }
 
 #ifdef __cplusplus
