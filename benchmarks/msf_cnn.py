@@ -156,7 +156,7 @@ def table(points: Mapping[str, Sequence[tuple[int, float]]]) -> str:
 
 def plot(path: Path, points: Sequence[tuple[int, float]], name: str = "mbv2-w035_chain") -> None:
     """Ours and msf-CNN's published points of one net."""
-    from tflm_memopt.report.plot import Series, draw  # noqa: PLC0415 (needs matplotlib)
+    from tflm_memopt.report.plot import Series, draw  # noqa: PLC0415 (needed with --plot only)
 
     lines = [Series("tflm-memopt, F exact", points), Series("msf-CNN, Table 1", published(name))]
     ram = "RAM, msf-CNN's convention: input and final output not counted"
