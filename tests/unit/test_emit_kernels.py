@@ -33,7 +33,11 @@ def test_a_bit_for_each_kernel(target: str) -> None:
     assert bool(packed) == (target != "generic")
 
 
-@pytest.mark.parametrize(("where", "part"), [("stream", Part.STREAM), ("external", Part.EXTERNAL), ("arena", None)])
+PARTS = [("stream", Part.STREAM), ("external", Part.EXTERNAL), ("arena", None)]
+"""Where the input is, and which part of the executor that takes."""
+
+
+@pytest.mark.parametrize(("where", "part"), thinned(PARTS, 1))
 def test_a_bit_for_each_part(where: str, part: Part | None) -> None:
     data = EXAMPLE.read_bytes()
     everything = needs_of(tflm_memopt.optimize(data, input=where, max_macs=1.1).model)
