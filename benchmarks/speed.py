@@ -105,7 +105,7 @@ class Row:
 def measure(path: Path, core: Core, target: str, *, by_operator: bool, **settings: Any) -> Row:
     """Converts and runs one model. RuntimeError when a byte of an output is wrong."""
     result = tflm_memopt.optimize(path.read_bytes(), name=path.name, int8_io=True, target=target, **settings)
-    cases = list(_cases(result.model, by_operator=by_operator))
+    cases = list(cases_of(result.model, by_operator=by_operator))
     if too_large := [case for case in cases if len(blob([case])) > core.blob_bytes]:
         raise RuntimeError(f"{path.name}: the {core.name} has no room for a program of {len(too_large[0].program):,} B")
     outcomes = [run(core, [case])[0] for case in cases]
@@ -134,13 +134,15 @@ def along_frontier(path: Path, core: Core, target: str, most: float, **settings:
             yield measure(path, core, target, by_operator=False, plan=point.plan.to_json())
 
 
-def _cases(model: bytes, *, by_operator: bool) -> Iterator[Case]:
+def cases_of(model: bytes, *, by_operator: bool) -> Iterator[Case]:
     """The regions of a rewritten model with random inputs, and what they give on this machine."""
     rewritten = read(model)
     rng = np.random.default_rng(1)
     for region in regions.regions(rewritten):
         sizes = [rewritten.graph.tensors[t].nbytes for t in (*region.inputs, *region.outputs)]
         inputs = [rng.integers(-128, 128, n, dtype=np.int8) for n in sizes[: len(region.inputs)]]
+        for k, tensor in enumerate(region.inputs):
+            inputs[k] *= rewritten.graph.tensors[tensor].dtype != "INT32"  # indices: all of the first row
         expected = host.run(region.program, inputs, sizes[len(region.inputs) :])
         yield Case(region.program, regions.placement(rewritten, region), inputs, expected, by_operator)
 

@@ -5,10 +5,14 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any, Literal
 
+from tflm_memopt import instructions as by_instructions
 from tflm_memopt import maps, pipeline
+from tflm_memopt.analysis import costs
 from tflm_memopt.analysis.arena import predict
+from tflm_memopt.analysis.costs import Work
 from tflm_memopt.analysis.libraries import Kernels, Library, library
 from tflm_memopt.analysis.liveness import live_bytes
 from tflm_memopt.analysis.packings import family
@@ -19,6 +23,7 @@ from tflm_memopt.boards import fit as board_fit
 from tflm_memopt.choose import Conversion, Converted, Limits
 from tflm_memopt.errors import DoesNotFit, UsageError
 from tflm_memopt.frontier import roomy, settings, spaced, undominated
+from tflm_memopt.instructions import FAR, Costed
 from tflm_memopt.model.graph import Graph, Tensor, TensorId
 from tflm_memopt.model.int8_io import Int8Interface
 from tflm_memopt.model.int8_io import int8_io as to_int8_io
@@ -33,6 +38,7 @@ from tflm_memopt.plan.plan import Block, Buffer, Role, Stage
 from tflm_memopt.plan.planner import Options
 from tflm_memopt.plan.regions import Kept
 from tflm_memopt.plan.tiles_plan import Settings
+from tflm_memopt.plan.work import work
 from tflm_memopt.results import (
     BlockReport,
     BoardReport,
@@ -68,8 +74,6 @@ def nothing(what: str, done: int, of: int) -> None:
     """Nobody wants to know."""
 
 
-FAR = 0.01
-"""Points of a frontier are this share of the original's multiply-accumulates apart."""
 SECONDS_PER_OPERATOR = 0.1
 """That a search takes on two cores, about: what people are told who wait."""
 ROOM = 4_000
@@ -90,6 +94,8 @@ def optimize(
     seconds: float = 0.5,
     max_macs: float | None = None,
     ram_limit: int | None = None,
+    max_instructions: int | None = None,
+    core: str | None = None,
     without: Collection[str] = (),
     target: str = GENERIC,
     kernels: Kernels = "reference",
@@ -104,12 +110,14 @@ def optimize(
     border. op_per: one custom operator for each region, or for each block. abi: of the arena figures. fold: leave out
     channels that cannot influence any output, whatever the input. seconds: limit of the exact layout's search.
     max_macs: the least RAM with at most so many times the original's multiply-accumulates; by default, nothing is
-    computed twice. ram_limit: the least compute with an arena of at most so many bytes, tail included. without:
-    ingredients to leave out (frontier.SWITCHES). target: whose kernels operators are packed for (model/packing.py):
-    generic programs run everywhere, others on their cores only, and faster. kernels: whose scratch
-    and state the arena figures count for operators that stay builtin (analysis/libraries.py). plan: a plan that was
-    saved (Plan.to_json()). frontier: explore() as well, for the report. progress: told what is being done, and how
-    many of how many steps of it are.
+    computed twice. ram_limit: the least compute with an arena of at most so many bytes, tail included.
+    max_instructions: the least RAM with at most so many instructions, by estimate (analysis/costs.py), on `core`: one
+    that runs the target; by default the target's own, for generic programs the slowest; with a RAM limit, the fewest
+    instructions within both. without: ingredients to leave out (frontier.SWITCHES). target: whose kernels operators are
+    packed for (model/packing.py): generic programs run everywhere, others on their cores only, and faster. kernels:
+    whose scratch and state the arena figures count for operators that stay builtin (analysis/libraries.py). plan: a
+    plan that was saved (Plan.to_json()). frontier: explore() as well, for the report. progress: told what is being
+    done, and how many of how many steps of it are.
 
     Raises ModelError for bytes that are no model, UsageError for impossible arguments, DoesNotFit when nothing keeps to
     the limits. A model with nothing to gain comes back as it is.
@@ -117,14 +125,18 @@ def optimize(
     started = time.monotonic()
     progress("reading", 0, 0)
     without = _without(without, max_macs)
-    if plan is not None and (max_macs is not None or ram_limit is not None or without):
+    on = costs.table(target, core)
+    limits = Limits(max_macs, ram_limit, max_instructions)
+    if plan is not None and (limits != Limits() or without):
         raise UsageError(
             "a saved plan leaves nothing to limit or to leave out", code="plan_and_limits", hint="--plan alone"
         )
     conversion = _conversion(
         model, input, int8_io, op_per, abi, kernels, _options(without, seconds, fold, target), settings(without)
     )
-    if max_macs is not None:  # of the original's multiply-accumulates; a search counts those of what is left of it
+    if max_instructions is not None and max_macs is None:
+        conversion = conversion.within(settings(without))
+    elif max_macs is not None:  # of the original's multiply-accumulates; a search counts those of what is left of it
         conversion = conversion.within(settings(without, max_macs / conversion.folded))
     else:
         conversion = conversion.within(settings(without, 1.0 if ram_limit is None else None))
@@ -139,7 +151,6 @@ def optimize(
     before = original.arena
     estimate = seconds + SECONDS_PER_OPERATOR * len(original.operators)
     progress(f"searching blocks and addresses, about {estimate:.0f} s", 0, 0)
-    limits = Limits(max_macs, ram_limit)
     chosen, why = None, ""
     if conversion.partition is None:
         why = pipeline.left_whole(conversion.source) or NOTHING_SUPPORTED
@@ -148,7 +159,10 @@ def optimize(
                 "there is nothing to plan in this model", code="nothing_to_plan", where=why, hint="no --plan"
             )
     else:
-        chosen = conversion.saved(plan) if plan is not None else conversion.choose(limits)
+        planning = partial(progress, "planning points")
+        chosen = (
+            conversion.saved(plan) if plan is not None else by_instructions.choose(conversion, limits, on, planning)
+        )
         asked_for = conversion.border.replaced or chosen.planned.partition.frame
         if chosen.arena.total >= before.total and not asked_for:
             chosen, why = None, NO_GAIN
@@ -161,7 +175,8 @@ def optimize(
         )
     rewritten = chosen.model if chosen else model
     on_boards = fits(chosen.arena, len(rewritten)) if chosen else original.fits
-    report = _report(name, conversion, chosen, original, (why, on_boards, limits, without, op_per), started)
+    done = tuple(work(chosen.planned.plan, chosen.planned.partition.ops)) if chosen else ()
+    report = _report(name, conversion, chosen, original, (why, on_boards, limits, without, op_per, done), started)
     return Optimized(
         model=rewritten,
         plan=chosen.planned.plan if chosen else None,
@@ -169,6 +184,7 @@ def optimize(
         inspection=original,
         memory=maps.of_plan(chosen.planned, chosen.arena) if chosen else original.memory,
         fits=on_boards,
+        work=done,
         frontier=explore(
             model, name=name, input=input, int8_io=int8_io, op_per=op_per, abi=abi, fold=fold, without=without,
             target=target, kernels=kernels, progress=progress,
@@ -188,31 +204,43 @@ def explore(
     without: Collection[str] = (),
     target: str = GENERIC,
     kernels: Kernels = "reference",
+    cost: Literal["macs", "instructions"] = "macs",
+    core: str | None = None,
     progress: Progress = nothing,
 ) -> Exploration:
     """The frontier of a model: the least arena at every compute budget. Each point is planned, checked and lowered.
 
-    Arguments as for optimize().
+    cost: what compute is: multiply-accumulates, or instructions on `core`, by estimate; then plans of several tile
+    widths are tried. Other arguments as for optimize().
     """
+    if cost not in ("macs", "instructions"):
+        raise UsageError(f"unknown setting: cost={cost!r}", code="unknown_setting")
     started = time.monotonic()
     widest = settings(_without(without, None))
     options = replace(_options(without, LAYOUT_SECONDS, fold, target), tiles=widest)
     conversion = _conversion(model, input, int8_io, op_per, abi, kernels, options, widest)
-    points: list[Converted] = []
-    if conversion.partition:
+    on = costs.table(target, core)
+    points: list[Costed] = []
+    planning = partial(progress, "planning points")
+    if conversion.partition and cost == "instructions":
+        points = by_instructions.frontier(conversion, on, planning)
+    elif conversion.partition:
         budgets = spaced(conversion.plans.budgets, conversion.macs(FAR))
         plans = []
         for number, macs in enumerate(budgets):
-            progress("planning points", number, len(budgets))
+            planning(number, len(budgets))
             plans.append(conversion.plans.at(macs))
         low = undominated(plans, lambda p: (p.macs, p.head))
-        points = list(undominated([conversion.of(p) for p in low], lambda c: (c.planned.plan.macs, c.arena.total)))
-        progress("planning points", len(budgets), len(budgets))
+        least = undominated([conversion.of(p) for p in low], lambda c: (c.planned.plan.macs, c.arena.total))
+        points = [by_instructions.costed(c, on) for c in least]
+        planning(len(budgets), len(budgets))
     return Exploration(
         model=name,
         input=str(conversion.options.input),
         op_per=op_per,
         target=target,
+        cost=cost,
+        core=on.core,
         without=tuple(without),
         original_macs=conversion.understood.macs,
         original_arena=predict(conversion.source, abi, library=conversion.library),
@@ -221,17 +249,20 @@ def explore(
     )
 
 
-def _point(conversion: Conversion, point: Converted) -> PointReport:
+def _point(conversion: Conversion, costed: Costed) -> PointReport:
+    point = costed.converted
     plan = point.planned.plan
     return PointReport(
         overhead=conversion.overhead(plan.macs),
         macs=plan.macs,
+        instructions=costed.instructions,
         arena=point.arena,
         blocks=sum(isinstance(step, Block) for step in plan.steps),
         tiled=sum(isinstance(step, Block) and step.strips > 0 for step in plan.steps),
         second_passes=len(plan.passes),
         proven=plan.proven,
         plan=plan,
+        work=costed.work,
     )
 
 
@@ -367,10 +398,10 @@ def _report(
     conversion: Conversion,
     chosen: Converted | None,
     original: Inspection,
-    outcome: tuple[str, tuple[BoardFit, ...], Limits, tuple[str, ...], str],
+    outcome: tuple[str, tuple[BoardFit, ...], Limits, tuple[str, ...], str, tuple[Work, ...]],
     started: float,
 ) -> Report:
-    why, on_boards, limits, without, op_per = outcome
+    why, on_boards, limits, without, op_per, done = outcome
     border, understood, macs = conversion.border, conversion.understood, conversion.understood.macs
     planned = chosen.planned if chosen else None
     executed = planned.plan.macs if planned else macs
@@ -385,9 +416,11 @@ def _report(
         target=conversion.options.target,
         max_macs=limits.overhead,
         ram_limit=limits.total,
+        max_instructions=limits.instructions,
         without=without,
         overhead=conversion.overhead(executed),
         macs=Macs(macs, executed),
+        instructions=costs.estimates(conversion.options.target, done) if planned else {},
         dead_channels=sum(pipeline.dead_channels(understood, parts).values()) if planned and parts else 0,
         arena=chosen.arena if chosen else original.arena,
         original_arena=original.arena,

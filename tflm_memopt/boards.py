@@ -9,6 +9,7 @@ from functools import cache
 from importlib import resources
 
 from tflm_memopt.analysis.arena import Arena
+from tflm_memopt.analysis.costs import tables
 from tflm_memopt.analysis.tflm_structs import Abi
 from tflm_memopt.errors import UsageError
 
@@ -49,6 +50,12 @@ class Board:
     def arena_limit(self) -> int:
         """Bytes for an arena when the core runs, without its radio."""
         return max(0, min(self.largest_block, self.ram - self.core_ram - STACK))
+
+    @property
+    def measured_core(self) -> str | None:
+        """The core of analysis/costs.py that is like its own."""
+        name = "rv32" if self.core.startswith("RV32") else self.core.lower().rstrip("f+")
+        return name if name in tables() else None
 
 
 @dataclass(frozen=True, slots=True)

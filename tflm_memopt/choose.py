@@ -45,6 +45,8 @@ class Limits:
     """F at the most; None: 1, without recompute, or as much as `total` takes."""
     total: int | None = None
     """Bytes of the whole arena, tail included, at the most."""
+    instructions: int | None = None
+    """Estimated, at the most (instructions.py)."""
 
 
 @dataclass(frozen=True, slots=True)

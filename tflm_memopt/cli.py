@@ -20,6 +20,7 @@ import argcomplete
 
 import tflm_memopt
 from tflm_memopt import emit, talk
+from tflm_memopt.analysis.costs import DEFAULT, tables
 from tflm_memopt.analysis.libraries import KERNELS
 from tflm_memopt.boards import board, boards
 from tflm_memopt.emit.names import file_stem
@@ -119,6 +120,11 @@ def parser() -> argparse.ArgumentParser:
         help="the least compute in an arena of at most SIZE: 20480, 20kB (1,000 B each) or 64KiB (1,024 B each)",
     )  # fmt: skip
     optimize.add_argument(
+        "--max-instructions", type=number, metavar="N",
+        help="the least RAM with at most N instructions of one inference, estimated: 3200000, 3200k or 3.2M",
+    )  # fmt: skip
+    _core(optimize)
+    optimize.add_argument(
         "--emit", type=kinds, default=("cpp",), metavar="KIND,...",
         help="what to compile in: cpp, for TensorFlow Lite Micro (default); c, a module without an interpreter; "
         "arduino, platformio, esp-idf, a project; tflite, nothing",
@@ -140,6 +146,11 @@ def parser() -> argparse.ArgumentParser:
     explore = _command(commands, "explore", _explore, "the least arena at every compute budget, as table and plot")
     _model(explore, "model", "the .tflite file")
     _conversion(explore)
+    explore.add_argument(
+        "--cost", choices=("macs", "instructions"), default="macs",
+        help="what compute is: multiply-accumulates (default), or instructions, estimated for --core",
+    )  # fmt: skip
+    _core(explore)
     explore.add_argument("--csv", type=Path, metavar="FILE", help="write the frontier as comma-separated values")
     explore.add_argument("--plot", type=Path, metavar="FILE.png|.svg", help="draw the frontier")
     explore.add_argument("--plans", type=Path, metavar="DIR", help="write each point's plan, for optimize --plan")
@@ -222,7 +233,8 @@ def _optimize_one(
         source = Source.of(model, args.calibrate, args.test, progress)
         result = tflm_memopt.optimize(
             source.data, name=model.name, **_settings(args), max_macs=args.max_macs, ram_limit=args.ram_limit,
-            plan=saved, frontier=args.frontier, progress=progress,
+            max_instructions=args.max_instructions, core=args.core, plan=saved, frontier=args.frontier,
+            progress=progress,
         )  # fmt: skip
         result = source.tested(result, progress)
         written = emit.files(result, name, args.emit, lambda: sample(source.data, result.model))
@@ -262,7 +274,9 @@ def _explore(args: argparse.Namespace) -> int:
     data, name = read_file(args.model), args.model.stem
     draw = plot.of_form(args.plot) if args.plot else None
     with talk.about(args.model), talk.busy(args, f"exploring {args.model.name}") as progress:
-        result = tflm_memopt.explore(data, name=args.model.name, **_settings(args), progress=progress)
+        result = tflm_memopt.explore(
+            data, name=args.model.name, **_settings(args), cost=args.cost, core=args.core, progress=progress
+        )
     files: dict[Path, bytes] = {}
     if args.csv:
         files[args.csv] = table.csv(result).encode()
@@ -282,6 +296,7 @@ def _on_board(args: argparse.Namespace) -> None:
         on = board(args.board)
         args.abi, args.target = on.abi, args.target or on.target
         args.ram_limit = on.arena_limit if args.ram_limit is None else args.ram_limit
+        args.core = args.core or (on.measured_core if args.target == on.target else None)
 
 
 def _settings(args: argparse.Namespace) -> dict[str, Any]:
@@ -382,6 +397,22 @@ def size(argument: str) -> int:
     return round(float(parts[1]) * unit)
 
 
+PREFIXES = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9}
+
+
+def number(argument: str) -> int:
+    """A whole number from 1: 3.2M is 3,200,000.
+
+    >>> number("3.2M"), number("500k"), number("12")
+    (3200000, 500000, 12)
+    """
+    parts = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([kmg]?)", argument.strip().lower(), re.ASCII)
+    value = round(float(parts[1]) * PREFIXES[parts[2]]) if parts else 0
+    if value < 1:
+        raise argparse.ArgumentTypeError(f"'{argument}' is no number from 1: 3200000, 3200k or 3.2M")
+    return value
+
+
 # --- parser parts
 
 
@@ -453,6 +484,13 @@ def _arrays(command: argparse.ArgumentParser, flag: str, metavar: str, what: str
 def _board(command: argparse.ArgumentParser, name: str, **how: Any) -> None:
     argument = command.add_argument("--board", dest=name, metavar="BOARD", **how)
     argument.completer = argcomplete.ChoicesCompleter({b.id: b.name for b in boards().values()})  # type: ignore[attr-defined]
+
+
+def _core(command: argparse.ArgumentParser) -> None:
+    command.add_argument(
+        "--core", choices=tuple(tables()),
+        help=f"whose instructions are estimated (default: the target's own; for generic {DEFAULT}, the slowest)",
+    )  # fmt: skip
 
 
 def _figures(command: argparse.ArgumentParser) -> None:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields
 from typing import TYPE_CHECKING, Any
 
 from tflm_memopt.analysis.arena import Arena
+from tflm_memopt.analysis.costs import Work
 from tflm_memopt.boards import Board, BoardFit
 from tflm_memopt.errors import MemoptError
 from tflm_memopt.maps import MemoryMap
@@ -156,11 +158,15 @@ class Report:
     """Whose kernels it is packed for."""
     max_macs: float | None
     ram_limit: int | None
+    max_instructions: int | None
     without: tuple[str, ...]
     """Ingredients left out."""
     overhead: float
     """F: multiply-accumulates executed / of the original."""
     macs: Macs
+    instructions: Mapping[str, int]
+    """Estimate of one inference on each core whose target it is (analysis/costs.py), without builtin operators and
+    interpreter; none where it is unchanged."""
     dead_channels: int
     """Output channels of operators with weights that were folded away, since they cannot influence any output."""
     arena: Arena
@@ -238,7 +244,7 @@ class Sample:
 
 @dataclass(frozen=True, slots=True)
 class PointReport:
-    """A plan that no other one beats in bytes and in multiply-accumulates. Planned, checked and lowered."""
+    """A plan that no other one beats in bytes and in what the exploration counts as cost. Planned, checked, lowered."""
 
     overhead: float
     """F."""
@@ -247,27 +253,38 @@ class PointReport:
     blocks: int
     tiled: int
     """Of these blocks, tiled ones; the others run row by row."""
+    instructions: int
+    """Estimate on the exploration's core (analysis/costs.py)."""
     second_passes: int
     """Tensors that are computed a second time instead of waiting for a reduction of themselves."""
     proven: bool
     """No layout of these blocks has a lower head."""
     plan: Plan
+    work: tuple[Work, ...] = field(default=(), repr=False)
+    """What each of its operators does."""
 
     def to_json(self) -> dict[str, Any]:
-        """All but the plan."""
-        return {f.name: getattr(self, f.name) for f in fields(self) if f.name not in ("plan", "arena")} | {
+        """All but the plan and the work."""
+        return {f.name: getattr(self, f.name) for f in fields(self) if f.name not in ("plan", "work", "arena")} | {
             "arena": asdict(self.arena)
         }
 
 
 @dataclass(frozen=True, slots=True)
 class Exploration:
-    """What explore() says: the frontier of a model, least compute first, and TFLM today as the reference."""
+    """What explore() says: the frontier of a model, least compute first, and TFLM today as the reference.
+
+    Compute is multiply-accumulates or, with `cost` "instructions", their estimate.
+    """
 
     model: str
     input: str
     op_per: str
     target: str
+    cost: str
+    """What a point costs besides bytes: "macs" or "instructions"."""
+    core: str
+    """Of the instructions."""
     without: tuple[str, ...]
     original_macs: int
     original_arena: Arena
@@ -374,6 +391,8 @@ class Optimized:
     memory: MemoryMap
     fits: tuple[BoardFit, ...]
     """The rewritten model on every board."""
+    work: tuple[Work, ...] = field(default=(), repr=False)
+    """What each operator of the plan does."""
     frontier: Exploration | None = None
     """When it was asked for."""
 

@@ -12,12 +12,19 @@ from kernels.networks import random_shape
 from kernels.packings import count, packed
 from kernels.programs import can_iterate, lower
 from kernels.test_kernels import agree, single
+from models import Net
+from property.forced import forced
+from property.oracle import convert
 
 from tflm_memopt.analysis import packings
 from tflm_memopt.lower.program import ProgramOp, pack, unpack
 from tflm_memopt.model.packing import Family, Packing
+from tflm_memopt.model.reader import read
 from tflm_memopt.model.rowop import Kind
-from tflm_memopt.runtime import host
+from tflm_memopt.plan.plan import Block
+from tflm_memopt.plan.planner import Options
+from tflm_memopt.plan.tiles_plan import Settings
+from tflm_memopt.runtime import host, regions
 
 FAMILIES = [family for family in Family if family is not Family.GENERIC]
 SEEDS = range(examples(200))
@@ -93,3 +100,23 @@ def test_a_target_that_nobody_runs_is_refused() -> None:
     network = single(op, (3, 3, 2), out)
     program = dataclasses.replace(lower(network, [], set(), rng).program, target=99)
     assert host.check(pack(program), [18], [int(np.prod(out))]) is host.Status.TARGET
+
+
+@pytest.mark.parametrize(("target", "tile"), [("cortex-m4", 5), ("cortex-m55", 4)])
+def test_the_last_tile_of_a_row_needs_no_more_scratch_than_the_others(target: str, tile: int) -> None:
+    """A full tile is computed in two parts, so that none of one pixel is left over; the last tile would be one part."""
+    net = Net()
+    data = net.model(net.conv2d(net.input((1, 6, 2 * tile - 1, 16)), 16, kernel=(3, 3), out=(0.4, -5)))
+    with forced(Settings(tile=tile, group_channels=0), 1):
+        converted = convert(data, Options(seconds=0, target=target))
+    assert converted is not None
+    model = read(converted[0])
+    (region,) = regions.regions(model)
+    steps = [step for step in converted[1].plan.steps if isinstance(step, Block)]
+    assert {stage.walk.tile for step in steps for stage in step.stages} == {tile}
+    inputs = [np.arange(6 * (2 * tile - 1) * 16).astype(np.int8)]
+    arena = regions.placement(model, region)
+    sizes = [model.graph.tensors[t].nbytes for t in region.outputs]
+    (plain,) = host.run(region.program, inputs, sizes)
+    (watched,) = host.run_guarded(region.program, arena, inputs, sizes, 1)
+    np.testing.assert_array_equal(watched, plain)

@@ -385,6 +385,13 @@ REFUSED: dict[str, tuple[Sequence[str], str]] = {
     "no factor": (("optimize", "small.tflite", "--max-macs", "fast"), "'fast'"),
     "factor zero": (("optimize", "small.tflite", "--max-macs", "0"), "'0'"),
     "factor too small": (("optimize", "small.tflite", "--max-macs", "0.5"), "F = 0.5"),
+    "no number": (("optimize", "small.tflite", "--max-instructions", "3.2MB"), "'3.2MB'"),
+    "number zero": (("optimize", "small.tflite", "--max-instructions", "0"), "'0'"),
+    "too few instructions": (("optimize", "small.tflite", "--max-instructions", "1"), "so few instructions as 1"),
+    "core of another target": (
+        ("optimize", "small.tflite", "--target", "cortex-m4", "--core", "rv32"),
+        "--target cortex-m4",
+    ),
     "no size": (("optimize", "small.tflite", "--ram-limit", "much"), "'much'"),
     "unknown switch": (("optimize", "small.tflite", "--without", "magic"), "'magic'"),
     "recompute without recompute": (

@@ -224,13 +224,35 @@ def test_explore_writes_what_it_says(
     result = json.loads(out)
     assert err == ""
     lines = Path("a/net.csv").read_text().splitlines()
-    assert lines[0].startswith("plan,overhead,macs,head,tail,total")
+    assert lines[0].startswith("plan,overhead,macs,instructions,head,tail,total")
     assert len(lines) == len(result["points"]) + 2
     assert Path("net.svg").read_text().startswith("<?xml")
     plans = sorted(Path("plans").iterdir())
     assert len(plans) == len(result["points"])
     assert cli.main(["optimize", "net.tflite", "--plan", str(plans[-1]), "--json"]) == cli.DONE
     assert json.loads(capsys.readouterr().out)["arena"] == result["points"][-1]["arena"]
+
+
+def test_explore_by_instructions(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("net.tflite").write_bytes(narrowing())
+    arguments = ["explore", "net.tflite", "--cost", "instructions", "--core", "rv32", "--without", "recompute"]
+    assert cli.main([*arguments, "--plot", "net.svg"]) == cli.DONE
+    said = " ".join(capsys.readouterr().out.split())
+    assert "instructions, rv32" in said
+    assert "million instructions, rv32, estimated" in Path("net.svg").read_text()
+    assert cli.main([*arguments, "--json"]) == cli.DONE
+    result = json.loads(capsys.readouterr().out)
+    assert (result["cost"], result["core"]) == ("instructions", "rv32")
+    least = result["points"][-1]
+    assert f"{least['instructions']:,}" in said
+    most = str(least["instructions"])
+    limits = ["--max-instructions", most, "--core", "rv32", "--without", "recompute"]
+    assert cli.main(["optimize", "net.tflite", *limits, "--emit", "tflite"]) == cli.DONE
+    assert "estimated" in capsys.readouterr().out
+    assert json.loads(Path("net_memopt/net.report.json").read_text())["arena"] == least["arena"]
 
 
 def test_explore_as_people_read_it(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

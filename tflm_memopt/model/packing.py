@@ -90,11 +90,19 @@ def is_direct(packing: Packing, kernel: tuple[int, int], in_channels: int, out_c
     return in_channels % OCTET == 0 and out_channels >= LEAST_DEPTH
 
 
-def tile_bytes(packing: Packing, values: int, columns: int) -> int:
-    """Scratch of a packed convolution whose firing makes so many columns: values of a few. Of five, three."""
-    helium = packing is Packing.MVE_CONV
-    most, size = (MVE_PIXELS, 1) if helium else (PIXELS - (columns == PIXELS + 1), 2)
+def packed_pixels(packing: Packing, values: int, columns: int) -> int:
+    """Pixels that a packed convolution computes at once when so many columns are left. Of five, three.
+
+    >>> [packed_pixels(Packing.DSP_CONV, 64, n) for n in (1, 4, 5, 9)]
+    [1, 4, 3, 4]
+    """
+    most = MVE_PIXELS if packing is Packing.MVE_CONV else PIXELS - (columns == PIXELS + 1)
     pixels, limit = min(most, columns), tile_limit(packing)
     while pixels > 1 and pixels * values > (limit // 8 * 3 if pixels > 2 else limit):
         pixels -= 1
-    return size * values * pixels
+    return pixels
+
+
+def tile_bytes(packing: Packing, values: int, columns: int) -> int:
+    """Scratch of a packed convolution whose firing makes so many columns: values of a few."""
+    return (1 if packing is Packing.MVE_CONV else 2) * values * packed_pixels(packing, values, columns)

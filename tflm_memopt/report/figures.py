@@ -289,9 +289,14 @@ def live_bytes(before: MemoryMap, after: MemoryMap | None, width: float, *, heig
 
 def frontier(result: Exploration, width: float, *, chosen: tuple[int, float] | None = None) -> Drawing:
     """One model: its frontier, TFLM today, and the point that was taken."""
+    ram = f"arena ({result.convention})"
+    if result.cost == "instructions":
+        millions = Series("tflm-memopt", [(p.arena.total, p.instructions / 1e6) for p in result.points])
+        compute = f"million instructions, {result.core}, estimated"
+        return plot([millions], width, title=result.model, ram=ram, chosen=chosen, compute=compute)
     ours = Series("tflm-memopt", [(p.arena.total, p.overhead) for p in result.points])
     today = Series("TFLM today", [(result.original_arena.total, 1.0)], joined=False)
-    return plot([ours, today], width, title=result.model, ram=f"arena ({result.convention})", chosen=chosen)
+    return plot([ours, today], width, title=result.model, ram=ram, chosen=chosen)
 
 
 def plot(
@@ -302,11 +307,12 @@ def plot(
     ram: str,
     chosen: tuple[int, float] | None = None,
     height: float = 280,
+    compute: str = "F",
 ) -> Drawing:
     """RAM on a logarithmic axis, compute beside it."""
     points = [p for line in lines for p in line.points] or [(1, 1.0)]
     low, high = math.log(min(b for b, _ in points)) - 0.08, math.log(max(b for b, _ in points)) + 0.08
-    least, most = min(1.0, *(f for _, f in points)), max(f for _, f in points)
+    least, most = min(f for _, f in points), max(f for _, f in points)
     least, most = least - 0.06 * (most - least or 1), most + 0.08 * (most - least or 1)
 
     def at(nbytes: float, overhead: float) -> Point:
@@ -331,7 +337,7 @@ def plot(
         ]
     shapes.append(Line(((LEFT, floor), (width - RIGHT, floor)), "axis"))
     shapes.append(Label(width - RIGHT, floor + 31, ram, "small-text", "end"))
-    shapes.append(Label(4, TOP + LEGEND - 6, "F", "small-text"))
+    shapes.append(Label(4, TOP + LEGEND - 6, compute, "small-text"))
     x0 = LEFT
     for number, line in enumerate(lines):
         ordered = [at(*p) for p in sorted(line.points)]
@@ -339,7 +345,7 @@ def plot(
             steps = [q for (x, y), (to_x, _) in itertools.pairwise(ordered) for q in ((x, y), (to_x, y))]
             shapes.append(Line((*steps, ordered[-1]), f"line-{number % 5}"))
         for (x, y), (nbytes, overhead) in zip(ordered, sorted(line.points), strict=True):
-            tip = f"{line.name}\n{nbytes:,} B at F = {overhead:.3f}"
+            tip = f"{line.name}\n{nbytes:,} B at {compute} = {overhead:.3f}"
             shapes.append(Polygon(_dot(x, y, round_=line.joined), f"dot-{number % 5}", tip))
         shapes += [
             Polygon(_dot(x0 + 6, TOP + 4, round_=line.joined), f"dot-{number % 5}"),

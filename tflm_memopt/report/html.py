@@ -226,14 +226,16 @@ def _frontier(result: Exploration | None, chosen: tuple[int, float] | None) -> M
     if result is None:
         return None
     columns = (
-        "plan", "F", "MACs", "head, B", "tail, B", "total, B", "smallest, B", "blocks", "tiled",
+        "plan", "F", "MACs", f"instructions, {result.core}, estimated",
+        "head, B", "tail, B", "total, B", "smallest, B", "blocks", "tiled",
         "second passes", "proven",
     )  # fmt: skip
     rows = tuple(
         tuple(
             Cell(text, mark="chosen" if chosen == (p.arena.total, p.overhead) else "")
             for text in (
-                str(n), f"{p.overhead:.3f}", f"{p.macs:,}", f"{p.arena.head:,}", f"{p.arena.tail:,}",
+                str(n), f"{p.overhead:.3f}", f"{p.macs:,}", f"{p.instructions:,}", f"{p.arena.head:,}",
+                f"{p.arena.tail:,}",
                 f"{p.arena.total:,}", f"{p.arena.min:,}", str(p.blocks), str(p.tiled), str(p.second_passes),
                 "yes" if p.proven else "no",
             )
@@ -342,10 +344,14 @@ def _kept(refusals: Iterable[tuple[int, str, str, str]]) -> Table | None:
     return Table("builtin operators", columns, rows) if rows else None
 
 
+SETTINGS = ("input", "op_per", "max_macs", "ram_limit", "max_instructions", "without")
+
+
 def _settings(report: Report) -> list[tuple[str, str]]:
     """What was asked for, and what else the report says."""
-    shown = {k: v for k, v in asdict(report).items() if k in ("input", "op_per", "max_macs", "ram_limit", "without")}
+    shown = {k: v for k, v in asdict(report).items() if k in SETTINGS}
     facts = [(key.replace("_", " "), _word(value)) for key, value in shown.items()]
+    facts += [(f"instructions on {core}, estimated", f"{n:,}") for core, n in report.instructions.items()]
     facts.append(("least possible head of these blocks", f"{report.lower_bound_head:,} B"))
     facts.append(("proven: no layout of these blocks is lower", _word(report.proven)))
     facts.append(("ABI", report.arena.abi))

@@ -7,7 +7,7 @@ import io
 
 from tflm_memopt.results import Exploration
 
-COLUMNS = ("overhead", "macs", "head", "tail", "total", "min", "blocks", "tiled", "second_passes")
+COLUMNS = ("overhead", "macs", "instructions", "head", "tail", "total", "min", "blocks", "tiled", "second_passes")
 
 
 def csv(result: Exploration) -> str:
@@ -16,8 +16,8 @@ def csv(result: Exploration) -> str:
     lines = writer.writer(page, lineterminator="\n")
     before = result.original_arena
     lines.writerow(("plan", *COLUMNS))
-    lines.writerow(("tflm", 1.0, result.original_macs, before.head, before.tail, before.total, before.min, 0, 0, 0))
+    lines.writerow(("tflm", 1.0, result.original_macs, "", before.head, before.tail, before.total, before.min, 0, 0, 0))
     for number, p in enumerate(result.points):
         a, kinds = p.arena, (p.blocks, p.tiled, p.second_passes)
-        lines.writerow((number, round(p.overhead, 6), p.macs, a.head, a.tail, a.total, a.min, *kinds))
+        lines.writerow((number, round(p.overhead, 6), p.macs, p.instructions, a.head, a.tail, a.total, a.min, *kinds))
     return page.getvalue()

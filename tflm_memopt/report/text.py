@@ -90,13 +90,17 @@ def exploration(result: Exploration, files: Iterable[str]) -> RenderableType:
     """The answer of `explore`: a line for each point, least compute first."""
     before, written = result.original_arena, list(files)
     title = Text(printable(result.model), "bold").append(f"   {result.convention}", "dim")
-    table = _table("plan", "F", "MACs", "head", "tail", "total", "against TFLM", "blocks", numbers=8)
-    table.add_row("TFLM today", "1.000", f"{result.original_macs:,}", *_figures(before), "", "")
+    counted = [f"instructions, {result.core}"] if result.cost == "instructions" else []
+    columns = ("plan", "F", "MACs", *counted, "head", "tail", "total", "against TFLM", "blocks")
+    table = _table(*columns, numbers=len(columns))
+    table.add_row("TFLM today", "1.000", f"{result.original_macs:,}", *("" for _ in counted), *_figures(before), "", "")
     for number, p in enumerate(result.points):
         blocks = f"{p.blocks}" + (f" ({p.tiled} tiled)" if p.tiled else "")
         blocks += f", {_second_passes(p.second_passes)}" if p.second_passes else ""
         against = _percent(before.total, p.arena.total)
-        table.add_row(str(number), f"{p.overhead:.3f}", f"{p.macs:,}", *_figures(p.arena), against, blocks)
+        instructions = [f"{p.instructions:,}" for _ in counted]
+        figures = (f"{p.overhead:.3f}", f"{p.macs:,}", *instructions, *_figures(p.arena))
+        table.add_row(str(number), *figures, against, blocks)
     return _page(
         Group(title, Text(), table),
         None if result.points else Text("No operator can run row by row: inspect says why.", "yellow"),
@@ -205,8 +209,29 @@ def _headline(report: Report) -> Table:
         ("arena", _change(*arena), report.convention),
         ("flash", _change(flash.original, flash.rewritten), ".tflite file"),
         ("F", f"{report.overhead:.2f}", work + (f", {_dead(dead)} folded away" if dead else "")),
+        *_instructions(report.instructions),
         *tested,
     )
+
+
+def _instructions(estimates: Mapping[str, int]) -> list[tuple[str, str, str]]:
+    """On one core, or on the slowest and the fastest of several."""
+    if not estimates:
+        return []
+    ordered = sorted(estimates, key=lambda core: -estimates[core])
+    ends = dict.fromkeys((ordered[0], ordered[-1]))
+    return [("instructions", " / ".join(_millions(estimates[c]) for c in ends), f"estimated, {' / '.join(ends)}")]
+
+
+def _millions(count: int) -> str:
+    """Three digits or so.
+
+    >>> _millions(113_595_877), _millions(6_801_564), _millions(12_345)
+    ('113.6 M', '6.80 M', '12 k')
+    """
+    if count < 10**6:
+        return f"{count / 1e3:.0f} k"
+    return f"{count / 1e6:.{1 if count >= 10**7 else 2}f} M"
 
 
 def _right(accuracy: Accuracy) -> str:

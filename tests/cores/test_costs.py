@@ -1,0 +1,54 @@
+"""Estimates of instructions against counts: within the error that was measured for plans that no fit has seen."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+from conftest import EXAMPLE
+from cores.cases import run
+from cores.core import CORES, Core, missing_tools
+from cores.test_cores import model_cases
+
+import tflm_memopt
+from tflm_memopt.analysis import costs
+from tflm_memopt.results import Optimized
+
+MARGIN = 0.1
+"""Beyond the worst error of other models' plans."""
+MACHINES = {"cortex-m0": "m0-large", "cortex-m3": "m3", "cortex-m4": "m4", "cortex-m7": "m7", "cortex-m33": "m33",
+            "cortex-m55": "m55", "rv32": "rv32"}  # fmt: skip
+WAYS: Mapping[str, Mapping[str, Any]] = {
+    "narrow": {"max_macs": 1.0},
+    "rows": {"without": ("windows", "groups")},
+    "again": {"max_macs": 1.3},
+}
+
+
+@functools.cache
+def converted(target: str, way: str) -> Optimized:
+    return tflm_memopt.optimize(EXAMPLE.read_bytes(), target=target, **WAYS[way])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", list(MACHINES))
+def test_estimates_of_a_model_that_was_not_measured(name: str) -> None:
+    core: Core = CORES[MACHINES[name]]
+    if reason := missing_tools(core):
+        pytest.skip(reason)
+    table = costs.table(core.target, name)
+    counts, estimates = {}, {}
+    for way in WAYS:
+        result = converted(core.target, way)
+        (outcome,) = run(core, model_cases(result.model))
+        assert outcome.right
+        counts[way], estimates[way] = outcome.instructions, table.instructions(result.work)
+        assert result.report.instructions[name] == estimates[way]
+        assert abs(estimates[way] / counts[way] - 1) < table.worst + MARGIN, (way, counts[way], estimates[way])
+    assert sorted(counts, key=counts.__getitem__) == sorted(estimates, key=estimates.__getitem__)
+
+
+def test_every_core_has_a_machine() -> None:
+    assert MACHINES.keys() == costs.tables().keys()

@@ -1,0 +1,103 @@
+"""What plans do, against what follows from their firings one by one."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+from itertools import pairwise
+
+import pytest
+from models import Net
+from property.forced import forced, mobile, random_settings
+from property.networks import build
+from property.oracle import convert
+
+import tflm_memopt
+from tflm_memopt.analysis.costs import Work
+from tflm_memopt.plan.firing import Member
+from tflm_memopt.plan.occupancy import trace_of
+from tflm_memopt.plan.plan import Block
+from tflm_memopt.plan.planner import Options
+from tflm_memopt.plan.work import work
+
+
+def done(data: bytes, target: str = "generic") -> tuple[Work, ...]:
+    return tflm_memopt.optimize(data, target=target, seconds=0, max_macs=1.0).work
+
+
+def padded(target: str) -> Work:
+    """Of a 3x3 convolution of 6x5 pixels, 4 to 8 channels, SAME."""
+    net = Net()
+    (only,) = done(net.model(net.conv2d(net.input((1, 6, 5, 4)), 8, kernel=(3, 3))), target)
+    return only
+
+
+def test_padding_is_not_computed() -> None:
+    inside = (3 * 6 - 2) * (3 * 5 - 2)
+    assert padded("generic").taps == inside
+    assert padded("generic").macs == pytest.approx(inside * 4 * 8)
+    assert padded("generic").read == inside * 4
+    assert padded("generic").written == 6 * 5 * 8
+
+
+def test_packed_kernels_compute_it() -> None:
+    """36 values of a pixel and four that fill them up. Five columns are three and two, each with all weights."""
+    packed = padded("cortex-m4")
+    assert packed.kernel.startswith("DSP_CONV")
+    assert packed.taps == 6 * 5 * 9
+    assert packed.macs == 6 * 5 * 40 * 8
+    if packed.kernel == "DSP_CONV rows":
+        assert packed.weights == 6 * 2 * 40 * 8
+
+
+def test_what_is_computed_again_counts_again() -> None:
+    net = Net(12)
+    x = net.conv2d(net.input((1, 12, 12, 2)), 24, out=(0.4, -5))
+    for _ in range(2):
+        x = net.depthwise_conv2d(x, activation="RELU6", out=(0.3, -7), padding="VALID")
+    data = net.model(net.conv2d(x, 1, kernel=(3, 3), padding="VALID", out=(0.5, 3)))
+    points = tflm_memopt.explore(data).points
+    assert len(points) > 1
+    sums = [sum(w.macs for w in point.work) for point in points]
+    assert sums == pytest.approx([point.macs for point in points], rel=1e-3)
+    assert all(a < b for a, b in pairwise(sums))
+
+
+def test_builtin_operators_are_not_counted() -> None:
+    net = Net()
+    x = net.normalized(net.conv2d(net.input((1, 4, 4, 2)), 2))
+    assert [w.kernel.split()[0] for w in done(net.model(net.unary("RELU", x, out=(0.1, 0))))] == ["CONV", "LOOKUP"]
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_firings_one_by_one(seed: int) -> None:
+    """In any plan: pixels, taps and bytes written, counted firing by firing."""
+    with forced(random_settings(random.Random(seed)), seed):
+        converted = convert(build(mobile(seed)), Options(seconds=0))
+    assert converted is not None
+    plan, ops = converted[1].plan, converted[1].partition.ops
+    members = [
+        (m, trace_of(step, ops).fires(m.key)[1].tolist())
+        for step in plan.steps
+        if isinstance(step, Block)
+        for m in trace_of(step, ops).members
+    ]
+    for found, (m, fired) in zip(work(plan, ops), members, strict=True):
+        assert found.firings == len(fired)
+        assert found.pixels == sum(int(m.units.x1[f] - m.units.x0[f]) for f in fired)
+        if not m.iterative and not m.op.access:
+            assert found.taps == sum(_taps(m, f) for f in fired)
+
+
+def _taps(m: Member, f: int) -> int:
+    w, seen, u = m.op.window, m.op.reads[0], m.units
+    if m.walk.sums and u.group[f] == m.walk.groups - 1:
+        return 0
+    rows = _inside(int(u.row[f]) * w.stride_h - w.pad_top, w.kernel_h, w.dilation_h, seen.h)
+    columns = [_inside(x * w.stride_w - w.pad_left, w.kernel_w, w.dilation_w, seen.w) for x in range(u.x0[f], u.x1[f])]
+    return rows * sum(columns)
+
+
+def _inside(first: int, kernel: int, dilation: int, size: int) -> int:
+    taps: Sequence[int] = [first + k * dilation for k in range(kernel)]
+    return sum(0 <= tap < size for tap in taps)

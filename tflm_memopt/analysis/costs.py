@@ -1,0 +1,112 @@
+"""Instructions of a plan on a core: what its operators do, times what that costs there.
+
+Multiply-accumulates alone mislead (msf-CNN, section 8.3): a plan also pays for every byte that it reads and writes, for
+weights that it fetches again, for each pixel, and for finding out whose turn it is. costs.json has what each of these
+costs in each kernel, fitted to counted instructions (benchmarks/costs.py).
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from importlib import resources
+
+from tflm_memopt.analysis.packings import family
+from tflm_memopt.errors import UsageError
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """What one operator of a plan does in one inference."""
+
+    kernel: str
+    """What computes it, and how: "CONV tiles", "DSP_CONV rows"."""
+    macs: float = 0
+    """Multiply-accumulates that the kernel does, with those of what fills up a packed window."""
+    weights: float = 0
+    """Bytes of weights that it fetches: packed convolutions share them among a few pixels."""
+    read: float = 0
+    """Bytes under its windows, each as often as it is read."""
+    written: float = 0
+    """Bytes of its output, or sums that it changes."""
+    pixels: float = 0
+    """Output pixels that it makes; of what is summed up, input pixels."""
+    taps: float = 0
+    """Pixels under its windows."""
+    firings: float = 0
+
+    @property
+    def amounts(self) -> tuple[float, ...]:
+        """As AMOUNTS names them."""
+        return (self.macs, self.weights, self.read, self.written, self.pixels, self.taps, self.firings, 1)
+
+
+AMOUNTS = ("macs", "weights", "read", "written", "pixels", "taps", "firings", "operators")
+Costs = Mapping[str, Sequence[float]]
+"""Kernel -> instructions for one of each amount."""
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """What kernels cost on a core."""
+
+    core: str
+    target: str
+    """Whose programs it runs best."""
+    kernels: Costs
+    plans: int
+    """That were held out from the fit, and how far off their estimates are: the median, and the worst."""
+    median: float
+    worst: float
+
+    def instructions(self, work: Iterable[Work]) -> int:
+        """Estimate of one inference, without what TFLM does around it and without builtin operators."""
+        return round(sum(estimate(self.kernels, one) for one in work))
+
+
+def estimate(kernels: Costs, work: Work) -> float:
+    """Of one operator. KeyError for a kernel that was never measured in any way."""
+    each = kernels.get(work.kernel) or kernels[_alike(kernels, work.kernel)]
+    return sum(amount * cost for amount, cost in zip(work.amounts, each, strict=True))
+
+
+def _alike(kernels: Costs, kernel: str) -> str:
+    """The same kernel used in another way: of those that were measured, the one with the most words in common."""
+    name, *ways = kernel.split()
+    same = [other for other in sorted(kernels) if other.split()[0] == name]
+    if not same:
+        raise KeyError(kernel)
+    return max(same, key=lambda other: len(set(ways) & set(other.split())))
+
+
+@cache
+def tables() -> Mapping[str, Table]:
+    """By core."""
+    text = resources.files("tflm_memopt.analysis").joinpath("costs.json").read_text(encoding="utf-8")
+    return {core: Table(core=core, **values) for core, values in json.loads(text)["cores"].items()}
+
+
+def estimates(target: str, work: Collection[Work]) -> dict[str, int]:
+    """Instructions on each core whose target it is."""
+    return {core: found.instructions(work) for core, found in tables().items() if found.target == target}
+
+
+def table(target: str, core: str | None = None) -> Table:
+    """Of a core that runs this target's programs; by default the target's own, for generic ones the slowest.
+
+    Raises UsageError for a core that is not known, or that cannot run them.
+    """
+    known = tables()
+    runs = [name for name, found in known.items() if family(found.target) >= family(target)]
+    if core is None:
+        return known[target if target in known else DEFAULT]
+    if core not in runs:
+        what = f"'{core}' is no core whose instructions can be estimated for --target {target}"
+        raise UsageError(what, code="unknown_core", hint=f"--core {', '.join(runs)}")
+    return known[core]
+
+
+DEFAULT = "cortex-m0"
+"""Of programs for any core."""

@@ -1,0 +1,110 @@
+"""Plans by estimated instructions (analysis/costs.py): the frontier, and the least RAM within so many.
+
+The search counts multiply-accumulates. Among plans that do the same number of them, those that make more pixels at once
+take fewer instructions and more bytes: so plans of several tile widths are made, and chosen from by their estimates.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+
+from tflm_memopt.analysis.costs import Table, Work
+from tflm_memopt.choose import Conversion, Converted, Limits
+from tflm_memopt.errors import DoesNotFit, UsageError
+from tflm_memopt.frontier import roomy, spaced, undominated
+from tflm_memopt.model.packing import MVE_PIXELS, PIXELS, TARGETS, Family
+from tflm_memopt.plan.tiles_plan import Settings
+from tflm_memopt.plan.work import work
+
+FAR = 0.01
+"""Points of a frontier are this share of the original's multiply-accumulates apart."""
+Planning = Callable[[int, int], None]
+"""Told how many plans are made, and of how many."""
+
+
+@dataclass(frozen=True, slots=True)
+class Costed:
+    """A plan, lowered, and the estimate of its instructions."""
+
+    converted: Converted
+    work: tuple[Work, ...]
+    instructions: int
+
+    @property
+    def total(self) -> int:
+        """Bytes of the whole arena."""
+        return self.converted.arena.total
+
+
+def costed(converted: Converted, table: Table) -> Costed:
+    """With the estimate for a core."""
+    planned = converted.planned
+    done = tuple(work(planned.plan, planned.partition.ops))
+    return Costed(converted, done, table.instructions(done))
+
+
+def forms(tiles: Settings | None, target: str) -> tuple[Settings | None, ...]:
+    """Single pixels, as many as a packed kernel computes at once, and whole rows."""
+    if tiles is None:
+        return (None,)
+    few = MVE_PIXELS if TARGETS[target] is Family.MVE else PIXELS
+    wider = replace(tiles, tile=max(tiles.tile, few), group_channels=0)
+    return tuple(dict.fromkeys((tiles, wider, roomy(tiles))))
+
+
+def candidates(conversion: Conversion, table: Table, planning: Planning) -> Iterator[Costed]:
+    """The frontiers of all forms, by multiply-accumulates and bytes: some of these plans beat others in both."""
+    each = [conversion.within(form) for form in forms(conversion.options.tiles, conversion.options.target)]
+    budgets = [spaced(form.plans.budgets, conversion.macs(FAR)) for form in each]
+    done, of = 0, sum(map(len, budgets))
+    for form, of_form in zip(each, budgets, strict=True):
+        plans = []
+        for macs in of_form:
+            planning(done, of)
+            plans.append(form.plans.at(macs))
+            done += 1
+        for plan in undominated(plans, lambda p: (p.macs, p.head)):
+            yield costed(form.of(plan), table)
+    planning(of, of)
+
+
+def frontier(conversion: Conversion, table: Table, planning: Planning) -> list[Costed]:
+    """The least arena at every number of instructions, fewest instructions first."""
+    return list(undominated(list(candidates(conversion, table, planning)), lambda c: (c.instructions, c.total)))
+
+
+def choose(conversion: Conversion, limits: Limits, table: Table, planning: Planning) -> Converted:
+    """The least arena within so many instructions or, with a RAM limit too, the fewest instructions within both.
+
+    Raises UsageError for a limit below the fewest of all plans that are tried, DoesNotFit when nothing keeps to both.
+    """
+    most = limits.instructions
+    if most is None:
+        return conversion.choose(limits)
+    found = frontier(conversion, table, planning)
+    macs = None if limits.overhead is None else conversion.macs(limits.overhead)
+    found = [c for c in found if macs is None or c.converted.planned.plan.macs <= macs]
+    if not found:
+        return conversion.choose(replace(limits, instructions=None))  # says what the least is
+    fewest = found[0].instructions
+    if fewest > most:
+        raise UsageError(
+            f"no plan is estimated to take so few instructions as {most:,}",
+            code="instructions_too_low",
+            where=f"{fewest:,} on {table.core}, in {found[0].total:,} B",
+            hint=f"--max-instructions {fewest}",
+        )
+    within = [c for c in found if c.instructions <= most]
+    if limits.total is None:
+        return within[-1].converted
+    small = [c for c in found if c.total <= limits.total]
+    if small and small[0].instructions <= most:
+        return small[0].converted
+    larger = [f"--max-instructions {small[0].instructions} (fits in {small[0].total:,} B)"] if small else []
+    raise DoesNotFit(
+        f"needs {within[-1].total:,} B within {most:,} instructions, limit is {limits.total:,} B",
+        code="does_not_fit_in_time",
+        where=conversion.binding(within[-1].converted),
+        hint=", or ".join([*larger, f"--ram-limit {within[-1].total}"]),
+    )
