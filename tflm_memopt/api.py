@@ -214,7 +214,7 @@ def explore(
     widths are tried. Other arguments as for optimize().
     """
     if cost not in ("macs", "instructions"):
-        raise UsageError(f"unknown setting: cost={cost!r}", code="unknown_setting")
+        raise UsageError(f"'{cost}' is nothing that plans cost", code="unknown_cost", hint="macs, instructions")
     started = time.monotonic()
     widest = settings(_without(without, None))
     options = replace(_options(without, LAYOUT_SECONDS, fold, target), tiles=widest)

@@ -299,15 +299,15 @@ static void multiply_packed(const tmo_kernel *k, uint32_t values, uint32_t pixel
   if (tmo_has_packing(TMO_PACKING_DSP_CONV)) tmo_conv_dsp_multiply(k, pixels, out, step);
 }
 
-/* As many pixels at once as lie at equal distances. */
+/* As many pixels at once as lie at equal distances, and as a full tile has scratch for: a narrower one at the row's end may want more. */
 TMO_OWN_FRAME static void fire_packed_tile(const firing *f) {
   const tmo_kernel *k = &f->kernel;
   const uint16_t y = f->run->unit.row, end = tmo_unit_column_end(f->walk, &f->run->unit);
-  const uint32_t values = (uint32_t)tmo_packed_values(k->op, k->in_channels);
+  const uint32_t values = (uint32_t)tmo_packed_values(k->op, k->in_channels), room = tmo_packed_pixels(k->op, values, k->op->tile);
   const int8_t *taps[TMO_MAX_TAPS];
   for (uint16_t x = tmo_unit_column(f->walk, &f->run->unit); x < end;) {
     int8_t *const out = output_pixel(f, y, x);
-    const uint32_t most = tmo_packed_pixels(k->op, values, (uint32_t)(end - x));
+    const uint32_t left = tmo_packed_pixels(k->op, values, (uint32_t)(end - x)), most = left < room ? left : room;
     uint32_t n = 1, step = 0;
     for (; n < most; ++n) {
       const int8_t *const next = output_pixel(f, y, x + n);

@@ -120,3 +120,21 @@ def test_the_last_tile_of_a_row_needs_no_more_scratch_than_the_others(target: st
     (plain,) = host.run(region.program, inputs, sizes)
     (watched,) = host.run_guarded(region.program, arena, inputs, sizes, 1)
     np.testing.assert_array_equal(watched, plain)
+
+
+def test_a_dense_layer_has_one_pixel_in_any_tile() -> None:
+    net = Net()
+    x = net.mean(net.conv2d(net.input((1, 8, 8, 8)), 24, kernel=(3, 3), out=(0.4, -5)), (1, 2), out=(0.1, 3))
+    data, tiled = net.model(net.fully_connected(x, 12)), set[int]()
+    for seed in range(6):
+        with forced(Settings(tile=5, group_channels=0), seed):
+            converted = convert(data, Options(seconds=0, target="cortex-m4"))
+        assert converted is not None
+        planned, model = converted[1], read(converted[0])
+        dense = {key for key, op in planned.partition.ops.items() if op.packing is Packing.DSP_DENSE}
+        steps = [step for step in planned.plan.steps if isinstance(step, Block)]
+        tiled |= {stage.walk.tile for step in steps for stage in step.stages if stage.op in dense}
+        for region in regions.regions(model):
+            sizes = [model.graph.tensors[t].nbytes for t in (*region.inputs, *region.outputs)]
+            host.run(region.program, [np.zeros(sizes[0], np.int8)], sizes[1:])
+    assert 5 in tiled

@@ -12,6 +12,7 @@ from models import Net
 import tflm_memopt
 from tflm_memopt.errors import DoesNotFit, MemoptError, UsageError
 from tflm_memopt.instructions import forms
+from tflm_memopt.model.packing import MVE_PIXELS, PIXELS
 from tflm_memopt.plan.tiles_plan import Settings
 from tflm_memopt.results import Exploration
 
@@ -104,7 +105,7 @@ def test_what_is_refused(settings: dict[str, Any], code: str, way_out: str) -> N
 
 
 def test_a_cost_that_is_none() -> None:
-    with pytest.raises(UsageError, match="cost='joules'"):
+    with pytest.raises(UsageError, match="'joules'"):
         tflm_memopt.explore(wide(), cost="joules")  # type: ignore[arg-type]
 
 
@@ -116,7 +117,7 @@ def test_a_model_that_stays_has_no_estimate() -> None:
 
 
 def test_forms() -> None:
-    assert [f.tile for f in forms(Settings(), "cortex-m4") if f] == [1, 4, 0xFFFF]
-    assert [f.tile for f in forms(Settings(), "cortex-m55") if f] == [1, 3, 0xFFFF]
+    assert [f.tile for f in forms(Settings(), "cortex-m4") if f] == [1, PIXELS, 0xFFFF]
+    assert [f.tile for f in forms(Settings(), "cortex-m55") if f] == [1, MVE_PIXELS, 0xFFFF]
     assert len(forms(Settings(tile=0xFFFF, group_channels=0), "generic")) == 1
     assert forms(None, "generic") == (None,)

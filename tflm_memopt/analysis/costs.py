@@ -67,18 +67,14 @@ class Table:
 
 
 def estimate(kernels: Costs, work: Work) -> float:
-    """Of one operator. KeyError for a kernel that was never measured in any way."""
-    each = kernels.get(work.kernel) or kernels[_alike(kernels, work.kernel)]
-    return sum(amount * cost for amount, cost in zip(work.amounts, each, strict=True))
-
-
-def _alike(kernels: Costs, kernel: str) -> str:
-    """The same kernel used in another way: of those that were measured, the one with the most words in common."""
-    name, *ways = kernel.split()
-    same = [other for other in sorted(kernels) if other.split()[0] == name]
-    if not same:
-        raise KeyError(kernel)
-    return max(same, key=lambda other: len(set(ways) & set(other.split())))
+    """Of one operator. A kernel that was never measured costs as much as the slowest one."""
+    name, *ways = work.kernel.split()
+    alike = [other for other in sorted(kernels) if other.split()[0] == name]
+    if work.kernel in kernels:
+        alike = [work.kernel]
+    elif alike:  # measured in other ways only: the one with the most words in common
+        alike = [max(alike, key=lambda other: len(set(ways) & set(other.split())))]
+    return max(sum(n * cost for n, cost in zip(work.amounts, kernels[each], strict=True)) for each in alike or kernels)
 
 
 @cache
