@@ -224,7 +224,7 @@ static bool check_packed_conv(checker *c, const operation *o) {
   const uint64_t values = tmo_packed_values(op, o->in->channels);
   const uint32_t at_once = mve ? 4 : 2, groups = ceil_div(o->out->channels, at_once);
   const uint32_t words = mve ? 3 * 4 : TMO_PACKED_SCALES; /* of the scales of each */
-  const bool direct = tmo_packed_direct(op, o->in->channels, o->out->channels, op->tile == 0 ? o->out->width : op->tile);
+  const bool direct = tmo_packed_direct(op, o->in->channels, o->out->channels, op->tile == 0 || dense ? o->out->width : op->tile);
   if ((op->kind == TMO_OP_DEPTHWISE && o->in->channels != 1) || (values > tmo_packed_tile(op) && !direct)) return false;
   if (dense && (o->out->width != 1 || !direct || o->out->channels % 2 != 0)) return false;
   if (values >= TOO_MANY || !has_constant(c, op->weights, times(times(at_once, (uint32_t)values), groups), 4)) return false;
