@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -53,11 +53,25 @@ class Outcome:
 
 
 def run(core: Core, cases: Sequence[Case]) -> list[Outcome]:
-    """All cases, one after the other, on one machine."""
+    """All cases, one after the other; on a machine that was started again where it has no room for more."""
+    outcomes: list[Outcome] = []
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "cases.bin"
-        path.write_bytes(blob(cases))
-        return _outcomes(emulate(core, runner(core), path))
+        for data in _blobs(core, cases):
+            path.write_bytes(data)
+            outcomes += _outcomes(emulate(core, runner(core), path))
+    return outcomes
+
+
+def _blobs(core: Core, cases: Sequence[Case]) -> Iterator[bytes]:
+    """As many cases at once as the core has room for, or one."""
+    data = blob(cases)
+    if len(data) <= core.blob_bytes or len(cases) == 1:
+        yield data
+    else:
+        half = len(cases) // 2
+        yield from _blobs(core, cases[:half])
+        yield from _blobs(core, cases[half:])
 
 
 def blob(cases: Sequence[Case]) -> bytes:
