@@ -14,7 +14,6 @@ import argparse
 import json
 import random
 import re
-import subprocess
 import sys
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -25,16 +24,16 @@ from typing import Any
 import numpy as np
 import tables
 from ai_edge_litert import schema_py_generated as schema
-from numpy.typing import NDArray
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
-from cores.cases import TOO_LARGE, Case, blob, run
+from cores.cases import TOO_LARGE, Case, blob, model_cases, run
 from cores.core import CORES, Core, missing_tools
 from models import Net
 from property.forced import PARTS, TAILS, forced, random_settings
 from property.networks import INT16, SUPPORTED, TWO_OPERANDS, Layer, Recipe, build
 from property.oracle import convert
-from speed import MACHINES, cases_of
+from scipy.optimize import nnls
+from speed import MACHINES
 
 import tflm_memopt
 from tflm_memopt.analysis import costs
@@ -57,8 +56,6 @@ CARE = 0.75
 """0: absolute errors are made small, 1: relative ones; in between, those of large operators count more."""
 RARE = 10
 """Of so many networks one has the operators that are seldom."""
-BATCH = 1 << 20
-"""Bytes of programs and data that run on one machine, about."""
 HELD_OUT: Sequence[Mapping[str, Any]] = ({}, {"max_macs": 1.0}, {"max_macs": 1.3})
 """Settings of optimize() for each held out model."""
 
@@ -157,7 +154,7 @@ def random_plans(target: str, count: int) -> Iterator[Sample]:
         if converted is not None:
             model, planned = converted
             done = tuple(work(planned.plan, planned.partition.ops))
-            yield Sample(f"seed {seed}", tuple(cases_of(model, by_operator=True)), done)
+            yield Sample(f"seed {seed}", model_cases(model, by_operator=True), done)
 
 
 def plans_of(path: Path, target: str) -> Iterator[Sample]:
@@ -167,7 +164,7 @@ def plans_of(path: Path, target: str) -> Iterator[Sample]:
         result = tflm_memopt.optimize(path.read_bytes(), name=path.name, int8_io=True, target=target, **settings)
         if result.model not in seen:
             seen.add(result.model)
-            cases = tuple(cases_of(result.model, by_operator=True))
+            cases = model_cases(result.model, by_operator=True)
             yield Sample(f"{path.stem} {target} {dict(settings)}", cases, result.work)
 
 
@@ -175,33 +172,17 @@ def plans_of(path: Path, target: str) -> Iterator[Sample]:
 
 
 def count(core: Core, samples: Sequence[Sample]) -> Iterator[Counted]:
-    """Runs them, some on one machine. RuntimeError when a byte is wrong; those without room are left out."""
-    for together in _batches(core, samples):
-        outcomes = iter(run(core, [case for sample in together for case in sample.cases]))
-        for sample in together:
-            mine = [next(outcomes) for _ in sample.cases]
-            if any(o.status == TOO_LARGE for o in mine):
-                continue
-            if not all(o.right for o in mine):
-                raise RuntimeError(f"{sample.name} on {core.name}: {[(o.status, o.wrong) for o in mine]}")
-            operators = tuple(n for o in mine for n in o.operators)
-            yield Counted(sample, sum(o.instructions for o in mine), operators)
-
-
-def _batches(core: Core, samples: Sequence[Sample]) -> Iterator[list[Sample]]:
-    batch: list[Sample] = []
-    nbytes = 0
-    for sample in samples:
-        own = len(blob(sample.cases))
-        if own > core.blob_bytes:
+    """Runs them. RuntimeError when a byte is wrong; those that the core has no room for are left out."""
+    fitting = [s for s in samples if all(len(blob([case])) <= core.blob_bytes for case in s.cases)]
+    outcomes = iter(run(core, [case for sample in fitting for case in sample.cases]))
+    for sample in fitting:
+        mine = [next(outcomes) for _ in sample.cases]
+        if any(o.status == TOO_LARGE for o in mine):
             continue
-        if batch and nbytes + own > min(BATCH, core.blob_bytes):
-            yield batch
-            batch, nbytes = [], 0
-        batch.append(sample)
-        nbytes += own
-    if batch:
-        yield batch
+        if not all(o.right for o in mine):
+            raise RuntimeError(f"{sample.name} on {core.name}: {[(o.status, o.wrong) for o in mine]}")
+        operators = tuple(n for o in mine for n in o.operators)
+        yield Counted(sample, sum(o.instructions for o in mine), operators)
 
 
 # ---- fit ----
@@ -218,35 +199,9 @@ def fitted(counted: Sequence[Counted]) -> dict[str, list[float]]:
         amounts, counts = np.array([a for a, _ in seen], float), np.array([n for _, n in seen], float)
         weight = np.maximum(counts, 1) ** -CARE
         largest = np.maximum(amounts.max(axis=0), 1)
-        each = non_negative(amounts / largest * weight[:, None], counts * weight) / largest
+        each = nnls(amounts / largest * weight[:, None], counts * weight)[0] / largest
         found[kernel] = [float(f"{value:.{DIGITS}g}") for value in each]
     return found
-
-
-def non_negative(a: NDArray[np.float64], b: NDArray[np.float64]) -> NDArray[np.float64]:
-    """The x >= 0 for which |a x - b| is least (Lawson and Hanson, Solving Least Squares Problems, chapter 23).
-
-    >>> non_negative(np.array([[1.0, 0.0], [0.0, 1.0]]), np.array([2.0, -1.0])).tolist()
-    [2.0, 0.0]
-    """
-    x, free = np.zeros(a.shape[1]), np.zeros(a.shape[1], bool)
-    enough = 1e-9 * float(np.abs(a.T @ b).max(initial=1e-300))
-    for _ in range(10 * len(x)):
-        slope = np.where(free, -np.inf, a.T @ (b - a @ x))
-        if slope.max() <= enough:
-            break
-        free[slope.argmax()] = True
-        while free.any():
-            best = np.zeros(len(x))
-            best[free] = np.linalg.lstsq(a[:, free], b, rcond=None)[0]
-            below = free & (best <= 0)
-            if not below.any():
-                x = best
-                break
-            step = (x[below] / np.maximum(x[below] - best[below], 1e-300)).min()
-            x = x + step * (best - x)
-            free &= x > enough * 1e-12
-    return x
 
 
 def errors(kernels: costs.Costs, counted: Sequence[Counted]) -> list[float]:
@@ -257,25 +212,19 @@ def errors(kernels: costs.Costs, counted: Sequence[Counted]) -> list[float]:
 # ---- files ----
 
 
-def _commit() -> str:
-    done = subprocess.run(["git", "describe", "--always"], cwd=ROOT, capture_output=True, text=True, check=False)
-    return done.stdout.strip()
-
-
 def written(tables_of: Mapping[str, Mapping[str, Any]]) -> str:
     """costs.json: a line for each kernel."""
-    ordered = {name: tables_of[name] for name in NAMES.values() if name in tables_of}
-    whole = {"library": tflm_memopt.__version__, "commit": _commit(), "amounts": AMOUNTS, "cores": ordered}
+    whole = {"library": tflm_memopt.__version__, "amounts": AMOUNTS, "cores": tables_of}
     text = json.dumps(whole, indent=1)
     return re.sub(r"\[\s+([^\[\]{}]*?)\s+\]", lambda found: f"[{' '.join(found[1].split())}]", text) + "\n"
 
 
-def table() -> str:
+def table(tables_of: Mapping[str, Mapping[str, Any]]) -> str:
     """What the documents say of it."""
     titles = ("core", "kernels", "plans", "median error", "worst")
     return tables.markdown(titles, ([
-        name, str(len(found.kernels)), str(found.plans), f"{found.median:.1%}", f"{found.worst:.1%}",
-    ] for name, found in costs.tables().items()))  # fmt: skip
+        name, str(len(found["kernels"])), str(found["plans"]), f"{found['median']:.1%}", f"{found['worst']:.1%}",
+    ] for name, found in tables_of.items()))  # fmt: skip
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -297,16 +246,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if args.update:
             tables.require(args.update, "costs")
         old = json.loads(args.output.read_text()) if args.output.exists() else {"cores": {}}
-        found = _fits(chosen, args.networks)
-        args.output.write_text(written(old["cores"] | found))
-        costs.tables.cache_clear()
-        args.output.write_text(written(old["cores"] | _with_errors(chosen, found, paths)))
+        found = old["cores"] | _with_errors(chosen, _fits(chosen, args.networks), paths)
+        ordered = {name: found[name] for name in NAMES.values() if name in found}
+        args.output.write_text(written(ordered))
     except (MemoptError, OSError, RuntimeError, ValueError) as error:
         parser.error(str(error))
-    costs.tables.cache_clear()
-    print(table())
+    print(table(ordered))
     if args.update:
-        tables.update(args.update, "costs", table())
+        tables.update(args.update, "costs", table(ordered))
     return 0
 
 

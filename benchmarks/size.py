@@ -24,7 +24,7 @@ import speed
 import tables
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
-from cores.cases import blob, run
+from cores.cases import blob, model_cases, run
 from cores.core import CORES, LIBRARY, Core, missing_tools, sources
 
 import tflm_memopt
@@ -73,7 +73,7 @@ def whole(core: Core, level: str) -> Size:
 def of_model(path: Path, core: Core, level: str) -> Size | None:
     """What a program for this model links, and its stack; None when the core's machine has no room for the model."""
     result = tflm_memopt.optimize(path.read_bytes(), name=path.name, int8_io=True, target=core.target)
-    cases = list(speed.cases_of(result.model, by_operator=False))
+    cases = model_cases(result.model)
     if any(len(blob([case])) > core.blob_bytes for case in cases):
         return None
     flags = needs(case.program for case in cases).flags

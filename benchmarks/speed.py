@@ -19,20 +19,17 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import tables
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
-from cores.cases import Case, blob, run
+from cores.cases import blob, model_cases, run
 from cores.core import CORES, Core, missing_tools
 
 import tflm_memopt
 from tflm_memopt.errors import MemoptError
 from tflm_memopt.model.packing import TARGETS
-from tflm_memopt.model.reader import read
 from tflm_memopt.plan.plan import Block
 from tflm_memopt.results import Optimized
-from tflm_memopt.runtime import host, regions
 
 MACHINES = {"m0": "m0-large"}
 """Where models fit that the core's own machine has no room for."""
@@ -105,7 +102,7 @@ class Row:
 def measure(path: Path, core: Core, target: str, *, by_operator: bool, **settings: Any) -> Row:
     """Converts and runs one model. RuntimeError when a byte of an output is wrong."""
     result = tflm_memopt.optimize(path.read_bytes(), name=path.name, int8_io=True, target=target, **settings)
-    cases = list(cases_of(result.model, by_operator=by_operator))
+    cases = model_cases(result.model, by_operator=by_operator)
     if too_large := [case for case in cases if len(blob([case])) > core.blob_bytes]:
         raise RuntimeError(f"{path.name}: the {core.name} has no room for a program of {len(too_large[0].program):,} B")
     outcomes = [run(core, [case])[0] for case in cases]
@@ -132,19 +129,6 @@ def along_frontier(path: Path, core: Core, target: str, most: float, **settings:
     for point in exploration.points:
         if point.plan and point.overhead <= most * least:
             yield measure(path, core, target, by_operator=False, plan=point.plan.to_json())
-
-
-def cases_of(model: bytes, *, by_operator: bool) -> Iterator[Case]:
-    """The regions of a rewritten model with random inputs, and what they give on this machine."""
-    rewritten = read(model)
-    rng = np.random.default_rng(1)
-    for region in regions.regions(rewritten):
-        sizes = [rewritten.graph.tensors[t].nbytes for t in (*region.inputs, *region.outputs)]
-        inputs = [rng.integers(-128, 128, n, dtype=np.int8) for n in sizes[: len(region.inputs)]]
-        for k, tensor in enumerate(region.inputs):
-            inputs[k] *= rewritten.graph.tensors[tensor].dtype != "INT32"  # indices: all of the first row
-        expected = host.run(region.program, inputs, sizes[len(region.inputs) :])
-        yield Case(region.program, regions.placement(rewritten, region), inputs, expected, by_operator)
 
 
 def _operators(result: Optimized, instructions: Sequence[int]) -> Iterator[Operator]:

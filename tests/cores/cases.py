@@ -13,6 +13,8 @@ import numpy as np
 from cores.core import Core, emulate, runner
 from numpy.typing import NDArray
 
+from tflm_memopt.model.reader import read
+from tflm_memopt.runtime import host, regions
 from tflm_memopt.runtime.host import Arena
 
 MAGIC = 0x434F4D54
@@ -50,6 +52,23 @@ class Outcome:
     @property
     def right(self) -> bool:
         return self.status == 0 and self.wrong == 0 and self.canaries
+
+
+def model_cases(model: bytes, *, by_operator: bool = False) -> list[Case]:
+    """The regions of a rewritten model with random inputs, in the arena of its plan, and what they give on this
+    machine.
+    """
+    rewritten = read(model)
+    rng = np.random.default_rng(1)
+    cases = []
+    for region in regions.regions(rewritten):
+        sizes = [rewritten.graph.tensors[t].nbytes for t in (*region.inputs, *region.outputs)]
+        inputs = [rng.integers(-128, 128, n, dtype=np.int8) for n in sizes[: len(region.inputs)]]
+        for k, tensor in enumerate(region.inputs):
+            inputs[k] *= rewritten.graph.tensors[tensor].dtype != "INT32"  # indices: all of the first row
+        expected = host.run(region.program, inputs, sizes[len(region.inputs) :])
+        cases.append(Case(region.program, regions.placement(rewritten, region), inputs, expected, by_operator))
+    return cases
 
 
 def run(core: Core, cases: Sequence[Case]) -> list[Outcome]:

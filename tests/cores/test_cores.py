@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from conftest import EXAMPLE, examples, optimized
-from cores.cases import TOO_LARGE, Case, blob, run
+from cores.cases import TOO_LARGE, Case, blob, model_cases, run
 from cores.core import CORES, Core, missing_tools
 from kernels import networks, tile_plans
 from kernels.networks import random_inputs
@@ -20,8 +20,7 @@ from kernels.programs import Lowered, can_iterate, lower
 
 from tflm_memopt.lower.program import pack
 from tflm_memopt.model.packing import Family
-from tflm_memopt.model.reader import read
-from tflm_memopt.runtime import host, regions
+from tflm_memopt.runtime import host
 
 SMALL_RAM = 11 << 10
 """Bytes of an arena that every machine has room for."""
@@ -67,19 +66,6 @@ def _case(network: networks.Network, lowered: Lowered | tile_plans.Lowered, rng:
     if lowered.arena.nbytes > SMALL_RAM:
         return None
     return Case(pack(lowered.program), lowered.arena, inputs, [network.run(inputs)[-1]])
-
-
-def model_cases(model: bytes, seed: int = 1) -> list[Case]:
-    """The regions of a rewritten model, each with random inputs, in the arena of its plan."""
-    rewritten = read(model)
-    cases = []
-    for region in regions.regions(rewritten):
-        sizes = [rewritten.graph.tensors[t].nbytes for t in (*region.inputs, *region.outputs)]
-        rng = np.random.default_rng(seed)
-        inputs = [rng.integers(-128, 128, n, dtype=np.int8) for n in sizes[: len(region.inputs)]]
-        expected = host.run(region.program, inputs, sizes[len(region.inputs) :])
-        cases.append(Case(region.program, regions.placement(rewritten, region), inputs, expected))
-    return cases
 
 
 @pytest.mark.parametrize("family", Family)

@@ -8,9 +8,8 @@ from typing import Any
 
 import pytest
 from conftest import EXAMPLE
-from cores.cases import run
+from cores.cases import model_cases, run
 from cores.core import CORES, Core, missing_tools
-from cores.test_cores import model_cases
 
 import tflm_memopt
 from tflm_memopt.analysis import costs

@@ -16,6 +16,7 @@ import tflm_memopt
 from tflm_memopt.runtime.process import run_model
 
 sys.path.insert(0, str(ROOT / "benchmarks"))
+import costs
 import executed
 import fused_tiling
 import int8_models
@@ -190,8 +191,9 @@ def test_the_pages_have_their_tables() -> None:
             "vmcu-headroom",
             "fused-tiling",
             "seconds",
+            "size",
         ),
-        "docs/frontier.md": ("msf-cnn", "ablation"),
+        "docs/frontier.md": ("msf-cnn", "ablation", "costs"),
         "README.md": ("ram",),
     }.items():
         text = (ROOT / page).read_text(encoding="utf-8")
@@ -238,3 +240,23 @@ def test_speed_along_the_frontier(tmp_path: Path, capsys: pytest.CaptureFixture[
     assert all(row["overhead"] <= 1.1 * first["overhead"] for row in others)
     assert all(row["arena"] <= first["arena"] and row != first for row in others)
     assert page.read_text().count("| shapes |") == 1 + len(others)
+
+
+@pytest.mark.slow
+def test_costs(tmp_path: Path, capsys: pytest.CaptureFixture[str], example: bytes) -> None:
+    """A fit to a few networks has a cost for each kernel that ran; other cores' tables stay."""
+    if reason := missing_tools(CORES["m3"]):
+        pytest.skip(reason)
+    (tmp_path / "shapes.tflite").write_bytes(example)
+    page, output = tmp_path / "page.md", tmp_path / "costs.json"
+    page.write_text("<!-- costs:begin -->\n<!-- costs:end -->")
+    output.write_text(json.dumps({"cores": {"rv32": json.loads(costs.TABLE.read_text())["cores"]["rv32"]}}))
+    flags = ["--models", str(tmp_path), "--cores", "m3", "--networks", "8"]
+    assert costs.main([*flags, "--output", str(output), "--update", str(page)]) == 0
+    found = json.loads(output.read_text())["cores"]
+    assert list(found) == ["cortex-m3", "rv32"]
+    assert found["cortex-m3"]["plans"] >= 2
+    kernels = found["cortex-m3"]["kernels"]
+    assert {"CONV rows", "DEPTHWISE rows"} <= kernels.keys()
+    assert all(min(each) >= 0 and any(each) for each in kernels.values())
+    assert "cortex-m3" in capsys.readouterr().out and "| cortex-m3 |" in page.read_text()
