@@ -25,7 +25,7 @@ from tflm_memopt.plan.regions import Partition, Region, partition
 CONSTANT_INPUT = "an input of the model is a constant"
 SEVERAL_SUBGRAPHS = "the model has several subgraphs (IF, WHILE, CALL_ONCE): such models are left whole"
 DYNAMIC = "tensors have shapes that are known only at run time: such models are left whole"
-UNWRITTEN = "an operator reads what nothing writes, whatever lies there: such models are left whole"
+UNWRITTEN = "an operator or the caller reads what nothing writes, whatever lies there: such models are left whole"
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,10 +94,10 @@ def left_whole(model: Model) -> str:
 
 
 def _reads_unwritten(graph: Graph) -> bool:
-    """Whether an operator reads a tensor that has neither a writer nor a value."""
+    """Whether an operator reads, or the model puts out, a tensor that has neither a writer nor a value."""
     written = {ABSENT, *graph.inputs, *(t for op in graph.ops for t in op.outputs)}
-    read = (graph.tensors[t] for op in graph.ops for t in op.inputs if t not in written)
-    return any(t.elements and not (t.constant or t.variable) for t in read)
+    read = {*graph.outputs, *(t for op in graph.ops for t in op.inputs)} - written
+    return any(t.elements and not (t.constant or t.variable) for t in map(graph.tensors.__getitem__, read))
 
 
 def find_regions(understood: Understood, *, fold: bool = True) -> Partition | None:

@@ -376,6 +376,10 @@ def a_tensor_that_nothing_writes(net: Net) -> bytes:
     return net.model(net.add(x, net.tensor(IMAGE)))
 
 
+def an_output_that_nothing_writes(net: Net) -> bytes:
+    return net.model(net.conv2d(first(net), 4), net.tensor(IMAGE))
+
+
 def a_subgraph_that_nobody_calls(net: Net) -> bytes:
     tree = net.finished(net.conv2d(first(net), 4))
     tree.subgraphs.append(deepcopy(tree.subgraphs[0]))
@@ -387,6 +391,7 @@ def a_subgraph_that_nobody_calls(net: Net) -> bytes:
     [
         pytest.param(a_subgraph_that_nobody_calls, SEVERAL_SUBGRAPHS, id="a subgraph that nobody calls"),
         pytest.param(a_tensor_that_nothing_writes, UNWRITTEN, id="a tensor that nothing writes"),
+        pytest.param(an_output_that_nothing_writes, UNWRITTEN, id="an output that nothing writes"),
         pytest.param(lambda net: net.model(net.input(IMAGE)), "", id="no operator"),
         pytest.param(lambda net: net.model() if first(net) else b"", "", id="no output"),
         pytest.param(lambda net: net.model(net.conv2d(net.input((1, 0, 8, 4)), 5)), "", id="no rows"),
