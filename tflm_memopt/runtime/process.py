@@ -1,7 +1,13 @@
-"""Runs a model under TFLM in a process of its own: the caller's side of worker.py."""
+"""Runs a model under TFLM in a process of its own: the caller's side of worker.py.
+
+A worker that has answered stays for the next model, until this process ends.
+"""
 
 from __future__ import annotations
 
+import atexit
+import contextlib
+import json
 import os
 import re
 import signal
@@ -59,14 +65,61 @@ def run_model(
         directory = Path(name)
         (directory / worker.MODEL).write_bytes(model)
         worker.save(directory / worker.INPUTS, inputs)
-        command = [sys.executable, "-m", worker.__name__, name, str(runs), str(outputs), input]
-        done = subprocess.run(
-            command, cwd=name, env=_environment(), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False
-        )
-        log = done.stdout.decode("utf-8", "replace")
-        if done.returncode:
-            return Outcome(failure=_failure(done.returncode, log))
-        return Outcome(tuple(worker.load(directory / worker.OUTPUTS)), _arena(log))
+        returncode = _ask([name, runs, outputs, input])
+        log = directory / worker.LOG
+        said = log.read_text("utf-8", "replace") if log.exists() else ""
+        if returncode:
+            return Outcome(failure=_failure(returncode, said))
+        return Outcome(tuple(worker.load(directory / worker.OUTPUTS)), _arena(said))
+
+
+Worker = subprocess.Popen[str]
+
+_idle: dict[int, list[Worker]] = {}
+"""Workers without work, by the process whose they are: a fork of it must not ask them."""
+
+
+def _ask(request: Sequence[object]) -> int:
+    """The exit code of a model's process; that of the worker if it ended."""
+    process = _take()
+    assert process.stdin and process.stdout
+    try:
+        with contextlib.suppress(BrokenPipeError):
+            print(json.dumps(request), file=process.stdin, flush=True)
+        answer = process.stdout.readline()
+    except BaseException:
+        process.kill()
+        _end(process)
+        raise
+    if not answer:
+        return _end(process) or 1
+    _idle.setdefault(os.getpid(), []).append(process)
+    return int(answer)
+
+
+def _take() -> Worker:
+    mine = _idle.get(os.getpid(), [])
+    with contextlib.suppress(IndexError):  # another thread may take the last one
+        while process := mine.pop():
+            if process.poll() is None:
+                return process
+            _end(process)
+    command = [sys.executable, "-m", worker.__name__]
+    return subprocess.Popen(
+        command, cwd=os.sep, env=_environment(), stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    )
+
+
+def _end(process: Worker) -> int:
+    with contextlib.suppress(BrokenPipeError), process:  # closes its input, which ends it
+        pass
+    return process.returncode
+
+
+@atexit.register
+def _end_all() -> None:
+    for process in _idle.pop(os.getpid(), []):
+        _end(process)
 
 
 def _environment() -> dict[str, str]:

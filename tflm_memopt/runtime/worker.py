@@ -1,14 +1,21 @@
-"""One model, run in a process of its own under the official TFLM wheel: `python -m tflm_memopt.runtime.worker DIR
-RUNS OUTPUTS INPUT`.
+"""Runs models under the official TFLM wheel, each in a process of its own: `python -m tflm_memopt.runtime.worker`.
 
-A defect in native code (the model's, the operator's, TFLM's) ends this process and not its caller's. DIR holds MODEL
-and INPUTS; the worker writes OUTPUTS there when every run was done. What TFLM prints is left on stderr, for the
-caller to capture; print_allocations() is the only way to its arena figures. The caller's side is in process.py.
+A defect in native code (the model's, the operator's, TFLM's) ends that process and not its caller's. Everything is
+imported once; then each line of standard input, [DIR, RUNS, OUTPUTS, INPUT] as JSON, is a fork, whose exit code is the
+answer, a line of standard output. DIR holds MODEL and INPUTS; the fork writes OUTPUTS there when every run was done,
+and LOG, what TFLM prints: print_allocations() is the only way to its arena figures. The caller's side is in process.py.
 """
 
 from __future__ import annotations
 
+import contextlib
+import ctypes
+import gc
+import json
+import os
+import signal
 import sys
+import traceback
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -16,21 +23,23 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tflm_memopt.runtime import feeds
-from tflm_memopt.runtime.wheel import interpreter
+from tflm_memopt.errors import RuntimeUnavailable
+from tflm_memopt.runtime import feeds, wheel
 
 MODEL = "model.tflite"
 INPUTS = "inputs.npz"
 """All runs of input 0, 1, ..., each stacked along a new first axis."""
 OUTPUTS = "outputs.npz"
 """The same for outputs."""
+LOG = "log.txt"
 
 ATTEMPT = "tflm-memopt: trying an arena of"
-"""Marks, on stderr, where an attempt at AllocateTensors starts."""
+"""Marks, in the log, where an attempt at AllocateTensors starts."""
 SMALLEST_ARENA = 1 << 16
 LARGEST_ARENA = 1 << 30
 
 KTFLITE_OK = 0
+PR_SET_PDEATHSIG = 1
 
 
 def save(path: Path, arrays: Sequence[NDArray[Any]]) -> None:
@@ -65,7 +74,7 @@ def allocate(model: bytes) -> Any:
     for size in arenas(len(model)):
         print(ATTEMPT, size, "B", file=sys.stderr, flush=True)
         try:
-            return interpreter(model, size)
+            return wheel.interpreter(model, size)
         except RuntimeError as error:
             refusal = error
     raise refusal
@@ -88,8 +97,41 @@ def run(directory: Path, runs: int, outputs: int, where: str) -> None:
     save(directory / OUTPUTS, [np.stack(result) for result in results])
 
 
-if __name__ == "__main__":
+def fork(directory: Path, runs: int, outputs: int, where: str) -> int:
+    """run() in a process of its own; gives its exit code, or the negative number of the signal that ended it."""
+    child = os.fork()
+    if not child:
+        ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)  # nobody would wait for it any more
+        os._exit(_logged(directory, runs, outputs, where))
+    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+
+
+def _logged(directory: Path, runs: int, outputs: int, where: str) -> int:
+    log = os.open(directory / LOG, os.O_WRONLY | os.O_CREAT)
+    os.dup2(log, 1)
+    os.dup2(log, 2)
     try:
-        run(Path(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3]), sys.argv[4])
+        run(directory, runs, outputs, where)
     except RuntimeError as error:
-        sys.exit(str(error))
+        print(error, file=sys.stderr, flush=True)
+        return 1
+    except BaseException:
+        traceback.print_exc()
+        return 1
+    return 0
+
+
+def serve() -> None:
+    """Answers until standard input ends."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)  # it goes with its caller, without a word
+    with contextlib.suppress(RuntimeUnavailable):  # said in the log of each model
+        wheel.require()
+    gc.freeze()  # what is here stays shared with the forks
+    for line in sys.stdin:
+        directory, *rest = json.loads(line)
+        print(fork(Path(directory), *rest), flush=True)
+    os._exit(0)  # there is nothing to write back
+
+
+if __name__ == "__main__":
+    serve()

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import os
+
 import numpy as np
 import pytest
+from tflm.region_model import IN, region_model
 
 from tflm_memopt.runtime import process, worker
 from tflm_memopt.runtime.process import Arena, run_model
@@ -48,3 +51,49 @@ def test_garbage_ends_the_worker_and_not_the_caller(model: bytes) -> None:
     outcome = run_model(model, [np.zeros((1, 1), np.int8)], 1, 1)
     assert outcome.failure != ""
     assert outcome.arena is None
+
+
+def run_well() -> None:
+    outcome = run_model(region_model(), [np.zeros((1, *IN), np.int8)], 1, 1)
+    assert outcome.failure == ""
+    assert outcome.arena is not None
+
+
+def idle() -> list[int]:
+    return [worker.pid for worker in process._idle[os.getpid()]]
+
+
+def test_a_worker_stays_for_the_next_model_and_a_crash_does_not_end_it() -> None:
+    run_well()
+    before = idle()
+    far = 1 << 26
+    crash = region_model(workspace=far, offsets=(16, 64, 16 - far))  # before the arena: TFLM does not check offsets
+    assert run_model(crash, [np.zeros((1, *IN), np.int8)], 1, 1).failure.startswith("crashed with SIGSEGV")
+    run_well()
+    assert idle() == before
+
+
+def test_another_worker_takes_the_place_of_one_that_ended() -> None:
+    run_well()
+    for ended in process._idle[os.getpid()]:
+        ended.kill()
+        ended.wait()
+    before = idle()
+    run_well()
+    assert len(idle()) == 1
+    assert idle()[0] not in before
+
+
+def test_a_fork_has_workers_of_its_own() -> None:
+    run_well()
+    child = os.fork()
+    if child == 0:
+        code = 1
+        try:
+            run_well()
+            process._end_all()
+            code = 0
+        finally:
+            os._exit(code)
+    assert os.waitpid(child, 0)[1] == 0
+    run_well()
