@@ -24,7 +24,7 @@ class Arena:
     """One tag per byte. A tag is the number of a buffer's content and the byte of it."""
 
     def __init__(self, plan: Plan, sizes: Mapping[TensorId, int]) -> None:
-        self.sizes = sizes
+        self.sizes, self.head = sizes, plan.head
         self._marks = np.full(plan.head, -1 << 62, dtype=np.int64)
         """Per byte: its tag less its address, which is the same all along a run of bytes. At first, none's."""
         self.home = {(b.role, b.key): (b, o) for b, o in plan.placed()}
@@ -103,9 +103,13 @@ class Arena:
             raise PlanError(f"{nbytes} bytes at {at} are outside of the arena", code="plan_outside")
         return found
 
-    def mark(self, tensor: TensorId, first: Ints, at: Ints) -> Ints:
-        """Of pixels: bytes of a tensor from `first` on, in the arena from `at` on."""
-        return self._base_of(tensor) + first - at
+    def mark(self, content: Content, first: Ints | int, at: Ints) -> Ints:
+        """Of bytes of some content from `first` on, in the arena from `at` on."""
+        return self._base_of(content) + first - at
+
+    def write_marks(self, at: Ints, marks: Ints) -> None:
+        """Of single bytes."""
+        self._marks[at] = marks
 
     def write_pixels(self, at: Ints, marks: Ints, nbytes: int) -> None:
         """The first bytes of pixels at these addresses."""

@@ -24,6 +24,11 @@ class FrameReplay:
         if frame and frame.pushed:
             self._push(frame)
 
+    @property
+    def streams(self) -> bool:
+        """Whether rows are pushed."""
+        return self.frame is not None and self.frame.pushed > 0
+
     def is_frame(self, tensor: int) -> bool:
         return self.frame is not None and tensor == self.frame.tensor
 
@@ -56,7 +61,7 @@ class FrameReplay:
         first = self.pushed - frame.pushed
         if row >= first:
             return start + (row - first) * frame.row_bytes
-        depth, offset = self._ring(frame)
+        depth, offset = self.ring(frame)
         if not depth:
             raise PlanError(
                 f"row {row} of the streamed input is wanted when rows {first}.. are there, and none is kept",
@@ -69,7 +74,8 @@ class FrameReplay:
         frame = self.frame
         return nbytes if frame and not frame.pushed and frame.tensor in op.inputs else 0
 
-    def _ring(self, frame: Frame) -> tuple[int, int]:
+    def ring(self, frame: Frame) -> tuple[int, int]:
+        """Rows, and the address, of what is kept; 0: nothing is."""
         if (Role.RING, frame.tensor) not in self.arena.home:
             return 0, 0
         buffer, offset = self.arena.at(Role.RING, frame.tensor)
@@ -82,7 +88,7 @@ class FrameReplay:
 
     def _keep(self, frame: Frame) -> None:
         """Whatever lies there is copied."""
-        depth, offset = self._ring(frame)
+        depth, offset = self.ring(frame)
         _, start = self.arena.at(Role.TENSOR, frame.tensor)
         first, size = self.pushed - frame.pushed, frame.row_bytes
         for row in range(max(first, self.pushed - depth), self.pushed):

@@ -1,0 +1,126 @@
+"""The checker proves tiled blocks in bulk: whatever it proves, the replay accepts, and leaves the same behind."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Iterator, Mapping
+from copy import copy
+from functools import cache, partial
+from unittest import mock
+
+import numpy as np
+import pytest
+from numpy.lib.stride_tricks import sliding_window_view
+from property.forced import forced, mobile, random_settings
+from property.networks import build
+from unit.plan.damage import Mutants, moved_buffers, other_walks, shallower_lanes
+from unit.plan.tiled import OPTIONS, planned
+
+from tflm_memopt import pipeline
+from tflm_memopt.errors import PlanError, UsageError
+from tflm_memopt.model.reader import Model, read
+from tflm_memopt.model.rowop import RowOp
+from tflm_memopt.pipeline import Planned
+from tflm_memopt.plan import check as checker
+from tflm_memopt.plan.check_arena import Arena
+from tflm_memopt.plan.check_frame import FrameReplay
+from tflm_memopt.plan.check_proof import proved
+from tflm_memopt.plan.check_tiles import TiledReplay
+from tflm_memopt.plan.inputs import input_mode
+from tflm_memopt.plan.plan import Block, Plan
+from tflm_memopt.plan.planner import Options
+
+
+def copied(arena: Arena, frame: FrameReplay) -> tuple[Arena, FrameReplay]:
+    """What one of them does to its arena does nothing to the other's."""
+    arena, frame = copy(arena), copy(frame)
+    arena._marks = arena._marks.copy()
+    arena._runs = cache(partial(sliding_window_view, arena._marks, writeable=True))  # type: ignore[arg-type, call-arg]
+    frame.arena = arena
+    return arena, frame
+
+
+class Both:
+    """In place of the proof: it and the replay."""
+
+    def __init__(self) -> None:
+        self.proved, self.unproved = 0, 0
+
+    def __call__(self, arena: Arena, number: int, block: Block, ops: Mapping[int, RowOp], frame: FrameReplay) -> bool:
+        before = copied(arena, frame)
+        other, other_frame = copied(arena, frame)
+        found = proved(arena, number, block, ops, frame)
+        if found:
+            self.proved += 1
+            TiledReplay(other, number, block, ops, other_frame).run()
+        else:
+            self.unproved += 1
+            other, other_frame = before
+        np.testing.assert_array_equal(arena._marks, other._marks)
+        assert (frame.pushed, frame.passed) == (other_frame.pushed, other_frame.passed)
+        return found
+
+
+def checked(found: Planned, plan: Plan) -> Both:
+    both = Both()
+    with mock.patch.object(checker, "proved", both):
+        checker.check(plan, found.understood.graph, found.partition)
+    return both
+
+
+@cache
+def with_inputs(seed: int) -> tuple[Planned, ...]:
+    """A random network in random blocks, with its input wherever it may be."""
+    model = read(build(mobile(seed, most=4)))
+    return tuple(_with_inputs(model, seed))
+
+
+def _with_inputs(model: Model, seed: int) -> Iterator[Planned]:
+    for where in ("arena", "external", "stream:1"):
+        with forced(random_settings(random.Random(seed)), seed):
+            try:
+                found = pipeline.make_plan(
+                    pipeline.understand(model.graph), Options(seconds=OPTIONS.seconds, input=input_mode(where))
+                )
+            except UsageError:
+                continue
+        if found:
+            yield found
+
+
+@pytest.mark.parametrize("seed", [*range(4), *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(4, 40))])
+def test_what_is_right_is_proved(seed: int) -> None:
+    for found in with_inputs(seed):
+        both = checked(found, found.plan)
+        assert both.unproved == 0
+
+
+def test_most_random_blocks_are_tiled() -> None:
+    assert sum(checked(found, found.plan).proved for seed in range(3) for found in with_inputs(seed)) > 3
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("damage", [moved_buffers, other_walks, shallower_lanes], ids=lambda f: f.__name__)
+def test_what_is_damaged_is_proved_only_where_the_replay_accepts_it(damage: Callable[[Plan], Mutants]) -> None:
+    refused = 0
+    for seed in range(20):
+        found = planned(seed)[1]
+        for what, mutant in damage(found.plan):
+            errors = [error(found, mutant, checked), error(found, mutant, replayed)]
+            assert errors[0] == errors[1], f"seed {seed}: {what}"
+            refused += errors[0] is not None
+    assert refused
+
+
+def replayed(found: Planned, plan: Plan) -> None:
+    """Nothing is proved."""
+    with mock.patch.object(checker, "proved", return_value=False):
+        checker.check(plan, found.understood.graph, found.partition)
+
+
+def error(found: Planned, plan: Plan, run: Callable[[Planned, Plan], object]) -> tuple[str, str] | None:
+    try:
+        run(found, plan)
+    except PlanError as refusal:
+        return refusal.code, str(refusal)
+    return None

@@ -1,0 +1,91 @@
+"""The checker's view of an input that is pushed in, during a tiled block as a whole (check_lives.py).
+
+As in check_frame.py: rows come over the ones before when a firing cannot go on without them; what is kept of those is
+copied to the ring before. Naive, and written anew (check.py).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from tflm_memopt.plan.check_arena import Arena, Ints
+from tflm_memopt.plan.check_frame import FrameReplay
+from tflm_memopt.plan.check_lives import BEFORE, Lives, demand, joined
+from tflm_memopt.plan.check_walk import EARLY, LATE, MOMENTS, Windows
+from tflm_memopt.plan.plan import Role
+
+
+class FrameRows:
+    """When its rows come, and are last read."""
+
+    def __init__(self, replay: FrameReplay, needs: Sequence[tuple[Ints, Ints]]) -> None:
+        """`needs`: turns of firings, and how many rows there must be."""
+        self.pushed = replay.pushed
+        """Rows that came, when the block is done."""
+        waits = replay.streams and any(len(turns) for turns, _ in needs)
+        self._replay, self._frame = replay, replay.frame if waits else None
+        self._turns = np.zeros(0, dtype=np.int64)
+        """Before which rows are pushed, in order."""
+        if self._frame is None:
+            return
+        at_once = self._frame.pushed
+        demand(not replay.passed and self.pushed == at_once)
+        turns, rows = (np.concatenate(column) for column in zip(*needs, strict=True))
+        order = np.argsort(turns)
+        times = np.maximum.accumulate(-(-rows[order] // at_once))  # pushed, the first included
+        self._turns = np.repeat(turns[order], np.diff(times, prepend=1))
+        self.pushed += at_once * len(self._turns)
+        self._seen = np.zeros((2, self.pushed), dtype=np.int64)
+        """When rows are last read: where they are pushed to, and in the ring."""
+
+    def moment(self, turns: Ints) -> Ints:
+        """When firings begin. A push takes as long as a firing."""
+        return MOMENTS * (1 + turns + np.searchsorted(self._turns, turns, side="right"))
+
+    def read(self, windows: Windows, turns: Ints, moments: Ints) -> None:
+        """By some firings."""
+        if self._frame is None:
+            return
+        at_once = self._frame.pushed
+        first = at_once * np.searchsorted(self._turns, turns, side="right")
+        for dy in range(int((windows.bottom - windows.top).max(initial=0))):
+            some = windows.some & (windows.top + dy < windows.bottom)
+            row = (windows.top + dy)[some]
+            np.maximum.at(self._seen, ((row < first[some]).astype(np.int64), row), moments[some])
+
+    def clear_of(self, arena: Arena, lives: Lives) -> bool:
+        """Whether these never lie where rows do."""
+        if self._frame is None:
+            return True
+        depth, ring = self._replay.ring(self._frame)
+        start = arena.at(Role.TENSOR, self._frame.tensor)[1]
+        places = ((start, self._frame.pushed), (ring, depth))
+        return all(((lives.end <= at) | (lives.at >= at + rows * self._frame.row_bytes)).all() for at, rows in places)
+
+    def lives(self, arena: Arena) -> Lives:
+        """Of rows that are read, and of those that are pushed."""
+        frame = self._frame
+        if frame is None:
+            return joined([])
+        size, at_once = frame.row_bytes, frame.pushed
+        start = arena.at(Role.TENSOR, frame.tensor, at_once * size)[1]
+        depth, ring = self._replay.ring(frame)
+        ticks = MOMENTS * (1 + self._turns + np.arange(len(self._turns)))
+        row = np.arange(self.pushed)
+        push = row // at_once
+        comes = np.where(push > 0, np.append(BEFORE, ticks + LATE)[push], BEFORE)
+        gone = push < len(ticks)
+        kept = np.flatnonzero(gone & (row >= at_once * (push + 1) - depth))
+        seen, kept_seen = self._seen
+        demand(not kept_seen[np.setdiff1d(row, kept)].any())
+        seen[kept] = np.maximum(seen[kept], ticks[push[kept]] + EARLY)
+        at = start + row % at_once * size
+        pushed = Lives(at, at + size, comes, np.maximum(seen, comes), arena.mark(frame.tensor, row * size, at))
+        old = pushed.of(np.flatnonzero((comes == BEFORE) & (seen > 0)))
+        arena.read_pixels(frame.tensor, old.at, old.marks, size, "a block")
+        copied = ticks[push[kept]] + EARLY
+        at = ring + kept % max(depth, 1) * size
+        marks = arena.mark(frame.tensor, kept * size, at)
+        return joined([pushed, Lives(at, at + size, copied, np.maximum(kept_seen[kept], copied), marks)])

@@ -1,0 +1,145 @@
+"""The checker's view of a tiled block: where the pixels of its tensors live.
+
+Naive, and written anew (check.py).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+
+from tflm_memopt.errors import PlanError
+from tflm_memopt.model.graph import TensorId
+from tflm_memopt.model.rowop import Rows
+from tflm_memopt.plan.check_arena import Arena, Ints
+from tflm_memopt.plan.check_frame import FrameReplay
+from tflm_memopt.plan.check_walk import Step
+from tflm_memopt.plan.plan import Role
+
+
+class Cells(NamedTuple):
+    """Of all pixels of a tensor: where they live, and their marks. `there`: the rows that do."""
+
+    there: range
+    at: Ints
+    marks: Ints
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a tensor is for an operator of the block."""
+
+    arena: Arena
+    tensor: TensorId
+    seen: Rows
+    maker: Step | None
+    """In the block."""
+    moves: bool
+    """It is the input that is not in the arena as a whole."""
+    turned: bool
+    """The block counts rows and columns of whole tensors from the last to the first."""
+    _cells: dict[int, Cells] = field(default_factory=dict)
+
+    @cached_property
+    def inside(self) -> bool:
+        """In lanes."""
+        return (Role.RING, self.tensor) in self.arena.home
+
+    @cached_property
+    def in_strips(self) -> bool:
+        """Whether rows are made again, strip by strip."""
+        return self.inside and self.maker is not None and self.maker.makes_again
+
+    def pixels(self, y: Ints, x: Ints) -> Ints:
+        """Which pixels of the tensor they are that the block calls so."""
+        w, last = self.seen.w, self.seen.h * self.seen.w - 1
+        return last - y * w - x if self.turned else y * w + x
+
+    def at(self, strip: Ints | int, y: Ints, x: Ints) -> Ints:
+        """Addresses of pixels, in a strip where rows are made again; -1: in no lane."""
+        maker, seen = self.maker, self.seen
+        if maker is None or not self.inside:
+            return self.arena.at(Role.TENSOR, self.tensor, seen.nbytes)[1] + self.pixels(y, x) * seen.c
+        buffer, start = self.arena.at(Role.RING, self.tensor)
+        walk = maker.walk
+        if maker.stage.iterative:
+            turn, i = 0 * y, y
+        elif walk.rows > walk.advance:
+            turn, i = 0 * y, y - (strip * walk.advance + walk.end - walk.rows)
+        else:
+            turn, i = np.divmod(y - walk.end, walk.advance)
+            turn += -(-walk.end // walk.advance)
+        at = np.full(np.broadcast(y, x).shape, -1, dtype=np.int64)
+        for lane in buffer.lanes:
+            slot = (turn * seen.w * lane.rows + i + x * lane.rows) % lane.depth
+            at = np.where((i >= 0) & (i < lane.rows), start + slot * maker.pixel_bytes, at)
+            i = np.where(i < lane.rows, -1, i - lane.rows)
+            start += lane.depth * maker.pixel_bytes
+        return at
+
+    def marks(self, y: Ints, x: Ints, at: Ints, first: Ints | int = 0) -> Ints:
+        """Of bytes of pixels from channel `first` on, that live from `at` on."""
+        return self.arena.mark(self.tensor, self.pixels(y, x) * self.seen.c + first, at)
+
+    def cells(self, strip: int) -> Cells:
+        """Of a strip; where no rows are made again, all strips have those of strip 0."""
+        if strip not in self._cells:
+            y, x = np.arange(self.seen.h, dtype=np.int64)[:, None], np.arange(self.seen.w, dtype=np.int64)
+            at = self.at(strip, y, x)
+            self._cells[strip] = Cells(self._there(strip), at, self.marks(y, x, at))
+        return self._cells[strip]
+
+    def _there(self, strip: int) -> range:
+        if self.maker is None or not self.inside:
+            return range(self.seen.h)
+        walk = self.maker.walk
+        if self.maker.stage.iterative:
+            return range(1)
+        first = strip * walk.advance + walk.end - walk.rows
+        return range(max(0, first), min(self.seen.h, first + walk.rows)) if self.in_strips else range(self.seen.h)
+
+
+@dataclass(frozen=True)
+class Places:
+    """Of all tensors of a block, by operator."""
+
+    inputs: Mapping[int, tuple[Place, ...]]
+    output: Mapping[int, Place]
+
+
+def places(arena: Arena, frame: FrameReplay, steps: Mapping[int, Step]) -> Places:
+    """Where they are for the operators of a block."""
+    maker = {step.op.output: step for step in steps.values()}
+
+    def place(tensor: TensorId, seen: Rows, *, turned: bool) -> Place:
+        return Place(arena, tensor, seen, maker.get(tensor), frame.is_frame(tensor), turned)
+
+    return Places(
+        {
+            key: tuple(
+                place(t, rows, turned=step.turned) for t, rows in zip(step.op.inputs, step.op.reads, strict=True)
+            )
+            for key, step in steps.items()
+        },
+        {key: place(step.op.output, step.op.writes, turned=step.turned) for key, step in steps.items()},
+    )
+
+
+def check_lanes(arena: Arena, step: Step) -> None:
+    """The lanes hold a strip's rows, and fill their buffer."""
+    tensor = step.op.output
+    if (Role.RING, tensor) not in arena.home:
+        return
+    buffer, _ = arena.at(Role.RING, tensor)
+    rows = 1 if step.stage.iterative else step.walk.rows
+    if [lane for lane in buffer.lanes if lane.depth < 1] or sum(lane.rows for lane in buffer.lanes) != rows:
+        raise PlanError(f"ring of tensor {tensor}: its lanes are not the {rows} rows of a strip", code="plan_lane_rows")
+    nbytes = sum(lane.depth for lane in buffer.lanes) * step.pixel_bytes
+    if nbytes != buffer.nbytes:
+        raise PlanError(
+            f"ring of tensor {tensor}: its lanes take {nbytes} bytes, not {buffer.nbytes}", code="plan_lane_bytes"
+        )

@@ -1,0 +1,287 @@
+"""The checker's proof that a tiled block loses no byte: of all its firings at once (check_lives.py).
+
+What is not proved so need not be wrong: the replay decides, firing by firing, and says where (check_tiles.py). Naive,
+and written anew (check.py).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from tflm_memopt.errors import PlanError
+from tflm_memopt.model.graph import TensorId
+from tflm_memopt.model.rowop import RowOp, Rows
+from tflm_memopt.plan.check_arena import Arena, Ints
+from tflm_memopt.plan.check_frame import FrameReplay
+from tflm_memopt.plan.check_frame_rows import FrameRows
+from tflm_memopt.plan.check_lives import BEFORE, Lives, Unproved, apart, demand, joined, leave, meet, pieces
+from tflm_memopt.plan.check_places import Place, check_lanes, places
+from tflm_memopt.plan.check_walk import (
+    EARLY,
+    LAST,
+    LATE,
+    MOMENTS,
+    SCRATCH,
+    SCRATCH_READ,
+    SUMS,
+    SUMS_READ,
+    Step,
+    check_groups,
+    firings,
+    steps_of,
+)
+from tflm_memopt.plan.plan import Block, Role
+
+
+@dataclass(frozen=True, slots=True)
+class Fired:
+    """The firings of an operator, in order."""
+
+    units: Ints
+    turns: Ints
+    """Which firings of the block they are."""
+    moments: Ints
+    """When they begin."""
+
+
+def proved(arena: Arena, number: int, block: Block, ops: Mapping[int, RowOp], frame: FrameReplay) -> bool:
+    """Whether block `number` finds each byte that it reads, and does what the plan says of it. Then arena and frame
+    are as it leaves them; else as they were.
+    """
+    try:
+        _Proof(arena, number, block, ops, frame).run()
+    except (Unproved, PlanError):
+        return False
+    return True
+
+
+class _Proof:
+    """Of one block."""
+
+    def __init__(self, arena: Arena, number: int, block: Block, ops: Mapping[int, RowOp], frame: FrameReplay) -> None:
+        self.arena, self.number, self.block, self.frame = arena, number, block, frame
+        self.steps = steps_of(block, ops)
+        self.places = places(arena, frame, self.steps)
+        self.made: dict[TensorId, _Pixels] = {}
+        self.found: dict[tuple[TensorId, Rows], _Pixels] = {}
+
+    def run(self) -> None:
+        """Raises Unproved, or PlanError."""
+        for step in self.steps.values():
+            check_lanes(self.arena, step)
+            check_groups(step)
+            demand(not step.stage.iterative or (step.walk.groups == 1 and not step.makes_again))
+        turns = self._turns()
+        rows = FrameRows(self.frame, list(self._frame_needs(turns)))
+        fired = {key: Fired(units, turn, rows.moment(turn)) for key, (units, turn) in turns.items()}
+        self._count(fired)
+        for key, step in self.steps.items():
+            self.made[step.op.output] = _Pixels(self.places.output[key])
+            self.made[step.op.output].write(step, fired[key])
+        for key, step in self.steps.items():
+            self._read(step, fired[key], rows)
+        pixels = self._pixels(rows)
+        private = list(self._private(fired))
+        cut = pieces(pixels)
+        demand(apart(cut))
+        for i, one in enumerate(private):
+            for other in (pixels, *private[:i]):
+                demand(not meet(one, other))
+        leave(self.arena, cut, private)
+        self.frame.pushed = rows.pushed
+
+    def _turns(self) -> dict[int, tuple[Ints, Ints]]:
+        """By operator: the units that fire, and when each has its turn."""
+        units: dict[int, list[int]] = {key: [] for key in self.steps}
+        turns: dict[int, list[int]] = {key: [] for key in self.steps}
+        for turn, step in enumerate(firings(self.number, self.block, self.steps)):
+            units[step.stage.op].append(step.done)
+            turns[step.stage.op].append(turn)
+        return {key: (np.array(units[key], np.int64), np.array(turns[key], np.int64)) for key in self.steps}
+
+    def _count(self, fired: Mapping[int, Fired]) -> None:
+        demand(sum(len(f.units) for f in fired.values()) == self.block.firings)
+        for key, step in self.steps.items():
+            units = fired[key].units[step.group[fired[key].units] < step.groups]
+            step.pixels = int((step.x1 - step.x0)[units].sum())
+        demand(sum(step.macs for step in self.steps.values()) == self.block.macs)
+
+    def _frame_needs(self, turns: Mapping[int, tuple[Ints, Ints]]) -> Iterator[tuple[Ints, Ints]]:
+        """Of the input that is not in the arena as a whole: turns that wait for it, and for how many rows."""
+        for key, step in self.steps.items():
+            for k, place in enumerate(self.places.inputs[key]):
+                if place.moves:
+                    units, turn = turns[key]
+                    some = step.windows[k].some[units]
+                    yield turn[some], step.windows[k].bottom[units[some]]
+
+    def _read(self, step: Step, fired: Fired, rows: FrameRows) -> None:
+        moments = fired.moments + (EARLY if step.in_place else LATE)
+        if step.in_place:
+            demand(step.walk.groups == 1 and not step.sums)
+        for k, place in enumerate(self.places.inputs[step.stage.op]):
+            if place.moves:
+                demand(not step.in_place or rows.clear_of(self.arena, self.made[step.op.output].lives(step)[0]))
+                rows.read(step.windows[k].of(fired.units), fired.turns, moments)
+                continue
+            if step.in_place:
+                demand(in_order(step, self.places.output[step.stage.op], k, place, fired.units))
+            if place.tensor in self.made:
+                pixels = self.made[place.tensor]
+                demand(pixels.place.seen == place.seen)
+            else:
+                pixels = self.found.setdefault((place.tensor, place.seen), _Pixels(place))
+            pixels.read_by(step, k, fired.units, moments)
+
+    def _pixels(self, rows: FrameRows) -> Lives:
+        """Of all tensors."""
+        found = [rows.lives(self.arena)]
+        for pixels in self.found.values():
+            before = pixels.before()
+            self.arena.read_pixels(pixels.place.tensor, before.at, before.marks, pixels.place.seen.c, "a block")
+            found.append(before)
+        for step in self.steps.values():
+            found += self.made[step.op.output].lives(step)
+        lives = joined(found)
+        demand((lives.at >= 0).all() and (lives.end <= self.arena.head).all())
+        return lives
+
+    def _private(self, fired: Mapping[int, Fired]) -> Iterator[Lives]:
+        """What the block keeps for itself: counters, scratch, sums. Each at one place, in order, each over when the
+        next one begins.
+        """
+        every = max((int(f.moments[-1]) for f in fired.values() if len(f.moments)), default=BEFORE) + MOMENTS
+        yield self._kept(Role.COUNTERS, self.number, 8 * len(self.steps), np.array([1]), np.array([every]))
+        for key, step in self.steps.items():
+            mine = fired[key]
+            scratch = np.full(len(mine.units), step.scratch)
+            for k, place in enumerate(self.places.inputs[key]):
+                if place.moves:
+                    converted = self.frame.converted(step.op, step.window_bytes(k))
+                    scratch += np.where(step.windows[k].some[mine.units], converted, 0)
+            for nbytes in np.unique(scratch[scratch > 0]).tolist():
+                m = mine.moments[scratch == nbytes]
+                yield self._kept(Role.SCRATCH, self.number, nbytes, m + SCRATCH, m + SCRATCH_READ, exactly=True)
+            if step.sums and len(mine.units):
+                opens = np.flatnonzero(step.opens[mine.units])
+                demand(opens[:1] == [0])
+                closes = np.append(opens[1:], len(mine.units)) - 1
+                read = mine.moments[closes] + SUMS_READ
+                yield self._kept(Role.ACCUMULATOR, step.op.output, step.sum_bytes, mine.moments[opens] + SUMS, read)
+
+    def _kept(self, role: Role, key: int, nbytes: int, written: Ints, read: Ints, *, exactly: bool = False) -> Lives:
+        buffer, at = self.arena.at(role, key, nbytes)
+        start = np.full_like(written, at)
+        end = start + (nbytes if exactly else buffer.nbytes)
+        return Lives(start, end, written, read, self.arena.mark((role.value, key), 0, start))
+
+
+class _Pixels:
+    """Of a tensor of the block, in strips and groups where they are made so: when each is written, and last read."""
+
+    def __init__(self, place: Place) -> None:
+        maker, seen = place.maker, place.seen
+        self.place = place
+        self._groups = maker.walk.groups if maker and maker.splits else 1
+        self._lo = maker.lo if maker and maker.makes_again else None
+        """Where each strip begins, if its pixels are its own."""
+        strips, self._rows = (
+            (1, seen.h) if maker is None or self._lo is None else (len(self._lo), int(maker.made.max(initial=0)))
+        )
+        self._written = np.full(strips * self._groups * self._rows * seen.w, BEFORE, dtype=np.int64)
+        self._read = self._written.copy()
+
+    def _index(self, strip: Ints, group: Ints, y: Ints, x: Ints) -> Ints:
+        """Of pixels."""
+        layer = group if self._groups > 1 else 0 * group
+        if self._lo is not None:
+            layer, y = layer + strip * self._groups, y - self._lo[strip]
+        return (layer * self._rows + y) * self.place.seen.w + x
+
+    def write(self, step: Step, fired: Fired) -> None:
+        """Its maker's firings."""
+        units, moments = fired.units, fired.moments + (LATE if step.in_place else EARLY)
+        if step.stage.iterative:  # the last unit makes all pixels
+            last = np.flatnonzero(units == len(step) - 1)
+            counts, x0, y = np.full(len(last), step.op.writes.w), 0 * last, 0 * last
+            units, moments = units[last], moments[last]
+        else:
+            some = step.group[units] == step.walk.groups - 1 if step.walk.sums else np.full(len(units), True)
+            units, moments = units[some], moments[some]
+            counts, x0, y = step.x1[units] - step.x0[units], step.x0[units], step.row[units]
+        of = np.repeat(np.arange(len(units)), counts)
+        x = np.arange(len(of)) - np.repeat(np.cumsum(counts) - counts - x0, counts)
+        units, y = units[of], y[of]
+        self._made = step.strip[units], step.group[units], y, x
+        self._ends = np.append(of[1:] != of[:-1], True)[: len(of)]
+        self._written[self._index(*self._made)] = moments[of]
+
+    def read_by(self, step: Step, k: int, units: Ints, moments: Ints) -> None:
+        """Input k of an operator; what is made in the block must be there by then."""
+        reads = step.windows[k].some[units]
+        units, moments = units[reads], moments[reads]
+        window, strip, group = step.windows[k].of(units), step.strip[units], step.group[units]
+        demand(self._groups == 1 or (group < self._groups).all())
+        if self._lo is not None and self.place.maker:
+            demand((window.top >= self._lo[strip]).all() and (window.bottom <= self.place.maker.hi[strip]).all())
+        first = self._index(strip, group, window.top, window.left)
+        height, width = window.bottom - window.top, window.right - window.left
+        for dy in range(int(height.max(initial=0))):
+            for dx in range(int(width.max(initial=0))):
+                some = (dy < height) & (dx < width)
+                index, moment = (first + (dy * self.place.seen.w + dx))[some], moments[some]
+                if self.place.maker:
+                    demand(((self._written[index] > BEFORE) & (self._written[index] <= moment)).all())
+                np.maximum.at(self._read, index, moment)
+
+    def before(self) -> Lives:
+        """Of pixels that are read, and were there when the block began."""
+        y, x = np.divmod(np.flatnonzero(self._read), self.place.seen.w)
+        at = self.place.at(0, y, x)
+        return Lives(
+            at, at + self.place.seen.c, 0 * at + BEFORE, self._read[self._read > 0], self.place.marks(y, x, at)
+        )
+
+    def lives(self, step: Step) -> list[Lives]:
+        """Of pixels that are made in the block."""
+        strip, group, y, x = self._made
+        index = self._index(*self._made)
+        first = group * step.pixel_bytes if step.splits else 0 * y
+        nbytes = np.minimum(step.pixel_bytes, step.op.writes.c - first)
+        at = self.place.at(strip, y, x)
+        demand((at >= 0).all())
+        at = at if self.place.inside else at + first
+        written, marks = self._written[index], self.place.marks(y, x, at, first)
+        if not step.ends_late:
+            return [Lives(at, at + nbytes, written, np.maximum(written, self._read[index]), marks)]
+        late = written - EARLY + LAST  # a firing goes on until then
+        read, end = np.maximum(late, self._read[index]), at + nbytes
+        ends = self._ends
+        return [
+            Lives(at, end - ends, written, read, marks),
+            Lives((end - 1)[ends], end[ends], late[ends], read[ends], marks[ends]),
+        ]
+
+
+def in_order(step: Step, output: Place, k: int, place: Place, units: Ints) -> bool:
+    """Whether pixel after pixel, front to back, each byte of input k is read before its place is written."""
+    window, strip = step.windows[k].of(units), step.strip[units]
+    made, read = step.x1[units] - step.x0[units], window.right - window.left
+    demand((window.bottom == window.top + 1).all() and ((read == made) | (read == 1)).all())
+    tile = np.arange(int(made.max(initial=0)))
+    some = tile < made[:, None]
+    x = np.where(some, tile, 0)
+    to = output.at(strip[:, None], step.row[units][:, None], step.x0[units][:, None] + x)
+    at = place.at(strip[:, None], window.top[:, None], window.left[:, None] + np.minimum(x, read[:, None] - 1))
+    c, nbytes = place.seen.c, step.op.writes.c
+    wrong = (at < to) & (to < at + c)
+    if c < nbytes:
+        wrong |= (to <= at) & (at < to + nbytes)
+    found = (wrong & some).any()
+    for d in range(1, len(tile)):
+        later, out = at[:, d:], to[:, :-d]
+        found |= ((out < later + c) & (later < out + nbytes) & some[:, d:]).any()
+    return not found

@@ -1,0 +1,289 @@
+"""The checker's view of a tiled block: what each operator fires, what that reads, and who fires when.
+
+Naive, and written anew (check.py).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tflm_memopt.errors import PlanError
+from tflm_memopt.model.rowop import BINARY, RowOp, Rows
+from tflm_memopt.plan.check_arena import Ints
+from tflm_memopt.plan.check_packed import kernel_scratch
+from tflm_memopt.plan.plan import Block, Stage
+
+NOTHING, UNMADE = -1, -2
+"""In place of the number of a unit: none is wanted; one that nobody makes is."""
+
+MOMENTS = 8
+"""Of a firing, one after the other."""
+SCRATCH, SUMS, EARLY, LATE, LAST, SCRATCH_READ, SUMS_READ = range(1, MOMENTS)
+"""What happens then: scratch and sums are there; the output is written, then the input read (in place, the other way
+round); the output's last byte is written, where that comes late; scratch and sums are read back.
+"""
+
+
+class Unit(NamedTuple):
+    """What fires at once: pixels [x0, x1) of a row, in a strip, for a channel group."""
+
+    strip: int
+    group: int
+    row: int
+    x0: int
+    x1: int
+
+
+class Windows(NamedTuple):
+    """Rows [top, bottom) and columns [left, right) of an input, for each unit; they may be none."""
+
+    top: Ints
+    bottom: Ints
+    left: Ints
+    right: Ints
+
+    @property
+    def some(self) -> NDArray[np.bool_]:
+        """Whether there is anything in them."""
+        return (self.top < self.bottom) & (self.left < self.right)
+
+    def of(self, units: Ints) -> Windows:
+        return Windows(*(edge[units] for edge in self))
+
+
+class Step:
+    """An operator of a tiled block, and how far it got."""
+
+    def __init__(self, stage: Stage, op: RowOp, strips: int, *, turned: bool) -> None:
+        self.stage, self.op, self.walk, self.turned = stage, op, stage.walk, turned
+        self.walked: Rows = op.reads[0] if stage.iterative else op.writes
+        self.tile = self.walk.tile or self.walked.w
+        self.scratch = kernel_scratch(stage, op, self.tile)
+        self.sums = stage.iterative or self.walk.sums
+        self.in_place = op.in_place
+        self.ends_late = op.ends_late and not self.sums and self.walk.groups == 1
+        self.splits = self.walk.groups > 1 and not self.walk.sums
+        self.makes_again = self.walk.rows > self.walk.advance
+        self._lay_out(strips)
+        self.done = 0
+        """The number of the unit that is next."""
+        self.pixels = 0
+        """Walked so far, those of each group."""
+        self.demands: Sequence[tuple[Step, Sequence[int]]] = ()
+        """Makers of its operands in the order of demand, and by unit: which of theirs must be done before."""
+        self.unmade: Mapping[int, tuple[Step, int]] = {}
+        """Units that want what nobody makes: who should, and which operand it is."""
+
+    def _lay_out(self, strips: int) -> None:
+        """Strip after strip, group after group, tile after tile, row after row."""
+        w = self.walk
+        ends = np.arange(strips, dtype=np.int64) * w.advance + w.end
+        starts = ends - w.rows if self.makes_again else ends - w.advance
+        if len(starts) and not self.makes_again:
+            starts[0] = 0
+        self.lo, self.hi = (np.clip(edge, 0, self.walked.h) for edge in (starts, ends))
+        self.made = np.maximum(self.hi - self.lo, 0)
+        """Of each strip: rows [lo, hi), and how many they are."""
+        self._tiles = len(range(0, self.walked.w, self.tile))
+        counts = self.made * (self._tiles * max(0, w.groups))
+        self._start = np.cumsum(counts) - counts
+        self.strip = np.repeat(np.arange(strips, dtype=np.int64), counts)
+        within, made = np.arange(len(self.strip), dtype=np.int64) - self._start[self.strip], self.made[self.strip]
+        self.group, rest = np.divmod(within, made * self._tiles)
+        self.row = self.lo[self.strip] + rest % made
+        self.x0 = rest // made * self.tile
+        self.x1 = np.minimum(self.x0 + self.tile, self.walked.w)
+        self._strip_of = np.full(self.walked.h, -1, dtype=np.int64)
+        for m in np.flatnonzero(self.made):
+            self._strip_of[self.lo[m] : self.hi[m]] = m
+
+    def __len__(self) -> int:
+        """Units."""
+        return len(self.row)
+
+    def __str__(self) -> str:
+        return f"operator {self.stage.op} {self.op.name}, unit {tuple(self.unit)}"
+
+    @property
+    def unit(self) -> Unit:
+        """The one that is next."""
+        return self._units[self.done]
+
+    @cached_property
+    def _units(self) -> Sequence[Unit]:
+        return [*map(Unit, *(edge.tolist() for edge in (self.strip, self.group, self.row, self.x0, self.x1)))]
+
+    @property
+    def groups(self) -> int:
+        """Without the pass that only writes sums."""
+        return self.walk.groups - self.walk.sums
+
+    @property
+    def macs(self) -> int:
+        """Multiply-accumulates so far."""
+        return self.op.macs * self.pixels // (self.walked.h * self.walked.w * self.groups)
+
+    @property
+    def sum_bytes(self) -> int:
+        """Of the int32 sums that it keeps."""
+        rows = 1 if self.stage.iterative else int((self.hi - self.lo).max(initial=0))
+        return 4 * rows * self.op.writes.w * self.op.writes.c
+
+    @property
+    def pixel_bytes(self) -> int:
+        """Of its output as it is kept inside the block."""
+        return -(-self.op.writes.c // self.walk.groups) if self.splits else self.op.writes.c
+
+    def channels(self, group: int) -> tuple[int, int]:
+        """The first one of a group that splits, and how many there are."""
+        first = group * self.pixel_bytes
+        return first, min(self.pixel_bytes, self.op.writes.c - first)
+
+    def window_bytes(self, k: int) -> int:
+        """Of the pixels of one whole window of input k."""
+        w, seen = self.op.window, self.op.reads[k]
+        single = self.stage.iterative or k > 0
+        return (1 if single else min(w.kernel_h, seen.h) * min(w.kernel_w, seen.w)) * seen.c
+
+    @cached_property
+    def opens(self) -> Ints:
+        """Of each unit, whether it is the first of its sums: of all strips, or of this one."""
+        before = self.strip if self.stage.iterative else np.append(-1, self.strip[:-1])
+        first: Ints = self.strip != before
+        first[:1] = True
+        return first
+
+    @cached_property
+    def windows(self) -> Sequence[Windows]:
+        """What the units read of each input."""
+        found = [self._window(k) for k in range(len(self.op.inputs))]
+        if self.walk.sums:  # the last pass reads its sums only
+            last = self.group == self.walk.groups - 1
+            found = [w._replace(bottom=np.where(last, w.top, w.bottom)) for w in found]
+        return found
+
+    def _window(self, k: int) -> Windows:
+        y, x0, x1 = self.row, self.x0, self.x1
+        if self.stage.iterative:
+            return Windows(y, y + 1, x0, x1)
+        w, seen = self.op.window, self.op.reads[k]
+        if self.turned:
+            made = self.op.writes
+            y, x0, x1 = made.h - 1 - y, made.w - x1, made.w - x0
+        top, left = y * w.stride_h - w.pad_top, x0 * w.stride_w - w.pad_left
+        right = (x1 - 1) * w.stride_w - w.pad_left + (w.kernel_w - 1) * w.dilation_w + 1
+        if self.op.kind in BINARY:  # an operand of one row, or of one column, has no other
+            top, left = np.minimum(top, seen.h - 1), np.minimum(left, seen.w - 1)
+        top, bottom = np.maximum(0, top), np.minimum(seen.h, top + (w.kernel_h - 1) * w.dilation_h + 1)
+        left, right = np.maximum(0, left), np.minimum(seen.w, right)
+        if self.turned:  # counted from the last to the first
+            return Windows(seen.h - bottom, seen.h - top, seen.w - right, seen.w - left)
+        return Windows(top, bottom, left, right)
+
+    def reads(self) -> Sequence[tuple[range, range]]:
+        """Rows and columns of each input that the unit reads that is next."""
+        edges = (tuple(edge[self.done] for edge in lists) for lists in self._edges)
+        return [(range(top, bottom), range(left, right)) for top, bottom, left, right in edges]
+
+    @cached_property
+    def _edges(self) -> Sequence[Sequence[list[int]]]:
+        return [[edge.tolist() for edge in windows] for windows in self.windows]
+
+    def link(self, maker: Mapping[int, Step]) -> None:
+        """Tells it who makes its operands, by tensor, and so what its units demand."""
+        makers = [(maker[self.op.inputs[k]], k) for k in self.stage.operands if self.op.inputs[k] in maker]
+        units = [step.making(self, k) for step, k in makers]
+        self.demands = [(step, found.tolist()) for (step, _), found in zip(makers, units, strict=True)]
+        self.unmade = {
+            int(i): missing
+            for missing, found in reversed([*zip(makers, units, strict=True)])
+            for i in np.flatnonzero(found == UNMADE)
+        }
+
+    def making(self, reader: Step, k: int) -> Ints:
+        """Which unit makes the last pixel that each unit of a reader reads of input k."""
+        window = reader.windows[k]
+        if self.stage.iterative:
+            return np.where(window.some, len(self) - 1, NOTHING)
+        row, column = window.bottom - 1, window.right - 1
+        strip, group = self.maker_of(reader, row)
+        number = self.number(strip, group, row, column // self.tile)
+        return np.where(window.some, number, NOTHING)
+
+    def maker_of(self, reader: Step, row: Ints) -> tuple[Ints, Ints]:
+        """Strip and group in which it makes a row for each unit of a reader; strip -1: in none."""
+        inside = (row >= 0) & (row < len(self._strip_of))
+        strip = reader.strip if self.makes_again else np.where(inside, self._strip_of[np.where(inside, row, 0)], -1)
+        group = reader.group if self.splits else np.full_like(row, self.walk.groups - 1)
+        return strip, group
+
+    def number(self, strip: Ints, group: Ints, row: Ints, column: Ints) -> Ints:
+        """Of units; UNMADE: there is none. `column`: of tiles."""
+        some = (strip >= 0) & (group >= 0) & (group < self.walk.groups) & (column >= 0) & (column < self._tiles)
+        m = np.where(some, strip, 0)
+        some &= (row >= self.lo[m]) & (row < self.hi[m])
+        return np.where(some, self._start[m] + (group * self._tiles + column) * self.made[m] + row - self.lo[m], UNMADE)
+
+    def _refuse(self, maker: Step, k: int) -> None:
+        """Raises PlanError for what the next unit demands of an operand and nobody makes."""
+        rows = self.windows[k].bottom - 1
+        row, strip, group = (int(x[self.done]) for x in (rows, *maker.maker_of(self, rows)))
+        raise PlanError(
+            f"operator {maker.stage.op}: row {row} is not made in strip {strip}, group {group}", code="plan_unmade_row"
+        )
+
+    def demand(self) -> Iterator[Step]:
+        """Fires its next unit, after those of its producers that it needs: who fires, one after the other. Each is
+        done when the next one is asked for.
+        """
+        waiting = [self]
+        while waiting:
+            step = waiting[-1]
+            number = step.done
+            if number in step.unmade:
+                step._refuse(*step.unmade[number])
+            for maker, units in step.demands:
+                if maker.done <= units[number]:
+                    maker.skip_to(units[number])
+                    waiting.append(maker)
+                    break
+            else:
+                yield waiting.pop()
+                step.done += 1
+
+    def skip_to(self, wanted: int) -> None:
+        """Where the overlap is made again, strips that nobody asked for are not made."""
+        if self.makes_again:
+            self.done = max(self.done, int(self._start[self.strip[wanted]]))
+
+
+def steps_of(block: Block, ops: Mapping[int, RowOp]) -> dict[int, Step]:
+    """Of a block that has not begun, by key."""
+    steps = {s.op: Step(s, ops[s.op], block.strips, turned=block.turned) for s in block.stages}
+    maker = {step.op.output: step for step in steps.values()}
+    for step in steps.values():
+        step.link(maker)
+    return steps
+
+
+def firings(number: int, block: Block, steps: Mapping[int, Step]) -> Iterator[Step]:
+    """Who fires in block `number`, one after the other: each sink, as long as it has units."""
+    for sink in block.sinks:
+        if sink not in steps:
+            raise PlanError(
+                f"block {number} wants all rows of operator {sink}, which is not in it", code="plan_tile_sink"
+            )
+        while steps[sink].done < len(steps[sink]):
+            yield from steps[sink].demand()
+
+
+def check_groups(step: Step) -> None:
+    """Every group has channels."""
+    channels = step.op.reads[0].c if step.walk.sums else step.op.writes.c
+    if step.groups < 1 or (step.groups - 1) * -(-channels // step.groups) >= channels:
+        raise PlanError(f"operator {step.stage.op}: {channels} channels in {step.groups} groups", code="plan_groups")
