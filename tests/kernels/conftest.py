@@ -32,9 +32,11 @@ def sample(program: Program | bytes, inputs: Sequence[NDArray[Any]], outputs: Se
     return b"".join([sizes, *data, program if isinstance(program, bytes) else pack(program)])
 
 
-def compiled(command: str, source: str, program: Path, *more: Path, without: tuple[str, ...] = ()) -> Path:
+SOURCES = tuple(sorted((LIBRARY / "src").glob("*.c")))
+
+
+def compiled(command: str, source: str, program: Path, *more: Path, library: Sequence[Path] = SOURCES) -> Path:
     """A test of this folder with the library, built by this compiler with these flags."""
-    library = [p for p in sorted((LIBRARY / "src").glob("*.c")) if p.name not in without]
     sources = [ROOT / "tests/kernels" / source, *more, *library]
     folders = [f"-I{LIBRARY / 'include'}", f"-I{LIBRARY / 'host'}"]
     full = [*command.split(), *folders, *map(str, sources), "-o", str(program)]
@@ -45,13 +47,13 @@ def compiled(command: str, source: str, program: Path, *more: Path, without: tup
 
 @pytest.fixture(scope="session")
 def sanitized(tmp_path_factory: pytest.TempPathFactory) -> Build:
-    """build(test file, *more sources, without=(), flags=()): compiles a test of this folder with the library."""
+    """build(test file, *more sources, library=all of it, flags=()): compiles a test of this folder with the library."""
     compiler = shutil.which("gcc") or shutil.which("clang")
     if compiler is None:
         pytest.skip("needs gcc or clang")
 
-    def build(source: str, *more: Path, without: tuple[str, ...] = (), flags: Sequence[str] = ()) -> Path:
+    def build(source: str, *more: Path, library: Sequence[Path] = SOURCES, flags: Sequence[str] = ()) -> Path:
         program = tmp_path_factory.mktemp("sanitized") / Path(source).stem
-        return compiled(" ".join([compiler, FLAGS, *flags]), source, program, *more, without=without)
+        return compiled(" ".join([compiler, FLAGS, *flags]), source, program, *more, library=library)
 
     return build

@@ -54,7 +54,7 @@ def test_scaling_is_exact(wide: int, sanitized: Build) -> None:
     numbers = list(cases())
     flags = [f"-DEXPECT_WIDE={wide}", *(() if wide else ("-DTMO_NARROW_MULTIPLY",))]
     done = subprocess.run(
-        [sanitized("fixed.c", flags=flags)],
+        [sanitized("fixed.c", library=(), flags=flags)],
         input=np.array(numbers, np.int32).tobytes(),
         capture_output=True,
         check=False,
