@@ -32,7 +32,6 @@ from models import Net
 from property.forced import PARTS, TAILS, forced, random_settings
 from property.networks import INT16, SUPPORTED, TWO_OPERANDS, Layer, Recipe, build
 from property.oracle import convert
-from scipy.optimize import nnls
 from speed import MACHINES
 
 import tflm_memopt
@@ -190,6 +189,8 @@ def count(core: Core, samples: Sequence[Sample]) -> Iterator[Counted]:
 
 def fitted(counted: Sequence[Counted]) -> dict[str, list[float]]:
     """The costs of each kernel, those that are never negative and whose estimates are least off."""
+    from scipy.optimize import nnls  # noqa: PLC0415 (slow to import, and everything else here does without)
+
     rows: dict[str, list[tuple[tuple[float, ...], int]]] = defaultdict(list)
     for c in counted:
         for done, instructions in zip(c.sample.work, c.operators, strict=True):

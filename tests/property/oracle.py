@@ -81,23 +81,26 @@ def run(interpreter: Any, inputs: Inputs, outputs: int) -> list[NDArray[Any]]:
     return [interpreter.get_output(k).copy() for k in range(outputs)]
 
 
-def assert_same_bytes(data: bytes, new: bytes, *, seed: int = 0) -> None:
-    """Both models give the same output bytes, run after run, in interpreters of their own."""
-    a, b = original(data), rewritten(new)
+def assert_same_bytes(data: bytes, new: bytes, *, seed: int = 0, before: Any = None) -> Any:
+    """Both models give the same output bytes, run after run, in interpreters of their own: `before`, if there is one
+    for the original, and one for the rewritten model, which is given back.
+    """
+    a, b = before or original(data), rewritten(new)
     outputs = len(read(data).graph.outputs)
     for inputs in draw_inputs(data, seed):
         for k, (x, y) in enumerate(zip(run(a, inputs, outputs), run(b, inputs, outputs), strict=True)):
             assert x.dtype == y.dtype
             np.testing.assert_array_equal(x, y, err_msg=f"output {k}")
+    return b
 
 
-def assert_arena_as_predicted(new: bytes) -> None:
+def assert_arena_as_predicted(new: bytes, interpreter: Any = None) -> None:
     """The arena that the rewritten model takes is the one that the report would say, the scratch of builtin operators
-    included; not asked where it estimates.
+    included; not asked where it estimates. `interpreter`: its own, if there is one.
     """
     arena = predict(new, "lp64", recording=True)
     if arena.exact:
-        interpreter = rewritten(new)
+        interpreter = interpreter or rewritten(new)
         with _stderr() as read_back:
             interpreter.print_allocations()
             printed = {key: int(value) for key, value in FIGURE.findall(read_back())}

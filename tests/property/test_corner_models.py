@@ -42,8 +42,7 @@ def test_corner(build: Callable[[Net], bytes], op_per_block: bool) -> None:
     data = build(Net(seed=1))
     converted = convert(data, Options(op_per_block, seconds=0.2))
     assert converted is not None
-    assert_same_bytes(data, converted[0])
-    assert_arena_as_predicted(converted[0])
+    assert_arena_as_predicted(converted[0], assert_same_bytes(data, converted[0]))
 
 
 # ---- what is in a tensor ----

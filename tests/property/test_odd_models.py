@@ -49,8 +49,7 @@ def test_odd(build: Build, way: tuple[str, bool]) -> None:
     data, (target, op_per_block) = build(Net(seed=1)), way
     converted = convert(data, Options(op_per_block, seconds=0.05, target=target))
     assert converted is not None
-    assert_same_bytes(data, converted[0])
-    assert_arena_as_predicted(converted[0])
+    assert_arena_as_predicted(converted[0], assert_same_bytes(data, converted[0]))
 
 
 def first(net: Net, *, out: Any = DEFAULT) -> int:

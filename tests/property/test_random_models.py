@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import random
 from dataclasses import replace
+from typing import Any
 
 import pytest
 from conftest import thinned
@@ -39,12 +40,12 @@ MANY = settings(COMMON, max_examples=200, print_blob=True)
 SOME = settings(COMMON, max_examples=40, print_blob=True)
 
 
-def runs(data: bytes) -> bool:
+def running(data: bytes) -> Any:
+    """TFLM's interpreter. A model that TFLM itself refuses says nothing."""
     try:
-        original(data)
+        return original(data)
     except RuntimeError:
-        return False
-    return True
+        assume(False)
 
 
 def drawn(seed: int) -> Options:
@@ -63,32 +64,28 @@ def drawn(seed: int) -> Options:
 
 
 def examine(recipe: Recipe) -> None:
-    """Rewrites a recipe's model and compares. A model that TFLM itself refuses says nothing."""
+    """Rewrites a recipe's model and compares."""
     data = build(recipe)
-    assume(runs(data))
+    before = running(data)
     converted = convert(data, drawn(recipe.seed))
     if converted is None:
         return
     new, planned = converted
     assert planned.plan.head >= planned.plan.lower_bound
     assert Plan.from_json(planned.plan.to_json()) == planned.plan
-    assert_same_bytes(data, new, seed=recipe.seed)
-    assert_arena_as_predicted(new)
+    assert_arena_as_predicted(new, assert_same_bytes(data, new, seed=recipe.seed, before=before))
 
 
 def examine_forced(seed: int) -> None:
     """Odd plans run, too: random cuts into tiled blocks, with random switches."""
     data = build(mobile(seed))
-    try:
-        original(data)
-    except RuntimeError:
-        assume(False)
+    before = running(data)
     with forced(random_settings(random.Random(seed)), seed):
         converted = convert(data, Options(op_per_block=seed % 5 == 0, seconds=SECONDS / 4))
     assert converted is not None
     new, planned = converted
     assert Plan.from_json(json.loads(json.dumps(planned.plan.to_json()))) == planned.plan
-    assert_same_bytes(data, new, seed=seed)
+    assert_same_bytes(data, new, seed=seed, before=before)
 
 
 @pytest.mark.parametrize("seed", thinned(range(40), 4))
@@ -130,8 +127,7 @@ def test_second_passes_within_any_budget(seed: int) -> None:
         done = tflm_memopt.optimize(data, plan=saved, op_per="block" if seed % 5 == 0 else "region")
         assert done.report.arena == point.arena
         assert done.report.changed
-        assert_same_bytes(data, done.model, seed=seed)
-        assert_arena_as_predicted(done.model)
+        assert_arena_as_predicted(done.model, assert_same_bytes(data, done.model, seed=seed))
 
 
 GROWS_AGAIN = Recipe(
@@ -175,7 +171,7 @@ def test_networks_with_an_int8_interface(recipe: Recipe, outside: str, target: s
     """`--int8-io` takes the conversions away; `verify` makes them itself. For any target."""
     assume(recipe.inside == "INT8")
     data = build(replace(recipe, outside=outside))
-    assume(runs(data))
+    running(data)
     done = tflm_memopt.optimize(data, int8_io=True, seconds=SECONDS, target=target)
     if not done.report.changed:  # nothing but views: there is no region to write
         assert done.model == data
