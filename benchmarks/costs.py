@@ -27,12 +27,11 @@ from ai_edge_litert import schema_py_generated as schema
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 from cores.cases import TOO_LARGE, Case, blob, model_cases, run
-from cores.core import CORES, Core, missing_tools
+from cores.core import MEASURED, Core, missing_tools
 from models import Net
 from property.forced import PARTS, TAILS, forced, random_settings
 from property.networks import INT16, SUPPORTED, TWO_OPERANDS, Layer, Recipe, build
 from property.oracle import convert
-from speed import MACHINES
 
 import tflm_memopt
 from tflm_memopt.analysis import costs
@@ -44,9 +43,6 @@ from tflm_memopt.plan.work import work
 
 ROOT = Path(__file__).parents[1]
 TABLE = ROOT / "tflm_memopt/analysis/costs.json"
-NAMES = {"m0": "cortex-m0", "m3": "cortex-m3", "m4": "cortex-m4", "m7": "cortex-m7", "m33": "cortex-m33",
-         "m55": "cortex-m55", "rv32": "rv32"}  # fmt: skip
-"""What users call a core."""
 PROGRAMS = ("generic", "cortex-m4", "cortex-m55")
 """For which targets plans are made; a core runs those of its own family, and those of the families below."""
 DIGITS = 4
@@ -230,14 +226,14 @@ def table(tables_of: Mapping[str, Mapping[str, Any]]) -> str:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--cores", nargs="+", choices=tuple(NAMES), default=tuple(NAMES))
+    parser.add_argument("--cores", nargs="+", choices=tuple(MEASURED), default=tuple(MEASURED))
     parser.add_argument("--models", type=Path, required=True, metavar="DIR", help="with .tflite files to hold out")
     parser.add_argument("--only", nargs="+", metavar="STEM", help="these models of the folder only")
     parser.add_argument("--networks", type=int, default=120, metavar="N", help="random ones for each target")
     parser.add_argument("--output", type=Path, default=TABLE, metavar="FILE", help="instead of the package's")
     parser.add_argument("--update", type=Path, metavar="FILE", help="rewrite the table of errors in this document")
     args = parser.parse_args(arguments)
-    chosen = {NAMES[name]: CORES[MACHINES.get(name, name)] for name in args.cores}
+    chosen = {core.known_as: core for core in (MEASURED[name] for name in args.cores)}
     paths = [p for p in sorted(args.models.glob("*.tflite")) if not args.only or p.stem in args.only]
     if reason := next(filter(None, map(missing_tools, chosen.values())), ""):
         parser.error(reason)
@@ -248,7 +244,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             tables.require(args.update, "costs")
         old = json.loads(args.output.read_text()) if args.output.exists() else {"cores": {}}
         found = old["cores"] | _with_errors(chosen, _fits(chosen, args.networks), paths)
-        ordered = {name: found[name] for name in NAMES.values() if name in found}
+        ordered = {name: found[name] for name in (core.known_as for core in MEASURED.values()) if name in found}
         args.output.write_text(written(ordered))
     except (MemoptError, OSError, RuntimeError, ValueError) as error:
         parser.error(str(error))

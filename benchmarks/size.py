@@ -20,12 +20,11 @@ from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
-import speed
 import tables
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 from cores.cases import blob, model_cases, run
-from cores.core import CORES, LIBRARY, Core, missing_tools, sources
+from cores.core import LIBRARY, MEASURED, Core, missing_tools, sources
 
 import tflm_memopt
 from tflm_memopt.emit.kernels import needs
@@ -117,7 +116,7 @@ def _size(model: str, core: Core, files: Iterable[Path]) -> Size:
             sums[kind] += int(words[1])
     if sums["data"] or sums["bss"]:
         raise RuntimeError(f"the library has variables on {core.name}: {sums}")
-    return Size(model, core.name.partition("-")[0], **sums)
+    return Size(model, core.short, **sums)
 
 
 def _do(command: Sequence[str]) -> str:
@@ -149,7 +148,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--update", type=Path, metavar="FILE", help="rewrite the table in this document")
     args = parser.parse_args(arguments)
     paths = sorted(args.models.glob("*.tflite")) if args.models else []
-    cores = [CORES[speed.MACHINES.get(name, name)] for name in args.cores]
+    cores = [MEASURED[name] for name in args.cores]
     if reason := next(filter(None, map(missing_tools, cores)), ""):
         parser.error(reason)
     try:

@@ -23,7 +23,7 @@ import tables
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 from cores.cases import blob, model_cases, run
-from cores.core import CORES, Core, missing_tools
+from cores.core import MEASURED, Core, missing_tools
 
 import tflm_memopt
 from tflm_memopt.errors import MemoptError
@@ -31,8 +31,6 @@ from tflm_memopt.model.packing import TARGETS
 from tflm_memopt.plan.plan import Block
 from tflm_memopt.results import Optimized
 
-MACHINES = {"m0": "m0-large"}
-"""Where models fit that the core's own machine has no room for."""
 CMSIS_NN: Mapping[str, Mapping[str, int]] = {
     "m4": {
         "mlperf_tiny_kws_dscnn_int8": 7_701_121,
@@ -109,12 +107,11 @@ def measure(path: Path, core: Core, target: str, *, by_operator: bool, **setting
     if not result.plan or not all(o.right for o in outcomes):
         raise RuntimeError(f"{path.name} on {core.name}: {[(o.status, o.wrong) for o in outcomes]}")
     instructions = sum(o.instructions for o in outcomes)
-    name = core.name.partition("-")[0]
     macs = result.plan.macs
-    known = CMSIS_NN.get(name, {}).get(path.stem)
+    known = CMSIS_NN.get(core.short, {}).get(path.stem)
     operators = tuple(_operators(result, [n for o in outcomes for n in o.operators]))
     return Row(
-        model=path.stem, core=name, target=target, instructions=instructions, macs=macs,
+        model=path.stem, core=core.short, target=target, instructions=instructions, macs=macs,
         overhead=round(result.report.overhead, 4), per_mac=round(instructions / max(1, macs), 3),
         cmsis_nn=known, ratio=round(instructions / known, 3) if known else None, reference=REFERENCE.get(path.stem),
         arena=result.report.arena.total, stack=max(o.stack for o in outcomes),
@@ -166,7 +163,7 @@ def table(rows: Sequence[Row]) -> str:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--core", choices=("m4", "m7", "m33", "m55", "m0", "m3", "rv32"), default="m4")
+    parser.add_argument("--core", choices=tuple(MEASURED), default="m4")
     parser.add_argument("--models", type=Path, required=True, metavar="DIR", help="where the .tflite files are")
     parser.add_argument("--only", nargs="+", metavar="STEM", help="these models of the folder only")
     parser.add_argument("--target", choices=tuple(TARGETS), help="instead of the core's own")
@@ -180,7 +177,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--json", action="store_true", help="one JSON object, with figures per block and operator")
     parser.add_argument("--update", type=Path, metavar="FILE", help="rewrite the core's table in this document")
     args = parser.parse_args(arguments)
-    core = CORES[MACHINES.get(args.core, args.core)]
+    core = MEASURED[args.core]
     paths = [p for p in sorted(args.models.glob("*.tflite")) if not args.only or p.stem in args.only]
     mark, write = (f"frontier-{args.core}", frontier_table) if args.frontier else (f"speed-{args.core}", table)
     if reason := missing_tools(core) or ("" if paths else f"no .tflite files in {args.models}"):

@@ -51,6 +51,13 @@ class Core:
     """Of QEMU, besides."""
     target: str = "generic"
     """That programs are best converted for."""
+    known_as: str = ""
+    """In tables of costs; empty: has none."""
+
+    @property
+    def short(self) -> str:
+        """Without the machine."""
+        return self.name.partition("-")[0]
 
     @property
     def families(self) -> tuple[Family, ...]:
@@ -84,7 +91,7 @@ def _arm(
     flags = (f"-mcpu={cpu}", "-mthumb", *_FLOAT.get(cpu, ()))
     start, nbytes = blob if blob[1] else (rom + IMAGE_BYTES, 4 * _M - IMAGE_BYTES)
     target = cpu if cpu in TARGETS else "generic"
-    return Core(name, machine, flags, rom, ram, ram_bytes, start, nbytes, shift, target=target)
+    return Core(name, machine, flags, rom, ram, ram_bytes, start, nbytes, shift, target=target, known_as=cpu)
 
 
 _FLOAT = {
@@ -107,11 +114,13 @@ _CORES = (
     _arm("m33", "mps2-an505", "cortex-m33", at=(0x10000000, 0x38000000, 4 * _M)),
     _arm("m55", "mps3-an547", "cortex-m55", at=(0, 0x20000000, 512 << 10), blob=(0x01000000, 2 * _M)),
     Core("rv32", "virt", _RV32, 0x80000000, 0x80200000, 2 * _M, 0x80400000, 16 * _M, 0,
-         "riscv64-unknown-elf-", "qemu-system-riscv32", options=_NO_BIOS),
+         "riscv64-unknown-elf-", "qemu-system-riscv32", options=_NO_BIOS, known_as="rv32"),
     Core("lx106", "lx60", _LX106, 0x60000000, 0x60200000, 2 * _M, 0x60400000, 16 * _M, 5,
          "xtensa-lx106-elf-", "qemu-system-xtensa", most_stack=1100, options=("-cpu", "lx106")),
 )  # fmt: skip
 CORES = {core.name: core for core in _CORES}
+MEASURED = {core.short: core for core in _CORES if core.known_as}
+"""What benchmarks run whole models on: of a core with two machines, the larger one."""
 
 HIFIVE1 = Core(
     "hifive1", "sifive_e",

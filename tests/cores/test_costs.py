@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from conftest import EXAMPLE
 from cores.cases import model_cases, run
-from cores.core import CORES, Core, missing_tools
+from cores.core import MEASURED, Core, missing_tools
 
 import tflm_memopt
 from tflm_memopt.analysis import costs
@@ -17,8 +17,7 @@ from tflm_memopt.results import Optimized
 
 MARGIN = 0.1
 """Beyond the worst error of other models' plans."""
-MACHINES = {"cortex-m0": "m0-large", "cortex-m3": "m3", "cortex-m4": "m4", "cortex-m7": "m7", "cortex-m33": "m33",
-            "cortex-m55": "m55", "rv32": "rv32"}  # fmt: skip
+CORES: Mapping[str, Core] = {core.known_as: core for core in MEASURED.values()}
 WAYS: Mapping[str, Mapping[str, Any]] = {
     "narrow": {"max_macs": 1.0},
     "rows": {"without": ("windows", "groups")},
@@ -32,9 +31,9 @@ def converted(target: str, way: str) -> Optimized:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", list(MACHINES))
+@pytest.mark.parametrize("name", list(CORES))
 def test_estimates_of_a_model_that_was_not_measured(name: str) -> None:
-    core: Core = CORES[MACHINES[name]]
+    core = CORES[name]
     if reason := missing_tools(core):
         pytest.skip(reason)
     table = costs.table(core.target, name)
@@ -50,4 +49,4 @@ def test_estimates_of_a_model_that_was_not_measured(name: str) -> None:
 
 
 def test_every_core_has_a_machine() -> None:
-    assert MACHINES.keys() == costs.tables().keys()
+    assert CORES.keys() == costs.tables().keys()
