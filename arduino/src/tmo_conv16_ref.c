@@ -45,31 +45,18 @@ static uint64_t taps_dot(const tmo_kernel *k, const tmo_window *v, uint32_t firs
   return sum;
 }
 
-/* One output pixel. TFLM: ConvPerChannel, kernels/internal/reference/integer_ops/conv.h. */
-static void conv(const tmo_kernel *k, tmo_window v, int8_t *out) {
-  const int8_t *w = k->weights + tmo_first_tap(k, &v);
-  for (uint32_t oc = 0; oc < k->out_channels / 2; ++oc, w += k->op->kernel_h * k->op->kernel_w * k->tap_step) {
-    write(k, oc, bias_of(k, oc) + taps_dot(k, &v, 0, k->in_channels / 2, w), out);
+/* TFLM: ConvPerChannel, kernels/internal/reference/integer_ops/conv.h; DepthwiseConvPerChannel, .../depthwise_conv.h: channel
+ * ic * multiplier + m reads channel ic. */
+static void filter(const tmo_kernel *k, const tmo_window *v, uint32_t i, int8_t *out) {
+  const bool depthwise = k->op->kind == TMO_OP_DEPTHWISE_S16;
+  const uint32_t multiplier = k->out_channels / k->in_channels, n = depthwise ? 1 : k->in_channels / 2;
+  const uint32_t step = depthwise ? 1 : (uint32_t)k->op->kernel_h * k->op->kernel_w * k->tap_step;
+  const int8_t *w = k->weights + tmo_first_tap(k, v);
+  for (uint32_t oc = 0; oc < k->out_channels / 2; ++oc, w += step) {
+    write(k, oc, bias_of(k, oc) + taps_dot(k, v, depthwise ? 2 * (oc / multiplier) : 0, n, w), out + i);
   }
 }
 
-/* The same for DepthwiseConvPerChannel, .../depthwise_conv.h: channel ic * multiplier + m reads channel ic. */
-static void depthwise(const tmo_kernel *k, tmo_window v, int8_t *out) {
-  const uint32_t multiplier = k->out_channels / k->in_channels;
-  const int8_t *w = k->weights + tmo_first_tap(k, &v);
-  for (uint32_t oc = 0; oc < k->out_channels / 2; ++oc) {
-    write(k, oc, bias_of(k, oc) + taps_dot(k, &v, 2 * (oc / multiplier), 1, w + oc), out);
-  }
-}
+void tmo_conv_row_s16(const tmo_kernel *k, const tmo_window *window, int8_t *out) { tmo_make_row(k, window, out, filter); }
 
-void tmo_conv_row_s16(const tmo_kernel *k, const tmo_window *window, int8_t *out) {
-  for (uint16_t x = 0; x < k->out_width; ++x) conv(k, tmo_column(k, window, x), out + x * k->out_channels);
-}
-
-void tmo_conv_pixel_s16(const tmo_kernel *k, const tmo_window *window, int8_t *out) { conv(k, *window, out); }
-
-void tmo_depthwise_row_s16(const tmo_kernel *k, const tmo_window *window, int8_t *out) {
-  for (uint16_t x = 0; x < k->out_width; ++x) depthwise(k, tmo_column(k, window, x), out + x * k->out_channels);
-}
-
-void tmo_depthwise_pixel_s16(const tmo_kernel *k, const tmo_window *window, int8_t *out) { depthwise(k, *window, out); }
+void tmo_conv_pixel_s16(const tmo_kernel *k, const tmo_window *window, int8_t *out) { filter(k, window, 0, out); }

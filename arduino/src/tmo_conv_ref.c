@@ -153,11 +153,6 @@ static void conv(const tmo_kernel *k, const tmo_window *v, uint32_t i, int8_t *o
   }
 }
 
-void tmo_conv_row_s8(const tmo_kernel *k, const tmo_window *window, int8_t *out) {
-  for (uint16_t x = 0; x < k->out_width; ++x) {
-    const tmo_window column = tmo_column(k, window, x);
-    conv(k, &column, x * k->out_channels, out);
-  }
-}
+void tmo_conv_row_s8(const tmo_kernel *k, const tmo_window *window, int8_t *out) { tmo_make_row(k, window, out, conv); }
 
 void tmo_conv_pixel_s8(const tmo_kernel *k, const tmo_window *window, int8_t *out) { conv(k, window, 0, out); }

@@ -83,11 +83,6 @@ static void depthwise(const tmo_kernel *k, const tmo_window *v, uint32_t i, int8
   }
 }
 
-void tmo_depthwise_row_s8(const tmo_kernel *k, const tmo_window *window, int8_t *out) {
-  for (uint16_t x = 0; x < k->out_width; ++x) {
-    const tmo_window column = tmo_column(k, window, x);
-    depthwise(k, &column, x * k->out_channels, out);
-  }
-}
+void tmo_depthwise_row_s8(const tmo_kernel *k, const tmo_window *window, int8_t *out) { tmo_make_row(k, window, out, depthwise); }
 
 void tmo_depthwise_pixel_s8(const tmo_kernel *k, const tmo_window *window, int8_t *out) { depthwise(k, window, 0, out); }

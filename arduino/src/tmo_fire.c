@@ -56,7 +56,7 @@ static void call_row_kernel(const tmo_kernel *k, const tmo_window *window, int8_
     TMO_CASE_KIND(TMO_OP_CONV, tmo_conv_row_s8(k, window, out));
     TMO_CASE_KIND(TMO_OP_DEPTHWISE, tmo_depthwise_row_s8(k, window, out));
     TMO_CASE_KIND(TMO_OP_CONV_S16, tmo_conv_row_s16(k, window, out));
-    TMO_CASE_KIND(TMO_OP_DEPTHWISE_S16, tmo_depthwise_row_s16(k, window, out));
+    TMO_CASE_KIND(TMO_OP_DEPTHWISE_S16, tmo_conv_row_s16(k, window, out));
     TMO_CASE_KIND(TMO_OP_SOFTMAX, tmo_softmax_s8(k, window, out));
     TMO_CASE_KIND(TMO_OP_LOOKUP, tmo_lookup_s8(k, window, out));
     TMO_CASE_KIND(TMO_OP_COPY, tmo_copy_s8(k, window, out));
@@ -78,7 +78,7 @@ static void call_pixel_kernel(const tmo_kernel *k, const tmo_window *window, int
     TMO_CASE_KIND(TMO_OP_CONV, tmo_conv_pixel_s8(k, window, out));
     TMO_CASE_KIND(TMO_OP_DEPTHWISE, tmo_depthwise_pixel_s8(k, window, out));
     TMO_CASE_KIND(TMO_OP_CONV_S16, tmo_conv_pixel_s16(k, window, out));
-    TMO_CASE_KIND(TMO_OP_DEPTHWISE_S16, tmo_depthwise_pixel_s16(k, window, out));
+    TMO_CASE_KIND(TMO_OP_DEPTHWISE_S16, tmo_conv_pixel_s16(k, window, out));
     case TMO_OP_AVERAGE_POOL:
     case TMO_OP_MAX_POOL:
     case TMO_OP_MEAN: if (HAS_POOL) tmo_pool_pixel_s8(k, window, out); break;

@@ -72,11 +72,6 @@ static void pool_pixel(const tmo_kernel *k, const tmo_window *v, uint32_t i, int
   }
 }
 
-void tmo_pool_row_s8(const tmo_kernel *k, const tmo_window *window, int8_t *out) {
-  for (uint16_t x = 0; x < k->out_width; ++x) {
-    const tmo_window v = tmo_column(k, window, x);
-    pool_pixel(k, &v, x * k->out_channels, out);
-  }
-}
+void tmo_pool_row_s8(const tmo_kernel *k, const tmo_window *window, int8_t *out) { tmo_make_row(k, window, out, pool_pixel); }
 
 void tmo_pool_pixel_s8(const tmo_kernel *k, const tmo_window *window, int8_t *out) { pool_pixel(k, window, 0, out); }

@@ -31,6 +31,13 @@ tmo_window tmo_column(const tmo_kernel *k, const tmo_window *rows, uint16_t x) {
   return window;
 }
 
+void tmo_make_row(const tmo_kernel *k, const tmo_window *rows, int8_t *out, tmo_make_pixel *make) {
+  for (uint16_t x = 0; x < k->out_width; ++x) {
+    const tmo_window column = tmo_column(k, rows, x);
+    make(k, &column, x * k->out_channels, out);
+  }
+}
+
 int8_t tmo_channel_output(const tmo_kernel *k, uint32_t channel, uint32_t sum) {
   const uint32_t c = k->op->flags & TMO_FLAG_PER_CHANNEL ? channel : 0;
   return tmo_output(k, tmo_rescale((int32_t)sum, k->multipliers[c], k->shifts[c]));

@@ -68,8 +68,7 @@ typedef void tmo_kernel_s8(const tmo_kernel *k, const tmo_window *window, int8_t
 
 tmo_kernel_s8 tmo_conv_row_s8, tmo_conv_pixel_s8;           /* CONV */
 tmo_kernel_s8 tmo_depthwise_row_s8, tmo_depthwise_pixel_s8; /* DEPTHWISE */
-tmo_kernel_s8 tmo_conv_row_s16, tmo_conv_pixel_s16;           /* CONV_S16 */
-tmo_kernel_s8 tmo_depthwise_row_s16, tmo_depthwise_pixel_s16; /* DEPTHWISE_S16 */
+tmo_kernel_s8 tmo_conv_row_s16, tmo_conv_pixel_s16;         /* CONV_S16, DEPTHWISE_S16 */
 tmo_kernel_s8 tmo_pool_row_s8, tmo_pool_pixel_s8;           /* AVERAGE_POOL, MAX_POOL, MEAN */
 tmo_kernel_s8 tmo_binary_s8;                                /* those with two operands: tmo_is_binary() */
 tmo_kernel_s8 tmo_softmax_s8;                               /* SOFTMAX */
@@ -98,6 +97,12 @@ tmo_taps tmo_columns(const tmo_kernel *k, uint16_t x);
 
 /* Of a window over whole rows: the part under output column x. */
 tmo_window tmo_column(const tmo_kernel *k, const tmo_window *rows, uint16_t x);
+
+/* Makes one output pixel; its channels are outputs i, i + 1, .. */
+typedef void tmo_make_pixel(const tmo_kernel *k, const tmo_window *window, uint32_t i, int8_t *out);
+
+/* A row, each of its pixels from the part of the rows that is under it. */
+void tmo_make_row(const tmo_kernel *k, const tmo_window *rows, int8_t *out, tmo_make_pixel *make);
 
 /* From a channel's first weight to the one at the window's first tap. */
 static inline uint32_t tmo_first_tap(const tmo_kernel *k, const tmo_window *w) {
