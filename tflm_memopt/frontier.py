@@ -81,6 +81,8 @@ class Plans:
         """Of all row operators, each output once."""
         self.at = cache(self._at)
         self._with = cache(self._planners_with)
+        self._known: list[Plan] = []
+        """Those that have a layout; what cannot be better gets none."""
 
     @cached_property
     def least_macs(self) -> int:
@@ -125,13 +127,19 @@ class Plans:
         for choice in reversed(self.choices if macs > self.macs else ()):
             least = min((plan.head for plan in found), default=choice.bound + 1)
             if choice.macs <= macs and choice.bound < least and not (choice.passes and vain == VAIN):
-                new = [plan for planner in self._with(choice) if (plan := planner.plan(macs)).macs <= macs]
+                new = [plan for planner in self._with(choice) if (plan := self._plan(planner, macs)).macs <= macs]
                 vain = 0 if not found or any(plan.head < least for plan in new) else vain + 1
                 found += new
         if all(self.choices[0].bound < plan.head for plan in found):
-            once = [planner.plan(macs) for planner in self._once]
+            once = [self._plan(planner, macs) for planner in self._once]
             found += [plan for plan in once if plan.macs <= macs] or once[:1]
         return min(found, key=cost)
+
+    def _plan(self, planner: Planner, macs: int) -> Plan:
+        plan = planner.plan(macs, self._known)
+        if all(plan is not other for other in self._known):
+            self._known.append(plan)
+        return plan
 
     @cached_property
     def budgets(self) -> list[int]:

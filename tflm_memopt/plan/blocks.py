@@ -156,13 +156,24 @@ def seed(chain: Chain, last: int, last_read: Mapping[TensorId, int]) -> Growing:
     return Growing(start(sinks), {}, nothing, nothing)
 
 
-def grow(block: Growing, key: int, op: RowOp, *, is_sink: bool, frame: Frame | None = None) -> Iterator[Growing]:
-    """The block with `op` put in front: one result per order of its operands; none when it cannot be fused."""
+def grow(
+    block: Growing,
+    key: int,
+    op: RowOp,
+    *,
+    is_sink: bool,
+    frame: Frame | None = None,
+    operands: tuple[int, ...] | None = None,
+) -> Iterator[Growing]:
+    """The block with `op` put in front: one result per order of its operands; none when it cannot be fused.
+
+    `operands`: in this order only.
+    """
     for reader, k in block.trace.readers(op.output):
         if (reader.op.reads[k].h, reader.op.reads[k].row_bytes) != (op.writes.h, op.writes.row_bytes):
             return  # the reader sees other rows: the tensor must be whole
-    for operands in _orders(op):
-        member = Member(key, op, operands, iterative=_iterative_pays(op))
+    for order in (operands,) if operands else _orders(op):
+        member = Member(key, op, order, iterative=_iterative_pays(op))
         trace = prepend(block.trace, member)
         depth = ring_depth(trace, member)
         yield _with(block, trace, member, None if is_sink else Ring(depth * op.writes.row_bytes, depth), frame)
@@ -290,8 +301,8 @@ def rebuild(chain: Chain, candidate: Candidate) -> Growing:
     for stage, i in zip(reversed(candidate.stages), reversed(range(candidate.first, candidate.last)), strict=True):
         op = chain.ops[i]
         is_sink = last_read.get(op.output, -1) >= candidate.last
-        grown = grow(block, chain.keys[i], op, is_sink=is_sink, frame=chain.frame)
-        block = next(g for g in grown if g.trace.members[0].operands == stage.operands)
+        order = stage.operands
+        block = next(grow(block, chain.keys[i], op, is_sink=is_sink, frame=chain.frame, operands=order))
     return settle(block, chain.frame)
 
 

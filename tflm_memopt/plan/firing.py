@@ -75,17 +75,40 @@ class Member:
 
     def rows(self, k: int, firing: Ints) -> tuple[Ints, Ints]:
         """Half-open row ranges of input k that these firings read; empty where the window is all padding."""
-        row = self.units.row[firing]
-        if self.iterative:
-            return row, row + 1
-        start, end = self.op.rows(k, row)
-        if self.walk.sums:  # the last pass reads its sums only
-            end = np.where(self.units.group[firing] == self.walk.groups - 1, start, end)
-        return start, end
+        start, end = self._rows[k]
+        return start[firing], end[firing]
 
     def columns(self, k: int, firing: Ints) -> tuple[Ints, Ints]:
         """Half-open column ranges of input k that these firings read."""
-        x0, x1 = self.units.x0[firing], self.units.x1[firing]
+        start, end = self._columns[k]
+        return start[firing], end[firing]
+
+    def first_bytes(self, k: int, firing: Ints) -> Ints:
+        """Of the whole tensor that is input k: the first that these firings read."""
+        return self._first_bytes[k][firing]
+
+    def bytes_written(self, firing: Ints) -> Ints:
+        """End of the last byte of the whole output tensor that these firings write; 0 where they only add to sums."""
+        return self._bytes_written[firing]
+
+    # the same of all units: asked for again and again while a block grows
+
+    @cached_property
+    def _rows(self) -> Sequence[tuple[Ints, Ints]]:
+        u, found = self.units, []
+        for k in range(len(self.op.inputs)):
+            start, end = (u.row, u.row + 1) if self.iterative else self.op.rows(k, u.row)
+            if self.walk.sums and not self.iterative:  # the last pass reads its sums only
+                end = np.where(u.group == self.walk.groups - 1, start, end)
+            found.append((start, end))
+        return found
+
+    @cached_property
+    def _columns(self) -> Sequence[tuple[Ints, Ints]]:
+        return [self._columns_of(k) for k in range(len(self.op.inputs))]
+
+    def _columns_of(self, k: int) -> tuple[Ints, Ints]:
+        x0, x1 = self.units.x0, self.units.x1
         if self.iterative:
             return x0, x1
         w, width = self.op.window, self.op.reads[k].w
@@ -95,6 +118,28 @@ class Member:
         first = np.minimum(x0 * w.stride_w - w.pad_left, width - 1)  # of a repeated operand: column 0
         return np.maximum(0, first), np.minimum(width, last + 1)
 
+    @cached_property
+    def _first_bytes(self) -> Sequence[Ints]:
+        found = []
+        for k, rows in enumerate(self.op.reads):
+            pixel = self._rows[k][0] * rows.w
+            if not self.walk.by_rows:
+                pixel = pixel + self._columns[k][0]
+            found.append(pixel * rows.c)
+        return found
+
+    @cached_property
+    def _bytes_written(self) -> Ints:
+        u, out = self.units, self.op.writes
+        if self.iterative:
+            whole: Ints = (np.arange(len(u)) == len(u) - 1) * out.nbytes
+            return whole
+        if self.walk.splits:  # the first group already reaches to the end of its strip
+            strip: Ints = u.hi[u.strip] * out.row_bytes
+            return strip
+        end: Ints = (u.row * out.w + u.x1) * out.c
+        return end if self.walk.groups == 1 else end * (u.group == self.walk.groups - 1)
+
     def unit_making(self, reader: Member, firing: Ints, row: Ints, column: Ints) -> Ints:
         """The unit that makes a pixel of the output for these firings of a reader in the same block."""
         if self.iterative:
@@ -102,18 +147,6 @@ class Member:
         u = self.units
         group = reader.units.group[firing] if self.walk.splits else self.walk.groups - 1
         return u.index(u.strip_making(row, reader.units.strip[firing]), group, row, column)
-
-    def bytes_written(self, firing: Ints) -> Ints:
-        """End of the last byte of the whole output tensor that these firings write; 0 where they only add to sums."""
-        u, out = self.units, self.op.writes
-        if self.iterative:
-            whole: Ints = (firing == self.firings - 1) * out.nbytes
-            return whole
-        if self.walk.splits:  # the first group already reaches to the end of its strip
-            strip: Ints = u.hi[u.strip[firing]] * out.row_bytes
-            return strip
-        end: Ints = (u.row[firing] * out.w + u.x1[firing]) * out.c
-        return end if self.walk.groups == 1 else end * (u.group[firing] == self.walk.groups - 1)
 
 
 @dataclass(frozen=True)
@@ -135,6 +168,11 @@ class Trace:
         return np.flatnonzero(self.slot == FIRE)
 
     @cached_property
+    def _fired(self) -> Ints:
+        """Keys of those that fire, in order."""
+        return self.op[self.moments]
+
+    @cached_property
     def end(self) -> Ints:
         """Positions of all firings, and the end of the trace."""
         return np.append(self.moments, len(self.op))
@@ -142,7 +180,7 @@ class Trace:
     def fires(self, key: int) -> tuple[Ints, Ints]:
         """Positions in the trace at which an operator fires, and which firing it is."""
         if key not in self._fires:
-            at = self.moments[self.op[self.moments] == key]
+            at = self.moments[self._fired == key]
             self._fires[key] = at, self.firing[at]
         return self._fires[key]
 
@@ -159,11 +197,7 @@ class Trace:
         parts = []
         for member, k in self.readers(tensor):
             at, firing = self.fires(member.key)
-            rows = member.op.reads[k]
-            pixel = member.rows(k, firing)[0] * rows.w
-            if not member.walk.by_rows:
-                pixel += member.columns(k, firing)[0]
-            parts.append((at, pixel * rows.c))
+            parts.append((at, member.first_bytes(k, firing)))
         if len(parts) < 2:
             return parts[0] if parts else (_EMPTY, _EMPTY)
         at, first = (np.concatenate(column) for column in zip(*parts, strict=True))
@@ -268,7 +302,9 @@ def dead_bytes(trace: Trace, tensor: TensorId, nbytes: int) -> Ints:
     key = tensor, nbytes
     if key not in trace.dead:
         at, first = trace.reads(tensor)
-        future: Ints = np.minimum.accumulate(np.append(first, nbytes)[::-1])[::-1]
+        future = np.empty(len(first) + 1, dtype=np.int64)
+        future[:-1], future[-1] = first, nbytes
+        future = np.minimum.accumulate(future[::-1])[::-1]
         trace.dead[key] = _changing(future, np.searchsorted(trace.end, at, side="right"), len(trace.end))
     return trace.dead[key]
 

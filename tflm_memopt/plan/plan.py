@@ -128,6 +128,20 @@ class Builtin:
 Step = Block | Builtin
 
 
+def calls(steps: Iterable[Step]) -> list[tuple[int, ...]]:
+    """Numbers of those that become one custom operator: blocks of one region that follow each other."""
+    found: list[tuple[int, ...]] = []
+    last = None
+    for number, step in enumerate(steps):
+        region = step.region if isinstance(step, Block) else None
+        if region is not None and region == last:
+            found[-1] += (number,)
+        elif region is not None:
+            found.append((number,))
+        last = region
+    return found
+
+
 @dataclass(frozen=True, slots=True)
 class Plan:
     """`offsets[i]`: where `buffers[i]` starts, bytes from the start of the arena's head, which is `head` bytes high."""
@@ -154,17 +168,8 @@ class Plan:
         return next(((b, o) for b, o in self.placed() if b.role is role and b.key == key), None)
 
     def calls(self) -> list[tuple[int, ...]]:
-        """Steps that become one custom operator: blocks of one region that follow each other."""
-        found: list[tuple[int, ...]] = []
-        last = None
-        for number, step in enumerate(self.steps):
-            region = step.region if isinstance(step, Block) else None
-            if region is not None and region == last:
-                found[-1] += (number,)
-            elif region is not None:
-                found.append((number,))
-            last = region
-        return found
+        """Steps that become one custom operator."""
+        return calls(self.steps)
 
     def operators(self, steps: Iterable[int]) -> list[int]:
         """Keys of the row operators in these steps, in order."""

@@ -13,7 +13,7 @@ from tflm_memopt.plan.blocks import Candidate, Chain
 from tflm_memopt.plan.drafts import Draft, Placer, drafted
 from tflm_memopt.plan.inputs import IN_ARENA, InputMode
 from tflm_memopt.plan.order import orders
-from tflm_memopt.plan.plan import Block, Builtin, Plan, Role
+from tflm_memopt.plan.plan import Block, Builtin, Plan, Role, calls
 from tflm_memopt.plan.regions import Kept, Partition, Region
 from tflm_memopt.plan.search import Cuts, Joint, Place, RowBlocks, front, least_bytes
 from tflm_memopt.plan.tiles_plan import NO_RECOMPUTE, Input, Settings
@@ -72,7 +72,8 @@ class Planner:
         }
         self._draft: Callable[[int, Candidate], Draft] = like._draft if like else cache(self._new_draft)
         self._turned, self._turned_chain = cache(self._new_turned), cache(self._turn)
-        self._planned = cache(self._plan)
+        self._plans: dict[tuple[tuple[Candidate, ...], ...], Plan] = {}
+        """By the blocks of each chain."""
         self._rows: Mapping[int, RowBlocks] = (
             like._rows if like else {n: RowBlocks(chain) for n, chain in self._chains.items()}
         )
@@ -103,12 +104,21 @@ class Planner:
         """The frontier as far as it is known, fewest bytes first: no plan beats one in both figures."""
         return front(self._cuts)
 
-    def plan(self, macs: int) -> Plan:
-        """The plan of least head with at most so many multiply-accumulates; not yet checked (plan/check.py)."""
-        return self._planned(tuple(label.blocks() for label in least_bytes(self._cuts, macs)))
+    def plan(self, macs: int, known: Sequence[Plan] = ()) -> Plan:
+        """The plan of least head with at most so many multiply-accumulates; not yet checked (plan/check.py). Where it
+        cannot be better than a known one in anything, that one: layouts take time.
+        """
+        cuts = tuple(label.blocks() for label in least_bytes(self._cuts, macs))
+        if cuts not in self._plans:
+            drafts, blocks = self._drafts(cuts)
+            for other in known:
+                if self._is_beaten(other, drafts, blocks):
+                    return other
+            self._plans[cuts] = self._plan(drafts, blocks)
+        return self._plans[cuts]
 
-    def _plan(self, cuts: tuple[tuple[Candidate, ...], ...]) -> Plan:
-        """The plan with these blocks, chain after chain."""
+    def _drafts(self, cuts: Sequence[Sequence[Candidate]]) -> tuple[list[Draft], dict[int, tuple[int, Candidate]]]:
+        """The steps with these blocks, chain after chain; by step: number of the chain, and block."""
         of_chain = dict(zip(self._chains, cuts, strict=True))
         drafts: list[Draft] = []
         blocks: dict[int, tuple[int, Candidate]] = {}
@@ -119,10 +129,30 @@ class Planner:
             for block in of_chain[number]:
                 blocks[len(drafts)] = number, block
                 drafts.append(self._draft(number, _geometry(block)))
+        return drafts, blocks
+
+    def _is_beaten(self, other: Plan, drafts: Sequence[Draft], blocks: Mapping[int, tuple[int, Candidate]]) -> bool:
+        """Whether no layout of these steps, turned or not, makes a plan that is better than the other in anything."""
+        steps = [draft.step for draft in drafts]
+        more = TAIL_BYTES * (len(calls(steps)) - len(other.calls()))
+
+        def loses(turns: Mapping[int, Draft]) -> bool:
+            least = self._placer.problem(drafts, turns)[1].lower_bound
+            return other.head <= least + min(0, more)
+
+        if other.macs > sum(step.macs for step in steps if isinstance(step, Block)) or not loses({}):
+            return False
+        return not self._options.turn or loses(self._turns(blocks))
+
+    def _turns(self, blocks: Mapping[int, tuple[int, Candidate]]) -> dict[int, Draft]:
+        """By step: what may be turned, so."""
+        return {i: turned for i, block in blocks.items() if (turned := self._turned(*block))}
+
+    def _plan(self, drafts: Sequence[Draft], blocks: Mapping[int, tuple[int, Candidate]]) -> Plan:
+        """The plan with these steps."""
         found = self._laid_out(drafts, {})
         if self._options.turn and found.head > found.lower_bound:
-            turns = {i: turned for i, block in blocks.items() if (turned := self._turned(*block))}
-            found = _lower(found, self._laid_out(drafts, turns))
+            found = _lower(found, self._laid_out(drafts, self._turns(blocks)))
         return found
 
     def _laid_out(self, drafts: Sequence[Draft], turns: Mapping[int, Draft]) -> Plan:
@@ -180,7 +210,9 @@ def planners(graph: Graph, partition: Partition, options: Options = Options()) -
 
 def plan(graph: Graph, partition: Partition, options: Options = Options()) -> Plan:
     """The plan of least head without recomputation; not yet checked (plan/check.py)."""
-    found = [planner.plan(planner.macs) for planner in planners(graph, partition, options)]
+    found: list[Plan] = []
+    for planner in planners(graph, partition, options):
+        found.append(planner.plan(planner.macs, found))
     return min(found, key=cost)
 
 

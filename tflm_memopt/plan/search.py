@@ -28,6 +28,8 @@ from tflm_memopt.plan.tiles_plan import Settings
 UNLIMITED = 1 << 62
 SHORT = 16
 """Operators of a row block that is tried everywhere, at the most."""
+SLACK = 16
+"""Blocks in all orders are looked for up to a limit that is higher by this part."""
 Place = Callable[[Candidate, int], int]
 """Bytes that a block needs once its buffers have addresses; any figure up to the second argument is good enough."""
 
@@ -68,6 +70,7 @@ class RowBlocks:
         """The blocks that end there and need at most so many bytes, and some others."""
         if limit > self._limit[last]:
             orders = MAX_ORDERS if self._has_orders(last) else 1
+            limit += limit // SLACK  # as bytes become true they rise, a little at a time
             found = tuple(candidates(self.chain, last, limit, orders))
             self.by_end[last] = tuple(dict.fromkeys((*self.by_end[last], *found)))
             self._limit[last] = limit
