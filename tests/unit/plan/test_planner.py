@@ -14,8 +14,8 @@ from tflm_memopt.errors import PlanError
 from tflm_memopt.model.graph import TensorId
 from tflm_memopt.plan.check import check
 from tflm_memopt.plan.drafts import TFLM_ALIGN
-from tflm_memopt.plan.plan import MAX_IO, Block, Plan, Role
-from tflm_memopt.plan.planner import Options, plan
+from tflm_memopt.plan.plan import MAX_IO, Block, Builtin, Plan, Role
+from tflm_memopt.plan.planner import Options, Planner, plan
 from tflm_memopt.plan.regions import Region
 
 SECONDS = 0.1
@@ -68,6 +68,27 @@ def test_a_pointwise_layer_takes_vmcu_s_footprint() -> None:
     s = Sketch()
     y = s.conv(s.input(20, 1, 64), 32, kernel=1)
     assert checked(s, y, seconds=2.0).head == 20 * 64 + 32 + 2
+
+
+def test_a_plan_that_cannot_be_better_than_a_known_one_gets_no_layout() -> None:
+    s, total = residual(9, (1, 5))
+    graph, parts = s.graph(total), s.partition(total)
+
+    def planned(known: list[Plan]) -> Plan:
+        planner = Planner(graph, parts, Options(seconds=SECONDS, turn=False))
+        return planner.plan(planner.macs, known)
+
+    own = planned([])
+    as_good, worse = (replace(own, head=own.lower_bound + more, offsets=()) for more in (0, 1))
+    assert planned([worse, as_good]) is as_good
+    assert planned([worse]) == own
+    assert planned([replace(as_good, steps=(*own.steps, Builtin(0), *own.steps))]) == own  # it has more of TFLM's tail
+    assert planned([replace(as_good, steps=tuple(replace(b, macs=b.macs + 1) for b in blocks(own)))]) == own
+
+
+def blocks(found: Plan) -> list[Block]:
+    """All steps of a plan that has no others than blocks."""
+    return [step for step in found.steps if isinstance(step, Block)]
 
 
 @pytest.mark.slow
