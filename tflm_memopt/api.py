@@ -3,61 +3,34 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
 from functools import partial
 from typing import Any, Literal
 
+from tflm_memopt import describe, maps, pipeline
 from tflm_memopt import instructions as by_instructions
-from tflm_memopt import maps, pipeline
 from tflm_memopt.analysis import costs
 from tflm_memopt.analysis.arena import predict
-from tflm_memopt.analysis.costs import Work
 from tflm_memopt.analysis.libraries import Kernels, Library, library
-from tflm_memopt.analysis.liveness import live_bytes
 from tflm_memopt.analysis.packings import family
-from tflm_memopt.analysis.supported import View
 from tflm_memopt.analysis.tflm_structs import Abi
-from tflm_memopt.boards import BoardFit, board, boards, fits
+from tflm_memopt.boards import board, boards, fits
 from tflm_memopt.boards import fit as board_fit
-from tflm_memopt.choose import Conversion, Converted, Limits
+from tflm_memopt.choose import Conversion, Limits
 from tflm_memopt.errors import DoesNotFit, UsageError
 from tflm_memopt.frontier import roomy, settings, spaced, undominated
 from tflm_memopt.instructions import FAR, Costed
-from tflm_memopt.model.graph import Graph, Tensor, TensorId
 from tflm_memopt.model.int8_io import Int8Interface
 from tflm_memopt.model.int8_io import int8_io as to_int8_io
 from tflm_memopt.model.interface import Changes
-from tflm_memopt.model.opset import Unsupported
 from tflm_memopt.model.packing import GENERIC, Family
-from tflm_memopt.model.reader import Model, read
-from tflm_memopt.model.rowop import RowOp
-from tflm_memopt.pipeline import Planned, Understood
+from tflm_memopt.model.reader import read
 from tflm_memopt.plan.inputs import input_mode
-from tflm_memopt.plan.plan import Block, Buffer, Role, Stage
 from tflm_memopt.plan.planner import Options
-from tflm_memopt.plan.regions import Kept
 from tflm_memopt.plan.tiles_plan import Settings
 from tflm_memopt.plan.work import work
-from tflm_memopt.results import (
-    BlockReport,
-    BoardReport,
-    Exploration,
-    Fits,
-    Flash,
-    FrameReport,
-    Inspection,
-    InterfaceReport,
-    KeptBuiltin,
-    Macs,
-    OperatorReport,
-    Optimized,
-    PointReport,
-    Report,
-    RingReport,
-    StageReport,
-    TensorReport,
-)
+from tflm_memopt.results import BoardReport, Exploration, Fits, Inspection, Optimized
 from tflm_memopt.runtime.verify import Verification, verify
 
 __all__ = ["Exploration", "Inspection", "Optimized", "Verification", "explore", "fit", "inspect", "optimize", "verify"]
@@ -145,7 +118,7 @@ def optimize(
             most = conversion.once.arena.total + ROOM
             if fast.once.arena.total <= (most if ram_limit is None else min(most, ram_limit)):
                 conversion = fast
-    original = _inspection(
+    original = describe.inspection(
         name, len(model), conversion.source, pipeline.understand(conversion.source.graph), abi, conversion.library
     )
     before = original.arena
@@ -176,7 +149,9 @@ def optimize(
     rewritten = chosen.model if chosen else model
     on_boards = fits(chosen.arena, len(rewritten)) if chosen else original.fits
     done = tuple(work(chosen.planned.plan, chosen.planned.partition.ops)) if chosen else ()
-    report = _report(name, conversion, chosen, original, (why, on_boards, limits, without, op_per, done), started)
+    report = describe.report(
+        name, conversion, chosen, original, (why, on_boards, limits, without, op_per, done), started
+    )
     return Optimized(
         model=rewritten,
         plan=chosen.planned.plan if chosen else None,
@@ -244,25 +219,8 @@ def explore(
         without=tuple(without),
         original_macs=conversion.understood.macs,
         original_arena=predict(conversion.source, abi, library=conversion.library),
-        points=tuple(_point(conversion, point) for point in points),
+        points=tuple(describe.point(conversion, point) for point in points),
         seconds=round(time.monotonic() - started, 3),
-    )
-
-
-def _point(conversion: Conversion, costed: Costed) -> PointReport:
-    point = costed.converted
-    plan = point.planned.plan
-    return PointReport(
-        overhead=conversion.overhead(plan.macs),
-        macs=plan.macs,
-        instructions=costed.instructions,
-        arena=point.arena,
-        blocks=sum(isinstance(step, Block) for step in plan.steps),
-        tiled=sum(isinstance(step, Block) and step.strips > 0 for step in plan.steps),
-        second_passes=len(plan.passes),
-        proven=plan.proven,
-        plan=plan,
-        work=costed.work,
     )
 
 
@@ -344,176 +302,4 @@ def inspect(
     """
     source = read(model)
     understood = pipeline.understand(source.graph)
-    return _inspection(name, len(model), source, understood, abi, _library(kernels, target))
-
-
-def _inspection(name: str, nbytes: int, source: Model, understood: Understood, abi: Abi, whose: Library) -> Inspection:
-    graph, arena = source.graph, predict(source, abi, library=whose)
-    outcome = {i: understood.support[op.index] for op in understood.graph.ops for i in op.stands_for}
-    live = live_bytes(graph)
-    rows = {op.index: s for op in understood.graph.ops if isinstance(s := understood.support[op.index], RowOp)}
-    parts = pipeline.find_regions(understood)
-    dead = pipeline.dead_channels(understood, parts) if parts else {}
-    operators = []
-    for op, live_now in zip(graph.ops, live, strict=True):
-        support = outcome.get(op.index)
-        refused = support if isinstance(support, Unsupported) else None
-        operators.append(
-            OperatorReport(
-                op.index,
-                op.type,
-                op.inputs,
-                op.outputs,
-                rows[op.index].macs if op.index in rows else 0,
-                rows[op.index].writes.c if op.index in dead else 0,
-                dead.get(op.index, 0),
-                live_now,
-                refused is None,
-                refused.code if refused else "",
-                str(refused) if refused else "",
-                refused.hint if refused else "",
-            )
-        )
-    return Inspection(
-        model=name,
-        flash=nbytes,
-        operators=tuple(operators),
-        tensors=tuple(
-            TensorReport(t.id, t.name, t.shape, t.dtype, t.nbytes, t.constant) for t in graph.tensors.values()
-        ),
-        arena=arena,
-        peak_operator=graph.ops[live.index(max(live))].index if live else None,
-        macs=understood.macs,
-        dead_macs=sum(rows[i].macs - op.macs for i, op in parts.ops.items()) if parts else 0,
-        channels=sum(op.channels for op in operators),
-        dead_channels=sum(dead.values()),
-        waiting=pipeline.waiting(understood, parts) if parts else 0,
-        memory=maps.of_tflm(source, abi, arena, whose),
-        fits=fits(arena, nbytes),
-    )
-
-
-def _report(
-    name: str,
-    conversion: Conversion,
-    chosen: Converted | None,
-    original: Inspection,
-    outcome: tuple[str, tuple[BoardFit, ...], Limits, tuple[str, ...], str, tuple[Work, ...]],
-    started: float,
-) -> Report:
-    why, on_boards, limits, without, op_per, done = outcome
-    border, understood, macs = conversion.border, conversion.understood, conversion.understood.macs
-    planned = chosen.planned if chosen else None
-    executed = planned.plan.macs if planned else macs
-    frame, parts = planned.partition.frame if planned else None, conversion.partition
-    return Report(
-        model=name,
-        changed=planned is not None,
-        why_unchanged=why,
-        input=str(conversion.options.input),
-        frame=FrameReport(frame.height, frame.row_bytes, frame.pushed) if frame else None,
-        op_per=op_per,
-        target=conversion.options.target,
-        max_macs=limits.overhead,
-        ram_limit=limits.total,
-        max_instructions=limits.instructions,
-        without=without,
-        overhead=conversion.overhead(executed),
-        macs=Macs(macs, executed),
-        instructions=costs.estimates(conversion.options.target, done) if planned else {},
-        dead_channels=sum(pipeline.dead_channels(understood, parts).values()) if planned and parts else 0,
-        arena=chosen.arena if chosen else original.arena,
-        original_arena=original.arena,
-        lower_bound_head=planned.plan.lower_bound if planned else original.arena.head,
-        proven=planned.plan.proven if planned else False,
-        blocks=tuple(_blocks(planned)) if planned else (),
-        flash=Flash(original.flash, len(chosen.model) if chosen else original.flash),
-        kept_builtin=tuple(_kept(conversion.source.graph, understood, planned)),
-        interface=tuple(_interface(border)) if planned else (),
-        interface_kept=tuple(_interface_kept(border, why)),
-        boards=tuple(b.board for b in on_boards if b.fits),
-        original_boards=tuple(b.board for b in original.fits if b.fits),
-        seconds=round(time.monotonic() - started, 3),
-    )
-
-
-def _blocks(planned: Planned) -> list[BlockReport]:
-    plan, ops, tensors = planned.plan, planned.partition.ops, planned.understood.graph.tensors
-    reports = []
-    for number, step in enumerate(plan.steps):
-        if not isinstance(step, Block):
-            continue
-        alive = [(b, o) for b, o in plan.placed() if b.first <= number < b.last]
-        rows = {ops[stage.op].output: ops[stage.op].writes.h for stage in step.stages}
-        if (frame := planned.partition.frame) is not None:
-            rows[frame.tensor] = frame.height
-        reports.append(
-            BlockReport(
-                ops=tuple(i for stage in step.stages for i in ops[stage.op].sources),
-                operators=tuple(ops[stage.op].name for stage in step.stages),
-                rings=tuple(
-                    RingReport(tensors[b.key].name, rows[b.key], b.depth, b.nbytes)
-                    for b, _ in alive
-                    if b.role is Role.RING
-                ),
-                strips=step.strips,
-                accumulators=sum(b.nbytes for b, _ in alive if b.role is Role.ACCUMULATOR),
-                scratch=sum(b.nbytes for b, _ in alive if b.role is Role.SCRATCH),
-                bytes=max(o + b.nbytes for b, o in alive),
-                stages=tuple(_stage(stage, ops[stage.op], alive, tensors) for stage in step.stages),
-            )
-        )
-    return reports
-
-
-def _stage(
-    stage: Stage, op: RowOp, alive: Sequence[tuple[Buffer, int]], tensors: Mapping[TensorId, Tensor]
-) -> StageReport:
-    kept = [b for b, _ in alive if b.key == op.output and b.role in (Role.TENSOR, Role.RING)]
-    walk = stage.walk
-    return StageReport(
-        ops=op.sources,
-        operator=op.name,
-        tensor=tensors[op.output].name,
-        kept=sum(b.nbytes for b in kept),
-        whole=op.writes.nbytes,
-        strip=op.writes.h if stage.iterative else walk.rows,
-        tile=walk.tile,
-        groups=walk.groups,
-        again=walk.recomputes,
-        cached=op.writes.h > 1 and any(lane.depth >= op.writes.w for b in kept for lane in b.lanes),
-        sums=stage.iterative or walk.sums,
-        packed=stage.runs_packed(op),
-        second_pass=op.again,
-    )
-
-
-def _kept(graph: Graph, understood: Understood, planned: Planned | None) -> list[KeptBuiltin]:
-    names = {op.index: op.type for op in graph.ops}
-    kept = (
-        {node.op for node in planned.partition.nodes if isinstance(node, Kept)} if planned else set(understood.support)
-    )
-    reports = []
-    for index in sorted(kept):
-        support = understood.support[index]
-        if isinstance(support, Unsupported):
-            reports.append(KeptBuiltin(index, names[index], support.code, str(support), support.hint))
-        elif isinstance(support, View):
-            reports.append(
-                KeptBuiltin(index, names[index], "view", "its shape is asked for by operators that stay builtin", "")
-            )
-    return reports
-
-
-def _interface_kept(border: Int8Interface, unchanged: str) -> list[str]:
-    """What `--int8-io` had to leave; all of it where the model is left as it is."""
-    kept = [f"{refusal.where}: {refusal.reason}" for refusal in border.refusals]
-    return kept + [f"{i.side} '{i.name}': {unchanged}" for i in _interface(border) if unchanged]
-
-
-def _interface(border: Int8Interface) -> list[InterfaceReport]:
-    return [
-        InterfaceReport(side, change.name, str(change.before), str(change.after))
-        for side, changes in (("input", border.changes.inputs), ("output", border.changes.outputs))
-        for change in changes
-    ]
+    return describe.inspection(name, len(model), source, understood, abi, _library(kernels, target))

@@ -1,5 +1,5 @@
 # PYTHON_ARGCOMPLETE_OK
-"""The command line: flags in, files and one answer out.
+"""The command line: flags, and what they may say. What the commands do is in commands.py.
 
 Exit codes: 0 done, 1 the answer is no, 2 bad usage or bad input.
 """
@@ -7,37 +7,26 @@ Exit codes: 0 done, 1 the answer is no, 2 bad usage or bad input.
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import re
 import sys
-import traceback
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, NoReturn
 
 import argcomplete
 
 import tflm_memopt
-from tflm_memopt import emit, talk
+from tflm_memopt import commands, emit, talk
 from tflm_memopt.analysis.costs import DEFAULT, tables
 from tflm_memopt.analysis.libraries import KERNELS
-from tflm_memopt.boards import board, boards
-from tflm_memopt.emit.names import file_stem
-from tflm_memopt.errors import MemoptError, UsageError
-from tflm_memopt.files import read_file, write_files
+from tflm_memopt.boards import boards
+from tflm_memopt.errors import UsageError
 from tflm_memopt.frontier import SWITCHES
-from tflm_memopt.keras import is_keras
 from tflm_memopt.model.packing import GENERIC, TARGETS
-from tflm_memopt.model.reader import read
-from tflm_memopt.report import html, plot, table, text
-from tflm_memopt.results import Batch, Entry, Report
-from tflm_memopt.runtime import stimuli
-from tflm_memopt.runtime.verify import sample
-from tflm_memopt.source import Source
 
-PROGRAM = "tflm-memopt"
-DONE, NO, BAD = 0, 1, 2
+PROGRAM = talk.PROGRAM
+DONE, NO, BAD = talk.DONE, talk.NO, talk.BAD
 INTERRUPTED = 130
 """As shells have it: 128 + SIGINT."""
 
@@ -73,27 +62,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         return INTERRUPTED
     except Exception as error:
-        return talk.say(_typed(error))
-
-
-def _typed(error: Exception) -> MemoptError:
-    """Any error as one of ours; a defect must not look like the answer "no"."""
-    if isinstance(error, MemoptError):
-        return error
-    if isinstance(error, OSError):
-        return UsageError(error.strerror or str(error), code="system", where=str(error.filename or ""))
-    traceback.print_exception(error)
-    hint = "please report it, with the model if you can"
-    return MemoptError(f"a defect of {PROGRAM}: {type(error).__name__}: {error}", code="defect", hint=hint)
+        return talk.say(talk.typed(error))
 
 
 def parser() -> argparse.ArgumentParser:
     """All commands and flags."""
     root = _Parser(prog=PROGRAM, description=tflm_memopt.__doc__, epilog=EXAMPLES, formatter_class=_Raw)
     root.add_argument("--version", action="version", version=f"%(prog)s {tflm_memopt.__version__}")
-    commands = root.add_subparsers(title="commands", metavar="COMMAND", required=True)
+    group = root.add_subparsers(title="commands", metavar="COMMAND", required=True)
 
-    inspect = _command(commands, "inspect", _inspect, "operators, tensors, peak; what runs row by row, and why not")
+    inspect = _command(group, commands.inspect, "operators, tensors, peak; what runs row by row, and why not")
     _model(inspect, "model", "the .tflite file")
     inspect.add_argument("-o", "--output", type=Path, metavar="DIR", help="write a page with memory map and figures")
     inspect.add_argument(
@@ -101,7 +79,7 @@ def parser() -> argparse.ArgumentParser:
     )
     _figures(inspect)
 
-    optimize = _command(commands, "optimize", _optimize, "rewrite a model: same output bits, a fraction of the arena")
+    optimize = _command(group, commands.optimize, "rewrite a model: same output bits, a fraction of the arena")
     _model(
         optimize,
         "model",
@@ -143,7 +121,7 @@ def parser() -> argparse.ArgumentParser:
     )
     optimize.add_argument("--plot", type=Path, metavar="FILE.png|.svg", help="draw the memory before and after")
 
-    explore = _command(commands, "explore", _explore, "the least arena at every compute budget, as table and plot")
+    explore = _command(group, commands.explore, "the least arena at every compute budget, as table and plot")
     _model(explore, "model", "the .tflite file")
     _conversion(explore)
     explore.add_argument(
@@ -155,12 +133,12 @@ def parser() -> argparse.ArgumentParser:
     explore.add_argument("--plot", type=Path, metavar="FILE.png|.svg", help="draw the frontier")
     explore.add_argument("--plans", type=Path, metavar="DIR", help="write each point's plan, for optimize --plan")
 
-    fit = _command(commands, "fit", _fit, "on which boards a model fits, as it is and rewritten")
+    fit = _command(group, commands.fit, "on which boards a model fits, as it is and rewritten")
     _model(fit, "model", "the .tflite file")
     _board(fit, "boards", action="append", default=[], help="this board only; exit code 1 if it is too small")
     _conversion(fit)
 
-    verify = _command(commands, "verify", _verify, "run both models and compare every output byte")
+    verify = _command(group, commands.verify, "run both models and compare every output byte")
     _model(verify, "original", "the .tflite file as it was")
     _model(verify, "rewritten", "the .tflite file that optimize wrote")
     verify.add_argument("--runs", type=count, default=10, metavar="N", help="random inputs (default: 10)")
@@ -170,181 +148,6 @@ def parser() -> argparse.ArgumentParser:
         help="your own inputs, one array for each input of the model; runs may be stacked along the first axis",
     ).completer = argcomplete.FilesCompleter(("npy",))  # type: ignore[attr-defined]  # fmt: skip
     return root
-
-
-# --- commands
-
-
-def _inspect(args: argparse.Namespace) -> int:
-    data = read_file(args.model)
-    with talk.about(args.model):
-        result = tflm_memopt.inspect(data, name=args.model.name, abi=args.abi, target=args.target, kernels=args.kernels)
-    files = _pages(args.output, args.model.stem, html.inspection(result)) if args.output else {}
-    _keep(args.model, files)
-    write_files(files)
-    talk.answer(args, result.to_json(), text.inspection(result, list(map(str, files))))
-    return DONE
-
-
-def _optimize(args: argparse.Namespace) -> int:
-    _on_board(args)
-    if args.model.is_dir() and not is_keras(args.model):
-        return _optimize_all(args, args.output or Path(f"{args.model.resolve().name}_memopt"))
-    folder = args.output or Path(f"{args.model.stem}_memopt")
-    report, files = _optimize_one(args, args.model, folder)
-    names = dict.fromkeys(_shown(path, folder) for path in files)
-    talk.answer(args, report.to_json(), text.optimized(report, folder, names))
-    return DONE
-
-
-def _optimize_all(args: argparse.Namespace, folder: Path) -> int:
-    """Every .tflite file of a folder. A bad one ends none of the others; exit code: the worst of all."""
-    for flag in ("plan", "plot", "calibrate", "test"):
-        if getattr(args, flag):
-            raise UsageError(f"--{flag} is for one model", code="one_model", where=str(args.model), hint="one file")
-    paths = sorted(path for path in args.model.iterdir() if path.suffix.lower() == ".tflite" and path.is_file())
-    if not paths:
-        raise UsageError(f"{args.model} has no .tflite files", code="no_models", hint="a folder that has some")
-    entries, worst = [], DONE
-    written: set[Path] = set()
-    for path in paths:
-        try:
-            report, files = _optimize_one(args, path, folder, written)
-            written.update(files)
-            entries.append(Entry(path.name, report))
-        except Exception as error:
-            known = _typed(error)
-            known.file = known.file or str(path)
-            worst = max(worst, talk.say(known))
-            entries.append(Entry(path.name, error=known))
-    found = Batch(str(args.model), tuple(entries))
-    talk.answer(args, found.to_json(), text.batch(found, folder))
-    return worst
-
-
-def _optimize_one(
-    args: argparse.Namespace, model: Path, folder: Path, taken: Collection[Path] = ()
-) -> tuple[Report, list[Path]]:
-    """The report of a model, and the files that are written now; none of them may be `taken`."""
-    name = model.stem
-    saved = _saved(args.plan) if args.plan else None
-    draw = plot.of_form(args.plot) if args.plot else None
-    with talk.about(model), talk.busy(args, f"optimizing {model.name}") as progress:
-        source = Source.of(model, args.calibrate, args.test, progress)
-        result = tflm_memopt.optimize(
-            source.data, name=model.name, **_settings(args), max_macs=args.max_macs, ram_limit=args.ram_limit,
-            max_instructions=args.max_instructions, core=args.core, plan=saved, frontier=args.frontier,
-            progress=progress,
-        )  # fmt: skip
-        result = source.tested(result, progress)
-        written = emit.files(result, name, args.emit, lambda: sample(source.data, result.model))
-        contents = {**written, **source.files(name)}
-    files = {folder / file: content for file, content in contents.items()}
-    files |= _pages(folder, name, html.optimized(result))
-    if draw:
-        files[args.plot] = draw(plot.optimized(result))
-    _keep(model, files)
-    if twice := [path for path in files if path in taken]:
-        what = f"{twice[0]} was written for another model of this name"
-        raise UsageError(what, code="same_name", hint="another name, or a folder of its own")
-    write_files(files)
-    return result.report, list(files)
-
-
-def _shown(path: Path, folder: Path) -> str:
-    """A file that was written, for the list of them: of a project, its folder."""
-    inside = path.relative_to(folder) if path.is_relative_to(folder) else path
-    return f"{inside.parts[0]}/" if len(inside.parts) > 1 and not inside.is_absolute() else path.name
-
-
-def _fit(args: argparse.Namespace) -> int:
-    """The answer is no when the rewritten model does not fit on a board that was asked for; if none was, on any."""
-    data = read_file(args.model)
-    for name in args.boards:
-        board(name)
-    with talk.about(args.model), talk.busy(args, f"optimizing {args.model.name}") as progress:
-        result = tflm_memopt.optimize(data, name=args.model.name, **_settings(args), progress=progress)
-    found = tflm_memopt.fit(result, args.boards)
-    talk.answer(args, found.to_json(), text.fits(found))
-    enough = all if args.boards else any
-    return DONE if enough(row.rewritten.fits for row in found.boards) else NO
-
-
-def _explore(args: argparse.Namespace) -> int:
-    data, name = read_file(args.model), args.model.stem
-    draw = plot.of_form(args.plot) if args.plot else None
-    with talk.about(args.model), talk.busy(args, f"exploring {args.model.name}") as progress:
-        result = tflm_memopt.explore(
-            data, name=args.model.name, **_settings(args), cost=args.cost, core=args.core, progress=progress
-        )
-    files: dict[Path, bytes] = {}
-    if args.csv:
-        files[args.csv] = table.csv(result).encode()
-    if draw:
-        files[args.plot] = draw(plot.exploration(result))
-    if args.plans:
-        files |= {args.plans / file: content for file, content in emit.plans(result, name).items()}
-    _keep(args.model, files)
-    write_files(files)
-    talk.answer(args, result.to_json(), text.exploration(result, list(map(str, files))))
-    return DONE
-
-
-def _on_board(args: argparse.Namespace) -> None:
-    """The settings that a board stands for; what was asked for by name goes first."""
-    if args.board:
-        on = board(args.board)
-        args.abi, args.target = on.abi, args.target or on.target
-        args.ram_limit = on.arena_limit if args.ram_limit is None else args.ram_limit
-        args.core = args.core or (on.measured_core if args.target == on.target else None)
-
-
-def _settings(args: argparse.Namespace) -> dict[str, Any]:
-    """The arguments that optimize() and explore() share."""
-    shared = {key: getattr(args, key) for key in ("input", "int8_io", "op_per", "abi", "kernels", "fold", "without")}
-    return {**shared, "target": args.target or GENERIC}
-
-
-def _saved(path: Path) -> Mapping[str, Any]:
-    try:
-        document = json.loads(read_file(path))
-    except (ValueError, RecursionError) as error:
-        raise UsageError(
-            f"{path} is no JSON document", code="no_json", hint="NAME.plan.json, or a file of explore --plans"
-        ) from error
-    if not isinstance(document, dict):
-        raise UsageError(f"{path} holds no plan", code="no_plan", hint="NAME.plan.json, or a file of explore --plans")
-    return document
-
-
-def _pages(folder: Path, name: str, page: str) -> dict[Path, bytes]:
-    return {folder / f"{file_stem(name)}.report.html": page.encode()}
-
-
-def _verify(args: argparse.Namespace) -> int:
-    original, rewritten = (read_file(path) for path in (args.original, args.rewritten))
-    for path, data in ((args.original, original), (args.rewritten, rewritten)):
-        with talk.about(path):
-            read(data)
-    arrays = stimuli.load(args.inputs)
-    with (
-        talk.about(args.original, args.rewritten),
-        talk.busy(args, f"running {args.original.name} and {args.rewritten.name}"),
-    ):
-        result = tflm_memopt.verify(original, rewritten, runs=args.runs, seed=args.seed, inputs=arrays)
-    talk.answer(args, result.to_json(), text.verification(result))
-    return DONE if result.bit_exact else NO
-
-
-def _keep(model: Path, files: Mapping[Path, bytes]) -> None:
-    """Refuses to write over the model that is being read."""
-    for path in files:
-        if path.exists() and path.samefile(model):
-            raise UsageError(
-                f"{path} is the model itself and would be overwritten",
-                code="would_overwrite",
-                hint="another folder: -o DIR",
-            )
 
 
 # --- argument types
@@ -427,10 +230,12 @@ class _Raw(argparse.RawDescriptionHelpFormatter):
     """Keeps the lines of the examples."""
 
 
-def _command(commands: Any, name: str, run: Any, what: str) -> argparse.ArgumentParser:
+def _command(group: Any, run: Callable[[argparse.Namespace], int], what: str) -> argparse.ArgumentParser:
+    """The command that is called as its function."""
+    name = run.__name__
     lines = [line for line in EXAMPLES.splitlines() if line.startswith(f"  {PROGRAM} {name} ")]
     epilog = "\n".join(["examples:", *lines])
-    command: argparse.ArgumentParser = commands.add_parser(
+    command: argparse.ArgumentParser = group.add_parser(
         name, help=what, description=what, epilog=epilog, formatter_class=_Raw
     )
     command.set_defaults(run=run)

@@ -8,6 +8,7 @@ from __future__ import annotations
 import argparse
 import contextlib
 import sys
+import traceback
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -17,9 +18,12 @@ from rich.progress import BarColumn, Progress, ProgressColumn, SpinnerColumn, Ta
 from rich.text import Text
 
 from tflm_memopt import emit
-from tflm_memopt.errors import MemoptError, RuntimeUnavailable
+from tflm_memopt.errors import MemoptError, RuntimeUnavailable, UsageError
 from tflm_memopt.report import text
 
+PROGRAM = "tflm-memopt"
+DONE, NO, BAD = 0, 1, 2
+"""Exit codes."""
 PAGE = 120
 """Columns where the output is no terminal."""
 
@@ -47,6 +51,17 @@ def say(error: MemoptError) -> int:
     for line in lines:
         print(text.printable(line), file=sys.stderr)
     return error.exit_code
+
+
+def typed(error: Exception) -> MemoptError:
+    """Any error as one of ours; a defect must not look like the answer "no"."""
+    if isinstance(error, MemoptError):
+        return error
+    if isinstance(error, OSError):
+        return UsageError(error.strerror or str(error), code="system", where=str(error.filename or ""))
+    traceback.print_exception(error)
+    hint = "please report it, with the model if you can"
+    return MemoptError(f"a defect of {PROGRAM}: {type(error).__name__}: {error}", code="defect", hint=hint)
 
 
 @contextlib.contextmanager

@@ -3,102 +3,22 @@
 from __future__ import annotations
 
 import argparse
-import errno
 import json
 import os
 import subprocess
-import sys
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 from ai_edge_litert import schema_py_generated as schema
+from conftest import thinned
 from models import Net
+from unit.command import ARENA, MAIN, SUFFIXES, Run, files, float_io, partly_dead, small, unsupported
 
 import tflm_memopt
 from tflm_memopt import cli
 from tflm_memopt.api import NOTHING_SUPPORTED
-from tflm_memopt.errors import DoesNotFit
-
-MAIN = [sys.executable, "-c", "import sys; from tflm_memopt.cli import main; sys.exit(main())"]
-"""What the installed command does, in a process of its own."""
-
-SUFFIXES = (".tflite", ".plan.json", ".report.json", ".report.html", "_model.h", "_model.cpp", "_ops.h")
-ARENA = {"abi", "head", "tail", "total", "min"}
-
-
-def small(seed: int = 1) -> bytes:
-    """A model with something to gain, converted in a moment."""
-    net = Net(seed)
-    x = net.input((1, 24, 24, 3))
-    x = net.conv2d(x, 8, kernel=(3, 3), stride=(2, 2), activation="RELU", out=(0.4, -5))
-    x = net.depthwise_conv2d(x, activation="RELU6", out=(0.3, -7))
-    return net.model(net.conv2d(x, 4, out=(0.5, 3)))
-
-
-def partly_dead() -> bytes:
-    """Nobody reads three of the eight channels between its convolutions."""
-    net = Net(2)
-    x = net.conv2d(net.input((1, 24, 24, 3)), 8, kernel=(3, 3))
-    y = net.conv2d(x, 4)
-    filter_ = net.tree.buffers[net.graph.tensors[net.graph.operators[-1].inputs[1]].buffer]
-    filter_.data = np.where(np.arange(32) % 8 < 5, filter_.data, 0).astype(np.uint8)
-    return net.model(y)
-
-
-def unsupported() -> bytes:
-    """Nothing of this model runs row by row: float, and an operator that has no row kernel."""
-    net = Net()
-    x = net.input((1, 4, 4, 2), None, dtype="FLOAT32")
-    return net.model(net.unary("RELU", net.unary("ABS", x, dtype="FLOAT32", out=None), dtype="FLOAT32", out=None))
-
-
-def float_io() -> bytes:
-    net = Net(5)
-    q = net.unary("QUANTIZE", net.input((1, 24, 24, 3), None, dtype="FLOAT32"))
-    q = net.conv2d(net.conv2d(q, 8, kernel=(3, 3)), 4)
-    return net.model(net.unary("DEQUANTIZE", q, dtype="FLOAT32", out=None))
-
-
-@dataclass(frozen=True)
-class Answer:
-    """What one command said."""
-
-    code: int
-    out: str
-    err: str
-
-    @property
-    def json(self) -> Any:
-        return json.loads(self.out)
-
-
-Run = Callable[..., Answer]
-
-
-@pytest.fixture
-def run(capsys: pytest.CaptureFixture[str]) -> Run:
-    def call(*arguments: object) -> Answer:
-        code = cli.main([str(a) for a in arguments])
-        return Answer(code, *capsys.readouterr())
-
-    return call
-
-
-@pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The current folder, with a model in it."""
-    (tmp_path / "small.tflite").write_bytes(small())
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
-
-
-def files(folder: Path) -> set[str]:
-    return {str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file()}
-
 
 # --- optimize
 
@@ -326,214 +246,6 @@ def test_verify_no(folder: Path, run: Run) -> None:
     assert {"run", "label", "output", "name", "index", "original", "rewritten"} <= set(answer.json["difference"])
 
 
-# --- what bad input gets
-
-
-def damaged(how: str) -> bytes:
-    model = bytearray(small())
-    if how == "no flatbuffer":
-        return b"\x00" * 200
-    if how == "wrong identifier":
-        model[4:8] = b"TFL9"
-    if how == "empty":
-        return b""
-    return bytes(model[: len(model) // 2]) if how == "truncated" else bytes(model)
-
-
-def index_out_of_range() -> bytes:
-    net = Net()
-    x = net.input((1, 8, 8, 3))
-    y = net.tensor((1, 8, 8, 3))
-    return net.model(net.op("RELU", [99 if x == 0 else x], [y]))
-
-
-def shape_against_buffer() -> bytes:
-    net = Net()
-    x = net.input((1, 8, 8, 3))
-    net.conv2d(x, 4, kernel=(3, 3))
-    net.graph.tensors[1].shape = [4, 5, 5, 3]
-    return net.model(len(net.graph.tensors) - 1)
-
-
-BAD_MODELS: dict[str, tuple[bytes, str]] = {
-    **{how: (damaged(how), "") for how in ("empty", "no flatbuffer", "wrong identifier", "truncated")},
-    "index out of range": (index_out_of_range(), "RELU"),
-    "shape against buffer": (shape_against_buffer(), "tensor 1"),
-}
-
-
-@pytest.mark.parametrize(("model", "where"), BAD_MODELS.values(), ids=BAD_MODELS)
-@pytest.mark.parametrize("command", ["inspect", "optimize", "verify"])
-def test_a_file_that_is_no_model(folder: Path, run: Run, command: str, model: bytes, where: str) -> None:
-    (folder / "bad.tflite").write_bytes(model)
-    before = files(folder)
-    answer = run(command, *(["small.tflite"] if command == "verify" else []), "bad.tflite", "--json")
-    assert_refused(answer, "(bad.tflite)")
-    assert where in answer.err
-    assert "\n  try: " in answer.err
-    assert files(folder) == before
-    assert not (folder / "bad_memopt").exists()
-
-
-REFUSED: dict[str, tuple[Sequence[str], str]] = {
-    "no command": ((), "required"),
-    "unknown command": (("shrink", "small.tflite"), "shrink"),
-    "unknown flag": (("optimize", "small.tflite", "--faster"), "--faster"),
-    "no model": (("optimize",), "MODEL"),
-    "unknown abi": (("optimize", "small.tflite", "--abi", "ilp16"), "ilp16"),
-    "unknown input mode": (("optimize", "small.tflite", "--input", "nowhere"), "nowhere"),
-    "no factor": (("optimize", "small.tflite", "--max-macs", "fast"), "'fast'"),
-    "factor zero": (("optimize", "small.tflite", "--max-macs", "0"), "'0'"),
-    "factor too small": (("optimize", "small.tflite", "--max-macs", "0.5"), "F = 0.5"),
-    "no number": (("optimize", "small.tflite", "--max-instructions", "3.2MB"), "'3.2MB'"),
-    "number zero": (("optimize", "small.tflite", "--max-instructions", "0"), "'0'"),
-    "too few instructions": (("optimize", "small.tflite", "--max-instructions", "1"), "so few instructions as 1"),
-    "core of another target": (
-        ("optimize", "small.tflite", "--target", "cortex-m4", "--core", "rv32"),
-        "--target cortex-m4",
-    ),
-    "no size": (("optimize", "small.tflite", "--ram-limit", "much"), "'much'"),
-    "unknown switch": (("optimize", "small.tflite", "--without", "magic"), "'magic'"),
-    "recompute without recompute": (
-        ("optimize", "small.tflite", "--max-macs", "1.2", "--without", "strips,recompute"),
-        "without recompute",
-    ),
-    "missing plan": (("optimize", "small.tflite", "--plan", "nothing.json"), "cannot read nothing.json"),
-    "plan that is no JSON": (("optimize", "small.tflite", "--plan", "small.tflite"), "no JSON document"),
-    "plan that is a list": (("optimize", "small.tflite", "--plan", "list.json"), "holds no plan"),
-    "plan and limit": (("optimize", "small.tflite", "--plan", "empty.json", "--max-macs", "1"), "saved plan"),
-    "plan of nothing": (("optimize", "small.tflite", "--plan", "empty.json"), "does not belong to this model"),
-    "plan for nothing": (("optimize", "other.tflite", "--plan", "empty.json"), "nothing to plan"),
-    "plot of no kind": (("explore", "small.tflite", "--plot", "small.gif"), "small.gif"),
-    "negative runs": (("verify", "small.tflite", "small.tflite", "--runs", "-1"), "'-1'"),
-    "missing file": (("optimize", "nothing.tflite"), "cannot read nothing.tflite: No such file"),
-    "a folder": (("inspect", "."), "cannot read .: Is a directory"),
-    "missing rewritten": (("verify", "small.tflite", "nothing.tflite"), "nothing.tflite"),
-    "out is a file": (("optimize", "small.tflite", "-o", "small.tflite"), "cannot write small.tflite"),
-    "out below a file": (("optimize", "small.tflite", "-o", "small.tflite/a/b"), "cannot write small.tflite/a/b"),
-    "out below a device": (("optimize", "small.tflite", "-o", "/dev/null/out"), "cannot write /dev/null/out"),
-    "a folder without models": (("optimize", "/dev"), "/dev has no .tflite files"),
-    "one plan for a folder": (("optimize", ".", "--plan", "empty.json"), "--plan is for one model"),
-    "missing npy": (("verify", "small.tflite", "small.tflite", "--inputs", "x.npy"), "x.npy"),
-    "npy that is none": (("verify", "small.tflite", "small.tflite", "--inputs", "small.tflite"), "not a readable .npy"),
-    "interfaces": (("verify", "small.tflite", "other.tflite"), "(small.tflite, other.tflite)"),
-}
-
-
-@pytest.mark.parametrize(("arguments", "says"), REFUSED.values(), ids=REFUSED)
-def test_bad_usage(folder: Path, run: Run, arguments: Sequence[str], says: str) -> None:
-    (folder / "other.tflite").write_bytes(unsupported())
-    (folder / "empty.json").write_text("{}")
-    (folder / "list.json").write_text("[]")
-    before = files(folder)
-    answer = run(*arguments)
-    assert_refused(answer, says)
-    assert files(folder) == before
-    assert sorted(p.name for p in folder.iterdir()) == ["empty.json", "list.json", "other.tflite", "small.tflite"]
-
-
-def test_inputs_that_do_not_fit(folder: Path, run: Run) -> None:
-    np.save(folder / "mine.npy", np.zeros((1, 5, 5, 3), np.int8))
-    answer = run("verify", "small.tflite", "small.tflite", "--inputs", "mine.npy")
-    assert_refused(answer, "[1, 5, 5, 3]")
-
-
-def assert_refused(answer: Answer, says: str) -> None:
-    """One line what, at most one where, at most one what to do; on stderr alone."""
-    assert answer.code == cli.BAD
-    assert answer.out == ""
-    first_words = [line.split(maxsplit=1)[0] for line in answer.err.splitlines()]
-    assert first_words.pop() == "code"
-    assert first_words in (["error:"], ["error:", "at"], ["error:", "try:"], ["error:", "at", "try:"])
-    assert says in answer.err
-
-
-def test_a_limit_that_nothing_fits_is_the_answer_no(folder: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    def refuse(*_: object, **__: object) -> None:
-        raise DoesNotFit("needs 31,200 B, limit is 20,480 B", where="block 2 (ops 8..14)", hint="--int8-io")
-
-    monkeypatch.setattr(tflm_memopt, "optimize", refuse)
-    answer = run("optimize", "small.tflite")
-    assert answer.code == cli.NO
-    assert answer.err == (
-        "error: needs 31,200 B, limit is 20,480 B (small.tflite)\n  at block 2 (ops 8..14)\n  try: --int8-io\n"
-    )
-
-
-def test_a_defect_is_never_the_answer_no(folder: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tflm_memopt, "inspect", lambda *_, **__: 1 // 0)
-    answer = run("inspect", "small.tflite", "--json")
-    assert answer.code == cli.BAD
-    assert answer.out == ""
-    assert "ZeroDivisionError" in answer.err
-    assert "please report it" in answer.err
-
-
-def test_what_the_system_refuses_is_an_error_as_any_other(
-    folder: Path, run: Run, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def no_memory(*_: object, **__: object) -> None:
-        raise OSError(errno.ENOMEM, os.strerror(errno.ENOMEM))
-
-    monkeypatch.setattr(tflm_memopt, "inspect", no_memory)
-    answer = run("inspect", "small.tflite")
-    assert answer.code == cli.BAD
-    assert answer.err == "error: Cannot allocate memory\n  code system\n"
-
-
-def test_names_from_files_cannot_forge_lines(folder: Path, run: Run) -> None:
-    net = Net()
-    x = net.input((1, 4, 4, 2), name="in\nbit-exact\x1b[2J")
-    (folder / "odd.tflite").write_bytes(net.model(net.unary("ABS", x)))
-    (folder / "odd2.tflite").write_bytes(small())
-    answer = run("verify", "odd.tflite", "odd2.tflite")
-    assert_refused(answer, "in\\nbit-exact\\x1b[2J")
-    assert "\x1b" not in run("inspect", "odd.tflite").out
-
-
-# --- all or nothing
-
-
-def test_a_place_that_is_taken_leaves_nothing(folder: Path, run: Run) -> None:
-    (folder / "out/small_ops.h").mkdir(parents=True)  # the last of the files cannot take its place
-    answer = run("optimize", "small.tflite", "-o", "out")
-    assert_refused(answer, "cannot write out/small_ops.h: Is a directory")
-    assert files(folder) == {"small.tflite"}
-
-
-def test_a_full_disk_leaves_nothing(folder: Path) -> None:
-    resource = pytest.importorskip("resource", reason="file size limits are POSIX")
-
-    def limit() -> None:
-        resource.setrlimit(resource.RLIMIT_FSIZE, (8000, 8000))  # enough for the model, not for its C array
-
-    done = subprocess.run(
-        [*MAIN, "optimize", "small.tflite", "-o", "new/out"],
-        env={**os.environ, "PYTHONDONTWRITEBYTECODE": "1"},  # Python would leave the first half of it
-        preexec_fn=limit,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == cli.BAD, done.stderr
-    assert "cannot write new/out/small_model.cpp: File too large" in done.stderr
-    assert sorted(path.name for path in folder.iterdir()) == ["small.tflite"]
-
-
-def test_old_files_stay_when_new_ones_cannot_be_written(
-    folder: Path, run: Run, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    run("optimize", "small.tflite", "-o", "out")
-    before = {path.name: path.read_bytes() for path in (folder / "out").iterdir()}
-
-    def full(*_: object, **__: object) -> None:
-        raise OSError(28, "No space left on device")
-
-    monkeypatch.setattr("tempfile.mkstemp", full)
-    assert_refused(run("optimize", "small.tflite", "-o", "out", "--op-per", "block"), "No space left on device")
-    assert {path.name: path.read_bytes() for path in (folder / "out").iterdir()} == before
-
-
 # --- the process
 
 
@@ -569,7 +281,10 @@ def test_output_that_the_terminal_cannot_encode(folder: Path) -> None:
     assert b"gr\\xf6\\xdfe" in done.stderr
 
 
-@pytest.mark.parametrize(("line", "offers"), [("ver", ["verify"]), ("optimize --op-per ", ["region", "block"])])
+LINES = [("optimize --op-per ", ["region", "block"]), ("ver", ["verify"])]
+
+
+@pytest.mark.parametrize(("line", "offers"), thinned(LINES, 1))
 def test_completion(folder: Path, line: str, offers: list[str]) -> None:
     line = f"tflm-memopt {line}"
     environment = os.environ | {

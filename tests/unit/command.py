@@ -1,0 +1,84 @@
+"""For tests of the command line: how it is called, what it answers, and models in the current folder."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from models import Net
+
+from tflm_memopt import cli
+
+MAIN = [sys.executable, "-c", "import sys; from tflm_memopt.cli import main; sys.exit(main())"]
+"""What the installed command does, in a process of its own."""
+
+SUFFIXES = (".tflite", ".plan.json", ".report.json", ".report.html", "_model.h", "_model.cpp", "_ops.h")
+ARENA = {"abi", "head", "tail", "total", "min"}
+
+
+def small(seed: int = 1) -> bytes:
+    """A model with something to gain, converted in a moment."""
+    net = Net(seed)
+    x = net.input((1, 24, 24, 3))
+    x = net.conv2d(x, 8, kernel=(3, 3), stride=(2, 2), activation="RELU", out=(0.4, -5))
+    x = net.depthwise_conv2d(x, activation="RELU6", out=(0.3, -7))
+    return net.model(net.conv2d(x, 4, out=(0.5, 3)))
+
+
+def partly_dead() -> bytes:
+    """Nobody reads three of the eight channels between its convolutions."""
+    net = Net(2)
+    x = net.conv2d(net.input((1, 24, 24, 3)), 8, kernel=(3, 3))
+    y = net.conv2d(x, 4)
+    filter_ = net.tree.buffers[net.graph.tensors[net.graph.operators[-1].inputs[1]].buffer]
+    filter_.data = np.where(np.arange(32) % 8 < 5, filter_.data, 0).astype(np.uint8)
+    return net.model(y)
+
+
+def unsupported() -> bytes:
+    """Nothing of this model runs row by row: float, and an operator that has no row kernel."""
+    net = Net()
+    x = net.input((1, 4, 4, 2), None, dtype="FLOAT32")
+    return net.model(net.unary("RELU", net.unary("ABS", x, dtype="FLOAT32", out=None), dtype="FLOAT32", out=None))
+
+
+def float_io() -> bytes:
+    net = Net(5)
+    q = net.unary("QUANTIZE", net.input((1, 24, 24, 3), None, dtype="FLOAT32"))
+    q = net.conv2d(net.conv2d(q, 8, kernel=(3, 3)), 4)
+    return net.model(net.unary("DEQUANTIZE", q, dtype="FLOAT32", out=None))
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What one command said."""
+
+    code: int
+    out: str
+    err: str
+
+    @property
+    def json(self) -> Any:
+        return json.loads(self.out)
+
+
+Run = Callable[..., Answer]
+
+
+def files(folder: Path) -> set[str]:
+    return {str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file()}
+
+
+def assert_refused(answer: Answer, says: str) -> None:
+    """One line what, at most one where, at most one what to do; on stderr alone."""
+    assert answer.code == cli.BAD
+    assert answer.out == ""
+    first_words = [line.split(maxsplit=1)[0] for line in answer.err.splitlines()]
+    assert first_words.pop() == "code"
+    assert first_words in (["error:"], ["error:", "at"], ["error:", "try:"], ["error:", "at", "try:"])
+    assert says in answer.err

@@ -1,0 +1,200 @@
+"""The commands: files in, files and one answer out. Each takes what cli.parser() parsed and gives its exit code."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Collection, Mapping
+from pathlib import Path
+from typing import Any
+
+import tflm_memopt
+from tflm_memopt import emit, talk
+from tflm_memopt.boards import board
+from tflm_memopt.emit.names import file_stem
+from tflm_memopt.errors import UsageError
+from tflm_memopt.files import read_file, write_files
+from tflm_memopt.keras import is_keras
+from tflm_memopt.model.packing import GENERIC
+from tflm_memopt.model.reader import read
+from tflm_memopt.report import html, plot, table, text
+from tflm_memopt.results import Batch, Entry, Report
+from tflm_memopt.runtime import stimuli
+from tflm_memopt.runtime.verify import sample
+from tflm_memopt.source import Source
+
+
+def inspect(args: argparse.Namespace) -> int:
+    """What a model consists of, and its page."""
+    data = read_file(args.model)
+    with talk.about(args.model):
+        result = tflm_memopt.inspect(data, name=args.model.name, abi=args.abi, target=args.target, kernels=args.kernels)
+    files = _pages(args.output, args.model.stem, html.inspection(result)) if args.output else {}
+    _keep(args.model, files)
+    write_files(files)
+    talk.answer(args, result.to_json(), text.inspection(result, list(map(str, files))))
+    return talk.DONE
+
+
+def optimize(args: argparse.Namespace) -> int:
+    """Rewrites a model, or all of a folder."""
+    _on_board(args)
+    if args.model.is_dir() and not is_keras(args.model):
+        return _optimize_all(args, args.output or Path(f"{args.model.resolve().name}_memopt"))
+    folder = args.output or Path(f"{args.model.stem}_memopt")
+    report, files = _optimize_one(args, args.model, folder)
+    names = dict.fromkeys(_shown(path, folder) for path in files)
+    talk.answer(args, report.to_json(), text.optimized(report, folder, names))
+    return talk.DONE
+
+
+def _optimize_all(args: argparse.Namespace, folder: Path) -> int:
+    """Every .tflite file of a folder. A bad one ends none of the others; exit code: the worst of all."""
+    for flag in ("plan", "plot", "calibrate", "test"):
+        if getattr(args, flag):
+            raise UsageError(f"--{flag} is for one model", code="one_model", where=str(args.model), hint="one file")
+    paths = sorted(path for path in args.model.iterdir() if path.suffix.lower() == ".tflite" and path.is_file())
+    if not paths:
+        raise UsageError(f"{args.model} has no .tflite files", code="no_models", hint="a folder that has some")
+    entries, worst = [], talk.DONE
+    written: set[Path] = set()
+    for path in paths:
+        try:
+            report, files = _optimize_one(args, path, folder, written)
+            written.update(files)
+            entries.append(Entry(path.name, report))
+        except Exception as error:
+            known = talk.typed(error)
+            known.file = known.file or str(path)
+            worst = max(worst, talk.say(known))
+            entries.append(Entry(path.name, error=known))
+    found = Batch(str(args.model), tuple(entries))
+    talk.answer(args, found.to_json(), text.batch(found, folder))
+    return worst
+
+
+def _optimize_one(
+    args: argparse.Namespace, model: Path, folder: Path, taken: Collection[Path] = ()
+) -> tuple[Report, list[Path]]:
+    """The report of a model, and the files that are written now; none of them may be `taken`."""
+    name = model.stem
+    saved = _saved(args.plan) if args.plan else None
+    draw = plot.of_form(args.plot) if args.plot else None
+    with talk.about(model), talk.busy(args, f"optimizing {model.name}") as progress:
+        source = Source.of(model, args.calibrate, args.test, progress)
+        result = tflm_memopt.optimize(
+            source.data, name=model.name, **_settings(args), max_macs=args.max_macs, ram_limit=args.ram_limit,
+            max_instructions=args.max_instructions, core=args.core, plan=saved, frontier=args.frontier,
+            progress=progress,
+        )  # fmt: skip
+        result = source.tested(result, progress)
+        written = emit.files(result, name, args.emit, lambda: sample(source.data, result.model))
+        contents = {**written, **source.files(name)}
+    files = {folder / file: content for file, content in contents.items()}
+    files |= _pages(folder, name, html.optimized(result))
+    if draw:
+        files[args.plot] = draw(plot.optimized(result))
+    _keep(model, files)
+    if twice := [path for path in files if path in taken]:
+        what = f"{twice[0]} was written for another model of this name"
+        raise UsageError(what, code="same_name", hint="another name, or a folder of its own")
+    write_files(files)
+    return result.report, list(files)
+
+
+def _shown(path: Path, folder: Path) -> str:
+    """A file that was written, for the list of them: of a project, its folder."""
+    inside = path.relative_to(folder) if path.is_relative_to(folder) else path
+    return f"{inside.parts[0]}/" if len(inside.parts) > 1 and not inside.is_absolute() else path.name
+
+
+def fit(args: argparse.Namespace) -> int:
+    """The answer is no when the rewritten model does not fit on a board that was asked for; if none was, on any."""
+    data = read_file(args.model)
+    for name in args.boards:
+        board(name)
+    with talk.about(args.model), talk.busy(args, f"optimizing {args.model.name}") as progress:
+        result = tflm_memopt.optimize(data, name=args.model.name, **_settings(args), progress=progress)
+    found = tflm_memopt.fit(result, args.boards)
+    talk.answer(args, found.to_json(), text.fits(found))
+    enough = all if args.boards else any
+    return talk.DONE if enough(row.rewritten.fits for row in found.boards) else talk.NO
+
+
+def explore(args: argparse.Namespace) -> int:
+    """The frontier of a model, as table, plot and plans."""
+    data, name = read_file(args.model), args.model.stem
+    draw = plot.of_form(args.plot) if args.plot else None
+    with talk.about(args.model), talk.busy(args, f"exploring {args.model.name}") as progress:
+        result = tflm_memopt.explore(
+            data, name=args.model.name, **_settings(args), cost=args.cost, core=args.core, progress=progress
+        )
+    files: dict[Path, bytes] = {}
+    if args.csv:
+        files[args.csv] = table.csv(result).encode()
+    if draw:
+        files[args.plot] = draw(plot.exploration(result))
+    if args.plans:
+        files |= {args.plans / file: content for file, content in emit.plans(result, name).items()}
+    _keep(args.model, files)
+    write_files(files)
+    talk.answer(args, result.to_json(), text.exploration(result, list(map(str, files))))
+    return talk.DONE
+
+
+def _on_board(args: argparse.Namespace) -> None:
+    """The settings that a board stands for; what was asked for by name goes first."""
+    if args.board:
+        on = board(args.board)
+        args.abi, args.target = on.abi, args.target or on.target
+        args.ram_limit = on.arena_limit if args.ram_limit is None else args.ram_limit
+        args.core = args.core or (on.measured_core if args.target == on.target else None)
+
+
+def _settings(args: argparse.Namespace) -> dict[str, Any]:
+    """The arguments that optimize() and explore() share."""
+    shared = {key: getattr(args, key) for key in ("input", "int8_io", "op_per", "abi", "kernels", "fold", "without")}
+    return {**shared, "target": args.target or GENERIC}
+
+
+def _saved(path: Path) -> Mapping[str, Any]:
+    try:
+        document = json.loads(read_file(path))
+    except (ValueError, RecursionError) as error:
+        raise UsageError(
+            f"{path} is no JSON document", code="no_json", hint="NAME.plan.json, or a file of explore --plans"
+        ) from error
+    if not isinstance(document, dict):
+        raise UsageError(f"{path} holds no plan", code="no_plan", hint="NAME.plan.json, or a file of explore --plans")
+    return document
+
+
+def _pages(folder: Path, name: str, page: str) -> dict[Path, bytes]:
+    return {folder / f"{file_stem(name)}.report.html": page.encode()}
+
+
+def verify(args: argparse.Namespace) -> int:
+    """The answer is no when a byte differs."""
+    original, rewritten = (read_file(path) for path in (args.original, args.rewritten))
+    for path, data in ((args.original, original), (args.rewritten, rewritten)):
+        with talk.about(path):
+            read(data)
+    arrays = stimuli.load(args.inputs)
+    with (
+        talk.about(args.original, args.rewritten),
+        talk.busy(args, f"running {args.original.name} and {args.rewritten.name}"),
+    ):
+        result = tflm_memopt.verify(original, rewritten, runs=args.runs, seed=args.seed, inputs=arrays)
+    talk.answer(args, result.to_json(), text.verification(result))
+    return talk.DONE if result.bit_exact else talk.NO
+
+
+def _keep(model: Path, files: Mapping[Path, bytes]) -> None:
+    """Refuses to write over the model that is being read."""
+    for path in files:
+        if path.exists() and path.samefile(model):
+            raise UsageError(
+                f"{path} is the model itself and would be overwritten",
+                code="would_overwrite",
+                hint="another folder: -o DIR",
+            )
