@@ -23,7 +23,7 @@ def test_sizes(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[st
     page.write_text("<!-- size:begin -->\n<!-- size:end -->")
     assert size.main(["--cores", "m3", "--models", str(tmp_path), "--json", "--update", str(page)]) == 0
     everything, model = json.loads(capsys.readouterr().out)["sizes"]
-    assert everything["text"] <= 20_000
+    assert everything["text"] <= 17_503
     assert model["text"] < 0.8 * everything["text"]
     assert 0 < model["stack"] <= 1024
     assert page.read_text().count("| m3 |") == 2
