@@ -17,7 +17,7 @@ static const int8_t *zero_of(const tmo_kernel *k) { return (const int8_t *)k->sc
 #if TMO_RUNS_MVE
 /* Whether there is a core for this window. */
 static bool has_nine(const tmo_kernel *k) {
-  return k->op->packing == TMO_PACKING_MVE_DEPTHWISE && k->op->kernel_h * k->op->kernel_w == 9 && k->out_channels % 16 == 0;
+  return tmo_is_packed_as(k->op, TMO_PACKING_MVE_DEPTHWISE) && k->op->kernel_h * k->op->kernel_w == 9 && k->out_channels % 16 == 0;
 }
 #endif
 
