@@ -88,7 +88,7 @@ def tell(inspected: Inspection, done: Optimized) -> None:
 def is_blind(kept: KeptBuiltin, graph: Graph) -> bool:
     """Whether TFLM computes on whatever lies there, or leaves there what its operator does not write."""
     if kept.code != "depth_multiplier":
-        return kept.code == "complete_options"
+        return kept.code in ("complete_options", "pool_keeps_channels")
     op = next(op for op in graph.ops if op.index == kept.index)
     inputs, filters, outputs = (graph.tensors[t].shape[-1] for t in (*op.inputs[:2], op.outputs[0]))
     return inputs * int(op.options["depthMultiplier"]) != outputs or filters < outputs

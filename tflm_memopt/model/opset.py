@@ -58,6 +58,7 @@ _POOL = (
     common.options(*_STRIDES, "filterHeight", "filterWidth"),
     *_INT8,
     common.rank_four,
+    weighted.pool_keeps_channels,
     weighted.pool_keeps_scale,
     *_WINDOW,
 )

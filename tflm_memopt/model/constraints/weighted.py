@@ -143,6 +143,13 @@ def bias_scale(site: Site) -> str | None:
     return None if abs(product - scale) / out <= 0.02 else f"{name(bias)} has scale {scale:g}, not {product:g}"
 
 
+@hint(RECONVERT)
+def pool_keeps_channels(site: Site) -> str | None:
+    """A pool's input and output must have the same channels"""
+    c_in, c_out = site.input().shape[-1], site.output.shape[-1]
+    return None if c_in == c_out else f"{c_in} input and {c_out} output channels"
+
+
 @hint(QUANTIZE)
 def pool_keeps_scale(site: Site) -> str | None:
     """A pool's input and output must have the same scale and zero point"""
