@@ -157,7 +157,7 @@ tmo_mve_conv_2:
 /* Where the output is at least its zero point, the least int8, and at most the greatest.
  *
  * What saturates to the zero point needs no rounding of its own where sums are negative: no `s >> 31`. Eight sums at once, of two pixels or of
- * two fours of channels: narrowed they alternate in one vector, whose bytes go where q4 says. Turns come in fours; ENTRY leads past those of the
+ * two fours of channels: narrowed they alternate in one vector, whose bytes go where q4 says; q5 is the zero point. Turns come in fours; ENTRY leads past those of the
  * first four that there are not. */
     .equ AGAIN, 0            /* what r1 and r3 begin with */
     .equ ENTRY, 8
@@ -166,7 +166,7 @@ tmo_mve_conv_2:
 /* r0, r1: bytes as in tmo_mve_conv_1 and 2; r3: job; `words`: of a turn's instructions. r12 is where the second vector of outputs goes. */
 .macro ENTER_RELU words
     push  {r4-r11, lr}
-    vpush {d8-d9}
+    vpush {d8-d11}
     sub   sp, #FRAME
     mov   r5, r2
     ldrd  r9, r7, [r3, #SCALES]
@@ -176,6 +176,7 @@ tmo_mve_conv_2:
     vidup.u32 q4, r4, #1
     vidup.u32 q0, r12, #1
     vmovnt.i32 q4, q0
+    vmvn.i16 q5, #127
     rsb   r4, r11, #0
     and   r4, r4, #3
     mov   r6, #4 * \words
@@ -186,35 +187,41 @@ tmo_mve_conv_2:
     lsl   r11, r11, #4
 .endm
 
-/* Eight outputs from their sums in r0 to lr: multipliers and shifts at r9 + m and e, of the second vector at r9 + m2 and e2. */
-.macro RELU m, m2, e, e2
+/* Eight outputs from their sums in r0 to lr: multipliers and shifts are at r9 and r9 + 16, of the second vector `second` bytes further. r9 goes on
+ * to the next scales. */
+.macro RELU second
     vmov  q0[2], q0[0], r0, r4
     vmov  q0[3], q0[1], r2, r6
     vmov  q1[2], q1[0], r8, r12
     vmov  q1[3], q1[1], r10, lr
-    vldrw.32 q2, [r9, #\m]
+    .if \second
+    vldrw.32 q3, [r9, #\second]
+    vqrdmulh.s32 q1, q1, q3
+    .endif
+    vldrw.32 q2, [r9], #16
     vqrdmulh.s32 q0, q0, q2
-    .if \m2 != \m
-    vldrw.32 q2, [r9, #\m2]
-    .endif
+    .if \second
+    vldrw.32 q3, [r9, #\second]
+    .else
     vqrdmulh.s32 q1, q1, q2
-    vldrw.32 q2, [r9, #\e]
-    vrshl.s32 q0, q0, q2
-    .if \e2 != \e
-    vldrw.32 q2, [r9, #\e2]
     .endif
+    vldrw.32 q2, [r9], #\second + 16
+    vrshl.s32 q0, q0, q2
+    .if \second
+    vrshl.s32 q1, q1, q3
+    .else
     vrshl.s32 q1, q1, q2
+    .endif
     vqmovnb.s32 q0, q0
     vqmovnt.s32 q0, q1
-    mvn   r0, #127
-    vqadd.s16 q0, q0, r0
+    vqadd.s16 q0, q0, q5
     vqmovnb.s16 q0, q0
     vstrb.16 q0, [r7, q4]
 .endm
 
 .macro LEAVE_RELU
     add   sp, #FRAME
-    vpop  {d8-d9}
+    vpop  {d8-d11}
     pop   {r4-r11, pc}
 .endm
 
@@ -234,9 +241,9 @@ tmo_mve_relu_1:
 1:  mov   r5, r3
     ldrd  r1, r3, [sp, #AGAIN]
     add   r3, r3, r5
-    ldmia r9, {r0, r2, r4, r6}
-    ldrd  r8, r10, [r9, #48]
-    ldrd  r12, lr, [r9, #56]
+    ldmia r9!, {r0, r2, r4, r6}
+    ldrd  r8, r10, [r9, #32]
+    ldrd  r12, lr, [r9, #40]
     ldr   pc, [sp, #ENTRY]
     .balign 4
 2:  .rept 4
@@ -260,8 +267,7 @@ tmo_mve_relu_1:
     .endr
     cmp   r1, r11
     bne   2b
-    RELU  16, 64, 32, 80
-    add   r9, r9, #96
+    RELU  48
     add   r7, r7, #8
     ldr   r0, [sp, #END]
     cmp   r7, r0
@@ -282,7 +288,7 @@ tmo_mve_relu_2:
     add   r11, r11, r0
 1:  ldrd  r1, r3, [sp, #AGAIN]
     ldmia r9, {r0, r2, r4, r6}
-    ldmia r9, {r8, r10, r12, lr}
+    ldmia r9!, {r8, r10, r12, lr}
     ldr   pc, [sp, #ENTRY]
     .balign 4
 2:  .rept 4
@@ -303,8 +309,7 @@ tmo_mve_relu_2:
     .endr
     cmp   r1, r11
     bne   2b
-    RELU  16, 16, 32, 32
-    add   r9, r9, #48
+    RELU  0
     add   r7, r7, #4
     ldr   r0, [sp, #END]
     cmp   r7, r0
