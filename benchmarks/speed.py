@@ -39,7 +39,12 @@ CMSIS_NN: Mapping[str, Mapping[str, int]] = {
         "mlperf_tiny_ic_resnet8_int8": 29_864_662,
         "mlperf_tiny_ad_autoencoder_int8": 583_818,
     },
-    "m55": {"mlperf_tiny_kws_dscnn_int8": 1_817_075},
+    "m55": {
+        "mlperf_tiny_kws_dscnn_int8": 1_817_075,
+        "mlperf_tiny_vww_96_int8": 6_558_656,
+        "mlperf_tiny_ic_resnet8_int8": 4_910_531,
+        "mlperf_tiny_ad_autoencoder_int8": 285_500,
+    },
 }
 """Of TFLM with CMSIS-NN."""
 REFERENCE: Mapping[str, Mapping[str, int]] = {

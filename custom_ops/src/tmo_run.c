@@ -156,9 +156,9 @@ tmo_status tmo_step(tmo_run_state *run) {
       w = tmo_walk_of(run->program, block, op);
       if (!tmo_unit_exists(&w, &run->unit)) return TMO_ERROR_FIRINGS;
     } else {
-      const tmo_unit row = {.strip = *next, .row = *next};
-      run->unit = row;
-      if (row.row >= walked->height) return TMO_ERROR_FIRINGS;
+      run->unit.strip = run->unit.row = *next;
+      run->unit.group = run->unit.tile = 0;
+      if (*next >= walked->height) return TMO_ERROR_FIRINGS;
     }
     const uint16_t missing = missing_producer(run, block, op);
     if (missing == TMO_NONE) {

@@ -240,7 +240,7 @@ def _windowed(
 
 def draw_deep(rng: Generator, n_ops: int) -> Network:
     """A chain as networks for small cores are: pointwise and depthwise convolutions of many channels, mostly multiples
-    of what kernels take at once, of rows as short as a pixel.
+    of what kernels take at once, of rows as short as a pixel; half of them with the range of a ReLU.
     """
     width = 1 if rng.random() < 0.3 else int(rng.integers(2, 12))
     shapes: list[Shape] = [(int(rng.integers(1, 6)), width, int(rng.choice(DEPTHS)))]
@@ -250,6 +250,8 @@ def draw_deep(rng: Generator, n_ops: int) -> Network:
         channels = shape[2] if kind is Kind.DEPTHWISE else int(rng.choice(DEPTHS))
         plain, _ = operator(rng, kind, (len(ops),), shape, len(ops) + 1)
         pointwise = kind is Kind.CONV and rng.random() < 0.8
+        if rng.random() < 0.5:
+            plain = dataclasses.replace(plain, output_zero_point=-128, activation=(-128, 127))
         op, shape = _windowed(rng, plain, shape, out_channels=channels, pointwise=pointwise)
         ops.append(op)
         shapes.append(shape)
