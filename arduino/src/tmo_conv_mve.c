@@ -47,26 +47,26 @@ static tmo_mve_job job_of(const tmo_kernel *k, uint32_t values, int8_t *out, uin
   return job;
 }
 
-static void multiply(const int8_t *bytes, uint32_t step, const int8_t *weights, uint32_t pixels, const tmo_mve_job *job) {
-  if (pixels == 2) {
-    tmo_mve_conv_2(bytes, step, weights, job);
-  } else {
-    tmo_mve_conv_1(bytes, step, weights, job);
-  }
+/* The core for a job on a pixel, or on two. */
+static tmo_mve_conv *core_for(const tmo_mve_job *job, uint32_t pixels) {
+  const bool relu = job->zero == INT8_MIN && job->least == INT8_MIN && job->most == INT8_MAX;
+  if (pixels == 2) return relu && job->channels % FOUR == 0 && job->step < UINT16_MAX - FOUR ? tmo_mve_relu_2 : tmo_mve_conv_2;
+  return relu && job->channels % (2 * FOUR) == 0 ? tmo_mve_relu_1 : tmo_mve_conv_1;
 }
 
 void tmo_conv_mve_multiply(const tmo_kernel *k, const int8_t *bytes, uint32_t bytes_step, uint32_t pixels, int8_t *out, uint32_t step) {
   const tmo_mve_job job = job_of(k, (uint32_t)tmo_packed_values(k->op, k->in_channels), out, step);
-  multiply(bytes != NULL ? bytes : tile_of(k, 0), bytes_step, k->weights, pixels, &job);
+  core_for(&job, pixels)(bytes != NULL ? bytes : tile_of(k, 0), bytes_step, k->weights, &job);
 }
 
 /* Pixels that are multiplied as they lie. */
 static void pointwise(const tmo_kernel *k, const int8_t *bytes, int8_t *out) {
   const uint32_t step = k->op->stride_w * k->in_channels;
   tmo_mve_job job = job_of(k, k->in_channels, out, k->out_channels);
+  tmo_mve_conv *const two = core_for(&job, 2);
   uint32_t left = k->out_width;
-  for (; left > 1; left -= 2, bytes += 2 * step, job.out += 2 * job.step) tmo_mve_conv_2(bytes, step, k->weights, &job);
-  if (left > 0) tmo_mve_conv_1(bytes, step, k->weights, &job);
+  for (; left > 1; left -= 2, bytes += 2 * step, job.out += 2 * job.step) two(bytes, step, k->weights, &job);
+  if (left > 0) core_for(&job, 1)(bytes, step, k->weights, &job);
 }
 
 void tmo_conv_mve_row(const tmo_kernel *k, const tmo_window *rows, int8_t *out) {
@@ -91,7 +91,7 @@ void tmo_conv_mve_row(const tmo_kernel *k, const tmo_window *rows, int8_t *out) 
         tmo_conv_mve_gather(k, &window, p);
       }
     }
-    multiply(tile_of(k, 0), values, k->weights, n, &job);
+    core_for(&job, n)(tile_of(k, 0), values, k->weights, &job);
   }
 }
 
@@ -112,12 +112,14 @@ static void conv_in_c(uint32_t pixels, const int8_t *bytes, uint32_t step, const
   }
 }
 
-#define TWIN(pixels)                                                                                               \
-  void tmo_mve_conv_##pixels(const int8_t *bytes, uint32_t step, const int8_t *weights, const tmo_mve_job *job) { \
+#define TWIN(core, pixels)                                                                                       \
+  void tmo_mve_##core##_##pixels(const int8_t *bytes, uint32_t step, const int8_t *weights, const tmo_mve_job *job) { \
     conv_in_c(pixels, bytes, step, weights, job);                                                                  \
   }
-TWIN(1)
-TWIN(2)
+TWIN(conv, 1)
+TWIN(conv, 2)
+TWIN(relu, 1)
+TWIN(relu, 2)
 
 void tmo_mve_copy(int8_t *to, const int8_t *const *rows, uint32_t n, uint32_t offset, uint32_t bytes, uint32_t step) {
   for (uint32_t r = 0; r < n; ++r) memcpy(to + r * step, rows[r] + offset, bytes);

@@ -124,12 +124,13 @@ typedef struct {
 static void point_at_constants(firing *f, uint32_t first_in, uint32_t first_out) {
   const tmo_op *op = f->kernel.op;
   const void *program = f->run->program;
-  const uint32_t first_scale = op->flags & TMO_FLAG_PER_CHANNEL ? first_out : 0;
   tmo_kernel *k = &f->kernel;
-  k->multipliers = (const int32_t *)tmo_constant(program, op->multipliers) + first_scale;
-  k->shifts = (const int8_t *)tmo_constant(program, op->shifts) + first_scale;
   k->bias = op->bias ? (const int32_t *)tmo_constant(program, op->bias) + first_out : NULL;
   k->weights = (const int8_t *)tmo_constant(program, op->weights);
+  if (TMO_RUNS_DSP && op->packing != TMO_PACKING_NONE) return;
+  const uint32_t first_scale = op->flags & TMO_FLAG_PER_CHANNEL ? first_out : 0;
+  k->multipliers = (const int32_t *)tmo_constant(program, op->multipliers) + first_scale;
+  k->shifts = (const int8_t *)tmo_constant(program, op->shifts) + first_scale;
   if (tmo_is_s16(op)) {
     k->tap_step = (op->kind == TMO_OP_DEPTHWISE_S16 ? f->out : f->in)->channels / 2;
   } else if (op->kind == TMO_OP_DEPTHWISE) {

@@ -1,4 +1,5 @@
-/* The cores of packed convolutions for Helium: tmo_mve_conv_1, tmo_mve_conv_2 and tmo_mve_copy of tmo/packed.h, bit for bit their twins in C.
+/* The cores of packed convolutions for Helium: tmo_mve_conv_1 and _2, tmo_mve_relu_1 and _2, and tmo_mve_copy of tmo/packed.h, bit for bit their
+ * twins in C.
  *
  * Four channels at once, of one pixel or two: sixteen values of each pixel are loaded once for four channels, those of each channel once for
  * all pixels. The sums of a pixel's four channels then are a vector, as their biases, multipliers and shifts are. */
@@ -152,6 +153,169 @@ tmo_mve_conv_2:
     vpop  {d8-d13}
     pop   {r4-r11, pc}
     .size tmo_mve_conv_2, . - tmo_mve_conv_2
+
+/* Where the output is at least its zero point, the least int8, and at most the greatest.
+ *
+ * What saturates to the zero point needs no rounding of its own where sums are negative: no `s >> 31`. Eight sums at once, of two pixels or of
+ * two fours of channels: narrowed they alternate in one vector, whose bytes go where q4 says; q5 is the zero point. Turns come in fours; ENTRY leads past those of the
+ * first four that there are not. */
+    .equ AGAIN, 0            /* what r1 and r3 begin with */
+    .equ ENTRY, 8
+    .equ END, 12             /* of r7 */
+
+/* r0, r1: bytes as in tmo_mve_conv_1 and 2; r3: job; `words`: of a turn's instructions. r12 is where the second vector of outputs goes. */
+.macro ENTER_RELU words
+    push  {r4-r11, lr}
+    vpush {d8-d11}
+    sub   sp, #FRAME
+    mov   r5, r2
+    ldrd  r9, r7, [r3, #SCALES]
+    ldrd  r11, r2, [r3, #TURNS]
+    add   r2, r2, r7
+    mov   r4, #0
+    vidup.u32 q4, r4, #1
+    vidup.u32 q0, r12, #1
+    vmovnt.i32 q4, q0
+    vmvn.i16 q5, #127
+    rsb   r4, r11, #0
+    and   r4, r4, #3
+    mov   r6, #4 * \words
+    adr   r8, 2f
+    mla   r4, r4, r6, r8
+    orr   r4, r4, #1
+    strd  r4, r2, [sp, #ENTRY]
+    lsl   r11, r11, #4
+.endm
+
+/* Eight outputs from their sums in r0 to lr: multipliers and shifts are at r9 and r9 + 16, of the second vector `second` bytes further. r9 goes on
+ * to the next scales. */
+.macro RELU second
+    vmov  q0[2], q0[0], r0, r4
+    vmov  q0[3], q0[1], r2, r6
+    vmov  q1[2], q1[0], r8, r12
+    vmov  q1[3], q1[1], r10, lr
+    .if \second
+    vldrw.32 q3, [r9, #\second]
+    vqrdmulh.s32 q1, q1, q3
+    .endif
+    vldrw.32 q2, [r9], #16
+    vqrdmulh.s32 q0, q0, q2
+    .if \second
+    vldrw.32 q3, [r9, #\second]
+    .else
+    vqrdmulh.s32 q1, q1, q2
+    .endif
+    vldrw.32 q2, [r9], #\second + 16
+    vrshl.s32 q0, q0, q2
+    .if \second
+    vrshl.s32 q1, q1, q3
+    .else
+    vrshl.s32 q1, q1, q2
+    .endif
+    vqmovnb.s32 q0, q0
+    vqmovnt.s32 q0, q1
+    vqadd.s16 q0, q0, q5
+    vqmovnb.s16 q0, q0
+    vstrb.16 q0, [r7, q4]
+.endm
+
+.macro LEAVE_RELU
+    add   sp, #FRAME
+    vpop  {d8-d11}
+    pop   {r4-r11, pc}
+.endm
+
+/* Registers as in tmo_mve_conv_2, but r5   next weights of the first four channels     r3   of the second */
+    .section .text.tmo_mve_relu_1, "ax", %progbits
+    .balign 4
+    .global tmo_mve_relu_1
+    .type tmo_mve_relu_1, %function
+    .thumb_func
+tmo_mve_relu_1:
+    mov   r12, #4
+    ENTER_RELU 17
+    lsl   r3, r11, #2        /* bytes of the weights of four channels */
+    strd  r0, r3, [sp, #AGAIN]
+    add   r11, r11, r0
+    mov   r3, r5
+1:  mov   r5, r3
+    ldrd  r1, r3, [sp, #AGAIN]
+    add   r3, r3, r5
+    ldmia r9!, {r0, r2, r4, r6}
+    ldrd  r8, r10, [r9, #32]
+    ldrd  r12, lr, [r9, #40]
+    ldr   pc, [sp, #ENTRY]
+    .balign 4
+2:  .rept 4
+    vldrb.8 q0, [r1], #16
+    vldrb.8 q1, [r5], #16
+    vldrb.8 q2, [r3], #16
+    vmladava.s8 r0, q0, q1
+    vldrb.8 q1, [r5], #16
+    vmladava.s8 r8, q0, q2
+    vldrb.8 q2, [r3], #16
+    vmladava.s8 r2, q0, q1
+    vldrb.8 q1, [r5], #16
+    vmladava.s8 r10, q0, q2
+    vldrb.8 q2, [r3], #16
+    vmladava.s8 r4, q0, q1
+    vldrb.8 q1, [r5], #16
+    vmladava.s8 r12, q0, q2
+    vldrb.8 q2, [r3], #16
+    vmladava.s8 r6, q0, q1
+    vmladava.s8 lr, q0, q2
+    .endr
+    cmp   r1, r11
+    bne   2b
+    RELU  48
+    add   r7, r7, #8
+    ldr   r0, [sp, #END]
+    cmp   r7, r0
+    bne   1b
+    LEAVE_RELU
+    .size tmo_mve_relu_1, . - tmo_mve_relu_1
+
+    .section .text.tmo_mve_relu_2, "ax", %progbits
+    .balign 4
+    .global tmo_mve_relu_2
+    .type tmo_mve_relu_2, %function
+    .thumb_func
+tmo_mve_relu_2:
+    ldr   r12, [r3, #OUT_STEP]
+    ENTER_RELU 14
+    add   r1, r0, r1
+    strd  r0, r1, [sp, #AGAIN]
+    add   r11, r11, r0
+1:  ldrd  r1, r3, [sp, #AGAIN]
+    ldmia r9, {r0, r2, r4, r6}
+    ldmia r9!, {r8, r10, r12, lr}
+    ldr   pc, [sp, #ENTRY]
+    .balign 4
+2:  .rept 4
+    vldrb.8 q0, [r1], #16
+    vldrb.8 q1, [r3], #16
+    vldrb.8 q2, [r5], #16
+    vmladava.s8 r0, q0, q2
+    vldrb.8 q3, [r5], #16
+    vmladava.s8 r8, q1, q2
+    vmladava.s8 r2, q0, q3
+    vldrb.8 q2, [r5], #16
+    vmladava.s8 r10, q1, q3
+    vmladava.s8 r4, q0, q2
+    vldrb.8 q3, [r5], #16
+    vmladava.s8 r12, q1, q2
+    vmladava.s8 r6, q0, q3
+    vmladava.s8 lr, q1, q3
+    .endr
+    cmp   r1, r11
+    bne   2b
+    RELU  0
+    add   r7, r7, #4
+    ldr   r0, [sp, #END]
+    cmp   r7, r0
+    bne   1b
+    LEAVE_RELU
+    .size tmo_mve_relu_2, . - tmo_mve_relu_2
 
     .section .text.tmo_mve_copy, "ax", %progbits
     .balign 4

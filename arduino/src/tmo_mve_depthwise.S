@@ -39,15 +39,6 @@
     ADD_UP q4, q2, q3
 .endm
 
-.macro TAP a, constants
-    vldrb.8 q4, [\a], #16
-    vldrb.8 q5, [\constants]
-    vmullb.s8 q6, q4, q5
-    vmullt.s8 q4, q4, q5
-    ADD_UP q6, q0, q1
-    ADD_UP q4, q2, q3
-.endm
-
 .macro SCALE sums, constants, at
     vldrw.32 q4, [\constants, #\at]
     vldrw.32 q5, [\constants, #\at + 64]
@@ -79,25 +70,6 @@
     vmin.s8 q6, q6, q7
 .endm
 
-/* The range as three words, behind which a core has more of its own. */
-.macro ENTER bytes
-    push  {r4-r11, lr}
-    vpush {d8-d15}
-    sub   sp, #12 + \bytes
-    ldr   r7, [sp, #12 + \bytes + 36 + 64 + 12]
-    ldrsb r4, [r7]
-    ldrsb r5, [r7, #1]
-    ldrsb r6, [r7, #2]
-    strd  r4, r5, [sp]
-    str   r6, [sp, #8]
-.endm
-
-.macro LEAVE bytes
-    add   sp, #12 + \bytes
-    vpop  {d8-d15}
-    pop   {r4-r11, pc}
-.endm
-
 /* Any taps, as a list.
  *
  *   r0   next tap     r1   next constants     r2   out, so that r2 + r6 is where outputs go     r3   turns     r4, r5   taps
@@ -112,7 +84,15 @@
     .type tmo_mve_depthwise, %function
     .thumb_func
 tmo_mve_depthwise:
-    ENTER 0
+    push  {r4-r11, lr}
+    vpush {d8-d15}
+    sub   sp, #12             /* the range, as three words */
+    ldr   r7, [sp, #STEP + 4]
+    ldrsb r4, [r7]
+    ldrsb r5, [r7, #1]
+    ldrsb r6, [r7, #2]
+    strd  r4, r5, [sp]
+    str   r6, [sp, #8]
     mov   r8, r0
     mov   r9, r1
     mov   r10, r3
@@ -151,17 +131,52 @@ tmo_mve_depthwise:
     sub   r2, r2, r5
     add   r7, r7, r5
     b     1b
-4:  LEAVE 0
+4:  add   sp, #12
+    vpop  {d8-d15}
+    pop   {r4-r11, pc}
     .size tmo_mve_depthwise, . - tmo_mve_depthwise
 
-/* Nine taps, of channels that sixteens divide.
+/* Two taps as TWO_TAPS, and one, whose weights are next. */
+.macro NEXT_TWO a, b
+    vldrb.8 q4, [\a], #16
+    vldrb.8 q5, [r9], #16
+    vmullb.s8 q6, q4, q5
+    vmullt.s8 q4, q4, q5
+    vldrb.8 q5, [\b], #16
+    vldrb.8 q7, [r9]
+    vmullt.s8 q7, q5, q7
+    vadd.i16 q4, q4, q7
+    vldrb.8 q7, [r9], #16
+    vmullb.s8 q7, q5, q7
+    vadd.i16 q6, q6, q7
+    ADD_UP q6, q0, q1
+    ADD_UP q4, q2, q3
+.endm
+
+.macro NEXT_TAP a
+    vldrb.8 q4, [\a], #16
+    vldrb.8 q5, [r9], #32     /* an even number of taps has weights */
+    vmullb.s8 q6, q4, q5
+    vmullt.s8 q4, q4, q5
+    ADD_UP q6, q0, q1
+    ADD_UP q4, q2, q3
+.endm
+
+/* Without `sums >> 31`: what it changes saturates. */
+.macro NEXT_SCALE sums, next
+    vldrw.32 q4, [r9], #64
+    vqrdmulh.s32 \sums, \sums, q4
+    vldrw.32 q4, [r9], #\next
+    vrshl.s32 \sums, \sums, q4
+.endm
+
+/* Nine taps, of channels that sixteens divide, to a ReLU's whole range.
  *
- *   r0..r8   taps     r9   next constants     r10   next outputs     r11, r12   of OUTPUTS */
-    .equ OWN, 12
-    .equ CONSTANTS, 12
-    .equ PIXELS, 16
-    .equ SIXTEENS, 20
-    .equ CHANNELS_OF_9, OWN + CHANNELS
+ *   r0..r8   taps     r9   next constants     r10   next outputs     r11   zero point     r12   from the last channels to the next pixel */
+    .equ CONSTANTS, 0
+    .equ PIXELS, 4
+    .equ FRAME, 8
+    .equ CHANNELS_OF_9, FRAME + 36 + 64 + 4
 
     .section .text.tmo_mve_depthwise_9, "ax", %progbits
     .balign 4
@@ -169,47 +184,58 @@ tmo_mve_depthwise:
     .type tmo_mve_depthwise_9, %function
     .thumb_func
 tmo_mve_depthwise_9:
-    ENTER OWN
-    str   r1, [sp, #CONSTANTS]
-    str   r3, [sp, #PIXELS]
-    ldr   r4, [sp, #CHANNELS_OF_9]
-    lsr   r4, r4, #4
-    str   r4, [sp, #SIXTEENS]
+    push  {r4-r11, lr}
+    vpush {d8-d15}
+    sub   sp, #FRAME
+    mov   r9, r1
+    strd  r1, r3, [sp, #CONSTANTS]
     mov   r10, r2
+    mvn   r11, #127
     ldmia r0, {r0-r8}
-1:  ldr   r9, [sp, #CONSTANTS]
-    ldr   lr, [sp, #SIXTEENS]
+1:  ldrd  lr, r12, [sp, #CHANNELS_OF_9]
+    sub   r12, r12, lr
+    lsr   lr, lr, #4
     dls   lr, lr
-2:  BIASES r9
-    add   r9, r9, #64
-    TWO_TAPS r0, r1, r9, 0
-    TWO_TAPS r2, r3, r9, 32
-    TWO_TAPS r4, r5, r9, 64
-    TWO_TAPS r6, r7, r9, 96
-    add   r9, r9, #128
-    TAP   r8, r9
-    add   r9, r9, #32
-    OUTPUTS r9, r11, r12
-    add   r9, r9, #128
-    vstrb.8 q6, [r10], #16
+2:  vldrw.32 q0, [r9], #16
+    vldrw.32 q1, [r9], #16
+    vldrw.32 q2, [r9], #16
+    vldrw.32 q3, [r9], #16
+    NEXT_TWO r0, r1
+    NEXT_TWO r2, r3
+    NEXT_TWO r4, r5
+    NEXT_TWO r6, r7
+    NEXT_TAP r8
+    NEXT_SCALE q0, -48
+    NEXT_SCALE q1, -48
+    NEXT_SCALE q2, -48
+    NEXT_SCALE q3, 16
+    vqmovnb.s32 q0, q0
+    vqmovnt.s32 q0, q1
+    vqmovnb.s32 q2, q2
+    vqmovnt.s32 q2, q3
+    vqadd.s16 q0, q0, r11
+    vqadd.s16 q2, q2, r11
+    vqmovnb.s16 q0, q0
+    vqmovnt.s16 q0, q2
+    vstrb.8 q0, [r10], #16
     le    lr, 2b
-    ldr   r9, [sp, #PIXELS]
-    subs  r9, r9, #1
+    ldrd  r9, lr, [sp, #CONSTANTS]
+    subs  lr, lr, #1
     beq   3f
-    str   r9, [sp, #PIXELS]
-    ldrd  r9, r12, [sp, #CHANNELS_OF_9]
-    sub   r9, r12, r9         /* from the last channels of a pixel to the next pixel */
-    add   r0, r0, r9
-    add   r1, r1, r9
-    add   r2, r2, r9
-    add   r3, r3, r9
-    add   r4, r4, r9
-    add   r5, r5, r9
-    add   r6, r6, r9
-    add   r7, r7, r9
-    add   r8, r8, r9
+    str   lr, [sp, #PIXELS]
+    add   r0, r0, r12
+    add   r1, r1, r12
+    add   r2, r2, r12
+    add   r3, r3, r12
+    add   r4, r4, r12
+    add   r5, r5, r12
+    add   r6, r6, r12
+    add   r7, r7, r12
+    add   r8, r8, r12
     b     1b
-3:  LEAVE OWN
+3:  add   sp, #FRAME
+    vpop  {d8-d15}
+    pop   {r4-r11, pc}
     .size tmo_mve_depthwise_9, . - tmo_mve_depthwise_9
 
 #endif

@@ -6,68 +6,47 @@
 #include "tmo/tmo.h"
 #include "tmo/walk.h"
 
-/* The counter of an operator in its block. A row block counts strips alone: rows. */
-static void *counter(const tmo_run_state *run, const tmo_block *block, uint16_t op) {
+/* The counter of an operator in its block: its next strip. A row block counts strips alone: rows; others have a whole tmo_unit, of which
+ * the strip is the first. */
+static uint16_t *counter(const tmo_run_state *run, const tmo_block *block, uint16_t op) {
   const size_t size = tmo_is_tiled(block) ? sizeof(tmo_unit) : sizeof(uint16_t);
-  return run->workspace + block->counters + size * (uint16_t)(op - block->first_op);
-}
-
-static void load_next(const tmo_run_state *run, const tmo_block *block, uint16_t op, tmo_unit *unit) {
-  const void *stored = counter(run, block, op);
-  if (tmo_is_tiled(block)) {
-    *unit = *(const tmo_unit *)stored;
-  } else {
-    unit->strip = unit->row = *(const uint16_t *)stored;
-    unit->group = unit->tile = 0;
-  }
-}
-
-static void store_next(const tmo_run_state *run, const tmo_block *block, uint16_t op, const tmo_unit *unit) {
-  void *stored = counter(run, block, op);
-  if (tmo_is_tiled(block)) {
-    *(tmo_unit *)stored = *unit;
-  } else {
-    *(uint16_t *)stored = unit->strip;
-  }
+  return (uint16_t *)(void *)(run->workspace + block->counters + size * (uint16_t)(op - block->first_op));
 }
 
 /* The operator that must fire before `op` can, or TMO_NONE. */
-TMO_OWN_FRAME static uint16_t missing_producer(const tmo_run_state *run, const tmo_block *block, const tmo_op *op, const tmo_walk *w) {
+TMO_OWN_FRAME static uint16_t missing_producer(const tmo_run_state *run, const tmo_block *block, const tmo_op *op) {
   for (uint8_t k = 0; k < op->n_inputs; ++k) {
-    if (op->producer[k] == TMO_NONE) continue;
-    tmo_unit next;
-    load_next(run, block, op->producer[k], &next);
-    const bool exists = tmo_is_tiled(block) ? tmo_operand_exists(run->program, block, op, w, &run->unit, k, &next)
-                                          : tmo_operand_rows_exist(run->program, op, &run->unit, k, next.strip);
-    if (!exists) return op->producer[k];
+    const uint16_t producer = op->producer[k];
+    if (producer == TMO_NONE) continue;
+    const uint16_t *next = counter(run, block, producer);
+    const bool exists = tmo_is_tiled(block) ? tmo_operand_exists(run->program, block, op, &run->unit, k, (const tmo_unit *)next)
+                                            : tmo_operand_rows_exist(run->program, op, &run->unit, k, *next);
+    if (!exists) return producer;
   }
   return TMO_NONE;
 }
 
 /* To the strip of the unit that waits for this operator. */
 static void skip_strips(const tmo_run_state *run, const tmo_block *block, uint16_t op) {
-  if (!tmo_is_tiled(block)) return;
-  const tmo_walk w = tmo_walk_of(run->program, block, &tmo_ops(run->program)[op]);
-  tmo_unit next;
-  load_next(run, block, op, &next);
-  tmo_unit_skip(&w, &next, run->unit.strip);
-  store_next(run, block, op, &next);
+  const tmo_op *waited = &tmo_ops(run->program)[op];
+  if (!tmo_is_tiled(block) || !tmo_recomputes(tmo_walked(run->program, waited))) return;
+  const tmo_walk w = tmo_walk_of(run->program, block, waited);
+  tmo_unit_skip(&w, (tmo_unit *)counter(run, block, op), run->unit.strip);
 }
 
 static bool has_units_left(const tmo_run_state *run, const tmo_block *block, uint16_t op) {
-  const tmo_walk w = tmo_walk_of(run->program, block, &tmo_ops(run->program)[op]);
-  tmo_unit next;
-  load_next(run, block, op, &next);
-  return !tmo_unit_ended(&w, &next);
+  const uint16_t strips = tmo_is_tiled(block) ? block->strips : tmo_walked(run->program, &tmo_ops(run->program)[op])->height;
+  return *counter(run, block, op) < strips;
 }
 
 static void enter_block(tmo_run_state *run, const tmo_block *block) {
   const uint16_t end = (uint16_t)(block->first_op + block->n_ops);
   for (uint16_t op = block->first_op; op < end; ++op) {
+    uint16_t *const next = counter(run, block, op);
+    *next = 0;
+    if (!tmo_is_tiled(block)) continue;
     const tmo_walk w = tmo_walk_of(run->program, block, &tmo_ops(run->program)[op]);
-    tmo_unit first;
-    tmo_unit_first(&w, &first);
-    store_next(run, block, op, &first);
+    tmo_unit_first(&w, (tmo_unit *)next);
   }
   run->sink = (uint16_t)(end - 1);
 }
@@ -165,26 +144,34 @@ tmo_status tmo_step(tmo_run_state *run) {
     push_waiting(run, run->sink);
   }
   const tmo_block *block = &tmo_blocks(run->program)[run->block];
+  const bool tiled = tmo_is_tiled(block);
   for (;;) {
     run->op = run->waiting[run->top];
-    load_next(run, block, run->op, &run->unit);
+    uint16_t *const next = counter(run, block, run->op);
     const tmo_op *op = &tmo_ops(run->program)[run->op];
-    const bool by_row = !tmo_is_tiled(block);
-    const tmo_walk w = tmo_walk_of(run->program, block, op);
-    if (by_row ? tmo_unit_ended(&w, &run->unit) : !tmo_unit_exists(&w, &run->unit)) return TMO_ERROR_FIRINGS;
-    const uint16_t missing = missing_producer(run, block, op, &w);
+    const tmo_tensor *walked = tmo_walked(run->program, op);
+    tmo_walk w;
+    if (tiled) {
+      run->unit = *(const tmo_unit *)next;
+      w = tmo_walk_of(run->program, block, op);
+      if (!tmo_unit_exists(&w, &run->unit)) return TMO_ERROR_FIRINGS;
+    } else {
+      run->unit.strip = run->unit.row = *next;
+      run->unit.group = run->unit.tile = 0;
+      if (*next >= walked->height) return TMO_ERROR_FIRINGS;
+    }
+    const uint16_t missing = missing_producer(run, block, op);
     if (missing == TMO_NONE) {
       if (lacks_rows(run, op)) {
         keep_rows(run);
         return TMO_WAIT;
       }
-      tmo_unit next = run->unit;
-      if (by_row) {
-        ++next.strip;
+      if (tiled) {
+        tmo_unit_next(&w, (tmo_unit *)next);
       } else {
-        tmo_unit_next(&w, &next);
+        ++*next;
+        w = tmo_walk_by_row(walked);
       }
-      store_next(run, block, run->op, &next);
       const tmo_status status = tmo_fire(run, op, &w);
       if (status != TMO_OK) return status;
       break;

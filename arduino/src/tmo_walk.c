@@ -10,18 +10,16 @@ tmo_walk tmo_walk_of(const void *program, const tmo_block *block, const tmo_op *
   return tiled;
 }
 
-static bool recomputes(const tmo_walk *w) { return w->rows > w->advance; }
-
 int32_t tmo_strip_first(const tmo_walk *w, uint16_t strip) {
-  if (strip == 0 && !recomputes(w)) return 0;
+  if (strip == 0 && w->rows <= w->advance) return 0;
   return clamp(strip * w->advance + w->end - w->rows, w->tensor->height);
 }
 
 int32_t tmo_strip_end(const tmo_walk *w, uint16_t strip) { return clamp(strip * w->advance + w->end, w->tensor->height); }
 
 /* The strip in which a row is new, of a tensor that is cached. */
-static uint16_t strip_of(const tmo_walk *w, int32_t row) {
-  return row < w->end ? 0 : (uint16_t)(tmo_quotient((uint32_t)(row - w->end), (uint32_t)w->advance) + 1);
+static uint16_t strip_of(const tmo_tensor *t, int32_t row) {
+  return row < t->end ? 0 : (uint16_t)(tmo_quotient((uint32_t)(row - t->end), t->advance) + 1);
 }
 
 /* Go to the first unit of the unit's strip, or of the next that has rows. */
@@ -48,7 +46,7 @@ void tmo_unit_next(const tmo_walk *w, tmo_unit *unit) {
 }
 
 void tmo_unit_skip(const tmo_walk *w, tmo_unit *next, uint16_t strip) {
-  if (!recomputes(w) || next->strip >= strip) return;
+  if (w->rows <= w->advance || next->strip >= strip) return;
   next->strip = strip;
   enter_strip(w, next);
 }
@@ -58,10 +56,12 @@ bool tmo_unit_exists(const tmo_walk *w, const tmo_unit *unit) {
          unit->row < tmo_strip_end(w, unit->strip);
 }
 
-uint16_t tmo_unit_column_end(const tmo_walk *w, const tmo_unit *unit) {
-  const uint32_t end = (unit->tile + 1u) * w->tile;
-  return (uint16_t)(end < w->tensor->width ? end : w->tensor->width);
+static uint16_t column_end(const tmo_tensor *t, uint16_t tile, const tmo_unit *unit) {
+  const uint32_t end = (unit->tile + 1u) * tile;
+  return (uint16_t)(end < t->width ? end : t->width);
 }
+
+uint16_t tmo_unit_column_end(const tmo_walk *w, const tmo_unit *unit) { return column_end(w->tensor, w->tile, unit); }
 
 static bool after(const tmo_unit *a, const tmo_unit *b) {
   if (a->strip != b->strip) return a->strip > b->strip;
@@ -104,25 +104,22 @@ uint32_t tmo_converted_bytes(const void *program, const tmo_block *block, const 
 }
 
 /* Looks for the producer's unit that makes the last pixel which is read. */
-bool tmo_operand_exists(const void *program, const tmo_block *block, const tmo_op *op, const tmo_walk *w, const tmo_unit *unit, uint8_t k,
-                        const tmo_unit *next) {
-  if (tmo_writes_sums(op, unit->group)) return true;
-  const tmo_op *producer = &tmo_ops(program)[op->producer[k]];
+bool tmo_operand_exists(const void *program, const tmo_block *block, const tmo_op *op, const tmo_unit *unit, uint8_t k, const tmo_unit *next) {
+  if (next->strip >= block->strips || tmo_writes_sums(op, unit->group)) return true;
   int32_t row = tmo_last_row(program, op, unit, k);
-  const tmo_walk of = tmo_walk_of(program, block, producer);
-  if (tmo_unit_ended(&of, next)) return true;
-  int32_t column = tmo_unit_column_end(w, unit) - 1;
   if (row < 0) return true;
+  const tmo_op *producer = &tmo_ops(program)[op->producer[k]];
+  const tmo_tensor *t = tmo_walked(program, producer);
+  int32_t column = column_end(tmo_walked(program, op), op->tile, unit) - 1;
   if (tmo_iterative(producer)) { /* its only row is complete after the last pixel that it reads itself */
-    row = of.tensor->height - 1;
-    column = of.tensor->width - 1;
+    row = t->height - 1;
+    column = t->width - 1;
   } else if (!tmo_iterative(op) && op->access == 0) {
-    const tmo_tensor *in = &tmo_tensors(program)[op->input[k]];
-    column = last_under((uint32_t)column, op->stride_w, op->pad_left, op->kernel_w, op->dilation_w, in->width);
+    column = last_under((uint32_t)column, op->stride_w, op->pad_left, op->kernel_w, op->dilation_w, t->width);
   }
-  const tmo_unit last = {.strip = recomputes(&of) ? unit->strip : strip_of(&of, row),
-                         .group = (uint16_t)(tmo_writes_group(producer) ? unit->group : of.groups - 1),
-                         .tile = (uint16_t)tmo_quotient((uint32_t)column, of.tile),
+  const tmo_unit last = {.strip = tmo_recomputes(t) ? unit->strip : strip_of(t, row),
+                         .group = (uint16_t)(tmo_writes_group(producer) ? unit->group : tmo_passes(producer) - 1),
+                         .tile = (uint16_t)tmo_quotient((uint32_t)column, producer->tile),
                          .row = (uint16_t)row};
   return after(next, &last);
 }
@@ -140,7 +137,7 @@ tmo_line tmo_line_of(const void *program, const tmo_tensor *t, uint32_t pixel, u
     const tmo_line whole = {tmo_row_offset(t, y), turned ? last : 0, turned ? last : 1, t->width, pixel};
     return whole;
   }
-  const bool recomputed = t->rows > t->advance;
+  const bool recomputed = tmo_recomputes(t);
   const int32_t from = recomputed ? strip * t->advance + t->end - t->rows : first_period(t);
   const uint32_t row = (uint32_t)(y - from);
   const uint32_t period = recomputed ? 0 : tmo_quotient(row, t->rows);

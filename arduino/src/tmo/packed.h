@@ -148,6 +148,10 @@ typedef struct {
 typedef void tmo_mve_conv(const int8_t *bytes, uint32_t step, const int8_t *weights, const tmo_mve_job *job);
 tmo_mve_conv tmo_mve_conv_1, tmo_mve_conv_2;
 
+/* The same where the output is a ReLU's, with the zero point -128 and the whole range: of a pixel's channels in eights; of two pixels' in fours, less
+ * than 65,532 bytes apart. */
+tmo_mve_conv tmo_mve_relu_1, tmo_mve_relu_2;
+
 /* So many bytes, at least one, of each of n rows, from rows[r] + offset to to + r * step. */
 void tmo_mve_copy(int8_t *to, const int8_t *const *rows, uint32_t n, uint32_t offset, uint32_t bytes, uint32_t step);
 
@@ -155,7 +159,7 @@ void tmo_mve_copy(int8_t *to, const int8_t *const *rows, uint32_t n, uint32_t of
 void tmo_mve_add_pixels(int32_t *sums, const int8_t *pixels, uint32_t channels, uint32_t n);
 
 /* As tmo_dsp_depthwise; taps come in turns of two. range: zero point of the output, its least and its greatest value. The second one is for
- * nine taps, and a multiple of 16 channels. */
+ * nine taps, a multiple of 16 channels, and a ReLU's range: -128, -128, 127. */
 typedef void tmo_mve_taps(const int8_t *const *taps, const int8_t *constants, int8_t *out, uint32_t pixels, uint32_t turns, uint32_t channels,
                           uint32_t step, const int8_t *range);
 tmo_mve_taps tmo_mve_depthwise, tmo_mve_depthwise_9;

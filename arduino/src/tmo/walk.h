@@ -25,6 +25,9 @@ static inline const tmo_tensor *tmo_walked(const void *program, const tmo_op *op
   return &tmo_tensors(program)[tmo_iterative(op) ? op->input[0] : op->output];
 }
 
+/* Of a tiled block: whether all rows of each strip are made again. */
+static inline bool tmo_recomputes(const tmo_tensor *t) { return t->rows > t->advance; }
+
 /* Of a row block: each row is a strip. */
 static inline tmo_walk tmo_walk_by_row(const tmo_tensor *t) {
   const tmo_walk by_row = {t, 1, 1, 1, t->height, 1, 1, UINT16_MAX};
@@ -68,9 +71,8 @@ static inline bool tmo_operand_rows_exist(const void *program, const tmo_op *op,
   return row < 0 || made > (tmo_iterative(producer) ? tmo_walked(program, producer)->height - 1 : row);
 }
 
-/* The same of a tiled block: whether all pixels that a unit of an operator, with this walk, reads of operand k exist, now that its producer's next unit is `next`. */
-bool tmo_operand_exists(const void *program, const tmo_block *block, const tmo_op *op, const tmo_walk *w, const tmo_unit *unit, uint8_t k,
-                        const tmo_unit *next);
+/* The same of a tiled block: whether all pixels that a unit of an operator reads of operand k exist, now that its producer's next unit is `next`. */
+bool tmo_operand_exists(const void *program, const tmo_block *block, const tmo_op *op, const tmo_unit *unit, uint8_t k, const tmo_unit *next);
 
 /* Bytes that the operands of an operator take which are made int8 for one window: those that come from an external frame. Not more than
  * UINT32_MAX. */
