@@ -11,11 +11,14 @@ import itertools
 from collections.abc import Mapping, Sequence
 
 import networkx as nx
+import numpy as np
 
 MOST_BUFFERS = 12
 """Of a clique that are looked at, the largest: 2^n * n^2 steps."""
 MOST_CLIQUES = 4
 MOST_LISTED = 1000
+UNREACHED = 1 << 40
+"""An offset above all others."""
 
 Separations = Mapping[tuple[int, int], int]
 
@@ -36,21 +39,17 @@ def clique_bound(nbytes: Sequence[int], align: Sequence[int], separations: Separ
 def _stacked(clique: Sequence[int], nbytes: Sequence[int], align: Sequence[int], separations: Separations) -> int:
     """The least top of these buffers when each is held only by the one that starts next below it."""
     count = len(clique)
-    everyone = range(count)
-    apart = [[_in_order(separations, u, v) if u != v else 0 for v in clique] for u in clique]
-    lowest: list[dict[int, int]] = [{} for _ in range(1 << count)]
-    for i in everyone:
-        lowest[1 << i][i] = 0
-    for placed in range(1, (1 << count) - 1):
-        for last, offset in lowest[placed].items():
-            for i in everyone:
-                if not placed >> i & 1:
-                    start = offset + apart[last][i]
-                    start += -start % align[clique[i]]
-                    with_it = lowest[placed | 1 << i]
-                    if start < with_it.get(i, start + 1):
-                        with_it[i] = start
-    return min(offset + nbytes[clique[i]] for i, offset in lowest[-1].items())
+    apart = np.array([[_in_order(separations, u, v) if u != v else 0 for v in clique] for u in clique])
+    lowest = np.full((1 << count, count), UNREACHED)  # by those placed and the last of them: its offset
+    lowest[1 << np.arange(count), np.arange(count)] = 0
+    placed = np.arange(1 << count)
+    size = sum(placed >> i & 1 for i in range(count))
+    for more in range(2, count + 1):
+        for last in range(count):
+            these = placed[(size == more) & (placed >> last & 1 == 1)]
+            starts = (lowest[these ^ 1 << last] + apart[:, last]).min(axis=1)
+            lowest[these, last] = starts + -starts % align[clique[last]]
+    return int((lowest[-1] + [nbytes[i] for i in clique]).min())
 
 
 def _in_order(separations: Separations, first: int, second: int) -> int:
