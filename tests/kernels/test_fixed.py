@@ -11,7 +11,7 @@ from math import floor
 
 import numpy as np
 import pytest
-from kernels.conftest import Build
+from kernels.conftest import LIBRARY, Build
 
 LOW, HIGH = -(1 << 31), (1 << 31) - 1
 HALF = Fraction(1, 2)
@@ -54,7 +54,7 @@ def test_scaling_is_exact(wide: int, sanitized: Build) -> None:
     numbers = list(cases())
     flags = [f"-DEXPECT_WIDE={wide}", *(() if wide else ("-DTMO_NARROW_MULTIPLY",))]
     done = subprocess.run(
-        [sanitized("fixed.c", library=(), flags=flags)],
+        [sanitized("fixed.c", library=[LIBRARY / "src/tmo_fixed.c"], flags=flags)],
         input=np.array(numbers, np.int32).tobytes(),
         capture_output=True,
         check=False,
