@@ -21,6 +21,7 @@
 #define MAX_READS 16                        /* elements read per byte of the program: checking stays linear when arrays are shared */
 
 #define HAS_BINARY (((TMO_KINDS) & TMO_BINARY_KINDS) != 0)
+#define HAS_S16_FILTER (tmo_has_kind(TMO_OP_CONV_S16) || tmo_has_kind(TMO_OP_DEPTHWISE_S16))
 #define HAS_PACKED_FILTER (((TMO_PACKINGS) & ~((uint64_t)1 << TMO_PACKING_NONE | (uint64_t)1 << TMO_PACKING_DSP_ADD)) != 0)
 
 /* The same on every ABI: the converter packs these from a table. */
@@ -68,6 +69,8 @@ static bool in_workspace(const checker *c, uint32_t offset, uint32_t bytes, uint
 static bool has_constant(const checker *c, uint32_t offset, uint32_t bytes, uint32_t alignment) {
   return offset != 0 && inside(offset, bytes, c->header->size, alignment);
 }
+
+static bool has_words(const checker *c, uint32_t offset, uint32_t n) { return has_constant(c, offset, times(4, n), 4); }
 
 /* Counts the reading of n elements. */
 static bool may_read(checker *c, uint32_t n) {
@@ -160,46 +163,38 @@ static bool check_windowed(const checker *c, const operation *o) {
   return whole && in_workspace(c, op->accumulator, times(times(4, o->out->width), o->out->channels), 4);
 }
 
+/* As high and as wide. */
+static bool same_size(const tmo_tensor *a, const tmo_tensor *b) { return a->height == b->height && a->width == b->width; }
+
+/* Convolutions of int16. */
+static bool is_s16_filter(const tmo_op *op) {
+  return HAS_S16_FILTER && (op->kind == TMO_OP_CONV_S16 || op->kind == TMO_OP_DEPTHWISE_S16);
+}
+
 /* Multipliers and shifts: `n` of each. */
 static bool check_scaling(checker *c, const tmo_op *op, uint32_t n) {
-  if (!has_constant(c, op->multipliers, times(4, n), 4) || !has_constant(c, op->shifts, n, 1)) return false;
+  if (!has_words(c, op->multipliers, n) || !has_constant(c, op->shifts, n, 1)) return false;
   if (!may_read(c, n)) return false;
   const int8_t *shifts = (const int8_t *)tmo_constant(c->program, op->shifts);
+  const int32_t most = is_s16_filter(op) ? MAX_S16_SHIFT : 30;
   for (uint32_t i = 0; i < n; ++i) {
-    if (shifts[i] < -31 || shifts[i] > 30) return false;
+    if (shifts[i] < -31 || shifts[i] > most) return false;
   }
   return true;
 }
 
-/* Weights, bias, scaling. */
+/* Weights, bias, scaling. Of int16: channels take two bytes, biases eight, and no sums are kept from call to call. */
 static bool check_filter(checker *c, const operation *o) {
   const tmo_op *op = o->op;
-  const bool depthwise = op->kind == TMO_OP_DEPTHWISE;
-  if (depthwise && o->out->channels % o->in->channels != 0) return false;
-  const uint32_t inputs = depthwise ? 1 : o->in->channels; /* that an output channel reads */
-  const uint32_t weights = times(times((uint32_t)op->kernel_h * op->kernel_w, inputs), o->out->channels);
-  if (!has_constant(c, op->weights, weights, 1)) return false;
-  if (op->bias != 0 && !has_constant(c, op->bias, times(4, o->out->channels), 4)) return false;
-  return check_scaling(c, op, op->flags & TMO_FLAG_PER_CHANNEL ? o->out->channels : 1);
-}
-
-/* The same of int16, which has no sums that are kept from call to call. */
-static bool check_s16(checker *c, const operation *o) {
-  const tmo_op *op = o->op;
-  const uint32_t in = o->in->channels / 2, out = o->out->channels / 2;
-  if (o->in->channels % 2 != 0 || o->out->channels % 2 != 0 || tmo_iterative(op)) return false;
-  const bool depthwise = op->kind == TMO_OP_DEPTHWISE_S16;
+  const bool s16 = is_s16_filter(op), depthwise = op->kind == TMO_OP_DEPTHWISE || op->kind == TMO_OP_DEPTHWISE_S16;
+  const uint32_t bytes = s16 ? 2 : 1, in = o->in->channels / bytes, out = o->out->channels / bytes;
+  if (s16 && (o->in->channels % 2 != 0 || o->out->channels % 2 != 0 || tmo_iterative(op))) return false;
   if (depthwise && out % in != 0) return false;
-  const uint32_t weights = times(times((uint32_t)op->kernel_h * op->kernel_w, depthwise ? 1 : in), out);
+  const uint32_t inputs = depthwise ? 1 : in; /* that an output channel reads */
+  const uint32_t weights = times(times((uint32_t)op->kernel_h * op->kernel_w, inputs), out);
   if (!has_constant(c, op->weights, weights, 1)) return false;
-  if (op->bias != 0 && !has_constant(c, op->bias, times(8, out), 4)) return false;
-  const uint32_t scales = op->flags & TMO_FLAG_PER_CHANNEL ? out : 1;
-  if (!check_scaling(c, op, scales)) return false;
-  const int8_t *shifts = (const int8_t *)tmo_constant(c->program, op->shifts);
-  for (uint32_t i = 0; i < scales; ++i) {
-    if (shifts[i] > MAX_S16_SHIFT) return false;
-  }
-  return check_windowed(c, o);
+  if (op->bias != 0 && !has_words(c, op->bias, times(bytes, out))) return false;
+  return check_scaling(c, op, op->flags & TMO_FLAG_PER_CHANNEL ? out : 1);
 }
 
 /* The shifts of n scales, m2, c, e each, are such that a twin in C computes them. */
@@ -228,7 +223,7 @@ static bool check_packed_conv(checker *c, const operation *o) {
   if ((op->kind == TMO_OP_DEPTHWISE && o->in->channels != 1) || (values > tmo_packed_tile(op) && !direct)) return false;
   if (dense && (o->out->width != 1 || !direct || o->out->channels % 2 != 0)) return false;
   if (values >= TOO_MANY || !has_constant(c, op->weights, times(times(at_once, (uint32_t)values), groups), 4)) return false;
-  if (!has_constant(c, op->bias, times(4 * words, groups), 4) || !may_read(c, groups)) return false;
+  if (!has_words(c, op->bias, times(words, groups)) || !may_read(c, groups)) return false;
   const int32_t *scales = (const int32_t *)tmo_constant(c->program, op->bias);
   for (uint32_t i = 0; i < groups; ++i, scales += words) {
     if (mve ? !check_mve_shifts(scales + 8, 4) : !check_packed_scales(scales + 2, 2)) return false;
@@ -243,7 +238,7 @@ static bool check_packed_depthwise(checker *c, const operation *o) {
   const uint32_t groups = ceil_div(o->out->channels, at_once);
   const uint32_t words = mve ? 16 + ceil_div(taps, 2) * 8 + 32 : 4 + ceil_div(taps, 3) * 6 + 12; /* of each group */
   if (op->kind != TMO_OP_DEPTHWISE || o->in->channels != o->out->channels || o->in->channels < at_once || taps > TMO_PACKED_TAPS) return false;
-  if (!has_constant(c, op->weights, times(4 * words, groups), 4) || !may_read(c, groups)) return false;
+  if (!has_words(c, op->weights, times(words, groups)) || !may_read(c, groups)) return false;
   const int32_t *end = (const int32_t *)tmo_constant(c->program, op->weights);
   for (uint32_t i = 0; i < groups; ++i) {
     end += words;
@@ -285,9 +280,9 @@ static bool check_packed_add(checker *c, const operation *o) {
   const bool packed = c->header->target != TMO_TARGET_GENERIC && tmo_is_packed_as(op, TMO_PACKING_DSP_ADD) && tmo_groups(op) == 1;
   for (uint8_t k = 0; k < op->n_inputs; ++k) { /* nothing is repeated */
     const tmo_tensor *in = &c->tensors[op->input[k]];
-    if (in->height != o->out->height || in->width != o->out->width || in->channels != o->out->channels) return false;
+    if (!same_size(in, o->out) || in->channels != o->out->channels) return false;
   }
-  if (!packed || op->kind != TMO_OP_ADD || !pointwise(op) || !has_constant(c, op->bias, 11 * sizeof(int32_t), 4)) return false;
+  if (!packed || op->kind != TMO_OP_ADD || !pointwise(op) || !has_words(c, op->bias, 11)) return false;
   const int32_t *scales = (const int32_t *)tmo_constant(c->program, op->bias);
   for (uint32_t i = 0; i < 8; i += 4) {
     if (scales[i] < 0 || scales[i] > MAX_ADD_SHIFT || !check_packed_scales(scales + i + 1, 1)) return false;
@@ -342,7 +337,7 @@ static bool check_pointwise(checker *c, const operation *o) {
 /* Every pixel of indices names a row of the table. Frames have pixels of int8. */
 static bool check_gather(const checker *c, const operation *o) {
   const tmo_op *op = o->op;
-  if (o->in->height != o->out->height || o->in->width != o->out->width || o->in->channels != TMO_INDEX_BYTES) return false;
+  if (!same_size(o->in, o->out) || o->in->channels != TMO_INDEX_BYTES) return false;
   if (tmo_iterative(op) || tmo_groups(op) > 1 || op->param < 1 || tmo_is_frame(c->program, o->in)) return false;
   return has_constant(c, op->weights, times((uint32_t)op->param, o->out->channels), 1);
 }
@@ -452,9 +447,9 @@ static bool check_kind(checker *c, const operation *o) {
     case TMO_OP_TRANSPOSE_CONV: return tmo_has_kind(TMO_OP_TRANSPOSE_CONV) && check_transpose_conv(c, o);
     case TMO_OP_BATCH_MATMUL: return tmo_has_kind(TMO_OP_BATCH_MATMUL) && check_batch_matmul(c, o);
     case TMO_OP_CONV:
-    case TMO_OP_DEPTHWISE: return check_filter(c, o) && check_windowed(c, o);
+    case TMO_OP_DEPTHWISE:
     case TMO_OP_CONV_S16:
-    case TMO_OP_DEPTHWISE_S16: return (tmo_has_kind(TMO_OP_CONV_S16) || tmo_has_kind(TMO_OP_DEPTHWISE_S16)) && check_s16(c, o);
+    case TMO_OP_DEPTHWISE_S16: return check_filter(c, o) && check_windowed(c, o);
     case TMO_OP_AVERAGE_POOL:
     case TMO_OP_MAX_POOL:
     case TMO_OP_MEAN: return check_pool(c, o);

@@ -18,7 +18,7 @@ extern "C" {
 #endif
 
 /* round(a * b / 2^31), halves up, saturated: the "doubling high multiplication" of Arm's VQRDMULH. */
-static inline int32_t tmo_high_mul(int32_t a, int32_t b) {
+inline int32_t tmo_high_mul(int32_t a, int32_t b) {
   if (a == INT32_MIN && b == INT32_MIN) return INT32_MAX;
 #if TMO_WIDE_MULTIPLY
   return (int32_t)(((int64_t)a * b + ((int64_t)1 << 30)) >> 31);
@@ -34,14 +34,14 @@ static inline int32_t tmo_high_mul(int32_t a, int32_t b) {
 }
 
 /* round(x / 2^exponent), halves away from zero; exponent in [0, 31], x > INT32_MIN unless exponent is 0. */
-static inline int32_t tmo_round_shift(int32_t x, uint32_t exponent) {
+inline int32_t tmo_round_shift(int32_t x, uint32_t exponent) {
   if (exponent == 0) return x;
   const int32_t twice = (x + (x >> 31)) >> (exponent - 1);
   return (twice >> 1) + (twice & 1);
 }
 
 /* x * multiplier * 2^(shift - 31); shift in [-31, 30]. TFLM: MultiplyByQuantizedMultiplier, kernels/internal/common.cc. */
-static inline int32_t tmo_rescale(int32_t x, int32_t multiplier, int32_t shift) {
+inline int32_t tmo_rescale(int32_t x, int32_t multiplier, int32_t shift) {
 #if TMO_WIDE_MULTIPLY
   if (shift >= 0) return tmo_high_mul((int32_t)((uint32_t)x << shift), multiplier); /* which never gives INT32_MIN */
   return tmo_round_shift(tmo_high_mul(x, multiplier), (uint32_t)-shift);
