@@ -6,32 +6,16 @@
 #if TMO_RUNS_DSP
 
 #if TMO_CORE_MVE
-#include <arm_mve.h>
 
-/* As tmo_mve_scaled(), of m2 and e. */
-static int32x4_t scaled(int32x4_t x, const int32_t *scale) {
-  const int32x4_t high = vqrdmulhq_n_s32(x, (int32_t)((uint32_t)scale[0] >> 1));
-  return vrshlq_n_s32(vaddq_s32(high, vshrq_n_s32(x, 31)), -scale[2]);
-}
+/* m of m2. */
+static int32_t half(int32_t doubled) { return (int32_t)((uint32_t)doubled >> 1); }
 
-static int32x4_t operand(const int8_t *x, int32_t zero, const int32_t *scales, mve_pred16_t some) {
-  return scaled(vshlq_r_s32(vsubq_n_s32(vldrbq_z_s32(x, some), zero), scales[0]), scales + 1);
-}
-
-/* Four at a time. */
 void tmo_add_packed(const tmo_kernel *k, const tmo_window *window, int8_t *out) {
   const tmo_op *op = k->op;
-  const int8_t *a = window->pixels[0], *b = window->pixels[1];
-  const int32_t zero_a = op->input_zero_point[0], zero_b = op->input_zero_point[1], zero = op->output_zero_point;
-  int32_t scales[11];
-  memcpy(scales, k->bias, sizeof scales);
-  const int32x4_t least = vdupq_n_s32(op->act_min), most = vdupq_n_s32(op->act_max);
-  for (int32_t left = (int32_t)(k->out_width * k->out_channels); left > 0; left -= 4, a += 4, b += 4, out += 4) {
-    const mve_pred16_t some = vctp32q((uint32_t)left);
-    const int32x4_t x = operand(a, zero_a, scales, some), y = operand(b, zero_b, scales + 4, some);
-    const int32x4_t sum = vaddq_n_s32(scaled(vaddq_s32(x, y), scales + 8), zero);
-    vstrbq_p_s32(out, vminq_s32(vmaxq_s32(sum, least), most), some);
-  }
+  const int32_t *s = k->bias;
+  const tmo_mve_sum sum = {{op->input_zero_point[0], op->input_zero_point[1]}, op->output_zero_point, op->act_min, op->act_max,
+                           {{s[0], half(s[1]), -s[3]}, {s[4], half(s[5]), -s[7]}}, half(s[8]), -s[10]};
+  tmo_mve_add(window->pixels[0], window->pixels[1], out, k->out_width * k->out_channels, &sum);
 }
 
 #else

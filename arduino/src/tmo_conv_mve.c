@@ -5,41 +5,32 @@
 
 #if TMO_RUNS_MVE
 
-enum { VECTOR = 16, FOUR = 4 }; /* bytes of a vector; channels that a core takes at once */
+enum { VECTOR = 16, FOUR = 4, EIGHT = 8 }; /* bytes of a vector; channels that a core takes at once, of two pixels and of one */
 
 static int8_t *tile_of(const tmo_kernel *k, uint32_t pixel) {
   return (int8_t *)k->scratch + pixel * (uint32_t)tmo_packed_values(k->op, k->in_channels);
 }
 
-/* In whole vectors. */
-static void fill(int8_t *tile, int8_t zero, uint32_t values) {
-  uint32_t *word = (uint32_t *)tile;
-  for (uint32_t *const end = word + values / 4; word != end; ++word) *word = (uint8_t)zero * 0x01010101u;
+/* The values under a window, to `to`. Pixels that follow each other in the tile, too, are copied at once. */
+static void gather(const tmo_kernel *k, const tmo_window *w, int8_t *to) {
+  const tmo_op *op = k->op;
+  const uint32_t pixel = k->in_channels, row = op->kernel_w * pixel, columns = w->columns;
+  const uint32_t rows = columns == 0 ? 0 : op->tile == 0 ? w->count : w->count / columns;
+  if (rows < op->kernel_h || columns < op->kernel_w) tmo_mve_fill(to, op->input_zero_point[0], (uint32_t)tmo_packed_values(op, pixel));
+  if (rows == 0) return;
+  to += w->first_row * row + w->first_column * pixel;
+  if (op->tile != 0 && columns == op->kernel_w) {
+    tmo_mve_copy(to, w->pixels, w->count, 0, pixel, pixel);
+  } else if (op->tile != 0) {
+    for (uint32_t r = 0; r < rows; ++r) tmo_mve_copy(to + r * row, w->pixels + r * columns, columns, 0, pixel, pixel);
+  } else if (op->dilation_w == 1) {
+    tmo_mve_copy(to, w->pixels, rows, w->offset, columns * pixel, row);
+  } else {
+    for (uint32_t c = 0; c < columns; ++c) tmo_mve_copy(to + c * pixel, w->pixels, rows, w->offset + c * op->dilation_w * pixel, pixel, row);
+  }
 }
 
-void tmo_conv_mve_gather(const tmo_kernel *k, const tmo_window *w, uint32_t pixel) {
-  const tmo_op *op = k->op;
-  const uint32_t row = op->kernel_w * k->in_channels, columns = w->columns;
-  const uint32_t rows = columns == 0 ? 0 : op->tile == 0 ? w->count : w->count / columns;
-  int8_t *to = tile_of(k, pixel);
-  if (rows < op->kernel_h || columns < op->kernel_w) fill(to, op->input_zero_point[0], (uint32_t)tmo_packed_values(op, k->in_channels));
-  if (rows == 0) return;
-  to += w->first_row * row + w->first_column * k->in_channels;
-  if (op->tile == 0 && op->dilation_w == 1) {
-    tmo_mve_copy(to, w->pixels, rows, w->offset, columns * k->in_channels, row);
-    return;
-  }
-  for (uint32_t r = 0; r < rows; ++r, to += row) {
-    for (uint32_t c = 0; c < columns; ++c) {
-      const int8_t *const tap = op->tile == 0 ? w->pixels[r] + w->offset + c * op->dilation_w * k->in_channels : w->pixels[r * columns + c];
-      if (k->in_channels == 1) {
-        to[c] = *tap;
-      } else {
-        tmo_mve_copy(to + c * k->in_channels, &tap, 1, 0, k->in_channels, 0);
-      }
-    }
-  }
-}
+void tmo_conv_mve_gather(const tmo_kernel *k, const tmo_window *w, uint32_t pixel) { gather(k, w, tile_of(k, pixel)); }
 
 static tmo_mve_job job_of(const tmo_kernel *k, uint32_t values, int8_t *out, uint32_t step) {
   const tmo_op *op = k->op;
@@ -47,26 +38,47 @@ static tmo_mve_job job_of(const tmo_kernel *k, uint32_t values, int8_t *out, uin
   return job;
 }
 
-/* The core for a job on a pixel, or on two. */
-static tmo_mve_conv *core_for(const tmo_mve_job *job, uint32_t pixels) {
-  const bool relu = job->zero == INT8_MIN && job->least == INT8_MIN && job->most == INT8_MAX;
-  if (pixels == 2) return relu && job->channels % FOUR == 0 && job->step < UINT16_MAX - FOUR ? tmo_mve_relu_2 : tmo_mve_conv_2;
-  return relu && job->channels % (2 * FOUR) == 0 ? tmo_mve_relu_1 : tmo_mve_conv_1;
+static bool is_relu(const tmo_mve_job *job) { return job->zero == INT8_MIN && job->least == INT8_MIN && job->most == INT8_MAX; }
+
+/* Whether cores reach the second one of two pixels. */
+static bool is_near(const tmo_mve_job *job) { return job->step < UINT16_MAX - FOUR; }
+
+static tmo_mve_conv *core_of_two(const tmo_mve_job *job) {
+  return is_relu(job) && job->channels % FOUR == 0 ? tmo_mve_relu_2 : tmo_mve_conv_2;
+}
+
+/* A pixel: eights of its channels; the others as if there were two of it. */
+static void one(const int8_t *bytes, const int8_t *weights, const tmo_mve_job *job) {
+  tmo_mve_job part = *job;
+  part.channels = job->channels / EIGHT * EIGHT;
+  if (part.channels > 0) (is_relu(job) ? tmo_mve_relu_1 : tmo_mve_conv_1)(bytes, 0, weights, &part);
+  const uint32_t done = part.channels;
+  if (done == job->channels) return;
+  part.scales += 3 * done;
+  part.out += done;
+  part.step = 0;
+  part.channels = job->channels - done;
+  tmo_mve_conv_2(bytes, 0, weights + done * part.turns * VECTOR, &part);
 }
 
 void tmo_conv_mve_multiply(const tmo_kernel *k, const int8_t *bytes, uint32_t bytes_step, uint32_t pixels, int8_t *out, uint32_t step) {
-  const tmo_mve_job job = job_of(k, (uint32_t)tmo_packed_values(k->op, k->in_channels), out, step);
-  core_for(&job, pixels)(bytes != NULL ? bytes : tile_of(k, 0), bytes_step, k->weights, &job);
+  tmo_mve_job job = job_of(k, (uint32_t)tmo_packed_values(k->op, k->in_channels), out, step);
+  if (bytes == NULL) bytes = tile_of(k, 0);
+  if (pixels == 2 && is_near(&job)) {
+    core_of_two(&job)(bytes, bytes_step, k->weights, &job);
+    return;
+  }
+  for (; pixels > 0; --pixels, bytes += bytes_step, job.out += step) one(bytes, k->weights, &job);
 }
 
 /* Pixels that are multiplied as they lie. */
 static void pointwise(const tmo_kernel *k, const int8_t *bytes, int8_t *out) {
   const uint32_t step = k->op->stride_w * k->in_channels;
   tmo_mve_job job = job_of(k, k->in_channels, out, k->out_channels);
-  tmo_mve_conv *const two = core_for(&job, 2);
+  tmo_mve_conv *const two = core_of_two(&job);
   uint32_t left = k->out_width;
-  for (; left > 1; left -= 2, bytes += 2 * step, job.out += 2 * job.step) two(bytes, step, k->weights, &job);
-  if (left > 0) core_for(&job, 1)(bytes, step, k->weights, &job);
+  for (; left > 1 && is_near(&job); left -= 2, bytes += 2 * step, job.out += 2 * job.step) two(bytes, step, k->weights, &job);
+  for (; left > 0; --left, bytes += step, job.out += job.step) one(bytes, k->weights, &job);
 }
 
 void tmo_conv_mve_row(const tmo_kernel *k, const tmo_window *rows, int8_t *out) {
@@ -77,21 +89,29 @@ void tmo_conv_mve_row(const tmo_kernel *k, const tmo_window *rows, int8_t *out) 
   }
   const uint32_t values = (uint32_t)tmo_packed_values(op, k->in_channels), row = op->kernel_w * k->in_channels;
   tmo_mve_job job = job_of(k, values, out, k->out_channels);
+  tmo_mve_conv *const two = core_of_two(&job);
+  const bool pairs = tmo_packed_pixels(op, values, k->out_width) == 2 && is_near(&job);
   tmo_run_of_columns inside = tmo_inside(k);
   if (op->dilation_w > 1 || rows->count < op->kernel_h) inside.count = 0;
-  uint32_t n;
-  for (uint32_t x = 0; x < k->out_width; x += n, job.out += n * job.step) {
-    n = tmo_packed_pixels(op, values, k->out_width - x);
-    for (uint32_t p = 0; p < n; ++p) {
-      if (x + p - inside.first < inside.count) {
-        const uint32_t offset = ((x + p) * op->stride_w - op->pad_left) * k->in_channels;
-        tmo_mve_copy(tile_of(k, p), rows->pixels, op->kernel_h, offset, row, row);
-      } else {
-        const tmo_window window = tmo_column(k, rows, (uint16_t)(x + p));
-        tmo_conv_mve_gather(k, &window, p);
-      }
+  int8_t *const tile = tile_of(k, 0), *to = tile;
+  uint32_t offset = (uint32_t)-(int32_t)(op->pad_left * k->in_channels);
+  for (uint32_t x = 0; x < k->out_width; ++x, offset += op->stride_w * k->in_channels) {
+    if (x - inside.first < inside.count) {
+      tmo_mve_copy(to, rows->pixels, op->kernel_h, offset, row, row);
+    } else {
+      const tmo_window window = tmo_column(k, rows, (uint16_t)x);
+      gather(k, &window, to);
     }
-    core_for(&job, n)(tile_of(k, 0), values, k->weights, &job);
+    if (to != tile) {
+      two(tile, values, k->weights, &job);
+      job.out += 2 * job.step;
+      to = tile;
+    } else if (pairs && x + 1 < k->out_width) {
+      to += values;
+    } else {
+      one(tile, k->weights, &job);
+      job.out += job.step;
+    }
   }
 }
 
@@ -124,6 +144,8 @@ TWIN(relu, 2)
 void tmo_mve_copy(int8_t *to, const int8_t *const *rows, uint32_t n, uint32_t offset, uint32_t bytes, uint32_t step) {
   for (uint32_t r = 0; r < n; ++r) memcpy(to + r * step, rows[r] + offset, bytes);
 }
+
+void tmo_mve_fill(int8_t *to, int8_t value, uint32_t n) { memset(to, value, n); }
 
 /* Sixteen channels of so many taps, of which the constants have a multiple of two; gives the next constants. */
 static const int8_t *sixteen(const int8_t *const *taps, const int8_t *constants, int8_t *out, uint32_t at, uint32_t n_taps, const int8_t *range) {
@@ -161,10 +183,17 @@ void tmo_mve_depthwise(const int8_t *const *taps, const int8_t *constants, int8_
   depthwise_in_c(2 * turns, taps, constants, out, pixels, channels, step, range);
 }
 
-void tmo_mve_depthwise_9(const int8_t *const *taps, const int8_t *constants, int8_t *out, uint32_t pixels, uint32_t turns, uint32_t channels,
-                         uint32_t step, const int8_t *range) {
-  (void)turns;
-  depthwise_in_c(9, taps, constants, out, pixels, channels, step, range);
+void tmo_mve_depthwise_9(tmo_mve_nine *job, const int8_t *const *taps, int8_t *out) {
+  static const int8_t relu[3] = {INT8_MIN, INT8_MIN, INT8_MAX};
+  const uint32_t channels = job->sixteens * VECTOR;
+  for (; job->pixels > 0; --job->pixels, job->column += (int32_t)job->stride, out += channels) {
+    const int8_t *nine[9];
+    for (uint32_t i = 0; i < 9; ++i) {
+      const uint32_t column = (uint32_t)job->column + i % 3;
+      nine[i] = taps != NULL ? taps[i] : column < job->width ? job->rows[i / 3].first + column * job->rows[i / 3].pixel : job->missing;
+    }
+    depthwise_in_c(9, nine, job->constants, out, 1, channels, 0, relu);
+  }
 }
 
 #endif /* TMO_TWINS */

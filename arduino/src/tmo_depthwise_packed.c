@@ -12,42 +12,35 @@ static uint32_t turn_of(const tmo_op *op) { return tmo_is_packed_as(op, TMO_PACK
 
 static const int8_t *zero_of(const tmo_kernel *k) { return (const int8_t *)k->scratch; }
 
-#if TMO_RUNS_MVE
-/* Whether there is a core for this window, and this range. It alone takes an odd number of taps. */
+/* Whether there is a core for this window, and this range: of Helium alone. */
 static bool has_nine(const tmo_kernel *k) {
   const tmo_op *op = k->op;
   const bool relu = op->output_zero_point == INT8_MIN && op->act_min == INT8_MIN && op->act_max == INT8_MAX;
-  return relu && tmo_is_packed_as(op, TMO_PACKING_MVE_DEPTHWISE) && op->kernel_h * op->kernel_w == 9 && k->out_channels % 16 == 0;
-}
-#endif
-
-/* Taps that the core reads: as many as the window has, or more. */
-static uint32_t taps_of(const tmo_kernel *k) {
-#if TMO_RUNS_MVE
-  if (has_nine(k)) return 9;
-#endif
-  const uint32_t turn = turn_of(k->op);
-  return ((uint32_t)k->op->kernel_h * k->op->kernel_w + turn - 1) / turn * turn;
+  const bool nine = op->kernel_h == 3 && op->kernel_w == 3 && op->dilation_w == 1;
+  return tmo_is_packed_as(op, TMO_PACKING_MVE_DEPTHWISE) && nine && relu && k->out_channels % 16 == 0;
 }
 
-/* Where the taps of the window are that begins at an input column. Outside of the input, and behind the last one, where `all` of a core's turns
- * are not full, they are a pixel at the zero point. */
-TMO_OWN_FRAME static void list(const tmo_kernel *k, const tmo_window *rows, uint32_t start, const int8_t **taps, uint32_t all) {
+/* Turns that the core for any window takes: its taps may be more than the window's. */
+static uint32_t turns_of(const tmo_op *op) { return ((uint32_t)op->kernel_h * op->kernel_w + turn_of(op) - 1) / turn_of(op); }
+
+/* Where the taps are of the window that begins at an input column, in the rows that there are. */
+TMO_OWN_FRAME static void list(const tmo_kernel *k, const tmo_window *rows, uint32_t start, const int8_t **taps) {
   const tmo_op *op = k->op;
-  const int8_t *const zero = zero_of(k);
-  const uint32_t channels = k->in_channels, dilation = op->dilation_w, wide = op->kernel_w;
-  const int8_t *const *row = rows->pixels;
-  for (uint32_t ky = 0; ky < op->kernel_h; ++ky) {
-    const bool there = ky - rows->first_row < rows->count;
-    const uint32_t width = there ? k->in_width : 0;
-    const int8_t *const first = there ? *row++ : zero;
-    uint32_t column = start;
-    for (const int8_t **const end = taps + wide; taps != end; column += dilation) *taps++ = column < width ? first + column * channels : zero;
+  const uint32_t wide = op->kernel_w;
+  const int8_t *const *const end = rows->pixels + rows->count;
+  taps += rows->first_row * wide;
+  for (const int8_t **const after = taps + wide; taps != after; ++taps, start += op->dilation_w) {
+    const int8_t **tap = taps;
+    if (start < k->in_width) {
+      const uint32_t offset = start * k->in_channels;
+      for (const int8_t *const *row = rows->pixels; row != end; tap += wide) *tap = *row++ + offset;
+    } else {
+      for (const int8_t *const *row = rows->pixels; row != end; ++row, tap += wide) *tap = zero_of(k);
+    }
   }
-  for (all -= op->kernel_h * wide; all > 0; --all) *taps++ = zero;
 }
 
-/* The same of a window whose pixels are listed already. */
+/* The taps of a window whose pixels are listed already, and what fills them up. */
 TMO_OWN_FRAME static void list_pixels(const tmo_kernel *k, const tmo_window *w, const int8_t **taps, uint32_t all) {
   const tmo_op *op = k->op;
   const int8_t *const *pixel = w->pixels, *const *const end = pixel + w->count;
@@ -58,53 +51,98 @@ TMO_OWN_FRAME static void list_pixels(const tmo_kernel *k, const tmo_window *w, 
   for (all -= (uint32_t)op->kernel_h * op->kernel_w; all > 0; --all) *taps++ = zero_of(k);
 }
 
-/* Pixels side by side: `all` taps of each lie `step` bytes behind those of the one before it. */
-static void compute(const tmo_kernel *k, const int8_t *const *taps, uint32_t all, int8_t *out, uint32_t pixels, uint32_t step) {
+#if TMO_RUNS_MVE
+TMO_OWN_FRAME static void nine_pixel(const tmo_kernel *k, const int8_t *const *taps, int8_t *out) {
+  tmo_mve_nine job; /* for listed taps, no more */
+  job.constants = k->weights;
+  job.sixteens = k->out_channels / 16;
+  job.column = 0;
+  job.pixels = 1;
+  tmo_mve_depthwise_9(&job, taps, out);
+}
+
+TMO_OWN_FRAME static void nine_row(const tmo_kernel *k, const tmo_window *rows, int8_t *out) {
   const tmo_op *op = k->op;
+  const uint32_t channels = k->in_channels, width = k->in_width, stride = op->stride_w;
+  tmo_mve_nine job = {
+      .missing = zero_of(k), .width = width, .stride = stride, .inside = width < 3 ? 0 : width - 2, .apart = (stride - 1) * channels,
+      .constants = k->weights, .sixteens = channels / 16, .column = -op->pad_left, .pixels = k->out_width};
+  for (uint32_t ky = 0; ky < 3; ++ky) {
+    const uint32_t row = ky - rows->first_row;
+    const bool there = row < rows->count;
+    job.rows[ky].first = there ? rows->pixels[row] : job.missing;
+    job.rows[ky].pixel = there ? channels : 0;
+  }
+  tmo_mve_depthwise_9(&job, NULL, out);
+}
+#endif
+
+/* Pixels side by side, from the taps of the first one. */
+static void compute(const tmo_kernel *k, const int8_t *const *taps, int8_t *out, uint32_t pixels) {
+  const tmo_op *op = k->op;
+  const uint32_t turns = turns_of(op), channels = k->out_channels, step = op->stride_w * channels;
 #if TMO_RUNS_MVE
   if (tmo_is_packed_as(op, TMO_PACKING_MVE_DEPTHWISE)) {
     const int8_t range[3] = {op->output_zero_point, op->act_min, op->act_max};
-    tmo_mve_taps *const core = all % 2 != 0 ? tmo_mve_depthwise_9 : tmo_mve_depthwise;
-    core(taps, k->weights, out, pixels, all / 2, k->out_channels, step, range);
+    tmo_mve_depthwise(taps, k->weights, out, pixels, turns, channels, step, range);
     return;
   }
 #endif
-  tmo_dsp_depthwise(taps, k->weights, out, pixels, all / 3, k->out_channels, step);
-  tmo_packed_clamp(op, out, pixels * k->out_channels);
+  tmo_dsp_depthwise(taps, k->weights, out, pixels, turns, channels, step);
+  tmo_packed_clamp(op, out, pixels * channels);
 }
 
 static void fill_zero(const tmo_kernel *k) {
-  const int8_t zero = k->op->input_zero_point[0];
-  uint32_t *word = (uint32_t *)k->scratch;
-  for (const uint32_t *const end = word + k->in_channels / 4; word != end;) *word++ = (uint8_t)zero * 0x01010101u;
-  for (uint32_t i = k->in_channels / 4 * 4; i < k->in_channels; ++i) ((int8_t *)k->scratch)[i] = zero;
+#if TMO_RUNS_MVE
+  tmo_mve_fill((int8_t *)k->scratch, k->op->input_zero_point[0], k->in_channels);
+#else
+  memset(k->scratch, k->op->input_zero_point[0], k->in_channels);
+#endif
 }
 
 TMO_OWN_FRAME void tmo_depthwise_packed_pixel(const tmo_kernel *k, const tmo_window *window, int8_t *out) {
   const int8_t *taps[TMO_PACKED_TAPS + 1];
   const int8_t *const *pixels = window->pixels;
-  const uint32_t all = taps_of(k);
+  const bool nine = has_nine(k);
+  const uint32_t all = nine ? 9 : turns_of(k->op) * turn_of(k->op);
   if (window->count != all) { /* some are missing */
     fill_zero(k);
     list_pixels(k, window, taps, all);
     pixels = taps;
   }
-  compute(k, pixels, all, out, 1, 0);
+#if TMO_RUNS_MVE
+  if (nine) {
+    nine_pixel(k, pixels, out);
+    return;
+  }
+#endif
+  compute(k, pixels, out, 1);
 }
 
-/* Windows that lie inside have the taps of the one before, a few pixels further. */
-TMO_OWN_FRAME void tmo_depthwise_packed_row(const tmo_kernel *k, const tmo_window *rows, int8_t *out) {
+/* Windows that lie inside have the taps of the one before, a few pixels further. Rows that are missing, and what fills up a core's turns, are missing
+ * in all of them. */
+TMO_OWN_FRAME static void any_row(const tmo_kernel *k, const tmo_window *rows, int8_t *out) {
   const tmo_op *op = k->op;
   const int8_t *taps[TMO_PACKED_TAPS + 1];
-  const uint32_t all = taps_of(k);
   tmo_run_of_columns inside = tmo_inside(k);
   if (rows->count < op->kernel_h) inside.count = 0;
-  fill_zero(k);
+  for (uint32_t i = 0; i < turns_of(op) * turn_of(op); ++i) taps[i] = zero_of(k);
   for (uint32_t x = 0, n; x < k->out_width; x += n, out += n * k->out_channels) {
     n = x == inside.first && inside.count > 0 ? inside.count : 1;
-    list(k, rows, x * op->stride_w - op->pad_left, taps, all);
-    compute(k, taps, all, out, n, op->stride_w * k->in_channels);
+    list(k, rows, x * op->stride_w - op->pad_left, taps);
+    compute(k, taps, out, n);
   }
+}
+
+void tmo_depthwise_packed_row(const tmo_kernel *k, const tmo_window *rows, int8_t *out) {
+  fill_zero(k);
+#if TMO_RUNS_MVE
+  if (has_nine(k)) {
+    nine_row(k, rows, out);
+    return;
+  }
+#endif
+  any_row(k, rows, out);
 }
 
 #if TMO_TWINS

@@ -1,8 +1,8 @@
-/* The cores of packed convolutions for Helium: tmo_mve_conv_1 and _2, tmo_mve_relu_1 and _2, and tmo_mve_copy of tmo/packed.h, bit for bit their
- * twins in C.
+/* The cores of packed convolutions for Helium: tmo_mve_conv_1 and _2, tmo_mve_relu_1 and _2, tmo_mve_copy and tmo_mve_fill of tmo/packed.h, bit for
+ * bit their twins in C.
  *
- * Four channels at once, of one pixel or two: sixteen values of each pixel are loaded once for four channels, those of each channel once for
- * all pixels. The sums of a pixel's four channels then are a vector, as their biases, multipliers and shifts are. */
+ * Eight sums at once: of four channels of two pixels, or of eight of one. Sixteen values of each pixel are loaded once for all channels, those of
+ * each channel once for all pixels. */
 #if defined(__ARM_FEATURE_MVE) && (__ARM_FEATURE_MVE & 1)
 
     .syntax unified
@@ -18,155 +18,29 @@
     .equ LEAST, 24
     .equ MOST, 28
 
-/* The zero point and the range of the output, in q4 to q6. */
-.macro RANGE job
-    ldr   r6, [\job, #ZERO]
-    vdup.32 q4, r6
-    ldrd  r6, r8, [\job, #LEAST]
-    vdup.32 q5, r6
-    vdup.32 q6, r8
-.endm
-
-/* Four sums, by the multipliers in q3. */
-.macro MULTIPLY sums
-    vqrdmulh.s32 q2, \sums, q3
-    vshr.s32 \sums, \sums, #31
-    vadd.i32 \sums, \sums, q2
-.endm
-
-/* Then, by the shifts in q3, their outputs. */
-.macro SHIFT sums
-    vrshl.s32 \sums, \sums, q3
-    vadd.i32 \sums, \sums, q4
-    vmax.s32 \sums, \sums, q5
-    vmin.s32 \sums, \sums, q6
-.endm
-
-/*   r0, r2, r4, r6   sums of four channels     r1   next bytes     r3   next outputs     r5   next weights     r7   turns
- *   r9   next scales     r10   channels left     r11   bytes of the pixel     lr   turns left */
-    .section .text.tmo_mve_conv_1, "ax", %progbits
-    .balign 4
-    .global tmo_mve_conv_1
-    .type tmo_mve_conv_1, %function
-    .thumb_func
-tmo_mve_conv_1:
-    push  {r4-r11, lr}
-    vpush {d8-d13}
-    RANGE r3
-    mov   r1, r0
-    mov   r5, r2
-    ldrd  r7, r10, [r3, #TURNS]
-    ldrd  r9, r3, [r3, #SCALES]
-    lsl   r11, r7, #4
-1:  ldmia r9!, {r0, r2, r4, r6}
-    dls   lr, r7
-2:  vldrb.8 q0, [r1], #16
-    vldrb.8 q1, [r5], #16
-    vldrb.8 q2, [r5], #16
-    vmladava.s8 r0, q0, q1
-    vldrb.8 q1, [r5], #16
-    vmladava.s8 r2, q0, q2
-    vldrb.8 q2, [r5], #16
-    vmladava.s8 r4, q0, q1
-    vmladava.s8 r6, q0, q2
-    le    lr, 2b
-    sub   r1, r1, r11
-    vmov  q0[2], q0[0], r0, r4
-    vmov  q0[3], q0[1], r2, r6
-    vldrw.32 q3, [r9], #16
-    MULTIPLY q0
-    vldrw.32 q3, [r9], #16
-    SHIFT q0
-    vctp.32 r10
-    vpst
-    vstrbt.32 q0, [r3], #4
-    subs  r10, r10, #4
-    bgt   1b
-    vpop  {d8-d13}
-    pop   {r4-r11, pc}
-    .size tmo_mve_conv_1, . - tmo_mve_conv_1
-
-/*   r0, r2, r4, r6   sums of the first pixel     r8, r10, r12, lr   of the second     r1, r3   next bytes     r5   next weights
- *   r7   next outputs of the first pixel     r9   next scales     r11   end of its bytes */
-    .equ PIXELS, 0
-    .equ STEP, 8
-    .equ LEFT, 12
-    .equ FRAME, 16
-
-    .section .text.tmo_mve_conv_2, "ax", %progbits
-    .balign 4
-    .global tmo_mve_conv_2
-    .type tmo_mve_conv_2, %function
-    .thumb_func
-tmo_mve_conv_2:
-    push  {r4-r11, lr}
-    vpush {d8-d13}
-    sub   sp, #FRAME
-    RANGE r3
-    mov   r5, r2
-    add   r1, r0, r1
-    strd  r0, r1, [sp, #PIXELS]
-    ldrd  r9, r7, [r3, #SCALES]
-    ldr   r1, [r3, #OUT_STEP]
-    ldrd  r11, r2, [r3, #TURNS]
-    strd  r1, r2, [sp, #STEP]
-    add   r11, r0, r11, lsl #4
-1:  ldrd  r1, r3, [sp, #PIXELS]
-    ldmia r9, {r0, r2, r4, r6}
-    ldmia r9!, {r8, r10, r12, lr}
-2:  vldrb.8 q0, [r1], #16
-    vldrb.8 q1, [r3], #16
-    vldrb.8 q2, [r5], #16
-    vmladava.s8 r0, q0, q2
-    vldrb.8 q3, [r5], #16
-    vmladava.s8 r8, q1, q2
-    vmladava.s8 r2, q0, q3
-    vldrb.8 q2, [r5], #16
-    vmladava.s8 r10, q1, q3
-    vmladava.s8 r4, q0, q2
-    vldrb.8 q3, [r5], #16
-    vmladava.s8 r12, q1, q2
-    vmladava.s8 r6, q0, q3
-    vmladava.s8 lr, q1, q3
-    cmp   r1, r11
-    bne   2b
-    vmov  q0[2], q0[0], r0, r4
-    vmov  q0[3], q0[1], r2, r6
-    vmov  q1[2], q1[0], r8, r12
-    vmov  q1[3], q1[1], r10, lr
-    vldrw.32 q3, [r9], #16
-    MULTIPLY q0
-    MULTIPLY q1
-    vldrw.32 q3, [r9], #16
-    SHIFT q0
-    SHIFT q1
-    ldrd  r0, r2, [sp, #STEP]
-    add   r0, r0, r7
-    vctp.32 r2
-    vpstt
-    vstrbt.32 q0, [r7], #4
-    vstrbt.32 q1, [r0]
-    subs  r2, r2, #4
-    str   r2, [sp, #LEFT]
-    bgt   1b
-    add   sp, #FRAME
-    vpop  {d8-d13}
-    pop   {r4-r11, pc}
-    .size tmo_mve_conv_2, . - tmo_mve_conv_2
-
-/* Where the output is at least its zero point, the least int8, and at most the greatest.
- *
- * What saturates to the zero point needs no rounding of its own where sums are negative: no `s >> 31`. Eight sums at once, of two pixels or of
- * two fours of channels: narrowed they alternate in one vector, whose bytes go where q4 says; q5 is the zero point. Turns come in fours; ENTRY leads past those of the
- * first four that there are not. */
+/* The frame. */
     .equ AGAIN, 0            /* what r1 and r3 begin with */
     .equ ENTRY, 8
     .equ END, 12             /* of r7 */
+    .equ OWN_ZERO, 16
+    .equ FRAME, 24
 
-/* r0, r1: bytes as in tmo_mve_conv_1 and 2; r3: job; `words`: of a turn's instructions. r12 is where the second vector of outputs goes. */
-.macro ENTER_RELU words
+.macro CORE name
+    .section .text.\name, "ax", %progbits
+    .balign 4
+    .global \name
+    .type \name, %function
+    .thumb_func
+\name:
+.endm
+
+/* r0, r1: bytes as in tmo_mve_conv; r3: job; `words`: of a turn's instructions. r12 is where the second vector of outputs goes.
+ *
+ * Outputs of two vectors alternate in one, whose bytes go where q4 says. Turns come in fours; ENTRY leads past those of the first four that there are
+ * not. */
+.macro ENTER words, relu
     push  {r4-r11, lr}
-    vpush {d8-d11}
+    vpush {d8-d13}
     sub   sp, #FRAME
     mov   r5, r2
     ldrd  r9, r7, [r3, #SCALES]
@@ -176,7 +50,15 @@ tmo_mve_conv_2:
     vidup.u32 q4, r4, #1
     vidup.u32 q0, r12, #1
     vmovnt.i32 q4, q0
+    .if \relu
     vmvn.i16 q5, #127
+    .else
+    ldr   r8, [r3, #ZERO]
+    str   r8, [sp, #OWN_ZERO]
+    ldrd  r6, r8, [r3, #LEAST]
+    vdup.16 q5, r6
+    vdup.16 q6, r8
+    .endif
     rsb   r4, r11, #0
     and   r4, r4, #3
     mov   r6, #4 * \words
@@ -188,52 +70,63 @@ tmo_mve_conv_2:
 .endm
 
 /* Eight outputs from their sums in r0 to lr: multipliers and shifts are at r9 and r9 + 16, of the second vector `second` bytes further. r9 goes on
- * to the next scales. */
-.macro RELU second
+ * to the next scales. Where the range is a ReLU's what saturates to the zero point needs no rounding of its own where sums are negative: no
+ * `sums >> 31`. */
+.macro OUTPUTS second, relu
     vmov  q0[2], q0[0], r0, r4
     vmov  q0[3], q0[1], r2, r6
     vmov  q1[2], q1[0], r8, r12
     vmov  q1[3], q1[1], r10, lr
     .if \second
     vldrw.32 q3, [r9, #\second]
-    vqrdmulh.s32 q1, q1, q3
+    vqrdmulh.s32 q3, q1, q3
     .endif
     vldrw.32 q2, [r9], #16
-    vqrdmulh.s32 q0, q0, q2
-    .if \second
-    vldrw.32 q3, [r9, #\second]
-    .else
-    vqrdmulh.s32 q1, q1, q2
+    .if \second == 0
+    vqrdmulh.s32 q3, q1, q2
     .endif
-    vldrw.32 q2, [r9], #\second + 16
-    vrshl.s32 q0, q0, q2
-    .if \second
-    vrshl.s32 q1, q1, q3
-    .else
-    vrshl.s32 q1, q1, q2
+    vqrdmulh.s32 q2, q0, q2
+    .if \relu == 0
+    vshr.s32 q0, q0, #31
+    vadd.i32 q2, q2, q0
+    vshr.s32 q1, q1, #31
+    vadd.i32 q3, q3, q1
     .endif
+    .if \second
+    vldrw.32 q1, [r9, #\second]
+    vrshl.s32 q3, q3, q1
+    .endif
+    vldrw.32 q0, [r9], #\second + 16
+    .if \second == 0
+    vrshl.s32 q3, q3, q0
+    .endif
+    vrshl.s32 q0, q2, q0
     vqmovnb.s32 q0, q0
-    vqmovnt.s32 q0, q1
+    vqmovnt.s32 q0, q3
+    .if \relu
     vqadd.s16 q0, q0, q5
+    .else
+    ldr   r0, [sp, #OWN_ZERO]
+    vqadd.s16 q0, q0, r0
+    vmax.s16 q0, q0, q5
+    vmin.s16 q0, q0, q6
+    .endif
     vqmovnb.s16 q0, q0
-    vstrb.16 q0, [r7, q4]
 .endm
 
-.macro LEAVE_RELU
+.macro LEAVE name
     add   sp, #FRAME
-    vpop  {d8-d11}
+    vpop  {d8-d13}
     pop   {r4-r11, pc}
+    .size \name, . - \name
 .endm
 
-/* Registers as in tmo_mve_conv_2, but r5   next weights of the first four channels     r3   of the second */
-    .section .text.tmo_mve_relu_1, "ax", %progbits
-    .balign 4
-    .global tmo_mve_relu_1
-    .type tmo_mve_relu_1, %function
-    .thumb_func
-tmo_mve_relu_1:
+/*   r0, r2, r4, r6   sums of the first four channels     r8, r10, r12, lr   of the second     r1   next bytes     r5   next weights of the first four
+ *   r3   of the second     r7   next outputs     r9   next scales     r11   end of the bytes */
+.macro ONE_PIXEL name, relu
+    CORE  \name
     mov   r12, #4
-    ENTER_RELU 17
+    ENTER 17, \relu
     lsl   r3, r11, #2        /* bytes of the weights of four channels */
     strd  r0, r3, [sp, #AGAIN]
     add   r11, r11, r0
@@ -267,22 +160,21 @@ tmo_mve_relu_1:
     .endr
     cmp   r1, r11
     bne   2b
-    RELU  48
+    OUTPUTS 48, \relu
+    vstrb.16 q0, [r7, q4]
     add   r7, r7, #8
     ldr   r0, [sp, #END]
     cmp   r7, r0
     bne   1b
-    LEAVE_RELU
-    .size tmo_mve_relu_1, . - tmo_mve_relu_1
+    LEAVE \name
+.endm
 
-    .section .text.tmo_mve_relu_2, "ax", %progbits
-    .balign 4
-    .global tmo_mve_relu_2
-    .type tmo_mve_relu_2, %function
-    .thumb_func
-tmo_mve_relu_2:
+/* The same with two pixels instead of fours of channels: bytes at r1 and r3, weights at r5. The last channels may be less than four, where the range
+ * is any. */
+.macro TWO_PIXELS name, relu
+    CORE  \name
     ldr   r12, [r3, #OUT_STEP]
-    ENTER_RELU 14
+    ENTER 14, \relu
     add   r1, r0, r1
     strd  r0, r1, [sp, #AGAIN]
     add   r11, r11, r0
@@ -309,33 +201,75 @@ tmo_mve_relu_2:
     .endr
     cmp   r1, r11
     bne   2b
-    RELU  0
-    add   r7, r7, #4
+    OUTPUTS 0, \relu
     ldr   r0, [sp, #END]
+    .if \relu
+    vstrb.16 q0, [r7, q4]
+    add   r7, r7, #4
     cmp   r7, r0
     bne   1b
-    LEAVE_RELU
-    .size tmo_mve_relu_2, . - tmo_mve_relu_2
+    .else
+    sub   r0, r0, r7         /* channels left */
+    lsl   r2, r0, #1
+    vctp.16 r2
+    vpst
+    vstrbt.16 q0, [r7, q4]
+    add   r7, r7, #4
+    cmp   r0, #4
+    bhi   1b
+    .endif
+    LEAVE \name
+.endm
 
-    .section .text.tmo_mve_copy, "ax", %progbits
-    .balign 4
-    .global tmo_mve_copy
-    .type tmo_mve_copy, %function
-    .thumb_func
-tmo_mve_copy:
+    ONE_PIXEL tmo_mve_conv_1, 0
+    TWO_PIXELS tmo_mve_conv_2, 0
+    ONE_PIXEL tmo_mve_relu_1, 1
+    TWO_PIXELS tmo_mve_relu_2, 1
+
+/* Rows of single bytes, gathered; such as a vector holds; wider ones. */
+    CORE  tmo_mve_copy
     push  {r4-r6, lr}
     ldrd  r12, r6, [sp, #16]
+    cmp   r6, #1
+    beq   4f
+    cmp   r12, #16
+    bhi   2f
+    vctp.8 r12
+    dls   lr, r2
 1:  ldr   r4, [r1], #4
+    add   r4, r4, r3
+    vpstt
+    vldrbt.8 q0, [r4]
+    vstrbt.8 q0, [r0]
+    add   r0, r0, r6
+    le    lr, 1b
+    pop   {r4-r6, pc}
+2:  ldr   r4, [r1], #4
     add   r4, r4, r3
     mov   r5, r0
     dlstp.8 lr, r12
-2:  vldrb.8 q0, [r4], #16
+3:  vldrb.8 q0, [r4], #16
     vstrb.8 q0, [r5], #16
-    letp  lr, 2b
+    letp  lr, 3b
     add   r0, r0, r6
     subs  r2, r2, #1
-    bne   1b
+    bne   2b
+    pop   {r4-r6, pc}
+4:  dlstp.32 lr, r2
+5:  vldrw.u32 q0, [r1], #16
+    vldrb.u32 q1, [r3, q0]
+    vstrb.32 q1, [r0], #4
+    letp  lr, 5b
     pop   {r4-r6, pc}
     .size tmo_mve_copy, . - tmo_mve_copy
+
+    CORE  tmo_mve_fill
+    push  {r4, lr}
+    vdup.8 q0, r1
+    dlstp.8 lr, r2
+1:  vstrb.8 q0, [r0], #16
+    letp  lr, 1b
+    pop   {r4, pc}
+    .size tmo_mve_fill, . - tmo_mve_fill
 
 #endif

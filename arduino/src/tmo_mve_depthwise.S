@@ -170,13 +170,27 @@ tmo_mve_depthwise:
     vrshl.s32 \sums, \sums, q4
 .endm
 
-/* Nine taps, of channels that sixteens divide, to a ReLU's whole range.
+/* Nine taps, of channels that sixteens divide, to a ReLU's whole range: of a tmo_mve_nine.
  *
- *   r0..r8   taps     r9   next constants     r10   next outputs     r11   zero point     r12   from the last channels to the next pixel */
-    .equ CONSTANTS, 0
-    .equ PIXELS, 4
-    .equ FRAME, 8
-    .equ CHANNELS_OF_9, FRAME + 36 + 64 + 4
+ *   r0..r8   taps     r9   next constants     r10   next outputs     r11   zero point     lr   sixteens left */
+    .equ MISSING, 24
+    .equ WIDTH, 28
+    .equ STRIDE, 32
+    .equ INSIDE, 36
+    .equ APART, 40
+    .equ CONSTANTS, 44
+    .equ SIXTEENS, 48
+    .equ COLUMN, 52
+    .equ PIXELS, 56
+
+/* Taps of a column, r12, in all three rows. */
+.macro COLUMN_OF a, b, c
+    cmp   r12, r9
+    ittt  hs
+    movhs \a, r11
+    movhs \b, r11
+    movhs \c, r11
+.endm
 
     .section .text.tmo_mve_depthwise_9, "ax", %progbits
     .balign 4
@@ -186,17 +200,34 @@ tmo_mve_depthwise:
 tmo_mve_depthwise_9:
     push  {r4-r11, lr}
     vpush {d8-d15}
-    sub   sp, #FRAME
-    mov   r9, r1
-    strd  r1, r3, [sp, #CONSTANTS]
+    sub   sp, #8
+    str   r0, [sp]
     mov   r10, r2
+    mov   lr, r0
+    cbz   r1, 1f
+    ldmia r1, {r0-r8}
+    b     2f
+1:  ldr   r12, [lr, #COLUMN] /* of a window, of which any may be missing */
+    ldmia lr, {r0, r2, r3, r5, r6, r8}
+    mla   r0, r12, r2, r0
+    add   r1, r0, r2
+    add   r2, r1, r2
+    mla   r3, r12, r5, r3
+    add   r4, r3, r5
+    add   r5, r4, r5
+    mla   r6, r12, r8, r6
+    add   r7, r6, r8
+    add   r8, r7, r8
+    ldrd  r11, r9, [lr, #MISSING]
+    COLUMN_OF r0, r3, r6
+    add   r12, r12, #1
+    COLUMN_OF r1, r4, r7
+    add   r12, r12, #1
+    COLUMN_OF r2, r5, r8
+2:  ldrd  r9, lr, [lr, #CONSTANTS]
     mvn   r11, #127
-    ldmia r0, {r0-r8}
-1:  ldrd  lr, r12, [sp, #CHANNELS_OF_9]
-    sub   r12, r12, lr
-    lsr   lr, lr, #4
     dls   lr, lr
-2:  vldrw.32 q0, [r9], #16
+3:  vldrw.32 q0, [r9], #16
     vldrw.32 q1, [r9], #16
     vldrw.32 q2, [r9], #16
     vldrw.32 q3, [r9], #16
@@ -218,11 +249,21 @@ tmo_mve_depthwise_9:
     vqmovnb.s16 q0, q0
     vqmovnt.s16 q0, q2
     vstrb.8 q0, [r10], #16
-    le    lr, 2b
-    ldrd  r9, lr, [sp, #CONSTANTS]
-    subs  lr, lr, #1
-    beq   3f
-    str   lr, [sp, #PIXELS]
+    le    lr, 3b
+    ldr   lr, [sp]
+    ldrd  r9, r11, [lr, #COLUMN]
+    subs  r11, r11, #1
+    beq   4f
+    cmp   r9, #0
+    ldr   r12, [lr, #STRIDE]
+    add   r9, r9, r12
+    strd  r9, r11, [lr, #COLUMN]
+    blt   1b
+    ldrd  r11, r12, [lr, #INSIDE]
+    cmp   r9, r11
+    bhs   1b
+    cmp   r12, #0             /* inside, as the window before: its taps, a few pixels further */
+    beq   2b
     add   r0, r0, r12
     add   r1, r1, r12
     add   r2, r2, r12
@@ -232,8 +273,8 @@ tmo_mve_depthwise_9:
     add   r6, r6, r12
     add   r7, r7, r12
     add   r8, r8, r12
-    b     1b
-3:  add   sp, #FRAME
+    b     2b
+4:  add   sp, #8
     vpop  {d8-d15}
     pop   {r4-r11, pc}
     .size tmo_mve_depthwise_9, . - tmo_mve_depthwise_9

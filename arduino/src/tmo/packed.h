@@ -144,25 +144,59 @@ typedef struct {
   int32_t zero, least, most; /* of the output */
 } tmo_mve_job;
 
-/* All output channels of a pixel, or of two, from 16 * turns bytes of each: those of pixel p at bytes + p * step. */
+/* All output channels of two pixels, of one a multiple of 8, from 16 * turns bytes of each: those of pixel p at bytes + p * step. Outputs of two pixels
+ * are less than 65,531 bytes apart. */
 typedef void tmo_mve_conv(const int8_t *bytes, uint32_t step, const int8_t *weights, const tmo_mve_job *job);
 tmo_mve_conv tmo_mve_conv_1, tmo_mve_conv_2;
 
-/* The same where the output is a ReLU's, with the zero point -128 and the whole range: of a pixel's channels in eights; of two pixels' in fours, less
- * than 65,532 bytes apart. */
+/* The same where the output is a ReLU's, with the zero point -128 and the whole range; of two pixels, too, a multiple of 4 channels. */
 tmo_mve_conv tmo_mve_relu_1, tmo_mve_relu_2;
 
-/* So many bytes, at least one, of each of n rows, from rows[r] + offset to to + r * step. */
+/* So many bytes, at least one, of each of n rows, from rows[r] + offset to to + r * step. Rows 1 byte apart have 1. */
 void tmo_mve_copy(int8_t *to, const int8_t *const *rows, uint32_t n, uint32_t offset, uint32_t bytes, uint32_t step);
+
+/* n bytes, at least one. */
+void tmo_mve_fill(int8_t *to, int8_t value, uint32_t n);
+
+/* What an addition wants beside its operands. */
+typedef struct {
+  int32_t zeros[2]; /* of the operands */
+  int32_t zero, least, most;
+  struct {
+    int32_t left, multiplier, shift; /* as tmo_mve_scaled() */
+  } operands[2];
+  int32_t multiplier, shift;
+} tmo_mve_sum;
+
+/* n elements, at least one, each of which is written when it has been read. */
+void tmo_mve_add(const int8_t *a, const int8_t *b, int8_t *out, uint32_t n, const tmo_mve_sum *sum);
 
 /* Adds n pixels side by side to sums of their channels: what pooling does in C elsewhere. */
 void tmo_mve_add_pixels(int32_t *sums, const int8_t *pixels, uint32_t channels, uint32_t n);
 
-/* As tmo_dsp_depthwise; taps come in turns of two. range: zero point of the output, its least and its greatest value. The second one is for
- * nine taps, a multiple of 16 channels, and a ReLU's range: -128, -128, 127. */
-typedef void tmo_mve_taps(const int8_t *const *taps, const int8_t *constants, int8_t *out, uint32_t pixels, uint32_t turns, uint32_t channels,
-                          uint32_t step, const int8_t *range);
-tmo_mve_taps tmo_mve_depthwise, tmo_mve_depthwise_9;
+/* As tmo_dsp_depthwise; taps come in turns of two. range: zero point of the output, its least and its greatest value. */
+void tmo_mve_depthwise(const int8_t *const *taps, const int8_t *constants, int8_t *out, uint32_t pixels, uint32_t turns, uint32_t channels,
+                       uint32_t step, const int8_t *range);
+
+/* Windows of 3x3 taps, side by side. */
+typedef struct {
+  struct {
+    const int8_t *first; /* pixel; of a row that is missing one at the zero point */
+    uint32_t pixel;      /* bytes from one to the next; 0 there */
+  } rows[3];
+  const int8_t *missing; /* a pixel outside of the rows' width */
+  uint32_t width;        /* pixels */
+  uint32_t stride;
+  uint32_t inside;       /* windows that begin at columns below this one end inside */
+  uint32_t apart;        /* bytes from the end of a tap to the next window's, there */
+  const int8_t *constants;
+  uint32_t sixteens;     /* of channels */
+  int32_t column;        /* where the next window begins */
+  uint32_t pixels;       /* of the output that are left */
+} tmo_mve_nine;
+
+/* The same for nine taps, a multiple of 16 channels, and a ReLU's range: of one pixel, whose taps are listed; or, NULL, of as many as there are. */
+void tmo_mve_depthwise_9(tmo_mve_nine *job, const int8_t *const *taps, int8_t *out);
 
 #ifdef __cplusplus
 }
