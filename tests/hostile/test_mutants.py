@@ -43,6 +43,7 @@ for answer, failure in in_children(work, 1):
 """
 
 
+@pytest.mark.slow
 def test_what_ends_a_process_is_told_and_the_others_are_judged() -> None:
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(TESTS), *sys.path])}
     said = subprocess.run([sys.executable, "-c", ENDS], env=environment, capture_output=True, text=True, check=True)

@@ -45,6 +45,7 @@ def backend(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.
     host._library.cache_clear()
 
 
+@pytest.mark.slow
 def test_pointwise_convolutions_go_there(backend: Path) -> None:
     """Rows and pixels, 1x1 and other windows; more channels than one call takes."""
     for seed in range(examples(60)):

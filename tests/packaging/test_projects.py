@@ -112,6 +112,7 @@ def test_a_project_runs_as_it_is(project: str, where: str, tmp_path: Path) -> No
     assert re.fullmatch(r"the same outputs as on a PC, 0 us, arena \d+ B\n", said)
 
 
+@pytest.mark.slow
 def test_projects_bring_the_library() -> None:
     files = written("arena")
     sources = {path for part in library.FOLDERS for path in (LIBRARY / part).rglob("*") if path.is_file()}

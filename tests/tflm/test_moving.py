@@ -84,7 +84,7 @@ def test_concatenation(shape: Shape, axis: int, others: list[int], negative: boo
     assert_all(net, concatenation(net, xs, axis - 4 * negative))
 
 
-@pytest.mark.parametrize(("count", "axis"), thinned([(5, 1), (7, 3), (10, 1), (10, 3)], 2))
+@pytest.mark.parametrize(("count", "axis"), thinned([(5, 1), (7, 3), (10, 1), (10, 3)], 1))
 def test_concatenation_of_many(count: int, axis: int) -> None:
     net = Net()
     x = image(net, (1, 4, 3, 5), streamed=True)

@@ -180,6 +180,7 @@ def test_a_place_that_is_taken_leaves_nothing(folder: Path, run: Run) -> None:
     assert files(folder) == {"small.tflite"}
 
 
+@pytest.mark.slow
 def test_a_full_disk_leaves_nothing(folder: Path) -> None:
     resource = pytest.importorskip("resource", reason="file size limits are POSIX")
 

@@ -22,7 +22,8 @@ def needs_of(model: bytes) -> Needs:
     return needs(region.program for region in regions(read(model)))
 
 
-@pytest.mark.parametrize("target", thinned(["generic", "cortex-m4", "cortex-m55"], 1))
+@pytest.mark.slow
+@pytest.mark.parametrize("target", ["generic", "cortex-m4", "cortex-m55"])
 def test_a_bit_for_each_kernel(target: str) -> None:
     model = optimized(EXAMPLE, target)
     ops = [op for region in regions(read(model)) for op in unpack(region.program).ops]

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import pytest
-from conftest import ROOT, thinned
+from conftest import ROOT
 from models import Net
 
 import tflm_memopt
@@ -77,7 +77,8 @@ def library(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
 
 
 @needs_compiler
-@pytest.mark.parametrize("name", thinned(["1-model v2.0", "größe"], 1))
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["1-model v2.0", "größe"])
 def test_it_is_right_by_its_own_test(tmp_path: Path, library: list[Path], name: str) -> None:
     c = identifier(name)
     main = f"""

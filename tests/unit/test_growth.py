@@ -17,6 +17,7 @@ def main(*arguments: str) -> int:
     return result
 
 
+@pytest.mark.slow
 def test_a_row_for_each_chain_and_length(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main("--layers", "8", "4", "--json", "--plot", str(tmp_path / "growth.svg")) == 0
     rows = json.loads(capsys.readouterr().out)

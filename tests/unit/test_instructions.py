@@ -62,6 +62,7 @@ def test_a_budget_of_instructions_is_kept(frontier: Exploration) -> None:
     assert tflm_memopt.verify(wide(), done.model, runs=1).bit_exact
 
 
+@pytest.mark.slow
 def test_with_a_ram_limit_the_fewest_instructions(frontier: Exploration) -> None:
     limit, most = frontier.points[1].arena.total, frontier.points[-1].instructions
     done = tflm_memopt.optimize(wide(), max_instructions=most, ram_limit=limit, **M4)
@@ -75,6 +76,7 @@ def test_with_a_ram_limit_the_fewest_instructions(frontier: Exploration) -> None
     assert done.report.arena.total <= limit
 
 
+@pytest.mark.slow
 def test_with_a_budget_of_macs_both_are_kept(frontier: Exploration) -> None:
     most = frontier.points[-1].instructions
     done = tflm_memopt.optimize(wide(), max_instructions=most, max_macs=1.0, **M4)

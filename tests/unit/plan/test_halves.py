@@ -6,7 +6,6 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
-from conftest import thinned
 from models import Net
 
 import tflm_memopt
@@ -101,7 +100,8 @@ def gated() -> bytes:
     return net.model(net.conv2d(net.binary("MUL", wide, gate, out=net.affine(wide)), 4))
 
 
-@pytest.mark.parametrize("target", thinned(sorted(TARGETS, reverse=True), 1))
+@pytest.mark.slow
+@pytest.mark.parametrize("target", sorted(TARGETS))
 def test_a_first_pass_in_halves_is_bit_exact_on_every_target(target: str) -> None:
     data = gated()
     done = tflm_memopt.optimize(data, max_macs=2.2, target=target)

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from unittest import mock
 
+import pytest
 from conftest import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -121,6 +122,7 @@ def test_a_long_partition_is_read_back_without_recursion() -> None:
     assert len(label.blocks()) == 5000
 
 
+@pytest.mark.slow
 def test_no_block_is_too_long() -> None:
     """But for a streamed input, which passes by once."""
     s = Sketch()

@@ -179,6 +179,7 @@ def test_a_saved_plan_has_its_second_passes() -> None:
         assert refused.value.code == "foreign_plan"
 
 
+@pytest.mark.slow
 def test_the_least_compute_within_a_limit_knows_second_passes() -> None:
     data = squeeze_excite()
     frontier = tflm_memopt.explore(data)
