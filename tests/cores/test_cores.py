@@ -61,6 +61,13 @@ def deep_case(seed: int, family: Family = Family.GENERIC) -> Case | None:
     return _case(network, packed(lower(network, [], set(), rng), family), rng)
 
 
+def depthwise_case(seed: int, family: Family = Family.GENERIC) -> Case | None:
+    """The window that has a core of its own."""
+    rng = np.random.default_rng(seed)
+    network = networks.draw_depthwise(rng)
+    return _case(network, packed(lower(network, [], set(), rng), family), rng)
+
+
 def _case(network: networks.Network, lowered: Lowered | tile_plans.Lowered, rng: np.random.Generator) -> Case | None:
     inputs = random_inputs(rng, network)
     if lowered.arena.nbytes > SMALL_RAM:
@@ -69,7 +76,7 @@ def _case(network: networks.Network, lowered: Lowered | tile_plans.Lowered, rng:
 
 
 @pytest.mark.parametrize("family", Family)
-@pytest.mark.parametrize("draw", [row_case, tile_case, deep_case])
+@pytest.mark.parametrize("draw", [row_case, tile_case, deep_case, depthwise_case])
 def test_random_networks(core: Core, draw: Callable[[int, Family], Case | None], family: Family) -> None:
     """Packed ones on the cores that have their instructions; the others say that they are for someone else."""
     cases = {seed: case for seed in range(examples(60)) if (case := draw(seed, family))}

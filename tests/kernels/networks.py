@@ -212,10 +212,10 @@ ACCESSED = {
 
 
 def _windowed(
-    rng: Generator, op: ProgramOp, shape: Shape, *, out_channels: int | None = None, pointwise: bool = False
+    rng: Generator, op: ProgramOp, shape: Shape, *, out_channels: int | None = None, taps: Window | None = None
 ) -> tuple[ProgramOp, Shape]:
     pool, mean = op.kind in POOLS, op.kind is Kind.MEAN
-    w = Window() if pointwise else window(rng, shape, dilated=not pool, padded=not mean)
+    w = taps or window(rng, shape, dilated=not pool, padded=not mean)
     h_out = output_size(rng, shape[0], w.kernel_h, w.stride_h, w.dilation_h, w.pad_top, inside=mean)
     w_out = output_size(rng, shape[1], w.kernel_w, w.stride_w, w.dilation_w, w.pad_left, inside=mean)
     op = dataclasses.replace(op, window=w)
@@ -228,12 +228,12 @@ def _windowed(
     weights = rng.integers(
         -127, 128, (*kernel, channels) if depthwise else (channels, *kernel, shape[2]), dtype=np.int8
     )
-    taps = weights.size // channels
+    products = weights.size // channels
     op = dataclasses.replace(
         op,
         weights=weights,
         bias=rng.integers(-4000, 4000, channels, dtype=np.int32) if rng.random() < 0.8 else None,
-        **scaling(rng, channels if rng.random() < 0.7 else 1, 0.02 / taps**0.5),
+        **scaling(rng, channels if rng.random() < 0.7 else 1, 0.02 / products**0.5),
     )
     return op, (h_out, w_out, channels)
 
@@ -252,10 +252,22 @@ def draw_deep(rng: Generator, n_ops: int) -> Network:
         pointwise = kind is Kind.CONV and rng.random() < 0.8
         if rng.random() < 0.5:
             plain = dataclasses.replace(plain, output_zero_point=-128, activation=(-128, 127))
-        op, shape = _windowed(rng, plain, shape, out_channels=channels, pointwise=pointwise)
+        op, shape = _windowed(rng, plain, shape, out_channels=channels, taps=Window() if pointwise else None)
         ops.append(op)
         shapes.append(shape)
     return Network(1, tuple(shapes), tuple(ops))
+
+
+def draw_depthwise(rng: Generator) -> Network:
+    """A depthwise convolution as most networks have it: 3x3 taps, sixteens of channels, the range of a ReLU."""
+    shape = (int(rng.integers(1, 7)), int(rng.integers(1, 12)), int(rng.choice((16, 32, 48))))
+    plain, _ = operator(rng, Kind.DEPTHWISE, (0,), shape, 1)
+    plain = dataclasses.replace(plain, output_zero_point=-128, activation=(-128, 127))
+    stride, (pad_top, pad_left) = int(rng.integers(1, 4)), rng.integers(0, 3, 2).tolist()
+    op, out = _windowed(
+        rng, plain, shape, out_channels=shape[2], taps=Window(3, 3, stride, stride, 1, 1, pad_top, pad_left)
+    )
+    return Network(1, (shape, out), (op,))
 
 
 def reduced_whole(rng: Generator, op: ProgramOp, shape: Shape) -> tuple[ProgramOp, Shape]:
