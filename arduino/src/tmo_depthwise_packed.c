@@ -65,7 +65,7 @@ TMO_OWN_FRAME static void nine_row(const tmo_kernel *k, const tmo_window *rows, 
   const tmo_op *op = k->op;
   const uint32_t channels = k->in_channels, width = k->in_width, stride = op->stride_w;
   tmo_mve_nine job = {
-      .missing = zero_of(k), .width = width, .stride = stride, .inside = width < 3 ? 0 : width - 2, .apart = (stride - 1) * channels,
+      .missing = zero_of(k), .width = width, .stride = stride, .inside = rows->count < 3 || width < 3 ? 0 : width - 2, .apart = (stride - 1) * channels,
       .constants = k->weights, .sixteens = channels / 16, .column = -op->pad_left, .pixels = k->out_width};
   for (uint32_t ky = 0; ky < 3; ++ky) {
     const uint32_t row = ky - rows->first_row;

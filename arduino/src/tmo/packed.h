@@ -187,7 +187,7 @@ typedef struct {
   const int8_t *missing; /* a pixel outside of the rows' width */
   uint32_t width;        /* pixels */
   uint32_t stride;
-  uint32_t inside;       /* windows that begin at columns below this one end inside */
+  uint32_t inside;       /* windows that begin at columns below this one have all their taps; 0 where a row is missing */
   uint32_t apart;        /* bytes from the end of a tap to the next window's, there */
   const int8_t *constants;
   uint32_t sixteens;     /* of channels */
