@@ -13,27 +13,6 @@ static uint16_t *counter(const tmo_run_state *run, const tmo_block *block, uint1
   return (uint16_t *)(void *)(run->workspace + block->counters + size * (uint16_t)(op - block->first_op));
 }
 
-/* The operator that must fire before `op` can, or TMO_NONE. */
-TMO_OWN_FRAME static uint16_t missing_producer(const tmo_run_state *run, const tmo_block *block, const tmo_op *op) {
-  for (uint8_t k = 0; k < op->n_inputs; ++k) {
-    const uint16_t producer = op->producer[k];
-    if (producer == TMO_NONE) continue;
-    const uint16_t *next = counter(run, block, producer);
-    const bool exists = tmo_is_tiled(block) ? tmo_operand_exists(run->program, block, op, &run->unit, k, (const tmo_unit *)next)
-                                            : tmo_operand_rows_exist(run->program, op, &run->unit, k, *next);
-    if (!exists) return producer;
-  }
-  return TMO_NONE;
-}
-
-/* To the strip of the unit that waits for this operator. */
-static void skip_strips(const tmo_run_state *run, const tmo_block *block, uint16_t op) {
-  const tmo_op *waited = &tmo_ops(run->program)[op];
-  if (!tmo_is_tiled(block) || !tmo_recomputes(tmo_walked(run->program, waited))) return;
-  const tmo_walk w = tmo_walk_of(run->program, block, waited);
-  tmo_unit_skip(&w, (tmo_unit *)counter(run, block, op), run->unit.strip);
-}
-
 static bool has_units_left(const tmo_run_state *run, const tmo_block *block, uint16_t op) {
   const uint16_t strips = tmo_is_tiled(block) ? block->strips : tmo_walked(run->program, &tmo_ops(run->program)[op])->height;
   return *counter(run, block, op) < strips;
@@ -45,8 +24,7 @@ static void enter_block(tmo_run_state *run, const tmo_block *block) {
     uint16_t *const next = counter(run, block, op);
     *next = 0;
     if (!tmo_is_tiled(block)) continue;
-    const tmo_walk w = tmo_walk_of(run->program, block, &tmo_ops(run->program)[op]);
-    tmo_unit_first(&w, (tmo_unit *)next);
+    tmo_enter_strip(tmo_walked(run->program, &tmo_ops(run->program)[op]), block->strips, (tmo_unit *)next);
   }
   run->sink = (uint16_t)(end - 1);
 }
@@ -96,6 +74,7 @@ static void keep_rows(const tmo_run_state *run) {
 static void push_waiting(tmo_run_state *run, uint16_t op) {
   run->top = (uint8_t)((run->top + 1) % TMO_WAITING);
   run->waiting[run->top] = op;
+  run->served &= (uint16_t) ~(1u << run->top);
   if (run->n_waiting < TMO_WAITING) ++run->n_waiting;
 }
 
@@ -135,50 +114,85 @@ static tmo_status without_firings(const tmo_run_state *run) {
   return frames_hold(run->program, run->io) ? TMO_ERROR_FIRINGS : TMO_ERROR_FRAME;
 }
 
+/* An operator, and where its next unit is: in a row block, a row. */
+typedef struct {
+  tmo_walk walk;
+  uint16_t *next;
+} stage;
+
+TMO_IN_PLACE stage stage_of(const tmo_run_state *run, const tmo_block *block, uint16_t op) {
+  const stage s = {tmo_walk_of(run->program, block, &tmo_ops(run->program)[op]), counter(run, block, op)};
+  return s;
+}
+
+/* How far the producer of operand k is ahead of run->unit of the reader: above 0, all that is read exists. If it is behind, and makes rows
+ * again in every strip, it goes on to the strip that it is wanted in. */
+static int32_t producer_ahead(const tmo_run_state *run, const tmo_block *block, const stage *reader, uint8_t k, const stage *producer) {
+  if (!tmo_is_tiled(block)) return tmo_rows_ahead(run->program, reader->walk.op, &run->unit, k, &producer->walk, *producer->next);
+  tmo_unit *const next = (tmo_unit *)(void *)producer->next;
+  const int32_t ahead = tmo_units_ahead(&reader->walk, &run->unit, &producer->walk, next);
+  if (ahead < 0) tmo_unit_skip(&producer->walk, next, run->unit.strip);
+  return ahead;
+}
+
+/* Goes from the operator on top, which waits from now on, to the first producer that has not made all that it reads. False: there is none. */
+static bool wait_for_producer(tmo_run_state *run, const tmo_block *block, stage *s) {
+  const tmo_op *op = s->walk.op;
+  for (uint8_t k = 0; k < op->n_inputs; ++k) {
+    if (op->producer[k] == TMO_NONE) continue;
+    const stage producer = stage_of(run, block, op->producer[k]);
+    const int32_t ahead = producer_ahead(run, block, s, k, &producer);
+    if (ahead > 0) continue;
+    if (ahead == 0 && k + 1 == op->n_inputs) run->served |= (uint16_t)(1u << run->top);
+    push_waiting(run, op->producer[k]);
+    *s = producer;
+    return true;
+  }
+  return false;
+}
+
 /* Counters lie in the workspace, where a damaged program can overwrite them: a unit is looked at before it is believed. */
-tmo_status tmo_step(tmo_run_state *run) {
-  if (run->firings == 0) return without_firings(run);
+static bool take_unit(tmo_run_state *run, const tmo_block *block, const stage *s) {
+  if (tmo_is_tiled(block)) {
+    run->unit = *(const tmo_unit *)(const void *)s->next;
+  } else {
+    run->unit.strip = run->unit.row = *s->next;
+    run->unit.group = run->unit.tile = 0;
+  }
+  return tmo_unit_fits(&s->walk, &run->unit);
+}
+
+/* Finds the next firing: the unit that is wanted, of the operator that waits for nobody. TMO_MORE: it is run->unit of run->op, and counted. */
+TMO_OWN_FRAME static tmo_status find_firing(tmo_run_state *run) {
   if (run->n_waiting == 0) {
     const tmo_status found = find_sink(run);
     if (found != TMO_MORE) return found == TMO_WAIT ? TMO_WAIT : TMO_ERROR_FIRINGS;
     push_waiting(run, run->sink);
   }
   const tmo_block *block = &tmo_blocks(run->program)[run->block];
-  const bool tiled = tmo_is_tiled(block);
-  for (;;) {
+  stage s = stage_of(run, block, run->waiting[run->top]);
+  do {
     run->op = run->waiting[run->top];
-    uint16_t *const next = counter(run, block, run->op);
-    const tmo_op *op = &tmo_ops(run->program)[run->op];
-    const tmo_tensor *walked = tmo_walked(run->program, op);
-    tmo_walk w;
-    if (tiled) {
-      run->unit = *(const tmo_unit *)next;
-      w = tmo_walk_of(run->program, block, op);
-      if (!tmo_unit_exists(&w, &run->unit)) return TMO_ERROR_FIRINGS;
-    } else {
-      run->unit.strip = run->unit.row = *next;
-      run->unit.group = run->unit.tile = 0;
-      if (*next >= walked->height) return TMO_ERROR_FIRINGS;
-    }
-    const uint16_t missing = missing_producer(run, block, op);
-    if (missing == TMO_NONE) {
-      if (lacks_rows(run, op)) {
-        keep_rows(run);
-        return TMO_WAIT;
-      }
-      if (tiled) {
-        tmo_unit_next(&w, (tmo_unit *)next);
-      } else {
-        ++*next;
-        w = tmo_walk_by_row(walked);
-      }
-      const tmo_status status = tmo_fire(run, op, &w);
-      if (status != TMO_OK) return status;
-      break;
-    }
-    skip_strips(run, block, missing);
-    push_waiting(run, missing);
+    if (!take_unit(run, block, &s)) return TMO_ERROR_FIRINGS;
+  } while ((run->served >> run->top & 1) == 0 && wait_for_producer(run, block, &s));
+  if (lacks_rows(run, s.walk.op)) {
+    keep_rows(run);
+    return TMO_WAIT;
   }
+  if (tmo_is_tiled(block)) {
+    tmo_unit_next(&s.walk, (tmo_unit *)(void *)s.next);
+  } else {
+    ++*s.next;
+  }
+  return TMO_MORE;
+}
+
+tmo_status tmo_step(tmo_run_state *run) {
+  if (run->firings == 0) return without_firings(run);
+  tmo_status status = find_firing(run);
+  if (status != TMO_MORE) return status;
+  status = tmo_fire(run, &tmo_ops(run->program)[run->op]);
+  if (status != TMO_OK) return status;
   pop_waiting(run);
   if (--run->firings > 0) return TMO_MORE;
   if (run->n_waiting > 0) return TMO_ERROR_FIRINGS;

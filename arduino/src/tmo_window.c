@@ -3,7 +3,7 @@
 #include "tmo/access.h"
 #include "tmo/kernels.h"
 
-tmo_taps tmo_clip(int32_t start, uint16_t kernel, uint16_t dilation, uint16_t size) {
+tmo_taps tmo_clip_at_border(int32_t start, uint16_t kernel, uint16_t dilation, uint16_t size) {
   const int32_t first = start < 0 ? (int32_t)tmo_quotient((uint32_t)(dilation - 1 - start), dilation) : 0;
   const int32_t inside = start < size ? (int32_t)tmo_quotient((uint32_t)(size - start + dilation - 1), dilation) : 0;
   const int32_t last = inside < kernel ? inside : kernel;

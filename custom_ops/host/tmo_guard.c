@@ -71,9 +71,9 @@ static void allow_writes(guard *g, const void *program, const tmo_arena *a, uint
   const tmo_op *op = &tmo_ops(program)[index];
   const tmo_tensor *out = &tmo_tensors(program)[op->output];
   const tmo_block *block = block_of(program, index);
-  const tmo_walk w = tmo_walk_of(program, block, op);
+  const tmo_tensor *walked = tmo_walked(program, op);
   const uint64_t sums = (uint64_t)a->workspace_offset + op->accumulator;
-  const uint16_t first = tmo_unit_column(&w, unit), end = tmo_unit_column_end(&w, unit);
+  const uint16_t first = (uint16_t)tmo_unit_column(op, unit), end = (uint16_t)tmo_unit_column_end(op, walked, unit);
 
   allow_counters(g, a, block);
   allow_conversion(g, program, a, block, op);
@@ -82,12 +82,12 @@ static void allow_writes(guard *g, const void *program, const tmo_arena *a, uint
   }
   if (tmo_iterative(op)) {
     allow(g, sums, (uint64_t)tmo_row_bytes(out) * sizeof(int32_t));
-    if (tmo_unit_closes(&w, unit)) allow_pixels(g, program, a, op, unit, 0, 0, out->width);
+    if (tmo_unit_closes(op, walked, unit)) allow_pixels(g, program, a, op, unit, 0, 0, out->width);
     return;
   }
   if (tmo_sums_groups(op)) {
-    allow(g, sums + sizeof(int32_t) * tmo_group_sum(&w, unit), (uint64_t)(end - first) * out->channels * sizeof(int32_t));
-    if (unit->group + 1 < w.groups) return;
+    allow(g, sums + sizeof(int32_t) * tmo_group_sum(op, walked, unit), (uint64_t)(end - first) * out->channels * sizeof(int32_t));
+    if (unit->group + 1 < tmo_passes(op)) return;
   }
   allow_pixels(g, program, a, op, unit, unit->row, first, end);
 }

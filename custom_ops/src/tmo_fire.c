@@ -86,7 +86,35 @@ static void call_pixel_kernel(const tmo_kernel *k, const tmo_window *window, int
   }
 }
 
-/* A row of an operand or of the output: pixel x at base + tmo_pixel_offset(&line, x). */
+/* An operand or the output, as one firing sees it: all channels, or those of a group. */
+typedef struct {
+  const tmo_tensor *tensor;
+  const int8_t *base; /* to its pixels' offsets, channels of other groups skipped */
+  uint32_t pixel;     /* bytes from one to the next */
+} view;
+
+/* A firing: what its kernel calls have in common. */
+typedef struct {
+  const tmo_run_state *run; /* run->unit is being made */
+  view in;                  /* operand 0 */
+  view out;
+  tmo_kernel kernel; /* its sums move from pixel to pixel */
+} firing;
+
+TMO_IN_PLACE view view_of(const tmo_run_state *run, uint16_t tensor) {
+  const tmo_tensor *t = &tmo_tensors(run->program)[tensor];
+  const view v = {t, base_of(run, t), t->channels};
+  return v;
+}
+
+/* To the unit's channel group, which it gives. */
+static tmo_channels narrow(const tmo_run_state *run, const tmo_op *op, view *v, bool grouped) {
+  v->base += tmo_group_offset(op, v->tensor, grouped, run->unit.group);
+  v->pixel = tmo_pixel_bytes(op, v->tensor, grouped);
+  return tmo_channels_of(op, v->tensor, grouped, run->unit.group);
+}
+
+/* A row: pixel x at base + tmo_pixel_offset(&line, x). */
 typedef struct {
   const int8_t *base;
   tmo_line line;
@@ -109,16 +137,16 @@ static place frame_row(const tmo_run_state *run, const tmo_tensor *t, uint32_t y
   return p;
 }
 
-/* A firing: what its kernel calls have in common. */
-typedef struct {
-  const tmo_run_state *run; /* run->unit is being made */
-  const tmo_walk *walk;
-  const tmo_tensor *in; /* operand 0 */
-  const tmo_tensor *out;
-  uint32_t in_pixel, in_group; /* bytes; from a pixel's start to the group that is read */
-  uint32_t out_pixel, out_group;
-  tmo_kernel kernel; /* its sums move from pixel to pixel */
-} firing;
+TMO_IN_PLACE place row_of(const tmo_run_state *run, const view *v, uint32_t y) {
+  if (tmo_is_frame(run->program, v->tensor)) return frame_row(run, v->tensor, y);
+  const place p = {v->base, tmo_line_of(run->program, v->tensor, v->pixel, run->unit.strip, (uint16_t)y)};
+  return p;
+}
+
+TMO_OWN_FRAME static const int8_t *pixel_at(const firing *f, const view *v, uint32_t y, uint32_t x) {
+  const place p = row_of(f->run, v, y);
+  return p.base + tmo_pixel_offset(&p.line, x);
+}
 
 /* Scalings, bias and weights of the channels that are read and written. */
 static void point_at_constants(firing *f, uint32_t first_in, uint32_t first_out) {
@@ -132,12 +160,12 @@ static void point_at_constants(firing *f, uint32_t first_in, uint32_t first_out)
   k->multipliers = (const int32_t *)tmo_constant(program, op->multipliers) + first_scale;
   k->shifts = (const int8_t *)tmo_constant(program, op->shifts) + first_scale;
   if (tmo_is_s16(op)) {
-    k->tap_step = (op->kind == TMO_OP_DEPTHWISE_S16 ? f->out : f->in)->channels / 2;
+    k->tap_step = (op->kind == TMO_OP_DEPTHWISE_S16 ? f->out : f->in).tensor->channels / 2;
   } else if (op->kind == TMO_OP_DEPTHWISE) {
-    k->tap_step = f->out->channels;
+    k->tap_step = f->out.tensor->channels;
     k->weights += first_out;
   } else if (op->kind != TMO_OP_LOOKUP) {
-    k->tap_step = f->in->channels;
+    k->tap_step = f->in.tensor->channels;
     k->weights += first_out * op->kernel_h * op->kernel_w * k->tap_step + first_in;
   }
 }
@@ -151,35 +179,19 @@ static void point_at_sums(firing *f) {
   k->sums = (int32_t *)k->scratch;
   if (tmo_iterative(op)) {
     k->first = tmo_unit_opens(unit);
-    k->last = tmo_unit_closes(f->walk, unit);
+    k->last = tmo_unit_closes(op, f->in.tensor, unit);
   } else if (tmo_sums_groups(op)) {
-    k->sums += tmo_group_sum(f->walk, unit);
+    k->sums += tmo_group_sum(op, f->out.tensor, unit);
     k->first = unit->group == 0;
-    k->last = unit->group + 1 == f->walk->groups;
+    k->last = unit->group + 1 == tmo_passes(op);
   } else {
     k->sums = NULL;
     k->first = k->last = true;
   }
 }
 
-/* Whether a tensor of a row block has rows in one piece; else they must be found as pixels are. */
-static bool has_whole_rows(const firing *f, const tmo_tensor *t) {
-  return tmo_by_row(f->kernel.op) && !tmo_has_lanes(t) && !tmo_is_frame(f->run->program, t);
-}
-
 /* Pixel (x, y) of the output. */
-TMO_OWN_FRAME static int8_t *output_pixel(const firing *f, uint32_t y, uint32_t x) {
-  if (has_whole_rows(f, f->out)) return base_of(f->run, f->out) + tmo_row_offset(f->out, y) + x * f->out_pixel;
-  const tmo_line line = tmo_line_of(f->run->program, f->out, f->out_pixel, f->run->unit.strip, (uint16_t)y);
-  return base_of(f->run, f->out) + f->out_group + tmo_pixel_offset(&line, x);
-}
-
-/* Row y of an operand whose pixels take so many bytes. */
-static place row_of(const firing *f, const tmo_tensor *t, uint32_t pixel, uint32_t y) {
-  if (tmo_is_frame(f->run->program, t)) return frame_row(f->run, t, y);
-  const place p = {base_of(f->run, t), tmo_line_of(f->run->program, t, pixel, f->run->unit.strip, (uint16_t)y)};
-  return p;
-}
+static int8_t *output_pixel(const firing *f, uint32_t y, uint32_t x) { return (int8_t *)(uintptr_t)pixel_at(f, &f->out, y, x); }
 
 /* The n pieces of a window, of so many bytes each, as int8: `done` bytes of the same firing were converted before. Gives their sum. */
 static uint32_t make_int8(const firing *f, const tmo_tensor *t, const int8_t **pieces, uint32_t n, uint32_t bytes, uint32_t done) {
@@ -194,42 +206,61 @@ static uint32_t make_int8(const firing *f, const tmo_tensor *t, const int8_t **p
   return done + n * bytes;
 }
 
-/* The pixels, or in a row block the rows, that lie under the window of output column x. */
-TMO_OWN_FRAME static tmo_window read_by_window(const firing *f, uint16_t x, const int8_t *pixels[]) {
-  const tmo_op *op = f->kernel.op;
-  const uint16_t y = f->run->unit.row;
-  tmo_taps rows = {y, 1, y}, columns = {0, 1, 0};
-  if (!tmo_iterative(op)) rows = tmo_clip((int32_t)((uint32_t)y * op->stride_h) - op->pad_top, op->kernel_h, op->dilation_h, f->in->height);
-  if (tmo_writes_sums(op, f->run->unit.group)) rows.count = 0;
-  if (!tmo_by_row(op)) columns = tmo_columns(&f->kernel, x);
+/* Of a row block: whether rows of operand 0 lie in one piece. */
+static bool has_whole_rows(const firing *f) {
+  return tmo_by_row(f->kernel.op) && !tmo_has_lanes(f->in.tensor) && !tmo_is_frame(f->run->program, f->in.tensor);
+}
 
-  const uint32_t piece = tmo_by_row(op) ? tmo_row_bytes(f->in) : f->in_pixel;
-  const int8_t *const whole = has_whole_rows(f, f->in) ? base_of(f->run, f->in) : NULL;
-  uint32_t n = 0;
-  for (uint32_t r = 0; r < rows.count; ++r) {
-    const uint16_t row = (uint16_t)(rows.start + r * op->dilation_h);
-    if (whole != NULL) {
-      pixels[n++] = whole + tmo_row_offset(f->in, row);
+/* Where the pixels under the rows and columns of a window are, row by row. */
+static void list_pixels(const firing *f, tmo_taps rows, tmo_taps columns, const int8_t **pixels) {
+  const uint32_t step_h = f->kernel.op->dilation_h, step_w = f->kernel.op->dilation_w;
+  const bool whole = has_whole_rows(f);
+  for (uint32_t r = rows.count; r > 0; --r, rows.start += step_h) {
+    if (whole) {
+      *pixels++ = f->in.base + tmo_row_offset(f->in.tensor, rows.start);
       continue;
     }
-    const place p = row_of(f, f->in, f->in_pixel, row);
-    for (uint32_t c = 0; c < columns.count; ++c) pixels[n++] = p.base + f->in_group + tmo_pixel_offset(&p.line, columns.start + c * op->dilation_w);
+    const place p = row_of(f->run, &f->in, rows.start);
+    const int8_t *const from = p.base + p.line.offset;
+    uint32_t i = p.line.first + columns.start * p.line.step;
+    const uint32_t step = step_w * p.line.step;
+    for (uint32_t c = columns.count; c > 0; --c, i += step) {
+      i = tmo_remainder(i, p.line.depth);
+      *pixels++ = from + i * f->in.pixel;
+    }
   }
-  make_int8(f, f->in, pixels, n, piece, 0);
+}
+
+/* The pixels, or in a row block the rows, that lie under the window of output column x. */
+TMO_OWN_FRAME static tmo_window read_by_window(const firing *f, uint32_t x, const int8_t *pixels[]) {
+  const tmo_op *op = f->kernel.op;
+  const tmo_tensor *in = f->in.tensor;
+  const uint16_t y = f->run->unit.row;
+  tmo_taps rows = {y, 1, y}, columns = {0, 1, 0};
+  if (!tmo_iterative(op)) rows = tmo_clip((int32_t)((uint32_t)y * op->stride_h) - op->pad_top, op->kernel_h, op->dilation_h, in->height);
+  if (tmo_writes_sums(op, f->run->unit.group)) rows.count = 0;
+  if (!tmo_by_row(op)) columns = tmo_columns(&f->kernel, (uint16_t)x);
+  const uint32_t n = (uint32_t)rows.count * columns.count;
+  if (n == 1) {
+    *pixels = pixel_at(f, &f->in, rows.start, columns.start);
+  } else {
+    list_pixels(f, rows, columns, pixels);
+  }
+  make_int8(f, in, pixels, n, tmo_by_row(op) ? tmo_row_bytes(in) : f->in.pixel, 0);
   const tmo_window window = {pixels, (uint16_t)n, columns.count, rows.first, columns.first, 0, n};
   return window;
 }
 
 /* What output column x, or in a row block the output row, is made of: a pixel or a row of each operand. */
-TMO_OWN_FRAME static tmo_window read_operands(const firing *f, uint16_t x, const int8_t *pixels[]) {
+TMO_OWN_FRAME static tmo_window read_operands(const firing *f, uint32_t x, const int8_t *pixels[]) {
   const tmo_op *op = f->kernel.op;
   uint32_t converted = 0;
   for (uint8_t k = 0; k < op->n_inputs; ++k) {
-    const tmo_tensor *in = &tmo_tensors(f->run->program)[op->input[k]];
-    const uint32_t pixel = tmo_pixel_bytes(op, in, tmo_reads_group(op));
-    const place p = row_of(f, in, pixel, in->height > 1 ? f->run->unit.row : 0);
-    pixels[k] = p.base + tmo_group_offset(op, in, tmo_reads_group(op), f->run->unit.group) + tmo_pixel_offset(&p.line, in->width > 1 ? x : 0);
-    converted = make_int8(f, in, &pixels[k], 1, tmo_by_row(op) ? tmo_row_bytes(in) : pixel, converted);
+    view v = view_of(f->run, op->input[k]);
+    const tmo_tensor *in = v.tensor;
+    if (tmo_groups(op) > 1) narrow(f->run, op, &v, tmo_reads_group(op));
+    pixels[k] = pixel_at(f, &v, in->height > 1 ? f->run->unit.row : 0, in->width > 1 ? x : 0);
+    converted = make_int8(f, in, &pixels[k], 1, tmo_by_row(op) ? tmo_row_bytes(in) : v.pixel, converted);
   }
   const tmo_window window = {.pixels = pixels, .count = op->n_inputs};
   return window;
@@ -240,7 +271,8 @@ TMO_OWN_FRAME static tmo_window read_by_access(const firing *f, const int8_t *ro
   const tmo_op *op = f->kernel.op;
   uint32_t n = 0, converted = 0;
   for (uint8_t k = 0; k < op->n_inputs; ++k) {
-    const tmo_tensor *in = &tmo_tensors(f->run->program)[op->input[k]];
+    const view v = view_of(f->run, op->input[k]);
+    const tmo_tensor *in = v.tensor;
     const tmo_access *access = (const tmo_access *)tmo_constant(f->run->program, op->access) + k;
     const tmo_rows read = tmo_accessed_rows(f->run->program, op, k, f->run->unit.row);
     for (uint16_t r = 0; r < access->extent; ++r) {
@@ -248,8 +280,7 @@ TMO_OWN_FRAME static tmo_window read_by_access(const firing *f, const int8_t *ro
       const bool there = r < read.count && row >= 0 && row < in->height;
       rows[n] = NULL;
       if (there) {
-        const place p = row_of(f, in, in->channels, (uint32_t)row);
-        rows[n] = p.base + tmo_pixel_offset(&p.line, 0);
+        rows[n] = pixel_at(f, &v, (uint32_t)row, 0);
         converted = make_int8(f, in, &rows[n], 1, tmo_row_bytes(in), converted);
       }
       ++n;
@@ -259,14 +290,14 @@ TMO_OWN_FRAME static tmo_window read_by_access(const firing *f, const int8_t *ro
   return window;
 }
 
-static tmo_window read_under(const firing *f, uint16_t x, const int8_t *pixels[]) {
+static tmo_window read_under(const firing *f, uint32_t x, const int8_t *pixels[]) {
   if (HAS_ACCESS && f->kernel.op->access != 0) return read_by_access(f, pixels);
   if (HAS_BINARY && tmo_is_binary(f->kernel.op)) return read_operands(f, x, pixels);
   return read_by_window(f, x, pixels);
 }
 
 /* The output pixel in column x, or the output row of a row block. */
-TMO_OWN_FRAME static void fire_window(const firing *f, uint16_t x) {
+TMO_OWN_FRAME static void fire_window(const firing *f, uint32_t x) {
   const tmo_op *op = f->kernel.op;
   const int8_t *pixels[TMO_MAX_TAPS];
   const tmo_window window = read_under(f, x, pixels);
@@ -289,38 +320,45 @@ static void gather_packed(const tmo_kernel *k, const tmo_window *window, uint32_
   if (tmo_has_packing(TMO_PACKING_DSP_CONV)) tmo_conv_dsp_gather(k, window, pixel, pixels);
 }
 
-static void multiply_packed(const tmo_kernel *k, uint32_t values, uint32_t pixels, int8_t *out, uint32_t step) {
+static void multiply_packed(const tmo_kernel *k, uint32_t pixels, int8_t *out, uint32_t step) {
 #if TMO_RUNS_MVE
   if (tmo_is_packed_as(k->op, TMO_PACKING_MVE_CONV)) {
-    tmo_conv_mve_multiply(k, NULL, values, pixels, out, step);
+    tmo_conv_mve_multiply(k, NULL, (uint32_t)tmo_packed_values(k->op, k->in_channels), pixels, out, step);
     return;
   }
 #endif
-  (void)values;
   if (tmo_has_packing(TMO_PACKING_DSP_CONV)) tmo_conv_dsp_multiply(k, pixels, out, step);
 }
 
-/* As many pixels at once as lie at equal distances, and as a full tile has scratch for: a narrower one at the row's end may want more. */
+/* Of the output pixels [x, end), how many to make at once: no more than lie at equal distances, and than a full tile has scratch for; a
+ * narrower one at the row's end may want more. */
+TMO_OWN_FRAME static uint32_t packed_pixels(const firing *f, uint32_t x, uint32_t end, uint32_t *step) {
+  const tmo_kernel *k = &f->kernel;
+  const uint32_t values = (uint32_t)tmo_packed_values(k->op, k->in_channels), room = tmo_packed_pixels(k->op, values, k->op->tile);
+  const uint32_t left = tmo_packed_pixels(k->op, values, end - x), most = left < room ? left : room;
+  const int8_t *const out = output_pixel(f, f->run->unit.row, x);
+  uint32_t n = 1;
+  for (; n < most; ++n) {
+    const int8_t *const next = output_pixel(f, f->run->unit.row, x + n);
+    if (n == 1 && next > out) *step = (uint32_t)(next - out);
+    if (next != out + n * *step || *step == 0) break;
+  }
+  return n;
+}
+
 TMO_OWN_FRAME static void fire_packed_tile(const firing *f) {
   const tmo_kernel *k = &f->kernel;
-  const uint16_t y = f->run->unit.row, end = tmo_unit_column_end(f->walk, &f->run->unit);
-  const uint32_t values = (uint32_t)tmo_packed_values(k->op, k->in_channels), room = tmo_packed_pixels(k->op, values, k->op->tile);
+  const uint32_t end = tmo_unit_column_end(k->op, f->out.tensor, &f->run->unit);
   const int8_t *taps[TMO_MAX_TAPS];
-  for (uint16_t x = tmo_unit_column(f->walk, &f->run->unit); x < end;) {
-    int8_t *const out = output_pixel(f, y, x);
-    const uint32_t left = tmo_packed_pixels(k->op, values, (uint32_t)(end - x)), most = left < room ? left : room;
-    uint32_t n = 1, step = 0;
-    for (; n < most; ++n) {
-      const int8_t *const next = output_pixel(f, y, x + n);
-      if (n == 1 && next > out) step = (uint32_t)(next - out);
-      if (next != out + n * step || step == 0) break;
-    }
+  uint32_t n = 1;
+  for (uint32_t x = tmo_unit_column(k->op, &f->run->unit); x < end; x += n) {
+    uint32_t step = 0;
+    n = end - x > 1 ? packed_pixels(f, x, end, &step) : 1;
     for (uint32_t p = 0; p < n; ++p) {
-      const tmo_window window = read_by_window(f, (uint16_t)(x + p), taps);
+      const tmo_window window = read_by_window(f, x + p, taps);
       gather_packed(k, &window, p, n);
     }
-    multiply_packed(k, values, n, out, step);
-    x = (uint16_t)(x + n);
+    multiply_packed(k, n, output_pixel(f, f->run->unit.row, x), step);
   }
 }
 #endif
@@ -334,8 +372,8 @@ static void fire_tile(firing *f) {
     return;
   }
 #endif
-  const uint16_t end = tmo_unit_column_end(f->walk, &f->run->unit);
-  for (uint16_t x = tmo_unit_column(f->walk, &f->run->unit); x < end; ++x) {
+  const uint32_t end = tmo_unit_column_end(f->kernel.op, f->out.tensor, &f->run->unit);
+  for (uint32_t x = tmo_unit_column(f->kernel.op, &f->run->unit); x < end; ++x) {
     fire_window(f, x);
     if (f->kernel.sums) f->kernel.sums += f->kernel.out_channels;
   }
@@ -347,7 +385,7 @@ static void fire_empty(firing *f, bool first) {
   int32_t *const sums = k->sums;
   k->first = first;
   k->last = !first;
-  for (uint16_t x = 0; x < f->out->width; ++x, k->sums += k->out_channels) {
+  for (uint16_t x = 0; x < f->out.tensor->width; ++x, k->sums += k->out_channels) {
     const tmo_window window = {.area = (uint32_t)k->op->kernel_h * tmo_columns(k, x).count};
     call_pixel_kernel(k, &window, output_pixel(f, 0, x));
   }
@@ -356,16 +394,15 @@ static void fire_empty(firing *f, bool first) {
 }
 
 /* Adds an input pixel to the sums of all output pixels whose window it lies under. */
-static void add_pixel(firing *f, uint16_t x) {
+static void add_pixel(firing *f, uint32_t x) {
   tmo_kernel *k = &f->kernel;
   const tmo_op *op = k->op;
   const uint16_t y = f->run->unit.row;
-  const uint32_t padded = (uint32_t)x + op->pad_left, extent = (uint32_t)(op->kernel_w - 1) * op->dilation_w + 1;
-  const place p = row_of(f, f->in, f->in_pixel, y);
-  const int8_t *in = p.base + tmo_pixel_offset(&p.line, x);
-  make_int8(f, f->in, &in, 1, f->in_pixel, 0);
+  const uint32_t padded = x + op->pad_left, extent = (uint32_t)(op->kernel_w - 1) * op->dilation_w + 1;
+  const int8_t *in = pixel_at(f, &f->in, y, x);
+  make_int8(f, f->in.tensor, &in, 1, f->in.pixel, 0);
   int32_t *const sums = k->sums;
-  for (uint32_t ox = padded < extent ? 0 : (padded - extent) / op->stride_w + 1; ox < f->out->width; ++ox) {
+  for (uint32_t ox = padded < extent ? 0 : (padded - extent) / op->stride_w + 1; ox < f->out.tensor->width; ++ox) {
     if (padded < ox * op->stride_w) break;
     const uint32_t distance = padded - ox * op->stride_w;
     if (distance % op->dilation_w != 0) continue;
@@ -379,19 +416,18 @@ static void add_pixel(firing *f, uint16_t x) {
 /* A tile of an input row. */
 TMO_OWN_FRAME static void fire_iterative_tile(firing *f) {
   const bool closes = f->kernel.last;
-  const uint16_t end = tmo_unit_column_end(f->walk, &f->run->unit);
+  const uint32_t end = tmo_unit_column_end(f->kernel.op, f->in.tensor, &f->run->unit);
   if (f->kernel.first) fire_empty(f, true);
   f->kernel.last = false;
-  for (uint16_t x = tmo_unit_column(f->walk, &f->run->unit); x < end; ++x) add_pixel(f, x);
+  for (uint32_t x = tmo_unit_column(f->kernel.op, &f->run->unit); x < end; ++x) add_pixel(f, x);
   if (closes) fire_empty(f, false);
 }
 
 TMO_OWN_FRAME static tmo_status gather(const firing *f) {
-  const uint16_t y = f->run->unit.row, end = tmo_unit_column_end(f->walk, &f->run->unit);
-  for (uint16_t x = tmo_unit_column(f->walk, &f->run->unit); x < end; ++x) {
-    const place p = row_of(f, f->in, f->in_pixel, y);
-    const int8_t *index = p.base + tmo_pixel_offset(&p.line, x);
-    if (!tmo_gather_pixel_s8(&f->kernel, index, output_pixel(f, y, x))) return TMO_ERROR_INDEX;
+  const uint16_t y = f->run->unit.row;
+  const uint32_t end = tmo_unit_column_end(f->kernel.op, f->out.tensor, &f->run->unit);
+  for (uint32_t x = tmo_unit_column(f->kernel.op, &f->run->unit); x < end; ++x) {
+    if (!tmo_gather_pixel_s8(&f->kernel, pixel_at(f, &f->in, y, x), output_pixel(f, y, x))) return TMO_ERROR_INDEX;
   }
   return TMO_OK;
 }
@@ -406,33 +442,29 @@ static void step_through_operands(firing *f) {
 }
 
 TMO_OWN_FRAME static void set_up(firing *f) {
-  const void *program = f->run->program;
+  const tmo_run_state *run = f->run;
   const tmo_op *op = f->kernel.op;
-  const uint16_t group = f->run->unit.group;
-  const bool reads_group = tmo_reads_group(op), writes_group = tmo_writes_group(op);
-  const tmo_channels read = tmo_channels_of(op, f->in, reads_group, group), written = tmo_channels_of(op, f->out, writes_group, group);
-  f->in_pixel = tmo_pixel_bytes(op, f->in, reads_group);
-  f->in_group = tmo_has_lanes(f->in) ? 0 : read.first;
-  f->out_pixel = tmo_pixel_bytes(op, f->out, writes_group);
-  f->out_group = tmo_has_lanes(f->out) ? 0 : written.first;
+  f->in = view_of(run, op->input[0]);
+  f->out = view_of(run, op->output);
+  tmo_channels read = {0, f->in.pixel}, written = {0, f->out.pixel};
+  if (tmo_groups(op) > 1) {
+    read = narrow(run, op, &f->in, tmo_reads_group(op));
+    written = narrow(run, op, &f->out, tmo_writes_group(op));
+  }
   f->kernel.in_channels = read.count;
   f->kernel.out_channels = written.count;
-  f->kernel.in_width = f->in->width;
-  f->kernel.out_width = tmo_by_row(op) ? f->out->width : 1;
-  f->kernel.row = f->run->unit.row;
-  if (HAS_ACCESS && op->access != 0) f->kernel.first_row = tmo_accessed_rows(program, op, 0, f->run->unit.row).first;
+  f->kernel.in_width = f->in.tensor->width;
+  f->kernel.out_width = tmo_by_row(op) ? f->out.tensor->width : 1;
+  f->kernel.row = run->unit.row;
+  if (HAS_ACCESS && op->access != 0) f->kernel.first_row = tmo_accessed_rows(run->program, op, 0, run->unit.row).first;
   if (HAS_BINARY && tmo_is_binary(op)) step_through_operands(f);
   point_at_constants(f, read.first, written.first);
   point_at_sums(f);
 }
 
-tmo_status tmo_fire(const tmo_run_state *run, const tmo_op *op, const tmo_walk *w) {
-  const tmo_tensor *tensors = tmo_tensors(run->program);
+tmo_status tmo_fire(const tmo_run_state *run, const tmo_op *op) {
   firing f; /* set_up() sets what kernels of this kind look at */
   f.run = run;
-  f.walk = w;
-  f.in = &tensors[op->input[0]];
-  f.out = &tensors[op->output];
   f.kernel.op = op;
   set_up(&f);
   if (tmo_has_kind(TMO_OP_GATHER) && op->kind == TMO_OP_GATHER) return gather(&f);

@@ -111,6 +111,7 @@ class _RunState(ctypes.Structure):
         ("op", ctypes.c_uint16),
         ("unit", _Unit),
         ("waiting", ctypes.c_uint16 * WAITING),
+        ("served", ctypes.c_uint16),
         ("top", ctypes.c_uint8),
         ("n_waiting", ctypes.c_uint8),
     ]

@@ -10,7 +10,7 @@ extern "C" {
 #endif
 
 /* Makes run->unit of the operator: all that it reads exists. TMO_OK, or TMO_ERROR_INDEX. */
-tmo_status tmo_fire(const tmo_run_state *run, const tmo_op *op, const tmo_walk *walk);
+tmo_status tmo_fire(const tmo_run_state *run, const tmo_op *op);
 
 #ifdef __cplusplus
 }

@@ -88,6 +88,7 @@ typedef struct {
   uint16_t op;   /* operator that the last step fired */
   tmo_unit unit; /* and which of its units that was; in a row block `row` says it */
   uint16_t waiting[TMO_WAITING]; /* the operators that wait for units, a ring that ends at `top` */
+  uint16_t served; /* a bit for each of these places: its operator lacks nothing once the one that it waits for has fired */
   uint8_t top, n_waiting;
 } tmo_run_state;
 

@@ -14,6 +14,13 @@
 #define TMO_OWN_FRAME
 #endif
 
+/* Of functions that give a struct, wherever a firing wants one: its fields stay in registers. */
+#if defined(__GNUC__)
+#define TMO_IN_PLACE __attribute__((always_inline)) static inline
+#else
+#define TMO_IN_PLACE static inline
+#endif
+
 #ifdef __cplusplus
 extern "C" {
 #endif

@@ -89,8 +89,12 @@ typedef struct {
   uint32_t start; /* input coordinate under the first tap */
 } tmo_taps;
 
-/* Clip a window that starts at `start` (negative: in the padding) to an input of `size`. */
-tmo_taps tmo_clip(int32_t start, uint16_t kernel, uint16_t dilation, uint16_t size);
+/* Clip a window that starts at `start` (negative: in the padding) to an input of `size`. Most lie inside. */
+tmo_taps tmo_clip_at_border(int32_t start, uint16_t kernel, uint16_t dilation, uint16_t size);
+static inline tmo_taps tmo_clip(int32_t start, uint16_t kernel, uint16_t dilation, uint16_t size) {
+  const tmo_taps inside = {0, kernel, (uint32_t)start};
+  return start >= 0 && start + (kernel - 1) * (int32_t)dilation < size ? inside : tmo_clip_at_border(start, kernel, dilation, size);
+}
 
 /* The taps of output column x. */
 tmo_taps tmo_columns(const tmo_kernel *k, uint16_t x);

@@ -13,11 +13,11 @@
 extern "C" {
 #endif
 
+/* An operator's units. In a row block, a row is a strip with one tile. */
 typedef struct {
+  const tmo_op *op;
   const tmo_tensor *tensor; /* whose pixels the units are: the operator's output, or its input when it is iterative */
-  int32_t advance, end, rows; /* of the strips, as in tmo_tensor */
-  uint16_t strips, groups, tiles; /* groups: passes over a strip */
-  uint16_t tile; /* columns */
+  uint16_t strips;
 } tmo_walk;
 
 /* The tensor that a walk goes through. */
@@ -25,63 +25,130 @@ static inline const tmo_tensor *tmo_walked(const void *program, const tmo_op *op
   return &tmo_tensors(program)[tmo_iterative(op) ? op->input[0] : op->output];
 }
 
+static inline tmo_walk tmo_walk_of(const void *program, const tmo_block *block, const tmo_op *op) {
+  const tmo_tensor *t = tmo_walked(program, op);
+  const tmo_walk walk = {op, t, tmo_is_tiled(block) ? block->strips : t->height};
+  return walk;
+}
+
 /* Of a tiled block: whether all rows of each strip are made again. */
 static inline bool tmo_recomputes(const tmo_tensor *t) { return t->rows > t->advance; }
 
-/* Of a row block: each row is a strip. */
-static inline tmo_walk tmo_walk_by_row(const tmo_tensor *t) {
-  const tmo_walk by_row = {t, 1, 1, 1, t->height, 1, 1, UINT16_MAX};
-  return by_row;
+/* Of a tiled block: rows [first, end) of a strip. */
+int32_t tmo_strip_first(const tmo_tensor *t, uint16_t strip);
+int32_t tmo_strip_end(const tmo_tensor *t, uint16_t strip);
+
+/* Columns [first, end) of a unit, in a tensor that is walked by tiles of op->tile columns; of a row block, all. */
+static inline uint32_t tmo_unit_column(const tmo_op *op, const tmo_unit *unit) { return (uint32_t)unit->tile * op->tile; }
+static inline uint32_t tmo_unit_column_end(const tmo_op *op, const tmo_tensor *t, const tmo_unit *unit) {
+  const uint32_t end = tmo_unit_column(op, unit) + op->tile;
+  return !tmo_by_row(op) && end < t->width ? end : t->width;
 }
 
-tmo_walk tmo_walk_of(const void *program, const tmo_block *block, const tmo_op *op);
+/* Units of a tiled block: to the first one of the unit's strip, or of the next strip that has rows; after the last strip there is none. */
+void tmo_enter_strip(const tmo_tensor *t, uint16_t strips, tmo_unit *unit);
 
-/* Rows [first, end) of a strip. */
-int32_t tmo_strip_first(const tmo_walk *w, uint16_t strip);
-int32_t tmo_strip_end(const tmo_walk *w, uint16_t strip);
-
-/* Units in their order. After the last one comes one in strip w->strips. */
-void tmo_unit_first(const tmo_walk *w, tmo_unit *unit);
-void tmo_unit_next(const tmo_walk *w, tmo_unit *unit);
-static inline bool tmo_unit_ended(const tmo_walk *w, const tmo_unit *next) { return next->strip >= w->strips; }
+/* The unit after it; after the last one comes one in strip w->strips. */
+static inline void tmo_unit_next(const tmo_walk *w, tmo_unit *unit) {
+  if (++unit->row < tmo_strip_end(w->tensor, unit->strip)) return;
+  unit->row = (uint16_t)tmo_strip_first(w->tensor, unit->strip);
+  ++unit->tile;
+  if (tmo_unit_column(w->op, unit) < w->tensor->width) return;
+  unit->tile = 0;
+  if (++unit->group < tmo_passes(w->op)) return;
+  ++unit->strip;
+  tmo_enter_strip(w->tensor, w->strips, unit);
+}
 
 /* Rows that are computed again in every strip are not computed in strips that nobody asks for: go on to the one that is asked for. */
-void tmo_unit_skip(const tmo_walk *w, tmo_unit *next, uint16_t strip);
+static inline void tmo_unit_skip(const tmo_walk *w, tmo_unit *next, uint16_t strip) {
+  if (!tmo_recomputes(w->tensor) || next->strip >= strip) return;
+  next->strip = strip;
+  tmo_enter_strip(w->tensor, w->strips, next);
+}
 
-/* Whether the walk has this unit: all that it says lies inside the tensor then. */
-bool tmo_unit_exists(const tmo_walk *w, const tmo_unit *unit);
-
-/* Columns [first, end) of a unit that exists. */
-static inline uint16_t tmo_unit_column(const tmo_walk *w, const tmo_unit *unit) { return (uint16_t)(unit->tile * w->tile); }
-uint16_t tmo_unit_column_end(const tmo_walk *w, const tmo_unit *unit);
+/* Whether what a unit says lies inside the tensor, and its sums where they are: whoever believes it stays inside his buffers. */
+static inline bool tmo_unit_fits(const tmo_walk *w, const tmo_unit *unit) {
+  const tmo_tensor *t = w->tensor;
+  if (unit->strip >= w->strips || unit->row >= t->height || tmo_unit_column(w->op, unit) >= t->width) return false;
+  if (tmo_groups(w->op) == 1) return unit->group == 0;
+  if (unit->group >= tmo_passes(w->op)) return false;
+  return !tmo_sums_groups(w->op) || (unit->row >= tmo_strip_first(t, unit->strip) && unit->row < tmo_strip_end(t, unit->strip));
+}
 
 /* An iterative operator's first and last unit: it sets up its sums, and writes its output. */
 static inline bool tmo_unit_opens(const tmo_unit *unit) { return unit->row == 0 && unit->tile == 0; }
-static inline bool tmo_unit_closes(const tmo_walk *w, const tmo_unit *unit) {
-  return unit->row + 1 == w->tensor->height && unit->tile + 1 == w->tiles;
+static inline bool tmo_unit_closes(const tmo_op *op, const tmo_tensor *t, const tmo_unit *unit) {
+  return unit->row + 1 == t->height && tmo_unit_column_end(op, t, unit) == t->width;
+}
+
+/* The last input coordinate, along one axis, under the window of output coordinate x. */
+static inline int32_t tmo_last_under(uint32_t x, uint16_t stride, uint16_t pad, uint16_t kernel, uint16_t dilation, uint16_t size) {
+  const int32_t last = (int32_t)(x * stride) - pad + (kernel - 1) * (int32_t)dilation;
+  return last < size ? last : size - 1;
 }
 
 /* The last row of operand k that a unit of an operator reads; -1 where it reads none. */
-int32_t tmo_last_row(const void *program, const tmo_op *op, const tmo_unit *unit, uint8_t k);
-
-/* Whether all rows that a unit of an operator in a row block reads of operand k exist, now that its producer has made so many units. */
-static inline bool tmo_operand_rows_exist(const void *program, const tmo_op *op, const tmo_unit *unit, uint8_t k, uint16_t made) {
-  const tmo_op *producer = &tmo_ops(program)[op->producer[k]];
-  const int32_t row = tmo_last_row(program, op, unit, k);
-  return row < 0 || made > (tmo_iterative(producer) ? tmo_walked(program, producer)->height - 1 : row);
+static inline int32_t tmo_last_row(const void *program, const tmo_op *op, const tmo_unit *unit, uint8_t k) {
+  if (tmo_writes_sums(op, unit->group)) return -1;
+  if (tmo_iterative(op)) return unit->row;
+  const tmo_tensor *in = &tmo_tensors(program)[op->input[k]];
+  if (op->access != 0) {
+    const tmo_rows rows = tmo_accessed_rows(program, op, k, unit->row);
+    const int32_t end = rows.first + rows.count < in->height ? rows.first + rows.count : in->height;
+    return end > rows.first ? end - 1 : -1;
+  }
+  return tmo_last_under(unit->row, op->stride_h, op->pad_top, op->kernel_h, op->dilation_h, in->height);
 }
 
-/* The same of a tiled block: whether all pixels that a unit of an operator reads of operand k exist, now that its producer's next unit is `next`. */
-bool tmo_operand_exists(const void *program, const tmo_block *block, const tmo_op *op, const tmo_unit *unit, uint8_t k, const tmo_unit *next);
+/* How far a producer is ahead of the last row that a unit of a row block reads of operand k, now that it has made so many units: above 0, it
+ * has made that row; 0, it makes it next. */
+static inline int32_t tmo_rows_ahead(const void *program, const tmo_op *op, const tmo_unit *unit, uint8_t k, const tmo_walk *producer, uint16_t made) {
+  const int32_t row = tmo_last_row(program, op, unit, k);
+  if (row < 0) return 1;
+  return made - (tmo_iterative(producer->op) ? producer->tensor->height - 1 : row);
+}
+
+/* The strip in which a row is new, of a tensor that is cached. */
+static inline uint16_t tmo_strip_of(const tmo_tensor *t, int32_t row) {
+  return row < t->end ? 0 : (uint16_t)(tmo_quotient((uint32_t)(row - t->end), t->advance) + 1);
+}
+
+/* The same of the last pixel that a unit of a tiled block reads, now that the producer's next unit is `next`: how far that one comes after the
+ * unit which makes the pixel. */
+static inline int32_t tmo_units_ahead(const tmo_walk *reader, const tmo_unit *unit, const tmo_walk *producer, const tmo_unit *next) {
+  const tmo_op *op = reader->op;
+  const tmo_tensor *t = producer->tensor;
+  if (next->strip >= producer->strips) return 1;
+  int32_t row = unit->row;
+  uint32_t column = tmo_unit_column_end(op, reader->tensor, unit) - 1;
+  if (!tmo_iterative(op)) {
+    row = tmo_last_under(unit->row, op->stride_h, op->pad_top, op->kernel_h, op->dilation_h, t->height);
+    column = (uint32_t)tmo_last_under(column, op->stride_w, op->pad_left, op->kernel_w, op->dilation_w, t->width);
+    if (row < 0 || tmo_writes_sums(op, unit->group)) return 1;
+  }
+  if (tmo_iterative(producer->op)) { /* its only row is complete after the last pixel that it reads itself */
+    row = t->height - 1;
+    column = t->width - 1u;
+  }
+  const uint16_t strip = tmo_recomputes(t) ? unit->strip : tmo_strip_of(t, row);
+  if (next->strip != strip) return next->strip - strip;
+  if (tmo_groups(producer->op) > 1) { /* or it makes all channels in one pass, which may be the last */
+    const uint16_t pass = tmo_writes_group(producer->op) ? unit->group : tmo_groups(producer->op);
+    if (next->group != pass) return next->group - pass;
+  }
+  const uint16_t tile = (uint16_t)tmo_quotient(column, producer->op->tile);
+  return next->tile != tile ? next->tile - tile : next->row - row;
+}
 
 /* Bytes that the operands of an operator take which are made int8 for one window: those that come from an external frame. Not more than
  * UINT32_MAX. */
 uint32_t tmo_converted_bytes(const void *program, const tmo_block *block, const tmo_op *op);
 
 /* Of an operator that adds up groups: which of its int32 sums is the first of this unit. */
-static inline uint32_t tmo_group_sum(const tmo_walk *w, const tmo_unit *unit) {
-  const uint32_t row = (uint32_t)(unit->row - tmo_strip_first(w, unit->strip));
-  return (row * w->tensor->width + tmo_unit_column(w, unit)) * w->tensor->channels;
+static inline uint32_t tmo_group_sum(const tmo_op *op, const tmo_tensor *t, const tmo_unit *unit) {
+  const uint32_t row = (uint32_t)(unit->row - tmo_strip_first(t, unit->strip));
+  return (row * t->width + tmo_unit_column(op, unit)) * t->channels;
 }
 
 /* Where the pixels of one row live: pixel x at offset + ((first + x * step) % depth) * pixel, from the tensor's base. */
@@ -91,8 +158,30 @@ typedef struct {
   uint32_t pixel;              /* bytes */
 } tmo_line;
 
+/* The row, at most 0, at which the periods of a cached tensor begin: strips end where periods do. */
+static inline int32_t tmo_first_period(const tmo_tensor *t) {
+  const int32_t lead = t->advance == 1 ? 0 : -t->end % t->advance;
+  return lead < 0 ? -lead - t->advance : -lead;
+}
+
 /* Row y, of strip `strip` if it is computed again in every strip. */
-tmo_line tmo_line_of(const void *program, const tmo_tensor *t, uint32_t pixel, uint16_t strip, uint16_t y);
+static inline tmo_line tmo_line_of(const void *program, const tmo_tensor *t, uint32_t pixel, uint16_t strip, uint16_t y) {
+  if (!tmo_has_lanes(t)) {
+    const uint32_t last = t->width - 1u; /* a step of `last` pixels is one backwards */
+    const bool turned = tmo_has_part(TMO_PART_TURNED) && t->layout == TMO_LAYOUT_PIXELS_TURNED;
+    const tmo_line whole = {tmo_row_offset(t, y), turned ? last : 0, turned ? last : 1, t->width, pixel};
+    return whole;
+  }
+  const bool recomputed = tmo_recomputes(t);
+  const int32_t from = recomputed ? strip * t->advance + t->end - t->rows : tmo_first_period(t);
+  const uint32_t row = (uint32_t)(y - from);
+  const uint32_t period = recomputed ? 0 : tmo_quotient(row, t->rows);
+  uint32_t i = recomputed ? tmo_remainder(row, t->rows) : row - period * t->rows;
+  const tmo_lane *lane = (const tmo_lane *)tmo_constant(program, t->lanes);
+  for (; i >= lane->rows; ++lane) i -= lane->rows;
+  const tmo_line line = {lane->offset, period * t->width * lane->rows + i, lane->rows, lane->depth, pixel};
+  return line;
+}
 
 static inline uint32_t tmo_pixel_offset(const tmo_line *l, uint32_t x) {
   return l->offset + tmo_remainder(l->first + x * l->step, l->depth) * l->pixel;
