@@ -1,9 +1,11 @@
-/* Fixed point arithmetic of numbers that come in, x, multiplier, shift at a time: high_mul(x, multiplier) and rescale() of all go out. */
+/* Fixed point arithmetic of numbers that come in, x, multiplier, shift at a time: high_mul(x, multiplier), and rescale() of all, the
+ * multiplier without its sign, go out. */
 #include <stdio.h>
 
 #include "tmo/fixed.h"
 
-#if TMO_WIDE_MULTIPLY != EXPECT_WIDE
+#if (defined(EXPECT_NARROW) && TMO_WIDE_MULTIPLY) || (defined(EXPECT_MIXED) && !TMO_MIXED_MULTIPLY) || \
+    (defined(EXPECT_WIDE) && (TMO_MIXED_MULTIPLY || !TMO_WIDE_MULTIPLY))
 #error "another multiplication than the one that is to be tested"
 #endif
 
@@ -11,7 +13,7 @@ int main(void) {
   int32_t in[3], out[2];
   while (fread(in, sizeof in, 1, stdin) == 1) {
     out[0] = tmo_high_mul(in[0], in[1]);
-    out[1] = tmo_rescale(in[0], in[1], in[2]);
+    out[1] = tmo_rescale(in[0], in[1] & INT32_MAX, in[2]);
     if (fwrite(out, sizeof out, 1, stdout) != 1) return 1;
   }
   return 0;

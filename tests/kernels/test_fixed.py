@@ -1,4 +1,4 @@
-"""Scaling in fixed point against exact arithmetic, with a multiplication of 64 bits and by halves of 32."""
+"""Scaling in fixed point against exact arithmetic, with a multiplication of 64 bits, of a signed by an unsigned number too, and by halves of 32."""
 
 from __future__ import annotations
 
@@ -49,10 +49,10 @@ def cases() -> Iterator[tuple[int, int, int]]:
         yield odd * tie, rng.choice((1 << 30, (1 << 30) + (1 << 29), HIGH, rng.randint(1 << 30, HIGH))), shift
 
 
-@pytest.mark.parametrize("wide", [1, 0])
-def test_scaling_is_exact(wide: int, sanitized: Build) -> None:
+@pytest.mark.parametrize("multiply", ["", "NARROW", "MIXED"])
+def test_scaling_is_exact(multiply: str, sanitized: Build) -> None:
     numbers = list(cases())
-    flags = [f"-DEXPECT_WIDE={wide}", *(() if wide else ("-DTMO_NARROW_MULTIPLY",))]
+    flags = [f"-DEXPECT_{multiply or 'WIDE'}", *([f"-DTMO_{multiply}_MULTIPLY"] if multiply else [])]
     done = subprocess.run(
         [sanitized("fixed.c", library=[LIBRARY / "src/tmo_fixed.c"], flags=flags)],
         input=np.array(numbers, np.int32).tobytes(),
@@ -65,7 +65,7 @@ def test_scaling_is_exact(wide: int, sanitized: Build) -> None:
     wrong = [
         (case, pair, expected)
         for case, pair in zip(numbers, got, strict=True)
-        if pair != (expected := [high_mul(*case[:2]), rescale(*case)])
+        if pair != (expected := [high_mul(*case[:2]), rescale(case[0], case[1] % (1 << 31), case[2])])
     ]
     assert not wrong, wrong[:5]
     ties = [high_mul(x, m) & ((1 << -s) - 1) == 1 << (-s - 1) for x, m, s in numbers if s < 0]

@@ -135,16 +135,16 @@ def test_in_place(kind: Kind) -> None:
         agree(network, dataclasses.replace(lowered, arena=arena), rng, operand)
 
 
-@pytest.mark.parametrize("overlap", [1, 5])
+@pytest.mark.parametrize("overlap", [1, 33])
 def test_a_convolution_ends_late(overlap: int) -> None:
-    """The last byte may lie on the first of the row that it is made from; of a single pixel, five are too many."""
+    """The last byte may lie on the first of the row that it is made from; of a single pixel, 33 are too many."""
     wrong = 0
     for seed in SEEDS:
         rng = np.random.default_rng((3, seed))
         _, width, depth = random_shape(rng)
         shape = (1, width if overlap == 1 else 1, depth)
         op, _ = operator(rng, Kind.CONV, (0,), shape, 1)
-        channels = int(rng.integers(2, 20))
+        channels = int(rng.integers(2, 20) if overlap == 1 else rng.integers(34, 50))
         weights = rng.integers(-127, 128, (channels, 1, 1, shape[2]), dtype=np.int8)
         scale = {"multipliers": np.full(1, 1 << 30, np.int32), "shifts": np.full(1, -6, np.int8), "bias": None}
         op = dataclasses.replace(op, window=Window(), weights=weights, activation=(-128, 127), **scale)
