@@ -1,79 +1,92 @@
-/* Convolutions, and fully connected layers, on any core: four output channels of a pixel at once share each byte that is read. */
+/* Convolutions, and fully connected layers, on any core: output channels of a pixel share the bytes that are read. */
 #if defined(__GNUC__) && !defined(__clang__)
-#pragma GCC optimize("no-tree-reassoc", "no-schedule-insns", "no-tree-vectorize", "no-tree-slp-vectorize") /* sums stay in registers */
+#pragma GCC optimize("no-tree-vectorize", "no-tree-slp-vectorize", "no-tree-reassoc", "no-schedule-insns") /* values stay in registers */
+#pragma GCC optimize("no-tree-loop-im", "no-move-loop-invariants") /* and what is looked up does not need a place on the stack */
 #endif
 
 #include "tmo/backend.h"
 #include "tmo/kernels.h"
 
-enum { CHANNELS = 4 }; /* at once */
-
-/* Arm's loads move their pointers on: there the longer loop is hardly faster. */
-#if defined(__OPTIMIZE_SIZE__) && defined(__arm__)
-#define UNROLLED 0
+/* At once: sums on the stack, and bytes whose values stay in registers while the weights of all these channels go by. */
+#if TMO_EIGHT_REGISTERS
+enum { CHANNELS = 4 };
 #else
-#define UNROLLED 1
+enum { CHANNELS = 32, FEW = 4, MANY = TMO_MANY_REGISTERS ? 16 : 8 };
 #endif
 
-/* The bytes under a window, or a part of it: runs of them, whose weights lie side by side. */
+/* The bytes under a window: parts, each of them runs of bytes whose weights lie side by side. */
 typedef struct {
   const int8_t *const *at; /* the first byte of a run, and, */
-  uint32_t stride;         /* so many pointers further, of the next */
-  uint32_t count;          /* of these runs */
+  uint16_t stride;         /* so many pointers further, of the next */
+  uint16_t count;          /* of these runs */
+  uint16_t parts, next_at; /* pointers from part to part, */
+  uint32_t next_offset;    /* bytes, */
+  uint32_t next_row;       /* and weights */
   uint32_t offset;         /* bytes from each pointer */
   uint32_t bytes;          /* of a run */
   uint32_t step;           /* from byte to byte, modulo 2^32 */
-  uint32_t weights;        /* bytes between the weights of a run and those of the next */
+  uint32_t row;            /* bytes from the weights of a run to those of the next */
+  uint32_t filter;         /* of a channel */
+  int32_t zero_point;
 } runs;
 
-/* The core: adds the products with the weights of four channels to their sums. The last of `channels` stands in for those that are missing. */
+/* The core: adds the products of a run, from x on, with the weights of up to CHANNELS channels, from w on, to their sums. */
 #if TMO_EIGHT_REGISTERS
 
-static void add_runs(const runs *r, const int8_t *w, uint32_t filter, uint32_t channels, int32_t zero_point, uint32_t sums[CHANNELS]) {
+/* Four. The last of `channels` stands in for those that are missing. */
+static void add_run(const runs *r, const int8_t *x, const int8_t *w, uint32_t channels, uint32_t *sums) {
   const int8_t *of[CHANNELS] = {w, w, w, w};
-  for (uint32_t c = 1; c < CHANNELS; ++c) of[c] = of[c - 1] + (c < channels ? filter : 0);
-  const int8_t *const *at = r->at;
-  for (uint32_t left = r->bytes > 0 ? r->count : 0; left > 0; --left, at += r->stride) {
-    tmo_thumb_four(*at + r->offset, of, r->bytes, zero_point, (int32_t)r->step, sums);
-    for (uint32_t c = 0; left > 1 && c < CHANNELS; ++c) of[c] += r->bytes + r->weights;
-  }
+  for (uint32_t c = 1; c < CHANNELS; ++c) of[c] = of[c - 1] + (c < channels ? r->filter : 0);
+  tmo_thumb_four(x, of, r->bytes, r->zero_point, (int32_t)r->step, sums);
 }
 
 #else
 
-TMO_OWN_FRAME static void add_runs(const runs *r, const int8_t *w, uint32_t filter, uint32_t channels, int32_t zero_point,
-                                   uint32_t sums[CHANNELS]) {
-  const int8_t *a = w, *b = a + (channels > 1 ? filter : 0), *c = b + (channels > 2 ? filter : 0), *d = c + (channels > 3 ? filter : 0);
-  const int8_t *const *at = r->at;
-  uint32_t sum_a = sums[0], sum_b = sums[1], sum_c = sums[2], sum_d = sums[3];
-#define ADD(i)                               \
-  {                                          \
-    const int32_t value = x[i] - zero_point; \
-    sum_a += (uint32_t)(a[i] * value);       \
-    sum_b += (uint32_t)(b[i] * value);       \
-    sum_c += (uint32_t)(c[i] * value);       \
-    sum_d += (uint32_t)(d[i] * value);       \
+/* The first n bytes of it: compiled once for each n. */
+static inline TMO_ALWAYS_INLINE void add_bytes(const runs *r, const int8_t *x, const int8_t *w, uint32_t channels, uint32_t *sums,
+                                               const uint32_t n) {
+  const uint32_t step = r->step, filter = r->filter;
+  int32_t value[MANY];
+  TMO_UNROLLED for (uint32_t i = 0; i < n; ++i, x += (int32_t)step) value[i] = *x - r->zero_point;
+  for (const uint32_t *const end = sums + channels; sums != end; ++sums, w += filter) {
+    uint32_t sum = *sums;
+    TMO_UNROLLED for (uint32_t i = 0; i < n; ++i) sum += (uint32_t)(w[i] * value[i]);
+    *sums = sum;
   }
-  for (uint32_t left = r->count; left > 0; --left, at += r->stride) {
-    const int8_t *x = *at + r->offset;
-    uint32_t n = r->bytes;
-#if UNROLLED
-    if (r->step == 1) {
-      const int8_t *const quads = x + n / 4 * 4;
-      for (; x != quads; x += 4, a += 4, b += 4, c += 4, d += 4) {
-        ADD(0) ADD(1) ADD(2) ADD(3)
-      }
-      n %= 4;
-    }
-#endif
-    for (; n > 0; --n, x += (int32_t)r->step, ++a, ++b, ++c, ++d) ADD(0)
-    a += r->weights, b += r->weights, c += r->weights, d += r->weights;
+}
+
+typedef void add_function(const runs *r, const int8_t *x, const int8_t *w, uint32_t channels, uint32_t *sums);
+
+TMO_OWN_FRAME static void add_many(const runs *r, const int8_t *x, const int8_t *w, uint32_t channels, uint32_t *sums) {
+  add_bytes(r, x, w, channels, sums, MANY);
+}
+
+TMO_OWN_FRAME static void add_few(const runs *r, const int8_t *x, const int8_t *w, uint32_t channels, uint32_t *sums) {
+  add_bytes(r, x, w, channels, sums, FEW);
+}
+
+TMO_OWN_FRAME static void add_one(const runs *r, const int8_t *x, const int8_t *w, uint32_t channels, uint32_t *sums) {
+  add_bytes(r, x, w, channels, sums, 1);
+}
+
+static void add_run(const runs *r, const int8_t *x, const int8_t *w, uint32_t channels, uint32_t *sums) {
+  for (uint32_t left = r->bytes, n; left > 0; left -= n, x += (int32_t)(n * r->step), w += n) {
+    n = left >= MANY ? MANY : left >= FEW ? FEW : 1;
+    add_function *const add = n == MANY ? add_many : n == FEW ? add_few : add_one;
+    add(r, x, w, channels, sums);
   }
-#undef ADD
-  sums[0] = sum_a, sums[1] = sum_b, sums[2] = sum_c, sums[3] = sum_d;
 }
 
 #endif
+
+static void add_runs(const runs *r, const int8_t *w, uint32_t channels, uint32_t *sums) {
+  for (uint32_t part = 0; part < r->parts; ++part) {
+    const int8_t *const *at = r->at + part * r->next_at, *tap = w + part * r->next_row;
+    for (uint32_t left = r->count; left > 0; --left, at += r->stride, tap += r->row) {
+      add_run(r, *at + r->offset + part * r->next_offset, tap, channels, sums);
+    }
+  }
+}
 
 /* The distance of neighbouring pixels in each row of a window of `columns`; 0 where it is not the same for all. */
 static uint32_t distance_of(const int8_t *const *pixels, uint32_t count, uint32_t columns) {
@@ -87,47 +100,35 @@ static uint32_t distance_of(const int8_t *const *pixels, uint32_t count, uint32_
   return distance;
 }
 
-/* What lies under a window, in as few runs as can be, or the first part of it. The bytes of a row are one run if they lie side by side, or at
- * equal distances and pixels have only one. */
+/* What lies under a window, in as few runs as can be. The bytes of a row are one run if they lie side by side, or at equal distances and pixels
+ * have only one. Else a part is a column of a row block, and in a tiled block all pixels, or those of a row if the window is clipped. */
 static runs find_runs(const tmo_kernel *k, const tmo_window *v) {
   const tmo_op *op = k->op;
   const bool by_row = op->tile == 0;
-  const uint32_t channels = k->in_channels, row = op->kernel_w * k->tap_step;
-  const uint32_t distance = by_row ? op->dilation_w * channels : distance_of(v->pixels, v->count, v->columns);
-  runs r = {v->pixels, 1, v->columns > 0 ? v->count : 0, v->offset, channels, 1, (by_row ? row : k->tap_step) - channels};
-  if (k->tap_step == channels && (distance == channels || (channels == 1 && distance != 0))) {
+  const uint32_t channels = k->in_channels, row = op->kernel_w * k->tap_step, columns = v->columns;
+  const uint32_t next = op->dilation_w * channels, distance = by_row ? next : distance_of(v->pixels, v->count, columns);
+  runs r = {v->pixels, 1, v->count, 1, 0, next, k->tap_step, v->offset, channels, 1, row, op->kernel_h * row, op->input_zero_point[0]};
+  if (columns == 0) {
+    r.parts = 0;
+  } else if (k->tap_step == channels && (distance == channels || (channels == 1 && distance != 0))) {
     if (!by_row) {
       r.stride = v->columns;
       r.count /= v->columns;
     }
-    r.bytes = v->columns * channels;
-    r.step = channels == 1 ? distance : 1;
-    r.weights = row - r.bytes;
-  } else if (!by_row && r.count > 0 && v->columns < op->kernel_w) {
-    r.count = v->columns; /* the weights of the next row are further away */
+    r.bytes = columns * channels;
+    if (channels == 1) r.step = distance;
+  } else if (by_row) {
+    r.parts = v->columns;
+  } else {
+    r.row = k->tap_step;
+    if (columns < op->kernel_w) {
+      r.parts = r.count / v->columns;
+      r.count = r.next_at = v->columns;
+      r.next_offset = 0;
+      r.next_row = row;
+    }
   }
   return r;
-}
-
-/* The sums of up to four channels over the parts of a window that come after its first: a column or a row further. */
-TMO_OWN_FRAME static void add_others(const tmo_kernel *k, const tmo_window *v, const runs *first, const int8_t *w, uint32_t filter,
-                                     uint32_t channels, uint32_t sums[CHANNELS]) {
-  const tmo_op *op = k->op;
-  const int32_t zero_point = op->input_zero_point[0];
-  runs r = *first;
-  if (op->tile == 0) {
-    for (uint32_t bytes = r.bytes; bytes < v->columns * k->in_channels; bytes += r.bytes) {
-      r.offset += op->dilation_w * k->in_channels;
-      w += k->tap_step;
-      add_runs(&r, w, filter, channels, zero_point, sums);
-    }
-  } else {
-    for (uint32_t pixels = r.count * r.stride; pixels > 0 && pixels < v->count; pixels += r.count) {
-      r.at += r.count;
-      w += op->kernel_w * k->tap_step;
-      add_runs(&r, w, filter, channels, zero_point, sums);
-    }
-  }
 }
 
 /* One output pixel; its channels are outputs i, i + 1, ..
@@ -139,16 +140,13 @@ static void conv(const tmo_kernel *k, const tmo_window *v, uint32_t i, int8_t *o
     return;
   }
 #endif
-  const uint32_t filter = k->op->kernel_h * k->op->kernel_w * k->tap_step;
   const int8_t *w = k->weights + tmo_first_tap(k, v);
   const runs r = find_runs(k, v);
-  const bool whole = k->op->tile == 0 ? r.bytes >= v->columns * k->in_channels : r.count * r.stride >= v->count;
-  for (uint32_t oc = 0; oc < k->out_channels; oc += CHANNELS, w += CHANNELS * filter) {
+  for (uint32_t oc = 0; oc < k->out_channels; oc += CHANNELS, w += CHANNELS * r.filter) {
     const uint32_t left = k->out_channels - oc, n = left < CHANNELS ? left : CHANNELS;
     uint32_t sums[CHANNELS];
     tmo_begin_sums(k, sums, n, oc, i + oc);
-    add_runs(&r, w, filter, n, k->op->input_zero_point[0], sums);
-    if (!whole) add_others(k, v, &r, w, filter, n, sums);
+    add_runs(&r, w, n, sums);
     tmo_end_sums(k, sums, n, oc, i + oc, out);
   }
 }

@@ -70,10 +70,10 @@ void tmo_end_sums(const tmo_kernel *k, const uint32_t *sums, uint32_t n, uint32_
   const uint32_t step = op->flags & TMO_FLAG_PER_CHANNEL ? 1 : 0;
   const int32_t *multiplier = k->multipliers + channel * step;
   const int8_t *shift = k->shifts + channel * step;
-  const int32_t zero_point = op->output_zero_point;
-  const int8_t low = op->act_min, high = op->act_max;
+  const int32_t zero_point = op->output_zero_point, low = op->act_min, high = op->act_max;
   out += i;
   for (const uint32_t *const end = sums + n; sums != end; multiplier += step, shift += step) {
-    *out++ = tmo_clamp(tmo_wrapping_add(scaled((int32_t)*sums++, *multiplier, *shift), zero_point), low, high);
+    const int32_t value = tmo_wrapping_add(scaled((int32_t)*sums++, *multiplier, *shift), zero_point);
+    *out++ = (int8_t)(value < low ? low : value > high ? high : value);
   }
 }

@@ -1,4 +1,4 @@
-"""Scaling in fixed point against exact arithmetic, with a multiplication of 64 bits, of a signed by an unsigned number too, and by halves of 32."""
+"""Scaling in fixed point against exact arithmetic: 64 bits, signed by unsigned, and halves of 32 bits."""
 
 from __future__ import annotations
 

@@ -17,6 +17,17 @@ extern "C" {
 #define TMO_WIDE_MULTIPLY 1
 #endif
 
+/* Cores that multiply a signed by an unsigned number to 64 bits: of twice the multiplier, the upper half is what is wanted. */
+#if defined(TMO_MIXED_MULTIPLY) || (defined(__riscv_mul) && __riscv_xlen == 32)
+#undef TMO_MIXED_MULTIPLY
+#define TMO_MIXED_MULTIPLY 1
+#else
+#define TMO_MIXED_MULTIPLY 0
+#endif
+
+/* a + b modulo 2^32. */
+inline int32_t tmo_wrapping_add(int32_t a, int32_t b) { return (int32_t)((uint32_t)a + (uint32_t)b); }
+
 /* round(a * b / 2^31), halves up, saturated: the "doubling high multiplication" of Arm's VQRDMULH. */
 inline int32_t tmo_high_mul(int32_t a, int32_t b) {
   if (a == INT32_MIN && b == INT32_MIN) return INT32_MAX;
@@ -33,30 +44,39 @@ inline int32_t tmo_high_mul(int32_t a, int32_t b) {
 #endif
 }
 
-/* round(x / 2^exponent), halves away from zero; exponent in [0, 31], x > INT32_MIN unless exponent is 0. */
+/* round(x * multiplier / 2^31), halves up; multiplier >= 0: nothing saturates, and INT32_MIN cannot be. */
+inline int32_t tmo_high_scale(int32_t x, int32_t multiplier) {
+#if TMO_MIXED_MULTIPLY
+  const uint64_t twice = (uint64_t)((int64_t)x * (int64_t)((uint32_t)multiplier << 1));
+  return (int32_t)((uint32_t)(twice >> 32) + ((uint32_t)twice >> 31));
+#elif TMO_WIDE_MULTIPLY
+  return (int32_t)(((int64_t)x * multiplier + ((int64_t)1 << 30)) >> 31);
+#else
+  return tmo_high_mul(x, multiplier);
+#endif
+}
+
+/* round(x / 2^exponent), halves away from zero; exponent in [0, 31], x > INT32_MIN unless exponent is 0: only damaged programs make one. */
 inline int32_t tmo_round_shift(int32_t x, uint32_t exponent) {
   if (exponent == 0) return x;
-  const int32_t twice = (x + (x >> 31)) >> (exponent - 1);
+  const int32_t twice = tmo_wrapping_add(x, x >> 31) >> (exponent - 1);
   return (twice >> 1) + (twice & 1);
 }
 
-/* x * multiplier * 2^(shift - 31); shift in [-31, 30]. TFLM: MultiplyByQuantizedMultiplier, kernels/internal/common.cc. */
+/* x * multiplier * 2^(shift - 31); multiplier >= 0, shift in [-31, 30]. TFLM: MultiplyByQuantizedMultiplier, kernels/internal/common.cc. */
 inline int32_t tmo_rescale(int32_t x, int32_t multiplier, int32_t shift) {
 #if TMO_WIDE_MULTIPLY
-  if (shift >= 0) return tmo_high_mul((int32_t)((uint32_t)x << shift), multiplier); /* which never gives INT32_MIN */
-  return tmo_round_shift(tmo_high_mul(x, multiplier), (uint32_t)-shift);
+  if (shift >= 0) return tmo_high_scale((int32_t)((uint32_t)x << shift), multiplier);
+  return tmo_round_shift(tmo_high_scale(x, multiplier), (uint32_t)-shift);
 #else /* one place for a multiplication that is long */
   const uint32_t left = shift > 0 ? (uint32_t)shift : 0;
-  return tmo_round_shift(tmo_high_mul((int32_t)((uint32_t)x << left), multiplier), left - (uint32_t)shift);
+  return tmo_round_shift(tmo_high_scale((int32_t)((uint32_t)x << left), multiplier), left - (uint32_t)shift);
 #endif
 }
 
 static inline int8_t tmo_clamp(int32_t x, int8_t low, int8_t high) {
   return (int8_t)(x < low ? low : x > high ? high : x);
 }
-
-/* a + b modulo 2^32. */
-static inline int32_t tmo_wrapping_add(int32_t a, int32_t b) { return (int32_t)((uint32_t)a + (uint32_t)b); }
 
 #ifdef __cplusplus
 }

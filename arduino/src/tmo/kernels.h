@@ -21,6 +21,25 @@
 #define TMO_EIGHT_REGISTERS 0
 #endif
 
+/* RISC-V, but RV32E: 31 of them. */
+#if defined(__riscv) && !defined(__riscv_32e) && !defined(__riscv_e)
+#define TMO_MANY_REGISTERS 1
+#else
+#define TMO_MANY_REGISTERS 0
+#endif
+
+/* Of loops of a constant number of turns, up to 16, in inner loops that are compiled for several such numbers: their arrays are registers. */
+#if defined(__clang__)
+#define TMO_ALWAYS_INLINE __attribute__((always_inline))
+#define TMO_UNROLLED _Pragma("unroll")
+#elif defined(__GNUC__)
+#define TMO_ALWAYS_INLINE __attribute__((always_inline))
+#define TMO_UNROLLED _Pragma("GCC unroll 16")
+#else
+#define TMO_ALWAYS_INLINE
+#define TMO_UNROLLED
+#endif
+
 /* Of functions with large arrays, two of which must not share a frame, and of inner loops that want all registers for themselves. */
 #if defined(__GNUC__)
 #define TMO_OWN_FRAME __attribute__((noinline))
