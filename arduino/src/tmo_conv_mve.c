@@ -7,16 +7,15 @@
 
 enum { VECTOR = 16, FOUR = 4, EIGHT = 8 }; /* bytes of a vector; channels that a core takes at once, of two pixels and of one */
 
-static int8_t *tile_of(const tmo_kernel *k, uint32_t pixel) {
-  return (int8_t *)k->scratch + pixel * (uint32_t)tmo_packed_values(k->op, k->in_channels);
-}
+/* tmo_packed_values() of what is known to be packed for Helium. */
+static uint32_t values_of(const tmo_kernel *k) { return (k->op->kernel_h * k->op->kernel_w * k->in_channels + VECTOR - 1) / VECTOR * VECTOR; }
 
 /* The values under a window, to `to`. Pixels that follow each other in the tile, too, are copied at once. */
 static void gather(const tmo_kernel *k, const tmo_window *w, int8_t *to) {
   const tmo_op *op = k->op;
   const uint32_t pixel = k->in_channels, row = op->kernel_w * pixel, columns = w->columns;
   const uint32_t rows = columns == 0 ? 0 : op->tile == 0 ? w->count : w->count / columns;
-  if (rows < op->kernel_h || columns < op->kernel_w) tmo_mve_fill(to, op->input_zero_point[0], (uint32_t)tmo_packed_values(op, pixel));
+  if (rows < op->kernel_h || columns < op->kernel_w) tmo_mve_fill(to, op->input_zero_point[0], values_of(k));
   if (rows == 0) return;
   to += w->first_row * row + w->first_column * pixel;
   if (op->tile != 0 && columns == op->kernel_w) {
@@ -30,11 +29,11 @@ static void gather(const tmo_kernel *k, const tmo_window *w, int8_t *to) {
   }
 }
 
-void tmo_conv_mve_gather(const tmo_kernel *k, const tmo_window *w, uint32_t pixel) { gather(k, w, tile_of(k, pixel)); }
+void tmo_conv_mve_gather(const tmo_kernel *k, const tmo_window *w, uint32_t pixel) { gather(k, w, (int8_t *)k->scratch + pixel * values_of(k)); }
 
-static tmo_mve_job job_of(const tmo_kernel *k, uint32_t values, int8_t *out, uint32_t step) {
+static tmo_mve_job job_of(const tmo_kernel *k, int8_t *out, uint32_t step) {
   const tmo_op *op = k->op;
-  const tmo_mve_job job = {k->bias, out, step, values / VECTOR, k->out_channels, op->output_zero_point, op->act_min, op->act_max};
+  const tmo_mve_job job = {k->bias, out, step, values_of(k) / VECTOR, k->out_channels, op->output_zero_point, op->act_min, op->act_max};
   return job;
 }
 
@@ -43,76 +42,109 @@ static bool is_relu(const tmo_mve_job *job) { return job->zero == INT8_MIN && jo
 /* Whether cores reach the second one of two pixels. */
 static bool is_near(const tmo_mve_job *job) { return job->step < UINT16_MAX - FOUR; }
 
-static tmo_mve_conv *core_of_two(const tmo_mve_job *job) {
-  return is_relu(job) && job->channels % FOUR == 0 ? tmo_mve_relu_2 : tmo_mve_conv_2;
+static tmo_mve_conv *core_of_two(const tmo_mve_job *job) { return is_relu(job) ? tmo_mve_relu_2 : tmo_mve_conv_2; }
+
+/* Two pixels of any number of channels: of four at the end some are thrown away. */
+static void two_of_any(const int8_t *bytes, uint32_t step, const int8_t *weights, const tmo_mve_job *job) {
+  tmo_mve_conv *const core = core_of_two(job);
+  const uint32_t fours = job->channels / FOUR * FOUR, left = job->channels - fours;
+  int8_t last[2][FOUR];
+  tmo_mve_job part = *job;
+  part.channels = fours;
+  if (fours > 0) core(bytes, step, weights, &part);
+  part.scales += 3 * fours;
+  part.out = last[0];
+  part.step = FOUR;
+  part.channels = FOUR;
+  core(bytes, step, weights + fours * part.turns * VECTOR, &part);
+  memcpy(job->out + fours, last[0], left);
+  memcpy(job->out + job->step + fours, last[1], left);
 }
+
+static tmo_mve_conv *two_for(const tmo_mve_job *job) { return job->channels % FOUR == 0 ? core_of_two(job) : two_of_any; }
 
 /* A pixel: eights of its channels; the others as if there were two of it. */
 static void one(const int8_t *bytes, const int8_t *weights, const tmo_mve_job *job) {
+  tmo_mve_conv *const core = is_relu(job) ? tmo_mve_relu_1 : tmo_mve_conv_1;
+  if (job->channels % EIGHT == 0) {
+    core(bytes, 0, weights, job);
+    return;
+  }
   tmo_mve_job part = *job;
-  part.channels = job->channels / EIGHT * EIGHT;
-  if (part.channels > 0) (is_relu(job) ? tmo_mve_relu_1 : tmo_mve_conv_1)(bytes, 0, weights, &part);
-  const uint32_t done = part.channels;
-  if (done == job->channels) return;
-  part.scales += 3 * done;
-  part.out += done;
+  const uint32_t eights = part.channels = job->channels / EIGHT * EIGHT;
+  if (eights > 0) core(bytes, 0, weights, &part);
+  part.scales += 3 * eights;
+  part.out += eights;
   part.step = 0;
-  part.channels = job->channels - done;
-  tmo_mve_conv_2(bytes, 0, weights + done * part.turns * VECTOR, &part);
+  part.channels = job->channels - eights;
+  two_for(&part)(bytes, 0, weights + eights * part.turns * VECTOR, &part);
 }
 
 void tmo_conv_mve_multiply(const tmo_kernel *k, const int8_t *bytes, uint32_t bytes_step, uint32_t pixels, int8_t *out, uint32_t step) {
-  tmo_mve_job job = job_of(k, (uint32_t)tmo_packed_values(k->op, k->in_channels), out, step);
-  if (bytes == NULL) bytes = tile_of(k, 0);
+  tmo_mve_job job = job_of(k, out, step);
+  if (bytes == NULL) bytes = (const int8_t *)k->scratch;
   if (pixels == 2 && is_near(&job)) {
-    core_of_two(&job)(bytes, bytes_step, k->weights, &job);
+    two_for(&job)(bytes, bytes_step, k->weights, &job);
     return;
   }
   for (; pixels > 0; --pixels, bytes += bytes_step, job.out += step) one(bytes, k->weights, &job);
 }
 
-/* Pixels that are multiplied as they lie. */
-static void pointwise(const tmo_kernel *k, const int8_t *bytes, int8_t *out) {
-  const uint32_t step = k->op->stride_w * k->in_channels;
-  tmo_mve_job job = job_of(k, k->in_channels, out, k->out_channels);
-  tmo_mve_conv *const two = core_of_two(&job);
-  uint32_t left = k->out_width;
-  for (; left > 1 && is_near(&job); left -= 2, bytes += 2 * step, job.out += 2 * job.step) two(bytes, step, k->weights, &job);
-  for (; left > 0; --left, bytes += step, job.out += job.step) one(bytes, k->weights, &job);
+/* The first pixels of a row that are multiplied as they lie, with what comes behind them in the row, up to a multiple of 16, where weights are 0. Gives
+ * their number. */
+static uint32_t pointwise(const tmo_kernel *k, const int8_t *bytes, tmo_mve_job *job) {
+  const uint32_t step = k->op->stride_w * k->in_channels, all = (uint32_t)k->in_width * k->in_channels, values = job->turns * VECTOR;
+  const uint32_t inside = all < values ? 0 : (all - values) / step + 1, most = inside < k->out_width ? inside : k->out_width;
+  tmo_mve_conv *const two = two_for(job);
+  uint32_t x = 0;
+  for (; most - x > 1 && is_near(job); x += 2, bytes += 2 * step, job->out += 2 * job->step) two(bytes, step, k->weights, job);
+  for (; x < most; ++x, bytes += step, job->out += job->step) one(bytes, k->weights, job);
+  return most;
+}
+
+static void gather_column(const tmo_kernel *k, const tmo_window *rows, uint32_t x, int8_t *to) {
+  const tmo_window window = tmo_column(k, rows, (uint16_t)x);
+  gather(k, &window, to);
+}
+
+/* Other pixels, from column x on: two at a time, if there is room for them. */
+static void gathered(const tmo_kernel *k, const tmo_window *rows, tmo_mve_job *job, uint32_t x) {
+  const tmo_op *op = k->op;
+  const int8_t *const *const pixels = rows->pixels;
+  const uint32_t values = job->turns * VECTOR, row = op->kernel_w * k->in_channels, step = op->stride_w * k->in_channels;
+  tmo_mve_conv *const two = two_for(job);
+  const bool pairs = 2 * values <= TMO_MVE_TILE && is_near(job);
+  const tmo_run_of_columns inside = tmo_inside(k);
+  const bool whole = op->dilation_w == 1 && rows->count == op->kernel_h;
+  const uint32_t last = whole && pairs && inside.count > 1 ? inside.first + inside.count - 1 : 0;
+  int8_t *const tile = (int8_t *)k->scratch;
+  while (x < k->out_width) {
+    uint32_t offset = (x * op->stride_w - op->pad_left) * k->in_channels;
+    for (; x >= inside.first && x < last; x += 2, offset += 2 * step) {
+      tmo_mve_copy(tile, pixels, op->kernel_h, offset, row, row);
+      tmo_mve_copy(tile + values, pixels, op->kernel_h, offset + step, row, row);
+      two(tile, values, k->weights, job);
+      job->out += 2 * job->step;
+    }
+    if (x == k->out_width) break;
+    gather_column(k, rows, x++, tile);
+    if (pairs && x < k->out_width) {
+      gather_column(k, rows, x++, tile + values);
+      two(tile, values, k->weights, job);
+      job->out += 2 * job->step;
+    } else {
+      one(tile, k->weights, job);
+      job->out += job->step;
+    }
+  }
 }
 
 void tmo_conv_mve_row(const tmo_kernel *k, const tmo_window *rows, int8_t *out) {
   const tmo_op *op = k->op;
-  if (op->kernel_h == 1 && op->kernel_w == 1 && k->in_channels % VECTOR == 0) {
-    pointwise(k, rows->pixels[0], out);
-    return;
-  }
-  const uint32_t values = (uint32_t)tmo_packed_values(op, k->in_channels), row = op->kernel_w * k->in_channels;
-  tmo_mve_job job = job_of(k, values, out, k->out_channels);
-  tmo_mve_conv *const two = core_of_two(&job);
-  const bool pairs = tmo_packed_pixels(op, values, k->out_width) == 2 && is_near(&job);
-  tmo_run_of_columns inside = tmo_inside(k);
-  if (op->dilation_w > 1 || rows->count < op->kernel_h) inside.count = 0;
-  int8_t *const tile = tile_of(k, 0), *to = tile;
-  uint32_t offset = (uint32_t)-(int32_t)(op->pad_left * k->in_channels);
-  for (uint32_t x = 0; x < k->out_width; ++x, offset += op->stride_w * k->in_channels) {
-    if (x - inside.first < inside.count) {
-      tmo_mve_copy(to, rows->pixels, op->kernel_h, offset, row, row);
-    } else {
-      const tmo_window window = tmo_column(k, rows, (uint16_t)x);
-      gather(k, &window, to);
-    }
-    if (to != tile) {
-      two(tile, values, k->weights, &job);
-      job.out += 2 * job.step;
-      to = tile;
-    } else if (pairs && x + 1 < k->out_width) {
-      to += values;
-    } else {
-      one(tile, k->weights, &job);
-      job.out += job.step;
-    }
-  }
+  tmo_mve_job job = job_of(k, out, k->out_channels);
+  uint32_t x = 0;
+  if (op->kernel_h == 1 && op->kernel_w == 1 && op->pad_left == 0 && rows->count == 1) x = pointwise(k, rows->pixels[0], &job);
+  if (x < k->out_width) gathered(k, rows, &job, x);
 }
 
 #if TMO_TWINS

@@ -1,7 +1,7 @@
 /* The core of packed additions for Helium: tmo_mve_add of tmo/packed.h.
  *
- *   r0, r1   next bytes of both operands     r2   next outputs     r3..r5, r6..r8   of the operands: left shift, m, -e     r9, r10   of their sum: m, -e
- *   q3, q4   zero points of the operands     q5   of the output     q6, q7   its range */
+ *   r0, r1   next bytes of both operands     r2   next outputs     r3..r5, r6..r8   of the operands: -zero point * 2^left, m, -e     r9, r10   of their sum: m, -e
+ *   q3, q4   2^left of the operands     q5   zero point of the output     q6, q7   its range */
 #if defined(__ARM_FEATURE_MVE) && (__ARM_FEATURE_MVE & 1)
 
     .syntax unified
@@ -34,11 +34,9 @@ tmo_mve_add:
     dlstp.32 lr, lr
 1:  vldrb.s32 q0, [r0], #4
     vldrb.s32 q1, [r1], #4
-    vsub.i32 q0, q0, q3
-    vshl.s32 q0, r3
+    vmlas.s32 q0, q3, r3
     SCALE q0, r4, r5
-    vsub.i32 q1, q1, q4
-    vshl.s32 q1, r6
+    vmlas.s32 q1, q4, r6
     SCALE q1, r7, r8
     vadd.i32 q0, q0, q1
     SCALE q0, r9, r10

@@ -20,7 +20,7 @@
 
 /* The frame. */
     .equ AGAIN, 0            /* what r1 and r3 begin with */
-    .equ ENTRY, 8
+    .equ ENTRY, AGAIN + 8
     .equ END, 12             /* of r7 */
     .equ OWN_ZERO, 16
     .equ FRAME, 24
@@ -169,8 +169,7 @@
     LEAVE \name
 .endm
 
-/* The same with two pixels instead of fours of channels: bytes at r1 and r3, weights at r5. The last channels may be less than four, where the range
- * is any. */
+/* The same with two pixels instead of fours of channels: bytes at r1 and r3, weights at r5. */
 .macro TWO_PIXELS name, relu
     CORE  \name
     ldr   r12, [r3, #OUT_STEP]
@@ -178,10 +177,9 @@
     add   r1, r0, r1
     strd  r0, r1, [sp, #AGAIN]
     add   r11, r11, r0
-1:  ldrd  r1, r3, [sp, #AGAIN]
-    ldmia r9, {r0, r2, r4, r6}
+1:  ldmia r9, {r0, r2, r4, r6}
     ldmia r9!, {r8, r10, r12, lr}
-    ldr   pc, [sp, #ENTRY]
+    ldmia sp, {r1, r3, pc}   /* to the entry */
     .balign 4
 2:  .rept 4
     vldrb.8 q0, [r1], #16
@@ -202,22 +200,11 @@
     cmp   r1, r11
     bne   2b
     OUTPUTS 0, \relu
-    ldr   r0, [sp, #END]
-    .if \relu
     vstrb.16 q0, [r7, q4]
     add   r7, r7, #4
+    ldr   r0, [sp, #END]
     cmp   r7, r0
     bne   1b
-    .else
-    sub   r0, r0, r7         /* channels left */
-    lsl   r2, r0, #1
-    vctp.16 r2
-    vpst
-    vstrbt.16 q0, [r7, q4]
-    add   r7, r7, #4
-    cmp   r0, #4
-    bhi   1b
-    .endif
     LEAVE \name
 .endm
 
@@ -226,14 +213,15 @@
     ONE_PIXEL tmo_mve_relu_1, 1
     TWO_PIXELS tmo_mve_relu_2, 1
 
-/* Rows of single bytes, gathered; such as a vector holds; wider ones. */
+/* Rows of single bytes, gathered; such as a vector holds; a few whole vectors, one row behind the other; any. */
+    .equ UNROLLED, 12
     CORE  tmo_mve_copy
     push  {r4-r6, lr}
     ldrd  r12, r6, [sp, #16]
     cmp   r6, #1
     beq   4f
     cmp   r12, #16
-    bhi   2f
+    bhi   6f
     vctp.8 r12
     dls   lr, r2
 1:  ldr   r4, [r1], #4
@@ -254,6 +242,26 @@
     add   r0, r0, r6
     subs  r2, r2, #1
     bne   2b
+    pop   {r4-r6, pc}
+6:  cmp   r12, r6
+    bne   2b
+    cmp   r12, #16 * UNROLLED
+    bhi   2b
+    tst   r12, #15
+    bne   2b
+    adr   r5, 8f
+    sub   r5, r5, r12, lsr #1 /* eight bytes of instructions for sixteen */
+    orr   r5, r5, #1
+    dls   lr, r2
+7:  ldr   r4, [r1], #4
+    add   r4, r4, r3
+    bx    r5
+    .balign 4
+    .rept UNROLLED
+    vldrb.8 q0, [r4], #16
+    vstrb.8 q0, [r0], #16
+    .endr
+8:  le    lr, 7b
     pop   {r4-r6, pc}
 4:  dlstp.32 lr, r2
 5:  vldrw.u32 q0, [r1], #16

@@ -144,12 +144,12 @@ typedef struct {
   int32_t zero, least, most; /* of the output */
 } tmo_mve_job;
 
-/* All output channels of two pixels, of one a multiple of 8, from 16 * turns bytes of each: those of pixel p at bytes + p * step. Outputs of two pixels
- * are less than 65,531 bytes apart. */
+/* All output channels, a multiple of 4 of two pixels, of 8 of one, from 16 * turns bytes of each: those of pixel p at bytes + p * step. Outputs of
+ * two pixels are less than 65,531 bytes apart. */
 typedef void tmo_mve_conv(const int8_t *bytes, uint32_t step, const int8_t *weights, const tmo_mve_job *job);
 tmo_mve_conv tmo_mve_conv_1, tmo_mve_conv_2;
 
-/* The same where the output is a ReLU's, with the zero point -128 and the whole range; of two pixels, too, a multiple of 4 channels. */
+/* The same where the output is a ReLU's, with the zero point -128 and the whole range. */
 tmo_mve_conv tmo_mve_relu_1, tmo_mve_relu_2;
 
 /* So many bytes, at least one, of each of n rows, from rows[r] + offset to to + r * step. Rows 1 byte apart have 1. */
@@ -160,10 +160,10 @@ void tmo_mve_fill(int8_t *to, int8_t value, uint32_t n);
 
 /* What an addition wants beside its operands. */
 typedef struct {
-  int32_t zeros[2]; /* of the operands */
+  int32_t left[2]; /* factors of the operands, */
   int32_t zero, least, most;
   struct {
-    int32_t left, multiplier, shift; /* as tmo_mve_scaled() */
+    int32_t add, multiplier, shift; /* what is added then; as tmo_mve_scaled() */
   } operands[2];
   int32_t multiplier, shift;
 } tmo_mve_sum;
