@@ -87,11 +87,14 @@ def tell(inspected: Inspection, done: Optimized) -> None:
 
 def is_blind(kept: KeptBuiltin, graph: Graph) -> bool:
     """Whether TFLM computes on whatever lies there, or leaves there what its operator does not write."""
-    if kept.code != "depth_multiplier":
-        return kept.code in ("complete_options", "pool_keeps_channels")
     op = next(op for op in graph.ops if op.index == kept.index)
-    inputs, filters, outputs = (graph.tensors[t].shape[-1] for t in (*op.inputs[:2], op.outputs[0]))
-    return inputs * int(op.options["depthMultiplier"]) != outputs or filters < outputs
+    shapes = [graph.tensors[t].shape for t in (*op.inputs[:2], op.outputs[0]) if t in graph.tensors]
+    if kept.code == "rank_four":  # TFLM reads four dimensions, however many there are; a batch it knows
+        return len(shapes[0]) != 4 or len(shapes[-1]) != 4
+    if kept.code == "depth_multiplier":
+        inputs, filters, outputs = (shape[-1] for shape in shapes)
+        return inputs * int(op.options["depthMultiplier"]) != outputs or filters < outputs
+    return kept.code in ("complete_options", "filter_dimensions", "pool_keeps_channels")
 
 
 def outputs_anywhere(data: bytes) -> list[list[str]] | None:
