@@ -63,16 +63,14 @@ static void two_of_any(const int8_t *bytes, uint32_t step, const int8_t *weights
 
 static tmo_mve_conv *two_for(const tmo_mve_job *job) { return job->channels % FOUR == 0 ? core_of_two(job) : two_of_any; }
 
-/* A pixel: eights of its channels; the others as if there were two of it. */
-static void one(const int8_t *bytes, const int8_t *weights, const tmo_mve_job *job) {
-  tmo_mve_conv *const core = is_relu(job) ? tmo_mve_relu_1 : tmo_mve_conv_1;
-  if (job->channels % EIGHT == 0) {
-    core(bytes, 0, weights, job);
-    return;
-  }
+static tmo_mve_conv *core_of_one(const tmo_mve_job *job) { return is_relu(job) ? tmo_mve_relu_1 : tmo_mve_conv_1; }
+
+/* The same of a pixel: those that no eight holds as if there were two of it. */
+static void one_of_any(const int8_t *bytes, uint32_t step, const int8_t *weights, const tmo_mve_job *job) {
+  const uint32_t eights = job->channels / EIGHT * EIGHT;
   tmo_mve_job part = *job;
-  const uint32_t eights = part.channels = job->channels / EIGHT * EIGHT;
-  if (eights > 0) core(bytes, 0, weights, &part);
+  part.channels = eights;
+  if (eights > 0) core_of_one(job)(bytes, step, weights, &part);
   part.scales += 3 * eights;
   part.out += eights;
   part.step = 0;
@@ -80,14 +78,16 @@ static void one(const int8_t *bytes, const int8_t *weights, const tmo_mve_job *j
   two_for(&part)(bytes, 0, weights + eights * part.turns * VECTOR, &part);
 }
 
+static tmo_mve_conv *one_for(const tmo_mve_job *job) { return job->channels % EIGHT == 0 ? core_of_one(job) : one_of_any; }
+
 void tmo_conv_mve_multiply(const tmo_kernel *k, const int8_t *bytes, uint32_t bytes_step, uint32_t pixels, int8_t *out, uint32_t step) {
   tmo_mve_job job = job_of(k, out, step);
   if (bytes == NULL) bytes = (const int8_t *)k->scratch;
-  if (pixels == 2 && is_near(&job)) {
-    two_for(&job)(bytes, bytes_step, k->weights, &job);
-    return;
-  }
-  for (; pixels > 0; --pixels, bytes += bytes_step, job.out += step) one(bytes, k->weights, &job);
+  const bool pair = pixels == 2 && is_near(&job);
+  (pair ? two_for(&job) : one_for(&job))(bytes, bytes_step, k->weights, &job);
+  if (pixels == 1 || pair) return;
+  job.out += step;
+  one_for(&job)(bytes + bytes_step, 0, k->weights, &job);
 }
 
 /* The first pixels of a row that are multiplied as they lie, with what comes behind them in the row, up to a multiple of 16, where weights are 0. Gives
@@ -98,7 +98,7 @@ static uint32_t pointwise(const tmo_kernel *k, const int8_t *bytes, tmo_mve_job 
   tmo_mve_conv *const two = two_for(job);
   uint32_t x = 0;
   for (; most - x > 1 && is_near(job); x += 2, bytes += 2 * step, job->out += 2 * job->step) two(bytes, step, k->weights, job);
-  for (; x < most; ++x, bytes += step, job->out += job->step) one(bytes, k->weights, job);
+  for (; x < most; ++x, bytes += step, job->out += job->step) one_for(job)(bytes, 0, k->weights, job);
   return most;
 }
 
@@ -133,7 +133,7 @@ static void gathered(const tmo_kernel *k, const tmo_window *rows, tmo_mve_job *j
       two(tile, values, k->weights, job);
       job->out += 2 * job->step;
     } else {
-      one(tile, k->weights, job);
+      one_for(job)(tile, 0, k->weights, job);
       job->out += job->step;
     }
   }

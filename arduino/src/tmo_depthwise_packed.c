@@ -40,15 +40,18 @@ TMO_OWN_FRAME static void list(const tmo_kernel *k, const tmo_window *rows, uint
   }
 }
 
+static void clear(const tmo_kernel *k, const int8_t **taps, uint32_t n) {
+  while (n > 0) taps[--n] = zero_of(k);
+}
+
 /* The taps of a window whose pixels are listed already, and what fills them up. */
 TMO_OWN_FRAME static void list_pixels(const tmo_kernel *k, const tmo_window *w, const int8_t **taps, uint32_t all) {
-  const tmo_op *op = k->op;
+  const uint32_t wide = k->op->kernel_w;
   const int8_t *const *pixel = w->pixels, *const *const end = pixel + w->count;
-  for (uint32_t ky = 0; ky < op->kernel_h; ++ky) {
-    const uint32_t columns = ky >= w->first_row && pixel != end ? w->columns : 0;
-    for (uint32_t kx = 0; kx < op->kernel_w; ++kx) *taps++ = kx - w->first_column < columns ? *pixel++ : zero_of(k);
+  clear(k, taps, all);
+  for (taps += w->first_row * wide + w->first_column; pixel != end; taps += wide) {
+    for (uint32_t c = 0; c < w->columns; ++c) taps[c] = *pixel++;
   }
-  for (all -= (uint32_t)op->kernel_h * op->kernel_w; all > 0; --all) *taps++ = zero_of(k);
 }
 
 #if TMO_RUNS_MVE
@@ -126,7 +129,7 @@ TMO_OWN_FRAME static void any_row(const tmo_kernel *k, const tmo_window *rows, i
   const int8_t *taps[TMO_PACKED_TAPS + 1];
   tmo_run_of_columns inside = tmo_inside(k);
   if (rows->count < op->kernel_h) inside.count = 0;
-  for (uint32_t i = 0; i < turns_of(op) * turn_of(op); ++i) taps[i] = zero_of(k);
+  clear(k, taps, turns_of(op) * turn_of(op));
   for (uint32_t x = 0, n; x < k->out_width; x += n, out += n * k->out_channels) {
     n = x == inside.first && inside.count > 0 ? inside.count : 1;
     list(k, rows, x * op->stride_w - op->pad_left, taps);
