@@ -11,22 +11,23 @@
 #if TMO_EIGHT_REGISTERS
 enum { CHANNELS = 4 };
 #else
-enum { CHANNELS = 32, FEW = 4, MANY = TMO_MANY_REGISTERS ? 16 : 8 };
+enum { CHANNELS = 32, MANY = TMO_MANY_REGISTERS ? 16 : 8 };
 #endif
 
-/* The bytes under a window: parts, each of them runs of bytes whose weights lie side by side. */
+/* The bytes under a window: parts of it, each of them runs of bytes whose weights lie side by side. */
 typedef struct {
   const int8_t *const *at; /* the first byte of a run, and, */
   uint16_t stride;         /* so many pointers further, of the next */
-  uint16_t count;          /* of these runs */
-  uint16_t parts, next_at; /* pointers from part to part, */
-  uint32_t next_offset;    /* bytes, */
-  uint32_t next_row;       /* and weights */
-  uint32_t offset;         /* bytes from each pointer */
+  uint16_t count;          /* of the runs of a part */
+  uint16_t parts;          /* which differ in: */
+  uint16_t next_at;        /* their pointers, */
+  uint32_t next_offset;    /* bytes from each, */
+  uint32_t next_row;       /* weights */
+  uint32_t offset;         /* bytes from each pointer, in the first part */
   uint32_t bytes;          /* of a run */
   uint32_t step;           /* from byte to byte, modulo 2^32 */
-  uint32_t row;            /* bytes from the weights of a run to those of the next */
-  uint32_t filter;         /* of a channel */
+  uint32_t row;            /* from the weights of a run to those of the next */
+  uint32_t filter;         /* weights of a channel */
   int32_t zero_point;
 } runs;
 
@@ -57,22 +58,20 @@ static inline TMO_ALWAYS_INLINE void add_bytes(const runs *r, const int8_t *x, c
 
 typedef void add_function(const runs *r, const int8_t *x, const int8_t *w, uint32_t channels, uint32_t *sums);
 
-TMO_OWN_FRAME static void add_many(const runs *r, const int8_t *x, const int8_t *w, uint32_t channels, uint32_t *sums) {
-  add_bytes(r, x, w, channels, sums, MANY);
-}
-
-TMO_OWN_FRAME static void add_few(const runs *r, const int8_t *x, const int8_t *w, uint32_t channels, uint32_t *sums) {
-  add_bytes(r, x, w, channels, sums, FEW);
-}
-
-TMO_OWN_FRAME static void add_one(const runs *r, const int8_t *x, const int8_t *w, uint32_t channels, uint32_t *sums) {
-  add_bytes(r, x, w, channels, sums, 1);
-}
+#define ADD_FUNCTION(name, n)                                                                                                 \
+  TMO_OWN_FRAME static void name(const runs *r, const int8_t *x, const int8_t *w, uint32_t channels, uint32_t *sums) {        \
+    add_bytes(r, x, w, channels, sums, n);                                                                                    \
+  }
+ADD_FUNCTION(add_1, 1)
+ADD_FUNCTION(add_2, 2)
+ADD_FUNCTION(add_3, 3)
+ADD_FUNCTION(add_4, 4)
+ADD_FUNCTION(add_many, MANY)
 
 static void add_run(const runs *r, const int8_t *x, const int8_t *w, uint32_t channels, uint32_t *sums) {
   for (uint32_t left = r->bytes, n; left > 0; left -= n, x += (int32_t)(n * r->step), w += n) {
-    n = left >= MANY ? MANY : left >= FEW ? FEW : 1;
-    add_function *const add = n == MANY ? add_many : n == FEW ? add_few : add_one;
+    n = left >= MANY ? MANY : left < 4 ? left : 4;
+    add_function *const add = n == MANY ? add_many : n == 4 ? add_4 : n == 3 ? add_3 : n == 2 ? add_2 : add_1;
     add(r, x, w, channels, sums);
   }
 }

@@ -55,9 +55,9 @@ static void depthwise(const tmo_kernel *k, const tmo_window *v, uint32_t i, int8
   const tmo_op *op = k->op;
   const bool by_row = op->tile == 0;
   const bool whole = !by_row && v->columns == op->kernel_w; /* the weights of the rows follow one another */
-  const uint32_t multiplier = k->out_channels / k->in_channels, columns = whole ? op->kernel_w : v->columns;
+  const uint32_t multiplier = k->out_channels / k->in_channels;
   const runs r = {v->pixels, v->count, whole ? v->count : v->columns, by_row ? op->dilation_w * k->in_channels : 0,
-                  k->tap_step, (op->kernel_w - columns) * k->tap_step, op->input_zero_point[0]};
+                  k->tap_step, (uint32_t)(op->kernel_w - v->columns) * k->tap_step, op->input_zero_point[0]};
   const int8_t *w = k->weights + tmo_first_tap(k, v);
   for (uint32_t x = v->offset, m = 0, n, oc = 0; oc < k->out_channels; oc += n, w += n) {
     uint32_t sums[CHANNELS];

@@ -51,6 +51,9 @@ void tmo_begin_sums(const tmo_kernel *k, uint32_t *sums, uint32_t n, uint32_t ch
     return;
   }
   if (k->first) from += channel;
+  for (; end - sums >= 4; sums += 4, from += 4) {
+    TMO_UNROLLED for (uint32_t c = 0; c < 4; ++c) sums[c] = (uint32_t)from[c];
+  }
   while (sums != end) *sums++ = (uint32_t)*from++;
 }
 

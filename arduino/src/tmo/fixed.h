@@ -25,6 +25,12 @@ extern "C" {
 #define TMO_MIXED_MULTIPLY 0
 #endif
 
+#if defined(__GNUC__)
+#define TMO_RARELY(condition) __builtin_expect(condition, 0)
+#else
+#define TMO_RARELY(condition) (condition)
+#endif
+
 /* a + b modulo 2^32. */
 inline int32_t tmo_wrapping_add(int32_t a, int32_t b) { return (int32_t)((uint32_t)a + (uint32_t)b); }
 
@@ -56,17 +62,16 @@ inline int32_t tmo_high_scale(int32_t x, int32_t multiplier) {
 #endif
 }
 
-/* round(x / 2^exponent), halves away from zero; exponent in [0, 31], x > INT32_MIN unless exponent is 0: only damaged programs make one. */
+/* round(x / 2^exponent), halves away from zero; exponent in [0, 31]; x is INT32_MIN or INT32_MAX only if exponent is 0, or the program damaged. */
 inline int32_t tmo_round_shift(int32_t x, uint32_t exponent) {
   if (exponent == 0) return x;
-  const int32_t twice = tmo_wrapping_add(x, x >> 31) >> (exponent - 1);
-  return (twice >> 1) + (twice & 1);
+  return tmo_wrapping_add(tmo_wrapping_add(x, x >> 31) >> (exponent - 1), 1) >> 1;
 }
 
 /* x * multiplier * 2^(shift - 31); multiplier >= 0, shift in [-31, 30]. TFLM: MultiplyByQuantizedMultiplier, kernels/internal/common.cc. */
 inline int32_t tmo_rescale(int32_t x, int32_t multiplier, int32_t shift) {
 #if TMO_WIDE_MULTIPLY
-  if (shift >= 0) return tmo_high_scale((int32_t)((uint32_t)x << shift), multiplier);
+  if (TMO_RARELY(shift >= 0)) return tmo_high_scale((int32_t)((uint32_t)x << shift), multiplier);
   return tmo_round_shift(tmo_high_scale(x, multiplier), (uint32_t)-shift);
 #else /* one place for a multiplication that is long */
   const uint32_t left = shift > 0 ? (uint32_t)shift : 0;
