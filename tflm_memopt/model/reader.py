@@ -159,9 +159,10 @@ def _tensor(tree: Any, index: int, t: Any, prefix: str) -> Tensor:
         else _constant(np.asarray(raw, np.uint8), dtype, shape, t.sparsity is not None, where)
     )
     tensor = Tensor(index, name, shape, dtype, _quantization(t.quantization, where), data, bool(t.isVariable), dynamic)
-    if not (tensor.constant or dynamic) and tensor.nbytes > MAX_TENSOR_BYTES:
+    nbytes = abs(tensor.nbytes)  # a dimension that is not known is negative
+    if not tensor.constant and nbytes > MAX_TENSOR_BYTES:
         raise ModelError(
-            f"shape {list(shape)} of {dtype} needs {tensor.nbytes:,} B, at most {MAX_TENSOR_BYTES:,} B are planned",
+            f"shape {list(shape)} of {dtype} needs {nbytes:,} B, at most {MAX_TENSOR_BYTES:,} B are planned",
             code="tensor_too_large",
             where=where,
             hint="a smaller model: no microcontroller has so much RAM; or the file is damaged",
