@@ -102,6 +102,21 @@ def test_a_target_that_nobody_runs_is_refused() -> None:
     assert host.check(pack(program), [18], [int(np.prod(out))]) is host.Status.TARGET
 
 
+def test_windows_of_3x3() -> None:
+    """Where channels are few, Helium has a core for these alone: it is refused for others."""
+    for seed in range(examples(60)):
+        rng = np.random.default_rng(seed)
+        network = networks.draw_depthwise(rng)
+        lowered = packed(lower(network, [], set(), rng), Family.MVE)
+        (op,) = lowered.program.ops
+        assert op.packed and op.packed.packing is Packing.MVE_DEPTHWISE
+        agree(network, lowered, rng, seed)
+        sizes = [[int(np.prod(shape))] for shape in network.shapes]
+        other = dataclasses.replace(lowered.program, ops=(dataclasses.replace(op, activation=(-128, 126)),))
+        few = network.shapes[0][2] < 16
+        assert host.check(pack(other), *sizes) is (host.Status.OP if few else host.Status.OK), seed
+
+
 @pytest.mark.parametrize(("target", "tile"), [("cortex-m4", 5), ("cortex-m55", 4)])
 def test_the_last_tile_of_a_row_needs_no_more_scratch_than_the_others(target: str, tile: int) -> None:
     """A full tile is computed in two parts, so that none of one pixel is left over; the last tile would be one part."""

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from tflm_memopt.errors import UsageError
 from tflm_memopt.model.packing import (
     LEAST_DEPTH,
+    QUAD,
     TAPS,
     TARGETS,
     VECTOR,
@@ -71,8 +72,11 @@ def mve_tile_fits(op: RowOp) -> str | None:
 
 
 def is_deep(op: RowOp) -> str | None:
-    """At least 16 channels"""
-    return None if op.reads[0].c >= VECTOR else f"{op.reads[0].c} channels"
+    """At least 16 channels; or 4, 8 or 12 with 3x3 taps, not dilated in a row, and the whole range of a ReLU"""
+    window, channels = op.window, op.reads[0].c
+    nine = (window.kernel_h, window.kernel_w, window.dilation_w) == (3, 3, 1)
+    relu = op.output_zero_point == -128 and op.activation == (-128, 127)
+    return None if channels >= VECTOR or (nine and relu and channels % QUAD == 0) else f"{channels} channels"
 
 
 def is_depthwise(op: RowOp) -> str | None:

@@ -150,8 +150,10 @@ def mve_scales(op: RowOp) -> NDArray[np.int32]:
 
 def mve_stream(filters: NDArray[np.int8], scales: NDArray[np.int64]) -> NDArray[np.int8]:
     """[channel][kernel_h][kernel_w][1] and _mve_scales() -> bytes: of sixteen channels biases; each tap of them; their
-    multipliers, their shifts. The last sixteen may overlap those before them.
+    multipliers, their shifts. The last sixteen may overlap those before them; fewer are repeated.
     """
+    again = np.arange(max(len(filters), VECTOR)) % len(filters)
+    filters, scales = filters[again], scales[again]
     n, taps = len(filters), filters[0].size
     padded = np.zeros((n, taps + taps % 2), np.int8)
     padded[:, :taps] = filters.reshape(n, taps)

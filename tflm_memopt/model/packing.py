@@ -61,7 +61,7 @@ MVE_PIXELS, MVE_TILE = 2, 4608
 TAPS = 51
 """Of a packed depthwise convolution at most: TMO_PACKED_TAPS."""
 LEAST_DEPTH = 4
-"""Of its channels, for the DSP extension; for Helium VECTOR."""
+"""Of its channels, for the DSP extension; for Helium VECTOR, but for windows of 3x3 taps."""
 
 
 def packed_values(packing: Packing, kernel: tuple[int, int], channels: int) -> int:
