@@ -179,8 +179,9 @@ void tmo_mve_copy(int8_t *to, const int8_t *const *rows, uint32_t n, uint32_t of
 
 void tmo_mve_fill(int8_t *to, int8_t value, uint32_t n) { memset(to, value, n); }
 
-/* Sixteen channels of so many taps, of which the constants have a multiple of two; gives the next constants. */
-static const int8_t *sixteen(const int8_t *const *taps, const int8_t *constants, int8_t *out, uint32_t at, uint32_t n_taps, const int8_t *range) {
+/* n of sixteen channels of so many taps, of which the constants have a multiple of two; gives the next constants. */
+static const int8_t *sixteen(const int8_t *const *taps, const int8_t *constants, int8_t *out, uint32_t at, uint32_t n, uint32_t n_taps,
+                             const int8_t *range) {
   static const uint8_t order[VECTOR] = {0, 4, 8, 12, 2, 6, 10, 14, 1, 5, 9, 13, 3, 7, 11, 15};
   int32_t bias[VECTOR], scales[2 * VECTOR];
   uint32_t sums[VECTOR];
@@ -188,11 +189,12 @@ static const int8_t *sixteen(const int8_t *const *taps, const int8_t *constants,
   constants += sizeof bias;
   for (uint32_t i = 0; i < VECTOR; ++i) sums[order[i]] = (uint32_t)bias[i];
   for (uint32_t t = 0; t < n_taps; ++t) {
-    for (uint32_t c = 0; c < VECTOR; ++c) sums[c] += (uint32_t)(constants[t * VECTOR + c] * taps[t][at + c]);
+    for (uint32_t c = 0; c < n; ++c) sums[c] += (uint32_t)(constants[t * VECTOR + c] * taps[t][at + c]);
   }
   constants += (n_taps + 1) / 2 * 2 * VECTOR;
   memcpy(scales, constants, sizeof scales);
   for (uint32_t i = 0; i < VECTOR; ++i) {
+    if (order[i] >= n) continue;
     const int32_t value = tmo_wrapping_add(tmo_mve_scaled((int32_t)sums[order[i]], scales[i], scales[VECTOR + i]), range[0]);
     out[order[i]] = tmo_clamp(value, range[1], range[2]);
   }
@@ -201,11 +203,12 @@ static const int8_t *sixteen(const int8_t *const *taps, const int8_t *constants,
 
 static void depthwise_in_c(uint32_t n_taps, const int8_t *const *taps, const int8_t *constants, int8_t *out, uint32_t pixels, uint32_t channels,
                            uint32_t step, const int8_t *range) {
+  const uint32_t n = channels < VECTOR ? channels : VECTOR;
   for (uint32_t p = 0; p < pixels; ++p, out += channels) {
     const int8_t *next = constants;
-    for (uint32_t c = 0; c < channels; c += VECTOR) {
-      if (c + VECTOR > channels) c = channels - VECTOR;
-      next = sixteen(taps, next, out + c, p * step + c, n_taps, range);
+    for (uint32_t c = 0; c < channels; c += n) {
+      if (c + n > channels) c = channels - n;
+      next = sixteen(taps, next, out + c, p * step + c, n, n_taps, range);
     }
   }
 }
@@ -217,7 +220,7 @@ void tmo_mve_depthwise(const int8_t *const *taps, const int8_t *constants, int8_
 
 void tmo_mve_depthwise_9(tmo_mve_nine *job, const int8_t *const *taps, int8_t *out) {
   static const int8_t relu[3] = {INT8_MIN, INT8_MIN, INT8_MAX};
-  const uint32_t channels = job->sixteens * VECTOR;
+  const uint32_t channels = job->channels;
   for (; job->pixels > 0; --job->pixels, job->column += (int32_t)job->stride, out += channels) {
     const int8_t *nine[9];
     for (uint32_t i = 0; i < 9; ++i) {

@@ -12,12 +12,8 @@ static uint32_t turn_of(const tmo_op *op) { return tmo_is_packed_as(op, TMO_PACK
 
 static const int8_t *zero_of(const tmo_kernel *k) { return (const int8_t *)k->scratch; }
 
-/* Whether there is a core for this window, and this range: of Helium alone. */
 static bool has_nine(const tmo_kernel *k) {
-  const tmo_op *op = k->op;
-  const bool relu = op->output_zero_point == INT8_MIN && op->act_min == INT8_MIN && op->act_max == INT8_MAX;
-  const bool nine = op->kernel_h == 3 && op->kernel_w == 3 && op->dilation_w == 1;
-  return tmo_is_packed_as(op, TMO_PACKING_MVE_DEPTHWISE) && nine && relu && k->out_channels % 16 == 0;
+  return tmo_is_packed_as(k->op, TMO_PACKING_MVE_DEPTHWISE) && tmo_mve_has_nine(k->op, k->out_channels);
 }
 
 /* Turns that the core for any window takes: its taps may be more than the window's. */
@@ -58,25 +54,55 @@ TMO_OWN_FRAME static void list_pixels(const tmo_kernel *k, const tmo_window *w, 
 TMO_OWN_FRAME static void nine_pixel(const tmo_kernel *k, const int8_t *const *taps, int8_t *out) {
   tmo_mve_nine job; /* for listed taps, no more */
   job.constants = k->weights;
-  job.sixteens = k->out_channels / 16;
+  job.channels = k->out_channels;
   job.column = 0;
   job.pixels = 1;
   tmo_mve_depthwise_9(&job, taps, out);
 }
 
+/* The next pixels of a row; gives where the outputs behind them go. */
+static int8_t *nine_pixels(tmo_mve_nine *job, int32_t column, uint32_t pixels, int8_t *out) {
+  job->column = column;
+  job->pixels = pixels;
+  if (pixels > 0) tmo_mve_depthwise_9(job, NULL, out);
+  return out + pixels * job->channels;
+}
+
+/* Where sixteen bytes hold several pixels, these are computed at once, inside, as one of sixteen channels. */
 TMO_OWN_FRAME static void nine_row(const tmo_kernel *k, const tmo_window *rows, int8_t *out) {
   const tmo_op *op = k->op;
-  const uint32_t channels = k->in_channels, width = k->in_width, stride = op->stride_w;
-  tmo_mve_nine job = {
-      .missing = zero_of(k), .width = width, .stride = stride, .inside = rows->count < 3 || width < 3 ? 0 : width - 2, .apart = (stride - 1) * channels,
-      .constants = k->weights, .sixteens = channels / 16, .column = -op->pad_left, .pixels = k->out_width};
+  const uint32_t channels = k->in_channels, width = k->in_width, stride = op->stride_w, beyond = (0u - channels) % 16;
+  const bool whole = rows->count == 3;
+  tmo_mve_nine job; /* field by field: an initializer sets it to 0 first */
+  job.missing = zero_of(k);
+  job.width = width;
+  job.stride = stride;
+  job.inside = !whole || width < 3 ? 0 : width - 2;
+  job.apart = (stride - 1) * channels - beyond;
+  job.constants = k->weights;
+  job.channels = channels;
+  job.beyond = beyond;
   for (uint32_t ky = 0; ky < 3; ++ky) {
     const uint32_t row = ky - rows->first_row;
     const bool there = row < rows->count;
     job.rows[ky].first = there ? rows->pixels[row] : job.missing;
     job.rows[ky].pixel = there ? channels : 0;
   }
-  tmo_mve_depthwise_9(&job, NULL, out);
+  uint32_t x = 0;
+  if (whole && stride == 1 && channels <= 8) {
+    const tmo_run_of_columns inside = tmo_inside(k);
+    const uint32_t at_once = 16 / channels, runs = inside.count / at_once;
+    if (runs > 0) {
+      tmo_mve_nine wide = job;
+      wide.stride = at_once;
+      wide.apart = wide.beyond = 0;
+      wide.channels = 16;
+      out = nine_pixels(&job, -op->pad_left, inside.first, out);
+      out = nine_pixels(&wide, (int32_t)inside.first - op->pad_left, runs, out);
+      x = inside.first + runs * at_once;
+    }
+  }
+  nine_pixels(&job, (int32_t)(x * stride) - op->pad_left, k->out_width - x, out);
 }
 #endif
 

@@ -170,18 +170,20 @@ tmo_mve_depthwise:
     vrshl.s32 \sums, \sums, q4
 .endm
 
-/* Nine taps, of channels that sixteens divide, to a ReLU's whole range: of a tmo_mve_nine.
+/* Nine taps, of channels that sixteens divide or of a few fours, to a ReLU's whole range: of a tmo_mve_nine. All that a channel makes stays in the
+ * word of its four: what there is not is left out.
  *
- *   r0..r8   taps     r9   next constants     r10   next outputs     r11   zero point     lr   sixteens left */
+ *   r0..r8   taps     r9   next constants     r10   next outputs     r11   zero point     lr   channels left */
     .equ MISSING, 24
     .equ WIDTH, 28
     .equ STRIDE, 32
     .equ INSIDE, 36
     .equ APART, 40
     .equ CONSTANTS, 44
-    .equ SIXTEENS, 48
-    .equ COLUMN, 52
-    .equ PIXELS, 56
+    .equ CHANNELS_OF_9, 48
+    .equ BEYOND, 52
+    .equ COLUMN, 56
+    .equ PIXELS, 60
 
 /* Taps of a column, r12, in all three rows. */
 .macro COLUMN_OF a, b, c
@@ -226,7 +228,7 @@ tmo_mve_depthwise_9:
     COLUMN_OF r2, r5, r8
 2:  ldrd  r9, lr, [lr, #CONSTANTS]
     mvn   r11, #127
-    dls   lr, lr
+    dlstp.8 lr, lr
 3:  vldrw.32 q0, [r9], #16
     vldrw.32 q1, [r9], #16
     vldrw.32 q2, [r9], #16
@@ -249,9 +251,11 @@ tmo_mve_depthwise_9:
     vqmovnb.s16 q0, q0
     vqmovnt.s16 q0, q2
     vstrb.8 q0, [r10], #16
-    le    lr, 3b
+    letp  lr, 3b
     ldr   lr, [sp]
+    ldr   r12, [lr, #BEYOND]
     ldrd  r9, r11, [lr, #COLUMN]
+    sub   r10, r10, r12
     subs  r11, r11, #1
     beq   4f
     cmp   r9, #0

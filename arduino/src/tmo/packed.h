@@ -188,14 +188,22 @@ typedef struct {
   uint32_t width;        /* pixels */
   uint32_t stride;
   uint32_t inside;       /* windows that begin at columns below this one have all their taps; 0 where a row is missing */
-  uint32_t apart;        /* bytes from the end of a tap to the next window's, there */
+  uint32_t apart;        /* bytes from the end of a tap's last vector to the next window's, there: modulo 2^32 */
   const int8_t *constants;
-  uint32_t sixteens;     /* of channels */
+  uint32_t channels;
+  uint32_t beyond;       /* bytes from their end to that of their last vector */
   int32_t column;        /* where the next window begins */
   uint32_t pixels;       /* of the output that are left */
 } tmo_mve_nine;
 
-/* The same for nine taps, a multiple of 16 channels, and a ReLU's range: of one pixel, whose taps are listed; or, NULL, of as many as there are. */
+/* Whether there is a core for this window, range and depth. */
+static inline bool tmo_mve_has_nine(const tmo_op *op, uint32_t channels) {
+  const bool relu = op->output_zero_point == INT8_MIN && op->act_min == INT8_MIN && op->act_max == INT8_MAX;
+  const bool nine = op->kernel_h == 3 && op->kernel_w == 3 && op->dilation_w == 1;
+  return nine && relu && channels % (channels < 16 ? 4 : 16) == 0;
+}
+
+/* This one: of one pixel, whose taps are listed; or, NULL, of as many as there are. */
 void tmo_mve_depthwise_9(tmo_mve_nine *job, const int8_t *const *taps, int8_t *out);
 
 #ifdef __cplusplus

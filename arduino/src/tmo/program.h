@@ -55,7 +55,8 @@ enum {
    * accumulator: 4-aligned scratch of int8_t[K] for as many pixels as a firing makes at once: at most TMO_MVE_PIXELS, and TMO_MVE_TILE bytes; K
    * is not greater. None where firings make one pixel each, from K channels of one. */
   TMO_PACKING_MVE_CONV = 3,
-  /* DEPTHWISE of at least 16 channels, otherwise as TMO_PACKING_DSP_DEPTHWISE; no weight is -128.
+  /* DEPTHWISE of at least 16 channels, otherwise as TMO_PACKING_DSP_DEPTHWISE; no weight is -128. Also of 4, 8 or 12, repeated up to 16, with 3x3
+   * taps, not dilated in a row, to the whole range of a ReLU: act_min and zero point -128, act_max 127.
    * weights: for each sixteen channels, int32_t[16] biases; for each tap, up to an even number, int8_t[16] weights; int32_t[16] m, [16] -e. All
    * but the weights of channels c + (0, 4, 8, 12, 2, 6, 10, 14, 1, 5, 9, 13, 3, 7, 11, 15). 4-aligned. */
   TMO_PACKING_MVE_DEPTHWISE = 4,
