@@ -94,7 +94,7 @@ def is_blind(kept: KeptBuiltin, graph: Graph) -> bool:
     if kept.code == "depth_multiplier":
         inputs, filters, outputs = (shape[-1] for shape in shapes)
         return inputs * int(op.options["depthMultiplier"]) != outputs or filters < outputs
-    return kept.code in ("complete_options", "filter_dimensions", "pool_keeps_channels")
+    return kept.code in ("complete_options", "filter_dimensions", "pool_keeps_channels", "static_shapes")
 
 
 def outputs_anywhere(data: bytes) -> list[list[str]] | None:
