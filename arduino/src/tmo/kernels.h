@@ -30,14 +30,16 @@
 
 /* Of loops of a constant number of turns, up to 16, in inner loops that are compiled for several such numbers: their arrays are registers. */
 #if defined(__clang__)
-#define TMO_ALWAYS_INLINE __attribute__((always_inline))
 #define TMO_UNROLLED _Pragma("unroll")
-#elif defined(__GNUC__)
-#define TMO_ALWAYS_INLINE __attribute__((always_inline))
+#elif defined(__GNUC__) && __GNUC__ >= 8
 #define TMO_UNROLLED _Pragma("GCC unroll 16")
 #else
-#define TMO_ALWAYS_INLINE
 #define TMO_UNROLLED
+#endif
+#if defined(__GNUC__)
+#define TMO_ALWAYS_INLINE __attribute__((always_inline))
+#else
+#define TMO_ALWAYS_INLINE
 #endif
 
 /* Of functions with large arrays, two of which must not share a frame, and of inner loops that want all registers for themselves. */
