@@ -44,7 +44,7 @@ static void add_run(const runs *r, const int8_t *x, const int8_t *w, uint32_t ch
 #else
 
 /* The first n bytes of it: compiled once for each n. */
-static inline TMO_ALWAYS_INLINE void add_bytes(const runs *r, const int8_t *x, const int8_t *w, uint32_t channels, uint32_t *sums,
+static TMO_ALWAYS_INLINE void add_bytes(const runs *r, const int8_t *x, const int8_t *w, uint32_t channels, uint32_t *sums,
                                                const uint32_t n) {
   const uint32_t step = r->step, filter = r->filter;
   int32_t value[MANY];

@@ -18,7 +18,7 @@ typedef struct {
 } runs;
 
 /* The core: adds the products of n channels, whose taps are `offset` bytes further. Compiled once for each n. */
-static inline TMO_ALWAYS_INLINE void add_channels(const runs *r, uint32_t offset, const int8_t *w, uint32_t *sums, const uint32_t n) {
+static TMO_ALWAYS_INLINE void add_channels(const runs *r, uint32_t offset, const int8_t *w, uint32_t *sums, const uint32_t n) {
   const int32_t zero_point = r->zero_point;
   const uint32_t x_step = r->x_step, w_step = r->w_step;
   const int8_t *const *at = r->at, *const *const end = at + r->count;

@@ -101,7 +101,7 @@ typedef struct {
   tmo_kernel kernel; /* its sums move from pixel to pixel */
 } firing;
 
-TMO_IN_PLACE view view_of(const tmo_run_state *run, uint16_t tensor) {
+static TMO_ALWAYS_INLINE view view_of(const tmo_run_state *run, uint16_t tensor) {
   const tmo_tensor *t = &tmo_tensors(run->program)[tensor];
   const view v = {t, base_of(run, t), t->channels};
   return v;
@@ -137,7 +137,7 @@ static place frame_row(const tmo_run_state *run, const tmo_tensor *t, uint32_t y
   return p;
 }
 
-TMO_IN_PLACE place row_of(const tmo_run_state *run, const view *v, uint32_t y) {
+static TMO_ALWAYS_INLINE place row_of(const tmo_run_state *run, const view *v, uint32_t y) {
   if (tmo_is_frame(run->program, v->tensor)) return frame_row(run, v->tensor, y);
   const place p = {v->base, tmo_line_of(run->program, v->tensor, v->pixel, run->unit.strip, (uint16_t)y)};
   return p;

@@ -120,7 +120,7 @@ typedef struct {
   uint16_t *next;
 } stage;
 
-TMO_IN_PLACE stage stage_of(const tmo_run_state *run, const tmo_block *block, uint16_t op) {
+static TMO_ALWAYS_INLINE stage stage_of(const tmo_run_state *run, const tmo_block *block, uint16_t op) {
   const stage s = {tmo_walk_of(run->program, block, &tmo_ops(run->program)[op]), counter(run, block, op)};
   return s;
 }

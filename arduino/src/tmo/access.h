@@ -6,20 +6,7 @@
 #include <stdint.h>
 
 #include "tmo/build.h"
-
-/* Of functions whose frame must not be their caller's: large arrays do not add up, and what comes before a kernel is gone when it runs. */
-#if defined(__GNUC__)
-#define TMO_OWN_FRAME __attribute__((noinline))
-#else
-#define TMO_OWN_FRAME
-#endif
-
-/* Of functions that give a struct, wherever a firing wants one: its fields stay in registers. */
-#if defined(__GNUC__)
-#define TMO_IN_PLACE __attribute__((always_inline)) static inline
-#else
-#define TMO_IN_PLACE static inline
-#endif
+#include "tmo/compiler.h"
 
 #ifdef __cplusplus
 extern "C" {

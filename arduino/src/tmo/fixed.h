@@ -6,6 +6,8 @@
 
 #include <stdint.h>
 
+#include "tmo/compiler.h"
+
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -23,12 +25,6 @@ extern "C" {
 #define TMO_MIXED_MULTIPLY 1
 #else
 #define TMO_MIXED_MULTIPLY 0
-#endif
-
-#if defined(__GNUC__)
-#define TMO_RARELY(condition) __builtin_expect(condition, 0)
-#else
-#define TMO_RARELY(condition) (condition)
 #endif
 
 /* a + b modulo 2^32. */

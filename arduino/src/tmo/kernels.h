@@ -11,6 +11,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "tmo/compiler.h"
 #include "tmo/fixed.h"
 #include "tmo/program.h"
 
@@ -26,27 +27,6 @@
 #define TMO_MANY_REGISTERS 1
 #else
 #define TMO_MANY_REGISTERS 0
-#endif
-
-/* Of loops of a constant number of turns, up to 16, in inner loops that are compiled for several such numbers: their arrays are registers. */
-#if defined(__clang__)
-#define TMO_UNROLLED _Pragma("unroll")
-#elif defined(__GNUC__) && __GNUC__ >= 8
-#define TMO_UNROLLED _Pragma("GCC unroll 16")
-#else
-#define TMO_UNROLLED
-#endif
-#if defined(__GNUC__)
-#define TMO_ALWAYS_INLINE __attribute__((always_inline))
-#else
-#define TMO_ALWAYS_INLINE
-#endif
-
-/* Of functions with large arrays, two of which must not share a frame, and of inner loops that want all registers for themselves. */
-#if defined(__GNUC__)
-#define TMO_OWN_FRAME __attribute__((noinline))
-#else
-#define TMO_OWN_FRAME
 #endif
 
 #ifdef __cplusplus
