@@ -259,8 +259,10 @@ def draw_deep(rng: Generator, n_ops: int) -> Network:
 
 
 def draw_depthwise(rng: Generator) -> Network:
-    """A depthwise convolution as most networks have it: 3x3 taps, sixteens of channels or few, the range of a ReLU."""
-    shape = (int(rng.integers(1, 7)), int(rng.integers(1, 12)), int(rng.choice((4, 8, 12, 16, 32, 48))))
+    """A depthwise convolution as most networks have it: 3x3 taps, the range of a ReLU; channels few, or sixteens, or as
+    many as dead ones have left.
+    """
+    shape = (int(rng.integers(1, 7)), int(rng.integers(1, 12)), int(rng.choice((4, 8, 12, 16, 17, 31, 32, 48, 60))))
     plain, _ = operator(rng, Kind.DEPTHWISE, (0,), shape, 1)
     plain = dataclasses.replace(plain, output_zero_point=-128, activation=(-128, 127))
     stride, (pad_top, pad_left) = int(rng.integers(1, 4)), rng.integers(0, 3, 2).tolist()

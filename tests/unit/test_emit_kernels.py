@@ -2,15 +2,26 @@
 
 from __future__ import annotations
 
+import ctypes
+import dataclasses
 import re
+import shutil
+import subprocess
+from pathlib import Path
 
+import numpy as np
 import pytest
 from conftest import EXAMPLE, ROOT, optimized, thinned
+from kernels import networks
+from kernels.packings import packed
+from kernels.programs import lower
 
 import tflm_memopt
 from tflm_memopt.emit.kernels import Needs, Part, config_header, needs
-from tflm_memopt.lower.program import unpack
+from tflm_memopt.lower.program import pack, unpack
+from tflm_memopt.model.packing import Family
 from tflm_memopt.model.reader import read
+from tflm_memopt.runtime import host
 from tflm_memopt.runtime.regions import regions
 
 
@@ -51,6 +62,34 @@ def test_a_bit_for_each_part(where: str, part: Part | None) -> None:
 def test_the_parts_are_those_of_the_library() -> None:
     header = (ROOT / "custom_ops/include/tmo/build.h").read_text(encoding="utf-8")
     assert re.findall(r"TMO_PART_(\w+) = (\d+),", header) == [(part.name, str(int(part))) for part in Part]
+
+
+def test_a_build_refuses_what_needs_more_taps_than_it_has(tmp_path: Path) -> None:
+    """And nothing else: what the converter says of a program is what the library does."""
+    if (compiler := shutil.which("gcc") or shutil.which("clang")) is None:
+        pytest.skip("needs gcc or clang")
+    sources, built = ROOT / "custom_ops", tmp_path / "check_build.so"
+    flags = Needs(0, (1 << 64) - 1, sum(1 << part for part in Part if part is not Part.TAPS)).flags
+    command = [compiler, "-shared", "-fPIC", *flags, f"-I{sources / 'include'}"]
+    subprocess.run([*command, str(sources / "src/tmo_check_build.c"), "-o", str(built)], check=True)
+    check = ctypes.CDLL(str(built)).tmo_check_build
+    asked = set()
+    for seed in range(24):
+        rng = np.random.default_rng(seed)
+        lowered = packed(lower(networks.draw_depthwise(rng), [], set(), rng), Family.MVE)
+        (op,) = lowered.program.ops
+        window = dataclasses.replace(op.window, dilation_w=2)
+        for other in (op, dataclasses.replace(op, activation=(-128, 100)), dataclasses.replace(op, window=window)):
+            program = pack(dataclasses.replace(lowered.program, ops=(other,)))
+            image = np.zeros(len(program) + 16, np.uint8)
+            image = image[-image.ctypes.data % 16 :][: len(program)]
+            image[:] = np.frombuffer(program, np.uint8)
+            status = check(ctypes.c_void_p(image.ctypes.data), *map(ctypes.c_size_t, (len(program), 1, 1, 1 << 30)))
+            needed = Part.TAPS in bits(needs([program]).parts)
+            assert host.Status(status) is (host.Status.KERNEL if needed else host.Status.OK), seed
+            assert needed == (other is not op)
+            asked.add(needed)
+    assert asked == {True, False}
 
 
 def test_programs_that_share_a_build() -> None:

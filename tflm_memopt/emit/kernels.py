@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from enum import IntEnum
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tflm_memopt.lower.program import (
     BLOCK,
@@ -34,6 +35,7 @@ class Part(IntEnum):
     STREAM = 3
     EXTERNAL = 4
     TURNED = 5
+    TAPS = 6
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,9 +87,19 @@ def needs(programs: Iterable[bytes]) -> Needs:
             Part.STREAM: header["input"] == INPUT_STREAM,
             Part.EXTERNAL: header["input"] == INPUT_EXTERNAL,
             Part.TURNED: (tensors["layout"] != LAYOUT_HWC).any(),
+            Part.TAPS: ((ops["packing"] == Packing.MVE_DEPTHWISE) & ~_has_nine(ops)).any(),
         }
         parts |= sum(1 << part for part, asked in asks.items() if asked)
     return Needs(kinds, packings, parts)
+
+
+def _has_nine(ops: np.ndarray) -> NDArray[np.bool_]:
+    """tmo_mve_has_nine() of each."""
+    wanted = {"kernel_h": 3, "kernel_w": 3, "dilation_w": 1, "output_zero_point": -128, "act_min": -128, "act_max": 127}
+    found = np.ones(len(ops), np.bool_)
+    for field, value in wanted.items():
+        found &= ops[field] == value
+    return found
 
 
 def _mask(values: Iterable[int]) -> int:
