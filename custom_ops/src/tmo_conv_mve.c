@@ -49,7 +49,7 @@ static bool is_near(const tmo_mve_job *job) { return job->step < UINT16_MAX - FO
 
 static tmo_mve_conv *core_of_two(const tmo_mve_job *job) { return is_relu(job) ? tmo_mve_relu_2 : tmo_mve_conv_2; }
 
-/* Pairs of pixels of any number of channels: of four at the end some are thrown away. */
+/* Two pixels of any number of channels: of four at the end some are thrown away. */
 static void two_of_any(const int8_t *bytes, uint32_t step, const int8_t *weights, const tmo_mve_job *job) {
   tmo_mve_conv *const core = core_of_two(job);
   const uint32_t fours = job->channels / FOUR * FOUR, left = job->channels - fours;
@@ -61,13 +61,9 @@ static void two_of_any(const int8_t *bytes, uint32_t step, const int8_t *weights
   part.out = last[0];
   part.step = FOUR;
   part.channels = FOUR;
-  part.pairs = 1;
-  int8_t *out = job->out + fours;
-  for (uint32_t i = job->pairs; i > 0; --i, bytes += 2 * step, out += 2 * job->step) {
-    core(bytes, step, weights + fours * part.turns * VECTOR, &part);
-    memcpy(out, last[0], left);
-    memcpy(out + job->step, last[1], left);
-  }
+  core(bytes, step, weights + fours * part.turns * VECTOR, &part);
+  memcpy(job->out + fours, last[0], left);
+  memcpy(job->out + job->step + fours, last[1], left);
 }
 
 static tmo_mve_conv *two_for(const tmo_mve_job *job) { return job->channels % FOUR == 0 ? core_of_two(job) : two_of_any; }
@@ -104,15 +100,14 @@ void tmo_conv_mve_multiply(const tmo_kernel *k, const int8_t *bytes, uint32_t by
 static uint32_t pointwise(const tmo_kernel *k, const int8_t *bytes, tmo_mve_job *job) {
   const uint32_t step = k->op->stride_w * k->in_channels, all = (uint32_t)k->in_width * k->in_channels, values = job->turns * VECTOR;
   const uint32_t inside = all < values ? 0 : (all - values) / step + 1, most = inside < k->out_width ? inside : k->out_width;
+  tmo_mve_conv *const two = two_for(job); /* a core takes all pairs at once */
   uint32_t x = 0;
-  if (most > 1 && is_near(job)) {
-    job->pairs = most / 2;
-    two_for(job)(bytes, step, k->weights, job);
-    job->pairs = 1;
-    x = most / 2 * 2;
-    bytes += x * step;
-    job->out += x * job->step;
+  for (uint32_t n; most - x > 1 && is_near(job); x += n, bytes += n * step, job->out += n * job->step) {
+    job->pairs = two == two_of_any ? 1 : (most - x) / 2;
+    n = 2 * job->pairs;
+    two(bytes, step, k->weights, job);
   }
+  job->pairs = 1;
   for (; x < most; ++x, bytes += step, job->out += job->step) one_for(job)(bytes, 0, k->weights, job);
   return most;
 }

@@ -243,7 +243,8 @@ enter:
 
 /* Rows such as a vector holds, at 2; a few whole vectors, one row behind the other, at 10; any, at 6; single bytes, gathered, at 8.
  *
- *   r0   to     r1   next row     r2   offset     r3   windows left     r4   all rows     r5   their number     r6   bytes     r7   step     r8   apart */
+ *   r0   to     r1   next row     r2   offset     r3   windows left     r4   all rows     r5   their number     r6   bytes     r7   step
+ *   r8   apart */
     .equ UNROLLED, 12
     CORE  tmo_mve_copy
     push  {r4-r10, lr}
