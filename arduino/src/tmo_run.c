@@ -162,23 +162,40 @@ static bool take_unit(tmo_run_state *run, const tmo_block *block, const stage *s
   return tmo_unit_fits(&s->walk, &run->unit);
 }
 
-/* Finds the next firing: the unit that is wanted, of the operator that waits for nobody. TMO_MORE: it is run->unit of run->op, and counted. */
+/* The operator that fires next, where the program says it; TMO_NONE: it does not, or the block is not entered yet. */
+static uint16_t op_in_order(const tmo_run_state *run) {
+  const tmo_order *order = tmo_order_of(run->program, run->block);
+  if (order == NULL || run->sink == TMO_NONE) return TMO_NONE;
+  const uint32_t n = order->first - run->firings;
+  if (n >= order->count) return TMO_NONE;
+  const uint8_t *ops = (const uint8_t *)tmo_constant(run->program, order->ops);
+  return (uint16_t)(tmo_blocks(run->program)[run->block].first_op + ops[n % order->period]);
+}
+
+/* Finds the next firing: the unit that is wanted, of the operator that waits for nobody. TMO_MORE: it is run->unit of run->op, and counted.
+ * Where the order is known nobody is asked, and who waits for whom is forgotten: it is found again. */
 TMO_OWN_FRAME static tmo_status find_firing(tmo_run_state *run) {
-  if (run->n_waiting == 0) {
+  const uint16_t known = op_in_order(run);
+  if (known != TMO_NONE) {
+    run->n_waiting = 0;
+  } else if (run->n_waiting == 0) {
     const tmo_status found = find_sink(run);
     if (found != TMO_MORE) return found == TMO_WAIT ? TMO_WAIT : TMO_ERROR_FIRINGS;
     push_waiting(run, run->sink);
   }
   const tmo_block *block = &tmo_blocks(run->program)[run->block];
-  stage s = stage_of(run, block, run->waiting[run->top]);
-  do {
-    run->op = run->waiting[run->top];
+  run->op = known != TMO_NONE ? known : run->waiting[run->top];
+  stage s = stage_of(run, block, run->op);
+  for (;;) {
     if (!take_unit(run, block, &s)) return TMO_ERROR_FIRINGS;
-  } while ((run->served >> run->top & 1) == 0 && wait_for_producer(run, block, &s));
+    if (known != TMO_NONE || (run->served >> run->top & 1) != 0 || !wait_for_producer(run, block, &s)) break;
+    run->op = run->waiting[run->top];
+  }
   if (lacks_rows(run, s.walk.op)) {
     keep_rows(run);
     return TMO_WAIT;
   }
+  if (known == TMO_NONE) pop_waiting(run);
   if (tmo_is_tiled(block)) {
     tmo_unit_next(&s.walk, (tmo_unit *)(void *)s.next);
   } else {
@@ -193,7 +210,6 @@ tmo_status tmo_step(tmo_run_state *run) {
   if (status != TMO_MORE) return status;
   status = tmo_fire(run, &tmo_ops(run->program)[run->op]);
   if (status != TMO_OK) return status;
-  pop_waiting(run);
   if (--run->firings > 0) return TMO_MORE;
   if (run->n_waiting > 0) return TMO_ERROR_FIRINGS;
   const tmo_status left = find_sink(run);

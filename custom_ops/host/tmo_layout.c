@@ -22,6 +22,7 @@ static const tmo_layout_entry layout[] = {
     FIELD(tmo_header, tensors),
     FIELD(tmo_header, ops),
     FIELD(tmo_header, blocks),
+    FIELD(tmo_header, orders),
     FIELD(tmo_header, reserved1),
     STRUCT(tmo_tensor),
     FIELD(tmo_tensor, offset),
@@ -99,6 +100,12 @@ static const tmo_layout_entry layout[] = {
     FIELD(tmo_block, counters),
     FIELD(tmo_block, strips),
     FIELD(tmo_block, reserved),
+    STRUCT(tmo_order),
+    FIELD(tmo_order, first),
+    FIELD(tmo_order, count),
+    FIELD(tmo_order, ops),
+    FIELD(tmo_order, period),
+    FIELD(tmo_order, reserved),
 };
 
 const tmo_layout_entry *tmo_host_layout(size_t *n_entries) {

@@ -28,7 +28,7 @@
 _Static_assert(TMO_MAX_KERNEL_H <= TMO_MAX_TAPS, "one array of pointers holds either");
 _Static_assert(sizeof(tmo_header) == 56 && sizeof(tmo_tensor) == 28 && sizeof(tmo_lane) == 12 && sizeof(tmo_op) == 80 &&
                    sizeof(tmo_block) == 12 && sizeof(tmo_unit) == 8 && sizeof(tmo_access) == 16 && sizeof(tmo_copy) == 8 &&
-                   sizeof(tmo_move) == 28,
+                   sizeof(tmo_move) == 28 && sizeof(tmo_order) == 16,
                "packed layout");
 
 typedef struct {
@@ -574,6 +574,22 @@ static tmo_status check_block(checker *c, const tmo_block *block, uint32_t first
   return TMO_OK;
 }
 
+/* They name operators of their blocks. Any such order is harmless: who fires stays inside his buffers, whatever his unit. */
+TMO_OWN_FRAME static bool check_orders(checker *c) {
+  const uint32_t n = c->header->n_blocks;
+  const tmo_order *order = tmo_order_of(c->program, 0);
+  if (order == NULL) return true;
+  if (!has_constant(c, c->header->orders, n * (uint32_t)sizeof *order, 4)) return false;
+  for (const tmo_block *block = tmo_blocks(c->program), *const end = block + n; block != end; ++block, ++order) {
+    if (order->count == 0) continue;
+    if (order->period == 0 || !has_constant(c, order->ops, order->period, 1) || !may_read(c, order->period)) return false;
+    for (uint32_t i = 0; i < order->period; ++i) {
+      if (c->program[order->ops + i] >= block->n_ops) return false;
+    }
+  }
+  return true;
+}
+
 tmo_status tmo_check(const void *program, size_t program_bytes, const uint32_t *io_bytes, size_t n_inputs, size_t n_outputs,
                      size_t workspace_bytes) {
   tmo_status status = tmo_check_build(program, program_bytes, n_inputs, n_outputs, workspace_bytes);
@@ -593,6 +609,6 @@ tmo_status tmo_check(const void *program, size_t program_bytes, const uint32_t *
     if (status != TMO_OK) return status;
     first += block->n_ops;
   }
-  if (first != h->n_ops) return TMO_ERROR_TABLE;
+  if (first != h->n_ops || !check_orders(&c)) return TMO_ERROR_TABLE;
   return h->firings > 0 ? TMO_OK : TMO_ERROR_FIRINGS;
 }

@@ -93,6 +93,12 @@ static sample load(const char *path) {
     const size_t end = tables_end(&s, &tmo_ops(s.program)[i]);
     if (end > s.tables) s.tables = end;
   }
+  for (uint32_t i = 0; h->orders != 0 && i < h->n_blocks; ++i) {
+    const tmo_order *order = tmo_order_of(s.program, i);
+    const size_t end = order->ops + order->period, all = h->orders + h->n_blocks * sizeof *order;
+    if (end > s.tables) s.tables = end;
+    if (all > s.tables) s.tables = all;
+  }
   return s;
 }
 

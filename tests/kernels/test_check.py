@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from tflm_memopt.errors import ModelError
+from tflm_memopt.lower.order import ORDER, Order
 from tflm_memopt.lower.program import (
     FLAG_PER_CHANNEL,
     FLAG_SUMS,
@@ -94,6 +95,10 @@ def whole(**changes: Any) -> Callable[[Program], Program]:
     return lambda p: dataclasses.replace(p, **changes)
 
 
+def order(ops: tuple[int, ...]) -> Callable[[Program], Program]:
+    return whole(blocks=(ProgramBlock(0, 3, 0, order=Order(1, 5, ops)),))
+
+
 def softmax(**changes: Any) -> Callable[[Program], Program]:
     return op(1, kind=Kind.SOFTMAX, inputs=(1,), producers=(0,), input_zero_points=(0,), **changes)
 
@@ -150,6 +155,8 @@ REFUSED: list[tuple[str, Callable[[Program], Program], Status]] = [
     ("operators in no block", whole(blocks=(ProgramBlock(0, 2, 0),)), Status.TABLE),
     ("counters outside of the workspace", whole(blocks=(ProgramBlock(0, 3, 112),)), Status.TABLE),
     ("misaligned counters", whole(blocks=(ProgramBlock(0, 3, 1),)), Status.TABLE),
+    ("order without operators", order(()), Status.TABLE),
+    ("order with an operator of another block", order((0, 3)), Status.TABLE),
     ("no firings", whole(firings=0), Status.FIRINGS),
     ("another core", whole(target=7), Status.TARGET),
     ("another number of inputs", whole(n_inputs=0, n_outputs=2), Status.IO),
@@ -244,6 +251,37 @@ def test_the_good_one_is_accepted_and_runs() -> None:
 @pytest.mark.parametrize(("damage", "status"), [pytest.param(d, s, id=name) for name, d, s in REFUSED])
 def test_damage_is_refused(damage: Callable[[Program], Program], status: Status) -> None:
     assert host.check(pack(damage(good())), [IN], [OUT]) is status
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "status"),
+    [
+        ("ops", None, Status.OK),
+        ("ops", 0, Status.TABLE),
+        ("ops", 0xFFFFFFF0, Status.TABLE),
+        ("period", 0xFFFF, Status.TABLE),
+        ("period", 0, Status.TABLE),
+        ("count", 0, Status.OK),
+        ("count", 0xFFFFFFFF, Status.OK),
+        ("first", 0xFFFFFFFF, Status.OK),
+    ],
+)
+def test_orders_lie_inside(field: str, value: int | None, status: Status) -> None:
+    image = bytearray(pack(order((0, 1, 1))(good())))
+    at = int(np.frombuffer(image, HEADER, 1)[0]["orders"])
+    record = np.frombuffer(image, ORDER, 1, at)[0].copy()
+    if value is not None:
+        record[field] = value
+    image[at : at + ORDER.itemsize] = record.tobytes()
+    assert host.check(bytes(image), [IN], [OUT]) is status
+
+
+@pytest.mark.parametrize("at", [-1, 2, 0xFFFFFFFC])
+def test_the_table_of_orders_lies_inside(at: int) -> None:
+    image = np.frombuffer(pack(order((0, 1, 1))(good())), "u1").copy()
+    header = image[: HEADER.itemsize].view(HEADER)
+    header["orders"] = len(image) - 12 if at < 0 else header["orders"] + at if at == 2 else at
+    assert host.check(image.tobytes(), [IN], [OUT]) is Status.TABLE
 
 
 @pytest.mark.parametrize(

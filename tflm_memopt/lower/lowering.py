@@ -6,7 +6,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
+import numpy as np
+
 from tflm_memopt.lower import operands
+from tflm_memopt.lower.order import Order, repeated
 from tflm_memopt.lower.pack import pack
 from tflm_memopt.lower.program import (
     INPUT_ARENA,
@@ -26,6 +29,7 @@ from tflm_memopt.model.graph import TensorId
 from tflm_memopt.model.packing import TARGETS
 from tflm_memopt.model.rowop import UNIT, Kind, RowOp, Rows
 from tflm_memopt.plan.drafts import TFLM_ALIGN
+from tflm_memopt.plan.occupancy import trace_of
 from tflm_memopt.plan.plan import Block, Buffer, Frame, Plan, Role, Stage
 from tflm_memopt.plan.turn import as_counted
 from tflm_memopt.plan.walk import Walk
@@ -98,7 +102,8 @@ class _Lowering:
             block = _block(self.plan, step)
             self.layout = _layout(block)
             numbers = {stage.op: len(table) + i for i, stage in enumerate(block.stages)}
-            blocks.append(ProgramBlock(len(table), len(numbers), self._offset(Role.COUNTERS, step), block.strips))
+            counters, order = self._offset(Role.COUNTERS, step), self._order(block, firings)
+            blocks.append(ProgramBlock(len(table), len(numbers), counters, block.strips, order))
             walks = {self.ops[stage.op].output: _output_walk(stage, block) for stage in block.stages if block.strips}
             table += [self._op(stage, block, numbers, walks, stage.op in block.sinks) for stage in block.stages]
             firings += block.firings
@@ -113,6 +118,13 @@ class _Lowering:
             blocks=tuple(blocks),
             input=(INPUT_STREAM if self.frame.pushed else INPUT_EXTERNAL) if self.frame else INPUT_ARENA,
         )
+
+    def _order(self, block: Block, before: int) -> Order | None:
+        """Where the block's firings repeat themselves, after so many of the run."""
+        trace = trace_of(block, self.ops)
+        number = {stage.op: i for i, stage in enumerate(block.stages)}
+        ops = np.array([number[key] for key in trace.op[trace.moments].tolist()])
+        return repeated(ops, trace.firing[trace.moments], before)
 
     def _op(
         self, stage: Stage, block: Block, numbers: Mapping[int, int], walks: Mapping[TensorId, Walk], sink: bool

@@ -7,7 +7,7 @@ size and offset of the tables with the C compiler's.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict, dataclass, field, fields, replace
 from typing import Any, TypeVar
 
 import numpy as np
@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from tflm_memopt.errors import ModelError, PlanError
 from tflm_memopt.lower.constants import Constants
+from tflm_memopt.lower.order import ORDER, Order
 from tflm_memopt.lower.pack import Packed, constant_sizes
 from tflm_memopt.model.packing import Family, Packing
 from tflm_memopt.model.rowop import UNIT, WIDE, Access, Kind, Move, Moves, Window
@@ -49,7 +50,7 @@ HEADER = np.dtype([
     ("magic", "<u4"), ("version", "<u2"), ("target", "<u2"), ("size", "<u4"), ("firings", "<u4"), ("workspace", "<u4"),
     ("n_inputs", "<u2"), ("n_outputs", "<u2"), ("n_tensors", "<u2"), ("n_ops", "<u2"), ("n_blocks", "<u2"),
     ("input", "<u2"),
-    ("tensors", "<u4"), ("ops", "<u4"), ("blocks", "<u4"), ("reserved1", "<u4", (3,)),
+    ("tensors", "<u4"), ("ops", "<u4"), ("blocks", "<u4"), ("orders", "<u4"), ("reserved1", "<u4", (2,)),
 ])  # fmt: skip
 TENSOR = np.dtype([
     ("offset", "<u4"), ("channels", "<u4"), ("width", "<u2"), ("height", "<u2"), ("depth", "<u2"), ("base", "u1"),
@@ -88,6 +89,7 @@ TABLES: Mapping[str, np.dtype[np.void]] = {
     "tmo_copy": COPY,
     "tmo_move": MOVE,
     "tmo_block": BLOCK,
+    "tmo_order": ORDER,
 }
 
 Array = NDArray[Any]
@@ -96,6 +98,7 @@ SCALES = {Kind.ADD: 3, Kind.ADD_S16: 3, Kind.SUB: 3, Kind.SQUARED_DIFFERENCE: 3,
 _CONVOLUTIONS = (Kind.CONV, Kind.DEPTHWISE, Kind.TRANSPOSE_CONV, *WIDE.values())
 _WHOLE = ("offset", "height", "width", "channels", "depth", "base", "layout")
 _TILES = ("accumulator", "tile", "groups", "group_channels")
+_BLOCK = ("first_op", "n_ops", "counters", "strips")
 _WINDOW = ("kernel_h", "kernel_w", "stride_h", "stride_w", "dilation_h", "dilation_w", "pad_top", "pad_left")
 
 
@@ -194,6 +197,8 @@ class ProgramBlock:
     """Bytes from the workspace's start: uint16 per operator, in a tiled block four of them."""
     strips: int = 0
     """0: row block."""
+    order: Order | None = None
+    """Where its firings repeat themselves."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -222,6 +227,7 @@ def pack(program: Program) -> bytes:
     known = Constants(start)
     _tables(program, known)
     constants = Constants(start, known.stored)
+    orders = _orders(program, constants)
     tensors, ops, blocks = _tables(program, constants)
     at = HEADER.itemsize
     header = _record(HEADER, "header", {
@@ -229,7 +235,7 @@ def pack(program: Program) -> bytes:
         "firings": program.firings, "workspace": program.workspace,
         "input": program.input, "n_inputs": program.n_inputs, "n_outputs": program.n_outputs,
         "n_tensors": len(program.tensors), "n_ops": len(program.ops), "n_blocks": len(program.blocks),
-        "tensors": at, "ops": at + len(tensors), "blocks": at + len(tensors) + len(ops),
+        "tensors": at, "ops": at + len(tensors), "blocks": at + len(tensors) + len(ops), "orders": orders,
     })  # fmt: skip
     return header + tensors + ops + blocks + bytes(constants.data)
 
@@ -241,7 +247,7 @@ def _tables(program: Program, constants: Constants) -> tuple[bytes, bytes, bytes
     ops = b"".join(
         _record(OP, f"operator {i}", _op_fields(op, i in sums, constants)) for i, op in enumerate(program.ops)
     )
-    return tensors, ops, b"".join(_record(BLOCK, f"block {i}", asdict(b)) for i, b in enumerate(program.blocks))
+    return tensors, ops, b"".join(_block_record(b, f"block {i}") for i, b in enumerate(program.blocks))
 
 
 def unpack(data: bytes) -> Program:
@@ -263,7 +269,7 @@ def unpack(data: bytes) -> Program:
             firings=int(header["firings"]),
             tensors=tensors,
             ops=tuple(_op(r, data, tensors) for r in np.frombuffer(data, OP, header["n_ops"], header["ops"])),
-            blocks=tuple(_fields(ProgramBlock, r) for r in blocks),
+            blocks=tuple(_block(r, header, data, i) for i, r in enumerate(blocks)),
             target=int(header["target"]),
             input=int(header["input"]),
         )
@@ -288,6 +294,24 @@ def _record(layout: np.dtype[np.void], where: str, values: Mapping[str, Any]) ->
             )
         record[name] = value
     return record.tobytes()
+
+
+def _block_record(block: ProgramBlock, where: str) -> bytes:
+    return _record(BLOCK, where, {name: getattr(block, name) for name in _BLOCK})
+
+
+def _orders(program: Program, constants: Constants) -> int:
+    """Where the orders of all blocks are; 0 where none has one."""
+    if not any(block.order for block in program.blocks):
+        return 0
+    records = [
+        _record(ORDER, f"block {i}", {
+            "first": program.firings - o.start, "count": o.count, "period": len(o.ops),
+            "ops": constants.add(np.array(o.ops), "u1"),
+        } if o else {})
+        for i, o in enumerate(block.order for block in program.blocks)
+    ]  # fmt: skip
+    return constants.add(np.frombuffer(b"".join(records), "<u4"), "<u4")
 
 
 def _group_sums(ops: tuple[ProgramOp, ...]) -> set[int]:
@@ -401,12 +425,24 @@ def _tensor(r: np.void, data: bytes) -> ProgramTensor:
     )
 
 
-_Record = TypeVar("_Record", Lane, WalkRecord, ProgramBlock)
+_Record = TypeVar("_Record", Lane, WalkRecord)
 
 
 def _fields(record: type[_Record], r: np.void) -> _Record:
     """A dataclass of integers from the fields of the same names."""
     return record(**{f.name: int(r[f.name]) for f in fields(record)})
+
+
+def _block(r: np.void, header: np.void, data: bytes, number: int) -> ProgramBlock:
+    first_op, n_ops, counters, strips = (int(r[name]) for name in _BLOCK)
+    block = ProgramBlock(first_op, n_ops, counters, strips)
+    if not header["orders"]:
+        return block
+    o = np.frombuffer(data, ORDER, number + 1, header["orders"])[number]
+    if not o["count"]:
+        return block
+    ops = np.frombuffer(data, "u1", int(o["period"]), int(o["ops"]))
+    return replace(block, order=Order(int(header["firings"]) - int(o["first"]), int(o["count"]), tuple(ops.tolist())))
 
 
 def _op(r: np.void, data: bytes, tensors: tuple[ProgramTensor, ...]) -> ProgramOp:

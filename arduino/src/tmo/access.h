@@ -3,6 +3,7 @@
 #define TMO_ACCESS_H_
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "tmo/build.h"
@@ -26,6 +27,12 @@ static inline const tmo_op *tmo_ops(const void *program) {
 
 static inline const tmo_block *tmo_blocks(const void *program) {
   return (const tmo_block *)tmo_constant(program, tmo_header_of(program)->blocks);
+}
+
+/* Of a block that is the n-th; NULL: no block has one. */
+static inline const tmo_order *tmo_order_of(const void *program, uint32_t n) {
+  const uint32_t orders = tmo_header_of(program)->orders;
+  return orders == 0 ? NULL : (const tmo_order *)tmo_constant(program, orders) + n;
 }
 
 /* TMO_INPUT_*. What a build leaves out no program has: tmo_check_build(). The same is true of all that asks tmo_has_part(). */

@@ -50,8 +50,11 @@ void tmo_enter_strip(const tmo_tensor *t, uint16_t strips, tmo_unit *unit);
 
 /* The unit after it; after the last one comes one in strip w->strips. */
 static inline void tmo_unit_next(const tmo_walk *w, tmo_unit *unit) {
-  if (++unit->row < tmo_strip_end(w->tensor, unit->strip)) return;
-  unit->row = (uint16_t)tmo_strip_first(w->tensor, unit->strip);
+  const bool only_row = w->tensor->rows == 1 && unit->strip > 0; /* strip 0 may have more */
+  if (!only_row) {
+    if (++unit->row < tmo_strip_end(w->tensor, unit->strip)) return;
+    unit->row = (uint16_t)tmo_strip_first(w->tensor, unit->strip);
+  }
   ++unit->tile;
   if (tmo_unit_column(w->op, unit) < w->tensor->width) return;
   unit->tile = 0;

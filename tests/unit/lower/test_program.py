@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from tflm_memopt.errors import ModelError, PlanError
+from tflm_memopt.lower.order import Order
 from tflm_memopt.lower.program import (
     FLAG_SUMS,
     HEADER,
@@ -90,6 +91,14 @@ def grouped() -> Program:
 
 def test_tiles_and_groups_survive() -> None:
     assert unpack(pack(grouped())) == grouped()
+
+
+def test_orders_survive() -> None:
+    program = example()
+    block = ProgramBlock(0, 1, 0, order=Order(2, 3, (0,)))
+    told = dataclasses.replace(program, blocks=(block, ProgramBlock(1, 1, 4)))
+    assert unpack(pack(told)) == told
+    assert np.frombuffer(pack(program), HEADER, 1)[0]["orders"] == 0
 
 
 def test_who_adds_up_groups_is_marked() -> None:

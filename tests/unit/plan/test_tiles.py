@@ -8,10 +8,12 @@ from typing import Any
 import numpy as np
 import pytest
 from conftest import thinned
+from kernels.orders import unordered
 from models import Net
 from unit.plan.tiled import OPTIONS, chains, chains_of, planned, settings_of, trace_of
 
 from tflm_memopt import pipeline
+from tflm_memopt.lower.program import pack, unpack
 from tflm_memopt.model.int8_io import Int8Interface
 from tflm_memopt.model.interface import Changes
 from tflm_memopt.model.reader import read
@@ -49,6 +51,8 @@ def test_the_executor_fires_in_the_order_of_the_trace(seed: int) -> None:
             base += len(block.stages)
         inputs = [np.zeros(new.graph.tensors[t].nbytes, np.int8) for t in region.inputs]
         sizes = [new.graph.tensors[t].nbytes for t in region.outputs]
+        searched = pack(unordered(unpack(region.program)))
+        assert host.firing_order(searched, inputs, sizes) == expected
         assert host.firing_order(region.program, inputs, sizes) == expected
 
 

@@ -1,0 +1,79 @@
+"""Where the firings of a block repeat themselves: there a program says who fires next, and nobody needs to search.
+
+Demands lead to the same order strip after strip, but to follow them takes the executor as long as a small kernel takes
+for a pixel. A byte for each firing of one strip is enough.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+ORDER = np.dtype([("first", "<u4"), ("count", "<u4"), ("ops", "<u4"), ("period", "<u2"), ("reserved", "<u2")])
+"""tmo_order of program.h."""
+MOST_OPS = 255
+"""Of a block with an order: their numbers are bytes, one more stands for a firing that is not in order."""
+MOST_BYTES = 1024
+"""Of an order."""
+WORTH = 4
+"""Firings that need no search, for each byte."""
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """The firings [start, start + count) of a run are those of these operators of a block, over and over."""
+
+    start: int
+    count: int
+    ops: tuple[int, ...]
+    """Counted from the block's first; of one period."""
+
+
+def repeated(ops: NDArray[np.int64], units: NDArray[np.int64], before: int = 0) -> Order | None:
+    """The part of a block's firings that repeats itself, and saves most; None: none does.
+
+    ops: operator of each firing, counted from the block's first. units: which of its firings. before: firings of the
+    run before the block.
+
+    >>> ops = np.array([0, 0, *[0, 1] * 20, 1])
+    >>> repeated(ops, np.array([np.sum(ops[:i] == op) for i, op in enumerate(ops)]))
+    Order(start=2, count=40, ops=(0, 1))
+    """
+    if len(ops) < 2 or int(ops.max()) >= MOST_OPS:
+        return None
+    found = np.where(_in_turn(ops, units), ops, MOST_OPS).astype(np.uint8)
+    best, saved = None, 0
+    for period in range(1, min(MOST_BYTES, len(found) // WORTH) + 1):
+        if len(found) - WORTH * period <= saved:
+            break
+        again = (found[period:] == found[:-period]) & (found[period:] != MOST_OPS)
+        if int(np.count_nonzero(again)) + period - WORTH * period <= saved:
+            continue
+        start, length = _longest(again)
+        if length + period - WORTH * period > saved:
+            saved = length + period - WORTH * period
+            best = Order(before + start, length + period, tuple(found[start : start + period].tolist()))
+    return best
+
+
+def _in_turn(ops: NDArray[np.int64], units: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """Firings that make the unit after the operator's last; a block's first is searched for, always.
+
+    Where an operator leaves out rows that nobody asks for, the executor has to notice.
+    """
+    result = np.zeros(len(ops), dtype=np.bool_)
+    for op in np.unique(ops):
+        at = np.flatnonzero(ops == op)
+        result[at] = np.diff(units[at], prepend=-1) == 1
+    result[0] = False
+    return result
+
+
+def _longest(true: NDArray[np.bool_]) -> tuple[int, int]:
+    """Start and length of the longest run."""
+    edges = np.concatenate(([-1], np.flatnonzero(~true), [len(true)]))
+    lengths = np.diff(edges) - 1
+    k = int(np.argmax(lengths))
+    return int(edges[k]) + 1, int(lengths[k])
