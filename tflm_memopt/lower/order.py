@@ -49,7 +49,7 @@ def repeated(ops: NDArray[np.int64], units: NDArray[np.int64], before: int = 0) 
         if len(found) - WORTH * period <= saved:
             break
         again = (found[period:] == found[:-period]) & (found[period:] != MOST_OPS)
-        if int(np.count_nonzero(again)) + period - WORTH * period <= saved:
+        if not _may_hold(again, saved + (WORTH - 1) * period + 1):
             continue
         start, length = _longest(again)
         if length + period - WORTH * period > saved:
@@ -69,6 +69,12 @@ def _in_turn(ops: NDArray[np.int64], units: NDArray[np.int64]) -> NDArray[np.boo
         result[at] = np.diff(units[at], prepend=-1) == 1
     result[0] = False
     return result
+
+
+def _may_hold(true: NDArray[np.bool_], length: int) -> bool:
+    """Whether there may be a run of this length: then one of the pieces half as long is true from end to end."""
+    piece = (length + 1) // 2
+    return bool(true[: len(true) // piece * piece].reshape(-1, piece).all(axis=1).any())
 
 
 def _longest(true: NDArray[np.bool_]) -> tuple[int, int]:
