@@ -237,7 +237,7 @@ static bool check_packed_depthwise(checker *c, const operation *o) {
   const uint32_t taps = (uint32_t)op->kernel_h * op->kernel_w, at_once = mve ? 16 : 4;
   const uint32_t groups = ceil_div(o->out->channels, at_once);
   const uint32_t words = mve ? 16 + ceil_div(taps, 2) * 8 + 32 : 4 + ceil_div(taps, 3) * 6 + 12; /* of each group */
-  const bool deep = o->in->channels >= at_once || (mve && tmo_mve_has_nine(op, o->in->channels));
+  const bool deep = o->in->channels >= at_once || (mve && tmo_mve_has_nine(op) && o->in->channels % 4 == 0);
   if (op->kind != TMO_OP_DEPTHWISE || o->in->channels != o->out->channels || !deep || taps > TMO_PACKED_TAPS) return false;
   if (!has_words(c, op->weights, times(words, groups)) || !may_read(c, groups)) return false;
   const int32_t *end = (const int32_t *)tmo_constant(c->program, op->weights);

@@ -23,6 +23,7 @@ static uint32_t parts_of(const void *program) {
     const tmo_op *op = &tmo_ops(program)[i];
     parts |= part(op->groups > 1 || (op->flags & TMO_FLAG_SUMS) != 0, TMO_PART_GROUPS);
     parts |= part((op->flags & TMO_FLAG_ITERATIVE) != 0, TMO_PART_ITERATIVE);
+    parts |= part(tmo_is_packed_as(op, TMO_PACKING_MVE_DEPTHWISE) && !tmo_mve_has_nine(op), TMO_PART_TAPS);
   }
   return parts;
 }

@@ -10,6 +10,11 @@ enum { VECTOR = 16, FOUR = 4, EIGHT = 8 }; /* bytes of a vector; channels that a
 /* tmo_packed_values() of what is known to be packed for Helium. */
 static uint32_t values_of(const tmo_kernel *k) { return (k->op->kernel_h * k->op->kernel_w * k->in_channels + VECTOR - 1) / VECTOR * VECTOR; }
 
+static void copy(int8_t *to, const int8_t *const *first, uint32_t n, uint32_t offset, uint32_t bytes, uint32_t step) {
+  const tmo_mve_rows rows = {first, n, bytes, step, 0};
+  tmo_mve_copy(to, &rows, offset, 1);
+}
+
 /* The values under a window, to `to`. Pixels that follow each other in the tile, too, are copied at once. */
 static void gather(const tmo_kernel *k, const tmo_window *w, int8_t *to) {
   const tmo_op *op = k->op;
@@ -19,13 +24,13 @@ static void gather(const tmo_kernel *k, const tmo_window *w, int8_t *to) {
   if (rows == 0) return;
   to += w->first_row * row + w->first_column * pixel;
   if (op->tile != 0 && columns == op->kernel_w) {
-    tmo_mve_copy(to, w->pixels, w->count, 0, pixel, pixel);
+    copy(to, w->pixels, w->count, 0, pixel, pixel);
   } else if (op->tile != 0) {
-    for (uint32_t r = 0; r < rows; ++r) tmo_mve_copy(to + r * row, w->pixels + r * columns, columns, 0, pixel, pixel);
+    for (uint32_t r = 0; r < rows; ++r) copy(to + r * row, w->pixels + r * columns, columns, 0, pixel, pixel);
   } else if (op->dilation_w == 1) {
-    tmo_mve_copy(to, w->pixels, rows, w->offset, columns * pixel, row);
+    copy(to, w->pixels, rows, w->offset, columns * pixel, row);
   } else {
-    for (uint32_t c = 0; c < columns; ++c) tmo_mve_copy(to + c * pixel, w->pixels, rows, w->offset + c * op->dilation_w * pixel, pixel, row);
+    for (uint32_t c = 0; c < columns; ++c) copy(to + c * pixel, w->pixels, rows, w->offset + c * op->dilation_w * pixel, pixel, row);
   }
 }
 
@@ -33,7 +38,7 @@ void tmo_conv_mve_gather(const tmo_kernel *k, const tmo_window *w, uint32_t pixe
 
 static tmo_mve_job job_of(const tmo_kernel *k, int8_t *out, uint32_t step) {
   const tmo_op *op = k->op;
-  const tmo_mve_job job = {k->bias, out, step, values_of(k) / VECTOR, k->out_channels, op->output_zero_point, op->act_min, op->act_max};
+  const tmo_mve_job job = {k->bias, out, step, values_of(k) / VECTOR, k->out_channels, op->output_zero_point, op->act_min, op->act_max, 1};
   return job;
 }
 
@@ -95,9 +100,14 @@ void tmo_conv_mve_multiply(const tmo_kernel *k, const int8_t *bytes, uint32_t by
 static uint32_t pointwise(const tmo_kernel *k, const int8_t *bytes, tmo_mve_job *job) {
   const uint32_t step = k->op->stride_w * k->in_channels, all = (uint32_t)k->in_width * k->in_channels, values = job->turns * VECTOR;
   const uint32_t inside = all < values ? 0 : (all - values) / step + 1, most = inside < k->out_width ? inside : k->out_width;
-  tmo_mve_conv *const two = two_for(job);
+  tmo_mve_conv *const two = two_for(job); /* a core takes all pairs at once */
   uint32_t x = 0;
-  for (; most - x > 1 && is_near(job); x += 2, bytes += 2 * step, job->out += 2 * job->step) two(bytes, step, k->weights, job);
+  for (uint32_t n; most - x > 1 && is_near(job); x += n, bytes += n * step, job->out += n * job->step) {
+    job->pairs = two == two_of_any ? 1 : (most - x) / 2;
+    n = 2 * job->pairs;
+    two(bytes, step, k->weights, job);
+  }
+  job->pairs = 1;
   for (; x < most; ++x, bytes += step, job->out += job->step) one_for(job)(bytes, 0, k->weights, job);
   return most;
 }
@@ -107,23 +117,23 @@ static void gather_column(const tmo_kernel *k, const tmo_window *rows, uint32_t 
   gather(k, &window, to);
 }
 
-/* Other pixels, from column x on: two at a time, if there is room for them. */
+/* Other pixels, from column x on: two at a time, if there is room for them. Of two windows that lie inside, what is read behind the first one's
+ * values is the other's. */
 static void gathered(const tmo_kernel *k, const tmo_window *rows, tmo_mve_job *job, uint32_t x) {
   const tmo_op *op = k->op;
-  const int8_t *const *const pixels = rows->pixels;
   const uint32_t values = job->turns * VECTOR, row = op->kernel_w * k->in_channels, step = op->stride_w * k->in_channels;
   tmo_mve_conv *const two = two_for(job);
   const bool pairs = 2 * values <= TMO_MVE_TILE && is_near(job);
   const tmo_run_of_columns inside = tmo_inside(k);
   const bool whole = op->dilation_w == 1 && rows->count == op->kernel_h;
   const uint32_t last = whole && pairs && inside.count > 1 ? inside.first + inside.count - 1 : 0;
+  const tmo_mve_rows windows = {rows->pixels, op->kernel_h, row, row, step};
   int8_t *const tile = (int8_t *)k->scratch;
   while (x < k->out_width) {
     uint32_t offset = (x * op->stride_w - op->pad_left) * k->in_channels;
     for (; x >= inside.first && x < last; x += 2, offset += 2 * step) {
-      tmo_mve_copy(tile, pixels, op->kernel_h, offset, row, row);
-      tmo_mve_copy(tile + values, pixels, op->kernel_h, offset + step, row, row);
-      two(tile, values, k->weights, job);
+      tmo_mve_copy(tile, &windows, offset, 2);
+      two(tile, op->kernel_h * row, k->weights, job);
       job->out += 2 * job->step;
     }
     if (x == k->out_width) break;
@@ -164,17 +174,19 @@ static void conv_in_c(uint32_t pixels, const int8_t *bytes, uint32_t step, const
   }
 }
 
-#define TWIN(core, pixels)                                                                                       \
+#define TWIN(core, pixels)                                                                                           \
   void tmo_mve_##core##_##pixels(const int8_t *bytes, uint32_t step, const int8_t *weights, const tmo_mve_job *job) { \
-    conv_in_c(pixels, bytes, step, weights, job);                                                                  \
+    conv_in_c(pixels == 1 ? 1 : 2 * job->pairs, bytes, step, weights, job);                                           \
   }
 TWIN(conv, 1)
 TWIN(conv, 2)
 TWIN(relu, 1)
 TWIN(relu, 2)
 
-void tmo_mve_copy(int8_t *to, const int8_t *const *rows, uint32_t n, uint32_t offset, uint32_t bytes, uint32_t step) {
-  for (uint32_t r = 0; r < n; ++r) memcpy(to + r * step, rows[r] + offset, bytes);
+void tmo_mve_copy(int8_t *to, const tmo_mve_rows *rows, uint32_t offset, uint32_t windows) {
+  for (; windows > 0; --windows, offset += rows->apart) {
+    for (uint32_t r = 0; r < rows->n; ++r, to += rows->step) memcpy(to, rows->first[r] + offset, rows->bytes);
+  }
 }
 
 void tmo_mve_fill(int8_t *to, int8_t value, uint32_t n) { memset(to, value, n); }
@@ -220,7 +232,7 @@ void tmo_mve_depthwise(const int8_t *const *taps, const int8_t *constants, int8_
 
 void tmo_mve_depthwise_9(tmo_mve_nine *job, const int8_t *const *taps, int8_t *out) {
   static const int8_t relu[3] = {INT8_MIN, INT8_MIN, INT8_MAX};
-  const uint32_t channels = job->channels;
+  const uint32_t channels = job->first + job->more;
   for (; job->pixels > 0; --job->pixels, job->column += (int32_t)job->stride, out += channels) {
     const int8_t *nine[9];
     for (uint32_t i = 0; i < 9; ++i) {

@@ -5,7 +5,8 @@
 
 #if TMO_RUNS_DSP
 
-enum { CHANNELS_AT_ONCE = 4 }; /* of the core for the DSP extension */
+enum { CHANNELS_AT_ONCE = 4 };                             /* of the core for the DSP extension */
+enum { VECTOR = 16, NINE_CONSTANTS = VECTOR * (4 + 10 + 8) }; /* bytes of one, and of its constants: biases, ten taps, scales */
 
 /* Taps that a core takes at once. */
 static uint32_t turn_of(const tmo_op *op) { return tmo_is_packed_as(op, TMO_PACKING_DSP_DEPTHWISE) ? 3 : 2; }
@@ -13,7 +14,8 @@ static uint32_t turn_of(const tmo_op *op) { return tmo_is_packed_as(op, TMO_PACK
 static const int8_t *zero_of(const tmo_kernel *k) { return (const int8_t *)k->scratch; }
 
 static bool has_nine(const tmo_kernel *k) {
-  return tmo_is_packed_as(k->op, TMO_PACKING_MVE_DEPTHWISE) && tmo_mve_has_nine(k->op, k->out_channels);
+  if (!tmo_has_packing(TMO_PACKING_DSP_DEPTHWISE) && !tmo_has_part(TMO_PART_TAPS)) return true; /* nothing else is there */
+  return tmo_is_packed_as(k->op, TMO_PACKING_MVE_DEPTHWISE) && tmo_mve_has_nine(k->op);
 }
 
 /* Turns that the core for any window takes: its taps may be more than the window's. */
@@ -51,10 +53,19 @@ TMO_OWN_FRAME static void list_pixels(const tmo_kernel *k, const tmo_window *w, 
 }
 
 #if TMO_RUNS_MVE
+/* What a pixel wants, field by field: an initializer sets all to 0 first. */
+static void nine_channels(const tmo_kernel *k, tmo_mve_nine *job) {
+  const uint32_t channels = k->out_channels, more = channels < VECTOR ? 0 : channels % VECTOR;
+  job->constants = k->weights;
+  job->first = channels - more;
+  job->end = job->constants + (channels + VECTOR - 1) / VECTOR * NINE_CONSTANTS;
+  job->beyond = channels < VECTOR ? VECTOR - channels : 0;
+  job->more = more;
+}
+
 TMO_OWN_FRAME static void nine_pixel(const tmo_kernel *k, const int8_t *const *taps, int8_t *out) {
   tmo_mve_nine job; /* for listed taps, no more */
-  job.constants = k->weights;
-  job.channels = k->out_channels;
+  nine_channels(k, &job);
   job.column = 0;
   job.pixels = 1;
   tmo_mve_depthwise_9(&job, taps, out);
@@ -65,23 +76,21 @@ static int8_t *nine_pixels(tmo_mve_nine *job, int32_t column, uint32_t pixels, i
   job->column = column;
   job->pixels = pixels;
   if (pixels > 0) tmo_mve_depthwise_9(job, NULL, out);
-  return out + pixels * job->channels;
+  return out + pixels * (job->first + job->more);
 }
 
 /* Where sixteen bytes hold several pixels, these are computed at once, inside, as one of sixteen channels. */
 TMO_OWN_FRAME static void nine_row(const tmo_kernel *k, const tmo_window *rows, int8_t *out) {
   const tmo_op *op = k->op;
-  const uint32_t channels = k->in_channels, width = k->in_width, stride = op->stride_w, beyond = (0u - channels) % 16;
+  const uint32_t channels = k->in_channels, width = k->in_width, stride = op->stride_w;
   const bool whole = rows->count == 3;
-  tmo_mve_nine job; /* field by field: an initializer sets it to 0 first */
+  tmo_mve_nine job;
+  nine_channels(k, &job);
   job.missing = zero_of(k);
   job.width = width;
   job.stride = stride;
   job.inside = !whole || width < 3 ? 0 : width - 2;
-  job.apart = (stride - 1) * channels - beyond;
-  job.constants = k->weights;
-  job.channels = channels;
-  job.beyond = beyond;
+  job.apart = (stride - 1) * channels - job.beyond;
   for (uint32_t ky = 0; ky < 3; ++ky) {
     const uint32_t row = ky - rows->first_row;
     const bool there = row < rows->count;
@@ -91,12 +100,12 @@ TMO_OWN_FRAME static void nine_row(const tmo_kernel *k, const tmo_window *rows, 
   uint32_t x = 0;
   if (whole && stride == 1 && channels <= 8) {
     const tmo_run_of_columns inside = tmo_inside(k);
-    const uint32_t at_once = 16 / channels, runs = inside.count / at_once;
+    const uint32_t at_once = VECTOR / channels, runs = inside.count / at_once;
     if (runs > 0) {
       tmo_mve_nine wide = job;
       wide.stride = at_once;
       wide.apart = wide.beyond = 0;
-      wide.channels = 16;
+      wide.first = VECTOR;
       out = nine_pixels(&job, -op->pad_left, inside.first, out);
       out = nine_pixels(&wide, (int32_t)inside.first - op->pad_left, runs, out);
       x = inside.first + runs * at_once;
@@ -117,6 +126,7 @@ static void compute(const tmo_kernel *k, const int8_t *const *taps, int8_t *out,
     return;
   }
 #endif
+  if (!tmo_has_packing(TMO_PACKING_DSP_DEPTHWISE)) return; /* nor is it this one's */
   tmo_dsp_depthwise(taps, k->weights, out, pixels, turns, channels, step);
   tmo_packed_clamp(op, out, pixels * channels);
 }

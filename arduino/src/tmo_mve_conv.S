@@ -17,16 +17,49 @@
     .equ ZERO, 20
     .equ LEAST, 24
     .equ MOST, 28
+    .equ PAIRS, 32
 
 /* The frame. */
     .equ AGAIN, 0            /* what r1 and r3 begin with */
     .equ ENTRY, AGAIN + 8
-    .equ END, 12             /* of r7 */
+    .equ END, 12             /* of r9 */
     .equ OWN_ZERO, 16
-    .equ FRAME, 24
+    .equ PAIR, 20            /* pairs that are left, the job, the weights */
+    .equ FRAME, 32
+
+    .section .text.tmo_mve_conv, "ax", %progbits
+    .balign 4
+
+/* r0, r1: bytes as in tmo_mve_conv; r2: weights; r3: job; r6: bytes of a turn's instructions; r8: the first of them; r12 is where the second vector
+ * of outputs goes.
+ *
+ * Outputs of two vectors alternate in one, whose bytes go where q4 says. Turns come in fours; ENTRY leads past those of the first four that there are
+ * not. r4 becomes the channels. */
+    .thumb_func
+enter:
+    mov   r4, #0
+    vidup.u32 q4, r4, #1
+    vidup.u32 q0, r12, #1
+    vmovnt.i32 q4, q0
+    ldrd  r4, r5, [r3, #LEAST]
+    vdup.16 q5, r4
+    vdup.16 q6, r5
+    ldr   r4, [r3, #ZERO]
+    str   r4, [sp, #OWN_ZERO]
+    ldrd  r9, r7, [r3, #SCALES]
+    ldrd  r11, r4, [r3, #TURNS]
+    add   r5, r4, r4, lsl #1
+    add   r10, r9, r5, lsl #2
+    mov   r5, r2
+    rsb   r12, r11, #0
+    and   r12, r12, #3
+    mla   r8, r12, r6, r8
+    orr   r8, r8, #1
+    strd  r8, r10, [sp, #ENTRY]
+    lsl   r11, r11, #4
+    bx    lr
 
 .macro CORE name
-    .section .text.\name, "ax", %progbits
     .balign 4
     .global \name
     .type \name, %function
@@ -34,39 +67,13 @@
 \name:
 .endm
 
-/* r0, r1: bytes as in tmo_mve_conv; r3: job; `words`: of a turn's instructions. r12 is where the second vector of outputs goes.
- *
- * Outputs of two vectors alternate in one, whose bytes go where q4 says. Turns come in fours; ENTRY leads past those of the first four that there are
- * not. */
-.macro ENTER words, relu
+.macro ENTER words
     push  {r4-r11, lr}
     vpush {d8-d13}
     sub   sp, #FRAME
-    mov   r5, r2
-    ldrd  r9, r7, [r3, #SCALES]
-    ldrd  r11, r2, [r3, #TURNS]
-    add   r2, r2, r7
-    mov   r4, #0
-    vidup.u32 q4, r4, #1
-    vidup.u32 q0, r12, #1
-    vmovnt.i32 q4, q0
-    .if \relu
-    vmvn.i16 q5, #127
-    .else
-    ldr   r8, [r3, #ZERO]
-    str   r8, [sp, #OWN_ZERO]
-    ldrd  r6, r8, [r3, #LEAST]
-    vdup.16 q5, r6
-    vdup.16 q6, r8
-    .endif
-    rsb   r4, r11, #0
-    and   r4, r4, #3
-    mov   r6, #4 * \words
     adr   r8, 2f
-    mla   r4, r4, r6, r8
-    orr   r4, r4, #1
-    strd  r4, r2, [sp, #ENTRY]
-    lsl   r11, r11, #4
+    mov   r6, #4 * \words
+    bl    enter
 .endm
 
 /* Eight outputs from their sums in r0 to lr: multipliers and shifts are at r9 and r9 + 16, of the second vector `second` bytes further. r9 goes on
@@ -126,7 +133,7 @@
 .macro ONE_PIXEL name, relu
     CORE  \name
     mov   r12, #4
-    ENTER 17, \relu
+    ENTER 17
     lsl   r3, r11, #2        /* bytes of the weights of four channels */
     strd  r0, r3, [sp, #AGAIN]
     add   r11, r11, r0
@@ -164,18 +171,21 @@
     vstrb.16 q0, [r7, q4]
     add   r7, r7, #8
     ldr   r0, [sp, #END]
-    cmp   r7, r0
+    cmp   r9, r0
     bne   1b
     LEAVE \name
 .endm
 
-/* The same with two pixels instead of fours of channels: bytes at r1 and r3, weights at r5. */
+/* The same with two pixels instead of fours of channels: bytes at r1 and r3, weights at r5; and one pair behind the other. */
 .macro TWO_PIXELS name, relu
     CORE  \name
     ldr   r12, [r3, #OUT_STEP]
-    ENTER 14, \relu
+    ENTER 14
+    ldr   r2, [r3, #PAIRS]
+    add   r12, sp, #PAIR
+    stm   r12, {r2, r3, r5}
     add   r1, r0, r1
-    strd  r0, r1, [sp, #AGAIN]
+3:  strd  r0, r1, [sp, #AGAIN]
     add   r11, r11, r0
 1:  ldmia r9, {r0, r2, r4, r6}
     ldmia r9!, {r8, r10, r12, lr}
@@ -203,9 +213,25 @@
     vstrb.16 q0, [r7, q4]
     add   r7, r7, #4
     ldr   r0, [sp, #END]
-    cmp   r7, r0
+    cmp   r9, r0
     bne   1b
-    LEAVE \name
+    add   r12, sp, #PAIR
+    ldm   r12, {r2, r3, r5}
+    subs  r2, r2, #1
+    beq   4f
+    str   r2, [r12]
+    ldr   r9, [r3, #SCALES]
+    ldrd  r2, r4, [r3, #OUT_STEP]
+    ldr   r6, [r3, #CHANNELS]
+    rsb   r2, r6, r2, lsl #1
+    add   r7, r7, r2
+    lsl   r11, r4, #4
+    ldrd  r4, r6, [sp, #AGAIN]
+    sub   r1, r6, r4
+    add   r0, r6, r1
+    add   r1, r1, r0
+    b     3b
+4:  LEAVE \name
 .endm
 
     ONE_PIXEL tmo_mve_conv_1, 0
@@ -213,64 +239,83 @@
     ONE_PIXEL tmo_mve_relu_1, 1
     TWO_PIXELS tmo_mve_relu_2, 1
 
-/* Rows of single bytes, gathered; such as a vector holds; a few whole vectors, one row behind the other; any. */
+    .section .text.tmo_mve_copy, "ax", %progbits
+
+/* Rows such as a vector holds, at 2; a few whole vectors, one row behind the other, at 10; any, at 6; single bytes, gathered, at 8.
+ *
+ *   r0   to     r1   next row     r2   offset     r3   windows left     r4   all rows     r5   their number     r6   bytes     r7   step
+ *   r8   apart */
     .equ UNROLLED, 12
     CORE  tmo_mve_copy
-    push  {r4-r6, lr}
-    ldrd  r12, r6, [sp, #16]
-    cmp   r6, #1
-    beq   4f
-    cmp   r12, #16
-    bhi   6f
-    vctp.8 r12
-    dls   lr, r2
-1:  ldr   r4, [r1], #4
-    add   r4, r4, r3
+    push  {r4-r10, lr}
+    ldm   r1, {r4-r8}
+1:  mov   r1, r4
+    cmp   r7, #1
+    beq   8f
+    cmp   r6, #16
+    bhi   4f
+    vctp.8 r6
+2:  dls   lr, r5
+3:  ldr   r12, [r1], #4
+    add   r12, r12, r2
     vpstt
-    vldrbt.8 q0, [r4]
+    vldrbt.8 q0, [r12]
     vstrbt.8 q0, [r0]
-    add   r0, r0, r6
-    le    lr, 1b
-    pop   {r4-r6, pc}
-2:  ldr   r4, [r1], #4
-    add   r4, r4, r3
-    mov   r5, r0
-    dlstp.8 lr, r12
-3:  vldrb.8 q0, [r4], #16
-    vstrb.8 q0, [r5], #16
-    letp  lr, 3b
-    add   r0, r0, r6
-    subs  r2, r2, #1
+    add   r0, r0, r7
+    le    lr, 3b
+    add   r2, r2, r8
+    mov   r1, r4
+    subs  r3, r3, #1
     bne   2b
-    pop   {r4-r6, pc}
-6:  cmp   r12, r6
-    bne   2b
-    cmp   r12, #16 * UNROLLED
-    bhi   2b
-    tst   r12, #15
-    bne   2b
-    adr   r5, 8f
-    sub   r5, r5, r12, lsr #1 /* eight bytes of instructions for sixteen */
-    orr   r5, r5, #1
-    dls   lr, r2
-7:  ldr   r4, [r1], #4
-    add   r4, r4, r3
-    bx    r5
+    pop   {r4-r10, pc}
+4:  cmp   r6, r7
+    bne   6f
+    cmp   r6, #16 * UNROLLED
+    bhi   6f
+    tst   r6, #15
+    bne   6f
+    adr   r9, 5f
+    sub   r9, r9, r6, lsr #1 /* eight bytes of instructions for sixteen */
+    orr   r9, r9, #1
+10: dls   lr, r5
+9:  ldr   r12, [r1], #4
+    add   r12, r12, r2
+    bx    r9
     .balign 4
     .rept UNROLLED
-    vldrb.8 q0, [r4], #16
+    vldrb.8 q0, [r12], #16
     vstrb.8 q0, [r0], #16
     .endr
-8:  le    lr, 7b
-    pop   {r4-r6, pc}
-4:  dlstp.32 lr, r2
-5:  vldrw.u32 q0, [r1], #16
-    vldrb.u32 q1, [r3, q0]
+5:  le    lr, 9b
+    add   r2, r2, r8
+    mov   r1, r4
+    subs  r3, r3, #1
+    bne   10b
+    pop   {r4-r10, pc}
+6:  mov   r9, r5
+7:  ldr   r12, [r1], #4
+    add   r12, r12, r2
+    mov   r10, r0
+    dlstp.8 lr, r6
+9:  vldrb.8 q0, [r12], #16
+    vstrb.8 q0, [r10], #16
+    letp  lr, 9b
+    add   r0, r0, r7
+    subs  r9, r9, #1
+    bne   7b
+    b     0f
+8:  dlstp.32 lr, r5
+9:  vldrw.u32 q0, [r1], #16
+    vldrb.u32 q1, [r2, q0]
     vstrb.32 q1, [r0], #4
-    letp  lr, 5b
-    pop   {r4-r6, pc}
+    letp  lr, 9b
+0:  add   r2, r2, r8
+    subs  r3, r3, #1
+    bne   1b
+    pop   {r4-r10, pc}
     .size tmo_mve_copy, . - tmo_mve_copy
 
+    .section .text.tmo_mve_fill, "ax", %progbits
     CORE  tmo_mve_fill
     push  {r4, lr}
     vdup.8 q0, r1

@@ -170,8 +170,8 @@ tmo_mve_depthwise:
     vrshl.s32 \sums, \sums, q4
 .endm
 
-/* Nine taps, of channels that sixteens divide or of a few fours, to a ReLU's whole range: of a tmo_mve_nine. All that a channel makes stays in the
- * word of its four: what there is not is left out.
+/* Nine taps to a ReLU's whole range: of a tmo_mve_nine. The last sixteen channels may overlap those before them. Of fewer there are fours; all that
+ * a channel makes stays in the word of its four: what there is not is left out.
  *
  *   r0..r8   taps     r9   next constants     r10   next outputs     r11   zero point     lr   channels left */
     .equ MISSING, 24
@@ -180,10 +180,12 @@ tmo_mve_depthwise:
     .equ INSIDE, 36
     .equ APART, 40
     .equ CONSTANTS, 44
-    .equ CHANNELS_OF_9, 48
-    .equ BEYOND, 52
-    .equ COLUMN, 56
-    .equ PIXELS, 60
+    .equ FIRST, 48
+    .equ END, 52
+    .equ BEYOND, 56
+    .equ MORE, 60
+    .equ COLUMN, 64
+    .equ PIXELS, 68
 
 /* Taps of a column, r12, in all three rows. */
 .macro COLUMN_OF a, b, c
@@ -227,7 +229,7 @@ tmo_mve_depthwise_9:
     add   r12, r12, #1
     COLUMN_OF r2, r5, r8
 2:  ldrd  r9, lr, [lr, #CONSTANTS]
-    mvn   r11, #127
+6:  mvn   r11, #127
     dlstp.8 lr, lr
 3:  vldrw.32 q0, [r9], #16
     vldrw.32 q1, [r9], #16
@@ -253,9 +255,11 @@ tmo_mve_depthwise_9:
     vstrb.8 q0, [r10], #16
     letp  lr, 3b
     ldr   lr, [sp]
-    ldr   r12, [lr, #BEYOND]
+    ldrd  r11, r12, [lr, #END]
+    cmp   r9, r11
+    bne   5f
     ldrd  r9, r11, [lr, #COLUMN]
-    sub   r10, r10, r12
+    sub   r10, r10, r12      /* BEYOND */
     subs  r11, r11, #1
     beq   4f
     cmp   r9, #0
@@ -278,6 +282,20 @@ tmo_mve_depthwise_9:
     add   r7, r7, r12
     add   r8, r8, r12
     b     2b
+5:  ldr   r12, [lr, #MORE]   /* the last sixteen channels */
+    mov   lr, #16
+    sub   r12, lr, r12
+    sub   r0, r0, r12
+    sub   r1, r1, r12
+    sub   r2, r2, r12
+    sub   r3, r3, r12
+    sub   r4, r4, r12
+    sub   r5, r5, r12
+    sub   r6, r6, r12
+    sub   r7, r7, r12
+    sub   r8, r8, r12
+    sub   r10, r10, r12
+    b     6b
 4:  add   sp, #8
     vpop  {d8-d15}
     pop   {r4-r11, pc}

@@ -54,6 +54,7 @@ enum {
   TMO_PART_STREAM = 3,    /* TMO_INPUT_STREAM */
   TMO_PART_EXTERNAL = 4,  /* TMO_INPUT_EXTERNAL */
   TMO_PART_TURNED = 5,    /* layouts other than TMO_LAYOUT_HWC */
+  TMO_PART_TAPS = 6,      /* depthwise convolutions for Helium other than tmo_mve_has_nine() */
 };
 
 /* Those with two operands: tmo_is_binary(). */

@@ -142,18 +142,28 @@ typedef struct {
   uint32_t turns; /* of 16 bytes */
   uint32_t channels;
   int32_t zero, least, most; /* of the output */
+  uint32_t pairs;            /* of pixels, where these are two at a time */
 } tmo_mve_job;
 
-/* All output channels, a multiple of 4 of two pixels, of 8 of one, from 16 * turns bytes of each: those of pixel p at bytes + p * step. Outputs of
- * two pixels are less than 65,531 bytes apart. */
+/* All output channels, a multiple of 4 of pairs of pixels, of 8 of one, from 16 * turns bytes of each: those of pixel p at bytes + p * step. Outputs
+ * of two pixels are less than 65,531 bytes apart. */
 typedef void tmo_mve_conv(const int8_t *bytes, uint32_t step, const int8_t *weights, const tmo_mve_job *job);
 tmo_mve_conv tmo_mve_conv_1, tmo_mve_conv_2;
 
 /* The same where the output is a ReLU's, with the zero point -128 and the whole range. */
 tmo_mve_conv tmo_mve_relu_1, tmo_mve_relu_2;
 
-/* So many bytes, at least one, of each of n rows, from rows[r] + offset to to + r * step. Rows 1 byte apart have 1. */
-void tmo_mve_copy(int8_t *to, const int8_t *const *rows, uint32_t n, uint32_t offset, uint32_t bytes, uint32_t step);
+/* Parts of rows, and windows of them. */
+typedef struct {
+  const int8_t *const *first;
+  uint32_t n;     /* rows */
+  uint32_t bytes; /* of each, at least one */
+  uint32_t step;  /* from one to the next where they go; 1 only if there is 1 byte */
+  uint32_t apart; /* bytes from a window to the next one */
+} tmo_mve_rows;
+
+/* The rows of some windows, one behind the other; the first window's from first[r] + offset. */
+void tmo_mve_copy(int8_t *to, const tmo_mve_rows *rows, uint32_t offset, uint32_t windows);
 
 /* n bytes, at least one. */
 void tmo_mve_fill(int8_t *to, int8_t value, uint32_t n);
@@ -190,17 +200,18 @@ typedef struct {
   uint32_t inside;       /* windows that begin at columns below this one have all their taps; 0 where a row is missing */
   uint32_t apart;        /* bytes from the end of a tap's last vector to the next window's, there: modulo 2^32 */
   const int8_t *constants;
-  uint32_t channels;
-  uint32_t beyond;       /* bytes from their end to that of their last vector */
+  uint32_t first;        /* channels: less than sixteen, or a multiple of it, */
+  const int8_t *end;     /* of all constants */
+  uint32_t beyond;       /* bytes from the end of the channels to that of their last vector */
+  uint32_t more;         /* channels behind a multiple of sixteen, less than it */
   int32_t column;        /* where the next window begins */
   uint32_t pixels;       /* of the output that are left */
 } tmo_mve_nine;
 
-/* Whether there is a core for this window, range and depth. */
-static inline bool tmo_mve_has_nine(const tmo_op *op, uint32_t channels) {
+/* Whether there is a core for this window and range. */
+static inline bool tmo_mve_has_nine(const tmo_op *op) {
   const bool relu = op->output_zero_point == INT8_MIN && op->act_min == INT8_MIN && op->act_max == INT8_MAX;
-  const bool nine = op->kernel_h == 3 && op->kernel_w == 3 && op->dilation_w == 1;
-  return nine && relu && channels % (channels < 16 ? 4 : 16) == 0;
+  return relu && op->kernel_h == 3 && op->kernel_w == 3 && op->dilation_w == 1;
 }
 
 /* This one: of one pixel, whose taps are listed; or, NULL, of as many as there are. */
