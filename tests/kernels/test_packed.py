@@ -17,7 +17,7 @@ from property.forced import forced
 from property.oracle import convert
 
 from tflm_memopt.analysis import packings
-from tflm_memopt.lower.program import ProgramOp, pack, unpack
+from tflm_memopt.lower.program import HEADER, OP, TENSOR, ProgramOp, pack, unpack
 from tflm_memopt.model.packing import Family, Packing
 from tflm_memopt.model.reader import read
 from tflm_memopt.model.rowop import Kind
@@ -100,6 +100,18 @@ def test_a_target_that_nobody_runs_is_refused() -> None:
     network = single(op, (3, 3, 2), out)
     program = dataclasses.replace(lower(network, [], set(), rng).program, target=99)
     assert host.check(pack(program), [18], [int(np.prod(out))]) is host.Status.TARGET
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_only_convolutions_have_their_packing(family: Family) -> None:
+    rng = np.random.default_rng(0)
+    op, out = networks.operator(rng, Kind.CONV, (0,), (3, 3, 2), 1)
+    program = packed(lower(single(op, (3, 3, 2), out), [], set(), rng), family).program
+    image, sizes = bytearray(pack(program)), ([18], [int(np.prod(out))])
+    for kind in Kind:
+        np.frombuffer(image, OP, 1, HEADER.itemsize + len(program.tensors) * TENSOR.itemsize)["kind"] = kind
+        expected = host.Status.OK if kind is Kind.CONV else host.Status.OP
+        assert host.check(bytes(image), *sizes) is expected, kind.name
 
 
 def test_windows_of_3x3() -> None:

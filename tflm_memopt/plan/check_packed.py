@@ -1,4 +1,4 @@
-"""What the checker knows of packed kernels: the scratch that one firing writes (custom_ops/src/tmo_check.c).
+"""What the checker knows of packed kernels: the scratch that one firing writes (custom_ops/src/tmo_check_packed.c).
 
 Naive, and written anew (check.py).
 """

@@ -1,0 +1,237 @@
+/* What each kind of operator reads and writes: its window or its accesses, its constants, and the sizes that its operands have. */
+#include "tmo/check.h"
+
+#define MAX_POOL_AREA ((uint32_t)1 << 23) /* pixels of a pooling window, so that sums are int32_t */
+#define MAX_SOFTMAX_CHANNELS 4095         /* so that the sum of their exponentials is below 2^31 */
+#define MAX_S16_SHIFT 7                   /* so that 15 - shift bits go */
+
+/* What a build leaves out, its validator does, too. */
+#define HAS_BINARY (((TMO_KINDS) & TMO_BINARY_KINDS) != 0)
+#define HAS_S16_FILTER (tmo_has_kind(TMO_OP_CONV_S16) || tmo_has_kind(TMO_OP_DEPTHWISE_S16))
+#define HAS_FILTER (tmo_has_kind(TMO_OP_CONV) || tmo_has_kind(TMO_OP_DEPTHWISE) || HAS_S16_FILTER)
+#define HAS_POOL (tmo_has_kind(TMO_OP_AVERAGE_POOL) || tmo_has_kind(TMO_OP_MAX_POOL) || tmo_has_kind(TMO_OP_MEAN))
+#define HAS_POINTWISE (tmo_has_kind(TMO_OP_SOFTMAX) || tmo_has_kind(TMO_OP_LOOKUP))
+
+/* The window of each output coordinate begins inside the padded input and reaches into the input. All are uint16_t: nothing wraps. */
+static bool window_fits(uint32_t kernel, uint32_t stride, uint32_t dilation, uint32_t pad, uint32_t in, uint32_t out) {
+  if (kernel == 0 || stride == 0 || dilation == 0) return false;
+  const uint32_t extent = (kernel - 1) * dilation + 1;
+  return extent < TMO_MAX_EXTENT && pad < extent && (out - 1) * stride < in + pad;
+}
+
+static bool check_windowed(const tmo_checker *c, const tmo_operation *o) {
+  const tmo_op *op = o->op;
+  if (!window_fits(op->kernel_h, op->stride_h, op->dilation_h, op->pad_top, o->in->height, o->out->height)) return false;
+  if (!window_fits(op->kernel_w, op->stride_w, op->dilation_w, op->pad_left, o->in->width, o->out->width)) return false;
+  if (!tmo_iterative(op)) {
+    return tmo_is_tiled(o->block) ? (uint32_t)op->kernel_h * op->kernel_w <= TMO_MAX_TAPS : op->kernel_h <= TMO_MAX_KERNEL_H;
+  }
+  const bool whole = op->kernel_h == o->in->height && op->dilation_h == 1 && op->pad_top == 0 && o->out->height == 1;
+  return whole && tmo_in_workspace(c, op->accumulator, tmo_times(tmo_times(4, o->out->width), o->out->channels), 4);
+}
+
+/* Convolutions of int16. */
+static bool is_s16_filter(const tmo_op *op) {
+  return HAS_S16_FILTER && (op->kind == TMO_OP_CONV_S16 || op->kind == TMO_OP_DEPTHWISE_S16);
+}
+
+/* Multipliers and shifts: `n` of each. */
+static bool check_scaling(tmo_checker *c, const tmo_op *op, uint32_t n) {
+  if (!tmo_has_words(c, op->multipliers, n) || !tmo_has_constant(c, op->shifts, n, 1)) return false;
+  if (!tmo_may_read(c, n)) return false;
+  const int8_t *shifts = (const int8_t *)tmo_constant(c->program, op->shifts);
+  const int32_t most = is_s16_filter(op) ? MAX_S16_SHIFT : 30;
+  for (uint32_t i = 0; i < n; ++i) {
+    if (shifts[i] < -31 || shifts[i] > most) return false;
+  }
+  return true;
+}
+
+/* Weights, bias, scaling. Of int16: channels take two bytes, biases eight, and no sums are kept from call to call. */
+static bool check_filter(tmo_checker *c, const tmo_operation *o) {
+  const tmo_op *op = o->op;
+  const bool s16 = is_s16_filter(op), depthwise = op->kind == TMO_OP_DEPTHWISE || op->kind == TMO_OP_DEPTHWISE_S16;
+  const uint32_t bytes = s16 ? 2 : 1, in = o->in->channels / bytes, out = o->out->channels / bytes;
+  if (s16 && (o->in->channels % 2 != 0 || o->out->channels % 2 != 0 || tmo_iterative(op))) return false;
+  if (depthwise && out % in != 0) return false;
+  const uint32_t inputs = depthwise ? 1 : in; /* that an output channel reads */
+  const uint32_t weights = tmo_times(tmo_times((uint32_t)op->kernel_h * op->kernel_w, inputs), out);
+  if (!tmo_has_constant(c, op->weights, weights, 1)) return false;
+  if (op->bias != 0 && !tmo_has_words(c, op->bias, tmo_times(bytes, out))) return false;
+  return check_scaling(c, op, op->flags & TMO_FLAG_PER_CHANNEL ? out : 1);
+}
+
+/* A window of one pixel. */
+static bool pointwise(const tmo_op *op) {
+  if (op->kernel_h != 1 || op->stride_h != 1 || op->dilation_h != 1 || op->pad_top != 0) return false;
+  if (op->kernel_w != 1 || op->stride_w != 1 || op->dilation_w != 1 || op->pad_left != 0) return false;
+  return !tmo_iterative(op);
+}
+
+static bool check_pool(tmo_checker *c, const tmo_operation *o) {
+  const tmo_op *op = o->op;
+  const uint32_t rows = op->kernel_h < o->in->height ? op->kernel_h : o->in->height;
+  const uint32_t columns = op->kernel_w < o->in->width ? op->kernel_w : o->in->width;
+  if (o->out->channels != o->in->channels || op->dilation_h != 1 || op->dilation_w != 1) return false;
+  if (rows * columns > MAX_POOL_AREA || !check_windowed(c, o)) return false;
+  return op->kind != TMO_OP_MEAN || check_scaling(c, op, 1);
+}
+
+static bool check_combination(tmo_checker *c, const tmo_op *op) {
+  switch (op->kind) {
+    case TMO_OP_MAXIMUM:
+    case TMO_OP_MINIMUM: return true;
+    case TMO_OP_MUL: return check_scaling(c, op, 1);
+    case TMO_OP_PRELU: return check_scaling(c, op, 2);
+    case TMO_OP_ADD_S16: return check_scaling(c, op, 3);
+    default: return op->param >= 0 && op->param <= TMO_MAX_ADD_SHIFT && check_scaling(c, op, 3);
+  }
+}
+
+/* Both operands have the output's height, width and channels, or 1; channel groups are those of the output. */
+static bool check_binary(tmo_checker *c, const tmo_operation *o) {
+  if (!pointwise(o->op)) return false;
+  const bool s16 = tmo_has_kind(TMO_OP_ADD_S16) && o->op->kind == TMO_OP_ADD_S16;
+  if (s16 && o->out->channels % 2 != 0) return false;
+  for (uint8_t k = 0; k < o->op->n_inputs; ++k) {
+    const tmo_tensor *in = &c->tensors[o->op->input[k]];
+    if (in->height != o->out->height && in->height != 1) return false;
+    if (in->width != o->out->width && in->width != 1) return false;
+    if (s16 && (in->height != o->out->height || tmo_row_bytes(in) != tmo_row_bytes(o->out))) return false;
+    if (in->channels != o->out->channels && (in->channels != 1 || tmo_groups(o->op) > 1)) return false;
+  }
+  return check_combination(c, o->op);
+}
+
+/* Row y of the operand makes row y of the output. */
+static bool check_pointwise(tmo_checker *c, const tmo_operation *o) {
+  const tmo_op *op = o->op;
+  if (!pointwise(op) || o->in->height != o->out->height || tmo_row_bytes(o->in) != tmo_row_bytes(o->out)) return false;
+  if (tmo_is_tiled(o->block) && o->in->width != o->out->width) return false;
+  if (op->kind == TMO_OP_LOOKUP) return tmo_has_constant(c, op->weights, TMO_TABLE_BYTES, 1);
+  return o->in->channels == o->out->channels && o->out->channels <= MAX_SOFTMAX_CHANNELS && op->param <= 0 && check_scaling(c, op, 1);
+}
+
+/* Every pixel of indices names a row of the table. Frames have pixels of int8. */
+static bool check_gather(const tmo_checker *c, const tmo_operation *o) {
+  const tmo_op *op = o->op;
+  if (!tmo_same_size(o->in, o->out) || o->in->channels != TMO_INDEX_BYTES) return false;
+  if (tmo_iterative(op) || tmo_groups(op) > 1 || op->param < 1 || tmo_is_frame(c->program, o->in)) return false;
+  return tmo_has_constant(c, op->weights, tmo_times((uint32_t)op->param, o->out->channels), 1);
+}
+
+static const tmo_access *accesses(const tmo_checker *c, const tmo_op *op) {
+  return (const tmo_access *)(const void *)(c->program + op->access);
+}
+
+/* The rows that are read at once are not too many, and their numbers are int32_t. */
+static bool check_accesses(const tmo_checker *c, const tmo_operation *o) {
+  const tmo_op *op = o->op;
+  if (tmo_is_tiled(o->block) || tmo_iterative(op) || !tmo_has_constant(c, op->access, op->n_inputs * sizeof(tmo_access), 4)) return false;
+  uint32_t rows = 0;
+  for (uint32_t k = 0; k < op->n_inputs; ++k) {
+    const tmo_access *a = &accesses(c, op)[k];
+    const bool small = a->add > -(int32_t)TMO_MAX_EXTENT && a->add < (int32_t)TMO_MAX_EXTENT && (uint32_t)a->mul * o->out->height < TMO_MAX_EXTENT;
+    if (a->div == 0 || a->extent == 0 || !small) return false;
+    if (a->table != 0 && !tmo_has_constant(c, a->table, 2 * (uint32_t)o->out->height, 2)) return false;
+    rows += a->extent;
+  }
+  return rows <= TMO_MAX_KERNEL_H;
+}
+
+/* Of the operand that has the n-th of the rows that are read. 0: there are not so many. */
+static uint32_t accessed_row_bytes(const tmo_checker *c, const tmo_op *op, uint32_t n) {
+  for (uint32_t k = 0; k < op->n_inputs; ++k) {
+    const uint32_t extent = accesses(c, op)[k].extent;
+    if (n < extent) return tmo_row_bytes(&c->tensors[op->input[k]]);
+    n -= extent;
+  }
+  return 0;
+}
+
+/* Numbers below TMO_MAX_EXTENT, so that int64_t holds their products with counts. */
+static bool run_fits(int64_t first, int64_t step, uint32_t count, uint32_t bytes, uint32_t size) {
+  const int64_t last = first + step * (int64_t)(count - 1);
+  const int64_t low = step < 0 ? last : first, high = step < 0 ? first : last;
+  return low >= 0 && high < TMO_TOO_MANY && tmo_lies_in(size, (uint32_t)high, bytes, 1);
+}
+
+static bool check_move(const tmo_checker *c, const tmo_operation *o, const tmo_copy *copy, const tmo_move *m) {
+  const int64_t phases = (int64_t)m->phase_step * (copy->period - 1);
+  const uint32_t from = accessed_row_bytes(c, o->op, m->row), to = tmo_row_bytes(o->out);
+  return m->count > 0 && m->bytes > 0 && run_fits(m->source, m->source_step, m->count, m->bytes, from) &&
+         run_fits(m->source + phases, m->source_step, m->count, m->bytes, from) &&
+         run_fits(m->target, m->target_step, m->count, m->bytes, to);
+}
+
+static bool check_copy(tmo_checker *c, const tmo_operation *o) {
+  if (!check_accesses(c, o) || !tmo_has_constant(c, o->op->weights, sizeof(tmo_copy), 4)) return false;
+  const tmo_copy *copy = (const tmo_copy *)(const void *)(c->program + o->op->weights);
+  const tmo_move *moves = (const tmo_move *)(const void *)(copy + 1);
+  const uint32_t bytes = sizeof(tmo_copy) + copy->n_moves * (uint32_t)sizeof(tmo_move);
+  if (copy->period == 0 || !tmo_has_constant(c, o->op->weights, bytes, 4) || !tmo_may_read(c, copy->n_moves)) return false;
+  for (uint32_t i = 0; i < copy->n_moves; ++i) {
+    if (!check_move(c, o, copy, &moves[i])) return false;
+  }
+  return true;
+}
+
+static bool check_resize(const tmo_checker *c, const tmo_operation *o) {
+  const tmo_op *op = o->op;
+  const int32_t half = op->param ? op->stride_h / 2 - 512 : 0;
+  if (op->param < 0 || op->param > 1 || o->in->channels != o->out->channels || !check_accesses(c, o)) return false;
+  const tmo_access *a = accesses(c, op);
+  if (a->table != 0 || a->mul != op->stride_h || a->div != 1024 || a->extent != 2 || a->add != half) return false;
+  const uint32_t last_row = op->stride_h * (o->out->height - 1u), last_column = op->stride_w * (o->out->width - 1u);
+  if (last_row >= TMO_MAX_EXTENT || last_column >= TMO_MAX_EXTENT) return false;
+  const int32_t wide = op->param ? op->stride_w / 2 - 512 : 0; /* each output pixel reads an input pixel */
+  return (int32_t)last_row + half < o->in->height * 1024 && (int32_t)last_column + wide < o->in->width * 1024;
+}
+
+static bool check_transpose_conv(tmo_checker *c, const tmo_operation *o) {
+  const tmo_op *op = o->op;
+  if (!check_accesses(c, o) || !check_filter(c, o)) return false;
+  if (op->stride_h == 0 || op->stride_w == 0 || op->dilation_h != 1 || op->dilation_w != 1 || op->kernel_h == 0 || op->kernel_w == 0) {
+    return false;
+  }
+  const tmo_access *a = accesses(c, op);
+  const int32_t extent = (op->kernel_h - 1) / op->stride_h + 1;
+  return a->table == 0 && a->mul == 1 && a->div == op->stride_h && a->extent == extent &&
+         a->add == op->pad_top - op->stride_h * (extent - 1);
+}
+
+static bool check_batch_matmul(tmo_checker *c, const tmo_operation *o) {
+  const tmo_op *op = o->op;
+  const tmo_tensor *right = &c->tensors[op->input[1]];
+  const bool transposed = op->param == 1;
+  const uint32_t depth = o->in->channels, out = o->out->channels;
+  if (op->param < 0 || op->param > 1 || o->in->width != 1 || right->width != 1 || o->out->width != 1) return false;
+  if (right->channels != (transposed ? depth : out) || !check_accesses(c, o)) return false;
+  const tmo_access *a = accesses(c, op);
+  return a[0].extent == 1 && a[1].extent == (transposed ? out : depth) && check_scaling(c, op, 1);
+}
+
+/* What a build has no kernel for, tmo_check_build() has refused. */
+bool tmo_check_kind(tmo_checker *c, const tmo_operation *o) {
+  const tmo_op *op = o->op;
+  if (tmo_is_packed_as(op, TMO_PACKING_DSP_ADD)) return tmo_check_packed_add(c, o) && pointwise(op);
+  if (op->packing != TMO_PACKING_NONE) return tmo_check_packed_filter(c, o) && check_windowed(c, o);
+  if (tmo_is_binary(op)) return HAS_BINARY && check_binary(c, o);
+  switch (op->kind) {
+    case TMO_OP_COPY: return tmo_has_kind(TMO_OP_COPY) && check_copy(c, o);
+    case TMO_OP_RESIZE_BILINEAR: return tmo_has_kind(TMO_OP_RESIZE_BILINEAR) && check_resize(c, o);
+    case TMO_OP_TRANSPOSE_CONV: return tmo_has_kind(TMO_OP_TRANSPOSE_CONV) && check_transpose_conv(c, o);
+    case TMO_OP_BATCH_MATMUL: return tmo_has_kind(TMO_OP_BATCH_MATMUL) && check_batch_matmul(c, o);
+    case TMO_OP_CONV:
+    case TMO_OP_DEPTHWISE:
+    case TMO_OP_CONV_S16:
+    case TMO_OP_DEPTHWISE_S16: return HAS_FILTER && check_filter(c, o) && check_windowed(c, o);
+    case TMO_OP_AVERAGE_POOL:
+    case TMO_OP_MAX_POOL:
+    case TMO_OP_MEAN: return HAS_POOL && check_pool(c, o);
+    case TMO_OP_SOFTMAX:
+    case TMO_OP_LOOKUP: return HAS_POINTWISE && check_pointwise(c, o);
+    case TMO_OP_GATHER: return tmo_has_kind(TMO_OP_GATHER) && check_gather(c, o);
+    default: return false;
+  }
+}
