@@ -16,7 +16,7 @@ from typing import Any
 
 from tflm_memopt import errors
 from tflm_memopt.boards import STACK, TFLM_FLASH, boards
-from tflm_memopt.lower.program import TABLES
+from tflm_memopt.lower.records import TABLES
 from tflm_memopt.model.constraints.base import HINTS
 from tflm_memopt.model.opset import OPSET
 from tflm_memopt.model.packing import LAYOUT, TARGETS

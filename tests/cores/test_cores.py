@@ -18,7 +18,7 @@ from kernels.networks import random_inputs
 from kernels.packings import packed
 from kernels.programs import Lowered, can_iterate, lower
 
-from tflm_memopt.lower.program import pack
+from tflm_memopt.lower.serialise import pack
 from tflm_memopt.model.packing import Family
 from tflm_memopt.runtime import host
 

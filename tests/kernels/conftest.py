@@ -13,7 +13,8 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from tflm_memopt.lower.program import Program, pack
+from tflm_memopt.lower.program import Program
+from tflm_memopt.lower.serialise import pack
 
 ROOT = Path(__file__).parents[2]
 LIBRARY = ROOT / "custom_ops"

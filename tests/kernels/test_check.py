@@ -13,23 +13,19 @@ import pytest
 from tflm_memopt.errors import ModelError
 from tflm_memopt.lower.order import ORDER, Order
 from tflm_memopt.lower.program import (
-    FLAG_PER_CHANNEL,
-    FLAG_SUMS,
-    HEADER,
     INPUT_EXTERNAL,
     LAYOUT_PIXELS_TURNED,
     LAYOUT_ROWS_TURNED,
-    OP,
     PROGRAM_BASE,
-    TENSOR,
     Lane,
     Program,
     ProgramBlock,
     ProgramOp,
     ProgramTensor,
     WalkRecord,
-    pack,
 )
+from tflm_memopt.lower.records import FLAG_PER_CHANNEL, FLAG_SUMS, HEADER, OP, TENSOR
+from tflm_memopt.lower.serialise import pack
 from tflm_memopt.model.rowop import Kind, Window
 from tflm_memopt.runtime import host
 from tflm_memopt.runtime.host import Status

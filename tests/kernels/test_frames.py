@@ -19,7 +19,8 @@ from kernels.networks import Network
 from kernels.programs import can_iterate, lower
 from numpy.typing import NDArray
 
-from tflm_memopt.lower.program import INPUT_EXTERNAL, INPUT_STREAM, Program, ProgramTensor, pack, unpack
+from tflm_memopt.lower.program import INPUT_EXTERNAL, INPUT_STREAM, Program, ProgramTensor
+from tflm_memopt.lower.serialise import pack, unpack
 from tflm_memopt.runtime import host
 from tflm_memopt.runtime.host import Status
 

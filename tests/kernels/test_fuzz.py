@@ -24,7 +24,8 @@ from moving import concatenation, depth_to_space, mirror_pad, resize, space_to_d
 
 from tflm_memopt import pipeline
 from tflm_memopt.emit.kernels import Needs, Part
-from tflm_memopt.lower.program import Program, pack
+from tflm_memopt.lower.program import Program
+from tflm_memopt.lower.serialise import pack
 from tflm_memopt.model.int8_io import Int8Interface
 from tflm_memopt.model.interface import Changes
 from tflm_memopt.model.packing import Family

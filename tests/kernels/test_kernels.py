@@ -15,7 +15,8 @@ from kernels.networks import WINDOWED, Network, operator, part, random_inputs, r
 from kernels.programs import Lowered, can_iterate, lower
 
 from tflm_memopt.errors import PlanError
-from tflm_memopt.lower.program import ProgramOp, pack
+from tflm_memopt.lower.program import ProgramOp
+from tflm_memopt.lower.serialise import pack
 from tflm_memopt.model.rowop import BINARY, BINARY_INT8, Kind, Window
 from tflm_memopt.runtime import host
 

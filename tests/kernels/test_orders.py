@@ -16,7 +16,8 @@ from kernels.programs import can_iterate, lower
 
 from tflm_memopt.errors import ModelError
 from tflm_memopt.lower.order import Order
-from tflm_memopt.lower.program import Program, ProgramBlock, pack, unpack
+from tflm_memopt.lower.program import Program, ProgramBlock
+from tflm_memopt.lower.serialise import pack, unpack
 from tflm_memopt.runtime import host
 from tflm_memopt.runtime.host import Status
 

@@ -17,7 +17,9 @@ from property.forced import forced
 from property.oracle import convert
 
 from tflm_memopt.analysis import packings
-from tflm_memopt.lower.program import HEADER, OP, TENSOR, ProgramOp, pack, unpack
+from tflm_memopt.lower.program import ProgramOp
+from tflm_memopt.lower.records import HEADER, OP, TENSOR
+from tflm_memopt.lower.serialise import pack, unpack
 from tflm_memopt.model.packing import Family, Packing
 from tflm_memopt.model.reader import read
 from tflm_memopt.model.rowop import Kind

@@ -19,7 +19,8 @@ from kernels.networks import CHANNELWISE, Network, random_inputs
 from kernels.tile_plans import Lowered
 from numpy.random import Generator
 
-from tflm_memopt.lower.program import Program, pack, unpack
+from tflm_memopt.lower.program import Program
+from tflm_memopt.lower.serialise import pack, unpack
 from tflm_memopt.model.rowop import BINARY_INT8
 from tflm_memopt.runtime import host
 

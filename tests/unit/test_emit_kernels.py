@@ -18,7 +18,7 @@ from kernels.programs import lower
 
 import tflm_memopt
 from tflm_memopt.emit.kernels import Needs, Part, config_header, needs
-from tflm_memopt.lower.program import pack, unpack
+from tflm_memopt.lower.serialise import pack, unpack
 from tflm_memopt.model.packing import Family
 from tflm_memopt.model.reader import read
 from tflm_memopt.runtime import host

@@ -9,17 +9,8 @@ from enum import IntEnum
 import numpy as np
 from numpy.typing import NDArray
 
-from tflm_memopt.lower.program import (
-    BLOCK,
-    FLAG_ITERATIVE,
-    FLAG_SUMS,
-    HEADER,
-    INPUT_EXTERNAL,
-    INPUT_STREAM,
-    LAYOUT_HWC,
-    OP,
-    TENSOR,
-)
+from tflm_memopt.lower.program import INPUT_EXTERNAL, INPUT_STREAM, LAYOUT_HWC
+from tflm_memopt.lower.records import BLOCK, FLAG_ITERATIVE, FLAG_SUMS, HEADER, OP, TENSOR
 from tflm_memopt.model.packing import Packing
 
 CONFIG = "tmo/config.h"

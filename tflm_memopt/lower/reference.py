@@ -5,7 +5,8 @@ compare others with.
 from __future__ import annotations
 
 from tflm_memopt.lower import operands
-from tflm_memopt.lower.program import Program, ProgramBlock, ProgramOp, ProgramTensor, pack
+from tflm_memopt.lower.program import Program, ProgramBlock, ProgramOp, ProgramTensor
+from tflm_memopt.lower.serialise import pack
 from tflm_memopt.model.rowop import RowOp, Rows
 
 

@@ -11,7 +11,8 @@ import numpy as np
 
 from tflm_memopt.lower.lowering import Unit, lower, workspace
 from tflm_memopt.lower.names import BLOCK, CONV, DENSE, OFFLINE_PLAN, OFFLINE_PLAN_VERSION, ONLINE, REGION
-from tflm_memopt.lower.program import INPUT_STREAM, Program, pack
+from tflm_memopt.lower.program import INPUT_STREAM, Program
+from tflm_memopt.lower.serialise import pack
 from tflm_memopt.lower.words import options
 from tflm_memopt.model import writer
 from tflm_memopt.model.graph import ITEM_BYTES, Graph, Quantization, Tensor, TensorId

@@ -13,7 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tflm_memopt.errors import ModelError, PlanError
-from tflm_memopt.lower.program import ALIGNMENT, HEADER, INPUT_ARENA, INPUT_EXTERNAL, INPUT_STREAM, TENSOR
+from tflm_memopt.lower.program import INPUT_ARENA, INPUT_EXTERNAL, INPUT_STREAM
+from tflm_memopt.lower.records import ALIGNMENT, HEADER, TENSOR
 from tflm_memopt.runtime.native import native_library
 
 Bytes = NDArray[np.int8]

@@ -2,7 +2,7 @@
  *
  * Little-endian, 16-byte aligned. A header, then three tables (tensors, operators, blocks), then constants. Every offset that names a
  * constant or a table counts bytes from the start of the program; 0 means "none". The layout of these structs is defined here and
- * nowhere else: tflm_memopt/lower/program.py packs them from a table that a test compares with offsetof() and sizeof(). */
+ * nowhere else: tflm_memopt/lower/records.py repeats it as tables, which a test compares with offsetof() and sizeof(). */
 #ifndef TMO_PROGRAM_H_
 #define TMO_PROGRAM_H_
 

@@ -11,7 +11,8 @@ from unit.plan.sketch import Actor, simulate
 
 from tflm_memopt import pipeline
 from tflm_memopt.lower.lowering import Unit, lower, workspace
-from tflm_memopt.lower.program import Program, pack
+from tflm_memopt.lower.program import Program
+from tflm_memopt.lower.serialise import pack
 from tflm_memopt.model.reader import read
 from tflm_memopt.model.rowop import Kind, RowOp
 from tflm_memopt.pipeline import Planned

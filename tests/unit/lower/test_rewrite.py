@@ -11,8 +11,8 @@ from models import Net, as_data
 
 from tflm_memopt import pipeline
 from tflm_memopt.lower.names import OFFLINE_PLAN, ONLINE
-from tflm_memopt.lower.program import unpack
 from tflm_memopt.lower.rewrite import programs
+from tflm_memopt.lower.serialise import unpack
 from tflm_memopt.model import interface
 from tflm_memopt.model.int8_io import Int8Interface
 from tflm_memopt.model.interface import Changes

@@ -13,7 +13,7 @@ from models import Net
 from unit.plan.tiled import OPTIONS, chains, chains_of, planned, settings_of, trace_of
 
 from tflm_memopt import pipeline
-from tflm_memopt.lower.program import pack, unpack
+from tflm_memopt.lower.serialise import pack, unpack
 from tflm_memopt.model.int8_io import Int8Interface
 from tflm_memopt.model.interface import Changes
 from tflm_memopt.model.reader import read

@@ -9,19 +9,9 @@ import pytest
 
 from tflm_memopt.errors import ModelError, PlanError
 from tflm_memopt.lower.order import Order
-from tflm_memopt.lower.program import (
-    FLAG_SUMS,
-    HEADER,
-    TABLES,
-    Lane,
-    Program,
-    ProgramBlock,
-    ProgramOp,
-    ProgramTensor,
-    WalkRecord,
-    pack,
-    unpack,
-)
+from tflm_memopt.lower.program import Lane, Program, ProgramBlock, ProgramOp, ProgramTensor, WalkRecord
+from tflm_memopt.lower.records import FLAG_SUMS, HEADER, TABLES
+from tflm_memopt.lower.serialise import pack, unpack
 from tflm_memopt.model.rowop import UNIT, Kind, Window
 from tflm_memopt.runtime import host
 

@@ -1,0 +1,74 @@
+"""The records of a program's bytes: what custom_ops/include/tmo/program.h defines in C, here as tables.
+
+A test compares every size and offset with the C compiler's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from tflm_memopt.lower.order import ORDER
+
+MAGIC = 0x314F4D54
+VERSION = 1
+NONE = 0xFFFF
+"""In the operator table: the operand has no producer inside the block."""
+MAX_INPUTS = 4
+TABLE_BYTES = 256
+"""Of LOOKUP."""
+ALIGNMENT = 16
+"""Of the program's first byte. Inside, tables and int32 constants are 4-aligned."""
+
+FLAG_SINK = 1
+FLAG_ITERATIVE = 2
+FLAG_PER_CHANNEL = 4
+FLAG_SUMS = 8
+FLAG_SWAPPED = 16
+
+HEADER = np.dtype([
+    ("magic", "<u4"), ("version", "<u2"), ("target", "<u2"), ("size", "<u4"), ("firings", "<u4"), ("workspace", "<u4"),
+    ("n_inputs", "<u2"), ("n_outputs", "<u2"), ("n_tensors", "<u2"), ("n_ops", "<u2"), ("n_blocks", "<u2"),
+    ("input", "<u2"),
+    ("tensors", "<u4"), ("ops", "<u4"), ("blocks", "<u4"), ("orders", "<u4"), ("reserved1", "<u4", (2,)),
+])  # fmt: skip
+TENSOR = np.dtype([
+    ("offset", "<u4"), ("channels", "<u4"), ("width", "<u2"), ("height", "<u2"), ("depth", "<u2"), ("base", "u1"),
+    ("layout", "u1"),
+    ("lanes", "<u4"), ("n_lanes", "<u2"), ("advance", "<u2"), ("end", "<i2"), ("rows", "<u2"),
+])  # fmt: skip
+LANE = np.dtype([("offset", "<u4"), ("depth", "<u4"), ("rows", "<u2"), ("reserved", "<u2")])
+OP = np.dtype([
+    ("kind", "u1"), ("flags", "u1"), ("input_zero_point", "i1", (MAX_INPUTS,)), ("output_zero_point", "i1"),
+    ("act_min", "i1"), ("act_max", "i1"), ("n_inputs", "u1"),
+    ("input", "<u2", (MAX_INPUTS,)), ("producer", "<u2", (MAX_INPUTS,)), ("output", "<u2"), ("tile", "<u2"),
+    ("kernel_h", "<u2"), ("kernel_w", "<u2"), ("stride_h", "<u2"), ("stride_w", "<u2"),
+    ("dilation_h", "<u2"), ("dilation_w", "<u2"), ("pad_top", "<u2"), ("pad_left", "<u2"),
+    ("packing", "<u2"),
+    ("param", "<i4"), ("weights", "<u4"), ("bias", "<u4"), ("multipliers", "<u4"), ("shifts", "<u4"),
+    ("accumulator", "<u4"), ("groups", "<u2"), ("group_channels", "<u2"), ("access", "<u4"),
+])  # fmt: skip
+ACCESS = np.dtype([
+    ("add", "<i4"), ("mul", "<u2"), ("div", "<u2"), ("extent", "<u2"), ("reserved", "<u2"), ("table", "<u4"),
+])  # fmt: skip
+COPY = np.dtype([("n_moves", "<u2"), ("period", "<u2"), ("fills", "u1"), ("fill", "i1"), ("reserved", "<u2")])
+MOVE = np.dtype([
+    ("row", "<u2"), ("count", "<u2"), ("bytes", "<u4"), ("source", "<u4"), ("source_step", "<i4"),
+    ("phase_step", "<i4"), ("target", "<u4"), ("target_step", "<u4"),
+])  # fmt: skip
+BLOCK = np.dtype([
+    ("first_op", "<u2"), ("n_ops", "<u2"), ("counters", "<u4"), ("strips", "<u2"), ("reserved", "<u2"),
+])  # fmt: skip
+
+TABLES: Mapping[str, np.dtype[np.void]] = {
+    "tmo_header": HEADER,
+    "tmo_tensor": TENSOR,
+    "tmo_lane": LANE,
+    "tmo_op": OP,
+    "tmo_access": ACCESS,
+    "tmo_copy": COPY,
+    "tmo_move": MOVE,
+    "tmo_block": BLOCK,
+    "tmo_order": ORDER,
+}

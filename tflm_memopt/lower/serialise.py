@@ -1,0 +1,363 @@
+"""A program as bytes, and back.
+
+`pack` lays out header, tables and constants; `unpack` reads them, for tests and for people.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, fields, replace
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tflm_memopt.errors import ModelError, PlanError
+from tflm_memopt.lower.constants import Constants
+from tflm_memopt.lower.order import ORDER, Order
+from tflm_memopt.lower.pack import Packed, constant_sizes
+from tflm_memopt.lower.program import (
+    PROGRAM_BASE,
+    SCALES,
+    Lane,
+    Program,
+    ProgramBlock,
+    ProgramOp,
+    ProgramTensor,
+    WalkRecord,
+)
+from tflm_memopt.lower.records import (
+    ACCESS,
+    BLOCK,
+    COPY,
+    FLAG_ITERATIVE,
+    FLAG_PER_CHANNEL,
+    FLAG_SINK,
+    FLAG_SUMS,
+    FLAG_SWAPPED,
+    HEADER,
+    LANE,
+    MAGIC,
+    MAX_INPUTS,
+    MOVE,
+    NONE,
+    OP,
+    TABLE_BYTES,
+    TENSOR,
+    VERSION,
+)
+from tflm_memopt.model.packing import Packing
+from tflm_memopt.model.rowop import WIDE, Access, Kind, Move, Moves, Window
+
+Array = NDArray[Any]
+_CONVOLUTIONS = (Kind.CONV, Kind.DEPTHWISE, Kind.TRANSPOSE_CONV, *WIDE.values())
+_WHOLE = ("offset", "height", "width", "channels", "depth", "base", "layout")
+_TILES = ("accumulator", "tile", "groups", "group_channels")
+_BLOCK = ("first_op", "n_ops", "counters", "strips")
+_WINDOW = ("kernel_h", "kernel_w", "stride_h", "stride_w", "dilation_h", "dilation_w", "pad_top", "pad_left")
+
+
+def pack(program: Program) -> bytes:
+    """The program as the executor reads it. Its first byte must get to a 16-byte boundary.
+
+    Raises PlanError when a number does not fit its field: then the operator should have stayed builtin.
+    """
+    start = _constants_start(program)
+    known = Constants(start)
+    _tables(program, known)
+    constants = Constants(start, known.stored)
+    orders = _orders(program, constants)
+    tensors, ops, blocks = _tables(program, constants)
+    at = HEADER.itemsize
+    header = _record(HEADER, "header", {
+        "magic": MAGIC, "version": VERSION, "target": program.target, "size": constants.end,
+        "firings": program.firings, "workspace": program.workspace,
+        "input": program.input, "n_inputs": program.n_inputs, "n_outputs": program.n_outputs,
+        "n_tensors": len(program.tensors), "n_ops": len(program.ops), "n_blocks": len(program.blocks),
+        "tensors": at, "ops": at + len(tensors), "blocks": at + len(tensors) + len(ops), "orders": orders,
+    })  # fmt: skip
+    return header + tensors + ops + blocks + bytes(constants.data)
+
+
+def _tables(program: Program, constants: Constants) -> tuple[bytes, bytes, bytes]:
+    """The records of tensors, operators and blocks; their constants are added."""
+    sums = _group_sums(program.ops)
+    tensors = b"".join(_tensor_record(t, f"tensor {i}", constants) for i, t in enumerate(program.tensors))
+    ops = b"".join(
+        _record(OP, f"operator {i}", _op_fields(op, i in sums, constants)) for i, op in enumerate(program.ops)
+    )
+    return tensors, ops, b"".join(_block_record(b, f"block {i}") for i, b in enumerate(program.blocks))
+
+
+def _constants_start(program: Program) -> int:
+    tables = ((TENSOR, program.tensors), (OP, program.ops), (BLOCK, program.blocks))
+    return HEADER.itemsize + sum(layout.itemsize * len(rows) for layout, rows in tables)
+
+
+def _record(layout: np.dtype[np.void], where: str, values: Mapping[str, Any]) -> bytes:
+    record = np.zeros((), layout)
+    for name, value in values.items():
+        limits = np.iinfo(record[name].dtype)
+        if np.min(value) < limits.min or np.max(value) > limits.max:
+            raise PlanError(
+                f"{name} is {value}, a program holds {limits.min}..{limits.max}", code="program_range", where=where
+            )
+        record[name] = value
+    return record.tobytes()
+
+
+def _block_record(block: ProgramBlock, where: str) -> bytes:
+    return _record(BLOCK, where, {name: getattr(block, name) for name in _BLOCK})
+
+
+def _orders(program: Program, constants: Constants) -> int:
+    """Where the orders of all blocks are; 0 where none has one."""
+    if not any(block.order for block in program.blocks):
+        return 0
+    records = [
+        _record(ORDER, f"block {i}", {
+            "first": program.firings - o.start, "count": o.count, "period": len(o.ops),
+            "ops": constants.add(np.array(o.ops), "u1"),
+        } if o else {})
+        for i, o in enumerate(block.order for block in program.blocks)
+    ]  # fmt: skip
+    return constants.add(np.frombuffer(b"".join(records), "<u4"), "<u4")
+
+
+def _group_sums(ops: tuple[ProgramOp, ...]) -> set[int]:
+    """Operators that add up channel groups: convolutions of what is made in groups and not added up yet."""
+    sums: set[int] = set()
+    for i, op in enumerate(ops):
+        p = op.producers[0]
+        if op.groups > 1 and op.kind is Kind.CONV and p is not None and ops[p].groups > 1 and p not in sums:
+            sums.add(i)
+    return sums
+
+
+def _tensor_record(t: ProgramTensor, where: str, constants: Constants) -> bytes:
+    lanes = b"".join(_record(LANE, where, asdict(lane)) for lane in t.lanes)
+    return _record(TENSOR, where, {
+        **{name: getattr(t, name) for name in _WHOLE},
+        **({"offset": constants.add(np.frombuffer(t.constant, "i1"), "i1")} if t.constant else {}),
+        "lanes": constants.add(np.frombuffer(lanes, "<u4") if lanes else None, "<u4"),
+        "n_lanes": len(t.lanes),
+        **asdict(t.walk or WalkRecord(0, 0, t.pushed)),
+    })  # fmt: skip
+
+
+def _op_fields(op: ProgramOp, sums: bool, constants: Constants) -> Mapping[str, Any]:
+    per_channel = op.kind in _CONVOLUTIONS and op.multipliers is not None and op.multipliers.size > 1
+    producers = tuple(NONE if p is None else p for p in op.producers)
+    return {
+        "kind": op.kind,
+        "flags": sum(
+            (
+                FLAG_SINK * op.sink,
+                FLAG_ITERATIVE * op.iterative,
+                FLAG_PER_CHANNEL * per_channel,
+                FLAG_SUMS * sums,
+                FLAG_SWAPPED * op.swapped,
+            )
+        ),
+        "n_inputs": len(op.inputs),
+        "input": _operands(op.inputs, 0),
+        "producer": _operands(producers, NONE),
+        "input_zero_point": _operands(op.input_zero_points, 0),
+        "output": op.output,
+        "output_zero_point": op.output_zero_point,
+        "act_min": op.activation[0],
+        "act_max": op.activation[1],
+        **{name: getattr(op.window, name) for name in _WINDOW},
+        "param": op.param,
+        "packing": op.packed.packing if op.packed else Packing.NONE,
+        "weights": constants.add(
+            op.packed.weights if op.packed else _moves_record(op) if op.moves else op.weights, "i1"
+        ),
+        "bias": constants.add(op.packed.scales if op.packed else op.bias, "<i4"),
+        "multipliers": constants.add(op.multipliers, "<i4"),
+        "shifts": constants.add(op.shifts, "i1"),
+        **{name: getattr(op, name) for name in _TILES},
+        "access": constants.add(_access_record(op.access, constants) if op.access else None, "i1"),
+    }
+
+
+def _access_record(access: tuple[Access, ...], constants: Constants) -> Array:
+    """One record for each operand, their tables put beside."""
+    records = [
+        _record(ACCESS, f"operand {k}", {
+            "add": a.add, "mul": a.mul, "div": a.div, "extent": a.extent,
+            "table": constants.add(None if a.table is None else np.array(a.table), "<u2"),
+        })
+        for k, a in enumerate(access)
+    ]  # fmt: skip
+    return np.frombuffer(b"".join(records), "i1")
+
+
+def _moves_record(op: ProgramOp) -> Array | None:
+    """tmo_copy and its moves."""
+    if op.moves is None:
+        return None
+    moves, rows = op.moves.moves, [0, *np.cumsum([a.extent for a in op.access]).tolist()]
+    head = {
+        "n_moves": len(moves), "period": op.moves.period,
+        "fills": op.moves.fill is not None, "fill": op.moves.fill or 0,
+    }  # fmt: skip
+    records = [
+        _record(MOVE, f"move {i}", {
+            "row": rows[m.operand] + m.tap, "count": m.count, "bytes": m.nbytes,
+            "source": m.source, "source_step": m.source_step, "phase_step": m.phase_step,
+            "target": m.target, "target_step": m.target_step,
+        })
+        for i, m in enumerate(moves)
+    ]  # fmt: skip
+    return np.frombuffer(_record(COPY, "moves", head) + b"".join(records), "i1")
+
+
+def _operands(values: tuple[int, ...], missing: int) -> tuple[int, ...]:
+    """One value for each of the operands that the record has room for."""
+    return (*values, *[missing] * (MAX_INPUTS - len(values)))
+
+
+def unpack(data: bytes) -> Program:
+    """The inverse of `pack`. Raises ModelError when the bytes are no program of this version, or end too early."""
+    try:
+        header = np.frombuffer(data, HEADER, 1)[0]
+        if header["magic"] != MAGIC or header["version"] != VERSION or header["size"] > len(data):
+            raise ModelError(
+                "not a program of this version, or not all of it",
+                code="program_version",
+                hint="convert the model again",
+            )
+        tensors = tuple(_tensor(r, data) for r in np.frombuffer(data, TENSOR, header["n_tensors"], header["tensors"]))
+        blocks = np.frombuffer(data, BLOCK, header["n_blocks"], header["blocks"])
+        return Program(
+            n_inputs=int(header["n_inputs"]),
+            n_outputs=int(header["n_outputs"]),
+            workspace=int(header["workspace"]),
+            firings=int(header["firings"]),
+            tensors=tensors,
+            ops=tuple(_op(r, data, tensors) for r in np.frombuffer(data, OP, header["n_ops"], header["ops"])),
+            blocks=tuple(_block(r, header, data, i) for i, r in enumerate(blocks)),
+            target=int(header["target"]),
+            input=int(header["input"]),
+        )
+    except (ValueError, IndexError) as cause:
+        raise ModelError(
+            "the program is truncated or damaged", code="program_damaged", hint="convert the model again"
+        ) from cause
+
+
+def _tensor(r: np.void, data: bytes) -> ProgramTensor:
+    lanes = np.frombuffer(data, LANE, r["n_lanes"], r["lanes"]) if r["n_lanes"] else ()
+    whole = {name: int(r[name]) for name in _WHOLE}
+    constant = b""
+    if whole["base"] == PROGRAM_BASE:
+        nbytes = whole["height"] * whole["width"] * whole["channels"]
+        constant = np.frombuffer(data, "u1", nbytes, whole["offset"]).tobytes()
+        whole["offset"] = 0
+    return ProgramTensor(
+        **whole,
+        constant=constant,
+        lanes=tuple(_fields(Lane, lane) for lane in lanes),
+        walk=_fields(WalkRecord, r) if r["advance"] else None,
+        pushed=0 if r["advance"] else int(r["rows"]),
+    )
+
+
+_Record = TypeVar("_Record", Lane, WalkRecord)
+
+
+def _fields(record: type[_Record], r: np.void) -> _Record:
+    """A dataclass of integers from the fields of the same names."""
+    return record(**{f.name: int(r[f.name]) for f in fields(record)})
+
+
+def _block(r: np.void, header: np.void, data: bytes, number: int) -> ProgramBlock:
+    first_op, n_ops, counters, strips = (int(r[name]) for name in _BLOCK)
+    block = ProgramBlock(first_op, n_ops, counters, strips)
+    if not header["orders"]:
+        return block
+    o = np.frombuffer(data, ORDER, number + 1, header["orders"])[number]
+    if not o["count"]:
+        return block
+    ops = np.frombuffer(data, "u1", int(o["period"]), int(o["ops"]))
+    return replace(block, order=Order(int(header["firings"]) - int(o["first"]), int(o["count"]), tuple(ops.tolist())))
+
+
+def _op(r: np.void, data: bytes, tensors: tuple[ProgramTensor, ...]) -> ProgramOp:
+    kind, flags, n = Kind(r["kind"]), int(r["flags"]), int(r["n_inputs"])
+    in_channels, out_channels = tensors[r["input"][0]].channels, tensors[r["output"]].channels
+    kernel, item = (int(r["kernel_h"]), int(r["kernel_w"])), 2 if kind in WIDE.values() else 1
+    in_channels, out_channels = in_channels // item, out_channels // item
+    packing = Packing(int(r["packing"]))
+    filter_ = (out_channels, *kernel, in_channels)
+    table = (int(r["param"]), out_channels)
+    shapes = {
+        **dict.fromkeys((Kind.CONV, Kind.TRANSPOSE_CONV, Kind.CONV_S16), filter_),
+        Kind.GATHER: table,
+        Kind.LOOKUP: (TABLE_BYTES,),
+    }
+    shape = shapes.get(kind, (*kernel, out_channels))
+    scales = SCALES.get(kind, out_channels if flags & FLAG_PER_CHANNEL else 1)
+
+    def constant(name: str, dtype: str, *dims: int) -> Array | None:
+        offset = int(r[name])
+        return np.frombuffer(data, dtype, int(np.prod(dims)), offset).reshape(dims) if offset else None
+
+    def packed() -> Packed:
+        weights, scales = constant_sizes(packing, kernel, in_channels, out_channels)
+        at, scales_at = int(r["weights"]), int(r["bias"])
+        beside = np.frombuffer(data, "<i4", scales, scales_at) if scales else None
+        return Packed(packing, np.frombuffer(data, "i1", weights, at) if weights else None, beside)
+
+    access = _accesses(r, data, tensors)
+    plain = packing is Packing.NONE
+    return ProgramOp(
+        kind=kind,
+        inputs=tuple(int(i) for i in r["input"][:n]),
+        producers=tuple(None if p == NONE else int(p) for p in r["producer"][:n]),
+        output=int(r["output"]),
+        input_zero_points=tuple(int(z) for z in r["input_zero_point"][:n]),
+        output_zero_point=int(r["output_zero_point"]),
+        window=Window(**{name: int(r[name]) for name in _WINDOW}),
+        activation=(int(r["act_min"]), int(r["act_max"])),
+        swapped=bool(flags & FLAG_SWAPPED),
+        sink=bool(flags & FLAG_SINK),
+        iterative=bool(flags & FLAG_ITERATIVE),
+        param=int(r["param"]),
+        weights=constant("weights", "i1", *shape) if plain else None,
+        bias=constant("bias", "<i4", item * out_channels) if plain and kind in _CONVOLUTIONS else None,
+        multipliers=constant("multipliers", "<i4", scales),
+        shifts=constant("shifts", "i1", scales),
+        packed=None if plain else packed(),
+        **{name: int(r[name]) for name in _TILES},
+        access=access,
+        moves=_moves(r, data, access) if kind is Kind.COPY else None,
+    )
+
+
+def _accesses(r: np.void, data: bytes, tensors: tuple[ProgramTensor, ...]) -> tuple[Access, ...]:
+    """An operator's access records."""
+    if not r["access"]:
+        return ()
+    result = []
+    for a in np.frombuffer(data, ACCESS, int(r["n_inputs"]), int(r["access"])):
+        height = tensors[r["output"]].height
+        table = tuple(np.frombuffer(data, "<u2", height, int(a["table"])).tolist()) if a["table"] else None
+        result.append(Access(int(a["add"]), int(a["mul"]), int(a["div"]), int(a["extent"]), table))
+    return tuple(result)
+
+
+def _moves(r: np.void, data: bytes, access: tuple[Access, ...]) -> Moves:
+    """What a COPY moves."""
+    at = int(r["weights"])
+    head = np.frombuffer(data, COPY, 1, at)[0]
+    rows = [(k, tap) for k, a in enumerate(access) for tap in range(a.extent)]
+    moves = []
+    for m in np.frombuffer(data, MOVE, int(head["n_moves"]), at + COPY.itemsize):
+        operand, tap = rows[int(m["row"])]
+        moves.append(
+            Move(operand, tap, *(int(m[n]) for n in
+                 ("source", "target", "bytes", "count", "source_step", "target_step", "phase_step")))
+        )  # fmt: skip
+    return Moves(tuple(moves), int(head["period"]), int(head["fill"]) if head["fills"] else None)
