@@ -1,100 +1,179 @@
-"""Plans of tiled blocks, damaged in one place each."""
+"""Plans, damaged in one place each: in any block, or in the places of buffers."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 
-from tflm_memopt.plan.plan import Block, Plan, Role, Stage
+from tflm_memopt.plan.plan import Block, Buffer, Plan, Role, Stage
 
 Mutants = Iterator[tuple[str, Plan]]
 """What was damaged, and the plan."""
 
 
-def tiled(plan: Plan) -> Iterator[tuple[int, Block]]:
-    return ((n, step) for n, step in enumerate(plan.steps) if isinstance(step, Block) and step.strips)
+def with_buffer(plan: Plan, i: int, buffer: Buffer) -> Plan:
+    return replace(plan, buffers=(*plan.buffers[:i], buffer, *plan.buffers[i + 1 :]))
 
 
-def with_block(plan: Plan, n: int, block: Block) -> Plan:
-    return replace(plan, steps=(*plan.steps[:n], block, *plan.steps[n + 1 :]))
+def with_offset(plan: Plan, i: int, offset: int) -> Plan:
+    return replace(plan, offsets=(*plan.offsets[:i], offset, *plan.offsets[i + 1 :]))
 
 
-def with_stage(plan: Plan, n: int, s: int, stage: Stage) -> Plan:
-    block = plan.steps[n]
-    assert isinstance(block, Block)
-    return with_block(plan, n, replace(block, stages=(*block.stages[:s], stage, *block.stages[s + 1 :])))
+def with_step(plan: Plan, n: int, *steps: Block) -> Plan:
+    return replace(plan, steps=(*plan.steps[:n], *steps, *plan.steps[n + 1 :]))
 
 
-# ---- damage that is always wrong ----
+def with_stage(plan: Plan, n: int, block: Block, s: int, stage: Stage) -> Plan:
+    return with_step(plan, n, replace(block, stages=(*block.stages[:s], stage, *block.stages[s + 1 :])))
 
 
-def shallower_lanes(plan: Plan) -> Mutants:
-    """The buffer keeps its size or shrinks with the lane."""
+def blocks(plan: Plan) -> Iterator[tuple[int, Block]]:
+    return ((n, step) for n, step in enumerate(plan.steps) if isinstance(step, Block))
+
+
+def shallower_rings(plan: Plan) -> Mutants:
     for i, b in enumerate(plan.buffers):
-        pixel = b.nbytes // max(1, sum(lane.depth for lane in b.lanes))
-        for k, lane in enumerate(b.lanes):
-            lanes = (*b.lanes[:k], replace(lane, depth=lane.depth - 1), *b.lanes[k + 1 :])
-            for nbytes in (b.nbytes, b.nbytes - pixel):
-                shallow = replace(b, lanes=lanes, nbytes=nbytes)
-                yield f"ring {b.key}", replace(plan, buffers=(*plan.buffers[:i], shallow, *plan.buffers[i + 1 :]))
+        if b.role is Role.RING and b.depth > 1:
+            row = b.nbytes // b.depth
+            yield f"ring {b.key}", with_buffer(plan, i, replace(b, nbytes=b.nbytes - row, depth=b.depth - 1))
+
+
+def rings_of_another_size(plan: Plan) -> Mutants:
+    for i, b in enumerate(plan.buffers):
+        if b.role is Role.RING:
+            yield f"ring {b.key}", with_buffer(plan, i, replace(b, nbytes=b.nbytes - 1))
+
+
+def smaller_buffers(plan: Plan) -> Mutants:
+    for i, b in enumerate(plan.buffers):
+        yield f"{b.role} {b.key}", with_buffer(plan, i, replace(b, nbytes=b.nbytes - 1))
+
+
+def missing_buffers(plan: Plan) -> Mutants:
+    for i, b in enumerate(plan.buffers):
+        rest, offsets = (x[:i] + x[i + 1 :] for x in (plan.buffers, plan.offsets))
+        yield f"{b.role} {b.key}", replace(plan, buffers=rest, offsets=offsets)
 
 
 def wrong_firings(plan: Plan) -> Mutants:
-    for n, block in tiled(plan):
+    for n, block in blocks(plan):
         for change in (-1, 1):
-            yield f"step {n}", with_block(plan, n, replace(block, firings=block.firings + change))
+            yield f"step {n} {change:+}", with_step(plan, n, replace(block, firings=block.firings + change))
 
 
 def wrong_macs(plan: Plan) -> Mutants:
-    for n, block in tiled(plan):
+    for n, block in blocks(plan):
         for change in (-1, 1):
-            yield f"step {n}", with_block(plan, n, replace(block, macs=block.macs + change))
+            yield f"step {n} {change:+}", with_step(plan, n, replace(block, macs=block.macs + change))
 
 
-def missing_strips(plan: Plan) -> Mutants:
-    for n, block in tiled(plan):
-        if block.strips > 1:
-            yield f"step {n}", with_block(plan, n, replace(block, strips=block.strips - 1))
+def missing_steps(plan: Plan) -> Mutants:
+    for n, _ in blocks(plan):
+        yield f"step {n}", with_step(plan, n)
+
+
+def repeated_steps(plan: Plan) -> Mutants:
+    for n, block in blocks(plan):
+        yield f"step {n}", with_step(plan, n, block, block)
+
+
+def swapped_steps(plan: Plan) -> Mutants:
+    """All of these models' blocks depend on the one before."""
+    for n in range(len(plan.steps) - 1):
+        steps = list(plan.steps)
+        steps[n], steps[n + 1] = steps[n + 1], steps[n]
+        yield f"step {n}", replace(plan, steps=tuple(steps))
 
 
 def missing_stages(plan: Plan) -> Mutants:
-    for n, block in tiled(plan):
+    for n, block in blocks(plan):
         for s in range(len(block.stages)):
-            yield f"step {n}", with_block(plan, n, replace(block, stages=block.stages[:s] + block.stages[s + 1 :]))
+            yield f"step {n}", with_step(plan, n, replace(block, stages=block.stages[:s] + block.stages[s + 1 :]))
 
 
-def other_groups(plan: Plan) -> Mutants:
-    """Of one operator of three."""
-    for n, block in tiled(plan):
+def missing_sinks(plan: Plan) -> Mutants:
+    for n, block in blocks(plan):
+        if len(block.sinks) == 1:
+            yield f"step {n}", with_step(plan, n, replace(block, sinks=()))
+
+
+def other_ways_to_sum(plan: Plan) -> Mutants:
+    """Summing up without sums, and reading a ring as if it were whole."""
+    for n, block in blocks(plan):
         for s, stage in enumerate(block.stages):
-            if stage.walk.groups > 1:
-                for groups in (stage.walk.groups - 1, stage.walk.groups + 1):
-                    walk = replace(stage.walk, groups=groups)
-                    yield f"operator {stage.op}", with_stage(plan, n, s, replace(stage, walk=walk))
+            if stage.iterative:
+                yield f"operator {stage.op}", with_stage(plan, n, block, s, replace(stage, iterative=False))
 
 
-def missing_rings(plan: Plan) -> Mutants:
+def lower_heads(plan: Plan) -> Mutants:
+    yield "head", replace(plan, head=max(o + b.nbytes for b, o in plan.placed()) - 1)
+
+
+def negative_offsets(plan: Plan) -> Mutants:
     for i, b in enumerate(plan.buffers):
-        if b.lanes:
-            rest, offsets = (x[:i] + x[i + 1 :] for x in (plan.buffers, plan.offsets))
-            yield f"ring {b.key}", replace(plan, buffers=rest, offsets=offsets)
+        yield f"{b.role} {b.key}", with_offset(plan, i, -16)
+
+
+def misaligned(plan: Plan) -> Mutants:
+    """Even where the plan forgets that the buffer must be aligned: TFLM's tensors, sums, counters."""
+    for i, (b, offset) in enumerate(plan.placed()):
+        if b.align > 1:
+            moved = with_offset(with_buffer(plan, i, replace(b, align=1)), i, offset + b.align // 2)
+            yield f"{b.role} {b.key}", replace(moved, head=plan.head + 16)
+
+
+ALWAYS_WRONG: tuple[Callable[[Plan], Mutants], ...] = (
+    shallower_rings,
+    rings_of_another_size,
+    smaller_buffers,
+    missing_buffers,
+    wrong_firings,
+    wrong_macs,
+    missing_steps,
+    repeated_steps,
+    swapped_steps,
+    missing_stages,
+    missing_sinks,
+    other_ways_to_sum,
+    lower_heads,
+    negative_offsets,
+    misaligned,
+)
 
 
 # ---- damage that may be harmless ----
 
 
-def other_walks(plan: Plan) -> Mutants:
-    for n, block in tiled(plan):
-        for s, stage in enumerate(block.stages):
-            for field in ("end", "advance"):
-                for change in (-1, 1):
-                    walk = replace(stage.walk, **{field: getattr(stage.walk, field) + change})
-                    yield f"operator {stage.op} {field} {change:+}", with_stage(plan, n, s, replace(stage, walk=walk))
-
-
 def moved_buffers(plan: Plan) -> Mutants:
     for i, (b, offset) in enumerate(plan.placed()):
-        if b.role is not Role.TENSOR:
-            for distance in (-4, -1, 1, 4):
-                offsets = (*plan.offsets[:i], offset + distance, *plan.offsets[i + 1 :])
-                yield f"{b.role.value} {b.key} {distance:+}", replace(plan, offsets=offsets, head=plan.head + 4)
+        for distance in (-16, -1, 1, 16):
+            roomy = replace(plan, head=plan.head + max(0, distance))
+            yield f"{b.role.value} {b.key} {distance:+}", with_offset(roomy, i, offset + distance)
+
+
+def exchanged_buffers(plan: Plan) -> Mutants:
+    for i in range(len(plan.buffers)):
+        for k in range(i):
+            offsets = list(plan.offsets)
+            offsets[i], offsets[k] = offsets[k], offsets[i]
+            yield f"buffers {i} and {k}", replace(plan, offsets=tuple(offsets))
+
+
+def other_operand_orders(plan: Plan) -> Mutants:
+    for n, block in blocks(plan):
+        for s, stage in enumerate(block.stages):
+            if len(stage.operands) > 1:
+                turned = replace(stage, operands=stage.operands[::-1])
+                yield f"operator {stage.op}", with_stage(plan, n, block, s, turned)
+
+
+def fewer_sinks(plan: Plan) -> Mutants:
+    """Harmless where another sink demands all rows anyway."""
+    for n, block in blocks(plan):
+        if len(block.sinks) > 1:
+            for i, sink in enumerate(block.sinks):
+                rest = block.sinks[:i] + block.sinks[i + 1 :]
+                yield f"operator {sink}", with_step(plan, n, replace(block, sinks=rest))
+
+
+MAY_BE_HARMLESS = (moved_buffers, exchanged_buffers, other_operand_orders, fewer_sinks)

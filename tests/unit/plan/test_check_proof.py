@@ -13,7 +13,8 @@ import pytest
 from numpy.lib.stride_tricks import sliding_window_view
 from property.forced import forced, mobile, random_settings
 from property.networks import build
-from unit.plan.damage import Mutants, moved_buffers, other_walks, shallower_lanes
+from unit.plan.damage import Mutants
+from unit.plan.damage_tiles import moved_buffers, other_walks, shallower_lanes
 from unit.plan.tiled import OPTIONS, planned
 
 from tflm_memopt import pipeline

@@ -9,17 +9,14 @@ from functools import cache
 import numpy as np
 import pytest
 from numpy.typing import NDArray
-from unit.plan.damage import (
-    Mutants,
+from unit.plan.damage import Mutants, missing_stages, wrong_firings, wrong_macs
+from unit.plan.damage_tiles import (
     missing_rings,
-    missing_stages,
     missing_strips,
     moved_buffers,
     other_groups,
     other_walks,
     shallower_lanes,
-    wrong_firings,
-    wrong_macs,
 )
 from unit.plan.tiled import OPTIONS, planned
 

@@ -1,0 +1,39 @@
+"""The checker and inputs that are not in the arena as a whole."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from unit.plan.damage import with_offset
+from unit.plan.subjects import subject
+
+from tflm_memopt.errors import PlanError
+from tflm_memopt.plan.check_arena import Arena
+from tflm_memopt.plan.check_frame import FrameReplay
+from tflm_memopt.plan.plan import Role
+
+
+@pytest.mark.parametrize("name", ["streamed", "streamed classifier"])
+@pytest.mark.parametrize("role", [Role.RING, Role.COUNTERS])
+def test_nothing_that_outlives_an_invoke_may_lie_where_rows_are_pushed(name: str, role: Role) -> None:
+    """The caller writes there while the block waits."""
+    real = subject(name)
+    plan, frame = real.planned.plan, real.planned.partition.frame
+    assert frame is not None
+    pushed = plan.find(Role.TENSOR, frame.tensor)
+    assert pushed is not None
+    for i, b in enumerate(plan.buffers):
+        if b.role is role and b.first == 0:
+            moved = replace(with_offset(plan, i, pushed[1]), head=plan.head + b.nbytes)
+            assert not real.passes(moved), f"{b.role} {b.key}"
+
+
+def test_a_stream_is_read_in_the_first_block_only() -> None:
+    real = subject("streamed classifier")
+    graph, frame = real.planned.understood.graph, real.planned.partition.frame
+    replay = FrameReplay(Arena(real.planned.plan, {t: graph.tensors[t].nbytes for t in graph.tensors}), frame)
+    replay.wait_for(1, "operator 0")
+    replay.end_of_block()
+    with pytest.raises(PlanError, match="operator 5 reads the streamed input, which passes by in the first block"):
+        replay.wait_for(1, "operator 5")

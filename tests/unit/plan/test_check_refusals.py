@@ -1,0 +1,125 @@
+"""The checker's refusals say what is wrong, and where."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import replace
+
+import pytest
+from unit.plan.damage import (
+    Mutants,
+    lower_heads,
+    missing_buffers,
+    missing_stages,
+    missing_steps,
+    shallower_rings,
+    smaller_buffers,
+    with_buffer,
+    with_offset,
+    wrong_firings,
+    wrong_macs,
+)
+from unit.plan.sketch import Sketch, residual
+
+from tflm_memopt.errors import PlanError
+from tflm_memopt.model.graph import TensorId
+from tflm_memopt.plan.check import check
+from tflm_memopt.plan.check_arena import Arena
+from tflm_memopt.plan.plan import Block, Plan, Role, Stage
+from tflm_memopt.plan.planner import Options, plan
+
+
+def refusal(s: Sketch, mutant: Plan, *outputs: TensorId) -> str:
+    with pytest.raises(PlanError) as caught:
+        check(mutant, s.graph(*outputs), s.partition(*outputs))
+    return str(caught.value)
+
+
+def single(s: Sketch, y: TensorId) -> Plan:
+    return plan(s.graph(y), s.partition(y), Options(seconds=0.2))
+
+
+def test_a_lost_row_names_operator_firing_row_and_byte() -> None:
+    s = Sketch()
+    x = s.input(8, 1, 16)
+    y = s.conv(x, 16)
+    found = single(s, y)
+    at = {b.key: i for i, b in enumerate(found.buffers) if b.role is Role.TENSOR}
+    mutant = with_offset(replace(found, head=2 * found.head), at[y], found.offsets[at[x]])
+    assert re.fullmatch(
+        r"operator 0 CONV, firing 0, row 0 of tensor 0: byte 0 was overwritten or never written", refusal(s, mutant, y)
+    )
+
+
+def test_an_output_inside_the_row_that_it_replaces() -> None:
+    """An in-place operator reads front to back: shifted up by a part of a row it would read what it wrote."""
+    s = Sketch()
+    x = s.input(8, 1, 32)
+    y = s.relu(x)
+    found = single(s, y)
+    at = {b.key: i for i, b in enumerate(found.buffers) if b.role is Role.TENSOR}
+    mutant = with_offset(replace(found, head=2 * found.head), at[y], found.offsets[at[x]] + 16)
+    assert "operator 0 LOOKUP, firing 0" in refusal(s, mutant, y)
+    assert "the output starts 16 bytes behind the start of tensor 0 that it replaces" in refusal(s, mutant, y)
+
+
+def test_a_shallow_ring_names_the_row_that_is_gone() -> None:
+    s, total = residual(9, (1, 16))
+    found = single(s, total)
+    what, mutant = next(shallower_rings(found))
+    assert what.startswith("ring")
+    assert re.match(r"operator \d+ \w+, firing \d+, row \d+ of tensor \d+: byte \d+", refusal(s, mutant, total))
+
+
+@pytest.mark.parametrize(
+    ("damage", "text"),
+    [
+        (wrong_firings, r"block 0 fires 8 times, the plan says [79]"),
+        (wrong_macs, r"block 0 multiplies (\d+) times, the plan says (?!\1\b)\d+"),
+        (missing_steps, r"the plan runs operators \[\], the graph has \[0\]"),
+        (smaller_buffers, r"tensor 0 needs 128 bytes, the plan gives it 127"),
+        (missing_buffers, r"no tensor buffer for 0"),
+        (lower_heads, r"is misaligned or outside of the head of \d+ bytes"),
+        (missing_stages, r"block 0 wants all rows of operator 0, which is not in it"),
+    ],
+)
+def test_other_refusals_say_what_and_where(damage: Callable[[Plan], Mutants], text: str) -> None:
+    s = Sketch()
+    y = s.conv(s.input(8, 1, 16), 8)
+    found = single(s, y)
+    assert any(re.search(text, refusal(s, mutant, y)) for _, mutant in damage(found))
+
+
+def test_tflm_s_tensors_start_at_multiples_of_sixteen() -> None:
+    """Even in free space, and if the plan does not ask for it."""
+    s = Sketch()
+    y = s.conv(s.input(8, 1, 16), 8)
+    found = single(s, y)
+    (i,) = (i for i, b in enumerate(found.buffers) if b.key == y and b.role is Role.TENSOR)
+    free = -(-found.head // 16) * 16
+    moved = with_offset(with_buffer(found, i, replace(found.buffers[i], align=1)), i, free + 8)
+    assert f"tensor {y} starts at {free + 8}, not at a multiple of 16" in refusal(s, replace(moved, head=free + 99), y)
+
+
+def test_sums_and_counters_must_be_large_enough() -> None:
+    s = Sketch()
+    y = s.mean(s.conv(s.input(80, 4, 4), 4, kernel=1))
+    found = single(s, y)
+    assert any(isinstance(step, Block) and Stage(1, (0,), iterative=True) in step.stages for step in found.steps)
+    for role in (Role.ACCUMULATOR, Role.COUNTERS):
+        i = next(i for i, b in enumerate(found.buffers) if b.role is role)
+        buffer = found.buffers[i]
+        mutant = with_buffer(found, i, replace(buffer, nbytes=buffer.nbytes // 2))
+        assert f"needs {buffer.nbytes} bytes, the plan gives it {buffer.nbytes // 2}" in refusal(s, mutant, y)
+
+
+@pytest.mark.parametrize("at", [-4, -1, 1, 4])
+def test_nothing_is_outside_of_the_arena(at: int) -> None:
+    s = Sketch()
+    found = single(s, s.conv(s.input(8, 1, 16), 16))
+    arena = Arena(found, {})
+    arena.write_run(0, 0, 0, found.head)
+    arena.read_run(0, 0, 0, found.head, "somebody")
+    with pytest.raises(PlanError, match="outside of the arena"):
+        arena.write_run(0, at, 0, found.head)
