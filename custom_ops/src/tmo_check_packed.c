@@ -3,11 +3,16 @@
 
 #include "tmo/packed.h"
 
+#define HAS_SCALES                                                                        \
+  (tmo_has_packing(TMO_PACKING_DSP_CONV) || tmo_has_packing(TMO_PACKING_DSP_DEPTHWISE) || \
+   tmo_has_packing(TMO_PACKING_DSP_DENSE) || tmo_has_packing(TMO_PACKING_DSP_ADD))
+
 /* a / b, rounded up. */
 static uint32_t ceil_div(uint32_t a, uint32_t b) { return a / b + (a % b > 0); }
 
 /* The shifts of n scales, m2, c, e each, are such that a twin in C computes them. */
 static bool check_scales(const int32_t *scales, uint32_t n) {
+  if (!HAS_SCALES) return false;
   for (; n > 0; --n, scales += 3) {
     if (scales[2] < 1 || scales[2] > TMO_PACKED_SHIFT) return false;
   }
