@@ -10,7 +10,6 @@ from __future__ import annotations
 import itertools
 from collections.abc import Mapping, Sequence
 
-import networkx as nx
 import numpy as np
 
 MOST_BUFFERS = 12
@@ -25,6 +24,8 @@ Separations = Mapping[tuple[int, int], int]
 
 def clique_bound(nbytes: Sequence[int], align: Sequence[int], separations: Separations, known: int) -> int:
     """No layout has a lower top; `known` is such a bound already."""
+    import networkx as nx  # noqa: PLC0415 (slow to import; most layouts are proven without)
+
     graph: nx.Graph[int] = nx.Graph()
     graph.add_edges_from(separations)  # given to the constructor, they would make it import pandas, if it is there
     cliques = (
