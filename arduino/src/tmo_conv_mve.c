@@ -189,6 +189,24 @@ void tmo_mve_copy(int8_t *to, const tmo_mve_rows *rows, uint32_t offset, uint32_
   }
 }
 
+void tmo_mve_take(int8_t *to, const tmo_mve_window *window) {
+  tmo_mve_window w = *window;
+  for (; w.rows > 0; --w.rows, to += w.gap) {
+    const tmo_lane *lane = w.lane;
+    for (uint32_t c = 0; c < w.columns; ++c, to += w.pixel) {
+      const uint32_t i = ((w.column + c * w.dilation_w) * lane->rows + w.row) % lane->depth;
+      memcpy(to, w.base + lane->offset + i * w.pixel, w.pixel);
+    }
+    for (uint32_t d = 0; d < w.dilation_h; ++d) {
+      for (++w.row; w.row >= w.lane->rows; w.row = 0) {
+        if (++w.lane < w.end) continue;
+        w.lane = w.first;
+        w.column += w.width;
+      }
+    }
+  }
+}
+
 void tmo_mve_fill(int8_t *to, int8_t value, uint32_t n) { memset(to, value, n); }
 
 /* n of sixteen channels of so many taps, of which the constants have a multiple of two; gives the next constants. */

@@ -315,6 +315,109 @@ enter:
     pop   {r4-r10, pc}
     .size tmo_mve_copy, . - tmo_mve_copy
 
+    .section .text.tmo_mve_take, "ax", %progbits
+
+/* A tmo_mve_window, from `base` on, which r1 points behind. */
+    .equ BASE, -4
+    .equ COLUMNS, 0          /* and dilation_w */
+    .equ DILATION_H, 8       /* and gap */
+    .equ FIRST, 16           /* and end */
+    .equ WIDTH, 24
+
+/* Pixels of a row that lie side by side are copied as one, at 6; of a few whole vectors, at 2; any, at 4.
+ *
+ *   r0   to     r2   lane     r3   column     r4   row of the lane     r5   rows left     r6   bytes of a pixel     r7   instructions for one at 2
+ *   r8   next pixel of the ring     r9   its depth     r10   step     r11   pixel 0 */
+    CORE  tmo_mve_take
+    push  {r1, r4-r11, lr}
+    adr   r7, 3f
+    ldm   r1!, {r2-r6, r11}
+    sub   r7, r7, r6, lsr #1 /* eight bytes of instructions for sixteen */
+    orr   r7, r7, #1
+1:  ldrd  r11, r9, [r2]
+    ldrh  r12, [r2, #8]
+    ldrd  lr, r10, [r1, #COLUMNS]
+    mla   r8, r3, r12, r4
+    mul   r10, r10, r12
+    udiv  r12, r8, r9
+    mls   r8, r12, r9, r8
+    udiv  r12, r10, r9
+    mls   r10, r12, r9, r10
+    ldr   r12, [r1, #BASE]
+    add   r11, r11, r12
+    cmp   r10, #1
+    bne   8f
+    add   r12, r8, lr
+    cmp   r12, r9
+    bls   6f
+8:  tst   r6, #15
+    bne   4f
+    cmp   r6, #16 * UNROLLED
+    bhi   4f
+    dls   lr, lr
+2:  mla   r12, r8, r6, r11
+    bx    r7
+    .balign 4
+    .rept UNROLLED
+    vldrb.8 q0, [r12], #16
+    vstrb.8 q0, [r0], #16
+    .endr
+3:  add   r8, r8, r10
+    cmp   r8, r9
+    it    hs
+    subhs r8, r8, r9
+    le    lr, 2b
+    b     7f
+4:  str   lr, [sp]           /* pixels left */
+    mla   r12, r8, r6, r11
+    dlstp.8 lr, r6
+5:  vldrb.8 q0, [r12], #16
+    vstrb.8 q0, [r0], #16
+    letp  lr, 5b
+    rsb   r12, r6, #0
+    and   r12, r12, #15
+    sub   r0, r0, r12
+    add   r8, r8, r10
+    cmp   r8, r9
+    it    hs
+    subhs r8, r8, r9
+    ldr   lr, [sp]
+    subs  lr, lr, #1
+    bne   4b
+    b     7f
+6:  mla   r12, r8, r6, r11
+    mul   lr, lr, r6
+    mov   r8, r0
+    add   r0, r0, lr
+    dlstp.8 lr, lr
+9:  vldrb.8 q0, [r12], #16
+    vstrb.8 q0, [r8], #16
+    letp  lr, 9b
+7:  ldrd  lr, r12, [r1, #DILATION_H]
+    add   r0, r0, r12
+    subs  r5, r5, #1
+    beq   12f
+10: ldrh  r12, [r2, #8]
+    add   r4, r4, #1
+    cmp   r4, r12
+    blo   11f
+13: mov   r4, #0
+    ldrd  r8, r9, [r1, #FIRST]
+    add   r2, r2, #12
+    cmp   r2, r9
+    bne   14f
+    mov   r2, r8
+    ldr   r12, [r1, #WIDTH]
+    add   r3, r3, r12
+14: ldrh  r12, [r2, #8]
+    cmp   r12, #0
+    beq   13b
+11: subs  lr, lr, #1
+    bne   10b
+    b     1b
+12: pop   {r1, r4-r11, pc}
+    .size tmo_mve_take, . - tmo_mve_take
+
     .section .text.tmo_mve_fill, "ax", %progbits
     CORE  tmo_mve_fill
     push  {r4, lr}

@@ -99,6 +99,7 @@ void tmo_begin(tmo_run_state *run, const void *program, void *const *io, void *w
   run->io = io;
   run->workspace = (uint8_t *)workspace;
   run->firings = frames_hold(program, io) ? tmo_header_of(program)->firings : 0;
+  run->order = tmo_orders(program);
   run->sink = TMO_NONE;
   if (tmo_input_of(program) != TMO_INPUT_STREAM) return;
   run->stream = tmo_tensors(program);
@@ -162,40 +163,53 @@ static bool take_unit(tmo_run_state *run, const tmo_block *block, const stage *s
   return tmo_unit_fits(&s->walk, &run->unit);
 }
 
-/* The operator that fires next, where the program says it; TMO_NONE: it does not, or the block is not entered yet. */
-static uint16_t op_in_order(const tmo_run_state *run) {
-  const tmo_order *order = tmo_order_of(run->program, run->block);
-  if (order == NULL || run->sink == TMO_NONE) return TMO_NONE;
-  const uint32_t n = order->first - run->firings;
-  if (n >= order->count) return TMO_NONE;
-  const uint8_t *ops = (const uint8_t *)tmo_constant(run->program, order->ops);
-  return (uint16_t)(tmo_blocks(run->program)[run->block].first_op + ops[n % order->period]);
+/* Whether the program says who fires next: run->op. It does not before the block is entered. */
+static bool is_in_order(tmo_run_state *run) {
+  const tmo_order *order = run->order;
+  if (order == NULL || run->sink == TMO_NONE) return false;
+  const uint32_t left = run->firings;
+  while (order->first >= left && order->first - left >= order->count) run->order = ++order;
+  if (order->first < left) return false;
+  const tmo_block *block = &tmo_blocks(run->program)[run->block];
+  const uint8_t op = run->program[order->ops + (order->first - left) % order->period];
+  run->op = (uint16_t)(block->first_op + op);
+  return op < block->n_ops;
 }
 
-/* Finds the next firing: the unit that is wanted, of the operator that waits for nobody. TMO_MORE: it is run->unit of run->op, and counted.
- * Where the order is known nobody is asked, and who waits for whom is forgotten: it is found again. */
-TMO_OWN_FRAME static tmo_status find_firing(tmo_run_state *run) {
-  const uint16_t known = op_in_order(run);
-  if (known != TMO_NONE) {
-    run->n_waiting = 0;
-  } else if (run->n_waiting == 0) {
+/* Goes by the demands to the operator that waits for nobody: run->op. TMO_MORE: there is one. */
+TMO_OWN_FRAME static tmo_status search(tmo_run_state *run) {
+  if (run->n_waiting == 0) {
     const tmo_status found = find_sink(run);
     if (found != TMO_MORE) return found == TMO_WAIT ? TMO_WAIT : TMO_ERROR_FIRINGS;
     push_waiting(run, run->sink);
   }
   const tmo_block *block = &tmo_blocks(run->program)[run->block];
-  run->op = known != TMO_NONE ? known : run->waiting[run->top];
-  stage s = stage_of(run, block, run->op);
-  for (;;) {
+  stage s = stage_of(run, block, run->waiting[run->top]);
+  do {
     if (!take_unit(run, block, &s)) return TMO_ERROR_FIRINGS;
-    if (known != TMO_NONE || (run->served >> run->top & 1) != 0 || !wait_for_producer(run, block, &s)) break;
-    run->op = run->waiting[run->top];
+  } while ((run->served >> run->top & 1) == 0 && wait_for_producer(run, block, &s));
+  run->op = run->waiting[run->top];
+  return TMO_MORE;
+}
+
+/* Finds the next firing: the unit that is wanted, of the operator that waits for nobody. TMO_MORE: it is run->unit of run->op, and counted.
+ * Where the order is known nobody is asked, and who waits for whom is forgotten: it is found again. */
+TMO_OWN_FRAME static tmo_status find_firing(tmo_run_state *run) {
+  const bool known = is_in_order(run);
+  if (known) {
+    run->n_waiting = 0;
+  } else {
+    const tmo_status found = search(run);
+    if (found != TMO_MORE) return found;
   }
+  const tmo_block *block = &tmo_blocks(run->program)[run->block];
+  const stage s = stage_of(run, block, run->op);
+  if (!take_unit(run, block, &s)) return TMO_ERROR_FIRINGS;
   if (lacks_rows(run, s.walk.op)) {
     keep_rows(run);
     return TMO_WAIT;
   }
-  if (known == TMO_NONE) pop_waiting(run);
+  if (!known) pop_waiting(run);
   if (tmo_is_tiled(block)) {
     tmo_unit_next(&s.walk, (tmo_unit *)(void *)s.next);
   } else {

@@ -95,6 +95,11 @@ void tmo_conv_mve_multiply(const tmo_kernel *k, const int8_t *bytes, uint32_t by
   one_for(&job)(bytes + bytes_step, 0, k->weights, &job);
 }
 
+void tmo_conv_mve_pixel(const tmo_kernel *k, const int8_t *bytes, int8_t *out) {
+  const tmo_mve_job job = job_of(k, out, 0);
+  one_for(&job)(bytes, 0, k->weights, &job);
+}
+
 /* The first pixels of a row that are multiplied as they lie, with what comes behind them in the row, up to a multiple of 16, where weights are 0. Gives
  * their number. */
 static uint32_t pointwise(const tmo_kernel *k, const int8_t *bytes, tmo_mve_job *job) {
@@ -186,6 +191,24 @@ TWIN(relu, 2)
 void tmo_mve_copy(int8_t *to, const tmo_mve_rows *rows, uint32_t offset, uint32_t windows) {
   for (; windows > 0; --windows, offset += rows->apart) {
     for (uint32_t r = 0; r < rows->n; ++r, to += rows->step) memcpy(to, rows->first[r] + offset, rows->bytes);
+  }
+}
+
+void tmo_mve_take(int8_t *to, const tmo_mve_window *window) {
+  tmo_mve_window w = *window;
+  for (; w.rows > 0; --w.rows, to += w.gap) {
+    const tmo_lane *lane = w.lane;
+    for (uint32_t c = 0; c < w.columns; ++c, to += w.pixel) {
+      const uint32_t i = ((w.column + c * w.dilation_w) * lane->rows + w.row) % lane->depth;
+      memcpy(to, w.base + lane->offset + i * w.pixel, w.pixel);
+    }
+    for (uint32_t d = 0; d < w.dilation_h; ++d) {
+      for (++w.row; w.row >= w.lane->rows; w.row = 0) {
+        if (++w.lane < w.end) continue;
+        w.lane = w.first;
+        w.column += w.width;
+      }
+    }
   }
 }
 

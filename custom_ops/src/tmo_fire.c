@@ -3,11 +3,7 @@
 
 #include "tmo/frame.h"
 #include "tmo/packed.h"
-
-static int8_t *base_of(const tmo_run_state *run, const tmo_tensor *t) {
-  if (t->base == TMO_PROGRAM_BASE) return (int8_t *)(uintptr_t)run->program; /* tmo_check(): nothing is written there */
-  return (int8_t *)(t->base == 0 ? run->workspace : (uint8_t *)run->io[t->base - 1]);
-}
+#include "tmo/view.h"
 
 #define HAS_POOL (tmo_has_kind(TMO_OP_AVERAGE_POOL) || tmo_has_kind(TMO_OP_MAX_POOL) || tmo_has_kind(TMO_OP_MEAN))
 #define HAS_PACKED_DEPTHWISE (tmo_has_packing(TMO_PACKING_DSP_DEPTHWISE) || tmo_has_packing(TMO_PACKING_MVE_DEPTHWISE))
@@ -86,29 +82,16 @@ static void call_pixel_kernel(const tmo_kernel *k, const tmo_window *window, int
   }
 }
 
-/* An operand or the output, as one firing sees it: all channels, or those of a group. */
-typedef struct {
-  const tmo_tensor *tensor;
-  const int8_t *base; /* to its pixels' offsets, channels of other groups skipped */
-  uint32_t pixel;     /* bytes from one to the next */
-} view;
-
 /* A firing: what its kernel calls have in common. */
 typedef struct {
   const tmo_run_state *run; /* run->unit is being made */
-  view in;                  /* operand 0 */
-  view out;
+  tmo_view in;              /* operand 0 */
+  tmo_view out;
   tmo_kernel kernel; /* its sums move from pixel to pixel */
 } firing;
 
-static TMO_ALWAYS_INLINE view view_of(const tmo_run_state *run, uint16_t tensor) {
-  const tmo_tensor *t = &tmo_tensors(run->program)[tensor];
-  const view v = {t, base_of(run, t), t->channels};
-  return v;
-}
-
 /* To the unit's channel group, which it gives. */
-static tmo_channels narrow(const tmo_run_state *run, const tmo_op *op, view *v, bool grouped) {
+static tmo_channels narrow(const tmo_run_state *run, const tmo_op *op, tmo_view *v, bool grouped) {
   v->base += tmo_group_offset(op, v->tensor, grouped, run->unit.group);
   v->pixel = tmo_pixel_bytes(op, v->tensor, grouped);
   return tmo_channels_of(op, v->tensor, grouped, run->unit.group);
@@ -137,13 +120,13 @@ static place frame_row(const tmo_run_state *run, const tmo_tensor *t, uint32_t y
   return p;
 }
 
-static TMO_ALWAYS_INLINE place row_of(const tmo_run_state *run, const view *v, uint32_t y) {
+static TMO_ALWAYS_INLINE place row_of(const tmo_run_state *run, const tmo_view *v, uint32_t y) {
   if (tmo_is_frame(run->program, v->tensor)) return frame_row(run, v->tensor, y);
   const place p = {v->base, tmo_line_of(run->program, v->tensor, v->pixel, run->unit.strip, (uint16_t)y)};
   return p;
 }
 
-TMO_OWN_FRAME static const int8_t *pixel_at(const firing *f, const view *v, uint32_t y, uint32_t x) {
+TMO_OWN_FRAME static const int8_t *pixel_at(const firing *f, const tmo_view *v, uint32_t y, uint32_t x) {
   const place p = row_of(f->run, v, y);
   return p.base + tmo_pixel_offset(&p.line, x);
 }
@@ -155,7 +138,6 @@ static void point_at_constants(firing *f, uint32_t first_in, uint32_t first_out)
   tmo_kernel *k = &f->kernel;
   k->bias = op->bias ? (const int32_t *)tmo_constant(program, op->bias) + first_out : NULL;
   k->weights = (const int8_t *)tmo_constant(program, op->weights);
-  if (TMO_RUNS_DSP && op->packing != TMO_PACKING_NONE) return;
   const uint32_t first_scale = op->flags & TMO_FLAG_PER_CHANNEL ? first_out : 0;
   k->multipliers = (const int32_t *)tmo_constant(program, op->multipliers) + first_scale;
   k->shifts = (const int8_t *)tmo_constant(program, op->shifts) + first_scale;
@@ -256,7 +238,7 @@ TMO_OWN_FRAME static tmo_window read_operands(const firing *f, uint32_t x, const
   const tmo_op *op = f->kernel.op;
   uint32_t converted = 0;
   for (uint8_t k = 0; k < op->n_inputs; ++k) {
-    view v = view_of(f->run, op->input[k]);
+    tmo_view v = tmo_view_of(f->run, op->input[k]);
     const tmo_tensor *in = v.tensor;
     if (tmo_groups(op) > 1) narrow(f->run, op, &v, tmo_reads_group(op));
     pixels[k] = pixel_at(f, &v, in->height > 1 ? f->run->unit.row : 0, in->width > 1 ? x : 0);
@@ -271,7 +253,7 @@ TMO_OWN_FRAME static tmo_window read_by_access(const firing *f, const int8_t *ro
   const tmo_op *op = f->kernel.op;
   uint32_t n = 0, converted = 0;
   for (uint8_t k = 0; k < op->n_inputs; ++k) {
-    const view v = view_of(f->run, op->input[k]);
+    const tmo_view v = tmo_view_of(f->run, op->input[k]);
     const tmo_tensor *in = v.tensor;
     const tmo_access *access = (const tmo_access *)tmo_constant(f->run->program, op->access) + k;
     const tmo_rows read = tmo_accessed_rows(f->run->program, op, k, f->run->unit.row);
@@ -441,11 +423,29 @@ static void step_through_operands(firing *f) {
   }
 }
 
+/* What those look at that are neither iterative nor in channel groups, and know their windows by heart. */
+static void set_up_packed(firing *f) {
+  const tmo_op *op = f->kernel.op;
+  tmo_kernel *k = &f->kernel;
+  k->in_channels = f->in.pixel;
+  k->out_channels = f->out.pixel;
+  k->bias = (const int32_t *)tmo_constant(f->run->program, op->bias);
+  k->weights = (const int8_t *)tmo_constant(f->run->program, op->weights);
+  k->scratch = f->run->workspace + op->accumulator;
+  k->sums = NULL;
+}
+
 TMO_OWN_FRAME static void set_up(firing *f) {
   const tmo_run_state *run = f->run;
   const tmo_op *op = f->kernel.op;
-  f->in = view_of(run, op->input[0]);
-  f->out = view_of(run, op->output);
+  f->in = tmo_view_of(run, op->input[0]);
+  f->out = tmo_view_of(run, op->output);
+  f->kernel.in_width = f->in.tensor->width;
+  f->kernel.out_width = tmo_by_row(op) ? f->out.tensor->width : 1;
+  if (TMO_RUNS_DSP && op->packing != TMO_PACKING_NONE) {
+    set_up_packed(f);
+    return;
+  }
   tmo_channels read = {0, f->in.pixel}, written = {0, f->out.pixel};
   if (tmo_groups(op) > 1) {
     read = narrow(run, op, &f->in, tmo_reads_group(op));
@@ -453,8 +453,6 @@ TMO_OWN_FRAME static void set_up(firing *f) {
   }
   f->kernel.in_channels = read.count;
   f->kernel.out_channels = written.count;
-  f->kernel.in_width = f->in.tensor->width;
-  f->kernel.out_width = tmo_by_row(op) ? f->out.tensor->width : 1;
   f->kernel.row = run->unit.row;
   if (HAS_ACCESS && op->access != 0) f->kernel.first_row = tmo_accessed_rows(run->program, op, 0, run->unit.row).first;
   if (HAS_BINARY && tmo_is_binary(op)) step_through_operands(f);
@@ -463,6 +461,9 @@ TMO_OWN_FRAME static void set_up(firing *f) {
 }
 
 tmo_status tmo_fire(const tmo_run_state *run, const tmo_op *op) {
+#if TMO_RUNS_MVE
+  if (tmo_fire_mve(run, op)) return TMO_OK;
+#endif
   firing f; /* set_up() sets what kernels of this kind look at */
   f.run = run;
   f.kernel.op = op;

@@ -65,7 +65,7 @@ static void keep_rows(const tmo_run_state *run) {
   const tmo_tensor *t = run->stream;
   const uint32_t bytes = tmo_row_bytes(t), first = run->rows - t->rows;
   for (uint32_t y = t->depth < t->rows ? run->rows - t->depth : first; y < run->rows; ++y) {
-    memcpy(run->workspace + tmo_row_offset(t, y), (const uint8_t *)run->io[0] + (y - first) * bytes, bytes);
+    memcpy(run->workspace + t->offset + tmo_remainder(y, t->depth) * bytes, (const uint8_t *)run->io[0] + (y - first) * bytes, bytes);
   }
 }
 
@@ -99,6 +99,7 @@ void tmo_begin(tmo_run_state *run, const void *program, void *const *io, void *w
   run->io = io;
   run->workspace = (uint8_t *)workspace;
   run->firings = frames_hold(program, io) ? tmo_header_of(program)->firings : 0;
+  run->order = tmo_orders(program);
   run->sink = TMO_NONE;
   if (tmo_input_of(program) != TMO_INPUT_STREAM) return;
   run->stream = tmo_tensors(program);
@@ -162,40 +163,54 @@ static bool take_unit(tmo_run_state *run, const tmo_block *block, const stage *s
   return tmo_unit_fits(&s->walk, &run->unit);
 }
 
-/* The operator that fires next, where the program says it; TMO_NONE: it does not, or the block is not entered yet. */
-static uint16_t op_in_order(const tmo_run_state *run) {
-  const tmo_order *order = tmo_order_of(run->program, run->block);
-  if (order == NULL || run->sink == TMO_NONE) return TMO_NONE;
-  const uint32_t n = order->first - run->firings;
-  if (n >= order->count) return TMO_NONE;
-  const uint8_t *ops = (const uint8_t *)tmo_constant(run->program, order->ops);
-  return (uint16_t)(tmo_blocks(run->program)[run->block].first_op + ops[n % order->period]);
+/* Whether the program says who fires next: run->op. It does not before the block is entered. */
+static bool is_in_order(tmo_run_state *run) {
+  const tmo_order *order = run->order;
+  if (order == NULL || run->sink == TMO_NONE) return false;
+  while (order->first - run->firings >= order->count) { /* modulo 2^32: it is over, or has not begun */
+    if (order->first < run->firings) return false;
+    run->order = ++order;
+  }
+  const tmo_block *block = &tmo_blocks(run->program)[run->block];
+  const uint8_t op = run->program[order->ops + (order->first - run->firings) % order->period];
+  if (op >= block->n_ops) return false;
+  run->op = (uint16_t)(block->first_op + op);
+  run->n_waiting = 0;
+  return true;
+}
+
+/* Goes by the demands to the operator that waits for nobody: run->op. TMO_MORE: there is one. */
+TMO_OWN_FRAME static tmo_status search(tmo_run_state *run) {
+  if (run->n_waiting == 0) {
+    const tmo_status found = find_sink(run);
+    if (found != TMO_MORE) return found == TMO_OK ? TMO_ERROR_FIRINGS : found;
+    push_waiting(run, run->sink);
+  }
+  const tmo_block *block = &tmo_blocks(run->program)[run->block];
+  stage s = stage_of(run, block, run->waiting[run->top]);
+  do {
+    if (!take_unit(run, block, &s)) return TMO_ERROR_FIRINGS;
+  } while ((run->served >> run->top & 1) == 0 && wait_for_producer(run, block, &s));
+  run->op = run->waiting[run->top];
+  return TMO_MORE;
 }
 
 /* Finds the next firing: the unit that is wanted, of the operator that waits for nobody. TMO_MORE: it is run->unit of run->op, and counted.
  * Where the order is known nobody is asked, and who waits for whom is forgotten: it is found again. */
 TMO_OWN_FRAME static tmo_status find_firing(tmo_run_state *run) {
-  const uint16_t known = op_in_order(run);
-  if (known != TMO_NONE) {
-    run->n_waiting = 0;
-  } else if (run->n_waiting == 0) {
-    const tmo_status found = find_sink(run);
-    if (found != TMO_MORE) return found == TMO_WAIT ? TMO_WAIT : TMO_ERROR_FIRINGS;
-    push_waiting(run, run->sink);
+  const bool known = is_in_order(run);
+  if (!known) {
+    const tmo_status found = search(run);
+    if (found != TMO_MORE) return found;
   }
   const tmo_block *block = &tmo_blocks(run->program)[run->block];
-  run->op = known != TMO_NONE ? known : run->waiting[run->top];
-  stage s = stage_of(run, block, run->op);
-  for (;;) {
-    if (!take_unit(run, block, &s)) return TMO_ERROR_FIRINGS;
-    if (known != TMO_NONE || (run->served >> run->top & 1) != 0 || !wait_for_producer(run, block, &s)) break;
-    run->op = run->waiting[run->top];
-  }
+  const stage s = stage_of(run, block, run->op);
+  if (!take_unit(run, block, &s)) return TMO_ERROR_FIRINGS;
   if (lacks_rows(run, s.walk.op)) {
     keep_rows(run);
     return TMO_WAIT;
   }
-  if (known == TMO_NONE) pop_waiting(run);
+  if (!known) pop_waiting(run);
   if (tmo_is_tiled(block)) {
     tmo_unit_next(&s.walk, (tmo_unit *)(void *)s.next);
   } else {

@@ -54,6 +54,12 @@ def tile_case(seed: int, family: Family = Family.GENERIC) -> Case | None:
     return _case(network, packed(lowered, family), rng)
 
 
+def pixel_case(seed: int, family: Family = Family.GENERIC) -> Case | None:
+    """Pixel by pixel, which some kernels do in their own way."""
+    network, lowered, rng = tile_plans.draw_pixels(seed)
+    return _case(network, packed(lowered, family), rng)
+
+
 def deep_case(seed: int, family: Family = Family.GENERIC) -> Case | None:
     """Convolutions of many channels, as packed kernels like them."""
     rng = np.random.default_rng(seed)
@@ -76,7 +82,7 @@ def _case(network: networks.Network, lowered: Lowered | tile_plans.Lowered, rng:
 
 
 @pytest.mark.parametrize("family", Family)
-@pytest.mark.parametrize("draw", [row_case, tile_case, deep_case, depthwise_case])
+@pytest.mark.parametrize("draw", [row_case, tile_case, pixel_case, deep_case, depthwise_case])
 def test_random_networks(core: Core, draw: Callable[[int, Family], Case | None], family: Family) -> None:
     """Packed ones on the cores that have their instructions; the others say that they are for someone else."""
     cases = {seed: case for seed in range(examples(60)) if (case := draw(seed, family))}

@@ -93,9 +93,8 @@ static sample load(const char *path) {
     const size_t end = tables_end(&s, &tmo_ops(s.program)[i]);
     if (end > s.tables) s.tables = end;
   }
-  for (uint32_t i = 0; h->orders != 0 && i < h->n_blocks; ++i) {
-    const tmo_order *order = tmo_order_of(s.program, i);
-    const size_t end = order->ops + order->period, all = h->orders + h->n_blocks * sizeof *order;
+  for (const tmo_order *order = tmo_orders(s.program); order != NULL; order = order->first != 0 ? order + 1 : NULL) {
+    const size_t end = order->ops + order->period, all = (size_t)((const uint8_t *)(order + 1) - s.program);
     if (end > s.tables) s.tables = end;
     if (all > s.tables) s.tables = all;
   }

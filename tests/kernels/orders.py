@@ -13,18 +13,21 @@ from tflm_memopt.runtime.host import Firing
 
 
 def ordered(program: Program, firings: Sequence[Firing], rng: Generator) -> Program:
-    """Any part of each block's firings, but the first, as far as no operator leaves out units there."""
-    blocks, start = [], 0
+    """Any parts of each block's firings, but the first, as far as no operator leaves out units there."""
+    orders: list[Order] = []
+    start = 0
     for block in program.blocks:
         ops = range(block.first_op, block.first_op + block.n_ops)
         end = start + sum(f.op in ops for f in firings)
-        blocks.append(replace(block, order=_part(program, block, firings, start, end, rng)))
+        while (order := _part(program, block, firings, start, end, rng)) is not None:
+            orders.append(order)
+            start = order.start + order.count - int(rng.integers(2))  # there may be none between it and the next
         start = end
-    return replace(program, blocks=tuple(blocks))
+    return replace(program, orders=tuple(orders))
 
 
 def unordered(program: Program) -> Program:
-    return replace(program, blocks=tuple(replace(block, order=None) for block in program.blocks))
+    return replace(program, orders=())
 
 
 def _part(

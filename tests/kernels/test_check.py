@@ -92,7 +92,7 @@ def whole(**changes: Any) -> Callable[[Program], Program]:
 
 
 def order(ops: tuple[int, ...]) -> Callable[[Program], Program]:
-    return whole(blocks=(ProgramBlock(0, 3, 0, order=Order(1, 5, ops)),))
+    return whole(orders=(Order(1, 5, ops),))
 
 
 def softmax(**changes: Any) -> Callable[[Program], Program]:
@@ -152,7 +152,6 @@ REFUSED: list[tuple[str, Callable[[Program], Program], Status]] = [
     ("counters outside of the workspace", whole(blocks=(ProgramBlock(0, 3, 112),)), Status.TABLE),
     ("misaligned counters", whole(blocks=(ProgramBlock(0, 3, 1),)), Status.TABLE),
     ("order without operators", order(()), Status.TABLE),
-    ("order with an operator of another block", order((0, 3)), Status.TABLE),
     ("no firings", whole(firings=0), Status.FIRINGS),
     ("another core", whole(target=7), Status.TARGET),
     ("another number of inputs", whole(n_inputs=0, n_outputs=2), Status.IO),
@@ -258,8 +257,11 @@ def test_damage_is_refused(damage: Callable[[Program], Program], status: Status)
         ("period", 0xFFFF, Status.TABLE),
         ("period", 0, Status.TABLE),
         ("count", 0, Status.OK),
-        ("count", 0xFFFFFFFF, Status.OK),
+        ("count", 23, Status.OK),
+        ("count", 24, Status.TABLE),
+        ("count", 0xFFFFFFFF, Status.TABLE),
         ("first", 0xFFFFFFFF, Status.OK),
+        ("first", 0, Status.TABLE),
     ],
 )
 def test_orders_lie_inside(field: str, value: int | None, status: Status) -> None:

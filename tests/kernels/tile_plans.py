@@ -62,9 +62,15 @@ class Planner:
     """Draws a tiling of one block, from its end: strips follow from those of who reads."""
 
     def __init__(
-        self, network: Network, members: range, iterative: set[int], grouped: Sequence[Grouped], rng: Generator
+        self,
+        network: Network,
+        members: range,
+        iterative: set[int],
+        grouped: Sequence[Grouped],
+        rng: Generator,
+        single: bool,
     ) -> None:
-        self.network, self.members, self.rng = network, members, rng
+        self.network, self.members, self.rng, self.single = network, members, rng, single
         self.iterative = {i for i in members if i in iterative}
         self.group_of = {i: g for g in grouped for i in g.ops if i in members}
         self.sinks = tuple(i for i in members if last_reader(network, i) >= members.stop)
@@ -153,7 +159,7 @@ class Planner:
             producer = op.inputs[0] - self.network.n_inputs
             inside = producer in self.members
             walked = strips[producer] if inside else self._covering(-(-height // walked.count), 0, height, walked.count)
-        tile = int(self.rng.integers(1, width + 1))
+        tile = 1 if self.single else int(self.rng.integers(1, width + 1))
         partial = grouped is not None and grouped.partial(i)
         count = grouped.count if grouped else 1
         return Stage(i, op, self.network.shapes, strips[i], walked, tile, iterative, count, partial)
@@ -245,12 +251,18 @@ def _sum_bytes(stage: Stage) -> int:
 
 
 def lower(
-    network: Network, cuts: Sequence[int], iterative: set[int], rng: Generator, grouped: Sequence[Grouped] = ()
+    network: Network,
+    cuts: Sequence[int],
+    iterative: set[int],
+    rng: Generator,
+    grouped: Sequence[Grouped] = (),
+    *,
+    single: bool = False,
 ) -> Lowered:
-    """Blocks [0, cuts[0]), [cuts[0], cuts[1]) .. [.., n), all of them tiled. Raises Untileable."""
+    """Blocks [0, cuts[0]), [cuts[0], cuts[1]) .. [.., n), all of them tiled. Raises Untileable. `single`: by pixel."""
     lowering = Lowering(network, rng)
     for first, end in itertools.pairwise([0, *cuts, len(network.ops)]):
-        lowering.add(Planner(network, range(first, end), iterative, grouped, rng))
+        lowering.add(Planner(network, range(first, end), iterative, grouped, rng, single))
     return lowering.lowered()
 
 
@@ -262,6 +274,15 @@ def draw(seed: int) -> tuple[Network, Lowered, Generator]:
         iterative = {i for i, op in enumerate(network.ops) if can_iterate(network, op) and rng.random() < 0.8}
         with contextlib.suppress(Untileable):
             return network, lower(network, cuts, iterative, rng), rng
+    raise AssertionError
+
+
+def draw_pixels(seed: int) -> tuple[Network, Lowered, Generator]:
+    """The first random network of this seed that can be tiled, of many channels or few, pixel by pixel."""
+    for rng in (np.random.default_rng((seed, attempt)) for attempt in itertools.count()):
+        network = networks.draw_deep(rng, 3) if rng.random() < 0.7 else networks.draw(rng, 4)
+        with contextlib.suppress(Untileable):
+            return network, lower(network, [], set(), rng, single=True), rng
     raise AssertionError
 
 

@@ -96,14 +96,15 @@ class _Lowering:
     def program(self) -> Program:
         table: list[ProgramOp] = []
         blocks: list[ProgramBlock] = []
+        orders: list[Order] = []
         firings = 0
         for step in self.unit.steps:
             self.step = step
             block = _block(self.plan, step)
             self.layout = _layout(block)
             numbers = {stage.op: len(table) + i for i, stage in enumerate(block.stages)}
-            counters, order = self._offset(Role.COUNTERS, step), self._order(block, firings)
-            blocks.append(ProgramBlock(len(table), len(numbers), counters, block.strips, order))
+            blocks.append(ProgramBlock(len(table), len(numbers), self._offset(Role.COUNTERS, step), block.strips))
+            orders += self._orders(block, firings)
             walks = {self.ops[stage.op].output: _output_walk(stage, block) for stage in block.stages if block.strips}
             table += [self._op(stage, block, numbers, walks, stage.op in block.sinks) for stage in block.stages]
             firings += block.firings
@@ -116,10 +117,11 @@ class _Lowering:
             tensors=tuple(self.tensors),
             ops=tuple(table),
             blocks=tuple(blocks),
+            orders=tuple(orders),
             input=(INPUT_STREAM if self.frame.pushed else INPUT_EXTERNAL) if self.frame else INPUT_ARENA,
         )
 
-    def _order(self, block: Block, before: int) -> Order | None:
+    def _orders(self, block: Block, before: int) -> tuple[Order, ...]:
         """Where the block's firings repeat themselves, after so many of the run."""
         trace = trace_of(block, self.ops)
         number = {stage.op: i for i, stage in enumerate(block.stages)}

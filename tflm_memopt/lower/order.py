@@ -1,12 +1,13 @@
 """Where the firings of a block repeat themselves: there a program says who fires next, and nobody needs to search.
 
-Demands lead to the same order strip after strip, but to follow them takes the executor as long as a small kernel takes
-for a pixel. A byte for each firing of one strip is enough.
+Demands lead to the same order strip after strip, and in a strip column after column, but to follow them takes the
+executor as long as a small kernel takes for a pixel. A byte for each firing of one strip is enough, and a few for those
+at the borders of the map.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,13 +18,13 @@ MOST_OPS = 255
 """Of a block with an order: their numbers are bytes, one more stands for a firing that is not in order."""
 MOST_BYTES = 1024
 """Of an order."""
-WORTH = 4
-"""Firings that need no search, for each byte."""
+WORTH = 2
+"""Firings that need no search, for each byte: those of its record, too."""
 
 
 @dataclass(frozen=True, slots=True)
 class Order:
-    """The firings [start, start + count) of a run are those of these operators of a block, over and over."""
+    """The firings [start, start + count) of a run, all of one block, are those of these operators, over and over."""
 
     start: int
     count: int
@@ -31,30 +32,45 @@ class Order:
     """Counted from the block's first; of one period."""
 
 
-def repeated(ops: NDArray[np.int64], units: NDArray[np.int64], before: int = 0) -> Order | None:
-    """The part of a block's firings that repeats itself, and saves most; None: none does.
+def repeated(ops: NDArray[np.int64], units: NDArray[np.int64], before: int = 0) -> tuple[Order, ...]:
+    """The parts of a block's firings that repeat themselves, one after the other.
 
     ops: operator of each firing, counted from the block's first. units: which of its firings. before: firings of the
     run before the block.
 
-    >>> ops = np.array([0, 0, *[0, 1] * 20, 1])
+    >>> ops = np.array([0, 0, *[0, 1] * 30, 1, *[2] * 50])
     >>> repeated(ops, np.array([np.sum(ops[:i] == op) for i, op in enumerate(ops)]))
-    Order(start=2, count=40, ops=(0, 1))
+    (Order(start=2, count=60, ops=(0, 1)), Order(start=63, count=50, ops=(2,)))
     """
-    if len(ops) < 2 or int(ops.max()) >= MOST_OPS:
-        return None
-    found = np.where(_in_turn(ops, units), ops, MOST_OPS).astype(np.uint8)
+    if len(ops) == 0 or int(ops.max()) >= MOST_OPS:
+        return ()
+    return tuple(_parts(np.where(_in_turn(ops, units), ops, MOST_OPS).astype(np.uint8), before))
+
+
+def _parts(found: NDArray[np.uint8], start: int) -> list[Order]:
+    """The one that saves most, and those before and behind it."""
+    best = _best(found)
+    if best is None:
+        return []
+    end = best.start + best.count
+    own = replace(best, start=start + best.start)
+    return [*_parts(found[: best.start], start), own, *_parts(found[end:], start + end)]
+
+
+def _best(found: NDArray[np.uint8]) -> Order | None:
+    """What repeats itself, and saves most. MOST_OPS: not in order."""
     best, saved = None, 0
     for period in range(1, min(MOST_BYTES, len(found) // WORTH) + 1):
-        if len(found) - WORTH * period <= saved:
+        cost = WORTH * (period + ORDER.itemsize)
+        if len(found) - cost <= saved:
             break
         again = (found[period:] == found[:-period]) & (found[period:] != MOST_OPS)
-        if not _may_hold(again, saved + (WORTH - 1) * period + 1):
+        if not _may_hold(again, saved + cost - period + 1):
             continue
         start, length = _longest(again)
-        if length + period - WORTH * period > saved:
-            saved = length + period - WORTH * period
-            best = Order(before + start, length + period, tuple(found[start : start + period].tolist()))
+        if length + period - cost > saved:
+            saved = length + period - cost
+            best = Order(start, length + period, tuple(found[start : start + period].tolist()))
     return best
 
 

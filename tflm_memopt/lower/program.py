@@ -124,8 +124,6 @@ class ProgramBlock:
     """Bytes from the workspace's start: uint16 per operator, in a tiled block four of them."""
     strips: int = 0
     """0: row block."""
-    order: Order | None = None
-    """Where its firings repeat themselves."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,5 +139,7 @@ class Program:
     tensors: tuple[ProgramTensor, ...]
     ops: tuple[ProgramOp, ...]
     blocks: tuple[ProgramBlock, ...]
+    orders: tuple[Order, ...] = ()
+    """Where firings repeat themselves, one after the other."""
     target: int = Family.GENERIC
     input: int = INPUT_ARENA

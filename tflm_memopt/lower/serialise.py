@@ -5,8 +5,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import asdict, fields, replace
+import itertools
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, fields
 from typing import Any, TypeVar
 
 import numpy as np
@@ -111,17 +112,17 @@ def _block_record(block: ProgramBlock, where: str) -> bytes:
 
 
 def _orders(program: Program, constants: Constants) -> int:
-    """Where the orders of all blocks are; 0 where none has one."""
-    if not any(block.order for block in program.blocks):
+    """Where the orders are, one empty record behind them; 0 where there are none."""
+    if not program.orders:
         return 0
     records = [
-        _record(ORDER, f"block {i}", {
+        _record(ORDER, f"order {i}", {
             "first": program.firings - o.start, "count": o.count, "period": len(o.ops),
             "ops": constants.add(np.array(o.ops), "u1"),
-        } if o else {})
-        for i, o in enumerate(block.order for block in program.blocks)
+        })
+        for i, o in enumerate(program.orders)
     ]  # fmt: skip
-    return constants.add(np.frombuffer(b"".join(records), "<u4"), "<u4")
+    return constants.add(np.frombuffer(b"".join([*records, bytes(ORDER.itemsize)]), "<u4"), "<u4")
 
 
 def _group_sums(ops: tuple[ProgramOp, ...]) -> set[int]:
@@ -237,7 +238,8 @@ def unpack(data: bytes) -> Program:
             firings=int(header["firings"]),
             tensors=tensors,
             ops=tuple(_op(r, data, tensors) for r in np.frombuffer(data, OP, header["n_ops"], header["ops"])),
-            blocks=tuple(_block(r, header, data, i) for i, r in enumerate(blocks)),
+            blocks=tuple(_block(r) for r in blocks),
+            orders=tuple(_unpacked_orders(header, data)),
             target=int(header["target"]),
             input=int(header["input"]),
         )
@@ -272,16 +274,17 @@ def _fields(record: type[_Record], r: np.void) -> _Record:
     return record(**{f.name: int(r[f.name]) for f in fields(record)})
 
 
-def _block(r: np.void, header: np.void, data: bytes, number: int) -> ProgramBlock:
-    first_op, n_ops, counters, strips = (int(r[name]) for name in _BLOCK)
-    block = ProgramBlock(first_op, n_ops, counters, strips)
-    if not header["orders"]:
-        return block
-    o = np.frombuffer(data, ORDER, number + 1, header["orders"])[number]
-    if not o["count"]:
-        return block
-    ops = np.frombuffer(data, "u1", int(o["period"]), int(o["ops"]))
-    return replace(block, order=Order(int(header["firings"]) - int(o["first"]), int(o["count"]), tuple(ops.tolist())))
+def _block(r: np.void) -> ProgramBlock:
+    return ProgramBlock(*(int(r[name]) for name in _BLOCK))
+
+
+def _unpacked_orders(header: np.void, data: bytes) -> Iterator[Order]:
+    for at in itertools.count(int(header["orders"]), ORDER.itemsize):
+        o = np.frombuffer(data, ORDER, 1, at)[0]
+        if not header["orders"] or not o["first"]:
+            return
+        ops = np.frombuffer(data, "u1", int(o["period"]), int(o["ops"]))
+        yield Order(int(header["firings"]) - int(o["first"]), int(o["count"]), tuple(ops.tolist()))
 
 
 def _op(r: np.void, data: bytes, tensors: tuple[ProgramTensor, ...]) -> ProgramOp:

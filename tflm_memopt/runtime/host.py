@@ -105,6 +105,7 @@ class _RunState(ctypes.Structure):
         ("io", ctypes.c_void_p),
         ("workspace", ctypes.c_void_p),
         ("stream", ctypes.c_void_p),
+        ("order", ctypes.c_void_p),
         ("rows", ctypes.c_uint32),
         ("firings", ctypes.c_uint32),
         ("block", ctypes.c_uint16),

@@ -81,6 +81,7 @@ typedef struct {
   void *const *io;
   uint8_t *workspace;
   const tmo_tensor *stream; /* the streamed input, or NULL */
+  const tmo_order *order;   /* the present one, or the next; NULL: the program has none */
   uint32_t rows;            /* of it that came */
   uint32_t firings;         /* left to do */
   uint16_t block;

@@ -12,6 +12,11 @@ extern "C" {
 /* Makes run->unit of the operator: all that it reads exists. TMO_OK, or TMO_ERROR_INDEX. */
 tmo_status tmo_fire(const tmo_run_state *run, const tmo_op *op);
 
+#if TMO_RUNS_MVE
+/* The same of what it knows how to make; false: that is not such an operator. */
+bool tmo_fire_mve(const tmo_run_state *run, const tmo_op *op);
+#endif
+
 #ifdef __cplusplus
 }
 #endif

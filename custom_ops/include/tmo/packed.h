@@ -98,6 +98,7 @@ tmo_kernel_s8 tmo_conv_dsp_dense;  /* CONV, TMO_PACKING_DSP_DENSE */
  * pixels as they lie. */
 void tmo_conv_mve_gather(const tmo_kernel *k, const tmo_window *window, uint32_t pixel);
 void tmo_conv_mve_multiply(const tmo_kernel *k, const int8_t *bytes, uint32_t bytes_step, uint32_t pixels, int8_t *out, uint32_t step);
+void tmo_conv_mve_pixel(const tmo_kernel *k, const int8_t *bytes, int8_t *out); /* of one, which it looks at weights, scales and channels for */
 tmo_kernel_s8 tmo_conv_mve_row;
 
 tmo_kernel_s8 tmo_add_packed; /* ADD, TMO_PACKING_DSP_ADD */
@@ -164,6 +165,23 @@ typedef struct {
 
 /* The rows of some windows, one behind the other; the first window's from first[r] + offset. */
 void tmo_mve_copy(int8_t *to, const tmo_mve_rows *rows, uint32_t offset, uint32_t windows);
+
+/* The pixels of a window in lanes. */
+typedef struct {
+  const tmo_lane *lane; /* of the first row, */
+  uint32_t column;      /* its first pixel, counted over all periods, */
+  uint32_t row;         /* of the lane */
+  uint32_t rows;        /* at least one */
+  uint32_t pixel;       /* bytes */
+  const int8_t *base;
+  uint32_t columns;     /* at least one */
+  uint32_t dilation_w, dilation_h;
+  uint32_t gap;         /* bytes from the end of a row to the next, where they go */
+  const tmo_lane *first, *end; /* of all lanes, after which comes the next period */
+  uint32_t width;
+} tmo_mve_window;
+
+void tmo_mve_take(int8_t *to, const tmo_mve_window *window);
 
 /* n bytes, at least one. */
 void tmo_mve_fill(int8_t *to, int8_t value, uint32_t n);

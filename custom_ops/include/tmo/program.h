@@ -189,7 +189,7 @@ typedef struct {
   uint32_t tensors; /* tmo_tensor[n_tensors] */
   uint32_t ops;     /* tmo_op[n_ops] */
   uint32_t blocks;  /* tmo_block[n_blocks] */
-  uint32_t orders;  /* tmo_order[n_blocks], or none */
+  uint32_t orders;  /* tmo_order[], the last one's `first` is 0, or none */
   uint32_t reserved1[2];
 } tmo_header;
 
@@ -311,12 +311,12 @@ typedef struct {
   uint16_t reserved;
 } tmo_block;
 
-/* Which operators of a block fire, one after the other, in a part of the run where that repeats itself: what its demands lead to, so that they
- * are not asked there. The firing that leaves n of the run's firings, itself among them, is that of operator ops[(first - n) % period] of the
- * block, if first - n is less than `count`. Each makes its next unit; the block's first firing is none of them. */
+/* Which operators fire, one after the other, in a part of the run, inside a block, where that repeats itself: what demands lead to, so that they are
+ * not asked there. The firing that leaves n of the run's firings, itself among them, is that of operator ops[(first - n) % period] of the block, if
+ * first - n is less than `count`. Each makes its next unit; the block's first firing is none of them. Those parts come one after the other. */
 typedef struct {
   uint32_t first;
-  uint32_t count; /* 0: none */
+  uint32_t count; /* not more than `first` */
   uint32_t ops;   /* uint8_t[period], counted from the block's first operator */
   uint16_t period;
   uint16_t reserved;

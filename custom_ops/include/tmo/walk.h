@@ -52,7 +52,8 @@ void tmo_enter_strip(const tmo_tensor *t, uint16_t strips, tmo_unit *unit);
 static inline void tmo_unit_next(const tmo_walk *w, tmo_unit *unit) {
   const bool only_row = w->tensor->rows == 1 && unit->strip > 0; /* strip 0 may have more */
   if (!only_row) {
-    if (++unit->row < tmo_strip_end(w->tensor, unit->strip)) return;
+    const uint16_t row = ++unit->row; /* tmo_strip_end() at hand: it is asked of each unit */
+    if (row < w->tensor->height && row < unit->strip * w->tensor->advance + w->tensor->end) return;
     unit->row = (uint16_t)tmo_strip_first(w->tensor, unit->strip);
   }
   ++unit->tile;
@@ -167,6 +168,24 @@ static inline int32_t tmo_first_period(const tmo_tensor *t) {
   return lead < 0 ? -lead - t->advance : -lead;
 }
 
+/* A row of a tensor with lanes: one of its lane's, after so many periods. */
+typedef struct {
+  const tmo_lane *lane;
+  uint32_t row, period;
+} tmo_lane_row;
+
+static inline const tmo_lane *tmo_lanes(const void *program, const tmo_tensor *t) { return (const tmo_lane *)tmo_constant(program, t->lanes); }
+
+/* Row y, of strip `strip` if it is computed again in every strip. */
+static inline tmo_lane_row tmo_lane_row_of(const void *program, const tmo_tensor *t, uint16_t strip, uint16_t y) {
+  const bool recomputed = tmo_recomputes(t);
+  const int32_t from = recomputed ? strip * t->advance + t->end - t->rows : tmo_first_period(t);
+  const uint32_t row = (uint32_t)(y - from), period = recomputed ? 0 : tmo_quotient(row, t->rows);
+  tmo_lane_row r = {tmo_lanes(program, t), recomputed ? tmo_remainder(row, t->rows) : row - period * t->rows, period};
+  for (; r.row >= r.lane->rows; ++r.lane) r.row -= r.lane->rows;
+  return r;
+}
+
 /* Row y, of strip `strip` if it is computed again in every strip. */
 static inline tmo_line tmo_line_of(const void *program, const tmo_tensor *t, uint32_t pixel, uint16_t strip, uint16_t y) {
   if (!tmo_has_lanes(t)) {
@@ -175,14 +194,8 @@ static inline tmo_line tmo_line_of(const void *program, const tmo_tensor *t, uin
     const tmo_line whole = {tmo_row_offset(t, y), turned ? last : 0, turned ? last : 1, t->width, pixel};
     return whole;
   }
-  const bool recomputed = tmo_recomputes(t);
-  const int32_t from = recomputed ? strip * t->advance + t->end - t->rows : tmo_first_period(t);
-  const uint32_t row = (uint32_t)(y - from);
-  const uint32_t period = recomputed ? 0 : tmo_quotient(row, t->rows);
-  uint32_t i = recomputed ? tmo_remainder(row, t->rows) : row - period * t->rows;
-  const tmo_lane *lane = (const tmo_lane *)tmo_constant(program, t->lanes);
-  for (; i >= lane->rows; ++lane) i -= lane->rows;
-  const tmo_line line = {lane->offset, period * t->width * lane->rows + i, lane->rows, lane->depth, pixel};
+  const tmo_lane_row r = tmo_lane_row_of(program, t, strip, y);
+  const tmo_line line = {r.lane->offset, r.period * t->width * r.lane->rows + r.row, r.lane->rows, r.lane->depth, pixel};
   return line;
 }
 

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
-from tflm_memopt.lower.order import MOST_BYTES, MOST_OPS, WORTH, Order, repeated
+from tflm_memopt.lower.order import MOST_BYTES, MOST_OPS, ORDER, WORTH, Order, repeated
 
 
 def units(ops: Sequence[int]) -> list[int]:
@@ -21,48 +21,64 @@ def units(ops: Sequence[int]) -> list[int]:
     return result
 
 
-def found(ops: Sequence[int], numbers: Sequence[int] | None = None, before: int = 0) -> Order | None:
+def found(ops: Sequence[int], numbers: Sequence[int] | None = None, before: int = 0) -> tuple[Order, ...]:
     return repeated(np.array(ops), np.array(units(ops) if numbers is None else numbers), before)
 
 
-def told(order: Order, n: int) -> list[int]:
-    """What it says of the first n firings; -1 where it says nothing."""
-    inside = range(order.start, order.start + order.count)
-    return [order.ops[(i - order.start) % len(order.ops)] if i in inside else -1 for i in range(n)]
+def told(orders: Sequence[Order], n: int) -> list[int]:
+    """What they say of the first n firings; -1 where they say nothing."""
+    result = [-1] * n
+    for order in orders:
+        for i in range(order.count):
+            assert result[order.start + i] == -1
+            result[order.start + i] = order.ops[i % len(order.ops)]
+    return result
 
 
 @pytest.mark.parametrize("seed", range(20))
-def test_what_it_says_is_so_and_strips_are_found(seed: int) -> None:
+def test_what_they_say_is_so_and_strips_are_found(seed: int) -> None:
     rng = np.random.default_rng(seed)
-    strip = rng.integers(0, 4, int(rng.integers(1, 30))).tolist()
-    ops = [*rng.integers(0, 4, 9).tolist(), *strip * 12, *rng.integers(0, 4, 9).tolist()]
-    order = found(ops)
-    assert order is not None
-    assert all(says in (-1, op) for says, op in zip(told(order, len(ops)), ops, strict=True))
-    assert order.count - WORTH * len(order.ops) >= (12 - WORTH) * len(strip)
+    strip, other = (rng.integers(0, 4, int(rng.integers(1, 30))).tolist() for _ in range(2))
+    ops = [*rng.integers(0, 4, 9).tolist(), *strip * 12, *other * 9, *rng.integers(0, 4, 9).tolist()]
+    orders = found(ops)
+    assert all(says in (-1, op) for says, op in zip(told(orders, len(ops)), ops, strict=True))
+    assert [*orders] == sorted(orders, key=lambda order: order.start)
+    saved = [order.count - WORTH * (len(order.ops) + ORDER.itemsize) for order in orders]
+    assert all(some > 0 for some in saved)
+    assert sum(saved) >= max((12 - WORTH) * len(strip), (9 - WORTH) * len(other)) - WORTH * ORDER.itemsize
+
+
+def test_borders_have_their_own() -> None:
+    first, steady, last = [0, 1] * 30, [0, 1, 2] * 90, [1, 2] * 40
+    assert [(o.start, o.count, o.ops) for o in found([0, *first, *steady, *last])] == [
+        (1, 60, (0, 1)),
+        (61, 270, (0, 1, 2)),
+        (331, 80, (1, 2)),
+    ]
 
 
 def test_the_first_firing_of_a_block_is_searched_for() -> None:
-    assert found([0] * 20) == Order(1, 19, (0,))
-    assert found([0] * 20, before=7) == Order(8, 19, (0,))
+    assert found([0] * 60) == (Order(1, 59, (0,)),)
+    assert found([0] * 60, before=7) == (Order(8, 59, (0,)),)
 
 
 def test_where_units_are_left_out_nobody_is_told() -> None:
-    skipping = [*range(30), *range(40, 60)]
-    assert found([0] * 50, skipping) == Order(1, 29, (0,))
-    assert found([0] * 50, range(5, 55)) == Order(1, 49, (0,))  # it began in a later strip: the first was searched for
+    skipping = [*range(60), *range(70, 100)]
+    assert found([0] * 90, skipping) == (Order(1, 59, (0,)),)
+    assert found([0] * 60, range(5, 65)) == (Order(1, 59, (0,)),)  # it began in a later strip
 
 
 @pytest.mark.parametrize(
     "ops",
     [
+        [],
         [0],
         [0, 1, 2, 3, 4, 5],
-        [0, 1] * WORTH,  # not worth its bytes
+        [0] * WORTH * ORDER.itemsize,  # not worth its bytes
         [*range(MOST_BYTES + 1)] * 6,
-        [MOST_OPS] * 20,
+        [MOST_OPS] * 60,
     ],
-    ids=["one", "nothing twice", "too little", "too long", "too many operators"],
+    ids=["none", "one", "nothing twice", "too little", "too long", "too many operators"],
 )
 def test_nothing_is_worth_it(ops: list[int]) -> None:
-    assert found(ops) is None
+    assert found(ops) == ()

@@ -85,8 +85,7 @@ def test_tiles_and_groups_survive() -> None:
 
 def test_orders_survive() -> None:
     program = example()
-    block = ProgramBlock(0, 1, 0, order=Order(2, 3, (0,)))
-    told = dataclasses.replace(program, blocks=(block, ProgramBlock(1, 1, 4)))
+    told = dataclasses.replace(program, orders=(Order(2, 3, (0,)), Order(5, 1, (0,))))
     assert unpack(pack(told)) == told
     assert np.frombuffer(pack(program), HEADER, 1)[0]["orders"] == 0
 

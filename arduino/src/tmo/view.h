@@ -1,0 +1,34 @@
+/* Where an operand or the output of a firing begins. Internal. */
+#ifndef TMO_VIEW_H_
+#define TMO_VIEW_H_
+
+#include "tmo/tmo.h"
+#include "tmo/walk.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* A tensor as one firing sees it: all channels, or those of a group. */
+typedef struct {
+  const tmo_tensor *tensor;
+  const int8_t *base; /* to its pixels' offsets, channels of other groups skipped */
+  uint32_t pixel;     /* bytes from one to the next */
+} tmo_view;
+
+static inline const int8_t *tmo_base_of(const tmo_run_state *run, const tmo_tensor *t) {
+  if (t->base == TMO_PROGRAM_BASE) return (const int8_t *)run->program; /* tmo_check(): nothing is written there */
+  return (const int8_t *)(t->base == 0 ? run->workspace : (const uint8_t *)run->io[t->base - 1]);
+}
+
+static TMO_ALWAYS_INLINE tmo_view tmo_view_of(const tmo_run_state *run, uint16_t tensor) {
+  const tmo_tensor *t = &tmo_tensors(run->program)[tensor];
+  const tmo_view v = {t, tmo_base_of(run, t), t->channels};
+  return v;
+}
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* TMO_VIEW_H_ */
