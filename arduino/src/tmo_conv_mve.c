@@ -95,6 +95,11 @@ void tmo_conv_mve_multiply(const tmo_kernel *k, const int8_t *bytes, uint32_t by
   one_for(&job)(bytes + bytes_step, 0, k->weights, &job);
 }
 
+void tmo_conv_mve_pixel(const tmo_kernel *k, const int8_t *bytes, int8_t *out) {
+  const tmo_mve_job job = job_of(k, out, 0);
+  one_for(&job)(bytes, 0, k->weights, &job);
+}
+
 /* The first pixels of a row that are multiplied as they lie, with what comes behind them in the row, up to a multiple of 16, where weights are 0. Gives
  * their number. */
 static uint32_t pointwise(const tmo_kernel *k, const int8_t *bytes, tmo_mve_job *job) {

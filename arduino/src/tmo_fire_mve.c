@@ -55,7 +55,7 @@ static void convolve(const tmo_run_state *run, const tmo_op *op, const tmo_view 
   const uint32_t x = run->unit.tile, y = run->unit.row;
   const tmo_taps rows = tmo_clip((int32_t)(y * op->stride_h) - op->pad_top, op->kernel_h, op->dilation_h, in->tensor->height);
   const tmo_taps columns = tmo_clip((int32_t)(x * op->stride_w) - op->pad_left, op->kernel_w, op->dilation_w, in->tensor->width);
-  const int8_t *bytes = NULL;
+  const int8_t *bytes = (const int8_t *)k.scratch;
   if (tmo_packed_direct(op, k.in_channels, k.out_channels, 1)) {
     bytes = pixel_at(run, in, rows.start, columns.start);
   } else {
@@ -63,7 +63,7 @@ static void convolve(const tmo_run_state *run, const tmo_op *op, const tmo_view 
     if (clipped) tmo_mve_fill((int8_t *)k.scratch, op->input_zero_point[0], (uint32_t)tmo_packed_values(op, k.in_channels));
     if (rows.count > 0 && columns.count > 0) take_window(run, op, in, &rows, &columns, (int8_t *)k.scratch);
   }
-  tmo_conv_mve_multiply(&k, bytes, 0, 1, output_pixel(run, out), 0);
+  tmo_conv_mve_pixel(&k, bytes, output_pixel(run, out));
 }
 
 static void add(const tmo_run_state *run, const tmo_op *op, const tmo_view *in, const tmo_view *out) {

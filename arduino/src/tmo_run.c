@@ -65,7 +65,7 @@ static void keep_rows(const tmo_run_state *run) {
   const tmo_tensor *t = run->stream;
   const uint32_t bytes = tmo_row_bytes(t), first = run->rows - t->rows;
   for (uint32_t y = t->depth < t->rows ? run->rows - t->depth : first; y < run->rows; ++y) {
-    memcpy(run->workspace + tmo_row_offset(t, y), (const uint8_t *)run->io[0] + (y - first) * bytes, bytes);
+    memcpy(run->workspace + t->offset + tmo_remainder(y, t->depth) * bytes, (const uint8_t *)run->io[0] + (y - first) * bytes, bytes);
   }
 }
 
@@ -137,7 +137,7 @@ static int32_t producer_ahead(const tmo_run_state *run, const tmo_block *block, 
 }
 
 /* Goes from the operator on top, which waits from now on, to the first producer that has not made all that it reads. False: there is none. */
-static bool wait_for_producer(tmo_run_state *run, const tmo_block *block, stage *s) {
+static bool wait_for_producer(tmo_run_state *run, const tmo_block *block, const stage *s) {
   const tmo_op *op = s->walk.op;
   for (uint8_t k = 0; k < op->n_inputs; ++k) {
     if (op->producer[k] == TMO_NONE) continue;
@@ -146,7 +146,6 @@ static bool wait_for_producer(tmo_run_state *run, const tmo_block *block, stage 
     if (ahead > 0) continue;
     if (ahead == 0 && k + 1 == op->n_inputs) run->served |= (uint16_t)(1u << run->top);
     push_waiting(run, op->producer[k]);
-    *s = producer;
     return true;
   }
   return false;
@@ -167,44 +166,45 @@ static bool take_unit(tmo_run_state *run, const tmo_block *block, const stage *s
 static bool is_in_order(tmo_run_state *run) {
   const tmo_order *order = run->order;
   if (order == NULL || run->sink == TMO_NONE) return false;
-  const uint32_t left = run->firings;
-  while (order->first >= left && order->first - left >= order->count) run->order = ++order;
-  if (order->first < left) return false;
+  while (order->first - run->firings >= order->count) { /* modulo 2^32: it is over, or has not begun */
+    if (order->first < run->firings) return false;
+    run->order = ++order;
+  }
   const tmo_block *block = &tmo_blocks(run->program)[run->block];
-  const uint8_t op = run->program[order->ops + (order->first - left) % order->period];
+  const uint8_t op = run->program[order->ops + (order->first - run->firings) % order->period];
+  if (op >= block->n_ops) return false;
   run->op = (uint16_t)(block->first_op + op);
-  return op < block->n_ops;
+  run->n_waiting = 0;
+  return true;
 }
 
-/* Goes by the demands to the operator that waits for nobody: run->op. TMO_MORE: there is one. */
+/* Goes by the demands to the unit that waits for nobody: run->unit of run->op. TMO_MORE: there is one. */
 TMO_OWN_FRAME static tmo_status search(tmo_run_state *run) {
   if (run->n_waiting == 0) {
     const tmo_status found = find_sink(run);
-    if (found != TMO_MORE) return found == TMO_WAIT ? TMO_WAIT : TMO_ERROR_FIRINGS;
+    if (found != TMO_MORE) return found == TMO_OK ? TMO_ERROR_FIRINGS : found;
     push_waiting(run, run->sink);
   }
   const tmo_block *block = &tmo_blocks(run->program)[run->block];
-  stage s = stage_of(run, block, run->waiting[run->top]);
-  do {
+  for (;;) {
+    run->op = run->waiting[run->top];
+    const stage s = stage_of(run, block, run->op);
     if (!take_unit(run, block, &s)) return TMO_ERROR_FIRINGS;
-  } while ((run->served >> run->top & 1) == 0 && wait_for_producer(run, block, &s));
-  run->op = run->waiting[run->top];
-  return TMO_MORE;
+    if ((run->served >> run->top & 1) != 0 || !wait_for_producer(run, block, &s)) return TMO_MORE;
+  }
 }
 
 /* Finds the next firing: the unit that is wanted, of the operator that waits for nobody. TMO_MORE: it is run->unit of run->op, and counted.
  * Where the order is known nobody is asked, and who waits for whom is forgotten: it is found again. */
 TMO_OWN_FRAME static tmo_status find_firing(tmo_run_state *run) {
   const bool known = is_in_order(run);
-  if (known) {
-    run->n_waiting = 0;
-  } else {
+  if (!known) {
     const tmo_status found = search(run);
     if (found != TMO_MORE) return found;
   }
   const tmo_block *block = &tmo_blocks(run->program)[run->block];
   const stage s = stage_of(run, block, run->op);
-  if (!take_unit(run, block, &s)) return TMO_ERROR_FIRINGS;
+  if (known && !take_unit(run, block, &s)) return TMO_ERROR_FIRINGS;
   if (lacks_rows(run, s.walk.op)) {
     keep_rows(run);
     return TMO_WAIT;

@@ -137,7 +137,7 @@ static int32_t producer_ahead(const tmo_run_state *run, const tmo_block *block, 
 }
 
 /* Goes from the operator on top, which waits from now on, to the first producer that has not made all that it reads. False: there is none. */
-static bool wait_for_producer(tmo_run_state *run, const tmo_block *block, stage *s) {
+static bool wait_for_producer(tmo_run_state *run, const tmo_block *block, const stage *s) {
   const tmo_op *op = s->walk.op;
   for (uint8_t k = 0; k < op->n_inputs; ++k) {
     if (op->producer[k] == TMO_NONE) continue;
@@ -146,7 +146,6 @@ static bool wait_for_producer(tmo_run_state *run, const tmo_block *block, stage 
     if (ahead > 0) continue;
     if (ahead == 0 && k + 1 == op->n_inputs) run->served |= (uint16_t)(1u << run->top);
     push_waiting(run, op->producer[k]);
-    *s = producer;
     return true;
   }
   return false;
@@ -179,7 +178,7 @@ static bool is_in_order(tmo_run_state *run) {
   return true;
 }
 
-/* Goes by the demands to the operator that waits for nobody: run->op. TMO_MORE: there is one. */
+/* Goes by the demands to the unit that waits for nobody: run->unit of run->op. TMO_MORE: there is one. */
 TMO_OWN_FRAME static tmo_status search(tmo_run_state *run) {
   if (run->n_waiting == 0) {
     const tmo_status found = find_sink(run);
@@ -187,12 +186,12 @@ TMO_OWN_FRAME static tmo_status search(tmo_run_state *run) {
     push_waiting(run, run->sink);
   }
   const tmo_block *block = &tmo_blocks(run->program)[run->block];
-  stage s = stage_of(run, block, run->waiting[run->top]);
-  do {
+  for (;;) {
+    run->op = run->waiting[run->top];
+    const stage s = stage_of(run, block, run->op);
     if (!take_unit(run, block, &s)) return TMO_ERROR_FIRINGS;
-  } while ((run->served >> run->top & 1) == 0 && wait_for_producer(run, block, &s));
-  run->op = run->waiting[run->top];
-  return TMO_MORE;
+    if ((run->served >> run->top & 1) != 0 || !wait_for_producer(run, block, &s)) return TMO_MORE;
+  }
 }
 
 /* Finds the next firing: the unit that is wanted, of the operator that waits for nobody. TMO_MORE: it is run->unit of run->op, and counted.
@@ -205,7 +204,7 @@ TMO_OWN_FRAME static tmo_status find_firing(tmo_run_state *run) {
   }
   const tmo_block *block = &tmo_blocks(run->program)[run->block];
   const stage s = stage_of(run, block, run->op);
-  if (!take_unit(run, block, &s)) return TMO_ERROR_FIRINGS;
+  if (known && !take_unit(run, block, &s)) return TMO_ERROR_FIRINGS;
   if (lacks_rows(run, s.walk.op)) {
     keep_rows(run);
     return TMO_WAIT;

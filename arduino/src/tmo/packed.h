@@ -98,6 +98,7 @@ tmo_kernel_s8 tmo_conv_dsp_dense;  /* CONV, TMO_PACKING_DSP_DENSE */
  * pixels as they lie. */
 void tmo_conv_mve_gather(const tmo_kernel *k, const tmo_window *window, uint32_t pixel);
 void tmo_conv_mve_multiply(const tmo_kernel *k, const int8_t *bytes, uint32_t bytes_step, uint32_t pixels, int8_t *out, uint32_t step);
+void tmo_conv_mve_pixel(const tmo_kernel *k, const int8_t *bytes, int8_t *out); /* of one, which it looks at weights, scales and channels for */
 tmo_kernel_s8 tmo_conv_mve_row;
 
 tmo_kernel_s8 tmo_add_packed; /* ADD, TMO_PACKING_DSP_ADD */

@@ -316,7 +316,7 @@ typedef struct {
  * first - n is less than `count`. Each makes its next unit; the block's first firing is none of them. Those parts come one after the other. */
 typedef struct {
   uint32_t first;
-  uint32_t count;
+  uint32_t count; /* not more than `first` */
   uint32_t ops;   /* uint8_t[period], counted from the block's first operator */
   uint16_t period;
   uint16_t reserved;
