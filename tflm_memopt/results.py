@@ -16,16 +16,15 @@ from tflm_memopt.plan.plan import Plan
 if TYPE_CHECKING:
     from tflm_memopt.report.notebook import Picture
 
+_KERNELS = {"reference": "reference kernels", "cmsis-nn": "with CMSIS-NN", "esp-nn": "with ESP-NN"}
+
 
 def convention(arena: Arena, input: str = "arena") -> str:  # noqa: A002 (the option's name)
     """What every RAM figure is quoted with: ABI, where the input lives, whose kernels."""
     kind, _, rows = input.partition(":")
     streamed = f"input streamed {rows} row{'s' * (rows != '1')}"
     where = {"arena": "input in the arena", "stream": streamed, "external": "input external (not counted)"}[kind]
-    return f"{arena.abi}, {where}, TFLM {KERNELS[arena.kernels]}" + ("" if arena.exact else ", an estimate")
-
-
-KERNELS = {"reference": "reference kernels", "cmsis-nn": "with CMSIS-NN", "esp-nn": "with ESP-NN"}
+    return f"{arena.abi}, {where}, TFLM {_KERNELS[arena.kernels]}" + ("" if arena.exact else ", an estimate")
 
 
 @dataclass(frozen=True, slots=True)

@@ -114,7 +114,7 @@ def scratch(nbytes: int) -> Iterator[Step]:
 
 
 @dataclass(frozen=True, slots=True)
-class Window:
+class ConvShape:
     """Sizes of a convolution's tensors, and how its window goes over them."""
 
     kernel_h: int
@@ -137,14 +137,14 @@ class Window:
     """Before the first row, the first column."""
 
 
-def window(node: Node) -> Window:
+def conv_shape(node: Node) -> ConvShape:
     """Of CONV_2D or DEPTHWISE_CONV_2D."""
     stride_h, stride_w, dilation_h, dilation_w = (
         max(1, int(node.options.get(name, 1))) for name in ("strideH", "strideW", "dilationHFactor", "dilationWFactor")
     )
     kernel_h, kernel_w, in_h, in_w = (node.dim(name, axis) for name in ("i1", "i0") for axis in (1, 2))
     padding = str(node.options.get("padding", "VALID"))
-    return Window(
+    return ConvShape(
         kernel_h=kernel_h,
         kernel_w=kernel_w,
         channels=node.dim("i0", 3),

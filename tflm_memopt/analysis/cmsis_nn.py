@@ -13,19 +13,19 @@ from collections.abc import Iterator, Mapping
 
 from tflm_memopt.analysis.builtin_memory import (
     KERNELS,
+    ConvShape,
     Kernel,
     Node,
     Persistent,
     Prepare,
     Scratch,
     Step,
-    Window,
+    conv_shape,
     int_array,
     per_channel,
     scratch,
     temps,
     transposed_copies,
-    window,
 )
 from tflm_memopt.analysis.tflm_structs import STRUCTS, Abi
 
@@ -61,14 +61,14 @@ def _conv(mve: bool) -> Prepare:
             yield from per_channel(node.dim("i1", 0))
         yield from temps(node, "i0 i1 i2 o0")
         if node.dtype("i0") == "INT8":
-            yield from scratch(conv_bytes(window(node), mve, grouped=node.dim("i0", 3) != node.dim("i1", 3)))
+            yield from scratch(conv_bytes(conv_shape(node), mve, grouped=node.dim("i0", 3) != node.dim("i1", 3)))
         elif node.dtype("i0") == "INT16":
-            yield from scratch(_columns_s16(window(node), mve))
+            yield from scratch(_columns_s16(conv_shape(node), mve))
 
     return prepare
 
 
-def conv_bytes(w: Window, mve: bool, *, grouped: bool = False) -> int:
+def conv_bytes(w: ConvShape, mve: bool, *, grouped: bool = False) -> int:
     """arm_convolve_wrapper_s8_get_buffer_size."""
     plain = w.dilation_w == 1 and not grouped
     if w.kernel_h == w.kernel_w == 1 and w.pad_h == w.pad_w == 0 and w.dilation_h == 1 and plain:
@@ -78,19 +78,19 @@ def conv_bytes(w: Window, mve: bool, *, grouped: bool = False) -> int:
     return _columns_s8(w, mve)
 
 
-def _columns_s8(w: Window, mve: bool) -> int:
+def _columns_s8(w: ConvShape, mve: bool) -> int:
     """im2col: two columns of int16, or four of int8 (arm_convolve_s8_get_buffer_size)."""
     values = w.kernel_h * w.kernel_w * w.channels
     return 4 * -(-values // 16) * 16 if mve else 2 * -(-values // 4) * 4 * 2
 
 
-def _columns_s16(w: Window, mve: bool) -> int:
+def _columns_s16(w: ConvShape, mve: bool) -> int:
     """arm_convolve_s16_get_buffer_size."""
     values = w.kernel_h * w.kernel_w * w.channels
     return 4 * -(-values // 8) * 8 * 2 if mve else 2 * values * 2
 
 
-def _line_s8(w: Window) -> int:
+def _line_s8(w: ConvShape) -> int:
     """A window of one row on Helium: its ends with their padding (arm_convolve_1_x_n_s8_get_buffer_size_mve)."""
     odd = int(math.fmod((w.out_w - 1) * w.stride_w + w.kernel_w - w.in_w, 2))
     right, left = (max(1, int((p + w.stride_w - 1) / w.stride_w)) if p else 0 for p in (w.pad_w + odd, w.pad_w))
@@ -109,12 +109,12 @@ def _depthwise(mve: bool) -> Prepare:
             yield from per_channel(node.dim("i1", 3))
         yield from temps(node, "i0 i1 i2 o0")
         if node.dtype("i0") == "INT8":
-            yield from scratch(depthwise_bytes(window(node), mve, packed=node.dtype("i1") == "INT4"))
+            yield from scratch(depthwise_bytes(conv_shape(node), mve, packed=node.dtype("i1") == "INT4"))
 
     return prepare
 
 
-def depthwise_bytes(w: Window, mve: bool, *, packed: bool) -> int:
+def depthwise_bytes(w: ConvShape, mve: bool, *, packed: bool) -> int:
     """arm_depthwise_conv_wrapper_s8_get_buffer_size, and that of int4 weights, `packed`."""
     if mve and not packed and w.channels == 1 and w.out_channels > 1:
         return conv_bytes(w, mve) + w.out_channels * w.kernel_h * w.kernel_w
@@ -203,7 +203,7 @@ def _transposed_s8(node: Node, mve: bool) -> tuple[int, int]:
     stride_h, stride_w = int(node.options.get("strideH", 1)), int(node.options.get("strideW", 1))
     units, kernel_h, kernel_w, channels = (node.dim("i1", n) for n in range(4))
     if max(stride_h, stride_w) <= 2 and channels > REVERSED_FROM:
-        columns = Window(kernel_h=kernel_h, kernel_w=kernel_w, channels=channels)
+        columns = ConvShape(kernel_h=kernel_h, kernel_w=kernel_w, channels=channels)
         return _columns_s8(columns, mve), channels * kernel_h * kernel_w * units
     width = (node.dim("i2", 2) - 1) * stride_w + max(kernel_w, stride_h)
     return 4 * width * node.dim("o0", 3) * max(kernel_h, stride_h), 0

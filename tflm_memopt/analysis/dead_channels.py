@@ -55,9 +55,7 @@ def inputs(op: RowOp, known: Mapping[TensorId, Range]) -> tuple[Range, ...]:
 def meets_padding(op: RowOp) -> bool:
     """Whether a window of the operator reaches over an edge of its input."""
     w, reads, writes = op.window, op.reads[0], op.writes
-    extent_w = (w.kernel_w - 1) * w.dilation_w + 1
-    bottom = (writes.h - 1) * w.stride_h - w.pad_top + w.extent_h
-    right = (writes.w - 1) * w.stride_w - w.pad_left + extent_w
+    bottom, right = w.reach_h(writes.h) - w.pad_top, w.reach_w(writes.w) - w.pad_left
     return w.pad_top > 0 or w.pad_left > 0 or bottom > reads.h or right > reads.w
 
 

@@ -10,13 +10,13 @@ from collections.abc import Callable, Iterator, Mapping
 
 from tflm_memopt.analysis.builtin_memory import (
     KERNELS,
+    ConvShape,
     Kernel,
     Node,
     Prepare,
     Step,
-    Window,
+    conv_shape,
     scratch,
-    window,
 )
 from tflm_memopt.analysis.tflm_structs import Abi
 
@@ -38,13 +38,13 @@ def rows() -> Mapping[str, Kernel]:
     }
 
 
-def _then(name: str, nbytes: Callable[[Window], int]) -> Prepare:
+def _then(name: str, nbytes: Callable[[ConvShape], int]) -> Prepare:
     """What the reference kernel does; then scratch where the input is int8."""
 
     def prepare(node: Node, abi: Abi) -> Iterator[Step]:
         yield from KERNELS[name].prepare(node, abi)
         if node.dtype("i0") == "INT8":
-            yield from scratch(nbytes(window(node)))
+            yield from scratch(nbytes(conv_shape(node)))
 
     return prepare
 
@@ -56,7 +56,7 @@ def _softmax(node: Node, abi: Abi) -> Iterator[Step]:
         yield from scratch(4 * node.dim("i0", 1))
 
 
-def conv_bytes(w: Window) -> int:
+def conv_bytes(w: ConvShape) -> int:
     """esp_nn_get_conv_scratch_size_esp32s3."""
     margin, window_values, row_values = 64, w.kernel_h * w.kernel_w * w.channels, w.kernel_w * w.channels
     padded = w.pad_h > 0 or w.pad_w > 0
@@ -75,7 +75,7 @@ def conv_bytes(w: Window) -> int:
     return within + filters + beyond + margin + 4 * w.out_channels
 
 
-def depthwise_bytes(w: Window) -> int:
+def depthwise_bytes(w: ConvShape) -> int:
     """esp_nn_get_depthwise_conv_scratch_size_esp32s3."""
     filters, pixels = w.kernel_h * w.kernel_w * w.channels * w.multiplier, w.in_h * w.in_w
     if w.multiplier == 1 and w.channels % 8 == 0:
@@ -98,7 +98,7 @@ def depthwise_bytes(w: Window) -> int:
     return (2 * (filters + pixels * w.channels) if w.multiplier % 4 == 0 else 0) + 32
 
 
-def _padded_input(w: Window) -> int:
+def _padded_input(w: ConvShape) -> int:
     """A copy with its padding, or of a few of its rows; nothing where there is no padding."""
     if w.pad_h or w.pad_w:
         wide, high = 2 * w.pad_w, 2 * w.pad_h

@@ -347,8 +347,8 @@ def check_transposed_mean(graph: Graph, ops: Ops) -> str | None:
     steps = _steps(graph, means)
     if steps is None or sorted(axis for step in steps for axis in step) != [1, 2]:
         return "the MEANs behind it do not reduce height and width, each once"
-    for op in _mean_ops(graph, ops, steps)[0]:
-        extended = _with_middle(graph, ops, steps)
+    extended = _with_middle(graph, ops, steps)
+    for op in _mean_ops(graph, ops, steps):
         reason = refusal(Site(extended, op))
         if reason is not None:
             return f"operator {op.index} MEAN stays builtin: {reason}"
@@ -359,7 +359,7 @@ def rewrite_transposed_mean(graph: Graph, ops: Ops) -> Graph:
     """The same MEANs on NHWC, with the original's tensor between them: its scale rounds as before."""
     transpose, *means = ops
     steps = _steps(graph, means) or ()
-    new, _ = _mean_ops(graph, ops, steps)
+    new = _mean_ops(graph, ops, steps)
     graph = _with_middle(graph, ops, steps)
     return _replace_ops(graph, {transpose.index: (), **{old.index: (op,) for old, op in zip(means, new, strict=True)}})
 
@@ -382,8 +382,8 @@ def _steps(graph: Graph, means: Sequence[Op]) -> tuple[tuple[int, ...], ...] | N
     return tuple(steps)
 
 
-def _mean_ops(graph: Graph, ops: Ops, steps: Sequence[tuple[int, ...]]) -> tuple[Ops, TensorId]:
-    """The MEANs on NHWC, and the id of the new tensor between them."""
+def _mean_ops(graph: Graph, ops: Ops, steps: Sequence[tuple[int, ...]]) -> Ops:
+    """The MEANs on NHWC, the tensor of _with_middle() between them."""
     transpose, *means = ops
     middle = max(graph.tensors) + 1
     result = []
@@ -394,7 +394,7 @@ def _mean_ops(graph: Graph, ops: Ops, steps: Sequence[tuple[int, ...]]) -> tuple
         result.append(
             replace(op, inputs=(source,), outputs=outputs, options={**op.options, AXES: axes}, sources=sources)
         )
-    return tuple(result), middle
+    return tuple(result)
 
 
 def _with_middle(graph: Graph, ops: Ops, steps: Sequence[tuple[int, ...]]) -> Graph:

@@ -29,10 +29,6 @@ class Multiplier(NamedTuple):
     shift: int
 
 
-IDENTITY = Multiplier(1 << 30, 1)
-"""Multiplying by it changes nothing, rounding included."""
-
-
 def quantize_multiplier(real: float) -> Multiplier:
     """QuantizeMultiplier: the nearest Q31 multiplier of a factor >= 0; zero when the factor is below about 2**-31.
 

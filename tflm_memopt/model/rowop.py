@@ -100,6 +100,18 @@ class Window:
         """The same of columns."""
         return (self.kernel_w - 1) * self.dilation_w + 1
 
+    def reach_h(self, rows: int) -> int:
+        """Input rows from the first to the last under the windows of so many output rows, padding included.
+
+        >>> Window(kernel_h=3, stride_h=2).reach_h(4)
+        9
+        """
+        return (rows - 1) * self.stride_h + self.extent_h
+
+    def reach_w(self, columns: int) -> int:
+        """The same of columns."""
+        return (columns - 1) * self.stride_w + self.extent_w
+
 
 UNIT = Window()
 

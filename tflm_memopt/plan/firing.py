@@ -114,9 +114,9 @@ class Member:
         w, width = self.op.window, self.op.reads[k].w
         if not self.op.tileable:  # whole rows, always
             return 0 * x0, 0 * x1 + width
-        last = (x1 - 1) * w.stride_w - w.pad_left + (w.kernel_w - 1) * w.dilation_w
+        end = (x1 - 1) * w.stride_w - w.pad_left + w.extent_w
         first = np.minimum(x0 * w.stride_w - w.pad_left, width - 1)  # of a repeated operand: column 0
-        return np.maximum(0, first), np.minimum(width, last + 1)
+        return np.maximum(0, first), np.minimum(width, end)
 
     @cached_property
     def _first_bytes(self) -> Sequence[Ints]:

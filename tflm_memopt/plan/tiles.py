@@ -140,9 +140,8 @@ def _walks(chain: Chain, visit: Visit, base: int, tile: int) -> list[Walk]:
     if visit.groups == 1:
         return [last]
     w = chain.ops[visit.position + 1].window
-    rows = (state.rows - 1) * w.stride_h + w.extent_h
-    end = (state.end - 1) * w.stride_h - w.pad_top + w.extent_h
-    expand = walk(rows, end, min(rows, state.advance * w.stride_h), visit.groups)
+    rows = w.reach_h(state.rows)
+    expand = walk(rows, w.reach_h(state.end) - w.pad_top, min(rows, state.advance * w.stride_h), visit.groups)
     return [expand, *_in_groups(last, visit.groups)[1 : visit.length]]
 
 

@@ -34,7 +34,7 @@ class _Rows:
     def read(self, op: RowOp) -> _Rows:
         """What an operator that makes these rows reads of its operands."""
         w = op.window
-        return _Rows(self.advance * w.stride_h, (self.end - 1) * w.stride_h - w.pad_top + w.extent_h)
+        return _Rows(self.advance * w.stride_h, w.reach_h(self.end) - w.pad_top)
 
 
 def walked(chain: Chain, block: Candidate, settings: Settings) -> Iterator[Candidate]:

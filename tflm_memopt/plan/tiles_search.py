@@ -204,31 +204,30 @@ class Search:
         w, k = op.window, self.links.main[position]
         height, strips = op.writes.h, (state.first, state.stop)
         made = count_rows(height, state.rows, state.end, state.advance, strips).total
-        rows = (state.rows - 1) * w.stride_h + w.extent_h
-        end = (state.end - 1) * w.stride_h - w.pad_top + w.extent_h
-        reader = Reader(self._columns(op, k), window_rows(state.rows, rows, (w.extent_h, w.stride_h)))
         others = tuple(
             Skip(t, state.rows, state.end, state.stop, 0)
             for i, t in enumerate(op.inputs)
             if i != k and not op.repeats(i)
         )
-        skips = tuple(s._replace(lag=self._lag(s.lag + _extent_w(op) - 1 - w.pad_left)) for s in state.skips)
+        skips = tuple(s._replace(lag=self._lag(s.lag + w.extent_w - 1 - w.pad_left)) for s in state.skips)
         demand = Demand(
             visit=Visit(position, state),
             nbytes=0,
             macs=op.macs * made // height,
-            rows=rows,
-            end=end,
+            rows=w.reach_h(state.rows),
+            end=w.reach_h(state.end) - w.pad_top,
             advance=state.advance * w.stride_h,
             strips=strips,
-            readers=(reader,),
+            readers=(self._by_window(op, k, state.rows),),
             skips=others + skips,
         )
         return self._with_skips(demand)
 
-    def _columns(self, op: RowOp, k: int) -> Columns:
+    def _by_window(self, op: RowOp, k: int, rows: int) -> Reader:
+        """An operator that makes so many rows of each strip, and reads operand k by its window."""
         w, tile = op.window, self.settings.tile
-        return window_columns(op.reads[k].w, tile, (op.writes.w, tile), (_extent_w(op), w.stride_w, w.pad_left))
+        columns = window_columns(op.reads[k].w, tile, (op.writes.w, tile), (w.extent_w, w.stride_w, w.pad_left))
+        return Reader(columns, window_rows(rows, w.reach_h(rows), (w.extent_h, w.stride_h)))
 
     def _pixel_by_pixel(self, op: RowOp, rows: int) -> Reader:
         """An operator that reads each pixel of its input once, when it is made."""
@@ -319,12 +318,10 @@ class Search:
         """What expand and the depthwise convolution at a position want and cost, the first of `length` operators."""
         expand, depthwise = self.chain.ops[position - 1 : position + 1]
         w, strips, channels = depthwise.window, (state.first, state.stop), self.settings.group_channels
-        rows = (state.rows - 1) * w.stride_h + w.extent_h
-        end = (state.end - 1) * w.stride_h - w.pad_top + w.extent_h
-        advance = state.advance * w.stride_h
+        rows, end, advance = w.reach_h(state.rows), w.reach_h(state.end) - w.pad_top, state.advance * w.stride_h
         made = count_rows(depthwise.writes.h, state.rows, state.end, state.advance, strips)
         wide = count_rows(expand.writes.h, max(rows, advance + 1), end, advance, strips)
-        window = Reader(self._columns(depthwise, 0), window_rows(state.rows, rows, (w.extent_h, w.stride_h)))
+        window = self._by_window(depthwise, 0, state.rows)
         width = expand.reads[0].w
         return Demand(
             visit=Visit(position - 1, state, groups=-(-expand.writes.c // channels), length=length),
@@ -350,7 +347,7 @@ class Search:
 
         def supply(rows: int, first: int, stop: int) -> State:
             state = visit.state
-            late, early = self._is_late(visit), state.early or visit.length == 2
+            late, early = self._is_late(visit), self._is_early(visit)
             return State(rows, end, advance, first, stop, state.strip_rows, state.sums, late, demand.skips, early)
 
         if rows <= advance or (self.settings.cache and self._in_step(demand)):
@@ -399,14 +396,21 @@ class Search:
         """Bytes of the block's whole input and output together."""
         op = self.chain.ops[self.last - 1]
         out = self._out_bytes()
-        early = demand.visit.state.early or demand.visit.length == 2
-        if early or self._is_kept(demand.visit.position) or not (source.nbytes and out and self.settings.overlap):
+        if (
+            self._is_early(demand.visit)
+            or self._is_kept(demand.visit.position)
+            or not (source.nbytes and out and self.settings.overlap)
+        ):
             return source.nbytes + out
         tile = 0 if self._is_late(demand.visit) else self.settings.tile
         return overlapped_bytes(source, op.writes, demand.visit.state.strip_rows, tile)
 
     def _is_late(self, visit: Visit) -> bool:
         return visit.state.late or (visit.length == 3 and visit.position == self.last - 3)
+
+    @staticmethod
+    def _is_early(visit: Visit) -> bool:
+        return visit.state.early or visit.length == 2
 
     def _out_bytes(self) -> int:
         is_final = self.last == len(self.chain.ops)
@@ -449,10 +453,6 @@ def _pointwise(op: RowOp) -> bool:
 
 def _taps(op: RowOp) -> int:
     return op.window.kernel_h * op.window.kernel_w
-
-
-def _extent_w(op: RowOp) -> int:
-    return (op.window.kernel_w - 1) * op.window.dilation_w + 1
 
 
 def front(labels: Iterable[Label], grain: int) -> list[Label]:

@@ -35,8 +35,8 @@ def turned(op: RowOp, *, pixels: bool) -> RowOp | None:
     pixels: those of each row as well. Row kernels go through a row forwards.
     """
     w, seen, made = op.window, op.reads[0], op.writes
-    top = (made.h - 1) * w.stride_h + w.extent_h - seen.h - w.pad_top
-    left = (made.w - 1) * w.stride_w + w.extent_w - seen.w - w.pad_left if pixels else w.pad_left
+    top = w.reach_h(made.h) - seen.h - w.pad_top
+    left = w.reach_w(made.w) - seen.w - w.pad_left if pixels else w.pad_left
     alike = all((r.h, r.w) == (seen.h, seen.w) for r in op.reads)
     known = op.weights is None or op.kind in _KERNEL or w.kernel_h == w.kernel_w == 1
     if op.access or not (alike and known) or not (0 <= top < w.extent_h and 0 <= left < w.extent_w):

@@ -10,10 +10,10 @@ import pytest
 
 from tflm_memopt.analysis.dead_channels import meets_padding, ranges
 from tflm_memopt.model import quant
-from tflm_memopt.model.quant import IDENTITY
 from tflm_memopt.model.rowop import Kind, RowOp, Rows, Window
 
 PIXEL = Rows(1, 1, 1)
+IDENTITY = quant.quantize_multiplier(1.0)
 INT32_MIN, INT32_MAX = -(1 << 31), (1 << 31) - 1
 
 

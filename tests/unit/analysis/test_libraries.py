@@ -12,7 +12,7 @@ from unit.analysis.arena_zoo import ZOO
 import tflm_memopt
 from tflm_memopt.analysis import cmsis_nn, esp_nn
 from tflm_memopt.analysis.arena import predict
-from tflm_memopt.analysis.builtin_memory import UNKNOWN, Window
+from tflm_memopt.analysis.builtin_memory import UNKNOWN, ConvShape
 from tflm_memopt.analysis.libraries import KERNELS, REFERENCE, Library, library
 from tflm_memopt.analysis.tflm_structs import STRUCTS
 from tflm_memopt.errors import UsageError
@@ -41,44 +41,44 @@ def test_cmsis_nn_as_measured_on_a_cortex_m4(name: str, total: int) -> None:
 
 
 CONVOLUTIONS = [
-    (Window(1, 1, 16, 1, 8, 8, 8, 8, 32), 0, 0, 832),
-    (Window(1, 1, 3, 1, 2, 2, 2, 2, 5), 0, 0, 136),
-    (Window(1, 1, 6, 1, 9, 9, 5, 5, 8, 1, 2, 2), 0, 0, 952),
-    (Window(3, 3, 3, 1, 32, 32, 32, 32, 16, pad_h=1, pad_w=1), 112, 128, 704),
-    (Window(3, 3, 8, 1, 9, 7, 7, 5, 6), 288, 320, 1528),
-    (Window(1, 5, 8, 1, 1, 40, 1, 36, 4), 160, 40, 592),
-    (Window(1, 5, 8, 1, 1, 40, 1, 40, 4, pad_w=2), 160, 56, 1296),
-    (Window(1, 8, 4, 1, 1, 3, 1, 2, 4, stride_w=2, pad_w=3), 128, 128, 800),
-    (Window(10, 4, 1, 1, 49, 10, 25, 5, 64, 1, 2, 2, pad_h=4, pad_w=1), 160, 192, 3472),
-    (Window(2, 2, 40, 1, 6, 6, 6, 6, 9, dilation_h=2), 640, 640, 5228),
+    (ConvShape(1, 1, 16, 1, 8, 8, 8, 8, 32), 0, 0, 832),
+    (ConvShape(1, 1, 3, 1, 2, 2, 2, 2, 5), 0, 0, 136),
+    (ConvShape(1, 1, 6, 1, 9, 9, 5, 5, 8, 1, 2, 2), 0, 0, 952),
+    (ConvShape(3, 3, 3, 1, 32, 32, 32, 32, 16, pad_h=1, pad_w=1), 112, 128, 704),
+    (ConvShape(3, 3, 8, 1, 9, 7, 7, 5, 6), 288, 320, 1528),
+    (ConvShape(1, 5, 8, 1, 1, 40, 1, 36, 4), 160, 40, 592),
+    (ConvShape(1, 5, 8, 1, 1, 40, 1, 40, 4, pad_w=2), 160, 56, 1296),
+    (ConvShape(1, 8, 4, 1, 1, 3, 1, 2, 4, stride_w=2, pad_w=3), 128, 128, 800),
+    (ConvShape(10, 4, 1, 1, 49, 10, 25, 5, 64, 1, 2, 2, pad_h=4, pad_w=1), 160, 192, 3472),
+    (ConvShape(2, 2, 40, 1, 6, 6, 6, 6, 9, dilation_h=2), 640, 640, 5228),
 ]
 """What arm_convolve_wrapper_s8_get_buffer_size_dsp, _mve and esp_nn_get_conv_scratch_size_esp32s3 return."""
 DEPTHWISE = [
-    (Window(3, 3, 16, 1, 8, 8, 8, 8, 16, pad_h=1, pad_w=1), 0, 4464, 1760),
-    (Window(3, 3, 16, 1, 9, 9, 7, 7, 16), 0, 4464, 160),
-    (Window(3, 3, 64, 1, 40, 40, 40, 40, 64, pad_h=1, pad_w=1), 0, 4464, 8656),
-    (Window(3, 3, 24, 1, 8, 8, 8, 8, 24, pad_h=1, pad_w=1), 0, 4464, 7008),
-    (Window(3, 3, 8, 1, 8, 8, 8, 8, 8, pad_h=1, pad_w=1), 0, 4464, 1200),
-    (Window(5, 5, 8, 1, 8, 8, 8, 8, 8, pad_h=2, pad_w=2), 400, 12400, 1456),
-    (Window(5, 5, 32, 1, 40, 40, 40, 40, 32, pad_h=2, pad_w=2), 1600, 12400, 14432),
-    (Window(3, 3, 6, 1, 8, 8, 8, 8, 6, pad_h=1, pad_w=1), 0, 4464, 1792),
-    (Window(3, 3, 3, 1, 8, 8, 8, 8, 12, 4, pad_h=1, pad_w=1), 0, 0, 632),
-    (Window(3, 3, 2, 1, 8, 8, 8, 8, 2, pad_h=1, pad_w=1), 0, 4464, 32),
-    (Window(2, 4, 6, 2, 8, 8, 7, 5, 6), 0, 0, 1552),
-    (Window(3, 3, 8, 1, 9, 9, 5, 5, 8, dilation_h=2, dilation_w=2), 0, 0, 1472),
+    (ConvShape(3, 3, 16, 1, 8, 8, 8, 8, 16, pad_h=1, pad_w=1), 0, 4464, 1760),
+    (ConvShape(3, 3, 16, 1, 9, 9, 7, 7, 16), 0, 4464, 160),
+    (ConvShape(3, 3, 64, 1, 40, 40, 40, 40, 64, pad_h=1, pad_w=1), 0, 4464, 8656),
+    (ConvShape(3, 3, 24, 1, 8, 8, 8, 8, 24, pad_h=1, pad_w=1), 0, 4464, 7008),
+    (ConvShape(3, 3, 8, 1, 8, 8, 8, 8, 8, pad_h=1, pad_w=1), 0, 4464, 1200),
+    (ConvShape(5, 5, 8, 1, 8, 8, 8, 8, 8, pad_h=2, pad_w=2), 400, 12400, 1456),
+    (ConvShape(5, 5, 32, 1, 40, 40, 40, 40, 32, pad_h=2, pad_w=2), 1600, 12400, 14432),
+    (ConvShape(3, 3, 6, 1, 8, 8, 8, 8, 6, pad_h=1, pad_w=1), 0, 4464, 1792),
+    (ConvShape(3, 3, 3, 1, 8, 8, 8, 8, 12, 4, pad_h=1, pad_w=1), 0, 0, 632),
+    (ConvShape(3, 3, 2, 1, 8, 8, 8, 8, 2, pad_h=1, pad_w=1), 0, 4464, 32),
+    (ConvShape(2, 4, 6, 2, 8, 8, 7, 5, 6), 0, 0, 1552),
+    (ConvShape(3, 3, 8, 1, 9, 9, 5, 5, 8, dilation_h=2, dilation_w=2), 0, 0, 1472),
 ]
 """The same of depthwise convolutions."""
 
 
 @pytest.mark.parametrize(("window", "dsp", "mve", "esp"), CONVOLUTIONS)
-def test_scratch_of_convolutions(window: Window, dsp: int, mve: int, esp: int) -> None:
+def test_scratch_of_convolutions(window: ConvShape, dsp: int, mve: int, esp: int) -> None:
     assert cmsis_nn.conv_bytes(window, mve=False) == dsp
     assert cmsis_nn.conv_bytes(window, mve=True) == mve
     assert esp_nn.conv_bytes(window) == esp
 
 
 @pytest.mark.parametrize(("window", "dsp", "mve", "esp"), DEPTHWISE)
-def test_scratch_of_depthwise_convolutions(window: Window, dsp: int, mve: int, esp: int) -> None:
+def test_scratch_of_depthwise_convolutions(window: ConvShape, dsp: int, mve: int, esp: int) -> None:
     assert cmsis_nn.depthwise_bytes(window, mve=False, packed=False) == dsp
     assert cmsis_nn.depthwise_bytes(window, mve=True, packed=False) == mve
     assert esp_nn.depthwise_bytes(window) == esp
