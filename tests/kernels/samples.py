@@ -1,0 +1,146 @@
+"""Two good programs, one of rows and one of tiles, and changes of a program, which damage it."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from tflm_memopt.lower.order import Order
+from tflm_memopt.lower.program import Lane, Program, ProgramBlock, ProgramOp, ProgramTensor, WalkRecord
+from tflm_memopt.lower.records import HEADER, TENSOR
+from tflm_memopt.lower.serialise import pack
+from tflm_memopt.model.rowop import Kind, Window
+
+Change = Callable[[Program], Program]
+
+IN, OUT = 8 * 6 * 2, 1 * 1 * 3
+"""Bytes of the input, of the output."""
+FIRST_OP = HEADER.itemsize + 4 * TENSOR.itemsize
+"""Where the first operator's record is in good()."""
+TILED_OP = HEADER.itemsize + 5 * TENSOR.itemsize
+"""In tiled()."""
+
+
+def good() -> Program:
+    """CONV 3x3 into a ring, ADD of the ring with itself, iterative MEAN-like convolution over all that."""
+    scale = {"multipliers": np.full(3, 1 << 30, np.int32), "shifts": np.full(3, -7, np.int8)}
+    conv = ProgramOp(
+        kind=Kind.CONV,
+        inputs=(0,),
+        producers=(None,),
+        output=1,
+        input_zero_points=(0,),
+        output_zero_point=0,
+        window=Window(3, 3, 1, 1, 1, 1, 1, 1),
+        weights=np.ones((3, 3, 3, 2), np.int8),
+        bias=np.zeros(3, np.int32),
+        **scale,
+    )
+    add = dataclasses.replace(
+        conv, kind=Kind.ADD, inputs=(1, 1), producers=(0, 0), output=2, input_zero_points=(0, 0), param=20,
+        window=Window(), weights=None, bias=None,
+    )  # fmt: skip
+    whole = dataclasses.replace(
+        conv, inputs=(2,), producers=(1,), output=3, window=Window(kernel_h=8, kernel_w=6), iterative=True, sink=True,
+        accumulator=104, weights=np.ones((3, 8, 6, 3), np.int8),
+    )  # fmt: skip
+    tensors = (
+        ProgramTensor(0, 8, 6, 2, 8, base=1),
+        ProgramTensor(8, 8, 6, 3, 2),
+        ProgramTensor(44, 8, 6, 3, 3),
+        ProgramTensor(0, 1, 1, 3, 1, base=2),
+    )
+    return Program(1, 1, 116, 24, tensors, (conv, add, whole), (ProgramBlock(0, 3, 0),))
+
+
+def tiled() -> Program:
+    """A bottleneck in two strips, two tiles and two groups of two channels, then an iterative convolution."""
+    conv, _, whole = good().ops
+    expand = dataclasses.replace(
+        conv, window=Window(), tile=4, groups=2, group_channels=2, weights=np.ones((4, 1, 1, 2), np.int8), bias=None,
+        multipliers=np.full(1, 1 << 30, np.int32), shifts=np.full(1, -7, np.int8),
+    )  # fmt: skip
+    depthwise = dataclasses.replace(
+        expand, kind=Kind.DEPTHWISE, inputs=(1,), producers=(0,), output=2, window=conv.window,
+        weights=np.ones((3, 3, 4), np.int8),
+    )  # fmt: skip
+    project = dataclasses.replace(
+        expand, inputs=(2,), producers=(1,), output=3, weights=np.ones((3, 1, 1, 4), np.int8), accumulator=32,
+    )  # fmt: skip
+    whole = dataclasses.replace(whole, inputs=(3,), producers=(2,), output=4, accumulator=320, tile=4)
+    tensors = (
+        ProgramTensor(0, 8, 6, 2, 8, base=1),
+        ProgramTensor(0, 8, 6, 4, 8, 0, (Lane(332, 12, 2), Lane(356, 24, 4)), WalkRecord(4, 5, 6)),
+        ProgramTensor(0, 8, 6, 4, 8, 0, (Lane(404, 24, 4),), WalkRecord(4, 4, 4)),
+        ProgramTensor(0, 8, 6, 3, 8, 0, (Lane(452, 24, 4),), WalkRecord(4, 4, 4)),
+        ProgramTensor(0, 1, 1, 3, 1, 2, (), WalkRecord(1, 0, 1)),
+    )
+    ops = (expand, depthwise, project, whole)
+    return Program(1, 1, 524, 40 + 32 + 48 + 16, tensors, ops, (ProgramBlock(0, 4, 0, 2),))
+
+
+def tensor(i: int, **changes: Any) -> Change:
+    def change(p: Program) -> Program:
+        return dataclasses.replace(
+            p, tensors=(*p.tensors[:i], dataclasses.replace(p.tensors[i], **changes), *p.tensors[i + 1 :])
+        )
+
+    return change
+
+
+def op(i: int, **changes: Any) -> Change:
+    def change(p: Program) -> Program:
+        return dataclasses.replace(p, ops=(*p.ops[:i], dataclasses.replace(p.ops[i], **changes), *p.ops[i + 1 :]))
+
+    return change
+
+
+def window(i: int, **changes: int) -> Change:
+    return lambda p: op(i, window=dataclasses.replace(p.ops[i].window, **changes))(p)
+
+
+def whole(**changes: Any) -> Change:
+    return lambda p: dataclasses.replace(p, **changes)
+
+
+def order(ops: tuple[int, ...]) -> Change:
+    return whole(orders=(Order(1, 5, ops),))
+
+
+def softmax(**changes: Any) -> Change:
+    return op(1, kind=Kind.SOFTMAX, inputs=(1,), producers=(0,), input_zero_points=(0,), **changes)
+
+
+def lane(i: int, **changes: int) -> Change:
+    return lambda p: tensor(i, lanes=(dataclasses.replace(p.tensors[i].lanes[0], **changes), *p.tensors[i].lanes[1:]))(
+        p
+    )
+
+
+def walk(i: int, **changes: int) -> Change:
+    return lambda p: tensor(i, walk=dataclasses.replace(p.tensors[i].walk or WalkRecord(0, 0, 0), **changes))(p)
+
+
+def strips(n: int) -> Change:
+    return whole(blocks=(ProgramBlock(0, 4, 0, n),))
+
+
+def grouped(groups: int, channels: int) -> Change:
+    return both(*(op(i, groups=groups, group_channels=channels) for i in range(3)))
+
+
+def both(*changes: Change) -> Change:
+    return lambda p: functools.reduce(lambda q, change: change(q), changes, p)
+
+
+def patched(layout: np.dtype[np.void], at: int, program: Program | None = None, **values: int) -> bytes:
+    """The bytes of a program with other values in one record."""
+    image = bytearray(pack(program or good()))
+    record = np.frombuffer(image, layout, 1, at)
+    for name, value in values.items():
+        record[name] = value
+    return bytes(image)

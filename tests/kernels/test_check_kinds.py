@@ -1,0 +1,142 @@
+"""tmo_check() and what each kind of operator reads: constants, tables, accesses."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+import numpy as np
+import pytest
+from kernels.samples import IN, patched
+
+from tflm_memopt.lower.program import (
+    INPUT_EXTERNAL,
+    PROGRAM_BASE,
+    Program,
+    ProgramBlock,
+    ProgramOp,
+    ProgramTensor,
+    WalkRecord,
+)
+from tflm_memopt.lower.records import FLAG_PER_CHANNEL, HEADER, OP, TENSOR
+from tflm_memopt.lower.serialise import pack
+from tflm_memopt.model.rowop import Kind
+from tflm_memopt.runtime import host
+from tflm_memopt.runtime.host import Status
+
+GATED = ProgramOp(
+    Kind.MUL, (0, 2), (None, None), 1, (0, 0), 0, sink=True,
+    multipliers=np.full(1, 1 << 30, np.int32), shifts=np.zeros(1, np.int8),
+)  # fmt: skip
+"""An image times a constant, which is repeated."""
+
+
+def gate(height: int = 1, width: int = 1, channels: int = 2, *, tiled: bool = False, **changes: Any) -> Program:
+    constant = ProgramTensor(
+        0, height, width, channels, height, PROGRAM_BASE, constant=bytes(height * width * channels)
+    )
+    image = ProgramTensor(0, 8, 6, 2, 8, base=1)
+    out = ProgramTensor(0, 8, 6, 2, 8, base=2, walk=WalkRecord(8, 8, 8) if tiled else None)
+    op = dataclasses.replace(GATED, tile=int(tiled), **changes)
+    return Program(1, 1, 8, 48 if tiled else 8, (image, out, constant), (op,), (ProgramBlock(0, 1, 0, int(tiled)),))
+
+
+@pytest.mark.parametrize("tiled", [False, True])
+@pytest.mark.parametrize(
+    ("changes", "status"),
+    [
+        pytest.param({}, Status.OK, id="fine"),
+        pytest.param({"height": 8, "channels": 1}, Status.OK, id="rows of one pixel"),
+        pytest.param({"height": 8, "width": 6}, Status.OK, id="whole"),
+        pytest.param({"kind": Kind.MAXIMUM, "multipliers": None, "shifts": None}, Status.OK, id="no scales"),
+        pytest.param({"height": 2}, Status.OP, id="some of the rows"),
+        pytest.param({"width": 3}, Status.OP, id="some of the columns"),
+        pytest.param({"channels": 3}, Status.OP, id="more channels"),
+        pytest.param({"multipliers": None}, Status.OP, id="no multipliers"),
+        pytest.param({"kind": Kind.SUB, "param": 23}, Status.OP, id="too large a shift"),
+        pytest.param({"kind": Kind.PRELU, "shifts": np.full(2, 31, np.int8)}, Status.OP, id="shift of 31"),
+        pytest.param({"inputs": (0,), "producers": (None,), "input_zero_points": (0,)}, Status.OP, id="one operand"),
+        pytest.param({"output": 2}, Status.OP, id="a constant that is written"),
+    ],
+)
+def test_two_operands(changes: dict[str, Any], status: Status, tiled: bool) -> None:
+    program = gate(**changes, tiled=tiled)
+    assert host.check(pack(program), [IN], [IN]) is status
+
+
+def test_a_constant_lies_in_the_program() -> None:
+    image = bytearray(pack(gate()))
+    at = HEADER.itemsize + 2 * TENSOR.itemsize  # its record begins with the offset
+    for offset, status in (
+        (0, Status.TABLE),
+        (len(image) - 1, Status.TABLE),
+        (0xFFFFFFFF, Status.TABLE),
+        (4, Status.OK),
+    ):
+        image[at : at + 4] = offset.to_bytes(4, "little")
+        assert host.check(bytes(image), [IN], [IN]) is status
+
+
+def test_only_filters_have_scales_per_channel() -> None:
+    image = bytearray(pack(gate()))
+    image[HEADER.itemsize + 3 * TENSOR.itemsize + 1] |= FLAG_PER_CHANNEL
+    assert host.check(bytes(image), [IN], [IN]) is Status.OP
+
+
+@pytest.mark.parametrize(
+    ("groups", "channels", "width", "table", "status"),
+    [
+        pytest.param(0, 2, 6, 256, Status.OK, id="fine"),
+        pytest.param(2, 2, 6, 256, Status.OP, id="groups of what comes from outside"),
+        pytest.param(0, 4, 3, 256, Status.OP, id="another view of the pixels"),
+        pytest.param(0, 2, 6, 255, Status.OP, id="a table behind the program's end"),
+        pytest.param(0, 2, 6, None, Status.OP, id="no table"),
+    ],
+)
+def test_tiled_lookup(groups: int, channels: int, width: int, table: int | None, status: Status) -> None:
+    weights = None if table is None else np.zeros(table, np.int8)
+    lookup = ProgramOp(
+        Kind.LOOKUP, (0,), (None,), 1, (0,), 0, sink=True, tile=1, groups=groups, group_channels=1, weights=weights
+    )
+    tensors = (
+        ProgramTensor(0, 8, 6, 2, 8, base=1),
+        ProgramTensor(0, 8, width, channels, 8, base=2, walk=WalkRecord(8, 8, 8)),
+    )
+    program = Program(1, 1, 8, 48, tensors, (lookup,), (ProgramBlock(0, 1, 0, 1),))
+    assert host.check(pack(program), [IN], [IN]) is status
+
+
+@pytest.mark.parametrize(
+    ("changes", "status"),
+    [
+        pytest.param({}, Status.OK, id="fine"),
+        pytest.param({"param": 0}, Status.OP, id="no rows"),
+        pytest.param({"param": -1}, Status.OP, id="rows below none"),
+        pytest.param({"param": 6}, Status.OP, id="more rows than the program has bytes for"),
+        pytest.param({"param": 0x7FFFFFFF}, Status.OP, id="rows of more than 32 bits"),
+        pytest.param({"weights": None}, Status.OP, id="no table"),
+        pytest.param({"iterative": True}, Status.OP, id="iterative"),
+        pytest.param({"inputs": (2,)}, Status.OP, id="pixels that are no indices"),
+        pytest.param({"inputs": (3,)}, Status.OP, id="fewer indices than pixels"),
+    ],
+)
+def test_gather(changes: dict[str, Any], status: Status) -> None:
+    gather = ProgramOp(Kind.GATHER, (0,), (None,), 1, (0,), 0, sink=True, param=5, weights=np.ones((5, 3), np.int8))
+    tensors = (
+        ProgramTensor(0, 8, 3, 4, 8, base=1),
+        ProgramTensor(0, 8, 3, 3, 8, base=2),
+        ProgramTensor(0, 8, 3, 3, 8, base=1),
+        ProgramTensor(0, 8, 2, 4, 8, base=1),
+    )
+    program = Program(1, 1, 2, 8, tensors, (dataclasses.replace(gather, **changes),), (ProgramBlock(0, 1, 0),))
+    assert host.check(pack(program), [IN], [8 * 3 * 3]) is status
+
+
+def test_an_access_is_checked_before_it_is_read() -> None:
+    """Also for pixels of an external frame, which become int8 where it says."""
+    lookup = ProgramOp(Kind.LOOKUP, (0,), (None,), 1, (0,), 0, sink=True, weights=np.zeros(256, np.int8))
+    tensors = (ProgramTensor(16, 8, 6, 2, 0, base=1), ProgramTensor(0, 8, 6, 2, 8, base=2))
+    program = Program(1, 1, 16 + IN, 8, tensors, (lookup,), (ProgramBlock(0, 1, 0),), input=INPUT_EXTERNAL)
+    assert host.check(pack(program), [0], [IN]) is Status.OK
+    at = HEADER.itemsize + 2 * TENSOR.itemsize
+    assert host.check(patched(OP, at, program, kind=Kind.COPY, access=1 << 31), [0], [IN]) is Status.OP

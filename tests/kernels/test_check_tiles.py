@@ -1,0 +1,117 @@
+"""tmo_check() and tiled blocks: strips, lanes, groups, sums."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from kernels.samples import (
+    IN,
+    OUT,
+    TILED_OP,
+    Change,
+    both,
+    good,
+    grouped,
+    lane,
+    op,
+    patched,
+    strips,
+    tensor,
+    tiled,
+    walk,
+    whole,
+    window,
+)
+
+from tflm_memopt.lower.program import Lane, Program, ProgramBlock, ProgramOp, ProgramTensor, WalkRecord
+from tflm_memopt.lower.records import FLAG_SUMS, HEADER, OP, TENSOR
+from tflm_memopt.lower.serialise import pack
+from tflm_memopt.model.rowop import Kind, Window
+from tflm_memopt.runtime import host
+from tflm_memopt.runtime.host import Status
+
+REFUSED_TILED = [
+    ("no tile", op(1, tile=0)),
+    ("counters outside of the workspace", whole(blocks=(ProgramBlock(0, 4, 494, 2),))),
+    ("no strips", strips(0)),
+    ("no strips for a tensor", walk(2, advance=0)),
+    ("strips of less than they advance", walk(2, advance=5)),
+    ("strips beyond all rows", both(strips(0xFFFF), walk(4, advance=0x4000, rows=0x4000))),
+    ("lanes of fewer rows than a strip", lane(1, rows=1)),
+    ("lanes of more rows than a strip", lane(1, rows=3)),
+    ("empty lane", lane(1, depth=0)),
+    ("lane outside of the workspace", lane(3, offset=453)),
+    ("lane that is too deep", lane(3, depth=25)),
+    ("lane that is too deep, counted in 64 bits", lane(3, depth=0x55555556)),
+    ("lanes of what comes from outside", tensor(0, lanes=(Lane(0, 1, 1),))),
+    ("ring of what comes from outside", tensor(0, depth=7)),
+    ("another view of an operand", both(op(3, inputs=(5,)), lambda p: whole(tensors=(*p.tensors, p.tensors[3]))(p))),
+    ("more taps than are gathered", window(1, kernel_h=5, kernel_w=13)),
+    ("iterative over what is computed again", both(walk(3, rows=5), lane(3, rows=5))),
+    ("sums of a group outside of the workspace", op(2, accumulator=524 - 287)),
+    ("misaligned sums of a group", op(2, accumulator=34)),
+    ("too few channels in groups", grouped(2, 1)),
+    ("an empty group", grouped(3, 2)),
+    ("no channels in a group", grouped(2, 0)),
+    ("a reader of groups of another size", op(1, group_channels=3)),
+    ("a reader of all groups at once", op(1, groups=1)),
+    ("groups in an iterative operator", op(3, groups=2, group_channels=2)),
+    ("SOFTMAX in groups", op(1, kind=Kind.SOFTMAX, window=Window(), param=0)),
+    ("groups of more channels than are read", both(op(1, weights=np.ones((3, 3, 8), np.int8)), tensor(2, channels=8))),
+]  # fmt: skip
+
+
+def test_the_tiled_one_is_accepted_and_runs() -> None:
+    program = pack(tiled())
+    assert host.check(program, [IN], [OUT]) is Status.OK
+    assert len(host.run(program, [np.zeros(IN, np.int8)], [OUT])[0]) == OUT
+
+
+@pytest.mark.parametrize("damage", [pytest.param(d, id=name) for name, d in REFUSED_TILED])
+def test_damage_of_tiles_is_refused(damage: Change) -> None:
+    status = host.check(pack(damage(tiled())), [IN], [OUT])
+    assert status in (Status.OP, Status.TABLE)
+
+
+@pytest.mark.parametrize(("width", "status"), [(4, Status.OK), (1 << 15, Status.OP)])
+def test_sums_are_counted_beyond_32_bits(width: int, status: Status) -> None:
+    """A ring of one pixel is small, however many the row has; the sums of an iterative operator are of all of them."""
+    channels = 1 << 17
+    scale = {"multipliers": np.full(1, 1 << 30, np.int32), "shifts": np.zeros(1, np.int8)}
+    weights = np.ones((channels, 1, 1, 1), np.int8)
+    conv = ProgramOp(Kind.CONV, (0,), (None,), 1, (0,), 0, weights=weights, tile=1, **scale)
+    pool = ProgramOp(
+        Kind.AVERAGE_POOL, (1,), (0,), 2, (0,), 0, tile=1, iterative=True, sink=True, accumulator=16 + 2 * channels
+    )
+    lanes, walk = ((Lane(16 + at, 1, 1),) for at in (0, channels)), WalkRecord(1, 1, 1)
+    tensors = (
+        ProgramTensor(0, 1, width, 1, 1, base=1),
+        *(ProgramTensor(0, 1, width, channels, 1, lanes=lane, walk=walk) for lane in lanes),
+    )
+    blocks = (ProgramBlock(0, 2, 0, 1),)
+    image = pack(Program(1, 0, 16 + 18 * channels, 2 * width, tensors, (conv, pool), blocks))
+    assert host.check(image, [width], []) is status
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [tensor(1, lanes=(Lane(0, 1, 1),)), op(0, tile=1), op(0, groups=2, group_channels=2)],
+    ids=["lanes", "tile", "groups"],
+)
+def test_a_row_block_has_no_tiles(damage: Change) -> None:
+    assert host.check(pack(damage(good())), [IN], [OUT]) is Status.OP
+
+
+@pytest.mark.parametrize(
+    "image",
+    [
+        patched(OP, TILED_OP + OP.itemsize, tiled(), flags=FLAG_SUMS),
+        patched(OP, TILED_OP, grouped(0, 0)(tiled()), flags=FLAG_SUMS),
+        patched(TENSOR, HEADER.itemsize + TENSOR.itemsize, tiled(), lanes=1 << 20),
+        patched(TENSOR, HEADER.itemsize + TENSOR.itemsize, tiled(), lanes=2),
+        patched(TENSOR, HEADER.itemsize + TENSOR.itemsize, tiled(), n_lanes=0xFFFF),
+    ],
+    ids=["sums of a DEPTHWISE", "sums without groups", "lanes outside", "misaligned lanes", "too many lanes"],
+)
+def test_damaged_bytes_of_tiles_are_refused(image: bytes) -> None:
+    assert host.check(image, [IN], [OUT]) is Status.OP
