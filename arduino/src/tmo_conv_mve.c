@@ -190,7 +190,7 @@ TWIN(relu, 2)
 
 void tmo_mve_copy(int8_t *to, const tmo_mve_rows *rows, uint32_t offset, uint32_t windows) {
   for (; windows > 0; --windows, offset += rows->apart) {
-    for (uint32_t r = 0; r < rows->n; ++r, to += rows->step) memcpy(to, rows->first[r] + offset, rows->bytes);
+    for (uint32_t r = 0; r < rows->n; ++r, to += rows->step) memmove(to, rows->first[r] + offset, rows->bytes);
   }
 }
 
@@ -200,7 +200,7 @@ void tmo_mve_take(int8_t *to, const tmo_mve_window *window) {
     const tmo_lane *lane = w.lane;
     for (uint32_t c = 0; c < w.columns; ++c, to += w.pixel) {
       const uint32_t i = ((w.column + c * w.dilation_w) * lane->rows + w.row) % lane->depth;
-      memcpy(to, w.base + lane->offset + i * w.pixel, w.pixel);
+      memmove(to, w.base + lane->offset + i * w.pixel, w.pixel); /* where a damaged program says: pixels may lie in scratch */
     }
     for (uint32_t d = 0; d < w.dilation_h; ++d) {
       for (++w.row; w.row >= w.lane->rows; w.row = 0) {
