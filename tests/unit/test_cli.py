@@ -6,6 +6,7 @@ import argparse
 import json
 import os
 import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -253,6 +254,12 @@ def test_json_in_a_process_of_its_own(folder: Path) -> None:
     done = subprocess.run([*MAIN, "inspect", "small.tflite", "--json"], capture_output=True, text=True, check=True)
     assert json.loads(done.stdout)["model"] == "small.tflite"
     assert done.stderr == ""
+
+
+def test_starts_without_what_only_some_commands_need() -> None:
+    slow = {"networkx", "ortools", "matplotlib", "tensorflow", "tflite_micro"}
+    code = f"import sys, tflm_memopt.cli; print(*({slow} & sys.modules.keys()))"
+    assert not subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.strip()
 
 
 def test_a_reader_that_closes_early(folder: Path) -> None:

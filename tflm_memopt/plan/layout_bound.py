@@ -24,7 +24,7 @@ Separations = Mapping[tuple[int, int], int]
 
 def clique_bound(nbytes: Sequence[int], align: Sequence[int], separations: Separations, known: int) -> int:
     """No layout has a lower top; `known` is such a bound already."""
-    import networkx as nx  # noqa: PLC0415 (slow to import; most layouts are proven without)
+    import networkx as nx  # noqa: PLC0415 (slow to import, and not all commands plan)
 
     graph: nx.Graph[int] = nx.Graph()
     graph.add_edges_from(separations)  # given to the constructor, they would make it import pandas, if it is there
