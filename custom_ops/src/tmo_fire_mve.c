@@ -7,7 +7,7 @@
 #if TMO_RUNS_MVE
 
 /* Pixel (x, y) of a tensor that is no frame. */
-static const int8_t *pixel_at(const tmo_run_state *run, const tmo_view *v, uint32_t y, uint32_t x) {
+static TMO_ALWAYS_INLINE const int8_t *pixel_at(const tmo_run_state *run, const tmo_view *v, uint32_t y, uint32_t x) {
   const tmo_line line = tmo_line_of(run->program, v->tensor, v->pixel, run->unit.strip, (uint16_t)y);
   return v->base + tmo_pixel_offset(&line, x);
 }
@@ -19,21 +19,26 @@ static int8_t *output_pixel(const tmo_run_state *run, const tmo_view *v) {
 /* Copies the pixels of a window to where they are multiplied. A tensor without lanes is one whose only row is in one lane, again and again. */
 static void take_window(const tmo_run_state *run, const tmo_op *op, const tmo_view *in, const tmo_taps *rows, const tmo_taps *columns, int8_t *to) {
   const tmo_tensor *t = in->tensor;
-  const tmo_lane whole = {t->offset, (uint32_t)t->depth * t->width, 1, 0};
-  tmo_lane_row first = {&whole, 0, rows->start};
+  tmo_lane whole;
   tmo_mve_window w;
-  w.first = &whole;
-  w.end = &whole + 1;
-  w.width = t->width;
   if (tmo_has_lanes(t)) {
-    first = tmo_lane_row_of(run->program, t, run->unit.strip, (uint16_t)rows->start);
+    const tmo_lane_row first = tmo_lane_row_of(run->program, t, run->unit.strip, (uint16_t)rows->start);
+    w.lane = first.lane;
+    w.column = first.period * t->width + columns->start;
+    w.row = first.row;
     w.first = tmo_lanes(run->program, t);
     w.end = w.first + t->n_lanes;
-    if (tmo_recomputes(t)) w.width = 0; /* there are no periods */
+    w.width = tmo_recomputes(t) ? 0 : t->width; /* there are no periods */
+  } else {
+    whole.offset = t->offset;
+    whole.depth = (uint32_t)t->depth * t->width;
+    whole.rows = 1;
+    w.lane = w.first = &whole;
+    w.column = rows->start * t->width + columns->start;
+    w.row = 0;
+    w.end = &whole + 1;
+    w.width = t->width;
   }
-  w.lane = first.lane;
-  w.column = first.period * t->width + columns->start;
-  w.row = first.row;
   w.rows = rows->count;
   w.pixel = in->pixel;
   w.base = in->base;
