@@ -7,6 +7,7 @@ at the borders of the map.
 
 from __future__ import annotations
 
+import heapq
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -20,6 +21,8 @@ MOST_BYTES = 1024
 """Of an order."""
 WORTH = 2
 """Firings that need no search, for each byte: those of its record, too."""
+MOST_LOOKS = 64
+"""For something that repeats itself, in a block: the longest parts are looked at first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,17 +47,19 @@ def repeated(ops: NDArray[np.int64], units: NDArray[np.int64], before: int = 0) 
     """
     if len(ops) == 0 or int(ops.max()) >= MOST_OPS:
         return ()
-    return tuple(_parts(np.where(_in_turn(ops, units), ops, MOST_OPS).astype(np.uint8), before))
-
-
-def _parts(found: NDArray[np.uint8], start: int) -> list[Order]:
-    """The one that saves most, and those before and behind it."""
-    best = _best(found)
-    if best is None:
-        return []
-    end = best.start + best.count
-    own = replace(best, start=start + best.start)
-    return [*_parts(found[: best.start], start), own, *_parts(found[end:], start + end)]
+    found = np.where(_in_turn(ops, units), ops, MOST_OPS).astype(np.uint8)
+    parts, rest = [], [(-len(found), 0)]
+    for _ in range(MOST_LOOKS):
+        if not rest:
+            break
+        length, at = heapq.heappop(rest)
+        best = _best(found[at : at - length])
+        if best:
+            end = best.start + best.count
+            parts.append(replace(best, start=before + at + best.start))
+            heapq.heappush(rest, (-best.start, at))
+            heapq.heappush(rest, (length + end, at + end))
+    return tuple(sorted(parts, key=lambda order: order.start))
 
 
 def _best(found: NDArray[np.uint8]) -> Order | None:

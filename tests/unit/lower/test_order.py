@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
-from tflm_memopt.lower.order import MOST_BYTES, MOST_OPS, ORDER, WORTH, Order, repeated
+from tflm_memopt.lower.order import MOST_BYTES, MOST_LOOKS, MOST_OPS, ORDER, WORTH, Order, repeated
 
 
 def units(ops: Sequence[int]) -> list[int]:
@@ -82,3 +82,10 @@ def test_where_units_are_left_out_nobody_is_told() -> None:
 )
 def test_nothing_is_worth_it(ops: list[int]) -> None:
     assert found(ops) == ()
+
+
+def test_after_so_many_looks_it_is_enough() -> None:
+    ops = [op for op in range(2 * MOST_LOOKS) for _ in range(40 + op)]
+    orders = found(ops)
+    assert len(orders) == MOST_LOOKS
+    assert all(says in (-1, op) for says, op in zip(told(orders, len(ops)), ops, strict=True))
