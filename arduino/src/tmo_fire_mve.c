@@ -86,7 +86,7 @@ static void add(const tmo_run_state *run, const tmo_op *op, const tmo_view *in, 
 
 bool tmo_fire_mve(const tmo_run_state *run, const tmo_op *op) {
   const bool adds = tmo_is_packed_as(op, TMO_PACKING_DSP_ADD);
-  if (op->tile != 1 || (!adds && !tmo_is_packed_as(op, TMO_PACKING_MVE_CONV))) return false;
+  if (!adds && !tmo_is_packed_as(op, TMO_PACKING_MVE_CONV)) return false;
   const tmo_view in = tmo_view_of(run, op->input[0]), out = tmo_view_of(run, op->output);
   if (tmo_is_frame(run->program, in.tensor)) return false;
   if (adds) {

@@ -13,7 +13,7 @@ extern "C" {
 tmo_status tmo_fire(const tmo_run_state *run, const tmo_op *op);
 
 #if TMO_RUNS_MVE
-/* The same of what it knows how to make; false: that is not such an operator. */
+/* The same of an operator whose tiles are single pixels; false: it does not know how to make those. */
 bool tmo_fire_mve(const tmo_run_state *run, const tmo_op *op);
 #endif
 
