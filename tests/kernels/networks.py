@@ -240,10 +240,12 @@ def _windowed(
 
 def draw_deep(rng: Generator, n_ops: int) -> Network:
     """A chain as networks for small cores are: pointwise and depthwise convolutions of many channels, mostly multiples
-    of what kernels take at once, of rows as short as a pixel; half of them with the range of a ReLU.
+    of what kernels take at once, of rows as short as a pixel; half of them with the range of a ReLU. An image has few
+    channels.
     """
     width = 1 if rng.random() < 0.3 else int(rng.integers(2, 12))
-    shapes: list[Shape] = [(int(rng.integers(1, 6)), width, int(rng.choice(DEPTHS)))]
+    channels = int(rng.choice(DEPTHS)) if rng.random() < 0.6 else int(rng.integers(1, 4))
+    shapes: list[Shape] = [(int(rng.integers(1, 6)), width, channels)]
     ops: list[ProgramOp] = []
     while len(ops) < n_ops:
         shape, kind = shapes[-1], Kind.CONV if rng.random() < 0.6 else Kind.DEPTHWISE
