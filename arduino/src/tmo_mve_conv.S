@@ -304,11 +304,13 @@ enter:
     subs  r9, r9, #1
     bne   7b
     b     0f
-8:  dlstp.32 lr, r5
+8:  add   r9, r0, r5         /* fours of bytes may end behind the last one */
+    dlstp.32 lr, r5
 9:  vldrw.u32 q0, [r1], #16
     vldrb.u32 q1, [r2, q0]
     vstrb.32 q1, [r0], #4
     letp  lr, 9b
+    mov   r0, r9
 0:  add   r2, r2, r8
     subs  r3, r3, #1
     bne   1b
