@@ -96,7 +96,7 @@ PAD_REFUSALS: dict[str, tuple[Callable[[Net], tuple[int, ...]], str]] = {
         _only_padding,
         (
             "operator 1 CONV_2D stays builtin: Its numbers must be within the executor's limits "
-            "(custom_ops/src/tmo_check.c): a window lies wholly in the padding"
+            "(custom_ops/src/tmo_check_kind.c): a window lies wholly in the padding"
         ),
     ),
     "groups": (

@@ -18,7 +18,7 @@ MAX_S16_SHIFT = 7
 
 
 def executable(op: RowOp) -> str | None:
-    """Its numbers must be within the executor's limits (custom_ops/src/tmo_check.c)"""
+    """Its numbers must be within the executor's limits (custom_ops/src/tmo_check_kind.c)"""
     w, reads = op.window, op.reads[0]
     for rows in (*op.reads, op.writes):
         if max(rows.h, rows.w) > MAX_DIMENSION:
