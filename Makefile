@@ -2,7 +2,7 @@
 # make test    run every test that this machine can run
 # make check   style and types
 # make docs    the documentation as a site, in build/site
-# make soak    N random cases (KIND=networks, plans, files or programs) on all processors
+# make soak    N random cases (KIND=networks, plans, files, programs or cores) on all processors
 # make build   build the native libraries again, after a change in custom_ops/
 VENV ?= .venv
 EXTRAS ?=

@@ -9,6 +9,9 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from conftest import ROOT
+from cores.cases import TOO_LARGE, run
+from cores.core import CORES, missing_tools
+from cores.draws import DRAWS, converted_cases
 from hostile.judge import Outcome, judge
 from hypothesis import HealthCheck, given, seed, settings
 from kernels.conftest import compiled
@@ -76,8 +79,27 @@ def programs(cases: range) -> list[Failure]:
     return []
 
 
+def cores(cases: range) -> list[Failure]:
+    """Random programs and converted networks on all cores that QEMU emulates, in the packings that these run."""
+    failures = []
+    for core in CORES.values():
+        if reason := missing_tools(core):
+            raise RuntimeError(reason)
+        drawn = [
+            (case, f"{draw.__name__}, {family.name}", program)
+            for case in cases for draw in DRAWS for family in core.families if (program := draw(case, family))
+        ]  # fmt: skip
+        drawn += [(case, "converted", program) for case in cases for program in converted_cases(case, core.target)]
+        outcomes = run(core, [program for *_, program in drawn])
+        for (case, what, _), outcome in zip(drawn, outcomes, strict=True):
+            if outcome.status != TOO_LARGE and not outcome.right:
+                failures.append(Failure(range(case, case + 1), f"{core.name}, {what}: {outcome}"))
+    return failures
+
+
 Work = Callable[[range], list[Failure]]
 KINDS: dict[str, tuple[Work, int]] = {
     "networks": (networks, 50), "plans": (plans, 50), "files": (files, 500), "programs": (programs, 50_000),
+    "cores": (cores, 50),
 }  # fmt: skip
 """What a task does with its cases, and how many it gets at most."""
