@@ -171,6 +171,7 @@ CASES: list[tuple[Callable[[Net], int], Edit, str, str]] = [
     (pool, affine(1, [0.3]), "pool_keeps_scale", "scales 0.05 and 0.3, zero points -3 and 0"),
     (mean, values(1, np.array([0, 1], np.int32)), "reduced_axes", "axes [0, 1] of shape [1, 4, 4, 2]"),
     (mean, tensor(1, buffer=0), "reduced_axes", "its axes are not a constant int32 tensor"),
+    (mean, operator(inputs=np.array([0, -1], np.int32)), "reduced_axes", "its axes are not a constant int32 tensor"),
     (softmax, affine(1, [0.01]), "softmax_output", "scale 0.01, zero point 0"),
     (softmax, affine(0, [1e-9]), "softmax_input", "10 classes, scale 1e-09, beta 1"),
     (softmax, affine(0, [1e9]), "executable", "a rescaling by 2^31, at most 2^30"),

@@ -61,9 +61,8 @@ def add_scales(site: Site) -> str | None:
 @hint(SHAPE)
 def reduced_axes(site: Site) -> str | None:
     """It must reduce constant axes: any of height, width and channels"""
-    if AXES not in site.op.options and (
-        len(site.op.inputs) < 2 or site.input(1).data is None or site.input(1).dtype != "INT32"
-    ):
+    given = site.tensor(1)
+    if AXES not in site.op.options and (given is None or given.data is None or given.dtype != "INT32"):
         return "its axes are not a constant int32 tensor"
     axes, shape = site.axes(), site.input().shape
     spatial = {a for a in range(len(shape)) if a >= len(shape) - 3}
