@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from conftest import ROOT
-from cores.cases import TOO_LARGE, run
+from cores.cases import run
 from cores.core import CORES, missing_tools
 from cores.draws import DRAWS, converted_cases
 from hostile.judge import Outcome, judge
@@ -92,7 +92,7 @@ def cores(cases: range) -> list[Failure]:
         drawn += [(case, "converted", program) for case in cases for program in converted_cases(case, core.target)]
         outcomes = run(core, [program for *_, program in drawn])
         for (case, what, _), outcome in zip(drawn, outcomes, strict=True):
-            if outcome.status != TOO_LARGE and not outcome.right:
+            if not outcome.right:
                 failures.append(Failure(range(case, case + 1), f"{core.name}, {what}: {outcome}"))
     return failures
 

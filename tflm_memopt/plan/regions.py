@@ -7,8 +7,6 @@ depend on each other through a builtin operator, so that each connected group of
 
 from __future__ import annotations
 
-import graphlib
-import heapq
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
@@ -131,23 +129,21 @@ def _levels(graph: Graph, support: Mapping[int, Support], kept_views: set[int]) 
 
 def _groups(graph: Graph, level: Mapping[int, int]) -> list[list[int]]:
     """Connected operators of one number, each group in the graph's order; groups of nothing but views are left out."""
-    joined: dict[int | tuple[TensorId, int], int | tuple[TensorId, int]] = {}
+    import networkx as nx  # noqa: PLC0415 (slow to import: not before it is needed)
 
-    def representative(x: int | tuple[TensorId, int]) -> int | tuple[TensorId, int]:
-        while joined.setdefault(x, x) != x:
-            joined[x] = joined[joined[x]]  # halves the way there
-            x = joined[x]
-        return x
-
-    ours = [op for op in graph.ops if op.index in level]
-    for op in ours:
-        for t in (*op.inputs, *op.outputs):
-            if t >= 0 and not graph.tensors[t].constant:
-                joined[representative(op.index)] = representative((t, level[op.index]))
-    groups: dict[int | tuple[TensorId, int], list[Op]] = {}
-    for op in ours:
-        groups.setdefault(representative(op.index), []).append(op)
-    return [[op.index for op in group] for group in groups.values() if any(op.type != VIEW for op in group)]
+    links: nx.Graph[object] = nx.Graph()
+    for op in graph.ops:
+        if op.index in level:
+            links.add_node(op.index)
+            for t in (*op.inputs, *op.outputs):
+                if t >= 0 and not graph.tensors[t].constant:
+                    links.add_edge(op.index, ("tensor", t, level[op.index]))
+    position = {op.index: i for i, op in enumerate(graph.ops)}
+    groups = []
+    for component in nx.connected_components(links):
+        ops = sorted((i for i in component if isinstance(i, int)), key=position.__getitem__)
+        groups.append(ops)
+    return [g for g in groups if any(graph.ops[position[i]].type != VIEW for i in g)]
 
 
 def _holders(
@@ -176,31 +172,22 @@ def _holders(
 def _assemble(
     graph: Graph, support: Mapping[int, Support], groups: Sequence[list[int]], holder: Mapping[TensorId, TensorId]
 ) -> Partition:
+    import networkx as nx  # noqa: PLC0415 (as in _groups)
+
     position = {op.index: i for i, op in enumerate(graph.ops)}
     absorbed = {i for g in groups for i in g}
     ops = {i: _renamed(s, holder) for i in absorbed if isinstance(s := support[i], RowOp)}
     kept = [_kept(graph, op) for op in graph.ops if op.index not in absorbed]
     nodes: list[Node] = [*kept, *(region for group in groups for region in regions_of(graph, group, ops, kept))]
     producer = {t: n for n, node in enumerate(nodes) for t in node.outputs}
-    before = {n: {producer[t] for t in node.inputs if t in producer} for n, node in enumerate(nodes)}
+    order: nx.DiGraph[int] = nx.DiGraph()
+    order.add_nodes_from(range(len(nodes)))
+    order.add_edges_from((producer[t], n) for n, node in enumerate(nodes) for t in node.inputs if t in producer)
     stateful = [n for n, node in enumerate(kept) if graph.ops[position[node.op]].type in STATEFUL]
-    for earlier, later in pairwise(stateful):
-        before[later].add(earlier)
+    order.add_edges_from(pairwise(stateful))
     first = [position[node.op if isinstance(node, Kept) else node.ops[0]] for node in nodes]
-    return Partition(tuple(nodes[n] for n in _in_order(before, first)), ops)
-
-
-def _in_order(before: Mapping[int, Collection[int]], first: Sequence[int]) -> Iterator[int]:
-    """Nodes, each behind those `before` it; of several that may come next, the one that is `first` in the model."""
-    sorter = graphlib.TopologicalSorter(before)
-    sorter.prepare()
-    ready: list[tuple[int, int]] = []
-    while sorter.is_active():
-        for n in sorter.get_ready():
-            heapq.heappush(ready, (first[n], n))
-        _, n = heapq.heappop(ready)
-        yield n
-        sorter.done(n)
+    sequence = nx.lexicographical_topological_sort(order, key=first.__getitem__)
+    return Partition(tuple(nodes[n] for n in sequence), ops)
 
 
 def regions_of(
