@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from conftest import examples
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tflm_memopt.analysis.tflm_planner import Request, high_water, place
@@ -34,6 +35,7 @@ buffers = st.builds(
 )
 
 
+@settings(max_examples=examples(100))
 @given(st.lists(buffers, max_size=12))
 def test_what_is_placed_online_overlaps_nothing_alive(requests: list[Request]) -> None:
     offsets = place(requests)

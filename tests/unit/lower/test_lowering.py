@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import cache
 
 import numpy as np
 import pytest
@@ -23,6 +24,7 @@ from tflm_memopt.plan.regions import Region
 from tflm_memopt.runtime import host
 
 
+@cache
 def planned(data: bytes, *, op_per_block: bool = False) -> Planned:
     """Row blocks only; tests/unit/plan/test_tiles.py has the tiled ones."""
     found = pipeline.make_plan(pipeline.understand(read(data).graph), Options(op_per_block, seconds=0.3, tiles=None))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -25,6 +26,7 @@ from tflm_memopt.runtime import regions
 HEADER = 3
 
 
+@cache
 def rewritten(data: bytes, *, op_per_block: bool = False) -> tuple[Model, Planned]:
     source, options = read(data), Options(op_per_block, seconds=0.3)
     planned = pipeline.make_plan(pipeline.understand(source.graph), options)

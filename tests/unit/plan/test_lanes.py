@@ -6,6 +6,7 @@ import itertools
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
+from functools import cache
 
 import pytest
 from conftest import thinned
@@ -14,6 +15,7 @@ from unit.plan.tiled import planned, tiled_blocks, trace_of
 from tflm_memopt.model.rowop import UNIT, Kind, RowOp, Rows, Window
 from tflm_memopt.plan.blocks import Chain, rebuild
 from tflm_memopt.plan.firing import Member, Trace
+from tflm_memopt.plan.liveness import Ring
 from tflm_memopt.plan.plan import Lane, Role
 from tflm_memopt.plan.tiles import UNLIMITED, tiled_candidates
 from tflm_memopt.plan.tiles_plan import Settings
@@ -130,16 +132,22 @@ MOST = 8
 """Rings of a kind that are looked at."""
 
 
-@pytest.mark.parametrize("kind", KINDS)
-def test_rings_of_every_kind_are_as_deep_as_they_must_be(kind: str) -> None:
+@cache
+def all_rings() -> list[tuple[Trace, Member, Ring]]:
+    """Of all tiled blocks of the bottlenecks, with the firings and the operator that makes the rows."""
     chain = bottlenecks()
     found = []
     for switches in (Settings(), Settings(cache=False), Settings(group_channels=0)):
         for candidate in itertools.chain(*tiled_candidates(chain, switches, UNLIMITED).values()):
             block = rebuild(chain, candidate)
             trace, rings = block.trace, block.rings
-            each = [(trace, m, rings[m.op.output]) for m in trace.members if m.op.output in rings]
-            found += [(t, maker, ring) for t, maker, ring in each if KINDS[kind](t, maker, ring.lanes)]
+            found += [(trace, m, rings[m.op.output]) for m in trace.members if m.op.output in rings]
+    return found
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_rings_of_every_kind_are_as_deep_as_they_must_be(kind: str) -> None:
+    found = [(trace, maker, ring) for trace, maker, ring in all_rings() if KINDS[kind](trace, maker, ring.lanes)]
     assert len(found) >= MOST
     for trace, maker, ring in found[:: len(found) // MOST]:
         assert_exact(trace, maker, ring.nbytes, ring.lanes)

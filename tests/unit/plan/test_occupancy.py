@@ -31,7 +31,7 @@ def two_outputs(seed: int) -> bytes:
     return net.model(x, net.conv2d(y, 4))
 
 
-@pytest.fixture(params=[(residual, True), (residual, False), (two_outputs, True), (two_outputs, False)])
+@pytest.fixture(scope="module", params=[(residual, True), (residual, False), (two_outputs, True), (two_outputs, False)])
 def planned(request: pytest.FixtureRequest) -> Planned:
     make, tiles = request.param
     understood = pipeline.understand(read(make(7)).graph)

@@ -2,33 +2,29 @@
 
 from __future__ import annotations
 
-import random
 from collections.abc import Sequence
 from itertools import pairwise
 
 import pytest
 from models import Net
-from property.forced import forced, mobile, random_settings
-from property.networks import build
-from property.oracle import convert
+from unit.plan.tiled import planned
 
 import tflm_memopt
 from tflm_memopt.analysis.costs import Work
 from tflm_memopt.plan.firing import Member
 from tflm_memopt.plan.occupancy import trace_of
 from tflm_memopt.plan.plan import Block
-from tflm_memopt.plan.planner import Options
 from tflm_memopt.plan.work import work
 
 
-def done(data: bytes, target: str = "generic") -> tuple[Work, ...]:
+def works(data: bytes, target: str = "generic") -> tuple[Work, ...]:
     return tflm_memopt.optimize(data, target=target, seconds=0, max_macs=1.0).work
 
 
 def padded(target: str) -> Work:
     """Of a 3x3 convolution of 6x5 pixels, 4 to 8 channels, SAME."""
     net = Net()
-    (only,) = done(net.model(net.conv2d(net.input((1, 6, 5, 4)), 8, kernel=(3, 3))), target)
+    (only,) = works(net.model(net.conv2d(net.input((1, 6, 5, 4)), 8, kernel=(3, 3))), target)
     return only
 
 
@@ -66,27 +62,25 @@ def test_what_is_computed_again_counts_again() -> None:
 def test_builtin_operators_are_not_counted() -> None:
     net = Net()
     x = net.normalized(net.conv2d(net.input((1, 4, 4, 2)), 2))
-    assert [w.kernel.split()[0] for w in done(net.model(net.unary("RELU", x, out=(0.1, 0))))] == ["CONV", "LOOKUP"]
+    assert [w.kernel.split()[0] for w in works(net.model(net.unary("RELU", x, out=(0.1, 0))))] == ["CONV", "LOOKUP"]
 
 
 @pytest.mark.parametrize("seed", range(12))
 def test_firings_one_by_one(seed: int) -> None:
     """In any plan: pixels, taps and bytes written, counted firing by firing."""
-    with forced(random_settings(random.Random(seed)), seed):
-        converted = convert(build(mobile(seed)), Options(seconds=0))
-    assert converted is not None
-    plan, ops = converted[1].plan, converted[1].partition.ops
+    _, found = planned(seed)
+    plan, ops = found.plan, found.partition.ops
     members = [
         (m, trace_of(step, ops).fires(m.key)[1].tolist())
         for step in plan.steps
         if isinstance(step, Block)
         for m in trace_of(step, ops).members
     ]
-    for found, (m, fired) in zip(work(plan, ops), members, strict=True):
-        assert found.firings == len(fired)
-        assert found.pixels == sum(int(m.units.x1[f] - m.units.x0[f]) for f in fired)
+    for done, (m, fired) in zip(work(plan, ops), members, strict=True):
+        assert done.firings == len(fired)
+        assert done.pixels == sum(int(m.units.x1[f] - m.units.x0[f]) for f in fired)
         if not m.iterative and not m.op.access:
-            assert found.taps == sum(_taps(m, f) for f in fired)
+            assert done.taps == sum(_taps(m, f) for f in fired)
 
 
 def _taps(m: Member, f: int) -> int:
