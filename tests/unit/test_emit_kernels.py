@@ -11,10 +11,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from conftest import EXAMPLE, ROOT, optimized, thinned
+from conftest import EXAMPLE, ROOT, optimized
 from kernels import networks
 from kernels.packings import packed
 from kernels.programs import lower
+from unit.command import small
 
 import tflm_memopt
 from tflm_memopt.emit.kernels import Needs, Part, config_header, needs
@@ -49,9 +50,9 @@ PARTS = [("stream", Part.STREAM), ("external", Part.EXTERNAL), ("arena", None)]
 """Where the input is, and which part of the executor that takes."""
 
 
-@pytest.mark.parametrize(("where", "part"), thinned(PARTS, 1))
+@pytest.mark.parametrize(("where", "part"), PARTS)
 def test_a_bit_for_each_part(where: str, part: Part | None) -> None:
-    data = EXAMPLE.read_bytes()
+    data = small()
     everything = needs_of(tflm_memopt.optimize(data, input=where, max_macs=1.1).model)
     by_row = needs_of(tflm_memopt.optimize(data, input=where, without=("tiles",)).model)
     assert bits(everything.parts) & {Part.STREAM, Part.EXTERNAL} == ({part} if part else set())
