@@ -36,6 +36,9 @@ from tflm_memopt.plan.tiles_plan import Input, Settings
 MAX_TAPS = 64
 """Pixels of a window that a kernel takes at once in a tiled block: TMO_MAX_TAPS."""
 
+MOST_OUTSIDE = 1024
+"""Rows of a strip beyond those of the map: a chain of long strides reaches for more, in vain, and each takes time."""
+
 
 class Skip(NamedTuple):
     """A tensor that an ADD nearer to the block's end reads, too: rows [m*advance + end - rows, m*advance + end)."""
@@ -186,7 +189,7 @@ class Search:
 
     def _demands(self, position: int, state: State) -> Iterator[Demand]:
         op = self.chain.ops[position]
-        if not op.tileable:
+        if not op.tileable or state.rows > op.writes.h + MOST_OUTSIDE:
             return
         if _taps(op) <= MAX_TAPS:
             yield self._plain_demand(position, state)
