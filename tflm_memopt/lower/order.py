@@ -1,13 +1,14 @@
 """Where the firings of a block repeat themselves: there a program says who fires next, and nobody needs to search.
 
 Demands lead to the same order strip after strip, and in a strip column after column, but to follow them takes the
-executor as long as a small kernel takes for a pixel. A byte for each firing of one strip is enough, and a few for those
-at the borders of the map.
+executor as long as a small kernel takes for a pixel. A byte for each firing of one strip is enough. What repeats itself
+nowhere, as at the borders of the map, is listed in full where that stays short.
 """
 
 from __future__ import annotations
 
 import heapq
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -21,6 +22,10 @@ MOST_BYTES = 1024
 """Of an order."""
 WORTH = 2
 """Firings that need no search, for each byte: those of its record, too."""
+LEAST_LISTED = ORDER.itemsize
+"""Firings that are listed in full: they take a byte each, and the record."""
+MOST_LISTED = MOST_BYTES
+"""In a block."""
 MOST_LOOKS = 64
 """For something that repeats itself, in a block: the longest parts are looked at first."""
 
@@ -48,7 +53,7 @@ def repeated(ops: NDArray[np.int64], units: NDArray[np.int64], before: int = 0) 
     if len(ops) == 0 or int(ops.max()) >= MOST_OPS:
         return ()
     found = np.where(_in_turn(ops, units), ops, MOST_OPS).astype(np.uint8)
-    parts, rest = [], [(-len(found), 0)]
+    parts, rest, left = [], [(-len(found), 0)], found.copy()
     for _ in range(MOST_LOOKS):
         if not rest:
             break
@@ -57,9 +62,24 @@ def repeated(ops: NDArray[np.int64], units: NDArray[np.int64], before: int = 0) 
         if best:
             end = best.start + best.count
             parts.append(replace(best, start=before + at + best.start))
+            left[at + best.start : at + end] = MOST_OPS
             heapq.heappush(rest, (-best.start, at))
             heapq.heappush(rest, (length + end, at + end))
+    parts += [replace(order, start=before + order.start) for order in _listed(left)]
     return tuple(sorted(parts, key=lambda order: order.start))
+
+
+def _listed(left: NDArray[np.uint8]) -> Iterator[Order]:
+    """The longest parts that are in order, as they are. MOST_OPS: not in order, or known."""
+    room = MOST_LISTED
+    starts, ends = _runs(left != MOST_OPS)
+    for k in np.argsort(starts - ends, kind="stable").tolist():
+        count = min(int(ends[k] - starts[k]), room)
+        if count < LEAST_LISTED:
+            return
+        start = int(starts[k])
+        room -= count
+        yield Order(start, count, tuple(left[start : start + count].tolist()))
 
 
 def _best(found: NDArray[np.uint8]) -> Order | None:
@@ -100,7 +120,14 @@ def _may_hold(true: NDArray[np.bool_], length: int) -> bool:
 
 def _longest(true: NDArray[np.bool_]) -> tuple[int, int]:
     """Start and length of the longest run."""
-    edges = np.concatenate(([-1], np.flatnonzero(~true), [len(true)]))
-    lengths = np.diff(edges) - 1
-    k = int(np.argmax(lengths))
-    return int(edges[k]) + 1, int(lengths[k])
+    starts, ends = _runs(true)
+    if len(starts) == 0:
+        return 0, 0
+    k = int(np.argmax(ends - starts))
+    return int(starts[k]), int(ends[k] - starts[k])
+
+
+def _runs(true: NDArray[np.bool_]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Starts and ends of the runs, in turn."""
+    edges = np.flatnonzero(np.diff(true, prepend=False, append=False))
+    return edges[::2], edges[1::2]

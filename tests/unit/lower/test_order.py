@@ -8,7 +8,17 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
-from tflm_memopt.lower.order import MOST_BYTES, MOST_LOOKS, MOST_OPS, ORDER, WORTH, Order, repeated
+from tflm_memopt.lower.order import (
+    LEAST_LISTED,
+    MOST_BYTES,
+    MOST_LISTED,
+    MOST_LOOKS,
+    MOST_OPS,
+    ORDER,
+    WORTH,
+    Order,
+    repeated,
+)
 
 
 def units(ops: Sequence[int]) -> list[int]:
@@ -35,6 +45,11 @@ def told(orders: Sequence[Order], n: int) -> list[int]:
     return result
 
 
+def apart(orders: Sequence[Order]) -> tuple[list[Order], list[Order]]:
+    """Those that repeat themselves, and those that are listed in full."""
+    return [o for o in orders if o.count > len(o.ops)], [o for o in orders if o.count == len(o.ops)]
+
+
 @pytest.mark.parametrize("seed", range(20))
 def test_what_they_say_is_so_and_strips_are_found(seed: int) -> None:
     rng = np.random.default_rng(seed)
@@ -43,7 +58,9 @@ def test_what_they_say_is_so_and_strips_are_found(seed: int) -> None:
     orders = found(ops)
     assert all(says in (-1, op) for says, op in zip(told(orders, len(ops)), ops, strict=True))
     assert [*orders] == sorted(orders, key=lambda order: order.start)
-    saved = [order.count - WORTH * (len(order.ops) + ORDER.itemsize) for order in orders]
+    repeating, listed = apart(orders)
+    assert all(order.count >= LEAST_LISTED for order in listed)
+    saved = [order.count - WORTH * (len(order.ops) + ORDER.itemsize) for order in repeating]
     assert all(some > 0 for some in saved)
     assert sum(saved) >= max((12 - WORTH) * len(strip), (9 - WORTH) * len(other)) - WORTH * ORDER.itemsize
 
@@ -64,7 +81,7 @@ def test_the_first_firing_of_a_block_is_searched_for() -> None:
 
 def test_where_units_are_left_out_nobody_is_told() -> None:
     skipping = [*range(60), *range(70, 100)]
-    assert found([0] * 90, skipping) == (Order(1, 59, (0,)),)
+    assert found([0] * 90, skipping) == (Order(1, 59, (0,)), Order(61, 29, (0,) * 29))
     assert found([0] * 60, range(5, 65)) == (Order(1, 59, (0,)),)  # it began in a later strip
 
 
@@ -74,7 +91,7 @@ def test_where_units_are_left_out_nobody_is_told() -> None:
         [],
         [0],
         [0, 1, 2, 3, 4, 5],
-        [0] * WORTH * ORDER.itemsize,  # not worth its bytes
+        [0] * LEAST_LISTED,  # not worth its bytes
         [*range(MOST_BYTES + 1)] * 6,
         [MOST_OPS] * 60,
     ],
@@ -87,5 +104,14 @@ def test_nothing_is_worth_it(ops: list[int]) -> None:
 def test_after_so_many_looks_it_is_enough() -> None:
     ops = [op for op in range(2 * MOST_LOOKS) for _ in range(40 + op)]
     orders = found(ops)
-    assert len(orders) == MOST_LOOKS
+    assert len(apart(orders)[0]) == MOST_LOOKS
     assert all(says in (-1, op) for says, op in zip(told(orders, len(ops)), ops, strict=True))
+
+
+def test_what_repeats_itself_nowhere_is_listed_while_it_is_short() -> None:
+    ops = np.random.default_rng(0).integers(0, 4, 2 * MOST_LISTED).tolist()
+    assert found(ops) == (Order(1, MOST_LISTED, tuple(ops[1 : MOST_LISTED + 1])),)
+    other = [0, *ops[1:40], *[0, 1] * 60, *ops[40:100]]
+    repeating, listed = apart(found(other))
+    assert len(repeating) == 1
+    assert sum(order.count for order in (*repeating, *listed)) == len(other) - 1
