@@ -223,7 +223,9 @@ class Lowering:
 
     def _place_output(self, stage: Stage, lanes: tuple[Lane, ...]) -> None:
         record = self.tensors[stage.op.output]
-        self.tensors[stage.op.output] = dataclasses.replace(record, lanes=lanes, walk=_walk(stage.out))
+        walk = _walk(stage.out)
+        depth = walk.lead if lanes else record.depth
+        self.tensors[stage.op.output] = dataclasses.replace(record, lanes=lanes, walk=walk, depth=depth)
 
     def _producer(self, tensor: int, members: range) -> int | None:
         producer = tensor - self.network.n_inputs

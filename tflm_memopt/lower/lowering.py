@@ -176,7 +176,8 @@ class _Lowering:
         record = ProgramTensor(offset, rows.h, rows.w, rows.c, depth, base, layout=layout)
         if walk:
             lanes = _lanes(ring[0], offset, rows, walk) if ring else ()
-            record = replace(record, lanes=lanes, walk=WalkRecord(walk.advance, walk.end, walk.rows))
+            strips = WalkRecord(walk.advance, walk.end, walk.rows)
+            record = replace(record, lanes=lanes, walk=strips, depth=strips.lead if lanes else depth)
         return self.tensors.setdefault(record, len(self.tensors))
 
     def _is_frame(self, tensor: TensorId) -> bool:

@@ -49,6 +49,11 @@ class WalkRecord:
     rows: int
     """Of a strip. `advance`: every row is made once (cache); more: the difference is made again (recompute)."""
 
+    @property
+    def lead(self) -> int:
+        """Rows before row 0 at which the periods of rows that are made once begin: a strip ends where a period does."""
+        return -self.end % self.advance
+
 
 @dataclass(frozen=True, slots=True)
 class ProgramTensor:
@@ -60,11 +65,11 @@ class ProgramTensor:
     width: int
     channels: int
     depth: int
-    """Rows of the ring; `height`: resident."""
+    """Rows of the ring; `height`: resident. In lanes: `walk.lead`."""
     base: int = 0
     """0: workspace; 1..n_inputs: inputs; then the outputs."""
     lanes: tuple[Lane, ...] = ()
-    """They hold the rows of a strip, the first lane its first rows; then `offset` and `depth` mean nothing."""
+    """They hold the rows of a strip, the first lane its first rows; then `offset` means nothing."""
     walk: WalkRecord | None = None
     """Of the outputs of tiled blocks, and of the inputs of their iterative operators."""
     pushed: int = 0
