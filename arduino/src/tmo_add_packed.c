@@ -7,17 +7,8 @@
 
 #if TMO_CORE_MVE
 
-/* m of m2. */
-static int32_t half(int32_t doubled) { return (int32_t)((uint32_t)doubled >> 1); }
-
 void tmo_add_packed(const tmo_kernel *k, const tmo_window *window, int8_t *out) {
-  const tmo_op *op = k->op;
-  const int32_t *s = k->bias;
-  const int32_t left[2] = {1 << s[0], 1 << s[4]};
-  const tmo_mve_sum sum = {{left[0], left[1]}, op->output_zero_point, op->act_min, op->act_max,
-                           {{-op->input_zero_point[0] * left[0], half(s[1]), -s[3]}, {-op->input_zero_point[1] * left[1], half(s[5]), -s[7]}},
-                           half(s[8]), -s[10]};
-  tmo_mve_add(window->pixels[0], window->pixels[1], out, k->out_width * k->out_channels, &sum);
+  tmo_mve_add(window->pixels[0], window->pixels[1], out, k->out_width * k->out_channels, k->bias, k->op);
 }
 
 #else
@@ -51,6 +42,13 @@ void tmo_add_packed(const tmo_kernel *k, const tmo_window *window, int8_t *out) 
 void tmo_dsp_add(const int8_t *a, const int8_t *b, int8_t *out, uint32_t n, const int32_t *scales, const int8_t *zeros) {
   add(a, b, out, n, scales, zeros);
 }
+
+#if TMO_RUNS_MVE
+void tmo_mve_add(const int8_t *a, const int8_t *b, int8_t *out, uint32_t n, const int32_t *scales, const tmo_op *op) {
+  add(a, b, out, n, scales, op->input_zero_point);
+  tmo_packed_clamp(op, out, n);
+}
+#endif
 
 #endif /* TMO_TWINS */
 

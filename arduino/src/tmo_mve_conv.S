@@ -30,22 +30,11 @@
     .section .text.tmo_mve_conv, "ax", %progbits
     .balign 4
 
-/* r0, r1: bytes as in tmo_mve_conv; r2: weights; r3: job; r6: bytes of a turn's instructions; r8: the first of them; r12 is where the second vector
- * of outputs goes.
+/* r0, r1: bytes as in tmo_mve_conv; r2: weights; r3: job; r6: bytes of a turn's instructions; r8: the first of them.
  *
- * Outputs of two vectors alternate in one, whose bytes go where q4 says. Turns come in fours; ENTRY leads past those of the first four that there are
- * not. r4 becomes the channels. */
+ * Turns come in fours; ENTRY leads past those of the first four that there are not. r4 becomes the channels. */
     .thumb_func
 enter:
-    mov   r4, #0
-    vidup.u32 q4, r4, #1
-    vidup.u32 q0, r12, #1
-    vmovnt.i32 q4, q0
-    ldrd  r4, r5, [r3, #LEAST]
-    vdup.16 q5, r4
-    vdup.16 q6, r5
-    ldr   r4, [r3, #ZERO]
-    str   r4, [sp, #OWN_ZERO]
     ldrd  r9, r7, [r3, #SCALES]
     ldrd  r11, r4, [r3, #TURNS]
     add   r5, r4, r4, lsl #1
@@ -67,17 +56,27 @@ enter:
 \name:
 .endm
 
-.macro ENTER words
+.macro ENTER words, relu
     push  {r4-r11, lr}
     vpush {d8-d13}
     sub   sp, #FRAME
+    .if \relu
+    ldr   r4, [r3, #LEAST]
+    vdup.16 q5, r4
+    .else
+    ldrd  r4, r5, [r3, #LEAST]
+    vdup.16 q5, r4
+    vdup.16 q6, r5
+    ldr   r4, [r3, #ZERO]
+    str   r4, [sp, #OWN_ZERO]
+    .endif
     adr   r8, 2f
     mov   r6, #4 * \words
     bl    enter
 .endm
 
-/* Eight outputs from their sums in r0 to lr: multipliers and shifts are at r9 and r9 + 16, of the second vector `second` bytes further. r9 goes on
- * to the next scales. Where the range is a ReLU's what saturates to the zero point needs no rounding of its own where sums are negative: no
+/* Eight outputs from their sums in r0 to lr, those of two vectors by turns, whose bytes go where q4 says: multipliers and shifts are at r9 and
+ * r9 + 16, of the second vector `second` bytes further. r9 goes on to the next scales. Where the range is a ReLU's what saturates to the zero point needs no rounding of its own where sums are negative: no
  * `sums >> 31`. */
 .macro OUTPUTS second, relu
     vmov  q0[2], q0[0], r0, r4
@@ -132,8 +131,9 @@ enter:
  *   r3   of the second     r7   next outputs     r9   next scales     r11   end of the bytes */
 .macro ONE_PIXEL name, relu
     CORE  \name
-    mov   r12, #4
-    ENTER 17
+    ENTER 17, \relu
+    adr   r4, 8f
+    vldrh.u16 q4, [r4]
     lsl   r3, r11, #2        /* bytes of the weights of four channels */
     strd  r0, r3, [sp, #AGAIN]
     add   r11, r11, r0
@@ -174,13 +174,19 @@ enter:
     cmp   r9, r0
     bne   1b
     LEAVE \name
+    .balign 4
+8:  .hword 0, 4, 1, 5, 2, 6, 3, 7
 .endm
 
 /* The same with two pixels instead of fours of channels: bytes at r1 and r3, weights at r5; and one pair behind the other. */
 .macro TWO_PIXELS name, relu
     CORE  \name
+    ENTER 14, \relu
     ldr   r12, [r3, #OUT_STEP]
-    ENTER 14
+    mov   r6, #0
+    vidup.u32 q4, r6, #1
+    vidup.u32 q0, r12, #1
+    vmovnt.i32 q4, q0
     ldr   r2, [r3, #PAIRS]
     add   r12, sp, #PAIR
     stm   r12, {r2, r3, r5}
@@ -322,8 +328,8 @@ enter:
 /* A tmo_mve_window, from `base` on, which r1 points behind. */
     .equ BASE, -4
     .equ COLUMNS, 0          /* and dilation_w */
-    .equ DILATION_H, 8       /* and gap */
-    .equ FIRST, 16           /* and end */
+    .equ FIRST, 8            /* and end */
+    .equ DILATION_H, 16      /* and gap */
     .equ WIDTH, 24
 
 /* Pixels of a row that lie side by side are copied as one, at 6; of a few whole vectors, at 2; any, at 4.

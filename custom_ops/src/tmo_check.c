@@ -223,6 +223,6 @@ tmo_status tmo_check(const void *program, size_t program_bytes, const uint32_t *
     if (status != TMO_OK) return status;
     first += block->n_ops;
   }
-  if (first != h->n_ops || !check_orders(&c)) return TMO_ERROR_TABLE;
+  if (first == 0 || first != h->n_ops || !check_orders(&c)) return TMO_ERROR_TABLE;
   return h->firings > 0 ? TMO_OK : TMO_ERROR_FIRINGS;
 }

@@ -7,8 +7,7 @@
 
 enum { VECTOR = 16, FOUR = 4, EIGHT = 8 }; /* bytes of a vector; channels that a core takes at once, of two pixels and of one */
 
-/* tmo_packed_values() of what is known to be packed for Helium. */
-static uint32_t values_of(const tmo_kernel *k) { return (k->op->kernel_h * k->op->kernel_w * k->in_channels + VECTOR - 1) / VECTOR * VECTOR; }
+static uint32_t values_of(const tmo_kernel *k) { return VECTOR * tmo_mve_turns(k->op, k->in_channels); }
 
 static void copy(int8_t *to, const int8_t *const *first, uint32_t n, uint32_t offset, uint32_t bytes, uint32_t step) {
   const tmo_mve_rows rows = {first, n, bytes, step, 0};
@@ -37,17 +36,13 @@ static void gather(const tmo_kernel *k, const tmo_window *w, int8_t *to) {
 void tmo_conv_mve_gather(const tmo_kernel *k, const tmo_window *w, uint32_t pixel) { gather(k, w, (int8_t *)k->scratch + pixel * values_of(k)); }
 
 static tmo_mve_job job_of(const tmo_kernel *k, int8_t *out, uint32_t step) {
-  const tmo_op *op = k->op;
-  const tmo_mve_job job = {k->bias, out, step, values_of(k) / VECTOR, k->out_channels, op->output_zero_point, op->act_min, op->act_max, 1};
-  return job;
+  return tmo_mve_job_of(k->op, k->bias, k->in_channels, k->out_channels, out, step);
 }
-
-static bool is_relu(const tmo_mve_job *job) { return job->zero == INT8_MIN && job->least == INT8_MIN && job->most == INT8_MAX; }
 
 /* Whether cores reach the second one of two pixels. */
 static bool is_near(const tmo_mve_job *job) { return job->step < UINT16_MAX - FOUR; }
 
-static tmo_mve_conv *core_of_two(const tmo_mve_job *job) { return is_relu(job) ? tmo_mve_relu_2 : tmo_mve_conv_2; }
+static tmo_mve_conv *core_of_two(const tmo_mve_job *job) { return tmo_mve_is_relu(job) ? tmo_mve_relu_2 : tmo_mve_conv_2; }
 
 /* Two pixels of any number of channels: of four at the end some are thrown away. */
 static void two_of_any(const int8_t *bytes, uint32_t step, const int8_t *weights, const tmo_mve_job *job) {
@@ -68,14 +63,12 @@ static void two_of_any(const int8_t *bytes, uint32_t step, const int8_t *weights
 
 static tmo_mve_conv *two_for(const tmo_mve_job *job) { return job->channels % FOUR == 0 ? core_of_two(job) : two_of_any; }
 
-static tmo_mve_conv *core_of_one(const tmo_mve_job *job) { return is_relu(job) ? tmo_mve_relu_1 : tmo_mve_conv_1; }
-
 /* The same of a pixel: those that no eight holds as if there were two of it. */
-static void one_of_any(const int8_t *bytes, uint32_t step, const int8_t *weights, const tmo_mve_job *job) {
+void tmo_mve_one_of_any(const int8_t *bytes, uint32_t step, const int8_t *weights, const tmo_mve_job *job) {
   const uint32_t eights = job->channels / EIGHT * EIGHT;
   tmo_mve_job part = *job;
   part.channels = eights;
-  if (eights > 0) core_of_one(job)(bytes, step, weights, &part);
+  if (eights > 0) tmo_mve_one_for(&part)(bytes, step, weights, &part);
   part.scales += 3 * eights;
   part.out += eights;
   part.step = 0;
@@ -83,21 +76,14 @@ static void one_of_any(const int8_t *bytes, uint32_t step, const int8_t *weights
   two_for(&part)(bytes, 0, weights + eights * part.turns * VECTOR, &part);
 }
 
-static tmo_mve_conv *one_for(const tmo_mve_job *job) { return job->channels % EIGHT == 0 ? core_of_one(job) : one_of_any; }
-
 void tmo_conv_mve_multiply(const tmo_kernel *k, const int8_t *bytes, uint32_t bytes_step, uint32_t pixels, int8_t *out, uint32_t step) {
   tmo_mve_job job = job_of(k, out, step);
   if (bytes == NULL) bytes = (const int8_t *)k->scratch;
   const bool pair = pixels == 2 && is_near(&job);
-  (pair ? two_for(&job) : one_for(&job))(bytes, bytes_step, k->weights, &job);
+  (pair ? two_for(&job) : tmo_mve_one_for(&job))(bytes, bytes_step, k->weights, &job);
   if (pixels == 1 || pair) return;
   job.out += step;
-  one_for(&job)(bytes + bytes_step, 0, k->weights, &job);
-}
-
-void tmo_conv_mve_pixel(const tmo_kernel *k, const int8_t *bytes, int8_t *out) {
-  const tmo_mve_job job = job_of(k, out, 0);
-  one_for(&job)(bytes, 0, k->weights, &job);
+  tmo_mve_one_for(&job)(bytes + bytes_step, 0, k->weights, &job);
 }
 
 /* The first pixels of a row that are multiplied as they lie, with what comes behind them in the row, up to a multiple of 16, where weights are 0. Gives
@@ -113,7 +99,7 @@ static uint32_t pointwise(const tmo_kernel *k, const int8_t *bytes, tmo_mve_job 
     two(bytes, step, k->weights, job);
   }
   job->pairs = 1;
-  for (; x < most; ++x, bytes += step, job->out += job->step) one_for(job)(bytes, 0, k->weights, job);
+  for (; x < most; ++x, bytes += step, job->out += job->step) tmo_mve_one_for(job)(bytes, 0, k->weights, job);
   return most;
 }
 
@@ -148,7 +134,7 @@ static void gathered(const tmo_kernel *k, const tmo_window *rows, tmo_mve_job *j
       two(tile, values, k->weights, job);
       job->out += 2 * job->step;
     } else {
-      one_for(job)(tile, 0, k->weights, job);
+      tmo_mve_one_for(job)(tile, 0, k->weights, job);
       job->out += job->step;
     }
   }

@@ -460,10 +460,7 @@ TMO_OWN_FRAME static void set_up(firing *f) {
   point_at_sums(f);
 }
 
-tmo_status tmo_fire(const tmo_run_state *run, const tmo_op *op) {
-#if TMO_RUNS_MVE
-  if (op->tile == 1 && tmo_fire_mve(run, op)) return TMO_OK;
-#endif
+tmo_status tmo_fire_any(const tmo_run_state *run, const tmo_op *op) {
   firing f; /* set_up() sets what kernels of this kind look at */
   f.run = run;
   f.kernel.op = op;

@@ -12,8 +12,10 @@ static TMO_ALWAYS_INLINE const int8_t *pixel_at(const tmo_run_state *run, const 
   return v->base + tmo_pixel_offset(&line, x);
 }
 
-static int8_t *output_pixel(const tmo_run_state *run, const tmo_view *v) {
-  return (int8_t *)(uintptr_t)pixel_at(run, v, run->unit.row, run->unit.tile);
+/* The pixel that is made. */
+TMO_OWN_FRAME static int8_t *output_of(const tmo_run_state *run, const tmo_tensor *t) {
+  const tmo_view v = {t, tmo_base_of(run, t), t->channels};
+  return (int8_t *)(uintptr_t)pixel_at(run, &v, run->unit.row, run->unit.tile);
 }
 
 /* Copies the pixels of a window to where they are multiplied. A tensor without lanes is one whose only row is in one lane, again and again. */
@@ -49,54 +51,40 @@ static void take_window(const tmo_run_state *run, const tmo_op *op, const tmo_vi
   tmo_mve_take(to + (rows->first * op->kernel_w + columns->first) * w.pixel, &w);
 }
 
-static void convolve(const tmo_run_state *run, const tmo_op *op, const tmo_view *in, const tmo_view *out) {
-  tmo_kernel k; /* what such a kernel looks at */
-  k.op = op;
-  k.weights = (const int8_t *)tmo_constant(run->program, op->weights);
-  k.bias = (const int32_t *)tmo_constant(run->program, op->bias);
-  k.scratch = run->workspace + op->accumulator;
-  k.in_channels = in->pixel;
-  k.out_channels = out->pixel;
+/* The bytes of a window: where they are copied to, or where they lie. */
+static TMO_ALWAYS_INLINE const int8_t *window_of(const tmo_run_state *run, const tmo_op *op, const tmo_view *in, uint32_t out_channels) {
   const uint32_t x = run->unit.tile, y = run->unit.row;
   const tmo_taps rows = tmo_clip((int32_t)(y * op->stride_h) - op->pad_top, op->kernel_h, op->dilation_h, in->tensor->height);
   const tmo_taps columns = tmo_clip((int32_t)(x * op->stride_w) - op->pad_left, op->kernel_w, op->dilation_w, in->tensor->width);
-  const int8_t *bytes = (const int8_t *)k.scratch;
-  if (tmo_packed_direct(op, k.in_channels, k.out_channels, 1)) {
-    bytes = pixel_at(run, in, rows.start, columns.start);
-  } else {
-    const bool clipped = rows.count < op->kernel_h || columns.count < op->kernel_w;
-    if (clipped) tmo_mve_fill((int8_t *)k.scratch, op->input_zero_point[0], (uint32_t)tmo_packed_values(op, k.in_channels));
-    if (rows.count > 0 && columns.count > 0) take_window(run, op, in, &rows, &columns, (int8_t *)k.scratch);
-  }
-  tmo_conv_mve_pixel(&k, bytes, output_pixel(run, out));
+  if (tmo_packed_direct(op, in->pixel, out_channels, 1)) return pixel_at(run, in, rows.start, columns.start);
+  int8_t *const to = (int8_t *)run->workspace + op->accumulator;
+  const bool clipped = rows.count < op->kernel_h || columns.count < op->kernel_w;
+  if (clipped) tmo_mve_fill(to, op->input_zero_point[0], 16 * tmo_mve_turns(op, in->pixel));
+  if (rows.count > 0 && columns.count > 0) take_window(run, op, in, &rows, &columns, to);
+  return to;
 }
 
-static void add(const tmo_run_state *run, const tmo_op *op, const tmo_view *in, const tmo_view *out) {
-  const tmo_view second = tmo_view_of(run, op->input[1]);
-  const int8_t *const pixels[2] = {pixel_at(run, in, run->unit.row, run->unit.tile), pixel_at(run, &second, run->unit.row, run->unit.tile)};
-  tmo_window window; /* what such a kernel looks at, here, too */
-  tmo_kernel k;
-  k.op = op;
-  k.bias = (const int32_t *)tmo_constant(run->program, op->bias);
-  k.out_width = 1;
-  k.out_channels = out->pixel;
-  window.pixels = pixels;
-  tmo_add_packed(&k, &window, output_pixel(run, out));
+tmo_status tmo_fire_mve_conv(const tmo_run_state *run, const tmo_op *op) {
+  const tmo_view in = tmo_view_of(run, op->input[0]);
+  if (tmo_is_frame(run->program, in.tensor) || in.tensor->layout != TMO_LAYOUT_HWC) return tmo_fire_any(run, op);
+  const tmo_tensor *const out = &tmo_tensors(run->program)[op->output];
+  int8_t *const pixel = output_of(run, out);
+  const int32_t *const scales = (const int32_t *)tmo_constant(run->program, op->bias);
+  const tmo_mve_job job = tmo_mve_job_of(op, scales, in.pixel, out->channels, pixel, 0);
+  const int8_t *const bytes = window_of(run, op, &in, out->channels);
+  tmo_mve_one_for(&job)(bytes, 0, (const int8_t *)tmo_constant(run->program, op->weights), &job);
+  return TMO_OK;
 }
 
-bool tmo_fire_mve(const tmo_run_state *run, const tmo_op *op) {
-  const bool adds = tmo_is_packed_as(op, TMO_PACKING_DSP_ADD);
-  if (!adds && !tmo_is_packed_as(op, TMO_PACKING_MVE_CONV)) return false;
-  const tmo_view in = tmo_view_of(run, op->input[0]), out = tmo_view_of(run, op->output);
-  if (tmo_is_frame(run->program, in.tensor)) return false;
-  if (adds) {
-    if (tmo_is_frame(run->program, &tmo_tensors(run->program)[op->input[1]])) return false;
-    add(run, op, &in, &out);
-  } else {
-    if (in.tensor->layout != TMO_LAYOUT_HWC) return false;
-    convolve(run, op, &in, &out);
-  }
-  return true;
+tmo_status tmo_fire_mve_add(const tmo_run_state *run, const tmo_op *op) {
+  const tmo_view first = tmo_view_of(run, op->input[0]), second = tmo_view_of(run, op->input[1]);
+  if (tmo_is_frame(run->program, first.tensor) || tmo_is_frame(run->program, second.tensor)) return tmo_fire_any(run, op);
+  const uint32_t x = run->unit.tile, y = run->unit.row;
+  const tmo_tensor *const out = &tmo_tensors(run->program)[op->output];
+  int8_t *const pixel = output_of(run, out);
+  const int32_t *const scales = (const int32_t *)tmo_constant(run->program, op->bias);
+  tmo_mve_add(pixel_at(run, &first, y, x), pixel_at(run, &second, y, x), pixel, out->channels, scales, op);
+  return TMO_OK;
 }
 
 #endif

@@ -37,22 +37,23 @@ static bool expects_rows(const tmo_run_state *run) { return is_streamed(run) && 
 /* Go to the next sink, of this block or a later one, that wants units. A block's sinks come last operator first. TMO_MORE: found; TMO_OK:
  * there is none; TMO_WAIT: none in the first block, and the others must not start before all rows of the input have come. */
 static tmo_status find_sink(tmo_run_state *run) {
-  for (; run->block < tmo_header_of(run->program)->n_blocks; ++run->block, run->sink = TMO_NONE) {
-    if (run->block > 0 && expects_rows(run)) break;
-    const tmo_block *block = &tmo_blocks(run->program)[run->block];
+  const tmo_block *const first = tmo_blocks(run->program), *const last = first + tmo_header_of(run->program)->n_blocks - 1;
+  for (;; ++run->block, run->sink = TMO_NONE) {
+    const tmo_block *const block = run->block;
+    if (block != first && expects_rows(run)) break;
     if (run->sink == TMO_NONE) enter_block(run, block);
     for (;; --run->sink) {
       const bool is_sink = (tmo_ops(run->program)[run->sink].flags & TMO_FLAG_SINK) != 0;
       if (is_sink && has_units_left(run, block, run->sink)) return TMO_MORE;
       if (run->sink == block->first_op) break;
     }
+    if (block == last) break;
   }
   return expects_rows(run) ? TMO_WAIT : TMO_OK;
 }
 
 /* Whether an operator that lacks nothing else reads rows of the streamed input that have not come. */
-static bool lacks_rows(const tmo_run_state *run, const tmo_op *op) {
-  if (!is_streamed(run)) return false;
+TMO_OWN_FRAME static bool lacks_rows(const tmo_run_state *run, const tmo_op *op) {
   for (uint8_t k = 0; k < op->n_inputs; ++k) {
     const bool streamed = tmo_is_frame(run->program, &tmo_tensors(run->program)[op->input[k]]);
     if (streamed && tmo_last_row(run->program, op, &run->unit, k) >= (int32_t)run->rows) return true;
@@ -100,6 +101,7 @@ void tmo_begin(tmo_run_state *run, const void *program, void *const *io, void *w
   run->workspace = (uint8_t *)workspace;
   run->firings = frames_hold(program, io) ? tmo_header_of(program)->firings : 0;
   run->order = tmo_orders(program);
+  run->block = tmo_blocks(program);
   run->sink = TMO_NONE;
   if (tmo_input_of(program) != TMO_INPUT_STREAM) return;
   run->stream = tmo_tensors(program);
@@ -162,72 +164,71 @@ static bool take_unit(tmo_run_state *run, const tmo_block *block, const stage *s
   return tmo_unit_fits(&s->walk, &run->unit);
 }
 
-/* Whether the program says who fires next: run->op. It does not before the block is entered. */
+/* Whether the program says who fires next: run->op. A block's first firing is searched for, always, and enters it; where a damaged program
+ * says otherwise, counters are any. */
 static bool is_in_order(tmo_run_state *run) {
   const tmo_order *order = run->order;
-  if (order == NULL || run->sink == TMO_NONE) return false;
+  if (order == NULL) return false;
   while (order->first - run->firings >= order->count) { /* modulo 2^32: it is over, or has not begun */
     if (order->first < run->firings) return false;
     run->order = ++order;
+    run->n_waiting = 0; /* they have been served */
   }
-  const tmo_block *block = &tmo_blocks(run->program)[run->block];
+  const tmo_block *const block = run->block;
   const uint8_t op = run->program[order->ops + (order->first - run->firings) % order->period];
   if (op >= block->n_ops) return false;
   run->op = (uint16_t)(block->first_op + op);
-  run->n_waiting = 0;
   return true;
 }
 
-/* Goes by the demands to the unit that waits for nobody: run->unit of run->op. TMO_MORE: there is one. */
+/* Goes by the demands to the operator that waits for nobody: run->op. TMO_MORE: there is one. */
 TMO_OWN_FRAME static tmo_status search(tmo_run_state *run) {
   if (run->n_waiting == 0) {
     const tmo_status found = find_sink(run);
     if (found != TMO_MORE) return found == TMO_OK ? TMO_ERROR_FIRINGS : found;
     push_waiting(run, run->sink);
   }
-  const tmo_block *block = &tmo_blocks(run->program)[run->block];
+  const tmo_block *const block = run->block;
   for (;;) {
     run->op = run->waiting[run->top];
     const stage s = stage_of(run, block, run->op);
     if (!take_unit(run, block, &s)) return TMO_ERROR_FIRINGS;
-    if ((run->served >> run->top & 1) != 0 || !wait_for_producer(run, block, &s)) return TMO_MORE;
+    if ((run->served >> run->top & 1) != 0 || !wait_for_producer(run, block, &s)) break;
   }
+  pop_waiting(run);
+  return TMO_MORE;
 }
 
-/* Finds the next firing: the unit that is wanted, of the operator that waits for nobody. TMO_MORE: it is run->unit of run->op, and counted.
- * Where the order is known nobody is asked, and who waits for whom is forgotten: it is found again. */
-TMO_OWN_FRAME static tmo_status find_firing(tmo_run_state *run) {
-  const bool known = is_in_order(run);
-  if (!known) {
+/* Where no firing is left to do. */
+static tmo_status at_end(tmo_run_state *run) {
+  const tmo_status left = find_sink(run);
+  return left == TMO_MORE ? TMO_ERROR_FIRINGS : left;
+}
+
+/* Fires the unit that is wanted, of the operator that waits for nobody. Where the order is known nobody is asked, and who waits for whom is
+ * forgotten: it is found again. */
+tmo_status tmo_step(tmo_run_state *run) {
+  if (run->firings == 0) return without_firings(run);
+  if (!is_in_order(run)) {
     const tmo_status found = search(run);
     if (found != TMO_MORE) return found;
   }
-  const tmo_block *block = &tmo_blocks(run->program)[run->block];
+  const tmo_block *const block = run->block;
   const stage s = stage_of(run, block, run->op);
-  if (known && !take_unit(run, block, &s)) return TMO_ERROR_FIRINGS;
-  if (lacks_rows(run, s.walk.op)) {
+  if (!take_unit(run, block, &s)) return TMO_ERROR_FIRINGS;
+  if (is_streamed(run) && lacks_rows(run, s.walk.op)) {
     keep_rows(run);
+    run->n_waiting = 0; /* it is found again */
     return TMO_WAIT;
   }
-  if (!known) pop_waiting(run);
   if (tmo_is_tiled(block)) {
     tmo_unit_next(&s.walk, (tmo_unit *)(void *)s.next);
   } else {
     ++*s.next;
   }
-  return TMO_MORE;
-}
-
-tmo_status tmo_step(tmo_run_state *run) {
-  if (run->firings == 0) return without_firings(run);
-  tmo_status status = find_firing(run);
-  if (status != TMO_MORE) return status;
-  status = tmo_fire(run, &tmo_ops(run->program)[run->op]);
+  const tmo_status status = tmo_fire(run, s.walk.op);
   if (status != TMO_OK) return status;
-  if (--run->firings > 0) return TMO_MORE;
-  if (run->n_waiting > 0) return TMO_ERROR_FIRINGS;
-  const tmo_status left = find_sink(run);
-  return left == TMO_MORE ? TMO_ERROR_FIRINGS : left;
+  return --run->firings > 0 ? TMO_MORE : at_end(run);
 }
 
 tmo_status tmo_run(const void *program, void *const *io, void *workspace) {

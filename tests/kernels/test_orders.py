@@ -42,6 +42,7 @@ def test_who_is_told_fires_as_who_searches(seed: int) -> None:
     inputs = networks.random_inputs(rng, network)
     expected = network.run(inputs)[-1].ravel()
     firings = host.firing_order(pack(program), inputs, [expected.size])
+    assert len(firings) == program.firings
     told = ordered(program, firings, rng)
     assert unpack(pack(told)) == told
     assert host.firing_order(pack(told), inputs, [expected.size]) == firings

@@ -94,11 +94,30 @@ tmo_kernel_s8 tmo_conv_dsp_row;    /* what both are for a row of pixels */
 tmo_kernel_s8 tmo_conv_dsp_direct; /* a pixel, where tmo_packed_direct() */
 tmo_kernel_s8 tmo_conv_dsp_dense;  /* CONV, TMO_PACKING_DSP_DENSE */
 
+/* What tmo_mve_conv wants beside pixels and weights. */
+typedef struct {
+  const int32_t *scales;
+  int8_t *out;   /* of pixel p at out + p * step */
+  uint32_t step;
+  uint32_t turns; /* of 16 bytes */
+  uint32_t channels;
+  int32_t zero, least, most; /* of the output */
+  uint32_t pairs;            /* of pixels, where these are two at a time */
+} tmo_mve_job;
+
+/* Of what is known to be packed for Helium: tmo_packed_values(), in vectors. */
+static inline uint32_t tmo_mve_turns(const tmo_op *op, uint32_t in_channels) { return (op->kernel_h * op->kernel_w * in_channels + 15) / 16; }
+
+static inline tmo_mve_job tmo_mve_job_of(const tmo_op *op, const int32_t *scales, uint32_t in_channels, uint32_t out_channels, int8_t *out, uint32_t step) {
+  const uint32_t turns = tmo_mve_turns(op, in_channels);
+  const tmo_mve_job job = {scales, out, step, turns, out_channels, op->output_zero_point, op->act_min, op->act_max, 1};
+  return job;
+}
+
 /* The same for TMO_PACKING_MVE_CONV. The values of pixel p that are multiplied are at bytes + p * bytes_step: what was gathered, NULL, or
  * pixels as they lie. */
 void tmo_conv_mve_gather(const tmo_kernel *k, const tmo_window *window, uint32_t pixel);
 void tmo_conv_mve_multiply(const tmo_kernel *k, const int8_t *bytes, uint32_t bytes_step, uint32_t pixels, int8_t *out, uint32_t step);
-void tmo_conv_mve_pixel(const tmo_kernel *k, const int8_t *bytes, int8_t *out); /* of one, which it looks at weights, scales and channels for */
 tmo_kernel_s8 tmo_conv_mve_row;
 
 tmo_kernel_s8 tmo_add_packed; /* ADD, TMO_PACKING_DSP_ADD */
@@ -135,17 +154,6 @@ static inline int32_t tmo_mve_scaled(int32_t sum, int32_t multiplier, int32_t sh
   return (int32_t)((t + ((int64_t)1 << (-shift - 1))) >> -shift);
 }
 
-/* What tmo_mve_conv wants beside pixels and weights. */
-typedef struct {
-  const int32_t *scales;
-  int8_t *out;   /* of pixel p at out + p * step */
-  uint32_t step;
-  uint32_t turns; /* of 16 bytes */
-  uint32_t channels;
-  int32_t zero, least, most; /* of the output */
-  uint32_t pairs;            /* of pixels, where these are two at a time */
-} tmo_mve_job;
-
 /* All output channels, a multiple of 4 of pairs of pixels, of 8 of one, from 16 * turns bytes of each: those of pixel p at bytes + p * step. Outputs
  * of two pixels are less than 65,531 bytes apart. */
 typedef void tmo_mve_conv(const int8_t *bytes, uint32_t step, const int8_t *weights, const tmo_mve_job *job);
@@ -153,6 +161,14 @@ tmo_mve_conv tmo_mve_conv_1, tmo_mve_conv_2;
 
 /* The same where the output is a ReLU's, with the zero point -128 and the whole range. */
 tmo_mve_conv tmo_mve_relu_1, tmo_mve_relu_2;
+
+static inline bool tmo_mve_is_relu(const tmo_mve_job *job) { return job->zero == INT8_MIN && job->least == INT8_MIN && job->most == INT8_MAX; }
+
+/* What makes one pixel of so many channels. */
+tmo_mve_conv tmo_mve_one_of_any;
+static inline tmo_mve_conv *tmo_mve_one_for(const tmo_mve_job *job) {
+  return job->channels % 8 != 0 ? tmo_mve_one_of_any : tmo_mve_is_relu(job) ? tmo_mve_relu_1 : tmo_mve_conv_1;
+}
 
 /* Parts of rows, and windows of them. */
 typedef struct {
@@ -175,9 +191,10 @@ typedef struct {
   uint32_t pixel;       /* bytes */
   const int8_t *base;
   uint32_t columns;     /* at least one */
-  uint32_t dilation_w, dilation_h;
-  uint32_t gap;         /* bytes from the end of a row to the next, where they go */
+  uint32_t dilation_w;
   const tmo_lane *first, *end; /* of all lanes, after which comes the next period */
+  uint32_t dilation_h;
+  uint32_t gap;         /* bytes from the end of a row to the next, where they go */
   uint32_t width;
 } tmo_mve_window;
 
@@ -186,18 +203,8 @@ void tmo_mve_take(int8_t *to, const tmo_mve_window *window);
 /* n bytes, at least one. */
 void tmo_mve_fill(int8_t *to, int8_t value, uint32_t n);
 
-/* What an addition wants beside its operands. */
-typedef struct {
-  int32_t left[2]; /* factors of the operands, */
-  int32_t zero, least, most;
-  struct {
-    int32_t add, multiplier, shift; /* what is added then; as tmo_mve_scaled() */
-  } operands[2];
-  int32_t multiplier, shift;
-} tmo_mve_sum;
-
-/* n elements, at least one, each of which is written when it has been read. */
-void tmo_mve_add(const int8_t *a, const int8_t *b, int8_t *out, uint32_t n, const tmo_mve_sum *sum);
+/* n elements, at least one, of an addition with these scales, each of which is written when it has been read. */
+void tmo_mve_add(const int8_t *a, const int8_t *b, int8_t *out, uint32_t n, const int32_t *scales, const tmo_op *op);
 
 /* Adds n pixels side by side to sums of their channels: what pooling does in C elsewhere. */
 void tmo_mve_add_pixels(int32_t *sums, const int8_t *pixels, uint32_t channels, uint32_t n);

@@ -200,7 +200,7 @@ typedef struct {
  *   rows > advance ("recompute"): strip m makes the `rows` rows before m * advance + end, as far as they exist.
  *
  * Lanes divide the `rows` rows of a strip: lane 0 holds the first tmo_lane.rows of them, and so on. Row y of strip m is row i of period s:
- *   cache: t = y + (-end mod advance), s = t / rows, i = t % rows;  recompute: s = 0, i = y - (m * advance + end - rows).
+ *   cache: t = y + depth, s = t / rows, i = t % rows;  recompute: s = 0, i = y - (m * advance + end - rows).
  * In its lane, whose first row is f, pixel x lives at base + lane.offset + (((s * width + x) * lane.rows + i - f) % lane.depth) * pixel;
  * pixel = channels, or the operator's group_channels when the tensor is made in channel groups. A whole tensor gets them all, side by side.
  *
@@ -212,7 +212,7 @@ typedef struct {
   uint32_t channels; /* of all groups */
   uint16_t width;
   uint16_t height;   /* rows of the whole tensor */
-  uint16_t depth;    /* rows of the ring; depth == height: resident; not used with lanes */
+  uint16_t depth;    /* rows of the ring; depth == height: resident. With lanes: -end mod advance */
   uint8_t base;      /* 0: workspace; 1..n_inputs: inputs; then the outputs; TMO_PROGRAM_BASE: a constant, whole */
   uint8_t layout;    /* TMO_LAYOUT_*; of a ring and of lanes, HWC */
   uint32_t lanes;    /* tmo_lane[n_lanes], or none */

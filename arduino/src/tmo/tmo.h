@@ -82,9 +82,9 @@ typedef struct {
   uint8_t *workspace;
   const tmo_tensor *stream; /* the streamed input, or NULL */
   const tmo_order *order;   /* the present one, or the next; NULL: the program has none */
+  const tmo_block *block;
   uint32_t rows;            /* of it that came */
   uint32_t firings;         /* left to do */
-  uint16_t block;
   uint16_t sink; /* operator whose units are being demanded */
   uint16_t op;   /* operator that the last step fired */
   tmo_unit unit; /* and which of its units that was; in a row block `row` says it */

@@ -17,8 +17,8 @@ typedef struct {
 } tmo_view;
 
 static inline const int8_t *tmo_base_of(const tmo_run_state *run, const tmo_tensor *t) {
-  if (t->base == TMO_PROGRAM_BASE) return (const int8_t *)run->program; /* tmo_check(): nothing is written there */
-  return (const int8_t *)(t->base == 0 ? run->workspace : (const uint8_t *)run->io[t->base - 1]);
+  if (t->base == 0) return (const int8_t *)run->workspace;
+  return (const int8_t *)(t->base == TMO_PROGRAM_BASE ? run->program : run->io[t->base - 1]); /* tmo_check(): nothing is written to a program */
 }
 
 static TMO_ALWAYS_INLINE tmo_view tmo_view_of(const tmo_run_state *run, uint16_t tensor) {

@@ -162,12 +162,6 @@ typedef struct {
   uint32_t pixel;              /* bytes */
 } tmo_line;
 
-/* The row, at most 0, at which the periods of a cached tensor begin: strips end where periods do. */
-static inline int32_t tmo_first_period(const tmo_tensor *t) {
-  const int32_t lead = t->advance == 1 ? 0 : -t->end % t->advance;
-  return lead < 0 ? -lead - t->advance : -lead;
-}
-
 /* A row of a tensor with lanes: one of its lane's, after so many periods. */
 typedef struct {
   const tmo_lane *lane;
@@ -179,7 +173,7 @@ static inline const tmo_lane *tmo_lanes(const void *program, const tmo_tensor *t
 /* Row y, of strip `strip` if it is computed again in every strip. */
 static inline tmo_lane_row tmo_lane_row_of(const void *program, const tmo_tensor *t, uint16_t strip, uint16_t y) {
   const bool recomputed = tmo_recomputes(t);
-  const int32_t from = recomputed ? strip * t->advance + t->end - t->rows : tmo_first_period(t);
+  const int32_t from = recomputed ? strip * t->advance + t->end - t->rows : -t->depth;
   const uint32_t row = (uint32_t)(y - from), period = recomputed ? 0 : tmo_quotient(row, t->rows);
   tmo_lane_row r = {tmo_lanes(program, t), recomputed ? tmo_remainder(row, t->rows) : row - period * t->rows, period};
   for (; r.row >= r.lane->rows; ++r.lane) r.row -= r.lane->rows;

@@ -10,12 +10,21 @@ extern "C" {
 #endif
 
 /* Makes run->unit of the operator: all that it reads exists. TMO_OK, or TMO_ERROR_INDEX. */
-tmo_status tmo_fire(const tmo_run_state *run, const tmo_op *op);
+tmo_status tmo_fire_any(const tmo_run_state *run, const tmo_op *op);
 
 #if TMO_RUNS_MVE
-/* The same of an operator whose tiles are single pixels; false: it does not know how to make those. */
-bool tmo_fire_mve(const tmo_run_state *run, const tmo_op *op);
+/* The same of operators that are packed for it, whose tiles are single pixels. */
+tmo_status tmo_fire_mve_conv(const tmo_run_state *run, const tmo_op *op), tmo_fire_mve_add(const tmo_run_state *run, const tmo_op *op);
 #endif
+
+/* The same by who is quickest. */
+static inline tmo_status tmo_fire(const tmo_run_state *run, const tmo_op *op) {
+#if TMO_RUNS_MVE
+  if (op->tile == 1 && tmo_is_packed_as(op, TMO_PACKING_MVE_CONV)) return tmo_fire_mve_conv(run, op);
+  if (op->tile == 1 && tmo_is_packed_as(op, TMO_PACKING_DSP_ADD)) return tmo_fire_mve_add(run, op);
+#endif
+  return tmo_fire_any(run, op);
+}
 
 #ifdef __cplusplus
 }
