@@ -39,6 +39,9 @@ MAX_TAPS = 64
 MOST_OUTSIDE = 1024
 """Rows of a strip beyond those of the map: a chain of long strides reaches for more, in vain, and each takes time."""
 
+MOST_TILES = 1 << 18
+"""Of a map: each is a firing, which takes memory and time of the planner. Larger maps are made by rows."""
+
 
 class Skip(NamedTuple):
     """A tensor that an ADD nearer to the block's end reads, too: rows [m*advance + end - rows, m*advance + end)."""
@@ -190,6 +193,8 @@ class Search:
     def _demands(self, position: int, state: State) -> Iterator[Demand]:
         op = self.chain.ops[position]
         if not op.tileable or state.rows > op.writes.h + MOST_OUTSIDE:
+            return
+        if op.writes.h * op.writes.w > MOST_TILES * self.settings.tile:
             return
         if _taps(op) <= MAX_TAPS:
             yield self._plain_demand(position, state)
