@@ -14,6 +14,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+import numpy as np
+
 from tflm_memopt.errors import PlanError
 from tflm_memopt.model.graph import Graph
 from tflm_memopt.model.rowop import RowOp
@@ -90,6 +92,8 @@ class _Replay:
         self.ops = {key: ops[key] for key in self.stages}
         self.producer = {self.ops[key].output: key for key in self.stages}
         self.fired = dict.fromkeys(self.stages, 0)
+        self.rows = {(key, k): self._rows_of(key, k) for key in self.stages for k in range(len(self.ops[key].inputs))}
+        """Half-open ranges of rows of input k that an operator's firings read."""
 
     def run(self) -> None:
         self.arena.write_private(Role.COUNTERS, self.number, 2 * len(self.stages))
@@ -134,14 +138,18 @@ class _Replay:
     def _produced(self, key: int) -> int:
         return self.fired[key] // self._firings(key) if self.stages[key].iterative else self.fired[key]
 
+    def _rows_of(self, key: int, k: int) -> list[tuple[int, int]]:
+        op, y = self.ops[key], np.arange(self._firings(key))
+        first, end = (y, y + 1) if self.stages[key].iterative else op.rows(k, y)
+        if self.block.turned and not self.stages[key].iterative:
+            first, end = op.reads[k].h - end[::-1], op.reads[k].h - first[::-1]
+        return [*zip(first.tolist(), end.tolist(), strict=True)]
+
     def _rows(self, key: int, k: int) -> tuple[int, int]:
-        y, op = self.fired[key], self.ops[key]
-        if self.stages[key].iterative:
-            return y, y + 1
-        if not self.block.turned:
-            return op.rows_read(k, y)
-        first, end = op.rows_read(k, op.writes.h - 1 - y)
-        return op.reads[k].h - end, op.reads[k].h - first
+        y = self.fired[key]
+        if y == len(self.rows[key, k]):
+            raise PlanError(f"operator {key} fires {y} times, block {self.number} wants more", code="plan_row")
+        return self.rows[key, k][y]
 
     def _fire(self, key: int) -> None:
         stage, op, arena = self.stages[key], self.ops[key], self.arena
@@ -176,11 +184,12 @@ class _Replay:
 
     def _read(self, key: int, op: RowOp, who: object) -> None:
         for k, tensor in enumerate(op.inputs):
-            nbytes = op.reads[k].row_bytes
-            for row in range(*self._rows(key, k)):
-                if not self.frame.is_frame(tensor):
-                    self.arena.read(tensor, row, nbytes, who)
-                elif (at := self.frame.address(row)) is not None:
+            nbytes, (first, end) = op.reads[k].row_bytes, self._rows(key, k)
+            if not self.frame.is_frame(tensor):
+                self.arena.read_rows(tensor, first, end, nbytes, who)
+                continue
+            for row in range(first, end):
+                if (at := self.frame.address(row)) is not None:
                     self.arena.read_run(tensor, at, row * nbytes, nbytes, who)
 
     def _frame_bytes(self, key: int, k: int) -> int:

@@ -81,6 +81,23 @@ class Arena:
         first = self._in_memory(tensor, row, row_bytes) * row_bytes
         self.read_run(tensor, self.span(tensor, row, row_bytes), first, row_bytes, who, f"row {row} of ")
 
+    def read_rows(self, tensor: TensorId, first: int, end: int, row_bytes: int, who: object) -> None:
+        """Rows [first, end), those at once that lie side by side."""
+        while first < end:
+            count = min(end - first, self._rows_beside(tensor, first, row_bytes))
+            at, begin = self.span(tensor, first, row_bytes), self._in_memory(tensor, first, row_bytes) * row_bytes
+            if not (self._run(at, count * row_bytes) == self._base_of(tensor) + begin - at).all():
+                for row in range(first, first + count):
+                    self.read(tensor, row, row_bytes, who)  # which says where
+            first += count
+
+    def _rows_beside(self, tensor: TensorId, row: int, row_bytes: int) -> int:
+        """Rows from `row` on that lie one behind the other."""
+        if (Role.RING, tensor) in self.home:
+            depth = self.home[Role.RING, tensor][0].depth
+            return depth - row % depth
+        return 1 if self.turned else max(1, self.at(Role.TENSOR, tensor)[0].nbytes // row_bytes - row)
+
     def write_whole(self, tensor: TensorId) -> None:
         buffer, at = self.at(Role.TENSOR, tensor, self.sizes[tensor])
         self.write_run(tensor, at, 0, buffer.nbytes)

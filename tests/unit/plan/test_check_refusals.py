@@ -24,6 +24,7 @@ from unit.plan.sketch import Sketch, residual
 
 from tflm_memopt.errors import PlanError
 from tflm_memopt.model.graph import TensorId
+from tflm_memopt.model.rowop import Rows
 from tflm_memopt.plan.check import check
 from tflm_memopt.plan.check_arena import Arena
 from tflm_memopt.plan.plan import Block, Plan, Role, Stage
@@ -70,6 +71,21 @@ def test_a_shallow_ring_names_the_row_that_is_gone() -> None:
     what, mutant = next(shallower_rings(found))
     assert what.startswith("ring")
     assert re.match(r"operator \d+ \w+, firing \d+, row \d+ of tensor \d+: byte \d+", refusal(s, mutant, total))
+
+
+def test_an_operator_that_is_wanted_to_make_more_rows_than_it_has() -> None:
+    """The one in front has 8 rows; the one behind sees 16, half as wide."""
+    s = Sketch()
+    y = s.relu(s.conv(s.input(8, 1, 4), 4))
+    seen = Rows(16, 1, 2)
+    s.rows[y], s.ops[1] = seen, replace(s.ops[1], reads=(seen,), writes=seen)
+    found = single(s, y)
+    first, second = (step for step in found.steps if isinstance(step, Block))
+    (counters, *_) = (i for i, b in enumerate(found.buffers) if b.role is Role.COUNTERS)
+    mutant = with_buffer(found, counters, replace(found.buffers[counters], nbytes=4))
+    both = replace(second, stages=(*first.stages, *second.stages))
+    apart = replace(mutant, steps=(both,), offsets=tuple(range(0, 64 * len(mutant.buffers), 64)), head=1024)
+    assert "operator 0 fires 8 times, block 0 wants more" in refusal(s, apart, y)
 
 
 @pytest.mark.parametrize(
