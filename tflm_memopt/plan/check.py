@@ -148,7 +148,7 @@ class _Replay:
     def _rows(self, key: int, k: int) -> tuple[int, int]:
         y = self.fired[key]
         if y == len(self.rows[key, k]):
-            raise PlanError(f"operator {key} fires {y} times, block {self.number} wants more", code="plan_row")
+            raise PlanError(f"operator {key} fires {y} times, block {self.number} wants more", code="plan_rows")
         return self.rows[key, k][y]
 
     def _fire(self, key: int) -> None:
