@@ -29,7 +29,7 @@ from tflm_memopt.plan.check_walk import (
     SUMS,
     SUMS_READ,
     Step,
-    check_groups,
+    check_walk,
     firings,
     steps_of,
 )
@@ -72,7 +72,7 @@ class _Proof:
         """Raises Unproved, or PlanError."""
         for step in self.steps.values():
             check_lanes(self.arena, step)
-            check_groups(step)
+            check_walk(step)
             demand(not step.stage.iterative or (step.walk.groups == 1 and not step.makes_again))
         turns = self._turns()
         rows = FrameRows(self.frame, list(self._frame_needs(turns)))

@@ -16,7 +16,7 @@ from tflm_memopt.model.rowop import RowOp
 from tflm_memopt.plan.check_arena import Arena, Ints
 from tflm_memopt.plan.check_frame import FrameReplay
 from tflm_memopt.plan.check_places import Place, check_lanes, places
-from tflm_memopt.plan.check_walk import Step, Unit, check_groups, firings, steps_of
+from tflm_memopt.plan.check_walk import Step, Unit, check_walk, firings, steps_of
 from tflm_memopt.plan.plan import Block, Role
 
 
@@ -41,7 +41,7 @@ class TiledReplay:
         self.arena.write_private(Role.COUNTERS, self.number, 8 * len(self.steps))
         for step in self.steps.values():
             check_lanes(self.arena, step)
-            check_groups(step)
+            check_walk(step)
         for step in firings(self.number, self.block, self.steps):
             self._fire(step)
         if self.fired != self.block.firings:

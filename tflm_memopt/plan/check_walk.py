@@ -282,8 +282,13 @@ def firings(number: int, block: Block, steps: Mapping[int, Step]) -> Iterator[St
             yield from steps[sink].demand()
 
 
-def check_groups(step: Step) -> None:
-    """Every group has channels."""
+def check_walk(step: Step) -> None:
+    """Every strip goes on, and every group has channels."""
+    if not 1 <= step.walk.advance <= step.walk.rows:
+        raise PlanError(
+            f"operator {step.stage.op}: strips of {step.walk.rows} rows advance by {step.walk.advance}",
+            code="plan_strips",
+        )
     channels = step.op.reads[0].c if step.walk.sums else step.op.writes.c
     if step.groups < 1 or (step.groups - 1) * -(-channels // step.groups) >= channels:
         raise PlanError(f"operator {step.stage.op}: {channels} channels in {step.groups} groups", code="plan_groups")

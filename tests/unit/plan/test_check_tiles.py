@@ -9,7 +9,7 @@ from functools import cache
 import numpy as np
 import pytest
 from numpy.typing import NDArray
-from unit.plan.damage import Mutants, missing_stages, wrong_firings, wrong_macs
+from unit.plan.damage import Mutants, missing_stages, with_stage, wrong_firings, wrong_macs
 from unit.plan.damage_tiles import (
     missing_rings,
     missing_strips,
@@ -26,7 +26,7 @@ from tflm_memopt.model.int8_io import Int8Interface
 from tflm_memopt.model.interface import Changes
 from tflm_memopt.model.reader import read
 from tflm_memopt.plan.check import check
-from tflm_memopt.plan.plan import Plan
+from tflm_memopt.plan.plan import Block, Plan
 from tflm_memopt.runtime import host, regions
 
 SEEDS = range(30)
@@ -76,6 +76,16 @@ def test_what_is_always_wrong_is_always_refused(damage: Callable[[Plan], Mutants
             assert not passes(seed, mutant), f"seed {seed}: {what}"
             planted += 1
     assert planted
+
+
+@pytest.mark.parametrize("advance", [-1, 0, 7])
+def test_strips_go_on_and_leave_no_row_out(advance: int) -> None:
+    """Of a block with one strip it makes no difference; but no program says so."""
+    found = planned(0)[1]
+    n, block = next((n, b) for n, b in enumerate(found.plan.steps) if isinstance(b, Block) and b.strips)
+    stage = replace(block.stages[0], walk=replace(block.stages[0].walk, advance=advance, rows=6))
+    with pytest.raises(PlanError, match=f"strips of 6 rows advance by {advance}$"):
+        check(with_stage(found.plan, n, block, 0, stage), found.understood.graph, found.partition)
 
 
 @pytest.mark.slow
