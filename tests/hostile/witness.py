@@ -20,8 +20,10 @@ from tflm_memopt.model.graph import Graph, Op
 from tflm_memopt.model.reader import read
 
 ARENA = 1 << 24
-SURROUNDINGS = (1 << 6, 1 << 17)
-"""Bytes between any two tensors, each time that the model is asked again."""
+SURROUNDINGS = ((1 << 6, 0x7F), (1 << 17, 0x80))
+"""Bytes between any two tensors, and what fills memory, each time that the model is asked again: -128, then 127, of
+which layers behind do not make the same.
+"""
 BEHIND = 1 << 12
 """Bytes after each constant."""
 FOUR_DIMENSIONS = frozenset({"CONV_2D", "DEPTHWISE_CONV_2D", "AVERAGE_POOL_2D", "MAX_POOL_2D"})
@@ -40,8 +42,8 @@ def outputs_anywhere(data: bytes) -> list[list[str]] | None:
     if any(lacks_dimensions(op, graph) for op in graph.ops):
         return None
     expected = outputs(oracle.original(data), data)
-    for seed, gap in enumerate(SURROUNDINGS):
-        fill_memory(1 + seed)
+    for seed, (gap, byte) in enumerate(SURROUNDINGS):
+        fill_memory(byte)
         elsewhere, guards = moved(data, gap, np.random.default_rng(seed))
         if outputs(oracle.original(elsewhere, ARENA), data, guards) != expected:
             return None
