@@ -1,4 +1,5 @@
 /* Packed additions: three scalings of a few instructions each. */
+#include <stddef.h>
 #include <string.h>
 
 #include "tmo/packed.h"
@@ -6,6 +7,11 @@
 #if TMO_RUNS_DSP
 
 #if TMO_CORE_MVE
+
+/* For the core, which is in assembly. */
+_Static_assert(offsetof(tmo_op, input_zero_point) == 2 && offsetof(tmo_op, output_zero_point) == 6 && offsetof(tmo_op, act_min) == 7 &&
+                   offsetof(tmo_op, act_max) == 8,
+               "as tmo_mve_add.S has it");
 
 void tmo_add_packed(const tmo_kernel *k, const tmo_window *window, int8_t *out) {
   tmo_mve_add(window->pixels[0], window->pixels[1], out, k->out_width * k->out_channels, k->bias, k->op);

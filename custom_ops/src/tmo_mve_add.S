@@ -1,5 +1,5 @@
-/* The core of packed additions for Helium: tmo_mve_add of tmo/packed.h. Of scales, which are those of TMO_PACKING_DSP_ADD, it takes m, half of m2, and -e; Helium
- * rounds as c says.
+/* The core of packed additions for Helium: tmo_mve_add of tmo/packed.h. Of scales, which are those of TMO_PACKING_DSP_ADD, it takes m, half of m2,
+ * and -e; Helium rounds as c says.
  *
  *   r0, r1   next bytes of both operands     r2   next outputs     r3..r5, r6..r8   of the operands: -zero point * 2^left, m, -e     r9, r10   of their sum: m, -e
  *   q3, q4   2^left of the operands     q5   zero point of the output     q6, q7   its range */
@@ -8,7 +8,7 @@
     .syntax unified
     .thumb
 
-/* A tmo_op. */
+/* A tmo_op, as tmo_add_packed.c asserts. */
     .equ ZEROS, 2
     .equ OUT_ZERO, 6
     .equ LEAST, 7

@@ -76,8 +76,8 @@ enter:
 .endm
 
 /* Eight outputs from their sums in r0 to lr, those of two vectors by turns, whose bytes go where q4 says: multipliers and shifts are at r9 and
- * r9 + 16, of the second vector `second` bytes further. r9 goes on to the next scales. Where the range is a ReLU's what saturates to the zero point needs no rounding of its own where sums are negative: no
- * `sums >> 31`. */
+ * r9 + 16, of the second vector `second` bytes further. r9 goes on to the next scales. Where the range is a ReLU's what saturates to the zero point
+ * needs no rounding of its own where sums are negative: no `sums >> 31`. */
 .macro OUTPUTS second, relu
     vmov  q0[2], q0[0], r0, r4
     vmov  q0[3], q0[1], r2, r6

@@ -29,6 +29,7 @@ REFUSED: list[tuple[str, Change, Status]] = [
     ("ring deeper than the tensor", tensor(3, depth=2), Status.TABLE),
     ("no columns", tensor(1, width=0), Status.TABLE),
     ("no channels", tensor(1, channels=0), Status.TABLE),
+    ("nothing to do", whole(ops=(), blocks=()), Status.TABLE),
     ("no such tensor", op(0, output=4), Status.OP),
     ("no such operand", op(0, inputs=(4,)), Status.OP),
     ("producer that comes later", op(1, producers=(0, 2)), Status.OP),

@@ -224,7 +224,7 @@ class Lowering:
     def _place_output(self, stage: Stage, lanes: tuple[Lane, ...]) -> None:
         record = self.tensors[stage.op.output]
         walk = _walk(stage.out)
-        depth = walk.lead if lanes else record.depth
+        depth = -walk.end % walk.advance if lanes else record.depth
         self.tensors[stage.op.output] = dataclasses.replace(record, lanes=lanes, walk=walk, depth=depth)
 
     def _producer(self, tensor: int, members: range) -> int | None:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from tflm_memopt.lower import operands
-from tflm_memopt.lower.order import Order, repeated
+from tflm_memopt.lower.order import Order, orders_of
 from tflm_memopt.lower.pack import pack
 from tflm_memopt.lower.program import (
     INPUT_ARENA,
@@ -122,11 +122,11 @@ class _Lowering:
         )
 
     def _orders(self, block: Block, before: int) -> tuple[Order, ...]:
-        """Where the block's firings repeat themselves, after so many of the run."""
+        """Of the block's firings, after so many of the run."""
         trace = trace_of(block, self.ops)
         number = {stage.op: i for i, stage in enumerate(block.stages)}
         ops = np.array([number[key] for key in trace.op[trace.moments].tolist()])
-        return repeated(ops, trace.firing[trace.moments], before)
+        return orders_of(ops, trace.firing[trace.moments], before)
 
     def _op(
         self, stage: Stage, block: Block, numbers: Mapping[int, int], walks: Mapping[TensorId, Walk], sink: bool
@@ -176,8 +176,8 @@ class _Lowering:
         record = ProgramTensor(offset, rows.h, rows.w, rows.c, depth, base, layout=layout)
         if walk:
             lanes = _lanes(ring[0], offset, rows, walk) if ring else ()
-            strips = WalkRecord(walk.advance, walk.end, walk.rows)
-            record = replace(record, lanes=lanes, walk=strips, depth=strips.lead if lanes else depth)
+            depth = -walk.origin if lanes else depth
+            record = replace(record, depth=depth, lanes=lanes, walk=WalkRecord(walk.advance, walk.end, walk.rows))
         return self.tensors.setdefault(record, len(self.tensors))
 
     def _is_frame(self, tensor: TensorId) -> bool:

@@ -1,4 +1,4 @@
-"""Where the firings of a block repeat themselves: there a program says who fires next, and nobody needs to search.
+"""In which order the operators of a block fire: there a program says who is next, and nobody needs to search.
 
 Demands lead to the same order strip after strip, and in a strip column after column, but to follow them takes the
 executor as long as a small kernel takes for a pixel. A byte for each firing of one strip is enough. What repeats itself
@@ -40,14 +40,14 @@ class Order:
     """Counted from the block's first; of one period."""
 
 
-def repeated(ops: NDArray[np.int64], units: NDArray[np.int64], before: int = 0) -> tuple[Order, ...]:
-    """The parts of a block's firings that repeat themselves, one after the other.
+def orders_of(ops: NDArray[np.int64], units: NDArray[np.int64], before: int = 0) -> tuple[Order, ...]:
+    """The parts of a block's firings that a program tells, one after the other.
 
     ops: operator of each firing, counted from the block's first. units: which of its firings. before: firings of the
     run before the block.
 
     >>> ops = np.array([0, 0, *[0, 1] * 30, 1, *[2] * 50])
-    >>> repeated(ops, np.array([np.sum(ops[:i] == op) for i, op in enumerate(ops)]))
+    >>> orders_of(ops, np.array([np.sum(ops[:i] == op) for i, op in enumerate(ops)]))
     (Order(start=2, count=60, ops=(0, 1)), Order(start=63, count=50, ops=(2,)))
     """
     if len(ops) == 0 or int(ops.max()) >= MOST_OPS:

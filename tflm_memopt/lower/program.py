@@ -49,11 +49,6 @@ class WalkRecord:
     rows: int
     """Of a strip. `advance`: every row is made once (cache); more: the difference is made again (recompute)."""
 
-    @property
-    def lead(self) -> int:
-        """Rows before row 0 at which the periods of rows that are made once begin: a strip ends where a period does."""
-        return -self.end % self.advance
-
 
 @dataclass(frozen=True, slots=True)
 class ProgramTensor:
@@ -65,7 +60,7 @@ class ProgramTensor:
     width: int
     channels: int
     depth: int
-    """Rows of the ring; `height`: resident. In lanes: `walk.lead`."""
+    """Rows of the ring; `height`: resident. In lanes: how far above row 0 their periods begin."""
     base: int = 0
     """0: workspace; 1..n_inputs: inputs; then the outputs."""
     lanes: tuple[Lane, ...] = ()

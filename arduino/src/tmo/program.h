@@ -311,7 +311,7 @@ typedef struct {
   uint16_t reserved;
 } tmo_block;
 
-/* Which operators fire, one after the other, in a part of the run, inside a block, where that repeats itself: what demands lead to, so that they are
+/* Which operators fire, one after the other, in a part of the run, inside a block; they may repeat themselves. It is what demands lead to, which are
  * not asked there. The firing that leaves n of the run's firings, itself among them, is that of operator ops[(first - n) % period] of the block, if
  * first - n is less than `count`. Each makes its next unit; the block's first firing is none of them. Those parts come one after the other. */
 typedef struct {

@@ -17,7 +17,7 @@ tmo_status tmo_fire_any(const tmo_run_state *run, const tmo_op *op);
 tmo_status tmo_fire_mve_conv(const tmo_run_state *run, const tmo_op *op), tmo_fire_mve_add(const tmo_run_state *run, const tmo_op *op);
 #endif
 
-/* The same by who is quickest. */
+/* The same, by the quickest of them that can. */
 static inline tmo_status tmo_fire(const tmo_run_state *run, const tmo_op *op) {
 #if TMO_RUNS_MVE
   if (op->tile == 1 && tmo_is_packed_as(op, TMO_PACKING_MVE_CONV)) return tmo_fire_mve_conv(run, op);

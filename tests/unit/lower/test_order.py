@@ -17,7 +17,7 @@ from tflm_memopt.lower.order import (
     ORDER,
     WORTH,
     Order,
-    repeated,
+    orders_of,
 )
 
 
@@ -32,7 +32,7 @@ def units(ops: Sequence[int]) -> list[int]:
 
 
 def found(ops: Sequence[int], numbers: Sequence[int] | None = None, before: int = 0) -> tuple[Order, ...]:
-    return repeated(np.array(ops), np.array(units(ops) if numbers is None else numbers), before)
+    return orders_of(np.array(ops), np.array(units(ops) if numbers is None else numbers), before)
 
 
 def told(orders: Sequence[Order], n: int) -> list[int]:
