@@ -67,11 +67,15 @@ class Recipe:
     """Type of the model's inputs and outputs: FLOAT32 and UINT8 are converted at the border."""
     inside: str = "INT8"
     """Type of its activations; INT16: of its inputs and outputs, too."""
+    unused: int = 0
+    """Tensors that no operator reads or writes, in front of all others: it moves their numbers."""
 
 
 def build(recipe: Recipe) -> bytes:
     """The recipe's .tflite model."""
     net = Net(recipe.seed, activations=recipe.inside)
+    for _ in range(recipe.unused):
+        net.tensor((1,))
     entries = [_entry(net, shape, k, recipe.outside) for k, shape in enumerate(recipe.inputs)]
     tensors = list(entries)
     for layer in recipe.layers:
@@ -466,6 +470,7 @@ def recipes(draw: st.DrawFn, *, most: int = 9) -> Recipe:
     extra = draw(st.lists(st.integers(0, 8), max_size=2))
     outside = draw(st.sampled_from(["INT8", "INT8", "INT8", "FLOAT32", "UINT8"]))
     seed = draw(st.integers(0, 1 << 16))
+    unused = draw(st.one_of(st.just(0), st.integers(0, 300)))
     if kinds is INT16:
-        return Recipe(tuple(inputs), tuple(body), tuple(extra), seed, inside="INT16")
-    return Recipe(tuple(inputs), tuple(body), tuple(extra), seed, outside)
+        return Recipe(tuple(inputs), tuple(body), tuple(extra), seed, inside="INT16", unused=unused)
+    return Recipe(tuple(inputs), tuple(body), tuple(extra), seed, outside, unused=unused)

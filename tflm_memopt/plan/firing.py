@@ -21,8 +21,8 @@ from tflm_memopt.plan.walk import BY_ROWS, Ints, Units, Walk, units
 
 OUTSIDE = -1
 """In Trace.op: the demand comes from outside the block."""
-FIRE = 99
-"""In Trace.slot: the operator fires; smaller values: it demands the pixels of that operand."""
+FIRE = -1
+"""In Trace.slot: the operator fires; there, operands and tensors count from 0."""
 
 
 @dataclass(frozen=True)

@@ -19,6 +19,8 @@ class Sketch:
     rows: dict[TensorId, Rows] = field(default_factory=dict)
     ops: list[RowOp] = field(default_factory=list)
     inputs: list[TensorId] = field(default_factory=list)
+    first: TensorId = 0
+    """Tensors are counted from here."""
 
     def input(self, h: int, w: int, c: int) -> TensorId:
         self.inputs.append(self._tensor(Rows(h, w, c)))
@@ -70,8 +72,9 @@ class Sketch:
         return [op.output for op in self.ops if not any(op.output in other.inputs for other in self.ops)]
 
     def _tensor(self, rows: Rows) -> TensorId:
-        self.rows[len(self.rows)] = rows
-        return len(self.rows) - 1
+        tensor = self.first + len(self.rows)
+        self.rows[tensor] = rows
+        return tensor
 
     def _op(self, kind: Kind, inputs: tuple[TensorId, ...], writes: Rows, window: Window = UNIT) -> TensorId:
         number, output, zeros = len(self.ops), self._tensor(writes), (0,) * len(inputs)

@@ -147,6 +147,15 @@ def test_an_operator_that_nobody_reads_never_fires() -> None:
     assert ring_depth(block.trace, Member(0, s.ops[0], (0,), iterative=False)) == 0
 
 
+def test_numbers_of_tensors_mean_nothing() -> None:
+    expected = [(key, k) for key, firings in ((2, 3), (1, 6), (0, 6)) for k in range(firings)]
+    for first in range(300):
+        s = Sketch(first=first)
+        x = s.input(6, 1, 1)
+        chain = s.chain(s.conv(x, 1), s.relu(x), s.pool(x))
+        assert fired(all_blocks(chain, len(chain.ops))[-1].trace) == expected
+
+
 def test_a_residual_block_reads_its_input_from_outside() -> None:
     s, total = residual()
     assert [set(r) for r in rings(s, total)] == [{1, 2}, {1, 2}]
