@@ -130,6 +130,16 @@ def u_net() -> Any:
     return tf.keras.Model(source, layers.Conv2D(2, 1)(conv(x, 8, 3, 1, "relu")))
 
 
+def autoencoder() -> Any:
+    """Nearest upsampling: Keras 3 makes TILE of it, which TFLM does not have."""
+    x = source = layers.Input((48, 48, 3), batch_size=1)
+    for channels in (16, 8):
+        x = layers.MaxPooling2D(2)(conv(x, channels, 3, 1, "relu"))
+    for channels in (8, 16):
+        x = layers.UpSampling2D(2)(conv(x, channels, 3, 1, "relu"))
+    return tf.keras.Model(source, layers.Conv2D(3, 3, padding="same", activation="sigmoid")(x))
+
+
 def sensor_cnn() -> Any:
     """1-D convolutions on 128 readings of 9 sensors."""
     x = source = layers.Input((128, 9), batch_size=1)
@@ -168,8 +178,8 @@ def vision_transformer() -> Any:
 ZOO: Mapping[str, Callable[[], Any]] = {
     f.__name__: f
     for f in (
-        mobilenet_v1, mobilenet_v2, mobilenet_v3_small, efficientnet_lite, resnet_18, densenet, u_net, sensor_cnn,
-        audio_tcn, vision_transformer,
+        mobilenet_v1, mobilenet_v2, mobilenet_v3_small, efficientnet_lite, resnet_18, densenet, u_net, autoencoder,
+        sensor_cnn, audio_tcn, vision_transformer,
     )
 }  # fmt: skip
 

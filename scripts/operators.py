@@ -51,6 +51,7 @@ REWRITES = {
     "wide-concatenation": "CONCATENATION of more than four tensors becomes several, one behind the other",
     "transpose-conv": "TRANSPOSE_CONV no longer reads its output's shape",
     "view": "RESHAPE, SQUEEZE and EXPAND_DIMS vanish: the same bytes in another shape",
+    "moves": "TILE, BROADCAST_TO, TRANSPOSE, slices in a row, and views between and behind them, become one operator",
 }
 
 

@@ -107,6 +107,19 @@ def broadcast_to(net: Net, x: int, shape: Sequence[int]) -> int:
     return net.op("BROADCAST_TO", [x, constant(net, shape)], [like(net, x, shape)], schema.BroadcastToOptionsT())
 
 
+def tile(net: Net, x: int, multiples: Sequence[int]) -> int:
+    y = like(net, x, [d * m for d, m in zip(net.shape(x), multiples, strict=True)])
+    return net.op("TILE", [x, constant(net, multiples)], [y], schema.TileOptionsT())
+
+
+def upsampling(net: Net, x: int, size: Pair) -> int:
+    """UpSampling2D as Keras 3 has it: each row and each column a dimension of its own, repeated, and joined again."""
+    (n, h, w, c), (down, right) = net.shape(x), size
+    y = tile(net, net.reshape(x, (n, h, 1, w, c)), (1, 1, down, 1, 1))
+    y = tile(net, net.reshape(y, (n, h * down, w, 1, c)), (1, 1, 1, right, 1))
+    return net.reshape(y, (n, h * down, w * right, c))
+
+
 def resize(net: Net, x: int, size: Pair, *, bilinear: bool = False, corners: bool = False, half: bool = False) -> int:
     n, _, _, c = net.shape(x)
     y = like(net, x, (n, *size, c))

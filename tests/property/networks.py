@@ -23,7 +23,9 @@ from moving import (
     space_to_depth,
     split_v,
     strided_slice,
+    tile,
     transpose_conv,
+    upsampling,
 )
 
 MAX_ELEMENTS = 4096
@@ -262,6 +264,16 @@ def _resize(net: Net, layer: Layer, x: int, _: int) -> list[int]:
     return [resize(net, x, size, bilinear=layer.flag, half=layer.padding == "SAME")]
 
 
+def _tiled(net: Net, layer: Layer, x: int, _: int) -> list[int]:
+    """Of pixels, as UpSampling2D has it; or of the whole image."""
+    x = _image(net, x)
+    if math.prod((*net.shape(x), *layer.stride)) > MAX_ELEMENTS:
+        return [x]
+    return [
+        upsampling(net, x, layer.stride) if layer.flag else tile(net, x, (1, *layer.stride, 1 + layer.channels % 2))
+    ]
+
+
 def _transpose_conv(net: Net, layer: Layer, x: int, _: int) -> list[int]:
     x = _image(net, x)
     stride = layer.stride if net.shape(x)[1] * net.shape(x)[2] <= 64 else (1, 1)
@@ -376,6 +388,7 @@ SUPPORTED: Mapping[str, Build] = {
             "slice": _strided_slice,
             "blocks": _blocks,
             "resize": _resize,
+            "tiled": _tiled,
             "transpose conv": _transpose_conv,
             "reduce": _reduce,
         }

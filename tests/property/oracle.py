@@ -23,6 +23,7 @@ from tflm_memopt.model.reader import read
 from tflm_memopt.pipeline import Planned
 from tflm_memopt.plan.planner import Options
 from tflm_memopt.runtime import wheel
+from tflm_memopt.runtime.stand_in import runnable
 
 ARENA = 1 << 21
 FIGURE = re.compile(r"Arena allocation (head|tail|total) (\d+) bytes")
@@ -45,11 +46,11 @@ def original(data: bytes, arena: int = ARENA) -> Any:
     """TFLM's interpreter, or RuntimeError when TFLM refuses the model."""
     module = importlib.import_module("tflite_micro").runtime
     with contextlib.redirect_stdout(io.StringIO()), _quiet():
-        return module.Interpreter.from_bytes(data, arena_size=arena)
+        return module.Interpreter.from_bytes(runnable(data), arena_size=arena)
 
 
 def rewritten(data: bytes) -> Any:
-    return wheel.interpreter(data, ARENA)
+    return wheel.interpreter(runnable(data), ARENA)
 
 
 def draw_inputs(data: bytes, seed: int) -> list[Inputs]:

@@ -91,7 +91,7 @@ def region_tree(
     space = writer.add_tensor(tree, "workspace", (workspace,), "UINT8")
     opcode = writer.add_opcode(tree, "CUSTOM", custom_code=name)
     graph = tree.subgraphs[0]
-    graph.operators.append(writer.custom_operator(opcode, [x, constant], [y, space]))
+    graph.operators.append(writer.operator(opcode, [x, constant], [y, space]))
     graph.inputs, graph.outputs = np.int32([x]), np.int32([y])
     plan = (1, 1, 4, offsets[0], -1, offsets[1], offsets[2])
     writer.set_metadata(tree, "OfflineMemoryAllocation", np.array(plan, "<i4"))

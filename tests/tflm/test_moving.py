@@ -19,7 +19,9 @@ from moving import (
     split,
     split_v,
     strided_slice,
+    tile,
     unpack,
+    upsampling,
 )
 from property import oracle
 from tflm.test_operators import assert_equal
@@ -189,6 +191,20 @@ def test_transpose(shape: Shape, order: list[int], streamed: bool) -> None:
 def test_broadcast_to(shape: tuple[int, ...]) -> None:
     net = Net()
     assert_all(net, broadcast_to(net, net.input(shape), (1, 4, 5, 3)))
+
+
+@EXAMPLES
+@given(shape=shapes, multiples=st.tuples(*(st.integers(1, 3),) * 3), streamed=st.booleans())
+def test_tile(shape: Shape, multiples: Shape, streamed: bool) -> None:
+    net = Net()
+    assert_all(net, tile(net, image(net, shape, streamed=streamed), (1, *multiples)))
+
+
+@EXAMPLES
+@given(shape=shapes, size=st.tuples(st.integers(1, 4), st.integers(1, 4)), streamed=st.booleans())
+def test_up_sampling_as_keras_has_it(shape: Shape, size: Pair, streamed: bool) -> None:
+    net = Net()
+    assert_all(net, upsampling(net, image(net, shape, streamed=streamed), size))
 
 
 @EXAMPLES

@@ -25,6 +25,7 @@ from tflm_memopt.model.canonicalise import canonicalise
 from tflm_memopt.model.graph import zeros_like
 from tflm_memopt.model.reader import read
 from tflm_memopt.runtime import host_model
+from tflm_memopt.runtime.stand_in import runnable
 
 tflm = pytest.importorskip("tflite_micro", reason="the official TFLM wheel is not installed").runtime
 
@@ -46,7 +47,7 @@ seeds = st.integers(0, 1 << 16)
 
 def oracle(data: bytes, inputs: list[NDArray[Any]]) -> list[NDArray[Any]]:
     """One inference under TFLM."""
-    interpreter = tflm.Interpreter.from_bytes(data, arena_size=ARENA)
+    interpreter = tflm.Interpreter.from_bytes(runnable(data), arena_size=ARENA)
     for k, values in enumerate(inputs):
         interpreter.set_input(values, k)
     interpreter.invoke()

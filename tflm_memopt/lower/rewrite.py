@@ -120,7 +120,7 @@ def _custom_operator(
     if custom.program.input == INPUT_STREAM:  # TFLM zeroes variables when it is reset: a new frame begins
         inputs.append(writer.add_tensor(tree, f"tmo/stream_{position}", STREAM_STATE, "INT32", variable=True))
     words = options(plan, custom.unit, ops)
-    return writer.custom_operator(opcode, (*inputs, program), outputs, words)
+    return writer.operator(opcode, (*inputs, program), outputs, words)
 
 
 def _place_input(tree: Any, graph: Graph, frame: Frame | None) -> None:

@@ -13,9 +13,10 @@ from typing import NamedTuple
 
 from tflm_memopt.model.constraints.moving import MAX_MOVED, MAX_OPERANDS
 from tflm_memopt.model.graph import ABSENT, Graph, Op, Quantization, Tensor, TensorId
+from tflm_memopt.model.movement import STEP
 from tflm_memopt.model.opset import Unsupported, refusal, row_op
 from tflm_memopt.model.reader import describe
-from tflm_memopt.model.site import AXES, EXPLICIT_PADDING, PIECE, Site
+from tflm_memopt.model.site import AXES, EXPLICIT_PADDING, PIECE, STEPS, Site, any_rows
 
 VIEW = "VIEW"
 """Op.type of an operator that changes a tensor's shape only. `sources` has the model's operator."""
@@ -326,6 +327,50 @@ def rewrite_view(graph: Graph, ops: Ops) -> Graph:
     )
 
 
+# ---- TILE, TRANSPOSE, slices, ... in a row, with views in between and behind: one operator ----
+
+
+def match_moves(graph: Graph, op: Op) -> Ops | None:
+    """The first of them, and all that follow, each the only reader of its predecessor's output. Flat views behind them
+    stay views: rows are made one after the other.
+    """
+    if op.type not in STEP or graph.producer(op.outputs[0]) is not op:
+        return None
+    chain = [op, *_sole_readers(graph, op, (*STEP, VIEW), len(graph.ops))]
+    while chain[-1].type == VIEW and any_rows(graph.tensors[chain[-1].outputs[0]].shape).h == 1:
+        chain.pop()
+    return tuple(chain) if len(chain) > 1 else None
+
+
+def check_moves(graph: Graph, ops: Ops) -> str | None:
+    for op in ops:
+        reason = None if op.type == VIEW else refusal(Site(graph, op))
+        if reason is not None:
+            return f"operator {op.index} {op.type} stays builtin: {reason}"
+    moved = row_op(Site(graph, _as_one(ops)))
+    if isinstance(moved, Unsupported):
+        return f"they are not regular enough for one operator: {moved}"
+    return None if moved.writes == any_rows(graph.tensors[moved.output].shape) else "they would make one long row"
+
+
+def rewrite_moves(graph: Graph, ops: Ops) -> Graph:
+    """In the place of the last one."""
+    return _replace_ops(graph, {**{op.index: () for op in ops}, ops[-1].index: (_as_one(ops),)})
+
+
+def _as_one(ops: Ops) -> Op:
+    """It is called as the last one that moves."""
+    last = [op for op in ops if op.type in STEP][-1]
+    return replace(
+        last,
+        index=ops[-1].index,
+        inputs=(ops[0].inputs[0], *last.inputs[1:]),
+        outputs=ops[-1].outputs,
+        options={**last.options, STEPS: ops},
+        sources=tuple(i for op in ops for i in op.stands_for),
+    )
+
+
 # ---- TRANSPOSE to NCHW + MEAN over what were height and width ----
 
 
@@ -336,7 +381,7 @@ def match_transposed_mean(graph: Graph, op: Op) -> Ops | None:
     perm = graph.tensors[op.inputs[1]].data
     if perm is None or tuple(perm.flatten().tolist()) != NHWC_TO_NCHW:
         return None
-    chain = list(_sole_readers(graph, op, "MEAN", 2))
+    chain = list(_sole_readers(graph, op, ("MEAN",), 2))
     return (op, *chain) if chain else None
 
 
@@ -408,13 +453,13 @@ def _with_middle(graph: Graph, ops: Ops, steps: Sequence[tuple[int, ...]]) -> Gr
     return replace(graph, tensors={**graph.tensors, middle: tensor})
 
 
-def _sole_readers(graph: Graph, op: Op, kind: str, most: int) -> Iterator[Op]:
-    """The chain of operators of one type behind `op`, each the only reader of its predecessor's output."""
+def _sole_readers(graph: Graph, op: Op, types: Collection[str], most: int) -> Iterator[Op]:
+    """The chain of operators of these types behind `op`, each the only reader of its predecessor's output."""
     for _ in range(most):
         readers = graph.consumers(op.outputs[0])
         if (
             len(readers) != 1
-            or readers[0].type != kind
+            or readers[0].type not in types
             or readers[0].inputs[0] != op.outputs[0]
             or op.outputs[0] in graph.outputs
         ):
@@ -444,4 +489,5 @@ RULES: tuple[Rule, ...] = (
     Rule("wide-concatenation", match_wide, check_wide, rewrite_wide),
     Rule("transpose-conv", match_transpose_conv, check_transpose_conv, rewrite_transpose_conv),
     Rule("view", match_view, check_view, rewrite_view),
+    Rule("moves", match_moves, check_moves, rewrite_moves),
 )

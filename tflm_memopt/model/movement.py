@@ -6,7 +6,7 @@ fails in NumPy, or gives another size than its output has: then it stays builtin
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from tflm_memopt.model.graph import Tensor
 from tflm_memopt.model.moves import FILL, Indices, Irregular, by_rows, numbered
 from tflm_memopt.model.rowop import Kind, RowOp, Rows
-from tflm_memopt.model.site import PIECE, Site, any_rows
+from tflm_memopt.model.site import PIECE, STEPS, Site, any_rows
 
 Transform = Callable[[Site, Sequence[Indices]], Indices]
 """The byte numbers of an operator's inputs -> those of its output."""
@@ -25,7 +25,7 @@ def moved(site: Site, transform: Transform) -> RowOp:
     inputs = site.activations
     reads = tuple(site.producer_rows(k) for k in range(len(inputs)))
     try:
-        index = transform(site, numbered([t.shape for t in inputs]))
+        index = _in_steps(site, transform, numbered([t.shape for t in inputs]))
     except (ValueError, IndexError) as cause:
         raise Irregular(f"its operands and shapes do not fit ({cause})") from cause
     if index.size != site.output.elements:
@@ -50,6 +50,16 @@ def moved(site: Site, transform: Transform) -> RowOp:
         access=access,
         moves=moves,
     )
+
+
+def _in_steps(site: Site, transform: Transform, x: Sequence[Indices]) -> Indices:
+    if STEPS not in site.op.options:
+        return transform(site, x)
+    (index,) = x
+    for op in site.op.options[STEPS]:
+        step = Site(site.graph, op)
+        index = STEP[op.type](step, [index]) if op.type in STEP else index.reshape(step.output.shape)
+    return index
 
 
 def pad_value(site: Site) -> int:
@@ -152,6 +162,14 @@ def broadcast_to(site: Site, x: Sequence[Indices]) -> Indices:
     return np.broadcast_to(x[0], site.output.shape)
 
 
+def tile(site: Site, x: Sequence[Indices]) -> Indices:
+    multiples = _ints(site, 1)
+    tiled = tuple(d * m for d, m in zip(x[0].shape, multiples, strict=True))
+    if tiled != site.output.shape:
+        raise ValueError(f"{list(x[0].shape)} becomes {list(tiled)}")
+    return np.tile(x[0], multiples)
+
+
 def resize_nearest(site: Site, x: Sequence[Indices]) -> Indices:
     (_, h, w, _), (_, h_out, w_out, _) = x[0].shape, site.output.shape
     rows, columns = (_nearest(site, *sizes) for sizes in ((h, h_out), (w, w_out)))
@@ -168,6 +186,16 @@ def _nearest(site: Site, size: int, output: int) -> NDArray[np.int64]:
     nearest = np.floor(at.astype(np.float64) + 0.5) if corners else np.floor(at)
     result: NDArray[np.int64] = np.clip(nearest.astype(np.int64), 0, size - 1)
     return result
+
+
+STEP: Mapping[str, Transform] = {
+    "TILE": tile,
+    "BROADCAST_TO": broadcast_to,
+    "TRANSPOSE": transpose,
+    "SLICE": slice_,
+    "STRIDED_SLICE": strided_slice,
+}
+"""Those of one tensor of any shape: they may be steps of one operator."""
 
 
 # ---- shared ----

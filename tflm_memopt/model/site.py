@@ -16,6 +16,9 @@ EXPLICIT_PADDING = "explicit_padding"
 PIECE = "piece"
 """Own key of Op.options of SPLIT, SPLIT_V and UNPACK: (axis, begin, end) of the input, the operator's one output."""
 
+STEPS = "steps"
+"""Own key of Op.options of an operator that moves data: those that it stands for, in order, views among them."""
+
 EVERY_OPERAND = ("CONCATENATION", "PACK")
 """They read all their operands at run time."""
 

@@ -151,13 +151,13 @@ def add_opcode(tree: Any, operator: str, *, custom_code: str | None = None, vers
     return len(tree.operatorCodes) - 1
 
 
-def custom_operator(opcode: int, inputs: Sequence[int], outputs: Sequence[int], options: bytes = b"") -> Any:
-    """A schema OperatorT of a custom operator."""
+def operator(opcode: int, inputs: Sequence[int], outputs: Sequence[int], custom_options: bytes = b"") -> Any:
+    """A schema OperatorT without builtin options."""
     return schema.OperatorT(
         opcodeIndex=opcode,
         inputs=np.asarray(inputs, np.int32),
         outputs=np.asarray(outputs, np.int32),
-        customOptions=np.frombuffer(options, np.uint8) if options else None,
+        customOptions=np.frombuffer(custom_options, np.uint8) if custom_options else None,
     )
 
 

@@ -16,7 +16,7 @@ from tflm_memopt.model.graph import Graph
 from tflm_memopt.model.interface import Change, Changes
 from tflm_memopt.model.reader import read
 from tflm_memopt.results import Sample
-from tflm_memopt.runtime import convert, host_model, wheel
+from tflm_memopt.runtime import convert, host_model, stand_in, wheel
 from tflm_memopt.runtime.guard import guarded_runs
 from tflm_memopt.runtime.process import Arena, Outcome, run_model
 from tflm_memopt.runtime.stimuli import EXTREMES, Run, from_files, matches, stimuli
@@ -108,9 +108,11 @@ def verify(
     interface.compare(before.graph, seen, changes)
     cases = _cases(before.graph, seen, changes, runs=runs, seed=seed, files=inputs)
     execute = _under_tflm if how == TFLM_WHEEL else _on_host
+    asked, asked_after = stand_in.runnable(original), stand_in.runnable(rewritten)
+    as_they_are = asked is original and asked_after is rewritten
     expected, got = execute(
-        _Job(original, before.graph, [case.original for case in cases]),
-        _Job(rewritten, seen, [case.rewritten for case in cases], changes.input),
+        _Job(asked, before.graph, [case.original for case in cases]),
+        _Job(asked_after, seen, [case.rewritten for case in cases], changes.input),
     )
     if expected.failure:
         raise ModelError(
@@ -131,7 +133,7 @@ def verify(
         guarded=guarded,
         seed=seed,
         how=how,
-        measured=Measured(expected.arena, got.arena) if expected.arena and got.arena else None,
+        measured=Measured(expected.arena, got.arena) if expected.arena and got.arena and as_they_are else None,
         difference=difference,
         failure=failure,
     )
@@ -147,8 +149,8 @@ def sample(original: bytes, rewritten: bytes, *, seed: int = 0) -> Sample:
     cases = _cases(before.graph, seen, changes, runs=1, seed=seed, files=())[:1]
     execute = _under_tflm if wheel.exists_here() else _on_host
     expected, got = execute(
-        _Job(original, before.graph, [case.original for case in cases]),
-        _Job(rewritten, seen, [case.rewritten for case in cases], changes.input),
+        _Job(stand_in.runnable(original), before.graph, [case.original for case in cases]),
+        _Job(stand_in.runnable(rewritten), seen, [case.rewritten for case in cases], changes.input),
     )
     failure = expected.failure or got.failure
     if failure or _difference(before.graph, changes, cases, expected, got):

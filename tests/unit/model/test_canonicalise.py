@@ -8,10 +8,11 @@ import numpy as np
 import pytest
 from ai_edge_litert import schema_py_generated as schema
 from models import Net
+from moving import tile, upsampling
 
 from tflm_memopt.model.canonicalise import VIEW, Canonical, canonicalise, views
 from tflm_memopt.model.reader import read
-from tflm_memopt.model.site import AXES, EXPLICIT_PADDING
+from tflm_memopt.model.site import AXES, EXPLICIT_PADDING, STEPS
 
 SPATIAL = [(0, 0), (1, 1), (2, 0), (0, 0)]
 
@@ -195,3 +196,42 @@ def test_a_transpose_whose_result_is_wanted_is_no_match() -> None:
     net = Net()
     x = net.transpose(net.input((1, 3, 5, 7)), (0, 3, 1, 2))
     assert types(canonical(net, net.mean(x, (2, 3)), x)) == ["TRANSPOSE", "MEAN"]
+
+
+def test_what_moves_data_in_a_row_is_one_operator() -> None:
+    net = Net()
+    x = net.input((1, 3, 4, 2))
+    last = upsampling(net, x, (2, 3))
+    result = canonical(net, net.conv2d(last, 1))
+    first, conv = result.graph.ops[1:]
+    assert types(result) == [VIEW, "TILE", "CONV_2D"]
+    assert (first.outputs, first.stands_for, first.index) == ((last,), (1, 2, 3, 4), 4)
+    assert [op.type for op in first.options[STEPS]] == ["TILE", VIEW, "TILE", VIEW]
+    assert conv.inputs[0] == last
+
+
+def test_what_moves_data_stays_apart_where_others_read_it() -> None:
+    net = Net()
+    x = net.input((1, 3, 4, 2))
+    between = tile(net, x, (1, 2, 1, 1))
+    result = canonical(net, tile(net, between, (1, 1, 2, 1)), net.conv2d(between, 1))
+    assert types(result) == ["TILE", "TILE", "CONV_2D"]
+    assert not result.refusals
+
+
+def test_a_flat_view_stays_behind_what_moves_data() -> None:
+    net = Net()
+    turned = net.transpose(net.input((1, 30, 40, 3)), (0, 2, 1, 3))
+    tiled = upsampling(net, net.input((1, 5, 5, 2)), (2, 2))
+    result = canonical(net, net.reshape(turned, (1, 3600)), net.reshape(tiled, (1, 200)))
+    assert types(result) == ["TRANSPOSE", VIEW, "TILE", VIEW, VIEW]
+    assert {op.outputs[0] for op in result.graph.ops if op.type != VIEW} == {turned, tiled}
+
+
+def test_moves_that_do_not_fit_stay_apart() -> None:
+    net = Net()
+    y = tile(net, tile(net, net.input((1, 3, 4, 2)), (1, 2, 1, 1)), (1, 1, 2, 1))
+    net.graph.tensors[y].shape[2] += 1
+    result = canonical(net, y)
+    assert types(result) == ["TILE", "TILE"]
+    assert "[1, 6, 4, 2] becomes [1, 6, 8, 2]" in result.refusals[0].reason

@@ -125,7 +125,7 @@ def test_edits_leave_the_original_alone() -> None:
     tensor = writer.add_tensor(tree, "program", (7,), "UINT8", buffer=buffer)
     code = writer.add_opcode(tree, "CUSTOM", custom_code="TMO_REGION")
     assert code == writer.add_opcode(tree, "CUSTOM", custom_code="TMO_REGION")
-    tree.subgraphs[0].operators = [writer.custom_operator(code, [0, tensor], list(tree.subgraphs[0].outputs), b"\x07")]
+    tree.subgraphs[0].operators = [writer.operator(code, [0, tensor], list(tree.subgraphs[0].outputs), b"\x07")]
     graph = read(writer.write(tree)).graph
     assert graph.ops[0].options == {"custom_code": "TMO_REGION", "custom_options": b"\x07"}
     data = graph.tensors[graph.ops[0].inputs[1]].data
