@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from ai_edge_litert import schema_py_generated as schema
 from models import Net
+from property.networks import KINDS, Layer, Recipe, build
 
 from tflm_memopt.model import writer
 
@@ -78,7 +79,13 @@ def mutant(seed: int) -> bytes:
 @cache
 def corpus() -> tuple[bytes, ...]:
     """Small good models: together they have every kind of operator, table and metadata that the reader looks into."""
-    return (_chain(), _branches(), _dense(), _builtins(), _subgraphs())
+    return (_chain(), _branches(), _dense(), _builtins(), _subgraphs(), *(_around(kind) for kind in KINDS))
+
+
+def _around(kind: str) -> bytes:
+    """Operators of a kind of the random networks, between convolutions."""
+    middle = Layer(kind, kernel=(2, 2), stride=(2, 2))
+    return build(Recipe(((1, 6, 5, 4),), (Layer("conv"), middle, Layer("conv")), seed=7))
 
 
 def _chain() -> bytes:

@@ -24,7 +24,7 @@ pytest.importorskip("tflite_micro", reason="the official TFLM wheel is not insta
 
 def test_the_models_that_are_damaged_are_good_ones() -> None:
     changed = [tflm_memopt.optimize(data, seconds=0.1).report.changed for data in corpus()]
-    assert changed == [True, True, True, True, False]
+    assert [k for k, one in enumerate(changed) if not one] == [4]  # several subgraphs
 
 
 def test_a_seed_is_one_file() -> None:

@@ -72,7 +72,7 @@ def views(graph: Graph) -> Mapping[TensorId, TensorId]:
 def _apply(rule: Rule, graph: Graph, left_alone: Collection[int]) -> tuple[Graph, list[Refusal]]:
     refusals: list[Refusal] = []
     for anchor in graph.ops:
-        ops = rule.match(graph, anchor)
+        ops = rule.match(graph, anchor) if _has(anchor, 0) and anchor.outputs else None
         if ops is None or any(i in left_alone for op in ops for i in op.stands_for):
             continue
         reason = rule.check(graph, ops)
@@ -141,7 +141,7 @@ _CONVOLUTIONS = ("CONV_2D", "DEPTHWISE_CONV_2D")
 
 def _amounts(graph: Graph, pad: Op) -> tuple[int, ...] | None:
     """Before and after of each dimension, flat."""
-    data = graph.tensors[pad.inputs[1]].data if len(pad.inputs) > 1 and pad.inputs[1] != ABSENT else None
+    data = graph.tensors[pad.inputs[1]].data if _has(pad, 1) else None
     return None if data is None or data.size != 8 or data.dtype.kind != "i" else tuple(int(v) for v in data.flatten())
 
 
@@ -150,7 +150,7 @@ def _pad_value(graph: Graph, pad: Op) -> int | None:
 
     (micro/kernels/pad.cc)
     """
-    value = graph.tensors[pad.inputs[2]] if len(pad.inputs) > 2 and pad.inputs[2] != ABSENT else None
+    value = graph.tensors[pad.inputs[2]] if _has(pad, 2) else None
     if value is None:
         quantization = graph.tensors[pad.outputs[0]].quantization
         return None if quantization is None else quantization.zero_point[0]
@@ -165,7 +165,8 @@ def _pad_value(graph: Graph, pad: Op) -> int | None:
 
 
 def match_split(graph: Graph, op: Op) -> Ops | None:
-    return (op,) if op.type in ("SPLIT", "SPLIT_V", "UNPACK") and PIECE not in op.options else None
+    split = op.type in ("SPLIT", "SPLIT_V", "UNPACK") and PIECE not in op.options
+    return (op,) if split and _has(op, int(op.type == "SPLIT")) else None
 
 
 def check_split(graph: Graph, ops: Ops) -> str | None:
@@ -190,7 +191,7 @@ def rewrite_split(graph: Graph, ops: Ops) -> Graph:
 def _pieces(graph: Graph, op: Op) -> Ops:
     """Slices; the first has the operator's index, the others new ones."""
     new = max(o.index for o in graph.ops) + 1
-    source = op.inputs[1] if op.type == "SPLIT" else op.inputs[0]
+    source = op.inputs[int(op.type == "SPLIT")]
     return tuple(
         replace(
             op,
@@ -207,7 +208,7 @@ def _pieces(graph: Graph, op: Op) -> Ops:
 def _parts(graph: Graph, op: Op) -> list[tuple[int, int, int]] | None:
     """(axis, begin, end) of each output; None when that is not known before run time."""
     axis_operand = {"SPLIT": 0, "SPLIT_V": 2}.get(op.type)
-    source = graph.tensors[op.inputs[1] if op.type == "SPLIT" and len(op.inputs) > 1 else op.inputs[0]]
+    source = graph.tensors[op.inputs[int(op.type == "SPLIT")]]
     axis = op.options.get("axis") if axis_operand is None else _scalar(graph, op, axis_operand)
     if axis is None or not -len(source.shape) <= axis < len(source.shape):
         return None
@@ -227,7 +228,7 @@ def _parts(graph: Graph, op: Op) -> list[tuple[int, int, int]] | None:
 
 def _scalar(graph: Graph, op: Op, k: int) -> int | None:
     """Operand k, a constant number."""
-    data = graph.tensors[op.inputs[k]].data if k < len(op.inputs) and op.inputs[k] != ABSENT else None
+    data = graph.tensors[op.inputs[k]].data if _has(op, k) else None
     return int(data.flatten()[0]) if data is not None and data.size == 1 and data.dtype.kind == "i" else None
 
 
@@ -235,7 +236,8 @@ def _scalar(graph: Graph, op: Op, k: int) -> int | None:
 
 
 def match_wide(graph: Graph, op: Op) -> Ops | None:
-    return (op,) if op.type == "CONCATENATION" and len(op.inputs) > MAX_OPERANDS else None
+    wide = op.type == "CONCATENATION" and len(op.inputs) > MAX_OPERANDS
+    return (op,) if wide and ABSENT not in op.inputs else None
 
 
 def check_wide(graph: Graph, ops: Ops) -> str | None:
@@ -376,7 +378,7 @@ def _as_one(ops: Ops) -> Op:
 
 def match_transposed_mean(graph: Graph, op: Op) -> Ops | None:
     """TRANSPOSE(0, 3, 1, 2), then one MEAN or two, each the only reader of what it reads."""
-    if op.type != "TRANSPOSE" or len(graph.tensors[op.inputs[0]].shape) != 4:
+    if op.type != "TRANSPOSE" or not _has(op, 1) or len(graph.tensors[op.inputs[0]].shape) != 4:
         return None
     perm = graph.tensors[op.inputs[1]].data
     if perm is None or tuple(perm.flatten().tolist()) != NHWC_TO_NCHW:
@@ -461,6 +463,7 @@ def _sole_readers(graph: Graph, op: Op, types: Collection[str], most: int) -> It
             len(readers) != 1
             or readers[0].type not in types
             or readers[0].inputs[0] != op.outputs[0]
+            or not readers[0].outputs
             or op.outputs[0] in graph.outputs
         ):
             return
@@ -469,6 +472,11 @@ def _sole_readers(graph: Graph, op: Op, types: Collection[str], most: int) -> It
 
 
 # ---- shared ----
+
+
+def _has(op: Op, k: int) -> bool:
+    """Whether operand k is there: a file may say otherwise."""
+    return k < len(op.inputs) and op.inputs[k] != ABSENT
 
 
 def _same_numbers(a: Tensor, b: Tensor) -> bool:

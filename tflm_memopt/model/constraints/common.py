@@ -16,14 +16,16 @@ from tflm_memopt.model.constraints.base import (
     two_scales,
 )
 from tflm_memopt.model.graph import ABSENT
-from tflm_memopt.model.site import Site, natural_rows
+from tflm_memopt.model.site import EVERY_OPERAND, Site, natural_rows
 
 
 def operands(*, least: int, most: int) -> Constraint:
     def count_of_operands(site: Site) -> str | None:
         """It must have as many operands as its kernel expects"""
-        given = [k for k in range(len(site.op.inputs)) if site.tensor(k) is not None]
-        complete = given[:least] == list(range(least)) and len(site.op.inputs) <= most and len(site.op.outputs) == 1
+        stated = len(site.op.inputs)
+        needed = max(least, stated if site.op.type in EVERY_OPERAND else 0)
+        given = [k for k in range(stated) if site.tensor(k) is not None]
+        complete = given[:needed] == list(range(needed)) and stated <= most and len(site.op.outputs) == 1
         return None if complete else f"{len(given)} inputs, {len(site.op.outputs)} outputs"
 
     return hint(RECONVERT)(count_of_operands)
