@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Iterator, Sequence
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
@@ -61,10 +61,10 @@ REALS = (
 )
 
 
-def mutant(seed: int) -> bytes:
-    """A damaged file, drawn from `seed`. Some are still good models."""
-    rng = random.Random(seed)
-    data = corpus()[rng.randrange(len(corpus()))]
+def mutant(seed: int, models: Sequence[bytes] = ()) -> bytes:
+    """One of the `models`, of the corpus by default, damaged as `seed` says. Some are still good models."""
+    rng, models = random.Random(seed), models or corpus()
+    data = models[rng.randrange(len(models))]
     if rng.random() < 0.6:
         damaged = _damaged_tree(data, rng)
         if damaged is not None:
@@ -72,14 +72,20 @@ def mutant(seed: int) -> bytes:
         if rng.random() < 0.8:
             return data
     for _ in range(rng.choice((1, 1, 1, 2, 3, 8))):
-        data = rng.choice(BYTES)(data, rng)
+        data = rng.choice((*BYTES, partial(_graft, models=models)))(data, rng)
     return data
 
 
 @cache
 def corpus() -> tuple[bytes, ...]:
     """Small good models: together they have every kind of operator, table and metadata that the reader looks into."""
-    return (_chain(), _branches(), _dense(), _builtins(), _subgraphs(), *(_around(kind) for kind in KINDS))
+    return (*few(), *(_around(kind) for kind in KINDS))
+
+
+@cache
+def few() -> tuple[bytes, ...]:
+    """The first of them."""
+    return (_chain(), _branches(), _dense(), _builtins(), _subgraphs())
 
 
 def _around(kind: str) -> bytes:
@@ -164,13 +170,13 @@ def _repeat(data: bytes, rng: random.Random) -> bytes:
     return data[: start + rng.choice((1, 4, 16, 100))] + data[start:]
 
 
-def _graft(data: bytes, rng: random.Random) -> bytes:
+def _graft(data: bytes, rng: random.Random, *, models: Sequence[bytes]) -> bytes:
     """A piece of another model, at the same place."""
-    other, start, size = rng.choice(corpus()), _place(data, rng), rng.choice((4, 8, 32, 200))
+    other, start, size = rng.choice(models), _place(data, rng), rng.choice((4, 8, 32, 200))
     return data[:start] + other[start : start + size] + data[start + size :]
 
 
-BYTES: Sequence[Callable[[bytes, random.Random], bytes]] = (_flip, _set, _word, _word, _cut, _lose, _repeat, _graft)
+BYTES: Sequence[Callable[[bytes, random.Random], bytes]] = (_flip, _set, _word, _word, _cut, _lose, _repeat)
 
 
 def _place(data: bytes, rng: random.Random) -> int:

@@ -18,6 +18,7 @@ from tflm_memopt.lower.names import OFFLINE_PLAN, OFFLINE_PLAN_VERSION, ONLINE
 from tflm_memopt.model import writer
 from tflm_memopt.model.graph import Graph, Op
 from tflm_memopt.model.reader import read
+from tflm_memopt.runtime.stand_in import runnable
 
 ARENA = 1 << 24
 SURROUNDINGS = ((1 << 6, 0x7F), (1 << 17, 0x80))
@@ -38,14 +39,15 @@ def outputs_anywhere(data: bytes) -> list[list[str]] | None:
     """What TFLM makes of the original; None where that depends on what lies in its memory or beside its tensors, or
     where it writes there. Fills this process's memory.
     """
+    data = runnable(data)
     graph = read(data).graph
     if any(lacks_dimensions(op, graph) for op in graph.ops):
         return None
-    expected = outputs(oracle.original(data), data)
+    expected = outputs(oracle.interpreter(data), data)
     for seed, (gap, byte) in enumerate(SURROUNDINGS):
         fill_memory(byte)
         elsewhere, guards = moved(data, gap, np.random.default_rng(seed))
-        if outputs(oracle.original(elsewhere, ARENA), data, guards) != expected:
+        if outputs(oracle.interpreter(elsewhere, ARENA), data, guards) != expected:
             return None
     return expected
 

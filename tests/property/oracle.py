@@ -43,10 +43,15 @@ def convert(data: bytes, options: Options) -> tuple[bytes, Planned] | None:
 
 
 def original(data: bytes, arena: int = ARENA) -> Any:
-    """TFLM's interpreter, or RuntimeError when TFLM refuses the model."""
+    """TFLM's interpreter, or RuntimeError when TFLM refuses the model; what TFLM lacks in other words."""
+    return interpreter(runnable(data), arena)
+
+
+def interpreter(data: bytes, arena: int = ARENA) -> Any:
+    """TFLM's, or RuntimeError when TFLM refuses the model."""
     module = importlib.import_module("tflite_micro").runtime
     with contextlib.redirect_stdout(io.StringIO()), _quiet():
-        return module.Interpreter.from_bytes(runnable(data), arena_size=arena)
+        return module.Interpreter.from_bytes(data, arena_size=arena)
 
 
 def rewritten(data: bytes) -> Any:
