@@ -249,6 +249,13 @@ class Net:
         last.opcodeIndex = writer.add_opcode(self.tree, "SUM")
         return y
 
+    def batch_matmul(self, a: int, b: int, *, adjoint: bool, out: Affine) -> int:
+        """BATCH_MATMUL, the right matrix transposed when `adjoint`. The output's scale is at least the product's."""
+        columns = self.shape(b)[-2 if adjoint else -1]
+        scale = max(out[0], self.affine(a)[0] * self.affine(b)[0])  # so that it is no rescaling by 2^31
+        y = self.tensor((*self.shape(a)[:-1], columns), affine=(scale, out[1]))
+        return self.op("BATCH_MATMUL", [a, b], [y], schema.BatchMatMulOptionsT(adjX=False, adjY=adjoint))
+
     def gather(self, indices: int, rows: int, width: int) -> int:
         """GATHER from a table of random int8 rows, for int32 indices."""
         table = self.tensor((rows, width), data=self.rng.integers(-128, 128, (rows, width)))

@@ -15,16 +15,21 @@ from ai_edge_litert import schema_py_generated as schema
 from hypothesis import strategies as st
 from models import Net, Pair
 from moving import (
+    broadcast_to,
     concatenation,
     depth_to_space,
     mirror_pad,
+    pack,
     reduce,
     resize,
+    slice_,
     space_to_depth,
+    split,
     split_v,
     strided_slice,
     tile,
     transpose_conv,
+    unpack,
     upsampling,
 )
 
@@ -132,7 +137,11 @@ def _padded(net: Net, layer: Layer, x: int, _: int) -> list[int]:
     """A PAD that goes into its convolution, or, of channels, one that cannot."""
     x = _image(net, x)
     (top, left), (bottom, right) = layer.dilation, layer.stride
-    y = net.pad(x, [(0, 0), (top - 1, bottom), (left, right - 1), (0, 0 if layer.flag else 1)])
+    y = net.pad(
+        x,
+        [(0, 0), (top - 1, bottom), (left, right - 1), (0, 0 if layer.flag else 1)],
+        value=None if layer.flag else layer.zero_point,
+    )
     return _conv(net, layer, y, y)
 
 
@@ -219,6 +228,37 @@ def _reshape(net: Net, layer: Layer, x: int, _: int) -> list[int]:
     return [net.reshape(x, shapes[layer.channels % 4])]
 
 
+def _attention(net: Net, layer: Layer, x: int, _: int) -> list[int]:
+    """How tokens suit each other, and their sums by that."""
+    x = _image(net, x)
+    _, h, w, c = net.shape(x)
+    if h * w > 64:
+        return [x]
+    x = net.reshape(x, (1, h * w, c))
+    scores = net.batch_matmul(x, x, adjoint=True, out=(0.5, layer.zero_point))
+    return [scores if layer.flag else net.batch_matmul(scores, x, adjoint=False, out=(0.1, layer.zero_point))]
+
+
+def _embedded(net: Net, layer: Layer, x: int, _: int) -> list[int]:
+    """GATHER of the largest of the last dimension. ARG_MAX stays builtin."""
+    *shape, c = net.shape(x)
+    axis = net.tensor((1,), "INT32", None, data=[len(shape)])
+    largest = net.tensor(shape, "INT32", None)
+    net.op("ARG_MAX", [x, axis], [largest], schema.ArgMaxOptionsT(outputType=schema.TensorType.INT32))
+    return [net.gather(largest, c, layer.channels)]
+
+
+def _int4(net: Net, layer: Layer, x: int, _: int) -> list[int]:
+    x = _image(net, x)
+    options = _window(net, layer, x)
+    match layer.source % 3:
+        case 0:
+            return [net.int4(net.conv2d(x, layer.channels, per_channel=layer.flag, **options))]
+        case 1:
+            return [net.int4(net.depthwise_conv2d(x, per_channel=layer.flag, **options))]
+    return [net.int4(net.fully_connected(x, layer.channels))]
+
+
 def _concatenation(net: Net, layer: Layer, x: int, other: int) -> list[int]:
     """Of two tensors where their shapes and scales allow it; else of one with itself, a few times."""
     axis = len(net.shape(x)) - 1 - layer.source % max(1, len(net.shape(x)) - 1)
@@ -231,7 +271,27 @@ def _split(net: Net, layer: Layer, x: int, _: int) -> list[int]:
     """An operator with two outputs."""
     axis = 1 + layer.channels % (len(net.shape(x)) - 1)
     size = net.shape(x)[axis]
+    if layer.flag and size % 2 == 0:
+        return split(net, x, axis, 2)
     return split_v(net, x, axis, [size // 2, size - size // 2]) if size > 1 else [x]
+
+
+def _stacked(net: Net, layer: Layer, x: int, _: int) -> list[int]:
+    """PACK along one axis, then UNPACK along another."""
+    rank = len(net.shape(x))
+    y = pack(net, [x, x], 1 + layer.channels % (rank - 1))
+    return unpack(net, y, 1 + layer.source % rank)[:2]
+
+
+def _transposed(net: Net, layer: Layer, x: int, _: int) -> list[int]:
+    orders = ((0, 2, 1, 3), (0, 1, 3, 2), (0, 3, 1, 2), (0, 2, 3, 1), (0, 3, 2, 1))
+    return [net.transpose(_image(net, x), orders[layer.channels % 5])]
+
+
+def _repeated(net: Net, layer: Layer, x: int, _: int) -> list[int]:
+    """BROADCAST_TO of means."""
+    x = _image(net, x)
+    return [broadcast_to(net, net.mean(x, (1, 2) if layer.flag else (3,)), net.shape(x))]
 
 
 def _mirrored(net: Net, layer: Layer, x: int, _: int) -> list[int]:
@@ -242,6 +302,9 @@ def _mirrored(net: Net, layer: Layer, x: int, _: int) -> list[int]:
 
 def _strided_slice(net: Net, layer: Layer, x: int, _: int) -> list[int]:
     """Backwards, from the second index, or every second one."""
+    if layer.kernel[0] == 1:
+        begin = [0, *(min(d - 1, layer.source) for d in net.shape(x)[1:])]
+        return [slice_(net, x, begin, [-1] * len(begin))]
     forms = (slice(None, None, -1), slice(1, None), slice(None, None, 2))
     axis = 1 + layer.channels % (len(net.shape(x)) - 1)
     chosen = forms[layer.source % 3] if net.shape(x)[axis] > 1 else slice(None)
@@ -380,6 +443,8 @@ SUPPORTED: Mapping[str, Build] = {
     "gated": _gated,
     "averaged": _averaged,
     "reshape": _reshape,
+    "attention": _attention,
+    "int4": _int4,
     **(
         MOVING := {
             "concatenation": _concatenation,
@@ -389,6 +454,9 @@ SUPPORTED: Mapping[str, Build] = {
             "blocks": _blocks,
             "resize": _resize,
             "tiled": _tiled,
+            "stacked": _stacked,
+            "transposed": _transposed,
+            "repeated": _repeated,
             "transpose conv": _transpose_conv,
             "reduce": _reduce,
         }
@@ -397,6 +465,7 @@ SUPPORTED: Mapping[str, Build] = {
 BUILTIN: Mapping[str, Build] = {
     "normalized": _normalized,
     "float": _float,
+    "embedded": _embedded,
 }
 KINDS: Mapping[str, Build] = {**SUPPORTED, **BUILTIN}
 INT16 = (

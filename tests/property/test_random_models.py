@@ -5,6 +5,7 @@ The recipe that fails is printed as small as hypothesis can make it; `build(reci
 
 from __future__ import annotations
 
+import itertools
 import json
 import random
 from dataclasses import replace
@@ -15,13 +16,14 @@ from conftest import thinned
 from hypothesis import HealthCheck, Phase, assume, example, given, settings
 from hypothesis import strategies as st
 from property.forced import forced, mobile, random_settings, squeezed
-from property.networks import Layer, Recipe, build, recipes
+from property.networks import KINDS, Layer, Recipe, build, recipes
 from property.oracle import assert_arena_as_predicted, assert_same_bytes, convert, original
 
 import tflm_memopt
 from tflm_memopt import pipeline
 from tflm_memopt.model.int8_io import Int8Interface
 from tflm_memopt.model.interface import Changes
+from tflm_memopt.model.opset import OPSET
 from tflm_memopt.model.packing import TARGETS
 from tflm_memopt.model.reader import read
 from tflm_memopt.pipeline import Planned
@@ -128,6 +130,13 @@ def test_second_passes_within_any_budget(seed: int) -> None:
         assert done.report.arena == point.arena
         assert done.report.changed
         assert_arena_as_predicted(done.model, assert_same_bytes(data, done.model, seed=seed))
+
+
+def test_every_operator_of_the_set_is_in_random_networks() -> None:
+    forms = itertools.product(KINDS, range(1, 9), (True, False), range(3))
+    layers = [Layer(k, source, channels=c, flag=flag, kernel=(1 + c % 2, 2)) for k, c, flag, source in forms]
+    models = (build(Recipe(((1, 8, 6, 4),), (layer,), seed=3)) for layer in layers)
+    assert set(OPSET) <= {op.type for data in models for op in read(data).graph.ops}
 
 
 GROWS_AGAIN = Recipe(

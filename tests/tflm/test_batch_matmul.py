@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from ai_edge_litert import schema_py_generated as schema
 from conftest import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -11,13 +10,6 @@ from tflm.test_moving import assert_all
 from tflm.test_operators import affines, assert_equal, seeds
 
 sizes = st.integers(1, 9)
-
-
-def product(net: Net, a: int, b: int, *, adjoint: bool, out: Affine) -> int:
-    columns = net.shape(b)[-2 if adjoint else -1]
-    scale = max(out[0], net.affine(a)[0] * net.affine(b)[0])  # so that it is no rescaling by 2^31
-    y = net.tensor((*net.shape(a)[:-1], columns), affine=(scale, out[1]))
-    return net.op("BATCH_MATMUL", [a, b], [y], schema.BatchMatMulOptionsT(adjX=False, adjY=adjoint))
 
 
 @settings(max_examples=examples(25), deadline=None)
@@ -30,7 +22,7 @@ def test_batch_matmul(
     net = Net(seed)
     right = (columns, depth) if adjoint else (depth, columns)
     x, w = net.input((*batch, rows, depth), a), net.input((*batch, *right), b)
-    assert_equal(net.model(product(net, x, w, adjoint=adjoint, out=out)))
+    assert_equal(net.model(net.batch_matmul(x, w, adjoint=adjoint, out=out)))
 
 
 @settings(max_examples=examples(6), deadline=None)
@@ -40,5 +32,5 @@ def test_attention(rows: int, depth: int, seed: int) -> None:
     net = Net(seed)
     x = net.input((1, rows, 1, 4))
     q, k, v = (net.reshape(net.conv2d(x, depth), (1, rows, depth)) for _ in range(3))
-    scores = net.softmax(product(net, q, k, adjoint=True, out=(0.5, 3)))
-    assert_all(net, product(net, scores, v, adjoint=False, out=(0.1, -5)))
+    scores = net.softmax(net.batch_matmul(q, k, adjoint=True, out=(0.5, 3)))
+    assert_all(net, net.batch_matmul(scores, v, adjoint=False, out=(0.1, -5)))
