@@ -32,6 +32,7 @@ from rich.console import Console
 import tflm_memopt
 from tflm_memopt.errors import MemoptError, PlanError
 from tflm_memopt.model.packing import TARGETS
+from tflm_memopt.model.reader import read
 from tflm_memopt.report import html, text
 from tflm_memopt.results import Inspection, Optimized
 
@@ -64,7 +65,7 @@ def examine(data: bytes) -> Answer:
     ((expected, _),) = in_children([partial(outputs_anywhere, data)], PATIENCE)  # TFLM may crash, or hang
     if expected is None:
         return Outcome.UNKNOWN, ""
-    got = outputs(oracle.rewritten(done.model), data)
+    got = outputs(oracle.rewritten(done.model), read(data).graph)
     return (Outcome.SAME, "") if got == expected else (Outcome.DEFECT, "other output bytes than the original's")
 
 
@@ -132,7 +133,7 @@ def serve() -> None:
     answers = os.fdopen(os.dup(1), "w")
     nowhere = os.open(os.devnull, os.O_WRONLY)
     os.dup2(nowhere, 1)
-    fill_memory(0x55)  # no luck with zeros
+    fill_memory(-86)  # no luck with zeros
     examine(corpus()[0])  # so that all is imported that is imported late
     os.dup2(nowhere, 2)
     gc.freeze()  # what is here stays shared with the children

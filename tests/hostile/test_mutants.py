@@ -14,6 +14,7 @@ from hostile.judge import TESTS, Outcome, judge
 from hostile.mutants import corpus, few, mutant
 from hostile.server import PATIENCE, in_children
 from hostile.witness import outputs_anywhere
+from models import Net
 
 import tflm_memopt
 from tflm_memopt.model import writer
@@ -80,6 +81,13 @@ def test_tflm_is_believed_where_it_reads_constants_and_nothing_behind(units: int
     assert is_known(writer.write(tree)) == known
 
 
+def test_tflm_is_not_believed_where_it_leaves_bytes_as_they_were() -> None:
+    net = Net()
+    y = net.conv2d(net.input((1, 1, 1, 4)), 4)
+    net.graph.tensors[y].shape = [4, 1, 1, 1]
+    assert not is_known(net.model(y))
+
+
 def is_known(data: bytes) -> bool:
     """Whether TFLM has one answer, asked in a process that it may end."""
     ((expected, _),) = in_children([partial(outputs_anywhere, data)], PATIENCE)
@@ -88,9 +96,10 @@ def is_known(data: bytes) -> bool:
 
 def test_tflm_is_not_believed_about_what_it_does_not_count() -> None:
     """A map and a filter with a dimension too few, a row of results that is said to be a scalar, a filter with fewer
-    rows than results, an operator without an output.
+    rows than results, an operator without an output, a transposed map with a dimension too few.
     """
     assert [s for s in (404708, 406805, 410033, 1005420, 1013054) if is_known(mutant(s, few()))] == []
+    assert not is_known(mutant(5013420))
 
 
 @pytest.mark.slow

@@ -7,8 +7,7 @@ was. Then the bytes that come out depend on what happens to lie there, and say n
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,13 +16,13 @@ from property import oracle
 from tflm_memopt.lower.names import OFFLINE_PLAN, OFFLINE_PLAN_VERSION, ONLINE
 from tflm_memopt.model import writer
 from tflm_memopt.model.graph import Graph, Op
-from tflm_memopt.model.reader import read
+from tflm_memopt.model.reader import Model, read
 from tflm_memopt.runtime.stand_in import runnable
 
 ARENA = 1 << 24
-SURROUNDINGS = ((1 << 6, 0x7F), (1 << 17, 0x80))
-"""Bytes between any two tensors, and what fills memory, each time that the model is asked again: -128, then 127, of
-which layers behind do not make the same.
+SURROUNDINGS = ((1 << 6, -128), (1 << 17, 127))
+"""Bytes between any two tensors, and what fills memory, each time that the model is asked again: of these values
+layers behind do not make the same.
 """
 BEHIND = 1 << 12
 """Bytes after each constant."""
@@ -32,7 +31,14 @@ FOUR_DIMENSIONS = frozenset({"CONV_2D", "DEPTHWISE_CONV_2D", "AVERAGE_POOL_2D", 
 M_PERTURB = -6
 """Of glibc's mallopt."""
 
-Guards = list[NDArray[np.int8]]
+
+class Memory(NamedTuple):
+    """Of a model's tensors."""
+
+    before: NDArray[np.int8]
+    """What is there when a run begins."""
+    between: NDArray[np.bool_]
+    """Where no tensor lies."""
 
 
 def outputs_anywhere(data: bytes) -> list[list[str]] | None:
@@ -40,14 +46,15 @@ def outputs_anywhere(data: bytes) -> list[list[str]] | None:
     where it writes there. Fills this process's memory.
     """
     data = runnable(data)
-    graph = read(data).graph
+    model = read(data)
+    graph = model.graph
     if any(lacks_dimensions(op, graph) for op in graph.ops):
         return None
-    expected = outputs(oracle.interpreter(data), data)
-    for seed, (gap, byte) in enumerate(SURROUNDINGS):
-        fill_memory(byte)
-        elsewhere, guards = moved(data, gap, np.random.default_rng(seed))
-        if outputs(oracle.interpreter(elsewhere, ARENA), data, guards) != expected:
+    expected = outputs(oracle.interpreter(data), graph)
+    for gap, value in SURROUNDINGS:
+        fill_memory(value)
+        elsewhere, memory = moved(model, gap, value)
+        if outputs(oracle.interpreter(elsewhere, ARENA), graph, memory) != expected:
             return None
     return expected
 
@@ -57,47 +64,61 @@ def lacks_dimensions(op: Op, graph: Graph) -> bool:
     (RuntimeShape::ReplaceWith leaves them uninitialised), which no surroundings change.
     """
     ranks = [len(graph.tensors[t].shape) for t in (*op.inputs[:2], *op.outputs[:1]) if t in graph.tensors]
+    if op.type == "TRANSPOSE":  # as many of the output as of the input
+        return len(ranks) == 3 and ranks[2] < ranks[0]
     return min(ranks, default=0) < (4 if op.type in FOUR_DIMENSIONS else ranks[0] if op.type == "SOFTMAX" else 0)
 
 
-def fill_memory(byte: int) -> None:
-    """From now on, what malloc gives is full of 255 - `byte`, an arena, too; `byte` is not 0."""
-    ctypes.CDLL(None).mallopt(M_PERTURB, byte)
+def fill_memory(value: int) -> None:
+    """From now on, what malloc gives is full of `value`, which is not -1."""
+    ctypes.CDLL(None).mallopt(M_PERTURB, ~value & 0xFF)
 
 
-def moved(data: bytes, gap: int, rng: np.random.Generator) -> tuple[bytes, Guards]:
-    """The model with every tensor in bytes of its own, the last one first, and random bytes between them, which are
-    inputs and outputs after the model's own; and with random bytes behind constants in the file.
+def moved(model: Model, gap: int, value: int) -> tuple[bytes, Memory]:
+    """The model with every tensor in bytes of its own, the last one first, with random bytes behind constants in the
+    file, and with all of its memory as first input and last output: filled with `value`, with random bytes in between.
     """
-    model = read(data)
+    rng = np.random.default_rng(gap)
     tree = writer.edit(model)
     subgraph = tree.subgraphs[0]
-    guards: Guards = []
     place: dict[int, int] = {}
-    end = 0
+    tensors = list[slice]()
+    end = gap
     for t, tensor in reversed(model.graph.tensors.items()):
         if not tensor.constant and not tensor.variable:
-            for placed, nbytes in ((t, tensor.nbytes), (writer.add_tensor(tree, "", (gap,), "INT8"), gap)):
-                place[placed] = end
-                end += -(-nbytes // 16) * 16
-            guards.append(rng.integers(-128, 128, gap, np.int8))
-    added = range(len(model.graph.tensors), len(subgraph.tensors))
-    subgraph.inputs = np.array([*model.graph.inputs, *added], np.int32)
-    subgraph.outputs = np.array([*model.graph.outputs, *added], np.int32)
+            place[t] = end
+            tensors.append(slice(end, end + tensor.nbytes))
+            end = -(-(end + tensor.nbytes + gap) // 16) * 16
+    memory = Memory(rng.integers(-128, 128, end, np.int8), np.ones(end, bool))
+    for where in tensors:
+        memory.before[where] = value
+        memory.between[where] = False
+    whole = writer.add_tensor(tree, "", (end,), "INT8")
+    place[whole] = 0
+    subgraph.inputs = np.array([whole, *model.graph.inputs], np.int32)
+    subgraph.outputs = np.array([*model.graph.outputs, whole], np.int32)
     for buffer in tree.buffers:
         if buffer.data is not None and len(buffer.data):
             buffer.data = np.append(buffer.data, rng.integers(0, 256, BEHIND, np.uint8))
     table = [OFFLINE_PLAN_VERSION, 1, len(subgraph.tensors)]
     table += [place.get(t, ONLINE) for t in range(len(subgraph.tensors))]
     writer.set_metadata(tree, OFFLINE_PLAN, np.array(table, "<i4"))
-    return writer.write(tree), guards
+    return writer.write(tree), memory
 
 
-def outputs(interpreter: Any, data: bytes, guards: Sequence[NDArray[np.int8]] = ()) -> list[list[str]] | None:
-    """What comes out, in hexadecimal, for a few inputs, the last of which is the first; None where a guard changes."""
-    count = len(read(data).graph.outputs)
-    inputs = oracle.draw_inputs(data, seed=1)
-    runs = [oracle.run(interpreter, [*values, *guards], count + len(guards)) for values in (*inputs, inputs[0])]
-    if any(not np.array_equal(left, guard) for run in runs for left, guard in zip(run[count:], guards, strict=True)):
-        return None
-    return [[output.tobytes().hex() for output in run[:count]] for run in runs]
+def outputs(interpreter: Any, graph: Graph, memory: Memory | None = None) -> list[list[str]] | None:
+    """What comes out, in hexadecimal, for a few inputs, the last of which is the first; None where bytes between
+    tensors change.
+    """
+    count = len(graph.outputs)
+    inputs = oracle.inputs_of(graph, seed=1)
+    runs = []
+    for values in (*inputs, inputs[0]):
+        if memory is None:
+            run = oracle.run(interpreter, values, count)
+        else:
+            *run, after = oracle.run(interpreter, [memory.before, *values], count + 1)
+            if not np.array_equal(after[memory.between], memory.before[memory.between]):
+                return None
+        runs.append([output.tobytes().hex() for output in run])
+    return runs

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from tflm_memopt import pipeline
 from tflm_memopt.analysis.arena import predict
+from tflm_memopt.model.graph import Graph
 from tflm_memopt.model.int8_io import Int8Interface
 from tflm_memopt.model.interface import Changes
 from tflm_memopt.model.reader import read
@@ -59,8 +60,12 @@ def rewritten(data: bytes) -> Any:
 
 
 def draw_inputs(data: bytes, seed: int) -> list[Inputs]:
+    """inputs_of() the model."""
+    return inputs_of(read(data).graph, seed)
+
+
+def inputs_of(graph: Graph, seed: int) -> list[Inputs]:
     """Random and extreme inputs, the last half one, half the other."""
-    graph = read(data).graph
     rng = np.random.default_rng(seed)
     tensors = [graph.tensors[t] for t in graph.inputs]
 

@@ -388,12 +388,12 @@ def match_transposed_mean(graph: Graph, op: Op) -> Ops | None:
 
 
 def check_transposed_mean(graph: Graph, ops: Ops) -> str | None:
-    transpose, *means = ops
+    transpose = ops[0]
     if not _same_numbers(graph.tensors[transpose.inputs[0]], graph.tensors[transpose.outputs[0]]):
         return "it changes scale or zero point"
-    steps = _steps(graph, means)
+    steps = _steps(graph, ops)
     if steps is None or sorted(axis for step in steps for axis in step) != [1, 2]:
-        return "the MEANs behind it do not reduce height and width, each once"
+        return "they are not a mean over height and width, each once"
     extended = _with_middle(graph, ops, steps)
     for op in _mean_ops(graph, ops, steps):
         reason = refusal(Site(extended, op))
@@ -405,16 +405,20 @@ def check_transposed_mean(graph: Graph, ops: Ops) -> str | None:
 def rewrite_transposed_mean(graph: Graph, ops: Ops) -> Graph:
     """The same MEANs on NHWC, with the original's tensor between them: its scale rounds as before."""
     transpose, *means = ops
-    steps = _steps(graph, means) or ()
+    steps = _steps(graph, ops) or ()
     new = _mean_ops(graph, ops, steps)
     graph = _with_middle(graph, ops, steps)
     return _replace_ops(graph, {transpose.index: (), **{old.index: (op,) for old, op in zip(means, new, strict=True)}})
 
 
-def _steps(graph: Graph, means: Sequence[Op]) -> tuple[tuple[int, ...], ...] | None:
-    """The NHWC axes that each MEAN reduces; None when they are no constants."""
-    left = [0, 3, 1, 2]
+def _steps(graph: Graph, ops: Ops) -> tuple[tuple[int, ...], ...] | None:
+    """The NHWC axes that each MEAN reduces; None when they are no constants, or shapes say something else."""
+    transpose, *means = ops
+    sizes = list(graph.tensors[transpose.inputs[0]].shape)
+    left = list(NHWC_TO_NCHW)
     """NHWC axes of the current tensor's dimensions."""
+    if graph.tensors[transpose.outputs[0]].shape != tuple(sizes[n] for n in left):
+        return None
     steps = []
     for op in means:
         site = Site(graph, op)
@@ -425,7 +429,11 @@ def _steps(graph: Graph, means: Sequence[Op]) -> tuple[tuple[int, ...], ...] | N
         if not axes <= set(range(len(left))):
             return None
         steps.append(tuple(sorted(left[a] for a in axes)))
+        for n in steps[-1]:
+            sizes[n] = 1
         left = [n for a, n in enumerate(left) if a not in axes] if not op.options.get("keepDims") else left
+        if site.output.shape != tuple(sizes[n] for n in left):
+            return None
     return tuple(steps)
 
 

@@ -28,8 +28,6 @@ def moved(site: Site, transform: Transform) -> RowOp:
         index = _in_steps(site, transform, numbered([t.shape for t in inputs]))
     except (ValueError, IndexError) as cause:
         raise Irregular(f"its operands and shapes do not fit ({cause})") from cause
-    if index.size != site.output.elements:
-        raise Irregular(f"it makes {index.size} values, its output has shape {list(site.output.shape)}")
     fill = pad_value(site) if (index == FILL).any() else None
     writes = any_rows(site.output.shape, reads[0].h)
     try:
@@ -54,11 +52,20 @@ def moved(site: Site, transform: Transform) -> RowOp:
 
 def _in_steps(site: Site, transform: Transform, x: Sequence[Indices]) -> Indices:
     if STEPS not in site.op.options:
-        return transform(site, x)
+        return _shaped(site, transform(site, x))
     (index,) = x
     for op in site.op.options[STEPS]:
         step = Site(site.graph, op)
-        index = STEP[op.type](step, [index]) if op.type in STEP else index.reshape(step.output.shape)
+        made = _shaped(step, STEP[op.type](step, [index])) if op.type in STEP else index
+        index = made.reshape(step.output.shape)
+    return index
+
+
+def _shaped(site: Site, index: Indices) -> Indices:
+    """Of the output's shape, dimensions of 1 apart."""
+    made, output = ([d for d in shape if d != 1] for shape in (index.shape, site.output.shape))
+    if made != output:
+        raise Irregular(f"it makes {list(index.shape)}, its output has shape {list(site.output.shape)}")
     return index
 
 

@@ -187,9 +187,14 @@ def test_transposed_means_that_stay() -> None:
     net = Net()
     only_width = net.mean(net.transpose(net.input((1, 3, 5, 7)), (0, 3, 1, 2)), (3,))
     of_channels = net.mean(net.transpose(net.input((1, 3, 5, 7)), (0, 3, 1, 2)), (1, 2, 3))
-    result = canonical(net, only_width, of_channels)
-    assert types(result) == ["TRANSPOSE", "MEAN"] * 2
-    assert [r.reason for r in result.refusals] == ["the MEANs behind it do not reduce height and width, each once"] * 2
+    other_shape = net.transpose(net.input((1, 3, 5, 7)), (0, 3, 1, 2))
+    net.graph.tensors[other_shape].shape = [1, 5, 3, 7]
+    of_it = net.mean(other_shape, (2, 3))
+    one_more = net.mean(net.transpose(net.input((1, 3, 5, 7)), (0, 3, 1, 2)), (2, 3))
+    net.graph.tensors[one_more].shape = [1, 7, 2]
+    result = canonical(net, only_width, of_channels, of_it, one_more)
+    assert types(result) == ["TRANSPOSE", "MEAN"] * 4
+    assert [r.reason for r in result.refusals] == ["they are not a mean over height and width, each once"] * 4
 
 
 def test_a_transpose_whose_result_is_wanted_is_no_match() -> None:

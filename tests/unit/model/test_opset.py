@@ -78,6 +78,10 @@ def batch_matmul(net: Net) -> int:
     return net.op("BATCH_MATMUL", matrices, [net.tensor((2, 3, 5))], schema.BatchMatMulOptionsT(adjX=False, adjY=False))
 
 
+def transposed(net: Net) -> int:
+    return net.transpose(net.input((1, 4, 5, 2)), (0, 2, 1, 3))
+
+
 def quantize(net: Net) -> int:
     return net.unary("QUANTIZE", net.input((1, 4), None, dtype="FLOAT32"))
 
@@ -184,6 +188,7 @@ CASES: list[tuple[Callable[[Net], int], Edit, str, str]] = [
     (batch_matmul, option(adjX=True), "plain_matrices", "adj_x is set"),
     (batch_matmul, option(adjY=True), "plain_matrices", "[2, 3, 4] and [2, 4, 5] to [2, 3, 5]"),
     (batch_matmul, tensor(1, shape=np.array([20], np.int32)), "plain_matrices", "[2, 3, 4] and [20]"),
+    (transposed, tensor(2, shape=np.array([1, 4, 5, 2], np.int32)), "regular_moves", "it makes [1, 5, 4, 2], its outp"),
     (quantize, lambda _: None, "int8_to_int8", "tensor 0 'input0' is FLOAT32"),
 ]
 
@@ -204,7 +209,23 @@ def test_what_stays_builtin_and_why(build: Callable[[Net], int], edit: Edit, cod
 
 
 @pytest.mark.parametrize(
-    "build", [conv, depthwise, dense, add, shifted, pool, mean, softmax, relu, logistic, hard_swish, elu, batch_matmul]
+    "build",
+    [
+        conv,
+        depthwise,
+        dense,
+        add,
+        shifted,
+        pool,
+        mean,
+        softmax,
+        relu,
+        logistic,
+        hard_swish,
+        elu,
+        batch_matmul,
+        transposed,
+    ],
 )
 def test_the_same_operators_unchanged_are_supported(build: Callable[[Net], int]) -> None:
     net = Net()
