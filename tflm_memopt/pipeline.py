@@ -11,6 +11,7 @@ from tflm_memopt.lower.rewrite import rewrite
 from tflm_memopt.model import canonicalise, writer
 from tflm_memopt.model.graph import ABSENT, Graph
 from tflm_memopt.model.int8_io import Int8Interface
+from tflm_memopt.model.prepared import other_shape
 from tflm_memopt.model.reader import Model
 from tflm_memopt.model.rowop import RowOp
 from tflm_memopt.model.site import PIECE
@@ -90,7 +91,7 @@ def left_whole(model: Model) -> str:
         return DYNAMIC
     if any(model.graph.tensors[t].constant for t in model.graph.inputs):
         return CONSTANT_INPUT
-    return UNWRITTEN if _reads_unwritten(model.graph) else ""
+    return UNWRITTEN if _reads_unwritten(model.graph) else other_shape(model.graph)
 
 
 def _reads_unwritten(graph: Graph) -> bool:

@@ -62,9 +62,8 @@ def _in_steps(site: Site, transform: Transform, x: Sequence[Indices]) -> Indices
 
 
 def _shaped(site: Site, index: Indices) -> Indices:
-    """Of the output's shape, dimensions of 1 apart."""
-    made, output = ([d for d in shape if d != 1] for shape in (index.shape, site.output.shape))
-    if made != output:
+    """Of the output's shape."""
+    if index.shape != site.output.shape:
         raise Irregular(f"it makes {list(index.shape)}, its output has shape {list(site.output.shape)}")
     return index
 
@@ -105,7 +104,8 @@ def pack(site: Site, x: Sequence[Indices]) -> Indices:
 def piece(site: Site, x: Sequence[Indices]) -> Indices:
     """One output of SPLIT, SPLIT_V or UNPACK (canonicalise.py)."""
     axis, begin, end = site.op.options[PIECE]
-    result: Indices = x[0][(slice(None),) * axis + (slice(begin, end),)]
+    which = begin if site.op.type == "UNPACK" else slice(begin, end)
+    result: Indices = x[0][(slice(None),) * axis + (which,)]
     return result
 
 
@@ -121,7 +121,7 @@ def slice_(site: Site, x: Sequence[Indices]) -> Indices:
 def strided_slice(site: Site, x: Sequence[Indices]) -> Indices:
     """StartForAxis and StopForAxis, kernels/internal/strided_slice_logic.h."""
     options = site.op.options
-    chosen = []
+    chosen, shrunk = [], []
     for axis, (size, begin, end, stride) in enumerate(
         zip(x[0].shape, _ints(site, 1), _ints(site, 2), _ints(site, 3), strict=True)
     ):
@@ -131,9 +131,10 @@ def strided_slice(site: Site, x: Sequence[Indices]) -> Indices:
         start = _bound(begin, size, stride, 0 if stride > 0 else size - 1, bool(options["beginMask"] & bit))
         stop = _bound(end, size, stride, size if stride > 0 else -1, bool(options["endMask"] & bit))
         only = begin + size * (begin < 0)
-        shrunk = bool(options["shrinkAxisMask"] & bit)
-        chosen.append(np.array([only]) if shrunk else np.arange(start, stop, stride))
-    result: Indices = x[0][np.ix_(*chosen)]
+        if options["shrinkAxisMask"] & bit:
+            shrunk.append(axis)
+        chosen.append(np.array([only]) if axis in shrunk else np.arange(start, stop, stride))
+    result: Indices = x[0][np.ix_(*chosen)].squeeze(tuple(shrunk))
     return result
 
 

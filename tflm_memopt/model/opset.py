@@ -72,6 +72,7 @@ _RESIZED = (
     *_INT8,
     moving.resized_channels,
     moving.constant_operands(1),
+    moving.resized_as_said,
 )
 _BYTES = (common.static_shapes, common.int8_activations, common.runtime_values, common.stateless, moving.movable)
 
@@ -220,6 +221,7 @@ OPSET: Mapping[str, Row] = {
         common.options("alignCorners", "halfPixelCenters"),
         moving.resized_channels,
         moving.constant_operands(1),
+        moving.resized_as_said,
         least=2,
         most=2,
     ),

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from ai_edge_litert import schema_py_generated as schema
 from models import Net
+from moving import resize
 
 from tflm_memopt.analysis.supported import to_row_ops
 from tflm_memopt.model.constraints.base import HINTS
@@ -80,6 +81,10 @@ def batch_matmul(net: Net) -> int:
 
 def transposed(net: Net) -> int:
     return net.transpose(net.input((1, 4, 5, 2)), (0, 2, 1, 3))
+
+
+def resized(net: Net) -> int:
+    return resize(net, net.input((1, 4, 5, 2)), (6, 5), bilinear=True)
 
 
 def quantize(net: Net) -> int:
@@ -188,6 +193,8 @@ CASES: list[tuple[Callable[[Net], int], Edit, str, str]] = [
     (batch_matmul, option(adjX=True), "plain_matrices", "adj_x is set"),
     (batch_matmul, option(adjY=True), "plain_matrices", "[2, 3, 4] and [2, 4, 5] to [2, 3, 5]"),
     (batch_matmul, tensor(1, shape=np.array([20], np.int32)), "plain_matrices", "[2, 3, 4] and [20]"),
+    (resized, tensor(1, shape=np.array([1, 5, 6, 2], np.int32)), "resized_as_said", "[6, 5], output [1, 5, 6, 2]"),
+    (mean, tensor(2, shape=np.array([1, 2, 2, 2], np.int32)), "reduced_axes", "[1, 4, 4, 2] to [1, 2, 2, 2] over"),
     (transposed, tensor(2, shape=np.array([1, 4, 5, 2], np.int32)), "regular_moves", "it makes [1, 5, 4, 2], its outp"),
     (quantize, lambda _: None, "int8_to_int8", "tensor 0 'input0' is FLOAT32"),
 ]
@@ -225,6 +232,7 @@ def test_what_stays_builtin_and_why(build: Callable[[Net], int], edit: Edit, cod
         elu,
         batch_matmul,
         transposed,
+        resized,
     ],
 )
 def test_the_same_operators_unchanged_are_supported(build: Callable[[Net], int]) -> None:

@@ -68,8 +68,8 @@ def reduced_axes(site: Site) -> str | None:
     spatial = {a for a in range(len(shape)) if a >= len(shape) - 3}
     if not axes or not axes <= spatial:
         return f"axes {sorted(axes)} of shape {list(shape)}"
-    kept = math.prod(d for i, d in enumerate(shape) if i not in axes)
-    if kept == site.output.elements:
+    kept = [d for i, d in enumerate(shape) if i not in axes and d != 1]
+    if kept == [d for d in site.output.shape if d != 1]:
         return None
     return f"{list(shape)} to {list(site.output.shape)} over axes {sorted(axes)}"
 

@@ -68,6 +68,14 @@ def resized_channels(site: Site) -> str | None:
     return "both are set" if options["alignCorners"] and options["halfPixelCenters"] else None
 
 
+@hint(RECONVERT)
+def resized_as_said(site: Site) -> str | None:
+    """A resized image must have the size that the operand says"""
+    size, shape = site.tensor(1), list(site.output.shape)
+    said = [] if size is None or size.data is None else size.data.flatten().tolist()
+    return None if said == shape[1:3] else f"{said}, output {shape}"
+
+
 @hint(SHAPE)
 def resized_inside(site: Site) -> str | None:
     """A resized image must lie inside its source, and shrink 63-fold at most"""
