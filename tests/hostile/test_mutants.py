@@ -88,6 +88,14 @@ def test_tflm_is_not_believed_where_it_leaves_bytes_as_they_were() -> None:
     assert not is_known(net.model(y))
 
 
+def test_tflm_is_not_believed_where_a_depthwise_filter_lacks_channels() -> None:
+    net = Net()
+    y = net.depthwise_conv2d(net.conv2d(net.input((1, 6, 5, 4)), 4, kernel=(3, 3)), multiplier=2, kernel=(3, 3))
+    conv, depthwise = net.graph.operators
+    depthwise.inputs[1] = conv.inputs[1]
+    assert not is_known(net.model(y))
+
+
 def is_known(data: bytes) -> bool:
     """Whether TFLM has one answer, asked in a process that it may end."""
     ((expected, _),) = in_children([partial(outputs_anywhere, data)], PATIENCE)

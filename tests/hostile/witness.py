@@ -48,7 +48,7 @@ def outputs_anywhere(data: bytes) -> list[list[str]] | None:
     data = runnable(data)
     model = read(data)
     graph = model.graph
-    if any(lacks_dimensions(op, graph) for op in graph.ops):
+    if any(reads_unseen(op, graph) for op in graph.ops):
         return None
     expected = outputs(oracle.interpreter(data), graph)
     for gap, value in SURROUNDINGS:
@@ -59,14 +59,19 @@ def outputs_anywhere(data: bytes) -> list[list[str]] | None:
     return expected
 
 
-def lacks_dimensions(op: Op, graph: Graph) -> bool:
-    """Whether TFLM's kernel reads more dimensions of a shape than there are. It finds them on the stack
-    (RuntimeShape::ReplaceWith leaves them uninitialised), which no surroundings change.
+def reads_unseen(op: Op, graph: Graph) -> bool:
+    """Whether TFLM's kernel reads what no surroundings change: dimensions that a shape lacks, on the stack
+    (RuntimeShape::ReplaceWith leaves them uninitialised), or multipliers of channels that a depthwise filter lacks,
+    behind its persistent buffer.
     """
-    ranks = [len(graph.tensors[t].shape) for t in (*op.inputs[:2], *op.outputs[:1]) if t in graph.tensors]
+    shapes = [graph.tensors[t].shape for t in (*op.inputs[:2], *op.outputs[:1]) if t in graph.tensors]
+    ranks = [len(shape) for shape in shapes]
     if op.type == "TRANSPOSE":  # as many of the output as of the input
         return len(ranks) == 3 and ranks[2] < ranks[0]
-    return min(ranks, default=0) < (4 if op.type in FOUR_DIMENSIONS else ranks[0] if op.type == "SOFTMAX" else 0)
+    if min(ranks, default=0) < (4 if op.type in FOUR_DIMENSIONS else ranks[0] if op.type == "SOFTMAX" else 0):
+        return True
+    depthwise = op.type == "DEPTHWISE_CONV_2D" and len(shapes) > 1
+    return depthwise and shapes[1][3] < shapes[0][3] * op.options.get("depthMultiplier", 0)
 
 
 def fill_memory(value: int) -> None:
