@@ -214,7 +214,7 @@ def _parts(graph: Graph, op: Op) -> list[tuple[int, int, int]] | None:
         return None
     axis %= len(source.shape)
     if op.type == "UNPACK":
-        sizes = [1] * len(op.outputs)
+        sizes = [1] * len(op.outputs) if op.options.get("num") == len(op.outputs) else []
     else:
         shapes = [graph.tensors[t].shape for t in op.outputs]
         if any(len(s) != len(source.shape) for s in shapes):

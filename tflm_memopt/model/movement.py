@@ -98,7 +98,10 @@ def concatenation(site: Site, x: Sequence[Indices]) -> Indices:
 
 
 def pack(site: Site, x: Sequence[Indices]) -> Indices:
-    return np.stack(x, int(site.op.options["axis"]))
+    axis, count = (int(site.op.options[n]) for n in ("axis", "valuesCount"))
+    if count != len(x):
+        raise ValueError(f"{count} values, {len(x)} inputs")
+    return np.stack(x, axis)
 
 
 def piece(site: Site, x: Sequence[Indices]) -> Indices:

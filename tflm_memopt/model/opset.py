@@ -198,7 +198,7 @@ OPSET: Mapping[str, Row] = {
     "PADV2": _moving(movement.pad, moving.constant_operands(1, 2), least=3, most=3),
     "MIRROR_PAD": _moving(movement.mirror_pad, common.options("mode"), moving.constant_operands(1), least=2, most=2),
     "CONCATENATION": _moving(movement.concatenation, common.options("axis"), **_MANY),
-    "PACK": _moving(movement.pack, common.options("axis"), **_MANY),
+    "PACK": _moving(movement.pack, common.options("axis", "valuesCount"), **_MANY),
     "SPLIT": _PIECE,
     "SPLIT_V": _PIECE,
     "UNPACK": _PIECE,

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from ai_edge_litert import schema_py_generated as schema
 from models import Net
-from moving import tile, upsampling
+from moving import tile, unpack, upsampling
 
 from tflm_memopt.model.canonicalise import VIEW, Canonical, canonicalise, views
 from tflm_memopt.model.reader import read
@@ -195,6 +195,14 @@ def test_transposed_means_that_stay() -> None:
     result = canonical(net, only_width, of_channels, of_it, one_more)
     assert types(result) == ["TRANSPOSE", "MEAN"] * 4
     assert [r.reason for r in result.refusals] == ["they are not a mean over height and width, each once"] * 4
+
+
+def test_an_unpack_that_counts_other_outputs_stays() -> None:
+    net = Net()
+    parts = unpack(net, net.input((1, 2, 4, 5)), 1)
+    assert types(canonical(net, *parts)) == ["UNPACK", "UNPACK"]
+    net.graph.operators[0].builtinOptions.num = 3
+    assert types(canonical(net, *parts)) == ["UNPACK"]
 
 
 def test_a_transpose_whose_result_is_wanted_is_no_match() -> None:

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from ai_edge_litert import schema_py_generated as schema
 from models import Net
-from moving import resize
+from moving import pack, resize
 
 from tflm_memopt.analysis.supported import to_row_ops
 from tflm_memopt.model.constraints.base import HINTS
@@ -77,6 +77,10 @@ def elu(net: Net) -> int:
 def batch_matmul(net: Net) -> int:
     matrices = net.input((2, 3, 4)), net.input((2, 4, 5))
     return net.op("BATCH_MATMUL", matrices, [net.tensor((2, 3, 5))], schema.BatchMatMulOptionsT(adjX=False, adjY=False))
+
+
+def packed(net: Net) -> int:
+    return pack(net, [net.input((1, 4, 5)), net.input((1, 4, 5))], 1)
 
 
 def transposed(net: Net) -> int:
@@ -195,6 +199,7 @@ CASES: list[tuple[Callable[[Net], int], Edit, str, str]] = [
     (batch_matmul, tensor(1, shape=np.array([20], np.int32)), "plain_matrices", "[2, 3, 4] and [20]"),
     (resized, tensor(1, shape=np.array([1, 5, 6, 2], np.int32)), "resized_as_said", "[6, 5], output [1, 5, 6, 2]"),
     (mean, tensor(2, shape=np.array([1, 2, 2, 2], np.int32)), "reduced_axes", "[1, 4, 4, 2] to [1, 2, 2, 2] over"),
+    (packed, option(valuesCount=1), "regular_moves", "its operands and shapes do not fit (1 values, 2 inputs)"),
     (transposed, tensor(2, shape=np.array([1, 4, 5, 2], np.int32)), "regular_moves", "it makes [1, 5, 4, 2], its outp"),
     (quantize, lambda _: None, "int8_to_int8", "tensor 0 'input0' is FLOAT32"),
 ]
@@ -231,6 +236,7 @@ def test_what_stays_builtin_and_why(build: Callable[[Net], int], edit: Edit, cod
         hard_swish,
         elu,
         batch_matmul,
+        packed,
         transposed,
         resized,
     ],
