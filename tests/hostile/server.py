@@ -7,6 +7,7 @@ the file that it was at; another child goes on with the next one.
 from __future__ import annotations
 
 import contextlib
+import faulthandler
 import gc
 import io
 import json
@@ -88,8 +89,10 @@ def in_children(work: Sequence[Callable[[], object]], seconds: int) -> Iterator[
         child = os.fork()
         if child == 0:
             os.close(reader)
-            _work(work[done:], seconds, writer)
-            os._exit(0)
+            try:
+                _work(work[done:], seconds, writer)
+            finally:  # whatever happens, a child never goes on with what its parent does
+                os._exit(0)
         os.close(writer)
         with os.fdopen(reader) as pipe:
             for line in pipe:
@@ -106,6 +109,7 @@ def in_children(work: Sequence[Callable[[], object]], seconds: int) -> Iterator[
 def _work(work: Sequence[Callable[[], object]], seconds: int, answers: int) -> None:
     resource.setrlimit(resource.RLIMIT_DATA, (BYTES, BYTES))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    faulthandler.disable()  # crashes are answers
     with os.fdopen(answers, "w") as pipe:
         for one in work:
             used = sum(resource.getrusage(resource.RUSAGE_SELF)[:2])
