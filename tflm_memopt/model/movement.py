@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from tflm_memopt.model.graph import Tensor
 from tflm_memopt.model.moves import FILL, Indices, Irregular, by_rows, numbered
+from tflm_memopt.model.quant import INT8_MAX, INT8_MIN
 from tflm_memopt.model.rowop import Kind, RowOp, Rows
 from tflm_memopt.model.site import PIECE, STEPS, Site, any_rows
 
@@ -26,9 +27,9 @@ def moved(site: Site, transform: Transform) -> RowOp:
     reads = tuple(site.producer_rows(k) for k in range(len(inputs)))
     try:
         index = _in_steps(site, transform, numbered([t.shape for t in inputs]))
+        fill = pad_value(site) if (index == FILL).any() else None
     except (ValueError, IndexError) as cause:
         raise Irregular(f"its operands and shapes do not fit ({cause})") from cause
-    fill = pad_value(site) if (index == FILL).any() else None
     writes = any_rows(site.output.shape, reads[0].h)
     try:
         access, moves = by_rows(index, reads, writes, fill)
@@ -71,7 +72,10 @@ def _shaped(site: Site, index: Indices) -> Indices:
 def pad_value(site: Site) -> int:
     """The output's zero point, unless an operand says otherwise (micro/kernels/pad.cc)."""
     operand, q = site.tensor(2), site.output.quantization
-    return int(_data(operand).flatten()[0]) if operand is not None else q.zero_point[0] if q else 0
+    value = int(_data(operand).flatten()[0]) if operand is not None else q.zero_point[0] if q else 0
+    if not INT8_MIN <= value <= INT8_MAX:
+        raise ValueError(f"it pads with {value}")
+    return value
 
 
 # ---- one transform per operator ----

@@ -79,6 +79,10 @@ def batch_matmul(net: Net) -> int:
     return net.op("BATCH_MATMUL", matrices, [net.tensor((2, 3, 5))], schema.BatchMatMulOptionsT(adjX=False, adjY=False))
 
 
+def padded(net: Net) -> int:
+    return net.pad(net.input((1, 4, 5, 2)), [(0, 0), (1, 1), (0, 0), (0, 0)])
+
+
 def packed(net: Net) -> int:
     return pack(net, [net.input((1, 4, 5)), net.input((1, 4, 5))], 1)
 
@@ -199,6 +203,7 @@ CASES: list[tuple[Callable[[Net], int], Edit, str, str]] = [
     (batch_matmul, tensor(1, shape=np.array([20], np.int32)), "plain_matrices", "[2, 3, 4] and [20]"),
     (resized, tensor(1, shape=np.array([1, 5, 6, 2], np.int32)), "resized_as_said", "[6, 5], output [1, 5, 6, 2]"),
     (mean, tensor(2, shape=np.array([1, 2, 2, 2], np.int32)), "reduced_axes", "[1, 4, 4, 2] to [1, 2, 2, 2] over"),
+    (padded, affine(2, [0.1], [300]), "regular_moves", "its operands and shapes do not fit (it pads with 300)"),
     (packed, option(valuesCount=1), "regular_moves", "its operands and shapes do not fit (1 values, 2 inputs)"),
     (transposed, tensor(2, shape=np.array([1, 4, 5, 2], np.int32)), "regular_moves", "it makes [1, 5, 4, 2], its outp"),
     (quantize, lambda _: None, "int8_to_int8", "tensor 0 'input0' is FLOAT32"),
@@ -236,6 +241,7 @@ def test_what_stays_builtin_and_why(build: Callable[[Net], int], edit: Edit, cod
         hard_swish,
         elu,
         batch_matmul,
+        padded,
         packed,
         transposed,
         resized,
