@@ -54,8 +54,9 @@ def round_away(x: float) -> int:
 
 
 def float32_quotient(a: float, b: float) -> float:
-    """The quotient a / b, computed in float32."""
-    return float(np.float32(a) / np.float32(b))
+    """The quotient a / b, computed in float32: infinite where it has none."""
+    with np.errstate(over="ignore"):
+        return float(np.float32(a) / np.float32(b))
 
 
 def weighted(scale_in: float, scales_filter: Iterable[float], scale_out: float) -> tuple[Multiplier, ...]:

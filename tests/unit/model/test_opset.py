@@ -62,6 +62,10 @@ def relu(net: Net) -> int:
     return net.unary("RELU", net.input((1, 4, 4, 2)))
 
 
+def relu6(net: Net) -> int:
+    return net.unary("RELU6", net.input((1, 4, 4, 2)))
+
+
 def logistic(net: Net) -> int:
     return net.unary("LOGISTIC", net.input((1, 4, 4, 2)), out=(1 / 256, -128))
 
@@ -193,6 +197,7 @@ CASES: list[tuple[Callable[[Net], int], Edit, str, str]] = [
     (softmax, affine(0, [1e-9]), "softmax_input", "10 classes, scale 1e-09, beta 1"),
     (softmax, affine(0, [1e9]), "executable", "a rescaling by 2^31, at most 2^30"),
     (relu, tensor(0, shape=np.array([2, 4, 2, 2], np.int32)), "batch_one", "tensor 0 'input0' has shape [2, 4, 2, 2]"),
+    (relu6, affine(0, [1e-45]), "tabulated", "input scale 1.4"),
     (relu, affine(0, [1e30]), "tabulated", "a rescaling by 2^"),
     (logistic, affine(1, [1 / 256], [3]), "logistic_output", "zero point 3"),
     (logistic, affine(0, [1e-20]), "tabulated", "input scale 1e-20"),
@@ -237,6 +242,7 @@ def test_what_stays_builtin_and_why(build: Callable[[Net], int], edit: Edit, cod
         mean,
         softmax,
         relu,
+        relu6,
         logistic,
         hard_swish,
         elu,
