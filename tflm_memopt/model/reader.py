@@ -158,7 +158,8 @@ def _tensor(tree: Any, index: int, t: Any, prefix: str) -> Tensor:
         if raw is None or not len(raw)
         else _constant(np.asarray(raw, np.uint8), dtype, shape, t.sparsity is not None, where)
     )
-    tensor = Tensor(index, name, shape, dtype, _quantization(t.quantization, where), data, bool(t.isVariable), dynamic)
+    quantization = _quantization(t.quantization, shape, where)
+    tensor = Tensor(index, name, shape, dtype, quantization, data, bool(t.isVariable), dynamic)
     nbytes = abs(tensor.nbytes)  # a dimension that is not known is negative
     if not tensor.constant and nbytes > MAX_TENSOR_BYTES:
         raise ModelError(
@@ -197,7 +198,7 @@ def _unpacked(raw: NDArray[np.uint8], count: int) -> NDArray[np.int8]:
     return halves.view(np.int8) >> 4
 
 
-def _quantization(q: Any, where: str) -> Quantization | None:
+def _quantization(q: Any, shape: tuple[int, ...], where: str) -> Quantization | None:
     """As TFLM has it (micro_allocator.cc): scales without zero points are none."""
     if q is None or not len(_items(q.scale)) or not len(_items(q.zeroPoint)):
         return None
@@ -209,7 +210,15 @@ def _quantization(q: Any, where: str) -> Quantization | None:
             where=where,
             hint="convert the model again",
         )
-    return Quantization(scale, zero_point, int(q.quantizedDimension))
+    axis = int(q.quantizedDimension)
+    if len(scale) > 1 and not 0 <= axis < len(shape):  # TFLM reads on behind the shape
+        raise ModelError(
+            f"{len(scale)} scales along dimension {axis} of shape {list(shape)}",
+            code="scales_dimension",
+            where=where,
+            hint="convert the model again",
+        )
+    return Quantization(scale, zero_point, axis)
 
 
 def _op(tree: Any, index: int, o: Any, tensors: Mapping[TensorId, Tensor], prefix: str) -> Op:

@@ -129,6 +129,10 @@ BROKEN = {
         _set("subgraphs.0.tensors.1.quantization.zeroPoint", np.array([0, 0], np.int64)),
         r"3 scales but 2 zero points\n  at tensor 1 't1'",
     ),
+    "quantized dimension": (
+        _set("subgraphs.0.tensors.1.quantization.quantizedDimension", 4),
+        r"3 scales along dimension 4 of shape \[3, 3, 3, 2\]\n  at tensor 1 't1'",
+    ),
     "model input": (
         _set("subgraphs.0.inputs", np.array([50], np.int32)),
         r"tensor 50 does not exist.*\n  at model inputs",
