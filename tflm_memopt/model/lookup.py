@@ -50,7 +50,7 @@ def _relu(op: Op, source: Quantization, target: Quantization) -> Table:
 def _relu6(op: Op, source: Quantization, target: Quantization) -> Table:
     """Relu6Quantized: clamped in the input's quantization; TFLM does not look at the output's."""
     scale = source.scale[0]
-    if quant.float32_quotient(6.0, scale) >= 2**31:
+    if not quant.bounds_fit(scale):
         raise OutOfRange(f"input scale {scale:g}")
     bounds = quant.activation_range("RELU6", scale, source.zero_point[0])
     return _bytes(np.minimum(np.maximum(EVERY, bounds[0]), bounds[1]))

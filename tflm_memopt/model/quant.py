@@ -131,6 +131,11 @@ def quantized(real: float, scale: float, zero_point: int) -> int:
     return zero_point + round_away(float32_quotient(real, scale))
 
 
+def bounds_fit(scale: float) -> bool:
+    """Whether an activation's bounds are int32 in units of the scale: TFLM's Quantize() refuses or wraps others."""
+    return float32_quotient(6.0, scale) < 2**31
+
+
 def activation_range(activation: str, scale: float, zero_point: int, bits: int = 8) -> tuple[int, int]:
     """CalculateActivationRangeQuantized (kernels/kernel_util.cc) for int8 and int16.
 

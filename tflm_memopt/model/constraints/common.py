@@ -124,6 +124,6 @@ def fused_activation(site: Site) -> str | None:
     if activation not in quant.ACTIVATIONS:
         return f"it is {activation}"
     scale = quantization(site.output).scale[0]
-    if quant.float32_quotient(6.0, scale) < 2**31:
+    if quant.bounds_fit(scale):
         return None
     return f"scale {scale:g} of {name(site.output)} is too small"
