@@ -96,6 +96,15 @@ def test_tflm_is_not_believed_where_a_depthwise_filter_lacks_channels() -> None:
     assert not is_known(net.model(y))
 
 
+def test_tflm_is_not_believed_where_it_adds_up_more_sums_than_there_is_room_for() -> None:
+    """A map that is said to be two images, the mean of which is said to be one's."""
+    net = Net()
+    y = net.conv2d(net.input((1, 6, 5, 4)), 4)
+    mean = net.mean(y, (1, 2))
+    net.graph.tensors[y].shape = [2, 6, 5, 4]
+    assert not is_known(net.model(mean))
+
+
 def is_known(data: bytes) -> bool:
     """Whether TFLM has one answer, asked in a process that it may end."""
     ((expected, _),) = in_children([partial(outputs_anywhere, data)], PATIENCE)

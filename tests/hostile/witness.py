@@ -7,6 +7,7 @@ was. Then the bytes that come out depend on what happens to lie there, and say n
 from __future__ import annotations
 
 import ctypes
+import math
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -28,6 +29,7 @@ BEHIND = 1 << 12
 """Bytes after each constant."""
 FOUR_DIMENSIONS = frozenset({"CONV_2D", "DEPTHWISE_CONV_2D", "AVERAGE_POOL_2D", "MAX_POOL_2D"})
 """Operators whose kernels read as many of their input, filter and output."""
+SUMS = frozenset({"MEAN", "SUM"})
 M_PERTURB = -6
 """Of glibc's mallopt."""
 
@@ -48,7 +50,7 @@ def outputs_anywhere(data: bytes) -> list[list[str]] | None:
     data = runnable(data)
     model = read(data)
     graph = model.graph
-    if any(reads_unseen(op, graph) for op in graph.ops):
+    if any(strays_unseen(op, graph) for op in graph.ops):
         return None
     expected = outputs(oracle.interpreter(data), graph)
     for gap, value in SURROUNDINGS:
@@ -59,11 +61,13 @@ def outputs_anywhere(data: bytes) -> list[list[str]] | None:
     return expected
 
 
-def reads_unseen(op: Op, graph: Graph) -> bool:
-    """Whether TFLM's kernel reads what no surroundings change: dimensions that a shape lacks, on the stack
-    (RuntimeShape::ReplaceWith leaves them uninitialised), or multipliers of channels that a depthwise filter lacks,
-    behind its persistent buffer.
+def strays_unseen(op: Op, graph: Graph) -> bool:
+    """Whether TFLM's kernel leaves what is its own where no surroundings tell: it reads dimensions that a shape lacks,
+    on the stack (RuntimeShape::ReplaceWith leaves them uninitialised), or multipliers of channels that a depthwise
+    filter lacks, behind its persistent buffer; or it adds up more sums than its output has, behind a scratch buffer.
     """
+    if op.type in SUMS:
+        return sums(op, graph) > graph.tensors[op.outputs[0]].elements
     shapes = [graph.tensors[t].shape for t in (*op.inputs[:2], *op.outputs[:1]) if t in graph.tensors]
     ranks = [len(shape) for shape in shapes]
     if op.type == "TRANSPOSE":  # as many of the output as of the input
@@ -72,6 +76,13 @@ def reads_unseen(op: Op, graph: Graph) -> bool:
         return True
     depthwise = op.type == "DEPTHWISE_CONV_2D" and len(shapes) > 1
     return depthwise and shapes[1][3] < shapes[0][3] * op.options.get("depthMultiplier", 0)
+
+
+def sums(op: Op, graph: Graph) -> int:
+    """How many TFLM adds up at the same time: one for each element of the input beside the axes."""
+    values, axes = (graph.tensors[t] for t in op.inputs)
+    along = {int(axis) % len(values.shape) for axis in np.ravel(axes.data)} if values.shape and axes.constant else ()
+    return math.prod(size for dimension, size in enumerate(values.shape) if dimension not in along)
 
 
 def fill_memory(value: int) -> None:
