@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from tflm_memopt.model.canonicalise import VIEW, views
-from tflm_memopt.model.graph import Graph, TensorId
+from tflm_memopt.model.canonicalise import views
+from tflm_memopt.model.graph import VIEW, Graph, TensorId
 from tflm_memopt.model.opset import Unsupported, row_op
 from tflm_memopt.model.rowop import RowOp, Rows
 from tflm_memopt.model.site import Site

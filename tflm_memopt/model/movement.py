@@ -109,7 +109,7 @@ def pack(site: Site, x: Sequence[Indices]) -> Indices:
 
 
 def piece(site: Site, x: Sequence[Indices]) -> Indices:
-    """One output of SPLIT, SPLIT_V or UNPACK (canonicalise.py)."""
+    """One output of SPLIT, SPLIT_V or UNPACK (rules/split.py)."""
     axis, begin, end = site.op.options[PIECE]
     which = begin if site.op.type == "UNPACK" else slice(begin, end)
     result: Indices = x[0][(slice(None),) * axis + (which,)]

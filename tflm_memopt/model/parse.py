@@ -112,7 +112,7 @@ def resize_bilinear(site: Site) -> RowOp:
 
 
 def transpose_conv(site: Site) -> RowOp:
-    """TRANSPOSE_CONV, its output's shape no longer an operand (canonicalise.py): weights as CONV_2D."""
+    """TRANSPOSE_CONV, its output's shape no longer an operand (rules/transpose_conv.py): weights as CONV_2D."""
     (_, h, w, c), (_, h_out, w_out, c_out) = site.input().shape, site.output.shape
     (kernel_h, kernel_w), (stride_h, stride_w) = site.kernel(), site.strides()
     vertical, horizontal = site.output_spans()

@@ -12,8 +12,7 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 
 from tflm_memopt.analysis.supported import Support, View
-from tflm_memopt.model.canonicalise import VIEW
-from tflm_memopt.model.graph import Graph, Op, TensorId
+from tflm_memopt.model.graph import VIEW, Graph, Op, TensorId
 from tflm_memopt.model.opset import Unsupported
 from tflm_memopt.model.rowop import RowOp
 from tflm_memopt.plan.plan import MAX_IO, Frame, SecondPass

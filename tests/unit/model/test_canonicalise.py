@@ -10,7 +10,8 @@ from ai_edge_litert import schema_py_generated as schema
 from models import Net
 from moving import tile, unpack, upsampling
 
-from tflm_memopt.model.canonicalise import VIEW, Canonical, canonicalise, views
+from tflm_memopt.model.canonicalise import Canonical, canonicalise, views
+from tflm_memopt.model.graph import VIEW
 from tflm_memopt.model.reader import read
 from tflm_memopt.model.site import AXES, EXPLICIT_PADDING, STEPS
 

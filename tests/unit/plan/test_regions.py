@@ -15,8 +15,7 @@ from models import Net
 
 from tflm_memopt import pipeline
 from tflm_memopt.analysis.supported import Support, View
-from tflm_memopt.model.canonicalise import VIEW
-from tflm_memopt.model.graph import Graph, Op, Tensor, TensorId
+from tflm_memopt.model.graph import VIEW, Graph, Op, Tensor, TensorId
 from tflm_memopt.model.opset import Unsupported
 from tflm_memopt.model.reader import read
 from tflm_memopt.model.rowop import Kind, RowOp, Rows

@@ -1,0 +1,1 @@
+"""Rewrites of a graph to fewer forms: a module for each."""

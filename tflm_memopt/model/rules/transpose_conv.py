@@ -1,0 +1,28 @@
+"""TRANSPOSE_CONV: its output's shape is an operand."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from tflm_memopt.model.graph import ABSENT, Graph, Op
+from tflm_memopt.model.rules.rule import Ops, Rule, replace_ops
+
+
+def match(graph: Graph, op: Op) -> Ops | None:
+    return (op,) if op.type == "TRANSPOSE_CONV" and len(op.inputs) in (3, 4) else None
+
+
+def check(graph: Graph, ops: Ops) -> str | None:
+    (op,) = ops
+    shape = graph.tensors[op.inputs[0]] if op.inputs[0] != ABSENT else None
+    return None if shape is not None and shape.constant else "the output's shape is computed at run time"
+
+
+def rewrite(graph: Graph, ops: Ops) -> Graph:
+    """Operands as CONV_2D has them: input, filter, bias."""
+    (op,) = ops
+    _, filter_, source, *bias = op.inputs
+    return replace_ops(graph, {op.index: (replace(op, inputs=(source, filter_, *bias)),)})
+
+
+RULE = Rule("transpose-conv", match, check, rewrite)
