@@ -30,7 +30,9 @@ from cores.cases import TOO_LARGE, Case, blob, model_cases, run
 from cores.core import MEASURED, Core, missing_tools
 from models import Net
 from property.forced import PARTS, TAILS, forced, random_settings
-from property.networks import INT16, SUPPORTED, TWO_OPERANDS, Layer, Recipe, build
+from property.layers import INT16, SUPPORTED, Layer
+from property.layers.computing import TWO_OPERANDS
+from property.networks import Recipe, build
 from property.oracle import convert
 
 import tflm_memopt

@@ -13,7 +13,8 @@ from typing import Any
 import numpy as np
 from ai_edge_litert import schema_py_generated as schema
 from models import Net
-from property.networks import KINDS, Layer, Recipe, build
+from property.layers import KINDS, Layer
+from property.networks import Recipe, build
 
 from tflm_memopt.model import writer
 

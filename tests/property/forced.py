@@ -9,7 +9,8 @@ from types import SimpleNamespace
 from typing import Any
 from unittest import mock
 
-from property.networks import Layer, Recipe
+from property.layers import Layer
+from property.networks import Recipe
 
 from tflm_memopt.plan import layout
 from tflm_memopt.plan.blocks import Candidate, Chain, candidates

@@ -18,7 +18,8 @@ from hypothesis import strategies as st
 from models import Net
 from numpy.typing import NDArray
 from property.forced import forced, mobile, random_settings
-from property.networks import Layer, Recipe, build, layers
+from property.layers import Layer
+from property.networks import Recipe, build, layers
 from property.oracle import assert_same_bytes, convert, draw_inputs, original, run
 from property.planted import plant
 

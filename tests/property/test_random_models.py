@@ -16,7 +16,8 @@ from conftest import thinned
 from hypothesis import HealthCheck, Phase, assume, example, given, settings
 from hypothesis import strategies as st
 from property.forced import forced, mobile, random_settings, squeezed
-from property.networks import KINDS, Layer, Recipe, build, recipes
+from property.layers import KINDS, Layer
+from property.networks import Recipe, build, recipes
 from property.oracle import assert_arena_as_predicted, assert_same_bytes, convert, original
 
 import tflm_memopt

@@ -1,0 +1,64 @@
+"""What random networks are made of: each kind of layer, and what builds it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from property.layers import builtin, computing, reshaping
+from property.layers.layer import Build, Layer
+
+__all__ = ["BUILTIN", "INT16", "KINDS", "MOVING", "SUPPORTED", "Layer"]
+
+MOVING: Mapping[str, Build] = {
+    "concatenation": reshaping.concatenation,
+    "split": reshaping.split,
+    "mirrored": reshaping.mirrored,
+    "slice": reshaping.strided_slice,
+    "blocks": reshaping.blocks,
+    "resize": reshaping.resize,
+    "tiled": reshaping.tiled,
+    "stacked": reshaping.stacked,
+    "transposed": reshaping.transposed,
+    "repeated": reshaping.repeated,
+    "transpose conv": reshaping.transpose_conv,
+    "reduce": reshaping.reduce,
+}
+SUPPORTED: Mapping[str, Build] = {
+    "conv": computing.conv,
+    "depthwise": computing.depthwise,
+    "padded": computing.padded,
+    "average": computing.pool("AVERAGE_POOL_2D"),
+    "max": computing.pool("MAX_POOL_2D"),
+    "global": computing.global_pool,
+    "mean": computing.mean,
+    "transposed mean": computing.transposed_mean,
+    "dense": computing.dense,
+    "dense rows": computing.dense_rows,
+    "add": computing.add,
+    "residual": computing.residual,
+    "bottleneck": computing.bottleneck,
+    "relu": computing.unary("RELU"),
+    "relu6": computing.relu6,
+    "quantize": computing.unary("QUANTIZE"),
+    "softmax": computing.softmax,
+    "logistic": computing.logistic,
+    "looked up": computing.looked_up,
+    "two": computing.two,
+    "gated": computing.gated,
+    "averaged": computing.averaged,
+    "reshape": reshaping.reshape,
+    "attention": computing.attention,
+    "int4": computing.int4,
+    **MOVING,
+}
+BUILTIN: Mapping[str, Build] = {
+    "normalized": builtin.normalized,
+    "float": builtin.in_float,
+    "embedded": builtin.embedded,
+}
+KINDS: Mapping[str, Build] = {**SUPPORTED, **BUILTIN}
+INT16 = (
+    "conv", "depthwise", "dense", "dense rows", "add", "residual", "bottleneck", "reshape", "padded", "average", "max",
+    "global",
+)  # fmt: skip
+"""Kinds that can be built of int16; pools stay builtin."""

@@ -1,0 +1,191 @@
+"""Layers that compute: windows, products, sums, functions."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from ai_edge_litert import schema_py_generated as schema
+from models import Net
+from property.layers.layer import Build, Layer, image, scaled, window
+
+MOST_CLASSES = 511
+"""Of a SOFTMAX: TFLM aborts when the sum of the exponentials reaches 512 (RoundingDivideByPOT by more than 31)."""
+
+
+def conv(net: Net, layer: Layer, x: int, _: int) -> list[int]:
+    x = image(net, x)
+    options = window(net, layer, x)
+    y = net.conv2d(
+        x, layer.channels, dilation=layer.dilation, per_channel=layer.flag, bias=layer.source != 1, **options
+    )
+    return [scaled(net, layer, y)]
+
+
+def depthwise(net: Net, layer: Layer, x: int, _: int) -> list[int]:
+    x = image(net, x)
+    multiplier = 1 + layer.channels % 3
+    options = window(net, layer, x)
+    y = net.depthwise_conv2d(x, multiplier=multiplier, dilation=layer.dilation, per_channel=layer.flag, **options)
+    return [scaled(net, layer, y)]
+
+
+def padded(net: Net, layer: Layer, x: int, _: int) -> list[int]:
+    """A PAD that goes into its convolution, or, of channels, one that cannot."""
+    x = image(net, x)
+    (top, left), (bottom, right) = layer.dilation, layer.stride
+    y = net.pad(
+        x,
+        [(0, 0), (top - 1, bottom), (left, right - 1), (0, 0 if layer.flag else 1)],
+        value=None if layer.flag else layer.zero_point,
+    )
+    return conv(net, layer, y, y)
+
+
+def pool(kind: str) -> Build:
+    def build_pool(net: Net, layer: Layer, x: int, _: int) -> list[int]:
+        x = image(net, x)
+        return [net.pool(x, kind=kind, **window(net, layer, x, dilated=False))]
+
+    return build_pool
+
+
+def global_pool(net: Net, layer: Layer, x: int, _: int) -> list[int]:
+    x = image(net, x)
+    size = net.shape(x)[1:3]
+    return [net.pool(x, kernel=size, stride=size if layer.flag else (1, 1))]
+
+
+def mean(net: Net, layer: Layer, x: int, _: int) -> list[int]:
+    x = image(net, x)
+    axes = {"SAME": (1, 2), "VALID": (1,) if layer.stride[0] == 1 else (2,)}[layer.padding]
+    return [scaled(net, layer, net.mean(x, axes, keep=layer.flag))]
+
+
+def transposed_mean(net: Net, layer: Layer, x: int, _: int) -> list[int]:
+    """MCUNet's tail: TRANSPOSE, MEAN, MEAN."""
+    y = net.mean(net.transpose(image(net, x), (0, 3, 1, 2)), (2,), keep=False)
+    return [scaled(net, layer, net.mean(y, (2,), keep=False))]
+
+
+def dense(net: Net, layer: Layer, x: int, _: int) -> list[int]:
+    y = net.fully_connected(x, 3 * layer.channels, per_channel=layer.flag, activation=layer.activation)
+    return [scaled(net, layer, y)]
+
+
+def dense_rows(net: Net, layer: Layer, x: int, _: int) -> list[int]:
+    """A dense layer on each pixel."""
+    shape = net.shape(x)
+    y = net.fully_connected(x, layer.channels, batches=math.prod(shape[:-1]), per_channel=layer.flag)
+    return [scaled(net, layer, y)]
+
+
+def add(net: Net, layer: Layer, x: int, other: int) -> list[int]:
+    if net.shape(x) != net.shape(other):
+        return residual(net, layer, x, other)
+    return [scaled(net, layer, net.add(x, other, activation=layer.activation))]
+
+
+def residual(net: Net, layer: Layer, x: int, _: int) -> list[int]:
+    """ADD of a tensor and a convolution of it, in either order."""
+    x = image(net, x)
+    y = net.conv2d(x, net.shape(x)[3], kernel=layer.kernel, dilation=layer.dilation)
+    return [scaled(net, layer, net.add(*((x, y) if layer.flag else (y, x)), activation=layer.activation))]
+
+
+def bottleneck(net: Net, layer: Layer, x: int, _: int) -> list[int]:
+    """MobileNet's inverted bottleneck: wide inside, with a shortcut where stride and channels allow one."""
+    x = image(net, x)
+    channels = net.shape(x)[3] if layer.flag else layer.channels
+    wide = net.conv2d(x, 3 * net.shape(x)[3], activation="RELU6")
+    deep = net.depthwise_conv2d(wide, kernel=layer.kernel, stride=layer.stride, dilation=layer.dilation)
+    y = scaled(net, layer, net.conv2d(deep, channels))
+    return [net.add(x, y)] if net.shape(x) == net.shape(y) else [y]
+
+
+def unary(kind: str) -> Build:
+    def build_unary(net: Net, layer: Layer, x: int, _: int) -> list[int]:
+        return [scaled(net, layer, net.unary(kind, x, out=net.affine(x)))]
+
+    return build_unary
+
+
+def relu6(net: Net, _layer: Layer, x: int, _: int) -> list[int]:
+    return [net.unary("RELU6", x, out=net.affine(x))]
+
+
+def softmax(net: Net, layer: Layer, x: int, _: int) -> list[int]:
+    return [net.softmax(x)] if net.shape(x)[-1] <= MOST_CLASSES else relu6(net, layer, x, x)
+
+
+def attention(net: Net, layer: Layer, x: int, _: int) -> list[int]:
+    """How tokens suit each other, and their sums by that."""
+    x = image(net, x)
+    _, h, w, c = net.shape(x)
+    if h * w > 64:
+        return [x]
+    x = net.reshape(x, (1, h * w, c))
+    scores = net.batch_matmul(x, x, adjoint=True, out=(0.5, layer.zero_point))
+    return [scores if layer.flag else net.batch_matmul(scores, x, adjoint=False, out=(0.1, layer.zero_point))]
+
+
+def int4(net: Net, layer: Layer, x: int, _: int) -> list[int]:
+    x = image(net, x)
+    options = window(net, layer, x)
+    match layer.source % 3:
+        case 0:
+            return [net.int4(net.conv2d(x, layer.channels, per_channel=layer.flag, **options))]
+        case 1:
+            return [net.int4(net.depthwise_conv2d(x, per_channel=layer.flag, **options))]
+    return [net.int4(net.fully_connected(x, layer.channels))]
+
+
+TWO_OPERANDS = ("MUL", "SUB", "MAXIMUM", "MINIMUM", "SQUARED_DIFFERENCE", "PRELU", "ADD")
+
+
+def two(net: Net, layer: Layer, x: int, other: int) -> list[int]:
+    """Two operands: tensors of one shape, or one of them repeated or constant, in either order."""
+    kind, shape = TWO_OPERANDS[layer.channels % len(TWO_OPERANDS)], net.shape(x)
+    if layer.stride[1] > 1 or not repeatable(net.shape(other), shape):
+        size = [d if layer.kernel[0] >> k & 1 else 1 for k, d in enumerate(shape[1:])]
+        values = net.rng.integers(-128, 128, size)
+        other = net.tensor(size, affine=(0.03, layer.zero_point), data=values)
+    a, b = net.affine(x)[0], net.affine(other)[0]
+    scale = {"MUL": 40 * a * b, "PRELU": max(a, 40 * a * b), "SQUARED_DIFFERENCE": 99 * max(a, b) ** 2}.get(kind, a + b)
+    operands = (x, other) if layer.flag else (other, x)
+    return [net.binary(kind, *operands, activation=layer.activation, out=(scale, layer.zero_point))]
+
+
+def repeatable(shape: Sequence[int], whole: Sequence[int]) -> bool:
+    return len(shape) == len(whole) and all(a in (1, b) for a, b in zip(shape, whole, strict=True))
+
+
+def gated(net: Net, layer: Layer, x: int, _: int) -> list[int]:
+    """Squeeze and excite."""
+    x = image(net, x)
+    return [excited(net, layer, x, net.mean(x, (1, 2)))]
+
+
+def averaged(net: Net, layer: Layer, x: int, _: int) -> list[int]:
+    """The same with a pool."""
+    x = image(net, x)
+    size = net.shape(x)[1:3]
+    return [excited(net, layer, x, net.pool(x, kernel=size, stride=size))]
+
+
+def excited(net: Net, layer: Layer, x: int, mean: int) -> int:
+    squeezed = net.conv2d(mean, layer.kernel[0], activation="RELU")
+    gate = net.unary("LOGISTIC", net.conv2d(squeezed, net.shape(x)[3]), out=(1 / 256, -128))
+    return net.binary("MUL", x, gate, out=net.affine(x))
+
+
+def logistic(net: Net, _layer: Layer, x: int, _: int) -> list[int]:
+    return [net.unary("LOGISTIC", x, out=(1 / 256, -128))]
+
+
+def looked_up(net: Net, layer: Layer, x: int, _: int) -> list[int]:
+    """One of those that compute byte by byte."""
+    kind = ("LEAKY_RELU", "HARD_SWISH", "TANH", "ABS", "ELU")[layer.channels % 5]
+    options = schema.LeakyReluOptionsT(alpha=layer.other / 4) if kind == "LEAKY_RELU" else None
+    scale = net.affine(x)[0] * 2.0 ** max(layer.spread, 0)  # HARD_SWISH cannot magnify
+    return [net.unary(kind, x, out=(scale, layer.zero_point), options=options)]

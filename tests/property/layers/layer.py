@@ -1,0 +1,65 @@
+"""A layer as data, and what those who build one need."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from models import Net, Pair
+
+MAX_ELEMENTS = 4096
+"""A tensor that is larger is no further operand: recipes stay quick."""
+
+
+@dataclass(frozen=True)
+class Layer:
+    """One operator, or a few that belong together. What a kind does not need, it does not look at."""
+
+    kind: str
+    source: int = 0
+    """The operand: 0 is the newest tensor, counted backwards, modulo all."""
+    other: int = 0
+    """The second operand, the same way."""
+    channels: int = 4
+    kernel: Pair = (3, 3)
+    stride: Pair = (1, 1)
+    dilation: Pair = (1, 1)
+    padding: str = "SAME"
+    activation: str = "NONE"
+    flag: bool = True
+    """Per channel, kept dimensions, with bias, ..."""
+    spread: int = 0
+    """The output's scale is 2**spread times what suits it."""
+    zero_point: int = 3
+
+
+Build = Callable[[Net, Layer, int, int], list[int]]
+"""Adds a layer to a network, of one operand or two: the tensors that it makes."""
+
+
+def image(net: Net, x: int) -> int:
+    """The tensor in four dimensions."""
+    shape = net.shape(x)
+    return x if len(shape) == 4 else net.reshape(x, (1,) * (4 - len(shape)) + shape)
+
+
+def window(net: Net, layer: Layer, x: int, *, dilated: bool = True) -> dict[str, object]:
+    """Options of a convolution or pool; SAME when the window is larger than its input."""
+    dilation = layer.dilation if dilated else (1, 1)
+    extent = [(k - 1) * d + 1 for k, d in zip(layer.kernel, dilation, strict=True)]
+    fits = all(e <= n for e, n in zip(extent, net.shape(x)[1:3], strict=True))
+    return {
+        "kernel": layer.kernel,
+        "stride": layer.stride,
+        "padding": layer.padding if fits else "SAME",
+        "activation": layer.activation,
+    }
+
+
+def scaled(net: Net, layer: Layer, y: int) -> int:
+    """Gives the tensor the layer's scale and zero point."""
+    q = net.graph.tensors[y].quantization
+    q.scale = np.array([q.scale[0] * 2.0**layer.spread], np.float32)
+    q.zeroPoint = np.array([0 if net.dtype(y) == "INT16" else layer.zero_point], np.int64)
+    return y

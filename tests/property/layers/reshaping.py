@@ -1,0 +1,111 @@
+"""Layers that move bytes, make images larger or smaller, or reduce them."""
+
+from __future__ import annotations
+
+import math
+
+import moving
+from models import Net
+from property.layers.layer import MAX_ELEMENTS, Layer, image, scaled
+
+
+def reshape(net: Net, layer: Layer, x: int, _: int) -> list[int]:
+    elements = math.prod(net.shape(x))
+    h = math.gcd(elements, 12 if layer.flag else 7)
+    shapes = [(1, h, elements // h, 1), (1, elements // h, h), (1, elements), (1, elements // h, 1, h)]
+    return [net.reshape(x, shapes[layer.channels % 4])]
+
+
+def concatenation(net: Net, layer: Layer, x: int, other: int) -> list[int]:
+    """Of two tensors where their shapes and scales allow it; else of one with itself, a few times."""
+    axis = len(net.shape(x)) - 1 - layer.source % max(1, len(net.shape(x)) - 1)
+    a, b = (tuple(d for n, d in enumerate(net.shape(t)) if n != axis) for t in (x, other))
+    alike = a == b and len(net.shape(x)) == len(net.shape(other)) and net.affine(x) == net.affine(other)
+    return [moving.concatenation(net, [x, other] if alike else [x] * (1 + layer.channels % 3), axis)]
+
+
+def split(net: Net, layer: Layer, x: int, _: int) -> list[int]:
+    """An operator with two outputs."""
+    axis = 1 + layer.channels % (len(net.shape(x)) - 1)
+    size = net.shape(x)[axis]
+    if layer.flag and size % 2 == 0:
+        return moving.split(net, x, axis, 2)
+    return moving.split_v(net, x, axis, [size // 2, size - size // 2]) if size > 1 else [x]
+
+
+def stacked(net: Net, layer: Layer, x: int, _: int) -> list[int]:
+    """PACK along one axis, then UNPACK along another."""
+    rank = len(net.shape(x))
+    y = moving.pack(net, [x, x], 1 + layer.channels % (rank - 1))
+    return moving.unpack(net, y, 1 + layer.source % rank)[:2]
+
+
+def transposed(net: Net, layer: Layer, x: int, _: int) -> list[int]:
+    orders = ((0, 2, 1, 3), (0, 1, 3, 2), (0, 3, 1, 2), (0, 2, 3, 1), (0, 3, 2, 1))
+    return [net.transpose(image(net, x), orders[layer.channels % 5])]
+
+
+def repeated(net: Net, layer: Layer, x: int, _: int) -> list[int]:
+    """BROADCAST_TO of means."""
+    x = image(net, x)
+    return [moving.broadcast_to(net, net.mean(x, (1, 2) if layer.flag else (3,)), net.shape(x))]
+
+
+def mirrored(net: Net, layer: Layer, x: int, _: int) -> list[int]:
+    amounts = [(0, 0)] + [(min(2, d - 1), min(n, d - 1)) for d, n in zip(net.shape(x)[1:], layer.stride, strict=False)]
+    amounts += [(0, 0)] * (len(net.shape(x)) - len(amounts))
+    return [moving.mirror_pad(net, x, amounts, reflect=layer.flag)]
+
+
+def strided_slice(net: Net, layer: Layer, x: int, _: int) -> list[int]:
+    """Backwards, from the second index, or every second one."""
+    if layer.kernel[0] == 1:
+        begin = [0, *(min(d - 1, layer.source) for d in net.shape(x)[1:])]
+        return [moving.slice_(net, x, begin, [-1] * len(begin))]
+    forms = (slice(None, None, -1), slice(1, None), slice(None, None, 2))
+    axis = 1 + layer.channels % (len(net.shape(x)) - 1)
+    chosen = forms[layer.source % 3] if net.shape(x)[axis] > 1 else slice(None)
+    return [moving.strided_slice(net, x, [chosen if a == axis else slice(None) for a in range(len(net.shape(x)))])]
+
+
+def blocks(net: Net, layer: Layer, x: int, _: int) -> list[int]:
+    """DEPTH_TO_SPACE or SPACE_TO_DEPTH, whichever divides."""
+    x = image(net, x)
+    _, h, w, c = net.shape(x)
+    if layer.flag and h % 2 == w % 2 == 0:
+        return [moving.space_to_depth(net, x, 2)]
+    return [moving.depth_to_space(net, x, 2 if c % 4 == 0 else 1)]
+
+
+def resize(net: Net, layer: Layer, x: int, _: int) -> list[int]:
+    x = image(net, x)
+    _, h, w, _ = net.shape(x)
+    size = (h * layer.stride[0], w * layer.stride[1]) if h * w <= 64 else (-(-h // 2), w)
+    return [moving.resize(net, x, size, bilinear=layer.flag, half=layer.padding == "SAME")]
+
+
+def tiled(net: Net, layer: Layer, x: int, _: int) -> list[int]:
+    """Of pixels, as UpSampling2D has it; or of the whole image."""
+    x = image(net, x)
+    if math.prod((*net.shape(x), *layer.stride)) > MAX_ELEMENTS:
+        return [x]
+    return [
+        moving.upsampling(net, x, layer.stride)
+        if layer.flag
+        else moving.tile(net, x, (1, *layer.stride, 1 + layer.channels % 2))
+    ]
+
+
+def transpose_conv(net: Net, layer: Layer, x: int, _: int) -> list[int]:
+    x = image(net, x)
+    stride = layer.stride if net.shape(x)[1] * net.shape(x)[2] <= 64 else (1, 1)
+    y = moving.transpose_conv(net, x, layer.channels, kernel=layer.kernel, stride=stride, padding=layer.padding,
+                       per_channel=layer.flag, bias=layer.source != 1)  # fmt: skip
+    return [scaled(net, layer, y)]
+
+
+def reduce(net: Net, layer: Layer, x: int, _: int) -> list[int]:
+    kind = ("SUM", "REDUCE_MAX", "MEAN")[layer.channels % 3]
+    axes = [a for a in (1, 2, 3) if layer.kernel[0] >> (a - 1) & 1] or [3]
+    y = moving.reduce(net, kind, image(net, x), axes, keep=layer.flag)
+    return [y if kind == "REDUCE_MAX" else scaled(net, layer, y)]
