@@ -134,10 +134,12 @@ def test_second_passes_within_any_budget(seed: int) -> None:
 
 
 def test_every_operator_of_the_set_is_in_random_networks() -> None:
-    forms = itertools.product(KINDS, range(1, 9), (True, False), range(3))
-    layers = [Layer(k, source, channels=c, flag=flag, kernel=(1 + c % 2, 2)) for k, c, flag, source in forms]
-    models = (build(Recipe(((1, 8, 6, 4),), (layer,), seed=3)) for layer in layers)
-    assert set(OPSET) <= {op.type for data in models for op in read(data).graph.ops}
+    missing = set(OPSET)
+    for flag, source, c, kind in itertools.product((True, False), range(3), range(1, 9), KINDS):
+        layer = Layer(kind, source, channels=c, flag=flag, kernel=(1 + c % 2, 2))
+        if missing:
+            missing -= {op.type for op in read(build(Recipe(((1, 8, 6, 4),), (layer,), seed=3))).graph.ops}
+    assert not missing
 
 
 GROWS_AGAIN = Recipe(
