@@ -131,9 +131,10 @@ def _check_tree(tree: Any) -> None:
             where=f"buffer {outside[0]}",
             hint="convert again without large or external buffers",
         )
-    for i, entry in enumerate(_items(tree.metadata)):
-        if not 0 <= entry.buffer < len(tree.buffers):
-            raise _out_of_range(f"buffer {entry.buffer}", len(tree.buffers), f"metadata {i} '{text(entry.name)}'")
+    users = [(entry.buffer, f"metadata {i} '{text(entry.name)}'") for i, entry in enumerate(_items(tree.metadata))]
+    for buffer, where in (*users, *((b, "metadata_buffer") for b in _ints(tree.metadataBuffer))):
+        if not 0 <= buffer < len(tree.buffers):
+            raise _out_of_range(f"buffer {buffer}", len(tree.buffers), where)
     for i, signature in enumerate(_items(tree.signatureDefs)):
         where = f"signature {i} '{text(signature.signatureKey)}'"
         if not 0 <= signature.subgraphIndex < len(tree.subgraphs):
@@ -158,6 +159,8 @@ def _tensor(tree: Any, index: int, t: Any, prefix: str) -> Tensor:
         if raw is None or not len(raw)
         else _constant(np.asarray(raw, np.uint8), dtype, shape, t.sparsity is not None, where)
     )
+    if t.isVariable:  # it gets memory of its own, whatever the file has for it (MicroAllocator::AllocateVariables)
+        data = None
     quantization = _quantization(t.quantization, shape, where)
     tensor = Tensor(index, name, shape, dtype, quantization, data, bool(t.isVariable), dynamic)
     nbytes = abs(tensor.nbytes)  # a dimension that is not known is negative
@@ -244,6 +247,7 @@ def _op(tree: Any, index: int, o: Any, tensors: Mapping[TensorId, Tensor], prefi
     if kind == CUSTOM:
         options |= {"custom_code": text(code.customCode), "custom_options": bytes(_items(o.customOptions))}
     inputs = _indices(o.inputs, len(tensors), f"{where}, inputs", optional=True)
+    _indices(o.intermediates, len(tensors), f"{where}, intermediates", optional=True)
     return Op(index, kind, inputs, _indices(o.outputs, len(tensors), f"{where}, outputs"), options)
 
 

@@ -88,6 +88,13 @@ def test_a_batch_that_the_converter_left_open_is_static() -> None:
     assert read(writer.write(net.tree)).graph.tensors[0].dynamic
 
 
+def test_a_variable_has_no_value_whatever_the_file_has_for_it() -> None:
+    net = small()
+    net.graph.tensors[1].isVariable = True
+    tensor = read(writer.write(net.tree)).graph.tensors[1]
+    assert (tensor.constant, tensor.variable) == (False, True)
+
+
 def _set(path: str, value: Any) -> Any:
     def change(net: Net) -> None:
         *steps, last = path.split(".")
@@ -140,6 +147,14 @@ BROKEN = {
     "metadata": (
         _set("metadata", [schema.MetadataT(name="m", buffer=70)]),
         r"buffer 70 does not exist.*\n  at metadata 0 'm'",
+    ),
+    "deprecated metadata": (
+        _set("metadataBuffer", np.array([1, 70], np.int32)),
+        r"buffer 70 does not exist.*\n  at metadata_buffer",
+    ),
+    "intermediates": (
+        _set("subgraphs.0.operators.1.intermediates", np.array([-1, 99], np.int32)),
+        r"tensor 99 does not exist: the model has 8\n  at operator 1 FULLY_CONNECTED, intermediates",
     ),
     "signature": (
         _set(
