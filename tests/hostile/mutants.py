@@ -15,6 +15,7 @@ from ai_edge_litert import schema_py_generated as schema
 from models import Net
 from property.layers import KINDS, Layer
 from property.networks import Recipe, build
+from unit.analysis.arena_zoo import ZOO
 
 from tflm_memopt.model import writer
 
@@ -79,7 +80,15 @@ def mutant(seed: int, models: Sequence[bytes] = ()) -> bytes:
 
 @cache
 def corpus() -> tuple[bytes, ...]:
-    """Small good models: together they have every kind of operator, table and metadata that the reader looks into."""
+    """Small good models: together they have every operator that we know of TFLM, and every kind of table and metadata
+    that the reader looks into.
+    """
+    return (*networks(), *(ZOO[name]() for name in sorted(ZOO)))
+
+
+@cache
+def networks() -> tuple[bytes, ...]:
+    """Those that are converted, but for one with several subgraphs."""
     return (*few(), *(_around(kind) for kind in KINDS))
 
 

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from conftest import thinned
 from hostile.judge import TESTS, Outcome, judge
-from hostile.mutants import corpus, few, mutant
+from hostile.mutants import corpus, few, mutant, networks
 from hostile.server import PATIENCE, in_children
 from hostile.witness import outputs_anywhere
 from models import Net
@@ -24,10 +24,10 @@ from tflm_memopt.model.reader import read
 pytest.importorskip("tflite_micro", reason="the official TFLM wheel is not installed")
 
 
-@pytest.mark.parametrize("number", thinned(range(len(corpus())), 8))
+@pytest.mark.parametrize("number", thinned(range(len(networks())), 8))
 def test_the_models_that_are_damaged_are_good_ones(number: int) -> None:
     several_subgraphs = number == 4
-    assert tflm_memopt.optimize(corpus()[number], seconds=0).report.changed == (not several_subgraphs)
+    assert tflm_memopt.optimize(networks()[number], seconds=0).report.changed == (not several_subgraphs)
 
 
 def test_a_seed_is_one_file() -> None:
@@ -118,7 +118,7 @@ def test_tflm_is_not_believed_about_what_it_does_not_count() -> None:
     rows than results, an operator without an output, a transposed map with a dimension too few.
     """
     assert [s for s in (404708, 406805, 410033, 1005420, 1013054) if is_known(mutant(s, few()))] == []
-    assert not is_known(mutant(5013420))
+    assert not is_known(mutant(5013420, networks()))
 
 
 @pytest.mark.slow

@@ -7,13 +7,14 @@ operator opens one, and so does each subgraph that a control flow operator calls
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from tflm_memopt.analysis.tflm_planner import Request
 from tflm_memopt.errors import ModelError
-from tflm_memopt.model.graph import ABSENT, Graph, Op, Tensor, TensorId
+from tflm_memopt.model.calls import called
+from tflm_memopt.model.graph import ABSENT, Graph, Tensor, TensorId
 from tflm_memopt.model.reader import text
 
 ALIGNMENT = 16
@@ -25,11 +26,6 @@ ONLINE = -1
 
 _UNUSED = (-1, -1)
 """TFLM's lifetime for what nothing uses: it is planned all the same."""
-_CALLS: Mapping[str, tuple[str, ...]] = {
-    "IF": ("thenSubgraphIndex", "elseSubgraphIndex"),
-    "CALL_ONCE": ("initSubgraphIndex",),
-    "WHILE": ("condSubgraphIndex", "bodySubgraphIndex"),
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,9 +135,9 @@ class _Lifetimes:
             start = self.scope
             for i in op.outputs:
                 self.created(number, i)
-            for called in _called(op):
+            for other in called(op):
                 self.open(number, position)
-                self.walk(called)
+                self.walk(other)
             for i in (*op.inputs, *op.outputs):
                 if i != ABSENT:
                     self.used(number, i)
@@ -166,8 +162,3 @@ class _Lifetimes:
             if (request.subgraph, request.position) == (number, position):
                 first = self.scratch[k][0]
                 self.scratch[k] = (start if first == -1 else first, self.scope)
-
-
-def _called(op: Op) -> Iterator[int]:
-    for option in _CALLS.get(op.type, ()):
-        yield int(op.options[option])

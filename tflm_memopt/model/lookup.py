@@ -23,6 +23,8 @@ EVERY = np.arange(quant.INT8_MIN, quant.INT8_MAX + 1, dtype=np.int64)
 """All inputs, in the table's order."""
 MAX_SHIFT = 30
 """By which MultiplyByQuantizedMultiplier may shift to the left."""
+MAX_ROUNDED = 2.0**30
+"""Of a float that becomes an int32, without what it is added to."""
 INTEGER_BITS = 4
 """Of the inputs of LOGISTIC and TANH."""
 
@@ -127,6 +129,7 @@ def _round_shift16(x: Ints, exponent: int) -> Ints:
     return round_shift(x, exponent) if exponent < 16 else np.where(x < 0, -1, 1)
 
 
+@np.errstate(over="ignore", invalid="ignore")
 def _elu(op: Op, source: Quantization, target: Quantization) -> Table:
     """PopulateLookupTable, micro/kernels/elu.cc, in float32. e**x is the C library's: its last bits must not decide."""
     scale, inverse = np.float32(source.scale[0]), np.float32(1) / np.float32(target.scale[0])
@@ -135,7 +138,9 @@ def _elu(op: Op, source: Quantization, target: Quantization) -> Table:
     tables = []
     for exponential in (power, np.nextafter(power, np.float32(0)), np.nextafter(power, np.float32(2))):
         y = np.where(x < 0, exponential - np.float32(1), x) * inverse
-        rounded = np.trunc(y + np.copysign(np.float64(0.5), y)).clip(-(2.0**30), 2.0**30)
+        if not (np.abs(y) < MAX_ROUNDED).all():
+            raise OutOfRange(f"scales {source.scale[0]:g} and {target.scale[0]:g}")
+        rounded = np.trunc(y + np.copysign(np.float64(0.5), y))
         tables.append(_output(rounded.astype(np.int64), target))
     if not all(np.array_equal(t, tables[0]) for t in tables):
         raise OutOfRange("a value of its exponential lies between two bytes")

@@ -13,7 +13,7 @@ from ai_edge_litert import schema_py_generated as schema
 from numpy.typing import NDArray
 
 from tflm_memopt.errors import ModelError
-from tflm_memopt.model import flatbuffer
+from tflm_memopt.model import calls, flatbuffer
 from tflm_memopt.model.graph import ABSENT, ITEM_BYTES, Graph, Op, Quantization, Tensor, TensorId
 
 SCHEMA_VERSION = 3
@@ -70,9 +70,9 @@ def read(data: bytes) -> Model:
             hint="copy or convert the file again",
         ) from error
     _check_tree(tree)
-    for number in range(1, len(tree.subgraphs)):
-        graph_of(tree, number)
-    return Model(tree, graph_of(tree, 0))
+    graphs = [graph_of(tree, number) for number in range(len(tree.subgraphs))]
+    calls.check(graphs)
+    return Model(tree, graphs[0])
 
 
 def graph_of(tree: Any, number: int) -> Graph:

@@ -202,6 +202,7 @@ CASES: list[tuple[Callable[[Net], int], Edit, str, str]] = [
     (logistic, affine(1, [1 / 256], [3]), "logistic_output", "zero point 3"),
     (logistic, affine(0, [1e-20]), "tabulated", "input scale 1e-20"),
     (hard_swish, affine(0, [50.0]), "tabulated", "scales 50 and 0.05"),
+    (elu, affine(1, [1e-45]), "tabulated", "scales 0.05 and 1.4"),
     (elu, affine(1, [np.expm1(-0.05) / -10.5]), "tabulated", "a value of its exponential lies between two bytes"),
     (batch_matmul, option(adjX=True), "plain_matrices", "adj_x is set"),
     (batch_matmul, option(adjY=True), "plain_matrices", "[2, 3, 4] and [2, 4, 5] to [2, 3, 5]"),

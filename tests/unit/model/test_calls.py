@@ -1,0 +1,51 @@
+"""Models whose subgraphs call others that are not there, or without an end."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pytest
+
+from tflm_memopt.errors import ModelError
+from tflm_memopt.model import calls
+from tflm_memopt.model.graph import Graph, Op
+
+
+def graphs(*others: Sequence[int]) -> list[Graph]:
+    """Subgraphs that call others, two with each IF."""
+    return [
+        Graph({}, tuple(choice(k, *called[k : k + 2]) for k in range(0, len(called), 2)), (), ()) for called in others
+    ]
+
+
+def choice(index: int, then: int, otherwise: int) -> Op:
+    return Op(index, "IF", (), (), {"thenSubgraphIndex": then, "elseSubgraphIndex": otherwise})
+
+
+def test_subgraphs_may_call_others() -> None:
+    calls.check(graphs((3, 1), (2, 3), (), (2, 2)))
+
+
+def test_as_often_as_can_be_planned() -> None:
+    calls.check(graphs(*((k + 1, k + 1) for k in range(8)), ()))
+    with pytest.raises(ModelError, match="subgraphs run 1,023 times, at most 1,000 are planned"):
+        calls.check(graphs(*((k + 1, k + 1) for k in range(9)), ()))
+
+
+@pytest.mark.parametrize("number", [-1, 2])
+def test_those_that_are_not_there(number: int) -> None:
+    with pytest.raises(ModelError, match=f"calls subgraph {number}, the model has 2\n  at subgraph 1"):
+        calls.check(graphs((1, 1), (0, number)))
+
+
+@pytest.mark.parametrize("others", [[(0, 1), ()], [(1, 1), (2, 2), (1, 1)], [(), (1, 1)]])
+def test_without_an_end(others: Sequence[Sequence[int]]) -> None:
+    first = min(k for k, called in enumerate(others) if called)
+    with pytest.raises(ModelError, match=f"it calls itself, or a subgraph that does\n  at subgraph {first}"):
+        calls.check(graphs(*others))
+
+
+def test_who_says_none_calls_the_first() -> None:
+    """As TFLM's parser has it."""
+    with pytest.raises(ModelError, match="it calls itself, or a subgraph that does"):
+        calls.check([Graph({}, (Op(0, "CALL_ONCE", (), ()),), (), ())])

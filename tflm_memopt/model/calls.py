@@ -1,0 +1,57 @@
+"""Operators that run other subgraphs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from tflm_memopt.errors import ModelError
+from tflm_memopt.model.graph import Graph, Op
+
+MOST_RUNS = 1000
+"""Of subgraphs, in one inference without repeats: TFLM plans each of them."""
+_OPTIONS: Mapping[str, tuple[str, ...]] = {
+    "IF": ("thenSubgraphIndex", "elseSubgraphIndex"),
+    "CALL_ONCE": ("initSubgraphIndex",),
+    "WHILE": ("condSubgraphIndex", "bodySubgraphIndex"),
+}
+
+
+def called(op: Op) -> tuple[int, ...]:
+    """The subgraphs that the operator runs.
+
+    >>> called(Op(0, "IF", (), (), {"thenSubgraphIndex": 2, "elseSubgraphIndex": 1}))
+    (2, 1)
+    """
+    return tuple(int(op.options.get(option, 0)) for option in _OPTIONS.get(op.type, ()))
+
+
+def check(graphs: Sequence[Graph]) -> None:
+    """Raises ModelError unless all that are called exist, and none of them ends up in itself."""
+    waiting: dict[int, list[int]] = {}
+    for number, graph in enumerate(graphs):
+        waiting[number] = [other for op in graph.ops for other in called(op)]
+        for other in waiting[number]:
+            if not 0 <= other < len(graphs):
+                raise ModelError(
+                    f"an operator calls subgraph {other}, the model has {len(graphs):,}",
+                    code="missing_subgraph",
+                    where=f"subgraph {number}",
+                    hint="copy or convert the file again: it is damaged",
+                )
+    runs: dict[int, int] = {}
+    while waiting:
+        ready = [number for number, others in waiting.items() if all(other in runs for other in others)]
+        if not ready:
+            raise ModelError(
+                "it calls itself, or a subgraph that does",
+                code="endless_calls",
+                where=f"subgraph {min(waiting)}",
+                hint="convert the model again",
+            )
+        runs |= {number: 1 + sum(runs[other] for other in waiting.pop(number)) for number in ready}
+    if runs[0] > MOST_RUNS:
+        raise ModelError(
+            f"subgraphs run {runs[0]:,} times, at most {MOST_RUNS:,} are planned",
+            code="too_many_calls",
+            hint="a model with fewer calls, or without",
+        )
