@@ -61,6 +61,8 @@ def _relu6(op: Op, source: Quantization, target: Quantization) -> Table:
 def _leaky_relu(op: Op, source: Quantization, target: Quantization) -> Table:
     """QuantizeLeakyRelu, kernels/internal/reference/leaky_relu.h."""
     scale_in, scale_out, alpha = source.scale[0], target.scale[0], float(op.options["alpha"])
+    if not math.isfinite(alpha):
+        raise OutOfRange(f"alpha {alpha:g}")
     x = _centred(source)
     negative = _rescaled(x, quant.quantize_multiplier(scale_in * alpha / scale_out))
     return _output(np.where(x >= 0, _rescaled(x, quant.rescale(scale_in, scale_out)), negative), target)

@@ -74,6 +74,10 @@ def hard_swish(net: Net) -> int:
     return net.unary("HARD_SWISH", net.input((1, 4, 4, 2)))
 
 
+def leaky_relu(net: Net) -> int:
+    return net.unary("LEAKY_RELU", net.input((1, 4, 4, 2)), options=schema.LeakyReluOptionsT(alpha=0.25))
+
+
 def elu(net: Net) -> int:
     return net.unary("ELU", net.input((1, 4, 4, 2)))
 
@@ -202,6 +206,7 @@ CASES: list[tuple[Callable[[Net], int], Edit, str, str]] = [
     (logistic, affine(1, [1 / 256], [3]), "logistic_output", "zero point 3"),
     (logistic, affine(0, [1e-20]), "tabulated", "input scale 1e-20"),
     (hard_swish, affine(0, [50.0]), "tabulated", "scales 50 and 0.05"),
+    (leaky_relu, option(alpha=float("inf")), "tabulated", "alpha inf"),
     (elu, affine(1, [1e-45]), "tabulated", "scales 0.05 and 1.4"),
     (elu, affine(1, [np.expm1(-0.05) / -10.5]), "tabulated", "a value of its exponential lies between two bytes"),
     (batch_matmul, option(adjX=True), "plain_matrices", "adj_x is set"),
@@ -246,6 +251,7 @@ def test_what_stays_builtin_and_why(build: Callable[[Net], int], edit: Edit, cod
         relu6,
         logistic,
         hard_swish,
+        leaky_relu,
         elu,
         batch_matmul,
         padded,
