@@ -14,7 +14,18 @@ import pytest
 from ai_edge_litert import schema_py_generated as schema
 from conftest import thinned
 from models import DEFAULT, Net
-from moving import concatenation, depth_to_space, mirror_pad, pack, reduce, resize, split, transpose_conv
+from moving import (
+    concatenation,
+    depth_to_space,
+    mirror_pad,
+    pack,
+    reduce,
+    resize,
+    slice_,
+    split,
+    transpose_conv,
+    unpack,
+)
 from property.oracle import assert_arena_as_predicted, assert_same_bytes, convert, original
 
 import tflm_memopt
@@ -128,6 +139,18 @@ def windows_of_two_by_five_backwards(net: Net) -> bytes:
 def an_empty_input_that_nobody_reads(net: Net) -> bytes:
     net.input((0,))
     return net.model(net.conv2d(first(net), 5))
+
+
+@odd
+def an_input_that_only_what_nobody_needs_reads(net: Net) -> bytes:
+    needed, _ = unpack(net, pack(net, [net.input((3, 4)), net.input((3, 4))], 0), 0)
+    return net.model(needed)
+
+
+@odd
+def inputs_whose_first_rows_nobody_needs(net: Net) -> bytes:
+    a, b = (slice_(net, net.input((1, 9, 4, 2)), (0, 6, 0, 0), (1, 3, 4, 2)) for _ in range(2))
+    return net.model(net.conv2d(net.add(a, b), 3, kernel=(3, 3)))
 
 
 @odd

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import permutations
 from types import MappingProxyType
 from typing import NamedTuple
 
@@ -82,21 +83,27 @@ class Placer:
         for number, draft in enumerate(drafts):
             local = [self._index(h, number, drafts, buffers, tensors) for h in draft.held]
             whole = [self._tensor(t, drafts, buffers, tensors) for t in draft.whole]
-            everything = (*local, *whole)
-            pairs = {p: buffers[p[0]].nbytes for t in whole for u in everything if u != t for p in ((t, u), (u, t))}
+            filled = [i for i, held in zip(local, draft.held, strict=True) if self._is_filled(held)]
+            apart = {*permutations(filled, 2), *((t, u) for t in whole for u in (*local, *whole) if t != u)}
+            pairs = {p: buffers[p[0]].nbytes for t, u in apart for p in ((t, u), (u, t))}
             forms = (draft, turns[number]) if number in turns else (draft,)
             forward, *turned = ({(local[u], local[v]): d for (u, v), d in f.separations.items()} for f in forms)
             if turned:
                 sizes = {i: h.nbytes for i, h in zip(local, turns[number].held, strict=True)}
                 choices.append(layout.Turn(forward, turned[0], sizes))
             else:
-                pairs |= forward
+                pairs = forward | pairs
             for pair, distance in pairs.items():
                 distances[pair] = max(distance, distances.get(pair, distance))
             alive = min(form.most_alive for form in forms)
+            alive = max(alive, sum(buffers[i].nbytes for i in filled))
             lower_bound = max(lower_bound, alive + sum(buffers[t].nbytes for t in whole))
         nbytes, align = tuple(b.nbytes for b in buffers), tuple(b.align for b in buffers)
         return buffers, layout.Problem(nbytes, align, distances, lower_bound, tuple(choices))
+
+    def _is_filled(self, held: Held) -> bool:
+        """Whether it is an input of the model, which is there before anything fires, read or not."""
+        return held.role is Role.TENSOR and held.key in self.inputs and held.nbytes == self.sizes[held.key]
 
     def _index(
         self, held: Held, step: int, drafts: Sequence[Draft], buffers: list[Buffer], tensors: dict[TensorId, int]
