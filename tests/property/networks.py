@@ -18,7 +18,7 @@ from property.layers.layer import MAX_ELEMENTS
 
 @dataclass(frozen=True)
 class Recipe:
-    """A network. Its outputs are all tensors that no layer reads, and `extra` ones, counted backwards."""
+    """A network. Its outputs are the tensors that no layer reads, and `extra` ones, counted backwards."""
 
     inputs: tuple[tuple[int, ...], ...]
     layers: tuple[Layer, ...]
@@ -28,6 +28,8 @@ class Recipe:
     """Type of the model's inputs and outputs: FLOAT32 and UINT8 are converted at the border."""
     inside: str = "INT8"
     """Type of its activations; INT16: of its inputs and outputs, too."""
+    unwanted: int = 0
+    """Of the tensors that no layer reads, so many are no outputs either: the first ones."""
     unused: int = 0
     """Tensors that no operator reads or writes, in front of all others: it moves their numbers."""
 
@@ -46,7 +48,8 @@ def build(recipe: Recipe) -> bytes:
     read = {int(t) for op in net.graph.operators for t in op.inputs}
     unread = [t for t in tensors if t not in read and t not in entries]
     extra = [tensors[-1 - k % len(tensors)] for k in recipe.extra]
-    outputs = dict.fromkeys([*unread, *(t for t in extra if recipe.outside == "INT8" or t not in entries)])
+    wanted = unread[recipe.unwanted :] or unread[-1:]
+    outputs = dict.fromkeys([*wanted, *(t for t in extra if recipe.outside == "INT8" or t not in entries)])
     return net.model(*(_exit(net, t, recipe.outside) for t in outputs))
 
 
@@ -109,12 +112,13 @@ _kind_sets = (
 def recipes(draw: st.DrawFn, *, most: int = 9) -> Recipe:
     """Networks of up to `most` layers: some of supported operators only, some mixed, some as in image classifiers."""
     kinds = draw(st.sampled_from(_kind_sets))
-    inputs = draw(st.lists(st.one_of(_small, _tall, _small, _tall, _flat), min_size=1, max_size=2))
+    inputs = draw(st.lists(st.one_of(_small, _tall, _small, _tall, _flat), min_size=1, max_size=3))
     body = draw(st.lists(layers(kinds), min_size=draw(st.sampled_from([1, 2, 4])), max_size=most))
     extra = draw(st.lists(st.integers(0, 8), max_size=2))
     outside = draw(st.sampled_from(["INT8", "INT8", "INT8", "FLOAT32", "UINT8"]))
     seed = draw(st.integers(0, 1 << 16))
+    unwanted = draw(st.one_of(st.just(0), st.integers(0, 4)))
     unused = draw(st.one_of(st.just(0), st.integers(0, 300)))
     if kinds is INT16:
-        return Recipe(tuple(inputs), tuple(body), tuple(extra), seed, inside="INT16", unused=unused)
-    return Recipe(tuple(inputs), tuple(body), tuple(extra), seed, outside, unused=unused)
+        return Recipe(tuple(inputs), tuple(body), tuple(extra), seed, "INT8", "INT16", unwanted, unused)
+    return Recipe(tuple(inputs), tuple(body), tuple(extra), seed, outside, "INT8", unwanted, unused)
