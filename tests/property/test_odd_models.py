@@ -154,6 +154,14 @@ def inputs_whose_first_rows_nobody_needs(net: Net) -> bytes:
 
 
 @odd
+def rows_above_an_image_that_lies_in_one_row(net: Net) -> bytes:
+    y = mirror_pad(
+        net, net.reshape(net.input((1, 1, 5, 3)), (1, 3, 5, 1)), [(0, 0), (1, 2), (1, 2), (0, 0)], reflect=False
+    )
+    return net.model(net.conv2d(net.pad(y, [(0, 0), (2, 1), (0, 1), (0, 1)], value=3), 1))
+
+
+@odd
 def a_scalar_operand(net: Net) -> bytes:
     y = net.binary("MUL", first(net), net.tensor((), data=np.int8(5)))
     return net.model(net.binary("SUB", net.tensor((), data=np.int8(-7)), y))

@@ -60,7 +60,7 @@ def by_rows(
         row, column = np.divmod(np.where(mine, index - first, 0), rows.row_bytes)
         access = _access(mine, row, rows.h)
         accesses.append(access)
-        slots += [_Slot(k, tap, *part) for tap, part in enumerate(_by_tap(access, mine, row, column, rows.h))]
+        slots += [_Slot(k, tap, *part) for tap, part in enumerate(_by_tap(access, mine, row, column, rows))]
         first += rows.nbytes
     period = _common_period([slot.period for slot in slots])
     moves = tuple(move for slot in slots for move in _fewest_runs(slot, writes.c))
@@ -119,13 +119,13 @@ def _formulas(first: Ints, some: NDArray[np.bool_], extent: int) -> Iterator[Acc
 
 
 def _by_tap(
-    access: Access, mine: NDArray[np.bool_], row: Ints, column: Ints, height: int
+    access: Access, mine: NDArray[np.bool_], row: Ints, column: Ints, rows: Rows
 ) -> Iterator[tuple[Ints, Ints, int, int]]:
     """Of each row that is read: targets, sources, step and period."""
     y = np.arange(len(mine))
-    start = access.first(y, height)
+    start = access.first(y, rows.h)
     for tap in range(access.extent):
-        there = (start + tap >= 0) & (start + tap < height)
+        there = (start + tap >= 0) & (start + tap < rows.h)
         used = mine & (row == (start + tap)[:, None])
         y_there = y[there]
         targets = used[y_there[0]] if len(y_there) else used[0]
@@ -136,7 +136,11 @@ def _by_tap(
             step, period, origin = _phases(sources[:, 0], y_there)
             if not (sources - sources[:, :1] == sources[0] - sources[0, 0]).all():
                 raise Irregular("the rows of the output are made in different ways")
-            yield np.flatnonzero(targets), sources[0] - sources[0, 0] + origin, step, period
+            first = sources[0] - sources[0, 0] + origin
+            ends = first.min(), first.max(), first.min() + step * (period - 1), first.max() + step * (period - 1)
+            if min(ends) < 0 or max(ends) >= rows.row_bytes:  # in a phase in which the row is not read
+                raise Irregular("the rows of the output are made in different ways")
+            yield np.flatnonzero(targets), first, step, period
         else:
             yield np.flatnonzero(targets), sources[:0].ravel(), 0, 1
 

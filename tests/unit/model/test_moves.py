@@ -120,6 +120,15 @@ def test_rows_that_are_made_in_different_ways() -> None:
         checked(mixed, IMAGE)
 
 
+def test_rows_that_are_not_read_have_no_bytes_before_the_first() -> None:
+    """Rows above an image that lies in one row: in the first phases, its bytes would begin in front of it."""
+    above = padded((2, 1), (0, 0), (0, 0))
+    with pytest.raises(Irregular, match="in different ways"):
+        by_rows(above(numbered([IMAGE])[0]), [Rows(1, 24, 5)], Rows(9, 4, 5), fill=3)
+    below = padded((0, 2), (0, 0), (0, 0))
+    assert by_rows(below(numbered([IMAGE])[0]), [Rows(1, 24, 5)], Rows(8, 4, 5), fill=3)[1].period == 6
+
+
 def test_too_many_runs() -> None:
     order = np.random.default_rng(0).permutation(3 * MAX_MOVES)
     with pytest.raises(Irregular, match=f"runs of bytes, at most {MAX_MOVES}"):
