@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from conftest import thinned
 from hostile.judge import Outcome
-from hostile.mutants import corpus
+from hostile.mutants import networks
 from hostile.server import SECONDS, examine, in_children
 
 from tflm_memopt.model import writer
@@ -20,10 +20,10 @@ pytest.importorskip("tflite_micro", reason="the official TFLM wheel is not insta
 Shape = tuple[int, ...]
 
 
-@pytest.mark.parametrize("number", thinned(range(len(corpus()) - 1, -1, -1), 1))
+@pytest.mark.parametrize("number", thinned(range(len(networks()) - 1, -1, -1), 1))
 @pytest.mark.parametrize("change", ["shapes", "variables"])
 def test_one_tensor_at_a_time(number: int, change: str) -> None:
-    cases = [*{"shapes": shapes, "variables": variables}[change](corpus()[number])]
+    cases = [*{"shapes": shapes, "variables": variables}[change](networks()[number])]
     verdicts = [*in_children([partial(examine, data) for _, data in cases], SECONDS)]
     for (what, _), (answer, failure) in zip(cases, verdicts, strict=True):
         assert answer is not None, (what, failure)
