@@ -26,18 +26,8 @@ def called(op: Op) -> tuple[int, ...]:
 
 
 def check(graphs: Sequence[Graph]) -> None:
-    """Raises ModelError unless all that are called exist, and none of them ends up in itself."""
-    waiting: dict[int, list[int]] = {}
-    for number, graph in enumerate(graphs):
-        waiting[number] = [other for op in graph.ops for other in called(op)]
-        for other in waiting[number]:
-            if not 0 <= other < len(graphs):
-                raise ModelError(
-                    f"an operator calls subgraph {other}, the model has {len(graphs):,}",
-                    code="missing_subgraph",
-                    where=f"subgraph {number}",
-                    hint="copy or convert the file again: it is damaged",
-                )
+    """Raises ModelError where a subgraph ends up in itself, or where more run than TFLM could plan."""
+    waiting = {number: [other for op in graph.ops for other in called(op)] for number, graph in enumerate(graphs)}
     runs: dict[int, int] = {}
     while waiting:
         ready = [number for number, others in waiting.items() if all(other in runs for other in others)]

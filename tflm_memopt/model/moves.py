@@ -25,6 +25,9 @@ MAX_MOVES = 256
 MAX_RUNS = 0xFFFF
 """Of a move: uint16_t of tmo_move."""
 
+UNLIKE = "the rows of the output are made in different ways"
+"""Of an operator that is Irregular."""
+
 Indices = NDArray[np.int32]
 
 
@@ -130,16 +133,16 @@ def _by_tap(
         y_there = y[there]
         targets = used[y_there[0]] if len(y_there) else used[0]
         if not (used[there] == targets).all():
-            raise Irregular("the rows of the output are made in different ways")
+            raise Irregular(UNLIKE)
         sources = column[there][:, targets]
         if targets.any():
             step, period, origin = _phases(sources[:, 0], y_there)
             if not (sources - sources[:, :1] == sources[0] - sources[0, 0]).all():
-                raise Irregular("the rows of the output are made in different ways")
+                raise Irregular(UNLIKE)
             first = sources[0] - sources[0, 0] + origin
             ends = first.min(), first.max(), first.min() + step * (period - 1), first.max() + step * (period - 1)
             if min(ends) < 0 or max(ends) >= rows.row_bytes:  # in a phase in which the row is not read
-                raise Irregular("the rows of the output are made in different ways")
+                raise Irregular(UNLIKE)
             yield np.flatnonzero(targets), first, step, period
         else:
             yield np.flatnonzero(targets), sources[:0].ravel(), 0, 1
@@ -160,13 +163,13 @@ def _phases(source: Ints, y: Ints) -> tuple[int, int, int]:
         origin = int(source[0] - step * (y[0] % period))
         if np.array_equal(origin + step * (y % period), source):
             return step, period, origin
-    raise Irregular("the rows of the output are made in different ways")
+    raise Irregular(UNLIKE)
 
 
 def _common_period(periods: Sequence[int]) -> int:
     changing = {p for p in periods if p > 1}
     if len(changing) > 1:
-        raise Irregular("the rows of the output are made in different ways")
+        raise Irregular(UNLIKE)
     return changing.pop() if changing else 1
 
 

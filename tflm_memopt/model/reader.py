@@ -153,14 +153,9 @@ def _tensor(tree: Any, index: int, t: Any, prefix: str) -> Tensor:
     dynamic = any(d < 0 for d in shape) or (t.shapeSignature is not None and len(signature) != len(shape))
     if not 0 <= t.buffer < len(tree.buffers):
         raise _out_of_range(f"buffer {t.buffer}", len(tree.buffers), where)
-    raw = tree.buffers[t.buffer].data
-    data = (
-        None
-        if raw is None or not len(raw)
-        else _constant(np.asarray(raw, np.uint8), dtype, shape, t.sparsity is not None, where)
-    )
-    if t.isVariable:  # it gets memory of its own, whatever the file has for it (MicroAllocator::AllocateVariables)
-        data = None
+    raw, data = np.asarray(_items(tree.buffers[t.buffer].data), np.uint8), None
+    if raw.size and not t.isVariable:  # a variable gets zeroed memory, whatever the file has (AllocateVariables)
+        data = _constant(raw, dtype, shape, t.sparsity is not None, where)
     quantization = _quantization(t.quantization, shape, where)
     tensor = Tensor(index, name, shape, dtype, quantization, data, bool(t.isVariable), dynamic)
     nbytes = abs(tensor.nbytes)  # a dimension that is not known is negative
@@ -248,7 +243,11 @@ def _op(tree: Any, index: int, o: Any, tensors: Mapping[TensorId, Tensor], prefi
         options |= {"custom_code": text(code.customCode), "custom_options": bytes(_items(o.customOptions))}
     inputs = _indices(o.inputs, len(tensors), f"{where}, inputs", optional=True)
     _indices(o.intermediates, len(tensors), f"{where}, intermediates", optional=True)
-    return Op(index, kind, inputs, _indices(o.outputs, len(tensors), f"{where}, outputs"), options)
+    op = Op(index, kind, inputs, _indices(o.outputs, len(tensors), f"{where}, outputs"), options)
+    for number in calls.called(op):
+        if not 0 <= number < len(tree.subgraphs):
+            raise _out_of_range(f"subgraph {number}", len(tree.subgraphs), where)
+    return op
 
 
 def _options(table: Any, kind: str) -> dict[str, Any]:

@@ -14,8 +14,9 @@ from tflm_memopt.plan import walk as plan_walk
 from tflm_memopt.plan.blocks import Candidate, Chain
 from tflm_memopt.plan.links import Links, links
 from tflm_memopt.plan.plan import Stage
+from tflm_memopt.plan.tiles_labels import Found, Trail, Visit
 from tflm_memopt.plan.tiles_plan import Point, Settings, TiledBlock, Walk
-from tflm_memopt.plan.tiles_search import Found, Search, Trail, Visit
+from tflm_memopt.plan.tiles_search import Search
 
 UNLIMITED = 1 << 62
 

@@ -89,18 +89,24 @@ def tiled(net: Net, layer: Layer, x: int, _: int) -> list[int]:
     x = image(net, x)
     if math.prod((*net.shape(x), *layer.stride)) > MAX_ELEMENTS:
         return [x]
-    return [
-        moving.upsampling(net, x, layer.stride)
-        if layer.flag
-        else moving.tile(net, x, (1, *layer.stride, 1 + layer.channels % 2))
-    ]
+    if layer.flag:
+        return [moving.upsampling(net, x, layer.stride)]
+    return [moving.tile(net, x, (1, *layer.stride, 1 + layer.channels % 2))]
 
 
 def transpose_conv(net: Net, layer: Layer, x: int, _: int) -> list[int]:
     x = image(net, x)
     stride = layer.stride if net.shape(x)[1] * net.shape(x)[2] <= 64 else (1, 1)
-    y = moving.transpose_conv(net, x, layer.channels, kernel=layer.kernel, stride=stride, padding=layer.padding,
-                       per_channel=layer.flag, bias=layer.source != 1)  # fmt: skip
+    y = moving.transpose_conv(
+        net,
+        x,
+        layer.channels,
+        kernel=layer.kernel,
+        stride=stride,
+        padding=layer.padding,
+        per_channel=layer.flag,
+        bias=layer.source != 1,
+    )
     return [scaled(net, layer, y)]
 
 

@@ -80,6 +80,16 @@ def test_other_subgraphs_are_kept_and_checked() -> None:
         read(writer.write(net.tree))
 
 
+@pytest.mark.parametrize("number", [-1, 1])
+def test_subgraphs_that_are_called_exist(number: int) -> None:
+    net = Net()
+    x = net.input((1, 4))
+    y = net.op("CALL_ONCE", [x], [net.tensor((1, 4))], schema.CallOnceOptionsT(initSubgraphIndex=number))
+    message = rf"subgraph {number} does not exist: the model has 1\n  at operator 0 CALL_ONCE"
+    with pytest.raises(ModelError, match=message):
+        read(net.model(y))
+
+
 def test_a_batch_that_the_converter_left_open_is_static() -> None:
     net = small()
     net.graph.tensors[0].shapeSignature = np.array([-1, 6, 6, 2], np.int32)
