@@ -65,8 +65,8 @@ def optimized(path: Path, target: str = "generic") -> bytes:
 
 
 def examples(count: int) -> int:
-    """Of hypothesis: so many, or a quarter where slow tests are left out."""
-    return max(3, count // 4) if os.environ.get(QUICK) else count
+    """Random ones: so many, or an eighth where slow tests are left out."""
+    return max(3, count // 8) if os.environ.get(QUICK) else count
 
 
 def thinned(values: Iterable[Any], quick: int) -> list[Any]:

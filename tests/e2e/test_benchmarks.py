@@ -163,6 +163,7 @@ def test_fused_tiling_s_examples(capsys: pytest.CaptureFixture[str]) -> None:
 # ---- where tables go ----
 
 
+@pytest.mark.slow
 def test_seconds(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "tiny.tflite").write_bytes(int8_models.from_layers(RESIDUAL))
     page = tmp_path / "page.md"

@@ -39,7 +39,7 @@ def drawn(seed: int) -> tuple[Network, Program, np.random.Generator]:
     return network, lower(network, cuts, iterative, rng).program, rng
 
 
-@pytest.mark.parametrize("seed", thinned(SEEDS, 20))
+@pytest.mark.parametrize("seed", thinned(SEEDS, 8))
 def test_a_streamed_input_gives_the_same_bytes(seed: int) -> None:
     network, program, rng = drawn(seed)
     assert unpack(pack(program)) == program
@@ -65,7 +65,7 @@ def _apart(data: bytes, inputs: list[ProgramTensor], output: int) -> host.Arena:
 
 
 @pytest.mark.parametrize("form", [host.INT8, host.UINT8])
-@pytest.mark.parametrize("seed", thinned(SEEDS, 20))
+@pytest.mark.parametrize("seed", thinned(SEEDS, 8))
 def test_an_external_frame_gives_the_same_bytes(seed: int, form: int) -> None:
     """A part of a larger frame, with room at the end of each row."""
     network, program, rng = drawn(seed)

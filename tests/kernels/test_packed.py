@@ -29,7 +29,7 @@ from tflm_memopt.plan.tiles_plan import Settings
 from tflm_memopt.runtime import host, regions
 
 FAMILIES = [family for family in Family if family is not Family.GENERIC]
-SEEDS = range(examples(200))
+SEEDS = range(examples(400))
 NAMES = {Kind.CONV: ("CONV", "DENSE"), Kind.DEPTHWISE: ("DEPTHWISE",), Kind.ADD: ("ADD",)}
 """What the names of a kind's packings end with."""
 

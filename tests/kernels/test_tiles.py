@@ -12,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from conftest import thinned
+from conftest import examples, thinned
 from kernels import networks, tile_plans
 from kernels.conftest import Build, sample
 from kernels.networks import CHANNELWISE, Network, random_inputs
@@ -40,12 +40,12 @@ def agree(drawn: Drawn) -> None:
     np.testing.assert_array_equal(watched, plain)
 
 
-@pytest.mark.parametrize("seed", thinned(SEEDS, 40))
+@pytest.mark.parametrize("seed", thinned(SEEDS, 12))
 def test_network_in_tiles(seed: int) -> None:
     agree(tile_plans.draw(seed))
 
 
-@pytest.mark.parametrize("seed", thinned(SEEDS, 40))
+@pytest.mark.parametrize("seed", thinned(SEEDS, 12))
 def test_bottleneck_in_groups(seed: int) -> None:
     agree(tile_plans.draw_groups(seed))
 
@@ -59,7 +59,7 @@ def test_a_chain_longer_than_the_executor_remembers() -> None:
 
 @pytest.mark.parametrize("draw", [tile_plans.draw, tile_plans.draw_groups])
 def test_packing_loses_nothing(draw: Callable[[int], Drawn]) -> None:
-    for seed in range(20):
+    for seed in range(examples(40)):
         program = draw(seed)[1].program
         assert unpack(pack(program)) == program, f"seed {seed}"
 

@@ -143,6 +143,7 @@ def test_their_library_has_what_the_model_needs(tmp_path: Path) -> None:
         assert any(path.name == "tmo_run.o" for path in compile_library(tmp_path))
 
 
+@pytest.mark.slow
 def test_platformio_has_the_boards_on_which_it_fits() -> None:
     ini = configparser.ConfigParser()
     ini.read_string(written("arena")["platformio/platformio.ini"].decode())

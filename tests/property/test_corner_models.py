@@ -66,7 +66,7 @@ def int4_weights(net: Net) -> bytes:
     return net.model(net.int4(net.fully_connected(y, 5)))
 
 
-@pytest.mark.parametrize(("name", "kernels"), [*zip(ZOO, cycle(KERNELS), strict=False)])
+@pytest.mark.parametrize(("name", "kernels"), thinned(zip(ZOO, cycle(KERNELS), strict=False), 40))
 def test_models_of_every_sort(name: str, kernels: Kernels) -> None:
     """A model shrinks and stays bit-exact, or stays as it is with a reason. Whatever the kernels of the operators that
     stay builtin take: it never takes more than before.

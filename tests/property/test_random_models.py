@@ -133,6 +133,7 @@ def test_second_passes_within_any_budget(seed: int) -> None:
         assert_arena_as_predicted(done.model, assert_same_bytes(data, done.model, seed=seed))
 
 
+@pytest.mark.slow
 def test_every_operator_of_the_set_is_in_random_networks() -> None:
     missing = set(OPSET)
     for flag, source, c, kind in itertools.product((True, False), range(3), range(1, 9), KINDS):

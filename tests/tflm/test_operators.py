@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 from ai_edge_litert import schema_py_generated as schema
-from conftest import examples, thinned
+from conftest import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from models import Affine, Net, out_size
@@ -337,7 +337,8 @@ def test_ties_of_rescaled_values(kind: str) -> None:
     assert found >= 3, "scales that decide nothing"
 
 
-@pytest.mark.parametrize("fused", thinned([False, True], 1))
+@pytest.mark.slow
+@pytest.mark.parametrize("fused", [False, True])
 def test_ties_of_activation_ranges(fused: bool) -> None:
     """Six, in units of the output's scale, lies between two integers."""
     found = 0

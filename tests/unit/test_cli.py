@@ -256,12 +256,14 @@ def test_json_in_a_process_of_its_own(folder: Path) -> None:
     assert done.stderr == ""
 
 
+@pytest.mark.slow
 def test_starts_without_what_only_some_commands_need() -> None:
     slow = {"networkx", "ortools", "matplotlib", "tensorflow", "tflite_micro"}
     code = f"import sys, tflm_memopt.cli; print(*({slow} & sys.modules.keys()))"
     assert not subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.strip()
 
 
+@pytest.mark.slow
 def test_a_reader_that_closes_early(folder: Path) -> None:
     process = subprocess.Popen(
         [*MAIN, "inspect", "small.tflite"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True

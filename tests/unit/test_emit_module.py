@@ -140,6 +140,7 @@ def test_a_streamed_and_an_external_input_give_the_same(tmp_path: Path, library:
     assert len(said[0]) == 1600
 
 
+@pytest.mark.slow
 @needs_compiler
 def test_other_bytes_are_counted_and_a_program_that_is_none_is_refused(
     tmp_path: Path, library: list[Path], plain: Mapping[str, bytes]

@@ -71,6 +71,7 @@ def test_every_point_can_be_used_again_and_is_bit_exact(frontier: Exploration) -
         assert tflm_memopt.verify(narrowing(), result.model, runs=2).bit_exact
 
 
+@pytest.mark.slow
 def test_a_compute_budget_is_kept(frontier: Exploration) -> None:
     for point in frontier.points:
         report = tflm_memopt.optimize(narrowing(), max_macs=point.overhead).report

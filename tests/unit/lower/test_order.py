@@ -101,6 +101,7 @@ def test_nothing_is_worth_it(ops: list[int]) -> None:
     assert found(ops) == ()
 
 
+@pytest.mark.slow
 def test_after_so_many_looks_it_is_enough() -> None:
     ops = [op for op in range(2 * MOST_LOOKS) for _ in range(40 + op)]
     orders = found(ops)

@@ -10,6 +10,7 @@ from unittest import mock
 
 import numpy as np
 import pytest
+from conftest import thinned
 from numpy.lib.stride_tricks import sliding_window_view
 from property.forced import forced, mobile, random_settings
 from property.networks import build
@@ -89,7 +90,7 @@ def _with_inputs(model: Model, seed: int) -> Iterator[Planned]:
             yield found
 
 
-@pytest.mark.parametrize("seed", [*range(4), *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(4, 40))])
+@pytest.mark.parametrize("seed", thinned(range(40), 2))
 def test_what_is_right_is_proved(seed: int) -> None:
     for found in with_inputs(seed):
         both = checked(found, found.plan)

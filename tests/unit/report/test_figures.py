@@ -7,6 +7,7 @@ import xml.etree.ElementTree as ET
 from dataclasses import replace
 
 import pytest
+from conftest import thinned
 from models import Net
 
 import tflm_memopt
@@ -98,7 +99,7 @@ def test_hostile_names_stay_text(result: Optimized) -> None:
     assert any('<script>alert("1")</script>' in (t.text or "") for t in root.iter(f"{SVG}title"))
 
 
-@pytest.mark.parametrize("form", ["svg", "png"])
+@pytest.mark.parametrize("form", thinned(["svg", "png"], 1))
 def test_the_same_bytes_every_time(result: Optimized, form: str) -> None:
     drawing = figures.memory_map(result.memory, 400)
     first = plot.encoded(drawing, form)
@@ -106,6 +107,7 @@ def test_the_same_bytes_every_time(result: Optimized, form: str) -> None:
     assert first.startswith(b"\x89PNG" if form == "png" else b"<?xml")
 
 
+@pytest.mark.slow
 def test_png_has_twice_the_pixels(result: Optimized) -> None:
     data = raster.png(figures.live_bytes(result.inspection.memory, result.memory, 300))
     assert int.from_bytes(data[16:20], "big") == 600
