@@ -16,7 +16,7 @@ from property import oracle
 
 from tflm_memopt.lower.names import OFFLINE_PLAN, OFFLINE_PLAN_VERSION, ONLINE
 from tflm_memopt.model import writer
-from tflm_memopt.model.graph import Graph, Op
+from tflm_memopt.model.graph import Graph, Op, Tensor
 from tflm_memopt.model.reader import Model, read
 from tflm_memopt.runtime.stand_in import runnable
 
@@ -63,8 +63,9 @@ def outputs_anywhere(data: bytes) -> list[list[str]] | None:
 
 def strays_unseen(op: Op, graph: Graph) -> bool:
     """Whether TFLM's kernel leaves what is its own where no surroundings tell: it reads dimensions that a shape lacks,
-    on the stack (RuntimeShape::ReplaceWith leaves them uninitialised), or multipliers of channels that a depthwise
-    filter lacks, behind its persistent buffer; or it adds up more sums than its output has, behind a scratch buffer.
+    on the stack (RuntimeShape::ReplaceWith leaves them uninitialised), or behind the shape of a filter that has scales
+    along one (PopulateConvolutionQuantizationParams); it reads multipliers of channels that a depthwise filter lacks,
+    behind its persistent buffer; or it adds up more sums than its output has, behind a scratch buffer.
     """
     if op.type in SUMS:
         return sums(op, graph) > graph.tensors[op.outputs[0]].elements
@@ -74,8 +75,16 @@ def strays_unseen(op: Op, graph: Graph) -> bool:
         return len(ranks) == 3 and ranks[2] < ranks[0]
     if min(ranks, default=0) < (4 if op.type in FOUR_DIMENSIONS else ranks[0] if op.type == "SOFTMAX" else 0):
         return True
+    if any(scaled_beyond(graph.tensors[t]) for t in op.inputs[1:2] if t in graph.tensors):
+        return True
     depthwise = op.type == "DEPTHWISE_CONV_2D" and len(shapes) > 1
     return depthwise and shapes[1][3] < shapes[0][3] * op.options.get("depthMultiplier", 0)
+
+
+def scaled_beyond(tensor: Tensor) -> bool:
+    """Whether it has scales along a dimension that it lacks."""
+    q = tensor.quantization
+    return q is not None and len(q.scale) > 1 and not 0 <= q.axis < len(tensor.shape)
 
 
 def sums(op: Op, graph: Graph) -> int:

@@ -66,6 +66,17 @@ def int4_weights(net: Net) -> bytes:
     return net.model(net.int4(net.fully_connected(y, 5)))
 
 
+@corner
+def biases_scaled_along_a_dimension_that_they_lack(net: Net) -> bytes:
+    """Converters of 2020 gave a depthwise bias its filter's dimension: TFLM's person_detect.tflite."""
+    y = net.depthwise_conv2d(net.conv2d(net.input((1, 18, 14, 3)), 8, kernel=(3, 3)))
+    for op in net.graph.operators:
+        _, filter_, bias = (net.graph.tensors[t].quantization for t in op.inputs)
+        bias.scale, bias.zeroPoint = filter_.scale * net.affine(op.inputs[0])[0], filter_.zeroPoint
+        bias.quantizedDimension = 3
+    return net.model(y)
+
+
 @pytest.mark.parametrize(("name", "kernels"), thinned(zip(ZOO, cycle(KERNELS), strict=False), 40))
 def test_models_of_every_sort(name: str, kernels: Kernels) -> None:
     """A model shrinks and stays bit-exact, or stays as it is with a reason. Whatever the kernels of the operators that

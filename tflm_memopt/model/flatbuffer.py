@@ -14,6 +14,8 @@ from collections.abc import Mapping
 from tflm_memopt.errors import ModelError
 
 IDENTIFIER = b"TFL3"
+GIT_LFS = b"version https://git-lfs.github.com/"
+"""How a file begins that stands for one that Git keeps elsewhere."""
 HEADER_BYTES = 8
 MAX_TABLES = 1_000_000
 """As in flatbuffers::Verifier: a small file can name the same table very often."""
@@ -54,6 +56,10 @@ def check(data: bytes) -> None:
             f"{len(data)} B are too few for a model",
             code="model_too_short",
             hint="a .tflite file, as the TFLite converter writes it",
+        )
+    if data.startswith(GIT_LFS):
+        raise ModelError(
+            "a pointer of Git LFS, not the model itself", code="git_lfs_pointer", hint="git lfs pull, then try again"
         )
     if data[4:8] != IDENTIFIER:
         raise ModelError(

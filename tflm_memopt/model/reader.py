@@ -156,7 +156,7 @@ def _tensor(tree: Any, index: int, t: Any, prefix: str) -> Tensor:
     raw, data = np.asarray(_items(tree.buffers[t.buffer].data), np.uint8), None
     if raw.size and not t.isVariable:  # a variable gets zeroed memory, whatever the file has (AllocateVariables)
         data = _constant(raw, dtype, shape, t.sparsity is not None, where)
-    quantization = _quantization(t.quantization, shape, where)
+    quantization = _quantization(t.quantization, where)
     tensor = Tensor(index, name, shape, dtype, quantization, data, bool(t.isVariable), dynamic)
     nbytes = abs(tensor.nbytes)  # a dimension that is not known is negative
     if not tensor.constant and nbytes > MAX_TENSOR_BYTES:
@@ -196,7 +196,7 @@ def _unpacked(raw: NDArray[np.uint8], count: int) -> NDArray[np.int8]:
     return halves.view(np.int8) >> 4
 
 
-def _quantization(q: Any, shape: tuple[int, ...], where: str) -> Quantization | None:
+def _quantization(q: Any, where: str) -> Quantization | None:
     """As TFLM has it (micro_allocator.cc): scales without zero points are none."""
     if q is None or not len(_items(q.scale)) or not len(_items(q.zeroPoint)):
         return None
@@ -208,15 +208,7 @@ def _quantization(q: Any, shape: tuple[int, ...], where: str) -> Quantization | 
             where=where,
             hint="convert the model again",
         )
-    axis = int(q.quantizedDimension)
-    if len(scale) > 1 and not 0 <= axis < len(shape):  # TFLM reads on behind the shape
-        raise ModelError(
-            f"{len(scale)} scales along dimension {axis} of shape {list(shape)}",
-            code="scales_dimension",
-            where=where,
-            hint="convert the model again",
-        )
-    return Quantization(scale, zero_point, axis)
+    return Quantization(scale, zero_point, int(q.quantizedDimension))
 
 
 def _op(tree: Any, index: int, o: Any, tensors: Mapping[TensorId, Tensor], prefix: str) -> Op:

@@ -146,10 +146,6 @@ BROKEN = {
         _set("subgraphs.0.tensors.1.quantization.zeroPoint", np.array([0, 0], np.int64)),
         r"3 scales but 2 zero points\n  at tensor 1 't1'",
     ),
-    "quantized dimension": (
-        _set("subgraphs.0.tensors.1.quantization.quantizedDimension", 4),
-        r"3 scales along dimension 4 of shape \[3, 3, 3, 2\]\n  at tensor 1 't1'",
-    ),
     "model input": (
         _set("subgraphs.0.inputs", np.array([50], np.int32)),
         r"tensor 50 does not exist.*\n  at model inputs",
@@ -209,6 +205,7 @@ def test_what_is_wrong_and_where(case: str) -> None:
         (b"", "0 B are too few for a model"),
         (b"TFL3", "4 B are too few for a model"),
         (b"\x89PNG\r\n\x1a\n" + bytes(100), "not a .tflite file: its identifier is"),
+        (b"version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 9\n", "a pointer of Git LFS"),
         (
             struct.pack("<I", 0xFFFFFFF0) + b"TFL3" + bytes(16),
             "damaged model: an offset points to byte 4,294,967,280 of 24",
