@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 
 from tflm_memopt.errors import UsageError
 from tflm_memopt.model.graph import Graph, Tensor
+from tflm_memopt.model.int8_io import int8_io
 from tflm_memopt.plan.plan import Frame
 from tflm_memopt.plan.regions import Kept, Partition, Region
 
@@ -89,7 +90,8 @@ def _only_input(graph: Graph, word: str) -> Tensor:
     if tensor.id in graph.outputs:
         raise _impossible(word, f"input '{tensor.name}' is an output, too")
     if tensor.dtype != "INT8":
-        raise _impossible(word, f"input '{tensor.name}' is {tensor.dtype}", "--int8-io")
+        hint = "--int8-io" if int8_io(graph).changes.inputs else ""
+        raise _impossible(word, f"input '{tensor.name}' is {tensor.dtype}", hint)
     return tensor
 
 

@@ -75,6 +75,11 @@ def float_input() -> bytes:
     return net.model(chain(net, net.unary("QUANTIZE", net.input((1, 12, 8, 3), None, dtype="FLOAT32"))))
 
 
+def int16_input() -> bytes:
+    net = Net(9, activations="INT16")
+    return net.model(net.conv2d(net.input((1, 12, 8, 3)), 3))
+
+
 def builtin_first() -> bytes:
     net = Net(5)
     return net.model(chain(net, net.normalized(net.input((1, 12, 8, 3)))))
@@ -106,6 +111,7 @@ def two_regions() -> bytes:
         (two_inputs, "external", "external: the model has 2 inputs", "--input arena"),
         (input_is_output, "stream", "is an output, too", "--input arena"),
         (float_input, "stream", "is FLOAT32", "--int8-io, or --input arena"),
+        (int16_input, "stream", "is INT16", "--input arena"),
         (builtin_first, "stream", "operator 0 L2_NORMALIZATION, which stays builtin, reads it whole", "--input arena"),
         (builtin_beside, "external", "L2_NORMALIZATION, which stays builtin, reads it whole", "--input arena"),
         (nothing_ours, "stream", "no operator of the model can run row by row", "--input arena"),
