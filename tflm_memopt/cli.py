@@ -308,7 +308,3 @@ def _figures(command: argparse.ArgumentParser) -> None:
         help="of the operators that stay builtin, whose scratch the arena figures count: TFLM's own (default), or "
         "those for CMSIS-NN (with the DSP extension, or as --target says) or ESP-NN (ESP32-S3)",
     )  # fmt: skip
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -195,6 +195,7 @@ def test_the_pages_have_their_tables() -> None:
             "size",
         ),
         "docs/frontier.md": ("msf-cnn", "ablation", "costs"),
+        "docs/zoo.md": ("zoo", "ram"),
         "README.md": ("ram",),
     }.items():
         text = (ROOT / page).read_text(encoding="utf-8")

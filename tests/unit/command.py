@@ -14,7 +14,7 @@ from models import Net
 
 from tflm_memopt import cli
 
-MAIN = [sys.executable, "-c", "import sys; from tflm_memopt.cli import main; sys.exit(main())"]
+MAIN = [sys.executable, "-m", "tflm_memopt"]
 """What the installed command does, in a process of its own."""
 
 SUFFIXES = (".tflite", ".plan.json", ".report.json", ".report.html", "_model.h", "_model.cpp", "_ops.h")

@@ -1,0 +1,7 @@
+"""`python -m tflm_memopt`: the command, wherever its script is."""
+
+import sys
+
+from tflm_memopt.cli import main
+
+sys.exit(main())
