@@ -133,6 +133,7 @@ def test_headroom_is_vmcu_s_at_least() -> None:
     assert min(h.channels for h in found) >= least_channels
 
 
+@pytest.mark.slow
 def test_vmcu_tables(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(vmcu, "TABLE_2", vmcu.TABLE_2[:1])
     page = tmp_path / "page.md"

@@ -11,7 +11,6 @@ from math import floor
 
 import numpy as np
 import pytest
-from conftest import thinned
 from kernels.conftest import LIBRARY, Build
 
 LOW, HIGH = -(1 << 31), (1 << 31) - 1
@@ -50,7 +49,8 @@ def cases() -> Iterator[tuple[int, int, int]]:
         yield odd * tie, rng.choice((1 << 30, (1 << 30) + (1 << 29), HIGH, rng.randint(1 << 30, HIGH))), shift
 
 
-@pytest.mark.parametrize("multiply", thinned(["", "NARROW", "MIXED"], 1))
+@pytest.mark.slow
+@pytest.mark.parametrize("multiply", ["", "NARROW", "MIXED"])
 def test_scaling_is_exact(multiply: str, sanitized: Build) -> None:
     numbers = list(cases())
     flags = [f"-DEXPECT_{multiply or 'WIDE'}", *([f"-DTMO_{multiply}_MULTIPLY"] if multiply else [])]

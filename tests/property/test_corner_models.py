@@ -77,7 +77,7 @@ def biases_scaled_along_a_dimension_that_they_lack(net: Net) -> bytes:
     return net.model(y)
 
 
-@pytest.mark.parametrize(("name", "kernels"), thinned(zip(ZOO, cycle(KERNELS), strict=False), 40))
+@pytest.mark.parametrize(("name", "kernels"), thinned(zip(ZOO, cycle(KERNELS), strict=False), 20))
 def test_models_of_every_sort(name: str, kernels: Kernels) -> None:
     """A model shrinks and stays bit-exact, or stays as it is with a reason. Whatever the kernels of the operators that
     stay builtin take: it never takes more than before.
@@ -343,7 +343,7 @@ def _svdf(net: Net, x: int, units: int = 4, memory: int = 3) -> int:
 # ---- data that only moves ----
 
 
-@corner
+@slow_corner
 def a_concatenation_of_ten(net: Net) -> bytes:
     """More operands than an operator of ours has: with one operator per block, the tensors between are TFLM's."""
     x = net.conv2d(net.input((1, 8, 7, 3)), 10, kernel=(3, 3))

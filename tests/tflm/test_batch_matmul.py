@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from conftest import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -25,7 +26,8 @@ def test_batch_matmul(
     assert_equal(net.model(net.batch_matmul(x, w, adjoint=adjoint, out=out)))
 
 
-@settings(max_examples=examples(6), deadline=None)
+@pytest.mark.slow
+@settings(max_examples=6, deadline=None)
 @given(rows=sizes, depth=sizes, seed=seeds)
 def test_attention(rows: int, depth: int, seed: int) -> None:
     """Queries, keys and values of one head, a row each for every token."""

@@ -188,6 +188,7 @@ def test_a_defect_ends_none_of_the_others_either(several: Path, run: Run, monkey
     assert [e["error"] and e["error"]["code"] for e in answer.json["models"]] == ["defect", "no_tflite", None, None]
 
 
+@pytest.mark.slow
 def test_a_folder_of_models_that_are_too_large_or_named_alike(several: Path, run: Run) -> None:
     (several / "b.tflite").unlink()
     answer = run("optimize", "in", "-o", "out", "--ram-limit", "600", "--json")

@@ -234,6 +234,7 @@ def test_explore_writes_what_it_says(
     assert json.loads(capsys.readouterr().out)["arena"] == result["points"][-1]["arena"]
 
 
+@pytest.mark.slow
 def test_explore_by_instructions(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

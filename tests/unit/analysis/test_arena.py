@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from conftest import MODELS
+from conftest import MODELS, thinned
 from models import Net
 from tflm.region_model import region_model
 from unit.analysis import cortex_m4
@@ -85,7 +85,7 @@ def as_printed(arena: Arena) -> dict[str, int]:
     return {"head": arena.head, "tail": arena.tail, "total": arena.total}
 
 
-@pytest.mark.parametrize("name", ZOO)
+@pytest.mark.parametrize("name", thinned(ZOO, 40))
 def test_small_models_as_the_wheel_measures_them(name: str, wheel: Any, measured: Measure) -> None:
     model = ZOO[name]()
     arena = predict(model, "lp64", recording=True)

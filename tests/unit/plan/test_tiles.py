@@ -67,6 +67,7 @@ def figures(chain: Chain, settings: Settings, every: int) -> Iterator[tuple[Cand
             yield block, most_alive(grown.contents(at_border, sizes)) + through, executed_macs(grown.trace)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("switches", [{"max_overhead": 1.5}, {"max_overhead": 1.0, "recompute": False}])
 def test_the_search_knows_what_blocks_of_an_image_network_take(switches: dict[str, Any]) -> None:
     (chain,) = chains_of(image_network())

@@ -46,6 +46,7 @@ def test_packed_kernels_compute_it() -> None:
         assert packed.weights == 6 * 2 * 40 * 8
 
 
+@pytest.mark.slow
 def test_what_is_computed_again_counts_again() -> None:
     net = Net(12)
     x = net.conv2d(net.input((1, 12, 12, 2)), 24, out=(0.4, -5))
