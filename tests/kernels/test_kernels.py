@@ -103,6 +103,7 @@ def test_a_chain_longer_than_the_executor_remembers() -> None:
     assert [(f.op, f.row) for f in order] == list(lowered.order)
 
 
+@pytest.mark.slow
 def test_rings_are_as_shallow_as_can_be() -> None:
     """One row less in any ring, and some output is wrong: so the networks above do exercise rings."""
     broken = shallower = 0

@@ -54,6 +54,7 @@ def test_who_is_told_fires_as_who_searches(seed: int) -> None:
     np.testing.assert_array_equal(got, expected)
 
 
+@pytest.mark.slow
 def test_long_orders_are_drawn() -> None:
     told = [order for seed in SEEDS[:40] for order in _told(seed).orders]
     assert sum(order.count > len(order.ops) > 1 for order in told) > 5

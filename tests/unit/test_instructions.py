@@ -53,6 +53,7 @@ def test_a_frontier_by_macs_has_no_plan_that_this_one_does_not_match(frontier: E
         assert any(p.instructions <= point.instructions and p.arena.total <= point.arena.total for p in frontier.points)
 
 
+@pytest.mark.slow
 def test_a_budget_of_instructions_is_kept(frontier: Exploration) -> None:
     for point in (frontier.points[0], frontier.points[-1]):
         done = tflm_memopt.optimize(wide(), max_instructions=point.instructions, **M4)

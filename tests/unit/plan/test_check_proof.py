@@ -90,7 +90,7 @@ def _with_inputs(model: Model, seed: int) -> Iterator[Planned]:
             yield found
 
 
-@pytest.mark.parametrize("seed", thinned(range(40), 1))
+@pytest.mark.parametrize("seed", thinned(range(40), 0))
 def test_what_is_right_is_proved(seed: int) -> None:
     for found in with_inputs(seed):
         both = checked(found, found.plan)

@@ -125,6 +125,7 @@ def test_inputs_that_have_to_stay(model: Callable[[], bytes], where: str, what: 
     assert refused.value.hint == hint
 
 
+@pytest.mark.slow
 def test_two_regions_read_an_external_frame() -> None:
     done = tflm_memopt.optimize(two_regions(), input="external", seconds=SECONDS)
     assert tflm_memopt.verify(two_regions(), done.model, runs=2).bit_exact

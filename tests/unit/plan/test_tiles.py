@@ -27,7 +27,7 @@ from tflm_memopt.runtime import host, regions
 UNLIMITED = 1 << 40
 
 
-@pytest.mark.parametrize("seed", thinned(range(40), 5))
+@pytest.mark.parametrize("seed", thinned(range(40), 3))
 def test_the_executor_fires_in_the_order_of_the_trace(seed: int) -> None:
     model, found = planned(seed)
     border_ = Int8Interface(model.graph, Changes(), {}, ())
@@ -82,7 +82,7 @@ def test_the_search_knows_what_blocks_of_an_image_network_take(switches: dict[st
     assert abs(np.median(errors)) <= 0.05
 
 
-@pytest.mark.parametrize("seed", thinned(range(40), 5))
+@pytest.mark.parametrize("seed", thinned(range(40), 3))
 def test_no_block_computes_more_than_the_search_allowed_for(seed: int) -> None:
     """Pixels at the edges that nobody reads are not computed: then it is less."""
     for chain in chains(seed):
