@@ -1,0 +1,142 @@
+"""The Zephyr module: its description, its settings, and what its CMakeLists.txt hands to Zephyr's build.
+
+Zephyr itself is not here. Its schema is stated again below, its Kconfig language is read by Kconfiglib, on which
+Zephyr's own reader stands, and its CMake functions are played by functions that write down what they are told.
+"""
+
+from __future__ import annotations
+
+import re
+import subprocess
+from pathlib import Path
+
+import jsonschema
+import kconfiglib
+import pytest
+import yaml
+from conftest import ROOT
+
+MODULE = ROOT / "custom_ops"
+STRING = {"type": "string"}
+FLAG = {"type": "boolean"}
+STRINGS = {"type": "array", "items": STRING}
+SETTINGS = ("board_root", "dts_root", "snippet_root", "soc_root", "arch_root", "module_ext_root", "sca_root")
+BUILD = {
+    **dict.fromkeys(("cmake", "kconfig", "sysbuild-cmake", "sysbuild-kconfig"), STRING),
+    **dict.fromkeys(("cmake-ext", "kconfig-ext", "sysbuild-cmake-ext", "sysbuild-kconfig-ext"), FLAG),
+    "depends": STRINGS,
+    "settings": {"type": "object", "properties": dict.fromkeys(SETTINGS, STRING), "additionalProperties": False},
+}
+SCHEMA = {
+    "type": "object",
+    "properties": {
+        "name": STRING,
+        "build": {"type": "object", "properties": BUILD, "additionalProperties": False},
+        **dict.fromkeys(("tests", "samples", "boards"), STRINGS),
+    },
+    "additionalProperties": False,
+}
+"""Of zephyr/module.yml, as Zephyr's scripts/zephyr_module.py checks it (blobs and runners left out)."""
+
+ZEPHYR = """\
+config REQUIRES_STD_C11
+	bool
+
+config TENSORFLOW_LITE_MICRO
+	bool "TensorFlow Lite Micro Support"
+
+menu "tflm-memopt"
+osource "$(MODULE)"
+endmenu
+"""
+"""Of Zephyr's Kconfig tree, what ours names, and how it takes in that of a module."""
+
+RECORD = """\
+function(zephyr_library_named name)
+  message(STATUS "library;${name}")
+endfunction()
+function(zephyr_library_sources)
+  message(STATUS "sources;${ARGN}")
+endfunction()
+function(zephyr_include_directories)
+  message(STATUS "include;${ARGN}")
+endfunction()
+"""
+
+
+def test_the_description_is_one_that_zephyr_takes() -> None:
+    module = yaml.safe_load((MODULE / "zephyr/module.yml").read_text())
+    jsonschema.validate(module, SCHEMA)
+    assert (MODULE / module["build"]["cmake"] / "CMakeLists.txt").is_file()
+    assert (MODULE / module["build"]["kconfig"]).is_file()
+
+
+def configured(folder: Path, monkeypatch: pytest.MonkeyPatch, *settings: str) -> dict[str, str]:
+    """The values of our symbols, and of what they select, after a prj.conf with `settings`."""
+    (folder / "Kconfig").write_text(ZEPHYR)
+    (folder / "prj.conf").write_text("".join(f"CONFIG_{name}=y\n" for name in settings))
+    monkeypatch.setenv("MODULE", str(MODULE / "zephyr/Kconfig"))
+    tree = kconfiglib.Kconfig(str(folder / "Kconfig"), warn_to_stderr=False)
+    tree.load_config(str(folder / "prj.conf"))
+    assert tree.warnings == []
+    return {name: symbol.str_value for name, symbol in tree.syms.items() if symbol.nodes}
+
+
+@pytest.mark.parametrize(
+    ("settings", "expected"),
+    [
+        ((), ("n", "n", "n")),
+        (("TFLM_MEMOPT",), ("y", "n", "y")),
+        (("TFLM_MEMOPT", "TENSORFLOW_LITE_MICRO"), ("y", "y", "y")),
+        (("TENSORFLOW_LITE_MICRO",), ("n", "n", "n")),
+    ],
+)
+def test_the_operator_comes_with_the_interpreter(
+    settings: tuple[str, ...], expected: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    values = configured(tmp_path, monkeypatch, *settings)
+    assert tuple(values[name] for name in ("TFLM_MEMOPT", "TFLM_MEMOPT_OPERATOR", "REQUIRES_STD_C11")) == expected
+
+
+def test_the_settings_of_the_page_are_known(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    page = (ROOT / "docs/zephyr.md").read_text(encoding="utf-8")
+    (block,) = re.findall(r"^```ini\n(.*?)^```$", page, re.DOTALL | re.MULTILINE)
+    settings = re.findall(r"^CONFIG_(\w+)=y$", block, re.MULTILINE)
+    ours = [name for name in settings if name.startswith("TFLM_") or name == "TENSORFLOW_LITE_MICRO"]
+    assert configured(tmp_path, monkeypatch, *ours)["TFLM_MEMOPT_OPERATOR"] == "y"
+
+
+def built(folder: Path, *settings: str) -> dict[str, list[str]]:
+    """What CMakeLists.txt tells Zephyr: library, sources, include folders."""
+    script = folder / "record.cmake"
+    defined = "".join(f"set(CONFIG_{name} y)\n" for name in settings)
+    script.write_text(
+        f"cmake_minimum_required(VERSION 3.20)\n{RECORD}{defined}include({MODULE}/zephyr/CMakeLists.txt)\n"
+    )
+    done = subprocess.run(["cmake", "-P", script], cwd=folder, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    told: dict[str, list[str]] = {"library": [], "sources": [], "include": []}
+    for kind, what in re.findall(r"^-- (library|sources|include);(.*)$", done.stdout, re.MULTILINE):
+        told[kind] += what.split(";")
+    return told
+
+
+def shipped(folder: str) -> set[str]:
+    return {str(path) for path in (MODULE / folder).iterdir() if path.suffix in (".c", ".cpp", ".S")}
+
+
+def test_nothing_is_built_unless_it_is_asked_for(tmp_path: Path) -> None:
+    assert built(tmp_path) == {"library": [], "sources": [], "include": []}
+
+
+def test_the_executor_is_built_from_every_source(tmp_path: Path) -> None:
+    told = built(tmp_path, "TFLM_MEMOPT")
+    assert told["library"] == ["tflm_memopt"]
+    assert set(told["sources"]) == shipped("src")
+    assert told["include"] == [str(MODULE / "include")]
+
+
+def test_the_operator_adds_the_adapter(tmp_path: Path) -> None:
+    told = built(tmp_path, "TFLM_MEMOPT", "TFLM_MEMOPT_OPERATOR")
+    assert set(told["sources"]) == shipped("src") | shipped("tflm")
+    assert told["include"] == [str(MODULE / "include"), str(MODULE / "tflm")]
