@@ -44,7 +44,10 @@ Rewritten on the way, where it changes no byte:
 | rule | what becomes of it |
 |---|---|
 """
+KNOWN = "known integers"
 REWRITES = {
+    KNOWN: "shapes, and integers computed from shapes and constants (SHAPE, STRIDED_SLICE, PACK, MUL, ...), "
+    "become constants",
     "fold-pad": "PAD of height and width before convolutions becomes their padding",
     "transposed-mean": "TRANSPOSE to NCHW and MEAN over what were height and width become MEAN",
     "split": "SPLIT, SPLIT_V and UNPACK become one operator per output; an output that nobody reads is not made",
@@ -63,7 +66,7 @@ def page() -> str:
         lines.append(f"| {name} | {_codes(c.__name__ for c in OPSET[name].constraints if c.__name__ not in ALL)} |")
     lines.insert(0, f"| all | {_codes(ALL)} |")
     described = [f"| `{code}` | {c.__doc__} | {HINTS[c]} |" for code, c in sorted(limits.items())]
-    rules = [f"| {rule.name} | {REWRITES[rule.name]} |" for rule in canonicalise.RULES]
+    rules = [f"| {name} | {REWRITES[name]} |" for name in (KNOWN, *(rule.name for rule in canonicalise.RULES))]
     return "".join((HEAD, _lines(lines), LIMITS, _lines(described), RULES, _lines(rules)))
 
 

@@ -34,6 +34,36 @@ def concatenation(net: Net, xs: Sequence[int], axis: int) -> int:
     return net.op("CONCATENATION", xs, [y], schema.ConcatenationOptionsT(axis=axis))
 
 
+def integers(net: Net, shape: Sequence[int]) -> int:
+    """int32 that are computed at run time."""
+    return net.tensor(shape, "INT32", None)
+
+
+def computed_shape(net: Net, x: int, shape: Sequence[int], *, form: int = 0) -> int:
+    """The int32 vector `shape`, as converters compute it from the shape of x where its batch had no size: packed,
+    joined, or with the last dimension as a quotient's product.
+    """
+    rank, first = len(net.shape(x)), schema.StridedSliceOptionsT(shrinkAxisMask=1)
+    whole = net.op("SHAPE", [x], [integers(net, (rank,))], schema.ShapeOptionsT(outType=schema.TensorType.INT32))
+    if form == 1:
+        batch = net.op("SLICE", [whole, constant(net, [0]), constant(net, [1])], [integers(net, (1,))])
+        joined = [batch, constant(net, shape[1:])]
+        return net.op("CONCATENATION", joined, [integers(net, (len(shape),))], schema.ConcatenationOptionsT(axis=0))
+    operands = [whole, constant(net, [0]), constant(net, [1]), constant(net, [1])]
+    batch = net.op("STRIDED_SLICE", operands, [integers(net, ())], first)
+    last = constant(net, shape[-1])
+    if form == 2:
+        last = net.op("MUL", [batch, last], [integers(net, ())], schema.MulOptionsT())
+    packed = [batch, *(constant(net, d) for d in shape[1:-1]), last]
+    return net.op("PACK", packed, [integers(net, (len(shape),))], schema.PackOptionsT(valuesCount=len(shape), axis=0))
+
+
+def reshape_by(net: Net, x: int, target: int, shape: Sequence[int]) -> int:
+    """RESHAPE to a shape that an operand has; the output states it, too."""
+    y = net.tensor(shape, net.dtype(x), net.affine(x))
+    return net.op("RESHAPE", [x, target], [y], schema.ReshapeOptionsT())
+
+
 def split(net: Net, x: int, axis: int, count: int) -> list[int]:
     """Equal parts."""
     shape = list(net.shape(x))

@@ -10,6 +10,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
 from tflm_memopt.model.graph import VIEW, Graph, TensorId
+from tflm_memopt.model.known import with_known
 from tflm_memopt.model.reader import describe
 from tflm_memopt.model.rules import moves, pad, split, transpose_conv, transposed_mean, view, wide_concatenation
 from tflm_memopt.model.rules.rule import Rule, has
@@ -43,8 +44,11 @@ class Canonical:
 
 
 def canonicalise(graph: Graph, left_alone: Collection[int] = ()) -> Canonical:
-    """Applies all RULES, in their order, wherever they do not touch the model's operators `left_alone`."""
+    """Known integers become constants; then all RULES, in their order, wherever they do not touch the model's operators
+    `left_alone`.
+    """
     refusals: list[Refusal] = []
+    graph = with_known(graph, left_alone)
     for rule in RULES:
         graph, refused = _apply(rule, graph, left_alone)
         refusals += refused

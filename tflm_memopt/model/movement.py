@@ -137,10 +137,12 @@ def strided_slice(site: Site, x: Sequence[Indices]) -> Indices:
         bit = 1 << axis
         start = _bound(begin, size, stride, 0 if stride > 0 else size - 1, bool(options["beginMask"] & bit))
         stop = _bound(end, size, stride, size if stride > 0 else -1, bool(options["endMask"] & bit))
-        only = begin + size * (begin < 0)
         if options["shrinkAxisMask"] & bit:
+            if stride < 0 or start >= size:
+                raise ValueError("it keeps an index that is not there")
             shrunk.append(axis)
-        chosen.append(np.array([only]) if axis in shrunk else np.arange(start, stop, stride))
+            stop = start + 1
+        chosen.append(np.arange(start, stop, stride))
     result: Indices = x[0][np.ix_(*chosen)].squeeze(tuple(shrunk))
     return result
 

@@ -10,6 +10,7 @@ from property.layers.layer import Build, Layer
 __all__ = ["BUILTIN", "INT16", "KINDS", "MOVING", "SUPPORTED", "Layer"]
 
 MOVING: Mapping[str, Build] = {
+    "computed shape": reshaping.computed,
     "concatenation": reshaping.concatenation,
     "split": reshaping.split,
     "mirrored": reshaping.mirrored,
@@ -55,10 +56,11 @@ BUILTIN: Mapping[str, Build] = {
     "normalized": builtin.normalized,
     "float": builtin.in_float,
     "embedded": builtin.embedded,
+    "needed shape": builtin.needed_shape,
 }
 KINDS: Mapping[str, Build] = {**SUPPORTED, **BUILTIN}
 INT16 = (
-    "conv", "depthwise", "dense", "dense rows", "add", "residual", "bottleneck", "reshape", "padded", "average", "max",
-    "global",
+    "conv", "depthwise", "dense", "dense rows", "add", "residual", "bottleneck", "reshape", "computed shape",
+    "padded", "average", "max", "global",
 )  # fmt: skip
 """Kinds that can be built of int16; pools stay builtin."""

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import math
+
+import moving
 from ai_edge_litert import schema_py_generated as schema
 from models import Net
 from property.layers.layer import Layer
@@ -26,3 +29,12 @@ def embedded(net: Net, layer: Layer, x: int, _: int) -> list[int]:
     largest = net.tensor(shape, "INT32", None)
     net.op("ARG_MAX", [x, axis], [largest], schema.ArgMaxOptionsT(outputType=schema.TensorType.INT32))
     return [net.gather(largest, c, layer.channels)]
+
+
+def needed_shape(net: Net, layer: Layer, x: int, _: int) -> list[int]:
+    """Two RESHAPEs by one computed shape; the one of float32 needs it at run time."""
+    shape = (1, math.prod(net.shape(x)[1:-1]), net.shape(x)[-1])
+    target = moving.computed_shape(net, x, shape, form=layer.channels % 3)
+    inner = net.unary("DEQUANTIZE", x, dtype="FLOAT32", out=None)
+    inner = net.op("RESHAPE", [inner, target], [net.tensor(shape, "FLOAT32", None)])
+    return [moving.reshape_by(net, x, target, shape), net.unary("QUANTIZE", inner, out=net.affine(x))]

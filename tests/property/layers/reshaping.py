@@ -16,6 +16,12 @@ def reshape(net: Net, layer: Layer, x: int, _: int) -> list[int]:
     return [net.reshape(x, shapes[layer.channels % 4])]
 
 
+def computed(net: Net, layer: Layer, x: int, _: int) -> list[int]:
+    """A RESHAPE by a shape that is computed."""
+    shape = (1, math.prod(net.shape(x)[1:-1]), net.shape(x)[-1])
+    return [moving.reshape_by(net, x, moving.computed_shape(net, x, shape, form=layer.channels % 3), shape)]
+
+
 def concatenation(net: Net, layer: Layer, x: int, other: int) -> list[int]:
     """Of two tensors where their shapes and scales allow it; else of one with itself, a few times."""
     axis = len(net.shape(x)) - 1 - layer.source % max(1, len(net.shape(x)) - 1)

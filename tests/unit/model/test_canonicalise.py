@@ -8,12 +8,14 @@ import numpy as np
 import pytest
 from ai_edge_litert import schema_py_generated as schema
 from models import Net
-from moving import tile, unpack, upsampling
+from moving import computed_shape, reshape_by, strided_slice, tile, unpack, upsampling
 
+from tflm_memopt.analysis.supported import to_row_ops
 from tflm_memopt.model.canonicalise import Canonical, canonicalise, views
 from tflm_memopt.model.graph import VIEW
 from tflm_memopt.model.reader import read
 from tflm_memopt.model.site import AXES, EXPLICIT_PADDING, STEPS
+from tflm_memopt.pipeline import understand
 
 SPATIAL = [(0, 0), (1, 1), (2, 0), (0, 0)]
 
@@ -160,6 +162,72 @@ def test_views_that_stay() -> None:
         "[1, 4] and [1, 5] have different sizes",
         "the shape is computed at run time",
     ]
+
+
+@pytest.mark.parametrize("form", [0, 1, 2])
+def test_a_shape_computed_from_shapes_is_a_constant(form: int) -> None:
+    net = Net()
+    x = net.input((1, 2, 3, 4))
+    y = reshape_by(net, x, computed_shape(net, x, (1, 6, 4), form=form), (1, 6, 4))
+    result = canonical(net, net.unary("RELU", y))
+    assert types(result) == [VIEW, "RELU"]
+    assert views(result.graph) == {y: x}
+
+
+def test_what_an_output_of_the_model_is_computed_from_stays() -> None:
+    net = Net()
+    x = net.input((1, 2, 3, 4))
+    target = computed_shape(net, x, (1, 6, 4))
+    result = canonical(net, reshape_by(net, x, target, (1, 6, 4)), target)
+    assert types(result) == ["SHAPE", "STRIDED_SLICE", "PACK", VIEW]
+
+
+def test_a_builtin_operator_that_reads_a_computed_shape_keeps_what_computes_it() -> None:
+    net = Net()
+    x, other = net.input((1, 2, 3, 4)), net.input((1, 2, 3, 4), None, dtype="FLOAT32")
+    target = computed_shape(net, x, (1, 6, 4))
+    y = net.op("RESHAPE", [other, target], [net.tensor((1, 6, 4), "FLOAT32", None)])
+    data = net.model(reshape_by(net, x, target, (1, 6, 4)), y)
+    graph = understand(read(data).graph).graph
+    assert [(op.type, op.index) for op in graph.ops] == [
+        ("SHAPE", 0), ("STRIDED_SLICE", 1), ("PACK", 2), ("RESHAPE", 3), (VIEW, 4)
+    ]  # fmt: skip
+    assert graph.ops[3].inputs == (other, target)
+
+
+def _doubled(net: Net, x: int, options: object) -> int:
+    shape = net.op("SHAPE", [x], [net.tensor((3,), "INT32", None)])
+    return net.op("ADD", [shape, shape], [net.tensor((3,), "INT32", None)], options)
+
+
+@pytest.mark.parametrize("case", ["activation", "dynamic", "data", "missing"])
+def test_integers_that_are_not_known(case: str) -> None:
+    net = Net()
+    x = net.input((1, 6, 4))
+    if case == "activation":  # TFLM clamps
+        relu = schema.ActivationFunctionType.RELU
+        target = _doubled(net, x, schema.AddOptionsT(fusedActivationFunction=relu))
+    elif case == "dynamic":
+        net.graph.tensors[x].shapeSignature = np.array([1], np.int32)
+        target = _doubled(net, x, schema.AddOptionsT())
+    elif case == "data":
+        target = net.op("NEG", [net.input((3,), None, dtype="INT32")], [net.tensor((3,), "INT32", None)])
+    else:
+        first, count = (net.tensor((1,), "INT32", None, data=[n]) for n in (1, 3))
+        shape = net.op("SHAPE", [x], [net.tensor((3,), "INT32", None)])
+        target = net.op("SLICE", [shape, first, count], [net.tensor((3,), "INT32", None)])
+    result = canonical(net, net.op("RESHAPE", [x, target], [net.tensor((1, 4, 6))]))
+    assert types(result)[-1] == "RESHAPE"
+
+
+def test_a_slice_that_keeps_an_index_beyond_its_axis_stays() -> None:
+    net = Net()
+    x = net.input((1, 3, 4))
+    y = strided_slice(net, x, [slice(None), slice(-5, 1), slice(None)], shrink=(1,))  # TFLM takes the first one
+    z = strided_slice(net, x, [slice(None), slice(0, 1, -1), slice(None)], shrink=(1,))  # TFLM takes none
+    support = to_row_ops(canonical(net, y, z).graph)
+    assert [type(s).__name__ for s in support.values()] == ["RowOp", "Unsupported"]
+    assert (move := support[0].moves.moves[0]).source == 0 and move.nbytes == 4
 
 
 def test_transposed_means_run_on_nhwc() -> None:

@@ -15,12 +15,15 @@ def match(graph: Graph, op: Op) -> Ops | None:
 def check(graph: Graph, ops: Ops) -> str | None:
     (op,) = ops
     for t in (graph.tensors[op.inputs[0]], graph.tensors[op.outputs[0]]):
-        if t.dtype != "INT8":
+        if t.dtype not in ("INT8", "INT16"):
             return f"tensor {t.id} '{t.name}' is {t.dtype}"
         if t.dynamic or t.constant or t.variable:
             return (
                 f"tensor {t.id} '{t.name}' is {'dynamic' if t.dynamic else 'constant' if t.constant else 'a variable'}"
             )
+    types = [graph.tensors[i].dtype for i in (op.inputs[0], op.outputs[0])]
+    if types[0] != types[1]:
+        return f"{types[0]} becomes {types[1]}"
     shapes = [graph.tensors[i].shape for i in (op.inputs[0], op.outputs[0])]
     if graph.tensors[op.inputs[0]].elements != graph.tensors[op.outputs[0]].elements:
         return f"{list(shapes[0])} and {list(shapes[1])} have different sizes"

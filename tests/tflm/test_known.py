@@ -1,0 +1,84 @@
+"""Shapes that converters leave to be computed, against the oracle: what computes them goes, the bytes are the same."""
+
+from __future__ import annotations
+
+import importlib.util
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from models import Net
+from moving import computed_shape, reshape_by
+from property import oracle
+
+from tflm_memopt.model.reader import read
+from tflm_memopt.plan.plan import Builtin
+from tflm_memopt.plan.planner import Options
+
+KERAS = """
+import sys
+import numpy as np
+import tensorflow as tf
+layers = tf.keras.layers
+source = x = tf.keras.Input((8, 8, 3))
+x = layers.Conv2D(4, 3, activation="relu")(x)
+gate = layers.Reshape((1, 1, 4))(layers.GlobalAveragePooling2D()(x))
+x = layers.Multiply()([x, layers.Conv2D(4, 1, activation="sigmoid")(gate)])
+x = layers.Conv1D(3, 3)(layers.Reshape((-1, 4))(x))
+model = tf.keras.Model(source, layers.Dense(2)(layers.Flatten()(x)))
+converter = tf.lite.TFLiteConverter.from_keras_model(model)
+converter.optimizations = [tf.lite.Optimize.DEFAULT]
+random = np.random.default_rng(1)
+converter.representative_dataset = lambda: ([random.normal(size=(1, 8, 8, 3)).astype(np.float32)] for _ in range(4))
+converter.target_spec.supported_ops = [tf.lite.OpsSet.TFLITE_BUILTINS_INT8]
+converter.inference_input_type = converter.inference_output_type = tf.int8
+with open(sys.argv[1], "wb") as file:
+    file.write(converter.convert())
+"""
+"""Reshape and Flatten of a batch without a size, in TensorFlow's own words."""
+QUICK = Options(tiles=None, seconds=0.2)
+
+
+def head(form: int, *, activations: str = "INT8") -> tuple[Net, int, int]:
+    """A convolution, the RESHAPE that joins its height and width, and the shape that it reads."""
+    net = Net(form, activations=activations)
+    x = net.conv2d(net.input((1, 6, 5, 3)), 4, kernel=(3, 3))
+    target = computed_shape(net, x, (1, 30, 4), form=form)
+    return net, reshape_by(net, x, target, (1, 30, 4)), target
+
+
+@pytest.mark.parametrize("activations", ["INT8", "INT16"])
+@pytest.mark.parametrize("form", [0, 1, 2])
+def test_a_network_around_a_computed_shape_is_one_region(form: int, activations: str) -> None:
+    net, y, _ = head(form, activations=activations)
+    data = net.model(net.fully_connected(y, 5, batches=30))
+    new, planned = oracle.convert(data, QUICK) or (b"", None)
+    assert planned is not None and not any(isinstance(step, Builtin) for step in planned.plan.steps)
+    assert [op.type for op in read(new).graph.ops] == ["CUSTOM"]
+    oracle.assert_same_bytes(data, new)
+
+
+@pytest.mark.parametrize("form", [0, 1, 2])
+def test_what_a_builtin_operator_reads_is_computed_as_before(form: int) -> None:
+    net, y, target = head(form)
+    outside = net.input((1, 30, 4), None, dtype="FLOAT32")
+    z = net.op("RESHAPE", [outside, target], [net.tensor((1, 30, 4), "FLOAT32", None)])
+    data = net.model(net.unary("RELU", y), z, target)
+    new, _ = oracle.convert(data, QUICK) or (b"", None)
+    before, after = ([op.type for op in read(model).graph.ops] for model in (data, new))
+    assert [t for t in after if t != "CUSTOM"] == [t for t in before if t not in ("CONV_2D", "RELU")][:-1]
+    oracle.assert_same_bytes(data, new)
+
+
+@pytest.mark.slow
+def test_reshape_and_flatten_as_tensorflow_converts_them(tmp_path: Path) -> None:
+    if importlib.util.find_spec("tensorflow") is None:
+        pytest.skip("TensorFlow is not installed: pip install -e '.[train]'")
+    path = tmp_path / "net.tflite"
+    subprocess.run([sys.executable, "-c", KERAS, str(path)], check=True, capture_output=True)
+    data = path.read_bytes()
+    assert {"SHAPE", "STRIDED_SLICE", "PACK"} <= {op.type for op in read(data).graph.ops}
+    new, _ = oracle.convert(data, QUICK) or (b"", None)
+    assert [op.type for op in read(new).graph.ops] == ["CUSTOM"]
+    oracle.assert_same_bytes(data, new)
