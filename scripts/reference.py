@@ -18,7 +18,7 @@ from tflm_memopt import errors
 from tflm_memopt.boards import STACK, TFLM_FLASH, boards
 from tflm_memopt.lower.records import TABLES
 from tflm_memopt.model.constraints.base import HINTS
-from tflm_memopt.model.opset import OPSET
+from tflm_memopt.model.opset import NO_KERNEL_HINT, OPSET
 from tflm_memopt.model.packing import LAYOUT, TARGETS
 from tflm_memopt.plan.plan import SCHEMA_VERSION, Role
 
@@ -109,7 +109,7 @@ def error_page() -> str:
             f"| `{code}` | {_cell(what)} | {_cell(hint)} | {operators} |"
             for code, (what, hint, operators) in refusals().items()
         ),
-        "| `no_kernel` | There is a row kernel for the operator | leave it builtin | all others |",
+        f"| `no_kernel` | There is a row kernel for the operator | {NO_KERNEL_HINT} | all others |",
         "| `executable` | What the executor can run | change this layer in the model | all |",
         "| `view` | It changes a shape only, and nobody asks for it | | RESHAPE and others |",
     ]

@@ -31,8 +31,6 @@ ROLES = {Role.TENSOR: "output of", Role.RING: "ring of", Role.ACCUMULATOR: "sums
 NOTHING = "no operator of the model can run row by row"
 MOST_NAMED = 4
 """Buffers that a message names."""
-MOST_LETTERS = 40
-"""Of a name in a message."""
 _BROKEN = (PlanError, LookupError, TypeError, ValueError, AttributeError, ArithmeticError)
 """What a plan of another model, or none at all, can lead to in those who read it."""
 
@@ -272,7 +270,7 @@ def _content(graph: Graph, buffer: Buffer) -> str:
     maker = graph.producer(buffer.key)
     what = ROLES[buffer.role]
     if maker is None:
-        return f"the model's input '{graph.tensors[buffer.key].name[:MOST_LETTERS]}'"
+        return f"the model's input '{graph.tensors[buffer.key].label}'"
     return f"{what} op {maker.number} {maker.type}"
 
 

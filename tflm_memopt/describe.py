@@ -16,7 +16,7 @@ from tflm_memopt.analysis.tflm_structs import Abi
 from tflm_memopt.boards import BoardFit, fits
 from tflm_memopt.choose import Conversion, Converted, Limits
 from tflm_memopt.instructions import Costed
-from tflm_memopt.model.graph import Graph, Tensor, TensorId
+from tflm_memopt.model.graph import Graph, Tensor, TensorId, short_name
 from tflm_memopt.model.int8_io import Int8Interface
 from tflm_memopt.model.opset import Unsupported
 from tflm_memopt.model.reader import Model
@@ -226,7 +226,7 @@ def _kept(graph: Graph, understood: Understood, planned: Planned | None) -> list
 def _interface_kept(border: Int8Interface, unchanged: str) -> list[str]:
     """What `--int8-io` had to leave; all of it where the model is left as it is."""
     kept = [f"{refusal.where}: {refusal.reason}" for refusal in border.refusals]
-    return kept + [f"{i.side} '{i.name}': {unchanged}" for i in _interface(border) if unchanged]
+    return kept + [f"{i.side} '{short_name(i.name)}': {unchanged}" for i in _interface(border) if unchanged]
 
 
 def _interface(border: Int8Interface) -> list[InterfaceReport]:

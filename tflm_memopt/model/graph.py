@@ -22,6 +22,24 @@ ITEM_BYTES: Mapping[str, int] = {
 }  # fmt: skip
 
 
+LONGEST_NAME = 40
+"""Letters of a tensor's name that people are shown."""
+
+
+def short_name(name: str) -> str:
+    """A tensor's name as people are shown it: converters join the names of all operators that they fused, each with the
+    scopes around it. The first operator's last two parts say which layer it is.
+
+    >>> short_name("sequential_1/re_lu_1/Relu;sequential_1/batch_normalization_1/FusedBatchNormV3")
+    're_lu_1/Relu'
+    >>> short_name("input_1")
+    'input_1'
+    """
+    first = next((part for part in name.split(";") if part.strip("/ ")), name)
+    short = "/".join(first.strip("/").split("/")[-2:])
+    return short if len(short) <= LONGEST_NAME else f"{short[: LONGEST_NAME - 1]}…"
+
+
 @dataclass(frozen=True, slots=True)
 class Quantization:
     """real = scale * (q - zero_point), per tensor (one entry) or per channel along `axis`."""
@@ -46,6 +64,11 @@ class Tensor:
     variable: bool = False
     dynamic: bool = False
     """A dimension is unknown until run time."""
+
+    @property
+    def label(self) -> str:
+        """The name as people are shown it."""
+        return short_name(self.name)
 
     @property
     def elements(self) -> int:

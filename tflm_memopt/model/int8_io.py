@@ -79,7 +79,7 @@ def _borders(
             if reason is None and isinstance(border, _Border):
                 found.append(border)
             else:
-                where = describe(border.op) if isinstance(border, _Border) else f"'{graph.tensors[tensor].name}'"
+                where = describe(border.op) if isinstance(border, _Border) else f"'{graph.tensors[tensor].label}'"
                 refusals.append(Refusal("int8-io", where, reason or ""))
     return found, refusals
 
@@ -106,9 +106,9 @@ def _reason(graph: Graph, border: _Border, taken: Sequence[_Border]) -> str | No
     inner, outer = border.inner, border.outer
     q, u = inner.quantization, outer.quantization
     if inner.dtype != "INT8" or q is None or len(q.scale) != 1 or inner.constant:
-        return f"tensor {inner.id} '{inner.name}' is no int8 activation with one scale"
+        return f"tensor {inner.id} '{inner.label}' is no int8 activation with one scale"
     if inner.id in (*graph.inputs, *graph.outputs, *(b.inner.id for b in taken)):
-        return f"tensor {inner.id} '{inner.name}' is an input or output already"
+        return f"tensor {inner.id} '{inner.label}' is an input or output already"
     if outer.dtype == "UINT8" and (
         u is None or u.scale != q.scale or u.zero_point[0] - q.zero_point[0] != UINT8_OFFSET
     ):

@@ -141,7 +141,7 @@ def _compare_side(side: str, before: Sequence[Tensor], after: Sequence[Tensor], 
     if changed.keys() - range(len(before)):
         raise _differs(f"{len(before)} {side}s", f"a recorded change of {side} {max(changed)}", f"{side}s")
     for index, (old, new) in enumerate(zip(before, after, strict=True)):
-        where = f"{side} {index} '{old.name}'"
+        where = f"{side} {index} '{old.label}'"
         change = changed.get(index)
         if old.shape != new.shape:
             raise _differs(f"shape {list(old.shape)}", f"{list(new.shape)}", where)

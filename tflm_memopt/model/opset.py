@@ -25,6 +25,9 @@ class Row:
     parse: Callable[[Site], RowOp]
 
 
+NO_KERNEL_HINT = "build it from operators that run row by row: docs/operators.md lists them"
+
+
 @dataclass(frozen=True, slots=True)
 class Unsupported:
     """Why an operator stays builtin."""
@@ -242,7 +245,7 @@ def refusal(site: Site) -> Unsupported | None:
     """The first reason why the operator cannot run row by row, None when it can."""
     row = OPSET.get(site.op.type)
     if row is None:
-        return Unsupported("no_kernel", f"There is no row kernel for {_label(site)} yet", "", "leave it builtin")
+        return Unsupported("no_kernel", f"There is no row kernel for {_label(site)} yet", "", NO_KERNEL_HINT)
     for constraint in row.constraints:
         detail = constraint(site)
         if detail is not None:

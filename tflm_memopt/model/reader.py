@@ -95,7 +95,7 @@ def describe(op: Op, tensor: Tensor | None = None) -> str:
     "operator 3 ADD, tensor 7 'sum'"
     """
     custom = f" '{op.options['custom_code']}'" if op.type == CUSTOM else ""
-    return f"operator {op.index} {op.type}{custom}" + (f", tensor {tensor.id} '{tensor.name}'" if tensor else "")
+    return f"operator {op.index} {op.type}{custom}" + (f", tensor {tensor.id} '{tensor.label}'" if tensor else "")
 
 
 def text(value: bytes | str | None) -> str:

@@ -71,7 +71,7 @@ def with_input(graph: Graph, partition: Partition, mode: InputMode) -> tuple[Gra
             raise UsageError(
                 f"the input has {height} rows: they cannot be pushed {mode.rows} at a time",
                 code="input_push",
-                where=f"input '{tensor.name}'",
+                where=f"input '{tensor.label}'",
                 hint=f"--input stream:ROWS with one of {divisors}",
             )
     frame = Frame(tensor.id, height, row_bytes, mode.rows)
@@ -88,10 +88,10 @@ def _only_input(graph: Graph, word: str) -> Tensor:
         raise _impossible(word, f"the model has {len(graph.inputs)} inputs")
     tensor = graph.tensors[graph.inputs[0]]
     if tensor.id in graph.outputs:
-        raise _impossible(word, f"input '{tensor.name}' is an output, too")
+        raise _impossible(word, f"input '{tensor.label}' is an output, too")
     if tensor.dtype != "INT8":
         hint = "--int8-io" if int8_io(graph).changes.inputs else ""
-        raise _impossible(word, f"input '{tensor.name}' is {tensor.dtype}", hint)
+        raise _impossible(word, f"input '{tensor.label}' is {tensor.dtype}", hint)
     return tensor
 
 
@@ -101,14 +101,14 @@ def _rows(partition: Partition, tensor: Tensor, word: str) -> tuple[int, int]:
     seen = list(dict.fromkeys(rows for t, rows in reads if t == tensor.id))
     if len(seen) > 1:
         shapes = " and ".join(f"{rows.h}x{rows.w}x{rows.c}" for rows in seen)
-        raise _impossible(word, f"operators see input '{tensor.name}' in different ways, as {shapes}")
+        raise _impossible(word, f"operators see input '{tensor.label}' in different ways, as {shapes}")
     return seen[0].h, seen[0].row_bytes
 
 
 def _first_and_only(partition: Partition, readers: list[Region | Kept], tensor: Tensor, word: str) -> None:
     first = partition.nodes[0]
     if readers != [first] or first.inputs != (tensor.id,):
-        why = f"builtin operators come between the operators that read input '{tensor.name}'"
+        why = f"builtin operators come between the operators that read input '{tensor.label}'"
         raise _impossible(word, why, "--input external")
 
 

@@ -18,6 +18,7 @@ from markupsafe import Markup
 import tflm_memopt
 from tflm_memopt.boards import BoardFit, boards
 from tflm_memopt.maps import MemoryMap
+from tflm_memopt.model.graph import short_name
 from tflm_memopt.report import figures, svg
 from tflm_memopt.report.drawing import Drawing
 from tflm_memopt.report.figures import Mark, change
@@ -34,6 +35,8 @@ class Cell:
     text: str
     bar: float | None = None
     mark: str = ""
+    whole: str = ""
+    """The text in full, shown when the cell is pointed at, if `text` is a short form of it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +44,7 @@ class Column:
     name: str
     number: bool = False
     long: bool = False
-    """Names of tensors, which may be very long: one line, all of it when it is pointed at."""
+    """Names of tensors, which may be very long."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +86,7 @@ def optimized(result: Optimized) -> str:
         frontier=_frontier(result.frontier, (total, report.overhead) if after else None),
         blocks=[_block(number, report) for number in range(len(report.blocks))],
         kept=_kept((k.index, k.operator, k.reason, k.hint) for k in report.kept_builtin),
-        interface=[f"{i.side} '{i.name}': {i.before} becomes {i.after}" for i in report.interface],
+        interface=[f"{i.side} '{short_name(i.name)}': {i.before} becomes {i.after}" for i in report.interface],
         interface_kept=report.interface_kept,
         settings=_settings(report),
     )
@@ -204,6 +207,11 @@ def _boards(before: Sequence[BoardFit], after: Sequence[BoardFit] | None) -> Tab
     return Table("boards", tuple(columns), tuple(rows))
 
 
+def _named(tensor: str) -> Cell:
+    """The cell of a tensor's name."""
+    return Cell(short_name(tensor), whole=tensor)
+
+
 def _fits(fit: BoardFit) -> Cell:
     if not fit.fits:
         return Cell("✗ too large", mark="no")
@@ -216,7 +224,7 @@ def _buffers(memory: MemoryMap) -> tuple[str, Table]:
         Column("address", True), Column("of it"),
     )  # fmt: skip
     rows = tuple(
-        (Cell(b.name), Cell(b.role), Cell(b.maker), Cell(f"{b.nbytes:,}"), Cell(f"{b.offset:,}"), Cell(b.kept))
+        (_named(b.name), Cell(b.role), Cell(b.maker), Cell(f"{b.nbytes:,}"), Cell(f"{b.offset:,}"), Cell(b.kept))
         for b in sorted(memory.buffers, key=lambda b: (b.first, b.offset))
     )
     return memory.title, Table(f"buffers {memory.title.lower()}", columns, rows)
@@ -257,7 +265,7 @@ def _block(number: int, report: Report) -> Mapping[str, Any]:
         (
             Cell(", ".join(map(str, s.ops))),
             Cell(s.operator),
-            Cell(s.tensor),
+            _named(s.tensor),
             Cell(f"{s.kept:,}", bar=s.kept / s.whole if s.whole else 0),
             Cell(f"{s.whole:,}"),
             Cell(_how(s, tiled=block.strips > 0)),
@@ -268,7 +276,7 @@ def _block(number: int, report: Report) -> Mapping[str, Any]:
         f"rings of block {number}",
         (Column("tensor", long=True), Column("rows kept", True), Column("rows", True), Column("bytes", True)),
         tuple(
-            (Cell(r.tensor), Cell(f"{r.depth:,}" if r.depth else "pixels"), Cell(f"{r.rows:,}"), Cell(f"{r.bytes:,}"))
+            (_named(r.tensor), Cell(f"{r.depth:,}" if r.depth else "pixels"), Cell(f"{r.rows:,}"), Cell(f"{r.bytes:,}"))
             for r in block.rings
         ),
     )
@@ -330,7 +338,7 @@ def _tensors(original: Inspection) -> Table:
     )  # fmt: skip
     rows = tuple(
         (
-            Cell(str(t.index)), Cell(t.name), Cell("×".join(map(str, t.shape)) or "scalar"), Cell(t.dtype.lower()),
+            Cell(str(t.index)), _named(t.name), Cell("×".join(map(str, t.shape)) or "scalar"), Cell(t.dtype.lower()),
             Cell(f"{t.bytes:,}"), Cell("flash" if t.constant else "arena"),
         )
         for t in original.tensors

@@ -16,6 +16,7 @@ from rich.text import Text
 
 from tflm_memopt.analysis.arena import Arena
 from tflm_memopt.boards import BoardFit
+from tflm_memopt.model.graph import short_name
 from tflm_memopt.results import (
     Accuracy,
     Batch,
@@ -50,7 +51,10 @@ def printable(text: str) -> str:
 
 def optimized(report: Report, folder: Path, files: Iterable[str]) -> RenderableType:
     """The answer of `optimize`: what matters first."""
-    kept, interface = report.kept_builtin, [f"{i.side} '{i.name}': {i.before} -> {i.after}" for i in report.interface]
+    kept, interface = (
+        report.kept_builtin,
+        [f"{i.side} '{short_name(i.name)}': {i.before} -> {i.after}" for i in report.interface],
+    )
     return _page(
         Group(_title(report), _headline(report)),
         _arenas(report),
@@ -377,7 +381,9 @@ def _measured(measured: Measured) -> RenderableType:
 
 
 def _difference(d: Difference) -> str:
-    where = f"run {d.run} ({printable(d.label)}), output {d.output} '{printable(d.name)}' at {list(d.index)}"
+    where = (
+        f"run {d.run} ({printable(d.label)}), output {d.output} '{printable(short_name(d.name))}' at {list(d.index)}"
+    )
     return f"{where}: original {d.original}, rewritten {d.rewritten}; {d.elements:,} elements of this output differ"
 
 

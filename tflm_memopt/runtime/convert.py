@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tflm_memopt.errors import InterfaceError
+from tflm_memopt.model.graph import short_name
 from tflm_memopt.model.interface import Change, Format
 from tflm_memopt.model.quant import quantize_multiplier
 
@@ -76,7 +77,7 @@ def preimage(change: Change) -> Callable[[Int8], NDArray[Any]]:
         raise InterfaceError(
             f"no way is known from {after} back to {before}",
             code="no_way_back",
-            where=f"input {change.index} '{change.name}'",
+            where=f"input {change.index} '{short_name(change.name)}'",
         )
     back = forward(change)(inverse(every))
     if not np.array_equal(back, every):
@@ -84,7 +85,7 @@ def preimage(change: Change) -> Callable[[Int8], NDArray[Any]]:
         raise InterfaceError(
             f"TFLM's QUANTIZE does not give back {value}: {before} -> {after} turns it into {int(back[value + 128])}",
             code="not_invertible",
-            where=f"input {change.index} '{change.name}'",
+            where=f"input {change.index} '{short_name(change.name)}'",
             hint="verify a rewrite that keeps the original's inputs",
         )
     return inverse

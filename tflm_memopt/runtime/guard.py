@@ -53,7 +53,7 @@ def _run(model: Model, region: Region, inputs: Sequence[Array], seed: int) -> st
         if len(wrong):
             at = wrong[0]
             return (
-                f"byte {at:,} of output '{model.graph.tensors[t].name}' is {b[at]} where buffers overlap as planned, "
+                f"byte {at:,} of output '{model.graph.tensors[t].label}' is {b[at]} where buffers overlap as planned, "
                 f"{a[at]} in separate buffers ({len(wrong):,} of {len(a):,} differ)"
             )
     return ""

@@ -119,7 +119,7 @@ def _limits(graph: Graph, tensor: Tensor) -> tuple[float, float]:
         raise UsageError(
             f"inputs of type {tensor.dtype} cannot be drawn",
             code="input_not_drawn",
-            where=f"input '{tensor.name}'",
+            where=f"input '{tensor.label}'",
             hint="convert the model to int8",
         )
     info = np.iinfo(tensor.dtype.lower())
@@ -170,7 +170,7 @@ EXTREMES = {"all lowest": _all(0), "all highest": _all(1), "alternating": _alter
 
 def _stacked(tensor: Tensor, array: Array, number: int) -> Array:
     """`array` as [runs, *shape]."""
-    where = f"input array {number}, for input '{tensor.name}'"
+    where = f"input array {number}, for input '{tensor.label}'"
     if array.dtype != _dtype(tensor):
         raise UsageError(
             f"type {array.dtype}, the input is {tensor.dtype}",

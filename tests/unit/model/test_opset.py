@@ -234,6 +234,7 @@ def test_what_stays_builtin_and_why(build: Callable[[Net], int], edit: Edit, cod
     assert result.detail.startswith(detail)
     assert result.reason
     assert result.hint
+    assert "builtin" not in result.hint, "that it stays builtin is what happened, and no advice"
 
 
 @pytest.mark.parametrize(

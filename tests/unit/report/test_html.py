@@ -105,6 +105,15 @@ def test_everything_can_be_saved(result: Optimized) -> None:
     assert len(tables) == len(set(tables)) == page.count('<button class="csv">')
 
 
+def test_names_that_converters_joined_are_short_and_whole_on_demand(result: Optimized) -> None:
+    joined = "sequential/re_lu/Relu;sequential/batch_normalization/FusedBatchNormV3"
+    original = result.inspection
+    tensors = tuple(replace(t, name=joined) for t in original.tensors)
+    page = html.inspection(replace(original, tensors=tensors))
+    assert f'<span>re_lu/Relu</span><span class="whole">{joined}</span>' in page
+    assert page.count(joined) == 2 * len(tensors), "in the table, and in the JSON"
+
+
 def test_nothing_comes_from_elsewhere(result: Optimized) -> None:
     tags = Page(html.optimized(result)).tags
     addresses = [v for _, attrs in tags for k, v in attrs.items() if k in ("src", "href", "srcset", "data") and v]

@@ -102,6 +102,12 @@ def test_interface_and_refusals(report: Report) -> None:
     assert "'y': no DEQUANTIZE writes it" in said
 
 
+def test_names_that_converters_joined_are_shown_short(report: Report) -> None:
+    joined = "sequential/re_lu/Relu;sequential/batch_normalization/FusedBatchNormV3;sequential/conv2d/Conv2D"
+    said = optimized(replace(report, interface=(InterfaceReport("output", joined, "FLOAT32", "INT8"),)))
+    assert "output 're_lu/Relu': FLOAT32 -> INT8" in said
+
+
 def test_unchanged_says_why(report: Report) -> None:
     same = replace(report, changed=False, why_unchanged="no less arena", blocks=())
     assert optimized(same).splitlines()[0].rstrip() == "small.tflite: unchanged, no less arena"

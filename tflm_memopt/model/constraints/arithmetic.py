@@ -40,7 +40,7 @@ def broadcast(site: Site) -> str | None:
     return None if fits and dimensions[0][2] == 1 else " and ".join(str(list(s)) for s in shapes)
 
 
-@hint("give both operands the output's shape, or leave it builtin")
+@hint("give both operands the output's shape")
 def plain_int16(site: Site) -> str | None:
     """Operands of int16 must be computed at run time and have the output's shape"""
     if site.output.dtype != "INT16":
@@ -112,7 +112,7 @@ def logistic_output(site: Site) -> str | None:
     return None if zero_point == quant.INT8_MIN else f"zero point {zero_point}"
 
 
-@hint("leave it builtin, or compute it from other operators in the model")
+@hint("compute it from other operators in the model")
 def tabulated(site: Site) -> str | None:
     """Scales must be within TFLM's fixed point, and no byte up to the last bits of a C library's exponential"""
     try:

@@ -34,7 +34,7 @@ def hint(text: str) -> Callable[[Constraint], Constraint]:
 
 
 def name(tensor: Tensor) -> str:
-    return f"tensor {tensor.id} '{tensor.name}'"
+    return f"tensor {tensor.id} '{tensor.label}'"
 
 
 def activations(site: Site) -> tuple[Tensor, ...]:

@@ -71,13 +71,13 @@ def quantized(site: Site) -> str | None:
     return next((fault for t in activations(site) if (fault := scale_fault(t))), None)
 
 
-@hint("compute with the constant before the conversion, or leave it builtin")
+@hint("compute with the constant before the conversion")
 def runtime_values(site: Site) -> str | None:
     """Inputs must be computed at run time, not constants"""
     return next((f"{name(t)} is a constant" for t in activations(site) if t.constant), None)
 
 
-@hint("leave it builtin")
+@hint("pass the state in and out as an input and an output of the model")
 def stateless(site: Site) -> str | None:
     """Tensors must not keep state between inferences"""
     tensors = (site.graph.tensors[t] for t in (*site.op.inputs, *site.op.outputs) if t != ABSENT)

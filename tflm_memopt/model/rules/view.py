@@ -16,10 +16,10 @@ def check(graph: Graph, ops: Ops) -> str | None:
     (op,) = ops
     for t in (graph.tensors[op.inputs[0]], graph.tensors[op.outputs[0]]):
         if t.dtype not in ("INT8", "INT16"):
-            return f"tensor {t.id} '{t.name}' is {t.dtype}"
+            return f"tensor {t.id} '{t.label}' is {t.dtype}"
         if t.dynamic or t.constant or t.variable:
             return (
-                f"tensor {t.id} '{t.name}' is {'dynamic' if t.dynamic else 'constant' if t.constant else 'a variable'}"
+                f"tensor {t.id} '{t.label}' is {'dynamic' if t.dynamic else 'constant' if t.constant else 'a variable'}"
             )
     types = [graph.tensors[i].dtype for i in (op.inputs[0], op.outputs[0])]
     if types[0] != types[1]:
