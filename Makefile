@@ -2,6 +2,7 @@
 # make test    run every test that this machine can run
 # make check   style and types
 # make docs    the documentation as a site, in build/site
+# make dist    what is published, in dist/, each package checked as its registry does
 # make soak    N random cases (KIND=networks, plans, files, programs or cores) on all processors
 # make build   build the native libraries again, after a change in custom_ops/
 VENV ?= .venv
@@ -14,7 +15,7 @@ NATIVE := pyproject.toml $(shell find custom_ops -name '*.[ch]' -o -name '*.cpp'
 
 export VENV
 
-.PHONY: demo test check docs format soak build clean
+.PHONY: demo test check docs dist format soak build clean
 
 demo: $(VENV)/.demo
 	$(VENV)/bin/tflm-memopt optimize $(MODEL) -o $(OUT)
@@ -30,6 +31,10 @@ check: $(VENV)/.test
 
 docs: $(VENV)/.test
 	$(VENV)/bin/python -m mkdocs build --strict
+
+dist: $(VENV)/.test
+	rm -rf dist
+	$(VENV)/bin/python scripts/dist.py
 
 format: $(VENV)/.test
 	scripts/format

@@ -3,10 +3,12 @@
     python scripts/platformio.py                     installs it in build/platformio, of its own
     python scripts/platformio.py run                 installs it if need be, and runs `pio run`
     python scripts/platformio.py test -e qemu_m4
+    python scripts/platformio.py pack FOLDER ARCHIVE.tar.gz
 
 PlatformIO would download its build tool (tool-scons) and the platform `native`. Here the first is the package scons of
 the same version, the second a few lines in tests/packaging/platformio/native. With a PlatformIO of your own and a
-network, `pio run` and `pio test` do the same.
+network, `pio run` and `pio test` do the same. `pack` is `pio pkg pack`, except that licences are looked up in the list
+of the package `packaging` instead of the one on SPDX's site.
 """
 
 from __future__ import annotations
@@ -19,6 +21,8 @@ import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from packaging.licenses import canonicalize_license_expression
+
 ROOT = Path(__file__).parents[1]
 HOME = ROOT / "build/platformio"
 PACKAGES = HOME / "packages"
@@ -29,6 +33,16 @@ PLATFORMIO, SCONS = "6.2.0", "4.11.1"
 TOOL_SCONS = "4.41101.0"
 """PlatformIO's number for that SCons."""
 SCONS_ENTRY = "from SCons.Script.Main import main\n\nmain()\n"
+PACK = """
+import sys
+from platformio.package.manifest.schema import ManifestSchema
+from platformio.package.pack import PackagePacker
+
+folder, archive, licence = sys.argv[1:]
+ManifestSchema.load_spdx_licenses = staticmethod(lambda: {"licenses": [{"licenseId": licence}]})
+PackagePacker(folder).pack(archive)
+"""
+"""Checks a manifest by PlatformIO's schema and packs what it would pack."""
 
 
 def missing() -> str:
@@ -78,8 +92,19 @@ def command(arguments: Sequence[str]) -> tuple[list[str], Mapping[str, str]]:
     return [sys.executable, "-m", "platformio", *arguments], environment
 
 
+def pack(folder: Path, archive: Path) -> int:
+    """PlatformIO's exit code; InvalidLicenseExpression for a licence that SPDX does not know."""
+    licence = canonicalize_license_expression(json.loads((folder / "library.json").read_bytes())["license"])
+    _, environment = command(())
+    line = [sys.executable, "-c", PACK, str(folder), str(archive), licence]
+    return subprocess.run(line, cwd=HOME, env=environment, check=False).returncode
+
+
 def main(arguments: Sequence[str]) -> int:
     install()
+    if arguments[:1] == ["pack"]:
+        folder, archive = map(Path, arguments[1:])
+        return pack(folder.resolve(), archive.resolve())
     if not arguments:
         print(f"PlatformIO {PLATFORMIO} is in {HOME}")
         return 0

@@ -1,15 +1,22 @@
-"""What pip installs: the wheel with and without a compiler, and the source distribution that it can be built from."""
+"""What pip installs: the wheel with and without a compiler, and the source distribution that it can be built from.
+
+Wheel and sdist are those of `make dist`, which checks them with twine.
+"""
 
 from __future__ import annotations
 
 import os
 import subprocess
 import sys
+import sysconfig
 import tarfile
+import venv
 import zipfile
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from conftest import EXAMPLE, heard
 
 from tflm_memopt.runtime.native import file_name
 
@@ -58,8 +65,19 @@ def python_package() -> set[str]:
 
 
 @pytest.fixture(scope="module")
-def sdist(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return build("sdist", ROOT, tmp_path_factory.mktemp("sdist") / "out")
+def published(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with sdist and wheel."""
+    out = tmp_path_factory.mktemp("dist")
+    command = [sys.executable, ROOT / "scripts/dist.py", "-o", out, "python"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return out
+
+
+@pytest.fixture(scope="module")
+def sdist(published: Path) -> Path:
+    (path,) = published.glob("*.tar.gz")
+    return path
 
 
 @pytest.fixture(scope="module")
@@ -73,8 +91,16 @@ def source(sdist: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def wheel(source: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return build("wheel", source, tmp_path_factory.mktemp("wheel") / "out")
+def wheel(published: Path) -> Path:
+    (path,) = published.glob("*.whl")
+    return path
+
+
+@pytest.fixture(scope="module")
+def pure_wheel(source: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """What a machine without a compiler builds."""
+    out = tmp_path_factory.mktemp("pure") / "out"
+    return build("wheel", source, out, CC="no-such-compiler", CXX="no-such-compiler")
 
 
 def test_sdist_holds_what_a_source_build_needs_and_no_build_products(sdist: Path) -> None:
@@ -96,11 +122,58 @@ def test_wheel_holds_the_package_its_types_and_its_native_libraries(wheel: Path)
     assert "-py3-none-" in wheel.name and not wheel.name.endswith("-any.whl")
 
 
-def test_wheel_without_a_compiler_is_the_python_part(source: Path, tmp_path: Path) -> None:
-    wheel = build("wheel", source, tmp_path / "out", CC="no-such-compiler", CXX="no-such-compiler")
-    package = {name for name in wheel_files(wheel) if ".dist-info/" not in name}
-    assert wheel.name.endswith("-py3-none-any.whl")
+def test_wheel_without_a_compiler_is_the_python_part(pure_wheel: Path) -> None:
+    package = {name for name in wheel_files(pure_wheel) if ".dist-info/" not in name}
+    assert pure_wheel.name.endswith("-py3-none-any.whl")
     assert package == python_package()
+
+
+def test_a_wheel_without_native_libraries_is_not_published(tmp_path: Path) -> None:
+    command = [sys.executable, ROOT / "scripts/dist.py", "-o", tmp_path / "out", "python"]
+    nothing = {**os.environ, "CC": "no-such-compiler", "CXX": "no-such-compiler"}
+    done = subprocess.run(command, env=nothing, capture_output=True, text=True, check=False)
+    assert done.returncode == 1 and "is there a C compiler?" in done.stderr
+    assert not list((tmp_path / "out").iterdir())
+
+
+Command = Callable[..., subprocess.CompletedProcess[str]]
+
+
+def installed(wheel: Path, folder: Path) -> Command:
+    """The command of a wheel in an environment of its own, which has this one's dependencies and nothing on its PATH:
+    neither make nor a compiler.
+    """
+    environment = folder / "venv"
+    venv.create(environment, with_pip=False)
+    (scripts,) = (path.parent for path in environment.rglob("python") if path.parent.name in ("bin", "Scripts"))
+    pip = [sys.executable, "-m", "pip", "--python", scripts / "python", "install", "--no-index", "--no-deps", wheel]
+    subprocess.run(pip, check=True, capture_output=True)
+    (packages,) = environment.rglob("site-packages")
+    (packages / "dependencies.pth").write_text(sysconfig.get_path("purelib"))
+
+    def run(*arguments: str) -> subprocess.CompletedProcess[str]:
+        clean = {**{k: v for k, v in os.environ.items() if not k.startswith("PYTHON")}, "PATH": str(scripts)}
+        command = [scripts / "tflm-memopt", *arguments]
+        return subprocess.run(command, cwd=folder, env=clean, capture_output=True, text=True, check=False)
+
+    return run
+
+
+@pytest.mark.parametrize("kind", ["wheel", "pure_wheel"])
+def test_the_installed_command_needs_no_compiler(kind: str, tmp_path: Path, request: pytest.FixtureRequest) -> None:
+    """All works with the wheel's native libraries; without them all but what runs models."""
+    command = installed(request.getfixturevalue(kind), tmp_path)
+    for arguments in (["inspect", str(EXAMPLE)], ["fit", str(EXAMPLE)], ["optimize", str(EXAMPLE), "-o", "out"]):
+        done = command(*arguments)
+        assert done.returncode == 0, done.stdout + done.stderr
+    assert (tmp_path / "out/shapes_int8.report.html").is_file()
+    verify = ["verify", str(EXAMPLE), "out/shapes_int8.tflite", "--runs", "1"]
+    projects = ["optimize", str(EXAMPLE), "-o", "projects", "--emit", "arduino"]  # with outputs to compare with
+    for arguments in (verify, projects):
+        done = command(*arguments)
+        heard(done.stderr)
+        assert done.returncode == (0 if kind == "wheel" else 2), done.stdout + done.stderr
+        assert kind == "wheel" or ("is not installed" in done.stderr and "compiler" in done.stderr)
 
 
 def test_distributions_name_no_folder_of_the_machine_that_built_them(sdist: Path, wheel: Path, source: Path) -> None:

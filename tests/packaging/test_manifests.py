@@ -5,6 +5,9 @@ from __future__ import annotations
 import configparser
 import json
 import re
+import runpy
+import shutil
+import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -22,6 +25,7 @@ else:
 
 ROOT = Path(__file__).parents[2]
 LIBRARY = ROOT / "custom_ops"
+VERSION = runpy.run_path(str(ROOT / "scripts/version.py"))
 
 
 @pytest.fixture
@@ -40,12 +44,48 @@ def component() -> dict[str, Any]:
 
 
 def test_versions_agree(library: dict[str, Any], component: dict[str, Any]) -> None:
-    version = tflm_memopt.__version__
-    assert re.fullmatch(r"\d+\.\d+\.\d+", version)
-    assert library["version"] == version
-    assert component["version"] == version
-    newest = re.search(r"^## (\S+)", (ROOT / "CHANGELOG.md").read_text(), re.MULTILINE)
-    assert newest is not None and newest[1] == version
+    assert set(VERSION["stated"]().values()) == {tflm_memopt.__version__}
+    assert {library["version"], component["version"]} == {tflm_memopt.__version__}  # as a parser reads them
+
+
+def test_no_other_file_states_the_version() -> None:
+    """A file that does has to be in a table of scripts/version.py, or it is forgotten at the next release."""
+    listed = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, check=True).stdout.decode()
+    number = re.compile(rb"(?<![\d.])%b(?![\d.]*\d)" % re.escape(tflm_memopt.__version__).encode())
+    files = [name for name in listed.split("\0") if (ROOT / name).is_file()]
+    stating = {name for name in files if number.search((ROOT / name).read_bytes())}
+    measured = "tflm_memopt/analysis/costs.json"  # says of which version its figures are
+    assert stating - {measured} == {*VERSION["PLACES"], *VERSION["DERIVED"]}
+
+
+def test_the_version_is_set_everywhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in (*VERSION["PLACES"], *VERSION["DERIVED"]):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(ROOT / name, tmp_path / name)
+    monkeypatch.setitem(VERSION["set_to"].__globals__, "ROOT", tmp_path)
+    VERSION["set_to"]("98.7.6")
+    stated = VERSION["stated"]()
+    assert {stated[name] for name in VERSION["PLACES"]} == {"98.7.6"}
+    assert {stated[name] for name in VERSION["DERIVED"]} == {tflm_memopt.__version__}
+    assert json.loads((tmp_path / "custom_ops/library.json").read_bytes())["version"] == "98.7.6"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code"),
+    [([], 0), (["--tag", f"v{tflm_memopt.__version__}"], 0), (["--tag", "v98.7.6"], 1), (["1.2"], 2)],
+)
+def test_the_script_answers_for_a_release(arguments: list[str], code: int) -> None:
+    command = [sys.executable, ROOT / "scripts/version.py", *arguments]
+    assert subprocess.run(command, capture_output=True, check=False).returncode == code
+
+
+def test_addresses_agree(pyproject: dict[str, Any], library: dict[str, Any], component: dict[str, Any]) -> None:
+    home = pyproject["project"]["urls"]["Repository"]
+    assert re.fullmatch(r"https://[\w./-]+", home)
+    assert component["url"] == home
+    assert library["repository"]["url"] == f"{home}.git"
+    assert f"\nurl={home}\n" in (ROOT / "arduino/library.properties").read_text()
+    assert f"({home})" in (LIBRARY / "README.md").read_text()
 
 
 def test_licences_agree(pyproject: dict[str, Any], library: dict[str, Any], component: dict[str, Any]) -> None:

@@ -1,0 +1,70 @@
+"""The version of everything that is published: where it is stated, and setting it in all these places.
+
+    python scripts/version.py                says the version; exits 1 when the places disagree
+    python scripts/version.py --tag v1.2.3   exits 1 as well when that is not its tag
+    python scripts/version.py 1.2.3          sets it
+
+arduino/library.properties comes from scripts/arduino.py, which is run afterwards.
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+SEMANTIC = r"\d+\.\d+\.\d+"
+PLACES = {
+    "tflm_memopt/__init__.py": rf'^__version__ = "({SEMANTIC})"$',
+    "custom_ops/library.json": rf'^  "version": "({SEMANTIC})",$',
+    "custom_ops/idf_component.yml": rf'^version: "({SEMANTIC})"$',
+}
+"""File -> the line that states it. pyproject.toml reads the first."""
+DERIVED = {
+    "arduino/library.properties": rf"^version=({SEMANTIC})$",
+    "CHANGELOG.md": rf"^## ({SEMANTIC})\b",
+}
+"""Generated, and written by hand when a version's changes are."""
+
+
+def stated() -> dict[str, str]:
+    """File -> the version that it states, empty when it states none or several; the newest in CHANGELOG.md."""
+    found = {name: re.findall(line, _text(name), re.MULTILINE) for name, line in {**PLACES, **DERIVED}.items()}
+    return {name: vs[0] if len(vs) == 1 or (vs and name == "CHANGELOG.md") else "" for name, vs in found.items()}
+
+
+def set_to(version: str) -> None:
+    """In PLACES."""
+    for name, line in PLACES.items():
+        text = re.sub(line, lambda match: match[0].replace(match[1], version), _text(name), flags=re.MULTILINE)
+        (ROOT / name).write_text(text, encoding="utf-8")
+
+
+def _text(name: str) -> str:
+    return (ROOT / name).read_text(encoding="utf-8")
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("version", nargs="?", help="the new one")
+    parser.add_argument("--tag", help="the tag that a release is made from")
+    args = parser.parse_args()
+    if args.version:
+        if not re.fullmatch(SEMANTIC, args.version):
+            parser.error(f"'{args.version}' is no MAJOR.MINOR.PATCH")
+        set_to(args.version)
+        print("next: python scripts/arduino.py, and a heading in CHANGELOG.md")
+        return 0
+    found = stated()
+    versions = set(found.values())
+    if len(versions) > 1 or (args.tag and versions != {args.tag.removeprefix("v")}):
+        print("\n".join(f"{version or '(none)'}  {name}" for name, version in found.items()), file=sys.stderr)
+        return 1
+    print(*versions)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,250 @@
+"""What `make dist` makes for devices: each package has what its users need, nothing else, and always the same bytes.
+
+Wheel and sdist are tested in test_distributions.py.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import runpy
+import shutil
+import subprocess
+import sys
+import tarfile
+import zipfile
+from pathlib import Path
+
+import pytest
+import yaml
+from conftest import ROOT
+
+import tflm_memopt
+
+PIO = runpy.run_path(str(ROOT / "scripts/platformio.py"))
+RULES = runpy.run_path(str(ROOT / "scripts/arduino_rules.py"))
+LIBRARY = ROOT / "custom_ops"
+LARGEST = 1_000_000
+"""Bytes of a package: far below what any of the registries takes."""
+
+needs_platformio = pytest.mark.skipif(bool(PIO["missing"]()), reason=PIO["missing"]() or "present")
+
+
+def dist(out: Path, *packages: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, ROOT / "scripts/dist.py", "-o", out, *packages]
+    return subprocess.run(command, env={**os.environ, **environment}, capture_output=True, text=True, check=False)
+
+
+@pytest.fixture(scope="module")
+def packages(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the three packages."""
+    out = tmp_path_factory.mktemp("dist")
+    done = dist(out, "arduino", "platformio", "esp-idf")
+    assert done.returncode == 0, done.stdout + done.stderr
+    return out
+
+
+def package(packages: Path, ending: str) -> Path:
+    return packages / f"tflm-memopt-{tflm_memopt.__version__}-{ending}"
+
+
+def unpacked(archive: Path) -> dict[str, bytes]:
+    if archive.suffix == ".zip":
+        with zipfile.ZipFile(archive) as files:
+            return {name: files.read(name) for name in files.namelist()}
+    with tarfile.open(archive) as members:
+        streams = {member.name: members.extractfile(member) for member in members}
+        return {name: stream.read() for name, stream in streams.items() if stream is not None}
+
+
+def sources(*folders: str) -> dict[str, bytes]:
+    """Files of folders of custom_ops/, by path below it."""
+    paths = [path for folder in folders for path in (LIBRARY / folder).rglob("*") if path.is_file()]
+    return {path.relative_to(LIBRARY).as_posix(): path.read_bytes() for path in paths}
+
+
+CODE = sources("include", "src", "tflm")
+
+
+@pytest.mark.slow
+@needs_platformio
+def test_the_arduino_package_is_the_library_in_a_folder_of_its_name(packages: Path) -> None:
+    files = unpacked(package(packages, "arduino.zip"))
+    here = {p.relative_to(ROOT).as_posix(): p.read_bytes() for p in (ROOT / "arduino").rglob("*") if p.is_file()}
+    assert files == {name.replace("arduino/", "tflm-memopt/", 1): data for name, data in here.items()}
+
+
+@pytest.mark.slow
+@needs_platformio
+def test_the_platformio_package_is_the_library_and_its_manifest(packages: Path) -> None:
+    files = unpacked(package(packages, "platformio.tar.gz"))
+    assert json.loads(files["library.json"]) == json.loads((LIBRARY / "library.json").read_bytes())
+    assert {**CODE, **files} == files
+    assert set(files) - set(CODE) == {"library.json", "LICENSE", "README.md"}
+
+
+@pytest.mark.slow
+@needs_platformio
+def test_the_esp_idf_package_is_the_library_and_its_manifests(packages: Path) -> None:
+    files = unpacked(package(packages, "esp-idf.tgz"))
+    assert yaml.safe_load(files["idf_component.yml"]) == yaml.safe_load((LIBRARY / "idf_component.yml").read_bytes())
+    assert {**CODE, **files} == files
+    manifests = {"CMakeLists.txt", "Kconfig", "idf_component.yml"}
+    assert set(files) - set(CODE) == {*manifests, "LICENSE", "README.md"}
+
+
+@pytest.mark.slow
+@needs_platformio
+def test_packages_are_small_and_always_the_same(packages: Path, tmp_path: Path) -> None:
+    again = tmp_path / "again"
+    assert dist(again, "arduino", "platformio", "esp-idf").returncode == 0
+    first, second = (
+        {p.name: hashlib.sha256(p.read_bytes()).hexdigest() for p in folder.iterdir()} for folder in (packages, again)
+    )
+    assert first == second
+    assert len(first) == 3
+    assert all(path.stat().st_size < LARGEST for path in packages.iterdir())
+
+
+@pytest.mark.slow
+@needs_platformio
+@pytest.mark.skipif(not shutil.which("gcc"), reason="no gcc")
+def test_a_program_builds_with_the_platformio_package(packages: Path, tmp_path: Path) -> None:
+    """As from the registry: PlatformIO unpacks the archive and compiles the whole library."""
+    archive = package(packages, "platformio.tar.gz")
+    environment = f"platform = native\nlib_deps = file://{archive}\nlib_compat_mode = strict"
+    (tmp_path / "platformio.ini").write_text(f"[env:native]\n{environment}\n")
+    (tmp_path / "src").mkdir()
+    program = "#include <tmo/tmo.h>\n#include <stdio.h>\nint main(void) { puts(tmo_status_text(TMO_OK)); return 0; }\n"
+    (tmp_path / "src/main.c").write_text(program)
+    command, variables = PIO["command"](["run", "--project-dir", str(tmp_path)])
+    done = subprocess.run(command, env=variables, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert subprocess.run([tmp_path / ".pio/build/native/program"], check=False).returncode == 0
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("manifest", "wrong", "says"),
+    [
+        ("custom_ops/idf_component.yml", "0.1", "version"),
+        ("custom_ops/library.json", "", "version"),
+        ("arduino/library.properties", "one", "LP021"),
+    ],
+    ids=["esp-idf", "platformio", "arduino"],
+)
+@needs_platformio
+def test_what_a_registry_would_refuse_is_refused(manifest: str, wrong: str, says: str, tmp_path: Path) -> None:
+    """Each package with a version that its registry does not take."""
+    checkout = tmp_path / "checkout"
+    for name in ("scripts", "custom_ops", "arduino", "tflm_memopt", "LICENSE", "tests/packaging/platformio"):
+        copy = shutil.copytree if (ROOT / name).is_dir() else shutil.copy
+        (checkout / name).parent.mkdir(parents=True, exist_ok=True)
+        copy(ROOT / name, checkout / name)
+    (checkout / "build").mkdir()
+    (checkout / "build/platformio").symlink_to(ROOT / "build/platformio")
+    text = (checkout / manifest).read_text()
+    assert text.count(tflm_memopt.__version__) == 1
+    (checkout / manifest).write_text(text.replace(tflm_memopt.__version__, wrong))
+    kind = {"idf_component.yml": "esp-idf", "library.json": "platformio"}.get(Path(manifest).name, "arduino")
+    command = [sys.executable, checkout / "scripts/dist.py", "-o", tmp_path / "out", kind]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    assert done.stderr.startswith("refused: ") and says in done.stderr
+    assert not list((tmp_path / "out").iterdir())
+
+
+def test_what_is_there_is_not_written_over(tmp_path: Path) -> None:
+    (tmp_path / "old.whl").touch()
+    done = dist(tmp_path, "arduino")
+    assert done.returncode == 2 and "is not empty" in done.stderr
+
+
+# --- the rules of Arduino's library manager
+
+
+def test_the_arduino_library_breaks_no_rule() -> None:
+    assert RULES["broken"](ROOT / "arduino") == []
+
+
+GOOD = {
+    "name": "some-name",
+    "version": "1.2.3",
+    "author": "A",
+    "maintainer": "B",
+    "sentence": "What it does.",
+    "paragraph": "How it does it.",
+    "category": "Data Processing",
+    "url": "https://example.com/some",
+    "architectures": "*",
+    "depends": "Other_Library (>=1.0.0)",
+    "includes": "some.h",
+}
+FILES = {"src/some.h": "#include <Arduino.h>\n", "README.md": "", "LICENSE": "", "examples/one/one.ino": ""}
+
+
+def library(folder: Path, fields: dict[str, str | None], files: dict[str, str | None]) -> Path:
+    """One that breaks no rule, but for `fields` and `files`; None: left out."""
+    root = folder / "some-name"
+    properties = {**GOOD, **fields}
+    listed = "".join(f"{name}={value}\n" for name, value in properties.items() if value is not None)
+    for name, text in {"library.properties": listed, **FILES, **files}.items():
+        if text is not None:
+            (root / name).parent.mkdir(parents=True, exist_ok=True)
+            (root / name).write_text(text)
+    return root
+
+
+@pytest.mark.parametrize(
+    ("fields", "files", "numbers"),
+    [
+        ({}, {}, ()),
+        ({}, {"library.properties": None}, ("LP001",)),
+        ({}, {"library.properties": "name"}, ("LP005",)),
+        ({}, {"src/some.h": None, "src/deep/some.h": "", "src/some.c": ""}, ("LP052", "LS001")),
+        ({}, {".gitmodules": "", ".development": "", "tool.exe": ""}, ("LS004", "LS006", "LS007")),
+        ({}, {"extra/a": "", "Examples/a": "", "utility/a": ""}, ("LD006", "LS010", "LS011")),
+        ({"depend": "x"}, {"src/library.properties": ""}, ("LP004", "LP006")),
+        (dict.fromkeys(("name", "version", "author", "maintainer")), {}, ("LP007", "LP019", "LP023", "LP025")),
+        (dict.fromkeys(("sentence", "paragraph", "category")), {}, ("LP031", "LP034", "LP037")),
+        (dict.fromkeys(("url", "architectures")), {}, ("LP040", "LP043")),
+        (dict.fromkeys(("name", "author", "maintainer", "sentence"), ""), {}, ("LP008", "LP024", "LP026", "LP032")),
+        (dict.fromkeys(("url", "architectures", "includes"), ""), {}, ("LP044", "LP051", "LP056")),
+        ({"name": "x" * 33}, {}, ("LP010",)),
+        ({"name": "a/b"}, {}, ("LP011",)),
+        ({"name": "12.3"}, {}, ("LP011",)),
+        ({"name": "Arduino_some", "maintainer": "Arduino"}, {}, ("LP012", "LP027")),
+        ({"name": "a library of Arduino"}, {}, ("LP014", "LP015", "LP016")),
+        ({"maintainer": "the Arduino team"}, {}, ("LP057",)),
+        ({"version": "1.2"}, {}, ("LP021",)),
+        ({"version": "1.02.3"}, {}, ("LP021",)),
+        ({"paragraph": "What it does. And how."}, {}, ("LP036",)),
+        ({"category": "Uncategorized"}, {}, ("LP038",)),
+        ({"url": "example"}, {}, ("LP041",)),
+        ({"architectures": "avr,ESP32,nRF5"}, {}, ("LP046",)),
+        ({"depends": "a;b"}, {}, ("LP047",)),
+        ({"dot_a_linkage": "yes", "precompiled": "no", "ldflags": ""}, {}, ("LP049", "LP053", "LP055")),
+        ({"includes": "some.h, other.h"}, {}, ("LP052",)),
+        ({}, {"src/some.h": '#include "arduino.h"\n', "src/some.ino": ""}, ("LC001", "LD003")),
+        ({}, {"README.md": None, "LICENSE": None, "examples/one/one.ino": None}, ("LD001", "LD002", "LD004")),
+    ],
+)
+def test_a_broken_rule_is_named_by_its_number(
+    fields: dict[str, str | None], files: dict[str, str | None], numbers: tuple[str, ...], tmp_path: Path
+) -> None:
+    found = RULES["broken"](library(tmp_path, fields, files))
+    assert tuple(line.partition(":")[0] for line in found) == numbers
+
+
+@pytest.mark.parametrize(("name", "number"), [("a b", "LS003"), ("x" * 64, "LS002")])
+def test_the_name_of_the_folder_is_looked_at(name: str, number: str, tmp_path: Path) -> None:
+    root = library(tmp_path, {}, {})
+    renamed = root.rename(tmp_path / name)
+    assert [line.partition(":")[0] for line in RULES["broken"](renamed)] == [number]
+
+
+def test_symbolic_links_are_found(tmp_path: Path) -> None:
+    root = library(tmp_path, {}, {})
+    (root / "src/link.h").symlink_to(root / "src/some.h")
+    assert [line.partition(":")[0] for line in RULES["broken"](root)] == ["LS005"]
