@@ -196,7 +196,7 @@ class _Replay:
         """Of the rows that are taken in at once."""
         op = self.ops[key]
         first, end = self._rows(key, k)
-        taps = len(range(first, end, op.window.dilation_h)) if k == 0 else end - first
+        taps = len(range(first, end, op.window.dilation_h)) if k == 0 else max(end - first, 0)
         return taps * op.reads[k].row_bytes if self.frame.is_frame(op.inputs[k]) else 0
 
     def _in_order(self, op: RowOp, row: int, who: object) -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from ai_edge_litert import schema_py_generated as schema
 from models import Net
 
 import tflm_memopt
@@ -129,6 +130,16 @@ def test_inputs_that_have_to_stay(model: Callable[[], bytes], where: str, what: 
 def test_two_regions_read_an_external_frame() -> None:
     done = tflm_memopt.optimize(two_regions(), input="external", seconds=SECONDS)
     assert tflm_memopt.verify(two_regions(), done.model, runs=2).bit_exact
+
+
+def test_an_operator_may_read_an_external_frame_twice() -> None:
+    net = Net(3)
+    x, twice = net.input((1, 24, 4, 1)), net.tensor((1, 48, 4, 1))
+    net.op("CONCATENATION", [x, x], [twice], schema.ConcatenationOptionsT(axis=1))
+    model = net.model(net.conv2d(twice, 3, kernel=(3, 3)))
+    for without in ((), ("tiles",)):
+        done = tflm_memopt.optimize(model, input="external", seconds=SECONDS, without=without)
+        assert tflm_memopt.verify(model, done.model, runs=2).bit_exact
 
 
 def test_the_frame_takes_no_arena_or_that_of_its_rows() -> None:
