@@ -42,6 +42,7 @@ examples:
   {PROGRAM} fit      person.tflite
   {PROGRAM} explore  person.tflite --plot person.svg --plans plans
   {PROGRAM} verify   person.tflite out/person.tflite --runs 100 --inputs faces.npy
+  {PROGRAM} verify   person.tflite out/person.tflite --c out
 
 exit codes: 0 done, 1 the answer is no (different bytes, or nothing fits), 2 bad usage or bad input
 tab completion: eval "$(register-python-argcomplete {PROGRAM})"
@@ -147,6 +148,10 @@ def parser() -> argparse.ArgumentParser:
         "--inputs", type=Path, nargs="+", action="extend", default=[], metavar="FILE.npy",
         help="your own inputs, one array for each input of the model; runs may be stacked along the first axis",
     ).completer = argcomplete.FilesCompleter(("npy",))  # type: ignore[attr-defined]  # fmt: skip
+    verify.add_argument(
+        "--c", type=Path, metavar="DIR",
+        help="the folder of optimize --emit c: the module in it is compiled for this machine and compared as well",
+    )  # fmt: skip
     return root
 
 

@@ -184,9 +184,19 @@ def verify(args: argparse.Namespace) -> int:
         talk.about(args.original, args.rewritten),
         talk.busy(args, f"running {args.original.name} and {args.rewritten.name}"),
     ):
-        result = tflm_memopt.verify(original, rewritten, runs=args.runs, seed=args.seed, inputs=arrays)
+        result = tflm_memopt.verify(
+            original, rewritten, runs=args.runs, seed=args.seed, inputs=arrays, c=_module(args.c, args.rewritten)
+        )
     talk.answer(args, result.to_json(), text.verification(result))
     return talk.DONE if result.bit_exact else talk.NO
+
+
+def _module(folder: Path | None, rewritten: Path) -> Path | None:
+    """The C module in the folder that is called as the model; else whichever there is."""
+    if folder is None:
+        return None
+    named = folder / f"{file_stem(rewritten.stem)}.c"
+    return named if named.is_file() else folder
 
 
 def _keep(model: Path, files: Mapping[Path, bytes]) -> None:

@@ -181,12 +181,6 @@ def test_operators_that_stay_builtin_are_named() -> None:
     assert "--emit cpp" in caught.value.hint
 
 
-def test_an_operator_for_each_block_is_refused() -> None:
-    with pytest.raises(UsageError, match="one for each block") as caught:
-        written(two_inputs(), "plain", op_per="block", without=("tiles",))
-    assert caught.value.hint == "--op-per region"
-
-
 @pytest.mark.slow
 def test_the_command_writes_what_is_asked_for(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     model = tmp_path / "plain.tflite"

@@ -12,7 +12,8 @@ from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
 from tflm_memopt.emit.array import model_header, model_source
-from tflm_memopt.emit.module import module, module_header, module_source
+from tflm_memopt.emit.module import module
+from tflm_memopt.emit.module_text import module_header, module_source
 from tflm_memopt.emit.names import file_stem
 from tflm_memopt.emit.project import arduino, esp_idf, platformio
 from tflm_memopt.emit.resolver import ops_header
@@ -53,7 +54,8 @@ def _cpp(stem: str, model: Model, result: Optimized, _: Sampler) -> Mapping[str,
 
 
 def _c(stem: str, model: Model, result: Optimized, sample: Sampler) -> Mapping[str, str]:
-    whole = module(stem, model, result)
+    kept = ", ".join(f"operator {k.index} {k.operator}" for k in result.report.kept_builtin)
+    whole = module(stem, model, result.report.frame, kept or result.report.why_unchanged)
     if sample is None:
         raise ValueError("a C module has a self-test: it needs a sample")
     return {f"{stem}.h": module_header(whole), f"{stem}.c": module_source(whole, sample())}

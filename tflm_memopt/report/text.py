@@ -5,7 +5,7 @@ A RAM figure never goes without its convention.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from rich import box
@@ -29,7 +29,8 @@ from tflm_memopt.results import (
     Report,
     RingReport,
 )
-from tflm_memopt.runtime.verify import Difference, Measured, Verification
+from tflm_memopt.runtime.cases import Difference
+from tflm_memopt.runtime.verify import Measured, ModuleRuns, Verification
 
 HOW: Mapping[str, str] = {
     "tflm-wheel": "under the official TFLM interpreter",
@@ -173,12 +174,27 @@ def verification(result: Verification) -> RenderableType:
         said.append(f"the rewritten model: {result.failure}")
     if result.difference:
         said.append(_difference(result.difference))
+    if result.module:
+        said += _module(result.module)
     return _page(
         Group(answer, Padding(_lines(said), (0, 0, 0, INDENT))), _measured(result.measured) if result.measured else None
     )
 
 
 # --- parts
+
+
+def _module(module: ModuleRuns) -> Iterator[str]:
+    """What a C module did."""
+    watched = ", under ASan and UBSan" if module.sanitized else ""
+    yield f"the C module {module.source} ran {module.runs} times on this machine{watched}"
+    if module.failure:
+        yield f"the C module: {module.failure}"
+    elif module.selftest:
+        yield f"the C module: its self-test returns {module.selftest}"
+    for port in module.ports:
+        same = "the same bytes" if not port.different else f"{port.different:,} of {port.bytes:,} bytes DIFFER"
+        yield f"  output {port.output} '{port.name}': {same}"
 
 
 def _page(*parts: RenderableType | None) -> RenderableType:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -61,17 +62,33 @@ def _streamed(interpreter: Any, frame: Array, number: int) -> int:
 
 
 def _external(interpreter: Any, pixels: Array, number: int) -> int:
-    """A frame that is the input; every other time a part of a larger one, uint8."""
-    if number % 2 == 0:
-        held, y, x, form = np.ascontiguousarray(pixels), 0, 0, INT8
-    else:
-        random = np.random.default_rng(number)
-        h, w, c = pixels.shape
-        held = random.integers(0, 256, (h + 2 * BORDER, w + 2 * BORDER, c), dtype=np.uint8)
-        held[BORDER : BORDER + h, BORDER : BORDER + w] = pixels.view(np.uint8) ^ 0x80
-        y, x, form = BORDER, BORDER, UINT8
-    _, w, c = held.shape
-    wheel.set_frame(Frame(held.ctypes.data, held.nbytes, w * c, x, y, form))
+    picture = in_a_picture(pixels, number)
+    held = picture.pixels
+    wheel.set_frame(Frame(held.ctypes.data, held.nbytes, picture.pitch, picture.x, picture.y, picture.format))
     status = int(interpreter.invoke())
     wheel.set_frame(Frame())  # nothing is read when nothing runs: a pointer that is kept would be found
     return status
+
+
+@dataclass(frozen=True, slots=True)
+class Picture:
+    """What a tmo_frame says, and the pixels of the whole frame."""
+
+    pixels: Array
+    x: int
+    y: int
+    format: int
+
+    @property
+    def pitch(self) -> int:
+        return int(self.pixels[0].nbytes)
+
+
+def in_a_picture(pixels: Array, number: int) -> Picture:
+    """A frame that is the input, int8, [height, width, channels]; every other time a part of a larger one, uint8."""
+    if number % 2 == 0:
+        return Picture(np.ascontiguousarray(pixels), 0, 0, INT8)
+    h, w, c = pixels.shape
+    held = np.random.default_rng(number).integers(0, 256, (h + 2 * BORDER, w + 2 * BORDER, c), dtype=np.uint8)
+    held[BORDER : BORDER + h, BORDER : BORDER + w] = pixels.view(np.uint8) ^ 0x80
+    return Picture(held, BORDER, BORDER, UINT8)

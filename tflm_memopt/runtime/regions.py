@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -33,6 +34,11 @@ class Region:
     input: int = INPUT_ARENA
     """Where the program's input 0 is: INPUT_*. An external one is not among `inputs`."""
 
+    @property
+    def own(self) -> tuple[TensorId, ...]:
+        """The workspace, if there is one."""
+        return () if self.workspace is None else (self.workspace,)
+
 
 def is_region(op: Op) -> bool:
     return op.type == CUSTOM and op.options["custom_code"] in NAMES
@@ -62,23 +68,30 @@ def regions(model: Model) -> list[Region]:
 
 
 def placement(model: Model, region: Region) -> host.Arena:
-    """Where the region's buffers lie on the device, counted from the lowest of them. Buffers that TFLM places are set
-    behind all others.
-    """
-    plan = interface.metadata(model.tree, OFFLINE_PLAN)
-    offsets = [] if plan is None else np.frombuffer(plan, "<i4")[OFFLINE_HEADER:].tolist()
-    tensors = (*region.inputs, *region.outputs, *(() if region.workspace is None else (region.workspace,)))
-    planned = {t: offsets[t] for t in tensors if t < len(offsets) and offsets[t] != ONLINE}
-    lowest = min(planned.values(), default=0)
-    at = {t: offset - lowest for t, offset in planned.items()}
-    end = max((at[t] + model.graph.tensors[t].nbytes for t in at), default=0)
-    for t in tensors:
-        if t not in at:
-            at[t] = -(-end // ALIGNMENT) * ALIGNMENT
-            end = at[t] + model.graph.tensors[t].nbytes
+    """Where the region's buffers lie on the device, counted from the lowest of them."""
+    nbytes, at = addresses(model, (*region.inputs, *region.outputs, *region.own))
     return host.Arena(
-        nbytes=end,
+        nbytes=nbytes,
         inputs=tuple(at[t] for t in region.inputs),
         outputs=tuple(at[t] for t in region.outputs),
         workspace=0 if region.workspace is None else at[region.workspace],
     )
+
+
+def addresses(model: Model, tensors: Iterable[TensorId]) -> tuple[int, Mapping[TensorId, int]]:
+    """Bytes of an arena that holds these tensors, and their offsets in it, counted from the lowest of them.
+
+    Buffers that TFLM places are set behind all others.
+    """
+    wanted = tuple(tensors)
+    plan = interface.metadata(model.tree, OFFLINE_PLAN)
+    offsets = [] if plan is None else np.frombuffer(plan, "<i4")[OFFLINE_HEADER:].tolist()
+    planned = {t: offsets[t] for t in wanted if t < len(offsets) and offsets[t] != ONLINE}
+    lowest = min(planned.values(), default=0)
+    at = {t: offset - lowest for t, offset in planned.items()}
+    end = max((at[t] + model.graph.tensors[t].nbytes for t in at), default=0)
+    for t in wanted:
+        if t not in at:
+            at[t] = -(-end // ALIGNMENT) * ALIGNMENT
+            end = at[t] + model.graph.tensors[t].nbytes
+    return end, at

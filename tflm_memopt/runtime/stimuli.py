@@ -49,6 +49,20 @@ def stimuli(graph: Graph, inputs: Sequence[Tensor], runs: int, seed: int) -> lis
     ]
 
 
+def parts_of_range(graph: Graph, inputs: Sequence[Tensor], runs: int, seed: int) -> list[Run]:
+    """Random inferences in which every input has a level and a contrast of its own: a random part of its range."""
+    limits = [_limits(graph, tensor) for tensor in inputs]
+    random = np.random.default_rng([seed, runs])
+
+    def drawn(tensor: Tensor, low: float, high: float) -> Array:
+        part = np.sort(random.uniform(low, high, 2))
+        return _draw(random, tensor, *(part if tensor.dtype == "FLOAT32" else np.rint(part)))
+
+    return [
+        Run(f"parts {r}", tuple(drawn(t, *lim) for t, lim in zip(inputs, limits, strict=True))) for r in range(runs)
+    ]
+
+
 def from_files(inputs: Sequence[Tensor], files: Sequence[Array]) -> list[Run]:
     """One or more inferences from arrays that the user gives, as many arrays as the model has inputs for each.
 

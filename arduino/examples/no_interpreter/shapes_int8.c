@@ -1892,15 +1892,15 @@ tmo_status shapes_int8_init(void) {
 #ifdef TMO_SKIP_PROOF
   return tmo_check_build(program, sizeof program, 1, 1, 14048);
 #else
-  static const uint32_t io_bytes[] = {SHAPES_INT8_INPUT_BYTES, SHAPES_INT8_OUTPUT_BYTES};
+  static const uint32_t io_bytes[] = {9216, 6};
   return tmo_check(program, sizeof program, io_bytes, 1, 1, 14048);
 #endif
 }
 
 tmo_status shapes_int8_invoke(void) { return tmo_run(program, io, arena + 0); }
 
-int8_t *shapes_int8_input(void) { return (int8_t *)io[0]; }
-const int8_t *shapes_int8_output(void) { return (const int8_t *)io[1]; }
+int8_t *shapes_int8_input(void) { return (int8_t *)(void *)(arena + 1968); }
+const int8_t *shapes_int8_output(void) { return (const int8_t *)(const void *)(arena + 0); }
 
 static const uint8_t in_0[9216] = {
   0x59,0x23,0x02,0xc5,0xce,0x8a,0x93,0x84,0xac,0x50,0x26,0x69,0x00,0x1b,0x78,0x3a,

@@ -1,0 +1,132 @@
+"""C modules of random networks with any ports, compiled with sanitizers and compared with TFLM port by port."""
+
+from __future__ import annotations
+
+import random
+import subprocess
+import tempfile
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+from unittest import mock
+
+from conftest import ROOT
+from property.oracle import original
+from property.ports import ported, ports_of
+
+from tflm_memopt import pipeline
+from tflm_memopt.emit.module import module
+from tflm_memopt.emit.module_text import module_header, module_source
+from tflm_memopt.errors import UsageError
+from tflm_memopt.model.int8_io import Int8Interface, int8_io
+from tflm_memopt.model.interface import METADATA, Changes, changes_of, metadata
+from tflm_memopt.model.packing import TARGETS
+from tflm_memopt.model.reader import read
+from tflm_memopt.pipeline import Planned
+from tflm_memopt.plan.inputs import InputMode
+from tflm_memopt.plan.planner import Options
+from tflm_memopt.plan.tiles_plan import NO_RECOMPUTE
+from tflm_memopt.results import FrameReport
+from tflm_memopt.runtime import c_module
+from tflm_memopt.runtime.verify import Verification, sample, verify
+
+NAME = "net"
+SECONDS = 0.05
+RUNS = 3
+"""Random inferences, beside extreme ones."""
+IMPOSSIBLE = ("input_impossible", "module_builtin")
+"""Codes of refusals that are right: the input cannot be elsewhere; operators stay builtin."""
+
+
+@cache
+def archive(folder: Path) -> Path:
+    """The C library with everything in it, under sanitizers, compiled once."""
+    library = folder / "library.a"
+    if not library.is_file():
+        folder.mkdir(parents=True, exist_ok=True)
+        objects = c_module.compile_library(c_module.toolchain(), folder)
+        subprocess.run(["ar", "rcs", f"{library}.new", *map(str, objects)], check=True)
+        Path(f"{library}.new").replace(library)
+    return library
+
+
+def written(data: bytes, folder: Path, rng: random.Random) -> bytes:
+    """Writes the module of the model, converted with random settings, into the folder: the converted model.
+
+    Raises UsageError for what no module can be.
+    """
+    source = read(data)
+    if why := pipeline.left_whole(source):
+        raise UsageError(why, code="module_builtin")
+    border = int8_io(source.graph) if rng.random() < 0.85 else Int8Interface(source.graph, Changes(), {}, ())
+    options = Options(
+        op_per_block=rng.random() < 0.2,
+        seconds=SECONDS,
+        fold=rng.random() < 0.8,
+        target=rng.choice(("generic", *sorted(TARGETS))),
+        tiles=rng.choice((None, NO_RECOMPUTE)),
+    )
+    understood, planned = pipeline.understand(border.graph), None
+    for mode in _modes(source.graph.tensors[source.graph.inputs[0]].shape, rng):
+        options = replace(options, input=mode)
+        try:
+            planned = pipeline.make_plan(understood, options)
+            break
+        except UsageError as refusal:
+            if mode.where == "arena" or refusal.code not in ("input_impossible", "input_push"):
+                raise
+    if planned is None:
+        raise UsageError("nothing to convert", code="module_builtin")
+    new = pipeline.lower(source, border, planned, options)
+    whole = module(NAME, read(new), _frame(planned))
+    (folder / f"{NAME}.h").write_text(module_header(whole))
+    (folder / f"{NAME}.c").write_text(module_source(whole, sample(data, new)))
+    return new
+
+
+def _modes(shape: tuple[int, ...], rng: random.Random) -> tuple[InputMode, ...]:
+    """Where the input may be, in the order in which it is tried."""
+    rows = shape[1] if len(shape) > 1 else 1
+    pushed = rng.choice([n for n in range(1, rows + 1) if rows % n == 0])
+    elsewhere = InputMode("stream", pushed), InputMode("external")
+    return (*rng.sample((*elsewhere, InputMode()), 1), InputMode())
+
+
+def _frame(planned: Planned) -> FrameReport | None:
+    frame = planned.partition.frame
+    return FrameReport(frame.height, frame.row_bytes, frame.pushed) if frame else None
+
+
+def verified(data: bytes, new: bytes, folder: Path, library: Path) -> Verification:
+    """What `verify --c` says of the module in the folder. library: compiled."""
+    with mock.patch.object(c_module, "compile_library", return_value=[library]):
+        return verify(data, new, runs=RUNS, c=folder)
+
+
+def examine(seed: int, library: Path) -> str:
+    """One random network: where its input is, or why there is no module. Raises AssertionError when a byte differs."""
+    rng = random.Random(seed)
+    data = ported(rng)
+    try:
+        original(data)
+    except RuntimeError:
+        return "TFLM does not run it"
+    with tempfile.TemporaryDirectory(prefix="module-") as name:
+        folder = Path(name)
+        try:
+            new = written(data, folder, rng)
+        except UsageError as refusal:
+            if refusal.code not in IMPOSSIBLE:
+                raise
+            return refusal.code
+        found = verified(data, new, folder, library)
+        if not found.bit_exact:
+            kept = ROOT / f"build/soak/module{seed}"
+            kept.mkdir(parents=True, exist_ok=True)
+            for path in folder.iterdir():
+                (kept / path.name).write_bytes(path.read_bytes())
+            (kept / "original.tflite").write_bytes(data)
+            (kept / "rewritten.tflite").write_bytes(new)
+            raise AssertionError(f"seed {seed}, kept in {kept}: {ports_of(data)}\n{found}")
+    where = changes_of(metadata(read(new).tree, METADATA)).input
+    return f"module, {where.partition(':')[0] or 'arena'}"

@@ -1,0 +1,138 @@
+"""Random networks whose inputs and outputs are in any order: permuted, unread, repeated, constant, inputs put out."""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+import numpy as np
+from property.forced import mobile
+from property.layers import INT16, KINDS, MOVING, SUPPORTED, Layer
+from property.networks import Recipe, build
+
+from tflm_memopt.model import writer
+from tflm_memopt.model.reader import TENSOR_TYPES, read
+
+UNREAD = ("INT8", "UINT8", "INT16", "INT32", "INT64", "FLOAT32", "BOOL")
+"""Types of inputs that no operator reads."""
+CONSTANT = ("INT8", "UINT8", "INT16", "INT32", "INT64", "FLOAT32")
+"""Types of outputs that are constants."""
+KIND_SETS = (
+    tuple(SUPPORTED),
+    tuple(SUPPORTED),
+    ("conv", "depthwise", "residual", "padded", *MOVING),
+    ("conv", "conv", "depthwise", "residual", "bottleneck", "add", "max", "relu", "mean", "global", "int4"),
+    ("conv", "int4", "dense", "two", "add", "concatenation"),
+    INT16,
+    tuple(KINDS),
+)
+
+
+def network(rng: random.Random) -> Recipe:
+    """A network with up to four inputs; a few operators in some stay builtin, then and now."""
+    if rng.random() < 0.2:
+        return mobile(rng.getrandbits(32), most=3)
+    kinds = rng.choice(KIND_SETS)
+    shapes = [_shape(rng) for _ in range(rng.choice((1, 1, 2, 2, 2, 3, 4)))]
+    if rng.random() < 0.5:  # of one shape: nothing but their bytes tells them apart
+        shapes = [shapes[0]] * len(shapes)
+    outside = "INT8" if kinds is INT16 else rng.choice(("INT8", "INT8", "INT8", "FLOAT32", "UINT8"))
+    return Recipe(
+        inputs=tuple(shapes),
+        layers=tuple(_layer(rng, kinds) for _ in range(rng.randint(1, 8))),
+        extra=tuple(rng.randrange(9) for _ in range(rng.choice((0, 0, 1, 2, 3)))),
+        seed=rng.getrandbits(16),
+        outside=outside,
+        inside="INT16" if kinds is INT16 else "INT8",
+        unwanted=rng.choice((0, 0, 0, 1, 2)),
+        unused=rng.choice((0, 0, 3)),
+    )
+
+
+def _shape(rng: random.Random) -> tuple[int, ...]:
+    if rng.random() < 0.1:
+        return 1, rng.randint(1, 9), rng.randint(1, 5)
+    return 1, rng.choice((rng.randint(1, 14), rng.randint(15, 40))), rng.randint(1, 8), rng.randint(1, 5)
+
+
+def _layer(rng: random.Random, kinds: tuple[str, ...]) -> Layer:
+    return Layer(
+        kind=rng.choice(kinds),
+        source=rng.choice((0, 0, rng.randint(0, 4))),
+        other=rng.randint(0, 6),
+        channels=rng.randint(1, 8),
+        kernel=(rng.randint(1, 5), rng.randint(1, 4)),
+        stride=rng.choice(((1, 1), (1, 1), (2, 2), (rng.randint(1, 4), rng.randint(1, 3)))),
+        dilation=rng.choice(((1, 1), (1, 1), (rng.randint(1, 3), rng.randint(1, 2)))),
+        padding=rng.choice(("SAME", "VALID")),
+        activation=rng.choice(("NONE", "RELU", "RELU6", "RELU_N1_TO_1")),
+        flag=rng.random() < 0.5,
+        spread=rng.choice((0, 0, rng.randint(-6, 6))),
+        zero_point=rng.choice((3, rng.choice((-128, 127)), rng.randint(-128, 127))),
+    )
+
+
+def ported(rng: random.Random) -> bytes:
+    """A network's model with its ports changed."""
+    return with_ports(build(network(rng)), rng)
+
+
+def with_ports(data: bytes, rng: random.Random) -> bytes:
+    """The model with its inputs and outputs in another order, and more of them."""
+    tree = writer.edit(read(data))
+    graph = tree.subgraphs[0]
+    inputs, outputs = [int(t) for t in graph.inputs], [int(t) for t in graph.outputs]
+    if rng.random() < 0.25:  # one input may be streamed, or external
+        return data if rng.random() < 0.5 else _written(tree, inputs, _outputs(tree, inputs, outputs, rng))
+    inputs += [_tensor(tree, rng, "unread", rng.choice(UNREAD)) for _ in range(rng.choice((0, 0, 1, 2)))]
+    rng.shuffle(inputs)
+    return _written(tree, inputs, _outputs(tree, inputs, outputs, rng))
+
+
+def _written(tree: Any, inputs: list[int], outputs: list[int]) -> bytes:
+    tree.subgraphs[0].inputs, tree.subgraphs[0].outputs = np.array(inputs, np.int32), np.array(outputs, np.int32)
+    return writer.write(tree)
+
+
+def _outputs(tree: Any, inputs: list[int], outputs: list[int], rng: random.Random) -> list[int]:
+    """The outputs, some repeated, some inputs, some constants."""
+    more = list(outputs)
+    if rng.random() < 0.3:
+        more.append(rng.choice(outputs))
+    if rng.random() < 0.15:
+        more.append(rng.choice(inputs))
+    if rng.random() < 0.25:
+        more += [_constant(tree, rng) for _ in range(rng.randint(1, 2))]
+    rng.shuffle(more)
+    return more
+
+
+def _constant(tree: Any, rng: random.Random) -> int:
+    dtype = rng.choice(CONSTANT)
+    shape = _small(rng)
+    values = np.random.default_rng(rng.getrandbits(32)).integers(0, 100, shape).astype(dtype.lower())
+    return int(_tensor(tree, rng, "constant", dtype, shape, writer.add_buffer(tree, values)))
+
+
+def _tensor(tree: Any, rng: random.Random, name: str, dtype: str, shape: tuple[int, ...] = (), buffer: int = 0) -> int:
+    number = len(tree.subgraphs[0].tensors)
+    scale, zero = ((0.25,), (0,)) if dtype in ("INT8", "UINT8", "INT16") else ((), ())
+    return writer.add_tensor(
+        tree, f"{name}{number}", shape or _small(rng), dtype, buffer=buffer, scale=scale, zero_point=zero
+    )
+
+
+def _small(rng: random.Random) -> tuple[int, ...]:
+    return (1, *(rng.randint(1, 6) for _ in range(rng.randint(1, 3))))
+
+
+def ports_of(data: bytes) -> str:
+    """For messages: types and shapes of all inputs and outputs."""
+    tree = read(data).tree
+    graph = tree.subgraphs[0]
+
+    def told(tensors: Any) -> str:
+        each = (f"{t} {TENSOR_TYPES[graph.tensors[t].type].lower()} {list(graph.tensors[t].shape)}" for t in tensors)
+        return ", ".join(each)
+
+    return f"inputs {told(graph.inputs)}; outputs {told(graph.outputs)}"

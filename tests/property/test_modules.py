@@ -1,0 +1,31 @@
+"""Random networks as C modules: every port has the bytes that TFLM has there. `make soak KIND=modules` runs many."""
+
+from __future__ import annotations
+
+import shutil
+from collections import Counter
+from pathlib import Path
+
+import pytest
+from property.modules import archive, examine
+
+pytest.importorskip("tflite_micro", reason="the official TFLM wheel is not installed")
+
+FIRST, COUNT = 40, 24
+"""Seeds."""
+
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(not shutil.which("gcc") or not shutil.which("ar"), reason="no gcc, or no ar"),
+]
+
+
+@pytest.fixture(scope="module")
+def library(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return archive(tmp_path_factory.mktemp("library"))
+
+
+def test_a_fixed_set_of_modules(library: Path) -> None:
+    outcomes = Counter(examine(seed, library) for seed in range(FIRST, FIRST + COUNT))
+    assert {"module, arena", "module, stream", "module, external"} <= set(outcomes)
+    assert sum(n for outcome, n in outcomes.items() if outcome.startswith("module, ")) >= COUNT // 2

@@ -1,0 +1,116 @@
+"""A C program that runs a module on this machine: inputs from a file, the outputs of every run into another."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from tflm_memopt.emit.ports import Port, Ports
+from tflm_memopt.results import FrameReport
+
+NEWLINE = "\n"
+OTHER_MODULE = "not a module of this model"
+"""What the compiler says when the module has other ports."""
+GIVEN_UP = 2
+"""Number of the frame before which half of another one is pushed, and forgotten."""
+
+
+def harness(header: str, prefix: str, ports: Ports, frame: FrameReport | None) -> str:
+    """main.c: prints what the self-test returns, then does as many runs as its first argument says, from the second
+    one's file to the third's.
+
+    header: the module's. ports, frame: what the module must have; others do not compile. A run in the input file is
+    the bytes of each input, of a streamed one all rows; of an external one bytes, pitch, x, y and format of the
+    frame (uint32 each), then its data. A run in the output file is the bytes of each output.
+    """
+    return f"""\
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "{header}"
+
+{NEWLINE.join(f'_Static_assert({test}, "{OTHER_MODULE}");' for test in _tests(prefix.upper(), ports.all, frame))}
+
+static FILE *source, *target;
+
+static void fill(void *to, size_t bytes) {{
+  if (fread(to, 1, bytes, source) == bytes) return;
+  fprintf(stderr, "the inputs end too early\\n");
+  exit(3);
+}}
+
+static void expect(tmo_status status, tmo_status expected) {{
+  if (status == expected) return;
+  fprintf(stderr, "status %d: %s\\n", (int)status, tmo_status_text(status));
+  exit(4);
+}}
+
+static void run(int number) {{
+  (void)number;
+{_infer(prefix, ports, frame)}
+{NEWLINE.join(_take(ports.outputs))}
+}}
+
+int main(int argc, char **argv) {{
+  if (argc != 4) return 2;
+  expect({prefix}_init(), TMO_OK);
+  printf("%d\\n", (int){prefix}_selftest());
+  source = fopen(argv[2], "rb");
+  target = fopen(argv[3], "wb");
+  if (!source || !target) return 2;
+  for (int number = 0; number < atoi(argv[1]); ++number) run(number);
+  return fclose(target) != 0;
+}}
+"""
+
+
+def _tests(macro: str, ports: Sequence[Port], frame: FrameReport | None) -> Iterator[str]:
+    yield f"{macro}_ARENA_BYTES > 0"
+    for port in ports:
+        yield f"{port.constant} == {port.nbytes}u"
+    if frame and frame.pushed:
+        yield f"{macro}_PUSHES == {frame.rows // frame.pushed}u"
+    elif frame:
+        yield f"{macro}_ROWS == {frame.rows}u && {macro}_ROW_BYTES == {frame.row_bytes}u"
+
+
+def _infer(prefix: str, ports: Ports, frame: FrameReport | None) -> str:
+    inputs = "\n".join(f"  {p.type} *const {_local(p)} = {p.function}();" for p in ports.inputs)
+    if frame is None:
+        fills = "\n".join(f"  fill({_local(p)}, {p.constant});" for p in ports.inputs)
+        return f"{inputs}\n{fills}\n  expect({prefix}_invoke(), TMO_OK);"
+    if not frame.pushed:
+        return f"""\
+  uint32_t words[5];
+  fill(words, sizeof words);
+  uint8_t *const pixels = (uint8_t *)malloc(words[0]);
+  if (!pixels) exit(2);
+  fill(pixels, words[0]);
+  const tmo_frame frame = {{pixels, words[0], words[1], words[2], words[3], (uint8_t)words[4]}};
+  expect({prefix}_invoke(&frame), TMO_OK);
+  free(pixels);"""
+    (rows,) = ports.inputs
+    pushes = frame.rows // frame.pushed
+    return f"""\
+{inputs}
+  if (number == {GIVEN_UP}) {{ /* a frame that is given up: nothing of it may be left */
+    for (int push = 0; push < {pushes // 2}; ++push) {{
+      memset({_local(rows)}, 90, {rows.constant});
+      expect({prefix}_push(), TMO_WAIT);
+    }}
+    {prefix}_restart();
+  }}
+  for (int push = 1; push <= {pushes}; ++push) {{
+    fill({_local(rows)}, {rows.constant});
+    expect({prefix}_push(), push == {pushes} ? TMO_OK : TMO_WAIT);
+  }}"""
+
+
+def _take(outputs: Sequence[Port]) -> Iterator[str]:
+    for port in outputs:
+        yield f"  const {port.type} *const {_local(port)} = {port.function}();"
+        yield f"  if (fwrite({_local(port)}, 1, {port.constant}, target) != {port.constant}) exit(2);"
+
+
+def _local(port: Port) -> str:
+    return f"{port.function}_bytes"

@@ -1,0 +1,281 @@
+"""NAME.h and NAME.c, the two files of a C module. No interpreter, no heap, one static arena."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from tflm_memopt.emit.array import ALIGNMENT, byte_lines
+from tflm_memopt.emit.kernels import needs
+from tflm_memopt.emit.module import Module
+from tflm_memopt.emit.names import comment, guard
+from tflm_memopt.emit.ports import Port
+from tflm_memopt.lower.program import INPUT_EXTERNAL, INPUT_STREAM
+from tflm_memopt.model.graph import TensorId
+from tflm_memopt.results import Sample
+
+NEWLINE = "\n"
+
+
+def module_header(m: Module) -> str:
+    """NAME.h."""
+    include_guard = guard(m.name, "module")
+    constants = "\n".join(f"#define {p.constant} {p.nbytes}u /* {p.about}{note} */" for p, note in _noted(m))
+    outputs = "\n".join(f"const {p.type} *{p.function}(void);" for p in m.ports.outputs)
+    return f"""\
+/* {comment(m.name)}.tflite without an interpreter: C11, for tflm-memopt's custom_ops/src. Written by tflm-memopt.
+ *
+ * Inputs and outputs are the model's, in its order. The weights stay in flash; all RAM is one static arena, and the
+ * stack of an invocation.
+ * With {" ".join(needs([r.program for r in m.regions]).flags)} the library has nothing but what this model needs.
+ * With TMO_SKIP_PROOF this file does not prove again that the program stays inside its buffers: tflm-memopt did. */
+#ifndef {include_guard}
+#define {include_guard}
+
+#include <stdint.h>
+
+#include "tmo/tmo.h"
+
+#ifdef __cplusplus
+extern "C" {{
+#endif
+
+#define {m.macro}_ARENA_BYTES {m.arena}u /* with -DTMO_RAM_LIMIT=BYTES, more than that does not compile */
+{constants}
+
+/* Once, before everything else: whether this library runs this program. tmo_status_text() says what is wrong. */
+tmo_status {m.prefix}_init(void);
+
+{_how_to_run(m)}
+
+/* Valid until an input is filled again, or the model runs again. */
+{outputs}
+
+/* Runs a stored input: how many bytes of the output differ from what TFLM gives on a PC; negative: a tmo_status. */
+int32_t {m.prefix}_selftest(void);
+
+#ifdef __cplusplus
+}}
+#endif
+
+#endif /* {include_guard} */
+"""
+
+
+def _noted(m: Module) -> Iterator[tuple[Port, str]]:
+    """Each input and output, and what is special about its bytes, for a comment."""
+    read = {t for region in m.regions for t in region.inputs}
+    seen: dict[TensorId, Port] = {}
+    for port in m.ports.all:
+        note = ""
+        if port.tensor in m.constants:
+            note = "; a constant"
+        elif port.tensor in seen:
+            note = f"; the same bytes as {seen[port.tensor].function}()"
+        elif port in m.ports.inputs and port.tensor not in read:
+            note = "; no operator reads it"
+        seen.setdefault(port.tensor, port)
+        yield port, note
+
+
+def _how_to_run(m: Module) -> str:
+    inputs = "\n".join(f"{p.type} *{p.function}(void);" for p in m.ports.inputs)
+    if m.frame is None:
+        return f"""\
+/* To be filled before every invocation, all of them: their bytes are used again, for the outputs too. */
+{inputs}
+
+tmo_status {m.prefix}_invoke(void);"""
+    if m.external:
+        return f"""\
+#define {m.macro}_ROWS {m.frame.rows}u
+#define {m.macro}_ROW_BYTES {m.frame.row_bytes}u
+
+/* Reads the input where it is: {m.macro}_ROWS rows of {m.macro}_ROW_BYTES, from the frame's x and y on. */
+tmo_status {m.prefix}_invoke(const tmo_frame *frame);"""
+    return f"""\
+#define {m.macro}_PUSHES {m.frame.rows // m.frame.pushed}u
+
+/* To be filled with the next rows of the frame before every push: {m.frame.pushed} of {m.frame.row_bytes} bytes. */
+{inputs}
+
+/* Runs as far as these rows go. TMO_WAIT: push the rows after them. TMO_OK: they were the last; the next push begins a
+ * new frame. */
+tmo_status {m.prefix}_push(void);
+
+/* Forgets the rows of a frame that was begun. */
+void {m.prefix}_restart(void);"""
+
+
+def module_source(m: Module, sample: Sample) -> str:
+    """NAME.c. `sample`: what the self-test runs, and what has to come out."""
+    return f"""\
+/* {comment(m.name)}.tflite, {sum(len(r.program) for r in m.regions):,} B of program. Written by tflm-memopt. */
+#include "{m.name}.h"
+
+#include <string.h>
+
+#ifdef TMO_RAM_LIMIT
+_Static_assert({m.macro}_ARENA_BYTES <= TMO_RAM_LIMIT,
+               "{m.prefix} needs {m.arena} B of static RAM, TMO_RAM_LIMIT is less: convert it with --ram-limit");
+#endif
+
+{_programs(m)}
+
+static _Alignas({ALIGNMENT}) uint8_t arena[{m.macro}_ARENA_BYTES];
+
+{_io(m)}
+
+tmo_status {m.prefix}_init(void) {{
+{_init(m)}
+}}
+
+{_run(m)}
+
+{NEWLINE.join(_accessors(m))}
+
+{NEWLINE.join(_stored(m, sample))}
+
+int32_t {m.prefix}_selftest(void) {{
+  tmo_status status = {m.prefix}_init();
+  if (status != TMO_OK) return status;
+{_run_stored(m)}
+  if (status != TMO_OK) return status;
+  int32_t wrong = 0;
+{NEWLINE.join(f"  wrong += differing({p.function}(), out_{k}, sizeof out_{k});" for k, p in enumerate(m.ports.outputs))}
+  return wrong;
+}}
+"""
+
+
+def _number(m: Module, k: int) -> str:
+    """What the names of region k's own data end in."""
+    return f"_{k}" if len(m.regions) > 1 else ""
+
+
+def _programs(m: Module) -> str:
+    arrays = {f"program{_number(m, k)}": region.program for k, region in enumerate(m.regions)}
+    arrays |= {f"constant_{t}": data for t, data in m.constants.items()}
+    return "\n\n".join(
+        f"static const _Alignas({ALIGNMENT}) uint8_t {name}[{len(data)}] = {{\n{_bytes(data)}\n}};"
+        for name, data in arrays.items()
+    )
+
+
+def _io(m: Module) -> str:
+    """Of each region, in its own order."""
+    return "\n".join(
+        f"static void *const io{_number(m, k)}[] = {{{', '.join(_place(m, t) for t in (*r.inputs, *r.outputs))}}};"
+        for k, r in enumerate(m.regions)
+    )
+
+
+def _place(m: Module, tensor: TensorId) -> str:
+    return f"arena + {m.at[tensor]}"
+
+
+def _init(m: Module) -> str:
+    builds, proofs, tables = [], [], []
+    for k, (region, workspace) in enumerate(zip(m.regions, m.workspaces, strict=True)):
+        n, external = _number(m, k), region.input == INPUT_EXTERNAL
+        sizes = [*([0] if external else []), *(m.sizes[t] for t in (*region.inputs, *region.outputs))]
+        rest = f"{len(region.inputs) + external}, {len(region.outputs)}, {workspace}"
+        tables.append(f"  static const uint32_t io_bytes{n}[] = {{{', '.join(map(str, sizes))}}};")
+        builds.append(f"tmo_check_build(program{n}, sizeof program{n}, {rest})")
+        proofs.append(f"tmo_check(program{n}, sizeof program{n}, io_bytes{n}, {rest})")
+    return f"""\
+#ifdef TMO_SKIP_PROOF
+{_until_wrong(builds)}
+#else
+{NEWLINE.join(tables)}
+{_until_wrong(proofs)}
+#endif"""
+
+
+def _until_wrong(calls: Sequence[str]) -> str:
+    """Statements that make these calls one after the other, and return the status of the last one that is made."""
+    *first, last = calls
+    before = [
+        f"{'  tmo_status status' if k == 0 else '  if (status == TMO_OK) status'} = {c};" for k, c in enumerate(first)
+    ]
+    return "\n".join([*before, *(["  if (status != TMO_OK) return status;"] if first else []), f"  return {last};"])
+
+
+def _run(m: Module) -> str:
+    calls = [_call(m, k) for k in range(len(m.regions))]
+    if m.frame is None:
+        return _function(f"tmo_status {m.prefix}_invoke(void)", calls)
+    if m.external:
+        run = _function(f"tmo_status {m.prefix}_invoke(const tmo_frame *frame)", calls)
+        return f"""\
+/* io[0] of a program is the frame, which is only read. */
+static tmo_status run_frame(const void *program, const tmo_frame *frame, void *const *io, size_t n, void *workspace) {{
+  void *all[{max(len(r.inputs) + len(r.outputs) for r in m.regions) + 1}];
+  all[0] = (void *)(uintptr_t)frame;
+  memcpy(all + 1, io, n * sizeof io[0]);
+  return tmo_run(program, all, workspace);
+}}
+
+{run}"""
+    return f"""\
+static tmo_stream stream;
+
+{_function(f"tmo_status {m.prefix}_push(void)", calls)}
+void {m.prefix}_restart(void) {{ memset(&stream, 0, sizeof stream); }}"""
+
+
+def _call(m: Module, k: int) -> str:
+    region, n = m.regions[k], _number(m, k)
+    workspace = f"arena + {0 if region.workspace is None else m.at[region.workspace]}"
+    if region.input == INPUT_EXTERNAL:
+        return f"run_frame(program{n}, frame, io{n}, sizeof io{n} / sizeof io{n}[0], {workspace})"
+    if region.input == INPUT_STREAM:
+        return f"tmo_push(program{n}, io{n}, {workspace}, &stream)"
+    return f"tmo_run(program{n}, io{n}, {workspace})"
+
+
+def _function(head: str, calls: Sequence[str]) -> str:
+    body = _until_wrong(calls)
+    return f"{head} {{ {body.strip()} }}" if len(calls) == 1 else f"{head} {{\n{body}\n}}"
+
+
+def _run_stored(m: Module) -> str:
+    if m.frame is None:
+        copies = [f"  memcpy({p.function}(), in_{k}, sizeof in_{k});" for k, p in enumerate(m.ports.inputs)]
+        return "\n".join([*copies, f"  status = {m.prefix}_invoke();"])
+    if m.external:
+        return f"""\
+  const tmo_frame frame = {{in_0, sizeof in_0, {m.macro}_ROW_BYTES, 0, 0, TMO_FORMAT_INT8}};
+  status = {m.prefix}_invoke(&frame);"""
+    (rows,) = m.ports.inputs
+    return f"""\
+  {m.prefix}_restart();
+  status = TMO_WAIT;
+  for (const uint8_t *row = in_0; status == TMO_WAIT; row += {rows.constant}) {{
+    memcpy({rows.function}(), row, {rows.constant});
+    status = {m.prefix}_push();
+  }}"""
+
+
+def _accessors(m: Module) -> Iterator[str]:
+    for p in m.ports.inputs:
+        yield f"{p.type} *{p.function}(void) {{ return ({p.type} *)(void *)({_place(m, p.tensor)}); }}"
+    for p in m.ports.outputs:
+        place = f"constant_{p.tensor}" if p.tensor in m.constants else f"({_place(m, p.tensor)})"
+        yield f"const {p.type} *{p.function}(void) {{ return (const {p.type} *)(const void *){place}; }}"
+
+
+def _stored(m: Module, sample: Sample) -> Iterator[str]:
+    for side, values in (("in", sample.inputs), ("out", sample.outputs)):
+        for k, data in enumerate(values):
+            yield f"static const uint8_t {side}_{k}[{len(data)}] = {{\n{_bytes(data)}\n}};\n"
+    yield """\
+static int32_t differing(const void *got, const uint8_t *expected, uint32_t bytes) {
+  const uint8_t *byte = (const uint8_t *)got;
+  int32_t wrong = 0;
+  for (uint32_t i = 0; i < bytes; ++i) wrong += byte[i] != expected[i];
+  return wrong;
+}"""
+
+
+def _bytes(data: bytes) -> str:
+    return "\n".join(byte_lines(data))

@@ -1,0 +1,73 @@
+"""A model's inputs and outputs as a C module names them: functions, constants and types, in the model's order."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from tflm_memopt.emit.names import comment
+from tflm_memopt.errors import UsageError
+from tflm_memopt.model.graph import Graph, Tensor, TensorId
+
+C_TYPES: Mapping[str, str] = {
+    "INT8": "int8_t", "UINT8": "uint8_t", "INT16": "int16_t", "UINT16": "uint16_t", "INT32": "int32_t",
+    "UINT32": "uint32_t", "INT64": "int64_t", "UINT64": "uint64_t", "FLOAT32": "float", "FLOAT64": "double",
+    "FLOAT16": "uint16_t", "BOOL": "uint8_t",
+}  # fmt: skip
+"""By element type. C11 has no type for half-precision floats: their bits."""
+
+
+@dataclass(frozen=True, slots=True)
+class Port:
+    """An input or output of the model: `type *function(void)` says where it is, `constant` how many bytes it has."""
+
+    function: str
+    constant: str
+    type: str
+    nbytes: int
+    tensor: TensorId
+    about: str
+    """Element type, shape, scale and name, for a comment."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ports:
+    """All of a model, in its order. An external input is none of them: its frame is the caller's."""
+
+    inputs: tuple[Port, ...]
+    outputs: tuple[Port, ...]
+
+    @property
+    def all(self) -> tuple[Port, ...]:
+        return (*self.inputs, *self.outputs)
+
+
+def ports(prefix: str, graph: Graph) -> Ports:
+    """`prefix`: the first part of C identifiers. Raises UsageError for a port without a C type or bytes of its own."""
+    sides = (("input", graph.inputs), ("output", graph.outputs))
+    found = (_side(prefix, side, [graph.tensors[t] for t in tensors]) for side, tensors in sides)
+    return Ports(*found)
+
+
+def _side(prefix: str, side: str, tensors: Sequence[Tensor]) -> tuple[Port, ...]:
+    stems = [side] if len(tensors) == 1 else [f"{side}_{k}" for k in range(len(tensors))]
+    return tuple(_port(f"{prefix}_{stem}", tensor) for stem, tensor in zip(stems, tensors, strict=True))
+
+
+def _port(function: str, tensor: Tensor) -> Port:
+    if tensor.dtype not in C_TYPES or tensor.variable or not tensor.nbytes:
+        what = "a variable" if tensor.variable else f"{tensor.dtype.lower()} {list(tensor.shape)}"
+        raise UsageError(
+            f"a C module has no such input or output: '{tensor.name}' is {what}",
+            code="module_port",
+            where=f"tensor {tensor.id} '{tensor.name}'",
+            hint="--emit cpp, under TensorFlow Lite Micro",
+        )
+    constant = f"{function}_bytes".upper()
+    return Port(function, constant, C_TYPES[tensor.dtype], tensor.nbytes, tensor.id, _about(tensor))
+
+
+def _about(tensor: Tensor) -> str:
+    q = tensor.quantization
+    affine = f", scale {q.scale[0]:.9g}, zero point {q.zero_point[0]}" if q and q.scale else ""
+    return f"{tensor.dtype.lower()} {'x'.join(map(str, tensor.shape))}{affine}, '{comment(tensor.name)}'"

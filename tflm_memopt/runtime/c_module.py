@@ -1,0 +1,255 @@
+"""Compiles a C module of `optimize --emit c` for this machine, with the sources of the C library, and runs it."""
+
+from __future__ import annotations
+
+import functools
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tflm_memopt.emit import library
+from tflm_memopt.emit.harness import OTHER_MODULE, harness
+from tflm_memopt.emit.ports import ports
+from tflm_memopt.errors import RuntimeUnavailable, UsageError
+from tflm_memopt.lower.program import INPUT_EXTERNAL
+from tflm_memopt.model.graph import Graph
+from tflm_memopt.model.reader import Model
+from tflm_memopt.results import FrameReport
+from tflm_memopt.runtime import host
+from tflm_memopt.runtime.feeds import in_a_picture
+from tflm_memopt.runtime.regions import regions
+
+Array = NDArray[Any]
+
+EXTERNAL = "external"
+"""Of interface.Changes.input."""
+COMPILERS = ("cc", "gcc", "clang")
+STANDARD = ("-std=c11", "-O1")
+WARNINGS = ("-Wall", "-Wextra", "-Wpedantic", "-Werror")
+SANITIZERS = ("-fsanitize=address,undefined", "-fno-sanitize-recover=all")
+SECONDS = 600
+"""For all runs of a module."""
+SELFTEST = re.compile(r"^int32_t (\w+)_selftest\(void\);$", re.MULTILINE)
+"""In a module's header: the first part of its names."""
+FLAG = re.compile(r"-DTMO_[A-Z]+=0x[0-9a-f]+u(?:ll)?\b")
+
+
+@dataclass(frozen=True, slots=True)
+class Sources:
+    """A module on disk."""
+
+    header: Path
+    source: Path
+    prefix: str
+    flags: tuple[str, ...]
+    """What its header says that the library may be compiled with."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ran:
+    """What a module did."""
+
+    outputs: tuple[Array, ...]
+    """Of every run, stacked by output; none after a failure."""
+    sanitized: bool
+    selftest: int
+    """What its self-test returned: bytes that differ."""
+    failure: str
+    """Empty when every run was done."""
+
+
+@dataclass(frozen=True, slots=True)
+class Toolchain:
+    """A C compiler for this machine."""
+
+    command: tuple[str, ...]
+    sanitized: bool
+    """AddressSanitizer and UndefinedBehaviorSanitizer watch what it compiles."""
+
+    @property
+    def flags(self) -> tuple[str, ...]:
+        return (*STANDARD, *(SANITIZERS if self.sanitized else ()))
+
+    def __call__(self, *arguments: str | Path, cwd: Path) -> subprocess.CompletedProcess[str]:
+        command = [*self.command, *self.flags, *map(str, arguments)]
+        return subprocess.run(command, cwd=cwd, capture_output=True, text=True, errors="replace", check=False)
+
+
+def find(place: Path) -> Sources:
+    """The module in a folder, or the one whose NAME.c is named. Raises UsageError unless there is exactly one."""
+    wanted = [place] if place.is_file() else sorted(place.glob("*.c"))
+    found = [module for path in wanted if (module := _module(path))]
+    if not found:
+        raise UsageError(
+            f"{place} has no C module", code="no_module", hint="the folder of optimize --emit c, with NAME.h and NAME.c"
+        )
+    if len(found) > 1:
+        names = ", ".join(module.source.name for module in found)
+        raise UsageError(
+            f"{place} has several C modules: {names}",
+            code="several_modules",
+            hint=f"--c {found[0].source}, for example",
+        )
+    return found[0]
+
+
+def _module(source: Path) -> Sources | None:
+    header = source.with_suffix(".h")
+    if source.suffix != ".c" or not header.is_file():
+        return None
+    text = header.read_text("utf-8", "replace")
+    named = SELFTEST.search(text)
+    return Sources(header, source, named[1], tuple(FLAG.findall(text))) if named else None
+
+
+def toolchain() -> Toolchain:
+    """$CC, or the compiler that is there. Raises RuntimeUnavailable when none is."""
+    command = tuple(shlex.split(os.environ.get("CC", ""))) or next(((c,) for c in COMPILERS if shutil.which(c)), ())
+    if not command or not shutil.which(command[0]):
+        raise RuntimeUnavailable(
+            f"no C compiler is installed: {command[0] if command else ', '.join(COMPILERS)}",
+            code="no_compiler",
+            hint="install gcc or clang, or set CC (Debian: apt-get install gcc)",
+        )
+    return _toolchain(command)
+
+
+@functools.cache
+def _toolchain(command: tuple[str, ...]) -> Toolchain:
+    with tempfile.TemporaryDirectory(prefix="tflm-memopt-") as name:
+        folder = Path(name)
+        (folder / "probe.c").write_text("int main(void) { return 0; }\n")
+        watched = Toolchain(command, sanitized=True)
+        if watched("probe.c", "-o", "probe", cwd=folder).returncode:
+            return Toolchain(command, sanitized=False)
+        runs = subprocess.run([folder / "probe"], env=_environment(), check=False, capture_output=True)
+        return Toolchain(command, sanitized=runs.returncode == 0)
+
+
+def compile_library(compiler: Toolchain, folder: Path, flags: Sequence[str] = ()) -> list[Path]:
+    """Object files of the C library. flags: what is left out of it."""
+    root = library.folder()
+    sources = sorted((root / "src").glob("*.c"))
+    workers = os.cpu_count() or 1
+
+    def compile_some(some: Sequence[Path]) -> None:
+        done = compiler(*flags, f"-I{root / 'include'}", "-c", *some, cwd=folder)
+        if done.returncode:
+            raise _does_not_compile(done.stderr, "the C library")
+
+    with ThreadPoolExecutor(workers) as pool:
+        for _ in pool.map(compile_some, (sources[k::workers] for k in range(workers))):
+            pass
+    return [folder / f"{source.stem}.o" for source in sources]
+
+
+def run(
+    module: Sources, model: Model, where: str, runs: Iterable[Sequence[Array]], objects: Sequence[Path] = ()
+) -> Ran:
+    """All outputs of all runs, or why there are none.
+
+    model: the rewritten model that the module must have been written for. where: interface.Changes.input. runs: a value
+    for each input, of a streamed or external one the whole frame. objects: those of the library, if they are compiled.
+    """
+    compiler, inputs = toolchain(), list(runs)
+    frame = _frame(model, where, inputs)
+    with tempfile.TemporaryDirectory(prefix="tflm-memopt-") as name:
+        folder = Path(name)
+        expected = ports(module.prefix, model.graph)
+        main = harness(module.header.name, module.prefix, expected, frame.report if frame else None)
+        (folder / "main.c").write_text(main, encoding="utf-8")
+        linked = list(objects) or compile_library(compiler, folder, module.flags)
+        include = f"-I{module.header.parent.resolve()}", f"-I{library.folder() / 'include'}"
+        done = compiler(*WARNINGS, *include, module.source.resolve(), "main.c", *linked, "-o", "program", cwd=folder)
+        if done.returncode:
+            raise _does_not_compile(done.stderr, str(module.source))
+        (folder / "inputs").write_bytes(b"".join(_fed(frame, inputs)))
+        selftest, failure = _execute([str(folder / "program"), str(len(inputs)), "inputs", "outputs"], folder)
+        outputs = () if failure else _outputs(model.graph, (folder / "outputs").read_bytes(), len(inputs))
+        return Ran(outputs, compiler.sanitized, selftest, failure)
+
+
+@dataclass(frozen=True, slots=True)
+class _Frame:
+    """An input that is not in the arena."""
+
+    report: FrameReport
+    shape: tuple[int, ...]
+    """Rows, pixels of a row, bytes of a pixel; of a streamed one: pushes, bytes of a push."""
+
+
+def _frame(model: Model, where: str, runs: Sequence[Sequence[Array]]) -> _Frame | None:
+    if not where:
+        return None
+    if where == EXTERNAL:
+        height, width, channels = next(host.frame_shape(r.program) for r in regions(model) if r.input == INPUT_EXTERNAL)
+        return _Frame(FrameReport(height, width * channels, 0), (height, width, channels))
+    push = model.graph.tensors[model.graph.inputs[0]].nbytes
+    pushes = runs[0][0].nbytes // push
+    return _Frame(FrameReport(pushes, push, 1), (pushes, push))
+
+
+def _does_not_compile(said: str, where: str) -> UsageError:
+    errors = [line for line in said.splitlines() if "error" in line] or said.splitlines() or ["the compiler failed"]
+    what = f"it is {OTHER_MODULE}" if OTHER_MODULE in said else errors[0]
+    return UsageError(
+        f"the C module does not compile: {what}",
+        code="module_does_not_compile",
+        where=where,
+        hint="write it again: optimize --emit c, with the same options and version",
+    )
+
+
+def _fed(frame: _Frame | None, runs: Sequence[Sequence[Array]]) -> Iterator[bytes]:
+    """The harness's input file."""
+    for number, values in enumerate(runs):
+        if frame is None or frame.report.pushed:
+            yield from (np.ascontiguousarray(value).tobytes() for value in values)
+        else:
+            pixels = np.ascontiguousarray(values[0]).view(np.int8).reshape(frame.shape)
+            picture = in_a_picture(pixels, number)
+            words = [picture.pixels.nbytes, picture.pitch, picture.x, picture.y, picture.format]
+            yield np.array(words, np.uint32).tobytes() + picture.pixels.tobytes()
+
+
+def _execute(command: Sequence[str], folder: Path) -> tuple[int, str]:
+    """What the self-test says, and what went wrong, in a line."""
+    try:
+        done = subprocess.run(
+            command, cwd=folder, env=_environment(), capture_output=True, text=True, errors="replace", check=False,
+            timeout=SECONDS,
+        )  # fmt: skip
+    except subprocess.TimeoutExpired:
+        return 0, f"it did not end within {SECONDS} s"
+    if done.returncode == 0:
+        return int(done.stdout), ""
+    lines = [line.strip() for line in done.stderr.splitlines() if line.strip()]
+    telling = [line for line in lines if "ERROR: " in line or "runtime error: " in line]
+    return 0, (telling or lines or [f"it ended with exit code {done.returncode}"])[0]
+
+
+def _environment() -> dict[str, str]:
+    return {**os.environ, "ASAN_OPTIONS": "detect_leaks=0", "UBSAN_OPTIONS": "print_stacktrace=0"}
+
+
+def _outputs(graph: Graph, data: bytes, runs: int) -> tuple[Array, ...]:
+    """Of every output all runs, as in process.run_model()."""
+    tensors = [graph.tensors[t] for t in graph.outputs]
+    whole = np.frombuffer(data, np.uint8).reshape(runs, -1)
+    ends = np.cumsum([t.nbytes for t in tensors])
+    parts = (whole[:, end - t.nbytes : end] for t, end in zip(tensors, ends, strict=True))
+    return tuple(
+        np.ascontiguousarray(part).view(t.dtype.lower()).reshape(runs, *t.shape)
+        for part, t in zip(parts, tensors, strict=True)
+    )

@@ -1,0 +1,132 @@
+"""One inference after the other in two models that should be the same function: what each is fed, and what differs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tflm_memopt.model.graph import Graph, Tensor
+from tflm_memopt.model.interface import Change, Changes
+from tflm_memopt.runtime import convert, host_model, wheel
+from tflm_memopt.runtime.process import Outcome, run_model
+from tflm_memopt.runtime.stimuli import Run, from_files, matches, stimuli
+
+Array = NDArray[Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """The first byte that differs."""
+
+    run: int
+    label: str
+    """Where the run's input comes from."""
+    output: int
+    name: str
+    index: tuple[int, ...]
+    original: int | float
+    rewritten: int | float
+    elements: int
+    """How many elements of this output differ in this run."""
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """A model and what it is fed."""
+
+    model: bytes
+    graph: Graph
+    fed: Sequence[Run]
+    input: str = ""
+    """Changes.input."""
+
+    def stacks(self) -> list[Array]:
+        """All runs of input 0, of input 1, ..."""
+        return [np.stack(values) for values in zip(*(run.values for run in self.fed), strict=True)]
+
+
+def under_tflm(*jobs: Job) -> Iterable[Outcome]:
+    wheel.require()
+    with ThreadPoolExecutor(len(jobs)) as pool:
+        outcomes = pool.map(
+            lambda j: run_model(j.model, j.stacks(), len(j.fed), len(j.graph.outputs), input=j.input), jobs
+        )
+        return list(outcomes)
+
+
+def on_host(*jobs: Job) -> Iterable[Outcome]:
+    return [Outcome(host_model.run_model(job.graph, job.stacks(), len(job.fed))) for job in jobs]
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """One inference, as each of the two models is fed."""
+
+    original: Run
+    rewritten: Run
+
+
+def cases_of(
+    before: Graph, after: Graph, changes: Changes, *, runs: int, seed: int, files: Sequence[Array]
+) -> list[Case]:
+    """`runs` random inferences, extreme ones, and the user's own."""
+    old, new = [before.tensors[t] for t in before.inputs], inputs_of(before, after, changes)
+    cases = of_rewritten(changes, stimuli(before, new, runs, seed))
+    if matches(old, files):
+        to_new = each({change.index: change for change in changes.inputs}, convert.forward)
+        return cases + [Case(run, _mapped(to_new, run)) for run in from_files(old, files)]
+    return cases + of_rewritten(changes, from_files(new, files))
+
+
+def inputs_of(before: Graph, after: Graph, changes: Changes) -> list[Tensor]:
+    """The inputs in the rewritten model's formats."""
+    changed = {change.index for change in changes.inputs}
+    return [after.tensors[t] if k in changed else before.tensors[before.inputs[k]] for k, t in enumerate(after.inputs)]
+
+
+def of_rewritten(changes: Changes, runs: Iterable[Run]) -> list[Case]:
+    """Runs of the rewritten model. The original is fed through the operators that the rewrite removed."""
+    to_old = each({change.index: change for change in changes.inputs}, convert.preimage)
+    return [Case(_mapped(to_old, run), run) for run in runs]
+
+
+Conversion = Callable[[Array], Array]
+
+
+def each(changed: dict[int, Change], conversion: Callable[[Change], Conversion]) -> dict[int, Conversion]:
+    return {index: conversion(change) for index, change in changed.items()}
+
+
+def _mapped(conversions: dict[int, Conversion], run: Run) -> Run:
+    return Run(run.label, tuple(conversions[k](v) if k in conversions else v for k, v in enumerate(run.values)))
+
+
+def first_difference(
+    graph: Graph, changes: Changes, cases: Sequence[Case], expected: Outcome, got: Outcome
+) -> Difference | None:
+    """The first difference, by run and then by output. Floats are compared as bits: -0.0 is not 0.0, and a NaN equals
+    itself.
+    """
+    back = each({change.index: change for change in changes.outputs}, convert.backward)
+    outputs = [
+        (a, back[k](b) if k in back else b) for k, (a, b) in enumerate(zip(expected.outputs, got.outputs, strict=True))
+    ]
+    for r, case in enumerate(cases):
+        for k, (a, b) in enumerate(outputs):
+            wrong = np.argwhere(_bits(a[r]) != _bits(b[r]))
+            if len(wrong):
+                where = tuple(int(i) for i in wrong[0])
+                name = graph.tensors[graph.outputs[k]].name
+                return Difference(
+                    r, case.original.label, k, name, where, a[r][where].item(), b[r][where].item(), len(wrong)
+                )
+    return None
+
+
+def _bits(values: Array) -> Array:
+    return np.ascontiguousarray(values).view(f"u{values.itemsize}")

@@ -1,0 +1,58 @@
+"""Which inference a self-test stores: one whose outputs tell the inputs of a model apart, and its outputs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import combinations, pairwise
+from typing import Any
+
+from numpy.typing import NDArray
+
+from tflm_memopt.model.graph import Graph, Tensor, TensorId
+from tflm_memopt.runtime.stimuli import Run, parts_of_range, stimuli
+
+CANDIDATES = 12
+"""Inferences to choose from, of a model with several inputs or outputs."""
+
+
+Swaps = Mapping[int, Sequence[int]]
+"""Of each candidate, by its number, the runs in which two of its inputs are exchanged, by their numbers."""
+
+
+def runs(graph: Graph, inputs: Sequence[Tensor], outputs: Sequence[TensorId], seed: int) -> tuple[list[Run], Swaps]:
+    """The candidates, then the same with inputs exchanged. `graph`: the original model, as for stimuli()."""
+    if len(inputs) < 2 and len(outputs) < 2:
+        return stimuli(graph, inputs, 1, seed)[:1], {0: ()}
+    half = CANDIDATES // 2
+    drawn = [*stimuli(graph, inputs, half, seed)[:half], *parts_of_range(graph, inputs, CANDIDATES - half, seed)]
+    pairs = _exchangeable(inputs)
+    swaps = {k: range(CANDIDATES + k * len(pairs), CANDIDATES + (k + 1) * len(pairs)) for k in range(CANDIDATES)}
+    return [*drawn, *(_exchanged(run, *pair) for run in drawn for pair in pairs)], swaps
+
+
+def best(swaps: Swaps, tensors: Sequence[TensorId], outputs: Sequence[NDArray[Any]]) -> int:
+    """Number of the candidate that tells most apart. `tensors`: the model's outputs, `outputs`: of all runs."""
+
+    def told_apart(candidate: int) -> int:
+        mine = [output[candidate].tobytes() for output in outputs]
+        between = sum(a != b for (s, a), (t, b) in combinations(zip(tensors, mine, strict=True), 2) if s != t)
+        changed = sum(
+            any(o[other].tobytes() != m for o, m in zip(outputs, mine, strict=True)) for other in swaps[candidate]
+        )
+        return int(between + changed)
+
+    return max(swaps, key=told_apart)
+
+
+def _exchangeable(inputs: Sequence[Tensor]) -> list[tuple[int, int]]:
+    """Inputs of one shape and type, each with the next."""
+    alike: dict[tuple[str, tuple[int, ...]], list[int]] = {}
+    for k, tensor in enumerate(inputs):
+        alike.setdefault((tensor.dtype, tensor.shape), []).append(k)
+    return [pair for group in alike.values() for pair in pairwise(group)]
+
+
+def _exchanged(run: Run, a: int, b: int) -> Run:
+    values = list(run.values)
+    values[a], values[b] = values[b], values[a]
+    return Run(f"{run.label}, inputs {a} and {b} exchanged", tuple(values))
