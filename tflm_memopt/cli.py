@@ -137,6 +137,11 @@ def parser() -> argparse.ArgumentParser:
     fit = _command(group, commands.fit, "on which boards a model fits, as it is and rewritten")
     _model(fit, "model", "the .tflite file")
     _board(fit, "boards", action="append", default=[], help="this board only; exit code 1 if it is too small")
+    fit.add_argument(
+        "--ram-limit", type=size, metavar="SIZE",
+        help="the least compute in an arena of at most SIZE, as optimize has it; exit code 1 if there is none",
+    )  # fmt: skip
+    fit.add_argument("--markdown", action="store_true", help="a table for a comment or a summary of CI")
     _conversion(fit)
 
     verify = _command(group, commands.verify, "run both models and compare every output byte")

@@ -17,7 +17,7 @@ from tflm_memopt.files import read_file, write_files
 from tflm_memopt.keras import is_keras
 from tflm_memopt.model.packing import GENERIC
 from tflm_memopt.model.reader import read
-from tflm_memopt.report import html, plot, table, text
+from tflm_memopt.report import html, markdown, plot, table, text
 from tflm_memopt.results import Batch, Entry, Report
 from tflm_memopt.runtime import stimuli
 from tflm_memopt.runtime.verify import sample
@@ -114,9 +114,11 @@ def fit(args: argparse.Namespace) -> int:
     for name in args.boards:
         board(name)
     with talk.about(args.model), talk.busy(args, f"optimizing {args.model.name}") as progress:
-        result = tflm_memopt.optimize(data, name=args.model.name, **_settings(args), progress=progress)
+        result = tflm_memopt.optimize(
+            data, name=args.model.name, **_settings(args), ram_limit=args.ram_limit, progress=progress
+        )
     found = tflm_memopt.fit(result, args.boards)
-    talk.answer(args, found.to_json(), text.fits(found))
+    talk.answer(args, found.to_json(), markdown.fits(found) if args.markdown else text.fits(found))
     enough = all if args.boards else any
     return talk.DONE if enough(row.rewritten.fits for row in found.boards) else talk.NO
 

@@ -32,10 +32,14 @@ Report = Callable[[str, int, int], None]
 
 
 def answer(args: argparse.Namespace, document: dict[str, Any], readable: RenderableType) -> None:
-    """The answer of a command, as it was asked for."""
+    """The answer of a command, as it was asked for. A string is written as it is."""
     if args.json:
         sys.stdout.write(emit.to_json(document))
-    elif not args.quiet:
+    elif args.quiet:
+        pass
+    elif isinstance(readable, str):
+        sys.stdout.write(readable)
+    else:
         console = console_of(sys.stdout)
         with console.capture() as page:
             console.print(readable)

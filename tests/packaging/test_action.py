@@ -1,0 +1,140 @@
+"""The GitHub Action: its description, and its last step run as a runner runs it, on real models."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from conftest import EXAMPLE, ROOT, heard
+
+ACTION = ROOT / "action.yml"
+PAGE = ROOT / "docs/github-action.md"
+
+
+def action() -> dict[str, Any]:
+    return dict(yaml.safe_load(ACTION.read_text()))
+
+
+def by_schema(schema: str, *files: Path) -> subprocess.CompletedProcess[str]:
+    """Against one of GitHub's schemas, which check-jsonschema brings."""
+    command = [sys.executable, "-m", "check_jsonschema", "--builtin-schema", f"vendor.{schema}", *files]
+    return subprocess.run(command, capture_output=True, text=True, check=False)
+
+
+@pytest.mark.slow
+def test_github_takes_the_description(tmp_path: Path) -> None:
+    done = by_schema("github-actions", ACTION)
+    assert done.returncode == 0, done.stdout
+    (tmp_path / "action.yml").write_text(ACTION.read_text().replace("using: composite", "using: nothing"))
+    assert by_schema("github-actions", tmp_path / "action.yml").returncode == 1
+
+
+@dataclass(frozen=True)
+class Step:
+    """What the last step left."""
+
+    code: int
+    said: str
+    summary: str
+    outputs: dict[str, str]
+
+
+def step(folder: Path, **inputs: str) -> Step:
+    """Runs it with these inputs and the defaults of the others, in `folder`."""
+    described = action()
+    last = described["runs"]["steps"][-1]
+    values = {
+        f"inputs.{name}": inputs.get(name.replace("-", "_"), i.get("default"))
+        for name, i in described["inputs"].items()
+    }
+    values |= {"runner.temp": str(folder), "steps.python.outputs.python-path": sys.executable}
+    files = {name: folder / name.lower() for name in ("GITHUB_OUTPUT", "GITHUB_STEP_SUMMARY")}
+    own = {key: re.sub(r"\$\{\{ ([\w.-]+) \}\}", lambda m: values[m[1]], value) for key, value in last["env"].items()}
+    done = subprocess.run(
+        ["bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", last["run"]],
+        cwd=folder,
+        env={**os.environ, **own, "GITHUB_ACTION_PATH": str(ROOT), **{name: str(path) for name, path in files.items()}},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    heard(done.stdout)
+    written = {name: path.read_text() if path.exists() else "" for name, path in files.items()}
+    outputs = dict(re.findall(r"^(\w+)=(.*)$", written["GITHUB_OUTPUT"], re.MULTILINE))
+    outputs |= {
+        name: text for name, _, text in re.findall(r"^(\w+)<<(\w+)\n(.*?)\2$", written["GITHUB_OUTPUT"], re.M | re.S)
+    }
+    return Step(done.returncode, done.stdout + done.stderr, written["GITHUB_STEP_SUMMARY"], outputs)
+
+
+@pytest.mark.slow
+def test_a_model_that_fits(tmp_path: Path) -> None:
+    done = step(tmp_path, model=str(EXAMPLE), board="uno_r4, nano33ble")
+    assert done.code == 0, done.said
+    assert done.said == done.summary == done.outputs["table"]
+    assert done.outputs["fits"] == "true"
+    assert done.said.startswith(r"**shapes\_int8.tflite** fits on 2 of 2 boards: arena 16,868 B instead of 118,628 B")
+    rows = re.findall(
+        r"^\| [^|]+ \(`(\w+)`\) \| (\S+) \| ([\d,]+) B \| ([\d,]+) B \| (\S+) \|$", done.said, re.MULTILINE
+    )
+    assert [(row[0], row[1], row[4]) for row in rows] == [("uno_r4", "yes", "**no**"), ("nano33ble", "yes", "yes")]
+
+
+@pytest.mark.slow
+def test_one_that_does_not(tmp_path: Path) -> None:
+    done = step(tmp_path, model=str(EXAMPLE), board="nano33ble microbit_v1")
+    assert done.code == 1, done.said
+    assert done.outputs["fits"] == "false"
+    assert "fits on 1 of 2 boards" in done.summary
+    assert re.search(r"\(`microbit_v1`\) \| \*\*no\*\* \| \*\*[\d,]+ B missing\*\* \|", done.summary)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("limit", "code", "says"), [("16900", 0, "arena 16,868 B"), ("8kB", 1, "limit is 8,000 B")])
+def test_a_limit_of_ram(limit: str, code: int, says: str, tmp_path: Path) -> None:
+    done = step(tmp_path, model=str(EXAMPLE), ram_limit=limit)
+    assert done.code == code, done.said
+    assert says in done.summary
+
+
+@pytest.mark.slow
+def test_several_models_and_options(tmp_path: Path) -> None:
+    """A pattern, a file that is no model, and a name that could be a command."""
+    (tmp_path / "m").mkdir()
+    shutil.copy(EXAMPLE, tmp_path / "m/a.tflite")
+    shutil.copy(EXAMPLE, tmp_path / "m/--json; exit 0.tflite")
+    (tmp_path / "m/bad.tflite").write_text("no model")
+    done = step(tmp_path, model="m/*.tflite\nm/a.tflite\ngone.tflite", board="nano33ble", options="--input 'stream:2'")
+    assert done.code == 2, done.said
+    assert done.outputs["fits"] == "false"
+    assert done.summary.count("fits on 1 of 1 board:") == 2
+    assert done.summary.count("input streamed 2 rows") == 2
+    assert "**bad.tflite**" in done.summary and "**gone.tflite**" in done.summary
+
+
+@pytest.mark.parametrize(
+    ("inputs", "says"), [({"model": " \n"}, "no model"), ({"model": "a", "options": "'"}, "options")]
+)
+def test_inputs_that_say_nothing(inputs: dict[str, str], says: str, tmp_path: Path) -> None:
+    done = step(tmp_path, **inputs)
+    assert done.code == 2 and says in done.said
+
+
+def test_the_page_has_every_input_and_output() -> None:
+    page = PAGE.read_text(encoding="utf-8")
+    rows = re.findall(r"^\| `([\w-]+)` \|", page, re.MULTILINE)
+    described = action()
+    assert rows == [*described["inputs"], *described["outputs"]]
+    for block in re.findall(r"^```yaml\n(.*?)^```$", page, re.DOTALL | re.MULTILINE):
+        document = yaml.safe_load(block)
+        steps = document["steps"] if "steps" in document else document["jobs"]["fits"]["steps"]
+        (used,) = (s for s in steps if s.get("uses", "").startswith("tflm-memopt/"))
+        assert set(used["with"]) <= set(described["inputs"])

@@ -1,0 +1,58 @@
+"""Answers as Markdown, for comments on pull requests and summaries of CI."""
+
+from __future__ import annotations
+
+from tflm_memopt.boards import BoardFit
+from tflm_memopt.report.text import printable
+from tflm_memopt.results import BoardReport, Fits
+
+HEAD = """\
+| board | fits | RAM left | flash left | original |
+|---|---|---:|---:|---|"""
+
+
+def fits(result: Fits) -> str:
+    """The answer of `fit`: a line for each board, smallest RAM first."""
+    fitting, asked = sum(row.rewritten.fits for row in result.boards), len(result.boards)
+    arena = f"arena {result.arena.total:,} B instead of {result.original_arena.total:,} B"
+    flash = f"`.tflite` {result.flash.rewritten:,} B instead of {result.flash.original:,} B"
+    return f"""\
+**{_cell(result.model)}** fits on {fitting} of {asked} board{"s" * (asked != 1)}: {arena}, {flash}
+
+{HEAD}
+{chr(10).join(map(_row, result.boards))}
+
+{_cell(result.convention)}
+"""
+
+
+def _row(row: BoardReport) -> str:
+    on = row.rewritten
+    cells = (
+        f"{row.board.name} (`{row.board.id}`)",
+        _on(on),
+        _left(on.ram_left),
+        _left(on.flash_left),
+        _on(row.original),
+    )
+    return f"| {' | '.join(cells)} |"
+
+
+def _on(fit: BoardFit) -> str:
+    if not fit.fits:
+        return "**no**"
+    return "yes" if fit.fits_with_radio else "yes, without radio"
+
+
+def _left(nbytes: int) -> str:
+    """What is left over, or missing.
+
+    >>> _left(1200), _left(-1200)
+    ('1,200 B', '**1,200 B missing**')
+    """
+    return f"{nbytes:,} B" if nbytes >= 0 else f"**{-nbytes:,} B missing**"
+
+
+def _cell(text: str) -> str:
+    """Text without meaning in Markdown."""
+    return "".join(f"\\{c}" if c in "\\`*_|<>[]#" else c for c in printable(text))
