@@ -2,10 +2,12 @@
 
     python benchmarks/costs.py --models ../shared/models [--update docs/frontier.md]
     python benchmarks/costs.py --models ../shared/models --cores m4 m55 --only mlperf_tiny_kws_dscnn_int8
+    python benchmarks/costs.py --missing
 
 Random networks in random plans (tests/property) run under QEMU, operator by operator; for each kernel, non-negative
 least squares of relative errors fit what one of each amount of its work (analysis/costs.py) takes. Plans of the models
-in the folder are held out: how far off their estimates are is written beside the fit. Other cores' tables stay.
+in the folder are held out: how far off their estimates are is written beside the fit. Other cores' tables stay. With
+--missing only kernels of operators that a table lacks are measured, in networks of rare operators; all others stay.
 """
 
 from __future__ import annotations
@@ -29,6 +31,7 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 from cores.cases import TOO_LARGE, Case, blob, model_cases, run
 from cores.core import MEASURED, Core, missing_tools
 from models import Net
+from moving import transpose_conv
 from property.forced import PARTS, TAILS, forced, random_settings
 from property.layers import INT16, SUPPORTED, Layer
 from property.layers.computing import TWO_OPERANDS
@@ -134,11 +137,30 @@ def rare(seed: int) -> bytes:
     return net.model(*outputs, product)
 
 
-def random_plans(target: str, count: int) -> Iterator[Sample]:
-    """Of so many networks, without those that the checker refuses: chance draws plans that cannot be laid out."""
-    for seed in range(count):
-        data = rare(seed) if seed % RARE == 0 else build(network(seed))
-        tiles = None if seed % 4 == 0 else NO_RECOMPUTE
+def rare_int16(seed: int) -> bytes:
+    """The same of int16."""
+    rng = random.Random(seed)
+    h, w, c = rng.randint(2, 12), rng.randint(2, 12), rng.choice((1, 4, 8, 24))
+    net = Net(seed, activations="INT16")
+    x, other = net.input((1, h, w, c)), net.input((1, h, w, c) if rng.random() < 0.5 else (c,))
+    kernel, stride = rng.choice(((1, 1), (3, 3), (4, 2))), rng.choice(((1, 1), (2, 2)))
+    leaky = schema.LeakyReluOptionsT(alpha=0.3)
+    return net.model(
+        *(net.binary(kind, x, other, out=(0.2, 0)) for kind in ("ADD", "SUB")),
+        net.unary("LEAKY_RELU", x, dtype="INT16", out=(0.05, 0), options=leaky),
+        transpose_conv(net, x, rng.choice((1, 4, 16)), kernel=kernel, stride=stride),
+    )
+
+
+def random_plans(target: str, count: int, *, every: int = 1) -> Iterator[Sample]:
+    """Of so many networks, without those that the checker refuses: chance draws plans that cannot be laid out.
+
+    every: RARE draws nothing but rare operators.
+    """
+    for seed in range(0, count, every):
+        of_rare = rare_int16 if seed // RARE % 2 else rare
+        data = of_rare(seed) if seed % RARE == 0 else build(network(seed))
+        tiles = None if (seed // RARE // 2 if seed % RARE == 0 else seed) % 4 == 0 else NO_RECOMPUTE
         options = Options(seconds=0, fold=False, target=target, reorder=False, turn=False, tiles=tiles)
         try:
             if tiles is None:
@@ -229,23 +251,29 @@ def table(tables_of: Mapping[str, Mapping[str, Any]]) -> str:
 def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--cores", nargs="+", choices=tuple(MEASURED), default=tuple(MEASURED))
-    parser.add_argument("--models", type=Path, required=True, metavar="DIR", help="with .tflite files to hold out")
+    what = parser.add_mutually_exclusive_group(required=True)
+    what.add_argument("--models", type=Path, metavar="DIR", help="with .tflite files to hold out")
+    what.add_argument("--missing", action="store_true", help="measure what the table lacks, and nothing else")
     parser.add_argument("--only", nargs="+", metavar="STEM", help="these models of the folder only")
     parser.add_argument("--networks", type=int, default=120, metavar="N", help="random ones for each target")
     parser.add_argument("--output", type=Path, default=TABLE, metavar="FILE", help="instead of the package's")
     parser.add_argument("--update", type=Path, metavar="FILE", help="rewrite the table of errors in this document")
     args = parser.parse_args(arguments)
     chosen = {core.known_as: core for core in (MEASURED[name] for name in args.cores)}
-    paths = [p for p in sorted(args.models.glob("*.tflite")) if not args.only or p.stem in args.only]
+    models = [] if args.missing else sorted(args.models.glob("*.tflite"))
+    paths = [p for p in models if not args.only or p.stem in args.only]
     if reason := next(filter(None, map(missing_tools, chosen.values())), ""):
         parser.error(reason)
-    if not paths:
+    if not paths and not args.missing:
         parser.error(f"no .tflite files in {args.models}")
     try:
         if args.update:
             tables.require(args.update, "costs")
         old = json.loads(args.output.read_text()) if args.output.exists() else {"cores": {}}
-        found = old["cores"] | _with_errors(chosen, _fits(chosen, args.networks), paths)
+        if args.missing:
+            found = old["cores"] | _with_missing(old["cores"], _fits(chosen, RARE * args.networks, every=RARE))
+        else:
+            found = old["cores"] | _with_errors(chosen, _fits(chosen, args.networks), paths)
         ordered = {name: found[name] for name in (core.known_as for core in MEASURED.values()) if name in found}
         args.output.write_text(written(ordered))
     except (MemoptError, OSError, RuntimeError, ValueError) as error:
@@ -256,15 +284,28 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return 0
 
 
-def _fits(chosen: Mapping[str, Core], networks: int) -> dict[str, dict[str, Any]]:
+def _fits(chosen: Mapping[str, Core], networks: int, *, every: int = 1) -> dict[str, dict[str, Any]]:
     """By core. Nothing is held out yet."""
-    plans = {target: list(random_plans(target, networks)) for target in _programs(chosen.values())}
+    plans = {target: list(random_plans(target, networks, every=every)) for target in _programs(chosen.values())}
     found = {}
     for name, core in chosen.items():
         kernels = fitted([c for target in _programs([core]) for c in count(core, plans[target])])
         print(f"{name}: {len(kernels)} kernels", file=sys.stderr)
         found[name] = {"target": core.target, "plans": 0, "median": 0, "worst": 0, "kernels": kernels}
     return found
+
+
+def _with_missing(
+    tables_of: Mapping[str, dict[str, Any]], found: Mapping[str, dict[str, Any]]
+) -> dict[str, dict[str, Any]]:
+    """The tables of these cores with the kernels of operators that they lack."""
+    done = {}
+    for name, new in found.items():
+        table = tables_of[name]
+        known = {kernel.split()[0] for kernel in table["kernels"]}
+        added = {kernel: each for kernel, each in new["kernels"].items() if kernel.split()[0] not in known}
+        done[name] = table | {"kernels": dict(sorted((table["kernels"] | added).items()))}
+    return done
 
 
 def _with_errors(

@@ -213,7 +213,7 @@ class Net:
         """SUB, MUL, MAXIMUM, MINIMUM, SQUARED_DIFFERENCE, PRELU, ADD: what is smaller is repeated."""
         fused = {"ADD": schema.AddOptionsT, "SUB": schema.SubOptionsT, "MUL": schema.MulOptionsT}.get(kind)
         options = fused(fusedActivationFunction=_activation(activation)) if fused else None
-        y = self.tensor(np.broadcast_shapes(self.shape(a), self.shape(b)), affine=out or self.affine(a))
+        y = self.tensor(np.broadcast_shapes(self.shape(a), self.shape(b)), self.dtype(a), out or self.affine(a))
         return self.op(kind, [a, b], [y], options)
 
     def pool(
@@ -290,7 +290,7 @@ class Net:
         y = self.tensor(shape, self.dtype(x), self.affine(x))
         if value is None:
             return self.op("PAD", [x, paddings], [y], schema.PadOptionsT())
-        constant = self.tensor((1,), affine=self.affine(x), data=[value])
+        constant = self.tensor((1,), self.dtype(x), self.affine(x), data=[value])
         return self.op("PADV2", [x, paddings, constant], [y], schema.PadV2OptionsT())
 
     def reshape(self, x: int, shape: Sequence[int]) -> int:
@@ -300,7 +300,7 @@ class Net:
 
     def transpose(self, x: int, order: Sequence[int]) -> int:
         permutation = self.tensor((len(order),), "INT32", None, data=order)
-        y = self.tensor([self.shape(x)[a] for a in order], affine=self.affine(x))
+        y = self.tensor([self.shape(x)[a] for a in order], self.dtype(x), self.affine(x))
         return self.op("TRANSPOSE", [x, permutation], [y], schema.TransposeOptionsT())
 
     # ---- parts ----

@@ -18,8 +18,8 @@ def constant(net: Net, values: Any) -> int:
 
 
 def like(net: Net, x: int, shape: Sequence[int]) -> int:
-    """An activation with the scale of x."""
-    return net.tensor(tuple(int(d) for d in shape), affine=net.affine(x))
+    """An activation with the type and the scale of x."""
+    return net.tensor(tuple(int(d) for d in shape), net.dtype(x), net.affine(x))
 
 
 def mirror_pad(net: Net, x: int, amounts: Sequence[Pair], *, reflect: bool) -> int:
@@ -183,11 +183,13 @@ def transpose_conv(
     filter_ = net.tensor(weights.shape, data=weights, scales=scales.tolist(), axis=0)
     product = np.float32(net.affine(x)[0]) * scales
     spread = float(product.mean()) * 73 * 73 * math.sqrt(math.prod(kernel) * c / math.prod(stride) + 1)
-    y = net.tensor((n, *size, channels), affine=(spread / 50, int(net.rng.integers(-20, 20))))
+    wide, zero_point = net.dtype(x) == "INT16", int(net.rng.integers(-20, 20))
+    y = net.tensor((n, *size, channels), net.dtype(x), (spread / (1 if wide else 50), 0 if wide else zero_point))
     operands = [constant(net, [n, *size, channels]), filter_, x]
     if bias:
         data = net.rng.integers(-3000, 3000, channels)
-        operands.append(net.tensor((channels,), "INT32", None, data=data, scales=product.tolist()))
+        dtype = "INT64" if wide else "INT32"
+        operands.append(net.tensor((channels,), dtype, None, data=data, scales=product.tolist()))
     options = schema.TransposeConvOptionsT(
         padding=getattr(schema.Padding, padding), strideH=stride[0], strideW=stride[1],
         fusedActivationFunction=getattr(schema.ActivationFunctionType, activation),

@@ -7,10 +7,12 @@
 
 /* What a build leaves out, its validator does, too. */
 #define HAS_BINARY (((TMO_KINDS) & TMO_BINARY_KINDS) != 0)
-#define HAS_S16_FILTER (tmo_has_kind(TMO_OP_CONV_S16) || tmo_has_kind(TMO_OP_DEPTHWISE_S16))
+#define HAS_TRANSPOSE_CONV (tmo_has_kind(TMO_OP_TRANSPOSE_CONV) || tmo_has_kind(TMO_OP_TRANSPOSE_CONV_S16))
+#define HAS_S16_FILTER (tmo_has_kind(TMO_OP_CONV_S16) || tmo_has_kind(TMO_OP_DEPTHWISE_S16) || tmo_has_kind(TMO_OP_TRANSPOSE_CONV_S16))
+#define HAS_S16_SUM (tmo_has_kind(TMO_OP_ADD_S16) || tmo_has_kind(TMO_OP_SUB_S16))
 #define HAS_FILTER (tmo_has_kind(TMO_OP_CONV) || tmo_has_kind(TMO_OP_DEPTHWISE) || HAS_S16_FILTER)
 #define HAS_POOL (tmo_has_kind(TMO_OP_AVERAGE_POOL) || tmo_has_kind(TMO_OP_MAX_POOL) || tmo_has_kind(TMO_OP_MEAN))
-#define HAS_POINTWISE (tmo_has_kind(TMO_OP_SOFTMAX) || tmo_has_kind(TMO_OP_LOOKUP))
+#define HAS_POINTWISE (tmo_has_kind(TMO_OP_SOFTMAX) || tmo_has_kind(TMO_OP_LOOKUP) || tmo_has_kind(TMO_OP_LEAKY_RELU_S16))
 
 /* The window of each output coordinate begins inside the padded input and reaches into the input. All are uint16_t: nothing wraps. */
 static bool window_fits(uint32_t kernel, uint32_t stride, uint32_t dilation, uint32_t pad, uint32_t in, uint32_t out) {
@@ -32,7 +34,7 @@ static bool check_windowed(const tmo_checker *c, const tmo_operation *o) {
 
 /* Convolutions of int16. */
 static bool is_s16_filter(const tmo_op *op) {
-  return HAS_S16_FILTER && (op->kind == TMO_OP_CONV_S16 || op->kind == TMO_OP_DEPTHWISE_S16);
+  return HAS_S16_FILTER && tmo_is_s16(op) && op->kind != TMO_OP_ADD_S16 && op->kind != TMO_OP_SUB_S16 && op->kind != TMO_OP_LEAKY_RELU_S16;
 }
 
 /* Multipliers and shifts: `n` of each. */
@@ -83,22 +85,22 @@ static bool check_combination(tmo_checker *c, const tmo_op *op) {
     case TMO_OP_MINIMUM: return true;
     case TMO_OP_MUL: return check_scaling(c, op, 1);
     case TMO_OP_PRELU: return check_scaling(c, op, 2);
-    case TMO_OP_ADD_S16: return check_scaling(c, op, 3);
+    case TMO_OP_ADD_S16:
+    case TMO_OP_SUB_S16: return check_scaling(c, op, 3);
     default: return op->param >= 0 && op->param <= TMO_MAX_ADD_SHIFT && check_scaling(c, op, 3);
   }
 }
 
-/* Both operands have the output's height, width and channels, or 1; channel groups are those of the output. */
+/* Both operands have the output's height, width and channels, or 1; channel groups are those of the output. A channel of int16 is two bytes. */
 static bool check_binary(tmo_checker *c, const tmo_operation *o) {
   if (!pointwise(o->op)) return false;
-  const bool s16 = tmo_has_kind(TMO_OP_ADD_S16) && o->op->kind == TMO_OP_ADD_S16;
-  if (s16 && o->out->channels % 2 != 0) return false;
+  const uint32_t item = HAS_S16_SUM && tmo_is_s16(o->op) ? 2 : 1;
+  if (o->out->channels % item != 0) return false;
   for (uint8_t k = 0; k < o->op->n_inputs; ++k) {
     const tmo_tensor *in = &c->tensors[o->op->input[k]];
     if (in->height != o->out->height && in->height != 1) return false;
     if (in->width != o->out->width && in->width != 1) return false;
-    if (s16 && (in->height != o->out->height || tmo_row_bytes(in) != tmo_row_bytes(o->out))) return false;
-    if (in->channels != o->out->channels && (in->channels != 1 || tmo_groups(o->op) > 1)) return false;
+    if (in->channels != o->out->channels && (in->channels != item || tmo_groups(o->op) > 1)) return false;
   }
   return check_combination(c, o->op);
 }
@@ -108,6 +110,7 @@ static bool check_pointwise(tmo_checker *c, const tmo_operation *o) {
   const tmo_op *op = o->op;
   if (!pointwise(op) || o->in->height != o->out->height || tmo_row_bytes(o->in) != tmo_row_bytes(o->out)) return false;
   if (tmo_is_tiled(o->block) && o->in->width != o->out->width) return false;
+  if (tmo_has_kind(TMO_OP_LEAKY_RELU_S16) && op->kind == TMO_OP_LEAKY_RELU_S16) return tmo_row_bytes(o->out) % 2 == 0 && o->out->channels % 2 == 0 && check_scaling(c, op, 2);
   if (op->kind == TMO_OP_LOOKUP) return tmo_has_constant(c, op->weights, TMO_TABLE_BYTES, 1);
   return o->in->channels == o->out->channels && o->out->channels <= MAX_SOFTMAX_CHANNELS && op->param <= 0 && check_scaling(c, op, 1);
 }
@@ -220,7 +223,8 @@ bool tmo_check_kind(tmo_checker *c, const tmo_operation *o) {
   switch (op->kind) {
     case TMO_OP_COPY: return tmo_has_kind(TMO_OP_COPY) && check_copy(c, o);
     case TMO_OP_RESIZE_BILINEAR: return tmo_has_kind(TMO_OP_RESIZE_BILINEAR) && check_resize(c, o);
-    case TMO_OP_TRANSPOSE_CONV: return tmo_has_kind(TMO_OP_TRANSPOSE_CONV) && check_transpose_conv(c, o);
+    case TMO_OP_TRANSPOSE_CONV:
+    case TMO_OP_TRANSPOSE_CONV_S16: return HAS_TRANSPOSE_CONV && check_transpose_conv(c, o);
     case TMO_OP_BATCH_MATMUL: return tmo_has_kind(TMO_OP_BATCH_MATMUL) && check_batch_matmul(c, o);
     case TMO_OP_CONV:
     case TMO_OP_DEPTHWISE:
@@ -230,6 +234,7 @@ bool tmo_check_kind(tmo_checker *c, const tmo_operation *o) {
     case TMO_OP_MAX_POOL:
     case TMO_OP_MEAN: return HAS_POOL && check_pool(c, o);
     case TMO_OP_SOFTMAX:
+    case TMO_OP_LEAKY_RELU_S16:
     case TMO_OP_LOOKUP: return HAS_POINTWISE && check_pointwise(c, o);
     case TMO_OP_GATHER: return tmo_has_kind(TMO_OP_GATHER) && check_gather(c, o);
     default: return false;

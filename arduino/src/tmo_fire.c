@@ -55,9 +55,11 @@ static void call_row_kernel(const tmo_kernel *k, const tmo_window *window, int8_
     TMO_CASE_KIND(TMO_OP_DEPTHWISE_S16, tmo_conv_row_s16(k, window, out));
     TMO_CASE_KIND(TMO_OP_SOFTMAX, tmo_softmax_s8(k, window, out));
     TMO_CASE_KIND(TMO_OP_LOOKUP, tmo_lookup_s8(k, window, out));
+    TMO_CASE_KIND(TMO_OP_LEAKY_RELU_S16, tmo_leaky_relu_s16(k, window, out));
     TMO_CASE_KIND(TMO_OP_COPY, tmo_copy_s8(k, window, out));
     TMO_CASE_KIND(TMO_OP_RESIZE_BILINEAR, tmo_resize_bilinear_row_s8(k, window, out));
     TMO_CASE_KIND(TMO_OP_TRANSPOSE_CONV, tmo_transpose_conv_row_s8(k, window, out));
+    TMO_CASE_KIND(TMO_OP_TRANSPOSE_CONV_S16, tmo_transpose_conv_row_s16(k, window, out));
     TMO_CASE_KIND(TMO_OP_BATCH_MATMUL, tmo_batch_matmul_row_s8(k, window, out));
     default: if (HAS_POOL) tmo_pool_row_s8(k, window, out);
   }
@@ -419,7 +421,7 @@ static void step_through_operands(firing *f) {
   for (uint8_t k = 0; k < 2; ++k) {
     const tmo_tensor *in = &tmo_tensors(f->run->program)[f->kernel.op->input[k]];
     f->kernel.pixel_step[k] = in->width > 1 ? in->channels : 0;
-    f->kernel.channel_step[k] = in->channels > 1 ? 1 : 0;
+    f->kernel.channel_step[k] = in->channels == f->out.tensor->channels ? 1 : 0;
   }
 }
 

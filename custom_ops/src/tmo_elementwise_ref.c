@@ -60,20 +60,42 @@ static int8_t minimum(const tmo_kernel *k, const int8_t x[2], uint32_t first) {
   return x[0] < x[1] ? x[0] : x[1];
 }
 
-/* The same of int16, without zero points. TFLM: AddElementwise, kernels/internal/reference/add.h. */
+static int32_t load_s16(const int8_t *x) {
+  int16_t value;
+  memcpy(&value, x, sizeof value);
+  return value;
+}
+
+static void store_s16(int8_t *out, int32_t value, int32_t low, int32_t high) {
+  const int16_t y = (int16_t)(value < low ? low : value > high ? high : value);
+  memcpy(out, &y, sizeof y);
+}
+
+/* ADD and SUB of int16, without zero points. TFLM: AddElementwise, kernels/internal/reference/add.h; SubElementwise, .../sub.h. */
 static void add_s16(const tmo_kernel *k, const tmo_window *window, int8_t *out) {
-  const int32_t low = (int16_t)(k->op->param & 0xFFFF), high = k->op->param >> 16;
+  const tmo_op *op = k->op;
+  const bool negative = op->kind == TMO_OP_SUB_S16;
+  const uint32_t subtrahend = op->flags & TMO_FLAG_SWAPPED ? 0 : 1;
+  for (uint32_t x = 0; x < k->out_width; ++x) {
+    for (uint32_t c = 0; c < k->out_channels; c += 2, out += 2) {
+      int32_t sum = 0;
+      for (uint32_t operand = 0; operand < 2; ++operand) {
+        const int32_t value = load_s16(window->pixels[operand] + x * k->pixel_step[operand] + c * k->channel_step[operand]);
+        const int32_t scaled = tmo_rescale(value * (1 << 15), k->multipliers[operand], k->shifts[operand]);
+        sum = tmo_wrapping_add(sum, negative && operand == subtrahend ? (int32_t)(0 - (uint32_t)scaled) : scaled);
+      }
+      store_s16(out, tmo_rescale(sum, k->multipliers[2], k->shifts[2]), (int16_t)(op->param & 0xFFFF), op->param >> 16);
+    }
+  }
+}
+
+/* TFLM: QuantizeLeakyRelu, kernels/internal/reference/leaky_relu.h. */
+void tmo_leaky_relu_s16(const tmo_kernel *k, const tmo_window *window, int8_t *out) {
   const uint32_t bytes = k->out_width * k->out_channels;
   for (uint32_t i = 0; i < bytes; i += 2) {
-    int32_t sum = 0;
-    for (uint32_t operand = 0; operand < 2; ++operand) {
-      int16_t x;
-      memcpy(&x, window->pixels[operand] + i, sizeof x);
-      sum = tmo_wrapping_add(sum, tmo_rescale(x * (1 << 15), k->multipliers[operand], k->shifts[operand]));
-    }
-    const int32_t scaled = tmo_rescale(sum, k->multipliers[2], k->shifts[2]);
-    const int16_t y = (int16_t)(scaled < low ? low : scaled > high ? high : scaled);
-    memcpy(out + i, &y, sizeof y);
+    const int32_t x = load_s16(window->pixels[0] + i);
+    const uint32_t sign = x < 0 ? 1 : 0;
+    store_s16(out + i, tmo_rescale(x, k->multipliers[sign], k->shifts[sign]), INT16_MIN, INT16_MAX);
   }
 }
 
@@ -92,7 +114,8 @@ static inline void for_each(const tmo_kernel *k, const tmo_window *window, int8_
 void tmo_binary_s8(const tmo_kernel *k, const tmo_window *window, int8_t *out) {
   switch (k->op->kind) {
     TMO_CASE_KIND(TMO_OP_ADD, for_each(k, window, out, add));
-    TMO_CASE_KIND(TMO_OP_ADD_S16, add_s16(k, window, out));
+    case TMO_OP_ADD_S16:
+    case TMO_OP_SUB_S16: if (tmo_has_kind(TMO_OP_ADD_S16) || tmo_has_kind(TMO_OP_SUB_S16)) add_s16(k, window, out); break;
     TMO_CASE_KIND(TMO_OP_SUB, for_each(k, window, out, subtract));
     TMO_CASE_KIND(TMO_OP_MUL, for_each(k, window, out, multiply));
     TMO_CASE_KIND(TMO_OP_MAXIMUM, for_each(k, window, out, maximum));

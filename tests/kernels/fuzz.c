@@ -145,7 +145,8 @@ static uint64_t cost(const sample *s, const tmo_op *op) {
   }
   const bool part = op->tile > 0 && op->tile < out->width && !tmo_iterative(op);
   const uint64_t bytes = (uint64_t)(part ? op->tile : out->width) * out->channels;
-  return bytes * (1 + taps * (op->kind == TMO_OP_CONV || op->kind == TMO_OP_TRANSPOSE_CONV ? in->channels : 1));
+  const bool mixes = op->kind == TMO_OP_CONV || op->kind == TMO_OP_CONV_S16 || op->kind == TMO_OP_TRANSPOSE_CONV || op->kind == TMO_OP_TRANSPOSE_CONV_S16;
+  return bytes * (1 + taps * (mixes ? in->channels : 1));
 }
 
 /* Push number n of a frame, as far as the frame goes. */

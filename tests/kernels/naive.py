@@ -34,8 +34,9 @@ def output(op: ProgramOp, inputs: Sequence[Int8], shape: tuple[int, int, int]) -
         Kind.RESIZE_BILINEAR: _resize,
         Kind.TRANSPOSE_CONV: _transpose_conv,
         Kind.BATCH_MATMUL: _batch_matmul,
-        **dict.fromkeys((Kind.CONV_S16, Kind.DEPTHWISE_S16), _conv_int16),
-        Kind.ADD_S16: _add_int16,
+        **dict.fromkeys((Kind.CONV_S16, Kind.DEPTHWISE_S16, Kind.TRANSPOSE_CONV_S16), _conv_int16),
+        **dict.fromkeys((Kind.ADD_S16, Kind.SUB_S16), _add_int16),
+        Kind.LEAKY_RELU_S16: _leaky_relu_int16,
     }[op.kind](op, [i.astype(np.int64) for i in inputs], shape)
     assert result.shape == shape
     return result.astype(np.int8)
@@ -119,15 +120,18 @@ def _int16(x: Ints) -> Ints:
 
 
 def _from_int16(op: ProgramOp, x: Ints) -> Int8:
-    low, high = (op.param & 0xFFFF ^ 0x8000) - 0x8000, op.param >> 16
-    return np.ascontiguousarray(np.clip(x, low, high).astype("<i2")).view(np.int8)
+    return _stored(np.clip(x, (op.param & 0xFFFF ^ 0x8000) - 0x8000, op.param >> 16))
+
+
+def _stored(x: Ints) -> Int8:
+    return np.ascontiguousarray(np.clip(x, -0x8000, 0x7FFF).astype("<i2")).view(np.int8)
 
 
 def _conv_int16(op: ProgramOp, inputs: list[Ints], shape: tuple[int, int, int]) -> Int8:
     """Multipliers of 16 bits, one rounding."""
     assert op.multipliers is not None
     assert op.shifts is not None
-    sums = _conv_sums if op.kind is Kind.CONV_S16 else _depthwise_sums
+    sums = {Kind.CONV_S16: _conv_sums, Kind.DEPTHWISE_S16: _depthwise_sums}.get(op.kind, _transpose_conv_sums)
     total = sums(op, _int16(inputs[0]), (*shape[:2], shape[2] // 2))
     total += 0 if op.bias is None else op.bias.view("<i8")
     m, right = op.multipliers.astype(np.int64), 15 - op.shifts.astype(np.int64)
@@ -139,8 +143,16 @@ def _add_int16(op: ProgramOp, inputs: list[Ints], shape: tuple[int, int, int]) -
     assert op.multipliers is not None
     assert op.shifts is not None
     m, s = op.multipliers.astype(np.int64), op.shifts.astype(np.int64)
-    a, b = (rescale(_int16(x) << 15, m[k], s[k]) for k, x in enumerate(inputs))
-    return _from_int16(op, rescale(wrap32(a + b), m[2], s[2]))
+    wide = [np.broadcast_to(_int16(x), (*shape[:2], shape[2] // 2)) for x in inputs]
+    a, b = (rescale(wide[k] << 15, m[k], s[k]) for k in ((1, 0) if op.swapped else (0, 1)))
+    return _from_int16(op, rescale(wrap32(a - b if op.kind is Kind.SUB_S16 else a + b), m[2], s[2]))
+
+
+def _leaky_relu_int16(op: ProgramOp, inputs: list[Ints], shape: tuple[int, int, int]) -> Int8:
+    assert op.multipliers is not None
+    assert op.shifts is not None
+    x, m, s = _int16(inputs[0]), op.multipliers.astype(np.int64), op.shifts.astype(np.int64)
+    return _stored(np.where(x < 0, rescale(x, m[1], s[1]), rescale(x, m[0], s[0]))).reshape(shape)
 
 
 def _batch_matmul(op: ProgramOp, inputs: list[Ints], shape: tuple[int, int, int]) -> Int8:
@@ -235,15 +247,19 @@ def _resize(op: ProgramOp, inputs: list[Ints], shape: tuple[int, int, int]) -> I
 
 
 def _transpose_conv(op: ProgramOp, inputs: list[Ints], shape: tuple[int, int, int]) -> Int8:
+    return _scale(op, _transpose_conv_sums(op, inputs[0], shape) + (0 if op.bias is None else op.bias))
+
+
+def _transpose_conv_sums(op: ProgramOp, x: Ints, shape: tuple[int, int, int]) -> Ints:
     """Scattered, as TFLM does it."""
     assert op.weights is not None
-    w, x = op.window, inputs[0] - op.input_zero_points[0]
-    total = np.zeros(shape, np.int64) + (0 if op.bias is None else op.bias)
+    w, x = op.window, x - op.input_zero_points[0]
+    total = np.zeros(shape, np.int64)
     for iy, ix, ky, kx in np.ndindex(*x.shape[:2], w.kernel_h, w.kernel_w):
         oy, ox = iy * w.stride_h - w.pad_top + ky, ix * w.stride_w - w.pad_left + kx
         if 0 <= oy < shape[0] and 0 <= ox < shape[1]:
             total[oy, ox] += op.weights[:, ky, kx].astype(np.int64) @ x[iy, ix]
-    return _scale(op, total)
+    return total
 
 
 def _softmax(op: ProgramOp, inputs: list[Ints], shape: tuple[int, int, int]) -> Int8:

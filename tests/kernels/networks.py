@@ -12,12 +12,13 @@ from kernels import naive
 from numpy.random import Generator
 
 from tflm_memopt.lower.program import SCALES, ProgramOp
-from tflm_memopt.model.rowop import BINARY_INT8, NO_ROW, Access, Kind, Move, Moves, Window
+from tflm_memopt.model.rowop import BINARY, BINARY_INT8, NO_ROW, WIDE, Access, Kind, Move, Moves, Window
 
 Shape = tuple[int, int, int]
 POOLS = (Kind.AVERAGE_POOL, Kind.MAX_POOL, Kind.MEAN)
 WINDOWED = (Kind.CONV, Kind.DEPTHWISE, *POOLS)
-INT16 = {Kind.CONV_S16: Kind.CONV, Kind.DEPTHWISE_S16: Kind.DEPTHWISE, Kind.ADD_S16: Kind.ADD}
+INT16_FILTERS = {wide: kind for kind, wide in WIDE.items()}
+INT16 = (*INT16_FILTERS, Kind.ADD_S16, Kind.SUB_S16, Kind.LEAKY_RELU_S16)
 CHANNELWISE = (Kind.DEPTHWISE, Kind.LOOKUP, *POOLS)
 
 
@@ -113,12 +114,15 @@ def _of_int16(rng: Generator, op: ProgramOp, shape: Shape) -> tuple[ProgramOp, S
     low, high = sorted(rng.choice([-(1 << 15), -3000, 0, 20_000, (1 << 15) - 1], 2, replace=False).tolist())
     zeros = {"input_zero_points": (0,) * len(op.inputs), "output_zero_point": 0, "activation": (-128, 127)}
     param = {"param": high << 16 | low & 0xFFFF}
-    if op.kind is Kind.ADD_S16:
+    if op.kind in BINARY:
         left, right = scaling(rng, 2, 0.3), scaling(rng, 1, 2.0**-14)
         both = {name: np.concatenate((left[name], right[name])) for name in ("multipliers", "shifts")}
-        return dataclasses.replace(op, **zeros, **param, **both), shape
+        return dataclasses.replace(op, **zeros, **param, **both, swapped=bool(rng.random() < 0.5)), shape
+    if op.kind is Kind.LEAKY_RELU_S16:
+        return dataclasses.replace(op, **zeros, **scaling(rng, 2, 0.8)), shape
     channels = (*shape[:2], shape[2] // 2)
-    of, out = _windowed(rng, dataclasses.replace(op, kind=INT16[op.kind], **zeros), channels)
+    narrow = dataclasses.replace(op, kind=INT16_FILTERS[op.kind], **zeros)
+    of, out = (_transposing if narrow.kind is Kind.TRANSPOSE_CONV else _windowed)(rng, narrow, channels)
     bias = None if of.bias is None else (of.bias.astype(np.int64) << 10).view("<i4")
     return dataclasses.replace(of, kind=op.kind, bias=bias, **param), (*out[:2], 2 * out[2])
 
@@ -147,9 +151,9 @@ def _combination(rng: Generator, kind: Kind) -> dict[str, Any]:
     return {"param": param, **{name: np.concatenate((left[name], out[name])) for name in ("multipliers", "shifts")}}
 
 
-def part(rng: Generator, shape: Shape) -> Shape:
-    """The shape, or 1 in some of its dimensions."""
-    h, w, c = (d if rng.random() < 0.6 else 1 for d in shape)
+def part(rng: Generator, shape: Shape, item: int = 1) -> Shape:
+    """The shape, or 1 in some of its dimensions; channels have so many bytes."""
+    h, w, c = (d if rng.random() < 0.6 else least for d, least in zip(shape, (1, 1, item), strict=True))
     return h, w, c
 
 

@@ -111,6 +111,13 @@ def networks_to_plan() -> Iterator[tuple[bytes, Options]]:
         y = net.add(y, net.conv2d(y, 8))
         return [net.fully_connected(net.conv2d(y, 3), 5)]
 
+    def spoken(net: Net, x: int) -> list[int]:
+        y = net.unary("LEAKY_RELU", net.conv2d(x, 4, kernel=(3, 3)), dtype="INT16",
+                      options=schema.LeakyReluOptionsT(alpha=0.3), out=(0.05, 0))  # fmt: skip
+        y = transpose_conv(net, net.pad(y, [(0, 0), (1, 0), (0, 2), (0, 0)]), 3, kernel=(3, 2), stride=(2, 2))
+        bias = net.tensor((3,), "INT16", (0.1, 0), data=[5, -600, 7000])
+        return [net.binary("SUB", bias, y, out=(1.0, 0)), net.add(y, y)]
+
     def mobile(net: Net, x: int) -> list[int]:
         """Channel groups in the middle."""
         x = net.add(net.conv2d(x, 8, kernel=(3, 3), activation="RELU"), net.conv2d(net.input((1, 6, 5, 3)), 8))
@@ -131,6 +138,7 @@ def networks_to_plan() -> Iterator[tuple[bytes, Options]]:
     by_row, free, blocks = Options(tiles=None, seconds=0.2), Options(seconds=0.2), Options(True, seconds=0.2)
     for build, bits, options in (
         (joined, 8, by_row), (mirrored, 8, by_row), (resized, 8, by_row), (wide, 16, by_row), (wide, 16, free),
+        (spoken, 16, by_row), (spoken, 16, free),
         (mobile, 8, free), (mobile, 8, blocks), (mobile, 8, by_row), (attention, 8, by_row),
         (gated, 8, by_row), (gated, 8, free),
     ):  # fmt: skip

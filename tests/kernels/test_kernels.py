@@ -31,7 +31,8 @@ def single(op: ProgramOp, shape: networks.Shape, out: networks.Shape) -> Network
 
 def repeating(network: Network, rng: np.random.Generator) -> Network:
     """Its operands have one row, column or channel here and there."""
-    parts = [part(rng, shape) for shape in network.shapes[:-1]]
+    item = 1 if network.ops[0].kind in BINARY_INT8 else 2
+    parts = [part(rng, shape, item) for shape in network.shapes[:-1]]
     return dataclasses.replace(network, shapes=(*parts, network.shapes[-1]))
 
 
@@ -53,7 +54,7 @@ def test_operator(kind: Kind) -> None:
         shape = random_shape(rng)
         network = single(*_with_shape(rng, kind, shape))
         agree(network, lower(network, [], set(), rng), rng, seed)
-        if kind in BINARY_INT8:
+        if kind in BINARY:
             network = repeating(network, rng)
             agree(network, lower(network, [], set(), rng), rng, seed)
 
@@ -126,10 +127,10 @@ def test_rings_are_as_shallow_as_can_be() -> None:
     assert broken > shallower // 2  # clamped or pooled outputs can hide a wrong row
 
 
-@pytest.mark.parametrize("kind", [*BINARY_INT8, Kind.LOOKUP])
+@pytest.mark.parametrize("kind", [*BINARY, Kind.LOOKUP, Kind.LEAKY_RELU_S16])
 def test_in_place(kind: Kind) -> None:
     """The output row may be the row of any operand."""
-    for operand in range(2 if kind in BINARY_INT8 else 1):
+    for operand in range(2 if kind in BINARY else 1):
         rng = np.random.default_rng(operand)
         network = single(*_with_shape(rng, kind, (6, 5, 4)))
         lowered = lower(network, [], set(), rng)

@@ -32,6 +32,7 @@ from tflm_memopt.plan.planner import Options
 EXAMPLES = settings(max_examples=examples(12), deadline=None)
 Shape = tuple[int, ...]
 shapes = st.tuples(st.just(1), st.integers(1, 7), st.integers(1, 6), st.integers(1, 5))
+types = st.sampled_from(["INT8", "INT16"])
 pads = st.tuples(st.integers(0, 3), st.integers(0, 3))
 
 
@@ -54,10 +55,20 @@ def image(net: Net, shape: tuple[int, ...], *, streamed: bool) -> int:
 
 @EXAMPLES
 @given(
-    shape=shapes, height=pads, width=pads, depth=pads, value=st.none() | st.integers(-128, 127), streamed=st.booleans()
+    shape=shapes,
+    height=pads,
+    width=pads,
+    depth=pads,
+    value=st.none() | st.integers(-128, 127),
+    streamed=st.booleans(),
+    dtype=types,
 )
-def test_pad(shape: Shape, height: Pair, width: Pair, depth: Pair, value: int | None, streamed: bool) -> None:
-    net = Net()
+def test_pad(
+    shape: Shape, height: Pair, width: Pair, depth: Pair, value: int | None, streamed: bool, dtype: str
+) -> None:
+    net = Net(activations=dtype)
+    if value is not None and dtype == "INT16":
+        value = 256 * value + value % 256  # the same byte twice
     y = net.pad(image(net, shape, streamed=streamed), [(0, 0), height, width, depth], value=value)
     assert_all(net, y)
 
@@ -74,9 +85,9 @@ def test_mirror_pad(shape: Shape, height: Pair, width: Pair, depth: Pair, reflec
 
 @EXAMPLES
 @given(shape=shapes, axis=st.integers(1, 3), others=st.lists(st.integers(1, 4), max_size=3), negative=st.booleans(),
-       streamed=st.booleans())  # fmt: skip
-def test_concatenation(shape: Shape, axis: int, others: list[int], negative: bool, streamed: bool) -> None:
-    net = Net()
+       streamed=st.booleans(), dtype=types)  # fmt: skip
+def test_concatenation(shape: Shape, axis: int, others: list[int], negative: bool, streamed: bool, dtype: str) -> None:
+    net = Net(activations=dtype)
     xs = [image(net, shape, streamed=streamed)]
     for n in others:
         part = tuple(n if a == axis else d for a, d in enumerate(shape))
@@ -103,9 +114,9 @@ def test_concatenation_of_one_tensor_with_itself() -> None:
 @pytest.mark.slow
 @EXAMPLES
 @given(shape=shapes, axis=st.integers(1, 3), count=st.integers(1, 3),
-       form=st.sampled_from(["SPLIT", "SPLIT_V", "UNPACK"]), streamed=st.booleans())  # fmt: skip
-def test_split(shape: Shape, axis: int, count: int, form: str, streamed: bool) -> None:
-    net = Net()
+       form=st.sampled_from(["SPLIT", "SPLIT_V", "UNPACK"]), streamed=st.booleans(), dtype=types)  # fmt: skip
+def test_split(shape: Shape, axis: int, count: int, form: str, streamed: bool, dtype: str) -> None:
+    net = Net(activations=dtype)
     if form == "SPLIT":
         shape = tuple(d * count if a == axis else d for a, d in enumerate(shape))
         parts = split(net, image(net, shape, streamed=streamed), axis, count)
@@ -127,10 +138,10 @@ def test_a_part_that_nobody_reads_is_not_made() -> None:
 
 @pytest.mark.slow
 @EXAMPLES
-@example((1, 1, 2, 1), 3, 1, True)  # an operand of which a firing reads nothing is not waited for
-@given(shape=shapes, count=st.integers(1, 3), axis=st.integers(1, 3), streamed=st.booleans())
-def test_pack(shape: Shape, count: int, axis: int, streamed: bool) -> None:
-    net = Net()
+@example((1, 1, 2, 1), 3, 1, True, "INT8")  # an operand of which a firing reads nothing is not waited for
+@given(shape=shapes, count=st.integers(1, 3), axis=st.integers(1, 3), streamed=st.booleans(), dtype=types)
+def test_pack(shape: Shape, count: int, axis: int, streamed: bool, dtype: str) -> None:
+    net = Net(activations=dtype)
     xs = [net.reshape(image(net, shape, streamed=streamed), shape[1:]) for _ in range(count)]
     for x in xs:
         net.graph.tensors[x].quantization = net.graph.tensors[xs[0]].quantization
@@ -138,11 +149,11 @@ def test_pack(shape: Shape, count: int, axis: int, streamed: bool) -> None:
 
 
 @EXAMPLES
-@given(data=st.data(), shape=shapes, streamed=st.booleans())
-def test_slice(data: st.DataObject, shape: Shape, streamed: bool) -> None:
+@given(data=st.data(), shape=shapes, streamed=st.booleans(), dtype=types)
+def test_slice(data: st.DataObject, shape: Shape, streamed: bool, dtype: str) -> None:
     begin = [data.draw(st.integers(0, d - 1)) for d in shape]
     size = [data.draw(st.integers(1, d - b) | st.just(-1)) for d, b in zip(shape, begin, strict=True)]
-    net = Net()
+    net = Net(activations=dtype)
     assert_all(net, slice_(net, image(net, shape, streamed=streamed), begin, size))
 
 
@@ -153,10 +164,10 @@ def slices(size: int) -> st.SearchStrategy[slice]:
 
 
 @EXAMPLES
-@given(data=st.data(), shape=shapes, streamed=st.booleans())
-def test_strided_slice(data: st.DataObject, shape: Shape, streamed: bool) -> None:
+@given(data=st.data(), shape=shapes, streamed=st.booleans(), dtype=types)
+def test_strided_slice(data: st.DataObject, shape: Shape, streamed: bool, dtype: str) -> None:
     chosen = [slice(None), *(data.draw(slices(d)) for d in shape[1:])]
-    net = Net()
+    net = Net(activations=dtype)
     assert_all(net, strided_slice(net, image(net, shape, streamed=streamed), chosen))
 
 
@@ -181,22 +192,23 @@ def test_depth_and_space(shape: Shape, block: int, down: bool, streamed: bool) -
 
 
 @EXAMPLES
-@given(shape=shapes, order=st.permutations([1, 2, 3]), streamed=st.booleans())
-def test_transpose(shape: Shape, order: list[int], streamed: bool) -> None:
-    net = Net()
+@given(shape=shapes, order=st.permutations([1, 2, 3]), streamed=st.booleans(), dtype=types)
+def test_transpose(shape: Shape, order: list[int], streamed: bool, dtype: str) -> None:
+    net = Net(activations=dtype)
     assert_all(net, net.transpose(image(net, shape, streamed=streamed), (0, *order)))
 
 
+@pytest.mark.parametrize("dtype", ["INT8", "INT16"])
 @pytest.mark.parametrize("shape", [(1, 4, 5, 1), (1, 1, 5, 3), (1, 4, 1, 3), (1, 1, 1, 1)])
-def test_broadcast_to(shape: tuple[int, ...]) -> None:
-    net = Net()
+def test_broadcast_to(shape: tuple[int, ...], dtype: str) -> None:
+    net = Net(activations=dtype)
     assert_all(net, broadcast_to(net, net.input(shape), (1, 4, 5, 3)))
 
 
 @EXAMPLES
-@given(shape=shapes, multiples=st.tuples(*(st.integers(1, 3),) * 3), streamed=st.booleans())
-def test_tile(shape: Shape, multiples: Shape, streamed: bool) -> None:
-    net = Net()
+@given(shape=shapes, multiples=st.tuples(*(st.integers(1, 3),) * 3), streamed=st.booleans(), dtype=types)
+def test_tile(shape: Shape, multiples: Shape, streamed: bool, dtype: str) -> None:
+    net = Net(activations=dtype)
     assert_all(net, tile(net, image(net, shape, streamed=streamed), (1, *multiples)))
 
 
@@ -209,16 +221,17 @@ def test_up_sampling_as_keras_has_it(shape: Shape, size: Pair, streamed: bool) -
 
 @EXAMPLES
 @given(shape=shapes, size=st.tuples(st.integers(1, 15), st.integers(1, 13)),
-       mode=st.sampled_from(["", "corners", "half"]), streamed=st.booleans())  # fmt: skip
-def test_resize_nearest(shape: Shape, size: Pair, mode: str, streamed: bool) -> None:
-    net = Net()
+       mode=st.sampled_from(["", "corners", "half"]), streamed=st.booleans(), dtype=types)  # fmt: skip
+def test_resize_nearest(shape: Shape, size: Pair, mode: str, streamed: bool, dtype: str) -> None:
+    net = Net(activations=dtype)
     x = image(net, shape, streamed=streamed)
     assert_all(net, resize(net, x, size, corners=mode == "corners", half=mode == "half"))
 
 
-def test_channel_shuffle() -> None:
+@pytest.mark.parametrize("dtype", ["INT8", "INT16"])
+def test_channel_shuffle(dtype: str) -> None:
     """ShuffleNet: five dimensions between two views."""
-    net = Net()
+    net = Net(activations=dtype)
     x = net.reshape(image(net, (1, 6, 5, 6), streamed=True), (1, 6, 5, 2, 3))
     y = net.reshape(net.transpose(x, (0, 1, 2, 4, 3)), (1, 6, 5, 6))
     assert_all(net, net.conv2d(y, 3, kernel=(3, 3)))

@@ -34,12 +34,13 @@ def test_resize_bilinear(shape: tuple[int, ...], size: Pair, mode: str, streamed
 @EXAMPLES
 @given(shape=shapes, channels=st.integers(1, 5), kernel=pairs, stride=pairs, padding=st.sampled_from(["SAME", "VALID"]),
        extra=st.tuples(st.integers(0, 2), st.integers(0, 2)), per_channel=st.booleans(), bias=st.booleans(),
-       activation=st.sampled_from(["NONE", "RELU"]), streamed=st.booleans(), seed=st.integers(0, 1 << 16))  # fmt: skip
+       activation=st.sampled_from(["NONE", "RELU"]), streamed=st.booleans(), seed=st.integers(0, 1 << 16),
+       dtype=st.sampled_from(["INT8", "INT16"]))  # fmt: skip
 def test_transpose_conv(
     shape: tuple[int, ...], channels: int, kernel: Pair, stride: Pair, padding: str, extra: Pair, per_channel: bool,
-    bias: bool, activation: str, streamed: bool, seed: int,
+    bias: bool, activation: str, streamed: bool, seed: int, dtype: str,
 ) -> None:  # fmt: skip
-    net = Net(seed)
+    net = Net(seed, activations=dtype)
     x = image(net, shape, streamed=streamed)
     y = transpose_conv(net, x, channels, kernel=kernel, stride=stride, padding=padding, extra=extra,
                        per_channel=per_channel, bias=bias, activation=activation)  # fmt: skip

@@ -14,7 +14,7 @@ from tflm_memopt.model.rowop import Kind, Moves, RowOp
 
 Scalar = TypeVar("Scalar", bound=np.generic)
 
-_SCALED = (Kind.ADD, Kind.SUB, Kind.SQUARED_DIFFERENCE, Kind.ADD_S16)
+_SCALED = (Kind.ADD, Kind.SUB, Kind.SQUARED_DIFFERENCE, Kind.ADD_S16, Kind.SUB_S16)
 """One scale per operand, then the output's."""
 
 

@@ -25,7 +25,10 @@ LAYOUT_PIXELS_TURNED = 2
 PROGRAM_BASE = 255
 """Base of a constant operand: the program itself."""
 
-SCALES = {Kind.ADD: 3, Kind.ADD_S16: 3, Kind.SUB: 3, Kind.SQUARED_DIFFERENCE: 3, Kind.PRELU: 2}
+SCALES = {
+    Kind.ADD: 3, Kind.ADD_S16: 3, Kind.SUB: 3, Kind.SUB_S16: 3, Kind.SQUARED_DIFFERENCE: 3, Kind.PRELU: 2,
+    Kind.LEAKY_RELU_S16: 2,
+}  # fmt: skip
 """Multipliers and shifts of kinds that have a number of them of their own."""
 
 

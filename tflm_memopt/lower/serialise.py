@@ -296,7 +296,7 @@ def _op(r: np.void, data: bytes, tensors: tuple[ProgramTensor, ...]) -> ProgramO
     filter_ = (out_channels, *kernel, in_channels)
     table = (int(r["param"]), out_channels)
     shapes = {
-        **dict.fromkeys((Kind.CONV, Kind.TRANSPOSE_CONV, Kind.CONV_S16), filter_),
+        **dict.fromkeys((Kind.CONV, Kind.TRANSPOSE_CONV, Kind.CONV_S16, Kind.TRANSPOSE_CONV_S16), filter_),
         Kind.GATHER: table,
         Kind.LOOKUP: (TABLE_BYTES,),
     }

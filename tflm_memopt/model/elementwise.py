@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
 
 from tflm_memopt.model import quant
 from tflm_memopt.model.constraints.base import quantization
+from tflm_memopt.model.graph import ITEM_BYTES
 from tflm_memopt.model.quant import Multiplier
 from tflm_memopt.model.rowop import Constant, Kind, RowOp, Rows
 from tflm_memopt.model.site import Site, broadcast_rows
@@ -52,17 +54,23 @@ ARITHMETIC: Mapping[str, Arithmetic] = {
 }
 """By TFLite's operator names."""
 
+INT16: Mapping[str, Kind] = {"ADD": Kind.ADD_S16, "SUB": Kind.SUB_S16}
+"""Those that there are of int16."""
+WHOLE = (quant.INT8_MIN, quant.INT8_MAX)
+
 
 def binary(site: Site) -> RowOp:
     """An operator of ARITHMETIC."""
-    if site.output.dtype == "INT16":
-        return _add_int16(site)
-    kind, factors, left_shift = ARITHMETIC[site.op.type]
+    kind, factors, param = ARITHMETIC[site.op.type]
     reads, writes = _rows(site)
     read = [k for k in range(2) if not site.input(k).constant]
     a, b, out = (quantization(t) for t in (site.input(0), site.input(1), site.output))
     multipliers = factors(a.scale[0], b.scale[0], out.scale[0])
     activation = site.op.options.get("fusedActivationFunction", "NONE")
+    limits = quant.activation_range(activation, out.scale[0], out.zero_point[0])
+    if site.output.dtype == "INT16":
+        multipliers = quant.add(a.scale[0], b.scale[0], out.scale[0], quant.INT16_ADD_LEFT_SHIFT)
+        kind, param, limits = INT16[site.op.type], quant.int16_activation(activation, out.scale[0]), WHOLE
     return RowOp(
         kind=kind,
         name=site.op.type,
@@ -73,47 +81,29 @@ def binary(site: Site) -> RowOp:
         writes=writes,
         input_zero_points=(a.zero_point[0], b.zero_point[0]),
         output_zero_point=out.zero_point[0],
-        activation=quant.activation_range(activation, out.scale[0], out.zero_point[0]),
+        activation=limits,
         multipliers=np.array([m.value for m in multipliers], np.int32) if multipliers else None,
         shifts=np.array([min(m.shift, 127) for m in multipliers], np.int8) if multipliers else None,
-        param=left_shift,
+        param=param,
         constant=next((_constant(site, k, reads[k]) for k in range(2) if k not in read), None),
-    )
-
-
-def _add_int16(site: Site) -> RowOp:
-    """ADD of two tensors of one shape."""
-    a, b, out = (quantization(t).scale[0] for t in (site.input(0), site.input(1), site.output))
-    rows, factors = site.producer_rows(), quant.add(a, b, out, quant.INT16_ADD_LEFT_SHIFT)
-    return RowOp(
-        kind=Kind.ADD_S16,
-        name=site.op.type,
-        sources=site.op.stands_for,
-        inputs=(site.storage(0), site.storage(1)),
-        output=site.output.id,
-        reads=(rows, rows),
-        writes=rows,
-        input_zero_points=(0, 0),
-        output_zero_point=0,
-        multipliers=np.array([m.value for m in factors], np.int32),
-        shifts=np.array([m.shift for m in factors], np.int8),
-        param=quant.int16_activation(site.op.options["fusedActivationFunction"], out),
     )
 
 
 def _rows(site: Site) -> tuple[tuple[Rows, Rows], Rows]:
     """Operands of one shape lie in memory as the first one's producer writes it; else shapes decide."""
-    shapes = [site.input(k).shape for k in range(2)]
+    shapes, item = [site.input(k).shape for k in range(2)], ITEM_BYTES[site.output.dtype]
     if shapes[0] == shapes[1]:
         rows = site.producer_rows(next(k for k in range(2) if not site.input(k).constant))
         return (rows, rows), rows
     out = site.output.shape
-    a, b = (broadcast_rows(shape, out) for shape in shapes)
-    return (a, b), broadcast_rows(out, out)
+    a, b, whole = (broadcast_rows(shape, out) for shape in (*shapes, out))
+    a, b, whole = (replace(rows, c=rows.c * item) for rows in (a, b, whole))
+    return (a, b), whole
 
 
 def _constant(site: Site, k: int, rows: Rows) -> Constant:
     data = site.input(k).data
     if data is None:
         raise ValueError(f"tensor {site.input(k).id} is no constant")
-    return Constant(k, rows, np.ascontiguousarray(data, np.int8).reshape(rows.h, rows.w, rows.c))
+    stored = np.ascontiguousarray(data, "<i2" if site.output.dtype == "INT16" else np.int8)
+    return Constant(k, rows, stored.reshape(-1).view(np.int8).reshape(rows.h, rows.w, rows.c))

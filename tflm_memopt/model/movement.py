@@ -1,4 +1,4 @@
-"""Op -> RowOp for operators that only move data: each says, on an array of byte numbers, what it does (moves.py).
+"""Op -> RowOp for operators that only move data: each says, on an array of numbers, what it does (moves.py).
 
 They rely on the constraints of their rows in opset.OPSET. An operator that does something else than its operands say
 fails in NumPy, or gives another size than its output has: then it stays builtin.
@@ -11,14 +11,13 @@ from collections.abc import Callable, Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from tflm_memopt.model.graph import Tensor
-from tflm_memopt.model.moves import FILL, Indices, Irregular, by_rows, numbered
-from tflm_memopt.model.quant import INT8_MAX, INT8_MIN
+from tflm_memopt.model.graph import ITEM_BYTES, Tensor
+from tflm_memopt.model.moves import FILL, Indices, Irregular, by_rows, in_bytes, numbered
 from tflm_memopt.model.rowop import Kind, RowOp, Rows
-from tflm_memopt.model.site import PIECE, STEPS, Site, any_rows
+from tflm_memopt.model.site import PIECE, STEPS, Site, any_rows, byte_shape
 
 Transform = Callable[[Site, Sequence[Indices]], Indices]
-"""The byte numbers of an operator's inputs -> those of its output."""
+"""The numbers of the elements of an operator's inputs -> those of its output."""
 
 
 def moved(site: Site, transform: Transform) -> RowOp:
@@ -27,10 +26,11 @@ def moved(site: Site, transform: Transform) -> RowOp:
     reads = tuple(site.producer_rows(k) for k in range(len(inputs)))
     try:
         index = _in_steps(site, transform, numbered([t.shape for t in inputs]))
+        index = in_bytes(index, ITEM_BYTES[site.output.dtype])
         fill = pad_value(site) if (index == FILL).any() else None
     except (ValueError, IndexError) as cause:
         raise Irregular(f"its operands and shapes do not fit ({cause})") from cause
-    writes = any_rows(site.output.shape, reads[0].h)
+    writes = any_rows(byte_shape(site.output), reads[0].h)
     try:
         access, moves = by_rows(index, reads, writes, fill)
     except Irregular:  # as one long row
@@ -70,12 +70,16 @@ def _shaped(site: Site, index: Indices) -> Indices:
 
 
 def pad_value(site: Site) -> int:
-    """The output's zero point, unless an operand says otherwise (micro/kernels/pad.cc)."""
+    """The byte that the padding is made of: of the output's zero point, unless an operand says otherwise
+    (micro/kernels/pad.cc). Of int16, both bytes must be the same.
+    """
     operand, q = site.tensor(2), site.output.quantization
     value = int(_data(operand).flatten()[0]) if operand is not None else q.zero_point[0] if q else 0
-    if not INT8_MIN <= value <= INT8_MAX:
+    stored = np.array([value]).astype(f"<{np.dtype(site.output.dtype.lower()).str[1:]}")
+    different: set[int] = set(stored.view(np.int8).tolist())
+    if stored[0] != value or len(different) > 1:
         raise ValueError(f"it pads with {value}")
-    return value
+    return different.pop()
 
 
 # ---- one transform per operator ----

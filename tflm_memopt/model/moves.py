@@ -1,9 +1,9 @@
 """From "which input byte is each output byte" to rows and runs: what PAD, CONCATENATION, SLICE and their like have in
 common.
 
-An operator that only moves data is described by NumPy itself: number all bytes of the inputs, apply the operator to the
-numbers. From that array follow the rows that each firing reads and the runs of bytes that it moves. Where they are no
-regular pattern, Irregular says why.
+An operator that only moves data is described by NumPy itself: number all elements of the inputs, apply the operator to
+the numbers; each element is one byte or two. From that array follow the rows that each firing reads and the runs of
+bytes that it moves. Where they are no regular pattern, Irregular says why.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class Irregular(Exception):
 
 
 def numbered(shapes: Sequence[tuple[int, ...]]) -> list[Indices]:
-    """The bytes of all inputs, numbered one input after the other, in their shapes.
+    """The elements of all inputs, numbered one input after the other, in their shapes.
 
     >>> [a.tolist() for a in numbered([(1, 2), (1, 1)])]
     [[[0, 1]], [[2]]]
@@ -47,6 +47,19 @@ def numbered(shapes: Sequence[tuple[int, ...]]) -> list[Indices]:
         result.append(np.arange(first, first + count, dtype=np.int32).reshape(shape))
         first += count
     return result
+
+
+def in_bytes(index: Indices, item: int) -> Indices:
+    """The same of bytes, of elements that have so many: those of an element lie side by side.
+
+    >>> in_bytes(np.array([[2, FILL]], np.int32), 2).tolist()
+    [[4, 5, -1, -1]]
+    """
+    if item == 1:
+        return index
+    each = index[..., np.newaxis] * np.int32(item) + np.arange(item, dtype=np.int32)
+    result: Indices = np.where(index[..., np.newaxis] == FILL, np.int32(FILL), each)
+    return result.reshape(*index.shape[:-1], -1)
 
 
 def by_rows(

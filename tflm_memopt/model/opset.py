@@ -77,16 +77,22 @@ _RESIZED = (
     moving.constant_operands(1),
     moving.resized_as_said,
 )
-_BYTES = (common.static_shapes, common.int8_activations, common.runtime_values, common.stateless, moving.movable)
 
 
-def _moving(transform: movement.Transform, *constraints: Constraint, least: int = 1, most: int = 1) -> Row:
-    """An operator that only moves bytes."""
+def _moving(
+    transform: movement.Transform,
+    *constraints: Constraint,
+    least: int = 1,
+    most: int = 1,
+    types: Constraint = common.int8_or_int16,
+) -> Row:
+    """An operator that only moves bytes; TFLM has it for these types."""
 
     def to_copy(site: Site) -> RowOp:
         return movement.moved(site, transform)
 
-    return Row((common.operands(least=least, most=most), *_BYTES, *constraints, moving.regular_moves), to_copy)
+    every = (common.static_shapes, types, common.runtime_values, common.stateless, moving.movable)
+    return Row((common.operands(least=least, most=most), *every, *constraints, moving.regular_moves), to_copy)
 
 
 def _looked_up(*constraints: Constraint, scales: tuple[Constraint, ...] = ()) -> Row:
@@ -102,7 +108,7 @@ def _binary(*constraints: Constraint, fused: bool = False, types: Constraint = c
     return Row((two, *first, *every, *constraints, *last), elementwise.binary)
 
 
-_MANY = {"least": 1, "most": moving.MAX_OPERANDS}
+_BYTE = common.int8_activations
 _BLOCKS = common.options("blockSize"), common.rank_four, moving.block_divides
 _PIECE = _moving(movement.piece, moving.one_piece)
 
@@ -145,8 +151,8 @@ OPSET: Mapping[str, Row] = {
         ),
         parse.fully_connected,
     ),
-    "ADD": _binary(arithmetic.plain_int16, arithmetic.add_scales, fused=True, types=common.int8_or_int16),
-    "SUB": _binary(arithmetic.add_scales, fused=True),
+    "ADD": _binary(arithmetic.add_scales, fused=True, types=common.int8_or_int16),
+    "SUB": _binary(arithmetic.add_scales, fused=True, types=common.int8_or_int16),
     "MUL": _binary(fused=True),
     "MAXIMUM": _binary(),
     "MINIMUM": _binary(),
@@ -184,7 +190,6 @@ OPSET: Mapping[str, Row] = {
         (
             _WEIGHTED,
             common.options(*_STRIDES),
-            common.int8_activations,
             *_CONV,
             weighted.filter_scales(0),
             weighted.all_channels,
@@ -199,9 +204,11 @@ OPSET: Mapping[str, Row] = {
     ),
     "PAD": _moving(movement.pad, moving.constant_operands(1), least=2, most=2),
     "PADV2": _moving(movement.pad, moving.constant_operands(1, 2), least=3, most=3),
-    "MIRROR_PAD": _moving(movement.mirror_pad, common.options("mode"), moving.constant_operands(1), least=2, most=2),
-    "CONCATENATION": _moving(movement.concatenation, common.options("axis"), **_MANY),
-    "PACK": _moving(movement.pack, common.options("axis", "valuesCount"), **_MANY),
+    "MIRROR_PAD": _moving(
+        movement.mirror_pad, common.options("mode"), moving.constant_operands(1), least=2, most=2, types=_BYTE
+    ),
+    "CONCATENATION": _moving(movement.concatenation, common.options("axis"), most=moving.MAX_OPERANDS),
+    "PACK": _moving(movement.pack, common.options("axis", "valuesCount"), most=moving.MAX_OPERANDS),
     "SPLIT": _PIECE,
     "SPLIT_V": _PIECE,
     "UNPACK": _PIECE,
@@ -214,8 +221,8 @@ OPSET: Mapping[str, Row] = {
         least=4,
         most=4,
     ),
-    "DEPTH_TO_SPACE": _moving(movement.depth_to_space, *_BLOCKS),
-    "SPACE_TO_DEPTH": _moving(movement.space_to_depth, *_BLOCKS),
+    "DEPTH_TO_SPACE": _moving(movement.depth_to_space, *_BLOCKS, types=_BYTE),
+    "SPACE_TO_DEPTH": _moving(movement.space_to_depth, *_BLOCKS, types=_BYTE),
     "TRANSPOSE": _moving(movement.transpose, moving.constant_operands(1), least=2, most=2),
     "BROADCAST_TO": _moving(movement.broadcast_to, moving.constant_operands(1), least=2, most=2),
     "TILE": _moving(movement.tile, moving.constant_operands(1), least=2, most=2),
@@ -231,7 +238,18 @@ OPSET: Mapping[str, Row] = {
     "QUANTIZE": _looked_up(arithmetic.int8_to_int8),
     "RELU": _looked_up(),
     "RELU6": _looked_up(),
-    "LEAKY_RELU": _looked_up(common.options("alpha")),
+    "LEAKY_RELU": Row(
+        (
+            _ONE,
+            common.options("alpha"),
+            *_INTEGER,
+            common.batch_one,
+            common.same_shape,
+            arithmetic.leaky_scales,
+            arithmetic.tabulated,
+        ),
+        parse.leaky_relu,
+    ),
     "ELU": _looked_up(),
     "HARD_SWISH": _looked_up(),
     "LOGISTIC": _looked_up(scales=(arithmetic.logistic_output,)),

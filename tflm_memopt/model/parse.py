@@ -163,6 +163,16 @@ def table(site: Site) -> RowOp:
     return _row_op(site, Kind.LOOKUP, (rows,), rows, weights=values)
 
 
+def leaky_relu(site: Site) -> RowOp:
+    """LEAKY_RELU: of int8 a table, of int16 a factor for each sign (kernels/internal/reference/leaky_relu.h)."""
+    if not _is_int16(site):
+        return table(site)
+    scale, out = quantization(site.input()).scale[0], quantization(site.output).scale[0]
+    factors = quant.rescale(scale, out), quant.quantize_multiplier(scale * float(site.op.options["alpha"]) / out)
+    rows = site.producer_rows()
+    return _row_op(site, Kind.LEAKY_RELU_S16, (rows,), rows, multipliers=factors)
+
+
 class _Geometry(NamedTuple):
     window: Window
     reads: Rows

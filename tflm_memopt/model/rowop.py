@@ -49,12 +49,19 @@ class Kind(enum.IntEnum):
     """int16 activations, int8 weights: a channel takes two bytes, and Rows.c counts bytes."""
     DEPTHWISE_S16 = 31
     ADD_S16 = 32
+    SUB_S16 = 33
+    LEAKY_RELU_S16 = 34
+    TRANSPOSE_CONV_S16 = 35
 
 
-WIDE = {Kind.CONV: Kind.CONV_S16, Kind.DEPTHWISE: Kind.DEPTHWISE_S16}
+WIDE = {
+    Kind.CONV: Kind.CONV_S16,
+    Kind.DEPTHWISE: Kind.DEPTHWISE_S16,
+    Kind.TRANSPOSE_CONV: Kind.TRANSPOSE_CONV_S16,
+}
 """Operators with weights, and the kinds that they have when activations are int16."""
 BINARY_INT8 = (Kind.ADD, Kind.SUB, Kind.MUL, Kind.MAXIMUM, Kind.MINIMUM, Kind.SQUARED_DIFFERENCE, Kind.PRELU)
-BINARY = (*BINARY_INT8, Kind.ADD_S16)
+BINARY = (*BINARY_INT8, Kind.ADD_S16, Kind.SUB_S16)
 """Two operands, element by element. One that has height, width or channels 1 is repeated along them."""
 
 
@@ -206,11 +213,12 @@ class RowOp:
     """Of int16: 64 bits each, the lower half first."""
     multipliers: NDArray[np.int32] | None = field(default=None, compare=False)
     """Q31 multipliers: one, or one per output channel. ADD, SUB, SQUARED_DIFFERENCE: those of operand 0, operand 1,
-    output. PRELU: of positive, of negative values."""
+    output. PRELU, LEAKY_RELU: of positive, of negative values."""
     shifts: NDArray[np.int8] | None = field(default=None, compare=False)
     """Powers of two that go with `multipliers`; positive is left."""
     param: int = 0
-    """ADD, SUB, SQUARED_DIFFERENCE: the left shift. SOFTMAX: diff_min. GATHER: rows of the table."""
+    """ADD, SUB, SQUARED_DIFFERENCE: the left shift. Of int16: the activation range. SOFTMAX: diff_min. GATHER: rows of
+    the table."""
     constant: Constant | None = None
     """Of two operands, the one that is not in `inputs`."""
     access: tuple[Access, ...] = ()
@@ -257,7 +265,7 @@ class RowOp:
     @property
     def replaceable(self) -> frozenset[TensorId]:
         """The inputs that it may overwrite so: those that are not repeated."""
-        if self.kind not in (*BINARY, Kind.LOOKUP):
+        if self.kind not in (*BINARY, Kind.LOOKUP, Kind.LEAKY_RELU_S16):
             return frozenset()
         return frozenset(t for k, t in enumerate(self.inputs) if not self.repeats(k))
 

@@ -72,7 +72,7 @@ def broadcast_rows(shape: tuple[int, ...], output: tuple[int, ...]) -> Rows:
     return Rows(h, w, c) if out_h > 1 else Rows(w, 1, c)
 
 
-def _byte_shape(tensor: Tensor) -> tuple[int, ...]:
+def byte_shape(tensor: Tensor) -> tuple[int, ...]:
     """The shape, an int16 channel counting as two."""
     return (*tensor.shape[:-1], tensor.shape[-1] * 2) if tensor.shape and tensor.dtype == "INT16" else tensor.shape
 
@@ -149,10 +149,10 @@ class Site:
         storage = self.storage(k)
         known = (
             self.written.get(storage)
-            or natural_rows(_byte_shape(self.graph.tensors[storage]))
-            or natural_rows(_byte_shape(self.input(k)))
+            or natural_rows(byte_shape(self.graph.tensors[storage]))
+            or natural_rows(byte_shape(self.input(k)))
         )
-        return known or any_rows(_byte_shape(self.input(k)))
+        return known or any_rows(byte_shape(self.input(k)))
 
     def kernel(self) -> tuple[int, int]:
         """Height and width of the window of a convolution or a pool."""

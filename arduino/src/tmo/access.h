@@ -55,11 +55,11 @@ static inline bool tmo_by_row(const tmo_op *op) { return !tmo_has_part(TMO_PART_
 static inline bool tmo_has_lanes(const tmo_tensor *t) { return tmo_has_part(TMO_PART_TILES) && t->n_lanes > 0; }
 
 /* Whether the tensors are int16: a channel takes two bytes of a pixel. */
-static inline bool tmo_is_s16(const tmo_op *op) { return op->kind >= TMO_OP_CONV_S16 && op->kind <= TMO_OP_ADD_S16; }
+static inline bool tmo_is_s16(const tmo_op *op) { return op->kind >= TMO_OP_CONV_S16 && op->kind <= TMO_OP_TRANSPOSE_CONV_S16; }
 
 /* Two operands, element by element. */
 static inline bool tmo_is_binary(const tmo_op *op) {
-  return op->kind == TMO_OP_ADD || op->kind == TMO_OP_ADD_S16 || (op->kind >= TMO_OP_SUB && op->kind <= TMO_OP_PRELU);
+  return op->kind == TMO_OP_ADD || op->kind == TMO_OP_ADD_S16 || op->kind == TMO_OP_SUB_S16 || (op->kind >= TMO_OP_SUB && op->kind <= TMO_OP_PRELU);
 }
 
 static inline bool tmo_iterative(const tmo_op *op) { return tmo_has_part(TMO_PART_ITERATIVE) && (op->flags & TMO_FLAG_ITERATIVE) != 0; }

@@ -1,7 +1,7 @@
 /* The kernels, and the contract between them and the executor. Internal: applications need tmo/tmo.h only.
  *
  * A call computes one output row or pixel, or adds pixels to the sums of one. Kernels keep no state, allocate nothing and check nothing:
- * tmo_check() has proved every length. The output must not overlap the input, except that LOOKUP and those with two operands read each byte before they
+ * tmo_check() has proved every length. The output must not overlap the input, except that LOOKUP, LEAKY_RELU_S16 and those with two operands read each element before they
  * write it, front to back: their output may be an operand that is not repeated; and that CONV writes the last byte of a call when it has read everything.
  *
  * x_ref.c runs on any core; others, for some cores and for operators that are packed for them, give the same bits. */
@@ -74,6 +74,7 @@ tmo_kernel_s8 tmo_pool_row_s8, tmo_pool_pixel_s8;           /* AVERAGE_POOL, MAX
 tmo_kernel_s8 tmo_binary_s8;                                /* those with two operands: tmo_is_binary() */
 tmo_kernel_s8 tmo_softmax_s8;                               /* SOFTMAX */
 tmo_kernel_s8 tmo_lookup_s8;                                /* LOOKUP */
+tmo_kernel_s8 tmo_leaky_relu_s16;                           /* LEAKY_RELU_S16 */
 
 /* GATHER: copies the row of the table that the index names; false when there is none. The index is read before anything is written. */
 bool tmo_gather_pixel_s8(const tmo_kernel *k, const int8_t *index, int8_t *out);
@@ -81,6 +82,7 @@ bool tmo_gather_pixel_s8(const tmo_kernel *k, const int8_t *index, int8_t *out);
 tmo_kernel_s8 tmo_copy_s8;                /* COPY */
 tmo_kernel_s8 tmo_resize_bilinear_row_s8; /* RESIZE_BILINEAR */
 tmo_kernel_s8 tmo_transpose_conv_row_s8;  /* TRANSPOSE_CONV */
+tmo_kernel_s8 tmo_transpose_conv_row_s16; /* TRANSPOSE_CONV_S16 */
 tmo_kernel_s8 tmo_batch_matmul_row_s8;    /* BATCH_MATMUL */
 
 /* A run of kernel taps that lie inside the input, along one axis. */

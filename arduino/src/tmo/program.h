@@ -112,6 +112,7 @@ enum {
  * SQUARED_DIFFERENCE  as ADD, the square of t(0) - t(1); param = 7, the third factor twice^2 / (2^14 * out).
  * MUL              clamp(rescale((x(0) - zero_in(0)) * (x(1) - zero_in(1)), m, s) + zero_out);  quantize(in0 * in1 / out).
  * MAXIMUM, MINIMUM of the bytes; TFLM does not look at their quantization. No multiplier, no param, no activation range.
+ * ADD_S16, SUB_S16 as ADD and SUB, of int16 without zero points; the left shift is 15, param the activation range as of CONV_S16.
  * PRELU            v = x(0) - zero_in(0);  clamp((v < 0 ? rescale(v * (x(1) - zero_in(1)), m[1], s[1]) : rescale(v, m[0], s[0])) + zero_out)
  *                  quantize(in0 / out), quantize(in0 * in1 / out).
  *
@@ -127,6 +128,8 @@ enum {
  *                  Zero points and the activation range are not used.
  * LOOKUP           table[x + 128]. What TFLM makes of each of the 256 bytes: QUANTIZE int8 -> int8, RELU, LOGISTIC, HARD_SWISH, ...
  *                  Zero points and the activation range are not used.
+ * LEAKY_RELU_S16   of int16, without zero points: x < 0 ? rescale(x, m[1], s[1]) : rescale(x, m[0], s[0]), saturated.
+ *                  quantize(in / out), quantize(in * alpha / out).
  * GATHER           row i of a table, i the int32 index that the input pixel holds: its 4 channels are that number's bytes. param = rows of the
  *                  table. An index outside of it ends the run with TMO_ERROR_INDEX, as in today's TFLM; older ones read beyond the table.
  *
@@ -139,7 +142,8 @@ enum {
  * BATCH_MATMUL     clamp(rescale(sum (a - zero_in0) * (b - zero_in1), m, s) + zero_out), m, s = quantize(in0 * in1 / out). Row y of operand 0,
  *                  and of operand 1 all rows of a matrix: [depth][out], or with param = 1 [out][depth]. Both have a width of 1.
  * TRANSPOSE_CONV   as CONV, tap (ky, kx) of output (y, x) being input ((y + pad_top - ky) / stride_h, (x + pad_left - kx) / stride_w) where
- *                  that is whole; dilation 1. access: add = pad_top - stride_h * (extent - 1), div = stride_h, extent = ceil(kernel_h / stride_h). */
+ *                  that is whole; dilation 1. access: add = pad_top - stride_h * (extent - 1), div = stride_h, extent = ceil(kernel_h / stride_h).
+ * TRANSPOSE_CONV_S16  the same, computed as CONV_S16. */
 typedef enum {
   TMO_OP_CONV = 1,         /* weights [out][kernel_h][kernel_w][in]; FULLY_CONNECTED is one, too */
   TMO_OP_DEPTHWISE = 2,    /* weights [kernel_h][kernel_w][out], out channel = in channel * depth multiplier + m */
@@ -159,7 +163,10 @@ typedef enum {
   TMO_OP_BATCH_MATMUL = 23,    /* param: the right matrix is transposed */
   TMO_OP_CONV_S16 = 30,        /* weights as CONV */
   TMO_OP_DEPTHWISE_S16 = 31,   /* weights as DEPTHWISE */
-  TMO_OP_ADD_S16 = 32,         /* as ADD, the left shift being 15; neither operand repeated or constant */
+  TMO_OP_ADD_S16 = 32,
+  TMO_OP_SUB_S16 = 33,
+  TMO_OP_LEAKY_RELU_S16 = 34,  /* multipliers, shifts: of positive, of negative values */
+  TMO_OP_TRANSPOSE_CONV_S16 = 35, /* weights as TRANSPOSE_CONV */
   TMO_OP_COPY = 20,            /* weights: tmo_copy */
   TMO_OP_RESIZE_BILINEAR = 21, /* param: half pixel centers */
   TMO_OP_TRANSPOSE_CONV = 22,  /* weights [out][kernel_h][kernel_w][in] */

@@ -58,10 +58,10 @@ enum {
 };
 
 /* Those with two operands: tmo_is_binary(). */
-#define TMO_BINARY_KINDS ((uint64_t)1 << TMO_OP_ADD | (uint64_t)1 << TMO_OP_ADD_S16 | (uint64_t)0x3F << TMO_OP_SUB)
+#define TMO_BINARY_KINDS ((uint64_t)1 << TMO_OP_ADD | (uint64_t)3 << TMO_OP_ADD_S16 | (uint64_t)0x3F << TMO_OP_SUB)
 
 /* Those with an access of their own. */
-#define TMO_ACCESS_KINDS ((uint64_t)0xF << TMO_OP_COPY)
+#define TMO_ACCESS_KINDS ((uint64_t)0xF << TMO_OP_COPY | (uint64_t)1 << TMO_OP_TRANSPOSE_CONV_S16)
 
 static inline bool tmo_has_kind(uint16_t kind) { return kind >= 64 || ((uint64_t)(TMO_KINDS) >> kind & 1) != 0; }
 static inline bool tmo_has_packing(uint16_t packing) {

@@ -17,6 +17,7 @@ MOVING: Mapping[str, Build] = {
     "slice": reshaping.strided_slice,
     "blocks": reshaping.blocks,
     "resize": reshaping.resize,
+    "resize nearest": reshaping.resize_nearest,
     "tiled": reshaping.tiled,
     "stacked": reshaping.stacked,
     "transposed": reshaping.transposed,
@@ -45,6 +46,8 @@ SUPPORTED: Mapping[str, Build] = {
     "logistic": computing.logistic,
     "looked up": computing.looked_up,
     "two": computing.two,
+    "difference": computing.difference,
+    "leaky": computing.leaky,
     "gated": computing.gated,
     "averaged": computing.averaged,
     "reshape": reshaping.reshape,
@@ -61,6 +64,7 @@ BUILTIN: Mapping[str, Build] = {
 KINDS: Mapping[str, Build] = {**SUPPORTED, **BUILTIN}
 INT16 = (
     "conv", "depthwise", "dense", "dense rows", "add", "residual", "bottleneck", "reshape", "computed shape",
-    "padded", "average", "max", "global",
+    "padded", "average", "max", "global", "concatenation", "split", "slice", "stacked", "transposed", "resize nearest",
+    "tiled", "difference", "leaky", "transpose conv",
 )  # fmt: skip
 """Kinds that can be built of int16; pools stay builtin."""

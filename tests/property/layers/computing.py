@@ -156,6 +156,25 @@ def two(net: Net, layer: Layer, x: int, other: int) -> list[int]:
     return [net.binary(kind, *operands, activation=layer.activation, out=(scale, layer.zero_point))]
 
 
+def difference(net: Net, layer: Layer, x: int, other: int) -> list[int]:
+    """ADD or SUB, of int16 as well: of two tensors, or with one operand that is repeated or constant."""
+    shape, dtype = net.shape(x), net.dtype(x)
+    if layer.stride[1] > 1 or not repeatable(net.shape(other), shape):
+        size = [d if layer.kernel[0] >> k & 1 else 1 for k, d in enumerate(shape[1:])]
+        most = 1 << (15 if dtype == "INT16" else 7)
+        zero_point = 0 if dtype == "INT16" else layer.zero_point
+        other = net.tensor(size, dtype, (0.03, zero_point), data=net.rng.integers(-most, most, size))
+    operands = (x, other) if layer.flag else (other, x)
+    kind, scale = ("ADD", "SUB")[layer.channels % 2], net.affine(x)[0] + net.affine(other)[0]
+    return [scaled(net, layer, net.binary(kind, *operands, activation=layer.activation, out=(scale, 0)))]
+
+
+def leaky(net: Net, layer: Layer, x: int, _: int) -> list[int]:
+    options = schema.LeakyReluOptionsT(alpha=layer.other / 4)
+    y = net.unary("LEAKY_RELU", x, dtype=net.dtype(x), out=(net.affine(x)[0], 0), options=options)
+    return [scaled(net, layer, y)]
+
+
 def repeatable(shape: Sequence[int], whole: Sequence[int]) -> bool:
     return len(shape) == len(whole) and all(a in (1, b) for a, b in zip(shape, whole, strict=True))
 

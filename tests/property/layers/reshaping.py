@@ -90,6 +90,13 @@ def resize(net: Net, layer: Layer, x: int, _: int) -> list[int]:
     return [moving.resize(net, x, size, bilinear=layer.flag, half=layer.padding == "SAME")]
 
 
+def resize_nearest(net: Net, layer: Layer, x: int, _: int) -> list[int]:
+    x = image(net, x)
+    _, h, w, _ = net.shape(x)
+    size = (h * layer.stride[0], w * layer.stride[1]) if h * w <= 64 else (-(-h // 2), w)
+    return [moving.resize(net, x, size, corners=layer.flag)]
+
+
 def tiled(net: Net, layer: Layer, x: int, _: int) -> list[int]:
     """Of pixels, as UpSampling2D has it; or of the whole image."""
     x = image(net, x)

@@ -297,8 +297,11 @@ def test_int16_that_tflm_would_compute_in_another_way() -> None:
     net.graph.tensors[0].quantization.zeroPoint = np.array([5])
     assert (refused(net, y).code, refused(net, y).detail) == ("int8_or_int16", "tensor 0 'input0' has zero point 5")
     net = Net(activations="INT16")
-    y = net.add(net.input((1, 4, 4, 2)), net.input((1, 1, 1, 2)))
-    assert refused(net, y).code == "plain_int16"
+    y = net.binary("SUB", net.input((1, 4, 4, 2)), net.tensor((2,), "INT16", (0.1, 3), data=[1, 2]))
+    assert (refused(net, y).code, refused(net, y).detail) == (
+        "constant_operand",
+        "tensor 1 't1' is int16 with zero point 3",
+    )
     net = Net(activations="INT16")
     y = conv(net, bias=False)
     net.graph.operators[0].builtinOptions.quantizedBiasType = schema.TensorType.INT32

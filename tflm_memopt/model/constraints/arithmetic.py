@@ -6,11 +6,14 @@ import math
 
 from tflm_memopt.model import lookup, quant
 from tflm_memopt.model.constraints.base import BORDER, QUANTIZE, RECONVERT, SHAPE, hint, name, quantization, scale_fault
-from tflm_memopt.model.constraints.common import int8_activations, same_shape
+from tflm_memopt.model.constraints.common import int8_activations
 from tflm_memopt.model.site import AXES, Site
 
 MAX_SOFTMAX_CHANNELS = 4095
 """The sum of exponentials has 12 integer bits (kernels/internal/reference/softmax.h)."""
+
+MAX_INT16_FACTOR = 1 << 15
+"""An int16, shifted so far, is an int32."""
 
 
 @hint(BORDER)
@@ -21,12 +24,14 @@ def int8_to_int8(site: Site) -> str | None:
 
 @hint(QUANTIZE)
 def constant_operand(site: Site) -> str | None:
-    """A constant operand must be int8, with one positive scale and a zero point in [-128, 127]"""
+    """A constant operand must be of the output's type, with one positive scale and a zero point in [-128, 127]"""
     for t in (site.input(0), site.input(1)):
-        if t.constant and (t.data is None or t.dtype != "INT8" or t.data.shape != t.shape):
+        if t.constant and (t.data is None or t.dtype != site.output.dtype or t.data.shape != t.shape):
             return f"{name(t)} is {t.dtype} {list(t.shape)}"
         if t.constant and (fault := scale_fault(t)):
             return fault
+        if t.constant and t.dtype == "INT16" and quantization(t).zero_point[0] != 0:
+            return f"{name(t)} is int16 with zero point {quantization(t).zero_point[0]}"
     return None
 
 
@@ -38,14 +43,6 @@ def broadcast(site: Site) -> str | None:
     dimensions = list(zip(*padded, strict=True)) if len(padded) == len(shapes) else [(0, 0, 0)]
     fits = all(out == max(a, b) and a in (1, out) and b in (1, out) for a, b, out in dimensions)
     return None if fits and dimensions[0][2] == 1 else " and ".join(str(list(s)) for s in shapes)
-
-
-@hint("give both operands the output's shape")
-def plain_int16(site: Site) -> str | None:
-    """Operands of int16 must be computed at run time and have the output's shape"""
-    if site.output.dtype != "INT16":
-        return None
-    return next((f"{name(t)} is a constant" for t in (site.input(0), site.input(1)) if t.constant), same_shape(site))
 
 
 @hint(QUANTIZE)
@@ -87,6 +84,16 @@ def plain_matrices(site: Site) -> str | None:
     return None if fits and a[:-2] == b[:-2] == out[:-2] else f"{list(a)} and {list(b)} to {list(out)}"
 
 
+@hint(QUANTIZE)
+def leaky_scales(site: Site) -> str | None:
+    """LEAKY_RELU of int16 must not multiply by less than 0, or by 2^15 or more"""
+    scale, out = quantization(site.input()).scale[0], quantization(site.output).scale[0]
+    alpha = float(site.op.options["alpha"])
+    if site.output.dtype != "INT16" or (0 <= alpha < math.inf and max(scale, scale * alpha) < MAX_INT16_FACTOR * out):
+        return None
+    return f"alpha {alpha:g}, scales {scale:g} and {out:g}"
+
+
 @hint(SHAPE)
 def softmax_input(site: Site) -> str | None:
     """SOFTMAX must have at most 4095 classes and an input scale that is not tiny"""
@@ -115,6 +122,8 @@ def logistic_output(site: Site) -> str | None:
 @hint("compute it from other operators in the model")
 def tabulated(site: Site) -> str | None:
     """Scales must be within TFLM's fixed point, and no byte up to the last bits of a C library's exponential"""
+    if site.output.dtype == "INT16":
+        return None
     try:
         lookup.table(site.op, quantization(site.input()), quantization(site.output))
     except lookup.OutOfRange as why:

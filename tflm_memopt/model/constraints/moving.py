@@ -27,7 +27,7 @@ def constant_operands(*which: int) -> Constraint:
 @hint(SHAPE)
 def movable(site: Site) -> str | None:
     """At most 16,777,216 bytes may be moved"""
-    most = max(t.elements for t in activations(site))
+    most = max(t.nbytes for t in activations(site))
     return None if most <= MAX_MOVED else f"{most:,} bytes"
 
 

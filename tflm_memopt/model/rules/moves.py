@@ -8,7 +8,7 @@ from tflm_memopt.model.graph import VIEW, Graph, Op
 from tflm_memopt.model.movement import STEP
 from tflm_memopt.model.opset import Unsupported, refusal, row_op
 from tflm_memopt.model.rules.rule import Ops, Rule, replace_ops, sole_readers
-from tflm_memopt.model.site import STEPS, Site, any_rows
+from tflm_memopt.model.site import STEPS, Site, any_rows, byte_shape
 
 
 def match(graph: Graph, op: Op) -> Ops | None:
@@ -31,7 +31,7 @@ def check(graph: Graph, ops: Ops) -> str | None:
     moved = row_op(Site(graph, _as_one(ops)))
     if isinstance(moved, Unsupported):
         return f"they are not regular enough for one operator: {moved}"
-    return None if moved.writes == any_rows(graph.tensors[moved.output].shape) else "they would make one long row"
+    return None if moved.writes == any_rows(byte_shape(graph.tensors[moved.output])) else "they would make one long row"
 
 
 def rewrite(graph: Graph, ops: Ops) -> Graph:
