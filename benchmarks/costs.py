@@ -152,15 +152,30 @@ def rare_int16(seed: int) -> bytes:
     )
 
 
+def converting(seed: int) -> bytes:
+    """Operators that give elements another type, from and to float32, int16 and int8."""
+    rng = random.Random(seed)
+    shape = 1, rng.randint(2, 12), rng.randint(2, 12), rng.choice((3, 8, 24))
+    net = Net(seed)
+    real, small, wide = net.input(shape, None, dtype="FLOAT32"), net.input(shape), net.input(shape, dtype="INT16")
+    outputs = [net.unary("DEQUANTIZE", x, dtype="FLOAT32", out=None) for x in (small, wide)]
+    outputs += [net.unary("QUANTIZE", x, out=(0.03, 3)) for x in (real, wide)]
+    outputs += [net.unary("QUANTIZE", x, dtype="INT16", out=(0.001, 0)) for x in (real, small, wide)]
+    return net.model(*outputs)
+
+
+RARE_NETWORKS = (rare, rare_int16, converting)
+
+
 def random_plans(target: str, count: int, *, every: int = 1) -> Iterator[Sample]:
     """Of so many networks, without those that the checker refuses: chance draws plans that cannot be laid out.
 
     every: RARE draws nothing but rare operators.
     """
     for seed in range(0, count, every):
-        of_rare = rare_int16 if seed // RARE % 2 else rare
-        data = of_rare(seed) if seed % RARE == 0 else build(network(seed))
-        tiles = None if (seed // RARE // 2 if seed % RARE == 0 else seed) % 4 == 0 else NO_RECOMPUTE
+        turn = seed // RARE
+        data = RARE_NETWORKS[turn % 3](seed) if seed % RARE == 0 else build(network(seed))
+        tiles = None if (turn // 3 if seed % RARE == 0 else seed) % 4 == 0 else NO_RECOMPUTE
         options = Options(seconds=0, fold=False, target=target, reorder=False, turn=False, tiles=tiles)
         try:
             if tiles is None:

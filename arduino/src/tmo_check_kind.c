@@ -12,6 +12,7 @@
 #define HAS_S16_SUM (tmo_has_kind(TMO_OP_ADD_S16) || tmo_has_kind(TMO_OP_SUB_S16))
 #define HAS_FILTER (tmo_has_kind(TMO_OP_CONV) || tmo_has_kind(TMO_OP_DEPTHWISE) || HAS_S16_FILTER)
 #define HAS_POOL (tmo_has_kind(TMO_OP_AVERAGE_POOL) || tmo_has_kind(TMO_OP_MAX_POOL) || tmo_has_kind(TMO_OP_MEAN))
+#define HAS_CONVERTING (((TMO_KINDS) & TMO_CONVERTING_KINDS) != 0)
 #define HAS_POINTWISE (tmo_has_kind(TMO_OP_SOFTMAX) || tmo_has_kind(TMO_OP_LOOKUP) || tmo_has_kind(TMO_OP_LEAKY_RELU_S16))
 
 /* The window of each output coordinate begins inside the padded input and reaches into the input. All are uint16_t: nothing wraps. */
@@ -113,6 +114,27 @@ static bool check_pointwise(tmo_checker *c, const tmo_operation *o) {
   if (tmo_has_kind(TMO_OP_LEAKY_RELU_S16) && op->kind == TMO_OP_LEAKY_RELU_S16) return tmo_row_bytes(o->out) % 2 == 0 && o->out->channels % 2 == 0 && check_scaling(c, op, 2);
   if (op->kind == TMO_OP_LOOKUP) return tmo_has_constant(c, op->weights, TMO_TABLE_BYTES, 1);
   return o->in->channels == o->out->channels && o->out->channels <= MAX_SOFTMAX_CHANNELS && op->param <= 0 && check_scaling(c, op, 1);
+}
+
+/* Bytes of an element before and after. */
+static uint32_t element_before(const tmo_op *op) {
+  if (op->kind == TMO_OP_QUANTIZE || op->kind == TMO_OP_QUANTIZE_S16) return 4;
+  return op->kind == TMO_OP_DEQUANTIZE || op->kind == TMO_OP_WIDEN ? 1 : 2;
+}
+
+static uint32_t element_after(const tmo_op *op) {
+  if (op->kind == TMO_OP_DEQUANTIZE || op->kind == TMO_OP_DEQUANTIZE_S16) return 4;
+  return op->kind == TMO_OP_QUANTIZE || op->kind == TMO_OP_NARROW ? 1 : 2;
+}
+
+/* Row y of the operand makes row y of the output, of as many elements. */
+static bool check_converting(tmo_checker *c, const tmo_operation *o) {
+  const tmo_op *op = o->op;
+  const uint32_t before = element_before(op), after = element_after(op);
+  if (!pointwise(op) || o->in->height != o->out->height || o->in->channels % before != 0 || o->out->channels % after != 0) return false;
+  if (tmo_times(o->in->width, o->in->channels / before) != tmo_times(o->out->width, o->out->channels / after)) return false;
+  if (tmo_is_tiled(o->block) && o->in->width != o->out->width) return false;
+  return op->kind < TMO_OP_WIDEN || check_scaling(c, op, 1);
 }
 
 /* Every pixel of indices names a row of the table. Frames have pixels of int8. */
@@ -236,6 +258,13 @@ bool tmo_check_kind(tmo_checker *c, const tmo_operation *o) {
     case TMO_OP_SOFTMAX:
     case TMO_OP_LEAKY_RELU_S16:
     case TMO_OP_LOOKUP: return HAS_POINTWISE && check_pointwise(c, o);
+    case TMO_OP_QUANTIZE:
+    case TMO_OP_QUANTIZE_S16:
+    case TMO_OP_DEQUANTIZE:
+    case TMO_OP_DEQUANTIZE_S16:
+    case TMO_OP_WIDEN:
+    case TMO_OP_NARROW:
+    case TMO_OP_RESCALE_S16: return HAS_CONVERTING && check_converting(c, o);
     case TMO_OP_GATHER: return tmo_has_kind(TMO_OP_GATHER) && check_gather(c, o);
     default: return false;
   }

@@ -61,6 +61,13 @@ static void call_row_kernel(const tmo_kernel *k, const tmo_window *window, int8_
     TMO_CASE_KIND(TMO_OP_TRANSPOSE_CONV, tmo_transpose_conv_row_s8(k, window, out));
     TMO_CASE_KIND(TMO_OP_TRANSPOSE_CONV_S16, tmo_transpose_conv_row_s16(k, window, out));
     TMO_CASE_KIND(TMO_OP_BATCH_MATMUL, tmo_batch_matmul_row_s8(k, window, out));
+    case TMO_OP_QUANTIZE:
+    case TMO_OP_QUANTIZE_S16:
+    case TMO_OP_DEQUANTIZE:
+    case TMO_OP_DEQUANTIZE_S16:
+    case TMO_OP_WIDEN:
+    case TMO_OP_NARROW:
+    case TMO_OP_RESCALE_S16: if (((TMO_KINDS) & TMO_CONVERTING_KINDS) != 0) tmo_convert(k, window, out); break;
     default: if (HAS_POOL) tmo_pool_row_s8(k, window, out);
   }
 }
@@ -181,7 +188,7 @@ static int8_t *output_pixel(const firing *f, uint32_t y, uint32_t x) { return (i
 static uint32_t make_int8(const firing *f, const tmo_tensor *t, const int8_t **pieces, uint32_t n, uint32_t bytes, uint32_t done) {
   if (tmo_input_of(f->run->program) != TMO_INPUT_EXTERNAL || !tmo_is_frame(f->run->program, t)) return done;
   const tmo_frame *frame = (const tmo_frame *)f->run->io[0];
-  if (frame->format == TMO_FORMAT_INT8) return done;
+  if (frame->format == TMO_FORMAT_INT8 || tmo_reads_wide(f->kernel.op)) return done;
   int8_t *to = (int8_t *)f->run->workspace + t->offset + done;
   for (uint32_t i = 0; i < n; ++i, to += bytes) {
     tmo_to_int8(frame, pieces[i], bytes, to);

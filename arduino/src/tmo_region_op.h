@@ -93,8 +93,9 @@ bool ByteTensorSize(const TfLiteEvalTensor *tensor, uint32_t *bytes) {
   return SizeOf(tensor, 1, bytes);
 }
 
-/* The same of an input or output, which may hold int16 or indices as well. */
+/* The same of an input or output, which may hold int16, float32 or indices as well. */
 bool IoSize(const TfLiteEvalTensor *tensor, uint32_t *bytes) {
+  if (tensor != nullptr && tensor->type == kTfLiteFloat32) return SizeOf(tensor, 4, bytes);
   if (tensor != nullptr && tensor->type == kTfLiteInt16) return SizeOf(tensor, 2, bytes);
   if (tensor != nullptr && tensor->type == kTfLiteInt32) return SizeOf(tensor, 4, bytes);
   return ByteTensorSize(tensor, bytes);
@@ -129,7 +130,7 @@ TfLiteStatus Prepare(TfLiteContext *context, TfLiteNode *node) {
   bytes[0] = 0; /* of an external input */
   for (int i = s.external; i < s.io(); ++i) {
     if (!IoSize(Io(context, node, s, i), &bytes[i])) {
-      return Refuse("an input or output is neither int8, int16 nor int32; convert the model again");
+      return Refuse("an input or output is of a type that this library does not know; update it, or convert the model again");
     }
   }
   uint32_t workspace_bytes = 0;

@@ -61,7 +61,10 @@ template <typename Interpreter>
 Pushed PushRows(Interpreter &interpreter, const tmo_frame &from, uint32_t row_bytes) {
   const auto *input = interpreter.inputs_size() == 1 ? interpreter.input(0) : nullptr;
   if (input == nullptr || input->dims->size == 0 || row_bytes == 0) return kPushError;
-  const uint32_t pixel = static_cast<uint32_t>(input->dims->data[input->dims->size - 1]);
+  uint32_t pixels = 1; /* of the rows of a push */
+  for (int i = 0; i + 1 < input->dims->size; ++i) pixels *= static_cast<uint32_t>(input->dims->data[i]);
+  if (pixels == 0) return kPushError;
+  const uint32_t pixel = static_cast<uint32_t>(input->bytes / pixels);
   const uint32_t rows = static_cast<uint32_t>(input->bytes / row_bytes);
   if (tmo_take_rows(&from, pixel, row_bytes, rows, static_cast<int8_t *>(input->data.data)) != TMO_OK) return kPushError;
   const int result = static_cast<int>(interpreter.Invoke());

@@ -37,6 +37,9 @@ def output(op: ProgramOp, inputs: Sequence[Int8], shape: tuple[int, int, int]) -
         **dict.fromkeys((Kind.CONV_S16, Kind.DEPTHWISE_S16, Kind.TRANSPOSE_CONV_S16), _conv_int16),
         **dict.fromkeys((Kind.ADD_S16, Kind.SUB_S16), _add_int16),
         Kind.LEAKY_RELU_S16: _leaky_relu_int16,
+        **dict.fromkeys((Kind.QUANTIZE, Kind.QUANTIZE_S16), _quantize),
+        **dict.fromkeys((Kind.DEQUANTIZE, Kind.DEQUANTIZE_S16), _dequantize),
+        **dict.fromkeys((Kind.WIDEN, Kind.NARROW, Kind.RESCALE_S16), _requantize),
     }[op.kind](op, [i.astype(np.int64) for i in inputs], shape)
     assert result.shape == shape
     return result.astype(np.int8)
@@ -137,6 +140,44 @@ def _conv_int16(op: ProgramOp, inputs: list[Ints], shape: tuple[int, int, int]) 
     m, right = op.multipliers.astype(np.int64), 15 - op.shifts.astype(np.int64)
     reduced = np.where(m < 0x7FFF0000, (m + (1 << 15)) >> 16, 0x7FFF)
     return _from_int16(op, (total * reduced + (np.int64(1) << (right - 1))) >> right)
+
+
+def _integers(op: ProgramOp, x: Ints) -> Ints:
+    """What a kind that gives elements another type reads."""
+    return x if op.kind in (Kind.DEQUANTIZE, Kind.WIDEN) else _int16(x)
+
+
+def _saturated(op: ProgramOp, x: Ints) -> Int8:
+    """What it writes, saturated."""
+    narrow = op.kind in (Kind.QUANTIZE, Kind.NARROW)
+    limits = np.iinfo(np.int8 if narrow else np.int16)
+    return np.ascontiguousarray(np.clip(x, limits.min, limits.max).astype(limits.dtype)).view(np.int8)
+
+
+def _float_scale(op: ProgramOp) -> np.float32:
+    return np.array(op.param, "<i4").view("<f4")[()]
+
+
+@np.errstate(all="ignore")
+def _quantize(op: ProgramOp, inputs: list[Ints], shape: tuple[int, int, int]) -> Int8:
+    ratio = np.ascontiguousarray(inputs[0].astype(np.int8)).view("<f4") / _float_scale(op)
+    real = np.clip(np.nan_to_num(ratio.astype(np.float64), nan=0.0, posinf=1e9, neginf=-1e9), -1e9, 1e9)
+    rounded = np.sign(real) * np.floor(np.abs(real) + 0.5)
+    return _saturated(op, rounded.astype(np.int64) + op.output_zero_point)
+
+
+def _dequantize(op: ProgramOp, inputs: list[Ints], shape: tuple[int, int, int]) -> Int8:
+    real = np.float64(_float_scale(op)) * (_integers(op, inputs[0]) - op.input_zero_points[0])
+    return np.ascontiguousarray(real.astype("<f4")).view(np.int8)
+
+
+def _requantize(op: ProgramOp, inputs: list[Ints], shape: tuple[int, int, int]) -> Int8:
+    assert op.multipliers is not None
+    assert op.shifts is not None
+    x = _integers(op, inputs[0]) - op.input_zero_points[0]
+    left = max(int(op.shifts[0]), 0)
+    y = divide_by_power(high_mul(wrap32(x << left), int(op.multipliers[0])), left - int(op.shifts[0]))
+    return _saturated(op, y + op.output_zero_point)
 
 
 def _add_int16(op: ProgramOp, inputs: list[Ints], shape: tuple[int, int, int]) -> Int8:

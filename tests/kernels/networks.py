@@ -12,7 +12,7 @@ from kernels import naive
 from numpy.random import Generator
 
 from tflm_memopt.lower.program import SCALES, ProgramOp
-from tflm_memopt.model.rowop import BINARY, BINARY_INT8, NO_ROW, WIDE, Access, Kind, Move, Moves, Window
+from tflm_memopt.model.rowop import BINARY, BINARY_INT8, CONVERTED, NO_ROW, WIDE, Access, Kind, Move, Moves, Window
 
 Shape = tuple[int, int, int]
 POOLS = (Kind.AVERAGE_POOL, Kind.MAX_POOL, Kind.MEAN)
@@ -88,6 +88,8 @@ def operator(rng: Generator, kind: Kind, inputs: tuple[int, ...], shape: Shape, 
     )
     if kind in INT16:
         return _of_int16(rng, op, shape)
+    if kind in CONVERTED:
+        return _converting(rng, op, shape)
     if kind in BINARY_INT8:
         return dataclasses.replace(op, swapped=bool(rng.random() < 0.5), **_combination(rng, kind)), shape
     if kind is Kind.GATHER:
@@ -125,6 +127,23 @@ def _of_int16(rng: Generator, op: ProgramOp, shape: Shape) -> tuple[ProgramOp, S
     of, out = (_transposing if narrow.kind is Kind.TRANSPOSE_CONV else _windowed)(rng, narrow, channels)
     bias = None if of.bias is None else (of.bias.astype(np.int64) << 10).view("<i4")
     return dataclasses.replace(of, kind=op.kind, bias=bias, **param), (*out[:2], 2 * out[2])
+
+
+def _converting(rng: Generator, op: ProgramOp, shape: Shape) -> tuple[ProgramOp, Shape]:
+    """`shape` counts bytes."""
+    read, written = CONVERTED[op.kind]
+    real = 4 in (read, written)
+    zeros = [
+        0 if size != 1 else zero
+        for size, zero in zip((read, written), (*op.input_zero_points, op.output_zero_point), strict=True)
+    ]
+    gain = {Kind.WIDEN: 200.0, Kind.NARROW: 0.005}.get(op.kind, 1.0)
+    scale = rng.choice([0.05, 1 / 255, 1.0, rng.uniform(1e-4, 10)])
+    param = {"param": int(np.float32(scale).view(np.int32))} if real else scaling(rng, 1, gain)
+    op = dataclasses.replace(
+        op, input_zero_points=(zeros[0],), output_zero_point=zeros[1], activation=(-128, 127), **param
+    )
+    return op, (*shape[:2], shape[2] // read * written)
 
 
 def _multiplying(rng: Generator, op: ProgramOp, shape: Shape) -> tuple[ProgramOp, Shape]:
@@ -385,7 +404,18 @@ def chain(rng: Generator, n_ops: int, shape: Shape) -> Network:
 def random_inputs(rng: Generator, network: Network) -> list[naive.Int8]:
     extreme = rng.random() < 0.2
 
+    def reals(op: ProgramOp, shape: Shape) -> naive.Int8:
+        """Near to what can be told apart, and halfway between; one in ten is any float32 there is."""
+        scale = np.array(op.param, np.int32).view(np.float32)
+        steps = rng.integers(-600, 600, (*shape[:2], shape[2] // 4)) * (0.5 if op.kind is Kind.QUANTIZE else 64.5)
+        near = (steps + rng.choice([0, 1e-5, -1e-5, 0.3], steps.shape)).astype(np.float32) * scale
+        any_ = rng.integers(-128, 128, shape, np.int8).view(np.float32)
+        return np.ascontiguousarray(np.where(rng.random(steps.shape) < 0.1, any_, near)).view(np.int8)
+
     def values(tensor: int, shape: Shape) -> naive.Int8:
+        for op in network.ops:
+            if op.kind in (Kind.QUANTIZE, Kind.QUANTIZE_S16) and tensor in op.inputs:
+                return reals(op, shape)
         rows = min((op.param for op in network.ops if op.kind is Kind.GATHER and tensor in op.inputs), default=0)
         if rows:
             indices: naive.Int8 = rng.integers(0, rows, (*shape[:2], 1), dtype=np.int32).view(np.int8)

@@ -135,12 +135,23 @@ def networks_to_plan() -> Iterator[tuple[bytes, Options]]:
         shift = net.tensor((4,), data=[5, -6, 7, 100])
         return [net.binary("SUB", shift, net.binary("MUL", y, gate))]
 
+    def typed(net: Net, x: int) -> list[int]:
+        """Through float32, int16, int8 and uint8."""
+        real = net.input((1, 6, 5, 2), None, dtype="FLOAT32")
+        y = net.conv2d(net.add(net.unary("QUANTIZE", real, out=(0.05, 3)), x), 4, kernel=(3, 3))
+        steps = net.unary("QUANTIZE", real, dtype="INT16", out=(0.001, 0))
+        wide = net.unary(
+            "QUANTIZE", net.unary("QUANTIZE", y, dtype="INT16", out=(0.01, 0)), dtype="INT16", out=(0.02, 0)
+        )
+        last = net.unary("QUANTIZE", net.unary("QUANTIZE", wide, out=(0.2, 1)), dtype="UINT8", out=(0.2, 129))
+        return [last, *(net.unary("DEQUANTIZE", t, dtype="FLOAT32", out=None) for t in (y, steps))]
+
     by_row, free, blocks = Options(tiles=None, seconds=0.2), Options(seconds=0.2), Options(True, seconds=0.2)
     for build, bits, options in (
         (joined, 8, by_row), (mirrored, 8, by_row), (resized, 8, by_row), (wide, 16, by_row), (wide, 16, free),
         (spoken, 16, by_row), (spoken, 16, free),
         (mobile, 8, free), (mobile, 8, blocks), (mobile, 8, by_row), (attention, 8, by_row),
-        (gated, 8, by_row), (gated, 8, free),
+        (gated, 8, by_row), (gated, 8, free), (typed, 8, by_row), (typed, 8, free),
     ):  # fmt: skip
         net = Net(activations=f"INT{bits}")
         yield net.model(*build(net, net.input((1, 6, 5, 2)))), options

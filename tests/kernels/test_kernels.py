@@ -17,7 +17,7 @@ from kernels.programs import Lowered, can_iterate, lower
 from tflm_memopt.errors import PlanError
 from tflm_memopt.lower.program import ProgramOp
 from tflm_memopt.lower.serialise import pack
-from tflm_memopt.model.rowop import BINARY, BINARY_INT8, Kind, Window
+from tflm_memopt.model.rowop import BINARY, BINARY_INT8, CONVERTED, Kind, Window
 from tflm_memopt.runtime import host
 
 SEEDS = range(examples(60))
@@ -127,7 +127,10 @@ def test_rings_are_as_shallow_as_can_be() -> None:
     assert broken > shallower // 2  # clamped or pooled outputs can hide a wrong row
 
 
-@pytest.mark.parametrize("kind", [*BINARY, Kind.LOOKUP, Kind.LEAKY_RELU_S16])
+NARROWING = [kind for kind, (read, written) in CONVERTED.items() if read >= written]
+
+
+@pytest.mark.parametrize("kind", [*BINARY, Kind.LOOKUP, Kind.LEAKY_RELU_S16, *NARROWING])
 def test_in_place(kind: Kind) -> None:
     """The output row may be the row of any operand."""
     for operand in range(2 if kind in BINARY else 1):
@@ -212,6 +215,7 @@ def _with_shape(
         Kind.GATHER: (h, w, 4),
         Kind.BATCH_MATMUL: (c if h % 2 else h, 1, c),
         **dict.fromkeys(networks.INT16, (h, w, 2 * c)),
+        **{converting: (h, w, read * c) for converting, (read, _) in CONVERTED.items()},
     }.get(kind, shape)
     op, out = operator(rng, kind, (0, 1) if kind in (*BINARY, Kind.BATCH_MATMUL) else (0,), shape, 2)
     return op, shape, out

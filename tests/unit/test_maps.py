@@ -52,6 +52,7 @@ def test_builtin_operators_have_a_phase_of_their_own() -> None:
     net = Net(4)
     x = net.conv2d(net.input((1, 24, 24, 3)), 8, kernel=(3, 3))
     q = net.unary("DEQUANTIZE", net.conv2d(x, 4), dtype="FLOAT32", out=None)
+    q = net.unary("SQRT", q, dtype="FLOAT32", out=None)
     result = tflm_memopt.optimize(net.model(net.unary("ABS", q, dtype="FLOAT32", out=None)))
     assert result.report.changed
     assert [phase.block for phase in result.memory.phases][-2:] == [False, False]

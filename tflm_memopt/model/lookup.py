@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from tflm_memopt.model import quant, transcendental
 from tflm_memopt.model.fixed import Ints, round_shift
 from tflm_memopt.model.fixed import rescale as fixed_rescale
-from tflm_memopt.model.graph import Op, Quantization
+from tflm_memopt.model.graph import Op, Quantization, Tensor
 
 Table = NDArray[np.int8]
 
@@ -38,8 +38,24 @@ def table(op: Op, source: Quantization, target: Quantization) -> Table:
     return TABLES[op.type](op, source, target)
 
 
+def requantized(source: Tensor, target: Tensor) -> Table:
+    """QUANTIZE of int8 or uint8 to either, one scale on both sides, its bytes taken for int8. Raises OutOfRange.
+
+    Requantize, kernels/internal/reference/requantize.h.
+    """
+    before, after = source.quantization, target.quantization
+    if before is None or after is None:
+        raise OutOfRange("no scale")
+    x = (EVERY & 0xFF if source.dtype == "UINT8" else EVERY) - before.zero_point[0]
+    y = _rescaled(x, quant.rescale(before.scale[0], after.scale[0])) + after.zero_point[0]
+    if target.dtype != "UINT8":
+        return _bytes(y)
+    values: Table = np.clip(y, 0, 255).astype(np.uint8).view(np.int8)
+    return values
+
+
 def _quantize(op: Op, source: Quantization, target: Quantization) -> Table:
-    """Requantize, kernels/internal/reference/requantize.h."""
+    """Requantize of int8."""
     return _output(_rescaled(_centred(source), quant.rescale(source.scale[0], target.scale[0])), target)
 
 
@@ -150,7 +166,6 @@ def _elu(op: Op, source: Quantization, target: Quantization) -> Table:
 
 
 TABLES: Mapping[str, Callable[[Op, Quantization, Quantization], Table]] = {
-    "QUANTIZE": _quantize,
     "RELU": _relu,
     "RELU6": _relu6,
     "LEAKY_RELU": _leaky_relu,

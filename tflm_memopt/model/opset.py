@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from tflm_memopt.model import elementwise, movement, parse
-from tflm_memopt.model.constraints import arithmetic, common, limits, moving, weighted
+from tflm_memopt.model import converting, elementwise, movement, parse
+from tflm_memopt.model.constraints import arithmetic, common, conversion, limits, moving, weighted
 from tflm_memopt.model.constraints.base import HINTS, SHAPE, Constraint
 from tflm_memopt.model.moves import Irregular
 from tflm_memopt.model.rowop import RowOp
@@ -98,6 +98,12 @@ def _moving(
 def _looked_up(*constraints: Constraint, scales: tuple[Constraint, ...] = ()) -> Row:
     """An operator that computes byte by byte (lookup.TABLES)."""
     return Row((_ONE, *constraints, *_ELEMENTWISE, *scales, arithmetic.tabulated), parse.table)
+
+
+def _converted(types: Constraint, *scales: Constraint) -> Row:
+    """An operator that gives each element another type."""
+    alike = common.runtime_values, common.stateless, common.batch_one, common.same_shape
+    return Row((_ONE, common.static_shapes, types, conversion.one_scale, *alike, *scales), converting.converted)
 
 
 def _binary(*constraints: Constraint, fused: bool = False, types: Constraint = common.int8_activations) -> Row:
@@ -235,7 +241,8 @@ OPSET: Mapping[str, Row] = {
         least=2,
         most=2,
     ),
-    "QUANTIZE": _looked_up(arithmetic.int8_to_int8),
+    "QUANTIZE": _converted(conversion.quantize_types, conversion.rescalable),
+    "DEQUANTIZE": _converted(conversion.dequantize_types),
     "RELU": _looked_up(),
     "RELU6": _looked_up(),
     "LEAKY_RELU": Row(

@@ -8,7 +8,7 @@ are carried along for lowering; the planner looks at the geometry only.
 from __future__ import annotations
 
 import enum
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -52,8 +52,29 @@ class Kind(enum.IntEnum):
     SUB_S16 = 33
     LEAKY_RELU_S16 = 34
     TRANSPOSE_CONV_S16 = 35
+    QUANTIZE = 50
+    """float32 to int8. The kinds up to RESCALE_S16 give each element another type: see CONVERTED."""
+    QUANTIZE_S16 = 51
+    DEQUANTIZE = 52
+    """int8 to float32."""
+    DEQUANTIZE_S16 = 53
+    WIDEN = 54
+    """int8 to int16, rescaled."""
+    NARROW = 55
+    """int16 to int8, rescaled."""
+    RESCALE_S16 = 56
 
 
+CONVERTED: Mapping[Kind, tuple[int, int]] = {
+    Kind.QUANTIZE: (4, 1),
+    Kind.QUANTIZE_S16: (4, 2),
+    Kind.DEQUANTIZE: (1, 4),
+    Kind.DEQUANTIZE_S16: (2, 4),
+    Kind.WIDEN: (1, 2),
+    Kind.NARROW: (2, 1),
+    Kind.RESCALE_S16: (2, 2),
+}
+"""Bytes of an element that is read, and of the one that is written."""
 WIDE = {
     Kind.CONV: Kind.CONV_S16,
     Kind.DEPTHWISE: Kind.DEPTHWISE_S16,
@@ -68,7 +89,7 @@ BINARY = (*BINARY_INT8, Kind.ADD_S16, Kind.SUB_S16)
 @dataclass(frozen=True, slots=True)
 class Rows:
     """A tensor seen as `h` rows of `w` pixels of `c` channels, one byte each; an int32 index is a pixel of four, an
-    int16 channel counts as two.
+    int16 channel counts as two, a float32 channel as four.
     """
 
     h: int
@@ -189,7 +210,7 @@ class RowOp:
     """One operator, ready to plan and to lower.
 
     `inputs` are the activations that are read row by row; `reads[k]` is how this operator sees input k, which may
-    differ from how its producer sees it (then the tensor must be resident). int8 throughout, but for indices.
+    differ from how its producer sees it (then the tensor must be resident).
     """
 
     kind: Kind
@@ -218,7 +239,7 @@ class RowOp:
     """Powers of two that go with `multipliers`; positive is left."""
     param: int = 0
     """ADD, SUB, SQUARED_DIFFERENCE: the left shift. Of int16: the activation range. SOFTMAX: diff_min. GATHER: rows of
-    the table."""
+    the table. QUANTIZE, DEQUANTIZE: the bits of the float32 scale."""
     constant: Constant | None = None
     """Of two operands, the one that is not in `inputs`."""
     access: tuple[Access, ...] = ()
@@ -264,14 +285,22 @@ class RowOp:
 
     @property
     def replaceable(self) -> frozenset[TensorId]:
-        """The inputs that it may overwrite so: those that are not repeated."""
-        if self.kind not in (*BINARY, Kind.LOOKUP, Kind.LEAKY_RELU_S16):
+        """The inputs that it may overwrite so: those that are not repeated, and whose elements are not smaller."""
+        wide, narrow = CONVERTED.get(self.kind, (1, 1))
+        if self.kind not in (*BINARY, Kind.LOOKUP, Kind.LEAKY_RELU_S16, *CONVERTED) or wide < narrow:
             return frozenset()
         return frozenset(t for k, t in enumerate(self.inputs) if not self.repeats(k))
 
     def repeats(self, k: int) -> bool:
         """Whether one row, pixel or channel of input k is read for several of the output."""
         return self.kind in BINARY and self.reads[k].nbytes < self.writes.nbytes
+
+    @property
+    def element_bytes(self) -> int:
+        """Of an element that it reads."""
+        if self.kind in CONVERTED:
+            return CONVERTED[self.kind][0]
+        return 4 if self.kind is Kind.GATHER else 2 if Kind.CONV_S16 <= self.kind <= Kind.TRANSPOSE_CONV_S16 else 1
 
     @property
     def ends_late(self) -> bool:

@@ -73,8 +73,9 @@ def broadcast_rows(shape: tuple[int, ...], output: tuple[int, ...]) -> Rows:
 
 
 def byte_shape(tensor: Tensor) -> tuple[int, ...]:
-    """The shape, an int16 channel counting as two."""
-    return (*tensor.shape[:-1], tensor.shape[-1] * 2) if tensor.shape and tensor.dtype == "INT16" else tensor.shape
+    """The shape, an int16 channel counting as two, a float32 channel as four."""
+    size = {"INT16": 2, "FLOAT32": 4}.get(tensor.dtype, 1)
+    return (*tensor.shape[:-1], tensor.shape[-1] * size) if tensor.shape else tensor.shape
 
 
 class Span(NamedTuple):

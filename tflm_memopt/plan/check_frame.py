@@ -72,7 +72,8 @@ class FrameReplay:
     def converted(self, op: RowOp, nbytes: int) -> int:
         """Of the bytes that the operator reads of the input, what becomes int8 in the arena."""
         frame = self.frame
-        return nbytes if frame and not frame.pushed and frame.tensor in op.inputs else 0
+        bytewise = op.element_bytes == 1
+        return nbytes if frame and not frame.pushed and bytewise and frame.tensor in op.inputs else 0
 
     def ring(self, frame: Frame) -> tuple[int, int]:
         """Rows, and the address, of what is kept; 0: nothing is."""

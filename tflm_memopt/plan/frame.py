@@ -22,7 +22,7 @@ def converted_bytes(op: RowOp, frame: Frame, *, tiled: bool, iterative: bool) ->
     """Pixels of an external input that a firing of a row block, or one output pixel of a tiled block, reads at once."""
     total = 0
     for k, (tensor, rows) in enumerate(zip(op.inputs, op.reads, strict=True)):
-        if tensor == frame.tensor:
+        if tensor == frame.tensor and op.element_bytes == 1:  # wide elements stay as they are
             one = iterative or (k > 0 and not op.access)
             high = 1 if one else op.access[k].extent if op.access else min(op.window.kernel_h, rows.h)
             wide = 1 if one else min(op.window.kernel_w, rows.w)

@@ -5,12 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from tflm_memopt.errors import UsageError
-from tflm_memopt.model.graph import Graph, Tensor
+from tflm_memopt.model.graph import ITEM_BYTES, Graph, Tensor
 from tflm_memopt.model.int8_io import int8_io
 from tflm_memopt.plan.plan import Frame
 from tflm_memopt.plan.regions import Kept, Partition, Region
 
 ARENA, STREAM, EXTERNAL = "arena", "stream", "external"
+TYPES = ("INT8", "UINT8", "INT16", "FLOAT32")
+"""Of inputs that need not be in the arena."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +91,7 @@ def _only_input(graph: Graph, word: str) -> Tensor:
     tensor = graph.tensors[graph.inputs[0]]
     if tensor.id in graph.outputs:
         raise _impossible(word, f"input '{tensor.label}' is an output, too")
-    if tensor.dtype != "INT8":
+    if tensor.dtype not in TYPES:
         hint = "--int8-io" if int8_io(graph).changes.inputs else ""
         raise _impossible(word, f"input '{tensor.label}' is {tensor.dtype}", hint)
     return tensor
@@ -128,4 +130,4 @@ def _pushed_shape(tensor: Tensor, frame: Frame) -> tuple[int, ...]:
             return (*tensor.shape[:axis], frame.pushed, *tensor.shape[axis + 1 :])
         if size != 1:
             break
-    return (frame.pushed, frame.row_bytes)
+    return (frame.pushed, frame.row_bytes // ITEM_BYTES[tensor.dtype])

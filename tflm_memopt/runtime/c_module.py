@@ -217,8 +217,7 @@ def _fed(frame: _Frame | None, runs: Sequence[Sequence[Array]]) -> Iterator[byte
         if frame is None or frame.report.pushed:
             yield from (np.ascontiguousarray(value).tobytes() for value in values)
         else:
-            pixels = np.ascontiguousarray(values[0]).view(np.int8).reshape(frame.shape)
-            picture = in_a_picture(pixels, number)
+            picture = in_a_picture(values[0], frame.shape, number)
             words = [picture.pixels.nbytes, picture.pitch, picture.x, picture.y, picture.format]
             yield np.array(words, np.uint32).tobytes() + picture.pixels.tobytes()
 

@@ -33,7 +33,7 @@ def feeder(interpreter: Any, model: bytes, where: str) -> Feed:
         return lambda values, _: _whole(interpreter, values)
     if where == "external":
         shape = next(host.frame_shape(r.program) for r in regions(read(model)) if r.input == INPUT_EXTERNAL)
-        return lambda values, number: _external(interpreter, values[0].reshape(shape), number)
+        return lambda values, number: _external(interpreter, values[0], shape, number)
     return lambda values, number: _streamed(interpreter, values[0], number)
 
 
@@ -49,7 +49,7 @@ def _streamed(interpreter: Any, frame: Array, number: int) -> int:
     pushes = np.ascontiguousarray(frame).reshape(-1, *shape)
     if number == RESET_BEFORE and len(pushes) > 1:
         for rows in pushes[: (len(pushes) + 1) // 2]:
-            interpreter.set_input(~rows, 0)
+            interpreter.set_input((~rows.view(np.uint8)).view(rows.dtype), 0)
             interpreter.invoke()
         interpreter.reset()
     for rows in pushes[:-1]:
@@ -61,8 +61,8 @@ def _streamed(interpreter: Any, frame: Array, number: int) -> int:
     return int(interpreter.invoke())
 
 
-def _external(interpreter: Any, pixels: Array, number: int) -> int:
-    picture = in_a_picture(pixels, number)
+def _external(interpreter: Any, values: Array, shape: tuple[int, int, int], number: int) -> int:
+    picture = in_a_picture(values, shape, number)
     held = picture.pixels
     wheel.set_frame(Frame(held.ctypes.data, held.nbytes, picture.pitch, picture.x, picture.y, picture.format))
     status = int(interpreter.invoke())
@@ -84,11 +84,16 @@ class Picture:
         return int(self.pixels[0].nbytes)
 
 
-def in_a_picture(pixels: Array, number: int) -> Picture:
-    """A frame that is the input, int8, [height, width, channels]; every other time a part of a larger one, uint8."""
+def in_a_picture(values: Array, shape: Sequence[int], number: int) -> Picture:
+    """A frame that is the input; every other time a part of a larger one, of an int8 input with uint8 pixels.
+
+    shape: rows, pixels of a row, bytes of a pixel.
+    """
+    pixels = np.ascontiguousarray(values).view(np.uint8).reshape(shape)
     if number % 2 == 0:
-        return Picture(np.ascontiguousarray(pixels), 0, 0, INT8)
-    h, w, c = pixels.shape
+        return Picture(pixels, 0, 0, INT8)
+    h, w, c = shape
+    form = UINT8 if values.dtype == np.int8 else INT8
     held = np.random.default_rng(number).integers(0, 256, (h + 2 * BORDER, w + 2 * BORDER, c), dtype=np.uint8)
-    held[BORDER : BORDER + h, BORDER : BORDER + w] = pixels.view(np.uint8) ^ 0x80
-    return Picture(held, BORDER, BORDER, UINT8)
+    held[BORDER : BORDER + h, BORDER : BORDER + w] = pixels ^ (0x80 if form == UINT8 else 0)
+    return Picture(held, BORDER, BORDER, form)

@@ -57,6 +57,16 @@ static inline bool tmo_has_lanes(const tmo_tensor *t) { return tmo_has_part(TMO_
 /* Whether the tensors are int16: a channel takes two bytes of a pixel. */
 static inline bool tmo_is_s16(const tmo_op *op) { return op->kind >= TMO_OP_CONV_S16 && op->kind <= TMO_OP_TRANSPOSE_CONV_S16; }
 
+/* Whether elements of the output have another type than those of the input. */
+static inline bool tmo_is_converting(const tmo_op *op) {
+  return ((TMO_KINDS) & TMO_CONVERTING_KINDS) != 0 && op->kind >= TMO_OP_QUANTIZE && op->kind <= TMO_OP_RESCALE_S16;
+}
+
+/* Whether the elements that are read are larger than a byte: then pixels of an external frame are taken as they are. */
+static inline bool tmo_reads_wide(const tmo_op *op) {
+  return tmo_is_s16(op) || (tmo_is_converting(op) && op->kind != TMO_OP_DEQUANTIZE && op->kind != TMO_OP_WIDEN);
+}
+
 /* Two operands, element by element. */
 static inline bool tmo_is_binary(const tmo_op *op) {
   return op->kind == TMO_OP_ADD || op->kind == TMO_OP_ADD_S16 || op->kind == TMO_OP_SUB_S16 || (op->kind >= TMO_OP_SUB && op->kind <= TMO_OP_PRELU);

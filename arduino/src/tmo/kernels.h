@@ -1,8 +1,9 @@
 /* The kernels, and the contract between them and the executor. Internal: applications need tmo/tmo.h only.
  *
  * A call computes one output row or pixel, or adds pixels to the sums of one. Kernels keep no state, allocate nothing and check nothing:
- * tmo_check() has proved every length. The output must not overlap the input, except that LOOKUP, LEAKY_RELU_S16 and those with two operands read each element before they
- * write it, front to back: their output may be an operand that is not repeated; and that CONV writes the last byte of a call when it has read everything.
+ * tmo_check() has proved every length. The output must not overlap the input, except that LOOKUP, LEAKY_RELU_S16, those with two operands and those
+ * whose elements become no larger read each element before they write it, front to back: their output may begin where an operand begins that is not
+ * repeated, or before it; and that CONV writes the last byte of a call when it has read everything.
  *
  * x_ref.c runs on any core; others, for some cores and for operators that are packed for them, give the same bits. */
 #ifndef TMO_KERNELS_H_
@@ -75,6 +76,7 @@ tmo_kernel_s8 tmo_binary_s8;                                /* those with two op
 tmo_kernel_s8 tmo_softmax_s8;                               /* SOFTMAX */
 tmo_kernel_s8 tmo_lookup_s8;                                /* LOOKUP */
 tmo_kernel_s8 tmo_leaky_relu_s16;                           /* LEAKY_RELU_S16 */
+tmo_kernel_s8 tmo_convert;                                  /* QUANTIZE and those after it: tmo_is_converting() */
 
 /* GATHER: copies the row of the table that the index names; false when there is none. The index is read before anything is written. */
 bool tmo_gather_pixel_s8(const tmo_kernel *k, const int8_t *index, int8_t *out);

@@ -42,7 +42,10 @@ tmo_status tmo_check(const void *program, size_t program_bytes, const uint32_t *
  * build runs it. Looks at alignment, version, core, sizes, and at the kernels that a build may lack; it does not look for damage. */
 tmo_status tmo_check_build(const void *program, size_t program_bytes, size_t n_inputs, size_t n_outputs, size_t workspace_bytes);
 
-enum { TMO_FORMAT_INT8 = 0, TMO_FORMAT_UINT8 = 1 /* value + 128: what a camera gives where the model's zero point is 128 less */ };
+enum {
+  TMO_FORMAT_INT8 = 0, /* as the model's input has them, be it int8, uint8, int16 or float32 */
+  TMO_FORMAT_UINT8 = 1 /* of an int8 input: value + 128, what a camera gives where the model's zero point is 128 less */
+};
 
 /* A frame outside of the arena: io[0] of a program with TMO_INPUT_EXTERNAL. Rows of pixels, channels innermost; the model's input is a
  * part of it. It is read again in every run, so that all of it may change in between. */
@@ -54,8 +57,8 @@ typedef struct {
   uint8_t format;   /* TMO_FORMAT_* */
 } tmo_frame;
 
-/* Rows y, y + 1, ... of a frame, from pixel x on, as int8, one behind the other: what a streamed input wants. TMO_ERROR_FRAME when the frame
- * does not hold them. */
+/* Rows y, y + 1, ... of a frame, from pixel x on, as the model's input has them, one behind the other: what a streamed input wants.
+ * TMO_ERROR_FRAME when the frame does not hold them. */
 tmo_status tmo_take_rows(const tmo_frame *frame, uint32_t pixel_bytes, uint32_t row_bytes, uint32_t rows, int8_t *to);
 
 /* One inference, of a program whose input is not streamed. io: the inputs, then the outputs. workspace: 16-byte aligned, header.workspace bytes, needs no initialisation.

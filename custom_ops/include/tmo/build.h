@@ -60,6 +60,9 @@ enum {
 /* Those with two operands: tmo_is_binary(). */
 #define TMO_BINARY_KINDS ((uint64_t)1 << TMO_OP_ADD | (uint64_t)3 << TMO_OP_ADD_S16 | (uint64_t)0x3F << TMO_OP_SUB)
 
+/* Those that give each element another type: tmo_is_converting(). */
+#define TMO_CONVERTING_KINDS ((uint64_t)0x7F << TMO_OP_QUANTIZE)
+
 /* Those with an access of their own. */
 #define TMO_ACCESS_KINDS ((uint64_t)0xF << TMO_OP_COPY | (uint64_t)1 << TMO_OP_TRANSPOSE_CONV_S16)
 

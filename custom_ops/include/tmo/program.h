@@ -126,12 +126,24 @@ enum {
  *                    m, s = quantize(min(beta * in * 2^26, 2^31 - 1)), s >= 0
  *                    param = diff_min = -floor(31 * 2^26 / 2^s)
  *                  Zero points and the activation range are not used.
- * LOOKUP           table[x + 128]. What TFLM makes of each of the 256 bytes: QUANTIZE int8 -> int8, RELU, LOGISTIC, HARD_SWISH, ...
+ * LOOKUP           table[x + 128]. What TFLM makes of each of the 256 bytes: QUANTIZE int8 -> int8, RELU, LOGISTIC, HARD_SWISH, ... A uint8 is
+ *                  the int8 of the same bits.
  *                  Zero points and the activation range are not used.
  * LEAKY_RELU_S16   of int16, without zero points: x < 0 ? rescale(x, m[1], s[1]) : rescale(x, m[0], s[0]), saturated.
  *                  quantize(in / out), quantize(in * alpha / out).
  * GATHER           row i of a table, i the int32 index that the input pixel holds: its 4 channels are that number's bytes. param = rows of the
  *                  table. An index outside of it ends the run with TMO_ERROR_INDEX, as in today's TFLM; older ones read beyond the table.
+ *
+ * The following give each element another type, in its place. A channel takes as many bytes of a pixel as an element of the tensor has:
+ * `channels` of a tmo_tensor counts bytes. int16 has no zero point. scale = the float32 whose bits `param` has.
+ *
+ * QUANTIZE         float32 -> int8: saturate8(round(x / scale) + zero_out), halves away from zero, the quotient in float32. What is not a number
+ *                  becomes zero_out; what is too large for an int32 saturates, where TFLM's result depends on the core.
+ * QUANTIZE_S16     float32 -> int16: the same.
+ * DEQUANTIZE       int8 -> float32: scale * (x - zero_in).
+ * DEQUANTIZE_S16   int16 -> float32: the same.
+ * WIDEN, NARROW,   int8 -> int16, int16 -> int8, int16 -> int16: saturate(rescale(x - zero_in, m, s) + zero_out), m, s = quantize(in / out).
+ * RESCALE_S16
  *
  * The following read other rows than those of a window: they have a tmo_access for each operand, and are for row blocks only.
  *
@@ -170,6 +182,13 @@ typedef enum {
   TMO_OP_COPY = 20,            /* weights: tmo_copy */
   TMO_OP_RESIZE_BILINEAR = 21, /* param: half pixel centers */
   TMO_OP_TRANSPOSE_CONV = 22,  /* weights [out][kernel_h][kernel_w][in] */
+  TMO_OP_QUANTIZE = 50,        /* param: bits of the scale */
+  TMO_OP_QUANTIZE_S16 = 51,
+  TMO_OP_DEQUANTIZE = 52,
+  TMO_OP_DEQUANTIZE_S16 = 53,
+  TMO_OP_WIDEN = 54,           /* multipliers, shifts: one */
+  TMO_OP_NARROW = 55,
+  TMO_OP_RESCALE_S16 = 56,
 } tmo_op_kind;
 
 enum {

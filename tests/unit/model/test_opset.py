@@ -107,6 +107,18 @@ def quantize(net: Net) -> int:
     return net.unary("QUANTIZE", net.input((1, 4), None, dtype="FLOAT32"))
 
 
+def widen(net: Net) -> int:
+    return net.unary("QUANTIZE", net.input((1, 4)), dtype="INT16", out=(0.01, 0))
+
+
+def unsigned(net: Net) -> int:
+    return net.unary("QUANTIZE", net.input((1, 4), (0.05, 125), dtype="UINT8"))
+
+
+def dequantize(net: Net) -> int:
+    return net.unary("DEQUANTIZE", net.input((1, 4)), dtype="FLOAT32", out=None)
+
+
 def tensor(index: int, **fields: Any) -> Edit:
     def edit(net: Net) -> None:
         for name, value in fields.items():
@@ -148,6 +160,7 @@ def values(index: int, data: Any) -> Edit:
 
 
 FLOAT, INT16, INT2 = schema.TensorType.FLOAT32, schema.TensorType.INT16, schema.TensorType.INT2
+UINT8 = schema.TensorType.UINT8
 INT64 = schema.TensorType.INT64
 
 CASES: list[tuple[Callable[[Net], int], Edit, str, str]] = [
@@ -217,7 +230,14 @@ CASES: list[tuple[Callable[[Net], int], Edit, str, str]] = [
     (padded, affine(2, [0.1], [300]), "regular_moves", "its operands and shapes do not fit (it pads with 300)"),
     (packed, option(valuesCount=1), "regular_moves", "its operands and shapes do not fit (1 values, 2 inputs)"),
     (transposed, tensor(2, shape=np.array([1, 4, 5, 2], np.int32)), "regular_moves", "it makes [1, 5, 4, 2], its outp"),
-    (quantize, lambda _: None, "int8_to_int8", "tensor 0 'input0' is FLOAT32"),
+    (quantize, tensor(1, type=UINT8), "quantize_types", "FLOAT32 to UINT8"),
+    (quantize, tensor(0, shape=np.array([2, 2], np.int32)), "same_shape", "[2, 2] and [1, 4]"),
+    (quantize, affine(1, [0.1, 0.2]), "one_scale", "tensor 1 't1' has 2 scales"),
+    (widen, affine(1, [0.1], [3]), "one_scale", "tensor 1 't1' has zero point 3"),
+    (widen, affine(1, [1e-12]), "rescalable", "a rescaling by 2^36"),
+    (unsigned, affine(0, [0.1], [256]), "one_scale", "tensor 0 'input0' has scale 0.1, zero point 256"),
+    (unsigned, affine(0, [1e30]), "rescalable", "a rescaling by 2^"),
+    (dequantize, tensor(0, type=UINT8), "dequantize_types", "UINT8 to FLOAT32"),
 ]
 
 

@@ -71,6 +71,17 @@ def input_is_output() -> bytes:
     return net.model(net.conv2d(x, 2), x)
 
 
+def index_input() -> bytes:
+    net = Net(10)
+    return net.model(net.gather(net.input((1, 12), None, dtype="INT32"), 9, 8))
+
+
+def uint8_input() -> bytes:
+    net = Net(11)
+    x = net.unary("QUANTIZE", net.input((1, 12, 8, 3), (0.05, 125), dtype="UINT8"), out=(0.05, -3))
+    return net.model(chain(net, x))
+
+
 def float_input() -> bytes:
     net = Net(4)
     return net.model(chain(net, net.unary("QUANTIZE", net.input((1, 12, 8, 3), None, dtype="FLOAT32"))))
@@ -79,6 +90,12 @@ def float_input() -> bytes:
 def int16_input() -> bytes:
     net = Net(9, activations="INT16")
     return net.model(net.conv2d(net.input((1, 12, 8, 3)), 3))
+
+
+def float_builtin_first() -> bytes:
+    net = Net(12)
+    x = net.unary("SQRT", net.input((1, 12, 8, 3), None, dtype="FLOAT32"), dtype="FLOAT32", out=None)
+    return net.model(chain(net, net.unary("QUANTIZE", x)))
 
 
 def builtin_first() -> bytes:
@@ -111,8 +128,8 @@ def two_regions() -> bytes:
         (two_inputs, "stream", "streamed: the model has 2 inputs", "--input arena"),
         (two_inputs, "external", "external: the model has 2 inputs", "--input arena"),
         (input_is_output, "stream", "is an output, too", "--input arena"),
-        (float_input, "stream", "is FLOAT32", "--int8-io, or --input arena"),
-        (int16_input, "stream", "is INT16", "--input arena"),
+        (index_input, "stream", "is INT32", "--input arena"),
+        (float_builtin_first, "stream", "operator 0 SQRT, which stays builtin, reads it whole", "--input arena"),
         (builtin_first, "stream", "operator 0 L2_NORMALIZATION, which stays builtin, reads it whole", "--input arena"),
         (builtin_beside, "external", "L2_NORMALIZATION, which stays builtin, reads it whole", "--input arena"),
         (nothing_ours, "stream", "no operator of the model can run row by row", "--input arena"),
@@ -140,6 +157,17 @@ def test_an_operator_may_read_an_external_frame_twice() -> None:
     for without in ((), ("tiles",)):
         done = tflm_memopt.optimize(model, input="external", seconds=SECONDS, without=without)
         assert tflm_memopt.verify(model, done.model, runs=2).bit_exact
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("model", [float_input, uint8_input, int16_input])
+@pytest.mark.parametrize("where", ["stream:1", "stream:3", "external"])
+def test_elements_of_every_type_come_from_outside(model: Callable[[], bytes], where: str) -> None:
+    done = tflm_memopt.optimize(model(), input=where, seconds=SECONDS)
+    item = np.dtype(read(model()).graph.tensors[0].dtype.lower()).itemsize
+    assert done.report.frame is not None
+    assert (done.report.frame.rows, done.report.frame.row_bytes) == (12, 24 * item)
+    assert tflm_memopt.verify(model(), done.model, runs=4).bit_exact
 
 
 def test_the_frame_takes_no_arena_or_that_of_its_rows() -> None:

@@ -5,8 +5,7 @@ from __future__ import annotations
 import math
 
 from tflm_memopt.model import lookup, quant
-from tflm_memopt.model.constraints.base import BORDER, QUANTIZE, RECONVERT, SHAPE, hint, name, quantization, scale_fault
-from tflm_memopt.model.constraints.common import int8_activations
+from tflm_memopt.model.constraints.base import QUANTIZE, RECONVERT, SHAPE, hint, name, quantization, scale_fault
 from tflm_memopt.model.site import AXES, Site
 
 MAX_SOFTMAX_CHANNELS = 4095
@@ -14,12 +13,6 @@ MAX_SOFTMAX_CHANNELS = 4095
 
 MAX_INT16_FACTOR = 1 << 15
 """An int16, shifted so far, is an int32."""
-
-
-@hint(BORDER)
-def int8_to_int8(site: Site) -> str | None:
-    """QUANTIZE must convert int8 to int8"""
-    return int8_activations(site)
 
 
 @hint(QUANTIZE)

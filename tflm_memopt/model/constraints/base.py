@@ -18,7 +18,6 @@ Constraint = Callable[[Site], str | None]
 QUANTIZE = "full-integer quantization: tf.lite.Optimize.DEFAULT, a representative_dataset and TFLITE_BUILTINS_INT8"
 RECONVERT = "convert again with a current TensorFlow Lite converter"
 FREEZE = "fix the input shape and freeze the weights before the conversion"
-BORDER = "--int8-io, when it is at the model's border"
 SHAPE = "change this layer in the model"
 
 HINTS: dict[Constraint, str] = {}
@@ -55,7 +54,8 @@ def scale_fault(tensor: Tensor) -> str | None:
         return f"{name(tensor)} has no scale"
     if len(q.scale) != 1:
         return f"{name(tensor)} has {len(q.scale)} scales"
-    if not is_scale(q.scale[0]) or not quant.INT8_MIN <= q.zero_point[0] <= quant.INT8_MAX:
+    least, most = (0, 255) if tensor.dtype == "UINT8" else (quant.INT8_MIN, quant.INT8_MAX)
+    if not is_scale(q.scale[0]) or not least <= q.zero_point[0] <= most:
         return f"{name(tensor)} has scale {q.scale[0]:g}, zero point {q.zero_point[0]}"
     return None
 
