@@ -33,7 +33,7 @@ def network(rng: random.Random) -> Recipe:
     if rng.random() < 0.2:
         return mobile(rng.getrandbits(32), most=3)
     kinds = rng.choice(KIND_SETS)
-    shapes = [_shape(rng) for _ in range(rng.choice((1, 1, 2, 2, 2, 3, 4)))]
+    shapes = [_shape(rng) for _ in range(rng.choice((1, 1, 1, 2, 2, 2, 3, 4)))]
     if rng.random() < 0.5:  # of one shape: nothing but their bytes tells them apart
         shapes = [shapes[0]] * len(shapes)
     outside = "INT8" if kinds is INT16 else rng.choice(("INT8", "INT8", "INT8", "FLOAT32", "UINT8"))
@@ -82,8 +82,8 @@ def with_ports(data: bytes, rng: random.Random) -> bytes:
     tree = writer.edit(read(data))
     graph = tree.subgraphs[0]
     inputs, outputs = [int(t) for t in graph.inputs], [int(t) for t in graph.outputs]
-    if rng.random() < 0.25:  # one input may be streamed, or external
-        return data if rng.random() < 0.5 else _written(tree, inputs, _outputs(tree, inputs, outputs, rng))
+    if len(inputs) == 1 and rng.random() < 0.6:  # it may be streamed, or external
+        return _written(tree, inputs, outputs if rng.random() < 0.5 else _outputs(tree, [], outputs, rng))
     inputs += [_tensor(tree, rng, "unread", rng.choice(UNREAD)) for _ in range(rng.choice((0, 0, 1, 2)))]
     rng.shuffle(inputs)
     return _written(tree, inputs, _outputs(tree, inputs, outputs, rng))
@@ -99,7 +99,7 @@ def _outputs(tree: Any, inputs: list[int], outputs: list[int], rng: random.Rando
     more = list(outputs)
     if rng.random() < 0.3:
         more.append(rng.choice(outputs))
-    if rng.random() < 0.15:
+    if inputs and rng.random() < 0.15:
         more.append(rng.choice(inputs))
     if rng.random() < 0.25:
         more += [_constant(tree, rng) for _ in range(rng.randint(1, 2))]

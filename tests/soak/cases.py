@@ -16,6 +16,8 @@ from hostile.judge import Outcome, judge
 from hypothesis import HealthCheck, given, seed, settings
 from kernels.conftest import compiled
 from kernels.test_fuzz import write_samples
+from property.modules import archive
+from property.modules import examine as examine_module
 from property.networks import recipes
 from property.test_random_models import examine, examine_forced
 
@@ -97,9 +99,20 @@ def cores(cases: range) -> list[Failure]:
     return failures
 
 
+def modules(cases: range) -> list[Failure]:
+    """C modules of random networks with any ports, under sanitizers, against TFLM."""
+    library, failures = archive(FOLDER), []
+    for case in cases:
+        try:
+            examine_module(case, library)
+        except Exception:
+            failures.append(Failure(range(case, case + 1), traceback.format_exc()))
+    return failures
+
+
 Work = Callable[[range], list[Failure]]
 KINDS: dict[str, tuple[Work, int]] = {
     "networks": (networks, 50), "plans": (plans, 50), "files": (files, 500), "programs": (programs, 50_000),
-    "cores": (cores, 50),
+    "cores": (cores, 50), "modules": (modules, 25),
 }  # fmt: skip
 """What a task does with its cases, and how many it gets at most."""
