@@ -42,6 +42,11 @@ static void clear(const tmo_kernel *k, const int8_t **taps, uint32_t n) {
   while (n > 0) taps[--n] = zero_of(k);
 }
 
+/* What fills up a core's turns has weights of 0: any tap of the window will do, but it has to move on with the pixels as a real one does. */
+static void fill_up(const tmo_op *op, const int8_t **taps, uint32_t all) {
+  for (uint32_t t = (uint32_t)op->kernel_h * op->kernel_w; t < all; ++t) taps[t] = taps[0];
+}
+
 /* The taps of a window whose pixels are listed already, and what fills them up. */
 TMO_OWN_FRAME static void list_pixels(const tmo_kernel *k, const tmo_window *w, const int8_t **taps, uint32_t all) {
   const uint32_t wide = k->op->kernel_w;
@@ -158,17 +163,18 @@ TMO_OWN_FRAME void tmo_depthwise_packed_pixel(const tmo_kernel *k, const tmo_win
   compute(k, pixels, out, 1);
 }
 
-/* Windows that lie inside have the taps of the one before, a few pixels further. Rows that are missing, and what fills up a core's turns, are missing
- * in all of them. */
+/* Windows that lie inside have the taps of the one before, a few pixels further. Rows that are missing are missing in all of them. */
 TMO_OWN_FRAME static void any_row(const tmo_kernel *k, const tmo_window *rows, int8_t *out) {
   const tmo_op *op = k->op;
   const int8_t *taps[TMO_PACKED_TAPS + 1];
   tmo_run_of_columns inside = tmo_inside(k);
   if (rows->count < op->kernel_h) inside.count = 0;
-  clear(k, taps, turns_of(op) * turn_of(op));
+  const uint32_t all = turns_of(op) * turn_of(op);
+  clear(k, taps, all);
   for (uint32_t x = 0, n; x < k->out_width; x += n, out += n * k->out_channels) {
     n = x == inside.first && inside.count > 0 ? inside.count : 1;
     list(k, rows, x * op->stride_w - op->pad_left, taps);
+    fill_up(op, taps, all);
     compute(k, taps, out, n);
   }
 }
