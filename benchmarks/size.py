@@ -65,7 +65,7 @@ class Size:
 def whole(core: Core, level: str) -> Size:
     """All object files of the library."""
     with tempfile.TemporaryDirectory() as folder:
-        objects = [_compile(core, level, (), source, Path(folder)) for source in sources()]
+        objects = [compiled(core, level, (), source, Path(folder)) for source in sources()]
         return _size("", core, objects)
 
 
@@ -77,9 +77,9 @@ def of_model(path: Path, core: Core, level: str) -> Size | None:
         return None
     flags = needs(case.program for case in cases).flags
     with tempfile.TemporaryDirectory() as folder:
-        objects = [_compile(core, level, flags, source, Path(folder)) for source in sources()]
+        objects = [compiled(core, level, flags, source, Path(folder)) for source in sources()]
         linked, unproved = (
-            _linked(path.stem, core, level, (*flags, *more), objects, Path(folder))
+            linked(path.stem, core, level, (*flags, *more), objects, Path(folder))
             for more in ((), ("-DTMO_SKIP_PROOF",))
         )
     outcomes = [run(core, [case])[0] for case in cases]
@@ -88,10 +88,10 @@ def of_model(path: Path, core: Core, level: str) -> Size | None:
     return replace(linked, unproved=unproved.text, stack=max(o.stack for o in outcomes))
 
 
-def _linked(model: str, core: Core, level: str, flags: Iterable[str], objects: Iterable[Path], folder: Path) -> Size:
+def linked(model: str, core: Core, level: str, flags: Iterable[str], objects: Iterable[Path], folder: Path) -> Size:
     main, image = folder / "main.c", folder / "image.elf"
     main.write_text(PROGRAM, encoding="utf-8")
-    files = [str(_compile(core, level, flags, main, folder)), *map(str, objects)]
+    files = [str(compiled(core, level, flags, main, folder)), *map(str, objects)]
     places = [f"-Wl,--defsym={symbol}=0x20000000" for symbol in SYMBOLS]
     specs = ["--specs=nano.specs"] if core.is_arm else []
     linker = ["-nostartfiles", "-Wl,--gc-sections", "-Wl,-e,main", *specs, *places]
@@ -99,7 +99,7 @@ def _linked(model: str, core: Core, level: str, flags: Iterable[str], objects: I
     return _size(model, core, [image])
 
 
-def _compile(core: Core, level: str, flags: Iterable[str], source: Path, folder: Path) -> Path:
+def compiled(core: Core, level: str, flags: Iterable[str], source: Path, folder: Path) -> Path:
     to = folder / f"{source.name}.o"
     sections = ["-ffunction-sections", "-fdata-sections", f"-I{LIBRARY / 'include'}"]
     _do([core.prefix + "gcc", *core.flags, "-std=c11", level, *sections, *flags, "-c", str(source), "-o", str(to)])
