@@ -15,7 +15,8 @@ from pathlib import Path
 from typing import Any
 
 from tflm_memopt import errors
-from tflm_memopt.boards import STACK, TFLM_FLASH, boards
+from tflm_memopt.analysis.flash import kernels, source, tflm
+from tflm_memopt.boards import STACK, boards
 from tflm_memopt.lower.records import TABLES
 from tflm_memopt.model.constraints.base import HINTS
 from tflm_memopt.model.opset import NO_KERNEL_HINT, OPSET
@@ -134,16 +135,43 @@ def _cell(text: str) -> str:
     return text.replace("|", r"\|").replace("\n", " ").replace("<", "&lt;")
 
 
+BOARDS = """\
+What `fit` and `--board` know, in bytes. *RAM* and *flash*: what a program may use in all. *Largest block*:
+no array is larger. *Core*: what a firmware takes that does nothing yet: start-up code, serial port, heap, the
+Arduino core where there is one; *radio*: its stack on top. Figures that are estimates say so below the table.
+
+**RAM for an arena** is the board's less the core's, less {stack:,} B of stack for one `Invoke()`, and at most the
+largest block. What is not counted: your own variables and buffers, the objects of interpreter and resolver, a
+deeper stack of yours, and the radio, unless it says *without radio*. Measure yours; a `--ram-limit` below the
+board's wins.
+
+**Flash** for inference is the board's less the core's. It takes
+
+- the model: the bytes of its file, exactly;
+- the C library, for a rewritten model: the sum of what its kernels and parts add to a program, measured one by
+  one on Cortex-M0, M3, M4, M55 and RV32 at `-Os` (`benchmarks/flash.py`), with the adapter for TFLM. What two
+  of them share is counted twice: 12,912 B are said without the adapter for the 11,216 that a program with MLPerf
+  Tiny's `kws` links on Cortex-M4. It is that of a build with what the model needs, as emitted projects
+  have it, not [with all kernels](benchmarks.md#size). M7 and M33 are taken for M4, Xtensa for RV32;
+- TFLM, an estimate: {interpreter:,} B for its interpreter, and those of its kernels that the model needs
+  ({four:,} B for CONV_2D, DEPTHWISE_CONV_2D, FULLY_CONNECTED and SOFTMAX), measured on one core and taken for
+  all: {source}.
+  Kernels that were not measured are taken for the median. Other versions and CMSIS-NN differ, and a resolver
+  with more operators takes more.
+"""
+
+
 def board_page() -> str:
     lines = [
         "# Boards",
         "",
         NOTE,
-        "What `fit` and `--board` know, in bytes. *RAM* and *flash*: what a program may use in all. *Largest block*:",
-        "no array is larger. *Core*: start-up code, serial port, heap; *radio*: its stack on top. `fit` also leaves",
-        f"{STACK:,} B for the stack, and {TFLM_FLASH:,} B of flash for TFLM. Figures that are estimates say so below",
-        "the table; measure yours, and give `--ram-limit` what is really left.",
-        "",
+        BOARDS.format(
+            stack=STACK,
+            interpreter=tflm(()),
+            four=kernels(["CONV_2D", "DEPTHWISE_CONV_2D", "FULLY_CONNECTED", "SOFTMAX"]),
+            source=source(),
+        ),
         "| id | board | chip | core | RAM | largest block | flash | core: RAM, flash | radio: RAM, flash |",
         "|---|---|---|---|---:|---:|---:|---:|---:|",
     ]

@@ -15,10 +15,13 @@ from tflm_memopt.analysis.arena import predict
 from tflm_memopt.analysis.libraries import Kernels, Library, library
 from tflm_memopt.analysis.packings import family
 from tflm_memopt.analysis.tflm_structs import Abi
-from tflm_memopt.boards import board, boards, fits
+from tflm_memopt.balance import NO_BALANCE, balance
+from tflm_memopt.boards import Board, boards, fits
+from tflm_memopt.boards import board as board_named
 from tflm_memopt.boards import fit as board_fit
-from tflm_memopt.choose import Conversion, Limits
-from tflm_memopt.errors import DoesNotFit, UsageError
+from tflm_memopt.choose import Conversion, Converted, Limits
+from tflm_memopt.errors import UsageError
+from tflm_memopt.firmware import firmware
 from tflm_memopt.frontier import roomy, settings, spaced, undominated
 from tflm_memopt.instructions import FAR, Costed
 from tflm_memopt.model.int8_io import Int8Interface
@@ -30,13 +33,15 @@ from tflm_memopt.plan.inputs import input_mode
 from tflm_memopt.plan.planner import Options
 from tflm_memopt.plan.tiles_plan import Settings
 from tflm_memopt.plan.work import work
-from tflm_memopt.results import BoardReport, Exploration, Fits, Inspection, Optimized
+from tflm_memopt.results import Balance, BoardReport, Exploration, Fits, Inspection, Optimized
 from tflm_memopt.runtime.verify import Verification, verify
+from tflm_memopt.ways import misfit, original_misfit
 
 __all__ = ["Exploration", "Inspection", "Optimized", "Verification", "explore", "fit", "inspect", "optimize", "verify"]
 
 NOTHING_SUPPORTED = "no operator can run row by row: see kept_builtin"
 NO_GAIN = "the rewritten model would need no less arena"
+NO_FLASH = "it fits on the board as it is; the rewritten model would need too much flash"
 
 
 Progress = Callable[[str, int, int], None]
@@ -69,10 +74,12 @@ def optimize(
     ram_limit: int | None = None,
     max_instructions: int | None = None,
     core: str | None = None,
+    board: str | None = None,
     without: Collection[str] = (),
-    target: str = GENERIC,
+    target: str | None = None,
     kernels: Kernels = "reference",
     plan: Mapping[str, Any] | None = None,
+    if_worthwhile: bool = False,
     frontier: bool = False,
     progress: Progress = nothing,
 ) -> Optimized:
@@ -86,20 +93,25 @@ def optimize(
     computed twice. ram_limit: the least compute with an arena of at most so many bytes, tail included.
     max_instructions: the least RAM with at most so many instructions, by estimate (analysis/costs.py), on `core`: one
     that runs the target; by default the target's own, for generic programs the slowest; with a RAM limit, the fewest
-    instructions within both. without: ingredients to leave out (frontier.SWITCHES). target: whose kernels operators are
-    packed for (model/packing.py): generic programs run everywhere, others on their cores only, and faster. kernels:
+    instructions within both. board: it has to fit on that one, beside its core, RAM and flash (boards.py); whose ABI,
+    target and core are taken. without: ingredients to leave out (frontier.SWITCHES). target: whose kernels operators
+    are packed for (model/packing.py): generic programs run everywhere, others on their cores only, and faster; by
+    default the board's, or generic. kernels:
     whose scratch and state the arena figures count for operators that stay builtin (analysis/libraries.py). plan: a
-    plan that was saved (Plan.to_json()). frontier: explore() as well, for the report. progress: told what is being
-    done, and how many of how many steps of it are.
+    plan that was saved (Plan.to_json()). if_worthwhile: leave a model as it is whose rewrite adds more bytes to flash
+    than it saves of RAM (balance.py), unless something was asked for that only a rewrite gives: limits, a board, a
+    target, another interface. frontier: explore() as well, for the report. progress: told what is being done, and how
+    many of how many steps of it are.
 
     Raises ModelError for bytes that are no model, UsageError for impossible arguments, DoesNotFit when nothing keeps to
     the limits. A model with nothing to gain comes back as it is.
     """
     started = time.monotonic()
     progress("reading", 0, 0)
+    on_board, target, core, abi = _on_board(board, target, core, abi)
     without = _without(without, max_macs)
     on = costs.table(target, core)
-    limits = Limits(max_macs, ram_limit, max_instructions)
+    limits = Limits(max_macs, ram_limit, max_instructions, on_board)
     if plan is not None and (limits != Limits() or without):
         raise UsageError(
             "a saved plan leaves nothing to limit or to leave out", code="plan_and_limits", hint="--plan alone"
@@ -107,24 +119,13 @@ def optimize(
     conversion = _conversion(
         model, input, int8_io, op_per, abi, kernels, _options(without, seconds, fold, target), settings(without)
     )
-    if max_instructions is not None and max_macs is None:
-        conversion = conversion.within(settings(without))
-    elif max_macs is not None:  # of the original's multiply-accumulates; a search counts those of what is left of it
-        conversion = conversion.within(settings(without, max_macs / conversion.folded))
-    else:
-        conversion = conversion.within(settings(without, 1.0 if ram_limit is None else None))
-        if conversion.is_packed and plan is None:
-            fast = conversion.within(roomy(settings(without, 1.0)))
-            most = conversion.once.arena.total + ROOM
-            if fast.once.arena.total <= (most if ram_limit is None else min(most, ram_limit)):
-                conversion = fast
+    conversion = _within(conversion, limits, without, saved=plan is not None)
     original = describe.inspection(
         name, len(model), conversion.source, pipeline.understand(conversion.source.graph), abi, conversion.library
     )
-    before = original.arena
     estimate = seconds + SECONDS_PER_OPERATOR * len(original.operators)
     progress(f"searching blocks and addresses, about {estimate:.0f} s", 0, 0)
-    chosen, why = None, ""
+    chosen, why, weighed = None, "", None
     if conversion.partition is None:
         why = pipeline.left_whole(conversion.source) or NOTHING_SUPPORTED
         if plan is not None:
@@ -136,24 +137,28 @@ def optimize(
         chosen = (
             conversion.saved(plan) if plan is not None else by_instructions.choose(conversion, limits, on, planning)
         )
-        asked_for = conversion.border.replaced or chosen.planned.partition.frame
-        if chosen.arena.total >= before.total and not asked_for:
-            chosen, why = None, NO_GAIN
-    if chosen is None and ram_limit is not None and before.total > ram_limit:
-        raise DoesNotFit(
-            f"needs {before.total:,} B, limit is {ram_limit:,} B",
-            code="original_too_large",
-            where=why,
-            hint="a smaller model",
-        )
-    rewritten = chosen.model if chosen else model
-    on_boards = fits(chosen.arena, len(rewritten)) if chosen else original.fits
+        asked_for = bool(conversion.border.replaced or chosen.planned.partition.frame)
+        wished = asked_for or plan is not None or limits != Limits() or target != GENERIC or bool(without)
+        weighed = _balance(original, chosen, on.core)
+        why = _why_left(conversion, limits, original, chosen, asked_for=asked_for)
+        if not why and if_worthwhile and not weighed.worthwhile and not (wished or op_per == "block"):
+            why = NO_BALANCE
+        chosen = None if why else chosen
+    needs = firmware(chosen.model) if chosen else original.firmware
+    arena = chosen.arena if chosen else original.arena
+    left = board_fit(on_board, arena, needs) if on_board else None
+    if chosen is None and (not limits.admit(original.arena) or (left and not left.fits)):
+        raise original_misfit(limits, original.arena, original.firmware, why)
+    on_boards = fits(arena, needs)
     done = tuple(work(chosen.planned.plan, chosen.planned.partition.ops)) if chosen else ()
     report = describe.report(
         name, conversion, chosen, original, (why, on_boards, limits, without, op_per, done), started
     )
+    report = replace(
+        report, balance=weighed, board=left, in_arena=conversion.in_arena(chosen, limits) if chosen else None
+    )
     return Optimized(
-        model=rewritten,
+        model=chosen.model if chosen else model,
         plan=chosen.planned.plan if chosen else None,
         report=report,
         inspection=original,
@@ -161,10 +166,55 @@ def optimize(
         fits=on_boards,
         work=done,
         frontier=explore(
-            model, name=name, input=input, int8_io=int8_io, op_per=op_per, abi=abi, fold=fold, without=without,
-            target=target, kernels=kernels, progress=progress,
+            model, name=name, input=input, int8_io=int8_io, op_per=op_per, abi=abi, fold=fold, board=board,
+            without=without, target=target, kernels=kernels, progress=progress,
         ) if frontier else None,
     )  # fmt: skip
+
+
+def _on_board(
+    name: str | None, target: str | None, core: str | None, abi: Abi
+) -> tuple[Board | None, str, str | None, Abi]:
+    """The board, and the settings that it stands for; what was asked for by name goes first."""
+    if name is None:
+        return None, target or GENERIC, core, abi
+    on = board_named(name)
+    target = target or on.target
+    return on, target, core or (on.measured_core if target == on.target else None), on.abi
+
+
+def _within(conversion: Conversion, limits: Limits, without: Collection[str], *, saved: bool) -> Conversion:
+    """The conversion with what tiled blocks may use within these limits."""
+    if limits.instructions is not None and limits.overhead is None:
+        return conversion.within(settings(without))
+    if limits.overhead is not None:  # of the original's multiply-accumulates; a search counts those of what is left
+        return conversion.within(settings(without, limits.overhead / conversion.folded))
+    conversion = conversion.within(settings(without, 1.0 if limits.ram is None else None))
+    if conversion.is_packed and not saved:
+        fast = conversion.within(roomy(settings(without, 1.0)))
+        if fast.once.arena.total <= conversion.once.arena.total + ROOM and limits.admit(fast.once.arena):
+            return fast
+    return conversion
+
+
+def _balance(original: Inspection, chosen: Converted, core: str) -> Balance:
+    return balance((original.arena.total, chosen.arena.total), original.firmware, firmware(chosen.model), core)
+
+
+def _why_left(
+    conversion: Conversion, limits: Limits, original: Inspection, chosen: Converted, *, asked_for: bool
+) -> str:
+    """Why the model is left as it is though a plan was found, or "". Raises DoesNotFit for too little flash.
+
+    asked_for: whether the rewritten model has another interface.
+    """
+    if chosen.arena.total >= original.arena.total and not asked_for:
+        return NO_GAIN
+    if limits.board is None or board_fit(limits.board, chosen.arena, firmware(chosen.model)).flash_left >= 0:
+        return ""
+    if board_fit(limits.board, original.arena, original.firmware).fits and not asked_for:
+        return NO_FLASH
+    raise misfit(conversion, limits, chosen)
 
 
 def explore(
@@ -176,8 +226,9 @@ def explore(
     op_per: Literal["region", "block"] = "region",
     abi: Abi = "ilp32",
     fold: bool = True,
+    board: str | None = None,
     without: Collection[str] = (),
-    target: str = GENERIC,
+    target: str | None = None,
     kernels: Kernels = "reference",
     cost: Literal["macs", "instructions"] = "macs",
     core: str | None = None,
@@ -186,11 +237,12 @@ def explore(
     """The frontier of a model: the least arena at every compute budget. Each point is planned, checked and lowered.
 
     cost: what compute is: multiply-accumulates, or instructions on `core`, by estimate; then plans of several tile
-    widths are tried. Other arguments as for optimize().
+    widths are tried. board: each point says what it leaves of that one. Other arguments as for optimize().
     """
     if cost not in ("macs", "instructions"):
         raise UsageError(f"'{cost}' is nothing that plans cost", code="unknown_cost", hint="macs, instructions")
     started = time.monotonic()
+    on_board, target, core, abi = _on_board(board, target, core, abi)
     widest = settings(_without(without, None))
     options = replace(_options(without, LAYOUT_SECONDS, fold, target), tiles=widest)
     conversion = _conversion(model, input, int8_io, op_per, abi, kernels, options, widest)
@@ -219,7 +271,8 @@ def explore(
         without=tuple(without),
         original_macs=conversion.understood.macs,
         original_arena=predict(conversion.source, abi, library=conversion.library),
-        points=tuple(describe.point(conversion, point) for point in points),
+        board=on_board.id if on_board else None,
+        points=tuple(describe.point(conversion, point, on_board) for point in points),
         seconds=round(time.monotonic() - started, 3),
     )
 
@@ -275,13 +328,13 @@ def fit(optimized: Optimized, names: Collection[str] = ()) -> Fits:
 
     Raises UsageError for a board that is not known.
     """
-    report = optimized.report
-    wanted = [board(name) for name in names] or list(boards().values())
+    report, rewritten = optimized.report, firmware(optimized.model)
+    wanted = [board_named(name) for name in names] or list(boards().values())
     rows = tuple(
         BoardReport(
             on,
-            board_fit(on, report.original_arena, report.flash.original),
-            board_fit(on, report.arena, report.flash.rewritten),
+            board_fit(on, report.original_arena, optimized.inspection.firmware),
+            board_fit(on, report.arena, rewritten),
         )
         for on in wanted
     )

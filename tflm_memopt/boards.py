@@ -10,11 +10,10 @@ from importlib import resources
 
 from tflm_memopt.analysis.arena import Arena
 from tflm_memopt.analysis.costs import tables
+from tflm_memopt.analysis.flash import OTHERS, Firmware, Footprint
 from tflm_memopt.analysis.tflm_structs import Abi
 from tflm_memopt.errors import UsageError
 
-TFLM_FLASH = 40_000
-"""Bytes of code of TFLM's interpreter and a dozen operators, an estimate for Armv7E-M with -Os."""
 STACK = 1_024
 """Bytes of stack of one Invoke."""
 
@@ -52,6 +51,11 @@ class Board:
         return max(0, min(self.largest_block, self.ram - self.core_ram - STACK))
 
     @property
+    def flash_limit(self) -> int:
+        """Bytes for the model, the library and TFLM when the core is there, without its radio."""
+        return max(0, self.flash - self.core_flash)
+
+    @property
     def measured_core(self) -> str | None:
         """The core of analysis/costs.py that is like its own."""
         name = "rv32" if self.core.startswith("RV32") else self.core.lower().rstrip("f+")
@@ -70,7 +74,8 @@ class BoardFit:
     ram_left: int
     """After core, stack and arena, in one piece."""
     flash_left: int
-    """After core, TFLM and the model."""
+    """After core, TFLM, the C library and the model."""
+    flash: Footprint
 
 
 @cache
@@ -88,16 +93,17 @@ def board(name: str) -> Board:
     return boards()[name]
 
 
-def fit(on: Board, arena: Arena, model: int) -> BoardFit:
-    """`model`: bytes of the .tflite file."""
-    need = max(arena.total, arena.min)
-    ram = min(on.ram - on.core_ram - STACK, on.largest_block) - need
-    flash = on.flash - on.core_flash - TFLM_FLASH - model
+def fit(on: Board, arena: Arena, model: Firmware) -> BoardFit:
+    """A model beside the board's core, and beside its radio, too."""
+    need, flash = arena.needed, model.on(on.measured_core or OTHERS)
+    ram_left = min(on.ram - on.core_ram - STACK, on.largest_block) - need
+    flash_left = on.flash - on.core_flash - flash.total
     radio = on.ram - on.core_ram - on.radio_ram - STACK - need
-    fits = ram >= 0 and flash >= 0
-    return BoardFit(on.id, on.name, fits, fits and radio >= 0 and flash >= on.radio_flash, ram, flash)
+    fits = ram_left >= 0 and flash_left >= 0
+    beside = fits and radio >= 0 and flash_left >= on.radio_flash
+    return BoardFit(on.id, on.name, fits, beside, ram_left, flash_left, flash)
 
 
-def fits(arena: Arena, model: int) -> tuple[BoardFit, ...]:
+def fits(arena: Arena, model: Firmware) -> tuple[BoardFit, ...]:
     """On every board."""
     return tuple(fit(on, arena, model) for on in boards().values())

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cache, cached_property
 from typing import Any
@@ -12,20 +12,23 @@ from tflm_memopt import pipeline
 from tflm_memopt.analysis.arena import Arena, predict
 from tflm_memopt.analysis.libraries import REFERENCE, Library
 from tflm_memopt.analysis.tflm_structs import Abi
-from tflm_memopt.errors import DoesNotFit, PlanError, UsageError
+from tflm_memopt.boards import Board
+from tflm_memopt.errors import PlanError, UsageError
 from tflm_memopt.frontier import Plans, cheapest
 from tflm_memopt.model.graph import Graph
 from tflm_memopt.model.int8_io import Int8Interface
+from tflm_memopt.model.int8_io import int8_io as to_int8_io
 from tflm_memopt.model.reader import Model
 from tflm_memopt.pipeline import Planned, Understood
 from tflm_memopt.plan.critical import critical
 from tflm_memopt.plan.drafts import TFLM_ALIGN
-from tflm_memopt.plan.inputs import IN_ARENA, STREAM, InputMode
+from tflm_memopt.plan.inputs import IN_ARENA, InputMode
 from tflm_memopt.plan.plan import SCHEMA_VERSION, Block, Buffer, Plan, Role
 from tflm_memopt.plan.planner import Options, tensor_sizes
 from tflm_memopt.plan.regions import Partition
 from tflm_memopt.plan.search import UNLIMITED
 from tflm_memopt.plan.tiles_plan import Settings
+from tflm_memopt.ways import misfit, up
 
 ROLES = {Role.TENSOR: "output of", Role.RING: "ring of", Role.ACCUMULATOR: "sums of", Role.SCRATCH: "scratch of"}
 NOTHING = "no operator of the model can run row by row"
@@ -45,6 +48,19 @@ class Limits:
     """Bytes of the whole arena, tail included, at the most."""
     instructions: int | None = None
     """Estimated, at the most (instructions.py)."""
+    board: Board | None = None
+    """On which it has to fit."""
+
+    @property
+    def ram(self) -> int | None:
+        """Bytes for the arena: `total`, the board's, or the smaller of the two."""
+        board = self.board.arena_limit if self.board else None
+        return min((n for n in (self.total, board) if n is not None), default=None)
+
+    def admit(self, arena: Arena) -> bool:
+        """Whether there is RAM for it."""
+        room = self.board is None or arena.needed <= self.board.arena_limit
+        return room and (self.total is None or arena.total <= self.total)
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,65 +167,75 @@ class Conversion:
                 code="overhead_too_low",
                 hint=f"--max-macs {up(least)}",
             )
-        if limits.total is None:
+        if limits.ram is None:
             return self.at(self.plans.least_macs if scarce else budget)
-        return self._within(limits.total, None if limits.overhead is None else budget)
+        found, best = self.least(limits)
+        if found is None:
+            raise misfit(self, limits, best)
+        return found
 
-    def _within(self, total: int, most: int | None) -> Converted:
-        once = max(self.plans.least_macs, min(self.plans.macs, self.plans.macs if most is None else most))
-        if self.at(once).arena.total <= total:  # no recompute: nothing else needs a search
-            return self.at(once)
-        budgets = [once]
-        found = self._cheapest(total, budgets, most)
-        if found is not None:
-            return self.at(found)
-        best = min((self.at(macs) for macs in (once, max(budgets))), key=lambda c: c.arena.total)
-        raise DoesNotFit(
-            f"needs {best.arena.total:,} B, limit is {total:,} B",
-            code="does_not_fit",
-            where=self.binding(best),
-            hint=", or ".join([*self._nearest(best, total, most), *self._streamed(total, best)]),
-        )
+    def least(self, limits: Limits) -> tuple[Converted | None, Converted]:
+        """The least compute within a RAM limit, if that is possible; and, of what was tried, the least RAM."""
+        first = self.first(limits)
+        room = limits.ram if limits.ram is not None else UNLIMITED
+        if limits.admit(first.arena):  # no recompute: nothing else needs a search
+            return first, first
+        if self.plans.inputs + first.arena.tail > room:  # and none helps
+            return None, first
+        most = None if limits.overhead is None else self.macs(limits.overhead)
+        budgets = [self._first(limits)]
+        found = self._cheapest(limits, budgets, most)
+        tried = [first, self.at(max(budgets))]
+        return None if found is None else self.at(found), min(tried, key=lambda c: c.arena.total)
 
-    def _cheapest(self, total: int, budgets: list[int], most: int | None) -> int | None:
+    def first(self, limits: Limits) -> Converted:
+        """The least head without recompute, within the budget."""
+        return self.at(self._first(limits))
+
+    def _first(self, limits: Limits) -> int:
+        most = self.plans.macs if limits.overhead is None else self.macs(limits.overhead)
+        return max(self.plans.least_macs, min(self.plans.macs, most))
+
+    def _cheapest(self, limits: Limits, budgets: list[int], most: int | None) -> int | None:
         """The least budget above the first that fits, with second passes where they may help; adds what it tried."""
         once, found = budgets[0], None
-        head = total - self.at(once).arena.tail
+        head = (limits.ram or 0) - self.at(once).arena.tail
         for choice in self.plans.choices:
             bar = min((macs for macs in (found, most) if macs is not None), default=UNLIMITED)
             if not choice.passes or (choice.bound <= head and choice.macs < bar):
                 tried = [macs for macs in self.plans.budgets_with(choice) if once < macs <= bar]
-                found = cheapest(tried, lambda macs: self.at(macs).arena.total <= total) or found
+                found = cheapest(tried, lambda macs: limits.admit(self.at(macs).arena)) or found
                 budgets += tried
         return found
 
-    def _streamed(self, total: int, best: Converted) -> Iterator[str]:
-        """The same limits with a streamed input, where that helps."""
-        if self.options.input != IN_ARENA:
-            return
-        options = replace(self.options, input=InputMode(STREAM, 1))
-        try:
-            streamed = Conversion(self.source, self.border, self._original, options, self.abi, library=self.library)
-            there = streamed.at(best.planned.plan.macs)
-        except UsageError:
-            return
-        if there.arena.total <= total:
-            yield f"--input stream (fits in {there.arena.total:,} B)"
+    def packed_for(self, target: str) -> Conversion:
+        """The same for another target."""
+        options = replace(self.options, target=target)
+        return Conversion(self.source, self.border, self._original, options, self.abi, self.widest, self.library)
 
-    def _nearest(self, best: Converted, total: int, most: int | None) -> Iterator[str]:
-        """Settings that fit."""
-        if most is not None and self.widest and self.widest.recompute:
-            wide = self.within(self.widest)
-            beyond = [macs for macs in wide.plans.budgets if macs > most]
-            found = cheapest(beyond, lambda macs: wide.at(macs).arena.total <= total)
-            if found is not None:
-                there = wide.at(found)
-                yield f"--max-macs {up(self.overhead(there.planned.plan.macs))} (fits in {there.arena.total:,} B)"
-                return
-            lowest = wide.at(beyond[-1]) if beyond else best
-            if lowest.arena.total < best.arena.total:
-                yield f"--max-macs {up(self.overhead(lowest.planned.plan.macs))} --ram-limit {lowest.arena.total}"
-        yield f"--ram-limit {best.arena.total}"
+    def elsewhere(self, input: InputMode, *, int8_io: bool) -> Conversion | None:  # noqa: A002 (the option's name)
+        """The same with its input at another place, or with an int8 interface; None where that is impossible."""
+        border = to_int8_io(self.source.graph) if int8_io else self.border
+        original = pipeline.understand(border.graph) if int8_io else self._original
+        options = replace(self.options, input=input)
+        try:
+            return Conversion(self.source, border, original, options, self.abi, self.widest, self.library)
+        except UsageError:
+            return None
+
+    def in_arena(self, chosen: Converted, limits: Limits) -> int | None:
+        """Bytes with the streamed input in the arena instead, where that takes less than `chosen`.
+
+        An input that is as large as all that `chosen` takes is not tried.
+        """
+        frame = chosen.planned.partition.frame
+        if frame is None or not frame.pushed or frame.height * frame.row_bytes >= chosen.planned.plan.head:
+            return None
+        other = self.elsewhere(IN_ARENA, int8_io=False)
+        if other is None:
+            return None
+        there = other.at(max(other.plans.least_macs, chosen.planned.plan.macs))
+        return there.arena.total if limits.admit(there.arena) and there.arena.total < chosen.arena.total else None
 
     def binding(self, converted: Converted) -> str:
         """The step of the plan that needs most, and the buffers in it that bind, largest first (plan/critical.py)."""
@@ -283,12 +309,3 @@ def _name(planned: Planned, number: int) -> str:
     indices = [i for stage in step.stages for i in ops[stage.op].sources]
     block = sum(isinstance(s, Block) for s in plan.steps[:number])
     return f"block {block} (ops {min(indices)}..{max(indices)})"
-
-
-def up(overhead: float) -> str:
-    """F as a user may type it: never below the figure.
-
-    >>> up(1.00001), up(1.25)
-    ('1.001', '1.25')
-    """
-    return f"{math.ceil(overhead * 1000 - 1e-9) / 1000:g}"

@@ -114,7 +114,14 @@ def parser() -> argparse.ArgumentParser:
 
     _arrays(optimize, "--calibrate", "X.npy", "of a Keras model: some hundred typical inputs, stacked")
     _arrays(optimize, "--test", "FILE.npy", "of a Keras model: inputs, then labels, for the accuracy before and after")
-    _board(optimize, "board", help="the ABI, the target and the RAM limit of a board: fit lists them")
+    _board(
+        optimize, "board",
+        help="it has to fit on this board, RAM and flash: whose ABI and target are taken; fit lists them",
+    )  # fmt: skip
+    optimize.add_argument(
+        "--force", action="store_true",
+        help="rewrite the model even where that adds more bytes to flash than it saves of RAM",
+    )  # fmt: skip
     optimize.add_argument(
         "--frontier",
         action="store_true",
@@ -130,6 +137,7 @@ def parser() -> argparse.ArgumentParser:
         help="what compute is: multiply-accumulates (default), or instructions, estimated for --core",
     )  # fmt: skip
     _core(explore)
+    _board(explore, "board", help="what each point leaves of a board, whose ABI and target are taken")
     explore.add_argument("--csv", type=Path, metavar="FILE", help="write the frontier as comma-separated values")
     explore.add_argument("--plot", type=Path, metavar="FILE.png|.svg", help="draw the frontier")
     explore.add_argument("--plans", type=Path, metavar="DIR", help="write each point's plan, for optimize --plan")

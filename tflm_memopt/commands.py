@@ -15,7 +15,6 @@ from tflm_memopt.emit.names import file_stem
 from tflm_memopt.errors import UsageError
 from tflm_memopt.files import read_file, write_files
 from tflm_memopt.keras import is_keras
-from tflm_memopt.model.packing import GENERIC
 from tflm_memopt.model.reader import read
 from tflm_memopt.report import html, markdown, plot, table, text
 from tflm_memopt.results import Batch, Entry, Report
@@ -38,7 +37,6 @@ def inspect(args: argparse.Namespace) -> int:
 
 def optimize(args: argparse.Namespace) -> int:
     """Rewrites a model, or all of a folder."""
-    _on_board(args)
     if args.model.is_dir() and not is_keras(args.model):
         return _optimize_all(args, args.output or Path(f"{args.model.resolve().name}_memopt"))
     folder = args.output or Path(f"{args.model.stem}_memopt")
@@ -84,8 +82,8 @@ def _optimize_one(
         source = Source.of(model, args.calibrate, args.test, progress)
         result = tflm_memopt.optimize(
             source.data, name=model.name, **_settings(args), max_macs=args.max_macs, ram_limit=args.ram_limit,
-            max_instructions=args.max_instructions, core=args.core, plan=saved, frontier=args.frontier,
-            progress=progress,
+            max_instructions=args.max_instructions, board=args.board, core=args.core, plan=saved,
+            if_worthwhile=not args.force, frontier=args.frontier, progress=progress,
         )  # fmt: skip
         result = source.tested(result, progress)
         written = emit.files(result, name, args.emit, lambda: sample(source.data, result.model))
@@ -129,8 +127,9 @@ def explore(args: argparse.Namespace) -> int:
     draw = plot.of_form(args.plot) if args.plot else None
     with talk.about(args.model), talk.busy(args, f"exploring {args.model.name}") as progress:
         result = tflm_memopt.explore(
-            data, name=args.model.name, **_settings(args), cost=args.cost, core=args.core, progress=progress
-        )
+            data, name=args.model.name, **_settings(args), board=args.board, cost=args.cost, core=args.core,
+            progress=progress,
+        )  # fmt: skip
     files: dict[Path, bytes] = {}
     if args.csv:
         files[args.csv] = table.csv(result).encode()
@@ -144,19 +143,10 @@ def explore(args: argparse.Namespace) -> int:
     return talk.DONE
 
 
-def _on_board(args: argparse.Namespace) -> None:
-    """The settings that a board stands for; what was asked for by name goes first."""
-    if args.board:
-        on = board(args.board)
-        args.abi, args.target = on.abi, args.target or on.target
-        args.ram_limit = on.arena_limit if args.ram_limit is None else args.ram_limit
-        args.core = args.core or (on.measured_core if args.target == on.target else None)
-
-
 def _settings(args: argparse.Namespace) -> dict[str, Any]:
     """The arguments that optimize() and explore() share."""
     shared = {key: getattr(args, key) for key in ("input", "int8_io", "op_per", "abi", "kernels", "fold", "without")}
-    return {**shared, "target": args.target or GENERIC}
+    return {**shared, "target": args.target}
 
 
 def _saved(path: Path) -> Mapping[str, Any]:

@@ -13,8 +13,9 @@ from tflm_memopt.analysis.libraries import Library
 from tflm_memopt.analysis.liveness import live_bytes
 from tflm_memopt.analysis.supported import View
 from tflm_memopt.analysis.tflm_structs import Abi
-from tflm_memopt.boards import BoardFit, fits
+from tflm_memopt.boards import Board, BoardFit, fit, fits
 from tflm_memopt.choose import Conversion, Converted, Limits
+from tflm_memopt.firmware import firmware, firmware_of
 from tflm_memopt.instructions import Costed
 from tflm_memopt.model.graph import Graph, Tensor, TensorId, short_name
 from tflm_memopt.model.int8_io import Int8Interface
@@ -44,6 +45,7 @@ from tflm_memopt.results import (
 def inspection(name: str, nbytes: int, source: Model, understood: Understood, abi: Abi, whose: Library) -> Inspection:
     """Of a model of so many bytes; `whose` kernels run its operators today."""
     graph, arena = source.graph, predict(source, abi, library=whose)
+    needs = firmware_of(source, nbytes)
     outcome = {i: understood.support[op.index] for op in understood.graph.ops for i in op.stands_for}
     live = live_bytes(graph)
     rows = {op.index: s for op in understood.graph.ops if isinstance(s := understood.support[op.index], RowOp)}
@@ -84,7 +86,8 @@ def inspection(name: str, nbytes: int, source: Model, understood: Understood, ab
         dead_channels=sum(dead.values()),
         waiting=pipeline.waiting(understood, parts) if parts else 0,
         memory=maps.of_tflm(source, abi, arena, whose),
-        fits=fits(arena, nbytes),
+        firmware=needs,
+        fits=fits(arena, needs),
     )
 
 
@@ -115,7 +118,7 @@ def report(
         op_per=op_per,
         target=conversion.options.target,
         max_macs=limits.overhead,
-        ram_limit=limits.total,
+        ram_limit=limits.ram,
         max_instructions=limits.instructions,
         without=without,
         overhead=conversion.overhead(executed),
@@ -137,8 +140,8 @@ def report(
     )
 
 
-def point(conversion: Conversion, costed: Costed) -> PointReport:
-    """Of a point on the frontier."""
+def point(conversion: Conversion, costed: Costed, on: Board | None = None) -> PointReport:
+    """Of a point on the frontier; with a board, what it leaves of it."""
     point = costed.converted
     plan = point.planned.plan
     return PointReport(
@@ -151,6 +154,7 @@ def point(conversion: Conversion, costed: Costed) -> PointReport:
         second_passes=len(plan.passes),
         proven=plan.proven,
         plan=plan,
+        board=fit(on, point.arena, firmware(point.model)) if on else None,
         work=costed.work,
     )
 

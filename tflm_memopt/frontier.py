@@ -85,6 +85,12 @@ class Plans:
         """Those that have a layout; what cannot be better gets none."""
 
     @cached_property
+    def inputs(self) -> int:
+        """Bytes of the model's inputs in the arena, which TFLM keeps side by side: no plan takes less."""
+        sizes = tensor_sizes(self._graph, self._partition)
+        return sum(sizes.get(t, 0) for t in self._graph.inputs)
+
+    @cached_property
     def least_macs(self) -> int:
         """No plan computes less: outputs that nobody reads need not be computed."""
         return min(planner.points()[-1].macs for planner in self._once)

@@ -16,6 +16,7 @@ from tflm_memopt.frontier import roomy, spaced, undominated
 from tflm_memopt.model.packing import MVE_PIXELS, PIXELS, TARGETS, Family
 from tflm_memopt.plan.tiles_plan import Settings
 from tflm_memopt.plan.work import work
+from tflm_memopt.ways import SMALLER
 
 FAR = 0.01
 """Points of a frontier are this share of the original's multiply-accumulates apart."""
@@ -96,15 +97,15 @@ def choose(conversion: Conversion, limits: Limits, table: Table, planning: Plann
             hint=f"--max-instructions {fewest}",
         )
     within = [c for c in found if c.instructions <= most]
-    if limits.total is None:
+    if limits.ram is None:
         return within[-1].converted
-    small = [c for c in found if c.total <= limits.total]
+    small = [c for c in found if limits.admit(c.converted.arena)]
     if small and small[0].instructions <= most:
         return small[0].converted
     larger = [f"--max-instructions {small[0].instructions} (fits in {small[0].total:,} B)"] if small else []
     raise DoesNotFit(
-        f"needs {within[-1].total:,} B within {most:,} instructions, limit is {limits.total:,} B",
+        f"needs {within[-1].total:,} B within {most:,} instructions, limit is {limits.ram:,} B",
         code="does_not_fit_in_time",
         where=conversion.binding(within[-1].converted),
-        hint=", or ".join([*larger, f"--ram-limit {within[-1].total}"]),
+        hint=", or ".join([*larger, *([] if limits.board else [f"--ram-limit {within[-1].total}"])]) or SMALLER,
     )

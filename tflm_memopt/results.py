@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from tflm_memopt.analysis.arena import Arena
 from tflm_memopt.analysis.costs import Work
+from tflm_memopt.analysis.flash import Firmware
 from tflm_memopt.boards import Board, BoardFit
 from tflm_memopt.errors import MemoptError
 from tflm_memopt.maps import MemoryMap
@@ -122,6 +123,25 @@ class Flash:
 
 
 @dataclass(frozen=True, slots=True)
+class Balance:
+    """What a rewrite saves in RAM and adds to flash, in bytes, on one core (balance.py)."""
+
+    core: str
+    """Whose library was measured."""
+    ram_saved: int
+    flash_added: int
+    """model + library; negative where the file shrinks by more than the library takes."""
+    model: int
+    """By how much the .tflite file grows."""
+    library: int
+    """What the rewritten model needs of the C library and its adapter for TFLM: an estimate."""
+    tflm: int
+    """TFLM's kernels that the model no longer needs, an estimate. They stay where another model wants them: not in
+    `flash_added`."""
+    worthwhile: bool
+
+
+@dataclass(frozen=True, slots=True)
 class FrameReport:
     """An input that is not in the arena: `rows` of `row_bytes`, of which `pushed` come at once (0: external)."""
 
@@ -183,6 +203,12 @@ class Report:
     """Ids of the known boards on which the rewritten model fits beside the core."""
     original_boards: tuple[str, ...]
     seconds: float
+    balance: Balance | None = None
+    """Of the rewrite, kept or not; None where there is none."""
+    board: BoardFit | None = None
+    """What is left of the board that was asked for."""
+    in_arena: int | None = None
+    """Bytes of the whole arena with `--input arena`, where that is less than with the streamed input."""
     accuracy: Accuracy | None = None
     """On the user's test data, if there was any."""
 
@@ -259,14 +285,17 @@ class PointReport:
     proven: bool
     """No layout of these blocks has a lower head."""
     plan: Plan
+    board: BoardFit | None = None
+    """What it leaves of the exploration's board."""
     work: tuple[Work, ...] = field(default=(), repr=False)
     """What each of its operators does."""
 
     def to_json(self) -> dict[str, Any]:
         """All but the plan and the work."""
-        return {f.name: getattr(self, f.name) for f in fields(self) if f.name not in ("plan", "work", "arena")} | {
-            "arena": asdict(self.arena)
+        plain = {
+            f.name: getattr(self, f.name) for f in fields(self) if f.name not in ("plan", "work", "arena", "board")
         }
+        return plain | {"arena": asdict(self.arena), "board": self.board and asdict(self.board)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -290,6 +319,8 @@ class Exploration:
     points: tuple[PointReport, ...]
     """None when no operator can run row by row."""
     seconds: float
+    board: str | None = None
+    """Of whose RAM and flash each point says what is left."""
 
     @property
     def convention(self) -> str:
@@ -365,6 +396,8 @@ class Inspection:
     """Tensors that wait for a reduction of themselves, in full; a second pass may make them again."""
     memory: MemoryMap = field(repr=False)
     """As TFLM's own planner lays it out."""
+    firmware: Firmware = field(repr=False)
+    """What it needs in flash."""
     fits: tuple[BoardFit, ...] = field(repr=False)
     """On every board."""
 
@@ -374,8 +407,8 @@ class Inspection:
         return convention(self.arena)
 
     def to_json(self) -> dict[str, Any]:
-        """All but the memory map and the boards."""
-        return {key: value for key, value in asdict(self).items() if key not in ("memory", "fits")}
+        """All but the memory map, the firmware and the boards."""
+        return {key: value for key, value in asdict(self).items() if key not in ("memory", "firmware", "fits")}
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,8 @@ from dataclasses import replace
 import pytest
 
 from tflm_memopt.analysis.arena import Arena
-from tflm_memopt.boards import STACK, TFLM_FLASH, Board, board, boards, fit
+from tflm_memopt.analysis.flash import Firmware, kernels, tflm
+from tflm_memopt.boards import STACK, Board, board, boards, fit
 from tflm_memopt.errors import UsageError
 
 PLAIN = Board(
@@ -18,6 +19,11 @@ PLAIN = Board(
 
 def arena(total: int) -> Arena:
     return Arena("ilp32", total, 0, total, total)
+
+
+def plain(nbytes: int) -> Firmware:
+    """Of a model that stays as it is, with operators that nobody has."""
+    return Firmware(nbytes, ())
 
 
 @pytest.mark.parametrize("name", boards())
@@ -47,33 +53,54 @@ def test_an_unknown_board_is_refused_with_those_there_are() -> None:
 
 def test_ram_to_the_byte() -> None:
     free = 32_000 - 2_000 - STACK
-    assert fit(PLAIN, arena(free), 1000).fits
-    assert fit(PLAIN, arena(free), 1000).ram_left == 0
-    assert not fit(PLAIN, arena(free + 1), 1000).fits
+    assert fit(PLAIN, arena(free), plain(1000)).fits
+    assert fit(PLAIN, arena(free), plain(1000)).ram_left == 0
+    assert not fit(PLAIN, arena(free + 1), plain(1000)).fits
 
 
 def test_one_block_of_ram() -> None:
     split = replace(PLAIN, largest_block=16_000)
-    assert fit(split, arena(16_000), 1000).fits
-    assert not fit(split, arena(16_001), 1000).fits
+    assert fit(split, arena(16_000), plain(1000)).fits
+    assert not fit(split, arena(16_001), plain(1000)).fits
     assert split.arena_limit == 16_000
 
 
 def test_the_radio_takes_its_part() -> None:
     free = 32_000 - 2_000 - STACK - 5_000
-    assert fit(PLAIN, arena(free), 1000).fits_with_radio
-    beside = fit(PLAIN, arena(free + 1), 1000)
+    assert fit(PLAIN, arena(free), plain(1000)).fits_with_radio
+    beside = fit(PLAIN, arena(free + 1), plain(1000))
     assert beside.fits
     assert not beside.fits_with_radio
 
 
 def test_flash_holds_core_tflm_and_the_model() -> None:
-    free = 200_000 - 10_000 - TFLM_FLASH
-    assert fit(PLAIN, arena(100), free).fits
-    assert not fit(PLAIN, arena(100), free).fits_with_radio
-    assert not fit(PLAIN, arena(100), free + 1).fits
-    assert fit(PLAIN, arena(100), free + 1).flash_left == -1
+    free = 200_000 - 10_000 - tflm(())
+    assert fit(PLAIN, arena(100), plain(free)).fits
+    assert not fit(PLAIN, arena(100), plain(free)).fits_with_radio
+    assert not fit(PLAIN, arena(100), plain(free + 1)).fits
+    assert fit(PLAIN, arena(100), plain(free + 1)).flash_left == -1
+
+
+def test_flash_holds_the_kernels_of_tflm_and_of_the_library() -> None:
+    nothing = fit(PLAIN, arena(100), plain(1000)).flash_left
+    of_tflm = fit(PLAIN, arena(100), Firmware(1000, ("CONV_2D", "SOFTMAX"))).flash_left
+    assert of_tflm == nothing - kernels(["CONV_2D", "SOFTMAX"])
+    rewritten = fit(PLAIN, arena(100), Firmware(1000, (), ("CONV", "TILES"), rewritten=True))
+    assert 3_000 < nothing - rewritten.flash_left < 20_000
+    assert rewritten.flash.library == nothing - rewritten.flash_left
+    assert rewritten.flash.total == 200_000 - 10_000 - rewritten.flash_left
+
+
+@pytest.mark.parametrize(
+    "core", ["cortex-m0", "cortex-m3", "cortex-m4", "cortex-m7", "cortex-m33", "cortex-m55", "rv32"]
+)
+def test_the_library_is_known_on_every_core(core: str) -> None:
+    few = Firmware(1000, (), ("CONV",), rewritten=True).on(core)
+    more = Firmware(1000, (), ("CONV", "DEPTHWISE", "TILES"), rewritten=True).on(core)
+    assert 3_000 < few.library < more.library < 20_000
+    assert few.tflm == more.tflm
+    assert Firmware(1000, ()).on(core).library == 0
 
 
 def test_what_allocate_tensors_needs_counts() -> None:
-    assert fit(PLAIN, Arena("ilp32", 90, 10, 100, 120), 0).ram_left == fit(PLAIN, arena(120), 0).ram_left
+    assert fit(PLAIN, Arena("ilp32", 90, 10, 100, 120), plain(0)).ram_left == fit(PLAIN, arena(120), plain(0)).ram_left

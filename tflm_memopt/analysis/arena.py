@@ -62,6 +62,11 @@ class Arena:
     def exact(self) -> bool:
         return not self.estimated
 
+    @property
+    def needed(self) -> int:
+        """Bytes with which a program works: AllocateTensors succeeds, and all that it uses is there."""
+        return max(self.total, self.min)
+
 
 def predict(
     model: bytes | Model, abi: Abi = "ilp32", *, recording: bool = False, library: Library = REFERENCE

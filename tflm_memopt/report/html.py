@@ -76,6 +76,7 @@ def optimized(result: Optimized) -> str:
         verdict="rewritten" if report.changed else f"unchanged: {report.why_unchanged}",
         cards=_cards(report),
         arena=_arena_table(report),
+        flash=_flash_table(report),
         boards=_boards(original.fits, result.fits),
         fitting=(len(report.original_boards), len(report.boards), len(result.fits)),
         before=_both(lambda w: figures.memory_map(original.memory, w, height=_height(w), marks=marks)),
@@ -103,6 +104,7 @@ def inspection(result: Inspection) -> str:
         verdict="as it is",
         cards=_plain_cards(result),
         arena=None,
+        flash=None,
         boards=_boards(result.fits, None),
         fitting=(sum(b.fits for b in result.fits), None, len(result.fits)),
         before=_both(lambda w: figures.memory_map(result.memory, w, height=_height(w), marks=_bound(result.memory))),
@@ -194,6 +196,41 @@ def _arena_table(report: Report) -> Table:
         rows.append((Cell(name), *(Cell(f"{getattr(arena, part):,}") for part in parts)))
     columns = ("arena, B", "head", "tail", "total", "smallest")
     return Table("arena", tuple(Column(c, number=i > 0) for i, c in enumerate(columns)), tuple(rows))
+
+
+def _flash_table(report: Report) -> Table | None:
+    """What the rewrite saves and costs and, of the board that was asked for, what is left."""
+    rows: list[tuple[str, int, str]] = []
+    if (b := report.balance) is not None:
+        kept = (
+            "kept"
+            if report.changed
+            else "not kept: it saves less RAM than it adds to flash"
+            if not b.worthwhile
+            else ""
+        )
+        rows += [
+            ("RAM that the rewrite saves", b.ram_saved, kept),
+            ("flash that it adds", b.flash_added, "file and library"),
+            ("by which the file grows", b.model, "exact"),
+            ("of the C library that it needs", b.library, f"on {b.core}, estimated"),
+            ("TFLM's kernels that it no longer needs", b.tflm, "estimated; they stay where another model needs them"),
+        ]
+    if (left := report.board) is not None:
+        flash = left.flash
+        rows += [
+            (f"RAM left on {left.name}", left.ram_left, "beside the core and the stack"),
+            (f"flash left on {left.name}", left.flash_left, "beside the core"),
+            ("the model there", flash.model, "exact"),
+            ("the C library there", flash.library, f"on {flash.core}, estimated"),
+            ("TFLM there", flash.tflm, "interpreter and kernels, estimated"),
+        ]
+    if report.in_arena is not None:
+        rows.append(("whole arena with --input arena", report.in_arena, "less than with the streamed input"))
+    cells = tuple((Cell(what), Cell(f"{n:,}"), Cell(remark)) for what, n, remark in rows)
+    return (
+        Table("flash", (Column("RAM and flash, B"), Column("bytes", number=True), Column("")), cells) if rows else None
+    )
 
 
 def _boards(before: Sequence[BoardFit], after: Sequence[BoardFit] | None) -> Table:

@@ -19,6 +19,7 @@ from tflm_memopt.boards import BoardFit
 from tflm_memopt.model.graph import short_name
 from tflm_memopt.results import (
     Accuracy,
+    Balance,
     Batch,
     BlockReport,
     Exploration,
@@ -96,21 +97,29 @@ def exploration(result: Exploration, files: Iterable[str]) -> RenderableType:
     before, written = result.original_arena, list(files)
     title = Text(printable(result.model), "bold").append(f"   {result.convention}", "dim")
     counted = [f"instructions, {result.core}"] if result.cost == "instructions" else []
-    columns = ("plan", "F", "MACs", *counted, "head", "tail", "total", "against TFLM", "blocks")
+    left = ["RAM left", "flash left"] if result.board else []
+    columns = ("plan", "F", "MACs", *counted, "head", "tail", "total", "against TFLM", "blocks", *left)
     table = _table(*columns, numbers=len(columns))
-    table.add_row("TFLM today", "1.000", f"{result.original_macs:,}", *("" for _ in counted), *_figures(before), "", "")
+    today = ("TFLM today", "1.000", f"{result.original_macs:,}")
+    table.add_row(*today, *("" for _ in counted), *_figures(before), "", "", *("" for _ in left))
     for number, p in enumerate(result.points):
         blocks = f"{p.blocks}" + (f" ({p.tiled} tiled)" if p.tiled else "")
         blocks += f", {_second_passes(p.second_passes)}" if p.second_passes else ""
         against = _percent(before.total, p.arena.total)
         instructions = [f"{p.instructions:,}" for _ in counted]
         figures = (f"{p.overhead:.3f}", f"{p.macs:,}", *instructions, *_figures(p.arena))
-        table.add_row(str(number), *figures, against, blocks)
+        table.add_row(str(number), *figures, against, blocks, *_left(p.board))
     return _page(
         Group(title, Text(), table),
         None if result.points else Text("No operator can run row by row: inspect says why.", "yellow"),
         _section("Written", _lines(written)) if written else None,
     )
+
+
+def _left(board: BoardFit | None) -> tuple[Text, ...]:
+    """Of RAM and flash; red where some is missing."""
+    figures = (board.ram_left, board.flash_left) if board else ()
+    return tuple(Text(f"{n:,}", "red" if n < 0 else "") for n in figures)
 
 
 def inspection(result: Inspection, files: Iterable[str] = ()) -> RenderableType:
@@ -231,7 +240,29 @@ def _headline(report: Report) -> Table:
         ("F", f"{report.overhead:.2f}", work + (f", {_dead(dead)} folded away" if dead else "")),
         *_instructions(report.instructions),
         *tested,
+        *([_board(report.board)] if report.board else []),
+        *([_balance(report.balance)] if report.balance and not report.balance.worthwhile else []),
+        *([("smaller", f"{report.in_arena:,} B", _smaller(report))] if report.in_arena else []),
     )
+
+
+def _board(left: BoardFit) -> tuple[str, str, str]:
+    """What is left of the board that was asked for."""
+    flash = left.flash
+    counted = f"flash: model {flash.model:,} B, library {flash.library:,} B and TFLM {flash.tflm:,} B, estimated"
+    return (left.board, f"{left.ram_left:,} B of RAM left, {left.flash_left:,} B of flash", counted)
+
+
+def _balance(b: Balance) -> tuple[str, str, str]:
+    """What a rewrite costs, that is or would be."""
+    gone = f"; TFLM's kernels that may leave: {b.tflm:,} B" if b.tflm else ""
+    counted = f"file {b.model:+,} B, library {b.library:,} B on {b.core}, estimated{gone}"
+    return ("balance", f"-{b.ram_saved:,} B of RAM, {b.flash_added:+,} B of flash", counted)
+
+
+def _smaller(report: Report) -> str:
+    less = report.arena.total - (report.in_arena or 0)
+    return f"with --input arena: {less:,} B less than with the streamed input"
 
 
 def _instructions(estimates: Mapping[str, int]) -> list[tuple[str, str, str]]:

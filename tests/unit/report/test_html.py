@@ -63,7 +63,7 @@ def missing(document: Any, text: str) -> list[float]:
     return [
         n
         for n in set(numbers(document))
-        if str(n) not in shown and not any(round(n, digits) == value for value, digits in rounded)
+        if str(n).lstrip("-") not in shown and not any(round(n, digits) == value for value, digits in rounded)
     ]
 
 

@@ -1,0 +1,33 @@
+"""What a model, as it is or rewritten, needs in a device's flash (analysis/flash.py)."""
+
+from __future__ import annotations
+
+from tflm_memopt.analysis.flash import Firmware
+from tflm_memopt.emit.kernels import Needs, Part, needs
+from tflm_memopt.emit.methods import OURS
+from tflm_memopt.model.packing import Packing
+from tflm_memopt.model.reader import CUSTOM, Model, graph_of, read
+from tflm_memopt.model.rowop import Kind
+
+
+def firmware(data: bytes) -> Firmware:
+    """Of a .tflite file."""
+    return firmware_of(read(data), len(data))
+
+
+def firmware_of(model: Model, nbytes: int) -> Firmware:
+    """Of a model, all its subgraphs, whose file has so many bytes."""
+    graphs = [graph_of(model.tree, number) for number in range(model.subgraphs)]
+    mine = [(g, op) for g in graphs for op in g.ops if op.type == CUSTOM and op.options["custom_code"] in OURS]
+    constants = [g.tensors[op.inputs[-1]].data for g, op in mine if op.inputs]
+    programs = [constant.tobytes() for constant in constants if constant is not None]
+    others = (op for g in graphs for op in g.ops if all(op is not ours for _, ours in mine))
+    operators = dict.fromkeys(str(op.options["custom_code"]) if op.type == CUSTOM else op.type for op in others)
+    return Firmware(nbytes, tuple(operators), _parts(needs(programs)), rewritten=bool(mine))
+
+
+def _parts(needed: Needs) -> tuple[str, ...]:
+    """By name."""
+    kinds = [kind.name for kind in Kind if needed.kinds >> kind & 1]
+    packings = [packing.name for packing in Packing if needed.packings >> packing & 1]
+    return (*kinds, *packings, *(part.name for part in Part if needed.parts >> part & 1))
