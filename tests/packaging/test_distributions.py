@@ -6,6 +6,7 @@ Wheel and sdist are those of `make dist`, which checks them with twine.
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 import sysconfig
@@ -120,6 +121,19 @@ def test_wheel_holds_the_package_its_types_and_its_native_libraries(wheel: Path)
     assert f"tflm_memopt/runtime/{file_name('tmo_host')}" in package
     assert any(name.endswith(".dist-info/licenses/LICENSE") for name in files)
     assert "-py3-none-" in wheel.name and not wheel.name.endswith("-any.whl")
+
+
+def test_the_page_on_pypi_has_no_relative_links(wheel: Path) -> None:
+    files = wheel_files(wheel)
+    (metadata,) = (data.decode() for name, data in files.items() if name.endswith(".dist-info/METADATA"))
+    page = metadata.partition("\n\n")[2]
+    links = re.findall(r"\]\(([^)\s]+)\)", page)
+    assert page.startswith("# tflm-memopt\n")
+    assert all(link.startswith("https://") for link in links)
+    relative = re.findall(r"\]\((?!https?://)([^)#]+)", (ROOT / "README.md").read_text(encoding="utf-8"))
+    assert relative and all(
+        any(link.partition("#")[0].endswith(f"/main/{name}") for link in links) for name in relative
+    )
 
 
 def test_wheel_without_a_compiler_is_the_python_part(pure_wheel: Path) -> None:

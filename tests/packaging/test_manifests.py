@@ -86,6 +86,8 @@ def test_addresses_agree(pyproject: dict[str, Any], library: dict[str, Any], com
     assert library["repository"]["url"] == f"{home}.git"
     assert f"\nurl={home}\n" in (ROOT / "arduino/library.properties").read_text()
     assert f"({home})" in (LIBRARY / "README.md").read_text()
+    links = pyproject["tool"]["hatch"]["metadata"]["hooks"]["fancy-pypi-readme"]["substitutions"]
+    assert f"{home}/blob/main/" in links[1]["replacement"]
 
 
 def test_licences_agree(pyproject: dict[str, Any], library: dict[str, Any], component: dict[str, Any]) -> None:
