@@ -31,7 +31,7 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 from cores.cases import TOO_LARGE, Case, blob, model_cases, run
 from cores.core import MEASURED, Core, missing_tools
 from models import Net
-from moving import transpose_conv
+from moving import arg_max, log_softmax, transpose_conv
 from property.forced import PARTS, TAILS, forced, random_settings
 from property.layers import INT16, SUPPORTED, Layer
 from property.layers.computing import TWO_OPERANDS
@@ -130,6 +130,7 @@ def rare(seed: int) -> bytes:
     net = Net(seed)
     x = net.input((1, h, w, c))
     outputs = [net.binary(kind, x, net.input((1, h, w, c)), out=(0.2, 3)) for kind in TWO_OPERANDS]
+    outputs += [log_softmax(net, x), arg_max(net, x)]
     outputs.append(net.gather(net.input((1, h * w), None, dtype="INT32"), 1, c))
     rows = net.reshape(x, (1, h * w, c))
     product = net.tensor((1, h * w, h * w))

@@ -169,6 +169,17 @@ def reduce(net: Net, kind: str, x: int, axes: Sequence[int], *, keep: bool = Tru
     return net.op(kind, [x, constant(net, list(axes))], [y], schema.ReducerOptionsT(keepDims=keep))
 
 
+def arg_max(net: Net, x: int, *, axis: int = -1, smallest: bool = False) -> int:
+    """ARG_MAX or ARG_MIN: int32 indices along an axis."""
+    shape = [d for a, d in enumerate(net.shape(x)) if a != axis % len(net.shape(x))]
+    options = (schema.ArgMinOptionsT if smallest else schema.ArgMaxOptionsT)(outputType=schema.TensorType.INT32)
+    return net.op("ARG_MIN" if smallest else "ARG_MAX", [x, constant(net, [axis])], [integers(net, shape)], options)
+
+
+def log_softmax(net: Net, x: int) -> int:
+    return net.op("LOG_SOFTMAX", [x], [net.tensor(net.shape(x), affine=(1 / 16, 127))], schema.LogSoftmaxOptionsT())
+
+
 def transpose_conv(
     net: Net, x: int, channels: int, *, kernel: Pair, stride: Pair, padding: str = "SAME", extra: Pair = (0, 0),
     per_channel: bool = True, bias: bool = True, activation: str = "NONE",

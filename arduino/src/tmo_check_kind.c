@@ -13,7 +13,8 @@
 #define HAS_FILTER (tmo_has_kind(TMO_OP_CONV) || tmo_has_kind(TMO_OP_DEPTHWISE) || HAS_S16_FILTER)
 #define HAS_POOL (tmo_has_kind(TMO_OP_AVERAGE_POOL) || tmo_has_kind(TMO_OP_MAX_POOL) || tmo_has_kind(TMO_OP_MEAN))
 #define HAS_CONVERTING (((TMO_KINDS) & TMO_CONVERTING_KINDS) != 0)
-#define HAS_POINTWISE (tmo_has_kind(TMO_OP_SOFTMAX) || tmo_has_kind(TMO_OP_LOOKUP) || tmo_has_kind(TMO_OP_LEAKY_RELU_S16))
+#define HAS_SOFTMAX (tmo_has_kind(TMO_OP_SOFTMAX) || tmo_has_kind(TMO_OP_LOG_SOFTMAX))
+#define HAS_POINTWISE (HAS_SOFTMAX || tmo_has_kind(TMO_OP_LOOKUP) || tmo_has_kind(TMO_OP_LEAKY_RELU_S16))
 
 /* The window of each output coordinate begins inside the padded input and reaches into the input. All are uint16_t: nothing wraps. */
 static bool window_fits(uint32_t kernel, uint32_t stride, uint32_t dilation, uint32_t pad, uint32_t in, uint32_t out) {
@@ -113,7 +114,14 @@ static bool check_pointwise(tmo_checker *c, const tmo_operation *o) {
   if (tmo_is_tiled(o->block) && o->in->width != o->out->width) return false;
   if (tmo_has_kind(TMO_OP_LEAKY_RELU_S16) && op->kind == TMO_OP_LEAKY_RELU_S16) return tmo_row_bytes(o->out) % 2 == 0 && o->out->channels % 2 == 0 && check_scaling(c, op, 2);
   if (op->kind == TMO_OP_LOOKUP) return tmo_has_constant(c, op->weights, TMO_TABLE_BYTES, 1);
-  return o->in->channels == o->out->channels && o->out->channels <= MAX_SOFTMAX_CHANNELS && op->param <= 0 && check_scaling(c, op, 1);
+  if (o->in->channels != o->out->channels || o->out->channels > MAX_SOFTMAX_CHANNELS || op->param > 0) return false;
+  return check_scaling(c, op, tmo_has_kind(TMO_OP_LOG_SOFTMAX) && op->kind == TMO_OP_LOG_SOFTMAX ? 2 : 1);
+}
+
+/* A pixel makes an index. */
+static bool check_arg_max(const tmo_operation *o) {
+  const bool same_pixels = o->in->height == o->out->height && o->in->width == o->out->width;
+  return pointwise(o->op) && same_pixels && o->out->channels == TMO_INDEX_BYTES;
 }
 
 /* Bytes of an element before and after. */
@@ -255,7 +263,9 @@ bool tmo_check_kind(tmo_checker *c, const tmo_operation *o) {
     case TMO_OP_AVERAGE_POOL:
     case TMO_OP_MAX_POOL:
     case TMO_OP_MEAN: return HAS_POOL && check_pool(c, o);
+    case TMO_OP_ARG_MAX: return tmo_has_kind(TMO_OP_ARG_MAX) && check_arg_max(o);
     case TMO_OP_SOFTMAX:
+    case TMO_OP_LOG_SOFTMAX:
     case TMO_OP_LEAKY_RELU_S16:
     case TMO_OP_LOOKUP: return HAS_POINTWISE && check_pointwise(c, o);
     case TMO_OP_QUANTIZE:

@@ -115,7 +115,7 @@ static bool check_groups(const tmo_operation *o) {
   const tmo_op *op = o->op;
   if (tmo_groups(op) == 1) return !tmo_sums_groups(op);
   if (op->groups == UINT16_MAX) return false; /* one pass more must be countable */
-  if (tmo_iterative(op) || op->kind == TMO_OP_SOFTMAX || tmo_is_s16(op) || tmo_is_converting(op) || (tmo_sums_groups(op) && op->kind != TMO_OP_CONV)) return false;
+  if (tmo_iterative(op) || tmo_needs_all_channels(op) || tmo_is_s16(op) || tmo_is_converting(op) || (tmo_sums_groups(op) && op->kind != TMO_OP_CONV)) return false;
   const bool reads = tmo_reads_group(op), writes = tmo_writes_group(op);
   if (reads && writes && o->in->channels != o->out->channels) return false;
   const uint32_t channels = reads ? o->in->channels : o->out->channels;

@@ -54,6 +54,8 @@ static void call_row_kernel(const tmo_kernel *k, const tmo_window *window, int8_
     TMO_CASE_KIND(TMO_OP_CONV_S16, tmo_conv_row_s16(k, window, out));
     TMO_CASE_KIND(TMO_OP_DEPTHWISE_S16, tmo_conv_row_s16(k, window, out));
     TMO_CASE_KIND(TMO_OP_SOFTMAX, tmo_softmax_s8(k, window, out));
+    TMO_CASE_KIND(TMO_OP_LOG_SOFTMAX, tmo_log_softmax_s8(k, window, out));
+    TMO_CASE_KIND(TMO_OP_ARG_MAX, tmo_arg_max_s8(k, window, out));
     TMO_CASE_KIND(TMO_OP_LOOKUP, tmo_lookup_s8(k, window, out));
     TMO_CASE_KIND(TMO_OP_LEAKY_RELU_S16, tmo_leaky_relu_s16(k, window, out));
     TMO_CASE_KIND(TMO_OP_COPY, tmo_copy_s8(k, window, out));

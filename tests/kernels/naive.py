@@ -28,6 +28,8 @@ def output(op: ProgramOp, inputs: Sequence[Int8], shape: tuple[int, int, int]) -
         Kind.MAX_POOL: _pool,
         Kind.MEAN: _pool,
         Kind.SOFTMAX: _softmax,
+        Kind.LOG_SOFTMAX: _log_softmax,
+        Kind.ARG_MAX: _arg_max,
         Kind.LOOKUP: _lookup,
         Kind.GATHER: _gather,
         Kind.COPY: _copy,
@@ -319,6 +321,53 @@ def _softmax_pixel(op: ProgramOp, x: Ints) -> Int8:
     reciprocal = _reciprocal(normalised - (1 << 31))
     share = divide_by_power(high_mul(exps, reciprocal), bits_over_one + 23)
     return np.where(counts, np.clip(share - 128, -128, 127), -128).astype(np.int8)
+
+
+def _log_softmax(op: ProgramOp, inputs: list[Ints], shape: tuple[int, int, int]) -> Int8:
+    return np.apply_along_axis(lambda pixel: _log_softmax_pixel(op, pixel), 2, inputs[0])
+
+
+def _log_softmax_pixel(op: ProgramOp, x: Ints) -> Int8:
+    assert op.multipliers is not None
+    assert op.shifts is not None
+    (m, back), (s, shift_back) = op.multipliers.tolist(), op.shifts.tolist()
+    diff = x - x.max()
+    scaled = rescale(diff, m, s)
+    log = _log(int(divide_by_power(np.where(diff >= op.param, _exp(scaled), 0), 12).sum()))
+    least = max(op.param - 1, int(rescale(np.array(log - (1 << 31)), back, shift_back)))
+    value = divide_by_power(scaled - log, 22) + 127
+    return np.where(diff > least, np.clip(value, -128, 127), -128).astype(np.int8)
+
+
+def _log(a: int) -> int:
+    """TFLM: log_x_for_x_greater_than_or_equal_to_1, 12 integer bits in, 5 out; with 6 on the way."""
+
+    def constant(value: float) -> int:
+        return round(value * (1 << 31))
+
+    def doubled(value: int, times: int) -> int:
+        return min(max(value << times, -(1 << 31)), (1 << 31) - 1)
+
+    def multiplied(b: int, c: int) -> int:
+        return int(high_mul(np.array(b), c))
+
+    fourth, half = constant(0.5**0.25), constant(0.5**0.5)
+    clear, clear_half = 32 - a.bit_length(), 32 - multiplied(a, half).bit_length()
+    first = doubled(multiplied(a << (clear - 1), half), 1), ((12 - clear) << 25) + (1 << 23)
+    second = doubled(a, clear_half - 1), ((13 - clear_half) << 25) - (1 << 23)
+    r, power = min(first[0], second[0]), max(first[1], second[1])
+    p, q = (r + fourth + 1) // 2, 2 * (r - fourth)
+    square = multiplied(q, q)
+    numerator = multiplied(q, r) + multiplied(multiplied(q, square), constant(11 / 240 * 2**0.25))
+    inner = constant(2 / 2**0.25 - 2**0.25) + q + multiplied(constant(2**0.25 / 20), square)
+    denominator = multiplied(p, inner) + multiplied(constant(2**0.25 / 4), q)
+    fraction = multiplied(int(divide_by_power(np.array(numerator), 6)), _reciprocal(denominator))
+    return doubled(multiplied(power, constant(math.log(2))) + fraction, 1)
+
+
+def _arg_max(op: ProgramOp, inputs: list[Ints], shape: tuple[int, int, int]) -> Int8:
+    found = (inputs[0].argmin if op.param else inputs[0].argmax)(axis=2)
+    return np.ascontiguousarray(found[..., np.newaxis].astype("<i4")).view(np.int8)
 
 
 def _exp(a: Ints) -> Ints:

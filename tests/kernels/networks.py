@@ -98,14 +98,18 @@ def operator(rng: Generator, kind: Kind, inputs: tuple[int, ...], shape: Shape, 
         return dataclasses.replace(op, weights=table, param=rows), (*shape[:2], width)
     if kind is Kind.LOOKUP:
         return dataclasses.replace(op, weights=rng.integers(-128, 128, 256, dtype=np.int8)), shape
-    if kind is Kind.SOFTMAX:
+    if kind in (Kind.SOFTMAX, Kind.LOG_SOFTMAX):
         multiplier, shift = np.frexp(rng.uniform(0.005, 0.6) * (1 << 26))
+        back, right = np.frexp(2.0 ** -float(shift) / multiplier)
+        count = SCALES.get(kind, 1)
         return dataclasses.replace(
             op,
             param=-int(31 * (1 << 26) // (1 << int(shift))),
-            multipliers=np.array([multiplier * (1 << 31)], np.int32),
-            shifts=np.array([shift], np.int8),
+            multipliers=np.array([multiplier * (1 << 31), back * (1 << 31)], np.int64).astype(np.int32)[:count],
+            shifts=np.array([shift, right], np.int8)[:count],
         ), shape
+    if kind is Kind.ARG_MAX:
+        return dataclasses.replace(op, param=int(rng.integers(0, 2))), (*shape[:2], 4)
     if kind in ACCESSED:
         return ACCESSED[kind](rng, op, shape)
     return _windowed(rng, op, shape)
@@ -334,11 +338,14 @@ def draw(rng: Generator, n_ops: int) -> Network:
         first = int(shapes[0][2] == 4)  # indices are no numbers
         source = len(shapes) - 1 - int(len(shapes) > 1 + first and rng.random() < 0.3) * int(rng.integers(0, 2))
         twins = [i for i in range(first, len(shapes)) if i != source and fits_into(shapes[i], shapes[source])]
-        kinds = [Kind.CONV, Kind.DEPTHWISE, Kind.LOOKUP, Kind.AVERAGE_POOL, Kind.MAX_POOL, Kind.MEAN, Kind.SOFTMAX]
+        kinds = [
+            Kind.CONV, Kind.DEPTHWISE, Kind.LOOKUP, Kind.AVERAGE_POOL, Kind.MAX_POOL, Kind.MEAN, Kind.SOFTMAX,
+            Kind.LOG_SOFTMAX, Kind.ARG_MAX,
+        ]  # fmt: skip
         kind = (
             Kind(rng.choice(BINARY_INT8))
             if twins and rng.random() < 0.6
-            else Kind(rng.choice(kinds, p=[0.35, 0.2, 0.15, 0.08, 0.08, 0.07, 0.07]))
+            else Kind(rng.choice(kinds, p=[0.35, 0.2, 0.15, 0.08, 0.08, 0.07, 0.03, 0.02, 0.02]))
         )
         inputs = tuple(rng.permutation([source, rng.choice(twins)]).tolist()) if kind in BINARY_INT8 else (source,)
         op, shape = operator(rng, kind, inputs, shapes[source], len(shapes))

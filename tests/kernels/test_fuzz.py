@@ -20,7 +20,16 @@ from kernels.orders import ordered
 from kernels.packings import packed
 from kernels.programs import can_iterate, lower
 from models import Net
-from moving import concatenation, depth_to_space, mirror_pad, resize, space_to_depth, transpose_conv
+from moving import (
+    arg_max,
+    concatenation,
+    depth_to_space,
+    log_softmax,
+    mirror_pad,
+    resize,
+    space_to_depth,
+    transpose_conv,
+)
 
 from tflm_memopt import pipeline
 from tflm_memopt.emit.kernels import Needs, Part
@@ -118,6 +127,10 @@ def networks_to_plan() -> Iterator[tuple[bytes, Options]]:
         bias = net.tensor((3,), "INT16", (0.1, 0), data=[5, -600, 7000])
         return [net.binary("SUB", bias, y, out=(1.0, 0)), net.add(y, y)]
 
+    def chosen(net: Net, x: int) -> list[int]:
+        y = net.conv2d(x, 5, kernel=(3, 3))
+        return [log_softmax(net, y), net.conv2d(net.gather(arg_max(net, y), 5, 4), 3, kernel=(3, 3))]
+
     def mobile(net: Net, x: int) -> list[int]:
         """Channel groups in the middle."""
         x = net.add(net.conv2d(x, 8, kernel=(3, 3), activation="RELU"), net.conv2d(net.input((1, 6, 5, 3)), 8))
@@ -154,7 +167,7 @@ def networks_to_plan() -> Iterator[tuple[bytes, Options]]:
     by_row, free, blocks = Options(tiles=None, seconds=0.2), Options(seconds=0.2), Options(True, seconds=0.2)
     for build, bits, options in (
         (joined, 8, by_row), (mirrored, 8, by_row), (resized, 8, by_row), (wide, 16, by_row), (wide, 16, free),
-        (spoken, 16, by_row), (spoken, 16, free),
+        (spoken, 16, by_row), (spoken, 16, free), (chosen, 8, by_row), (chosen, 8, free),
         (mobile, 8, free), (mobile, 8, blocks), (mobile, 8, by_row), (attention, 8, by_row),
         (gated, 8, by_row), (gated, 8, free), (typed, 8, by_row), (typed, 8, free),
         *((filled, 8, replace(by_row, op_per_block=True, target=core)) for core in ("cortex-m4", "cortex-m55")),

@@ -27,7 +27,7 @@ PROGRAM_BASE = 255
 
 SCALES = {
     Kind.ADD: 3, Kind.ADD_S16: 3, Kind.SUB: 3, Kind.SUB_S16: 3, Kind.SQUARED_DIFFERENCE: 3, Kind.PRELU: 2,
-    Kind.LEAKY_RELU_S16: 2,
+    Kind.LEAKY_RELU_S16: 2, Kind.LOG_SOFTMAX: 2,
 }  # fmt: skip
 """Multipliers and shifts of kinds that have a number of them of their own."""
 

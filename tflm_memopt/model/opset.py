@@ -116,6 +116,17 @@ def _binary(*constraints: Constraint, fused: bool = False, types: Constraint = c
 
 _BYTE = common.int8_activations
 _BLOCKS = common.options("blockSize"), common.rank_four, moving.block_divides
+_ARG = Row(
+    (
+        common.operands(least=2, most=2),
+        common.static_shapes,
+        arithmetic.indices_of_int8,
+        common.runtime_values,
+        common.stateless,
+        arithmetic.last_axis,
+    ),
+    parse.arg_max,
+)
 _PIECE = _moving(movement.piece, moving.one_piece)
 
 OPSET: Mapping[str, Row] = {
@@ -208,6 +219,11 @@ OPSET: Mapping[str, Row] = {
         (_ONE, common.options("beta"), *_ELEMENTWISE, arithmetic.softmax_output, arithmetic.softmax_input),
         parse.softmax,
     ),
+    "LOG_SOFTMAX": Row(
+        (_ONE, *_ELEMENTWISE, arithmetic.log_softmax_output, arithmetic.log_softmax_input), parse.log_softmax
+    ),
+    "ARG_MAX": _ARG,
+    "ARG_MIN": _ARG,
     "PAD": _moving(movement.pad, moving.constant_operands(1), least=2, most=2),
     "PADV2": _moving(movement.pad, moving.constant_operands(1, 2), least=3, most=3),
     "MIRROR_PAD": _moving(

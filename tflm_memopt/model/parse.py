@@ -150,11 +150,33 @@ def batch_matmul(site: Site) -> RowOp:
 
 def softmax(site: Site) -> RowOp:
     """SOFTMAX over the last dimension."""
-    channels, rows = site.input().shape[-1], site.producer_rows()
-    if rows.c != channels:
-        rows = Rows(site.input().elements // channels, 1, channels)
+    rows = _last_dimension(site)
     multiplier, diff_min = quant.softmax(float(site.op.options["beta"]), quantization(site.input()).scale[0])
     return _row_op(site, Kind.SOFTMAX, (rows,), rows, multipliers=[multiplier], param=diff_min)
+
+
+def log_softmax(site: Site) -> RowOp:
+    """LOG_SOFTMAX over the last dimension."""
+    rows = _last_dimension(site)
+    multiplier, inverse, diff_min = quant.log_softmax(quantization(site.input()).scale[0])
+    return _row_op(site, Kind.LOG_SOFTMAX, (rows,), rows, multipliers=[multiplier, inverse], param=diff_min)
+
+
+def arg_max(site: Site) -> RowOp:
+    """ARG_MAX and ARG_MIN over the last dimension: a pixel becomes an index."""
+    rows = _last_dimension(site)
+    return RowOp(
+        kind=Kind.ARG_MAX,
+        name=site.op.type,
+        sources=site.op.stands_for,
+        inputs=(site.storage(),),
+        output=site.output.id,
+        reads=(rows,),
+        writes=replace(rows, c=INDEX_BYTES),
+        input_zero_points=(0,),
+        output_zero_point=0,
+        param=int(site.op.type == "ARG_MIN"),
+    )
 
 
 def table(site: Site) -> RowOp:
@@ -171,6 +193,12 @@ def leaky_relu(site: Site) -> RowOp:
     factors = quant.rescale(scale, out), quant.quantize_multiplier(scale * float(site.op.options["alpha"]) / out)
     rows = site.producer_rows()
     return _row_op(site, Kind.LEAKY_RELU_S16, (rows,), rows, multipliers=factors)
+
+
+def _last_dimension(site: Site) -> Rows:
+    """The input, a pixel being its last dimension."""
+    channels, rows = site.input().shape[-1], site.producer_rows()
+    return rows if rows.c == channels else Rows(site.input().elements // channels, 1, channels)
 
 
 class _Geometry(NamedTuple):

@@ -126,6 +126,18 @@ def softmax(beta: float, scale_in: float) -> tuple[Multiplier, int]:
     return multiplier, -math.floor(radius)
 
 
+def log_softmax(scale_in: float) -> tuple[Multiplier, Multiplier, int]:
+    """LOG_SOFTMAX: the input's multiplier, that of its inverse, and diff_min (PreprocessLogSoftmaxScalingExp)."""
+    multiplier, diff_min = softmax(1.0, scale_in)
+    return multiplier, quantize_multiplier(log_softmax_inverse(scale_in)), diff_min
+
+
+def log_softmax_inverse(scale_in: float) -> float:
+    """The real factor from LOG_SOFTMAX's fixed point back to its input; TFLM aborts unless it is below 1."""
+    multiplier, _ = softmax(1.0, scale_in)
+    return 2.0 ** (31 - multiplier.shift) / multiplier.value
+
+
 def quantized(real: float, scale: float, zero_point: int) -> int:
     """`real` in units of the scale, the quotient in float32, halves away from zero; not clamped."""
     return zero_point + round_away(float32_quotient(real, scale))

@@ -40,6 +40,9 @@ class Kind(enum.IntEnum):
     PRELU = 14
     GATHER = 40
     """A row of a constant table for each int32 index: embeddings."""
+    LOG_SOFTMAX = 41
+    ARG_MAX = 42
+    """The int32 index of a pixel's greatest channel, or smallest one: four bytes."""
     COPY = 20
     """Bytes to other places, by `moves`: PAD, CONCATENATION, STRIDED_SLICE, SPACE_TO_DEPTH, ..."""
     RESIZE_BILINEAR = 21
@@ -239,7 +242,7 @@ class RowOp:
     """Powers of two that go with `multipliers`; positive is left."""
     param: int = 0
     """ADD, SUB, SQUARED_DIFFERENCE: the left shift. Of int16: the activation range. SOFTMAX: diff_min. GATHER: rows of
-    the table. QUANTIZE, DEQUANTIZE: the bits of the float32 scale."""
+    the table. ARG_MAX: 1 for the smallest. QUANTIZE, DEQUANTIZE: the bits of the float32 scale."""
     constant: Constant | None = None
     """Of two operands, the one that is not in `inputs`."""
     access: tuple[Access, ...] = ()

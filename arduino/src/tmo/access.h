@@ -67,6 +67,11 @@ static inline bool tmo_reads_wide(const tmo_op *op) {
   return tmo_is_s16(op) || (tmo_is_converting(op) && op->kind != TMO_OP_DEQUANTIZE && op->kind != TMO_OP_WIDEN);
 }
 
+/* Whose output depends on all channels of a pixel: it has no channel groups. */
+static inline bool tmo_needs_all_channels(const tmo_op *op) {
+  return op->kind == TMO_OP_SOFTMAX || op->kind == TMO_OP_LOG_SOFTMAX || op->kind == TMO_OP_ARG_MAX;
+}
+
 /* Two operands, element by element. */
 static inline bool tmo_is_binary(const tmo_op *op) {
   return op->kind == TMO_OP_ADD || op->kind == TMO_OP_ADD_S16 || op->kind == TMO_OP_SUB_S16 || (op->kind >= TMO_OP_SUB && op->kind <= TMO_OP_PRELU);

@@ -126,6 +126,11 @@ enum {
  *                    m, s = quantize(min(beta * in * 2^26, 2^31 - 1)), s >= 0
  *                    param = diff_min = -floor(31 * 2^26 / 2^s)
  *                  Zero points and the activation range are not used.
+ * LOG_SOFTMAX      the logarithm of that (kernels/internal/reference/log_softmax.h); output scale 1/16, zero point 127.
+ *                    m[0], s[0] and param as SOFTMAX with beta = 1;  m[1], s[1] = quantize(2^(31 - s[0]) / m[0]), which is below 1
+ *                  Zero points and the activation range are not used.
+ * ARG_MAX          of each pixel, the number of its first greatest channel, or with param = 1 of its first smallest one: an int32 index, which
+ *                  is a pixel of 4 channels. Zero points and the activation range are not used.
  * LOOKUP           table[x + 128]. What TFLM makes of each of the 256 bytes: QUANTIZE int8 -> int8, RELU, LOGISTIC, HARD_SWISH, ... A uint8 is
  *                  the int8 of the same bits.
  *                  Zero points and the activation range are not used.
@@ -172,6 +177,8 @@ typedef enum {
   TMO_OP_SQUARED_DIFFERENCE = 13, /* as SUB */
   TMO_OP_PRELU = 14,       /* multipliers, shifts: of positive, of negative values */
   TMO_OP_GATHER = 40,      /* weights [row][out]; param: rows */
+  TMO_OP_LOG_SOFTMAX = 41, /* as SOFTMAX; multipliers, shifts: of differences, and back */
+  TMO_OP_ARG_MAX = 42,     /* param: of the smallest */
   TMO_OP_BATCH_MATMUL = 23,    /* param: the right matrix is transposed */
   TMO_OP_CONV_S16 = 30,        /* weights as CONV */
   TMO_OP_DEPTHWISE_S16 = 31,   /* weights as DEPTHWISE */

@@ -43,6 +43,8 @@ SUPPORTED: Mapping[str, Build] = {
     "relu6": computing.relu6,
     "quantize": computing.unary("QUANTIZE"),
     "softmax": computing.softmax,
+    "log softmax": computing.log_softmax,
+    "embedded": computing.embedded,
     "logistic": computing.logistic,
     "looked up": computing.looked_up,
     "two": computing.two,
@@ -58,7 +60,6 @@ SUPPORTED: Mapping[str, Build] = {
 BUILTIN: Mapping[str, Build] = {
     "normalized": builtin.normalized,
     "float": builtin.in_float,
-    "embedded": builtin.embedded,
     "needed shape": builtin.needed_shape,
 }
 KINDS: Mapping[str, Build] = {**SUPPORTED, **BUILTIN}

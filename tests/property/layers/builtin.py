@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 
 import moving
-from ai_edge_litert import schema_py_generated as schema
 from models import Net
 from property.layers.layer import Layer
 
@@ -20,15 +19,6 @@ def in_float(net: Net, layer: Layer, x: int, _: int) -> list[int]:
     if layer.flag:
         inner = net.unary("RELU", inner, dtype="FLOAT32", out=None)
     return [net.unary("QUANTIZE", inner, out=(net.affine(x)[0], layer.zero_point))]
-
-
-def embedded(net: Net, layer: Layer, x: int, _: int) -> list[int]:
-    """GATHER of the largest of the last dimension. ARG_MAX stays builtin."""
-    *shape, c = net.shape(x)
-    axis = net.tensor((1,), "INT32", None, data=[len(shape)])
-    largest = net.tensor(shape, "INT32", None)
-    net.op("ARG_MAX", [x, axis], [largest], schema.ArgMaxOptionsT(outputType=schema.TensorType.INT32))
-    return [net.gather(largest, c, layer.channels)]
 
 
 def needed_shape(net: Net, layer: Layer, x: int, _: int) -> list[int]:

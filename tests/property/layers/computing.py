@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
+import moving
 from ai_edge_litert import schema_py_generated as schema
 from models import Net
 from property.layers.layer import Build, Layer, image, scaled, window
@@ -154,6 +155,15 @@ def two(net: Net, layer: Layer, x: int, other: int) -> list[int]:
     scale = {"MUL": 40 * a * b, "PRELU": max(a, 40 * a * b), "SQUARED_DIFFERENCE": 99 * max(a, b) ** 2}.get(kind, a + b)
     operands = (x, other) if layer.flag else (other, x)
     return [net.binary(kind, *operands, activation=layer.activation, out=(scale, layer.zero_point))]
+
+
+def log_softmax(net: Net, layer: Layer, x: int, _: int) -> list[int]:
+    return [moving.log_softmax(net, x)] if net.shape(x)[-1] <= MOST_CLASSES else relu6(net, layer, x, x)
+
+
+def embedded(net: Net, layer: Layer, x: int, _: int) -> list[int]:
+    """GATHER of the largest, or smallest, of the last dimension."""
+    return [net.gather(moving.arg_max(net, x, smallest=layer.flag), net.shape(x)[-1], layer.channels)]
 
 
 def difference(net: Net, layer: Layer, x: int, other: int) -> list[int]:

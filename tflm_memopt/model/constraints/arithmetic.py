@@ -106,6 +106,43 @@ def softmax_output(site: Site) -> str | None:
 
 
 @hint(RECONVERT)
+def log_softmax_output(site: Site) -> str | None:
+    """The output of LOG_SOFTMAX must have scale 1/16 and zero point 127"""
+    q = quantization(site.output)
+    if q.scale[0] == 1 / 16 and q.zero_point[0] == 127:
+        return None
+    return f"scale {q.scale[0]:g}, zero point {q.zero_point[0]}"
+
+
+@hint(SHAPE)
+def log_softmax_input(site: Site) -> str | None:
+    """LOG_SOFTMAX must have at most 4095 classes and an input scale that is not tiny"""
+    classes, scale = site.input().shape[-1], quantization(site.input()).scale[0]
+    if classes <= MAX_SOFTMAX_CHANNELS and quant.softmax_factor(1.0, scale) > 1.0 > quant.log_softmax_inverse(scale):
+        return None
+    return f"{classes} classes, scale {scale:g}"
+
+
+@hint(RECONVERT)
+def indices_of_int8(site: Site) -> str | None:
+    """ARG_MAX and ARG_MIN must find int32 indices of int8 values"""
+    source, found = site.input(), site.output
+    return None if (source.dtype, found.dtype) == ("INT8", "INT32") else f"{found.dtype} of {source.dtype}"
+
+
+@hint(SHAPE)
+def last_axis(site: Site) -> str | None:
+    """ARG_MAX and ARG_MIN must look along the last dimension, which is an int32 constant"""
+    axis, shape = site.tensor(1), site.input().shape
+    if axis is None or axis.data is None or axis.dtype != "INT32" or axis.elements != 1:
+        return "its axis is not known before run time"
+    along = int(axis.data.flatten()[0])
+    if along in (-1, len(shape) - 1) and site.output.shape == shape[:-1]:
+        return None
+    return f"axis {along}, {list(shape)} to {list(site.output.shape)}"
+
+
+@hint(RECONVERT)
 def logistic_output(site: Site) -> str | None:
     """The output of LOGISTIC must have zero point -128"""
     zero_point = quantization(site.output).zero_point[0]

@@ -1,0 +1,88 @@
+"""LOG_SOFTMAX, ARG_MAX and ARG_MIN against the oracle, and what they refuse."""
+
+from __future__ import annotations
+
+import pytest
+from conftest import examples
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from models import Affine, Net
+from moving import arg_max, log_softmax
+from tflm.test_moving import assert_all
+from tflm.test_operators import affines, assert_equal
+
+from tflm_memopt.analysis.supported import to_row_ops
+from tflm_memopt.model.opset import Unsupported
+from tflm_memopt.model.reader import read
+
+EXAMPLES = settings(max_examples=examples(40), deadline=None)
+shapes = st.one_of(
+    st.tuples(st.just(1), st.integers(1, 40)), st.tuples(st.just(1), st.integers(1, 5), st.integers(1, 30)),
+    st.tuples(st.just(1), st.integers(1, 5), st.integers(1, 4), st.integers(1, 30)),
+)  # fmt: skip
+
+
+@EXAMPLES
+@given(shape=shapes, affine=affines)
+def test_log_softmax(shape: tuple[int, ...], affine: Affine) -> None:
+    net = Net()
+    assert_equal(net.model(log_softmax(net, net.input(shape, affine))))
+
+
+@pytest.mark.parametrize("scale", [2**-25.5, 2**-20, 2**-10, 0.5, 3.0, 15.9])
+@pytest.mark.parametrize("classes", [1, 2, 300, 4095])
+def test_log_softmax_of_many_classes_and_any_scale(scale: float, classes: int) -> None:
+    net = Net()
+    assert_equal(net.model(log_softmax(net, net.input((1, classes), (scale, 4)))))
+
+
+@EXAMPLES
+@given(shape=shapes, smallest=st.booleans(), behind=st.booleans(), few=st.booleans())
+def test_arg_max(shape: tuple[int, ...], smallest: bool, behind: bool, few: bool) -> None:
+    net = Net()
+    x = net.input(shape)
+    if behind and len(shape) == 4:
+        x = net.conv2d(x, shape[-1], kernel=(3, 3))
+    if few:  # many are equal: the first counts
+        x = net.unary("RELU6", x, out=net.affine(x))
+    assert_all(net, arg_max(net, x, smallest=smallest))
+
+
+def test_a_chosen_row_of_a_table() -> None:
+    net = Net()
+    x = net.conv2d(net.input((1, 6, 5, 3)), 7, kernel=(3, 3))
+    assert_all(net, net.conv2d(net.gather(arg_max(net, x), 7, 4), 3, kernel=(3, 3)))
+
+
+def _first_axis(net: Net) -> int:
+    return arg_max(net, net.input((1, 4, 5, 3)), axis=1)
+
+
+def _float(net: Net) -> int:
+    return arg_max(net, net.input((1, 4), None, dtype="FLOAT32"))
+
+
+def _tiny(net: Net) -> int:
+    return log_softmax(net, net.input((1, 4), (2**-27, 0)))
+
+
+def _other_scale(net: Net) -> int:
+    y = log_softmax(net, net.input((1, 4)))
+    net.graph.tensors[y].quantization.scale[0] = 1 / 8
+    return y
+
+
+@pytest.mark.parametrize(
+    ("build", "code", "detail"),
+    [
+        (_first_axis, "last_axis", "axis 1, [1, 4, 5, 3] to [1, 5, 3]"),
+        (_float, "indices_of_int8", "INT32 of FLOAT32"),
+        (_tiny, "log_softmax_input", "4 classes, scale 7.45058e-09"),
+        (_other_scale, "log_softmax_output", "scale 0.125, zero point 127"),
+    ],
+)
+def test_refusals(build, code: str, detail: str) -> None:  # type: ignore[no-untyped-def]
+    net = Net()
+    (refused,) = to_row_ops(read(net.model(build(net))).graph).values()
+    assert isinstance(refused, Unsupported)
+    assert (refused.code, refused.detail) == (code, detail)
