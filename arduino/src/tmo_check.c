@@ -150,7 +150,7 @@ static bool check_arity(const tmo_op *op) {
 
 /* Not by its window. */
 static bool reads_by_access(const tmo_op *op) {
-  return op->kind < 64 && (TMO_ACCESS_KINDS >> op->kind & 1) != 0;
+  return (op->kind >= TMO_OP_COPY && op->kind <= TMO_OP_BATCH_MATMUL) || op->kind == TMO_OP_TRANSPOSE_CONV_S16;
 }
 
 /* A firing of a row block goes through its rows forwards. */

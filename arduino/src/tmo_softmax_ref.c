@@ -3,6 +3,7 @@
  *
  * Qm.n below has m integer and n fractional bits beside the sign. Exponentials are Q0.31 and at most 1, their sum is Q12.19: with at most
  * 4095 channels (tmo_check) it cannot overflow, and the maximum's own exponential keeps it above zero, whatever the parameters are. */
+#include "tmo/build.h"
 #include "tmo/kernels.h"
 
 #define ONE_Q31 INT32_MAX
@@ -135,8 +136,9 @@ static void log_softmax_pixel(const tmo_kernel *k, const int8_t *x, int8_t *out)
   }
 }
 
+/* A build without it has the exponentials and their sum in SOFTMAX alone. */
 void tmo_log_softmax_s8(const tmo_kernel *k, const tmo_window *window, int8_t *out) {
-  for (uint32_t x = 0; x < k->out_width; ++x) {
+  for (uint32_t x = 0; tmo_has_kind(TMO_OP_LOG_SOFTMAX) && x < k->out_width; ++x) {
     log_softmax_pixel(k, window->pixels[0] + x * k->out_channels, out + x * k->out_channels);
   }
 }
