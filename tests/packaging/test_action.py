@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 import yaml
-from conftest import EXAMPLE, ROOT, heard
+from conftest import EXAMPLE, MEDIUM, ROOT, heard, real_models
 
 ACTION = ROOT / "action.yml"
 PAGE = ROOT / "docs/github-action.md"
@@ -86,6 +86,16 @@ def test_a_model_that_fits(tmp_path: Path) -> None:
         r"^\| [^|]+ \(`(\w+)`\) \| (\S+) \| ([\d,]+) B \| ([\d,]+) B \| (\S+) \|$", done.said, re.MULTILINE
     )
     assert [(row[0], row[1], row[4]) for row in rows] == [("uno_r4", "yes", "**no**"), ("nano33ble", "yes", "yes")]
+
+
+@pytest.mark.slow
+def test_models_that_others_trained(tmp_path: Path) -> None:
+    paths = [path for path in real_models() if path.stat().st_size <= MEDIUM]
+    done = step(tmp_path, model="\n".join(map(str, paths)), board="nano33ble,esp32s3")
+    assert done.code == 0, done.said
+    assert [
+        name.replace("\\", "") for name in re.findall(r"^\*\*(.+?)\*\* fits on 2 of 2 ", done.said, re.MULTILINE)
+    ] == [path.name for path in paths]
 
 
 @pytest.mark.slow

@@ -8,6 +8,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import re
 import runpy
 import shutil
 import subprocess
@@ -80,7 +81,7 @@ def test_the_arduino_package_is_the_library_in_a_folder_of_its_name(packages: Pa
 def test_the_platformio_package_is_the_library_and_its_manifest(packages: Path) -> None:
     files = unpacked(package(packages, "platformio.tar.gz"))
     assert json.loads(files["library.json"]) == json.loads((LIBRARY / "library.json").read_bytes())
-    assert {**CODE, **files} == files
+    assert {**files, **CODE} == files
     assert set(files) - set(CODE) == {"library.json", "LICENSE", "README.md"}
 
 
@@ -89,9 +90,20 @@ def test_the_platformio_package_is_the_library_and_its_manifest(packages: Path) 
 def test_the_esp_idf_package_is_the_library_and_its_manifests(packages: Path) -> None:
     files = unpacked(package(packages, "esp-idf.tgz"))
     assert yaml.safe_load(files["idf_component.yml"]) == yaml.safe_load((LIBRARY / "idf_component.yml").read_bytes())
-    assert {**CODE, **files} == files
+    assert {**files, **CODE} == files
     manifests = {"CMakeLists.txt", "Kconfig", "idf_component.yml"}
     assert set(files) - set(CODE) == {*manifests, "LICENSE", "README.md"}
+
+
+@pytest.mark.slow
+@needs_platformio
+@pytest.mark.parametrize("ending", ["arduino.zip", "platformio.tar.gz", "esp-idf.tgz"])
+def test_links_do_not_leave_the_package(ending: str, packages: Path) -> None:
+    """A registry shows the page without the repository around it."""
+    files = unpacked(package(packages, ending))
+    (page,) = (data.decode() for name, data in files.items() if name.rpartition("/")[2] == "README.md")
+    links = re.findall(r"\]\(([^)\s]+)\)", page)
+    assert links and all(link.startswith("https://") for link in links)
 
 
 @pytest.mark.slow
