@@ -9,10 +9,12 @@ import shutil
 import subprocess
 from collections.abc import Mapping
 from functools import cache
+from itertools import combinations
 from pathlib import Path
 
 import pytest
 from conftest import EXAMPLE, ROOT
+from ported import MADE
 
 import tflm_memopt
 from tflm_memopt import cli, emit
@@ -29,6 +31,7 @@ TFLM = runpy.run_path(str(ROOT / "scripts/tflm2023.py"))
 TFLM_FLAGS = ["-Dtflite=tflite_micro", "-isystem", str(TFLM["INCLUDE"]), "-isystem", str(TFLM["GEMMLOWP"])]
 STRICT = ["-Wall", "-Wextra", "-Werror", "-O1"]
 CORE = ROOT / "tests/packaging/arduino/core"
+SAME = r"the same outputs as on a PC, 0 us, arena \d+ B\n"
 PROJECTS = ("arduino", "platformio", "esp-idf")
 
 ESP_HEADERS = {
@@ -56,8 +59,8 @@ def run(*command: str | Path, cwd: Path) -> str:
     return done.stdout
 
 
-def unpack(where: str, folder: Path) -> None:
-    for name, data in written(where).items():
+def unpack(files: Mapping[str, bytes], folder: Path) -> None:
+    for name, data in files.items():
         path = folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
         # On a PC pointers are wider than what the arena's size is counted for.
@@ -71,11 +74,14 @@ def compile_library(folder: Path) -> list[Path]:
     return sorted(source.glob("*.o"))
 
 
-def told(project: str, where: str, folder: Path) -> str:
+def told(project: str, files: Mapping[str, bytes], folder: Path) -> str:
     """What a project prints in its first round. The library is that of the Arduino project."""
-    unpack(where, folder)
+    unpack(files, folder)
     objects = compile_library(folder)
-    main = folder / project / {"arduino": "shapes_v1", "platformio": "src", "esp-idf": "main"}[project]
+    (sketch,) = folder.glob("arduino/*/*.ino")
+    main = {"arduino": sketch.parent, "platformio": folder / "platformio/src", "esp-idf": folder / "esp-idf/main"}[
+        project
+    ]
     if project == "esp-idf":
         for name, text in ESP_HEADERS.items():
             (main / name).parent.mkdir(exist_ok=True)
@@ -108,8 +114,41 @@ def told(project: str, where: str, folder: Path) -> str:
     ],
 )
 def test_a_project_runs_as_it_is(project: str, where: str, tmp_path: Path) -> None:
-    said = told(project, where, tmp_path)
-    assert re.fullmatch(r"the same outputs as on a PC, 0 us, arena \d+ B\n", said)
+    assert re.fullmatch(SAME, told(project, written(where), tmp_path))
+
+
+@pytest.mark.slow
+@needs_host
+@pytest.mark.parametrize(
+    ("project", "name", "exchange"),
+    [
+        ("arduino", "swapped", "input"), ("platformio", "repeated", "output"), ("esp-idf", "unread", ""),
+    ],
+)  # fmt: skip
+def test_a_project_has_the_models_ports(project: str, name: str, exchange: str, tmp_path: Path) -> None:
+    """Every input gets its own bytes, every output is compared with its own."""
+    model = MADE[name]()
+    result = tflm_memopt.optimize(model)
+    files = emit.files(result, name, PROJECTS, lambda: sample(model, result.model))
+    assert re.fullmatch(SAME, told(project, files, tmp_path / "right"))
+    if exchange:  # the stored values of two ports
+        wrong = {
+            path: exchanged(data, exchange) if path.endswith("_sample.h") else data for path, data in files.items()
+        }
+        assert "bytes of the outputs DIFFER" in told(project, wrong, tmp_path / "wrong")
+
+
+def exchanged(header: bytes, side: str) -> bytes:
+    """Stored values: those of the first two ports of one size have each other's names."""
+    sizes = dict(re.findall(rf"(\w+_{side}_\d+)\[(\d+)\]", header.decode()))
+    a, b = next(
+        (a, b) for a, b in combinations(sizes, 2) if sizes[a] == sizes[b] and values(header, a) != values(header, b)
+    )
+    return re.sub(rf"\b({a}|{b})\b".encode(), lambda found: (b if found[1].decode() == a else a).encode(), header)
+
+
+def values(header: bytes, name: str) -> bytes:
+    return header.partition(name.encode())[2].partition(b"};")[0]
 
 
 @pytest.mark.slow
@@ -134,7 +173,7 @@ def test_their_library_has_what_the_model_needs(tmp_path: Path) -> None:
         pytest.skip("no gcc")
     folders = ("arduino/libraries/tflm-memopt/src", "platformio/lib/tflm-memopt/include")
     for where in ("arena", "stream:4"):
-        unpack(where, tmp_path)
+        unpack(written(where), tmp_path)
         programs = [region.program for region in regions(read(written(where)["shapes v1.tflite"]))]
         for folder in (*folders, "esp-idf/components/tflm-memopt/include"):
             said = run("gcc", "-dM", "-E", "tmo/build.h", "-I.", cwd=tmp_path / folder)

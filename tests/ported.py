@@ -1,0 +1,68 @@
+"""Models whose ports are not in the order in which their operators use them, or are not used at all."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from models import Net
+
+
+def swapped() -> bytes:
+    """The first operator reads the second input."""
+    net = Net(1)
+    first, second = net.input((1, 12, 12, 4)), net.input((1, 12, 12, 4))
+    y = net.conv2d(second, 4, kernel=(3, 3))
+    return net.model(net.binary("SUB", net.conv2d(first, 4), y, out=(0.9, 3)))
+
+
+def reversed_outputs() -> bytes:
+    net = Net(2)
+    x = net.conv2d(net.input((1, 12, 12, 4)), 4, kernel=(3, 3))
+    return net.model(net.conv2d(x, 2), x)
+
+
+def unread(side: int) -> bytes:
+    """No operator reads the first input, an image of this side."""
+    net = Net(3)
+    net.input((1, side, side, 4))
+    return net.model(net.conv2d(net.conv2d(net.input((1, 12, 12, 4)), 4, kernel=(3, 3)), 4))
+
+
+def siamese() -> bytes:
+    """Two images through the same layers, the second one first; one byte comes out."""
+    net = Net(4)
+    entries = net.input((1, 10, 10, 3)), net.input((1, 10, 10, 3))
+    codes = [net.mean(net.conv2d(x, 4, kernel=(3, 3)), (1, 2)) for x in reversed(entries)]
+    return net.model(net.fully_connected(net.binary("SUB", *codes, out=(0.9, 3)), 1))
+
+
+def repeated() -> bytes:
+    """Of five outputs two are the same tensor, one is an input, one a constant."""
+    net = Net(5)
+    x = net.input((1, 9, 9, 2))
+    constant = net.tensor((2, 3), "FLOAT32", None, data=[[0.5, -1.0, 2.0], [3.0, 4.0, -0.0]])
+    y = net.conv2d(net.conv2d(x, 4, kernel=(3, 3)), 3)
+    return net.model(constant, y, x, net.conv2d(y, 2), y)
+
+
+def apart() -> bytes:
+    """Two networks that have nothing to do with each other: two operators."""
+    net = Net(6)
+    a, b = net.input((1, 8, 8, 2)), net.input((1, 6, 6, 3))
+    return net.model(net.conv2d(net.conv2d(b, 4, kernel=(3, 3)), 2), net.conv2d(net.conv2d(a, 4, kernel=(3, 3)), 2))
+
+
+def wide() -> bytes:
+    """int16 activations, and inputs of other types that nobody reads."""
+    net = Net(7, activations="INT16")
+    net.input((1, 3), None, dtype="FLOAT32")
+    x = net.input((1, 12, 12, 4))
+    net.input((1, 5), None, dtype="INT32")
+    y = net.conv2d(net.conv2d(x, 4, kernel=(3, 3)), 2)
+    return net.model(net.fully_connected(y, 3), y)
+
+
+MADE: Mapping[str, Callable[[], bytes]] = {
+    "swapped": swapped, "reversed": reversed_outputs, "unread": lambda: unread(12), "unread_large": lambda: unread(64),
+    "siamese": siamese, "repeated": repeated, "apart": apart, "wide": wide,
+}  # fmt: skip
