@@ -29,6 +29,7 @@ from tflm_memopt.model.int8_io import int8_io as to_int8_io
 from tflm_memopt.model.interface import Changes
 from tflm_memopt.model.packing import GENERIC, Family
 from tflm_memopt.model.reader import read
+from tflm_memopt.plan.effort import EXACT, NORMAL, factor
 from tflm_memopt.plan.inputs import input_mode
 from tflm_memopt.plan.planner import Options
 from tflm_memopt.plan.tiles_plan import Settings
@@ -56,8 +57,8 @@ SECONDS_PER_OPERATOR = 0.1
 """That a search takes on two cores, about: what people are told who wait."""
 ROOM = 4_000
 """Bytes of arena that a plan may take more than the least, if fast kernels run faster in it."""
-LAYOUT_SECONDS = 0.5
-"""Limit of the exact layout's search for each point of a frontier."""
+EXPLORING = 10
+"""Times as much work as one conversion may take that explore() may spend on finding blocks, and on each point."""
 
 
 def optimize(
@@ -69,7 +70,8 @@ def optimize(
     op_per: Literal["region", "block"] = "region",
     abi: Abi = "ilp32",
     fold: bool = True,
-    seconds: float = 0.5,
+    effort: float | str = NORMAL,
+    seconds: float | None = None,
     max_macs: float | None = None,
     ram_limit: int | None = None,
     max_instructions: int | None = None,
@@ -88,7 +90,10 @@ def optimize(
     name: for the report. input: where the model's input lives: "arena", "stream" or "stream:ROWS" (pushed a few rows at
     a time), "external" (read from the caller's buffer). int8_io: drop QUANTIZE and DEQUANTIZE at the model's
     border. op_per: one custom operator for each region, or for each block. abi: of the arena figures. fold: leave out
-    channels that cannot influence any output, whatever the input. seconds: limit of the exact layout's search.
+    channels that cannot influence any output, whatever the input. effort: how long to search: "low", "normal", "high",
+    or a factor of normal, which takes at most some ten seconds of processor time; what that cuts short is in
+    Report.cut_short. seconds: limit of the exact layout's search within that, deterministic time of CP-SAT; by default
+    half a second times the effort.
     max_macs: the least RAM with at most so many times the original's multiply-accumulates; by default, nothing is
     computed twice. ram_limit: the least compute with an arena of at most so many bytes, tail included.
     max_instructions: the least RAM with at most so many instructions, by estimate (analysis/costs.py), on `core`: one
@@ -117,13 +122,13 @@ def optimize(
             "a saved plan leaves nothing to limit or to leave out", code="plan_and_limits", hint="--plan alone"
         )
     conversion = _conversion(
-        model, input, int8_io, op_per, abi, kernels, _options(without, seconds, fold, target), settings(without)
+        model, input, int8_io, op_per, abi, kernels, _options(without, effort, seconds, fold, target), settings(without)
     )
     conversion = _within(conversion, limits, without, saved=plan is not None)
     original = describe.inspection(
         name, len(model), conversion.source, pipeline.understand(conversion.source.graph), abi, conversion.library
     )
-    estimate = seconds + SECONDS_PER_OPERATOR * len(original.operators)
+    estimate = conversion.options.seconds + SECONDS_PER_OPERATOR * len(original.operators)
     progress(f"searching blocks and addresses, about {estimate:.0f} s", 0, 0)
     chosen, why, weighed = None, "", None
     if conversion.partition is None:
@@ -166,8 +171,8 @@ def optimize(
         fits=on_boards,
         work=done,
         frontier=explore(
-            model, name=name, input=input, int8_io=int8_io, op_per=op_per, abi=abi, fold=fold, board=board,
-            without=without, target=target, kernels=kernels, progress=progress,
+            model, name=name, input=input, int8_io=int8_io, op_per=op_per, abi=abi, fold=fold, effort=effort,
+            board=board, without=without, target=target, kernels=kernels, progress=progress,
         ) if frontier else None,
     )  # fmt: skip
 
@@ -227,6 +232,7 @@ def explore(
     abi: Abi = "ilp32",
     fold: bool = True,
     board: str | None = None,
+    effort: float | str = NORMAL,
     without: Collection[str] = (),
     target: str | None = None,
     kernels: Kernels = "reference",
@@ -244,7 +250,8 @@ def explore(
     started = time.monotonic()
     on_board, target, core, abi = _on_board(board, target, core, abi)
     widest = settings(_without(without, None))
-    options = replace(_options(without, LAYOUT_SECONDS, fold, target), tiles=widest)
+    options = replace(_options(without, effort, None, fold, target), tiles=widest)
+    options = replace(options, effort=EXPLORING * options.effort)
     conversion = _conversion(model, input, int8_io, op_per, abi, kernels, options, widest)
     on = costs.table(target, core)
     points: list[Costed] = []
@@ -277,11 +284,20 @@ def explore(
     )
 
 
-def _options(without: Collection[str], seconds: float, fold: bool, target: str) -> Options:
+def _options(without: Collection[str], effort: float | str, seconds: float | None, fold: bool, target: str) -> Options:
     family(target)
+    times = factor(effort)
+    seconds = EXACT * times if seconds is None else seconds
     overlap, reorder, turn, second = (n not in without for n in ("overlap", "reorder", "turn", "second-pass"))
     return Options(
-        seconds=seconds, fold=fold, target=target, overlap=overlap, reorder=reorder, turn=turn, second_pass=second
+        seconds=seconds,
+        effort=times,
+        fold=fold,
+        target=target,
+        overlap=overlap,
+        reorder=reorder,
+        turn=turn,
+        second_pass=second,
     )
 
 

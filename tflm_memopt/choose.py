@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -22,6 +23,7 @@ from tflm_memopt.model.reader import Model
 from tflm_memopt.pipeline import Planned, Understood
 from tflm_memopt.plan.critical import critical
 from tflm_memopt.plan.drafts import TFLM_ALIGN
+from tflm_memopt.plan.effort import Log
 from tflm_memopt.plan.inputs import IN_ARENA, InputMode
 from tflm_memopt.plan.plan import SCHEMA_VERSION, Block, Buffer, Plan, Role
 from tflm_memopt.plan.planner import Options, tensor_sizes
@@ -86,7 +88,7 @@ class Conversion:
         library: Library = REFERENCE,
     ) -> None:
         """`widest`: what tiled blocks might use under other limits, for hints. library: of the arena figures."""
-        self.widest, self.library = widest, library
+        self.widest, self.library, self.log = widest, library, Log()
         self.source, self.border, self.understood, self.options, self.abi = source, border, understood, options, abi
         self.partition: Partition | None = (
             None if pipeline.left_whole(source) else pipeline.find_regions(understood, fold=options.fold)
@@ -106,7 +108,7 @@ class Conversion:
     @cached_property
     def plans(self) -> Plans:
         """Raises TypeError where there is nothing to convert."""
-        return Plans(self.understood.graph, self._regions, self.options)
+        return Plans(self.understood.graph, self._regions, self.options, self.log)
 
     @property
     def _regions(self) -> Partition:
@@ -116,8 +118,10 @@ class Conversion:
 
     def within(self, tiles: Settings | None) -> Conversion:
         """The same with other limits of tiled blocks."""
-        options = replace(self.options, tiles=tiles)
-        return Conversion(self.source, self.border, self._original, options, self.abi, self.widest, self.library)
+        other = copy.copy(self)
+        other.options, other.at = replace(self.options, tiles=tiles), cache(other._at)
+        other.__dict__.pop("plans", None)
+        return other
 
     def of(self, plan: Plan) -> Converted:
         """Raises PlanError for a plan that is wrong."""

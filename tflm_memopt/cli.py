@@ -24,6 +24,8 @@ from tflm_memopt.boards import boards
 from tflm_memopt.errors import UsageError
 from tflm_memopt.frontier import SWITCHES
 from tflm_memopt.model.packing import GENERIC, TARGETS
+from tflm_memopt.plan.effort import LEVELS, NORMAL
+from tflm_memopt.plan.effort import factor as times
 
 PROGRAM = talk.PROGRAM
 DONE, NO, BAD = talk.DONE, talk.NO, talk.BAD
@@ -189,6 +191,15 @@ def factor(argument: str) -> float:
     return value
 
 
+def effort(argument: str) -> str:
+    """A level or a factor."""
+    try:
+        times(argument)
+    except UsageError as error:
+        raise argparse.ArgumentTypeError(f"{error.what}: {error.hint}") from error
+    return argument
+
+
 def switches(argument: str) -> tuple[str, ...]:
     """Names with commas between them."""
     return tuple(name.strip() for name in argument.split(",") if name.strip())
@@ -286,6 +297,10 @@ def _conversion(command: argparse.ArgumentParser) -> None:
     command.add_argument(
         "--no-fold", dest="fold", action="store_false",
         help="keep the channels that cannot influence any output, whatever the input",
+    )  # fmt: skip
+    command.add_argument(
+        "--effort", type=effort, default=NORMAL, metavar="LEVEL",
+        help=f"how long to search: {', '.join(LEVELS)}, or a factor of normal (default), which takes seconds",
     )  # fmt: skip
     command.add_argument(
         "--without", type=switches, default=(), metavar="NAME,...",

@@ -137,6 +137,7 @@ def report(
         boards=tuple(b.board for b in on_boards if b.fits),
         original_boards=tuple(b.board for b in original.fits if b.fits),
         seconds=round(time.monotonic() - started, 3),
+        cut_short=tuple(part.value for part in conversion.log.cut) if planned else (),
     )
 
 

@@ -13,8 +13,9 @@ from typing import TypeVar
 
 from tflm_memopt.errors import UsageError
 from tflm_memopt.model.graph import Graph
+from tflm_memopt.plan.effort import SEARCH, Log, Meter, allowance
 from tflm_memopt.plan.plan import Plan
-from tflm_memopt.plan.planner import Options, Planner, cost, planners, tensor_sizes
+from tflm_memopt.plan.planner import Options, Planner, cost, planners, plans, tensor_sizes
 from tflm_memopt.plan.regions import Partition
 from tflm_memopt.plan.second_pass import Choice, choices, with_passes
 from tflm_memopt.plan.tiles_plan import Settings
@@ -75,8 +76,9 @@ def roomy(chosen: Settings | None) -> Settings | None:
 class Plans:
     """Plans of one partitioned graph, made when they are asked for."""
 
-    def __init__(self, graph: Graph, partition: Partition, options: Options) -> None:
-        self._graph, self._partition, self._options = graph, partition, options
+    def __init__(self, graph: Graph, partition: Partition, options: Options, log: Log | None = None) -> None:
+        """`log`: where the search notes what it does."""
+        self._graph, self._partition, self._options, self._log = graph, partition, options, log or Log()
         self.macs = sum(op.macs for op in partition.ops.values())
         """Of all row operators, each output once."""
         self.at = cache(self._at)
@@ -100,7 +102,7 @@ class Plans:
         """Plans without recompute."""
         tiles = self._options.tiles
         once = replace(tiles, recompute=False, max_overhead=1.0) if tiles else None
-        return planners(self._graph, self._partition, replace(self._options, tiles=once))
+        return planners(self._graph, self._partition, replace(self._options, tiles=once), self._log)
 
     @cached_property
     def choices(self) -> Sequence[Choice]:
@@ -120,7 +122,8 @@ class Plans:
             return [planner.within(tiles) for planner in self._once]
         tiles = replace(tiles, max_overhead=tiles.max_overhead * self.macs / choice.macs)
         graph, partition = with_passes(self._graph, self._partition, choice.passes)
-        return (Planner(graph, partition, replace(self._options, tiles=tiles)),)
+        searching = Meter(SEARCH * allowance(len(graph.ops), self._options.effort), self._log)
+        return (Planner(graph, partition, replace(self._options, tiles=tiles), searching=searching),)
 
     def _at(self, macs: int) -> Plan:
         """The plan of least head with at most so many multiply-accumulates; `least_macs` at the least.
@@ -133,19 +136,21 @@ class Plans:
         for choice in reversed(self.choices if macs > self.macs else ()):
             least = min((plan.head for plan in found), default=choice.bound + 1)
             if choice.macs <= macs and choice.bound < least and not (choice.passes and vain == VAIN):
-                new = [plan for planner in self._with(choice) if (plan := self._plan(planner, macs)).macs <= macs]
+                new = [plan for plan in self._plans(self._with(choice), macs) if plan.macs <= macs]
                 vain = 0 if not found or any(plan.head < least for plan in new) else vain + 1
                 found += new
         if all(self.choices[0].bound < plan.head for plan in found):
-            once = [self._plan(planner, macs) for planner in self._once]
+            once = self._plans(self._once, macs)
             found += [plan for plan in once if plan.macs <= macs] or once[:1]
         return min(found, key=cost)
 
-    def _plan(self, planner: Planner, macs: int) -> Plan:
-        plan = planner.plan(macs, self._known)
-        if all(plan is not other for other in self._known):
-            self._known.append(plan)
-        return plan
+    def _plans(self, planners: Sequence[Planner], macs: int) -> list[Plan]:
+        """Of each planner one."""
+        found = list(plans(planners, macs, self._known))
+        for plan in found:
+            if all(plan is not other for other in self._known):
+                self._known.append(plan)
+        return found
 
     @cached_property
     def budgets(self) -> list[int]:

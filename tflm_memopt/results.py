@@ -203,6 +203,8 @@ class Report:
     """Ids of the known boards on which the rewritten model fits beside the core."""
     original_boards: tuple[str, ...]
     seconds: float
+    cut_short: tuple[str, ...] = ()
+    """Parts of the search (plan/effort.py) that the effort ended early: with more of it, a better plan may be found."""
     balance: Balance | None = None
     """Of the rewrite, kept or not; None where there is none."""
     board: BoardFit | None = None

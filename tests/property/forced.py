@@ -62,11 +62,11 @@ def random_cut(chain: Chain, settings: Settings, rng: random.Random) -> Label:
 def forced(settings: Settings, seed: int) -> Any:
     """While this lasts, every plan consists of random blocks, and random ones of them are turned."""
 
-    def choose(cuts: Sequence[Cuts], _macs: int) -> tuple[Label, ...]:
+    def choose(cuts: Sequence[Cuts], _macs: int, *_: object) -> tuple[Label, ...]:
         rng = random.Random(seed)
         return tuple(random_cut(cut.chain, settings, rng) for cut in cuts)
 
-    def place(problem: Problem, *, seconds: float) -> Layout:
+    def place(problem: Problem, *, seconds: float, **_: object) -> Layout:
         turned = frozenset(i for i in range(len(problem.turns)) if random.Random(f"{seed} {i}").random() < 0.5)
         return replace(layout.place(problem.decided(turned), seconds=seconds), turned=turned)
 

@@ -15,6 +15,7 @@ import numpy as np
 
 from tflm_memopt.model.graph import TensorId
 from tflm_memopt.model.rowop import Kind, RowOp
+from tflm_memopt.plan.effort import Meter, Part
 from tflm_memopt.plan.firing import Member, Trace, dead_bytes, prepend, ring_depth, start
 from tflm_memopt.plan.lanes import lanes_of, lives
 from tflm_memopt.plan.liveness import (
@@ -40,6 +41,8 @@ MAX_PERMUTED = 3
 MAX_ORDERS = 8
 """Combinations of operand orders that are followed per block end; the best by ring bytes so far."""
 
+GROWN_SECONDS, ENTRY_SECONDS = 2e-4, 4e-7
+"""Of work (effort.py): to put an operator in front of a block, and for each entry of the trace then."""
 MAX_OPERATORS = 48
 """Of a row block, unless a streamed input needs more of them to pass by."""
 
@@ -114,6 +117,13 @@ class Candidate:
     stages: tuple[Stage, ...]
     strips: int = 0
     """0: row by row."""
+    turned: bool = False
+    """`nbytes` are those of its turned form (plan/turn.py), which the layout may choose."""
+
+    @property
+    def geometry(self) -> Candidate:
+        """The same block, whatever is known of its bytes."""
+        return replace(self, nbytes=0, turned=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -244,18 +254,26 @@ def _whole_possible(op: RowOp) -> bool:
 
 
 def candidates(
-    chain: Chain, last: int, limit: int, orders: int = MAX_ORDERS, length: int = MAX_OPERATORS
+    chain: Chain,
+    last: int,
+    limit: int,
+    orders: int = MAX_ORDERS,
+    length: int = MAX_OPERATORS,
+    meter: Meter | None = None,
 ) -> Iterator[Candidate]:
     """All blocks that end before position `last` and need at most `limit` bytes, shortest first, best operand orders.
 
     `orders`: how many combinations of operand orders are followed. `length`: operators of a block, at the most, unless
     a streamed input needs more of them to pass by. What a block keeps inside never shrinks when it is extended, which
-    ends the search early.
+    ends the search early. `meter`: what it may cost; the shortest that may be a block is looked at in any case.
     """
-    last_read, sizes = chain.last_read(), chain.rows()
+    meter = meter or Meter()
+    last_read, sizes, cuttable = chain.last_read(), chain.rows(), False
     growing: Sequence[Growing] = [seed(chain, last, last_read)]
     for first in range(last - 1, -1, -1):
         if last - first > length and chain.can_cut(first + 1, last):
+            return
+        if cuttable and not meter.allows(Part.ROW_BLOCKS):
             return
         is_sink = last_read.get(chain.ops[first].output, -1) >= last
         grown = [
@@ -263,6 +281,7 @@ def candidates(
             for old in growing
             for g in grow(old, chain.keys[first], chain.ops[first], is_sink=is_sink, frame=chain.frame)
         ]
+        meter.spend(sum(GROWN_SECONDS + ENTRY_SECONDS * len(g.trace.op) for g in grown))
         grown.sort(key=lambda g: int(g.alive.max()))
         growing = [g for g in grown if int(g.alive.max()) + chain.across <= limit][:orders]
         if not growing:
@@ -274,6 +293,7 @@ def candidates(
         framed = chain.frame is not None and chain.frame.tensor in read
         if len(read.intersection(at_border.dying + at_border.through)) + len(at_border.born) + framed > MAX_IO:
             continue  # it may have to become a custom operator of its own
+        cuttable = True
         settled = (settle(g, chain.frame) for g in growing)
         through = chain.across + sum(sizes[t] for t in at_border.through)
         needs = [(through + worst_bytes(g, at_border, sizes, chain.frame), g) for g in settled]

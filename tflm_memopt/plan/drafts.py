@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import permutations
 from types import MappingProxyType
@@ -47,9 +47,10 @@ class Draft:
         """What its buffers hold."""
         return [(h.role, h.key) for h in self.held]
 
-    def has(self, tensor: TensorId) -> bool:
-        """Whether it has a whole tensor."""
-        return tensor in self.whole or any(h.role is Role.TENSOR and h.key == tensor for h in self.held)
+    def tensors(self) -> Iterator[TensorId]:
+        """That it has as a whole."""
+        yield from self.whole
+        yield from (h.key for h in self.held if h.role is Role.TENSOR)
 
 
 def drafted(step: Block, contents: Sequence[Content], whole: tuple[TensorId, ...]) -> Draft:
@@ -80,11 +81,15 @@ class Placer:
         distances: dict[tuple[int, int], int] = {}
         choices: list[layout.Turn] = []
         lower_bound = 0
+        before: set[int] = set()
+        lives = self._lives(drafts)
         for number, draft in enumerate(drafts):
-            local = [self._index(h, number, drafts, buffers, tensors) for h in draft.held]
-            whole = [self._tensor(t, drafts, buffers, tensors) for t in draft.whole]
+            local = [self._index(h, number, lives, buffers, tensors) for h in draft.held]
+            whole = [self._tensor(t, lives, buffers, tensors) for t in draft.whole]
             filled = [i for i, held in zip(local, draft.held, strict=True) if self._is_filled(held)]
-            apart = {*permutations(filled, 2), *((t, u) for t in whole for u in (*local, *whole) if t != u)}
+            fresh = [t for t in whole if t not in before]  # the others keep apart already
+            before = set(whole)
+            apart = {*permutations(filled, 2), *((t, u) for t in whole for u in (*local, *fresh) if t != u)}
             pairs = {p: buffers[p[0]].nbytes for t, u in apart for p in ((t, u), (u, t))}
             forms = (draft, turns[number]) if number in turns else (draft,)
             forward, *turned = ({(local[u], local[v]): d for (u, v), d in f.separations.items()} for f in forms)
@@ -95,37 +100,54 @@ class Placer:
                 pairs = forward | pairs
             for pair, distance in pairs.items():
                 distances[pair] = max(distance, distances.get(pair, distance))
-            alive = min(form.most_alive for form in forms)
-            alive = max(alive, sum(buffers[i].nbytes for i in filled))
-            lower_bound = max(lower_bound, alive + sum(buffers[t].nbytes for t in whole))
+            lower_bound = max(lower_bound, min(map(self.bound, forms)))
         nbytes, align = tuple(b.nbytes for b in buffers), tuple(b.align for b in buffers)
         return buffers, layout.Problem(nbytes, align, distances, lower_bound, tuple(choices))
+
+    def bound(self, draft: Draft) -> int:
+        """Bytes that are alive at the worst moment of a step."""
+        filled = sum(held.nbytes for held in draft.held if self._is_filled(held))
+        return max(draft.most_alive, filled) + sum(self.sizes[t] for t in draft.whole)
 
     def _is_filled(self, held: Held) -> bool:
         """Whether it is an input of the model, which is there before anything fires, read or not."""
         return held.role is Role.TENSOR and held.key in self.inputs and held.nbytes == self.sizes[held.key]
 
     def _index(
-        self, held: Held, step: int, drafts: Sequence[Draft], buffers: list[Buffer], tensors: dict[TensorId, int]
+        self,
+        held: Held,
+        step: int,
+        lives: Mapping[TensorId, tuple[int, int]],
+        buffers: list[Buffer],
+        tensors: dict[TensorId, int],
     ) -> int:
         role, key, nbytes, depth, lanes = held
         if role is Role.TENSOR:
-            return self._tensor(key, drafts, buffers, tensors)
+            return self._tensor(key, lives, buffers, tensors)
         key = step if role in (Role.COUNTERS, Role.SCRATCH) else key
         buffers.append(Buffer(role, key, nbytes, step, step + 1, _ALIGN[role], depth, lanes))
         return len(buffers) - 1
 
     def _tensor(
-        self, tensor: TensorId, drafts: Sequence[Draft], buffers: list[Buffer], tensors: dict[TensorId, int]
+        self,
+        tensor: TensorId,
+        lives: Mapping[TensorId, tuple[int, int]],
+        buffers: list[Buffer],
+        tensors: dict[TensorId, int],
     ) -> int:
         if tensor not in tensors:
             tensors[tensor] = len(buffers)
             align = TFLM_ALIGN if self.known is None or tensor in self.known else _ALIGN[Role.TENSOR]
-            first, last = self._lifetime(tensor, drafts)
+            first, last = lives[tensor]
             buffers.append(Buffer(Role.TENSOR, tensor, self.sizes[tensor], first, last, align))
         return tensors[tensor]
 
-    def _lifetime(self, tensor: TensorId, drafts: Sequence[Draft]) -> tuple[int, int]:
-        steps = [i for i, draft in enumerate(drafts) if draft.has(tensor)]
-        first = 0 if tensor in self.inputs else min(steps)
-        return first, len(drafts) if tensor in self.outputs else max(steps) + 1
+    def _lives(self, drafts: Sequence[Draft]) -> Mapping[TensorId, tuple[int, int]]:
+        """Of each whole tensor, the steps during which it is alive."""
+        first: dict[TensorId, int] = {}
+        last: dict[TensorId, int] = {}
+        for step, draft in enumerate(drafts):
+            for tensor in draft.tensors():
+                first.setdefault(tensor, 0 if tensor in self.inputs else step)
+                last[tensor] = len(drafts) if tensor in self.outputs else step + 1
+        return {tensor: (start, last[tensor]) for tensor, start in first.items()}

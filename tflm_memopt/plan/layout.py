@@ -12,11 +12,17 @@ import random
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from tflm_memopt.plan import cp_sat
-from tflm_memopt.plan.layout_bound import clique_bound
+from tflm_memopt.plan import cp_sat, layout_bound
+from tflm_memopt.plan.effort import Meter, Part
 
 CLIMB_STEPS = 200
 SEED = 20261120
+PAIR_SECONDS = 2e-7
+"""Of work (effort.py): to compare a buffer with one that is placed already."""
+MODEL_SECONDS = 6e-5
+"""To write down a separation for CP-SAT, which simplifies what it reads before it counts its time."""
+SOLVER_SECONDS = 2.2
+"""Of a second of CP-SAT's deterministic time."""
 
 
 Separations = Mapping[tuple[int, int], int]
@@ -65,37 +71,53 @@ class Layout:
     """Of the problem's turns."""
 
 
-def place(problem: Problem, *, seconds: float) -> Layout:
+def place(problem: Problem, *, seconds: float, meter: Meter | None = None, part: Part = Part.LAYOUT) -> Layout:
     """The best layout found within the time limit; the heuristic's at worst, never a failure.
 
-    `seconds`: CP-SAT's deterministic time, about seconds, the same on every machine.
+    `seconds`: CP-SAT's deterministic time, about seconds, the same on every machine. `meter`: what all of it may cost,
+    `part`: what is cut short where that is not enough.
     """
+    meter = meter or Meter()
     numbers = range(len(problem.turns))
     starts = dict.fromkeys(frozenset(turned) for turned in ((), numbers[::2], numbers[1::2]))
-    found = min((_with(problem, turned) for turned in starts), key=lambda x: x.top)
-    if found.top > problem.lower_bound and seconds > 0 and not problem.turns:
-        bound = clique_bound(problem.nbytes, problem.align, problem.separations, problem.lower_bound)
+    found = min((_with(problem, turned, meter, part) for turned in starts), key=lambda x: x.top)
+    bounded = found.top > problem.lower_bound and seconds > 0 and not problem.turns
+    work = layout_bound.SECONDS + layout_bound.PAIR_SECONDS * len(problem.separations)
+    if bounded and meter.allows(part, work):
+        meter.spend(work)
+        bound = layout_bound.clique_bound(problem.nbytes, problem.align, problem.separations, problem.lower_bound)
         problem = replace(problem, lower_bound=max(problem.lower_bound, bound))
     if found.top <= problem.lower_bound:
         return replace(found, proven=True)
-    return exact(problem, found, seconds=seconds)
+    pairs = len(problem.separations) + sum(len(turn.forward) + len(turn.turned) for turn in problem.turns)
+    if not seconds or not meter.allows(part, MODEL_SECONDS * pairs):
+        return found
+    meter.spend(MODEL_SECONDS * pairs)
+    if meter.left < SOLVER_SECONDS * seconds:
+        meter.allows(part, SOLVER_SECONDS * seconds)
+        seconds = meter.left / SOLVER_SECONDS
+    found, spent = exact(problem, found, seconds=seconds)
+    meter.spend(SOLVER_SECONDS * spent)
+    return found
 
 
-def _with(problem: Problem, turned: frozenset[int]) -> Layout:
+def _with(problem: Problem, turned: frozenset[int], meter: Meter, part: Part) -> Layout:
     """What climbing finds when it is decided which blocks are turned."""
-    return replace(climb(problem.decided(turned)), turned=turned)
+    return replace(climb(problem.decided(turned), meter, part), turned=turned)
 
 
-def climb(problem: Problem) -> Layout:
+def climb(problem: Problem, meter: Meter | None = None, part: Part = Part.LAYOUT) -> Layout:
     """Place one buffer after the other as low as possible; improve the order by moving single buffers."""
+    meter = meter or Meter()
     rng = random.Random(SEED)
     count = len(problem.nbytes)
     order = sorted(range(count), key=lambda i: (-problem.nbytes[i], i))
     neighbours = _neighbours(problem)
     offsets = _stack(problem, order, neighbours, [_NOWHERE] * count)
     top = _top(problem, offsets)
+    meter.spend(PAIR_SECONDS * len(problem.separations))
     for _ in range(CLIMB_STEPS if count > 1 else 0):
-        if top <= problem.lower_bound:
+        if top <= problem.lower_bound or not meter.allows(part):
             break
         to, at = rng.randrange(count), rng.randrange(count)
         if to == at:
@@ -103,6 +125,7 @@ def climb(problem: Problem) -> Layout:
         trial = order.copy()
         trial.insert(to, trial.pop(at))
         moved = trial[min(to, at) :]
+        meter.spend(PAIR_SECONDS * sum(len(neighbours[i]) for i in moved))
         kept = offsets.copy()  # of those before the first that moved
         for i in moved:
             kept[i] = _NOWHERE
@@ -133,20 +156,20 @@ def _stack(
         taken = sorted(
             [(offsets[v] - below, offsets[v] + above) for v, above, below in neighbours[u] if offsets[v] >= 0]
         )
-        start = 0
+        start, align = 0, problem.align[u]
         for low, high in taken:  # a start strictly between is too close to that neighbour
             if start <= low:
                 break
             if start < high:
-                start = _up(high, problem.align[u])
+                start = high + -high % align
         if limit is not None and start + problem.nbytes[u] > limit:
             return []
         offsets[u] = start
     return offsets
 
 
-def exact(problem: Problem, hint: Layout, *, seconds: float) -> Layout:
-    """CP-SAT on the disjunctions, and on which blocks are turned, from the hint on."""
+def exact(problem: Problem, hint: Layout, *, seconds: float) -> tuple[Layout, float]:
+    """CP-SAT on the disjunctions, and on which blocks are turned, from the hint on; and the time that it took."""
     cp_sat.load()
     from ortools.sat.python import cp_model  # noqa: PLC0415 (see cp_sat.load)
 
@@ -185,16 +208,13 @@ def exact(problem: Problem, hint: Layout, *, seconds: float) -> Layout:
     solver.parameters.num_workers = 1
     solver.parameters.random_seed = SEED % 1000
     status = solver.solve(model)
+    spent = solver.response_proto.deterministic_time
     if status not in (cp_model.OPTIMAL, cp_model.FEASIBLE):
-        return hint
+        return hint, spent
     values = tuple(int(solver.value(o)) for o in offsets)
     turned = frozenset(i for i, is_turned in enumerate(turns) if solver.value(is_turned))
-    return Layout(values, _top(problem.decided(turned), values), status == cp_model.OPTIMAL, turned)
+    return Layout(values, _top(problem.decided(turned), values), status == cp_model.OPTIMAL, turned), spent
 
 
 def _top(problem: Problem, offsets: Sequence[int]) -> int:
     return max((o + n for o, n in zip(offsets, problem.nbytes, strict=True)), default=0)
-
-
-def _up(value: int, align: int) -> int:
-    return -(-value // align) * align

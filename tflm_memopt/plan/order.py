@@ -14,6 +14,7 @@ from dataclasses import replace
 from itertools import groupby, pairwise
 
 from tflm_memopt.model.graph import Graph, TensorId
+from tflm_memopt.plan.effort import Meter
 from tflm_memopt.plan.regions import STATEFUL, Kept, Node, Partition, regions_of
 from tflm_memopt.plan.schedule import contiguous, schedule
 from tflm_memopt.plan.schedule_problem import Problem, Task
@@ -22,8 +23,11 @@ SECONDS = 0.1
 """Of a schedule that is not solved in polynomial time: deterministic time of CP-SAT."""
 
 
-def orders(graph: Graph, partition: Partition, sizes: Mapping[TensorId, int]) -> tuple[Partition, ...]:
-    """The partition in each order, the model's own first, none twice. `sizes`: bytes of whole tensors.
+def orders(
+    graph: Graph, partition: Partition, sizes: Mapping[TensorId, int], meter: Meter | None = None
+) -> tuple[Partition, ...]:
+    """The partition in each order, the model's own first, none twice. `sizes`: bytes of whole tensors. `meter`: what it
+    may cost to find them.
 
     A streamed input passes by once, so that who reads it comes first, as it does in the model.
     """
@@ -39,7 +43,7 @@ def orders(graph: Graph, partition: Partition, sizes: Mapping[TensorId, int]) ->
         tuple(_bound(graph, nodes)),
     )
     found = [partition]
-    for order in (schedule(problem, seconds=SECONDS).order, contiguous(problem)):
+    for order in (schedule(problem, seconds=SECONDS, meter=meter).order, contiguous(problem)):
         other = replace(partition, nodes=tuple(_nodes(graph, partition, [nodes[i] for i in order])))
         if _runs(other) not in map(_runs, found):
             found.append(other)

@@ -2,23 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 
+from tflm_memopt.errors import PlanError
 from tflm_memopt.model.graph import Graph, TensorId
 from tflm_memopt.model.packing import GENERIC
 from tflm_memopt.plan import blocks, layout
 from tflm_memopt.plan.blocks import Candidate, Chain
 from tflm_memopt.plan.drafts import Draft, Placer, drafted
+from tflm_memopt.plan.effort import EXACT, ORDERING, PLACING, SEARCH, Log, Meter, Part, allowance
 from tflm_memopt.plan.inputs import IN_ARENA, InputMode
 from tflm_memopt.plan.order import orders
 from tflm_memopt.plan.plan import Block, Builtin, Plan, Role, calls
 from tflm_memopt.plan.regions import Kept, Partition, Region
-from tflm_memopt.plan.search import Cuts, Joint, Place, RowBlocks, front, least_bytes
+from tflm_memopt.plan.search import UNLIMITED, Cuts, Joint, Place, RowBlocks, Turn, front, least_bytes, never
 from tflm_memopt.plan.tiles_plan import NO_RECOMPUTE, Input, Settings
 from tflm_memopt.plan.turn import Turned, in_units, turned_chain
 
+DRAFT_SECONDS, FIRING_SECONDS, HELD_SECONDS, SEPARATION_SECONDS = 3e-4, 1e-6, 1.5e-5, 2e-6
+"""Of work (effort.py): for a draft, for its firings and each pair of its buffers; for each separation in a layout."""
+ORDER_SECONDS = 1e-3
+"""For each operator of another order, at least: what is less leads nowhere."""
+PLANNING = 1 - ORDERING - SEARCH
+"""Share of a search that a plan may spend when blocks are found."""
 TAIL_BYTES = 64
 """Of one more custom operator with its tensors, about (32-bit pointers)."""
 
@@ -29,7 +37,7 @@ class Options:
 
     op_per_block: bool = False
     """One custom operator per block: every tensor between blocks is TFLM's, too."""
-    seconds: float = 0.5
+    seconds: float = EXACT
     """Limit of the exact layout of the whole model, deterministic time (plan/layout.py); all orders share it, and a
     block alone gets an eighth."""
     fold: bool = True
@@ -46,6 +54,8 @@ class Options:
     """Operators may run twice, where compute is allowed (plan/second_pass.py)."""
     turn: bool = True
     """Blocks may fire from the last row to the first (plan/turn.py)."""
+    effort: float = 1.0
+    """How much work the search may do, as a factor (plan/effort.py); all orders share it."""
     tiles: Settings | None = NO_RECOMPUTE
     """What tiled blocks may use, and how much they may compute again; None: row blocks only."""
 
@@ -57,9 +67,16 @@ class Planner:
     """
 
     def __init__(
-        self, graph: Graph, partition: Partition, options: Options = Options(), like: Planner | None = None
+        self,
+        graph: Graph,
+        partition: Partition,
+        options: Options = Options(),
+        like: Planner | None = None,
+        searching: Meter | None = None,
     ) -> None:
-        """`like`: one of the same, with other options of tiled blocks: it knows row blocks and drafts already."""
+        """`like`: one of the same, with other options of tiled blocks: it knows row blocks and drafts already.
+        `searching`: what pays for finding blocks, where several share it.
+        """
         known = {*graph.inputs, *graph.outputs, *(t for n in partition.nodes for t in (*n.inputs, *n.outputs))}
         sizes = tensor_sizes(graph, partition)
         self._graph, self._partition, self._options = graph, partition, options
@@ -72,23 +89,34 @@ class Planner:
         }
         self._draft: Callable[[int, Candidate], Draft] = like._draft if like else cache(self._new_draft)
         self._turned, self._turned_chain = cache(self._new_turned), cache(self._turn)
+        self.allowance = allowance(len(graph.ops), options.effort)
+        """Seconds of work (plan/effort.py) for finding blocks once, and for one plan."""
+        self._searching = searching or Meter(SEARCH * self.allowance)
+        self.log = self._searching.log
+        self._placing = self._searching.share(PLACING * self._searching.left)
         self._plans: dict[tuple[tuple[Candidate, ...], ...], Plan] = {}
         """By the blocks of each chain."""
         self._rows: Mapping[int, RowBlocks] = (
-            like._rows if like else {n: RowBlocks(chain) for n, chain in self._chains.items()}
+            like._rows if like else {n: RowBlocks(chain, self._fair(n)) for n, chain in self._chains.items()}
         )
         self._cuts = [
-            Cuts(rows, self._place(n), _settings(options.tiles, rows.chain)) for n, rows in self._rows.items()
+            Cuts(rows, self._place(n), _settings(options.tiles, rows.chain), self._turning(n), self._fair(n))
+            for n, rows in self._rows.items()
         ]
         kept = (n for n, node in enumerate(partition.nodes) if isinstance(node, Kept))
         least = max((sum(sizes[t] for t in self._alive(n)) for n in kept), default=0)
-        while any(cut.refine(nbytes) for cut, nbytes in self._binding(least)):
+        while any(cuts.refine(nbytes) for cuts, nbytes in self._binding(least)):
             pass
-        for cut, _ in self._binding(least):
-            cut.add_single()
-            cut.add_walks()
+        for cuts, _ in self._binding(least):
+            cuts.add_single()
+            cuts.add_walks()
         self.macs = sum(op.macs for chain in self._chains.values() for op in chain.ops)
         """Multiply-accumulates of all row operators, each output once."""
+
+    def _fair(self, number: int) -> Meter:
+        """What one of the chains may spend on its search."""
+        numbers = list(self._chains)
+        return self._searching.fair(len(numbers) - numbers.index(number))
 
     def _binding(self, least: int) -> list[tuple[Cuts, int]]:
         """The chains that need most, and how much; those that need at least so many bytes."""
@@ -98,23 +126,27 @@ class Planner:
 
     def within(self, tiles: Settings | None) -> Planner:
         """The same with other limits of tiled blocks."""
-        return Planner(self._graph, self._partition, replace(self._options, tiles=tiles), self)
+        meter = Meter(SEARCH * self.allowance, self.log)
+        return Planner(self._graph, self._partition, replace(self._options, tiles=tiles), self, meter)
 
     def points(self) -> list[Joint]:
         """The frontier as far as it is known, fewest bytes first: no plan beats one in both figures."""
         return front(self._cuts)
 
-    def plan(self, macs: int, known: Sequence[Plan] = ()) -> Plan:
+    def plan(self, macs: int, known: Sequence[Plan] = (), meter: Meter | None = None) -> Plan:
         """The plan of least head with at most so many multiply-accumulates; not yet checked (plan/check.py). Where it
-        cannot be better than a known one in anything, that one: layouts take time.
+        cannot be better than a known one in anything, that one: layouts take time. `meter`: what pays for it.
         """
-        cuts = tuple(label.blocks() for label in least_bytes(self._cuts, macs))
+        purse = meter or Meter(PLANNING * self.allowance, self.log)
+        self._placing = purse.share(PLACING / PLANNING * purse.left)
+        bar = min((other.head for other in known if other.macs <= macs), default=UNLIMITED)
+        cuts = tuple(label.blocks() for label in least_bytes(self._cuts, macs, self._placing, bar))
         if cuts not in self._plans:
             drafts, blocks = self._drafts(cuts)
             for other in known:
                 if self._is_beaten(other, drafts, blocks):
                     return other
-            self._plans[cuts] = self._plan(drafts, blocks)
+            self._plans[cuts] = self._plan(drafts, blocks, purse)
         return self._plans[cuts]
 
     def _drafts(self, cuts: Sequence[Sequence[Candidate]]) -> tuple[list[Draft], dict[int, tuple[int, Candidate]]]:
@@ -128,7 +160,7 @@ class Planner:
                 continue
             for block in of_chain[number]:
                 blocks[len(drafts)] = number, block
-                drafts.append(self._draft(number, _geometry(block)))
+                drafts.append(self._draft(number, block.geometry))
         return drafts, blocks
 
     def _is_beaten(self, other: Plan, drafts: Sequence[Draft], blocks: Mapping[int, tuple[int, Candidate]]) -> bool:
@@ -146,19 +178,29 @@ class Planner:
 
     def _turns(self, blocks: Mapping[int, tuple[int, Candidate]]) -> dict[int, Draft]:
         """By step: what may be turned, so."""
-        return {i: turned for i, block in blocks.items() if (turned := self._turned(*block))}
+        return {i: turned for i, (n, block) in blocks.items() if (turned := self._turned(n, block.geometry))}
 
-    def _plan(self, drafts: Sequence[Draft], blocks: Mapping[int, tuple[int, Candidate]]) -> Plan:
+    def _plan(self, drafts: Sequence[Draft], blocks: Mapping[int, tuple[int, Candidate]], purse: Meter) -> Plan:
         """The plan with these steps."""
-        found = self._laid_out(drafts, {})
-        if self._options.turn and found.head > found.lower_bound:
-            found = _lower(found, self._laid_out(drafts, self._turns(blocks)))
+        found = self._laid_out(drafts, {}, purse)
+        if self._options.turn and self._may_be_lower(found.head, drafts, blocks):
+            found = _lower(found, self._laid_out(drafts, self._turns(blocks), purse))
         return found
 
-    def _laid_out(self, drafts: Sequence[Draft], turns: Mapping[int, Draft]) -> Plan:
+    def _may_be_lower(self, top: int, drafts: Sequence[Draft], blocks: Mapping[int, tuple[int, Candidate]]) -> bool:
+        """Whether turned blocks might lead below: no step needs as much in both its forms."""
+        for i, draft in enumerate(drafts):
+            if self._placer.bound(draft) >= top:
+                turned = self._turned(blocks[i][0], blocks[i][1].geometry) if i in blocks else None
+                if turned is None or self._placer.bound(turned) >= top:
+                    return False
+        return True
+
+    def _laid_out(self, drafts: Sequence[Draft], turns: Mapping[int, Draft], purse: Meter) -> Plan:
         """`turns`: by step, what may take a draft's place."""
         _, problem = self._placer.problem(drafts, turns)
-        placed = layout.place(problem, seconds=self._options.seconds)
+        purse.spend(SEPARATION_SECONDS * len(problem.separations))
+        placed = layout.place(problem, seconds=self._options.seconds, meter=purse, part=Part.LAYOUT)
         chosen = {step: draft for n, (step, draft) in enumerate(turns.items()) if n in placed.turned}
         settled = [chosen.get(i, draft) for i, draft in enumerate(drafts)]
         buffers, problem = self._placer.problem(settled)
@@ -171,15 +213,33 @@ class Planner:
 
     def _new_turned(self, number: int, block: Candidate) -> Draft | None:
         """The block turned, in as many buffers; None where there is no such thing, or nothing in it."""
-        draft, chain = self._draft(number, _geometry(block)), self._chains[number]
+        draft = self._draft(number, block)
         if not any(held.role is Role.TENSOR for held in draft.held):
             return None
-        other = self._turned_chain(number, block.strips > 0)
-        found = other.block(block, _settings(self._options.tiles, chain), 2 * block.nbytes)
+        found = self._turned_form(number, block, 2 * self._placer.bound(draft))
         if found is None:
             return None
-        turned = _draft(other.chain, found, self._whole[number], overlap=self._options.overlap, turned=True)
+        chain = self._turned_chain(number, block.strips > 0).chain
+        turned = _draft(chain, found, self._whole[number], overlap=self._options.overlap, turned=True)
+        self._placing.spend(_work(turned))
         return turned if turned.keys() == draft.keys() else None
+
+    def _turned_form(self, number: int, block: Candidate, limit: int) -> Candidate | None:
+        settings = _settings(self._options.tiles, self._chains[number])
+        return self._turned_chain(number, block.strips > 0).block(block, settings, limit, self._searching)
+
+    def _turning(self, number: int) -> Turn:
+        if not self._options.turn:
+            return never
+
+        def turn(block: Candidate, limit: int) -> Candidate | None:
+            if not self._searching.allows(Part.TURNED_BLOCKS) or not self._turned_form(number, block, limit - 1):
+                return None
+            draft = self._turned(number, block.geometry)
+            nbytes = self._placer.bound(draft) if draft else limit
+            return replace(block, nbytes=nbytes, turned=True) if nbytes < limit else None
+
+        return turn
 
     def _turn(self, number: int, pixels: bool) -> Turned:
         return turned_chain(self._chains[number], pixels=pixels)
@@ -190,30 +250,57 @@ class Planner:
         return tuple(dict.fromkeys((*self._whole[number], *node.inputs, *node.outputs)))
 
     def _new_draft(self, number: int, block: Candidate) -> Draft:
-        return _draft(self._chains[number], block, self._whole[number], overlap=self._options.overlap)
+        draft = _draft(self._chains[number], block, self._whole[number], overlap=self._options.overlap)
+        self._placing.spend(_work(draft))
+        return draft
 
     def _place(self, number: int) -> Place:
-        def place(candidate: Candidate, enough: int) -> int:
-            _, problem = self._placer.problem([self._draft(number, _geometry(candidate))])
-            bound = max(problem.lower_bound, enough)
-            return layout.place(replace(problem, lower_bound=bound), seconds=self._options.seconds / 8).top
+        def place(candidate: Candidate, enough: int, hasty: bool) -> int:
+            part, seconds = Part.BLOCK_LAYOUTS, 0.0 if hasty else self._options.seconds / 8
+            if not self._placing.allows(part):
+                return candidate.nbytes
+            draft = (self._turned if candidate.turned else self._draft)(number, candidate.geometry)
+            if draft is None:
+                raise PlanError("a block that has no turned form was turned", code="plan_turned")
+            _, problem = self._placer.problem([draft])
+            self._placing.spend(SEPARATION_SECONDS * len(problem.separations))
+            problem = replace(problem, lower_bound=max(problem.lower_bound, enough))
+            return layout.place(problem, seconds=seconds, meter=self._placing, part=part).top
 
         return place
 
 
-def planners(graph: Graph, partition: Partition, options: Options = Options()) -> tuple[Planner, ...]:
-    """One for each order that is worth a try, the model's own first."""
-    tried = orders(graph, partition, tensor_sizes(graph, partition)) if options.reorder else (partition,)
-    each = replace(options, seconds=options.seconds / len(tried))
-    return tuple(Planner(graph, order, each) for order in tried)
+def planners(
+    graph: Graph, partition: Partition, options: Options = Options(), log: Log | None = None
+) -> tuple[Planner, ...]:
+    """One for each order that is worth a try, the model's own first. `log`: where they note what they do."""
+    log = log or Log()
+    total = allowance(len(graph.ops), options.effort)
+    meter = Meter(ORDERING * total, log)
+    tried = orders(graph, partition, tensor_sizes(graph, partition), meter) if options.reorder else (partition,)
+    each = replace(options, seconds=options.seconds / len(tried), effort=options.effort / len(tried))
+    searching = Meter(SEARCH * total, log)
+    found: list[Planner] = []
+    for i, order in enumerate(tried):
+        if found and not searching.allows(Part.ORDERS, ORDER_SECONDS * len(graph.ops)):
+            break
+        found.append(Planner(graph, order, each, searching=searching.next(len(tried) - i)))
+    return tuple(found)
+
+
+def plans(found: Sequence[Planner], macs: int, known: Sequence[Plan] = ()) -> Iterator[Plan]:
+    """The plan of least head of each, with at most so many multiply-accumulates, or a known one that it cannot beat."""
+    known = list(known)
+    meter = Meter(PLANNING * sum(planner.allowance for planner in found), found[0].log if found else None)
+    for i, planner in enumerate(found):
+        known.append(planner.plan(macs, known, meter.next(len(found) - i)))
+        yield known[-1]
 
 
 def plan(graph: Graph, partition: Partition, options: Options = Options()) -> Plan:
     """The plan of least head without recomputation; not yet checked (plan/check.py)."""
-    found: list[Plan] = []
-    for planner in planners(graph, partition, options):
-        found.append(planner.plan(planner.macs, found))
-    return min(found, key=cost)
+    tried = planners(graph, partition, options)
+    return min(plans(tried, tried[0].macs), key=cost)
 
 
 def _lower(forward: Plan, turned: Plan) -> Plan:
@@ -256,9 +343,10 @@ def _settings(tiles: Settings | None, chain: Chain) -> Settings | None:
     return replace(tiles, input=Input.STREAMED if chain.frame.pushed else Input.FREE, pushed=chain.frame.pushed)
 
 
-def _geometry(block: Candidate) -> Candidate:
-    """The same block, whatever is known of its bytes."""
-    return replace(block, nbytes=0)
+def _work(draft: Draft) -> float:
+    """What it took to make a draft (effort.py)."""
+    firings = draft.step.firings if isinstance(draft.step, Block) else 0
+    return DRAFT_SECONDS + FIRING_SECONDS * firings + HELD_SECONDS * len(draft.held) ** 2
 
 
 def _draft(

@@ -11,9 +11,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from tflm_memopt.plan.effort import Meter, Part
 from tflm_memopt.plan.schedule_exact import exact
 from tflm_memopt.plan.schedule_problem import Problem, lower_bound, peak
 from tflm_memopt.plan.schedule_sp import decompose, hill_valley, in_series
+
+PAIR_SECONDS, SOLVER_SECONDS = 2e-5, 4.0
+"""Of work (effort.py): for two tasks, one of which must wait for the other, and for a second of CP-SAT's own time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,17 +35,24 @@ class Schedule:
         return self.peak <= self.lower_bound
 
 
-def schedule(problem: Problem, *, seconds: float) -> Schedule:
+def schedule(problem: Problem, *, seconds: float, meter: Meter | None = None) -> Schedule:
     """The order of least peak, proven or with its gap; the best one found when the time is up.
 
-    `seconds`: of CP-SAT's deterministic time, for all pieces together; 0 leaves it out.
+    `seconds`: of CP-SAT's deterministic time, for all pieces together; 0 leaves it out. `meter`: what it may cost.
     """
+    meter = meter or Meter()
     pieces = list(_pieces(problem))
     quick = [_polynomial(piece) for _, piece in pieces]
     floor = max((s.lower_bound for s in quick), default=0)
     left = [i for i, s in enumerate(quick) if s.peak > floor]
     for i in left if seconds > 0 else ():
-        order, bound = exact(pieces[i][1], quick[i].order, max(floor, quick[i].lower_bound), seconds / len(left))
+        work = PAIR_SECONDS * sum(tasks.bit_count() for tasks in pieces[i][1].before)
+        if not meter.allows(Part.ORDERS, work):
+            continue
+        meter.spend(work)
+        limit = min(seconds / len(left), meter.left / SOLVER_SECONDS)
+        order, bound, spent = exact(pieces[i][1], quick[i].order, max(floor, quick[i].lower_bound), limit)
+        meter.spend(SOLVER_SECONDS * spent)
         quick[i] = Schedule(order, peak(pieces[i][1], order), max(bound, quick[i].lower_bound))
     order = tuple(tasks[i] for (tasks, _), s in zip(pieces, quick, strict=True) for i in s.order)
     return Schedule(order, max((s.peak for s in quick), default=0), max((s.lower_bound for s in quick), default=0))

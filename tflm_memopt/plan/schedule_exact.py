@@ -10,8 +10,8 @@ from tflm_memopt.plan.schedule_problem import Problem, peak
 SEED = 1
 
 
-def exact(problem: Problem, hint: Sequence[int], bound: int, seconds: float) -> tuple[tuple[int, ...], int]:
-    """The best order found, the hint's at worst, and a lower bound of the peak.
+def exact(problem: Problem, hint: Sequence[int], bound: int, seconds: float) -> tuple[tuple[int, ...], int, float]:
+    """The best order found, the hint's at worst; a lower bound of the peak; and the time that it took.
 
     `bound`: good enough. `seconds`: CP-SAT's deterministic time, the same on every machine.
     """
@@ -50,5 +50,6 @@ def exact(problem: Problem, hint: Sequence[int], bound: int, seconds: float) -> 
     status = solver.solve(model)
     proven = int(solver.best_objective_bound) if status != cp_model.UNKNOWN else bound
     if status not in (cp_model.OPTIMAL, cp_model.FEASIBLE):
-        return tuple(hint), proven
-    return tuple(sorted(range(count), key=lambda i: int(solver.value(at[i])))), proven
+        return tuple(hint), proven, solver.response_proto.deterministic_time
+    order = sorted(range(count), key=lambda i: int(solver.value(at[i])))
+    return tuple(order), proven, solver.response_proto.deterministic_time

@@ -12,6 +12,7 @@ from typing import NamedTuple
 from tflm_memopt.model.rowop import Kind, RowOp
 from tflm_memopt.plan import walk as plan_walk
 from tflm_memopt.plan.blocks import Candidate, Chain
+from tflm_memopt.plan.effort import Meter, Part
 from tflm_memopt.plan.links import Links, links
 from tflm_memopt.plan.plan import Stage
 from tflm_memopt.plan.tiles_labels import Found, Trail, Visit
@@ -160,19 +161,29 @@ def _visits(trail: Trail) -> list[Visit]:
     return visits
 
 
-def tiled_candidates(chain: Chain, settings: Settings, limit: int) -> dict[int, list[Candidate]]:
-    """The best tiled blocks of every length, by the position at which they end."""
-    joined = links(chain)
-    return {last: tiled_ending(chain, joined, settings, last, limit) for last in range(1, len(chain.ops) + 1)}
+def tiled_candidates(
+    chain: Chain, settings: Settings, limit: int, meter: Meter | None = None
+) -> dict[int, list[Candidate]]:
+    """The best tiled blocks of every length, by the position at which they end; all that `meter` allows to find."""
+    joined, meter, count = links(chain), meter or Meter(), len(chain.ops)
+    return {
+        last: tiled_ending(chain, joined, settings, last, limit, meter.fair(count - last + 1))
+        for last in range(1, count + 1)
+    }
 
 
-def tiled_ending(chain: Chain, joined: Links, settings: Settings, last: int, limit: int) -> list[Candidate]:
+def tiled_ending(
+    chain: Chain, joined: Links, settings: Settings, last: int, limit: int, meter: Meter | None = None
+) -> list[Candidate]:
     """Those that end at one position."""
+    meter = meter or Meter()
+    if not meter.allows(Part.TILED_BLOCKS):
+        return []
     total = sum(op.macs for op in chain.ops)
     grain, slack = int(total * settings.epsilon), int(total * (settings.max_overhead - 1))
     return [
         _candidate(chain, joined, _tiled(chain, found, last, settings))
-        for found in Search(chain, joined, settings, last, limit, slack, grain).blocks()
+        for found in Search(chain, joined, settings, last, limit, slack, grain, meter).blocks()
         if chain.can_cut(found.first, last)
     ]
 

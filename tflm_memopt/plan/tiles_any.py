@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from tflm_memopt.model.graph import TensorId
 from tflm_memopt.model.rowop import RowOp
 from tflm_memopt.plan.blocks import Candidate, Chain, tiled_bytes
+from tflm_memopt.plan.effort import Meter, Part
 from tflm_memopt.plan.plan import Stage
 from tflm_memopt.plan.tiles_plan import Settings
 from tflm_memopt.plan.tiles_search import MAX_TAPS, heights
@@ -37,8 +38,16 @@ class _Rows:
         return _Rows(self.advance * w.stride_h, w.reach_h(self.end) - w.pad_top)
 
 
-def walked(chain: Chain, block: Candidate, settings: Settings) -> Iterator[Candidate]:
-    """The row block in strips, for each height that is worth a try; none where it has no such form."""
+PIXEL_SECONDS = 5e-6
+"""Of work (effort.py): for each pixel of a block that is counted exactly."""
+
+
+def walked(chain: Chain, block: Candidate, settings: Settings, meter: Meter | None = None) -> Iterator[Candidate]:
+    """The row block in strips, for each height that is worth a try; none where it has no such form.
+
+    `meter`: what it may cost.
+    """
+    meter = meter or Meter()
     ops = chain.ops[block.first : block.last]
     frame = chain.frame
     pushed = frame is not None and frame.pushed and any(frame.tensor in op.inputs for op in ops)
@@ -50,7 +59,11 @@ def walked(chain: Chain, block: Candidate, settings: Settings) -> Iterator[Candi
         return
     driver = next((i for i, s in enumerate(block.stages) if s.iterative), len(ops) - 1)
     seen = ops[driver].reads[0] if block.stages[driver].iterative else ops[driver].writes
+    pixels = sum(op.writes.h * op.writes.w for op in ops) // settings.tile
     for height in heights(seen.h, settings):
+        if not meter.allows(Part.TILED_BLOCKS):
+            return
+        meter.spend(PIXEL_SECONDS * pixels)
         stages = _stages(ops, block.stages, driver, _Rows(height, height), -(-seen.h // height), settings.tile)
         if stages:
             found = replace(block, stages=stages[0], strips=stages[1])

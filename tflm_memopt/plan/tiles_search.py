@@ -12,11 +12,12 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from tflm_memopt.model.graph import TensorId
 from tflm_memopt.model.rowop import Kind, RowOp
 from tflm_memopt.plan.blocks import Chain
+from tflm_memopt.plan.effort import Meter, Part
 from tflm_memopt.plan.links import Links
 from tflm_memopt.plan.tiles_bytes import (
     Columns,
@@ -35,6 +36,9 @@ from tflm_memopt.plan.tiles_plan import Input, Settings
 
 MAX_TAPS = 64
 """Pixels of a window that a kernel takes at once in a tiled block: TMO_MAX_TAPS."""
+
+DEMAND_SECONDS, LABEL_SECONDS = 6e-5, 1e-5
+"""Of work (effort.py): for an operator's wishes in one state, and for each label in it."""
 
 MOST_OUTSIDE = 1024
 """Rows of a strip beyond those of the map: a chain of long strides reaches for more, in vain, and each takes time."""
@@ -63,6 +67,8 @@ class Search:
     """Multiply-accumulates beyond the original's that a block may spend."""
     grain: int
     """Multiply-accumulates by which a label must beat one of fewer bytes."""
+    meter: Meter = field(default_factory=Meter)
+    """What the search may cost."""
 
     def blocks(self) -> list[Found]:
         """The best blocks of every length, for all heights of the last operator's strips."""
@@ -81,7 +87,10 @@ class Search:
         states[self.last - 1][start] = [(0, 0, None)]
         for position in range(self.last - 1, -1, -1):
             for state, labels in states.pop(position, {}).items():
+                if not self.meter.allows(Part.TILED_BLOCKS):
+                    return
                 for demand in self._demands(position, state):
+                    self.meter.spend(DEMAND_SECONDS + LABEL_SECONDS * len(labels))
                     paid = self._pay(front(labels, self.grain), demand, position)
                     if paid:
                         yield from self._settle(demand, paid)

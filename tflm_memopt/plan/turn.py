@@ -9,7 +9,7 @@ its neighbour shifted. The arena is mirrored with it: what lay below lies above.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -17,6 +17,7 @@ from tflm_memopt.errors import PlanError
 from tflm_memopt.model.graph import TensorId
 from tflm_memopt.model.rowop import Kind, RowOp, Rows
 from tflm_memopt.plan.blocks import MAX_ORDERS, Candidate, Chain, candidates
+from tflm_memopt.plan.effort import Meter
 from tflm_memopt.plan.links import Links, links
 from tflm_memopt.plan.liveness import Content
 from tflm_memopt.plan.plan import Block, Role
@@ -65,20 +66,39 @@ class Turned:
     able: frozenset[int]
     """Positions of those that have."""
     joined: Links
+    known: dict[tuple[int, bool], tuple[int, Sequence[Candidate]]] = field(default_factory=dict)
+    """By position at which they end, and whether they are tiled: blocks of at most so many bytes."""
 
-    def block(self, block: Candidate, settings: Settings | None, limit: int) -> Candidate | None:
-        """The best turned block of the same operators that computes no more; None where there is none."""
+    def block(self, block: Candidate, settings: Settings | None, limit: int, meter: Meter) -> Candidate | None:
+        """The best turned block of the same operators that computes no more; None where there is none.
+
+        `limit`: bytes, at the most. `meter`: what it may cost to find.
+        """
         positions, frame = range(block.first, block.last), self.chain.frame
         ops = [self.chain.ops[i] for i in positions]
         framed = frame is not None and any(frame.tensor in op.inputs for op in ops)
         if framed or not self.able.issuperset(positions) or not _seen_alike(ops):
             return None
-        if block.strips and settings:
-            found = tiled_ending(self.chain, self.joined, settings, block.last, limit)
-        else:
-            found = list(candidates(self.chain, block.last, limit, MAX_ORDERS))
-        same = [c for c in found if c.first == block.first and c.macs <= block.macs]
-        return min(same, key=lambda c: (c.nbytes, c.macs), default=None)
+        key = block.last, block.strips > 0
+        most, found = self.known.get(key, (-1, ()))
+        best = _best(found, block)
+        if best is None and most < limit:
+            self.known[key] = limit, self._ending(*key, settings, limit, meter)
+            best = _best(self.known[key][1], block)
+        return best if best and best.nbytes <= limit else None
+
+    def _ending(
+        self, last: int, tiled: bool, settings: Settings | None, limit: int, meter: Meter
+    ) -> Sequence[Candidate]:
+        if tiled and settings:
+            return tiled_ending(self.chain, self.joined, settings, last, limit, meter)
+        return list(candidates(self.chain, last, limit, MAX_ORDERS, meter=meter))
+
+
+def _best(found: Sequence[Candidate], block: Candidate) -> Candidate | None:
+    """Of the same operators, the one of fewest bytes that computes no more."""
+    same = [c for c in found if c.first == block.first and c.macs <= block.macs]
+    return min(same, key=lambda c: (c.nbytes, c.macs), default=None)
 
 
 def turned_chain(chain: Chain, *, pixels: bool) -> Turned:

@@ -399,6 +399,7 @@ def _settings(report: Report) -> list[tuple[str, str]]:
     facts += [(f"instructions on {core}, estimated", f"{n:,}") for core, n in report.instructions.items()]
     facts.append(("least possible head of these blocks", f"{report.lower_bound_head:,} B"))
     facts.append(("proven: no layout of these blocks is lower", _word(report.proven)))
+    facts.append(("searches cut short (--effort)", ", ".join(report.cut_short) or "none"))
     facts.append(("ABI", report.arena.abi))
     if report.arena.estimated:
         facts.append(("memory estimated of", ", ".join(report.arena.estimated)))

@@ -313,7 +313,10 @@ def _arenas(report: Report) -> RenderableType:
     for name, arena in (("original", report.original_arena), ("rewritten", report.arena)):
         table.add_row(name, *_figures(arena), f"{arena.min:,}")
     bound = "no layout of these blocks is lower" if report.proven else "a lower layout of these blocks may exist"
-    return Group(table, Text(f"  head at least {report.lower_bound_head:,} B; {bound}", "dim"))
+    lines = [f"  head at least {report.lower_bound_head:,} B; {bound}"]
+    if report.cut_short:
+        lines.append(f"  cut short: {', '.join(report.cut_short)}; --effort high searches longer")
+    return Group(table, *(Text(line, "dim") for line in lines))
 
 
 def _figures(arena: Arena) -> tuple[str, str, str]:

@@ -79,7 +79,7 @@ def test_the_heuristic_is_valid(seed: int) -> None:
 def test_the_exact_layout_is_valid_and_no_higher(seed: int) -> None:
     problem = random_problem(seed, most=9, largest=200)
     first = climb(problem)
-    layout = exact(problem, first, seconds=SECONDS)
+    layout, _ = exact(problem, first, seconds=SECONDS)
     assert is_valid(problem, layout)
     assert problem.lower_bound <= layout.top <= first.top
 
@@ -124,7 +124,7 @@ def test_the_best_found_in_time_is_not_proven(monkeypatch: pytest.MonkeyPatch) -
         return cp_model.FEASIBLE
 
     monkeypatch.setattr(cp_model.CpSolver, "solve", stopped)
-    layout = exact(hard_problem(), climb(hard_problem()), seconds=SECONDS)
+    layout, _ = exact(hard_problem(), climb(hard_problem()), seconds=SECONDS)
     assert is_valid(hard_problem(), layout)
     assert not layout.proven
 

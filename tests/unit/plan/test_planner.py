@@ -208,3 +208,13 @@ def test_turning_every_other_block_takes_back_what_its_neighbour_shifted() -> No
     flipped = [replace(step, turned=not step.turned) for step in found.steps if isinstance(step, Block)]
     with pytest.raises(PlanError):
         check(replace(found, steps=tuple(flipped)), s.graph(x), s.partition(x))
+
+
+def test_a_block_that_needs_less_when_it_is_turned_is_turned() -> None:
+    """Though forwards it has a layout that is proven: a window that reaches below its row holds its input longer."""
+    s = Sketch()
+    x = s.conv(s.conv(s.input(20, 1, 8), 4, kernel=3, stride=2), 16, kernel=1, stride=2)
+    found, forward = checked(s, x), checked(s, x, turn=False)
+    assert forward.proven
+    assert found.head < forward.lower_bound
+    assert any(isinstance(step, Block) and step.turned for step in found.steps)

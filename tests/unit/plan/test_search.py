@@ -21,14 +21,14 @@ UNLIMITED = 1 << 40
 SEEDS = st.integers(0, 1 << 32)
 
 
-def alive(block: Candidate, _enough: int) -> int:
+def alive(block: Candidate, _enough: int, _hasty: bool) -> int:
     """Addresses that cost nothing beyond the bytes that are alive."""
     return block.nbytes
 
 
-def with_gaps(salt: int) -> Callable[[Candidate, int], int]:
+def with_gaps(salt: int) -> Callable[[Candidate, int, bool], int]:
     """Addresses that cost some more, another amount for each block."""
-    return lambda block, _enough: block.nbytes + hash((salt, block.first, block.last)) % 40
+    return lambda block, _enough, _hasty: block.nbytes + hash((salt, block.first, block.last)) % 40
 
 
 def best_partition(chain: Chain, place: Place) -> Label:
@@ -55,10 +55,10 @@ def test_no_partition_is_better(number: int, gaps: bool, short: int) -> None:
     s = random_sketch(number, most=7)
     chain = s.chain(*s.unread())
     place = with_gaps(number) if gaps else alive
-    cost = {edge: place(block, 0) for edge, block in all_blocks(chain).items()}
+    cost = {edge: place(block, 0, False) for edge, block in all_blocks(chain).items()}
     least = min(max(cost[e] for e in edges) for edges in partitions(len(chain.ops)) if cost.keys() >= set(edges))
     with mock.patch("tflm_memopt.plan.search.SHORT", short):
-        best = best_partition(chain, lambda block, _enough: cost[block.first, block.last])
+        best = best_partition(chain, lambda block, _enough, _hasty: cost[block.first, block.last])
     assert best.nbytes == least
     assert max(cost[block.first, block.last] for block in best.blocks()) == least
 
@@ -102,7 +102,7 @@ def test_only_blocks_of_the_best_partition_are_placed() -> None:
         x = s.conv(x, 4)
     asked: list[tuple[int, int]] = []
 
-    def place(block: Candidate, enough: int) -> int:
+    def place(block: Candidate, enough: int, hasty: bool) -> int:
         asked.append((block.first, block.last))
         return block.nbytes
 

@@ -62,6 +62,12 @@ def test_arena_blocks_and_files(report: Report) -> None:
     assert "stay builtin" not in said
 
 
+def test_what_was_cut_short_is_said(report: Report) -> None:
+    assert "cut short" not in optimized(replace(report, cut_short=()))
+    said = optimized(replace(report, cut_short=("row blocks", "orders of operators")))
+    assert "cut short: row blocks, orders of operators; --effort high searches longer" in said
+
+
 def test_percent_and_recompute(report: Report) -> None:
     grown = replace(report, overhead=1.25, macs=Macs(1000, 1250), arena=replace(report.arena, total=2 * 1000))
     said = optimized(replace(grown, original_arena=replace(report.original_arena, total=8000)))

@@ -1,0 +1,109 @@
+"""How much work a search may do: counted, kept to, and noted where it was too little."""
+
+from __future__ import annotations
+
+import pytest
+from unit.plan.sketch import Sketch, random_sketch
+
+import tflm_memopt
+from tflm_memopt.errors import UsageError
+from tflm_memopt.plan.check import check
+from tflm_memopt.plan.effort import LEAST, LEVELS, MOST, Log, Meter, Part, allowance, factor
+from tflm_memopt.plan.plan import Plan
+from tflm_memopt.plan.planner import Options, planners, plans
+
+OVERSHOOT = 0.5
+"""Seconds of work that are done after the allowance is spent: one piece of each part is, whatever it takes."""
+
+
+def searched(s: Sketch, effort: float) -> tuple[Plan, Log]:
+    """The least head, and what the search did for it; it was checked."""
+    outputs = s.unread()
+    graph, parts = s.graph(*outputs), s.partition(*outputs)
+    log = Log()
+    tried = planners(graph, parts, Options(effort=effort), log)
+    found = min(plans(tried, tried[0].macs), key=lambda plan: plan.head)
+    check(found, graph, parts)
+    return found, log
+
+
+def ladder(rungs: int) -> Sketch:
+    """Two paths that meet again and again: a graph whose blocks have many orders of operands."""
+    s = Sketch()
+    a = b = s.input(16, 4, 4)
+    for _ in range(rungs):
+        a, b = s.conv(a, 4), s.conv(b, 4, kernel=1)
+        a, b = s.add(a, b), s.add(b, a)
+    return s
+
+
+def test_what_a_part_spends_its_whole_spends() -> None:
+    log = Log()
+    whole = Meter(10.0, log)
+    part = whole.share(6.0)
+    part.spend(4.0)
+    assert (whole.left, part.left, log.seconds) == (6.0, 2.0, 4.0)
+    assert part.share(9.0).left == 2.0
+    whole.spend(5.0)
+    assert part.left == 1.0
+
+
+def test_what_is_refused_is_noted_once() -> None:
+    log = Log()
+    meter = Meter(1.0, log)
+    assert meter.allows(Part.LAYOUT, 0.5)
+    assert not log.cut
+    assert not meter.allows(Part.LAYOUT, 2.0)
+    assert not meter.share(0.0).allows(Part.ORDERS)
+    assert not meter.allows(Part.LAYOUT, 2.0)
+    assert list(log.cut) == [Part.LAYOUT, Part.ORDERS]
+
+
+def test_large_models_leave_less_for_the_search() -> None:
+    """What must be done in any case takes its part of ten seconds."""
+    assert MOST >= allowance(0) > allowance(200) > allowance(600) >= LEAST
+    assert allowance(100_000) == LEAST
+    assert allowance(600, LEVELS["high"]) == LEVELS["high"] * allowance(600)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("effort", [0.02, 0.1, LEVELS["low"]])
+@pytest.mark.parametrize("rungs", [10, 60])
+def test_the_sum_of_all_work_is_bounded(rungs: int, effort: float) -> None:
+    s = ladder(rungs)
+    _, log = searched(s, effort)
+    assert log.seconds <= allowance(len(s.ops), effort) + OVERSHOOT
+
+
+@pytest.mark.slow
+def test_a_hurried_search_has_a_plan_and_says_what_it_left_out() -> None:
+    s = ladder(6)
+    _, short = searched(s, 0.005)
+    _, whole = searched(s, 10.0)
+    assert short.cut
+    assert not whole.cut
+    assert whole.seconds > short.seconds
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("number", range(20))
+def test_any_effort_leads_to_a_plan_that_is_right(number: int) -> None:
+    searched(random_sketch(number), 0.001)
+
+
+def test_a_search_that_is_cut_short_ends_at_the_same_plan_again() -> None:
+    assert searched(ladder(3), 0.01)[0] == searched(ladder(3), 0.01)[0]
+
+
+@pytest.mark.parametrize("effort", ["endless", "-1", "0", "nan", "inf", 0.0])
+def test_what_is_no_effort_is_refused(effort: float | str) -> None:
+    with pytest.raises(UsageError) as caught:
+        factor(effort)
+    assert caught.value.code == "unknown_effort"
+    assert "low, normal, high" in caught.value.hint
+
+
+def test_no_model_is_read_for_an_effort_that_is_none() -> None:
+    with pytest.raises(UsageError) as caught:
+        tflm_memopt.optimize(b"", effort="endless")
+    assert caught.value.code == "unknown_effort"
