@@ -102,6 +102,22 @@ def test_a_ram_limit_is_told_of_int8_io_too() -> None:
         tflm_memopt.optimize(float_io(), ram_limit=5_000)
 
 
+def test_where_no_way_is_enough_without_recompute_the_smallest_is_tried_with_it() -> None:
+    net = Net(3)
+    x = net.unary("QUANTIZE", net.input((1, 48, 24, 3), None, dtype="FLOAT32"))
+    for channels in (4, 8, 16, 16):
+        x = net.conv2d(x, channels, kernel=(3, 3))
+    x = net.mean(net.conv2d(x, 4, kernel=(3, 3), stride=(2, 2)), (1, 2))
+    model = net.model(net.unary("DEQUANTIZE", x, dtype="FLOAT32", out=None))
+    once = tflm_memopt.optimize(model, int8_io=True, input="stream").report.arena.total
+    with pytest.raises(DoesNotFit) as no:
+        tflm_memopt.optimize(model, ram_limit=once - 200)
+    way = re.match(r"--int8-io --input stream \(fits in ([\d,]+) B, F = (1\.\d+)\)", no.value.hint)
+    assert way
+    done = tflm_memopt.optimize(model, int8_io=True, input="stream", ram_limit=once - 200).report
+    assert (f"{done.arena.total:,}", f"{done.overhead:.2f}") == way.groups()
+
+
 def test_a_model_whose_rewrite_has_too_much_flash_stays_whole() -> None:
     net = Net(1)
     x = net.input((1, 16, 16, 4))
