@@ -89,6 +89,18 @@ def test_a_model_that_fits(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
+def test_a_name_beyond_ascii(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With streams that are ASCII, as a runner without a locale has them."""
+    monkeypatch.setenv("PYTHONUTF8", "0")
+    monkeypatch.setenv("LC_ALL", "C")
+    monkeypatch.setenv("PYTHONCOERCECLOCALE", "0")
+    shutil.copy(EXAMPLE, tmp_path / "Modell_größer.tflite")
+    done = step(tmp_path, model="*.tflite", board="nano33ble")
+    assert done.code == 0, done.said
+    assert r"**Modell\_größer.tflite** fits on 1 of 1 board" in done.summary
+
+
+@pytest.mark.slow
 def test_models_that_others_trained(tmp_path: Path) -> None:
     paths = [path for path in real_models() if path.stat().st_size <= MEDIUM]
     done = step(tmp_path, model="\n".join(map(str, paths)), board="nano33ble,esp32s3")
