@@ -70,21 +70,21 @@ COLUMNS: Mapping[str, str] = {
 
 
 def measure(path: Path) -> Iterator[Row]:
-    """The model as it is, with --int8-io where that changes its interface, and then with a streamed input.
+    """The model as it is and with a streamed input, then the same with --int8-io where that changes its interface.
 
     The last row is for models with gates, whose tensors may be made twice (docs/frontier.md).
     """
     data = path.read_bytes()
-    yield _row(path, "", tflm_memopt.optimize(data, name=path.name).report)
     narrow = bool(int8_io(read(data).graph).replaced)
-    if narrow:
-        yield _row(path, INT8_IO, tflm_memopt.optimize(data, name=path.name, int8_io=True).report)
-    try:
-        streamed = tflm_memopt.optimize(data, name=path.name, int8_io=narrow, input="stream").report
-    except UsageError:  # there is nothing to stream
-        return
-    flags = f"{INT8_IO} {STREAMED}" if narrow else STREAMED
-    yield _row(path, flags, streamed)
+    for int8 in (False, True)[: 1 + narrow]:
+        prefix = f"{INT8_IO} " if int8 else ""
+        yield _row(path, prefix.rstrip(), tflm_memopt.optimize(data, name=path.name, int8_io=int8).report)
+        try:
+            streamed = tflm_memopt.optimize(data, name=path.name, int8_io=int8, input="stream").report
+        except UsageError:  # there is nothing to stream
+            return
+        flags = f"{prefix}{STREAMED}"
+        yield _row(path, flags, streamed)
     again = tflm_memopt.optimize(data, name=path.name, int8_io=narrow, input="stream", max_macs=MOST)
     if again.plan and again.plan.passes:
         yield _row(path, f"{flags} {AGAIN}", again.report)

@@ -12,7 +12,6 @@
 #define HAS_S16_SUM (tmo_has_kind(TMO_OP_ADD_S16) || tmo_has_kind(TMO_OP_SUB_S16))
 #define HAS_FILTER (tmo_has_kind(TMO_OP_CONV) || tmo_has_kind(TMO_OP_DEPTHWISE) || HAS_S16_FILTER)
 #define HAS_POOL (tmo_has_kind(TMO_OP_AVERAGE_POOL) || tmo_has_kind(TMO_OP_MAX_POOL) || tmo_has_kind(TMO_OP_MEAN))
-#define HAS_CONVERTING (((TMO_KINDS) & TMO_CONVERTING_KINDS) != 0)
 #define HAS_SOFTMAX (tmo_has_kind(TMO_OP_SOFTMAX) || tmo_has_kind(TMO_OP_LOG_SOFTMAX))
 #define HAS_POINTWISE (HAS_SOFTMAX || tmo_has_kind(TMO_OP_LOOKUP) || tmo_has_kind(TMO_OP_LEAKY_RELU_S16))
 
@@ -250,6 +249,7 @@ bool tmo_check_kind(tmo_checker *c, const tmo_operation *o) {
   if (tmo_is_packed_as(op, TMO_PACKING_DSP_ADD)) return tmo_check_packed_add(c, o) && pointwise(op);
   if (op->packing != TMO_PACKING_NONE) return tmo_check_packed_filter(c, o) && check_windowed(c, o);
   if (tmo_is_binary(op)) return HAS_BINARY && check_binary(c, o);
+  if (tmo_is_converting(op)) return check_converting(c, o);
   switch (op->kind) {
     case TMO_OP_COPY: return tmo_has_kind(TMO_OP_COPY) && check_copy(c, o);
     case TMO_OP_RESIZE_BILINEAR: return tmo_has_kind(TMO_OP_RESIZE_BILINEAR) && check_resize(c, o);
@@ -268,13 +268,6 @@ bool tmo_check_kind(tmo_checker *c, const tmo_operation *o) {
     case TMO_OP_LOG_SOFTMAX:
     case TMO_OP_LEAKY_RELU_S16:
     case TMO_OP_LOOKUP: return HAS_POINTWISE && check_pointwise(c, o);
-    case TMO_OP_QUANTIZE:
-    case TMO_OP_QUANTIZE_S16:
-    case TMO_OP_DEQUANTIZE:
-    case TMO_OP_DEQUANTIZE_S16:
-    case TMO_OP_WIDEN:
-    case TMO_OP_NARROW:
-    case TMO_OP_RESCALE_S16: return HAS_CONVERTING && check_converting(c, o);
     case TMO_OP_GATHER: return tmo_has_kind(TMO_OP_GATHER) && check_gather(c, o);
     default: return false;
   }

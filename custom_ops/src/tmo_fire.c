@@ -48,6 +48,10 @@ static void call_row_kernel(const tmo_kernel *k, const tmo_window *window, int8_
     if (((TMO_KINDS) & TMO_BINARY_KINDS) != 0) tmo_binary_s8(k, window, out);
     return;
   }
+  if (tmo_is_converting(k->op)) {
+    tmo_convert(k, window, out);
+    return;
+  }
   switch (k->op->kind) {
     TMO_CASE_KIND(TMO_OP_CONV, tmo_conv_row_s8(k, window, out));
     TMO_CASE_KIND(TMO_OP_DEPTHWISE, tmo_depthwise_row_s8(k, window, out));
@@ -63,13 +67,6 @@ static void call_row_kernel(const tmo_kernel *k, const tmo_window *window, int8_
     TMO_CASE_KIND(TMO_OP_TRANSPOSE_CONV, tmo_transpose_conv_row_s8(k, window, out));
     TMO_CASE_KIND(TMO_OP_TRANSPOSE_CONV_S16, tmo_transpose_conv_row_s16(k, window, out));
     TMO_CASE_KIND(TMO_OP_BATCH_MATMUL, tmo_batch_matmul_row_s8(k, window, out));
-    case TMO_OP_QUANTIZE:
-    case TMO_OP_QUANTIZE_S16:
-    case TMO_OP_DEQUANTIZE:
-    case TMO_OP_DEQUANTIZE_S16:
-    case TMO_OP_WIDEN:
-    case TMO_OP_NARROW:
-    case TMO_OP_RESCALE_S16: if (((TMO_KINDS) & TMO_CONVERTING_KINDS) != 0) tmo_convert(k, window, out); break;
     default: if (HAS_POOL) tmo_pool_row_s8(k, window, out);
   }
 }

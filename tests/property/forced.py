@@ -90,6 +90,15 @@ def mobile(seed: int, *, most: int = 6) -> Recipe:
     return Recipe((shape,), tuple(layers), seed=seed & 0xFFFF)
 
 
+BORDERS = ("INT8", "INT8", "FLOAT32", "UINT8", "INT16")
+"""Types of the inputs and outputs of bordered()."""
+
+
+def bordered(recipe: Recipe) -> Recipe:
+    """The same, its inputs and outputs of a type that chance picks."""
+    return replace(recipe, outside=random.Random(f"border {recipe.seed}").choice(BORDERS))
+
+
 def squeezed(seed: int) -> Recipe:
     """The same with squeeze-excite gates in inverted residuals."""
     rng = random.Random(seed)

@@ -25,9 +25,9 @@ class Recipe:
     extra: tuple[int, ...] = ()
     seed: int = 0
     outside: str = "INT8"
-    """Type of the model's inputs and outputs: FLOAT32 and UINT8 are converted at the border."""
+    """Type of the model's inputs and outputs: all but INT8 are converted at the border."""
     inside: str = "INT8"
-    """Type of its activations; INT16: of its inputs and outputs, too."""
+    """Type of its activations; INT16: of its inputs and outputs, too, unless `outside` is another one."""
     unwanted: int = 0
     """Of the tensors that no layer reads, so many are no outputs either: the first ones."""
     unused: int = 0
@@ -57,8 +57,10 @@ def _entry(net: Net, shape: Sequence[int], number: int, dtype: str) -> int:
     scale, zero_point = 0.05, 7 * number - 3
     if dtype == "INT8":
         return net.input(shape, (scale, zero_point))
-    x = net.input(shape, (scale, zero_point + 128) if dtype == "UINT8" else None, dtype=dtype)
-    return net.unary("QUANTIZE", x, out=(scale, zero_point))
+    affine = {"UINT8": (scale, zero_point + 128), "INT16": (scale / 200, 0)}.get(dtype)
+    wide = net.activations == "INT16"
+    x = net.input(shape, affine, dtype=dtype)
+    return net.unary("QUANTIZE", x, dtype=net.activations, out=(scale, 0 if wide else zero_point))
 
 
 def _exit(net: Net, tensor: int, dtype: str) -> int:
@@ -67,7 +69,8 @@ def _exit(net: Net, tensor: int, dtype: str) -> int:
     if dtype == "FLOAT32":
         return net.unary("DEQUANTIZE", tensor, dtype=dtype, out=None)
     scale, zero_point = net.affine(tensor)
-    return net.unary("QUANTIZE", tensor, dtype=dtype, out=(scale, zero_point + 128))
+    out = (scale / 100, 0) if dtype == "INT16" else (scale, zero_point + 128)
+    return net.unary("QUANTIZE", tensor, dtype=dtype, out=out)
 
 
 # ---- strategies ----
@@ -115,10 +118,11 @@ def recipes(draw: st.DrawFn, *, most: int = 9) -> Recipe:
     inputs = draw(st.lists(st.one_of(_small, _tall, _small, _tall, _flat), min_size=1, max_size=3))
     body = draw(st.lists(layers(kinds), min_size=draw(st.sampled_from([1, 2, 4])), max_size=most))
     extra = draw(st.lists(st.integers(0, 8), max_size=2))
-    outside = draw(st.sampled_from(["INT8", "INT8", "INT8", "FLOAT32", "UINT8"]))
+    outside = draw(st.sampled_from(["INT8", "INT8", "INT8", "FLOAT32", "UINT8", "INT16"]))
     seed = draw(st.integers(0, 1 << 16))
     unwanted = draw(st.one_of(st.just(0), st.integers(0, 4)))
     unused = draw(st.one_of(st.just(0), st.integers(0, 300)))
     if kinds is INT16:
-        return Recipe(tuple(inputs), tuple(body), tuple(extra), seed, "INT8", "INT16", unwanted, unused)
+        outside = "FLOAT32" if outside == "FLOAT32" else "INT8"
+        return Recipe(tuple(inputs), tuple(body), tuple(extra), seed, outside, "INT16", unwanted, unused)
     return Recipe(tuple(inputs), tuple(body), tuple(extra), seed, outside, "INT8", unwanted, unused)

@@ -12,7 +12,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from conftest import thinned
-from property.forced import mobile, random_settings, squeezed
+from property.forced import bordered, mobile, random_settings, squeezed
 from property.networks import build
 from property.oracle import assert_arena_as_predicted, draw_inputs, original, rewritten, run
 
@@ -82,9 +82,9 @@ def examine(seed: int, data: bytes) -> None:
 
 @pytest.mark.parametrize("seed", thinned(range(1000, 1100), 2))
 def test_frames_elsewhere(seed: int) -> None:
-    examine(seed, build(mobile(seed)))
+    examine(seed, build(bordered(mobile(seed))))
 
 
 @pytest.mark.parametrize("seed", thinned(range(2000, 2060), 1))
 def test_frames_elsewhere_and_second_passes(seed: int) -> None:
-    examine(seed, build(squeezed(seed)))
+    examine(seed, build(bordered(squeezed(seed))))

@@ -15,7 +15,7 @@ import pytest
 from conftest import thinned
 from hypothesis import HealthCheck, Phase, assume, example, given, settings
 from hypothesis import strategies as st
-from property.forced import forced, mobile, random_settings, squeezed
+from property.forced import bordered, forced, mobile, random_settings, squeezed
 from property.layers import KINDS, Layer
 from property.networks import Recipe, build, recipes
 from property.oracle import assert_arena_as_predicted, assert_same_bytes, convert, original
@@ -81,7 +81,7 @@ def examine(recipe: Recipe) -> None:
 
 def examine_forced(seed: int) -> None:
     """Odd plans run, too: random cuts into tiled blocks, with random switches."""
-    data = build(mobile(seed))
+    data = build(bordered(mobile(seed)))
     before = running(data)
     with forced(random_settings(random.Random(seed)), seed):
         converted = convert(data, Options(op_per_block=seed % 5 == 0, seconds=SECONDS / 4))
