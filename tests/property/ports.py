@@ -97,7 +97,7 @@ def _written(tree: Any, inputs: list[int], outputs: list[int]) -> bytes:
 def _outputs(tree: Any, inputs: list[int], outputs: list[int], rng: random.Random) -> list[int]:
     """The outputs, some repeated, some inputs, some constants."""
     more = list(outputs)
-    if rng.random() < 0.3:
+    if outputs and rng.random() < 0.3:
         more.append(rng.choice(outputs))
     if inputs and rng.random() < 0.15:
         more.append(rng.choice(inputs))

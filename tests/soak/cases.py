@@ -113,6 +113,6 @@ def modules(cases: range) -> list[Failure]:
 Work = Callable[[range], list[Failure]]
 KINDS: dict[str, tuple[Work, int]] = {
     "networks": (networks, 50), "plans": (plans, 50), "files": (files, 500), "programs": (programs, 50_000),
-    "cores": (cores, 50), "modules": (modules, 25),
+    "cores": (cores, 50), "modules": (modules, 100),
 }  # fmt: skip
 """What a task does with its cases, and how many it gets at most."""
