@@ -128,6 +128,13 @@ def optimize(
     original = describe.inspection(
         name, len(model), conversion.source, pipeline.understand(conversion.source.graph), abi, conversion.library
     )
+    if (limits.ram is not None or on_board) and not original.arena.exact:
+        raise UsageError(
+            f"no limit can be kept: what {', '.join(original.arena.unknown)} allocates is not known",
+            code="limit_on_unknown",
+            where=f"the arena, {original.arena.figure(original.arena.total)} B",
+            hint="no --ram-limit and no --board",
+        )
     estimate = conversion.options.seconds + SECONDS_PER_OPERATOR * len(original.operators)
     progress(f"searching blocks and addresses, about {estimate:.0f} s", 0, 0)
     chosen, why, weighed = None, "", None

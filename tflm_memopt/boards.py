@@ -76,6 +76,19 @@ class BoardFit:
     flash_left: int
     """After core, TFLM, the C library and the model."""
     flash: Footprint
+    known: bool = True
+    """False: some operators' share of the arena is not known. Then less RAM is left than `ram_left`, and the model is
+    not said to fit."""
+
+    @property
+    def undecided(self) -> bool:
+        """Whether it fits depends on what is not known."""
+        return not self.known and self.ram_left >= 0 and self.flash_left >= 0
+
+    @property
+    def ram_said(self) -> str:
+        """`ram_left`, for people."""
+        return f"{self.ram_left:,}" if self.known else f"at most {self.ram_left:,}"
 
 
 @cache
@@ -99,9 +112,9 @@ def fit(on: Board, arena: Arena, model: Firmware) -> BoardFit:
     ram_left = min(on.ram - on.core_ram - STACK, on.largest_block) - need
     flash_left = on.flash - on.core_flash - flash.total
     radio = on.ram - on.core_ram - on.radio_ram - STACK - need
-    fits = ram_left >= 0 and flash_left >= 0
+    fits = arena.exact and ram_left >= 0 and flash_left >= 0
     beside = fits and radio >= 0 and flash_left >= on.radio_flash
-    return BoardFit(on.id, on.name, fits, beside, ram_left, flash_left, flash)
+    return BoardFit(on.id, on.name, fits, beside, ram_left, flash_left, flash, arena.exact)
 
 
 def fits(arena: Arena, model: Firmware) -> tuple[BoardFit, ...]:

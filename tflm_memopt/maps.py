@@ -81,7 +81,8 @@ def of_tflm(model: Model, abi: Abi, arena: Arena | None = None, library: Library
     phases = tuple(Phase(f"{op.index} {op.type}", (op.index,), (op.type,), 1) for op in opened)
     buffers = tuple(_tflm_buffers(graphs, head, len(phases)))
     live = [sum(b.stretches[0].top for b in buffers if b.first <= t < b.last) for t in range(len(phases))]
-    return MemoryMap("TFLM today", phases, buffers, tuple(live), arena.head, arena.tail, max(live, default=0))
+    title, bound = _title("TFLM today", arena), max(live, default=0)
+    return MemoryMap(title, phases, buffers, tuple(live), arena.head, arena.tail, bound)
 
 
 def _tflm_buffers(graphs: list[Graph], head: Head, phases: int) -> Iterator[Held]:
@@ -129,7 +130,7 @@ def of_plan(planned: Planned, arena: Arena, title: str = "Rewritten") -> MemoryM
         )
         for (b, offset), stretches in zip(plan.placed(), time.stretches, strict=True)
     )
-    return MemoryMap(title, tuple(phases), buffers, time.live, arena.head, arena.tail, plan.lower_bound)
+    return MemoryMap(_title(title, arena), tuple(phases), buffers, time.live, arena.head, arena.tail, plan.lower_bound)
 
 
 def of_bare_plan(plan: Plan) -> MemoryMap:
@@ -149,6 +150,10 @@ def of_bare_plan(plan: Plan) -> MemoryMap:
     )  # fmt: skip
     live = tuple(sum(b.nbytes for b in buffers if b.first <= n < b.last) for n in range(len(phases)))
     return MemoryMap("Plan", phases, buffers, live, plan.head, 0, plan.lower_bound)
+
+
+def _title(title: str, arena: Arena) -> str:
+    return title if arena.exact else f"{title}, at least"
 
 
 def _role(graph: Graph, tensor: TensorId) -> str:

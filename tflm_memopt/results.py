@@ -25,7 +25,18 @@ def convention(arena: Arena, input: str = "arena") -> str:  # noqa: A002 (the op
     kind, _, rows = input.partition(":")
     streamed = f"input streamed {rows} row{'s' * (rows != '1')}"
     where = {"arena": "input in the arena", "stream": streamed, "external": "input external (not counted)"}[kind]
-    return f"{arena.abi}, {where}, TFLM {_KERNELS[arena.kernels]}" + ("" if arena.exact else ", an estimate")
+    return f"{arena.abi}, {where}, TFLM {_KERNELS[arena.kernels]}" + unknown(arena)
+
+
+def unknown(arena: Arena) -> str:
+    """What is not in the figures."""
+    return "" if arena.exact else f", without what {', '.join(arena.unknown)} allocates, which is not known"
+
+
+def _with_arenas(record: Any) -> dict[str, Any]:
+    """A record as plain data, its arenas as Arena.to_json() has them."""
+    arenas = {f.name: value for f in fields(record) if isinstance(value := getattr(record, f.name), Arena)}
+    return asdict(record) | {name: arena.to_json() for name, arena in arenas.items()}
 
 
 @dataclass(frozen=True, slots=True)
@@ -220,7 +231,7 @@ class Report:
         return convention(self.arena, self.input)
 
     def to_json(self) -> dict[str, Any]:
-        return asdict(self)
+        return _with_arenas(self)
 
 
 @dataclass(frozen=True, slots=True)
@@ -297,7 +308,7 @@ class PointReport:
         plain = {
             f.name: getattr(self, f.name) for f in fields(self) if f.name not in ("plan", "work", "arena", "board")
         }
-        return plain | {"arena": asdict(self.arena), "board": self.board and asdict(self.board)}
+        return plain | {"arena": self.arena.to_json(), "board": self.board and asdict(self.board)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -342,7 +353,7 @@ class Exploration:
         kept = {f.name: getattr(self, f.name) for f in fields(self) if f.name not in ("points", "original_arena")}
         return kept | {
             "convention": self.convention,
-            "original_arena": asdict(self.original_arena),
+            "original_arena": self.original_arena.to_json(),
             "points": [point.to_json() for point in self.points],
         }
 
@@ -410,7 +421,7 @@ class Inspection:
 
     def to_json(self) -> dict[str, Any]:
         """All but the memory map, the firmware and the boards."""
-        return {key: value for key, value in asdict(self).items() if key not in ("memory", "firmware", "fits")}
+        return {key: value for key, value in _with_arenas(self).items() if key not in ("memory", "firmware", "fits")}
 
 
 @dataclass(frozen=True, slots=True)
@@ -463,4 +474,4 @@ class Fits:
     boards: tuple[BoardReport, ...]
 
     def to_json(self) -> dict[str, Any]:
-        return asdict(self)
+        return _with_arenas(self)

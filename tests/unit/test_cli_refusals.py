@@ -127,6 +127,21 @@ def test_inputs_that_do_not_fit(folder: Path, run: Run) -> None:
     assert_refused(answer, "[1, 5, 5, 3]")
 
 
+def test_no_limit_can_be_kept_by_what_is_not_known(folder: Path, run: Run) -> None:
+    net = Net()
+    x = net.conv2d(net.input((1, 8, 8, 3)), 4, kernel=(3, 3))
+    y = net.op("CUSTOM", [x], [net.tensor((1, 8, 8, 4))], custom_code="MINE")
+    (folder / "mine.tflite").write_bytes(net.model(net.conv2d(y, 4)))
+    before = files(folder)
+    answer = run("optimize", "mine.tflite", "--ram-limit", "20kB")
+    assert_refused(answer, "what MINE allocates is not known")
+    assert "code limit_on_unknown" in answer.err
+    assert files(folder) == before
+    known = run("fit", "mine.tflite", "--board", "nano33ble")
+    assert known.code == cli.NO
+    assert "not known" in known.out
+
+
 def test_a_limit_that_nothing_fits_is_the_answer_no(folder: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(*_: object, **__: object) -> None:
         raise DoesNotFit("needs 31,200 B, limit is 20,480 B", where="block 2 (ops 8..14)", hint="--int8-io")

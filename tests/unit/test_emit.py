@@ -168,11 +168,21 @@ def test_the_arena_has_its_convention(converted: Optimized) -> None:
     report = converted.report
     header = ops_header("mixed", read(converted.model), report)
     assert "ilp32, input in the arena, TFLM reference kernels" in header
-    assert f"constexpr size_t mixed_arena_size = {arena_bytes(read(converted.model), report)};" in header
     assert "may want more for L2_NORMALIZATION, ADD_N" in header
-    assert "An estimate: what Mine" in header  # the memory of a custom operator is not known
     region = tflm_memopt.optimize(two_convolutions())
-    assert "may want more" not in ops_header("plain", read(region.model), region.report)
+    header = ops_header("plain", read(region.model), region.report)
+    assert f"constexpr size_t plain_arena_size = {arena_bytes(read(region.model), region.report)};" in header
+    assert "may want more" not in header
+
+
+def test_an_arena_that_is_not_known_is_the_users_to_say(converted: Optimized) -> None:
+    """The memory of a custom operator is not known: no constant stands for it, and the least is checked."""
+    least = arena_bytes(read(converted.model), converted.report)
+    header = ops_header("mixed", read(converted.model), converted.report)
+    assert "without what Mine * / __#error allocates, which is not known" in header
+    assert f"#error What Mine * / __#error allocates is not known: define MIXED_ARENA_SIZE, in bytes, {least}" in header
+    assert "constexpr size_t mixed_arena_size = MIXED_ARENA_SIZE;" in header
+    assert f"static_assert(mixed_arena_size >= {least}," in header
 
 
 def two_convolutions() -> bytes:

@@ -14,15 +14,16 @@ from __future__ import annotations
 import bisect
 import enum
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from tflm_memopt.analysis import tflm_planner
-from tflm_memopt.analysis.builtin_memory import UNKNOWN, Kernel, Node, Persistent, Scratch, TempTensor
+from tflm_memopt.analysis.builtin_memory import UNKNOWN, Kernel, Node, Persistent, ResourceBuffer, Scratch, TempTensor
 from tflm_memopt.analysis.libraries import REFERENCE, Kernels, Library
 from tflm_memopt.analysis.tflm_lifetimes import (
     ALIGNMENT,
     ONLINE,
+    VAR_HANDLE,
     ScratchRequest,
     Wanted,
     aligned,
@@ -53,14 +54,32 @@ class Arena:
     min: int
     """The smallest arena with which AllocateTensors succeeds. It may be up to 15 B below `total`, where an arena whose
     size is no multiple of 16 has smaller alignment gaps."""
-    estimated: tuple[str, ...] = ()
-    """Operators whose memory is not known, each once."""
+    unknown: tuple[str, ...] = ()
+    """Operators of which nobody knows here what they allocate, each once: the model takes at least what the figures
+    say."""
     kernels: Kernels = "reference"
     """Of the builtin operators, whose scratch and state are counted."""
+    variables: int = 0
+    """Resource variables: the application has to create MicroResourceVariables for so many."""
+    variable_bytes: int = 0
+    """Of the tail: what MicroResourceVariables takes, and the variables' own bytes."""
 
     @property
     def exact(self) -> bool:
-        return not self.estimated
+        return not self.unknown
+
+    def figure(self, nbytes: int) -> str:
+        """One of the figures, for people: "at least" where more is not known."""
+        return f"{nbytes:,}" if self.exact else f"at least {nbytes:,}"
+
+    def to_json(self) -> dict[str, Any]:
+        """A figure that is not known is null; then `at_least` has the part of it that is."""
+        figures = {"head": self.head, "tail": self.tail, "total": self.total, "min": self.min}
+        return {
+            **asdict(self),
+            **(figures if self.exact else dict.fromkeys(figures)),
+            "at_least": None if self.exact else figures,
+        }
 
     @property
     def needed(self) -> int:
@@ -85,7 +104,8 @@ def predict(
         raise AssertionError("the arena is full, though it has room for everything side by side")
     head, tail = ends[0], ample - ends[1]
     smallest = bisect.bisect_left(range(ample), True, key=lambda size: _ends(replay.events, size) is not None)
-    return Arena(abi, head, tail, head + tail, smallest, tuple(sorted(replay.estimated)), library.name)
+    unknown = tuple(sorted(replay.unknown))
+    return Arena(abi, head, tail, head + tail, smallest, unknown, library.name, replay.variables, replay.variable_bytes)
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,6 +141,8 @@ class _Where(enum.Enum):
 
 _Event = tuple[_Where, int, int]
 """Where, bytes, alignment."""
+_Variable = tuple[bytes, bytes]
+"""A resource variable: its container and its name in there."""
 
 
 @dataclass(slots=True)
@@ -134,10 +156,19 @@ class _Replay:
     library: Library
     events: list[_Event] = field(default_factory=list)
     scratch: list[ScratchRequest] = field(default_factory=list)
-    estimated: set[str] = field(default_factory=set)
+    unknown: set[str] = field(default_factory=set)
+    variables: int = 0
+    filled: set[_Variable] = field(default_factory=set)
+    """Variables that have their bytes."""
+    variable_bytes: int = 0
 
     def add(self, where: _Where, size: int = 0, align: int = 1) -> None:
         self.events.append((where, size, align))
+
+    def add_variable(self, size: int) -> None:
+        """Bytes that resource variables take."""
+        self.add(_Where.TAIL, size, ALIGNMENT)
+        self.variable_bytes += aligned(size)
 
     def add_struct(self, where: _Where, name: str, count: int = 1, align: int = 0) -> None:
         layout = STRUCTS[name].of(self.abi)
@@ -154,14 +185,14 @@ class _Replay:
     def kernel(self, op: Op) -> Kernel:
         name = _name(op)
         if name not in self.library.rows:
-            self.estimated.add(name)
+            self.unknown.add(name)
         return self.library.rows.get(name, UNKNOWN)
 
 
 def _replay(source: Model, abi: Abi, recording: bool, library: Library) -> _Replay:
     graphs = tuple(graph_of(source.tree, i) for i in range(source.subgraphs))
     replay = _Replay(source.tree, graphs, abi, recording, library)
-    for step in (_create, _start, _parse_and_init, _prepare, _plan, _expose):
+    for step in (_create, _create_variables, _start, _parse_and_init, _prepare, _plan, _expose):
         step(replay)
     return replay
 
@@ -171,6 +202,20 @@ def _create(replay: _Replay) -> None:
     prefix = "Recording" if replay.recording else ""
     for name in (f"{prefix}SingleArenaBufferAllocator", "GreedyMemoryPlanner", f"{prefix}MicroAllocator"):
         replay.add_struct(_Where.TAIL, name)
+
+
+def _create_variables(replay: _Replay) -> None:
+    """MicroResourceVariables::Create, for as many variables as the model has: the application calls it, with the
+    allocator that it gives to the interpreter.
+    """
+    replay.variables = len({_variable(op) for graph in replay.graphs for op in graph.ops if op.type == VAR_HANDLE})
+    if replay.variables:
+        replay.add_variable(STRUCTS["MicroResourceVariables"].of(replay.abi).size)
+        replay.add_variable(STRUCTS["MicroResourceVariable"].of(replay.abi).size * replay.variables)
+
+
+def _variable(handle: Op) -> _Variable:
+    return bytes(handle.options.get("container") or b""), bytes(handle.options.get("sharedName") or b"")
 
 
 def _start(replay: _Replay) -> None:
@@ -196,13 +241,14 @@ def _parse_and_init(replay: _Replay) -> None:
         if kernel.params:
             replay.add_struct(_Where.TAIL, kernel.params)
     for kernel in kernels:
-        if kernel.state:
+        if kernel.state and STRUCTS[kernel.state].of(replay.abi).size:
             replay.add_struct(_Where.TAIL, kernel.state, align=ALIGNMENT)
 
 
 def _prepare(replay: _Replay) -> None:
     """MicroInterpreterGraph::PrepareSubgraphs: what each kernel's Prepare allocates, and the clean-up after it."""
     for number, graph in enumerate(replay.graphs):
+        handles = {op.outputs[0]: _variable(op) for op in graph.ops if op.type == VAR_HANDLE and op.outputs}
         for position, op in enumerate(graph.ops):
             for step in replay.kernel(op).prepare(_node(graph, op), replay.abi):
                 match step:
@@ -210,6 +256,10 @@ def _prepare(replay: _Replay) -> None:
                         replay.add(_Where.TAIL, size, ALIGNMENT)
                     case TempTensor(tensor):
                         replay.add_tensor(_Where.TEMP, number, tensor.id)
+                    case ResourceBuffer(handle, size):
+                        if (variable := handles.get(handle.id)) and variable not in replay.filled:
+                            replay.filled.add(variable)
+                            replay.add_variable(size)
                     case Scratch(size):
                         replay.scratch.append(ScratchRequest(number, position, size))
             replay.add(_Where.RESET)

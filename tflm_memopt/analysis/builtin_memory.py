@@ -37,7 +37,17 @@ class Scratch:
     nbytes: int
 
 
-Step = Persistent | TempTensor | Scratch
+@dataclass(frozen=True, slots=True)
+class ResourceBuffer:
+    """MicroResourceVariables::Allocate: the variable's bytes at the tail, when it is the first value that this
+    variable is assigned, and its handle is made in the same subgraph.
+    """
+
+    handle: Tensor
+    nbytes: int
+
+
+Step = Persistent | TempTensor | Scratch | ResourceBuffer
 
 
 @dataclass(frozen=True, slots=True)
@@ -310,6 +320,13 @@ def _reshape(node: Node, abi: Abi) -> Iterator[Step]:
         yield int_array(len(output.shape))
 
 
+def _assign_variable(node: Node, abi: Abi) -> Iterator[Step]:
+    yield from temps(node, "i1")
+    handle, value = node.tensor("i0"), node.tensor("i1")
+    if handle is not None and value is not None:
+        yield ResourceBuffer(handle, value.nbytes)
+
+
 def _mirror_pad(node: Node, abi: Abi) -> Iterator[Step]:
     yield from temps(node, "i0 i1 o0")
     for _ in range(2):
@@ -340,6 +357,7 @@ KERNELS: Mapping[str, Kernel] = {
     "ADD_N": Kernel(prepare=_add_n),
     "ARG_MAX": Kernel("TfLiteArgMaxParams"),
     "ARG_MIN": Kernel("TfLiteArgMinParams"),
+    "ASSIGN_VARIABLE": Kernel(state="assign_variable::OpData", prepare=_assign_variable),
     "AVERAGE_POOL_2D": Kernel("TfLitePoolParams", "OpDataPooling", _IO),
     "BATCH_MATMUL": Kernel("TfLiteBatchMatMulParams", "OpDataBatchMatmul", _batch_matmul),
     "BATCH_TO_SPACE_ND": Kernel(prepare=_IO),
@@ -398,6 +416,7 @@ KERNELS: Mapping[str, Kernel] = {
     "PADV2": Kernel(state="pad::OpData", prepare=_3IO),
     "PRELU": Kernel(state="PreluParams", prepare=_2IO),
     "QUANTIZE": Kernel(state="OpDataQuantizeReference", prepare=_IO),
+    "READ_VARIABLE": Kernel(prepare=_reads("i0")),
     "REDUCE_ALL": Kernel("TfLiteReducerParams", "OpDataReduce", _min_max_or_all),
     "REDUCE_MAX": Kernel("TfLiteReducerParams", "OpDataReduce", _min_max_or_all),
     "REDUCE_MIN": Kernel("TfLiteReducerParams", "OpDataReduce", _min_max_or_all),
@@ -431,6 +450,7 @@ KERNELS: Mapping[str, Kernel] = {
     "TRANSPOSE_CONV": Kernel("TfLiteTransposeConvParams", "transpose_conv::OpData", _transpose_conv),
     "UNIDIRECTIONAL_SEQUENCE_LSTM": Kernel("TfLiteUnidirectionalSequenceLSTMParams", "OpDataLSTM", _lstm),
     "UNPACK": Kernel("TfLiteUnpackParams"),
+    "VAR_HANDLE": Kernel("TfLiteVarHandleParams", "var_handle::OpData"),
     "WHILE": Kernel("TfLiteWhileParams", "while::OpData"),
     "ZEROS_LIKE": Kernel(prepare=_IO),
     # Ours keep no state: everything is in the program (custom_ops/tflm/tmo_region_op.h).
@@ -439,8 +459,7 @@ KERNELS: Mapping[str, Kernel] = {
     "TMO_CONV_2D": Kernel(),
     "TMO_FULLY_CONNECTED": Kernel(),
 }
-"""By schema name, custom operators by their own. VAR_HANDLE, READ_VARIABLE and ASSIGN_VARIABLE are left out: what they
-take depends on the resource variables that the application creates."""
+"""By schema name, custom operators by their own."""
 
-UNKNOWN = Kernel("TfLiteConvParams", "OpDataFullyConnected", _2IO)
-"""Stands in for an operator without a row: an estimate."""
+UNKNOWN = Kernel()
+"""Stands in for an operator without a row: what it takes is not known, so the figures are what the others take."""

@@ -47,9 +47,9 @@ def rows(*, mve: bool) -> Mapping[str, Kernel]:
         "SOFTMAX": Kernel("TfLiteSoftmaxParams", "SoftmaxParams+2 int", KERNELS["SOFTMAX"].prepare),
         "SVDF": Kernel("TfLiteSVDFParams", "cmsis_nn::Svdf", _svdf(mve)),
         "TRANSPOSE_CONV": Kernel("TfLiteTransposeConvParams", "cmsis_nn::TransposeConv", _transpose_conv(mve)),
+        "UNIDIRECTIONAL_SEQUENCE_LSTM": Kernel("TfLiteUnidirectionalSequenceLSTMParams", "cmsis_nn::Lstm", _lstm),
     }
-    unknown = ("UNIDIRECTIONAL_SEQUENCE_LSTM",)
-    return {name: kernel for name, kernel in {**KERNELS, **own}.items() if name not in unknown}
+    return {**KERNELS, **own}
 
 
 def _conv(mve: bool) -> Prepare:
@@ -164,6 +164,26 @@ def _svdf(mve: bool) -> Prepare:
             yield Persistent(4 * node.dim("i1", 0))
 
     return prepare
+
+
+def _lstm(node: Node, abi: Abi) -> Iterator[Step]:
+    """unidirectional_sequence_lstm.cc: of each of four gates the sums of its two weight matrices, a bias each, and
+    three buffers of the cell's size; in float32 the reference kernel's four. Input 18 is the output state, 19 the
+    cell state.
+    """
+    yield from temps(node, " ".join(f"i{k}" for k in range(24)) + " o0")
+    cell, bias_bytes = node.tensor("i19"), _LSTM_BIAS_BYTES.get(node.dtype("i0"), 0)
+    if cell is None:
+        return
+    if bias_bytes:
+        for _ in range(8):
+            yield Persistent(bias_bytes * node.dim("i18", 1))
+    for _ in range(3 if bias_bytes else 4):
+        yield Scratch(cell.nbytes)
+
+
+_LSTM_BIAS_BYTES: Mapping[str, int] = {"INT8": 4, "INT16": 8}
+"""By the input's type."""
 
 
 def _batch_matmul(mve: bool) -> Prepare:

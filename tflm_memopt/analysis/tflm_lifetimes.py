@@ -23,6 +23,8 @@ OFFLINE_PLAN = "OfflineMemoryAllocation"
 """Name of the metadata entry: int32 version, subgraphs, tensors, then an offset for each tensor of all subgraphs."""
 ONLINE = -1
 """An offset that leaves the choice to TFLM."""
+VAR_HANDLE = "VAR_HANDLE"
+"""Its Prepare points its output, a handle, to its own state: nothing is planned for it (kernels/var_handle.cc)."""
 
 _UNUSED = (-1, -1)
 """TFLM's lifetime for what nothing uses: it is planned all the same."""
@@ -56,10 +58,12 @@ def requests(graphs: Sequence[Graph], scratch: Sequence[ScratchRequest], offsets
     lives.walk(0)
     wanted: list[Request] = []
     whom: list[tuple[int, TensorId] | ScratchRequest] = []
+    makers = ((number, op) for number, graph in enumerate(graphs) for op in graph.ops if op.type == VAR_HANDLE)
+    handles = {(number, tensor) for number, op in makers for tensor in op.outputs}
     keys = ((number, tensor) for number, graph in enumerate(graphs) for tensor in graph.tensors.values())
     for flat, (number, tensor) in enumerate(keys):
         offset = ONLINE if offsets is None else offsets[flat]
-        if _needs_allocating(tensor, offset):
+        if (number, tensor.id) not in handles and _needs_allocating(tensor, offset):
             first, last = lives.tensors.get((number, tensor.id), _UNUSED)
             wanted.append(Request(aligned(nbytes(tensor)), first, last, None if offset == ONLINE else offset))
             whom.append((number, tensor.id))

@@ -65,6 +65,8 @@ STRUCTS: Mapping[str, Struct] = {
     "AllocationInfo": Struct((24, 4), (32, 8), "micro_allocation_info.h"),
     "pointer": Struct((4, 4), (8, 8), "size_t, and every pointer"),
     "int": Struct((4, 4), (4, 4), "int, and the items of a TfLiteIntArray"),
+    "MicroResourceVariables": Struct((12, 4), (16, 8), "micro_resource_variable.h"),
+    "MicroResourceVariable": Struct((20, 4), (40, 8), "micro_resource_variable.h"),
     # Builtin data: what the flatbuffer parser makes of operator options.
     "TfLiteAddParams": Struct((2, 1), (8, 4), _OPTIONS, (8, 4)),
     "TfLiteArgMaxParams": Struct((1, 1), (4, 4), _OPTIONS, (4, 4)),
@@ -103,11 +105,13 @@ STRUCTS: Mapping[str, Struct] = {
     "TfLiteTransposeConvParams": Struct((16, 4), (20, 4), _OPTIONS, (20, 4)),
     "TfLiteUnidirectionalSequenceLSTMParams": Struct((16, 4), (16, 4), _OPTIONS),
     "TfLiteUnpackParams": Struct((8, 4), (8, 4), _OPTIONS),
+    "TfLiteVarHandleParams": Struct((8, 4), (16, 8), _OPTIONS),
     "TfLiteWhileParams": Struct((8, 4), (8, 4), _OPTIONS),
     # Operators' own state.
     "OpDataAbsRsqrt": Struct((28, 4), (28, 4), "kernels/elementwise.cc"),
     "OpDataAdd": Struct((60, 4), (60, 4), "kernels/add.h"),
     "add_n::OpData": Struct((40, 4), (40, 4), "kernels/add_n.cc"),
+    "assign_variable::OpData": Struct((0, 1), (4, 4), "kernels/assign_variable.cc"),  # of compressed models only
     "OpDataBatchMatmul": Struct((16, 4), (32, 8), "kernels/batch_matmul.h"),
     "QuantizationOpDataBatchMatmul": Struct((28, 4), (28, 4), "kernels/batch_matmul.h"),
     "call_once::OpData": Struct((8, 4), (8, 4), "kernels/call_once.cc"),
@@ -146,6 +150,7 @@ STRUCTS: Mapping[str, Struct] = {
     "OpDataSvdf": Struct((36, 4), (36, 4), "kernels/svdf.h"),
     "tanh::OpData": Struct((16, 4), (16, 4), "kernels/tanh.cc"),
     "transpose_conv::OpData": Struct((72, 4), (88, 8), "kernels/transpose_conv.cc"),
+    "var_handle::OpData": Struct((4, 4), (4, 4), "kernels/var_handle.cc"),
     "while::OpData": Struct((8, 4), (8, 4), "kernels/while.cc"),
     # State of the kernels for CMSIS-NN and ESP-NN: mostly the reference kernel's, and indices of scratch buffers.
     "OpDataConv+int": Struct((60, 4), (88, 8), "kernels/cmsis_nn/conv.cc, depthwise_conv.cc; kernels/esp_nn/conv.cc"),
@@ -154,6 +159,7 @@ STRUCTS: Mapping[str, Struct] = {
     "SoftmaxParams+2 int": Struct((64, 8), (88, 8), "kernels/cmsis_nn/softmax.cc"),
     "cmsis_nn::BatchMatmul": Struct((36, 4), (56, 8), "kernels/cmsis_nn/batch_matmul.cc"),
     "cmsis_nn::FullyConnected": Struct((72, 4), (104, 8), "kernels/cmsis_nn/fully_connected.cc"),
+    "cmsis_nn::Lstm": Struct((912, 8), (1008, 8), "kernels/cmsis_nn/unidirectional_sequence_lstm.cc"),
     "cmsis_nn::Svdf": Struct((40, 4), (48, 8), "kernels/cmsis_nn/svdf.cc"),
     "cmsis_nn::TransposeConv": Struct((72, 4), (80, 8), "kernels/cmsis_nn/transpose_conv.cc"),
 }

@@ -65,6 +65,7 @@ def ops_header(name: str, model: Model, report: Report) -> str:
     """NAME_ops.h."""
     c, include_guard, operators = identifier(name), guard(name, "ops"), needed(model)
     nbytes = arena_bytes(model, report)
+    at_least = "" if report.arena.exact else "at least "
     adapter = '#include "tmo_tflm.h"\n' if any(n.operator in OURS for n in operators) else ""
     arena_comment = "\n".join(f" * {line}" for line in _arena_comment(report, operators))
     adds = "\n".join(_statement(n) for n in operators)
@@ -80,10 +81,10 @@ def ops_header(name: str, model: Model, report: Report) -> str:
 {adapter}
 /* Bytes of the tensor arena: alignas({ARENA_ALIGNMENT}) static uint8_t arena[{c}_arena_size];
 {arena_comment} */
-constexpr size_t {c}_arena_size = {nbytes};
+{_arena_size(c, nbytes, report)}
 #ifdef TMO_RAM_LIMIT /* bytes that your program has for it */
 static_assert({c}_arena_size <= TMO_RAM_LIMIT,
-              "{c} needs an arena of {nbytes} B, TMO_RAM_LIMIT is less: convert it with --ram-limit");
+              "{c} needs an arena of {at_least}{nbytes} B, TMO_RAM_LIMIT is less: convert it with --ram-limit");
 #endif
 {"".join(f"{line}{NEWLINE}" for line in _frame(c, report.frame))}
 namespace {c}_ops {{
@@ -130,17 +131,32 @@ def _frame(c: str, frame: FrameReport | None) -> Iterator[str]:
     yield f"constexpr uint32_t {c}_row_bytes = {frame.row_bytes};"
 
 
+def _arena_size(c: str, nbytes: int, report: Report) -> str:
+    """The constant; where it is not known, what the user has to define for it."""
+    if report.arena.exact:
+        return f"constexpr size_t {c}_arena_size = {nbytes};"
+    unknown, macro = comment(", ".join(report.arena.unknown)), f"{c.upper()}_ARENA_SIZE"
+    return f"""\
+#ifndef {macro}
+#error What {unknown} allocates is not known: define {macro}, in bytes, {nbytes} and what it takes
+#endif
+constexpr size_t {c}_arena_size = {macro};
+static_assert({c}_arena_size >= {nbytes}, "the other operators need {nbytes} B");"""
+
+
 def _arena_comment(report: Report, operators: Sequence[Needed]) -> Iterator[str]:
-    yield f"The smallest with which AllocateTensors() succeeds is {report.arena.min:,} B,"
-    yield f"of which arena_used_bytes() then says {report.arena.total:,} B."
-    yield f"Convention: {report.convention}."
+    arena = report.arena
+    yield f"The smallest with which AllocateTensors() succeeds is {arena.figure(arena.min)} B,"
+    yield f"of which arena_used_bytes() then says {arena.figure(arena.total)} B."
+    if arena.variables:
+        yield f"{arena.variable_bytes:,} B of it are for resource variables: create MicroResourceVariables for"
+        yield f"{arena.variables} of them, with the interpreter's allocator."
+    yield f"Convention: {comment(report.convention)}."
     if report.arena.abi == "ilp32":
         yield "The constant is larger: some 32-bit builds of TFLM (Arduino, RISC-V, Xtensa) have larger structs."
     kept = [n.operator for n in operators if n.operator not in OURS]
     if kept and report.arena.kernels == "reference":
         yield f"Optimized kernels may want more for {comment(', '.join(kept))}: --kernels cmsis-nn, esp-nn."
-    if not report.arena.exact:
-        yield f"An estimate: what {comment(', '.join(report.arena.estimated))} allocates is not known."
 
 
 def _statement(n: Needed) -> str:

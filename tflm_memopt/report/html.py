@@ -16,6 +16,7 @@ from jinja2 import Environment, StrictUndefined
 from markupsafe import Markup
 
 import tflm_memopt
+from tflm_memopt.analysis.arena import Arena
 from tflm_memopt.boards import BoardFit, boards
 from tflm_memopt.maps import MemoryMap
 from tflm_memopt.model.graph import short_name
@@ -61,13 +62,14 @@ def optimized(result: Optimized) -> str:
     report, original = result.report, result.inspection
     after = result.memory if report.changed else None
     total, limit = report.arena.total, report.original_arena.total
+    said = report.arena.figure(total)
     data: dict[str, Any] = {"report": report.to_json(), "inspection": original.to_json()}
     data |= {"memory": {"original": original.memory.to_json(), "rewritten": result.memory.to_json()}}
     if result.plan:
         data["plan"] = result.plan.to_json()
     if result.frontier:
         data["frontier"] = result.frontier.to_json()
-    marks = [Mark(total, f"rewritten: {total:,} B", "limit")] if after else []
+    marks = [Mark(total, f"rewritten: {said} B", "limit")] if after else []
     return _page(
         original,
         report=report,
@@ -166,7 +168,7 @@ def _cards(report: Report) -> list[tuple[str, str, str, str, str]]:
     before, after, flash, macs = report.original_arena, report.arena, report.flash, report.macs
     dead = f", {report.dead_channels:,} dead channels folded away" if report.dead_channels else ""
     return [
-        ("RAM", *_changed(before.total, after.total), "whole tensor arena"),
+        ("RAM", *_changed_arena(before, after), "whole tensor arena"),
         ("Flash", *_changed(flash.original, flash.rewritten), ".tflite file"),
         ("Compute", "", f"F = {report.overhead:.2f}", "", f"{macs.rewritten:,} of {macs.original:,} MACs{dead}"),
     ]  # fmt: skip
@@ -174,11 +176,13 @@ def _cards(report: Report) -> list[tuple[str, str, str, str, str]]:
 
 def _plain_cards(result: Inspection) -> list[tuple[str, str, str, str, str]]:
     """The same of a model as it is."""
-    arena, dead = result.arena, f"{result.dead_macs:,} of them in {result.dead_channels:,} dead channels"
-    parts = f"head {arena.head:,} B, tail {arena.tail:,} B, smallest arena {arena.min:,} B"
+    arena = result.arena
+    head, tail, least = map(arena.figure, (arena.head, arena.tail, arena.min))
+    parts = f"head {head} B, tail {tail} B, smallest arena {least} B"
+    dead = f"{result.dead_macs:,} of them in {result.dead_channels:,} dead channels"
     compute = f"{dead} of {result.channels:,}, which cannot influence any output"
     return [
-        ("RAM", "", f"{arena.total:,} B", "", parts),
+        ("RAM", "", f"{arena.figure(arena.total)} B", "", parts),
         ("Flash", "", f"{result.flash:,} B", "", ".tflite file"),
         ("Compute", "", f"{result.macs:,} MACs", "", compute),
     ]
@@ -188,12 +192,17 @@ def _changed(before: int, after: int) -> tuple[str, str, str]:
     return f"{before:,} B", f"{after:,} B", change(before, after)
 
 
+def _changed_arena(before: Arena, after: Arena) -> tuple[str, str, str]:
+    percent = change(before.total, after.total) if before.exact else ""
+    return f"{before.figure(before.total)} B", f"{after.figure(after.total)} B", percent
+
+
 def _arena_table(report: Report) -> Table:
     """Both arenas, part by part."""
     parts = ("head", "tail", "total", "min")
     rows = []
     for name, arena in (("original", report.original_arena), ("rewritten", report.arena)):
-        rows.append((Cell(name), *(Cell(f"{getattr(arena, part):,}") for part in parts)))
+        rows.append((Cell(name), *(Cell(arena.figure(getattr(arena, part))) for part in parts)))
     columns = ("arena, B", "head", "tail", "total", "smallest")
     return Table("arena", tuple(Column(c, number=i > 0) for i, c in enumerate(columns)), tuple(rows))
 
@@ -240,7 +249,7 @@ def _boards(before: Sequence[BoardFit], after: Sequence[BoardFit] | None) -> Tab
     for i, fit in enumerate(before):
         board, last = boards()[fit.board], (after or before)[i]
         row = [Cell(f"{fit.name} ({board.chip})"), Cell(f"{board.ram:,}"), Cell(f"{board.flash:,}"), _fits(fit)]
-        rows.append((*row, *([_fits(after[i])] if after else []), Cell(f"{last.ram_left:,}")))
+        rows.append((*row, *([_fits(after[i])] if after else []), Cell(last.ram_said)))
     return Table("boards", tuple(columns), tuple(rows))
 
 
@@ -251,7 +260,7 @@ def _named(tensor: str) -> Cell:
 
 def _fits(fit: BoardFit) -> Cell:
     if not fit.fits:
-        return Cell("✗ too large", mark="no")
+        return Cell("? not known", mark="partly") if fit.undecided else Cell("✗ too large", mark="no")
     return Cell("✓ fits", mark="yes") if fit.fits_with_radio else Cell("✓ without radio", mark="partly")
 
 
@@ -279,9 +288,9 @@ def _frontier(result: Exploration | None, chosen: tuple[int, float] | None) -> M
         tuple(
             Cell(text, mark="chosen" if chosen == (p.arena.total, p.overhead) else "")
             for text in (
-                str(n), f"{p.overhead:.3f}", f"{p.macs:,}", f"{p.instructions:,}", f"{p.arena.head:,}",
-                f"{p.arena.tail:,}",
-                f"{p.arena.total:,}", f"{p.arena.min:,}", str(p.blocks), str(p.tiled), str(p.second_passes),
+                str(n), f"{p.overhead:.3f}", f"{p.macs:,}", f"{p.instructions:,}",
+                *(p.arena.figure(part) for part in (p.arena.head, p.arena.tail, p.arena.total, p.arena.min)),
+                str(p.blocks), str(p.tiled), str(p.second_passes),
                 "yes" if p.proven else "no",
             )
         )
@@ -401,8 +410,10 @@ def _settings(report: Report) -> list[tuple[str, str]]:
     facts.append(("proven: no layout of these blocks is lower", _word(report.proven)))
     facts.append(("searches cut short (--effort)", ", ".join(report.cut_short) or "none"))
     facts.append(("ABI", report.arena.abi))
-    if report.arena.estimated:
-        facts.append(("memory estimated of", ", ".join(report.arena.estimated)))
+    if report.arena.unknown:
+        facts.append(("arena not known of", ", ".join(report.arena.unknown)))
+    if report.arena.variables:
+        facts.append(("resource variables", f"{report.arena.variables}, {report.arena.variable_bytes:,} B of the tail"))
     facts.append(("seconds", f"{report.seconds:.3f}"))
     if report.accuracy:
         a = report.accuracy

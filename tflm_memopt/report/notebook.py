@@ -51,14 +51,16 @@ def summary(result: Optimized) -> str:
     """The three numbers and the memory maps, as HTML."""
     r = result.report
     state = "rewritten" if r.changed else f"unchanged: {r.why_unchanged}"
+    old, new, flash = r.original_arena, r.arena, r.flash
+    less_ram = change(old.total, new.total) if old.exact else ""
+    less_flash = change(flash.original, flash.rewritten)
     rows = (
-        ("RAM", r.original_arena.total, r.arena.total, r.convention),
-        ("flash", r.flash.original, r.flash.rewritten, ".tflite file"),
+        ("RAM", old.figure(old.total), new.figure(new.total), less_ram, r.convention),
+        ("flash", f"{flash.original:,}", f"{flash.rewritten:,}", less_flash, ".tflite file"),
     )
     lines = "".join(
-        f"<tr><td>{name}</td><td>{before:,} B</td><td>{after:,} B</td><td>{change(before, after)}</td>"
-        f"<td>{escape(note)}</td></tr>"
-        for name, before, after, note in rows
+        f"<tr><td>{name}</td><td>{before} B</td><td>{after} B</td><td>{changed}</td><td>{escape(note)}</td></tr>"
+        for name, before, after, changed, note in rows
     )
     work = f"{r.macs.rewritten:,} of {r.macs.original:,} MACs"
     table = f"<table>{lines}<tr><td>F</td><td></td><td>{r.overhead:.2f}</td><td></td><td>{work}</td></tr></table>"

@@ -82,8 +82,9 @@ def batch(result: Batch, folder: Path) -> RenderableType:
         if r is None:
             table.add_row(printable(m.model), *[""] * 5, Text(f"failed: {m.error.code}" if m.error else "", "red"))
             continue
-        before, after, flash = r.original_arena.total, r.arena.total, _percent(r.flash.original, r.flash.rewritten)
-        figures = (f"{before:,}", f"{after:,}", _percent(before, after), flash, f"{r.overhead:.2f}")
+        before, after, flash = r.original_arena, r.arena, _percent(r.flash.original, r.flash.rewritten)
+        totals = before.figure(before.total), after.figure(after.total), _arena_percent(before, after)
+        figures = (*totals, flash, f"{r.overhead:.2f}")
         table.add_row(printable(m.model), *figures, "" if r.changed else f"unchanged, {printable(r.why_unchanged)}")
     return _page(
         Group(title, Text(f"  arenas in B, {convention}", "dim")) if convention else title,
@@ -105,7 +106,7 @@ def exploration(result: Exploration, files: Iterable[str]) -> RenderableType:
     for number, p in enumerate(result.points):
         blocks = f"{p.blocks}" + (f" ({p.tiled} tiled)" if p.tiled else "")
         blocks += f", {_second_passes(p.second_passes)}" if p.second_passes else ""
-        against = _percent(before.total, p.arena.total)
+        against = _arena_percent(before, p.arena)
         instructions = [f"{p.instructions:,}" for _ in counted]
         figures = (f"{p.overhead:.3f}", f"{p.macs:,}", *instructions, *_figures(p.arena))
         table.add_row(str(number), *figures, against, blocks, *_left(p.board))
@@ -125,10 +126,12 @@ def _left(board: BoardFit | None) -> tuple[Text, ...]:
 def inspection(result: Inspection, files: Iterable[str] = ()) -> RenderableType:
     """The answer of `inspect`."""
     arena = result.arena
+    head, tail, least = map(arena.figure, (arena.head, arena.tail, arena.min))
     running = sum(op.supported for op in result.operators)
     facts = _facts(
-        ("arena", f"{arena.total:,} B", result.convention),
-        ("", f"head {arena.head:,} B, tail {arena.tail:,} B, smallest {arena.min:,} B", ""),
+        ("arena", f"{arena.figure(arena.total)} B", result.convention),
+        ("", f"head {head} B, tail {tail} B, smallest {least} B", ""),
+        *([("variables", *_variables(arena))] if arena.variables else []),
         ("flash", f"{result.flash:,} B", ".tflite file"),
         ("MACs", f"{result.macs:,}", "of the operators that run row by row"),
         ("dead", f"{result.dead_channels:,} of {result.channels:,} channels, {result.dead_macs:,} MACs", DEAD),
@@ -155,10 +158,10 @@ def fits(result: Fits) -> RenderableType:
     for row in result.boards:
         left = row.rewritten
         table.add_row(
-            row.board.id, row.board.name, f"{row.board.ram:,}", _on(row.original), _on(left), f"{left.ram_left:,}",
+            row.board.id, row.board.name, f"{row.board.ram:,}", _on(row.original), _on(left), left.ram_said,
             f"{left.flash_left:,}",
         )  # fmt: skip
-    arena = _change(result.original_arena.total, result.arena.total)
+    arena = _arena_change(result.original_arena, result.arena)
     facts = _facts(("arena", arena, ""), ("flash", _change(result.flash.original, result.flash.rewritten), ""))
     return _page(Group(title, facts), table)
 
@@ -166,7 +169,7 @@ def fits(result: Fits) -> RenderableType:
 def _on(fit: BoardFit) -> Text:
     """A model on a board, in a word or two."""
     if not fit.fits:
-        return Text("too large", "red")
+        return Text("not known", "yellow") if fit.undecided else Text("too large", "red")
     return Text("fits", "green") if fit.fits_with_radio else Text("without radio", "yellow")
 
 
@@ -227,7 +230,7 @@ def _title(report: Report) -> Text:
 
 def _headline(report: Report) -> Table:
     """The three numbers that matter: arena, flash, F."""
-    arena, flash = (report.original_arena.total, report.arena.total), report.flash
+    flash = report.flash
     macs, dead = report.macs, report.dead_channels
     work = f"{macs.original:,} -> {macs.rewritten:,} MACs" if macs.rewritten != macs.original else "no recompute"
     twice = sum(stage.second_pass for block in report.blocks for stage in block.stages)
@@ -235,7 +238,7 @@ def _headline(report: Report) -> Table:
     right = report.accuracy
     tested = [("accuracy", f"{right.keras:.1%} -> {right.rewritten:.1%}", _right(right))] if right else []
     return _facts(
-        ("arena", _change(*arena), report.convention),
+        ("arena", _arena_change(report.original_arena, report.arena), report.convention),
         ("flash", _change(flash.original, flash.rewritten), ".tflite file"),
         ("F", f"{report.overhead:.2f}", work + (f", {_dead(dead)} folded away" if dead else "")),
         *_instructions(report.instructions),
@@ -304,6 +307,21 @@ def _change(before: int, after: int) -> str:
     return f"{before:,} B -> {after:,} B ({_percent(before, after)})"
 
 
+def _arena_change(before: Arena, after: Arena) -> str:
+    percent = f" ({_arena_percent(before, after)})" if before.exact else ""
+    return f"{before.figure(before.total)} B -> {after.figure(after.total)} B{percent}"
+
+
+def _arena_percent(before: Arena, after: Arena) -> str:
+    """Nothing where the whole is not known."""
+    return _percent(before.total, after.total) if before.exact else ""
+
+
+def _variables(arena: Arena) -> tuple[str, str]:
+    count = f"{arena.variables} resource variable{'s' * (arena.variables > 1)}"
+    return f"{arena.variable_bytes:,} B", f"of the tail: MicroResourceVariables for {count}, and their values"
+
+
 def _percent(before: int, after: int) -> str:
     return f"{100 * (after - before) / before:+.0f} %" if before else "new"
 
@@ -311,7 +329,7 @@ def _percent(before: int, after: int) -> str:
 def _arenas(report: Report) -> RenderableType:
     table = _table("arena, B", "head", "tail", "total", "smallest", numbers=4)
     for name, arena in (("original", report.original_arena), ("rewritten", report.arena)):
-        table.add_row(name, *_figures(arena), f"{arena.min:,}")
+        table.add_row(name, *_figures(arena), arena.figure(arena.min))
     bound = "no layout of these blocks is lower" if report.proven else "a lower layout of these blocks may exist"
     lines = [f"  head at least {report.lower_bound_head:,} B; {bound}"]
     if report.cut_short:
@@ -320,7 +338,7 @@ def _arenas(report: Report) -> RenderableType:
 
 
 def _figures(arena: Arena) -> tuple[str, str, str]:
-    return f"{arena.head:,}", f"{arena.tail:,}", f"{arena.total:,}"
+    return arena.figure(arena.head), arena.figure(arena.tail), arena.figure(arena.total)
 
 
 def _blocks(blocks: Sequence[BlockReport]) -> Table:

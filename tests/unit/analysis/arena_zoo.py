@@ -250,23 +250,76 @@ def _circular_buffer() -> bytes:
     return net.model(net.op("CUSTOM", [x], [net.tensor((1, 3, 5, 4))], custom_code="CIRCULAR_BUFFER"))
 
 
-def _lstm() -> bytes:
-    """A float cell of 3 inputs and 4 units over two time steps; the optional inputs are absent."""
+def lstm(dtype: str = "FLOAT32", *, units: int = 4, features: int = 3, steps: int = 2) -> bytes:
+    """A cell over some time steps; the optional inputs are absent. dtype: of activations."""
     net = Net()
-    steps, units, features = 2, 4, 3
-    x = net.input((1, steps, features), None, dtype="FLOAT32")
+    whole = dtype == "FLOAT32"
+    bias_type = {"INT8": "INT32", "INT16": "INT64"}.get(dtype, dtype)
+
+    def affine(scale: float) -> tuple[float, int] | None:
+        return None if whole else (scale, 0)
+
+    x = net.input((1, steps, features), affine(0.05), dtype=dtype)
+
+    def constant(kind: str, scale: float, *shape: int) -> int:
+        return net.tensor(shape, kind, affine(scale), data=np.ones(shape))
 
     def weights(*shape: int) -> int:
-        return net.tensor(shape, "FLOAT32", None, data=np.ones(shape))
+        return constant(dtype if whole else "INT8", 0.01, *shape)
 
-    states = [net.tensor((1, units), "FLOAT32", None) for _ in range(2)]
-    for state in states:
+    output = net.tensor((1, units), dtype, affine(1 / 128))
+    cell = net.tensor((1, units), dtype if whole else "INT16", affine(2**-12))
+    for state in (output, cell):
         net.graph.tensors[state].isVariable = True
     gates = [weights(units, features) for _ in range(4)] + [weights(units, units) for _ in range(4)]
-    inputs = [x, *gates, -1, -1, -1, *(weights(units) for _ in range(4)), -1, -1, *states, -1, -1, -1, -1]
+    biases = [constant(bias_type, 0.0005, units) for _ in range(4)]
+    inputs = [x, *gates, -1, -1, -1, *biases, -1, -1, output, cell, -1, -1, -1, -1]
     options = schema.UnidirectionalSequenceLSTMOptionsT(fusedActivationFunction=schema.ActivationFunctionType.TANH)
-    y = net.tensor((1, steps, units), "FLOAT32", None)
-    return net.model(net.op("UNIDIRECTIONAL_SEQUENCE_LSTM", inputs, [y], options))
+    y = net.tensor((1, steps, units), dtype, affine(1 / 128))
+    net.op("UNIDIRECTIONAL_SEQUENCE_LSTM", inputs, [y], options)
+    if not whole:  # of the sums: input, forget, cell and output gate, and the hidden state
+        sums = [*(net.tensor((0,), "INT16", affine(2**-12)) for _ in range(4)), net.tensor((0,), "INT8", (1 / 128, 0))]
+        net.graph.operators[-1].intermediates = np.asarray(sums, np.int32)
+    return net.model(y)
+
+
+def _resource_variables() -> bytes:
+    """Two variables, one of which CALL_ONCE fills first; the other's handle is made twice."""
+    net = Net()
+    x = net.input((1, 20))
+
+    def handle(name: str) -> int:
+        options = schema.VarHandleOptionsT(container="", sharedName=name)
+        return net.op("VAR_HANDLE", [], [net.tensor((), "RESOURCE", None)], options)
+
+    def assign(to: int, value: int) -> None:
+        net.graph.operators.append(
+            schema.OperatorT(
+                opcodeIndex=writer.add_opcode(net.tree, "ASSIGN_VARIABLE"),
+                inputs=np.asarray([to, value], np.int32),
+                outputs=np.asarray([], np.int32),
+            )
+        )
+
+    def first() -> int:
+        assign(handle("ring"), value := net.tensor((1, 20), data=np.ones((1, 20))))
+        return value
+
+    once = schema.OperatorT(
+        opcodeIndex=writer.add_opcode(net.tree, "CALL_ONCE"),
+        inputs=np.asarray([], np.int32),
+        outputs=np.asarray([], np.int32),
+        builtinOptionsType=schema.BuiltinOptions.CallOnceOptions,
+        builtinOptions=schema.CallOnceOptionsT(initSubgraphIndex=1),
+    )
+    net.graph.operators.append(once)
+    ring, sums = handle("ring"), handle("sums")
+    old = net.op("READ_VARIABLE", [ring], [net.tensor((1, 20))], schema.ReadVariableOptionsT())
+    y = net.add(x, old)
+    assign(ring, y)
+    assign(sums, net.fully_connected(y, 7))
+    again = net.op("READ_VARIABLE", [handle("sums")], [net.tensor((1, 7))], schema.ReadVariableOptionsT())
+    return with_subgraphs(net, net.unary("RELU", again), first)
 
 
 def _if() -> bytes:
@@ -340,7 +393,10 @@ ZOO: Mapping[str, Callable[[], bytes]] = {
     "fill": _fill,
     "reduce_all": _reduce_all,
     "circular_buffer": _circular_buffer,
-    "lstm": _lstm,
+    "lstm": lstm,
+    "lstm_int8": lambda: lstm("INT8"),
+    "lstm_int16": lambda: lstm("INT16", units=8, features=24, steps=3),
+    "resource_variables": _resource_variables,
     "transpose_conv": _transpose_conv,
     "svdf": _svdf,
     "int16_softmax": _int16_softmax,

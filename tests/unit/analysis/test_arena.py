@@ -123,15 +123,45 @@ def test_a_read_model_and_its_bytes_are_the_same() -> None:
     assert predict(read(model)) == predict(model)
 
 
-def test_an_unknown_operator_makes_it_an_estimate() -> None:
+def test_what_an_unknown_operator_takes_is_no_figure() -> None:
     net = Net()
     x = net.input((1, 8))
     for _ in range(2):
         x = net.op("CUSTOM", [x], [net.tensor((1, 8))], custom_code="MY_OWN")
     arena = predict(net.model(net.unary("RELU", x)))
-    assert arena.estimated == ("MY_OWN",)
+    assert arena.unknown == ("MY_OWN",)
     assert not arena.exact
-    assert arena.min > 0
+    assert arena.figure(arena.total) == f"at least {arena.total:,}"
+    said = arena.to_json()
+    assert [said[key] for key in ("head", "tail", "total", "min")] == [None] * 4
+    assert said["at_least"] == {"head": arena.head, "tail": arena.tail, "total": arena.total, "min": arena.min}
+
+
+def test_a_known_figure_is_one() -> None:
+    arena = predict(ZOO["network"]())
+    said = arena.to_json()
+    assert (said["total"], said["at_least"], said["unknown"]) == (arena.total, None, ())
+    assert arena.figure(12345) == "12,345"
+
+
+@pytest.mark.parametrize(
+    ("name", "variables", "total"), [("mww_okay_nabu_v2", 6, 18_708), ("mww_vad_v2", 4, 9_332)], ids=["nabu", "vad"]
+)
+def test_resource_variables_as_measured_on_a_cortex_m4(name: str, variables: int, total: int) -> None:
+    """Measured with MicroResourceVariables for 16, of 20 B each; predicted are as many as the model has."""
+    path = MODELS / f"{name}.tflite"
+    if not path.exists():
+        pytest.skip(f"{path} is not here")
+    arena = predict(path.read_bytes())
+    assert arena.exact
+    assert arena.variables == variables
+    assert arena.total == total - (16 * 20 - -(-variables * 20 // 16) * 16)
+
+
+def test_resource_variables_are_counted_once() -> None:
+    arena = predict(ZOO["resource_variables"]())
+    assert arena.variables == 2
+    assert arena.variable_bytes == 16 + 48 + 32 + 16  # the object, 2 x 20 B, 20 B and 7 B of values
 
 
 def test_a_whole_region_costs_less_tail_than_500_bytes() -> None:

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 from conftest import MODELS, thinned
 from models import Net
-from unit.analysis.arena_zoo import ZOO
+from unit.analysis.arena_zoo import ZOO, lstm
 
 import tflm_memopt
 from tflm_memopt.analysis import cmsis_nn, esp_nn
@@ -92,7 +92,6 @@ def test_every_struct_of_a_row_is_in_the_table(kernels: Library) -> None:
 
 @pytest.mark.parametrize("name", thinned(ZOO, 20))
 def test_only_operators_with_rows_of_their_own_differ(name: str) -> None:
-    """LSTM is left out of CMSIS-NN's rows: an estimate."""
     model = ZOO[name]()
     source = read(model)
     graphs = [graph_of(source.tree, number) for number in range(source.subgraphs)]
@@ -102,6 +101,23 @@ def test_only_operators_with_rows_of_their_own_differ(name: str) -> None:
         arena = predict(model, library=kernels)
         assert arena.exact == (operators <= kernels.rows.keys())
         assert operators & own or not arena.exact or arena == replace(predict(model), kernels=kernels.name)
+
+
+@pytest.mark.parametrize(
+    ("name", "total", "least"), [("lstm", 1568, 2260), ("lstm_int8", 1716, 2480), ("lstm_int16", 2276, 2880)]
+)
+def test_an_lstm_as_measured_with_cmsis_nn_on_a_cortex_m4(name: str, total: int, least: int) -> None:
+    """arena_used_bytes(), and an arena with which AllocateTensors succeeds."""
+    arena = predict(ZOO[name](), library=DSP)
+    assert (arena.total, arena.min, arena.exact) == (total, least, True)
+
+
+def test_cmsis_nn_sums_the_weights_of_an_lstm_in_advance() -> None:
+    """Eight vectors of 128 int32 stay in RAM; of four int16 buffers of the cell's size, three."""
+    model = lstm("INT8", units=128, features=257, steps=1)
+    fast, plain = predict(model, library=DSP), predict(model)
+    assert fast.tail - plain.tail == 8 * 4 * 128 + (912 - 688)  # and cmsis_nn_lstm_params
+    assert plain.head - fast.head == 2 * 128
 
 
 def _mixed() -> bytes:

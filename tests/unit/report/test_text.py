@@ -85,9 +85,14 @@ def test_dead_channels_are_said(report: Report) -> None:
     assert "1 dead channel folded away" in optimized(replace(folded, dead_channels=1))
 
 
-def test_an_estimate_is_called_one(report: Report) -> None:
-    assert "an estimate" not in optimized(report)
-    assert "an estimate" in optimized(replace(report, arena=replace(report.arena, estimated=("SVDF",))))
+def test_a_figure_that_is_not_known_is_not_shown_as_one(report: Report) -> None:
+    assert "at least" not in optimized(report).replace("head at least", "")
+    arenas = (replace(arena, unknown=("SVDF",)) for arena in (report.original_arena, report.arena))
+    said = optimized(replace(report, **dict(zip(("original_arena", "arena"), arenas, strict=True)), boards=()))
+    before, after = report.original_arena.total, report.arena.total
+    assert f"at least {before:,} B -> at least {after:,} B" in said
+    assert "without what SVDF allocates, which is not known" in " ".join(said.split())
+    assert f"at least {before:,} B -> at least {after:,} B (" not in said
 
 
 def test_kept_operators_are_grouped_by_reason(report: Report) -> None:
