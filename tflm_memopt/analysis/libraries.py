@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Literal, get_args
 
-from tflm_memopt.analysis import builtin_memory, cmsis_nn, esp_nn
+from tflm_memopt.analysis import builtin_memory, cmsis_nn, esp_nn, tflm_2023
 from tflm_memopt.analysis.builtin_memory import Kernel
 from tflm_memopt.errors import UsageError
 
@@ -26,6 +26,8 @@ class Library:
 
 
 REFERENCE = Library("reference", builtin_memory.KERNELS)
+EARLY_2023 = Library("reference", tflm_2023.rows())
+"""The reference kernels of January 2023, as libraries for Arduino still have them."""
 
 
 @cache

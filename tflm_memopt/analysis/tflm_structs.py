@@ -9,11 +9,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
-Abi = Literal["ilp32", "ilp32-full", "lp64"]
+Abi = Literal["ilp32", "ilp32-full", "lp64", "lp64-full"]
 """ilp32: Cortex-M4, -DTF_LITE_STATIC_MEMORY, Arm's EABI, where an enum is as small as its values: TFLM's own Makefile.
 ilp32-full: the largest of the usual 32-bit builds, without TF_LITE_STATIC_MEMORY, as Arduino libraries are built, and
 with enums of 4 B, as RISC-V and Xtensa have them. An arena that is declared for any board must cover it.
-lp64: x86-64, TF_LITE_STATIC_MEMORY, USE_TFLM_COMPRESSION: the official Python wheel."""
+lp64: x86-64, TF_LITE_STATIC_MEMORY, USE_TFLM_COMPRESSION: the official Python wheel.
+lp64-full: x86-64 without TF_LITE_STATIC_MEMORY, what differs measured from TFLM's headers of October 2023."""
 
 PLANNER_BYTES_PER_BUFFER = 40
 """GreedyMemoryPlanner::per_buffer_size(): ten ints (memory_planner/greedy_memory_planner.h)."""
@@ -35,10 +36,12 @@ class Struct:
     source: str
     ilp32_full: tuple[int, int] | None = None
     """None: the same as ilp32."""
+    lp64_full: tuple[int, int] | None = None
+    """None: the same as lp64."""
 
     def of(self, abi: Abi) -> Layout:
-        layouts = {"ilp32": self.ilp32, "ilp32-full": self.ilp32_full or self.ilp32, "lp64": self.lp64}
-        return Layout(*layouts[abi])
+        full = {"ilp32-full": self.ilp32_full, "lp64-full": self.lp64_full}.get(abi)
+        return Layout(*(full or (self.ilp32 if abi.startswith("ilp32") else self.lp64)))
 
 
 _COMMON = "tensorflow/lite/core/c/common.h"
@@ -56,9 +59,9 @@ STRUCTS: Mapping[str, Struct] = {
     "RecordingMicroAllocator": Struct((124, 4), (272, 8), "recording_micro_allocator.h"),
     "MicroBuiltinDataAllocator": Struct((8, 4), (16, 8), "micro_allocator.cc"),
     "SubgraphAllocations": Struct((8, 4), (24, 8), "micro_allocator.h"),
-    "NodeAndRegistration": Struct((32, 4), (64, 8), "micro_allocator.h", (44, 4)),
+    "NodeAndRegistration": Struct((32, 4), (64, 8), "micro_allocator.h", (44, 4), (88, 8)),
     "TfLiteEvalTensor": Struct((12, 4), (24, 8), _COMMON),
-    "TfLiteTensor": Struct((32, 4), (64, 8), _COMMON, (64, 4)),
+    "TfLiteTensor": Struct((32, 4), (64, 8), _COMMON, (64, 4), (112, 8)),
     "TfLiteAffineQuantization": Struct((12, 4), (24, 8), _COMMON),
     "ScratchBufferRequest": Struct((12, 4), (16, 8), "micro_allocator.h"),
     "ScratchBufferHandle": Struct((4, 4), (8, 8), "micro_allocator.h"),
@@ -132,6 +135,7 @@ STRUCTS: Mapping[str, Struct] = {
     "LogSoftmaxOpData": Struct((28, 4), (40, 8), "kernels/log_softmax.cc"),
     "OpDataLogistic": Struct((16, 4), (16, 4), "kernels/logistic.h"),
     "OpDataLSTM": Struct((688, 8), (688, 8), "kernels/lstm_shared.h"),
+    "OpDataLSTM 2023": Struct((384, 4), (432, 8), "kernels/unidirectional_sequence_lstm.cc, January 2023"),
     "OpDataMirrorPad": Struct((20, 4), (20, 4), "kernels/mirror_pad.cc"),
     "OpDataMul": Struct((36, 4), (36, 4), "kernels/mul.h"),
     "pad::OpData": Struct((56, 4), (56, 4), "kernels/pad.h"),

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from tflm_memopt.analysis.arena import predict
-from tflm_memopt.analysis.libraries import library
+from tflm_memopt.analysis.libraries import EARLY_2023, library
 from tflm_memopt.analysis.packings import family
+from tflm_memopt.analysis.tflm_structs import Abi
 from tflm_memopt.emit.kernels import needs
 from tflm_memopt.emit.methods import AFTER_2023, BUILTIN, CUSTOM, OURS
 from tflm_memopt.emit.names import comment, guard, identifier
@@ -51,14 +52,22 @@ def _needed(name: str, *, custom: bool) -> Needed:
 
 
 def arena_bytes(model: Model, report: Report) -> int:
-    """The arena to declare, in whole alignment units: enough for any build of TFLM for this width of pointers.
+    """The arena to declare, in whole alignment units: enough for any build of TFLM for this width of pointers."""
+    return -(-max(builds(model, report).values()) // ARENA_ALIGNMENT) * ARENA_ALIGNMENT
 
-    Arduino libraries, RISC-V and Xtensa toolchains have larger structs than the Cortex-M build that the report counts.
+
+def builds(model: Model, report: Report) -> Mapping[str, int]:
+    """Bytes that each build of TFLM needs, by what it is: Arduino libraries, RISC-V and Xtensa toolchains have larger
+    structs than the Cortex-M build that the report counts, and libraries of early 2023 other kernels.
     """
+    full: Abi = "ilp32-full" if report.arena.abi.startswith("ilp32") else "lp64-full"
     kernels = library(report.arena.kernels, mve=family(report.target) is Family.MVE)
-    full = [predict(model, "ilp32-full", library=kernels)] if report.arena.abi == "ilp32" else []
-    builds = [report.arena, *full]
-    return -(-max(max(a.min, a.total) for a in builds) // ARENA_ALIGNMENT) * ARENA_ALIGNMENT
+    arenas = {
+        f"built with TF_LITE_STATIC_MEMORY, {report.arena.abi}": report.arena,
+        "without it": predict(model, full, library=kernels),
+        "without it, reference kernels of January 2023": predict(model, full, library=EARLY_2023),
+    }
+    return {build: max(arena.min, arena.total) for build, arena in arenas.items()}
 
 
 def ops_header(name: str, model: Model, report: Report) -> str:
@@ -67,7 +76,7 @@ def ops_header(name: str, model: Model, report: Report) -> str:
     nbytes = arena_bytes(model, report)
     at_least = "" if report.arena.exact else "at least "
     adapter = '#include "tmo_tflm.h"\n' if any(n.operator in OURS for n in operators) else ""
-    arena_comment = "\n".join(f" * {line}" for line in _arena_comment(report, operators))
+    arena_comment = "\n".join(f" * {line}" for line in _arena_comment(report, operators, builds(model, report)))
     adds = "\n".join(_statement(n) for n in operators)
     return f"""\
 // What {name}.tflite needs of TensorFlow Lite Micro: operators and arena. Written by tflm-memopt.
@@ -144,7 +153,7 @@ constexpr size_t {c}_arena_size = {macro};
 static_assert({c}_arena_size >= {nbytes}, "the other operators need {nbytes} B");"""
 
 
-def _arena_comment(report: Report, operators: Sequence[Needed]) -> Iterator[str]:
+def _arena_comment(report: Report, operators: Sequence[Needed], needs: Mapping[str, int]) -> Iterator[str]:
     arena = report.arena
     yield f"The smallest with which AllocateTensors() succeeds is {arena.figure(arena.min)} B,"
     yield f"of which arena_used_bytes() then says {arena.figure(arena.total)} B."
@@ -152,8 +161,8 @@ def _arena_comment(report: Report, operators: Sequence[Needed]) -> Iterator[str]
         yield f"{arena.variable_bytes:,} B of it are for resource variables: create MicroResourceVariables for"
         yield f"{arena.variables} of them, with the interpreter's allocator."
     yield f"Convention: {comment(report.convention)}."
-    if report.arena.abi == "ilp32":
-        yield "The constant is larger: some 32-bit builds of TFLM (Arduino, RISC-V, Xtensa) have larger structs."
+    yield "The constant is enough for all of these builds of TFLM, and for the largest of them no more than that:"
+    yield from (f"  {nbytes:,} B {build}" for build, nbytes in needs.items())
     kept = [n.operator for n in operators if n.operator not in OURS]
     if kept and report.arena.kernels == "reference":
         yield f"Optimized kernels may want more for {comment(', '.join(kept))}: --kernels cmsis-nn, esp-nn."
