@@ -13,7 +13,7 @@ from tflm_memopt import emit, talk
 from tflm_memopt.boards import board
 from tflm_memopt.emit.names import file_stem
 from tflm_memopt.errors import UsageError
-from tflm_memopt.files import read_file, write_files
+from tflm_memopt.files import read_file, read_model, shown, write_files
 from tflm_memopt.keras import is_keras
 from tflm_memopt.model.reader import read
 from tflm_memopt.report import html, markdown, plot, table, text
@@ -25,9 +25,11 @@ from tflm_memopt.source import Source
 
 def inspect(args: argparse.Namespace) -> int:
     """What a model consists of, and its page."""
-    data = read_file(args.model)
     with talk.about(args.model):
-        result = tflm_memopt.inspect(data, name=args.model.name, abi=args.abi, target=args.target, kernels=args.kernels)
+        data = read_model(args.model)
+        result = tflm_memopt.inspect(
+            data, name=shown(args.model), abi=args.abi, target=args.target, kernels=args.kernels
+        )
     files = _pages(args.output, args.model.stem, html.inspection(result)) if args.output else {}
     _keep(args.model, files)
     write_files(files)
@@ -60,12 +62,12 @@ def _optimize_all(args: argparse.Namespace, folder: Path) -> int:
         try:
             report, files = _optimize_one(args, path, folder, written)
             written.update(files)
-            entries.append(Entry(path.name, report))
+            entries.append(Entry(shown(path), report))
         except Exception as error:
             known = talk.typed(error)
             known.file = known.file or str(path)
             worst = max(worst, talk.say(known))
-            entries.append(Entry(path.name, error=known))
+            entries.append(Entry(shown(path), error=known))
     found = Batch(str(args.model), tuple(entries))
     talk.answer(args, found.to_json(), text.batch(found, folder))
     return worst
@@ -81,7 +83,7 @@ def _optimize_one(
     with talk.about(model), talk.busy(args, f"optimizing {model.name}") as progress:
         source = Source.of(model, args.calibrate, args.test, progress)
         result = tflm_memopt.optimize(
-            source.data, name=model.name, **_settings(args), max_macs=args.max_macs, ram_limit=args.ram_limit,
+            source.data, name=shown(model), **_settings(args), max_macs=args.max_macs, ram_limit=args.ram_limit,
             max_instructions=args.max_instructions, board=args.board, core=args.core, plan=saved,
             if_worthwhile=not args.force, frontier=args.frontier, progress=progress,
         )  # fmt: skip
@@ -108,12 +110,12 @@ def _shown(path: Path, folder: Path) -> str:
 
 def fit(args: argparse.Namespace) -> int:
     """The answer is no when the rewritten model does not fit on a board that was asked for; if none was, on any."""
-    data = read_file(args.model)
+    data = _read(args.model)
     for name in args.boards:
         board(name)
     with talk.about(args.model), talk.busy(args, f"optimizing {args.model.name}") as progress:
         result = tflm_memopt.optimize(
-            data, name=args.model.name, **_settings(args), ram_limit=args.ram_limit, progress=progress
+            data, name=shown(args.model), **_settings(args), ram_limit=args.ram_limit, progress=progress
         )
     found = tflm_memopt.fit(result, args.boards)
     talk.answer(args, found.to_json(), markdown.fits(found) if args.markdown else text.fits(found))
@@ -123,11 +125,11 @@ def fit(args: argparse.Namespace) -> int:
 
 def explore(args: argparse.Namespace) -> int:
     """The frontier of a model, as table, plot and plans."""
-    data, name = read_file(args.model), args.model.stem
+    data, name = _read(args.model), args.model.stem
     draw = plot.of_form(args.plot) if args.plot else None
     with talk.about(args.model), talk.busy(args, f"exploring {args.model.name}") as progress:
         result = tflm_memopt.explore(
-            data, name=args.model.name, **_settings(args), board=args.board, cost=args.cost, core=args.core,
+            data, name=shown(args.model), **_settings(args), board=args.board, cost=args.cost, core=args.core,
             progress=progress,
         )  # fmt: skip
     files: dict[Path, bytes] = {}
@@ -169,7 +171,7 @@ def _pages(folder: Path, name: str, page: str) -> dict[Path, bytes]:
 
 def verify(args: argparse.Namespace) -> int:
     """The answer is no when a byte differs."""
-    original, rewritten = (read_file(path) for path in (args.original, args.rewritten))
+    original, rewritten = (_read(path) for path in (args.original, args.rewritten))
     for path, data in ((args.original, original), (args.rewritten, rewritten)):
         with talk.about(path):
             read(data)
@@ -191,6 +193,11 @@ def _module(folder: Path | None, rewritten: Path) -> Path | None:
         return None
     named = folder / f"{file_stem(rewritten.stem)}.c"
     return named if named.is_file() else folder
+
+
+def _read(path: Path) -> bytes:
+    with talk.about(path):
+        return read_model(path)
 
 
 def _keep(model: Path, files: Mapping[Path, bytes]) -> None:

@@ -5,11 +5,13 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
+import stat
 import tempfile
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from tflm_memopt.errors import UsageError
+from tflm_memopt.errors import ModelError, UsageError
+from tflm_memopt.model import flatbuffer
 
 
 def read_file(path: Path) -> bytes:
@@ -18,6 +20,40 @@ def read_file(path: Path) -> bytes:
         return path.read_bytes()
     except OSError as error:
         raise UsageError(f"cannot read {path}: {error.strerror}", code="cannot_read", hint="check the path") from error
+
+
+def read_model(path: Path) -> bytes:
+    """The bytes of a .tflite file. What begins like none is refused before the rest of it is read.
+
+    Raises UsageError when it cannot be read, or is no file that has an end (a pipe, a device), and ModelError for what
+    is no model.
+    """
+    try:
+        if not stat.S_ISREG(path.stat().st_mode) and not path.is_dir():  # opening a pipe would wait for a writer
+            raise UsageError(
+                f"{path} is no regular file", code="no_regular_file", hint="a .tflite file: cat PIPE > model.tflite"
+            )
+        with path.open("rb") as file:
+            start = file.read(len(flatbuffer.GIT_LFS))
+            flatbuffer.check_start(start)
+            if (nbytes := os.fstat(file.fileno()).st_size) > flatbuffer.MOST_BYTES:
+                raise ModelError(
+                    f"{nbytes:,} B are more than a model can have: {flatbuffer.MOST_BYTES:,}",
+                    code="model_too_long",
+                    hint="a smaller model: no microcontroller has so much flash",
+                )
+            return start + file.read()
+    except OSError as error:
+        raise UsageError(f"cannot read {path}: {error.strerror}", code="cannot_read", hint="check the path") from error
+
+
+def shown(path: Path) -> str:
+    """A file's name as text: what is no UTF-8 in it is replaced.
+
+    >>> shown(Path("folder/model.tflite"))
+    'model.tflite'
+    """
+    return os.fsencode(path.name).decode("utf-8", "replace")
 
 
 def write_file(path: Path, data: bytes) -> None:
@@ -52,7 +88,7 @@ def _write_temporary(path: Path, data: bytes, undo: contextlib.ExitStack) -> Pat
         for folder in [p for p in reversed(path.parents) if not p.exists()]:
             folder.mkdir(exist_ok=True)
             undo.callback(_remove_empty, folder)
-        descriptor, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
+        descriptor, name = tempfile.mkstemp(prefix=".tflm-memopt.", dir=path.parent)
         temporary = Path(name)
         undo.callback(temporary.unlink, missing_ok=True)
         with os.fdopen(descriptor, "wb") as file:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from tflm_memopt.emit.names import file_stem
 from tflm_memopt.errors import UsageError
-from tflm_memopt.files import read_file
+from tflm_memopt.files import read_model
 from tflm_memopt.keras import FloatModel, accuracy, is_keras
 from tflm_memopt.results import Optimized
 from tflm_memopt.runtime import stimuli
@@ -37,7 +37,7 @@ class Source:
                 raise UsageError(
                     "--calibrate and --test are for Keras models", code="not_keras", where=str(path), hint=hint
                 )
-            return Source(read_file(path))
+            return Source(read_model(path))
         if not calibrate:
             hint = "--calibrate X.npy, some hundred typical inputs: numpy.save('X.npy', images[:300])"
             raise UsageError(

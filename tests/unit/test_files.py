@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import os
+import resource
 from pathlib import Path
 
 import pytest
 
-from tflm_memopt.errors import UsageError
-from tflm_memopt.files import read_file, write_file
+from tflm_memopt.errors import ModelError, UsageError
+from tflm_memopt.files import read_file, read_model, write_file
+from tflm_memopt.model import flatbuffer
 
 
 def test_written_whole(tmp_path: Path) -> None:
@@ -16,6 +19,52 @@ def test_written_whole(tmp_path: Path) -> None:
     write_file(path, b"two")
     assert read_file(path) == b"two"
     assert [p.name for p in path.parent.iterdir()] == ["model.tflite"]
+
+
+def test_a_name_as_long_as_names_can_be(tmp_path: Path) -> None:
+    path = tmp_path / ("m" * 248 + ".tflite")
+    write_file(path, b"data")
+    assert [p.name for p in tmp_path.iterdir()] == [path.name]
+
+
+@pytest.mark.parametrize(
+    ("start", "code"),
+    [
+        (b"\0" * 64, "no_tflite"),
+        (flatbuffer.GIT_LFS + b"oid", "git_lfs_pointer"),
+        (b"\0" * 4 + b"TFL3", "model_too_long"),
+    ],
+    ids=["no model", "Git LFS", "too long"],
+)
+def test_what_begins_like_no_model_is_not_read(tmp_path: Path, start: bytes, code: str) -> None:
+    """4 GB, most of them a hole: read whole, they would not fit into this test's memory."""
+    path = tmp_path / "large.tflite"
+    with path.open("wb") as file:
+        file.write(start)
+        file.truncate(1 << 32)
+    limits = resource.getrlimit(resource.RLIMIT_AS)
+    resource.setrlimit(resource.RLIMIT_AS, (_address_space() + (1 << 30), limits[1]))
+    try:
+        with pytest.raises(ModelError) as raised:
+            read_model(path)
+    finally:
+        resource.setrlimit(resource.RLIMIT_AS, limits)
+    assert raised.value.code == code
+
+
+def _address_space() -> int:
+    """Bytes of this process."""
+    return int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
+
+
+def test_what_has_no_end_is_not_read(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    for path in (tmp_path / "pipe", Path("/dev/zero")):
+        with pytest.raises(UsageError, match="is no regular file") as raised:
+            read_model(path)
+        assert raised.value.code == "no_regular_file"
+    with pytest.raises(UsageError, match="cannot read"):
+        read_model(tmp_path)
 
 
 def test_readable_like_any_new_file(tmp_path: Path) -> None:

@@ -17,6 +17,8 @@ IDENTIFIER = b"TFL3"
 GIT_LFS = b"version https://git-lfs.github.com/"
 """How a file begins that stands for one that Git keeps elsewhere."""
 HEADER_BYTES = 8
+MOST_BYTES = 2**31 - 1
+"""Of a flatbuffer (FLATBUFFERS_MAX_BUFFER_SIZE)."""
 MAX_TABLES = 1_000_000
 """As in flatbuffers::Verifier: a small file can name the same table very often."""
 
@@ -51,6 +53,12 @@ SCHEMA: Schema = {
 
 def check(data: bytes) -> None:
     """Raises ModelError unless `data` is a well-formed .tflite flatbuffer as far as the reader follows it."""
+    check_start(data)
+    _Walk(data).table("Model", 0, "model")
+
+
+def check_start(data: bytes) -> None:
+    """Raises ModelError unless a file that starts so may be a model: the first bytes, as many as GIT_LFS has, do."""
     if len(data) < HEADER_BYTES:
         raise ModelError(
             f"{len(data)} B are too few for a model",
@@ -67,7 +75,6 @@ def check(data: bytes) -> None:
             code="no_tflite",
             hint="a .tflite file, as the TFLite converter writes it",
         )
-    _Walk(data).table("Model", 0, "model")
 
 
 class _Walk:
