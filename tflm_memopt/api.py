@@ -14,6 +14,7 @@ from tflm_memopt.analysis import costs
 from tflm_memopt.analysis.arena import predict
 from tflm_memopt.analysis.libraries import Kernels, Library, library
 from tflm_memopt.analysis.packings import family
+from tflm_memopt.analysis.refused import accept
 from tflm_memopt.analysis.tflm_structs import Abi
 from tflm_memopt.balance import NO_BALANCE, balance
 from tflm_memopt.boards import Board, boards, fits
@@ -28,7 +29,7 @@ from tflm_memopt.model.int8_io import Int8Interface
 from tflm_memopt.model.int8_io import int8_io as to_int8_io
 from tflm_memopt.model.interface import Changes
 from tflm_memopt.model.packing import GENERIC, Family
-from tflm_memopt.model.reader import read
+from tflm_memopt.model.reader import Model, read
 from tflm_memopt.plan.effort import EXACT, NORMAL, factor
 from tflm_memopt.plan.inputs import input_mode
 from tflm_memopt.plan.planner import Options
@@ -126,7 +127,7 @@ def optimize(
     )
     conversion = _within(conversion, limits, without, saved=plan is not None)
     original = describe.inspection(
-        name, len(model), conversion.source, pipeline.understand(conversion.source.graph), abi, conversion.library
+        name, len(model), conversion.source, _understood(conversion.source), abi, conversion.library
     )
     if (limits.ram is not None or on_board) and not original.arena.exact:
         raise UsageError(
@@ -337,9 +338,14 @@ def _conversion(
         raise UsageError(f"unknown setting: op_per={op_per!r}", code="unknown_setting")
     options = replace(options, op_per_block=op_per == "block", input=input_mode(input))
     source = read(model)
+    accept(source)
     border = to_int8_io(source.graph) if int8_io else Int8Interface(source.graph, Changes(), {}, ())
-    understood = pipeline.understand(border.graph)
+    understood = pipeline.understand(border.graph, pipeline.left_whole(source))
     return Conversion(source, border, understood, options, abi, widest, _library(kernels, options.target))
+
+
+def _understood(source: Model) -> pipeline.Understood:
+    return pipeline.understand(source.graph, pipeline.left_whole(source))
 
 
 def _library(kernels: Kernels, target: str) -> Library:
@@ -377,5 +383,5 @@ def inspect(
     kernels: whose scratch and state the arena figures count; with CMSIS-NN they depend on the core, `target`.
     """
     source = read(model)
-    understood = pipeline.understand(source.graph)
+    understood = _understood(source)
     return describe.inspection(name, len(model), source, understood, abi, _library(kernels, target))

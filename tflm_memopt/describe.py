@@ -11,6 +11,7 @@ from tflm_memopt.analysis.arena import predict
 from tflm_memopt.analysis.costs import Work
 from tflm_memopt.analysis.libraries import Library
 from tflm_memopt.analysis.liveness import live_bytes
+from tflm_memopt.analysis.refused import refusal
 from tflm_memopt.analysis.supported import View
 from tflm_memopt.analysis.tflm_structs import Abi
 from tflm_memopt.boards import Board, BoardFit, fit, fits
@@ -88,6 +89,7 @@ def inspection(name: str, nbytes: int, source: Model, understood: Understood, ab
         memory=maps.of_tflm(source, abi, arena, whose),
         firmware=needs,
         fits=fits(arena, needs),
+        refused=found.what if (found := refusal(source)) else "",
     )
 
 

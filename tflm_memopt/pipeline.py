@@ -11,6 +11,7 @@ from tflm_memopt.lower.rewrite import rewrite
 from tflm_memopt.model import canonicalise, writer
 from tflm_memopt.model.graph import ABSENT, Graph
 from tflm_memopt.model.int8_io import Int8Interface
+from tflm_memopt.model.opset import Unsupported
 from tflm_memopt.model.prepared import other_shape
 from tflm_memopt.model.reader import Model
 from tflm_memopt.model.rowop import RowOp
@@ -51,8 +52,14 @@ class Planned:
     plan: Plan
 
 
-def understand(graph: Graph) -> Understood:
-    """Canonical form. What canonicalisation made of operators that stay builtin is undone: they stay byte for byte."""
+def understand(graph: Graph, whole: str = "") -> Understood:
+    """Canonical form. What canonicalisation made of operators that stay builtin is undone: they stay byte for byte.
+
+    whole: why all of them do (left_whole()).
+    """
+    if whole:
+        kept = Unsupported("left_whole", whole, "", "")
+        return Understood(_activations_only(graph), {op.index: kept for op in graph.ops})
     left_alone: frozenset[int] = frozenset()
     while True:
         canonical = canonicalise.canonicalise(graph, left_alone).graph

@@ -413,6 +413,8 @@ class Inspection:
     """What it needs in flash."""
     fits: tuple[BoardFit, ...] = field(repr=False)
     """On every board."""
+    refused: str = ""
+    """Why TFLM itself refuses the model; empty: the types speak against nothing."""
 
     @property
     def convention(self) -> str:

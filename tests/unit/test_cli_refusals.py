@@ -10,12 +10,14 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from ai_edge_litert import schema_py_generated as schema
 from models import Net
 from unit.command import MAIN, Run, assert_refused, files, small, unsupported
 
 import tflm_memopt
 from tflm_memopt import cli
 from tflm_memopt.errors import DoesNotFit
+from tflm_memopt.runtime import wheel
 
 
 def damaged(how: str) -> bytes:
@@ -119,6 +121,55 @@ def test_bad_usage(folder: Path, run: Run, arguments: Sequence[str], says: str) 
     assert_refused(answer, says)
     assert files(folder) == before
     assert sorted(p.name for p in folder.iterdir()) == ["empty.json", "list.json", "other.tflite", "small.tflite"]
+
+
+def test_a_name_that_is_no_utf_8(folder: Path, run: Run) -> None:
+    path = Path(os.fsdecode(b"caf\xe9.tflite"))
+    (folder / path).write_bytes(small())
+    for command in (("inspect",), ("fit", "--board", "nano33ble"), ("optimize", "-o", "out", "--emit", "cpp")):
+        answer = run(command[0], str(path), *command[1:])
+        assert answer.code == cli.DONE, answer.err
+        assert "caf\ufffd.tflite" in answer.out
+    assert {"caf_.tflite", "caf_.report.html", "caf__ops.h"} <= {p.name for p in (folder / "out").iterdir()}
+
+
+def dynamic_range(kind: str) -> bytes:
+    """Weights that are stored as integers or half floats, under float activations."""
+    net = Net()
+    x = net.input((1, 8, 8, 4), None, dtype="FLOAT32")
+    y = net.tensor((1, 8, 8, 4), "FLOAT32", None)
+    window = {"strideH": 1, "strideW": 1}
+    if kind == "FLOAT16":
+        half = net.tensor((4, 1, 1, 4), "FLOAT16", None, data=np.ones((4, 1, 1, 4)))
+        weights = net.op("DEQUANTIZE", [half], [net.tensor((4, 1, 1, 4), "FLOAT32", None)], schema.DequantizeOptionsT())
+        return net.model(net.op("CONV_2D", [x, weights], [y], schema.Conv2DOptionsT(**window)))
+    if kind == "CONV_2D":
+        weights = net.tensor((4, 1, 1, 4), data=np.ones((4, 1, 1, 4)), scales=(0.1,) * 4)
+        return net.model(net.op(kind, [x, weights], [y], schema.Conv2DOptionsT(**window)))
+    if kind == "DEPTHWISE_CONV_2D":
+        weights = net.tensor((1, 1, 1, 4), data=np.ones((1, 1, 1, 4)), scales=(0.1,) * 4, axis=3)
+        options = schema.DepthwiseConv2DOptionsT(**window, depthMultiplier=1)
+        return net.model(net.op(kind, [x, weights], [y], options))
+    weights = net.tensor((4, 4), affine=(0.1, 0), data=np.ones((4, 4)))
+    return net.model(net.op(kind, [x, weights], [y], schema.FullyConnectedOptionsT(keepNumDims=True)))
+
+
+@pytest.mark.parametrize("kind", ["CONV_2D", "DEPTHWISE_CONV_2D", "FULLY_CONNECTED", "FLOAT16"])
+def test_a_model_that_tflm_refuses(folder: Path, run: Run, kind: str) -> None:
+    """TFLM does refuse it; optimize says so and writes nothing; inspect shows it, with the same sentence."""
+    data = dynamic_range(kind)
+    with pytest.raises(RuntimeError, match="allocate tensors"):
+        wheel.interpreter(data, 1 << 16)
+    (folder / "hybrid.tflite").write_bytes(data)
+    before = files(folder)
+    answer = run("optimize", "hybrid.tflite", "-o", "out")
+    assert_refused(answer, "TFLM refuses this model")
+    assert "code tflm_refuses" in answer.err
+    assert "TFLITE_BUILTINS_INT8" in answer.err
+    assert files(folder) == before
+    shown = run("inspect", "hybrid.tflite")
+    assert shown.code == cli.DONE
+    assert answer.err.splitlines()[0].removeprefix("error: ").removesuffix(" (hybrid.tflite)") in shown.out
 
 
 def test_inputs_that_do_not_fit(folder: Path, run: Run) -> None:

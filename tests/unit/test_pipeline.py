@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from ai_edge_litert import schema_py_generated as schema
 from models import Net
+from unit.analysis.arena_zoo import ZOO
 
 import tflm_memopt
 from tflm_memopt import api, pipeline
@@ -205,3 +206,14 @@ def test_inspect_finds_the_peak() -> None:
     assert seen.peak_operator is not None
     assert live[seen.peak_operator] == max(live.values())
     assert seen.arena.head >= max(live.values())
+
+
+def test_inspect_and_optimize_know_the_same_of_a_model_that_is_left_whole() -> None:
+    """Its operators could run row by row, but for the subgraphs."""
+    model = ZOO["resource_variables"]()
+    seen, result = tflm_memopt.inspect(model), tflm_memopt.optimize(model)
+    assert result.report.why_unchanged == pipeline.SEVERAL_SUBGRAPHS
+    assert not any(op.supported for op in seen.operators)
+    assert {(op.code, op.reason) for op in seen.operators} == {("left_whole", pipeline.SEVERAL_SUBGRAPHS)}
+    assert [k.index for k in result.report.kept_builtin] == [op.index for op in seen.operators]
+    assert seen.macs == result.report.macs.original == 0

@@ -143,6 +143,7 @@ def inspection(result: Inspection, files: Iterable[str] = ()) -> RenderableType:
     ]
     return _page(
         Group(Text(printable(result.model), "bold"), facts),
+        Text(printable(result.refused), "red") if result.refused else None,
         _operators(result),
         _section("Operators that would stay builtin", _kept(refused)) if refused else None,
         _section("Written", _lines(written)) if (written := list(files)) else None,
