@@ -53,21 +53,39 @@ class FloatModel:
             signature = self._graph.signatures["serving_default"]
             specs = signature.structured_input_signature[1]
             self.names = tuple(sorted(specs))
-            self.shapes = [tuple(specs[name].shape[1:]) for name in self.names]
+            self._set_shapes([tuple(specs[name].shape) for name in self.names])
             self._call = lambda *inputs: signature(**dict(zip(self.names, inputs, strict=True)))
             return
         model = self._tf.keras.models.load_model(path, compile=False)
         self.names = tuple(tensor.name for tensor in model.inputs)
-        self.shapes = [tuple(tensor.shape[1:]) for tensor in model.inputs]
+        self._set_shapes([tuple(tensor.shape) for tensor in model.inputs])
         with tempfile.TemporaryDirectory() as folder:  # the converter freezes the variables of a SavedModel only
             model.export(folder, verbose=False)
             self._graph = self._tf.saved_model.load(folder)
         self._call = self._graph.serve if len(model.inputs) == 1 else lambda *inputs: self._graph.serve(list(inputs))
 
+    def _set_shapes(self, shapes: Sequence[tuple[int | None, ...]]) -> None:
+        """The inputs' shapes but for the first axis, which has to be open or 1: a microcontroller runs one example at a
+        time. An open dimension is None until to_int8() sees the examples.
+        """
+        for name, (batch, *_) in zip(self.names, shapes, strict=True):
+            if batch not in (None, 1):
+                raise UsageError(
+                    f"the model takes {batch} examples at once",
+                    code="fixed_batch",
+                    where=f"input '{name}'",
+                    hint="the same model with Input(shape=...) instead of batch_shape",
+                )
+        self.shapes = [tuple(shape[1:]) for shape in shapes]
+
     def to_int8(self, calibration: Sequence[Array]) -> bytes:
-        """The model in int8 from input to output, for one example at a time; `calibration`: an array for each input."""
+        """The model in int8 from input to output, for one example at a time; `calibration`: an array for each input.
+
+        Dimensions that the model leaves open are those of the examples, from now on.
+        """
         tf = self._tf
         inputs = self.inputs(calibration)
+        self.shapes = [tuple(array.shape[1:]) for array in inputs]  # what the model leaves open, the examples say
         one = tf.function(self._call)
         specs = [tf.TensorSpec((1, *shape), tf.float32) for shape in self.shapes]
         converter = tf.lite.TFLiteConverter.from_concrete_functions([one.get_concrete_function(*specs)], self._graph)

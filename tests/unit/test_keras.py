@@ -39,6 +39,12 @@ model.fit(images[:300], labels[:300], epochs=8, verbose=0)
 model.save("net.keras")
 model.export("saved", verbose=False)
 np.save("x.npy", images[:60])
+open_sizes = tf.keras.Input((None, None, 2))
+model(open_sizes)
+tf.keras.Sequential([open_sizes, *model.layers]).save("open.keras")
+fours = tf.keras.Input(batch_shape=(4, 16, 16, 2))
+tf.keras.Model(fours, model(fours)).save("fours.keras")
+np.save("x_small.npy", images[:60, :12, :12])
 np.save("x_test.npy", images[300:])
 np.save("y_test.npy", labels[300:])
 """
@@ -110,6 +116,40 @@ def test_data_that_does_not_fit(trained: Path) -> None:
     for code in BAD:
         assert f"  code {code}\n{code} {cli.BAD}\n" in done.stderr
     assert not (trained / "bad").exists()
+
+
+@pytest.mark.slow
+def test_dimensions_that_the_model_leaves_open_are_the_examples(trained: Path) -> None:
+    for data, size in (("x.npy", 16), ("x_small.npy", 12)):
+        code, _, err = run(trained, "optimize", "open.keras", "--calibrate", data, "-o", "open")
+        assert code == cli.DONE, err
+        graph = read((trained / "open/open.int8.tflite").read_bytes()).graph
+        assert graph.tensors[graph.inputs[0]].shape == (1, size, size, 2)
+    code, _, err = run(
+        trained,
+        "optimize",
+        "open.keras",
+        "--calibrate",
+        "x_small.npy",
+        "--test",
+        "x_test.npy",
+        "y_test.npy",
+        "-o",
+        "no",
+    )
+    assert code == cli.BAD
+    assert "an array of shape [100, 16, 16, 2] for an input of [N, 12, 12, 2]" in err
+    assert not (trained / "no").exists()
+    heard(err)
+
+
+@pytest.mark.slow
+def test_a_model_of_several_examples_at_once(trained: Path) -> None:
+    code, _, err = run(trained, "optimize", "fours.keras", "--calibrate", "x.npy", "-o", "no")
+    assert code == cli.BAD
+    assert "the model takes 4 examples at once" in err
+    assert not (trained / "no").exists()
+    heard(err)
 
 
 def test_without_tensorflow_it_says_what_to_install(
