@@ -16,10 +16,8 @@ from tflm_memopt.model import flatbuffer
 
 def read_file(path: Path) -> bytes:
     """The bytes of a file; UsageError when it cannot be read."""
-    try:
+    with _reading(path):
         return path.read_bytes()
-    except OSError as error:
-        raise UsageError(f"cannot read {path}: {error.strerror}", code="cannot_read", hint="check the path") from error
 
 
 def read_model(path: Path) -> bytes:
@@ -28,7 +26,7 @@ def read_model(path: Path) -> bytes:
     Raises UsageError when it cannot be read, or is no file that has an end (a pipe, a device), and ModelError for what
     is no model.
     """
-    try:
+    with _reading(path):
         if not stat.S_ISREG(path.stat().st_mode) and not path.is_dir():  # opening a pipe would wait for a writer
             raise UsageError(
                 f"{path} is no regular file", code="no_regular_file", hint="a .tflite file: cat PIPE > model.tflite"
@@ -43,6 +41,12 @@ def read_model(path: Path) -> bytes:
                     hint="a smaller model: no microcontroller has so much flash",
                 )
             return start + file.read()
+
+
+@contextlib.contextmanager
+def _reading(path: Path) -> Iterator[None]:
+    try:
+        yield
     except OSError as error:
         raise UsageError(f"cannot read {path}: {error.strerror}", code="cannot_read", hint="check the path") from error
 

@@ -117,6 +117,9 @@ FULL_BUILD: Mapping[str, Measured] = {
     "branches": (1504, 3304, 3312),
     "float_network": (1088, 2164, 2168),
     "if": (144, 1348, 1924),
+    "lstm": (128, 1408, 2240),
+    "lstm_int8": (96, 1476, 2620),
+    "lstm_int16": (256, 1636, 2620),
     "network": (1600, 3972, 3972),
     "reduce_max": (176, 644, 868),
     "region": (528, 1156, 1168),
@@ -125,3 +128,6 @@ FULL_BUILD: Mapping[str, Measured] = {
     "transpose_conv": (688, 1236, 1244),
 }
 """The same TFLM and models, built without TF_LITE_STATIC_MEMORY and with -fno-short-enums: the ABI "ilp32-full"."""
+
+EARLY_2023: Mapping[str, tuple[int, int]] = {"lstm": (1104, 2000), "lstm_int8": (1316, 4892)}
+"""In that build of TFLM at 0c425da36 (13 January 2023): arena_used_bytes(), and an arena that AllocateTensors takes."""

@@ -16,9 +16,12 @@ from conftest import MODELS, thinned
 from models import Net
 from tflm.region_model import region_model
 from unit.analysis import cortex_m4
-from unit.analysis.arena_zoo import REGION, ZOO
+from unit.analysis.arena_zoo import REGION, ZOO, lstm
 
+import tflm_memopt
 from tflm_memopt.analysis.arena import Arena, predict
+from tflm_memopt.analysis.libraries import EARLY_2023
+from tflm_memopt.emit.resolver import arena_bytes
 from tflm_memopt.errors import ModelError
 from tflm_memopt.model import writer
 from tflm_memopt.model.reader import read
@@ -55,6 +58,19 @@ def test_as_measured_on_a_cortex_m4(model: Callable[[], bytes], figures: cortex_
 def test_as_measured_in_the_largest_32_bit_build(name: str) -> None:
     arena = predict(_built(name), "ilp32-full")
     assert (arena.head, arena.total, arena.min) == cortex_m4.FULL_BUILD[name]
+
+
+@pytest.mark.parametrize("name", cortex_m4.EARLY_2023)
+def test_as_measured_with_the_kernels_of_early_2023(name: str) -> None:
+    arena = predict(_built(name), "ilp32-full", library=EARLY_2023)
+    assert (arena.total, arena.min) == cortex_m4.EARLY_2023[name]
+
+
+@pytest.mark.parametrize("dtype", ["INT8", "FLOAT32"])
+def test_an_emitted_constant_is_enough_for_an_lstm(dtype: str, wheel: Any) -> None:
+    model = lstm(dtype, units=16, features=12, steps=10)
+    result = tflm_memopt.optimize(model, abi="lp64")
+    _allocate(wheel, result.model, arena_bytes(read(result.model), result.report))
 
 
 @pytest.fixture
