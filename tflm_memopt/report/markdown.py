@@ -14,7 +14,8 @@ HEAD = """\
 def fits(result: Fits) -> str:
     """The answer of `fit`: a line for each board, smallest RAM first."""
     fitting, asked = sum(row.rewritten.fits for row in result.boards), len(result.boards)
-    arena = f"arena {result.arena.total:,} B instead of {result.original_arena.total:,} B"
+    before, after = result.original_arena, result.arena
+    arena = f"arena {after.figure(after.total)} B instead of {before.figure(before.total)} B"
     flash = f"`.tflite` {result.flash.rewritten:,} B instead of {result.flash.original:,} B"
     return f"""\
 **{_cell(result.model)}** fits on {fitting} of {asked} board{"s" * (asked != 1)}: {arena}, {flash}
@@ -31,7 +32,7 @@ def _row(row: BoardReport) -> str:
     cells = (
         f"{row.board.name} (`{row.board.id}`)",
         _on(on),
-        _left(on.ram_left),
+        f"at most {_left(on.ram_left)}" if on.undecided else _left(on.ram_left),
         _left(on.flash_left),
         _on(row.original),
     )
@@ -40,7 +41,7 @@ def _row(row: BoardReport) -> str:
 
 def _on(fit: BoardFit) -> str:
     if not fit.fits:
-        return "**no**"
+        return "not known" if fit.undecided else "**no**"
     return "yes" if fit.fits_with_radio else "yes, without radio"
 
 
