@@ -23,6 +23,10 @@ between our regions, with the reason in the report (`tflm-memopt inspect`); so d
 int4 weights become int8 in the conversion: they take twice the flash, and none of the RAM into which TFLM unpacks them
 at run time.
 
+QUANTIZE and DEQUANTIZE of float32 are bit for bit TFLM's for every number whose quotient by the scale an int32 holds.
+Beyond, and for what is not a number, TFLM's result depends on the core: here the former saturates, the latter becomes
+the zero point.
+
 `python scripts/operators.py` writes this page from the operator set (`tflm_memopt/model/opset.py`).
 
 | operator | limits, beside those of all |
