@@ -12,6 +12,10 @@ from models import Net, Pair
 from moving import reduce, resize, transpose_conv
 from tflm.test_moving import assert_all, image
 
+from tflm_memopt.analysis.supported import to_row_ops
+from tflm_memopt.model.opset import Unsupported
+from tflm_memopt.model.reader import read
+
 EXAMPLES = settings(max_examples=examples(12), deadline=None)
 shapes = st.tuples(st.just(1), st.integers(1, 7), st.integers(1, 6), st.integers(1, 5))
 pairs = st.tuples(st.integers(1, 4), st.integers(1, 4))
@@ -61,6 +65,29 @@ def test_reductions(
     x = net.input(shape, a)
     x = net.conv2d(x, shape[-1], out=a) if streamed else x
     assert_all(net, reduce(net, kind, x, axes, keep=keep, out=None if kind == "REDUCE_MAX" else b))
+
+
+BATCHES = [
+    ((4, 5, 3), (0,)), ((4, 5, 3), (1,)), ((4, 5, 3), (2,)), ((4, 5, 3), (0, 2)), ((2, 4, 5, 3), (1, 2)),
+    ((2, 4, 5, 3), (0,)), ((2, 4, 5, 3), (2, 3)), ((2, 3, 4, 2, 3), (2,)), ((2, 1, 4, 1, 3), (2, 3)),
+    ((1, 4, 5, 3), (0, 1, 2)), ((1, 4, 1, 3), (0, 2)), ((1, 1, 1, 3), (1, 2)),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("keep", [False, True])
+@pytest.mark.parametrize("kind", ["MEAN", "SUM", "REDUCE_MAX"])
+@pytest.mark.parametrize(("shape", "axes"), BATCHES)
+def test_reductions_of_batches(kind: str, shape: tuple[int, ...], axes: tuple[int, ...], keep: bool) -> None:
+    net = Net()
+    y = reduce(net, kind, net.input(shape), axes, keep=keep, out=None if kind == "REDUCE_MAX" else (0.07, 3))
+    assert_all(net, y)
+
+
+def test_dimensions_that_are_not_side_by_side_stay() -> None:
+    net = Net()
+    (support,) = to_row_ops(read(net.model(reduce(net, "MEAN", net.input((2, 4, 5, 3)), (1, 3)))).graph).values()
+    assert isinstance(support, Unsupported)
+    assert (support.code, support.detail) == ("reduced_axes", "axes [1, 3] of shape [2, 4, 5, 3]")
 
 
 @pytest.mark.parametrize(

@@ -68,7 +68,7 @@ _POOL = (
 _WEIGHTED = common.operands(least=2, most=3)
 _ELEMENTWISE = (*_INT8, common.batch_one, common.same_shape)
 _ONE = common.operands(least=1, most=1)
-_REDUCED = (common.operands(least=1, most=2), *_INT8, common.batch_one, arithmetic.reduced_axes)
+_REDUCED = (common.operands(least=1, most=2), *_INT8, arithmetic.reduced_axes)
 _RESIZED = (
     common.operands(least=2, most=2),
     common.options("alignCorners", "halfPixelCenters"),

@@ -265,8 +265,12 @@ def _channels(site: Site, rows: Rows) -> Rows:
 
 def _reduction(site: Site) -> _Geometry:
     """A window as high and wide as what is reduced; over channels, every channel is a pixel of its own."""
+    run = None if site.is_image() else site.run()
+    if run is not None:  # of batches: what comes before is rows, what comes behind is channels
+        before, along, behind = run
+        return _Geometry(Window(1, along, 1, along), Rows(before, along, behind), Rows(before, 1, behind))
     h, w, c = (1, 1, 1, *site.input().shape)[-3:]
-    over_h, over_w, over_c = (len(site.input().shape) - n in site.axes() for n in (3, 2, 1))
+    over_h, over_w, over_c = (False, False, False, *site.reduced())[-3:]
     if h == 1 and site.producer_rows() != Rows(h, w, c):  # rows of one pixel
         h, w, over_h, over_w = w, 1, over_w, False
     kernel_h, kernel_w = h if over_h else 1, w if over_w else 1

@@ -194,6 +194,24 @@ class Site:
             scales.append((ONE_PIXEL * (size - less) + (output - less) // 2) // (output - less))
         return scales[0], scales[1]
 
+    def reduced(self) -> tuple[bool, ...]:
+        """Whether each dimension of a reduction's input is reduced; those of size 1 are as they suit."""
+        axes = self.axes()
+        return tuple(a in axes and d > 1 for a, d in enumerate(self.input().shape))
+
+    def is_image(self) -> bool:
+        """Whether the input is height, width and channels, at the most."""
+        return math.prod(self.input().shape[:-3]) == 1
+
+    def run(self) -> tuple[int, int, int] | None:
+        """Elements before, along and behind the dimensions that are reduced; None when they are not side by side."""
+        shape, reduced = self.input().shape, self.reduced()
+        where = [a for a, gone in enumerate(reduced) if gone]
+        first, end = (where[0], where[-1] + 1) if where else (0, 0)
+        if any(d > 1 and not gone for d, gone in zip(shape[first:end], reduced[first:end], strict=True)):
+            return None
+        return math.prod(shape[:first]), math.prod(shape[first:end]), math.prod(shape[end:])
+
     def axes(self) -> frozenset[int]:
         """The axes that a reduction reduces, counted from the front."""
         own, rank = self.op.options.get(AXES), len(self.input().shape)

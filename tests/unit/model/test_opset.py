@@ -207,7 +207,7 @@ CASES: list[tuple[Callable[[Net], int], Edit, str, str]] = [
     (add, affine(2, [1e-9]), "add_scales", "inputs 0.05 and 0.05, output 1e-09"),
     (pool, tensor(1, shape=np.array([1, 2, 2, 1], np.int32)), "pool_keeps_channels", "2 input and 1 output channels"),
     (pool, affine(1, [0.3]), "pool_keeps_scale", "scales 0.05 and 0.3, zero points -3 and 0"),
-    (mean, values(1, np.array([0, 1], np.int32)), "reduced_axes", "axes [0, 1] of shape [1, 4, 4, 2]"),
+    (mean, values(1, np.array([0, 4], np.int32)), "reduced_axes", "axes [0, 4] of shape [1, 4, 4, 2]"),
     (mean, tensor(1, buffer=0), "reduced_axes", "its axes are not a constant int32 tensor"),
     (mean, operator(inputs=np.array([0, -1], np.int32)), "reduced_axes", "its axes are not a constant int32 tensor"),
     (softmax, affine(1, [0.01]), "softmax_output", "scale 0.01, zero point 0"),

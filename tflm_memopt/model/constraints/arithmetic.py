@@ -50,15 +50,14 @@ def add_scales(site: Site) -> str | None:
 
 @hint(SHAPE)
 def reduced_axes(site: Site) -> str | None:
-    """It must reduce constant axes: any of height, width and channels"""
+    """It must reduce constant axes: any of height, width and channels, or dimensions side by side"""
     given = site.tensor(1)
     if AXES not in site.op.options and (given is None or given.data is None or given.dtype != "INT32"):
         return "its axes are not a constant int32 tensor"
     axes, shape = site.axes(), site.input().shape
-    spatial = {a for a in range(len(shape)) if a >= len(shape) - 3}
-    if not axes or not axes <= spatial:
+    if not axes or not axes <= set(range(len(shape))) or not (site.is_image() or site.run()):
         return f"axes {sorted(axes)} of shape {list(shape)}"
-    kept = [d for i, d in enumerate(shape) if i not in axes and d != 1]
+    kept = [d for d, gone in zip(shape, site.reduced(), strict=True) if not gone and d != 1]
     if kept == [d for d in site.output.shape if d != 1]:
         return None
     return f"{list(shape)} to {list(site.output.shape)} over axes {sorted(axes)}"
