@@ -1,7 +1,8 @@
 """How long the converter takes: `optimize` without recompute, and a full `explore`, for every model of a folder.
 
-    python benchmarks/seconds.py DIR [--json] [--update FILE.md]
+    python benchmarks/seconds.py DIR [--optimize] [--json] [--update FILE.md]
 
+DIR: public models, the zoo (zoo_models.py), random networks (random_networks.py). --optimize: without exploring.
 Seconds of processor time, one process; float borders are made int8 (`--int8-io`). Longer chains: benchmarks/growth.py.
 """
 
@@ -34,12 +35,14 @@ class Row:
     optimize_seconds: float
     explore_seconds: float
     points: int
-    """Of the frontier."""
+    """Of the frontier; 0, in 0 seconds, where none was asked for."""
 
 
-def row(path: Path) -> Row:
+def row(path: Path, *, explore: bool = True) -> Row:
     data = path.read_bytes()
     optimized, optimizing = _timed(lambda: tflm_memopt.optimize(data, name=path.stem, int8_io=True))
+    if not explore:
+        return Row(path.stem, len(optimized.inspection.operators), optimizing, 0.0, 0)
     explored, exploring = _timed(lambda: tflm_memopt.explore(data, name=path.stem, int8_io=True))
     return Row(path.stem, len(optimized.inspection.operators), optimizing, exploring, len(explored.points))
 
@@ -63,6 +66,7 @@ def table(rows: Sequence[Row]) -> str:
 def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("models", type=Path, metavar="DIR", help="the folder of .tflite files, or one of them")
+    parser.add_argument("--optimize", action="store_true", help="do not explore")
     parser.add_argument("--json", action="store_true", help="a JSON array on standard output instead of the table")
     parser.add_argument("--update", type=Path, metavar="FILE.md", help="write the table between its marks in a page")
     args = parser.parse_args(arguments)
@@ -74,7 +78,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     found, console = [], Console(stderr=True)
     for path in paths:
         with console.status(f"{path.stem}: optimizing, exploring"):
-            found.append(row(path))
+            found.append(row(path, explore=not args.optimize))
     print(json.dumps([asdict(r) for r in found], indent=2) if args.json else table(found))
     if args.update:
         update(args.update, MARK, table(found))

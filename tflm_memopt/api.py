@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
@@ -30,7 +31,7 @@ from tflm_memopt.model.int8_io import int8_io as to_int8_io
 from tflm_memopt.model.interface import Changes
 from tflm_memopt.model.packing import GENERIC, Family
 from tflm_memopt.model.reader import Model, read
-from tflm_memopt.plan.effort import EXACT, NORMAL, factor
+from tflm_memopt.plan.effort import EXACT, NORMAL, PER_OPERATOR, allowance, factor
 from tflm_memopt.plan.inputs import input_mode
 from tflm_memopt.plan.planner import Options
 from tflm_memopt.plan.tiles_plan import Settings
@@ -54,8 +55,6 @@ def nothing(what: str, done: int, of: int) -> None:
     """Nobody wants to know."""
 
 
-SECONDS_PER_OPERATOR = 0.1
-"""That a search takes on two cores, about: what people are told who wait."""
 ROOM = 4_000
 """Bytes of arena that a plan may take more than the least, if fast kernels run faster in it."""
 EXPLORING = 10
@@ -136,8 +135,9 @@ def optimize(
             where=f"the arena, {original.arena.figure(original.arena.total)} B",
             hint="no --ram-limit and no --board",
         )
-    estimate = conversion.options.seconds + SECONDS_PER_OPERATOR * len(original.operators)
-    progress(f"searching blocks and addresses, about {estimate:.0f} s", 0, 0)
+    operators = len(original.operators)
+    most = allowance(operators, conversion.options.effort) + PER_OPERATOR * operators
+    progress(f"searching blocks and addresses, at most about {math.ceil(most)} s", 0, 0)
     chosen, why, weighed = None, "", None
     if conversion.partition is None:
         why = pipeline.left_whole(conversion.source) or NOTHING_SUPPORTED

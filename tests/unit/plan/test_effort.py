@@ -95,6 +95,17 @@ def test_a_search_that_is_cut_short_ends_at_the_same_plan_again() -> None:
     assert searched(ladder(3), 0.01)[0] == searched(ladder(3), 0.01)[0]
 
 
+def test_who_waits_is_told_what_it_takes_at_most(example: bytes) -> None:
+    """In seconds of work, which bound what was done; more effort may take longer."""
+    said: dict[str, int] = {}
+    for level in ("low", "normal"):
+        heard: list[str] = []
+        tflm_memopt.optimize(example, effort=level, progress=lambda what, _done, _of, to=heard: to.append(what))
+        (line,) = (what for what in heard if what.startswith("searching"))
+        said[level] = int(line.removeprefix("searching blocks and addresses, at most about ").removesuffix(" s"))
+    assert LEVELS["low"] * MOST <= said["low"] < said["normal"] <= 10
+
+
 @pytest.mark.parametrize("effort", ["endless", "-1", "0", "nan", "inf", 0.0])
 def test_what_is_no_effort_is_refused(effort: float | str) -> None:
     with pytest.raises(UsageError) as caught:
