@@ -1,40 +1,95 @@
-"""Fetches a TFLM of October 2023 to compile and run the adapter with: headers and a shared library out of the wheel
-xmos-ai-tools.
+"""Fetches two versions of TensorFlow Lite Micro of 2023 to compile and run the adapter with: headers and a shared
+library out of two wheels of xmos-ai-tools.
 
-For tests only: the wheel has a proprietary licence; nothing of it is shipped, and users never need it. It goes to
-build/tflm2023, 61 MB to download. TFLM's headers need gemmlowp's, which the wheel lacks: on Debian `apt-get install
-libgemmlowp-dev`.
+SPRING is of March to May, as the libraries of Arduino's library manager are: TfLiteRegistration, and kTfLiteAbort in
+kernels/circular_buffer.h. AUTUMN is of October: TFLMRegistration, and kTfLiteAbort in micro_context.h.
+
+For tests only: the wheels have a proprietary licence; nothing of them is shipped, and users never need them. They go to
+build/tflm2023, 65 MB and 61 MB to download. TFLM's headers need gemmlowp's, which the wheels lack: on Debian
+`apt-get install libgemmlowp-dev`.
 """
 
 from __future__ import annotations
 
 import subprocess
 import sys
+from dataclasses import dataclass
 from pathlib import Path
 
-WHEEL = "xmos-ai-tools==1.4.2"
 TARGET = Path(__file__).parents[1] / "build/tflm2023"
-PACKAGE = TARGET / "xmos_ai_tools"
-INCLUDE = PACKAGE / "runtime/include"
-LIBRARY = PACKAGE / "xinterpreters/libs/linux/xtflm_python.so"
 GEMMLOWP = Path("/usr/include/gemmlowp")
+
+
+@dataclass(frozen=True)
+class Tflm:
+    """One wheel, and the TFLM in it."""
+
+    name: str
+    wheel: str
+    headers: str
+    """Below the wheel's package, as `shared`."""
+    shared: str
+    defines: tuple[str, ...] = ()
+
+    @property
+    def folder(self) -> Path:
+        """What pip installs into."""
+        return TARGET / self.name
+
+    @property
+    def include(self) -> Path:
+        """Where tensorflow/lite/micro begins."""
+        return self.folder / "xmos_ai_tools" / self.headers
+
+    @property
+    def library(self) -> Path:
+        """The shared library with the whole interpreter."""
+        return self.folder / "xmos_ai_tools" / self.shared
+
+    @property
+    def flags(self) -> list[str]:
+        """Of the compiler, to include its headers."""
+        return [*self.defines, "-isystem", str(self.include), "-isystem", str(GEMMLOWP)]
+
+    @property
+    def link(self) -> list[str]:
+        """Of the linker, behind the objects."""
+        return [str(self.library), f"-Wl,-rpath,{self.library.parent}"]
+
+
+SPRING = Tflm(
+    "spring",
+    "xmos-ai-tools==1.1.1",
+    "xinterpreters/device/include",
+    "xinterpreters/host/libs/linux/xtflm_python.so",
+)
+AUTUMN = Tflm(
+    "autumn",
+    "xmos-ai-tools==1.4.2",
+    "runtime/include",
+    "xinterpreters/libs/linux/xtflm_python.so",
+    ("-Dtflite=tflite_micro",),  # its library has the namespace under this name
+)
+AGES = (SPRING, AUTUMN)
 
 
 def missing() -> str:
     """What has to be installed before the adapter can be built, empty when nothing has."""
-    if not LIBRARY.is_file():
-        return f"{WHEEL} is not in {TARGET}: python scripts/tflm2023.py"
+    for tflm in AGES:
+        if not tflm.library.is_file():
+            return f"{tflm.wheel} is not in {tflm.folder}: python scripts/tflm2023.py"
     if not GEMMLOWP.is_dir():
         return f"{GEMMLOWP} is missing: apt-get install libgemmlowp-dev"
     return ""
 
 
 def main() -> int:
-    if not LIBRARY.is_file():
-        pip = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--target", str(TARGET), WHEEL]
-        subprocess.run(pip, check=True)
+    for tflm in AGES:
+        if not tflm.library.is_file():
+            pip = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--target", str(tflm.folder)]
+            subprocess.run([*pip, tflm.wheel], check=True)
     problem = missing()
-    print(problem or f"TFLM of October 2023 is in {TARGET}", file=sys.stderr if problem else sys.stdout)
+    print(problem or f"two versions of TFLM of 2023 are in {TARGET}", file=sys.stderr if problem else sys.stdout)
     return 1 if problem else 0
 
 

@@ -16,7 +16,7 @@ namespace {
 using namespace ::tflite;
 using namespace ::tflite::micro;
 
-TfLiteStatus Abort() { return static_cast<TfLiteStatus>(status::kAbort); }
+TfLiteStatus Abort() { return kTfLiteAbort; }
 
 void *FrameOf(TfLiteContext *context) { return GetMicroContext(context)->external_context(); }
 

@@ -1,4 +1,5 @@
-/* tflm-memopt's operator for TensorFlow Lite Micro, from its 2023 versions to today's. C++11.
+/* tflm-memopt's operator for TensorFlow Lite Micro, from its 2023 versions to today's. C++11; the headers of TFLM since
+ * July 2026 (types/half.h) want C++14.
  *
  *   tflite::MicroMutableOpResolver<1> resolver;
  *   resolver.AddCustom(tmo::kRegion, tmo::RegisterRegion());
@@ -14,6 +15,9 @@
 
 #include "tensorflow/lite/micro/kernels/kernel_util.h"
 #include "tensorflow/lite/micro/micro_context.h"
+#if __has_include("tensorflow/lite/micro/kernels/circular_buffer.h")
+#include "tensorflow/lite/micro/kernels/circular_buffer.h" /* has kTfLiteAbort until July 2023, micro_context.h since */
+#endif
 #include "tmo/tmo.h"
 #include "tmo_names.h"
 
@@ -22,10 +26,11 @@ namespace tmo {
 /* TfLiteRegistration until May 2023, TFLMRegistration since; in namespace tflite::micro after August 2026. */
 using Registration = decltype(::tflite::micro::RegisterOp(nullptr, nullptr, nullptr));
 
+/* status::kTfLiteAbort is what Invoke() returns when it wants more rows: this TFLM's own constant, 15 or -9. It is in
+ * namespace tflite, in versions after August 2026 in tflite::micro. */
 namespace status {
-using namespace ::tflite; /* kTfLiteAbort: in tflite::micro in versions after August 2026 */
+using namespace ::tflite;
 using namespace ::tflite::micro;
-const int kAbort = static_cast<int>(kTfLiteAbort); /* 15; -9 in 2023 */
 }  // namespace status
 
 /* The registration behind all names. Not const: TFLM versions differ in what AddCustom() takes. */
@@ -43,7 +48,8 @@ auto AddOps(Resolver &resolver) -> decltype(resolver.AddCustom(kRegion, Register
 }
 
 /* A model with an external input reads the frame in every Invoke(): change what it says in between, and keep it alive.
- * It becomes the interpreter's external context, which can be set once only. 0: done. */
+ * It becomes the interpreter's external context, which can be set once only, after AllocateTensors(): TFLM of September 2023 to
+ * June 2025 aborts in debug builds when it is set before. 0: done. */
 template <typename Interpreter>
 int SetFrame(Interpreter &interpreter, tmo_frame *frame) {
   return static_cast<int>(interpreter.SetMicroExternalContext(frame));
@@ -69,7 +75,7 @@ Pushed PushRows(Interpreter &interpreter, const tmo_frame &from, uint32_t row_by
   if (tmo_take_rows(&from, pixel, row_bytes, rows, static_cast<int8_t *>(input->data.data)) != TMO_OK) return kPushError;
   const int result = static_cast<int>(interpreter.Invoke());
   if (result == 0) return kPushDone;
-  return result == status::kAbort ? kPushMore : kPushError;
+  return result == static_cast<int>(status::kTfLiteAbort) ? kPushMore : kPushError;
 }
 
 }  // namespace tmo

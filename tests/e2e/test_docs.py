@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 import runpy
 import shutil
@@ -55,8 +56,8 @@ def test_the_program_of_the_page_compiles(
     programs = re.findall(r"^```cpp\n(.*?)^```$", (ROOT / "docs" / page).read_text(), re.DOTALL | re.MULTILINE)
     (tmp_path / "main.cpp").write_text(programs[number])
     own = [f"-I{ROOT / 'custom_ops/tflm'}", f"-I{ROOT / 'custom_ops/include'}"]
-    tflm = ["-Dtflite=tflite_micro", "-isystem", str(TFLM["INCLUDE"]), "-isystem", str(TFLM["GEMMLOWP"])]
     strict = ["g++", "-std=c++11", "-Wall", "-Wextra", "-Werror", "-fsyntax-only"]
-    for source in ("main.cpp", "shapes_int8_model.cpp"):
-        done = subprocess.run([*strict, *own, *tflm, source], cwd=tmp_path, capture_output=True, text=True, check=False)
+    for tflm, source in itertools.product(TFLM["AGES"], ("main.cpp", "shapes_int8_model.cpp")):
+        command = [*strict, *own, *tflm.flags, source]
+        done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
         assert done.returncode == 0, done.stderr

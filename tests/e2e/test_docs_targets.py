@@ -58,7 +58,6 @@ def test_bare_metal(scratch: Path) -> None:
         compiled("gcc", "-std=c11", "-Wpedantic", *STRICT, *INCLUDE, f"{folder}/main.c", f"{folder}/shapes_int8.c")
 
 
-TFLM_FLAGS = ["-Dtflite=tflite_micro", "-isystem", str(TFLM["INCLUDE"]), "-isystem", str(TFLM["GEMMLOWP"])]
 needs_tflm = pytest.mark.skipif(
     bool(TFLM["missing"]()) or not shutil.which("g++"), reason=TFLM["missing"]() or "no g++"
 )
@@ -71,7 +70,7 @@ def test_arduino(scratch: Path) -> None:
     sketch, camera = blocks("arduino.md", "cpp")
     for program in (sketch, camera):
         (scratch / "shapes/sketch.cpp").write_text(program)
-        compiled("g++", "-std=gnu++14", *STRICT, *core, *TFLM_FLAGS, "shapes/sketch.cpp")
+        compiled("g++", "-std=gnu++14", *STRICT, *core, *TFLM["SPRING"].flags, "shapes/sketch.cpp")
 
 
 @needs_tflm
@@ -79,7 +78,7 @@ def test_esp_idf(scratch: Path) -> None:
     assert run_commands("esp-idf.md") == 1
     (program,) = blocks("esp-idf.md", "cpp")
     (scratch / "main/main.cpp").write_text(program)
-    compiled("g++", "-std=gnu++17", *STRICT, *INCLUDE, *TFLM_FLAGS, "main/main.cpp")
+    compiled("g++", "-std=gnu++17", *STRICT, *INCLUDE, *TFLM["AUTUMN"].flags, "main/main.cpp")
     (manifest,) = (yaml.safe_load(block) for block in blocks("esp-idf.md", "yaml"))
     assert manifest["dependencies"]["tflm-memopt"]["path"].endswith("/custom_ops")
     (register,) = blocks("esp-idf.md", "cmake")

@@ -11,6 +11,7 @@ import sys
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -119,9 +120,10 @@ def test_kernels_and_layout_in_arduinos_own_build(tmp_path: Path) -> None:
 
 @dataclass(frozen=True)
 class Toolchain:
-    """Compilers as an Arduino core calls them: gnu11 and gnu++14."""
+    """Compilers as an Arduino core calls them, gnu11 and gnu++14, and the TFLM that they find."""
 
     prefix: str
+    tflm: Any
     machine: tuple[str, ...] = ()
 
     @property
@@ -130,7 +132,7 @@ class Toolchain:
 
     def compile(self, folder: Path, sources: Iterable[Path], *flags: str) -> list[Path]:
         """Object files in `folder`, which is empty."""
-        common = [*self.machine, "-O1", *STRICT, f"-I{HERE / 'core'}", f"-I{LIBRARY / 'src'}", *TFLM_FLAGS, "-c"]
+        common = [*self.machine, "-O1", *STRICT, f"-I{HERE / 'core'}", f"-I{LIBRARY / 'src'}", *self.tflm.flags, "-c"]
         c, cpp = [], []
         for path in sorted(sources):
             (c if path.suffix in (".c", ".S") else cpp).append(path)
@@ -140,9 +142,9 @@ class Toolchain:
         return sorted(folder.glob("*.o"))
 
 
-TFLM_FLAGS = ["-Dtflite=tflite_micro", "-isystem", str(TFLM["INCLUDE"]), "-isystem", str(TFLM["GEMMLOWP"])]
-HOST = Toolchain("")
-CORTEX_M4 = Toolchain("arm-none-eabi-", ("-mcpu=cortex-m4", "-mthumb", "-mfloat-abi=hard", "-mfpu=fpv4-sp-d16"))
+M4 = ("-mcpu=cortex-m4", "-mthumb", "-mfloat-abi=hard", "-mfpu=fpv4-sp-d16")
+HOSTS = [Toolchain("", tflm) for tflm in TFLM["AGES"]]
+CORTEX_M4S = [Toolchain("arm-none-eabi-", tflm, M4) for tflm in TFLM["AGES"]]
 
 
 @pytest.fixture(scope="module")
@@ -165,46 +167,51 @@ def compile_sketch(tools: Toolchain, sketch: Path, out: Path, *defines: str) -> 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("sketch", SKETCHES, ids=lambda path: path.stem)
-@pytest.mark.skipif(bool(CORTEX_M4.missing), reason=CORTEX_M4.missing or "present")
+@pytest.mark.parametrize("tools", CORTEX_M4S, ids=lambda tools: tools.tflm.name)
+@pytest.mark.skipif(bool(CORTEX_M4S[0].missing), reason=CORTEX_M4S[0].missing or "present")
 def test_sketches_compile_for_a_cortex_m4(
-    tmp_path: Path, sketch: Path, library: Callable[[Toolchain], list[Path]]
+    tmp_path: Path, tools: Toolchain, sketch: Path, library: Callable[[Toolchain], list[Path]]
 ) -> None:
-    compile_sketch(CORTEX_M4, sketch, tmp_path)
-    symbols = run("arm-none-eabi-nm", "-C", *library(CORTEX_M4), cwd=tmp_path)
+    compile_sketch(tools, sketch, tmp_path)
+    symbols = run("arm-none-eabi-nm", "-C", *library(tools), cwd=tmp_path)
     assert "tmo::RegisterRegion()" in symbols  # the adapter is not compiled to nothing
 
 
-def run_sketch(sketch: str, folder: Path, library: list[Path], *defines: str) -> str:
+def run_sketch(tools: Toolchain, sketch: str, folder: Path, library: list[Path], *defines: str) -> str:
     """What a sketch prints in one loop, on this machine."""
     source, out = folder / sketch, folder / "out"
     shutil.copytree(LIBRARY / "examples" / sketch, source)
     out.mkdir()
     for ops in source.glob("*_ops.h"):  # its arena is that of 32-bit builds: a PC needs more
         ops.write_text(re.sub(r"(?<=arena_size = )\d+", str(PC_ARENA), ops.read_text()))
-    objects = [*compile_sketch(HOST, source / f"{sketch}.ino", out, *defines), *library]
-    interpreter = TFLM["LIBRARY"]
-    run("g++", *objects, interpreter, f"-Wl,-rpath,{interpreter.parent}", "-o", "program", cwd=out)
+    objects = [*compile_sketch(tools, source / f"{sketch}.ino", out, *defines), *library]
+    run("g++", *objects, *tools.tflm.link, "-o", "program", cwd=out)
     return run(out / "program", cwd=out)
 
 
-needs_host = pytest.mark.skipif(bool(HOST.missing), reason=HOST.missing or "present")
+needs_host = pytest.mark.skipif(bool(HOSTS[0].missing), reason=HOSTS[0].missing or "present")
+in_both = pytest.mark.parametrize("tools", HOSTS, ids=lambda tools: tools.tflm.name)
 
 
 @pytest.mark.slow
 @needs_host
+@in_both
 @pytest.mark.parametrize(
     ("sketch", "begins"),
     [("shapes", "star, the same scores as on a PC, "), ("no_interpreter", "the same scores as on a PC\n")],
 )
-def test_sketches_run(tmp_path: Path, sketch: str, begins: str, library: Callable[[Toolchain], list[Path]]) -> None:
-    assert run_sketch(sketch, tmp_path, library(HOST)).startswith(begins)
+def test_sketches_run(
+    tmp_path: Path, tools: Toolchain, sketch: str, begins: str, library: Callable[[Toolchain], list[Path]]
+) -> None:
+    assert run_sketch(tools, sketch, tmp_path, library(tools)).startswith(begins)
 
 
 @pytest.mark.slow
 @needs_host
+@in_both
 @pytest.mark.parametrize("form", ["RGB565_BE", "GRAY8"])
 def test_rows_of_the_camera_give_the_scores_of_the_whole_frame(
-    tmp_path: Path, form: str, library: Callable[[Toolchain], list[Path]], example: bytes
+    tmp_path: Path, tools: Toolchain, form: str, library: Callable[[Toolchain], list[Path]], example: bytes
 ) -> None:
     case = camera.Case(getattr(camera, form), (20, 0, 120, 120), (20, 0), (96, 96, 1), 0)
     y, x = np.mgrid[:120, :160]
@@ -213,6 +220,6 @@ def test_rows_of_the_camera_give_the_scores_of_the_whole_frame(
     frame = (last if form == "GRAY8" else np.stack([first, last], axis=2)).astype(np.uint8).reshape(120, -1)
     image = camera.whole(case, frame, (np.arange(256) - 128).astype(np.int8))
     scores = run_model(example, [image[None, None]], 1, 1).outputs[0][0, 0]
-    name, *said = run_sketch("camera", tmp_path, library(HOST), f"-DCAMERA_FORMAT=TMO_{form}").split()
+    name, *said = run_sketch(tools, "camera", tmp_path, library(tools), f"-DCAMERA_FORMAT=TMO_{form}").split()
     assert list(map(int, said)) == scores.tolist()
     assert name in ("circle", "triangle", "square", "pentagon", "star", "cross")

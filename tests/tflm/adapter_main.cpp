@@ -69,7 +69,9 @@ using Resolver = tflite::MicroMutableOpResolver<32>;
 void AddOperators(Resolver &resolver) {
   if (tmo::AddOps(resolver) != kTfLiteOk) Fail(1, "AddOps failed");
   resolver.AddAdd();
+  resolver.AddAssignVariable();
   resolver.AddAveragePool2D();
+  resolver.AddCallOnce();
   resolver.AddConcatenation();
   resolver.AddConv2D();
   resolver.AddDepthwiseConv2D();
@@ -81,12 +83,25 @@ void AddOperators(Resolver &resolver) {
   resolver.AddMul();
   resolver.AddPad();
   resolver.AddQuantize();
+  resolver.AddReadVariable();
   resolver.AddRelu();
   resolver.AddReshape();
   resolver.AddSoftmax();
+  resolver.AddSplitV();
+  resolver.AddStridedSlice();
   resolver.AddSub();
   resolver.AddTanh();
   resolver.AddTranspose();
+  resolver.AddVarHandle();
+}
+
+/* Resource variables of a model: as many as it has handles, or none. */
+int VariablesOf(const tflite::Model *model) {
+  int handles = 0;
+  for (const tflite::Operator *op : *model->subgraphs()->Get(0)->operators()) {
+    handles += model->operator_codes()->Get(op->opcode_index())->builtin_code() == tflite::BuiltinOperator_VAR_HANDLE;
+  }
+  return handles;
 }
 
 /* A frame in a caller's buffer: as it is, or inside a larger one, uint8. */
@@ -152,7 +167,11 @@ int main(int argc, char **argv) {
 
   Resolver resolver;
   AddOperators(resolver);
-  tflite::MicroInterpreter interpreter(tflite::GetModel(model.data()), resolver, arena.data(), arena.bytes());
+  const tflite::Model *const parsed = tflite::GetModel(model.data());
+  tflite::MicroAllocator *const allocator = tflite::MicroAllocator::Create(arena.data(), arena.bytes());
+  const int count = VariablesOf(parsed);
+  tflite::MicroResourceVariables *const variables = count > 0 ? tflite::MicroResourceVariables::Create(allocator, count) : nullptr;
+  tflite::MicroInterpreter interpreter(parsed, resolver, allocator, variables);
   if (interpreter.AllocateTensors() != kTfLiteOk) Fail(1, "AllocateTensors failed");
 
   std::ofstream outputs(argv[3], std::ios::binary);

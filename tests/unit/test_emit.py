@@ -10,6 +10,7 @@ import subprocess
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -258,7 +259,8 @@ def without_own_operator() -> bytes:
 
 
 @needs_tflm2023
-def test_two_models_side_by_side_compile_against_tflm_of_2023(tmp_path: Path, converted: Optimized) -> None:
+@pytest.mark.parametrize("tflm", TFLM["AGES"], ids=lambda tflm: tflm.name)
+def test_two_models_side_by_side_compile_against_tflm_of_2023(tmp_path: Path, tflm: Any, converted: Optimized) -> None:
     rewritten = ops_header("new", read(converted.model), converted.report)
     unchanged = ops_header("old", read(mixed()), converted.report)
     assert "tmo_tflm.h" in rewritten
@@ -272,9 +274,8 @@ def test_two_models_side_by_side_compile_against_tflm_of_2023(tmp_path: Path, co
         "}\n"
     )
     adapter = [f"-I{ROOT / 'custom_ops/tflm'}", f"-I{ROOT / 'custom_ops/include'}"]
-    tflm = ["-Dtflite=tflite_micro", "-isystem", str(TFLM["INCLUDE"]), "-isystem", str(TFLM["GEMMLOWP"])]
     sizes = ["-DOLD_ARENA_SIZE=9000", "-DNEW_ARENA_SIZE=9000"]  # with an operator of which nobody knows what it takes
-    compiled(tmp_path, "-fsyntax-only", *sizes, *adapter, *tflm, "main.cpp")
+    compiled(tmp_path, "-fsyntax-only", *sizes, *adapter, *tflm.flags, "main.cpp")
 
 
 @needs_compiler
@@ -308,7 +309,7 @@ def test_a_tflm_that_is_too_old_is_refused_at_compile_time(tmp_path: Path) -> No
 
 
 def resolver_header() -> str:
-    return (TFLM["INCLUDE"] / "tensorflow/lite/micro/micro_mutable_op_resolver.h").read_text(encoding="utf-8")
+    return (TFLM["AUTUMN"].include / "tensorflow/lite/micro/micro_mutable_op_resolver.h").read_text(encoding="utf-8")
 
 
 def pairs(header: str, what: str) -> Sequence[tuple[str, str]]:
@@ -316,7 +317,7 @@ def pairs(header: str, what: str) -> Sequence[tuple[str, str]]:
     return re.findall(rf"TfLiteStatus (Add\w+)\((?:(?!TfLiteStatus).)*?return {what}", header, re.DOTALL)
 
 
-@pytest.mark.skipif(not TFLM["INCLUDE"].is_dir(), reason=TFLM["missing"]())
+@pytest.mark.skipif(not TFLM["AUTUMN"].include.is_dir(), reason=TFLM["missing"]())
 def test_the_methods_are_those_of_tflm() -> None:
     header = resolver_header()
     builtin = {operator: method for method, operator in pairs(header, r"AddBuiltin\(\s*BuiltinOperator_(\w+)")}

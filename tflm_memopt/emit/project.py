@@ -187,7 +187,7 @@ def _program(name: str, result: Optimized, sample: Sample, platform: Platform) -
     )
     frame = result.report.frame
     external = frame is not None and not frame.pushed
-    set_frame = "\n  if (tmo::SetFrame(only, &frame) != 0) return false;" if external else ""
+    set_frame = " && tmo::SetFrame(only, &frame) == 0" if external else ""
     return f"""\
 /* {comment(name)} under TensorFlow Lite Micro. Written by tflm-memopt, for you to change: infer() feeds a stored input,
  * once() looks at what comes out. */
@@ -203,8 +203,8 @@ static bool ready = false;
 
 static bool begin() {{
   static MicroInterpreter only(tflite::GetModel({c}_model), {c}_op_resolver(), arena, sizeof(arena));
-  interpreter = &only;{set_frame}
-  return only.AllocateTensors() == kTfLiteOk;
+  interpreter = &only;
+  return only.AllocateTensors() == kTfLiteOk{set_frame};
 }}
 
 static int differing(const void *got, const uint8_t *expected, size_t bytes) {{

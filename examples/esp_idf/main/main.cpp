@@ -41,7 +41,7 @@ extern "C" void app_main() {
     return;
   }
   static MicroInterpreter interpreter(tflite::GetModel(shapes_int8_model), shapes_int8_op_resolver(), arena, sizeof(arena));
-  if (tmo::SetFrame(interpreter, &frame) != 0 || interpreter.AllocateTensors() != kTfLiteOk) return; /* TFLM has said why */
+  if (interpreter.AllocateTensors() != kTfLiteOk || tmo::SetFrame(interpreter, &frame) != 0) return; /* TFLM has said why */
 
   capture(picture);
   frame = {picture, kWidth * kHeight, kWidth, kLeft, kTop, TMO_FORMAT_UINT8};

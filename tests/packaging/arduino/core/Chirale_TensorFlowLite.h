@@ -1,1 +1,1 @@
-/* Where the Arduino library has this header, the test has TFLM of October 2023 on its include path. */
+/* Where the Arduino library has this header, the test has a TFLM of 2023 on its include path. */
