@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 
-from tflm_memopt.errors import PlanError
 from tflm_memopt.model.graph import Graph, TensorId
 from tflm_memopt.model.packing import GENERIC
 from tflm_memopt.plan import blocks, layout
@@ -259,10 +258,8 @@ class Planner:
             part, seconds = Part.BLOCK_LAYOUTS, 0.0 if hasty else self._options.seconds / 8
             if not self._placing.allows(part):
                 return candidate.nbytes
-            draft = (self._turned if candidate.turned else self._draft)(number, candidate.geometry)
-            if draft is None:
-                raise PlanError("a block that has no turned form was turned", code="plan_turned")
-            _, problem = self._placer.problem([draft])
+            turned = self._turned(number, candidate.geometry) if candidate.turned else None
+            _, problem = self._placer.problem([turned or self._draft(number, candidate.geometry)])
             self._placing.spend(SEPARATION_SECONDS * len(problem.separations))
             problem = replace(problem, lower_bound=max(problem.lower_bound, enough))
             return layout.place(problem, seconds=seconds, meter=self._placing, part=part).top
