@@ -85,7 +85,7 @@ def _optimize_one(
         result = tflm_memopt.optimize(
             source.data, name=shown(model), **_settings(args), max_macs=args.max_macs, ram_limit=args.ram_limit,
             max_instructions=args.max_instructions, board=args.board, core=args.core, plan=saved,
-            if_worthwhile=not args.force, frontier=args.frontier, progress=progress,
+            if_worthwhile=not (args.force or "c" in args.emit), frontier=args.frontier, progress=progress,
         )  # fmt: skip
         result = source.tested(result, progress)
         written = emit.files(result, name, args.emit, lambda: sample(source.data, result.model))

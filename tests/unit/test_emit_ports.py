@@ -216,3 +216,11 @@ def test_without_a_compiler(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CC", "no-such-compiler -m32")
     with pytest.raises(RuntimeUnavailable, match="no-such-compiler"):
         c_module.toolchain()
+
+
+@pytest.mark.slow
+def test_a_module_is_written_however_little_it_saves(tmp_path: Path) -> None:
+    """Without an interpreter nothing can be left to TFLM."""
+    (tmp_path / "net.tflite").write_bytes(unread(64))
+    assert cli.main(["optimize", str(tmp_path / "net.tflite"), "-o", str(tmp_path / "out"), "--emit", "c"]) == cli.DONE
+    assert (tmp_path / "out/net.c").is_file()
