@@ -74,7 +74,8 @@ def test_a_wrong_byte_is_seen(core: Core) -> None:
 @pytest.mark.slow
 def test_whole_models(core: Core, small_model: Path) -> None:
     rewritten = optimized(small_model)
-    if len(rewritten) > core.blob_bytes or len(blob(cases := model_cases(rewritten))) > core.blob_bytes:
-        return  # the machine has no room for its weights, inputs and outputs
+    cases = model_cases(rewritten)
+    if not cases or len(rewritten) > core.blob_bytes or len(blob(cases)) > core.blob_bytes:
+        return  # TFLM runs all of it, or the machine has no room for its weights, inputs and outputs
     for outcome in run(core, cases):
         assert outcome.status == TOO_LARGE or outcome.right
