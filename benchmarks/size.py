@@ -78,14 +78,14 @@ def of_model(path: Path, core: Core, level: str) -> Size | None:
     flags = needs(case.program for case in cases).flags
     with tempfile.TemporaryDirectory() as folder:
         objects = [compiled(core, level, flags, source, Path(folder)) for source in sources()]
-        linked, unproved = (
+        proved, unproved = (
             linked(path.stem, core, level, (*flags, *more), objects, Path(folder))
             for more in ((), ("-DTMO_SKIP_PROOF",))
         )
     outcomes = [run(core, [case])[0] for case in cases]
     if not all(o.right for o in outcomes):
         raise RuntimeError(f"{path.name} on {core.name}: {[(o.status, o.wrong) for o in outcomes]}")
-    return replace(linked, unproved=unproved.text, stack=max(o.stack for o in outcomes))
+    return replace(proved, unproved=unproved.text, stack=max(o.stack for o in outcomes))
 
 
 def linked(model: str, core: Core, level: str, flags: Iterable[str], objects: Iterable[Path], folder: Path) -> Size:
