@@ -75,7 +75,7 @@ def examine(recipe: Recipe) -> None:
 def assert_ranges_hold(data: bytes, seed: int) -> None:
     """All values that TFLM computes lie in the ranges of their channels."""
     for op, known, values in intermediate(data, seed):
-        pixels = values.reshape(-1, op.writes.c)
+        pixels = np.ascontiguousarray(values).view(np.int8).reshape(-1, op.writes.c)
         assert (pixels >= known.low).all(), f"{op.name} of {op.sources}: below its range"
         assert (pixels <= known.high).all(), f"{op.name} of {op.sources}: above its range"
 

@@ -45,7 +45,8 @@ def test_from_float32(shape: tuple[int, ...], dtype: str, affine: Affine, seed: 
     )
     near = (steps * np.float64(scale)).astype(np.float32).reshape(shape)
     further = np.nextafter(near, np.where(net.rng.random(shape) < 0.5, np.float32(-1e9), np.float32(1e9)))
-    wide = net.rng.normal(scale=1e6, size=shape).astype(np.float32)  # quotients that an int32 holds
+    largest = min(1e6, scale * 2.0**30)  # so that an int32 holds the quotients
+    wide = net.rng.uniform(-largest, largest, size=shape).astype(np.float32)
     data = net.model(net.unary("QUANTIZE", x, dtype=dtype, out=(scale, zero_point)))
     graph = read(data).graph
     assert all(isinstance(op, RowOp) for op in to_row_ops(graph).values())

@@ -59,6 +59,8 @@ def test_no_other_operator_gives_its_output_another_shape(name: str) -> None:
     model = read(ZOO[name]())
     for op in model.graph.ops:
         for tensor in op.outputs if op.type not in PREPARED else ():
+            if model.graph.tensors[tensor].dtype == "RESOURCE":
+                continue  # no output of a model: it has no shape that anybody could ask for
             shapes = other_shapes(model.graph.tensors[tensor].shape)
             given = [prepared(up_to(model, op, tensor, shape)) for shape in shapes]
             assert all(one in (None, shape) for one, shape in zip(given, shapes, strict=True)), op

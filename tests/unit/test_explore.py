@@ -269,7 +269,7 @@ def test_explore_as_people_read_it(tmp_path: Path, capsys: pytest.CaptureFixture
 def test_a_plot_needs_matplotlib_and_says_so_first(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    (tmp_path / "net.tflite").write_bytes(b"no model: would fail later")
+    (tmp_path / "net.tflite").write_bytes(b"\0\0\0\0TFL3 and no model: would fail later")
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     code = cli.main(["explore", str(tmp_path / "net.tflite"), "--plot", str(tmp_path / "net.png")])
     assert code == cli.BAD

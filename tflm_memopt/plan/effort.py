@@ -14,10 +14,10 @@ from dataclasses import dataclass, field
 
 from tflm_memopt.errors import UsageError
 
-MOST, LEAST, PER_OPERATOR = 7.0, 2.5, 0.007
+MOST, LEAST, PER_OPERATOR = 8.5, 2.5, 0.007
 """Seconds at normal effort: of a conversion, for its search at least, and of each operator for what is no search: to
 read, check, lower and report it."""
-ORDERING, SEARCH, PLACING = 0.05, 0.45, 0.3
+ORDERING, SEARCH, PLACING = 0.05, 0.6, 0.2
 """Shares of a search: for orders of operators, for what finds blocks, and for what gives single blocks addresses. The
 layout of the whole model has what is left.
 """
@@ -53,7 +53,7 @@ def allowance(operators: int, effort: float = 1.0) -> float:
     """Seconds that the search for the plans of a model of so many operators may spend: all orders, a plan of each.
 
     >>> allowance(100), allowance(100, effort=10)
-    (6.3, 63.0)
+    (7.8, 78.0)
     """
     return effort * max(LEAST, MOST - PER_OPERATOR * operators)
 
