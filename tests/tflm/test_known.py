@@ -71,6 +71,20 @@ def test_what_a_builtin_operator_reads_is_computed_as_before(form: int) -> None:
     oracle.assert_same_bytes(data, new)
 
 
+@pytest.mark.parametrize("form", [0, 1, 2])
+def test_a_view_that_stays_reads_its_shape_from_a_constant(form: int) -> None:
+    """Two outputs of the model have the same bytes: one is a copy, whose shape nobody computes any more."""
+    net = Net(form)
+    x = net.conv2d(net.input((1, 6, 5, 3)), 4, kernel=(3, 3))
+    y = reshape_by(net, x, computed_shape(net, x, (1, 30, 4), form=form), (1, 30, 4))
+    data = net.model(x, y)
+    new, _ = oracle.convert(data, QUICK) or (b"", None)
+    graph = read(new).graph
+    assert [op.type for op in graph.ops] == ["CUSTOM", "RESHAPE"]
+    assert graph.tensors[graph.ops[1].inputs[1]].data.tolist() == [1, 30, 4]
+    oracle.assert_same_bytes(data, new)
+
+
 @pytest.mark.slow
 def test_reshape_and_flatten_as_tensorflow_converts_them(tmp_path: Path) -> None:
     if importlib.util.find_spec("tensorflow") is None:

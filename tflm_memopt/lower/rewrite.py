@@ -15,7 +15,7 @@ from tflm_memopt.lower.program import INPUT_STREAM, Program
 from tflm_memopt.lower.serialise import pack
 from tflm_memopt.lower.words import options
 from tflm_memopt.model import writer
-from tflm_memopt.model.graph import ITEM_BYTES, Graph, Quantization, Tensor, TensorId
+from tflm_memopt.model.graph import ITEM_BYTES, OPERANDS, VIEW, Graph, Op, Quantization, Tensor, TensorId
 from tflm_memopt.model.interface import METADATA, Changes, record
 from tflm_memopt.model.reader import TENSOR_TYPES
 from tflm_memopt.model.rowop import RowOp
@@ -48,10 +48,10 @@ def rewrite(
         _add_tensor(tree, graph.tensors[added])
     offsets: dict[TensorId, int] = {b.key: o for b, o in plan.placed() if b.role is Role.TENSOR}
     main.operators = []
-    stands_for = {op.index: op.stands_for for op in graph.ops}
+    ops = {op.index: op for op in graph.ops}
     for item in sequence(graph, partition, plan, op_per_block=op_per_block):
         if isinstance(item, Builtin):
-            operators += [originals[i] for i in stands_for[item.op]]
+            operators += _builtin(ops[item.op], originals)
             continue
         custom = CustomOp(item.name, item.unit, lower(plan, item.unit, partition.ops, frame))
         operators.append(_custom_operator(tree, custom, plan, partition.ops, offsets, len(operators)))
@@ -64,6 +64,17 @@ def rewrite(
     table = [OFFLINE_PLAN_VERSION, 1, len(main.tensors), *(placed.get(t, ONLINE) for t in range(len(main.tensors)))]
     writer.set_metadata(tree, OFFLINE_PLAN, np.array(table, dtype="<i4"))
     return writer.write(tree)
+
+
+def _builtin(op: Op, originals: Sequence[Any]) -> list[Any]:
+    """The model's operators that stay as they are. A view that stays reads its shape from a constant: the ones that
+    the model computed it with may be gone.
+    """
+    kept = [originals[i] for i in op.stands_for]
+    if op.type == VIEW:
+        (view,) = kept
+        view.inputs = np.array([view.inputs[0], *op.options[OPERANDS]], np.int32)
+    return kept
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,7 +147,10 @@ def _place_input(tree: Any, graph: Graph, frame: Frame | None) -> None:
 def _add_tensor(tree: Any, tensor: Tensor) -> None:
     """A tensor that canonicalisation made: between blocks it may become TFLM's."""
     q = tensor.quantization or Quantization((), ())
-    index = writer.add_tensor(tree, tensor.name, tensor.shape, tensor.dtype, scale=q.scale, zero_point=q.zero_point)
+    buffer = 0 if tensor.data is None else writer.add_buffer(tree, tensor.data.tobytes())
+    index = writer.add_tensor(
+        tree, tensor.name, tensor.shape, tensor.dtype, scale=q.scale, zero_point=q.zero_point, buffer=buffer
+    )
     if index != tensor.id:
         raise ValueError(f"tensor {tensor.id} '{tensor.name}' became number {index}")
 

@@ -15,6 +15,8 @@ ABSENT: TensorId = -1
 """An optional input that an operator does not have (a convolution without bias)."""
 VIEW = "VIEW"
 """Op.type of an operator that changes a tensor's shape only. `sources` has the model's operator."""
+OPERANDS = "operands"
+"""Option of a VIEW: the constants that say its shape, as the operator that stays builtin reads them."""
 
 ITEM_BYTES: Mapping[str, int] = {
     "FLOAT32": 4, "FLOAT16": 2, "INT32": 4, "UINT8": 1, "INT64": 8, "BOOL": 1, "INT16": 2, "COMPLEX64": 8,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from tflm_memopt.model.graph import ABSENT, VIEW, Graph, Op
+from tflm_memopt.model.graph import ABSENT, OPERANDS, VIEW, Graph, Op
 from tflm_memopt.model.rules.rule import Ops, Rule, replace_ops
 
 
@@ -34,9 +34,9 @@ def check(graph: Graph, ops: Ops) -> str | None:
 
 def rewrite(graph: Graph, ops: Ops) -> Graph:
     (op,) = ops
-    return replace_ops(
-        graph, {op.index: (replace(op, type=VIEW, inputs=op.inputs[:1], options={}, sources=op.stands_for),)}
-    )
+    options = {OPERANDS: op.inputs[1:]}
+    view = replace(op, type=VIEW, inputs=op.inputs[:1], options=options, sources=op.stands_for)
+    return replace_ops(graph, {op.index: (view,)})
 
 
 RULE = Rule("view", match, check, rewrite)
