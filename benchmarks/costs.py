@@ -42,7 +42,7 @@ import tflm_memopt
 from tflm_memopt.analysis import costs
 from tflm_memopt.analysis.costs import AMOUNTS, Work, estimate
 from tflm_memopt.errors import MemoptError, PlanError
-from tflm_memopt.model.packing import TARGETS
+from tflm_memopt.ops.packing import TARGETS
 from tflm_memopt.plan.planner import NO_RECOMPUTE, Options
 from tflm_memopt.plan.work import work
 

@@ -20,7 +20,7 @@ from itertools import pairwise
 from pathlib import Path
 
 from tflm_memopt.model.graph import Graph, Op, Tensor
-from tflm_memopt.model.rowop import UNIT, Kind, RowOp, Rows, Window
+from tflm_memopt.ops.rowop import UNIT, Kind, RowOp, Rows, Window
 from tflm_memopt.plan.check import check
 from tflm_memopt.plan.planner import Options, plan
 from tflm_memopt.plan.regions import partition

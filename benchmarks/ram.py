@@ -21,9 +21,9 @@ from rich.progress import track
 
 import tflm_memopt
 from tflm_memopt.errors import MemoptError, UsageError
-from tflm_memopt.model.int8_io import int8_io
 from tflm_memopt.model.reader import read
 from tflm_memopt.results import Report
+from tflm_memopt.rewrite.int8_io import int8_io
 
 NAME = "ram"
 """Of the marks around the table in a document."""

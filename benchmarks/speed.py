@@ -28,7 +28,7 @@ from cores.core import MEASURED, Core, missing_tools
 
 import tflm_memopt
 from tflm_memopt.errors import MemoptError
-from tflm_memopt.model.packing import TARGETS
+from tflm_memopt.ops.packing import TARGETS
 from tflm_memopt.plan.plan import Block
 from tflm_memopt.results import Optimized
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from pathlib import Path
 
-from tflm_memopt.model import canonicalise
-from tflm_memopt.model.constraints.base import HINTS, Constraint
-from tflm_memopt.model.opset import OPSET
+from tflm_memopt.ops.constraints.base import HINTS, Constraint
+from tflm_memopt.ops.opset import OPSET
+from tflm_memopt.rewrite import canonicalise
 
 PAGE = Path(__file__).resolve().parent.parent / "docs/operators.md"
 ALL = (
@@ -27,7 +27,7 @@ QUANTIZE and DEQUANTIZE of float32 are bit for bit TFLM's for every number whose
 Beyond, and for what is not a number, TFLM's result depends on the core: here the former saturates, the latter becomes
 the zero point.
 
-`python scripts/operators.py` writes this page from the operator set (`tflm_memopt/model/opset.py`).
+`python scripts/operators.py` writes this page from the operator set (`tflm_memopt/ops/opset.py`).
 
 | operator | limits, beside those of all |
 |---|---|

@@ -18,9 +18,9 @@ from tflm_memopt import errors
 from tflm_memopt.analysis.flash import kernels, source, tflm
 from tflm_memopt.boards import STACK, boards
 from tflm_memopt.lower.records import TABLES
-from tflm_memopt.model.constraints.base import HINTS
-from tflm_memopt.model.opset import NO_KERNEL_HINT, OPSET
-from tflm_memopt.model.packing import LAYOUT, TARGETS
+from tflm_memopt.ops.constraints.base import HINTS
+from tflm_memopt.ops.opset import NO_KERNEL_HINT, OPSET
+from tflm_memopt.ops.packing import LAYOUT, TARGETS
 from tflm_memopt.plan.plan import SCHEMA_VERSION, Role
 
 ROOT = Path(__file__).parents[1]

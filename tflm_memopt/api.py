@@ -14,7 +14,6 @@ from tflm_memopt import instructions as by_instructions
 from tflm_memopt.analysis import costs
 from tflm_memopt.analysis.arena import predict
 from tflm_memopt.analysis.libraries import Kernels, Library, library
-from tflm_memopt.analysis.packings import family
 from tflm_memopt.analysis.refused import accept
 from tflm_memopt.analysis.tflm_structs import Abi
 from tflm_memopt.balance import NO_BALANCE, balance
@@ -26,17 +25,18 @@ from tflm_memopt.errors import UsageError
 from tflm_memopt.firmware import firmware
 from tflm_memopt.frontier import roomy, settings, spaced, undominated
 from tflm_memopt.instructions import FAR, Costed
-from tflm_memopt.model.int8_io import Int8Interface
-from tflm_memopt.model.int8_io import int8_io as to_int8_io
 from tflm_memopt.model.interface import Changes
-from tflm_memopt.model.packing import GENERIC, Family
 from tflm_memopt.model.reader import Model, read
+from tflm_memopt.ops.packing import GENERIC, Family
+from tflm_memopt.ops.packings import family
 from tflm_memopt.plan.effort import EXACT, NORMAL, PER_OPERATOR, allowance, factor
 from tflm_memopt.plan.inputs import input_mode
 from tflm_memopt.plan.planner import Options
 from tflm_memopt.plan.tiles_plan import Settings
 from tflm_memopt.plan.work import work
 from tflm_memopt.results import Balance, BoardReport, Exploration, Fits, Inspection, Optimized
+from tflm_memopt.rewrite.int8_io import Int8Interface
+from tflm_memopt.rewrite.int8_io import int8_io as to_int8_io
 from tflm_memopt.runtime.verify import Verification, verify
 from tflm_memopt.ways import misfit, original_misfit
 
@@ -100,7 +100,7 @@ def optimize(
     that runs the target; by default the target's own, for generic programs the slowest; with a RAM limit, the fewest
     instructions within both. board: it has to fit on that one, beside its core, RAM and flash (boards.py); whose ABI,
     target and core are taken. without: ingredients to leave out (frontier.SWITCHES). target: whose kernels operators
-    are packed for (model/packing.py): generic programs run everywhere, others on their cores only, and faster; by
+    are packed for (ops/packing.py): generic programs run everywhere, others on their cores only, and faster; by
     default the board's, or generic. kernels:
     whose scratch and state the arena figures count for operators that stay builtin (analysis/libraries.py). plan: a
     plan that was saved (Plan.to_json()). if_worthwhile: leave a model as it is whose rewrite adds more bytes to flash

@@ -17,8 +17,6 @@ from tflm_memopt.boards import Board
 from tflm_memopt.errors import PlanError, UsageError
 from tflm_memopt.frontier import Plans, cheapest
 from tflm_memopt.model.graph import Graph
-from tflm_memopt.model.int8_io import Int8Interface
-from tflm_memopt.model.int8_io import int8_io as to_int8_io
 from tflm_memopt.model.reader import Model
 from tflm_memopt.pipeline import Planned, Understood
 from tflm_memopt.plan.critical import critical
@@ -30,6 +28,8 @@ from tflm_memopt.plan.planner import Options, tensor_sizes
 from tflm_memopt.plan.regions import Partition
 from tflm_memopt.plan.search import UNLIMITED
 from tflm_memopt.plan.tiles_plan import Settings
+from tflm_memopt.rewrite.int8_io import Int8Interface
+from tflm_memopt.rewrite.int8_io import int8_io as to_int8_io
 from tflm_memopt.ways import misfit, up
 
 ROLES = {Role.TENSOR: "output of", Role.RING: "ring of", Role.ACCUMULATOR: "sums of", Role.SCRATCH: "scratch of"}

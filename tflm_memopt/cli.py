@@ -23,7 +23,7 @@ from tflm_memopt.analysis.libraries import KERNELS
 from tflm_memopt.boards import boards
 from tflm_memopt.errors import UsageError
 from tflm_memopt.frontier import SWITCHES
-from tflm_memopt.model.packing import GENERIC, TARGETS
+from tflm_memopt.ops.packing import GENERIC, TARGETS
 from tflm_memopt.plan.effort import LEVELS, NORMAL
 from tflm_memopt.plan.effort import factor as times
 

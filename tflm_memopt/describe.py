@@ -12,17 +12,15 @@ from tflm_memopt.analysis.costs import Work
 from tflm_memopt.analysis.libraries import Library
 from tflm_memopt.analysis.liveness import live_bytes
 from tflm_memopt.analysis.refused import refusal
-from tflm_memopt.analysis.supported import View
 from tflm_memopt.analysis.tflm_structs import Abi
 from tflm_memopt.boards import Board, BoardFit, fit, fits
 from tflm_memopt.choose import Conversion, Converted, Limits
 from tflm_memopt.firmware import firmware, firmware_of
 from tflm_memopt.instructions import Costed
 from tflm_memopt.model.graph import Graph, Tensor, TensorId, short_name
-from tflm_memopt.model.int8_io import Int8Interface
-from tflm_memopt.model.opset import Unsupported
 from tflm_memopt.model.reader import Model
-from tflm_memopt.model.rowop import RowOp
+from tflm_memopt.ops.opset import Unsupported
+from tflm_memopt.ops.rowop import RowOp
 from tflm_memopt.pipeline import Planned, Understood
 from tflm_memopt.plan.plan import Block, Buffer, Role, Stage
 from tflm_memopt.plan.regions import Kept
@@ -41,6 +39,8 @@ from tflm_memopt.results import (
     StageReport,
     TensorReport,
 )
+from tflm_memopt.rewrite.int8_io import Int8Interface
+from tflm_memopt.rowgraph.supported import View
 
 
 def inspection(name: str, nbytes: int, source: Model, understood: Understood, abi: Abi, whose: Library) -> Inspection:

@@ -5,17 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from tflm_memopt.analysis.packings import family, packing
-from tflm_memopt.analysis.supported import Support, to_row_ops
 from tflm_memopt.lower.rewrite import rewrite
-from tflm_memopt.model import canonicalise, writer
+from tflm_memopt.model import writer
 from tflm_memopt.model.graph import ABSENT, Graph
-from tflm_memopt.model.int8_io import Int8Interface
-from tflm_memopt.model.opset import Unsupported
 from tflm_memopt.model.prepared import other_shape
 from tflm_memopt.model.reader import Model
-from tflm_memopt.model.rowop import RowOp
-from tflm_memopt.model.site import PIECE
+from tflm_memopt.ops.opset import Unsupported
+from tflm_memopt.ops.packings import family, packing
+from tflm_memopt.ops.rowop import RowOp
+from tflm_memopt.ops.site import PIECE
 from tflm_memopt.plan import second_pass
 from tflm_memopt.plan.check import check
 from tflm_memopt.plan.fold import without_dead_channels
@@ -23,6 +21,9 @@ from tflm_memopt.plan.inputs import InputMode, with_input
 from tflm_memopt.plan.plan import Plan, SecondPass
 from tflm_memopt.plan.planner import Options, plan, tensor_sizes
 from tflm_memopt.plan.regions import Partition, Region, partition
+from tflm_memopt.rewrite import canonicalise
+from tflm_memopt.rewrite.int8_io import Int8Interface
+from tflm_memopt.rowgraph.supported import Support, to_row_ops
 
 CONSTANT_INPUT = "an input of the model is a constant"
 SEVERAL_SUBGRAPHS = "the model has several subgraphs (IF, WHILE, CALL_ONCE): such models are left whole"

@@ -17,7 +17,7 @@ from tflm_memopt.boards import BoardFit, boards, fit
 from tflm_memopt.errors import DoesNotFit
 from tflm_memopt.firmware import firmware
 from tflm_memopt.frontier import cheapest
-from tflm_memopt.model.packing import GENERIC
+from tflm_memopt.ops.packing import GENERIC
 from tflm_memopt.plan.inputs import IN_ARENA, STREAM, InputMode
 
 if TYPE_CHECKING:

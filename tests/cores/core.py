@@ -15,7 +15,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from tflm_memopt.model.packing import TARGETS, Family
+from tflm_memopt.ops.packing import TARGETS, Family
 
 HERE = Path(__file__).parent
 LIBRARY = HERE.parents[1] / "custom_ops"

@@ -16,7 +16,7 @@ from property.networks import build
 from property.oracle import convert
 
 from tflm_memopt.lower.serialise import pack
-from tflm_memopt.model.packing import Family
+from tflm_memopt.ops.packing import Family
 from tflm_memopt.plan.planner import Options
 from tflm_memopt.plan.tiles_plan import NO_RECOMPUTE
 

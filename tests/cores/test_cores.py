@@ -14,7 +14,7 @@ from cores.cases import TOO_LARGE, Case, blob, model_cases, run
 from cores.core import CORES, Core, missing_tools
 from cores.draws import DRAWS, converted_cases, row_case
 
-from tflm_memopt.model.packing import Family
+from tflm_memopt.ops.packing import Family
 from tflm_memopt.runtime import host
 
 QUICK = ("m4",)

@@ -32,8 +32,8 @@ from rich.console import Console
 
 import tflm_memopt
 from tflm_memopt.errors import MemoptError, PlanError
-from tflm_memopt.model.packing import TARGETS
 from tflm_memopt.model.reader import read
+from tflm_memopt.ops.packing import TARGETS
 from tflm_memopt.report import html, text
 from tflm_memopt.results import Inspection, Optimized
 

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tflm_memopt.lower.program import ProgramOp
-from tflm_memopt.model.rowop import BINARY_INT8, Kind, Window
+from tflm_memopt.ops.rowop import BINARY_INT8, Kind, Window
 
 Int8 = NDArray[np.int8]
 Ints = NDArray[np.int64]

@@ -12,7 +12,7 @@ from kernels import naive
 from numpy.random import Generator
 
 from tflm_memopt.lower.program import SCALES, ProgramOp
-from tflm_memopt.model.rowop import BINARY, BINARY_INT8, CONVERTED, NO_ROW, WIDE, Access, Kind, Move, Moves, Window
+from tflm_memopt.ops.rowop import BINARY, BINARY_INT8, CONVERTED, NO_ROW, WIDE, Access, Kind, Move, Moves, Window
 
 Shape = tuple[int, int, int]
 POOLS = (Kind.AVERAGE_POOL, Kind.MAX_POOL, Kind.MEAN)

@@ -12,7 +12,7 @@ from kernels.networks import WINDOWED, Network
 from numpy.random import Generator
 
 from tflm_memopt.lower.program import Program, ProgramBlock, ProgramOp, ProgramTensor
-from tflm_memopt.model.rowop import BINARY_INT8
+from tflm_memopt.ops.rowop import BINARY_INT8
 from tflm_memopt.runtime.host import Arena
 
 Firing = tuple[int, int]

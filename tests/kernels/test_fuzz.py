@@ -35,12 +35,12 @@ from tflm_memopt import pipeline
 from tflm_memopt.emit.kernels import Needs, Part
 from tflm_memopt.lower.program import Program
 from tflm_memopt.lower.serialise import pack
-from tflm_memopt.model.int8_io import Int8Interface
 from tflm_memopt.model.interface import Changes
-from tflm_memopt.model.packing import Family
 from tflm_memopt.model.reader import read
-from tflm_memopt.model.rowop import Kind
+from tflm_memopt.ops.packing import Family
+from tflm_memopt.ops.rowop import Kind
 from tflm_memopt.plan.planner import Options
+from tflm_memopt.rewrite.int8_io import Int8Interface
 from tflm_memopt.runtime import host
 from tflm_memopt.runtime.regions import regions
 

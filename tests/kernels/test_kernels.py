@@ -17,7 +17,7 @@ from kernels.programs import Lowered, can_iterate, lower
 from tflm_memopt.errors import PlanError
 from tflm_memopt.lower.program import ProgramOp
 from tflm_memopt.lower.serialise import pack
-from tflm_memopt.model.rowop import BINARY, BINARY_INT8, CONVERTED, Kind, Window
+from tflm_memopt.ops.rowop import BINARY, BINARY_INT8, CONVERTED, Kind, Window
 from tflm_memopt.runtime import host
 
 SEEDS = range(examples(60))

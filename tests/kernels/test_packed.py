@@ -16,13 +16,13 @@ from models import Net
 from property.forced import forced
 from property.oracle import convert
 
-from tflm_memopt.analysis import packings
 from tflm_memopt.lower.program import ProgramOp
 from tflm_memopt.lower.records import HEADER, OP, TENSOR
 from tflm_memopt.lower.serialise import pack, unpack
-from tflm_memopt.model.packing import Family, Packing
 from tflm_memopt.model.reader import read
-from tflm_memopt.model.rowop import Kind
+from tflm_memopt.ops import packings
+from tflm_memopt.ops.packing import Family, Packing
+from tflm_memopt.ops.rowop import Kind
 from tflm_memopt.plan.plan import Block
 from tflm_memopt.plan.planner import Options
 from tflm_memopt.plan.tiles_plan import Settings

@@ -21,7 +21,7 @@ from numpy.random import Generator
 
 from tflm_memopt.lower.program import Program
 from tflm_memopt.lower.serialise import pack, unpack
-from tflm_memopt.model.rowop import BINARY_INT8
+from tflm_memopt.ops.rowop import BINARY_INT8
 from tflm_memopt.runtime import host
 
 Drawn = tuple[Network, Lowered, Generator]

@@ -16,7 +16,7 @@ from kernels.tiles import Stage, Strips, Tiling, Untileable
 from numpy.random import Generator
 
 from tflm_memopt.lower.program import Lane, Program, ProgramBlock, ProgramOp, ProgramTensor, WalkRecord
-from tflm_memopt.model.rowop import BINARY_INT8
+from tflm_memopt.ops.rowop import BINARY_INT8
 from tflm_memopt.runtime.host import Arena, Firing
 
 MAX_TAPS = 64

@@ -12,7 +12,7 @@ from functools import cached_property
 from kernels.networks import Network, Shape
 
 from tflm_memopt.lower.program import ProgramOp
-from tflm_memopt.model.rowop import BINARY_INT8
+from tflm_memopt.ops.rowop import BINARY_INT8
 from tflm_memopt.runtime.host import Firing
 
 

@@ -27,7 +27,7 @@ from tflm_memopt import pipeline
 from tflm_memopt.analysis.dead_channels import Range, ranges
 from tflm_memopt.model import writer
 from tflm_memopt.model.reader import read
-from tflm_memopt.model.rowop import RowOp
+from tflm_memopt.ops.rowop import RowOp
 from tflm_memopt.plan.planner import Options
 
 pytest.importorskip("tflite_micro", reason="the official TFLM wheel is not installed")

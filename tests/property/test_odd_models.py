@@ -30,7 +30,7 @@ from property.oracle import assert_arena_as_predicted, assert_same_bytes, conver
 
 import tflm_memopt
 from tflm_memopt.model import writer
-from tflm_memopt.model.packing import TARGETS
+from tflm_memopt.ops.packing import TARGETS
 from tflm_memopt.pipeline import SEVERAL_SUBGRAPHS, UNWRITTEN
 from tflm_memopt.plan.planner import Options
 

@@ -11,9 +11,9 @@ from moving import arg_max, log_softmax
 from tflm.test_moving import assert_all
 from tflm.test_operators import affines, assert_equal
 
-from tflm_memopt.analysis.supported import to_row_ops
-from tflm_memopt.model.opset import Unsupported
 from tflm_memopt.model.reader import read
+from tflm_memopt.ops.opset import Unsupported
+from tflm_memopt.rowgraph.supported import to_row_ops
 
 EXAMPLES = settings(max_examples=examples(40), deadline=None)
 shapes = st.one_of(

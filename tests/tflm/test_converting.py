@@ -11,10 +11,10 @@ from models import Affine, Net
 from tflm.test_operators import affines, assert_equal, oracle, seeds
 
 import tflm_memopt
-from tflm_memopt.analysis.supported import to_row_ops
 from tflm_memopt.model.graph import ITEM_BYTES
 from tflm_memopt.model.reader import read
-from tflm_memopt.model.rowop import RowOp
+from tflm_memopt.ops.rowop import RowOp
+from tflm_memopt.rowgraph.supported import to_row_ops
 from tflm_memopt.runtime import host_model
 
 shapes = st.one_of(

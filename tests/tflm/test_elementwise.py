@@ -14,9 +14,9 @@ from models import Affine, Net
 from numpy.typing import NDArray
 from tflm.test_operators import EVERY, EXAMPLES, activations, affines, assert_equal, oracle, zero_points
 
-from tflm_memopt.model import lookup, quant
-from tflm_memopt.model.elementwise import ARITHMETIC
 from tflm_memopt.model.graph import Op, Quantization
+from tflm_memopt.ops import lookup, quant
+from tflm_memopt.ops.elementwise import ARITHMETIC
 
 TABLES = examples(150)
 """Random scales and zero points for each operator."""

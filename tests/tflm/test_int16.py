@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 from models import Net
 from tflm.test_operators import activations, assert_equal
 
-from tflm_memopt.analysis.supported import to_row_ops
-from tflm_memopt.model.canonicalise import canonicalise
-from tflm_memopt.model.opset import Unsupported
 from tflm_memopt.model.reader import read
+from tflm_memopt.ops.opset import Unsupported
+from tflm_memopt.rewrite.canonicalise import canonicalise
+from tflm_memopt.rowgraph.supported import to_row_ops
 
 EXAMPLES = settings(max_examples=examples(40), deadline=None)
 images = st.tuples(st.just(1), st.integers(1, 5), st.integers(1, 4), st.integers(1, 5))

@@ -19,11 +19,11 @@ from hypothesis import strategies as st
 from models import Affine, Net, out_size
 from numpy.typing import NDArray
 
-from tflm_memopt.analysis.supported import Unsupported, to_row_ops
-from tflm_memopt.model import quant
-from tflm_memopt.model.canonicalise import canonicalise
 from tflm_memopt.model.graph import zeros_like
 from tflm_memopt.model.reader import read
+from tflm_memopt.ops import quant
+from tflm_memopt.rewrite.canonicalise import canonicalise
+from tflm_memopt.rowgraph.supported import Unsupported, to_row_ops
 from tflm_memopt.runtime import host_model
 from tflm_memopt.runtime.stand_in import runnable
 

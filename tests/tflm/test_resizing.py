@@ -12,9 +12,9 @@ from models import Net, Pair
 from moving import reduce, resize, transpose_conv
 from tflm.test_moving import assert_all, image
 
-from tflm_memopt.analysis.supported import to_row_ops
-from tflm_memopt.model.opset import Unsupported
 from tflm_memopt.model.reader import read
+from tflm_memopt.ops.opset import Unsupported
+from tflm_memopt.rowgraph.supported import to_row_ops
 
 EXAMPLES = settings(max_examples=examples(12), deadline=None)
 shapes = st.tuples(st.just(1), st.integers(1, 7), st.integers(1, 6), st.integers(1, 5))

@@ -20,8 +20,8 @@ from unit.command import small
 import tflm_memopt
 from tflm_memopt.emit.kernels import Needs, Part, config_header, needs
 from tflm_memopt.lower.serialise import pack, unpack
-from tflm_memopt.model.packing import Family
 from tflm_memopt.model.reader import read
+from tflm_memopt.ops.packing import Family
 from tflm_memopt.runtime import host
 from tflm_memopt.runtime.regions import regions
 

@@ -27,7 +27,7 @@ from tflm_memopt.model import writer
 from tflm_memopt.model.graph import Graph, Op, Tensor
 from tflm_memopt.model.interface import Change, Format
 from tflm_memopt.model.reader import read
-from tflm_memopt.model.rowop import RowOp
+from tflm_memopt.ops.rowop import RowOp
 from tflm_memopt.plan.check import check
 from tflm_memopt.plan.plan import Block
 from tflm_memopt.plan.planner import Options, plan

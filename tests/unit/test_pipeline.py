@@ -12,7 +12,7 @@ import tflm_memopt
 from tflm_memopt import api, pipeline
 from tflm_memopt.errors import MemoptError, ModelError, UsageError
 from tflm_memopt.model.reader import read
-from tflm_memopt.model.rowop import RowOp
+from tflm_memopt.ops.rowop import RowOp
 from tflm_memopt.plan.planner import Options
 
 SECONDS = 0.3

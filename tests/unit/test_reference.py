@@ -11,7 +11,7 @@ import pytest
 from conftest import ROOT
 
 from tflm_memopt.errors import MemoptError
-from tflm_memopt.model.opset import OPSET
+from tflm_memopt.ops.opset import OPSET
 from tflm_memopt.report import svg
 
 REFERENCE = runpy.run_path(str(ROOT / "scripts/reference.py"))

@@ -13,7 +13,7 @@ from typing import Any
 
 from tflm_memopt.analysis.tflm_structs import STRUCTS, Abi
 from tflm_memopt.model.graph import Tensor
-from tflm_memopt.model.site import span
+from tflm_memopt.ops.site import span
 
 
 @dataclass(frozen=True, slots=True)

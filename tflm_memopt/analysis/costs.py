@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from functools import cache
 from importlib import resources
 
-from tflm_memopt.analysis.packings import family
 from tflm_memopt.errors import UsageError
+from tflm_memopt.ops.packings import family
 
 
 @dataclass(frozen=True, slots=True)

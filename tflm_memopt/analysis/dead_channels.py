@@ -14,10 +14,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from tflm_memopt.model import fixed
 from tflm_memopt.model.graph import TensorId
-from tflm_memopt.model.quant import INT8_MAX, INT8_MIN
-from tflm_memopt.model.rowop import Kind, RowOp
+from tflm_memopt.ops import fixed
+from tflm_memopt.ops.quant import INT8_MAX, INT8_MIN
+from tflm_memopt.ops.rowop import Kind, RowOp
 
 Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]

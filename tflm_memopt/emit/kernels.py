@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from tflm_memopt.lower.program import INPUT_EXTERNAL, INPUT_STREAM, LAYOUT_HWC
 from tflm_memopt.lower.records import BLOCK, FLAG_ITERATIVE, FLAG_SUMS, HEADER, OP, TENSOR
-from tflm_memopt.model.packing import Packing
+from tflm_memopt.ops.packing import Packing
 
 CONFIG = "tmo/config.h"
 """The header that the library includes when it is there."""

@@ -7,14 +7,14 @@ from dataclasses import dataclass
 
 from tflm_memopt.analysis.arena import predict
 from tflm_memopt.analysis.libraries import EARLY_2023, library
-from tflm_memopt.analysis.packings import family
 from tflm_memopt.analysis.tflm_structs import Abi
 from tflm_memopt.emit.kernels import needs
 from tflm_memopt.emit.methods import AFTER_2023, BUILTIN, CUSTOM, OURS
 from tflm_memopt.emit.names import comment, guard, identifier
-from tflm_memopt.model.packing import Family
 from tflm_memopt.model.reader import CUSTOM as CUSTOM_OP
 from tflm_memopt.model.reader import Model, graph_of
+from tflm_memopt.ops.packing import Family
+from tflm_memopt.ops.packings import family
 from tflm_memopt.results import FrameReport, Report
 from tflm_memopt.runtime.regions import regions
 

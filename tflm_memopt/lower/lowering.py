@@ -26,8 +26,8 @@ from tflm_memopt.lower.program import (
     WalkRecord,
 )
 from tflm_memopt.model.graph import TensorId
-from tflm_memopt.model.packing import TARGETS
-from tflm_memopt.model.rowop import UNIT, Kind, RowOp, Rows
+from tflm_memopt.ops.packing import TARGETS
+from tflm_memopt.ops.rowop import UNIT, Kind, RowOp, Rows
 from tflm_memopt.plan.drafts import TFLM_ALIGN
 from tflm_memopt.plan.occupancy import trace_of
 from tflm_memopt.plan.plan import Block, Buffer, Frame, Plan, Role, Stage

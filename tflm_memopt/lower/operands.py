@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tflm_memopt.lower.program import PROGRAM_BASE, ProgramTensor
-from tflm_memopt.model.rowop import Kind, Moves, RowOp
+from tflm_memopt.ops.rowop import Kind, Moves, RowOp
 
 Scalar = TypeVar("Scalar", bound=np.generic)
 

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from tflm_memopt.analysis.packings import filters, folded_bias
-from tflm_memopt.model.packing import QUAD, VECTOR, Packing, packed_values
-from tflm_memopt.model.rowop import RowOp
+from tflm_memopt.ops.packing import QUAD, VECTOR, Packing, packed_values
+from tflm_memopt.ops.packings import filters, folded_bias
+from tflm_memopt.ops.rowop import RowOp
 
 SCALES = 8
 """int32 of a pair of channels: TMO_PACKED_SCALES."""
@@ -30,7 +30,7 @@ class Packed:
 
 
 def pack(op: RowOp) -> Packed:
-    """The constants of an operator that may be packed (analysis/packings.py)."""
+    """The constants of an operator that may be packed (ops/packings.py)."""
     if op.packing is Packing.DSP_ADD:
         return Packed(op.packing, None, add_scales(op))
     weights = np.where(_dead(op)[:, None, None, None], 0, filters(op))

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 
 from tflm_memopt.lower.order import Order
 from tflm_memopt.lower.pack import Packed
-from tflm_memopt.model.packing import Family
-from tflm_memopt.model.rowop import UNIT, Access, Kind, Moves, Window
+from tflm_memopt.ops.packing import Family
+from tflm_memopt.ops.rowop import UNIT, Access, Kind, Moves, Window
 
 INPUT_ARENA, INPUT_STREAM, INPUT_EXTERNAL = 0, 1, 2
 """Where input 0 is."""

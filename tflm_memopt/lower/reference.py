@@ -7,7 +7,7 @@ from __future__ import annotations
 from tflm_memopt.lower import operands
 from tflm_memopt.lower.program import Program, ProgramBlock, ProgramOp, ProgramTensor
 from tflm_memopt.lower.serialise import pack
-from tflm_memopt.model.rowop import RowOp, Rows
+from tflm_memopt.ops.rowop import RowOp, Rows
 
 
 def reference_program(op: RowOp) -> bytes:

@@ -18,7 +18,7 @@ from tflm_memopt.model import writer
 from tflm_memopt.model.graph import ITEM_BYTES, OPERANDS, VIEW, Graph, Op, Quantization, Tensor, TensorId
 from tflm_memopt.model.interface import METADATA, Changes, record
 from tflm_memopt.model.reader import TENSOR_TYPES
-from tflm_memopt.model.rowop import RowOp
+from tflm_memopt.ops.rowop import RowOp
 from tflm_memopt.plan.plan import Block, Builtin, Frame, Plan, Role
 from tflm_memopt.plan.regions import Partition, region_of
 

@@ -47,8 +47,8 @@ from tflm_memopt.lower.records import (
     TENSOR,
     VERSION,
 )
-from tflm_memopt.model.packing import Packing
-from tflm_memopt.model.rowop import WIDE, Access, Kind, Move, Moves, Window
+from tflm_memopt.ops.packing import Packing
+from tflm_memopt.ops.rowop import WIDE, Access, Kind, Move, Moves, Window
 
 Array = NDArray[Any]
 _CONVOLUTIONS = (Kind.CONV, Kind.DEPTHWISE, Kind.TRANSPOSE_CONV, *WIDE.values())

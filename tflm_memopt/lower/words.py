@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from flatbuffers import flexbuffers
 
 from tflm_memopt.lower.lowering import Unit
-from tflm_memopt.model.rowop import RowOp
+from tflm_memopt.ops.rowop import RowOp
 from tflm_memopt.plan.plan import Block, Plan, Role
 
 

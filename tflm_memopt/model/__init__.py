@@ -1,1 +1,1 @@
-"""Reading, writing and understanding .tflite models."""
+"""Reading and writing .tflite models."""

@@ -18,7 +18,7 @@ import numpy as np
 
 from tflm_memopt.errors import PlanError
 from tflm_memopt.model.graph import Graph
-from tflm_memopt.model.rowop import RowOp
+from tflm_memopt.ops.rowop import RowOp
 from tflm_memopt.plan.check_arena import Arena
 from tflm_memopt.plan.check_frame import FrameReplay
 from tflm_memopt.plan.check_packed import kernel_scratch

@@ -5,8 +5,8 @@ Naive, and written anew (check.py).
 
 from __future__ import annotations
 
-from tflm_memopt.model.packing import Packing
-from tflm_memopt.model.rowop import RowOp
+from tflm_memopt.ops.packing import Packing
+from tflm_memopt.ops.rowop import RowOp
 from tflm_memopt.plan.plan import Stage
 
 

@@ -14,7 +14,7 @@ import numpy as np
 
 from tflm_memopt.errors import PlanError
 from tflm_memopt.model.graph import TensorId
-from tflm_memopt.model.rowop import Rows
+from tflm_memopt.ops.rowop import Rows
 from tflm_memopt.plan.check_arena import Arena, Ints
 from tflm_memopt.plan.check_frame import FrameReplay
 from tflm_memopt.plan.check_walk import Step

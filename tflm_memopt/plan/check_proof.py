@@ -13,7 +13,7 @@ import numpy as np
 
 from tflm_memopt.errors import PlanError
 from tflm_memopt.model.graph import TensorId
-from tflm_memopt.model.rowop import RowOp, Rows
+from tflm_memopt.ops.rowop import RowOp, Rows
 from tflm_memopt.plan.check_arena import Arena, Ints
 from tflm_memopt.plan.check_frame import FrameReplay
 from tflm_memopt.plan.check_frame_rows import FrameRows

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from tflm_memopt.errors import PlanError
-from tflm_memopt.model.rowop import RowOp
+from tflm_memopt.ops.rowop import RowOp
 from tflm_memopt.plan.check_arena import Arena, Ints
 from tflm_memopt.plan.check_frame import FrameReplay
 from tflm_memopt.plan.check_places import Place, check_lanes, places

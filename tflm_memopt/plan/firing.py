@@ -15,7 +15,7 @@ from functools import cached_property
 import numpy as np
 
 from tflm_memopt.model.graph import TensorId
-from tflm_memopt.model.rowop import RowOp
+from tflm_memopt.ops.rowop import RowOp
 from tflm_memopt.plan.plan import Stage
 from tflm_memopt.plan.walk import BY_ROWS, Ints, Units, Walk, units
 

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from tflm_memopt.analysis.dead_channels import Bools, Range, inputs, meets_padding, ranges
 from tflm_memopt.model.graph import TensorId
-from tflm_memopt.model.rowop import BINARY, BINARY_INT8, Constant, Kind, RowOp
+from tflm_memopt.ops.rowop import BINARY, BINARY_INT8, Constant, Kind, RowOp
 from tflm_memopt.plan.regions import Partition, Region
 
 Scalar = TypeVar("Scalar", bound=np.generic)

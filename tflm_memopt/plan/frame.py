@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from tflm_memopt.model.graph import TensorId
-from tflm_memopt.model.rowop import RowOp
+from tflm_memopt.ops.rowop import RowOp
 from tflm_memopt.plan.firing import Trace
 from tflm_memopt.plan.plan import Frame
 from tflm_memopt.plan.walk import Ints

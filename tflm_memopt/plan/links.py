@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from tflm_memopt.model.graph import TensorId
-from tflm_memopt.model.rowop import BINARY
+from tflm_memopt.ops.rowop import BINARY
 from tflm_memopt.plan.blocks import Chain
 
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from tflm_memopt.model.graph import TensorId
-from tflm_memopt.model.rowop import RowOp
+from tflm_memopt.ops.rowop import RowOp
 from tflm_memopt.plan.firing import Member, Trace, prepend, start
 from tflm_memopt.plan.lanes import lives
 from tflm_memopt.plan.liveness import Border, Content, Ring, contents

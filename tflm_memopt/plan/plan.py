@@ -7,8 +7,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
-from tflm_memopt.model.packing import GENERIC, LAYOUT, Packing
-from tflm_memopt.model.rowop import RowOp
+from tflm_memopt.ops.packing import GENERIC, LAYOUT, Packing
+from tflm_memopt.ops.rowop import RowOp
 from tflm_memopt.plan.walk import BY_ROWS, Walk
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from functools import cache
 
 from tflm_memopt.model.graph import Graph, TensorId
-from tflm_memopt.model.packing import GENERIC
+from tflm_memopt.ops.packing import GENERIC
 from tflm_memopt.plan import blocks, layout
 from tflm_memopt.plan.blocks import Candidate, Chain
 from tflm_memopt.plan.drafts import Draft, Placer, drafted
@@ -48,7 +48,7 @@ class Options:
     reorder: bool = True
     """Try other orders than the model's own (plan/order.py)."""
     target: str = GENERIC
-    """Whose kernels operators are packed for (model/packing.py)."""
+    """Whose kernels operators are packed for (ops/packing.py)."""
     second_pass: bool = True
     """Operators may run twice, where compute is allowed (plan/second_pass.py)."""
     turn: bool = True

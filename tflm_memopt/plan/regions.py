@@ -11,11 +11,11 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
-from tflm_memopt.analysis.supported import Support, View
 from tflm_memopt.model.graph import VIEW, Graph, Op, TensorId
-from tflm_memopt.model.opset import Unsupported
-from tflm_memopt.model.rowop import RowOp
+from tflm_memopt.ops.opset import Unsupported
+from tflm_memopt.ops.rowop import RowOp
 from tflm_memopt.plan.plan import MAX_IO, Frame, SecondPass
+from tflm_memopt.rowgraph.supported import Support, View
 
 STATEFUL = ("VAR_HANDLE", "READ_VARIABLE", "ASSIGN_VARIABLE", "CALL_ONCE")
 """Builtin operators that see what others of them did, through no tensor: they keep their order."""

@@ -20,7 +20,7 @@ from functools import cached_property
 
 from tflm_memopt.errors import PlanError
 from tflm_memopt.model.graph import Graph, Op, TensorId
-from tflm_memopt.model.rowop import RowOp
+from tflm_memopt.ops.rowop import RowOp
 from tflm_memopt.plan.halves import in_halves
 from tflm_memopt.plan.plan import SecondPass
 from tflm_memopt.plan.regions import Kept, Node, Partition, regions_of

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import NamedTuple
 
-from tflm_memopt.model.rowop import Kind, RowOp
+from tflm_memopt.ops.rowop import Kind, RowOp
 from tflm_memopt.plan import walk as plan_walk
 from tflm_memopt.plan.blocks import Candidate, Chain
 from tflm_memopt.plan.effort import Meter, Part

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from tflm_memopt.model.graph import TensorId
-from tflm_memopt.model.rowop import RowOp
+from tflm_memopt.ops.rowop import RowOp
 from tflm_memopt.plan.blocks import Candidate, Chain, tiled_bytes
 from tflm_memopt.plan.effort import Meter, Part
 from tflm_memopt.plan.plan import Stage

@@ -13,7 +13,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cache
 
-from tflm_memopt.model.rowop import Rows
+from tflm_memopt.ops.rowop import Rows
 
 
 @dataclass(frozen=True, slots=True)

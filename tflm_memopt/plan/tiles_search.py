@@ -15,7 +15,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 from tflm_memopt.model.graph import TensorId
-from tflm_memopt.model.rowop import Kind, RowOp
+from tflm_memopt.ops.rowop import Kind, RowOp
 from tflm_memopt.plan.blocks import Chain
 from tflm_memopt.plan.effort import Meter, Part
 from tflm_memopt.plan.links import Links

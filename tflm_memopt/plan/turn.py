@@ -15,7 +15,7 @@ import numpy as np
 
 from tflm_memopt.errors import PlanError
 from tflm_memopt.model.graph import TensorId
-from tflm_memopt.model.rowop import Kind, RowOp, Rows
+from tflm_memopt.ops.rowop import Kind, RowOp, Rows
 from tflm_memopt.plan.blocks import MAX_ORDERS, Candidate, Chain, candidates
 from tflm_memopt.plan.effort import Meter
 from tflm_memopt.plan.links import Links, links

@@ -7,8 +7,8 @@ from collections.abc import Iterator, Mapping
 import numpy as np
 
 from tflm_memopt.analysis.costs import Work
-from tflm_memopt.model.packing import Packing, is_direct, packed_pixels, packed_values
-from tflm_memopt.model.rowop import Kind, RowOp
+from tflm_memopt.ops.packing import Packing, is_direct, packed_pixels, packed_values
+from tflm_memopt.ops.rowop import Kind, RowOp
 from tflm_memopt.plan.firing import Member, Trace
 from tflm_memopt.plan.occupancy import trace_of
 from tflm_memopt.plan.plan import Block, Plan

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from tflm_memopt.errors import InterfaceError
 from tflm_memopt.model.graph import short_name
 from tflm_memopt.model.interface import Change, Format
-from tflm_memopt.model.quant import quantize_multiplier
+from tflm_memopt.ops.quant import quantize_multiplier
 
 Int8 = NDArray[np.int8]
 

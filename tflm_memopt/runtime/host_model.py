@@ -13,15 +13,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tflm_memopt.analysis.supported import Support, View, to_row_ops
 from tflm_memopt.errors import RuntimeUnavailable
 from tflm_memopt.lower.program import INPUT_EXTERNAL
 from tflm_memopt.lower.reference import reference_program
-from tflm_memopt.model.canonicalise import canonicalise
 from tflm_memopt.model.graph import Graph, Op, TensorId, zeros_like
 from tflm_memopt.model.interface import format_of
 from tflm_memopt.model.reader import describe
-from tflm_memopt.model.rowop import RowOp
+from tflm_memopt.ops.rowop import RowOp
+from tflm_memopt.rewrite.canonicalise import canonicalise
+from tflm_memopt.rowgraph.supported import Support, View, to_row_ops
 from tflm_memopt.runtime import convert, host, regions
 
 Array = NDArray[Any]

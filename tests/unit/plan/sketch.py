@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from tflm_memopt.model.graph import Graph, Op, Tensor, TensorId
-from tflm_memopt.model.rowop import UNIT, Kind, RowOp, Rows, Window
+from tflm_memopt.ops.rowop import UNIT, Kind, RowOp, Rows, Window
 from tflm_memopt.plan.blocks import Chain
 from tflm_memopt.plan.regions import Partition, partition
 

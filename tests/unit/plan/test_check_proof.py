@@ -21,7 +21,7 @@ from unit.plan.tiled import OPTIONS, planned
 from tflm_memopt import pipeline
 from tflm_memopt.errors import PlanError, UsageError
 from tflm_memopt.model.reader import Model, read
-from tflm_memopt.model.rowop import RowOp
+from tflm_memopt.ops.rowop import RowOp
 from tflm_memopt.pipeline import Planned
 from tflm_memopt.plan import check as checker
 from tflm_memopt.plan.check_arena import Arena

@@ -24,7 +24,7 @@ from unit.plan.sketch import Sketch, residual
 
 from tflm_memopt.errors import PlanError
 from tflm_memopt.model.graph import TensorId
-from tflm_memopt.model.rowop import Rows
+from tflm_memopt.ops.rowop import Rows
 from tflm_memopt.plan.check import check
 from tflm_memopt.plan.check_arena import Arena
 from tflm_memopt.plan.plan import Block, Plan, Role, Stage

@@ -17,7 +17,7 @@ import tflm_memopt
 from tflm_memopt.choose import up
 from tflm_memopt.errors import UsageError
 from tflm_memopt.model.reader import read
-from tflm_memopt.model.rowop import Kind, RowOp, Rows, Window
+from tflm_memopt.ops.rowop import Kind, RowOp, Rows, Window
 from tflm_memopt.plan.fold import without_dead_channels
 from tflm_memopt.plan.regions import Kept, Partition, Region
 

@@ -11,9 +11,9 @@ from models import Net
 import tflm_memopt
 from tflm_memopt import pipeline
 from tflm_memopt.model.graph import Graph
-from tflm_memopt.model.packing import TARGETS
 from tflm_memopt.model.reader import read
-from tflm_memopt.model.rowop import Kind
+from tflm_memopt.ops.packing import TARGETS
+from tflm_memopt.ops.rowop import Kind
 from tflm_memopt.plan.halves import in_halves
 from tflm_memopt.plan.plan import Block
 from tflm_memopt.plan.regions import Partition

@@ -14,13 +14,13 @@ from hypothesis import strategies as st
 from models import Net
 
 from tflm_memopt import pipeline
-from tflm_memopt.analysis.supported import Support, View
 from tflm_memopt.model.graph import VIEW, Graph, Op, Tensor, TensorId
-from tflm_memopt.model.opset import Unsupported
 from tflm_memopt.model.reader import read
-from tflm_memopt.model.rowop import Kind, RowOp, Rows
+from tflm_memopt.ops.opset import Unsupported
+from tflm_memopt.ops.rowop import Kind, RowOp, Rows
 from tflm_memopt.plan.plan import MAX_IO
 from tflm_memopt.plan.regions import STATEFUL, Kept, Partition, Region, partition
+from tflm_memopt.rowgraph.supported import Support, View
 
 REFUSED = Unsupported("test", "because", "", "")
 ROWS = Rows(4, 2, 2)

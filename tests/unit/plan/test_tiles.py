@@ -14,7 +14,6 @@ from unit.plan.tiled import OPTIONS, chains, chains_of, planned, settings_of, tr
 
 from tflm_memopt import pipeline
 from tflm_memopt.lower.serialise import pack, unpack
-from tflm_memopt.model.int8_io import Int8Interface
 from tflm_memopt.model.interface import Changes
 from tflm_memopt.model.reader import read
 from tflm_memopt.plan.blocks import Candidate, Chain, border, executed_macs, rebuild
@@ -22,6 +21,7 @@ from tflm_memopt.plan.liveness import most_alive
 from tflm_memopt.plan.plan import Block
 from tflm_memopt.plan.tiles import tiled_candidates
 from tflm_memopt.plan.tiles_plan import Settings
+from tflm_memopt.rewrite.int8_io import Int8Interface
 from tflm_memopt.runtime import host, regions
 
 UNLIMITED = 1 << 40

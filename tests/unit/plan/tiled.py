@@ -12,7 +12,7 @@ from property.networks import build
 
 from tflm_memopt import pipeline
 from tflm_memopt.model.reader import Model, read
-from tflm_memopt.model.rowop import RowOp
+from tflm_memopt.ops.rowop import RowOp
 from tflm_memopt.pipeline import Planned
 from tflm_memopt.plan.blocks import Chain
 from tflm_memopt.plan.firing import Member, Trace, prepend, start

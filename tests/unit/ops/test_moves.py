@@ -1,0 +1,140 @@
+"""From byte numbers to rows and runs: replayed naively they are what the array says, and they are few."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+import pytest
+
+from tflm_memopt.ops.moves import FILL, MAX_MOVES, Indices, Irregular, by_rows, numbered
+from tflm_memopt.ops.rowop import Access, Ints, Moves, Rows
+
+Transform = Callable[..., Indices]
+IMAGE = (1, 6, 4, 5)
+HALF = (1, 3, 4, 5)
+
+
+def replay(
+    access: Sequence[Access], moves: Moves, inputs: Sequence[Indices], reads: Sequence[Rows], writes: Rows
+) -> Ints:
+    """The output row by row, as tmo_copy_s8 makes it; -2 where nothing is moved and nothing filled."""
+    out = np.full((writes.h, writes.row_bytes), -2 if moves.fill is None else FILL, np.int64)
+    for y in range(writes.h):
+        for m in moves.moves:
+            height = reads[m.operand].h
+            row = int(access[m.operand].first(np.array([y]), height)[0]) + m.tap
+            if 0 <= row < height:
+                source = inputs[m.operand].reshape(height, -1)[row]
+                for i in range(m.count):
+                    at = m.source + y % moves.period * m.phase_step + i * m.source_step
+                    to = m.target + i * m.target_step
+                    out[y, to : to + m.nbytes] = source[at : at + m.nbytes]
+    return out
+
+
+def checked(
+    transform: Transform, *shapes: tuple[int, ...], writes: Rows | None = None
+) -> tuple[tuple[Access, ...], Moves]:
+    inputs = numbered(shapes)
+    index = transform(*inputs)
+    reads = [Rows(*s[1:]) for s in shapes]
+    writes = writes or Rows(*index.shape[1:])
+    access, moves = by_rows(index, reads, writes, fill=3)
+    np.testing.assert_array_equal(replay(access, moves, inputs, reads, writes).ravel(), index.ravel())
+    return access, moves
+
+
+def padded(*amounts: tuple[int, int]) -> Transform:
+    return lambda x: np.pad(x, ((0, 0), *amounts), constant_values=FILL)
+
+
+def joined(axis: int) -> Transform:
+    return lambda *x: np.concatenate(x, axis)
+
+
+def depth_to_space(x: Indices) -> Indices:
+    return x.reshape(1, 6, 4, 2, 2, -1).transpose(0, 1, 3, 2, 4, 5).reshape(1, 12, 8, -1)
+
+
+FORMULAS: list[tuple[str, Transform, list[tuple[int, ...]], list[Access], int]] = [
+    ("rows above and below", padded((2, 1), (0, 0), (0, 0)), [IMAGE], [Access(-2)], 1),
+    ("all around", padded((2, 1), (3, 0), (1, 1)), [IMAGE], [Access(-2)], 1),
+    ("one below the other", joined(1), [IMAGE, HALF], [Access(), Access(-6)], 2),
+    ("side by side", joined(2), [IMAGE, IMAGE], [Access(), Access()], 2),
+    ("channels", joined(3), [IMAGE, IMAGE, IMAGE], [Access()] * 3, 3),
+    ("every second row", lambda x: x[:, 1::2], [IMAGE], [Access(1, 2)], 1),
+    ("every second channel", lambda x: x[..., ::2], [IMAGE], [Access()], 3),
+    ("channels shuffled", lambda x: x[..., [0, 2, 4, 1, 3]], [IMAGE], [Access()], 5),
+    ("backwards in a row", lambda x: x[:, :, ::-1], [IMAGE], [Access()], 1),
+    ("twice as high", lambda x: x.repeat(2, 1), [IMAGE], [Access(0, 1, 2)], 1),
+    ("two rows as one", lambda x: x.reshape(1, 3, 8, 5), [IMAGE], [Access(0, 2, 1, 2)], 2),
+    ("depth to space", depth_to_space, [(1, 6, 4, 20)], [Access(0, 1, 2)], 1),
+    ("one row again and again", lambda x: x[:, [2, 2, 2]], [IMAGE], [Access(2, 0)], 1),
+]
+
+
+@pytest.mark.parametrize(
+    ("transform", "shapes", "expected", "count"), [f[1:] for f in FORMULAS], ids=[f[0] for f in FORMULAS]
+)
+def test_formulas(transform: Transform, shapes: list[tuple[int, ...]], expected: list[Access], count: int) -> None:
+    access, moves = checked(transform, *shapes)
+    assert list(access) == expected
+    assert len(moves.moves) == count
+
+
+@pytest.mark.parametrize(
+    "transform",
+    [
+        lambda x: x[:, ::-1],
+        lambda x: np.pad(x, ((0, 0), (2, 1), (1, 1), (0, 0)), "reflect"),
+        lambda x: np.tile(x, (1, 2, 2, 1)),
+        lambda x: x[:, [0, 0, 1, 2, 2, 4, 5, 5]],
+    ],
+)
+def test_a_table_says_what_no_formula_does(transform: Transform) -> None:
+    (access,), _ = checked(transform, IMAGE)
+    assert access.table is not None
+
+
+def test_height_for_width_reads_all_rows_at_once() -> None:
+    (access,), moves = checked(lambda x: x.transpose(0, 2, 1, 3), IMAGE)
+    assert access == Access(0, 0, 1, 6)
+    assert (moves.period, {m.phase_step for m in moves.moves}) == (4, {5})
+
+
+def test_rows_may_be_cut_otherwise_than_the_inputs() -> None:
+    checked(lambda x: x[:, :, 1:], (1, 1, 4, 5), writes=Rows(3, 1, 5))
+
+
+def test_fill_is_said_only_where_something_is_filled() -> None:
+    assert checked(lambda x: x, IMAGE)[1].fill is None
+    assert checked(padded((0, 0), (0, 1), (0, 0)), IMAGE)[1].fill == 3
+
+
+def test_rows_that_are_made_in_different_ways() -> None:
+    def mixed(x: Indices) -> Indices:
+        return np.concatenate((x[:, :3], x[:, 3:, ::-1]), 1)
+
+    with pytest.raises(Irregular, match="in different ways"):
+        checked(mixed, IMAGE)
+
+
+def test_rows_that_are_not_read_have_no_bytes_before_the_first() -> None:
+    """Rows above an image that lies in one row: in the first phases, its bytes would begin in front of it."""
+    above = padded((2, 1), (0, 0), (0, 0))
+    with pytest.raises(Irregular, match="in different ways"):
+        by_rows(above(numbered([IMAGE])[0]), [Rows(1, 24, 5)], Rows(9, 4, 5), fill=3)
+    below = padded((0, 2), (0, 0), (0, 0))
+    assert by_rows(below(numbered([IMAGE])[0]), [Rows(1, 24, 5)], Rows(8, 4, 5), fill=3)[1].period == 6
+
+
+def test_too_many_runs() -> None:
+    order = np.random.default_rng(0).permutation(3 * MAX_MOVES)
+    with pytest.raises(Irregular, match=f"runs of bytes, at most {MAX_MOVES}"):
+        checked(lambda x: x[:, :, order], (1, 2, 3 * MAX_MOVES, 1))
+
+
+def test_an_input_that_is_not_read() -> None:
+    with pytest.raises(Irregular, match="not read at all"):
+        checked(lambda x, _: x, IMAGE, IMAGE)

@@ -1,0 +1,410 @@
+"""What stays builtin, and the words that users read about it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from ai_edge_litert import schema_py_generated as schema
+from models import Net
+from moving import pack, resize
+
+from tflm_memopt.model.reader import read
+from tflm_memopt.ops.constraints.base import HINTS
+from tflm_memopt.ops.opset import OPSET, Unsupported
+from tflm_memopt.ops.rowop import Constant, RowOp, Rows
+from tflm_memopt.rowgraph.supported import to_row_ops
+
+Edit = Callable[[Net], None]
+
+
+def conv(net: Net, **options: Any) -> int:
+    """Tensors: 0 input, 1 filter, 2 output, 3 bias."""
+    return net.conv2d(net.input((1, 6, 5, 4)), 3, kernel=(3, 3), **options)
+
+
+def depthwise(net: Net) -> int:
+    return net.depthwise_conv2d(net.input((1, 6, 5, 4)))
+
+
+def dense(net: Net) -> int:
+    return net.fully_connected(net.input((1, 20)), 3)
+
+
+def add(net: Net) -> int:
+    return net.add(net.input((1, 4, 4, 2)), net.input((1, 4, 4, 2)))
+
+
+def shifted(net: Net) -> int:
+    """Tensors: 0 input, 1 constant, 2 output."""
+    return net.binary("SUB", net.input((1, 4, 4, 2)), net.tensor((2,), data=[1, 2]))
+
+
+def shifted_wide(net: Net) -> int:
+    return net.binary("SUB", net.input((1, 4, 4, 2)), net.tensor((2,), "INT16", data=[1, 2]))
+
+
+def pool(net: Net) -> int:
+    return net.pool(net.input((1, 4, 4, 2)))
+
+
+def mean(net: Net) -> int:
+    return net.mean(net.input((1, 4, 4, 2)), (1, 2))
+
+
+def softmax(net: Net) -> int:
+    return net.softmax(net.input((1, 10)))
+
+
+def relu(net: Net) -> int:
+    return net.unary("RELU", net.input((1, 4, 4, 2)))
+
+
+def relu6(net: Net) -> int:
+    return net.unary("RELU6", net.input((1, 4, 4, 2)))
+
+
+def logistic(net: Net) -> int:
+    return net.unary("LOGISTIC", net.input((1, 4, 4, 2)), out=(1 / 256, -128))
+
+
+def hard_swish(net: Net) -> int:
+    return net.unary("HARD_SWISH", net.input((1, 4, 4, 2)))
+
+
+def leaky_relu(net: Net) -> int:
+    return net.unary("LEAKY_RELU", net.input((1, 4, 4, 2)), options=schema.LeakyReluOptionsT(alpha=0.25))
+
+
+def elu(net: Net) -> int:
+    return net.unary("ELU", net.input((1, 4, 4, 2)))
+
+
+def batch_matmul(net: Net) -> int:
+    matrices = net.input((2, 3, 4)), net.input((2, 4, 5))
+    return net.op("BATCH_MATMUL", matrices, [net.tensor((2, 3, 5))], schema.BatchMatMulOptionsT(adjX=False, adjY=False))
+
+
+def padded(net: Net) -> int:
+    return net.pad(net.input((1, 4, 5, 2)), [(0, 0), (1, 1), (0, 0), (0, 0)])
+
+
+def packed(net: Net) -> int:
+    return pack(net, [net.input((1, 4, 5)), net.input((1, 4, 5))], 1)
+
+
+def transposed(net: Net) -> int:
+    return net.transpose(net.input((1, 4, 5, 2)), (0, 2, 1, 3))
+
+
+def resized(net: Net) -> int:
+    return resize(net, net.input((1, 4, 5, 2)), (6, 5), bilinear=True)
+
+
+def quantize(net: Net) -> int:
+    return net.unary("QUANTIZE", net.input((1, 4), None, dtype="FLOAT32"))
+
+
+def widen(net: Net) -> int:
+    return net.unary("QUANTIZE", net.input((1, 4)), dtype="INT16", out=(0.01, 0))
+
+
+def unsigned(net: Net) -> int:
+    return net.unary("QUANTIZE", net.input((1, 4), (0.05, 125), dtype="UINT8"))
+
+
+def dequantize(net: Net) -> int:
+    return net.unary("DEQUANTIZE", net.input((1, 4)), dtype="FLOAT32", out=None)
+
+
+def tensor(index: int, **fields: Any) -> Edit:
+    def edit(net: Net) -> None:
+        for name, value in fields.items():
+            setattr(net.graph.tensors[index], name, value)
+
+    return edit
+
+
+def affine(index: int, scales: list[float], zero_points: list[int] | None = None) -> Edit:
+    def edit(net: Net) -> None:
+        q = net.graph.tensors[index].quantization
+        q.scale = np.array(scales, np.float32)
+        q.zeroPoint = np.array(zero_points or [0] * len(scales), np.int64)
+
+    return edit
+
+
+def option(**fields: Any) -> Edit:
+    def edit(net: Net) -> None:
+        for name, value in fields.items():
+            setattr(net.graph.operators[0].builtinOptions, name, value)
+
+    return edit
+
+
+def operator(**fields: Any) -> Edit:
+    def edit(net: Net) -> None:
+        for name, value in fields.items():
+            setattr(net.graph.operators[0], name, value)
+
+    return edit
+
+
+def values(index: int, data: Any) -> Edit:
+    def edit(net: Net) -> None:
+        net.tree.buffers[net.graph.tensors[index].buffer].data = np.asarray(data).view(np.uint8)
+
+    return edit
+
+
+FLOAT, INT16, INT2 = schema.TensorType.FLOAT32, schema.TensorType.INT16, schema.TensorType.INT2
+UINT8 = schema.TensorType.UINT8
+INT64 = schema.TensorType.INT64
+
+CASES: list[tuple[Callable[[Net], int], Edit, str, str]] = [
+    (conv, operator(inputs=np.array([0], np.int32)), "count_of_operands", "1 inputs, 1 outputs"),
+    (conv, operator(builtinOptions=None, builtinOptionsType=0), "complete_options", "padding, strideH, strideW, "),
+    (conv, tensor(0, type=INT16), "int8_or_int16", "tensor 0 'input0' is INT16"),
+    (conv, tensor(2, type=FLOAT), "int8_or_int16", "tensor 2 't2' is FLOAT32"),
+    (conv, tensor(0, shape=np.array([-1, 6, 5, 4], np.int32)), "static_shapes", "tensor 0 'input0' has shape [-1, 6"),
+    (conv, tensor(0, shape=np.array([2, 6, 5, 4], np.int32)), "rank_four", "tensor 0 'input0' has shape [2, 6, 5, 4]"),
+    (conv, tensor(0, quantization=None), "quantized", "tensor 0 'input0' has no scale"),
+    (conv, affine(0, [0.1, 0.2]), "quantized", "tensor 0 'input0' has 2 scales"),
+    (conv, affine(0, [0.0]), "quantized", "tensor 0 'input0' has scale 0, zero point 0"),
+    (conv, affine(0, [0.1], [200]), "quantized", "tensor 0 'input0' has scale 0.1, zero point 200"),
+    (conv, tensor(0, isVariable=True), "stateless", "tensor 0 'input0' is a variable"),
+    (conv, tensor(1, isVariable=True), "stateless", "tensor 1 't1' is a variable"),
+    (conv, tensor(1, buffer=0), "int8_filter", "tensor 1 't1' is computed at run time"),
+    (conv, tensor(1, shape=np.array([27, 4], np.int32)), "filter_dimensions", "tensor 1 't1' has shape [27, 4]"),
+    (conv, affine(1, [0.1], [3]), "symmetric_filter", "tensor 1 't1' has zero point 3"),
+    (conv, affine(1, [0.1, 0.2]), "symmetric_filter", "tensor 1 't1' has 2 scales along dimension 0"),
+    (conv, affine(1, [float("inf")]), "symmetric_filter", "tensor 1 't1' has a scale that is not positive"),
+    (conv, tensor(1, quantization=None), "symmetric_filter", "tensor 1 't1' has no scale"),
+    (conv, tensor(3, buffer=0), "int32_bias", "tensor 3 't3' has no values"),
+    (conv, option(strideH=0), "window", "stride 0x1"),
+    (conv, option(strideW=40000), "window", "stride 1x40000"),
+    (conv, option(dilationHFactor=20000), "window", "kernel with dilation 40001x3"),
+    (conv, option(padding=7), "window", "padding 7"),
+    (conv, tensor(2, shape=np.array([1, 4, 5, 3], np.int32)), "output_size", "[4, 5] instead of [6, 5]"),
+    (conv, option(fusedActivationFunction=4), "fused_activation", "it is TANH"),
+    (depthwise, option(depthMultiplier=2), "depth_multiplier", "filter [1, 3, 3, 4], 4 input channels, depth mu"),
+    (dense, option(weightsFormat=1), "default_weights_format", "weightsFormat 1"),
+    (dense, affine(3, [5.0]), "bias_scale", "tensor 3 't3' has scale 5, not "),
+    (
+        dense,
+        tensor(0, shape=np.array([1, 21], np.int32)),
+        "dense_shapes",
+        "input [1, 21], filter [3, 20], output [1, 3]",
+    ),
+    (add, tensor(1, shape=np.array([1, 2, 4, 2], np.int32)), "broadcast", "[1, 4, 4, 2] and [1, 2, 4, 2] and [1, 4"),
+    (add, tensor(2, shape=np.array([1, 4, 4, 1], np.int32)), "broadcast", "[1, 4, 4, 2] and [1, 4, 4, 2] and [1, 4"),
+    (add, tensor(1, shape=np.array([1, 1, 4, 4, 2], np.int32)), "broadcast", "[1, 4, 4, 2] and [1, 1, 4, 4, 2] and"),
+    (shifted_wide, lambda _: None, "constant_operand", "tensor 1 't1' is INT16 [2]"),
+    (shifted, affine(1, [0.1, 0.2]), "constant_operand", "tensor 1 't1' has 2 scales"),
+    (shifted, tensor(0, shape=np.array([2, 4, 4, 2], np.int32)), "broadcast", "[2, 4, 4, 2] and [2] and [1, 4, 4, 2]"),
+    (add, affine(2, [1e-9]), "add_scales", "inputs 0.05 and 0.05, output 1e-09"),
+    (pool, tensor(1, shape=np.array([1, 2, 2, 1], np.int32)), "pool_keeps_channels", "2 input and 1 output channels"),
+    (pool, affine(1, [0.3]), "pool_keeps_scale", "scales 0.05 and 0.3, zero points -3 and 0"),
+    (mean, values(1, np.array([0, 4], np.int32)), "reduced_axes", "axes [0, 4] of shape [1, 4, 4, 2]"),
+    (mean, tensor(1, buffer=0), "reduced_axes", "its axes are not a constant int32 tensor"),
+    (mean, operator(inputs=np.array([0, -1], np.int32)), "reduced_axes", "its axes are not a constant int32 tensor"),
+    (softmax, affine(1, [0.01]), "softmax_output", "scale 0.01, zero point 0"),
+    (softmax, affine(0, [1e-9]), "softmax_input", "10 classes, scale 1e-09, beta 1"),
+    (softmax, affine(0, [1e9]), "executable", "a rescaling by 2^31, at most 2^30"),
+    (relu, tensor(0, shape=np.array([2, 4, 2, 2], np.int32)), "batch_one", "tensor 0 'input0' has shape [2, 4, 2, 2]"),
+    (relu6, affine(0, [1e-45]), "tabulated", "input scale 1.4"),
+    (relu, affine(0, [1e30]), "tabulated", "a rescaling by 2^"),
+    (logistic, affine(1, [1 / 256], [3]), "logistic_output", "zero point 3"),
+    (logistic, affine(0, [1e-20]), "tabulated", "input scale 1e-20"),
+    (hard_swish, affine(0, [50.0]), "tabulated", "scales 50 and 0.05"),
+    (leaky_relu, option(alpha=float("inf")), "tabulated", "alpha inf"),
+    (elu, affine(1, [1e-45]), "tabulated", "scales 0.05 and 1.4"),
+    (elu, affine(1, [np.expm1(-0.05) / -10.5]), "tabulated", "a value of its exponential lies between two bytes"),
+    (batch_matmul, option(adjX=True), "plain_matrices", "adj_x is set"),
+    (batch_matmul, option(adjY=True), "plain_matrices", "[2, 3, 4] and [2, 4, 5] to [2, 3, 5]"),
+    (batch_matmul, tensor(1, shape=np.array([20], np.int32)), "plain_matrices", "[2, 3, 4] and [20]"),
+    (resized, tensor(1, shape=np.array([1, 5, 6, 2], np.int32)), "resized_as_said", "[6, 5], output [1, 5, 6, 2]"),
+    (mean, tensor(2, shape=np.array([1, 2, 2, 2], np.int32)), "reduced_axes", "[1, 4, 4, 2] to [1, 2, 2, 2] over"),
+    (padded, affine(2, [0.1], [300]), "regular_moves", "its operands and shapes do not fit (it pads with 300)"),
+    (packed, option(valuesCount=1), "regular_moves", "its operands and shapes do not fit (1 values, 2 inputs)"),
+    (transposed, tensor(2, shape=np.array([1, 4, 5, 2], np.int32)), "regular_moves", "it makes [1, 5, 4, 2], its outp"),
+    (quantize, tensor(1, type=UINT8), "quantize_types", "FLOAT32 to UINT8"),
+    (quantize, tensor(0, shape=np.array([2, 2], np.int32)), "same_shape", "[2, 2] and [1, 4]"),
+    (quantize, affine(1, [0.1, 0.2]), "one_scale", "tensor 1 't1' has 2 scales"),
+    (widen, affine(1, [0.1], [3]), "one_scale", "tensor 1 't1' has zero point 3"),
+    (widen, affine(1, [1e-12]), "rescalable", "a rescaling by 2^36"),
+    (unsigned, affine(0, [0.1], [256]), "one_scale", "tensor 0 'input0' has scale 0.1, zero point 256"),
+    (unsigned, affine(0, [1e30]), "rescalable", "a rescaling by 2^"),
+    (dequantize, tensor(0, type=UINT8), "dequantize_types", "UINT8 to FLOAT32"),
+]
+
+
+@pytest.mark.parametrize(
+    ("build", "edit", "code", "detail"), CASES, ids=[f"{c[0].__name__}-{c[2]}-{c[3]}" for c in CASES]
+)
+def test_what_stays_builtin_and_why(build: Callable[[Net], int], edit: Edit, code: str, detail: str) -> None:
+    net = Net()
+    y = build(net)
+    edit(net)
+    (result,) = to_row_ops(read(net.model(y)).graph).values()
+    assert isinstance(result, Unsupported)
+    assert result.code == code
+    assert result.detail.startswith(detail)
+    assert result.reason
+    assert result.hint
+    assert "builtin" not in result.hint, "that it stays builtin is what happened, and no advice"
+
+
+@pytest.mark.parametrize(
+    "build",
+    [
+        conv,
+        depthwise,
+        dense,
+        add,
+        shifted,
+        pool,
+        mean,
+        softmax,
+        relu,
+        relu6,
+        logistic,
+        hard_swish,
+        leaky_relu,
+        elu,
+        batch_matmul,
+        padded,
+        packed,
+        transposed,
+        resized,
+    ],
+)
+def test_the_same_operators_unchanged_are_supported(build: Callable[[Net], int]) -> None:
+    net = Net()
+    (result,) = to_row_ops(read(net.model(build(net))).graph).values()
+    assert not isinstance(result, Unsupported)
+
+
+def test_a_packed_or_other_filter() -> None:
+    net = Net()
+    filter_ = net.tensor((3, 1, 1, 4), "INT16", (0.1, 0), data=np.ones((3, 1, 1, 4)))
+    y = net.op("CONV_2D", [net.input((1, 2, 2, 4)), filter_], [net.tensor((1, 2, 2, 3))], _options())
+    packed = net.tensor((3, 1, 1, 4), "INT8", (0.1, 0), data=np.ones(3))
+    net.graph.tensors[packed].type = INT2
+    z = net.op("CONV_2D", [net.input((1, 2, 2, 4)), packed], [net.tensor((1, 2, 2, 3))], _options())
+    details = [r.detail for r in to_row_ops(read(net.model(y, z)).graph).values() if isinstance(r, Unsupported)]
+    assert details == [f"tensor {filter_} 't0' is INT16", f"tensor {packed} 't3' is INT2"]
+
+
+def test_int4_weights_of_a_dense_layer_with_many_scales() -> None:
+    net = Net()
+    y = net.int4(net.fully_connected(net.input((1, 1, 1, 4)), 3, per_channel=True))
+    (refused,) = to_row_ops(read(net.model(y)).graph).values()
+    assert isinstance(refused, Unsupported) and refused.code == "dense_int4_scale"
+    assert refused.detail == "tensor 1 't1' has 3 scales"
+
+
+def test_int16_that_tflm_would_compute_in_another_way() -> None:
+    def refused(net: Net, y: int) -> Unsupported:
+        (result,) = to_row_ops(read(net.model(y)).graph).values()
+        assert isinstance(result, Unsupported)
+        return result
+
+    net = Net(activations="INT16")
+    y = conv(net)
+    net.graph.tensors[0].quantization.zeroPoint = np.array([5])
+    assert (refused(net, y).code, refused(net, y).detail) == ("int8_or_int16", "tensor 0 'input0' has zero point 5")
+    net = Net(activations="INT16")
+    y = net.binary("SUB", net.input((1, 4, 4, 2)), net.tensor((2,), "INT16", (0.1, 3), data=[1, 2]))
+    assert (refused(net, y).code, refused(net, y).detail) == (
+        "constant_operand",
+        "tensor 1 't1' is int16 with zero point 3",
+    )
+    net = Net(activations="INT16")
+    y = conv(net, bias=False)
+    net.graph.operators[0].builtinOptions.quantizedBiasType = schema.TensorType.INT32
+    assert refused(net, y).code == "int32_bias"
+    net = Net(activations="INT16")
+    y = conv(net)
+    net.graph.tensors[2].quantization.scale = np.array([2e-6], np.float32)  # a rescaling by 2^8 or more
+    assert refused(net, y).code == "executable"
+
+
+def test_an_int64_bias() -> None:
+    net = Net()
+    y = conv(net, bias=False)
+    bias = net.tensor((3,), "INT64", (0.1, 0), data=[1, 2, 3])
+    net.graph.operators[0].inputs = np.array([0, 1, bias], np.int32)
+    (result,) = to_row_ops(read(net.model(y)).graph).values()
+    assert str(result) == (
+        "The bias must be absent, or a constant int32 for each output channel; int64 where outputs are int16: "
+        f"tensor {bias} 't{bias}' is INT64 [3]"
+    )
+
+
+@pytest.mark.parametrize("position", [0, 1])
+def test_a_constant_operand(position: int) -> None:
+    net = Net()
+    operands = [net.input((1, 2, 2, 3)), net.tensor((2, 1), affine=(0.1, 7), data=[[5], [-6]])]
+    y = net.binary("SUB", *(operands if position else operands[::-1]))
+    (result,) = to_row_ops(read(net.model(y)).graph).values()
+    assert isinstance(result, RowOp)
+    assert result.constant == Constant(position, Rows(1, 2, 1), np.empty(0, np.int8))
+    assert result.constant.values.tolist() == [[[5], [-6]]]
+    assert (result.inputs, result.reads) == ((0,), (Rows(2, 2, 3),))
+    assert result.input_zero_points == ((-3, 7) if position else (7, -3))
+
+
+def test_constants_alone() -> None:
+    net = Net()
+    a, b = (net.tensor((1, 2), data=[1, 2]) for _ in range(2))
+    (result,) = to_row_ops(read(net.model(net.add(a, b))).graph).values()
+    assert str(result) == f"Inputs must be computed at run time, not constants: tensor {a} 't{a}' is a constant"
+
+
+def test_operators_without_a_kernel() -> None:
+    net = Net()
+    x = net.input((1, 4))
+    y = net.normalized(x)
+    z = net.op("CUSTOM", [y], [net.tensor((1, 4))], custom_code="MY_OP")
+    assert [str(r) for r in to_row_ops(read(net.model(z)).graph).values()] == [
+        "There is no row kernel for L2_NORMALIZATION yet",
+        "There is no row kernel for CUSTOM 'MY_OP' yet",
+    ]
+
+
+def test_windows_higher_than_the_executor_reads_at_once() -> None:
+    net = Net()
+    x = net.input((1, 80, 3, 2))
+    y = net.pool(x, kernel=(70, 1), stride=(1, 1))
+    whole = net.mean(x, (1,))
+    first, second = to_row_ops(read(net.model(y, whole)).graph).values()
+    assert isinstance(first, Unsupported)
+    assert first.detail == "a window of 70 rows, at most 64"
+    assert not isinstance(second, Unsupported)  # it can run one row at a time
+
+
+def test_every_constraint_says_what_it_wants_and_what_to_do() -> None:
+    for row in OPSET.values():
+        for constraint in row.constraints:
+            assert constraint.__doc__
+            assert "\n" not in constraint.__doc__
+            assert HINTS[constraint]
+
+
+def _options() -> Any:
+    return schema.Conv2DOptionsT(strideH=1, strideW=1)
+
+
+def test_options_of_another_operator_are_none() -> None:
+    """TFLM's parser of CONV_2D does not look into them either."""
+    net = Net(1)
+    net.graph.outputs = [net.conv2d(net.input((1, 4, 4, 2)), 2)]
+    op = net.graph.operators[0]
+    op.builtinOptions = schema.DepthwiseConv2DOptionsT(strideH=1, strideW=1, depthMultiplier=1)
+    op.builtinOptionsType = schema.BuiltinOptions.DepthwiseConv2DOptions
+    (refused,) = to_row_ops(read(net.model(*net.graph.outputs)).graph).values()
+    assert isinstance(refused, Unsupported)
+    assert refused.code == "complete_options"

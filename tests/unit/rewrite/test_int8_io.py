@@ -1,0 +1,139 @@
+"""--int8-io: what is removed, what is recorded, and what must stay. That the numbers agree is verify's to prove."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+from models import Affine, Net
+
+from tflm_memopt.model import writer
+from tflm_memopt.model.interface import Change, Changes, Format
+from tflm_memopt.model.reader import read
+from tflm_memopt.rewrite.int8_io import Int8Interface, int8_io
+
+Q: Affine = (0.5, -4)
+
+
+def applied(net: Net, *outputs: int) -> Int8Interface:
+    return int8_io(read(net.model(*outputs)).graph)
+
+
+def test_float_at_both_ends() -> None:
+    net = Net()
+    image = net.input((1, 4), None, dtype="FLOAT32", name="image")
+    q = net.unary("QUANTIZE", image, out=Q)
+    scores = net.unary("RELU", q, out=(0.25, 3))
+    out = net.unary("DEQUANTIZE", scores, dtype="FLOAT32", out=None)
+    result = applied(net, out)
+    assert [op.type for op in result.graph.ops] == ["RELU"]
+    assert [op.index for op in result.graph.ops] == [1]
+    assert (result.graph.inputs, result.graph.outputs) == ((q,), (scores,))
+    assert result.replaced == {image: q, out: scores}
+    assert (result.graph.tensors[q].name, result.graph.tensors[image].name) == ("image", "image_float32")
+    assert result.changes == Changes(
+        (Change(0, "image", Format("FLOAT32"), Format("INT8", 0.5, -4)),),
+        (Change(0, "t3", Format("FLOAT32"), Format("INT8", 0.25, 3)),),
+    )
+    assert not result.refusals
+
+
+def test_uint8_at_both_ends() -> None:
+    net = Net()
+    q = net.unary("QUANTIZE", net.input((1, 4), (0.5, 124), dtype="UINT8"), out=Q)
+    result = applied(net, net.unary("QUANTIZE", net.unary("RELU", q, out=Q), dtype="UINT8", out=(0.5, 124)))
+    assert [op.type for op in result.graph.ops] == ["RELU"]
+    assert result.changes.inputs == (Change(0, "input0", Format("UINT8", 0.5, 124), Format("INT8", 0.5, -4)),)
+    assert result.changes.outputs[0].before == Format("UINT8", 0.5, 124)
+
+
+def test_an_int8_model_stays_as_it_is() -> None:
+    net = Net()
+    result = applied(net, net.unary("RELU", net.input((1, 4))))
+    assert (result.changes, result.replaced) == (Changes(), {})
+    assert [r.reason for r in result.refusals] == ["none is FLOAT32 or UINT8"]
+    assert [op.type for op in result.graph.ops] == ["RELU"]
+
+
+def test_the_tree_follows() -> None:
+    net = Net()
+    q = net.unary("QUANTIZE", net.input((1, 4), None, dtype="FLOAT32", name="image"), out=Q)
+    model = read(net.model(net.unary("RELU", q)))
+    result = int8_io(model.graph)
+    tree = writer.edit(model)
+    tree.subgraphs[0].operators = [tree.subgraphs[0].operators[op.index] for op in result.graph.ops]
+    for old, new in result.replaced.items():
+        writer.rename_tensor(tree, new, result.graph.tensors[new].name)
+        writer.rename_tensor(tree, old, result.graph.tensors[old].name)
+    writer.replace_interface(tree, result.replaced)
+    writer.drop_unused(tree)
+    graph = read(writer.write(tree)).graph
+    assert [(graph.tensors[t].name, graph.tensors[t].dtype) for t in graph.inputs] == [("image", "INT8")]
+    assert len(graph.tensors) == 2
+
+
+def _two_readers(net: Net) -> tuple[int, ...]:
+    x = net.input((1, 4), None, dtype="FLOAT32")
+    return net.unary("QUANTIZE", x), net.unary("QUANTIZE", x)
+
+
+def _no_quantize(net: Net) -> tuple[int, ...]:
+    return (net.unary("RELU", net.input((1, 4), None, dtype="FLOAT32"), dtype="FLOAT32", out=None),)
+
+
+def _int8_is_an_output(net: Net) -> tuple[int, ...]:
+    return (net.unary("QUANTIZE", net.input((1, 4), None, dtype="FLOAT32")),)
+
+
+def _int16(net: Net) -> tuple[int, ...]:
+    return (net.unary("RELU", net.unary("QUANTIZE", net.input((1, 4), None, dtype="FLOAT32"), dtype="INT16")),)
+
+
+def _other_uint8(net: Net) -> tuple[int, ...]:
+    return (net.unary("RELU", net.unary("QUANTIZE", net.input((1, 4), (0.25, 124), dtype="UINT8"), out=Q)),)
+
+
+def _read_again(net: Net) -> tuple[int, ...]:
+    x = net.unary("DEQUANTIZE", net.unary("RELU", net.input((1, 4))), dtype="FLOAT32", out=None)
+    return x, net.unary("QUANTIZE", x)
+
+
+REFUSALS: dict[str, tuple[Callable[[Net], tuple[int, ...]], list[str]]] = {
+    "two readers": (_two_readers, ["not one QUANTIZE alone reads it"]),
+    "no QUANTIZE": (_no_quantize, ["not one QUANTIZE alone reads it", "no DEQUANTIZE writes it"]),
+    "an output": (_int8_is_an_output, ["tensor 1 't1' is an input or output already"]),
+    "int16": (_int16, ["tensor 1 't1' is no int8 activation with one scale"]),
+    "uint8": (_other_uint8, ["uint8 and int8 differ by more than an offset of 128"]),
+    "read again": (_read_again, ["the output of its DEQUANTIZE is read again"]),
+}
+
+
+@pytest.mark.parametrize("case", REFUSALS)
+def test_a_conversion_that_stays(case: str) -> None:
+    build, reasons = REFUSALS[case]
+    net = Net()
+    outputs = build(net)
+    result = applied(net, *outputs)
+    assert [r.reason for r in result.refusals] == reasons
+    assert result.graph == read(net.model(*outputs)).graph
+
+
+def test_a_tensor_between_two_conversions_is_renamed_once() -> None:
+    """Behind the input's QUANTIZE and before the output's DEQUANTIZE: it can stand for one of the two."""
+    net = Net()
+    image = net.input((1, 4), None, dtype="FLOAT32", name="image")
+    q = net.unary("QUANTIZE", image, out=Q)
+    copy = net.unary("DEQUANTIZE", q, dtype="FLOAT32", out=None)
+    result = applied(net, copy, net.unary("RELU", q, out=Q))
+    assert result.replaced == {image: q}
+    assert [op.type for op in result.graph.ops] == ["DEQUANTIZE", "RELU"]
+    assert [r.reason for r in result.refusals] == [f"tensor {q} 't{q}' is an input or output already"]
+
+
+def test_two_outputs_of_one_tensor_become_one_int8_output() -> None:
+    net = Net()
+    x = net.unary("RELU", net.input((1, 4)), out=Q)
+    first, second = (net.unary("DEQUANTIZE", x, dtype="FLOAT32", out=None) for _ in range(2))
+    result = applied(net, first, second)
+    assert result.graph.outputs == (x, second)
+    assert [op.type for op in result.graph.ops] == ["RELU", "DEQUANTIZE"]

@@ -1,0 +1,49 @@
+"""What the executor can run: its numbers (custom_ops/include/tmo/check.h)."""
+
+from __future__ import annotations
+
+from tflm_memopt.ops.rowop import BINARY, WIDE, RowOp
+
+MAX_DIMENSION = 0xFFFF
+"""uint16_t of tmo_tensor and tmo_op."""
+MAX_KERNEL_H = 64
+"""TMO_MAX_KERNEL_H."""
+MAX_EXTENT = 1 << 30
+MAX_WINDOW = 1 << 23
+"""TMO_MAX_EXTENT of custom_ops/include/tmo/check.h, MAX_POOL_AREA of custom_ops/src/tmo_check_kind.c."""
+MAX_SHIFT = 30
+"""MultiplyByQuantizedMultiplier shifts an int32 by so much at most."""
+MAX_S16_SHIFT = 7
+"""The same of an int64."""
+
+
+def executable(op: RowOp) -> str | None:
+    """Its numbers must be within the executor's limits (custom_ops/src/tmo_check_kind.c)"""
+    w, reads = op.window, op.reads[0]
+    for rows in (*op.reads, op.writes):
+        if max(rows.h, rows.w) > MAX_DIMENSION:
+            return f"{rows.h} rows of {rows.w} pixels, at most {MAX_DIMENSION}"
+    shift = 0 if op.shifts is None else int(op.shifts.max(initial=0))
+    most = MAX_S16_SHIFT if op.kind in WIDE.values() else MAX_SHIFT
+    if shift > most:
+        return f"a rescaling by 2^{shift}, at most 2^{most}"
+    if op.kind in BINARY:
+        return None
+    if op.access:
+        if max(a.mul for a in op.access) * op.writes.h >= MAX_EXTENT:
+            return f"{op.writes.h} rows, too many for its scale"
+        at_once = op.rows_at_once
+        return None if at_once <= MAX_KERNEL_H else f"it reads {at_once} rows at once, at most {MAX_KERNEL_H}"
+    if w.kernel_h > MAX_KERNEL_H and not op.reducible:
+        return f"a window of {w.kernel_h} rows, at most {MAX_KERNEL_H}"
+    if w.kernel_h * w.kernel_w > MAX_WINDOW:
+        return f"a window of {w.kernel_h}x{w.kernel_w}, at most {MAX_WINDOW} pixels"
+    heights = (w.kernel_h, w.stride_h, w.dilation_h, w.pad_top, reads.h, op.writes.h)
+    widths = (w.kernel_w, w.stride_w, w.dilation_w, w.pad_left, reads.w, op.writes.w)
+    return None if _reaches(*heights) and _reaches(*widths) else "a window lies wholly in the padding"
+
+
+def _reaches(kernel: int, stride: int, dilation: int, before: int, size: int, output: int) -> bool:
+    """The first window and the last one reach into the input."""
+    extent = (kernel - 1) * dilation + 1
+    return extent < MAX_EXTENT and before < extent and (output - 1) * stride < size + before

@@ -1,0 +1,88 @@
+"""QUANTIZE and DEQUANTIZE as row operators: each element becomes one of another type, in its place.
+
+Between int8 and uint8 a table of 256 bytes does it; the other pairs of types have kinds of their own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+import numpy as np
+
+from tflm_memopt.model.graph import Tensor
+from tflm_memopt.ops import lookup, quant
+from tflm_memopt.ops.rowop import CONVERTED, Kind, RowOp
+from tflm_memopt.ops.site import Site
+
+Types = tuple[str, str]
+"""Names of the types of an element before and after."""
+
+QUANTIZES: Mapping[Types, Kind] = {
+    ("FLOAT32", "INT8"): Kind.QUANTIZE,
+    ("FLOAT32", "INT16"): Kind.QUANTIZE_S16,
+    ("INT8", "INT8"): Kind.LOOKUP,
+    ("INT8", "UINT8"): Kind.LOOKUP,
+    ("UINT8", "INT8"): Kind.LOOKUP,
+    ("INT8", "INT16"): Kind.WIDEN,
+    ("INT16", "INT8"): Kind.NARROW,
+    ("INT16", "INT16"): Kind.RESCALE_S16,
+}
+"""Those of TFLM's QUANTIZE (micro/kernels/quantize_common.cc) that run row by row."""
+DEQUANTIZES: Mapping[Types, Kind] = {
+    ("INT8", "FLOAT32"): Kind.DEQUANTIZE,
+    ("INT16", "FLOAT32"): Kind.DEQUANTIZE_S16,
+}
+"""The same of DEQUANTIZE (micro/kernels/dequantize.cc)."""
+INTEGER_BITS = {"INT8": 9, "INT16": 16}
+"""Of an integer less its zero point, the sign included."""
+
+
+def is_table(types: Types) -> bool:
+    """Whether a table of bytes does it."""
+    return QUANTIZES.get(types) is Kind.LOOKUP
+
+
+def converted(site: Site) -> RowOp:
+    """QUANTIZE or DEQUANTIZE."""
+    source, target = site.input(), site.output
+    types, reads = (source.dtype, target.dtype), site.producer_rows()
+    kind = QUANTIZES.get(types) or DEQUANTIZES[types]
+    before, after = CONVERTED.get(kind, (1, 1))
+    op = RowOp(
+        kind=kind,
+        name=site.op.type,
+        sources=site.op.stands_for,
+        inputs=(site.storage(),),
+        output=target.id,
+        reads=(reads,),
+        writes=replace(reads, c=reads.c // before * after),
+        input_zero_points=(0 if kind is Kind.LOOKUP else _zero_point(source),),
+        output_zero_point=0 if kind is Kind.LOOKUP else _zero_point(target),
+    )
+    if kind is Kind.LOOKUP:
+        return replace(op, weights=lookup.requantized(source, target))
+    if "FLOAT32" in types:
+        return replace(op, param=_bits(_scale(target if source.dtype == "FLOAT32" else source)))
+    ratio = quant.rescale(_scale(source), _scale(target))
+    return replace(op, multipliers=np.array([ratio.value], np.int32), shifts=np.array([ratio.shift], np.int8))
+
+
+def _scale(tensor: Tensor) -> float:
+    if tensor.quantization is None:
+        raise ValueError(f"tensor {tensor.id} is not quantized")
+    return tensor.quantization.scale[0]
+
+
+def _zero_point(tensor: Tensor) -> int:
+    q = tensor.quantization
+    return 0 if q is None or tensor.dtype == "FLOAT32" else q.zero_point[0]
+
+
+def _bits(scale: float) -> int:
+    """Of a float32, as an int32.
+
+    >>> hex(_bits(1.0))
+    '0x3f800000'
+    """
+    return int(np.float32(scale).view(np.int32))

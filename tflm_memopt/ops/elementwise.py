@@ -1,0 +1,109 @@
+"""Operators of two operands, element by element, one of them repeated or constant: their geometry and their scales."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import NamedTuple
+
+import numpy as np
+
+from tflm_memopt.model.graph import ITEM_BYTES
+from tflm_memopt.ops import quant
+from tflm_memopt.ops.constraints.base import quantization
+from tflm_memopt.ops.quant import Multiplier
+from tflm_memopt.ops.rowop import Constant, Kind, RowOp, Rows
+from tflm_memopt.ops.site import Site, broadcast_rows
+
+Factors = tuple[Multiplier, ...]
+
+
+class Arithmetic(NamedTuple):
+    """How an operator computes, as the executor wants it."""
+
+    kind: Kind
+    factors: Callable[[float, float, float], Factors]
+    """Of the scales of operand 0, operand 1 and output."""
+    left_shift: int = 0
+
+
+def _none(a: float, b: float, out: float) -> Factors:
+    return ()
+
+
+def _product(a: float, b: float, out: float) -> Factors:
+    """CalculateOpDataMul, micro/kernels/mul_common.cc."""
+    return (quant.quantize_multiplier(a * b / out),)
+
+
+def _prelu(a: float, b: float, out: float) -> Factors:
+    """CalculatePreluParams, micro/kernels/prelu_common.cc."""
+    return quant.rescale(a, out), quant.quantize_multiplier(a * b / out)
+
+
+ARITHMETIC: Mapping[str, Arithmetic] = {
+    "ADD": Arithmetic(Kind.ADD, quant.add, quant.ADD_LEFT_SHIFT),
+    "SUB": Arithmetic(Kind.SUB, quant.add, quant.ADD_LEFT_SHIFT),
+    "MUL": Arithmetic(Kind.MUL, _product),
+    "MAXIMUM": Arithmetic(Kind.MAXIMUM, _none),
+    "MINIMUM": Arithmetic(Kind.MINIMUM, _none),
+    "SQUARED_DIFFERENCE": Arithmetic(
+        Kind.SQUARED_DIFFERENCE, quant.squared_difference, quant.SQUARED_DIFFERENCE_LEFT_SHIFT
+    ),
+    "PRELU": Arithmetic(Kind.PRELU, _prelu),
+}
+"""By TFLite's operator names."""
+
+INT16: Mapping[str, Kind] = {"ADD": Kind.ADD_S16, "SUB": Kind.SUB_S16}
+"""Those that there are of int16."""
+WHOLE = (quant.INT8_MIN, quant.INT8_MAX)
+
+
+def binary(site: Site) -> RowOp:
+    """An operator of ARITHMETIC."""
+    kind, factors, param = ARITHMETIC[site.op.type]
+    reads, writes = _rows(site)
+    read = [k for k in range(2) if not site.input(k).constant]
+    a, b, out = (quantization(t) for t in (site.input(0), site.input(1), site.output))
+    multipliers = factors(a.scale[0], b.scale[0], out.scale[0])
+    activation = site.op.options.get("fusedActivationFunction", "NONE")
+    limits = quant.activation_range(activation, out.scale[0], out.zero_point[0])
+    if site.output.dtype == "INT16":
+        multipliers = quant.add(a.scale[0], b.scale[0], out.scale[0], quant.INT16_ADD_LEFT_SHIFT)
+        kind, param, limits = INT16[site.op.type], quant.int16_activation(activation, out.scale[0]), WHOLE
+    return RowOp(
+        kind=kind,
+        name=site.op.type,
+        sources=site.op.stands_for,
+        inputs=tuple(site.storage(k) for k in read),
+        output=site.output.id,
+        reads=tuple(reads[k] for k in read),
+        writes=writes,
+        input_zero_points=(a.zero_point[0], b.zero_point[0]),
+        output_zero_point=out.zero_point[0],
+        activation=limits,
+        multipliers=np.array([m.value for m in multipliers], np.int32) if multipliers else None,
+        shifts=np.array([min(m.shift, 127) for m in multipliers], np.int8) if multipliers else None,
+        param=param,
+        constant=next((_constant(site, k, reads[k]) for k in range(2) if k not in read), None),
+    )
+
+
+def _rows(site: Site) -> tuple[tuple[Rows, Rows], Rows]:
+    """Operands of one shape lie in memory as the first one's producer writes it; else shapes decide."""
+    shapes, item = [site.input(k).shape for k in range(2)], ITEM_BYTES[site.output.dtype]
+    if shapes[0] == shapes[1]:
+        rows = site.producer_rows(next(k for k in range(2) if not site.input(k).constant))
+        return (rows, rows), rows
+    out = site.output.shape
+    a, b, whole = (broadcast_rows(shape, out) for shape in (*shapes, out))
+    a, b, whole = (replace(rows, c=rows.c * item) for rows in (a, b, whole))
+    return (a, b), whole
+
+
+def _constant(site: Site, k: int, rows: Rows) -> Constant:
+    data = site.input(k).data
+    if data is None:
+        raise ValueError(f"tensor {site.input(k).id} is no constant")
+    stored = np.ascontiguousarray(data, "<i2" if site.output.dtype == "INT16" else np.int8)
+    return Constant(k, rows, stored.reshape(-1).view(np.int8).reshape(rows.h, rows.w, rows.c))

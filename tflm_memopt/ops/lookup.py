@@ -1,0 +1,198 @@
+"""Operators whose every output byte depends on one input byte: their tables of 256 bytes, as TFLM computes them.
+
+Entry x + 128 is the output for input x. The pinned wheel makes scales double before it divides or multiplies them, also
+where TFLM's source of August 2026 (90b983c2b) has float32.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tflm_memopt.model.graph import Op, Quantization, Tensor
+from tflm_memopt.ops import quant, transcendental
+from tflm_memopt.ops.fixed import Ints, round_shift
+from tflm_memopt.ops.fixed import rescale as fixed_rescale
+
+Table = NDArray[np.int8]
+
+EVERY = np.arange(quant.INT8_MIN, quant.INT8_MAX + 1, dtype=np.int64)
+"""All inputs, in the table's order."""
+MAX_SHIFT = 30
+"""By which MultiplyByQuantizedMultiplier may shift to the left."""
+MAX_ROUNDED = 2.0**30
+"""Of a float that becomes an int32, without what it is added to."""
+INTEGER_BITS = 4
+"""Of the inputs of LOGISTIC and TANH."""
+
+
+class OutOfRange(ValueError):
+    """TFLM's arithmetic cannot do it, or its result depends on the C library."""
+
+
+def table(op: Op, source: Quantization, target: Quantization) -> Table:
+    """The table of an operator of TABLES, one scale on either side. Raises OutOfRange, saying which number it is."""
+    return TABLES[op.type](op, source, target)
+
+
+def requantized(source: Tensor, target: Tensor) -> Table:
+    """QUANTIZE of int8 or uint8 to either, one scale on both sides, its bytes taken for int8. Raises OutOfRange.
+
+    Requantize, kernels/internal/reference/requantize.h.
+    """
+    before, after = source.quantization, target.quantization
+    if before is None or after is None:
+        raise OutOfRange("no scale")
+    x = (EVERY & 0xFF if source.dtype == "UINT8" else EVERY) - before.zero_point[0]
+    y = _rescaled(x, quant.rescale(before.scale[0], after.scale[0])) + after.zero_point[0]
+    if target.dtype != "UINT8":
+        return _bytes(y)
+    values: Table = np.clip(y, 0, 255).astype(np.uint8).view(np.int8)
+    return values
+
+
+def _quantize(op: Op, source: Quantization, target: Quantization) -> Table:
+    """Requantize of int8."""
+    return _output(_rescaled(_centred(source), quant.rescale(source.scale[0], target.scale[0])), target)
+
+
+def _relu(op: Op, source: Quantization, target: Quantization) -> Table:
+    """ReluQuantized, micro/kernels/activations.h."""
+    positive: Table = np.maximum(_quantize(op, source, target), np.int8(target.zero_point[0]))
+    return positive
+
+
+def _relu6(op: Op, source: Quantization, target: Quantization) -> Table:
+    """Relu6Quantized: clamped in the input's quantization; TFLM does not look at the output's."""
+    scale = source.scale[0]
+    if not quant.bounds_fit(scale):
+        raise OutOfRange(f"input scale {scale:g}")
+    bounds = quant.activation_range("RELU6", scale, source.zero_point[0])
+    return _bytes(np.minimum(np.maximum(EVERY, bounds[0]), bounds[1]))
+
+
+def _leaky_relu(op: Op, source: Quantization, target: Quantization) -> Table:
+    """QuantizeLeakyRelu, kernels/internal/reference/leaky_relu.h."""
+    scale_in, scale_out, alpha = source.scale[0], target.scale[0], float(op.options["alpha"])
+    if not math.isfinite(alpha):
+        raise OutOfRange(f"alpha {alpha:g}")
+    x = _centred(source)
+    negative = _rescaled(x, quant.quantize_multiplier(scale_in * alpha / scale_out))
+    return _output(np.where(x >= 0, _rescaled(x, quant.rescale(scale_in, scale_out)), negative), target)
+
+
+def _abs(op: Op, source: Quantization, target: Quantization) -> Table:
+    """AbsEvalQuantized, micro/kernels/elementwise.cc: nothing is rescaled between equal scales."""
+    x = np.abs(_centred(source))
+    if source.scale[0] != target.scale[0]:
+        x = _rescaled(x, quant.rescale(source.scale[0], target.scale[0]))
+    return _output(x, target)
+
+
+def _logistic(op: Op, source: Quantization, target: Quantization) -> Table:
+    """Logistic, kernels/internal/reference/integer_ops/logistic.h; TFLM does not look at the output's scale."""
+    return _saturating(source, lambda x: round_shift(transcendental.logistic(x, INTEGER_BITS), 23) + quant.INT8_MIN)
+
+
+def _tanh(op: Op, source: Quantization, target: Quantization) -> Table:
+    """Tanh, kernels/internal/reference/integer_ops/tanh.h; TFLM does not look at the output's quantization."""
+    return _saturating(source, lambda x: round_shift(transcendental.tanh(x, INTEGER_BITS), 24))
+
+
+def _saturating(source: Quantization, function: Callable[[Ints], Ints]) -> Table:
+    """A function of Q4 values, -128 and 127 beyond them (CalculateInputRadius, quantization_util.cc)."""
+    fraction, shift = math.frexp(source.scale[0] * (1 << (31 - INTEGER_BITS)))
+    if not -31 <= shift <= 62:
+        raise OutOfRange(f"input scale {source.scale[0]:g}")
+    radius = math.floor(((1 << INTEGER_BITS) - 1) * (1 << (31 - INTEGER_BITS)) / 2.0**shift)
+    x = _centred(source)
+    inside = np.abs(x) < radius
+    multiplier = quant.Multiplier(quant.round_away(fraction * (1 << 31)), min(shift, MAX_SHIFT))  # beyond: none inside
+    y = function(_rescaled(np.where(inside, x, 0), multiplier))
+    return _bytes(np.where(inside, y, np.where(x <= -radius, quant.INT8_MIN, quant.INT8_MAX)))
+
+
+def _hard_swish(op: Op, source: Quantization, target: Quantization) -> Table:
+    """HardSwish, kernels/internal/reference/hard_swish.h: int16 arithmetic."""
+    to_output, to_unit = (quant.rescale(source.scale[0] / 128, scale) for scale in (target.scale[0], 3 / 32768))
+    if to_output.shift > 0 or to_unit.shift > MAX_SHIFT:
+        raise OutOfRange(f"scales {source.scale[0]:g} and {target.scale[0]:g}")
+    x = _centred(source) << 7
+    swish, gate = _high_mul16(x, to_output), x
+    if to_unit.shift > 0:
+        gate = _int16(gate << (to_unit.shift - 1))
+    gate = _high_mul16(gate, to_unit)
+    gate = _int16(gate << 1) if to_unit.shift > 0 else _round_shift16(gate, -to_unit.shift)
+    gate = (gate + (1 << 15)) >> 1
+    product = np.sign(swish) * (np.abs(swish * gate) >> 15)  # towards zero; the gate is not negative
+    return _output(_round_shift16(product, -to_output.shift), target)
+
+
+def _high_mul16(x: Ints, multiplier: quant.Multiplier) -> Ints:
+    """SaturatingRoundingDoublingHighMul of int16 values, by a multiplier of 16 bits."""
+    rounded: Ints = (x * min((multiplier.value + (1 << 15)) >> 16, 0x7FFF) + (1 << 14)) >> 15
+    return rounded
+
+
+def _int16(x: Ints) -> Ints:
+    """Saturated."""
+    return np.clip(x, -0x8000, 0x7FFF)
+
+
+def _round_shift16(x: Ints, exponent: int) -> Ints:
+    """RoundingDivideByPOT of int16 values, whose mask has 16 bits: beyond, it is 1 for 0 and more, -1 below."""
+    return round_shift(x, exponent) if exponent < 16 else np.where(x < 0, -1, 1)
+
+
+@np.errstate(over="ignore", invalid="ignore")
+def _elu(op: Op, source: Quantization, target: Quantization) -> Table:
+    """PopulateLookupTable, micro/kernels/elu.cc, in float32. e**x is the C library's: its last bits must not decide."""
+    scale, inverse = np.float32(source.scale[0]), np.float32(1) / np.float32(target.scale[0])
+    x = scale * _centred(source).astype(np.float32)
+    power = np.exp(np.minimum(x, 0).astype(np.float64)).astype(np.float32)
+    tables = []
+    for exponential in (power, np.nextafter(power, np.float32(0)), np.nextafter(power, np.float32(2))):
+        y = np.where(x < 0, exponential - np.float32(1), x) * inverse
+        if not (np.abs(y) < MAX_ROUNDED).all():
+            raise OutOfRange(f"scales {source.scale[0]:g} and {target.scale[0]:g}")
+        rounded = np.trunc(y + np.copysign(np.float64(0.5), y))
+        tables.append(_output(rounded.astype(np.int64), target))
+    if not all(np.array_equal(t, tables[0]) for t in tables):
+        raise OutOfRange("a value of its exponential lies between two bytes")
+    return tables[0]
+
+
+TABLES: Mapping[str, Callable[[Op, Quantization, Quantization], Table]] = {
+    "RELU": _relu,
+    "RELU6": _relu6,
+    "LEAKY_RELU": _leaky_relu,
+    "ABS": _abs,
+    "LOGISTIC": _logistic,
+    "TANH": _tanh,
+    "HARD_SWISH": _hard_swish,
+    "ELU": _elu,
+}
+"""By TFLite's operator names. RSQRT is none: it fails at run time below the zero point."""
+
+
+def _centred(q: Quantization) -> Ints:
+    return EVERY - q.zero_point[0]
+
+
+def _rescaled(x: Ints, multiplier: quant.Multiplier) -> Ints:
+    """MultiplyByQuantizedMultiplier, whose shift to the left wraps in an int32."""
+    if multiplier.shift > MAX_SHIFT:
+        raise OutOfRange(f"a rescaling by 2^{multiplier.shift}, at most 2^{MAX_SHIFT}")
+    left = max(multiplier.shift, 0)
+    return fixed_rescale((x << left).astype(np.int32).astype(np.int64), multiplier.value, multiplier.shift - left)
+
+
+def _output(x: Ints, target: Quantization) -> Table:
+    return _bytes(x + target.zero_point[0])
+
+
+def _bytes(x: Ints) -> Table:
+    return np.clip(x, quant.INT8_MIN, quant.INT8_MAX).astype(np.int8)

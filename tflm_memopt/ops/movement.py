@@ -1,0 +1,241 @@
+"""Op -> RowOp for operators that only move data: each says, on an array of numbers, what it does (moves.py).
+
+They rely on the constraints of their rows in opset.OPSET. An operator that does something else than its operands say
+fails in NumPy, or gives another size than its output has: then it stays builtin.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tflm_memopt.model.graph import ITEM_BYTES, Tensor
+from tflm_memopt.ops.moves import FILL, Indices, Irregular, by_rows, in_bytes, numbered
+from tflm_memopt.ops.rowop import Kind, RowOp, Rows
+from tflm_memopt.ops.site import PIECE, STEPS, Site, any_rows, byte_shape
+
+Transform = Callable[[Site, Sequence[Indices]], Indices]
+"""The numbers of the elements of an operator's inputs -> those of its output."""
+
+
+def moved(site: Site, transform: Transform) -> RowOp:
+    """The operator as a COPY; raises Irregular."""
+    inputs = site.activations
+    reads = tuple(site.producer_rows(k) for k in range(len(inputs)))
+    try:
+        index = _in_steps(site, transform, numbered([t.shape for t in inputs]))
+        index = in_bytes(index, ITEM_BYTES[site.output.dtype])
+        fill = pad_value(site) if (index == FILL).any() else None
+    except (ValueError, IndexError) as cause:
+        raise Irregular(f"its operands and shapes do not fit ({cause})") from cause
+    writes = any_rows(byte_shape(site.output), reads[0].h)
+    try:
+        access, moves = by_rows(index, reads, writes, fill)
+    except Irregular:  # as one long row
+        writes = Rows(1, writes.h * writes.w, writes.c)
+        access, moves = by_rows(index, reads, writes, fill)
+    return RowOp(
+        kind=Kind.COPY,
+        name=site.op.type,
+        sources=site.op.stands_for,
+        inputs=tuple(site.storage(k) for k in range(len(inputs))),
+        output=site.output.id,
+        reads=reads,
+        writes=writes,
+        input_zero_points=(0,) * len(inputs),
+        output_zero_point=0,
+        access=access,
+        moves=moves,
+    )
+
+
+def _in_steps(site: Site, transform: Transform, x: Sequence[Indices]) -> Indices:
+    if STEPS not in site.op.options:
+        return _shaped(site, transform(site, x))
+    (index,) = x
+    for op in site.op.options[STEPS]:
+        step = Site(site.graph, op)
+        made = _shaped(step, STEP[op.type](step, [index])) if op.type in STEP else index
+        index = made.reshape(step.output.shape)
+    return index
+
+
+def _shaped(site: Site, index: Indices) -> Indices:
+    """Of the output's shape."""
+    if index.shape != site.output.shape:
+        raise Irregular(f"it makes {list(index.shape)}, its output has shape {list(site.output.shape)}")
+    return index
+
+
+def pad_value(site: Site) -> int:
+    """The byte that the padding is made of: of the output's zero point, unless an operand says otherwise
+    (micro/kernels/pad.cc). Of int16, both bytes must be the same.
+    """
+    operand, q = site.tensor(2), site.output.quantization
+    value = int(_data(operand).flatten()[0]) if operand is not None else q.zero_point[0] if q else 0
+    stored = np.array([value]).astype(f"<{np.dtype(site.output.dtype.lower()).str[1:]}")
+    different: set[int] = set(stored.view(np.int8).tolist())
+    if stored[0] != value or len(different) > 1:
+        raise ValueError(f"it pads with {value}")
+    return different.pop()
+
+
+# ---- one transform per operator ----
+
+
+def pad(site: Site, x: Sequence[Indices]) -> Indices:
+    amounts = _pairs(site)
+    padded = tuple(d + a + b for d, (a, b) in zip(x[0].shape, amounts, strict=True))
+    if padded != site.output.shape:
+        raise ValueError(f"{list(x[0].shape)} becomes {list(padded)}")
+    return np.pad(x[0], amounts, constant_values=FILL)
+
+
+def mirror_pad(site: Site, x: Sequence[Indices]) -> Indices:
+    reflect = site.op.options["mode"] == 0
+    amounts = _pairs(site)
+    if any(max(pair) > d - reflect for d, pair in zip(x[0].shape, amounts, strict=True)):
+        raise ValueError("it mirrors more than there is")
+    return np.pad(x[0], amounts, mode="reflect" if reflect else "symmetric")
+
+
+def concatenation(site: Site, x: Sequence[Indices]) -> Indices:
+    return np.concatenate(x, int(site.op.options["axis"]))
+
+
+def pack(site: Site, x: Sequence[Indices]) -> Indices:
+    axis, count = (int(site.op.options[n]) for n in ("axis", "valuesCount"))
+    if count != len(x):
+        raise ValueError(f"{count} values, {len(x)} inputs")
+    return np.stack(x, axis)
+
+
+def piece(site: Site, x: Sequence[Indices]) -> Indices:
+    """One output of SPLIT, SPLIT_V or UNPACK (rules/split.py)."""
+    axis, begin, end = site.op.options[PIECE]
+    which = begin if site.op.type == "UNPACK" else slice(begin, end)
+    result: Indices = x[0][(slice(None),) * axis + (which,)]
+    return result
+
+
+def slice_(site: Site, x: Sequence[Indices]) -> Indices:
+    begin, size = (_ints(site, k) for k in (1, 2))
+    ends = [d if s == -1 else b + s for d, b, s in zip(x[0].shape, begin, size, strict=True)]
+    if any(not 0 <= b <= e <= d for b, e, d in zip(begin, ends, x[0].shape, strict=True)):
+        raise ValueError(f"it begins at {begin} and takes {size}")
+    result: Indices = x[0][tuple(slice(b, e) for b, e in zip(begin, ends, strict=True))]
+    return result
+
+
+def strided_slice(site: Site, x: Sequence[Indices]) -> Indices:
+    """StartForAxis and StopForAxis, kernels/internal/strided_slice_logic.h."""
+    options = site.op.options
+    chosen, shrunk = [], []
+    for axis, (size, begin, end, stride) in enumerate(
+        zip(x[0].shape, _ints(site, 1), _ints(site, 2), _ints(site, 3), strict=True)
+    ):
+        if stride == 0:
+            raise ValueError("a stride of 0")
+        bit = 1 << axis
+        start = _bound(begin, size, stride, 0 if stride > 0 else size - 1, bool(options["beginMask"] & bit))
+        stop = _bound(end, size, stride, size if stride > 0 else -1, bool(options["endMask"] & bit))
+        if options["shrinkAxisMask"] & bit:
+            if stride < 0 or start >= size:
+                raise ValueError("it keeps an index that is not there")
+            shrunk.append(axis)
+            stop = start + 1
+        chosen.append(np.arange(start, stop, stride))
+    result: Indices = x[0][np.ix_(*chosen)].squeeze(tuple(shrunk))
+    return result
+
+
+def _bound(stated: int, size: int, stride: int, default: int, masked: bool) -> int:
+    if masked:
+        return default
+    low, high = (0, size) if stride > 0 else (-1, size - 1)
+    return min(max(stated + size if stated < 0 else stated, low), high)
+
+
+def depth_to_space(site: Site, x: Sequence[Indices]) -> Indices:
+    n, h, w, c = x[0].shape
+    b = int(site.op.options["blockSize"])
+    blocks = x[0].reshape(n, h, w, b, b, c // (b * b))
+    result: Indices = blocks.transpose(0, 1, 3, 2, 4, 5).reshape(n, h * b, w * b, c // (b * b))
+    return result
+
+
+def space_to_depth(site: Site, x: Sequence[Indices]) -> Indices:
+    n, h, w, c = x[0].shape
+    b = int(site.op.options["blockSize"])
+    blocks = x[0].reshape(n, h // b, b, w // b, b, c)
+    result: Indices = blocks.transpose(0, 1, 3, 2, 4, 5).reshape(n, h // b, w // b, b * b * c)
+    return result
+
+
+def transpose(site: Site, x: Sequence[Indices]) -> Indices:
+    result: Indices = x[0].transpose(_ints(site, 1))
+    return result
+
+
+def broadcast_to(site: Site, x: Sequence[Indices]) -> Indices:
+    return np.broadcast_to(x[0], site.output.shape)
+
+
+def tile(site: Site, x: Sequence[Indices]) -> Indices:
+    multiples = _ints(site, 1)
+    tiled = tuple(d * m for d, m in zip(x[0].shape, multiples, strict=True))
+    if tiled != site.output.shape:
+        raise ValueError(f"{list(x[0].shape)} becomes {list(tiled)}")
+    return np.tile(x[0], multiples)
+
+
+def resize_nearest(site: Site, x: Sequence[Indices]) -> Indices:
+    (_, h, w, _), (_, h_out, w_out, _) = x[0].shape, site.output.shape
+    rows, columns = (_nearest(site, *sizes) for sizes in ((h, h_out), (w, w_out)))
+    result: Indices = x[0][:, rows][:, :, columns]
+    return result
+
+
+def _nearest(site: Site, size: int, output: int) -> NDArray[np.int64]:
+    """GetNearestNeighbor, kernels/internal/reference/resize_nearest_neighbor.h, in float32."""
+    corners, half = bool(site.op.options["alignCorners"]), np.float32(0.5 if site.op.options["halfPixelCenters"] else 0)
+    less = int(corners and output > 1)
+    scale = np.float32(size - less) / np.float32(output - less)
+    at = (np.arange(output, dtype=np.float32) + half) * scale
+    nearest = np.floor(at.astype(np.float64) + 0.5) if corners else np.floor(at)
+    result: NDArray[np.int64] = np.clip(nearest.astype(np.int64), 0, size - 1)
+    return result
+
+
+STEP: Mapping[str, Transform] = {
+    "TILE": tile,
+    "BROADCAST_TO": broadcast_to,
+    "TRANSPOSE": transpose,
+    "SLICE": slice_,
+    "STRIDED_SLICE": strided_slice,
+}
+"""Those of one tensor of any shape: they may be steps of one operator."""
+
+
+# ---- shared ----
+
+
+def _data(tensor: Tensor | None) -> NDArray[np.int64]:
+    if tensor is None or tensor.data is None:
+        raise ValueError("an operand is no constant")
+    return tensor.data.astype(np.int64)
+
+
+def _ints(site: Site, k: int) -> list[int]:
+    """Operand k, a constant vector."""
+    return [int(v) for v in _data(site.tensor(k)).flatten()]
+
+
+def _pairs(site: Site) -> list[tuple[int, int]]:
+    """Before and after of each dimension."""
+    flat = _ints(site, 1)
+    if min(flat, default=0) < 0:
+        raise ValueError("a negative padding")
+    return list(zip(flat[::2], flat[1::2], strict=True))

@@ -1,0 +1,237 @@
+"""From "which input byte is each output byte" to rows and runs: what PAD, CONCATENATION, SLICE and their like have in
+common.
+
+An operator that only moves data is described by NumPy itself: number all elements of the inputs, apply the operator to
+the numbers; each element is one byte or two. From that array follow the rows that each firing reads and the runs of
+bytes that it moves. Where they are no regular pattern, Irregular says why.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tflm_memopt.ops.rowop import NO_ROW, Access, Ints, Move, Moves, Rows
+
+FILL = -1
+"""In an index array: no input byte, but the fill value."""
+MAX_MOVES = 256
+"""Of an operator: each takes 28 bytes of flash."""
+
+MAX_RUNS = 0xFFFF
+"""Of a move: uint16_t of tmo_move."""
+
+UNLIKE = "the rows of the output are made in different ways"
+"""Of an operator that is Irregular."""
+
+Indices = NDArray[np.int32]
+
+
+class Irregular(Exception):
+    """The bytes do not move in a pattern that a program can say. The message completes "because ..."."""
+
+
+def numbered(shapes: Sequence[tuple[int, ...]]) -> list[Indices]:
+    """The elements of all inputs, numbered one input after the other, in their shapes.
+
+    >>> [a.tolist() for a in numbered([(1, 2), (1, 1)])]
+    [[[0, 1]], [[2]]]
+    """
+    result, first = [], 0
+    for shape in shapes:
+        count = int(np.prod(shape))
+        result.append(np.arange(first, first + count, dtype=np.int32).reshape(shape))
+        first += count
+    return result
+
+
+def in_bytes(index: Indices, item: int) -> Indices:
+    """The same of bytes, of elements that have so many: those of an element lie side by side.
+
+    >>> in_bytes(np.array([[2, FILL]], np.int32), 2).tolist()
+    [[4, 5, -1, -1]]
+    """
+    if item == 1:
+        return index
+    each = index[..., np.newaxis] * np.int32(item) + np.arange(item, dtype=np.int32)
+    result: Indices = np.where(index[..., np.newaxis] == FILL, np.int32(FILL), each)
+    return result.reshape(*index.shape[:-1], -1)
+
+
+def by_rows(
+    index: Indices, reads: Sequence[Rows], writes: Rows, fill: int | None = None
+) -> tuple[tuple[Access, ...], Moves]:
+    """The rows that are read of each input, and what is moved; raises Irregular.
+
+    index: of each output byte, the number of the input byte that it is, or FILL.
+    """
+    index = index.reshape(writes.h, writes.row_bytes)
+    first, accesses, slots = 0, [], []
+    for k, rows in enumerate(reads):
+        mine = (index >= first) & (index < first + rows.nbytes)
+        row, column = np.divmod(np.where(mine, index - first, 0), rows.row_bytes)
+        access = _access(mine, row, rows.h)
+        accesses.append(access)
+        slots += [_Slot(k, tap, *part) for tap, part in enumerate(_by_tap(access, mine, row, column, rows))]
+        first += rows.nbytes
+    period = _common_period([slot.period for slot in slots])
+    moves = tuple(move for slot in slots for move in _fewest_runs(slot, writes.c))
+    if len(moves) > MAX_MOVES:
+        raise Irregular(f"a row is made of {len(moves)} runs of bytes, at most {MAX_MOVES}")
+    return tuple(accesses), Moves(moves, period, fill if np.any(index == FILL) else None)
+
+
+class _Slot(NamedTuple):
+    """One of the rows that a firing reads: which of its bytes go where, at phase 0, and how that changes."""
+
+    operand: int
+    tap: int
+    targets: Ints
+    sources: Ints
+    step: int
+    """Added to the sources in each further phase."""
+    period: int
+
+
+def _access(mine: NDArray[np.bool_], row: Ints, height: int) -> Access:
+    """The rows of one input from which any byte is taken: `mine` marks its bytes in the output."""
+    some: NDArray[np.bool_] = np.any(mine, axis=1)
+    if not some.any():
+        raise Irregular("an input is not read at all")
+    first = np.where(mine, row, height).min(axis=1)
+    last = np.where(mine, row, -1).max(axis=1)
+    extent = int((last - first)[some].max()) + 1
+    y = np.arange(len(some))
+    for candidate in _formulas(first, some, extent):
+        start = candidate.first(y, height)
+        read = (start < height) & (start + extent > 0)
+        if np.array_equal(start[some], first[some]) and not read[~some].any():
+            return candidate
+    table = tuple(np.where(some, first, NO_ROW).tolist())
+    return Access(extent=extent, table=table)
+
+
+def _formulas(first: Ints, some: NDArray[np.bool_], extent: int) -> Iterator[Access]:
+    """Formulas that may give these first rows: whole steps, or one step in several rows."""
+    (known,) = np.nonzero(some)
+    a = known[0]
+    if len(known) == 1:
+        yield Access(int(first[a] - a), 1, 1, extent)
+        return
+    b = known[1]
+    step = int(first[b] - first[a]) // int(b - a)
+    if step > 0:
+        yield Access(int(first[a] - step * a), step, 1, extent)
+    if step == 0 and b == a + 1:
+        yield Access(int(first[a]), 0, 1, extent)
+        changes = known[1:][np.diff(first[known]) > 0]
+        if len(changes):
+            div = int(changes[1] - changes[0]) if len(changes) > 1 else int(changes[0] - a)
+            yield Access(int(first[changes[0]] * div - changes[0]), 1, div, extent)
+
+
+def _by_tap(
+    access: Access, mine: NDArray[np.bool_], row: Ints, column: Ints, rows: Rows
+) -> Iterator[tuple[Ints, Ints, int, int]]:
+    """Of each row that is read: targets, sources, step and period."""
+    y = np.arange(len(mine))
+    start = access.first(y, rows.h)
+    for tap in range(access.extent):
+        there = (start + tap >= 0) & (start + tap < rows.h)
+        used = mine & (row == (start + tap)[:, None])
+        y_there = y[there]
+        targets = used[y_there[0]] if len(y_there) else used[0]
+        if not (used[there] == targets).all():
+            raise Irregular(UNLIKE)
+        sources = column[there][:, targets]
+        if targets.any():
+            step, period, origin = _phases(sources[:, 0], y_there)
+            if not (sources - sources[:, :1] == sources[0] - sources[0, 0]).all():
+                raise Irregular(UNLIKE)
+            first = sources[0] - sources[0, 0] + origin
+            ends = first.min(), first.max(), first.min() + step * (period - 1), first.max() + step * (period - 1)
+            if min(ends) < 0 or max(ends) >= rows.row_bytes:  # in a phase in which the row is not read
+                raise Irregular(UNLIKE)
+            yield np.flatnonzero(targets), first, step, period
+        else:
+            yield np.flatnonzero(targets), sources[:0].ravel(), 0, 1
+
+
+def _phases(source: Ints, y: Ints) -> tuple[int, int, int]:
+    """(step, period, origin) so that source = origin + step * (y % period)."""
+    changes = np.flatnonzero(np.diff(source))
+    if not len(changes):
+        return 0, 1, int(source[0])
+    step = int(source[changes[0] + 1] - source[changes[0]])
+    back = np.flatnonzero(np.diff(source) != step)
+    back = back[back != changes[0]]
+    candidates = {int(y[back[0] + 1]) if len(back) else int(y[-1]) + 1}
+    if len(back) > 1:
+        candidates.add(int(y[back[1]] - y[back[0]]))
+    for period in sorted(p for p in candidates if p > 0):
+        origin = int(source[0] - step * (y[0] % period))
+        if np.array_equal(origin + step * (y % period), source):
+            return step, period, origin
+    raise Irregular(UNLIKE)
+
+
+def _common_period(periods: Sequence[int]) -> int:
+    changing = {p for p in periods if p > 1}
+    if len(changing) > 1:
+        raise Irregular(UNLIKE)
+    return changing.pop() if changing else 1
+
+
+def _fewest_runs(slot: _Slot, channels: int) -> Sequence[Move]:
+    """Along the whole row or, if every pixel is made alike, those of the first pixel, repeated."""
+    along = list(_runs(slot))
+    per_pixel = np.flatnonzero(slot.targets >= channels)
+    n = int(per_pixel[0]) if len(per_pixel) else 0
+    if n == 0 or slot.targets[0] >= channels or len(slot.targets) % n:
+        return along
+    targets, sources = slot.targets.reshape(-1, n), slot.sources.reshape(-1, n)
+    pixels, step = np.arange(len(targets))[:, None], int(sources[1, 0] - sources[0, 0])
+    alike = (targets == targets[0] + channels * pixels).all() and (sources == sources[0] + step * pixels).all()
+    if not alike or len(targets) > MAX_RUNS:
+        return along
+    first = slot._replace(targets=targets[0], sources=sources[0])
+    repeated = [
+        replace(move, source=move.source + i * move.source_step, target=move.target + i * move.target_step,
+                count=len(targets), source_step=step, target_step=channels)
+        for move in _runs(first)
+        for i in range(move.count)
+    ]  # fmt: skip
+    return min(along, repeated, key=len)
+
+
+def _runs(slot: _Slot) -> Iterator[Move]:
+    """Runs of consecutive bytes; those of one length at equal distances are one move."""
+    target, source = slot.targets, slot.sources
+    if not len(target):
+        return
+    cut = np.flatnonzero((np.diff(target) != 1) | (np.diff(source) != 1)) + 1
+    starts = np.concatenate(([0], cut))
+    lengths = np.diff(np.concatenate((starts, [len(target)])))
+    t, s = target[starts], source[starts]
+    i = 0
+    while i < len(starts):
+        end = min(_regular(t, s, lengths, i), i + MAX_RUNS)
+        count = end - i
+        steps = (int(s[i + 1] - s[i]), int(t[i + 1] - t[i])) if count > 1 else (0, 0)
+        yield Move(slot.operand, slot.tap, int(s[i]), int(t[i]), int(lengths[i]), count, *steps, slot.step)
+        i = end
+
+
+def _regular(target: Ints, source: Ints, lengths: Ints, i: int) -> int:
+    """The end of the runs from i on that have one length and equal distances."""
+    same = np.flatnonzero(lengths[i:] != lengths[i])
+    end = i + int(same[0]) if len(same) else len(lengths)
+    if end - i < 3:
+        return end
+    uneven = (np.diff(target[i:end], 2) != 0) | (np.diff(source[i:end], 2) != 0)
+    broken = np.flatnonzero(uneven)
+    return i + int(broken[0]) + 2 if len(broken) else end

@@ -1,0 +1,316 @@
+"""The operators that run row by row. One row says everything about one: what it must fulfil, how it becomes a RowOp.
+
+Adding an operator is a row here, with its constraints and parse function, and a kernel in custom_ops.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from tflm_memopt.ops import converting, elementwise, movement, parse
+from tflm_memopt.ops.constraints import arithmetic, common, conversion, limits, moving, weighted
+from tflm_memopt.ops.constraints.base import HINTS, SHAPE, Constraint
+from tflm_memopt.ops.moves import Irregular
+from tflm_memopt.ops.rowop import RowOp
+from tflm_memopt.ops.site import Site
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One operator."""
+
+    constraints: tuple[Constraint, ...]
+    """Asked in this order, up to the first that does not hold."""
+    parse: Callable[[Site], RowOp]
+
+
+NO_KERNEL_HINT = "build it from operators that run row by row: docs/operators.md lists them"
+
+
+@dataclass(frozen=True, slots=True)
+class Unsupported:
+    """Why an operator stays builtin."""
+
+    code: str
+    """Name of the constraint: stable, for programs."""
+    reason: str
+    """The constraint, for people."""
+    detail: str
+    hint: str
+
+    def __str__(self) -> str:
+        return f"{self.reason}: {self.detail}" if self.detail else self.reason
+
+
+_STRIDES = ("padding", "strideH", "strideW", "fusedActivationFunction")
+_DILATIONS = ("dilationHFactor", "dilationWFactor")
+
+
+def _of(types: Constraint) -> tuple[Constraint, ...]:
+    """Activations of these types, as nearly every operator wants them."""
+    return common.static_shapes, types, common.quantized, common.runtime_values, common.stateless
+
+
+_INT8, _INTEGER = _of(common.int8_activations), _of(common.int8_or_int16)
+_FILTER = (weighted.int8_filter, weighted.int32_bias)
+_WINDOW = (weighted.window, weighted.output_size, common.fused_activation)
+_CONV = (*_INTEGER, common.rank_four, weighted.filter_rank(4), *_FILTER)
+_POOL = (
+    common.operands(least=1, most=1),
+    common.options(*_STRIDES, "filterHeight", "filterWidth"),
+    *_INT8,
+    common.rank_four,
+    weighted.pool_keeps_channels,
+    weighted.pool_keeps_scale,
+    *_WINDOW,
+)
+_WEIGHTED = common.operands(least=2, most=3)
+_ELEMENTWISE = (*_INT8, common.batch_one, common.same_shape)
+_ONE = common.operands(least=1, most=1)
+_REDUCED = (common.operands(least=1, most=2), *_INT8, arithmetic.reduced_axes)
+_RESIZED = (
+    common.operands(least=2, most=2),
+    common.options("alignCorners", "halfPixelCenters"),
+    *_INT8,
+    moving.resized_channels,
+    moving.constant_operands(1),
+    moving.resized_as_said,
+)
+
+
+def _moving(
+    transform: movement.Transform,
+    *constraints: Constraint,
+    least: int = 1,
+    most: int = 1,
+    types: Constraint = common.int8_or_int16,
+) -> Row:
+    """An operator that only moves bytes; TFLM has it for these types."""
+
+    def to_copy(site: Site) -> RowOp:
+        return movement.moved(site, transform)
+
+    every = (common.static_shapes, types, common.runtime_values, common.stateless, moving.movable)
+    return Row((common.operands(least=least, most=most), *every, *constraints, moving.regular_moves), to_copy)
+
+
+def _looked_up(*constraints: Constraint, scales: tuple[Constraint, ...] = ()) -> Row:
+    """An operator that computes byte by byte (lookup.TABLES)."""
+    return Row((_ONE, *constraints, *_ELEMENTWISE, *scales, arithmetic.tabulated), parse.table)
+
+
+def _converted(types: Constraint, *scales: Constraint) -> Row:
+    """An operator that gives each element another type."""
+    alike = common.runtime_values, common.stateless, common.batch_one, common.same_shape
+    return Row((_ONE, common.static_shapes, types, conversion.one_scale, *alike, *scales), converting.converted)
+
+
+def _binary(*constraints: Constraint, fused: bool = False, types: Constraint = common.int8_activations) -> Row:
+    """An operator of two operands (elementwise.ARITHMETIC)."""
+    two, options = common.operands(least=2, most=2), common.options("fusedActivationFunction")
+    first, last = ((options,), (common.fused_activation,)) if fused else ((), ())
+    every = (*_of(types), arithmetic.constant_operand, arithmetic.broadcast)
+    return Row((two, *first, *every, *constraints, *last), elementwise.binary)
+
+
+_BYTE = common.int8_activations
+_BLOCKS = common.options("blockSize"), common.rank_four, moving.block_divides
+_ARG = Row(
+    (
+        common.operands(least=2, most=2),
+        common.static_shapes,
+        arithmetic.indices_of_int8,
+        common.runtime_values,
+        common.stateless,
+        arithmetic.last_axis,
+    ),
+    parse.arg_max,
+)
+_PIECE = _moving(movement.piece, moving.one_piece)
+
+OPSET: Mapping[str, Row] = {
+    "CONV_2D": Row(
+        (
+            _WEIGHTED,
+            common.options(*_STRIDES, *_DILATIONS),
+            *_CONV,
+            weighted.filter_scales(0),
+            weighted.all_channels,
+            *_WINDOW,
+        ),
+        parse.conv,
+    ),
+    "DEPTHWISE_CONV_2D": Row(
+        (
+            _WEIGHTED,
+            common.options(*_STRIDES, *_DILATIONS, "depthMultiplier"),
+            *_CONV,
+            weighted.filter_scales(3),
+            weighted.depth_multiplier,
+            *_WINDOW,
+        ),
+        parse.depthwise,
+    ),
+    "FULLY_CONNECTED": Row(
+        (
+            _WEIGHTED,
+            common.options("fusedActivationFunction", "weightsFormat"),
+            *_INTEGER,
+            weighted.filter_rank(2),
+            *_FILTER,
+            weighted.filter_scales(0),
+            weighted.dense_int4_scale,
+            weighted.default_weights_format,
+            weighted.dense_shapes,
+            weighted.bias_scale,
+            common.fused_activation,
+        ),
+        parse.fully_connected,
+    ),
+    "ADD": _binary(arithmetic.add_scales, fused=True, types=common.int8_or_int16),
+    "SUB": _binary(arithmetic.add_scales, fused=True, types=common.int8_or_int16),
+    "MUL": _binary(fused=True),
+    "MAXIMUM": _binary(),
+    "MINIMUM": _binary(),
+    "SQUARED_DIFFERENCE": _binary(),
+    "PRELU": _binary(),
+    "AVERAGE_POOL_2D": Row(_POOL, parse.average_pool),
+    "MAX_POOL_2D": Row(_POOL, parse.max_pool),
+    "MEAN": Row(_REDUCED, parse.mean),
+    "SUM": Row(_REDUCED, parse.sum_),
+    "REDUCE_MAX": Row((*_REDUCED, common.same_quantization), parse.reduce_max),
+    "GATHER": Row(
+        (
+            common.operands(least=2, most=2),
+            common.options("axis"),
+            common.static_shapes,
+            moving.indices,
+            moving.table,
+            moving.gathered,
+            common.runtime_values,
+            common.stateless,
+        ),
+        parse.gather,
+    ),
+    "RESIZE_BILINEAR": Row((*_RESIZED, common.rank_four, moving.resized_inside), parse.resize_bilinear),
+    "BATCH_MATMUL": Row(
+        (
+            common.operands(least=2, most=2),
+            common.options("adjX", "adjY"),
+            *_INT8,
+            arithmetic.plain_matrices,
+        ),
+        parse.batch_matmul,
+    ),
+    "TRANSPOSE_CONV": Row(
+        (
+            _WEIGHTED,
+            common.options(*_STRIDES),
+            *_CONV,
+            weighted.filter_scales(0),
+            weighted.all_channels,
+            weighted.window,
+            common.fused_activation,
+        ),
+        parse.transpose_conv,
+    ),
+    "SOFTMAX": Row(
+        (_ONE, common.options("beta"), *_ELEMENTWISE, arithmetic.softmax_output, arithmetic.softmax_input),
+        parse.softmax,
+    ),
+    "LOG_SOFTMAX": Row(
+        (_ONE, *_ELEMENTWISE, arithmetic.log_softmax_output, arithmetic.log_softmax_input), parse.log_softmax
+    ),
+    "ARG_MAX": _ARG,
+    "ARG_MIN": _ARG,
+    "PAD": _moving(movement.pad, moving.constant_operands(1), least=2, most=2),
+    "PADV2": _moving(movement.pad, moving.constant_operands(1, 2), least=3, most=3),
+    "MIRROR_PAD": _moving(
+        movement.mirror_pad, common.options("mode"), moving.constant_operands(1), least=2, most=2, types=_BYTE
+    ),
+    "CONCATENATION": _moving(movement.concatenation, common.options("axis"), most=moving.MAX_OPERANDS),
+    "PACK": _moving(movement.pack, common.options("axis", "valuesCount"), most=moving.MAX_OPERANDS),
+    "SPLIT": _PIECE,
+    "SPLIT_V": _PIECE,
+    "UNPACK": _PIECE,
+    "SLICE": _moving(movement.slice_, moving.constant_operands(1, 2), least=3, most=3),
+    "STRIDED_SLICE": _moving(
+        movement.strided_slice,
+        common.options("beginMask", "endMask", "shrinkAxisMask"),
+        moving.plain_slice,
+        moving.constant_operands(1, 2, 3),
+        least=4,
+        most=4,
+    ),
+    "DEPTH_TO_SPACE": _moving(movement.depth_to_space, *_BLOCKS, types=_BYTE),
+    "SPACE_TO_DEPTH": _moving(movement.space_to_depth, *_BLOCKS, types=_BYTE),
+    "TRANSPOSE": _moving(movement.transpose, moving.constant_operands(1), least=2, most=2),
+    "BROADCAST_TO": _moving(movement.broadcast_to, moving.constant_operands(1), least=2, most=2),
+    "TILE": _moving(movement.tile, moving.constant_operands(1), least=2, most=2),
+    "RESIZE_NEAREST_NEIGHBOR": _moving(
+        movement.resize_nearest,
+        common.options("alignCorners", "halfPixelCenters"),
+        moving.resized_channels,
+        moving.constant_operands(1),
+        moving.resized_as_said,
+        least=2,
+        most=2,
+    ),
+    "QUANTIZE": _converted(conversion.quantize_types, conversion.rescalable),
+    "DEQUANTIZE": _converted(conversion.dequantize_types),
+    "RELU": _looked_up(),
+    "RELU6": _looked_up(),
+    "LEAKY_RELU": Row(
+        (
+            _ONE,
+            common.options("alpha"),
+            *_INTEGER,
+            common.batch_one,
+            common.same_shape,
+            arithmetic.leaky_scales,
+            arithmetic.tabulated,
+        ),
+        parse.leaky_relu,
+    ),
+    "ELU": _looked_up(),
+    "HARD_SWISH": _looked_up(),
+    "LOGISTIC": _looked_up(scales=(arithmetic.logistic_output,)),
+    "TANH": _looked_up(),
+    "ABS": _looked_up(),
+}
+"""By TFLite's operator names."""
+
+
+def refusal(site: Site) -> Unsupported | None:
+    """The first reason why the operator cannot run row by row, None when it can."""
+    row = OPSET.get(site.op.type)
+    if row is None:
+        return Unsupported("no_kernel", f"There is no row kernel for {_label(site)} yet", "", NO_KERNEL_HINT)
+    for constraint in row.constraints:
+        detail = constraint(site)
+        if detail is not None:
+            return _refused(constraint, detail)
+    return None
+
+
+def row_op(site: Site) -> RowOp | Unsupported:
+    """The operator in the form that planner and executor know, or the reason why it stays builtin."""
+    reason = refusal(site)
+    if reason is not None:
+        return reason
+    try:
+        op = OPSET[site.op.type].parse(site)
+    except Irregular as why:
+        return _refused(moving.regular_moves, str(why))
+    detail = limits.executable(op)
+    return op if detail is None else Unsupported("executable", limits.executable.__doc__ or "", detail, SHAPE)
+
+
+def _refused(constraint: Constraint, detail: str) -> Unsupported:
+    return Unsupported(constraint.__name__, constraint.__doc__ or "", detail, HINTS[constraint])
+
+
+def _label(site: Site) -> str:
+    code = site.op.options.get("custom_code")
+    return f"{site.op.type} '{code}'" if code else site.op.type

@@ -1,0 +1,206 @@
+"""Which operators the fast kernels of a target may run: what is proved here, they compute exactly as TFLM does.
+
+The others stay as they are, and the generic kernels run them: mixed programs are normal.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tflm_memopt.errors import UsageError
+from tflm_memopt.ops.packing import (
+    LEAST_DEPTH,
+    QUAD,
+    TAPS,
+    TARGETS,
+    VECTOR,
+    Family,
+    Packing,
+    is_direct,
+    packed_values,
+    tile_limit,
+)
+from tflm_memopt.ops.rowop import Kind, RowOp
+
+Refusal = Callable[[RowOp], str | None]
+HALF = 1 << 30
+"""The multiplier 1/2."""
+MOST_SHIFT = 22
+"""TMO_PACKED_SHIFT: the rounding constant of a greater one is no int32."""
+SUM_LIMIT = 1 << 23
+"""256 * B + A is an int32 as long as sums stay below."""
+LARGE_SUM_LIMIT = 1 << 29
+"""A sum and a rounding constant together are one."""
+
+
+def family(target: str) -> Family:
+    """UsageError for a target that is not known."""
+    if target not in TARGETS:
+        raise UsageError(f"'{target}' is no target", code="unknown_target", hint=f"--target {', '.join(TARGETS)}")
+    return TARGETS[target]
+
+
+def packing(op: RowOp, wanted: Family) -> Packing:
+    """The packing of an operator for these cores."""
+    for found, constraints in PACKINGS.get(wanted, {}).items():
+        if all(refuses(op) is None for refuses in constraints):
+            return found
+    return Packing.NONE
+
+
+def is_convolution(op: RowOp) -> str | None:
+    """A convolution, or a depthwise one of a single channel, which is the same"""
+    if op.weights is not None and (op.kind is Kind.CONV or (op.kind is Kind.DEPTHWISE and op.reads[0].c == 1)):
+        return None
+    return op.kind.name
+
+
+def tile_fits(op: RowOp, packing: Packing = Packing.DSP_CONV) -> str | None:
+    """The values of one pixel must fit into the tile"""
+    kernel = op.window.kernel_h, op.window.kernel_w
+    values = packed_values(packing, kernel, op.reads[0].c)
+    direct = is_direct(packing, kernel, op.reads[0].c, op.writes.c, op.writes.w)
+    return None if values <= tile_limit(packing) or direct else f"{values} values"
+
+
+def mve_tile_fits(op: RowOp) -> str | None:
+    """The values of one pixel must fit into the tile"""
+    return tile_fits(op, Packing.MVE_CONV)
+
+
+def is_deep(op: RowOp) -> str | None:
+    """At least 16 channels; or 4, 8 or 12 with 3x3 taps, not dilated in a row, and the whole range of a ReLU"""
+    window, channels = op.window, op.reads[0].c
+    nine = (window.kernel_h, window.kernel_w, window.dilation_w) == (3, 3, 1)
+    relu = op.output_zero_point == -128 and op.activation == (-128, 127)
+    return None if channels >= VECTOR or (nine and relu and channels % QUAD == 0) else f"{channels} channels"
+
+
+def is_depthwise(op: RowOp) -> str | None:
+    """A depthwise convolution of at least 4 channels, as many out as in"""
+    if op.weights is None or op.kind is not Kind.DEPTHWISE:
+        return op.kind.name
+    return None if LEAST_DEPTH <= op.reads[0].c == op.writes.c else f"{op.reads[0].c} to {op.writes.c} channels"
+
+
+def taps_fit(op: RowOp) -> str | None:
+    """At most 63 taps"""
+    taps = op.window.kernel_h * op.window.kernel_w
+    return None if taps <= TAPS else f"{taps} taps"
+
+
+def weights_are_symmetric(op: RowOp) -> str | None:
+    """No weight may be -128"""
+    return "a weight is -128" if (filters(op) == -128).any() else None
+
+
+def shifts_in_range(op: RowOp) -> str | None:
+    """Shifts must be -22 to -1, or a channel's multiplier 0"""
+    if op.shifts is None or op.multipliers is None:
+        return "no scales"
+    outside = ((op.shifts > -1) | (op.shifts < -MOST_SHIFT)) & (op.multipliers != 0)
+    return f"shift {op.shifts[outside][0]}" if outside.any() else None
+
+
+def multipliers_are_normal(op: RowOp) -> str | None:
+    """Multipliers must be at least 2**30, or 0"""
+    if op.multipliers is None:
+        return "no scales"
+    small = (op.multipliers < 1 << 30) & (op.multipliers != 0)
+    return f"multiplier {op.multipliers[small][0]}" if small.any() else None
+
+
+def sums_fit(op: RowOp) -> str | None:
+    """The sum of no channel may reach 2**23 for any input"""
+    low, high = sum_range(op)
+    worst = int(max(-low.min(), high.max()))
+    return None if worst < SUM_LIMIT else f"sum {worst}"
+
+
+def large_sums_fit(op: RowOp) -> str | None:
+    """The sum of no channel may reach 2**29 for any input"""
+    low, high = sum_range(op)
+    worst = int(max(-low.min(), high.max()))
+    return None if worst < LARGE_SUM_LIMIT else f"sum {worst}"
+
+
+def is_dense(op: RowOp) -> str | None:
+    """A row of one pixel must become one, 8 channels at a time an even number of at least 4"""
+    kernel = op.window.kernel_h, op.window.kernel_w
+    direct = is_direct(Packing.DSP_CONV, kernel, op.reads[0].c, op.writes.c, op.writes.w)
+    return None if direct and op.writes.c % 2 == 0 else f"{op.writes.w} pixels of {op.writes.c} channels"
+
+
+SCALES: tuple[Refusal, ...] = (shifts_in_range, multipliers_are_normal)
+DSP_CONV: tuple[Refusal, ...] = (
+    is_convolution,
+    tile_fits,
+    weights_are_symmetric,
+    *SCALES,
+    sums_fit,
+)
+"""Each says why it refuses an operator, or None. The first one is a condition of the others."""
+DSP_DENSE: tuple[Refusal, ...] = (*DSP_CONV, is_dense)
+DSP_DEPTHWISE: tuple[Refusal, ...] = (is_depthwise, taps_fit, *SCALES, large_sums_fit)
+
+
+def is_addition(op: RowOp) -> str | None:
+    """An addition of two tensors of the output's size"""
+    if op.kind is not Kind.ADD or len(op.reads) != 2:
+        return op.kind.name
+    return "an operand is repeated" if op.constant or op.repeats(0) or op.repeats(1) else None
+
+
+def addition_in_range(op: RowOp) -> str | None:
+    """Shifts must be -22 to -1, but that of an operand whose scale is exactly 1/2; multipliers at least 2**30"""
+    if op.shifts is None or op.multipliers is None:
+        return "no scales"
+    halves = (op.shifts == 0) & (op.multipliers == HALF) & (np.arange(3) < 2)
+    right = (op.shifts <= -1) & (op.shifts >= -MOST_SHIFT) & (op.multipliers >= HALF)
+    wrong = ~(halves | right)
+    return f"multiplier {op.multipliers[wrong][0]}, shift {op.shifts[wrong][0]}" if wrong.any() else None
+
+
+DSP_ADD: tuple[Refusal, ...] = (is_addition, addition_in_range)
+MVE_CONV: tuple[Refusal, ...] = (is_convolution, mve_tile_fits, *SCALES, large_sums_fit)
+MVE_DEPTHWISE: tuple[Refusal, ...] = (is_depthwise, is_deep, taps_fit, weights_are_symmetric, *SCALES, large_sums_fit)
+PACKINGS: Mapping[Family, Mapping[Packing, tuple[Refusal, ...]]] = {
+    Family.DSP: {
+        Packing.DSP_DENSE: DSP_DENSE,
+        Packing.DSP_CONV: DSP_CONV,
+        Packing.DSP_DEPTHWISE: DSP_DEPTHWISE,
+        Packing.DSP_ADD: DSP_ADD,
+    },
+    Family.MVE: {
+        Packing.MVE_CONV: MVE_CONV,
+        Packing.MVE_DEPTHWISE: MVE_DEPTHWISE,
+        Packing.DSP_DEPTHWISE: DSP_DEPTHWISE,
+        Packing.DSP_ADD: DSP_ADD,
+    },
+}
+"""What each family can pack, the best first, and what must be proved for it."""
+
+
+def filters(op: RowOp) -> NDArray[np.int8]:
+    """Weights of a convolution as [out][kernel_h][kernel_w][in]."""
+    if op.weights is None:
+        raise ValueError(f"{op.name} has no weights")
+    return op.weights if op.kind is Kind.CONV else np.moveaxis(op.weights, -1, 0)[..., np.newaxis]
+
+
+def folded_bias(op: RowOp) -> NDArray[np.int64]:
+    """The bias with the input's zero point in it: sums go over the input's bytes as they are."""
+    weights = filters(op).astype(np.int64)
+    zeros = op.input_zero_points[0] * weights.reshape(len(weights), -1).sum(axis=1)
+    return np.asarray(-zeros if op.bias is None else op.bias.astype(np.int64) - zeros)
+
+
+def sum_range(op: RowOp) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """The least and the greatest sum of each output channel, whatever the input."""
+    weights, bias = filters(op).astype(np.int64), folded_bias(op)
+    weights = weights.reshape(len(weights), -1)
+    most, least = np.where(weights > 0, 127, -128), np.where(weights > 0, -128, 127)
+    return bias + (weights * least).sum(axis=1), bias + (weights * most).sum(axis=1)

@@ -1,0 +1,327 @@
+"""Op -> RowOp, one function per kernel. They rely on the constraints of their row in opset.OPSET."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tflm_memopt.model.graph import Tensor
+from tflm_memopt.ops import lookup, quant
+from tflm_memopt.ops.constraints.base import quantization
+from tflm_memopt.ops.quant import Multiplier
+from tflm_memopt.ops.rowop import WIDE, Access, Kind, RowOp, Rows, Window
+from tflm_memopt.ops.site import ONE_PIXEL, Site, natural_rows
+
+INDEX_BYTES = 4
+"""Of an int32 index: TMO_INDEX_BYTES."""
+
+
+def conv(site: Site) -> RowOp:
+    """CONV_2D: weights [out][kernel_h][kernel_w][in]."""
+    geometry, filter_ = _slide(site), _values(site.input(1))
+    weights = filter_.transpose(0, 2, 1, 3) if geometry.swapped else filter_
+    return _weighted(site, Kind.CONV, geometry, weights)
+
+
+def depthwise(site: Site) -> RowOp:
+    """DEPTHWISE_CONV_2D: weights [kernel_h][kernel_w][out]."""
+    geometry, filter_ = _slide(site), _values(site.input(1))[0]
+    weights = filter_.transpose(1, 0, 2) if geometry.swapped else filter_
+    return _weighted(site, Kind.DEPTHWISE, geometry, weights)
+
+
+def fully_connected(site: Site) -> RowOp:
+    """FULLY_CONNECTED as a convolution: over the whole of what the producer wrote; several rows as pointwise."""
+    filter_ = _values(site.input(1))
+    units, depth = filter_.shape
+    rows, batches = _channels(site, site.producer_rows()), site.output.elements // units
+    if batches == 1:
+        geometry = _Geometry(Window(rows.h, rows.w), rows, Rows(1, 1, units))
+    else:
+        reads = rows if rows.c == depth else Rows(batches, 1, depth)
+        geometry = _Geometry(Window(), reads, Rows(reads.h, reads.w, units))
+    weights = filter_.reshape(units, geometry.window.kernel_h, geometry.window.kernel_w, geometry.reads.c)
+    return _weighted(site, Kind.CONV, geometry, weights)
+
+
+def average_pool(site: Site) -> RowOp:
+    return _pool(site, Kind.AVERAGE_POOL)
+
+
+def max_pool(site: Site) -> RowOp:
+    return _pool(site, Kind.MAX_POOL)
+
+
+def mean(site: Site) -> RowOp:
+    """MEAN over any of height, width, channels."""
+    g = _reduction(site)
+    scales = quantization(site.input()).scale[0], quantization(site.output).scale[0]
+    return _reduced(site, Kind.MEAN, g, [quant.mean(*scales, g.window.kernel_h * g.window.kernel_w)])
+
+
+def sum_(site: Site) -> RowOp:
+    """SUM: a MEAN that does not divide."""
+    scales = quantization(site.input()).scale[0], quantization(site.output).scale[0]
+    return _reduced(site, Kind.MEAN, _reduction(site), [quant.rescale(*scales)])
+
+
+def reduce_max(site: Site) -> RowOp:
+    """REDUCE_MAX: a pool over all that is reduced."""
+    return _reduced(site, Kind.MAX_POOL, _reduction(site), [])
+
+
+def gather(site: Site) -> RowOp:
+    """GATHER of rows of a constant table: an index is a pixel of four bytes."""
+    table, rows = _values(site.input()), natural_rows(site.output.shape)
+    if rows is None:
+        raise ValueError(f"tensor {site.output.id} has shape {site.output.shape}")
+    return RowOp(
+        kind=Kind.GATHER,
+        name=site.op.type,
+        sources=site.op.stands_for,
+        inputs=(site.storage(1),),
+        output=site.output.id,
+        reads=(Rows(rows.h, rows.w, INDEX_BYTES),),
+        writes=rows,
+        input_zero_points=(0,),
+        output_zero_point=0,
+        weights=table,
+        param=table.shape[0],
+    )
+
+
+def resize_bilinear(site: Site) -> RowOp:
+    """RESIZE_BILINEAR in TFLM's fixed point: positions in 1/1024 of a pixel."""
+    (_, h, w, c), (_, h_out, w_out, _) = site.input().shape, site.output.shape
+    half = int(bool(site.op.options["halfPixelCenters"]))
+    scale_h, scale_w = site.resize_scales()
+    return _row_op(
+        site,
+        Kind.RESIZE_BILINEAR,
+        (Rows(h, w, c),),
+        Rows(h_out, w_out, c),
+        window=Window(stride_h=scale_h, stride_w=scale_w),
+        access=(Access(half * (scale_h // 2 - ONE_PIXEL // 2), scale_h, ONE_PIXEL, 2),),
+        param=half,
+    )
+
+
+def transpose_conv(site: Site) -> RowOp:
+    """TRANSPOSE_CONV, its output's shape no longer an operand (rules/transpose_conv.py): weights as CONV_2D."""
+    (_, h, w, c), (_, h_out, w_out, c_out) = site.input().shape, site.output.shape
+    (kernel_h, kernel_w), (stride_h, stride_w) = site.kernel(), site.strides()
+    vertical, horizontal = site.output_spans()
+    extent = -(-kernel_h // stride_h)
+    window = Window(kernel_h, kernel_w, stride_h, stride_w, 1, 1, vertical.before, horizontal.before)
+    geometry = _Geometry(window, Rows(h, w, c), Rows(h_out, w_out, c_out))
+    access = Access(vertical.before - stride_h * (extent - 1), 1, stride_h, extent)
+    macs = h * w * c * kernel_h * kernel_w * c_out
+    op = _weighted(site, Kind.TRANSPOSE_CONV, geometry, _values(site.input(1)))
+    return replace(op, access=(access,), macs=macs)
+
+
+def batch_matmul(site: Site) -> RowOp:
+    """BATCH_MATMUL: a row of the left matrix, and of the right one all rows, which are resident."""
+    left, right, out = site.input(0).shape, site.input(1).shape, site.output.shape
+    matrices, transposed = math.prod(left[:-2]), int(bool(site.op.options["adjY"]))
+    first = np.repeat(np.arange(matrices) * right[-2], out[-2])
+    product = quant.weighted(
+        quantization(site.input(0)).scale[0],
+        quantization(site.input(1)).scale,
+        quantization(site.output).scale[0],
+    )
+    one = Access(mul=0, extent=right[-2])
+    return _row_op(
+        site,
+        Kind.BATCH_MATMUL,
+        (Rows(matrices * left[-2], 1, left[-1]), Rows(matrices * right[-2], 1, right[-1])),
+        Rows(matrices * out[-2], 1, out[-1]),
+        access=(Access(), one if matrices == 1 else replace(one, table=tuple(map(int, first)))),
+        multipliers=product,
+        param=transposed,
+        macs=matrices * out[-2] * out[-1] * left[-1],
+    )
+
+
+def softmax(site: Site) -> RowOp:
+    """SOFTMAX over the last dimension."""
+    rows = _last_dimension(site)
+    multiplier, diff_min = quant.softmax(float(site.op.options["beta"]), quantization(site.input()).scale[0])
+    return _row_op(site, Kind.SOFTMAX, (rows,), rows, multipliers=[multiplier], param=diff_min)
+
+
+def log_softmax(site: Site) -> RowOp:
+    """LOG_SOFTMAX over the last dimension."""
+    rows = _last_dimension(site)
+    multiplier, inverse, diff_min = quant.log_softmax(quantization(site.input()).scale[0])
+    return _row_op(site, Kind.LOG_SOFTMAX, (rows,), rows, multipliers=[multiplier, inverse], param=diff_min)
+
+
+def arg_max(site: Site) -> RowOp:
+    """ARG_MAX and ARG_MIN over the last dimension: a pixel becomes an index."""
+    rows = _last_dimension(site)
+    return RowOp(
+        kind=Kind.ARG_MAX,
+        name=site.op.type,
+        sources=site.op.stands_for,
+        inputs=(site.storage(),),
+        output=site.output.id,
+        reads=(rows,),
+        writes=replace(rows, c=INDEX_BYTES),
+        input_zero_points=(0,),
+        output_zero_point=0,
+        param=int(site.op.type == "ARG_MIN"),
+    )
+
+
+def table(site: Site) -> RowOp:
+    """An operator that computes byte by byte."""
+    rows, values = site.producer_rows(), lookup.table(site.op, quantization(site.input()), quantization(site.output))
+    return _row_op(site, Kind.LOOKUP, (rows,), rows, weights=values)
+
+
+def leaky_relu(site: Site) -> RowOp:
+    """LEAKY_RELU: of int8 a table, of int16 a factor for each sign (kernels/internal/reference/leaky_relu.h)."""
+    if not _is_int16(site):
+        return table(site)
+    scale, out = quantization(site.input()).scale[0], quantization(site.output).scale[0]
+    factors = quant.rescale(scale, out), quant.quantize_multiplier(scale * float(site.op.options["alpha"]) / out)
+    rows = site.producer_rows()
+    return _row_op(site, Kind.LEAKY_RELU_S16, (rows,), rows, multipliers=factors)
+
+
+def _last_dimension(site: Site) -> Rows:
+    """The input, a pixel being its last dimension."""
+    channels, rows = site.input().shape[-1], site.producer_rows()
+    return rows if rows.c == channels else Rows(site.input().elements // channels, 1, channels)
+
+
+class _Geometry(NamedTuple):
+    window: Window
+    reads: Rows
+    writes: Rows
+    swapped: bool = False
+    """Seen with height and width exchanged: the columns of a one-row tensor are its rows."""
+
+
+def _slide(site: Site) -> _Geometry:
+    (_, h_in, w_in, c_in), (_, h_out, w_out, c_out) = site.input().shape, site.output.shape
+    swapped = h_in == h_out == 1 and max(w_in, w_out) > 1
+    (kernel_h, kernel_w), (stride_h, stride_w), (dilation_h, dilation_w) = (
+        site.kernel(),
+        site.strides(),
+        site.dilations(),
+    )
+    vertical, horizontal = site.spans()
+    window = Window(kernel_h, kernel_w, stride_h, stride_w, dilation_h, dilation_w, vertical.before, horizontal.before)
+    if swapped:
+        return _Geometry(_exchanged(window), Rows(w_in, h_in, c_in), Rows(w_out, h_out, c_out), True)
+    return _Geometry(window, Rows(h_in, w_in, c_in), Rows(h_out, w_out, c_out))
+
+
+def _exchanged(w: Window) -> Window:
+    """Height for width."""
+    return Window(w.kernel_w, w.kernel_h, w.stride_w, w.stride_h, w.dilation_w, w.dilation_h, w.pad_left, w.pad_top)
+
+
+def _weighted(site: Site, kind: Kind, g: _Geometry, weights: NDArray[Any]) -> RowOp:
+    bias, scales = site.tensor(2), quantization(site.input(1)).scale
+    taps = g.window.kernel_h * g.window.kernel_w * (1 if kind is Kind.DEPTHWISE else g.reads.c)
+    common: dict[str, Any] = {
+        "window": g.window,
+        "multipliers": quant.weighted(quantization(site.input()).scale[0], scales, quantization(site.output).scale[0]),
+        "weights": np.ascontiguousarray(weights),
+        "macs": g.writes.nbytes * taps,
+    }
+    if _is_int16(site):
+        return _row_op(
+            site,
+            WIDE[kind],
+            (replace(g.reads, c=2 * g.reads.c),),
+            replace(g.writes, c=2 * g.writes.c),
+            param=quant.int16_activation(
+                site.op.options["fusedActivationFunction"], quantization(site.output).scale[0]
+            ),
+            bias=None if bias is None else _values(bias).reshape(-1).astype("<i8").view("<i4"),
+            **common,
+        )
+    values = None if bias is None else _values(bias).reshape(-1).astype(np.int32)
+    return _row_op(site, kind, (g.reads,), g.writes, activation=_fused(site), bias=values, **common)
+
+
+def _is_int16(site: Site) -> bool:
+    return site.output.dtype == "INT16"
+
+
+def _channels(site: Site, rows: Rows) -> Rows:
+    """What lies in memory, counted in channels."""
+    return replace(rows, c=rows.c // 2) if _is_int16(site) else rows
+
+
+def _reduction(site: Site) -> _Geometry:
+    """A window as high and wide as what is reduced; over channels, every channel is a pixel of its own."""
+    run = None if site.is_image() else site.run()
+    if run is not None:  # of batches: what comes before is rows, what comes behind is channels
+        before, along, behind = run
+        return _Geometry(Window(1, along, 1, along), Rows(before, along, behind), Rows(before, 1, behind))
+    h, w, c = (1, 1, 1, *site.input().shape)[-3:]
+    over_h, over_w, over_c = (False, False, False, *site.reduced())[-3:]
+    if h == 1 and site.producer_rows() != Rows(h, w, c):  # rows of one pixel
+        h, w, over_h, over_w = w, 1, over_w, False
+    kernel_h, kernel_w = h if over_h else 1, w if over_w else 1
+    reads, writes = Rows(h, w, c), Rows(h // kernel_h, w // kernel_w, c)
+    if over_c:
+        kernel_w *= c
+        reads, writes = Rows(h, w * c, 1), Rows(writes.h, writes.w, 1)
+    return _Geometry(Window(kernel_h, kernel_w, kernel_h, kernel_w), reads, writes)
+
+
+def _reduced(site: Site, kind: Kind, g: _Geometry, multipliers: Sequence[Multiplier]) -> RowOp:
+    return _row_op(site, kind, (g.reads,), g.writes, window=g.window, multipliers=multipliers)
+
+
+def _pool(site: Site, kind: Kind) -> RowOp:
+    g = _slide(site)
+    return _row_op(site, kind, (g.reads,), g.writes, window=g.window, activation=_fused(site))
+
+
+def _row_op(
+    site: Site,
+    kind: Kind,
+    reads: tuple[Rows, ...],
+    writes: Rows,
+    *,
+    multipliers: Sequence[Multiplier] = (),
+    **fields: Any,
+) -> RowOp:
+    """A RowOp with what all of them take from the model."""
+    return RowOp(
+        kind=kind,
+        name=site.op.type,
+        sources=site.op.stands_for,
+        inputs=tuple(site.storage(k) for k in range(len(reads))),
+        output=site.output.id,
+        reads=reads,
+        writes=writes,
+        input_zero_points=tuple(quantization(site.input(k)).zero_point[0] for k in range(len(reads))),
+        output_zero_point=quantization(site.output).zero_point[0],
+        multipliers=np.array([m.value for m in multipliers], np.int32) if multipliers else None,
+        shifts=np.array([min(m.shift, 127) for m in multipliers], np.int8) if multipliers else None,
+        **fields,
+    )
+
+
+def _fused(site: Site) -> tuple[int, int]:
+    q = quantization(site.output)
+    return quant.activation_range(site.op.options["fusedActivationFunction"], q.scale[0], q.zero_point[0])
+
+
+def _values(tensor: Tensor) -> NDArray[Any]:
+    if tensor.data is None:
+        raise ValueError(f"tensor {tensor.id} is no constant")
+    return tensor.data

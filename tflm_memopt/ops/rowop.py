@@ -1,0 +1,346 @@
+"""The row operator: the one form in which planner and executor know an operator.
+
+Firing y of an operator produces output row y and reads, of each input, the rows [first(y), first(y) + extent), clipped
+to the tensor. Of a window, first(y) = y*stride - pad; others say it themselves (Access). Numbers (weights, multipliers)
+are carried along for lowering; the planner looks at the geometry only.
+"""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tflm_memopt.model.graph import TensorId
+from tflm_memopt.ops.packing import Packing, is_direct, packed_values, tile_bytes
+
+Ints = NDArray[np.int64]
+
+
+class Kind(enum.IntEnum):
+    """What the executor runs. Values are TMO_OP_* of custom_ops/include/tmo/program.h."""
+
+    CONV = 1
+    DEPTHWISE = 2
+    ADD = 3
+    AVERAGE_POOL = 4
+    MAX_POOL = 5
+    MEAN = 6
+    SOFTMAX = 7
+    LOOKUP = 8
+    """A byte for each byte, by a table (lookup.py): QUANTIZE int8 -> int8, RELU, LOGISTIC, HARD_SWISH, ..."""
+    SUB = 9
+    MUL = 10
+    MAXIMUM = 11
+    MINIMUM = 12
+    SQUARED_DIFFERENCE = 13
+    PRELU = 14
+    GATHER = 40
+    """A row of a constant table for each int32 index: embeddings."""
+    LOG_SOFTMAX = 41
+    ARG_MAX = 42
+    """The int32 index of a pixel's greatest channel, or smallest one: four bytes."""
+    COPY = 20
+    """Bytes to other places, by `moves`: PAD, CONCATENATION, STRIDED_SLICE, SPACE_TO_DEPTH, ..."""
+    RESIZE_BILINEAR = 21
+    TRANSPOSE_CONV = 22
+    BATCH_MATMUL = 23
+    CONV_S16 = 30
+    """int16 activations, int8 weights: a channel takes two bytes, and Rows.c counts bytes."""
+    DEPTHWISE_S16 = 31
+    ADD_S16 = 32
+    SUB_S16 = 33
+    LEAKY_RELU_S16 = 34
+    TRANSPOSE_CONV_S16 = 35
+    QUANTIZE = 50
+    """float32 to int8. The kinds up to RESCALE_S16 give each element another type: see CONVERTED."""
+    QUANTIZE_S16 = 51
+    DEQUANTIZE = 52
+    """int8 to float32."""
+    DEQUANTIZE_S16 = 53
+    WIDEN = 54
+    """int8 to int16, rescaled."""
+    NARROW = 55
+    """int16 to int8, rescaled."""
+    RESCALE_S16 = 56
+
+
+CONVERTED: Mapping[Kind, tuple[int, int]] = {
+    Kind.QUANTIZE: (4, 1),
+    Kind.QUANTIZE_S16: (4, 2),
+    Kind.DEQUANTIZE: (1, 4),
+    Kind.DEQUANTIZE_S16: (2, 4),
+    Kind.WIDEN: (1, 2),
+    Kind.NARROW: (2, 1),
+    Kind.RESCALE_S16: (2, 2),
+}
+"""Bytes of an element that is read, and of the one that is written."""
+WIDE = {
+    Kind.CONV: Kind.CONV_S16,
+    Kind.DEPTHWISE: Kind.DEPTHWISE_S16,
+    Kind.TRANSPOSE_CONV: Kind.TRANSPOSE_CONV_S16,
+}
+"""Operators with weights, and the kinds that they have when activations are int16."""
+BINARY_INT8 = (Kind.ADD, Kind.SUB, Kind.MUL, Kind.MAXIMUM, Kind.MINIMUM, Kind.SQUARED_DIFFERENCE, Kind.PRELU)
+BINARY = (*BINARY_INT8, Kind.ADD_S16, Kind.SUB_S16)
+"""Two operands, element by element. One that has height, width or channels 1 is repeated along them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """A tensor seen as `h` rows of `w` pixels of `c` channels, one byte each; an int32 index is a pixel of four, an
+    int16 channel counts as two, a float32 channel as four.
+    """
+
+    h: int
+    w: int
+    c: int
+
+    @property
+    def row_bytes(self) -> int:
+        return self.w * self.c
+
+    @property
+    def nbytes(self) -> int:
+        return self.h * self.w * self.c
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """Kernel geometry. Padding is at the top and left; what is missing at the bottom and right follows."""
+
+    kernel_h: int = 1
+    kernel_w: int = 1
+    stride_h: int = 1
+    stride_w: int = 1
+    dilation_h: int = 1
+    dilation_w: int = 1
+    pad_top: int = 0
+    pad_left: int = 0
+
+    @property
+    def extent_h(self) -> int:
+        """Input rows between the first and the last that a firing reads, both included."""
+        return (self.kernel_h - 1) * self.dilation_h + 1
+
+    @property
+    def extent_w(self) -> int:
+        """The same of columns."""
+        return (self.kernel_w - 1) * self.dilation_w + 1
+
+    def reach_h(self, rows: int) -> int:
+        """Input rows from the first to the last under the windows of so many output rows, padding included.
+
+        >>> Window(kernel_h=3, stride_h=2).reach_h(4)
+        9
+        """
+        return (rows - 1) * self.stride_h + self.extent_h
+
+    def reach_w(self, columns: int) -> int:
+        """The same of columns."""
+        return (columns - 1) * self.stride_w + self.extent_w
+
+
+UNIT = Window()
+
+NO_ROW = 0xFFFF
+"""In Access.table: no row is read. TMO_NONE."""
+
+
+@dataclass(frozen=True, slots=True)
+class Access:
+    """Which rows of one input a firing reads: [first(y), first(y) + extent), clipped; tmo_access in program.h."""
+
+    add: int = 0
+    mul: int = 1
+    div: int = 1
+    extent: int = 1
+    table: tuple[int, ...] | None = None
+    """first(y) of every firing; None: floor((y*mul + add) / div)."""
+
+    def first(self, y: Ints, height: int) -> Ints:
+        """The first row; `height`, behind the last one, where none is read."""
+        if self.table is None:
+            return (y * self.mul + self.add) // self.div
+        rows = np.array(self.table, np.int64)[y]
+        return np.where(rows == NO_ROW, height, rows)
+
+
+@dataclass(frozen=True, slots=True)
+class Move:
+    """`count` runs of `nbytes` bytes, from one input row to the output row."""
+
+    operand: int
+    tap: int
+    """Row: first(y) + tap. Where the input has no such row, nothing is moved."""
+    source: int
+    """Byte of the input row where the first run starts."""
+    target: int
+    """Byte of the output row."""
+    nbytes: int
+    count: int = 1
+    source_step: int = 0
+    target_step: int = 0
+    phase_step: int = 0
+    """Added to `source` (y % Moves.period) times."""
+
+
+@dataclass(frozen=True, slots=True)
+class Moves:
+    """How COPY makes an output row."""
+
+    moves: tuple[Move, ...]
+    period: int = 1
+    fill: int | None = None
+    """What bytes hold that nothing is moved to; None: there are none."""
+
+
+@dataclass(frozen=True, slots=True)
+class Constant:
+    """An operand in flash."""
+
+    position: int
+    """Among the operands of the model's operator."""
+    rows: Rows
+    values: NDArray[np.int8] = field(compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class RowOp:
+    """One operator, ready to plan and to lower.
+
+    `inputs` are the activations that are read row by row; `reads[k]` is how this operator sees input k, which may
+    differ from how its producer sees it (then the tensor must be resident).
+    """
+
+    kind: Kind
+    name: str
+    """The model's operator type, for people: CONV_2D, FULLY_CONNECTED, RELU6."""
+    sources: tuple[int, ...]
+    """Indices of the model's operators that this one stands for."""
+    inputs: tuple[TensorId, ...]
+    output: TensorId
+    reads: tuple[Rows, ...]
+    writes: Rows
+    input_zero_points: tuple[int, ...]
+    """Of all operands, a constant one included."""
+    output_zero_point: int
+    window: Window = UNIT
+    activation: tuple[int, int] = (-128, 127)
+    weights: NDArray[np.int8] | None = field(default=None, compare=False)
+    """CONV: [out][kernel_h][kernel_w][in]. DEPTHWISE: [kernel_h][kernel_w][out]. GATHER: the table, [row][out].
+    LOOKUP: the table, entry x + 128 for x."""
+    bias: NDArray[np.int32] | None = field(default=None, compare=False)
+    """Of int16: 64 bits each, the lower half first."""
+    multipliers: NDArray[np.int32] | None = field(default=None, compare=False)
+    """Q31 multipliers: one, or one per output channel. ADD, SUB, SQUARED_DIFFERENCE: those of operand 0, operand 1,
+    output. PRELU, LEAKY_RELU: of positive, of negative values."""
+    shifts: NDArray[np.int8] | None = field(default=None, compare=False)
+    """Powers of two that go with `multipliers`; positive is left."""
+    param: int = 0
+    """ADD, SUB, SQUARED_DIFFERENCE: the left shift. Of int16: the activation range. SOFTMAX: diff_min. GATHER: rows of
+    the table. ARG_MAX: 1 for the smallest. QUANTIZE, DEQUANTIZE: the bits of the float32 scale."""
+    constant: Constant | None = None
+    """Of two operands, the one that is not in `inputs`."""
+    access: tuple[Access, ...] = ()
+    """Of each input, where `window` does not say which rows are read."""
+    moves: Moves | None = field(default=None, compare=False)
+    """COPY."""
+    packing: Packing = Packing.NONE
+    """Of its constants, where it runs whole windows of all channels."""
+    macs: int = 0
+    """Multiply-accumulates of the whole operator, padding included, as the original model does them."""
+    again: bool = False
+    """It computes what another one computed before (plan/second_pass.py)."""
+
+    @property
+    def reducible(self) -> bool:
+        """One output row from all input rows: can run a row at a time on int32 accumulators (msf-CNN, section 7)."""
+        w = self.window
+        whole = self.writes.h == 1 and w.kernel_h == self.reads[0].h and w.pad_top == 0 and w.dilation_h == 1
+        if self.kind in (Kind.AVERAGE_POOL, Kind.MAX_POOL, Kind.MEAN):
+            return whole and w.pad_left == 0
+        return (
+            self.kind is Kind.CONV
+            and whole
+            and w.pad_left == 0
+            and self.writes.w == 1
+            and w.kernel_w == self.reads[0].w
+        )
+
+    def seen(self) -> Iterator[tuple[TensorId, Rows]]:
+        """Every tensor, and the rows that the operator sees of it."""
+        yield from zip(self.inputs, self.reads, strict=True)
+        yield self.output, self.writes
+
+    @property
+    def accumulator_bytes(self) -> int:
+        """int32 per output, when run one input row at a time."""
+        return 4 * self.writes.row_bytes
+
+    @property
+    def in_place(self) -> bool:
+        """Output row y may overwrite row y of an input: element-wise, each byte read before it is written."""
+        return bool(self.replaceable)
+
+    @property
+    def replaceable(self) -> frozenset[TensorId]:
+        """The inputs that it may overwrite so: those that are not repeated, and whose elements are not smaller."""
+        wide, narrow = CONVERTED.get(self.kind, (1, 1))
+        if self.kind not in (*BINARY, Kind.LOOKUP, Kind.LEAKY_RELU_S16, *CONVERTED) or wide < narrow:
+            return frozenset()
+        return frozenset(t for k, t in enumerate(self.inputs) if not self.repeats(k))
+
+    def repeats(self, k: int) -> bool:
+        """Whether one row, pixel or channel of input k is read for several of the output."""
+        return self.kind in BINARY and self.reads[k].nbytes < self.writes.nbytes
+
+    @property
+    def element_bytes(self) -> int:
+        """Of an element that it reads."""
+        if self.kind in CONVERTED:
+            return CONVERTED[self.kind][0]
+        return 4 if self.kind is Kind.GATHER else 2 if Kind.CONV_S16 <= self.kind <= Kind.TRANSPOSE_CONV_S16 else 1
+
+    @property
+    def ends_late(self) -> bool:
+        """A firing writes the last byte of its output when it has read everything, and may write it over that."""
+        return self.kind is Kind.CONV and self.packing is Packing.NONE
+
+    def scratch_bytes(self, columns: int) -> int:
+        """Of the kernel, when it is packed and a firing makes so many columns."""
+        kernel, packing = (self.window.kernel_h, self.window.kernel_w), self.packing
+        if packing in (Packing.DSP_DEPTHWISE, Packing.MVE_DEPTHWISE):
+            return self.reads[0].c
+        if packing in (Packing.NONE, Packing.DSP_ADD, Packing.DSP_DENSE):
+            return 0
+        if is_direct(packing, kernel, self.reads[0].c, self.writes.c, columns):
+            return 0
+        return tile_bytes(packing, packed_values(packing, kernel, self.reads[0].c), columns)
+
+    @property
+    def tileable(self) -> bool:
+        """May take part in a tiled block: what it reads is a window."""
+        return not self.access
+
+    @property
+    def rows_at_once(self) -> int:
+        """Rows that a firing reads, of all inputs together, when it reads whole windows."""
+        return sum(a.extent for a in self.access) if self.access else self.window.kernel_h
+
+    def rows(self, k: int, y: Ints) -> tuple[Ints, Ints]:
+        """Half-open ranges of rows of input k that firings y read; no end is above its start where there is none."""
+        height, w = self.reads[k].h, self.window
+        if self.access:
+            first, extent = self.access[k].first(y, height), self.access[k].extent
+        else:
+            first, extent = np.minimum(y * w.stride_h - w.pad_top, height - 1), w.extent_h  # of a repeated one: row 0
+        return np.maximum(0, first), np.minimum(height, first + extent)
+
+    def rows_read(self, k: int, y: int) -> tuple[int, int]:
+        """The same for one firing."""
+        first, end = self.rows(k, np.array([y], np.int64))
+        return int(first[0]), int(end[0])

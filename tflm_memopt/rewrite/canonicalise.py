@@ -1,0 +1,78 @@
+"""Graph -> equivalent graph in fewer forms, so that more of it runs row by row.
+
+Each rule is a row of RULES: match -> check -> rewrite. A refusal names the place and the reason; the operators then
+stay as they are. The output bytes never change.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+
+from tflm_memopt.model.graph import VIEW, Graph, TensorId
+from tflm_memopt.model.reader import describe
+from tflm_memopt.rewrite.known import with_known
+from tflm_memopt.rewrite.rules import moves, pad, split, transpose_conv, transposed_mean, view, wide_concatenation
+from tflm_memopt.rewrite.rules.rule import Rule, has
+
+RULES: tuple[Rule, ...] = (
+    pad.RULE,
+    transposed_mean.RULE,
+    split.RULE,
+    wide_concatenation.RULE,
+    transpose_conv.RULE,
+    view.RULE,
+    moves.RULE,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """A match that was left alone."""
+
+    rule: str
+    where: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Canonical:
+    """The rewritten graph, and what was left alone."""
+
+    graph: Graph
+    refusals: tuple[Refusal, ...] = ()
+
+
+def canonicalise(graph: Graph, left_alone: Collection[int] = ()) -> Canonical:
+    """Known integers become constants; then all RULES, in their order, wherever they do not touch the model's operators
+    `left_alone`.
+    """
+    refusals: list[Refusal] = []
+    graph = with_known(graph, left_alone)
+    for rule in RULES:
+        graph, refused = _apply(rule, graph, left_alone)
+        refusals += refused
+    return Canonical(graph, tuple(refusals))
+
+
+def views(graph: Graph) -> Mapping[TensorId, TensorId]:
+    """Of each VIEW's output, the tensor that holds its bytes."""
+    storage: dict[TensorId, TensorId] = {}
+    for op in graph.ops:
+        if op.type == VIEW:
+            storage[op.outputs[0]] = storage.get(op.inputs[0], op.inputs[0])
+    return storage
+
+
+def _apply(rule: Rule, graph: Graph, left_alone: Collection[int]) -> tuple[Graph, list[Refusal]]:
+    refusals: list[Refusal] = []
+    for anchor in graph.ops:
+        ops = rule.match(graph, anchor) if has(anchor, 0) and anchor.outputs else None
+        if ops is None or any(i in left_alone for op in ops for i in op.stands_for):
+            continue
+        reason = rule.check(graph, ops)
+        if reason is None:
+            graph = rule.rewrite(graph, ops)
+        else:
+            refusals.append(Refusal(rule.name, describe(anchor), reason))
+    return graph, refusals

@@ -1,0 +1,156 @@
+"""Integers that are known before run time: shapes, and what is computed from shapes and constants.
+
+Converters leave SHAPE -> STRIDED_SLICE -> PACK -> RESHAPE behind where a batch had no size yet. Once shapes are fixed,
+all of it is constant.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tflm_memopt.model.graph import ABSENT, Graph, Op, Tensor, TensorId
+from tflm_memopt.ops import movement
+from tflm_memopt.ops.site import Site
+
+Values = NDArray[Any]
+Evaluate = Callable[[Site, Sequence[Values]], Values]
+"""What an operator makes of the values of all its operands. Raises what NumPy raises when they do not fit."""
+
+INTEGERS: Mapping[str, Any] = {"INT32": np.iinfo(np.int32), "INT64": np.iinfo(np.int64)}
+MOST = 1024
+"""Elements of a tensor that is evaluated: shapes are short, and other integers are the model's business."""
+
+
+def with_known(graph: Graph, left_alone: Collection[int] = ()) -> Graph:
+    """The graph with constants as operands where values are known; what only made those goes.
+
+    Operators `left_alone` keep their operands, and so do those that compute known values. A new constant has a new
+    tensor: an operator that reads one and stays builtin is told from those that the file has.
+    """
+    values, makers = _evaluated(graph)
+    if not makers:
+        return graph
+    first = max(graph.tensors) + 1
+    constants = {t: replace(graph.tensors[t], id=first + k, data=v) for k, (t, v) in enumerate(values.items())}
+    ops = tuple(
+        op if op.index in makers or op.index in left_alone else _with_constants(op, constants) for op in graph.ops
+    )
+    tensors = {**graph.tensors, **{t.id: t for t in constants.values()}}
+    return replace(graph, tensors=tensors, ops=_without_unread(ops, makers, graph.outputs))
+
+
+def _evaluated(graph: Graph) -> tuple[Mapping[TensorId, Values], Collection[int]]:
+    """The tensors whose values are known though an operator computes them, and the operators that do, by Op.index."""
+    values: dict[TensorId, Values] = {}
+    makers: set[int] = set()
+    for op in graph.ops:
+        made = _value(graph, op, values)
+        if made is not None:
+            values[op.outputs[0]] = made
+            makers.add(op.index)
+    return values, makers
+
+
+def _value(graph: Graph, op: Op, known: Mapping[TensorId, Values]) -> Values | None:
+    """What an operator computes, None when that is not known before run time."""
+    if op.type not in EVALUATED or len(op.outputs) != 1 or not op.inputs or ABSENT in op.inputs:
+        return None
+    target = graph.tensors[op.outputs[0]]
+    if not _static(target) or target.dtype not in INTEGERS or target.constant:
+        return None
+    operands = [_operand(graph.tensors[t], known) for t in op.inputs]
+    site = Site(graph, op)
+    try:
+        if op.type == "SHAPE":
+            result = _shape(site)
+        elif any(v is None for v in operands):
+            return None
+        else:
+            result = EVALUATED[op.type](site, [v.astype(np.int64) for v in operands if v is not None])
+    except (ValueError, IndexError, KeyError, TypeError):
+        return None
+    limits = INTEGERS[target.dtype]
+    fits = result.shape == target.shape and ((result >= limits.min) & (result <= limits.max)).all()
+    return result.astype(target.dtype.lower()) if fits else None
+
+
+def _static(tensor: Tensor) -> bool:
+    return not (tensor.dynamic or tensor.variable) and tensor.elements <= MOST and all(d >= 0 for d in tensor.shape)
+
+
+def _operand(tensor: Tensor, known: Mapping[TensorId, Values]) -> Values | None:
+    value = known.get(tensor.id, tensor.data)
+    usable = value is not None and _static(tensor) and tensor.dtype in INTEGERS and value.shape == tensor.shape
+    return value if usable else None
+
+
+def _with_constants(op: Op, constants: Mapping[TensorId, Tensor]) -> Op:
+    inputs = tuple(constants[t].id if t in constants else t for t in op.inputs)
+    return op if inputs == op.inputs else replace(op, inputs=inputs)
+
+
+def _without_unread(ops: Sequence[Op], makers: Collection[int], outputs: Sequence[TensorId]) -> tuple[Op, ...]:
+    read, kept = set(outputs), []
+    for op in reversed(ops):
+        if op.index not in makers or not read.isdisjoint(op.outputs):
+            read.update(op.inputs)
+            kept.append(op)
+    return tuple(reversed(kept))
+
+
+# ---- operators, as TFLM computes them ----
+
+
+def _shape(site: Site) -> Values:
+    source = site.input()
+    if source.dynamic:
+        raise ValueError(f"tensor {source.id} has no shape yet")
+    return np.array(source.shape, np.int64)
+
+
+def _reshaped(site: Site, x: Sequence[Values]) -> Values:
+    return x[0].reshape(site.output.shape)
+
+
+def _plain(compute: Callable[[Values, Values], Values]) -> Evaluate:
+    """Element by element; a result that does not fit is not known."""
+
+    def evaluate(site: Site, x: Sequence[Values]) -> Values:
+        a, b = x
+        small = all(np.abs(v).max(initial=0) < 1 << 31 for v in x)
+        if not small or site.op.options.get("fusedActivationFunction", "NONE") != "NONE":
+            raise ValueError("beyond the arithmetic of shapes")
+        return compute(a, b)
+
+    return evaluate
+
+
+def _sliced(site: Site, x: Sequence[Values]) -> Values:
+    options = site.op.options
+    if any(options.get(n) for n in ("ellipsisMask", "newAxisMask", "offset")):
+        raise ValueError("TFLM does not look at it")
+    return movement.strided_slice(site, x[:1])
+
+
+EVALUATED: Mapping[str, Evaluate] = {
+    "SHAPE": lambda site, _: _shape(site),
+    "STRIDED_SLICE": _sliced,
+    "SLICE": lambda site, x: movement.slice_(site, x[:1]),
+    "PACK": movement.pack,
+    "CONCATENATION": movement.concatenation,
+    "RESHAPE": _reshaped,
+    "SQUEEZE": _reshaped,
+    "EXPAND_DIMS": _reshaped,
+    "CAST": _reshaped,
+    "ADD": _plain(np.add),
+    "SUB": _plain(np.subtract),
+    "MUL": _plain(np.multiply),
+    "MAXIMUM": _plain(np.maximum),
+    "MINIMUM": _plain(np.minimum),
+}
+"""By TFLite's operator names: those that TFLM has for integers (GATHER, REDUCE_PROD and DIV it has not)."""

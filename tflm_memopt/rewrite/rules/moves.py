@@ -1,0 +1,55 @@
+"""TILE, TRANSPOSE, slices, ... in a row, with views in between and behind: one operator."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from tflm_memopt.model.graph import VIEW, Graph, Op
+from tflm_memopt.ops.movement import STEP
+from tflm_memopt.ops.opset import Unsupported, refusal, row_op
+from tflm_memopt.ops.site import STEPS, Site, any_rows, byte_shape
+from tflm_memopt.rewrite.rules.rule import Ops, Rule, replace_ops, sole_readers
+
+
+def match(graph: Graph, op: Op) -> Ops | None:
+    """The first of them, and all that follow, each the only reader of its predecessor's output. Flat views behind them
+    stay views: rows are made one after the other.
+    """
+    if op.type not in STEP or graph.producer(op.outputs[0]) is not op:
+        return None
+    chain = [op, *sole_readers(graph, op, (*STEP, VIEW), len(graph.ops))]
+    while chain[-1].type == VIEW and any_rows(graph.tensors[chain[-1].outputs[0]].shape).h == 1:
+        chain.pop()
+    return tuple(chain) if len(chain) > 1 else None
+
+
+def check(graph: Graph, ops: Ops) -> str | None:
+    for op in ops:
+        reason = None if op.type == VIEW else refusal(Site(graph, op))
+        if reason is not None:
+            return f"operator {op.index} {op.type} stays builtin: {reason}"
+    moved = row_op(Site(graph, _as_one(ops)))
+    if isinstance(moved, Unsupported):
+        return f"they are not regular enough for one operator: {moved}"
+    return None if moved.writes == any_rows(byte_shape(graph.tensors[moved.output])) else "they would make one long row"
+
+
+def rewrite(graph: Graph, ops: Ops) -> Graph:
+    """In the place of the last one."""
+    return replace_ops(graph, {**{op.index: () for op in ops}, ops[-1].index: (_as_one(ops),)})
+
+
+def _as_one(ops: Ops) -> Op:
+    """It is called as the last one that moves."""
+    last = [op for op in ops if op.type in STEP][-1]
+    return replace(
+        last,
+        index=ops[-1].index,
+        inputs=(ops[0].inputs[0], *last.inputs[1:]),
+        outputs=ops[-1].outputs,
+        options={**last.options, STEPS: ops},
+        sources=tuple(i for op in ops for i in op.stands_for),
+    )
+
+
+RULE = Rule("moves", match, check, rewrite)

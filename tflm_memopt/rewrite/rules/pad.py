@@ -1,0 +1,88 @@
+"""PAD before convolutions: each of them pads for itself."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from tflm_memopt.model.graph import Graph, Op
+from tflm_memopt.ops.opset import Unsupported, refusal, row_op
+from tflm_memopt.ops.site import EXPLICIT_PADDING, Site
+from tflm_memopt.rewrite.rules.rule import Ops, Rule, has, replace_ops, same_numbers
+
+
+def match(graph: Graph, op: Op) -> Ops | None:
+    """A PAD and all that read it, if a convolution is among them."""
+    if op.type not in ("PAD", "PADV2"):
+        return None
+    readers = graph.consumers(op.outputs[0])
+    return (op, *readers) if any(r.type in _CONVOLUTIONS for r in readers) else None
+
+
+def check(graph: Graph, ops: Ops) -> str | None:
+    pad, *readers = ops
+    source, padded = graph.tensors[pad.inputs[0]], graph.tensors[pad.outputs[0]]
+    if len(source.shape) != 4 or _amounts(graph, pad) is None:
+        return "its paddings are not constant, or not four pairs"
+    if any(a < 0 or (a and i not in (2, 3, 4, 5)) for i, a in enumerate(_amounts(graph, pad) or ())):
+        return "it pads more than height and width"
+    value = _pad_value(graph, pad)
+    if value is None or padded.quantization is None or value != padded.quantization.zero_point[0]:
+        return f"its value is {value}, not the zero point"
+    if not same_numbers(source, padded):
+        return "it changes scale or zero point"
+    if padded.id in graph.outputs:
+        return "its output is an output of the model"
+    for reader in readers:
+        if reader.type not in _CONVOLUTIONS or reader.inputs.count(padded.id) != 1 or reader.inputs[0] != padded.id:
+            return f"operator {reader.index} {reader.type} reads it, too"
+        reason = refusal(Site(graph, reader)) or row_op(Site(graph, _padded(graph, pad, reader)))
+        if isinstance(reason, Unsupported):
+            return f"operator {reader.index} {reader.type} stays builtin: {reason}"
+    return None
+
+
+def rewrite(graph: Graph, ops: Ops) -> Graph:
+    """Every reader pads for itself."""
+    pad, *readers = ops
+    return replace_ops(graph, {pad.index: (), **{op.index: (_padded(graph, pad, op),) for op in readers}})
+
+
+def _padded(graph: Graph, pad: Op, op: Op) -> Op:
+    """The convolution with the PAD in it. Its own SAME padding, computed on the padded size, comes on top."""
+    _, _, top, bottom, left, right, _, _ = _amounts(graph, pad) or (0,) * 8
+    vertical, horizontal = Site(graph, op).spans()
+    padding = (top + vertical.before, bottom + vertical.after, left + horizontal.before, right + horizontal.after)
+    return replace(
+        op,
+        inputs=(pad.inputs[0], *op.inputs[1:]),
+        options={**op.options, EXPLICIT_PADDING: padding},
+        sources=(*pad.stands_for, *op.stands_for),
+    )
+
+
+_CONVOLUTIONS = ("CONV_2D", "DEPTHWISE_CONV_2D")
+
+
+def _amounts(graph: Graph, pad: Op) -> tuple[int, ...] | None:
+    """Before and after of each dimension, flat."""
+    data = graph.tensors[pad.inputs[1]].data if has(pad, 1) else None
+    return None if data is None or data.size != 8 or data.dtype.kind != "i" else tuple(int(v) for v in data.flatten())
+
+
+def _pad_value(graph: Graph, pad: Op) -> int | None:
+    """The quantized value that is padded: the output's zero point, unless an operand says otherwise.
+
+    (micro/kernels/pad.cc)
+    """
+    value = graph.tensors[pad.inputs[2]] if has(pad, 2) else None
+    if value is None:
+        quantization = graph.tensors[pad.outputs[0]].quantization
+        return None if quantization is None else quantization.zero_point[0]
+    return (
+        int(value.data.flatten()[0])
+        if value.data is not None and value.dtype == "INT8" and value.elements == 1
+        else None
+    )
+
+
+RULE = Rule("fold-pad", match, check, rewrite)

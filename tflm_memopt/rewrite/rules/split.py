@@ -1,0 +1,83 @@
+"""SPLIT, SPLIT_V and UNPACK: an operator for each output."""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import replace
+
+from tflm_memopt.model.graph import Graph, Op
+from tflm_memopt.ops.constraints.moving import MAX_MOVED
+from tflm_memopt.ops.opset import Unsupported, row_op
+from tflm_memopt.ops.site import PIECE, Site
+from tflm_memopt.rewrite.rules.rule import Ops, Rule, has, replace_ops
+
+
+def match(graph: Graph, op: Op) -> Ops | None:
+    split = op.type in ("SPLIT", "SPLIT_V", "UNPACK") and PIECE not in op.options
+    return (op,) if split and has(op, int(op.type == "SPLIT")) else None
+
+
+def check(graph: Graph, ops: Ops) -> str | None:
+    (op,) = ops
+    parts = _parts(graph, op)
+    if parts is None:
+        return "its axis or sizes are not constant, or do not fit its input"
+    if len(parts) * sum(graph.tensors[t].elements for t in op.outputs) > MAX_MOVED:
+        return f"it has {len(parts)} outputs, too many for their size"
+    for piece in _pieces(graph, op):
+        reason = row_op(Site(graph, piece))
+        if isinstance(reason, Unsupported):
+            return f"output {op.outputs.index(piece.outputs[0])} cannot be made row by row: {reason}"
+    return None
+
+
+def rewrite(graph: Graph, ops: Ops) -> Graph:
+    (op,) = ops
+    return replace_ops(graph, {op.index: _pieces(graph, op)})
+
+
+def _pieces(graph: Graph, op: Op) -> Ops:
+    """Slices; the first has the operator's index, the others new ones."""
+    new = max(o.index for o in graph.ops) + 1
+    source = op.inputs[int(op.type == "SPLIT")]
+    return tuple(
+        replace(
+            op,
+            index=new + k - 1 if k else op.index,
+            inputs=(source,),
+            outputs=(output,),
+            options={PIECE: part},
+            sources=op.stands_for,
+        )
+        for k, (output, part) in enumerate(zip(op.outputs, _parts(graph, op) or (), strict=True))
+    )
+
+
+def _parts(graph: Graph, op: Op) -> list[tuple[int, int, int]] | None:
+    """(axis, begin, end) of each output; None when that is not known before run time."""
+    axis_operand = {"SPLIT": 0, "SPLIT_V": 2}.get(op.type)
+    source = graph.tensors[op.inputs[int(op.type == "SPLIT")]]
+    axis = op.options.get("axis") if axis_operand is None else _scalar(graph, op, axis_operand)
+    if axis is None or not -len(source.shape) <= axis < len(source.shape):
+        return None
+    axis %= len(source.shape)
+    if op.type == "UNPACK":
+        sizes = [1] * len(op.outputs) if op.options.get("num") == len(op.outputs) else []
+    else:
+        shapes = [graph.tensors[t].shape for t in op.outputs]
+        if any(len(s) != len(source.shape) for s in shapes):
+            return None
+        sizes = [s[axis] for s in shapes]
+    ends = list(itertools.accumulate(sizes))
+    if not ends or ends[-1] != source.shape[axis]:
+        return None
+    return [(axis, end - size, end) for size, end in zip(sizes, ends, strict=True)]
+
+
+def _scalar(graph: Graph, op: Op, k: int) -> int | None:
+    """Operand k, a constant number."""
+    data = graph.tensors[op.inputs[k]].data if has(op, k) else None
+    return int(data.flatten()[0]) if data is not None and data.size == 1 and data.dtype.kind == "i" else None
+
+
+RULE = Rule("split", match, check, rewrite)

@@ -1,0 +1,57 @@
+"""CONCATENATION of many tensors: some first, then the others."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from tflm_memopt.model.graph import ABSENT, Graph, Op
+from tflm_memopt.ops.constraints.moving import MAX_OPERANDS
+from tflm_memopt.ops.opset import refusal
+from tflm_memopt.ops.site import Site
+from tflm_memopt.rewrite.rules.rule import Ops, Rule, replace_ops
+
+
+def match(graph: Graph, op: Op) -> Ops | None:
+    wide = op.type == "CONCATENATION" and len(op.inputs) > MAX_OPERANDS
+    return (op,) if wide and ABSENT not in op.inputs else None
+
+
+def check(graph: Graph, ops: Ops) -> str | None:
+    (op,) = ops
+    extended, chain = _chained(graph, op)
+    for part in chain:
+        reason = refusal(Site(extended, part))
+        if reason is not None:
+            return f"it cannot be made row by row: {reason}"
+    return None
+
+
+def rewrite(graph: Graph, ops: Ops) -> Graph:
+    (op,) = ops
+    extended, chain = _chained(graph, op)
+    return replace_ops(extended, {op.index: chain})
+
+
+def _chained(graph: Graph, op: Op) -> tuple[Graph, Ops]:
+    """The graph with new tensors for what is joined already, and the operators: the last one has the old index."""
+    shapes = [graph.tensors[t].shape for t in op.inputs]
+    axis = int(op.options.get("axis", 0))
+    tensors, chain = dict(graph.tensors), list[Op]()
+    joined, rest = op.inputs[:1], op.inputs[1:]
+    while rest:
+        taken, rest = rest[: MAX_OPERANDS - 1], rest[MAX_OPERANDS - 1 :]
+        done = len(op.inputs) - len(rest)
+        index, output = op.index, op.outputs[0]
+        if rest:
+            index, output = max(o.index for o in (*graph.ops, *chain)) + 1, max(tensors) + 1
+            sizes = list(shapes[0])
+            if -len(sizes) <= axis < len(sizes):
+                sizes[axis] = sum(s[axis] for s in shapes[:done] if len(s) == len(sizes))
+            result = graph.tensors[op.outputs[0]]
+            tensors[output] = replace(result, id=output, name=f"{result.name}_{done}", shape=tuple(sizes))
+        chain.append(replace(op, index=index, inputs=(*joined, *taken), outputs=(output,), sources=op.stands_for))
+        joined = (output,)
+    return replace(graph, tensors=tensors), tuple(chain)
+
+
+RULE = Rule("wide-concatenation", match, check, rewrite)

@@ -1,0 +1,1 @@
+"""The one graph that the planner sees: operators as rows."""

@@ -1,0 +1,42 @@
+"""Which operators run row by row, and why the others stay builtin."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from tflm_memopt.model.graph import VIEW, Graph, TensorId
+from tflm_memopt.ops.opset import Unsupported, row_op
+from tflm_memopt.ops.rowop import RowOp, Rows
+from tflm_memopt.ops.site import Site
+from tflm_memopt.rewrite.canonicalise import views
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """An operator that changes a tensor's shape only: `output` has the bytes of `storage`."""
+
+    output: TensorId
+    storage: TensorId
+
+
+Support = RowOp | View | Unsupported
+
+
+def to_row_ops(graph: Graph) -> Mapping[int, Support]:
+    """Each operator of a canonical graph, by Op.index: its RowOp, a View, or the reason why it stays builtin.
+
+    RowOp.inputs name the tensors that hold the bytes: views are resolved. Never raises for a graph that read() gave.
+    """
+    aliases = views(graph)
+    written: dict[TensorId, Rows] = {}
+    support: dict[int, Support] = {}
+    for op in graph.ops:
+        if op.type == VIEW:
+            support[op.index] = View(op.outputs[0], aliases[op.outputs[0]])
+            continue
+        result = row_op(Site(graph, op, aliases, written))
+        if isinstance(result, RowOp):
+            written[result.output] = result.writes
+        support[op.index] = result
+    return support
