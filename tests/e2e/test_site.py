@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import json
 import re
-import runpy
 import shlex
 import shutil
 import subprocess
@@ -24,8 +23,7 @@ PAGES = (
     "index", "start", "how-it-works", "keras", "stm32cube", "reading-the-report", "misfit", "python", "c-api", "plan",
     "papers", "adding-an-operator", "program-format", "errors", "boards",
 )  # fmt: skip
-"""Those whose code runs here; cli.md, frontier.md and c-files.md have test_docs.py."""
-SNIPPETS = runpy.run_path(str(ROOT / "scripts/snippets.py"))
+"""Those whose code runs here; test_docs.py runs the commands of blocks of the language `console`, on every page."""
 
 
 def blocks(language: str) -> list[tuple[str, str]]:
@@ -64,17 +62,6 @@ def test_python_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         for _, code in (block for block in blocks("python") if block[0] == page):
             exec(compile(code, f"{page}.md", "exec"), names)
     assert (tmp_path / "map.svg").read_text().startswith("<?xml")
-
-
-@pytest.mark.slow
-def test_commands_say_what_the_page_says() -> None:
-    for page in dict.fromkeys(page for page, _ in blocks("console")):
-        text = (DOCS / f"{page}.md").read_text(encoding="utf-8")
-        assert shape(SNIPPETS["rerun"](text)) == shape(text)
-
-
-def shape(page: str) -> list[str]:
-    return [" ".join(re.sub(r"[-+]?[\d,.]*\d|─+", "#", line).split()) for line in page.splitlines()]
 
 
 def commands() -> list[str]:
