@@ -126,8 +126,9 @@ def optimize(
     )
     conversion = _within(conversion, limits, without, saved=plan is not None)
     original = describe.inspection(
-        name, len(model), conversion.source, _understood(conversion.source), abi, conversion.library
-    )
+        name, len(model), conversion.source, _understood(conversion.source), abi, conversion.library,
+        int8_interface=int8_io,
+    )  # fmt: skip
     if (limits.ram is not None or on_board) and not original.arena.exact:
         raise UsageError(
             f"no limit can be kept: what {', '.join(original.arena.unknown)} allocates is not known",
@@ -384,4 +385,5 @@ def inspect(
     """
     source = read(model)
     understood = _understood(source)
-    return describe.inspection(name, len(model), source, understood, abi, _library(kernels, target))
+    whose = _library(kernels, target)
+    return describe.inspection(name, len(model), source, understood, abi, whose, int8_interface=False)

@@ -9,6 +9,7 @@ from tflm_memopt import maps, pipeline
 from tflm_memopt.analysis import costs
 from tflm_memopt.analysis.arena import predict
 from tflm_memopt.analysis.costs import Work
+from tflm_memopt.analysis.diagnosis import diagnose
 from tflm_memopt.analysis.libraries import Library
 from tflm_memopt.analysis.liveness import live_bytes
 from tflm_memopt.analysis.refused import refusal
@@ -43,8 +44,10 @@ from tflm_memopt.rewrite.int8_io import Int8Interface
 from tflm_memopt.rowgraph.supported import View
 
 
-def inspection(name: str, nbytes: int, source: Model, understood: Understood, abi: Abi, whose: Library) -> Inspection:
-    """Of a model of so many bytes; `whose` kernels run its operators today."""
+def inspection(
+    name: str, nbytes: int, source: Model, understood: Understood, abi: Abi, whose: Library, *, int8_interface: bool
+) -> Inspection:
+    """Of a model of so many bytes; `whose` kernels run its operators today. int8_interface: it gets one."""
     graph, arena = source.graph, predict(source, abi, library=whose)
     needs = firmware_of(source, nbytes)
     outcome = {i: understood.support[op.index] for op in understood.graph.ops for i in op.stands_for}
@@ -74,6 +77,7 @@ def inspection(name: str, nbytes: int, source: Model, understood: Understood, ab
         )
     return Inspection(
         model=name,
+        diagnosis=diagnose(source, pipeline.left_whole(source), int8_interface=int8_interface),
         flash=nbytes,
         operators=tuple(operators),
         tensors=tuple(
@@ -113,6 +117,7 @@ def report(
     frame, parts = planned.partition.frame if planned else None, conversion.partition
     return Report(
         model=name,
+        diagnosis=original.diagnosis,
         changed=planned is not None,
         why_unchanged=why,
         input=str(conversion.options.input),

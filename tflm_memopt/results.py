@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from tflm_memopt.analysis.arena import Arena
 from tflm_memopt.analysis.costs import Work
+from tflm_memopt.analysis.diagnosis import Diagnosis
 from tflm_memopt.analysis.flash import Firmware
 from tflm_memopt.boards import Board, BoardFit
 from tflm_memopt.errors import MemoptError
@@ -178,6 +179,8 @@ class Report:
     """NAME.report.json. Bytes throughout; `arena` and `original_arena`, whose input is in it, by `arena.abi`."""
 
     model: str
+    diagnosis: Diagnosis
+    """What the original is."""
     changed: bool
     why_unchanged: str
     input: str
@@ -394,6 +397,7 @@ class Inspection:
     """What inspect() says about a model."""
 
     model: str
+    diagnosis: Diagnosis
     flash: int
     operators: tuple[OperatorReport, ...]
     tensors: tuple[TensorReport, ...]

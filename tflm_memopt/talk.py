@@ -42,7 +42,7 @@ def answer(args: argparse.Namespace, document: dict[str, Any], readable: Rendera
     else:
         console = console_of(sys.stdout)
         with console.capture() as page:
-            console.print(readable)
+            console.print(readable, crop=False)  # an address that is longer than a line
         print("\n".join(line.rstrip() for line in page.get().rstrip().splitlines()))
     sys.stdout.flush()
 

@@ -15,6 +15,7 @@ from rich.table import Table
 from rich.text import Text
 
 from tflm_memopt.analysis.arena import Arena
+from tflm_memopt.analysis.diagnosis import Diagnosis
 from tflm_memopt.boards import BoardFit
 from tflm_memopt.model.graph import short_name
 from tflm_memopt.results import (
@@ -58,7 +59,7 @@ def optimized(report: Report, folder: Path, files: Iterable[str]) -> RenderableT
         [f"{i.side} '{short_name(i.name)}': {i.before} -> {i.after}" for i in report.interface],
     )
     return _page(
-        Group(_title(report), _headline(report)),
+        Group(_title(report), _diagnosis(report.diagnosis), _headline(report)),
         _arenas(report),
         _blocks(report.blocks) if report.blocks else None,
         _section("Operators that stay builtin", _kept(kept)) if kept else None,
@@ -142,7 +143,7 @@ def inspection(result: Inspection, files: Iterable[str] = ()) -> RenderableType:
         KeptBuiltin(op.index, op.operator, op.code, op.reason, op.hint) for op in result.operators if not op.supported
     ]
     return _page(
-        Group(Text(printable(result.model), "bold"), facts),
+        Group(Text(printable(result.model), "bold"), _diagnosis(result.diagnosis), facts),
         Text(printable(result.refused), "red") if result.refused else None,
         _operators(result),
         _section("Operators that would stay builtin", _kept(refused)) if refused else None,
@@ -227,6 +228,12 @@ def _title(report: Report) -> Text:
         else Text(f": unchanged, {printable(report.why_unchanged)}", "yellow")
     )
     return Text(printable(report.model), "bold").append_text(state)
+
+
+def _diagnosis(found: Diagnosis) -> Text:
+    """What the model is, and what to do about it."""
+    style = "yellow" if found.advice else "dim"
+    return Text(f"  {printable(str(found))}", style, no_wrap=True, overflow="ignore")  # an address stays in one piece
 
 
 def _headline(report: Report) -> Table:

@@ -40,8 +40,9 @@ def optimized(report: Report) -> str:
 
 
 def test_what_matters_comes_first(report: Report) -> None:
-    title, arena, flash, overhead, *_ = optimized(report).splitlines()
+    title, diagnosis, arena, flash, overhead, *_ = optimized(report).splitlines()
     assert title.rstrip() == "small.tflite: rewritten"
+    assert diagnosis == "  int8 from input to output"
     assert f"{report.original_arena.total:,} B -> {report.arena.total:,} B (" in arena
     assert CONVENTION in arena
     assert f"{report.flash.original:,} B -> {report.flash.rewritten:,} B" in flash

@@ -1,0 +1,138 @@
+"""Every kind of model is told as what it is, with what to do about it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+import pytest
+from ai_edge_litert import schema_py_generated as schema
+from conftest import ROOT, real_models
+from models import Net
+from unit.command import Run, float_io, small, unsupported
+from unit.test_cli_refusals import dynamic_range
+
+import tflm_memopt
+from tflm_memopt.analysis.diagnosis import diagnose
+from tflm_memopt.model.reader import read
+
+PAGE = (ROOT / "docs/models.md").read_text(encoding="utf-8")
+
+
+def ethos_u() -> bytes:
+    """As Vela writes it: commands, scratch and weights in one custom operator."""
+    net = Net()
+    x, y = net.input((1, 8, 8, 3)), net.tensor((1, 4))
+    commands = net.tensor((64,), "UINT8", None, data=[0] * 64)
+    return net.model(net.op("CUSTOM", [commands, x], [y], custom_code="ethos-u"))
+
+
+def with_variable() -> bytes:
+    net = Net(2)
+    x = net.conv2d(net.input((1, 8, 8, 3)), 3)
+    state = net.tensor((1, 8, 8, 3))
+    net.graph.tensors[state].isVariable = True
+    y = net.op("ADD", [x, state], [net.tensor((1, 8, 8, 3))], schema.AddOptionsT())
+    return net.model(y)
+
+
+def several_subgraphs() -> bytes:
+    net = Net(3)
+    y = net.conv2d(net.input((1, 8, 8, 3)), 3)
+    tree = net.finished(y)
+    tree.subgraphs.append(schema.SubGraphT(tensors=[], inputs=[], outputs=[], operators=[], name="never called"))
+    return net.model(y)
+
+
+def of_type(dtype: str) -> bytes:
+    net = Net(4)
+    x = net.input((1, 8, 8, 2), (0.05, 0), dtype=dtype)
+    return net.model(net.op("LOGISTIC", [x], [net.tensor((1, 8, 8, 2), dtype, (0.01, 0))]))
+
+
+def mixed() -> bytes:
+    net = Net(5)
+    x = net.conv2d(net.input((1, 8, 8, 3)), 4)
+    middle = net.unary("ABS", net.unary("DEQUANTIZE", x, dtype="FLOAT32", out=None), dtype="FLOAT32", out=None)
+    return net.model(net.conv2d(net.unary("QUANTIZE", middle), 2))
+
+
+def copies() -> bytes:
+    net = Net(6)
+    x = net.input((1, 4), None, dtype="INT32")
+    return net.model(net.op("CAST", [x], [net.tensor((1, 4), "INT64", None)], schema.CastOptionsT()))
+
+
+KINDS: Mapping[str, tuple[Callable[[], bytes], str]] = {
+    "int8": (small, "int8 from input to output"),
+    "int8_io": (float_io, "int8 with float32 input and output: --int8-io saves 12,096 of the 16,128 B that these take"),
+    "int16": (lambda: of_type("INT16"), "int16 activations: int8 would take half the RAM"),
+    "uint8": (lambda: of_type("UINT8"), "uint8 activations: quantize it to int8"),
+    "float32": (unsupported, "float32: quantize it to int8 first; "),
+    "float16": (lambda: dynamic_range("FLOAT16"), "float32 with float16 weights: TFLM has no kernels for it"),
+    "dynamic_range": (lambda: dynamic_range("CONV_2D"), "float32 with int8 weights (dynamic range quantization): "),
+    "mixed": (mixed, "int8 and float32 (ABS): quantize all of it"),
+    "state": (with_variable, "int8 from input to output, with state in 1 variable tensor: "),
+    "subgraphs": (several_subgraphs, "int8 from input to output, in 2 subgraphs: it stays as it is"),
+    "ethos_u": (ethos_u, "compiled for Arm's Ethos-U: Vela has planned its memory"),
+    "rewritten": (lambda: tflm_memopt.optimize(small()).model, "rewritten by tflm-memopt: optimize the original"),
+    "other": (copies, "no operators that compute"),
+}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_kinds(kind: str) -> None:
+    make, says = KINDS[kind]
+    found = diagnose(read(make()))
+    assert found.kind == kind
+    assert str(found).startswith(says)
+
+
+def test_the_page_has_all_kinds_and_every_section_that_is_named() -> None:
+    assert sorted(re.findall(r"^\| `(\w+)` ", PAGE, re.MULTILINE)) == sorted(KINDS)
+    sections = {title.replace(" ", "-") for title in re.findall(r"^## (.+)$", PAGE, re.MULTILINE)}
+    named = {match for make, _ in KINDS.values() for match in re.findall(r"md#(\S+)", str(diagnose(read(make()))))}
+    assert len(named) > 5
+    assert named <= sections
+
+
+def test_an_int8_border_that_cannot_be_had_says_why() -> None:
+    net = Net()
+    x = net.input((1, 4, 4, 2), None, dtype="FLOAT32")
+    a, b = (net.unary("QUANTIZE", x) for _ in range(2))
+    found = diagnose(read(net.model(net.op("ADD", [a, b], [net.tensor((1, 4, 4, 2))], schema.AddOptionsT()))))
+    assert (found.kind, found.what) == ("int8_io", "int8 with float32 input")
+    assert found.advice == "--int8-io cannot change them (not one QUANTIZE alone reads it)"
+
+
+def test_both_commands_say_it(folder: Path, run: Run) -> None:
+    (folder / "float.tflite").write_bytes(float_io())
+    says = KINDS["int8_io"][1]
+    for command in ("inspect", "optimize"):
+        assert run(command, "float.tflite").out.splitlines()[1] == f"  {says}"
+        assert run(command, "float.tflite", "--json").json["diagnosis"]["kind"] == "int8_io"
+    narrow = run("optimize", "float.tflite", "--int8-io").out
+    assert narrow.splitlines()[1] == "  int8 with float32 input and output"
+
+
+def test_the_saving_is_the_one_of_the_tensors() -> None:
+    """24 x 24 x 3 in, 24 x 24 x 4 out: four bytes each, then one."""
+    saved, before = (
+        int(n.replace(",", "")) for n in re.findall(r"[\d,]*\d(?= )", KINDS["int8_io"][1].split("saves")[1])
+    )
+    elements = 24 * 24 * (3 + 4)
+    assert (saved, before) == (3 * elements, 4 * elements)
+
+
+REAL: Mapping[str, str] = {
+    "mcunet_vww_80_float_io": "int8_io",
+    "mcunetv2_large_224_float_io": "int8_io",
+    "mww_okay_nabu_v2": "state",
+    "mww_vad_v2": "state",
+}
+
+
+@pytest.mark.parametrize("path", real_models(), ids=lambda path: path.stem)
+def test_real_models(path: Path) -> None:
+    assert diagnose(read(path.read_bytes())).kind == REAL.get(path.stem, "int8")

@@ -1,0 +1,164 @@
+"""What a model is, in a word, and what to do about it: the first line that people read about theirs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from tflm_memopt.analysis.refused import WEIGHTS
+from tflm_memopt.analysis.tflm_lifetimes import VAR_HANDLE
+from tflm_memopt.lower.names import BLOCK, CONV, DENSE, REGION
+from tflm_memopt.model.graph import Graph, Op, Tensor, TensorId
+from tflm_memopt.model.int8_io import int8_io
+from tflm_memopt.model.reader import CUSTOM, Model, graph_of
+
+PAGE = "https://github.com/tflm-memopt/tflm-memopt/blob/main/docs/models.md"
+ETHOS_U = "ethos-u"
+"""The custom operator that Vela makes of what runs on Arm's NPU."""
+OURS = (REGION, CONV, DENSE, BLOCK)
+COMPUTED = ("FLOAT32", "INT8", "INT16", "UINT8")
+"""Types in which operators compute; others are indices, shapes and conditions."""
+CONVERSIONS = ("QUANTIZE", "DEQUANTIZE", "CAST")
+
+
+@dataclass(frozen=True, slots=True)
+class Diagnosis:
+    """The kind of a model and what to do about it."""
+
+    kind: str
+    """Stable, for programs: a section of docs/models.md."""
+    what: str
+    advice: str
+    """A sentence; empty: nothing."""
+
+    def __str__(self) -> str:
+        return f"{self.what}: {self.advice}" if self.advice else self.what
+
+
+def diagnose(model: Model, whole: str = "", *, int8_interface: bool = False) -> Diagnosis:
+    """The diagnosis of a model.
+
+    whole: why no part of it can be converted (pipeline.left_whole()). int8_interface: it gets one already.
+    """
+    graphs = [graph_of(model.tree, number) for number in range(model.subgraphs)]
+    custom = {str(op.options["custom_code"]) for graph in graphs for op in graph.ops if op.type == CUSTOM}
+    if ETHOS_U in custom:
+        return Diagnosis("ethos_u", "compiled for Arm's Ethos-U", f"Vela has planned its memory; {_see('ethos_u')}")
+    if custom & set(OURS):
+        return Diagnosis("rewritten", "rewritten by tflm-memopt", "optimize the original instead")
+    kind, words = _precision(graphs)
+    state = _state(graphs)
+    several = f"in {len(graphs)} subgraphs" if len(graphs) > 1 else ""
+    what = ", ".join(part for part in (words, state and f"with state in {state}", several) if part)
+    if kind in TO_QUANTIZE:
+        return Diagnosis(kind, what, f"{TO_QUANTIZE[kind]}; {_see(kind)}")
+    if state:
+        left = "it stays as it is" if whole else "operators that keep state stay builtin"
+        return Diagnosis("state", what, f"{left}; {_see('state')}")
+    if several:
+        return Diagnosis("subgraphs", what, f"it stays as it is; {_see('subgraphs')}")
+    if kind == "int8_io" and not int8_interface:
+        return Diagnosis(kind, what, _narrowed(model.graph))
+    return Diagnosis(kind, what, ADVICE.get(kind, ""))
+
+
+TO_QUANTIZE: Mapping[str, str] = {
+    "float32": "quantize it to int8 first",
+    "float16": "TFLM has no kernels for it, quantize it to int8 instead",
+    "dynamic_range": "TFLM has no kernels for it, quantize it to int8 in full",
+    "uint8": "quantize it to int8 instead",
+    "mixed": "quantize all of it to int8",
+}
+"""Kinds of models that have to be converted again."""
+ADVICE: Mapping[str, str] = {"int16": "int8 would take half the RAM, if it is accurate enough"}
+
+
+def _see(kind: str) -> str:
+    return f"{PAGE}#{kind.replace('_', '-')}"
+
+
+def _precision(graphs: Sequence[Graph]) -> tuple[str, str]:
+    """Kind and words for the types in which a model's operators compute, and how its weights are stored."""
+    ops = [(graph, op) for graph in graphs for op in graph.ops]
+    computed = {t.dtype for graph, op in ops if op.type not in CONVERSIONS for t in _activations(graph, op)}
+    floats, integers = computed & {"FLOAT32"}, computed & {"INT8", "INT16", "UINT8"}
+    stored = {dtype for graph, op in ops for dtype in _stored(graph, op)}
+    if floats and "FLOAT16" in stored:
+        return "float16", "float32 with float16 weights"
+    if floats and not integers:
+        if stored - {"FLOAT32"}:
+            return "dynamic_range", "float32 with int8 weights (dynamic range quantization)"
+        return "float32", "float32"
+    if floats:
+        names = sorted({op.type for g, op in ops if op.type not in CONVERSIONS and _in_float(g, op)})
+        return "mixed", f"{_lower(integers)} and float32 ({', '.join(names[:3])}{', ...' * (len(names) > 3)})"
+    for kind in ("UINT8", "INT16"):
+        if kind in integers:
+            return kind.lower(), f"{kind.lower()} activations"
+    border = _border(graphs[0])
+    if integers:
+        return ("int8_io", f"int8 with {border}") if border else ("int8", "int8 from input to output")
+    return "other", "no operators that compute"
+
+
+def _activations(graph: Graph, op: Op) -> Iterator[Tensor]:
+    """What an operator computes with and puts out, but for its constants."""
+    tensors = (graph.tensors[t] for t in (*op.inputs, *op.outputs) if t in graph.tensors)
+    return (t for t in tensors if not t.constant and t.dtype in COMPUTED)
+
+
+def _in_float(graph: Graph, op: Op) -> bool:
+    return any(t.dtype == "FLOAT32" for t in _activations(graph, op))
+
+
+def _stored(graph: Graph, op: Op) -> Iterator[str]:
+    """Types of an operator's weights; for DEQUANTIZE of a constant, what is stored."""
+    places = (0,) if op.type == "DEQUANTIZE" else WEIGHTS.get(op.type, (0, ()))[1]
+    given = (graph.tensors.get(op.inputs[i]) for i in places if i < len(op.inputs))
+    return (t.dtype for t in given if t is not None and t.constant)
+
+
+def _state(graphs: Sequence[Graph]) -> str:
+    """Where a model keeps what outlives an inference, in words."""
+    handles = (op.options for graph in graphs for op in graph.ops if op.type == VAR_HANDLE)
+    resources = len({(bytes(o.get("container") or b""), bytes(o.get("sharedName") or b"")) for o in handles})
+    tensors = sum(t.variable for graph in graphs for t in graph.tensors.values())
+    parts = ((resources, "resource variable"), (tensors, "variable tensor"))
+    return " and ".join(f"{n} {name}{'s' * (n > 1)}" for n, name in parts if n)
+
+
+def _border(graph: Graph) -> str:
+    """Inputs and outputs of another type than the int8 inside, in words.
+
+    >>> from tflm_memopt.model.graph import Tensor
+    >>> x, y = Tensor(0, "x", (1,), "FLOAT32"), Tensor(1, "y", (1,), "UINT8")
+    >>> _border(Graph({0: x, 1: y}, (), (0,), (1,))), _border(Graph({0: x}, (), (0,), (0,)))
+    ('float32 input and uint8 output', 'float32 input and output')
+    """
+    ends = [
+        (side, _lower(_converted(graph, ids))) for side, ids in (("input", graph.inputs), ("output", graph.outputs))
+    ]
+    ends = [(side, types) for side, types in ends if types]
+    if len(ends) == 2 and ends[0][1] == ends[1][1]:
+        return f"{ends[0][1]} input and output"
+    return " and ".join(f"{types} {side}" for side, types in ends)
+
+
+def _converted(graph: Graph, ids: Sequence[TensorId]) -> set[str]:
+    return {graph.tensors[t].dtype for t in ids} & {"FLOAT32", "UINT8"}
+
+
+def _lower(types: set[str]) -> str:
+    return " and ".join(sorted(t.lower() for t in types))
+
+
+def _narrowed(graph: Graph) -> str:
+    """What --int8-io makes of the model's inputs and outputs."""
+    border = int8_io(graph)
+    if not border.replaced:
+        return f"--int8-io cannot change them ({border.refusals[0].reason})"
+    size: Callable[[TensorId], int] = lambda t: graph.tensors[t].nbytes  # noqa: E731 (two lines use it)
+    before, after = sum(map(size, border.replaced)), sum(map(size, border.replaced.values()))
+    if before == after:
+        return "--int8-io drops the conversions"
+    return f"--int8-io saves {before - after:,} of the {before:,} B that these take"
