@@ -9,8 +9,8 @@ from tflm_memopt.analysis.refused import WEIGHTS
 from tflm_memopt.analysis.tflm_lifetimes import VAR_HANDLE
 from tflm_memopt.lower.names import BLOCK, CONV, DENSE, REGION
 from tflm_memopt.model.graph import Graph, Op, Tensor, TensorId
-from tflm_memopt.model.int8_io import int8_io
 from tflm_memopt.model.reader import CUSTOM, Model, graph_of
+from tflm_memopt.rewrite.int8_io import int8_io
 
 PAGE = "https://github.com/tflm-memopt/tflm-memopt/blob/main/docs/models.md"
 ETHOS_U = "ethos-u"
