@@ -203,10 +203,7 @@ def exact(problem: Problem, hint: Layout, *, seconds: float) -> tuple[Layout, fl
             model.add(offsets[buffer] + nbytes <= top).only_enforce_if(is_turned)
         model.add_hint(is_turned, i in hint.turned)
     model.minimize(top)
-    solver = cp_model.CpSolver()
-    solver.parameters.max_deterministic_time = seconds
-    solver.parameters.num_workers = 1
-    solver.parameters.random_seed = SEED % 1000
+    solver = cp_sat.solver(seconds, SEED % 1000)
     status = solver.solve(model)
     spent = solver.response_proto.deterministic_time
     if status not in (cp_model.OPTIMAL, cp_model.FEASIBLE):

@@ -43,10 +43,7 @@ def exact(problem: Problem, hint: Sequence[int], bound: int, seconds: float) -> 
     model.minimize(top)
     for position, i in enumerate(hint):
         model.add_hint(at[i], position)
-    solver = cp_model.CpSolver()
-    solver.parameters.max_deterministic_time = seconds
-    solver.parameters.num_workers = 1
-    solver.parameters.random_seed = SEED
+    solver = cp_sat.solver(seconds, SEED)
     status = solver.solve(model)
     proven = int(solver.best_objective_bound) if status != cp_model.UNKNOWN else bound
     if status not in (cp_model.OPTIMAL, cp_model.FEASIBLE):
