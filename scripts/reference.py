@@ -137,13 +137,17 @@ def _cell(text: str) -> str:
 
 BOARDS = """\
 What `fit` and `--board` know, in bytes. *RAM* and *flash*: what a program may use in all. *Largest block*:
-no array is larger. *Core*: what a firmware takes that does nothing yet: start-up code, serial port, heap, the
-Arduino core where there is one; *radio*: its stack on top. Figures that are estimates say so below the table.
+no array is larger. *External*: PSRAM or SDRAM besides. *Core*: what a firmware takes that does nothing
+yet: start-up code, serial port, heap, the Arduino core where there is one; *radio*: its stack on top. Figures
+that are estimates say so below the table.
 
 **RAM for an arena** is the board's less the core's, less {stack:,} B of stack for one `Invoke()`, and at most the
 largest block. What is not counted: your own variables and buffers, the objects of interpreter and resolver, a
 deeper stack of yours, and the radio, unless it says *without radio*. Measure yours; a `--ram-limit` below the
-board's wins.
+board's wins. An arena that only fits in the external RAM does not count as one that fits: `fit` says
+`only in external RAM`, where every access is slower.
+
+**MHz** is the clock that the board's definition sets, or the chip's highest.
 
 **Flash** for inference is the board's less the core's. It takes
 
@@ -172,11 +176,12 @@ def board_page() -> str:
             four=kernels(["CONV_2D", "DEPTHWISE_CONV_2D", "FULLY_CONNECTED", "SOFTMAX"]),
             source=source(),
         ),
-        "| id | board | chip | core | RAM | largest block | flash | core: RAM, flash | radio: RAM, flash |",
-        "|---|---|---|---|---:|---:|---:|---:|---:|",
+        "| id | board | chip | core | MHz | RAM | largest block | external | flash | core: RAM, flash | radio: both |",
+        "|---|---|---|---|---:|---:|---:|---:|---:|---:|---:|",
     ]
     for b in boards().values():
-        has = f"{b.ram:,} | {b.largest_block:,} | {b.flash:,}"
+        outside = f"{b.external_ram:,}" if b.external_ram else "-"
+        has = f"{b.mhz} | {b.ram:,} | {b.largest_block:,} | {outside} | {b.flash:,}"
         takes = f"{b.core_ram:,}, {b.core_flash:,} | {b.radio_ram:,}, {b.radio_flash:,}"
         lines.append(f"| `{b.id}` | {b.name} | {b.chip} | {b.core} | {has} | {takes} |")
     lines += ["", "## Sources", ""]

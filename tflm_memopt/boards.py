@@ -28,6 +28,8 @@ class Board:
     name: str
     chip: str
     core: str
+    mhz: int
+    """The clock that its board definition sets."""
     abi: Abi
     target: str
     """Kernels that suit it best."""
@@ -43,7 +45,11 @@ class Board:
     """Addresses of the documents that the figures are from."""
     note: str
     platformio: str = ""
-    """PLATFORM/BOARD there, if its Arduino core is there."""
+    """PLATFORM/BOARD there."""
+    arduino: bool = True
+    """PlatformIO has an Arduino core for it."""
+    external_ram: int = 0
+    """PSRAM or SDRAM beside `ram`, which is slower: an arena in it is not said to fit, but that it would."""
 
     @property
     def arena_limit(self) -> int:
@@ -76,6 +82,8 @@ class BoardFit:
     flash_left: int
     """After core, TFLM, the C library and the model."""
     flash: Footprint
+    only_external: bool = False
+    """The arena fits in the board's external RAM, not in its RAM."""
     known: bool = True
     """False: some operators' share of the arena is not known. Then less RAM is left than `ram_left`, and the model is
     not said to fit."""
@@ -114,7 +122,8 @@ def fit(on: Board, arena: Arena, model: Firmware) -> BoardFit:
     radio = on.ram - on.core_ram - on.radio_ram - STACK - need
     fits = arena.exact and ram_left >= 0 and flash_left >= 0
     beside = fits and radio >= 0 and flash_left >= on.radio_flash
-    return BoardFit(on.id, on.name, fits, beside, ram_left, flash_left, flash, arena.exact)
+    external = arena.exact and ram_left < 0 <= flash_left and need <= on.external_ram
+    return BoardFit(on.id, on.name, fits, beside, ram_left, flash_left, flash, external, arena.exact)
 
 
 def fits(arena: Arena, model: Firmware) -> tuple[BoardFit, ...]:

@@ -10,9 +10,10 @@ from tflm_memopt.analysis.arena import Arena
 from tflm_memopt.analysis.flash import Firmware, kernels, tflm
 from tflm_memopt.boards import STACK, Board, board, boards, fit
 from tflm_memopt.errors import UsageError
+from tflm_memopt.ops.packing import TARGETS
 
 PLAIN = Board(
-    id="plain", name="Plain", chip="X", core="M0", abi="ilp32", target="generic", ram=32_000, flash=200_000,
+    id="plain", name="Plain", chip="X", core="M0", mhz=48, abi="ilp32", target="generic", ram=32_000, flash=200_000,
     largest_block=32_000, core_ram=2_000, core_flash=10_000, radio_ram=5_000, radio_flash=20_000, sources={}, note="",
 )  # fmt: skip
 
@@ -29,9 +30,13 @@ def plain(nbytes: int) -> Firmware:
 @pytest.mark.parametrize("name", boards())
 def test_every_figure_is_plausible_and_has_a_source(name: str) -> None:
     b = board(name)
-    assert {"ram", "flash", "largest_block", "core", "radio"} == set(b.sources)
+    wanted = {"ram", "flash", "largest_block", "core", "radio", "clock"}
+    assert wanted | ({"external_ram"} if b.external_ram else set()) == set(b.sources)
     assert all(url.startswith(("https://", "http://")) for url in b.sources.values())
     assert 8_000 <= b.ram <= 2**21
+    assert 8 <= b.mhz <= 1_000
+    assert b.target in TARGETS
+    assert b.external_ram % 2**20 == 0
     assert b.core_ram + b.radio_ram < b.ram
     assert b.core_flash + b.radio_flash < b.flash
     assert b.largest_block <= b.ram
@@ -63,6 +68,17 @@ def test_one_block_of_ram() -> None:
     assert fit(split, arena(16_000), plain(1000)).fits
     assert not fit(split, arena(16_001), plain(1000)).fits
     assert split.arena_limit == 16_000
+
+
+def test_external_ram_is_said_but_does_not_count() -> None:
+    board = replace(PLAIN, external_ram=1_000_000)
+    free = 32_000 - 2_000 - STACK
+    assert not fit(board, arena(free), plain(1000)).only_external
+    outside = fit(board, arena(free + 1), plain(1000))
+    assert outside.only_external and not outside.fits
+    assert not fit(board, arena(1_000_001), plain(1000)).only_external
+    assert not fit(board, arena(free + 1), plain(200_000)).only_external
+    assert not fit(PLAIN, arena(free + 1), plain(1000)).only_external
 
 
 def test_the_radio_takes_its_part() -> None:

@@ -131,7 +131,7 @@ def _below(folder: str, files: Texts) -> Texts:
 
 def _environments(result: Optimized) -> str:
     """platformio.ini."""
-    known = [board for board in boards().values() if board.platformio]
+    known = [board for board in boards().values() if board.platformio and board.arduino]
     chosen = [board for board in known if board.id in result.report.boards] or known
     environments = "\n".join(
         f"[env:{board.id}]\nplatform = {platform}\nboard = {place}\n"

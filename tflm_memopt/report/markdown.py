@@ -40,6 +40,8 @@ def _row(row: BoardReport) -> str:
 
 
 def _on(fit: BoardFit) -> str:
+    if fit.only_external:
+        return "**no**, only in external RAM"
     if not fit.fits:
         return "not known" if fit.undecided else "**no**"
     return "yes" if fit.fits_with_radio else "yes, without radio"

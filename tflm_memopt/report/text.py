@@ -170,6 +170,8 @@ def fits(result: Fits) -> RenderableType:
 
 def _on(fit: BoardFit) -> Text:
     """A model on a board, in a word or two."""
+    if fit.only_external:
+        return Text("only in external RAM", "yellow")
     if not fit.fits:
         return Text("not known", "yellow") if fit.undecided else Text("too large", "red")
     return Text("fits", "green") if fit.fits_with_radio else Text("without radio", "yellow")
