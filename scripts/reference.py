@@ -8,7 +8,7 @@ from __future__ import annotations
 import ast
 import json
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -51,15 +51,22 @@ def raised() -> tuple[Raised, ...]:
 def _raised_in(path: Path) -> Iterator[Raised]:
     text = path.read_text(encoding="utf-8")
     if any(name in text for name in CLASSES):
-        for function in [node for node in ast.walk(ast.parse(text)) if isinstance(node, ast.FunctionDef)]:
-            said = {
-                node.targets[0].id: _text(node.value)
-                for node in ast.walk(function)
-                if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name)
-            }
+        module = ast.parse(text)
+        constants = _names(module.body)
+        for function in [node for node in ast.walk(module) if isinstance(node, ast.FunctionDef)]:
+            said = constants | _names(ast.walk(function))
             for node in ast.walk(function):
                 if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in CLASSES:
                     yield _raised(node, said, f"{path.relative_to(ROOT)}:{node.lineno}")
+
+
+def _names(nodes: Iterable[ast.AST]) -> dict[str, str]:
+    """The texts that are given a name."""
+    return {
+        node.targets[0].id: _text(node.value)
+        for node in nodes
+        if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name)
+    }
 
 
 def _raised(call: ast.Call, said: Mapping[str, str], place: str) -> Raised:

@@ -23,6 +23,7 @@ from tflm_memopt.analysis.libraries import KERNELS
 from tflm_memopt.boards import boards
 from tflm_memopt.errors import UsageError
 from tflm_memopt.frontier import SWITCHES
+from tflm_memopt.model.c_array import SUFFIXES
 from tflm_memopt.ops.packing import GENERIC, TARGETS
 from tflm_memopt.plan.effort import LEVELS, NORMAL
 from tflm_memopt.plan.effort import factor as times
@@ -75,7 +76,7 @@ def parser() -> argparse.ArgumentParser:
     group = root.add_subparsers(title="commands", metavar="COMMAND", required=True)
 
     inspect = _command(group, commands.inspect, "operators, tensors, peak; what runs row by row, and why not")
-    _model(inspect, "model", "the .tflite file")
+    _model(inspect, "model", "the .tflite file, or C source with it as an array")
     inspect.add_argument("-o", "--output", type=Path, metavar="DIR", help="write a page with memory map and figures")
     inspect.add_argument(
         "--target", choices=tuple(TARGETS), default=GENERIC, help="the core that --kernels cmsis-nn are built for"
@@ -86,7 +87,8 @@ def parser() -> argparse.ArgumentParser:
     _model(
         optimize,
         "model",
-        "the .tflite file; it is never changed. Or a folder: all in it. Or a Keras model: .keras, SavedModel",
+        "the .tflite file, or C source with it as an array; it is never changed. Or a folder: all in it. Or a Keras "
+        "model: .keras, SavedModel",
     )
     optimize.add_argument(
         "-o", "--output", type=Path, metavar="DIR", help="where the files go (default: ./NAME_memopt)"
@@ -277,7 +279,7 @@ def _command(group: Any, run: Callable[[argparse.Namespace], int], what: str) ->
 
 def _model(command: argparse.ArgumentParser, name: str, what: str) -> None:
     argument = command.add_argument(name, type=Path, metavar=name.upper(), help=what)
-    argument.completer = argcomplete.FilesCompleter(("tflite",))  # type: ignore[attr-defined]
+    argument.completer = argcomplete.FilesCompleter(("tflite", *(suffix[1:] for suffix in SUFFIXES)))  # type: ignore[attr-defined]
 
 
 def _conversion(command: argparse.ArgumentParser) -> None:

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from tflm_memopt.errors import ModelError, UsageError
-from tflm_memopt.model import flatbuffer
+from tflm_memopt.model import c_array, flatbuffer, formats
 
 
 def read_file(path: Path) -> bytes:
@@ -21,26 +21,32 @@ def read_file(path: Path) -> bytes:
 
 
 def read_model(path: Path) -> bytes:
-    """The bytes of a .tflite file. What begins like none is refused before the rest of it is read.
+    """The bytes of a .tflite file, or of the one model in a C or C++ source (c_array.SUFFIXES).
 
-    Raises UsageError when it cannot be read, or is no file that has an end (a pipe, a device), and ModelError for what
-    is no model.
+    What begins like no model is refused before the rest of it is read. Raises UsageError when it cannot be read, or is
+    no file that has an end (a pipe, a device), and ModelError for what is no model.
     """
     with _reading(path):
+        if (path / "saved_model.pb").is_file():
+            raise formats.SAVED_MODEL.refused()
         if not stat.S_ISREG(path.stat().st_mode) and not path.is_dir():  # opening a pipe would wait for a writer
             raise UsageError(
                 f"{path} is no regular file", code="no_regular_file", hint="a .tflite file: cat PIPE > model.tflite"
             )
         with path.open("rb") as file:
-            start = file.read(len(flatbuffer.GIT_LFS))
-            flatbuffer.check_start(start)
-            if (nbytes := os.fstat(file.fileno()).st_size) > flatbuffer.MOST_BYTES:
+            start, in_source = file.read(flatbuffer.START), path.suffix.lower() in c_array.SUFFIXES
+            in_source = in_source and not start.startswith(flatbuffer.GIT_LFS) and start[4:8] != flatbuffer.IDENTIFIER
+            if not in_source:
+                flatbuffer.check_start(start)
+            most = c_array.MOST_SOURCE_BYTES if in_source else flatbuffer.MOST_BYTES
+            if (nbytes := os.fstat(file.fileno()).st_size) > most:
                 raise ModelError(
-                    f"{nbytes:,} B are more than a model can have: {flatbuffer.MOST_BYTES:,}",
+                    f"{nbytes:,} B are more than a model can have: {most:,}",
                     code="model_too_long",
                     hint="a smaller model: no microcontroller has so much flash",
                 )
-            return start + file.read()
+            data = start + file.read()
+    return c_array.model_of(data) if in_source else data
 
 
 @contextlib.contextmanager

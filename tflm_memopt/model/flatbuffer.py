@@ -12,10 +12,13 @@ import struct
 from collections.abc import Mapping
 
 from tflm_memopt.errors import ModelError
+from tflm_memopt.model import formats
 
 IDENTIFIER = b"TFL3"
 GIT_LFS = b"version https://git-lfs.github.com/"
 """How a file begins that stands for one that Git keeps elsewhere."""
+START = formats.START
+"""Bytes of a file that check_start() wants."""
 HEADER_BYTES = 8
 MOST_BYTES = 2**31 - 1
 """Of a flatbuffer (FLATBUFFERS_MAX_BUFFER_SIZE)."""
@@ -58,7 +61,7 @@ def check(data: bytes) -> None:
 
 
 def check_start(data: bytes) -> None:
-    """Raises ModelError unless a file that starts so may be a model: the first bytes, as many as GIT_LFS has, do."""
+    """Raises ModelError unless a file that starts so may be a model: the first START bytes do."""
     if len(data) < HEADER_BYTES:
         raise ModelError(
             f"{len(data)} B are too few for a model",
@@ -69,6 +72,8 @@ def check_start(data: bytes) -> None:
         raise ModelError(
             "a pointer of Git LFS, not the model itself", code="git_lfs_pointer", hint="git lfs pull, then try again"
         )
+    if data[4:8] != IDENTIFIER and (other := formats.format_of(data)):
+        raise other.refused()
     if data[4:8] != IDENTIFIER:
         raise ModelError(
             f"not a .tflite file: its identifier is {data[4:8]!r}, not {IDENTIFIER!r}",

@@ -1,0 +1,105 @@
+"""Models in C and C++ source, as people have them: xxd -i, TFLM's examples, our own files, and damaged ones."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from unit.command import Run, assert_refused, files, small
+
+from tflm_memopt.emit.array import model_source
+from tflm_memopt.errors import ModelError
+from tflm_memopt.files import read_model
+from tflm_memopt.model.c_array import model_of
+
+MODEL = bytes([0x1C, 0, 0, 0]) + b"TFL3" + bytes(range(0, 256, 5))
+HEX = ", ".join(f"0x{byte:02x}" for byte in MODEL)
+
+WRITTEN: Mapping[str, str] = {
+    "xxd -i": f"unsigned char m_tflite[] = {{\n  {HEX}\n}};\nunsigned int m_tflite_len = {len(MODEL)};\n",
+    "decimal": f"const unsigned char g_model[{len(MODEL)}] = {{{', '.join(map(str, MODEL))},}};",
+    "int8": f"static const int8_t m[] = {{{','.join(str(b - 256 if b > 127 else b) for b in MODEL)}}};",
+    "octal and suffixes": f"const uint8_t m[] = {{{','.join(f'0{b:o}u' for b in MODEL)}}};",
+    "aligned": f"// {{ 1, 2 }}\nalignas(16) const std::uint8_t m[kLength] = {{ /* TFL3 */ {HEX} }};",
+    "attribute": f'[[gnu::aligned(16)]] const char m[] __attribute__((section(".tflm"))) = {{{HEX}}};',
+    "macro": f"#ifdef __has_attribute\n#define A[] = {{\n#endif\nconst unsigned char m[] A = {{{HEX}}};",
+    "without =": f"constexpr unsigned char m[]{{{HEX}}};",
+    "several": f"const unsigned char image[] = {{1, 2, 3}};\nint a[] = {{{HEX}}};\nunsigned char m[] = {{{HEX}}};"
+    "\nint main() { return image[0]; }",
+    "Windows": f"unsigned char m[] = {{\r\n  {HEX}\r\n}};\r\n",
+}
+
+
+@pytest.mark.parametrize("source", WRITTEN.values(), ids=WRITTEN)
+def test_as_people_write_them(source: str) -> None:
+    assert model_of(source.encode()) == MODEL
+
+
+DAMAGED: Mapping[str, tuple[str, str, str]] = {
+    "none": ("no_array", "int main() { return 0; }", "no array of bytes"),
+    "ints": ("no_array", f"const int m[] = {{{HEX}}};", "no array of bytes"),
+    "other": ("no_model_array", "const uint8_t a[] = {1, 2}; uint8_t b[] = {};", "at 'a', 'b'"),
+    "two": ("several_arrays", f"uint8_t a[] = {{{HEX}}}; uint8_t b[] = {{{HEX}}};", "at 'a', 'b'"),
+    "cut off": ("array_damaged", f"uint8_t a[] = {{{HEX}", "at array 'a'"),
+    "nested": ("array_damaged", f"uint8_t a[] = {{{HEX}, {{1}}}};", "no brace closes it"),
+    "too many": ("array_damaged", f"uint8_t a[10] = {{{HEX}}};", f"{len(MODEL)} numbers in [10]"),
+    "no byte": ("no_byte", f"uint8_t a[] = {{{HEX}, 256}};", f"'256' is no byte\n  at array 'a', item {len(MODEL)}"),
+    "no octal": ("no_byte", f"uint8_t a[] = {{{HEX}, 08}};", "'08' is no byte"),
+    "no number": ("no_byte", f"uint8_t a[] = {{{HEX}, SIZE}};", "'SIZE' is no byte"),
+    "gap": ("no_byte", f"uint8_t a[] = {{{HEX},, 1}};", "'' is no byte"),
+}
+
+
+@pytest.mark.parametrize(("code", "source", "says"), DAMAGED.values(), ids=DAMAGED)
+def test_what_is_no_model(code: str, source: str, says: str) -> None:
+    with pytest.raises(ModelError, match=re.escape(says)) as raised:
+        model_of(source.encode())
+    assert raised.value.code == code
+
+
+@given(
+    st.lists(
+        st.sampled_from([b"uint8_t ", b"a", b"[", b"]", b"=", b"{", b"}", b"'", b'"', b"/*", b"*/", b"\n#", b"0x1c,"])
+    )
+)
+def test_any_text_is_read_or_refused(parts: list[bytes]) -> None:
+    with pytest.raises(ModelError):
+        model_of(b"".join(parts))
+
+
+@given(st.binary(max_size=64))
+def test_what_we_write_is_read(rest: bytes) -> None:
+    assert model_of(model_source("any name", MODEL + rest).encode()) == MODEL + rest
+
+
+@pytest.mark.parametrize("part", [b"uint8_t a[", b'"', b'\\"', b"/*", b"[[", b"char ", b"{", b"'\\"])
+def test_a_hostile_file_is_read_once(part: bytes) -> None:
+    """Half a megabyte, in time that does not grow with its square."""
+    with pytest.raises(ModelError):
+        model_of(part * (500_000 // len(part)))
+
+
+def test_it_goes_wherever_a_model_goes(folder: Path, run: Run) -> None:
+    (folder / "net.cc").write_text(model_source("net", small()))
+    assert run("optimize", "net.cc", "--emit", "cpp").code == 0
+    assert {"net.tflite", "net_model.cpp"} <= files(folder / "net_memopt")
+    assert run("verify", "small.tflite", "net_memopt/net_model.cpp", "--runs", "1", "--json").json["bit_exact"]
+    assert run("inspect", "net.cc").out == run("inspect", "small.tflite").out.replace("small.tflite", "net.cc")
+    (folder / "bad.h").write_text("const uint8_t m[] = {1, 2, 3};")
+    assert_refused(run("inspect", "bad.h"), "(bad.h)")
+
+
+def test_a_source_that_is_too_long_is_not_read(tmp_path: Path) -> None:
+    with (tmp_path / "m.cc").open("wb") as file:
+        file.truncate(1 << 33)
+    with pytest.raises(ModelError, match="more than a model can have"):
+        read_model(tmp_path / "m.cc")
+
+
+def test_a_model_by_the_name_of_a_source(tmp_path: Path) -> None:
+    (tmp_path / "m.h").write_bytes(small())
+    assert read_model(tmp_path / "m.h") == small()

@@ -1,0 +1,74 @@
+"""Files of other formats are told as what they are, with the way to a .tflite file."""
+
+from __future__ import annotations
+
+import io
+import zipfile
+from collections.abc import Mapping
+from pathlib import Path
+
+import numpy as np
+import pytest
+from unit.command import Run, assert_refused
+
+from tflm_memopt.errors import ModelError
+from tflm_memopt.model.formats import format_of
+from tflm_memopt.model.reader import read
+
+
+def zipped(*names: str) -> bytes:
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w") as archive:
+        for name in names:
+            archive.writestr(name, "content")
+    return file.getvalue()
+
+
+def array() -> bytes:
+    file = io.BytesIO()
+    np.save(file, np.zeros(3))
+    return file.getvalue()
+
+
+GRAPH = bytes.fromhex("3a3b0a0c0a01781201792204 52656c751201675a130a0178120e0a0c08011208")
+"""A graph with one Relu, as onnx.helper serialises it: field 7 of ModelProto."""
+FILES: Mapping[str, tuple[bytes, str, str]] = {
+    "onnx": (b"\x08\x0e" + GRAPH, "an ONNX model", "onnx2tf -i"),
+    "onnx of PyTorch": (b"\x08\x0e\x12\x07pytorch\x1a\x032.1" + GRAPH, "an ONNX model", "onnx2tf -i"),
+    "PyTorch": (zipped("net/data.pkl", "net/version"), "a PyTorch model", "torch.onnx.export"),
+    "PyTorch of 2019": (b"\x80\x02\x8a\nl\xfc\x9cF\xf9 j\xa8P\x19.\x80\x02", "a PyTorch model", "torch.onnx.export"),
+    "Keras": (zipped("metadata.json", "config.json", "model.weights.h5"), "a Keras model", "--calibrate"),
+    "HDF5": (b"\x89HDF\r\n\x1a\n" + bytes(40), "an HDF5 file", "--calibrate"),
+    "saved_model.pb": (b"\x08\x01\x12\xc0\x17\n\xa6\x0b\x12\x06", "a TensorFlow model", "its folder"),
+    "npy": (array(), "a NumPy array", "--inputs"),
+    "zip": (zipped("model.tflite"), "a zip archive", "unpack it"),
+    "web page": (b"\n\n<!DOCTYPE html>\n<html>", "a web page", "download the file itself"),
+}
+
+
+@pytest.mark.parametrize(("data", "name", "hint"), FILES.values(), ids=FILES)
+def test_formats(data: bytes, name: str, hint: str) -> None:
+    with pytest.raises(ModelError, match=f"^{name}, not a .tflite file\n  try: .*{hint}") as raised:
+        read(data)
+    assert raised.value.code == "other_format"
+
+
+@pytest.mark.parametrize("data", [bytes(300), b"\x08" * 300, b"\xff" * 300, b"PK\x03\x04", b"", b"#!/bin/sh\nexit 0\n"])
+def test_what_nobody_knows_is_not_guessed(data: bytes) -> None:
+    found = format_of(data)
+    assert found is None or found.name == "a zip archive"
+
+
+@pytest.mark.parametrize("command", ["inspect", "optimize", "explore", "fit", "verify"])
+def test_every_command_says_it(folder: Path, run: Run, command: str) -> None:
+    """By what is in the file: the name does not matter."""
+    (folder / "net.bin").write_bytes(FILES["onnx"][0])
+    answer = run(command, *(["small.tflite"] if command == "verify" else []), "net.bin")
+    assert_refused(answer, "error: an ONNX model, not a .tflite file (net.bin)")
+    assert "  try: onnx2tf" in answer.err
+
+
+def test_a_saved_model_folder_is_for_optimize(folder: Path, run: Run) -> None:
+    (folder / "saved").mkdir()
+    (folder / "saved/saved_model.pb").write_bytes(b"")
+    assert_refused(run("inspect", "saved"), "a TensorFlow model, not a .tflite file (saved)")

@@ -1,0 +1,112 @@
+"""What a file is that is no .tflite file, by its first bytes, and the way from there to one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+from tflm_memopt.errors import ModelError
+
+START = 256
+"""Bytes of a file that tell its format."""
+
+
+@dataclass(frozen=True, slots=True)
+class Format:
+    """Another format: its name, and how a .tflite file is made of it."""
+
+    name: str
+    hint: str
+
+    def refused(self) -> ModelError:
+        return ModelError(f"{self.name}, not a .tflite file", code="other_format", hint=self.hint)
+
+
+KERAS = Format("a Keras model", "tflm-memopt optimize FILE.keras --calibrate X.npy, which converts it to int8 first")
+HDF5 = Format("an HDF5 file", "of a Keras model: tflm-memopt optimize FILE.h5 --calibrate X.npy")
+ONNX = Format(
+    "an ONNX model", "onnx2tf -i FILE.onnx -oiqt (pip install onnx2tf), then its FILE_full_integer_quant.tflite"
+)
+PYTORCH = Format(
+    "a PyTorch model", "torch.onnx.export(model, example, 'm.onnx'), then onnx2tf -i m.onnx -oiqt (pip install onnx2tf)"
+)
+SAVED_MODEL = Format(
+    "a TensorFlow model", "its folder: tflm-memopt optimize FOLDER --calibrate X.npy, which converts it to int8 first"
+)
+NUMPY = Format("a NumPy array", "a .tflite file; arrays go to --inputs, --calibrate or --test")
+ZIP = Format("a zip archive", "unpack it, and give the .tflite file")
+WEB_PAGE = Format("a web page", "download the file itself: on GitHub, Raw or Download")
+
+
+def format_of(start: bytes) -> Format | None:
+    r"""The format of a file that begins so (START bytes or more), None where it is not known.
+
+    >>> format_of(b"\x08\x07\x12\x07pytorch\x1a\x052.1.0").name
+    'an ONNX model'
+    """
+    return next((found for is_it, found in _FORMATS if is_it(start[:START])), None)
+
+
+def _first_in_zip(start: bytes) -> bytes:
+    """The name of a zip archive's first file; empty for what is no zip archive."""
+    if not start.startswith(b"PK\x03\x04"):
+        return b""
+    return start[30 : 30 + int.from_bytes(start[26:28], "little")] or b"?"
+
+
+def _is_torch(start: bytes) -> bool:
+    """Its archive holds NAME/data.pkl first; before PyTorch 1.6 it was a pickle that begins with a magic number."""
+    return b"\x8a\nl\xfc\x9cF\xf9 j\xa8P\x19" in start[:32] or _first_in_zip(start).endswith(b".pkl")
+
+
+def _fields(start: bytes) -> Iterator[tuple[int, int]]:
+    """Number and wire type of a protobuf message's fields, as far as `start` has them."""
+    at = 0
+    while at < len(start):
+        tag, at = _varint(start, at)
+        yield tag >> 3, tag & 7
+        if tag & 7 not in (0, 2):
+            return
+        value, at = _varint(start, at)
+        at += value if tag & 7 == 2 else 0
+
+
+def _varint(data: bytes, at: int) -> tuple[int, int]:
+    value = shift = 0
+    while at < len(data) and shift < 64:
+        value, shift, at = value | (data[at] & 0x7F) << shift, shift + 7, at + 1
+        if data[at - 1] < 0x80:
+            break
+    return value, at
+
+
+_MODEL_PROTO = {1: 0, 2: 2, 3: 2, 4: 2, 5: 0, 6: 2, 7: 2, 8: 2, 14: 2, 20: 2, 25: 2, 26: 2}
+"""ModelProto of onnx.proto: field number -> wire type. ir_version comes first."""
+
+
+def _is_onnx(start: bytes) -> bool:
+    fields = list(_fields(start))
+    known = all(_MODEL_PROTO.get(number) == kind for number, kind in fields)
+    numbers = [number for number, _ in fields]
+    return known and len(numbers) > 1 and numbers == sorted(numbers) and numbers[:2] != [1, 1] and 3 <= start[1] < 0x40
+
+
+def _is_saved_model(start: bytes) -> bool:
+    """saved_model.proto: schema version 1, then a MetaGraphDef."""
+    return start.startswith(b"\x08\x01\x12")
+
+
+def _is_page(start: bytes) -> bool:
+    return start.lstrip().lower().startswith((b"<!doctype html", b"<html"))
+
+
+_FORMATS: tuple[tuple[Callable[[bytes], bool], Format], ...] = (
+    (lambda start: start.startswith(b"\x89HDF\r\n\x1a\n"), HDF5),
+    (_is_torch, PYTORCH),
+    (lambda start: _first_in_zip(start) in (b"metadata.json", b"config.json"), KERAS),
+    (lambda start: start.startswith(b"\x93NUMPY") or _first_in_zip(start).endswith(b".npy"), NUMPY),
+    (lambda start: bool(_first_in_zip(start)), ZIP),
+    (_is_onnx, ONNX),
+    (_is_saved_model, SAVED_MODEL),
+    (_is_page, WEB_PAGE),
+)
