@@ -202,11 +202,16 @@ def test_platformio_has_the_boards_on_which_it_fits() -> None:
     assert dict(ini["env:nano33ble"]) == {"platform": "nordicnrf52", "board": "nano33ble"}
 
 
-def test_the_repositorys_boards_are_platformios() -> None:
+def test_every_board_of_the_repository_is_known() -> None:
     ini = configparser.ConfigParser()
     ini.read(ROOT / "platformio.ini")
-    ours = {f"{e.get('platform')}/{e.get('board')}" for e in ini.values() if e.get("platform")}
-    assert {"nordicnrf52/nano33ble", "raspberrypi/pico"} <= ours & {b.platformio for b in boards().values()}
+    known = {board.platformio: board for board in boards().values()}
+    real = [environment for environment in ini.values() if {"platform", "board"} <= set(environment)]
+    assert len(real) >= 10
+    for environment in real:
+        place = f"{environment['platform']}/{environment['board']}"
+        assert place in known, f"boards.json has no {place}, which {environment.name} of platformio.ini builds for"
+        assert known[place].arduino == (environment.get("extends") == "tflm")
 
 
 @pytest.mark.slow

@@ -45,6 +45,12 @@ def test_every_figure_is_plausible_and_has_a_source(name: str) -> None:
     assert 0 < b.arena_limit < b.ram
 
 
+def test_platformio_builds_each_board_once() -> None:
+    places = [b.platformio for b in boards().values() if b.platformio]
+    assert len(places) == len(set(places))
+    assert all(place.count("/") == 1 for place in places)
+
+
 def test_a_known_board() -> None:
     assert board("nano33ble").ram == 262_144
     assert board("nano33ble").flash == 983_040
