@@ -76,7 +76,7 @@ def optimized(result: Optimized) -> str:
         data=data,
         convention=report.convention,
         verdict="rewritten" if report.changed else f"unchanged: {report.why_unchanged}",
-        cards=_cards(report),
+        cards=_cards(report, original.channels),
         arena=_arena_table(report),
         flash=_flash_table(report),
         boards=_boards(original.fits, result.fits),
@@ -163,14 +163,14 @@ def _bound(memory: MemoryMap | None) -> list[Mark]:
 # --- parts of the page
 
 
-def _cards(report: Report) -> list[tuple[str, str, str, str, str]]:
+def _cards(report: Report, channels: int) -> list[tuple[str, str, str, str, str]]:
     """Title, before, after, change, what else there is to say."""
     before, after, flash, macs = report.original_arena, report.arena, report.flash, report.macs
-    dead = f", {report.dead_channels:,} dead channels folded away" if report.dead_channels else ""
+    dead = f"{report.dead_channels:,} of {channels:,} channels dead and folded away"
     return [
         ("RAM", *_changed_arena(before, after), "whole tensor arena"),
         ("Flash", *_changed(flash.original, flash.rewritten), ".tflite file"),
-        ("Compute", "", f"F = {report.overhead:.2f}", "", f"{macs.rewritten:,} of {macs.original:,} MACs{dead}"),
+        ("Compute", "", f"F = {report.overhead:.2f}", "", f"{macs.rewritten:,} of {macs.original:,} MACs, {dead}"),
     ]  # fmt: skip
 
 
