@@ -27,24 +27,15 @@ from cores.cases import blob, model_cases, run
 from cores.core import MEASURED, Core, missing_tools
 
 import tflm_memopt
+from tflm_memopt.analysis import cmsis_nn_cost
 from tflm_memopt.errors import MemoptError
 from tflm_memopt.ops.packing import TARGETS
 from tflm_memopt.plan.plan import Block
 from tflm_memopt.results import Optimized
 
 CMSIS_NN: Mapping[str, Mapping[str, int]] = {
-    "m4": {
-        "mlperf_tiny_kws_dscnn_int8": 7_701_121,
-        "mlperf_tiny_vww_96_int8": 24_105_009,
-        "mlperf_tiny_ic_resnet8_int8": 29_864_662,
-        "mlperf_tiny_ad_autoencoder_int8": 583_818,
-    },
-    "m55": {
-        "mlperf_tiny_kws_dscnn_int8": 1_817_075,
-        "mlperf_tiny_vww_96_int8": 6_558_656,
-        "mlperf_tiny_ic_resnet8_int8": 4_910_531,
-        "mlperf_tiny_ad_autoencoder_int8": 285_500,
-    },
+    short: {row["model"]: row["instructions"] for row in cmsis_nn_cost.counted(MEASURED[short].known_as)}
+    for short in MEASURED
 }
 """Of TFLM with CMSIS-NN."""
 REFERENCE: Mapping[str, Mapping[str, int]] = {

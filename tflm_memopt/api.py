@@ -9,7 +9,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Any, Literal
 
-from tflm_memopt import describe, maps, pipeline
+from tflm_memopt import describe, in_time, maps, pipeline, speed
 from tflm_memopt import instructions as by_instructions
 from tflm_memopt.analysis import costs
 from tflm_memopt.analysis.arena import predict
@@ -75,6 +75,8 @@ def optimize(
     max_macs: float | None = None,
     ram_limit: int | None = None,
     max_instructions: int | None = None,
+    time_limit: float | str | None = None,
+    clock: float | str | None = None,
     core: str | None = None,
     board: str | None = None,
     without: Collection[str] = (),
@@ -98,12 +100,14 @@ def optimize(
     computed twice. ram_limit: the least compute with an arena of at most so many bytes, tail included.
     max_instructions: the least RAM with at most so many instructions, by estimate (analysis/costs.py), on `core`: one
     that runs the target; by default the target's own, for generic programs the slowest; with a RAM limit, the fewest
-    instructions within both. board: it has to fit on that one, beside its core, RAM and flash (boards.py); whose ABI,
-    target and core are taken. without: ingredients to leave out (frontier.SWITCHES). target: whose kernels operators
-    are packed for (ops/packing.py): generic programs run everywhere, others on their cores only, and faster; by
-    default the board's, or generic. kernels:
-    whose scratch and state the arena figures count for operators that stay builtin (analysis/libraries.py). plan: a
-    plan that was saved (Plan.to_json()). if_worthwhile: leave a model as it is whose rewrite adds more bytes to flash
+    instructions within both. time_limit: the least RAM with which an inference takes at most so long, by estimate
+    (analysis/timing.py): "50ms", or a number of milliseconds; it needs a board, or a clock. clock: of the core:
+    "64MHz", or a number of MHz; by default the board's. board: it has to fit on that one, beside its core, RAM and
+    flash (boards.py); whose ABI, target and core are taken. without: ingredients to leave out (frontier.SWITCHES).
+    target: whose kernels operators are packed for (ops/packing.py): generic programs run everywhere, others on their
+    cores only, and faster; by default the board's, or generic. kernels: whose scratch and state the arena figures
+    count for operators that stay builtin (analysis/libraries.py). plan: a plan that was saved (Plan.to_json()).
+    if_worthwhile: leave a model as it is whose rewrite adds more bytes to flash
     than it saves of RAM (balance.py), unless something was asked for that only a rewrite gives: limits, a board, a
     target, another interface. frontier: explore() as well, for the report. progress: told what is being done, and how
     many of how many steps of it are.
@@ -116,7 +120,8 @@ def optimize(
     on_board, target, core, abi = _on_board(board, target, core, abi)
     without = _without(without, max_macs)
     on = costs.table(target, core)
-    limits = Limits(max_macs, ram_limit, max_instructions, on_board)
+    clocked = speed.clock(on_board, core, on, clock)
+    limits = Limits(max_macs, ram_limit, max_instructions, on_board, speed.limit(time_limit, clocked))
     if plan is not None and (limits != Limits() or without):
         raise UsageError(
             "a saved plan leaves nothing to limit or to leave out", code="plan_and_limits", hint="--plan alone"
@@ -136,6 +141,9 @@ def optimize(
             where=f"the arena, {original.arena.figure(original.arena.total)} B",
             hint="no --ram-limit and no --board",
         )
+    limits = speed.beside_builtin(limits, conversion, original)
+    today = speed.instructions_today(conversion, original, clocked.core if clocked else on.core)
+    today_holds = in_time.holds(limits.time, today)
     operators = len(original.operators)
     most = allowance(operators, conversion.options.effort) + PER_OPERATOR * operators
     progress(f"searching blocks and addresses, at most about {math.ceil(most)} s", 0, 0)
@@ -148,10 +156,9 @@ def optimize(
             )
     else:
         planning = partial(progress, "planning points")
-        chosen = (
-            conversion.saved(plan) if plan is not None else by_instructions.choose(conversion, limits, on, planning)
-        )
-        asked_for = bool(conversion.border.replaced or chosen.planned.partition.frame)
+        choose = in_time.choose if limits.time else by_instructions.choose
+        chosen = conversion.saved(plan) if plan is not None else choose(conversion, limits, on, planning)
+        asked_for = bool(conversion.border.replaced or chosen.planned.partition.frame) or not today_holds
         wished = asked_for or plan is not None or limits != Limits() or target != GENERIC or bool(without)
         weighed = _balance(original, chosen, on.core)
         why = _why_left(conversion, limits, original, chosen, asked_for=asked_for)
@@ -163,14 +170,17 @@ def optimize(
     left = board_fit(on_board, arena, needs) if on_board else None
     if chosen is None and (not limits.admit(original.arena) or (left and not left.fits)):
         raise original_misfit(limits, original.arena, original.firmware, why)
+    if chosen is None and limits.time and not today_holds:
+        raise in_time.original_misfit(limits.time, today, why)
     on_boards = fits(arena, needs)
     done = tuple(work(chosen.planned.plan, chosen.planned.partition.ops)) if chosen else ()
     report = describe.report(
         name, conversion, chosen, original, (why, on_boards, limits, without, op_per, done), started
     )
     report = replace(
-        report, balance=weighed, board=left, in_arena=conversion.in_arena(chosen, limits) if chosen else None
-    )
+        report, balance=weighed, board=left, in_arena=conversion.in_arena(chosen, limits) if chosen else None,
+        time=speed.time(conversion, done, original, on, clocked),
+    )  # fmt: skip
     return Optimized(
         model=chosen.model if chosen else model,
         plan=chosen.planned.plan if chosen else None,
@@ -194,12 +204,12 @@ def _on_board(
         return None, target or GENERIC, core, abi
     on = board_named(name)
     target = target or on.target
-    return on, target, core or (on.measured_core if target == on.target else None), on.abi
+    return on, target, core or (on.measured_core if costs.runs(on.measured_core, target) else None), on.abi
 
 
 def _within(conversion: Conversion, limits: Limits, without: Collection[str], *, saved: bool) -> Conversion:
     """The conversion with what tiled blocks may use within these limits."""
-    if limits.instructions is not None and limits.overhead is None:
+    if limits.most is not None and limits.overhead is None:
         return conversion.within(settings(without))
     if limits.overhead is not None:  # of the original's multiply-accumulates; a search counts those of what is left
         return conversion.within(settings(without, limits.overhead / conversion.folded))

@@ -13,6 +13,7 @@ from tflm_memopt import pipeline
 from tflm_memopt.analysis.arena import Arena, predict
 from tflm_memopt.analysis.libraries import REFERENCE, Library
 from tflm_memopt.analysis.tflm_structs import Abi
+from tflm_memopt.analysis.timing import TimeLimit
 from tflm_memopt.boards import Board
 from tflm_memopt.errors import PlanError, UsageError
 from tflm_memopt.frontier import Plans, cheapest
@@ -52,12 +53,19 @@ class Limits:
     """Estimated, at the most (instructions.py)."""
     board: Board | None = None
     """On which it has to fit."""
+    time: TimeLimit | None = None
 
     @property
     def ram(self) -> int | None:
         """Bytes for the arena: `total`, the board's, or the smaller of the two."""
         board = self.board.arena_limit if self.board else None
         return min((n for n in (self.total, board) if n is not None), default=None)
+
+    @property
+    def most(self) -> int | None:
+        """Instructions of the plan: `instructions`, those that take `time`, or the fewer of the two."""
+        timed = self.time.instructions if self.time else None
+        return min((n for n in (self.instructions, timed) if n is not None), default=None)
 
     def admit(self, arena: Arena) -> bool:
         """Whether there is RAM for it."""

@@ -18,6 +18,7 @@ import argcomplete
 
 import tflm_memopt
 from tflm_memopt import commands, emit, talk
+from tflm_memopt.analysis import timing
 from tflm_memopt.analysis.costs import DEFAULT, tables
 from tflm_memopt.analysis.libraries import KERNELS
 from tflm_memopt.boards import boards
@@ -106,6 +107,13 @@ def parser() -> argparse.ArgumentParser:
         "--max-instructions", type=number, metavar="N",
         help="the least RAM with at most N instructions of one inference, estimated: 3200000, 3200k or 3.2M",
     )  # fmt: skip
+    optimize.add_argument(
+        "--time-limit", type=time, metavar="TIME",
+        help="the least RAM with which an inference takes at most TIME, estimated: 50ms; needs --board or --clock",
+    )  # fmt: skip
+    optimize.add_argument(
+        "--clock", type=clock, metavar="MHZ", help="of the core, for milliseconds: 64MHz (default: the board's)"
+    )
     _core(optimize)
     optimize.add_argument(
         "--emit", type=kinds, default=("cpp",), metavar="KIND,...",
@@ -195,11 +203,25 @@ def factor(argument: str) -> float:
 
 def effort(argument: str) -> str:
     """A level or a factor."""
+    _said(times, argument)
+    return argument
+
+
+def time(argument: str) -> float:
+    """Milliseconds."""
+    return _said(timing.milliseconds, argument)
+
+
+def clock(argument: str) -> float:
+    """MHz."""
+    return _said(timing.megahertz, argument)
+
+
+def _said(read: Callable[[str], float], argument: str) -> float:
     try:
-        times(argument)
+        return read(argument)
     except UsageError as error:
         raise argparse.ArgumentTypeError(f"{error.what}: {error.hint}") from error
-    return argument
 
 
 def switches(argument: str) -> tuple[str, ...]:

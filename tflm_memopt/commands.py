@@ -84,7 +84,8 @@ def _optimize_one(
         source = Source.of(model, args.calibrate, args.test, progress)
         result = tflm_memopt.optimize(
             source.data, name=shown(model), **_settings(args), max_macs=args.max_macs, ram_limit=args.ram_limit,
-            max_instructions=args.max_instructions, board=args.board, core=args.core, plan=saved,
+            max_instructions=args.max_instructions, time_limit=args.time_limit, clock=args.clock,
+            board=args.board, core=args.core, plan=saved,
             if_worthwhile=not (args.force or "c" in args.emit), frontier=args.frontier, progress=progress,
         )  # fmt: skip
         result = source.tested(result, progress)

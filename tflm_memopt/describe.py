@@ -145,6 +145,7 @@ def report(
         original_boards=tuple(b.board for b in original.fits if b.fits),
         seconds=round(time.monotonic() - started, 3),
         cut_short=tuple(part.value for part in conversion.log.cut) if planned else (),
+        time_limit=limits.time.milliseconds if limits.time else None,
     )
 
 

@@ -6,6 +6,7 @@ take fewer instructions and more bytes: so plans of several tile widths are made
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
@@ -75,6 +76,12 @@ def frontier(conversion: Conversion, table: Table, planning: Planning) -> list[C
     return list(undominated(list(candidates(conversion, table, planning)), lambda c: (c.instructions, c.total)))
 
 
+def within_macs(conversion: Conversion, limits: Limits, table: Table, planning: Planning) -> list[Costed]:
+    """What of the frontier keeps to the budget of multiply-accumulates."""
+    most = math.inf if limits.overhead is None else conversion.macs(limits.overhead)
+    return [c for c in frontier(conversion, table, planning) if c.converted.planned.plan.macs <= most]
+
+
 def choose(conversion: Conversion, limits: Limits, table: Table, planning: Planning) -> Converted:
     """The least arena within so many instructions or, with a RAM limit too, the fewest instructions within both.
 
@@ -83,9 +90,7 @@ def choose(conversion: Conversion, limits: Limits, table: Table, planning: Plann
     most = limits.instructions
     if most is None:
         return conversion.choose(limits)
-    found = frontier(conversion, table, planning)
-    macs = None if limits.overhead is None else conversion.macs(limits.overhead)
-    found = [c for c in found if macs is None or c.converted.planned.plan.macs <= macs]
+    found = within_macs(conversion, limits, table, planning)
     if not found:
         return conversion.choose(replace(limits, instructions=None))  # says what the least is
     fewest = found[0].instructions

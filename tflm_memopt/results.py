@@ -10,6 +10,7 @@ from tflm_memopt.analysis.arena import Arena
 from tflm_memopt.analysis.costs import Work
 from tflm_memopt.analysis.diagnosis import Diagnosis
 from tflm_memopt.analysis.flash import Firmware
+from tflm_memopt.analysis.timing import Time
 from tflm_memopt.boards import Board, BoardFit
 from tflm_memopt.errors import MemoptError
 from tflm_memopt.maps import MemoryMap
@@ -227,6 +228,10 @@ class Report:
     """Bytes of the whole arena with `--input arena`, where that is less than with the streamed input."""
     accuracy: Accuracy | None = None
     """On the user's test data, if there was any."""
+    time: Time | None = None
+    """Of one inference, before and after, estimated."""
+    time_limit: float | None = None
+    """Milliseconds."""
 
     @property
     def convention(self) -> str:

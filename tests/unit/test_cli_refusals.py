@@ -79,6 +79,9 @@ REFUSED: dict[str, tuple[Sequence[str], str]] = {
     "no number": (("optimize", "small.tflite", "--max-instructions", "3.2MB"), "'3.2MB'"),
     "number zero": (("optimize", "small.tflite", "--max-instructions", "0"), "'0'"),
     "too few instructions": (("optimize", "small.tflite", "--max-instructions", "1"), "so few instructions as 1"),
+    "no time": (("optimize", "small.tflite", "--time-limit", "soon"), "'soon'"),
+    "no clock": (("optimize", "small.tflite", "--clock", "64kB"), "'64kB'"),
+    "time without clock": (("optimize", "small.tflite", "--time-limit", "50ms"), "--clock 64MHz"),
     "core of another target": (
         ("optimize", "small.tflite", "--target", "cortex-m4", "--core", "rv32"),
         "--target cortex-m4",

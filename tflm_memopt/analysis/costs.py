@@ -95,13 +95,19 @@ def table(target: str, core: str | None = None) -> Table:
     Raises UsageError for a core that is not known, or that cannot run them.
     """
     known = tables()
-    runs = [name for name, found in known.items() if family(found.target) >= family(target)]
     if core is None:
         return known[target if target in known else DEFAULT]
-    if core not in runs:
+    if not runs(core, target):
         what = f"'{core}' is no core whose instructions can be estimated for --target {target}"
-        raise UsageError(what, code="unknown_core", hint=f"--core {', '.join(runs)}")
+        raise UsageError(
+            what, code="unknown_core", hint=f"--core {', '.join(name for name in known if runs(name, target))}"
+        )
     return known[core]
+
+
+def runs(core: str | None, target: str) -> bool:
+    """Whether it is a core that was measured, and runs this target's programs."""
+    return core is not None and core in tables() and family(tables()[core].target) >= family(target)
 
 
 DEFAULT = "cortex-m0"

@@ -18,6 +18,7 @@ from tflm_memopt.analysis.arena import Arena
 from tflm_memopt.analysis.diagnosis import Diagnosis
 from tflm_memopt.boards import BoardFit
 from tflm_memopt.model.graph import short_name
+from tflm_memopt.report import times
 from tflm_memopt.results import (
     Accuracy,
     Balance,
@@ -251,7 +252,7 @@ def _headline(report: Report) -> Table:
         ("arena", _arena_change(report.original_arena, report.arena), report.convention),
         ("flash", _change(flash.original, flash.rewritten), ".tflite file"),
         ("F", f"{report.overhead:.2f}", work + (f", {_dead(dead)} folded away" if dead else "")),
-        *_instructions(report.instructions),
+        *times.rows(report),
         *tested,
         *([_board(report.board)] if report.board else []),
         *([_balance(report.balance)] if report.balance and not report.balance.worthwhile else []),
@@ -276,26 +277,6 @@ def _balance(b: Balance) -> tuple[str, str, str]:
 def _smaller(report: Report) -> str:
     less = report.arena.total - (report.in_arena or 0)
     return f"with --input arena: {less:,} B less than with the streamed input"
-
-
-def _instructions(estimates: Mapping[str, int]) -> list[tuple[str, str, str]]:
-    """On one core, or on the slowest and the fastest of several."""
-    if not estimates:
-        return []
-    ordered = sorted(estimates, key=lambda core: -estimates[core])
-    ends = dict.fromkeys((ordered[0], ordered[-1]))
-    return [("instructions", " / ".join(_millions(estimates[c]) for c in ends), f"estimated, {' / '.join(ends)}")]
-
-
-def _millions(count: int) -> str:
-    """Three digits or so.
-
-    >>> _millions(113_595_877), _millions(6_801_564), _millions(12_345)
-    ('113.6 M', '6.80 M', '12 k')
-    """
-    if count < 10**6:
-        return f"{count / 1e3:.0f} k"
-    return f"{count / 1e6:.{1 if count >= 10**7 else 2}f} M"
 
 
 def _right(accuracy: Accuracy) -> str:

@@ -11,6 +11,7 @@ from models import Net
 from rich.console import Console, RenderableType
 
 import tflm_memopt
+from tflm_memopt.analysis.timing import Clock, time_of
 from tflm_memopt.report import text
 from tflm_memopt.results import InterfaceReport, KeptBuiltin, Macs, Report
 from tflm_memopt.runtime.process import Arena
@@ -168,3 +169,38 @@ def test_inspection_on_a_narrow_terminal(example: bytes) -> None:
     assert sum("peak" in line for line in wide.splitlines()) == 1
     assert "1x96 int8" in wide  # operator 15, MEAN
     assert max(map(len, narrow.splitlines())) <= 60
+
+
+M4 = Clock("cortex-m4", 64.0, "nano33ble")
+
+
+def timed(report: Report, clock: Clock | None, original: int | None, rewritten: int | None) -> str:
+    return optimized(replace(report, time=time_of(clock, "cortex-m4", original, rewritten)))
+
+
+def test_time_before_and_after_with_what_it_rests_on(report: Report) -> None:
+    said = " ".join(timed(report, M4, 8_000_000, 4_000_000).split())
+    assert "time 150 to 200 ms -> 75 to 100 ms (-50 %) nano33ble, cortex-m4, 64 MHz, 1.2 to 1.6 cycles an" in said
+    assert "original with CMSIS-NN" in said
+    assert "instructions 8.00 M -> 4.00 M (-50 %)" in said
+
+
+def test_what_is_not_known_of_a_time_is_not_said(report: Report) -> None:
+    assert "time not known -> 75 to 100 ms nano33ble" in " ".join(timed(report, M4, None, 4_000_000).split())
+    assert "CMSIS-NN" not in timed(report, M4, None, 4_000_000)
+    elsewhere = " ".join(timed(report, Clock("Xtensa LX6", 240.0, "esp32"), None, None).split())
+    assert "time not known esp32, Xtensa LX6, 240 MHz" in elsewhere
+    assert "instructions" not in elsewhere
+
+
+def test_without_a_clock_there_are_instructions(report: Report) -> None:
+    said = timed(report, None, None, None)
+    assert "--board says milliseconds" in said
+    assert "  time" not in said
+
+
+def test_a_model_that_stays_has_one_time(report: Report) -> None:
+    stays = replace(report, changed=False, why_unchanged="x", time=time_of(M4, "cortex-m4", 8_000_000, 8_000_000))
+    said = " ".join(optimized(stays).split())
+    assert "time 150 to 200 ms nano33ble" in said
+    assert "instructions 8.00 M estimated" in said

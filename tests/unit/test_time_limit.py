@@ -1,0 +1,179 @@
+"""Limits of time: kept at the upper end of the range of cycles, or refused with the nearest way."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pytest
+from models import Net
+
+import tflm_memopt
+from tflm_memopt.errors import DoesNotFit, MemoptError
+from tflm_memopt.results import Exploration
+
+M4: dict[str, Any] = {"target": "cortex-m4", "without": ("recompute",)}
+"""Without recompute a search is quick."""
+
+
+def wide(last: str = "") -> bytes:
+    """Its maps are wide: rows of them take more bytes and fewer firings than pixels."""
+    net = Net(12)
+    x = net.conv2d(net.input((1, 10, 20, 2)), 16, out=(0.4, -5))
+    x = net.depthwise_conv2d(x, activation="RELU6", out=(0.3, -7))
+    x = net.conv2d(x, 2, kernel=(3, 3), stride=(2, 2), out=(0.5, 3))
+    return net.model(net.unary(last, x) if last else x)
+
+
+@pytest.fixture(scope="module")
+def frontier() -> Exploration:
+    return tflm_memopt.explore(wide(), cost="instructions", **M4)
+
+
+def limit_of(instructions: int, mhz: float = 64.0) -> float:
+    """Milliseconds that so many surely keep on a Cortex-M4."""
+    return instructions * 1.6 / mhz / 1000 + 1e-6
+
+
+@pytest.mark.slow
+def test_the_least_ram_in_time(frontier: Exploration) -> None:
+    for point in (frontier.points[0], frontier.points[-1]):
+        limit = limit_of(point.instructions)
+        report = tflm_memopt.optimize(wide(), time_limit=limit, clock=64, **M4).report
+        assert report.arena.total == point.arena.total
+        assert report.time_limit == limit
+        assert report.max_instructions is None
+        assert report.time
+        assert report.time.rewritten
+        assert report.time.rewritten.milliseconds
+        assert report.time.rewritten.milliseconds[1] <= limit + 0.001
+
+
+@pytest.mark.slow
+def test_with_a_ram_limit_still_the_least_ram(frontier: Exploration) -> None:
+    """Not the fewest instructions, as --max-instructions has it."""
+    slow = frontier.points[-1]
+    most = frontier.points[0].arena.total
+    report = tflm_memopt.optimize(
+        wide(), time_limit=limit_of(slow.instructions), clock="64MHz", ram_limit=most, **M4
+    ).report
+    assert report.arena.total == slow.arena.total < most
+
+
+@pytest.mark.slow
+def test_a_boards_clock_counts() -> None:
+    times = []
+    for name in ("nano33ble", "feather_m4"):
+        time = tflm_memopt.optimize(wide(), board=name, without=("recompute",)).report.time
+        assert time
+        assert time.board == name
+        assert time.rewritten
+        assert time.rewritten.milliseconds
+        assert time.original
+        times.append(time.rewritten.milliseconds[1] * (time.mhz or 0))
+    assert times[0] == pytest.approx(times[1], rel=0.01)
+
+
+@pytest.mark.slow
+def test_too_slow_names_ways_that_hold(frontier: Exploration) -> None:
+    fastest = frontier.points[0]
+    with pytest.raises(DoesNotFit) as no:
+        tflm_memopt.optimize(
+            wide(), time_limit=limit_of(fastest.instructions) / 1.5, board="nano33ble", without=("recompute",)
+        )
+    assert no.value.code == "too_slow"
+    assert no.value.exit_code == 1
+    assert "cycles an instruction" in no.value.where
+    told = re.search(r"--time-limit ([\d.]+ms)", no.value.hint)
+    assert told
+    report = tflm_memopt.optimize(wide(), time_limit=told[1], board="nano33ble", without=("recompute",)).report
+    assert report.arena.total <= fastest.arena.total
+    boards = re.search(r"--board ([\w, ]+)", no.value.hint)
+    assert boards
+    for name in boards[1].split(", "):
+        tflm_memopt.optimize(
+            wide(), time_limit=limit_of(fastest.instructions) / 1.5, board=name, without=("recompute",)
+        )
+
+
+@pytest.mark.slow
+def test_plain_kernels_are_told_of_the_cores_own() -> None:
+    fast = tflm_memopt.optimize(wide(), clock=64, **M4).report
+    assert fast.time
+    assert fast.time.rewritten
+    limit = limit_of(round(1.05 * fast.time.rewritten.instructions))
+    with pytest.raises(DoesNotFit) as no:
+        tflm_memopt.optimize(wide(), time_limit=limit, clock=64, core="cortex-m4", without=("recompute",))
+    assert no.value.hint.startswith("--target cortex-m4 (")
+    tflm_memopt.optimize(wide(), time_limit=limit, clock=64, **M4)
+
+
+@pytest.mark.slow
+def test_in_time_but_too_large(frontier: Exploration) -> None:
+    fast, small = frontier.points[0], frontier.points[-1]
+    limit = limit_of(fast.instructions)
+    with pytest.raises(DoesNotFit, match="limit is") as no:
+        tflm_memopt.optimize(wide(), time_limit=limit, clock=64, ram_limit=small.arena.total, **M4)
+    assert no.value.code == "too_large_in_time"
+    assert "block" in no.value.where
+    more = re.search(r"--time-limit ([\d.]+ms).*--ram-limit (\d+)", no.value.hint)
+    assert more
+    for settings in (
+        {"time_limit": more[1], "ram_limit": small.arena.total},
+        {"time_limit": limit, "ram_limit": int(more[2])},
+    ):
+        tflm_memopt.optimize(wide(), clock=64, **settings, **M4)
+
+
+@pytest.mark.parametrize(
+    ("settings", "code", "way_out"),
+    [
+        ({"time_limit": "50ms"}, "time_without_clock", "--board"),
+        ({"time_limit": "50ms", "board": "pico"}, "cycles_unknown", "cortex-m4"),
+        ({"time_limit": "50ms", "board": "esp32"}, "cycles_unknown", "cortex-m4"),
+        ({"time_limit": "soon", "board": "nano33ble"}, "bad_time", "50ms"),
+        ({"clock": "fast"}, "bad_clock", "64MHz"),
+        ({"time_limit": "50ms", "board": "nano33ble", "plan": {}}, "plan_and_limits", "--plan alone"),
+    ],
+)
+def test_what_is_refused(settings: dict[str, Any], code: str, way_out: str) -> None:
+    with pytest.raises(MemoptError) as refused:
+        tflm_memopt.optimize(wide(), **settings)
+    assert refused.value.code == code
+    assert way_out in refused.value.hint
+
+
+def test_what_stays_builtin_takes_an_unknown_time() -> None:
+    net = Net(12)
+    x = net.conv2d(net.input((1, 10, 20, 2)), 16)
+    data = net.model(net.op("CUSTOM", [x], [net.tensor(net.shape(x))], custom_code="MINE"))
+    kept = tflm_memopt.optimize(data, clock=64, **M4).report
+    assert [k.operator for k in kept.kept_builtin] == ["CUSTOM"]
+    assert kept.time
+    assert kept.time.original is None
+    assert kept.time.rewritten is None
+    with pytest.raises(MemoptError) as refused:
+        tflm_memopt.optimize(data, time_limit=50, clock=64, **M4)
+    assert (refused.value.code, refused.value.where) == ("time_of_builtin", "CUSTOM")
+
+
+def dense() -> bytes:
+    """Nothing to gain: one small layer."""
+    net = Net(4)
+    return net.model(net.fully_connected(net.input((1, 8)), 8))
+
+
+def test_a_model_that_stays_as_it_is_keeps_the_limit() -> None:
+    report = tflm_memopt.optimize(dense(), time_limit=50, clock=64, **M4).report
+    assert report.time
+    assert report.time.original
+    assert report.time.original.milliseconds
+    assert report.time.original.milliseconds[1] < 50
+
+
+def test_nobody_knows_how_long_a_model_of_other_operators_takes() -> None:
+    net = Net()
+    unknown = net.model(net.unary("ABS", net.input((1, 4, 4, 2), None, dtype="FLOAT32"), dtype="FLOAT32", out=None))
+    with pytest.raises(DoesNotFit, match="is not known") as no:
+        tflm_memopt.optimize(unknown, time_limit=50, clock=64, **M4)
+    assert no.value.code == "original_too_slow"

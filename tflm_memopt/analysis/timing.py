@@ -1,0 +1,147 @@
+"""Milliseconds of one inference: instructions, times the cycles that one takes, at a clock.
+
+How many cycles an instruction takes depends on wait states of the flash, caches and the pipeline. CYCLES has a range
+for the cores of which something was published; of others, only instructions are known.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from tflm_memopt.errors import UsageError
+
+CYCLES: Mapping[str, tuple[float, float]] = {"cortex-m4": (1.2, 1.6)}
+"""Per instruction, by core: an assumed range. TFLM with CMSIS-NN was published to take 12.25 M cycles (DS-CNN) and
+0.865 M (autoencoder) on an STM32F446; the same models were counted here to take 7.70 M and 0.584 M instructions (kws
+and ad in cmsis_nn_counted.json), which makes 1.59 and 1.48."""
+
+
+@dataclass(frozen=True, slots=True)
+class Clock:
+    """What turns instructions into milliseconds."""
+
+    core: str
+    """As costs.json names it, or as its maker does where nothing was measured on it."""
+    mhz: float
+    board: str = ""
+    """Its id; empty: none was named."""
+
+    @property
+    def cycles(self) -> tuple[float, float] | None:
+        """Per instruction, at least and at most; None: not known."""
+        return CYCLES.get(self.core)
+
+    def milliseconds(self, instructions: int | None) -> tuple[float, float] | None:
+        """At least and at most; None: not known."""
+        if instructions is None or self.cycles is None:
+            return None
+        low, high = (round(instructions * cycles / self.mhz / 1000, 3) for cycles in self.cycles)
+        return low, high
+
+    def instructions(self, milliseconds: float) -> int:
+        """That surely take no longer, as far as the range holds. Raises UsageError where cycles are not known."""
+        if self.cycles is None:
+            raise UsageError(
+                f"nothing can be said about time: how many cycles an instruction takes on {self.core} is not known",
+                code="cycles_unknown",
+                hint=f"--max-instructions, or a board or --target with one of {', '.join(CYCLES)}",
+            )
+        return math.floor(milliseconds * self.mhz * 1000 / self.cycles[1])
+
+
+@dataclass(frozen=True, slots=True)
+class TimeLimit:
+    """At most so many milliseconds, at the upper end of the range of cycles."""
+
+    milliseconds: float
+    clock: Clock
+    builtin: int = 0
+    """Instructions of what TFLM runs itself, beside the plan."""
+
+    @property
+    def instructions(self) -> int:
+        """That are left for the plan; 0: none."""
+        return max(0, self.clock.instructions(self.milliseconds) - self.builtin)
+
+    def least(self, instructions: int) -> float:
+        """The limit that a plan of so many would keep, in milliseconds, rounded up."""
+        span = self.clock.milliseconds(instructions + self.builtin)
+        return math.ceil(10 * span[1]) / 10 if span else math.inf
+
+
+@dataclass(frozen=True, slots=True)
+class Inference:
+    """One inference: an estimate."""
+
+    instructions: int
+    milliseconds: tuple[float, float] | None
+    """At least and at most; None: cycles or clock are not known."""
+
+
+@dataclass(frozen=True, slots=True)
+class Time:
+    """A model before and after on one core."""
+
+    core: str
+    board: str
+    mhz: float | None
+    cycles: tuple[float, float] | None
+    """Per instruction, at least and at most, as assumed."""
+    original: Inference | None
+    """Under TFLM with CMSIS-NN (cmsis_nn_cost.py); None: not known."""
+    rewritten: Inference | None
+    """None: not known, since operators stay builtin that nobody counted."""
+
+
+def time_of(clock: Clock | None, core: str, original: int | None, rewritten: int | None) -> Time:
+    """Of both, by their instructions on a core; of a model that stays as it is, the same twice."""
+
+    def inference(instructions: int | None) -> Inference | None:
+        span = clock.milliseconds(instructions) if clock else None
+        return None if instructions is None else Inference(instructions, span)
+
+    return Time(
+        core=clock.core if clock else core,
+        board=clock.board if clock else "",
+        mhz=clock.mhz if clock else None,
+        cycles=clock.cycles if clock else CYCLES.get(core),
+        original=inference(original),
+        rewritten=inference(rewritten),
+    )
+
+
+UNITS: Mapping[str, float] = {"": 1, "ms": 1, "s": 1000, "us": 0.001}
+PER_MHZ: Mapping[str, float] = {"": 1, "mhz": 1, "khz": 0.001, "ghz": 1000, "hz": 1e-6}
+
+
+def milliseconds(said: float | str) -> float:
+    """Of a time limit: "50ms", "0.05 s", a number of milliseconds.
+
+    >>> milliseconds("50ms"), milliseconds("0.5 s"), milliseconds(20)
+    (50.0, 500.0, 20.0)
+    """
+    value = _amount(said, UNITS)
+    if value <= 0:
+        raise UsageError(f"'{said}' is no time", code="bad_time", hint="50ms or 0.05s")
+    return value
+
+
+def megahertz(said: float | str) -> float:
+    """Of a clock: "64MHz", a number of MHz.
+
+    >>> megahertz("64MHz"), megahertz("1.2 GHz"), megahertz(133)
+    (64.0, 1200.0, 133.0)
+    """
+    value = _amount(said, PER_MHZ)
+    if value <= 0:
+        raise UsageError(f"'{said}' is no clock", code="bad_clock", hint="64MHz")
+    return value
+
+
+def _amount(said: float | str, units: Mapping[str, float]) -> float:
+    """0 for what is none."""
+    parts = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([a-z]*)", str(said).strip().lower(), re.ASCII)
+    return float(parts[1]) * units.get(parts[2], 0) if parts else 0.0
