@@ -19,11 +19,11 @@ from dataclasses import asdict, dataclass
 from itertools import pairwise
 from pathlib import Path
 
+from tflm_memopt.check.checker import check
 from tflm_memopt.model.graph import Graph, Op, Tensor
 from tflm_memopt.ops.rowop import UNIT, Kind, RowOp, Rows, Window
-from tflm_memopt.plan.check import check
 from tflm_memopt.plan.planner import Options, plan
-from tflm_memopt.plan.regions import partition
+from tflm_memopt.rowgraph.regions import partition
 
 LAYERS = (50, 100, 200, 400)
 MAP, EXPANDED = Rows(16, 16, 8), Rows(16, 16, 24)

@@ -30,13 +30,13 @@ from tflm_memopt.model.reader import Model, read
 from tflm_memopt.ops.packing import GENERIC, Family
 from tflm_memopt.ops.packings import family
 from tflm_memopt.plan.effort import EXACT, NORMAL, PER_OPERATOR, allowance, factor
-from tflm_memopt.plan.inputs import input_mode
 from tflm_memopt.plan.planner import Options
 from tflm_memopt.plan.tiles_plan import Settings
 from tflm_memopt.plan.work import work
 from tflm_memopt.results import Balance, BoardReport, Exploration, Fits, Inspection, Optimized
 from tflm_memopt.rewrite.int8_io import Int8Interface
 from tflm_memopt.rewrite.int8_io import int8_io as to_int8_io
+from tflm_memopt.rowgraph.inputs import input_mode
 from tflm_memopt.runtime.verify import Verification, verify
 from tflm_memopt.ways import misfit, original_misfit
 

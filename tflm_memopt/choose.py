@@ -23,14 +23,14 @@ from tflm_memopt.pipeline import Planned, Understood
 from tflm_memopt.plan.critical import critical
 from tflm_memopt.plan.drafts import TFLM_ALIGN
 from tflm_memopt.plan.effort import Log
-from tflm_memopt.plan.inputs import IN_ARENA, InputMode
 from tflm_memopt.plan.plan import SCHEMA_VERSION, Block, Buffer, Plan, Role
 from tflm_memopt.plan.planner import Options, tensor_sizes
-from tflm_memopt.plan.regions import Partition
 from tflm_memopt.plan.search import UNLIMITED
 from tflm_memopt.plan.tiles_plan import Settings
 from tflm_memopt.rewrite.int8_io import Int8Interface
 from tflm_memopt.rewrite.int8_io import int8_io as to_int8_io
+from tflm_memopt.rowgraph.graph import Partition
+from tflm_memopt.rowgraph.inputs import IN_ARENA, InputMode
 from tflm_memopt.ways import misfit, up
 
 ROLES = {Role.TENSOR: "output of", Role.RING: "ring of", Role.ACCUMULATOR: "sums of", Role.SCRATCH: "scratch of"}

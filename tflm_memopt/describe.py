@@ -24,7 +24,6 @@ from tflm_memopt.ops.opset import Unsupported
 from tflm_memopt.ops.rowop import RowOp
 from tflm_memopt.pipeline import Planned, Understood
 from tflm_memopt.plan.plan import Block, Buffer, Role, Stage
-from tflm_memopt.plan.regions import Kept
 from tflm_memopt.results import (
     BlockReport,
     Flash,
@@ -41,6 +40,7 @@ from tflm_memopt.results import (
     TensorReport,
 )
 from tflm_memopt.rewrite.int8_io import Int8Interface
+from tflm_memopt.rowgraph.graph import Kept
 from tflm_memopt.rowgraph.supported import View
 
 

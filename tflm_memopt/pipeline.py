@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
+from tflm_memopt.check.checker import check
 from tflm_memopt.lower.rewrite import rewrite
 from tflm_memopt.model import writer
 from tflm_memopt.model.graph import ABSENT, Graph
@@ -14,15 +15,15 @@ from tflm_memopt.ops.opset import Unsupported
 from tflm_memopt.ops.packings import family, packing
 from tflm_memopt.ops.rowop import RowOp
 from tflm_memopt.ops.site import PIECE
-from tflm_memopt.plan import second_pass
-from tflm_memopt.plan.check import check
-from tflm_memopt.plan.fold import without_dead_channels
-from tflm_memopt.plan.inputs import InputMode, with_input
-from tflm_memopt.plan.plan import Plan, SecondPass
+from tflm_memopt.plan.plan import Plan
 from tflm_memopt.plan.planner import Options, plan, tensor_sizes
-from tflm_memopt.plan.regions import Partition, Region, partition
 from tflm_memopt.rewrite import canonicalise
 from tflm_memopt.rewrite.int8_io import Int8Interface
+from tflm_memopt.rowgraph import second_pass
+from tflm_memopt.rowgraph.fold import without_dead_channels
+from tflm_memopt.rowgraph.graph import Partition, Region, SecondPass
+from tflm_memopt.rowgraph.inputs import InputMode, with_input
+from tflm_memopt.rowgraph.regions import partition
 from tflm_memopt.rowgraph.supported import Support, to_row_ops
 
 CONSTANT_INPUT = "an input of the model is a constant"

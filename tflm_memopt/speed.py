@@ -12,8 +12,8 @@ from tflm_memopt.boards import Board
 from tflm_memopt.choose import Conversion, Limits
 from tflm_memopt.errors import UsageError
 from tflm_memopt.model.graph import Op
-from tflm_memopt.plan.regions import Kept
 from tflm_memopt.results import Inspection
+from tflm_memopt.rowgraph.graph import Kept
 
 
 def clock(board: Board | None, core: str | None, on: Table, said: float | str | None) -> Clock | None:

@@ -18,7 +18,7 @@ from tflm_memopt.errors import DoesNotFit
 from tflm_memopt.firmware import firmware
 from tflm_memopt.frontier import cheapest
 from tflm_memopt.ops.packing import GENERIC
-from tflm_memopt.plan.inputs import IN_ARENA, STREAM, InputMode
+from tflm_memopt.rowgraph.inputs import IN_ARENA, STREAM, InputMode
 
 if TYPE_CHECKING:
     from tflm_memopt.choose import Conversion, Converted, Limits

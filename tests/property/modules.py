@@ -24,11 +24,11 @@ from tflm_memopt.model.interface import METADATA, Changes, changes_of, metadata
 from tflm_memopt.model.reader import read
 from tflm_memopt.ops.packing import TARGETS
 from tflm_memopt.pipeline import Planned
-from tflm_memopt.plan.inputs import InputMode
 from tflm_memopt.plan.planner import Options
 from tflm_memopt.plan.tiles_plan import NO_RECOMPUTE
 from tflm_memopt.results import FrameReport
 from tflm_memopt.rewrite.int8_io import Int8Interface, int8_io
+from tflm_memopt.rowgraph.inputs import InputMode
 from tflm_memopt.runtime import c_module
 from tflm_memopt.runtime.verify import Verification, sample, verify
 

@@ -20,8 +20,8 @@ from unit.analysis.arena_zoo import ZOO, with_subgraphs
 import tflm_memopt
 from tflm_memopt.analysis.libraries import KERNELS, Kernels
 from tflm_memopt.pipeline import CONSTANT_INPUT, DYNAMIC, SEVERAL_SUBGRAPHS
-from tflm_memopt.plan.plan import MAX_IO
 from tflm_memopt.plan.planner import Options
+from tflm_memopt.rowgraph.graph import MAX_IO
 
 pytest.importorskip("tflite_micro", reason="the official TFLM wheel is not installed")
 

@@ -24,11 +24,11 @@ from property.oracle import assert_same_bytes, convert, draw_inputs, original, r
 from property.planted import plant
 
 from tflm_memopt import pipeline
-from tflm_memopt.analysis.dead_channels import Range, ranges
 from tflm_memopt.model import writer
 from tflm_memopt.model.reader import read
 from tflm_memopt.ops.rowop import RowOp
 from tflm_memopt.plan.planner import Options
+from tflm_memopt.rowgraph.dead_channels import Range, ranges
 
 pytest.importorskip("tflite_micro", reason="the official TFLM wheel is not installed")
 

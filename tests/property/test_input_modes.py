@@ -21,11 +21,11 @@ from tflm_memopt.errors import UsageError
 from tflm_memopt.model.interface import Changes
 from tflm_memopt.model.reader import read
 from tflm_memopt.pipeline import Planned
-from tflm_memopt.plan.inputs import InputMode
 from tflm_memopt.plan.planner import Options, Planner, tensor_sizes
-from tflm_memopt.plan.second_pass import choices
 from tflm_memopt.plan.tiles_plan import NO_RECOMPUTE
 from tflm_memopt.rewrite.int8_io import Int8Interface
+from tflm_memopt.rowgraph.inputs import InputMode
+from tflm_memopt.rowgraph.second_pass import choices
 from tflm_memopt.runtime.feeds import feeder
 from tflm_memopt.runtime.guard import guarded_runs
 

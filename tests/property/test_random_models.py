@@ -22,17 +22,17 @@ from property.oracle import assert_arena_as_predicted, assert_same_bytes, conver
 
 import tflm_memopt
 from tflm_memopt import pipeline
+from tflm_memopt.check.checker import check
 from tflm_memopt.model.interface import Changes
 from tflm_memopt.model.reader import read
 from tflm_memopt.ops.opset import OPSET
 from tflm_memopt.ops.packing import TARGETS
 from tflm_memopt.pipeline import Planned
-from tflm_memopt.plan.check import check
 from tflm_memopt.plan.plan import Plan
 from tflm_memopt.plan.planner import Options, Planner
-from tflm_memopt.plan.regions import partition
 from tflm_memopt.plan.tiles_plan import NO_RECOMPUTE, Settings
 from tflm_memopt.rewrite.int8_io import Int8Interface
+from tflm_memopt.rowgraph.regions import partition
 
 pytest.importorskip("tflite_micro", reason="the official TFLM wheel is not installed")
 

@@ -20,6 +20,7 @@ from unit.plan.sketch import Sketch
 
 import tflm_memopt
 from tflm_memopt import keras, pipeline
+from tflm_memopt.check.checker import check
 from tflm_memopt.emit import library
 from tflm_memopt.errors import MemoptError
 from tflm_memopt.keras import FloatModel
@@ -28,7 +29,6 @@ from tflm_memopt.model.graph import Graph, Op, Tensor
 from tflm_memopt.model.interface import Change, Format
 from tflm_memopt.model.reader import read
 from tflm_memopt.ops.rowop import RowOp
-from tflm_memopt.plan.check import check
 from tflm_memopt.plan.plan import Block
 from tflm_memopt.plan.planner import Options, plan
 from tflm_memopt.plan.turn import as_counted
@@ -198,7 +198,7 @@ def plan_turned() -> object:
 
 @path
 def plan_width() -> object:
-    with mock.patch("tflm_memopt.plan.check.MAX_IO", 1):
+    with mock.patch("tflm_memopt.check.checker.MAX_IO", 1):
         return check(*_sketch())
 
 

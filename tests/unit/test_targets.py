@@ -12,12 +12,12 @@ from models import Net
 
 import tflm_memopt
 from tflm_memopt import cli, pipeline
+from tflm_memopt.check.checker import check
 from tflm_memopt.errors import PlanError, UsageError
 from tflm_memopt.model.reader import read
 from tflm_memopt.ops import packings
 from tflm_memopt.ops.packing import Family, Packing
 from tflm_memopt.ops.rowop import Kind, RowOp, Rows, Window
-from tflm_memopt.plan.check import check
 from tflm_memopt.plan.plan import Plan, Role
 from tflm_memopt.plan.planner import Options
 

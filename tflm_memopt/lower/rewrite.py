@@ -19,8 +19,9 @@ from tflm_memopt.model.graph import ITEM_BYTES, OPERANDS, VIEW, Graph, Op, Quant
 from tflm_memopt.model.interface import METADATA, Changes, record
 from tflm_memopt.model.reader import TENSOR_TYPES
 from tflm_memopt.ops.rowop import RowOp
-from tflm_memopt.plan.plan import Block, Builtin, Frame, Plan, Role
-from tflm_memopt.plan.regions import Partition, region_of
+from tflm_memopt.plan.plan import Block, Builtin, Plan, Role
+from tflm_memopt.rowgraph.graph import Frame, Partition
+from tflm_memopt.rowgraph.regions import region_of
 
 STREAM_STATE = (2,)
 """int32 that a streamed input's operator keeps from Invoke to Invoke: tmo_stream."""

@@ -254,7 +254,7 @@ class RowOp:
     macs: int = 0
     """Multiply-accumulates of the whole operator, padding included, as the original model does them."""
     again: bool = False
-    """It computes what another one computed before (plan/second_pass.py)."""
+    """It computes what another one computed before (rowgraph/second_pass.py)."""
 
     @property
     def reducible(self) -> bool:

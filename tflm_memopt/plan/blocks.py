@@ -28,8 +28,9 @@ from tflm_memopt.plan.liveness import (
     most_alive,
     new_contents,
 )
-from tflm_memopt.plan.plan import MAX_IO, Frame, Stage
+from tflm_memopt.plan.plan import Stage
 from tflm_memopt.plan.walk import Ints
+from tflm_memopt.rowgraph.graph import MAX_IO, Frame
 
 MAX_KERNEL_H = 64
 """Rows of a window that a kernel takes at once: TMO_MAX_KERNEL_H."""

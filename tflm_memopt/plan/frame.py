@@ -14,8 +14,8 @@ import numpy as np
 from tflm_memopt.model.graph import TensorId
 from tflm_memopt.ops.rowop import RowOp
 from tflm_memopt.plan.firing import Trace
-from tflm_memopt.plan.plan import Frame
 from tflm_memopt.plan.walk import Ints
+from tflm_memopt.rowgraph.graph import Frame
 
 
 def converted_bytes(op: RowOp, frame: Frame, *, tiled: bool, iterative: bool) -> int:

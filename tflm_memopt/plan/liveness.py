@@ -18,8 +18,9 @@ from tflm_memopt.model.graph import TensorId
 from tflm_memopt.plan.firing import Member, Trace, dead_bytes, written_bytes
 from tflm_memopt.plan.frame import arrivals, converted_bytes
 from tflm_memopt.plan.lanes import Lives
-from tflm_memopt.plan.plan import Frame, Lane, Role
+from tflm_memopt.plan.plan import Lane, Role
 from tflm_memopt.plan.walk import Ints
+from tflm_memopt.rowgraph.graph import Frame
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,9 +17,10 @@ from tflm_memopt.ops.rowop import RowOp
 from tflm_memopt.plan.firing import Member, Trace, prepend, start
 from tflm_memopt.plan.lanes import lives
 from tflm_memopt.plan.liveness import Border, Content, Ring, contents
-from tflm_memopt.plan.plan import Block, Buffer, Frame, Plan, Role
+from tflm_memopt.plan.plan import Block, Buffer, Plan, Role
 from tflm_memopt.plan.turn import as_counted
 from tflm_memopt.plan.walk import Ints
+from tflm_memopt.rowgraph.graph import Frame
 
 MOST_MOMENTS = 64
 """Of one block: finer than a screen shows."""

@@ -15,9 +15,10 @@ from itertools import groupby, pairwise
 
 from tflm_memopt.model.graph import Graph, TensorId
 from tflm_memopt.plan.effort import Meter
-from tflm_memopt.plan.regions import STATEFUL, Kept, Node, Partition, regions_of
 from tflm_memopt.plan.schedule import contiguous, schedule
 from tflm_memopt.plan.schedule_problem import Problem, Task
+from tflm_memopt.rowgraph.graph import Kept, Node, Partition
+from tflm_memopt.rowgraph.regions import STATEFUL, regions_of
 
 SECONDS = 0.1
 """Of a schedule that is not solved in polynomial time: deterministic time of CP-SAT."""

@@ -10,13 +10,12 @@ from typing import TYPE_CHECKING, Any
 from tflm_memopt.ops.packing import GENERIC, LAYOUT, Packing
 from tflm_memopt.ops.rowop import RowOp
 from tflm_memopt.plan.walk import BY_ROWS, Walk
+from tflm_memopt.rowgraph.graph import SecondPass
 
 if TYPE_CHECKING:
     from tflm_memopt.report.notebook import Picture
 
 SCHEMA_VERSION = 1
-MAX_IO = 16
-"""Inputs and outputs of one custom operator, together: TMO_MAX_IO."""
 
 
 class Role(str, enum.Enum):
@@ -32,17 +31,6 @@ class Role(str, enum.Enum):
     """uint16 per operator of a block: firings done."""
     SCRATCH = "scratch"
     """What a firing needs for itself: a kernel's tile, pixels of the external input that become int8."""
-
-
-@dataclass(frozen=True, slots=True)
-class Frame:
-    """The model's input where it is not in the arena as a whole: it has `height` rows of `row_bytes`."""
-
-    tensor: int
-    height: int
-    row_bytes: int
-    pushed: int
-    """Rows that come at once; 0: the input lies in a buffer of the caller's."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,16 +94,6 @@ class Block:
     """0: row by row."""
     turned: bool = False
     """It counts the rows of all its tensors from the last to the first (plan/turn.py)."""
-
-
-@dataclass(frozen=True, slots=True)
-class SecondPass:
-    """Operators that run a second time, for one reader of what they make (plan/second_pass.py)."""
-
-    reader: int
-    """Its key."""
-    ops: tuple[int, ...]
-    """Keys, in the order in which they run."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,13 +12,13 @@ from tflm_memopt.plan import blocks, layout
 from tflm_memopt.plan.blocks import Candidate, Chain
 from tflm_memopt.plan.drafts import Draft, Placer, drafted
 from tflm_memopt.plan.effort import EXACT, ORDERING, PLACING, SEARCH, Log, Meter, Part, allowance
-from tflm_memopt.plan.inputs import IN_ARENA, InputMode
 from tflm_memopt.plan.order import orders
 from tflm_memopt.plan.plan import Block, Builtin, Plan, Role, calls
-from tflm_memopt.plan.regions import Kept, Partition, Region
 from tflm_memopt.plan.search import UNLIMITED, Cuts, Joint, Place, RowBlocks, Turn, front, least_bytes, never
 from tflm_memopt.plan.tiles_plan import NO_RECOMPUTE, Input, Settings
 from tflm_memopt.plan.turn import Turned, in_units, turned_chain
+from tflm_memopt.rowgraph.graph import Kept, Partition, Region
+from tflm_memopt.rowgraph.inputs import IN_ARENA, InputMode
 
 DRAFT_SECONDS, FIRING_SECONDS, HELD_SECONDS, SEPARATION_SECONDS = 3e-4, 1e-6, 1.5e-5, 2e-6
 """Of work (effort.py): for a draft, for its firings and each pair of its buffers; for each separation in a layout."""
@@ -40,7 +40,7 @@ class Options:
     """Limit of the exact layout of the whole model, deterministic time (plan/layout.py); all orders share it, and a
     block alone gets an eighth."""
     fold: bool = True
-    """Leave out channels that cannot influence any output (plan/fold.py)."""
+    """Leave out channels that cannot influence any output (rowgraph/fold.py)."""
     overlap: bool = True
     """Whole tensors of one block may share bytes: its output grows into what its input leaves."""
     input: InputMode = IN_ARENA
@@ -50,7 +50,7 @@ class Options:
     target: str = GENERIC
     """Whose kernels operators are packed for (ops/packing.py)."""
     second_pass: bool = True
-    """Operators may run twice, where compute is allowed (plan/second_pass.py)."""
+    """Operators may run twice, where compute is allowed (rowgraph/second_pass.py)."""
     turn: bool = True
     """Blocks may fire from the last row to the first (plan/turn.py)."""
     effort: float = 1.0
@@ -133,7 +133,7 @@ class Planner:
         return front(self._cuts)
 
     def plan(self, macs: int, known: Sequence[Plan] = (), meter: Meter | None = None) -> Plan:
-        """The plan of least head with at most so many multiply-accumulates; not yet checked (plan/check.py). Where it
+        """The plan of least head with at most so many multiply-accumulates; not yet checked. Where it
         cannot be better than a known one in anything, that one: layouts take time. `meter`: what pays for it.
         """
         purse = meter or Meter(PLANNING * self.allowance, self.log)
@@ -295,7 +295,7 @@ def plans(found: Sequence[Planner], macs: int, known: Sequence[Plan] = ()) -> It
 
 
 def plan(graph: Graph, partition: Partition, options: Options = Options()) -> Plan:
-    """The plan of least head without recomputation; not yet checked (plan/check.py)."""
+    """The plan of least head without recomputation; not yet checked (check/checker.py)."""
     tried = planners(graph, partition, options)
     return min(plans(tried, tried[0].macs), key=cost)
 

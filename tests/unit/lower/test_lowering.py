@@ -20,7 +20,7 @@ from tflm_memopt.pipeline import Planned
 from tflm_memopt.plan.drafts import TFLM_ALIGN
 from tflm_memopt.plan.plan import Block, Plan, Role, Stage
 from tflm_memopt.plan.planner import Options
-from tflm_memopt.plan.regions import Region
+from tflm_memopt.rowgraph.graph import Region
 from tflm_memopt.runtime import host
 
 

@@ -9,7 +9,8 @@ from dataclasses import dataclass, field
 from tflm_memopt.model.graph import Graph, Op, Tensor, TensorId
 from tflm_memopt.ops.rowop import UNIT, Kind, RowOp, Rows, Window
 from tflm_memopt.plan.blocks import Chain
-from tflm_memopt.plan.regions import Partition, partition
+from tflm_memopt.rowgraph.graph import Partition
+from tflm_memopt.rowgraph.regions import partition
 
 
 @dataclass

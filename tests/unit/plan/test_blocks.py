@@ -26,8 +26,8 @@ from tflm_memopt.plan.blocks import (
     worst_bytes,
 )
 from tflm_memopt.plan.liveness import most_alive
-from tflm_memopt.plan.plan import MAX_IO
-from tflm_memopt.plan.regions import Region, partition
+from tflm_memopt.rowgraph.graph import MAX_IO, Region
+from tflm_memopt.rowgraph.regions import partition
 
 UNLIMITED = 1 << 40
 SEEDS = st.integers(0, 1 << 32)

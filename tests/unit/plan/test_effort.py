@@ -6,8 +6,8 @@ import pytest
 from unit.plan.sketch import Sketch, random_sketch
 
 import tflm_memopt
+from tflm_memopt.check.checker import check
 from tflm_memopt.errors import UsageError
-from tflm_memopt.plan.check import check
 from tflm_memopt.plan.effort import LEAST, LEVELS, MOST, Log, Meter, Part, allowance, factor
 from tflm_memopt.plan.plan import Plan
 from tflm_memopt.plan.planner import Options, planners, plans

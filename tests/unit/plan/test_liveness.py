@@ -10,10 +10,10 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from unit.plan.sketch import Sketch, random_sketch
 
+from tflm_memopt.check.checker import check
 from tflm_memopt.errors import PlanError
 from tflm_memopt.model.graph import TensorId
 from tflm_memopt.plan.blocks import Candidate, Chain, border, candidates, rebuild
-from tflm_memopt.plan.check import check
 from tflm_memopt.plan.liveness import Content, separations
 from tflm_memopt.plan.plan import Block, Buffer, Plan, Role
 
@@ -122,8 +122,8 @@ def judge(s: Sketch, chain: Chain, block: Candidate, low: int, high: int, distan
     sinks = tuple(sorted((ops[t] for t in wanted), reverse=True))
     step = Block(0, block.stages, sinks, len(trace.moments), block.macs, block.strips)
     plan = Plan((step,), buffers, tuple(offsets), at, 0, proven=False)
-    unaligned = mock.patch.dict("tflm_memopt.plan.check_arena.LEAST_ALIGN", clear=True)
-    with mock.patch("tflm_memopt.plan.check.ARENA_ALIGN", 1), unaligned:
+    unaligned = mock.patch.dict("tflm_memopt.check.arena.LEAST_ALIGN", clear=True)
+    with mock.patch("tflm_memopt.check.checker.ARENA_ALIGN", 1), unaligned:
         try:
             check(plan, s.graph(*wanted), s.partition(*wanted))
         except PlanError as error:

@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from unit.plan.sketch import Sketch, random_sketch
 
 from tflm_memopt.plan.blocks import MAX_OPERATORS, Candidate, Chain, candidates
-from tflm_memopt.plan.plan import Frame
 from tflm_memopt.plan.search import SHORT, Cuts, Label, Place, RowBlocks, least_bytes, pareto
+from tflm_memopt.rowgraph.graph import Frame
 
 UNLIMITED = 1 << 40
 SEEDS = st.integers(0, 1 << 32)

@@ -18,9 +18,10 @@ from tflm_memopt.plan.blocks import Chain
 from tflm_memopt.plan.firing import Member, Trace, prepend, start
 from tflm_memopt.plan.plan import Block
 from tflm_memopt.plan.planner import Options
-from tflm_memopt.plan.regions import Region, partition
 from tflm_memopt.plan.tiles_plan import Settings
 from tflm_memopt.plan.turn import as_counted
+from tflm_memopt.rowgraph.graph import Region
+from tflm_memopt.rowgraph.regions import partition
 
 OPTIONS = Options(seconds=0.05)
 

@@ -12,12 +12,12 @@ from typing import NamedTuple
 
 import numpy as np
 
+from tflm_memopt.check.arena import Arena, Ints
+from tflm_memopt.check.frame import FrameReplay
+from tflm_memopt.check.walk import Step
 from tflm_memopt.errors import PlanError
 from tflm_memopt.model.graph import TensorId
 from tflm_memopt.ops.rowop import Rows
-from tflm_memopt.plan.check_arena import Arena, Ints
-from tflm_memopt.plan.check_frame import FrameReplay
-from tflm_memopt.plan.check_walk import Step
 from tflm_memopt.plan.plan import Role
 
 

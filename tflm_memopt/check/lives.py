@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from tflm_memopt.plan.check_arena import Arena, Ints
+from tflm_memopt.check.arena import Arena, Ints
 
 BEFORE = 0
 """The moment when what a block finds was written; also: never."""

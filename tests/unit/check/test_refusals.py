@@ -22,11 +22,11 @@ from unit.plan.damage import (
 )
 from unit.plan.sketch import Sketch, residual
 
+from tflm_memopt.check.arena import Arena
+from tflm_memopt.check.checker import check
 from tflm_memopt.errors import PlanError
 from tflm_memopt.model.graph import TensorId
 from tflm_memopt.ops.rowop import Rows
-from tflm_memopt.plan.check import check
-from tflm_memopt.plan.check_arena import Arena
 from tflm_memopt.plan.plan import Block, Plan, Role, Stage
 from tflm_memopt.plan.planner import Options, plan
 

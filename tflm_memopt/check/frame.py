@@ -6,10 +6,11 @@ copied to the ring before. Naive, and written anew (check.py).
 
 from __future__ import annotations
 
+from tflm_memopt.check.arena import Arena
 from tflm_memopt.errors import PlanError
 from tflm_memopt.ops.rowop import RowOp
-from tflm_memopt.plan.check_arena import Arena
-from tflm_memopt.plan.plan import Frame, Role
+from tflm_memopt.plan.plan import Role
+from tflm_memopt.rowgraph.graph import Frame
 
 
 class FrameReplay:

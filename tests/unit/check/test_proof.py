@@ -19,18 +19,18 @@ from unit.plan.damage_tiles import moved_buffers, other_walks, shallower_lanes
 from unit.plan.tiled import OPTIONS, planned
 
 from tflm_memopt import pipeline
+from tflm_memopt.check import checker
+from tflm_memopt.check.arena import Arena
+from tflm_memopt.check.frame import FrameReplay
+from tflm_memopt.check.proof import proved
+from tflm_memopt.check.tiles import TiledReplay
 from tflm_memopt.errors import PlanError, UsageError
 from tflm_memopt.model.reader import Model, read
 from tflm_memopt.ops.rowop import RowOp
 from tflm_memopt.pipeline import Planned
-from tflm_memopt.plan import check as checker
-from tflm_memopt.plan.check_arena import Arena
-from tflm_memopt.plan.check_frame import FrameReplay
-from tflm_memopt.plan.check_proof import proved
-from tflm_memopt.plan.check_tiles import TiledReplay
-from tflm_memopt.plan.inputs import input_mode
 from tflm_memopt.plan.plan import Block, Plan
 from tflm_memopt.plan.planner import Options
+from tflm_memopt.rowgraph.inputs import input_mode
 
 
 def copied(arena: Arena, frame: FrameReplay) -> tuple[Arena, FrameReplay]:

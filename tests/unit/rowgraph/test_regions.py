@@ -18,8 +18,8 @@ from tflm_memopt.model.graph import VIEW, Graph, Op, Tensor, TensorId
 from tflm_memopt.model.reader import read
 from tflm_memopt.ops.opset import Unsupported
 from tflm_memopt.ops.rowop import Kind, RowOp, Rows
-from tflm_memopt.plan.plan import MAX_IO
-from tflm_memopt.plan.regions import STATEFUL, Kept, Partition, Region, partition
+from tflm_memopt.rowgraph.graph import MAX_IO, Kept, Partition, Region
+from tflm_memopt.rowgraph.regions import STATEFUL, partition
 from tflm_memopt.rowgraph.supported import Support, View
 
 REFUSED = Unsupported("test", "because", "", "")

@@ -15,9 +15,9 @@ import tflm_memopt
 from tflm_memopt import cli, emit, pipeline
 from tflm_memopt.errors import UsageError
 from tflm_memopt.model.reader import read
-from tflm_memopt.plan.inputs import IN_ARENA, InputMode, input_mode
 from tflm_memopt.plan.plan import Block, Role
 from tflm_memopt.plan.planner import Options
+from tflm_memopt.rowgraph.inputs import IN_ARENA, InputMode, input_mode
 
 SECONDS = 0.1
 

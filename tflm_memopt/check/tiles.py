@@ -1,7 +1,7 @@
 """The checker's replay of a tiled block: unit by unit, pixel by pixel, as custom_ops/src does it.
 
 Naive, and written anew (check.py). What lives in the block at the same time is proved to be apart all at once
-(check_lives.py), much faster; this says what is wrong, and where, and decides what is not proved so.
+(lives.py), much faster; this says what is wrong, and where, and decides what is not proved so.
 """
 
 from __future__ import annotations
@@ -11,12 +11,12 @@ from typing import NamedTuple
 
 import numpy as np
 
+from tflm_memopt.check.arena import Arena, Ints
+from tflm_memopt.check.frame import FrameReplay
+from tflm_memopt.check.places import Place, check_lanes, places
+from tflm_memopt.check.walk import Step, Unit, check_walk, firings, steps_of
 from tflm_memopt.errors import PlanError
 from tflm_memopt.ops.rowop import RowOp
-from tflm_memopt.plan.check_arena import Arena, Ints
-from tflm_memopt.plan.check_frame import FrameReplay
-from tflm_memopt.plan.check_places import Place, check_lanes, places
-from tflm_memopt.plan.check_walk import Step, Unit, check_walk, firings, steps_of
 from tflm_memopt.plan.plan import Block, Role
 
 

@@ -8,78 +8,17 @@ depend on each other through a builtin operator, so that each connected group of
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import pairwise
 
 from tflm_memopt.model.graph import VIEW, Graph, Op, TensorId
 from tflm_memopt.ops.opset import Unsupported
 from tflm_memopt.ops.rowop import RowOp
-from tflm_memopt.plan.plan import MAX_IO, Frame, SecondPass
+from tflm_memopt.rowgraph.graph import MAX_IO, Kept, Node, Partition, Region
 from tflm_memopt.rowgraph.supported import Support, View
 
 STATEFUL = ("VAR_HANDLE", "READ_VARIABLE", "ASSIGN_VARIABLE", "CALL_ONCE")
 """Builtin operators that see what others of them did, through no tensor: they keep their order."""
-
-
-@dataclass(frozen=True, slots=True)
-class Region:
-    """Row operators that become one custom operator."""
-
-    ops: tuple[int, ...]
-    """Keys (Op.index) in schedule order."""
-    views: tuple[int, ...]
-    """View operators that vanish in it."""
-    inputs: tuple[TensorId, ...]
-    outputs: tuple[TensorId, ...]
-
-    @property
-    def number(self) -> int:
-        """Names the region, in whatever order its operators are: the first of them in the model."""
-        return min(self.ops)
-
-    @property
-    def width(self) -> int:
-        """Inputs and outputs."""
-        return len(self.inputs) + len(self.outputs)
-
-
-@dataclass(frozen=True, slots=True)
-class Kept:
-    """An operator that stays builtin."""
-
-    op: int
-    inputs: tuple[TensorId, ...]
-    """Activations only; variables keep their bytes from one inference to the next, outside of every plan."""
-    outputs: tuple[TensorId, ...]
-
-
-Node = Region | Kept
-
-
-@dataclass(frozen=True, slots=True)
-class Partition:
-    """The whole graph as nodes, in an order in which they can run."""
-
-    nodes: tuple[Node, ...]
-    ops: Mapping[int, RowOp]
-    """The row operators of all regions, by Op.index; their tensors are those of the rewritten model."""
-    frame: Frame | None = None
-    """The model's input, where it is not in the arena as a whole."""
-    passes: tuple[SecondPass, ...] = ()
-    """Those that its operators contain (plan/second_pass.py)."""
-
-    @property
-    def external(self) -> frozenset[TensorId]:
-        """Tensors that operators read from outside the arena."""
-        return frozenset({self.frame.tensor} if self.frame and not self.frame.pushed else ())
-
-    @property
-    def kept(self) -> tuple[Kept, ...]:
-        return tuple(node for node in self.nodes if isinstance(node, Kept))
-
-    @property
-    def regions(self) -> tuple[Region, ...]:
-        return tuple(node for node in self.nodes if isinstance(node, Region))
 
 
 def partition(graph: Graph, support: Mapping[int, Support]) -> Partition:

@@ -18,8 +18,8 @@ from unit.plan.damage import ALWAYS_WRONG, MAY_BE_HARMLESS, Mutants, shallower_r
 from unit.plan.sketch import random_sketch
 from unit.plan.subjects import MODELS, OPTIONS, Subject, subject
 
+from tflm_memopt.check.checker import check
 from tflm_memopt.errors import PlanError
-from tflm_memopt.plan.check import check
 from tflm_memopt.plan.plan import Plan, Role
 from tflm_memopt.plan.planner import plan
 

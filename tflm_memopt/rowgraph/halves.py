@@ -13,13 +13,13 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from tflm_memopt.analysis.dead_channels import Bools
 from tflm_memopt.model.graph import Graph, Op, TensorId
 from tflm_memopt.ops.moves import by_rows, numbered
 from tflm_memopt.ops.packing import VECTOR
 from tflm_memopt.ops.rowop import Kind, RowOp
-from tflm_memopt.plan.fold import CHANNELWISE, narrowed
-from tflm_memopt.plan.regions import Partition, Region
+from tflm_memopt.rowgraph.dead_channels import Bools
+from tflm_memopt.rowgraph.fold import CHANNELWISE, narrowed
+from tflm_memopt.rowgraph.graph import Partition, Region
 
 JOINED = "CONCATENATION"
 

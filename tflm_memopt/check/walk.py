@@ -12,10 +12,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from tflm_memopt.check.arena import Ints
+from tflm_memopt.check.packed import kernel_scratch
 from tflm_memopt.errors import PlanError
 from tflm_memopt.ops.rowop import BINARY, RowOp, Rows
-from tflm_memopt.plan.check_arena import Ints
-from tflm_memopt.plan.check_packed import kernel_scratch
 from tflm_memopt.plan.plan import Block, Stage
 
 NOTHING, UNMADE = -1, -2

@@ -18,8 +18,8 @@ from tflm_memopt.choose import up
 from tflm_memopt.errors import UsageError
 from tflm_memopt.model.reader import read
 from tflm_memopt.ops.rowop import Kind, RowOp, Rows, Window
-from tflm_memopt.plan.fold import without_dead_channels
-from tflm_memopt.plan.regions import Kept, Partition, Region
+from tflm_memopt.rowgraph.fold import without_dead_channels
+from tflm_memopt.rowgraph.graph import Kept, Partition, Region
 
 H, W = 4, 5
 LIVE, DEAD, STUCK = 0, -(1 << 20), 1 << 20

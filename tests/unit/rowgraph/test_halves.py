@@ -14,9 +14,9 @@ from tflm_memopt.model.graph import Graph
 from tflm_memopt.model.reader import read
 from tflm_memopt.ops.packing import TARGETS
 from tflm_memopt.ops.rowop import Kind
-from tflm_memopt.plan.halves import in_halves
 from tflm_memopt.plan.plan import Block
-from tflm_memopt.plan.regions import Partition
+from tflm_memopt.rowgraph.graph import Partition
+from tflm_memopt.rowgraph.halves import in_halves
 
 EXPAND, DEPTHWISE, RELU, MEAN = 1, 2, 3, 4
 """Operators of reduced()."""

@@ -17,10 +17,10 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from tflm_memopt.analysis.dead_channels import Bools, Range, inputs, meets_padding, ranges
 from tflm_memopt.model.graph import TensorId
 from tflm_memopt.ops.rowop import BINARY, BINARY_INT8, Constant, Kind, RowOp
-from tflm_memopt.plan.regions import Partition, Region
+from tflm_memopt.rowgraph.dead_channels import Bools, Range, inputs, meets_padding, ranges
+from tflm_memopt.rowgraph.graph import Partition, Region
 
 Scalar = TypeVar("Scalar", bound=np.generic)
 Kept = Mapping[TensorId, Bools]

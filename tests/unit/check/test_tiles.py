@@ -22,10 +22,10 @@ from unit.plan.damage_tiles import (
 from unit.plan.tiled import OPTIONS, planned
 
 from tflm_memopt import pipeline
+from tflm_memopt.check.checker import check
 from tflm_memopt.errors import ModelError, PlanError
 from tflm_memopt.model.interface import Changes
 from tflm_memopt.model.reader import read
-from tflm_memopt.plan.check import check
 from tflm_memopt.plan.plan import Block, Plan
 from tflm_memopt.rewrite.int8_io import Int8Interface
 from tflm_memopt.runtime import host, regions

@@ -1,6 +1,6 @@
-"""The checker's proof that a tiled block loses no byte: of all its firings at once (check_lives.py).
+"""The checker's proof that a tiled block loses no byte: of all its firings at once (lives.py).
 
-What is not proved so need not be wrong: the replay decides, firing by firing, and says where (check_tiles.py). Naive,
+What is not proved so need not be wrong: the replay decides, firing by firing, and says where (tiles.py). Naive,
 and written anew (check.py).
 """
 
@@ -11,15 +11,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tflm_memopt.errors import PlanError
-from tflm_memopt.model.graph import TensorId
-from tflm_memopt.ops.rowop import RowOp, Rows
-from tflm_memopt.plan.check_arena import Arena, Ints
-from tflm_memopt.plan.check_frame import FrameReplay
-from tflm_memopt.plan.check_frame_rows import FrameRows
-from tflm_memopt.plan.check_lives import BEFORE, Lives, Unproved, apart, demand, joined, leave, meet, pieces
-from tflm_memopt.plan.check_places import Place, check_lanes, places
-from tflm_memopt.plan.check_walk import (
+from tflm_memopt.check.arena import Arena, Ints
+from tflm_memopt.check.frame import FrameReplay
+from tflm_memopt.check.frame_rows import FrameRows
+from tflm_memopt.check.lives import BEFORE, Lives, Unproved, apart, demand, joined, leave, meet, pieces
+from tflm_memopt.check.places import Place, check_lanes, places
+from tflm_memopt.check.walk import (
     EARLY,
     LAST,
     LATE,
@@ -33,6 +30,9 @@ from tflm_memopt.plan.check_walk import (
     firings,
     steps_of,
 )
+from tflm_memopt.errors import PlanError
+from tflm_memopt.model.graph import TensorId
+from tflm_memopt.ops.rowop import RowOp, Rows
 from tflm_memopt.plan.plan import Block, Role
 
 

@@ -1,6 +1,6 @@
-"""The checker's view of an input that is pushed in, during a tiled block as a whole (check_lives.py).
+"""The checker's view of an input that is pushed in, during a tiled block as a whole (lives.py).
 
-As in check_frame.py: rows come over the ones before when a firing cannot go on without them; what is kept of those is
+As in frame.py: rows come over the ones before when a firing cannot go on without them; what is kept of those is
 copied to the ring before. Naive, and written anew (check.py).
 """
 
@@ -10,10 +10,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from tflm_memopt.plan.check_arena import Arena, Ints
-from tflm_memopt.plan.check_frame import FrameReplay
-from tflm_memopt.plan.check_lives import BEFORE, Lives, demand, joined
-from tflm_memopt.plan.check_walk import EARLY, LATE, MOMENTS, Windows
+from tflm_memopt.check.arena import Arena, Ints
+from tflm_memopt.check.frame import FrameReplay
+from tflm_memopt.check.lives import BEFORE, Lives, demand, joined
+from tflm_memopt.check.walk import EARLY, LATE, MOMENTS, Windows
 from tflm_memopt.plan.plan import Role
 
 

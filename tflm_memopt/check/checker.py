@@ -7,25 +7,25 @@ it wants. Nothing here is shared with the planner, neither code nor ideas: a fir
 (custom_ops/src/tmo_fire.c), its writes before its reads unless the kernel is declared to work in place.
 
 A tiled block fires hundreds of thousands of times. The same is proved of all its firings at once first
-(check_proof.py); what is not proved is replayed (check_tiles.py), and that decides.
+(proof.py); what is not proved is replayed (tiles.py), and that decides.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
 import numpy as np
 
+from tflm_memopt.check.arena import Arena
+from tflm_memopt.check.frame import FrameReplay
+from tflm_memopt.check.packed import kernel_scratch
+from tflm_memopt.check.proof import proved
+from tflm_memopt.check.tiles import TiledReplay
 from tflm_memopt.errors import PlanError
-from tflm_memopt.model.graph import Graph
+from tflm_memopt.model.graph import Graph, TensorId
 from tflm_memopt.ops.rowop import RowOp
-from tflm_memopt.plan.check_arena import Arena
-from tflm_memopt.plan.check_frame import FrameReplay
-from tflm_memopt.plan.check_packed import kernel_scratch
-from tflm_memopt.plan.check_proof import proved
-from tflm_memopt.plan.check_tiles import TiledReplay
-from tflm_memopt.plan.plan import MAX_IO, Block, Builtin, Plan, Role
-from tflm_memopt.plan.regions import Kept, Node, Partition, region_of
+from tflm_memopt.plan.plan import Block, Builtin, Plan, Role
+from tflm_memopt.rowgraph.graph import MAX_IO, Kept, Partition
 
 ARENA_ALIGN = 16
 
@@ -59,21 +59,28 @@ def check(plan: Plan, graph: Graph, partition: Partition) -> None:
         )
     for tensor in graph.outputs:
         arena.read_whole(tensor, "the model's output")
-    parts = partition.ops, partition.kept, partition.external
-    calls = [region_of(graph, plan.operators(call), *parts) for call in plan.calls()]
-    nodes: list[Node] = [*partition.kept, *calls]
-    tflm = {*graph.inputs, *graph.outputs, *(t for node in nodes for t in (*node.inputs, *node.outputs))}
-    for tensor in tflm:
+    handed = [(call, _handed_over(plan.operators(call), graph, partition)) for call in plan.calls()]
+    builtin = (t for node in partition.kept for t in (*node.inputs, *node.outputs))
+    for tensor in {*graph.inputs, *graph.outputs, *builtin}.union(*(tensors for _, tensors in handed)):
         if arena.start(tensor) % ARENA_ALIGN:
             raise PlanError(
                 f"tensor {tensor} starts at {arena.start(tensor)}, not at a multiple of {ARENA_ALIGN}",
                 code="plan_tensor_alignment",
             )
-    for region in calls:
-        if region.width > MAX_IO:
+    for call, tensors in handed:
+        if len(tensors) > MAX_IO:
             raise PlanError(
-                f"region {region.number} has {region.width} inputs and outputs, more than {MAX_IO}", code="plan_width"
+                f"region {min(plan.operators(call))} has {len(tensors)} inputs and outputs, more than {MAX_IO}",
+                code="plan_width",
             )
+
+
+def _handed_over(call: Collection[int], graph: Graph, partition: Partition) -> set[TensorId]:
+    """The inputs and outputs of a custom operator that consists of these operators: TFLM places them."""
+    inside, others = ([op for i, op in partition.ops.items() if (i in call) is own] for own in (True, False))
+    made, read = {op.output for op in inside}, {t for op in inside for t in op.inputs}
+    wanted = set(graph.outputs).union(*(op.inputs for op in others), *(node.inputs for node in partition.kept))
+    return (read - made - partition.external) | (made & wanted)
 
 
 def _builtin(arena: Arena, node: Kept) -> None:

@@ -8,9 +8,9 @@ import pytest
 from unit.plan.damage import with_offset
 from unit.plan.subjects import subject
 
+from tflm_memopt.check.arena import Arena
+from tflm_memopt.check.frame import FrameReplay
 from tflm_memopt.errors import PlanError
-from tflm_memopt.plan.check_arena import Arena
-from tflm_memopt.plan.check_frame import FrameReplay
 from tflm_memopt.plan.plan import Role
 
 

@@ -21,9 +21,9 @@ from functools import cached_property
 from tflm_memopt.errors import PlanError
 from tflm_memopt.model.graph import Graph, Op, TensorId
 from tflm_memopt.ops.rowop import RowOp
-from tflm_memopt.plan.halves import in_halves
-from tflm_memopt.plan.plan import SecondPass
-from tflm_memopt.plan.regions import Kept, Node, Partition, regions_of
+from tflm_memopt.rowgraph.graph import Kept, Node, Partition, SecondPass
+from tflm_memopt.rowgraph.halves import in_halves
+from tflm_memopt.rowgraph.regions import regions_of
 
 MOST_OPS = 16
 """Of one second pass."""

@@ -6,9 +6,8 @@ from dataclasses import dataclass, replace
 
 from tflm_memopt.errors import UsageError
 from tflm_memopt.model.graph import ITEM_BYTES, Graph, Tensor
-from tflm_memopt.plan.plan import Frame
-from tflm_memopt.plan.regions import Kept, Partition, Region
 from tflm_memopt.rewrite.int8_io import int8_io
+from tflm_memopt.rowgraph.graph import Frame, Kept, Partition, Region
 
 ARENA, STREAM, EXTERNAL = "arena", "stream", "external"
 TYPES = ("INT8", "UINT8", "INT16", "FLOAT32")

@@ -1,0 +1,1 @@
+"""The independent checker of plans: naive, and nothing of the planner is in it but the Plan itself."""

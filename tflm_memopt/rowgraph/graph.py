@@ -1,0 +1,97 @@
+"""The row graph: operators as rows, gathered in regions, with the operators that stay builtin between them.
+
+It is what the planner plans, the checker checks and the lowering lowers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from tflm_memopt.model.graph import TensorId
+from tflm_memopt.ops.rowop import RowOp
+
+MAX_IO = 16
+"""Inputs and outputs of one custom operator, together: TMO_MAX_IO."""
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """The model's input where it is not in the arena as a whole: it has `height` rows of `row_bytes`."""
+
+    tensor: int
+    height: int
+    row_bytes: int
+    pushed: int
+    """Rows that come at once; 0: the input lies in a buffer of the caller's."""
+
+
+@dataclass(frozen=True, slots=True)
+class SecondPass:
+    """Operators that run a second time, for one reader of what they make (rowgraph/second_pass.py)."""
+
+    reader: int
+    """Its key."""
+    ops: tuple[int, ...]
+    """Keys, in the order in which they run."""
+
+
+@dataclass(frozen=True, slots=True)
+class Region:
+    """Row operators that become one custom operator."""
+
+    ops: tuple[int, ...]
+    """Keys (Op.index) in schedule order."""
+    views: tuple[int, ...]
+    """View operators that vanish in it."""
+    inputs: tuple[TensorId, ...]
+    outputs: tuple[TensorId, ...]
+
+    @property
+    def number(self) -> int:
+        """Names the region, in whatever order its operators are: the first of them in the model."""
+        return min(self.ops)
+
+    @property
+    def width(self) -> int:
+        """Inputs and outputs."""
+        return len(self.inputs) + len(self.outputs)
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """An operator that stays builtin."""
+
+    op: int
+    inputs: tuple[TensorId, ...]
+    """Activations only; variables keep their bytes from one inference to the next, outside of every plan."""
+    outputs: tuple[TensorId, ...]
+
+
+Node = Region | Kept
+
+
+@dataclass(frozen=True, slots=True)
+class Partition:
+    """The whole graph as nodes, in an order in which they can run."""
+
+    nodes: tuple[Node, ...]
+    ops: Mapping[int, RowOp]
+    """The row operators of all regions, by Op.index; their tensors are those of the rewritten model."""
+    frame: Frame | None = None
+    """The model's input, where it is not in the arena as a whole."""
+    passes: tuple[SecondPass, ...] = ()
+    """Those that its operators contain (rowgraph/second_pass.py)."""
+
+    @property
+    def external(self) -> frozenset[TensorId]:
+        """Tensors that operators read from outside the arena."""
+        return frozenset({self.frame.tensor} if self.frame and not self.frame.pushed else ())
+
+    @property
+    def kept(self) -> tuple[Kept, ...]:
+        return tuple(node for node in self.nodes if isinstance(node, Kept))
+
+    @property
+    def regions(self) -> tuple[Region, ...]:
+        return tuple(node for node in self.nodes if isinstance(node, Region))
