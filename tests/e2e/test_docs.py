@@ -70,3 +70,16 @@ def test_the_program_of_the_page_compiles(
         command = [*strict, *own, *tflm.flags, source]
         done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
         assert done.returncode == 0, done.stderr
+
+
+def test_the_readme_states_the_speed_that_was_counted() -> None:
+    """Of all models and cores of which CMSIS-NN's instructions are known."""
+    page = (DOCS / "benchmarks.md").read_text(encoding="utf-8")
+    ratios = []
+    for core in ("m4", "m55"):
+        table = page.split(f"<!-- speed-{core}:begin -->")[1].split(f"<!-- speed-{core}:end -->")[0]
+        titles, _, *rows = [[cell.strip() for cell in line.split("|")] for line in table.strip().splitlines()]
+        ratios += [float(row[titles.index("x CMSIS-NN")]) for row in rows if row[titles.index("x CMSIS-NN")]]
+    assert len(ratios) == 8
+    said = f"take {min(ratios):.2f} to {max(ratios):.2f} of the instructions of TFLM with CMSIS-NN"
+    assert said in " ".join((ROOT / "README.md").read_text(encoding="utf-8").split())
