@@ -38,10 +38,12 @@ from tflm_memopt.rewrite.int8_io import Int8Interface
 from tflm_memopt.rewrite.int8_io import int8_io as to_int8_io
 from tflm_memopt.rowgraph.inputs import input_mode
 from tflm_memopt.runtime.verify import Verification, verify
+from tflm_memopt.suggest import one_of
 from tflm_memopt.ways import misfit, original_misfit
 
 __all__ = ["Exploration", "Inspection", "Optimized", "Verification", "explore", "fit", "inspect", "optimize", "verify"]
 
+COSTS = ("macs", "instructions")
 NOTHING_SUPPORTED = "no operator can run row by row: see kept_builtin"
 NO_GAIN = "the rewritten model would need no less arena"
 NO_FLASH = "it fits on the board as it is; the rewritten model would need too much flash"
@@ -264,8 +266,8 @@ def explore(
     cost: what compute is: multiply-accumulates, or instructions on `core`, by estimate; then plans of several tile
     widths are tried. board: each point says what it leaves of that one. Other arguments as for optimize().
     """
-    if cost not in ("macs", "instructions"):
-        raise UsageError(f"'{cost}' is nothing that plans cost", code="unknown_cost", hint="macs, instructions")
+    if cost not in COSTS:
+        raise UsageError(f"'{cost}' is nothing that plans cost", code="unknown_cost", hint=one_of(cost, COSTS))
     started = time.monotonic()
     on_board, target, core, abi = _on_board(board, target, core, abi)
     widest = settings(_without(without, None))

@@ -13,7 +13,10 @@ from tflm_memopt.analysis.costs import tables
 from tflm_memopt.analysis.flash import OTHERS, Firmware, Footprint
 from tflm_memopt.analysis.tflm_structs import Abi
 from tflm_memopt.errors import UsageError
+from tflm_memopt.suggest import near
 
+MOST_NAMED = 4
+"""Boards that are named for one that is not known."""
 STACK = 1_024
 """Bytes of stack of one Invoke."""
 
@@ -110,7 +113,9 @@ def boards() -> Mapping[str, Board]:
 def board(name: str) -> Board:
     """UsageError for one that is not known."""
     if name not in boards():
-        raise UsageError(f"'{name}' is no board that is known", code="unknown_board", hint=", ".join(boards()))
+        words = {f"{b.name} {b.chip}": key for key, b in boards().items()}
+        hint = ", ".join([*near(name, boards(), words, MOST_NAMED), "fit MODEL lists all"])
+        raise UsageError(f"'{name}' is no board that is known", code="unknown_board", hint=hint)
     return boards()[name]
 
 

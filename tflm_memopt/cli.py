@@ -28,6 +28,7 @@ from tflm_memopt.model.c_array import SUFFIXES
 from tflm_memopt.ops.packing import GENERIC, TARGETS
 from tflm_memopt.plan.effort import LEVELS, NORMAL
 from tflm_memopt.plan.effort import factor as times
+from tflm_memopt.suggest import near
 
 PROGRAM = talk.PROGRAM
 DONE, NO, BAD = talk.DONE, talk.NO, talk.BAD
@@ -273,10 +274,29 @@ def number(argument: str) -> int:
 
 
 class _Parser(argparse.ArgumentParser):
-    """Says usage errors as all others are said."""
+    """Says usage errors as all others are said, with the name that was meant."""
+
+    def parse_known_args(self, args: Any = None, namespace: Any = None) -> tuple[Any, list[str]]:
+        """Refuses what a command does not know itself: it knows its flags."""
+        found, unknown = super().parse_known_args(args, namespace)
+        if unknown:
+            self.error(f"unrecognized arguments: {' '.join(unknown)}")
+        return found, unknown
 
     def error(self, message: str) -> NoReturn:
-        raise UsageError(message, code="bad_usage", hint=f"{self.prog} --help")
+        every = f"{self.prog} --help"
+        raise UsageError(
+            message, code="bad_usage", hint=next((f"{n} ({every} has all)" for n in self._near(message)), every)
+        )
+
+    def _near(self, message: str) -> list[str]:
+        """The choice or the flag that was meant, as argparse's message has them."""
+        if choice := re.search(r"'(.*)' (?:\(choose from|is none of) (.*)", message):
+            is_model = choice[1].endswith(".tflite")  # without a command
+            return [f"inspect {choice[1]}"] if is_model else near(choice[1], re.findall(r"[^\s',()]+", choice[2]))
+        if flag := re.search(r"unrecognized arguments: (--?[^\s=]+)", message):
+            return near(flag[1], [name for action in self._actions for name in action.option_strings])
+        return []
 
 
 class _Raw(argparse.RawDescriptionHelpFormatter):

@@ -19,6 +19,7 @@ from tflm_memopt.plan.planner import Options, Planner, cost, planners, plans, te
 from tflm_memopt.plan.tiles_plan import Settings
 from tflm_memopt.rowgraph.graph import Partition
 from tflm_memopt.rowgraph.second_pass import Choice, choices, with_passes
+from tflm_memopt.suggest import one_of
 
 FULL_WIDTH = 0xFFFF
 """Columns of a tile that no map exceeds (TMO's tile is a uint16_t)."""
@@ -45,9 +46,8 @@ def settings(without: Collection[str] = (), max_overhead: float | None = None) -
     """What tiled blocks may use when some ingredients are left out; UsageError for an ingredient that is none."""
     unknown = sorted(set(without) - set(SWITCHES))
     if unknown:
-        raise UsageError(
-            f"'{unknown[0]}' is no ingredient that can be left out", code="unknown_ingredient", hint=", ".join(SWITCHES)
-        )
+        what = f"'{unknown[0]}' is no ingredient that can be left out"
+        raise UsageError(what, code="unknown_ingredient", hint=one_of(unknown[0], SWITCHES))
     if "tiles" in without:
         return None
     chosen = Settings()

@@ -15,6 +15,7 @@ from importlib import resources
 
 from tflm_memopt.errors import UsageError
 from tflm_memopt.ops.packings import family
+from tflm_memopt.suggest import one_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,9 +100,8 @@ def table(target: str, core: str | None = None) -> Table:
         return known[target if target in known else DEFAULT]
     if not runs(core, target):
         what = f"'{core}' is no core whose instructions can be estimated for --target {target}"
-        raise UsageError(
-            what, code="unknown_core", hint=f"--core {', '.join(name for name in known if runs(name, target))}"
-        )
+        hint = f"--core {one_of(core, [name for name in known if runs(name, target)])}"
+        raise UsageError(what, code="unknown_core", hint=hint)
     return known[core]
 
 

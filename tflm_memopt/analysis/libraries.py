@@ -10,6 +10,7 @@ from typing import Literal, get_args
 from tflm_memopt.analysis import builtin_memory, cmsis_nn, esp_nn, tflm_2023
 from tflm_memopt.analysis.builtin_memory import Kernel
 from tflm_memopt.errors import UsageError
+from tflm_memopt.suggest import one_of
 
 Kernels = Literal["reference", "cmsis-nn", "esp-nn"]
 """What `--kernels` may say."""
@@ -40,4 +41,4 @@ def library(name: Kernels, *, mve: bool = False) -> Library:
             return Library(name, cmsis_nn.rows(mve=mve))
         case "esp-nn":
             return Library(name, esp_nn.rows())
-    raise UsageError(f"unknown kernels: {name!r}", code="unknown_kernels", hint=f"one of {', '.join(KERNELS)}")
+    raise UsageError(f"unknown kernels: {name!r}", code="unknown_kernels", hint=one_of(name, KERNELS))

@@ -24,6 +24,7 @@ from tflm_memopt.ops.packing import (
     tile_limit,
 )
 from tflm_memopt.ops.rowop import Kind, RowOp
+from tflm_memopt.suggest import one_of
 
 Refusal = Callable[[RowOp], str | None]
 HALF = 1 << 30
@@ -39,7 +40,7 @@ LARGE_SUM_LIMIT = 1 << 29
 def family(target: str) -> Family:
     """UsageError for a target that is not known."""
     if target not in TARGETS:
-        raise UsageError(f"'{target}' is no target", code="unknown_target", hint=f"--target {', '.join(TARGETS)}")
+        raise UsageError(f"'{target}' is no target", code="unknown_target", hint=f"--target {one_of(target, TARGETS)}")
     return TARGETS[target]
 
 

@@ -13,6 +13,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from tflm_memopt.errors import UsageError
+from tflm_memopt.suggest import one_of
 
 MOST, LEAST, PER_OPERATOR = 8.5, 2.5, 0.007
 """Seconds at normal effort: of a conversion, for its search at least, and of each operator for what is no search: to
@@ -43,9 +44,8 @@ def factor(effort: float | str) -> float:
     except ValueError:
         found = 0.0
     if not 0 < found < math.inf:
-        raise UsageError(
-            f"'{effort}' is no effort", code="unknown_effort", hint=f"{', '.join(LEVELS)}, or a number: 2 is twice"
-        )
+        hint = f"{one_of(str(effort), LEVELS)}, or a number: 2 is twice"
+        raise UsageError(f"'{effort}' is no effort", code="unknown_effort", hint=hint)
     return found
 
 

@@ -8,6 +8,7 @@ from tflm_memopt.errors import UsageError
 from tflm_memopt.model.graph import ITEM_BYTES, Graph, Tensor
 from tflm_memopt.rewrite.int8_io import int8_io
 from tflm_memopt.rowgraph.graph import Frame, Kept, Partition, Region
+from tflm_memopt.suggest import one_of
 
 ARENA, STREAM, EXTERNAL = "arena", "stream", "external"
 TYPES = ("INT8", "UINT8", "INT16", "FLOAT32")
@@ -43,7 +44,7 @@ def input_mode(text: str) -> InputMode:
     raise UsageError(
         f"'{text}' is no place for an input",
         code="unknown_input",
-        hint="--input arena, stream, stream:ROWS or external",
+        hint=f"--input {one_of(text, (ARENA, STREAM, f'{STREAM}:ROWS', EXTERNAL))}",
     )
 
 
