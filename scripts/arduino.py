@@ -74,7 +74,8 @@ def sketches(*, replan: bool) -> Mapping[str, bytes]:
     written = {"arduino/examples/shapes/shapes_image.h": shapes_image(model).encode()}
     for sketch in SKETCHES:
         converted = _converted(sketch, model, replan=replan)
-        files = emit.files(converted, "shapes_int8", (sketch.emit,), partial(sample, model, converted.model))
+        given = emit.Given(partial(sample, model, converted.model), model)
+        files = emit.files(converted, "shapes_int8", (sketch.emit,), given)
         sources = {name: data for name, data in files.items() if name.endswith((".h", ".c", ".cpp"))}
         written |= {f"{sketch.folder}/{name}": data for name, data in sources.items()}
         written[sketch.plan] = files["shapes_int8.plan.json"]

@@ -122,6 +122,10 @@ def parser() -> argparse.ArgumentParser:
         "arduino, platformio, esp-idf, a project; tflite, nothing",
     )  # fmt: skip
     optimize.add_argument(
+        "--labels", type=Path, metavar="FILE.txt",
+        help="of a project: names of the first output's values, one a line (default: those of the model's metadata)",
+    ).completer = argcomplete.FilesCompleter(("txt",))  # type: ignore[attr-defined]  # fmt: skip
+    optimize.add_argument(
         "--plan", type=Path, metavar="FILE.json", help="use a plan of this model that was saved before"
     ).completer = argcomplete.FilesCompleter(("json",))  # type: ignore[attr-defined]
 

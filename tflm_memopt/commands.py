@@ -15,6 +15,7 @@ from tflm_memopt.emit.names import file_stem
 from tflm_memopt.errors import UsageError
 from tflm_memopt.files import read_file, read_model, shown, write_files
 from tflm_memopt.keras import is_keras
+from tflm_memopt.model.described import label_lines
 from tflm_memopt.model.reader import read
 from tflm_memopt.report import html, markdown, plot, table, text
 from tflm_memopt.results import Batch, Entry, Report
@@ -50,7 +51,7 @@ def optimize(args: argparse.Namespace) -> int:
 
 def _optimize_all(args: argparse.Namespace, folder: Path) -> int:
     """Every .tflite file of a folder. A bad one ends none of the others; exit code: the worst of all."""
-    for flag in ("plan", "plot", "calibrate", "test"):
+    for flag in ("plan", "plot", "calibrate", "test", "labels"):
         if getattr(args, flag):
             raise UsageError(f"--{flag} is for one model", code="one_model", where=str(args.model), hint="one file")
     paths = sorted(path for path in args.model.iterdir() if path.suffix.lower() == ".tflite" and path.is_file())
@@ -89,7 +90,8 @@ def _optimize_one(
             if_worthwhile=not (args.force or "c" in args.emit), frontier=args.frontier, progress=progress,
         )  # fmt: skip
         result = source.tested(result, progress)
-        written = emit.files(result, name, args.emit, lambda: sample(source.data, result.model))
+        given = emit.Given(lambda: sample(source.data, result.model), source.data, _labels(args))
+        written = emit.files(result, name, args.emit, given)
         contents = {**written, **source.files(name)}
     files = {folder / file: content for file, content in contents.items()}
     files |= _pages(folder, name, html.optimized(result))
@@ -101,6 +103,22 @@ def _optimize_one(
         raise UsageError(what, code="same_name", hint="another name, or a folder of its own")
     write_files(files)
     return result.report, list(files)
+
+
+def _labels(args: argparse.Namespace) -> tuple[str, ...]:
+    """Those of --labels."""
+    if args.labels is None:
+        return ()
+    if not emit.PROJECTS.keys() & set(args.emit):
+        hint = f"--emit {', '.join(emit.PROJECTS)}"
+        raise UsageError("--labels are for a program, and none is written", code="labels_unused", hint=hint)
+    try:
+        return label_lines(read_file(args.labels).decode("utf-8"))
+    except UnicodeDecodeError as error:
+        what = f"{args.labels} is no text in UTF-8"
+        raise UsageError(
+            what, code="labels_text", hint="a label a line, in the order of the output's values"
+        ) from error
 
 
 def _shown(path: Path, folder: Path) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import configparser
+import os
 import re
 import runpy
 import shutil
@@ -13,9 +14,13 @@ from itertools import combinations
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from conftest import EXAMPLE, ROOT
+from kernels import camera
+from models import Net
 from ported import MADE
+from unit.analysis.arena_zoo import resource_variables
 
 import tflm_memopt
 from tflm_memopt import cli, emit
@@ -24,6 +29,7 @@ from tflm_memopt.emit import library
 from tflm_memopt.emit.kernels import needs
 from tflm_memopt.errors import RuntimeUnavailable
 from tflm_memopt.model.reader import read
+from tflm_memopt.runtime.process import run_model
 from tflm_memopt.runtime.regions import regions
 from tflm_memopt.runtime.verify import sample
 
@@ -31,13 +37,22 @@ LIBRARY = ROOT / "custom_ops"
 TFLM = runpy.run_path(str(ROOT / "scripts/tflm2023.py"))
 STRICT = ["-Wall", "-Wextra", "-Werror", "-O1"]
 CORE = ROOT / "tests/packaging/arduino/core"
-SAME = r"the same outputs as on a PC, 0 us, arena \d+ B\n"
+SAME = r"(.+, )?0 us, arena \d+ B, self-test: the same outputs as on a PC\n"
 PROJECTS = ("arduino", "platformio", "esp-idf")
+CAMERAS = ROOT / "tests/packaging/cameras"
+OV7675, ESP32 = 1, 2
 
 ESP_HEADERS = {
     "esp_timer.h": "inline long long esp_timer_get_time() { return 0; }\n",
     "freertos/FreeRTOS.h": "",
-    "freertos/task.h": "#include <stdlib.h>\n#define pdMS_TO_TICKS(t) (t)\ninline void vTaskDelay(int) { exit(0); }\n",
+    "freertos/task.h": """\
+#include <stdlib.h>
+#define pdMS_TO_TICKS(t) (t)
+inline void vTaskDelay(int) {
+  static int left = getenv("LOOPS") ? atoi(getenv("LOOPS")) : 1;
+  if (--left <= 0) exit(0);
+}
+""",
     "start.cpp": 'extern "C" void app_main();\nint main() { app_main(); }\n',
 }
 
@@ -50,21 +65,23 @@ needs_host = pytest.mark.skipif(
 def written(where: str) -> Mapping[str, bytes]:
     model = EXAMPLE.read_bytes()
     result = tflm_memopt.optimize(model, input=where)
-    return emit.files(result, "shapes v1", PROJECTS, lambda: sample(model, result.model))
+    return emit.files(result, "shapes v1", PROJECTS, emit.Given(lambda: sample(model, result.model), model))
 
 
-def run(*command: str | Path, cwd: Path) -> str:
-    done = subprocess.run(command, cwd=cwd, capture_output=True, text=True, check=False)
+def run(*command: str | Path, cwd: Path, **environment: str) -> str:
+    around = {**os.environ, **environment}
+    done = subprocess.run(command, cwd=cwd, env=around, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout
 
 
-def unpack(files: Mapping[str, bytes], folder: Path) -> None:
+def unpack(files: Mapping[str, bytes], folder: Path, arena: int = 40_000) -> None:
     for name, data in files.items():
         path = folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
         # On a PC pointers are wider than what the arena's size is counted for.
-        path.write_bytes(re.sub(rb"(?<=arena_size = )\d+", b"40000", data) if name.endswith("_ops.h") else data)
+        larger = re.sub(rb"(?<=arena_size = )\d+", str(arena).encode(), data)
+        path.write_bytes(larger if name.endswith("_ops.h") else data)
 
 
 def compile_library(folder: Path) -> list[Path]:
@@ -74,9 +91,11 @@ def compile_library(folder: Path) -> list[Path]:
     return sorted(source.glob("*.o"))
 
 
-def told(project: str, files: Mapping[str, bytes], tflm: Any, folder: Path) -> str:
-    """What a project prints in its first round, in one of the TFLMs. The library is that of the Arduino project."""
-    unpack(files, folder)
+def told(
+    project: str, files: Mapping[str, bytes], tflm: Any, folder: Path, *flags: str, loops: int = 1, arena: int = 40_000
+) -> str:
+    """What a project prints in its first rounds, in one of the TFLMs. The library is that of the Arduino project."""
+    unpack(files, folder, arena)
     objects = compile_library(folder)
     (sketch,) = folder.glob("arduino/*/*.ino")
     main = {"arduino": sketch.parent, "platformio": folder / "platformio/src", "esp-idf": folder / "esp-idf/main"}[
@@ -94,9 +113,9 @@ def told(project: str, files: Mapping[str, bytes], tflm: Any, folder: Path) -> s
     include = [f"-I{folder}/arduino/libraries/tflm-memopt/src"]
     adapter = folder / "arduino/libraries/tflm-memopt/src/tmo_tflm.cpp"
     cpp = [*sorted(main.glob("*.cpp")), adapter]
-    run("g++", "-std=gnu++17", *STRICT, "-c", *include, *tflm.flags, *platform, *cpp, *sketches, cwd=main)
+    run("g++", "-std=gnu++17", *STRICT, "-c", *flags, *include, *tflm.flags, *platform, *cpp, *sketches, cwd=main)
     run("g++", *sorted(main.glob("*.o")), *objects, *tflm.link, "-o", "program", cwd=main)
-    return run(main / "program", cwd=main)
+    return run(main / "program", cwd=main, LOOPS=str(loops))
 
 
 @pytest.mark.slow
@@ -130,13 +149,83 @@ def test_a_project_has_the_models_ports(project: str, name: str, exchange: str, 
     tflm = TFLM["AUTUMN" if project == "esp-idf" else "SPRING"]
     model = MADE[name]()
     result = tflm_memopt.optimize(model)
-    files = emit.files(result, name, PROJECTS, lambda: sample(model, result.model))
+    files = emit.files(result, name, PROJECTS, emit.Given(lambda: sample(model, result.model), model))
     assert re.fullmatch(SAME, told(project, files, tflm, tmp_path / "right"))
     if exchange:  # the stored values of two ports
         wrong = {
             path: exchanged(data, exchange) if path.endswith("_sample.h") else data for path, data in files.items()
         }
-        assert "bytes of the outputs DIFFER" in told(project, wrong, tflm, tmp_path / "wrong")
+        assert "the outputs DIFFER" in told(project, wrong, tflm, tmp_path / "wrong")
+
+
+LABELS = ("cat", "dog", 'a "bird" ?', "fish", "größe")
+
+
+@cache
+def classifier(where: str) -> tuple[bytes, Mapping[str, bytes]]:
+    """A small network for coloured pictures, and its projects."""
+    net = Net(3)
+    x = net.conv2d(net.input((1, 24, 32, 3), (1 / 255, -128)), 8, kernel=(3, 3), stride=(2, 2), activation="RELU")
+    model = net.model(net.softmax(net.fully_connected(net.mean(net.conv2d(x, 8), (1, 2)), len(LABELS))))
+    result = tflm_memopt.optimize(model, input=where)
+    given = emit.Given(lambda: sample(model, result.model), model, LABELS)
+    return model, emit.files(result, "net", PROJECTS, given)
+
+
+@pytest.mark.slow
+@needs_host
+@pytest.mark.parametrize(
+    ("project", "where", "tflm", "which"),
+    [
+        ("arduino", "arena", "SPRING", OV7675),
+        ("platformio", "stream:4", "SPRING", ESP32),
+        ("esp-idf", "external", "AUTUMN", ESP32),
+    ],
+)
+def test_a_project_says_what_the_camera_sees(project: str, where: str, tflm: str, which: int, tmp_path: Path) -> None:
+    """The class, by its name, and its score are those that TFLM gives the same picture, made an input by NumPy."""
+    model, files = classifier(where)
+    (main,) = (name for name in files if name.startswith(project) and name.endswith("net_model.h"))
+    (tmp_path / main).parent.mkdir(parents=True)
+    frame = np.random.default_rng(4).integers(0, 256, (120, 320), dtype=np.uint8)
+    (tmp_path / main).with_name("frame.bin").write_bytes(frame.tobytes())
+    flags = [f"-I{CAMERAS}", f"-DTMO_CAMERA={which}"]
+    said = told(project, files, TFLM[tflm], tmp_path, *flags, loops=2).splitlines()
+    case = camera.Case(camera.RGB565_BE, (0, 0, 160, 120), (0, 0), (24, 32, 3), 0)
+    image = camera.whole(case, frame, (np.arange(256) - 128).astype(np.int8))
+    scores = run_model(model, [image[None, None]], 1, 1).outputs[0].reshape(-1)
+    best = int(scores.argmax())
+    assert len({*scores.tolist()}) > 1
+    score = (int(scores[best]) + 128) / 256
+    assert len(said) == 2 and said[0] == said[1]
+    assert re.fullmatch(rf"{re.escape(LABELS[best])} {int(1000 * score + 0.5) / 1000:.3f}, {SAME}", said[0] + "\n")
+    (tmp_path / main).with_name("frame.bin").unlink()
+    assert (
+        run(*(tmp_path / main).parent.glob("program"), cwd=(tmp_path / main).parent, LOOPS="2").splitlines()
+        == ["not ready: the camera does not answer"] * 2
+    )
+
+
+@pytest.mark.slow
+@needs_host
+@pytest.mark.parametrize(("project", "tflm"), [("arduino", "SPRING"), ("esp-idf", "AUTUMN")])
+def test_a_model_that_does_not_start_says_so_again_and_again(project: str, tflm: str, tmp_path: Path) -> None:
+    """Whoever opens a native USB port late hears it, and TFLM's own reason."""
+    said = told(project, classifier("arena")[1], TFLM[tflm], tmp_path, loops=3, arena=800).splitlines()
+    ours = [k for k, line in enumerate(said) if line == "not ready: TFLM says above why the model does not start"]
+    assert len(ours) == 3
+    assert said == 3 * ["Too many buffers (max is 0)", said[ours[0]]]  # TFLM's planner has no room for its list
+
+
+@pytest.mark.slow
+@needs_host
+def test_a_model_with_resource_variables_starts(tmp_path: Path) -> None:
+    """It keeps a state: the self-test is its first inference. In spring's TFLM: autumn's cannot assign variables."""
+    model = resource_variables()
+    result = tflm_memopt.optimize(model)
+    files = emit.files(result, "state", PROJECTS, emit.Given(lambda: sample(model, result.model), model))
+    assert b"constexpr int state_resource_variables = 2;" in files["arduino/state/state_ops.h"]
+    assert re.fullmatch(f"(?:{SAME}){{3}}", told("arduino", files, TFLM["SPRING"], tmp_path, loops=3))
 
 
 def exchanged(header: bytes, side: str) -> bytes:

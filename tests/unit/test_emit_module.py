@@ -27,7 +27,7 @@ needs_compiler = pytest.mark.skipif(not shutil.which("gcc") or not shutil.which(
 
 def written(model: bytes, name: str, **settings: object) -> Mapping[str, bytes]:
     result = tflm_memopt.optimize(model, **settings)  # type: ignore[arg-type]
-    return emit.files(result, name, ("c",), lambda: sample(model, result.model))
+    return emit.files(result, name, ("c",), emit.Given(lambda: sample(model, result.model)))
 
 
 def small() -> bytes:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from tflm_memopt.analysis.arena import predict
 from tflm_memopt.analysis.libraries import EARLY_2023, library
 from tflm_memopt.analysis.tflm_structs import Abi
+from tflm_memopt.emit.border import Border, border, scales
 from tflm_memopt.emit.kernels import needs
 from tflm_memopt.emit.methods import AFTER_2023, BUILTIN, CUSTOM, OURS
 from tflm_memopt.emit.names import comment, guard, identifier
@@ -70,8 +71,8 @@ def builds(model: Model, report: Report) -> Mapping[str, int]:
     return {build: max(arena.min, arena.total) for build, arena in arenas.items()}
 
 
-def ops_header(name: str, model: Model, report: Report) -> str:
-    """NAME_ops.h."""
+def ops_header(name: str, model: Model, report: Report, ports: Border | None = None) -> str:
+    """NAME_ops.h. ports: the model's inputs and outputs, if its own graph does not have all of them."""
     c, include_guard, operators = identifier(name), guard(name, "ops"), needed(model)
     nbytes = arena_bytes(model, report)
     at_least = "" if report.arena.exact else "at least "
@@ -95,7 +96,7 @@ def ops_header(name: str, model: Model, report: Report) -> str:
 static_assert({c}_arena_size <= TMO_RAM_LIMIT,
               "{c} needs an arena of {at_least}{nbytes} B, TMO_RAM_LIMIT is less: convert it with --ram-limit");
 #endif
-{"".join(f"{line}{NEWLINE}" for line in _frame(c, report.frame))}
+{"".join(f"{line}{NEWLINE}" for line in _constants(c, report, ports or border(model)))}
 namespace {c}_ops {{
 /* TFLM's classes are in tflite::micro in versions after August 2026, in tflite before. */
 using namespace ::tflite;
@@ -121,6 +122,19 @@ inline {c}_ops::Resolver &{c}_op_resolver() {{
 def _library_comment(model: Model) -> str:
     programs = [region.program for region in regions(model)]
     return f"// And of tflm-memopt's library: {' '.join(needs(programs).flags)}\n" if programs else ""
+
+
+def _constants(c: str, report: Report, ports: Border) -> Iterator[str]:
+    """What a program has to know besides the arena's size."""
+    if report.arena.variables:
+        yield ""
+        yield "/* MicroResourceVariables::Create(allocator, this), for the interpreter: the arena has room for them. */"
+        yield f"constexpr int {c}_resource_variables = {report.arena.variables};"
+    if known := list(scales(c, ports)):
+        yield ""
+        yield "/* real = scale * (value - zero_point) */"
+        yield from known
+    yield from _frame(c, report.frame)
 
 
 def _frame(c: str, frame: FrameReport | None) -> Iterator[str]:
@@ -158,8 +172,8 @@ def _arena_comment(report: Report, operators: Sequence[Needed], needs: Mapping[s
     yield f"The smallest with which AllocateTensors() succeeds is {arena.figure(arena.min)} B,"
     yield f"of which arena_used_bytes() then says {arena.figure(arena.total)} B."
     if arena.variables:
-        yield f"{arena.variable_bytes:,} B of it are for resource variables: create MicroResourceVariables for"
-        yield f"{arena.variables} of them, with the interpreter's allocator."
+        count = f"{arena.variables} resource variable{'s' * (arena.variables > 1)}"
+        yield f"{arena.variable_bytes:,} B of it are for {count}, which the program creates."
     yield f"Convention: {comment(report.convention)}."
     yield "The constant is enough for all of these builds of TFLM, and for the largest of them no more than that:"
     yield from (f"  {nbytes:,} B {build}" for build, nbytes in needs.items())

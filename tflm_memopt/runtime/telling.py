@@ -8,7 +8,9 @@ from typing import Any
 
 from numpy.typing import NDArray
 
+from tflm_memopt.analysis.tflm_lifetimes import VAR_HANDLE
 from tflm_memopt.model.graph import Graph, Tensor, TensorId
+from tflm_memopt.model.reader import CUSTOM, Model, graph_of
 from tflm_memopt.runtime.stimuli import Run, parts_of_range, stimuli
 
 CANDIDATES = 12
@@ -42,6 +44,13 @@ def best(swaps: Swaps, tensors: Sequence[TensorId], outputs: Sequence[NDArray[An
         return int(between + changed)
 
     return max(swaps, key=told_apart)
+
+
+def keeps_state(model: Model) -> bool:
+    """Whether an inference may depend on those before it: then only the first one can be run again on a device."""
+    graphs = [graph_of(model.tree, number) for number in range(model.subgraphs)]
+    variable = any(tensor.variable for graph in graphs for tensor in graph.tensors.values())
+    return variable or any(op.type in (VAR_HANDLE, CUSTOM) for graph in graphs for op in graph.ops)
 
 
 def _exchangeable(inputs: Sequence[Tensor]) -> list[tuple[int, int]]:

@@ -191,7 +191,8 @@ def _run_module(
 
 def sample(original: bytes, rewritten: bytes, *, seed: int = 0) -> Sample:
     """One random inference of both models, in the rewritten one's formats; of several, one whose outputs tell the ports
-    of the model apart, if one does. Raises as verify() does, and ModelError when the two differ.
+    of the model apart, if one does; of a model that keeps a state, the first. Raises as verify() does, and ModelError
+    when the two differ.
     """
     before, after = read(original), read(rewritten)
     changes = interface.changes_of(interface.metadata(after.tree, interface.METADATA))
@@ -207,6 +208,6 @@ def sample(original: bytes, rewritten: bytes, *, seed: int = 0) -> Sample:
     if failure or first_difference(before.graph, changes, cases, expected, got):
         hint = "verify both models; please report it if they differ"
         raise ModelError(f"no inference to store: {failure or 'the outputs differ'}", code="no_sample", hint=hint)
-    best = telling.best(swaps, seen.outputs, got.outputs)
+    best = 0 if telling.keeps_state(before) else telling.best(swaps, seen.outputs, got.outputs)
     inputs, outputs = cases[best].rewritten.values, [output[best] for output in got.outputs]
     return Sample(tuple(v.tobytes() for v in inputs), tuple(v.tobytes() for v in outputs))

@@ -23,6 +23,12 @@ static_assert(shapes_int8_arena_size <= TMO_RAM_LIMIT,
               "shapes_int8 needs an arena of 16960 B, TMO_RAM_LIMIT is less: convert it with --ram-limit");
 #endif
 
+/* real = scale * (value - zero_point) */
+constexpr float shapes_int8_input_0_scale = 0.00392156886f;
+constexpr int32_t shapes_int8_input_0_zero_point = -128;
+constexpr float shapes_int8_output_0_scale = 0.00390625f;
+constexpr int32_t shapes_int8_output_0_zero_point = -128;
+
 namespace shapes_int8_ops {
 /* TFLM's classes are in tflite::micro in versions after August 2026, in tflite before. */
 using namespace ::tflite;

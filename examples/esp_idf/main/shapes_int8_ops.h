@@ -23,6 +23,12 @@ static_assert(shapes_int8_arena_size <= TMO_RAM_LIMIT,
               "shapes_int8 needs an arena of 12416 B, TMO_RAM_LIMIT is less: convert it with --ram-limit");
 #endif
 
+/* real = scale * (value - zero_point) */
+constexpr float shapes_int8_input_0_scale = 0.00392156886f;
+constexpr int32_t shapes_int8_input_0_zero_point = -128;
+constexpr float shapes_int8_output_0_scale = 0.00390625f;
+constexpr int32_t shapes_int8_output_0_zero_point = -128;
+
 /* The input is read from a buffer of yours: tmo::SetFrame(interpreter, &frame), once. */
 constexpr uint32_t shapes_int8_rows = 96;
 constexpr uint32_t shapes_int8_row_bytes = 96;

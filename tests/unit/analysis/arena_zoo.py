@@ -283,7 +283,7 @@ def lstm(dtype: str = "FLOAT32", *, units: int = 4, features: int = 3, steps: in
     return net.model(y)
 
 
-def _resource_variables() -> bytes:
+def resource_variables() -> bytes:
     """Two variables, one of which CALL_ONCE fills first; the other's handle is made twice."""
     net = Net()
     x = net.input((1, 20))
@@ -396,7 +396,7 @@ ZOO: Mapping[str, Callable[[], bytes]] = {
     "lstm": lstm,
     "lstm_int8": lambda: lstm("INT8"),
     "lstm_int16": lambda: lstm("INT16", units=8, features=24, steps=3),
-    "resource_variables": _resource_variables,
+    "resource_variables": resource_variables,
     "transpose_conv": _transpose_conv,
     "svdf": _svdf,
     "int16_softmax": _int16_softmax,

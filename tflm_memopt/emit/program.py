@@ -1,0 +1,174 @@
+"""The C++ program of a project, its stored input, and its camera: templates, filled in."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from importlib import resources
+from typing import Any
+
+from jinja2 import Environment, StrictUndefined
+
+from tflm_memopt.emit.array import ALIGNMENT, byte_lines
+from tflm_memopt.emit.border import Border, Image, image_of, literal
+from tflm_memopt.emit.names import comment, guard, identifier
+from tflm_memopt.emit.ports import C_TYPES
+from tflm_memopt.model.graph import Tensor
+from tflm_memopt.model.interface import format_of
+from tflm_memopt.results import Report, Sample
+
+Texts = Mapping[str, str]
+"""File name or path -> content."""
+ESP_SIZES = (("QQVGA", 160, 120), ("QVGA", 320, 240), ("VGA", 640, 480))
+"""Pictures of esp32-camera, smallest first."""
+
+
+@dataclass(frozen=True, slots=True)
+class Platform:
+    """What differs from one platform's program to the other's."""
+
+    includes: tuple[str, ...]
+    clock: str
+    """An expression: microseconds."""
+    say: str
+    """A statement that prints the string `line`."""
+    entry: str
+    first: str = ""
+    """A header before everything else."""
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """A model to write a program for."""
+
+    name: str
+    """Stem of its files."""
+    report: Report
+    border: Border
+    sample: Sample
+    """What the program runs first, and what has to come out."""
+    labels: tuple[str, ...] = ()
+    """Of output 0, one for each value."""
+    pixels: tuple[float, float] | None = None
+    """Mean and standard deviation of its training images, if they are known."""
+
+    @property
+    def image(self) -> Image | None:
+        """What a camera can fill."""
+        return image_of(self.border, self.pixels)
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """What a program says about output 0: its highest value, by name and as a real number."""
+
+    values: int
+    type: str
+    quantized: bool
+    format: str
+    name: str
+    """An expression: what the first %-field of `format` takes."""
+
+
+def result_of(output: Tensor, labels: Sequence[str]) -> Result | None:
+    """None for an output without values, or of values that C++ cannot compare."""
+    if output.dtype not in C_TYPES or output.dtype == "FLOAT16" or not output.elements:
+        return None
+    value = "%s%ld.%03ld"
+    if output.elements == 1:
+        how = f"%s {value}", '"output"'
+    elif labels:
+        how = f"%s {value}", "labels[best]"
+    else:
+        vector = max(output.shape, default=1) == output.elements
+        how = f"{'class' if vector else 'highest value at'} %d: {value}", "best"
+    return Result(output.elements, C_TYPES[output.dtype], format_of(output).scale is not None, *how)
+
+
+def labels_count(border: Border) -> int:
+    """How many labels output 0 can have; 0: it has no output."""
+    return border.outputs[0].elements if border.outputs else 0
+
+
+def program(subject: Subject, platform: Platform) -> str:
+    """The program itself."""
+    c, name = identifier(subject.name), subject.name
+    frame, image = subject.report.frame, subject.image
+    camera = f"{name}_camera.h"
+    result = result_of(subject.border.outputs[0], subject.labels) if subject.border.outputs else None
+    own = [f"{name}_model.h", f"{name}_ops.h", f"{name}_sample.h", *([camera] if image else [])]
+    return _rendered(
+        "program.cpp.jinja",
+        c=c, about=comment(name), platform=platform, own=own, alignment=ALIGNMENT,
+        result=result, labels=[escaped(label) for label in subject.labels],
+        frame=frame, image=image, camera_header=camera, variables=subject.report.arena.variables,
+        inputs=len(subject.sample.inputs), outputs=len(subject.sample.outputs),
+        stored=f"{{{c}_input_0, sizeof({c}_input_0), {c}_row_bytes, 0, 0, TMO_FORMAT_INT8}}",
+    )  # fmt: skip
+
+
+def camera(subject: Subject) -> Texts:
+    """NAME_camera.h, for a model whose input is an image."""
+    if (image := subject.image) is None:
+        return {}
+    name = subject.name
+    size = next((s for s, w, h in ESP_SIZES if image.width <= w and image.height <= h), ESP_SIZES[-1][0])
+    text = _rendered(
+        "camera.h.jinja",
+        c=identifier(name), about=comment(name), guard=guard(name, "camera"), ops_header=f"{name}_ops.h",
+        image=image, black=literal(image.black), white=literal(image.white), esp_size=size,
+    )  # fmt: skip
+    return {f"{name}_camera.h": text}
+
+
+def stored(subject: Subject) -> Texts:
+    """NAME_sample.h: an input, and what TFLM makes of it."""
+    name, c = subject.name, identifier(subject.name)
+    arrays = "\n".join(
+        f"alignas({ALIGNMENT}) static const uint8_t {c}_{side}_{k}[{len(data)}] = {{\n{lines}\n}};\n"
+        for side, values in (("input", subject.sample.inputs), ("output", subject.sample.outputs))
+        for k, data in enumerate(values)
+        for lines in ["\n".join(byte_lines(data))]
+    )
+    include_guard = guard(name, "sample")
+    return {
+        f"{name}_sample.h": f"""\
+// A random input of {comment(name)}, and the output that TensorFlow Lite Micro gives it on a PC.
+// Written by tflm-memopt.
+#ifndef {include_guard}
+#define {include_guard}
+
+#include <stdint.h>
+
+{arrays}
+#endif  // {include_guard}
+"""
+    }
+
+
+def escaped(text: str) -> str:
+    r"""`text` for the inside of a C string: every byte that is no plain character in octal digits.
+
+    >>> print(escaped('a "b" 50 %'), escaped("é"))
+    a \042b\042 50 % \303\251
+    """
+    special = b'"\\?'
+    return "".join(chr(b) if 32 <= b < 127 and b not in special else f"\\{b:03o}" for b in text.encode())
+
+
+def _rendered(template: str, **context: Any) -> str:
+    text: str = _templates().from_string(_source(template)).render(**context)
+    return text
+
+
+@cache
+def _templates() -> Environment:
+    return Environment(  # C, not HTML
+        autoescape=False, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=True
+    )
+
+
+@cache
+def _source(template: str) -> str:
+    return resources.files(__package__).joinpath(template).read_text(encoding="utf-8")
