@@ -365,22 +365,21 @@ def _library(kernels: Kernels, target: str) -> Library:
     return library(kernels, mve=family(target) is Family.MVE)
 
 
-def fit(optimized: Optimized, names: Collection[str] = ()) -> Fits:
+def fit(optimized: Optimized, names: Collection[str] = (), packed: Optimized | None = None) -> Fits:
     """On which boards (boards.json) a model fits before and after optimize(). `names`: of the boards; none: all.
 
+    packed: the same model for a target; boards whose core runs such programs take it, unless it only fits without.
     Raises UsageError for a board that is not known.
     """
-    report, rewritten = optimized.report, firmware(optimized.model)
-    wanted = [board_named(name) for name in names] or list(boards().values())
-    rows = tuple(
-        BoardReport(
-            on,
-            board_fit(on, report.original_arena, optimized.inspection.firmware),
-            board_fit(on, report.arena, rewritten),
-        )
-        for on in wanted
-    )
-    return Fits(report.model, report.convention, report.original_arena, report.arena, report.flash, rows)
+    report, original = optimized.report, optimized.inspection.firmware
+    each = [(one.report, firmware(one.model)) for one in (packed, optimized) if one]
+    rows = []
+    for on in [board_named(name) for name in names] or list(boards().values()):
+        there = [(r, board_fit(on, r.arena, needs)) for r, needs in each if family(on.target) >= family(r.target)]
+        rewritten, fitting = next((found for found in there if found[1].fits), there[-1])
+        before = board_fit(on, report.original_arena, original)
+        rows.append(BoardReport(on, before, fitting, speed.on_board(rewritten, on)))
+    return Fits(report.model, report.convention, report.original_arena, report.arena, report.flash, tuple(rows))
 
 
 def inspect(

@@ -3,25 +3,31 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import json
 from collections.abc import Collection, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import tflm_memopt
 from tflm_memopt import emit, talk
-from tflm_memopt.boards import board
+from tflm_memopt.boards import board, boards
 from tflm_memopt.emit.names import file_stem
-from tflm_memopt.errors import UsageError
+from tflm_memopt.errors import DoesNotFit, UsageError
 from tflm_memopt.files import read_file, read_model, shown, write_files
 from tflm_memopt.keras import is_keras
 from tflm_memopt.model.described import label_lines
 from tflm_memopt.model.reader import read
+from tflm_memopt.ops.packings import family
 from tflm_memopt.report import html, markdown, plot, table, text
 from tflm_memopt.results import Batch, Entry, Report
 from tflm_memopt.runtime import stimuli
 from tflm_memopt.runtime.verify import sample
 from tflm_memopt.source import Source
+
+PACKED = "cortex-m4"
+"""The target of `fit` for boards whose core has packed kernels: M7 and M33 run the same programs."""
 
 
 def inspect(args: argparse.Namespace) -> int:
@@ -133,10 +139,13 @@ def fit(args: argparse.Namespace) -> int:
     for name in args.boards:
         board(name)
     with talk.about(args.model), talk.busy(args, f"optimizing {args.model.name}") as progress:
-        result = tflm_memopt.optimize(
-            data, name=shown(args.model), **_settings(args), ram_limit=args.ram_limit, progress=progress
-        )
-    found = tflm_memopt.fit(result, args.boards)
+        rewrite = partial(tflm_memopt.optimize, data, name=shown(args.model), ram_limit=args.ram_limit)
+        result = rewrite(**_settings(args), progress=progress)
+        packed = None
+        if args.target is None and any(family(on.target) for on in map(board, args.boards or boards())):
+            with contextlib.suppress(DoesNotFit):  # its kernels want scratch: then plain ones run there, too
+                packed = rewrite(**_settings(args) | {"target": PACKED}, progress=progress)
+    found = tflm_memopt.fit(result, args.boards, packed)
     talk.answer(args, found.to_json(), markdown.fits(found) if args.markdown else text.fits(found))
     enough = all if args.boards else any
     return talk.DONE if enough(row.rewritten.fits for row in found.boards) else talk.NO

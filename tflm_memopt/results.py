@@ -471,6 +471,8 @@ class BoardReport:
     board: Board
     original: BoardFit
     rewritten: BoardFit
+    time: Time | None = None
+    """Of one inference there, estimated; None: not known on its core."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ from tflm_memopt.boards import Board
 from tflm_memopt.choose import Conversion, Limits
 from tflm_memopt.errors import UsageError
 from tflm_memopt.model.graph import Op
-from tflm_memopt.results import Inspection
+from tflm_memopt.results import Inspection, Report
 from tflm_memopt.rowgraph.graph import Kept
 
 
@@ -74,6 +74,16 @@ def time(conversion: Conversion, done: Sequence[Work], original: Inspection, on:
         rest = builtin(conversion, original, core, ours) if core == on.core else None
         after = None if rest is None else ours + rest
     return timing.time_of(clock, core, before, after)
+
+
+def on_board(report: Report, board: Board) -> Time | None:
+    """The time of a report on a board; None where instructions are of another core, or its cycles are not known."""
+    time = report.time
+    if time is None or time.core != board.measured_core or time.cycles is None:
+        return None
+    before, after = time.original, time.rewritten
+    counts = (one.instructions if one else None for one in (before, after))
+    return timing.time_of(Clock(time.core, board.mhz, board.id), time.core, *counts)
 
 
 def _kept(conversion: Conversion) -> list[Op]:

@@ -5,12 +5,17 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
+from unit.command import small
 
+import tflm_memopt
 from tflm_memopt.analysis.arena import Arena
 from tflm_memopt.analysis.flash import Firmware, kernels, tflm
+from tflm_memopt.analysis.timing import Clock, Time, time_of
 from tflm_memopt.boards import STACK, Board, board, boards, fit
 from tflm_memopt.errors import UsageError
 from tflm_memopt.ops.packing import TARGETS
+from tflm_memopt.report import times
+from tflm_memopt.results import Optimized
 
 PLAIN = Board(
     id="plain", name="Plain", chip="X", core="M0", mhz=48, abi="ilp32", target="generic", ram=32_000, flash=200_000,
@@ -126,3 +131,36 @@ def test_the_library_is_known_on_every_core(core: str) -> None:
 
 def test_what_allocate_tensors_needs_counts() -> None:
     assert fit(PLAIN, Arena("ilp32", 90, 10, 100, 120), plain(0)).ram_left == fit(PLAIN, arena(120), plain(0)).ram_left
+
+
+def test_boards_with_packed_kernels_are_told_of_a_model_for_them() -> None:
+    names = ["nano33ble", "feather_m4", "portenta_h7", "pico"]
+    plain = tflm_memopt.optimize(small())
+    packed = tflm_memopt.optimize(small(), target="cortex-m4")
+    rows = {row.board.id: row for row in tflm_memopt.fit(plain, names, packed).boards}
+    assert rows["portenta_h7"].rewritten.flash.model == rows["nano33ble"].rewritten.flash.model == len(packed.model)
+    assert rows["pico"].rewritten.flash.model == len(plain.model)
+    assert rows["portenta_h7"].time is None
+    assert rows["pico"].time is None
+    slow, fast = (times.both(rows[name].time) for name in names[:2])
+    assert " -> " in slow
+    assert slow != fast
+    assert rows["nano33ble"].time == packed_time(packed, 64)
+    alone = tflm_memopt.fit(plain, names).boards
+    assert all(row.time is None for row in alone), "instructions of a generic program are those of a Cortex-M0"
+
+
+def packed_time(packed: Optimized, mhz: int) -> Time:
+    time = packed.report.time
+    assert time and time.original and time.rewritten
+    clock = Clock("cortex-m4", mhz, "nano33ble")
+    return time_of(clock, "cortex-m4", time.original.instructions, time.rewritten.instructions)
+
+
+def test_a_board_that_only_a_plain_program_fits_has_that() -> None:
+    """Packed kernels want scratch, and more flash."""
+    plain = tflm_memopt.optimize(small())
+    packed = replace(plain, model=plain.model + bytes(2**20), report=replace(plain.report, target="cortex-m4"))
+    (row,) = tflm_memopt.fit(plain, ["nano33ble"], packed).boards
+    assert row.rewritten.fits
+    assert row.rewritten.flash.model == len(plain.model)

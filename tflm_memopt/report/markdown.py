@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from tflm_memopt.boards import BoardFit
+from tflm_memopt.report import times
 from tflm_memopt.report.text import printable
 from tflm_memopt.results import BoardReport, Fits
 
 HEAD = """\
-| board | fits | RAM left | flash left | original |
-|---|---|---:|---:|---|"""
+| board | fits | RAM left | flash left | ms | original |
+|---|---|---:|---:|---:|---|"""
 
 
 def fits(result: Fits) -> str:
@@ -17,13 +18,14 @@ def fits(result: Fits) -> str:
     before, after = result.original_arena, result.arena
     arena = f"arena {after.figure(after.total)} B instead of {before.figure(before.total)} B"
     flash = f"`.tflite` {result.flash.rewritten:,} B instead of {result.flash.original:,} B"
+    timed = next((f"; {times.rests_on(row.time)}" for row in result.boards if row.time), "")
     return f"""\
 **{_cell(result.model)}** fits on {fitting} of {asked} board{"s" * (asked != 1)}: {arena}, {flash}
 
 {HEAD}
 {chr(10).join(map(_row, result.boards))}
 
-{_cell(result.convention)}
+{_cell(result.convention)}{timed}
 """
 
 
@@ -34,6 +36,7 @@ def _row(row: BoardReport) -> str:
         _on(on),
         f"at most {_left(on.ram_left)}" if on.undecided else _left(on.ram_left),
         _left(on.flash_left),
+        times.both(row.time),
         _on(row.original),
     )
     return f"| {' | '.join(cells)} |"

@@ -155,18 +155,18 @@ def inspection(result: Inspection, files: Iterable[str] = ()) -> RenderableType:
 def fits(result: Fits) -> RenderableType:
     """The answer of `fit`: a line for each board, smallest RAM first."""
     title = Text(printable(result.model), "bold").append(f"   {result.convention}", "dim")
-    table = _table("id", "board", "RAM", "original", "rewritten", "RAM left", "flash left")
-    for column in (2, 5, 6):
+    timed = [row.time for row in result.boards if row.time]
+    table = _table("id", "board", "RAM", "original", "rewritten", "RAM left", "flash left", *(["ms"] if timed else []))
+    table.columns[0].no_wrap = True
+    for column in (2, *range(5, len(table.columns))):
         table.columns[column].justify = "right"
     for row in result.boards:
         left = row.rewritten
-        table.add_row(
-            row.board.id, row.board.name, f"{row.board.ram:,}", _on(row.original), _on(left), left.ram_said,
-            f"{left.flash_left:,}",
-        )  # fmt: skip
+        figures = (left.ram_said, f"{left.flash_left:,}", *([times.both(row.time)] if timed else []))
+        table.add_row(row.board.id, row.board.name, f"{row.board.ram:,}", _on(row.original), _on(left), *figures)
     arena = _arena_change(result.original_arena, result.arena)
     facts = _facts(("arena", arena, ""), ("flash", _change(result.flash.original, result.flash.rewritten), ""))
-    return _page(Group(title, facts), table)
+    return _page(Group(title, facts), Group(table, Text(f"  {times.rests_on(timed[0])}", "dim")) if timed else table)
 
 
 def _on(fit: BoardFit) -> Text:

@@ -38,6 +38,19 @@ def _less(time: Time) -> str:
     return f" ({100 * (after - before) / before:+.0f} %)"
 
 
+def both(time: Time | None) -> str:
+    """Milliseconds in a table, at most, before and after; nothing where neither is known."""
+    spans = [one.milliseconds for one in (time.original, time.rewritten) if one] if time else []
+    return " -> ".join(_digits(span[1]) for span in spans if span)
+
+
+def rests_on(time: Time) -> str:
+    """What the milliseconds of a table rest on."""
+    models = "original with CMSIS-NN -> rewritten" if time.original else "rewritten"
+    cycles = f"{time.cycles[1]:g} cycles an instruction on {time.core}" if time.cycles else "cycles not known"
+    return f"ms: at most, estimated: {models}, {cycles}"
+
+
 def basis(time: Time) -> str:
     """What milliseconds rest on, or why there are none."""
     where = ", ".join([*([time.board] if time.board else []), time.core, *([f"{time.mhz:g} MHz"] if time.mhz else [])])
