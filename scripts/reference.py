@@ -183,14 +183,14 @@ def board_page() -> str:
             four=kernels(["CONV_2D", "DEPTHWISE_CONV_2D", "FULLY_CONNECTED", "SOFTMAX"]),
             source=source(),
         ),
-        "| id | board | chip | core | MHz | RAM | largest block | external | flash | core: RAM, flash | radio: both |",
-        "|---|---|---|---|---:|---:|---:|---:|---:|---:|---:|",
+        "| board | chip, core | MHz | RAM | largest block | external | flash | core: RAM, flash | radio: both |",
+        "|---|---|---:|---:|---:|---:|---:|---:|---:|",
     ]
     for b in boards().values():
         outside = f"{b.external_ram:,}" if b.external_ram else "-"
         has = f"{b.mhz} | {b.ram:,} | {b.largest_block:,} | {outside} | {b.flash:,}"
         takes = f"{b.core_ram:,}, {b.core_flash:,} | {b.radio_ram:,}, {b.radio_flash:,}"
-        lines.append(f"| `{b.id}` | {b.name} | {b.chip} | {b.core} | {has} | {takes} |")
+        lines.append(f"| `{b.id}`<br>{b.name} | {b.chip}<br>{b.core} | {has} | {takes} |")
     lines += ["", "## Sources", ""]
     for b in boards().values():
         links = ", ".join(f"[{what.replace('_', ' ')}]({url})" for what, url in b.sources.items())

@@ -15,6 +15,7 @@ import pytest
 from conftest import EXAMPLE, ROOT
 from soak.cases import KINDS
 
+import tflm_memopt
 from tflm_memopt import cli
 
 DOCS = ROOT / "docs"
@@ -45,12 +46,12 @@ def test_the_site_builds_without_a_warning(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     pages = {path.parent.name or "index" for path in tmp_path.rglob("index.html")}
     assert {"start", "how-it-works", "errors", "cli"} <= pages
-    scripts = [
-        u
-        for p in tmp_path.rglob("*.html")
-        for u in re.findall(r'<(?:script|link)[^>]*="(https?://[^"]+)', p.read_text())
-    ]
-    assert [u for u in scripts if "canonical" not in u and not u.startswith("https://github.com")] == []
+    written = [page.read_text() for page in tmp_path.rglob("index.html")]
+    loaded = [url for html in written for url in re.findall(r'<(?:script|link)[^>]*="(https?://[^"]+)', html)]
+    assert [url for url in loaded if "canonical" not in url and not url.startswith("https://github.com")] == []
+    assert all(f"version {tflm_memopt.__version__}" in html and "md-footer__link" in html for html in written)
+    assert [name for html in written for name in re.findall(r">([\w-]+\.md)</a>", html)] == []
+    assert not any('data-md-component="source"' in html for html in written), "it asks GitHub for stars and releases"
 
 
 @pytest.mark.slow
