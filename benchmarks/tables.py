@@ -1,9 +1,26 @@
-"""Tables in Markdown, and where they stand in a document: between `<!-- NAME:begin -->` and `<!-- NAME:end -->`."""
+"""Tables in Markdown, and where they stand in a document: between `<!-- NAME:begin -->` and `<!-- NAME:end -->`.
+
+    python benchmarks/tables.py --check [--only PAGE:NAME ...] --models DIR --nets DIR --zoo DIR --public DIR
+    python benchmarks/tables.py --write --models DIR --nets DIR
+
+--check says which tables of the documents are older than what they are of, and ends with 1 when one is; --write
+writes those anew. Tables whose folder is not given are left out, and named. What they are: benchmarks/published.py.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import argparse
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from published import Table
 
 
 def markdown(titles: Iterable[str], rows: Iterable[Iterable[str]], left: int = 1) -> str:
@@ -19,18 +36,34 @@ def markdown(titles: Iterable[str], rows: Iterable[Iterable[str]], left: int = 1
     return "\n".join(f"| {' | '.join(cells)} |" for cells in (titles, rule, *rows))
 
 
-def updated(text: str, name: str, table: str) -> str:
+def updated(text: str, name: str, table: str, of: str = "") -> str:
     r"""`text` with `table` between the marks of this name; ValueError when it has none.
 
-    >>> updated("a <!-- t:begin -->old<!-- t:end --> b", "t", "new")
-    'a <!-- t:begin -->\nnew\n<!-- t:end --> b'
+    of: digest of what the table was measured on, kept in the first mark (benchmarks/published.py).
+
+    >>> updated("a <!-- t:begin -->old<!-- t:end --> b", "t", "new", "1f")
+    'a <!-- t:begin of 1f -->\nnew\n<!-- t:end --> b'
     """
-    first, last = f"<!-- {name}:begin -->", f"<!-- {name}:end -->"
-    before, begin, rest = text.partition(first)
-    _, end, after = rest.partition(last)
-    if not begin or not end:
-        raise ValueError(f"no {first} with an {last} behind it")
-    return f"{before}{first}\n{table}\n{last}{after}"
+    before, _, _, after = _parts(text, name)
+    return f"{before}<!-- {name}:begin{f' of {of}' if of else ''} -->\n{table}\n<!-- {name}:end -->{after}"
+
+
+def between(text: str, name: str) -> tuple[str, str]:
+    r"""The table of this name, and the digest of what it was measured on; empty: none is kept.
+
+    >>> between("a <!-- t:begin of 1f -->\nold\n<!-- t:end --> b", "t")
+    ('old', '1f')
+    """
+    _, of, table, _ = _parts(text, name)
+    return table.strip("\n"), of
+
+
+def _parts(text: str, name: str) -> tuple[str, str, str, str]:
+    """What is before the marks, the digest, the table, and what is behind."""
+    found = re.search(rf"<!-- {name}:begin(?: of (\w+))? -->(.*?)<!-- {name}:end -->", text, re.DOTALL)
+    if not found:
+        raise ValueError(f"no <!-- {name}:begin --> with an <!-- {name}:end --> behind it")
+    return text[: found.start()], found[1] or "", found[2], text[found.end() :]
 
 
 def require(page: Path, name: str) -> None:
@@ -41,3 +74,75 @@ def require(page: Path, name: str) -> None:
 def update(page: Path, name: str, table: str) -> None:
     """Rewrites the table of this name in a document."""
     page.write_text(updated(page.read_text(encoding="utf-8"), name, table), encoding="utf-8")
+
+
+# ---- all of them ----
+
+
+def stale(table: Table, root: Path, folders: Mapping[str, Path]) -> str:
+    """Why a table is older than what it is of; empty when it is not."""
+    from published import digest  # noqa: PLC0415 (it imports scripts, which import this file)
+
+    now, kept = between((root / table.page).read_text(encoding="utf-8"), table.name)
+    if table.of:
+        if not kept:
+            return "what it was measured on is not recorded"
+        return "" if kept == digest(table, folders["models"]) else "models or code that it was measured on have changed"
+    with tempfile.TemporaryDirectory() as scratch:
+        copy = Path(scratch) / Path(table.page).name
+        shutil.copy(root / table.page, copy)
+        _run(table, copy, folders)
+        again, _ = between(copy.read_text(encoding="utf-8"), table.name)
+    return "" if again == now else "another one is made today"
+
+
+def write(table: Table, root: Path, folders: Mapping[str, Path]) -> None:
+    """Runs its command, and records what it was measured on."""
+    from published import digest  # noqa: PLC0415
+
+    page = root / table.page
+    _run(table, page, folders)
+    text = page.read_text(encoding="utf-8")
+    of = digest(table, folders["models"]) if table.of else ""
+    page.write_text(updated(text, table.name, between(text, table.name)[0], of), encoding="utf-8")
+
+
+def _run(table: Table, page: Path, folders: Mapping[str, Path]) -> None:
+    script, *arguments = (word.format(**folders) for word in table.command.split())
+    command = [str(Path(__file__).parent / script), *arguments, *(["--only", *table.only] if table.only else [])]
+    done = subprocess.run(
+        [sys.executable, *command, "--update", str(page)], capture_output=True, text=True, check=False
+    )
+    if done.returncode:
+        raise ValueError(f"{' '.join(command)}: exit code {done.returncode}\n{done.stderr}")
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    from published import FOLDERS, ROOT, TABLES  # noqa: PLC0415
+
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    what = parser.add_mutually_exclusive_group(required=True)
+    what.add_argument("--check", action="store_true", help="say which ones are stale; exit code 1 when one is")
+    what.add_argument("--write", action="store_true", help="write the stale ones anew")
+    parser.add_argument("--only", nargs="+", metavar="PAGE:NAME", help="these tables: docs/benchmarks.md:size")
+    for name, has in FOLDERS.items():
+        parser.add_argument(f"--{name}", type=Path, metavar="DIR", help=has)
+    args = parser.parse_args(arguments)
+    folders = {name: path.resolve() for name in FOLDERS if (path := getattr(args, name))}
+    found = 0
+    for table in TABLES:
+        where = f"{table.page}:{table.name}"
+        if args.only and where not in args.only:
+            continue
+        if missing := table.folders - folders.keys():
+            print(f"{where}: not looked at, needs {', '.join(f'--{name}' for name in sorted(missing))}")
+        elif why := stale(table, ROOT, folders):
+            found += 1
+            print(f"{where}: {why}" + (", written anew" if args.write else ""), flush=True)
+            if args.write:
+                write(table, ROOT, folders)
+    return 1 if found and args.check else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

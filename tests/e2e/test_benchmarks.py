@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 from pathlib import Path
 
@@ -20,12 +21,15 @@ import costs
 import executed
 import fused_tiling
 import int8_models
+import published
 import seconds
 import speed
 import tables
 import vmcu
 
 NETS = MODELS / "paper_nets"
+FOLDERS = {"models": MODELS.resolve(), "nets": NETS.resolve()}
+MARK = re.compile(r"<!-- ([\w-]+):begin")
 RESIDUAL = [
     *LAYERS,
     layer("pw", 8, 8, 24),
@@ -183,26 +187,76 @@ def test_a_page_without_marks() -> None:
         tables.updated("<!-- x:end --><!-- x:begin -->", "x", "table")
 
 
-def test_the_pages_have_their_tables() -> None:
-    """Every table of the documents is between marks, and not empty."""
-    for page, names in {
-        "docs/benchmarks.md": (
-            "executed",
-            "vmcu-layers",
-            "vmcu-bottlenecks",
-            "vmcu-headroom",
-            "fused-tiling",
-            "seconds",
-            "size",
-        ),
-        "docs/frontier.md": ("msf-cnn", "ablation", "costs"),
-        "docs/zoo.md": ("zoo", "ram"),
-        "README.md": ("ram",),
-    }.items():
-        text = (ROOT / page).read_text(encoding="utf-8")
-        for name in names:
-            assert tables.updated(text, name, "") != text, f"{page}: {name} is empty"
-            assert "\n| --- |" in text.partition(f"<!-- {name}:begin -->")[2].partition(f"<!-- {name}:end -->")[0]
+def test_every_table_between_marks_is_known() -> None:
+    """And none is empty."""
+    pages = {page: page.read_text(encoding="utf-8") for page in (ROOT / "README.md", *(ROOT / "docs").glob("*.md"))}
+    marks = {(p.relative_to(ROOT).as_posix(), m) for p, text in pages.items() for m in MARK.findall(text)}
+    assert marks == {(table.page, table.name) for table in published.TABLES}
+    for page, name in marks:
+        assert "\n| --- |" in tables.between(pages[ROOT / page], name)[0], f"{page}: {name} is empty"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("table", [t for t in published.TABLES if not t.of], ids=lambda t: f"{t.page}:{t.name}")
+def test_tables_that_are_quick_to_make_are_those_of_the_tree(table: published.Table) -> None:
+    """`python benchmarks/tables.py --write` makes them again; --check looks at the others as well."""
+    if missing := sorted(name for name in table.folders if not (folder := FOLDERS.get(name)) or not folder.exists()):
+        pytest.skip(f"no folder of {', '.join(missing)}")
+    assert tables.stale(table, ROOT, FOLDERS) == ""
+
+
+def test_a_table_that_is_measured_is_stale_when_what_it_was_measured_on_changes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    code = [b"old"]
+    table = published.Table("page.md", "x", "none.py {models}", of=lambda paths: iter([*code, *map(bytes, paths)]))
+    monkeypatch.setattr(tables, "_run", lambda *_: None)
+    (tmp_path / "page.md").write_text("<!-- x:begin -->\nmeasured\n<!-- x:end -->\n")
+    folders = {"models": tmp_path}
+    assert "not recorded" in tables.stale(table, tmp_path, folders)
+    tables.write(table, tmp_path, folders)
+    assert tables.stale(table, tmp_path, folders) == ""
+    code[0] = b"new"
+    assert "have changed" in tables.stale(table, tmp_path, folders)
+
+
+def test_a_table_that_is_made_again_is_compared(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    made = ["| a |"]
+    table = published.Table("page.md", "x", "none.py")
+    monkeypatch.setattr(tables, "_run", lambda _, page, __: tables.update(page, "x", made[0]))
+    (tmp_path / "page.md").write_text("<!-- x:begin -->\n| a |\n<!-- x:end -->\n")
+    assert tables.stale(table, tmp_path, {}) == ""
+    made[0] = "| b |"
+    assert "another one" in tables.stale(table, tmp_path, {})
+    tables.write(table, tmp_path, {})
+    assert tables.stale(table, tmp_path, {}) == ""
+
+
+def test_stale_tables_end_the_check_with_1(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setattr(tables, "stale", lambda table, *_: "old" if table.name == "vmcu-layers" else "")
+    assert tables.main(["--check"]) == 1
+    said = capsys.readouterr().out
+    assert "docs/benchmarks.md:vmcu-layers: old\n" in said
+    assert "README.md:ram: not looked at, needs --models\n" in said
+    assert tables.main(["--check", "--only", "docs/benchmarks.md:vmcu-headroom"]) == 0
+
+
+def test_a_model_s_digest_follows_its_conversion(tmp_path: Path) -> None:
+    """Of tables of models alone; the file's name has no part in it."""
+    table = next(t for t in published.TABLES if t.name == "seconds")
+    (tmp_path / "a.tflite").write_bytes(int8_models.from_layers(LAYERS))
+    before = published.digest(table, tmp_path)
+    (tmp_path / "a.tflite").rename(tmp_path / "b.tflite")
+    assert published.digest(table, tmp_path) == before
+    (tmp_path / "c.tflite").write_bytes(int8_models.from_layers(LAYERS[:1]))
+    assert published.digest(table, tmp_path) != before
+
+
+@pytest.mark.slow
+def test_code_s_digest_is_that_of_the_core() -> None:
+    if reason := missing_tools(CORES["m4"]):
+        pytest.skip(reason)
+    assert published.code(CORES["m3"]) != published.code(CORES["m4"]) != b""
 
 
 @pytest.mark.slow

@@ -1,0 +1,156 @@
+"""Every table of the documents: which command writes it, and how `python benchmarks/tables.py --check` finds it stale.
+
+A table that takes a minute is made again and compared. One that takes longer has a digest beside it, in the mark in
+front of it, of what it was measured on: the bytes of the rewritten models and the object code that ran them, not their
+sources, so that it goes stale when one of these changes and not with every edit.
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
+import size
+from cores.core import MEASURED, Core, runner, sources
+
+import tflm_memopt
+
+ROOT = Path(__file__).parents[1]
+Digested = Callable[[Sequence[Path]], Iterator[bytes]]
+"""What a table was measured on, given its models."""
+SMALL = (
+    "mcunet_vww_80_float_io", "mlperf_tiny_ad_autoencoder_int8", "mlperf_tiny_ic_resnet8_int8",
+    "mlperf_tiny_kws_dscnn_int8", "mlperf_tiny_vww_96_int8",
+)  # fmt: skip
+LARGE = (*SMALL, "mcunetv2_large_224_float_io")
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """One table between its marks in a page."""
+
+    page: str
+    name: str
+    command: str
+    """A script of this folder and its arguments; {models}, {nets}, {zoo}, {public}: folders. --update is added."""
+    only: tuple[str, ...] = ()
+    """Models of the folder, by their stems; empty: all."""
+    of: Digested | None = None
+    """None: quick enough to be made again."""
+
+    @property
+    def folders(self) -> set[str]:
+        """That the command needs."""
+        return {name for name in FOLDERS if f"{{{name}}}" in self.command}
+
+
+FOLDERS: Mapping[str, str] = {
+    "models": "the .tflite files of README's table",
+    "nets": "the layer lists of msf-CNN's networks",
+    "zoo": "what zoo_models.py wrote",
+    "public": "the .tflite files of docs/zoo.md that others trained",
+}
+
+
+def digest(table: Table, models: Path) -> str:
+    """Of what a table is measured on, as it is now; empty for one that is made again."""
+    if table.of is None:
+        return ""
+    paths = [p for p in sorted(models.glob("*.tflite")) if not table.only or p.stem in table.only]
+    whole = hashlib.sha256()
+    for part in table.of(paths):
+        whole.update(hashlib.sha256(part).digest())
+    return whole.hexdigest()[:16]
+
+
+@functools.cache
+def rewritten(path: Path, target: str) -> bytes:
+    """A model converted as for the tables of speed."""
+    return tflm_memopt.optimize(path.read_bytes(), int8_io=True, target=target).model
+
+
+@functools.cache
+def code(core: Core) -> bytes:
+    """What runs on a core under QEMU, without symbols and paths."""
+    with tempfile.TemporaryDirectory() as folder:
+        binary = Path(folder) / "image.bin"
+        subprocess.run([f"{core.prefix}objcopy", "-O", "binary", str(runner(core)), str(binary)], check=True)
+        return binary.read_bytes()
+
+
+def counted(core: Core) -> Digested:
+    """Instructions of models on a core."""
+
+    def of(paths: Sequence[Path]) -> Iterator[bytes]:
+        yield from (rewritten(path, core.target) for path in paths)
+        yield code(core)
+
+    return of
+
+
+def along_frontier(core: Core, most: float) -> Digested:
+    """The same of several plans each."""
+
+    def of(paths: Sequence[Path]) -> Iterator[bytes]:
+        yield from counted(core)(paths)
+        for path in paths:
+            points = tflm_memopt.explore(path.read_bytes(), int8_io=True, target=core.target).points
+            least = min((point.overhead for point in points), default=1.0)
+            yield from (p.plan.to_json().encode() for p in points if p.plan and p.overhead <= most * least)
+
+    return of
+
+
+def sizes(paths: Sequence[Path]) -> Iterator[bytes]:
+    """The library's object files, and the models that say what is linked of them."""
+    for core in (MEASURED[name] for name in size.WHOLE):
+        yield from counted(core)(paths)  # for the stack
+        with tempfile.TemporaryDirectory() as folder:
+            for source in sources():
+                yield size.compiled(core, "-Os", (), source, Path(folder)).read_bytes()
+
+
+def estimates(paths: Sequence[Path]) -> Iterator[bytes]:
+    """What kernels cost is fitted to their code, and compared on models."""
+    yield (ROOT / "tflm_memopt/analysis/costs.json").read_bytes()
+    for core in MEASURED.values():
+        yield from counted(core)(paths)
+
+
+def times(paths: Sequence[Path]) -> Iterator[bytes]:
+    """Seconds differ with the machine; what the conversion comes to does not."""
+    yield from (rewritten(path, "generic") for path in paths)
+
+
+BENCHMARKS, FRONTIER = "docs/benchmarks.md", "docs/frontier.md"
+TABLES = (
+    Table("README.md", "ram", "ram.py {models}"),
+    Table("docs/zoo.md", "zoo", "zoo.py {zoo}"),
+    Table("docs/zoo.md", "ram", "ram.py {public}"),
+    Table(FRONTIER, "msf-cnn", "msf_cnn.py --nets {nets}"),
+    Table(FRONTIER, "ablation", "ablation.py --nets {nets}"),
+    Table(FRONTIER, "costs", "costs.py --models {models}", SMALL, estimates),
+    Table(BENCHMARKS, "executed", "executed.py --nets {nets} --input external"),
+    Table(BENCHMARKS, "vmcu-layers", "vmcu.py"),
+    Table(BENCHMARKS, "vmcu-bottlenecks", "vmcu.py"),
+    Table(BENCHMARKS, "vmcu-headroom", "vmcu.py"),
+    Table(BENCHMARKS, "fused-tiling", "fused_tiling.py"),
+    *(
+        Table(BENCHMARKS, f"speed-{c}", f"speed.py --core {c} --models {{models}}", models, counted(MEASURED[c]))
+        for c, models in {"m4": LARGE, "m55": LARGE, "m3": SMALL, "rv32": SMALL, "m0": SMALL}.items()
+    ),
+    *(
+        Table(BENCHMARKS, f"frontier-{c}", f"speed.py --core {c} --models {{models}} --frontier 1.1", LARGE,
+              along_frontier(MEASURED[c], 1.1))
+        for c in ("m4", "m55")
+    ),
+    Table(BENCHMARKS, "size", "size.py --models {models}", SMALL, sizes),
+    Table(BENCHMARKS, "seconds", "seconds.py {models}", of=times),
+)  # fmt: skip
