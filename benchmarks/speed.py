@@ -123,6 +123,8 @@ class Row:
     core: str
     target: str
     instructions: int
+    estimate: int | None
+    """Of the report (docs/frontier.md), for the core; None: there is none."""
     macs: int
     """Executed."""
     overhead: float
@@ -157,9 +159,10 @@ def measure(path: Path, core: Core, target: str, *, by_operator: bool, **setting
     known, reference, release = (counts.get(core.short, {}).get(path.stem) for counts in (CMSIS_NN, REFERENCE, RELEASE))
     operators = tuple(_operators(result, [n for o in outcomes for n in o.operators]))
     return Row(
-        model=path.stem, core=core.short, target=target, instructions=instructions, macs=macs,
-        overhead=round(result.report.overhead, 4), per_mac=round(instructions / max(1, macs), 3),
-        cmsis_nn=known, ratio=round(instructions / known, 3) if known else None, reference=reference, release=release,
+        model=path.stem, core=core.short, target=target, instructions=instructions,
+        estimate=result.report.instructions.get(core.known_as), macs=macs, overhead=round(result.report.overhead, 4),
+        per_mac=round(instructions / max(1, macs), 3), cmsis_nn=known,
+        ratio=round(instructions / known, 3) if known else None, reference=reference, release=release,
         arena=result.report.arena.total, stack=max(o.stack for o in outcomes),
         builtin=len(result.report.kept_builtin), blocks=tuple(_blocks(result, operators)), operators=operators,
     )  # fmt: skip
@@ -190,10 +193,10 @@ def _blocks(result: Optimized, operators: Sequence[Operator]) -> Iterator[BlockS
 
 
 def frontier_table(rows: Sequence[Row]) -> str:
-    titles = ("model", "F", "arena", "instructions", "x CMSIS-NN")
+    titles = ("model", "F", "arena", "instructions", "estimate", "x CMSIS-NN")
     return tables.markdown(titles, ([
         row.model, f"{row.overhead:.2f}", f"{row.arena:,}", f"{row.instructions:,}",
-        f"{row.ratio:.3f}" if row.ratio else "",
+        f"{row.estimate:,}" if row.estimate else "", f"{row.ratio:.3f}" if row.ratio else "",
     ] for row in rows))  # fmt: skip
 
 

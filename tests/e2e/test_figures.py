@@ -1,0 +1,138 @@
+"""Figures in the prose of the documents: in a table of theirs, in a command's output, computed here, or from elsewhere.
+
+Tables and outputs have tests of their own (test_benchmarks.py, test_docs.py), so that a sentence cannot keep a figure
+that nothing else says any more. Figures are those of four digits and more, 1,234.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from conftest import MODELS, ROOT
+
+import tflm_memopt
+
+WRITTEN = {"boards.md", "errors.md", "operators.md", "program-format.md"}
+"""By scripts/reference.py and scripts/operators.py."""
+RECORDS = {"trust.md"}
+"""What was run once, at a commit that it names."""
+PAGES = [ROOT / "README.md", *(p for p in sorted((ROOT / "docs").glob("*.md")) if p.name not in WRITTEN | RECORDS)]
+FIGURE = re.compile(r"(?<![\d,.])\d{1,3}(?:,\d{3})+(?![\d,])")
+TABLE = re.compile(r"<!-- ([\w-]+):begin(?: of \w+)? -->.*?<!-- \1:end -->", re.DOTALL)
+FENCE = re.compile(r"^```(\w+)\n.*?^```$", re.DOTALL | re.MULTILINE)
+OTHERS: Mapping[str, Mapping[str, str]] = {
+    "bare-metal.md": {
+        "11,928": "tests/cores", "1,044": "stack, measured by hand",
+    },
+    "benchmarks.md": {
+        "24,576": "the thesis", "16,384": "the thesis", "1,024": "256 indices of int32",
+        "1,954,502": "benchmarks/speed.py", "264,192": "multiply-accumulates of ad",
+        "17,788": "benchmarks/size.py --only", "10,584": "benchmarks/size.py --only",
+    },
+    "c-files.md": {"100,708": "measured on a Cortex-M4", "2,580": "measured on a Cortex-M4"},
+    "cli.md": {
+        "1,000": "a unit", "1,024": "a unit",
+        **dict.fromkeys(("9,689", "1,584", "8,105", "5,638"), "keyword_scrambled, a model of TFLM's"),
+    },
+    "order-and-layout.md": {
+        **dict.fromkeys(("2,200", "2,952", "6,584"), "benchmarks/growth.py"),
+        **dict.fromkeys(("12,836", "10,852", "1,924", "1,748", "4,036", "3,316", "17,332", "11,732", "10,520", "9,016"),
+                        "tests/tflm/test_order.py"),
+    },
+}  # fmt: skip
+"""Page -> figure -> where it is from."""
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """A sentence whose figures are computed."""
+
+    page: str
+    said: str
+    """Regular expression, a group for each figure; any space matches any other."""
+    figures: Callable[[], Sequence[int]]
+
+
+def model(name: str) -> bytes:
+    path = MODELS / f"{name}.tflite"
+    if not path.exists():
+        pytest.skip(f"{path.name} is not there")
+    return path.read_bytes()
+
+
+def dead_channels() -> Sequence[int]:
+    """Of all operators with weights."""
+    operators = tflm_memopt.inspect(model("mlperf_tiny_vww_96_int8")).operators
+    return sum(op.channels for op in operators), sum(op.dead_channels for op in operators)
+
+
+def balance() -> Sequence[int]:
+    report = tflm_memopt.optimize(model("mlperf_tiny_ad_autoencoder_int8")).report
+    assert report.balance is not None and report.balance.worthwhile
+    return report.balance.ram_saved, report.original_arena.total, report.balance.flash_added, report.balance.tflm
+
+
+def library() -> Sequence[int]:
+    """Estimated without the adapter, and linked."""
+    report = tflm_memopt.optimize(model("mlperf_tiny_kws_dscnn_int8"), int8_io=True, target="cortex-m4").report
+    measured = json.loads((ROOT / "tflm_memopt/analysis/flash.json").read_text(encoding="utf-8"))
+    linked = re.search(r"^\| mlperf_tiny_kws_dscnn_int8 \| m4 \| ([\d,]+) \|", text("benchmarks.md"), re.MULTILINE)
+    assert report.balance is not None and linked is not None
+    return report.balance.library - measured["tflm"]["adapter"], number(linked[1])
+
+
+N = r"([\d,]+)"
+CLAIMS = (
+    Claim("cli.md", rf"of the {N} of MLPerf Tiny's `vww_96`, {N} are dead", dead_channels),
+    Claim("cli.md", rf"{N} of {N} B of RAM for {N} B of flash, of which .*?, gives back up to {N}\.", balance),
+    Claim("boards.md", rf"{N} B are said without the adapter for the {N} that a program with MLPerf Tiny's", library),
+)
+
+
+def number(figure: str) -> int:
+    return int(figure.replace(",", ""))
+
+
+def text(page: str) -> str:
+    return next(p for p in (ROOT / "docs" / page, ROOT / page) if p.exists()).read_text(encoding="utf-8")
+
+
+def pattern(claim: Claim) -> re.Pattern[str]:
+    return re.compile(claim.said.replace(" ", r"\s+"))
+
+
+def shown() -> set[str]:
+    """Figures of tables and outputs, and of what is computed."""
+    found: set[str] = set()
+    for page in PAGES:
+        whole = page.read_text(encoding="utf-8")
+        for block in (*(m[0] for m in TABLE.finditer(whole)), *(m[0] for m in FENCE.finditer(whole))):
+            found.update(FIGURE.findall(block))
+    return found
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda p: p.name)
+def test_figures_of_prose_are_shown_somewhere(page: Path) -> None:
+    prose = FENCE.sub("", TABLE.sub("", page.read_text(encoding="utf-8")))
+    for claim in CLAIMS:
+        prose = pattern(claim).sub("", prose)
+    unknown = set(FIGURE.findall(prose)) - shown() - OTHERS.get(page.name, {}).keys()
+    assert not unknown, f"{page.name} says {sorted(unknown)}, and no table or output does"
+
+
+@pytest.mark.parametrize("page", OTHERS)
+def test_figures_from_elsewhere_are_still_said(page: str) -> None:
+    assert OTHERS[page].keys() <= set(FIGURE.findall(text(page)))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("claim", CLAIMS, ids=lambda c: c.figures.__name__)
+def test_figures_that_are_computed(claim: Claim) -> None:
+    found = pattern(claim).findall(text(claim.page))
+    assert len(found) == 1
+    assert tuple(map(number, found[0])) == tuple(claim.figures())
