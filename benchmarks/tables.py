@@ -101,9 +101,9 @@ def write(table: Table, root: Path, folders: Mapping[str, Path]) -> None:
     from published import digest  # noqa: PLC0415
 
     page = root / table.page
+    of = digest(table, folders["models"]) if table.of else ""
     _run(table, page, folders)
     text = page.read_text(encoding="utf-8")
-    of = digest(table, folders["models"]) if table.of else ""
     page.write_text(updated(text, table.name, between(text, table.name)[0], of), encoding="utf-8")
 
 

@@ -1,9 +1,11 @@
-"""What becomes of a zoo of Keras networks: RAM before and after, what stays builtin and why.
+"""What becomes of a zoo of networks: RAM before and after, what stays builtin and why.
 
     python benchmarks/zoo_models.py build/zoo          # needs TensorFlow: pip install 'tflm-memopt[train]'
     python benchmarks/zoo.py build/zoo --update docs/zoo.md
+    python benchmarks/zoo.py DIR --mark others --update docs/zoo.md
 
-`--update` rewrites what stands between `<!-- zoo:begin -->` and `<!-- zoo:end -->`.
+`--update` rewrites what stands between `<!-- zoo:begin -->` and `<!-- zoo:end -->`, or the marks of another name. A
+model in a folder of DIR has the folder in its name.
 """
 
 from __future__ import annotations
@@ -14,18 +16,22 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import tables
 from rich.console import Console
 from rich.progress import track
 
 import tflm_memopt
-from tflm_memopt.errors import MemoptError
+from tflm_memopt.errors import MemoptError, UsageError
 from tflm_memopt.results import KeptBuiltin, Report
 
-NAME = "zoo"
-"""Of the table's marks."""
-TITLES = ("model", "stays builtin, and why", "original", "**rewritten**", "ratio", "F", "operators", "builtin")
+MARK = "zoo"
+TITLES = (
+    "model", "stays builtin, and why", "original", "**rewritten**", "ratio", "streamed", "F", "operators", "builtin",
+)  # fmt: skip
+RUNS = 3
+"""Random inputs that outputs are compared on, besides three extreme ones."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,17 +41,28 @@ class Row:
     model: str
     operators: int
     report: Report
+    streamed: int | None
+    """Bytes of the whole arena with `--input stream`; None: the input can't be streamed."""
 
 
-def measure(path: Path) -> Row:
-    """Converts a model and proves the result under TFLM; ValueError where a bit differs."""
+def measure(path: Path, name: str) -> Row:
+    """Converts a model, as it is and with a streamed input; ValueError where a bit differs under TFLM."""
     data = path.read_bytes()
-    done = tflm_memopt.optimize(data, name=path.name)
+    report = _proved(data, path.name)
+    try:
+        streamed = _proved(data, path.name, input="stream").arena.total
+    except UsageError:
+        streamed = None
+    return Row(name, len(tflm_memopt.inspect(data).operators), report, streamed)
+
+
+def _proved(data: bytes, name: str, **settings: Any) -> Report:
+    done = tflm_memopt.optimize(data, name=name, **settings)
     if done.report.changed:
-        verdict = tflm_memopt.verify(data, done.model)
+        verdict = tflm_memopt.verify(data, done.model, runs=RUNS)
         if not verdict.bit_exact:
-            raise ValueError(f"not the same bits: {verdict.difference or verdict.failure}")
-    return Row(path.stem, len(tflm_memopt.inspect(data).operators), done.report)
+            raise ValueError(f"not the same bits, {settings}: {verdict.difference or verdict.failure}")
+    return done.report
 
 
 def markdown(rows: Sequence[Row]) -> str:
@@ -55,8 +72,9 @@ def markdown(rows: Sequence[Row]) -> str:
     return "\n".join([
         table,
         "",
-        f"Bytes of the whole arena (`arena_used_bytes`), predicted: {conventions}. F: multiply-accumulates done /",
-        "of the original. *builtin*: operators that stay TFLM's. Each rewritten model gives the original's bytes.",
+        f"Bytes of the whole arena (`arena_used_bytes`), predicted: {conventions}. *streamed*: with `--input stream`,",
+        "where it can be. F: multiply-accumulates done / of the original. *builtin*: operators that stay TFLM's.",
+        f"Each rewritten model gives the original's bytes under TFLM, with {RUNS} random and 3 extreme inputs.",
     ])  # fmt: skip
 
 
@@ -65,7 +83,7 @@ def _cells(row: Row) -> Iterable[str]:
     kept = row.report.kept_builtin
     return (
         row.model, _reasons(kept), f"{before:,}", f"**{after:,}**", f"{before / after:.1f}",
-        f"{row.report.overhead:.2f}", str(row.operators), str(len(kept)),
+        f"{row.streamed:,}" if row.streamed else "", f"{row.report.overhead:.2f}", str(row.operators), str(len(kept)),
     )  # fmt: skip
 
 
@@ -76,11 +94,12 @@ def _reasons(kept: Sequence[KeptBuiltin]) -> str:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("folder", type=Path, metavar="FOLDER", help="where zoo_models.py wrote its .tflite files")
+    parser.add_argument("folder", type=Path, metavar="FOLDER", help="where .tflite files are, or folders of them")
+    parser.add_argument("--mark", default=MARK, metavar="NAME", help="of the table in the file (default: zoo)")
     parser.add_argument("--update", type=Path, metavar="FILE", help="rewrite the table in this file")
     args = parser.parse_args(arguments)
 
-    paths = sorted(args.folder.glob("*.tflite"))
+    paths = sorted(args.folder.rglob("*.tflite"))
     if not paths:
         parser.error(f"no .tflite files in {args.folder}: python benchmarks/zoo_models.py {args.folder}")
     console = Console(stderr=True)
@@ -88,15 +107,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
     path = args.update
     try:
         if args.update:
-            tables.require(args.update, NAME)
+            tables.require(args.update, args.mark)
         for path in track(paths, "converting", console=console, disable=not console.is_terminal):
-            rows.append(measure(path))
+            rows.append(measure(path, path.relative_to(args.folder).with_suffix("").as_posix()))
     except (MemoptError, OSError, ValueError) as error:
         parser.error(f"{path}: {error}")
     table = markdown(rows)
     print(table)
     if args.update:
-        tables.update(args.update, NAME, table)
+        tables.update(args.update, args.mark, table)
     return 0
 
 

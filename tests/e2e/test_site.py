@@ -109,6 +109,34 @@ def test_a_plan_follows_its_schema(tmp_path: Path) -> None:
         jsonschema.validate(plan, schema)
 
 
+def test_every_paper_leads_to_code() -> None:
+    """Each row of the table names files of the package, and flags that there are."""
+    page = (DOCS / "papers.md").read_text(encoding="utf-8")
+    rows = [line.strip("| ").split(" | ") for line in page.splitlines() if line.startswith("| ")][1:]
+    assert len(rows) >= 5
+    for paper, _, here, code in rows:
+        files = re.findall(r"`([^`]+)`", code)
+        assert files, f"{paper}: no file"
+        assert [f for f in files if not (ROOT / "tflm_memopt" / f).exists()] == [], paper
+        flags = re.findall(r"`(--[\w-]+)`", here)
+        assert set(flags) <= parsed_flags(), paper
+    assert "`--max-macs`" in page
+
+
+@pytest.mark.parametrize("page", [ROOT / "README.md", *sorted(DOCS.glob("*.md"))], ids=lambda p: p.name)
+def test_files_that_a_page_names_exist(page: Path) -> None:
+    named = re.findall(
+        r"\b(?:benchmarks|custom_ops|examples|scripts|tests|tflm_memopt)/[\w./-]*\.\w+\b", page.read_text()
+    )
+    assert [name for name in named if not (ROOT / name).exists()] == []
+
+
+def parsed_flags() -> set[str]:
+    """Of all commands."""
+    commands = next(a.choices for a in cli.parser()._actions if isinstance(a.choices, dict))
+    return {flag for command in commands.values() for action in command._actions for flag in action.option_strings}
+
+
 def test_readme_is_one_screen() -> None:
     lines = (ROOT / "README.md").read_text(encoding="utf-8").splitlines()
     assert len(lines) <= 70

@@ -26,7 +26,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 def test_the_table_says_what_stays_builtin_and_why(folder: Path) -> None:
-    row = ZOO["Row"]("small", 2, ZOO["tflm_memopt"].optimize((folder / "small.tflite").read_bytes()).report)
+    row = ZOO["Row"]("small", 2, ZOO["tflm_memopt"].optimize((folder / "small.tflite").read_bytes()).report, None)
     table = ZOO["markdown"]([row])
     assert "\n| small | FLOOR_DIV (`no_kernel`) | " in table
     assert " | 2 | 1 |\n" in table
@@ -41,6 +41,19 @@ def test_the_page_is_rewritten(tmp_path: Path, capsys: pytest.CaptureFixture[str
     assert ZOO["main"]([str(tmp_path), "--update", str(page)]) == 0
     table = capsys.readouterr().out.rstrip("\n")
     assert page.read_text() == f"before\n<!-- zoo:begin -->\n{table}\n<!-- zoo:end -->\nafter\n"
+
+
+def test_folders_are_in_names_and_streams_in_a_column(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    net = Net(1)
+    (tmp_path / "vendor").mkdir()
+    (tmp_path / "vendor/net.tflite").write_bytes(net.model(net.conv2d(net.input((1, 16, 16, 3)), 8, kernel=(3, 3))))
+    page = tmp_path / "page.md"
+    page.write_text("<!-- others:begin --><!-- others:end -->")
+    assert ZOO["main"]([str(tmp_path), "--mark", "others", "--update", str(page)]) == 0
+    (row,) = (line for line in page.read_text().splitlines() if line.startswith("| vendor/net |"))
+    assert row in capsys.readouterr().out
+    cells = [cell.strip(" *").replace(",", "") for cell in row.split("|")[1:-1]]
+    assert 0 < int(cells[5]) < int(cells[2])
 
 
 def test_a_folder_without_models_says_how_to_build_them(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
