@@ -11,7 +11,7 @@ N ?= 1000
 KIND ?= networks
 MODEL := examples/shapes/shapes_int8.tflite
 OUT := build/demo
-NATIVE := pyproject.toml $(shell find custom_ops -name '*.[ch]' -o -name '*.cpp' -o -name CMakeLists.txt)
+NATIVE := pyproject.toml $(shell find custom_ops -name '*.[ch]' -o -name '*.def' -o -name '*.cpp' -o -name CMakeLists.txt)
 
 export VENV
 

@@ -31,8 +31,8 @@ from cores.core import LIBRARY, MEASURED, Core, missing_tools, sources
 
 from tflm_memopt.emit.kernels import Needs, Part
 from tflm_memopt.emit.methods import BUILTIN
+from tflm_memopt.ops.kinds import Kind
 from tflm_memopt.ops.packing import Family, Packing
-from tflm_memopt.ops.rowop import Kind
 
 LEVEL = "-Os"
 CORES = ("m0", "m3", "m4", "m55", "rv32")

@@ -21,7 +21,8 @@ from pathlib import Path
 
 from tflm_memopt.check.checker import check
 from tflm_memopt.model.graph import Graph, Op, Tensor
-from tflm_memopt.ops.rowop import UNIT, Kind, RowOp, Rows, Window
+from tflm_memopt.ops.kinds import Kind
+from tflm_memopt.ops.rowop import UNIT, RowOp, Rows, Window
 from tflm_memopt.plan.planner import Options, plan
 from tflm_memopt.rowgraph.regions import partition
 

@@ -17,7 +17,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from tflm_memopt.ops.rowop import Kind, RowOp, Rows, Window
+from tflm_memopt.ops.kinds import Kind
+from tflm_memopt.ops.rowop import RowOp, Rows, Window
 from tflm_memopt.plan.blocks import Chain
 from tflm_memopt.plan.tiles import frontier
 from tflm_memopt.plan.tiles_plan import Input, Point, Settings

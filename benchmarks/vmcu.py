@@ -20,7 +20,8 @@ from typing import Any
 
 from tables import markdown, update
 
-from tflm_memopt.ops.rowop import UNIT, Kind, RowOp, Rows, Window
+from tflm_memopt.ops.kinds import Kind
+from tflm_memopt.ops.rowop import UNIT, RowOp, Rows, Window
 from tflm_memopt.plan import blocks, layout
 from tflm_memopt.plan.blocks import Candidate, Chain
 from tflm_memopt.plan.liveness import most_alive, separations

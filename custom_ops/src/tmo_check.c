@@ -115,7 +115,7 @@ static bool check_groups(const tmo_operation *o) {
   const tmo_op *op = o->op;
   if (tmo_groups(op) == 1) return !tmo_sums_groups(op);
   if (op->groups == UINT16_MAX) return false; /* one pass more must be countable */
-  if (tmo_iterative(op) || tmo_needs_all_channels(op) || tmo_is_s16(op) || tmo_is_converting(op) || (tmo_sums_groups(op) && op->kind != TMO_OP_CONV)) return false;
+  if (tmo_iterative(op) || !tmo_is_in(TMO_GROUPABLE_KINDS, op->kind) || (tmo_sums_groups(op) && !tmo_is_summed(op))) return false;
   const bool reads = tmo_reads_group(op), writes = tmo_writes_group(op);
   if (reads && writes && o->in->channels != o->out->channels) return false;
   const uint32_t channels = reads ? o->in->channels : o->out->channels;
@@ -145,12 +145,7 @@ static bool check_tiled(tmo_checker *c, const tmo_operation *o) {
 
 static bool check_arity(const tmo_op *op) {
   if (op->kind == TMO_OP_COPY) return op->n_inputs >= 1 && op->n_inputs <= TMO_MAX_INPUTS;
-  return op->n_inputs == (tmo_is_binary(op) || op->kind == TMO_OP_BATCH_MATMUL ? 2 : 1);
-}
-
-/* Not by its window. */
-static bool reads_by_access(const tmo_op *op) {
-  return (op->kind >= TMO_OP_COPY && op->kind <= TMO_OP_BATCH_MATMUL) || op->kind == TMO_OP_TRANSPOSE_CONV_S16;
+  return op->n_inputs == (tmo_is_in(TMO_TWO_OPERANDS_KINDS, op->kind) ? 2 : 1);
 }
 
 /* A firing of a row block goes through its rows forwards. */
@@ -160,16 +155,13 @@ static bool has_turned_pixels(const tmo_checker *c, const tmo_operation *o) {
   return turned;
 }
 
-static bool has_filter(const tmo_op *op) {
-  return op->kind == TMO_OP_CONV || op->kind == TMO_OP_DEPTHWISE || op->kind == TMO_OP_TRANSPOSE_CONV || tmo_is_s16(op);
-}
-
 static bool check_op(tmo_checker *c, const tmo_block *block, uint32_t index) {
   const tmo_op *op = &c->ops[index];
   const uint8_t known = TMO_FLAG_SINK | TMO_FLAG_ITERATIVE | TMO_FLAG_PER_CHANNEL | TMO_FLAG_SUMS | TMO_FLAG_SWAPPED;
   if ((op->flags & ~known) != 0 || op->act_min > op->act_max) return false;
-  if ((op->flags & TMO_FLAG_PER_CHANNEL) != 0 && !has_filter(op)) return false;
-  if (!check_arity(op) || op->output >= tmo_header_of(c->program)->n_tensors || (op->access != 0) != reads_by_access(op)) return false;
+  if ((op->flags & TMO_FLAG_PER_CHANNEL) != 0 && !tmo_is_in(TMO_PER_CHANNEL_KINDS, op->kind)) return false;
+  if (!check_arity(op) || op->output >= tmo_header_of(c->program)->n_tensors) return false;
+  if ((op->access != 0) != tmo_is_in(TMO_ACCESS_KINDS, op->kind)) return false;
   for (uint32_t k = 0; k < op->n_inputs; ++k) {
     if (!check_operand(c, block, index, k)) return false;
   }

@@ -5,15 +5,19 @@
 #define MAX_SOFTMAX_CHANNELS 4095         /* so that the sum of their exponentials is below 2^31 */
 #define MAX_S16_SHIFT 7                   /* so that 15 - shift bits go */
 
-/* What a build leaves out, its validator does, too. */
-#define HAS_BINARY (((TMO_KINDS) & TMO_BINARY_KINDS) != 0)
-#define HAS_TRANSPOSE_CONV (tmo_has_kind(TMO_OP_TRANSPOSE_CONV) || tmo_has_kind(TMO_OP_TRANSPOSE_CONV_S16))
-#define HAS_S16_FILTER (tmo_has_kind(TMO_OP_CONV_S16) || tmo_has_kind(TMO_OP_DEPTHWISE_S16) || tmo_has_kind(TMO_OP_TRANSPOSE_CONV_S16))
-#define HAS_S16_SUM (tmo_has_kind(TMO_OP_ADD_S16) || tmo_has_kind(TMO_OP_SUB_S16))
-#define HAS_FILTER (tmo_has_kind(TMO_OP_CONV) || tmo_has_kind(TMO_OP_DEPTHWISE) || HAS_S16_FILTER)
-#define HAS_POOL (tmo_has_kind(TMO_OP_AVERAGE_POOL) || tmo_has_kind(TMO_OP_MAX_POOL) || tmo_has_kind(TMO_OP_MEAN))
-#define HAS_SOFTMAX (tmo_has_kind(TMO_OP_SOFTMAX) || tmo_has_kind(TMO_OP_LOG_SOFTMAX))
-#define HAS_POINTWISE (HAS_SOFTMAX || tmo_has_kind(TMO_OP_LOOKUP) || tmo_has_kind(TMO_OP_LEAKY_RELU_S16))
+#define IF_SCALES_0(name, value, reads, writes, operands, scales, ...) TMO_BIT(value, (scales) == 0)
+#define IF_SCALES_2(name, value, reads, writes, operands, scales, ...) TMO_BIT(value, (scales) == 2)
+#define IF_SCALES_3(name, value, reads, writes, operands, scales, ...) TMO_BIT(value, (scales) == 3)
+#define IF_READS_1(name, value, reads, writes, ...) TMO_BIT(value, (reads) == 1)
+#define IF_READS_4(name, value, reads, writes, ...) TMO_BIT(value, (reads) == 4)
+#define IF_WRITES_1(name, value, reads, writes, ...) TMO_BIT(value, (writes) == 1)
+#define IF_WRITES_4(name, value, reads, writes, ...) TMO_BIT(value, (writes) == 4)
+#define IS(set, condition) tmo_is_in(TMO_BUILT(set) & (0 TMO_EACH_KIND(IF_##condition)), op->kind)
+
+/* How many multipliers a kind of the set has, that has no choice; bytes of an element that it reads, and that it writes. */
+#define SCALES(set) (IS(set, SCALES_0) ? 0u : IS(set, SCALES_2) ? 2u : IS(set, SCALES_3) ? 3u : 1u)
+#define BYTES_READ(set) (IS(set, READS_4) ? 4u : IS(set, READS_1) ? 1u : 2u)
+#define BYTES_WRITTEN(set) (IS(set, WRITES_4) ? 4u : IS(set, WRITES_1) ? 1u : 2u)
 
 /* The window of each output coordinate begins inside the padded input and reaches into the input. All are uint16_t: nothing wraps. */
 static bool window_fits(uint32_t kernel, uint32_t stride, uint32_t dilation, uint32_t pad, uint32_t in, uint32_t out) {
@@ -33,17 +37,12 @@ static bool check_windowed(const tmo_checker *c, const tmo_operation *o) {
   return whole && tmo_in_workspace(c, op->accumulator, tmo_times(tmo_times(4, o->out->width), o->out->channels), 4);
 }
 
-/* Convolutions of int16. */
-static bool is_s16_filter(const tmo_op *op) {
-  return HAS_S16_FILTER && tmo_is_s16(op) && op->kind != TMO_OP_ADD_S16 && op->kind != TMO_OP_SUB_S16 && op->kind != TMO_OP_LEAKY_RELU_S16;
-}
-
 /* Multipliers and shifts: `n` of each. */
 static bool check_scaling(tmo_checker *c, const tmo_op *op, uint32_t n) {
-  if (!tmo_has_words(c, op->multipliers, n) || !tmo_has_constant(c, op->shifts, n, 1)) return false;
-  if (!tmo_may_read(c, n)) return false;
+  if (n == 0) return true;
+  if (!tmo_has_words(c, op->multipliers, n) || !tmo_has_constant(c, op->shifts, n, 1) || !tmo_may_read(c, n)) return false;
   const int8_t *shifts = (const int8_t *)tmo_constant(c->program, op->shifts);
-  const int32_t most = is_s16_filter(op) ? MAX_S16_SHIFT : 30;
+  const int32_t most = tmo_is_in(TMO_BUILT(TMO_S16_KINDS & TMO_PER_CHANNEL_KINDS), op->kind) ? MAX_S16_SHIFT : 30;
   for (uint32_t i = 0; i < n; ++i) {
     if (shifts[i] < -31 || shifts[i] > most) return false;
   }
@@ -51,9 +50,9 @@ static bool check_scaling(tmo_checker *c, const tmo_op *op, uint32_t n) {
 }
 
 /* Weights, bias, scaling. Of int16: channels take two bytes, biases eight, and no sums are kept from call to call. */
-static bool check_filter(tmo_checker *c, const tmo_operation *o) {
+static bool check_weights(tmo_checker *c, const tmo_operation *o) {
   const tmo_op *op = o->op;
-  const bool s16 = is_s16_filter(op), depthwise = op->kind == TMO_OP_DEPTHWISE || op->kind == TMO_OP_DEPTHWISE_S16;
+  const bool s16 = tmo_is_s16(op), depthwise = tmo_is_in(TMO_FILTERED_KINDS, op->kind);
   const uint32_t bytes = s16 ? 2 : 1, in = o->in->channels / bytes, out = o->out->channels / bytes;
   if (s16 && (o->in->channels % 2 != 0 || o->out->channels % 2 != 0 || tmo_iterative(op))) return false;
   if (depthwise && out % in != 0) return false;
@@ -63,6 +62,8 @@ static bool check_filter(tmo_checker *c, const tmo_operation *o) {
   if (op->bias != 0 && !tmo_has_words(c, op->bias, tmo_times(bytes, out))) return false;
   return check_scaling(c, op, op->flags & TMO_FLAG_PER_CHANNEL ? out : 1);
 }
+
+static bool check_filter(tmo_checker *c, const tmo_operation *o) { return check_weights(c, o) && check_windowed(c, o); }
 
 /* A window of one pixel. */
 static bool pointwise(const tmo_op *op) {
@@ -76,72 +77,55 @@ static bool check_pool(tmo_checker *c, const tmo_operation *o) {
   const uint32_t rows = op->kernel_h < o->in->height ? op->kernel_h : o->in->height;
   const uint32_t columns = op->kernel_w < o->in->width ? op->kernel_w : o->in->width;
   if (o->out->channels != o->in->channels || op->dilation_h != 1 || op->dilation_w != 1) return false;
-  if (rows * columns > MAX_POOL_AREA || !check_windowed(c, o)) return false;
-  return op->kind != TMO_OP_MEAN || check_scaling(c, op, 1);
-}
-
-static bool check_combination(tmo_checker *c, const tmo_op *op) {
-  switch (op->kind) {
-    case TMO_OP_MAXIMUM:
-    case TMO_OP_MINIMUM: return true;
-    case TMO_OP_MUL: return check_scaling(c, op, 1);
-    case TMO_OP_PRELU: return check_scaling(c, op, 2);
-    case TMO_OP_ADD_S16:
-    case TMO_OP_SUB_S16: return check_scaling(c, op, 3);
-    default: return op->param >= 0 && op->param <= TMO_MAX_ADD_SHIFT && check_scaling(c, op, 3);
-  }
+  return rows * columns <= MAX_POOL_AREA && check_windowed(c, o) && check_scaling(c, op, SCALES(TMO_POOL_KINDS));
 }
 
 /* Both operands have the output's height, width and channels, or 1; channel groups are those of the output. A channel of int16 is two bytes. */
 static bool check_binary(tmo_checker *c, const tmo_operation *o) {
-  if (!pointwise(o->op)) return false;
-  const uint32_t item = HAS_S16_SUM && tmo_is_s16(o->op) ? 2 : 1;
-  if (o->out->channels % item != 0) return false;
+  const tmo_op *op = o->op;
+  const uint32_t item = tmo_is_s16(o->op) ? 2 : 1;
+  if (!pointwise(o->op) || o->out->channels % item != 0) return false;
+  const uint32_t scales = SCALES(TMO_BINARY_KINDS);
+  if (scales == 3 && item == 1 && (op->param < 0 || op->param > TMO_MAX_ADD_SHIFT)) return false; /* operands are shifted by it */
   for (uint8_t k = 0; k < o->op->n_inputs; ++k) {
     const tmo_tensor *in = &c->tensors[o->op->input[k]];
     if (in->height != o->out->height && in->height != 1) return false;
     if (in->width != o->out->width && in->width != 1) return false;
     if (in->channels != o->out->channels && (in->channels != item || tmo_groups(o->op) > 1)) return false;
   }
-  return check_combination(c, o->op);
+  return check_scaling(c, op, scales);
 }
 
-/* Row y of the operand makes row y of the output. */
-static bool check_pointwise(tmo_checker *c, const tmo_operation *o) {
+/* Row y of the operand makes row y of the output, of as many elements: so many bytes each, before and after. */
+static bool check_rows(const tmo_operation *o, uint32_t before, uint32_t after) {
+  const tmo_tensor *in = o->in, *out = o->out;
+  if (!pointwise(o->op) || in->height != out->height || in->channels % before != 0 || out->channels % after != 0) return false;
+  if (tmo_times(in->width, in->channels / before) != tmo_times(out->width, out->channels / after)) return false;
+  return !tmo_is_tiled(o->block) || in->width == out->width;
+}
+
+static bool check_softmax(tmo_checker *c, const tmo_operation *o) {
   const tmo_op *op = o->op;
-  if (!pointwise(op) || o->in->height != o->out->height || tmo_row_bytes(o->in) != tmo_row_bytes(o->out)) return false;
-  if (tmo_is_tiled(o->block) && o->in->width != o->out->width) return false;
-  if (tmo_has_kind(TMO_OP_LEAKY_RELU_S16) && op->kind == TMO_OP_LEAKY_RELU_S16) return tmo_row_bytes(o->out) % 2 == 0 && o->out->channels % 2 == 0 && check_scaling(c, op, 2);
-  if (op->kind == TMO_OP_LOOKUP) return tmo_has_constant(c, op->weights, TMO_TABLE_BYTES, 1);
-  if (o->in->channels != o->out->channels || o->out->channels > MAX_SOFTMAX_CHANNELS || op->param > 0) return false;
-  return check_scaling(c, op, tmo_has_kind(TMO_OP_LOG_SOFTMAX) && op->kind == TMO_OP_LOG_SOFTMAX ? 2 : 1);
+  if (!check_rows(o, 1, 1) || o->in->channels != o->out->channels || o->out->channels > MAX_SOFTMAX_CHANNELS || op->param > 0) return false;
+  return check_scaling(c, op, SCALES(TMO_SOFTMAX_KINDS));
+}
+
+static bool check_lookup(const tmo_checker *c, const tmo_operation *o) {
+  return check_rows(o, 1, 1) && tmo_has_constant(c, o->op->weights, TMO_TABLE_BYTES, 1);
+}
+
+static bool check_leaky_relu(tmo_checker *c, const tmo_operation *o) { return check_rows(o, 2, 2) && check_scaling(c, o->op, 2); }
+
+static bool check_convert(tmo_checker *c, const tmo_operation *o) {
+  const tmo_op *op = o->op;
+  return check_rows(o, BYTES_READ(TMO_CONVERTING_KINDS), BYTES_WRITTEN(TMO_CONVERTING_KINDS)) && check_scaling(c, op, SCALES(TMO_CONVERTING_KINDS));
 }
 
 /* A pixel makes an index. */
-static bool check_arg_max(const tmo_operation *o) {
+static bool check_arg_max(const tmo_checker *c, const tmo_operation *o) {
+  (void)c;
   const bool same_pixels = o->in->height == o->out->height && o->in->width == o->out->width;
   return pointwise(o->op) && same_pixels && o->out->channels == TMO_INDEX_BYTES;
-}
-
-/* Bytes of an element before and after. */
-static uint32_t element_before(const tmo_op *op) {
-  if (op->kind == TMO_OP_QUANTIZE || op->kind == TMO_OP_QUANTIZE_S16) return 4;
-  return op->kind == TMO_OP_DEQUANTIZE || op->kind == TMO_OP_WIDEN ? 1 : 2;
-}
-
-static uint32_t element_after(const tmo_op *op) {
-  if (op->kind == TMO_OP_DEQUANTIZE || op->kind == TMO_OP_DEQUANTIZE_S16) return 4;
-  return op->kind == TMO_OP_QUANTIZE || op->kind == TMO_OP_NARROW ? 1 : 2;
-}
-
-/* Row y of the operand makes row y of the output, of as many elements. */
-static bool check_converting(tmo_checker *c, const tmo_operation *o) {
-  const tmo_op *op = o->op;
-  const uint32_t before = element_before(op), after = element_after(op);
-  if (!pointwise(op) || o->in->height != o->out->height || o->in->channels % before != 0 || o->out->channels % after != 0) return false;
-  if (tmo_times(o->in->width, o->in->channels / before) != tmo_times(o->out->width, o->out->channels / after)) return false;
-  if (tmo_is_tiled(o->block) && o->in->width != o->out->width) return false;
-  return op->kind < TMO_OP_WIDEN || check_scaling(c, op, 1);
 }
 
 /* Every pixel of indices names a row of the table. Frames have pixels of int8. */
@@ -222,7 +206,7 @@ static bool check_resize(const tmo_checker *c, const tmo_operation *o) {
 
 static bool check_transpose_conv(tmo_checker *c, const tmo_operation *o) {
   const tmo_op *op = o->op;
-  if (!check_accesses(c, o) || !check_filter(c, o)) return false;
+  if (!check_accesses(c, o) || !check_weights(c, o)) return false;
   if (op->stride_h == 0 || op->stride_w == 0 || op->dilation_h != 1 || op->dilation_w != 1 || op->kernel_h == 0 || op->kernel_w == 0) {
     return false;
   }
@@ -243,32 +227,35 @@ static bool check_batch_matmul(tmo_checker *c, const tmo_operation *o) {
   return a[0].extent == 1 && a[1].extent == (transposed ? out : depth) && check_scaling(c, op, 1);
 }
 
+/* Of kinds that this build has; else none. */
+static int family_of(uint8_t kind) {
+  switch (kind) {
+#define FAMILY(name, value, reads, writes, operands, scales, family, channels, row, pixel) \
+  case value: return tmo_has_kind(value) ? (int)tmo_family_##family : -1;
+    TMO_EACH_KIND(FAMILY)
+    default: return -1;
+  }
+}
+
 /* What a build has no kernel for, tmo_check_build() has refused. */
 bool tmo_check_kind(tmo_checker *c, const tmo_operation *o) {
   const tmo_op *op = o->op;
   if (tmo_is_packed_as(op, TMO_PACKING_DSP_ADD)) return tmo_check_packed_add(c, o) && pointwise(op);
   if (op->packing != TMO_PACKING_NONE) return tmo_check_packed_filter(c, o) && check_windowed(c, o);
-  if (tmo_is_binary(op)) return HAS_BINARY && check_binary(c, o);
-  if (tmo_is_converting(op)) return check_converting(c, o);
-  switch (op->kind) {
-    case TMO_OP_COPY: return tmo_has_kind(TMO_OP_COPY) && check_copy(c, o);
-    case TMO_OP_RESIZE_BILINEAR: return tmo_has_kind(TMO_OP_RESIZE_BILINEAR) && check_resize(c, o);
-    case TMO_OP_TRANSPOSE_CONV:
-    case TMO_OP_TRANSPOSE_CONV_S16: return HAS_TRANSPOSE_CONV && check_transpose_conv(c, o);
-    case TMO_OP_BATCH_MATMUL: return tmo_has_kind(TMO_OP_BATCH_MATMUL) && check_batch_matmul(c, o);
-    case TMO_OP_CONV:
-    case TMO_OP_DEPTHWISE:
-    case TMO_OP_CONV_S16:
-    case TMO_OP_DEPTHWISE_S16: return HAS_FILTER && check_filter(c, o) && check_windowed(c, o);
-    case TMO_OP_AVERAGE_POOL:
-    case TMO_OP_MAX_POOL:
-    case TMO_OP_MEAN: return HAS_POOL && check_pool(c, o);
-    case TMO_OP_ARG_MAX: return tmo_has_kind(TMO_OP_ARG_MAX) && check_arg_max(o);
-    case TMO_OP_SOFTMAX:
-    case TMO_OP_LOG_SOFTMAX:
-    case TMO_OP_LEAKY_RELU_S16:
-    case TMO_OP_LOOKUP: return HAS_POINTWISE && check_pointwise(c, o);
-    case TMO_OP_GATHER: return tmo_has_kind(TMO_OP_GATHER) && check_gather(c, o);
+  switch (family_of(op->kind)) {
+    case tmo_family_filter: return check_filter(c, o);
+    case tmo_family_pool: return check_pool(c, o);
+    case tmo_family_binary: return check_binary(c, o);
+    case tmo_family_softmax: return check_softmax(c, o);
+    case tmo_family_lookup: return check_lookup(c, o);
+    case tmo_family_leaky_relu: return check_leaky_relu(c, o);
+    case tmo_family_arg_max: return check_arg_max(c, o);
+    case tmo_family_convert: return check_convert(c, o);
+    case tmo_family_gather: return check_gather(c, o);
+    case tmo_family_copy: return check_copy(c, o);
+    case tmo_family_resize: return check_resize(c, o);
+    case tmo_family_transpose_conv: return check_transpose_conv(c, o);
+    case tmo_family_batch_matmul: return check_batch_matmul(c, o);
     default: return false;
   }
 }

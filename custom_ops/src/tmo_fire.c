@@ -5,10 +5,10 @@
 #include "tmo/packed.h"
 #include "tmo/view.h"
 
-#define HAS_POOL (tmo_has_kind(TMO_OP_AVERAGE_POOL) || tmo_has_kind(TMO_OP_MAX_POOL) || tmo_has_kind(TMO_OP_MEAN))
 #define HAS_PACKED_DEPTHWISE (tmo_has_packing(TMO_PACKING_DSP_DEPTHWISE) || tmo_has_packing(TMO_PACKING_MVE_DEPTHWISE))
-#define HAS_BINARY (((TMO_KINDS) & TMO_BINARY_KINDS) != 0 || tmo_has_packing(TMO_PACKING_DSP_ADD))
-#define HAS_ACCESS (((TMO_KINDS) & TMO_ACCESS_KINDS) != 0)
+#define HAS_BINARY (TMO_BUILT(TMO_BINARY_KINDS) != 0 || tmo_has_packing(TMO_PACKING_DSP_ADD))
+#define HAS_ACCESS (TMO_BUILT(TMO_ACCESS_KINDS) != 0)
+#define TMO_NO_KERNEL(k, window, out) (void)0
 
 #if TMO_RUNS_DSP
 static void call_packed_row(const tmo_kernel *k, const tmo_window *window, int8_t *out) {
@@ -44,30 +44,14 @@ static void call_row_kernel(const tmo_kernel *k, const tmo_window *window, int8_
     return;
   }
 #endif
-  if (tmo_is_binary(k->op)) {
-    if (((TMO_KINDS) & TMO_BINARY_KINDS) != 0) tmo_binary_s8(k, window, out);
-    return;
-  }
   if (tmo_is_converting(k->op)) {
     tmo_convert(k, window, out);
     return;
   }
   switch (k->op->kind) {
-    TMO_CASE_KIND(TMO_OP_CONV, tmo_conv_row_s8(k, window, out));
-    TMO_CASE_KIND(TMO_OP_DEPTHWISE, tmo_depthwise_row_s8(k, window, out));
-    TMO_CASE_KIND(TMO_OP_CONV_S16, tmo_conv_row_s16(k, window, out));
-    TMO_CASE_KIND(TMO_OP_DEPTHWISE_S16, tmo_conv_row_s16(k, window, out));
-    TMO_CASE_KIND(TMO_OP_SOFTMAX, tmo_softmax_s8(k, window, out));
-    TMO_CASE_KIND(TMO_OP_LOG_SOFTMAX, tmo_log_softmax_s8(k, window, out));
-    TMO_CASE_KIND(TMO_OP_ARG_MAX, tmo_arg_max_s8(k, window, out));
-    TMO_CASE_KIND(TMO_OP_LOOKUP, tmo_lookup_s8(k, window, out));
-    TMO_CASE_KIND(TMO_OP_LEAKY_RELU_S16, tmo_leaky_relu_s16(k, window, out));
-    TMO_CASE_KIND(TMO_OP_COPY, tmo_copy_s8(k, window, out));
-    TMO_CASE_KIND(TMO_OP_RESIZE_BILINEAR, tmo_resize_bilinear_row_s8(k, window, out));
-    TMO_CASE_KIND(TMO_OP_TRANSPOSE_CONV, tmo_transpose_conv_row_s8(k, window, out));
-    TMO_CASE_KIND(TMO_OP_TRANSPOSE_CONV_S16, tmo_transpose_conv_row_s16(k, window, out));
-    TMO_CASE_KIND(TMO_OP_BATCH_MATMUL, tmo_batch_matmul_row_s8(k, window, out));
-    default: if (HAS_POOL) tmo_pool_row_s8(k, window, out);
+#define CALL_ROW(name, value, reads, writes, operands, scales, family, channels, row, pixel) TMO_CASE_KIND(value, row(k, window, out));
+    TMO_EACH_KIND(CALL_ROW)
+    default: break;
   }
 }
 
@@ -79,15 +63,15 @@ static void call_pixel_kernel(const tmo_kernel *k, const tmo_window *window, int
   }
 #endif
   switch (k->op->kind) {
-    TMO_CASE_KIND(TMO_OP_CONV, tmo_conv_pixel_s8(k, window, out));
-    TMO_CASE_KIND(TMO_OP_DEPTHWISE, tmo_depthwise_pixel_s8(k, window, out));
-    TMO_CASE_KIND(TMO_OP_CONV_S16, tmo_conv_pixel_s16(k, window, out));
-    TMO_CASE_KIND(TMO_OP_DEPTHWISE_S16, tmo_conv_pixel_s16(k, window, out));
-    case TMO_OP_AVERAGE_POOL:
-    case TMO_OP_MAX_POOL:
-    case TMO_OP_MEAN: if (HAS_POOL) tmo_pool_pixel_s8(k, window, out); break;
-    default: call_row_kernel(k, window, out);
+#define CALL_PIXEL(name, value, reads, writes, operands, scales, family, channels, row, pixel)     \
+  case value:                                                                                     \
+    if (tmo_family_##family > tmo_family_pool) break;                                              \
+    if (tmo_has_kind(value)) pixel(k, window, out);                                                \
+    return;
+    TMO_EACH_KIND(CALL_PIXEL)
+    default: break;
   }
+  call_row_kernel(k, window, out);
 }
 
 /* A firing: what its kernel calls have in common. */
@@ -150,8 +134,8 @@ static void point_at_constants(firing *f, uint32_t first_in, uint32_t first_out)
   k->multipliers = (const int32_t *)tmo_constant(program, op->multipliers) + first_scale;
   k->shifts = (const int8_t *)tmo_constant(program, op->shifts) + first_scale;
   if (tmo_is_s16(op)) {
-    k->tap_step = (op->kind == TMO_OP_DEPTHWISE_S16 ? f->out : f->in).tensor->channels / 2;
-  } else if (op->kind == TMO_OP_DEPTHWISE) {
+    k->tap_step = (tmo_is_in(TMO_FILTERED_KINDS & TMO_S16_KINDS, op->kind) ? f->out : f->in).tensor->channels / 2;
+  } else if (tmo_is_in(TMO_FILTERED_KINDS & ~TMO_S16_KINDS, op->kind)) {
     k->tap_step = f->out.tensor->channels;
     k->weights += first_out;
   } else if (op->kind != TMO_OP_LOOKUP) {
@@ -282,7 +266,7 @@ TMO_OWN_FRAME static tmo_window read_by_access(const firing *f, const int8_t *ro
 
 static tmo_window read_under(const firing *f, uint32_t x, const int8_t *pixels[]) {
   if (HAS_ACCESS && f->kernel.op->access != 0) return read_by_access(f, pixels);
-  if (HAS_BINARY && tmo_is_binary(f->kernel.op)) return read_operands(f, x, pixels);
+  if (HAS_BINARY && f->kernel.op->n_inputs > 1) return read_operands(f, x, pixels);
   return read_by_window(f, x, pixels);
 }
 
@@ -463,7 +447,7 @@ TMO_OWN_FRAME static void set_up(firing *f) {
   f->kernel.out_channels = written.count;
   f->kernel.row = run->unit.row;
   if (HAS_ACCESS && op->access != 0) f->kernel.first_row = tmo_accessed_rows(run->program, op, 0, run->unit.row).first;
-  if (HAS_BINARY && tmo_is_binary(op)) step_through_operands(f);
+  if (HAS_BINARY && op->n_inputs > 1) step_through_operands(f);
   point_at_constants(f, read.first, written.first);
   point_at_sums(f);
 }

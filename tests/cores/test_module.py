@@ -19,7 +19,7 @@ import tflm_memopt
 from tflm_memopt import emit
 from tflm_memopt.emit.kernels import Part
 from tflm_memopt.emit.names import identifier
-from tflm_memopt.ops.rowop import Kind
+from tflm_memopt.ops.kinds import Kind
 from tflm_memopt.runtime import host
 from tflm_memopt.runtime.verify import sample
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 from numpy.random import Generator
 
 from tflm_memopt.lower.program import INPUT_EXTERNAL, INPUT_STREAM, Program, ProgramTensor
-from tflm_memopt.ops.rowop import Kind
+from tflm_memopt.ops.kinds import Kind
 
 ALIGN = 16
 

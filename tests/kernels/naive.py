@@ -9,10 +9,12 @@ import math
 from collections.abc import Iterator, Sequence
 
 import numpy as np
+from kernels.families import BINARY_INT8
 from numpy.typing import NDArray
 
 from tflm_memopt.lower.program import ProgramOp
-from tflm_memopt.ops.rowop import BINARY_INT8, Kind, Window
+from tflm_memopt.ops.kinds import Kind
+from tflm_memopt.ops.rowop import Window
 
 Int8 = NDArray[np.int8]
 Ints = NDArray[np.int64]

@@ -9,10 +9,12 @@ from typing import Any
 
 import numpy as np
 from kernels import naive
+from kernels.families import BINARY, BINARY_INT8, CONVERTED
 from numpy.random import Generator
 
-from tflm_memopt.lower.program import SCALES, ProgramOp
-from tflm_memopt.ops.rowop import BINARY, BINARY_INT8, CONVERTED, NO_ROW, WIDE, Access, Kind, Move, Moves, Window
+from tflm_memopt.lower.program import ProgramOp
+from tflm_memopt.ops.kinds import KINDS, WIDE, Kind
+from tflm_memopt.ops.rowop import NO_ROW, Access, Move, Moves, Window
 
 Shape = tuple[int, int, int]
 POOLS = (Kind.AVERAGE_POOL, Kind.MAX_POOL, Kind.MEAN)
@@ -101,7 +103,7 @@ def operator(rng: Generator, kind: Kind, inputs: tuple[int, ...], shape: Shape, 
     if kind in (Kind.SOFTMAX, Kind.LOG_SOFTMAX):
         multiplier, shift = np.frexp(rng.uniform(0.005, 0.6) * (1 << 26))
         back, right = np.frexp(2.0 ** -float(shift) / multiplier)
-        count = SCALES.get(kind, 1)
+        count = KINDS[kind].scales or 1
         return dataclasses.replace(
             op,
             param=-int(31 * (1 << 26) // (1 << int(shift))),
@@ -168,7 +170,7 @@ def _combination(rng: Generator, kind: Kind) -> dict[str, Any]:
     if kind in (Kind.MAXIMUM, Kind.MINIMUM):
         return {}
     if kind in (Kind.MUL, Kind.PRELU):
-        return scaling(rng, SCALES.get(kind, 1), 0.02)
+        return scaling(rng, KINDS[kind].scales or 1, 0.02)
     param, gain = (7, 2.0**-19) if kind is Kind.SQUARED_DIFFERENCE else (20, 2.0**-19)
     left, out = scaling(rng, 2, 0.3), scaling(rng, 1, gain)
     return {"param": param, **{name: np.concatenate((left[name], out[name])) for name in ("multipliers", "shifts")}}

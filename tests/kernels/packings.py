@@ -9,9 +9,10 @@ from kernels import programs, tile_plans
 
 from tflm_memopt.lower.pack import pack
 from tflm_memopt.lower.program import Program, ProgramOp, ProgramTensor
+from tflm_memopt.ops.kinds import Kind
 from tflm_memopt.ops.packing import Family, Packing
 from tflm_memopt.ops.packings import packing
-from tflm_memopt.ops.rowop import Kind, RowOp, Rows
+from tflm_memopt.ops.rowop import RowOp, Rows
 
 Lowered = TypeVar("Lowered", programs.Lowered, tile_plans.Lowered)
 

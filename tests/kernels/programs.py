@@ -8,11 +8,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from kernels.families import BINARY_INT8
 from kernels.networks import WINDOWED, Network
 from numpy.random import Generator
 
 from tflm_memopt.lower.program import Program, ProgramBlock, ProgramOp, ProgramTensor
-from tflm_memopt.ops.rowop import BINARY_INT8
 from tflm_memopt.runtime.host import Arena
 
 Firing = tuple[int, int]

@@ -20,7 +20,7 @@ from kernels.programs import lower
 from kernels.test_kernels import agree, single
 from kernels.test_packed import agree_tiled
 
-from tflm_memopt.ops.rowop import Kind
+from tflm_memopt.ops.kinds import Kind
 from tflm_memopt.runtime import host
 
 BACKENDS = ROOT / "tests/kernels/backends"

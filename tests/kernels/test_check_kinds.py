@@ -20,7 +20,7 @@ from tflm_memopt.lower.program import (
 )
 from tflm_memopt.lower.records import FLAG_PER_CHANNEL, HEADER, OP, TENSOR
 from tflm_memopt.lower.serialise import pack
-from tflm_memopt.ops.rowop import Kind
+from tflm_memopt.ops.kinds import Kind
 from tflm_memopt.runtime import host
 from tflm_memopt.runtime.host import Status
 

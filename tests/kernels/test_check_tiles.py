@@ -26,7 +26,8 @@ from kernels.samples import (
 from tflm_memopt.lower.program import Lane, Program, ProgramBlock, ProgramOp, ProgramTensor, WalkRecord
 from tflm_memopt.lower.records import FLAG_SUMS, HEADER, OP, TENSOR
 from tflm_memopt.lower.serialise import pack
-from tflm_memopt.ops.rowop import Kind, Window
+from tflm_memopt.ops.kinds import Kind
+from tflm_memopt.ops.rowop import Window
 from tflm_memopt.runtime import host
 from tflm_memopt.runtime.host import Status
 

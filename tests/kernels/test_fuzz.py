@@ -37,8 +37,8 @@ from tflm_memopt.lower.program import Program
 from tflm_memopt.lower.serialise import pack
 from tflm_memopt.model.interface import Changes
 from tflm_memopt.model.reader import read
+from tflm_memopt.ops.kinds import Kind
 from tflm_memopt.ops.packing import Family
-from tflm_memopt.ops.rowop import Kind
 from tflm_memopt.plan.planner import Options
 from tflm_memopt.rewrite.int8_io import Int8Interface
 from tflm_memopt.runtime import host

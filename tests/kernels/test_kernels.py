@@ -11,13 +11,15 @@ import numpy as np
 import pytest
 from conftest import examples, thinned
 from kernels import networks
+from kernels.families import BINARY, BINARY_INT8, CONVERTED
 from kernels.networks import WINDOWED, Network, operator, part, random_inputs, random_shape, reduced_whole
 from kernels.programs import Lowered, can_iterate, lower
 
 from tflm_memopt.errors import PlanError
 from tflm_memopt.lower.program import ProgramOp
 from tflm_memopt.lower.serialise import pack
-from tflm_memopt.ops.rowop import BINARY, BINARY_INT8, CONVERTED, Kind, Window
+from tflm_memopt.ops.kinds import Kind
+from tflm_memopt.ops.rowop import Window
 from tflm_memopt.runtime import host
 
 SEEDS = range(examples(60))

@@ -21,8 +21,8 @@ from tflm_memopt.lower.records import HEADER, OP, TENSOR
 from tflm_memopt.lower.serialise import pack, unpack
 from tflm_memopt.model.reader import read
 from tflm_memopt.ops import packings
+from tflm_memopt.ops.kinds import Kind
 from tflm_memopt.ops.packing import Family, Packing
-from tflm_memopt.ops.rowop import Kind
 from tflm_memopt.plan.plan import Block
 from tflm_memopt.plan.planner import Options
 from tflm_memopt.plan.tiles_plan import Settings

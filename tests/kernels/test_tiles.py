@@ -15,13 +15,13 @@ import pytest
 from conftest import examples, thinned
 from kernels import networks, tile_plans
 from kernels.conftest import Build, sample
+from kernels.families import BINARY_INT8
 from kernels.networks import CHANNELWISE, Network, random_inputs
 from kernels.tile_plans import Lowered
 from numpy.random import Generator
 
 from tflm_memopt.lower.program import Program
 from tflm_memopt.lower.serialise import pack, unpack
-from tflm_memopt.ops.rowop import BINARY_INT8
 from tflm_memopt.runtime import host
 
 Drawn = tuple[Network, Lowered, Generator]

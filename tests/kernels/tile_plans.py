@@ -10,13 +10,13 @@ from dataclasses import dataclass
 
 import numpy as np
 from kernels import networks
+from kernels.families import BINARY_INT8
 from kernels.networks import Network
 from kernels.programs import Bump, can_iterate, last_reader
 from kernels.tiles import Stage, Strips, Tiling, Untileable
 from numpy.random import Generator
 
 from tflm_memopt.lower.program import Lane, Program, ProgramBlock, ProgramOp, ProgramTensor, WalkRecord
-from tflm_memopt.ops.rowop import BINARY_INT8
 from tflm_memopt.runtime.host import Arena, Firing
 
 MAX_TAPS = 64

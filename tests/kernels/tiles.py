@@ -9,10 +9,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
+from kernels.families import BINARY_INT8
 from kernels.networks import Network, Shape
 
 from tflm_memopt.lower.program import ProgramOp
-from tflm_memopt.ops.rowop import BINARY_INT8
 from tflm_memopt.runtime.host import Firing
 
 

@@ -26,9 +26,9 @@ from property.planted import plant
 from tflm_memopt import pipeline
 from tflm_memopt.model import writer
 from tflm_memopt.model.reader import read
+from tflm_memopt.ops.intervals import Range, ranges
 from tflm_memopt.ops.rowop import RowOp
 from tflm_memopt.plan.planner import Options
-from tflm_memopt.rowgraph.dead_channels import Range, ranges
 
 pytest.importorskip("tflite_micro", reason="the official TFLM wheel is not installed")
 

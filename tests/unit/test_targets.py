@@ -16,8 +16,9 @@ from tflm_memopt.check.checker import check
 from tflm_memopt.errors import PlanError, UsageError
 from tflm_memopt.model.reader import read
 from tflm_memopt.ops import packings
+from tflm_memopt.ops.kinds import Kind
 from tflm_memopt.ops.packing import Family, Packing
-from tflm_memopt.ops.rowop import Kind, RowOp, Rows, Window
+from tflm_memopt.ops.rowop import RowOp, Rows, Window
 from tflm_memopt.plan.plan import Plan, Role
 from tflm_memopt.plan.planner import Options
 

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from tflm_memopt.check.arena import Ints
 from tflm_memopt.check.packed import kernel_scratch
 from tflm_memopt.errors import PlanError
-from tflm_memopt.ops.rowop import BINARY, RowOp, Rows
+from tflm_memopt.ops.rowop import RowOp, Rows
 from tflm_memopt.plan.plan import Block, Stage
 
 NOTHING, UNMADE = -1, -2
@@ -177,7 +177,7 @@ class Step:
             y, x0, x1 = made.h - 1 - y, made.w - x1, made.w - x0
         top, left = y * w.stride_h - w.pad_top, x0 * w.stride_w - w.pad_left
         right = (x1 - 1) * w.stride_w - w.pad_left + (w.kernel_w - 1) * w.dilation_w + 1
-        if self.op.kind in BINARY:  # an operand of one row, or of one column, has no other
+        if self.op.is_binary:  # an operand of one row, or of one column, has no other
             top, left = np.minimum(top, seen.h - 1), np.minimum(left, seen.w - 1)
         top, bottom = np.maximum(0, top), np.minimum(seen.h, top + (w.kernel_h - 1) * w.dilation_h + 1)
         left, right = np.maximum(0, left), np.minimum(seen.w, right)

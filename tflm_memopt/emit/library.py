@@ -13,7 +13,7 @@ PACKAGE = Path(__file__).parents[1]
 PLACES = (PACKAGE / "custom_ops", PACKAGE.parent / "custom_ops")
 """Of an installed package, and of a checkout."""
 FOLDERS = ("include", "src", "tflm")
-SUFFIXES = {".h", ".c", ".cpp", ".S"}
+SUFFIXES = {".h", ".def", ".c", ".cpp", ".S"}
 PUBLIC = ("include/tmo/tmo.h", "include/tmo/camera.h", "tflm/tmo_tflm.h")
 """What sketches call: words for keywords.txt."""
 

@@ -27,7 +27,7 @@ from tflm_memopt.lower.program import (
 )
 from tflm_memopt.model.graph import TensorId
 from tflm_memopt.ops.packing import TARGETS
-from tflm_memopt.ops.rowop import UNIT, Kind, RowOp, Rows
+from tflm_memopt.ops.rowop import UNIT, RowOp, Rows
 from tflm_memopt.plan.drafts import TFLM_ALIGN
 from tflm_memopt.plan.occupancy import trace_of
 from tflm_memopt.plan.plan import Block, Buffer, Plan, Role, Stage
@@ -235,7 +235,7 @@ def _tiles(op: RowOp, stage: Stage, walks: Mapping[TensorId, Walk]) -> Mapping[s
 
 def _reads_flat(op: RowOp, stage: Stage) -> bool:
     """A dense layer on a tensor that is there before its block reads it as one pixel: one long dot product."""
-    return op.kind is Kind.CONV and op.reducible and not stage.iterative and op.reads[0].h * op.reads[0].w > 1
+    return op.is_convolution and op.reducible and not stage.iterative and op.reads[0].h * op.reads[0].w > 1
 
 
 def _flat(op: RowOp) -> RowOp:

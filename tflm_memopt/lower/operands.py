@@ -10,12 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tflm_memopt.lower.program import PROGRAM_BASE, ProgramTensor
-from tflm_memopt.ops.rowop import Kind, Moves, RowOp
+from tflm_memopt.ops.kinds import OPERAND_SCALES
+from tflm_memopt.ops.rowop import Moves, RowOp
 
 Scalar = TypeVar("Scalar", bound=np.generic)
-
-_SCALED = (Kind.ADD, Kind.SUB, Kind.SQUARED_DIFFERENCE, Kind.ADD_S16, Kind.SUB_S16)
-"""One scale per operand, then the output's."""
 
 
 def constant(op: RowOp) -> ProgramTensor | None:
@@ -50,7 +48,7 @@ def _order(op: RowOp, demanded: Sequence[int]) -> tuple[int, ...]:
 
 
 def _scales(op: RowOp, values: NDArray[Scalar] | None, order: Sequence[int]) -> NDArray[Scalar] | None:
-    return values[[*order, len(order)]] if values is not None and op.kind in _SCALED else values
+    return values[[*order, len(order)]] if values is not None and op.traits.scales == OPERAND_SCALES else values
 
 
 def _moves(op: RowOp, order: Sequence[int]) -> Moves | None:

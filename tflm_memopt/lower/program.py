@@ -12,8 +12,9 @@ from numpy.typing import NDArray
 
 from tflm_memopt.lower.order import Order
 from tflm_memopt.lower.pack import Packed
+from tflm_memopt.ops.kinds import Kind
 from tflm_memopt.ops.packing import Family
-from tflm_memopt.ops.rowop import UNIT, Access, Kind, Moves, Window
+from tflm_memopt.ops.rowop import UNIT, Access, Moves, Window
 
 INPUT_ARENA, INPUT_STREAM, INPUT_EXTERNAL = 0, 1, 2
 """Where input 0 is."""
@@ -24,12 +25,6 @@ LAYOUT_PIXELS_TURNED = 2
 
 PROGRAM_BASE = 255
 """Base of a constant operand: the program itself."""
-
-SCALES = {
-    Kind.ADD: 3, Kind.ADD_S16: 3, Kind.SUB: 3, Kind.SUB_S16: 3, Kind.SQUARED_DIFFERENCE: 3, Kind.PRELU: 2,
-    Kind.LEAKY_RELU_S16: 2, Kind.LOG_SOFTMAX: 2,
-}  # fmt: skip
-"""Multipliers and shifts of kinds that have a number of them of their own."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,7 +19,6 @@ from tflm_memopt.lower.order import ORDER, Order
 from tflm_memopt.lower.pack import Packed, constant_sizes
 from tflm_memopt.lower.program import (
     PROGRAM_BASE,
-    SCALES,
     Lane,
     Program,
     ProgramBlock,
@@ -47,11 +46,11 @@ from tflm_memopt.lower.records import (
     TENSOR,
     VERSION,
 )
+from tflm_memopt.ops.kinds import KINDS, Channels, Kind
 from tflm_memopt.ops.packing import Packing
-from tflm_memopt.ops.rowop import WIDE, Access, Kind, Move, Moves, Window
+from tflm_memopt.ops.rowop import Access, Move, Moves, Window
 
 Array = NDArray[Any]
-_CONVOLUTIONS = (Kind.CONV, Kind.DEPTHWISE, Kind.TRANSPOSE_CONV, *WIDE.values())
 _WHOLE = ("offset", "height", "width", "channels", "depth", "base", "layout")
 _TILES = ("accumulator", "tile", "groups", "group_channels")
 _BLOCK = ("first_op", "n_ops", "counters", "strips")
@@ -129,8 +128,8 @@ def _group_sums(ops: tuple[ProgramOp, ...]) -> set[int]:
     """Operators that add up channel groups: convolutions of what is made in groups and not added up yet."""
     sums: set[int] = set()
     for i, op in enumerate(ops):
-        p = op.producers[0]
-        if op.groups > 1 and op.kind is Kind.CONV and p is not None and ops[p].groups > 1 and p not in sums:
+        p, adds = op.producers[0], KINDS[op.kind].channels is Channels.SUMMED
+        if op.groups > 1 and adds and p is not None and ops[p].groups > 1 and p not in sums:
             sums.add(i)
     return sums
 
@@ -147,7 +146,7 @@ def _tensor_record(t: ProgramTensor, where: str, constants: Constants) -> bytes:
 
 
 def _op_fields(op: ProgramOp, sums: bool, constants: Constants) -> Mapping[str, Any]:
-    per_channel = op.kind in _CONVOLUTIONS and op.multipliers is not None and op.multipliers.size > 1
+    per_channel = KINDS[op.kind].scales is None and op.multipliers is not None and op.multipliers.size > 1
     producers = tuple(NONE if p is None else p for p in op.producers)
     return {
         "kind": op.kind,
@@ -290,18 +289,17 @@ def _unpacked_orders(header: np.void, data: bytes) -> Iterator[Order]:
 def _op(r: np.void, data: bytes, tensors: tuple[ProgramTensor, ...]) -> ProgramOp:
     kind, flags, n = Kind(r["kind"]), int(r["flags"]), int(r["n_inputs"])
     in_channels, out_channels = tensors[r["input"][0]].channels, tensors[r["output"]].channels
-    kernel, item = (int(r["kernel_h"]), int(r["kernel_w"])), 2 if kind in WIDE.values() else 1
-    in_channels, out_channels = in_channels // item, out_channels // item
+    traits, kernel = KINDS[kind], (int(r["kernel_h"]), int(r["kernel_w"]))
+    in_channels, out_channels = in_channels // traits.reads, out_channels // traits.writes
     packing = Packing(int(r["packing"]))
-    filter_ = (out_channels, *kernel, in_channels)
-    table = (int(r["param"]), out_channels)
-    shapes = {
-        **dict.fromkeys((Kind.CONV, Kind.TRANSPOSE_CONV, Kind.CONV_S16, Kind.TRANSPOSE_CONV_S16), filter_),
-        Kind.GATHER: table,
-        Kind.LOOKUP: (TABLE_BYTES,),
-    }
-    shape = shapes.get(kind, (*kernel, out_channels))
-    scales = SCALES.get(kind, out_channels if flags & FLAG_PER_CHANNEL else 1)
+    sizes = {
+        "out": out_channels, "kernel_h": kernel[0], "kernel_w": kernel[1], "in": in_channels,
+        "row": int(r["param"]), "byte": TABLE_BYTES,
+    }  # fmt: skip
+    shape = tuple(sizes[axis] for axis in traits.constants.value)
+    scales = traits.scales
+    if scales is None:
+        scales = out_channels if flags & FLAG_PER_CHANNEL else 1
 
     def constant(name: str, dtype: str, *dims: int) -> Array | None:
         offset = int(r[name])
@@ -328,8 +326,8 @@ def _op(r: np.void, data: bytes, tensors: tuple[ProgramTensor, ...]) -> ProgramO
         sink=bool(flags & FLAG_SINK),
         iterative=bool(flags & FLAG_ITERATIVE),
         param=int(r["param"]),
-        weights=constant("weights", "i1", *shape) if plain else None,
-        bias=constant("bias", "<i4", item * out_channels) if plain and kind in _CONVOLUTIONS else None,
+        weights=constant("weights", "i1", *shape) if plain and shape else None,
+        bias=constant("bias", "<i4", traits.writes * out_channels) if plain and traits.biased else None,
         multipliers=constant("multipliers", "<i4", scales),
         shifts=constant("shifts", "i1", scales),
         packed=None if plain else packed(),

@@ -12,7 +12,8 @@ import numpy as np
 
 from tflm_memopt.model.graph import Tensor
 from tflm_memopt.ops import lookup, quant
-from tflm_memopt.ops.rowop import CONVERTED, Kind, RowOp
+from tflm_memopt.ops.kinds import KINDS, Kind
+from tflm_memopt.ops.rowop import RowOp
 from tflm_memopt.ops.site import Site
 
 Types = tuple[str, str]
@@ -48,7 +49,6 @@ def converted(site: Site) -> RowOp:
     source, target = site.input(), site.output
     types, reads = (source.dtype, target.dtype), site.producer_rows()
     kind = QUANTIZES.get(types) or DEQUANTIZES[types]
-    before, after = CONVERTED.get(kind, (1, 1))
     op = RowOp(
         kind=kind,
         name=site.op.type,
@@ -56,7 +56,7 @@ def converted(site: Site) -> RowOp:
         inputs=(site.storage(),),
         output=target.id,
         reads=(reads,),
-        writes=replace(reads, c=reads.c // before * after),
+        writes=replace(reads, c=reads.c // KINDS[kind].reads * KINDS[kind].writes),
         input_zero_points=(0 if kind is Kind.LOOKUP else _zero_point(source),),
         output_zero_point=0 if kind is Kind.LOOKUP else _zero_point(target),
     )

@@ -11,8 +11,9 @@ import numpy as np
 from tflm_memopt.model.graph import ITEM_BYTES
 from tflm_memopt.ops import quant
 from tflm_memopt.ops.constraints.base import quantization
+from tflm_memopt.ops.kinds import Kind
 from tflm_memopt.ops.quant import Multiplier
-from tflm_memopt.ops.rowop import Constant, Kind, RowOp, Rows
+from tflm_memopt.ops.rowop import Constant, RowOp, Rows
 from tflm_memopt.ops.site import Site, broadcast_rows
 
 Factors = tuple[Multiplier, ...]

@@ -11,9 +11,10 @@ from collections.abc import Callable, Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from tflm_memopt.model.graph import ITEM_BYTES, Tensor
+from tflm_memopt.model.graph import ITEM_BYTES, Tensor, TensorId
+from tflm_memopt.ops.kinds import Kind
 from tflm_memopt.ops.moves import FILL, Indices, Irregular, by_rows, in_bytes, numbered
-from tflm_memopt.ops.rowop import Kind, RowOp, Rows
+from tflm_memopt.ops.rowop import Access, Moves, RowOp, Rows
 from tflm_memopt.ops.site import PIECE, STEPS, Site, any_rows, byte_shape
 
 Transform = Callable[[Site, Sequence[Indices]], Indices]
@@ -36,12 +37,39 @@ def moved(site: Site, transform: Transform) -> RowOp:
     except Irregular:  # as one long row
         writes = Rows(1, writes.h * writes.w, writes.c)
         access, moves = by_rows(index, reads, writes, fill)
+    stored = tuple(site.storage(k) for k in range(len(inputs)))
+    return _copy(site.op.type, site.op.stands_for, stored, site.output.id, reads, writes, access, moves)
+
+
+def side_by_side(
+    name: str,
+    sources: tuple[int, ...],
+    inputs: tuple[TensorId, ...],
+    output: TensorId,
+    reads: tuple[Rows, ...],
+    writes: Rows,
+) -> RowOp:
+    """A COPY that puts the channels of several tensors side by side."""
+    index = np.concatenate(numbered([(rows.h, rows.w, rows.c) for rows in reads]), axis=-1)
+    return _copy(name, sources, inputs, output, reads, writes, *by_rows(index, reads, writes))
+
+
+def _copy(
+    name: str,
+    sources: tuple[int, ...],
+    inputs: tuple[TensorId, ...],
+    output: TensorId,
+    reads: tuple[Rows, ...],
+    writes: Rows,
+    access: tuple[Access, ...],
+    moves: Moves,
+) -> RowOp:
     return RowOp(
         kind=Kind.COPY,
-        name=site.op.type,
-        sources=site.op.stands_for,
-        inputs=tuple(site.storage(k) for k in range(len(inputs))),
-        output=site.output.id,
+        name=name,
+        sources=sources,
+        inputs=inputs,
+        output=output,
         reads=reads,
         writes=writes,
         input_zero_points=(0,) * len(inputs),

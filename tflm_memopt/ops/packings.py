@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tflm_memopt.errors import UsageError
+from tflm_memopt.ops.kinds import Kind
 from tflm_memopt.ops.packing import (
     LEAST_DEPTH,
     QUAD,
@@ -23,7 +24,7 @@ from tflm_memopt.ops.packing import (
     packed_values,
     tile_limit,
 )
-from tflm_memopt.ops.rowop import Kind, RowOp
+from tflm_memopt.ops.rowop import RowOp
 from tflm_memopt.suggest import one_of
 
 Refusal = Callable[[RowOp], str | None]
@@ -54,7 +55,7 @@ def packing(op: RowOp, wanted: Family) -> Packing:
 
 def is_convolution(op: RowOp) -> str | None:
     """A convolution, or a depthwise one of a single channel, which is the same"""
-    if op.weights is not None and (op.kind is Kind.CONV or (op.kind is Kind.DEPTHWISE and op.reads[0].c == 1)):
+    if op.weights is not None and (op.is_convolution or (op.is_depthwise and op.reads[0].c == 1)):
         return None
     return op.kind.name
 
@@ -82,13 +83,13 @@ def is_deep(op: RowOp) -> str | None:
 
 def is_depthwise(op: RowOp) -> str | None:
     """A depthwise convolution of at least 4 channels, as many out as in"""
-    if op.weights is None or op.kind is not Kind.DEPTHWISE:
+    if op.weights is None or not op.is_depthwise:
         return op.kind.name
     return None if LEAST_DEPTH <= op.reads[0].c == op.writes.c else f"{op.reads[0].c} to {op.writes.c} channels"
 
 
 def taps_fit(op: RowOp) -> str | None:
-    """At most 63 taps"""
+    """At most as many taps as the kernel has room for (packing.TAPS)"""
     taps = op.window.kernel_h * op.window.kernel_w
     return None if taps <= TAPS else f"{taps} taps"
 
@@ -189,7 +190,7 @@ def filters(op: RowOp) -> NDArray[np.int8]:
     """Weights of a convolution as [out][kernel_h][kernel_w][in]."""
     if op.weights is None:
         raise ValueError(f"{op.name} has no weights")
-    return op.weights if op.kind is Kind.CONV else np.moveaxis(op.weights, -1, 0)[..., np.newaxis]
+    return op.weights if op.is_convolution else np.moveaxis(op.weights, -1, 0)[..., np.newaxis]
 
 
 def folded_bias(op: RowOp) -> NDArray[np.int64]:

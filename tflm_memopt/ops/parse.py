@@ -13,8 +13,9 @@ from numpy.typing import NDArray
 from tflm_memopt.model.graph import Tensor
 from tflm_memopt.ops import lookup, quant
 from tflm_memopt.ops.constraints.base import quantization
+from tflm_memopt.ops.kinds import WIDE, Kind
 from tflm_memopt.ops.quant import Multiplier
-from tflm_memopt.ops.rowop import WIDE, Access, Kind, RowOp, Rows, Window
+from tflm_memopt.ops.rowop import Access, RowOp, Rows, Window
 from tflm_memopt.ops.site import ONE_PIXEL, Site, natural_rows
 
 INDEX_BYTES = 4

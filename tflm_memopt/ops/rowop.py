@@ -7,86 +7,17 @@ are carried along for lowering; the planner looks at the geometry only.
 
 from __future__ import annotations
 
-import enum
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tflm_memopt.model.graph import TensorId
+from tflm_memopt.ops.kinds import KINDS, Channels, Kind, Traits
 from tflm_memopt.ops.packing import Packing, is_direct, packed_values, tile_bytes
 
 Ints = NDArray[np.int64]
-
-
-class Kind(enum.IntEnum):
-    """What the executor runs. Values are TMO_OP_* of custom_ops/include/tmo/program.h."""
-
-    CONV = 1
-    DEPTHWISE = 2
-    ADD = 3
-    AVERAGE_POOL = 4
-    MAX_POOL = 5
-    MEAN = 6
-    SOFTMAX = 7
-    LOOKUP = 8
-    """A byte for each byte, by a table (lookup.py): QUANTIZE int8 -> int8, RELU, LOGISTIC, HARD_SWISH, ..."""
-    SUB = 9
-    MUL = 10
-    MAXIMUM = 11
-    MINIMUM = 12
-    SQUARED_DIFFERENCE = 13
-    PRELU = 14
-    GATHER = 40
-    """A row of a constant table for each int32 index: embeddings."""
-    LOG_SOFTMAX = 41
-    ARG_MAX = 42
-    """The int32 index of a pixel's greatest channel, or smallest one: four bytes."""
-    COPY = 20
-    """Bytes to other places, by `moves`: PAD, CONCATENATION, STRIDED_SLICE, SPACE_TO_DEPTH, ..."""
-    RESIZE_BILINEAR = 21
-    TRANSPOSE_CONV = 22
-    BATCH_MATMUL = 23
-    CONV_S16 = 30
-    """int16 activations, int8 weights: a channel takes two bytes, and Rows.c counts bytes."""
-    DEPTHWISE_S16 = 31
-    ADD_S16 = 32
-    SUB_S16 = 33
-    LEAKY_RELU_S16 = 34
-    TRANSPOSE_CONV_S16 = 35
-    QUANTIZE = 50
-    """float32 to int8. The kinds up to RESCALE_S16 give each element another type: see CONVERTED."""
-    QUANTIZE_S16 = 51
-    DEQUANTIZE = 52
-    """int8 to float32."""
-    DEQUANTIZE_S16 = 53
-    WIDEN = 54
-    """int8 to int16, rescaled."""
-    NARROW = 55
-    """int16 to int8, rescaled."""
-    RESCALE_S16 = 56
-
-
-CONVERTED: Mapping[Kind, tuple[int, int]] = {
-    Kind.QUANTIZE: (4, 1),
-    Kind.QUANTIZE_S16: (4, 2),
-    Kind.DEQUANTIZE: (1, 4),
-    Kind.DEQUANTIZE_S16: (2, 4),
-    Kind.WIDEN: (1, 2),
-    Kind.NARROW: (2, 1),
-    Kind.RESCALE_S16: (2, 2),
-}
-"""Bytes of an element that is read, and of the one that is written."""
-WIDE = {
-    Kind.CONV: Kind.CONV_S16,
-    Kind.DEPTHWISE: Kind.DEPTHWISE_S16,
-    Kind.TRANSPOSE_CONV: Kind.TRANSPOSE_CONV_S16,
-}
-"""Operators with weights, and the kinds that they have when activations are int16."""
-BINARY_INT8 = (Kind.ADD, Kind.SUB, Kind.MUL, Kind.MAXIMUM, Kind.MINIMUM, Kind.SQUARED_DIFFERENCE, Kind.PRELU)
-BINARY = (*BINARY_INT8, Kind.ADD_S16, Kind.SUB_S16)
-"""Two operands, element by element. One that has height, width or channels 1 is repeated along them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -257,18 +188,39 @@ class RowOp:
     """It computes what another one computed before (rowgraph/second_pass.py)."""
 
     @property
+    def traits(self) -> Traits:
+        """What is known of its kind."""
+        return KINDS[self.kind]
+
+    @property
+    def is_convolution(self) -> bool:
+        """Whether each channel of its output is a sum over a window of all int8 channels: one that parts add up to."""
+        return self.traits.channels is Channels.SUMMED and self.element_bytes == 1
+
+    @property
+    def is_depthwise(self) -> bool:
+        """Whether each channel of its output is a sum over a window of one int8 channel."""
+        return self.traits.channels is Channels.FILTERED and self.element_bytes == 1
+
+    @property
+    def is_channelwise(self) -> bool:
+        """Whether each int8 channel of its output is computed from the same channel of each input."""
+        return self.traits.channels is Channels.OWN and self.element_bytes == 1
+
+    @property
+    def is_binary(self) -> bool:
+        """Whether it has two operands, element by element."""
+        return self.traits.elementwise and self.traits.operands == 2
+
+    @property
     def reducible(self) -> bool:
         """One output row from all input rows: can run a row at a time on int32 accumulators (msf-CNN, section 7)."""
         w = self.window
         whole = self.writes.h == 1 and w.kernel_h == self.reads[0].h and w.pad_top == 0 and w.dilation_h == 1
-        if self.kind in (Kind.AVERAGE_POOL, Kind.MAX_POOL, Kind.MEAN):
+        if self.traits.pools:
             return whole and w.pad_left == 0
         return (
-            self.kind is Kind.CONV
-            and whole
-            and w.pad_left == 0
-            and self.writes.w == 1
-            and w.kernel_w == self.reads[0].w
+            self.is_convolution and whole and w.pad_left == 0 and self.writes.w == 1 and w.kernel_w == self.reads[0].w
         )
 
     def seen(self) -> Iterator[tuple[TensorId, Rows]]:
@@ -289,26 +241,23 @@ class RowOp:
     @property
     def replaceable(self) -> frozenset[TensorId]:
         """The inputs that it may overwrite so: those that are not repeated, and whose elements are not smaller."""
-        wide, narrow = CONVERTED.get(self.kind, (1, 1))
-        if self.kind not in (*BINARY, Kind.LOOKUP, Kind.LEAKY_RELU_S16, *CONVERTED) or wide < narrow:
+        if not self.traits.elementwise or self.traits.reads < self.traits.writes:
             return frozenset()
         return frozenset(t for k, t in enumerate(self.inputs) if not self.repeats(k))
 
     def repeats(self, k: int) -> bool:
         """Whether one row, pixel or channel of input k is read for several of the output."""
-        return self.kind in BINARY and self.reads[k].nbytes < self.writes.nbytes
+        return self.is_binary and self.reads[k].nbytes < self.writes.nbytes
 
     @property
     def element_bytes(self) -> int:
         """Of an element that it reads."""
-        if self.kind in CONVERTED:
-            return CONVERTED[self.kind][0]
-        return 4 if self.kind is Kind.GATHER else 2 if Kind.CONV_S16 <= self.kind <= Kind.TRANSPOSE_CONV_S16 else 1
+        return self.traits.reads
 
     @property
     def ends_late(self) -> bool:
         """A firing writes the last byte of its output when it has read everything, and may write it over that."""
-        return self.kind is Kind.CONV and self.packing is Packing.NONE
+        return self.is_convolution and self.packing is Packing.NONE
 
     def scratch_bytes(self, columns: int) -> int:
         """Of the kernel, when it is packed and a firing makes so many columns."""

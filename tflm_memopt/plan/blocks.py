@@ -14,7 +14,7 @@ from functools import cached_property
 import numpy as np
 
 from tflm_memopt.model.graph import TensorId
-from tflm_memopt.ops.rowop import Kind, RowOp
+from tflm_memopt.ops.rowop import RowOp
 from tflm_memopt.plan.effort import Meter, Part
 from tflm_memopt.plan.firing import Member, Trace, dead_bytes, prepend, ring_depth, start
 from tflm_memopt.plan.lanes import lanes_of, lives
@@ -251,7 +251,7 @@ def _read_whole(block: Growing, member: Member) -> Growing:
 
 
 def _whole_possible(op: RowOp) -> bool:
-    return op.kind is Kind.CONV or op.window.kernel_h <= MAX_KERNEL_H
+    return op.is_convolution or op.window.kernel_h <= MAX_KERNEL_H
 
 
 def candidates(

@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from tflm_memopt.model.graph import TensorId
-from tflm_memopt.ops.rowop import BINARY
 from tflm_memopt.plan.blocks import Chain
 
 
@@ -46,6 +45,6 @@ def links(chain: Chain) -> Links:
         seen_alike = all(made.get(t, rows) == rows for t, rows in zip(op.inputs, op.reads, strict=True))
         follows = op.inputs[k] == before and not op.repeats(k)
         main.append(k)
-        linked.append(follows and seen_alike and (len(op.inputs) == 1 or op.kind in BINARY))
+        linked.append(follows and seen_alike and (len(op.inputs) == 1 or op.is_binary))
     born = {op.output: i for i, op in enumerate(chain.ops)}
     return Links(tuple(main), tuple(linked), repeated, chain.last_read(), chain.rows(), born)

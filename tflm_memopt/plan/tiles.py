@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import NamedTuple
 
-from tflm_memopt.ops.rowop import Kind, RowOp
+from tflm_memopt.ops.rowop import RowOp
 from tflm_memopt.plan import walk as plan_walk
 from tflm_memopt.plan.blocks import Candidate, Chain
 from tflm_memopt.plan.effort import Meter, Part
@@ -192,7 +192,7 @@ def _candidate(chain: Chain, joined: Links, block: TiledBlock) -> Candidate:
     stages = []
     split = False
     for i, (walk, iterative) in enumerate(zip(block.walks, block.iterative, strict=True), block.first):
-        sums = split and walk.groups > 1 and chain.ops[i].kind is Kind.CONV
+        sums = split and walk.groups > 1 and chain.ops[i].is_convolution
         split = walk.groups > 1 and not sums
         main = joined.main[i]
         operands = (main, *(k for k in range(len(chain.ops[i].inputs)) if k != main))

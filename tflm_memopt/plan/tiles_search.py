@@ -15,7 +15,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 from tflm_memopt.model.graph import TensorId
-from tflm_memopt.ops.rowop import Kind, RowOp
+from tflm_memopt.ops.rowop import RowOp
 from tflm_memopt.plan.blocks import Chain
 from tflm_memopt.plan.effort import Meter, Part
 from tflm_memopt.plan.links import Links
@@ -230,7 +230,7 @@ class Search:
         expand, depthwise = self.chain.ops[position - 1 : position + 1]
         return (
             _pointwise(expand)
-            and depthwise.kind is Kind.DEPTHWISE
+            and depthwise.is_depthwise
             and _taps(depthwise) <= MAX_TAPS
             and depthwise.writes.c == depthwise.reads[0].c > self.settings.group_channels
             and self.links.last_read[expand.output] == position
@@ -388,7 +388,7 @@ class Search:
 
 def _pointwise(op: RowOp) -> bool:
     w = op.window
-    return op.kind is Kind.CONV and (w.kernel_h, w.kernel_w, w.stride_h, w.stride_w) == (1, 1, 1, 1)
+    return op.is_convolution and (w.kernel_h, w.kernel_w, w.stride_h, w.stride_w) == (1, 1, 1, 1)
 
 
 def _taps(op: RowOp) -> int:

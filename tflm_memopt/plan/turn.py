@@ -15,7 +15,7 @@ import numpy as np
 
 from tflm_memopt.errors import PlanError
 from tflm_memopt.model.graph import TensorId
-from tflm_memopt.ops.rowop import Kind, RowOp, Rows
+from tflm_memopt.ops.rowop import RowOp, Rows
 from tflm_memopt.plan.blocks import MAX_ORDERS, Candidate, Chain, candidates
 from tflm_memopt.plan.effort import Meter
 from tflm_memopt.plan.links import Links, links
@@ -23,11 +23,6 @@ from tflm_memopt.plan.liveness import Content
 from tflm_memopt.plan.plan import Block, Role
 from tflm_memopt.plan.tiles import tiled_ending
 from tflm_memopt.plan.tiles_plan import Settings
-
-_KERNEL = {
-    Kind.CONV: (1, 2), Kind.CONV_S16: (1, 2), Kind.DEPTHWISE: (0, 1), Kind.DEPTHWISE_S16: (0, 1),
-}  # fmt: skip
-"""Which axes of the weights are those of the kernel's rows and columns."""
 
 
 def turned(op: RowOp, *, pixels: bool) -> RowOp | None:
@@ -39,12 +34,13 @@ def turned(op: RowOp, *, pixels: bool) -> RowOp | None:
     top = w.reach_h(made.h) - seen.h - w.pad_top
     left = w.reach_w(made.w) - seen.w - w.pad_left if pixels else w.pad_left
     alike = all((r.h, r.w) == (seen.h, seen.w) for r in op.reads)
-    known = op.weights is None or op.kind in _KERNEL or w.kernel_h == w.kernel_w == 1
+    axes = op.traits.constants.kernel_axes
+    known = op.weights is None or bool(axes) or w.kernel_h == w.kernel_w == 1
     if op.access or not (alike and known) or not (0 <= top < w.extent_h and 0 <= left < w.extent_w):
         return None
     weights = op.weights
-    if weights is not None and op.kind in _KERNEL:
-        weights = np.flip(weights, _KERNEL[op.kind] if pixels else _KERNEL[op.kind][0])
+    if weights is not None and axes:
+        weights = np.flip(weights, axes if pixels else axes[0])
     constant = op.constant and replace(op.constant, values=np.flip(op.constant.values, (0, 1) if pixels else 0))
     return replace(op, window=replace(w, pad_top=top, pad_left=left), weights=weights, constant=constant)
 

@@ -7,8 +7,9 @@ from collections.abc import Iterator, Mapping
 import numpy as np
 
 from tflm_memopt.analysis.costs import Work
+from tflm_memopt.ops.kinds import Channels
 from tflm_memopt.ops.packing import Packing, is_direct, packed_pixels, packed_values
-from tflm_memopt.ops.rowop import Kind, RowOp
+from tflm_memopt.ops.rowop import RowOp
 from tflm_memopt.plan.firing import Member, Trace
 from tflm_memopt.plan.occupancy import trace_of
 from tflm_memopt.plan.plan import Block, Plan
@@ -17,8 +18,6 @@ from tflm_memopt.plan.walk import Ints
 _CONVOLUTIONS = (Packing.DSP_CONV, Packing.MVE_CONV)
 _PADDED = (*_CONVOLUTIONS, Packing.DSP_DEPTHWISE, Packing.MVE_DEPTHWISE)
 """Their kernels go through all taps of a window; the others leave out those in the padding."""
-_MIXES = (Kind.CONV, Kind.CONV_S16)
-"""Each of their outputs takes all input channels."""
 
 
 def work(plan: Plan, ops: Mapping[int, RowOp]) -> Iterator[Work]:
@@ -74,7 +73,7 @@ def _windowed(m: Member, fired: Ints) -> Work:
         below = np.concatenate(([0], np.cumsum(wide)))
         taps = int((high * (below[x1] - below[x0])).sum())
     # of each group a share of the channels
-    whole = m.walk.splits and op.kind in _MIXES
+    whole = m.walk.splits and op.traits.channels is Channels.SUMMED
     read = taps * op.reads[0].c * len(op.inputs) / (1 if whole else groups)
     written = pixels * op.writes.c / (groups if m.walk.splits else 1)
     made = op.writes.h * op.writes.w * w.kernel_h * w.kernel_w

@@ -18,16 +18,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tflm_memopt.model.graph import TensorId
-from tflm_memopt.ops.rowop import BINARY, BINARY_INT8, Constant, Kind, RowOp
-from tflm_memopt.rowgraph.dead_channels import Bools, Range, inputs, meets_padding, ranges
+from tflm_memopt.ops.intervals import Bools, Range, inputs, meets_padding, ranges
+from tflm_memopt.ops.rowop import Constant, RowOp
 from tflm_memopt.rowgraph.graph import Partition, Region
 
 Scalar = TypeVar("Scalar", bound=np.generic)
 Kept = Mapping[TensorId, Bools]
 """Of each tensor that may lose channels: those that stay."""
-
-CHANNELWISE = (*BINARY_INT8, Kind.AVERAGE_POOL, Kind.MAX_POOL, Kind.MEAN, Kind.LOOKUP)
-"""Output channel c is computed from channel c of each input."""
 
 
 def without_dead_channels(partition: Partition) -> Partition:
@@ -50,19 +47,19 @@ class _Link:
 
     def needs(self, written: Bools) -> Bools:
         """Channels of each input that these channels of the output are computed from."""
-        if self.op.kind is Kind.CONV:
+        if self.op.is_convolution:
             weighed: Bools = np.any(_weights(self.op)[written], axis=(0, 1, 2))
             return weighed & ~self._absorbed()
-        if self.op.kind is Kind.DEPTHWISE:
+        if self.op.is_depthwise:
             used: Bools = np.any(written.reshape(self.op.reads[0].c, -1), axis=1)
             return used
         return written
 
     def ties(self, read: Bools) -> Bools:
         """Channels of the output that stay because these channels of an input do."""
-        if self.op.kind is Kind.CONV:
+        if self.op.is_convolution:
             return np.zeros(self.op.writes.c, dtype=np.bool_)
-        if self.op.kind is Kind.DEPTHWISE:  # every input channel has as many outputs; one alone may have any number
+        if self.op.is_depthwise:  # every input channel has as many outputs; one alone may have any number
             return np.repeat(read & (len(read) > 1), self.op.writes.c // len(read))
         return read
 
@@ -78,9 +75,9 @@ def _inner(partition: Partition, ops: Iterable[RowOp]) -> dict[TensorId, int]:
     channels = {op.output: op.writes.c for op in ops}
     whole = {t for node in partition.nodes for t in (*node.inputs, *node.outputs)}
     for op in ops:
-        if op.kind not in (Kind.CONV, Kind.DEPTHWISE, *CHANNELWISE):  # SOFTMAX: each output depends on all channels
+        if not (op.is_convolution or op.is_depthwise or op.is_channelwise):
             whole |= {*op.inputs, op.output}
-        if op.kind in BINARY:  # one channel that is repeated
+        if op.is_binary:  # one channel that is repeated
             whole |= {t for t, rows in zip(op.inputs, op.reads, strict=True) if rows.c != op.writes.c}
         whole |= {t for t, rows in zip(op.inputs, op.reads, strict=True) if rows.c != channels.get(t)}
     return {t: c for t, c in channels.items() if t not in whole}
@@ -107,7 +104,7 @@ def _spread(links: Sequence[_Link], kept: Kept) -> None:
             for t, rows in zip(op.inputs, op.reads, strict=True):
                 if t in kept:
                     kept[t][needed] = True
-                if op.output in kept and not (op.kind in BINARY and rows.c != op.writes.c):
+                if op.output in kept and not (op.is_binary and rows.c != op.writes.c):
                     kept[op.output][link.ties(_mask(kept, t, rows.c))] = True
 
 
@@ -122,7 +119,7 @@ def _cut(link: _Link, kept: Kept) -> RowOp:
     written = _mask(kept, op.output, op.writes.c)
     if all(mask.all() for mask in (*read, written)):
         return op
-    return narrowed(op, read, written, _bias(link, ~read[0]) if op.kind is Kind.CONV else op.bias)
+    return narrowed(op, read, written, _bias(link, ~read[0]) if op.is_convolution else op.bias)
 
 
 def narrowed(op: RowOp, read: Sequence[Bools], written: Bools, bias: NDArray[np.int32] | None) -> RowOp:
@@ -133,9 +130,9 @@ def narrowed(op: RowOp, read: Sequence[Bools], written: Bools, bias: NDArray[np.
         reads=tuple(replace(rows, c=int(mask.sum())) for rows, mask in zip(op.reads, read, strict=True)),
         writes=replace(op.writes, c=int(written.sum())),
     )
-    if op.weights is None or op.kind is Kind.LOOKUP:
+    if op.weights is None or op.is_channelwise:
         return cut
-    weights = op.weights[written][..., read[0]] if op.kind is Kind.CONV else op.weights[..., written]
+    weights = op.weights[written][..., read[0]] if op.is_convolution else op.weights[..., written]
     return replace(
         cut,
         weights=weights,

@@ -14,11 +14,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from tflm_memopt.model.graph import Graph, Op, TensorId
-from tflm_memopt.ops.moves import by_rows, numbered
+from tflm_memopt.ops.intervals import Bools
+from tflm_memopt.ops.movement import side_by_side
 from tflm_memopt.ops.packing import VECTOR
-from tflm_memopt.ops.rowop import Kind, RowOp
-from tflm_memopt.rowgraph.dead_channels import Bools
-from tflm_memopt.rowgraph.fold import CHANNELWISE, narrowed
+from tflm_memopt.ops.rowop import RowOp
+from tflm_memopt.rowgraph.fold import narrowed
 from tflm_memopt.rowgraph.graph import Partition, Region
 
 JOINED = "CONCATENATION"
@@ -84,7 +84,7 @@ def in_halves(graph: Graph, partition: Partition, first: int) -> tuple[Graph, Pa
 def _reduction(graph: Graph, partition: Partition, first: int) -> _Reduction | None:
     """What starts with this operator, if it can be cut in halves."""
     head = partition.ops.get(first)
-    if head is None or head.kind is not Kind.CONV or head.writes.c < 2 * VECTOR:
+    if head is None or not head.is_convolution or head.writes.c < 2 * VECTOR:
         return None
     channels = head.writes.c
     region = next(node for node in partition.regions if first in node.ops)
@@ -93,7 +93,7 @@ def _reduction(graph: Graph, partition: Partition, first: int) -> _Reduction | N
     for key in region.ops[region.ops.index(first) + 1 :]:
         op = partition.ops[key]
         alike = all(t in inside and rows == inside[t].writes for t, rows in zip(op.inputs, op.reads, strict=True))
-        if op.kind in (Kind.DEPTHWISE, *CHANNELWISE) and alike and op.writes.c == channels:
+        if (op.is_depthwise or op.is_channelwise) and alike and op.writes.c == channels:
             keys.append(key)
             inside[op.output] = op
     wanted = set(graph.outputs).union(*(node.inputs for node in partition.kept))
@@ -106,7 +106,7 @@ def _reduction(graph: Graph, partition: Partition, first: int) -> _Reduction | N
 
 def _half(op: RowOp, mask: Bools) -> RowOp:
     """An operator on some of the channels; the convolution at the start reads all of its input's."""
-    whole = op.kind is Kind.CONV
+    whole = op.is_convolution
     read = [np.ones(rows.c, dtype=np.bool_) if whole else mask for rows in op.reads]
     return narrowed(op, read, mask, op.bias)
 
@@ -115,21 +115,7 @@ def _join(ops: Mapping[int, RowOp], last: int, halves: Sequence[TensorId], maker
     """The halves side by side."""
     whole, made = ops[last], {ops[key].output: ops[key].writes for key in makers}
     reads = tuple(made[t] for t in halves)
-    index = np.concatenate(numbered([(rows.h, rows.w, rows.c) for rows in reads]), axis=-1)
-    access, moves = by_rows(index, reads, whole.writes)
-    return RowOp(
-        kind=Kind.COPY,
-        name=JOINED,
-        sources=whole.sources,
-        inputs=tuple(halves),
-        output=whole.output,
-        reads=reads,
-        writes=whole.writes,
-        input_zero_points=(0,) * len(halves),
-        output_zero_point=0,
-        access=access,
-        moves=moves,
-    )
+    return side_by_side(JOINED, whole.sources, tuple(halves), whole.output, reads, whole.writes)
 
 
 def _stated(op: Op, index: int, made: RowOp) -> Op:

@@ -8,7 +8,7 @@
 #define TMO_CHECK_H_
 
 #if defined(__GNUC__) && !defined(__clang__) /* it runs once, and is the largest part of the library */
-#pragma GCC optimize("Os", "no-move-loop-invariants", "no-tree-dominator-opts", "no-jump-tables")
+#pragma GCC optimize("Os", "no-move-loop-invariants", "no-tree-dominator-opts", "no-jump-tables", "no-tree-switch-conversion")
 #endif
 
 #include "tmo/access.h"

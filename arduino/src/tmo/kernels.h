@@ -72,13 +72,13 @@ tmo_kernel_s8 tmo_conv_row_s8, tmo_conv_pixel_s8;           /* CONV */
 tmo_kernel_s8 tmo_depthwise_row_s8, tmo_depthwise_pixel_s8; /* DEPTHWISE */
 tmo_kernel_s8 tmo_conv_row_s16, tmo_conv_pixel_s16;         /* CONV_S16, DEPTHWISE_S16 */
 tmo_kernel_s8 tmo_pool_row_s8, tmo_pool_pixel_s8;           /* AVERAGE_POOL, MAX_POOL, MEAN */
-tmo_kernel_s8 tmo_binary_s8;                                /* those with two operands: tmo_is_binary() */
+tmo_kernel_s8 tmo_binary_s8;                                /* those with two operands, element by element */
 tmo_kernel_s8 tmo_softmax_s8;                               /* SOFTMAX */
 tmo_kernel_s8 tmo_log_softmax_s8;                           /* LOG_SOFTMAX */
 tmo_kernel_s8 tmo_arg_max_s8;                               /* ARG_MAX */
 tmo_kernel_s8 tmo_lookup_s8;                                /* LOOKUP */
 tmo_kernel_s8 tmo_leaky_relu_s16;                           /* LEAKY_RELU_S16 */
-tmo_kernel_s8 tmo_convert;                                  /* QUANTIZE and those after it: tmo_is_converting() */
+tmo_kernel_s8 tmo_convert;                                  /* those whose output has another type: tmo_is_converting() */
 
 /* GATHER: copies the row of the table that the index names; false when there is none. The index is read before anything is written. */
 bool tmo_gather_pixel_s8(const tmo_kernel *k, const int8_t *index, int8_t *out);

@@ -8,6 +8,8 @@
 
 #include <stdint.h>
 
+#include "tmo/kinds.def"
+
 #define TMO_MAGIC 0x314F4D54u /* "TMO1" */
 #define TMO_VERSION 1u
 
@@ -162,40 +164,9 @@ enum {
  *                  that is whole; dilation 1. access: add = pad_top - stride_h * (extent - 1), div = stride_h, extent = ceil(kernel_h / stride_h).
  * TRANSPOSE_CONV_S16  the same, computed as CONV_S16. */
 typedef enum {
-  TMO_OP_CONV = 1,         /* weights [out][kernel_h][kernel_w][in]; FULLY_CONNECTED is one, too */
-  TMO_OP_DEPTHWISE = 2,    /* weights [kernel_h][kernel_w][out], out channel = in channel * depth multiplier + m */
-  TMO_OP_ADD = 3,          /* multipliers, shifts: input 0, input 1, output; param: left shift */
-  TMO_OP_AVERAGE_POOL = 4,
-  TMO_OP_MAX_POOL = 5,
-  TMO_OP_MEAN = 6,
-  TMO_OP_SOFTMAX = 7,      /* param: diff_min */
-  TMO_OP_LOOKUP = 8,       /* weights: int8_t[TMO_TABLE_BYTES] */
-  TMO_OP_SUB = 9,          /* multipliers, shifts: input 0, input 1, output; param: left shift */
-  TMO_OP_MUL = 10,
-  TMO_OP_MAXIMUM = 11,
-  TMO_OP_MINIMUM = 12,
-  TMO_OP_SQUARED_DIFFERENCE = 13, /* as SUB */
-  TMO_OP_PRELU = 14,       /* multipliers, shifts: of positive, of negative values */
-  TMO_OP_GATHER = 40,      /* weights [row][out]; param: rows */
-  TMO_OP_LOG_SOFTMAX = 41, /* as SOFTMAX; multipliers, shifts: of differences, and back */
-  TMO_OP_ARG_MAX = 42,     /* param: of the smallest */
-  TMO_OP_BATCH_MATMUL = 23,    /* param: the right matrix is transposed */
-  TMO_OP_CONV_S16 = 30,        /* weights as CONV */
-  TMO_OP_DEPTHWISE_S16 = 31,   /* weights as DEPTHWISE */
-  TMO_OP_ADD_S16 = 32,
-  TMO_OP_SUB_S16 = 33,
-  TMO_OP_LEAKY_RELU_S16 = 34,  /* multipliers, shifts: of positive, of negative values */
-  TMO_OP_TRANSPOSE_CONV_S16 = 35, /* weights as TRANSPOSE_CONV */
-  TMO_OP_COPY = 20,            /* weights: tmo_copy */
-  TMO_OP_RESIZE_BILINEAR = 21, /* param: half pixel centers */
-  TMO_OP_TRANSPOSE_CONV = 22,  /* weights [out][kernel_h][kernel_w][in] */
-  TMO_OP_QUANTIZE = 50,        /* param: bits of the scale */
-  TMO_OP_QUANTIZE_S16 = 51,
-  TMO_OP_DEQUANTIZE = 52,
-  TMO_OP_DEQUANTIZE_S16 = 53,
-  TMO_OP_WIDEN = 54,           /* multipliers, shifts: one */
-  TMO_OP_NARROW = 55,
-  TMO_OP_RESCALE_S16 = 56,
+#define TMO_ENUMERATOR(name, value, ...) TMO_OP_##name = value,
+  TMO_EACH_KIND(TMO_ENUMERATOR)
+#undef TMO_ENUMERATOR
 } tmo_op_kind;
 
 enum {

@@ -55,27 +55,16 @@ static inline bool tmo_by_row(const tmo_op *op) { return !tmo_has_part(TMO_PART_
 static inline bool tmo_has_lanes(const tmo_tensor *t) { return tmo_has_part(TMO_PART_TILES) && t->n_lanes > 0; }
 
 /* Whether the tensors are int16: a channel takes two bytes of a pixel. */
-static inline bool tmo_is_s16(const tmo_op *op) { return op->kind >= TMO_OP_CONV_S16 && op->kind <= TMO_OP_TRANSPOSE_CONV_S16; }
+static inline bool tmo_is_s16(const tmo_op *op) { return tmo_is_in(TMO_BUILT(TMO_S16_KINDS), op->kind); }
 
 /* Whether elements of the output have another type than those of the input. */
-static inline bool tmo_is_converting(const tmo_op *op) {
-  return ((TMO_KINDS) & TMO_CONVERTING_KINDS) != 0 && op->kind >= TMO_OP_QUANTIZE && op->kind <= TMO_OP_RESCALE_S16;
-}
+static inline bool tmo_is_converting(const tmo_op *op) { return tmo_is_in(TMO_BUILT(TMO_CONVERTING_KINDS), op->kind); }
 
 /* Whether the elements that are read are larger than a byte: then pixels of an external frame are taken as they are. */
-static inline bool tmo_reads_wide(const tmo_op *op) {
-  return tmo_is_s16(op) || (tmo_is_converting(op) && op->kind != TMO_OP_DEQUANTIZE && op->kind != TMO_OP_WIDEN);
-}
+static inline bool tmo_reads_wide(const tmo_op *op) { return tmo_is_in(TMO_BUILT(TMO_WIDE_KINDS), op->kind); }
 
-/* Whose output depends on all channels of a pixel: it has no channel groups. */
-static inline bool tmo_needs_all_channels(const tmo_op *op) {
-  return op->kind == TMO_OP_SOFTMAX || op->kind == TMO_OP_LOG_SOFTMAX || op->kind == TMO_OP_ARG_MAX;
-}
-
-/* Two operands, element by element. */
-static inline bool tmo_is_binary(const tmo_op *op) {
-  return op->kind == TMO_OP_ADD || op->kind == TMO_OP_ADD_S16 || op->kind == TMO_OP_SUB_S16 || (op->kind >= TMO_OP_SUB && op->kind <= TMO_OP_PRELU);
-}
+/* An output channel is a sum over all of the input's, which can be made in parts. */
+static inline bool tmo_is_summed(const tmo_op *op) { return tmo_is_in(TMO_SUMMED_KINDS, op->kind); }
 
 static inline bool tmo_iterative(const tmo_op *op) { return tmo_has_part(TMO_PART_ITERATIVE) && (op->flags & TMO_FLAG_ITERATIVE) != 0; }
 
@@ -93,7 +82,7 @@ static inline bool tmo_writes_sums(const tmo_op *op, uint16_t pass) { return tmo
 /* Whether a pixel of the output, or of the operands, holds the channels of one group only. */
 static inline bool tmo_writes_group(const tmo_op *op) { return tmo_groups(op) > 1 && !tmo_sums_groups(op); }
 static inline bool tmo_reads_group(const tmo_op *op) {
-  return tmo_groups(op) > 1 && (tmo_sums_groups(op) || op->kind != TMO_OP_CONV);
+  return tmo_groups(op) > 1 && (tmo_sums_groups(op) || !tmo_is_summed(op));
 }
 
 /* Consecutive channels of a tensor. */

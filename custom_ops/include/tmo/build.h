@@ -12,7 +12,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "tmo/program.h"
+#include "tmo/kinds.h"
 
 #if defined(__has_include)
 #if __has_include("tmo/config.h")
@@ -57,14 +57,8 @@ enum {
   TMO_PART_TAPS = 6,      /* depthwise convolutions for Helium other than tmo_mve_has_nine() */
 };
 
-/* Those with two operands: tmo_is_binary(). */
-#define TMO_BINARY_KINDS ((uint64_t)1 << TMO_OP_ADD | (uint64_t)3 << TMO_OP_ADD_S16 | (uint64_t)0x3F << TMO_OP_SUB)
-
-/* Those that give each element another type: tmo_is_converting(). */
-#define TMO_CONVERTING_KINDS ((uint64_t)0x7F << TMO_OP_QUANTIZE)
-
-/* Those with an access of their own. */
-#define TMO_ACCESS_KINDS ((uint64_t)0xF << TMO_OP_COPY | (uint64_t)1 << TMO_OP_TRANSPOSE_CONV_S16)
+/* Those of a set whose operators this build runs unpacked. */
+#define TMO_BUILT(set) ((set) & (uint64_t)(TMO_KINDS))
 
 static inline bool tmo_has_kind(uint16_t kind) { return kind >= 64 || ((uint64_t)(TMO_KINDS) >> kind & 1) != 0; }
 static inline bool tmo_has_packing(uint16_t packing) {

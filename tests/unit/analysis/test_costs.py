@@ -9,9 +9,9 @@ import pytest
 from tflm_memopt.analysis import costs
 from tflm_memopt.analysis.costs import AMOUNTS, Table, Work, estimate
 from tflm_memopt.errors import UsageError
+from tflm_memopt.ops.kinds import Kind
 from tflm_memopt.ops.packing import TARGETS
 from tflm_memopt.ops.packings import PACKINGS, family
-from tflm_memopt.ops.rowop import Kind
 
 TABLES = pytest.mark.parametrize("table", [pytest.param(t, id=core) for core, t in costs.tables().items()])
 

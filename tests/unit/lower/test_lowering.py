@@ -15,7 +15,8 @@ from tflm_memopt.lower.lowering import Unit, lower, workspace
 from tflm_memopt.lower.program import Program
 from tflm_memopt.lower.serialise import pack
 from tflm_memopt.model.reader import read
-from tflm_memopt.ops.rowop import Kind, RowOp
+from tflm_memopt.ops.kinds import Kind
+from tflm_memopt.ops.rowop import RowOp
 from tflm_memopt.pipeline import Planned
 from tflm_memopt.plan.drafts import TFLM_ALIGN
 from tflm_memopt.plan.plan import Block, Plan, Role, Stage

@@ -7,7 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from tflm_memopt.model.graph import Graph, Op, Tensor, TensorId
-from tflm_memopt.ops.rowop import UNIT, Kind, RowOp, Rows, Window
+from tflm_memopt.ops.kinds import Kind
+from tflm_memopt.ops.rowop import UNIT, RowOp, Rows, Window
 from tflm_memopt.plan.blocks import Chain
 from tflm_memopt.rowgraph.graph import Partition
 from tflm_memopt.rowgraph.regions import partition

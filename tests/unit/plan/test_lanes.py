@@ -12,7 +12,8 @@ import pytest
 from conftest import thinned
 from unit.plan.tiled import planned, tiled_blocks, trace_of
 
-from tflm_memopt.ops.rowop import UNIT, Kind, RowOp, Rows, Window
+from tflm_memopt.ops.kinds import Kind
+from tflm_memopt.ops.rowop import UNIT, RowOp, Rows, Window
 from tflm_memopt.plan.blocks import Chain, rebuild
 from tflm_memopt.plan.firing import Member, Trace
 from tflm_memopt.plan.liveness import Ring

@@ -17,7 +17,8 @@ import tflm_memopt
 from tflm_memopt.choose import up
 from tflm_memopt.errors import UsageError
 from tflm_memopt.model.reader import read
-from tflm_memopt.ops.rowop import Kind, RowOp, Rows, Window
+from tflm_memopt.ops.kinds import Kind
+from tflm_memopt.ops.rowop import RowOp, Rows, Window
 from tflm_memopt.rowgraph.fold import without_dead_channels
 from tflm_memopt.rowgraph.graph import Kept, Partition, Region
 

@@ -12,8 +12,8 @@ import tflm_memopt
 from tflm_memopt import pipeline
 from tflm_memopt.model.graph import Graph
 from tflm_memopt.model.reader import read
+from tflm_memopt.ops.kinds import Kind
 from tflm_memopt.ops.packing import TARGETS
-from tflm_memopt.ops.rowop import Kind
 from tflm_memopt.plan.plan import Block
 from tflm_memopt.rowgraph.graph import Partition
 from tflm_memopt.rowgraph.halves import in_halves

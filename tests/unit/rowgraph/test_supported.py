@@ -8,7 +8,8 @@ import pytest
 from models import Net
 
 from tflm_memopt.model.reader import read
-from tflm_memopt.ops.rowop import Kind, RowOp, Rows, Window
+from tflm_memopt.ops.kinds import Kind
+from tflm_memopt.ops.rowop import RowOp, Rows, Window
 from tflm_memopt.rewrite.canonicalise import canonicalise
 from tflm_memopt.rowgraph.supported import Support, View, to_row_ops
 

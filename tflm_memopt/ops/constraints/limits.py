@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tflm_memopt.ops.rowop import BINARY, WIDE, RowOp
+from tflm_memopt.ops.rowop import RowOp
 
 MAX_DIMENSION = 0xFFFF
 """uint16_t of tmo_tensor and tmo_op."""
@@ -24,10 +24,10 @@ def executable(op: RowOp) -> str | None:
         if max(rows.h, rows.w) > MAX_DIMENSION:
             return f"{rows.h} rows of {rows.w} pixels, at most {MAX_DIMENSION}"
     shift = 0 if op.shifts is None else int(op.shifts.max(initial=0))
-    most = MAX_S16_SHIFT if op.kind in WIDE.values() else MAX_SHIFT
+    most = MAX_S16_SHIFT if op.traits.biased and op.element_bytes == 2 else MAX_SHIFT
     if shift > most:
         return f"a rescaling by 2^{shift}, at most 2^{most}"
-    if op.kind in BINARY:
+    if op.is_binary:
         return None
     if op.access:
         if max(a.mul for a in op.access) * op.writes.h >= MAX_EXTENT:

@@ -16,8 +16,9 @@ from numpy.typing import NDArray
 
 from tflm_memopt.model.graph import TensorId
 from tflm_memopt.ops import fixed
+from tflm_memopt.ops.kinds import Kind
 from tflm_memopt.ops.quant import INT8_MAX, INT8_MIN
-from tflm_memopt.ops.rowop import Kind, RowOp
+from tflm_memopt.ops.rowop import RowOp
 
 Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]

@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 
 from tflm_memopt.ops import quant
-from tflm_memopt.ops.rowop import Kind, RowOp, Rows, Window
-from tflm_memopt.rowgraph.dead_channels import meets_padding, ranges
+from tflm_memopt.ops.intervals import meets_padding, ranges
+from tflm_memopt.ops.kinds import Kind
+from tflm_memopt.ops.rowop import RowOp, Rows, Window
 
 PIXEL = Rows(1, 1, 1)
 IDENTITY = quant.quantize_multiplier(1.0)

@@ -1,0 +1,175 @@
+"""What the executor runs, and what planner, checker and lowering ask of it: one row for each kind.
+
+custom_ops/include/tmo/kinds.def has the same rows in C; a test compares them.
+"""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+
+class Kind(enum.IntEnum):
+    """What the executor runs. Values are TMO_OP_* of custom_ops/include/tmo/program.h."""
+
+    CONV = 1
+    DEPTHWISE = 2
+    ADD = 3
+    AVERAGE_POOL = 4
+    MAX_POOL = 5
+    MEAN = 6
+    SOFTMAX = 7
+    LOOKUP = 8
+    """A byte for each byte, by a table (lookup.py): QUANTIZE int8 -> int8, RELU, LOGISTIC, HARD_SWISH, ..."""
+    SUB = 9
+    MUL = 10
+    MAXIMUM = 11
+    MINIMUM = 12
+    SQUARED_DIFFERENCE = 13
+    PRELU = 14
+    GATHER = 40
+    """A row of a constant table for each int32 index: embeddings."""
+    LOG_SOFTMAX = 41
+    ARG_MAX = 42
+    """The int32 index of a pixel's greatest channel, or smallest one: four bytes."""
+    COPY = 20
+    """Bytes to other places, by `moves`: PAD, CONCATENATION, STRIDED_SLICE, SPACE_TO_DEPTH, ..."""
+    RESIZE_BILINEAR = 21
+    TRANSPOSE_CONV = 22
+    BATCH_MATMUL = 23
+    CONV_S16 = 30
+    """int16 activations, int8 weights: a channel takes two bytes, and Rows.c counts bytes."""
+    DEPTHWISE_S16 = 31
+    ADD_S16 = 32
+    SUB_S16 = 33
+    LEAKY_RELU_S16 = 34
+    TRANSPOSE_CONV_S16 = 35
+    QUANTIZE = 50
+    """float32 to int8."""
+    QUANTIZE_S16 = 51
+    DEQUANTIZE = 52
+    """int8 to float32."""
+    DEQUANTIZE_S16 = 53
+    WIDEN = 54
+    """int8 to int16, rescaled."""
+    NARROW = 55
+    """int16 to int8, rescaled."""
+    RESCALE_S16 = 56
+
+
+OPERAND_SCALES = 3
+"""Scales of a kind that has one for each operand, then one for the output."""
+
+
+class Constants(enum.Enum):
+    """What `weights` holds: its axes."""
+
+    NONE = ()
+    FILTER = ("out", "kernel_h", "kernel_w", "in")
+    DEPTHWISE_FILTER = ("kernel_h", "kernel_w", "out")
+    ROWS = ("row", "out")
+    BYTES = ("byte",)
+
+    @property
+    def kernel_axes(self) -> tuple[int, ...]:
+        """Those of the kernel's rows and columns; () where there are none."""
+        return tuple(self.value.index(name) for name in ("kernel_h", "kernel_w") if name in self.value)
+
+
+class Channels(enum.Enum):
+    """Which channels of its inputs an output channel is computed from."""
+
+    OWN = enum.auto()
+    """Channel c from channel c of each input."""
+    FILTERED = enum.auto()
+    """Depthwise: channel c from channel c // (outputs / inputs)."""
+    SUMMED = enum.auto()
+    """A weighted sum of all channels."""
+    ANY = enum.auto()
+    """No rule that anything makes use of."""
+
+
+@dataclass(frozen=True, slots=True)
+class Traits:
+    """All that is known of a kind apart from its numbers."""
+
+    reads: int = 1
+    """Bytes of an element that it reads."""
+    writes: int = 1
+    """Bytes of an element that it writes."""
+    constants: Constants = Constants.NONE
+    channels: Channels = Channels.ANY
+    elementwise: bool = False
+    """Each element of the output is computed from the element of each operand in its place, or one that is repeated."""
+    operands: int | None = 1
+    """That it reads in rows; None: one or more. Of two, element by element, one that has height, width or channels 1 is
+    repeated along them."""
+    has_access: bool = False
+    """It says itself which rows it reads: they are no window."""
+    pools: bool = False
+    """A window of each channel on its own: it can be summed up a row at a time."""
+    scales: int | None = 1
+    """Multipliers and shifts; None: one, or one for each output channel."""
+    biased: bool = False
+    """It may have a bias for each output channel."""
+
+
+def _filter(constants: Constants, channels: Channels, nbytes: int = 1, *, has_access: bool = False) -> Traits:
+    return Traits(nbytes, nbytes, constants, channels, has_access=has_access, scales=None, biased=True)
+
+
+def _elementwise(scales: int, nbytes: int = 1, *, operands: int = 2) -> Traits:
+    return Traits(nbytes, nbytes, channels=Channels.OWN, elementwise=True, operands=operands, scales=scales)
+
+
+def _pool(scales: int) -> Traits:
+    return Traits(channels=Channels.OWN, pools=True, scales=scales)
+
+
+def _converting(reads: int, writes: int, scales: int = 0) -> Traits:
+    return Traits(reads, writes, elementwise=True, scales=scales)
+
+
+KINDS: Mapping[Kind, Traits] = {
+    Kind.CONV: _filter(Constants.FILTER, Channels.SUMMED),
+    Kind.DEPTHWISE: _filter(Constants.DEPTHWISE_FILTER, Channels.FILTERED),
+    Kind.TRANSPOSE_CONV: _filter(Constants.FILTER, Channels.ANY, has_access=True),
+    Kind.CONV_S16: _filter(Constants.FILTER, Channels.SUMMED, 2),
+    Kind.DEPTHWISE_S16: _filter(Constants.DEPTHWISE_FILTER, Channels.FILTERED, 2),
+    Kind.TRANSPOSE_CONV_S16: _filter(Constants.FILTER, Channels.ANY, 2, has_access=True),
+    Kind.BATCH_MATMUL: Traits(operands=2, has_access=True),
+    Kind.ADD: _elementwise(OPERAND_SCALES),
+    Kind.SUB: _elementwise(OPERAND_SCALES),
+    Kind.MUL: _elementwise(1),
+    Kind.MAXIMUM: _elementwise(0),
+    Kind.MINIMUM: _elementwise(0),
+    Kind.SQUARED_DIFFERENCE: _elementwise(OPERAND_SCALES),
+    Kind.PRELU: _elementwise(2),
+    Kind.ADD_S16: _elementwise(OPERAND_SCALES, 2),
+    Kind.SUB_S16: _elementwise(OPERAND_SCALES, 2),
+    Kind.LEAKY_RELU_S16: _elementwise(2, 2, operands=1),
+    Kind.LOOKUP: Traits(constants=Constants.BYTES, channels=Channels.OWN, elementwise=True, scales=0),
+    Kind.AVERAGE_POOL: _pool(0),
+    Kind.MAX_POOL: _pool(0),
+    Kind.MEAN: _pool(1),
+    Kind.SOFTMAX: Traits(),
+    Kind.LOG_SOFTMAX: Traits(scales=2),
+    Kind.ARG_MAX: Traits(writes=4, scales=0),
+    Kind.GATHER: Traits(reads=4, constants=Constants.ROWS, scales=0),
+    Kind.COPY: Traits(operands=None, has_access=True, scales=0),
+    Kind.RESIZE_BILINEAR: Traits(has_access=True, scales=0),
+    Kind.QUANTIZE: _converting(4, 1),
+    Kind.QUANTIZE_S16: _converting(4, 2),
+    Kind.DEQUANTIZE: _converting(1, 4),
+    Kind.DEQUANTIZE_S16: _converting(2, 4),
+    Kind.WIDEN: _converting(1, 2, scales=1),
+    Kind.NARROW: _converting(2, 1, scales=1),
+    Kind.RESCALE_S16: _converting(2, 2, scales=1),
+}
+WIDE: Mapping[Kind, Kind] = {
+    Kind.CONV: Kind.CONV_S16,
+    Kind.DEPTHWISE: Kind.DEPTHWISE_S16,
+    Kind.TRANSPOSE_CONV: Kind.TRANSPOSE_CONV_S16,
+}
+"""Kinds with a filter, and those that they are when activations are int16."""
