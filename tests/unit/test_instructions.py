@@ -92,7 +92,7 @@ def test_with_a_budget_of_macs_both_are_kept(frontier: Exploration) -> None:
     ("settings", "code", "way_out"),
     [
         ({"max_instructions": 1000}, "instructions_too_low", "--max-instructions "),
-        ({"max_instructions": 1000, "core": "cortex-m0"}, "unknown_core", "--core cortex-m4"),
+        ({"max_instructions": 1000, "core": "cortex-m0"}, "unknown_core", "--core cortex-m"),
         ({"max_instructions": 1000, "plan": {}}, "plan_and_limits", "--plan alone"),
     ],
 )
