@@ -26,7 +26,7 @@ from tflm_memopt.plan.plan import SCHEMA_VERSION, Role
 ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "tflm_memopt"
 CLASSES: Mapping[str, type[errors.MemoptError]] = {
-    name: kind for name, kind in vars(errors).items() if isinstance(kind, type)
+    name: kind for name, kind in vars(errors).items() if isinstance(kind, type) and issubclass(kind, errors.MemoptError)
 }
 NOTE = "<!-- written by scripts/reference.py -->\n"
 

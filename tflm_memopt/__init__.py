@@ -1,4 +1,11 @@
-"""Rewrites .tflite models so that TensorFlow Lite Micro needs a fraction of the RAM, with the same output bits."""
+"""Rewrites .tflite models so that TensorFlow Lite Micro needs a fraction of the RAM, with the same output bits.
+
+import tflm_memopt
+
+result = tflm_memopt.optimize("model.tflite")
+result.save("out")
+assert tflm_memopt.verify("model.tflite", result.model).bit_exact
+"""
 
 from __future__ import annotations
 
@@ -6,15 +13,50 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from tflm_memopt.api import explore, fit, inspect, optimize, verify
+    from tflm_memopt.errors import (
+        DoesNotFit,
+        InterfaceError,
+        MemoptError,
+        ModelError,
+        PlanError,
+        RuntimeUnavailable,
+        UsageError,
+    )
+    from tflm_memopt.results import Exploration, Fits, Inspection, Optimized, Report
+    from tflm_memopt.runtime.verify import Verification
 
 __version__ = "0.1.0"
-__all__ = ["explore", "fit", "inspect", "optimize", "verify"]
+__all__ = [
+    "DoesNotFit",
+    "Exploration",
+    "Fits",
+    "Inspection",
+    "InterfaceError",
+    "MemoptError",
+    "ModelError",
+    "Optimized",
+    "PlanError",
+    "Report",
+    "RuntimeUnavailable",
+    "UsageError",
+    "Verification",
+    "explore",
+    "fit",
+    "inspect",
+    "optimize",
+    "verify",
+]
 
 
 def __getattr__(name: str) -> Any:
-    """The functions of api.py, imported when first asked for: `runtime` alone needs no solver."""
+    """What users have, imported when first asked for: `runtime` alone needs no solver."""
     if name in __all__:
-        from tflm_memopt import api  # noqa: PLC0415
+        from tflm_memopt import api, errors  # noqa: PLC0415
 
-        return getattr(api, name)
+        return getattr(errors if hasattr(errors, name) else api, name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    """Nothing internal."""
+    return [*__all__, "__doc__", "__name__", "__version__"]

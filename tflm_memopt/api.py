@@ -9,7 +9,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Any, Literal
 
-from tflm_memopt import describe, in_time, maps, pipeline, speed
+from tflm_memopt import describe, in_time, maps, pipeline, speed, units
 from tflm_memopt import instructions as by_instructions
 from tflm_memopt.analysis import costs
 from tflm_memopt.analysis.arena import predict
@@ -22,6 +22,7 @@ from tflm_memopt.boards import board as board_named
 from tflm_memopt.boards import fit as board_fit
 from tflm_memopt.choose import Conversion, Converted, Limits
 from tflm_memopt.errors import UsageError
+from tflm_memopt.files import GivenModel, loaded
 from tflm_memopt.firmware import firmware
 from tflm_memopt.frontier import roomy, settings, spaced, undominated
 from tflm_memopt.instructions import FAR, Costed
@@ -33,7 +34,7 @@ from tflm_memopt.plan.effort import EXACT, NORMAL, PER_OPERATOR, allowance, fact
 from tflm_memopt.plan.planner import Options
 from tflm_memopt.plan.tiles_plan import Settings
 from tflm_memopt.plan.work import work
-from tflm_memopt.results import Balance, BoardReport, Exploration, Fits, Inspection, Optimized
+from tflm_memopt.results import Balance, BoardReport, Exploration, Fits, Inspection, Optimized, Report
 from tflm_memopt.rewrite.int8_io import Int8Interface
 from tflm_memopt.rewrite.int8_io import int8_io as to_int8_io
 from tflm_memopt.rowgraph.inputs import input_mode
@@ -41,7 +42,19 @@ from tflm_memopt.runtime.verify import Verification, verify
 from tflm_memopt.suggest import one_of
 from tflm_memopt.ways import misfit, original_misfit
 
-__all__ = ["Exploration", "Inspection", "Optimized", "Verification", "explore", "fit", "inspect", "optimize", "verify"]
+__all__ = [
+    "Exploration",
+    "Fits",
+    "Inspection",
+    "Optimized",
+    "Report",
+    "Verification",
+    "explore",
+    "fit",
+    "inspect",
+    "optimize",
+    "verify",
+]
 
 COSTS = ("macs", "instructions")
 NOTHING_SUPPORTED = "no operator can run row by row: see kept_builtin"
@@ -64,9 +77,9 @@ EXPLORING = 10
 
 
 def optimize(
-    model: bytes,
+    model: GivenModel,
     *,
-    name: str = "model",
+    name: str = "",
     input: str = "arena",  # noqa: A002 (the option's name)
     int8_io: bool = False,
     op_per: Literal["region", "block"] = "region",
@@ -75,8 +88,8 @@ def optimize(
     effort: float | str = NORMAL,
     seconds: float | None = None,
     max_macs: float | None = None,
-    ram_limit: int | None = None,
-    max_instructions: int | None = None,
+    ram_limit: int | str | None = None,
+    max_instructions: int | str | None = None,
     time_limit: float | str | None = None,
     clock: float | str | None = None,
     core: str | None = None,
@@ -91,49 +104,61 @@ def optimize(
 ) -> Optimized:
     """Rewrites a .tflite model so that TFLM runs it with the same output bits in less arena.
 
-    name: for the report. input: where the model's input lives: "arena", "stream" or "stream:ROWS" (pushed a few rows at
-    a time), "external" (read from the caller's buffer). int8_io: drop QUANTIZE and DEQUANTIZE at the model's
-    border. op_per: one custom operator for each region, or for each block. abi: of the arena figures. fold: leave out
-    channels that cannot influence any output, whatever the input. effort: how long to search: "low", "normal", "high",
-    or a factor of normal, which takes at most some ten seconds of processor time; what that cuts short is in
-    Report.cut_short. seconds: limit of the exact layout's search within that, deterministic time of CP-SAT; by default
-    half a second times the effort.
+    model: its bytes, or the path of a .tflite file or of C source with it as an array.
+    name: for the report and the files; by default the file's.
+    input: where the model's input lives: "arena", "stream" or "stream:ROWS" (pushed a few rows at a time), "external"
+        (read from the caller's buffer).
+    int8_io: drop QUANTIZE and DEQUANTIZE at the model's border.
+    op_per: one custom operator for each "region", or for each "block".
+    abi: of the arena figures: "ilp32" or "lp64".
+    fold: leave out channels that cannot influence any output, whatever the input.
+    effort: how long to search: "low", "normal", "high", or a factor of normal, which takes at most some ten seconds of
+        processor time; what that cuts short is in Report.cut_short.
+    seconds: limit of the exact layout's search within that, deterministic time of CP-SAT; by default half a second
+        times the effort.
     max_macs: the least RAM with at most so many times the original's multiply-accumulates; by default, nothing is
-    computed twice. ram_limit: the least compute with an arena of at most so many bytes, tail included.
-    max_instructions: the least RAM with at most so many instructions, by estimate (analysis/costs.py), on `core`: one
-    that runs the target; by default the target's own, for generic programs the slowest; with a RAM limit, the fewest
-    instructions within both. time_limit: the least RAM with which an inference takes at most so long, by estimate
-    (analysis/timing.py): "50ms", or a number of milliseconds; it needs a board, or a clock. clock: of the core:
-    "64MHz", or a number of MHz; by default the board's. board: it has to fit on that one, beside its core, RAM and
-    flash (boards.py); whose ABI, target and core are taken. without: ingredients to leave out (frontier.SWITCHES).
-    target: whose kernels operators are packed for (ops/packing.py): generic programs run everywhere, others on their
-    cores only, and faster; by default the board's, or generic. kernels: whose scratch and state the arena figures
-    count for operators that stay builtin (analysis/libraries.py). plan: a plan that was saved (Plan.to_json()).
-    if_worthwhile: leave a model as it is whose rewrite adds more bytes to flash
-    than it saves of RAM (balance.py), unless something was asked for that only a rewrite gives: limits, a board, a
-    target, another interface. frontier: explore() as well, for the report. progress: told what is being done, and how
-    many of how many steps of it are.
+        computed twice.
+    ram_limit: the least compute with an arena of at most so many bytes, tail included: 20480, "20kB" or "64KiB".
+    max_instructions: the least RAM with at most so many instructions, by estimate, on `core`: 3200000 or "3.2M"; with a
+        RAM limit, the fewest instructions within both.
+    time_limit: the least RAM with which an inference takes at most so long, by estimate: "50ms", or a number of
+        milliseconds; it needs a board, or a clock.
+    clock: of the core: "64MHz", or a number of MHz; by default the board's.
+    core: one that runs the target; by default the target's own, for generic programs the slowest.
+    board: it has to fit on that one, beside its core, RAM and flash; whose ABI, target and core are taken.
+    without: ingredients to leave out, to see their worth: "strips", "recompute", "overlap", ...
+    target: whose kernels operators are packed for: "generic" programs run everywhere, others on their cores only, and
+        faster; by default the board's, or generic.
+    kernels: whose scratch and state the arena figures count for operators that stay builtin: "reference", "cmsis-nn",
+        "esp-nn".
+    plan: a plan that was saved, as Plan.to_json() gives it.
+    if_worthwhile: leave a model as it is whose rewrite adds more bytes to flash than it saves of RAM, unless something
+        was asked for that only a rewrite gives: limits, a board, a target, another interface.
+    frontier: explore() as well, for the report.
+    progress: told what is being done, and how many of how many steps of it are.
 
-    Raises ModelError for bytes that are no model, UsageError for impossible arguments, DoesNotFit when nothing keeps to
-    the limits. A model with nothing to gain comes back as it is.
+    Raises ModelError for what is no model, UsageError for impossible arguments, DoesNotFit when nothing keeps to the
+    limits. A model with nothing to gain comes back as it is.
     """
     started = time.monotonic()
     progress("reading", 0, 0)
+    data, name, path = loaded(model, name)
     on_board, target, core, abi = _on_board(board, target, core, abi)
     without = _without(without, max_macs)
     on = costs.table(target, core)
     clocked = speed.clock(on_board, core, on, clock)
-    limits = Limits(max_macs, ram_limit, max_instructions, on_board, speed.limit(time_limit, clocked))
+    ram, instructions = _if_given(units.size, ram_limit), _if_given(units.number, max_instructions)
+    limits = Limits(max_macs, ram, instructions, on_board, speed.limit(time_limit, clocked))
     if plan is not None and (limits != Limits() or without):
         raise UsageError(
             "a saved plan leaves nothing to limit or to leave out", code="plan_and_limits", hint="--plan alone"
         )
     conversion = _conversion(
-        model, input, int8_io, op_per, abi, kernels, _options(without, effort, seconds, fold, target), settings(without)
+        data, input, int8_io, op_per, abi, kernels, _options(without, effort, seconds, fold, target), settings(without)
     )
     conversion = _within(conversion, limits, without, saved=plan is not None)
     original = describe.inspection(
-        name, len(model), conversion.source, _understood(conversion.source), abi, conversion.library,
+        name, len(data), conversion.source, _understood(conversion.source), abi, conversion.library,
         int8_interface=int8_io,
     )  # fmt: skip
     if (limits.ram is not None or on_board) and not original.arena.exact:
@@ -184,18 +209,24 @@ def optimize(
         time=speed.time(conversion, done, original, on, clocked),
     )  # fmt: skip
     return Optimized(
-        model=chosen.model if chosen else model,
+        model=chosen.model if chosen else data,
         plan=chosen.planned.plan if chosen else None,
         report=report,
+        original=data,
+        source=path,
         inspection=original,
         memory=maps.of_plan(chosen.planned, chosen.arena) if chosen else original.memory,
         fits=on_boards,
         work=done,
         frontier=explore(
-            model, name=name, input=input, int8_io=int8_io, op_per=op_per, abi=abi, fold=fold, effort=effort,
+            data, name=name, input=input, int8_io=int8_io, op_per=op_per, abi=abi, fold=fold, effort=effort,
             board=board, without=without, target=target, kernels=kernels, progress=progress,
         ) if frontier else None,
     )  # fmt: skip
+
+
+def _if_given(read: Callable[[int | str], int], said: int | str | None) -> int | None:
+    return None if said is None else read(said)
 
 
 def _on_board(
@@ -244,9 +275,9 @@ def _why_left(
 
 
 def explore(
-    model: bytes,
+    model: GivenModel,
     *,
-    name: str = "model",
+    name: str = "",
     input: str = "arena",  # noqa: A002 (the option's name)
     int8_io: bool = False,
     op_per: Literal["region", "block"] = "region",
@@ -269,11 +300,12 @@ def explore(
     if cost not in COSTS:
         raise UsageError(f"'{cost}' is nothing that plans cost", code="unknown_cost", hint=one_of(cost, COSTS))
     started = time.monotonic()
+    data, name, _ = loaded(model, name)
     on_board, target, core, abi = _on_board(board, target, core, abi)
     widest = settings(_without(without, None))
     options = replace(_options(without, effort, None, fold, target), tiles=widest)
     options = replace(options, effort=EXPLORING * options.effort)
-    conversion = _conversion(model, input, int8_io, op_per, abi, kernels, options, widest)
+    conversion = _conversion(data, input, int8_io, op_per, abi, kernels, options, widest)
     on = costs.table(target, core)
     points: list[Costed] = []
     planning = partial(progress, "planning points")
@@ -383,9 +415,9 @@ def fit(optimized: Optimized, names: Collection[str] = (), packed: Optimized | N
 
 
 def inspect(
-    model: bytes,
+    model: GivenModel,
     *,
-    name: str = "model",
+    name: str = "",
     abi: Abi = "ilp32",
     target: str = GENERIC,
     kernels: Kernels = "reference",
@@ -394,7 +426,8 @@ def inspect(
 
     kernels: whose scratch and state the arena figures count; with CMSIS-NN they depend on the core, `target`.
     """
-    source = read(model)
+    data, name, _ = loaded(model, name)
+    source = read(data)
     understood = _understood(source)
     whose = _library(kernels, target)
-    return describe.inspection(name, len(model), source, understood, abi, whose, int8_interface=False)
+    return describe.inspection(name, len(data), source, understood, abi, whose, int8_interface=False)

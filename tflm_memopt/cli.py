@@ -12,12 +12,12 @@ import re
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any, NoReturn, TypeVar
 
 import argcomplete
 
 import tflm_memopt
-from tflm_memopt import commands, emit, talk
+from tflm_memopt import commands, emit, talk, units
 from tflm_memopt.analysis import timing
 from tflm_memopt.analysis.costs import DEFAULT, tables
 from tflm_memopt.analysis.libraries import KERNELS
@@ -35,6 +35,8 @@ DONE, NO, BAD = talk.DONE, talk.NO, talk.BAD
 INTERRUPTED = 130
 """As shells have it: 128 + SIGINT."""
 
+T = TypeVar("T")
+ABOUT = (tflm_memopt.__doc__ or "").splitlines()[0]
 EXAMPLES = f"""\
 examples:
   {PROGRAM} inspect  person.tflite
@@ -73,7 +75,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def parser() -> argparse.ArgumentParser:
     """All commands and flags."""
-    root = _Parser(prog=PROGRAM, description=tflm_memopt.__doc__, epilog=EXAMPLES, formatter_class=_Raw)
+    root = _Parser(prog=PROGRAM, description=ABOUT, epilog=EXAMPLES, formatter_class=_Raw)
     root.add_argument("--version", action="version", version=f"%(prog)s {tflm_memopt.__version__}")
     group = root.add_subparsers(title="commands", metavar="COMMAND", required=True)
 
@@ -222,7 +224,7 @@ def clock(argument: str) -> float:
     return _said(timing.megahertz, argument)
 
 
-def _said(read: Callable[[str], float], argument: str) -> float:
+def _said(read: Callable[[str], T], argument: str) -> T:
     try:
         return read(argument)
     except UsageError as error:
@@ -236,42 +238,17 @@ def switches(argument: str) -> tuple[str, ...]:
 
 def kinds(argument: str) -> tuple[str, ...]:
     """What to emit: names with commas between them."""
-    wanted = switches(argument)
-    if unknown := [kind for kind in wanted if kind not in emit.EMITTERS]:
-        raise argparse.ArgumentTypeError(f"'{unknown[0]}' is none of {', '.join(emit.EMITTERS)}")
-    return wanted
-
-
-UNITS = {"": 1, "b": 1, "kb": 10**3, "mb": 10**6, "kib": 2**10, "mib": 2**20}
+    return _said(emit.kinds, argument)
 
 
 def size(argument: str) -> int:
-    """Bytes: 20kB is 20,000, 64KiB is 65,536, a number alone is bytes.
-
-    >>> size("20kB"), size("64KiB"), size("1.5 kB"), size("512")
-    (20000, 65536, 1500, 512)
-    """
-    parts = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([a-z]*)", argument.strip().lower(), re.ASCII)
-    unit = UNITS.get(parts[2]) if parts else None
-    if parts is None or unit is None:
-        raise argparse.ArgumentTypeError(f"'{argument}' is no size: 20480, 20kB (1,000 B each) or 64KiB (1,024 B each)")
-    return round(float(parts[1]) * unit)
-
-
-PREFIXES = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9}
+    """Bytes."""
+    return _said(units.size, argument)
 
 
 def number(argument: str) -> int:
-    """A whole number from 1: 3.2M is 3,200,000.
-
-    >>> number("3.2M"), number("500k"), number("12")
-    (3200000, 500000, 12)
-    """
-    parts = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([kmg]?)", argument.strip().lower(), re.ASCII)
-    value = round(float(parts[1]) * PREFIXES[parts[2]]) if parts else 0
-    if value < 1:
-        raise argparse.ArgumentTypeError(f"'{argument}' is no number from 1: 3200000, 3200k or 3.2M")
-    return value
+    """A whole number from 1."""
+    return _said(units.number, argument)
 
 
 # --- parser parts
@@ -295,7 +272,7 @@ class _Parser(argparse.ArgumentParser):
 
     def _near(self, message: str) -> list[str]:
         """The choice or the flag that was meant, as argparse's message has them."""
-        if choice := re.search(r"'(.*)' (?:\(choose from|is none of) (.*)", message):
+        if choice := re.search(r"'(.*)' \(choose from (.*)", message):
             is_model = choice[1].endswith(".tflite")  # without a command
             return [f"inspect {choice[1]}"] if is_model else near(choice[1], re.findall(r"[^\s',()]+", choice[2]))
         if flag := re.search(r"unrecognized arguments: (--?[^\s=]+)", message):

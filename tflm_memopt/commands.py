@@ -11,11 +11,11 @@ from pathlib import Path
 from typing import Any
 
 import tflm_memopt
-from tflm_memopt import emit, talk
+from tflm_memopt import emit, saved, talk
 from tflm_memopt.boards import board, boards
 from tflm_memopt.emit.names import file_stem
-from tflm_memopt.errors import DoesNotFit, UsageError
-from tflm_memopt.files import read_file, read_model, shown, write_files
+from tflm_memopt.errors import DoesNotFit, UsageError, about
+from tflm_memopt.files import keep, read_file, read_model, shown, stem, write_files
 from tflm_memopt.keras import is_keras
 from tflm_memopt.model.described import label_lines
 from tflm_memopt.model.reader import read
@@ -23,7 +23,6 @@ from tflm_memopt.ops.packings import family
 from tflm_memopt.report import html, markdown, plot, table, text
 from tflm_memopt.results import Batch, Entry, Report
 from tflm_memopt.runtime import stimuli
-from tflm_memopt.runtime.verify import sample
 from tflm_memopt.source import Source
 
 PACKED = "cortex-m4"
@@ -32,13 +31,13 @@ PACKED = "cortex-m4"
 
 def inspect(args: argparse.Namespace) -> int:
     """What a model consists of, and its page."""
-    with talk.about(args.model):
+    with about(args.model):
         data = read_model(args.model)
         result = tflm_memopt.inspect(
             data, name=shown(args.model), abi=args.abi, target=args.target, kernels=args.kernels
         )
     files = _pages(args.output, args.model.stem, html.inspection(result)) if args.output else {}
-    _keep(args.model, files)
+    keep(args.model, files)
     write_files(files)
     talk.answer(args, result.to_json(), text.inspection(result, list(map(str, files))))
     return talk.DONE
@@ -84,26 +83,22 @@ def _optimize_one(
     args: argparse.Namespace, model: Path, folder: Path, taken: Collection[Path] = ()
 ) -> tuple[Report, list[Path]]:
     """The report of a model, and the files that are written now; none of them may be `taken`."""
-    name = model.stem
-    saved = _saved(args.plan) if args.plan else None
+    plan = _saved(args.plan) if args.plan else None
     draw = plot.of_form(args.plot) if args.plot else None
-    with talk.about(model), talk.busy(args, f"optimizing {model.name}") as progress:
+    with about(model), talk.busy(args, f"optimizing {model.name}") as progress:
         source = Source.of(model, args.calibrate, args.test, progress)
         result = tflm_memopt.optimize(
             source.data, name=shown(model), **_settings(args), max_macs=args.max_macs, ram_limit=args.ram_limit,
             max_instructions=args.max_instructions, time_limit=args.time_limit, clock=args.clock,
-            board=args.board, core=args.core, plan=saved,
+            board=args.board, core=args.core, plan=plan,
             if_worthwhile=not (args.force or "c" in args.emit), frontier=args.frontier, progress=progress,
         )  # fmt: skip
         result = source.tested(result, progress)
-        given = emit.Given(lambda: sample(source.data, result.model), source.data, _labels(args))
-        written = emit.files(result, name, args.emit, given)
-        contents = {**written, **source.files(name)}
+        contents = {**saved.files(result, args.emit, _labels(args)), **source.files(stem(shown(model)))}
     files = {folder / file: content for file, content in contents.items()}
-    files |= _pages(folder, name, html.optimized(result))
     if draw:
         files[args.plot] = draw(plot.optimized(result))
-    _keep(model, files)
+    keep(model, files)
     if twice := [path for path in files if path in taken]:
         what = f"{twice[0]} was written for another model of this name"
         raise UsageError(what, code="same_name", hint="another name, or a folder of its own")
@@ -138,7 +133,7 @@ def fit(args: argparse.Namespace) -> int:
     data = _read(args.model)
     for name in args.boards:
         board(name)
-    with talk.about(args.model), talk.busy(args, f"optimizing {args.model.name}") as progress:
+    with about(args.model), talk.busy(args, f"optimizing {args.model.name}") as progress:
         rewrite = partial(tflm_memopt.optimize, data, name=shown(args.model), ram_limit=args.ram_limit)
         result = rewrite(**_settings(args), progress=progress)
         packed = None
@@ -155,7 +150,7 @@ def explore(args: argparse.Namespace) -> int:
     """The frontier of a model, as table, plot and plans."""
     data, name = _read(args.model), args.model.stem
     draw = plot.of_form(args.plot) if args.plot else None
-    with talk.about(args.model), talk.busy(args, f"exploring {args.model.name}") as progress:
+    with about(args.model), talk.busy(args, f"exploring {args.model.name}") as progress:
         result = tflm_memopt.explore(
             data, name=shown(args.model), **_settings(args), board=args.board, cost=args.cost, core=args.core,
             progress=progress,
@@ -167,7 +162,7 @@ def explore(args: argparse.Namespace) -> int:
         files[args.plot] = draw(plot.exploration(result))
     if args.plans:
         files |= {args.plans / file: content for file, content in emit.plans(result, name).items()}
-    _keep(args.model, files)
+    keep(args.model, files)
     write_files(files)
     talk.answer(args, result.to_json(), text.exploration(result, list(map(str, files))))
     return talk.DONE
@@ -201,11 +196,11 @@ def verify(args: argparse.Namespace) -> int:
     """The answer is no when a byte differs."""
     original, rewritten = (_read(path) for path in (args.original, args.rewritten))
     for path, data in ((args.original, original), (args.rewritten, rewritten)):
-        with talk.about(path):
+        with about(path):
             read(data)
     arrays = stimuli.load(args.inputs)
     with (
-        talk.about(args.original, args.rewritten),
+        about(args.original, args.rewritten),
         talk.busy(args, f"running {args.original.name} and {args.rewritten.name}"),
     ):
         result = tflm_memopt.verify(
@@ -224,16 +219,5 @@ def _module(folder: Path | None, rewritten: Path) -> Path | None:
 
 
 def _read(path: Path) -> bytes:
-    with talk.about(path):
+    with about(path):
         return read_model(path)
-
-
-def _keep(model: Path, files: Mapping[Path, bytes]) -> None:
-    """Refuses to write over the model that is being read."""
-    for path in files:
-        if path.exists() and path.samefile(model):
-            raise UsageError(
-                f"{path} is the model itself and would be overwritten",
-                code="would_overwrite",
-                hint="another folder: -o DIR",
-            )

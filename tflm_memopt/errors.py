@@ -14,6 +14,10 @@ to version; docs/errors.md, which scripts/reference.py writes, lists them all.
 
 from __future__ import annotations
 
+import contextlib
+from collections.abc import Iterator
+from pathlib import Path
+
 
 class MemoptError(Exception):
     """Base of all: `what`, a stable `code` of it, `where` it is (operator, tensor) and a `hint` what to do.
@@ -26,7 +30,11 @@ class MemoptError(Exception):
 
     def __init__(self, what: str, *, code: str = "", where: str = "", hint: str = "") -> None:
         self.what, self.code, self.where, self.hint = what, code, where, hint
-        super().__init__(what + (f"\n  at {where}" if where else "") + (f"\n  try: {hint}" if hint else ""))
+        super().__init__(what)
+
+    def __str__(self) -> str:
+        lines = self.what + (f" ({self.file})" if self.file else ""), self.where, self.hint
+        return "\n".join(f"{word}{line}" for word, line in zip(("", "  at ", "  try: "), lines, strict=True) if line)
 
 
 class ModelError(MemoptError):
@@ -53,3 +61,15 @@ class PlanError(MemoptError):
 
 class RuntimeUnavailable(MemoptError):
     """TFLM's wheel or the compiled host library is not installed."""
+
+
+@contextlib.contextmanager
+def about(*paths: Path) -> Iterator[None]:
+    """Errors inside are about these files."""
+    try:
+        yield
+    except RuntimeUnavailable:
+        raise
+    except MemoptError as error:
+        error.file = error.file or ", ".join(map(str, paths))
+        raise

@@ -5,12 +5,14 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
+import re
 import stat
 import tempfile
-from collections.abc import Iterator, Mapping
-from pathlib import Path
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path, PurePath
+from typing import NamedTuple
 
-from tflm_memopt.errors import ModelError, UsageError
+from tflm_memopt.errors import ModelError, UsageError, about
 from tflm_memopt.model import c_array, flatbuffer, formats
 
 
@@ -47,6 +49,37 @@ def read_model(path: Path) -> bytes:
                 )
             data = start + file.read()
     return c_array.model_of(data) if in_source else data
+
+
+GivenModel = bytes | bytearray | memoryview | str | os.PathLike[str]
+"""A model as Python users give it: its bytes, or the path of a file that has it."""
+
+
+class Loaded(NamedTuple):
+    """A model that a user gave."""
+
+    data: bytes
+    name: str
+    path: Path | None = None
+    """Of the file that it was read from."""
+
+
+def loaded(model: GivenModel, name: str = "") -> Loaded:
+    """The bytes of a model, and its name: the one given, else the file's. Raises as read_model()."""
+    if isinstance(model, (bytes, bytearray, memoryview)):
+        return Loaded(bytes(model), name or "model")
+    path = Path(model)
+    with about(path):
+        return Loaded(read_model(path), name or shown(path), path)
+
+
+def stem(name: str) -> str:
+    """A model's name without folder and extension, for the files that are made of it. Extensions begin with a letter.
+
+    >>> stem("models/kws v2.1.tflite"), stem("kws v2.1"), stem("model_data.cc")
+    ('kws v2.1', 'kws v2.1', 'model_data')
+    """
+    return re.sub(r"(?<=.)\.[A-Za-z]\w*$", "", PurePath(name).name)
 
 
 @contextlib.contextmanager
@@ -127,3 +160,14 @@ def _umask() -> int:
     mask = os.umask(0)
     os.umask(mask)
     return mask
+
+
+def keep(model: Path, files: Iterable[Path]) -> None:
+    """Refuses to write over the model that was read: UsageError if one of the files is it."""
+    for path in files:
+        if path.exists() and path.samefile(model):
+            raise UsageError(
+                f"{path} is the model itself and would be overwritten",
+                code="would_overwrite",
+                hint="another folder: -o DIR",
+            )

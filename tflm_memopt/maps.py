@@ -69,6 +69,9 @@ class MemoryMap:
     bound: int
     """The most bytes that hold something at once: no layout of these buffers has a lower head."""
 
+    def __repr__(self) -> str:
+        return f"<MemoryMap {self.title!r}: {len(self.buffers)} buffers, head {self.head:,} B, tail {self.tail:,} B>"
+
     def to_json(self) -> dict[str, Any]:
         return asdict(self)
 

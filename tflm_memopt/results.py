@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import os
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tflm_memopt.analysis.arena import Arena
@@ -39,6 +41,18 @@ def _with_arenas(record: Any) -> dict[str, Any]:
     """A record as plain data, its arenas as Arena.to_json() has them."""
     arenas = {f.name: value for f in fields(record) if isinstance(value := getattr(record, f.name), Arena)}
     return asdict(record) | {name: arena.to_json() for name, arena in arenas.items()}
+
+
+def _word(name: str) -> str:
+    """A name in a repr, which is one line whatever the name is."""
+    return ascii(name)
+
+
+def _rewritten(report: Report) -> str:
+    """What became of a model, in a line."""
+    before, after = (arena.figure(arena.total) for arena in (report.original_arena, report.arena))
+    state = f"arena {before} B -> {after} B" if report.changed else f"unchanged, arena {after} B"
+    return f"{_word(report.model)}: {state}, {report.convention}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -238,6 +252,9 @@ class Report:
         """How the arenas are counted."""
         return convention(self.arena, self.input)
 
+    def __repr__(self) -> str:
+        return f"<Report of {_rewritten(self)}>"
+
     def to_json(self) -> dict[str, Any]:
         return _with_arenas(self)
 
@@ -311,6 +328,9 @@ class PointReport:
     work: tuple[Work, ...] = field(default=(), repr=False)
     """What each of its operators does."""
 
+    def __repr__(self) -> str:
+        return f"<PointReport: F {self.overhead:.3f}, arena {self.arena.figure(self.arena.total)} B>"
+
     def to_json(self) -> dict[str, Any]:
         """All but the plan and the work."""
         plain = {
@@ -347,6 +367,12 @@ class Exploration:
     def convention(self) -> str:
         """How the arenas are counted."""
         return convention(self.original_arena, self.input)
+
+    def __repr__(self) -> str:
+        before = self.original_arena.figure(self.original_arena.total)
+        return (
+            f"<Exploration of {_word(self.model)}: {len(self.points)} points, TFLM today {before} B, {self.convention}>"
+        )
 
     def plot(self) -> Picture:
         """The frontier. A notebook shows it; `.save("frontier.svg")` writes it."""
@@ -430,6 +456,11 @@ class Inspection:
         """How the arena is counted."""
         return convention(self.arena)
 
+    def __repr__(self) -> str:
+        total, count = self.arena.figure(self.arena.total), len(self.operators)
+        what = f"{self.diagnosis.what}, {count} operators, arena {total} B, {self.convention}"
+        return f"<Inspection of {_word(self.model)}: {what}>"
+
     def to_json(self) -> dict[str, Any]:
         """All but the memory map, the firmware and the boards."""
         return {key: value for key, value in _with_arenas(self).items() if key not in ("memory", "firmware", "fits")}
@@ -442,6 +473,10 @@ class Optimized:
     model: bytes
     plan: Plan | None
     report: Report
+    original: bytes
+    """The model before."""
+    source: Path | None
+    """The file that it was read from, if it was given as a path."""
     inspection: Inspection
     """The original."""
     memory: MemoryMap
@@ -451,6 +486,28 @@ class Optimized:
     """What each operator of the plan does."""
     frontier: Exploration | None = None
     """When it was asked for."""
+
+    def __repr__(self) -> str:
+        return f"<Optimized {_rewritten(self.report)}>"
+
+    def files(self, emit: str | Collection[str] = "cpp", labels: Sequence[str] = ()) -> Mapping[str, bytes]:
+        """Name -> content of all that optimize leaves: model, plan, report, and what to compile in.
+
+        emit: "cpp", for TensorFlow Lite Micro; "c", a module without an interpreter; "arduino", "platformio",
+        "esp-idf", a project; "tflite", nothing. A list, or names with commas between them. labels: of the values of a
+        project's first output.
+        """
+        from tflm_memopt import saved  # noqa: PLC0415 (made of results: imported when they are written)
+
+        return saved.files(self, emit, labels)
+
+    def save(
+        self, folder: str | os.PathLike[str], emit: str | Collection[str] = "cpp", labels: Sequence[str] = ()
+    ) -> list[Path]:
+        """Writes files() into a folder, all or none, and gives their paths. The original is never overwritten."""
+        from tflm_memopt import saved  # noqa: PLC0415 (made of results: imported when they are written)
+
+        return saved.save(self, folder, emit, labels)
 
     def plot(self) -> Picture:
         """The memory before and after. A notebook shows it; `.save("map.svg")` writes it."""
@@ -485,6 +542,10 @@ class Fits:
     arena: Arena
     flash: Flash
     boards: tuple[BoardReport, ...]
+
+    def __repr__(self) -> str:
+        fitting = sum(row.rewritten.fits for row in self.boards)
+        return f"<Fits of {_word(self.model)}: rewritten on {fitting} of {len(self.boards)} boards>"
 
     def to_json(self) -> dict[str, Any]:
         return _with_arenas(self)

@@ -10,7 +10,6 @@ import contextlib
 import sys
 import traceback
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Any
 
 from rich.console import Console, RenderableType
@@ -18,7 +17,7 @@ from rich.progress import BarColumn, Progress, ProgressColumn, SpinnerColumn, Ta
 from rich.text import Text
 
 from tflm_memopt import emit
-from tflm_memopt.errors import MemoptError, RuntimeUnavailable, UsageError
+from tflm_memopt.errors import MemoptError, UsageError
 from tflm_memopt.report import text
 
 PROGRAM = "tflm-memopt"
@@ -66,18 +65,6 @@ def typed(error: Exception) -> MemoptError:
     traceback.print_exception(error)
     hint = "please report it, with the model if you can"
     return MemoptError(f"a defect of {PROGRAM}: {type(error).__name__}: {error}", code="defect", hint=hint)
-
-
-@contextlib.contextmanager
-def about(*paths: Path) -> Iterator[None]:
-    """Errors inside are about these files."""
-    try:
-        yield
-    except RuntimeUnavailable:
-        raise
-    except MemoptError as error:
-        error.file = ", ".join(map(str, paths))
-        raise
 
 
 @contextlib.contextmanager

@@ -25,6 +25,7 @@ from tflm_memopt.model.described import described
 from tflm_memopt.model.reader import Model, read
 from tflm_memopt.plan.plan import Plan
 from tflm_memopt.results import Exploration, Optimized, Sample
+from tflm_memopt.suggest import one_of
 
 Files = Mapping[str, bytes]
 Sampler = Callable[[], Sample] | None
@@ -120,6 +121,20 @@ EMITTERS: Mapping[str, Emitter] = {
 }
 """What `--emit` takes: the model alone; model and resolver for TensorFlow Lite Micro, in C++; a C module without an
 interpreter; projects around the model."""
+
+
+def kinds(wanted: str | Collection[str]) -> tuple[str, ...]:
+    """Names of EMITTERS, as a list or with commas between them; UsageError for one that is none.
+
+    >>> kinds("cpp, c"), kinds(["tflite"])
+    (('cpp', 'c'), ('tflite',))
+    """
+    given = wanted.split(",") if isinstance(wanted, str) else wanted
+    names = tuple(name.strip() for name in given if name.strip())
+    if unknown := [name for name in names if name not in EMITTERS]:
+        hint = one_of(unknown[0], EMITTERS)
+        raise UsageError(f"'{unknown[0]}' is nothing to emit", code="unknown_emit", hint=hint)
+    return names
 
 
 def plans(result: Exploration, name: str) -> Files:

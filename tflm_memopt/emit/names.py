@@ -8,13 +8,13 @@ NAMELESS = "model"
 
 
 def file_stem(name: str) -> str:
-    """`name` as the stem of files that `#include "..."` can name.
+    """`name` as the stem of files that `#include "..."` can name; what was no text in it (U+FFFD) is left out.
 
     >>> file_stem('kws v2.1'), file_stem('a"b')
     ('kws v2.1', 'a_b')
     """
     return (
-        "".join("_" if character in '"\\' or not character.isprintable() else character for character in name)
+        "".join("_" if character in '"\\\ufffd' or not character.isprintable() else character for character in name)
         or NAMELESS
     )
 

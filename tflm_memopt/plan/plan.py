@@ -141,6 +141,10 @@ class Plan:
     def macs(self) -> int:
         return sum(step.macs for step in self.steps if isinstance(step, Block))
 
+    def __repr__(self) -> str:
+        blocks = sum(isinstance(step, Block) for step in self.steps)
+        return f"<Plan: {len(self.steps)} steps, {blocks} of them blocks, head {self.head:,} B>"
+
     def find(self, role: Role, key: int) -> tuple[Buffer, int] | None:
         """The buffer with this role and key, and its offset."""
         return next(((b, o) for b, o in self.placed() if b.role is role and b.key == key), None)

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tflm_memopt.errors import ModelError
+from tflm_memopt.files import GivenModel, loaded
 from tflm_memopt.model import interface
 from tflm_memopt.model.graph import Graph
 from tflm_memopt.model.interface import Changes
@@ -108,13 +109,17 @@ class Verification:
     module: ModuleRuns | None = None
     """When a C module was to be verified as well."""
 
+    def __repr__(self) -> str:
+        tried = f"{self.runs} random, {self.extremes} extreme and {self.files} given inputs"
+        return f"<Verification: {'bit-exact' if self.bit_exact else 'DIFFERENT'}, {tried}, {self.how}>"
+
     def to_json(self) -> dict[str, Any]:
         return asdict(self)
 
 
 def verify(
-    original: bytes,
-    rewritten: bytes,
+    original: GivenModel,
+    rewritten: GivenModel,
     *,
     runs: int = 10,
     seed: int = 0,
@@ -135,6 +140,7 @@ def verify(
     """
     how = how or (TFLM_WHEEL if wheel.exists_here() else HOST_REFERENCE)
     module = c_module.find(c) if c else None
+    (original, *_), (rewritten, *_) = loaded(original), loaded(rewritten)
     before, after = read(original), read(rewritten)
     changes = interface.changes_of(interface.metadata(after.tree, interface.METADATA))
     seen = interface.with_whole_input(before.graph, after.graph, changes)

@@ -1,0 +1,138 @@
+"""The package from Python: what it shows, what it takes, and that it writes what the command line writes."""
+
+from __future__ import annotations
+
+import pydoc
+import re
+from dataclasses import replace
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from conftest import ROOT
+from unit.command import Run, files, small
+
+import tflm_memopt
+from tflm_memopt import api, describe
+from tflm_memopt.errors import ModelError, UsageError
+from tflm_memopt.results import Optimized
+
+PAGE = (ROOT / "docs/python.md").read_text(encoding="utf-8")
+
+
+@pytest.fixture(scope="module")
+def result(tmp_path_factory: pytest.TempPathFactory) -> Optimized:
+    path = tmp_path_factory.mktemp("models") / "small.tflite"
+    path.write_bytes(small())
+    return tflm_memopt.optimize(path, ram_limit="20kB", board="nano33ble")
+
+
+def test_dir_and_help_show_what_users_have() -> None:
+    shown = [name for name in dir(tflm_memopt) if not name.startswith("_")]
+    assert shown == sorted(tflm_memopt.__all__)
+    assert all(getattr(tflm_memopt, name).__doc__ for name in shown)
+    page = pydoc.plain(pydoc.render_doc(tflm_memopt))
+    functions = page[page.index("\nFUNCTIONS\n") : page.index("\nVERSION\n")]
+    assert re.findall(r"^    (\w+)\(", functions, re.MULTILINE) == ["explore", "fit", "inspect", "optimize", "verify"]
+    classes = page[page.index("\nCLASSES\n") : page.index("\nFUNCTIONS\n")]
+    assert "class Optimized" in classes
+    with pytest.raises(AttributeError, match="no attribute 'nothing'"):
+        tflm_memopt.nothing  # noqa: B018
+
+
+def test_results_print_as_one_line(result: Optimized) -> None:
+    shown: list[Any] = [result, result.report, result.inspection, result.plan, result.memory, tflm_memopt.fit(result)]
+    frontier = tflm_memopt.explore(small(), name="a\n\x1b[31m" + "b" * 20, without=["tiles"])
+    shown += [frontier, frontier.points[0], tflm_memopt.verify(small(), result.model, runs=1)]
+    for record in shown:
+        said = repr(record)
+        assert len(said) < 200
+        assert said.isprintable()
+        assert said.startswith(f"<{type(record).__name__}")
+    total = f"arena {result.report.original_arena.total:,} B -> {result.report.arena.total:,} B"
+    assert all(f"{total}, {result.report.convention}" in repr(record) for record in (result, result.report))
+
+
+def test_a_model_is_bytes_or_a_path(folder: Path) -> None:
+    (folder / "net.h").write_text(f"const unsigned char net[] = {{{','.join(map(str, small()))}}};")
+    given: tuple[Any, ...] = (small(), bytearray(small()), "small.tflite", Path("small.tflite"), "net.h")
+    found = [tflm_memopt.inspect(model) for model in given]
+    assert [f.model for f in found] == ["model", "model", "small.tflite", "small.tflite", "net.h"]
+    assert len({f.arena for f in found}) == len({f.flash for f in found}) == 1
+    assert tflm_memopt.inspect("small.tflite", name="mine").model == "mine"
+    assert tflm_memopt.verify("small.tflite", Path("net.h"), runs=1).bit_exact
+
+
+def test_what_is_no_model_is_said_with_its_name(folder: Path) -> None:
+    Path("bad.onnx").write_bytes(b"\x08\x07\x12\x07pytorch")
+    with pytest.raises(ModelError, match=r"^an ONNX model, not a .tflite file \(bad.onnx\)\n  try: onnx2tf"):
+        tflm_memopt.optimize("bad.onnx")
+    with pytest.raises(UsageError, match=r"^cannot read nothing.tflite: No such file"):
+        tflm_memopt.explore("nothing.tflite")
+
+
+@pytest.mark.parametrize(
+    ("setting", "value", "code"),
+    [("ram_limit", "20 potatoes", "bad_size"), ("max_instructions", "3.2MB", "bad_number")],
+)
+def test_sizes_and_counts_that_are_none(setting: str, value: str, code: str) -> None:
+    wrong: dict[str, Any] = {setting: value}
+    with pytest.raises(UsageError) as raised:
+        tflm_memopt.optimize(small(), **wrong)
+    assert raised.value.code == code
+
+
+def test_sizes_as_people_write_them(result: Optimized) -> None:
+    assert result.report.ram_limit == 20_000
+
+
+def test_it_writes_what_the_command_writes(folder: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    for module in (api, describe):  # the report says how many seconds it took
+        monkeypatch.setattr(module, "time", SimpleNamespace(monotonic=lambda: 0.0))
+    run("optimize", "small.tflite", "-o", "command", "--emit", "cpp,c", "--ram-limit", "20kB")
+    result = tflm_memopt.optimize("small.tflite", ram_limit=20_000)
+    paths = result.save("python", emit=("cpp", "c"))
+    assert sorted(str(path.relative_to("python")) for path in paths) == sorted(files(folder / "python"))
+    assert files(folder / "python") == files(folder / "command")
+    for path in paths:
+        assert path.read_bytes() == (folder / "command" / path.relative_to("python")).read_bytes(), path
+
+
+def test_the_original_is_never_overwritten(result: Optimized) -> None:
+    assert result.source is not None
+    with pytest.raises(UsageError) as raised:
+        result.save(result.source.parent)
+    assert raised.value.code == "would_overwrite"
+    assert [path.name for path in result.source.parent.iterdir()] == ["small.tflite"]
+
+
+def test_names_of_files(result: Optimized) -> None:
+    ends = ("tflite", "plan.json", "report.json", "report.html")
+    assert list(result.files("tflite")) == [f"small.{end}" for end in ends]
+    with pytest.raises(UsageError, match="'arduin' is nothing to emit\n  try: arduino"):
+        result.files("cpp,arduin")
+
+
+def test_a_name_stays_inside_the_folder(tmp_path: Path, result: Optimized) -> None:
+    (tmp_path / "in").mkdir()
+    done = replace(result, report=replace(result.report, model="../../kws v2.1"))
+    assert {path.name for path in done.save(tmp_path / "in", "tflite")} >= {"kws v2.1.tflite", "kws v2.1.report.html"}
+    assert len(files(tmp_path)) == len(files(tmp_path / "in")) == 4
+
+
+@pytest.mark.slow
+def test_the_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    """Its examples run, one after the other, and the first prints what stands below it."""
+    (tmp_path / "examples").symlink_to(ROOT / "examples")
+    monkeypatch.chdir(tmp_path)
+    names: dict[str, Any] = {}
+    examples = re.findall(r"^```python\n(.*?)^```$", PAGE, re.DOTALL | re.MULTILINE)
+    exec(examples[0], names)
+    says = re.findall(r"^```text\n(.*?)^```$", PAGE, re.DOTALL | re.MULTILINE)
+    assert [capsys.readouterr().out] == says
+    for example in examples[1:]:
+        exec(example, names)
+    assert (tmp_path / "out/shapes_int8_model.cpp").exists()
+    assert (tmp_path / "map.svg").exists()
+    assert "does_not_fit" in capsys.readouterr().out
