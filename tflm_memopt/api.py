@@ -401,13 +401,13 @@ def fit(optimized: Optimized, names: Collection[str] = (), packed: Optimized | N
     """On which boards (boards.json) a model fits before and after optimize(). `names`: of the boards; none: all.
 
     packed: the same model for a target; boards whose core runs such programs take it, unless it only fits without.
-    Raises UsageError for a board that is not known.
+    A model for another target fits on no board. Raises UsageError for a board that is not known.
     """
     report, original = optimized.report, optimized.inspection.firmware
     each = [(one.report, firmware(one.model)) for one in (packed, optimized) if one]
     rows = []
     for on in [board_named(name) for name in names] or list(boards().values()):
-        there = [(r, board_fit(on, r.arena, needs)) for r, needs in each if family(on.target) >= family(r.target)]
+        there = [(r, board_fit(on, r.arena, needs, runs=family(on.target) >= family(r.target))) for r, needs in each]
         rewritten, fitting = next((found for found in there if found[1].fits), there[-1])
         before = board_fit(on, report.original_arena, original)
         rows.append(BoardReport(on, before, fitting, speed.on_board(rewritten, on)))

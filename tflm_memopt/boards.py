@@ -97,6 +97,13 @@ class BoardFit:
         return not self.known and self.ram_left >= 0 and self.flash_left >= 0
 
     @property
+    def missed(self) -> str:
+        """Why it does not fit, in two words."""
+        if self.ram_left < 0 or self.flash_left < 0:
+            return "too large"
+        return "other target" if self.known else "not known"
+
+    @property
     def ram_said(self) -> str:
         """`ram_left`, for people."""
         return f"{self.ram_left:,}" if self.known else f"at most {self.ram_left:,}"
@@ -119,15 +126,15 @@ def board(name: str) -> Board:
     return boards()[name]
 
 
-def fit(on: Board, arena: Arena, model: Firmware) -> BoardFit:
-    """A model beside the board's core, and beside its radio, too."""
+def fit(on: Board, arena: Arena, model: Firmware, *, runs: bool = True) -> BoardFit:
+    """A model beside the board's core, and beside its radio, too. runs: its core can, whatever the model takes."""
     need, flash = arena.needed, model.on(on.measured_core or OTHERS)
     ram_left = min(on.ram - on.core_ram - STACK, on.largest_block) - need
     flash_left = on.flash - on.core_flash - flash.total
     radio = on.ram - on.core_ram - on.radio_ram - STACK - need
-    fits = arena.exact and ram_left >= 0 and flash_left >= 0
+    fits = runs and arena.exact and ram_left >= 0 and flash_left >= 0
     beside = fits and radio >= 0 and flash_left >= on.radio_flash
-    external = arena.exact and ram_left < 0 <= flash_left and need <= on.external_ram
+    external = runs and arena.exact and ram_left < 0 <= flash_left and need <= on.external_ram
     return BoardFit(on.id, on.name, fits, beside, ram_left, flash_left, flash, external, arena.exact)
 
 

@@ -54,6 +54,15 @@ def test_results_print_as_one_line(result: Optimized) -> None:
     assert all(f"{total}, {result.report.convention}" in repr(record) for record in (result, result.report))
 
 
+def test_a_model_for_another_target_fits_on_no_board(result: Optimized) -> None:
+    """The nano33ble's target is cortex-m4, which no Cortex-M0 runs."""
+    assert result.report.target == "cortex-m4"
+    there, elsewhere = tflm_memopt.fit(result, ["nano33ble", "pico"]).boards
+    assert there.rewritten.fits
+    assert elsewhere.original.fits
+    assert (elsewhere.rewritten.fits, elsewhere.rewritten.missed) == (False, "other target")
+
+
 def test_a_model_is_bytes_or_a_path(folder: Path) -> None:
     (folder / "net.h").write_text(f"const unsigned char net[] = {{{','.join(map(str, small()))}}};")
     given: tuple[Any, ...] = (small(), bytearray(small()), "small.tflite", Path("small.tflite"), "net.h")

@@ -262,7 +262,7 @@ def _fits(fit: BoardFit) -> Cell:
     if fit.only_external:
         return Cell("✗ only in external RAM", mark="partly")
     if not fit.fits:
-        return Cell("? not known", mark="partly") if fit.undecided else Cell("✗ too large", mark="no")
+        return Cell("? not known", mark="partly") if fit.undecided else Cell(f"✗ {fit.missed}", mark="no")
     return Cell("✓ fits", mark="yes") if fit.fits_with_radio else Cell("✓ without radio", mark="partly")
 
 

@@ -174,7 +174,7 @@ def _on(fit: BoardFit) -> Text:
     if fit.only_external:
         return Text("only in external RAM", "yellow")
     if not fit.fits:
-        return Text("not known", "yellow") if fit.undecided else Text("too large", "red")
+        return Text(fit.missed, "yellow" if fit.undecided else "red")
     return Text("fits", "green") if fit.fits_with_radio else Text("without radio", "yellow")
 
 
