@@ -121,7 +121,7 @@ def parser() -> argparse.ArgumentParser:
     optimize.add_argument(
         "--emit", type=kinds, default=("cpp",), metavar="KIND,...",
         help="what to compile in: cpp, for TensorFlow Lite Micro (default); c, a module without an interpreter; "
-        "arduino, platformio, esp-idf, a project; tflite, nothing",
+        "arduino, platformio, esp-idf, stm32cube, a project; tflite, nothing",
     )  # fmt: skip
     optimize.add_argument(
         "--labels", type=Path, metavar="FILE.txt",

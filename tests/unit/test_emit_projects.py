@@ -53,6 +53,13 @@ def test_wrong_labels_are_refused(folder: Path, run: Run) -> None:
     assert not (folder / "out").exists()
 
 
+def test_stm32cube_is_for_a_chip(folder: Path, run: Run) -> None:
+    command = ("optimize", "net.tflite", "-o", "out", "--emit", "stm32cube")
+    assert_refused(run(*command), "--emit stm32cube is for a chip, and no board is named")
+    assert_refused(run(*command, "--board", "nano33ble"), "nano33ble has none that is known")
+    assert not (folder / "out").exists()
+
+
 def test_esp_idf_has_its_settings(folder: Path, run: Run) -> None:
     labelled(folder, run, b"a\nb\nc")
     project = folder / "out/esp-idf"

@@ -20,6 +20,7 @@ from tflm_memopt.emit.names import file_stem
 from tflm_memopt.emit.program import Subject, labels_count
 from tflm_memopt.emit.project import arduino, esp_idf, platformio
 from tflm_memopt.emit.resolver import ops_header
+from tflm_memopt.emit.stm32cube import stm32cube
 from tflm_memopt.errors import UsageError
 from tflm_memopt.model.described import described
 from tflm_memopt.model.reader import Model, read
@@ -112,7 +113,7 @@ def _subject(stem: str, model: Model, result: Optimized, given: Given) -> Subjec
     return Subject(stem, result.report, borders, given.sample(), labels, known.pixels)
 
 
-PROJECTS = {"arduino": arduino, "platformio": platformio, "esp-idf": esp_idf}
+PROJECTS = {"arduino": arduino, "platformio": platformio, "esp-idf": esp_idf, "stm32cube": stm32cube}
 EMITTERS: Mapping[str, Emitter] = {
     "tflite": lambda *_: {},
     "cpp": _cpp,

@@ -30,12 +30,15 @@ class Platform:
 
     includes: tuple[str, ...]
     clock: str
-    """An expression: microseconds."""
+    """An expression: how many units of time have passed."""
     say: str
     """A statement that prints the string `line`."""
     entry: str
     first: str = ""
     """A header before everything else."""
+    unit: str = "us"
+    """Of the clock."""
+    cameras: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,11 +97,11 @@ def labels_count(border: Border) -> int:
 def program(subject: Subject, platform: Platform) -> str:
     """The program itself."""
     c, name = identifier(subject.name), subject.name
-    frame, image = subject.report.frame, subject.image
+    frame, image = subject.report.frame, subject.image if platform.cameras else None
     camera = f"{name}_camera.h"
     result = result_of(subject.border.outputs[0], subject.labels) if subject.border.outputs else None
     own = [f"{name}_model.h", f"{name}_ops.h", f"{name}_sample.h", *([camera] if image else [])]
-    return _rendered(
+    return rendered(
         "program.cpp.jinja",
         c=c, about=comment(name), platform=platform, own=own, alignment=ALIGNMENT,
         result=result, labels=[escaped(label) for label in subject.labels],
@@ -114,7 +117,7 @@ def camera(subject: Subject) -> Texts:
         return {}
     name = subject.name
     size = next((s for s, w, h in ESP_SIZES if image.width <= w and image.height <= h), ESP_SIZES[-1][0])
-    text = _rendered(
+    text = rendered(
         "camera.h.jinja",
         c=identifier(name), about=comment(name), guard=guard(name, "camera"), ops_header=f"{name}_ops.h",
         image=image, black=literal(image.black), white=literal(image.white), esp_size=size,
@@ -157,7 +160,8 @@ def escaped(text: str) -> str:
     return "".join(chr(b) if 32 <= b < 127 and b not in special else f"\\{b:03o}" for b in text.encode())
 
 
-def _rendered(template: str, **context: Any) -> str:
+def rendered(template: str, **context: Any) -> str:
+    """A template of this folder, filled in."""
     text: str = _templates().from_string(_source(template)).render(**context)
     return text
 

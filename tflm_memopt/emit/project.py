@@ -79,8 +79,8 @@ def arduino(subject: Subject, model: Texts, result: Optimized) -> Texts:
     sketch = identifier(subject.name)
     files = {f"{sketch}.ino": program(subject, _ARDUINO), **model, **_beside(subject)}
     return {
-        **_below(sketch, files),
-        **_below(f"libraries/{LIBRARY}", {**library.arduino(), **_config(subject.name, result, "src")}),
+        **below(sketch, files),
+        **below(f"libraries/{LIBRARY}", {**library.arduino(), **config(subject.name, result, "src")}),
     }
 
 
@@ -88,8 +88,8 @@ def platformio(subject: Subject, model: Texts, result: Optimized) -> Texts:
     """A project with an environment for each board that PlatformIO knows and the model fits on; if none, for each."""
     return {
         "platformio.ini": _environments(subject),
-        **_below("src", {"main.cpp": program(subject, _PLATFORMIO), **model, **_beside(subject)}),
-        **_below(f"lib/{LIBRARY}", {**library.sources("library.json"), **_config(subject.name, result, "include")}),
+        **below("src", {"main.cpp": program(subject, _PLATFORMIO), **model, **_beside(subject)}),
+        **below(f"lib/{LIBRARY}", {**library.sources("library.json"), **config(subject.name, result, "include")}),
     }
 
 
@@ -111,8 +111,8 @@ project({identifier(name)})
         "CMakeLists.txt": project,
         "sdkconfig.defaults": _SDKCONFIG,
         **{f"sdkconfig.defaults.{target}": text for target, text in _SDKCONFIG_OF.items()},
-        **_below("main", {**main, **model, **_beside(subject)}),
-        **_below(f"components/{LIBRARY}", {**component, **_config(name, result, "include")}),
+        **below("main", {**main, **model, **_beside(subject)}),
+        **below(f"components/{LIBRARY}", {**component, **config(name, result, "include")}),
     }
 
 
@@ -121,13 +121,14 @@ def _beside(subject: Subject) -> Texts:
     return {**stored(subject), **camera(subject)}
 
 
-def _config(name: str, result: Optimized, include: str) -> Texts:
+def config(name: str, result: Optimized, include: str) -> Texts:
     """What makes a project's library as small as its model lets it be, below the library's include folder."""
     programs = [region.program for region in regions(read(result.model))]
     return {f"{include}/{CONFIG}": config_header(f"{comment(name)}.tflite", needs(programs))}
 
 
-def _below(folder: str, files: Texts) -> Texts:
+def below(folder: str, files: Texts) -> Texts:
+    """The files in a folder."""
     return {f"{folder}/{name}": text for name, text in files.items()}
 
 

@@ -1,0 +1,233 @@
+"""The project that STM32CubeIDE imports: its files are read as the IDE reads them, and built with Arm's compiler.
+
+The IDE itself took no part. Start-up, clock, output and linker script run in QEMU, on a machine with the memories of an
+STM32F405.
+"""
+
+from __future__ import annotations
+
+import re
+import runpy
+import shutil
+import subprocess
+import xml.etree.ElementTree as ET
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+import pytest
+from conftest import EXAMPLE, ROOT
+from models import Net
+
+import tflm_memopt
+from tflm_memopt import emit
+from tflm_memopt.boards import boards
+from tflm_memopt.emit.stm32cube import CHIPS
+from tflm_memopt.results import Sample
+from tflm_memopt.runtime.verify import sample
+
+TFLM = runpy.run_path(str(ROOT / "scripts/tflm2023.py"))
+ST = "com.st.stm32cube.ide.mcu.gnu.managedbuild"
+CORES = {"Cortex-M0": "cortex-m0", "Cortex-M0+": "cortex-m0plus", "Cortex-M3": "cortex-m3", "Cortex-M4F": "cortex-m4",
+         "Cortex-M7": "cortex-m7", "Cortex-M33": "cortex-m33"}  # fmt: skip
+STRICT = ["-Wall", "-Wextra", "-Werror"]
+
+
+@dataclass(frozen=True)
+class Build:
+    """What .cproject says, as far as a compiler is concerned."""
+
+    mcu: str
+    fpu: str
+    float_abi: str
+    standard: Mapping[str, str]
+    """By tool: c, cpp."""
+    symbols: tuple[str, ...]
+    includes: tuple[Path, ...]
+    sources: tuple[Path, ...]
+    script: Path
+
+    @staticmethod
+    def of(project: Path) -> Build:
+        root = ET.parse(project / ".cproject").getroot()
+        options = {o.get("superClass", ""): o for o in root.iter("option")}
+
+        def value(name: str) -> str:
+            found = options.get(f"{ST}.{name}")
+            return "" if found is None else found.get("value", "").rpartition(".value.")[2]
+
+        def values(name: str) -> list[str]:
+            return [item.get("value", "") for item in options[f"{ST}.{name}"]]
+
+        below = [p for e in root.iter("entry") for p in sorted((project / e.get("name", "")).rglob("*"))]
+        script = value("tool.cpp.linker.option.script")
+        assert script == value("tool.c.linker.option.script")
+        inside = re.fullmatch(r"\$\{workspace_loc:/\$\{ProjName\}/(.*)\}", script)
+        assert inside is not None
+        return Build(
+            value("option.target_mcu"), value("option.fpu"), value("option.floatabi"),
+            {tool: value(f"tool.{tool}.compiler.option.languagestandard") for tool in ("c", "cpp")},
+            tuple(values("tool.cpp.compiler.option.definedsymbols")),
+            tuple((project / "Release" / path).resolve() for path in values("tool.cpp.compiler.option.includepaths")),
+            tuple(path for path in below if path.suffix in (".c", ".cpp", ".cc", ".S")),
+            project / inside[1],
+        )  # fmt: skip
+
+    def flags(self, core: str) -> list[str]:
+        fpu = [f"-mfpu={self.fpu}"] if self.fpu else []
+        sections = ["-ffunction-sections", "-fdata-sections", "-O2", "-g"]
+        paths = [f"-I{path}" for path in self.includes]
+        return [f"-mcpu={core}", "-mthumb", f"-mfloat-abi={self.float_abi}", *fpu, *sections, *paths]
+
+
+@cache
+def emitted(board: str) -> Mapping[str, bytes]:
+    model = EXAMPLE.read_bytes()
+    result = tflm_memopt.optimize(model, board=board)
+    given = emit.Given(lambda: sample(model, result.model), model)
+    return emit.files(result, "shapes v1", ("stm32cube",), given)
+
+
+def unpacked(board: str, folder: Path) -> Path:
+    for name, data in emitted(board).items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_bytes(data)
+    return folder / "stm32cube"
+
+
+@pytest.mark.slow
+def test_the_ide_finds_natures_and_builders(tmp_path: Path) -> None:
+    project = unpacked("nucleo_f411re", tmp_path)
+    root = ET.parse(project / ".project").getroot()
+    natures = {nature.text or "" for nature in root.iter("nature")}
+    assert natures >= {
+        "com.st.stm32cube.ide.mcu.MCUProjectNature", "org.eclipse.cdt.core.cnature", "org.eclipse.cdt.core.ccnature",
+        "org.eclipse.cdt.managedbuilder.core.managedBuildNature",
+    }  # fmt: skip
+    builders = [name.text or "" for name in root.iterfind("buildSpec/buildCommand/name")]
+    assert [name.rpartition(".")[2] for name in builders] == ["genmakebuilder", "ScannerConfigBuilder"]
+    assert (root.findtext("name") or "") == "shapes_v1"
+
+
+@pytest.mark.slow
+def test_every_identifier_of_the_build_is_the_ides_and_unique(tmp_path: Path) -> None:
+    root = ET.parse(unpacked("nucleo_f411re", tmp_path) / ".cproject").getroot()
+    inside = [
+        element for name in ("toolChain", "option", "tool", "inputType", "builder") for element in root.iter(name)
+    ]
+    identifiers = [element.get("id", "") for element in inside]
+    assert len(identifiers) == len(set(identifiers)) > 20
+    for element in inside:
+        kind = element.get("superClass", "")
+        assert kind.startswith(f"{ST}.") and re.fullmatch(rf"{re.escape(kind)}\.\d+", element.get("id", ""))
+    kinds = {element.get("superClass", "").removeprefix(f"{ST}.") for element in root.iter("tool")}
+    assert kinds >= {"tool.assembler", "tool.c.compiler", "tool.cpp.compiler", "tool.cpp.linker"}
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(
+    bool(TFLM["missing"]()) or not shutil.which("arm-none-eabi-g++"), reason=TFLM["missing"]() or "no arm"
+)
+@pytest.mark.parametrize("board", ["nucleo_g0b1re", "nucleo_f767zi"])
+def test_it_compiles_as_the_project_says(board: str, tmp_path: Path) -> None:
+    """All but TFLM's own sources, which the user brings: of them only the headers are here."""
+    build = Build.of(unpacked(board, tmp_path))
+    ours = [path for path in build.includes if "tflm" not in path.relative_to(tmp_path / "stm32cube").parts[:1]]
+    assert len(ours) == 3 and all(path.is_dir() for path in ours)
+    assert build.standard == {"c": "gnu11", "cpp": "gnupp17"} and build.symbols == ("TF_LITE_STATIC_MEMORY",)
+    assert {"main.cpp", "bare.c", "tmo_run.c", "tmo_tflm.cpp"} <= {path.name for path in build.sources}
+    flags = [*build.flags(CORES[boards()[board].core]), *STRICT, *(f"-D{symbol}" for symbol in build.symbols), "-c"]
+    objects = tmp_path / "objects"
+    objects.mkdir()
+    c = [path for path in build.sources if path.suffix != ".cpp"]
+    cpp = [path for path in build.sources if path.suffix == ".cpp"]
+    plain = ["-fno-exceptions", "-fno-rtti", "-fno-threadsafe-statics", "-fno-use-cxa-atexit"]
+    for compiler in (
+        ["arm-none-eabi-gcc", "-std=gnu11", *flags, *c],
+        ["arm-none-eabi-g++", "-std=gnu++17", *plain, *flags, *TFLM["SPRING"].flags, *cpp],
+    ):
+        done = subprocess.run(compiler, cwd=objects, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stderr
+    link = ["-nostartfiles", "--specs=nosys.specs", "-Wl,--gc-sections", "-Wl,--unresolved-symbols=ignore-all"]
+    fits = [
+        "arm-none-eabi-g++",
+        *build.flags("")[1:],
+        f"-mcpu={CORES[boards()[board].core]}",
+        *link,
+        f"-T{build.script}",
+    ]
+    done = subprocess.run(
+        [*fits, *objects.glob("*.o"), "-o", "program.elf"], cwd=objects, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+
+
+BARE = """
+#include <stdio.h>
+#include "bare.h"
+static int given = 7;
+static struct Made { int value; Made() : value(given + 1) {} } made;
+static int zero[100];
+static void leave() { __asm volatile("movs r0, #24\\n ldr r1, =0x20026\\n bkpt 0xAB"); }
+int main() {
+  const uint32_t start = bare_cycles();
+  for (volatile int i = 0; i < 1000000; i = i + 1) {
+  }
+  const uint32_t took = bare_cycles() - start;
+  const bool wrapped = took > 0x1000000 && took < 0x20000000;
+  char line[80];
+  snprintf(line, sizeof(line), "%d %d %d %s", given, made.value, zero[99], wrapped ? "ticks" : "?");
+  bare_say(line);
+  fprintf(stderr, "from TFLM\\n");
+  leave();
+}
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(
+    not shutil.which("arm-none-eabi-g++") or not shutil.which("qemu-system-arm"), reason="no arm, or QEMU"
+)
+def test_start_up_clock_and_output_work(tmp_path: Path) -> None:
+    """Data, constructors, floating point, SysTick, and both ways to print."""
+    project = unpacked("disco_f407vg", tmp_path)
+    build = Build.of(project)
+    (tmp_path / "main.cpp").write_text(BARE)
+    bare = project / "Core/bare.c"
+    flags = [*build.flags("cortex-m4"), *STRICT, "-DBARE_SEMIHOSTING", "--specs=nano.specs", "--specs=nosys.specs"]
+    command = [
+        "arm-none-eabi-g++",
+        *flags,
+        f"-T{build.script}",
+        "-Wl,--gc-sections",
+        "main.cpp",
+        "-x",
+        "c",
+        bare,
+        "-o",
+        "p",
+    ]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    qemu = ["qemu-system-arm", "-machine", "netduinoplus2", "-nographic", "-monitor", "none", "-serial", "none"]
+    semihosting = ["-icount", "shift=6", "-semihosting-config", "enable=on,target=native", "-kernel", "p"]
+    said = subprocess.run([*qemu, *semihosting], cwd=tmp_path, capture_output=True, text=True, timeout=60, check=False)
+    assert "7 8 0 ticks\nfrom TFLM\n" in said.stdout + said.stderr
+
+
+def test_the_chips_are_those_of_the_boards() -> None:
+    for name, chip in CHIPS.items():
+        board = boards()[name]
+        assert chip.mcu.startswith(board.chip), name
+        assert board.core in CORES
+        assert bool(chip.fpu) == (board.core in ("Cortex-M4F", "Cortex-M7", "Cortex-M33")), name
+
+
+def test_a_model_without_a_scale_has_a_program() -> None:
+    net = Net(1)
+    model = net.model(net.fully_connected(net.input((1, 8)), 3))
+    result = tflm_memopt.optimize(model, board="nucleo_f411re")
+    given = emit.Given(lambda: Sample((b"12345678",), (b"123",)), model)
+    main = emit.files(result, "net", ("stm32cube",), given)["stm32cube/Core/main.cpp"].decode()
+    assert "%lu cycles, arena" in main and "camera" not in main

@@ -1,0 +1,171 @@
+"""A project that STM32CubeIDE imports: a managed build for the chip of a board, without a HAL.
+
+Its program, start-up code, clock and output are for the bare core, so that nothing is missing but TensorFlow Lite
+Micro's own sources. CubeIDE finds chip, sources, include paths and flags in .cproject.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from tflm_memopt.boards import Board, boards
+from tflm_memopt.emit import library
+from tflm_memopt.emit.names import identifier
+from tflm_memopt.emit.program import Platform, Subject, Texts, program, rendered, stored
+from tflm_memopt.emit.project import LIBRARY, below, config
+from tflm_memopt.errors import UsageError
+from tflm_memopt.results import Optimized
+
+SRAM, AXI_SRAM = 0x20000000, 0x24000000
+STACK = 4096
+"""Bytes that the linker keeps free: an inference takes one of them at most, printf() another."""
+
+
+@dataclass(frozen=True, slots=True)
+class Chip:
+    """What CubeIDE calls the chip of a board, and what the linker and the compiler have to know of it."""
+
+    mcu: str
+    fpu: str = ""
+    """Of -mfpu; empty: none."""
+    ram_origin: int = SRAM
+    """Of the largest block."""
+
+
+M4F, M7, M7_DOUBLE, M33 = "fpv4-sp-d16", "fpv5-sp-d16", "fpv5-d16", "fpv5-sp-d16"
+CHIPS: Mapping[str, Chip] = {
+    "nucleo_f072rb": Chip("STM32F072RBTx"),
+    "bluepill": Chip("STM32F103C8Tx"),
+    "nucleo_f103rb": Chip("STM32F103RBTx"),
+    "nucleo_l073rz": Chip("STM32L073RZTx"),
+    "nucleo_g431rb": Chip("STM32G431RBTx", M4F),
+    "nucleo_g071rb": Chip("STM32G071RBTx"),
+    "nucleo_f303re": Chip("STM32F303RETx", M4F),
+    "nucleo_l432kc": Chip("STM32L432KCUx", M4F),
+    "disco_l475vg_iot01a": Chip("STM32L475VGTx", M4F),
+    "nucleo_f401re": Chip("STM32F401RETx", M4F),
+    "nucleo_l476rg": Chip("STM32L476RGTx", M4F),
+    "blackpill_f411ce": Chip("STM32F411CEUx", M4F),
+    "disco_f407vg": Chip("STM32F407VGTx", M4F),
+    "nucleo_f411re": Chip("STM32F411RETx", M4F),
+    "nucleo_f446re": Chip("STM32F446RETx", M4F),
+    "nucleo_g474re": Chip("STM32G474RETx", M4F),
+    "nucleo_g0b1re": Chip("STM32G0B1RETx"),
+    "disco_f429zi": Chip("STM32F429ZITx", M4F),
+    "nucleo_f429zi": Chip("STM32F429ZITx", M4F),
+    "nucleo_l552ze_q": Chip("STM32L552ZETxQ", M33),
+    "nucleo_f412zg": Chip("STM32F412ZGTx", M4F),
+    "disco_f746ng": Chip("STM32F746NGHx", M7),
+    "disco_l496ag": Chip("STM32L496AGIx", M4F),
+    "nucleo_f746zg": Chip("STM32F746ZGTx", M7),
+    "nucleo_h723zg": Chip("STM32H723ZGTx", M7_DOUBLE, AXI_SRAM),
+    "disco_f769ni": Chip("STM32F769NIHx", M7_DOUBLE),
+    "nucleo_f767zi": Chip("STM32F767ZITx", M7_DOUBLE),
+    "disco_l4s5i_iot01a": Chip("STM32L4S5VITx", M4F),
+    "nucleo_h563zi": Chip("STM32H563ZITx", M33),
+    "nucleo_l4r5zi": Chip("STM32L4R5ZITx", M4F),
+    "disco_b_u585i_iot02a": Chip("STM32U585AIIxQ", M33),
+    "nucleo_u575zi_q": Chip("STM32U575ZITxQ", M33),
+    "nucleo_h743zi": Chip("STM32H743ZITx", M7_DOUBLE, AXI_SRAM),
+    "nucleo_h7a3zi_q": Chip("STM32H7A3ZITxQ", M7_DOUBLE, AXI_SRAM),
+}
+"""By the id of the board; those with one core for programs."""
+
+NATURES = (
+    "com.st.stm32cube.ide.mcu.MCUProjectNature",
+    "org.eclipse.cdt.core.cnature",
+    "org.eclipse.cdt.core.ccnature",
+    "com.st.stm32cube.ide.mcu.MCUCubeIdeServicesRevAev2ProjectNature",
+    "com.st.stm32cube.ide.mcu.MCUAdvancedStructureProjectNature",
+    "com.st.stm32cube.ide.mcu.MCUSingleCpuProjectNature",
+    "com.st.stm32cube.ide.mcu.MCURootProjectNature",
+    "org.eclipse.cdt.managedbuilder.core.managedBuildNature",
+    "org.eclipse.cdt.managedbuilder.core.ScannerConfigNature",
+)
+SOURCES = ("Core", LIBRARY, "tflm")
+"""Folders that are compiled."""
+INCLUDES = (
+    "Core",
+    f"{LIBRARY}/include",
+    f"{LIBRARY}/tflm",
+    "tflm",
+    *(f"tflm/third_party/{name}" for name in ("flatbuffers/include", "gemmlowp", "ruy", "kissfft", "kissfft/tools")),
+    *(f"tflm/third_party/{name}" for name in ("cmsis", "cmsis/CMSIS/Core/Include", "cmsis_nn", "cmsis_nn/Include")),
+)
+SYMBOLS = ("TF_LITE_STATIC_MEMORY",)
+"""For all sources, TFLM's and ours: arenas are counted for it."""
+
+_BARE = Platform(
+    ('"bare.h"',),
+    "bare_cycles()",
+    "bare_say(line);",
+    """\
+extern "C" void RegisterDebugLogCallback(void (*)(const char *)) __attribute__((weak)); /* of TARGET=cortex_m_generic */
+
+int main() {
+  if (RegisterDebugLogCallback != nullptr) RegisterDebugLogCallback(bare_say);
+  for (;;) {
+    if (ready()) once();
+    for (const uint32_t start = bare_cycles(); bare_cycles() - start < 16000000;) { /* a second at 16 MHz */
+    }
+  }
+}
+""",
+    unit="cycles",
+    cameras=False,
+)
+_TFLM = """\
+# TensorFlow Lite Micro goes here
+
+In a checkout of https://github.com/tensorflow/tflite-micro:
+
+    python3 tensorflow/lite/micro/tools/project_generation/create_tflm_tree.py THIS_FOLDER
+
+so that `tensorflow/` and `third_party/` lie beside this file. With CMSIS-NN's kernels for operators that stay builtin:
+
+    --makefile_options="TARGET=cortex_m_generic OPTIMIZED_KERNEL_DIR=cmsis_nn TARGET_ARCH={core}"
+
+and the symbol `CMSIS_NN` in Properties, C/C++ Build, Settings, for the C and the C++ compiler.
+"""
+
+
+def stm32cube(subject: Subject, model: Texts, result: Optimized) -> Texts:
+    """The project. Raises UsageError unless the model was optimized for a board whose chip CubeIDE knows."""
+    on, chip = _chip(result)
+    name = identifier(subject.name)
+    script = f"{chip.mcu.upper()}_FLASH.ld"
+    core = {
+        "main.cpp": program(subject, _BARE),
+        "bare.h": rendered("bare.h.jinja"),
+        "bare.c": rendered("bare.c.jinja"),
+        **model,
+        **stored(subject),
+    }
+    return {
+        ".project": rendered("project.xml.jinja", project=name, natures=NATURES),
+        ".cproject": rendered(
+            "cproject.xml.jinja",
+            project=name, mcu=chip.mcu, fpu=chip.fpu, linker_script=script, symbols=SYMBOLS, sources=SOURCES,
+            includes=[f"../{folder}" for folder in INCLUDES],
+        ).lstrip(),
+        ".settings/org.eclipse.core.resources.prefs": "eclipse.preferences.version=1\nencoding/<project>=UTF-8\n",
+        script: rendered(
+            "flash.ld.jinja",
+            mcu=chip.mcu, board=on.id, stack=STACK, flash=on.flash, ram=on.largest_block, ram_origin=chip.ram_origin,
+        ),
+        "tflm/README.md": _TFLM.format(core=on.core.lower().replace("f", "+fp") if chip.fpu else on.core.lower()),
+        **below("Core", core),
+        **below(LIBRARY, {**library.sources(), **config(subject.name, result, "include")}),
+    }  # fmt: skip
+
+
+def _chip(result: Optimized) -> tuple[Board, Chip]:
+    name = result.report.board.board if result.report.board else ""
+    if name not in CHIPS:
+        raise UsageError(
+            f"--emit stm32cube is for a chip, and {f'{name} has none that is known' if name else 'no board is named'}",
+            code="stm32cube_board",
+            hint=f"--board {', '.join(sorted(CHIPS))}",
+        )
+    return boards()[name], CHIPS[name]
