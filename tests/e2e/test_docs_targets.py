@@ -65,7 +65,9 @@ needs_tflm = pytest.mark.skipif(
 
 @needs_tflm
 def test_arduino(scratch: Path) -> None:
-    assert run_commands("arduino.md") == 1
+    assert run_commands("arduino.md") == 2
+    assert (scratch / "out/arduino/shapes_int8/shapes_int8.ino").is_file()
+    assert "#ifndef TMO_CAMERA\n" in (scratch / "out/arduino/shapes_int8/shapes_int8_camera.h").read_text()
     core = [f"-I{ROOT / 'tests/packaging/arduino/core'}", f"-I{ROOT / 'arduino/src'}", "-include", "Arduino.h"]
     sketch, camera = blocks("arduino.md", "cpp")
     for program in (sketch, camera):
@@ -73,9 +75,16 @@ def test_arduino(scratch: Path) -> None:
         compiled("g++", "-std=gnu++14", *STRICT, *core, *TFLM["SPRING"].flags, "shapes/sketch.cpp")
 
 
+def test_stm32cube(scratch: Path) -> None:
+    assert run_commands("stm32cube.md") == 1
+    assert (scratch / "out/stm32cube/.project").is_file()
+
+
 @needs_tflm
 def test_esp_idf(scratch: Path) -> None:
-    assert run_commands("esp-idf.md") == 1
+    assert run_commands("esp-idf.md") == 2
+    assert (scratch / "out/esp-idf/sdkconfig.defaults").is_file()
+    assert (scratch / "out/esp-idf/main/shapes_int8_camera.h").is_file()
     (program,) = blocks("esp-idf.md", "cpp")
     (scratch / "main/main.cpp").write_text(program)
     compiled("g++", "-std=gnu++17", *STRICT, *INCLUDE, *TFLM["AUTUMN"].flags, "main/main.cpp")
@@ -85,7 +94,9 @@ def test_esp_idf(scratch: Path) -> None:
     assert all((scratch / "main" / name).is_file() for name in re.findall(r"\w+\.cpp", register))
 
 
-def test_platformio() -> None:
+def test_platformio(scratch: Path) -> None:
+    assert run_commands("platformio.md") == 1
+    assert "[env:nano33ble]" in (scratch / "out/platformio/platformio.ini").read_text()
     page, root = configparser.ConfigParser(), configparser.ConfigParser()
     page.read_string(blocks("platformio.md", "ini")[0])
     root.read(ROOT / "platformio.ini")

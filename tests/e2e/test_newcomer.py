@@ -1,24 +1,55 @@
-"""A newcomer follows docs/start.md word for word, in an environment of his own."""
+"""A newcomer follows pages word for word, in a checkout and an environment of his own: docs/start.md, with what pip
+downloads for it; README.md and docs/keras.md, with the packages that are installed here.
+"""
 
 from __future__ import annotations
 
+import importlib.util
 import os
 import re
 import shutil
 import subprocess
+import sys
+import sysconfig
+import venv
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
 from conftest import ROOT
 
+TRAIN = """
+import numpy as np
+import tensorflow as tf
+tf.keras.utils.set_random_seed(1)
+random = np.random.default_rng(2)
+labels = random.integers(0, 2, 240)
+images = random.uniform(0, 0.5, (240, 24, 24, 1)).astype(np.float32) + labels[:, None, None, None] / 2
+model = tf.keras.Sequential([
+    tf.keras.Input((24, 24, 1)),
+    tf.keras.layers.Conv2D(8, 3, strides=2, activation="relu"),
+    tf.keras.layers.DepthwiseConv2D(3, activation="relu"),
+    tf.keras.layers.GlobalAveragePooling2D(),
+    tf.keras.layers.Dense(2, activation="softmax"),
+])
+model.compile("adam", "sparse_categorical_crossentropy")
+model.fit(images, labels, epochs=2, verbose=0)
+model.save("model.keras")
+np.save("x.npy", images[:60])
+np.save("x_test.npy", images[60:])
+np.save("y_test.npy", labels[60:])
+"""
+"""What somebody has who comes with a Keras model."""
 
-@pytest.mark.slow
-@pytest.mark.skipif(not shutil.which("c++"), reason="no C++ compiler, which the page asks for")
-def test_the_five_minute_start(tmp_path: Path) -> None:
-    page = (ROOT / "docs/start.md").read_text(encoding="utf-8")
-    commands = "\n".join(re.findall(r"^```sh\n(.*?)^```$", page, re.DOTALL | re.MULTILINE))
-    assert commands.count("tflm-memopt ") == 4
-    checkout = tmp_path / "checkout"
+
+def commands_of(page: str) -> str:
+    """All lines of a page that are for a shell."""
+    text = (ROOT / page).read_text(encoding="utf-8")
+    return "\n".join(re.findall(r"^```sh\n(.*?)^```$", text, re.DOTALL | re.MULTILINE))
+
+
+def check_out(checkout: Path) -> None:
+    """The project's files, as they are now."""
     tracked = subprocess.run(
         ["git", "ls-files", "-z", "-co", "--exclude-standard"], cwd=ROOT, capture_output=True, check=True
     )
@@ -26,11 +57,58 @@ def test_the_five_minute_start(tmp_path: Path) -> None:
         if (ROOT / name).is_file():
             (checkout / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy2(ROOT / name, checkout / name)
+
+
+def follow(commands: str, checkout: Path, environment: Mapping[str, str]) -> str:
+    """What the commands say; all of them succeed."""
     clean = {k: v for k, v in os.environ.items() if k not in ("PYTHONPATH", "VIRTUAL_ENV", "TMO_CODES")}
-    script = f"set -eu\n{commands}"
-    done = subprocess.run(["sh", "-c", script], cwd=checkout, env=clean, capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        ["sh", "-c", f"set -eu\n{commands}"],
+        cwd=checkout, env={**clean, **environment}, capture_output=True, text=True, check=False,
+    )  # fmt: skip
     assert done.returncode == 0, done.stdout + done.stderr
-    assert "bit-exact" in done.stdout
-    assert "under the official TFLM interpreter" in done.stdout
-    assert "Arduino Nano 33 BLE" in done.stdout
+    return done.stdout
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not shutil.which("c++"), reason="no C++ compiler, which the page asks for")
+def test_the_five_minute_start(tmp_path: Path) -> None:
+    commands = commands_of("docs/start.md")
+    assert commands.count("tflm-memopt ") == 4
+    checkout = tmp_path / "checkout"
+    check_out(checkout)
+    said = follow(commands, checkout, {})
+    assert "bit-exact" in said
+    assert "under the official TFLM interpreter" in said
+    assert "Arduino Nano 33 BLE" in said
     assert (checkout / "out/shapes_int8.report.html").exists()
+
+
+def an_environment(folder: Path) -> dict[str, str]:
+    """With nothing installed but what this one has, so that pip has nothing to download."""
+    venv.create(folder, with_pip=True)
+    (packages,) = folder.glob("lib/*/site-packages")
+    (packages / "dependencies.pth").write_text(sysconfig.get_path("purelib"))
+    path = f"{folder / 'bin'}{os.pathsep}{os.environ['PATH']}"
+    return {"PATH": path, "PIP_NO_INDEX": "1", "PIP_NO_BUILD_ISOLATION": "0", "PIP_FORCE_REINSTALL": "0"}
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not shutil.which("c++"), reason="no C++ compiler")
+@pytest.mark.skipif(importlib.util.find_spec("tensorflow") is None, reason="no TensorFlow: pip install -e '.[train]'")
+def test_three_commands_from_keras_to_a_project_for_a_board(tmp_path: Path) -> None:
+    """README's, and then those of docs/keras.md."""
+    checkout = tmp_path / "checkout"
+    check_out(checkout)
+    subprocess.run([sys.executable, "-c", TRAIN], cwd=checkout, check=True, capture_output=True)
+    three, page = commands_of("README.md"), commands_of("docs/keras.md")
+    assert len(three.splitlines()) == 3
+    environment = an_environment(tmp_path / "venv")
+    said = follow(three, checkout, environment)
+    assert "bit-exact" in said and "under the official TFLM interpreter" in said
+    sketch = checkout / "out/arduino/model"
+    assert {"model.ino", "model_model.cpp", "model_ops.h", "model_camera.h"} <= {path.name for path in sketch.iterdir()}
+    assert (checkout / "out/arduino/libraries/tflm-memopt/src/tflm_memopt.h").is_file()
+    assert (tmp_path / "venv/bin/tflm-memopt").is_file()
+    assert page.count("tflm-memopt ") == 2
+    assert "accuracy" in follow(page, checkout, environment)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import configparser
 import functools
 import re
 import runpy
@@ -175,6 +176,19 @@ def test_sketches_compile_for_a_cortex_m4(
     compile_sketch(tools, sketch, tmp_path)
     symbols = run("arm-none-eabi-nm", "-C", *library(tools), cwd=tmp_path)
     assert "tmo::RegisterRegion()" in symbols  # the adapter is not compiled to nothing
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("tools", CORTEX_M4S, ids=lambda tools: tools.tflm.name)
+@pytest.mark.skipif(bool(CORTEX_M4S[0].missing), reason=CORTEX_M4S[0].missing or "present")
+def test_the_program_of_platformio_compiles(tmp_path: Path, tools: Toolchain) -> None:
+    """examples/platformio/src/tflm.cpp, as the boards' environments build it: platformio.ini's standard."""
+    config = configparser.ConfigParser()
+    config.read(ROOT / "platformio.ini")
+    standard = config["tflm"]["build_flags"]
+    assert standard.startswith("-std=gnu++")
+    (object_file,) = tools.compile(tmp_path, [ROOT / "examples/platformio/src/tflm.cpp"], standard)
+    assert "loop()" in run("arm-none-eabi-nm", "-C", object_file, cwd=tmp_path)
 
 
 def run_sketch(tools: Toolchain, sketch: str, folder: Path, library: list[Path], *defines: str) -> str:

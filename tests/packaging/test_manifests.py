@@ -161,5 +161,5 @@ def inherited(config: configparser.ConfigParser, section: str, option: str) -> s
 
 def test_readme_commands_exist() -> None:
     targets = set(re.findall(r"^(\w+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
-    commands = re.findall(r"^make (\w+)", (ROOT / "README.md").read_text(), re.MULTILINE)
+    commands = re.findall(r"(?:^|`)make (\w+)", (ROOT / "README.md").read_text(), re.MULTILINE)
     assert commands and set(commands) <= targets
