@@ -21,8 +21,8 @@ from rich.progress import track
 from tables import markdown, require, update
 
 from tflm_memopt.frontier import FULL_WIDTH
-from tflm_memopt.plan.tiles import frontier
-from tflm_memopt.plan.tiles_plan import Settings
+from tflm_memopt.plan.search.tiles import frontier
+from tflm_memopt.plan.search.tiles_plan import Settings
 
 OFF: Mapping[str, Mapping[str, Any]] = {
     "strips": {"strip_rows": (1,), "whole_map": 0},

@@ -43,8 +43,8 @@ from tflm_memopt.analysis import costs
 from tflm_memopt.analysis.costs import AMOUNTS, Work, estimate
 from tflm_memopt.errors import MemoptError, PlanError
 from tflm_memopt.ops.packing import TARGETS
+from tflm_memopt.plan.firing.work import work
 from tflm_memopt.plan.planner import NO_RECOMPUTE, Options
-from tflm_memopt.plan.work import work
 
 ROOT = Path(__file__).parents[1]
 TABLE = ROOT / "tflm_memopt/analysis/costs.json"

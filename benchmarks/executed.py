@@ -24,7 +24,7 @@ from tables import markdown, require, update
 import tflm_memopt
 from tflm_memopt.model.reader import read
 from tflm_memopt.plan.plan import Plan, Role
-from tflm_memopt.plan.tiles import frontier
+from tflm_memopt.plan.search.tiles import frontier
 
 BUDGETS = (1.0, 1.1, 4.0)
 

@@ -23,7 +23,7 @@ from typing import Any, NamedTuple
 from paper_nets import BUDGETS, chain, settings
 from tables import markdown, require, update
 
-from tflm_memopt.plan.tiles import frontier
+from tflm_memopt.plan.search.tiles import frontier
 
 Layer = Mapping[str, Any]
 P1 = (1.1, 1.2, 1.3, 1.4, 1.5, float("inf"))

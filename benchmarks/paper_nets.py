@@ -19,9 +19,9 @@ from typing import Any
 
 from tflm_memopt.ops.kinds import Kind
 from tflm_memopt.ops.rowop import RowOp, Rows, Window
-from tflm_memopt.plan.blocks import Chain
-from tflm_memopt.plan.tiles import frontier
-from tflm_memopt.plan.tiles_plan import Input, Point, Settings
+from tflm_memopt.plan.search.blocks import Chain
+from tflm_memopt.plan.search.tiles import frontier
+from tflm_memopt.plan.search.tiles_plan import Input, Point, Settings
 
 BUDGETS = (1.0, 1.05, 1.1, 1.2, 1.3, 1.5, float("inf"))
 KINDS = {

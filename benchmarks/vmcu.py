@@ -22,12 +22,13 @@ from tables import markdown, update
 
 from tflm_memopt.ops.kinds import Kind
 from tflm_memopt.ops.rowop import UNIT, RowOp, Rows, Window
-from tflm_memopt.plan import blocks, layout
-from tflm_memopt.plan.blocks import Candidate, Chain
-from tflm_memopt.plan.liveness import most_alive, separations
+from tflm_memopt.plan.firing.liveness import most_alive, separations
+from tflm_memopt.plan.layout import offsets as layout
 from tflm_memopt.plan.plan import Role
-from tflm_memopt.plan.tiles import tiled_candidates
-from tflm_memopt.plan.tiles_plan import NO_RECOMPUTE, Settings
+from tflm_memopt.plan.search import blocks
+from tflm_memopt.plan.search.blocks import Candidate, Chain
+from tflm_memopt.plan.search.tiles import tiled_candidates
+from tflm_memopt.plan.search.tiles_plan import NO_RECOMPUTE, Settings
 
 UNLIMITED = 1 << 40
 SECONDS = 1.0

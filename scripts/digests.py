@@ -38,8 +38,8 @@ from tflm_memopt.results import Optimized, Sample
 
 ROOT = Path(__file__).parents[1]
 NETWORKS = 500
-QUICK_NETWORKS = 45
-QUICK_MODEL = 500_000
+QUICK_NETWORKS = 30
+QUICK_MODEL = 100_000
 """Bytes of the largest real model among the quick cases."""
 LIBRARIES = ("ai-edge-litert", "flatbuffers", "networkx", "numpy", "ortools")
 """They shape what a conversion writes."""

@@ -12,10 +12,6 @@ from typing import Any, Literal
 from tflm_memopt import describe, in_time, maps, pipeline, speed, units
 from tflm_memopt import instructions as by_instructions
 from tflm_memopt.analysis import costs
-from tflm_memopt.analysis.arena import predict
-from tflm_memopt.analysis.libraries import Kernels, Library, library
-from tflm_memopt.analysis.refused import accept
-from tflm_memopt.analysis.tflm_structs import Abi
 from tflm_memopt.balance import NO_BALANCE, balance
 from tflm_memopt.boards import Board, boards, fits
 from tflm_memopt.boards import board as board_named
@@ -31,15 +27,19 @@ from tflm_memopt.model.reader import Model, read
 from tflm_memopt.ops.packing import GENERIC, Family
 from tflm_memopt.ops.packings import family
 from tflm_memopt.plan.effort import EXACT, NORMAL, PER_OPERATOR, allowance, factor
+from tflm_memopt.plan.firing.work import work
 from tflm_memopt.plan.planner import Options
-from tflm_memopt.plan.tiles_plan import Settings
-from tflm_memopt.plan.work import work
+from tflm_memopt.plan.search.tiles_plan import Settings
 from tflm_memopt.results import Balance, BoardReport, Exploration, Fits, Inspection, Optimized, Report
 from tflm_memopt.rewrite.int8_io import Int8Interface
 from tflm_memopt.rewrite.int8_io import int8_io as to_int8_io
 from tflm_memopt.rowgraph.inputs import input_mode
 from tflm_memopt.runtime.verify import Verification, verify
 from tflm_memopt.suggest import one_of
+from tflm_memopt.tflm.arena import predict
+from tflm_memopt.tflm.libraries import Kernels, Library, library
+from tflm_memopt.tflm.refused import accept
+from tflm_memopt.tflm.structs import Abi
 from tflm_memopt.ways import misfit, original_misfit
 
 __all__ = [

@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from functools import cache
 from importlib import resources
 
-from tflm_memopt.analysis.arena import Arena
 from tflm_memopt.analysis.costs import tables
 from tflm_memopt.analysis.flash import OTHERS, Firmware, Footprint
-from tflm_memopt.analysis.tflm_structs import Abi
 from tflm_memopt.errors import UsageError
 from tflm_memopt.suggest import near
+from tflm_memopt.tflm.arena import Arena
+from tflm_memopt.tflm.structs import Abi
 
 MOST_NAMED = 4
 """Boards that are named for one that is not known."""

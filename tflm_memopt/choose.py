@@ -10,9 +10,6 @@ from functools import cache, cached_property
 from typing import Any
 
 from tflm_memopt import pipeline
-from tflm_memopt.analysis.arena import Arena, predict
-from tflm_memopt.analysis.libraries import REFERENCE, Library
-from tflm_memopt.analysis.tflm_structs import Abi
 from tflm_memopt.analysis.timing import TimeLimit
 from tflm_memopt.boards import Board
 from tflm_memopt.errors import PlanError, UsageError
@@ -20,17 +17,20 @@ from tflm_memopt.frontier import Plans, cheapest
 from tflm_memopt.model.graph import Graph
 from tflm_memopt.model.reader import Model
 from tflm_memopt.pipeline import Planned, Understood
-from tflm_memopt.plan.critical import critical
-from tflm_memopt.plan.drafts import TFLM_ALIGN
 from tflm_memopt.plan.effort import Log
+from tflm_memopt.plan.layout.critical import critical
+from tflm_memopt.plan.layout.drafts import TFLM_ALIGN
 from tflm_memopt.plan.plan import SCHEMA_VERSION, Block, Buffer, Plan, Role
 from tflm_memopt.plan.planner import Options, tensor_sizes
-from tflm_memopt.plan.search import UNLIMITED
-from tflm_memopt.plan.tiles_plan import Settings
+from tflm_memopt.plan.search.cuts import UNLIMITED
+from tflm_memopt.plan.search.tiles_plan import Settings
 from tflm_memopt.rewrite.int8_io import Int8Interface
 from tflm_memopt.rewrite.int8_io import int8_io as to_int8_io
 from tflm_memopt.rowgraph.graph import Partition
 from tflm_memopt.rowgraph.inputs import IN_ARENA, InputMode
+from tflm_memopt.tflm.arena import Arena, predict
+from tflm_memopt.tflm.libraries import REFERENCE, Library
+from tflm_memopt.tflm.structs import Abi
 from tflm_memopt.ways import misfit, up
 
 ROLES = {Role.TENSOR: "output of", Role.RING: "ring of", Role.ACCUMULATOR: "sums of", Role.SCRATCH: "scratch of"}
@@ -250,7 +250,7 @@ class Conversion:
         return there.arena.total if limits.admit(there.arena) and there.arena.total < chosen.arena.total else None
 
     def binding(self, converted: Converted) -> str:
-        """The step of the plan that needs most, and the buffers in it that bind, largest first (plan/critical.py)."""
+        """The step that needs most, and the buffers in it that bind (plan/layout/critical.py), largest first."""
         plan, graph = converted.planned.plan, converted.planned.understood.graph
         placed = list(plan.placed())
         number = max(placed, key=lambda p: p[1] + p[0].nbytes)[0].first

@@ -20,7 +20,6 @@ import tflm_memopt
 from tflm_memopt import commands, emit, talk, units
 from tflm_memopt.analysis import timing
 from tflm_memopt.analysis.costs import DEFAULT, tables
-from tflm_memopt.analysis.libraries import KERNELS
 from tflm_memopt.boards import boards
 from tflm_memopt.errors import UsageError
 from tflm_memopt.frontier import SWITCHES
@@ -29,6 +28,7 @@ from tflm_memopt.ops.packing import GENERIC, TARGETS
 from tflm_memopt.plan.effort import LEVELS, NORMAL
 from tflm_memopt.plan.effort import factor as times
 from tflm_memopt.suggest import near
+from tflm_memopt.tflm.libraries import KERNELS
 
 PROGRAM = talk.PROGRAM
 DONE, NO, BAD = talk.DONE, talk.NO, talk.BAD

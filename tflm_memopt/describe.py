@@ -7,13 +7,9 @@ from collections.abc import Mapping, Sequence
 
 from tflm_memopt import maps, pipeline
 from tflm_memopt.analysis import costs
-from tflm_memopt.analysis.arena import predict
 from tflm_memopt.analysis.costs import Work
 from tflm_memopt.analysis.diagnosis import diagnose
-from tflm_memopt.analysis.libraries import Library
 from tflm_memopt.analysis.liveness import live_bytes
-from tflm_memopt.analysis.refused import refusal
-from tflm_memopt.analysis.tflm_structs import Abi
 from tflm_memopt.boards import Board, BoardFit, fit, fits
 from tflm_memopt.choose import Conversion, Converted, Limits
 from tflm_memopt.firmware import firmware, firmware_of
@@ -42,6 +38,10 @@ from tflm_memopt.results import (
 from tflm_memopt.rewrite.int8_io import Int8Interface
 from tflm_memopt.rowgraph.graph import Kept
 from tflm_memopt.rowgraph.supported import View
+from tflm_memopt.tflm.arena import predict
+from tflm_memopt.tflm.libraries import Library
+from tflm_memopt.tflm.refused import refusal
+from tflm_memopt.tflm.structs import Abi
 
 
 def inspection(

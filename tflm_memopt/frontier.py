@@ -16,7 +16,7 @@ from tflm_memopt.model.graph import Graph
 from tflm_memopt.plan.effort import SEARCH, Log, Meter, allowance
 from tflm_memopt.plan.plan import Plan
 from tflm_memopt.plan.planner import Options, Planner, cost, planners, plans, tensor_sizes
-from tflm_memopt.plan.tiles_plan import Settings
+from tflm_memopt.plan.search.tiles_plan import Settings
 from tflm_memopt.rowgraph.graph import Partition
 from tflm_memopt.rowgraph.second_pass import Choice, choices, with_passes
 from tflm_memopt.suggest import one_of

@@ -15,8 +15,8 @@ from tflm_memopt.choose import Conversion, Converted, Limits
 from tflm_memopt.errors import DoesNotFit, UsageError
 from tflm_memopt.frontier import roomy, spaced, undominated
 from tflm_memopt.ops.packing import MVE_PIXELS, PIXELS, TARGETS, Family
-from tflm_memopt.plan.tiles_plan import Settings
-from tflm_memopt.plan.work import work
+from tflm_memopt.plan.firing.work import work
+from tflm_memopt.plan.search.tiles_plan import Settings
 from tflm_memopt.ways import SMALLER
 
 FAR = 0.01

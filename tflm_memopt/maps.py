@@ -10,15 +10,15 @@ from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from tflm_memopt.analysis.arena import Arena, Head, head_plan, predict
-from tflm_memopt.analysis.libraries import REFERENCE, Library
-from tflm_memopt.analysis.tflm_lifetimes import ScratchRequest
-from tflm_memopt.analysis.tflm_structs import Abi
 from tflm_memopt.model.graph import Graph, TensorId
 from tflm_memopt.model.reader import Model, graph_of
 from tflm_memopt.pipeline import Planned
-from tflm_memopt.plan.occupancy import Stretch, occupancy
+from tflm_memopt.plan.firing.occupancy import Stretch, occupancy
 from tflm_memopt.plan.plan import Block, Buffer, Plan, Role
+from tflm_memopt.tflm.arena import Arena, Head, head_plan, predict
+from tflm_memopt.tflm.libraries import REFERENCE, Library
+from tflm_memopt.tflm.lifetimes import ScratchRequest
+from tflm_memopt.tflm.structs import Abi
 
 INPUT, OUTPUT, SCRATCH = "input", "output", "scratch"
 """Roles beside those of a plan's buffers."""

@@ -8,7 +8,6 @@ from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tflm_memopt.analysis.arena import Arena
 from tflm_memopt.analysis.costs import Work
 from tflm_memopt.analysis.diagnosis import Diagnosis
 from tflm_memopt.analysis.flash import Firmware
@@ -17,6 +16,7 @@ from tflm_memopt.boards import Board, BoardFit
 from tflm_memopt.errors import MemoptError
 from tflm_memopt.maps import MemoryMap
 from tflm_memopt.plan.plan import Plan
+from tflm_memopt.tflm.arena import Arena
 
 if TYPE_CHECKING:
     from tflm_memopt.report.notebook import Picture

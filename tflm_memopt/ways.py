@@ -11,7 +11,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from tflm_memopt.analysis.arena import Arena
 from tflm_memopt.analysis.flash import Firmware
 from tflm_memopt.boards import BoardFit, boards, fit
 from tflm_memopt.errors import DoesNotFit
@@ -19,6 +18,7 @@ from tflm_memopt.firmware import firmware
 from tflm_memopt.frontier import cheapest
 from tflm_memopt.ops.packing import GENERIC
 from tflm_memopt.rowgraph.inputs import IN_ARENA, STREAM, InputMode
+from tflm_memopt.tflm.arena import Arena
 
 if TYPE_CHECKING:
     from tflm_memopt.choose import Conversion, Converted, Limits

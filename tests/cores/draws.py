@@ -18,7 +18,7 @@ from property.oracle import convert
 from tflm_memopt.lower.serialise import pack
 from tflm_memopt.ops.packing import Family
 from tflm_memopt.plan.planner import Options
-from tflm_memopt.plan.tiles_plan import NO_RECOMPUTE
+from tflm_memopt.plan.search.tiles_plan import NO_RECOMPUTE
 
 SMALL_RAM = 11 << 10
 """Bytes of an arena that every machine has room for."""

@@ -8,7 +8,7 @@ import pytest
 from conftest import real_models, thinned
 
 import tflm_memopt
-from tflm_memopt.plan.drafts import TFLM_ALIGN
+from tflm_memopt.plan.layout.drafts import TFLM_ALIGN
 from tflm_memopt.plan.plan import Role
 
 

@@ -14,9 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 from property import oracle
 
-from tflm_memopt.lower.names import OFFLINE_PLAN, OFFLINE_PLAN_VERSION, ONLINE
 from tflm_memopt.model import writer
 from tflm_memopt.model.graph import Graph, Op, Tensor
+from tflm_memopt.model.names import OFFLINE_PLAN, OFFLINE_PLAN_VERSION, ONLINE
 from tflm_memopt.model.reader import Model, read
 from tflm_memopt.runtime.stand_in import runnable
 

@@ -25,7 +25,7 @@ from tflm_memopt.ops.kinds import Kind
 from tflm_memopt.ops.packing import Family, Packing
 from tflm_memopt.plan.plan import Block
 from tflm_memopt.plan.planner import Options
-from tflm_memopt.plan.tiles_plan import Settings
+from tflm_memopt.plan.search.tiles_plan import Settings
 from tflm_memopt.runtime import host, regions
 
 FAMILIES = [family for family in Family if family is not Family.GENERIC]

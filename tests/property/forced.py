@@ -12,13 +12,13 @@ from unittest import mock
 from property.layers import Layer
 from property.networks import Recipe
 
-from tflm_memopt.plan import layout
-from tflm_memopt.plan.blocks import Candidate, Chain, candidates
-from tflm_memopt.plan.layout import Layout, Problem, Turn
-from tflm_memopt.plan.search import UNLIMITED, Cuts, Label
-from tflm_memopt.plan.tiles import tiled_candidates
-from tflm_memopt.plan.tiles_any import walked
-from tflm_memopt.plan.tiles_plan import Settings
+from tflm_memopt.plan.layout import offsets as layout
+from tflm_memopt.plan.layout.offsets import Layout, Problem, Turn
+from tflm_memopt.plan.search.blocks import Candidate, Chain, candidates
+from tflm_memopt.plan.search.cuts import UNLIMITED, Cuts, Label
+from tflm_memopt.plan.search.tiles import tiled_candidates
+from tflm_memopt.plan.search.tiles_any import walked
+from tflm_memopt.plan.search.tiles_plan import Settings
 
 Choose = Callable[[Sequence[Cuts], int], tuple[Label, ...]]
 

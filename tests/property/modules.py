@@ -25,7 +25,7 @@ from tflm_memopt.model.reader import read
 from tflm_memopt.ops.packing import TARGETS
 from tflm_memopt.pipeline import Planned
 from tflm_memopt.plan.planner import Options
-from tflm_memopt.plan.tiles_plan import NO_RECOMPUTE
+from tflm_memopt.plan.search.tiles_plan import NO_RECOMPUTE
 from tflm_memopt.results import FrameReport
 from tflm_memopt.rewrite.int8_io import Int8Interface, int8_io
 from tflm_memopt.rowgraph.inputs import InputMode

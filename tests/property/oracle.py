@@ -16,7 +16,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tflm_memopt import pipeline
-from tflm_memopt.analysis.arena import predict
 from tflm_memopt.model.graph import Graph
 from tflm_memopt.model.interface import Changes
 from tflm_memopt.model.reader import read
@@ -25,6 +24,7 @@ from tflm_memopt.plan.planner import Options
 from tflm_memopt.rewrite.int8_io import Int8Interface
 from tflm_memopt.runtime import wheel
 from tflm_memopt.runtime.stand_in import runnable
+from tflm_memopt.tflm.arena import predict
 
 ARENA = 1 << 21
 FIGURE = re.compile(r"Arena allocation (head|tail|total) (\d+) bytes")

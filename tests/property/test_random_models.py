@@ -30,7 +30,7 @@ from tflm_memopt.ops.packing import TARGETS
 from tflm_memopt.pipeline import Planned
 from tflm_memopt.plan.plan import Plan
 from tflm_memopt.plan.planner import Options, Planner
-from tflm_memopt.plan.tiles_plan import NO_RECOMPUTE, Settings
+from tflm_memopt.plan.search.tiles_plan import NO_RECOMPUTE, Settings
 from tflm_memopt.rewrite.int8_io import Int8Interface
 from tflm_memopt.rowgraph.regions import partition
 

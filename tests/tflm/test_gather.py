@@ -14,7 +14,6 @@ from models import Net
 from numpy.typing import NDArray
 
 import tflm_memopt
-from tflm_memopt.analysis.arena import predict
 from tflm_memopt.errors import ModelError
 from tflm_memopt.lower.rewrite import programs
 from tflm_memopt.model.reader import read
@@ -22,6 +21,7 @@ from tflm_memopt.ops.rowop import RowOp
 from tflm_memopt.rewrite.canonicalise import canonicalise
 from tflm_memopt.rowgraph.supported import Unsupported, to_row_ops
 from tflm_memopt.runtime import host
+from tflm_memopt.tflm.arena import predict
 
 EXAMPLES = settings(max_examples=examples(20), deadline=None)
 

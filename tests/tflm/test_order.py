@@ -10,9 +10,9 @@ from conftest import ROOT, thinned
 from models import Net
 from property.oracle import assert_arena_as_predicted, assert_same_bytes, convert
 
-from tflm_memopt.analysis.arena import predict
 from tflm_memopt.plan.plan import Builtin
 from tflm_memopt.plan.planner import Options
+from tflm_memopt.tflm.arena import predict
 
 pytest.importorskip("tflite_micro", reason="the official TFLM wheel is not installed")
 

@@ -8,7 +8,6 @@ import pytest
 from unit.command import small
 
 import tflm_memopt
-from tflm_memopt.analysis.arena import Arena
 from tflm_memopt.analysis.flash import Firmware, kernels, tflm
 from tflm_memopt.analysis.timing import Clock, Time, time_of
 from tflm_memopt.boards import STACK, Board, board, boards, fit
@@ -16,6 +15,7 @@ from tflm_memopt.errors import UsageError
 from tflm_memopt.ops.packing import TARGETS
 from tflm_memopt.report import times
 from tflm_memopt.results import Optimized
+from tflm_memopt.tflm.arena import Arena
 
 PLAIN = Board(
     id="plain", name="Plain", chip="X", core="M0", mhz=48, abi="ilp32", target="generic", ram=32_000, flash=200_000,

@@ -20,7 +20,6 @@ from unit.analysis.arena_zoo import lstm
 
 import tflm_memopt
 from tflm_memopt import emit
-from tflm_memopt.analysis.arena import predict
 from tflm_memopt.emit.array import model_header, model_source
 from tflm_memopt.emit.methods import AFTER_2023, BUILTIN, CUSTOM, OURS
 from tflm_memopt.emit.names import comment, file_stem, guard, identifier
@@ -29,6 +28,7 @@ from tflm_memopt.model.reader import CUSTOM as CUSTOM_OP
 from tflm_memopt.model.reader import OPERATORS, Model, read
 from tflm_memopt.plan.plan import Plan
 from tflm_memopt.results import Optimized
+from tflm_memopt.tflm.arena import predict
 
 ROOT = Path(__file__).parents[2]
 TFLM = runpy.run_path(str(ROOT / "scripts/tflm2023.py"))

@@ -29,9 +29,9 @@ from tflm_memopt.model.graph import Graph, Op, Tensor
 from tflm_memopt.model.interface import Change, Format
 from tflm_memopt.model.reader import read
 from tflm_memopt.ops.rowop import RowOp
+from tflm_memopt.plan.firing.turned import as_counted
 from tflm_memopt.plan.plan import Block
 from tflm_memopt.plan.planner import Options, plan
-from tflm_memopt.plan.turn import as_counted
 from tflm_memopt.runtime import convert, host, host_model, native, regions, stimuli, wheel
 from tflm_memopt.runtime.verify import sample
 

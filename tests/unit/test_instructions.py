@@ -13,7 +13,7 @@ import tflm_memopt
 from tflm_memopt.errors import DoesNotFit, MemoptError, UsageError
 from tflm_memopt.instructions import forms
 from tflm_memopt.ops.packing import MVE_PIXELS, PIXELS
-from tflm_memopt.plan.tiles_plan import Settings
+from tflm_memopt.plan.search.tiles_plan import Settings
 from tflm_memopt.results import Exploration
 
 M4: Mapping[str, Any] = {"target": "cortex-m4", "without": ("recompute",)}

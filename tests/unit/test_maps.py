@@ -10,11 +10,11 @@ from models import Net
 
 import tflm_memopt
 from tflm_memopt import maps
-from tflm_memopt.analysis.arena import predict
 from tflm_memopt.maps import MemoryMap
 from tflm_memopt.model.calls import called
 from tflm_memopt.model.graph import Graph
 from tflm_memopt.model.reader import graph_of, read
+from tflm_memopt.tflm.arena import predict
 
 
 def disjoint(memory: MemoryMap) -> bool:

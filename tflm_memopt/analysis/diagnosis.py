@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from tflm_memopt.analysis.refused import WEIGHTS
-from tflm_memopt.analysis.tflm_lifetimes import VAR_HANDLE
-from tflm_memopt.lower.names import BLOCK, CONV, DENSE, REGION
 from tflm_memopt.model.graph import Graph, Op, Tensor, TensorId
+from tflm_memopt.model.names import BLOCK, CONV, DENSE, REGION
 from tflm_memopt.model.reader import CUSTOM, Model, graph_of
 from tflm_memopt.rewrite.int8_io import int8_io
+from tflm_memopt.tflm.lifetimes import VAR_HANDLE
+from tflm_memopt.tflm.refused import WEIGHTS
 
 PAGE = "https://github.com/tflm-memopt/tflm-memopt/blob/main/docs/models.md"
 ETHOS_U = "ethos-u"

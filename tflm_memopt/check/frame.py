@@ -1,7 +1,7 @@
 """The checker's replay of an input that is not in the arena as a whole.
 
 Rows are pushed by the caller, over the ones before, when an operator cannot go on without them; what is kept of them is
-copied to the ring before. Naive, and written anew (check.py).
+copied to the ring before. Naive, and written anew (checker.py).
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The checker's view of an input that is pushed in, during a tiled block as a whole (lives.py).
 
 As in frame.py: rows come over the ones before when a firing cannot go on without them; what is kept of those is
-copied to the ring before. Naive, and written anew (check.py).
+copied to the ring before. Naive, and written anew (checker.py).
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 What is written lives where it lies, from its writing to its last reading. Nothing is lost when no two lives meet, at
 the same address at the same moment: that is decided for hundreds of thousands of pixels in a few passes over arrays.
-Naive, and written anew (check.py).
+Naive, and written anew (checker.py).
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """What the checker knows of packed kernels: the scratch that one firing writes (custom_ops/src/tmo_check_packed.c).
 
-Naive, and written anew (check.py).
+Naive, and written anew (checker.py).
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The checker's view of a tiled block: where the pixels of its tensors live.
 
-Naive, and written anew (check.py).
+Naive, and written anew (checker.py).
 """
 
 from __future__ import annotations

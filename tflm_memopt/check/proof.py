@@ -1,7 +1,7 @@
 """The checker's proof that a tiled block loses no byte: of all its firings at once (lives.py).
 
 What is not proved so need not be wrong: the replay decides, firing by firing, and says where (tiles.py). Naive,
-and written anew (check.py).
+and written anew (checker.py).
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The checker's replay of a tiled block: unit by unit, pixel by pixel, as custom_ops/src does it.
 
-Naive, and written anew (check.py). What lives in the block at the same time is proved to be apart all at once
+Naive, and written anew (checker.py). What lives in the block at the same time is proved to be apart all at once
 (lives.py), much faster; this says what is wrong, and where, and decides what is not proved so.
 """
 

@@ -1,6 +1,6 @@
 """The checker's view of a tiled block: what each operator fires, what that reads, and who fires when.
 
-Naive, and written anew (check.py).
+Naive, and written anew (checker.py).
 """
 
 from __future__ import annotations

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from tflm_memopt.lower.names import BLOCK, CONV, DENSE, REGION
+from tflm_memopt.model.names import BLOCK, CONV, DENSE, REGION
 
 OURS = frozenset((REGION, CONV, DENSE, BLOCK))
 """Custom operators that custom_ops/tflm implements."""

@@ -5,9 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from tflm_memopt.analysis.arena import predict
-from tflm_memopt.analysis.libraries import EARLY_2023, library
-from tflm_memopt.analysis.tflm_structs import Abi
 from tflm_memopt.emit.border import Border, border, scales
 from tflm_memopt.emit.kernels import needs
 from tflm_memopt.emit.methods import AFTER_2023, BUILTIN, CUSTOM, OURS
@@ -18,6 +15,9 @@ from tflm_memopt.ops.packing import Family
 from tflm_memopt.ops.packings import family
 from tflm_memopt.results import FrameReport, Report
 from tflm_memopt.runtime.regions import regions
+from tflm_memopt.tflm.arena import predict
+from tflm_memopt.tflm.libraries import EARLY_2023, library
+from tflm_memopt.tflm.structs import Abi
 
 NEWLINE = "\n"
 ARENA_ALIGNMENT = 16

@@ -28,10 +28,10 @@ from tflm_memopt.lower.program import (
 from tflm_memopt.model.graph import TensorId
 from tflm_memopt.ops.packing import TARGETS
 from tflm_memopt.ops.rowop import UNIT, RowOp, Rows
-from tflm_memopt.plan.drafts import TFLM_ALIGN
-from tflm_memopt.plan.occupancy import trace_of
+from tflm_memopt.plan.firing.occupancy import trace_of
+from tflm_memopt.plan.firing.turned import as_counted
+from tflm_memopt.plan.layout.drafts import TFLM_ALIGN
 from tflm_memopt.plan.plan import Block, Buffer, Plan, Role, Stage
-from tflm_memopt.plan.turn import as_counted
 from tflm_memopt.plan.walk import Walk
 from tflm_memopt.rowgraph.graph import Frame
 

@@ -10,13 +10,13 @@ from typing import Any
 import numpy as np
 
 from tflm_memopt.lower.lowering import Unit, lower, workspace
-from tflm_memopt.lower.names import BLOCK, CONV, DENSE, OFFLINE_PLAN, OFFLINE_PLAN_VERSION, ONLINE, REGION
 from tflm_memopt.lower.program import INPUT_STREAM, Program
 from tflm_memopt.lower.serialise import pack
 from tflm_memopt.lower.words import options
 from tflm_memopt.model import writer
 from tflm_memopt.model.graph import ITEM_BYTES, OPERANDS, VIEW, Graph, Op, Quantization, Tensor, TensorId
 from tflm_memopt.model.interface import METADATA, Changes, record
+from tflm_memopt.model.names import BLOCK, CONV, DENSE, OFFLINE_PLAN, OFFLINE_PLAN_VERSION, ONLINE, REGION
 from tflm_memopt.model.reader import TENSOR_TYPES
 from tflm_memopt.ops.rowop import RowOp
 from tflm_memopt.plan.plan import Block, Builtin, Plan, Role

@@ -35,7 +35,7 @@ class Role(str, enum.Enum):
 
 @dataclass(frozen=True, slots=True)
 class Lane:
-    """`rows` consecutive rows of each strip, in a ring of `depth` pixels (plan/lanes.py)."""
+    """`rows` consecutive rows of each strip, in a ring of `depth` pixels (plan/firing/lanes.py)."""
 
     rows: int
     depth: int
@@ -93,7 +93,7 @@ class Block:
     strips: int = 0
     """0: row by row."""
     turned: bool = False
-    """It counts the rows of all its tensors from the last to the first (plan/turn.py)."""
+    """It counts the rows of all its tensors from the last to the first (plan/search/turn.py)."""
 
 
 @dataclass(frozen=True, slots=True)

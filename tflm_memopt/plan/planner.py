@@ -8,15 +8,17 @@ from functools import cache
 
 from tflm_memopt.model.graph import Graph, TensorId
 from tflm_memopt.ops.packing import GENERIC
-from tflm_memopt.plan import blocks, layout
-from tflm_memopt.plan.blocks import Candidate, Chain
-from tflm_memopt.plan.drafts import Draft, Placer, drafted
 from tflm_memopt.plan.effort import EXACT, ORDERING, PLACING, SEARCH, Log, Meter, Part, allowance
-from tflm_memopt.plan.order import orders
+from tflm_memopt.plan.firing.turned import in_units
+from tflm_memopt.plan.layout import offsets as layout
+from tflm_memopt.plan.layout.drafts import Draft, Placer, drafted
 from tflm_memopt.plan.plan import Block, Builtin, Plan, Role, calls
-from tflm_memopt.plan.search import UNLIMITED, Cuts, Joint, Place, RowBlocks, Turn, front, least_bytes, never
-from tflm_memopt.plan.tiles_plan import NO_RECOMPUTE, Input, Settings
-from tflm_memopt.plan.turn import Turned, in_units, turned_chain
+from tflm_memopt.plan.schedule.orders import orders
+from tflm_memopt.plan.search import blocks
+from tflm_memopt.plan.search.blocks import Candidate, Chain
+from tflm_memopt.plan.search.cuts import UNLIMITED, Cuts, Joint, Place, RowBlocks, Turn, front, least_bytes, never
+from tflm_memopt.plan.search.tiles_plan import NO_RECOMPUTE, Input, Settings
+from tflm_memopt.plan.search.turn import Turned, turned_chain
 from tflm_memopt.rowgraph.graph import Kept, Partition, Region
 from tflm_memopt.rowgraph.inputs import IN_ARENA, InputMode
 
@@ -37,8 +39,8 @@ class Options:
     op_per_block: bool = False
     """One custom operator per block: every tensor between blocks is TFLM's, too."""
     seconds: float = EXACT
-    """Limit of the exact layout of the whole model, deterministic time (plan/layout.py); all orders share it, and a
-    block alone gets an eighth."""
+    """Limit of the exact layout of the whole model (plan/layout/offsets.py), deterministic time; all orders share it,
+    and a block alone gets an eighth."""
     fold: bool = True
     """Leave out channels that cannot influence any output (rowgraph/fold.py)."""
     overlap: bool = True
@@ -46,13 +48,13 @@ class Options:
     input: InputMode = IN_ARENA
     """Where the model's input is."""
     reorder: bool = True
-    """Try other orders than the model's own (plan/order.py)."""
+    """Try other orders than the model's own (plan/schedule/orders.py)."""
     target: str = GENERIC
     """Whose kernels operators are packed for (ops/packing.py)."""
     second_pass: bool = True
     """Operators may run twice, where compute is allowed (rowgraph/second_pass.py)."""
     turn: bool = True
-    """Blocks may fire from the last row to the first (plan/turn.py)."""
+    """Blocks may fire from the last row to the first (plan/search/turn.py)."""
     effort: float = 1.0
     """How much work the search may do, as a factor (plan/effort.py); all orders share it."""
     tiles: Settings | None = NO_RECOMPUTE

@@ -16,7 +16,6 @@ from jinja2 import Environment, StrictUndefined
 from markupsafe import Markup
 
 import tflm_memopt
-from tflm_memopt.analysis.arena import Arena
 from tflm_memopt.boards import BoardFit, boards
 from tflm_memopt.maps import MemoryMap
 from tflm_memopt.model.graph import short_name
@@ -24,6 +23,7 @@ from tflm_memopt.report import figures, svg
 from tflm_memopt.report.drawing import Drawing
 from tflm_memopt.report.figures import Mark, change
 from tflm_memopt.results import Exploration, Inspection, Optimized, Report, StageReport
+from tflm_memopt.tflm.arena import Arena
 
 WIDTHS = {"wide": 1080, "narrow": 352}
 """Pixels of a figure on a desk and in a hand; the style sheet shows the one that fits."""

@@ -14,7 +14,6 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from tflm_memopt.analysis.arena import Arena
 from tflm_memopt.analysis.diagnosis import Diagnosis
 from tflm_memopt.boards import BoardFit
 from tflm_memopt.model.graph import short_name
@@ -34,6 +33,7 @@ from tflm_memopt.results import (
 )
 from tflm_memopt.runtime.cases import Difference
 from tflm_memopt.runtime.verify import Measured, ModuleRuns, Verification
+from tflm_memopt.tflm.arena import Arena
 
 HOW: Mapping[str, str] = {
     "tflm-wheel": "under the official TFLM interpreter",

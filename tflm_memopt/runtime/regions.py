@@ -8,11 +8,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from tflm_memopt.errors import ModelError
-from tflm_memopt.lower.names import BLOCK, CONV, DENSE, OFFLINE_PLAN, ONLINE, REGION
 from tflm_memopt.lower.program import INPUT_ARENA, INPUT_STREAM
 from tflm_memopt.lower.records import ALIGNMENT
 from tflm_memopt.model import interface
 from tflm_memopt.model.graph import Graph, Op, TensorId
+from tflm_memopt.model.names import BLOCK, CONV, DENSE, OFFLINE_PLAN, ONLINE, REGION
 from tflm_memopt.model.reader import CUSTOM, Model
 from tflm_memopt.runtime import host
 

@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from tflm_memopt.lower.names import OFFLINE_PLAN, ONLINE
 from tflm_memopt.model import interface, writer
 from tflm_memopt.model.graph import ABSENT, Graph, Op
+from tflm_memopt.model.names import OFFLINE_PLAN, ONLINE
 from tflm_memopt.model.reader import read
 
 Shape = tuple[int, ...]

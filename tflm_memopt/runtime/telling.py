@@ -8,10 +8,10 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-from tflm_memopt.analysis.tflm_lifetimes import VAR_HANDLE
 from tflm_memopt.model.graph import Graph, Tensor, TensorId
 from tflm_memopt.model.reader import CUSTOM, Model, graph_of
 from tflm_memopt.runtime.stimuli import Run, parts_of_range, stimuli
+from tflm_memopt.tflm.lifetimes import VAR_HANDLE
 
 CANDIDATES = 12
 """Inferences to choose from, of a model with several inputs or outputs."""

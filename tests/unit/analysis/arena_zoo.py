@@ -1,4 +1,4 @@
-"""Small models that cover the rows of tflm_memopt/analysis/builtin_memory.py, for comparisons with a real TFLM."""
+"""Small models that cover the rows of tflm_memopt/tflm/builtin_memory.py, for comparisons with a real TFLM."""
 
 from __future__ import annotations
 

@@ -11,11 +11,11 @@ from ai_edge_litert import schema_py_generated as schema
 from models import Net, as_data
 
 from tflm_memopt import pipeline
-from tflm_memopt.lower.names import OFFLINE_PLAN, ONLINE
 from tflm_memopt.lower.rewrite import programs
 from tflm_memopt.lower.serialise import unpack
 from tflm_memopt.model import interface
 from tflm_memopt.model.interface import Changes
+from tflm_memopt.model.names import OFFLINE_PLAN, ONLINE
 from tflm_memopt.model.reader import Model, read
 from tflm_memopt.pipeline import Planned
 from tflm_memopt.plan.plan import Role

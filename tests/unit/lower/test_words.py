@@ -7,9 +7,9 @@ from flatbuffers import flexbuffers
 from models import Net
 
 import tflm_memopt
-from tflm_memopt.analysis.arena import predict
 from tflm_memopt.model import writer
 from tflm_memopt.model.reader import read
+from tflm_memopt.tflm.arena import predict
 
 
 @pytest.fixture(scope="module", params=["region", "block"])

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from tflm_memopt.model.graph import Graph, Op, Tensor, TensorId
 from tflm_memopt.ops.kinds import Kind
 from tflm_memopt.ops.rowop import UNIT, RowOp, Rows, Window
-from tflm_memopt.plan.blocks import Chain
+from tflm_memopt.plan.search.blocks import Chain
 from tflm_memopt.rowgraph.graph import Partition
 from tflm_memopt.rowgraph.regions import partition
 

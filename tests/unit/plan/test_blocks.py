@@ -13,7 +13,8 @@ from unit.plan.sketch import Sketch, random_sketch, residual
 
 from tflm_memopt import pipeline
 from tflm_memopt.model.reader import read
-from tflm_memopt.plan.blocks import (
+from tflm_memopt.plan.firing.liveness import most_alive
+from tflm_memopt.plan.search.blocks import (
     Candidate,
     Chain,
     Growing,
@@ -25,7 +26,6 @@ from tflm_memopt.plan.blocks import (
     settle,
     worst_bytes,
 )
-from tflm_memopt.plan.liveness import most_alive
 from tflm_memopt.rowgraph.graph import MAX_IO, Region
 from tflm_memopt.rowgraph.regions import partition
 

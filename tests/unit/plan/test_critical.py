@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tflm_memopt.plan.critical import Placed, critical
+from tflm_memopt.plan.layout.critical import Placed, critical
 from tflm_memopt.plan.plan import Buffer, Role
 
 

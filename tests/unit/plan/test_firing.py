@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from unit.plan.sketch import Actor, Sketch, random_sketch, residual, rows_kept, simulate
 
 from tflm_memopt.model.graph import TensorId
-from tflm_memopt.plan.blocks import Chain, Growing, grow, seed
-from tflm_memopt.plan.firing import FIRE, OUTSIDE, Member, Trace, ring_depth
+from tflm_memopt.plan.firing.trace import FIRE, OUTSIDE, Member, Trace, ring_depth
+from tflm_memopt.plan.search.blocks import Chain, Growing, grow, seed
 
 SEEDS = st.integers(0, 1 << 32)
 

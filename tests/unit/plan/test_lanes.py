@@ -14,12 +14,12 @@ from unit.plan.tiled import planned, tiled_blocks, trace_of
 
 from tflm_memopt.ops.kinds import Kind
 from tflm_memopt.ops.rowop import UNIT, RowOp, Rows, Window
-from tflm_memopt.plan.blocks import Chain, rebuild
-from tflm_memopt.plan.firing import Member, Trace
-from tflm_memopt.plan.liveness import Ring
+from tflm_memopt.plan.firing.liveness import Ring
+from tflm_memopt.plan.firing.trace import Member, Trace
 from tflm_memopt.plan.plan import Lane, Role
-from tflm_memopt.plan.tiles import UNLIMITED, tiled_candidates
-from tflm_memopt.plan.tiles_plan import Settings
+from tflm_memopt.plan.search.blocks import Chain, rebuild
+from tflm_memopt.plan.search.tiles import UNLIMITED, tiled_candidates
+from tflm_memopt.plan.search.tiles_plan import Settings
 
 Pixel = tuple[int, int, int, int]
 """Strip (-1 where rows are made once), group, row, column."""

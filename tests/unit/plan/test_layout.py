@@ -11,9 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from ortools.sat.python import cp_model
 
-from tflm_memopt.analysis import tflm_planner
-from tflm_memopt.plan.layout import Layout, Problem, climb, exact, place
-from tflm_memopt.plan.layout_bound import clique_bound
+from tflm_memopt.plan.layout.bound import clique_bound
+from tflm_memopt.plan.layout.offsets import Layout, Problem, climb, exact, place
+from tflm_memopt.tflm import greedy_planner
 
 SEEDS = st.integers(0, 1 << 32)
 SECONDS = 5.0
@@ -152,7 +152,7 @@ def test_the_same_problem_gets_the_same_layout() -> None:
 
 def test_the_heuristic_uses_room_that_fits_exactly(monkeypatch: pytest.MonkeyPatch) -> None:
     """At once, not by climbing: the last buffer goes below the second, at the bottom."""
-    monkeypatch.setattr("tflm_memopt.plan.layout.CLIMB_STEPS", 0)
+    monkeypatch.setattr("tflm_memopt.plan.layout.offsets.CLIMB_STEPS", 0)
     separations = {(0, 1): 30, (1, 0): 20, (2, 1): 30, (1, 2): 20}
     assert climb(Problem((30, 20, 15), (1, 1, 1), separations, lower_bound=50)).offsets == (0, 30, 0)
 
@@ -167,8 +167,8 @@ def test_the_thesis_example_where_tflm_s_planner_is_not_enough() -> None:
     """Figure 4.8: 8 units, where TFLM's greedy planner takes 10. One unit is 16 bytes here."""
     sizes = (5, 3, 2, 4)
     assert place(chain_problem(*sizes), seconds=SECONDS).top == 8
-    requests = [tflm_planner.Request(16 * size, max(0, i - 1), i) for i, size in enumerate(sizes)]
-    assert tflm_planner.high_water(requests, tflm_planner.place(requests)) == 10 * 16
+    requests = [greedy_planner.Request(16 * size, max(0, i - 1), i) for i, size in enumerate(sizes)]
+    assert greedy_planner.high_water(requests, greedy_planner.place(requests)) == 10 * 16
 
 
 @settings(max_examples=examples(60), deadline=None, derandomize=True)

@@ -13,9 +13,9 @@ from unit.plan.sketch import Sketch, random_sketch
 from tflm_memopt.check.checker import check
 from tflm_memopt.errors import PlanError
 from tflm_memopt.model.graph import TensorId
-from tflm_memopt.plan.blocks import Candidate, Chain, border, candidates, rebuild
-from tflm_memopt.plan.liveness import Content, separations
+from tflm_memopt.plan.firing.liveness import Content, separations
 from tflm_memopt.plan.plan import Block, Buffer, Plan, Role
+from tflm_memopt.plan.search.blocks import Candidate, Chain, border, candidates, rebuild
 
 UNLIMITED = 1 << 40
 

@@ -13,7 +13,7 @@ from unit.plan.sketch import Sketch, random_sketch, residual
 from tflm_memopt.check.checker import check
 from tflm_memopt.errors import PlanError
 from tflm_memopt.model.graph import TensorId
-from tflm_memopt.plan.drafts import TFLM_ALIGN
+from tflm_memopt.plan.layout.drafts import TFLM_ALIGN
 from tflm_memopt.plan.plan import Block, Builtin, Plan, Role
 from tflm_memopt.plan.planner import Options, Planner, plan
 from tflm_memopt.rowgraph.graph import MAX_IO, Region

@@ -10,10 +10,10 @@ from conftest import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tflm_memopt.plan.schedule import contiguous, schedule
-from tflm_memopt.plan.schedule_exact import exact
-from tflm_memopt.plan.schedule_problem import Problem, Task, lower_bound, peak
-from tflm_memopt.plan.schedule_sp import Prime, Tree, decompose
+from tflm_memopt.plan.schedule.exact import exact
+from tflm_memopt.plan.schedule.least_peak import contiguous, schedule
+from tflm_memopt.plan.schedule.problem import Problem, Task, lower_bound, peak
+from tflm_memopt.plan.schedule.series_parallel import Prime, Tree, decompose
 
 SEEDS = st.integers(0, 1 << 32)
 SECONDS = 2.0

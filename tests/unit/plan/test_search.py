@@ -13,8 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from unit.plan.sketch import Sketch, random_sketch
 
-from tflm_memopt.plan.blocks import MAX_OPERATORS, Candidate, Chain, candidates
-from tflm_memopt.plan.search import SHORT, Cuts, Label, Place, RowBlocks, least_bytes, pareto
+from tflm_memopt.plan.search.blocks import MAX_OPERATORS, Candidate, Chain, candidates
+from tflm_memopt.plan.search.cuts import SHORT, Cuts, Label, Place, RowBlocks, least_bytes, pareto
 from tflm_memopt.rowgraph.graph import Frame
 
 UNLIMITED = 1 << 40
@@ -57,7 +57,7 @@ def test_no_partition_is_better(number: int, gaps: bool, short: int) -> None:
     place = with_gaps(number) if gaps else alive
     cost = {edge: place(block, 0, False) for edge, block in all_blocks(chain).items()}
     least = min(max(cost[e] for e in edges) for edges in partitions(len(chain.ops)) if cost.keys() >= set(edges))
-    with mock.patch("tflm_memopt.plan.search.SHORT", short):
+    with mock.patch("tflm_memopt.plan.search.cuts.SHORT", short):
         best = best_partition(chain, lambda block, _enough, _hasty: cost[block.first, block.last])
     assert best.nbytes == least
     assert max(cost[block.first, block.last] for block in best.blocks()) == least

@@ -16,11 +16,11 @@ from tflm_memopt import pipeline
 from tflm_memopt.lower.serialise import pack, unpack
 from tflm_memopt.model.interface import Changes
 from tflm_memopt.model.reader import read
-from tflm_memopt.plan.blocks import Candidate, Chain, border, executed_macs, rebuild
-from tflm_memopt.plan.liveness import most_alive
+from tflm_memopt.plan.firing.liveness import most_alive
 from tflm_memopt.plan.plan import Block
-from tflm_memopt.plan.tiles import tiled_candidates
-from tflm_memopt.plan.tiles_plan import Settings
+from tflm_memopt.plan.search.blocks import Candidate, Chain, border, executed_macs, rebuild
+from tflm_memopt.plan.search.tiles import tiled_candidates
+from tflm_memopt.plan.search.tiles_plan import Settings
 from tflm_memopt.rewrite.int8_io import Int8Interface
 from tflm_memopt.runtime import host, regions
 

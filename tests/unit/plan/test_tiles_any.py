@@ -9,11 +9,11 @@ from unit.plan.sketch import Sketch
 
 from tflm_memopt.check.checker import check
 from tflm_memopt.model.graph import TensorId
-from tflm_memopt.plan.blocks import Candidate, Chain, candidates
 from tflm_memopt.plan.plan import Block
 from tflm_memopt.plan.planner import Options, plan
-from tflm_memopt.plan.tiles_any import walked
-from tflm_memopt.plan.tiles_plan import NO_RECOMPUTE, Settings
+from tflm_memopt.plan.search.blocks import Candidate, Chain, candidates
+from tflm_memopt.plan.search.tiles_any import walked
+from tflm_memopt.plan.search.tiles_plan import NO_RECOMPUTE, Settings
 from tflm_memopt.rowgraph.graph import Frame
 
 UNLIMITED = 1 << 40

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from tflm_memopt.plan.liveness import Content
+from tflm_memopt.plan.firing.liveness import Content
+from tflm_memopt.plan.firing.turned import in_units, mirrored
 from tflm_memopt.plan.plan import Role
-from tflm_memopt.plan.turn import in_units, mirrored
 
 
 def content(role: Role, nbytes: int, top: list[int]) -> Content:

@@ -11,10 +11,10 @@ from unit.plan.tiled import planned
 
 import tflm_memopt
 from tflm_memopt.analysis.costs import Work
-from tflm_memopt.plan.firing import Member
-from tflm_memopt.plan.occupancy import trace_of
+from tflm_memopt.plan.firing.occupancy import trace_of
+from tflm_memopt.plan.firing.trace import Member
+from tflm_memopt.plan.firing.work import work
 from tflm_memopt.plan.plan import Block
-from tflm_memopt.plan.work import work
 
 
 def works(data: bytes, target: str = "generic") -> tuple[Work, ...]:

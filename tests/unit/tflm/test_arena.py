@@ -1,0 +1,193 @@
+"""The predicted arena against a real TFLM's: pinned figures of a Cortex-M4, and the official wheel's own, live."""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+import io
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from conftest import MODELS, thinned
+from models import Net
+from tflm.region_model import region_model
+from unit.analysis.arena_zoo import REGION, ZOO, lstm
+from unit.tflm import cortex_m4
+
+import tflm_memopt
+from tflm_memopt.emit.resolver import arena_bytes
+from tflm_memopt.errors import ModelError
+from tflm_memopt.model import writer
+from tflm_memopt.model.reader import read
+from tflm_memopt.tflm.arena import Arena, predict
+from tflm_memopt.tflm.libraries import EARLY_2023
+
+AMPLE = 1 << 23
+FIGURE = re.compile(r"Arena allocation (head|tail|total) (\d+) bytes")
+
+Measure = Callable[[bytes], dict[str, int]]
+
+
+def _built(name: str) -> bytes:
+    return REGION() if name == "region" else ZOO[name]()
+
+
+CORTEX_M4 = [
+    *(pytest.param(lambda name=name: _built(name), figures, id=name) for name, figures in cortex_m4.ZOO.items()),
+    *(
+        pytest.param((MODELS / f"{name}.tflite").read_bytes, figures, id=name)
+        for name, figures in cortex_m4.REAL_MODELS.items()
+        if (MODELS / f"{name}.tflite").exists()
+    ),
+]
+
+
+@pytest.mark.parametrize(("model", "figures"), CORTEX_M4)
+def test_as_measured_on_a_cortex_m4(model: Callable[[], bytes], figures: cortex_m4.Measured) -> None:
+    arena = predict(model())
+    assert (arena.head, arena.total, arena.min) == figures
+    assert arena.exact
+    assert arena.tail == arena.total - arena.head
+
+
+@pytest.mark.parametrize("name", cortex_m4.FULL_BUILD)
+def test_as_measured_in_the_largest_32_bit_build(name: str) -> None:
+    arena = predict(_built(name), "ilp32-full")
+    assert (arena.head, arena.total, arena.min) == cortex_m4.FULL_BUILD[name]
+
+
+@pytest.mark.parametrize("name", cortex_m4.EARLY_2023)
+def test_as_measured_with_the_kernels_of_early_2023(name: str) -> None:
+    arena = predict(_built(name), "ilp32-full", library=EARLY_2023)
+    assert (arena.total, arena.min) == cortex_m4.EARLY_2023[name]
+
+
+@pytest.mark.parametrize("dtype", ["INT8", "FLOAT32"])
+def test_an_emitted_constant_is_enough_for_an_lstm(dtype: str, wheel: Any) -> None:
+    model = lstm(dtype, units=16, features=12, steps=10)
+    result = tflm_memopt.optimize(model, abi="lp64")
+    _allocate(wheel, result.model, arena_bytes(read(result.model), result.report))
+
+
+@pytest.fixture
+def wheel() -> Any:
+    """The official TFLM wheel's runtime module."""
+    return pytest.importorskip("tflite_micro", reason="needs the official TFLM wheel (x86-64 Linux)").runtime
+
+
+@pytest.fixture
+def measured(wheel: Any, capfd: pytest.CaptureFixture[str]) -> Measure:
+    """What the wheel's recording interpreter prints about a model's arena."""
+
+    def measure(model: bytes) -> dict[str, int]:
+        interpreter = _allocate(wheel, model, AMPLE)
+        capfd.readouterr()
+        interpreter.print_allocations()
+        return {key: int(value) for key, value in FIGURE.findall(capfd.readouterr().err)}
+
+    return measure
+
+
+def _allocate(wheel: Any, model: bytes, size: int) -> Any:
+    with contextlib.redirect_stdout(io.StringIO()):  # it prints the number of resource variables
+        return wheel.Interpreter.from_bytes(model, arena_size=size)
+
+
+def as_printed(arena: Arena) -> dict[str, int]:
+    return {"head": arena.head, "tail": arena.tail, "total": arena.total}
+
+
+@pytest.mark.parametrize("name", thinned(ZOO, 40))
+def test_small_models_as_the_wheel_measures_them(name: str, wheel: Any, measured: Measure) -> None:
+    model = ZOO[name]()
+    arena = predict(model, "lp64", recording=True)
+    assert as_printed(arena) == measured(model)
+    _allocate(wheel, model, arena.min)
+
+
+def test_real_models_as_the_wheel_measures_them(real_model: Path, wheel: Any, measured: Measure) -> None:
+    """One byte less is refused. Small models are not asked: there TFLM may run over its own temporaries, and crash."""
+    model = real_model.read_bytes()
+    arena = predict(model, "lp64", recording=True)
+    assert as_printed(arena) == measured(model)
+    _allocate(wheel, model, arena.min)
+    with pytest.raises(RuntimeError):
+        _allocate(wheel, model, arena.min - 1)
+
+
+def test_a_region_as_the_wheel_measures_it(wheel: Any, capfd: pytest.CaptureFixture[str]) -> None:
+    """Our operator, registered: offline offsets, a workspace, no state."""
+    run = importlib.import_module("tflm_memopt.runtime.wheel")
+    interpreter = run.interpreter(region_model(), AMPLE)
+    capfd.readouterr()
+    interpreter.print_allocations()
+    printed = {key: int(value) for key, value in FIGURE.findall(capfd.readouterr().err)}
+    assert as_printed(predict(region_model(), "lp64", recording=True)) == printed
+
+
+def test_the_recording_interpreter_needs_a_little_more() -> None:
+    model = ZOO["network"]()
+    assert 96 <= predict(model, recording=True).total - predict(model).total <= 112
+
+
+def test_a_read_model_and_its_bytes_are_the_same() -> None:
+    model = ZOO["branches"]()
+    assert predict(read(model)) == predict(model)
+
+
+def test_what_an_unknown_operator_takes_is_no_figure() -> None:
+    net = Net()
+    x = net.input((1, 8))
+    for _ in range(2):
+        x = net.op("CUSTOM", [x], [net.tensor((1, 8))], custom_code="MY_OWN")
+    arena = predict(net.model(net.unary("RELU", x)))
+    assert arena.unknown == ("MY_OWN",)
+    assert not arena.exact
+    assert arena.figure(arena.total) == f"at least {arena.total:,}"
+    said = arena.to_json()
+    assert [said[key] for key in ("head", "tail", "total", "min")] == [None] * 4
+    assert said["at_least"] == {"head": arena.head, "tail": arena.tail, "total": arena.total, "min": arena.min}
+
+
+def test_a_known_figure_is_one() -> None:
+    arena = predict(ZOO["network"]())
+    said = arena.to_json()
+    assert (said["total"], said["at_least"], said["unknown"]) == (arena.total, None, ())
+    assert arena.figure(12345) == "12,345"
+
+
+@pytest.mark.parametrize(
+    ("name", "variables", "total"), [("mww_okay_nabu_v2", 6, 18_708), ("mww_vad_v2", 4, 9_332)], ids=["nabu", "vad"]
+)
+def test_resource_variables_as_measured_on_a_cortex_m4(name: str, variables: int, total: int) -> None:
+    """Measured with MicroResourceVariables for 16, of 20 B each; predicted are as many as the model has."""
+    path = MODELS / f"{name}.tflite"
+    if not path.exists():
+        pytest.skip(f"{path} is not here")
+    arena = predict(path.read_bytes())
+    assert arena.exact
+    assert arena.variables == variables
+    assert arena.total == total - (16 * 20 - -(-variables * 20 // 16) * 16)
+
+
+def test_resource_variables_are_counted_once() -> None:
+    arena = predict(ZOO["resource_variables"]())
+    assert arena.variables == 2
+    assert arena.variable_bytes == 16 + 48 + 32 + 16  # the object, 2 x 20 B, 20 B and 7 B of values
+
+
+def test_a_whole_region_costs_less_tail_than_500_bytes() -> None:
+    assert predict(region_model()).tail <= 500
+
+
+@pytest.mark.parametrize("plan", [[1, 1, 3, -1, -1, -1], [1, 1, 2, -1], [1], []])
+def test_an_offline_plan_for_another_model(plan: list[int]) -> None:
+    net = Net()
+    net.finished(net.unary("RELU", net.input((1, 8))))
+    writer.set_metadata(net.tree, "OfflineMemoryAllocation", np.array(plan, "<i4"))
+    with pytest.raises(ModelError, match="not for 2 tensors"):
+        predict(writer.write(net.tree))

@@ -1,0 +1,152 @@
+"""Scratch and state of the kernels for CMSIS-NN and ESP-NN: totals of a Cortex-M4, answers of their C code, pinned."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from conftest import MODELS, thinned
+from models import Net
+from unit.analysis.arena_zoo import ZOO, lstm
+
+import tflm_memopt
+from tflm_memopt.errors import UsageError
+from tflm_memopt.model.reader import graph_of, read
+from tflm_memopt.tflm import cmsis_nn, esp_nn
+from tflm_memopt.tflm.arena import predict
+from tflm_memopt.tflm.builtin_memory import UNKNOWN, ConvShape
+from tflm_memopt.tflm.libraries import KERNELS, REFERENCE, Library, library
+from tflm_memopt.tflm.structs import STRUCTS
+
+DSP, MVE, ESP = library("cmsis-nn"), library("cmsis-nn", mve=True), library("esp-nn")
+
+
+@pytest.mark.parametrize(
+    ("name", "total"),
+    [
+        ("mlperf_tiny_kws_dscnn_int8", 22_820),
+        ("mlperf_tiny_ic_resnet8_int8", 54_996),
+        ("mlperf_tiny_vww_96_int8", 100_708),
+        ("mlperf_tiny_ad_autoencoder_int8", 2_580),
+    ],
+)
+def test_cmsis_nn_as_measured_on_a_cortex_m4(name: str, total: int) -> None:
+    """arena_used_bytes(), built as cortex_m4.py says, but with OPTIMIZED_KERNEL_DIR=cmsis_nn."""
+    path = MODELS / f"{name}.tflite"
+    if not path.exists():
+        pytest.skip(f"{path} is not here")
+    arena = predict(path.read_bytes(), library=DSP)
+    assert arena.total == total
+    assert (arena.kernels, arena.exact) == ("cmsis-nn", True)
+
+
+CONVOLUTIONS = [
+    (ConvShape(1, 1, 16, 1, 8, 8, 8, 8, 32), 0, 0, 832),
+    (ConvShape(1, 1, 3, 1, 2, 2, 2, 2, 5), 0, 0, 136),
+    (ConvShape(1, 1, 6, 1, 9, 9, 5, 5, 8, 1, 2, 2), 0, 0, 952),
+    (ConvShape(3, 3, 3, 1, 32, 32, 32, 32, 16, pad_h=1, pad_w=1), 112, 128, 704),
+    (ConvShape(3, 3, 8, 1, 9, 7, 7, 5, 6), 288, 320, 1528),
+    (ConvShape(1, 5, 8, 1, 1, 40, 1, 36, 4), 160, 40, 592),
+    (ConvShape(1, 5, 8, 1, 1, 40, 1, 40, 4, pad_w=2), 160, 56, 1296),
+    (ConvShape(1, 8, 4, 1, 1, 3, 1, 2, 4, stride_w=2, pad_w=3), 128, 128, 800),
+    (ConvShape(10, 4, 1, 1, 49, 10, 25, 5, 64, 1, 2, 2, pad_h=4, pad_w=1), 160, 192, 3472),
+    (ConvShape(2, 2, 40, 1, 6, 6, 6, 6, 9, dilation_h=2), 640, 640, 5228),
+]
+"""What arm_convolve_wrapper_s8_get_buffer_size_dsp, _mve and esp_nn_get_conv_scratch_size_esp32s3 return."""
+DEPTHWISE = [
+    (ConvShape(3, 3, 16, 1, 8, 8, 8, 8, 16, pad_h=1, pad_w=1), 0, 4464, 1760),
+    (ConvShape(3, 3, 16, 1, 9, 9, 7, 7, 16), 0, 4464, 160),
+    (ConvShape(3, 3, 64, 1, 40, 40, 40, 40, 64, pad_h=1, pad_w=1), 0, 4464, 8656),
+    (ConvShape(3, 3, 24, 1, 8, 8, 8, 8, 24, pad_h=1, pad_w=1), 0, 4464, 7008),
+    (ConvShape(3, 3, 8, 1, 8, 8, 8, 8, 8, pad_h=1, pad_w=1), 0, 4464, 1200),
+    (ConvShape(5, 5, 8, 1, 8, 8, 8, 8, 8, pad_h=2, pad_w=2), 400, 12400, 1456),
+    (ConvShape(5, 5, 32, 1, 40, 40, 40, 40, 32, pad_h=2, pad_w=2), 1600, 12400, 14432),
+    (ConvShape(3, 3, 6, 1, 8, 8, 8, 8, 6, pad_h=1, pad_w=1), 0, 4464, 1792),
+    (ConvShape(3, 3, 3, 1, 8, 8, 8, 8, 12, 4, pad_h=1, pad_w=1), 0, 0, 632),
+    (ConvShape(3, 3, 2, 1, 8, 8, 8, 8, 2, pad_h=1, pad_w=1), 0, 4464, 32),
+    (ConvShape(2, 4, 6, 2, 8, 8, 7, 5, 6), 0, 0, 1552),
+    (ConvShape(3, 3, 8, 1, 9, 9, 5, 5, 8, dilation_h=2, dilation_w=2), 0, 0, 1472),
+]
+"""The same of depthwise convolutions."""
+
+
+@pytest.mark.parametrize(("window", "dsp", "mve", "esp"), CONVOLUTIONS)
+def test_scratch_of_convolutions(window: ConvShape, dsp: int, mve: int, esp: int) -> None:
+    assert cmsis_nn.conv_bytes(window, mve=False) == dsp
+    assert cmsis_nn.conv_bytes(window, mve=True) == mve
+    assert esp_nn.conv_bytes(window) == esp
+
+
+@pytest.mark.parametrize(("window", "dsp", "mve", "esp"), DEPTHWISE)
+def test_scratch_of_depthwise_convolutions(window: ConvShape, dsp: int, mve: int, esp: int) -> None:
+    assert cmsis_nn.depthwise_bytes(window, mve=False, packed=False) == dsp
+    assert cmsis_nn.depthwise_bytes(window, mve=True, packed=False) == mve
+    assert esp_nn.depthwise_bytes(window) == esp
+
+
+@pytest.mark.parametrize("kernels", [REFERENCE, DSP, MVE, ESP], ids=["reference", "dsp", "mve", "esp"])
+def test_every_struct_of_a_row_is_in_the_table(kernels: Library) -> None:
+    rows = kernels.rows.values()
+    assert {name for kernel in (*rows, UNKNOWN) for name in (kernel.params, kernel.state) if name} <= STRUCTS.keys()
+
+
+@pytest.mark.parametrize("name", thinned(ZOO, 20))
+def test_only_operators_with_rows_of_their_own_differ(name: str) -> None:
+    model = ZOO[name]()
+    source = read(model)
+    graphs = [graph_of(source.tree, number) for number in range(source.subgraphs)]
+    operators = {str(op.options.get("custom_code", op.type)) for graph in graphs for op in graph.ops}
+    for kernels in (DSP, MVE, ESP):
+        own = {op for op, row in kernels.rows.items() if row != REFERENCE.rows[op]}
+        arena = predict(model, library=kernels)
+        assert arena.exact == (operators <= kernels.rows.keys())
+        assert operators & own or not arena.exact or arena == replace(predict(model), kernels=kernels.name)
+
+
+@pytest.mark.parametrize(
+    ("name", "total", "least"), [("lstm", 1568, 2260), ("lstm_int8", 1716, 2480), ("lstm_int16", 2276, 2880)]
+)
+def test_an_lstm_as_measured_with_cmsis_nn_on_a_cortex_m4(name: str, total: int, least: int) -> None:
+    """arena_used_bytes(), and an arena with which AllocateTensors succeeds."""
+    arena = predict(ZOO[name](), library=DSP)
+    assert (arena.total, arena.min, arena.exact) == (total, least, True)
+
+
+def test_cmsis_nn_sums_the_weights_of_an_lstm_in_advance() -> None:
+    """Eight vectors of 128 int32 stay in RAM; of four int16 buffers of the cell's size, three."""
+    model = lstm("INT8", units=128, features=257, steps=1)
+    fast, plain = predict(model, library=DSP), predict(model)
+    assert fast.tail - plain.tail == 8 * 4 * 128 + (912 - 688)  # and cmsis_nn_lstm_params
+    assert plain.head - fast.head == 2 * 128
+
+
+def _mixed() -> bytes:
+    """An L2_NORMALIZATION that stays builtin, between convolutions."""
+    net = Net(seed=9)
+    x = net.conv2d(net.input((1, 12, 12, 4)), 16, kernel=(3, 3))
+    x = net.normalized(x)
+    return net.model(net.softmax(net.fully_connected(net.conv2d(x, 8, kernel=(3, 3)), 10)))
+
+
+def test_all_figures_name_and_count_the_library() -> None:
+    data = _mixed()
+    for kernels in KERNELS:
+        done = tflm_memopt.optimize(data, kernels=kernels, seconds=0.1)
+        whose = library(kernels)
+        assert done.report.arena == predict(done.model, library=whose)
+        assert done.report.original_arena == predict(data, library=whose)
+        assert tflm_memopt.inspect(data, kernels=kernels).arena == predict(data, library=whose)
+        assert done.report.convention.endswith(
+            {"reference": "TFLM reference kernels", "cmsis-nn": "TFLM with CMSIS-NN", "esp-nn": "TFLM with ESP-NN"}[
+                kernels
+            ]
+        )
+        assert done.report.to_json()["arena"]["kernels"] == kernels
+    assert tflm_memopt.explore(data, kernels="esp-nn").points[0].arena.kernels == "esp-nn"
+    helium = tflm_memopt.inspect(data, kernels="cmsis-nn", target="cortex-m55")
+    assert helium.arena == predict(data, library=MVE) != predict(data, library=DSP)
+
+
+def test_unknown_kernels_are_refused() -> None:
+    with pytest.raises(UsageError, match="unknown kernels: 'fast'"):
+        tflm_memopt.inspect(_mixed(), kernels="fast")  # type: ignore[arg-type]

@@ -1,0 +1,118 @@
+"""Where the pixels of an inner tensor of a tiled block live, and for how long.
+
+The rows of a strip fall into lanes: consecutive rows that later strips need equally long. A lane is a ring of pixels in
+the order in which a strip makes them, column after column. Rows that no later strip needs get a window of a few
+columns, the others a whole line or several (vMCU's and msf-CNN's line buffers, here to the pixel). Depths are not
+estimated: every pixel's writing and last reading is taken from the trace, and no two pixels that are alive at once may
+share a slot.
+"""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import dataclass
+
+import numpy as np
+
+from tflm_memopt.plan.firing.trace import Member, Trace
+from tflm_memopt.plan.plan import Lane
+from tflm_memopt.plan.walk import Ints
+
+
+@dataclass(frozen=True, slots=True)
+class Lives:
+    """Of the units of a producer that fire: which, when their pixels are written and last read, how many strips later.
+
+    Pixels that are never read live for a moment.
+    """
+
+    unit: Ints
+    written: Ints
+    read: Ints
+    strips: Ints
+
+
+def lives(trace: Trace, producer: Member) -> Lives:
+    """From the trace."""
+    written, fired = trace.fires(producer.key)
+    if producer.iterative:  # the last unit makes all pixels
+        written, fired = written[-1:], fired[-1:]
+    u = producer.units
+    read = np.full(len(u), -1, dtype=np.int64)
+    strip = u.strip.copy()
+    for member, k in trace.readers(producer.op.output):
+        at, firing = trace.fires(member.key)
+        r0, r1 = member.rows(k, firing)
+        c0, c1 = member.columns(k, firing)
+        here = member.units.strip[firing]
+        for dy in range(int((r1 - r0).max(initial=0))):
+            for dx in _column_steps(producer, c0, c1):
+                some = (r0 + dy < r1) & (c0 + dx < c1)
+                unit = producer.unit_making(member, firing[some], (r0 + dy)[some], (c0 + dx)[some])
+                np.maximum.at(read, unit, at[some])
+                np.maximum.at(strip, unit, here[some])
+    return Lives(fired, written, np.maximum(read[fired], written), (strip - u.strip)[fired])
+
+
+def _column_steps(producer: Member, c0: Ints, c1: Ints) -> list[int]:
+    """Offsets into a window that hit every tile that it touches."""
+    width = int((c1 - c0).max(initial=0))
+    return list(range(width)) if producer.walk.tile else [0][:width]
+
+
+def lanes_of(producer: Member, life: Lives) -> tuple[Lane, ...]:
+    """The lanes of an inner tensor, with the least depths."""
+    if producer.iterative:
+        return (Lane(1, producer.op.writes.w),)
+    walk, u = producer.walk, producer.units
+    period = walk.rows if walk.recomputes else walk.advance
+    row, strip = u.row[life.unit], u.strip[life.unit]
+    origin = strip * walk.advance + walk.end - walk.rows if walk.recomputes else walk.origin
+    turn, residue = np.divmod(row - origin, period)
+    kept = np.zeros(period, dtype=np.int64)
+    np.maximum.at(kept, residue, life.strips)
+    result = []
+    for first, rows in _runs(kept):
+        mine = np.flatnonzero((residue >= first) & (residue < first + rows))
+        index, written, read = _pixels(producer, life, turn * producer.op.writes.w * rows + residue - first, rows, mine)
+        result.append(Lane(rows, _depth(index, written, read)))
+    return tuple(result)
+
+
+def _runs(values: Ints) -> list[tuple[int, int]]:
+    """(first, length) of the runs of equal values."""
+    cuts = [0, *(int(i) + 1 for i in np.flatnonzero(np.diff(values))), len(values)]
+    return [(a, b - a) for a, b in itertools.pairwise(cuts)]
+
+
+def _pixels(producer: Member, life: Lives, base: Ints, rows: int, mine: Ints) -> tuple[Ints, Ints, Ints]:
+    """Of all pixels of a lane: index in the ring, when written, when last read. `base`: index of column 0, per unit."""
+    u = producer.units
+    x0, x1 = u.x0[life.unit[mine]], u.x1[life.unit[mine]]
+    length = x1 - x0
+    of = np.repeat(mine, length)
+    column = np.arange(len(of), dtype=np.int64) - np.repeat(np.cumsum(length) - length - x0, length)
+    return base[of] + column * rows, life.written[of], life.read[of]
+
+
+def _depth(index: Ints, written: Ints, read: Ints) -> int:
+    """The least ring that never has two living pixels in one slot."""
+    if not len(index):
+        return 1
+    depth = _most_alive(written, read)
+    while not _fits(index, written, read, depth):
+        depth += 1
+    return depth
+
+
+def _most_alive(written: Ints, read: Ints) -> int:
+    events = np.concatenate((written * 2, read * 2 + 1))
+    step = np.concatenate((np.ones(len(written), dtype=np.int64), -np.ones(len(read), dtype=np.int64)))
+    return int(np.cumsum(step[np.argsort(events, kind="stable")]).max())
+
+
+def _fits(index: Ints, written: Ints, read: Ints, depth: int) -> bool:
+    slot = index % depth
+    order = np.lexsort((written, slot))
+    same = slot[order][1:] == slot[order][:-1]
+    return bool(np.all((read[order][:-1] < written[order][1:])[same]))

@@ -1,0 +1,153 @@
+"""Steps of a plan before their buffers have addresses, and the layout problem that they are together."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import permutations
+from types import MappingProxyType
+from typing import NamedTuple
+
+from tflm_memopt.model.graph import TensorId
+from tflm_memopt.plan.firing.liveness import Content, most_alive, separations
+from tflm_memopt.plan.firing.turned import mirrored
+from tflm_memopt.plan.layout import offsets as layout
+from tflm_memopt.plan.plan import Block, Buffer, Lane, Role, Step
+
+TFLM_ALIGN = 16
+"""TFLM's tensors start at multiples of it (tensorflow/lite/micro/micro_arena_constants.h)."""
+_ALIGN = {Role.TENSOR: 1, Role.RING: 1, Role.ACCUMULATOR: 4, Role.COUNTERS: 2, Role.SCRATCH: 4}
+
+
+class Held(NamedTuple):
+    """A buffer of a block: of a Content, what does not change from firing to firing."""
+
+    role: Role
+    key: int
+    nbytes: int
+    depth: int
+    lanes: tuple[Lane, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """A step with what is alive in it."""
+
+    step: Step
+    whole: tuple[TensorId, ...]
+    """Tensors that are alive in full during the step."""
+    held: tuple[Held, ...] = ()
+    """Of a block: its other buffers."""
+    separations: Mapping[tuple[int, int], int] = field(default_factory=dict)
+    """Of those (layout.Problem)."""
+    most_alive: int = 0
+    """Bytes in those at the worst moment."""
+
+    def keys(self) -> list[tuple[Role, int]]:
+        """What its buffers hold."""
+        return [(h.role, h.key) for h in self.held]
+
+    def tensors(self) -> Iterator[TensorId]:
+        """That it has as a whole."""
+        yield from self.whole
+        yield from (h.key for h in self.held if h.role is Role.TENSOR)
+
+
+def drafted(step: Block, contents: Sequence[Content], whole: tuple[TensorId, ...]) -> Draft:
+    """Of a block, from what its buffers hold at every firing."""
+    distances = separations(contents)
+    if step.turned:
+        distances = mirrored(contents, distances)
+    held = tuple(Held(c.role, c.key, c.nbytes, c.depth, c.lanes) for c in contents)
+    return Draft(step, whole, held, distances, most_alive(contents))
+
+
+@dataclass(frozen=True, slots=True)
+class Placer:
+    """What it takes to turn drafts into a layout problem."""
+
+    sizes: Mapping[TensorId, int]
+    inputs: Collection[TensorId]
+    outputs: Collection[TensorId]
+    known: Collection[TensorId] | None
+    """Tensors that TFLM knows and aligns; None: all. The others are inside a workspace."""
+
+    def problem(
+        self, drafts: Sequence[Draft], turns: Mapping[int, Draft] = MappingProxyType({})
+    ) -> tuple[list[Buffer], layout.Problem]:
+        """The buffers of these steps, and what their offsets must fulfil. `turns`: other forms of some steps."""
+        buffers: list[Buffer] = []
+        tensors: dict[TensorId, int] = {}
+        distances: dict[tuple[int, int], int] = {}
+        choices: list[layout.Turn] = []
+        lower_bound = 0
+        before: set[int] = set()
+        lives = self._lives(drafts)
+        for number, draft in enumerate(drafts):
+            local = [self._index(h, number, lives, buffers, tensors) for h in draft.held]
+            whole = [self._tensor(t, lives, buffers, tensors) for t in draft.whole]
+            filled = [i for i, held in zip(local, draft.held, strict=True) if self._is_filled(held)]
+            fresh = [t for t in whole if t not in before]  # the others keep apart already
+            before = set(whole)
+            apart = {*permutations(filled, 2), *((t, u) for t in whole for u in (*local, *fresh) if t != u)}
+            pairs = {p: buffers[p[0]].nbytes for t, u in apart for p in ((t, u), (u, t))}
+            forms = (draft, turns[number]) if number in turns else (draft,)
+            forward, *turned = ({(local[u], local[v]): d for (u, v), d in f.separations.items()} for f in forms)
+            if turned:
+                sizes = {i: h.nbytes for i, h in zip(local, turns[number].held, strict=True)}
+                choices.append(layout.Turn(forward, turned[0], sizes))
+            else:
+                pairs = forward | pairs
+            for pair, distance in pairs.items():
+                distances[pair] = max(distance, distances.get(pair, distance))
+            lower_bound = max(lower_bound, min(map(self.bound, forms)))
+        nbytes, align = tuple(b.nbytes for b in buffers), tuple(b.align for b in buffers)
+        return buffers, layout.Problem(nbytes, align, distances, lower_bound, tuple(choices))
+
+    def bound(self, draft: Draft) -> int:
+        """Bytes that are alive at the worst moment of a step."""
+        filled = sum(held.nbytes for held in draft.held if self._is_filled(held))
+        return max(draft.most_alive, filled) + sum(self.sizes[t] for t in draft.whole)
+
+    def _is_filled(self, held: Held) -> bool:
+        """Whether it is an input of the model, which is there before anything fires, read or not."""
+        return held.role is Role.TENSOR and held.key in self.inputs and held.nbytes == self.sizes[held.key]
+
+    def _index(
+        self,
+        held: Held,
+        step: int,
+        lives: Mapping[TensorId, tuple[int, int]],
+        buffers: list[Buffer],
+        tensors: dict[TensorId, int],
+    ) -> int:
+        role, key, nbytes, depth, lanes = held
+        if role is Role.TENSOR:
+            return self._tensor(key, lives, buffers, tensors)
+        key = step if role in (Role.COUNTERS, Role.SCRATCH) else key
+        buffers.append(Buffer(role, key, nbytes, step, step + 1, _ALIGN[role], depth, lanes))
+        return len(buffers) - 1
+
+    def _tensor(
+        self,
+        tensor: TensorId,
+        lives: Mapping[TensorId, tuple[int, int]],
+        buffers: list[Buffer],
+        tensors: dict[TensorId, int],
+    ) -> int:
+        if tensor not in tensors:
+            tensors[tensor] = len(buffers)
+            align = TFLM_ALIGN if self.known is None or tensor in self.known else _ALIGN[Role.TENSOR]
+            first, last = lives[tensor]
+            buffers.append(Buffer(Role.TENSOR, tensor, self.sizes[tensor], first, last, align))
+        return tensors[tensor]
+
+    def _lives(self, drafts: Sequence[Draft]) -> Mapping[TensorId, tuple[int, int]]:
+        """Of each whole tensor, the steps during which it is alive."""
+        first: dict[TensorId, int] = {}
+        last: dict[TensorId, int] = {}
+        for step, draft in enumerate(drafts):
+            for tensor in draft.tensors():
+                first.setdefault(tensor, 0 if tensor in self.inputs else step)
+                last[tensor] = len(drafts) if tensor in self.outputs else step + 1
+        return {tensor: (start, last[tensor]) for tensor, start in first.items()}

@@ -1,0 +1,218 @@
+"""Byte offsets: put every buffer somewhere, lowest top wins.
+
+Two buffers that are alive together need offset(upper) - offset(lower) >= separation(lower, upper) for one of the two
+orders; normally the separation is the lower buffer's size, for a pair that shares memory row by row it is less
+(plan/firing/liveness.py). A heuristic (largest first, then hill climbing over the order) gives a first layout; where it
+does not meet the lower bound, a better bound is sought (bound.py), then CP-SAT decides these disjunctions.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from tflm_memopt.plan import cp_sat
+from tflm_memopt.plan.effort import Meter, Part
+from tflm_memopt.plan.layout import bound
+
+CLIMB_STEPS = 200
+SEED = 20261120
+PAIR_SECONDS = 2e-7
+"""Of work (effort.py): to compare a buffer with one that is placed already."""
+MODEL_SECONDS = 6e-5
+"""To write down a separation for CP-SAT, which simplifies what it reads before it counts its time."""
+SOLVER_SECONDS = 2.2
+"""Of a second of CP-SAT's deterministic time."""
+
+
+Separations = Mapping[tuple[int, int], int]
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """A block that may fire from the last row to the first (plan/search/turn.py)."""
+
+    forward: Separations
+    """What its buffers must keep otherwise."""
+    turned: Separations
+    nbytes: Mapping[int, int]
+    """Of its own buffers when it is turned."""
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """Sizes and alignments in bytes. `separations[lower, upper]`: both orders of each pair that is alive together."""
+
+    nbytes: tuple[int, ...]
+    align: tuple[int, ...]
+    separations: Mapping[tuple[int, int], int]
+    lower_bound: int
+    turns: tuple[Turn, ...] = ()
+    """Whose forward separations are not among `separations`."""
+
+    def decided(self, turned: Collection[int]) -> Problem:
+        """The same with these blocks turned and the others not."""
+        separations, nbytes = dict(self.separations), list(self.nbytes)
+        for number, turn in enumerate(self.turns):
+            for pair, distance in (turn.turned if number in turned else turn.forward).items():
+                separations[pair] = max(distance, separations.get(pair, distance))
+            for i in turn.nbytes if number in turned else ():
+                nbytes[i] = turn.nbytes[i]
+        return Problem(tuple(nbytes), self.align, separations, self.lower_bound)
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    offsets: tuple[int, ...]
+    top: int
+    proven: bool
+    """No layout has a lower top."""
+    turned: frozenset[int] = frozenset()
+    """Of the problem's turns."""
+
+
+def place(problem: Problem, *, seconds: float, meter: Meter | None = None, part: Part = Part.LAYOUT) -> Layout:
+    """The best layout found within the time limit; the heuristic's at worst, never a failure.
+
+    `seconds`: CP-SAT's deterministic time, about seconds, the same on every machine. `meter`: what all of it may cost,
+    `part`: what is cut short where that is not enough.
+    """
+    meter = meter or Meter()
+    numbers = range(len(problem.turns))
+    starts = dict.fromkeys(frozenset(turned) for turned in ((), numbers[::2], numbers[1::2]))
+    found = min((_with(problem, turned, meter, part) for turned in starts), key=lambda x: x.top)
+    bounded = found.top > problem.lower_bound and seconds > 0 and not problem.turns
+    work = bound.SECONDS + bound.PAIR_SECONDS * len(problem.separations)
+    if bounded and meter.allows(part, work):
+        meter.spend(work)
+        least = bound.clique_bound(problem.nbytes, problem.align, problem.separations, problem.lower_bound)
+        problem = replace(problem, lower_bound=max(problem.lower_bound, least))
+    if found.top <= problem.lower_bound:
+        return replace(found, proven=True)
+    pairs = len(problem.separations) + sum(len(turn.forward) + len(turn.turned) for turn in problem.turns)
+    if not seconds or not meter.allows(part, MODEL_SECONDS * pairs):
+        return found
+    meter.spend(MODEL_SECONDS * pairs)
+    if meter.left < SOLVER_SECONDS * seconds:
+        meter.allows(part, SOLVER_SECONDS * seconds)
+        seconds = meter.left / SOLVER_SECONDS
+    found, spent = exact(problem, found, seconds=seconds)
+    meter.spend(SOLVER_SECONDS * spent)
+    return found
+
+
+def _with(problem: Problem, turned: frozenset[int], meter: Meter, part: Part) -> Layout:
+    """What climbing finds when it is decided which blocks are turned."""
+    return replace(climb(problem.decided(turned), meter, part), turned=turned)
+
+
+def climb(problem: Problem, meter: Meter | None = None, part: Part = Part.LAYOUT) -> Layout:
+    """Place one buffer after the other as low as possible; improve the order by moving single buffers."""
+    meter = meter or Meter()
+    rng = random.Random(SEED)
+    count = len(problem.nbytes)
+    order = sorted(range(count), key=lambda i: (-problem.nbytes[i], i))
+    neighbours = _neighbours(problem)
+    offsets = _stack(problem, order, neighbours, [_NOWHERE] * count)
+    top = _top(problem, offsets)
+    meter.spend(PAIR_SECONDS * len(problem.separations))
+    for _ in range(CLIMB_STEPS if count > 1 else 0):
+        if top <= problem.lower_bound or not meter.allows(part):
+            break
+        to, at = rng.randrange(count), rng.randrange(count)
+        if to == at:
+            continue
+        trial = order.copy()
+        trial.insert(to, trial.pop(at))
+        moved = trial[min(to, at) :]
+        meter.spend(PAIR_SECONDS * sum(len(neighbours[i]) for i in moved))
+        kept = offsets.copy()  # of those before the first that moved
+        for i in moved:
+            kept[i] = _NOWHERE
+        tried = _stack(problem, moved, neighbours, kept, top)
+        if tried:
+            order, offsets, top = trial, tried, _top(problem, tried)
+    return Layout(tuple(offsets), top, proven=False)
+
+
+_NOWHERE = -1
+"""The offset of a buffer that is not yet placed."""
+Neighbours = Sequence[Sequence[tuple[int, int, int]]]
+
+
+def _neighbours(problem: Problem) -> Neighbours:
+    """Per buffer u: (v, separation of v below u, separation of u below v) of all buffers v that it meets."""
+    result: list[list[tuple[int, int, int]]] = [[] for _ in problem.nbytes]
+    for (lower, upper), distance in problem.separations.items():
+        result[upper].append((lower, distance, problem.separations[upper, lower]))
+    return result
+
+
+def _stack(
+    problem: Problem, order: Sequence[int], neighbours: Neighbours, offsets: list[int], limit: int | None = None
+) -> list[int]:
+    """Puts each buffer of `order` as low as those with offsets let it; empty when one ends above the limit."""
+    for u in order:
+        taken = sorted(
+            [(offsets[v] - below, offsets[v] + above) for v, above, below in neighbours[u] if offsets[v] >= 0]
+        )
+        start, align = 0, problem.align[u]
+        for low, high in taken:  # a start strictly between is too close to that neighbour
+            if start <= low:
+                break
+            if start < high:
+                start = high + -high % align
+        if limit is not None and start + problem.nbytes[u] > limit:
+            return []
+        offsets[u] = start
+    return offsets
+
+
+def exact(problem: Problem, hint: Layout, *, seconds: float) -> tuple[Layout, float]:
+    """CP-SAT on the disjunctions, and on which blocks are turned, from the hint on; and the time that it took."""
+    cp_sat.load()
+    from ortools.sat.python import cp_model  # noqa: PLC0415 (see cp_sat.load)
+
+    model = cp_model.CpModel()
+    top = model.new_int_var(problem.lower_bound, hint.top, "top")
+    offsets: list[cp_model.LinearExpr] = []
+    for i, (nbytes, align) in enumerate(zip(problem.nbytes, problem.align, strict=True)):
+        units = model.new_int_var(0, max(0, (hint.top - nbytes) // align), f"offset_{i}")
+        model.add_hint(units, hint.offsets[i] // align)
+        offsets.append(units * align)
+        model.add(offsets[i] + nbytes <= top)
+    below: dict[tuple[int, int], cp_model.IntVar] = {}
+    known = problem.decided(hint.turned).separations
+
+    def hold(separations: Separations, *when: cp_model.BoolVarT) -> None:
+        for (lower, upper), distance in separations.items():
+            pair = min(lower, upper), max(lower, upper)
+            if pair not in below:
+                below[pair] = model.new_bool_var(f"{pair[0]}_below_{pair[1]}")
+                apart = hint.offsets[pair[1]] - hint.offsets[pair[0]]
+                model.add_hint(below[pair], apart >= known.get(pair, apart))
+            order = below[pair] if lower < upper else ~below[pair]
+            model.add(offsets[upper] - offsets[lower] >= distance).only_enforce_if(order, *when)
+
+    hold(problem.separations)
+    turns = [model.new_bool_var(f"turn_{i}") for i in range(len(problem.turns))]
+    for i, (turn, is_turned) in enumerate(zip(problem.turns, turns, strict=True)):
+        hold(turn.forward, ~is_turned)
+        hold(turn.turned, is_turned)
+        for buffer, nbytes in turn.nbytes.items():
+            model.add(offsets[buffer] + nbytes <= top).only_enforce_if(is_turned)
+        model.add_hint(is_turned, i in hint.turned)
+    model.minimize(top)
+    solver = cp_sat.solver(seconds, SEED % 1000)
+    status = solver.solve(model)
+    spent = solver.response_proto.deterministic_time
+    if status not in (cp_model.OPTIMAL, cp_model.FEASIBLE):
+        return hint, spent
+    values = tuple(int(solver.value(o)) for o in offsets)
+    turned = frozenset(i for i, is_turned in enumerate(turns) if solver.value(is_turned))
+    return Layout(values, _top(problem.decided(turned), values), status == cp_model.OPTIMAL, turned), spent
+
+
+def _top(problem: Problem, offsets: Sequence[int]) -> int:
+    return max((o + n for o, n in zip(offsets, problem.nbytes, strict=True)), default=0)

@@ -1,0 +1,1 @@
+"""Orders of operators, and the one that keeps the fewest bytes alive at once."""

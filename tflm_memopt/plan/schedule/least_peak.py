@@ -1,0 +1,103 @@
+"""Memory-aware operator scheduling: the order of operators that keeps the fewest bytes alive at once.
+
+Any graph of tasks and whole tensors. The fallbacks are those of the fused tiling thesis (Stahl, Figure 4.7): the graph
+is cut where everything before must be done before everything after, and the pieces are scheduled alone; a
+series-parallel piece is solved in polynomial time (series_parallel.py); what is left open, or is no such graph, goes to
+CP-SAT within a time limit; and the best order known, the graph's own at worst, is the answer in any case.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from tflm_memopt.plan.effort import Meter, Part
+from tflm_memopt.plan.schedule.exact import exact
+from tflm_memopt.plan.schedule.problem import Problem, lower_bound, peak
+from tflm_memopt.plan.schedule.series_parallel import decompose, hill_valley, in_series
+
+PAIR_SECONDS, SOLVER_SECONDS = 2e-5, 4.0
+"""Of work (effort.py): for two tasks, one of which must wait for the other, and for a second of CP-SAT's own time."""
+
+
+@dataclass(frozen=True, slots=True)
+class Schedule:
+    """An order of a problem's tasks, by index."""
+
+    order: tuple[int, ...]
+    peak: int
+    """Bytes alive at its worst step."""
+    lower_bound: int
+    """No order has a lower peak."""
+
+    @property
+    def proven(self) -> bool:
+        return self.peak <= self.lower_bound
+
+
+def schedule(problem: Problem, *, seconds: float, meter: Meter | None = None) -> Schedule:
+    """The order of least peak, proven or with its gap; the best one found when the time is up.
+
+    `seconds`: of CP-SAT's deterministic time, for all pieces together; 0 leaves it out. `meter`: what it may cost.
+    """
+    meter = meter or Meter()
+    pieces = list(_pieces(problem))
+    quick = [_polynomial(piece) for _, piece in pieces]
+    floor = max((s.lower_bound for s in quick), default=0)
+    left = [i for i, s in enumerate(quick) if s.peak > floor]
+    for i in left if seconds > 0 else ():
+        work = PAIR_SECONDS * sum(tasks.bit_count() for tasks in pieces[i][1].before)
+        if not meter.allows(Part.ORDERS, work):
+            continue
+        meter.spend(work)
+        limit = min(seconds / len(left), meter.left / SOLVER_SECONDS)
+        order, bound, spent = exact(pieces[i][1], quick[i].order, max(floor, quick[i].lower_bound), limit)
+        meter.spend(SOLVER_SECONDS * spent)
+        quick[i] = Schedule(order, peak(pieces[i][1], order), max(bound, quick[i].lower_bound))
+    order = tuple(tasks[i] for (tasks, _), s in zip(pieces, quick, strict=True) for i in s.order)
+    return Schedule(order, max((s.peak for s in quick), default=0), max((s.lower_bound for s in quick), default=0))
+
+
+def contiguous(problem: Problem) -> tuple[int, ...]:
+    """An order in which parallel branches run one after the other, each as a whole: what can be fused stays together.
+
+    The thesis' heuristic: hill-valley order of the branches, "used as is, instead of merging them" (section 4.3.1).
+    """
+    return hill_valley(problem, decompose(problem), _last, merged=False).order
+
+
+def _pieces(problem: Problem) -> Iterator[tuple[Sequence[int], Problem]]:
+    """What can be scheduled alone, in order: the tasks of each piece, and its problem."""
+    done: list[int] = []
+    for tasks in in_series(problem):
+        yield tasks, problem.part(done, tasks)
+        done += tasks
+
+
+def _polynomial(problem: Problem) -> Schedule:
+    """The best of the graph's own order and those that are optimal for series-parallel graphs.
+
+    A tensor with several readers is freed by the last of them, which no fixed weight of a task can say. Divided among
+    its readers, in whatever way, it is freed too early: the peak of an optimal order is a lower bound then.
+    """
+    own = tuple(range(len(problem.tasks)))
+    best, bound = own, lower_bound(problem)
+    if len(own) > 1 and peak(problem, own) > bound:
+        tree = decompose(problem)
+        for share in (_evenly, _first, _last):
+            found = hill_valley(problem, tree, share)
+            best = min(best, found.order, key=lambda order: peak(problem, order))
+            bound = max(bound, found.lower_bound)
+    return Schedule(best, peak(problem, best), bound)
+
+
+def _evenly(nbytes: int, readers: int, reader: int) -> int:
+    return nbytes * (reader + 1) // readers - nbytes * reader // readers
+
+
+def _first(nbytes: int, _readers: int, reader: int) -> int:
+    return nbytes if reader == 0 else 0
+
+
+def _last(nbytes: int, readers: int, reader: int) -> int:
+    return nbytes if reader == readers - 1 else 0

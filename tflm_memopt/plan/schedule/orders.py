@@ -1,0 +1,86 @@
+"""Orders of a model's operators that are worth a plan.
+
+Blocks are consecutive operators, so the order decides what can be fused, too: the one of fewest bytes for whole tensors
+is not always the best. So there are up to three, and the planner tells which is best: the model's own, with as few
+regions as there can be; the one that keeps the fewest bytes of whole tensors alive (least_peak.py); the one that
+finishes a branch before it starts the next. In these two a region is what runs from one builtin operator to the next.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from itertools import groupby, pairwise
+
+from tflm_memopt.model.graph import Graph, TensorId
+from tflm_memopt.plan.effort import Meter
+from tflm_memopt.plan.schedule.least_peak import contiguous, schedule
+from tflm_memopt.plan.schedule.problem import Problem, Task
+from tflm_memopt.rowgraph.graph import Kept, Node, Partition
+from tflm_memopt.rowgraph.regions import STATEFUL, regions_of
+
+SECONDS = 0.1
+"""Of a schedule that is not solved in polynomial time: deterministic time of CP-SAT."""
+
+
+def orders(
+    graph: Graph, partition: Partition, sizes: Mapping[TensorId, int], meter: Meter | None = None
+) -> tuple[Partition, ...]:
+    """The partition in each order, the model's own first, none twice. `sizes`: bytes of whole tensors. `meter`: what it
+    may cost to find them.
+
+    A streamed input passes by once, so that who reads it comes first, as it does in the model.
+    """
+    if partition.frame and partition.frame.pushed:
+        return (partition,)
+    nodes: list[Kept | int] = []
+    for node in partition.nodes:
+        nodes += [node] if isinstance(node, Kept) else node.ops
+    problem = Problem(
+        {**sizes, **dict.fromkeys(partition.external, 0)},
+        tuple(_task(partition, node) for node in nodes),
+        frozenset(graph.outputs),
+        tuple(_bound(graph, nodes)),
+    )
+    found = [partition]
+    for order in (schedule(problem, seconds=SECONDS, meter=meter).order, contiguous(problem)):
+        other = replace(partition, nodes=tuple(_nodes(graph, partition, [nodes[i] for i in order])))
+        if _runs(other) not in map(_runs, found):
+            found.append(other)
+    return tuple(found)
+
+
+def _runs(partition: Partition) -> list[tuple[int, ...]]:
+    return [(node.op,) if isinstance(node, Kept) else node.ops for node in partition.nodes]
+
+
+def _task(partition: Partition, node: Kept | int) -> Task:
+    """Of a builtin operator or, by key, of a row operator."""
+    if isinstance(node, Kept):
+        return Task(node.inputs, node.outputs)
+    op = partition.ops[node]
+    return Task(op.inputs, (op.output,))
+
+
+def _nodes(graph: Graph, partition: Partition, order: Sequence[Kept | int]) -> Iterator[Node]:
+    for builtin, run in groupby(order, key=lambda node: isinstance(node, Kept)):
+        if builtin:
+            yield from (node for node in run if isinstance(node, Kept))
+        else:
+            keys = [i for i in run if isinstance(i, int)]
+            yield from regions_of(graph, keys, partition.ops, partition.kept, partition.external)
+
+
+def _bound(graph: Graph, nodes: Sequence[Kept | int]) -> Iterator[tuple[int, int]]:
+    """Builtin operators that see what others did through no tensor of the plan: variables, and resources."""
+    ops = {op.index: op for op in graph.ops}
+    seen: dict[TensorId | str, list[int]] = defaultdict(list)
+    for number, node in enumerate(nodes):
+        if isinstance(node, Kept):
+            op = ops[node.op]
+            shared = {t for t in (*op.inputs, *op.outputs) if t >= 0 and graph.tensors[t].variable}
+            for key in (*shared, *(("resource",) if op.type in STATEFUL else ())):
+                seen[key].append(number)
+    for numbers in seen.values():
+        yield from pairwise(numbers)

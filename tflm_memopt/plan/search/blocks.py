@@ -1,0 +1,374 @@
+"""Candidate blocks of a region, and what each costs.
+
+A block is an interval of the region's schedule. Which tensors cross its border depends on the interval alone, so that
+its cost is independent of how the rest of the region is cut: that is what makes the search in cuts.py exact.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+
+from tflm_memopt.model.graph import TensorId
+from tflm_memopt.ops.rowop import RowOp
+from tflm_memopt.plan.effort import Meter, Part
+from tflm_memopt.plan.firing.lanes import lanes_of, lives
+from tflm_memopt.plan.firing.liveness import (
+    Border,
+    Content,
+    Ring,
+    contents,
+    ends_late,
+    frame_contents,
+    most_alive,
+    new_contents,
+)
+from tflm_memopt.plan.firing.trace import Member, Trace, dead_bytes, prepend, ring_depth, start
+from tflm_memopt.plan.plan import Stage
+from tflm_memopt.plan.walk import Ints
+from tflm_memopt.rowgraph.graph import MAX_IO, Frame
+
+MAX_KERNEL_H = 64
+"""Rows of a window that a kernel takes at once: TMO_MAX_KERNEL_H."""
+COUNTER_BYTES = 2
+TILED_COUNTER_BYTES = 8
+"""Strip, group, tile, row."""
+MAX_PERMUTED = 3
+"""Operands of which all orders of demand are tried."""
+MAX_ORDERS = 8
+"""Combinations of operand orders that are followed per block end; the best by ring bytes so far."""
+
+GROWN_SECONDS, ENTRY_SECONDS = 2e-4, 4e-7
+"""Of work (effort.py): to put an operator in front of a block, and for each entry of the trace then."""
+MAX_OPERATORS = 48
+"""Of a row block, unless a streamed input needs more of them to pass by."""
+
+
+@dataclass(frozen=True)
+class Chain:
+    """The operators of one region in schedule order, and what the world outside wants of their tensors."""
+
+    keys: tuple[int, ...]
+    ops: tuple[RowOp, ...]
+    outside: frozenset[TensorId]
+    """Tensors that are read after the region, or are outputs of the model."""
+    across: int
+    """Bytes of tensors that live through the region untouched."""
+    frame: Frame | None = None
+    """The model's input, where it is not in the arena as a whole and this region reads it."""
+
+    def last_read(self) -> Mapping[TensorId, int]:
+        """Position of the last reader in the region; len(ops) for tensors wanted outside."""
+        return self._last_read
+
+    def rows(self) -> Mapping[TensorId, int]:
+        """Bytes of every tensor of the region; the frame is none."""
+        return self._rows
+
+    @cached_property
+    def _last_read(self) -> Mapping[TensorId, int]:
+        last = {t: i for i, op in enumerate(self.ops) for t in op.inputs}
+        return last | {t: len(self.ops) for t in self.outside}
+
+    @cached_property
+    def _rows(self) -> Mapping[TensorId, int]:
+        sizes = {t: r.nbytes for op in self.ops for t, r in zip(op.inputs, op.reads, strict=True)}
+        if self.frame:
+            sizes.pop(self.frame.tensor)
+        return sizes | {op.output: op.writes.nbytes for op in self.ops}
+
+    def can_cut(self, first: int, last: int) -> bool:
+        """Whether operators [first, last) may be a block: a streamed input passes by once, during the first block."""
+        return first >= self.streamed or (first == 0 and last >= self.streamed)
+
+    @cached_property
+    def streamed(self) -> int:
+        """Position behind the last reader of a streamed input; 0: there is none."""
+        frame = self.frame
+        pushed = frame is not None and frame.pushed > 0
+        readers = [i for i, op in enumerate(self.ops) if pushed and frame and frame.tensor in op.inputs]
+        return readers[-1] + 1 if readers else 0
+
+    @cached_property
+    def alive(self) -> Sequence[frozenset[TensorId]]:
+        """At each position: tensors made before it and read there or later."""
+        last_read = self.last_read()
+        now = {t for t in self.rows() if t in last_read}.difference(op.output for op in self.ops)
+        steps = []
+        for i, op in enumerate(self.ops):
+            steps.append(frozenset(now))
+            now -= {t for t in (*op.inputs, op.output) if last_read.get(t, -1) <= i}
+            now |= {op.output} if last_read.get(op.output, -1) > i else set()
+        return (*steps, frozenset(now))
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """Operators [first, last) of the chain as one block."""
+
+    first: int
+    last: int
+    nbytes: int
+    """Arena at its worst moment, tensors that merely live through it included: a lower bound of any layout."""
+    macs: int
+    stages: tuple[Stage, ...]
+    strips: int = 0
+    """0: row by row."""
+    turned: bool = False
+    """`nbytes` are those of its turned form (plan/search/turn.py), which the layout may choose."""
+
+    @property
+    def geometry(self) -> Candidate:
+        """The same block, whatever is known of its bytes."""
+        return replace(self, nbytes=0, turned=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Growing:
+    """A block that is being extended towards the front."""
+
+    trace: Trace
+    rings: Mapping[TensorId, Ring]
+    """Of the inner tensors."""
+    alive: Ints
+    """At each firing and at the end: bytes in what the block has inside and in what it leaves behind."""
+    gaps: Ints
+    """The same just before each of them: what a firing that is put there finds."""
+    strips: int = 0
+    macs: int = 0
+    """Of the firings that happen."""
+
+    def contents(
+        self, at_border: Border, sizes: Mapping[TensorId, int], frame: Frame | None = None
+    ) -> tuple[Content, ...]:
+        counter = TILED_COUNTER_BYTES if self.strips else COUNTER_BYTES
+        return contents(self.trace, at_border, self.rings, sizes, counter * len(self.trace.members), frame)
+
+
+def border(
+    chain: Chain, first: int, last: int, sizes: Mapping[TensorId, int], last_read: Mapping[TensorId, int]
+) -> Border:
+    alive = sorted(chain.alive[first])
+    return Border(
+        dying=tuple(t for t in alive if last_read[t] < last),
+        born=tuple(op.output for op in chain.ops[first:last] if last_read.get(op.output, -1) >= last),
+        through=tuple(t for t in alive if last_read[t] >= last),
+    )
+
+
+def seed(chain: Chain, last: int, last_read: Mapping[TensorId, int]) -> Growing:
+    """The empty block before `last`: an operator whose output is wanted later becomes a sink once it is prepended."""
+    sinks = [(op.output, op.writes.h) for op in reversed(chain.ops[:last]) if last_read.get(op.output, -1) >= last]
+    nothing = np.zeros(1, dtype=np.int64)
+    return Growing(start(sinks), {}, nothing, nothing)
+
+
+def grow(
+    block: Growing,
+    key: int,
+    op: RowOp,
+    *,
+    is_sink: bool,
+    frame: Frame | None = None,
+    operands: tuple[int, ...] | None = None,
+) -> Iterator[Growing]:
+    """The block with `op` put in front: one result per order of its operands; none when it cannot be fused.
+
+    `operands`: in this order only.
+    """
+    for reader, k in block.trace.readers(op.output):
+        if (reader.op.reads[k].h, reader.op.reads[k].row_bytes) != (op.writes.h, op.writes.row_bytes):
+            return  # the reader sees other rows: the tensor must be whole
+    for order in (operands,) if operands else _orders(op):
+        member = Member(key, op, order, iterative=_iterative_pays(op))
+        trace = prepend(block.trace, member)
+        depth = ring_depth(trace, member)
+        yield _with(block, trace, member, None if is_sink else Ring(depth * op.writes.row_bytes, depth), frame)
+
+
+def _orders(op: RowOp) -> Iterator[tuple[int, ...]]:
+    """In which order to try to demand operands: all of few, of many one after the other, forwards or backwards.
+
+    One that is repeated has to be complete before anything else happens: it comes first.
+    """
+    n = len(op.inputs)
+    if any(op.repeats(k) for k in range(n)):
+        yield tuple(sorted(range(n), key=lambda k: not op.repeats(k)))
+    elif n <= MAX_PERMUTED:
+        yield from itertools.permutations(range(n))
+    else:
+        yield from (tuple(range(n)), tuple(reversed(range(n))))
+
+
+def _with(block: Growing, trace: Trace, member: Member, ring: Ring | None, frame: Frame | None) -> Growing:
+    """The extended block: the new firings find what lay in the gaps of the old; the new buffers come on top."""
+    moments = trace.moments
+    is_new = np.append(trace.op[moments] == member.key, False)
+    following = np.cumsum(~is_new) - ~is_new
+    alive = np.where(is_new, block.gaps[following], block.alive[following])
+    gaps = block.gaps[following]
+    for at_firing, before in new_contents(trace, member, ring, COUNTER_BYTES, frame):
+        alive, gaps = alive + at_firing, gaps + before
+    rings = {**block.rings, member.op.output: ring} if ring else block.rings
+    return Growing(trace, rings, alive, gaps, macs=block.macs + _macs(trace, member))
+
+
+def _iterative_pays(op: RowOp) -> bool:
+    """Sums instead of a whole input (msf-CNN, section 7): when they are smaller than the rows they save, or must be."""
+    if not op.reducible:
+        return False
+    saved = (op.reads[0].h - 1) * op.reads[0].row_bytes
+    return op.accumulator_bytes < saved or op.window.kernel_h > MAX_KERNEL_H
+
+
+def settle(block: Growing, frame: Frame | None = None) -> Growing:
+    """Operators that sum up a tensor from outside the block read it whole: it is there anyway, and sums cost bytes."""
+    piecemeal = {m.op.output for m in block.trace.members} | ({frame.tensor} if frame else set())
+    for m in block.trace.members:
+        if m.iterative and m.op.inputs[0] not in piecemeal and _whole_possible(m.op):
+            block = _read_whole(block, m)
+    return block
+
+
+def _read_whole(block: Growing, member: Member) -> Growing:
+    """Of its firings, which follow each other, the last one is left. It keeps no sums."""
+    trace, last, whole = block.trace, member.firings - 1, replace(member, iterative=False)
+    dropped = (trace.op == member.key) & (trace.firing != last)
+    stays = np.append(~dropped[trace.moments], True)
+    alive, gaps = block.alive[stays], block.gaps[stays]
+    members = tuple(whole if m is member else m for m in trace.members)
+    firing = np.where(trace.op == member.key, 0, trace.firing)[~dropped]
+    settled = Trace(members, trace.op[~dropped], trace.slot[~dropped], firing)
+    at = settled.op[settled.moments] == member.key
+    late = member.op.output not in block.rings and ends_late(whole)
+    alive[:-1][at] += whole.scratch_bytes - member.scratch_bytes - member.sum_bytes - late
+    gaps[:-1][at] -= member.sum_bytes * (last > 0)
+    return replace(block, trace=settled, alive=alive, gaps=gaps)
+
+
+def _whole_possible(op: RowOp) -> bool:
+    return op.is_convolution or op.window.kernel_h <= MAX_KERNEL_H
+
+
+def candidates(
+    chain: Chain,
+    last: int,
+    limit: int,
+    orders: int = MAX_ORDERS,
+    length: int = MAX_OPERATORS,
+    meter: Meter | None = None,
+) -> Iterator[Candidate]:
+    """All blocks that end before position `last` and need at most `limit` bytes, shortest first, best operand orders.
+
+    `orders`: how many combinations of operand orders are followed. `length`: operators of a block, at the most, unless
+    a streamed input needs more of them to pass by. What a block keeps inside never shrinks when it is extended, which
+    ends the search early. `meter`: what it may cost; the shortest that may be a block is looked at in any case.
+    """
+    meter = meter or Meter()
+    last_read, sizes, cuttable = chain.last_read(), chain.rows(), False
+    growing: Sequence[Growing] = [seed(chain, last, last_read)]
+    for first in range(last - 1, -1, -1):
+        if last - first > length and chain.can_cut(first + 1, last):
+            return
+        if cuttable and not meter.allows(Part.ROW_BLOCKS):
+            return
+        is_sink = last_read.get(chain.ops[first].output, -1) >= last
+        grown = [
+            g
+            for old in growing
+            for g in grow(old, chain.keys[first], chain.ops[first], is_sink=is_sink, frame=chain.frame)
+        ]
+        meter.spend(sum(GROWN_SECONDS + ENTRY_SECONDS * len(g.trace.op) for g in grown))
+        grown.sort(key=lambda g: int(g.alive.max()))
+        growing = [g for g in grown if int(g.alive.max()) + chain.across <= limit][:orders]
+        if not growing:
+            return
+        at_border = border(chain, first, last, sizes, last_read)
+        if not chain.can_cut(first, last):
+            continue
+        read = {t for op in chain.ops[first:last] for t in op.inputs}
+        framed = chain.frame is not None and chain.frame.tensor in read
+        if len(read.intersection(at_border.dying + at_border.through)) + len(at_border.born) + framed > MAX_IO:
+            continue  # it may have to become a custom operator of its own
+        cuttable = True
+        settled = (settle(g, chain.frame) for g in growing)
+        through = chain.across + sum(sizes[t] for t in at_border.through)
+        needs = [(through + worst_bytes(g, at_border, sizes, chain.frame), g) for g in settled]
+        nbytes, best = min(needs, key=lambda need: need[0])
+        if nbytes <= limit:
+            yield Candidate(first, last, nbytes, best.macs, stages(best.trace))
+
+
+def worst_bytes(block: Growing, at_border: Border, sizes: Mapping[TensorId, int], frame: Frame | None = None) -> int:
+    """Of a settled block: bytes at the worst moment, whole tensors that live through it excepted.
+
+    No layout of it can be lower.
+    """
+    dying = sum((sizes[t] - dead_bytes(block.trace, t, sizes[t]) for t in at_border.dying), np.zeros(1, dtype=np.int64))
+    framed = sum((c.top - c.bottom for c in frame_contents(block.trace, frame)), dying)
+    return int((block.alive + framed).max())
+
+
+def rebuild(chain: Chain, candidate: Candidate) -> Growing:
+    """The trace and rings of a candidate, again: they are not kept for all candidates."""
+    if candidate.strips:
+        return _tiled(chain, candidate)
+    last_read = chain.last_read()
+    block = seed(chain, candidate.last, last_read)
+    for stage, i in zip(reversed(candidate.stages), reversed(range(candidate.first, candidate.last)), strict=True):
+        op = chain.ops[i]
+        is_sink = last_read.get(op.output, -1) >= candidate.last
+        order = stage.operands
+        block = next(grow(block, chain.keys[i], op, is_sink=is_sink, frame=chain.frame, operands=order))
+    return settle(block, chain.frame)
+
+
+def _tiled(chain: Chain, candidate: Candidate) -> Growing:
+    """Every pixel of a tiled block, exactly."""
+    last_read = chain.last_read()
+    members = [
+        Member(stage.op, chain.ops[i], stage.operands, stage.iterative, stage.walk, candidate.strips)
+        for i, stage in enumerate(candidate.stages, candidate.first)
+    ]
+    born = [m for m in members if last_read.get(m.op.output, -1) >= candidate.last]
+    trace = start([(m.op.output, m.firings) for m in reversed(born)])
+    for member in reversed(members):
+        trace = prepend(trace, member)
+    rings = {m.op.output: _lane_ring(trace, m) for m in members if m not in born}
+    nothing = np.zeros(1, dtype=np.int64)
+    return Growing(trace, rings, nothing, nothing, candidate.strips)
+
+
+def tiled_bytes(chain: Chain, candidate: Candidate) -> int:
+    """Of a tiled block: the arena at its worst moment, exactly."""
+    sizes = chain.rows()
+    at_border = border(chain, candidate.first, candidate.last, sizes, chain.last_read())
+    through = chain.across + sum(sizes[t] for t in at_border.through)
+    return through + most_alive(_tiled(chain, candidate).contents(at_border, sizes, chain.frame))
+
+
+def _lane_ring(trace: Trace, member: Member) -> Ring:
+    life = lives(trace, member)
+    lanes = lanes_of(member, life)
+    return Ring(sum(lane.depth for lane in lanes) * member.pixel_bytes, lanes=lanes, life=life)
+
+
+def stages(trace: Trace) -> tuple[Stage, ...]:
+    return tuple(m.stage for m in trace.members)
+
+
+def executed_macs(trace: Trace) -> int:
+    """Multiply-accumulates of the firings that happen: pixels that nobody reads do not count, overlaps count twice."""
+    return sum(_macs(trace, m) for m in trace.members)
+
+
+def _macs(trace: Trace, m: Member) -> int:
+    u, walked = m.units, m.op.reads[0] if m.iterative else m.op.writes
+    groups = m.walk.groups - m.walk.sums
+    _, fired = trace.fires(m.key)
+    pixels = int((u.x1 - u.x0)[fired[u.group[fired] < groups]].sum())
+    return m.op.macs * pixels // (walked.h * walked.w * groups)

@@ -1,0 +1,307 @@
+"""How to cut a region's schedule into blocks: exact Pareto label setting.
+
+A label at position p says how the operators before p are cut: the bytes of the worst block so far and the
+multiply-accumulates. A block's cost does not depend on the other blocks (blocks.py), so a label that is no better in
+either is dropped without loss: msf-CNN's problems P1 and P2 (section 5) on the shortest-path graph of its Figure 4,
+with bytes combined by max. Candidates are row blocks (blocks.py) and tiled blocks (tiles_search.py).
+
+Long blocks, and the orders in which operators demand their operands, matter where a partition binds: there, all are
+tried. Elsewhere short blocks are, in one order.
+
+A candidate's bytes are those alive at its worst moment; its buffers have fixed addresses and may need more. That is
+found out by placing them, which costs time, so only the blocks of the partition of choice are placed; their costs are
+corrected and the labels set again, until it consists of placed blocks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import NamedTuple, TypeVar
+
+from tflm_memopt.errors import UsageError
+from tflm_memopt.plan.effort import Meter, Part
+from tflm_memopt.plan.search.blocks import MAX_OPERATORS, MAX_ORDERS, Candidate, Chain, candidates
+from tflm_memopt.plan.search.tiles import tiled_candidates
+from tflm_memopt.plan.search.tiles_any import walked
+from tflm_memopt.plan.search.tiles_plan import Settings
+
+UNLIMITED = 1 << 62
+SHORT = 16
+"""Operators of a row block that is tried everywhere, at the most."""
+SLACK = 16
+"""Blocks in all orders are looked for up to a limit that is higher by this part."""
+FRONT_SECONDS = 1e-5
+"""Of work (effort.py): to look at a block when labels are set."""
+Place = Callable[[Candidate, int, bool], int]
+"""Bytes that a block needs once its buffers have addresses; any figure up to the second argument is good enough. The
+third: by the heuristic alone, which is quick and may say too much."""
+Turn = Callable[[Candidate, int], Candidate | None]
+"""The block with the bytes of its turned form (turn.py); None where that needs as many as the second argument."""
+
+
+def never(_block: Candidate, _limit: int) -> None:
+    """No block may be turned."""
+
+
+@dataclass(frozen=True, slots=True)
+class Label:
+    """A partition of the first operators of a chain."""
+
+    nbytes: int
+    macs: int
+    spread: int
+    """Sum over the blocks of their bytes: breaks ties in favour of small blocks."""
+    last: Candidate | None = field(default=None, compare=False)
+    before: Label | None = field(default=None, compare=False)
+
+    def blocks(self) -> tuple[Candidate, ...]:
+        found, label = [], self
+        while label.before and label.last:
+            found.append(label.last)
+            label = label.before
+        return tuple(reversed(found))
+
+
+class RowBlocks:
+    """The row blocks of one chain, by the position at which they end: at first the short ones, in one order each."""
+
+    def __init__(self, chain: Chain, meter: Meter | None = None) -> None:
+        """`meter`: what it may cost to find them."""
+        self.chain, self._meter = chain, meter or Meter()
+        count = len(chain.ops)
+        ends = range(1, count + 1)
+        # no partition that is better than the one into single operators has a block that needs more
+        shortest = {last: next(candidates(chain, last, UNLIMITED, 1, meter=self._meter), None) for last in ends}
+        limit = max((block.nbytes for block in shortest.values() if block), default=0)
+        self.by_end = {
+            last: tuple(candidates(chain, last, limit, 1, SHORT, self._meter.fair(count - last + 1)))
+            if self._meter.allows(Part.ROW_BLOCKS)
+            else tuple(block for block in (shortest[last],) if block)
+            for last in ends
+        }
+        self._limit = {last: 0 if last > SHORT or self._has_orders(last) else limit for last in ends}
+        """Per end: all blocks of at most so many bytes are known, in their best order."""
+
+    def in_all_orders(self, last: int, limit: int, waiting: int = 1) -> tuple[Candidate, ...]:
+        """The blocks that end there and need at most so many bytes, and some others. `waiting`: ends to come, this one
+        included.
+        """
+        if limit > self._limit[last]:
+            if not self._meter.allows(Part.ROW_BLOCKS):
+                return self.by_end[last]
+            orders = MAX_ORDERS if self._has_orders(last) else 1
+            limit += limit // SLACK  # as bytes become true they rise, a little at a time
+            found = tuple(candidates(self.chain, last, limit, orders, meter=self._meter.fair(waiting)))
+            self.by_end[last] = tuple(dict.fromkeys((*self.by_end[last], *found)))
+            self._limit[last] = limit
+        return self.by_end[last]
+
+    def _has_orders(self, last: int) -> bool:
+        return any(len(op.inputs) > 1 for op in self.chain.ops[max(0, last - MAX_OPERATORS) : last])
+
+
+class Cuts:
+    """All ways to cut one chain that are worth a thought. Grows wiser: blocks that were placed have true costs."""
+
+    def __init__(
+        self,
+        rows: RowBlocks,
+        place: Place,
+        settings: Settings | None,
+        turn: Turn = never,
+        meter: Meter | None = None,
+    ) -> None:
+        """`settings`: of tiled blocks; None: row blocks only. `meter`: what it may cost to find blocks."""
+        self.chain, self._rows, self._place, self._settings = rows.chain, rows, place, settings
+        self._turn, self._meter = turn, meter or Meter()
+        roughly = _front(self.chain, rows.by_end)
+        if not roughly:
+            why = "the operators that read it cannot run row by row together"
+            raise UsageError(
+                f"the input cannot be streamed: {why}",
+                code="input_not_streamable",
+                hint="--input arena, or --input external",
+            )
+        self._rough = roughly[0]
+        limit = max(place(block, self._rough.nbytes, False) for block in self._rough.blocks())
+        self._tiled = tiled_candidates(self.chain, settings, limit, self._meter) if settings else {}
+        several = {last: [c for c in self._tiled.get(last, ()) if last - c.first > 1] for last in rows.by_end}
+        self._table = {last: (*found, *several[last]) for last, found in rows.by_end.items()}
+        self._placed: set[Candidate] = set()
+        self._hasty: list[tuple[Candidate, Candidate]] = []
+        """Blocks that only the heuristic has placed, before and after."""
+
+    def refine(self, limit: int) -> bool:
+        """Learns longer blocks, in more orders, and turned ones, where those of fewer bytes that compute nothing twice
+        lead no further.
+
+        Only such blocks can be in a partition of fewer bytes. False when there are none.
+        """
+        reached = {0}
+        for last, blocks in self._table.items():
+            if any(c.nbytes < limit and c.first in reached and self._is_once(c) for c in blocks):
+                reached.add(last)
+        far = max(*reached, self.chain.streamed) + MAX_OPERATORS
+        ends = [last for last in self._table if last not in reached and last <= far]
+        new = {last: self._better(last, limit, len(ends) - i) for i, last in enumerate(ends)}
+        for last, blocks in new.items():
+            self._table[last] += blocks
+        return any(new.values())
+
+    def _is_once(self, block: Candidate) -> bool:
+        return block.macs <= sum(op.macs for op in self.chain.ops[block.first : block.last])
+
+    def _better(self, last: int, limit: int, waiting: int) -> tuple[Candidate, ...]:
+        """Blocks that end there and need fewer bytes than any known one of the same operators.
+
+        `waiting`: ends that are still to be looked at.
+        """
+        known = {c.first: c.nbytes for c in sorted(self._table[last], key=lambda c: -c.nbytes) if not c.strips}
+        blocks = (c for c in self._rows.in_all_orders(last, limit - 1, waiting) if c not in self._placed)
+        better = [c for c in blocks if c.nbytes < min(limit, known.get(c.first, limit))]
+        return (*better, *self._turned(last, limit))
+
+    def _turned(self, last: int, limit: int) -> Iterator[Candidate]:
+        """Of each length the best block that needs fewer bytes when it is turned, and more as it is."""
+        tried: set[int] = {c.first for c in self._table[last] if c.nbytes < limit}
+        for block in sorted(self._table[last], key=lambda c: (c.nbytes, c.macs)):
+            if block.first not in tried and (found := self._turn(block, limit)) and found not in self._placed:
+                tried.add(block.first)
+                yield found
+
+    def add_single(self) -> None:
+        """Single operators pixel by pixel, which takes time, only where row by row they may be what needs most."""
+        least = self.front()[0].nbytes
+        for last, found in self._tiled.items():
+            by_row = min((c.nbytes for c in self._table[last] if last - c.first == 1), default=UNLIMITED)
+            if by_row >= least:
+                self._table[last] += tuple(c for c in found if last - c.first == 1 and c.nbytes < by_row)
+
+    def add_walks(self) -> None:
+        """The row block that needs most, pixel by pixel (tiles_any.py): that needs exact counting, which takes time."""
+        tried: set[Candidate] = set()
+        while self._settings and self._meter.allows(Part.TILED_BLOCKS):
+            worst = max(self.front()[0].blocks(), key=lambda block: block.nbytes)
+            if worst.strips or worst in tried or worst.last - worst.first == 1:
+                return
+            tried.add(worst)
+            better = [c for c in walked(self.chain, worst, self._settings, self._meter) if c.nbytes < worst.nbytes]
+            self._table[worst.last] += tuple(better)
+
+    @property
+    def known(self) -> int:
+        """Blocks."""
+        return sum(map(len, self._table.values()))
+
+    def front(self) -> list[Label]:
+        """The Pareto front of (bytes, multiply-accumulates), fewest bytes first."""
+        return _front(self.chain, self._table) or [self._rough]
+
+    def settle(self, label: Label, enough: int, *, hasty: bool = False) -> bool:
+        """Places the blocks of a partition; False when all of them were placed before, so that its bytes are true.
+
+        hasty: by the heuristic alone, until reconsider() is called.
+        """
+        new = [block for block in label.blocks() if block not in self._placed]
+        for block in new:
+            known = replace(block, nbytes=self._place(block, enough, hasty))
+            self._put(block, known)
+            self._placed |= {block, known}
+            if hasty and known.nbytes > max(enough, block.nbytes):
+                self._hasty.append((block, known))
+        return bool(new)
+
+    def reconsider(self) -> None:
+        """Takes back what the heuristic said of blocks: no more than their least bytes is known of them."""
+        for block, known in self._hasty:
+            self._put(known, block)
+            self._placed -= {block, known}
+        self._hasty.clear()
+
+    def _put(self, old: Candidate, new: Candidate) -> None:
+        self._table[old.last] = tuple(new if c is old else c for c in self._table[old.last])
+
+
+def least_bytes(cuts: Sequence[Cuts], macs: int, meter: Meter | None = None, bar: int = UNLIMITED) -> tuple[Label, ...]:
+    """One partition per chain: the least bytes of the worst of them, with at most so many multiply-accumulates in all.
+
+    Where none has so few, the one with the fewest. First all blocks are placed by the heuristic alone: what that leads
+    to bounds the bytes, and is the answer where nothing is better or `meter`, which pays for all this, is spent. `bar`:
+    bytes of a plan that is there already; the search ends when it cannot lead below.
+    """
+    meter = meter or Meter()
+    hasty = _settled(cuts, macs, meter, bar)
+    for cut in cuts:
+        cut.reconsider()
+    found = _settled(cuts, macs, meter, bar, hasty)
+    return found.labels
+
+
+def _settled(cuts: Sequence[Cuts], macs: int, meter: Meter, bar: int, known: Joint | None = None) -> Joint:
+    """The best partitions, their blocks placed: exactly if one is known that must be beaten, else by the heuristic."""
+    while True:
+        meter.spend(FRONT_SECONDS * sum(cut.known for cut in cuts))
+        options = front(cuts)
+        best = next((j for j in options if j.macs <= macs), options[-1])
+        if known and (best[:2] >= known[:2] or not meter.allows(Part.BLOCK_LAYOUTS)):
+            return known
+        if best.nbytes >= bar:
+            return best
+        chosen = list(zip(cuts, best.labels, strict=True))
+        if any(cut.settle(label, best.nbytes, hasty=known is None) for cut, label in chosen):
+            continue
+        if not any(cut.refine(best.nbytes) for cut, label in chosen if label.nbytes == best.nbytes):
+            return best
+
+
+def front(cuts: Sequence[Cuts]) -> list[Joint]:
+    """The Pareto front over the partitions of all chains: bytes combined by max, multiply-accumulates added."""
+    joint = [Joint(0, 0, ())]
+    for cut in cuts:
+        joint = pareto(
+            [Joint(max(j.nbytes, x.nbytes), j.macs + x.macs, (*j.labels, x)) for j in joint for x in cut.front()]
+        )
+    return joint
+
+
+class Joint(NamedTuple):
+    """Partitions of several chains."""
+
+    nbytes: int
+    macs: int
+    labels: tuple[Label, ...]
+
+
+def _front(chain: Chain, table: Mapping[int, Sequence[Candidate]]) -> list[Label]:
+    """The Pareto front of (bytes, multiply-accumulates) over all partitions of the chain."""
+    fronts: list[list[Label]] = [[Label(0, 0, 0)]]
+    for last in range(1, len(chain.ops) + 1):
+        fronts.append(
+            pareto(
+                [
+                    Label(
+                        max(label.nbytes, block.nbytes),
+                        label.macs + block.macs,
+                        label.spread + block.nbytes,
+                        block,
+                        label,
+                    )
+                    for block in table[last]
+                    for label in fronts[block.first]
+                ]
+            )
+        )
+    return fronts[-1]
+
+
+Cost = TypeVar("Cost", Label, Joint)
+
+
+def pareto(options: Sequence[Cost]) -> list[Cost]:
+    """Those that no other one beats in bytes and in multiply-accumulates, fewest bytes first."""
+    front: list[Cost] = []
+    for option in sorted(options, key=lambda x: (x.nbytes, x.macs, getattr(x, "spread", 0))):
+        if not front or option.macs < front[-1].macs:
+            front.append(option)
+    return front

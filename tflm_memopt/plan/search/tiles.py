@@ -1,0 +1,201 @@
+"""The frontier of tiled plans of a chain: the least bytes at every compute budget.
+
+An outer Pareto label setting over the tensors that are materialised, bytes combined by max and multiply-accumulates
+added (msf-CNN, section 6, problems P1 and P2 in one), over the blocks that tiles_search.py finds.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import NamedTuple
+
+from tflm_memopt.ops.rowop import RowOp
+from tflm_memopt.plan import walk as plan_walk
+from tflm_memopt.plan.effort import Meter, Part
+from tflm_memopt.plan.plan import Stage
+from tflm_memopt.plan.search.blocks import Candidate, Chain
+from tflm_memopt.plan.search.links import Links, links
+from tflm_memopt.plan.search.tiles_labels import Found, Trail, Visit
+from tflm_memopt.plan.search.tiles_plan import Point, Settings, TiledBlock, Walk
+from tflm_memopt.plan.search.tiles_search import Search
+
+UNLIMITED = 1 << 62
+
+
+class Partition(NamedTuple):
+    """How the first operators of a chain are cut."""
+
+    nbytes: int
+    macs: int
+    spread: int
+    """Sum over the blocks of their bytes: breaks ties in favour of small blocks."""
+    before: Partition | None
+    block: Found | None
+    last: int
+
+
+def frontier(chain: Chain, settings: Settings) -> list[Point]:
+    """All partitions of a chain into tiled blocks that no other one beats, fewest bytes first.
+
+    What costs no recompute bounds the bytes of everything else, so it is searched first.
+    """
+    joined = links(chain)
+    once = replace(settings, recompute=False, max_overhead=1.0)
+    cheap = _partitions(chain, joined, once, UNLIMITED)
+    if not settings.recompute or not cheap:
+        return [_point(chain, p, settings) for p in cheap]
+    limit = min(p.nbytes for p in cheap)
+    found = _partitions(chain, joined, settings, limit)
+    return [_point(chain, p, settings) for p in _front([*found, *cheap], 0)]
+
+
+def _partitions(chain: Chain, joined: Links, settings: Settings, limit: int) -> list[Partition]:
+    total = sum(op.macs for op in chain.ops)
+    grain, slack = int(total * settings.epsilon), int(total * (settings.max_overhead - 1))
+    fronts: list[list[Partition]] = [[Partition(0, 0, 0, None, None, 0)]]
+    for last in range(1, len(chain.ops) + 1):
+        blocks = Search(chain, joined, settings, last, limit, slack, grain).blocks()
+        plain = sum(op.macs for op in chain.ops[:last])
+        joint = [
+            Partition(
+                max(before.nbytes, block.nbytes),
+                before.macs + block.macs,
+                before.spread + block.nbytes,
+                before,
+                block,
+                last,
+            )
+            for block in blocks
+            for before in fronts[block.first]
+            if before.macs + block.macs <= plain + slack
+        ]
+        fronts.append(_front(joint, grain))
+    return fronts[-1]
+
+
+def _front(partitions: list[Partition], grain: int) -> list[Partition]:
+    kept: list[Partition] = []
+    for p in sorted(partitions, key=lambda x: x[:3]):
+        if not kept or p.macs < kept[-1].macs - grain:
+            kept.append(p)
+    return kept
+
+
+def _point(chain: Chain, partition: Partition, settings: Settings) -> Point:
+    blocks = []
+    at: Partition | None = partition
+    while at and at.block:
+        blocks.append(_tiled(chain, at.block, at.last, settings))
+        at = at.before
+    return Point(partition.nbytes, partition.macs, tuple(reversed(blocks)))
+
+
+def _tiled(chain: Chain, found: Found, last: int, settings: Settings) -> TiledBlock:
+    """The block as the executor wants it: strips numbered from 0 on."""
+    visits = _visits(found.trail)
+    base = -min(v.state.first for v in visits)
+    running = next((v for v in visits if v.iterative), visits[-1])
+    strips = base + running.state.stop
+    walks: list[Walk] = []
+    behind = False
+    for visit in visits:
+        if behind:
+            ops = chain.ops[visit.position : visit.position + visit.length]
+            in_last = [Walk(h, (2 - strips) * h, h, settings.tile) for h in (op.writes.h for op in ops)]
+            groups = _in_groups(in_last[0], visit.groups)
+            walks += [replace(walk, groups=g.groups) for walk, g in zip(in_last, groups, strict=False)]
+        else:
+            walks += _walks(chain, visit, base, settings.tile)
+        behind |= visit.iterative
+    iterative = [v.iterative for v in visits for _ in range(v.length)]
+    if strips == 1:
+        walks = [_at_once(*each) for each in zip(chain.ops[found.first : last], walks, iterative, strict=True)]
+    return TiledBlock(
+        first=found.first,
+        last=last,
+        strips=strips,
+        rows=running.state.strip_rows,
+        walks=tuple(walks),
+        iterative=tuple(iterative),
+        group_channels=settings.group_channels if any(v.groups > 1 for v in visits) else 0,
+        nbytes=found.nbytes,
+        macs=found.macs,
+    )
+
+
+def _at_once(op: RowOp, walk: Walk, iterative: bool) -> Walk:
+    """The only strip of a block: no lane needs room for rows above or below the map."""
+    rows = min(walk.end, (op.reads[0] if iterative else op.writes).h)
+    return replace(walk, advance=rows, end=rows, rows=rows) if rows > 0 else walk
+
+
+def _walks(chain: Chain, visit: Visit, base: int, tile: int) -> list[Walk]:
+    """The walk of one operator, or of those that go through channel groups together."""
+    state = visit.state
+
+    def walk(rows: int, end: int, advance: int, groups: int) -> Walk:
+        return Walk(advance, end - advance * base, rows, tile, groups, state.first + base)
+
+    if state.by_rows:
+        tile = chain.ops[visit.position].writes.w
+    last = walk(state.rows, state.end, state.advance, 1)
+    if visit.groups == 1:
+        return [last]
+    w = chain.ops[visit.position + 1].window
+    rows = w.reach_h(state.rows)
+    expand = walk(rows, w.reach_h(state.end) - w.pad_top, min(rows, state.advance * w.stride_h), visit.groups)
+    return [expand, *_in_groups(last, visit.groups)[1 : visit.length]]
+
+
+def _in_groups(walk: Walk, groups: int) -> list[Walk]:
+    """The walk of one operator, or of expand, depthwise and project."""
+    return [replace(walk, groups=n) for n in (groups, groups, groups + 1)] if groups > 1 else [walk]
+
+
+def _visits(trail: Trail) -> list[Visit]:
+    """From the block's front to its end."""
+    visits = []
+    while trail:
+        trail, visit = trail
+        visits.append(visit)
+    return visits
+
+
+def tiled_candidates(
+    chain: Chain, settings: Settings, limit: int, meter: Meter | None = None
+) -> dict[int, list[Candidate]]:
+    """The best tiled blocks of every length, by the position at which they end; all that `meter` allows to find."""
+    joined, meter, count = links(chain), meter or Meter(), len(chain.ops)
+    return {
+        last: tiled_ending(chain, joined, settings, last, limit, meter.fair(count - last + 1))
+        for last in range(1, count + 1)
+    }
+
+
+def tiled_ending(
+    chain: Chain, joined: Links, settings: Settings, last: int, limit: int, meter: Meter | None = None
+) -> list[Candidate]:
+    """Those that end at one position."""
+    meter = meter or Meter()
+    if not meter.allows(Part.TILED_BLOCKS):
+        return []
+    total = sum(op.macs for op in chain.ops)
+    grain, slack = int(total * settings.epsilon), int(total * (settings.max_overhead - 1))
+    return [
+        _candidate(chain, joined, _tiled(chain, found, last, settings))
+        for found in Search(chain, joined, settings, last, limit, slack, grain, meter).blocks()
+        if chain.can_cut(found.first, last)
+    ]
+
+
+def _candidate(chain: Chain, joined: Links, block: TiledBlock) -> Candidate:
+    stages = []
+    split = False
+    for i, (walk, iterative) in enumerate(zip(block.walks, block.iterative, strict=True), block.first):
+        sums = split and walk.groups > 1 and chain.ops[i].is_convolution
+        split = walk.groups > 1 and not sums
+        main = joined.main[i]
+        operands = (main, *(k for k in range(len(chain.ops[i].inputs)) if k != main))
+        path = plan_walk.Walk(walk.advance, walk.end, walk.rows, walk.tile, walk.groups, sums)
+        stages.append(Stage(chain.keys[i], operands, iterative, path))
+    return Candidate(block.first, block.last, block.nbytes, block.macs, tuple(stages), block.strips)

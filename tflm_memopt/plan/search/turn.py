@@ -1,0 +1,78 @@
+"""Blocks that fire from the last row to the first, and which of a plan's blocks should.
+
+An output that grows into what its input leaves lies below the input by what is read late, the halo of its window. Along
+a chain of such blocks the tensors wander down through the arena until its end (vMCU lets them wrap around in a circular
+pool). A block that is turned upside down shifts its output upwards, so that turning every other block takes back what
+its neighbour shifted. The arena is mirrored with it: what lay below lies above.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+
+from tflm_memopt.model.graph import TensorId
+from tflm_memopt.ops.rowop import RowOp, Rows
+from tflm_memopt.plan.effort import Meter
+from tflm_memopt.plan.firing.turned import turned
+from tflm_memopt.plan.search.blocks import MAX_ORDERS, Candidate, Chain, candidates
+from tflm_memopt.plan.search.links import Links, links
+from tflm_memopt.plan.search.tiles import tiled_ending
+from tflm_memopt.plan.search.tiles_plan import Settings
+
+
+@dataclass(frozen=True)
+class Turned:
+    """A chain of turned operators: from which the turned form of a block is taken."""
+
+    chain: Chain
+    """With the operators that have no such form as they are."""
+    able: frozenset[int]
+    """Positions of those that have."""
+    joined: Links
+    known: dict[tuple[int, bool], tuple[int, Sequence[Candidate]]] = field(default_factory=dict)
+    """By position at which they end, and whether they are tiled: blocks of at most so many bytes."""
+
+    def block(self, block: Candidate, settings: Settings | None, limit: int, meter: Meter) -> Candidate | None:
+        """The best turned block of the same operators that computes no more; None where there is none.
+
+        `limit`: bytes, at the most. `meter`: what it may cost to find.
+        """
+        positions, frame = range(block.first, block.last), self.chain.frame
+        ops = [self.chain.ops[i] for i in positions]
+        framed = frame is not None and any(frame.tensor in op.inputs for op in ops)
+        if framed or not self.able.issuperset(positions) or not _seen_alike(ops):
+            return None
+        key = block.last, block.strips > 0
+        most, found = self.known.get(key, (-1, ()))
+        best = _best(found, block)
+        if best is None and most < limit:
+            self.known[key] = limit, self._ending(*key, settings, limit, meter)
+            best = _best(self.known[key][1], block)
+        return best if best and best.nbytes <= limit else None
+
+    def _ending(
+        self, last: int, tiled: bool, settings: Settings | None, limit: int, meter: Meter
+    ) -> Sequence[Candidate]:
+        if tiled and settings:
+            return tiled_ending(self.chain, self.joined, settings, last, limit, meter)
+        return list(candidates(self.chain, last, limit, MAX_ORDERS, meter=meter))
+
+
+def _best(found: Sequence[Candidate], block: Candidate) -> Candidate | None:
+    """Of the same operators, the one of fewest bytes that computes no more."""
+    same = [c for c in found if c.first == block.first and c.macs <= block.macs]
+    return min(same, key=lambda c: (c.nbytes, c.macs), default=None)
+
+
+def turned_chain(chain: Chain, *, pixels: bool) -> Turned:
+    """The chain upside down, except for its operators that have no such form."""
+    ops = [turned(op, pixels=pixels) for op in chain.ops]
+    other = replace(chain, ops=tuple(new or old for new, old in zip(ops, chain.ops, strict=True)))
+    return Turned(other, frozenset(i for i, op in enumerate(ops) if op), links(other))
+
+
+def _seen_alike(ops: Sequence[RowOp]) -> bool:
+    """All operators see the same rows of a tensor: what is a row of one is mirrored as a row."""
+    seen: dict[TensorId, Rows] = {}
+    return all(seen.setdefault(t, rows) == rows for op in ops for t, rows in op.seen())

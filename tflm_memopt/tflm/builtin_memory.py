@@ -1,0 +1,465 @@
+"""What each TFLM operator takes of the arena besides its tensors: one row per operator, for the reference kernels.
+
+A row names the struct that the flatbuffer parser allocates (`params`), the struct that Init allocates (`state`), and
+what Prepare does (`prepare`), in the order of TFLM's sources: the order decides on alignment gaps. Sources:
+tensorflow/lite/micro/kernels/*.cc, micro_mutable_op_resolver.h, tensorflow/lite/core/api/flatbuffer_conversions.cc.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from tflm_memopt.model.graph import Tensor
+from tflm_memopt.ops.site import span
+from tflm_memopt.tflm.structs import STRUCTS, Abi
+
+
+@dataclass(frozen=True, slots=True)
+class Persistent:
+    """AllocatePersistentBuffer: bytes at the tail, aligned to 16."""
+
+    nbytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class TempTensor:
+    """AllocateTempTfLiteTensor: a TfLiteTensor and its quantization, until the operator's Prepare ends."""
+
+    tensor: Tensor
+
+
+@dataclass(frozen=True, slots=True)
+class Scratch:
+    """RequestScratchBufferInArena: bytes of the head, planned by TFLM, alive during this operator."""
+
+    nbytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class ResourceBuffer:
+    """MicroResourceVariables::Allocate: the variable's bytes at the tail, when it is the first value that this
+    variable is assigned, and its handle is made in the same subgraph.
+    """
+
+    handle: Tensor
+    nbytes: int
+
+
+Step = Persistent | TempTensor | Scratch | ResourceBuffer
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """An operator's tensors, looked up. None: an optional input that it does not have."""
+
+    inputs: tuple[Tensor | None, ...]
+    outputs: tuple[Tensor, ...]
+    options: Mapping[str, Any] = field(default_factory=dict)
+
+    def tensor(self, name: str) -> Tensor | None:
+        """Input 1 is "i1", output 0 "o0"; None when the operator has no such tensor."""
+        group: tuple[Tensor | None, ...] = self.inputs if name[0] == "i" else self.outputs
+        index = int(name[1:])
+        return group[index] if index < len(group) else None
+
+    def dtype(self, name: str) -> str:
+        tensor = self.tensor(name)
+        return "" if tensor is None else tensor.dtype
+
+    def elements(self, name: str) -> int:
+        tensor = self.tensor(name)
+        return 0 if tensor is None else tensor.elements
+
+    def rank(self, name: str) -> int:
+        tensor = self.tensor(name)
+        return 0 if tensor is None else len(tensor.shape)
+
+    def dim(self, name: str, axis: int) -> int:
+        tensor = self.tensor(name)
+        return 0 if tensor is None or axis >= len(tensor.shape) else tensor.shape[axis]
+
+
+Prepare = Callable[[Node, Abi], Iterator[Step]]
+
+
+def temps(node: Node, names: str) -> Iterator[Step]:
+    for name in names.split():
+        tensor = node.tensor(name)
+        if tensor is not None:
+            yield TempTensor(tensor)
+
+
+def _reads(names: str) -> Prepare:
+    """A Prepare that only looks at tensors, in this order."""
+    return lambda node, abi: temps(node, names)
+
+
+def _copies_dims(names: str) -> Prepare:
+    """A Prepare that also moves the output's shape to RAM (CreateWritableTensorDimsWithCopy, kernel_util.cc)."""
+
+    def prepare(node: Node, abi: Abi) -> Iterator[Step]:
+        yield from temps(node, names)
+        yield int_array(node.rank("o0"))
+
+    return prepare
+
+
+def int_array(length: int) -> Persistent:
+    """A TfLiteIntArray: its size, then its items (core/c/common.h)."""
+    return Persistent(4 + 4 * length)
+
+
+def per_channel(channels: int) -> Iterator[Step]:
+    """Multipliers, then shifts, int32 each."""
+    yield Persistent(4 * channels)
+    yield Persistent(4 * channels)
+
+
+def scratch(nbytes: int) -> Iterator[Step]:
+    """None is asked for where none is needed."""
+    if nbytes > 0:
+        yield Scratch(nbytes)
+
+
+@dataclass(frozen=True, slots=True)
+class ConvShape:
+    """Sizes of a convolution's tensors, and how its window goes over them."""
+
+    kernel_h: int
+    kernel_w: int
+    channels: int
+    """Of the input."""
+    batches: int = 1
+    in_h: int = 1
+    in_w: int = 1
+    out_h: int = 1
+    out_w: int = 1
+    out_channels: int = 1
+    multiplier: int = 1
+    stride_h: int = 1
+    stride_w: int = 1
+    dilation_h: int = 1
+    dilation_w: int = 1
+    pad_h: int = 0
+    pad_w: int = 0
+    """Before the first row, the first column."""
+
+
+def conv_shape(node: Node) -> ConvShape:
+    """Of CONV_2D or DEPTHWISE_CONV_2D."""
+    stride_h, stride_w, dilation_h, dilation_w = (
+        max(1, int(node.options.get(name, 1))) for name in ("strideH", "strideW", "dilationHFactor", "dilationWFactor")
+    )
+    kernel_h, kernel_w, in_h, in_w = (node.dim(name, axis) for name in ("i1", "i0") for axis in (1, 2))
+    padding = str(node.options.get("padding", "VALID"))
+    return ConvShape(
+        kernel_h=kernel_h,
+        kernel_w=kernel_w,
+        channels=node.dim("i0", 3),
+        batches=node.dim("i0", 0),
+        in_h=in_h,
+        in_w=in_w,
+        out_h=node.dim("o0", 1),
+        out_w=node.dim("o0", 2),
+        out_channels=node.dim("o0", 3),
+        multiplier=int(node.options.get("depthMultiplier", 1)),
+        stride_h=stride_h,
+        stride_w=stride_w,
+        dilation_h=dilation_h,
+        dilation_w=dilation_w,
+        pad_h=span(in_h, kernel_h, stride_h, dilation_h, padding).before,
+        pad_w=span(in_w, kernel_w, stride_w, dilation_w, padding).before,
+    )
+
+
+def _convolution(channel_axis: int) -> Prepare:
+    """conv_common.cc, depthwise_conv_common.cc: Prepare looks at all tensors twice."""
+
+    def prepare(node: Node, abi: Abi) -> Iterator[Step]:
+        yield from temps(node, "o0 i0 i1")
+        yield from per_channel(node.dim("i1", channel_axis))
+        yield from temps(node, "i0 i1 i2 o0")
+        yield from _unpacked_filter(node)
+
+    return prepare
+
+
+def _unpacked_filter(node: Node) -> Iterator[Step]:
+    """int4 weights are unpacked to a byte each before every run."""
+    if node.dtype("i1") == "INT4":
+        yield Scratch(node.elements("i1"))
+
+
+def _fully_connected(node: Node, abi: Abi) -> Iterator[Step]:
+    yield from temps(node, "i0 i1 i2 o0")
+    yield from _unpacked_filter(node)
+    weights = node.tensor("i1")
+    scales = len(weights.quantization.scale) if weights is not None and weights.quantization is not None else 0
+    if scales > 1 and node.dtype("i0") != "FLOAT32":
+        yield from per_channel(scales)
+
+
+def _transpose_conv(node: Node, abi: Abi) -> Iterator[Step]:
+    """Inputs: shape, weights, data, bias. Accumulators of the whole output, int32 or int64 (transpose_conv.cc)."""
+    yield from temps(node, "o0 i2 i1")
+    yield from per_channel(node.dim("i1", 0))
+    if node.dtype("i2") in _ACCUMULATOR_BYTES:
+        yield Scratch(_ACCUMULATOR_BYTES[node.dtype("i2")] * node.elements("o0"))
+        yield from temps(node, "i2 i1 i3 o0")
+    if node.dtype("i3") == "INT16":
+        yield Scratch(8 * node.elements("i3"))
+
+
+_ACCUMULATOR_BYTES: Mapping[str, int] = {"INT8": 4, "INT16": 8}
+
+
+def _mean_or_sum(node: Node, abi: Abi) -> Iterator[Step]:
+    """PrepareMeanOrSumHelper, PrepareSimple (reduce_common.cc)."""
+    yield from temps(node, "i0 o0 i1")
+    if node.dtype("i0") in ("INT8", "INT16"):
+        yield Scratch(4 * node.elements("o0"))
+    yield from _reduce_scratch(node)
+    yield from _reduce_simple(node)
+
+
+def _min_max_or_all(node: Node, abi: Abi) -> Iterator[Step]:
+    yield from _reduce_simple(node)
+    yield from temps(node, "i0 o0 i1")
+    yield from _reduce_scratch(node)
+
+
+def _reduce_simple(node: Node) -> Iterator[Step]:
+    yield from temps(node, "i0 i1 o0" if node.dtype("i0") == "INT8" else "i0 i1")
+
+
+def _reduce_scratch(node: Node) -> Iterator[Step]:
+    yield Scratch(4 * node.rank("i0"))
+    yield Scratch(4 * node.elements("i1"))
+
+
+def _softmax(node: Node, abi: Abi) -> Iterator[Step]:
+    yield from temps(node, "i0 o0")
+    if node.dtype("i0") == "INT16":
+        yield Persistent(_LUT_BYTES)
+        yield Persistent(_LUT_BYTES)
+
+
+_LUT_BYTES = 2 * 513
+"""LUTSize<int16_t>() entries (kernels/internal/common.h)."""
+
+
+def _svdf(node: Node, abi: Abi) -> Iterator[Step]:
+    """Inputs: data, feature weights, time weights, bias, state (svdf_common.cc)."""
+    yield from temps(node, "i0 i1 i2 i3 i4 o0")
+    yield Scratch(4 * node.dim("i0", 0) * node.dim("i1", 0))
+    if node.dtype("i0") == "INT8":
+        yield Scratch(4 * node.elements("o0"))
+
+
+def _lstm(node: Node, abi: Abi) -> Iterator[Step]:
+    """Four gates of the cell's size; input 18 is the output state, 19 the cell state (kernels/lstm_shared.h)."""
+    yield from temps(node, " ".join(f"i{k}" for k in range(24)) + " o0")
+    cell = node.tensor("i19")
+    for _ in range(4):
+        yield Scratch(0 if cell is None else cell.nbytes)
+
+
+def _batch_matmul(node: Node, abi: Abi) -> Iterator[Step]:
+    """Persistent transposed copies of operands: the left one when adjX, the right one unless adjY (batch_matmul.cc)."""
+    yield from temps(node, "i0 i1 o0")
+    if node.dtype("i0") in ("INT8", "INT16"):
+        yield Persistent(STRUCTS["QuantizationOpDataBatchMatmul"].of(abi).size)
+    yield from transposed_copies(node, abi)
+    yield int_array(node.rank("o0"))
+
+
+def transposed_copies(node: Node, abi: Abi) -> Iterator[Step]:
+    for name, transposed in (("i0", node.options.get("adjX", False)), ("i1", not node.options.get("adjY", False))):
+        tensor = node.tensor(name)
+        if transposed and tensor is not None:
+            yield Persistent(STRUCTS["TfLiteEvalTensor"].of(abi).size)
+            yield int_array(len(tensor.shape))
+            yield Persistent(tensor.nbytes)
+
+
+def _add_n(node: Node, abi: Abi) -> Iterator[Step]:
+    yield from temps(node, "i0 o0 " + " ".join(f"i{k}" for k in range(1, len(node.inputs))))
+    if node.dtype("o0") == "INT8":
+        yield Persistent(STRUCTS["add_n::OpData"].of(abi).size)
+    yield Scratch(STRUCTS["pointer"].of(abi).size * len(node.inputs))
+
+
+def _concatenation(node: Node, abi: Abi) -> Iterator[Step]:
+    yield from temps(node, "i0 o0 " + " ".join(f"i{k}" for k in range(len(node.inputs))))
+
+
+def _state_when_int8(names: str, state: str) -> Prepare:
+    """Operators that allocate their state in Prepare, and only when quantized (cumsum.cc, log_softmax.cc)."""
+
+    def prepare(node: Node, abi: Abi) -> Iterator[Step]:
+        yield from temps(node, names)
+        if node.dtype("o0") == "INT8":
+            yield Persistent(STRUCTS[state].of(abi).size)
+
+    return prepare
+
+
+def _embedding_lookup(node: Node, abi: Abi) -> Iterator[Step]:
+    yield from temps(node, "i0 i1 o0")
+    yield int_array(node.rank("o0"))
+    yield Persistent(STRUCTS["embedding_lookup::OpData"].of(abi).size)
+
+
+def _reshape(node: Node, abi: Abi) -> Iterator[Step]:
+    """The shape is moved to RAM only where the file leaves a dimension open (reshape_common.cc)."""
+    yield from temps(node, "i0 o0")
+    output = node.tensor("o0")
+    if output is not None and -1 in output.shape:
+        yield int_array(len(output.shape))
+
+
+def _assign_variable(node: Node, abi: Abi) -> Iterator[Step]:
+    yield from temps(node, "i1")
+    handle, value = node.tensor("i0"), node.tensor("i1")
+    if handle is not None and value is not None:
+        yield ResourceBuffer(handle, value.nbytes)
+
+
+def _mirror_pad(node: Node, abi: Abi) -> Iterator[Step]:
+    yield from temps(node, "i0 i1 o0")
+    for _ in range(2):
+        yield Scratch(4 * node.rank("i0"))
+
+
+_NOTHING = _reads("")
+
+
+@dataclass(frozen=True, slots=True)
+class Kernel:
+    """A row of the table."""
+
+    params: str = ""
+    """Struct that the parser allocates, "" for none."""
+    state: str = ""
+    """Struct that Init allocates, "" for none."""
+    prepare: Prepare = _NOTHING
+
+
+_IO = _reads("i0 o0")
+_2IO = _reads("i0 i1 o0")
+_3IO = _reads("i0 i1 i2 o0")
+
+KERNELS: Mapping[str, Kernel] = {
+    "ABS": Kernel(state="OpDataAbsRsqrt", prepare=_IO),
+    "ADD": Kernel("TfLiteAddParams", "OpDataAdd", _2IO),
+    "ADD_N": Kernel(prepare=_add_n),
+    "ARG_MAX": Kernel("TfLiteArgMaxParams"),
+    "ARG_MIN": Kernel("TfLiteArgMinParams"),
+    "ASSIGN_VARIABLE": Kernel(state="assign_variable::OpData", prepare=_assign_variable),
+    "AVERAGE_POOL_2D": Kernel("TfLitePoolParams", "OpDataPooling", _IO),
+    "BATCH_MATMUL": Kernel("TfLiteBatchMatMulParams", "OpDataBatchMatmul", _batch_matmul),
+    "BATCH_TO_SPACE_ND": Kernel(prepare=_IO),
+    "BROADCAST_ARGS": Kernel(prepare=_2IO),
+    "BROADCAST_TO": Kernel(prepare=_2IO),
+    "CALL_ONCE": Kernel("TfLiteCallOnceParams", "call_once::OpData"),
+    "CAST": Kernel("TfLiteCastParams", prepare=_IO),
+    "CEIL": Kernel(prepare=_IO),
+    "CIRCULAR_BUFFER": Kernel(state="OpDataCircularBuffer", prepare=_IO),
+    "CONCATENATION": Kernel("TfLiteConcatenationParams", "concatenation::OpData", _concatenation),
+    "CONV_2D": Kernel("TfLiteConvParams", "OpDataConv", _convolution(0)),
+    "COS": Kernel(prepare=_IO),
+    "CUMSUM": Kernel("TfLiteCumsumParams", prepare=_state_when_int8("i0 i1 o0", "cumsum::OpData")),
+    "DEPTHWISE_CONV_2D": Kernel("TfLiteDepthwiseConvParams", "OpDataConv", _convolution(3)),
+    "DEPTH_TO_SPACE": Kernel("TfLiteDepthToSpaceParams", prepare=_copies_dims("i0 o0")),
+    "DEQUANTIZE": Kernel(state="DequantizeOpData", prepare=_IO),
+    "DIV": Kernel("TfLiteDivParams", "OpDataDiv", _2IO),
+    "DYNAMIC_UPDATE_SLICE": Kernel(prepare=_3IO),
+    "ELU": Kernel(state="elu::OpData", prepare=_IO),
+    "EMBEDDING_LOOKUP": Kernel(prepare=_embedding_lookup),
+    "EQUAL": Kernel(state="comparisons::OpData", prepare=_reads("i0 i1")),
+    "EXP": Kernel(prepare=_IO),
+    "EXPAND_DIMS": Kernel(prepare=_2IO),
+    "FILL": Kernel(prepare=_2IO),
+    "FLOOR": Kernel(),
+    "FLOOR_DIV": Kernel(prepare=_2IO),
+    "FLOOR_MOD": Kernel(prepare=_2IO),
+    "FULLY_CONNECTED": Kernel("TfLiteFullyConnectedParams", "OpDataFullyConnected", _fully_connected),
+    "GATHER": Kernel("TfLiteGatherParams", prepare=_copies_dims("i0 i1 o0")),
+    "GATHER_ND": Kernel(prepare=_copies_dims("i0 i1 o0")),
+    "GREATER": Kernel(state="comparisons::OpData", prepare=_reads("i0 i1")),
+    "GREATER_EQUAL": Kernel(state="comparisons::OpData", prepare=_reads("i0 i1")),
+    "HARD_SWISH": Kernel(state="HardSwishParams", prepare=_IO),
+    "IF": Kernel("TfLiteIfParams", "if::OpData", _reads("i0")),
+    "L2_NORMALIZATION": Kernel("TfLiteL2NormParams", "L2NormalizationParams", _IO),
+    "L2_POOL_2D": Kernel("TfLitePoolParams", prepare=_copies_dims("o0 i0")),
+    "LEAKY_RELU": Kernel("TfLiteLeakyReluParams", "LeakyReluOpData", _IO),
+    "LESS": Kernel(state="comparisons::OpData", prepare=_reads("i0 i1")),
+    "LESS_EQUAL": Kernel(state="comparisons::OpData", prepare=_reads("i0 i1")),
+    "LOG": Kernel(prepare=_IO),
+    "LOGICAL_AND": Kernel(),
+    "LOGICAL_NOT": Kernel(prepare=_IO),
+    "LOGICAL_OR": Kernel(),
+    "LOGISTIC": Kernel(state="OpDataLogistic", prepare=_IO),
+    "LOG_SOFTMAX": Kernel(prepare=_state_when_int8("i0 o0", "LogSoftmaxOpData")),
+    "MAXIMUM": Kernel(),
+    "MAX_POOL_2D": Kernel("TfLitePoolParams", "OpDataPooling", _IO),
+    "MEAN": Kernel("TfLiteReducerParams", "OpDataReduce", _mean_or_sum),
+    "MINIMUM": Kernel(),
+    "MIRROR_PAD": Kernel("TfLiteMirrorPaddingParams", "OpDataMirrorPad", _mirror_pad),
+    "MUL": Kernel("TfLiteMulParams", "OpDataMul", _2IO),
+    "NEG": Kernel(),
+    "NOT_EQUAL": Kernel(state="comparisons::OpData", prepare=_reads("i0 i1")),
+    "PACK": Kernel("TfLitePackParams"),
+    "PAD": Kernel(state="pad::OpData", prepare=_2IO),
+    "PADV2": Kernel(state="pad::OpData", prepare=_3IO),
+    "PRELU": Kernel(state="PreluParams", prepare=_2IO),
+    "QUANTIZE": Kernel(state="OpDataQuantizeReference", prepare=_IO),
+    "READ_VARIABLE": Kernel(prepare=_reads("i0")),
+    "REDUCE_ALL": Kernel("TfLiteReducerParams", "OpDataReduce", _min_max_or_all),
+    "REDUCE_MAX": Kernel("TfLiteReducerParams", "OpDataReduce", _min_max_or_all),
+    "REDUCE_MIN": Kernel("TfLiteReducerParams", "OpDataReduce", _min_max_or_all),
+    "RELU": Kernel(state="ReluOpData", prepare=_IO),
+    "RELU6": Kernel(state="Relu6OpData", prepare=_reads("i0")),
+    "RESHAPE": Kernel("TfLiteReshapeParams", prepare=_reshape),
+    "RESIZE_BILINEAR": Kernel("TfLiteResizeBilinearParams", prepare=_2IO),
+    "RESIZE_NEAREST_NEIGHBOR": Kernel("TfLiteResizeNearestNeighborParams", prepare=_2IO),
+    "REVERSE_V2": Kernel(prepare=_2IO),
+    "ROUND": Kernel(prepare=_IO),
+    "RSQRT": Kernel(state="OpDataAbsRsqrt", prepare=_IO),
+    "SELECT_V2": Kernel(state="select::OpData", prepare=_3IO),
+    "SHAPE": Kernel("TfLiteShapeParams"),
+    "SIN": Kernel(prepare=_IO),
+    "SLICE": Kernel(prepare=_3IO),
+    "SOFTMAX": Kernel("TfLiteSoftmaxParams", "SoftmaxParams", _softmax),
+    "SPACE_TO_BATCH_ND": Kernel(state="SpaceToBatchParams", prepare=_IO),
+    "SPACE_TO_DEPTH": Kernel("TfLiteSpaceToDepthParams", prepare=_copies_dims("i0 o0")),
+    "SPLIT": Kernel("TfLiteSplitParams", prepare=_reads("i0")),
+    "SPLIT_V": Kernel("TfLiteSplitVParams", prepare=_reads("i2")),
+    "SQRT": Kernel(prepare=_IO),
+    "SQUARE": Kernel(prepare=_IO),
+    "SQUARED_DIFFERENCE": Kernel(state="squared_difference::OpData", prepare=_2IO),
+    "SQUEEZE": Kernel("TfLiteSqueezeParams", prepare=_IO),
+    "STRIDED_SLICE": Kernel("TfLiteStridedSliceParams", "StridedSliceParams", _reads("i0 i1 i2 i3 o0")),
+    "SUB": Kernel("TfLiteSubParams", "OpDataSub", _2IO),
+    "SUM": Kernel("TfLiteReducerParams", "OpDataReduce", _mean_or_sum),
+    "SVDF": Kernel("TfLiteSVDFParams", "OpDataSvdf", _svdf),
+    "TANH": Kernel(state="tanh::OpData", prepare=_reads("i0 i0 o0")),
+    "TRANSPOSE": Kernel(prepare=_2IO),
+    "TRANSPOSE_CONV": Kernel("TfLiteTransposeConvParams", "transpose_conv::OpData", _transpose_conv),
+    "UNIDIRECTIONAL_SEQUENCE_LSTM": Kernel("TfLiteUnidirectionalSequenceLSTMParams", "OpDataLSTM", _lstm),
+    "UNPACK": Kernel("TfLiteUnpackParams"),
+    "VAR_HANDLE": Kernel("TfLiteVarHandleParams", "var_handle::OpData"),
+    "WHILE": Kernel("TfLiteWhileParams", "while::OpData"),
+    "ZEROS_LIKE": Kernel(prepare=_IO),
+    # Ours keep no state: everything is in the program (custom_ops/tflm/tmo_region_op.h).
+    "TMO_REGION": Kernel(),
+    "TMO_BLOCK": Kernel(),
+    "TMO_CONV_2D": Kernel(),
+    "TMO_FULLY_CONNECTED": Kernel(),
+}
+"""By schema name, custom operators by their own."""
+
+UNKNOWN = Kernel()
+"""Stands in for an operator without a row: what it takes is not known, so the figures are what the others take."""

@@ -1,0 +1,44 @@
+"""Whose kernels the builtin operators run: what these take of the arena differs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from typing import Literal, get_args
+
+from tflm_memopt.errors import UsageError
+from tflm_memopt.suggest import one_of
+from tflm_memopt.tflm import builtin_memory, cmsis_nn, esp_nn, reference_2023
+from tflm_memopt.tflm.builtin_memory import Kernel
+
+Kernels = Literal["reference", "cmsis-nn", "esp-nn"]
+"""What `--kernels` may say."""
+KERNELS: tuple[Kernels, ...] = get_args(Kernels)
+
+
+@dataclass(frozen=True, slots=True)
+class Library:
+    """Kernels of TFLM as they are built for some core."""
+
+    name: Kernels
+    rows: Mapping[str, Kernel]
+    """By operator."""
+
+
+REFERENCE = Library("reference", builtin_memory.KERNELS)
+EARLY_2023 = Library("reference", reference_2023.rows())
+"""The reference kernels of January 2023, as libraries for Arduino still have them."""
+
+
+@cache
+def library(name: Kernels, *, mve: bool = False) -> Library:
+    """mve: for a core with Helium, where CMSIS-NN wants other buffers. Raises UsageError for an unknown name."""
+    match name:
+        case "reference":
+            return REFERENCE
+        case "cmsis-nn":
+            return Library(name, cmsis_nn.rows(mve=mve))
+        case "esp-nn":
+            return Library(name, esp_nn.rows())
+    raise UsageError(f"unknown kernels: {name!r}", code="unknown_kernels", hint=one_of(name, KERNELS))

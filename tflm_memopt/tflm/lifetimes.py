@@ -1,0 +1,168 @@
+"""What TFLM asks its planner to place: all subgraphs' activations and the kernels' scratch buffers, with lifetimes.
+
+After AllocationInfoBuilder (tensorflow/lite/micro/micro_allocation_info.cc). Time is counted in allocation scopes: each
+operator opens one, and so does each subgraph that a control flow operator calls.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from tflm_memopt.errors import ModelError
+from tflm_memopt.model.calls import called
+from tflm_memopt.model.graph import ABSENT, Graph, Tensor, TensorId
+from tflm_memopt.model.reader import text
+from tflm_memopt.tflm.greedy_planner import Request
+
+ALIGNMENT = 16
+"""MicroArenaBufferAlignment() (micro_arena_constants.h)."""
+OFFLINE_PLAN = "OfflineMemoryAllocation"
+"""Name of the metadata entry: int32 version, subgraphs, tensors, then an offset for each tensor of all subgraphs."""
+ONLINE = -1
+"""An offset that leaves the choice to TFLM."""
+VAR_HANDLE = "VAR_HANDLE"
+"""Its Prepare points its output, a handle, to its own state: nothing is planned for it (kernels/var_handle.cc)."""
+
+_UNUSED = (-1, -1)
+"""TFLM's lifetime for what nothing uses: it is planned all the same."""
+
+
+@dataclass(frozen=True, slots=True)
+class ScratchRequest:
+    """RequestScratchBufferInArena: who asked, and for how many bytes."""
+
+    subgraph: int
+    position: int
+    """Of the operator in its subgraph."""
+    nbytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What TFLM's planner is asked to place, when, and for whom."""
+
+    requests: tuple[Request, ...]
+    whom: tuple[tuple[int, TensorId] | ScratchRequest, ...]
+    """Of each request: subgraph and tensor, or the scratch request."""
+    scopes: tuple[tuple[int, int], ...]
+    """Of each allocation scope: subgraph and position of the operator that opens it; scope 0, before all operators,
+    and those of called subgraphs belong to the operator that runs next or calls."""
+
+
+def requests(graphs: Sequence[Graph], scratch: Sequence[ScratchRequest], offsets: Sequence[int] | None) -> Wanted:
+    """All buffers in TFLM's order: the tensors of all subgraphs, then scratch. `offsets` is `offline_offsets()`."""
+    lives = _Lifetimes(graphs, scratch)
+    lives.walk(0)
+    wanted: list[Request] = []
+    whom: list[tuple[int, TensorId] | ScratchRequest] = []
+    makers = ((number, op) for number, graph in enumerate(graphs) for op in graph.ops if op.type == VAR_HANDLE)
+    handles = {(number, tensor) for number, op in makers for tensor in op.outputs}
+    keys = ((number, tensor) for number, graph in enumerate(graphs) for tensor in graph.tensors.values())
+    for flat, (number, tensor) in enumerate(keys):
+        offset = ONLINE if offsets is None else offsets[flat]
+        if (number, tensor.id) not in handles and _needs_allocating(tensor, offset):
+            first, last = lives.tensors.get((number, tensor.id), _UNUSED)
+            wanted.append(Request(aligned(nbytes(tensor)), first, last, None if offset == ONLINE else offset))
+            whom.append((number, tensor.id))
+    wanted += [Request(aligned(s.nbytes), *life) for s, life in zip(scratch, lives.scratch, strict=True)]
+    return Wanted(tuple(wanted), (*whom, *scratch), tuple(lives.scopes))
+
+
+def offline_offsets(tree: Any, tensors: int) -> tuple[int, ...] | None:
+    """The offsets in the metadata of a schema ModelT with that many `tensors`, or None (GetOfflinePlannedOffsets).
+
+    Raises ModelError where TFLM would refuse the plan or read beyond it.
+    """
+    offsets = None
+    for entry in () if tree.metadata is None else tree.metadata:
+        if text(entry.name) != OFFLINE_PLAN:
+            continue
+        data = tree.buffers[entry.buffer].data
+        raw = b"" if data is None else bytes(data)
+        words = struct.unpack(f"<{len(raw) // 4}i", raw[: len(raw) // 4 * 4])
+        if len(words) < 3 + tensors or words[2] != tensors:
+            raise ModelError(
+                f"the offline memory plan is not for {tensors} tensors",
+                code="offline_plan_size",
+                where=f"metadata '{OFFLINE_PLAN}'",
+                hint="remove the entry, or convert the model again",
+            )
+        offsets = words[3 : 3 + tensors]
+    return offsets
+
+
+def planned_at_tail(tensor: Tensor, offset: int) -> bool:
+    """A variable tensor that has no offline offset is kept at the tail (MicroAllocator::AllocateVariables)."""
+    return tensor.variable and offset == ONLINE
+
+
+def nbytes(tensor: Tensor) -> int:
+    """Bytes in the arena. An int4 takes one (TfLiteTypeSizeOf, memory_helpers.cc); a dimension of -1 counts once."""
+    return abs(4 * tensor.elements if tensor.dtype == "RESOURCE" else tensor.nbytes)
+
+
+def aligned(size: int, align: int = ALIGNMENT) -> int:
+    """`size`, rounded up.
+
+    >>> aligned(17)
+    32
+    """
+    return -(-size // align) * align
+
+
+def _needs_allocating(tensor: Tensor, offset: int) -> bool:
+    if tensor.variable:
+        return offset != ONLINE
+    return not tensor.constant and nbytes(tensor) != 0
+
+
+class _Lifetimes:
+    """The walk through subgraphs in the order in which they run (MarkAllocationLifetimes). Its state is the scope."""
+
+    def __init__(self, graphs: Sequence[Graph], scratch: Sequence[ScratchRequest]) -> None:
+        self.graphs, self.requests = graphs, scratch
+        self.scope = 0
+        self.scopes: list[tuple[int, int]] = [(0, 0)]
+        self.tensors: dict[tuple[int, TensorId], tuple[int, int]] = {}
+        self.scratch = [_UNUSED] * len(scratch)
+
+    def walk(self, number: int) -> None:
+        graph = self.graphs[number]
+        for i in graph.inputs:
+            self.created(number, i)
+            self.used(number, i)
+        for position, op in enumerate(graph.ops):
+            self.open(number, position)
+            start = self.scope
+            for i in op.outputs:
+                self.created(number, i)
+            for other in called(op):
+                self.open(number, position)
+                self.walk(other)
+            for i in (*op.inputs, *op.outputs):
+                if i != ABSENT:
+                    self.used(number, i)
+            self.mark_scratch(number, position, start)
+        for i in graph.outputs:
+            self.created(number, i)
+            self.used(number, i)
+
+    def open(self, number: int, position: int) -> None:
+        self.scope += 1
+        self.scopes.append((number, position))
+
+    def created(self, number: int, i: TensorId) -> None:
+        first, last = self.tensors.get((number, i), _UNUSED)
+        self.tensors[number, i] = (self.scope if first == -1 else first, last)
+
+    def used(self, number: int, i: TensorId) -> None:
+        self.tensors[number, i] = (self.tensors.get((number, i), _UNUSED)[0], self.scope)
+
+    def mark_scratch(self, number: int, position: int, start: int) -> None:
+        for k, request in enumerate(self.requests):
+            if (request.subgraph, request.position) == (number, position):
+                first = self.scratch[k][0]
+                self.scratch[k] = (start if first == -1 else first, self.scope)

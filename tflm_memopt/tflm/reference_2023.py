@@ -1,0 +1,44 @@
+"""What operators took of the arena in TFLM's reference kernels of January 2023, where that is more than today.
+
+The libraries that Arduino users have are of that age. Source: unidirectional_sequence_lstm.cc, in
+tensorflow/lite/micro/kernels, before its redesign (February 2023): its Prepare looks at most tensors three times, and
+temporary tensors are given back only when it ends.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from tflm_memopt.tflm.builtin_memory import KERNELS, Kernel, Node, Persistent, Scratch, Step, TempTensor, temps
+from tflm_memopt.tflm.structs import Abi
+
+
+def rows() -> Mapping[str, Kernel]:
+    """By schema name, all operators."""
+    lstm = Kernel("TfLiteUnidirectionalSequenceLSTMParams", "OpDataLSTM 2023", _lstm)
+    return {**KERNELS, "UNIDIRECTIONAL_SEQUENCE_LSTM": lstm}
+
+
+def _lstm(node: Node, abi: Abi) -> Iterator[Step]:
+    cell = node.elements("i19")
+    yield from temps(node, "i21 i0 i4 i8 i1 i2 i3 i5 i6 i7 i9 i10 i11 i12 i13 i14 i15 i16 i17 o0 i18 i19 i1")
+    if node.dtype("i0") != "INT8":
+        yield Scratch(4 * 4 * cell)
+        return
+    yield from temps(node, "i19 o0 i0 i1 i2 i3 i4 i5 i6 i7 i8 i9 i10 i11 i20 i21 i22 i23 i16 i18")
+    yield from _hidden(node)
+    for nbytes in (2, 2, 2, 2, 1):
+        yield Scratch(nbytes * cell)
+    yield from temps(node, "i0 i18 i1 i2 i3 i4 i5 i6 i7 i8 i16 i17")
+    yield from _hidden(node)
+    for bias in ("i13", "i14", "i15", "i12"):  # sums of the weights of each gate, of input and state
+        yield from temps(node, bias)
+        yield Persistent(4 * node.dim("i2", 0))
+        yield Persistent(4 * node.dim("i6", 0))
+
+
+def _hidden(node: Node) -> Iterator[Step]:
+    """The intermediate tensor of the hidden state, which has one scale, as the output state has."""
+    state = node.tensor("i18")
+    if state is not None:
+        yield TempTensor(state)
