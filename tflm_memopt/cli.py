@@ -131,8 +131,7 @@ def parser() -> argparse.ArgumentParser:
         "--plan", type=Path, metavar="FILE.json", help="use a plan of this model that was saved before"
     ).completer = argcomplete.FilesCompleter(("json",))  # type: ignore[attr-defined]
 
-    _arrays(optimize, "--calibrate", "X.npy", "of a Keras model: some hundred typical inputs, stacked")
-    _arrays(optimize, "--test", "FILE.npy", "of a Keras model: inputs, then labels, for the accuracy before and after")
+    _keras(optimize)
     _board(
         optimize, "board",
         help="it has to fit on this board, RAM and flash: whose ABI and target are taken; fit lists them",
@@ -337,6 +336,12 @@ def _conversion(command: argparse.ArgumentParser) -> None:
         "of --board, else generic, which runs everywhere)",
     )  # fmt: skip
     _figures(command)
+
+
+def _keras(command: argparse.ArgumentParser) -> None:
+    _arrays(command, "--calibrate", "X.npy", "of a Keras model: some hundred typical inputs, stacked")
+    _arrays(command, "--test", "FILE.npy", "of a Keras model: inputs, then labels, for the accuracy before and after")
+    command.add_argument("--verbose", action="store_true", help="of a Keras model: show TensorFlow's log, too")
 
 
 def _arrays(command: argparse.ArgumentParser, flag: str, metavar: str, what: str) -> None:

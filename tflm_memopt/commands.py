@@ -86,7 +86,7 @@ def _optimize_one(
     plan = _saved(args.plan) if args.plan else None
     draw = plot.of_form(args.plot) if args.plot else None
     with about(model), talk.busy(args, f"optimizing {model.name}") as progress:
-        source = Source.of(model, args.calibrate, args.test, progress)
+        source = Source.of(model, args.calibrate, args.test, progress, verbose=args.verbose)
         result = tflm_memopt.optimize(
             source.data, name=shown(model), **_settings(args), max_macs=args.max_macs, ram_limit=args.ram_limit,
             max_instructions=args.max_instructions, time_limit=args.time_limit, clock=args.clock,
@@ -150,7 +150,7 @@ def explore(args: argparse.Namespace) -> int:
     """The frontier of a model, as table, plot and plans."""
     data, name = _read(args.model), args.model.stem
     draw = plot.of_form(args.plot) if args.plot else None
-    with about(args.model), talk.busy(args, f"exploring {args.model.name}") as progress:
+    with about(args.model), talk.busy(args, f"exploring {args.model.name}", lines=True) as progress:
         result = tflm_memopt.explore(
             data, name=shown(args.model), **_settings(args), board=args.board, cost=args.cost, core=args.core,
             progress=progress,

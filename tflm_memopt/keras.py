@@ -5,8 +5,12 @@ Needs TensorFlow: `pip install tflm-memopt[train]`. Arrays hold one example per 
 
 from __future__ import annotations
 
+import contextlib
 import os
+import re
+import sys
 import tempfile
+import warnings
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -23,6 +27,8 @@ from tflm_memopt.runtime.process import run_model
 Array = NDArray[Any]
 
 FORMS = (".keras", ".h5")
+OUTPUT = (1, 2)
+"""Descriptors of standard output and standard error."""
 BATCH = 64
 """Examples that the float model sees at once."""
 
@@ -42,6 +48,13 @@ class FloatModel:
         try:
             self._load(path)
         except (OSError, ValueError, TypeError, KeyError) as error:
+            if layer := _OWN_LAYER.search(str(error)):
+                raise UsageError(
+                    f"the model has a layer of your own, {layer[1] or 'Lambda'}, whose code is not in the file",
+                    code="custom_layer",
+                    where=str(path),
+                    hint="model.export('FOLDER') where the layer is defined, then optimize FOLDER",
+                ) from error
             hint = "a .keras file as model.save() writes it, or a SavedModel folder"
             raise UsageError(
                 f"not a Keras model: {_line(error)}", code="no_keras_model", where=str(path), hint=hint
@@ -103,10 +116,7 @@ class FloatModel:
         try:
             return bytes(converter.convert())
         except Exception as error:  # the converter raises all kinds
-            hint = "layers that TFLite has in int8; TensorFlow's message above says which is not"
-            raise UsageError(
-                f"TensorFlow cannot convert the model to int8: {_line(error)}", code="not_convertible", hint=hint
-            ) from error
+            raise _not_convertible(str(error) or type(error).__name__) from error
 
     def inputs(self, arrays: Sequence[Array]) -> list[Array]:
         """The arrays as this model takes them; UsageError when they do not fit."""
@@ -205,6 +215,56 @@ def _tensorflow() -> Any:
     return tf
 
 
-def _line(error: BaseException) -> str:
-    """Its first line."""
-    return (str(error).strip().splitlines() or [type(error).__name__])[0][:200]
+_OWN_LAYER = re.compile(
+    r"(?:Could not locate (?:class|function)|Unknown layer:) '?(\w+)|deserialization of a `Lambda` layer"
+)
+_RECURRENT = re.compile(r"TensorList|tensor list", re.IGNORECASE)
+_MISSING = re.compile(r"'?tf\.(\w+)'? op is neither a custom op nor a flex op|failed to legalize operation 'tf\.(\w+)'")
+
+
+def _not_convertible(message: str) -> UsageError:
+    """In a sentence, what the converter says in pages."""
+    if _RECURRENT.search(message):
+        return UsageError(
+            "TensorFlow cannot convert a recurrent layer (LSTM, GRU, RNN) to int8 while it is a loop",
+            code="recurrent_layer",
+            hint="the same weights in a layer with unroll=True, and the number of steps in Input(shape=...)",
+        )
+    log = "--verbose shows TensorFlow's own messages"
+    if missing := sorted({name for found in _MISSING.findall(message) for name in found if name}):
+        return UsageError(
+            f"TFLite has no int8 operator for TensorFlow's {', '.join(missing)}",
+            code="no_int8_operator",
+            hint=f"layers in its place whose operators docs/operators.md lists; {log}",
+        )
+    return UsageError(
+        f"TensorFlow cannot convert the model to int8: {_line(message)}", code="not_convertible", hint=log
+    )
+
+
+@contextlib.contextmanager
+def unheard(*, verbose: bool) -> Iterator[None]:
+    """What TensorFlow writes to this process's output, in C++ and in Python, goes nowhere, unless verbose."""
+    if verbose:
+        yield
+        return
+    for stream in (sys.stdout, sys.stderr):
+        stream.flush()
+    with contextlib.ExitStack() as undo:
+        nowhere = undo.enter_context(Path(os.devnull).open("w", encoding="utf-8"))
+        for descriptor in OUTPUT:
+            kept = os.dup(descriptor)
+            undo.callback(os.close, kept)
+            undo.callback(os.dup2, kept, descriptor)
+            os.dup2(nowhere.fileno(), descriptor)
+        undo.enter_context(contextlib.redirect_stdout(nowhere))
+        undo.enter_context(contextlib.redirect_stderr(nowhere))
+        undo.enter_context(warnings.catch_warnings())
+        warnings.simplefilter("ignore")
+        yield
+
+
+def _line(message: object) -> str:
+    """Its first line, without the place in our source that the converter puts before it."""
+    first = (str(message).strip().splitlines() or [type(message).__name__])[0]
+    return re.sub(r"^\S+:\d+:\d+: error: ", "", first)[:200]

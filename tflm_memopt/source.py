@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from tflm_memopt.emit.names import file_stem
 from tflm_memopt.errors import UsageError
 from tflm_memopt.files import read_model
-from tflm_memopt.keras import FloatModel, accuracy, is_keras
+from tflm_memopt.keras import FloatModel, accuracy, is_keras, unheard
 from tflm_memopt.results import Optimized
 from tflm_memopt.runtime import stimuli
 
@@ -27,9 +27,13 @@ class Source:
     model: FloatModel | None = None
     test: tuple[NDArray[Any], ...] = ()
     """Inputs, then labels."""
+    verbose: bool = False
+    """TensorFlow's log is shown."""
 
     @staticmethod
-    def of(path: Path, calibrate: Sequence[Path], test: Sequence[Path], progress: Progress) -> Source:
+    def of(
+        path: Path, calibrate: Sequence[Path], test: Sequence[Path], progress: Progress, *, verbose: bool = False
+    ) -> Source:
         """Reads, and converts what has to be converted. Raises UsageError when data is missing or of no use."""
         if not is_keras(path):
             if calibrate or test:
@@ -45,7 +49,8 @@ class Source:
             )
         arrays, tests = stimuli.load(calibrate), tuple(stimuli.load(test))
         progress("loading TensorFlow", 0, 0)
-        model = FloatModel(path)
+        with unheard(verbose=verbose):
+            model = FloatModel(path)
         progress(f"converting to int8, calibrated on {len(arrays[0]):,} examples", 0, 0)
         if tests and len(tests) != len(model.shapes) + 1:
             raise UsageError(
@@ -53,7 +58,8 @@ class Source:
                 code="test_count",
                 hint="X.npy Y.npy",
             )
-        return Source(model.to_int8(arrays), model, tests)
+        with unheard(verbose=verbose):
+            return Source(model.to_int8(arrays), model, tests, verbose)
 
     def tested(self, result: Optimized, progress: Progress) -> Optimized:
         """With the accuracy before and after, if there is test data."""
@@ -61,7 +67,8 @@ class Source:
             return result
         progress("measuring accuracy", 0, 0)
         *inputs, labels = self.test
-        found = accuracy(self.model, self.data, result.model, inputs, labels)
+        with unheard(verbose=self.verbose):
+            found = accuracy(self.model, self.data, result.model, inputs, labels)
         return replace(result, report=replace(result.report, accuracy=found))
 
     def files(self, name: str) -> dict[str, bytes]:

@@ -7,7 +7,9 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import os
 import sys
+import time
 import traceback
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -23,6 +25,8 @@ from tflm_memopt.report import text
 PROGRAM = "tflm-memopt"
 DONE, NO, BAD = 0, 1, 2
 """Exit codes."""
+EVERY = 10.0
+"""Seconds between lines about the same step."""
 PAGE = 120
 """Columns where the output is no terminal."""
 
@@ -68,10 +72,17 @@ def typed(error: Exception) -> MemoptError:
 
 
 @contextlib.contextmanager
-def busy(args: argparse.Namespace, what: str) -> Iterator[Report]:
-    """On stderr, what is being done and how long it will take; only where people, not programs, wait."""
-    console = console_of(sys.stderr)
-    off = args.json or args.quiet or not console.is_terminal
+def busy(args: argparse.Namespace, what: str, *, lines: bool = False) -> Iterator[Report]:
+    """On stderr, what is being done and how long it will take; only where people, not programs, wait.
+
+    lines: where stderr is no terminal, say it in lines: of what takes minutes.
+    """
+    console = console_of(_stderr())
+    silent = args.json or args.quiet
+    if lines and not silent and not console.is_terminal:
+        yield _in_lines(what)
+        return
+    off = silent or not console.is_terminal
     columns = SpinnerColumn(), TextColumn("{task.description}", markup=False), _Bar(), TimeElapsedColumn(), _Left()
     with Progress(*columns, console=console, transient=True, disable=off) as progress:
         task = progress.add_task(text.printable(what), total=None)
@@ -81,6 +92,26 @@ def busy(args: argparse.Namespace, what: str) -> Iterator[Report]:
             progress.update(task, description=doing, completed=done, total=of or None)
 
         yield report
+
+
+def _in_lines(what: str) -> Report:
+    """A line when another step begins, and one now and then while it lasts."""
+    said, when = "", 0.0
+
+    def report(doing: str, done: int, of: int) -> None:
+        nonlocal said, when
+        if doing != said or time.monotonic() - when >= EVERY:
+            said, when = doing, time.monotonic()
+            print(text.printable(f"{what}: {doing}" + (f", {done} of {of}" if of else "")), file=sys.stderr, flush=True)
+
+    return report
+
+
+def _stderr() -> Any:
+    """A terminal by a descriptor of its own: progress goes on while TensorFlow is silenced (keras.unheard())."""
+    if not sys.stderr.isatty():
+        return sys.stderr
+    return os.fdopen(os.dup(sys.stderr.fileno()), "w", encoding=sys.stderr.encoding, errors="backslashreplace")
 
 
 class _Bar(BarColumn):

@@ -114,6 +114,25 @@ def test_progress_says_what_is_done_and_how_long_it_takes(monkeypatch: pytest.Mo
     assert "optimizing x.tflite: planning points" in stream.getvalue()
 
 
+def test_explore_says_what_it_does_where_nobody_sees_a_spinner(folder: Path, capsys: Output) -> None:
+    for flags, says in (((), True), (("--quiet",), False), (("--json",), False)):
+        assert cli.main(["explore", "small.tflite", "--without", "tiles", *flags]) == cli.DONE
+        lines = capsys.readouterr().err.splitlines()
+        assert bool(lines) == says
+        assert all(line.startswith("exploring small.tflite: planning points, 0 of ") for line in lines)
+
+
+def test_lines_come_now_and_then(monkeypatch: pytest.MonkeyPatch, capsys: Output) -> None:
+    now = iter((1.0, 2.0, 11.5, 11.5, 12.0))
+    monkeypatch.setattr(talk, "time", argparse.Namespace(monotonic=lambda: next(now)))
+    with talk.busy(argparse.Namespace(json=False, quiet=False), "exploring x", lines=True) as progress:
+        for done in range(3):
+            progress("planning points", done, 3)
+        progress("drawing", 0, 0)
+    said = ["planning points, 0 of 3", "planning points, 2 of 3", "drawing"]
+    assert capsys.readouterr().err.splitlines() == [f"exploring x: {line}" for line in said]
+
+
 @pytest.mark.parametrize("flag", ["json", "quiet"])
 def test_no_progress_for_programs(monkeypatch: pytest.MonkeyPatch, flag: str) -> None:
     stream = io.StringIO()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import json
+import os
 import subprocess
 import sys
 from collections.abc import Mapping
@@ -16,6 +17,7 @@ from conftest import heard
 from models import Net
 
 from tflm_memopt import cli, keras
+from tflm_memopt.errors import UsageError
 from tflm_memopt.model.graph import Quantization, Tensor
 from tflm_memopt.model.reader import read
 
@@ -44,6 +46,16 @@ model(open_sizes)
 tf.keras.Sequential([open_sizes, *model.layers]).save("open.keras")
 fours = tf.keras.Input(batch_shape=(4, 16, 16, 2))
 tf.keras.Model(fours, model(fours)).save("fours.keras")
+steps = tf.keras.Input((8, 4))
+for unroll in (False, True):
+    recurrent = tf.keras.layers.LSTM(5, unroll=unroll)(steps)
+    tf.keras.Model(steps, tf.keras.layers.Dense(2)(recurrent)).save(f"lstm_{'unrolled' if unroll else 'loop'}.keras")
+class Mine(tf.keras.layers.Layer):
+    def call(self, x):
+        return 2 * x
+tf.keras.Sequential([steps, Mine(), tf.keras.layers.Dense(2)]).save("mine.keras")
+tf.keras.Sequential([steps, tf.keras.layers.Lambda(lambda x: 2 * x)]).save("lambda.keras")
+np.save("x_steps.npy", random.normal(size=(20, 8, 4)).astype(np.float32))
 np.save("x_small.npy", images[:60, :12, :12])
 np.save("x_test.npy", images[300:])
 np.save("y_test.npy", labels[300:])
@@ -72,7 +84,8 @@ def test_in_one_step(trained: Path, model: str) -> None:
     data = ["--calibrate", "x.npy", "--test", "x_test.npy", "y_test.npy"]
     code, out, err = run(trained, "optimize", model, *data, "--board", "uno_r4", "-o", "out", "--json")
     assert code == cli.DONE, err
-    report = json.loads(out[out.index("{\n") :])
+    report = json.loads(out)  # nothing of TensorFlow's before it
+    assert err == ""
     assert report["changed"]
     assert report["arena"]["total"] < report["original_arena"]["total"]
     accuracy = report["accuracy"]
@@ -150,6 +163,99 @@ def test_a_model_of_several_examples_at_once(trained: Path) -> None:
     assert "the model takes 4 examples at once" in err
     assert not (trained / "no").exists()
     heard(err)
+
+
+SAYS: Mapping[str, tuple[str, str]] = {
+    "lstm_loop.keras": ("recurrent_layer", "unroll=True"),
+    "mine.keras": ("custom_layer", "layer of your own, Mine, whose code is not in the file"),
+    "lambda.keras": ("custom_layer", "layer of your own, Lambda, "),
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("model", SAYS)
+def test_what_cannot_be_converted_is_said_in_a_sentence(trained: Path, model: str) -> None:
+    """Four lines at most, and not a page of the converter's."""
+    code, says = SAYS[model]
+    left, out, err = run(trained, "optimize", model, "--calibrate", "x_steps.npy", "-o", "no")
+    assert (left, out) == (cli.BAD, "")
+    assert [line.split()[0] for line in err.splitlines()] in (
+        ["error:", "try:", "code"],
+        ["error:", "at", "try:", "code"],
+    )
+    assert f"  code {code}\n" in err
+    assert says in err
+    heard(err)
+
+
+@pytest.mark.slow
+def test_the_way_that_a_recurrent_layer_is_told_works(trained: Path) -> None:
+    code, _, err = run(trained, "optimize", "lstm_unrolled.keras", "--calibrate", "x_steps.npy", "-o", "lstm")
+    assert code == cli.DONE, err
+    graph = read((trained / "lstm/lstm_unrolled.int8.tflite").read_bytes()).graph
+    assert graph.tensors[graph.inputs[0]].shape == (1, 8, 4)
+
+
+@pytest.mark.slow
+def test_tensorflow_is_heard_when_asked(trained: Path) -> None:
+    arguments = ("optimize", "net.keras", "--calibrate", "x.npy", "-o", "loud", "--quiet")
+    assert run(trained, *arguments) == (cli.DONE, "", "")
+    assert run(trained, *arguments, "--verbose")[2] != ""
+
+
+ILLEGAL = "error: failed to legalize operation 'tf.FFT' that was explicitly marked illegal"
+MESSAGES: Mapping[str, tuple[str, str]] = {
+    "recurrent_layer": (
+        "a.py:8:1: error: 'tf.TensorListReserve' op requires element_shape to be static",
+        "unroll=True",
+    ),
+    "no_int8_operator": (
+        f"a.py:1:1: error: 'tf.Erf' op is neither a custom op nor a flex op\na.py:2:1: {ILLEGAL}",
+        "TFLite has no int8 operator for TensorFlow's Erf, FFT",
+    ),
+    "not_convertible": ("a.py:1:1: error: something new\nmore of it", "to int8: something new\n"),
+}
+
+
+@pytest.mark.parametrize("code", MESSAGES)
+def test_the_converters_pages_become_a_sentence(code: str) -> None:
+    message, says = MESSAGES[code]
+    error = keras._not_convertible(message)
+    assert error.code == code
+    assert says in str(error)
+    assert "a.py" not in str(error)
+
+
+@pytest.mark.parametrize(
+    ("message", "layer"),
+    [
+        ("pages of it\nException encountered: Could not locate class 'Mine'. Make sure custom classes", "Mine"),
+        ("Unknown layer: 'Mine'. Please ensure you are using a `keras.utils.custom_object_scope`", "Mine"),
+        ("Requested the deserialization of a `Lambda` layer whose `function` is a Python lambda.", "Lambda"),
+    ],
+)
+def test_a_layer_whose_code_is_not_there(monkeypatch: pytest.MonkeyPatch, message: str, layer: str) -> None:
+    def load(*_: object) -> None:
+        raise TypeError(message)
+
+    monkeypatch.setattr(keras, "_tensorflow", lambda: None)
+    monkeypatch.setattr(keras.FloatModel, "_load", load)
+    with pytest.raises(UsageError, match=f"a layer of your own, {layer}, ") as raised:
+        keras.FloatModel(Path("net.keras"))
+    assert raised.value.code == "custom_layer"
+    assert "model.export(" in raised.value.hint
+
+
+def test_tensorflow_is_silenced_in_c_and_in_python(capfd: pytest.CaptureFixture[str]) -> None:
+    for verbose, heard_then in ((False, ""), (True, "from C\nfrom Python\n")):
+        with keras.unheard(verbose=verbose):
+            os.write(1, b"from C\n")
+            print("from Python", flush=True)
+            os.write(2, b"from C\n")
+            print("from Python", file=sys.stderr, flush=True)
+        assert capfd.readouterr() == (heard_then, heard_then)
+    print("after")
+    assert capfd.readouterr().out == "after\n"
 
 
 def test_without_tensorflow_it_says_what_to_install(
