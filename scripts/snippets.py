@@ -40,13 +40,13 @@ def _answers(block: str) -> Iterator[str]:
 
 
 def _output(command: str) -> str:
-    """What a person sees: both streams."""
+    """What is left of it on a terminal: the answer, and errors; progress goes."""
     program, *arguments = shlex.split(command)
     if program != cli.PROGRAM:
         raise ValueError(f"not a command of {cli.PROGRAM}: {command}")
-    with contextlib.redirect_stdout(io.StringIO()) as said, contextlib.redirect_stderr(said):
-        cli.main(arguments)
-    return said.getvalue()
+    with contextlib.redirect_stdout(io.StringIO()) as said, contextlib.redirect_stderr(io.StringIO()) as beside:
+        code = cli.main(arguments)
+    return said.getvalue() + ("" if code == cli.DONE else beside.getvalue())
 
 
 @contextlib.contextmanager
