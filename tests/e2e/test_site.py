@@ -34,7 +34,14 @@ def blocks(language: str) -> list[tuple[str, str]]:
 
 
 def test_all_languages_are_tested() -> None:
-    known = {"sh", "python", "console", "c", "powershell"}  # the last in packaging/test_workflows.py and on GitHub
+    known = {
+        "sh",
+        "python",
+        "text",
+        "console",
+        "c",
+        "powershell",
+    }  # the last in packaging/test_workflows.py and on GitHub
     used = {name for page in PAGES for name, _ in FENCE.findall((DOCS / f"{page}.md").read_text(encoding="utf-8"))}
     assert used <= known
 
@@ -55,13 +62,18 @@ def test_the_site_builds_without_a_warning(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_python_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_python_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    """Text behind code is what the code prints."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / "examples").symlink_to(ROOT / "examples")
     for page in dict.fromkeys(page for page, _ in blocks("python")):
         names: dict[str, object] = {}
-        for _, code in (block for block in blocks("python") if block[0] == page):
-            exec(compile(code, f"{page}.md", "exec"), names)
+        for language, code in FENCE.findall((DOCS / f"{page}.md").read_text(encoding="utf-8")):
+            if language == "python":
+                capsys.readouterr()
+                exec(compile(code, f"{page}.md", "exec"), names)
+            elif language == "text":
+                assert capsys.readouterr().out == code
     assert (tmp_path / "map.svg").read_text().startswith("<?xml")
 
 
