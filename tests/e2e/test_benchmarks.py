@@ -19,6 +19,7 @@ from tflm_memopt.runtime.process import run_model
 sys.path.insert(0, str(ROOT / "benchmarks"))
 import costs
 import executed
+import fit_networks
 import fused_tiling
 import int8_models
 import published
@@ -308,12 +309,40 @@ def test_costs(tmp_path: Path, capsys: pytest.CaptureFixture[str], example: byte
     page, output = tmp_path / "page.md", tmp_path / "costs.json"
     page.write_text("<!-- costs:begin -->\n<!-- costs:end -->")
     output.write_text(json.dumps({"cores": {"rv32": json.loads(costs.TABLE.read_text())["cores"]["rv32"]}}))
-    flags = ["--models", str(tmp_path), "--cores", "m3", "--networks", "8"]
+    flags = ["--models", str(tmp_path), "--cores", "m3", "--networks", "14"]
     assert costs.main([*flags, "--output", str(output), "--update", str(page)]) == 0
     found = json.loads(output.read_text())["cores"]
     assert list(found) == ["cortex-m3", "rv32"]
     assert found["cortex-m3"]["plans"] >= 2
     kernels = found["cortex-m3"]["kernels"]
-    assert {"CONV rows", "DEPTHWISE rows"} <= kernels.keys()
+    assert {"CONV", "DEPTHWISE"} <= {kernel.split()[0] for kernel in kernels}
     assert all(min(each) >= 0 and any(each) for each in kernels.values())
     assert "cortex-m3" in capsys.readouterr().out and "| cortex-m3 |" in page.read_text()
+
+
+def test_what_a_fit_is_made_of_cannot_be_held_out(tmp_path: Path) -> None:
+    (tmp_path / "seen.tflite").write_bytes(fit_networks.network(3))
+    with pytest.raises(RuntimeError, match="seen: the fit is made of what is held out"):
+        costs.held_out([tmp_path / "seen.tflite"], 4)
+    assert costs.held_out([tmp_path / "seen.tflite"], 3).keys() == {"seen"}
+
+
+@pytest.mark.slow
+def test_the_estimates_are_judged_on_models_that_the_fit_has_not_seen(example: bytes) -> None:
+    table = json.loads(costs.TABLE.read_text())
+    fitted_to = {costs.digest(fit_networks.network(seed)) for seed in range(table["networks"])}
+    assert len(fitted_to) == table["networks"] > 100
+    assert "str_ww_ref_model" in table["held_out"]
+    assert len(table["held_out"]) > 4
+    assert fitted_to.isdisjoint(table["held_out"].values())
+    assert costs.digest(example) not in fitted_to
+    for path in MODELS.glob("*.tflite"):
+        assert table["held_out"].get(path.stem) in (None, costs.digest(path.read_bytes()))
+
+
+def test_every_family_is_drawn_from_its_seed() -> None:
+    count = len(fit_networks.FAMILIES)
+    networks = [fit_networks.network(seed) for seed in range(count)]
+    assert networks == [fit_networks.network(seed) for seed in range(count)]
+    assert networks[0] != fit_networks.network(count)
+    assert sum(map(fit_networks.is_rare, range(count))) == len(fit_networks.RARE)

@@ -7,8 +7,8 @@ from dataclasses import replace
 
 from numpy.random import Generator
 
-from tflm_memopt.lower.order import Order
 from tflm_memopt.lower.program import Program, ProgramBlock
+from tflm_memopt.plan.firing.order import Order
 from tflm_memopt.runtime.host import Firing
 
 

@@ -9,12 +9,12 @@ from typing import Any
 
 import numpy as np
 
-from tflm_memopt.lower.order import Order
 from tflm_memopt.lower.program import Lane, Program, ProgramBlock, ProgramOp, ProgramTensor, WalkRecord
 from tflm_memopt.lower.records import HEADER, TENSOR
 from tflm_memopt.lower.serialise import pack
 from tflm_memopt.ops.kinds import Kind
 from tflm_memopt.ops.rowop import Window
+from tflm_memopt.plan.firing.order import Order
 
 Change = Callable[[Program], Program]
 

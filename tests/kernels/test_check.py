@@ -9,12 +9,12 @@ import pytest
 from kernels.samples import FIRST_OP, IN, OUT, Change, good, op, order, patched, softmax, tensor, tiled, whole, window
 
 from tflm_memopt.errors import ModelError
-from tflm_memopt.lower.order import ORDER
 from tflm_memopt.lower.program import LAYOUT_PIXELS_TURNED, LAYOUT_ROWS_TURNED, Program, ProgramBlock
 from tflm_memopt.lower.records import HEADER, OP
 from tflm_memopt.lower.serialise import pack
 from tflm_memopt.ops.kinds import Kind
 from tflm_memopt.ops.rowop import Window
+from tflm_memopt.plan.firing.order import ORDER
 from tflm_memopt.runtime import host
 from tflm_memopt.runtime.host import Status
 

@@ -15,9 +15,9 @@ from kernels.orders import ordered
 from kernels.programs import can_iterate, lower
 
 from tflm_memopt.errors import ModelError
-from tflm_memopt.lower.order import Order
 from tflm_memopt.lower.program import Program
 from tflm_memopt.lower.serialise import pack, unpack
+from tflm_memopt.plan.firing.order import Order
 from tflm_memopt.runtime import host
 from tflm_memopt.runtime.host import Status
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import cache
 from importlib import resources
 
@@ -37,14 +37,26 @@ class Work:
     taps: float = 0
     """Pixels under its windows."""
     firings: float = 0
+    searched: float = 0
+    """Firings that no order tells: the executor finds out by the demands whose turn it is."""
+    rows: float = 0
+    """Rows of its windows, each as often as it is looked up; of what is summed up, outputs."""
+    loops: float = 0
+    """Inner loops that it begins (plan/work_loops.py)."""
+    pieces: float = 0
+    """What it takes in smaller pieces, or gathers by itself, as its kernel has it."""
+    odd: float = 0
+    """Times that channels are left over, which are done apart."""
+    clamped: float = 0
+    """Bytes that are clamped after they are made."""
 
     @property
     def amounts(self) -> tuple[float, ...]:
         """As AMOUNTS names them."""
-        return (self.macs, self.weights, self.read, self.written, self.pixels, self.taps, self.firings, 1)
+        return tuple(getattr(self, name) for name in AMOUNTS)
 
 
-AMOUNTS = ("macs", "weights", "read", "written", "pixels", "taps", "firings", "operators")
+AMOUNTS = tuple(f.name for f in fields(Work))[1:]
 Costs = Mapping[str, Sequence[float]]
 """Kernel -> instructions for one of each amount."""
 
@@ -58,9 +70,16 @@ class Table:
     """Whose programs it runs best."""
     kernels: Costs
     plans: int
-    """That were held out from the fit, and how far off their estimates are: the median, and the worst."""
+    """Of models that the fit has not seen. How far off their estimates are: the median error, and the most that they
+    are too high and too low, as shares of what was counted."""
     median: float
-    worst: float
+    high: float
+    low: float
+
+    @property
+    def worst(self) -> float:
+        """The most that an estimate is off."""
+        return max(self.high, self.low)
 
     def instructions(self, work: Iterable[Work]) -> int:
         """Estimate of one inference, without what TFLM does around it and without builtin operators."""

@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 
 from tflm_memopt.lower import operands
-from tflm_memopt.lower.order import Order, orders_of
 from tflm_memopt.lower.pack import pack
 from tflm_memopt.lower.program import (
     INPUT_ARENA,
@@ -29,6 +28,7 @@ from tflm_memopt.model.graph import TensorId
 from tflm_memopt.ops.packing import TARGETS
 from tflm_memopt.ops.rowop import UNIT, RowOp, Rows
 from tflm_memopt.plan.firing.occupancy import trace_of
+from tflm_memopt.plan.firing.order import Order, orders_of
 from tflm_memopt.plan.firing.turned import as_counted
 from tflm_memopt.plan.layout.drafts import TFLM_ALIGN
 from tflm_memopt.plan.plan import Block, Buffer, Plan, Role, Stage

@@ -10,11 +10,11 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from tflm_memopt.lower.order import Order
 from tflm_memopt.lower.pack import Packed
 from tflm_memopt.ops.kinds import Kind
 from tflm_memopt.ops.packing import Family
 from tflm_memopt.ops.rowop import UNIT, Access, Moves, Window
+from tflm_memopt.plan.firing.order import Order
 
 INPUT_ARENA, INPUT_STREAM, INPUT_EXTERNAL = 0, 1, 2
 """Where input 0 is."""

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from tflm_memopt.lower.order import ORDER
+from tflm_memopt.plan.firing.order import ORDER
 
 MAGIC = 0x314F4D54
 VERSION = 1

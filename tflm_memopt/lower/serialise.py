@@ -15,7 +15,6 @@ from numpy.typing import NDArray
 
 from tflm_memopt.errors import ModelError, PlanError
 from tflm_memopt.lower.constants import Constants
-from tflm_memopt.lower.order import ORDER, Order
 from tflm_memopt.lower.pack import Packed, constant_sizes
 from tflm_memopt.lower.program import (
     PROGRAM_BASE,
@@ -49,6 +48,7 @@ from tflm_memopt.lower.records import (
 from tflm_memopt.ops.kinds import KINDS, Channels, Kind
 from tflm_memopt.ops.packing import Packing
 from tflm_memopt.ops.rowop import Access, Move, Moves, Window
+from tflm_memopt.plan.firing.order import ORDER, Order
 
 Array = NDArray[Any]
 _WHOLE = ("offset", "height", "width", "channels", "depth", "base", "layout")

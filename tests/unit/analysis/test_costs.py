@@ -29,29 +29,41 @@ def test_every_kernel_was_measured(table: Table) -> None:
     measured = {kernel.split()[0] for kernel in table.kernels}
     assert {*(kind.name for kind in Kind), *(packing.name for packing in packings)} == measured
     for name in measured:
-        assert table.instructions([Work(f"{name} rows", *range(1, len(AMOUNTS)))]) > 0
-    assert table.plans > 0
-    assert 0 < table.median <= table.worst < 1
+        assert table.instructions([Work(f"{name} rows", *range(1, len(AMOUNTS) + 1))]) > 0
+    assert table.median <= table.worst == max(table.low, table.high)
+
+
+@TABLES
+def test_estimates_are_as_good_as_promised(table: Table) -> None:
+    """For plans that the fit has not seen: docs/frontier.md says so."""
+    assert table.plans >= 10
+    assert table.median <= 0.05
+    assert table.high <= 0.2
+    assert table.low <= 0.05
 
 
 @TABLES
 def test_more_work_is_never_estimated_to_take_less(table: Table) -> None:
-    assert tuple(f.name for f in fields(Work))[1:] == AMOUNTS[:-1]
+    assert tuple(f.name for f in fields(Work))[1:] == AMOUNTS
     for kernel, each in table.kernels.items():
         assert len(each) == len(AMOUNTS)
         assert min(each) >= 0 < max(each)
-        some = Work(kernel, *range(1, len(AMOUNTS)))
-        for name in AMOUNTS[:-1]:
+        some = Work(kernel, *range(1, len(AMOUNTS) + 1))
+        for name in AMOUNTS:
             more = replace(some, **{name: 2 * getattr(some, name)})
             assert estimate(table.kernels, more) >= estimate(table.kernels, some)
 
 
 def test_a_kernel_that_was_measured_in_another_way_only() -> None:
-    kernels = {"CONV rows": [1.0] * 8, "CONV summed tiles": [2.0] * 8, "MEAN tiles": [9.0] * 8}
-    assert estimate(kernels, Work("CONV rows")) == 1
-    assert estimate(kernels, Work("CONV summed rows")) in (1, 2)
-    assert estimate(kernels, Work("CONV direct summed tiles")) == 2
-    assert estimate(kernels, Work("SOFTMAX rows")) == 9
+    kernels = {
+        "CONV rows": [1.0] * len(AMOUNTS),
+        "CONV summed tiles": [2.0] * len(AMOUNTS),
+        "MEAN tiles": [9.0] * len(AMOUNTS),
+    }
+    assert estimate(kernels, Work("CONV rows", 1)) == 1
+    assert estimate(kernels, Work("CONV summed rows", 1)) in (1, 2)
+    assert estimate(kernels, Work("CONV direct summed tiles", 1)) == 2
+    assert estimate(kernels, Work("SOFTMAX rows", 1)) == 9
 
 
 @pytest.mark.parametrize(

@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 
 from tflm_memopt.errors import ModelError, PlanError
-from tflm_memopt.lower.order import Order
 from tflm_memopt.lower.program import Lane, Program, ProgramBlock, ProgramOp, ProgramTensor, WalkRecord
 from tflm_memopt.lower.records import FLAG_SUMS, HEADER, TABLES
 from tflm_memopt.lower.serialise import pack, unpack
 from tflm_memopt.ops.kinds import Kind
 from tflm_memopt.ops.rowop import UNIT, Window
+from tflm_memopt.plan.firing.order import Order
 from tflm_memopt.runtime import host
 
 ARRAYS = ("weights", "bias", "multipliers", "shifts")

@@ -10,11 +10,15 @@ from models import Net
 from unit.plan.tiled import planned
 
 import tflm_memopt
+from tflm_memopt import pipeline
 from tflm_memopt.analysis.costs import Work
+from tflm_memopt.lower.lowering import Unit, lower
+from tflm_memopt.model.reader import read
 from tflm_memopt.plan.firing.occupancy import trace_of
 from tflm_memopt.plan.firing.trace import Member
 from tflm_memopt.plan.firing.work import work
 from tflm_memopt.plan.plan import Block
+from tflm_memopt.plan.planner import Options
 
 
 def works(data: bytes, target: str = "generic") -> tuple[Work, ...]:
@@ -22,9 +26,13 @@ def works(data: bytes, target: str = "generic") -> tuple[Work, ...]:
 
 
 def padded(target: str) -> Work:
-    """Of a 3x3 convolution of 6x5 pixels, 4 to 8 channels, SAME."""
+    """Of a 3x3 convolution of 6x5 pixels, 4 to 8 channels, SAME, row by row."""
     net = Net()
-    (only,) = works(net.model(net.conv2d(net.input((1, 6, 5, 4)), 8, kernel=(3, 3))), target)
+    model = net.model(net.conv2d(net.input((1, 6, 5, 4)), 8, kernel=(3, 3)))
+    options = Options(seconds=0, target=target, tiles=None)
+    found = pipeline.make_plan(pipeline.understand(read(model).graph), options)
+    assert found is not None
+    (only,) = work(found.plan, found.partition.ops)
     return only
 
 
@@ -39,11 +47,50 @@ def test_padding_is_not_computed() -> None:
 def test_packed_kernels_compute_it() -> None:
     """36 values of a pixel and four that fill them up. Five columns are three and two, each with all weights."""
     packed = padded("cortex-m4")
-    assert packed.kernel.startswith("DSP_CONV")
     assert packed.taps == 6 * 5 * 9
     assert packed.macs == 6 * 5 * 40 * 8
-    if packed.kernel == "DSP_CONV rows":
-        assert packed.weights == 6 * 2 * 40 * 8
+    assert packed.kernel == "DSP_CONV rows"
+    assert packed.weights == 6 * 2 * 40 * 8
+    assert packed.loops == 6 * 2 * 4  # pairs of channels
+    assert packed.pieces == 6 * 5 * 9 * 4  # no four columns are made at once
+    assert packed.odd == 0
+    assert packed.clamped == 0
+
+
+def test_bytes_side_by_side_are_one_run() -> None:
+    """Twelve bytes of a row are a piece of eight and one of four; at the borders there are eight."""
+    plain = padded("generic")
+    rows = 3 * 6 - 2
+    assert plain.rows == rows
+    assert plain.loops == rows * 5 * 8
+    assert plain.pieces == rows * (3 * 2 + 2) * 8
+
+
+def test_an_activation_within_the_range_is_clamped_apart() -> None:
+    net = Net()
+    x = net.conv2d(net.input((1, 6, 5, 4)), 8, activation="RELU6", out=(0.1, -128))
+    (only,) = works(net.model(x), "cortex-m4")
+    assert only.clamped == only.written == 6 * 5 * 8
+
+
+def test_single_pixels_are_told_apart(example: bytes) -> None:
+    ways = [{w.kernel.split()[-1] for w in tflm_memopt.optimize(example, max_macs=1.0, seconds=0, without=w).work}
+            for w in ((), ("windows",), ("tiles",))]  # fmt: skip
+    assert "pixels" in ways[0]
+    assert "pixels" not in ways[1]
+    assert ways[2] == {"rows"}
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_firings_that_are_searched_for(seed: int) -> None:
+    """As many as the orders of the program leave."""
+    _, found = planned(seed)
+    plan, ops = found.plan, found.partition.ops
+    left = 0
+    for call in plan.calls():
+        program = lower(plan, Unit(call, (), ()), ops)
+        left += program.firings - sum(order.count for order in program.orders)
+    assert sum(done.searched for done in work(plan, ops)) == left
 
 
 @pytest.mark.slow

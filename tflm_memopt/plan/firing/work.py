@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 
 import numpy as np
 
 from tflm_memopt.analysis.costs import Work
-from tflm_memopt.ops.kinds import Channels
-from tflm_memopt.ops.packing import Packing, is_direct, packed_pixels, packed_values
+from tflm_memopt.ops.kinds import Channels, Kind
+from tflm_memopt.ops.packing import Packing
 from tflm_memopt.ops.rowop import RowOp
 from tflm_memopt.plan.firing.occupancy import trace_of
+from tflm_memopt.plan.firing.order import orders_of
 from tflm_memopt.plan.firing.trace import Member, Trace
+from tflm_memopt.plan.firing.work_loops import Windows, as_its_kernel_does
 from tflm_memopt.plan.plan import Block, Plan
 from tflm_memopt.plan.walk import Ints
 
-_CONVOLUTIONS = (Packing.DSP_CONV, Packing.MVE_CONV)
-_PADDED = (*_CONVOLUTIONS, Packing.DSP_DEPTHWISE, Packing.MVE_DEPTHWISE)
+_PADDED = (Packing.DSP_CONV, Packing.MVE_CONV, Packing.DSP_DEPTHWISE, Packing.MVE_DEPTHWISE)
 """Their kernels go through all taps of a window; the others leave out those in the padding."""
 
 
@@ -28,64 +30,93 @@ def work(plan: Plan, ops: Mapping[int, RowOp]) -> Iterator[Work]:
     for step in plan.steps:
         if isinstance(step, Block):
             trace = trace_of(step, ops)
-            yield from (_of(trace, member) for member in trace.members)
+            made = {m.op.output for m in trace.members}
+            for member, searched in zip(trace.members, _searched(trace), strict=True):
+                border = member.op.inputs[0] not in made
+                yield replace(_of(trace, member, border=border, turned=step.turned), searched=searched)
 
 
-def _of(trace: Trace, m: Member) -> Work:
+def _searched(trace: Trace) -> list[int]:
+    """Firings of each member that no order tells: the executor finds them by the demands."""
+    number = {m.key: i for i, m in enumerate(trace.members)}
+    fired = np.array([number[key] for key in trace.op[trace.moments].tolist()], dtype=np.int64)
+    told = np.zeros(len(fired), dtype=np.bool_)
+    for order in orders_of(fired, trace.firing[trace.moments]):
+        told[order.start : order.start + order.count] = True
+    found: list[int] = np.bincount(fired[~told], minlength=len(number)).tolist()
+    return found
+
+
+def _of(trace: Trace, m: Member, *, border: bool, turned: bool) -> Work:
+    """border: its first input comes from outside of the block, where a turned block goes from the last pixel on."""
     _, fired = trace.fires(m.key)
     if m.op.access:
         return _by_access(m, fired)
-    return _summed(m, fired) if m.iterative else _windowed(m, fired)
+    if m.iterative:
+        return _summed(m, fired)
+    return _windowed(m, fired, backwards=border and turned, in_one_piece=not m.strips or (border and not turned))
 
 
-def _name(m: Member, *, summed: bool = False, direct: bool = False) -> str:
+def _name(m: Member, *words: str) -> str:
     kernel = m.op.packing.name if m.stage.runs_packed(m.op) else m.op.kind.name
-    way = "tiles" if m.strips else "rows"
-    return f"{kernel} {'summed ' if summed else ''}{'direct ' if direct else ''}{way}"
+    way = "rows" if not m.strips else "pixels" if m.walk.tile == 1 else "tiles"
+    return " ".join([kernel, *words, way])
 
 
 def _by_access(m: Member, fired: Ints) -> Work:
     """Whole rows, of which the operator says itself what it reads."""
-    op, row = m.op, m.units.row[fired]
-    read = 0
+    op, row, n = m.op, m.units.row[fired], len(fired)
+    read = looked_up = 0
     for k, rows in enumerate(op.reads):
         first, end = op.rows(k, row)
-        read += int(np.maximum(end - first, 0).sum()) * rows.row_bytes
-    n = len(fired)
+        there = int(np.maximum(end - first, 0).sum())
+        looked_up += there
+        read += there * rows.row_bytes
     macs = op.macs * n / op.writes.h
     pixels = n * op.writes.w
-    return Work(_name(m), macs, macs, read, pixels * op.writes.c, pixels, n * op.rows_at_once, n)
+    loops = pieces = 0.0
+    if op.moves:
+        loops, pieces = n * sum(move.count for move in op.moves.moves), n * len(op.moves.moves)
+    elif op.kind in (Kind.TRANSPOSE_CONV, Kind.TRANSPOSE_CONV_S16):
+        loops, pieces = macs / op.reads[0].c, looked_up * op.writes.w * op.writes.c
+    return Work(
+        _name(m), macs, macs, read, pixels * op.writes.c, pixels, n * op.rows_at_once, n, rows=looked_up, loops=loops,
+        pieces=pieces,
+    )  # fmt: skip
 
 
-def _windowed(m: Member, fired: Ints) -> Work:
+def _windowed(m: Member, fired: Ints, *, in_one_piece: bool, backwards: bool) -> Work:
     op, w, groups = m.op, m.op.window, m.walk.groups - m.walk.sums
     packed = m.op.packing if m.stage.runs_packed(m.op) else Packing.NONE
-    u = m.units
-    row, x0, x1 = u.row[fired], u.x0[fired], u.x1[fired]
-    pixels = int((x1 - x0).sum())
-    if packed in _PADDED:
-        taps = pixels * w.kernel_h * w.kernel_w
-    else:
-        high = _clipped(row, w.stride_h, w.pad_top, w.kernel_h, w.dilation_h, op.reads[0].h)
-        if m.walk.sums:
-            high = np.where(u.group[fired] == groups, 0, high)  # the pass that only writes
-        wide = _clipped(np.arange(op.writes.w), w.stride_w, w.pad_left, w.kernel_w, w.dilation_w, op.reads[0].w)
-        below = np.concatenate(([0], np.cumsum(wide)))
-        taps = int((high * (below[x1] - below[x0])).sum())
+    high = _clipped(m.units.row[fired], w.stride_h, w.pad_top, w.kernel_h, w.dilation_h, op.reads[0].h)
+    if m.walk.sums:
+        high = np.where(m.units.group[fired] == groups, 0, high)  # the pass that only writes
     # of each group a share of the channels
-    whole = m.walk.splits and op.traits.channels is Channels.SUMMED
-    read = taps * op.reads[0].c * len(op.inputs) / (1 if whole else groups)
-    written = pixels * op.writes.c / (groups if m.walk.splits else 1)
+    read_groups = 1 if m.walk.splits and op.traits.channels is Channels.SUMMED else groups
+    written_groups = groups if m.walk.splits else 1
+    windows = Windows(
+        op=op, rows=not m.strips, columns=m.walk.tile or op.writes.w,
+        in_channels=max(1, op.reads[0].c // read_groups), out_channels=max(1, op.writes.c // written_groups),
+        x0=m.units.x0[fired], x1=m.units.x1[fired], high=high,
+        wide=_clipped(np.arange(op.writes.w), w.stride_w, w.pad_left, w.kernel_w, w.dilation_w, op.reads[0].w),
+        in_one_piece=in_one_piece,
+    )  # fmt: skip
+    pixels = windows.pixels
+    taps = pixels * w.kernel_h * w.kernel_w if packed in _PADDED else windows.taps
     made = op.writes.h * op.writes.w * w.kernel_h * w.kernel_w
-    macs = weights = op.macs / made * taps / groups
-    direct = False
-    if packed in _CONVOLUTIONS:
-        kernel = (w.kernel_h, w.kernel_w)
-        values = packed_values(packed, kernel, op.reads[0].c)
-        direct = is_direct(packed, kernel, op.reads[0].c, op.writes.c, m.walk.tile or op.writes.w)
-        macs = pixels * values * op.writes.c
-        weights = _batches(x1 - x0, packed, values) * values * op.writes.c
-    return Work(_name(m, summed=m.walk.sums, direct=direct), macs, weights, read, written, pixels, taps, len(fired))
+    macs = op.macs / made * taps / groups
+    words = [word for word, true in (("summed", m.walk.sums), ("turned", backwards and _is_quick(m, packed))) if true]
+    done = Work(
+        _name(m, *words), macs=macs, weights=macs, read=taps * op.reads[0].c * len(op.inputs) / read_groups,
+        written=pixels * op.writes.c / written_groups, pixels=pixels, taps=taps, firings=len(fired),
+        rows=windows.row_windows if m.strips else int(high.sum()),
+    )  # fmt: skip
+    return as_its_kernel_does(windows, done, packed)
+
+
+def _is_quick(m: Member, packed: Packing) -> bool:
+    """Whether it makes pixels with a firing of its own (tmo_fire_mve.c), but from whole tensors that are turned."""
+    return packed is Packing.MVE_CONV and m.strips > 0 and m.walk.tile == 1
 
 
 def _summed(m: Member, fired: Ints) -> Work:
@@ -96,7 +127,10 @@ def _summed(m: Member, fired: Ints) -> Work:
     taps = share * op.writes.h * op.writes.w * op.window.kernel_h * op.window.kernel_w
     passes = taps if m.strips else len(fired) * op.writes.w
     macs = op.macs * share
-    return Work(_name(m, summed=True), macs, macs, taps * op.reads[0].c, passes * op.writes.c, pixels, taps, len(fired))
+    return Work(
+        _name(m, "summed"), macs, macs, taps * op.reads[0].c, passes * op.writes.c, pixels, taps, len(fired),
+        rows=op.writes.nbytes, loops=taps * (op.writes.c if op.kind is Kind.CONV else 1),
+    )  # fmt: skip
 
 
 def _clipped(at: Ints, stride: int, pad: int, kernel: int, dilation: int, size: int) -> Ints:
@@ -106,15 +140,3 @@ def _clipped(at: Ints, stride: int, pad: int, kernel: int, dilation: int, size: 
     end = np.minimum(kernel, (dilation - 1 + size - first) // dilation)
     inside: Ints = np.maximum(0, end - skipped)
     return inside
-
-
-def _batches(columns: Ints, packed: Packing, values: int) -> int:
-    """Times that the weights are gone through: pixels of a firing are computed a few at once."""
-    widths, counts = np.unique(columns, return_counts=True)
-    total = 0
-    for width, count in zip(widths.tolist(), counts.tolist(), strict=True):
-        left = width
-        while left > 0:
-            left -= packed_pixels(packed, values, left)
-            total += count
-    return total

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
-from tflm_memopt.lower.order import (
+from tflm_memopt.plan.firing.order import (
     LEAST_LISTED,
     MOST_BYTES,
     MOST_LISTED,

@@ -1,0 +1,277 @@
+"""Networks that estimates of instructions are fitted to (costs.py): drawn from seeds, none of them a model of anyone.
+
+Each seed draws one of several families: image classifiers, networks over time, dense layers, the random networks of the
+tests, and operators that are rare in all of these. Sizes spread over what microcontrollers run, channels that fill
+vectors and channels that don't.
+"""
+
+from __future__ import annotations
+
+import math
+import random
+import sys
+from collections.abc import Callable, Sequence
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+from ai_edge_litert import schema_py_generated as schema
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
+from models import Net, Pair
+from moving import arg_max, log_softmax, transpose_conv
+from property.layers import INT16, SUPPORTED, Layer
+from property.layers.computing import TWO_OPERANDS
+from property.networks import Recipe, build
+
+ONE: Pair = (1, 1)
+CHANNELS = (1, 2, 3, 4, 6, 8, 8, 10, 12, 14, 16, 16, 20, 24, 24, 30, 32, 32, 40, 48, 64, 64, 72, 96, 128, 160, 240)
+KERNELS = (ONE, ONE, (3, 3), (3, 3), (3, 3), (5, 5), (7, 7), (2, 2), (3, 1), (1, 5), (5, 1), (9, 1), (10, 4))
+MOST_MACS, MOST_BYTES = 3_000_000, 60_000
+"""Of one operator, and of its output."""
+
+
+class Drawn:
+    """A network that is being drawn: layers follow each other, what would be too large is left out."""
+
+    def __init__(self, seed: int, shape: Sequence[int]) -> None:
+        self.rng, self.net = random.Random(seed), Net(seed)
+        self.x = self.net.input(shape)
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return self.net.shape(self.x)
+
+    def window(self, kernels: Sequence[Pair] = KERNELS) -> dict[str, object]:
+        """Kernel, stride and padding that suit the tensor."""
+        _, h, w, _ = self.shape
+        kernel = self.rng.choice([k for k in kernels if k[0] <= h and k[1] <= w] or [ONE])
+        stride = self.rng.choice((ONE, ONE, ONE, (2, 2), (2, 1)))
+        stride = min(stride[0], h), min(stride[1], w)
+        return {"kernel": kernel, "stride": stride, "padding": self.rng.choice(("SAME", "SAME", "SAME", "VALID"))}
+
+    def activated(self, y: int, activation: str) -> None:
+        """Most activations end where the int8 range does, as a ReLU's of a trained model."""
+        if activation != "NONE" and self.rng.random() < 0.8:
+            q = self.net.graph.tensors[y].quantization
+            q.zeroPoint = np.array([-128], np.int64)
+            if activation == "RELU6":
+                q.scale = np.array([6 / 255], np.float32)
+        self.x = y
+
+    def conv(
+        self, channels: int = 0, kernels: Sequence[Pair] = KERNELS, activation: str = "", **options: object
+    ) -> None:
+        channels = channels or self.rng.choice(CHANNELS)
+        window = self.window(kernels) | options
+        if self._macs(window) * channels * self.shape[3] > MOST_MACS:
+            window["kernel"] = ONE
+        if (
+            self._macs(window) * channels * self.shape[3] <= MOST_MACS
+            and self.bytes * channels <= MOST_BYTES * self.shape[3]
+        ):
+            activation = activation or self.rng.choice(("NONE", "RELU", "RELU6"))
+            self.activated(self.net.conv2d(self.x, channels, activation=activation, **window), activation)  # type: ignore[arg-type]
+
+    def depthwise(self, kernels: Sequence[Pair] = KERNELS[2:], **options: object) -> None:
+        multiplier = self.rng.choice((1, 1, 1, 1, 1, 2, 8)) if self.shape[3] <= 8 else 1
+        activation = self.rng.choice(("NONE", "RELU", "RELU", "RELU6"))
+        window = self.window(kernels) | options
+        self.activated(
+            self.net.depthwise_conv2d(self.x, multiplier=multiplier, activation=activation, **window), activation
+        )  # type: ignore[arg-type]
+
+    def inverted(self) -> None:
+        """Expand, depthwise, perhaps a gate, project; with a shortcut where shapes allow one."""
+        before, shape = self.x, self.shape
+        wide = min(240, shape[3] * self.rng.choice((2, 3, 4, 6)))
+        self.conv(wide, (ONE,), stride=ONE)
+        stride = self.rng.choice((ONE, ONE, (2, 2)))
+        self.depthwise(
+            ((3, 3), (3, 3), (5, 5), (7, 7)),
+            stride=(min(stride[0], shape[1]), min(stride[1], shape[2])),
+            padding="SAME",
+        )
+        if self.rng.random() < 0.3:
+            self.gate()
+        self.conv(self.rng.choice((shape[3], self.rng.choice(CHANNELS[3:16]))), (ONE,), "NONE", stride=ONE)
+        if self.shape == shape:
+            self.x = self.net.add(*((before, self.x) if self.rng.random() < 0.5 else (self.x, before)))
+
+    def gate(self) -> None:
+        """Squeeze and excite."""
+        c = self.shape[3]
+        y = (
+            self.net.mean(self.x, (1, 2))
+            if self.rng.random() < 0.5
+            else self.net.pool(self.x, kernel=self.shape[1:3], padding="VALID")
+        )
+        y = self.net.conv2d(y, max(4, c // 4), activation="RELU")
+        y = self.net.unary("LOGISTIC", self.net.conv2d(y, c), out=(1 / 256, -128))
+        self.x = self.net.binary("MUL", self.x, y, out=self.net.affine(self.x))
+
+    def residual(self) -> None:
+        before = self.x
+        self.conv(self.shape[3], ((3, 3), ONE), stride=ONE, padding="SAME")
+        self.conv(self.shape[3], ((3, 3), ONE), "NONE", stride=ONE, padding="SAME")
+        if self.x != before:
+            activation = self.rng.choice(("NONE", "RELU"))
+            self.activated(self.net.add(before, self.x, activation=activation), activation)
+
+    def pool(self) -> None:
+        window = self.window(((2, 2), (3, 3), (2, 1), (1, 4)))
+        self.x = self.net.pool(self.x, kind=self.rng.choice(("MAX_POOL_2D", "AVERAGE_POOL_2D")), **window)  # type: ignore[arg-type]
+
+    def table(self) -> None:
+        self.x = self.net.unary(self.rng.choice(("LOGISTIC", "TANH")), self.x, out=(1 / 128, 0))
+
+    def dense(self, channels: int) -> None:
+        activation = self.rng.choice(("NONE", "RELU"))
+        self.activated(self.net.fully_connected(self.x, channels, activation=activation), activation)
+
+    def tail(self) -> None:
+        """How classifiers end."""
+        rng, (_, h, w, c) = self.rng, self.shape
+        match rng.randrange(5):
+            case 0:
+                self.x = self.net.mean(self.x, (1, 2), keep=rng.random() < 0.5)
+            case 1 | 2:
+                self.x = self.net.pool(self.x, kernel=(h, w), stride=(h, w), padding="VALID")
+            case 3 if h * w * c > 4096:
+                return
+        if rng.random() < 0.7 and math.prod(self.shape) <= 8192:
+            self.dense(rng.choice((2, 4, 10, 12)))
+            self.x = self.net.softmax(self.x) if rng.random() < 0.7 else self.x
+
+    @property
+    def bytes(self) -> int:
+        return math.prod(self.shape)
+
+    def _macs(self, window: dict[str, object]) -> int:
+        """Of each pair of channels."""
+        (kernel_h, kernel_w), (stride_h, stride_w) = window["kernel"], window["stride"]  # type: ignore[misc]
+        return int(kernel_h * kernel_w * -(-self.shape[1] // stride_h) * -(-self.shape[2] // stride_w))
+
+
+def image(seed: int) -> bytes:
+    """An image classifier, or its first layers."""
+    rng = random.Random(seed)
+    w, c = rng.randint(4, 48), rng.choice((1, 3, 3, 4, 8, 16, 24))
+    drawn = Drawn(seed, (1, rng.randint(4, max(4, min(48, 20_000 // w // c))), w, c))
+    steps: Sequence[Callable[[], None]] = (
+        drawn.conv, drawn.conv, drawn.conv, drawn.depthwise, drawn.depthwise, drawn.inverted, drawn.inverted,
+        drawn.residual, drawn.pool, drawn.table,
+    )  # fmt: skip
+    for _ in range(rng.randint(1, 4)):
+        rng.choice(steps)()
+    drawn.tail()
+    return drawn.net.model(drawn.x)
+
+
+def over_time(seed: int) -> bytes:
+    """Frames of sound or of sensors: windows along one axis."""
+    rng = random.Random(seed)
+    frames, c = rng.randint(8, 60), rng.choice((3, 6, 9, 16, 40, 40, 64, 128))
+    tall = rng.random() < 0.6
+    drawn = Drawn(seed, (1, frames, 1, c) if tall else (1, 1, frames, c))
+    kernels: Sequence[Pair] = [(k, 1) if tall else (1, k) for k in (3, 5, 7, 9, 13)]
+    for _ in range(rng.randint(1, 3)):
+        if rng.random() < 0.6:
+            drawn.depthwise(kernels, stride=ONE)
+            drawn.conv(rng.choice((16, 24, 40, 48, 64, 100, 128)), (ONE,), stride=ONE)
+        else:
+            drawn.conv(rng.choice((8, 16, 30, 40, 64)), kernels, stride=ONE)
+    drawn.tail()
+    return drawn.net.model(drawn.x)
+
+
+def dense(seed: int) -> bytes:
+    """Layers that are fully connected."""
+    rng = random.Random(seed)
+    drawn = Drawn(seed, (1, rng.choice((8, 30, 64, 100, 128, 250, 392, 640))))
+    for _ in range(rng.randint(1, 4)):
+        drawn.dense(rng.choice((3, 8, 10, 16, 30, 32, 64, 100, 128, 128, 200, 256, 640)))
+    return drawn.net.model(drawn.x)
+
+
+def small(seed: int, *, wide: bool = False) -> bytes:
+    """Any operators, as the tests draw them; wide: of int16."""
+    rng = random.Random(seed)
+    channels, width = rng.choice((1, 3, 4, 8, 16, 32)), rng.randint(3, 16)
+    shape = (1, rng.randint(3, max(3, min(24, 4096 // channels // width))), width, channels)
+    layers = [
+        Layer(
+            rng.choice(INT16 if wide else tuple(SUPPORTED)), channels=rng.choice(CHANNELS[2:-4]),
+            kernel=rng.choice((ONE, (2, 2), (3, 3))), stride=rng.choice((ONE, (2, 2))), flag=rng.random() < 0.5,
+        ) for _ in range(5)
+    ]  # fmt: skip
+    return build(Recipe((shape,), tuple(layers), seed=seed, inside="INT16" if wide else "INT8"))
+
+
+def rare(seed: int) -> bytes:
+    """Operators that random networks have seldom or never."""
+    rng = random.Random(seed)
+    h, w, c = rng.randint(2, 12), rng.randint(2, 12), rng.choice((4, 8, 24))
+    net = Net(seed)
+    x = net.input((1, h, w, c))
+    outputs = [net.binary(kind, x, net.input((1, h, w, c)), out=(0.2, 3)) for kind in TWO_OPERANDS]
+    outputs += [log_softmax(net, x), arg_max(net, x)]
+    outputs.append(net.gather(net.input((1, h * w), None, dtype="INT32"), 1, c))
+    rows = net.reshape(x, (1, h * w, c))
+    product = net.tensor((1, h * w, h * w))
+    net.op("BATCH_MATMUL", [rows, rows], [product], schema.BatchMatMulOptionsT(adjY=True))
+    return net.model(*outputs, product)
+
+
+def rare_int16(seed: int) -> bytes:
+    """The same of int16."""
+    rng = random.Random(seed)
+    h, w, c = rng.randint(2, 12), rng.randint(2, 12), rng.choice((1, 4, 8, 24))
+    net = Net(seed, activations="INT16")
+    x, other = net.input((1, h, w, c)), net.input((1, h, w, c) if rng.random() < 0.5 else (c,))
+    kernel, stride = rng.choice((ONE, (3, 3), (4, 2))), rng.choice((ONE, (2, 2)))
+    leaky = schema.LeakyReluOptionsT(alpha=0.3)
+    return net.model(
+        *(net.binary(kind, x, other, out=(0.2, 0)) for kind in ("ADD", "SUB")),
+        net.unary("LEAKY_RELU", x, dtype="INT16", out=(0.05, 0), options=leaky),
+        transpose_conv(net, x, rng.choice((1, 4, 16)), kernel=kernel, stride=stride),
+    )
+
+
+def resized(seed: int) -> bytes:
+    """A decoder: transposed convolutions and interpolation."""
+    rng = random.Random(seed)
+    net = Net(seed)
+    x = net.input((1, rng.randint(2, 10), rng.randint(2, 10), rng.choice((1, 3, 8, 16))))
+    kernel, stride = rng.choice(((2, 2), (3, 3), (4, 2))), rng.choice((ONE, (2, 2)))
+    return net.model(transpose_conv(net, x, rng.choice((1, 4, 16)), kernel=kernel, stride=stride))
+
+
+def converting(seed: int) -> bytes:
+    """Operators that give elements another type, from and to float32, int16 and int8."""
+    rng = random.Random(seed)
+    shape = 1, rng.randint(2, 12), rng.randint(2, 12), rng.choice((3, 8, 24))
+    net = Net(seed)
+    real, small, wide = net.input(shape, None, dtype="FLOAT32"), net.input(shape), net.input(shape, dtype="INT16")
+    outputs = [net.unary("DEQUANTIZE", x, dtype="FLOAT32", out=None) for x in (small, wide)]
+    outputs += [net.unary("QUANTIZE", x, out=(0.03, 3)) for x in (real, wide)]
+    outputs += [net.unary("QUANTIZE", x, dtype="INT16", out=(0.001, 0)) for x in (real, small, wide)]
+    return net.model(*outputs)
+
+
+RARE: Sequence[Callable[[int], bytes]] = (rare, rare_int16, converting, resized)
+"""Families of operators that a table may lack."""
+FAMILIES: Sequence[Callable[[int], bytes]] = (
+    image, small, image, over_time, rare, image, partial(small, wide=True), image, dense, rare_int16, image, over_time,
+    converting, resized,
+)  # fmt: skip
+
+
+def network(seed: int) -> bytes:
+    """The network of a seed, as a .tflite model."""
+    return FAMILIES[seed % len(FAMILIES)](seed)
+
+
+def is_rare(seed: int) -> bool:
+    """Whether the network of a seed is of rare operators."""
+    return FAMILIES[seed % len(FAMILIES)] in RARE

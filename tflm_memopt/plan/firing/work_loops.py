@@ -1,0 +1,271 @@
+"""How kernels go through the windows of a firing: what their inner loops begin, take in pieces, and do apart.
+
+Each function mirrors one kernel of custom_ops/src, as far as its instructions depend on shapes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from tflm_memopt.analysis.costs import Work
+from tflm_memopt.ops.kinds import Kind
+from tflm_memopt.ops.packing import PIXELS, VECTOR, Packing, is_direct, packed_pixels, packed_values
+from tflm_memopt.ops.rowop import RowOp
+from tflm_memopt.plan.walk import Ints
+
+_NINE = 3, 3, 1
+"""Kernel and dilation of the window that Helium's depthwise kernel knows by heart."""
+_RANGE = -128, 127
+
+
+@dataclass(frozen=True, slots=True)
+class Windows:
+    """The windows of all firings of an operator."""
+
+    op: RowOp
+    rows: bool
+    """Whether a firing makes a whole row from whole rows."""
+    columns: int
+    """Of a firing, at most."""
+    in_channels: int
+    out_channels: int
+    """Of its group."""
+    x0: Ints
+    x1: Ints
+    """Of each firing: the columns that it makes."""
+    high: Ints
+    """Of each firing: rows of the window that lie inside the input."""
+    wide: Ints
+    """Of each output column: columns of the window that do."""
+    in_one_piece: bool
+    """The pixels of an input row lie side by side, first to last."""
+
+    @property
+    def pixels(self) -> int:
+        return int((self.x1 - self.x0).sum())
+
+    @property
+    def taps(self) -> int:
+        """Inside the input."""
+        return self.over(self.wide)
+
+    @property
+    def row_windows(self) -> int:
+        """Rows of all windows."""
+        return int((self.high * (self.x1 - self.x0)).sum())
+
+    @property
+    def whole(self) -> int:
+        """Windows of which nothing is clipped."""
+        return int(self._at_height(self.wide == self.op.window.kernel_w).sum())
+
+    def over(self, each: Ints) -> int:
+        """Sum of a figure that a window's columns have, over the rows of all windows."""
+        return int((self.high * _between(each, self.x0, self.x1)).sum())
+
+    def _at_height(self, columns: Ints) -> Ints:
+        full: Ints = (self.high == self.op.window.kernel_h) * _between(columns, self.x0, self.x1)
+        return full
+
+    def gathered_alone(self, at_once: Ints) -> int:
+        """Windows of rows that are not gathered with their neighbours, as those in these columns are if not clipped."""
+        return self.pixels - int(self._at_height(at_once).sum())
+
+
+Kernel = Callable[[Windows, Work], Work]
+"""Adds to the work what is said here of the kernel."""
+
+
+def as_its_kernel_does(w: Windows, done: Work, packed: Packing) -> Work:
+    """The work of an operator with what its kernel makes of it."""
+    kernel = PACKED.get(packed) if packed is not Packing.NONE else PLAIN.get(w.op.kind)
+    if packed is not Packing.NONE and w.op.activation != _RANGE:
+        done = replace(done, clamped=done.written)
+    return kernel(w, done) if kernel else done
+
+
+def _named(done: Work, word: str) -> Work:
+    name, way = done.kernel.rsplit(" ", 1)
+    return replace(done, kernel=f"{name} {word} {way}")
+
+
+def _between(each: Ints, x0: Ints, x1: Ints) -> Ints:
+    """Sums of each[x0:x1]."""
+    below = np.concatenate(([0], np.cumsum(each)))
+    found: Ints = below[x1] - below[x0]
+    return found
+
+
+# ---- packed ----
+
+
+def _values(w: Windows, packed: Packing) -> int:
+    return packed_values(packed, (w.op.window.kernel_h, w.op.window.kernel_w), w.in_channels)
+
+
+def _dsp_conv(w: Windows, done: Work) -> Work:
+    """tmo_conv_dsp.c: pairs of channels, of up to four pixels."""
+    values = _values(w, Packing.DSP_CONV)
+    batches, fours = _batches(w, Packing.DSP_CONV, values)
+    done = replace(
+        done,
+        macs=w.pixels * values * w.out_channels,
+        weights=batches * values * w.out_channels,
+        loops=batches * -(-w.out_channels // 2),
+        odd=batches * (w.out_channels % 2),
+    )
+    kernel = (w.op.window.kernel_h, w.op.window.kernel_w)
+    if is_direct(Packing.DSP_CONV, kernel, w.in_channels, w.out_channels, w.columns):
+        return _named(replace(done, read=0), "direct")
+    if not w.rows:
+        return replace(done, pieces=w.taps * w.in_channels)
+    return replace(done, pieces=w.gathered_alone(fours) * kernel[0] * kernel[1] * w.in_channels)
+
+
+def _dsp_dense(w: Windows, done: Work) -> Work:
+    """tmo_conv_dsp_dense(): three pairs of channels at once, what is left as the others do it."""
+    pairs = w.out_channels // 2
+    triples = pairs // 3 - (pairs % 3 == 1)
+    left = pairs - 3 * triples
+    return replace(
+        done,
+        loops=w.pixels * triples,
+        pieces=w.pixels * left * 2 * w.in_channels,
+        odd=w.pixels * (left > 0),
+    )
+
+
+def _mve_conv(w: Windows, done: Work) -> Work:
+    """tmo_conv_mve.c: four channels of two pixels, eight of one; of what is left, four as if there were two pixels."""
+    op, channels, values = w.op, w.out_channels, _values(w, Packing.MVE_CONV)
+    batches, twos = _batches(w, Packing.MVE_CONV, values)
+    pairs, singles = w.pixels - batches, 2 * batches - w.pixels
+    fours, eights, left = -(-channels // 4), channels // 8, channels % 8
+    rest = -(-left // 4)
+    done = replace(
+        done,
+        macs=values * 8 * (fours * pairs + (eights + rest) * singles),
+        weights=values * 4 * (fours * pairs + (2 * eights + rest) * singles),
+        loops=fours * pairs + (eights + rest) * singles,
+        odd=(channels % 4 > 0) * pairs + (left > 0) * singles,
+        clamped=done.written * ((op.output_zero_point, *op.activation) != (-128, *_RANGE)),
+    )
+    kernel = (op.window.kernel_h, op.window.kernel_w)
+    pointwise = w.rows and kernel == (1, 1)
+    if pointwise or is_direct(Packing.MVE_CONV, kernel, w.in_channels, channels, w.columns):
+        return _named(replace(done, read=0), "direct")
+    return replace(done, pieces=w.gathered_alone(twos) if w.rows else w.pixels - w.whole)
+
+
+def _batches(w: Windows, packed: Packing, values: int) -> tuple[int, Ints]:
+    """How often the weights are gone through: pixels of a firing are computed a few at once. And, of a row, the columns
+    that are computed with as many neighbours as there can be and read nothing outside.
+    """
+    window, total = w.op.window, 0
+    at_once = np.zeros(len(w.wide), dtype=np.int64)
+    most = PIXELS if packed is Packing.DSP_CONV else 2
+    widths, counts = np.unique(w.x1 - w.x0, return_counts=True)
+    for width, count in zip(widths.tolist(), counts.tolist(), strict=True):
+        x = 0
+        while x < width:
+            n = packed_pixels(packed, values, width - x)
+            inside = window.dilation_w == 1 and bool((w.wide[x : x + n] == window.kernel_w).all())
+            at_once[x : x + n] = n == most and inside
+            x += n
+            total += count
+    return total, at_once
+
+
+def _dsp_depthwise(w: Windows, done: Work) -> Work:
+    """tmo_dsp_depthwise.S: four channels and three taps at once."""
+    turns = -(-w.op.window.kernel_h * w.op.window.kernel_w // 3)
+    return _packed_depthwise(w, done, 4, turns)
+
+
+def _mve_depthwise(w: Windows, done: Work) -> Work:
+    """tmo_mve_depthwise.S: sixteen channels and two taps at once, or all nine; of few channels several pixels."""
+    window, c = w.op.window, w.out_channels
+    relu = (w.op.output_zero_point, *w.op.activation) == (-128, *_RANGE)
+    if not relu or (window.kernel_h, window.kernel_w, window.dilation_w) != _NINE:
+        return _packed_depthwise(w, done, VECTOR, -(-window.kernel_h * window.kernel_w // 2))
+    done = _named(_packed_depthwise(w, done, VECTOR, 1), "nine")
+    if w.rows and window.stride_w == 1 and c <= VECTOR // 2:
+        at_once = VECTOR // c
+        whole_rows = int((w.high == window.kernel_h).sum())
+        saved = whole_rows * (int((w.wide == window.kernel_w).sum()) // at_once) * (at_once - 1)
+        done = replace(done, loops=done.loops - saved, macs=done.macs - saved)
+    return done
+
+
+def _packed_depthwise(w: Windows, done: Work, channels: int, turns: int) -> Work:
+    loops = w.pixels * -(-w.out_channels // channels)
+    odd = w.pixels * (w.out_channels % channels > 0)
+    return replace(done, macs=loops * turns, loops=loops, pieces=w.pixels - w.whole, odd=odd)
+
+
+# ---- plain ----
+
+
+def _conv(w: Windows, done: Work) -> Work:
+    """tmo_conv_ref.c: runs of bytes that lie side by side, eight or four at once, for each channel."""
+    c = w.in_channels
+    if c > 1 and (not w.in_one_piece or w.op.window.dilation_w > 1):
+        runs, pieces = w.taps, w.taps * int(_pieces(np.array([c]))[0])
+    else:
+        runs, pieces = w.row_windows, w.over(_pieces(w.wide * c))
+    return replace(done, loops=runs * w.out_channels, pieces=pieces * w.out_channels)
+
+
+def _pieces(values: Ints) -> Ints:
+    found: Ints = values // 8 + values % 8 // 4 + (values % 4 > 0)
+    return found
+
+
+def _depthwise(w: Windows, done: Work) -> Work:
+    """tmo_depthwise_ref.c: four channels at once, what is left one by one; all, where an input channel has several."""
+    c = w.out_channels
+    n = c // 4 + c % 4 if w.in_channels == c else c
+    return replace(done, loops=w.pixels * n, pieces=w.taps * n)
+
+
+def _filter16(w: Windows, done: Work) -> Work:
+    """tmo_conv16_ref.c: tap by tap, for each channel of two bytes."""
+    channels = w.out_channels // 2
+    return replace(done, loops=w.row_windows * channels, pieces=w.taps * channels)
+
+
+def _pool(w: Windows, done: Work) -> Work:
+    """tmo_pool_ref.c: for each channel, tap by tap or row by row."""
+    return replace(done, loops=(w.row_windows if w.rows else w.taps) * w.out_channels)
+
+
+def _two_operands(w: Windows, done: Work) -> Work:
+    """tmo_elementwise_ref.c: pixel by pixel. A constant operand is read as the other is."""
+    share = 2 / len(w.op.inputs)
+    return replace(done, loops=w.pixels, read=done.read * share)
+
+
+PACKED: Mapping[Packing, Kernel] = {
+    Packing.DSP_CONV: _dsp_conv,
+    Packing.DSP_DENSE: _dsp_dense,
+    Packing.DSP_DEPTHWISE: _dsp_depthwise,
+    Packing.MVE_CONV: _mve_conv,
+    Packing.MVE_DEPTHWISE: _mve_depthwise,
+}
+_BINARY = (
+    Kind.ADD, Kind.SUB, Kind.MUL, Kind.MAXIMUM, Kind.MINIMUM, Kind.SQUARED_DIFFERENCE, Kind.PRELU, Kind.ADD_S16,
+    Kind.SUB_S16,
+)  # fmt: skip
+PLAIN: Mapping[Kind, Kernel] = {
+    Kind.CONV: _conv,
+    Kind.DEPTHWISE: _depthwise,
+    Kind.CONV_S16: _filter16,
+    Kind.DEPTHWISE_S16: _filter16,
+    Kind.AVERAGE_POOL: _pool,
+    Kind.MAX_POOL: _pool,
+    Kind.MEAN: _pool,
+    **dict.fromkeys(_BINARY, _two_operands),
+}
