@@ -28,6 +28,10 @@ PACKAGE = ROOT / "tflm_memopt"
 CLASSES: Mapping[str, type[errors.MemoptError]] = {
     name: kind for name, kind in vars(errors).items() if isinstance(kind, type) and issubclass(kind, errors.MemoptError)
 }
+LEFT_WHOLE = (
+    "The model has one subgraph, all its shapes are known and are those that TFLM computes, its inputs are no "
+    "constants, and it reads nothing that is never written"
+)
 NOTE = "<!-- written by scripts/reference.py -->\n"
 
 
@@ -119,6 +123,7 @@ def error_page() -> str:
         ),
         f"| `no_kernel` | There is a row kernel for the operator | {NO_KERNEL_HINT} | all others |",
         "| `executable` | What the executor can run | change this layer in the model | all |",
+        f"| `left_whole` | {LEFT_WHOLE} | convert the model again; one subgraph, without IF and WHILE | all |",
         "| `view` | It changes a shape only, and nobody asks for it | | RESHAPE and others |",
     ]
     return "\n".join(lines) + "\n"

@@ -55,6 +55,16 @@ def test_every_refusal_is_listed_with_a_hint() -> None:
     assert all(what and hint and operators for what, hint, operators in refusals.values())
 
 
+def test_every_reason_to_stay_builtin_is_listed() -> None:
+    """Those of constraints, and those that the code gives by name."""
+    text = "".join(path.read_text(encoding="utf-8") for path in (ROOT / "tflm_memopt").rglob("*.py"))
+    named = set(re.findall(r"Unsupported\(\s*\"(\w+)\"", text))
+    page = (ROOT / "docs/errors.md").read_text(encoding="utf-8").partition("## Operators that stay builtin")[2]
+    listed = re.findall(r"^\| `(\w+)` \|", page, re.MULTILINE)
+    assert {"no_kernel", "left_whole"} <= named
+    assert sorted(listed) == sorted({*named, *REFERENCE["refusals"](), "view"})
+
+
 def test_codes_are_said() -> None:
     assert MemoptError("what", code="why").code == "why"
     assert Path(ROOT / "docs/errors.md").exists()
