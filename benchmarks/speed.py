@@ -145,14 +145,17 @@ class Row:
     operators: tuple[Operator, ...]
 
 
-def measure(path: Path, core: Core, target: str, *, by_operator: bool, **settings: Any) -> Row:
-    """Converts and runs one model. RuntimeError when a byte of an output is wrong."""
+def measure(path: Path, core: Core, target: str, *, by_operator: bool, **settings: Any) -> Row | None:
+    """Converts and runs one model; None for one that is left whole. RuntimeError when a byte of an output is wrong."""
     result = tflm_memopt.optimize(path.read_bytes(), name=path.name, int8_io=True, target=target, **settings)
+    if result.plan is None:
+        print(f"{path.name}: {result.report.why_unchanged}", file=sys.stderr)
+        return None
     cases = model_cases(result.model, by_operator=by_operator)
     if too_large := [case for case in cases if len(blob([case])) > core.blob_bytes]:
         raise RuntimeError(f"{path.name}: the {core.name} has no room for a program of {len(too_large[0].program):,} B")
     outcomes = [run(core, [case])[0] for case in cases]
-    if not result.plan or not all(o.right for o in outcomes):
+    if not all(o.right for o in outcomes):
         raise RuntimeError(f"{path.name} on {core.name}: {[(o.status, o.wrong) for o in outcomes]}")
     instructions = sum(o.instructions for o in outcomes)
     macs = result.plan.macs
@@ -174,7 +177,9 @@ def along_frontier(path: Path, core: Core, target: str, most: float, **settings:
     least = min((point.overhead for point in exploration.points), default=1.0)
     for point in exploration.points:
         if point.plan and point.overhead <= most * least:
-            yield measure(path, core, target, by_operator=False, plan=point.plan.to_json())
+            row = measure(path, core, target, by_operator=False, plan=point.plan.to_json())
+            if row:
+                yield row
 
 
 def _operators(result: Optimized, instructions: Sequence[int]) -> Iterator[Operator]:
@@ -242,7 +247,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         without = tuple(args.without)
         rows = []
         for path in paths:
-            rows.append(measure(path, core, target, by_operator=args.json, max_macs=args.max_macs, without=without))
+            row = measure(path, core, target, by_operator=args.json, max_macs=args.max_macs, without=without)
+            if row is None:
+                continue
+            rows.append(row)
             if args.frontier:
                 rows += [
                     row for row in along_frontier(path, core, target, args.frontier, without=without) if row != rows[-1]
