@@ -12,11 +12,13 @@ from typing import Any, Literal
 from tflm_memopt import describe, in_time, maps, pipeline, speed, units
 from tflm_memopt import instructions as by_instructions
 from tflm_memopt.analysis import costs
+from tflm_memopt.analysis.flash import Firmware
 from tflm_memopt.balance import NO_BALANCE, balance
 from tflm_memopt.boards import Board, boards, fits
 from tflm_memopt.boards import board as board_named
 from tflm_memopt.boards import fit as board_fit
 from tflm_memopt.choose import Conversion, Converted, Limits
+from tflm_memopt.emit.resolver import arena_bytes
 from tflm_memopt.errors import UsageError
 from tflm_memopt.files import GivenModel, loaded
 from tflm_memopt.firmware import firmware
@@ -30,7 +32,7 @@ from tflm_memopt.plan.effort import EXACT, NORMAL, PER_OPERATOR, allowance, fact
 from tflm_memopt.plan.firing.work import work
 from tflm_memopt.plan.planner import Options
 from tflm_memopt.plan.search.tiles_plan import Settings
-from tflm_memopt.results import Balance, BoardReport, Exploration, Fits, Inspection, Optimized, Report
+from tflm_memopt.results import Balance, BoardReport, Exploration, Fits, Footprints, Inspection, Optimized, Report
 from tflm_memopt.rewrite.int8_io import Int8Interface
 from tflm_memopt.rewrite.int8_io import int8_io as to_int8_io
 from tflm_memopt.rowgraph.inputs import input_mode
@@ -207,6 +209,8 @@ def optimize(
     report = replace(
         report, balance=weighed, board=left, in_arena=conversion.in_arena(chosen, limits) if chosen else None,
         time=speed.time(conversion, done, original, on, clocked),
+        arena_size=arena_bytes(read(chosen.model) if chosen else conversion.source, report) if arena.exact else None,
+        footprint=_footprints(original.firmware, needs, on_board.flash_core if on_board else on.core),
     )  # fmt: skip
     return Optimized(
         model=chosen.model if chosen else data,
@@ -223,6 +227,10 @@ def optimize(
             board=board, without=without, target=target, kernels=kernels, progress=progress,
         ) if frontier else None,
     )  # fmt: skip
+
+
+def _footprints(before: Firmware, after: Firmware, core: str) -> Footprints:
+    return Footprints(before.on(core), after.on(core))
 
 
 def _if_given(read: Callable[[int | str], int], said: int | str | None) -> int | None:

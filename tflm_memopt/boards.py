@@ -70,6 +70,11 @@ class Board:
         name = "rv32" if self.core.startswith("RV32") else self.core.lower().rstrip("f+")
         return name if name in tables() else None
 
+    @property
+    def flash_core(self) -> str:
+        """The core of analysis/flash.py whose code is taken for its own."""
+        return self.measured_core or OTHERS
+
 
 @dataclass(frozen=True, slots=True)
 class BoardFit:
@@ -128,7 +133,7 @@ def board(name: str) -> Board:
 
 def fit(on: Board, arena: Arena, model: Firmware, *, runs: bool = True) -> BoardFit:
     """A model beside the board's core, and beside its radio, too. runs: its core can, whatever the model takes."""
-    need, flash = arena.needed, model.on(on.measured_core or OTHERS)
+    need, flash = arena.needed, model.on(on.flash_core)
     ram_left = min(on.ram - on.core_ram - STACK, on.largest_block) - need
     flash_left = on.flash - on.core_flash - flash.total
     radio = on.ram - on.core_ram - on.radio_ram - STACK - need

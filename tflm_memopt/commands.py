@@ -94,7 +94,9 @@ def _optimize_one(
             if_worthwhile=not (args.force or "c" in args.emit), frontier=args.frontier, progress=progress,
         )  # fmt: skip
         result = source.tested(result, progress)
-        contents = {**saved.files(result, args.emit, _labels(args)), **source.files(stem(shown(model)))}
+        made = source.files(stem(shown(model)))
+        original = next((folder / file for file in made), model)
+        contents = {**saved.files(result, args.emit, _labels(args), original, folder), **made}
     files = {folder / file: content for file, content in contents.items()}
     if draw:
         files[args.plot] = draw(plot.optimized(result))

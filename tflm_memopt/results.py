@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from tflm_memopt.analysis.costs import Work
 from tflm_memopt.analysis.diagnosis import Diagnosis
-from tflm_memopt.analysis.flash import Firmware
+from tflm_memopt.analysis.flash import Firmware, Footprint
 from tflm_memopt.analysis.timing import Time
 from tflm_memopt.boards import Board, BoardFit
 from tflm_memopt.errors import MemoptError
@@ -150,6 +150,14 @@ class Flash:
 
 
 @dataclass(frozen=True, slots=True)
+class Footprints:
+    """Of a model as it is and rewritten, on one core."""
+
+    original: Footprint
+    rewritten: Footprint
+
+
+@dataclass(frozen=True, slots=True)
 class Balance:
     """What a rewrite saves in RAM and adds to flash, in bytes, on one core (balance.py)."""
 
@@ -246,6 +254,10 @@ class Report:
     """Of one inference, before and after, estimated."""
     time_limit: float | None = None
     """Milliseconds."""
+    arena_size: int | None = None
+    """Bytes to declare for the arena: enough for every build of TFLM (NAME_ops.h says for which); None: not known."""
+    footprint: Footprints | None = None
+    """Flash that inference takes, before and after."""
 
     @property
     def convention(self) -> str:

@@ -14,19 +14,32 @@ from tflm_memopt.results import Optimized
 from tflm_memopt.runtime.verify import sample
 
 
-def files(result: Optimized, kinds: str | Collection[str], labels: Sequence[str] = ()) -> dict[str, bytes]:
-    """File name -> content; the model itself comes first, the report's page last. labels: of a project's output."""
+def files(
+    result: Optimized,
+    kinds: str | Collection[str],
+    labels: Sequence[str] = (),
+    original: Path | None = None,
+    folder: Path = Path(),
+) -> dict[str, bytes]:
+    """File name -> content; the model itself comes first, the report's page last. labels: of a project's output.
+
+    original, folder: the original's file, and where these are written, as the page names them.
+    """
     name = stem(result.report.model)
     given = emit.Given(lambda: sample(result.original, result.model), result.original, tuple(labels))
     made = emit.files(result, name, emit.kinds(kinds), given)
-    return {**made, f"{file_stem(name)}.report.html": html.optimized(result).encode()}
+    return {
+        **made,
+        f"{file_stem(name)}.report.html": html.optimized(result, original or result.source, folder).encode(),
+    }
 
 
 def save(
     result: Optimized, folder: str | os.PathLike[str], kinds: str | Collection[str], labels: Sequence[str] = ()
 ) -> list[Path]:
     """Writes them, all or none."""
-    contents = {Path(folder) / name: content for name, content in files(result, kinds, labels).items()}
+    made = files(result, kinds, labels, folder=Path(folder))
+    contents = {Path(folder) / name: content for name, content in made.items()}
     if result.source is not None and result.source.exists():
         keep(result.source, contents)
     write_files(contents)

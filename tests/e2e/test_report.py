@@ -111,3 +111,20 @@ def test_the_inspections_page(browser: Browser, tmp_path: Path) -> None:
         assert browser.errors == []
         browser.value(OPEN)
         assert browser.value("document.documentElement.scrollWidth") <= width
+
+
+LINES = """[...document.querySelectorAll('.stages tbody tr')].map(
+  row => new Set([...row.cells].map(cell => Math.round(cell.getBoundingClientRect().top))).size)"""
+HEIGHTS = """[...document.querySelectorAll('details.block > summary')].map(
+  e => Math.round(e.getBoundingClientRect().height / parseFloat(getComputedStyle(e).lineHeight)))"""
+
+
+def test_in_the_hand_a_block_takes_three_lines_at_most(browser: Browser, page: Path) -> None:
+    """Closed; and open, each operator in it."""
+    browser.open(page, 400)
+    closed = browser.value(HEIGHTS)
+    browser.value(OPEN)
+    lines = browser.value(LINES)
+    assert closed and lines
+    assert max(closed) <= 3
+    assert max(lines) <= 3

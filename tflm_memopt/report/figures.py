@@ -124,7 +124,7 @@ def _map(memory: MemoryMap, width: float, height: float, full: int, marks: Seque
     for mark in marks:
         yield Line(((LEFT, y(mark.nbytes)), (width - RIGHT, y(mark.nbytes))), mark.style)
         if mark.text:
-            yield Label(width - RIGHT - 4, y(mark.nbytes) - 4, mark.text, "text", "end")
+            yield Label(width - RIGHT - 4, _level(mark, y), mark.text, "text", "end")
 
 
 def _times(memory: MemoryMap, left: float, right: float) -> list[float]:
@@ -186,7 +186,14 @@ def _buffer_labels(memory: MemoryMap, x: Sequence[float], y: Height, taken: list
 def _mark_boxes(marks: Iterable[Mark], width: float, y: Height) -> Iterator[Area]:
     for mark in marks:
         if mark.text:
-            yield (width - RIGHT - 4 - text_width(mark.text), y(mark.nbytes) - 14, width - RIGHT, y(mark.nbytes) + 2)
+            level = _level(mark, y)
+            yield (width - RIGHT - 4 - text_width(mark.text), level - 12, width - RIGHT, level + 4)
+
+
+def _level(mark: Mark, y: Height) -> float:
+    """Of a mark's text: above its line, or below where that is at the top, under the legend."""
+    line = y(mark.nbytes)
+    return line - 4 if line >= 16 else line + 13
 
 
 def _meet(a: Sequence[float], b: Sequence[float]) -> bool:
@@ -205,7 +212,8 @@ def _phase_axis(memory: MemoryMap, x: Sequence[float], height: float) -> Iterato
         name = f"{phase.name}: ops {ops}" if phase.block else phase.name
         for text in (name, f"ops {ops}" if phase.block else ops, ops):
             middle, half = (start + end) / 2, text_width(text, "small-text") / 2
-            if middle - half >= free and 2 * half <= max(end - start, 0 if phase.block else 18):
+            room = max(end - start - 4, 0 if phase.block else 18)
+            if middle - half >= free and 2 * half <= room:
                 yield Label(middle, height + 14, text, "small-text", "middle")
                 free = middle + half + 6
                 break

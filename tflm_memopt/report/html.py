@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import cache
 from importlib import resources
+from pathlib import Path
 from typing import Any
 
 from jinja2 import Environment, StrictUndefined
@@ -19,11 +20,11 @@ import tflm_memopt
 from tflm_memopt.boards import BoardFit, boards
 from tflm_memopt.maps import MemoryMap
 from tflm_memopt.model.graph import short_name
-from tflm_memopt.report import figures, svg
+from tflm_memopt.report import figures, summary, svg, times
 from tflm_memopt.report.drawing import Drawing
-from tflm_memopt.report.figures import Mark, change
+from tflm_memopt.report.figures import Mark
+from tflm_memopt.report.summary import Card
 from tflm_memopt.results import Exploration, Inspection, Optimized, Report, StageReport
-from tflm_memopt.tflm.arena import Arena
 
 WIDTHS = {"wide": 1080, "narrow": 352}
 """Pixels of a figure on a desk and in a hand; the style sheet shows the one that fits."""
@@ -57,8 +58,8 @@ class Table:
     rows: tuple[tuple[Cell, ...], ...]
 
 
-def optimized(result: Optimized) -> str:
-    """The page of `optimize`."""
+def optimized(result: Optimized, model: Path | None = None, folder: Path = Path()) -> str:
+    """The page of `optimize`. model: the original's file. folder: where those of the rewritten model are written."""
     report, original = result.report, result.inspection
     after = result.memory if report.changed else None
     total, limit = report.arena.total, report.original_arena.total
@@ -76,7 +77,12 @@ def optimized(result: Optimized) -> str:
         data=data,
         convention=report.convention,
         verdict="rewritten" if report.changed else f"unchanged: {report.why_unchanged}",
-        cards=_cards(report, original.channels),
+        cards=summary.cards(report, original.channels),
+        steps=summary.steps(report, model or Path(report.model), folder),
+        head=summary.head(report) if report.changed else "",
+        left=report.board,
+        balance=_balance_table(report),
+        new_boards=_new_boards(original.fits, result.fits),
         arena=_arena_table(report),
         flash=_flash_table(report),
         boards=_boards(original.fits, result.fits),
@@ -105,6 +111,11 @@ def inspection(result: Inspection) -> str:
         convention=result.convention,
         verdict="as it is",
         cards=_plain_cards(result),
+        steps=[],
+        head="",
+        left=None,
+        balance=None,
+        new_boards=[],
         arena=None,
         flash=None,
         boards=_boards(result.fits, None),
@@ -163,18 +174,7 @@ def _bound(memory: MemoryMap | None) -> list[Mark]:
 # --- parts of the page
 
 
-def _cards(report: Report, channels: int) -> list[tuple[str, str, str, str, str]]:
-    """Title, before, after, change, what else there is to say."""
-    before, after, flash, macs = report.original_arena, report.arena, report.flash, report.macs
-    dead = f"{report.dead_channels:,} of {channels:,} channels dead and folded away"
-    return [
-        ("RAM", *_changed_arena(before, after), "whole tensor arena"),
-        ("Flash", *_changed(flash.original, flash.rewritten), ".tflite file"),
-        ("Compute", "", f"F = {report.overhead:.2f}", "", f"{macs.rewritten:,} of {macs.original:,} MACs, {dead}"),
-    ]  # fmt: skip
-
-
-def _plain_cards(result: Inspection) -> list[tuple[str, str, str, str, str]]:
+def _plain_cards(result: Inspection) -> list[Card]:
     """The same of a model as it is."""
     arena = result.arena
     head, tail, least = map(arena.figure, (arena.head, arena.tail, arena.min))
@@ -182,19 +182,10 @@ def _plain_cards(result: Inspection) -> list[tuple[str, str, str, str, str]]:
     dead = f"{result.dead_macs:,} of them in {result.dead_channels:,} dead channels"
     compute = f"{dead} of {result.channels:,}, which cannot influence any output"
     return [
-        ("RAM", "", f"{arena.figure(arena.total)} B", "", parts),
-        ("Flash", "", f"{result.flash:,} B", "", ".tflite file"),
-        ("Compute", "", f"{result.macs:,} MACs", "", compute),
+        Card("RAM", "", f"{arena.figure(arena.total)} B", "", parts),
+        Card("Flash", "", f"{result.flash:,} B", "", ".tflite file"),
+        Card("Compute", "", f"{result.macs:,} MACs", "", compute),
     ]
-
-
-def _changed(before: int, after: int) -> tuple[str, str, str]:
-    return f"{before:,} B", f"{after:,} B", change(before, after)
-
-
-def _changed_arena(before: Arena, after: Arena) -> tuple[str, str, str]:
-    percent = change(before.total, after.total) if before.exact else ""
-    return f"{before.figure(before.total)} B", f"{after.figure(after.total)} B", percent
 
 
 def _arena_table(report: Report) -> Table:
@@ -208,38 +199,37 @@ def _arena_table(report: Report) -> Table:
 
 
 def _flash_table(report: Report) -> Table | None:
-    """What the rewrite saves and costs and, of the board that was asked for, what is left."""
-    rows: list[tuple[str, int, str]] = []
-    if (b := report.balance) is not None:
-        kept = (
-            "kept"
-            if report.changed
-            else "not kept: it saves less RAM than it adds to flash"
-            if not b.worthwhile
-            else ""
-        )
-        rows += [
-            ("RAM that the rewrite saves", b.ram_saved, kept),
-            ("flash that it adds", b.flash_added, "file and library"),
-            ("by which the file grows", b.model, "exact"),
-            ("of the C library that it needs", b.library, f"on {b.core}, estimated"),
-            ("TFLM's kernels that it no longer needs", b.tflm, "estimated; they stay where another model needs them"),
-        ]
-    if (left := report.board) is not None:
-        flash = left.flash
-        rows += [
-            (f"RAM left on {left.name}", left.ram_left, "beside the core and the stack"),
-            (f"flash left on {left.name}", left.flash_left, "beside the core"),
-            ("the model there", flash.model, "exact"),
-            ("the C library there", flash.library, f"on {flash.core}, estimated"),
-            ("TFLM there", flash.tflm, "interpreter and kernels, estimated"),
-        ]
-    if report.in_arena is not None:
-        rows.append(("whole arena with --input arena", report.in_arena, "less than with the streamed input"))
-    cells = tuple((Cell(what), Cell(f"{n:,}"), Cell(remark)) for what, n, remark in rows)
-    return (
-        Table("flash", (Column("RAM and flash, B"), Column("bytes", number=True), Column("")), cells) if rows else None
+    """All that inference takes of it, part by part."""
+    if report.footprint is None:
+        return None
+    both = (("original", report.footprint.original), ("rewritten", report.footprint.rewritten))
+    rows = tuple(
+        (Cell(name), *(Cell(f"{n:,}") for n in (flash.model, flash.library, flash.tflm, flash.total)))
+        for name, flash in both
     )
+    columns = ("flash, B", "model", "library", "TFLM", "total")
+    return Table("flash", tuple(Column(c, number=i > 0) for i, c in enumerate(columns)), rows)
+
+
+def _balance_table(report: Report) -> Table | None:
+    """What the rewrite saves and costs."""
+    if (b := report.balance) is None:
+        return None
+    kept = "kept" if report.changed else "" if b.worthwhile else "not kept: it saves less RAM than it adds to flash"
+    rows = (
+        ("RAM saved", b.ram_saved, kept),
+        ("flash added", b.flash_added, "file and library"),
+        ("growth of the file", b.model, "exact"),
+        ("C library", b.library, f"on {b.core}, estimated"),
+        ("TFLM's kernels no longer needed", b.tflm, "estimated; they stay where another model needs them"),
+    )
+    cells = tuple((Cell(what), Cell(f"{n:,}"), Cell(remark)) for what, n, remark in rows)
+    return Table("balance", (Column("B"), Column("bytes", number=True), Column("")), cells)
+
+
+def _new_boards(before: Sequence[BoardFit], after: Sequence[BoardFit]) -> list[str]:
+    """Those on which only the rewritten model fits."""
+    return [now.name for was, now in zip(before, after, strict=True) if now.fits and not was.fits]
 
 
 def _boards(before: Sequence[BoardFit], after: Sequence[BoardFit] | None) -> Table:
@@ -307,7 +297,7 @@ def _block(number: int, report: Report) -> Mapping[str, Any]:
     block = report.blocks[number]
     columns = (
         Column("op", True), Column("operator"), Column("output", long=True), Column("kept, B", True),
-        Column("of, B", True), Column("how"),
+        Column("of, B", True), Column("how", long=True),
     )  # fmt: skip
     rows = tuple(
         (
@@ -316,7 +306,7 @@ def _block(number: int, report: Report) -> Mapping[str, Any]:
             _named(s.tensor),
             Cell(f"{s.kept:,}", bar=s.kept / s.whole if s.whole else 0),
             Cell(f"{s.whole:,}"),
-            Cell(_how(s, tiled=block.strips > 0)),
+            Cell(how := _how(s, tiled=block.strips > 0), whole=how),
         )
         for s in block.stages
     )
@@ -408,8 +398,9 @@ def _settings(report: Report) -> list[tuple[str, str]]:
     shown = {k: v for k, v in asdict(report).items() if k in SETTINGS}
     facts = [(key.replace("_", " "), _word(value)) for key, value in shown.items()]
     facts += [(f"instructions on {core}, estimated", f"{n:,}") for core, n in report.instructions.items()]
-    facts.append(("least possible head of these blocks", f"{report.lower_bound_head:,} B"))
-    facts.append(("proven: no layout of these blocks is lower", _word(report.proven)))
+    facts += _timed(report)
+    facts.append(("head", summary.head(report)))
+    facts.append(("arena to declare", f"{report.arena_size:,} B" if report.arena_size is not None else "not known"))
     facts.append(("searches cut short (--effort)", ", ".join(report.cut_short) or "none"))
     facts.append(("ABI", report.arena.abi))
     if report.arena.unknown:
@@ -422,6 +413,20 @@ def _settings(report: Report) -> list[tuple[str, str]]:
         shares = f"float {a.keras:.4f}, int8 {a.int8:.4f}, rewritten {a.rewritten:.4f}"
         facts.append(("accuracy", f"{shares}, of {a.examples:,} examples"))
     return facts
+
+
+def _timed(report: Report) -> list[tuple[str, str]]:
+    """Time to the tenth of a millisecond, and what it rests on."""
+    facts = []
+    if report.time_limit is not None:
+        facts.append(("time limit", f"{report.time_limit:,.1f} ms"))
+    if (time := report.time) is None:
+        return facts
+    for name, one in (("original, with CMSIS-NN", time.original), ("rewritten", time.rewritten)):
+        if one:
+            span = f", {one.milliseconds[0]:,.1f} to {one.milliseconds[1]:,.1f} ms" if one.milliseconds else ""
+            facts.append((f"one inference of the {name}, estimated", f"{one.instructions:,} instructions{span}"))
+    return [*facts, ("time of", times.basis(time))]
 
 
 def _word(value: Any) -> str:

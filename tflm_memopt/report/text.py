@@ -17,7 +17,7 @@ from rich.text import Text
 from tflm_memopt.analysis.diagnosis import Diagnosis
 from tflm_memopt.boards import BoardFit
 from tflm_memopt.model.graph import short_name
-from tflm_memopt.report import times
+from tflm_memopt.report import summary, times
 from tflm_memopt.results import (
     Accuracy,
     Balance,
@@ -321,8 +321,9 @@ def _arenas(report: Report) -> RenderableType:
     table = _table("arena, B", "head", "tail", "total", "smallest", numbers=4)
     for name, arena in (("original", report.original_arena), ("rewritten", report.arena)):
         table.add_row(name, *_figures(arena), arena.figure(arena.min))
-    bound = "no layout of these blocks is lower" if report.proven else "a lower layout of these blocks may exist"
-    lines = [f"  head at least {report.lower_bound_head:,} B; {bound}"]
+    lines = [f"  head {summary.head(report)}"]
+    if report.arena_size is not None:
+        lines.append(f"  to declare: {report.arena_size:,} B, enough for every build of TFLM")
     if report.cut_short:
         lines.append(f"  cut short: {', '.join(report.cut_short)}; --effort high searches longer")
     return Group(table, *(Text(line, "dim") for line in lines))

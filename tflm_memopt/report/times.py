@@ -51,6 +51,12 @@ def rests_on(time: Time) -> str:
     return f"ms: at most, estimated: {models}, {cycles}"
 
 
+def place(time: Time) -> str:
+    """Where, in short."""
+    where = f"{time.board or time.core} at {time.mhz:g} MHz" if time.mhz else time.core
+    return f"{where}, estimated" + ("; original with CMSIS-NN" if time.original else "")
+
+
 def basis(time: Time) -> str:
     """What milliseconds rest on, or why there are none."""
     where = ", ".join([*([time.board] if time.board else []), time.core, *([f"{time.mhz:g} MHz"] if time.mhz else [])])

@@ -7,13 +7,16 @@ import re
 from collections.abc import Iterator
 from dataclasses import replace
 from html.parser import HTMLParser
+from pathlib import Path
 from typing import Any
 
 import pytest
 from models import Net
 
 import tflm_memopt
-from tflm_memopt.report import html
+from tflm_memopt import emit
+from tflm_memopt.analysis.timing import Clock, time_of
+from tflm_memopt.report import html, summary
 from tflm_memopt.results import InterfaceReport, KeptBuiltin, Optimized
 
 
@@ -63,7 +66,9 @@ def missing(document: Any, text: str) -> list[float]:
     return [
         n
         for n in set(numbers(document))
-        if str(n).lstrip("-") not in shown and not any(round(n, digits) == value for value, digits in rounded)
+        if f"{n:g}".lstrip("-") not in shown
+        and str(n).lstrip("-") not in shown
+        and not any(round(n, digits) == value for value, digits in rounded)
     ]
 
 
@@ -145,3 +150,47 @@ def test_a_model_that_stays(result: Optimized) -> None:
     )
     assert "unchanged: no less arena" in page.text
     assert "Rewritten:" not in page.text
+
+
+def test_time_in_milliseconds_where_it_is_known(result: Optimized) -> None:
+    clock = Clock("cortex-m4", 64.0, "nano33ble")
+    timed = replace(result.report, time=time_of(clock, "cortex-m4", 8_000_000, 4_000_000), time_limit=123.4)
+    page = Page(html.optimized(replace(result, report=timed)))
+    assert "75 to 100 ms" in page.text
+    assert "nano33ble at 64 MHz, estimated; original with CMSIS-NN" in page.text
+    assert missing(json.loads(json.dumps(timed.to_json())), page.text) == []
+    unknown = replace(result.report, time=time_of(Clock("Xtensa LX6", 240.0, "esp32"), "x", None, None))
+    assert (
+        "how many cycles an instruction takes there is not known"
+        in Page(html.optimized(replace(result, report=unknown))).text
+    )
+
+
+def test_all_flash_is_counted(result: Optimized) -> None:
+    both = result.report.footprint
+    assert both
+    assert both.original.model == result.report.flash.original
+    assert both.rewritten.model == len(result.model)
+    assert both.original.library == 0 < both.rewritten.library
+    text = Page(html.optimized(result)).text
+    assert all(f"{flash.total:,}" in text for flash in (both.original, both.rewritten))
+
+
+def test_what_to_paste_and_to_do_next(result: Optimized) -> None:
+    page = html.optimized(result, Path("my models/small.tflite"), Path("out"))
+    assert "tflm-memopt verify &#39;my models/small.tflite&#39; out/small.tflite" in page
+    assert "That has not been done yet" in page
+    header = emit.files(result, "small")["small_ops.h"].decode()
+    (constant,) = re.findall(r"^constexpr size_t small_arena_size = \d+;$", header, re.MULTILINE)
+    assert constant in page
+    unchanged = replace(result.report, changed=False, why_unchanged="no less arena", blocks=())
+    assert "verify" not in html.optimized(replace(result, report=unchanged)).split("<main>")[0]
+
+
+def test_the_head_and_what_is_least(result: Optimized) -> None:
+    report = replace(result.report, lower_bound_head=16_520, arena=replace(result.report.arena, head=16_528))
+    said = "at least 16,520 B; no layout of these blocks is lower"
+    assert summary.head(replace(report, proven=True)) == f"{said}: addresses are multiples of 16"
+    assert summary.head(replace(report, proven=True, lower_bound_head=16_528)) == said.replace("20", "28")
+    assert summary.head(replace(report, proven=True, lower_bound_head=16_000)) == said.replace("520", "000")
+    assert "may exist" in summary.head(replace(report, proven=False))

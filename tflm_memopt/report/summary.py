@@ -1,0 +1,132 @@
+"""The top of the page: what a rewrite changes, what to paste, what to do next. From the report to words."""
+
+from __future__ import annotations
+
+import shlex
+from dataclasses import dataclass
+from pathlib import Path
+
+from tflm_memopt.emit.names import file_stem, identifier
+from tflm_memopt.emit.resolver import ARENA_ALIGNMENT
+from tflm_memopt.plan.layout.drafts import TFLM_ALIGN
+from tflm_memopt.report import times
+from tflm_memopt.report.figures import change
+from tflm_memopt.results import Report
+from tflm_memopt.tflm.arena import Arena
+
+
+@dataclass(frozen=True, slots=True)
+class Card:
+    """A figure: before, after, the change, and what else there is to say."""
+
+    title: str
+    before: str
+    after: str
+    change: str
+    note: str
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """Something to do. `code`: to paste."""
+
+    what: str
+    code: str = ""
+    note: str = ""
+
+
+def cards(report: Report, channels: int) -> list[Card]:
+    """RAM, flash, time, compute."""
+    before, after, macs = report.original_arena, report.arena, report.macs
+    folded = f"{report.dead_channels:,} of {channels:,} channels dead and folded away"
+    work = f"{macs.rewritten:,} of {macs.original:,} MACs, {folded}"
+    return [
+        Card("RAM", *_changed_arena(before, after), "whole tensor arena"),
+        _flash(report),
+        *_time(report),
+        Card("Compute", "", f"F = {report.overhead:.2f}", "", work),
+    ]
+
+
+def _flash(report: Report) -> Card:
+    """All that inference takes of it."""
+    if (both := report.footprint) is None:
+        before, after = report.flash.original, report.flash.rewritten
+        return Card("Flash", f"{before:,} B", f"{after:,} B", change(before, after), ".tflite file")
+    before, after = both.original.total, both.rewritten.total
+    note = f"model, library and TFLM on {both.rewritten.core}, estimated"
+    return Card("Flash", f"{before:,} B", f"{after:,} B", change(before, after), note)
+
+
+def _time(report: Report) -> list[Card]:
+    """Milliseconds or, where they are not known, instructions."""
+    time = report.time
+    if time is None:
+        return []
+    before, after = time.original, time.rewritten
+    less = change(before.instructions, after.instructions) if before and after and before.instructions else ""
+    if after and after.milliseconds:
+        was = times.span(before.milliseconds) if before and before.milliseconds else ""
+        return [Card("Time", was, times.span(after.milliseconds), less, times.place(time))]
+    rows = {name: (count, remark) for name, count, remark in times.rows(report)}
+    if "instructions" not in rows:
+        return [Card("Time", "", "not known", "", times.basis(time))]
+    count, remark = rows["instructions"]
+    note = f"{times.place(time)}; how many cycles one takes there is not known" if "time" in rows else remark
+    was, now = (times.millions(one.instructions) if one else "" for one in (before, after))
+    return [Card("Instructions", was, now, less, note) if was and now else Card("Instructions", "", count, "", note)]
+
+
+def _changed_arena(before: Arena, after: Arena) -> tuple[str, str, str]:
+    percent = change(before.total, after.total) if before.exact else ""
+    return f"{before.figure(before.total)} B", f"{after.figure(after.total)} B", percent
+
+
+def head(report: Report) -> str:
+    """Whether a lower head is possible, and why it is not the bound."""
+    bound, head = report.lower_bound_head, report.arena.head
+    if not report.proven:
+        return f"at least {bound:,} B; a lower layout of these blocks may exist"
+    rounded = -(-bound // TFLM_ALIGN) * TFLM_ALIGN
+    why = f": addresses are multiples of {TFLM_ALIGN}" if bound < head == rounded else ""
+    return f"at least {bound:,} B; no layout of these blocks is lower{why}"
+
+
+def steps(report: Report, original: Path, folder: Path) -> list[Step]:
+    """What to do next. original: its file. folder: where those of the rewritten model are written."""
+    if not report.changed:
+        return [Step(f"The model stays as it is: {report.why_unchanged}.", note=report.diagnosis.advice)]
+    stem = file_stem(original.stem)
+    files = (str(original), str(folder / f"{stem}.tflite"))
+    compare = Step(
+        "Compare the outputs under TFLM. That has not been done yet; what was checked is the plan, byte by byte.",
+        f"tflm-memopt verify {shlex.join(files)}",
+    )
+    build = Step(
+        "Build with the C library, custom_ops/, beside TFLM.",
+        note=f"{stem}_ops.h has the resolver. --emit arduino, platformio or esp-idf writes a whole project.",
+    )
+    return [compare, *_declare(report, stem), build, *(Step(advice) for advice in _advice(report))]
+
+
+def _declare(report: Report, stem: str) -> list[Step]:
+    """The arena, where it is known."""
+    if report.arena_size is None:
+        return []
+    name = f"{identifier(stem)}_arena_size"
+    code = f"constexpr size_t {name} = {report.arena_size};\nalignas({ARENA_ALIGNMENT}) static uint8_t arena[{name}];"
+    return [Step("Declare the arena.", code, f"{stem}_ops.h has this constant: enough for every build of TFLM.")]
+
+
+def _advice(report: Report) -> list[str]:
+    """What may be better still."""
+    found = []
+    if report.in_arena is not None:
+        found.append(f"--input arena takes less: {report.in_arena:,} B.")
+    if report.cut_short:
+        found.append("--effort high searches longer; a better plan may be found.")
+    if not (report.board or report.time_limit or report.ram_limit):
+        found.append("--board says what is left of your board, and how long an inference takes there.")
+    if report.board and report.time and report.time.cycles and not report.time_limit:
+        found.append("For more speed: explore --cost instructions shows its price in RAM, --time-limit takes a plan.")
+    return found
