@@ -141,7 +141,9 @@ def placed(net: Chain, block: Candidate) -> int:
     border = blocks.border(net, block.first, block.last, sizes, last_read)
     contents = [c for c in blocks.rebuild(net, block).contents(border, sizes) if c.role is not Role.COUNTERS]
     align = tuple(4 if c.role is Role.ACCUMULATOR else 1 for c in contents)
-    problem = layout.Problem(tuple(c.nbytes for c in contents), align, separations(contents), most_alive(contents))
+    problem = layout.LayoutProblem(
+        tuple(c.nbytes for c in contents), align, separations(contents), most_alive(contents)
+    )
     return layout.place(problem, seconds=SECONDS).top
 
 

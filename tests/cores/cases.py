@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from tflm_memopt.model.reader import read
 from tflm_memopt.runtime import host, regions
-from tflm_memopt.runtime.host import Arena
+from tflm_memopt.runtime.host import DeviceArena
 
 MAGIC = 0x434F4D54
 CASE_WORDS, IO_WORDS = 8, 3
@@ -28,7 +28,7 @@ class Case:
     """One inference, and where everything lies in the arena."""
 
     program: bytes
-    arena: Arena
+    arena: DeviceArena
     inputs: Sequence[NDArray[Any]]
     expected: Sequence[NDArray[Any]]
     by_operator: bool = False

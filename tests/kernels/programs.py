@@ -13,7 +13,7 @@ from kernels.networks import WINDOWED, Network
 from numpy.random import Generator
 
 from tflm_memopt.lower.program import Program, ProgramBlock, ProgramOp, ProgramTensor
-from tflm_memopt.runtime.host import Arena
+from tflm_memopt.runtime.host import DeviceArena
 
 Firing = tuple[int, int]
 """An operator's index, and which of its firings."""
@@ -24,7 +24,7 @@ class Lowered:
     """A program, and buffers for it in one arena."""
 
     program: Program
-    arena: Arena
+    arena: DeviceArena
     rings: tuple[int, ...]
     """Tensors (in the program's table) with fewer slots than rows."""
     order: tuple[Firing, ...]
@@ -137,7 +137,7 @@ def lower(network: Network, cuts: Sequence[int], iterative: set[int], rng: Gener
     io = [bump.place(int(np.prod(network.shapes[t]))) for t in (*range(network.n_inputs), last)]
     program = Program(network.n_inputs, 1, workspace, len(order), tuple(tensors), tuple(ops), tuple(blocks))
     rings = tuple(t for t, shape in enumerate(network.shapes) if depths[t] < shape[0])
-    return Lowered(program, Arena(bump.top + 16, tuple(io[:-1]), tuple(io[-1:]), 0), rings, tuple(order))
+    return Lowered(program, DeviceArena(bump.top + 16, tuple(io[:-1]), tuple(io[-1:]), 0), rings, tuple(order))
 
 
 def last_reader(network: Network, i: int) -> int:

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from tflm_memopt.lower.program import Lane, Program, ProgramBlock, ProgramOp, ProgramTensor, WalkRecord
+from tflm_memopt.lower.program import PixelRing, Program, ProgramBlock, ProgramOp, ProgramTensor, WalkRecord
 from tflm_memopt.lower.records import HEADER, TENSOR
 from tflm_memopt.lower.serialise import pack
 from tflm_memopt.ops.kinds import Kind
@@ -75,9 +75,9 @@ def tiled() -> Program:
     whole = dataclasses.replace(whole, inputs=(3,), producers=(2,), output=4, accumulator=320, tile=4)
     tensors = (
         ProgramTensor(0, 8, 6, 2, 8, base=1),
-        ProgramTensor(0, 8, 6, 4, 8, 0, (Lane(332, 12, 2), Lane(356, 24, 4)), WalkRecord(4, 5, 6)),
-        ProgramTensor(0, 8, 6, 4, 8, 0, (Lane(404, 24, 4),), WalkRecord(4, 4, 4)),
-        ProgramTensor(0, 8, 6, 3, 8, 0, (Lane(452, 24, 4),), WalkRecord(4, 4, 4)),
+        ProgramTensor(0, 8, 6, 4, 8, 0, (PixelRing(332, 12, 2), PixelRing(356, 24, 4)), WalkRecord(4, 5, 6)),
+        ProgramTensor(0, 8, 6, 4, 8, 0, (PixelRing(404, 24, 4),), WalkRecord(4, 4, 4)),
+        ProgramTensor(0, 8, 6, 3, 8, 0, (PixelRing(452, 24, 4),), WalkRecord(4, 4, 4)),
         ProgramTensor(0, 1, 1, 3, 1, 2, (), WalkRecord(1, 0, 1)),
     )
     ops = (expand, depthwise, project, whole)

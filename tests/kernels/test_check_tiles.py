@@ -23,7 +23,7 @@ from kernels.samples import (
     window,
 )
 
-from tflm_memopt.lower.program import Lane, Program, ProgramBlock, ProgramOp, ProgramTensor, WalkRecord
+from tflm_memopt.lower.program import PixelRing, Program, ProgramBlock, ProgramOp, ProgramTensor, WalkRecord
 from tflm_memopt.lower.records import FLAG_SUMS, HEADER, OP, TENSOR
 from tflm_memopt.lower.serialise import pack
 from tflm_memopt.ops.kinds import Kind
@@ -44,7 +44,7 @@ REFUSED_TILED = [
     ("lane outside of the workspace", lane(3, offset=453)),
     ("lane that is too deep", lane(3, depth=25)),
     ("lane that is too deep, counted in 64 bits", lane(3, depth=0x55555556)),
-    ("lanes of what comes from outside", tensor(0, lanes=(Lane(0, 1, 1),))),
+    ("lanes of what comes from outside", tensor(0, lanes=(PixelRing(0, 1, 1),))),
     ("ring of what comes from outside", tensor(0, depth=7)),
     ("another view of an operand", both(op(3, inputs=(5,)), lambda p: whole(tensors=(*p.tensors, p.tensors[3]))(p))),
     ("more taps than are gathered", window(1, kernel_h=5, kernel_w=13)),
@@ -84,7 +84,7 @@ def test_sums_are_counted_beyond_32_bits(width: int, status: Status) -> None:
     pool = ProgramOp(
         Kind.AVERAGE_POOL, (1,), (0,), 2, (0,), 0, tile=1, iterative=True, sink=True, accumulator=16 + 2 * channels
     )
-    lanes, walk = ((Lane(16 + at, 1, 1),) for at in (0, channels)), WalkRecord(1, 1, 1)
+    lanes, walk = ((PixelRing(16 + at, 1, 1),) for at in (0, channels)), WalkRecord(1, 1, 1)
     tensors = (
         ProgramTensor(0, 1, width, 1, 1, base=1),
         *(ProgramTensor(0, 1, width, channels, 1, lanes=lane, walk=walk) for lane in lanes),
@@ -96,7 +96,7 @@ def test_sums_are_counted_beyond_32_bits(width: int, status: Status) -> None:
 
 @pytest.mark.parametrize(
     "damage",
-    [tensor(1, lanes=(Lane(0, 1, 1),)), op(0, tile=1), op(0, groups=2, group_channels=2)],
+    [tensor(1, lanes=(PixelRing(0, 1, 1),)), op(0, tile=1), op(0, groups=2, group_channels=2)],
     ids=["lanes", "tile", "groups"],
 )
 def test_a_row_block_has_no_tiles(damage: Change) -> None:

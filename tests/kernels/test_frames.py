@@ -57,11 +57,11 @@ def test_a_streamed_input_gives_the_same_bytes(seed: int) -> None:
     np.testing.assert_array_equal(watched, expected)
 
 
-def _apart(data: bytes, inputs: list[ProgramTensor], output: int) -> host.Arena:
+def _apart(data: bytes, inputs: list[ProgramTensor], output: int) -> host.DeviceArena:
     """Every buffer by itself."""
     size = -(-host.workspace_bytes(data) // 16) * 16
     frame = inputs[0].height * inputs[0].width * inputs[0].channels
-    return host.Arena(size + frame + output, (size,), (size + frame,), 0)
+    return host.DeviceArena(size + frame + output, (size,), (size + frame,), 0)
 
 
 @pytest.mark.parametrize("form", [host.INT8, host.UINT8])

@@ -161,7 +161,7 @@ def test_a_convolution_ends_late(overlap: int) -> None:
         start, nbytes = lowered.program.workspace + 3, shape[1] * channels
         first = start + nbytes - overlap
         end = max(first + int(np.prod(shape)), start + nbytes)
-        arena = host.Arena(end, (first,), (start,), 0)
+        arena = host.DeviceArena(end, (first,), (start,), 0)
         inputs = random_inputs(rng, network)
         (got,) = host.run_guarded(pack(lowered.program), arena, inputs, [nbytes])
         wrong += not np.array_equal(got, network.run(inputs)[-1].ravel())
@@ -185,7 +185,7 @@ def test_output_grows_into_what_is_dead_of_the_input(separation: int, right: boo
     )
     lowered = lower(network, [], set(), rng)
     start = lowered.program.workspace + 3
-    arena = host.Arena(start + 12 * 6 * 4 + separation, (start + separation,), (start,), 0)
+    arena = host.DeviceArena(start + 12 * 6 * 4 + separation, (start + separation,), (start,), 0)
     inputs = random_inputs(rng, network)
     (got,) = host.run_guarded(pack(lowered.program), arena, inputs, [inputs[0].size])
     assert np.array_equal(got, network.run(inputs)[-1].ravel()) is right

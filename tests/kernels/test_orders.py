@@ -24,7 +24,7 @@ from tflm_memopt.runtime.host import Status
 SEEDS = range(150)
 
 
-def drawn(seed: int) -> tuple[Network, Program, host.Arena, np.random.Generator]:
+def drawn(seed: int) -> tuple[Network, Program, host.DeviceArena, np.random.Generator]:
     """Row blocks or tiled ones, one or several."""
     if seed % 2:
         network, tiled, rng = (tile_plans.draw_groups if seed % 3 == 0 else tile_plans.draw)(seed)

@@ -16,8 +16,8 @@ from kernels.programs import Bump, can_iterate, last_reader
 from kernels.tiles import Stage, Strips, Tiling, Untileable
 from numpy.random import Generator
 
-from tflm_memopt.lower.program import Lane, Program, ProgramBlock, ProgramOp, ProgramTensor, WalkRecord
-from tflm_memopt.runtime.host import Arena, Firing
+from tflm_memopt.lower.program import PixelRing, Program, ProgramBlock, ProgramOp, ProgramTensor, WalkRecord
+from tflm_memopt.runtime.host import DeviceArena, Firing
 
 MAX_TAPS = 64
 
@@ -43,7 +43,7 @@ class Lowered:
     """A program of tiled blocks, and buffers for it in one arena."""
 
     program: Program
-    arena: Arena
+    arena: DeviceArena
     order: tuple[Firing, ...]
     """What must fire, and when."""
 
@@ -214,14 +214,14 @@ class Lowering:
         io = [self.bump.place(int(np.prod(self.network.shapes[t]))) for t in self.io]
         tables = tuple(self.tensors), tuple(self.ops), tuple(self.blocks)
         program = Program(self.network.n_inputs, 1, workspace, len(self.order), *tables)
-        return Lowered(program, Arena(self.bump.top + 16, tuple(io[:-1]), tuple(io[-1:]), 0), tuple(self.order))
+        return Lowered(program, DeviceArena(self.bump.top + 16, tuple(io[:-1]), tuple(io[-1:]), 0), tuple(self.order))
 
-    def _lanes(self, planner: Planner, tiling: Tiling, stage: Stage, pixel: int) -> tuple[Lane, ...]:
+    def _lanes(self, planner: Planner, tiling: Tiling, stage: Stage, pixel: int) -> tuple[PixelRing, ...]:
         rows = planner.lanes(stage.out)
         depths = tiling.depths(stage, rows)
-        return tuple(Lane(self.bump.place(d * pixel), d, r) for d, r in zip(depths, rows, strict=True))
+        return tuple(PixelRing(self.bump.place(d * pixel), d, r) for d, r in zip(depths, rows, strict=True))
 
-    def _place_output(self, stage: Stage, lanes: tuple[Lane, ...]) -> None:
+    def _place_output(self, stage: Stage, lanes: tuple[PixelRing, ...]) -> None:
         record = self.tensors[stage.op.output]
         walk = _walk(stage.out)
         depth = -walk.end % walk.advance if lanes else record.depth

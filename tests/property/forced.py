@@ -13,14 +13,14 @@ from property.layers import Layer
 from property.networks import Recipe
 
 from tflm_memopt.plan.layout import offsets as layout
-from tflm_memopt.plan.layout.offsets import Layout, Problem, Turn
+from tflm_memopt.plan.layout.offsets import Layout, LayoutProblem, Turn
 from tflm_memopt.plan.search.blocks import Candidate, Chain, candidates
-from tflm_memopt.plan.search.cuts import UNLIMITED, Cuts, Label
+from tflm_memopt.plan.search.cuts import UNLIMITED, CutLabel, Cuts
 from tflm_memopt.plan.search.tiles import tiled_candidates
 from tflm_memopt.plan.search.tiles_any import walked
 from tflm_memopt.plan.search.tiles_plan import Settings
 
-Choose = Callable[[Sequence[Cuts], int], tuple[Label, ...]]
+Choose = Callable[[Sequence[Cuts], int], tuple[CutLabel, ...]]
 
 
 def random_settings(rng: random.Random) -> Settings:
@@ -37,7 +37,7 @@ def random_settings(rng: random.Random) -> Settings:
     )
 
 
-def random_cut(chain: Chain, settings: Settings, rng: random.Random) -> Label:
+def random_cut(chain: Chain, settings: Settings, rng: random.Random) -> CutLabel:
     """A partition with as many tiled blocks as chance wants; long ones are as likely as short ones."""
     tiled = tiled_candidates(chain, settings, UNLIMITED)
     blocks: list[Candidate] = []
@@ -52,28 +52,28 @@ def random_cut(chain: Chain, settings: Settings, rng: random.Random) -> Label:
             block = rng.choice([rows[0], *walked(chain, rng.choice(rows), settings)])
         blocks.append(block)
         last = block.first
-    label = Label(0, 0, 0)
+    label = CutLabel(0, 0, 0)
     for block in reversed(blocks):
         worst = max(label.nbytes, block.nbytes)
-        label = Label(worst, label.macs + block.macs, label.spread + block.nbytes, block, label)
+        label = CutLabel(worst, label.macs + block.macs, label.spread + block.nbytes, block, label)
     return label
 
 
 def forced(settings: Settings, seed: int) -> Any:
     """While this lasts, every plan consists of random blocks, and random ones of them are turned."""
 
-    def choose(cuts: Sequence[Cuts], _macs: int, *_: object) -> tuple[Label, ...]:
+    def choose(cuts: Sequence[Cuts], _macs: int, *_: object) -> tuple[CutLabel, ...]:
         rng = random.Random(seed)
         return tuple(random_cut(cut.chain, settings, rng) for cut in cuts)
 
-    def place(problem: Problem, *, seconds: float, **_: object) -> Layout:
+    def place(problem: LayoutProblem, *, seconds: float, **_: object) -> Layout:
         turned = frozenset(i for i in range(len(problem.turns)) if random.Random(f"{seed} {i}").random() < 0.5)
         return replace(layout.place(problem.decided(turned), seconds=seconds), turned=turned)
 
     return mock.patch.multiple(
         "tflm_memopt.plan.planner",
         least_bytes=choose,
-        layout=SimpleNamespace(place=place, Turn=Turn, Problem=Problem),
+        layout=SimpleNamespace(place=place, Turn=Turn, LayoutProblem=LayoutProblem),
         _lower=lambda _, turned: turned,
         _settings=lambda *_: settings,
     )

@@ -20,7 +20,7 @@ LEAST_ALIGN = {Role.ACCUMULATOR: 4, Role.COUNTERS: 2, Role.SCRATCH: 4}
 """int32, uint16, and int16 in pairs; everything else is bytes."""
 
 
-class Arena:
+class TaggedArena:
     """One tag per byte. A tag is the number of a buffer's content and the byte of it."""
 
     def __init__(self, plan: Plan, sizes: Mapping[TensorId, int]) -> None:

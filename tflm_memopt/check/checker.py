@@ -16,7 +16,7 @@ from collections.abc import Collection, Mapping
 
 import numpy as np
 
-from tflm_memopt.check.arena import Arena
+from tflm_memopt.check.arena import TaggedArena
 from tflm_memopt.check.frame import FrameReplay
 from tflm_memopt.check.packed import kernel_scratch
 from tflm_memopt.check.proof import proved
@@ -32,7 +32,7 @@ ARENA_ALIGN = 16
 
 def check(plan: Plan, graph: Graph, partition: Partition) -> None:
     """Raises PlanError, naming operator, row and byte, unless every read of each step finds what was written for it."""
-    arena = Arena(plan, {t: graph.tensors[t].nbytes for t in graph.tensors})
+    arena = TaggedArena(plan, {t: graph.tensors[t].nbytes for t in graph.tensors})
     frame = FrameReplay(arena, partition.frame)
     for tensor in graph.inputs:
         if not frame.is_frame(tensor):
@@ -47,7 +47,7 @@ def check(plan: Plan, graph: Graph, partition: Partition) -> None:
             arena.turned = step.turned
             block = arena, number, step, partition.ops, frame
             if not step.strips:
-                _Replay(*block).run()
+                _RowReplay(*block).run()
             elif not proved(*block):
                 TiledReplay(*block).run()
             frame.end_of_block()
@@ -83,17 +83,19 @@ def _handed_over(call: Collection[int], graph: Graph, partition: Partition) -> s
     return (read - made - partition.external) | (made & wanted)
 
 
-def _builtin(arena: Arena, node: Kept) -> None:
+def _builtin(arena: TaggedArena, node: Kept) -> None:
     for tensor in node.outputs:
         arena.write_whole(tensor)
     for tensor in node.inputs:
         arena.read_whole(tensor, f"builtin operator {node.op}")
 
 
-class _Replay:
+class _RowReplay:
     """One block, fired on demand as tmo_run() does."""
 
-    def __init__(self, arena: Arena, number: int, block: Block, ops: Mapping[int, RowOp], frame: FrameReplay) -> None:
+    def __init__(
+        self, arena: TaggedArena, number: int, block: Block, ops: Mapping[int, RowOp], frame: FrameReplay
+    ) -> None:
         self.arena, self.number, self.block, self.frame = arena, number, block, frame
         self.stages = {stage.op: stage for stage in block.stages}
         self.ops = {key: ops[key] for key in self.stages}

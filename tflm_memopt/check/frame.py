@@ -6,17 +6,17 @@ copied to the ring before. Naive, and written anew (checker.py).
 
 from __future__ import annotations
 
-from tflm_memopt.check.arena import Arena
+from tflm_memopt.check.arena import TaggedArena
 from tflm_memopt.errors import PlanError
 from tflm_memopt.ops.rowop import RowOp
 from tflm_memopt.plan.plan import Role
-from tflm_memopt.rowgraph.graph import Frame
+from tflm_memopt.rowgraph.graph import InputSource
 
 
 class FrameReplay:
     """Where the rows of the input are while blocks run."""
 
-    def __init__(self, arena: Arena, frame: Frame | None) -> None:
+    def __init__(self, arena: TaggedArena, frame: InputSource | None) -> None:
         self.arena, self.frame = arena, frame
         self.pushed = 0
         """Rows that came."""
@@ -76,7 +76,7 @@ class FrameReplay:
         bytewise = op.element_bytes == 1
         return nbytes if frame and not frame.pushed and bytewise and frame.tensor in op.inputs else 0
 
-    def ring(self, frame: Frame) -> tuple[int, int]:
+    def ring(self, frame: InputSource) -> tuple[int, int]:
         """Rows, and the address, of what is kept; 0: nothing is."""
         if (Role.RING, frame.tensor) not in self.arena.home:
             return 0, 0
@@ -88,7 +88,7 @@ class FrameReplay:
             )
         return buffer.depth, offset
 
-    def _keep(self, frame: Frame) -> None:
+    def _keep(self, frame: InputSource) -> None:
         """Whatever lies there is copied."""
         depth, offset = self.ring(frame)
         _, start = self.arena.at(Role.TENSOR, frame.tensor)
@@ -97,7 +97,7 @@ class FrameReplay:
             source, target = start + (row - first) * size, offset + row % depth * size
             self.arena.copy(source, target, size)
 
-    def _push(self, frame: Frame) -> None:
+    def _push(self, frame: InputSource) -> None:
         _, start = self.arena.at(Role.TENSOR, frame.tensor, frame.pushed * frame.row_bytes)
         self.arena.write_run(frame.tensor, start, self.pushed * frame.row_bytes, frame.pushed * frame.row_bytes)
         self.pushed += frame.pushed

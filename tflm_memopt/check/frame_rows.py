@@ -10,9 +10,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from tflm_memopt.check.arena import Arena, Ints
+from tflm_memopt.check.arena import Ints, TaggedArena
 from tflm_memopt.check.frame import FrameReplay
-from tflm_memopt.check.lives import BEFORE, Lives, demand, joined
+from tflm_memopt.check.lives import BEFORE, LiveRanges, demand, joined
 from tflm_memopt.check.walk import EARLY, LATE, MOMENTS, Windows
 from tflm_memopt.plan.plan import Role
 
@@ -55,7 +55,7 @@ class FrameRows:
             row = (windows.top + dy)[some]
             np.maximum.at(self._seen, ((row < first[some]).astype(np.int64), row), moments[some])
 
-    def clear_of(self, arena: Arena, lives: Lives) -> bool:
+    def clear_of(self, arena: TaggedArena, lives: LiveRanges) -> bool:
         """Whether these never lie where rows do."""
         if self._frame is None:
             return True
@@ -64,7 +64,7 @@ class FrameRows:
         places = ((start, self._frame.pushed), (ring, depth))
         return all(((lives.end <= at) | (lives.at >= at + rows * self._frame.row_bytes)).all() for at, rows in places)
 
-    def lives(self, arena: Arena) -> Lives:
+    def lives(self, arena: TaggedArena) -> LiveRanges:
         """Of rows that are read, and of those that are pushed."""
         frame = self._frame
         if frame is None:
@@ -82,10 +82,10 @@ class FrameRows:
         demand(not kept_seen[np.setdiff1d(row, kept)].any())
         seen[kept] = np.maximum(seen[kept], ticks[push[kept]] + EARLY)
         at = start + row % at_once * size
-        pushed = Lives(at, at + size, comes, np.maximum(seen, comes), arena.mark(frame.tensor, row * size, at))
+        pushed = LiveRanges(at, at + size, comes, np.maximum(seen, comes), arena.mark(frame.tensor, row * size, at))
         old = pushed.of(np.flatnonzero((comes == BEFORE) & (seen > 0)))
         arena.read_pixels(frame.tensor, old.at, old.marks, size, "a block")
         copied = ticks[push[kept]] + EARLY
         at = ring + kept % max(depth, 1) * size
         marks = arena.mark(frame.tensor, kept * size, at)
-        return joined([pushed, Lives(at, at + size, copied, np.maximum(kept_seen[kept], copied), marks)])
+        return joined([pushed, LiveRanges(at, at + size, copied, np.maximum(kept_seen[kept], copied), marks)])

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from tflm_memopt.check.arena import Arena, Ints
+from tflm_memopt.check.arena import Ints, TaggedArena
 
 BEFORE = 0
 """The moment when what a block finds was written; also: never."""
@@ -32,7 +32,7 @@ def demand(fact: bool | np.bool_) -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class Lives:
+class LiveRanges:
     """What lives at bytes [at, end) of the arena between two moments, both included, with these marks."""
 
     at: Ints
@@ -41,21 +41,21 @@ class Lives:
     read: Ints
     marks: Ints
 
-    def of(self, which: Ints | NDArray[np.bool_]) -> Lives:
+    def of(self, which: Ints | NDArray[np.bool_]) -> LiveRanges:
         """Some of them."""
-        return Lives(self.at[which], self.end[which], self.written[which], self.read[which], self.marks[which])
+        return LiveRanges(self.at[which], self.end[which], self.written[which], self.read[which], self.marks[which])
 
 
-NONE = Lives(*np.zeros((5, 0), dtype=np.int64))
+NONE = LiveRanges(*np.zeros((5, 0), dtype=np.int64))
 
 
-def joined(parts: Sequence[Lives]) -> Lives:
+def joined(parts: Sequence[LiveRanges]) -> LiveRanges:
     """All of them."""
     columns = zip(*((x.at, x.end, x.written, x.read, x.marks) for x in (NONE, *parts)), strict=True)
-    return Lives(*(np.concatenate(column) for column in columns))
+    return LiveRanges(*(np.concatenate(column) for column in columns))
 
 
-def pieces(lives: Lives) -> Lives:
+def pieces(lives: LiveRanges) -> LiveRanges:
     """The same, cut at all ends of others, address after address, moment after moment: two of them are at the same
     addresses or have none in common.
     """
@@ -67,10 +67,10 @@ def pieces(lives: Lives) -> Lives:
     number = np.arange(len(of)) - np.repeat(np.cumsum(counts) - counts - first, counts)
     order = np.lexsort((lives.written[of], number))
     of, number = of[order], number[order]
-    return Lives(cuts[number], cuts[number + 1], lives.written[of], lives.read[of], lives.marks[of])
+    return LiveRanges(cuts[number], cuts[number + 1], lives.written[of], lives.read[of], lives.marks[of])
 
 
-def apart(cut: Lives) -> bool:
+def apart(cut: LiveRanges) -> bool:
     """Whether no two of these pieces meet; those of what was there before do not."""
     later = np.append(False, cut.at[1:] == cut.at[:-1])
     number = np.cumsum(~later)
@@ -79,7 +79,7 @@ def apart(cut: Lives) -> bool:
     return not (later[1:] & (cut.written[1:] > BEFORE) & (cut.written[1:] <= until[:-1])).any()
 
 
-def meet(one: Lives, others: Lives) -> bool:
+def meet(one: LiveRanges, others: LiveRanges) -> bool:
     """Whether any of others meets one of these, which are at one place, each over when the next one begins."""
     if not len(one.at):
         return False
@@ -89,7 +89,7 @@ def meet(one: Lives, others: Lives) -> bool:
     return bool((begun != over).any())
 
 
-def leave(arena: Arena, cut: Lives, private: Sequence[Lives]) -> None:
+def leave(arena: TaggedArena, cut: LiveRanges, private: Sequence[LiveRanges]) -> None:
     """Of each byte what was written there last stays: of pieces, and of others that are at one place each."""
     last = cut.of(np.append(cut.at[1:] != cut.at[:-1], True)[: len(cut.at)] & (cut.written > BEFORE))
     counts = last.end - last.at

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tflm_memopt.check.arena import Arena, Ints
+from tflm_memopt.check.arena import Ints, TaggedArena
 from tflm_memopt.check.frame import FrameReplay
 from tflm_memopt.check.walk import Step
 from tflm_memopt.errors import PlanError
@@ -33,7 +33,7 @@ class Cells(NamedTuple):
 class Place:
     """Where a tensor is for an operator of the block."""
 
-    arena: Arena
+    arena: TaggedArena
     tensor: TensorId
     seen: Rows
     maker: Step | None
@@ -111,7 +111,7 @@ class Places:
     output: Mapping[int, Place]
 
 
-def places(arena: Arena, frame: FrameReplay, steps: Mapping[int, Step]) -> Places:
+def places(arena: TaggedArena, frame: FrameReplay, steps: Mapping[int, Step]) -> Places:
     """Where they are for the operators of a block."""
     maker = {step.op.output: step for step in steps.values()}
 
@@ -129,7 +129,7 @@ def places(arena: Arena, frame: FrameReplay, steps: Mapping[int, Step]) -> Place
     )
 
 
-def check_lanes(arena: Arena, step: Step) -> None:
+def check_lanes(arena: TaggedArena, step: Step) -> None:
     """The lanes hold a strip's rows, and fill their buffer."""
     tensor = step.op.output
     if (Role.RING, tensor) not in arena.home:

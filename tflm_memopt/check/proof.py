@@ -11,10 +11,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tflm_memopt.check.arena import Arena, Ints
+from tflm_memopt.check.arena import Ints, TaggedArena
 from tflm_memopt.check.frame import FrameReplay
 from tflm_memopt.check.frame_rows import FrameRows
-from tflm_memopt.check.lives import BEFORE, Lives, Unproved, apart, demand, joined, leave, meet, pieces
+from tflm_memopt.check.lives import BEFORE, LiveRanges, Unproved, apart, demand, joined, leave, meet, pieces
 from tflm_memopt.check.places import Place, check_lanes, places
 from tflm_memopt.check.walk import (
     EARLY,
@@ -47,7 +47,7 @@ class Fired:
     """When they begin."""
 
 
-def proved(arena: Arena, number: int, block: Block, ops: Mapping[int, RowOp], frame: FrameReplay) -> bool:
+def proved(arena: TaggedArena, number: int, block: Block, ops: Mapping[int, RowOp], frame: FrameReplay) -> bool:
     """Whether block `number` finds each byte that it reads, and does what the plan says of it. Then arena and frame
     are as it leaves them; else as they were.
     """
@@ -61,7 +61,9 @@ def proved(arena: Arena, number: int, block: Block, ops: Mapping[int, RowOp], fr
 class _Proof:
     """Of one block."""
 
-    def __init__(self, arena: Arena, number: int, block: Block, ops: Mapping[int, RowOp], frame: FrameReplay) -> None:
+    def __init__(
+        self, arena: TaggedArena, number: int, block: Block, ops: Mapping[int, RowOp], frame: FrameReplay
+    ) -> None:
         self.arena, self.number, self.block, self.frame = arena, number, block, frame
         self.steps = steps_of(block, ops)
         self.places = places(arena, frame, self.steps)
@@ -136,7 +138,7 @@ class _Proof:
                 pixels = self.found.setdefault((place.tensor, place.seen), _Pixels(place))
             pixels.read_by(step, k, fired.units, moments)
 
-    def _pixels(self, rows: FrameRows) -> Lives:
+    def _pixels(self, rows: FrameRows) -> LiveRanges:
         """Of all tensors."""
         found = [rows.lives(self.arena)]
         for pixels in self.found.values():
@@ -149,7 +151,7 @@ class _Proof:
         demand((lives.at >= 0).all() and (lives.end <= self.arena.head).all())
         return lives
 
-    def _private(self, fired: Mapping[int, Fired]) -> Iterator[Lives]:
+    def _private(self, fired: Mapping[int, Fired]) -> Iterator[LiveRanges]:
         """What the block keeps for itself: counters, scratch, sums. Each at one place, in order, each over when the
         next one begins.
         """
@@ -172,11 +174,13 @@ class _Proof:
                 read = mine.moments[closes] + SUMS_READ
                 yield self._kept(Role.ACCUMULATOR, step.op.output, step.sum_bytes, mine.moments[opens] + SUMS, read)
 
-    def _kept(self, role: Role, key: int, nbytes: int, written: Ints, read: Ints, *, exactly: bool = False) -> Lives:
+    def _kept(
+        self, role: Role, key: int, nbytes: int, written: Ints, read: Ints, *, exactly: bool = False
+    ) -> LiveRanges:
         buffer, at = self.arena.at(role, key, nbytes)
         start = np.full_like(written, at)
         end = start + (nbytes if exactly else buffer.nbytes)
-        return Lives(start, end, written, read, self.arena.mark((role.value, key), 0, start))
+        return LiveRanges(start, end, written, read, self.arena.mark((role.value, key), 0, start))
 
 
 class _Pixels:
@@ -237,15 +241,15 @@ class _Pixels:
                     demand(((self._written[index] > BEFORE) & (self._written[index] <= moment)).all())
                 np.maximum.at(self._read, index, moment)
 
-    def before(self) -> Lives:
+    def before(self) -> LiveRanges:
         """Of pixels that are read, and were there when the block began."""
         y, x = np.divmod(np.flatnonzero(self._read), self.place.seen.w)
         at = self.place.at(0, y, x)
-        return Lives(
+        return LiveRanges(
             at, at + self.place.seen.c, 0 * at + BEFORE, self._read[self._read > 0], self.place.marks(y, x, at)
         )
 
-    def lives(self, step: Step) -> list[Lives]:
+    def lives(self, step: Step) -> list[LiveRanges]:
         """Of pixels that are made in the block."""
         strip, group, y, x = self._made
         index = self._index(*self._made)
@@ -256,13 +260,13 @@ class _Pixels:
         at = at if self.place.inside else at + first
         written, marks = self._written[index], self.place.marks(y, x, at, first)
         if not step.ends_late:
-            return [Lives(at, at + nbytes, written, np.maximum(written, self._read[index]), marks)]
+            return [LiveRanges(at, at + nbytes, written, np.maximum(written, self._read[index]), marks)]
         late = written - EARLY + LAST  # a firing goes on until then
         read, end = np.maximum(late, self._read[index]), at + nbytes
         ends = self._ends
         return [
-            Lives(at, end - ends, written, read, marks),
-            Lives((end - 1)[ends], end[ends], late[ends], read[ends], marks[ends]),
+            LiveRanges(at, end - ends, written, read, marks),
+            LiveRanges((end - 1)[ends], end[ends], late[ends], read[ends], marks[ends]),
         ]
 
 

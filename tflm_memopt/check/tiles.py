@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tflm_memopt.check.arena import Arena, Ints
+from tflm_memopt.check.arena import Ints, TaggedArena
 from tflm_memopt.check.frame import FrameReplay
 from tflm_memopt.check.places import Place, check_lanes, places
 from tflm_memopt.check.walk import Step, Unit, check_walk, firings, steps_of
@@ -20,7 +20,7 @@ from tflm_memopt.ops.rowop import RowOp
 from tflm_memopt.plan.plan import Block, Role
 
 
-class _Pixels(NamedTuple):
+class _RowPixels(NamedTuple):
     """Of a row: addresses, marks, and how many bytes of each pixel."""
 
     at: Ints
@@ -31,7 +31,9 @@ class _Pixels(NamedTuple):
 class TiledReplay:
     """One tiled block."""
 
-    def __init__(self, arena: Arena, number: int, block: Block, ops: Mapping[int, RowOp], frame: FrameReplay) -> None:
+    def __init__(
+        self, arena: TaggedArena, number: int, block: Block, ops: Mapping[int, RowOp], frame: FrameReplay
+    ) -> None:
         self.arena, self.number, self.block, self.frame = arena, number, block, frame
         self.steps = steps_of(block, ops)
         self.places = places(arena, frame, self.steps)
@@ -90,7 +92,7 @@ class TiledReplay:
                 nbytes += step.window_bytes(k)
         return self.frame.converted(step.op, nbytes)
 
-    def _made(self, step: Step, unit: Unit) -> _Pixels:
+    def _made(self, step: Step, unit: Unit) -> _RowPixels:
         """What a unit writes: none where it only adds to sums."""
         op, place = step.op, self.places.output[step.stage.op]
         y, columns, first, nbytes = unit.row, range(unit.x0, unit.x1), 0, op.writes.c
@@ -100,7 +102,7 @@ class TiledReplay:
             columns = columns if unit.group == step.walk.groups - 1 else range(0)
         elif step.splits:
             first, nbytes = step.channels(unit.group)
-        return _Pixels(*self._pixels(place, unit.strip, range(y, y + 1), columns, first), nbytes)
+        return _RowPixels(*self._pixels(place, unit.strip, range(y, y + 1), columns, first), nbytes)
 
     def _read(self, step: Step, unit: Unit) -> None:
         for place, (rows, columns) in zip(self.places.inputs[step.stage.op], step.reads(), strict=True):

@@ -13,7 +13,7 @@ from tflm_memopt.errors import UsageError
 from tflm_memopt.model.graph import TensorId
 from tflm_memopt.model.reader import Model
 from tflm_memopt.results import FrameReport
-from tflm_memopt.runtime.regions import Region, addresses, is_region, regions
+from tflm_memopt.runtime.regions import CustomOperator, addresses, is_region, regions
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,7 +22,7 @@ class Module:
 
     name: str
     prefix: str
-    regions: tuple[Region, ...]
+    regions: tuple[CustomOperator, ...]
     """In the order in which they run. Their tensors are in their own order, not in the model's."""
     workspaces: tuple[int, ...]
     """Bytes, of each region."""

@@ -13,7 +13,7 @@ SHARED = 256
 """Bytes of the shortest constant that may be a part of another one."""
 
 
-class Constants:
+class ConstantPool:
     """Aligned; equal ones are stored once, and no part of another one is stored beside it."""
 
     def __init__(self, start: int, expected: Iterable[bytes] = ()) -> None:

@@ -17,7 +17,7 @@ from tflm_memopt.lower.program import (
     LAYOUT_HWC,
     LAYOUT_PIXELS_TURNED,
     LAYOUT_ROWS_TURNED,
-    Lane,
+    PixelRing,
     Program,
     ProgramBlock,
     ProgramOp,
@@ -33,11 +33,11 @@ from tflm_memopt.plan.firing.turned import as_counted
 from tflm_memopt.plan.layout.drafts import TFLM_ALIGN
 from tflm_memopt.plan.plan import Block, Buffer, Plan, Role, Stage
 from tflm_memopt.plan.walk import Walk
-from tflm_memopt.rowgraph.graph import Frame
+from tflm_memopt.rowgraph.graph import InputSource
 
 
 @dataclass(frozen=True, slots=True)
-class Unit:
+class BlockGroup:
     """What becomes one custom operator: blocks of the plan (by step) and the tensors that TFLM hands over."""
 
     steps: tuple[int, ...]
@@ -53,7 +53,7 @@ class Workspace:
     nbytes: int
 
 
-def workspace(plan: Plan, unit: Unit, ops: Mapping[int, RowOp]) -> Workspace:
+def workspace(plan: Plan, unit: BlockGroup, ops: Mapping[int, RowOp]) -> Workspace:
     """From the lowest to the highest byte of the unit's own buffers; others may lie between or overlap as planned."""
     own = {ops[stage.op].output for n in unit.steps for stage in _block(plan, n).stages} - {*unit.inputs, *unit.outputs}
     spans = [
@@ -72,7 +72,7 @@ def _block(plan: Plan, number: int) -> Block:
     return step
 
 
-def lower(plan: Plan, unit: Unit, ops: Mapping[int, RowOp], frame: Frame | None = None) -> Program:
+def lower(plan: Plan, unit: BlockGroup, ops: Mapping[int, RowOp], frame: InputSource | None = None) -> Program:
     """The unit as a program; `ops` are the row operators by key, `frame` an input that is not in the arena."""
     read = {t for n in unit.steps for stage in _block(plan, n).stages for t in ops[stage.op].inputs}
     return _Lowering(plan, unit, ops, frame if frame and frame.tensor in read else None).program()
@@ -81,7 +81,7 @@ def lower(plan: Plan, unit: Unit, ops: Mapping[int, RowOp], frame: Frame | None 
 class _Lowering:
     """Collects the tables of one program."""
 
-    def __init__(self, plan: Plan, unit: Unit, ops: Mapping[int, RowOp], frame: Frame | None) -> None:
+    def __init__(self, plan: Plan, unit: BlockGroup, ops: Mapping[int, RowOp], frame: InputSource | None) -> None:
         self.plan, self.unit, self.ops, self.frame = plan, unit, ops, frame
         self.inputs = unit.inputs
         """Of the program: an external one is no tensor of TFLM's."""
@@ -184,7 +184,7 @@ class _Lowering:
     def _is_frame(self, tensor: TensorId) -> bool:
         return self.frame is not None and tensor == self.frame.tensor
 
-    def _frame(self, frame: Frame, rows: Rows) -> int:
+    def _frame(self, frame: InputSource, rows: Rows) -> int:
         """The record of the input as an operator sees it: the ring of older rows, or where pixels become int8."""
         kept = self.plan.find(Role.RING, frame.tensor) if frame.pushed else self.plan.find(Role.SCRATCH, self.step)
         depth, offset = (kept[0].depth, kept[1] - self.workspace.offset) if kept else (0, 0)
@@ -210,12 +210,12 @@ def _output_walk(stage: Stage, block: Block) -> Walk:
     return Walk(1, 2 - block.strips, 1) if stage.iterative else stage.walk
 
 
-def _lanes(ring: Buffer, offset: int, rows: Rows, walk: Walk) -> tuple[Lane, ...]:
+def _lanes(ring: Buffer, offset: int, rows: Rows, walk: Walk) -> tuple[PixelRing, ...]:
     """The lanes of a ring, one behind the other."""
     pixel = -(-rows.c // walk.groups) if walk.splits else rows.c
     result = []
     for lane in ring.lanes:
-        result.append(Lane(offset, lane.depth, lane.rows))
+        result.append(PixelRing(offset, lane.depth, lane.rows))
         offset += lane.depth * pixel
     return tuple(result)
 

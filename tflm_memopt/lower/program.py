@@ -28,7 +28,7 @@ PROGRAM_BASE = 255
 
 
 @dataclass(frozen=True, slots=True)
-class Lane:
+class PixelRing:
     """Consecutive rows of each strip, in a ring of pixels."""
 
     offset: int
@@ -61,7 +61,7 @@ class ProgramTensor:
     """Rows of the ring; `height`: resident. In lanes: how far above row 0 their periods begin."""
     base: int = 0
     """0: workspace; 1..n_inputs: inputs; then the outputs."""
-    lanes: tuple[Lane, ...] = ()
+    lanes: tuple[PixelRing, ...] = ()
     """They hold the rows of a strip, the first lane its first rows; then `offset` means nothing."""
     walk: WalkRecord | None = None
     """Of the outputs of tiled blocks, and of the inputs of their iterative operators."""

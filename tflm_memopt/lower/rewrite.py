@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from tflm_memopt.lower.lowering import Unit, lower, workspace
+from tflm_memopt.lower.lowering import BlockGroup, lower, workspace
 from tflm_memopt.lower.program import INPUT_STREAM, Program
 from tflm_memopt.lower.serialise import pack
 from tflm_memopt.lower.words import options
@@ -20,7 +20,7 @@ from tflm_memopt.model.names import BLOCK, CONV, DENSE, OFFLINE_PLAN, OFFLINE_PL
 from tflm_memopt.model.reader import TENSOR_TYPES
 from tflm_memopt.ops.rowop import RowOp
 from tflm_memopt.plan.plan import Block, Builtin, Plan, Role
-from tflm_memopt.rowgraph.graph import Frame, Partition
+from tflm_memopt.rowgraph.graph import InputSource, Partition
 from tflm_memopt.rowgraph.regions import region_of
 
 STREAM_STATE = (2,)
@@ -32,7 +32,7 @@ class CustomOp:
     """One custom operator of the rewritten model."""
 
     name: str
-    unit: Unit
+    unit: BlockGroup
     program: Program
 
 
@@ -83,7 +83,7 @@ class Call:
     """A custom operator to be: its name and what it runs."""
 
     name: str
-    unit: Unit
+    unit: BlockGroup
 
 
 def sequence(graph: Graph, partition: Partition, plan: Plan, *, op_per_block: bool) -> Iterator[Call | Builtin]:
@@ -96,7 +96,7 @@ def sequence(graph: Graph, partition: Partition, plan: Plan, *, op_per_block: bo
             yield Call(_block_name(step, partition.ops), _block_unit(plan, number, partition))
         elif number in calls:
             region = region_of(graph, plan.operators(calls[number]), partition.ops, partition.kept, partition.external)
-            yield Call(REGION, Unit(calls[number], region.inputs, region.outputs))
+            yield Call(REGION, BlockGroup(calls[number], region.inputs, region.outputs))
 
 
 def _block_name(block: Block, ops: Mapping[int, RowOp]) -> str:
@@ -105,7 +105,7 @@ def _block_name(block: Block, ops: Mapping[int, RowOp]) -> str:
     return single.get(names.pop(), BLOCK) if len(block.stages) == 1 else BLOCK
 
 
-def _block_unit(plan: Plan, number: int, partition: Partition) -> Unit:
+def _block_unit(plan: Plan, number: int, partition: Partition) -> BlockGroup:
     block, ops = plan.steps[number], partition.ops
     if not isinstance(block, Block):
         raise TypeError(f"step {number} is no block")
@@ -113,7 +113,7 @@ def _block_unit(plan: Plan, number: int, partition: Partition) -> Unit:
     made = {op.output for op in inside}
     whole = {b.key for b in plan.buffers if b.role is Role.TENSOR}
     inputs = dict.fromkeys(t for op in inside for t in op.inputs if t not in made | partition.external)
-    return Unit((number,), tuple(inputs), tuple(op.output for op in inside if op.output in whole))
+    return BlockGroup((number,), tuple(inputs), tuple(op.output for op in inside if op.output in whole))
 
 
 def _custom_operator(
@@ -135,7 +135,7 @@ def _custom_operator(
     return writer.operator(opcode, (*inputs, program), outputs, words)
 
 
-def _place_input(tree: Any, graph: Graph, frame: Frame | None) -> None:
+def _place_input(tree: Any, graph: Graph, frame: InputSource | None) -> None:
     """The model's input has the rows of one push, or is no tensor of the model any more."""
     if frame and frame.pushed:
         main = tree.subgraphs[0]

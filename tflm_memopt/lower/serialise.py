@@ -14,11 +14,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tflm_memopt.errors import ModelError, PlanError
-from tflm_memopt.lower.constants import Constants
+from tflm_memopt.lower.constants import ConstantPool
 from tflm_memopt.lower.pack import Packed, constant_sizes
 from tflm_memopt.lower.program import (
     PROGRAM_BASE,
-    Lane,
+    PixelRing,
     Program,
     ProgramBlock,
     ProgramOp,
@@ -63,9 +63,9 @@ def pack(program: Program) -> bytes:
     Raises PlanError when a number does not fit its field: then the operator should have stayed builtin.
     """
     start = _constants_start(program)
-    known = Constants(start)
+    known = ConstantPool(start)
     _tables(program, known)
-    constants = Constants(start, known.stored)
+    constants = ConstantPool(start, known.stored)
     orders = _orders(program, constants)
     tensors, ops, blocks = _tables(program, constants)
     at = HEADER.itemsize
@@ -79,7 +79,7 @@ def pack(program: Program) -> bytes:
     return header + tensors + ops + blocks + bytes(constants.data)
 
 
-def _tables(program: Program, constants: Constants) -> tuple[bytes, bytes, bytes]:
+def _tables(program: Program, constants: ConstantPool) -> tuple[bytes, bytes, bytes]:
     """The records of tensors, operators and blocks; their constants are added."""
     sums = _group_sums(program.ops)
     tensors = b"".join(_tensor_record(t, f"tensor {i}", constants) for i, t in enumerate(program.tensors))
@@ -110,7 +110,7 @@ def _block_record(block: ProgramBlock, where: str) -> bytes:
     return _record(BLOCK, where, {name: getattr(block, name) for name in _BLOCK})
 
 
-def _orders(program: Program, constants: Constants) -> int:
+def _orders(program: Program, constants: ConstantPool) -> int:
     """Where the orders are, one empty record behind them; 0 where there are none."""
     if not program.orders:
         return 0
@@ -134,7 +134,7 @@ def _group_sums(ops: tuple[ProgramOp, ...]) -> set[int]:
     return sums
 
 
-def _tensor_record(t: ProgramTensor, where: str, constants: Constants) -> bytes:
+def _tensor_record(t: ProgramTensor, where: str, constants: ConstantPool) -> bytes:
     lanes = b"".join(_record(LANE, where, asdict(lane)) for lane in t.lanes)
     return _record(TENSOR, where, {
         **{name: getattr(t, name) for name in _WHOLE},
@@ -145,7 +145,7 @@ def _tensor_record(t: ProgramTensor, where: str, constants: Constants) -> bytes:
     })  # fmt: skip
 
 
-def _op_fields(op: ProgramOp, sums: bool, constants: Constants) -> Mapping[str, Any]:
+def _op_fields(op: ProgramOp, sums: bool, constants: ConstantPool) -> Mapping[str, Any]:
     per_channel = KINDS[op.kind].scales is None and op.multipliers is not None and op.multipliers.size > 1
     producers = tuple(NONE if p is None else p for p in op.producers)
     return {
@@ -181,7 +181,7 @@ def _op_fields(op: ProgramOp, sums: bool, constants: Constants) -> Mapping[str, 
     }
 
 
-def _access_record(access: tuple[Access, ...], constants: Constants) -> Array:
+def _access_record(access: tuple[Access, ...], constants: ConstantPool) -> Array:
     """One record for each operand, their tables put beside."""
     records = [
         _record(ACCESS, f"operand {k}", {
@@ -259,13 +259,13 @@ def _tensor(r: np.void, data: bytes) -> ProgramTensor:
     return ProgramTensor(
         **whole,
         constant=constant,
-        lanes=tuple(_fields(Lane, lane) for lane in lanes),
+        lanes=tuple(_fields(PixelRing, lane) for lane in lanes),
         walk=_fields(WalkRecord, r) if r["advance"] else None,
         pushed=0 if r["advance"] else int(r["rows"]),
     )
 
 
-_Record = TypeVar("_Record", Lane, WalkRecord)
+_Record = TypeVar("_Record", PixelRing, WalkRecord)
 
 
 def _fields(record: type[_Record], r: np.void) -> _Record:

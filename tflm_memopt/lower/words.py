@@ -6,12 +6,12 @@ from collections.abc import Mapping
 
 from flatbuffers import flexbuffers
 
-from tflm_memopt.lower.lowering import Unit
+from tflm_memopt.lower.lowering import BlockGroup
 from tflm_memopt.ops.rowop import RowOp
 from tflm_memopt.plan.plan import Block, Plan, Role
 
 
-def options(plan: Plan, unit: Unit, ops: Mapping[int, RowOp]) -> bytes:
+def options(plan: Plan, unit: BlockGroup, ops: Mapping[int, RowOp]) -> bytes:
     """A FlexBuffer map with a line for each block."""
     words = {f"block {n}": describe(plan, step, ops) for n, step in enumerate(unit.steps)}
     return bytes(flexbuffers.Dumps(words))

@@ -12,7 +12,7 @@ START = 256
 
 
 @dataclass(frozen=True, slots=True)
-class Format:
+class OtherFormat:
     """Another format: its name, and how a .tflite file is made of it."""
 
     name: str
@@ -22,23 +22,25 @@ class Format:
         return ModelError(f"{self.name}, not a .tflite file", code="other_format", hint=self.hint)
 
 
-KERAS = Format("a Keras model", "tflm-memopt optimize FILE.keras --calibrate X.npy, which converts it to int8 first")
-HDF5 = Format("an HDF5 file", "of a Keras model: tflm-memopt optimize FILE.h5 --calibrate X.npy")
-ONNX = Format(
+KERAS = OtherFormat(
+    "a Keras model", "tflm-memopt optimize FILE.keras --calibrate X.npy, which converts it to int8 first"
+)
+HDF5 = OtherFormat("an HDF5 file", "of a Keras model: tflm-memopt optimize FILE.h5 --calibrate X.npy")
+ONNX = OtherFormat(
     "an ONNX model", "onnx2tf -i FILE.onnx -oiqt (pip install onnx2tf), then its FILE_full_integer_quant.tflite"
 )
-PYTORCH = Format(
+PYTORCH = OtherFormat(
     "a PyTorch model", "torch.onnx.export(model, example, 'm.onnx'), then onnx2tf -i m.onnx -oiqt (pip install onnx2tf)"
 )
-SAVED_MODEL = Format(
+SAVED_MODEL = OtherFormat(
     "a TensorFlow model", "its folder: tflm-memopt optimize FOLDER --calibrate X.npy, which converts it to int8 first"
 )
-NUMPY = Format("a NumPy array", "a .tflite file; arrays go to --inputs, --calibrate or --test")
-ZIP = Format("a zip archive", "unpack it, and give the .tflite file")
-WEB_PAGE = Format("a web page", "download the file itself: on GitHub, Raw or Download")
+NUMPY = OtherFormat("a NumPy array", "a .tflite file; arrays go to --inputs, --calibrate or --test")
+ZIP = OtherFormat("a zip archive", "unpack it, and give the .tflite file")
+WEB_PAGE = OtherFormat("a web page", "download the file itself: on GitHub, Raw or Download")
 
 
-def format_of(start: bytes) -> Format | None:
+def format_of(start: bytes) -> OtherFormat | None:
     r"""The format of a file that begins so (START bytes or more), None where it is not known.
 
     >>> format_of(b"\x08\x07\x12\x07pytorch\x1a\x052.1.0").name
@@ -100,7 +102,7 @@ def _is_page(start: bytes) -> bool:
     return start.lstrip().lower().startswith((b"<!doctype html", b"<html"))
 
 
-_FORMATS: tuple[tuple[Callable[[bytes], bool], Format], ...] = (
+_FORMATS: tuple[tuple[Callable[[bytes], bool], OtherFormat], ...] = (
     (lambda start: start.startswith(b"\x89HDF\r\n\x1a\n"), HDF5),
     (_is_torch, PYTORCH),
     (lambda start: _first_in_zip(start) in (b"metadata.json", b"config.json"), KERAS),

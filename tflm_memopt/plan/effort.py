@@ -58,7 +58,7 @@ def allowance(operators: int, effort: float = 1.0) -> float:
     return effort * max(LEAST, MOST - PER_OPERATOR * operators)
 
 
-class Part(str, enum.Enum):
+class SearchPart(str, enum.Enum):
     """Parts of a search that may be cut short, as reports name them."""
 
     ORDERS = "orders of operators"
@@ -75,7 +75,7 @@ class Log:
 
     seconds: float = 0.0
     """Of work."""
-    cut: dict[Part, None] = field(default_factory=dict)
+    cut: dict[SearchPart, None] = field(default_factory=dict)
     """Parts that were cut short, in the order in which they ended."""
 
 
@@ -111,7 +111,7 @@ class Meter:
         else:
             self.log.seconds += seconds
 
-    def allows(self, part: Part, seconds: float = 0.0) -> bool:
+    def allows(self, part: SearchPart, seconds: float = 0.0) -> bool:
         """Whether so much more may be spent. Where it may not, the part counts as cut short."""
         if self.left > seconds:
             return True

@@ -8,7 +8,7 @@ from functools import cache
 
 from tflm_memopt.model.graph import Graph, TensorId
 from tflm_memopt.ops.packing import GENERIC
-from tflm_memopt.plan.effort import EXACT, ORDERING, PLACING, SEARCH, Log, Meter, Part, allowance
+from tflm_memopt.plan.effort import EXACT, ORDERING, PLACING, SEARCH, Log, Meter, SearchPart, allowance
 from tflm_memopt.plan.firing.turned import in_units
 from tflm_memopt.plan.layout import offsets as layout
 from tflm_memopt.plan.layout.drafts import Draft, Placer, drafted
@@ -201,7 +201,7 @@ class Planner:
         """`turns`: by step, what may take a draft's place."""
         _, problem = self._placer.problem(drafts, turns)
         purse.spend(SEPARATION_SECONDS * len(problem.separations))
-        placed = layout.place(problem, seconds=self._options.seconds, meter=purse, part=Part.LAYOUT)
+        placed = layout.place(problem, seconds=self._options.seconds, meter=purse, part=SearchPart.LAYOUT)
         chosen = {step: draft for n, (step, draft) in enumerate(turns.items()) if n in placed.turned}
         settled = [chosen.get(i, draft) for i, draft in enumerate(drafts)]
         buffers, problem = self._placer.problem(settled)
@@ -234,7 +234,7 @@ class Planner:
             return never
 
         def turn(block: Candidate, limit: int) -> Candidate | None:
-            if not self._searching.allows(Part.TURNED_BLOCKS) or not self._turned_form(number, block, limit - 1):
+            if not self._searching.allows(SearchPart.TURNED_BLOCKS) or not self._turned_form(number, block, limit - 1):
                 return None
             draft = self._turned(number, block.geometry)
             nbytes = self._placer.bound(draft) if draft else limit
@@ -257,7 +257,7 @@ class Planner:
 
     def _place(self, number: int) -> Place:
         def place(candidate: Candidate, enough: int, hasty: bool) -> int:
-            part, seconds = Part.BLOCK_LAYOUTS, 0.0 if hasty else self._options.seconds / 8
+            part, seconds = SearchPart.BLOCK_LAYOUTS, 0.0 if hasty else self._options.seconds / 8
             if not self._placing.allows(part):
                 return candidate.nbytes
             turned = self._turned(number, candidate.geometry) if candidate.turned else None
@@ -281,7 +281,7 @@ def planners(
     searching = Meter(SEARCH * total, log)
     found: list[Planner] = []
     for i, order in enumerate(tried):
-        if found and not searching.allows(Part.ORDERS, ORDER_SECONDS * len(graph.ops)):
+        if found and not searching.allows(SearchPart.ORDERS, ORDER_SECONDS * len(graph.ops)):
             break
         found.append(Planner(graph, order, each, searching=searching.next(len(tried) - i)))
     return tuple(found)

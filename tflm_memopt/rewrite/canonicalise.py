@@ -27,7 +27,7 @@ RULES: tuple[Rule, ...] = (
 
 
 @dataclass(frozen=True, slots=True)
-class Refusal:
+class LeftAlone:
     """A match that was left alone."""
 
     rule: str
@@ -40,14 +40,14 @@ class Canonical:
     """The rewritten graph, and what was left alone."""
 
     graph: Graph
-    refusals: tuple[Refusal, ...] = ()
+    refusals: tuple[LeftAlone, ...] = ()
 
 
 def canonicalise(graph: Graph, left_alone: Collection[int] = ()) -> Canonical:
     """Known integers become constants; then all RULES, in their order, wherever they do not touch the model's operators
     `left_alone`.
     """
-    refusals: list[Refusal] = []
+    refusals: list[LeftAlone] = []
     graph = with_known(graph, left_alone)
     for rule in RULES:
         graph, refused = _apply(rule, graph, left_alone)
@@ -64,8 +64,8 @@ def views(graph: Graph) -> Mapping[TensorId, TensorId]:
     return storage
 
 
-def _apply(rule: Rule, graph: Graph, left_alone: Collection[int]) -> tuple[Graph, list[Refusal]]:
-    refusals: list[Refusal] = []
+def _apply(rule: Rule, graph: Graph, left_alone: Collection[int]) -> tuple[Graph, list[LeftAlone]]:
+    refusals: list[LeftAlone] = []
     for anchor in graph.ops:
         ops = rule.match(graph, anchor) if has(anchor, 0) and anchor.outputs else None
         if ops is None or any(i in left_alone for op in ops for i in op.stands_for):
@@ -74,5 +74,5 @@ def _apply(rule: Rule, graph: Graph, left_alone: Collection[int]) -> tuple[Graph
         if reason is None:
             graph = rule.rewrite(graph, ops)
         else:
-            refusals.append(Refusal(rule.name, describe(anchor), reason))
+            refusals.append(LeftAlone(rule.name, describe(anchor), reason))
     return graph, refusals

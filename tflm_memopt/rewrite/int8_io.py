@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from tflm_memopt.model.graph import Graph, Op, Tensor, TensorId
 from tflm_memopt.model.interface import Change, Changes, format_of
 from tflm_memopt.model.reader import describe
-from tflm_memopt.rewrite.canonicalise import Refusal
+from tflm_memopt.rewrite.canonicalise import LeftAlone
 
 UINT8_OFFSET = 128
 CONVERTIBLE = ("FLOAT32", "UINT8")
@@ -26,7 +26,7 @@ class Int8Interface:
     changes: Changes
     replaced: Mapping[TensorId, TensorId]
     """Tensors of the old interface -> those of the new one."""
-    refusals: tuple[Refusal, ...]
+    refusals: tuple[LeftAlone, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +54,7 @@ def int8_io(graph: Graph) -> Int8Interface:
         new = _without(new, border)
     refusals = (*refused_inputs, *refused_outputs)
     if not (inputs or outputs or refusals):
-        refusals = (Refusal("int8-io", "inputs and outputs", f"none is {' or '.join(CONVERTIBLE)}"),)
+        refusals = (LeftAlone("int8-io", "inputs and outputs", f"none is {' or '.join(CONVERTIBLE)}"),)
     return Int8Interface(
         new,
         Changes(tuple(b.change() for b in inputs), tuple(b.change() for b in outputs)),
@@ -68,7 +68,7 @@ _Find = Callable[[Graph, int, Tensor], "_Border | str"]
 
 def _borders(
     graph: Graph, tensors: Sequence[TensorId], find: _Find, others: Sequence[_Border]
-) -> tuple[list[_Border], list[Refusal]]:
+) -> tuple[list[_Border], list[LeftAlone]]:
     """The borders at these inputs or outputs. `others`: those that were found before, whose tensors are taken."""
     found: list[_Border] = []
     refusals = []
@@ -80,7 +80,7 @@ def _borders(
                 found.append(border)
             else:
                 where = describe(border.op) if isinstance(border, _Border) else f"'{graph.tensors[tensor].label}'"
-                refusals.append(Refusal("int8-io", where, reason or ""))
+                refusals.append(LeftAlone("int8-io", where, reason or ""))
     return found, refusals
 
 

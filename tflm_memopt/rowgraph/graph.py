@@ -16,7 +16,7 @@ MAX_IO = 16
 
 
 @dataclass(frozen=True, slots=True)
-class Frame:
+class InputSource:
     """The model's input where it is not in the arena as a whole: it has `height` rows of `row_bytes`."""
 
     tensor: int
@@ -78,7 +78,7 @@ class Partition:
     nodes: tuple[Node, ...]
     ops: Mapping[int, RowOp]
     """The row operators of all regions, by Op.index; their tensors are those of the rewritten model."""
-    frame: Frame | None = None
+    frame: InputSource | None = None
     """The model's input, where it is not in the arena as a whole."""
     passes: tuple[SecondPass, ...] = ()
     """Those that its operators contain (rowgraph/second_pass.py)."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from tflm_memopt.errors import UsageError
 from tflm_memopt.model.graph import ITEM_BYTES, Graph, Tensor
 from tflm_memopt.rewrite.int8_io import int8_io
-from tflm_memopt.rowgraph.graph import Frame, Kept, Partition, Region
+from tflm_memopt.rowgraph.graph import InputSource, Kept, Partition, Region
 from tflm_memopt.suggest import one_of
 
 ARENA, STREAM, EXTERNAL = "arena", "stream", "external"
@@ -76,7 +76,7 @@ def with_input(graph: Graph, partition: Partition, mode: InputMode) -> tuple[Gra
                 where=f"input '{tensor.label}'",
                 hint=f"--input stream:ROWS with one of {divisors}",
             )
-    frame = Frame(tensor.id, height, row_bytes, mode.rows)
+    frame = InputSource(tensor.id, height, row_bytes, mode.rows)
     partition = replace(partition, frame=frame)
     if mode.where == STREAM:
         pushed = replace(tensor, shape=_pushed_shape(tensor, frame))
@@ -123,7 +123,7 @@ def _impossible(word: str, why: str, hint: str = "") -> UsageError:
     )
 
 
-def _pushed_shape(tensor: Tensor, frame: Frame) -> tuple[int, ...]:
+def _pushed_shape(tensor: Tensor, frame: InputSource) -> tuple[int, ...]:
     """The input's shape with the rows of one push instead of all."""
     for axis, size in enumerate(tensor.shape):
         if size == frame.height:

@@ -41,7 +41,7 @@ class Choice:
 
 
 @dataclass(frozen=True, slots=True)
-class _Way:
+class _Choice:
     """What one late reader may get: its second pass, or none."""
 
     bound: int
@@ -83,7 +83,7 @@ def with_passes(graph: Graph, partition: Partition, passes: Sequence[SecondPass]
     return graph, replace(partition, passes=tuple(passes))
 
 
-def _cheapest(ways: Collection[_Way], limit: int) -> _Way:
+def _cheapest(ways: Collection[_Choice], limit: int) -> _Choice:
     """The least compute below a bound; where there is no such way, the lowest bound."""
     return min((w for w in ways if w.bound <= limit), key=lambda w: w.macs, default=min(ways, key=lambda w: w.bound))
 
@@ -191,12 +191,12 @@ def _reads_all(op: RowOp, k: int) -> bool:
     return op.rows_read(k, 0) == (0, op.reads[k].h)
 
 
-def _ways(seen: _Seen, key: int, k: int) -> Iterator[_Way]:
+def _ways(seen: _Seen, key: int, k: int) -> Iterator[_Choice]:
     """None, and second passes from ever further in front; what computes more for no less is left out."""
     reader = seen.partition.ops[key]
     tensor = reader.inputs[k]
     best = seen.nbytes(seen.whole(reader))
-    yield _Way(best, 0)
+    yield _Choice(best, 0)
     others = seen.whole(reader, without=tensor)
     frame = seen.partition.frame
     made: list[TensorId] = []
@@ -211,7 +211,7 @@ def _ways(seen: _Seen, key: int, k: int) -> Iterator[_Way]:
         if bound < best:
             best = bound
             keys = sorted(map(seen.keys.__getitem__, made), key=lambda i: seen.position[seen.partition.ops[i].output])
-            yield _Way(bound, sum(op.macs for op in ops), SecondPass(key, tuple(keys)))
+            yield _Choice(bound, sum(op.macs for op in ops), SecondPass(key, tuple(keys)))
         fresh = max(border, key=lambda t: seen.position[t], default=-1)
 
 

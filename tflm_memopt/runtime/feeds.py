@@ -71,7 +71,7 @@ def _external(interpreter: Any, values: Array, shape: tuple[int, int, int], numb
 
 
 @dataclass(frozen=True, slots=True)
-class Picture:
+class CameraFrame:
     """What a tmo_frame says, and the pixels of the whole frame."""
 
     pixels: Array
@@ -84,16 +84,16 @@ class Picture:
         return int(self.pixels[0].nbytes)
 
 
-def in_a_picture(values: Array, shape: Sequence[int], number: int) -> Picture:
+def in_a_picture(values: Array, shape: Sequence[int], number: int) -> CameraFrame:
     """A frame that is the input; every other time a part of a larger one, of an int8 input with uint8 pixels.
 
     shape: rows, pixels of a row, bytes of a pixel.
     """
     pixels = np.ascontiguousarray(values).view(np.uint8).reshape(shape)
     if number % 2 == 0:
-        return Picture(pixels, 0, 0, INT8)
+        return CameraFrame(pixels, 0, 0, INT8)
     h, w, c = shape
     form = UINT8 if values.dtype == np.int8 else INT8
     held = np.random.default_rng(number).integers(0, 256, (h + 2 * BORDER, w + 2 * BORDER, c), dtype=np.uint8)
     held[BORDER : BORDER + h, BORDER : BORDER + w] = pixels ^ (0x80 if form == UINT8 else 0)
-    return Picture(held, BORDER, BORDER, form)
+    return CameraFrame(held, BORDER, BORDER, form)

@@ -14,7 +14,7 @@ from tflm_memopt.lower.program import INPUT_ARENA, INPUT_STREAM
 from tflm_memopt.model.graph import Graph, Tensor
 from tflm_memopt.model.reader import Model, describe
 from tflm_memopt.runtime import host
-from tflm_memopt.runtime.regions import Region, placement, regions
+from tflm_memopt.runtime.regions import CustomOperator, placement, regions
 
 Array = NDArray[Any]
 Bytes = NDArray[np.int8]
@@ -44,7 +44,7 @@ def guarded_runs(model: Model, inputs: Sequence[Sequence[Array]], seed: int) -> 
     return done, ""
 
 
-def _run(model: Model, region: Region, inputs: Sequence[Array], seed: int) -> str:
+def _run(model: Model, region: CustomOperator, inputs: Sequence[Array], seed: int) -> str:
     sizes = [model.graph.tensors[t].nbytes for t in region.outputs]
     got = host.run_guarded(region.program, placement(model, region), inputs, sizes, seed)
     expected = host.run(region.program, inputs, sizes)
@@ -59,7 +59,7 @@ def _run(model: Model, region: Region, inputs: Sequence[Array], seed: int) -> st
     return ""
 
 
-def _random(graph: Graph, region: Region, seed: int) -> list[list[Bytes]]:
+def _random(graph: Graph, region: CustomOperator, seed: int) -> list[list[Bytes]]:
     random = np.random.default_rng(seed)
     tensors = [graph.tensors[t] for t in region.inputs]
     if region.input == INPUT_ARENA:

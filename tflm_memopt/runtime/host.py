@@ -54,7 +54,7 @@ GUARD_MEMORY = -101
 
 
 @dataclass(frozen=True, slots=True)
-class Arena:
+class DeviceArena:
     """Where a program's buffers lie on the device: offsets in bytes from the arena's start. Buffers may overlap."""
 
     nbytes: int
@@ -193,7 +193,7 @@ def firing_order(program: bytes, inputs: Sequence[NDArray[Any]], output_bytes: S
 
 
 def run_guarded(
-    program: bytes, arena: Arena, inputs: Sequence[NDArray[Any]], output_bytes: Sequence[int], seed: int = 0
+    program: bytes, arena: DeviceArena, inputs: Sequence[NDArray[Any]], output_bytes: Sequence[int], seed: int = 0
 ) -> list[Bytes]:
     """One inference in an arena filled with noise, all buffers where they lie on the device, watched firing by firing.
 

@@ -30,7 +30,7 @@ LOG_LINES = 6
 
 
 @dataclass(frozen=True, slots=True)
-class Arena:
+class RecordedArena:
     """Bytes as the recording interpreter of the wheel counts them, 64-bit pointers."""
 
     head: int
@@ -43,7 +43,7 @@ class Outcome:
     """Of every run, stacked by output; or why there is none."""
 
     outputs: tuple[NDArray[Any], ...] = ()
-    arena: Arena | None = None
+    arena: RecordedArena | None = None
     failure: str = ""
     """Empty when every run was done; else what happened and what TFLM said."""
 
@@ -127,8 +127,8 @@ def _environment() -> dict[str, str]:
     return {**os.environ, "PYTHONPATH": os.pathsep.join(str(Path(entry).resolve()) for entry in sys.path)}
 
 
-def _arena(log: str) -> Arena:
-    return Arena(**{key: int(value) for key, value in ARENA_LINE.findall(log)})
+def _arena(log: str) -> RecordedArena:
+    return RecordedArena(**{key: int(value) for key, value in ARENA_LINE.findall(log)})
 
 
 def _failure(returncode: int, log: str) -> str:

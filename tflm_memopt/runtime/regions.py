@@ -23,7 +23,7 @@ OFFLINE_HEADER = 3
 
 
 @dataclass(frozen=True, slots=True)
-class Region:
+class CustomOperator:
     """One of our operators in a model: design "The operator in the model"."""
 
     op: Op
@@ -44,7 +44,7 @@ def is_region(op: Op) -> bool:
     return op.type == CUSTOM and op.options["custom_code"] in NAMES
 
 
-def region_of(graph: Graph, op: Op) -> Region:
+def region_of(graph: Graph, op: Op) -> CustomOperator:
     """The parts of an operator for which `is_region` holds. Raises ModelError when the program is missing."""
     constant = graph.tensors[op.inputs[-1]].data if op.inputs else None
     if constant is None:
@@ -59,18 +59,18 @@ def region_of(graph: Graph, op: Op) -> Region:
     state = 1 if mode == INPUT_STREAM else 0
     workspace = op.outputs[-1] if host.workspace_bytes(data) else None
     outputs = op.outputs if workspace is None else op.outputs[:-1]
-    return Region(op, data, op.inputs[: -1 - state], outputs, workspace, mode)
+    return CustomOperator(op, data, op.inputs[: -1 - state], outputs, workspace, mode)
 
 
-def regions(model: Model) -> list[Region]:
+def regions(model: Model) -> list[CustomOperator]:
     """All of a model, in the order in which they run."""
     return [region_of(model.graph, op) for op in model.graph.ops if is_region(op)]
 
 
-def placement(model: Model, region: Region) -> host.Arena:
+def placement(model: Model, region: CustomOperator) -> host.DeviceArena:
     """Where the region's buffers lie on the device, counted from the lowest of them."""
     nbytes, at = addresses(model, (*region.inputs, *region.outputs, *region.own))
-    return host.Arena(
+    return host.DeviceArena(
         nbytes=nbytes,
         inputs=tuple(at[t] for t in region.inputs),
         outputs=tuple(at[t] for t in region.outputs),

@@ -31,7 +31,7 @@ from tflm_memopt.runtime.cases import (
     under_tflm,
 )
 from tflm_memopt.runtime.guard import guarded_runs
-from tflm_memopt.runtime.process import Arena, Outcome
+from tflm_memopt.runtime.process import Outcome, RecordedArena
 from tflm_memopt.runtime.stimuli import EXTREMES
 
 Array = NDArray[Any]
@@ -47,8 +47,8 @@ class Measured:
     costs some.
     """
 
-    original: Arena
-    rewritten: Arena
+    original: RecordedArena
+    rewritten: RecordedArena
     abi: str = "lp64"
     recording: bool = True
 

@@ -20,7 +20,7 @@ PLANNER_BYTES_PER_BUFFER = 40
 """GreedyMemoryPlanner::per_buffer_size(): ten ints (memory_planner/greedy_memory_planner.h)."""
 
 
-class Layout(NamedTuple):
+class StructSize(NamedTuple):
     """sizeof and alignof."""
 
     size: int
@@ -39,9 +39,9 @@ class Struct:
     lp64_full: tuple[int, int] | None = None
     """None: the same as lp64."""
 
-    def of(self, abi: Abi) -> Layout:
+    def of(self, abi: Abi) -> StructSize:
         full = {"ilp32-full": self.ilp32_full, "lp64-full": self.lp64_full}.get(abi)
-        return Layout(*(full or (self.ilp32 if abi.startswith("ilp32") else self.lp64)))
+        return StructSize(*(full or (self.ilp32 if abi.startswith("ilp32") else self.lp64)))
 
 
 _COMMON = "tensorflow/lite/core/c/common.h"

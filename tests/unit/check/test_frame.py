@@ -8,7 +8,7 @@ import pytest
 from unit.plan.damage import with_offset
 from unit.plan.subjects import subject
 
-from tflm_memopt.check.arena import Arena
+from tflm_memopt.check.arena import TaggedArena
 from tflm_memopt.check.frame import FrameReplay
 from tflm_memopt.errors import PlanError
 from tflm_memopt.plan.plan import Role
@@ -32,7 +32,7 @@ def test_nothing_that_outlives_an_invoke_may_lie_where_rows_are_pushed(name: str
 def test_a_stream_is_read_in_the_first_block_only() -> None:
     real = subject("streamed classifier")
     graph, frame = real.planned.understood.graph, real.planned.partition.frame
-    replay = FrameReplay(Arena(real.planned.plan, {t: graph.tensors[t].nbytes for t in graph.tensors}), frame)
+    replay = FrameReplay(TaggedArena(real.planned.plan, {t: graph.tensors[t].nbytes for t in graph.tensors}), frame)
     replay.wait_for(1, "operator 0")
     replay.end_of_block()
     with pytest.raises(PlanError, match="operator 5 reads the streamed input, which passes by in the first block"):

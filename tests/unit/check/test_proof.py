@@ -20,7 +20,7 @@ from unit.plan.tiled import OPTIONS, planned
 
 from tflm_memopt import pipeline
 from tflm_memopt.check import checker
-from tflm_memopt.check.arena import Arena
+from tflm_memopt.check.arena import TaggedArena
 from tflm_memopt.check.frame import FrameReplay
 from tflm_memopt.check.proof import proved
 from tflm_memopt.check.tiles import TiledReplay
@@ -33,7 +33,7 @@ from tflm_memopt.plan.planner import Options
 from tflm_memopt.rowgraph.inputs import input_mode
 
 
-def copied(arena: Arena, frame: FrameReplay) -> tuple[Arena, FrameReplay]:
+def copied(arena: TaggedArena, frame: FrameReplay) -> tuple[TaggedArena, FrameReplay]:
     """What one of them does to its arena does nothing to the other's."""
     arena, frame = copy(arena), copy(frame)
     arena._marks = arena._marks.copy()
@@ -48,7 +48,9 @@ class Both:
     def __init__(self) -> None:
         self.proved, self.unproved = 0, 0
 
-    def __call__(self, arena: Arena, number: int, block: Block, ops: Mapping[int, RowOp], frame: FrameReplay) -> bool:
+    def __call__(
+        self, arena: TaggedArena, number: int, block: Block, ops: Mapping[int, RowOp], frame: FrameReplay
+    ) -> bool:
         before = copied(arena, frame)
         other, other_frame = copied(arena, frame)
         found = proved(arena, number, block, ops, frame)

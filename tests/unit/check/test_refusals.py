@@ -22,7 +22,7 @@ from unit.plan.damage import (
 )
 from unit.plan.sketch import Sketch, residual
 
-from tflm_memopt.check.arena import Arena
+from tflm_memopt.check.arena import TaggedArena
 from tflm_memopt.check.checker import check
 from tflm_memopt.errors import PlanError
 from tflm_memopt.model.graph import TensorId
@@ -134,7 +134,7 @@ def test_sums_and_counters_must_be_large_enough() -> None:
 def test_nothing_is_outside_of_the_arena(at: int) -> None:
     s = Sketch()
     found = single(s, s.conv(s.input(8, 1, 16), 16))
-    arena = Arena(found, {})
+    arena = TaggedArena(found, {})
     arena.write_run(0, 0, 0, found.head)
     arena.read_run(0, 0, 0, found.head, "somebody")
     with pytest.raises(PlanError, match="outside of the arena"):

@@ -6,18 +6,18 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from tflm_memopt.lower.constants import ALIGN, SHARED, Constants
+from tflm_memopt.lower.constants import ALIGN, SHARED, ConstantPool
 
 START = 20
 WHOLE: NDArray[np.int8] = np.random.default_rng(1).integers(-128, 127, 4 * SHARED, dtype=np.int8)
 
 
-def read(constants: Constants, at: int, nbytes: int) -> bytes:
+def read(constants: ConstantPool, at: int, nbytes: int) -> bytes:
     return bytes(constants.data[at - constants.start :][:nbytes])
 
 
 def test_equal_ones_are_stored_once_and_all_are_aligned() -> None:
-    constants = Constants(START)
+    constants = ConstantPool(START)
     parts = [WHOLE[:3], WHOLE[5:10], WHOLE[:3]]
     places = [constants.add(part, "i1") for part in parts]
     assert places[0] == places[2] == START
@@ -33,10 +33,10 @@ def test_equal_ones_are_stored_once_and_all_are_aligned() -> None:
 def test_a_part_of_another_is_there_already(order: tuple[int, ...]) -> None:
     """Even where the first part comes before the whole, if that is known to come."""
     parts = (WHOLE, WHOLE[: 2 * SHARED], WHOLE[2 * SHARED :])
-    known = Constants(START)
+    known = ConstantPool(START)
     for k in order:
         known.add(parts[k], "i1")
-    constants = Constants(START, known.stored)
+    constants = ConstantPool(START, known.stored)
     for k in order:
         at = constants.add(parts[k], "i1")
         assert read(constants, at, parts[k].size) == parts[k].tobytes()
@@ -45,7 +45,7 @@ def test_a_part_of_another_is_there_already(order: tuple[int, ...]) -> None:
 
 @pytest.mark.parametrize("part", [WHOLE[: SHARED - 1], WHOLE[1 : 2 * SHARED]], ids=["short", "not aligned"])
 def test_other_parts_are_stored_beside_it(part: NDArray[np.int8]) -> None:
-    constants = Constants(START, [WHOLE.tobytes()])
+    constants = ConstantPool(START, [WHOLE.tobytes()])
     constants.add(WHOLE, "i1")
     at = constants.add(part, "i1")
     assert at == START + WHOLE.size

@@ -11,7 +11,7 @@ from models import Net
 from unit.plan.sketch import Actor, simulate
 
 from tflm_memopt import pipeline
-from tflm_memopt.lower.lowering import Unit, lower, workspace
+from tflm_memopt.lower.lowering import BlockGroup, lower, workspace
 from tflm_memopt.lower.program import Program
 from tflm_memopt.lower.serialise import pack
 from tflm_memopt.model.reader import read
@@ -33,10 +33,10 @@ def planned(data: bytes, *, op_per_block: bool = False) -> Planned:
     return found
 
 
-def unit_of(found: Planned) -> Unit:
+def unit_of(found: Planned) -> BlockGroup:
     """All blocks of the only region."""
     (region,) = (node for node in found.partition.nodes if isinstance(node, Region))
-    return Unit(tuple(range(len(found.plan.steps))), region.inputs, region.outputs)
+    return BlockGroup(tuple(range(len(found.plan.steps))), region.inputs, region.outputs)
 
 
 def program_of(found: Planned) -> Program:
@@ -213,4 +213,4 @@ def test_one_tensor_seen_in_two_ways_is_listed_twice() -> None:
 def test_a_builtin_step_is_no_block() -> None:
     found = planned(line_buffers())
     with pytest.raises(TypeError, match="step 0 is no block"):
-        lower(replace(found.plan, steps=(object(),)), Unit((0,), (), ()), found.partition.ops)  # type: ignore[arg-type]
+        lower(replace(found.plan, steps=(object(),)), BlockGroup((0,), (), ()), found.partition.ops)  # type: ignore[arg-type]

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from tflm_memopt.errors import ModelError, PlanError
-from tflm_memopt.lower.program import Lane, Program, ProgramBlock, ProgramOp, ProgramTensor, WalkRecord
+from tflm_memopt.lower.program import PixelRing, Program, ProgramBlock, ProgramOp, ProgramTensor, WalkRecord
 from tflm_memopt.lower.records import FLAG_SUMS, HEADER, TABLES
 from tflm_memopt.lower.serialise import pack, unpack
 from tflm_memopt.ops.kinds import Kind
@@ -73,8 +73,8 @@ def grouped() -> Program:
     source, first, second = program.tensors
     tensors = (
         source,
-        dataclasses.replace(first, lanes=(Lane(64, 9, 2), Lane(91, 3, 1)), walk=WalkRecord(2, 2, 3)),
-        dataclasses.replace(second, base=0, lanes=(Lane(100, 2, 1),), walk=WalkRecord(1, 1, 1)),
+        dataclasses.replace(first, lanes=(PixelRing(64, 9, 2), PixelRing(91, 3, 1)), walk=WalkRecord(2, 2, 3)),
+        dataclasses.replace(second, base=0, lanes=(PixelRing(100, 2, 1),), walk=WalkRecord(1, 1, 1)),
         dataclasses.replace(second, walk=WalkRecord(1, -1, 1)),
     )
     return Program(1, 1, 128, 6, tensors, (conv, depthwise, total), (ProgramBlock(0, 3, 0, strips=2),))

@@ -8,7 +8,7 @@ from unit.plan.sketch import Sketch, random_sketch
 import tflm_memopt
 from tflm_memopt.check.checker import check
 from tflm_memopt.errors import UsageError
-from tflm_memopt.plan.effort import LEAST, LEVELS, MOST, Log, Meter, Part, allowance, factor
+from tflm_memopt.plan.effort import LEAST, LEVELS, MOST, Log, Meter, SearchPart, allowance, factor
 from tflm_memopt.plan.plan import Plan
 from tflm_memopt.plan.planner import Options, planners, plans
 
@@ -51,12 +51,12 @@ def test_what_a_part_spends_its_whole_spends() -> None:
 def test_what_is_refused_is_noted_once() -> None:
     log = Log()
     meter = Meter(1.0, log)
-    assert meter.allows(Part.LAYOUT, 0.5)
+    assert meter.allows(SearchPart.LAYOUT, 0.5)
     assert not log.cut
-    assert not meter.allows(Part.LAYOUT, 2.0)
-    assert not meter.share(0.0).allows(Part.ORDERS)
-    assert not meter.allows(Part.LAYOUT, 2.0)
-    assert list(log.cut) == [Part.LAYOUT, Part.ORDERS]
+    assert not meter.allows(SearchPart.LAYOUT, 2.0)
+    assert not meter.share(0.0).allows(SearchPart.ORDERS)
+    assert not meter.allows(SearchPart.LAYOUT, 2.0)
+    assert list(log.cut) == [SearchPart.LAYOUT, SearchPart.ORDERS]
 
 
 def test_large_models_leave_less_for_the_search() -> None:

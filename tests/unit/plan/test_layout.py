@@ -12,14 +12,14 @@ from hypothesis import strategies as st
 from ortools.sat.python import cp_model
 
 from tflm_memopt.plan.layout.bound import clique_bound
-from tflm_memopt.plan.layout.offsets import Layout, Problem, climb, exact, place
+from tflm_memopt.plan.layout.offsets import Layout, LayoutProblem, climb, exact, place
 from tflm_memopt.tflm import greedy_planner
 
 SEEDS = st.integers(0, 1 << 32)
 SECONDS = 5.0
 
 
-def random_problem(seed: int, *, most: int, largest: int) -> Problem:
+def random_problem(seed: int, *, most: int, largest: int) -> LayoutProblem:
     """Separations of every sort: none, whole sizes, less (rows shared), below zero, in one direction or both."""
     rng = random.Random(seed)
     count = rng.randint(1, most)
@@ -31,10 +31,10 @@ def random_problem(seed: int, *, most: int, largest: int) -> Problem:
             for lower, upper in ((u, v), (v, u)):
                 closest = rng.randint(-nbytes[upper] // 2, nbytes[lower])
                 separations[lower, upper] = rng.choice([nbytes[lower], closest])
-    return Problem(nbytes, align, separations, lower_bound=max(nbytes))
+    return LayoutProblem(nbytes, align, separations, lower_bound=max(nbytes))
 
 
-def is_valid(problem: Problem, layout: Layout) -> bool:
+def is_valid(problem: LayoutProblem, layout: Layout) -> bool:
     """Every buffer is aligned and inside, every pair apart in one of the two directions."""
     at = layout.offsets
     inside = all(o >= 0 and o + n <= layout.top for o, n in zip(at, problem.nbytes, strict=True))
@@ -45,7 +45,7 @@ def is_valid(problem: Problem, layout: Layout) -> bool:
     return inside and aligned and apart and len(at) == len(problem.nbytes)
 
 
-def lowest_top(problem: Problem) -> int:
+def lowest_top(problem: LayoutProblem) -> int:
     """By trying all offsets."""
 
     def fits(top: int, at: tuple[int, ...]) -> bool:
@@ -94,12 +94,12 @@ def test_tiny_problems_are_solved(seed: int) -> None:
     assert layout.top == lowest_top(problem)
 
 
-def hard_problem() -> Problem:
+def hard_problem() -> LayoutProblem:
     """Sizes that fit into 100 bytes in one way only, which the heuristic does not find."""
     nbytes = (47, 31, 29, 23, 19, 17, 13, 11, 7, 3)
     together = [(0, 1), (1, 2), (2, 3), (3, 4), (4, 0), (0, 5), (5, 1), (6, 2), (7, 3), (8, 4), (9, 0), (5, 6), (7, 8)]
     separations = {p: nbytes[p[0]] for u, v in together for p in ((u, v), (v, u))}
-    return Problem(nbytes, (1,) * len(nbytes), separations, lower_bound=0)
+    return LayoutProblem(nbytes, (1,) * len(nbytes), separations, lower_bound=0)
 
 
 def test_without_time_the_heuristic_s_layout_is_the_answer() -> None:
@@ -131,18 +131,18 @@ def test_the_best_found_in_time_is_not_proven(monkeypatch: pytest.MonkeyPatch) -
 
 def test_a_layout_at_the_lower_bound_is_proven_at_once() -> None:
     sizes, apart = (10, 20), {(0, 1): 10, (1, 0): 20}
-    assert place(Problem(sizes, (1, 1), apart, lower_bound=30), seconds=0.0).proven
+    assert place(LayoutProblem(sizes, (1, 1), apart, lower_bound=30), seconds=0.0).proven
 
 
 @pytest.mark.parametrize("distance", [-4, 0, 3, 10])
 def test_a_separation_below_the_size_lets_buffers_share_bytes(distance: int) -> None:
-    problem = Problem((10, 10), (1, 1), {(0, 1): distance, (1, 0): 10}, lower_bound=10)
+    problem = LayoutProblem((10, 10), (1, 1), {(0, 1): distance, (1, 0): 10}, lower_bound=10)
     layout = place(problem, seconds=SECONDS)
     assert layout.top == 10 + max(distance, 0)
 
 
 def test_nothing_to_place() -> None:
-    assert place(Problem((), (), {}, 0), seconds=0.0) == Layout((), 0, proven=True)
+    assert place(LayoutProblem((), (), {}, 0), seconds=0.0) == Layout((), 0, proven=True)
 
 
 def test_the_same_problem_gets_the_same_layout() -> None:
@@ -154,13 +154,13 @@ def test_the_heuristic_uses_room_that_fits_exactly(monkeypatch: pytest.MonkeyPat
     """At once, not by climbing: the last buffer goes below the second, at the bottom."""
     monkeypatch.setattr("tflm_memopt.plan.layout.offsets.CLIMB_STEPS", 0)
     separations = {(0, 1): 30, (1, 0): 20, (2, 1): 30, (1, 2): 20}
-    assert climb(Problem((30, 20, 15), (1, 1, 1), separations, lower_bound=50)).offsets == (0, 30, 0)
+    assert climb(LayoutProblem((30, 20, 15), (1, 1, 1), separations, lower_bound=50)).offsets == (0, 30, 0)
 
 
-def chain_problem(*sizes: int) -> Problem:
+def chain_problem(*sizes: int) -> LayoutProblem:
     """Each buffer is alive with the one before and the one behind it."""
     apart = {pair: sizes[pair[0]] for i in range(len(sizes) - 1) for pair in ((i, i + 1), (i + 1, i))}
-    return Problem(sizes, (1,) * len(sizes), apart, max(a + b for a, b in itertools.pairwise(sizes)))
+    return LayoutProblem(sizes, (1,) * len(sizes), apart, max(a + b for a, b in itertools.pairwise(sizes)))
 
 
 def test_the_thesis_example_where_tflm_s_planner_is_not_enough() -> None:

@@ -12,14 +12,14 @@ from hypothesis import strategies as st
 
 from tflm_memopt.plan.schedule.exact import exact
 from tflm_memopt.plan.schedule.least_peak import contiguous, schedule
-from tflm_memopt.plan.schedule.problem import Problem, Task, lower_bound, peak
+from tflm_memopt.plan.schedule.problem import OrderProblem, Task, lower_bound, peak
 from tflm_memopt.plan.schedule.series_parallel import Prime, Tree, decompose
 
 SEEDS = st.integers(0, 1 << 32)
 SECONDS = 2.0
 
 
-def all_orders(problem: Problem) -> Iterator[tuple[int, ...]]:
+def all_orders(problem: OrderProblem) -> Iterator[tuple[int, ...]]:
     """Every order in which each task finds what it reads, and what must run before it has run."""
 
     def extended(order: tuple[int, ...]) -> Iterator[tuple[int, ...]]:
@@ -34,7 +34,7 @@ def all_orders(problem: Problem) -> Iterator[tuple[int, ...]]:
     return extended(())
 
 
-def bytes_at_worst(problem: Problem, order: Sequence[int]) -> int:
+def bytes_at_worst(problem: OrderProblem, order: Sequence[int]) -> int:
     """Written anew: the tensors alive in each step, one after the other."""
     made = {t: n for n, i in enumerate(order) for t in problem.tasks[i].outputs}
     last = {t: n for n, i in enumerate(order) for t in (*problem.tasks[i].outputs, *problem.tasks[i].inputs)}
@@ -44,7 +44,7 @@ def bytes_at_worst(problem: Problem, order: Sequence[int]) -> int:
     return problem.across + max(sum(problem.nbytes[t] for t in last if made.get(t, -1) <= n <= last[t]) for n in steps)
 
 
-def random_dag(seed: int) -> Problem:
+def random_dag(seed: int) -> OrderProblem:
     """Several readers, several outputs, pairs that must keep their order."""
     rng = random.Random(seed)
     count = rng.randint(1, 7)
@@ -56,10 +56,10 @@ def random_dag(seed: int) -> Problem:
         tasks.append(Task(inputs, outputs))
     wanted = frozenset(t for t in range(tensors) if rng.random() < 0.2)
     pairs = tuple((a, b) for b in range(count) for a in range(b) if rng.random() < 0.05)
-    return Problem({t: rng.randint(1, 9) for t in range(tensors)}, tuple(tasks), wanted, pairs, rng.choice([0, 5]))
+    return OrderProblem({t: rng.randint(1, 9) for t in range(tensors)}, tuple(tasks), wanted, pairs, rng.choice([0, 5]))
 
 
-def random_flow(seed: int) -> Problem:
+def random_flow(seed: int) -> OrderProblem:
     """Each tensor has one reader at the most."""
     rng = random.Random(seed)
     tasks: list[Task] = []
@@ -74,20 +74,20 @@ def random_flow(seed: int) -> Problem:
         free += outputs
         tasks.append(Task(inputs, outputs))
     wanted = frozenset(t for t in free if rng.random() < 0.5)
-    return Problem({t: rng.randint(1, 9) for t in range(tensors)}, tuple(tasks), wanted)
+    return OrderProblem({t: rng.randint(1, 9) for t in range(tensors)}, tuple(tasks), wanted)
 
 
 def is_series_parallel(tree: Tree) -> bool:
     return isinstance(tree, int) or (not isinstance(tree, Prime) and all(map(is_series_parallel, tree.parts)))
 
 
-def two_paths() -> Problem:
+def two_paths() -> OrderProblem:
     """The thesis' Figure 4.5; sizes that it does not draw: I = 10, A2 = 40, D = 10."""
     i, a1, b1, c1, a2, b2, c2, d = range(8)
     sizes = dict(zip((i, a1, b1, c1, a2, b2, c2, d), (10, 50, 30, 40, 40, 40, 40, 10), strict=True))
     first = (Task((i,), (a1,)), Task((a1,), (b1,)), Task((b1,), (c1,)))
     second = (Task((i,), (a2,)), Task((a2,), (b2,)), Task((b2,), (c2,)))
-    return Problem(sizes, (*first, *second, Task((c1, c2), (d,))), frozenset({d}))
+    return OrderProblem(sizes, (*first, *second, Task((c1, c2), (d,))), frozenset({d}))
 
 
 def test_two_paths_of_the_thesis() -> None:
@@ -103,7 +103,7 @@ def test_two_paths_of_the_thesis() -> None:
 @settings(max_examples=examples(100), deadline=None)
 @given(SEEDS, st.sampled_from([random_dag, random_flow]))
 def test_the_best_of_all_orders(seed: int, draw: type) -> None:
-    problem: Problem = draw(seed)
+    problem: OrderProblem = draw(seed)
     orders = list(all_orders(problem))
     least = min(bytes_at_worst(problem, order) for order in orders)
     found = schedule(problem, seconds=SECONDS)
@@ -116,7 +116,7 @@ def test_the_best_of_all_orders(seed: int, draw: type) -> None:
 @given(SEEDS, st.sampled_from([random_dag, random_flow]))
 def test_bounds_hold_without_time(seed: int, draw: type) -> None:
     """No time for the solver: an order all the same, marked as proven only if no order is better."""
-    problem: Problem = draw(seed)
+    problem: OrderProblem = draw(seed)
     orders = list(all_orders(problem))
     least = min(bytes_at_worst(problem, order) for order in orders)
     found = schedule(problem, seconds=0)
@@ -136,16 +136,16 @@ def test_series_parallel_flows_need_no_solver(seed: int) -> None:
 @settings(max_examples=examples(40), deadline=None)
 @given(SEEDS, st.sampled_from([random_dag, random_flow]))
 def test_the_solver_finds_the_best_of_all_orders(seed: int, draw: type) -> None:
-    problem: Problem = draw(seed)
+    problem: OrderProblem = draw(seed)
     order, bound, _ = exact(problem, range(len(problem.tasks)), 0, SECONDS)
     assert bytes_at_worst(problem, order) == bound == min(bytes_at_worst(problem, o) for o in all_orders(problem))
 
 
-def wide(count: int) -> Problem:
+def wide(count: int) -> OrderProblem:
     """Each task reads two of the tensors before it: no series-parallel graph, too many orders."""
     rng = random.Random(count)
     tasks = tuple(Task((rng.randrange(max(0, i - 12), i + 1), rng.randrange(i + 1)), (i + 1,)) for i in range(count))
-    return Problem({t: rng.randint(1, 1000) for t in range(count + 1)}, tasks)
+    return OrderProblem({t: rng.randint(1, 1000) for t in range(count + 1)}, tasks)
 
 
 def test_the_best_order_when_the_time_is_up_is_not_proven() -> None:
@@ -165,11 +165,11 @@ def test_the_same_problem_gets_the_same_order() -> None:
 
 @pytest.mark.parametrize("count", [0, 1])
 def test_little_to_do(count: int) -> None:
-    problem = Problem({0: 3, 1: 4}, (Task((0,), (1,)),)[:count])
+    problem = OrderProblem({0: 3, 1: 4}, (Task((0,), (1,)),)[:count])
     assert schedule(problem, seconds=0).order == tuple(range(count))
 
 
 def test_a_long_chain_is_cut_into_its_operators() -> None:
     tasks = tuple(Task((i,), (i + 1,)) for i in range(500))
-    found = schedule(Problem(dict.fromkeys(range(501), 7), tasks), seconds=0)
+    found = schedule(OrderProblem(dict.fromkeys(range(501), 7), tasks), seconds=0)
     assert (found.order, found.peak, found.proven) == (tuple(range(500)), 14, True)

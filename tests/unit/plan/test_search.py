@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from unit.plan.sketch import Sketch, random_sketch
 
 from tflm_memopt.plan.search.blocks import MAX_OPERATORS, Candidate, Chain, candidates
-from tflm_memopt.plan.search.cuts import SHORT, Cuts, Label, Place, RowBlocks, least_bytes, pareto
-from tflm_memopt.rowgraph.graph import Frame
+from tflm_memopt.plan.search.cuts import SHORT, CutLabel, Cuts, Place, RowBlocks, least_bytes, pareto
+from tflm_memopt.rowgraph.graph import InputSource
 
 UNLIMITED = 1 << 40
 SEEDS = st.integers(0, 1 << 32)
@@ -31,7 +31,7 @@ def with_gaps(salt: int) -> Callable[[Candidate, int, bool], int]:
     return lambda block, _enough, _hasty: block.nbytes + hash((salt, block.first, block.last)) % 40
 
 
-def best_partition(chain: Chain, place: Place) -> Label:
+def best_partition(chain: Chain, place: Place) -> CutLabel:
     """Of row blocks, whatever they compute."""
     return least_bytes([Cuts(RowBlocks(chain), place, None)], UNLIMITED)[0]
 
@@ -111,14 +111,21 @@ def test_only_blocks_of_the_best_partition_are_placed() -> None:
 
 
 def test_pareto_keeps_what_is_best_in_something() -> None:
-    labels = [Label(10, 5, 0), Label(8, 7, 0), Label(8, 6, 1), Label(12, 5, 0), Label(9, 6, 0), Label(20, 1, 0)]
+    labels = [
+        CutLabel(10, 5, 0),
+        CutLabel(8, 7, 0),
+        CutLabel(8, 6, 1),
+        CutLabel(12, 5, 0),
+        CutLabel(9, 6, 0),
+        CutLabel(20, 1, 0),
+    ]
     assert [(x.nbytes, x.macs) for x in pareto(labels)] == [(8, 6), (10, 5), (20, 1)]
 
 
 def test_a_long_partition_is_read_back_without_recursion() -> None:
-    block, label = Candidate(0, 1, 1, 0, ()), Label(0, 0, 0)
+    block, label = Candidate(0, 1, 1, 0, ()), CutLabel(0, 0, 0)
     for _ in range(5000):
-        label = Label(1, 0, 0, block, label)
+        label = CutLabel(1, 0, 0, block, label)
     assert len(label.blocks()) == 5000
 
 
@@ -132,6 +139,6 @@ def test_no_block_is_too_long() -> None:
     chain = s.chain(s.add(first, x))
     last = len(chain.ops)
     assert max(last - c.first for c in candidates(chain, last, UNLIMITED)) == MAX_OPERATORS
-    streamed = replace(chain, frame=Frame(first, 4, 4, pushed=1))
+    streamed = replace(chain, frame=InputSource(first, 4, 4, pushed=1))
     assert [c.first for c in candidates(streamed, last, UNLIMITED)] == [0]
     assert len(best_partition(streamed, alive).blocks()) == 1

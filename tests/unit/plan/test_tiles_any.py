@@ -14,7 +14,7 @@ from tflm_memopt.plan.planner import Options, plan
 from tflm_memopt.plan.search.blocks import Candidate, Chain, candidates
 from tflm_memopt.plan.search.tiles_any import walked
 from tflm_memopt.plan.search.tiles_plan import NO_RECOMPUTE, Settings
-from tflm_memopt.rowgraph.graph import Frame
+from tflm_memopt.rowgraph.graph import InputSource
 
 UNLIMITED = 1 << 40
 
@@ -55,7 +55,7 @@ def test_blocks_without_such_a_form(why: str) -> None:
     s, y = branches()
     chain, settings = s.chain(y), Settings(cache=why != "no cache")
     if why == "streamed":
-        chain = replace(chain, frame=Frame(chain.ops[0].inputs[0], 24, 72, 1))
+        chain = replace(chain, frame=InputSource(chain.ops[0].inputs[0], 24, 72, 1))
     if why == "two outputs":
         chain = replace(chain, outside=frozenset({y, chain.ops[1].output}))
     assert list(walked(chain, whole(chain), settings)) == []

@@ -12,7 +12,7 @@ from unit.plan.tiled import planned
 import tflm_memopt
 from tflm_memopt import pipeline
 from tflm_memopt.analysis.costs import Work
-from tflm_memopt.lower.lowering import Unit, lower
+from tflm_memopt.lower.lowering import BlockGroup, lower
 from tflm_memopt.model.reader import read
 from tflm_memopt.plan.firing.occupancy import trace_of
 from tflm_memopt.plan.firing.trace import Member
@@ -88,7 +88,7 @@ def test_firings_that_are_searched_for(seed: int) -> None:
     plan, ops = found.plan, found.partition.ops
     left = 0
     for call in plan.calls():
-        program = lower(plan, Unit(call, (), ()), ops)
+        program = lower(plan, BlockGroup(call, (), ()), ops)
         left += program.firings - sum(order.count for order in program.orders)
     assert sum(done.searched for done in work(plan, ops)) == left
 

@@ -14,7 +14,7 @@ import tflm_memopt
 from tflm_memopt.analysis.timing import Clock, time_of
 from tflm_memopt.report import text
 from tflm_memopt.results import InterfaceReport, KeptBuiltin, Macs, Report
-from tflm_memopt.runtime.process import Arena
+from tflm_memopt.runtime.process import RecordedArena
 from tflm_memopt.runtime.verify import Difference, Measured, Verification
 
 CONVENTION = "ilp32, input in the arena, TFLM reference kernels"
@@ -141,7 +141,7 @@ def test_bit_exact() -> None:
 
 
 def test_measured_with_its_convention() -> None:
-    measured = Measured(Arena(1000, 2000, 3000), Arena(100, 200, 300))
+    measured = Measured(RecordedArena(1000, 2000, 3000), RecordedArena(100, 200, 300))
     said = shown(text.verification(replace(EXACT, measured=measured)))
     assert "lp64, recording interpreter" in said
     assert ["original", "1,000", "2,000", "3,000"] in [line.split() for line in said.splitlines()]

@@ -9,7 +9,7 @@ import pytest
 from tflm.region_model import IN, region_model
 
 from tflm_memopt.runtime import process, worker
-from tflm_memopt.runtime.process import Arena, run_model
+from tflm_memopt.runtime.process import RecordedArena, run_model
 
 LOG = f"""noise
 {worker.ATTEMPT} 65536 B
@@ -36,7 +36,7 @@ def test_arena_figures_are_those_of_print_allocations() -> None:
         f"[RecordingMicroAllocator] Arena allocation {k} {v} bytes\n"
         for k, v in (("total", 9), ("head", 5), ("tail", 4))
     )
-    assert process._arena(log) == Arena(head=5, tail=4, total=9)
+    assert process._arena(log) == RecordedArena(head=5, tail=4, total=9)
 
 
 def test_arenas_begin_with_the_models_size_and_end() -> None:

@@ -25,7 +25,7 @@ def test_finds_program_inputs_outputs_and_workspace() -> None:
 def test_places_buffers_as_the_model_says() -> None:
     model = read(region_model(offsets=(INPUT_AT + 160, OUTPUT_AT + 160, 160)))
     arena = placement(model, regions(model)[0])
-    assert arena == host.Arena(nbytes=WORKSPACE, inputs=(INPUT_AT,), outputs=(OUTPUT_AT,), workspace=0)
+    assert arena == host.DeviceArena(nbytes=WORKSPACE, inputs=(INPUT_AT,), outputs=(OUTPUT_AT,), workspace=0)
 
 
 def test_places_buffers_that_tflm_plans_behind_the_others() -> None:

@@ -15,10 +15,10 @@ from tflm_memopt.model.graph import TensorId
 from tflm_memopt.ops.rowop import RowOp
 from tflm_memopt.plan.firing.trace import Trace
 from tflm_memopt.plan.walk import Ints
-from tflm_memopt.rowgraph.graph import Frame
+from tflm_memopt.rowgraph.graph import InputSource
 
 
-def converted_bytes(op: RowOp, frame: Frame, *, tiled: bool, iterative: bool) -> int:
+def converted_bytes(op: RowOp, frame: InputSource, *, tiled: bool, iterative: bool) -> int:
     """Pixels of an external input that a firing of a row block, or one output pixel of a tiled block, reads at once."""
     total = 0
     for k, (tensor, rows) in enumerate(zip(op.inputs, op.reads, strict=True)):
@@ -44,7 +44,7 @@ class Arrivals:
     """Whether the last row is ever asked for; else it is pushed when the block is done."""
 
 
-def arrivals(trace: Trace, frame: Frame) -> Arrivals | None:
+def arrivals(trace: Trace, frame: InputSource) -> Arrivals | None:
     """None where the block does not read the input."""
     parts = list(_readings(trace, frame.tensor))
     if not parts:

@@ -20,7 +20,7 @@ from tflm_memopt.plan.firing.lanes import Lives
 from tflm_memopt.plan.firing.trace import Member, Trace, dead_bytes, written_bytes
 from tflm_memopt.plan.plan import Lane, Role
 from tflm_memopt.plan.walk import Ints
-from tflm_memopt.rowgraph.graph import Frame
+from tflm_memopt.rowgraph.graph import InputSource
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +56,7 @@ class Content:
 
 
 @dataclass(frozen=True, slots=True)
-class Border:
+class BlockBorder:
     """Whole tensors at the border of a block."""
 
     dying: tuple[TensorId, ...]
@@ -79,11 +79,11 @@ class Ring:
 
 def contents(
     trace: Trace,
-    border: Border,
+    border: BlockBorder,
     rings: Mapping[TensorId, Ring],
     sizes: Mapping[TensorId, int],
     counter_bytes: int,
-    frame: Frame | None,
+    frame: InputSource | None,
 ) -> tuple[Content, ...]:
     """All buffers of a block, tensors that merely live through it excepted. `rings`: of the inner tensors."""
     moments = trace.end
@@ -113,7 +113,7 @@ def contents(
     return (*result, *_scratch(trace, frame, moments, tiled=tiled), *frame_contents(trace, frame))
 
 
-def _scratch(trace: Trace, frame: Frame | None, moments: Ints, *, tiled: bool) -> Iterator[Content]:
+def _scratch(trace: Trace, frame: InputSource | None, moments: Ints, *, tiled: bool) -> Iterator[Content]:
     """What kernels and conversions take for one firing: they share it, since no two operators fire at once."""
     zero = np.zeros(len(moments), dtype=np.int64)
     full = zero.copy()
@@ -123,14 +123,14 @@ def _scratch(trace: Trace, frame: Frame | None, moments: Ints, *, tiled: bool) -
         yield Content(Role.SCRATCH, -1, nbytes, zero, full, full)
 
 
-def _converted(m: Member, frame: Frame | None, *, tiled: bool) -> int:
+def _converted(m: Member, frame: InputSource | None, *, tiled: bool) -> int:
     """Pixels of an external input that become int8 for one window."""
     if frame is None or frame.pushed or frame.tensor not in m.op.inputs:
         return 0
     return converted_bytes(m.op, frame, tiled=tiled, iterative=m.iterative)
 
 
-def frame_contents(trace: Trace, frame: Frame | None) -> Iterator[Content]:
+def frame_contents(trace: Trace, frame: InputSource | None) -> Iterator[Content]:
     """What a streamed input takes; nothing in a block that does not read it."""
     moments = trace.end
     zero = np.zeros(len(moments), dtype=np.int64)
@@ -147,7 +147,7 @@ def frame_contents(trace: Trace, frame: Frame | None) -> Iterator[Content]:
 
 
 def new_contents(
-    trace: Trace, member: Member, ring: Ring | None, counter_bytes: int, frame: Frame | None
+    trace: Trace, member: Member, ring: Ring | None, counter_bytes: int, frame: InputSource | None
 ) -> Iterator[tuple[Ints | int, Ints | int]]:
     """Bytes that an operator of a row block adds at each firing and before it: output (None: whole), sums, ..."""
     moments = trace.end
@@ -197,14 +197,14 @@ def ends_late(writer: Member) -> bool:
     return writer.op.ends_late and not writer.iterative and writer.walk.groups == 1
 
 
-def _ends_on(writer: Member, rings: Collection[TensorId], frame: Frame | None) -> frozenset[TensorId]:
+def _ends_on(writer: Member, rings: Collection[TensorId], frame: InputSource | None) -> frozenset[TensorId]:
     """See Content.ends_on. `rings`: what is kept in rings."""
     if not ends_late(writer):
         return frozenset()
     return frozenset(writer.op.inputs).difference(rings, (frame.tensor,) if frame else ())
 
 
-def _replaces(writer: Member, rings: Collection[TensorId], frame: Frame | None) -> frozenset[TensorId]:
+def _replaces(writer: Member, rings: Collection[TensorId], frame: InputSource | None) -> frozenset[TensorId]:
     """Tensors that a writer may overwrite in place. `rings`: what is kept in rings. Never the frame, which moves.
 
     In a lane, the pixels of a unit may be turned round and far apart: then the first to be written is not below the

@@ -15,12 +15,12 @@ import numpy as np
 from tflm_memopt.model.graph import TensorId
 from tflm_memopt.ops.rowop import RowOp
 from tflm_memopt.plan.firing.lanes import lives
-from tflm_memopt.plan.firing.liveness import Border, Content, Ring, contents
+from tflm_memopt.plan.firing.liveness import BlockBorder, Content, Ring, contents
 from tflm_memopt.plan.firing.trace import Member, Trace, prepend, start
 from tflm_memopt.plan.firing.turned import as_counted
 from tflm_memopt.plan.plan import Block, Buffer, Plan, Role
 from tflm_memopt.plan.walk import Ints
-from tflm_memopt.rowgraph.graph import Frame
+from tflm_memopt.rowgraph.graph import InputSource
 
 MOST_MOMENTS = 64
 """Of one block: finer than a screen shows."""
@@ -49,7 +49,7 @@ class Occupancy:
 
 
 def occupancy(
-    plan: Plan, ops: Mapping[int, RowOp], outputs: Collection[TensorId], frame: Frame | None = None
+    plan: Plan, ops: Mapping[int, RowOp], outputs: Collection[TensorId], frame: InputSource | None = None
 ) -> Occupancy:
     """`ops`: row operators by key. `outputs`: tensors that the model gives back. `frame`: an input beside it."""
     moments: list[int] = []
@@ -102,7 +102,7 @@ def _contents(
     block: Block,
     ops: Mapping[int, RowOp],
     outputs: Collection[TensorId],
-    frame: Frame | None,
+    frame: InputSource | None,
 ) -> Mapping[tuple[Role, int], Content]:
     """What the block writes or reads for the last time; tensors that live through it are not listed."""
     trace = trace_of(block, ops)
@@ -113,7 +113,7 @@ def _contents(
     rings = {b.key: b for b in plan.buffers if b.role is Role.RING and b.first == number}
     found = contents(
         trace,
-        Border(tuple(dying), tuple(born), ()),
+        BlockBorder(tuple(dying), tuple(born), ()),
         {m.op.output: _ring(trace, m, rings[m.op.output]) for m in trace.members if m.op.output in rings},
         {t: b.nbytes for t, b in whole.items()},
         sum(b.nbytes for b in plan.buffers if b.role is Role.COUNTERS and b.first == number),

@@ -19,7 +19,7 @@ TFLM_ALIGN = 16
 _ALIGN = {Role.TENSOR: 1, Role.RING: 1, Role.ACCUMULATOR: 4, Role.COUNTERS: 2, Role.SCRATCH: 4}
 
 
-class Held(NamedTuple):
+class BlockBuffer(NamedTuple):
     """A buffer of a block: of a Content, what does not change from firing to firing."""
 
     role: Role
@@ -36,10 +36,10 @@ class Draft:
     step: Step
     whole: tuple[TensorId, ...]
     """Tensors that are alive in full during the step."""
-    held: tuple[Held, ...] = ()
+    held: tuple[BlockBuffer, ...] = ()
     """Of a block: its other buffers."""
     separations: Mapping[tuple[int, int], int] = field(default_factory=dict)
-    """Of those (layout.Problem)."""
+    """Distances in bytes that its buffers keep, as in LayoutProblem."""
     most_alive: int = 0
     """Bytes in those at the worst moment."""
 
@@ -58,7 +58,7 @@ def drafted(step: Block, contents: Sequence[Content], whole: tuple[TensorId, ...
     distances = separations(contents)
     if step.turned:
         distances = mirrored(contents, distances)
-    held = tuple(Held(c.role, c.key, c.nbytes, c.depth, c.lanes) for c in contents)
+    held = tuple(BlockBuffer(c.role, c.key, c.nbytes, c.depth, c.lanes) for c in contents)
     return Draft(step, whole, held, distances, most_alive(contents))
 
 
@@ -74,7 +74,7 @@ class Placer:
 
     def problem(
         self, drafts: Sequence[Draft], turns: Mapping[int, Draft] = MappingProxyType({})
-    ) -> tuple[list[Buffer], layout.Problem]:
+    ) -> tuple[list[Buffer], layout.LayoutProblem]:
         """The buffers of these steps, and what their offsets must fulfil. `turns`: other forms of some steps."""
         buffers: list[Buffer] = []
         tensors: dict[TensorId, int] = {}
@@ -102,20 +102,20 @@ class Placer:
                 distances[pair] = max(distance, distances.get(pair, distance))
             lower_bound = max(lower_bound, min(map(self.bound, forms)))
         nbytes, align = tuple(b.nbytes for b in buffers), tuple(b.align for b in buffers)
-        return buffers, layout.Problem(nbytes, align, distances, lower_bound, tuple(choices))
+        return buffers, layout.LayoutProblem(nbytes, align, distances, lower_bound, tuple(choices))
 
     def bound(self, draft: Draft) -> int:
         """Bytes that are alive at the worst moment of a step."""
         filled = sum(held.nbytes for held in draft.held if self._is_filled(held))
         return max(draft.most_alive, filled) + sum(self.sizes[t] for t in draft.whole)
 
-    def _is_filled(self, held: Held) -> bool:
+    def _is_filled(self, held: BlockBuffer) -> bool:
         """Whether it is an input of the model, which is there before anything fires, read or not."""
         return held.role is Role.TENSOR and held.key in self.inputs and held.nbytes == self.sizes[held.key]
 
     def _index(
         self,
-        held: Held,
+        held: BlockBuffer,
         step: int,
         lives: Mapping[TensorId, tuple[int, int]],
         buffers: list[Buffer],

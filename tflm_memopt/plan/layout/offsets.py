@@ -13,7 +13,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from tflm_memopt.plan import cp_sat
-from tflm_memopt.plan.effort import Meter, Part
+from tflm_memopt.plan.effort import Meter, SearchPart
 from tflm_memopt.plan.layout import bound
 
 CLIMB_STEPS = 200
@@ -41,7 +41,7 @@ class Turn:
 
 
 @dataclass(frozen=True, slots=True)
-class Problem:
+class LayoutProblem:
     """Sizes and alignments in bytes. `separations[lower, upper]`: both orders of each pair that is alive together."""
 
     nbytes: tuple[int, ...]
@@ -51,7 +51,7 @@ class Problem:
     turns: tuple[Turn, ...] = ()
     """Whose forward separations are not among `separations`."""
 
-    def decided(self, turned: Collection[int]) -> Problem:
+    def decided(self, turned: Collection[int]) -> LayoutProblem:
         """The same with these blocks turned and the others not."""
         separations, nbytes = dict(self.separations), list(self.nbytes)
         for number, turn in enumerate(self.turns):
@@ -59,7 +59,7 @@ class Problem:
                 separations[pair] = max(distance, separations.get(pair, distance))
             for i in turn.nbytes if number in turned else ():
                 nbytes[i] = turn.nbytes[i]
-        return Problem(tuple(nbytes), self.align, separations, self.lower_bound)
+        return LayoutProblem(tuple(nbytes), self.align, separations, self.lower_bound)
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +72,9 @@ class Layout:
     """Of the problem's turns."""
 
 
-def place(problem: Problem, *, seconds: float, meter: Meter | None = None, part: Part = Part.LAYOUT) -> Layout:
+def place(
+    problem: LayoutProblem, *, seconds: float, meter: Meter | None = None, part: SearchPart = SearchPart.LAYOUT
+) -> Layout:
     """The best layout found within the time limit; the heuristic's at worst, never a failure.
 
     `seconds`: CP-SAT's deterministic time, about seconds, the same on every machine. `meter`: what all of it may cost,
@@ -102,12 +104,12 @@ def place(problem: Problem, *, seconds: float, meter: Meter | None = None, part:
     return found
 
 
-def _with(problem: Problem, turned: frozenset[int], meter: Meter, part: Part) -> Layout:
+def _with(problem: LayoutProblem, turned: frozenset[int], meter: Meter, part: SearchPart) -> Layout:
     """What climbing finds when it is decided which blocks are turned."""
     return replace(climb(problem.decided(turned), meter, part), turned=turned)
 
 
-def climb(problem: Problem, meter: Meter | None = None, part: Part = Part.LAYOUT) -> Layout:
+def climb(problem: LayoutProblem, meter: Meter | None = None, part: SearchPart = SearchPart.LAYOUT) -> Layout:
     """Place one buffer after the other as low as possible; improve the order by moving single buffers."""
     meter = meter or Meter()
     rng = random.Random(SEED)
@@ -141,7 +143,7 @@ _NOWHERE = -1
 Neighbours = Sequence[Sequence[tuple[int, int, int]]]
 
 
-def _neighbours(problem: Problem) -> Neighbours:
+def _neighbours(problem: LayoutProblem) -> Neighbours:
     """Per buffer u: (v, separation of v below u, separation of u below v) of all buffers v that it meets."""
     result: list[list[tuple[int, int, int]]] = [[] for _ in problem.nbytes]
     for (lower, upper), distance in problem.separations.items():
@@ -150,7 +152,7 @@ def _neighbours(problem: Problem) -> Neighbours:
 
 
 def _stack(
-    problem: Problem, order: Sequence[int], neighbours: Neighbours, offsets: list[int], limit: int | None = None
+    problem: LayoutProblem, order: Sequence[int], neighbours: Neighbours, offsets: list[int], limit: int | None = None
 ) -> list[int]:
     """Puts each buffer of `order` as low as those with offsets let it; empty when one ends above the limit."""
     for u in order:
@@ -169,7 +171,7 @@ def _stack(
     return offsets
 
 
-def exact(problem: Problem, hint: Layout, *, seconds: float) -> tuple[Layout, float]:
+def exact(problem: LayoutProblem, hint: Layout, *, seconds: float) -> tuple[Layout, float]:
     """CP-SAT on the disjunctions, and on which blocks are turned, from the hint on; and the time that it took."""
     cp_sat.load()
     from ortools.sat.python import cp_model  # noqa: PLC0415 (see cp_sat.load)
@@ -214,5 +216,5 @@ def exact(problem: Problem, hint: Layout, *, seconds: float) -> tuple[Layout, fl
     return Layout(values, _top(problem.decided(turned), values), status == cp_model.OPTIMAL, turned), spent
 
 
-def _top(problem: Problem, offsets: Sequence[int]) -> int:
+def _top(problem: LayoutProblem, offsets: Sequence[int]) -> int:
     return max((o + n for o, n in zip(offsets, problem.nbytes, strict=True)), default=0)

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tflm_memopt.plan import cp_sat
-from tflm_memopt.plan.schedule.problem import Problem, peak
+from tflm_memopt.plan.schedule.problem import OrderProblem, peak
 
 SEED = 1
 
 
-def exact(problem: Problem, hint: Sequence[int], bound: int, seconds: float) -> tuple[tuple[int, ...], int, float]:
+def exact(problem: OrderProblem, hint: Sequence[int], bound: int, seconds: float) -> tuple[tuple[int, ...], int, float]:
     """The best order found, the hint's at worst; a lower bound of the peak; and the time that it took.
 
     `bound`: good enough. `seconds`: CP-SAT's deterministic time, the same on every machine.

@@ -11,9 +11,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from tflm_memopt.plan.effort import Meter, Part
+from tflm_memopt.plan.effort import Meter, SearchPart
 from tflm_memopt.plan.schedule.exact import exact
-from tflm_memopt.plan.schedule.problem import Problem, lower_bound, peak
+from tflm_memopt.plan.schedule.problem import OrderProblem, lower_bound, peak
 from tflm_memopt.plan.schedule.series_parallel import decompose, hill_valley, in_series
 
 PAIR_SECONDS, SOLVER_SECONDS = 2e-5, 4.0
@@ -35,7 +35,7 @@ class Schedule:
         return self.peak <= self.lower_bound
 
 
-def schedule(problem: Problem, *, seconds: float, meter: Meter | None = None) -> Schedule:
+def schedule(problem: OrderProblem, *, seconds: float, meter: Meter | None = None) -> Schedule:
     """The order of least peak, proven or with its gap; the best one found when the time is up.
 
     `seconds`: of CP-SAT's deterministic time, for all pieces together; 0 leaves it out. `meter`: what it may cost.
@@ -47,7 +47,7 @@ def schedule(problem: Problem, *, seconds: float, meter: Meter | None = None) ->
     left = [i for i, s in enumerate(quick) if s.peak > floor]
     for i in left if seconds > 0 else ():
         work = PAIR_SECONDS * sum(tasks.bit_count() for tasks in pieces[i][1].before)
-        if not meter.allows(Part.ORDERS, work):
+        if not meter.allows(SearchPart.ORDERS, work):
             continue
         meter.spend(work)
         limit = min(seconds / len(left), meter.left / SOLVER_SECONDS)
@@ -58,7 +58,7 @@ def schedule(problem: Problem, *, seconds: float, meter: Meter | None = None) ->
     return Schedule(order, max((s.peak for s in quick), default=0), max((s.lower_bound for s in quick), default=0))
 
 
-def contiguous(problem: Problem) -> tuple[int, ...]:
+def contiguous(problem: OrderProblem) -> tuple[int, ...]:
     """An order in which parallel branches run one after the other, each as a whole: what can be fused stays together.
 
     The thesis' heuristic: hill-valley order of the branches, "used as is, instead of merging them" (section 4.3.1).
@@ -66,7 +66,7 @@ def contiguous(problem: Problem) -> tuple[int, ...]:
     return hill_valley(problem, decompose(problem), _last, merged=False).order
 
 
-def _pieces(problem: Problem) -> Iterator[tuple[Sequence[int], Problem]]:
+def _pieces(problem: OrderProblem) -> Iterator[tuple[Sequence[int], OrderProblem]]:
     """What can be scheduled alone, in order: the tasks of each piece, and its problem."""
     done: list[int] = []
     for tasks in in_series(problem):
@@ -74,7 +74,7 @@ def _pieces(problem: Problem) -> Iterator[tuple[Sequence[int], Problem]]:
         done += tasks
 
 
-def _polynomial(problem: Problem) -> Schedule:
+def _polynomial(problem: OrderProblem) -> Schedule:
     """The best of the graph's own order and those that are optimal for series-parallel graphs.
 
     A tensor with several readers is freed by the last of them, which no fixed weight of a task can say. Divided among

@@ -16,7 +16,7 @@ from itertools import groupby, pairwise
 from tflm_memopt.model.graph import Graph, TensorId
 from tflm_memopt.plan.effort import Meter
 from tflm_memopt.plan.schedule.least_peak import contiguous, schedule
-from tflm_memopt.plan.schedule.problem import Problem, Task
+from tflm_memopt.plan.schedule.problem import OrderProblem, Task
 from tflm_memopt.rowgraph.graph import Kept, Node, Partition
 from tflm_memopt.rowgraph.regions import STATEFUL, regions_of
 
@@ -37,7 +37,7 @@ def orders(
     nodes: list[Kept | int] = []
     for node in partition.nodes:
         nodes += [node] if isinstance(node, Kept) else node.ops
-    problem = Problem(
+    problem = OrderProblem(
         {**sizes, **dict.fromkeys(partition.external, 0)},
         tuple(_task(partition, node) for node in nodes),
         frozenset(graph.outputs),

@@ -18,7 +18,7 @@ class Task:
 
 
 @dataclass(frozen=True)
-class Problem:
+class OrderProblem:
     """Tasks in an order in which they can run. A tensor that no task makes is alive from the start."""
 
     nbytes: Mapping[TensorId, int]
@@ -68,14 +68,14 @@ class Problem:
         unread = (t for t in task.outputs if t not in self.readers)
         return (t for t in dict.fromkeys((*task.inputs, *unread)) if t not in self.outputs)
 
-    def part(self, done: Collection[int], tasks: Sequence[int]) -> Problem:
+    def part(self, done: Collection[int], tasks: Sequence[int]) -> OrderProblem:
         """Some tasks, when all of `done` ran before them and everything else runs later."""
         inside, number = set(tasks), {task: i for i, task in enumerate(tasks)}
         past = inside.union(done)
         later = {t for t, readers in self.readers.items() if not past.issuperset(readers)} | self.outputs
         touched = {t for i in tasks for t in (*self.tasks[i].inputs, *self.tasks[i].outputs)}
         there = {*self.given, *(t for i in done for t in self.tasks[i].outputs)} & later
-        return Problem(
+        return OrderProblem(
             self.nbytes,
             tuple(self.tasks[i] for i in tasks),
             frozenset(touched & later),
@@ -84,7 +84,7 @@ class Problem:
         )
 
 
-def peak(problem: Problem, order: Iterable[int]) -> int:
+def peak(problem: OrderProblem, order: Iterable[int]) -> int:
     """Bytes alive at the worst step of an order."""
     waiting = {t: len(readers) for t, readers in problem.readers.items()}
     alive = problem.across + sum(problem.nbytes[t] for t in problem.given)
@@ -99,7 +99,7 @@ def peak(problem: Problem, order: Iterable[int]) -> int:
     return worst
 
 
-def lower_bound(problem: Problem) -> int:
+def lower_bound(problem: OrderProblem) -> int:
     """What some task finds alive in every order: its own tensors, those on every way around it."""
     after = [0] * len(problem.tasks)
     for i, tasks in enumerate(problem.before):

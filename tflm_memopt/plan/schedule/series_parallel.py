@@ -12,21 +12,21 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from tflm_memopt.plan.schedule.problem import Problem, bits
+from tflm_memopt.plan.schedule.problem import OrderProblem, bits
 
 Share = Callable[[int, int, int], int]
 """(bytes of a tensor, its readers, number of the reader) -> bytes of it that the reader frees; all of them in sum."""
 
 
 @dataclass(frozen=True, slots=True)
-class Series:
+class InSeries:
     """One part after the other."""
 
     parts: tuple[Tree, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Parallel:
+class InParallel:
     """Parts that do not depend on each other."""
 
     parts: tuple[Tree, ...]
@@ -39,7 +39,7 @@ class Prime:
     tasks: tuple[int, ...]
 
 
-Tree = Series | Parallel | Prime | int
+Tree = InSeries | InParallel | Prime | int
 """A single task is its index."""
 
 
@@ -68,7 +68,7 @@ class Segment:
         return Segment(max(self.hill, self.net + other.hill), self.net + other.net, self.tasks + other.tasks)
 
 
-def decompose(problem: Problem) -> Tree:
+def decompose(problem: OrderProblem) -> Tree:
     """How the tasks' order is composed."""
     related = _related(problem)
 
@@ -77,22 +77,22 @@ def decompose(problem: Problem) -> Tree:
             return tasks.bit_length() - 1
         parallel = list(_components(tasks, related))
         if len(parallel) > 1:
-            return Parallel(tuple(tree(part) for part in parallel))
+            return InParallel(tuple(tree(part) for part in parallel))
         series = list(_in_series(tasks, related))
         if len(series) > 1:
-            return Series(tuple(tree(part) for part in series))
+            return InSeries(tuple(tree(part) for part in series))
         return Prime(tuple(bits(tasks)))
 
-    return tree((1 << len(problem.tasks)) - 1) if problem.tasks else Series(())
+    return tree((1 << len(problem.tasks)) - 1) if problem.tasks else InSeries(())
 
 
-def in_series(problem: Problem) -> Iterator[tuple[int, ...]]:
+def in_series(problem: OrderProblem) -> Iterator[tuple[int, ...]]:
     """Groups of tasks such that each must be done before the next: they can be scheduled alone."""
     for part in _in_series((1 << len(problem.tasks)) - 1, _related(problem)):
         yield tuple(bits(part))
 
 
-def hill_valley(problem: Problem, tree: Tree, share: Share, *, merged: bool = True) -> HillValley:
+def hill_valley(problem: OrderProblem, tree: Tree, share: Share, *, merged: bool = True) -> HillValley:
     """The optimal order of a series-parallel tree when each reader of a tensor frees a fixed share of it.
 
     Without `merged`, branches are not interleaved. Tasks that are not series-parallel keep their order.
@@ -119,7 +119,7 @@ def hill_valley(problem: Problem, tree: Tree, share: Share, *, merged: bool = Tr
             exact = False
             return _canonical(leaf(i) for i in tree.tasks)
         parts = [segments(part) for part in tree.parts]
-        if isinstance(tree, Series):
+        if isinstance(tree, InSeries):
             return _canonical(segment for part in parts for segment in part)
         if not merged:
             parts = [[_joined(part)] for part in parts]
@@ -147,7 +147,7 @@ def _joined(segments: Sequence[Segment]) -> Segment:
     return Segment(hill, level, tuple(i for part in segments for i in part.tasks))
 
 
-def _related(problem: Problem) -> list[int]:
+def _related(problem: OrderProblem) -> list[int]:
     """Per task: those that must run before or after it."""
     related = list(problem.before)
     for i, tasks in enumerate(problem.before):

@@ -15,10 +15,10 @@ import numpy as np
 
 from tflm_memopt.model.graph import TensorId
 from tflm_memopt.ops.rowop import RowOp
-from tflm_memopt.plan.effort import Meter, Part
+from tflm_memopt.plan.effort import Meter, SearchPart
 from tflm_memopt.plan.firing.lanes import lanes_of, lives
 from tflm_memopt.plan.firing.liveness import (
-    Border,
+    BlockBorder,
     Content,
     Ring,
     contents,
@@ -30,7 +30,7 @@ from tflm_memopt.plan.firing.liveness import (
 from tflm_memopt.plan.firing.trace import Member, Trace, dead_bytes, prepend, ring_depth, start
 from tflm_memopt.plan.plan import Stage
 from tflm_memopt.plan.walk import Ints
-from tflm_memopt.rowgraph.graph import MAX_IO, Frame
+from tflm_memopt.rowgraph.graph import MAX_IO, InputSource
 
 MAX_KERNEL_H = 64
 """Rows of a window that a kernel takes at once: TMO_MAX_KERNEL_H."""
@@ -58,7 +58,7 @@ class Chain:
     """Tensors that are read after the region, or are outputs of the model."""
     across: int
     """Bytes of tensors that live through the region untouched."""
-    frame: Frame | None = None
+    frame: InputSource | None = None
     """The model's input, where it is not in the arena as a whole and this region reads it."""
 
     def last_read(self) -> Mapping[TensorId, int]:
@@ -143,7 +143,7 @@ class Growing:
     """Of the firings that happen."""
 
     def contents(
-        self, at_border: Border, sizes: Mapping[TensorId, int], frame: Frame | None = None
+        self, at_border: BlockBorder, sizes: Mapping[TensorId, int], frame: InputSource | None = None
     ) -> tuple[Content, ...]:
         counter = TILED_COUNTER_BYTES if self.strips else COUNTER_BYTES
         return contents(self.trace, at_border, self.rings, sizes, counter * len(self.trace.members), frame)
@@ -151,9 +151,9 @@ class Growing:
 
 def border(
     chain: Chain, first: int, last: int, sizes: Mapping[TensorId, int], last_read: Mapping[TensorId, int]
-) -> Border:
+) -> BlockBorder:
     alive = sorted(chain.alive[first])
-    return Border(
+    return BlockBorder(
         dying=tuple(t for t in alive if last_read[t] < last),
         born=tuple(op.output for op in chain.ops[first:last] if last_read.get(op.output, -1) >= last),
         through=tuple(t for t in alive if last_read[t] >= last),
@@ -173,7 +173,7 @@ def grow(
     op: RowOp,
     *,
     is_sink: bool,
-    frame: Frame | None = None,
+    frame: InputSource | None = None,
     operands: tuple[int, ...] | None = None,
 ) -> Iterator[Growing]:
     """The block with `op` put in front: one result per order of its operands; none when it cannot be fused.
@@ -204,7 +204,7 @@ def _orders(op: RowOp) -> Iterator[tuple[int, ...]]:
         yield from (tuple(range(n)), tuple(reversed(range(n))))
 
 
-def _with(block: Growing, trace: Trace, member: Member, ring: Ring | None, frame: Frame | None) -> Growing:
+def _with(block: Growing, trace: Trace, member: Member, ring: Ring | None, frame: InputSource | None) -> Growing:
     """The extended block: the new firings find what lay in the gaps of the old; the new buffers come on top."""
     moments = trace.moments
     is_new = np.append(trace.op[moments] == member.key, False)
@@ -225,7 +225,7 @@ def _iterative_pays(op: RowOp) -> bool:
     return op.accumulator_bytes < saved or op.window.kernel_h > MAX_KERNEL_H
 
 
-def settle(block: Growing, frame: Frame | None = None) -> Growing:
+def settle(block: Growing, frame: InputSource | None = None) -> Growing:
     """Operators that sum up a tensor from outside the block read it whole: it is there anyway, and sums cost bytes."""
     piecemeal = {m.op.output for m in block.trace.members} | ({frame.tensor} if frame else set())
     for m in block.trace.members:
@@ -274,7 +274,7 @@ def candidates(
     for first in range(last - 1, -1, -1):
         if last - first > length and chain.can_cut(first + 1, last):
             return
-        if cuttable and not meter.allows(Part.ROW_BLOCKS):
+        if cuttable and not meter.allows(SearchPart.ROW_BLOCKS):
             return
         is_sink = last_read.get(chain.ops[first].output, -1) >= last
         grown = [
@@ -303,7 +303,9 @@ def candidates(
             yield Candidate(first, last, nbytes, best.macs, stages(best.trace))
 
 
-def worst_bytes(block: Growing, at_border: Border, sizes: Mapping[TensorId, int], frame: Frame | None = None) -> int:
+def worst_bytes(
+    block: Growing, at_border: BlockBorder, sizes: Mapping[TensorId, int], frame: InputSource | None = None
+) -> int:
     """Of a settled block: bytes at the worst moment, whole tensors that live through it excepted.
 
     No layout of it can be lower.

@@ -20,7 +20,7 @@ from dataclasses import dataclass, field, replace
 from typing import NamedTuple, TypeVar
 
 from tflm_memopt.errors import UsageError
-from tflm_memopt.plan.effort import Meter, Part
+from tflm_memopt.plan.effort import Meter, SearchPart
 from tflm_memopt.plan.search.blocks import MAX_OPERATORS, MAX_ORDERS, Candidate, Chain, candidates
 from tflm_memopt.plan.search.tiles import tiled_candidates
 from tflm_memopt.plan.search.tiles_any import walked
@@ -45,7 +45,7 @@ def never(_block: Candidate, _limit: int) -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class Label:
+class CutLabel:
     """A partition of the first operators of a chain."""
 
     nbytes: int
@@ -53,7 +53,7 @@ class Label:
     spread: int
     """Sum over the blocks of their bytes: breaks ties in favour of small blocks."""
     last: Candidate | None = field(default=None, compare=False)
-    before: Label | None = field(default=None, compare=False)
+    before: CutLabel | None = field(default=None, compare=False)
 
     def blocks(self) -> tuple[Candidate, ...]:
         found, label = [], self
@@ -76,7 +76,7 @@ class RowBlocks:
         limit = max((block.nbytes for block in shortest.values() if block), default=0)
         self.by_end = {
             last: tuple(candidates(chain, last, limit, 1, SHORT, self._meter.fair(count - last + 1)))
-            if self._meter.allows(Part.ROW_BLOCKS)
+            if self._meter.allows(SearchPart.ROW_BLOCKS)
             else tuple(block for block in (shortest[last],) if block)
             for last in ends
         }
@@ -88,7 +88,7 @@ class RowBlocks:
         included.
         """
         if limit > self._limit[last]:
-            if not self._meter.allows(Part.ROW_BLOCKS):
+            if not self._meter.allows(SearchPart.ROW_BLOCKS):
                 return self.by_end[last]
             orders = MAX_ORDERS if self._has_orders(last) else 1
             limit += limit // SLACK  # as bytes become true they rise, a little at a time
@@ -181,7 +181,7 @@ class Cuts:
     def add_walks(self) -> None:
         """The row block that needs most, pixel by pixel (tiles_any.py): that needs exact counting, which takes time."""
         tried: set[Candidate] = set()
-        while self._settings and self._meter.allows(Part.TILED_BLOCKS):
+        while self._settings and self._meter.allows(SearchPart.TILED_BLOCKS):
             worst = max(self.front()[0].blocks(), key=lambda block: block.nbytes)
             if worst.strips or worst in tried or worst.last - worst.first == 1:
                 return
@@ -194,11 +194,11 @@ class Cuts:
         """Blocks."""
         return sum(map(len, self._table.values()))
 
-    def front(self) -> list[Label]:
+    def front(self) -> list[CutLabel]:
         """The Pareto front of (bytes, multiply-accumulates), fewest bytes first."""
         return _front(self.chain, self._table) or [self._rough]
 
-    def settle(self, label: Label, enough: int, *, hasty: bool = False) -> bool:
+    def settle(self, label: CutLabel, enough: int, *, hasty: bool = False) -> bool:
         """Places the blocks of a partition; False when all of them were placed before, so that its bytes are true.
 
         hasty: by the heuristic alone, until reconsider() is called.
@@ -223,7 +223,9 @@ class Cuts:
         self._table[old.last] = tuple(new if c is old else c for c in self._table[old.last])
 
 
-def least_bytes(cuts: Sequence[Cuts], macs: int, meter: Meter | None = None, bar: int = UNLIMITED) -> tuple[Label, ...]:
+def least_bytes(
+    cuts: Sequence[Cuts], macs: int, meter: Meter | None = None, bar: int = UNLIMITED
+) -> tuple[CutLabel, ...]:
     """One partition per chain: the least bytes of the worst of them, with at most so many multiply-accumulates in all.
 
     Where none has so few, the one with the fewest. First all blocks are placed by the heuristic alone: what that leads
@@ -244,7 +246,7 @@ def _settled(cuts: Sequence[Cuts], macs: int, meter: Meter, bar: int, known: Joi
         meter.spend(FRONT_SECONDS * sum(cut.known for cut in cuts))
         options = front(cuts)
         best = next((j for j in options if j.macs <= macs), options[-1])
-        if known and (best[:2] >= known[:2] or not meter.allows(Part.BLOCK_LAYOUTS)):
+        if known and (best[:2] >= known[:2] or not meter.allows(SearchPart.BLOCK_LAYOUTS)):
             return known
         if best.nbytes >= bar:
             return best
@@ -270,17 +272,17 @@ class Joint(NamedTuple):
 
     nbytes: int
     macs: int
-    labels: tuple[Label, ...]
+    labels: tuple[CutLabel, ...]
 
 
-def _front(chain: Chain, table: Mapping[int, Sequence[Candidate]]) -> list[Label]:
+def _front(chain: Chain, table: Mapping[int, Sequence[Candidate]]) -> list[CutLabel]:
     """The Pareto front of (bytes, multiply-accumulates) over all partitions of the chain."""
-    fronts: list[list[Label]] = [[Label(0, 0, 0)]]
+    fronts: list[list[CutLabel]] = [[CutLabel(0, 0, 0)]]
     for last in range(1, len(chain.ops) + 1):
         fronts.append(
             pareto(
                 [
-                    Label(
+                    CutLabel(
                         max(label.nbytes, block.nbytes),
                         label.macs + block.macs,
                         label.spread + block.nbytes,
@@ -295,7 +297,7 @@ def _front(chain: Chain, table: Mapping[int, Sequence[Candidate]]) -> list[Label
     return fronts[-1]
 
 
-Cost = TypeVar("Cost", Label, Joint)
+Cost = TypeVar("Cost", CutLabel, Joint)
 
 
 def pareto(options: Sequence[Cost]) -> list[Cost]:

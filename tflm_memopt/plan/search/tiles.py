@@ -11,25 +11,25 @@ from typing import NamedTuple
 
 from tflm_memopt.ops.rowop import RowOp
 from tflm_memopt.plan import walk as plan_walk
-from tflm_memopt.plan.effort import Meter, Part
+from tflm_memopt.plan.effort import Meter, SearchPart
 from tflm_memopt.plan.plan import Stage
 from tflm_memopt.plan.search.blocks import Candidate, Chain
 from tflm_memopt.plan.search.links import Links, links
 from tflm_memopt.plan.search.tiles_labels import Found, Trail, Visit
-from tflm_memopt.plan.search.tiles_plan import Point, Settings, TiledBlock, Walk
+from tflm_memopt.plan.search.tiles_plan import Point, Settings, TiledBlock, TiledWalk
 from tflm_memopt.plan.search.tiles_search import Search
 
 UNLIMITED = 1 << 62
 
 
-class Partition(NamedTuple):
+class TiledCut(NamedTuple):
     """How the first operators of a chain are cut."""
 
     nbytes: int
     macs: int
     spread: int
     """Sum over the blocks of their bytes: breaks ties in favour of small blocks."""
-    before: Partition | None
+    before: TiledCut | None
     block: Found | None
     last: int
 
@@ -49,15 +49,15 @@ def frontier(chain: Chain, settings: Settings) -> list[Point]:
     return [_point(chain, p, settings) for p in _front([*found, *cheap], 0)]
 
 
-def _partitions(chain: Chain, joined: Links, settings: Settings, limit: int) -> list[Partition]:
+def _partitions(chain: Chain, joined: Links, settings: Settings, limit: int) -> list[TiledCut]:
     total = sum(op.macs for op in chain.ops)
     grain, slack = int(total * settings.epsilon), int(total * (settings.max_overhead - 1))
-    fronts: list[list[Partition]] = [[Partition(0, 0, 0, None, None, 0)]]
+    fronts: list[list[TiledCut]] = [[TiledCut(0, 0, 0, None, None, 0)]]
     for last in range(1, len(chain.ops) + 1):
         blocks = Search(chain, joined, settings, last, limit, slack, grain).blocks()
         plain = sum(op.macs for op in chain.ops[:last])
         joint = [
-            Partition(
+            TiledCut(
                 max(before.nbytes, block.nbytes),
                 before.macs + block.macs,
                 before.spread + block.nbytes,
@@ -73,17 +73,17 @@ def _partitions(chain: Chain, joined: Links, settings: Settings, limit: int) -> 
     return fronts[-1]
 
 
-def _front(partitions: list[Partition], grain: int) -> list[Partition]:
-    kept: list[Partition] = []
+def _front(partitions: list[TiledCut], grain: int) -> list[TiledCut]:
+    kept: list[TiledCut] = []
     for p in sorted(partitions, key=lambda x: x[:3]):
         if not kept or p.macs < kept[-1].macs - grain:
             kept.append(p)
     return kept
 
 
-def _point(chain: Chain, partition: Partition, settings: Settings) -> Point:
+def _point(chain: Chain, partition: TiledCut, settings: Settings) -> Point:
     blocks = []
-    at: Partition | None = partition
+    at: TiledCut | None = partition
     while at and at.block:
         blocks.append(_tiled(chain, at.block, at.last, settings))
         at = at.before
@@ -96,12 +96,12 @@ def _tiled(chain: Chain, found: Found, last: int, settings: Settings) -> TiledBl
     base = -min(v.state.first for v in visits)
     running = next((v for v in visits if v.iterative), visits[-1])
     strips = base + running.state.stop
-    walks: list[Walk] = []
+    walks: list[TiledWalk] = []
     behind = False
     for visit in visits:
         if behind:
             ops = chain.ops[visit.position : visit.position + visit.length]
-            in_last = [Walk(h, (2 - strips) * h, h, settings.tile) for h in (op.writes.h for op in ops)]
+            in_last = [TiledWalk(h, (2 - strips) * h, h, settings.tile) for h in (op.writes.h for op in ops)]
             groups = _in_groups(in_last[0], visit.groups)
             walks += [replace(walk, groups=g.groups) for walk, g in zip(in_last, groups, strict=False)]
         else:
@@ -123,18 +123,18 @@ def _tiled(chain: Chain, found: Found, last: int, settings: Settings) -> TiledBl
     )
 
 
-def _at_once(op: RowOp, walk: Walk, iterative: bool) -> Walk:
+def _at_once(op: RowOp, walk: TiledWalk, iterative: bool) -> TiledWalk:
     """The only strip of a block: no lane needs room for rows above or below the map."""
     rows = min(walk.end, (op.reads[0] if iterative else op.writes).h)
     return replace(walk, advance=rows, end=rows, rows=rows) if rows > 0 else walk
 
 
-def _walks(chain: Chain, visit: Visit, base: int, tile: int) -> list[Walk]:
+def _walks(chain: Chain, visit: Visit, base: int, tile: int) -> list[TiledWalk]:
     """The walk of one operator, or of those that go through channel groups together."""
     state = visit.state
 
-    def walk(rows: int, end: int, advance: int, groups: int) -> Walk:
-        return Walk(advance, end - advance * base, rows, tile, groups, state.first + base)
+    def walk(rows: int, end: int, advance: int, groups: int) -> TiledWalk:
+        return TiledWalk(advance, end - advance * base, rows, tile, groups, state.first + base)
 
     if state.by_rows:
         tile = chain.ops[visit.position].writes.w
@@ -147,7 +147,7 @@ def _walks(chain: Chain, visit: Visit, base: int, tile: int) -> list[Walk]:
     return [expand, *_in_groups(last, visit.groups)[1 : visit.length]]
 
 
-def _in_groups(walk: Walk, groups: int) -> list[Walk]:
+def _in_groups(walk: TiledWalk, groups: int) -> list[TiledWalk]:
     """The walk of one operator, or of expand, depthwise and project."""
     return [replace(walk, groups=n) for n in (groups, groups, groups + 1)] if groups > 1 else [walk]
 
@@ -177,7 +177,7 @@ def tiled_ending(
 ) -> list[Candidate]:
     """Those that end at one position."""
     meter = meter or Meter()
-    if not meter.allows(Part.TILED_BLOCKS):
+    if not meter.allows(SearchPart.TILED_BLOCKS):
         return []
     total = sum(op.macs for op in chain.ops)
     grain, slack = int(total * settings.epsilon), int(total * (settings.max_overhead - 1))

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 
 from tflm_memopt.model.graph import TensorId
 from tflm_memopt.ops.rowop import RowOp
-from tflm_memopt.plan.effort import Meter, Part
+from tflm_memopt.plan.effort import Meter, SearchPart
 from tflm_memopt.plan.plan import Stage
 from tflm_memopt.plan.search.blocks import Candidate, Chain, tiled_bytes
 from tflm_memopt.plan.search.tiles_plan import Settings
@@ -61,7 +61,7 @@ def walked(chain: Chain, block: Candidate, settings: Settings, meter: Meter | No
     seen = ops[driver].reads[0] if block.stages[driver].iterative else ops[driver].writes
     pixels = sum(op.writes.h * op.writes.w for op in ops) // settings.tile
     for height in heights(seen.h, settings):
-        if not meter.allows(Part.TILED_BLOCKS):
+        if not meter.allows(SearchPart.TILED_BLOCKS):
             return
         meter.spend(PIXEL_SECONDS * pixels)
         stages = _stages(ops, block.stages, driver, _Rows(height, height), -(-seen.h // height), settings.tile)

@@ -40,7 +40,7 @@ class Reader:
 
 
 @dataclass(frozen=True, slots=True)
-class Lane:
+class PeriodRows:
     """Rows [first, first + rows) of a period, wanted for the last time `later` strips after their own (-1: never)."""
 
     first: int
@@ -85,14 +85,14 @@ def window_rows(made: int, rows: int, window: tuple[int, int]) -> tuple[tuple[in
     return tuple((y * stride - rows, min(-1, y * stride - rows + extent - 1)) for y in range(made))
 
 
-def lanes(rows: int, advance: int) -> tuple[Lane, ...]:
+def lanes(rows: int, advance: int) -> tuple[PeriodRows, ...]:
     """Lanes of a tensor made once, of which each strip wants `rows` rows: residue i, in (rows+i)//advance strips."""
     later, long = rows // advance - 1, rows % advance
-    both = (Lane(0, advance - long, later), Lane(advance - long, long, later + 1))
+    both = (PeriodRows(0, advance - long, later), PeriodRows(advance - long, long, later + 1))
     return tuple(lane for lane in both if lane.rows)
 
 
-def lane_pixels(lane: Lane, width: int, advance: int, reader: Reader) -> int:
+def lane_pixels(lane: PeriodRows, width: int, advance: int, reader: Reader) -> int:
     """Ring depth that one reader asks of a lane: newest pixel to oldest wanted pixel, both included."""
     next_age, next_row = _oldest(lane, advance, reader.windows[0][0])
     depth = 1
@@ -108,7 +108,7 @@ def lane_pixels(lane: Lane, width: int, advance: int, reader: Reader) -> int:
     return depth
 
 
-def _oldest(lane: Lane, advance: int, top: int) -> tuple[int, int]:
+def _oldest(lane: PeriodRows, advance: int, top: int) -> tuple[int, int]:
     """Oldest row of a lane at or below row coordinate `top`: strips since it was made (-1: none), place in the lane."""
     age = (lane.first + lane.rows - 1 - advance - top) // advance
     return age, max(0, top + advance * (age + 1) - lane.first)
@@ -130,7 +130,7 @@ def cached_pixels(size: tuple[int, int], rows: int, advance: int, end: int, read
     return total
 
 
-def _periods(lane: Lane, height: int, advance: int, start: int) -> int:
+def _periods(lane: PeriodRows, height: int, advance: int, start: int) -> int:
     """Periods from a lane's first to its last row; row 0 of the tensor is row `start` of its period."""
     first = -(-max(0, start - lane.first - lane.rows + 1) // advance)
     last = (start + height - 1 - lane.first) // advance
@@ -140,7 +140,7 @@ def _periods(lane: Lane, height: int, advance: int, start: int) -> int:
 @cache
 def recomputed_pixels(width: int, rows: int, present: tuple[int, int], readers: tuple[Reader, ...]) -> int:
     """Pixels of a tensor of which each strip makes `rows` rows anew, those in the range `present` at the most."""
-    lane = Lane(present[0], present[1] - present[0], 0)
+    lane = PeriodRows(present[0], present[1] - present[0], 0)
     return min(lane.rows * width, max(lane_pixels(lane, width, rows, reader) for reader in readers))
 
 

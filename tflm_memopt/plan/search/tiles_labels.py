@@ -23,7 +23,7 @@ class Skip(NamedTuple):
 
 
 class State(NamedTuple):
-    """The walk of an operator (tiles_plan.Walk), and what is known of the block behind it."""
+    """The walk of an operator (tiles_plan.TiledWalk), and what is known of the block behind it."""
 
     rows: int
     end: int

@@ -55,7 +55,7 @@ NO_RECOMPUTE = Settings(recompute=False, max_overhead=1.0)
 
 
 @dataclass(frozen=True, slots=True)
-class Walk:
+class TiledWalk:
     """Which rows of its output an operator makes in strip m: [m*advance + end - rows, m*advance + end), clipped.
 
     rows == advance: every row once. rows > advance: the overlap of two strips is made in both. All operators of a block
@@ -99,7 +99,7 @@ class TiledBlock:
     strips: int
     rows: int
     """Rows per strip of the block's output; of an iterative operator's input if there is one."""
-    walks: tuple[Walk, ...]
+    walks: tuple[TiledWalk, ...]
     """Per operator."""
     iterative: tuple[bool, ...]
     """Per operator: adds up its input's pixels one by one in int32 sums."""

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field, replace
 
 from tflm_memopt.model.graph import TensorId
 from tflm_memopt.ops.rowop import RowOp
-from tflm_memopt.plan.effort import Meter, Part
+from tflm_memopt.plan.effort import Meter, SearchPart
 from tflm_memopt.plan.search.blocks import Chain
 from tflm_memopt.plan.search.links import Links
 from tflm_memopt.plan.search.tiles_bytes import (
@@ -87,7 +87,7 @@ class Search:
         states[self.last - 1][start] = [(0, 0, None)]
         for position in range(self.last - 1, -1, -1):
             for state, labels in states.pop(position, {}).items():
-                if not self.meter.allows(Part.TILED_BLOCKS):
+                if not self.meter.allows(SearchPart.TILED_BLOCKS):
                     return
                 for demand in self._demands(position, state):
                     self.meter.spend(DEMAND_SECONDS + LABEL_SECONDS * len(labels))
