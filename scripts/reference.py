@@ -19,7 +19,7 @@ from tflm_memopt.analysis.flash import kernels, source, tflm
 from tflm_memopt.boards import STACK, boards
 from tflm_memopt.lower.records import TABLES
 from tflm_memopt.ops.constraints.base import HINTS
-from tflm_memopt.ops.opset import NO_KERNEL_HINT, OPSET
+from tflm_memopt.ops.opset import NO_KERNEL_HINT, OPSET, SMALLER
 from tflm_memopt.ops.packing import LAYOUT, TARGETS
 from tflm_memopt.plan.plan import SCHEMA_VERSION, Role
 
@@ -122,8 +122,8 @@ def error_page() -> str:
             for code, (what, hint, operators) in refusals().items()
         ),
         f"| `no_kernel` | There is a row kernel for the operator | {NO_KERNEL_HINT} | all others |",
-        "| `executable` | What the executor can run | change this layer in the model | all |",
-        f"| `left_whole` | {LEFT_WHOLE} | convert the model again; one subgraph, without IF and WHILE | all |",
+        f"| `executable` | What the executor can run | {SMALLER} | all |",
+        f"| `left_whole` | {LEFT_WHOLE} | fix shapes, unroll loops, one subgraph; or convert it again | all |",
         "| `view` | It changes a shape only, and nobody asks for it | | RESHAPE and others |",
     ]
     return "\n".join(lines) + "\n"

@@ -388,7 +388,7 @@ def _conversion(
     widest: Settings | None,
 ) -> Conversion:
     if op_per not in ("region", "block"):
-        raise UsageError(f"unknown setting: op_per={op_per!r}", code="unknown_setting")
+        raise UsageError(f"unknown setting: op_per={op_per!r}", code="unknown_setting", hint="region or block")
     options = replace(options, op_per_block=op_per == "block", input=input_mode(input))
     source = read(model)
     accept(source)

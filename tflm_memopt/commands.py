@@ -61,7 +61,11 @@ def _optimize_all(args: argparse.Namespace, folder: Path) -> int:
             raise UsageError(f"--{flag} is for one model", code="one_model", where=str(args.model), hint="one file")
     paths = sorted(path for path in args.model.iterdir() if path.suffix.lower() == ".tflite" and path.is_file())
     if not paths:
-        raise UsageError(f"{args.model} has no .tflite files", code="no_models", hint="a folder that has some")
+        raise UsageError(
+            f"{args.model} has no .tflite files",
+            code="no_models",
+            hint="one model, or a folder with .tflite files in it",
+        )
     entries, worst = [], talk.DONE
     written: set[Path] = set()
     for path in paths:

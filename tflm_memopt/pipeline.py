@@ -11,6 +11,7 @@ from tflm_memopt.model import writer
 from tflm_memopt.model.graph import ABSENT, Graph
 from tflm_memopt.model.prepared import other_shape
 from tflm_memopt.model.reader import Model
+from tflm_memopt.ops.constraints.base import FREEZE, RECONVERT
 from tflm_memopt.ops.opset import Unsupported
 from tflm_memopt.ops.packings import family, packing
 from tflm_memopt.ops.rowop import RowOp
@@ -30,6 +31,13 @@ CONSTANT_INPUT = "an input of the model is a constant"
 SEVERAL_SUBGRAPHS = "the model has several subgraphs (IF, WHILE, CALL_ONCE): such models are left whole"
 DYNAMIC = "tensors have shapes that are known only at run time: such models are left whole"
 UNWRITTEN = "an operator or the caller reads what nothing writes, whatever lies there: such models are left whole"
+
+HOW_TO_CONVERT: Mapping[str, str] = {
+    CONSTANT_INPUT: "leave the constant out of the model's inputs",
+    SEVERAL_SUBGRAPHS: "unroll loops (unroll=True), take branches before the conversion, or make two models of it",
+    DYNAMIC: FREEZE,
+}
+"""What a user can do about a model that is left whole; where nothing stands here, convert it again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +68,7 @@ def understand(graph: Graph, whole: str = "") -> Understood:
     whole: why all of them do (left_whole()).
     """
     if whole:
-        kept = Unsupported("left_whole", whole, "", "")
+        kept = Unsupported("left_whole", whole, "", HOW_TO_CONVERT.get(whole, RECONVERT))
         return Understood(_activations_only(graph), {op.index: kept for op in graph.ops})
     left_alone: frozenset[int] = frozenset()
     while True:

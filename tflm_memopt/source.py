@@ -43,9 +43,11 @@ class Source:
                 )
             return Source(read_model(path))
         if not calibrate:
-            hint = "--calibrate X.npy, some hundred typical inputs: numpy.save('X.npy', images[:300])"
             raise UsageError(
-                "a Keras model has to be calibrated to become int8", code="no_calibration", where=str(path), hint=hint
+                "a Keras model has to be calibrated to become int8",
+                code="no_calibration",
+                where=str(path),
+                hint="--calibrate X.npy, some hundred typical inputs: numpy.save('X.npy', images[:300])",
             )
         arrays, tests = stimuli.load(calibrate), tuple(stimuli.load(test))
         progress("loading TensorFlow", 0, 0)

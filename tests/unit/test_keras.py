@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.util
 import json
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Mapping
@@ -13,10 +14,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from conftest import heard
+from conftest import ROOT, heard
 from models import Net
 
 from tflm_memopt import cli, keras
+from tflm_memopt.analysis.diagnosis import diagnose
 from tflm_memopt.errors import UsageError
 from tflm_memopt.model.graph import Quantization, Tensor
 from tflm_memopt.model.reader import read
@@ -204,6 +206,25 @@ def test_tensorflow_is_heard_when_asked(trained: Path) -> None:
 
 
 ILLEGAL = "error: failed to legalize operation 'tf.FFT' that was explicitly marked illegal"
+QUANTIZED = """
+import sys
+import numpy as np
+import tensorflow as tf
+model, images = tf.keras.models.load_model("net.keras"), np.load("x.npy").astype(np.float32)
+exec(sys.stdin.read())
+open("page.tflite", "wb").write(int8_model)
+"""
+
+
+@pytest.mark.slow
+def test_the_conversion_of_the_page_makes_int8(trained: Path) -> None:
+    page = (ROOT / "docs/models.md").read_text(encoding="utf-8")
+    (example,) = re.findall(r"^```python\n(.*?)^```$", page, re.DOTALL | re.MULTILINE)
+    command = [sys.executable, "-c", QUANTIZED]
+    subprocess.run(command, cwd=trained, input=example, text=True, check=True, capture_output=True)
+    assert diagnose(read((trained / "page.tflite").read_bytes())).kind == "int8"
+
+
 MESSAGES: Mapping[str, tuple[str, str]] = {
     "recurrent_layer": (
         "a.py:8:1: error: 'tf.TensorListReserve' op requires element_shape to be static",

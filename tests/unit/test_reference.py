@@ -68,3 +68,9 @@ def test_every_reason_to_stay_builtin_is_listed() -> None:
 def test_codes_are_said() -> None:
     assert MemoptError("what", code="why").code == "why"
     assert Path(ROOT / "docs/errors.md").exists()
+
+
+def test_every_error_says_what_to_do() -> None:
+    """But for those of the plan's checker, which are never the user's."""
+    checkers = ("PlanError", "MemoptError")
+    assert [r.code for r in REFERENCE["raised"]() if not r.hint and r.kind not in checkers] == []

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from tflm_memopt.ops import converting, elementwise, movement, parse
 from tflm_memopt.ops.constraints import arithmetic, common, conversion, limits, moving, weighted
-from tflm_memopt.ops.constraints.base import HINTS, SHAPE, Constraint
+from tflm_memopt.ops.constraints.base import HINTS, Constraint
 from tflm_memopt.ops.moves import Irregular
 from tflm_memopt.ops.rowop import RowOp
 from tflm_memopt.ops.site import Site
@@ -25,6 +25,7 @@ class Row:
     parse: Callable[[Site], RowOp]
 
 
+SMALLER = "split it into two layers of smaller kernels, strides or tensors"
 NO_KERNEL_HINT = "build it from operators that run row by row: docs/operators.md lists them"
 
 
@@ -304,7 +305,7 @@ def row_op(site: Site) -> RowOp | Unsupported:
     except Irregular as why:
         return _refused(moving.regular_moves, str(why))
     detail = limits.executable(op)
-    return op if detail is None else Unsupported("executable", limits.executable.__doc__ or "", detail, SHAPE)
+    return op if detail is None else Unsupported("executable", limits.executable.__doc__ or "", detail, SMALLER)
 
 
 def _refused(constraint: Constraint, detail: str) -> Unsupported:

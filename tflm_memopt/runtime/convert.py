@@ -77,6 +77,7 @@ def preimage(change: Change) -> Callable[[Int8], NDArray[Any]]:
         raise InterfaceError(
             f"no way is known from {after} back to {before}",
             code="no_way_back",
+            hint="optimize the original again, and verify these two",
             where=f"input {change.index} '{short_name(change.name)}'",
         )
     back = forward(change)(inverse(every))
@@ -114,7 +115,10 @@ def _clamp(values: NDArray[Any], form: Format) -> NDArray[Any]:
 def _affine(form: Format) -> tuple[float, int]:
     if form.scale is None or form.zero_point is None:
         raise InterfaceError(
-            f"{form.dtype} without scale and zero point cannot be converted", code="no_scale", where=f"metadata: {form}"
+            f"{form.dtype} without scale and zero point cannot be converted",
+            code="no_scale",
+            where=f"metadata: {form}",
+            hint="optimize the original again, and verify these two",
         )
     return form.scale, form.zero_point
 

@@ -318,7 +318,9 @@ def _firing(record: _RunState | _Report) -> Firing:
 def _accept(status: Status) -> None:
     if status is not Status.OK:
         what = "the run ends" if status is Status.INDEX else "the executor refuses the program"
-        raise ModelError(f"{what}: {status.text}", code="program_refused")
+        raise ModelError(
+            f"{what}: {status.text}", code="program_refused", hint="optimize the original again: it is damaged"
+        )
 
 
 def _aligned(data: bytes) -> NDArray[np.uint8]:

@@ -157,7 +157,7 @@ def verify(
         raise ModelError(
             f"the original model does not run: {expected.failure}",
             code="original_does_not_run",
-            hint="verify what TFLM can run",
+            hint="inspect says what TFLM refuses; else it lacks an operator of the model, or its kernel some type",
         )
     guarded, failure, difference = 0, got.failure, None
     if not failure:

@@ -106,6 +106,13 @@ def test_an_int8_border_that_cannot_be_had_says_why() -> None:
     assert found.advice == "--int8-io cannot change them (not one QUANTIZE alone reads it)"
 
 
+@pytest.mark.parametrize("kind", KINDS)
+def test_operators_that_stay_builtin_say_what_to_do(kind: str) -> None:
+    refused = [op for op in tflm_memopt.inspect(KINDS[kind][0]()).operators if not op.supported]
+    assert bool(refused) == (kind not in ("int8", "int8_io"))
+    assert all(op.hint for op in refused)
+
+
 def test_both_commands_say_it(folder: Path, run: Run) -> None:
     (folder / "float.tflite").write_bytes(float_io())
     says = KINDS["int8_io"][1]

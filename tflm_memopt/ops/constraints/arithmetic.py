@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from tflm_memopt.ops import lookup, quant
-from tflm_memopt.ops.constraints.base import QUANTIZE, RECONVERT, SHAPE, hint, name, quantization, scale_fault
+from tflm_memopt.ops.constraints.base import QUANTIZE, RECONVERT, hint, name, quantization, scale_fault
 from tflm_memopt.ops.site import AXES, Site
 
 MAX_SOFTMAX_CHANNELS = 4095
@@ -28,7 +28,7 @@ def constant_operand(site: Site) -> str | None:
     return None
 
 
-@hint(RECONVERT)
+@hint("expand the smaller operand before the conversion: at most four dimensions, batch size 1")
 def broadcast(site: Site) -> str | None:
     """Operands must have the output's shape, or 1 in some of its dimensions: at most four, the first of four is 1"""
     shapes = [site.input(0).shape, site.input(1).shape, site.output.shape]
@@ -48,7 +48,7 @@ def add_scales(site: Site) -> str | None:
     return f"inputs {a:g} and {b:g}, output {out:g}"
 
 
-@hint(SHAPE)
+@hint("reduce height, width or channels, by axes that are written in the model: axis=(1, 2)")
 def reduced_axes(site: Site) -> str | None:
     """It must reduce constant axes: any of height, width and channels, or dimensions side by side"""
     given = site.tensor(1)
@@ -86,7 +86,7 @@ def leaky_scales(site: Site) -> str | None:
     return f"alpha {alpha:g}, scales {scale:g} and {out:g}"
 
 
-@hint(SHAPE)
+@hint("leave it out where the largest class is all that counts; or have at most 4095 classes")
 def softmax_input(site: Site) -> str | None:
     """SOFTMAX must have at most 4095 classes and an input scale that is not tiny"""
     classes, scale, beta = site.input().shape[-1], quantization(site.input()).scale[0], float(site.op.options["beta"])
@@ -113,7 +113,7 @@ def log_softmax_output(site: Site) -> str | None:
     return f"scale {q.scale[0]:g}, zero point {q.zero_point[0]}"
 
 
-@hint(SHAPE)
+@hint("leave it out where the largest class is all that counts; or have at most 4095 classes")
 def log_softmax_input(site: Site) -> str | None:
     """LOG_SOFTMAX must have at most 4095 classes and an input scale that is not tiny"""
     classes, scale = site.input().shape[-1], quantization(site.input()).scale[0]
@@ -122,14 +122,14 @@ def log_softmax_input(site: Site) -> str | None:
     return f"{classes} classes, scale {scale:g}"
 
 
-@hint(RECONVERT)
+@hint("tf.argmax(x, output_type=tf.int32), and a fully quantized model")
 def indices_of_int8(site: Site) -> str | None:
     """ARG_MAX and ARG_MIN must find int32 indices of int8 values"""
     source, found = site.input(), site.output
     return None if (source.dtype, found.dtype) == ("INT8", "INT32") else f"{found.dtype} of {source.dtype}"
 
 
-@hint(SHAPE)
+@hint("tf.argmax(x, axis=-1); transpose x before, if it is along another one")
 def last_axis(site: Site) -> str | None:
     """ARG_MAX and ARG_MIN must look along the last dimension, which is an int32 constant"""
     axis, shape = site.tensor(1), site.input().shape

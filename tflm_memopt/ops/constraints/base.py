@@ -18,7 +18,6 @@ Constraint = Callable[[Site], str | None]
 QUANTIZE = "full-integer quantization: tf.lite.Optimize.DEFAULT, a representative_dataset and TFLITE_BUILTINS_INT8"
 RECONVERT = "convert again with a current TensorFlow Lite converter"
 FREEZE = "fix the input shape and freeze the weights before the conversion"
-SHAPE = "change this layer in the model"
 
 HINTS: dict[Constraint, str] = {}
 """What a user can do about it."""

@@ -93,7 +93,7 @@ def batch_one(site: Site) -> str | None:
     return None
 
 
-@hint(RECONVERT)
+@hint("convert with batch size 1, from two-dimensional layers (Conv2D, not Conv3D)")
 def rank_four(site: Site) -> str | None:
     """Input and output must have four dimensions, the first of them 1"""
     for t in activations(site):

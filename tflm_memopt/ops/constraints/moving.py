@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tflm_memopt.ops.constraints.base import FREEZE, RECONVERT, SHAPE, Constraint, activations, hint, name
+from tflm_memopt.ops.constraints.base import FREEZE, RECONVERT, Constraint, activations, hint, name
 from tflm_memopt.ops.constraints.limits import MAX_DIMENSION
 from tflm_memopt.ops.site import ONE_PIXEL, PIECE, Site, natural_rows
 
@@ -24,26 +24,26 @@ def constant_operands(*which: int) -> Constraint:
     return hint(FREEZE)(constant_operands)
 
 
-@hint(SHAPE)
+@hint("smaller tensors: crop or resize the input before it")
 def movable(site: Site) -> str | None:
     """At most 16,777,216 bytes may be moved"""
     most = max(t.nbytes for t in activations(site))
     return None if most <= MAX_MOVED else f"{most:,} bytes"
 
 
-@hint(SHAPE)
+@hint("move along fewer dimensions at once: two simple operators in the place of this one")
 def regular_moves(site: Site) -> str | None:
     """Every row of the output must be made in the same way, of at most 64 rows and 256 runs of bytes"""
     return None  # known when it is parsed: moves.Irregular
 
 
-@hint(RECONVERT)
+@hint("tf.split(x, [3, 5], axis=-1): sizes and axis written in the model")
 def one_piece(site: Site) -> str | None:
     """It must be split along a constant axis, into parts of constant sizes"""
     return None if PIECE in site.op.options else "operands or shapes do not say so"
 
 
-@hint(RECONVERT)
+@hint("x[:, 2:4, :] with a reshape behind it, in the place of newaxis and ellipsis")
 def plain_slice(site: Site) -> str | None:
     """It must have no ellipsis, no new axis and no offset"""
     used = [n for n in ("ellipsisMask", "newAxisMask", "offset") if site.op.options.get(n)]
@@ -59,7 +59,7 @@ def block_divides(site: Site) -> str | None:
     return None if fits else f"block size {b}, {list(site.input().shape)} to {list(site.output.shape)}"
 
 
-@hint(RECONVERT)
+@hint("align_corners or half_pixel_centers, not both; images of [1, height, width, channels]")
 def resized_channels(site: Site) -> str | None:
     """A resized image must keep its channels, in four dimensions; align_corners excludes half_pixel_centers"""
     a, b, options = site.input().shape, site.output.shape, site.op.options
@@ -76,7 +76,7 @@ def resized_as_said(site: Site) -> str | None:
     return None if said == shape[1:3] else f"{said}, output {shape}"
 
 
-@hint(SHAPE)
+@hint("resize in two steps, or shrink by pooling")
 def resized_inside(site: Site) -> str | None:
     """A resized image must lie inside its source, and shrink 63-fold at most"""
     half = bool(site.op.options["halfPixelCenters"])

@@ -5,7 +5,6 @@ from __future__ import annotations
 from tflm_memopt.ops.constraints.base import (
     QUANTIZE,
     RECONVERT,
-    SHAPE,
     Constraint,
     hint,
     is_scale,
@@ -93,7 +92,7 @@ def depth_multiplier(site: Site) -> str | None:
     return f"filter {list(w.shape)}, {c_in} input channels, depth multiplier {times}, {c_out} output channels"
 
 
-@hint(SHAPE)
+@hint("a kernel, stride and dilation of at most 32767, and padding 'same' or 'valid'")
 def window(site: Site) -> str | None:
     """Kernel, stride and dilation must be positive and not too large, and padding SAME or VALID"""
     numbers = {"kernel": site.kernel(), "stride": site.strides(), "dilation": site.dilations()}
