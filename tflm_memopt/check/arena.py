@@ -121,11 +121,11 @@ class TaggedArena:
         return found
 
     def mark(self, content: Content, first: Ints | int, at: Ints) -> Ints:
-        """Of bytes of some content from `first` on, in the arena from `at` on."""
+        """Marks of a content's bytes, from byte `first` on, that lie in the arena from `at` on."""
         return self._base_of(content) + first - at
 
     def write_marks(self, at: Ints, marks: Ints) -> None:
-        """Of single bytes."""
+        """Writes single bytes, each with a mark of its own."""
         self._marks[at] = marks
 
     def write_pixels(self, at: Ints, marks: Ints, nbytes: int) -> None:

@@ -202,7 +202,7 @@ class _RowReplay:
                     self.arena.read_run(tensor, at, row * nbytes, nbytes, who)
 
     def _frame_bytes(self, key: int, k: int) -> int:
-        """Of the rows that are taken in at once."""
+        """Bytes of an input outside of the arena that one firing takes in; 0 for any other input."""
         op = self.ops[key]
         first, end = self._rows(key, k)
         taps = len(range(first, end, op.window.dilation_h)) if k == 0 else max(end - first, 0)

@@ -54,7 +54,7 @@ class FrameReplay:
         self.passed = True
 
     def address(self, row: int) -> int | None:
-        """Of a row's first byte; None: not in the arena."""
+        """Where a row's first byte lies in the arena; None when it is not there."""
         frame = self.frame
         if frame is None or not frame.pushed:
             return None
@@ -71,7 +71,7 @@ class FrameReplay:
         return offset + row % depth * frame.row_bytes
 
     def converted(self, op: RowOp, nbytes: int) -> int:
-        """Of the bytes that the operator reads of the input, what becomes int8 in the arena."""
+        """How many of the `nbytes` that an operator reads of the input become int8 in the arena first."""
         frame = self.frame
         bytewise = op.element_bytes == 1
         return nbytes if frame and not frame.pushed and bytewise and frame.tensor in op.inputs else 0

@@ -65,7 +65,7 @@ class FrameRows:
         return all(((lives.end <= at) | (lives.at >= at + rows * self._frame.row_bytes)).all() for at, rows in places)
 
     def lives(self, arena: TaggedArena) -> LiveRanges:
-        """Of rows that are read, and of those that are pushed."""
+        """Live ranges of the input's rows: those that are read, and those that are pushed."""
         frame = self._frame
         if frame is None:
             return joined([])

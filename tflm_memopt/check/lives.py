@@ -18,7 +18,7 @@ from tflm_memopt.check.arena import Ints, TaggedArena
 BEFORE = 0
 """The moment when what a block finds was written; also: never."""
 MOST_PIECES = 1 << 24
-"""Of lives: what takes more memory is not proved."""
+"""Most live ranges that a proof looks at; a block with more is replayed."""
 
 
 class Unproved(Exception):
@@ -90,7 +90,7 @@ def meet(one: LiveRanges, others: LiveRanges) -> bool:
 
 
 def leave(arena: TaggedArena, cut: LiveRanges, private: Sequence[LiveRanges]) -> None:
-    """Of each byte what was written there last stays: of pieces, and of others that are at one place each."""
+    """Leaves in the arena, for each byte, what was written there last: by pieces, and by buffers of one place each."""
     last = cut.of(np.append(cut.at[1:] != cut.at[:-1], True)[: len(cut.at)] & (cut.written > BEFORE))
     counts = last.end - last.at
     where = np.arange(int(counts.sum())) - np.repeat(np.cumsum(counts) - counts - last.at, counts)

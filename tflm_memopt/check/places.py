@@ -22,7 +22,7 @@ from tflm_memopt.plan.plan import Role
 
 
 class Cells(NamedTuple):
-    """Of all pixels of a tensor: where they live, and their marks. `there`: the rows that do."""
+    """Addresses and marks of all pixels of a tensor. `there`: the rows that exist."""
 
     there: range
     at: Ints
@@ -82,11 +82,11 @@ class Place:
         return at
 
     def marks(self, y: Ints, x: Ints, at: Ints, first: Ints | int = 0) -> Ints:
-        """Of bytes of pixels from channel `first` on, that live from `at` on."""
+        """Marks of pixels' bytes from channel `first` on, when they live from `at` on."""
         return self.arena.mark(self.tensor, self.pixels(y, x) * self.seen.c + first, at)
 
     def cells(self, strip: int) -> Cells:
-        """Of a strip; where no rows are made again, all strips have those of strip 0."""
+        """The pixels of a strip; where no rows are made again, all strips have those of strip 0."""
         if strip not in self._cells:
             y, x = np.arange(self.seen.h, dtype=np.int64)[:, None], np.arange(self.seen.w, dtype=np.int64)
             at = self.at(strip, y, x)
@@ -105,7 +105,7 @@ class Place:
 
 @dataclass(frozen=True)
 class Places:
-    """Of all tensors of a block, by operator."""
+    """Where the tensors of a block live, by operator."""
 
     inputs: Mapping[int, tuple[Place, ...]]
     output: Mapping[int, Place]

@@ -59,7 +59,7 @@ def proved(arena: TaggedArena, number: int, block: Block, ops: Mapping[int, RowO
 
 
 class _Proof:
-    """Of one block."""
+    """The proof of one tiled block."""
 
     def __init__(
         self, arena: TaggedArena, number: int, block: Block, ops: Mapping[int, RowOp], frame: FrameReplay
@@ -112,7 +112,7 @@ class _Proof:
         demand(sum(step.macs for step in self.steps.values()) == self.block.macs)
 
     def _frame_needs(self, turns: Mapping[int, tuple[Ints, Ints]]) -> Iterator[tuple[Ints, Ints]]:
-        """Of the input that is not in the arena as a whole: turns that wait for it, and for how many rows."""
+        """Turns that wait for rows of an input outside of the arena, and for how many of them."""
         for key, step in self.steps.items():
             for k, place in enumerate(self.places.inputs[key]):
                 if place.moves:
@@ -139,7 +139,7 @@ class _Proof:
             pixels.read_by(step, k, fired.units, moments)
 
     def _pixels(self, rows: FrameRows) -> LiveRanges:
-        """Of all tensors."""
+        """Live ranges of the pixels of all tensors."""
         found = [rows.lives(self.arena)]
         for pixels in self.found.values():
             before = pixels.before()
@@ -184,7 +184,7 @@ class _Proof:
 
 
 class _Pixels:
-    """Of a tensor of the block, in strips and groups where they are made so: when each is written, and last read."""
+    """Moments at which each pixel of a tensor is written and last read, by strip and group where it is made so."""
 
     def __init__(self, place: Place) -> None:
         maker, seen = place.maker, place.seen
@@ -199,7 +199,7 @@ class _Pixels:
         self._read = self._written.copy()
 
     def _index(self, strip: Ints, group: Ints, y: Ints, x: Ints) -> Ints:
-        """Of pixels."""
+        """Positions of pixels in the arrays of moments."""
         layer = group if self._groups > 1 else 0 * group
         if self._lo is not None:
             layer, y = layer + strip * self._groups, y - self._lo[strip]
@@ -242,7 +242,7 @@ class _Pixels:
                 np.maximum.at(self._read, index, moment)
 
     def before(self) -> LiveRanges:
-        """Of pixels that are read, and were there when the block began."""
+        """Live ranges of the pixels that are read, and were there when the block began."""
         y, x = np.divmod(np.flatnonzero(self._read), self.place.seen.w)
         at = self.place.at(0, y, x)
         return LiveRanges(
@@ -250,7 +250,7 @@ class _Pixels:
         )
 
     def lives(self, step: Step) -> list[LiveRanges]:
-        """Of pixels that are made in the block."""
+        """Live ranges of the pixels that the block makes."""
         strip, group, y, x = self._made
         index = self._index(*self._made)
         first = group * step.pixel_bytes if step.splits else 0 * y

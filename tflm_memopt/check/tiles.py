@@ -21,7 +21,7 @@ from tflm_memopt.plan.plan import Block, Role
 
 
 class _RowPixels(NamedTuple):
-    """Of a row: addresses, marks, and how many bytes of each pixel."""
+    """Pixels of a row: their addresses, their marks, and how many bytes of each."""
 
     at: Ints
     marks: Ints
@@ -151,7 +151,7 @@ class TiledReplay:
         return at[window] + first if first else at[window], marks[window]
 
     def _frame_pixels(self, place: Place, rows: range, columns: range) -> tuple[Ints, Ints]:
-        """Of the input that is not in the arena as a whole, where it is now."""
+        """Addresses and marks of pixels of a streamed input, for the rows that are in the arena now."""
         found = [(row, start) for row in rows if (start := self.frame.address(row)) is not None]
         y, starts = np.array(found, np.int64).reshape(-1, 2).T[..., None]
         x = np.arange(columns.start, columns.stop)

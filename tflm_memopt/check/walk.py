@@ -22,7 +22,7 @@ NOTHING, UNMADE = -1, -2
 """In place of the number of a unit: none is wanted; one that nobody makes is."""
 
 MOMENTS = 8
-"""Of a firing, one after the other."""
+"""Moments of a firing, one after the other."""
 SCRATCH, SUMS, EARLY, LATE, LAST, SCRATCH_READ, SUMS_READ = range(1, MOMENTS)
 """What happens then: scratch and sums are there; the output is written, then the input read (in place, the other way
 round); the output's last byte is written, where that comes late; scratch and sums are read back.
@@ -88,7 +88,7 @@ class Step:
             starts[0] = 0
         self.lo, self.hi = (np.clip(edge, 0, self.walked.h) for edge in (starts, ends))
         self.made = np.maximum(self.hi - self.lo, 0)
-        """Of each strip: rows [lo, hi), and how many they are."""
+        """Rows [lo, hi) of each strip, and how many they are."""
         self._tiles = len(range(0, self.walked.w, self.tile))
         counts = self.made * (self._tiles * max(0, w.groups))
         self._start = np.cumsum(counts) - counts
@@ -130,13 +130,13 @@ class Step:
 
     @property
     def sum_bytes(self) -> int:
-        """Of the int32 sums that it keeps."""
+        """Bytes of the int32 sums that it keeps."""
         rows = 1 if self.stage.iterative else int((self.hi - self.lo).max(initial=0))
         return 4 * rows * self.op.writes.w * self.op.writes.c
 
     @property
     def pixel_bytes(self) -> int:
-        """Of its output as it is kept inside the block."""
+        """Bytes of a pixel of its output, as it is kept inside the block."""
         return -(-self.op.writes.c // self.walk.groups) if self.splits else self.op.writes.c
 
     def channels(self, group: int) -> tuple[int, int]:
@@ -145,14 +145,14 @@ class Step:
         return first, min(self.pixel_bytes, self.op.writes.c - first)
 
     def window_bytes(self, k: int) -> int:
-        """Of the pixels of one whole window of input k."""
+        """Bytes of one whole window of input k."""
         w, seen = self.op.window, self.op.reads[k]
         single = self.stage.iterative or k > 0
         return (1 if single else min(w.kernel_h, seen.h) * min(w.kernel_w, seen.w)) * seen.c
 
     @cached_property
     def opens(self) -> Ints:
-        """Of each unit, whether it is the first of its sums: of all strips, or of this one."""
+        """Whether each unit is the first that adds to its sums, which are those of all strips or of its own."""
         before = self.strip if self.stage.iterative else np.append(-1, self.strip[:-1])
         first: Ints = self.strip != before
         first[:1] = True
@@ -223,7 +223,7 @@ class Step:
         return strip, group
 
     def number(self, strip: Ints, group: Ints, row: Ints, column: Ints) -> Ints:
-        """Of units; UNMADE: there is none. `column`: of tiles."""
+        """Numbers of the units that make these tiles; UNMADE where none does. `column` counts tiles."""
         some = (strip >= 0) & (group >= 0) & (group < self.walk.groups) & (column >= 0) & (column < self._tiles)
         m = np.where(some, strip, 0)
         some &= (row >= self.lo[m]) & (row < self.hi[m])
@@ -263,7 +263,7 @@ class Step:
 
 
 def steps_of(block: Block, ops: Mapping[int, RowOp]) -> dict[int, Step]:
-    """Of a block that has not begun, by key."""
+    """The steps of a block that has not begun, by operator."""
     steps = {s.op: Step(s, ops[s.op], block.strips, turned=block.turned) for s in block.stages}
     maker = {step.op.output: step for step in steps.values()}
     for step in steps.values():

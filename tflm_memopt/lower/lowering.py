@@ -84,7 +84,7 @@ class _Lowering:
     def __init__(self, plan: Plan, unit: BlockGroup, ops: Mapping[int, RowOp], frame: InputSource | None) -> None:
         self.plan, self.unit, self.ops, self.frame = plan, unit, ops, frame
         self.inputs = unit.inputs
-        """Of the program: an external one is no tensor of TFLM's."""
+        """Inputs of the program: an external one is no tensor of TFLM's."""
         if frame:
             self.inputs = (frame.tensor, *(t for t in unit.inputs if t != frame.tensor))
         self.workspace = workspace(plan, unit, ops)
@@ -92,7 +92,7 @@ class _Lowering:
         self.step = -1
         """The one whose operators are being lowered."""
         self.layout = LAYOUT_HWC
-        """Of whole tensors in that step."""
+        """Layout of whole tensors in that step."""
 
     def program(self) -> Program:
         table: list[ProgramOp] = []
@@ -123,7 +123,7 @@ class _Lowering:
         )
 
     def _orders(self, block: Block, before: int) -> tuple[Order, ...]:
-        """Of the block's firings, after so many of the run."""
+        """Orders of the block's firings, which begin after `before` firings of the run."""
         trace = trace_of(block, self.ops)
         number = {stage.op: i for i, stage in enumerate(block.stages)}
         ops = np.array([number[key] for key in trace.op[trace.moments].tolist()])

@@ -14,7 +14,7 @@ from tflm_memopt.ops.rowop import RowOp
 SCALES = 8
 """int32 of a pair of channels: TMO_PACKED_SCALES."""
 MVE_ORDER = [0, 4, 8, 12, 2, 6, 10, 14, 1, 5, 9, 13, 3, 7, 11, 15]
-"""Of sixteen channels in vectors: even and odd ones, and even and odd ones of these."""
+"""Sixteen channels in the order of vectors: even and odd ones, and even and odd ones of these."""
 TURN = 3
 """Taps of a depthwise convolution are filled up to a multiple of it."""
 
@@ -94,7 +94,7 @@ def dsp_dense_weights(filters: NDArray[np.int8]) -> NDArray[np.int8]:
 
 
 def dsp_scales(op: RowOp) -> NDArray[np.int32]:
-    """Of each pair of channels: bias A, 256 * bias B + bias A; m2, c, e of A, of B. Modulo 2**32."""
+    """Scalings of each pair of channels: bias A, 256 * bias B + bias A; m2, c, e of A, of B. Modulo 2**32."""
     channels = _scales(op)
     if len(channels) % 2:
         channels = np.vstack((channels, [[0, 0, 0, 1]]))
@@ -140,7 +140,7 @@ def mve_weights(filters: NDArray[np.int8]) -> NDArray[np.int8]:
 
 
 def mve_scales(op: RowOp) -> NDArray[np.int32]:
-    """Of each four channels: biases, multipliers, shifts. What no channel has is scaled, too, by 1/2."""
+    """Biases, multipliers and shifts of each four channels; channels that fill up the last four are scaled by 1/2."""
     scales = _mve_scales(op)
     padded = np.zeros((-(-len(scales) // QUAD) * QUAD, 3), np.int64)
     padded[:, 2] = -1

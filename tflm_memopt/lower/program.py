@@ -45,7 +45,7 @@ class WalkRecord:
     advance: int
     end: int
     rows: int
-    """Of a strip. `advance`: every row is made once (cache); more: the difference is made again (recompute)."""
+    """Rows of a strip. As many as `advance`: each is made once (cache); more: the rest is made again (recompute)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,11 +64,11 @@ class ProgramTensor:
     lanes: tuple[PixelRing, ...] = ()
     """They hold the rows of a strip, the first lane its first rows; then `offset` means nothing."""
     walk: WalkRecord | None = None
-    """Of the outputs of tiled blocks, and of the inputs of their iterative operators."""
+    """The strips of a tiled block's outputs, and of its iterative operators' inputs; None elsewhere."""
     pushed: int = 0
-    """Of a streamed input: rows that come at once; its `depth` older ones are at `offset` in the workspace."""
+    """Rows of a streamed input that come at once; its `depth` older ones are at `offset` in the workspace."""
     constant: bytes = b""
-    """Of base PROGRAM_BASE: all its bytes, which `offset` leads to when they are packed."""
+    """All bytes of a tensor whose base is PROGRAM_BASE; `offset` leads to them when they are packed."""
     layout: int = LAYOUT_HWC
 
 
@@ -80,14 +80,14 @@ class ProgramOp:
     inputs: tuple[int, ...]
     """Tensors, in the order in which their rows are demanded."""
     producers: tuple[int | None, ...]
-    """Of each input: the operator of the same block that makes it; None: it is complete before the block starts."""
+    """The operator of the same block that makes each input; None: it is complete before the block starts."""
     output: int
     input_zero_points: tuple[int, ...]
     output_zero_point: int
     window: Window = UNIT
     activation: tuple[int, int] = (-128, 127)
     swapped: bool = False
-    """Of two operands: the second one comes first in the formula."""
+    """Whether the second of two operands comes first in the formula."""
     sink: bool = False
     iterative: bool = False
     param: int = 0
@@ -133,7 +133,7 @@ class Program:
     workspace: int
     """Bytes."""
     firings: int
-    """Of one run, exactly."""
+    """Firings of one run, exactly."""
     tensors: tuple[ProgramTensor, ...]
     ops: tuple[ProgramOp, ...]
     blocks: tuple[ProgramBlock, ...]

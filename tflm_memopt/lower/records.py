@@ -17,9 +17,9 @@ NONE = 0xFFFF
 """In the operator table: the operand has no producer inside the block."""
 MAX_INPUTS = 4
 TABLE_BYTES = 256
-"""Of LOOKUP."""
+"""Bytes of a LOOKUP's table."""
 ALIGNMENT = 16
-"""Of the program's first byte. Inside, tables and int32 constants are 4-aligned."""
+"""Alignment of the program's first byte. Inside, tables and int32 constants are 4-aligned."""
 
 FLAG_SINK = 1
 FLAG_ITERATIVE = 2

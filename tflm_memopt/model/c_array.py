@@ -11,7 +11,7 @@ from tflm_memopt.model.flatbuffer import HEADER_BYTES, IDENTIFIER
 
 SUFFIXES = (".c", ".cc", ".cpp", ".cxx", ".h", ".hpp", ".ino", ".inc")
 MOST_SOURCE_BYTES = 1 << 26
-"""Of a source file: six letters or so are a byte of the model."""
+"""Bytes of a source file at most: six letters or so are a byte of the model."""
 HINT = "the file that xxd -i writes, or optimize itself; or the .tflite file"
 
 _NO_CODE = re.compile(

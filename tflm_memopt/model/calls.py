@@ -8,7 +8,7 @@ from tflm_memopt.errors import ModelError
 from tflm_memopt.model.graph import Graph, Op
 
 MOST_RUNS = 1000
-"""Of subgraphs, in one inference without repeats: TFLM plans each of them."""
+"""Runs of subgraphs at most, in one inference without repeats: TFLM plans each of them."""
 _OPTIONS: Mapping[str, tuple[str, ...]] = {
     "IF": ("thenSubgraphIndex", "elseSubgraphIndex"),
     "CALL_ONCE": ("initSubgraphIndex",),

@@ -27,7 +27,7 @@ AXIS_LABELS = 2
 NORMALIZATION = 1
 """ProcessUnitOptions: value = (pixel - mean) / std."""
 MOST_FILE_BYTES = 1 << 20
-"""Of a file with labels: a larger one is none."""
+"""Bytes of a file with labels at most: a larger one is none."""
 _DAMAGE = (
     struct.error, ValueError, IndexError, TypeError, KeyError, EOFError, OSError, RuntimeError, zlib.error,
     zipfile.BadZipFile,
@@ -40,7 +40,7 @@ class Described:
     """Empty where the metadata says nothing, or nothing that can be read: a model runs without it."""
 
     labels: tuple[str, ...] = ()
-    """Of output 0, one for each of its values."""
+    """Labels of output 0, one for each of its values."""
     pixels: tuple[float, float] | None = None
     """Mean and standard deviation of input 0, the same for all channels."""
 

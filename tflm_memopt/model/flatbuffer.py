@@ -21,7 +21,7 @@ START = formats.START
 """Bytes of a file that check_start() wants."""
 HEADER_BYTES = 8
 MOST_BYTES = 2**31 - 1
-"""Of a flatbuffer (FLATBUFFERS_MAX_BUFFER_SIZE)."""
+"""Bytes of a flatbuffer at most (FLATBUFFERS_MAX_BUFFER_SIZE)."""
 MAX_TABLES = 1_000_000
 """As in flatbuffers::Verifier: a small file can name the same table very often."""
 
@@ -51,7 +51,7 @@ SCHEMA: Schema = {
     "TensorMap": {0: STRING},
     TABLE: {},
 }
-"""Of each table, the fields that hold offsets, by slot (schema.fbs): a table, "[item bytes]" or "[table]"."""
+"""Fields of each table that hold offsets, by slot (schema.fbs): a table, "[item bytes]" or "[table]"."""
 
 
 def check(data: bytes) -> None:

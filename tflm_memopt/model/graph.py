@@ -104,7 +104,7 @@ class Op:
 
     @property
     def number(self) -> int:
-        """Of the model's operators, the one that people know it by."""
+        """The number of the model's operator that people know it by."""
         return self.index if self.index in self.stands_for else self.stands_for[0]
 
 

@@ -24,7 +24,7 @@ SUB_BYTE_BITS: Mapping[str, int] = {"INT4": 4, "INT2": 2, "UINT4": 4}
 """Types that the file packs, several values a byte. Constants of INT4 are unpacked to int8, the others stay packed."""
 
 MAX_TENSOR_BYTES = 1 << 26
-"""Of one tensor: what takes more is no model for a microcontroller, or damaged."""
+"""Bytes of one tensor at most: what takes more is no model for a microcontroller, or damaged."""
 
 _DAMAGE = (struct.error, ValueError, IndexError, TypeError, KeyError, AttributeError, OverflowError, MemoryError)
 """What the object API raises when operator options are damaged."""

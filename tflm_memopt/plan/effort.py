@@ -34,7 +34,7 @@ EXACT = 0.5
 
 
 def factor(effort: float | str) -> float:
-    """Of an effort by name, or the number itself; UsageError for what is neither.
+    """The factor of an effort that has a name, or the number itself; UsageError for what is neither.
 
     >>> factor("high"), factor("2.5"), factor(0.1)
     (10.0, 2.5, 0.1)
@@ -74,7 +74,7 @@ class Log:
     """What a search did."""
 
     seconds: float = 0.0
-    """Of work."""
+    """Seconds of work that were spent."""
     cut: dict[SearchPart, None] = field(default_factory=dict)
     """Parts that were cut short, in the order in which they ended."""
 

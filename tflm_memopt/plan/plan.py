@@ -72,7 +72,7 @@ class Stage:
     """Inputs in the order in which their rows are demanded."""
     iterative: bool = False
     walk: Walk = BY_ROWS
-    """Of its output; of its input when iterative."""
+    """How it goes through its output, or through its input when it is iterative."""
 
     def runs_packed(self, op: RowOp) -> bool:
         """Whether the kernel of its operator's packing runs it."""
@@ -135,7 +135,7 @@ class Plan:
     target: str = GENERIC
     """Whose kernels its operators are packed for."""
     passes: tuple[SecondPass, ...] = ()
-    """Of its operators: the copies are numbered in this order, from the first number on that no operator has."""
+    """Operators that run twice: copies are numbered in this order, from the first number that no operator has."""
 
     @property
     def macs(self) -> int:

@@ -23,13 +23,13 @@ from tflm_memopt.rowgraph.graph import Kept, Partition, Region
 from tflm_memopt.rowgraph.inputs import IN_ARENA, InputMode
 
 DRAFT_SECONDS, FIRING_SECONDS, HELD_SECONDS, SEPARATION_SECONDS = 3e-4, 1e-6, 1.5e-5, 2e-6
-"""Of work (effort.py): for a draft, for its firings and each pair of its buffers; for each separation in a layout."""
+"""Work (effort.py) for a draft, for its firings and each pair of its buffers; for each separation in a layout."""
 ORDER_SECONDS = 1e-3
 """For each operator of another order, at least: what is less leads nowhere."""
 PLANNING = 1 - ORDERING - SEARCH
 """Share of a search that a plan may spend when blocks are found."""
 TAIL_BYTES = 64
-"""Of one more custom operator with its tensors, about (32-bit pointers)."""
+"""Bytes of tail that one more custom operator with its tensors takes, about (32-bit pointers)."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,7 +24,7 @@ from tflm_memopt.rowgraph.graph import Partition, Region
 
 Scalar = TypeVar("Scalar", bound=np.generic)
 Kept = Mapping[TensorId, Bools]
-"""Of each tensor that may lose channels: those that stay."""
+"""The channels that stay, of each tensor that may lose some."""
 
 
 def without_dead_channels(partition: Partition) -> Partition:

@@ -12,7 +12,7 @@ from tflm_memopt.suggest import one_of
 
 ARENA, STREAM, EXTERNAL = "arena", "stream", "external"
 TYPES = ("INT8", "UINT8", "INT16", "FLOAT32")
-"""Of inputs that need not be in the arena."""
+"""Types of inputs that need not be in the arena."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,7 +21,7 @@ class InputMode:
 
     where: str = ARENA
     rows: int = 0
-    """Of one push of a streamed input."""
+    """Rows of one push of a streamed input."""
 
     def __str__(self) -> str:
         return f"{self.where}:{self.rows}" if self.rows else self.where

@@ -26,7 +26,7 @@ from tflm_memopt.rowgraph.halves import in_halves
 from tflm_memopt.rowgraph.regions import regions_of
 
 MOST_OPS = 16
-"""Of one second pass."""
+"""Operators of one second pass, at most."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +106,7 @@ class _Seen:
 
     @cached_property
     def keys(self) -> Mapping[TensorId, int]:
-        """Of the row operators, by output."""
+        """Keys of the row operators, by output."""
         return {op.output: key for key, op in self.partition.ops.items()}
 
     @cached_property
@@ -176,7 +176,7 @@ class _Seen:
         return self.complete[reader.output] & wanted
 
     def nbytes(self, tensors: int) -> int:
-        """Of a set; a frame takes none, and neither does a constant."""
+        """Bytes of a set of tensors; a frame takes none, and neither does a constant."""
         frame = self.partition.frame
         there = (t for i, t in enumerate(self.tensors[: tensors.bit_length()]) if tensors >> i & 1)
         return sum(self.sizes.get(t, 0) for t in there if frame is None or t != frame.tensor)

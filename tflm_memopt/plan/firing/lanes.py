@@ -21,7 +21,7 @@ from tflm_memopt.plan.walk import Ints
 
 @dataclass(frozen=True, slots=True)
 class Lives:
-    """Of the units of a producer that fire: which, when their pixels are written and last read, how many strips later.
+    """When the pixels of a producer's units are written and last read, and how many strips later; units that fire only.
 
     Pixels that are never read live for a moment.
     """
@@ -86,7 +86,7 @@ def _runs(values: Ints) -> list[tuple[int, int]]:
 
 
 def _pixels(producer: Member, life: Lives, base: Ints, rows: int, mine: Ints) -> tuple[Ints, Ints, Ints]:
-    """Of all pixels of a lane: index in the ring, when written, when last read. `base`: index of column 0, per unit."""
+    """Index in the ring, writing and last reading of all pixels of a lane. `base`: index of column 0, per unit."""
     u = producer.units
     x0, x1 = u.x0[life.unit[mine]], u.x1[life.unit[mine]]
     length = x1 - x0

@@ -23,7 +23,7 @@ from tflm_memopt.plan.walk import Ints
 from tflm_memopt.rowgraph.graph import InputSource
 
 MOST_MOMENTS = 64
-"""Of one block: finer than a screen shows."""
+"""Moments that one block has at most: finer than a screen shows."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,9 +41,9 @@ class Occupancy:
     """A plan, moment by moment."""
 
     moments: tuple[int, ...]
-    """Of each step."""
+    """How many each step has."""
     stretches: tuple[tuple[Stretch, ...], ...]
-    """Of each buffer."""
+    """What each buffer holds, moment by moment."""
     live: tuple[int, ...]
     """At each moment: the most bytes that are alive at once."""
 

@@ -17,9 +17,9 @@ from numpy.typing import NDArray
 ORDER = np.dtype([("first", "<u4"), ("count", "<u4"), ("ops", "<u4"), ("period", "<u2"), ("reserved", "<u2")])
 """tmo_order of program.h."""
 MOST_OPS = 255
-"""Of a block with an order: their numbers are bytes, one more stands for a firing that is not in order."""
+"""Operators of a block with an order, at most: their numbers are bytes, and 255 is a firing out of order."""
 MOST_BYTES = 1024
-"""Of an order."""
+"""Bytes of an order, at most."""
 WORTH = 2
 """Firings that need no search, for each byte: those of its record, too."""
 LEAST_LISTED = ORDER.itemsize

@@ -35,13 +35,13 @@ class Member:
     """Inputs in the order of demand."""
     iterative: bool
     walk: Walk = BY_ROWS
-    """Of its output; of its input when iterative."""
+    """How it goes through its output, or through its input when it is iterative."""
     strips: int = 0
-    """Of the block; 0: as many as it has rows."""
+    """Strips of the block; 0: as many as it has rows."""
 
     @cached_property
     def stage(self) -> Stage:
-        """Of a plan."""
+        """The same as a stage of a plan."""
         return Stage(self.key, self.operands, self.iterative, self.walk)
 
     @cached_property
@@ -70,7 +70,7 @@ class Member:
 
     @property
     def pixel_bytes(self) -> int:
-        """Of its output as it is kept inside a block."""
+        """Bytes of a pixel of its output, as it is kept inside a block."""
         return -(-self.op.writes.c // self.walk.groups) if self.walk.splits else self.op.writes.c
 
     def rows(self, k: int, firing: Ints) -> tuple[Ints, Ints]:
@@ -84,7 +84,7 @@ class Member:
         return start[firing], end[firing]
 
     def first_bytes(self, k: int, firing: Ints) -> Ints:
-        """Of the whole tensor that is input k: the first that these firings read."""
+        """First bytes that these firings read of input k, a whole tensor."""
         return self._first_bytes[k][firing]
 
     def bytes_written(self, firing: Ints) -> Ints:

@@ -29,17 +29,17 @@ class Windows:
     rows: bool
     """Whether a firing makes a whole row from whole rows."""
     columns: int
-    """Of a firing, at most."""
+    """Columns that a firing makes at most."""
     in_channels: int
     out_channels: int
-    """Of its group."""
+    """Output channels of its group."""
     x0: Ints
     x1: Ints
-    """Of each firing: the columns that it makes."""
+    """Columns [x0, x1) that each firing makes."""
     high: Ints
-    """Of each firing: rows of the window that lie inside the input."""
+    """Rows of the window that lie inside the input, for each firing."""
     wide: Ints
-    """Of each output column: columns of the window that do."""
+    """Columns of the window that do, for each output column."""
     in_one_piece: bool
     """The pixels of an input row lie side by side, first to last."""
 

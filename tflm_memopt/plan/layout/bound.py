@@ -13,11 +13,11 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 MOST_BUFFERS = 12
-"""Of a clique that are looked at, the largest: 2^n * n^2 steps."""
+"""Buffers of a clique that are looked at, the largest ones: 2^n * n^2 steps."""
 MOST_CLIQUES = 4
 MOST_LISTED = 1000
 SECONDS, PAIR_SECONDS = 0.01, 5e-6
-"""Of work (effort.py) for one bound, and for each separation in it."""
+"""Work (effort.py) for one bound, and for each separation in it."""
 UNREACHED = 1 << 40
 """An offset above all others."""
 

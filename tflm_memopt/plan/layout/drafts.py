@@ -37,7 +37,7 @@ class Draft:
     whole: tuple[TensorId, ...]
     """Tensors that are alive in full during the step."""
     held: tuple[BlockBuffer, ...] = ()
-    """Of a block: its other buffers."""
+    """Other buffers of a block."""
     separations: Mapping[tuple[int, int], int] = field(default_factory=dict)
     """Distances in bytes that its buffers keep, as in LayoutProblem."""
     most_alive: int = 0
@@ -54,7 +54,7 @@ class Draft:
 
 
 def drafted(step: Block, contents: Sequence[Content], whole: tuple[TensorId, ...]) -> Draft:
-    """Of a block, from what its buffers hold at every firing."""
+    """The draft of a block, from what its buffers hold at every firing."""
     distances = separations(contents)
     if step.turned:
         distances = mirrored(contents, distances)
@@ -143,7 +143,7 @@ class Placer:
         return tensors[tensor]
 
     def _lives(self, drafts: Sequence[Draft]) -> Mapping[TensorId, tuple[int, int]]:
-        """Of each whole tensor, the steps during which it is alive."""
+        """The steps [first, last) during which each whole tensor is alive."""
         first: dict[TensorId, int] = {}
         last: dict[TensorId, int] = {}
         for step, draft in enumerate(drafts):

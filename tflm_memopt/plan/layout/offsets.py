@@ -19,11 +19,11 @@ from tflm_memopt.plan.layout import bound
 CLIMB_STEPS = 200
 SEED = 20261120
 PAIR_SECONDS = 2e-7
-"""Of work (effort.py): to compare a buffer with one that is placed already."""
+"""Work (effort.py) to compare a buffer with one that is placed already."""
 MODEL_SECONDS = 6e-5
 """To write down a separation for CP-SAT, which simplifies what it reads before it counts its time."""
 SOLVER_SECONDS = 2.2
-"""Of a second of CP-SAT's deterministic time."""
+"""Work for a second of CP-SAT's deterministic time."""
 
 
 Separations = Mapping[tuple[int, int], int]
@@ -37,7 +37,7 @@ class Turn:
     """What its buffers must keep otherwise."""
     turned: Separations
     nbytes: Mapping[int, int]
-    """Of its own buffers when it is turned."""
+    """Sizes of its own buffers when it is turned."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +69,7 @@ class Layout:
     proven: bool
     """No layout has a lower top."""
     turned: frozenset[int] = frozenset()
-    """Of the problem's turns."""
+    """Numbers of the problem's turns that are taken."""
 
 
 def place(

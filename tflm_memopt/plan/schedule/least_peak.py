@@ -17,7 +17,7 @@ from tflm_memopt.plan.schedule.problem import OrderProblem, lower_bound, peak
 from tflm_memopt.plan.schedule.series_parallel import decompose, hill_valley, in_series
 
 PAIR_SECONDS, SOLVER_SECONDS = 2e-5, 4.0
-"""Of work (effort.py): for two tasks, one of which must wait for the other, and for a second of CP-SAT's own time."""
+"""Work (effort.py) for two tasks, one of which must wait for the other, and for a second of CP-SAT's own time."""
 
 
 @dataclass(frozen=True, slots=True)

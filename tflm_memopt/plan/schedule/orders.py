@@ -21,7 +21,7 @@ from tflm_memopt.rowgraph.graph import Kept, Node, Partition
 from tflm_memopt.rowgraph.regions import STATEFUL, regions_of
 
 SECONDS = 0.1
-"""Of a schedule that is not solved in polynomial time: deterministic time of CP-SAT."""
+"""Limit of a schedule that is not solved in polynomial time: deterministic time of CP-SAT."""
 
 
 def orders(
@@ -56,7 +56,7 @@ def _runs(partition: Partition) -> list[tuple[int, ...]]:
 
 
 def _task(partition: Partition, node: Kept | int) -> Task:
-    """Of a builtin operator or, by key, of a row operator."""
+    """The task of a builtin operator or, by key, of a row operator."""
     if isinstance(node, Kept):
         return Task(node.inputs, node.outputs)
     op = partition.ops[node]

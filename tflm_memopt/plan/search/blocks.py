@@ -43,9 +43,9 @@ MAX_ORDERS = 8
 """Combinations of operand orders that are followed per block end; the best by ring bytes so far."""
 
 GROWN_SECONDS, ENTRY_SECONDS = 2e-4, 4e-7
-"""Of work (effort.py): to put an operator in front of a block, and for each entry of the trace then."""
+"""Work (effort.py) to put an operator in front of a block, and for each entry of the trace then."""
 MAX_OPERATORS = 48
-"""Of a row block, unless a streamed input needs more of them to pass by."""
+"""Operators of a row block at most, unless a streamed input needs more of them to pass by."""
 
 
 @dataclass(frozen=True)
@@ -133,14 +133,14 @@ class Growing:
 
     trace: Trace
     rings: Mapping[TensorId, Ring]
-    """Of the inner tensors."""
+    """Rings of the inner tensors."""
     alive: Ints
     """At each firing and at the end: bytes in what the block has inside and in what it leaves behind."""
     gaps: Ints
     """The same just before each of them: what a firing that is put there finds."""
     strips: int = 0
     macs: int = 0
-    """Of the firings that happen."""
+    """Multiply-accumulates of the firings that happen."""
 
     def contents(
         self, at_border: BlockBorder, sizes: Mapping[TensorId, int], frame: InputSource | None = None
@@ -235,7 +235,7 @@ def settle(block: Growing, frame: InputSource | None = None) -> Growing:
 
 
 def _read_whole(block: Growing, member: Member) -> Growing:
-    """Of its firings, which follow each other, the last one is left. It keeps no sums."""
+    """The block with an operator's firings, which follow each other, made one, the last. It keeps no sums."""
     trace, last, whole = block.trace, member.firings - 1, replace(member, iterative=False)
     dropped = (trace.op == member.key) & (trace.firing != last)
     stays = np.append(~dropped[trace.moments], True)
@@ -306,7 +306,7 @@ def candidates(
 def worst_bytes(
     block: Growing, at_border: BlockBorder, sizes: Mapping[TensorId, int], frame: InputSource | None = None
 ) -> int:
-    """Of a settled block: bytes at the worst moment, whole tensors that live through it excepted.
+    """Bytes of a settled block at its worst moment, without whole tensors that only live through it.
 
     No layout of it can be lower.
     """
@@ -346,7 +346,7 @@ def _tiled(chain: Chain, candidate: Candidate) -> Growing:
 
 
 def tiled_bytes(chain: Chain, candidate: Candidate) -> int:
-    """Of a tiled block: the arena at its worst moment, exactly."""
+    """Bytes of arena at a tiled block's worst moment, exactly."""
     sizes = chain.rows()
     at_border = border(chain, candidate.first, candidate.last, sizes, chain.last_read())
     through = chain.across + sum(sizes[t] for t in at_border.through)

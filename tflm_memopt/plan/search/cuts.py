@@ -32,7 +32,7 @@ SHORT = 16
 SLACK = 16
 """Blocks in all orders are looked for up to a limit that is higher by this part."""
 FRONT_SECONDS = 1e-5
-"""Of work (effort.py): to look at a block when labels are set."""
+"""Work (effort.py) to look at a block when labels are set."""
 Place = Callable[[Candidate, int, bool], int]
 """Bytes that a block needs once its buffers have addresses; any figure up to the second argument is good enough. The
 third: by the heuristic alone, which is quick and may say too much."""
@@ -163,7 +163,7 @@ class Cuts:
         return (*better, *self._turned(last, limit))
 
     def _turned(self, last: int, limit: int) -> Iterator[Candidate]:
-        """Of each length the best block that needs fewer bytes when it is turned, and more as it is."""
+        """For each length, the best block that needs fewer bytes when it is turned, and more as it is."""
         tried: set[int] = {c.first for c in self._table[last] if c.nbytes < limit}
         for block in sorted(self._table[last], key=lambda c: (c.nbytes, c.macs)):
             if block.first not in tried and (found := self._turn(block, limit)) and found not in self._placed:

@@ -39,7 +39,7 @@ class _Rows:
 
 
 PIXEL_SECONDS = 5e-6
-"""Of work (effort.py): for each pixel of a block that is counted exactly."""
+"""Work (effort.py) for each pixel of a block that is counted exactly."""
 
 
 def walked(chain: Chain, block: Candidate, settings: Settings, meter: Meter | None = None) -> Iterator[Candidate]:

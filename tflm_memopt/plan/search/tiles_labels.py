@@ -48,9 +48,9 @@ class Visit(NamedTuple):
     """An operator of a block with its walk; those that go through channel groups together count as one."""
 
     position: int
-    """Of the first operator."""
+    """Position of the first operator."""
     state: State
-    """Of the last operator; of an iterative operator's input."""
+    """State of the last operator's output, or of its input when it is iterative."""
     groups: int = 1
     iterative: bool = False
     length: int = 1

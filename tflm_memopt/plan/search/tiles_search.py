@@ -38,13 +38,13 @@ MAX_TAPS = 64
 """Pixels of a window that a kernel takes at once in a tiled block: TMO_MAX_TAPS."""
 
 DEMAND_SECONDS, LABEL_SECONDS = 6e-5, 1e-5
-"""Of work (effort.py): for an operator's wishes in one state, and for each label in it."""
+"""Work (effort.py) for an operator's wishes in one state, and for each label in it."""
 
 MOST_OUTSIDE = 1024
 """Rows of a strip beyond those of the map: a chain of long strides reaches for more, in vain, and each takes time."""
 
 MOST_TILES = 1 << 18
-"""Of a map: each is a firing, which takes memory and time of the planner. Larger maps are made by rows."""
+"""Tiles of a map at most: each is a firing, which takes memory and time of the planner. Larger maps go by rows."""
 
 
 def heights(rows: int, settings: Settings) -> tuple[int, ...]:

@@ -60,7 +60,7 @@ class Turned:
 
 
 def _best(found: Sequence[Candidate], block: Candidate) -> Candidate | None:
-    """Of the same operators, the one of fewest bytes that computes no more."""
+    """The block of the same operators with the fewest bytes that computes no more."""
     same = [c for c in found if c.first == block.first and c.macs <= block.macs]
     return min(same, key=lambda c: (c.nbytes, c.macs), default=None)
 
