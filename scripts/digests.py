@@ -98,11 +98,11 @@ def cases(networks: int) -> Iterator[Case]:
     """All of them; those for a quick comparison are marked."""
     shared = helper("conftest")
     for path in (shared.EXAMPLE, *sorted(shared.MODELS.resolve().rglob("*.tflite"))):
-        small = path.stat().st_size <= QUICK_MODEL
+        small = path in shared.real_models() and path.stat().st_size <= QUICK_MODEL
         for settings in REAL_SETTINGS:
             yield Case(str(path), {"effort": "low", **settings}, quick=small)
         yield Case(str(path))
-        if small:
+        if path.stat().st_size <= QUICK_MODEL:
             yield Case(str(path), {"effort": "low", "target": CPU_FAMILIES[-1]}, explored=True)
     for name in helper("unit.analysis.arena_zoo").ZOO:
         yield Case(f"zoo/{name}", quick=True)

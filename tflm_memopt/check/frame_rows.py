@@ -13,7 +13,7 @@ import numpy as np
 from tflm_memopt.check.arena import Ints, TaggedArena
 from tflm_memopt.check.frame import FrameReplay
 from tflm_memopt.check.lives import BEFORE, LiveRanges, demand, joined
-from tflm_memopt.check.walk import EARLY, LATE, MOMENTS, Windows
+from tflm_memopt.check.walk import EARLY, LATE, MOMENTS, UnitWindows
 from tflm_memopt.plan.plan import Role
 
 
@@ -44,7 +44,7 @@ class FrameRows:
         """When firings begin. A push takes as long as a firing."""
         return MOMENTS * (1 + turns + np.searchsorted(self._turns, turns, side="right"))
 
-    def read(self, windows: Windows, turns: Ints, moments: Ints) -> None:
+    def read(self, windows: UnitWindows, turns: Ints, moments: Ints) -> None:
         """By some firings."""
         if self._frame is None:
             return

@@ -14,7 +14,7 @@ import numpy as np
 
 from tflm_memopt.check.arena import Ints, TaggedArena
 from tflm_memopt.check.frame import FrameReplay
-from tflm_memopt.check.walk import Step
+from tflm_memopt.check.walk import StageWalk
 from tflm_memopt.errors import PlanError
 from tflm_memopt.model.graph import TensorId
 from tflm_memopt.ops.rowop import Rows
@@ -36,7 +36,7 @@ class Place:
     arena: TaggedArena
     tensor: TensorId
     seen: Rows
-    maker: Step | None
+    maker: StageWalk | None
     """In the block."""
     moves: bool
     """It is the input that is not in the arena as a whole."""
@@ -111,7 +111,7 @@ class Places:
     output: Mapping[int, Place]
 
 
-def places(arena: TaggedArena, frame: FrameReplay, steps: Mapping[int, Step]) -> Places:
+def places(arena: TaggedArena, frame: FrameReplay, steps: Mapping[int, StageWalk]) -> Places:
     """Where they are for the operators of a block."""
     maker = {step.op.output: step for step in steps.values()}
 
@@ -129,7 +129,7 @@ def places(arena: TaggedArena, frame: FrameReplay, steps: Mapping[int, Step]) ->
     )
 
 
-def check_lanes(arena: TaggedArena, step: Step) -> None:
+def check_lanes(arena: TaggedArena, step: StageWalk) -> None:
     """The lanes hold a strip's rows, and fill their buffer."""
     tensor = step.op.output
     if (Role.RING, tensor) not in arena.home:

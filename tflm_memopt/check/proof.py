@@ -25,7 +25,7 @@ from tflm_memopt.check.walk import (
     SCRATCH_READ,
     SUMS,
     SUMS_READ,
-    Step,
+    StageWalk,
     check_walk,
     firings,
     steps_of,
@@ -120,7 +120,7 @@ class _Proof:
                     some = step.windows[k].some[units]
                     yield turn[some], step.windows[k].bottom[units[some]]
 
-    def _read(self, step: Step, fired: Fired, rows: FrameRows) -> None:
+    def _read(self, step: StageWalk, fired: Fired, rows: FrameRows) -> None:
         moments = fired.moments + (EARLY if step.in_place else LATE)
         if step.in_place:
             demand(step.walk.groups == 1 and not step.sums)
@@ -205,7 +205,7 @@ class _Pixels:
             layer, y = layer + strip * self._groups, y - self._lo[strip]
         return (layer * self._rows + y) * self.place.seen.w + x
 
-    def write(self, step: Step, fired: Fired) -> None:
+    def write(self, step: StageWalk, fired: Fired) -> None:
         """Its maker's firings."""
         units, moments = fired.units, fired.moments + (LATE if step.in_place else EARLY)
         if step.stage.iterative:  # the last unit makes all pixels
@@ -223,7 +223,7 @@ class _Pixels:
         self._ends = np.append(of[1:] != of[:-1], True)[: len(of)]
         self._written[self._index(*self._made)] = moments[of]
 
-    def read_by(self, step: Step, k: int, units: Ints, moments: Ints) -> None:
+    def read_by(self, step: StageWalk, k: int, units: Ints, moments: Ints) -> None:
         """Input k of an operator; what is made in the block must be there by then."""
         reads = step.windows[k].some[units]
         units, moments = units[reads], moments[reads]
@@ -249,7 +249,7 @@ class _Pixels:
             at, at + self.place.seen.c, 0 * at + BEFORE, self._read[self._read > 0], self.place.marks(y, x, at)
         )
 
-    def lives(self, step: Step) -> list[LiveRanges]:
+    def lives(self, step: StageWalk) -> list[LiveRanges]:
         """Live ranges of the pixels that the block makes."""
         strip, group, y, x = self._made
         index = self._index(*self._made)
@@ -270,7 +270,7 @@ class _Pixels:
         ]
 
 
-def in_order(step: Step, output: Place, k: int, place: Place, units: Ints) -> bool:
+def in_order(step: StageWalk, output: Place, k: int, place: Place, units: Ints) -> bool:
     """Whether pixel after pixel, front to back, each byte of input k is read before its place is written."""
     window, strip = step.windows[k].of(units), step.strip[units]
     made, read = step.x1[units] - step.x0[units], window.right - window.left

@@ -14,7 +14,7 @@ import numpy as np
 from tflm_memopt.check.arena import Ints, TaggedArena
 from tflm_memopt.check.frame import FrameReplay
 from tflm_memopt.check.places import Place, check_lanes, places
-from tflm_memopt.check.walk import Step, Unit, check_walk, firings, steps_of
+from tflm_memopt.check.walk import StageWalk, Unit, check_walk, firings, steps_of
 from tflm_memopt.errors import PlanError
 from tflm_memopt.ops.rowop import RowOp
 from tflm_memopt.plan.plan import Block, Role
@@ -59,7 +59,7 @@ class TiledReplay:
                 f"block {self.number} multiplies {macs} times, the plan says {self.block.macs}", code="plan_tile_macs"
             )
 
-    def _fire(self, step: Step) -> None:
+    def _fire(self, step: StageWalk) -> None:
         unit, op, arena = step.unit, step.op, self.arena
         scratch = step.scratch + (self._take_frame(step) if self.frame.frame else 0)
         arena.write_scratch(self.number, scratch)
@@ -83,7 +83,7 @@ class TiledReplay:
             step.pixels += unit.x1 - unit.x0
         self.fired += 1
 
-    def _take_frame(self, step: Step) -> int:
+    def _take_frame(self, step: StageWalk) -> int:
         """Waits for rows that are pushed; bytes of the pixels of one window that are made int8."""
         nbytes = 0
         for k, (rows, columns) in enumerate(step.reads()):
@@ -92,7 +92,7 @@ class TiledReplay:
                 nbytes += step.window_bytes(k)
         return self.frame.converted(step.op, nbytes)
 
-    def _made(self, step: Step, unit: Unit) -> _RowPixels:
+    def _made(self, step: StageWalk, unit: Unit) -> _RowPixels:
         """What a unit writes: none where it only adds to sums."""
         op, place = step.op, self.places.output[step.stage.op]
         y, columns, first, nbytes = unit.row, range(unit.x0, unit.x1), 0, op.writes.c
@@ -104,7 +104,7 @@ class TiledReplay:
             first, nbytes = step.channels(unit.group)
         return _RowPixels(*self._pixels(place, unit.strip, range(y, y + 1), columns, first), nbytes)
 
-    def _read(self, step: Step, unit: Unit) -> None:
+    def _read(self, step: StageWalk, unit: Unit) -> None:
         for place, (rows, columns) in zip(self.places.inputs[step.stage.op], step.reads(), strict=True):
             if not rows or not columns:
                 continue
@@ -116,7 +116,7 @@ class TiledReplay:
             at, marks = self._pixels(place, unit.strip, rows, columns, first)
             self.arena.read_pixels(place.tensor, at, marks, nbytes, step)
 
-    def _in_order(self, step: Step, unit: Unit) -> None:
+    def _in_order(self, step: StageWalk, unit: Unit) -> None:
         """Pixel after pixel, front to back, each byte is read before its place is written."""
         nbytes, columns = step.op.writes.c, range(unit.x0, unit.x1)
         to = self._addresses(self.places.output[step.stage.op], unit, range(unit.row, unit.row + 1), columns)

@@ -39,7 +39,7 @@ class Unit(NamedTuple):
     x1: int
 
 
-class Windows(NamedTuple):
+class UnitWindows(NamedTuple):
     """Rows [top, bottom) and columns [left, right) of an input, for each unit; they may be none."""
 
     top: Ints
@@ -52,11 +52,11 @@ class Windows(NamedTuple):
         """Whether there is anything in them."""
         return (self.top < self.bottom) & (self.left < self.right)
 
-    def of(self, units: Ints) -> Windows:
-        return Windows(*(edge[units] for edge in self))
+    def of(self, units: Ints) -> UnitWindows:
+        return UnitWindows(*(edge[units] for edge in self))
 
 
-class Step:
+class StageWalk:
     """An operator of a tiled block, and how far it got."""
 
     def __init__(self, stage: Stage, op: RowOp, strips: int, *, turned: bool) -> None:
@@ -74,9 +74,9 @@ class Step:
         """The number of the unit that is next."""
         self.pixels = 0
         """Walked so far, those of each group."""
-        self.demands: Sequence[tuple[Step, Sequence[int]]] = ()
+        self.demands: Sequence[tuple[StageWalk, Sequence[int]]] = ()
         """Makers of its operands in the order of demand, and by unit: which of theirs must be done before."""
-        self.unmade: Mapping[int, tuple[Step, int]] = {}
+        self.unmade: Mapping[int, tuple[StageWalk, int]] = {}
         """Units that want what nobody makes: who should, and which operand it is."""
 
     def _lay_out(self, strips: int) -> None:
@@ -159,7 +159,7 @@ class Step:
         return first
 
     @cached_property
-    def windows(self) -> Sequence[Windows]:
+    def windows(self) -> Sequence[UnitWindows]:
         """What the units read of each input."""
         found = [self._window(k) for k in range(len(self.op.inputs))]
         if self.walk.sums:  # the last pass reads its sums only
@@ -167,10 +167,10 @@ class Step:
             found = [w._replace(bottom=np.where(last, w.top, w.bottom)) for w in found]
         return found
 
-    def _window(self, k: int) -> Windows:
+    def _window(self, k: int) -> UnitWindows:
         y, x0, x1 = self.row, self.x0, self.x1
         if self.stage.iterative:
-            return Windows(y, y + 1, x0, x1)
+            return UnitWindows(y, y + 1, x0, x1)
         w, seen = self.op.window, self.op.reads[k]
         if self.turned:
             made = self.op.writes
@@ -182,8 +182,8 @@ class Step:
         top, bottom = np.maximum(0, top), np.minimum(seen.h, top + (w.kernel_h - 1) * w.dilation_h + 1)
         left, right = np.maximum(0, left), np.minimum(seen.w, right)
         if self.turned:  # counted from the last to the first
-            return Windows(seen.h - bottom, seen.h - top, seen.w - right, seen.w - left)
-        return Windows(top, bottom, left, right)
+            return UnitWindows(seen.h - bottom, seen.h - top, seen.w - right, seen.w - left)
+        return UnitWindows(top, bottom, left, right)
 
     def reads(self) -> Sequence[tuple[range, range]]:
         """Rows and columns of each input that the unit reads that is next."""
@@ -194,7 +194,7 @@ class Step:
     def _edges(self) -> Sequence[Sequence[list[int]]]:
         return [[edge.tolist() for edge in windows] for windows in self.windows]
 
-    def link(self, maker: Mapping[int, Step]) -> None:
+    def link(self, maker: Mapping[int, StageWalk]) -> None:
         """Tells it who makes its operands, by tensor, and so what its units demand."""
         makers = [(maker[self.op.inputs[k]], k) for k in self.stage.operands if self.op.inputs[k] in maker]
         units = [step.making(self, k) for step, k in makers]
@@ -205,7 +205,7 @@ class Step:
             for i in np.flatnonzero(found == UNMADE)
         }
 
-    def making(self, reader: Step, k: int) -> Ints:
+    def making(self, reader: StageWalk, k: int) -> Ints:
         """Which unit makes the last pixel that each unit of a reader reads of input k."""
         window = reader.windows[k]
         if self.stage.iterative:
@@ -215,7 +215,7 @@ class Step:
         number = self.number(strip, group, row, column // self.tile)
         return np.where(window.some, number, NOTHING)
 
-    def maker_of(self, reader: Step, row: Ints) -> tuple[Ints, Ints]:
+    def maker_of(self, reader: StageWalk, row: Ints) -> tuple[Ints, Ints]:
         """Strip and group in which it makes a row for each unit of a reader; strip -1: in none."""
         inside = (row >= 0) & (row < len(self._strip_of))
         strip = reader.strip if self.makes_again else np.where(inside, self._strip_of[np.where(inside, row, 0)], -1)
@@ -229,7 +229,7 @@ class Step:
         some &= (row >= self.lo[m]) & (row < self.hi[m])
         return np.where(some, self._start[m] + (group * self._tiles + column) * self.made[m] + row - self.lo[m], UNMADE)
 
-    def _refuse(self, maker: Step, k: int) -> None:
+    def _refuse(self, maker: StageWalk, k: int) -> None:
         """Raises PlanError for what the next unit demands of an operand and nobody makes."""
         rows = self.windows[k].bottom - 1
         row, strip, group = (int(x[self.done]) for x in (rows, *maker.maker_of(self, rows)))
@@ -237,7 +237,7 @@ class Step:
             f"operator {maker.stage.op}: row {row} is not made in strip {strip}, group {group}", code="plan_unmade_row"
         )
 
-    def demand(self) -> Iterator[Step]:
+    def demand(self) -> Iterator[StageWalk]:
         """Fires its next unit, after those of its producers that it needs: who fires, one after the other. Each is
         done when the next one is asked for.
         """
@@ -262,16 +262,16 @@ class Step:
             self.done = max(self.done, int(self._start[self.strip[wanted]]))
 
 
-def steps_of(block: Block, ops: Mapping[int, RowOp]) -> dict[int, Step]:
+def steps_of(block: Block, ops: Mapping[int, RowOp]) -> dict[int, StageWalk]:
     """The steps of a block that has not begun, by operator."""
-    steps = {s.op: Step(s, ops[s.op], block.strips, turned=block.turned) for s in block.stages}
+    steps = {s.op: StageWalk(s, ops[s.op], block.strips, turned=block.turned) for s in block.stages}
     maker = {step.op.output: step for step in steps.values()}
     for step in steps.values():
         step.link(maker)
     return steps
 
 
-def firings(number: int, block: Block, steps: Mapping[int, Step]) -> Iterator[Step]:
+def firings(number: int, block: Block, steps: Mapping[int, StageWalk]) -> Iterator[StageWalk]:
     """Who fires in block `number`, one after the other: each sink, as long as it has units."""
     for sink in block.sinks:
         if sink not in steps:
@@ -282,7 +282,7 @@ def firings(number: int, block: Block, steps: Mapping[int, Step]) -> Iterator[St
             yield from steps[sink].demand()
 
 
-def check_walk(step: Step) -> None:
+def check_walk(step: StageWalk) -> None:
     """Every strip goes on, and every group has channels."""
     if not 1 <= step.walk.advance <= step.walk.rows:
         raise PlanError(

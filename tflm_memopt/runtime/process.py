@@ -17,7 +17,7 @@ import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 from numpy.typing import NDArray
 
@@ -82,11 +82,11 @@ _idle: dict[int, list[Worker]] = {}
 def _ask(request: Sequence[object]) -> int:
     """The exit code of a model's process; that of the worker if it ended."""
     process = _take()
-    assert process.stdin and process.stdout
     try:
+        questions, answers = _pipes(process)
         with contextlib.suppress(BrokenPipeError):
-            print(json.dumps(request), file=process.stdin, flush=True)
-        answer = process.stdout.readline()
+            print(json.dumps(request), file=questions, flush=True)
+        answer = answers.readline()
     except BaseException:
         process.kill()
         _end(process)
@@ -95,6 +95,13 @@ def _ask(request: Sequence[object]) -> int:
         return _end(process) or 1
     _idle.setdefault(os.getpid(), []).append(process)
     return int(answer)
+
+
+def _pipes(worker: Worker) -> tuple[IO[str], IO[str]]:
+    """What it reads, and what it writes."""
+    if worker.stdin is None or worker.stdout is None:
+        raise TypeError("a worker has pipes: _take() starts it with them")
+    return worker.stdin, worker.stdout
 
 
 def _take() -> Worker:
