@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from tflm_memopt.emit.names import file_stem, identifier
@@ -40,12 +40,13 @@ def cards(report: Report, channels: int) -> list[Card]:
     before, after, macs = report.original_arena, report.arena, report.macs
     folded = f"{report.dead_channels:,} of {channels:,} channels dead and folded away"
     work = f"{macs.rewritten:,} of {macs.original:,} MACs, {folded}"
-    return [
+    found = [
         Card("RAM", *_changed_arena(before, after), "whole tensor arena"),
         _flash(report),
         *_time(report),
         Card("Compute", "", f"F = {report.overhead:.2f}", "", work),
     ]
+    return found if report.changed else [replace(card, before="", change="") for card in found]
 
 
 def _flash(report: Report) -> Card:
@@ -95,7 +96,7 @@ def head(report: Report) -> str:
 def steps(report: Report, original: Path, folder: Path) -> list[Step]:
     """What to do next. original: its file. folder: where those of the rewritten model are written."""
     if not report.changed:
-        return [Step(f"The model stays as it is: {report.why_unchanged}.", note=report.diagnosis.advice)]
+        return [Step("Use the model as it is.", note=report.diagnosis.advice)]
     stem = file_stem(original.stem)
     files = (str(original), str(folder / f"{stem}.tflite"))
     compare = Step(

@@ -62,6 +62,8 @@ def basis(time: Time) -> str:
     where = ", ".join([*([time.board] if time.board else []), time.core, *([f"{time.mhz:g} MHz"] if time.mhz else [])])
     if time.cycles is None:
         return f"{where}: how many cycles an instruction takes there is not known"
+    if not (time.original or time.rewritten):
+        return f"{where}: how many instructions some of its operators take is not known"
     low, high = time.cycles
     original = "; original with CMSIS-NN" if time.original else ""
     return f"{where}, {low:g} to {high:g} cycles an instruction; instructions estimated{original}"

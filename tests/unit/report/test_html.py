@@ -150,6 +150,7 @@ def test_a_model_that_stays(result: Optimized) -> None:
     )
     assert "unchanged: no less arena" in page.text
     assert "Rewritten:" not in page.text
+    assert [tag for tag, _ in page.tags if tag == "s"] == [], "nothing became another figure"
 
 
 def test_time_in_milliseconds_where_it_is_known(result: Optimized) -> None:

@@ -193,6 +193,12 @@ def test_what_is_not_known_of_a_time_is_not_said(report: Report) -> None:
     assert "instructions" not in elsewhere
 
 
+def test_operators_that_nobody_counted_are_why_a_time_is_not_known(report: Report) -> None:
+    said = " ".join(timed(report, M4, None, None).split())
+    assert "how many instructions some of its operators take is not known" in said
+    assert "cycles" not in said
+
+
 def test_without_a_clock_there_are_instructions(report: Report) -> None:
     said = timed(report, None, None, None)
     assert "--board says milliseconds" in said
