@@ -104,7 +104,7 @@ _BARE = Platform(
 extern "C" void RegisterDebugLogCallback(void (*)(const char *)) __attribute__((weak)); /* of TARGET=cortex_m_generic */
 
 int main() {
-  if (RegisterDebugLogCallback != nullptr) RegisterDebugLogCallback(bare_say);
+  if (RegisterDebugLogCallback != nullptr) RegisterDebugLogCallback(bare_print);
   for (;;) {
     if (ready()) once();
     for (const uint32_t start = bare_cycles(); bare_cycles() - start < 16000000;) { /* a second at 16 MHz */
