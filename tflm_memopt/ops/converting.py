@@ -36,7 +36,7 @@ DEQUANTIZES: Mapping[Types, Kind] = {
 }
 """The same of DEQUANTIZE (micro/kernels/dequantize.cc)."""
 INTEGER_BITS = {"INT8": 9, "INT16": 16}
-"""Of an integer less its zero point, the sign included."""
+"""Bits of an integer less its zero point, the sign included."""
 
 
 def is_table(types: Types) -> bool:
@@ -80,7 +80,7 @@ def _zero_point(tensor: Tensor) -> int:
 
 
 def _bits(scale: float) -> int:
-    """Of a float32, as an int32.
+    """The bits of a float32, as an int32.
 
     >>> hex(_bits(1.0))
     '0x3f800000'

@@ -24,7 +24,7 @@ class Arithmetic(NamedTuple):
 
     kind: Kind
     factors: Callable[[float, float, float], Factors]
-    """Of the scales of operand 0, operand 1 and output."""
+    """Multipliers, from the scales of operand 0, operand 1 and output."""
     left_shift: int = 0
 
 

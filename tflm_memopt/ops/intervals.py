@@ -224,4 +224,4 @@ _TRANSFER: Mapping[Kind, Callable[[RowOp, Sequence[Range]], Range]] = {
     Kind.LOOKUP: _lookup,
     Kind.GATHER: _gather,
 }
-"""Of kinds that are missing, SOFTMAX among them, the output may be anything."""
+"""What bounds the output of each kind. That of a kind that is missing, SOFTMAX among them, may be anything."""

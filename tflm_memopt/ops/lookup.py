@@ -24,9 +24,9 @@ EVERY = np.arange(quant.INT8_MIN, quant.INT8_MAX + 1, dtype=np.int64)
 MAX_SHIFT = 30
 """By which MultiplyByQuantizedMultiplier may shift to the left."""
 MAX_ROUNDED = 2.0**30
-"""Of a float that becomes an int32, without what it is added to."""
+"""Largest float that becomes an int32, without what it is added to."""
 INTEGER_BITS = 4
-"""Of the inputs of LOGISTIC and TANH."""
+"""Integer bits of the inputs of LOGISTIC and TANH."""
 
 
 class OutOfRange(ValueError):

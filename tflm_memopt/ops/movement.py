@@ -91,7 +91,7 @@ def _in_steps(site: Site, transform: Transform, x: Sequence[Indices]) -> Indices
 
 
 def _shaped(site: Site, index: Indices) -> Indices:
-    """Of the output's shape."""
+    """The indices, if they have the output's shape; Irregular if not."""
     if index.shape != site.output.shape:
         raise Irregular(f"it makes {list(index.shape)}, its output has shape {list(site.output.shape)}")
     return index

@@ -20,13 +20,13 @@ from tflm_memopt.ops.rowop import NO_ROW, Access, Ints, Move, Moves, Rows
 FILL = -1
 """In an index array: no input byte, but the fill value."""
 MAX_MOVES = 256
-"""Of an operator: each takes 28 bytes of flash."""
+"""Moves of one operator at most: each takes 28 bytes of flash."""
 
 MAX_RUNS = 0xFFFF
-"""Of a move: uint16_t of tmo_move."""
+"""Runs of one move at most: uint16_t of tmo_move."""
 
 UNLIKE = "the rows of the output are made in different ways"
-"""Of an operator that is Irregular."""
+"""Why an operator is Irregular."""
 
 Indices = NDArray[np.int32]
 
@@ -137,7 +137,7 @@ def _formulas(first: Ints, some: NDArray[np.bool_], extent: int) -> Iterator[Acc
 def _by_tap(
     access: Access, mine: NDArray[np.bool_], row: Ints, column: Ints, rows: Rows
 ) -> Iterator[tuple[Ints, Ints, int, int]]:
-    """Of each row that is read: targets, sources, step and period."""
+    """Targets, sources, step and period of each row that is read."""
     y = np.arange(len(mine))
     start = access.first(y, rows.h)
     for tap in range(access.extent):

@@ -47,7 +47,7 @@ TARGETS = {
 """What `--target` may say."""
 GENERIC = "generic"
 LAYOUT = "hwc"
-"""Of all rings, for any target."""
+"""Layout of all rings, for any target."""
 
 QUAD, OCTET, VECTOR = 4, 8, 16
 """Values of a kernel row are filled up to a multiple of QUAD, all of them of OCTET; for Helium all of VECTOR,
@@ -59,9 +59,9 @@ TMO_PACKED_PIXELS, TMO_PACKED_TILE."""
 MVE_PIXELS, MVE_TILE = 2, 4608
 """The same for Helium, bytes: TMO_MVE_PIXELS, TMO_MVE_TILE."""
 TAPS = 51
-"""Of a packed depthwise convolution at most: TMO_PACKED_TAPS."""
+"""Taps of a packed depthwise convolution at most: TMO_PACKED_TAPS."""
 LEAST_DEPTH = 4
-"""Of its channels, for the DSP extension; for Helium VECTOR, but for windows of 3x3 taps."""
+"""Channels that it needs at least with the DSP extension; with Helium VECTOR, except for windows of 3x3 taps."""
 
 
 def packed_values(packing: Packing, kernel: tuple[int, int], channels: int) -> int:

@@ -19,7 +19,7 @@ from tflm_memopt.ops.rowop import Access, RowOp, Rows, Window
 from tflm_memopt.ops.site import ONE_PIXEL, Site, natural_rows
 
 INDEX_BYTES = 4
-"""Of an int32 index: TMO_INDEX_BYTES."""
+"""Bytes of an int32 index: TMO_INDEX_BYTES."""
 
 
 def conv(site: Site) -> RowOp:

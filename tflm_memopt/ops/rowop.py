@@ -157,7 +157,7 @@ class RowOp:
     reads: tuple[Rows, ...]
     writes: Rows
     input_zero_points: tuple[int, ...]
-    """Of all operands, a constant one included."""
+    """Zero points of all operands, a constant one included."""
     output_zero_point: int
     window: Window = UNIT
     activation: tuple[int, int] = (-128, 127)
@@ -165,7 +165,7 @@ class RowOp:
     """CONV: [out][kernel_h][kernel_w][in]. DEPTHWISE: [kernel_h][kernel_w][out]. GATHER: the table, [row][out].
     LOOKUP: the table, entry x + 128 for x."""
     bias: NDArray[np.int32] | None = field(default=None, compare=False)
-    """Of int16: 64 bits each, the lower half first."""
+    """Biases. With int16 they have 64 bits each, the lower half first."""
     multipliers: NDArray[np.int32] | None = field(default=None, compare=False)
     """Q31 multipliers: one, or one per output channel. ADD, SUB, SQUARED_DIFFERENCE: those of operand 0, operand 1,
     output. PRELU, LEAKY_RELU: of positive, of negative values."""
@@ -175,13 +175,13 @@ class RowOp:
     """ADD, SUB, SQUARED_DIFFERENCE: the left shift. Of int16: the activation range. SOFTMAX: diff_min. GATHER: rows of
     the table. ARG_MAX: 1 for the smallest. QUANTIZE, DEQUANTIZE: the bits of the float32 scale."""
     constant: Constant | None = None
-    """Of two operands, the one that is not in `inputs`."""
+    """The one of two operands that is not in `inputs`."""
     access: tuple[Access, ...] = ()
-    """Of each input, where `window` does not say which rows are read."""
+    """Which rows of each input are read, where `window` does not say it."""
     moves: Moves | None = field(default=None, compare=False)
     """COPY."""
     packing: Packing = Packing.NONE
-    """Of its constants, where it runs whole windows of all channels."""
+    """Packing of its constants, where it runs whole windows of all channels."""
     macs: int = 0
     """Multiply-accumulates of the whole operator, padding included, as the original model does them."""
     again: bool = False
@@ -251,7 +251,7 @@ class RowOp:
 
     @property
     def element_bytes(self) -> int:
-        """Of an element that it reads."""
+        """Bytes of an element that it reads."""
         return self.traits.reads
 
     @property
@@ -260,7 +260,7 @@ class RowOp:
         return self.is_convolution and self.packing is Packing.NONE
 
     def scratch_bytes(self, columns: int) -> int:
-        """Of the kernel, when it is packed and a firing makes so many columns."""
+        """Scratch of the kernel, when it is packed and a firing makes so many columns."""
         kernel, packing = (self.window.kernel_h, self.window.kernel_w), self.packing
         if packing in (Packing.DSP_DEPTHWISE, Packing.MVE_DEPTHWISE):
             return self.reads[0].c

@@ -26,7 +26,7 @@ TWO_OPERANDS = ("ADD", "SUB", "MUL", "MAXIMUM", "MINIMUM", "SQUARED_DIFFERENCE",
 """They compute element by element, what is smaller repeated, and one of them may be a constant."""
 
 ONE_PIXEL = 1024
-"""Of RESIZE_BILINEAR's positions."""
+"""One pixel in RESIZE_BILINEAR's positions."""
 
 AXES = "axes"
 """Own key of Op.options of MEAN: the axes of its input, instead of those in its second operand."""
@@ -181,7 +181,7 @@ class Site:
         return span(h, kernel_h, stride_h, dilation_h, vertical), span(w, kernel_w, stride_w, dilation_w, horizontal)
 
     def output_spans(self) -> tuple[Span, Span]:
-        """Of TRANSPOSE_CONV: the window of the convolution that leads from its output to its input."""
+        """The window of the convolution that leads from a TRANSPOSE_CONV's output to its input."""
         (kernel_h, kernel_w), (stride_h, stride_w), (_, h, w, _) = self.kernel(), self.strides(), self.output.shape
         padding = self.op.options["padding"]
         return span(h, kernel_h, stride_h, 1, padding), span(w, kernel_w, stride_w, 1, padding)

@@ -56,7 +56,7 @@ def canonicalise(graph: Graph, left_alone: Collection[int] = ()) -> Canonical:
 
 
 def views(graph: Graph) -> Mapping[TensorId, TensorId]:
-    """Of each VIEW's output, the tensor that holds its bytes."""
+    """The tensor that holds the bytes of each VIEW's output."""
     storage: dict[TensorId, TensorId] = {}
     for op in graph.ops:
         if op.type == VIEW:

@@ -33,7 +33,7 @@ from tflm_memopt.runtime.regions import regions
 Array = NDArray[Any]
 
 EXTERNAL = "external"
-"""Of interface.Changes.input."""
+"""The value of interface.Changes.input that means an external input."""
 COMPILERS = ("cc", "gcc", "clang")
 STANDARD = ("-std=c11", "-O1")
 WARNINGS = ("-Wall", "-Wextra", "-Wpedantic", "-Werror")
@@ -61,7 +61,7 @@ class Ran:
     """What a module did."""
 
     outputs: tuple[Array, ...]
-    """Of every run, stacked by output; none after a failure."""
+    """Outputs of every run, stacked by output; none after a failure."""
     sanitized: bool
     selftest: int
     """What its self-test returned: bytes that differ."""
@@ -243,7 +243,7 @@ def _environment() -> dict[str, str]:
 
 
 def _outputs(graph: Graph, data: bytes, runs: int) -> tuple[Array, ...]:
-    """Of every output all runs, as in process.run_model()."""
+    """All runs of every output, as in process.run_model()."""
     tensors = [graph.tensors[t] for t in graph.outputs]
     whole = np.frombuffer(data, np.uint8).reshape(runs, -1)
     ends = np.cumsum([t.nbytes for t in tensors])

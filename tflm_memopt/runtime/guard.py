@@ -20,7 +20,7 @@ Array = NDArray[Any]
 Bytes = NDArray[np.int8]
 
 RANDOM_RUNS = 2
-"""Of each region when the model's own inputs cannot be used. Where a program writes does not depend on the data."""
+"""Runs of each region when the model's own inputs cannot be used. Where a program writes does not depend on data."""
 
 
 def guarded_runs(model: Model, inputs: Sequence[Sequence[Array]], seed: int) -> tuple[int, str]:

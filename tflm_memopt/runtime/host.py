@@ -298,7 +298,7 @@ class _Buffers:
         self.inputs = [np.array(i, order="C") for i in inputs]  # copies: a run may overwrite its inputs
         self.outputs = [np.zeros(n, np.int8) for n in output_bytes]
         self.pushes: list[NDArray[np.uint8]] = []
-        """Of a streamed input, which holds the first."""
+        """Pushes of a streamed input, whose tensor holds the first."""
         if (mode := input_mode(program)) == INPUT_STREAM:
             size = _handed_bytes(program, inputs)[0]
             self.pushes = list(self.inputs[0].ravel().view(np.uint8).reshape(-1, size))

@@ -26,7 +26,7 @@ from tflm_memopt.runtime import worker
 ARENA_LINE = re.compile(r"Arena allocation (total|head|tail) (\d+) bytes")
 """What RecordingMicroAllocator::PrintAllocations writes (TFLM, recording_micro_allocator.cc)."""
 LOG_LINES = 6
-"""Of what TFLM printed last, how much goes into a message."""
+"""Lines of what TFLM printed last that go into a message."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +40,7 @@ class RecordedArena:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """Of every run, stacked by output; or why there is none."""
+    """Outputs of every run, stacked by output; or why there are none."""
 
     outputs: tuple[NDArray[Any], ...] = ()
     arena: RecordedArena | None = None

@@ -18,7 +18,7 @@ CANDIDATES = 12
 
 
 Swaps = Mapping[int, Sequence[int]]
-"""Of each candidate, by its number, the runs in which two of its inputs are exchanged, by their numbers."""
+"""Runs in which two inputs of a candidate are exchanged: their numbers, by the candidate's."""
 
 
 def runs(graph: Graph, inputs: Sequence[Tensor], outputs: Sequence[TensorId], seed: int) -> tuple[list[Run], Swaps]:

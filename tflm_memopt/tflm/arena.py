@@ -58,11 +58,11 @@ class Arena:
     """Operators of which nobody knows here what they allocate, each once: the model takes at least what the figures
     say."""
     kernels: Kernels = "reference"
-    """Of the builtin operators, whose scratch and state are counted."""
+    """Kernels of the builtin operators, whose scratch and state are counted."""
     variables: int = 0
     """Resource variables: the application has to create MicroResourceVariables for so many."""
     variable_bytes: int = 0
-    """Of the tail: what MicroResourceVariables takes, and the variables' own bytes."""
+    """Bytes of the tail that MicroResourceVariables takes, and the variables' own."""
 
     @property
     def exact(self) -> bool:
@@ -114,7 +114,7 @@ class Head:
 
     wanted: Wanted
     offsets: tuple[int, ...]
-    """Of each request, bytes from the arena's start."""
+    """Bytes from the arena's start, for each request."""
 
 
 def head_plan(model: Model, abi: Abi = "ilp32", library: Library = REFERENCE) -> Head:

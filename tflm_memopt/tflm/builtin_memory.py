@@ -130,7 +130,7 @@ class ConvShape:
     kernel_h: int
     kernel_w: int
     channels: int
-    """Of the input."""
+    """Channels of the input."""
     batches: int = 1
     in_h: int = 1
     in_w: int = 1
@@ -148,7 +148,7 @@ class ConvShape:
 
 
 def conv_shape(node: Node) -> ConvShape:
-    """Of CONV_2D or DEPTHWISE_CONV_2D."""
+    """Sizes of a CONV_2D or DEPTHWISE_CONV_2D."""
     stride_h, stride_w, dilation_h, dilation_w = (
         max(1, int(node.options.get(name, 1))) for name in ("strideH", "strideW", "dilationHFactor", "dilationWFactor")
     )

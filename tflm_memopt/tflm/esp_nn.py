@@ -21,7 +21,7 @@ from tflm_memopt.tflm.builtin_memory import (
 from tflm_memopt.tflm.structs import Abi
 
 WHOLE_INPUT = 40 * 1024
-"""Of a padded depthwise input: beyond, a strip of it is kept at a time."""
+"""Bytes of a padded depthwise input that is kept whole; of a larger one, a strip is kept at a time."""
 WHOLE_INT16 = 48 * 1024
 """The same of input and filter as int16."""
 

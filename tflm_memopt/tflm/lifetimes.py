@@ -36,7 +36,7 @@ class ScratchRequest:
 
     subgraph: int
     position: int
-    """Of the operator in its subgraph."""
+    """Position of the operator in its subgraph."""
     nbytes: int
 
 
@@ -46,9 +46,9 @@ class Wanted:
 
     requests: tuple[Request, ...]
     whom: tuple[tuple[int, TensorId] | ScratchRequest, ...]
-    """Of each request: subgraph and tensor, or the scratch request."""
+    """Subgraph and tensor of each request, or the scratch request."""
     scopes: tuple[tuple[int, int], ...]
-    """Of each allocation scope: subgraph and position of the operator that opens it; scope 0, before all operators,
+    """Subgraph and position of the operator that opens each allocation scope; scope 0, before all operators,
     and those of called subgraphs belong to the operator that runs next or calls."""
 
 

@@ -31,7 +31,7 @@ WEIGHTS: Mapping[str, tuple[int, tuple[int, ...]]] = {
 WITH_FLOATS = "FLOAT32"
 """Activations of this type want weights of it."""
 WITH_INTEGERS: Mapping[str, tuple[str, ...]] = {"INT8": ("INT8", "INT4", "INT16"), "INT16": ("INT8", "INT16")}
-"""Of quantized activations, by type: weights that at least one kernel accepts."""
+"""Weights that at least one kernel accepts for quantized activations, by the activations' type."""
 DEQUANTIZED = ("INT8", "INT16", "UINT8")
 """What DEQUANTIZE accepts."""
 

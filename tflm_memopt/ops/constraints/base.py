@@ -60,7 +60,7 @@ def scale_fault(tensor: Tensor) -> str | None:
 
 
 def two_scales(site: Site) -> str:
-    """Of input and output, for people."""
+    """Scales and zero points of input and output, for people."""
     a, b = quantization(site.input()), quantization(site.output)
     return f"scales {a.scale[0]:g} and {b.scale[0]:g}, zero points {a.zero_point[0]} and {b.zero_point[0]}"
 
