@@ -52,6 +52,7 @@ KNOWN = "known integers"
 REWRITES = {
     KNOWN: "shapes, and integers computed from shapes and constants (SHAPE, STRIDED_SLICE, PACK, MUL, ...), "
     "become constants",
+    "grouped": "CONV_2D with a group for each input channel becomes DEPTHWISE_CONV_2D",
     "fold-pad": "PAD of height and width before convolutions becomes their padding",
     "transposed-mean": "TRANSPOSE to NCHW and MEAN over what were height and width become MEAN",
     "split": "SPLIT, SPLIT_V and UNPACK become one operator per output; an output that nobody reads is not made",

@@ -133,16 +133,17 @@ class Net:
         activation: str = "NONE",
         per_channel: bool = True,
         bias: bool = True,
+        groups: int = 1,
         out: Affine | None = None,
     ) -> int:
         """CONV_2D of a [1, H, W, C] tensor."""
         _, h, w, c = self.shape(x)
-        filter_, product = self._filter(x, (channels, *kernel, c), 0, per_channel)
+        filter_, product = self._filter(x, (channels, *kernel, c // groups), 0, per_channel)
         size = (
             out_size(h, kernel[0], stride[0], dilation[0], padding),
             out_size(w, kernel[1], stride[1], dilation[1], padding),
         )
-        y = self._sum_output((1, *size, channels), product, math.prod(kernel) * c, out)
+        y = self._sum_output((1, *size, channels), product, math.prod(kernel) * c // groups, out)
         options = schema.Conv2DOptionsT(**_window(padding, stride, activation), **_dilation(dilation))
         return self.op("CONV_2D", [x, filter_, *self._bias(product, channels, bias)], [y], options)
 

@@ -248,6 +248,19 @@ def test_folded_pad(
     assert_equal(net.model(y))
 
 
+@EXAMPLES
+@given(size=st.tuples(st.integers(1, 8), st.integers(1, 8)), c=st.integers(2, 5), multiplier=st.integers(1, 3),
+       stride=pairs, padding=paddings, per_channel=st.booleans(), affine=affines, seed=seeds)  # fmt: skip
+def test_a_group_for_each_channel(
+    size: tuple[int, int], c: int, multiplier: int, stride: tuple[int, int], padding: str, per_channel: bool,
+    affine: Affine, seed: int,
+) -> None:  # fmt: skip
+    net = Net(seed)
+    x = net.pad(net.input((1, *size, c), affine), [(0, 0), (1, 1), (1, 1), (0, 0)])
+    y = net.conv2d(x, c * multiplier, kernel=(3, 3), stride=stride, padding=padding, per_channel=per_channel, groups=c)
+    assert_equal(net.model(y))
+
+
 CHAINS = [((3,), (2,), True), ((2,), (3,), True), ((3,), (2,), False), ((2,), (2,), False), ((2, 3), None, True),
           ((3, 2), None, False)]  # fmt: skip
 """Axes of the first MEAN and of the second, if any, behind TRANSPOSE to NCHW; whether dimensions are kept."""

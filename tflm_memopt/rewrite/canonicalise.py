@@ -12,10 +12,20 @@ from dataclasses import dataclass
 from tflm_memopt.model.graph import VIEW, Graph, TensorId
 from tflm_memopt.model.reader import describe
 from tflm_memopt.rewrite.known import with_known
-from tflm_memopt.rewrite.rules import moves, pad, split, transpose_conv, transposed_mean, view, wide_concatenation
+from tflm_memopt.rewrite.rules import (
+    grouped,
+    moves,
+    pad,
+    split,
+    transpose_conv,
+    transposed_mean,
+    view,
+    wide_concatenation,
+)
 from tflm_memopt.rewrite.rules.rule import Rule, has
 
 RULES: tuple[Rule, ...] = (
+    grouped.RULE,
     pad.RULE,
     transposed_mean.RULE,
     split.RULE,

@@ -43,6 +43,22 @@ def test_pad_goes_into_each_convolution_that_reads_it() -> None:
     assert not result.refusals
 
 
+def test_a_convolution_with_a_group_for_each_channel_is_depthwise() -> None:
+    net = Net()
+    x = net.pad(net.input((1, 6, 5, 3)), SPATIAL)
+    result = canonical(net, net.conv2d(x, 6, kernel=(3, 3), stride=(2, 1), padding="VALID", groups=3))
+    (op,) = result.graph.ops
+    filter_ = result.graph.tensors[op.inputs[1]]
+    assert (op.type, op.options["depthMultiplier"], op.stands_for) == ("DEPTHWISE_CONV_2D", 2, (0, 1))
+    assert (filter_.shape, filter_.quantization and filter_.quantization.axis) == ((1, 3, 3, 6), 3)
+
+
+@pytest.mark.parametrize("groups", [1, 2])
+def test_groups_of_several_channels_stay(groups: int) -> None:
+    net = Net()
+    assert types(canonical(net, net.conv2d(net.input((1, 6, 5, 4)), 4, kernel=(3, 3), groups=groups))) == ["CONV_2D"]
+
+
 def test_padv2_with_the_zero_point_is_a_pad() -> None:
     net = Net()
     assert types(canonical(net, net.conv2d(padded(net, value=-3), 3, kernel=(3, 3), padding="VALID"))) == ["CONV_2D"]

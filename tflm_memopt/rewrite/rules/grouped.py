@@ -1,0 +1,58 @@
+"""CONV_2D with a group for each input channel, as onnx2tf writes depthwise convolutions: DEPTHWISE_CONV_2D."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from tflm_memopt.model.graph import Graph, Op, Tensor
+from tflm_memopt.ops.opset import refusal
+from tflm_memopt.ops.site import Site
+from tflm_memopt.rewrite.rules.rule import Ops, Rule, has, replace_ops
+
+
+def match(graph: Graph, op: Op) -> Ops | None:
+    """The filter reads one channel of several, and has as many output channels or a multiple."""
+    if op.type != "CONV_2D" or not has(op, 1):
+        return None
+    source, filter_ = (graph.tensors[i] for i in op.inputs[:2])
+    if (source.dtype, filter_.dtype) != ("INT8", "INT8") or len(source.shape) != 4 or len(filter_.shape) != 4:
+        return None
+    channels, outputs = source.shape[3], filter_.shape[0]
+    one_each = filter_.shape[3] == 1 < channels and outputs % channels == 0
+    return (op,) if one_each and filter_.data is not None and filter_.data.shape == filter_.shape else None
+
+
+def check(graph: Graph, ops: Ops) -> str | None:
+    extended, op = _depthwise(graph, ops[0])
+    reason = refusal(Site(extended, op))
+    return None if reason is None else f"as DEPTHWISE_CONV_2D it stays builtin: {reason}"
+
+
+def rewrite(graph: Graph, ops: Ops) -> Graph:
+    """Output channel m reads input channel m // multiplier in either operator, and sums in the same order."""
+    extended, op = _depthwise(graph, ops[0])
+    return replace_ops(extended, {op.index: (op,)})
+
+
+def _depthwise(graph: Graph, op: Op) -> tuple[Graph, Op]:
+    """The graph with the filter that the depthwise operator reads, and that operator."""
+    source, filter_ = (graph.tensors[i] for i in op.inputs[:2])
+    turned = _turned(filter_, max(graph.tensors) + 1)
+    options = {**op.options, "depthMultiplier": filter_.shape[0] // source.shape[3]}
+    inputs = (op.inputs[0], turned.id, *op.inputs[2:])
+    new = replace(op, type="DEPTHWISE_CONV_2D", inputs=inputs, options=options)
+    return replace(graph, tensors={**graph.tensors, turned.id: turned}), new
+
+
+def _turned(filter_: Tensor, number: int) -> Tensor:
+    """[out, kernel_h, kernel_w, 1] as [1, kernel_h, kernel_w, out], with this number."""
+    data = np.swapaxes(np.asarray(filter_.data), 0, 3)
+    scales = filter_.quantization
+    if scales is not None:
+        scales = replace(scales, axis={0: 3, 3: 0}.get(scales.axis, scales.axis))
+    return replace(filter_, id=number, shape=data.shape, data=data, quantization=scales)
+
+
+RULE = Rule("grouped", match, check, rewrite)
