@@ -315,6 +315,7 @@ def explore(
     options = replace(options, effort=EXPLORING * options.effort)
     conversion = _conversion(data, input, int8_io, op_per, abi, kernels, options, widest)
     on = costs.table(target, core)
+    timer = speed.of_points(conversion, on_board, core, on)
     points: list[Costed] = []
     planning = partial(progress, "planning points")
     if conversion.partition and cost == "instructions":
@@ -340,7 +341,7 @@ def explore(
         original_macs=conversion.understood.macs,
         original_arena=predict(conversion.source, abi, library=conversion.library),
         board=on_board.id if on_board else None,
-        points=tuple(describe.point(conversion, point, on_board) for point in points),
+        points=tuple(describe.point(conversion, point, on_board, timer) for point in points),
         seconds=round(time.monotonic() - started, 3),
     )
 

@@ -10,6 +10,7 @@ from tflm_memopt.analysis import costs
 from tflm_memopt.analysis.costs import Work
 from tflm_memopt.analysis.diagnosis import diagnose
 from tflm_memopt.analysis.liveness import live_bytes
+from tflm_memopt.analysis.timing import Clock
 from tflm_memopt.boards import Board, BoardFit, fit, fits
 from tflm_memopt.choose import Conversion, Converted, Limits
 from tflm_memopt.firmware import firmware, firmware_of
@@ -149,8 +150,8 @@ def report(
     )
 
 
-def point(conversion: Conversion, costed: Costed, on: Board | None = None) -> PointReport:
-    """Of a point on the frontier; with a board, what it leaves of it."""
+def point(conversion: Conversion, costed: Costed, on: Board | None = None, clock: Clock | None = None) -> PointReport:
+    """Of a point on the frontier; with a board, what it leaves of it. clock: of the core that `costed` is for."""
     point = costed.converted
     plan = point.planned.plan
     return PointReport(
@@ -164,6 +165,7 @@ def point(conversion: Conversion, costed: Costed, on: Board | None = None) -> Po
         proven=plan.proven,
         plan=plan,
         board=fit(on, point.arena, firmware(point.model)) if on else None,
+        milliseconds=clock.milliseconds(costed.instructions) if clock else None,
         work=costed.work,
     )
 

@@ -337,6 +337,8 @@ class PointReport:
     plan: Plan
     board: BoardFit | None = None
     """What it leaves of the exploration's board."""
+    milliseconds: tuple[float, float] | None = None
+    """One inference there takes so long, at least and at most, by estimate; None: not known."""
     work: tuple[Work, ...] = field(default=(), repr=False)
     """What each of its operators does."""
 

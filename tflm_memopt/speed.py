@@ -86,6 +86,12 @@ def on_board(report: Report, board: Board) -> Time | None:
     return timing.time_of(Clock(time.core, board.mhz, board.id), time.core, *counts)
 
 
+def of_points(conversion: Conversion, board: Board | None, core: str | None, on: Table) -> Clock | None:
+    """The clock that points of a frontier are timed by; None where instructions are not all, or not the board's."""
+    found = clock(board, core, on, None)
+    return found if found and found.core == on.core and not _kept(conversion) else None
+
+
 def _kept(conversion: Conversion) -> list[Op]:
     partition = conversion.partition
     kept = {node.op for node in partition.nodes if isinstance(node, Kept)} if partition else set()

@@ -74,6 +74,18 @@ def test_a_boards_clock_counts() -> None:
     assert times[0] == pytest.approx(times[1], rel=0.01)
 
 
+def test_points_of_a_frontier_have_the_boards_time() -> None:
+    on_board = tflm_memopt.explore(wide(), board="nano33ble", without=("recompute", "tiles"))
+    for point in on_board.points:
+        assert point.milliseconds
+        assert point.milliseconds[1] == pytest.approx(limit_of(point.instructions), abs=0.001)
+    assert on_board.points
+    for settings in ({"board": "pico"}, {"board": "esp32"}, {"target": "cortex-m4"}):
+        other = tflm_memopt.explore(wide(), without=("recompute", "tiles"), **settings)
+        assert other.points
+        assert all(point.milliseconds is None for point in other.points)
+
+
 @pytest.mark.slow
 def test_too_slow_names_ways_that_hold(frontier: Exploration) -> None:
     fastest = frontier.points[0]

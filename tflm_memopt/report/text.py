@@ -99,8 +99,9 @@ def exploration(result: Exploration, files: Iterable[str]) -> RenderableType:
     """The answer of `explore`: a line for each point, least compute first."""
     before, written = result.original_arena, list(files)
     title = Text(printable(result.model), "bold").append(f"   {result.convention}", "dim")
-    counted = [f"instructions, {result.core}"] if result.cost == "instructions" else []
-    left = ["RAM left", "flash left"] if result.board else []
+    timed = ["ms"] if any(p.milliseconds for p in result.points) else []
+    counted = [f"instructions, {result.core}"] if result.cost == "instructions" and not timed else []
+    left = [*timed, *(["RAM left", "flash left"] if result.board else [])]
     columns = ("plan", "F", "MACs", *counted, "head", "tail", "total", "against TFLM", "blocks", *left)
     table = _table(*columns, numbers=len(columns))
     today = ("TFLM today", "1.000", f"{result.original_macs:,}")
@@ -111,9 +112,9 @@ def exploration(result: Exploration, files: Iterable[str]) -> RenderableType:
         against = _arena_percent(before, p.arena)
         instructions = [f"{p.instructions:,}" for _ in counted]
         figures = (f"{p.overhead:.3f}", f"{p.macs:,}", *instructions, *_figures(p.arena))
-        table.add_row(str(number), *figures, against, blocks, *_left(p.board))
+        table.add_row(str(number), *figures, against, blocks, *times.most(p.milliseconds), *_left(p.board))
     return _page(
-        Group(title, Text(), table),
+        Group(title, Text(), table, *([Text(f"  {times.UPPER}", "dim")] if timed else [])),
         None if result.points else Text("No operator can run row by row: inspect says why.", "yellow"),
         _section("Written", _lines(written)) if written else None,
     )

@@ -5,6 +5,8 @@ from __future__ import annotations
 from tflm_memopt.analysis.timing import Inference, Time
 from tflm_memopt.results import Report
 
+UPPER = "ms: of one inference, at most, estimated"
+
 
 def span(milliseconds: tuple[float, float]) -> str:
     """From least to most.
@@ -42,6 +44,15 @@ def both(time: Time | None) -> str:
     """Milliseconds in a table, at most, before and after; nothing where neither is known."""
     spans = [one.milliseconds for one in (time.original, time.rewritten) if one] if time else []
     return " -> ".join(_digits(span[1]) for span in spans if span)
+
+
+def most(milliseconds: tuple[float, float] | None) -> list[str]:
+    """A cell of a table, if there is any.
+
+    >>> most((426.6, 568.8)), most(None)
+    (['569'], [])
+    """
+    return [_digits(milliseconds[1])] if milliseconds else []
 
 
 def rests_on(time: Time) -> str:
