@@ -36,6 +36,7 @@ from tflm_memopt.results import Balance, BoardReport, Exploration, Fits, Footpri
 from tflm_memopt.rewrite.int8_io import Int8Interface
 from tflm_memopt.rewrite.int8_io import int8_io as to_int8_io
 from tflm_memopt.rowgraph.inputs import input_mode
+from tflm_memopt.rowgraph.supported import Understood
 from tflm_memopt.runtime.verify import Verification, verify
 from tflm_memopt.suggest import one_of
 from tflm_memopt.tflm.arena import predict
@@ -398,7 +399,7 @@ def _conversion(
     return Conversion(source, border, understood, options, abi, widest, _library(kernels, options.target))
 
 
-def _understood(source: Model) -> pipeline.Understood:
+def _understood(source: Model) -> Understood:
     return pipeline.understand(source.graph, pipeline.left_whole(source))
 
 

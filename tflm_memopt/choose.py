@@ -16,11 +16,11 @@ from tflm_memopt.errors import PlanError, UsageError
 from tflm_memopt.frontier import Plans, cheapest
 from tflm_memopt.model.graph import Graph
 from tflm_memopt.model.reader import Model
-from tflm_memopt.pipeline import Planned, Understood
 from tflm_memopt.plan.effort import Log
 from tflm_memopt.plan.layout.critical import critical
 from tflm_memopt.plan.layout.drafts import TFLM_ALIGN
 from tflm_memopt.plan.plan import SCHEMA_VERSION, Block, Buffer, Plan, Role
+from tflm_memopt.plan.planned import Planned
 from tflm_memopt.plan.planner import Options, tensor_sizes
 from tflm_memopt.plan.search.cuts import UNLIMITED
 from tflm_memopt.plan.search.tiles_plan import Settings
@@ -28,6 +28,7 @@ from tflm_memopt.rewrite.int8_io import Int8Interface
 from tflm_memopt.rewrite.int8_io import int8_io as to_int8_io
 from tflm_memopt.rowgraph.graph import Partition
 from tflm_memopt.rowgraph.inputs import IN_ARENA, InputMode
+from tflm_memopt.rowgraph.supported import Understood
 from tflm_memopt.tflm.arena import Arena, predict
 from tflm_memopt.tflm.libraries import REFERENCE, Library
 from tflm_memopt.tflm.structs import Abi

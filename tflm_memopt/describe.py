@@ -19,8 +19,8 @@ from tflm_memopt.model.graph import Graph, Tensor, TensorId, short_name
 from tflm_memopt.model.reader import Model
 from tflm_memopt.ops.opset import Unsupported
 from tflm_memopt.ops.rowop import RowOp
-from tflm_memopt.pipeline import Planned, Understood
 from tflm_memopt.plan.plan import Block, Buffer, Role, Stage
+from tflm_memopt.plan.planned import Planned
 from tflm_memopt.results import (
     BlockReport,
     Flash,
@@ -38,7 +38,7 @@ from tflm_memopt.results import (
 )
 from tflm_memopt.rewrite.int8_io import Int8Interface
 from tflm_memopt.rowgraph.graph import Kept
-from tflm_memopt.rowgraph.supported import View
+from tflm_memopt.rowgraph.supported import Understood, View
 from tflm_memopt.tflm.arena import predict
 from tflm_memopt.tflm.libraries import Library
 from tflm_memopt.tflm.refused import refusal

@@ -12,9 +12,9 @@ from typing import Any
 
 from tflm_memopt.model.graph import Graph, TensorId
 from tflm_memopt.model.reader import Model, graph_of
-from tflm_memopt.pipeline import Planned
 from tflm_memopt.plan.firing.occupancy import Stretch, occupancy
 from tflm_memopt.plan.plan import Block, Buffer, Plan, Role
+from tflm_memopt.plan.planned import Planned
 from tflm_memopt.tflm.arena import Arena, Head, head_plan, predict
 from tflm_memopt.tflm.libraries import REFERENCE, Library
 from tflm_memopt.tflm.lifetimes import ScratchRequest

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from tflm_memopt.check.checker import check
 from tflm_memopt.lower.rewrite import rewrite
@@ -17,6 +17,7 @@ from tflm_memopt.ops.packings import family, packing
 from tflm_memopt.ops.rowop import RowOp
 from tflm_memopt.ops.site import PIECE
 from tflm_memopt.plan.plan import Plan
+from tflm_memopt.plan.planned import Planned
 from tflm_memopt.plan.planner import Options, plan, tensor_sizes
 from tflm_memopt.rewrite import canonicalise
 from tflm_memopt.rewrite.int8_io import Int8Interface
@@ -25,7 +26,7 @@ from tflm_memopt.rowgraph.fold import without_dead_channels
 from tflm_memopt.rowgraph.graph import Partition, Region, SecondPass
 from tflm_memopt.rowgraph.inputs import InputMode, with_input
 from tflm_memopt.rowgraph.regions import partition
-from tflm_memopt.rowgraph.supported import Support, to_row_ops
+from tflm_memopt.rowgraph.supported import Understood, to_row_ops
 
 CONSTANT_INPUT = "an input of the model is a constant"
 SEVERAL_SUBGRAPHS = "the model has several subgraphs (IF, WHILE, CALL_ONCE): such models are left whole"
@@ -38,28 +39,6 @@ HOW_TO_CONVERT: Mapping[str, str] = {
     DYNAMIC: FREEZE,
 }
 """What a user can do about a model that is left whole; where nothing stands here, convert it again."""
-
-
-@dataclass(frozen=True, slots=True)
-class Understood:
-    """A model's graph in canonical form, and which of its operators run row by row."""
-
-    graph: Graph
-    support: Mapping[int, Support]
-
-    @property
-    def macs(self) -> int:
-        """Multiply-accumulates of the operators that run row by row."""
-        return sum(s.macs for s in self.support.values() if isinstance(s, RowOp))
-
-
-@dataclass(frozen=True, slots=True)
-class Planned:
-    """A checked plan of a model."""
-
-    understood: Understood
-    partition: Partition
-    plan: Plan
 
 
 def understand(graph: Graph, whole: str = "") -> Understood:

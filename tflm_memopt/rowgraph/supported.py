@@ -23,6 +23,19 @@ class View:
 Support = RowOp | View | Unsupported
 
 
+@dataclass(frozen=True, slots=True)
+class Understood:
+    """A model's graph in canonical form, and which of its operators run row by row."""
+
+    graph: Graph
+    support: Mapping[int, Support]
+
+    @property
+    def macs(self) -> int:
+        """Multiply-accumulates of the operators that run row by row."""
+        return sum(s.macs for s in self.support.values() if isinstance(s, RowOp))
+
+
 def to_row_ops(graph: Graph) -> Mapping[int, Support]:
     """Each operator of a canonical graph, by Op.index: its RowOp, a View, or the reason why it stays builtin.
 

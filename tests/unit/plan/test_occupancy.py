@@ -9,9 +9,9 @@ from models import Net
 
 from tflm_memopt import pipeline
 from tflm_memopt.model.reader import read
-from tflm_memopt.pipeline import Planned
 from tflm_memopt.plan.firing.occupancy import MOST_MOMENTS, occupancy, trace_of
 from tflm_memopt.plan.plan import Block, Role
+from tflm_memopt.plan.planned import Planned
 from tflm_memopt.plan.planner import Options
 from tflm_memopt.plan.search.tiles_plan import NO_RECOMPUTE
 

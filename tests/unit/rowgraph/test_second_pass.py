@@ -15,11 +15,11 @@ import tflm_memopt
 from tflm_memopt import pipeline
 from tflm_memopt.errors import PlanError, UsageError
 from tflm_memopt.model.reader import read
-from tflm_memopt.pipeline import Understood
 from tflm_memopt.plan.planner import tensor_sizes
 from tflm_memopt.rowgraph.graph import Partition, SecondPass
 from tflm_memopt.rowgraph.inputs import IN_ARENA, InputMode
 from tflm_memopt.rowgraph.second_pass import Choice, choices, with_passes
+from tflm_memopt.rowgraph.supported import Understood
 
 SIZE, WIDE = 10, 24
 STEM, EXPAND, DEPTHWISE, MUL, PROJECT, ADD = 0, 1, 2, 7, 8, 9
