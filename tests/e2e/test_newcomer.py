@@ -80,7 +80,7 @@ def test_the_five_minute_start(tmp_path: Path) -> None:
     said = follow(commands, checkout, {})
     assert "bit-exact" in said
     assert "under the official TFLM interpreter" in said
-    assert "Arduino Nano 33 BLE" in said
+    assert "\n nano33ble " in said
     assert (checkout / "out/shapes_int8.report.html").exists()
 
 
