@@ -55,7 +55,7 @@ CARE = 0.75
 TOO_LOW = 1.5
 """Times that an error counts which is too low: it breaks budgets."""
 ROUNDS = 8
-"""Of a fit: each weighs errors as the one before left them."""
+"""A fit has so many, each of which weighs errors as the one before left them."""
 HELD_OUT: Sequence[Mapping[str, Any]] = ({}, {"max_macs": 1.0}, {"max_macs": 1.3})
 """Settings of optimize() for each held out model."""
 WAYS = ("rows", "any", "pixels", "pixels", "wide")

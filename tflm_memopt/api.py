@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import time
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
@@ -28,7 +27,8 @@ from tflm_memopt.model.interface import Changes
 from tflm_memopt.model.reader import Model, read
 from tflm_memopt.ops.packing import GENERIC, Family
 from tflm_memopt.ops.packings import family
-from tflm_memopt.plan.effort import EXACT, NORMAL, PER_OPERATOR, allowance, factor
+from tflm_memopt.plan import waiting
+from tflm_memopt.plan.effort import EXACT, NORMAL, factor
 from tflm_memopt.plan.firing.work import work
 from tflm_memopt.plan.planner import Options
 from tflm_memopt.plan.search.tiles_plan import Settings
@@ -159,6 +159,9 @@ def optimize(
     conversion = _conversion(
         data, input, int8_io, op_per, abi, kernels, _options(without, effort, seconds, fold, target), settings(without)
     )
+    progress("searching blocks", 0, 0)
+    if not frontier:
+        _tell_left(progress, conversion, limits, started)
     conversion = _within(conversion, limits, without, saved=plan is not None)
     original = describe.inspection(
         name, len(data), conversion.source, _understood(conversion.source), abi, conversion.library,
@@ -174,9 +177,6 @@ def optimize(
     limits = speed.beside_builtin(limits, conversion, original)
     today = speed.instructions_today(conversion, original, clocked.core if clocked else on.core)
     today_holds = in_time.holds(limits.time, today)
-    operators = len(original.operators)
-    most = allowance(operators, conversion.options.effort) + PER_OPERATOR * operators
-    progress(f"searching blocks and addresses, at most about {math.ceil(most)} s", 0, 0)
     chosen, why, weighed = None, "", None
     if conversion.partition is None:
         why = pipeline.left_whole(conversion.source) or NOTHING_SUPPORTED
@@ -247,6 +247,15 @@ def _on_board(
     on = board_named(name)
     target = target or on.target
     return on, target, core or (on.measured_core if costs.runs(on.measured_core, target) else None), on.abi
+
+
+def _tell_left(progress: Progress, conversion: Conversion, limits: Limits, started: float) -> None:
+    """Only where nothing is computed twice: how often other conversions search depends on what they find."""
+    once = limits.overhead is None or limits.overhead <= 1
+    if once and limits == Limits(limits.overhead):
+        searches = 2 if limits == Limits() and conversion.is_packed else 1
+        operators = len(conversion.source.graph.ops)
+        waiting.tell(progress, conversion.log, operators, conversion.options.seconds, searches, started)
 
 
 def _within(conversion: Conversion, limits: Limits, without: Collection[str], *, saved: bool) -> Conversion:

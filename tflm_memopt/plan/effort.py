@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import enum
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from tflm_memopt.errors import UsageError
@@ -29,6 +29,8 @@ GENEROUS = 4
 NORMAL = "normal"
 LEVELS: Mapping[str, float] = {"low": 0.2, NORMAL: 1.0, "high": 10.0}
 """Effort by name: a factor."""
+LAYOUTS = 2.4
+"""Seconds of work that a plan takes once its blocks are found, for each second of its exact layouts."""
 EXACT = 0.5
 """Limit of one exact layout of a whole model at normal effort: deterministic time of CP-SAT."""
 
@@ -58,6 +60,18 @@ def allowance(operators: int, effort: float = 1.0) -> float:
     return effort * max(LEAST, MOST - PER_OPERATOR * operators)
 
 
+def work_left(spent: float, operators: int, layouts: float, found: int, searches: int) -> float:
+    """Seconds of work until a conversion ends, about, when so many of its searches have found their blocks.
+
+    spent: so far. layouts: seconds of exact layouts that a plan may take; some take none, some all.
+
+    >>> work_left(1.0, 100, 0.5, found=1, searches=1), work_left(1.0, 100, 0.5, found=1, searches=2)
+    (1.9, 4.1)
+    """
+    placing = LAYOUTS * layouts
+    return round(PER_OPERATOR * operators + placing + (searches - found) * (spent / found + placing), 3)
+
+
 class SearchPart(str, enum.Enum):
     """Parts of a search that may be cut short, as reports name them."""
 
@@ -77,6 +91,8 @@ class Log:
     """Seconds of work that were spent."""
     cut: dict[SearchPart, None] = field(default_factory=dict)
     """Parts that were cut short, in the order in which they ended."""
+    found: Callable[[], None] = lambda: None
+    """Called when a search has found its blocks."""
 
 
 class Meter:

@@ -284,6 +284,7 @@ def planners(
         if found and not searching.allows(SearchPart.ORDERS, ORDER_SECONDS * len(graph.ops)):
             break
         found.append(Planner(graph, order, each, searching=searching.next(len(tried) - i)))
+    log.found()
     return tuple(found)
 
 

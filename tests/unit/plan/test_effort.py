@@ -2,15 +2,36 @@
 
 from __future__ import annotations
 
+import re
+import sys
+from pathlib import Path
+from typing import Any
+
 import pytest
+from conftest import ROOT
 from unit.plan.sketch import Sketch, random_sketch
 
 import tflm_memopt
 from tflm_memopt.check.checker import check
 from tflm_memopt.errors import UsageError
-from tflm_memopt.plan.effort import LEAST, LEVELS, MOST, Log, Meter, SearchPart, allowance, factor
+from tflm_memopt.plan import waiting
+from tflm_memopt.plan.effort import (
+    LEAST,
+    LEVELS,
+    MOST,
+    PER_OPERATOR,
+    Log,
+    Meter,
+    SearchPart,
+    allowance,
+    factor,
+    work_left,
+)
 from tflm_memopt.plan.plan import Plan
 from tflm_memopt.plan.planner import Options, planners, plans
+
+sys.path.insert(0, str(ROOT / "benchmarks"))
+import random_networks
 
 OVERSHOOT = 0.5
 """Seconds of work that are done after the allowance is spent: one piece of each part is, whatever it takes."""
@@ -95,15 +116,60 @@ def test_a_search_that_is_cut_short_ends_at_the_same_plan_again() -> None:
     assert searched(ladder(3), 0.01)[0] == searched(ladder(3), 0.01)[0]
 
 
-def test_who_waits_is_told_what_it_takes_at_most(example: bytes) -> None:
-    """In seconds of work, which bound what was done; more effort may take longer."""
-    said: dict[str, int] = {}
-    for level in ("low", "normal"):
-        heard: list[str] = []
-        tflm_memopt.optimize(example, effort=level, progress=lambda what, _done, _of, to=heard: to.append(what))
-        (line,) = (what for what in heard if what.startswith("searching"))
-        said[level] = int(line.removeprefix("searching blocks and addresses, at most about ").removesuffix(" s"))
-    assert LEVELS["low"] * MOST <= said["low"] < said["normal"] <= 10
+def told(model: bytes, monkeypatch: pytest.MonkeyPatch, **settings: Any) -> tuple[list[float], float]:
+    """Work of a whole conversion: what was said whenever blocks were found, and what it came to."""
+    said: list[float] = []
+    total = 0.0
+
+    def tell(_progress: object, log: Log, operators: int, layouts: float, searches: int, _started: float) -> None:
+        def blocks_found() -> None:
+            said.append(log.seconds + work_left(log.seconds, operators, layouts, len(said) + 1, searches))
+
+        log.found = blocks_found
+        logs.append((log, operators))
+
+    logs: list[tuple[Log, int]] = []
+    monkeypatch.setattr(waiting, "tell", tell)
+    tflm_memopt.optimize(model, int8_io=True, **settings)
+    for log, operators in logs:
+        total += log.seconds + PER_OPERATOR * operators
+    return said, total
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("size", "kinds"), [(40, 1), (100, 0), (100, 1)])
+def test_what_is_left_is_right_within_a_factor_of_two(size: int, kinds: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    model = random_networks.largest(100 * size + kinds, size, random_networks.KIND_SETS[kinds])
+    said, total = told(model, monkeypatch)
+    assert total > waiting.LEAST
+    assert total / 2 <= said[0] <= 2 * total
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("target", ["generic", "cortex-m4"])
+def test_what_is_left_of_real_models(running_model: Path, target: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Packed programs are planned twice, for speed and for RAM."""
+    said, total = told(running_model.read_bytes(), monkeypatch, target=target)
+    if total > waiting.LEAST:
+        assert len(said) == (1 if target == "generic" else 2)
+        assert all(total / 2 <= each <= 2 * total for each in said)
+
+
+def heard(model: bytes, **settings: Any) -> list[str]:
+    lines: list[str] = []
+    tflm_memopt.optimize(model, progress=lambda what, _done, _of: lines.append(what), seconds=0, **settings)
+    return lines
+
+
+def test_who_waits_is_told_when_blocks_are_found(example: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(waiting, "LEAST", 0.0)
+    reading, searching, left, *_ = heard(example)
+    assert (reading, searching) == ("reading", "searching blocks")
+    assert re.fullmatch(r"placing buffers, about [1-9]\d* s left", left)
+    assert sum("left" in line for line in heard(example, target="cortex-m4")) == 2
+    assert not any("left" in line for line in heard(example, max_macs=1.1))
+    monkeypatch.setattr(waiting, "LEAST", 1e9)
+    assert not any("left" in line for line in heard(example))
 
 
 @pytest.mark.parametrize("effort", ["endless", "-1", "0", "nan", "inf", 0.0])
