@@ -248,6 +248,7 @@ def test_folded_pad(
     assert_equal(net.model(y))
 
 
+@pytest.mark.slow
 @EXAMPLES
 @given(size=st.tuples(st.integers(1, 8), st.integers(1, 8)), c=st.integers(2, 5), multiplier=st.integers(1, 3),
        stride=pairs, padding=paddings, per_channel=st.booleans(), affine=affines, seed=seeds)  # fmt: skip
