@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import runpy
 import sys
 from pathlib import Path
@@ -31,6 +32,12 @@ def test_the_table_says_what_stays_builtin_and_why(folder: Path) -> None:
     assert "\n| small | FLOOR_DIV (`no_kernel`) | " in table
     assert " | 2 | 1 |\n" in table
     assert len({line.count("|") for line in table.splitlines() if line.startswith("|")}) == 1
+
+
+def test_the_reasons_of_the_page_are_codes() -> None:
+    page, errors = ((ROOT / "docs" / name).read_text(encoding="utf-8") for name in ("zoo.md", "errors.md"))
+    said = set(re.findall(r"[A-Z0-9_]+ \(`(\w+)`\)", page))
+    assert said and said <= set(re.findall(r"^\| `(\w+)` \|", errors, re.MULTILINE))
 
 
 def test_the_page_is_rewritten(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
