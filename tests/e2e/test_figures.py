@@ -19,8 +19,8 @@ import tflm_memopt
 
 WRITTEN = {"boards.md", "errors.md", "operators.md", "program-format.md"}
 """By scripts/reference.py and scripts/operators.py."""
-RECORDS = {"trust.md"}
-"""What was run once, at a commit that it names."""
+RECORDS = {"trust.md", "distributions.md", "sources.md"}
+"""What was run once: at a commit that it names, with a distribution, on the models of a source."""
 PAGES = [ROOT / "README.md", *(p for p in sorted((ROOT / "docs").glob("*.md")) if p.name not in WRITTEN | RECORDS)]
 FIGURE = re.compile(r"(?<![\d,.])\d{1,3}(?:,\d{3})+(?![\d,])")
 TABLE = re.compile(r"<!-- ([\w-]+):begin(?: of \w+)? -->.*?<!-- \1:end -->", re.DOTALL)
