@@ -8,42 +8,29 @@ from dataclasses import replace
 from functools import partial
 from typing import Any, Literal
 
-from tflm_memopt import describe, in_time, maps, pipeline, speed, units
+from tflm_memopt import describe, pipeline, speed
 from tflm_memopt import instructions as by_instructions
-from tflm_memopt.analysis import costs
-from tflm_memopt.analysis.flash import Firmware
-from tflm_memopt.balance import NO_BALANCE, balance
-from tflm_memopt.boards import Board, boards, fits
 from tflm_memopt.boards import board as board_named
+from tflm_memopt.boards import boards
 from tflm_memopt.boards import fit as board_fit
-from tflm_memopt.choose import Conversion, Converted, Limits
-from tflm_memopt.emit.resolver import arena_bytes
+from tflm_memopt.choose import Conversion, Limits
 from tflm_memopt.errors import UsageError
 from tflm_memopt.files import GivenModel, loaded
 from tflm_memopt.firmware import firmware
-from tflm_memopt.frontier import roomy, settings, spaced, undominated
-from tflm_memopt.instructions import FAR, Costed
-from tflm_memopt.model.interface import Changes
-from tflm_memopt.model.reader import Model, read
-from tflm_memopt.ops.packing import GENERIC, Family
+from tflm_memopt.instructions import Costed
+from tflm_memopt.model.reader import read
+from tflm_memopt.ops.packing import GENERIC
 from tflm_memopt.ops.packings import family
 from tflm_memopt.plan import waiting
-from tflm_memopt.plan.effort import EXACT, NORMAL, factor
-from tflm_memopt.plan.firing.work import work
-from tflm_memopt.plan.planner import Options
-from tflm_memopt.plan.search.tiles_plan import Settings
-from tflm_memopt.results import Balance, BoardReport, Exploration, Fits, Footprints, Inspection, Optimized, Report
-from tflm_memopt.rewrite.int8_io import Int8Interface
-from tflm_memopt.rewrite.int8_io import int8_io as to_int8_io
-from tflm_memopt.rowgraph.inputs import input_mode
-from tflm_memopt.rowgraph.supported import Understood
+from tflm_memopt.plan.effort import NORMAL
+from tflm_memopt.policy import decide
+from tflm_memopt.request import Request, request, whose_kernels
+from tflm_memopt.results import BoardReport, Exploration, Fits, Inspection, Optimized, Report
 from tflm_memopt.runtime.verify import Verification, verify
 from tflm_memopt.suggest import one_of
 from tflm_memopt.tflm.arena import predict
-from tflm_memopt.tflm.libraries import Kernels, Library, library
-from tflm_memopt.tflm.refused import accept
+from tflm_memopt.tflm.libraries import Kernels
 from tflm_memopt.tflm.structs import Abi
-from tflm_memopt.ways import misfit, original_misfit
 
 __all__ = [
     "Exploration",
@@ -60,10 +47,6 @@ __all__ = [
 ]
 
 COSTS = ("macs", "instructions")
-NOTHING_SUPPORTED = "no operator can run row by row: see kept_builtin"
-NO_GAIN = "the rewritten model would need no less arena"
-NO_FLASH = "it fits on the board as it is; the rewritten model would need too much flash"
-
 
 Progress = Callable[[str, int, int], None]
 """What is being done, how many steps of it are done, and of how many; 0: nobody knows."""
@@ -71,12 +54,6 @@ Progress = Callable[[str, int, int], None]
 
 def nothing(what: str, done: int, of: int) -> None:
     """Nobody wants to know."""
-
-
-ROOM = 4_000
-"""Bytes of arena that a plan may take more than the least, if fast kernels run faster in it."""
-EXPLORING = 10
-"""Times as much work as one conversion may take that explore() may spend on finding blocks, and on each point."""
 
 
 def optimize(
@@ -146,107 +123,23 @@ def optimize(
     started = time.monotonic()
     progress("reading", 0, 0)
     data, name, path = loaded(model, name)
-    on_board, target, core, abi = _on_board(board, target, core, abi)
-    without = _without(without, max_macs)
-    on = costs.table(target, core)
-    clocked = speed.clock(on_board, core, on, clock)
-    ram, instructions = _if_given(units.size, ram_limit), _if_given(units.number, max_instructions)
-    limits = Limits(max_macs, ram, instructions, on_board, speed.limit(time_limit, clocked))
-    if plan is not None and (limits != Limits() or without):
-        raise UsageError(
-            "a saved plan leaves nothing to limit or to leave out", code="plan_and_limits", hint="--plan alone"
-        )
-    conversion = _conversion(
-        data, input, int8_io, op_per, abi, kernels, _options(without, effort, seconds, fold, target), settings(without)
-    )
+    asked = request(
+        input=input, int8_io=int8_io, op_per=op_per, abi=abi, fold=fold, effort=effort, seconds=seconds,
+        max_macs=max_macs, ram_limit=ram_limit, max_instructions=max_instructions, time_limit=time_limit, clock=clock,
+        core=core, board=board, without=without, target=target, kernels=kernels, plan=plan,
+        if_worthwhile=if_worthwhile,
+    )  # fmt: skip
+    conversion = asked.conversion(data)
     progress("searching blocks", 0, 0)
     if not frontier:
-        _tell_left(progress, conversion, limits, started)
-    conversion = _within(conversion, limits, without, saved=plan is not None)
+        _tell_left(progress, conversion, asked.limits, started)
     original = describe.inspection(
-        name, len(data), conversion.source, _understood(conversion.source), abi, conversion.library,
-        int8_interface=int8_io,
-    )  # fmt: skip
-    if (limits.ram is not None or on_board) and not original.arena.exact:
-        raise UsageError(
-            f"no limit can be kept: what {', '.join(original.arena.unknown)} allocates is not known",
-            code="limit_on_unknown",
-            where=f"the arena, {original.arena.figure(original.arena.total)} B",
-            hint="no --ram-limit and no --board",
-        )
-    limits = speed.beside_builtin(limits, conversion, original)
-    today = speed.instructions_today(conversion, original, clocked.core if clocked else on.core)
-    today_holds = in_time.holds(limits.time, today)
-    chosen, why, weighed = None, "", None
-    if conversion.partition is None:
-        why = pipeline.left_whole(conversion.source) or NOTHING_SUPPORTED
-        if plan is not None:
-            raise UsageError(
-                "there is nothing to plan in this model", code="nothing_to_plan", where=why, hint="no --plan"
-            )
-    else:
-        planning = partial(progress, "planning points")
-        choose = in_time.choose if limits.time else by_instructions.choose
-        chosen = conversion.saved(plan) if plan is not None else choose(conversion, limits, on, planning)
-        asked_for = bool(conversion.border.replaced or chosen.planned.partition.frame) or not today_holds
-        wished = asked_for or plan is not None or limits != Limits() or target != GENERIC or bool(without)
-        weighed = _balance(original, chosen, on.core)
-        why = _why_left(conversion, limits, original, chosen, asked_for=asked_for)
-        if not why and if_worthwhile and not weighed.worthwhile and not (wished or op_per == "block"):
-            why = NO_BALANCE
-        chosen = None if why else chosen
-    needs = firmware(chosen.model) if chosen else original.firmware
-    arena = chosen.arena if chosen else original.arena
-    left = board_fit(on_board, arena, needs) if on_board else None
-    if chosen is None and (not limits.admit(original.arena) or (left and not left.fits)):
-        raise original_misfit(limits, original.arena, original.firmware, why)
-    if chosen is None and limits.time and not today_holds:
-        raise in_time.original_misfit(limits.time, today, why)
-    on_boards = fits(arena, needs)
-    done = tuple(work(chosen.planned.plan, chosen.planned.partition.ops)) if chosen else ()
-    report = describe.report(
-        name, conversion, chosen, original, (why, on_boards, limits, without, op_per, done), started
+        name, len(data), conversion.source, conversion.original, asked.abi, asked.library, int8_interface=int8_io
     )
-    report = replace(
-        report, balance=weighed, board=left, in_arena=conversion.in_arena(chosen, limits) if chosen else None,
-        time=speed.time(conversion, done, original, on, clocked),
-        arena_size=arena_bytes(read(chosen.model) if chosen else conversion.source, report) if arena.exact else None,
-        footprint=_footprints(original.firmware, needs, on_board.flash_core if on_board else on.core),
-    )  # fmt: skip
-    return Optimized(
-        model=chosen.model if chosen else data,
-        plan=chosen.planned.plan if chosen else None,
-        report=report,
-        original=data,
-        source=path,
-        inspection=original,
-        memory=maps.of_plan(chosen.planned, chosen.arena) if chosen else original.memory,
-        fits=on_boards,
-        work=done,
-        frontier=explore(
-            data, name=name, input=input, int8_io=int8_io, op_per=op_per, abi=abi, fold=fold, effort=effort,
-            board=board, without=without, target=target, kernels=kernels, progress=progress,
-        ) if frontier else None,
-    )  # fmt: skip
-
-
-def _footprints(before: Firmware, after: Firmware, core: str) -> Footprints:
-    return Footprints(before.on(core), after.on(core))
-
-
-def _if_given(read: Callable[[int | str], int], said: int | str | None) -> int | None:
-    return None if said is None else read(said)
-
-
-def _on_board(
-    name: str | None, target: str | None, core: str | None, abi: Abi
-) -> tuple[Board | None, str, str | None, Abi]:
-    """The board, and the settings that it stands for; what was asked for by name goes first."""
-    if name is None:
-        return None, target or GENERIC, core, abi
-    on = board_named(name)
-    target = target or on.target
-    return on, target, core or (on.measured_core if costs.runs(on.measured_core, target) else None), on.abi
+    made = decide(asked, conversion, original, partial(progress, "planning points"))
+    done = describe.optimized(data, asked, made, original, started)
+    explored = _explored(data, name, asked.exploring(), "macs", progress) if frontier else None
+    return replace(done, source=path, frontier=explored)
 
 
 def _tell_left(progress: Progress, conversion: Conversion, limits: Limits, started: float) -> None:
@@ -256,40 +149,6 @@ def _tell_left(progress: Progress, conversion: Conversion, limits: Limits, start
         searches = 2 if limits == Limits() and conversion.is_packed else 1
         operators = len(conversion.source.graph.ops)
         waiting.tell(progress, conversion.log, operators, conversion.options.seconds, searches, started)
-
-
-def _within(conversion: Conversion, limits: Limits, without: Collection[str], *, saved: bool) -> Conversion:
-    """The conversion with what tiled blocks may use within these limits."""
-    if limits.most is not None and limits.overhead is None:
-        return conversion.within(settings(without))
-    if limits.overhead is not None:  # of the original's multiply-accumulates; a search counts those of what is left
-        return conversion.within(settings(without, limits.overhead / conversion.folded))
-    conversion = conversion.within(settings(without, 1.0 if limits.ram is None else None))
-    if conversion.is_packed and not saved:
-        fast = conversion.within(roomy(settings(without, 1.0)))
-        if fast.once.arena.total <= conversion.once.arena.total + ROOM and limits.admit(fast.once.arena):
-            return fast
-    return conversion
-
-
-def _balance(original: Inspection, chosen: Converted, core: str) -> Balance:
-    return balance((original.arena.total, chosen.arena.total), original.firmware, firmware(chosen.model), core)
-
-
-def _why_left(
-    conversion: Conversion, limits: Limits, original: Inspection, chosen: Converted, *, asked_for: bool
-) -> str:
-    """Why the model is left as it is though a plan was found, or "". Raises DoesNotFit for too little flash.
-
-    asked_for: whether the rewritten model has another interface.
-    """
-    if chosen.arena.total >= original.arena.total and not asked_for:
-        return NO_GAIN
-    if limits.board is None or board_fit(limits.board, chosen.arena, firmware(chosen.model)).flash_left >= 0:
-        return ""
-    if board_fit(limits.board, original.arena, original.firmware).fits and not asked_for:
-        return NO_FLASH
-    raise misfit(conversion, limits, chosen)
 
 
 def explore(
@@ -317,103 +176,38 @@ def explore(
     """
     if cost not in COSTS:
         raise UsageError(f"'{cost}' is nothing that plans cost", code="unknown_cost", hint=one_of(cost, COSTS))
-    started = time.monotonic()
     data, name, _ = loaded(model, name)
-    on_board, target, core, abi = _on_board(board, target, core, abi)
-    widest = settings(_without(without, None))
-    options = replace(_options(without, effort, None, fold, target), tiles=widest)
-    options = replace(options, effort=EXPLORING * options.effort)
-    conversion = _conversion(data, input, int8_io, op_per, abi, kernels, options, widest)
-    on = costs.table(target, core)
-    timer = speed.of_points(conversion, on_board, core, on)
+    asked = request(
+        input=input, int8_io=int8_io, op_per=op_per, abi=abi, fold=fold, effort=effort, core=core, board=board,
+        without=without, target=target, kernels=kernels,
+    )  # fmt: skip
+    return _explored(data, name, asked.exploring(), cost, progress)
+
+
+def _explored(model: bytes, name: str, asked: Request, cost: str, progress: Progress) -> Exploration:
+    started = time.monotonic()
+    conversion, on_board = asked.conversion(model), asked.limits.board
+    timer = speed.of_points(conversion, asked.clock, asked.table)
     points: list[Costed] = []
     planning = partial(progress, "planning points")
     if conversion.partition and cost == "instructions":
-        points = by_instructions.frontier(conversion, on, planning)
+        points = by_instructions.frontier(conversion, asked.table, planning)
     elif conversion.partition:
-        budgets = spaced(conversion.plans.budgets, conversion.macs(FAR))
-        plans = []
-        for number, macs in enumerate(budgets):
-            planning(number, len(budgets))
-            plans.append(conversion.plans.at(macs))
-        low = undominated(plans, lambda p: (p.macs, p.head))
-        least = undominated([conversion.of(p) for p in low], lambda c: (c.planned.plan.macs, c.arena.total))
-        points = [by_instructions.costed(c, on) for c in least]
-        planning(len(budgets), len(budgets))
+        points = by_instructions.by_macs(conversion, asked.table, planning)
     return Exploration(
         model=name,
         input=str(conversion.options.input),
-        op_per=op_per,
-        target=target,
+        op_per=asked.op_per,
+        target=conversion.options.target,
         cost=cost,
-        core=on.core,
-        without=tuple(without),
+        core=asked.table.core,
+        without=asked.without,
         original_macs=conversion.understood.macs,
-        original_arena=predict(conversion.source, abi, library=conversion.library),
+        original_arena=predict(conversion.source, asked.abi, library=conversion.library),
         board=on_board.id if on_board else None,
         points=tuple(describe.point(conversion, point, on_board, timer) for point in points),
         seconds=round(time.monotonic() - started, 3),
     )
-
-
-def _options(without: Collection[str], effort: float | str, seconds: float | None, fold: bool, target: str) -> Options:
-    family(target)
-    times = factor(effort)
-    seconds = EXACT * times if seconds is None else seconds
-    overlap, reorder, turn, second = (n not in without for n in ("overlap", "reorder", "turn", "second-pass"))
-    return Options(
-        seconds=seconds,
-        effort=times,
-        fold=fold,
-        target=target,
-        overlap=overlap,
-        reorder=reorder,
-        turn=turn,
-        second_pass=second,
-    )
-
-
-def _without(without: Collection[str], max_macs: float | None) -> tuple[str, ...]:
-    """The ingredients to leave out, each once."""
-    wanted = tuple(dict.fromkeys(without))
-    settings(wanted)
-    barred = [switch for switch in ("recompute", "tiles") if switch in wanted]
-    if barred and max_macs is not None and max_macs > 1:
-        hint = f"--max-macs 1, or no --without {barred[0]}"
-        raise UsageError(
-            f"F = {max_macs:g} is of no use without {barred[0]}: nothing can be computed again",
-            code="overhead_of_no_use",
-            hint=hint,
-        )
-    return wanted
-
-
-def _conversion(
-    model: bytes,
-    input: str,  # noqa: A002 (the option's name)
-    int8_io: bool,
-    op_per: str,
-    abi: Abi,
-    kernels: Kernels,
-    options: Options,
-    widest: Settings | None,
-) -> Conversion:
-    if op_per not in ("region", "block"):
-        raise UsageError(f"unknown setting: op_per={op_per!r}", code="unknown_setting", hint="region or block")
-    options = replace(options, op_per_block=op_per == "block", input=input_mode(input))
-    source = read(model)
-    accept(source)
-    border = to_int8_io(source.graph) if int8_io else Int8Interface(source.graph, Changes(), {}, ())
-    understood = pipeline.understand(border.graph, pipeline.left_whole(source))
-    return Conversion(source, border, understood, options, abi, widest, _library(kernels, options.target))
-
-
-def _understood(source: Model) -> Understood:
-    return pipeline.understand(source.graph, pipeline.left_whole(source))
-
-
-def _library(kernels: Kernels, target: str) -> Library:
-    return library(kernels, mve=family(target) is Family.MVE)
 
 
 def fit(optimized: Optimized, names: Collection[str] = (), packed: Optimized | None = None) -> Fits:
@@ -447,6 +241,5 @@ def inspect(
     """
     data, name, _ = loaded(model, name)
     source = read(data)
-    understood = _understood(source)
-    whose = _library(kernels, target)
-    return describe.inspection(name, len(data), source, understood, abi, whose, int8_interface=False)
+    understood = pipeline.understand(source.graph, pipeline.left_whole(source))
+    return describe.inspection(name, len(data), source, understood, abi, whose_kernels(kernels, target))

@@ -115,6 +115,13 @@ class Conversion:
         self.at = cache(self._at)
 
     @cached_property
+    def original(self) -> Understood:
+        """The model as it is, with its own interface."""
+        if self.border.graph is self.source.graph:
+            return self._original
+        return pipeline.understand(self.source.graph, pipeline.left_whole(self.source))
+
+    @cached_property
     def plans(self) -> Plans:
         """Raises TypeError where there is nothing to convert."""
         return Plans(self.understood.graph, self._regions, self.options, self.log)

@@ -4,32 +4,39 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
-from tflm_memopt import maps, pipeline
+from tflm_memopt import maps, pipeline, speed
 from tflm_memopt.analysis import costs
 from tflm_memopt.analysis.costs import Work
 from tflm_memopt.analysis.diagnosis import diagnose
 from tflm_memopt.analysis.liveness import live_bytes
 from tflm_memopt.analysis.timing import Clock
-from tflm_memopt.boards import Board, BoardFit, fit, fits
-from tflm_memopt.choose import Conversion, Converted, Limits
+from tflm_memopt.boards import Board, fit, fits
+from tflm_memopt.choose import Conversion
+from tflm_memopt.emit.resolver import arena_bytes
 from tflm_memopt.firmware import firmware, firmware_of
 from tflm_memopt.instructions import Costed
 from tflm_memopt.model.graph import Graph, Tensor, TensorId, short_name
-from tflm_memopt.model.reader import Model
+from tflm_memopt.model.reader import Model, read
 from tflm_memopt.ops.opset import Unsupported
 from tflm_memopt.ops.rowop import RowOp
+from tflm_memopt.plan.firing.work import work
 from tflm_memopt.plan.plan import Block, Buffer, Role, Stage
 from tflm_memopt.plan.planned import Planned
+from tflm_memopt.policy import Decision
+from tflm_memopt.request import Request
 from tflm_memopt.results import (
     BlockReport,
     Flash,
+    Footprints,
     FrameReport,
     Inspection,
     InterfaceReport,
     KeptBuiltin,
     Macs,
     OperatorReport,
+    Optimized,
     PointReport,
     Report,
     RingReport,
@@ -46,7 +53,14 @@ from tflm_memopt.tflm.structs import Abi
 
 
 def inspection(
-    name: str, nbytes: int, source: Model, understood: Understood, abi: Abi, whose: Library, *, int8_interface: bool
+    name: str,
+    nbytes: int,
+    source: Model,
+    understood: Understood,
+    abi: Abi,
+    whose: Library,
+    *,
+    int8_interface: bool = False,
 ) -> Inspection:
     """Of a model of so many bytes; `whose` kernels run its operators today. int8_interface: it gets one."""
     graph, arena = source.graph, predict(source, abi, library=whose)
@@ -98,37 +112,56 @@ def inspection(
     )
 
 
-def report(
-    name: str,
-    conversion: Conversion,
-    chosen: Converted | None,
-    original: Inspection,
-    outcome: tuple[str, tuple[BoardFit, ...], Limits, tuple[str, ...], str, tuple[Work, ...]],
-    started: float,
-) -> Report:
-    """Of a conversion and the plan that was chosen; without one, why there is none.
+def optimized(model: bytes, asked: Request, made: Decision, original: Inspection, started: float) -> Optimized:
+    """What became of a model, and all that is told of it. started: time.monotonic() then."""
+    conversion, chosen, board = made.conversion, made.chosen, made.limits.board
+    needs = firmware(chosen.model) if chosen else original.firmware
+    arena = chosen.arena if chosen else original.arena
+    done = tuple(work(chosen.planned.plan, chosen.planned.partition.ops)) if chosen else ()
+    core = board.flash_core if board else asked.table.core
+    told = replace(
+        _report(asked, made, original, done),
+        boards=tuple(b.board for b in fits(arena, needs) if b.fits),
+        board=fit(board, arena, needs) if board else None,
+        in_arena=conversion.in_arena(chosen, made.limits) if chosen else None,
+        time=speed.time(conversion, done, original, asked.table, asked.clock),
+        footprint=Footprints(original.firmware.on(core), needs.on(core)),
+        seconds=round(time.monotonic() - started, 3),
+    )
+    source = read(chosen.model) if chosen else conversion.source
+    return Optimized(
+        model=chosen.model if chosen else model,
+        plan=chosen.planned.plan if chosen else None,
+        report=replace(told, arena_size=arena_bytes(source, told) if arena.exact else None),
+        original=model,
+        source=None,
+        inspection=original,
+        memory=maps.of_plan(chosen.planned, chosen.arena) if chosen else original.memory,
+        fits=fits(arena, needs),
+        work=done,
+    )
 
-    outcome: that reason, the boards on which the result fits, what was asked for, and the work of one inference.
-    started: time.monotonic() then.
-    """
-    why, on_boards, limits, without, op_per, done = outcome
+
+def _report(asked: Request, made: Decision, original: Inspection, done: tuple[Work, ...]) -> Report:
+    """Of a conversion and the plan that was chosen; without one, why there is none. done: the work of one inference."""
+    conversion, chosen, limits = made.conversion, made.chosen, made.limits
     border, understood, macs = conversion.border, conversion.understood, conversion.understood.macs
     planned = chosen.planned if chosen else None
     executed = planned.plan.macs if planned else macs
     frame, parts = planned.partition.frame if planned else None, conversion.partition
     return Report(
-        model=name,
+        model=original.model,
         diagnosis=original.diagnosis,
         changed=planned is not None,
-        why_unchanged=why,
+        why_unchanged=made.why,
         input=str(conversion.options.input),
         frame=FrameReport(frame.height, frame.row_bytes, frame.pushed) if frame else None,
-        op_per=op_per,
+        op_per=asked.op_per,
         target=conversion.options.target,
         max_macs=limits.overhead,
         ram_limit=limits.ram,
         max_instructions=limits.instructions,
-        without=without,
+        without=asked.without,
         overhead=conversion.overhead(executed),
         macs=Macs(macs, executed),
         instructions=costs.estimates(conversion.options.target, done) if planned else {},
@@ -141,11 +174,12 @@ def report(
         flash=Flash(original.flash, len(chosen.model) if chosen else original.flash),
         kept_builtin=tuple(_kept(conversion.source.graph, understood, planned)),
         interface=tuple(_interface(border)) if planned else (),
-        interface_kept=tuple(_interface_kept(border, why)),
-        boards=tuple(b.board for b in on_boards if b.fits),
+        interface_kept=tuple(_interface_kept(border, made.why)),
+        boards=(),
         original_boards=tuple(b.board for b in original.fits if b.fits),
-        seconds=round(time.monotonic() - started, 3),
+        seconds=0.0,
         cut_short=tuple(part.value for part in conversion.log.cut) if planned else (),
+        balance=made.balance,
         time_limit=limits.time.milliseconds if limits.time else None,
     )
 

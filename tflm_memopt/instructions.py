@@ -71,6 +71,20 @@ def candidates(conversion: Conversion, table: Table, planning: Planning) -> Iter
     planning(of, of)
 
 
+def by_macs(conversion: Conversion, table: Table, planning: Planning) -> list[Costed]:
+    """The least arena at every number of multiply-accumulates, fewest first."""
+    budgets = spaced(conversion.plans.budgets, conversion.macs(FAR))
+    plans = []
+    for number, macs in enumerate(budgets):
+        planning(number, len(budgets))
+        plans.append(conversion.plans.at(macs))
+    low = undominated(plans, lambda p: (p.macs, p.head))
+    least = undominated([conversion.of(p) for p in low], lambda c: (c.planned.plan.macs, c.arena.total))
+    points = [costed(c, table) for c in least]
+    planning(len(budgets), len(budgets))
+    return points
+
+
 def frontier(conversion: Conversion, table: Table, planning: Planning) -> list[Costed]:
     """The least arena at every number of instructions, fewest instructions first."""
     return list(undominated(list(candidates(conversion, table, planning)), lambda c: (c.instructions, c.total)))

@@ -86,10 +86,9 @@ def on_board(report: Report, board: Board) -> Time | None:
     return timing.time_of(Clock(time.core, board.mhz, board.id), time.core, *counts)
 
 
-def of_points(conversion: Conversion, board: Board | None, core: str | None, on: Table) -> Clock | None:
-    """The clock that points of a frontier are timed by; None where instructions are not all, or not the board's."""
-    found = clock(board, core, on, None)
-    return found if found and found.core == on.core and not _kept(conversion) else None
+def of_points(conversion: Conversion, clock: Clock | None, on: Table) -> Clock | None:
+    """The clock that points of a frontier are timed by; None where instructions are not all, or not its core's."""
+    return clock if clock and clock.core == on.core and not _kept(conversion) else None
 
 
 def _kept(conversion: Conversion) -> list[Op]:

@@ -19,7 +19,7 @@ from unit.command import ARENA, MAIN, SUFFIXES, Run, files, float_io, partly_dea
 
 import tflm_memopt
 from tflm_memopt import cli
-from tflm_memopt.api import NOTHING_SUPPORTED
+from tflm_memopt.policy import NOTHING_SUPPORTED
 
 # --- optimize
 

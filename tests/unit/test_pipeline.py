@@ -9,7 +9,7 @@ from models import Net
 from unit.analysis.arena_zoo import ZOO
 
 import tflm_memopt
-from tflm_memopt import api, pipeline
+from tflm_memopt import pipeline, policy
 from tflm_memopt.errors import MemoptError, ModelError, UsageError
 from tflm_memopt.model.reader import read
 from tflm_memopt.ops.rowop import RowOp
@@ -127,7 +127,7 @@ def test_the_same_model_gives_the_same_bytes() -> None:
 @pytest.mark.parametrize(
     ("model", "why"),
     [
-        (float_network, api.NOTHING_SUPPORTED),
+        (float_network, policy.NOTHING_SUPPORTED),
         (two_subgraphs, pipeline.SEVERAL_SUBGRAPHS),
         (unknown_shape, pipeline.DYNAMIC),
     ],
@@ -143,7 +143,7 @@ def test_a_model_with_nothing_to_gain_comes_back() -> None:
     net = Net()
     data = net.model(net.normalized(net.unary("RELU6", net.normalized(net.input((1, 4))), out=(1 / 128, 0))))
     done = tflm_memopt.optimize(data, seconds=SECONDS)
-    assert (done.model, done.report.changed, done.report.why_unchanged) == (data, False, api.NO_GAIN)
+    assert (done.model, done.report.changed, done.report.why_unchanged) == (data, False, policy.NO_GAIN)
 
 
 def test_a_rewritten_model_has_nothing_more_to_gain() -> None:
