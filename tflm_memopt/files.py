@@ -96,7 +96,12 @@ def shown(path: Path) -> str:
     >>> shown(Path("folder/model.tflite"))
     'model.tflite'
     """
-    return os.fsencode(path.name).decode("utf-8", "replace")
+    return printable(path).name
+
+
+def printable(path: Path) -> Path:
+    """The path for people to read: what is no UTF-8 in it is replaced."""
+    return Path(os.fsencode(path).decode("utf-8", "replace"))
 
 
 def write_file(path: Path, data: bytes) -> None:

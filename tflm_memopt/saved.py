@@ -8,7 +8,7 @@ from pathlib import Path
 
 from tflm_memopt import emit
 from tflm_memopt.emit.names import file_stem
-from tflm_memopt.files import keep, stem, write_files
+from tflm_memopt.files import keep, printable, stem, write_files
 from tflm_memopt.report import html
 from tflm_memopt.results import Optimized
 from tflm_memopt.runtime.verify import sample
@@ -28,10 +28,9 @@ def files(
     name = stem(result.report.model)
     given = emit.Given(lambda: sample(result.original, result.model), result.original, tuple(labels))
     made = emit.files(result, name, emit.kinds(kinds), given)
-    return {
-        **made,
-        f"{file_stem(name)}.report.html": html.optimized(result, original or result.source, folder).encode(),
-    }
+    file = original or result.source
+    page = html.optimized(result, file and printable(file), printable(folder))
+    return {**made, f"{file_stem(name)}.report.html": page.encode()}
 
 
 def save(

@@ -264,7 +264,7 @@ def test_what_the_system_refuses_is_an_error_as_any_other(
     monkeypatch.setattr(tflm_memopt, "inspect", no_memory)
     answer = run("inspect", "small.tflite")
     assert answer.code == cli.BAD
-    assert answer.err == "error: Cannot allocate memory\n  code system\n"
+    assert answer.err == "error: Cannot allocate memory\n  try: check path and space\n  code system\n"
 
 
 def test_names_from_files_cannot_forge_lines(folder: Path, run: Run) -> None:
