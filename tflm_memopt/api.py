@@ -14,9 +14,9 @@ from tflm_memopt.boards import board as board_named
 from tflm_memopt.boards import boards
 from tflm_memopt.boards import fit as board_fit
 from tflm_memopt.choose import Conversion, Limits
+from tflm_memopt.emit.firmware import firmware
 from tflm_memopt.errors import UsageError
 from tflm_memopt.files import GivenModel, loaded
-from tflm_memopt.firmware import firmware
 from tflm_memopt.instructions import Costed
 from tflm_memopt.model.reader import read
 from tflm_memopt.ops.packing import GENERIC

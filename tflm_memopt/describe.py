@@ -14,8 +14,8 @@ from tflm_memopt.analysis.liveness import live_bytes
 from tflm_memopt.analysis.timing import Clock
 from tflm_memopt.boards import Board, fit, fits
 from tflm_memopt.choose import Conversion
+from tflm_memopt.emit.firmware import firmware, firmware_of
 from tflm_memopt.emit.resolver import arena_bytes
-from tflm_memopt.firmware import firmware, firmware_of
 from tflm_memopt.instructions import Costed
 from tflm_memopt.model.graph import Graph, Tensor, TensorId, short_name
 from tflm_memopt.model.reader import Model, read
@@ -143,7 +143,7 @@ def optimized(model: bytes, asked: Request, made: Decision, original: Inspection
 
 
 def _report(asked: Request, made: Decision, original: Inspection, done: tuple[Work, ...]) -> Report:
-    """Of a conversion and the plan that was chosen; without one, why there is none. done: the work of one inference."""
+    """Describe a conversion and the plan that was chosen, or why there is none. done: one inference's work."""
     conversion, chosen, limits = made.conversion, made.chosen, made.limits
     border, understood, macs = conversion.border, conversion.understood, conversion.understood.macs
     planned = chosen.planned if chosen else None

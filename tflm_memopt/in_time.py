@@ -9,8 +9,8 @@ from tflm_memopt.analysis.costs import Table
 from tflm_memopt.analysis.timing import TimeLimit
 from tflm_memopt.boards import boards, fit
 from tflm_memopt.choose import Conversion, Converted, Limits
+from tflm_memopt.emit.firmware import firmware
 from tflm_memopt.errors import DoesNotFit
-from tflm_memopt.firmware import firmware
 from tflm_memopt.instructions import Costed, Planning, frontier, within_macs
 from tflm_memopt.ops.packing import TARGETS
 from tflm_memopt.ways import MOST_BOARDS, SMALLER

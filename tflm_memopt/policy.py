@@ -7,11 +7,11 @@ from dataclasses import dataclass
 
 from tflm_memopt import in_time, pipeline, speed
 from tflm_memopt import instructions as by_instructions
-from tflm_memopt.balance import NO_BALANCE, balance
+from tflm_memopt.analysis.flash import Firmware, kernels
 from tflm_memopt.boards import fit as board_fit
 from tflm_memopt.choose import Conversion, Converted, Limits
+from tflm_memopt.emit.firmware import firmware
 from tflm_memopt.errors import UsageError
-from tflm_memopt.firmware import firmware
 from tflm_memopt.frontier import roomy
 from tflm_memopt.request import Request
 from tflm_memopt.results import Balance, Inspection
@@ -21,6 +21,9 @@ from tflm_memopt.ways import misfit, original_misfit
 NOTHING_SUPPORTED = "no operator can run row by row: see kept_builtin"
 NO_GAIN = "the rewritten model would need no less arena"
 NO_FLASH = "it fits on the board as it is; the rewritten model would need too much flash"
+NO_BALANCE = "it would save less RAM than it adds to flash"
+LITTLE = 0.1
+"""Share of the arena: for less than that, nothing rests on an estimate of what leaves the flash."""
 ROOM = 4_000
 """Bytes of arena that a plan may take more than the least, if fast kernels run faster in it."""
 
@@ -35,7 +38,7 @@ class Decision:
     chosen: Converted | None
     why: str
     balance: Balance | None
-    """Of the rewrite, kept or not; None where there is none."""
+    """What the rewrite saves and costs, kept or not; None where there is none."""
 
 
 def decide(asked: Request, start: Conversion, original: Inspection, planning: Callable[[int, int], None]) -> Decision:
@@ -117,3 +120,26 @@ def _why_left(conversion: Conversion, limits: Limits, original: Inspection, plan
     if board_fit(limits.board, original.arena, original.firmware).fits and not wanted:
         return NO_FLASH
     raise misfit(conversion, limits, plan)
+
+
+def balance(arenas: tuple[int, int], before: Firmware, after: Firmware, core: str) -> Balance:
+    """Set the RAM that a rewrite saves against its flash. arenas: bytes of both. core: whose library is counted.
+
+    The policy: a rewrite is worthwhile when it saves at least as many bytes of RAM as model and library add to flash.
+    TFLM's kernels that the rewrite no longer needs are set against that only where it saves LITTLE of the arena or
+    more: their sizes are estimates, and they leave a firmware only where its resolver names no more operators than its
+    models have, as the generated one does, and no other model wants them.
+    """
+    saved = arenas[0] - arenas[1]
+    model, library = after.model - before.model, after.on(core).library
+    gone = max(0, kernels(before.operators) - kernels(after.operators))
+    added = model + library
+    return Balance(
+        core=core,
+        ram_saved=saved,
+        flash_added=added,
+        model=model,
+        library=library,
+        tflm=gone,
+        worthwhile=saved >= added or (saved >= LITTLE * arenas[0] and saved >= added - gone),
+    )

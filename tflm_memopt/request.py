@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypedDict
 
 from tflm_memopt import pipeline, speed, units
 from tflm_memopt.analysis import costs
@@ -29,6 +29,9 @@ from tflm_memopt.tflm.libraries import Kernels, Library, library
 from tflm_memopt.tflm.refused import accept
 from tflm_memopt.tflm.structs import Abi
 
+if TYPE_CHECKING:
+    from typing_extensions import Required, Unpack
+
 EXPLORING = 10
 """Times as much work as one conversion may take that explore() may spend on finding blocks, and on each point."""
 
@@ -47,9 +50,9 @@ class Request:
     library: Library
     """Whose kernels run operators that stay builtin."""
     table: Table
-    """Of the core on which instructions are estimated."""
+    """The estimates of instructions, on one core."""
     clock: Clock | None
-    """Of the core on which time is told; None: nobody said."""
+    """By which time is told; None: nobody said."""
     saved: Mapping[str, Any] | None = None
     """A plan that was saved."""
     if_worthwhile: bool = False
@@ -84,56 +87,61 @@ class Request:
         return Conversion(source, border, understood, self.options, self.abi, self.tiles(), self.library)
 
 
-def request(
-    *,
-    input: str,  # noqa: A002 (the option's name)
-    int8_io: bool,
-    op_per: str,
-    abi: Abi,
-    fold: bool,
-    effort: float | str,
-    without: Collection[str],
-    target: str | None,
-    kernels: Kernels,
-    core: str | None,
-    board: str | None,
-    seconds: float | None = None,
-    max_macs: float | None = None,
-    ram_limit: int | str | None = None,
-    max_instructions: int | str | None = None,
-    time_limit: float | str | None = None,
-    clock: float | str | None = None,
-    plan: Mapping[str, Any] | None = None,
-    if_worthwhile: bool = False,
-) -> Request:
-    """Of the options of optimize(), which says what they are. Raises UsageError for those that make no sense."""
-    on_board, target, core, abi = _on_board(board, target, core, abi)
-    without = _without(without, max_macs)
+class Said(TypedDict, total=False):
+    """The options of optimize(), which says what they are; those of explore() are some of them."""
+
+    input: Required[str]
+    int8_io: Required[bool]
+    op_per: Required[str]
+    abi: Required[Abi]
+    fold: Required[bool]
+    effort: Required[float | str]
+    without: Required[Collection[str]]
+    target: Required[str | None]
+    kernels: Required[Kernels]
+    core: Required[str | None]
+    board: Required[str | None]
+    seconds: float | None
+    max_macs: float | None
+    ram_limit: int | str | None
+    max_instructions: int | str | None
+    time_limit: float | str | None
+    clock: float | str | None
+    plan: Mapping[str, Any] | None
+    if_worthwhile: bool
+
+
+def request(**said: Unpack[Said]) -> Request:
+    """Raises UsageError for options that make no sense."""
+    on_board, target, core, abi = _on_board(said["board"], said["target"], said["core"], said["abi"])
+    overhead, plan, effort = said.get("max_macs"), said.get("plan"), factor(said["effort"])
+    without = _without(said["without"], overhead)
     table = costs.table(target, core)
-    clocked = speed.clock(on_board, core, table, clock)
-    ram, instructions = _if_given(units.size, ram_limit), _if_given(units.number, max_instructions)
-    limits = Limits(max_macs, ram, instructions, on_board, speed.limit(time_limit, clocked))
+    clock = speed.clock(on_board, core, table, said.get("clock"))
+    ram = _if_given(units.size, said.get("ram_limit"))
+    instructions = _if_given(units.number, said.get("max_instructions"))
+    limits = Limits(overhead, ram, instructions, on_board, speed.limit(said.get("time_limit"), clock))
     if plan is not None and (limits != Limits() or without):
         raise UsageError(
             "a saved plan leaves nothing to limit or to leave out", code="plan_and_limits", hint="--plan alone"
         )
-    if op_per not in ("region", "block"):
-        raise UsageError(f"unknown setting: op_per={op_per!r}", code="unknown_setting", hint="region or block")
-    times = factor(effort)
+    if said["op_per"] not in ("region", "block"):
+        raise UsageError(f"unknown setting: op_per={said['op_per']!r}", code="unknown_setting", hint="region or block")
+    seconds = said.get("seconds")
     options = Options(
-        seconds=EXACT * times if seconds is None else seconds,
-        effort=times,
-        fold=fold,
+        seconds=EXACT * effort if seconds is None else seconds,
+        effort=effort,
+        fold=said["fold"],
         target=target,
         overlap="overlap" not in without,
         reorder="reorder" not in without,
         turn="turn" not in without,
         second_pass="second-pass" not in without,
-        op_per_block=op_per == "block",
-        input=input_mode(input),
+        op_per_block=said["op_per"] == "block",
+        input=input_mode(said["input"]),
     )
-    whose = whose_kernels(kernels, target)
-    return Request(options, limits, without, int8_io, abi, whose, table, clocked, plan, if_worthwhile)
+    whose, worthwhile = whose_kernels(said["kernels"], target), said.get("if_worthwhile", False)
+    return Request(options, limits, without, said["int8_io"], abi, whose, table, clock, plan, worthwhile)
 
 
 def whose_kernels(kernels: Kernels, target: str) -> Library:

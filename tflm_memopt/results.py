@@ -159,7 +159,7 @@ class Footprints:
 
 @dataclass(frozen=True, slots=True)
 class Balance:
-    """What a rewrite saves in RAM and adds to flash, in bytes, on one core (balance.py)."""
+    """What a rewrite saves in RAM and adds to flash, in bytes, on one core (policy.py)."""
 
     core: str
     """Whose library was measured."""

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 
 from tflm_memopt.analysis.flash import Firmware
 from tflm_memopt.boards import BoardFit, boards, fit
+from tflm_memopt.emit.firmware import firmware
 from tflm_memopt.errors import DoesNotFit
-from tflm_memopt.firmware import firmware
 from tflm_memopt.frontier import cheapest
 from tflm_memopt.ops.packing import GENERIC
 from tflm_memopt.rowgraph.inputs import IN_ARENA, STREAM, InputMode

@@ -12,10 +12,9 @@ from unit.command import Run, float_io, small
 
 import tflm_memopt
 from tflm_memopt import cli
-from tflm_memopt.balance import NO_BALANCE
 from tflm_memopt.boards import board
 from tflm_memopt.errors import DoesNotFit
-from tflm_memopt.policy import NO_FLASH
+from tflm_memopt.policy import NO_BALANCE, NO_FLASH
 
 BLUEPILL = board("bluepill")
 
