@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
-class Requirement:
+class Need:
     """One buffer, as TFLM's AllocationInfo describes it. Its lifetime is closed: [first, last] in allocation scopes."""
 
     nbytes: int
@@ -24,10 +24,10 @@ class Requirement:
     """Bytes from the arena's start, or None: TFLM chooses."""
 
 
-def place(requests: Sequence[Requirement]) -> tuple[int, ...]:
+def place(requests: Sequence[Need]) -> tuple[int, ...]:
     """Offsets in bytes, in the order of `requests` (CalculateOffsetsIfNeeded).
 
-    >>> place([Requirement(32, 0, 1), Requirement(64, 1, 2), Requirement(32, 2, 3)])
+    >>> place([Need(32, 0, 1), Need(64, 1, 2), Need(32, 2, 3)])
     (64, 0, 64)
     """
     offsets = [0] * len(requests)
@@ -41,21 +41,19 @@ def place(requests: Sequence[Requirement]) -> tuple[int, ...]:
     return tuple(offsets)
 
 
-def high_water(requests: Sequence[Requirement], offsets: Sequence[int]) -> int:
+def high_water(requests: Sequence[Need], offsets: Sequence[int]) -> int:
     """Bytes of the head section that the plan needs (GetMaximumMemorySize)."""
     return max((0, *(offset + request.nbytes for request, offset in zip(requests, offsets, strict=True))))
 
 
-def _order(requests: Sequence[Requirement]) -> list[int]:
+def _order(requests: Sequence[Need]) -> list[int]:
     """Offline buffers as they come, then online ones by falling size; of equal sizes the one added LAST goes first."""
     offline = [i for i, r in enumerate(requests) if r.offline is not None]
     online = [i for i, r in enumerate(requests) if r.offline is None]
     return offline + sorted(online, key=lambda i: (requests[i].nbytes, i), reverse=True)
 
 
-def _first_gap(
-    request: Requirement, requests: Sequence[Requirement], placed: Sequence[int], offsets: Sequence[int]
-) -> int:
+def _first_gap(request: Need, requests: Sequence[Need], placed: Sequence[int], offsets: Sequence[int]) -> int:
     """The lowest gap between the buffers that are alive with `request`, or the place behind the last of them."""
     candidate = 0
     for i in placed:

@@ -15,7 +15,7 @@ from tflm_memopt.errors import ModelError
 from tflm_memopt.model.calls import called
 from tflm_memopt.model.graph import ABSENT, Graph, Tensor, TensorId
 from tflm_memopt.model.reader import text
-from tflm_memopt.tflm.greedy_planner import Requirement
+from tflm_memopt.tflm.greedy_planner import Need
 
 ALIGNMENT = 16
 """MicroArenaBufferAlignment() (micro_arena_constants.h)."""
@@ -44,7 +44,7 @@ class ScratchRequest:
 class Wanted:
     """What TFLM's planner is asked to place, when, and for whom."""
 
-    requests: tuple[Requirement, ...]
+    requests: tuple[Need, ...]
     whom: tuple[tuple[int, TensorId] | ScratchRequest, ...]
     """Subgraph and tensor of each request, or the scratch request."""
     scopes: tuple[tuple[int, int], ...]
@@ -56,7 +56,7 @@ def requests(graphs: Sequence[Graph], scratch: Sequence[ScratchRequest], offsets
     """All buffers in TFLM's order: the tensors of all subgraphs, then scratch. `offsets` is `offline_offsets()`."""
     lives = _Lifetimes(graphs, scratch)
     lives.walk(0)
-    wanted: list[Requirement] = []
+    wanted: list[Need] = []
     whom: list[tuple[int, TensorId] | ScratchRequest] = []
     makers = ((number, op) for number, graph in enumerate(graphs) for op in graph.ops if op.type == VAR_HANDLE)
     handles = {(number, tensor) for number, op in makers for tensor in op.outputs}
@@ -65,9 +65,9 @@ def requests(graphs: Sequence[Graph], scratch: Sequence[ScratchRequest], offsets
         offset = ONLINE if offsets is None else offsets[flat]
         if (number, tensor.id) not in handles and _needs_allocating(tensor, offset):
             first, last = lives.tensors.get((number, tensor.id), _UNUSED)
-            wanted.append(Requirement(aligned(nbytes(tensor)), first, last, None if offset == ONLINE else offset))
+            wanted.append(Need(aligned(nbytes(tensor)), first, last, None if offset == ONLINE else offset))
             whom.append((number, tensor.id))
-    wanted += [Requirement(aligned(s.nbytes), *life) for s, life in zip(scratch, lives.scratch, strict=True)]
+    wanted += [Need(aligned(s.nbytes), *life) for s, life in zip(scratch, lives.scratch, strict=True)]
     return Wanted(tuple(wanted), (*whom, *scratch), tuple(lives.scopes))
 
 

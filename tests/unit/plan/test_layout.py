@@ -167,7 +167,7 @@ def test_the_thesis_example_where_tflm_s_planner_is_not_enough() -> None:
     """Figure 4.8: 8 units, where TFLM's greedy planner takes 10. One unit is 16 bytes here."""
     sizes = (5, 3, 2, 4)
     assert place(chain_problem(*sizes), seconds=SECONDS).top == 8
-    requests = [greedy_planner.Requirement(16 * size, max(0, i - 1), i) for i, size in enumerate(sizes)]
+    requests = [greedy_planner.Need(16 * size, max(0, i - 1), i) for i, size in enumerate(sizes)]
     assert greedy_planner.high_water(requests, greedy_planner.place(requests)) == 10 * 16
 
 
