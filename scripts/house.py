@@ -25,12 +25,12 @@ KNOW_KINDS = ("ops", "lower")
 CEILINGS = {
     "asserts": 0,
     "class names with two owners": 1,
-    "docstrings that begin with Of": 48,
+    "docstrings that begin with Of": 46,
     "functions of more than 8 parameters": 3,
-    "functions of more than 50 lines": 6,
+    "functions of more than 50 lines": 5,
     "modules at the top": 24,
     "modules in circles of imports": 30,
-    "tests of Kind outside ops and lower": 19,
+    "tests of Kind outside ops and lower": 0,
 }
 
 Source = Mapping[Path, ast.Module]

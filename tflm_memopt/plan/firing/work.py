@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from tflm_memopt.analysis.costs import Work
-from tflm_memopt.ops.kinds import Channels, Kind
+from tflm_memopt.ops.kinds import Channels
 from tflm_memopt.ops.packing import Packing
 from tflm_memopt.ops.rowop import RowOp
 from tflm_memopt.plan.firing.occupancy import trace_of
@@ -77,7 +77,7 @@ def _by_access(m: Member, fired: Ints) -> Work:
     loops = pieces = 0.0
     if op.moves:
         loops, pieces = n * sum(move.count for move in op.moves.moves), n * len(op.moves.moves)
-    elif op.kind in (Kind.TRANSPOSE_CONV, Kind.TRANSPOSE_CONV_S16):
+    elif op.traits.biased:  # TRANSPOSE_CONV
         loops, pieces = macs / op.reads[0].c, looked_up * op.writes.w * op.writes.c
     return Work(
         _name(m), macs, macs, read, pixels * op.writes.c, pixels, n * op.rows_at_once, n, rows=looked_up, loops=loops,
@@ -129,7 +129,7 @@ def _summed(m: Member, fired: Ints) -> Work:
     macs = op.macs * share
     return Work(
         _name(m, "summed"), macs, macs, taps * op.reads[0].c, passes * op.writes.c, pixels, taps, len(fired),
-        rows=op.writes.nbytes, loops=taps * (op.writes.c if op.kind is Kind.CONV else 1),
+        rows=op.writes.nbytes, loops=taps * (op.writes.c if op.is_convolution else 1),
     )  # fmt: skip
 
 

@@ -11,7 +11,6 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from tflm_memopt.analysis.costs import Work
-from tflm_memopt.ops.kinds import Kind
 from tflm_memopt.ops.packing import PIXELS, VECTOR, Packing, is_direct, packed_pixels, packed_values
 from tflm_memopt.ops.rowop import RowOp
 from tflm_memopt.plan.walk import Ints
@@ -81,7 +80,7 @@ Kernel = Callable[[Windows, Work], Work]
 
 def as_its_kernel_does(w: Windows, done: Work, packed: Packing) -> Work:
     """The work of an operator with what its kernel makes of it."""
-    kernel = PACKED.get(packed) if packed is not Packing.NONE else PLAIN.get(w.op.kind)
+    kernel = PACKED.get(packed) if packed is not Packing.NONE else plain(w.op)
     if packed is not Packing.NONE and w.op.activation != _RANGE:
         done = replace(done, clamped=done.written)
     return kernel(w, done) if kernel else done
@@ -255,17 +254,16 @@ PACKED: Mapping[Packing, Kernel] = {
     Packing.MVE_CONV: _mve_conv,
     Packing.MVE_DEPTHWISE: _mve_depthwise,
 }
-_BINARY = (
-    Kind.ADD, Kind.SUB, Kind.MUL, Kind.MAXIMUM, Kind.MINIMUM, Kind.SQUARED_DIFFERENCE, Kind.PRELU, Kind.ADD_S16,
-    Kind.SUB_S16,
-)  # fmt: skip
-PLAIN: Mapping[Kind, Kernel] = {
-    Kind.CONV: _conv,
-    Kind.DEPTHWISE: _depthwise,
-    Kind.CONV_S16: _filter16,
-    Kind.DEPTHWISE_S16: _filter16,
-    Kind.AVERAGE_POOL: _pool,
-    Kind.MAX_POOL: _pool,
-    Kind.MEAN: _pool,
-    **dict.fromkeys(_BINARY, _two_operands),
-}
+
+
+def plain(op: RowOp) -> Kernel | None:
+    """How the reference kernel of an operator goes through its windows; None: element by element."""
+    if op.is_binary:
+        return _two_operands
+    if op.traits.pools:
+        return _pool
+    if op.is_convolution:
+        return _conv
+    if op.is_depthwise:
+        return _depthwise
+    return _filter16 if op.traits.biased else None
