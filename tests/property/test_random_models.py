@@ -15,6 +15,7 @@ import pytest
 from conftest import thinned
 from hypothesis import HealthCheck, Phase, assume, example, given, settings
 from hypothesis import strategies as st
+from models import Net
 from property.forced import bordered, forced, mobile, random_settings, squeezed
 from property.layers import KINDS, Layer
 from property.networks import Recipe, build, recipes
@@ -27,7 +28,7 @@ from tflm_memopt.model.interface import Changes
 from tflm_memopt.model.reader import read
 from tflm_memopt.ops.opset import OPSET
 from tflm_memopt.ops.packing import TARGETS
-from tflm_memopt.plan.plan import Plan
+from tflm_memopt.plan.plan import Block, Plan
 from tflm_memopt.plan.planned import Planned
 from tflm_memopt.plan.planner import Options, Planner
 from tflm_memopt.plan.search.tiles_plan import NO_RECOMPUTE, Settings
@@ -94,6 +95,23 @@ def examine_forced(seed: int) -> None:
 @pytest.mark.parametrize("seed", thinned(range(40), 4))
 def test_a_fixed_set_of_forced_plans(seed: int) -> None:
     examine_forced(seed)
+
+
+def test_a_tiled_block_may_begin_with_what_it_adds_up() -> None:
+    """A pool over more pixels than a tiled block reads at once, of a tensor that lies whole in the arena."""
+    net, summed = Net(), 0
+    x = net.mean(net.conv2d(net.input((1, 130, 1, 3)), 3, out=(0.4, -5)), (1, 2), out=(0.1, 3))
+    data = net.model(net.fully_connected(x, 4))
+    for seed in range(60):
+        with forced(random_settings(random.Random(seed)), seed):
+            converted = convert(data, Options(seconds=0, reorder=False))
+        assert converted is not None
+        new, planned = converted
+        first = [step.stages[0] for step in planned.plan.steps if isinstance(step, Block) and step.strips]
+        if any(stage.iterative for stage in first):
+            assert_same_bytes(data, new, seed=seed, before=running(data))
+            summed += 1
+    assert summed
 
 
 @pytest.mark.slow

@@ -143,11 +143,12 @@ class _Lowering:
         place = self._offset(Role.ACCUMULATOR, op.output) if sums else 0
         if packed and scratch:
             place = scratch[1] - self.workspace.offset
+        seen = {op.inputs[0]: stage.walk, **walks} if stage.iterative and block.strips else walks
         constant = operands.constant(op)
         constants = () if constant is None else (self.tensors.setdefault(constant, len(self.tensors)),)
         return ProgramOp(
             kind=op.kind,
-            inputs=(*(self._tensor(op.inputs[k], op.reads[k], walks) for k in stage.operands), *constants),
+            inputs=(*(self._tensor(op.inputs[k], op.reads[k], seen) for k in stage.operands), *constants),
             producers=(*(makers.get(op.inputs[k]) for k in stage.operands), *(None for _ in constants)),
             output=self._tensor(op.output, op.writes, walks),
             output_zero_point=op.output_zero_point,
@@ -165,7 +166,10 @@ class _Lowering:
         )
 
     def _tensor(self, tensor: TensorId, rows: Rows, walks: Mapping[TensorId, Walk]) -> int:
-        """The record of a tensor as an operator sees it; `walks`: of the tensors that its tiled block makes."""
+        """The record of a tensor as an operator sees it.
+
+        walks: of the tensors that its tiled block makes, or adds up from strip to strip.
+        """
         if self.frame and self._is_frame(tensor):
             return self._frame(self.frame, rows)
         handed = (*self.inputs, *self.unit.outputs)
