@@ -10,8 +10,9 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from conftest import EXAMPLE, ROOT
+from conftest import EXAMPLE, ROOT, real_models
 
+import tflm_memopt
 from tflm_memopt import cli
 
 SNIPPETS = runpy.run_path(str(ROOT / "scripts/snippets.py"))
@@ -83,3 +84,14 @@ def test_the_readme_states_the_speed_that_was_counted() -> None:
     assert len(ratios) == 9
     said = f"take {min(ratios):.2f} to {max(ratios):.2f} of the instructions of TFLM with CMSIS-NN"
     assert said in " ".join((ROOT / "README.md").read_text(encoding="utf-8").split())
+
+
+def test_the_readme_states_the_milliseconds_of_today() -> None:
+    """Of kws, where that model is at hand."""
+    said = " ".join((ROOT / "README.md").read_text(encoding="utf-8").split())
+    for path in real_models():
+        if path.stem == "mlperf_tiny_kws_dscnn_int8":
+            time = tflm_memopt.optimize(path, board="nano33ble").report.time
+            each = [one.milliseconds if one else None for one in ((time.original, time.rewritten) if time else ())]
+            before, after = (f"{span[0]:.0f} to {span[1]:.0f}" for span in each if span)
+            assert f"(kws on a Nano 33 BLE: {before} before, {after} after, estimated)" in said
