@@ -24,8 +24,8 @@ KNOW_KINDS = ("ops", "lower")
 """Folders that may ask which kind an operator is; others ask for its traits."""
 CEILINGS = {
     "asserts": 0,
-    "class names with two owners": 1,
-    "docstrings that begin with Of": 46,
+    "class names with two owners": 0,
+    "docstrings that begin with Of": 0,
     "functions of more than 8 parameters": 3,
     "functions of more than 50 lines": 5,
     "modules at the top": 24,

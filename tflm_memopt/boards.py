@@ -39,7 +39,7 @@ class Board:
     ram: int
     flash: int
     largest_block: int
-    """Of RAM: no array is larger."""
+    """The largest block of RAM: no array is larger."""
     core_ram: int
     core_flash: int
     radio_ram: int

@@ -62,7 +62,7 @@ def inspection(
     *,
     int8_interface: bool = False,
 ) -> Inspection:
-    """Of a model of so many bytes; `whose` kernels run its operators today. int8_interface: it gets one."""
+    """Describe a model of so many bytes; `whose` kernels run its operators today. int8_interface: it gets one."""
     graph, arena = source.graph, predict(source, abi, library=whose)
     needs = firmware_of(source, nbytes)
     outcome = {i: understood.support[op.index] for op in understood.graph.ops for i in op.stands_for}
@@ -185,7 +185,7 @@ def _report(asked: Request, made: Decision, original: Inspection, done: tuple[Wo
 
 
 def point(conversion: Conversion, costed: Costed, on: Board | None = None, clock: Clock | None = None) -> PointReport:
-    """Of a point on the frontier; with a board, what it leaves of it. clock: of the core that `costed` is for."""
+    """Describe a point on the frontier; with a board, what it leaves of it. clock: of the core that `costed` is for."""
     point = costed.converted
     plan = point.planned.plan
     return PointReport(

@@ -61,7 +61,7 @@ class Loaded(NamedTuple):
     data: bytes
     name: str
     path: Path | None = None
-    """Of the file that it was read from."""
+    """The file that it was read from."""
 
 
 def loaded(model: GivenModel, name: str = "") -> Loaded:

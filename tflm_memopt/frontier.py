@@ -80,7 +80,7 @@ class Plans:
         """`log`: where the search notes what it does."""
         self._graph, self._partition, self._options, self._log = graph, partition, options, log or Log()
         self.macs = sum(op.macs for op in partition.ops.values())
-        """Of all row operators, each output once."""
+        """Multiply-accumulates of all row operators, each output once."""
         self.at = cache(self._at)
         self._with = cache(self._planners_with)
         self._known: list[Plan] = []
@@ -106,7 +106,7 @@ class Plans:
 
     @cached_property
     def choices(self) -> Sequence[Choice]:
-        """Of what to compute again in a second pass, nothing first."""
+        """What may be computed again in a second pass: nothing first."""
         options, tiles, sizes = self._options, self._options.tiles, tensor_sizes(self._graph, self._partition)
         if not (options.second_pass and tiles and tiles.recompute):
             return (Choice((), self.macs, 0),)
@@ -145,7 +145,7 @@ class Plans:
         return min(found, key=cost)
 
     def _plans(self, planners: Sequence[Planner], macs: int) -> list[Plan]:
-        """Of each planner one."""
+        """One plan of each planner."""
         found = list(plans(planners, macs, self._known))
         for plan in found:
             if all(plan is not other for other in self._known):
@@ -208,7 +208,7 @@ def cheapest(budgets: Sequence[int], fits: Callable[[int], bool]) -> int | None:
 
 
 def undominated(points: Collection[T], cost: Callable[[T], tuple[int, int]]) -> Iterator[T]:
-    """Of points by (multiply-accumulates, bytes): those with fewer bytes than all that compute no more.
+    """Points by (multiply-accumulates, bytes) that have fewer bytes than all that compute no more.
 
     >>> list(undominated([(1, 9), (2, 9), (3, 7)], lambda p: p))
     [(1, 9), (3, 7)]

@@ -33,7 +33,7 @@ def holds(limit: TimeLimit | None, instructions: int | None) -> bool:
 
 
 def original_misfit(limit: TimeLimit, instructions: int | None, why: str) -> DoesNotFit:
-    """Of a model that stays as it is, and is not known to keep the limit. why: it stays."""
+    """Refuse a model that stays as it is, and is not known to keep the limit. why: it stays."""
     if instructions is None:
         what, hint = "how long the model takes as it is is not known", "no --time-limit"
     else:
@@ -43,7 +43,7 @@ def original_misfit(limit: TimeLimit, instructions: int | None, why: str) -> Doe
 
 
 def _least(found: Sequence[Costed], limits: Limits) -> Costed | None:
-    """Of a frontier, fewest instructions first."""
+    """The least arena within the limits, of a frontier, fewest instructions first."""
     within = [c for c in found if limits.most is None or c.instructions <= limits.most]
     return within[-1] if within else None
 

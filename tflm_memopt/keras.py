@@ -169,7 +169,7 @@ def accuracy(model: FloatModel, int8: bytes, rewritten: bytes, inputs: Sequence[
 
 
 def _classes(scores: Array) -> Array:
-    """Of one score for each example: whether it is above the middle."""
+    """The best class of each example; of a single score, whether it is above the middle."""
     flat = scores.reshape(len(scores), -1)
     classes: Array = flat.argmax(axis=1) if flat.shape[1] > 1 else (flat[:, 0] > 0.5).astype(np.int64)
     return classes

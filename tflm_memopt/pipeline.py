@@ -128,7 +128,7 @@ def with_passes(
 
 
 def dead_channels(understood: Understood, parts: Partition) -> Mapping[int, int]:
-    """Of each operator with weights that runs row by row, by Op.index: output channels that folding took away."""
+    """Output channels that folding took from each operator with weights that runs row by row, by Op.index."""
     whole = {i: s for i, s in understood.support.items() if isinstance(s, RowOp) and s.weights is not None}
     return {i: op.writes.c - parts.ops[i].writes.c for i, op in whole.items() if i in parts.ops}
 

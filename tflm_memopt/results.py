@@ -151,7 +151,7 @@ class Flash:
 
 @dataclass(frozen=True, slots=True)
 class Footprints:
-    """Of a model as it is and rewritten, on one core."""
+    """Flash of a model as it is and rewritten, on one core."""
 
     original: Footprint
     rewritten: Footprint
@@ -243,7 +243,7 @@ class Report:
     cut_short: tuple[str, ...] = ()
     """Parts of the search (plan/effort.py) that the effort ended early: with more of it, a better plan may be found."""
     balance: Balance | None = None
-    """Of the rewrite, kept or not; None where there is none."""
+    """What the rewrite saves and costs, kept or not; None where there is none."""
     board: BoardFit | None = None
     """What is left of the board that was asked for."""
     in_arena: int | None = None
@@ -251,7 +251,7 @@ class Report:
     accuracy: Accuracy | None = None
     """On the user's test data, if there was any."""
     time: Time | None = None
-    """Of one inference, before and after, estimated."""
+    """How long an inference takes before and after, estimated."""
     time_limit: float | None = None
     """Milliseconds."""
     arena_size: int | None = None
@@ -327,7 +327,7 @@ class PointReport:
     arena: Arena
     blocks: int
     tiled: int
-    """Of these blocks, tiled ones; the others run row by row."""
+    """Tiled blocks among them; the others run row by row."""
     instructions: int
     """Estimate on the exploration's core (analysis/costs.py)."""
     second_passes: int
@@ -367,7 +367,7 @@ class Exploration:
     cost: str
     """What a point costs besides bytes: "macs" or "instructions"."""
     core: str
-    """Of the instructions."""
+    """The core on which instructions are estimated."""
     without: tuple[str, ...]
     original_macs: int
     original_arena: Arena
@@ -375,7 +375,7 @@ class Exploration:
     """None when no operator can run row by row."""
     seconds: float
     board: str | None = None
-    """Of whose RAM and flash each point says what is left."""
+    """The board of whose RAM and flash each point says what is left."""
 
     @property
     def convention(self) -> str:
@@ -543,7 +543,7 @@ class BoardReport:
     original: BoardFit
     rewritten: BoardFit
     time: Time | None = None
-    """Of one inference there, estimated; None: not known on its core."""
+    """How long an inference takes there, estimated; None: not known on its core."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,14 +17,14 @@ from tflm_memopt.rowgraph.graph import Kept
 
 
 def clock(board: Board | None, core: str | None, on: Table, said: float | str | None) -> Clock | None:
-    """Of `core` or, as none was named, the board's own, at what was said or at the board's; None where nobody says."""
+    """The clock of `core` or else the board's own, as it was said or as the board has it; None: nobody says."""
     mhz = timing.megahertz(said) if said is not None else float(board.mhz) if board else 0.0
     name = core or (board.core if board else on.core)
     return Clock(name, mhz, board.id if board else "") if mhz else None
 
 
 def limit(said: float | str | None, clock: Clock | None) -> TimeLimit | None:
-    """Of time. Raises UsageError where there is no clock, or where nothing is known about its cycles."""
+    """The limit of time. Raises UsageError where there is no clock, or where nothing is known about its cycles."""
     if said is None:
         return None
     if clock is None:

@@ -58,7 +58,7 @@ def fit(core: str) -> Fit | None:
 
 
 def _least_squares(shares: Any) -> tuple[float, float]:
-    """Of relative errors, so that small models count as much as large ones."""
+    """Minimise relative errors, so that small models count as much as large ones."""
     mac, value = np.linalg.lstsq(shares, np.ones(len(shares)), rcond=None)[0]
     return float(mac), float(value)
 

@@ -70,8 +70,8 @@ class Table:
     """Whose programs it runs best."""
     kernels: Costs
     plans: int
-    """Of models that the fit has not seen. How far off their estimates are: the median error, and the most that they
-    are too high and too low, as shares of what was counted."""
+    """Plans of models that the fit has not seen. How far off their estimates are: the median error, and the most that
+    they are too high and too low, as shares of what was counted."""
     median: float
     high: float
     low: float
@@ -87,7 +87,7 @@ class Table:
 
 
 def estimate(kernels: Costs, work: Work) -> float:
-    """Of one operator. A kernel that was never measured costs as much as the slowest one."""
+    """Instructions of one operator. A kernel that was never measured costs as much as the slowest one."""
     name, *ways = work.kernel.split()
     alike = [other for other in sorted(kernels) if other.split()[0] == name]
     if work.kernel in kernels:
@@ -110,7 +110,7 @@ def estimates(target: str, work: Collection[Work]) -> dict[str, int]:
 
 
 def table(target: str, core: str | None = None) -> Table:
-    """Of a core that runs this target's programs; by default the target's own, for generic ones the slowest.
+    """The estimates for a core that runs this target's programs; by default its own, for generic ones the slowest.
 
     Raises UsageError for a core that is not known, or that cannot run them.
     """
@@ -130,4 +130,4 @@ def runs(core: str | None, target: str) -> bool:
 
 
 DEFAULT = "cortex-m0"
-"""Of programs for any core."""
+"""The core on which programs for any core are estimated."""

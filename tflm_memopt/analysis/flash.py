@@ -46,7 +46,7 @@ class Firmware:
     operators: tuple[str, ...]
     """That TFLM's kernels run, each once."""
     parts: tuple[str, ...] = ()
-    """Of the C library: kernels, packings and parts of the executor, as flash.json names them."""
+    """What it needs of the C library: kernels, packings and parts of the executor, as flash.json names them."""
     rewritten: bool = False
     """Whether it needs the C library at all."""
 

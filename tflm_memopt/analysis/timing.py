@@ -97,7 +97,7 @@ class Time:
 
 
 def time_of(clock: Clock | None, core: str, original: int | None, rewritten: int | None) -> Time:
-    """Of both, by their instructions on a core; of a model that stays as it is, the same twice."""
+    """Time both by their instructions on a core; a model that stays as it is has the same twice."""
 
     def inference(instructions: int | None) -> Inference | None:
         span = clock.milliseconds(instructions) if clock else None
@@ -118,7 +118,7 @@ PER_MHZ: Mapping[str, float] = {"": 1, "mhz": 1, "khz": 0.001, "ghz": 1000, "hz"
 
 
 def milliseconds(said: float | str) -> float:
-    """Of a time limit: "50ms", "0.05 s", a number of milliseconds.
+    """Read a time limit: "50ms", "0.05 s", a number of milliseconds.
 
     >>> milliseconds("50ms"), milliseconds("0.5 s"), milliseconds(20)
     (50.0, 500.0, 20.0)
@@ -130,7 +130,7 @@ def milliseconds(said: float | str) -> float:
 
 
 def megahertz(said: float | str) -> float:
-    """Of a clock: "64MHz", a number of MHz.
+    """Read a clock: "64MHz", a number of MHz.
 
     >>> megahertz("64MHz"), megahertz("1.2 GHz"), megahertz(133)
     (64.0, 1200.0, 133.0)

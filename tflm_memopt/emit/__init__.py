@@ -41,7 +41,7 @@ class Given:
     original: bytes | None = None
     """As it was: its metadata, and the scale of an input that is external now."""
     labels: tuple[str, ...] = ()
-    """Of output 0, instead of those that the original's metadata has."""
+    """Labels of output 0, instead of those that the original's metadata has."""
 
 
 Emitter = Callable[[str, Model, Optimized, Given], Mapping[str, str]]

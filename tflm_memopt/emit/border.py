@@ -12,7 +12,7 @@ from tflm_memopt.model.interface import METADATA, changes_of, format_of, metadat
 from tflm_memopt.model.reader import Model
 
 RANGES: Mapping[str, tuple[int, int]] = {"INT8": (-128, 127), "UINT8": (0, 255), "INT16": (-32768, 32767)}
-"""Of the quantized types that a camera's pixels can become."""
+"""The least and the greatest value of the quantized types that a camera's pixels can become."""
 SMALLEST_IMAGE, LARGEST_IMAGE = 16, 2048
 """Pixels of a side."""
 
@@ -65,7 +65,7 @@ class Image:
     """In C."""
     lowest: int
     highest: int
-    """Of its quantized values; both 0: it takes real ones."""
+    """The least and the greatest quantized value; both 0: it takes real ones."""
     black: float
     white: float
     """Real values of brightness 0 and 255."""

@@ -11,12 +11,12 @@ from tflm_memopt.ops.packing import Packing
 
 
 def firmware(data: bytes) -> Firmware:
-    """Of a .tflite file."""
+    """What a .tflite file needs."""
     return firmware_of(read(data), len(data))
 
 
 def firmware_of(model: Model, nbytes: int) -> Firmware:
-    """Of a model, all its subgraphs, whose file has so many bytes."""
+    """What a model with all its subgraphs needs, whose file has so many bytes."""
     graphs = [graph_of(model.tree, number) for number in range(model.subgraphs)]
     mine = [(g, op) for g in graphs for op in g.ops if op.type == CUSTOM and op.options["custom_code"] in OURS]
     constants = [g.tensors[op.inputs[-1]].data for g, op in mine if op.inputs]

@@ -11,7 +11,7 @@ from tflm_memopt.errors import RuntimeUnavailable
 
 PACKAGE = Path(__file__).parents[1]
 PLACES = (PACKAGE / "custom_ops", PACKAGE.parent / "custom_ops")
-"""Of an installed package, and of a checkout."""
+"""Where the sources are in an installed package, and in a checkout."""
 FOLDERS = ("include", "src", "tflm")
 SUFFIXES = {".h", ".def", ".c", ".cpp", ".S"}
 PUBLIC = ("include/tmo/tmo.h", "include/tmo/camera.h", "tflm/tmo_tflm.h")

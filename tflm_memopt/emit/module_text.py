@@ -162,7 +162,7 @@ def _programs(m: Module) -> str:
 
 
 def _io(m: Module) -> str:
-    """Of each region, in its own order."""
+    """The inputs and outputs of each region, in its own order."""
     return "\n".join(
         f"static void *const io{_number(m, k)}[] = {{{', '.join(_place(m, t) for t in (*r.inputs, *r.outputs))}}};"
         for k, r in enumerate(m.regions)

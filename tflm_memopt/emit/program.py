@@ -37,7 +37,7 @@ class Platform:
     first: str = ""
     """A header before everything else."""
     unit: str = "us"
-    """Of the clock."""
+    """What the clock counts."""
     cameras: bool = True
 
 
@@ -52,7 +52,7 @@ class Subject:
     sample: Sample
     """What the program runs first, and what has to come out."""
     labels: tuple[str, ...] = ()
-    """Of output 0, one for each value."""
+    """A label for each value of output 0."""
     pixels: tuple[float, float] | None = None
     """Mean and standard deviation of its training images, if they are known."""
 

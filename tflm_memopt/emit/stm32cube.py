@@ -28,9 +28,9 @@ class Chip:
 
     mcu: str
     fpu: str = ""
-    """Of -mfpu; empty: none."""
+    """The argument of -mfpu; empty: there is no FPU."""
     ram_origin: int = SRAM
-    """Of the largest block."""
+    """Where the largest block begins."""
 
 
 M4F, M7, M7_DOUBLE, M33 = "fpv4-sp-d16", "fpv5-sp-d16", "fpv5-d16", "fpv5-sp-d16"

@@ -30,13 +30,13 @@ class Style:
 
     fill: str = ""
     opacity: float = 1.0
-    """Of the fill."""
+    """How much of the fill is seen."""
     stroke: str = ""
     width: float = 1.0
     dash: tuple[float, float] | None = None
     hatch: bool = False
     size: float = 11.0
-    """Of text."""
+    """Height of text."""
     bold: bool = False
     halo: str = "paper"
     """Colour around the letters, so that they are read on any ground."""

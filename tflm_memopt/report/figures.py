@@ -191,7 +191,7 @@ def _mark_boxes(marks: Iterable[Mark], width: float, y: Height) -> Iterator[Area
 
 
 def _level(mark: Mark, y: Height) -> float:
-    """Of a mark's text: above its line, or below where that is at the top, under the legend."""
+    """Where a mark's text stands: above its line, or below where that is at the top, under the legend."""
     line = y(mark.nbytes)
     return line - 4 if line >= 16 else line + 13
 

@@ -32,7 +32,7 @@ WIDTHS = {"wide": 1080, "narrow": 352}
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """Of a table. `bar`: how much of the largest value it is, 0 to 1. `mark`: a word for the style sheet."""
+    """A cell of a table. `bar`: how much of the largest value it is, 0 to 1. `mark`: a word for the style sheet."""
 
     text: str
     bar: float | None = None
@@ -50,7 +50,7 @@ class Column:
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
+class PageTable:
     """`key`: of the CSV file that it can be saved as."""
 
     key: str
@@ -188,17 +188,17 @@ def _plain_cards(result: Inspection) -> list[Card]:
     ]
 
 
-def _arena_table(report: Report) -> Table:
+def _arena_table(report: Report) -> PageTable:
     """Both arenas, part by part."""
     parts = ("head", "tail", "total", "min")
     rows = []
     for name, arena in (("original", report.original_arena), ("rewritten", report.arena)):
         rows.append((Cell(name), *(Cell(arena.figure(getattr(arena, part))) for part in parts)))
     columns = ("arena, B", "head", "tail", "total", "smallest")
-    return Table("arena", tuple(Column(c, number=i > 0) for i, c in enumerate(columns)), tuple(rows))
+    return PageTable("arena", tuple(Column(c, number=i > 0) for i, c in enumerate(columns)), tuple(rows))
 
 
-def _flash_table(report: Report) -> Table | None:
+def _flash_table(report: Report) -> PageTable | None:
     """All that inference takes of it, part by part."""
     if report.footprint is None:
         return None
@@ -208,10 +208,10 @@ def _flash_table(report: Report) -> Table | None:
         for name, flash in both
     )
     columns = ("flash, B", "model", "library", "TFLM", "total")
-    return Table("flash", tuple(Column(c, number=i > 0) for i, c in enumerate(columns)), rows)
+    return PageTable("flash", tuple(Column(c, number=i > 0) for i, c in enumerate(columns)), rows)
 
 
-def _balance_table(report: Report) -> Table | None:
+def _balance_table(report: Report) -> PageTable | None:
     """What the rewrite saves and costs."""
     if (b := report.balance) is None:
         return None
@@ -224,7 +224,7 @@ def _balance_table(report: Report) -> Table | None:
         ("TFLM's kernels no longer needed", b.tflm, "estimated; they stay where another model needs them"),
     )
     cells = tuple((Cell(what), Cell(f"{n:,}"), Cell(remark)) for what, n, remark in rows)
-    return Table("balance", (Column("B"), Column("bytes", number=True), Column("")), cells)
+    return PageTable("balance", (Column("B"), Column("bytes", number=True), Column("")), cells)
 
 
 def _new_boards(before: Sequence[BoardFit], after: Sequence[BoardFit]) -> list[str]:
@@ -232,7 +232,7 @@ def _new_boards(before: Sequence[BoardFit], after: Sequence[BoardFit]) -> list[s
     return [now.name for was, now in zip(before, after, strict=True) if now.fits and not was.fits]
 
 
-def _boards(before: Sequence[BoardFit], after: Sequence[BoardFit] | None) -> Table:
+def _boards(before: Sequence[BoardFit], after: Sequence[BoardFit] | None) -> PageTable:
     columns = [Column("board"), Column("RAM, B", True), Column("flash, B", True), Column("original")]
     columns += [Column("rewritten"), Column("RAM left, B", True)] if after else [Column("RAM left, B", True)]
     rows = []
@@ -240,7 +240,7 @@ def _boards(before: Sequence[BoardFit], after: Sequence[BoardFit] | None) -> Tab
         board, last = boards()[fit.board], (after or before)[i]
         row = [Cell(f"{fit.name} ({board.chip})"), Cell(f"{board.ram:,}"), Cell(f"{board.flash:,}"), _fits(fit)]
         rows.append((*row, *([_fits(after[i])] if after else []), Cell(last.ram_said)))
-    return Table("boards", tuple(columns), tuple(rows))
+    return PageTable("boards", tuple(columns), tuple(rows))
 
 
 def _named(tensor: str) -> Cell:
@@ -256,7 +256,7 @@ def _fits(fit: BoardFit) -> Cell:
     return Cell("✓ fits", mark="yes") if fit.fits_with_radio else Cell("✓ without radio", mark="partly")
 
 
-def _buffers(memory: MemoryMap) -> tuple[str, Table]:
+def _buffers(memory: MemoryMap) -> tuple[str, PageTable]:
     columns = (
         Column("tensor", long=True), Column("kind"), Column("written by"), Column("bytes", True),
         Column("address", True), Column("of it"),
@@ -265,7 +265,7 @@ def _buffers(memory: MemoryMap) -> tuple[str, Table]:
         (_named(b.name), Cell(b.role), Cell(b.maker), Cell(f"{b.nbytes:,}"), Cell(f"{b.offset:,}"), Cell(b.kept))
         for b in sorted(memory.buffers, key=lambda b: (b.first, b.offset))
     )
-    return memory.title, Table(f"buffers {memory.title.lower()}", columns, rows)
+    return memory.title, PageTable(f"buffers {memory.title.lower()}", columns, rows)
 
 
 def _frontier(result: Exploration | None, chosen: tuple[int, float] | None) -> Mapping[str, Any] | None:
@@ -288,7 +288,7 @@ def _frontier(result: Exploration | None, chosen: tuple[int, float] | None) -> M
         )
         for n, p in enumerate(result.points)
     )  # fmt: skip
-    table = Table("frontier", tuple(Column(c, number=c != "proven") for c in columns), rows)
+    table = PageTable("frontier", tuple(Column(c, number=c != "proven") for c in columns), rows)
     figure = _both(lambda w: figures.frontier(result, w, chosen=chosen))
     return {"figure": figure, "table": table, "seconds": f"{result.seconds:.1f}"}
 
@@ -310,7 +310,7 @@ def _block(number: int, report: Report) -> Mapping[str, Any]:
         )
         for s in block.stages
     )
-    rings = Table(
+    rings = PageTable(
         f"rings of block {number}",
         (Column("tensor", long=True), Column("rows kept", True), Column("rows", True), Column("bytes", True)),
         tuple(
@@ -325,7 +325,7 @@ def _block(number: int, report: Report) -> Mapping[str, Any]:
         "number": number,
         "ops": f"{min(block.ops)}" + (f" to {max(block.ops)}" if len(block.ops) > 1 else ""),
         "facts": ", ".join(facts),
-        "stages": Table(f"block {number}", columns, rows),
+        "stages": PageTable(f"block {number}", columns, rows),
         "rings": rings,
     }
 
@@ -349,7 +349,7 @@ def _how(stage: StageReport, *, tiled: bool) -> str:
     return ", ".join(words)
 
 
-def _operators(original: Inspection, report: Report | None) -> Table:
+def _operators(original: Inspection, report: Report | None) -> PageTable:
     where = {i: n for n, block in enumerate(report.blocks if report else ()) for i in block.ops}
     dead = original.dead_channels > 0
     columns = [Column("op", True), Column("operator"), Column("output"), Column("MACs", True), Column("alive, B", True)]
@@ -366,10 +366,10 @@ def _operators(original: Inspection, report: Report | None) -> Table:
         row += [Cell(f"{op.channels:,}"), Cell(f"{op.dead_channels:,}")] if dead else []
         row.append(Cell(str(where.get(op.index, "TFLM"))) if report else Cell("yes" if op.supported else op.code))
         rows.append(tuple(row))
-    return Table("operators", tuple(columns), tuple(rows))
+    return PageTable("operators", tuple(columns), tuple(rows))
 
 
-def _tensors(original: Inspection) -> Table:
+def _tensors(original: Inspection) -> PageTable:
     columns = (
         Column("tensor", True), Column("name", long=True), Column("shape"), Column("type"), Column("bytes", True),
         Column("where"),
@@ -381,13 +381,13 @@ def _tensors(original: Inspection) -> Table:
         )
         for t in original.tensors
     )  # fmt: skip
-    return Table("tensors", columns, rows)
+    return PageTable("tensors", columns, rows)
 
 
-def _kept(refusals: Iterable[tuple[int, str, str, str]]) -> Table | None:
+def _kept(refusals: Iterable[tuple[int, str, str, str]]) -> PageTable | None:
     rows = tuple((Cell(str(i)), Cell(operator), Cell(reason), Cell(hint)) for i, operator, reason, hint in refusals)
     columns = (Column("op", True), Column("operator"), Column("why it stays builtin"), Column("try"))
-    return Table("builtin operators", columns, rows) if rows else None
+    return PageTable("builtin operators", columns, rows) if rows else None
 
 
 SETTINGS = ("input", "op_per", "max_macs", "ram_limit", "max_instructions", "without")

@@ -121,7 +121,7 @@ def exploration(result: Exploration, files: Iterable[str]) -> RenderableType:
 
 
 def _left(board: BoardFit | None) -> tuple[Text, ...]:
-    """Of RAM and flash; red where some is missing."""
+    """What is left of RAM and flash; red where some is missing."""
     figures = (board.ram_left, board.flash_left) if board else ()
     return tuple(Text(f"{n:,}", "red" if n < 0 else "") for n in figures)
 
