@@ -1,4 +1,4 @@
-"""Which plan of a model a user gets: within a compute budget, within a RAM limit, or the one that was saved."""
+"""One model on its way: plans within a compute budget and a RAM limit, or one that was saved, each made once."""
 
 from __future__ import annotations
 
