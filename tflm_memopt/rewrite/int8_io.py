@@ -88,7 +88,8 @@ def _input_border(graph: Graph, index: int, outer: Tensor) -> _Border | str:
     readers = graph.consumers(outer.id)
     if len(readers) != 1 or readers[0].type != "QUANTIZE" or outer.id in graph.outputs:
         return "not one QUANTIZE alone reads it"
-    return _Border(index, outer, graph.tensors[readers[0].outputs[0]], readers[0])
+    inner = _first(graph, readers[0].outputs)
+    return _Border(index, outer, inner, readers[0]) if inner else "its QUANTIZE writes nothing"
 
 
 def _output_border(graph: Graph, index: int, outer: Tensor) -> _Border | str:
@@ -98,7 +99,13 @@ def _output_border(graph: Graph, index: int, outer: Tensor) -> _Border | str:
         return f"no {wanted} writes it"
     if graph.consumers(outer.id) or graph.outputs.count(outer.id) > 1:
         return f"the output of its {wanted} is read again"
-    return _Border(index, outer, graph.tensors[op.inputs[0]], op)
+    inner = _first(graph, op.inputs)
+    return _Border(index, outer, inner, op) if inner else f"its {wanted} reads nothing"
+
+
+def _first(graph: Graph, tensors: Sequence[TensorId]) -> Tensor | None:
+    """The first of an operator's tensors; a damaged one may have none."""
+    return graph.tensors.get(tensors[0]) if tensors else None
 
 
 def _reason(graph: Graph, border: _Border, taken: Sequence[_Border]) -> str | None:
