@@ -18,7 +18,6 @@ import argcomplete
 
 import tflm_memopt
 from tflm_memopt import commands, emit, talk, units
-from tflm_memopt.analysis import timing
 from tflm_memopt.analysis.costs import DEFAULT, tables
 from tflm_memopt.boards import boards
 from tflm_memopt.errors import UsageError
@@ -215,12 +214,12 @@ def effort(argument: str) -> str:
 
 def time(argument: str) -> float:
     """Milliseconds."""
-    return _said(timing.milliseconds, argument)
+    return _said(units.milliseconds, argument)
 
 
 def clock(argument: str) -> float:
     """MHz."""
-    return _said(timing.megahertz, argument)
+    return _said(units.megahertz, argument)
 
 
 def _said(read: Callable[[str], T], argument: str) -> T:

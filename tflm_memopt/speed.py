@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+from tflm_memopt import units
 from tflm_memopt.analysis import cmsis_nn_cost, timing
 from tflm_memopt.analysis.costs import Table, Work
 from tflm_memopt.analysis.timing import Clock, Time, TimeLimit
@@ -18,7 +19,7 @@ from tflm_memopt.rowgraph.graph import Kept
 
 def clock(board: Board | None, core: str | None, on: Table, said: float | str | None) -> Clock | None:
     """The clock of `core` or else the board's own, as it was said or as the board has it; None: nobody says."""
-    mhz = timing.megahertz(said) if said is not None else float(board.mhz) if board else 0.0
+    mhz = units.megahertz(said) if said is not None else float(board.mhz) if board else 0.0
     name = core or (board.core if board else on.core)
     return Clock(name, mhz, board.id if board else "") if mhz else None
 
@@ -34,7 +35,7 @@ def limit(said: float | str | None, clock: Clock | None) -> TimeLimit | None:
             hint="--board BOARD, or --clock 64MHz with the --target or --core that it is of",
         )
     clock.instructions(1)
-    return TimeLimit(timing.milliseconds(said), clock)
+    return TimeLimit(units.milliseconds(said), clock)
 
 
 def beside_builtin(limits: Limits, conversion: Conversion, original: Inspection) -> Limits:

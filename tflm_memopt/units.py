@@ -1,13 +1,16 @@
-"""Sizes and counts as people write them: 20kB, 64KiB, 3.2M."""
+"""Sizes, counts, times and clocks as people write them: 20kB, 3.2M, 50ms, 64MHz."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 
 from tflm_memopt.errors import UsageError
 
-UNITS = {"": 1, "b": 1, "kb": 10**3, "mb": 10**6, "kib": 2**10, "mib": 2**20}
+BYTES = {"": 1, "b": 1, "kb": 10**3, "mb": 10**6, "kib": 2**10, "mib": 2**20}
 PREFIXES = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9}
+MILLISECONDS = {"": 1, "ms": 1, "s": 1000, "us": 0.001}
+MEGAHERTZ = {"": 1, "mhz": 1, "khz": 0.001, "ghz": 1000, "hz": 1e-6}
 
 
 def size(said: int | str) -> int:
@@ -16,11 +19,11 @@ def size(said: int | str) -> int:
     >>> size("20kB"), size("64KiB"), size("1.5 kB"), size("512"), size(512)
     (20000, 65536, 1500, 512, 512)
     """
-    value = _scaled(said, UNITS)
+    value = _amount(said, BYTES)
     if value is None:
         hint = "20480, 20kB (1,000 B each) or 64KiB (1,024 B each)"
         raise UsageError(f"'{said}' is no size", code="bad_size", hint=hint)
-    return value
+    return round(value)
 
 
 def number(said: int | str) -> int:
@@ -29,15 +32,40 @@ def number(said: int | str) -> int:
     >>> number("3.2M"), number("500k"), number(12)
     (3200000, 500000, 12)
     """
-    value = _scaled(said, PREFIXES)
-    if value is None or value < 1:
+    value = round(_amount(said, PREFIXES) or 0)
+    if value < 1:
         raise UsageError(f"'{said}' is no number from 1", code="bad_number", hint="3200000, 3200k or 3.2M")
     return value
 
 
-def _scaled(said: int | str | None, factors: dict[str, int]) -> int | None:
+def milliseconds(said: float | str) -> float:
+    """A time: "50ms", "0.05 s", a number of milliseconds. Raises UsageError for what is none.
+
+    >>> milliseconds("50ms"), milliseconds("0.5 s"), milliseconds(20)
+    (50.0, 500.0, 20.0)
+    """
+    value = _amount(said, MILLISECONDS) or 0.0
+    if value <= 0:
+        raise UsageError(f"'{said}' is no time", code="bad_time", hint="50ms or 0.05s")
+    return value
+
+
+def megahertz(said: float | str) -> float:
+    """A clock: "64MHz", a number of MHz. Raises UsageError for what is none.
+
+    >>> megahertz("64MHz"), megahertz("1.2 GHz"), megahertz(133)
+    (64.0, 1200.0, 133.0)
+    """
+    value = _amount(said, MEGAHERTZ) or 0.0
+    if value <= 0:
+        raise UsageError(f"'{said}' is no clock", code="bad_clock", hint="64MHz")
+    return value
+
+
+def _amount(said: float | str, units: Mapping[str, float]) -> float | None:
+    """A number alone is taken as it is; None: a string that is no number with one of the units."""
     if not isinstance(said, str):
-        return said
+        return float(said)
     parts = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([a-z]*)", said.strip().lower(), re.ASCII)
-    factor = factors.get(parts[2]) if parts else None
-    return round(float(parts[1]) * factor) if parts and factor else None
+    unit = units.get(parts[2]) if parts else None
+    return float(parts[1]) * unit if parts and unit else None

@@ -7,7 +7,6 @@ for the cores of which something was published; of others, only instructions are
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -111,37 +110,3 @@ def time_of(clock: Clock | None, core: str, original: int | None, rewritten: int
         original=inference(original),
         rewritten=inference(rewritten),
     )
-
-
-UNITS: Mapping[str, float] = {"": 1, "ms": 1, "s": 1000, "us": 0.001}
-PER_MHZ: Mapping[str, float] = {"": 1, "mhz": 1, "khz": 0.001, "ghz": 1000, "hz": 1e-6}
-
-
-def milliseconds(said: float | str) -> float:
-    """Read a time limit: "50ms", "0.05 s", a number of milliseconds.
-
-    >>> milliseconds("50ms"), milliseconds("0.5 s"), milliseconds(20)
-    (50.0, 500.0, 20.0)
-    """
-    value = _amount(said, UNITS)
-    if value <= 0:
-        raise UsageError(f"'{said}' is no time", code="bad_time", hint="50ms or 0.05s")
-    return value
-
-
-def megahertz(said: float | str) -> float:
-    """Read a clock: "64MHz", a number of MHz.
-
-    >>> megahertz("64MHz"), megahertz("1.2 GHz"), megahertz(133)
-    (64.0, 1200.0, 133.0)
-    """
-    value = _amount(said, PER_MHZ)
-    if value <= 0:
-        raise UsageError(f"'{said}' is no clock", code="bad_clock", hint="64MHz")
-    return value
-
-
-def _amount(said: float | str, units: Mapping[str, float]) -> float:
-    """0 for what is none."""
-    parts = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([a-z]*)", str(said).strip().lower(), re.ASCII)
-    return float(parts[1]) * units.get(parts[2], 0) if parts else 0.0

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from tflm_memopt.analysis.timing import CYCLES, Clock, TimeLimit, megahertz, milliseconds, time_of
+from tflm_memopt.analysis.timing import CYCLES, Clock, TimeLimit, time_of
 from tflm_memopt.errors import UsageError
+from tflm_memopt.units import megahertz, milliseconds
 
 M4 = Clock("cortex-m4", 64.0, "nano33ble")
 
