@@ -21,9 +21,10 @@ from unit.analysis.arena_zoo import lstm
 import tflm_memopt
 from tflm_memopt import emit
 from tflm_memopt.emit.array import model_header, model_source
-from tflm_memopt.emit.methods import AFTER_2023, BUILTIN, CUSTOM, OURS
+from tflm_memopt.emit.methods import AFTER_2023, BUILTIN, CUSTOM
 from tflm_memopt.emit.names import comment, file_stem, guard, identifier
 from tflm_memopt.emit.resolver import arena_bytes, builds, needed, ops_header
+from tflm_memopt.model.names import OURS
 from tflm_memopt.model.reader import CUSTOM as CUSTOM_OP
 from tflm_memopt.model.reader import OPERATORS, Model, read
 from tflm_memopt.plan.plan import Plan

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from tflm_memopt.model.graph import Graph, Op, Tensor, TensorId
-from tflm_memopt.model.names import BLOCK, CONV, DENSE, REGION
+from tflm_memopt.model.names import OURS
 from tflm_memopt.model.reader import CUSTOM, Model, graph_of
 from tflm_memopt.rewrite.int8_io import int8_io
 from tflm_memopt.tflm.lifetimes import VAR_HANDLE
@@ -15,7 +15,6 @@ from tflm_memopt.tflm.refused import WEIGHTS
 PAGE = "https://github.com/tflm-memopt/tflm-memopt/blob/main/docs/models.md"
 ETHOS_U = "ethos-u"
 """The custom operator that Vela makes of what runs on Arm's NPU."""
-OURS = (REGION, CONV, DENSE, BLOCK)
 COMPUTED = ("FLOAT32", "INT8", "INT16", "UINT8")
 """Types in which operators compute; others are indices, shapes and conditions."""
 CONVERSIONS = ("QUANTIZE", "DEQUANTIZE", "CAST")
@@ -44,7 +43,7 @@ def diagnose(model: Model, whole: str = "", *, int8_interface: bool = False) -> 
     custom = {str(op.options["custom_code"]) for graph in graphs for op in graph.ops if op.type == CUSTOM}
     if ETHOS_U in custom:
         return Diagnosis("ethos_u", "compiled for Arm's Ethos-U", f"Vela has planned its memory; {_see('ethos_u')}")
-    if custom & set(OURS):
+    if custom & OURS:
         return Diagnosis("rewritten", "rewritten by tflm-memopt", "optimize the original instead")
     kind, words = _precision(graphs)
     state = _state(graphs)

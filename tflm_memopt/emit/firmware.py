@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tflm_memopt.analysis.flash import Firmware
 from tflm_memopt.emit.kernels import Needs, Part, needs
-from tflm_memopt.emit.methods import OURS
+from tflm_memopt.model.names import OURS
 from tflm_memopt.model.reader import CUSTOM, Model, graph_of, read
 from tflm_memopt.ops.kinds import Kind
 from tflm_memopt.ops.packing import Packing

@@ -7,11 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from tflm_memopt.model.names import BLOCK, CONV, DENSE, REGION
-
-OURS = frozenset((REGION, CONV, DENSE, BLOCK))
-"""Custom operators that custom_ops/tflm implements."""
-
 BUILTIN: Mapping[str, str] = {
     "ABS": "AddAbs",
     "ADD": "AddAdd",

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 REGION, CONV, DENSE, BLOCK = "TMO_REGION", "TMO_CONV_2D", "TMO_FULLY_CONNECTED", "TMO_BLOCK"
 """Custom codes: the same as custom_ops/tflm/tmo_names.h."""
+OURS = frozenset((REGION, CONV, DENSE, BLOCK))
+"""Custom operators that custom_ops/tflm implements."""
 
 OFFLINE_PLAN = "OfflineMemoryAllocation"
 """Metadata entry (tensorflow/lite/micro/micro_allocation_info.cc): int32 version, subgraphs, tensors, their offsets."""
