@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 from functools import partial
 from typing import Any, Literal
@@ -23,6 +23,7 @@ from tflm_memopt.ops.packing import GENERIC
 from tflm_memopt.ops.packings import family
 from tflm_memopt.plan import waiting
 from tflm_memopt.plan.effort import NORMAL
+from tflm_memopt.plan.waiting import Progress
 from tflm_memopt.policy import decide
 from tflm_memopt.request import Request, request, whose_kernels
 from tflm_memopt.results import BoardReport, Exploration, Fits, Inspection, Optimized, Report
@@ -47,9 +48,6 @@ __all__ = [
 ]
 
 COSTS = ("macs", "instructions")
-
-Progress = Callable[[str, int, int], None]
-"""What is being done, how many steps of it are done, and of how many; 0: nobody knows."""
 
 
 def nothing(what: str, done: int, of: int) -> None:

@@ -10,8 +10,10 @@ from functools import cache, cached_property
 from typing import Any
 
 from tflm_memopt import pipeline
+from tflm_memopt.analysis.flash import Firmware
 from tflm_memopt.analysis.timing import TimeLimit
 from tflm_memopt.boards import Board
+from tflm_memopt.emit.firmware import firmware
 from tflm_memopt.errors import PlanError, UsageError
 from tflm_memopt.frontier import Plans, cheapest
 from tflm_memopt.model.graph import Graph
@@ -74,13 +76,18 @@ class Limits:
         return room and (self.total is None or arena.total <= self.total)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Converted:
     """A checked plan, the model that runs it, and the arena that this takes."""
 
     planned: Planned
     model: bytes
     arena: Arena
+
+    @cached_property
+    def firmware(self) -> Firmware:
+        """What it takes of the flash."""
+        return firmware(self.model)
 
 
 class Conversion:

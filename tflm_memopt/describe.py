@@ -12,9 +12,9 @@ from tflm_memopt.analysis.costs import Work
 from tflm_memopt.analysis.diagnosis import diagnose
 from tflm_memopt.analysis.liveness import live_bytes
 from tflm_memopt.analysis.timing import Clock
-from tflm_memopt.boards import Board, fit, fits
+from tflm_memopt.boards import Board, BoardFit, fit, fits
 from tflm_memopt.choose import Conversion
-from tflm_memopt.emit.firmware import firmware, firmware_of
+from tflm_memopt.emit.firmware import firmware_of
 from tflm_memopt.emit.resolver import arena_bytes
 from tflm_memopt.instructions import Costed
 from tflm_memopt.model.graph import Graph, Tensor, TensorId, short_name
@@ -115,18 +115,17 @@ def inspection(
 def optimized(model: bytes, asked: Request, made: Decision, original: Inspection, started: float) -> Optimized:
     """What became of a model, and all that is told of it. started: time.monotonic() then."""
     conversion, chosen, board = made.conversion, made.chosen, made.limits.board
-    needs = firmware(chosen.model) if chosen else original.firmware
+    needs = chosen.firmware if chosen else original.firmware
     arena = chosen.arena if chosen else original.arena
     done = tuple(work(chosen.planned.plan, chosen.planned.partition.ops)) if chosen else ()
     core = board.flash_core if board else asked.table.core
+    on_boards = fits(arena, needs)
     told = replace(
-        _report(asked, made, original, done),
-        boards=tuple(b.board for b in fits(arena, needs) if b.fits),
+        _report(asked, made, original, on_boards, done, started),
         board=fit(board, arena, needs) if board else None,
         in_arena=conversion.in_arena(chosen, made.limits) if chosen else None,
         time=speed.time(conversion, done, original, asked.table, asked.clock),
         footprint=Footprints(original.firmware.on(core), needs.on(core)),
-        seconds=round(time.monotonic() - started, 3),
     )
     source = read(chosen.model) if chosen else conversion.source
     return Optimized(
@@ -137,12 +136,19 @@ def optimized(model: bytes, asked: Request, made: Decision, original: Inspection
         source=None,
         inspection=original,
         memory=maps.of_plan(chosen.planned, chosen.arena) if chosen else original.memory,
-        fits=fits(arena, needs),
+        fits=on_boards,
         work=done,
     )
 
 
-def _report(asked: Request, made: Decision, original: Inspection, done: tuple[Work, ...]) -> Report:
+def _report(
+    asked: Request,
+    made: Decision,
+    original: Inspection,
+    on_boards: Sequence[BoardFit],
+    done: tuple[Work, ...],
+    started: float,
+) -> Report:
     """Describe a conversion and the plan that was chosen, or why there is none. done: one inference's work."""
     conversion, chosen, limits = made.conversion, made.chosen, made.limits
     border, understood, macs = conversion.border, conversion.understood, conversion.understood.macs
@@ -175,9 +181,9 @@ def _report(asked: Request, made: Decision, original: Inspection, done: tuple[Wo
         kept_builtin=tuple(_kept(conversion.source.graph, understood, planned)),
         interface=tuple(_interface(border)) if planned else (),
         interface_kept=tuple(_interface_kept(border, made.why)),
-        boards=(),
+        boards=tuple(b.board for b in on_boards if b.fits),
         original_boards=tuple(b.board for b in original.fits if b.fits),
-        seconds=0.0,
+        seconds=round(time.monotonic() - started, 3),
         cut_short=tuple(part.value for part in conversion.log.cut) if planned else (),
         balance=made.balance,
         time_limit=limits.time.milliseconds if limits.time else None,
@@ -198,7 +204,7 @@ def point(conversion: Conversion, costed: Costed, on: Board | None = None, clock
         second_passes=len(plan.passes),
         proven=plan.proven,
         plan=plan,
-        board=fit(on, point.arena, firmware(point.model)) if on else None,
+        board=fit(on, point.arena, point.firmware) if on else None,
         milliseconds=clock.milliseconds(costed.instructions) if clock else None,
         work=costed.work,
     )

@@ -9,7 +9,6 @@ from tflm_memopt.analysis.costs import Table
 from tflm_memopt.analysis.timing import TimeLimit
 from tflm_memopt.boards import boards, fit
 from tflm_memopt.choose import Conversion, Converted, Limits
-from tflm_memopt.emit.firmware import firmware
 from tflm_memopt.errors import DoesNotFit
 from tflm_memopt.instructions import Costed, Planning, frontier, within_macs
 from tflm_memopt.ops.packing import TARGETS
@@ -97,7 +96,7 @@ def _faster(limits: Limits, costed: Costed) -> Iterator[str]:
         name
         for name, on in boards().items()
         if on.measured_core == limit.clock.core and on.mhz >= needed
-        and fit(on, there.arena, firmware(there.model)).fits
+        and fit(on, there.arena, there.firmware).fits
     ]  # fmt: skip
     if names:
         yield f"--board {', '.join(names[:MOST_BOARDS])}"

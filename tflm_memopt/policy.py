@@ -10,7 +10,6 @@ from tflm_memopt import instructions as by_instructions
 from tflm_memopt.analysis.flash import Firmware, kernels
 from tflm_memopt.boards import fit as board_fit
 from tflm_memopt.choose import Conversion, Converted, Limits
-from tflm_memopt.emit.firmware import firmware
 from tflm_memopt.errors import UsageError
 from tflm_memopt.frontier import roomy
 from tflm_memopt.request import Request
@@ -57,7 +56,7 @@ def decide(asked: Request, start: Conversion, original: Inspection, planning: Ca
             )
     else:
         wanted = bool(conversion.border.replaced or plan.planned.partition.frame) or slow
-        arenas, needs = (original.arena.total, plan.arena.total), firmware(plan.model)
+        arenas, needs = (original.arena.total, plan.arena.total), plan.firmware
         weighed = balance(arenas, original.firmware, needs, asked.table.core)
         why = _why_left(conversion, limits, original, plan, wanted=wanted)
         if not why and asked.if_worthwhile and not (weighed.worthwhile or wanted or asked.only_rewritten):
@@ -115,7 +114,7 @@ def _why_left(conversion: Conversion, limits: Limits, original: Inspection, plan
     """
     if plan.arena.total >= original.arena.total and not wanted:
         return NO_GAIN
-    if limits.board is None or board_fit(limits.board, plan.arena, firmware(plan.model)).flash_left >= 0:
+    if limits.board is None or board_fit(limits.board, plan.arena, plan.firmware).flash_left >= 0:
         return ""
     if board_fit(limits.board, original.arena, original.firmware).fits and not wanted:
         return NO_FLASH

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -13,10 +13,9 @@ from tflm_memopt.emit.names import file_stem
 from tflm_memopt.errors import UsageError
 from tflm_memopt.files import read_model
 from tflm_memopt.keras import FloatModel, accuracy, is_keras, unheard
+from tflm_memopt.plan.waiting import Progress
 from tflm_memopt.results import Optimized
 from tflm_memopt.runtime import stimuli
-
-Progress = Callable[[str, int, int], None]
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING
 
 from tflm_memopt.analysis.flash import Firmware
 from tflm_memopt.boards import BoardFit, boards, fit
-from tflm_memopt.emit.firmware import firmware
 from tflm_memopt.errors import DoesNotFit
 from tflm_memopt.frontier import cheapest
 from tflm_memopt.ops.packing import GENERIC
@@ -62,7 +61,7 @@ def original_misfit(limits: Limits, arena: Arena, needs: Firmware, why: str) -> 
 
 def on_board(limits: Limits, converted: Converted) -> BoardFit | None:
     """On the board that was asked for."""
-    return fit(limits.board, converted.arena, firmware(converted.model)) if limits.board else None
+    return fit(limits.board, converted.arena, converted.firmware) if limits.board else None
 
 
 def _too_little_flash(there: BoardFit, hint: str) -> DoesNotFit:
@@ -149,7 +148,7 @@ def _elsewhere(limits: Limits, best: Converted, others: list[_Way]) -> Iterator[
     for flags, there in [("", best), *((f"{other.flags} ", other.once) for other in others)]:
         if limits.total is not None and there.arena.total > limits.total:
             continue
-        for board in _boards(there.arena, firmware(there.model)):
+        for board in _boards(there.arena, there.firmware):
             yield flags + board
             return
 

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from tflm_memopt.plan.effort import PER_OPERATOR, Log, work_left
 
 Progress = Callable[[str, int, int], None]
+"""What is being done, how many steps of it are done, and of how many; 0: nobody knows."""
 LEAST = 2.1
 """Seconds of work that a whole conversion seems to take, below which nobody needs to be told."""
 
