@@ -11,6 +11,7 @@
 #define TMO_ANY_NUMBER 0    /* of operands: 1 to TMO_MAX_INPUTS */
 #define TMO_PER_CHANNEL 255 /* of scales */
 
+/* Families, in an order that means something: the first two read by a window, those from `copy` on by an access of their own. */
 enum {
   tmo_family_filter,
   tmo_family_pool,
