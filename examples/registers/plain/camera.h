@@ -1,0 +1,30 @@
+/* A parallel camera whose rows a DMA channel stores, for a model with a streamed input. */
+#ifndef CAMERA_H_
+#define CAMERA_H_
+
+#include <stdint.h>
+
+typedef struct {
+  int pixel_clock_rises; /* pixels are valid at its rising edge */
+  int hsync_high;        /* the level at which there are no pixels */
+  int vsync_high;
+  uint8_t skip;     /* of four frames, one is taken: 0 all, 1 every second, 2 every fourth */
+  uint16_t x, y;    /* the window's first pixel and line */
+  uint16_t width;   /* of the window, in bytes */
+  uint16_t height;  /* in lines */
+} camera_config;
+
+typedef enum { CAMERA_OK = 0, CAMERA_TIMEOUT = -1, CAMERA_OVERRUN = -2 } camera_status;
+
+void camera_configure(const camera_config *config);
+
+/* Begins a frame: its rows come one after the other into the two of `rows`, in turn, each of config->width bytes. */
+void camera_start(uint32_t rows0, uint32_t rows1);
+
+/* Waits until a row is complete. *row is which of the two it is in. */
+camera_status camera_wait_row(int *row);
+
+/* Ends the frame. */
+camera_status camera_stop(void);
+
+#endif /* CAMERA_H_ */

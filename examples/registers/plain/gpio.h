@@ -1,0 +1,33 @@
+/* Thirty-two pins: direction, value, pad, interrupts. */
+#ifndef GPIO_H_
+#define GPIO_H_
+
+#include <stdint.h>
+
+enum { GPIO_PINS = 32, GPIO_IN = 0, GPIO_OUT = 1 };
+
+typedef enum { GPIO_IRQ_LOW, GPIO_IRQ_HIGH, GPIO_IRQ_RISE, GPIO_IRQ_FALL } gpio_irq_type;
+
+typedef struct {
+  int direction;
+  int value; /* of an output */
+  gpio_irq_type irq_type;
+  int irq_enabled;
+  uint8_t pad; /* pull and drive strength */
+} gpio_config;
+
+/* All of a pin. The pad is set before the pin drives, the interrupt is enabled last. */
+void gpio_configure(int pin, const gpio_config *config);
+
+void gpio_set_direction(int pin, int direction);
+int gpio_get_direction(int pin);
+void gpio_set_value(int pin, int value);
+int gpio_get_value(int pin);
+void gpio_set_pad(int pin, uint8_t pad);
+void gpio_set_irq_type(int pin, gpio_irq_type type);
+void gpio_set_irq_enabled(int pin, int enabled);
+
+/* A bit for each pin that has asked for an interrupt since the last call: reading clears them. */
+uint32_t gpio_get_irq_status(void);
+
+#endif /* GPIO_H_ */

@@ -1,0 +1,22 @@
+/* Loads and stores of memory-mapped registers, 32 bits each.
+ *
+ * With MMIO_SIMULATED they are functions of whoever simulates the bus. */
+#ifndef MMIO_H_
+#define MMIO_H_
+
+#include <stdint.h>
+
+#ifdef MMIO_SIMULATED
+uint32_t mmio_read32(uintptr_t address);
+void mmio_write32(uintptr_t address, uint32_t value);
+#else
+static inline uint32_t mmio_read32(uintptr_t address) { return *(volatile uint32_t *)address; }
+static inline void mmio_write32(uintptr_t address, uint32_t value) { *(volatile uint32_t *)address = value; }
+#endif
+
+/* Replaces the bits of `mask`, which `value` already has in their places. */
+static inline void mmio_modify32(uintptr_t address, uint32_t mask, uint32_t value) {
+  mmio_write32(address, (mmio_read32(address) & ~mask) | value);
+}
+
+#endif /* MMIO_H_ */
