@@ -20,7 +20,7 @@ from rich.console import Console
 from rich.progress import track
 from tables import markdown, require, update
 
-from tflm_memopt.frontier import FULL_WIDTH
+from tflm_memopt.convert.frontier import FULL_WIDTH
 from tflm_memopt.plan.search.tiles import frontier
 from tflm_memopt.plan.search.tiles_plan import Settings
 

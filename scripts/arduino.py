@@ -22,7 +22,7 @@ from pathlib import Path
 import numpy as np
 
 import tflm_memopt
-from tflm_memopt import emit
+from tflm_memopt.emit import bundle
 from tflm_memopt.emit import library as c_library
 from tflm_memopt.errors import MemoptError
 from tflm_memopt.results import Optimized
@@ -74,8 +74,8 @@ def sketches(*, replan: bool) -> Mapping[str, bytes]:
     written = {"arduino/examples/shapes/shapes_image.h": shapes_image(model).encode()}
     for sketch in SKETCHES:
         converted = _converted(sketch, model, replan=replan)
-        given = emit.Given(partial(sample, model, converted.model), model)
-        files = emit.files(converted, "shapes_int8", (sketch.emit,), given)
+        given = bundle.Given(partial(sample, model, converted.model), model)
+        files = bundle.files(converted, "shapes_int8", (sketch.emit,), given)
         sources = {name: data for name, data in files.items() if name.endswith((".h", ".c", ".cpp"))}
         written |= {f"{sketch.folder}/{name}": data for name, data in sources.items()}
         written[sketch.plan] = files["shapes_int8.plan.json"]

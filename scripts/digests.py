@@ -28,7 +28,7 @@ from pathlib import Path
 from typing import Any
 
 import tflm_memopt
-from tflm_memopt import emit
+from tflm_memopt.emit import bundle
 from tflm_memopt.errors import MemoptError
 from tflm_memopt.model import interface
 from tflm_memopt.model.reader import read
@@ -147,7 +147,7 @@ def convert(case: Case) -> tuple[str, Digests]:
     report = {key: value for key, value in done.report.to_json().items() if key != "seconds"}
     plan = done.plan.to_json() if done.plan else None
     parts = {"model": digest(done.model), "plan": digest(plan), "report": digest(report)}
-    return case.name, parts | {kind: emitted(done, data, kind) for kind in emit.EMITTERS if kind != "tflite"}
+    return case.name, parts | {kind: emitted(done, data, kind) for kind in bundle.EMITTERS if kind != "tflite"}
 
 
 def emitted(done: Optimized, original: bytes, kind: str) -> str:
@@ -157,7 +157,7 @@ def emitted(done: Optimized, original: bytes, kind: str) -> str:
     seen = interface.with_whole_input(read(original).graph, graph, changes)
     inputs, outputs = (tuple(bytes(seen.tensors[t].nbytes) for t in ts) for ts in (seen.inputs, seen.outputs))
     try:
-        files = emit.files(done, "m", (kind,), emit.Given(lambda: Sample(inputs, outputs), original))
+        files = bundle.files(done, "m", (kind,), bundle.Given(lambda: Sample(inputs, outputs), original))
     except MemoptError as error:
         return digest(str(error))
     skipped = ("m.report.json",)

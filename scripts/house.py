@@ -28,8 +28,8 @@ CEILINGS = {
     "docstrings that begin with Of": 0,
     "functions of more than 8 parameters": 3,
     "functions of more than 50 lines": 5,
-    "modules at the top": 24,
-    "modules in circles of imports": 30,
+    "modules at the top": 6,
+    "modules in circles of imports": 0,
     "tests of Kind outside ops and lower": 0,
 }
 

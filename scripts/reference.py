@@ -16,12 +16,12 @@ from typing import Any
 
 from tflm_memopt import errors
 from tflm_memopt.analysis.flash import kernels, source, tflm
-from tflm_memopt.boards import STACK, boards
 from tflm_memopt.lower.records import TABLES
 from tflm_memopt.ops.constraints.base import HINTS
 from tflm_memopt.ops.opset import NO_KERNEL_HINT, OPSET, SMALLER
 from tflm_memopt.ops.packing import LAYOUT, TARGETS
 from tflm_memopt.plan.plan import SCHEMA_VERSION, Role
+from tflm_memopt.targets.boards import STACK, boards
 
 ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "tflm_memopt"

@@ -19,7 +19,7 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
-from tflm_memopt import cli
+from tflm_memopt.cli import main as cli
 
 ROOT = Path(__file__).parents[1]
 BLOCK = re.compile(r"(?<=^```console\n)(.*?)(?=^```$)", re.DOTALL | re.MULTILINE)

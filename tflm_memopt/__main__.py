@@ -2,6 +2,6 @@
 
 import sys
 
-from tflm_memopt.cli import main
+from tflm_memopt.cli.main import main
 
 sys.exit(main())

@@ -8,27 +8,28 @@ from dataclasses import replace
 from functools import partial
 from typing import Any, Literal
 
-from tflm_memopt import describe, pipeline, speed
-from tflm_memopt import instructions as by_instructions
-from tflm_memopt.boards import board as board_named
-from tflm_memopt.boards import boards
-from tflm_memopt.boards import fit as board_fit
-from tflm_memopt.choose import Conversion, Limits
+import tflm_memopt.convert.saved
+import tflm_memopt.report.notebook  # noqa: F401 (both register with generic.py)
+from tflm_memopt.convert import describe, pipeline, speed
+from tflm_memopt.convert import instructions as by_instructions
+from tflm_memopt.convert.conversion import Conversion, Limits
+from tflm_memopt.convert.instructions import Costed
+from tflm_memopt.convert.policy import decide
+from tflm_memopt.convert.request import Request, request, whose_kernels
 from tflm_memopt.emit.firmware import firmware
-from tflm_memopt.errors import UsageError
+from tflm_memopt.errors import UsageError, one_of
 from tflm_memopt.files import GivenModel, loaded
-from tflm_memopt.instructions import Costed
 from tflm_memopt.model.reader import read
 from tflm_memopt.ops.packing import GENERIC
 from tflm_memopt.ops.packings import family
 from tflm_memopt.plan import waiting
 from tflm_memopt.plan.effort import NORMAL
 from tflm_memopt.plan.waiting import Progress
-from tflm_memopt.policy import decide
-from tflm_memopt.request import Request, request, whose_kernels
 from tflm_memopt.results import BoardReport, Exploration, Fits, Inspection, Optimized, Report
 from tflm_memopt.runtime.verify import Verification, verify
-from tflm_memopt.suggest import one_of
+from tflm_memopt.targets.boards import board as board_named
+from tflm_memopt.targets.boards import boards
+from tflm_memopt.targets.boards import fit as board_fit
 from tflm_memopt.tflm.arena import predict
 from tflm_memopt.tflm.libraries import Kernels
 from tflm_memopt.tflm.structs import Abi

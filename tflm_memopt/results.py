@@ -6,20 +6,19 @@ import os
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from tflm_memopt import generic
 from tflm_memopt.analysis.costs import Work
 from tflm_memopt.analysis.diagnosis import Diagnosis
 from tflm_memopt.analysis.flash import Firmware, Footprint
 from tflm_memopt.analysis.timing import Time
-from tflm_memopt.boards import Board, BoardFit
 from tflm_memopt.errors import MemoptError
-from tflm_memopt.maps import MemoryMap
+from tflm_memopt.generic import Picture
+from tflm_memopt.plan.memory_map import MemoryMap
 from tflm_memopt.plan.plan import Plan
+from tflm_memopt.targets.boards import Board, BoardFit
 from tflm_memopt.tflm.arena import Arena
-
-if TYPE_CHECKING:
-    from tflm_memopt.report.notebook import Picture
 
 _KERNELS = {"reference": "reference kernels", "cmsis-nn": "with CMSIS-NN", "esp-nn": "with ESP-NN"}
 
@@ -159,7 +158,7 @@ class Footprints:
 
 @dataclass(frozen=True, slots=True)
 class Balance:
-    """What a rewrite saves in RAM and adds to flash, in bytes, on one core (policy.py)."""
+    """What a rewrite saves in RAM and adds to flash, in bytes, on one core (convert/policy.py)."""
 
     core: str
     """Whose library was measured."""
@@ -390,9 +389,7 @@ class Exploration:
 
     def plot(self) -> Picture:
         """The frontier. A notebook shows it; `.save("frontier.svg")` writes it."""
-        from tflm_memopt.report import notebook  # noqa: PLC0415 (made of results: imported when one is shown)
-
-        return notebook.frontier(self)
+        return generic.picture(self)
 
     def _repr_svg_(self) -> str:
         return self.plot()._repr_svg_()
@@ -511,28 +508,20 @@ class Optimized:
         "esp-idf", a project; "tflite", nothing. A list, or names with commas between them. labels: of the values of a
         project's first output.
         """
-        from tflm_memopt import saved  # noqa: PLC0415 (made of results: imported when they are written)
-
-        return saved.files(self, emit, labels)
+        return generic.files(self, emit, labels)
 
     def save(
         self, folder: str | os.PathLike[str], emit: str | Collection[str] = "cpp", labels: Sequence[str] = ()
     ) -> list[Path]:
         """Writes files() into a folder, all or none, and gives their paths. The original is never overwritten."""
-        from tflm_memopt import saved  # noqa: PLC0415 (made of results: imported when they are written)
-
-        return saved.save(self, folder, emit, labels)
+        return generic.save(self, Path(folder), emit, labels)
 
     def plot(self) -> Picture:
         """The memory before and after. A notebook shows it; `.save("map.svg")` writes it."""
-        from tflm_memopt.report import notebook  # noqa: PLC0415 (made of results: imported when one is shown)
-
-        return notebook.memory(self)
+        return generic.picture(self)
 
     def _repr_html_(self) -> str:
-        from tflm_memopt.report import notebook  # noqa: PLC0415 (made of results: imported when one is shown)
-
-        return notebook.summary(self)
+        return generic.summary(self)
 
 
 @dataclass(frozen=True, slots=True)

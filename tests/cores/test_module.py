@@ -16,7 +16,7 @@ from conftest import EXAMPLE, MODELS, ROOT
 from cores.core import CORES, HERE, HIFIVE1, Core, build, emulate, missing_tools, sources
 
 import tflm_memopt
-from tflm_memopt import emit
+from tflm_memopt.emit import bundle
 from tflm_memopt.emit.kernels import Part
 from tflm_memopt.emit.names import identifier
 from tflm_memopt.ops.kinds import Kind
@@ -47,7 +47,7 @@ def modules() -> Mapping[str, tuple[str, Mapping[str, bytes]]]:
     written = {}
     for name, model, settings in models():
         result = tflm_memopt.optimize(model, **settings)
-        written[name] = name, emit.files(result, name, ("c",), emit.Given(partial(sample, model, result.model)))
+        written[name] = name, bundle.files(result, name, ("c",), bundle.Given(partial(sample, model, result.model)))
     return written
 
 

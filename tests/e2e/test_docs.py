@@ -13,7 +13,7 @@ import pytest
 from conftest import EXAMPLE, ROOT, real_models
 
 import tflm_memopt
-from tflm_memopt import cli
+from tflm_memopt.cli import main as cli
 
 SNIPPETS = runpy.run_path(str(ROOT / "scripts/snippets.py"))
 TFLM = runpy.run_path(str(ROOT / "scripts/tflm2023.py"))

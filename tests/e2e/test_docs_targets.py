@@ -14,7 +14,7 @@ import pytest
 import yaml
 from conftest import ROOT
 
-from tflm_memopt import cli
+from tflm_memopt.cli import main as cli
 
 TFLM = runpy.run_path(str(ROOT / "scripts/tflm2023.py"))
 INCLUDE = [f"-I{ROOT / 'custom_ops/include'}", f"-I{ROOT / 'custom_ops/tflm'}"]

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from conftest import EXAMPLE, MODELS
 
-from tflm_memopt import cli
+from tflm_memopt.cli import main as cli
 
 ONE_REGION_TAIL = 500
 """Bytes, ilp32, of a model that became one operator."""

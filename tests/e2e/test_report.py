@@ -13,7 +13,7 @@ import pytest
 from browser import PROGRAM, Browser, browsing
 from conftest import EXAMPLE, MODELS, ROOT
 
-from tflm_memopt import cli
+from tflm_memopt.cli import main as cli
 
 PAGE = runpy.run_path(str(ROOT / "tests/unit/report/test_html.py"))
 NAMES = ("mlperf_tiny_vww_96_int8", "mcunet_vww_80_float_io")

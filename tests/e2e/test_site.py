@@ -16,7 +16,7 @@ from conftest import EXAMPLE, ROOT
 from soak.cases import KINDS
 
 import tflm_memopt
-from tflm_memopt import cli
+from tflm_memopt.cli import main as cli
 
 DOCS = ROOT / "docs"
 FENCE = re.compile(r"^```(\w+)\n(.*?)^```$", re.DOTALL | re.MULTILINE)

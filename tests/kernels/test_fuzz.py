@@ -31,7 +31,7 @@ from moving import (
     transpose_conv,
 )
 
-from tflm_memopt import pipeline
+from tflm_memopt.convert import pipeline
 from tflm_memopt.emit.kernels import Needs, Part
 from tflm_memopt.lower.program import Program
 from tflm_memopt.lower.serialise import pack

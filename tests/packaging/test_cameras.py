@@ -16,8 +16,7 @@ from models import Net
 from numpy.typing import NDArray
 
 import tflm_memopt
-from tflm_memopt import emit
-from tflm_memopt.emit import program
+from tflm_memopt.emit import bundle, program
 from tflm_memopt.emit.border import border
 from tflm_memopt.emit.resolver import ops_header
 from tflm_memopt.model.reader import read
@@ -149,4 +148,4 @@ def test_the_switch_is_off() -> None:
     subject = program.Subject("net", tflm_memopt.optimize(model).report, border(parsed, parsed), Sample((b"",), (b"",)))
     (header,) = program.camera(subject).values()
     assert "#define TMO_CAMERA TMO_CAMERA_NONE" in header
-    assert emit.EMITTERS.keys() >= {"arduino", "platformio", "esp-idf"}
+    assert bundle.EMITTERS.keys() >= {"arduino", "platformio", "esp-idf"}

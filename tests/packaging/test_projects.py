@@ -23,15 +23,15 @@ from ported import MADE
 from unit.analysis.arena_zoo import resource_variables
 
 import tflm_memopt
-from tflm_memopt import cli, emit
-from tflm_memopt.boards import boards
-from tflm_memopt.emit import library
+from tflm_memopt.cli import main as cli
+from tflm_memopt.emit import bundle, library
 from tflm_memopt.emit.kernels import needs
 from tflm_memopt.errors import RuntimeUnavailable
 from tflm_memopt.model.reader import read
 from tflm_memopt.runtime.process import run_model
 from tflm_memopt.runtime.regions import regions
 from tflm_memopt.runtime.verify import sample
+from tflm_memopt.targets.boards import boards
 
 LIBRARY = ROOT / "custom_ops"
 TFLM = runpy.run_path(str(ROOT / "scripts/tflm2023.py"))
@@ -65,7 +65,7 @@ needs_host = pytest.mark.skipif(
 def written(where: str) -> Mapping[str, bytes]:
     model = EXAMPLE.read_bytes()
     result = tflm_memopt.optimize(model, input=where)
-    return emit.files(result, "shapes v1", PROJECTS, emit.Given(lambda: sample(model, result.model), model))
+    return bundle.files(result, "shapes v1", PROJECTS, bundle.Given(lambda: sample(model, result.model), model))
 
 
 def run(*command: str | Path, cwd: Path, **environment: str) -> str:
@@ -149,7 +149,7 @@ def test_a_project_has_the_models_ports(project: str, name: str, exchange: str, 
     tflm = TFLM["AUTUMN" if project == "esp-idf" else "SPRING"]
     model = MADE[name]()
     result = tflm_memopt.optimize(model)
-    files = emit.files(result, name, PROJECTS, emit.Given(lambda: sample(model, result.model), model))
+    files = bundle.files(result, name, PROJECTS, bundle.Given(lambda: sample(model, result.model), model))
     assert re.fullmatch(SAME, told(project, files, tflm, tmp_path / "right"))
     if exchange:  # the stored values of two ports
         wrong = {
@@ -168,8 +168,8 @@ def classifier(where: str) -> tuple[bytes, Mapping[str, bytes]]:
     x = net.conv2d(net.input((1, 24, 32, 3), (1 / 255, -128)), 8, kernel=(3, 3), stride=(2, 2), activation="RELU")
     model = net.model(net.softmax(net.fully_connected(net.mean(net.conv2d(x, 8), (1, 2)), len(LABELS))))
     result = tflm_memopt.optimize(model, input=where)
-    given = emit.Given(lambda: sample(model, result.model), model, LABELS)
-    return model, emit.files(result, "net", PROJECTS, given)
+    given = bundle.Given(lambda: sample(model, result.model), model, LABELS)
+    return model, bundle.files(result, "net", PROJECTS, given)
 
 
 @pytest.mark.slow
@@ -223,7 +223,7 @@ def test_a_model_with_resource_variables_starts(tmp_path: Path) -> None:
     """It keeps a state: the self-test is its first inference. In spring's TFLM: autumn's cannot assign variables."""
     model = resource_variables()
     result = tflm_memopt.optimize(model)
-    files = emit.files(result, "state", PROJECTS, emit.Given(lambda: sample(model, result.model), model))
+    files = bundle.files(result, "state", PROJECTS, bundle.Given(lambda: sample(model, result.model), model))
     assert b"constexpr int state_resource_variables = 2;" in files["arduino/state/state_ops.h"]
     assert re.fullmatch(f"(?:{SAME}){{3}}", told("arduino", files, TFLM["SPRING"], tmp_path, loops=3))
 

@@ -21,11 +21,11 @@ from conftest import EXAMPLE, ROOT
 from models import Net
 
 import tflm_memopt
-from tflm_memopt import emit
-from tflm_memopt.boards import boards
+from tflm_memopt.emit import bundle
 from tflm_memopt.emit.stm32cube import CHIPS
 from tflm_memopt.results import Sample
 from tflm_memopt.runtime.verify import sample
+from tflm_memopt.targets.boards import boards
 
 TFLM = runpy.run_path(str(ROOT / "scripts/tflm2023.py"))
 ST = "com.st.stm32cube.ide.mcu.gnu.managedbuild"
@@ -85,8 +85,8 @@ class Build:
 def emitted(board: str) -> Mapping[str, bytes]:
     model = EXAMPLE.read_bytes()
     result = tflm_memopt.optimize(model, board=board)
-    given = emit.Given(lambda: sample(model, result.model), model)
-    return emit.files(result, "shapes v1", ("stm32cube",), given)
+    given = bundle.Given(lambda: sample(model, result.model), model)
+    return bundle.files(result, "shapes v1", ("stm32cube",), given)
 
 
 def unpacked(board: str, folder: Path) -> Path:
@@ -228,6 +228,6 @@ def test_a_model_without_a_scale_has_a_program() -> None:
     net = Net(1)
     model = net.model(net.fully_connected(net.input((1, 8)), 3))
     result = tflm_memopt.optimize(model, board="nucleo_f411re")
-    given = emit.Given(lambda: Sample((b"12345678",), (b"123",)), model)
-    main = emit.files(result, "net", ("stm32cube",), given)["stm32cube/Core/main.cpp"].decode()
+    given = bundle.Given(lambda: Sample((b"12345678",), (b"123",)), model)
+    main = bundle.files(result, "net", ("stm32cube",), given)["stm32cube/Core/main.cpp"].decode()
     assert "%lu cycles, arena" in main and "camera" not in main

@@ -15,7 +15,7 @@ from conftest import ROOT
 from property.oracle import original
 from property.ports import ported, ports_of
 
-from tflm_memopt import pipeline
+from tflm_memopt.convert import pipeline
 from tflm_memopt.emit.library import folder as library_folder
 from tflm_memopt.emit.module import module
 from tflm_memopt.emit.module_text import module_header, module_source

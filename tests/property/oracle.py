@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tflm_memopt import pipeline
+from tflm_memopt.convert import pipeline
 from tflm_memopt.model.graph import Graph
 from tflm_memopt.model.interface import Changes
 from tflm_memopt.model.reader import read

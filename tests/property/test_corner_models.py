@@ -18,7 +18,7 @@ from property.oracle import assert_arena_as_predicted, assert_same_bytes, conver
 from unit.analysis.arena_zoo import ZOO, with_subgraphs
 
 import tflm_memopt
-from tflm_memopt.pipeline import CONSTANT_INPUT, DYNAMIC, SEVERAL_SUBGRAPHS
+from tflm_memopt.convert.pipeline import CONSTANT_INPUT, DYNAMIC, SEVERAL_SUBGRAPHS
 from tflm_memopt.plan.planner import Options
 from tflm_memopt.rowgraph.graph import MAX_IO
 from tflm_memopt.tflm.libraries import KERNELS, Kernels

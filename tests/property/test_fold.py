@@ -23,7 +23,7 @@ from property.networks import Recipe, build, layers
 from property.oracle import assert_same_bytes, convert, draw_inputs, original, run
 from property.planted import plant
 
-from tflm_memopt import pipeline
+from tflm_memopt.convert import pipeline
 from tflm_memopt.model import writer
 from tflm_memopt.model.reader import read
 from tflm_memopt.ops.intervals import Range, ranges

@@ -16,7 +16,7 @@ from property.forced import bordered, mobile, random_settings, squeezed
 from property.networks import build
 from property.oracle import assert_arena_as_predicted, draw_inputs, original, rewritten, run
 
-from tflm_memopt import pipeline
+from tflm_memopt.convert import pipeline
 from tflm_memopt.errors import UsageError
 from tflm_memopt.model.interface import Changes
 from tflm_memopt.model.reader import read

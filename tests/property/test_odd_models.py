@@ -29,9 +29,9 @@ from moving import (
 from property.oracle import assert_arena_as_predicted, assert_same_bytes, convert, original
 
 import tflm_memopt
+from tflm_memopt.convert.pipeline import SEVERAL_SUBGRAPHS, UNWRITTEN
 from tflm_memopt.model import writer
 from tflm_memopt.ops.packing import TARGETS
-from tflm_memopt.pipeline import SEVERAL_SUBGRAPHS, UNWRITTEN
 from tflm_memopt.plan.planner import Options
 
 pytest.importorskip("tflite_micro", reason="the official TFLM wheel is not installed")

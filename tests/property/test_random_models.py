@@ -22,8 +22,8 @@ from property.networks import Recipe, build, recipes
 from property.oracle import assert_arena_as_predicted, assert_same_bytes, convert, original
 
 import tflm_memopt
-from tflm_memopt import pipeline
 from tflm_memopt.check.checker import check
+from tflm_memopt.convert import pipeline
 from tflm_memopt.model.interface import Changes
 from tflm_memopt.model.reader import read
 from tflm_memopt.ops.opset import OPSET

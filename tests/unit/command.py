@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from models import Net
 
-from tflm_memopt import cli
+from tflm_memopt.cli import main as cli
 
 MAIN = [sys.executable, "-m", "tflm_memopt"]
 """What the installed command does, in a process of its own."""

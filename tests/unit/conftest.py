@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from unit.command import Answer, Run, small
 
-from tflm_memopt import cli
+from tflm_memopt.cli import main as cli
 
 
 @pytest.fixture

@@ -19,11 +19,12 @@ from tflm.region_model import program, region_model
 from unit.plan.sketch import Sketch
 
 import tflm_memopt
-from tflm_memopt import keras, pipeline
 from tflm_memopt.check.checker import check
+from tflm_memopt.cli import keras
+from tflm_memopt.cli.keras import FloatModel
+from tflm_memopt.convert import pipeline
 from tflm_memopt.emit import library
 from tflm_memopt.errors import MemoptError
-from tflm_memopt.keras import FloatModel
 from tflm_memopt.model import writer
 from tflm_memopt.model.graph import Graph, Op, Tensor
 from tflm_memopt.model.interface import Change, Format

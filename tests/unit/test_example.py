@@ -90,7 +90,7 @@ def test_stored_model_is_small_int8_and_plain() -> None:
 @pytest.mark.slow
 def test_accuracy_is_the_same_after_optimizing(tmp_path: Path) -> None:
     pytest.importorskip("tflite_micro", reason="the official TFLM wheel exists for Linux on x86-64 only")
-    run_main = "import sys; from tflm_memopt.cli import main; sys.exit(main())"
+    run_main = "import sys; from tflm_memopt.cli.main import main; sys.exit(main())"
     subprocess.run([sys.executable, "-c", run_main, "optimize", str(MODEL), "-o", str(tmp_path)], check=True, cwd=ROOT)
     evaluate = load("evaluate")
     images, labels = evaluate.load()

@@ -14,7 +14,8 @@ from conftest import ROOT
 from unit.command import Run, files, small
 
 import tflm_memopt
-from tflm_memopt import api, describe
+from tflm_memopt import api
+from tflm_memopt.convert import describe
 from tflm_memopt.errors import ModelError, UsageError
 from tflm_memopt.results import Optimized
 

@@ -11,8 +11,9 @@ import pytest
 from models import Net
 
 import tflm_memopt
-from tflm_memopt import cli, pipeline
 from tflm_memopt.check.checker import check
+from tflm_memopt.cli import main as cli
+from tflm_memopt.convert import pipeline
 from tflm_memopt.errors import PlanError, UsageError
 from tflm_memopt.model.reader import read
 from tflm_memopt.ops import packings

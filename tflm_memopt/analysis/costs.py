@@ -13,9 +13,8 @@ from dataclasses import dataclass, fields
 from functools import cache
 from importlib import resources
 
-from tflm_memopt.errors import UsageError
+from tflm_memopt.errors import UsageError, one_of
 from tflm_memopt.ops.packings import family
-from tflm_memopt.suggest import one_of
 
 
 @dataclass(frozen=True, slots=True)

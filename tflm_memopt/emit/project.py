@@ -6,7 +6,6 @@ out, of a camera's pictures or of the stored input; another sensor, and an actio
 
 from __future__ import annotations
 
-from tflm_memopt.boards import boards
 from tflm_memopt.emit import library
 from tflm_memopt.emit.kernels import CONFIG, config_header, needs
 from tflm_memopt.emit.names import comment, identifier
@@ -14,6 +13,7 @@ from tflm_memopt.emit.program import Platform, Subject, Texts, camera, program, 
 from tflm_memopt.model.reader import read
 from tflm_memopt.results import Optimized
 from tflm_memopt.runtime.regions import regions
+from tflm_memopt.targets.boards import boards
 
 LIBRARY = "tflm-memopt"
 """The C library's folder."""

@@ -9,13 +9,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from tflm_memopt.boards import Board, boards
 from tflm_memopt.emit import library
 from tflm_memopt.emit.names import identifier
 from tflm_memopt.emit.program import Platform, Subject, Texts, program, rendered, stored
 from tflm_memopt.emit.project import LIBRARY, below, config
 from tflm_memopt.errors import UsageError
 from tflm_memopt.results import Optimized
+from tflm_memopt.targets.boards import Board, boards
 
 SRAM, AXI_SRAM = 0x20000000, 0x24000000
 STACK = 4096

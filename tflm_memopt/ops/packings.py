@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 import numpy as np
 from numpy.typing import NDArray
 
-from tflm_memopt.errors import UsageError
+from tflm_memopt.errors import UsageError, one_of
 from tflm_memopt.ops.kinds import Kind
 from tflm_memopt.ops.packing import (
     LEAST_DEPTH,
@@ -25,7 +25,6 @@ from tflm_memopt.ops.packing import (
     tile_limit,
 )
 from tflm_memopt.ops.rowop import RowOp
-from tflm_memopt.suggest import one_of
 
 Refusal = Callable[[RowOp], str | None]
 HALF = 1 << 30

@@ -12,8 +12,7 @@ import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
-from tflm_memopt.errors import UsageError
-from tflm_memopt.suggest import one_of
+from tflm_memopt.errors import UsageError, one_of
 
 MOST, LEAST, PER_OPERATOR = 8.5, 2.5, 0.007
 """Seconds at normal effort: of a conversion, for its search at least, and of each operator for what is no search: to

@@ -5,15 +5,14 @@ from __future__ import annotations
 import enum
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from tflm_memopt import generic
+from tflm_memopt.generic import Picture
 from tflm_memopt.ops.packing import GENERIC, LAYOUT, Packing
 from tflm_memopt.ops.rowop import RowOp
 from tflm_memopt.plan.walk import BY_ROWS, Walk
 from tflm_memopt.rowgraph.graph import SecondPass
-
-if TYPE_CHECKING:
-    from tflm_memopt.report.notebook import Picture
 
 SCHEMA_VERSION = 1
 
@@ -164,9 +163,7 @@ class Plan:
 
     def plot(self) -> Picture:
         """Its buffers over its steps. A notebook shows it; `.save("plan.svg")` writes it."""
-        from tflm_memopt.report import notebook  # noqa: PLC0415 (made of plans: imported when one is to be shown)
-
-        return notebook.plan(self)
+        return generic.picture(self)
 
     def _repr_svg_(self) -> str:
         return self.plot()._repr_svg_()

@@ -10,7 +10,7 @@ import math
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from tflm_memopt.maps import Held, MemoryMap
+from tflm_memopt.plan.memory_map import Held, MemoryMap
 from tflm_memopt.report.drawing import (
     DARK_ROLES,
     ROLES,

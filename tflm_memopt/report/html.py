@@ -17,14 +17,14 @@ from jinja2 import Environment, StrictUndefined
 from markupsafe import Markup
 
 import tflm_memopt
-from tflm_memopt.boards import BoardFit, boards
-from tflm_memopt.maps import MemoryMap
 from tflm_memopt.model.graph import short_name
+from tflm_memopt.plan.memory_map import MemoryMap
 from tflm_memopt.report import figures, summary, svg, times
 from tflm_memopt.report.drawing import Drawing
 from tflm_memopt.report.figures import Mark
 from tflm_memopt.report.summary import Card
 from tflm_memopt.results import Exploration, Inspection, Optimized, Report, StageReport
+from tflm_memopt.targets.boards import BoardFit, boards
 
 WIDTHS = {"wide": 1080, "narrow": 352}
 """Pixels of a figure on a desk and in a hand; the style sheet shows the one that fits."""

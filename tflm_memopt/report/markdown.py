@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from tflm_memopt.boards import BoardFit
 from tflm_memopt.report import times
 from tflm_memopt.report.text import printable
 from tflm_memopt.results import BoardReport, Fits
+from tflm_memopt.targets.boards import BoardFit
 
 HEAD = """\
 | board | fits | RAM left | flash left | ms | original |

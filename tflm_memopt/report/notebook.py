@@ -1,12 +1,16 @@
-"""How results show themselves in a notebook: pictures that know how to be shown and saved, and short summaries."""
+"""How results show themselves in a notebook: pictures that know how to be shown and saved, and short summaries.
+
+What stands here is registered with generic.py.
+"""
 
 from __future__ import annotations
 
 from html import escape
 from pathlib import Path
 
-from tflm_memopt import maps
+from tflm_memopt import generic
 from tflm_memopt.files import write_file
+from tflm_memopt.plan import memory_map
 from tflm_memopt.plan.plan import Plan
 from tflm_memopt.report import figures, plot, svg
 from tflm_memopt.report.drawing import Drawing
@@ -17,7 +21,7 @@ WIDTH = 960
 """Pixels."""
 
 
-class Picture:
+class Figure:
     """A figure of a report. A notebook shows it."""
 
     def __init__(self, drawing: Drawing) -> None:
@@ -32,21 +36,25 @@ class Picture:
         return svg.document(self.drawing).partition("?>\n")[2]
 
 
-def memory(result: Optimized) -> Picture:
+@generic.picture.register
+def memory(result: Optimized) -> Figure:
     """Before and after, at the same scale."""
-    return Picture(plot.optimized(result, WIDTH))
+    return Figure(plot.optimized(result, WIDTH))
 
 
-def frontier(result: Exploration) -> Picture:
+@generic.picture.register
+def frontier(result: Exploration) -> Figure:
     """RAM against compute."""
-    return Picture(plot.exploration(result, WIDTH))
+    return Figure(plot.exploration(result, WIDTH))
 
 
-def plan(result: Plan) -> Picture:
+@generic.picture.register
+def plan(result: Plan) -> Figure:
     """A plan alone: it knows no names, and not what is alive inside a block."""
-    return Picture(figures.memory_map(maps.of_bare_plan(result), WIDTH))
+    return Figure(figures.memory_map(memory_map.of_bare_plan(result), WIDTH))
 
 
+@generic.summary.register
 def summary(result: Optimized) -> str:
     """The three numbers and the memory maps, as HTML."""
     r = result.report

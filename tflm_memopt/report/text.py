@@ -15,7 +15,6 @@ from rich.table import Table
 from rich.text import Text
 
 from tflm_memopt.analysis.diagnosis import Diagnosis
-from tflm_memopt.boards import BoardFit
 from tflm_memopt.model.graph import short_name
 from tflm_memopt.report import summary, times
 from tflm_memopt.results import (
@@ -33,6 +32,7 @@ from tflm_memopt.results import (
 )
 from tflm_memopt.runtime.cases import Difference
 from tflm_memopt.runtime.verify import Measured, ModuleRuns, Verification
+from tflm_memopt.targets.boards import BoardFit
 from tflm_memopt.tflm.arena import Arena
 
 HOW: Mapping[str, str] = {

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from tflm_memopt.errors import UsageError
+from tflm_memopt.errors import UsageError, one_of
 from tflm_memopt.model.graph import ITEM_BYTES, Graph, Tensor
 from tflm_memopt.rewrite.int8_io import int8_io
 from tflm_memopt.rowgraph.graph import InputSource, Kept, Partition, Region
-from tflm_memopt.suggest import one_of
 
 ARENA, STREAM, EXTERNAL = "arena", "stream", "external"
 TYPES = ("INT8", "UINT8", "INT16", "FLOAT32")

@@ -7,7 +7,7 @@ these are operators like any others; their weights are the same bytes in flash.
 
 How many gates get a second pass, and from where on, is a choice between bytes and multiply-accumulates. What must be
 whole when a late reader starts bounds the bytes from below, gate by gate. At every bound there is a cheapest set of
-second passes: these sets, the Pareto front of the bound, are those that are tried (frontier.py).
+second passes: these sets, the Pareto front of the bound, are those that are tried (convert/frontier.py).
 """
 
 from __future__ import annotations

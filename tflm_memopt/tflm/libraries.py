@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Literal, get_args
 
-from tflm_memopt.errors import UsageError
-from tflm_memopt.suggest import one_of
+from tflm_memopt.errors import UsageError, one_of
 from tflm_memopt.tflm import builtin_memory, cmsis_nn, esp_nn, reference_2023
 from tflm_memopt.tflm.builtin_memory import Kernel
 

@@ -10,8 +10,8 @@ import pytest
 from ai_edge_litert import schema_py_generated as schema
 from conftest import ROOT, real_models
 from models import Net
+from unit.cli.test_cli_refusals import dynamic_range
 from unit.command import Run, float_io, small, unsupported
-from unit.test_cli_refusals import dynamic_range
 
 import tflm_memopt
 from tflm_memopt.analysis.diagnosis import diagnose

@@ -18,12 +18,12 @@ from unit.plan.damage import Mutants
 from unit.plan.damage_tiles import moved_buffers, other_walks, shallower_lanes
 from unit.plan.tiled import OPTIONS, planned
 
-from tflm_memopt import pipeline
 from tflm_memopt.check import checker
 from tflm_memopt.check.arena import TaggedArena
 from tflm_memopt.check.frame import FrameReplay
 from tflm_memopt.check.proof import proved
 from tflm_memopt.check.tiles import TiledReplay
+from tflm_memopt.convert import pipeline
 from tflm_memopt.errors import PlanError, UsageError
 from tflm_memopt.model.reader import Model, read
 from tflm_memopt.ops.rowop import RowOp

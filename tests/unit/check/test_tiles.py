@@ -21,8 +21,8 @@ from unit.plan.damage_tiles import (
 )
 from unit.plan.tiled import OPTIONS, planned
 
-from tflm_memopt import pipeline
 from tflm_memopt.check.checker import check
+from tflm_memopt.convert import pipeline
 from tflm_memopt.errors import ModelError, PlanError
 from tflm_memopt.model.interface import Changes
 from tflm_memopt.model.reader import read

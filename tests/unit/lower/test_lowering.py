@@ -10,7 +10,7 @@ import pytest
 from models import Net
 from unit.plan.sketch import Actor, simulate
 
-from tflm_memopt import pipeline
+from tflm_memopt.convert import pipeline
 from tflm_memopt.lower.lowering import BlockGroup, lower, workspace
 from tflm_memopt.lower.program import Program
 from tflm_memopt.lower.serialise import pack

@@ -10,7 +10,7 @@ import pytest
 from ai_edge_litert import schema_py_generated as schema
 from models import Net, as_data
 
-from tflm_memopt import pipeline
+from tflm_memopt.convert import pipeline
 from tflm_memopt.lower.rewrite import programs
 from tflm_memopt.lower.serialise import unpack
 from tflm_memopt.model import interface

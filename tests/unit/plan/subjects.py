@@ -9,8 +9,8 @@ from functools import cache
 import numpy as np
 from models import Net
 
-from tflm_memopt import pipeline
 from tflm_memopt.check.checker import check
+from tflm_memopt.convert import pipeline
 from tflm_memopt.errors import PlanError
 from tflm_memopt.model.interface import Changes
 from tflm_memopt.model.reader import Model, read

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from unit.plan.sketch import Sketch, random_sketch, residual
 
-from tflm_memopt import pipeline
+from tflm_memopt.convert import pipeline
 from tflm_memopt.model.reader import read
 from tflm_memopt.plan.firing.liveness import most_alive
 from tflm_memopt.plan.search.blocks import (

@@ -7,7 +7,7 @@ import itertools
 import pytest
 from models import Net
 
-from tflm_memopt import pipeline
+from tflm_memopt.convert import pipeline
 from tflm_memopt.model.reader import read
 from tflm_memopt.plan.firing.occupancy import MOST_MOMENTS, occupancy, trace_of
 from tflm_memopt.plan.plan import Block, Role

@@ -12,7 +12,7 @@ from kernels.orders import unordered
 from models import Net
 from unit.plan.tiled import OPTIONS, chains, chains_of, planned, settings_of, trace_of
 
-from tflm_memopt import pipeline
+from tflm_memopt.convert import pipeline
 from tflm_memopt.lower.serialise import pack, unpack
 from tflm_memopt.model.interface import Changes
 from tflm_memopt.model.reader import read

@@ -10,8 +10,8 @@ from models import Net
 from unit.plan.tiled import planned
 
 import tflm_memopt
-from tflm_memopt import pipeline
 from tflm_memopt.analysis.costs import Work
+from tflm_memopt.convert import pipeline
 from tflm_memopt.lower.lowering import BlockGroup, lower
 from tflm_memopt.model.reader import read
 from tflm_memopt.plan.firing.occupancy import trace_of

@@ -10,7 +10,7 @@ from functools import cache
 from property.forced import forced, mobile, random_settings
 from property.networks import build
 
-from tflm_memopt import pipeline
+from tflm_memopt.convert import pipeline
 from tflm_memopt.model.reader import Model, read
 from tflm_memopt.ops.rowop import RowOp
 from tflm_memopt.plan.firing.trace import Member, Trace, prepend, start

@@ -14,8 +14,8 @@ import pytest
 from models import Net
 
 import tflm_memopt
-from tflm_memopt import emit
 from tflm_memopt.analysis.timing import Clock, time_of
+from tflm_memopt.emit import bundle
 from tflm_memopt.report import html, summary
 from tflm_memopt.results import InterfaceReport, KeptBuiltin, Optimized
 
@@ -181,7 +181,7 @@ def test_what_to_paste_and_to_do_next(result: Optimized) -> None:
     page = html.optimized(result, Path("my models/small.tflite"), Path("out"))
     assert "tflm-memopt verify &#39;my models/small.tflite&#39; out/small.tflite" in page
     assert "That has not been done yet" in page
-    header = emit.files(result, "small")["small_ops.h"].decode()
+    header = bundle.files(result, "small")["small_ops.h"].decode()
     (constant,) = re.findall(r"^constexpr size_t small_arena_size = \d+;$", header, re.MULTILINE)
     assert constant in page
     unchanged = replace(result.report, changed=False, why_unchanged="no less arena", blocks=())

@@ -9,7 +9,7 @@ import pytest
 from unit.command import small
 
 import tflm_memopt
-from tflm_memopt import cli
+from tflm_memopt.cli import main as cli
 from tflm_memopt.report import markdown
 
 

@@ -10,10 +10,10 @@ from ai_edge_litert import schema_py_generated as schema
 from models import Net
 from moving import computed_shape, reshape_by, strided_slice, tile, unpack, upsampling
 
+from tflm_memopt.convert.pipeline import understand
 from tflm_memopt.model.graph import VIEW
 from tflm_memopt.model.reader import read
 from tflm_memopt.ops.site import AXES, EXPLICIT_PADDING, STEPS
-from tflm_memopt.pipeline import understand
 from tflm_memopt.rewrite.canonicalise import Canonical, canonicalise, views
 from tflm_memopt.rowgraph.supported import to_row_ops
 

@@ -14,7 +14,7 @@ import pytest
 from models import Net
 
 import tflm_memopt
-from tflm_memopt.choose import up
+from tflm_memopt.convert.misfit import up
 from tflm_memopt.errors import UsageError
 from tflm_memopt.model.reader import read
 from tflm_memopt.ops.kinds import Kind

@@ -9,7 +9,7 @@ import pytest
 from models import Net
 
 import tflm_memopt
-from tflm_memopt import pipeline
+from tflm_memopt.convert import pipeline
 from tflm_memopt.model.graph import Graph
 from tflm_memopt.model.reader import read
 from tflm_memopt.ops.kinds import Kind

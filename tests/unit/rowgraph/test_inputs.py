@@ -12,7 +12,9 @@ from ai_edge_litert import schema_py_generated as schema
 from models import Net
 
 import tflm_memopt
-from tflm_memopt import cli, emit, pipeline
+from tflm_memopt.cli import main as cli
+from tflm_memopt.convert import pipeline
+from tflm_memopt.emit import bundle
 from tflm_memopt.errors import UsageError
 from tflm_memopt.model.reader import read
 from tflm_memopt.plan.plan import Block, Role
@@ -241,7 +243,7 @@ def test_frames_of_your_own() -> None:
 )
 def test_the_generated_header_says_what_a_frame_is(where: str, constants: list[str]) -> None:
     done = tflm_memopt.optimize(plain(), input=where, seconds=SECONDS)
-    header = emit.files(done, "net")["net_ops.h"].decode()
+    header = bundle.files(done, "net")["net_ops.h"].decode()
     assert [line.removeprefix("constexpr uint32_t ") for line in header.splitlines() if "uint32_t" in line] == constants
     assert done.report.convention in header
 

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from models import Net
 
-from tflm_memopt import pipeline
+from tflm_memopt.convert import pipeline
 from tflm_memopt.model.graph import VIEW, Graph, Op, Tensor, TensorId
 from tflm_memopt.model.reader import read
 from tflm_memopt.ops.kinds import Kind

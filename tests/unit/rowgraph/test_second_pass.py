@@ -12,7 +12,7 @@ from conftest import thinned
 from models import Net
 
 import tflm_memopt
-from tflm_memopt import pipeline
+from tflm_memopt.convert import pipeline
 from tflm_memopt.errors import PlanError, UsageError
 from tflm_memopt.model.reader import read
 from tflm_memopt.plan.planner import tensor_sizes

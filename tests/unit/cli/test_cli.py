@@ -1,0 +1,354 @@
+"""The command line is a contract: flags, exit codes, JSON keys, files, and what bad input gets."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from ai_edge_litert import schema_py_generated as schema
+from conftest import thinned
+from models import Net
+from unit.command import ARENA, MAIN, SUFFIXES, Run, files, float_io, partly_dead, small, unsupported
+
+import tflm_memopt
+from tflm_memopt.cli import main as cli
+from tflm_memopt.convert.policy import NOTHING_SUPPORTED
+
+# --- optimize
+
+
+def test_optimize_writes_its_files_and_prints_the_report(folder: Path, run: Run) -> None:
+    answer = run("optimize", "small.tflite", "-o", "out", "--json")
+    assert (answer.code, answer.err) == (cli.DONE, "")
+    assert files(folder / "out") == {f"small{suffix}" for suffix in SUFFIXES}
+    report = json.loads((folder / "out/small.report.json").read_text())
+    assert answer.json == report
+    assert report["model"] == "small.tflite"
+    assert report["changed"] is True
+    assert report["input"] == "arena"
+    assert report["overhead"] == 1.0
+    assert report["dead_channels"] == 0
+    assert set(report["macs"]) == {"original", "rewritten"}
+    assert set(report["arena"]) >= ARENA
+    assert set(report["original_arena"]) >= ARENA
+    assert report["arena"]["total"] == report["arena"]["head"] + report["arena"]["tail"]
+    assert report["arena"]["total"] < report["original_arena"]["total"]
+    assert 0 < report["lower_bound_head"] <= report["arena"]["head"]
+    assert {"ops", "rings", "bytes"} <= set(report["blocks"][0])
+    assert report["flash"]["original"] == (folder / "small.tflite").stat().st_size
+    assert report["flash"]["rewritten"] == (folder / "out/small.tflite").stat().st_size
+    assert report["kept_builtin"] == []
+    assert report["seconds"] > 0
+
+
+def test_the_plan_is_the_one_of_the_report(folder: Path, run: Run) -> None:
+    report = run("optimize", "small.tflite", "-o", "out", "--json").json
+    plan = json.loads((folder / "out/small.plan.json").read_text())
+    assert plan["lower_bound"] == report["lower_bound_head"]
+    assert sum(step["type"] == "block" for step in plan["steps"]) == len(report["blocks"])
+    assert max(b["offset"] + b["nbytes"] for b in plan["buffers"]) <= report["arena"]["head"]
+
+
+def test_files_go_to_name_memopt_by_default(folder: Path, run: Run) -> None:
+    assert run("optimize", "small.tflite").code == cli.DONE
+    assert files(folder / "small_memopt") == {f"small{suffix}" for suffix in SUFFIXES}
+
+
+def test_optimize_again_replaces_its_files(folder: Path, run: Run) -> None:
+    run("optimize", "small.tflite", "-o", "out", "--op-per", "block")
+    assert run("optimize", "small.tflite", "-o", "out", "--json").json["op_per"] == "region"
+    assert json.loads((folder / "out/small.report.json").read_text())["op_per"] == "region"
+    assert len(files(folder / "out")) == len(SUFFIXES)
+
+
+def test_what_people_read(folder: Path, run: Run) -> None:
+    report = run("optimize", "small.tflite", "-o", "a", "--json").json
+    said = run("optimize", "small.tflite", "-o", "b").out
+    assert f"{report['original_arena']['total']:,} B -> {report['arena']['total']:,} B" in said.splitlines()[2]
+    assert "ilp32, input in the arena, TFLM reference kernels" in said.splitlines()[2]
+    assert "no recompute" in said
+    assert "Written to b" in said
+    assert all(f"small{suffix}" in said for suffix in SUFFIXES)
+    assert not any(line.endswith(" ") for line in said.splitlines())
+
+
+def test_flags_reach_the_conversion(folder: Path, run: Run) -> None:
+    (folder / "float.tflite").write_bytes(float_io())
+    wide = run("optimize", "float.tflite", "--abi", "lp64", "--op-per", "block", "--json").json
+    assert wide["arena"]["abi"] == "lp64"
+    assert wide["op_per"] == "block"
+    assert (wide["kept_builtin"], wide["interface"]) == ([], [])
+    narrow = run("optimize", "float.tflite", "--int8-io", "--input", "arena", "--json").json
+    assert narrow["kept_builtin"] == []
+    assert [(i["side"], i["before"]) for i in narrow["interface"]] == [("input", "FLOAT32"), ("output", "FLOAT32")]
+    assert all("INT8 scale" in i["after"] and "zero point" in i["after"] for i in narrow["interface"])
+
+
+def gated() -> bytes:
+    """An operator that stays builtin, float32 on either side of it."""
+    net = Net()
+    x = net.unary("QUANTIZE", net.input((1, 4, 4, 2), None, dtype="FLOAT32"))
+    y = net.op("FLOOR_DIV", [x, x], [net.tensor((1, 4, 4, 2))], schema.FloorDivOptionsT())
+    return net.model(net.unary("DEQUANTIZE", y, dtype="FLOAT32", out=None))
+
+
+def test_int8_io_of_a_model_that_has_nothing_to_convert_says_why(folder: Path, run: Run) -> None:
+    (folder / "gate.tflite").write_bytes(gated())
+    kept = run("optimize", "gate.tflite", "--int8-io", "--json").json["interface_kept"]
+    assert kept == [f"{side}: {NOTHING_SUPPORTED}" for side in ("input 'input0'", "output 't3'")]
+    assert "--int8-io leaves\n" in run("optimize", "gate.tflite", "--int8-io").out
+    assert "none is FLOAT32 or UINT8" in run("optimize", "small.tflite", "--int8-io").out
+
+
+def test_dead_channels_are_folded_unless_told_otherwise(folder: Path, run: Run) -> None:
+    (folder / "part.tflite").write_bytes(partly_dead())
+    folding = run("optimize", "part.tflite", "-o", "a", "--json").json
+    plain = run("optimize", "part.tflite", "-o", "b", "--json", "--no-fold").json
+    assert (folding["dead_channels"], plain["dead_channels"]) == (3, 0)
+    assert folding["overhead"] < plain["overhead"] == 1.0
+    for rewritten in ("a", "b"):
+        assert run("verify", "part.tflite", f"{rewritten}/part.tflite", "--json").json["bit_exact"]
+    inspected = run("inspect", "part.tflite", "--json").json
+    assert (inspected["channels"], inspected["dead_channels"]) == (12, 3)
+    assert [op["dead_channels"] for op in inspected["operators"]] == [3, 0]
+
+
+def test_a_model_with_nothing_to_gain_is_written_unchanged(folder: Path, run: Run) -> None:
+    (folder / "plain.tflite").write_bytes(unsupported())
+    answer = run("optimize", "plain.tflite", "-o", "out", "--json")
+    assert answer.code == cli.DONE
+    assert answer.json["changed"] is False
+    assert answer.json["why_unchanged"]
+    assert (folder / "out/plain.tflite").read_bytes() == unsupported()
+    assert files(folder / "out") == {f"plain{suffix}" for suffix in SUFFIXES}
+    assert [k["operator"] for k in answer.json["kept_builtin"]] == ["ABS", "RELU"]
+    assert all(k["reason"] and k["hint"] for k in answer.json["kept_builtin"])
+
+
+def test_the_model_itself_is_never_overwritten(folder: Path, run: Run) -> None:
+    (folder / "link").symlink_to(folder)
+    for place in (".", folder, "link"):
+        answer = run("optimize", "small.tflite", "-o", place)
+        assert answer.code == cli.BAD
+        assert "would be overwritten" in answer.err
+    assert files(folder) == {"small.tflite"}
+    assert (folder / "small.tflite").read_bytes() == small()
+
+
+# --- optimize, a folder
+
+
+@pytest.fixture
+def several(folder: Path) -> Path:
+    """A folder with two good models, one that stays as it is, one that is none, and a file that is not looked at."""
+    (folder / "in").mkdir()
+    for name, data in {
+        "a.tflite": small(), "b.tflite": b"no model", "c.tflite": unsupported(), "d.TFLITE": small(2), "e.txt": b"",
+    }.items():  # fmt: skip
+        (folder / "in" / name).write_bytes(data)
+    return folder / "in"
+
+
+def test_a_bad_file_in_a_folder_ends_none_of_the_others(several: Path, run: Run) -> None:
+    answer = run("optimize", "in", "-o", "out", "--json")
+    assert answer.code == cli.BAD
+    assert answer.err.startswith("error: not a .tflite file")
+    assert "(in/b.tflite)" in answer.err.splitlines()[0]
+    assert {key: answer.json[key] for key in ("folder", "rewritten", "unchanged", "failed")} == {
+        "folder": "in", "rewritten": 2, "unchanged": 1, "failed": 1,
+    }  # fmt: skip
+    entries = {entry["model"]: entry for entry in answer.json["models"]}
+    assert list(entries) == ["a.tflite", "b.tflite", "c.tflite", "d.TFLITE"]
+    assert entries["b.tflite"]["report"] is None
+    assert entries["b.tflite"]["error"]["code"] == "no_tflite"
+    assert entries["d.TFLITE"]["error"] is None
+    assert files(several.parent / "out") == {f"{name}{suffix}" for name in "acd" for suffix in SUFFIXES}
+    single = run("optimize", "in/a.tflite", "-o", "one", "--json").json
+    assert {**entries["a.tflite"]["report"], "seconds": 0} == {**single, "seconds": 0}
+    said = run("optimize", "in").out  # in_memopt
+    assert said.startswith("in: 2 rewritten, 1 unchanged, 1 failed\n")
+    assert "failed: no_tflite" in said
+    assert "unchanged, no operator" in said
+    assert (several.parent / "in_memopt/a.tflite").exists()
+
+
+def test_a_defect_ends_none_of_the_others_either(several: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    done = tflm_memopt.optimize
+
+    def broken(data: bytes, **settings: Any) -> Any:
+        if settings["name"] == "a.tflite":
+            raise IndexError("list index out of range")
+        return done(data, **settings)
+
+    monkeypatch.setattr(tflm_memopt, "optimize", broken)
+    answer = run("optimize", "in", "--json")
+    assert answer.code == cli.BAD
+    assert [e["error"] and e["error"]["code"] for e in answer.json["models"]] == ["defect", "no_tflite", None, None]
+
+
+@pytest.mark.slow
+def test_a_folder_of_models_that_are_too_large_or_named_alike(several: Path, run: Run) -> None:
+    (several / "b.tflite").unlink()
+    answer = run("optimize", "in", "-o", "out", "--ram-limit", "600", "--json")
+    assert answer.code == cli.NO
+    codes = ["does_not_fit", "original_too_large", "does_not_fit"]
+    assert [e["error"]["code"] for e in answer.json["models"]] == codes
+    (several / "a.TFLITE").write_bytes(small())
+    answer = run("optimize", "in", "-o", "out", "--json")
+    assert answer.code == cli.BAD
+    assert "out/a.tflite was written for another model of this name (in/a.tflite)" in answer.err
+    assert answer.json["failed"] == 1
+
+
+# --- inspect and verify
+
+
+def test_inspect(folder: Path, run: Run) -> None:
+    (folder / "float.tflite").write_bytes(float_io())
+    answer = run("inspect", "float.tflite", "--json")
+    assert (answer.code, answer.err) == (cli.DONE, "")
+    result = answer.json
+    assert [op["operator"] for op in result["operators"]] == ["QUANTIZE", "CONV_2D", "CONV_2D", "DEQUANTIZE"]
+    assert [op["supported"] for op in result["operators"]] == [True] * 4
+    assert set(result["arena"]) >= ARENA
+    assert (result["channels"], result["dead_channels"], result["dead_macs"]) == (12, 0, 0)
+    said = run("inspect", "float.tflite").out
+    assert "4 of 4 run row by row" in said
+    assert "ilp32, input in the arena, TFLM reference kernels" in said
+    assert "peak" in said
+    (folder / "gate.tflite").write_bytes(gated())
+    (kept,) = [op for op in run("inspect", "gate.tflite", "--json").json["operators"] if not op["supported"]]
+    assert kept["reason"] in run("inspect", "gate.tflite").out
+    assert kept["hint"]
+    assert files(folder) == {"small.tflite", "float.tflite", "gate.tflite"}
+
+
+def test_verify_yes(folder: Path, run: Run) -> None:
+    run("optimize", "small.tflite", "-o", "out")
+    np.save(folder / "mine.npy", np.zeros((2, 1, 24, 24, 3), np.int8))
+    rest = ("--runs", 3, "--seed", 7, "--inputs", "mine.npy")
+    answer = run("verify", "small.tflite", "out/small.tflite", *rest, "--json")
+    assert (answer.code, answer.err) == (cli.DONE, "")
+    assert answer.json["bit_exact"] is True
+    assert (answer.json["runs"], answer.json["seed"], answer.json["files"]) == (3, 7, 2)
+    assert answer.json["how"] in ("tflm-wheel", "host-reference")
+    if answer.json["how"] == "tflm-wheel":
+        measured = answer.json["measured"]
+        assert measured["abi"] == "lp64"
+        assert isinstance(measured["recording"], bool)
+        assert measured["rewritten"]["total"] < measured["original"]["total"]
+        assert all(set(measured[m]) == {"head", "tail", "total"} for m in ("original", "rewritten"))
+
+
+def test_verify_no(folder: Path, run: Run) -> None:
+    (folder / "other.tflite").write_bytes(small(seed=2))
+    answer = run("verify", "small.tflite", "other.tflite", "--runs", 1, "--json")
+    assert answer.code == cli.NO
+    assert answer.json["bit_exact"] is False
+    assert {"run", "label", "output", "name", "index", "original", "rewritten"} <= set(answer.json["difference"])
+
+
+# --- the process
+
+
+def test_json_in_a_process_of_its_own(folder: Path) -> None:
+    done = subprocess.run([*MAIN, "inspect", "small.tflite", "--json"], capture_output=True, text=True, check=True)
+    assert json.loads(done.stdout)["model"] == "small.tflite"
+    assert done.stderr == ""
+
+
+@pytest.mark.slow
+def test_starts_without_what_only_some_commands_need() -> None:
+    slow = {"networkx", "ortools", "matplotlib", "tensorflow", "tflite_micro"}
+    code = f"import sys, tflm_memopt.cli.main; print(*({slow} & sys.modules.keys()))"
+    assert not subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.strip()
+
+
+@pytest.mark.slow
+def test_a_reader_that_closes_early(folder: Path) -> None:
+    process = subprocess.Popen(
+        [*MAIN, "inspect", "small.tflite"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    assert process.stdout is not None and process.stderr is not None
+    process.stdout.close()
+    assert process.stderr.read() == ""
+    process.stderr.close()
+    assert process.wait() == cli.BAD
+
+
+@pytest.mark.slow
+def test_output_that_the_terminal_cannot_encode(folder: Path) -> None:
+    net = Net()
+    x = net.input((1, 4, 4, 2), name="größe")
+    (folder / "odd.tflite").write_bytes(net.model(net.conv2d(x, 4)))
+    environment = os.environ | {"PYTHONIOENCODING": "ascii"}
+    done = subprocess.run([*MAIN, "inspect", "odd.tflite"], capture_output=True, check=True, env=environment)
+    assert b"CONV_2D" in done.stdout
+    done = subprocess.run(
+        [*MAIN, "verify", "odd.tflite", "small.tflite"], capture_output=True, check=False, env=environment
+    )
+    assert done.returncode == cli.BAD
+    assert b"gr\\xf6\\xdfe" in done.stderr
+
+
+LINES = [("optimize --op-per ", ["region", "block"]), ("ver", ["verify"])]
+
+
+@pytest.mark.parametrize(("line", "offers"), thinned(LINES, 1))
+def test_completion(folder: Path, line: str, offers: list[str]) -> None:
+    line = f"tflm-memopt {line}"
+    environment = os.environ | {
+        "_ARGCOMPLETE": "1",
+        "_ARGCOMPLETE_STDOUT_FILENAME": str(folder / "offered"),
+        "_ARGCOMPLETE_IFS": "\n",
+        "COMP_LINE": line,
+        "COMP_POINT": str(len(line)),
+    }
+    subprocess.run(MAIN, check=True, env=environment)
+    assert [word.strip() for word in (folder / "offered").read_text().splitlines()] == offers
+
+
+def test_help_and_version(capsys: pytest.CaptureFixture[str]) -> None:
+    for arguments, says in ((["--version"], f"tflm-memopt {tflm_memopt.__version__}"), (["--help"], "examples:")):
+        with pytest.raises(SystemExit) as left:
+            cli.main(arguments)
+        assert left.value.code == cli.DONE
+        assert says in capsys.readouterr().out
+
+
+# --- argument types
+
+
+@pytest.mark.parametrize(
+    ("said", "nbytes"),
+    [
+        ("20480", 20480),
+        ("20kB", 20000),
+        ("20KB", 20000),
+        ("64KiB", 65536),
+        ("1.5 kB", 1500),
+        ("2MiB", 2 << 20),
+        ("7B", 7),
+    ],
+)
+def test_sizes(said: str, nbytes: int) -> None:
+    assert cli.size(said) == nbytes
+
+
+@pytest.mark.parametrize("said", ["", "kB", "-1", "20 potatoes", "0x10", "1e3", "٣kB", "20kBB", "nan"])
+def test_what_is_no_size(said: str) -> None:
+    with pytest.raises(argparse.ArgumentTypeError, match="64KiB"):
+        cli.size(said)
+
+
+@pytest.mark.parametrize("said", ["-1", "1.5", "", "ten", "²"])
+def test_what_is_no_count(said: str) -> None:
+    with pytest.raises(argparse.ArgumentTypeError, match="whole number"):
+        cli.count(said)

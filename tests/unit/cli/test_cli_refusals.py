@@ -1,0 +1,321 @@
+"""What bad input gets from the command line: an exit code, a few lines, and nothing left behind."""
+
+from __future__ import annotations
+
+import errno
+import os
+import re
+import shlex
+import subprocess
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from ai_edge_litert import schema_py_generated as schema
+from models import Net
+from unit.command import MAIN, Run, assert_refused, files, small, unsupported
+
+import tflm_memopt
+from tflm_memopt.cli import main as cli
+from tflm_memopt.errors import DoesNotFit, UsageError
+from tflm_memopt.runtime import wheel
+
+
+def damaged(how: str) -> bytes:
+    model = bytearray(small())
+    if how == "no flatbuffer":
+        return b"\x00" * 200
+    if how == "wrong identifier":
+        model[4:8] = b"TFL9"
+    if how == "empty":
+        return b""
+    return bytes(model[: len(model) // 2]) if how == "truncated" else bytes(model)
+
+
+def index_out_of_range() -> bytes:
+    net = Net()
+    x = net.input((1, 8, 8, 3))
+    y = net.tensor((1, 8, 8, 3))
+    return net.model(net.op("RELU", [99 if x == 0 else x], [y]))
+
+
+def shape_against_buffer() -> bytes:
+    net = Net()
+    x = net.input((1, 8, 8, 3))
+    net.conv2d(x, 4, kernel=(3, 3))
+    net.graph.tensors[1].shape = [4, 5, 5, 3]
+    return net.model(len(net.graph.tensors) - 1)
+
+
+BAD_MODELS: dict[str, tuple[bytes, str]] = {
+    **{how: (damaged(how), "") for how in ("empty", "no flatbuffer", "wrong identifier", "truncated")},
+    "index out of range": (index_out_of_range(), "RELU"),
+    "shape against buffer": (shape_against_buffer(), "tensor 1"),
+}
+
+
+@pytest.mark.parametrize(("model", "where"), BAD_MODELS.values(), ids=BAD_MODELS)
+@pytest.mark.parametrize("command", ["inspect", "optimize", "verify"])
+def test_a_file_that_is_no_model(folder: Path, run: Run, command: str, model: bytes, where: str) -> None:
+    (folder / "bad.tflite").write_bytes(model)
+    before = files(folder)
+    answer = run(command, *(["small.tflite"] if command == "verify" else []), "bad.tflite", "--json")
+    assert_refused(answer, "(bad.tflite)")
+    assert where in answer.err
+    assert "\n  try: " in answer.err
+    assert files(folder) == before
+    assert not (folder / "bad_memopt").exists()
+
+
+REFUSED: dict[str, tuple[Sequence[str], str]] = {
+    "no command": ((), "required"),
+    "unknown command": (("shrink", "small.tflite"), "shrink"),
+    "unknown flag": (("optimize", "small.tflite", "--faster"), "--faster"),
+    "no model": (("optimize",), "MODEL"),
+    "unknown abi": (("optimize", "small.tflite", "--abi", "ilp16"), "ilp16"),
+    "unknown input mode": (("optimize", "small.tflite", "--input", "nowhere"), "nowhere"),
+    "no factor": (("optimize", "small.tflite", "--max-macs", "fast"), "'fast'"),
+    "factor zero": (("optimize", "small.tflite", "--max-macs", "0"), "'0'"),
+    "factor too small": (("optimize", "small.tflite", "--max-macs", "0.5"), "F = 0.5"),
+    "no number": (("optimize", "small.tflite", "--max-instructions", "3.2MB"), "'3.2MB'"),
+    "number zero": (("optimize", "small.tflite", "--max-instructions", "0"), "'0'"),
+    "too few instructions": (("optimize", "small.tflite", "--max-instructions", "1"), "so few instructions as 1"),
+    "no time": (("optimize", "small.tflite", "--time-limit", "soon"), "'soon'"),
+    "no clock": (("optimize", "small.tflite", "--clock", "64kB"), "'64kB'"),
+    "time without clock": (("optimize", "small.tflite", "--time-limit", "50ms"), "--clock 64MHz"),
+    "core of another target": (
+        ("optimize", "small.tflite", "--target", "cortex-m4", "--core", "rv32"),
+        "--target cortex-m4",
+    ),
+    "no size": (("optimize", "small.tflite", "--ram-limit", "much"), "'much'"),
+    "unknown switch": (("optimize", "small.tflite", "--without", "magic"), "'magic'"),
+    "recompute without recompute": (
+        ("optimize", "small.tflite", "--max-macs", "1.2", "--without", "strips,recompute"),
+        "without recompute",
+    ),
+    "missing plan": (("optimize", "small.tflite", "--plan", "nothing.json"), "cannot read nothing.json"),
+    "plan that is no JSON": (("optimize", "small.tflite", "--plan", "small.tflite"), "no JSON document"),
+    "plan that is a list": (("optimize", "small.tflite", "--plan", "list.json"), "holds no plan"),
+    "plan and limit": (("optimize", "small.tflite", "--plan", "empty.json", "--max-macs", "1"), "saved plan"),
+    "plan of nothing": (("optimize", "small.tflite", "--plan", "empty.json"), "does not belong to this model"),
+    "plan for nothing": (("optimize", "other.tflite", "--plan", "empty.json"), "nothing to plan"),
+    "plot of no kind": (("explore", "small.tflite", "--plot", "small.gif"), "small.gif"),
+    "negative runs": (("verify", "small.tflite", "small.tflite", "--runs", "-1"), "'-1'"),
+    "missing file": (("optimize", "nothing.tflite"), "cannot read nothing.tflite: No such file"),
+    "a folder": (("inspect", "."), "cannot read .: Is a directory"),
+    "missing rewritten": (("verify", "small.tflite", "nothing.tflite"), "nothing.tflite"),
+    "out is a file": (("optimize", "small.tflite", "-o", "small.tflite"), "cannot write small.tflite"),
+    "out below a file": (("optimize", "small.tflite", "-o", "small.tflite/a/b"), "cannot write small.tflite/a/b"),
+    "out below a device": (("optimize", "small.tflite", "-o", "/dev/null/out"), "cannot write /dev/null/out"),
+    "a folder without models": (("optimize", "/dev"), "/dev has no .tflite files"),
+    "one plan for a folder": (("optimize", ".", "--plan", "empty.json"), "--plan is for one model"),
+    "missing npy": (("verify", "small.tflite", "small.tflite", "--inputs", "x.npy"), "x.npy"),
+    "npy that is none": (("verify", "small.tflite", "small.tflite", "--inputs", "small.tflite"), "not a readable .npy"),
+    "interfaces": (("verify", "small.tflite", "other.tflite"), "(small.tflite, other.tflite)"),
+}
+
+
+@pytest.mark.parametrize(("arguments", "says"), REFUSED.values(), ids=REFUSED)
+def test_bad_usage(folder: Path, run: Run, arguments: Sequence[str], says: str) -> None:
+    (folder / "other.tflite").write_bytes(unsupported())
+    (folder / "empty.json").write_text("{}")
+    (folder / "list.json").write_text("[]")
+    before = files(folder)
+    answer = run(*arguments)
+    assert_refused(answer, says)
+    assert files(folder) == before
+    assert sorted(p.name for p in folder.iterdir()) == ["empty.json", "list.json", "other.tflite", "small.tflite"]
+
+
+MEANT: dict[str, tuple[str, str]] = {
+    "command": ("optimise small.tflite", "optimize"),
+    "no command": ("small.tflite", "inspect small.tflite"),
+    "flag": ("optimize small.tflite --ramlimit 20kB", "--ram-limit"),
+    "flag of fit": ("fit small.tflite --bord uno_r4", "--board"),
+    "flag before the model": ("inspect --kernel=esp-nn --jsn small.tflite", "--json"),
+    "choice": ("inspect small.tflite --abi lp46", "lp64"),
+    "board": ("optimize small.tflite --board nano33", "nano33ble"),
+    "board by its name": ("fit small.tflite --board 'Arduino Nano 33 BLE'", "nano33ble"),
+    "board of explore": ("explore small.tflite --board blue-pil", "bluepill"),
+    "emitted": ("optimize small.tflite --emit cpp,arduin", "arduino"),
+    "ingredient": ("explore small.tflite --without tile", "tiles"),
+    "core": ("optimize small.tflite --core 'Cortex M4'", "cortex-m4"),
+    "effort": ("optimize small.tflite --effort hihg", "high"),
+    "input": ("optimize small.tflite --input streem", "stream"),
+}
+
+
+@pytest.mark.parametrize(("line", "meant"), MEANT.values(), ids=MEANT)
+def test_what_was_meant_is_said(folder: Path, run: Run, line: str, meant: str) -> None:
+    answer = run(*shlex.split(line))
+    assert_refused(answer, "")
+    assert re.search(rf"(try: |is no effort: |to emit: )(--\w+ )?{meant}( \(|, )", answer.err), answer.err
+
+
+@pytest.mark.parametrize("setting", ["target", "kernels", "core"])
+def test_what_was_meant_is_said_from_python(setting: str) -> None:
+    words: dict[str, Any] = {setting: {"target": "cortex_m4", "kernels": "cmsisnn", "core": "cortexm4"}[setting]}
+    with pytest.raises(UsageError) as raised:
+        tflm_memopt.optimize(small(), **words)
+    assert re.match(r"(--\w+ )?(cortex-m4|cmsis-nn) \(of ", raised.value.hint)
+
+
+def test_a_name_that_is_no_utf_8(folder: Path, run: Run) -> None:
+    path = Path(os.fsdecode(b"caf\xe9.tflite"))
+    (folder / path).write_bytes(small())
+    for command in (("inspect",), ("fit", "--board", "nano33ble"), ("optimize", "-o", "out", "--emit", "cpp")):
+        answer = run(command[0], str(path), *command[1:])
+        assert answer.code == cli.DONE, answer.err
+        assert "caf\ufffd.tflite" in answer.out
+    assert {"caf_.tflite", "caf_.report.html", "caf__ops.h"} <= {p.name for p in (folder / "out").iterdir()}
+
+
+def dynamic_range(kind: str) -> bytes:
+    """Weights that are stored as integers or half floats, under float activations."""
+    net = Net()
+    x = net.input((1, 8, 8, 4), None, dtype="FLOAT32")
+    y = net.tensor((1, 8, 8, 4), "FLOAT32", None)
+    window = {"strideH": 1, "strideW": 1}
+    if kind == "FLOAT16":
+        half = net.tensor((4, 1, 1, 4), "FLOAT16", None, data=np.ones((4, 1, 1, 4)))
+        weights = net.op("DEQUANTIZE", [half], [net.tensor((4, 1, 1, 4), "FLOAT32", None)], schema.DequantizeOptionsT())
+        return net.model(net.op("CONV_2D", [x, weights], [y], schema.Conv2DOptionsT(**window)))
+    if kind == "CONV_2D":
+        weights = net.tensor((4, 1, 1, 4), data=np.ones((4, 1, 1, 4)), scales=(0.1,) * 4)
+        return net.model(net.op(kind, [x, weights], [y], schema.Conv2DOptionsT(**window)))
+    if kind == "DEPTHWISE_CONV_2D":
+        weights = net.tensor((1, 1, 1, 4), data=np.ones((1, 1, 1, 4)), scales=(0.1,) * 4, axis=3)
+        options = schema.DepthwiseConv2DOptionsT(**window, depthMultiplier=1)
+        return net.model(net.op(kind, [x, weights], [y], options))
+    weights = net.tensor((4, 4), affine=(0.1, 0), data=np.ones((4, 4)))
+    return net.model(net.op(kind, [x, weights], [y], schema.FullyConnectedOptionsT(keepNumDims=True)))
+
+
+@pytest.mark.parametrize("kind", ["CONV_2D", "DEPTHWISE_CONV_2D", "FULLY_CONNECTED", "FLOAT16"])
+def test_a_model_that_tflm_refuses(folder: Path, run: Run, kind: str) -> None:
+    """TFLM does refuse it; optimize says so and writes nothing; inspect shows it, with the same sentence."""
+    data = dynamic_range(kind)
+    with pytest.raises(RuntimeError, match="allocate tensors"):
+        wheel.interpreter(data, 1 << 16)
+    (folder / "hybrid.tflite").write_bytes(data)
+    before = files(folder)
+    answer = run("optimize", "hybrid.tflite", "-o", "out")
+    assert_refused(answer, "TFLM refuses this model")
+    assert "code tflm_refuses" in answer.err
+    assert "TFLITE_BUILTINS_INT8" in answer.err
+    assert files(folder) == before
+    shown = run("inspect", "hybrid.tflite")
+    assert shown.code == cli.DONE
+    assert answer.err.splitlines()[0].removeprefix("error: ").removesuffix(" (hybrid.tflite)") in shown.out
+
+
+def test_inputs_that_do_not_fit(folder: Path, run: Run) -> None:
+    np.save(folder / "mine.npy", np.zeros((1, 5, 5, 3), np.int8))
+    answer = run("verify", "small.tflite", "small.tflite", "--inputs", "mine.npy")
+    assert_refused(answer, "[1, 5, 5, 3]")
+
+
+def test_no_limit_can_be_kept_by_what_is_not_known(folder: Path, run: Run) -> None:
+    net = Net()
+    x = net.conv2d(net.input((1, 8, 8, 3)), 4, kernel=(3, 3))
+    y = net.op("CUSTOM", [x], [net.tensor((1, 8, 8, 4))], custom_code="MINE")
+    (folder / "mine.tflite").write_bytes(net.model(net.conv2d(y, 4)))
+    before = files(folder)
+    answer = run("optimize", "mine.tflite", "--ram-limit", "20kB")
+    assert_refused(answer, "what MINE allocates is not known")
+    assert "code limit_on_unknown" in answer.err
+    assert files(folder) == before
+    known = run("fit", "mine.tflite", "--board", "nano33ble")
+    assert known.code == cli.NO
+    assert "not known" in known.out
+    page = run("fit", "mine.tflite", "--board", "nano33ble", "--markdown")
+    assert "| not known | at most" in page.out
+
+
+def test_a_limit_that_nothing_fits_is_the_answer_no(folder: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object, **__: object) -> None:
+        raise DoesNotFit("needs 31,200 B, limit is 20,480 B", where="block 2 (ops 8..14)", hint="--int8-io")
+
+    monkeypatch.setattr(tflm_memopt, "optimize", refuse)
+    answer = run("optimize", "small.tflite")
+    assert answer.code == cli.NO
+    assert answer.err == (
+        "error: needs 31,200 B, limit is 20,480 B (small.tflite)\n  at block 2 (ops 8..14)\n  try: --int8-io\n"
+    )
+
+
+def test_a_defect_is_never_the_answer_no(folder: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tflm_memopt, "inspect", lambda *_, **__: 1 // 0)
+    answer = run("inspect", "small.tflite", "--json")
+    assert answer.code == cli.BAD
+    assert answer.out == ""
+    assert "ZeroDivisionError" in answer.err
+    assert "please report it" in answer.err
+
+
+def test_what_the_system_refuses_is_an_error_as_any_other(
+    folder: Path, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def no_memory(*_: object, **__: object) -> None:
+        raise OSError(errno.ENOMEM, os.strerror(errno.ENOMEM))
+
+    monkeypatch.setattr(tflm_memopt, "inspect", no_memory)
+    answer = run("inspect", "small.tflite")
+    assert answer.code == cli.BAD
+    assert answer.err == "error: Cannot allocate memory\n  try: check path and space\n  code system\n"
+
+
+def test_names_from_files_cannot_forge_lines(folder: Path, run: Run) -> None:
+    net = Net()
+    x = net.input((1, 4, 4, 2), name="in\nbit-exact\x1b[2J")
+    (folder / "odd.tflite").write_bytes(net.model(net.unary("ABS", x)))
+    (folder / "odd2.tflite").write_bytes(small())
+    answer = run("verify", "odd.tflite", "odd2.tflite")
+    assert_refused(answer, "in\\nbit-exact\\x1b[2J")
+    assert "\x1b" not in run("inspect", "odd.tflite").out
+
+
+# --- all or nothing
+
+
+def test_a_place_that_is_taken_leaves_nothing(folder: Path, run: Run) -> None:
+    (folder / "out/small_ops.h").mkdir(parents=True)  # the last of the files cannot take its place
+    answer = run("optimize", "small.tflite", "-o", "out")
+    assert_refused(answer, "cannot write out/small_ops.h: Is a directory")
+    assert files(folder) == {"small.tflite"}
+
+
+@pytest.mark.slow
+def test_a_full_disk_leaves_nothing(folder: Path) -> None:
+    resource = pytest.importorskip("resource", reason="file size limits are POSIX")
+
+    def limit() -> None:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (8000, 8000))  # enough for the model, not for its C array
+
+    done = subprocess.run(
+        [*MAIN, "optimize", "small.tflite", "-o", "new/out"],
+        env={**os.environ, "PYTHONDONTWRITEBYTECODE": "1"},  # Python would leave the first half of it
+        preexec_fn=limit,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == cli.BAD, done.stderr
+    assert "cannot write new/out/small_model.cpp: File too large" in done.stderr
+    assert sorted(path.name for path in folder.iterdir()) == ["small.tflite"]
+
+
+def test_old_files_stay_when_new_ones_cannot_be_written(
+    folder: Path, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run("optimize", "small.tflite", "-o", "out")
+    before = {path.name: path.read_bytes() for path in (folder / "out").iterdir()}
+
+    def full(*_: object, **__: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("tempfile.mkstemp", full)
+    assert_refused(run("optimize", "small.tflite", "-o", "out", "--op-per", "block"), "No space left on device")
+    assert {path.name: path.read_bytes() for path in (folder / "out").iterdir()} == before

@@ -1,0 +1,313 @@
+"""From a Keras model in one step: int8 with the user's data, everything after it, and the accuracy before and after."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from conftest import ROOT, heard
+from models import Net
+
+from tflm_memopt.analysis.diagnosis import diagnose
+from tflm_memopt.cli import keras
+from tflm_memopt.cli import main as cli
+from tflm_memopt.errors import UsageError
+from tflm_memopt.model.graph import Quantization, Tensor
+from tflm_memopt.model.reader import read
+
+TRAIN = """
+import sys
+import numpy as np
+import tensorflow as tf
+tf.keras.utils.set_random_seed(1)
+random = np.random.default_rng(2)
+labels = random.integers(0, 2, 400)
+images = random.normal(0, 0.3, (400, 16, 16, 2)).astype(np.float32) + labels[:, None, None, None]
+model = tf.keras.Sequential([
+    tf.keras.Input((16, 16, 2)),
+    tf.keras.layers.Conv2D(8, 3, strides=2, activation="relu"),
+    tf.keras.layers.DepthwiseConv2D(3, activation="relu"),
+    tf.keras.layers.GlobalAveragePooling2D(),
+    tf.keras.layers.Dense(2, activation="softmax"),
+])
+model.compile(tf.keras.optimizers.Adam(0.02), "sparse_categorical_crossentropy")
+model.fit(images[:300], labels[:300], epochs=8, verbose=0)
+model.save("net.keras")
+model.export("saved", verbose=False)
+np.save("x.npy", images[:60])
+open_sizes = tf.keras.Input((None, None, 2))
+model(open_sizes)
+tf.keras.Sequential([open_sizes, *model.layers]).save("open.keras")
+fours = tf.keras.Input(batch_shape=(4, 16, 16, 2))
+tf.keras.Model(fours, model(fours)).save("fours.keras")
+steps = tf.keras.Input((8, 4))
+for unroll in (False, True):
+    recurrent = tf.keras.layers.LSTM(5, unroll=unroll)(steps)
+    tf.keras.Model(steps, tf.keras.layers.Dense(2)(recurrent)).save(f"lstm_{'unrolled' if unroll else 'loop'}.keras")
+class Mine(tf.keras.layers.Layer):
+    def call(self, x):
+        return 2 * x
+tf.keras.Sequential([steps, Mine(), tf.keras.layers.Dense(2)]).save("mine.keras")
+tf.keras.Sequential([steps, tf.keras.layers.Lambda(lambda x: 2 * x)]).save("lambda.keras")
+np.save("x_steps.npy", random.normal(size=(20, 8, 4)).astype(np.float32))
+np.save("x_small.npy", images[:60, :12, :12])
+np.save("x_test.npy", images[300:])
+np.save("y_test.npy", labels[300:])
+"""
+COMMAND = [sys.executable, "-c", "import sys; from tflm_memopt.cli.main import main; sys.exit(main())"]
+
+
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a small network that learned something, and data."""
+    if importlib.util.find_spec("tensorflow") is None:
+        pytest.skip("TensorFlow is not installed: pip install -e '.[train]'")
+    folder = tmp_path_factory.mktemp("keras")
+    subprocess.run([sys.executable, "-c", TRAIN], cwd=folder, check=True, capture_output=True)
+    return folder
+
+
+def run(folder: Path, *arguments: str) -> tuple[int, str, str]:
+    done = subprocess.run([*COMMAND, *arguments], cwd=folder, capture_output=True, text=True, check=False)
+    return done.returncode, done.stdout, done.stderr
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("model", ["net.keras", "saved"])
+def test_in_one_step(trained: Path, model: str) -> None:
+    data = ["--calibrate", "x.npy", "--test", "x_test.npy", "y_test.npy"]
+    code, out, err = run(trained, "optimize", model, *data, "--board", "uno_r4", "-o", "out", "--json")
+    assert code == cli.DONE, err
+    report = json.loads(out)  # nothing of TensorFlow's before it
+    assert err == ""
+    assert report["changed"]
+    assert report["arena"]["total"] < report["original_arena"]["total"]
+    accuracy = report["accuracy"]
+    assert accuracy["examples"] == 100
+    assert accuracy["keras"] > 0.9
+    assert accuracy["int8"] == accuracy["rewritten"] > 0.9
+    name = Path(model).stem
+    int8 = read((trained / f"out/{name}.int8.tflite").read_bytes()).graph
+    assert {int8.tensors[i].dtype for i in (*int8.inputs, *int8.outputs)} == {"INT8"}
+    code, out, _ = run(trained, "verify", f"out/{name}.int8.tflite", f"out/{name}.tflite", "--json")
+    assert (code, json.loads(out)["bit_exact"]) == (cli.DONE, True)
+    page = (trained / f"out/{name}.report.html").read_text()
+    assert f"int8 {accuracy['int8']:.4f}" in page
+
+
+BAD: Mapping[str, list[str]] = {
+    "no_calibration": ["net.keras"],
+    "examples_shape": ["net.keras", "--calibrate", "y_test.npy"],
+    "arrays_count": ["net.keras", "--calibrate", "x.npy", "x.npy"],
+    "labels_count": ["net.keras", "--calibrate", "x.npy", "--test", "x_test.npy", "x.npy"],
+    "test_count": ["net.keras", "--calibrate", "x.npy", "--test", "x_test.npy"],
+    "examples_count": ["net.keras", "--calibrate", "none.npy"],
+    "no_keras_model": ["broken.keras", "--calibrate", "x.npy"],
+}
+"""Code -> what leads to it."""
+ALL_BAD = """
+import sys
+from tflm_memopt.cli import main as cli
+for code, *arguments in %r:
+    print(code, cli.main(["optimize", *arguments, "-o", "bad"]), file=sys.stderr)
+"""
+
+
+@pytest.mark.slow
+def test_data_that_does_not_fit(trained: Path) -> None:
+    (trained / "broken.keras").write_bytes(b"PK nothing")
+    np.save(trained / "none.npy", np.zeros((0, 16, 16, 2)))
+    script = ALL_BAD % [[code, *arguments] for code, arguments in BAD.items()]
+    done = subprocess.run([sys.executable, "-c", script], cwd=trained, capture_output=True, text=True, check=False)
+    heard(done.stderr)
+    for code in BAD:
+        assert f"  code {code}\n{code} {cli.BAD}\n" in done.stderr
+    assert not (trained / "bad").exists()
+
+
+@pytest.mark.slow
+def test_dimensions_that_the_model_leaves_open_are_the_examples(trained: Path) -> None:
+    for data, size in (("x.npy", 16), ("x_small.npy", 12)):
+        code, _, err = run(trained, "optimize", "open.keras", "--calibrate", data, "-o", "open")
+        assert code == cli.DONE, err
+        graph = read((trained / "open/open.int8.tflite").read_bytes()).graph
+        assert graph.tensors[graph.inputs[0]].shape == (1, size, size, 2)
+    code, _, err = run(
+        trained,
+        "optimize",
+        "open.keras",
+        "--calibrate",
+        "x_small.npy",
+        "--test",
+        "x_test.npy",
+        "y_test.npy",
+        "-o",
+        "no",
+    )
+    assert code == cli.BAD
+    assert "an array of shape [100, 16, 16, 2] for an input of [N, 12, 12, 2]" in err
+    assert not (trained / "no").exists()
+    heard(err)
+
+
+@pytest.mark.slow
+def test_a_model_of_several_examples_at_once(trained: Path) -> None:
+    code, _, err = run(trained, "optimize", "fours.keras", "--calibrate", "x.npy", "-o", "no")
+    assert code == cli.BAD
+    assert "the model takes 4 examples at once" in err
+    assert not (trained / "no").exists()
+    heard(err)
+
+
+SAYS: Mapping[str, tuple[str, str]] = {
+    "lstm_loop.keras": ("recurrent_layer", "unroll=True"),
+    "mine.keras": ("custom_layer", "layer of your own, Mine, whose code is not in the file"),
+    "lambda.keras": ("custom_layer", "layer of your own, Lambda, "),
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("model", SAYS)
+def test_what_cannot_be_converted_is_said_in_a_sentence(trained: Path, model: str) -> None:
+    """Four lines at most, and not a page of the converter's."""
+    code, says = SAYS[model]
+    left, out, err = run(trained, "optimize", model, "--calibrate", "x_steps.npy", "-o", "no")
+    assert (left, out) == (cli.BAD, "")
+    assert [line.split()[0] for line in err.splitlines()] in (
+        ["error:", "try:", "code"],
+        ["error:", "at", "try:", "code"],
+    )
+    assert f"  code {code}\n" in err
+    assert says in err
+    heard(err)
+
+
+@pytest.mark.slow
+def test_the_way_that_a_recurrent_layer_is_told_works(trained: Path) -> None:
+    code, _, err = run(trained, "optimize", "lstm_unrolled.keras", "--calibrate", "x_steps.npy", "-o", "lstm")
+    assert code == cli.DONE, err
+    graph = read((trained / "lstm/lstm_unrolled.int8.tflite").read_bytes()).graph
+    assert graph.tensors[graph.inputs[0]].shape == (1, 8, 4)
+
+
+@pytest.mark.slow
+def test_tensorflow_is_heard_when_asked(trained: Path) -> None:
+    arguments = ("optimize", "net.keras", "--calibrate", "x.npy", "-o", "loud", "--quiet")
+    assert run(trained, *arguments) == (cli.DONE, "", "")
+    assert run(trained, *arguments, "--verbose")[2] != ""
+
+
+ILLEGAL = "error: failed to legalize operation 'tf.FFT' that was explicitly marked illegal"
+QUANTIZED = """
+import sys
+import numpy as np
+import tensorflow as tf
+model, images = tf.keras.models.load_model("net.keras"), np.load("x.npy").astype(np.float32)
+exec(sys.stdin.read())
+open("page.tflite", "wb").write(int8_model)
+"""
+
+
+@pytest.mark.slow
+def test_the_conversion_of_the_page_makes_int8(trained: Path) -> None:
+    page = (ROOT / "docs/models.md").read_text(encoding="utf-8")
+    (example,) = re.findall(r"^```python\n(.*?)^```$", page, re.DOTALL | re.MULTILINE)
+    command = [sys.executable, "-c", QUANTIZED]
+    subprocess.run(command, cwd=trained, input=example, text=True, check=True, capture_output=True)
+    assert diagnose(read((trained / "page.tflite").read_bytes())).kind == "int8"
+
+
+MESSAGES: Mapping[str, tuple[str, str]] = {
+    "recurrent_layer": (
+        "a.py:8:1: error: 'tf.TensorListReserve' op requires element_shape to be static",
+        "unroll=True",
+    ),
+    "no_int8_operator": (
+        f"a.py:1:1: error: 'tf.Erf' op is neither a custom op nor a flex op\na.py:2:1: {ILLEGAL}",
+        "TFLite has no int8 operator for TensorFlow's Erf, FFT",
+    ),
+    "not_convertible": ("a.py:1:1: error: something new\nmore of it", "to int8: something new\n"),
+}
+
+
+@pytest.mark.parametrize("code", MESSAGES)
+def test_the_converters_pages_become_a_sentence(code: str) -> None:
+    message, says = MESSAGES[code]
+    error = keras._not_convertible(message)
+    assert error.code == code
+    assert says in str(error)
+    assert "a.py" not in str(error)
+
+
+@pytest.mark.parametrize(
+    ("message", "layer"),
+    [
+        ("pages of it\nException encountered: Could not locate class 'Mine'. Make sure custom classes", "Mine"),
+        ("Unknown layer: 'Mine'. Please ensure you are using a `keras.utils.custom_object_scope`", "Mine"),
+        ("Requested the deserialization of a `Lambda` layer whose `function` is a Python lambda.", "Lambda"),
+    ],
+)
+def test_a_layer_whose_code_is_not_there(monkeypatch: pytest.MonkeyPatch, message: str, layer: str) -> None:
+    def load(*_: object) -> None:
+        raise TypeError(message)
+
+    monkeypatch.setattr(keras, "_tensorflow", lambda: None)
+    monkeypatch.setattr(keras.FloatModel, "_load", load)
+    with pytest.raises(UsageError, match=f"a layer of your own, {layer}, ") as raised:
+        keras.FloatModel(Path("net.keras"))
+    assert raised.value.code == "custom_layer"
+    assert "model.export(" in raised.value.hint
+
+
+def test_tensorflow_is_silenced_in_c_and_in_python(capfd: pytest.CaptureFixture[str]) -> None:
+    for verbose, heard_then in ((False, ""), (True, "from C\nfrom Python\n")):
+        with keras.unheard(verbose=verbose):
+            os.write(1, b"from C\n")
+            print("from Python", flush=True)
+            os.write(2, b"from C\n")
+            print("from Python", file=sys.stderr, flush=True)
+        assert capfd.readouterr() == (heard_then, heard_then)
+    print("after")
+    assert capfd.readouterr().out == "after\n"
+
+
+def test_without_tensorflow_it_says_what_to_install(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setitem(sys.modules, "tensorflow", None)
+    (tmp_path / "net.keras").write_bytes(b"PK")
+    np.save(tmp_path / "x.npy", np.zeros((2, 4)))
+    assert cli.main(["optimize", str(tmp_path / "net.keras"), "--calibrate", str(tmp_path / "x.npy")]) == cli.BAD
+    said = capsys.readouterr().err
+    assert "pip install 'tflm-memopt[train]'" in said
+    assert "code no_tensorflow" in said
+
+
+def test_calibration_is_for_keras_models(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    net = Net(1)
+    (tmp_path / "net.tflite").write_bytes(net.model(net.conv2d(net.input((1, 8, 8, 3)), 4)))
+    np.save(tmp_path / "x.npy", np.zeros((2, 8, 8, 3)))
+    arguments = ["optimize", str(tmp_path / "net.tflite"), "--calibrate", str(tmp_path / "x.npy")]
+    assert cli.main(arguments) == cli.BAD
+    assert "code not_keras" in capsys.readouterr().err
+
+
+def test_a_keras_model_must_be_calibrated(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "net.keras").write_bytes(b"PK")
+    assert cli.main(["optimize", str(tmp_path / "net.keras")]) == cli.BAD
+    assert "code no_calibration" in capsys.readouterr().err
+
+
+def test_quantized_as_tflm_does() -> None:
+    tensor = Tensor(0, "x", (1, 3), "INT8", Quantization((0.5,), (-1,)))
+    values: Any = np.array([[0.25, -0.25, 100.0]], dtype=np.float32)
+    assert keras._quantized(tensor, values).tolist() == [[[0, -2, 127]]]

@@ -1,0 +1,278 @@
+"""Budgets and limits, saved plans, and the frontier: every answer keeps to what was asked for."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from conftest import thinned
+from models import Net
+
+import tflm_memopt
+from tflm_memopt.cli import main as cli
+from tflm_memopt.convert.frontier import SWITCHES
+from tflm_memopt.errors import DoesNotFit, MemoptError, UsageError
+from tflm_memopt.plan.plan import Plan
+from tflm_memopt.results import Exploration
+
+
+def narrowing() -> bytes:
+    """Its input is small beside what is inside, so that computing overlaps again saves RAM."""
+    net = Net(12)
+    x = net.conv2d(net.input((1, 12, 12, 2)), 24, out=(0.4, -5))
+    for _ in range(2):
+        x = net.depthwise_conv2d(x, activation="RELU6", out=(0.3, -7))
+    return net.model(net.conv2d(x, 1, kernel=(3, 3), stride=(2, 2), out=(0.5, 3)))
+
+
+def plain() -> bytes:
+    net = Net()
+    return net.model(net.unary("ABS", net.input((1, 4, 4, 2), None, dtype="FLOAT32"), dtype="FLOAT32", out=None))
+
+
+@pytest.fixture(scope="module")
+def frontier() -> Exploration:
+    return tflm_memopt.explore(narrowing(), name="narrowing")
+
+
+def document(plan: Plan) -> Any:
+    """A plan after a way through a file."""
+    return json.loads(json.dumps(plan.to_json()))
+
+
+def test_a_frontier_has_less_ram_for_more_compute(frontier: Exploration) -> None:
+    points = frontier.points
+    assert len(points) > 1
+    assert points[0].overhead == 1.0
+    for one, next_one in itertools.pairwise(points):
+        assert one.macs < next_one.macs
+        assert one.arena.total > next_one.arena.total
+    assert all(point.plan.macs == point.macs == round(point.overhead * frontier.original_macs) for point in points)
+    assert points[0].arena.total < frontier.original_arena.total
+
+
+def test_the_first_point_is_the_default(frontier: Exploration) -> None:
+    report = tflm_memopt.optimize(narrowing()).report
+    assert report.overhead == 1.0
+    assert report.arena.total == frontier.points[0].arena.total
+
+
+@pytest.mark.slow
+def test_every_point_can_be_used_again_and_is_bit_exact(frontier: Exploration) -> None:
+    for point in {0: frontier.points[0], 1: frontier.points[-1]}.values():
+        result = tflm_memopt.optimize(narrowing(), plan=document(point.plan))
+        assert result.report.arena == point.arena
+        assert result.report.overhead == point.overhead
+        assert tflm_memopt.verify(narrowing(), result.model, runs=2).bit_exact
+
+
+@pytest.mark.slow
+def test_a_compute_budget_is_kept(frontier: Exploration) -> None:
+    for point in frontier.points:
+        report = tflm_memopt.optimize(narrowing(), max_macs=point.overhead).report
+        assert report.overhead <= point.overhead
+        assert report.arena.total <= point.arena.total
+        assert report.max_macs == point.overhead
+
+
+@pytest.mark.slow
+def test_a_ram_limit_costs_the_least_compute(frontier: Exploration) -> None:
+    for before, point in zip((None, *frontier.points), frontier.points, strict=False):
+        report = tflm_memopt.optimize(narrowing(), ram_limit=point.arena.total).report
+        assert report.arena.total <= point.arena.total
+        assert report.overhead <= point.overhead
+        assert before is None or report.overhead > before.overhead
+        assert report.ram_limit == point.arena.total
+
+
+def test_what_nothing_fits_is_named_with_the_nearest_settings(frontier: Exploration) -> None:
+    least = frontier.points[-1]
+    with pytest.raises(DoesNotFit) as no:
+        tflm_memopt.optimize(narrowing(), ram_limit=600)
+    assert "limit is 600 B" in no.value.what
+    assert "block" in no.value.where
+    assert "CONV_2D" in no.value.where
+    limit = int(no.value.hint.removeprefix("--ram-limit "))
+    assert limit <= least.arena.total
+    assert tflm_memopt.optimize(narrowing(), ram_limit=limit).report.arena.total <= limit
+
+
+@pytest.mark.slow
+def test_limits_that_contradict_each_other(frontier: Exploration) -> None:
+    limit = frontier.points[-1].arena.total
+    with pytest.raises(DoesNotFit) as no:
+        tflm_memopt.optimize(narrowing(), ram_limit=limit, max_macs=1.0)
+    assert no.value.hint.startswith("--max-macs ")
+    enough = float(no.value.hint.split()[1])
+    report = tflm_memopt.optimize(narrowing(), ram_limit=limit, max_macs=enough).report
+    assert report.arena.total <= limit
+    assert report.overhead <= enough
+
+
+def test_a_budget_below_the_least_is_refused_with_the_least() -> None:
+    with pytest.raises(UsageError, match=r"F = 0\.9") as error:
+        tflm_memopt.optimize(narrowing(), max_macs=0.9)
+    assert error.value.hint == "--max-macs 1"
+
+
+def test_a_model_that_stays_as_it_is_may_be_too_large() -> None:
+    total = tflm_memopt.optimize(plain()).report.arena.total
+    assert not tflm_memopt.optimize(plain(), ram_limit=total).report.changed
+    with pytest.raises(DoesNotFit, match=f"needs {total:,} B"):
+        tflm_memopt.optimize(plain(), ram_limit=total - 1)
+    assert tflm_memopt.explore(plain()).points == ()
+
+
+def looking_back() -> bytes:
+    """Its last operator reads the input again, behind a tensor that must be whole: the input cannot pass by once."""
+    net = Net(9)
+    x = net.input((1, 8, 8, 2))
+    dense = net.fully_connected(net.reshape(net.conv2d(x, 2), (1, 128)), 128)
+    return net.model(net.add(net.conv2d(net.reshape(dense, (1, 8, 8, 2)), 2), x))
+
+
+@pytest.mark.parametrize(
+    ("model", "settings", "code", "reason", "way_out"),
+    [
+        (narrowing, {"max_macs": 0.5}, "overhead_too_low", "F = 0.5", "--max-macs 1"),
+        (narrowing, {"ram_limit": 600}, "does_not_fit", "limit is 600 B", "--ram-limit "),
+        (narrowing, {"ram_limit": 2400, "max_macs": 1.0}, "does_not_fit", "limit is 2,400 B", "--max-macs "),
+        (narrowing, {"max_macs": 2.0, "without": ["recompute"]}, "overhead_of_no_use", "recompute", "--max-macs 1"),
+        (narrowing, {"max_macs": 2.0, "plan": {}}, "plan_and_limits", "a saved plan", "--plan alone"),
+        (narrowing, {"without": ["magic"]}, "unknown_ingredient", "magic", "strips"),
+        (looking_back, {"input": "stream"}, "input_not_streamable", "row by row together", "--input external"),
+        (plain, {"ram_limit": 100}, "original_too_large", "limit is 100 B", "smaller model"),
+    ],
+)
+def test_limits_that_cannot_be_met_say_why_and_what_can(
+    model: Callable[[], bytes], settings: dict[str, Any], code: str, reason: str, way_out: str
+) -> None:
+    with pytest.raises(MemoptError) as refused:
+        tflm_memopt.optimize(model(), **settings)
+    assert refused.value.code == code
+    assert reason in refused.value.what
+    assert way_out in refused.value.hint
+
+
+def test_when_the_solver_s_time_is_up_there_is_a_plan() -> None:
+    """The heuristic's, checked and bit-exact as any other; proven only if it meets the bound."""
+    result = tflm_memopt.optimize(narrowing(), max_macs=2.0, seconds=0)
+    assert result.plan is not None
+    assert result.plan.proven == (result.plan.head == result.plan.lower_bound)
+    assert tflm_memopt.verify(narrowing(), result.model, runs=1).bit_exact
+
+
+@pytest.mark.parametrize("switch", thinned(SWITCHES, 1))
+def test_without_an_ingredient_nothing_gets_better(frontier: Exploration, switch: str) -> None:
+    model = narrowing()
+    result = tflm_memopt.optimize(model, ram_limit=10**6, without=[switch])
+    assert result.report.without == (switch,)
+    assert result.report.arena.total >= frontier.points[0].arena.total
+    assert tflm_memopt.verify(model, result.model, runs=1).bit_exact
+
+
+def test_tiles_and_recompute_are_what_the_switches_say(frontier: Exploration) -> None:
+    assert any(point.tiled for point in frontier.points)
+    rows = tflm_memopt.explore(narrowing(), without=["tiles"]).points
+    assert [point.tiled for point in rows] == [0]
+    once = tflm_memopt.explore(narrowing(), without=["recompute"]).points
+    assert [point.overhead for point in once] == [1.0]
+
+
+DAMAGE: dict[str, Callable[[Any], object]] = {
+    "schema": lambda d: d.update(schema=99),
+    "head": lambda d: d.update(head=1 << 50),
+    "no steps": lambda d: d.update(steps=[]),
+    "steps of another kind": lambda d: d.update(steps=3),
+    "offset": lambda d: d["buffers"][0].update(offset=d["buffers"][0]["offset"] + 16),
+    "short": lambda d: d["buffers"][-1].update(nbytes=1),
+    "role": lambda d: d["buffers"][0].update(role="cache"),
+    "region": lambda d: d["steps"][0].update(region=7),
+    "operator": lambda d: d["steps"][0]["stages"][0].update(op=99),
+    "firings": lambda d: d["steps"][0].update(firings=1),
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGE.values(), ids=DAMAGE)
+def test_a_plan_that_was_tampered_with(frontier: Exploration, damage: Callable[[Any], object]) -> None:
+    saved = document(frontier.points[-1].plan)
+    damage(saved)
+    with pytest.raises(UsageError, match="does not belong to this model"):
+        tflm_memopt.optimize(narrowing(), plan=saved)
+
+
+def test_a_plan_of_another_model(frontier: Exploration, example: bytes) -> None:
+    with pytest.raises(UsageError, match="does not belong to this model"):
+        tflm_memopt.optimize(example, plan=document(frontier.points[0].plan))
+
+
+# --- the command
+
+
+def test_explore_writes_what_it_says(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("net.tflite").write_bytes(narrowing())
+    arguments = ["--csv", "a/net.csv", "--plot", "net.svg", "--plans", "plans"]
+    assert cli.main(["explore", "net.tflite", *arguments, "--json"]) == cli.DONE
+    out, err = capsys.readouterr()
+    result = json.loads(out)
+    assert err == ""
+    lines = Path("a/net.csv").read_text().splitlines()
+    assert lines[0].startswith("plan,overhead,macs,instructions,head,tail,total")
+    assert len(lines) == len(result["points"]) + 2
+    assert Path("net.svg").read_text().startswith("<?xml")
+    plans = sorted(Path("plans").iterdir())
+    assert len(plans) == len(result["points"])
+    assert cli.main(["optimize", "net.tflite", "--plan", str(plans[-1]), "--json"]) == cli.DONE
+    assert json.loads(capsys.readouterr().out)["arena"] == result["points"][-1]["arena"]
+
+
+@pytest.mark.slow
+def test_explore_by_instructions(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("net.tflite").write_bytes(narrowing())
+    arguments = ["explore", "net.tflite", "--cost", "instructions", "--core", "rv32", "--without", "recompute"]
+    assert cli.main([*arguments, "--plot", "net.svg"]) == cli.DONE
+    said = " ".join(capsys.readouterr().out.split())
+    assert "instructions, rv32" in said
+    assert "million instructions, rv32, estimated" in Path("net.svg").read_text()
+    assert cli.main([*arguments, "--json"]) == cli.DONE
+    result = json.loads(capsys.readouterr().out)
+    assert (result["cost"], result["core"]) == ("instructions", "rv32")
+    least = result["points"][-1]
+    assert f"{least['instructions']:,}" in said
+    most = str(least["instructions"])
+    limits = ["--max-instructions", most, "--core", "rv32", "--without", "recompute"]
+    assert cli.main(["optimize", "net.tflite", *limits, "--emit", "tflite"]) == cli.DONE
+    assert "estimated" in capsys.readouterr().out
+    assert json.loads(Path("net_memopt/net.report.json").read_text())["arena"] == least["arena"]
+
+
+def test_explore_as_people_read_it(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "net.tflite").write_bytes(narrowing())
+    assert cli.main(["explore", str(tmp_path / "net.tflite")]) == cli.DONE
+    said = capsys.readouterr().out
+    assert "TFLM today" in said
+    assert "ilp32, input in the arena, TFLM reference kernels" in said
+    assert not any(line.endswith(" ") for line in said.splitlines())
+
+
+def test_a_plot_needs_matplotlib_and_says_so_first(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "net.tflite").write_bytes(b"\0\0\0\0TFL3 and no model: would fail later")
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    code = cli.main(["explore", str(tmp_path / "net.tflite"), "--plot", str(tmp_path / "net.png")])
+    assert code == cli.BAD
+    said = capsys.readouterr().err
+    assert "--plot FILE.png needs matplotlib" in said
+    assert "pip install 'tflm-memopt[plot]'" in said

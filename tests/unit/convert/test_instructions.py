@@ -1,0 +1,126 @@
+"""Budgets of estimated instructions, and the frontier by them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from itertools import pairwise
+from typing import Any
+
+import pytest
+from models import Net
+
+import tflm_memopt
+from tflm_memopt.convert.instructions import forms
+from tflm_memopt.errors import DoesNotFit, MemoptError, UsageError
+from tflm_memopt.ops.packing import MVE_PIXELS, PIXELS
+from tflm_memopt.plan.search.tiles_plan import Settings
+from tflm_memopt.results import Exploration
+
+M4: Mapping[str, Any] = {"target": "cortex-m4", "without": ("recompute",)}
+"""Without recompute a search is quick."""
+
+
+def wide() -> bytes:
+    """Its maps are wide: rows of them take more bytes and fewer firings than pixels."""
+    net = Net(12)
+    x = net.conv2d(net.input((1, 10, 20, 2)), 16, out=(0.4, -5))
+    x = net.depthwise_conv2d(x, activation="RELU6", out=(0.3, -7))
+    return net.model(net.conv2d(x, 2, kernel=(3, 3), stride=(2, 2), out=(0.5, 3)))
+
+
+@pytest.fixture(scope="module")
+def frontier() -> Exploration:
+    return tflm_memopt.explore(wide(), cost="instructions", **M4)
+
+
+def test_fewer_instructions_take_more_ram(frontier: Exploration) -> None:
+    assert (frontier.cost, frontier.core) == ("instructions", "cortex-m4")
+    assert len(frontier.points) > 1
+    for one, next_one in pairwise(frontier.points):
+        assert one.instructions < next_one.instructions
+        assert one.arena.total > next_one.arena.total
+
+
+def test_plans_that_compute_the_same_differ(frontier: Exploration) -> None:
+    """Multiply-accumulates say that they cost the same."""
+    once = [point for point in frontier.points if point.macs == frontier.points[0].macs]
+    assert len(once) > 1
+    assert once[-1].instructions > 1.2 * once[0].instructions
+
+
+def test_a_frontier_by_macs_has_no_plan_that_this_one_does_not_match(frontier: Exploration) -> None:
+    for point in tflm_memopt.explore(wide(), **M4).points:
+        assert any(p.instructions <= point.instructions and p.arena.total <= point.arena.total for p in frontier.points)
+
+
+@pytest.mark.slow
+def test_a_budget_of_instructions_is_kept(frontier: Exploration) -> None:
+    for point in (frontier.points[0], frontier.points[-1]):
+        done = tflm_memopt.optimize(wide(), max_instructions=point.instructions, **M4)
+        assert done.report.instructions == {"cortex-m4": point.instructions}
+        assert done.report.arena.total == point.arena.total
+        assert done.report.max_instructions == point.instructions
+    assert tflm_memopt.verify(wide(), done.model, runs=1).bit_exact
+
+
+@pytest.mark.slow
+def test_with_a_ram_limit_the_fewest_instructions(frontier: Exploration) -> None:
+    limit, most = frontier.points[1].arena.total, frontier.points[-1].instructions
+    done = tflm_memopt.optimize(wide(), max_instructions=most, ram_limit=limit, **M4)
+    assert done.report.instructions == {"cortex-m4": frontier.points[1].instructions}
+    with pytest.raises(DoesNotFit, match="limit is") as no:
+        tflm_memopt.optimize(wide(), max_instructions=frontier.points[0].instructions, ram_limit=limit, **M4)
+    assert no.value.code == "does_not_fit_in_time"
+    assert "block" in no.value.where
+    enough = int(no.value.hint.split()[1])
+    done = tflm_memopt.optimize(wide(), max_instructions=enough, ram_limit=limit, **M4)
+    assert done.report.arena.total <= limit
+
+
+@pytest.mark.slow
+def test_with_a_budget_of_macs_both_are_kept(frontier: Exploration) -> None:
+    most = frontier.points[-1].instructions
+    done = tflm_memopt.optimize(wide(), max_instructions=most, max_macs=1.0, **M4)
+    assert done.report.overhead <= 1.0
+    assert done.report.instructions["cortex-m4"] <= most
+    with pytest.raises(UsageError) as refused:
+        tflm_memopt.optimize(wide(), max_instructions=most, max_macs=0.1, **M4)
+    assert refused.value.code == "overhead_too_low"
+
+
+@pytest.mark.parametrize(
+    ("settings", "code", "way_out"),
+    [
+        ({"max_instructions": 1000}, "instructions_too_low", "--max-instructions "),
+        ({"max_instructions": 1000, "core": "cortex-m0"}, "unknown_core", "--core cortex-m"),
+        ({"max_instructions": 1000, "plan": {}}, "plan_and_limits", "--plan alone"),
+    ],
+)
+def test_what_is_refused(settings: dict[str, Any], code: str, way_out: str) -> None:
+    with pytest.raises(MemoptError) as refused:
+        tflm_memopt.optimize(wide(), **M4, **settings)
+    assert refused.value.code == code
+    assert refused.value.hint.startswith(way_out)
+    if code == "instructions_too_low":
+        least = int(refused.value.hint.split()[1])
+        done = tflm_memopt.optimize(wide(), max_instructions=least, **M4)
+        assert done.report.instructions == {"cortex-m4": least}
+
+
+def test_a_cost_that_is_none() -> None:
+    with pytest.raises(UsageError, match="'joules'"):
+        tflm_memopt.explore(wide(), cost="joules")  # type: ignore[arg-type]
+
+
+def test_a_model_that_stays_has_no_estimate() -> None:
+    net = Net()
+    data = net.model(net.unary("ABS", net.input((1, 4, 4, 2), None, dtype="FLOAT32"), dtype="FLOAT32", out=None))
+    assert tflm_memopt.optimize(data, max_instructions=5).report.instructions == {}
+    assert tflm_memopt.explore(data, cost="instructions").points == ()
+
+
+def test_forms() -> None:
+    assert [f.tile for f in forms(Settings(), "cortex-m4") if f] == [1, PIXELS, 0xFFFF]
+    assert [f.tile for f in forms(Settings(), "cortex-m55") if f] == [1, MVE_PIXELS, 0xFFFF]
+    assert len(forms(Settings(tile=0xFFFF, group_channels=0), "generic")) == 1
+    assert forms(None, "generic") == (None,)

@@ -1,0 +1,214 @@
+"""Boards as limits, ways in which a model would fit, and rewrites that cost more flash than they save RAM."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+from ai_edge_litert import schema_py_generated as schema
+from models import Net
+from unit.command import Run, float_io, small
+
+import tflm_memopt
+from tflm_memopt.cli import main as cli
+from tflm_memopt.convert.policy import NO_BALANCE, NO_FLASH
+from tflm_memopt.errors import DoesNotFit
+from tflm_memopt.targets.boards import board
+
+BLUEPILL = board("bluepill")
+
+
+def heavy() -> bytes:
+    """Little RAM, 100 kB of weights."""
+    net = Net(3)
+    return net.model(net.fully_connected(net.fully_connected(net.input((1, 1000)), 100), 4))
+
+
+def camera() -> bytes:
+    """float32 in and out: 60 kB of input, 15 kB as int8."""
+    net = Net(7)
+    q = net.unary("QUANTIZE", net.input((1, 70, 72, 3), None, dtype="FLOAT32"))
+    q = net.conv2d(q, 8, kernel=(3, 3), stride=(2, 2))
+    q = net.conv2d(q, 4, kernel=(3, 3), stride=(2, 2))
+    return net.model(net.unary("DEQUANTIZE", q, dtype="FLOAT32", out=None))
+
+
+def mostly_builtin() -> bytes:
+    """Its arena is what an operator takes that has no row kernel; a dense layer behind it saves next to nothing."""
+    net = Net(4)
+    x = net.input((1, 32, 32, 8))
+    x = net.op("FLOOR_DIV", [x, x], [net.tensor((1, 32, 32, 8))], schema.FloorDivOptionsT())
+    return net.model(net.fully_connected(net.mean(x, (1, 2)), 4))
+
+
+def test_the_flash_of_a_board_is_a_limit(folder: Path, run: Run) -> None:
+    (folder / "heavy.tflite").write_bytes(heavy())
+    answer = run("optimize", "heavy.tflite", "-o", "out", "--board", "bluepill", "--emit", "platformio")
+    assert (answer.code, answer.out) == (cli.NO, "")
+    assert not (folder / "out").exists()
+    assert "B of flash, bluepill has 49,152 B beside its core" in answer.err
+    assert re.search(r"at model [\d,]+ B, library [\d,]+ B, TFLM [\d,]+ B, the last two estimated", answer.err)
+    assert "code flash_too_small" in answer.err
+    names = re.search(r"--board ([\w, ]+)", answer.err)
+    assert names
+    assert "bluepill" not in names[1]
+    there = run("optimize", "heavy.tflite", "-o", "out", "--json", "--board", names[1].split(", ")[0]).json["board"]
+    assert there["fits"]
+    assert there["flash"]["model"] > 100_000
+
+
+def test_what_a_board_has_left(folder: Path, run: Run) -> None:
+    said = run("optimize", "small.tflite", "-o", "a", "--board", "nano33ble").out
+    (line,) = (line for line in said.splitlines() if line.startswith("  nano33ble"))
+    assert re.search(r"[\d,]+ B of RAM left, [\d,]+ B of flash  ", line)
+    left = run("optimize", "small.tflite", "-o", "a", "--board", "nano33ble", "--json").json
+    there = board("nano33ble")
+    need = max(left["arena"]["total"], left["arena"]["min"])
+    assert left["board"]["ram_left"] == there.arena_limit - need
+    flash = left["board"]["flash"]
+    assert left["board"]["flash_left"] == there.flash_limit - flash["model"] - flash["library"] - flash["tflm"]
+    assert flash["model"] == left["flash"]["rewritten"]
+    assert f"{left['board']['ram_left']:,} B of RAM left" in line
+
+
+@pytest.mark.parametrize("limit", [9_000, 10**6])
+def test_of_two_ram_limits_the_smaller_one_wins(limit: int) -> None:
+    report = tflm_memopt.optimize(small(), board="uno_r4", ram_limit=limit).report
+    assert report.ram_limit == min(limit, board("uno_r4").arena_limit)
+    assert report.target == "cortex-m4"
+
+
+def test_a_board_too_small_for_a_float_interface_is_told_of_int8_io() -> None:
+    with pytest.raises(DoesNotFit) as no:
+        tflm_memopt.optimize(camera(), board="mkr_wifi_1010")
+    assert no.value.code in ("does_not_fit", "original_too_large")
+    ways = dict(re.findall(r"(--[\w -]+?) \(fits in ([\d,]+) B", no.value.hint))
+    assert set(ways) >= {"--int8-io", "--int8-io --input stream"}
+    for flags, total in ways.items():
+        done = tflm_memopt.optimize(
+            camera(), board="mkr_wifi_1010", int8_io="int8" in flags, input="stream" if "stream" in flags else "arena"
+        )
+        assert f"{done.report.arena.total:,}" == total
+        assert done.report.board
+        assert done.report.board.fits
+    assert "--board " in no.value.hint
+    assert "--ram-limit" not in no.value.hint
+
+
+def test_a_ram_limit_is_told_of_int8_io_too() -> None:
+    with pytest.raises(DoesNotFit, match=r"--int8-io \(fits in [\d,]+ B\)"):
+        tflm_memopt.optimize(float_io(), ram_limit=5_000)
+
+
+def test_where_no_way_is_enough_without_recompute_the_smallest_is_tried_with_it() -> None:
+    net = Net(3)
+    x = net.unary("QUANTIZE", net.input((1, 48, 24, 3), None, dtype="FLOAT32"))
+    for channels in (4, 8, 16, 16):
+        x = net.conv2d(x, channels, kernel=(3, 3))
+    x = net.mean(net.conv2d(x, 4, kernel=(3, 3), stride=(2, 2)), (1, 2))
+    model = net.model(net.unary("DEQUANTIZE", x, dtype="FLOAT32", out=None))
+    once = tflm_memopt.optimize(model, int8_io=True, input="stream").report.arena.total
+    with pytest.raises(DoesNotFit) as no:
+        tflm_memopt.optimize(model, ram_limit=once - 200)
+    way = re.match(r"--int8-io --input stream \(fits in ([\d,]+) B, F = (1\.\d+)\)", no.value.hint)
+    assert way
+    done = tflm_memopt.optimize(model, int8_io=True, input="stream", ram_limit=once - 200).report
+    assert (f"{done.arena.total:,}", f"{done.overhead:.2f}") == way.groups()
+
+
+def test_a_model_whose_rewrite_has_too_much_flash_stays_whole() -> None:
+    net = Net(1)
+    x = net.input((1, 16, 16, 4))
+    y = net.op("FLOOR_DIV", [x, x], [net.tensor((1, 16, 16, 4))], schema.FloorDivOptionsT())
+    for _ in range(4):
+        y = net.unary("RELU", y)
+    plain = tflm_memopt.inspect(net.model(y))
+    net.tree.description = "x" * (BLUEPILL.flash_limit - plain.firmware.on("cortex-m3").total - 200)
+    assert tflm_memopt.optimize(net.model(y)).report.changed
+    done = tflm_memopt.optimize(net.model(y), board="bluepill")
+    assert not done.report.changed
+    assert done.report.why_unchanged == NO_FLASH
+    assert done.report.board
+    assert 0 <= done.report.board.flash_left < 1000
+
+
+# --- the balance
+
+
+def test_a_rewrite_that_saves_less_than_it_costs_is_not_made(folder: Path, run: Run) -> None:
+    (folder / "builtin.tflite").write_bytes(mostly_builtin())
+    left = run("optimize", "builtin.tflite", "-o", "a", "--json").json
+    assert (left["changed"], left["why_unchanged"]) == (False, NO_BALANCE)
+    assert (folder / "a/builtin.tflite").read_bytes() == mostly_builtin()
+    balance = left["balance"]
+    assert not balance["worthwhile"]
+    assert 0 < balance["ram_saved"] < balance["flash_added"] == balance["model"] + balance["library"]
+    assert balance["tflm"] > 0  # which alone would not sell it: the saving is too small
+    said = run("optimize", "builtin.tflite", "-o", "a").out
+    (line,) = (line for line in said.splitlines() if line.startswith("  balance"))
+    assert f"-{balance['ram_saved']:,} B of RAM, {balance['flash_added']:+,} B of flash" in line
+
+
+@pytest.mark.parametrize(
+    "flags",
+    [
+        ("--force",), ("--ram-limit", "30kB"), ("--max-macs", "1"), ("--board", "nano33ble"),
+        ("--op-per", "block"), ("--target", "cortex-m4"), ("--without", "tiles"),
+    ],
+)  # fmt: skip
+def test_unless_it_is_wanted(folder: Path, run: Run, flags: tuple[str, ...]) -> None:
+    (folder / "builtin.tflite").write_bytes(mostly_builtin())
+    report = run("optimize", "builtin.tflite", "-o", "a", "--json", *flags).json
+    assert report["changed"]
+    assert not report["balance"]["worthwhile"]
+
+
+def test_a_rewrite_that_saves_more_is_made(example: bytes) -> None:
+    report = tflm_memopt.optimize(example, if_worthwhile=True).report
+    assert report.changed
+    assert report.balance
+    assert report.balance.worthwhile
+    assert report.balance.ram_saved == report.original_arena.total - report.arena.total
+    assert report.balance.model == report.flash.rewritten - report.flash.original
+
+
+def test_kernels_of_tflm_that_leave_count_where_the_saving_does() -> None:
+    """A small network halves its arena; TFLM's two kernels for it take more flash than the library."""
+    report = tflm_memopt.optimize(small(), if_worthwhile=True).report
+    assert report.balance
+    assert report.balance.ram_saved < report.balance.flash_added < report.balance.ram_saved + report.balance.tflm
+    assert report.balance.worthwhile
+    assert report.changed
+
+
+# --- a streamed input that takes more than one in the arena
+
+
+def test_a_streamed_input_that_takes_more_is_told_of() -> None:
+    net = Net(5)
+    model = net.model(net.fully_connected(net.fully_connected(net.input((1, 640)), 128), 128))
+    plain = tflm_memopt.optimize(model).report
+    streamed = tflm_memopt.optimize(model, input="stream").report
+    assert plain.arena.total < streamed.arena.total
+    assert streamed.in_arena == plain.arena.total
+    assert plain.in_arena is None
+
+
+def test_a_streamed_input_that_takes_less_is_not(folder: Path, run: Run) -> None:
+    answer = run("optimize", "small.tflite", "-o", "a", "--input", "stream", "--json").json
+    assert answer["in_arena"] is None
+    net = Net(5)
+    (folder / "dense.tflite").write_bytes(net.model(net.fully_connected(net.input((1, 640)), 128)))
+    said = run("optimize", "dense.tflite", "-o", "a", "--input", "stream").out
+    assert re.search(r"  smaller +[\d,]+ B +with --input arena: [\d,]+ B less", said)
+
+
+def test_a_frontier_says_what_a_board_has_left(folder: Path, run: Run) -> None:
+    answer = run("explore", "small.tflite", "--board", "uno_r4", "--json").json
+    assert (answer["board"], answer["target"]) == ("uno_r4", "cortex-m4")
+    limit = board("uno_r4").arena_limit
+    assert answer["points"]
+    for point in answer["points"]:
+        assert point["board"]["ram_left"] == limit - max(point["arena"]["total"], point["arena"]["min"])
+    assert "RAM left" in run("explore", "small.tflite", "--board", "uno_r4").out

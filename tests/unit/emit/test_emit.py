@@ -1,0 +1,335 @@
+"""The C++ that `optimize` writes: no warning, the model's bytes, exactly its operators."""
+
+from __future__ import annotations
+
+import json
+import re
+import runpy
+import shutil
+import subprocess
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from models import Net
+from unit.analysis.arena_zoo import lstm
+
+import tflm_memopt
+from tflm_memopt.emit import bundle
+from tflm_memopt.emit.array import model_header, model_source
+from tflm_memopt.emit.methods import AFTER_2023, BUILTIN, CUSTOM
+from tflm_memopt.emit.names import comment, file_stem, guard, identifier
+from tflm_memopt.emit.resolver import arena_bytes, builds, needed, ops_header
+from tflm_memopt.model.names import OURS
+from tflm_memopt.model.reader import CUSTOM as CUSTOM_OP
+from tflm_memopt.model.reader import OPERATORS, Model, read
+from tflm_memopt.plan.plan import Plan
+from tflm_memopt.results import Optimized
+from tflm_memopt.tflm.arena import predict
+
+ROOT = Path(__file__).parents[3]
+TFLM = runpy.run_path(str(ROOT / "scripts/tflm2023.py"))
+STRICT = ["g++", "-std=c++11", "-Wall", "-Wextra", "-Wpedantic", "-Werror"]
+IDENTIFIER = re.compile(r"[a-zA-Z][a-zA-Z0-9]*(_[a-zA-Z0-9]+)*")
+
+needs_compiler = pytest.mark.skipif(not shutil.which("g++"), reason="no g++")
+needs_tflm2023 = pytest.mark.skipif(
+    bool(TFLM["missing"]()) or not shutil.which("g++"), reason=TFLM["missing"]() or "no g++"
+)
+
+
+def mixed() -> bytes:
+    """L2_NORMALIZATION and ADD_N, which stay builtin, between convolutions, and a custom operator."""
+    net = Net(4)
+    x = net.conv2d(net.input((1, 12, 12, 4)), 8, kernel=(3, 3), out=(0.1, 0))
+    gate = net.normalized(x)
+    y = net.add_n(gate, gate)
+    y = net.conv2d(net.conv2d(y, 8, kernel=(3, 3)), 4)
+    return net.model(net.op("CUSTOM", [y], [net.tensor(net.shape(y))], custom_code="Mine */ \\\n#error"))
+
+
+@pytest.fixture(scope="module")
+def converted() -> Optimized:
+    return tflm_memopt.optimize(mixed(), name="mixed.tflite", op_per="block")
+
+
+def compiled(folder: Path, *arguments: str) -> None:
+    done = subprocess.run([*STRICT, *arguments], cwd=folder, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+
+
+# --- names
+
+
+@given(st.text())
+def test_any_name_gives_valid_names(name: str) -> None:
+    assert IDENTIFIER.fullmatch(identifier(name))
+    assert re.fullmatch(r"[A-Z][A-Z0-9]*(_[A-Z0-9]+)*_H_", guard(name, "ops"))
+    assert not set('"\\\n\r\0') & set(file_stem(name))
+    assert file_stem(name)
+    assert "*/" not in comment(name)
+
+
+def test_plain_names_stay() -> None:
+    assert file_stem("person v1.2-é") == "person v1.2-é"
+    assert identifier("kws_int8") == "kws_int8"
+
+
+# --- the set of files
+
+
+def test_files_of_a_rewritten_model(converted: Optimized) -> None:
+    files = bundle.files(converted, "mixed")
+    suffixes = (".tflite", ".plan.json", ".report.json", "_model.h", "_model.cpp", "_ops.h")
+    assert list(files) == [f"mixed{suffix}" for suffix in suffixes]
+    assert files["mixed.tflite"] == converted.model
+    assert Plan.from_json(json.loads(files["mixed.plan.json"])) == converted.plan
+    assert json.loads(files["mixed.report.json"]) == json.loads(json.dumps(converted.report.to_json()))
+
+
+def test_files_of_an_unchanged_model(converted: Optimized) -> None:
+    files = bundle.files(replace(converted, model=mixed(), plan=None), "mixed")
+    assert files["mixed.tflite"] == mixed()
+    assert Plan.from_json(json.loads(files["mixed.plan.json"])).steps == ()
+
+
+def test_json_is_strict() -> None:
+    document = {"a": float("nan"), "b": [float("inf"), 1.5], "c": (1, None, True)}
+    assert json.loads(bundle.to_json(document)) == {"a": "nan", "b": ["inf", 1.5], "c": [1, None, True]}
+
+
+# --- NAME_model.h, NAME_model.cpp
+
+PRINT_MODEL = """
+#include <stdint.h>
+#include <stdio.h>
+#include "{stem}_model.h"
+#include "{stem}_model.h"
+int main() {{
+  static_assert(sizeof({c}_model) == {c}_model_len, "length");
+  if (reinterpret_cast<uintptr_t>({c}_model) % 16 != 0) return 1;
+  return fwrite({c}_model, 1, {c}_model_len, stdout) == {c}_model_len ? 0 : 1;
+}}
+"""
+
+
+@needs_compiler
+@pytest.mark.parametrize("name", ["kws", "class", "1-model v2.0", "größe"])
+def test_the_array_is_the_model_aligned(tmp_path: Path, name: str) -> None:
+    data = bytes(range(256)) * 3 + b"odd"
+    (tmp_path / f"{name}_model.h").write_text(model_header(name, len(data)))
+    (tmp_path / f"{name}_model.cpp").write_text(model_source(name, data))
+    (tmp_path / "main.cpp").write_text(PRINT_MODEL.format(stem=name, c=identifier(name)))
+    compiled(tmp_path, "main.cpp", f"{name}_model.cpp", "-o", "main")
+    assert subprocess.run([tmp_path / "main"], capture_output=True, check=True).stdout == data
+
+
+# --- NAME_ops.h
+
+
+def names_of(model: Model) -> set[str]:
+    return {str(op.options["custom_code"]) if op.type == CUSTOM_OP else op.type for op in model.graph.ops}
+
+
+def test_each_operator_once(converted: Optimized) -> None:
+    model = read(converted.model)
+    operators = [n.operator for n in needed(model)]
+    assert len(operators) == len(set(operators))
+    assert set(operators) == names_of(model)
+    assert set(operators) >= {"L2_NORMALIZATION", "ADD_N", "TMO_BLOCK", "TMO_CONV_2D"}
+
+
+def test_what_the_user_must_bring_is_said(converted: Optimized) -> None:
+    header = ops_header("mixed", read(converted.model), converted.report)
+    line = next(line for line in header.splitlines() if "Mine" in line and "//" in line)
+    assert "a custom operator of yours" in line
+    assert "#error" not in [line.strip() for line in header.splitlines()]
+    (relu,) = needed(read(unary_model("GELU")))
+    assert (relu.add, relu.note) == ("", "TFLM has no kernel for it")
+
+
+def unary_model(kind: str) -> bytes:
+    net = Net()
+    return net.model(net.unary(kind, net.input((1, 4))))
+
+
+def test_the_arena_is_never_too_small(converted: Optimized) -> None:
+    report, model = converted.report, read(converted.model)
+    widest = predict(model, "ilp32-full").min
+    assert report.arena.min < widest <= arena_bytes(model, report) < widest + 16
+    for least, total in ((99000, 98990), (99008, 99000), (99001, 99010), (99024, 99024)):
+        nbytes = arena_bytes(model, replace(report, arena=replace(report.arena, min=least, total=total)))
+        assert max(least, total) <= nbytes < max(least, total) + 16
+        assert nbytes % 16 == 0
+
+
+def test_the_arena_covers_the_lstm_of_early_2023() -> None:
+    """Its Prepare keeps about 60 temporary tensors and eight vectors; today's keeps 25 and none."""
+    model = lstm("INT8", units=16, features=12, steps=10)
+    report = tflm_memopt.optimize(model).report
+    needs = builds(read(model), report)
+    today, early = list(needs.values())[1:]
+    assert early > today + 30 * 64 + 8 * 4 * 16
+    assert arena_bytes(read(model), report) == -(-early // 16) * 16
+    header = ops_header("voice", read(model), report)
+    for build, nbytes in needs.items():
+        assert f"{nbytes:,} B {build}" in header
+
+
+def test_the_arena_has_its_convention(converted: Optimized) -> None:
+    report = converted.report
+    header = ops_header("mixed", read(converted.model), report)
+    assert "ilp32, input in the arena, TFLM reference kernels" in header
+    assert "may want more for L2_NORMALIZATION, ADD_N" in header
+    region = tflm_memopt.optimize(two_convolutions())
+    header = ops_header("plain", read(region.model), region.report)
+    assert f"constexpr size_t plain_arena_size = {arena_bytes(read(region.model), region.report)};" in header
+    assert "may want more" not in header
+
+
+def test_an_arena_that_is_not_known_is_the_users_to_say(converted: Optimized) -> None:
+    """The memory of a custom operator is not known: no constant stands for it, and the least is checked."""
+    least = arena_bytes(read(converted.model), converted.report)
+    header = ops_header("mixed", read(converted.model), converted.report)
+    assert "without what Mine * / __#error allocates, which is not known" in header
+    assert f"#error What Mine * / __#error allocates is not known: define MIXED_ARENA_SIZE, in bytes, {least}" in header
+    assert "constexpr size_t mixed_arena_size = MIXED_ARENA_SIZE;" in header
+    assert f"static_assert(mixed_arena_size >= {least}," in header
+
+
+def two_convolutions() -> bytes:
+    net = Net(6)
+    return net.model(net.conv2d(net.conv2d(net.input((1, 20, 20, 3)), 8, kernel=(3, 3)), 4))
+
+
+# A TFLM that says what it is asked: where its classes are differs between versions.
+RECORDER = """
+#pragma once
+#include <stdio.h>
+namespace tflite {{ namespace micro {{}} }}
+namespace {namespace} {{
+template <unsigned N> struct MicroMutableOpResolver {{
+  unsigned count = 0;
+  int add(const char *name) {{ printf("%s\\n", name); return ++count <= N ? 0 : 1; }}
+  int AddCustom(const char *name, void *) {{ return add(name); }}
+{methods}
+  bool full() const {{ return count == N; }}
+}};
+}}
+"""
+ADAPTER = "#pragma once\nnamespace tmo { inline void *RegisterRegion() { return nullptr; } }\n"
+ASK_TWICE = """
+#include "{stem}_ops.h"
+#include "{stem}_ops.h"
+int main() {{
+  alignas(16) static unsigned char arena[{stem}_arena_size];
+  return &{stem}_op_resolver() == &{stem}_op_resolver() && {stem}_op_resolver().full() && arena[0] == 0 ? 0 : 1;
+}}
+"""
+
+
+@needs_compiler
+@pytest.mark.parametrize("namespace", ["tflite", "tflite { namespace micro"], ids=["until 2026", "after August 2026"])
+def test_the_resolver_has_exactly_the_operators(tmp_path: Path, namespace: str) -> None:
+    region = tflm_memopt.optimize(without_own_operator())
+    model = read(region.model)
+    methods = "\n".join(f'  int {method}() {{ return add("{name}"); }}' for name, method in BUILTIN.items())
+    recorder = RECORDER.format(namespace=namespace, methods=methods) + ("}" if "{" in namespace else "")
+    place = tmp_path / "tensorflow/lite/micro/micro_mutable_op_resolver.h"
+    place.parent.mkdir(parents=True)
+    place.write_text(recorder)
+    (tmp_path / "tmo_tflm.h").write_text(ADAPTER)
+    (tmp_path / "gate_ops.h").write_text(ops_header("gate", model, region.report))
+    (tmp_path / "main.cpp").write_text(ASK_TWICE.format(stem="gate"))
+    compiled(tmp_path, "-I.", "main.cpp", "-o", "main")
+    said = subprocess.run([tmp_path / "main"], capture_output=True, text=True, check=True).stdout.split()
+    assert len(said) == len(set(said))
+    assert set(said) == names_of(model)
+    assert {"TMO_REGION", "ADD_N"} <= set(said)
+
+
+def without_own_operator() -> bytes:
+    net = Net(8)
+    x = net.conv2d(net.input((1, 12, 12, 4)), 8, kernel=(3, 3))
+    y = net.add_n(x, x)
+    return net.model(net.conv2d(y, 4))
+
+
+@needs_tflm2023
+@pytest.mark.parametrize("tflm", TFLM["AGES"], ids=lambda tflm: tflm.name)
+def test_two_models_side_by_side_compile_against_tflm_of_2023(tmp_path: Path, tflm: Any, converted: Optimized) -> None:
+    rewritten = ops_header("new", read(converted.model), converted.report)
+    unchanged = ops_header("old", read(mixed()), converted.report)
+    assert "tmo_tflm.h" in rewritten
+    assert "tmo_tflm.h" not in unchanged
+    (tmp_path / "new_ops.h").write_text(rewritten)
+    (tmp_path / "old_ops.h").write_text(unchanged)
+    (tmp_path / "main.cpp").write_text(
+        '#include "old_ops.h"\n#include "new_ops.h"\n'
+        "unsigned count() {\n"
+        "  return old_op_resolver().GetRegistrationLength() + new_op_resolver().GetRegistrationLength();\n"
+        "}\n"
+    )
+    adapter = [f"-I{ROOT / 'custom_ops/tflm'}", f"-I{ROOT / 'custom_ops/include'}"]
+    sizes = ["-DOLD_ARENA_SIZE=9000", "-DNEW_ARENA_SIZE=9000"]  # with an operator of which nobody knows what it takes
+    compiled(tmp_path, "-fsyntax-only", *sizes, *adapter, *tflm.flags, "main.cpp")
+
+
+@needs_compiler
+def test_a_limit_on_the_arena_is_kept_at_compile_time(tmp_path: Path) -> None:
+    region = tflm_memopt.optimize(two_convolutions())
+    model = read(region.model)
+    need = arena_bytes(model, region.report)
+    folder = tmp_path / "tensorflow/lite/micro"
+    folder.mkdir(parents=True)
+    (folder / "micro_mutable_op_resolver.h").write_text(RECORDER.format(namespace="tflite", methods=""))
+    (tmp_path / "tmo_tflm.h").write_text(ADAPTER)
+    (tmp_path / "two_ops.h").write_text(ops_header("two", model, region.report))
+    (tmp_path / "main.cpp").write_text('#include "two_ops.h"\n')
+    for limit, said in ((need, ""), (need - 1, f"two needs an arena of {need} B, TMO_RAM_LIMIT is less")):
+        command = ["g++", "-std=c++11", "-I.", f"-DTMO_RAM_LIMIT={limit}", "-fsyntax-only", "main.cpp"]
+        done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+        assert (done.returncode == 0) == (not said)
+        assert said in done.stderr
+
+
+@needs_compiler
+def test_a_tflm_that_is_too_old_is_refused_at_compile_time(tmp_path: Path) -> None:
+    """One of 2021: it has kernel_util.h, but no micro_context.h."""
+    (tmp_path / "tensorflow/lite/micro/kernels").mkdir(parents=True)
+    (tmp_path / "tensorflow/lite/micro/kernels/kernel_util.h").write_text("")
+    adapter = [f"-I{ROOT / 'custom_ops/tflm'}", f"-I{ROOT / 'custom_ops/include'}"]
+    command = ["g++", "-std=c++11", "-I.", *adapter, "-fsyntax-only", str(ROOT / "custom_ops/tflm/tmo_tflm.cpp")]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode != 0
+    assert "this TensorFlow Lite Micro is older than 2023" in done.stderr
+
+
+def resolver_header() -> str:
+    return (TFLM["AUTUMN"].include / "tensorflow/lite/micro/micro_mutable_op_resolver.h").read_text(encoding="utf-8")
+
+
+def pairs(header: str, what: str) -> Sequence[tuple[str, str]]:
+    """(method, operator) of every method that calls AddBuiltin (or AddCustom) with it."""
+    return re.findall(rf"TfLiteStatus (Add\w+)\((?:(?!TfLiteStatus).)*?return {what}", header, re.DOTALL)
+
+
+@pytest.mark.skipif(not TFLM["AUTUMN"].include.is_dir(), reason=TFLM["missing"]())
+def test_the_methods_are_those_of_tflm() -> None:
+    header = resolver_header()
+    builtin = {operator: method for method, operator in pairs(header, r"AddBuiltin\(\s*BuiltinOperator_(\w+)")}
+    assert len(builtin) > 90
+    assert builtin == {operator: method for operator, method in BUILTIN.items() if method not in AFTER_2023}
+    custom = {operator: method for method, operator in pairs(header, r'AddCustom\(\s*"([^"]+)"')}
+    assert custom == {o: m for o, m in CUSTOM.items() if m not in AFTER_2023 and o != "ethos-u"}
+    assert "AddEthosU()" in header
+
+
+def test_the_table_names_operators_of_the_schema() -> None:
+    assert set(BUILTIN) <= set(OPERATORS.values())
+    assert set(BUILTIN.values()) | set(CUSTOM.values()) >= AFTER_2023
+    assert not OURS & set(CUSTOM)

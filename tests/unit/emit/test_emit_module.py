@@ -1,0 +1,196 @@
+"""The C module that `optimize --emit c` writes: no warning, right by its own test, refused where it cannot be."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import pytest
+from conftest import ROOT
+from models import Net
+
+import tflm_memopt
+from tflm_memopt.cli import main as cli
+from tflm_memopt.emit import bundle
+from tflm_memopt.emit.names import identifier
+from tflm_memopt.errors import UsageError
+from tflm_memopt.runtime.verify import sample
+
+LIBRARY = ROOT / "custom_ops"
+STRICT = ["-Wall", "-Wextra", "-Wpedantic", "-Werror"]
+OPTIONS = ["-O0", f"-I{LIBRARY / 'include'}"]
+
+needs_compiler = pytest.mark.skipif(not shutil.which("gcc") or not shutil.which("g++"), reason="no gcc and g++")
+
+
+def written(model: bytes, name: str, **settings: object) -> Mapping[str, bytes]:
+    result = tflm_memopt.optimize(model, **settings)  # type: ignore[arg-type]
+    return bundle.files(result, name, ("c",), bundle.Given(lambda: sample(model, result.model)))
+
+
+def small() -> bytes:
+    net = Net(6)
+    return net.model(net.conv2d(net.conv2d(net.input((1, 20, 20, 3)), 8, kernel=(3, 3)), 4))
+
+
+@pytest.fixture(scope="module")
+def plain() -> Mapping[str, bytes]:
+    return written(small(), "plain")
+
+
+def two_inputs() -> bytes:
+    net = Net(5)
+    a, b = (net.conv2d(net.input((1, 9, 7, 3)), 4, kernel=(3, 3)) for _ in range(2))
+    total = net.add(a, b)
+    return net.model(net.softmax(net.fully_connected(total, 5)), net.conv2d(total, 2))
+
+
+def run(folder: Path, *command: str | Path) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+
+
+def built(library: Sequence[Path], folder: Path, files: Mapping[str, bytes], name: str, main: str) -> Path:
+    """A program in C++, which calls the module."""
+    for file, data in files.items():
+        (folder / file).write_bytes(data)
+    (folder / "main.cpp").write_text(f'#include <stdio.h>\n#include "{name}.h"\n#include "{name}.h"\n{main}')
+    for command in (
+        ["gcc", "-std=c11", *STRICT, *OPTIONS, "-c", f"{name}.c"],
+        ["g++", "-std=c++11", *STRICT, *OPTIONS, "-c", "main.cpp"],
+    ):
+        done = run(folder, *command)
+        assert done.returncode == 0, done.stderr
+    done = run(folder, "g++", *library, *sorted(folder.glob("*.o")), "-o", "main")
+    assert done.returncode == 0, done.stderr
+    return folder / "main"
+
+
+@pytest.fixture(scope="module")
+def library(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
+    """The library's object files."""
+    folder = tmp_path_factory.mktemp("library")
+    done = run(folder, "gcc", "-std=c11", *OPTIONS, "-c", *sorted((LIBRARY / "src").glob("*.c")))
+    assert done.returncode == 0, done.stderr
+    return sorted(folder.glob("*.o"))
+
+
+@needs_compiler
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["1-model v2.0", "größe"])
+def test_it_is_right_by_its_own_test(tmp_path: Path, library: list[Path], name: str) -> None:
+    c = identifier(name)
+    main = f"""
+int main() {{
+  if ({c}_selftest() != 0 || {c}_init() != TMO_OK) return 1;
+  for (unsigned i = 0; i < {c.upper()}_INPUT_0_BYTES; ++i) {c}_input_0()[i] = 1;
+  for (unsigned i = 0; i < {c.upper()}_INPUT_1_BYTES; ++i) {c}_input_1()[i] = 2;
+  if ({c}_invoke() != TMO_OK) return 1;
+  fwrite({c}_output_0(), 1, {c.upper()}_OUTPUT_0_BYTES, stdout);
+  fwrite({c}_output_1(), 1, {c.upper()}_OUTPUT_1_BYTES, stdout);
+  return {c}_selftest();
+}}
+"""
+    program = built(library, tmp_path, written(two_inputs(), name), name, main)
+    assert subprocess.run([program], capture_output=True, check=True).stdout
+
+
+STREAMED = """
+int main() {
+  if (plain_selftest() != 0 || plain_selftest() != 0) return 1;
+  for (int begun = 1; begun >= 0; --begun) { /* a frame that is given up first */
+    plain_restart();
+    for (unsigned push = 0; push < PLAIN_PUSHES / (begun ? 2 : 1); ++push) {
+      for (unsigned i = 0; i < PLAIN_INPUT_BYTES; ++i) plain_input()[i] = (int8_t)(push * 7 + i);
+      if (plain_push() != (push + 1 == PLAIN_PUSHES ? TMO_OK : TMO_WAIT)) return 2;
+    }
+  }
+  fwrite(plain_output(), 1, PLAIN_OUTPUT_BYTES, stdout);
+}
+"""
+EXTERNAL = """
+int main() {
+  if (plain_selftest() != 0) return 1;
+  static uint8_t picture[22][64]; /* the input is a part of it */
+  for (int y = 0; y < 20; ++y) {
+    for (int i = 0; i < 60; ++i) {
+      picture[1 + y][3 + i] = (uint8_t)((int8_t)(y / ROWS * 7 + (y % ROWS) * 60 + i) ^ 0x80);
+    }
+  }
+  const tmo_frame frame = {picture, sizeof picture, 64, 1, 1, TMO_FORMAT_UINT8};
+  const tmo_frame none = {NULL, 0, 64, 0, 0, TMO_FORMAT_UINT8};
+  if (plain_invoke(&none) != TMO_ERROR_FRAME || plain_invoke(&frame) != TMO_OK) return 2;
+  fwrite(plain_output(), 1, PLAIN_OUTPUT_BYTES, stdout);
+}
+"""
+
+
+@pytest.mark.slow
+@needs_compiler
+@pytest.mark.parametrize("rows", [1, 4])
+def test_a_streamed_and_an_external_input_give_the_same(tmp_path: Path, library: list[Path], rows: int) -> None:
+    said = []
+    for where, main in ((f"stream:{rows}", STREAMED), ("external", EXTERNAL.replace("ROWS", str(rows)))):
+        folder = tmp_path / where
+        folder.mkdir()
+        program = built(library, folder, written(small(), "plain", input=where), "plain", main)
+        said.append(subprocess.run([program], capture_output=True, check=True).stdout)
+    assert said[0] == said[1]
+    assert len(said[0]) == 1600
+
+
+@pytest.mark.slow
+@needs_compiler
+def test_other_bytes_are_counted_and_a_program_that_is_none_is_refused(
+    tmp_path: Path, library: list[Path], plain: Mapping[str, bytes]
+) -> None:
+    files = dict(plain)
+    source = files["plain.c"].decode()
+    main = 'int main() { printf("%d", (int)plain_selftest()); }'
+    head, _, stored = source.partition("out_0[1600] = {\n")
+    values = stored.partition("\n")[0]
+    first = values.split(",")[0].strip()
+    wrong = values.replace(first, f"{int(first, 16) ^ 1:#04x}")
+    files["plain.c"] = f"{head}out_0[1600] = {{\n{stored.replace(values, wrong, 1)}".encode()
+    (tmp_path / "a").mkdir()
+    assert run(tmp_path, built(library, tmp_path / "a", files, "plain", main)).stdout == str(values.count(first))
+    files["plain.c"] = source.replace("0x54,0x4d,0x4f,0x31,", "0x54,0x4d,0x4f,0x32,", 1).encode()
+    (tmp_path / "b").mkdir()
+    assert run(tmp_path, built(library, tmp_path / "b", files, "plain", main)).stdout == "-2"  # TMO_ERROR_MAGIC
+
+
+@needs_compiler
+def test_too_little_ram_does_not_compile(tmp_path: Path, plain: Mapping[str, bytes]) -> None:
+    for file, data in plain.items():
+        (tmp_path / file).write_bytes(data)
+    (needed,) = map(int, re.findall(rb"PLAIN_ARENA_BYTES (\d+)u", plain["plain.h"]))
+    for limit, said in ((needed - 1, f"plain needs {needed} B of static RAM, TMO_RAM_LIMIT is less"), (needed, "")):
+        done = run(tmp_path, "gcc", "-std=c11", *OPTIONS, f"-DTMO_RAM_LIMIT={limit}", "-fsyntax-only", "plain.c")
+        assert said in done.stderr
+        assert (done.returncode == 0) == (said == "")
+
+
+def test_operators_that_stay_builtin_are_named() -> None:
+    net = Net(8)
+    x = net.conv2d(net.input((1, 12, 12, 4)), 8, kernel=(3, 3))
+    y = net.add_n(x, x)
+    with pytest.raises(UsageError, match="nothing runs the operators that stay builtin") as caught:
+        written(net.model(net.conv2d(y, 4)), "gate")
+    assert caught.value.where == "operator 1 ADD_N"
+    assert "--emit cpp" in caught.value.hint
+
+
+@pytest.mark.slow
+def test_the_command_writes_what_is_asked_for(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    model = tmp_path / "plain.tflite"
+    model.write_bytes(small())
+    for kinds, suffixes in (("c", {".c", ".h"}), ("cpp,c", {".c", ".h", "_ops.h", "_model.h", "_model.cpp"})):
+        out = tmp_path / kinds
+        assert cli.main(["optimize", str(model), "-o", str(out), "--emit", kinds, "--json"]) == cli.DONE
+        always = {".tflite", ".plan.json", ".report.html", ".report.json"}
+        assert {path.name for path in out.iterdir()} == {f"plain{suffix}" for suffix in suffixes | always}
+    assert cli.main(["optimize", str(model), "-o", str(tmp_path / "x"), "--emit", "rust"]) == cli.BAD
+    assert "'rust' is nothing to emit: tflite, cpp, c" in capsys.readouterr().err
+    assert not (tmp_path / "x").exists()

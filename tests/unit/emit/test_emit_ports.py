@@ -1,0 +1,227 @@
+"""The ports of C modules are the model's: in its order, all of them, each with its own bytes."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+from conftest import MODELS
+from models import Net
+from ported import MADE, repeated, reversed_outputs, swapped, unread
+from property.modules import archive, verified
+
+import tflm_memopt
+from tflm_memopt.cli import main as cli
+from tflm_memopt.emit import bundle
+from tflm_memopt.errors import RuntimeUnavailable, UsageError
+from tflm_memopt.runtime import c_module
+from tflm_memopt.runtime.verify import sample, verify
+
+needs_compiler = pytest.mark.skipif(not shutil.which("gcc"), reason="no gcc")
+
+
+CASES = ("m_swap", "m_revout", "m_unused", "m_unused_large", "0053_siamese_int8")
+PLACES = [("swapped", "arena"), ("repeated", "arena"), ("apart", "arena"), ("wide", "arena"), ("siamese", "arena"),
+          ("unread", "arena"), ("unread_large", "arena"), ("reversed", "arena"), ("reversed", "stream:3"),
+          ("reversed", "external")]  # fmt: skip
+
+
+def written(model: bytes, folder: Path, **settings: object) -> bytes:
+    """Writes the module `net` into the folder: the rewritten model."""
+    result = tflm_memopt.optimize(model, **settings)  # type: ignore[arg-type]
+    assert result.report.changed
+    for name, data in bundle.files(result, "net", ("c",), bundle.Given(lambda: sample(model, result.model))).items():
+        (folder / name).write_bytes(data)
+    return result.model
+
+
+def places(source: str, side: str) -> list[int]:
+    """Where in the arena the inputs or outputs are."""
+    return [int(at) for at in re.findall(rf"net_{side}(?:_\d+)?\(void\) {{ return \(.*\(arena \+ (\d+)\); }}", source)]
+
+
+def sizes(header: str, side: str) -> list[int]:
+    return [int(n) for n in re.findall(rf"#define NET_{side.upper()}(?:_\d+)?_BYTES (\d+)u", header)]
+
+
+def test_inputs_are_in_the_models_order(tmp_path: Path) -> None:
+    written(swapped(), tmp_path)
+    source = (tmp_path / "net.c").read_text()
+    (first, second), io = places(source, "input"), re.findall(r"io\[\] = {arena \+ (\d+), arena \+ (\d+), ", source)
+    assert [(str(second), str(first))] == io  # the operator's first input is the model's second
+
+
+def test_outputs_are_in_the_models_order(tmp_path: Path) -> None:
+    written(reversed_outputs(), tmp_path)
+    assert sizes((tmp_path / "net.h").read_text(), "output") == [12 * 12 * 2, 12 * 12 * 4]
+    source = (tmp_path / "net.c").read_text()
+    io = re.search(r"io\[\] = {arena \+ \d+, arena \+ (\d+), arena \+ (\d+)};", source)
+    assert io and places(source, "output") == [int(io[2]), int(io[1])]
+
+
+def test_an_input_that_nobody_reads_has_bytes_of_its_own(tmp_path: Path) -> None:
+    written(unread(64), tmp_path)
+    header, source = ((tmp_path / f"net.{kind}").read_text() for kind in "hc")
+    assert sizes(header, "input") == [64 * 64 * 4, 12 * 12 * 4]
+    assert re.search(r"NET_INPUT_0_BYTES 16384u /\* int8 1x64x64x4, .*'input0'; no operator reads it \*/", header)
+    (large, small), arena = places(source, "input"), int(re.findall(r"NET_ARENA_BYTES (\d+)u", header)[0])
+    assert large + 64 * 64 * 4 <= arena
+    assert large + 64 * 64 * 4 <= small or small + 12 * 12 * 4 <= large
+
+
+def test_outputs_that_repeat_are_inputs_or_constants(tmp_path: Path) -> None:
+    written(repeated(), tmp_path)
+    header, source = ((tmp_path / f"net.{kind}").read_text() for kind in "hc")
+    assert sizes(header, "output") == [24, 9 * 9 * 3, 9 * 9 * 2, 9 * 9 * 2, 9 * 9 * 3]
+    assert "const float *net_output_0(void);" in header and "3, 'constant'" not in header
+    assert re.search(r"NET_OUTPUT_0_BYTES 24u /\* float32 2x3, 't1'; a constant \*/", header)
+    assert "; the same bytes as net_input() */" in header and "; the same bytes as net_output_1() */" in header
+    ((x,), (y, at_input, _, again)) = places(source, "input"), places(source, "output")
+    assert (at_input, again) == (x, y)
+    stored = np.array([[0.5, -1.0, 2.0], [3.0, 4.0, -0.0]], np.float32).tobytes()
+    assert f"{''.join(f'0x{b:02x},' for b in stored[:16])}" in source
+
+
+@pytest.mark.parametrize(("dtype", "c"), [("FLOAT32", "float"), ("UINT8", "uint8_t"), ("INT64", "int64_t")])
+def test_any_element_type_has_a_c_type(dtype: str, c: str, tmp_path: Path) -> None:
+    net = Net(8)
+    net.input((1, 2), None, dtype=dtype)
+    y = net.conv2d(net.conv2d(net.input((1, 12, 12, 4)), 4, kernel=(3, 3)), 4)
+    written(net.model(y), tmp_path)
+    assert f"\n{c} *net_input_0(void);" in (tmp_path / "net.h").read_text()
+
+
+def test_a_port_that_c_has_no_type_for_is_refused(tmp_path: Path) -> None:
+    net = Net(9)
+    net.input((1, 2), None, dtype="COMPLEX64")
+    y = net.conv2d(net.conv2d(net.input((1, 12, 12, 4)), 4, kernel=(3, 3)), 4)
+    (tmp_path / "net.tflite").write_bytes(net.model(y))
+    result = tflm_memopt.optimize(net.model(y))
+    with pytest.raises(UsageError, match=r"no such input or output: 'input0' is complex64 \[1, 2\]") as refusal:
+        bundle.files(result, "net", ("c",), bundle.Given(lambda: sample(net.model(y), result.model)))
+    assert refusal.value.code == "module_port"
+
+
+@needs_compiler
+@pytest.mark.slow
+@pytest.mark.parametrize(("name", "where"), PLACES)
+def test_every_port_has_the_bytes_of_tflm(name: str, where: str, tmp_path: Path, library: Path) -> None:
+    model = MADE[name]()
+    found = verified(model, written(model, tmp_path, input=where), tmp_path, library)
+    assert found.bit_exact and found.module, found
+    assert [port.different for port in found.module.ports] == [0] * len(found.module.ports)
+    assert found.module.selftest == 0
+
+
+@needs_compiler
+@pytest.mark.slow
+def test_an_operator_for_each_block(tmp_path: Path, library: Path) -> None:
+    for name in ("swapped", "repeated"):
+        model = MADE[name]()
+        new = written(model, tmp_path, op_per="block", without=("tiles",))
+        assert "io_1[]" in (tmp_path / "net.c").read_text() or name == "swapped"
+        assert verified(model, new, tmp_path, library).bit_exact
+
+
+@needs_compiler
+@pytest.mark.slow
+def test_the_cases_from_elsewhere(tmp_path: Path, library: Path) -> None:
+    """Models that came out wrong once; a checkout lacks them, and has their like above."""
+    for path in sorted((MODELS / "cases").glob("*.tflite")):
+        if path.stem in CASES:
+            model = path.read_bytes()
+            assert verified(model, written(model, tmp_path), tmp_path, library).bit_exact, path
+
+
+@pytest.fixture(scope="session")
+def library(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return archive(tmp_path_factory.mktemp("library"))
+
+
+def exchanged(source: str, a: str, b: str) -> str:
+    """The module with two accessors exchanged."""
+    swap = {a: b, b: a}
+    return re.sub(rf"\b({a}|{b})\(void\) {{", lambda found: f"{swap[found[1]]}(void) {{", source)
+
+
+@needs_compiler
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["swapped", "siamese"])
+def test_swapped_ports_are_found(
+    name: str, tmp_path: Path, library: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By `verify --c`, which says where and how much, and by the self-test alone."""
+    model = MADE[name]()
+    (tmp_path / "original.tflite").write_bytes(model)
+    new = written(model, tmp_path)
+    source = tmp_path / "net.c"
+    source.write_text(exchanged(source.read_text(), "net_input_0", "net_input_1"))
+    found = verified(model, new, tmp_path, library).module
+    assert found and not found.bit_exact and found.selftest > 0
+    assert found.ports[0].different > 0
+    if name == "siamese":  # one of them compiles the library with what the model needs, as users do
+        monkeypatch.setattr(c_module, "compile_library", lambda *_: [library])
+    command = ["verify", str(tmp_path / "original.tflite"), str(tmp_path / "net.tflite"), "--c", str(tmp_path)]
+    assert cli.main([*command, "--runs", "2"]) == cli.NO
+    said = capsys.readouterr().out
+    assert "DIFFERENT" in said and re.search(r"output 0 't\d+': [\d,]+ of [\d,]+ bytes DIFFER", said)
+
+
+@needs_compiler
+@pytest.mark.slow
+def test_a_write_outside_of_the_arena_is_found(tmp_path: Path, library: Path) -> None:
+    model = reversed_outputs()
+    new = written(model, tmp_path)
+    source = tmp_path / "net.c"
+    source.write_text(source.read_text().replace("arena[NET_ARENA_BYTES]", "arena[NET_ARENA_BYTES - 200]"))
+    found = verified(model, new, tmp_path, library).module
+    assert found and found.sanitized and not found.ports
+    assert "insufficient space" in found.failure or "AddressSanitizer" in found.failure
+
+
+@needs_compiler
+@pytest.mark.slow
+def test_another_models_module_is_refused(tmp_path: Path, library: Path) -> None:
+    written(unread(12), tmp_path)
+    large, alike = unread(64), swapped()  # other ports, and the same ones
+    with pytest.raises(UsageError, match="not a module of this model") as refusal:
+        verified(large, tflm_memopt.optimize(large).model, tmp_path, library)
+    assert refusal.value.code == "module_does_not_compile"
+    assert not verified(alike, tflm_memopt.optimize(alike).model, tmp_path, library).bit_exact
+
+
+def test_one_module_is_asked_for(tmp_path: Path) -> None:
+    model = swapped()
+    new = tflm_memopt.optimize(model).model
+    with pytest.raises(UsageError, match="has no C module") as refusal:
+        verify(model, new, runs=1, c=tmp_path)
+    assert refusal.value.code == "no_module"
+    for name in ("a", "b"):
+        (tmp_path / f"{name}.c").write_text("")
+        (tmp_path / f"{name}.h").write_text(f"int32_t {name}_selftest(void);\n")
+    with pytest.raises(UsageError, match=r"several C modules: a\.c, b\.c") as refusal:
+        verify(model, new, runs=1, c=tmp_path)
+    assert refusal.value.code == "several_modules"
+    assert c_module.find(tmp_path / "b.c").prefix == "b"
+
+
+def test_without_a_compiler(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", "")
+    monkeypatch.delenv("CC", raising=False)
+    with pytest.raises(RuntimeUnavailable, match="no C compiler is installed") as missing:
+        c_module.toolchain()
+    assert missing.value.code == "no_compiler"
+    monkeypatch.setenv("CC", "no-such-compiler -m32")
+    with pytest.raises(RuntimeUnavailable, match="no-such-compiler"):
+        c_module.toolchain()
+
+
+@pytest.mark.slow
+def test_a_module_is_written_however_little_it_saves(tmp_path: Path) -> None:
+    """Without an interpreter nothing can be left to TFLM."""
+    (tmp_path / "net.tflite").write_bytes(unread(64))
+    assert cli.main(["optimize", str(tmp_path / "net.tflite"), "-o", str(tmp_path / "out"), "--emit", "c"]) == cli.DONE
+    assert (tmp_path / "out/net.c").is_file()

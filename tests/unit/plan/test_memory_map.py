@@ -1,0 +1,76 @@
+"""Memory maps: TFLM's own layout, buffer by buffer, and the plan's."""
+
+from __future__ import annotations
+
+import itertools
+from pathlib import Path
+
+import pytest
+from models import Net
+
+import tflm_memopt
+from tflm_memopt.model.calls import called
+from tflm_memopt.model.graph import Graph
+from tflm_memopt.model.reader import graph_of, read
+from tflm_memopt.plan import memory_map
+from tflm_memopt.plan.memory_map import MemoryMap
+from tflm_memopt.tflm.arena import predict
+
+
+def disjoint(memory: MemoryMap) -> bool:
+    """No two buffers that are alive together share a byte."""
+    return not any(
+        a.first < b.last and b.first < a.last and a.offset < b.offset + b.nbytes and b.offset < a.offset + a.nbytes
+        for a, b in itertools.combinations(memory.buffers, 2)
+    )
+
+
+def test_tflms_layout_is_the_head_that_is_predicted(real_model: Path) -> None:
+    model = read(real_model.read_bytes())
+    arena = predict(model)
+    memory = memory_map.of_tflm(model, "ilp32")
+    assert (memory.head, memory.tail) == (arena.head, arena.tail)
+    top = max(b.offset + b.nbytes for b in memory.buffers)
+    assert memory.head - 16 < top <= memory.head
+    assert memory.bound <= memory.head
+    assert disjoint(memory)
+    graphs = [graph_of(model.tree, number) for number in range(model.subgraphs)]
+
+    def runs(graph: Graph) -> int:
+        """Operators that TFLM's planner sees: a called subgraph counts its own, and one for the call."""
+        return len(graph.ops) + sum(1 + runs(graphs[n]) for op in graph.ops for n in called(op))
+
+    assert len(memory.live) == len(memory.phases) == runs(model.graph)
+
+
+def test_the_rewritten_models_map_is_its_plan() -> None:
+    net = Net(3)
+    x = net.conv2d(net.input((1, 24, 24, 3)), 8, kernel=(3, 3), stride=(2, 2))
+    result = tflm_memopt.optimize(net.model(net.conv2d(net.mean(net.depthwise_conv2d(x), (1, 2)), 4)))
+    assert result.plan
+    memory = result.memory
+    assert [(b.nbytes, b.offset) for b in memory.buffers] == [(b.nbytes, o) for b, o in result.plan.placed()]
+    assert (memory.head, memory.tail) == (result.report.arena.head, result.report.arena.tail)
+    assert {i for phase in memory.phases for i in phase.ops} == {op.index for op in result.inspection.operators}
+    assert [b.role for b in memory.buffers if b.maker == "the caller"] == ["input"]
+    assert sum(phase.moments for phase in memory.phases) == len(memory.live)
+
+
+def test_builtin_operators_have_a_phase_of_their_own() -> None:
+    net = Net(4)
+    x = net.conv2d(net.input((1, 24, 24, 3)), 8, kernel=(3, 3))
+    q = net.unary("DEQUANTIZE", net.conv2d(x, 4), dtype="FLOAT32", out=None)
+    q = net.unary("SQRT", q, dtype="FLOAT32", out=None)
+    result = tflm_memopt.optimize(net.model(net.unary("ABS", q, dtype="FLOAT32", out=None)))
+    assert result.report.changed
+    assert [phase.block for phase in result.memory.phases][-2:] == [False, False]
+    assert result.memory.phases[-1].operators == ("ABS",)
+
+
+@pytest.mark.parametrize("abi", ["ilp32", "lp64"])
+def test_a_model_that_stays_has_tflms_map(abi: str) -> None:
+    net = Net()
+    x = net.input((1, 4, 4, 2), None, dtype="FLOAT32")
+    model = net.model(net.unary("ABS", x, dtype="FLOAT32", out=None))
+    result = tflm_memopt.optimize(model, abi=abi)  # type: ignore[arg-type]
+    assert result.memory == result.inspection.memory == memory_map.of_tflm(read(model), abi)  # type: ignore[arg-type]

@@ -1,0 +1,166 @@
+"""The boards' data, and the arithmetic of what fits."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from unit.command import small
+
+import tflm_memopt
+from tflm_memopt.analysis.flash import Firmware, kernels, tflm
+from tflm_memopt.analysis.timing import Clock, Time, time_of
+from tflm_memopt.errors import UsageError
+from tflm_memopt.ops.packing import TARGETS
+from tflm_memopt.report import times
+from tflm_memopt.results import Optimized
+from tflm_memopt.targets.boards import STACK, Board, board, boards, fit
+from tflm_memopt.tflm.arena import Arena
+
+PLAIN = Board(
+    id="plain", name="Plain", chip="X", core="M0", mhz=48, abi="ilp32", target="generic", ram=32_000, flash=200_000,
+    largest_block=32_000, core_ram=2_000, core_flash=10_000, radio_ram=5_000, radio_flash=20_000, sources={}, note="",
+)  # fmt: skip
+
+
+def arena(total: int) -> Arena:
+    return Arena("ilp32", total, 0, total, total)
+
+
+def plain(nbytes: int) -> Firmware:
+    """Of a model that stays as it is, with operators that nobody has."""
+    return Firmware(nbytes, ())
+
+
+@pytest.mark.parametrize("name", boards())
+def test_every_figure_is_plausible_and_has_a_source(name: str) -> None:
+    b = board(name)
+    wanted = {"ram", "flash", "largest_block", "core", "radio", "clock"}
+    assert wanted | ({"external_ram"} if b.external_ram else set()) == set(b.sources)
+    assert all(url.startswith(("https://", "http://")) for url in b.sources.values())
+    assert 8_000 <= b.ram <= 2**21
+    assert 8 <= b.mhz <= 1_000
+    assert b.target in TARGETS
+    assert b.external_ram % 2**20 == 0
+    assert b.core_ram + b.radio_ram < b.ram
+    assert b.core_flash + b.radio_flash < b.flash
+    assert b.largest_block <= b.ram
+    assert b.abi == "ilp32"
+    assert b.note
+    assert 0 < b.arena_limit < b.ram
+
+
+def test_platformio_builds_each_board_once() -> None:
+    places = [b.platformio for b in boards().values() if b.platformio]
+    assert len(places) == len(set(places))
+    assert all(place.count("/") == 1 for place in places)
+
+
+def test_a_known_board() -> None:
+    assert board("nano33ble").ram == 262_144
+    assert board("nano33ble").flash == 983_040
+
+
+def test_an_unknown_board_is_refused_with_those_there_are() -> None:
+    with pytest.raises(UsageError, match="'nano34' is no board that is known") as refusal:
+        board("nano34")
+    assert "nano33ble" in refusal.value.hint
+
+
+def test_ram_to_the_byte() -> None:
+    free = 32_000 - 2_000 - STACK
+    assert fit(PLAIN, arena(free), plain(1000)).fits
+    assert fit(PLAIN, arena(free), plain(1000)).ram_left == 0
+    assert not fit(PLAIN, arena(free + 1), plain(1000)).fits
+
+
+def test_one_block_of_ram() -> None:
+    split = replace(PLAIN, largest_block=16_000)
+    assert fit(split, arena(16_000), plain(1000)).fits
+    assert not fit(split, arena(16_001), plain(1000)).fits
+    assert split.arena_limit == 16_000
+
+
+def test_external_ram_is_said_but_does_not_count() -> None:
+    board = replace(PLAIN, external_ram=1_000_000)
+    free = 32_000 - 2_000 - STACK
+    assert not fit(board, arena(free), plain(1000)).only_external
+    outside = fit(board, arena(free + 1), plain(1000))
+    assert outside.only_external and not outside.fits
+    assert not fit(board, arena(1_000_001), plain(1000)).only_external
+    assert not fit(board, arena(free + 1), plain(200_000)).only_external
+    assert not fit(PLAIN, arena(free + 1), plain(1000)).only_external
+
+
+def test_the_radio_takes_its_part() -> None:
+    free = 32_000 - 2_000 - STACK - 5_000
+    assert fit(PLAIN, arena(free), plain(1000)).fits_with_radio
+    beside = fit(PLAIN, arena(free + 1), plain(1000))
+    assert beside.fits
+    assert not beside.fits_with_radio
+
+
+def test_flash_holds_core_tflm_and_the_model() -> None:
+    free = 200_000 - 10_000 - tflm(())
+    assert fit(PLAIN, arena(100), plain(free)).fits
+    assert not fit(PLAIN, arena(100), plain(free)).fits_with_radio
+    assert not fit(PLAIN, arena(100), plain(free + 1)).fits
+    assert fit(PLAIN, arena(100), plain(free + 1)).flash_left == -1
+
+
+def test_flash_holds_the_kernels_of_tflm_and_of_the_library() -> None:
+    nothing = fit(PLAIN, arena(100), plain(1000)).flash_left
+    of_tflm = fit(PLAIN, arena(100), Firmware(1000, ("CONV_2D", "SOFTMAX"))).flash_left
+    assert of_tflm == nothing - kernels(["CONV_2D", "SOFTMAX"])
+    rewritten = fit(PLAIN, arena(100), Firmware(1000, (), ("CONV", "TILES"), rewritten=True))
+    assert 3_000 < nothing - rewritten.flash_left < 20_000
+    assert rewritten.flash.library == nothing - rewritten.flash_left
+    assert rewritten.flash.total == 200_000 - 10_000 - rewritten.flash_left
+
+
+@pytest.mark.parametrize(
+    "core", ["cortex-m0", "cortex-m3", "cortex-m4", "cortex-m7", "cortex-m33", "cortex-m55", "rv32"]
+)
+def test_the_library_is_known_on_every_core(core: str) -> None:
+    few = Firmware(1000, (), ("CONV",), rewritten=True).on(core)
+    more = Firmware(1000, (), ("CONV", "DEPTHWISE", "TILES"), rewritten=True).on(core)
+    assert 3_000 < few.library < more.library < 20_000
+    assert few.tflm == more.tflm
+    assert Firmware(1000, ()).on(core).library == 0
+
+
+def test_what_allocate_tensors_needs_counts() -> None:
+    assert fit(PLAIN, Arena("ilp32", 90, 10, 100, 120), plain(0)).ram_left == fit(PLAIN, arena(120), plain(0)).ram_left
+
+
+def test_boards_with_packed_kernels_are_told_of_a_model_for_them() -> None:
+    names = ["nano33ble", "feather_m4", "portenta_h7", "pico"]
+    plain = tflm_memopt.optimize(small())
+    packed = tflm_memopt.optimize(small(), target="cortex-m4")
+    rows = {row.board.id: row for row in tflm_memopt.fit(plain, names, packed).boards}
+    assert rows["portenta_h7"].rewritten.flash.model == rows["nano33ble"].rewritten.flash.model == len(packed.model)
+    assert rows["pico"].rewritten.flash.model == len(plain.model)
+    assert rows["portenta_h7"].time is None
+    assert rows["pico"].time is None
+    slow, fast = (times.both(rows[name].time) for name in names[:2])
+    assert " -> " in slow
+    assert slow != fast
+    assert rows["nano33ble"].time == packed_time(packed, 64)
+    alone = tflm_memopt.fit(plain, names).boards
+    assert all(row.time is None for row in alone), "instructions of a generic program are those of a Cortex-M0"
+
+
+def packed_time(packed: Optimized, mhz: int) -> Time:
+    time = packed.report.time
+    assert time and time.original and time.rewritten
+    clock = Clock("cortex-m4", mhz, "nano33ble")
+    return time_of(clock, "cortex-m4", time.original.instructions, time.rewritten.instructions)
+
+
+def test_a_board_that_only_a_plain_program_fits_has_that() -> None:
+    """Packed kernels want scratch, and more flash."""
+    plain = tflm_memopt.optimize(small())
+    packed = replace(plain, model=plain.model + bytes(2**20), report=replace(plain.report, target="cortex-m4"))
+    (row,) = tflm_memopt.fit(plain, ["nano33ble"], packed).boards
+    assert row.rewritten.fits
+    assert row.rewritten.flash.model == len(plain.model)

@@ -1,0 +1,1 @@
+"""The command line: what users type, and what they read."""

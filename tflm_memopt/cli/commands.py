@@ -1,0 +1,231 @@
+"""The commands: files in, files and one answer out. Each takes what cli.parser() parsed and gives its exit code."""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import json
+from collections.abc import Collection, Mapping
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import tflm_memopt
+from tflm_memopt.cli import console
+from tflm_memopt.cli.keras import is_keras
+from tflm_memopt.cli.source import Source
+from tflm_memopt.convert import saved
+from tflm_memopt.emit import bundle
+from tflm_memopt.emit.names import file_stem
+from tflm_memopt.errors import DoesNotFit, UsageError, about
+from tflm_memopt.files import keep, read_file, read_model, shown, stem, write_files
+from tflm_memopt.model.described import label_lines
+from tflm_memopt.model.reader import read
+from tflm_memopt.ops.packings import family
+from tflm_memopt.report import html, markdown, plot, table, text
+from tflm_memopt.results import Batch, Entry, Report
+from tflm_memopt.runtime import stimuli
+from tflm_memopt.targets.boards import board, boards
+
+PACKED = "cortex-m4"
+"""The target of `fit` for boards whose core has packed kernels: M7 and M33 run the same programs."""
+
+
+def inspect(args: argparse.Namespace) -> int:
+    """What a model consists of, and its page."""
+    with about(args.model):
+        data = read_model(args.model)
+        result = tflm_memopt.inspect(
+            data, name=shown(args.model), abi=args.abi, target=args.target, kernels=args.kernels
+        )
+    files = _pages(args.output, args.model.stem, html.inspection(result)) if args.output else {}
+    keep(args.model, files)
+    write_files(files)
+    console.answer(args, result.to_json(), text.inspection(result, list(map(str, files))))
+    return console.DONE
+
+
+def optimize(args: argparse.Namespace) -> int:
+    """Rewrites a model, or all of a folder."""
+    if args.model.is_dir() and not is_keras(args.model):
+        return _optimize_all(args, args.output or Path(f"{args.model.resolve().name}_memopt"))
+    folder = args.output or Path(f"{args.model.stem}_memopt")
+    report, files = _optimize_one(args, args.model, folder)
+    names = dict.fromkeys(_shown(path, folder) for path in files)
+    console.answer(args, report.to_json(), text.optimized(report, folder, names))
+    return console.DONE
+
+
+def _optimize_all(args: argparse.Namespace, folder: Path) -> int:
+    """Every .tflite file of a folder. A bad one ends none of the others; exit code: the worst of all."""
+    for flag in ("plan", "plot", "calibrate", "test", "labels"):
+        if getattr(args, flag):
+            raise UsageError(f"--{flag} is for one model", code="one_model", where=str(args.model), hint="one file")
+    paths = sorted(path for path in args.model.iterdir() if path.suffix.lower() == ".tflite" and path.is_file())
+    if not paths:
+        raise UsageError(
+            f"{args.model} has no .tflite files",
+            code="no_models",
+            hint="one model, or a folder with .tflite files in it",
+        )
+    entries, worst = [], console.DONE
+    written: set[Path] = set()
+    for path in paths:
+        try:
+            report, files = _optimize_one(args, path, folder, written)
+            written.update(files)
+            entries.append(Entry(shown(path), report))
+        except Exception as error:
+            known = console.typed(error)
+            known.file = known.file or str(path)
+            worst = max(worst, console.say(known))
+            entries.append(Entry(shown(path), error=known))
+    found = Batch(str(args.model), tuple(entries))
+    console.answer(args, found.to_json(), text.batch(found, folder))
+    return worst
+
+
+def _optimize_one(
+    args: argparse.Namespace, model: Path, folder: Path, taken: Collection[Path] = ()
+) -> tuple[Report, list[Path]]:
+    """The report of a model, and the files that are written now; none of them may be `taken`."""
+    plan = _saved(args.plan) if args.plan else None
+    draw = plot.of_form(args.plot) if args.plot else None
+    with about(model), console.busy(args, f"optimizing {model.name}") as progress:
+        source = Source.of(model, args.calibrate, args.test, progress, verbose=args.verbose)
+        result = tflm_memopt.optimize(
+            source.data, name=shown(model), **_settings(args), max_macs=args.max_macs, ram_limit=args.ram_limit,
+            max_instructions=args.max_instructions, time_limit=args.time_limit, clock=args.clock,
+            board=args.board, core=args.core, plan=plan,
+            if_worthwhile=not (args.force or "c" in args.emit), frontier=args.frontier, progress=progress,
+        )  # fmt: skip
+        result = source.tested(result, progress)
+        made = source.files(stem(shown(model)))
+        original = next((folder / file for file in made), model)
+        contents = {**saved.files(result, args.emit, _labels(args), original, folder), **made}
+    files = {folder / file: content for file, content in contents.items()}
+    if draw:
+        files[args.plot] = draw(plot.optimized(result))
+    keep(model, files)
+    if twice := [path for path in files if path in taken]:
+        what = f"{twice[0]} was written for another model of this name"
+        raise UsageError(what, code="same_name", hint="another name, or a folder of its own")
+    write_files(files)
+    return result.report, list(files)
+
+
+def _labels(args: argparse.Namespace) -> tuple[str, ...]:
+    """Those of --labels."""
+    if args.labels is None:
+        return ()
+    if not bundle.PROJECTS.keys() & set(args.emit):
+        hint = f"--emit {', '.join(bundle.PROJECTS)}"
+        raise UsageError("--labels are for a program, and none is written", code="labels_unused", hint=hint)
+    try:
+        return label_lines(read_file(args.labels).decode("utf-8"))
+    except UnicodeDecodeError as error:
+        what = f"{args.labels} is no text in UTF-8"
+        raise UsageError(
+            what, code="labels_text", hint="a label a line, in the order of the output's values"
+        ) from error
+
+
+def _shown(path: Path, folder: Path) -> str:
+    """A file that was written, for the list of them: of a project, its folder."""
+    inside = path.relative_to(folder) if path.is_relative_to(folder) else path
+    return f"{inside.parts[0]}/" if len(inside.parts) > 1 and not inside.is_absolute() else path.name
+
+
+def fit(args: argparse.Namespace) -> int:
+    """The answer is no when the rewritten model does not fit on a board that was asked for; if none was, on any."""
+    data = _read(args.model)
+    for name in args.boards:
+        board(name)
+    with about(args.model), console.busy(args, f"optimizing {args.model.name}") as progress:
+        rewrite = partial(tflm_memopt.optimize, data, name=shown(args.model), ram_limit=args.ram_limit)
+        result = rewrite(**_settings(args), progress=progress)
+        packed = None
+        if args.target is None and any(family(on.target) for on in map(board, args.boards or boards())):
+            with contextlib.suppress(DoesNotFit):  # its kernels want scratch: then plain ones run there, too
+                packed = rewrite(**_settings(args) | {"target": PACKED}, progress=progress)
+    found = tflm_memopt.fit(result, args.boards, packed)
+    console.answer(args, found.to_json(), markdown.fits(found) if args.markdown else text.fits(found))
+    enough = all if args.boards else any
+    return console.DONE if enough(row.rewritten.fits for row in found.boards) else console.NO
+
+
+def explore(args: argparse.Namespace) -> int:
+    """The frontier of a model, as table, plot and plans."""
+    data, name = _read(args.model), args.model.stem
+    draw = plot.of_form(args.plot) if args.plot else None
+    with about(args.model), console.busy(args, f"exploring {args.model.name}", lines=True) as progress:
+        result = tflm_memopt.explore(
+            data, name=shown(args.model), **_settings(args), board=args.board, cost=args.cost, core=args.core,
+            progress=progress,
+        )  # fmt: skip
+    files: dict[Path, bytes] = {}
+    if args.csv:
+        files[args.csv] = table.csv(result).encode()
+    if draw:
+        files[args.plot] = draw(plot.exploration(result))
+    if args.plans:
+        files |= {args.plans / file: content for file, content in bundle.plans(result, name).items()}
+    keep(args.model, files)
+    write_files(files)
+    console.answer(args, result.to_json(), text.exploration(result, list(map(str, files))))
+    return console.DONE
+
+
+def _settings(args: argparse.Namespace) -> dict[str, Any]:
+    """The arguments that optimize() and explore() share."""
+    shared = {
+        key: getattr(args, key) for key in ("input", "int8_io", "op_per", "abi", "kernels", "fold", "effort", "without")
+    }
+    return {**shared, "target": args.target}
+
+
+def _saved(path: Path) -> Mapping[str, Any]:
+    try:
+        document = json.loads(read_file(path))
+    except (ValueError, RecursionError) as error:
+        raise UsageError(
+            f"{path} is no JSON document", code="no_json", hint="NAME.plan.json, or a file of explore --plans"
+        ) from error
+    if not isinstance(document, dict):
+        raise UsageError(f"{path} holds no plan", code="no_plan", hint="NAME.plan.json, or a file of explore --plans")
+    return document
+
+
+def _pages(folder: Path, name: str, page: str) -> dict[Path, bytes]:
+    return {folder / f"{file_stem(name)}.report.html": page.encode()}
+
+
+def verify(args: argparse.Namespace) -> int:
+    """The answer is no when a byte differs."""
+    original, rewritten = (_read(path) for path in (args.original, args.rewritten))
+    for path, data in ((args.original, original), (args.rewritten, rewritten)):
+        with about(path):
+            read(data)
+    arrays = stimuli.load(args.inputs)
+    with (
+        about(args.original, args.rewritten),
+        console.busy(args, f"running {args.original.name} and {args.rewritten.name}"),
+    ):
+        result = tflm_memopt.verify(
+            original, rewritten, runs=args.runs, seed=args.seed, inputs=arrays, c=_module(args.c, args.rewritten)
+        )
+    console.answer(args, result.to_json(), text.verification(result))
+    return console.DONE if result.bit_exact else console.NO
+
+
+def _module(folder: Path | None, rewritten: Path) -> Path | None:
+    """The C module in the folder that is called as the model; else whichever there is."""
+    if folder is None:
+        return None
+    named = folder / f"{file_stem(rewritten.stem)}.c"
+    return named if named.is_file() else folder
+
+
+def _read(path: Path) -> bytes:
+    with about(path):
+        return read_model(path)

@@ -1,0 +1,373 @@
+# PYTHON_ARGCOMPLETE_OK
+"""The command line: flags, and what they may say. What the commands do is in commands.py.
+
+Exit codes: 0 done, 1 the answer is no, 2 bad usage or bad input.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import re
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, NoReturn, TypeVar
+
+import argcomplete
+
+import tflm_memopt
+from tflm_memopt import units
+from tflm_memopt.analysis.costs import DEFAULT, tables
+from tflm_memopt.cli import commands, console
+from tflm_memopt.convert.frontier import SWITCHES
+from tflm_memopt.emit import bundle
+from tflm_memopt.errors import UsageError, near
+from tflm_memopt.model.c_array import SUFFIXES
+from tflm_memopt.ops.packing import GENERIC, TARGETS
+from tflm_memopt.plan.effort import LEVELS, NORMAL
+from tflm_memopt.plan.effort import factor as times
+from tflm_memopt.targets.boards import boards
+from tflm_memopt.tflm.libraries import KERNELS
+
+PROGRAM = console.PROGRAM
+DONE, NO, BAD = console.DONE, console.NO, console.BAD
+INTERRUPTED = 130
+"""As shells have it: 128 + SIGINT."""
+
+T = TypeVar("T")
+ABOUT = (tflm_memopt.__doc__ or "").splitlines()[0]
+EXAMPLES = f"""\
+examples:
+  {PROGRAM} inspect  person.tflite
+  {PROGRAM} optimize person.tflite -o out
+  {PROGRAM} optimize person.tflite -o out --int8-io --json > person.json
+  {PROGRAM} optimize person.tflite -o out --ram-limit 20kB
+  {PROGRAM} optimize person.tflite -o out --board nano33ble --plot memory.svg
+  {PROGRAM} optimize models -o out
+  {PROGRAM} optimize person.keras  -o out --calibrate faces.npy
+  {PROGRAM} fit      person.tflite
+  {PROGRAM} explore  person.tflite --plot person.svg --plans plans
+  {PROGRAM} verify   person.tflite out/person.tflite --runs 100 --inputs faces.npy
+  {PROGRAM} verify   person.tflite out/person.tflite --c out
+
+exit codes: 0 done, 1 the answer is no (different bytes, or nothing fits), 2 bad usage or bad input
+tab completion: eval "$(register-python-argcomplete {PROGRAM})"
+"""
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Runs one command and gives its exit code; --help and --version leave through SystemExit."""
+    console.escape_unprintable()
+    try:
+        root = parser()
+        argcomplete.autocomplete(root)
+        args = root.parse_args(arguments)
+        return int(args.run(args))
+    except BrokenPipeError:  # the reader of stdout has seen enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return BAD
+    except KeyboardInterrupt:
+        return INTERRUPTED
+    except Exception as error:
+        return console.say(console.typed(error))
+
+
+def parser() -> argparse.ArgumentParser:
+    """All commands and flags."""
+    root = _Parser(prog=PROGRAM, description=ABOUT, epilog=EXAMPLES, formatter_class=_Raw)
+    root.add_argument("--version", action="version", version=f"%(prog)s {tflm_memopt.__version__}")
+    group = root.add_subparsers(title="commands", metavar="COMMAND", required=True)
+
+    inspect = _command(group, commands.inspect, "operators, tensors, peak; what runs row by row, and why not")
+    _model(inspect, "model", "the .tflite file, or C source with it as an array")
+    inspect.add_argument("-o", "--output", type=Path, metavar="DIR", help="write a page with memory map and figures")
+    inspect.add_argument(
+        "--target", choices=tuple(TARGETS), default=GENERIC, help="the core that --kernels cmsis-nn are built for"
+    )
+    _figures(inspect)
+
+    optimize = _command(group, commands.optimize, "rewrite a model: same output bits, a fraction of the arena")
+    _model(
+        optimize,
+        "model",
+        "the .tflite file, or C source with it as an array; it is never changed. Or a folder: all in it. Or a Keras "
+        "model: .keras, SavedModel",
+    )
+    optimize.add_argument(
+        "-o", "--output", type=Path, metavar="DIR", help="where the files go (default: ./NAME_memopt)"
+    )
+    _conversion(optimize)
+    optimize.add_argument(
+        "--max-macs", type=factor, metavar="F",
+        help="the least RAM with at most F times the multiply-accumulates of the original (default: no recompute)",
+    )  # fmt: skip
+    optimize.add_argument(
+        "--ram-limit", type=size, metavar="SIZE",
+        help="the least compute in an arena of at most SIZE: 20480, 20kB (1,000 B each) or 64KiB (1,024 B each)",
+    )  # fmt: skip
+    optimize.add_argument(
+        "--max-instructions", type=number, metavar="N",
+        help="the least RAM with at most N instructions of one inference, estimated: 3200000, 3200k or 3.2M",
+    )  # fmt: skip
+    optimize.add_argument(
+        "--time-limit", type=time, metavar="TIME",
+        help="the least RAM with which an inference takes at most TIME, estimated: 50ms; needs --board or --clock",
+    )  # fmt: skip
+    optimize.add_argument(
+        "--clock", type=clock, metavar="MHZ", help="of the core, for milliseconds: 64MHz (default: the board's)"
+    )
+    _core(optimize)
+    optimize.add_argument(
+        "--emit", type=kinds, default=("cpp",), metavar="KIND,...",
+        help="what to compile in: cpp, for TensorFlow Lite Micro (default); c, a module without an interpreter; "
+        "arduino, platformio, esp-idf, stm32cube, a project; tflite, nothing",
+    )  # fmt: skip
+    optimize.add_argument(
+        "--labels", type=Path, metavar="FILE.txt",
+        help="of a project: names of the first output's values, one a line (default: those of the model's metadata)",
+    ).completer = argcomplete.FilesCompleter(("txt",))  # type: ignore[attr-defined]  # fmt: skip
+    optimize.add_argument(
+        "--plan", type=Path, metavar="FILE.json", help="use a plan of this model that was saved before"
+    ).completer = argcomplete.FilesCompleter(("json",))  # type: ignore[attr-defined]
+
+    _keras(optimize)
+    _board(
+        optimize, "board",
+        help="it has to fit on this board, RAM and flash: whose ABI and target are taken; fit lists them",
+    )  # fmt: skip
+    optimize.add_argument(
+        "--force", action="store_true",
+        help="rewrite the model even where that adds more bytes to flash than it saves of RAM",
+    )  # fmt: skip
+    optimize.add_argument(
+        "--frontier",
+        action="store_true",
+        help="explore as well, and show the point on the frontier in the report",
+    )
+    optimize.add_argument("--plot", type=Path, metavar="FILE.png|.svg", help="draw the memory before and after")
+
+    explore = _command(group, commands.explore, "the least arena at every compute budget, as table and plot")
+    _model(explore, "model", "the .tflite file")
+    _conversion(explore)
+    explore.add_argument(
+        "--cost", choices=("macs", "instructions"), default="macs",
+        help="what compute is: multiply-accumulates (default), or instructions, estimated for --core",
+    )  # fmt: skip
+    _core(explore)
+    _board(explore, "board", help="what each point leaves of a board, whose ABI and target are taken")
+    explore.add_argument("--csv", type=Path, metavar="FILE", help="write the frontier as comma-separated values")
+    explore.add_argument("--plot", type=Path, metavar="FILE.png|.svg", help="draw the frontier")
+    explore.add_argument("--plans", type=Path, metavar="DIR", help="write each point's plan, for optimize --plan")
+
+    fit = _command(group, commands.fit, "on which boards a model fits, as it is and rewritten")
+    _model(fit, "model", "the .tflite file")
+    _board(fit, "boards", action="append", default=[], help="this board only; exit code 1 if it is too small")
+    fit.add_argument(
+        "--ram-limit", type=size, metavar="SIZE",
+        help="the least compute in an arena of at most SIZE, as optimize has it; exit code 1 if there is none",
+    )  # fmt: skip
+    fit.add_argument("--markdown", action="store_true", help="a table for a comment or a summary of CI")
+    _conversion(fit)
+
+    verify = _command(group, commands.verify, "run both models and compare every output byte")
+    _model(verify, "original", "the .tflite file as it was")
+    _model(verify, "rewritten", "the .tflite file that optimize wrote")
+    verify.add_argument("--runs", type=count, default=10, metavar="N", help="random inputs (default: 10)")
+    verify.add_argument("--seed", type=count, default=0, metavar="S", help="of the random inputs (default: 0)")
+    verify.add_argument(
+        "--inputs", type=Path, nargs="+", action="extend", default=[], metavar="FILE.npy",
+        help="your own inputs, one array for each input of the model; runs may be stacked along the first axis",
+    ).completer = argcomplete.FilesCompleter(("npy",))  # type: ignore[attr-defined]  # fmt: skip
+    verify.add_argument(
+        "--c", type=Path, metavar="DIR",
+        help="the folder of optimize --emit c: the module in it is compiled for this machine and compared as well",
+    )  # fmt: skip
+    return root
+
+
+# --- argument types
+
+
+def count(argument: str) -> int:
+    """A whole number from 0."""
+    if not argument.isascii() or not argument.isdigit():
+        raise argparse.ArgumentTypeError(f"'{argument}' is not a whole number from 0")
+    return int(argument)
+
+
+def factor(argument: str) -> float:
+    """A finite number above 0."""
+    try:
+        value = float(argument)
+    except ValueError:
+        value = 0.0
+    if not 0 < value < float("inf"):
+        raise argparse.ArgumentTypeError(f"'{argument}' is no factor: 1.1 is 10 % more than the original")
+    return value
+
+
+def effort(argument: str) -> str:
+    """A level or a factor."""
+    _said(times, argument)
+    return argument
+
+
+def time(argument: str) -> float:
+    """Milliseconds."""
+    return _said(units.milliseconds, argument)
+
+
+def clock(argument: str) -> float:
+    """MHz."""
+    return _said(units.megahertz, argument)
+
+
+def _said(read: Callable[[str], T], argument: str) -> T:
+    try:
+        return read(argument)
+    except UsageError as error:
+        raise argparse.ArgumentTypeError(f"{error.what}: {error.hint}") from error
+
+
+def switches(argument: str) -> tuple[str, ...]:
+    """Names with commas between them."""
+    return tuple(name.strip() for name in argument.split(",") if name.strip())
+
+
+def kinds(argument: str) -> tuple[str, ...]:
+    """What to emit: names with commas between them."""
+    return _said(bundle.kinds, argument)
+
+
+def size(argument: str) -> int:
+    """Bytes."""
+    return _said(units.size, argument)
+
+
+def number(argument: str) -> int:
+    """A whole number from 1."""
+    return _said(units.number, argument)
+
+
+# --- parser parts
+
+
+class _Parser(argparse.ArgumentParser):
+    """Says usage errors as all others are said, with the name that was meant."""
+
+    def parse_known_args(self, args: Any = None, namespace: Any = None) -> tuple[Any, list[str]]:
+        """Refuses what a command does not know itself: it knows its flags."""
+        found, unknown = super().parse_known_args(args, namespace)
+        if unknown:
+            self.error(f"unrecognized arguments: {' '.join(unknown)}")
+        return found, unknown
+
+    def error(self, message: str) -> NoReturn:
+        every = f"{self.prog} --help"
+        raise UsageError(
+            message, code="bad_usage", hint=next((f"{n} ({every} has all)" for n in self._near(message)), every)
+        )
+
+    def _near(self, message: str) -> list[str]:
+        """The choice or the flag that was meant, as argparse's message has them."""
+        if choice := re.search(r"'(.*)' \(choose from (.*)", message):
+            is_model = choice[1].endswith(".tflite")  # without a command
+            return [f"inspect {choice[1]}"] if is_model else near(choice[1], re.findall(r"[^\s',()]+", choice[2]))
+        if flag := re.search(r"unrecognized arguments: (--?[^\s=]+)", message):
+            return near(flag[1], [name for action in self._actions for name in action.option_strings])
+        return []
+
+
+class _Raw(argparse.RawDescriptionHelpFormatter):
+    """Keeps the lines of the examples."""
+
+
+def _command(group: Any, run: Callable[[argparse.Namespace], int], what: str) -> argparse.ArgumentParser:
+    """The command that is called as its function."""
+    name = run.__name__
+    lines = [line for line in EXAMPLES.splitlines() if line.startswith(f"  {PROGRAM} {name} ")]
+    epilog = "\n".join(["examples:", *lines])
+    command: argparse.ArgumentParser = group.add_parser(
+        name, help=what, description=what, epilog=epilog, formatter_class=_Raw
+    )
+    command.set_defaults(run=run)
+    command.add_argument("--json", action="store_true", help="one JSON document on standard output, nothing else")
+    command.add_argument(
+        "--quiet", "-q", action="store_true", help="no answer and no progress: files and exit code only"
+    )
+    return command
+
+
+def _model(command: argparse.ArgumentParser, name: str, what: str) -> None:
+    argument = command.add_argument(name, type=Path, metavar=name.upper(), help=what)
+    argument.completer = argcomplete.FilesCompleter(("tflite", *(suffix[1:] for suffix in SUFFIXES)))  # type: ignore[attr-defined]
+
+
+def _conversion(command: argparse.ArgumentParser) -> None:
+    """The settings that optimize and explore share."""
+    command.add_argument(
+        "--input",
+        default="arena",
+        metavar="WHERE",
+        help="where the model's input lives: arena (default), stream[:ROWS] (pushed ROWS rows at a time, default 1), "
+        "external (read from your own buffer)",
+    )
+    command.add_argument("--int8-io", action="store_true", help="drop QUANTIZE and DEQUANTIZE at the model's border")
+    command.add_argument(
+        "--op-per", choices=("region", "block"), default="region",
+        help="one custom operator for each region (default), or for each block: to read in Netron",
+    )  # fmt: skip
+    command.add_argument(
+        "--no-fold", dest="fold", action="store_false",
+        help="keep the channels that cannot influence any output, whatever the input",
+    )  # fmt: skip
+    command.add_argument(
+        "--effort", type=effort, default=NORMAL, metavar="LEVEL",
+        help=f"how long to search: {', '.join(LEVELS)}, or a factor of normal (default), which takes seconds",
+    )  # fmt: skip
+    command.add_argument(
+        "--without", type=switches, default=(), metavar="NAME,...",
+        help=f"leave ingredients out, to see their worth: {', '.join(SWITCHES)}",
+    )  # fmt: skip
+    command.add_argument(
+        "--target", choices=tuple(TARGETS),
+        help="whose kernels the model is packed for: such a model runs on these cores only, and faster (default: that "
+        "of --board, else generic, which runs everywhere)",
+    )  # fmt: skip
+    _figures(command)
+
+
+def _keras(command: argparse.ArgumentParser) -> None:
+    _arrays(command, "--calibrate", "X.npy", "of a Keras model: some hundred typical inputs, stacked")
+    _arrays(command, "--test", "FILE.npy", "of a Keras model: inputs, then labels, for the accuracy before and after")
+    command.add_argument("--verbose", action="store_true", help="of a Keras model: show TensorFlow's log, too")
+
+
+def _arrays(command: argparse.ArgumentParser, flag: str, metavar: str, what: str) -> None:
+    argument = command.add_argument(flag, type=Path, nargs="+", default=[], metavar=metavar, help=what)
+    argument.completer = argcomplete.FilesCompleter(("npy",))  # type: ignore[attr-defined]
+
+
+def _board(command: argparse.ArgumentParser, name: str, **how: Any) -> None:
+    argument = command.add_argument("--board", dest=name, metavar="BOARD", **how)
+    argument.completer = argcomplete.ChoicesCompleter({b.id: b.name for b in boards().values()})  # type: ignore[attr-defined]
+
+
+def _core(command: argparse.ArgumentParser) -> None:
+    command.add_argument(
+        "--core", choices=tuple(tables()),
+        help=f"whose instructions are estimated (default: the target's own; for generic {DEFAULT}, the slowest)",
+    )  # fmt: skip
+
+
+def _figures(command: argparse.ArgumentParser) -> None:
+    command.add_argument(
+        "--abi", choices=("ilp32", "lp64"), default="ilp32",
+        help="of the arena figures: 32-bit pointers (Arm, RISC-V, Xtensa; default) or 64-bit",
+    )  # fmt: skip
+    command.add_argument(
+        "--kernels", choices=KERNELS, default="reference",
+        help="of the operators that stay builtin, whose scratch the arena figures count: TFLM's own (default), or "
+        "those for CMSIS-NN (with the DSP extension, or as --target says) or ESP-NN (ESP32-S3)",
+    )  # fmt: skip

@@ -1,0 +1,77 @@
+"""Where the model comes from that a user names: a .tflite file, or a Keras model that becomes one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from numpy.typing import NDArray
+
+from tflm_memopt.cli.keras import FloatModel, accuracy, is_keras, unheard
+from tflm_memopt.emit.names import file_stem
+from tflm_memopt.errors import UsageError
+from tflm_memopt.files import read_model
+from tflm_memopt.plan.waiting import Progress
+from tflm_memopt.results import Optimized
+from tflm_memopt.runtime import stimuli
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A model's bytes and, if it was one, the Keras model behind them, with test data."""
+
+    data: bytes
+    model: FloatModel | None = None
+    test: tuple[NDArray[Any], ...] = ()
+    """Inputs, then labels."""
+    verbose: bool = False
+    """TensorFlow's log is shown."""
+
+    @staticmethod
+    def of(
+        path: Path, calibrate: Sequence[Path], test: Sequence[Path], progress: Progress, *, verbose: bool = False
+    ) -> Source:
+        """Reads, and converts what has to be converted. Raises UsageError when data is missing or of no use."""
+        if not is_keras(path):
+            if calibrate or test:
+                hint = "a .keras file or a SavedModel folder, or no --calibrate and no --test"
+                raise UsageError(
+                    "--calibrate and --test are for Keras models", code="not_keras", where=str(path), hint=hint
+                )
+            return Source(read_model(path))
+        if not calibrate:
+            raise UsageError(
+                "a Keras model has to be calibrated to become int8",
+                code="no_calibration",
+                where=str(path),
+                hint="--calibrate X.npy, some hundred typical inputs: numpy.save('X.npy', images[:300])",
+            )
+        arrays, tests = stimuli.load(calibrate), tuple(stimuli.load(test))
+        progress("loading TensorFlow", 0, 0)
+        with unheard(verbose=verbose):
+            model = FloatModel(path)
+        progress(f"converting to int8, calibrated on {len(arrays[0]):,} examples", 0, 0)
+        if tests and len(tests) != len(model.shapes) + 1:
+            raise UsageError(
+                f"--test takes {len(model.shapes)} inputs and labels, not {len(tests)} files",
+                code="test_count",
+                hint="X.npy Y.npy",
+            )
+        with unheard(verbose=verbose):
+            return Source(model.to_int8(arrays), model, tests, verbose)
+
+    def tested(self, result: Optimized, progress: Progress) -> Optimized:
+        """With the accuracy before and after, if there is test data."""
+        if self.model is None or not self.test:
+            return result
+        progress("measuring accuracy", 0, 0)
+        *inputs, labels = self.test
+        with unheard(verbose=self.verbose):
+            found = accuracy(self.model, self.data, result.model, inputs, labels)
+        return replace(result, report=replace(result.report, accuracy=found))
+
+    def files(self, name: str) -> dict[str, bytes]:
+        """The int8 model before it was optimized, if it was made here."""
+        return {f"{file_stem(name)}.int8.tflite": self.data} if self.model else {}

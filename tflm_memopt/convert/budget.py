@@ -1,0 +1,29 @@
+"""The plan within a compute budget, counted in multiply-accumulates, or within a RAM limit."""
+
+from __future__ import annotations
+
+from tflm_memopt.convert.conversion import Conversion, Converted, Limits
+from tflm_memopt.convert.misfit import misfit, up
+from tflm_memopt.errors import UsageError
+
+
+def choose(conversion: Conversion, limits: Limits) -> Converted:
+    """The least RAM within a compute budget (msf-CNN's P1) or, given a RAM limit, the least compute within it (P2).
+
+    Raises UsageError for a budget below the least reachable, DoesNotFit when nothing keeps to the limits.
+    """
+    plans = conversion.plans
+    budget = conversion.macs(1.0 if limits.overhead is None else limits.overhead)
+    scarce = budget < plans.macs and budget < plans.least_macs
+    if scarce and limits.overhead is not None:
+        raise UsageError(
+            f"no plan computes so little as F = {limits.overhead:g}",
+            code="overhead_too_low",
+            hint=f"--max-macs {up(conversion.overhead(plans.least_macs))}",
+        )
+    if limits.ram is None:
+        return conversion.at(plans.least_macs if scarce else budget)
+    found, best = conversion.least(limits)
+    if found is None:
+        raise misfit(conversion, limits, best)
+    return found

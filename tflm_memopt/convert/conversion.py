@@ -1,0 +1,316 @@
+"""One model on its way: plans within a compute budget and a RAM limit, or one that was saved, each made once."""
+
+from __future__ import annotations
+
+import copy
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import cache, cached_property
+from typing import Any
+
+from tflm_memopt.analysis.flash import Firmware
+from tflm_memopt.analysis.timing import TimeLimit
+from tflm_memopt.convert import pipeline
+from tflm_memopt.convert.frontier import Plans, cheapest
+from tflm_memopt.emit.firmware import firmware
+from tflm_memopt.errors import PlanError, UsageError
+from tflm_memopt.model.graph import Graph
+from tflm_memopt.model.reader import Model
+from tflm_memopt.plan.effort import Log
+from tflm_memopt.plan.layout.critical import critical
+from tflm_memopt.plan.layout.drafts import TFLM_ALIGN
+from tflm_memopt.plan.plan import SCHEMA_VERSION, Block, Buffer, Plan, Role
+from tflm_memopt.plan.planned import Planned
+from tflm_memopt.plan.planner import Options, tensor_sizes
+from tflm_memopt.plan.search.cuts import UNLIMITED
+from tflm_memopt.plan.search.tiles_plan import Settings
+from tflm_memopt.rewrite.int8_io import Int8Interface
+from tflm_memopt.rewrite.int8_io import int8_io as to_int8_io
+from tflm_memopt.rowgraph.graph import Partition
+from tflm_memopt.rowgraph.inputs import IN_ARENA, InputMode
+from tflm_memopt.rowgraph.supported import Understood
+from tflm_memopt.targets.boards import Board
+from tflm_memopt.tflm.arena import Arena, predict
+from tflm_memopt.tflm.libraries import REFERENCE, Library
+from tflm_memopt.tflm.structs import Abi
+
+ROLES = {Role.TENSOR: "output of", Role.RING: "ring of", Role.ACCUMULATOR: "sums of", Role.SCRATCH: "scratch of"}
+NOTHING = "no operator of the model can run row by row"
+MOST_NAMED = 4
+"""Buffers that a message names."""
+_BROKEN = (PlanError, LookupError, TypeError, ValueError, AttributeError, ArithmeticError)
+"""What a plan of another model, or none at all, can lead to in those who read it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What a plan may cost."""
+
+    overhead: float | None = None
+    """F at the most; None: 1, without recompute, or as much as `total` takes."""
+    total: int | None = None
+    """Bytes of the whole arena, tail included, at the most."""
+    instructions: int | None = None
+    """Estimated, at the most (instructions.py)."""
+    board: Board | None = None
+    """On which it has to fit."""
+    time: TimeLimit | None = None
+
+    @property
+    def ram(self) -> int | None:
+        """Bytes for the arena: `total`, the board's, or the smaller of the two."""
+        board = self.board.arena_limit if self.board else None
+        return min((n for n in (self.total, board) if n is not None), default=None)
+
+    @property
+    def most(self) -> int | None:
+        """Instructions of the plan: `instructions`, those that take `time`, or the fewer of the two."""
+        timed = self.time.instructions if self.time else None
+        return min((n for n in (self.instructions, timed) if n is not None), default=None)
+
+    def admit(self, arena: Arena) -> bool:
+        """Whether there is RAM for it."""
+        room = self.board is None or arena.needed <= self.board.arena_limit
+        return room and (self.total is None or arena.total <= self.total)
+
+
+@dataclass(frozen=True)
+class Converted:
+    """A checked plan, the model that runs it, and the arena that this takes."""
+
+    planned: Planned
+    model: bytes
+    arena: Arena
+
+    @cached_property
+    def firmware(self) -> Firmware:
+        """What it takes of the flash."""
+        return firmware(self.model)
+
+
+class Conversion:
+    """One model on its way to another: plans are made, checked and lowered when they are asked for, each once."""
+
+    def __init__(
+        self,
+        source: Model,
+        border: Int8Interface,
+        understood: Understood,
+        options: Options,
+        abi: Abi,
+        widest: Settings | None = None,
+        library: Library = REFERENCE,
+    ) -> None:
+        """`widest`: what tiled blocks might use under other limits, for hints. library: of the arena figures."""
+        self.widest, self.library, self.log = widest, library, Log()
+        self.source, self.border, self.understood, self.options, self.abi = source, border, understood, options, abi
+        self.partition: Partition | None = (
+            None if pipeline.left_whole(source) else pipeline.find_regions(understood, fold=options.fold)
+        )
+        """None: there is nothing to convert."""
+        self._original = understood
+        """With its input in the arena."""
+        if self.partition is None and options.input != IN_ARENA:
+            raise UsageError(
+                f"no place for the input but the arena: {NOTHING}", code="input_several", hint="--input arena"
+            )
+        if self.partition:
+            self.understood, self.partition = pipeline.place_input(understood, self.partition, options.input)
+            self.partition = pipeline.pack_for(self.partition, options.target)
+        self.at = cache(self._at)
+
+    @cached_property
+    def original(self) -> Understood:
+        """The model as it is, with its own interface."""
+        if self.border.graph is self.source.graph:
+            return self._original
+        return pipeline.understand(self.source.graph, pipeline.left_whole(self.source))
+
+    @cached_property
+    def plans(self) -> Plans:
+        """Raises TypeError where there is nothing to convert."""
+        return Plans(self.understood.graph, self._regions, self.options, self.log)
+
+    @property
+    def _regions(self) -> Partition:
+        if self.partition is None:
+            raise TypeError("there is nothing to convert")
+        return self.partition
+
+    def within(self, tiles: Settings | None) -> Conversion:
+        """The same with other limits of tiled blocks."""
+        other = copy.copy(self)
+        other.options, other.at = replace(self.options, tiles=tiles), cache(other._at)
+        other.__dict__.pop("plans", None)
+        return other
+
+    def of(self, plan: Plan) -> Converted:
+        """Raises PlanError for a plan that is wrong."""
+        planned = pipeline.checked(*pipeline.with_passes(self.understood, self._regions, plan.passes), plan)
+        model = pipeline.lower(self.source, self.border, planned, self.options)
+        return Converted(planned, model, predict(model, self.abi, library=self.library))
+
+    @property
+    def is_packed(self) -> bool:
+        """Whether fast kernels run some of it."""
+        return self.partition is not None and any(op.packing for op in self.partition.ops.values())
+
+    @property
+    def once(self) -> Converted:
+        """The least head when nothing is computed twice."""
+        return self.at(self.plans.macs)
+
+    def _at(self, macs: int) -> Converted:
+        """The least head within so many multiply-accumulates."""
+        return self.of(self.plans.at(macs))
+
+    def overhead(self, macs: int) -> float:
+        """F."""
+        return macs / self.understood.macs if self.understood.macs else 1.0
+
+    @property
+    def folded(self) -> float:
+        """F when nothing is computed twice: less than 1 by what dead channels cost."""
+        left = sum(op.macs for op in self.partition.ops.values()) if self.partition else 0
+        return self.overhead(left) if left else 1.0
+
+    def macs(self, overhead: float) -> int:
+        """The budget that F stands for."""
+        return math.floor(overhead * self.understood.macs + 1e-6)
+
+    def least(self, limits: Limits) -> tuple[Converted | None, Converted]:
+        """The least compute within a RAM limit, if that is possible; and, of what was tried, the least RAM."""
+        first = self.first(limits)
+        room = limits.ram if limits.ram is not None else UNLIMITED
+        if limits.admit(first.arena):  # no recompute: nothing else needs a search
+            return first, first
+        if self.plans.inputs + first.arena.tail > room:  # and none helps
+            return None, first
+        most = None if limits.overhead is None else self.macs(limits.overhead)
+        budgets = [self._first(limits)]
+        found = self._cheapest(limits, budgets, most)
+        tried = [first, self.at(max(budgets))]
+        return None if found is None else self.at(found), min(tried, key=lambda c: c.arena.total)
+
+    def first(self, limits: Limits) -> Converted:
+        """The least head without recompute, within the budget."""
+        return self.at(self._first(limits))
+
+    def _first(self, limits: Limits) -> int:
+        most = self.plans.macs if limits.overhead is None else self.macs(limits.overhead)
+        return max(self.plans.least_macs, min(self.plans.macs, most))
+
+    def _cheapest(self, limits: Limits, budgets: list[int], most: int | None) -> int | None:
+        """The least budget above the first that fits, with second passes where they may help; adds what it tried."""
+        once, found = budgets[0], None
+        head = (limits.ram or 0) - self.at(once).arena.tail
+        for choice in self.plans.choices:
+            bar = min((macs for macs in (found, most) if macs is not None), default=UNLIMITED)
+            if not choice.passes or (choice.bound <= head and choice.macs < bar):
+                tried = [macs for macs in self.plans.budgets_with(choice) if once < macs <= bar]
+                found = cheapest(tried, lambda macs: limits.admit(self.at(macs).arena)) or found
+                budgets += tried
+        return found
+
+    def packed_for(self, target: str) -> Conversion:
+        """The same for another target."""
+        options = replace(self.options, target=target)
+        return Conversion(self.source, self.border, self._original, options, self.abi, self.widest, self.library)
+
+    def elsewhere(self, input: InputMode, *, int8_io: bool) -> Conversion | None:  # noqa: A002 (the option's name)
+        """The same with its input at another place, or with an int8 interface; None where that is impossible."""
+        border = to_int8_io(self.source.graph) if int8_io else self.border
+        original = pipeline.understand(border.graph) if int8_io else self._original
+        options = replace(self.options, input=input)
+        try:
+            return Conversion(self.source, border, original, options, self.abi, self.widest, self.library)
+        except UsageError:
+            return None
+
+    def in_arena(self, chosen: Converted, limits: Limits) -> int | None:
+        """Bytes with the streamed input in the arena instead, where that takes less than `chosen`.
+
+        An input that is as large as all that `chosen` takes is not tried.
+        """
+        frame = chosen.planned.partition.frame
+        if frame is None or not frame.pushed or frame.height * frame.row_bytes >= chosen.planned.plan.head:
+            return None
+        other = self.elsewhere(IN_ARENA, int8_io=False)
+        if other is None:
+            return None
+        there = other.at(max(other.plans.least_macs, chosen.planned.plan.macs))
+        return there.arena.total if limits.admit(there.arena) and there.arena.total < chosen.arena.total else None
+
+    def binding(self, converted: Converted) -> str:
+        """The step that needs most, and the buffers in it that bind (plan/layout/critical.py), largest first."""
+        plan, graph = converted.planned.plan, converted.planned.understood.graph
+        placed = list(plan.placed())
+        number = max(placed, key=lambda p: p[1] + p[0].nbytes)[0].first
+        alive = [b for b, _ in placed if b.first <= number < b.last and b.role in ROLES]
+        named = [b for b in critical(placed) if b in alive] or sorted(alive, key=lambda b: -b.nbytes)
+        parts = [f"{_content(graph, b)} {b.nbytes:,} B" for b in named[:MOST_NAMED]]
+        more = [f"{len(named) - MOST_NAMED} smaller ones"] if len(named) > MOST_NAMED else []
+        step = _name(converted.planned, number)
+        return f"{step}: {', '.join([*parts, *more])}; the interpreter: {converted.arena.tail:,} B"
+
+    # A plan that was saved
+
+    def saved(self, document: Mapping[str, Any]) -> Converted:
+        """The conversion with a plan of this model that was saved; UsageError when it is none."""
+        try:
+            plan = self._read(document)
+            self._matches(plan)
+            return self.of(plan)
+        except _BROKEN as error:
+            reason = str(error) if isinstance(error, PlanError) else "it is damaged, or a plan of another model"
+            hint = (
+                "a plan that was made of this model, with the same --input, --int8-io, --op-per, --target and --no-fold"
+            )
+            raise UsageError(
+                "the plan does not belong to this model", code="foreign_plan", where=reason, hint=hint
+            ) from error
+
+    @staticmethod
+    def _read(document: Mapping[str, Any]) -> Plan:
+        if document["schema"] != SCHEMA_VERSION:
+            raise PlanError(f"schema {document['schema']}, this version reads {SCHEMA_VERSION}", code="plan_schema")
+        return Plan.from_json(document)
+
+    def _matches(self, plan: Plan) -> None:
+        """What the checker takes for granted: it replays bytes, and asks neither for their number nor for regions."""
+        if plan.target != self.options.target:
+            raise PlanError(f"it is for {plan.target}, not for {self.options.target}", code="plan_target")
+        understood, partition = pipeline.with_passes(self.understood, self._regions, plan.passes)
+        sizes = tensor_sizes(understood.graph, partition)
+        if not 0 <= plan.head <= 4 * sum(sizes.values()) + TFLM_ALIGN * len(plan.buffers):
+            raise PlanError(
+                f"its head of {plan.head} bytes is larger than everything that this model has", code="plan_head"
+            )
+        for call in plan.calls():
+            step = plan.steps[call[0]]
+            if isinstance(step, Block) and step.region != min(plan.operators(call)):
+                raise PlanError(f"region {step.region} of this plan has other operators", code="plan_region")
+        if self.options.op_per_block:
+            crooked = [b.key for b, o in plan.placed() if b.role is Role.TENSOR and o % TFLM_ALIGN]
+            if crooked:
+                raise PlanError(f"tensor {crooked[0]} is not aligned as --op-per block wants it", code="plan_alignment")
+
+
+def _content(graph: Graph, buffer: Buffer) -> str:
+    maker = graph.producer(buffer.key)
+    what = ROLES[buffer.role]
+    if maker is None:
+        return f"the model's input '{graph.tensors[buffer.key].label}'"
+    return f"{what} op {maker.number} {maker.type}"
+
+
+def _name(planned: Planned, number: int) -> str:
+    plan, ops = planned.plan, planned.partition.ops
+    step = plan.steps[number]
+    if not isinstance(step, Block):
+        op = next(op for op in planned.understood.graph.ops if op.index == step.op)
+        return f"builtin operator {op.index} {op.type}"
+    indices = [i for stage in step.stages for i in ops[stage.op].sources]
+    block = sum(isinstance(s, Block) for s in plan.steps[:number])
+    return f"block {block} (ops {min(indices)}..{max(indices)})"

@@ -1,0 +1,293 @@
+"""What is told of a model, of its conversion and of a point on its frontier: the records of results.py, filled in."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from tflm_memopt.analysis import costs
+from tflm_memopt.analysis.costs import Work
+from tflm_memopt.analysis.diagnosis import diagnose
+from tflm_memopt.analysis.liveness import live_bytes
+from tflm_memopt.analysis.timing import Clock
+from tflm_memopt.convert import pipeline, speed
+from tflm_memopt.convert.conversion import Conversion
+from tflm_memopt.convert.instructions import Costed
+from tflm_memopt.convert.policy import Decision
+from tflm_memopt.convert.request import Request
+from tflm_memopt.emit.firmware import firmware_of
+from tflm_memopt.emit.resolver import arena_bytes
+from tflm_memopt.model.graph import Graph, Tensor, TensorId, short_name
+from tflm_memopt.model.reader import Model, read
+from tflm_memopt.ops.opset import Unsupported
+from tflm_memopt.ops.rowop import RowOp
+from tflm_memopt.plan import memory_map
+from tflm_memopt.plan.firing.work import work
+from tflm_memopt.plan.plan import Block, Buffer, Role, Stage
+from tflm_memopt.plan.planned import Planned
+from tflm_memopt.results import (
+    BlockReport,
+    Flash,
+    Footprints,
+    FrameReport,
+    Inspection,
+    InterfaceReport,
+    KeptBuiltin,
+    Macs,
+    OperatorReport,
+    Optimized,
+    PointReport,
+    Report,
+    RingReport,
+    StageReport,
+    TensorReport,
+)
+from tflm_memopt.rewrite.int8_io import Int8Interface
+from tflm_memopt.rowgraph.graph import Kept
+from tflm_memopt.rowgraph.supported import Understood, View
+from tflm_memopt.targets.boards import Board, BoardFit, fit, fits
+from tflm_memopt.tflm.arena import predict
+from tflm_memopt.tflm.libraries import Library
+from tflm_memopt.tflm.refused import refusal
+from tflm_memopt.tflm.structs import Abi
+
+
+def inspection(
+    name: str,
+    nbytes: int,
+    source: Model,
+    understood: Understood,
+    abi: Abi,
+    whose: Library,
+    *,
+    int8_interface: bool = False,
+) -> Inspection:
+    """Describe a model of so many bytes; `whose` kernels run its operators today. int8_interface: it gets one."""
+    graph, arena = source.graph, predict(source, abi, library=whose)
+    needs = firmware_of(source, nbytes)
+    outcome = {i: understood.support[op.index] for op in understood.graph.ops for i in op.stands_for}
+    live = live_bytes(graph)
+    rows = {op.index: s for op in understood.graph.ops if isinstance(s := understood.support[op.index], RowOp)}
+    parts = pipeline.find_regions(understood)
+    dead = pipeline.dead_channels(understood, parts) if parts else {}
+    operators = []
+    for op, live_now in zip(graph.ops, live, strict=True):
+        support = outcome.get(op.index)
+        refused = support if isinstance(support, Unsupported) else None
+        operators.append(
+            OperatorReport(
+                op.index,
+                op.type,
+                op.inputs,
+                op.outputs,
+                rows[op.index].macs if op.index in rows else 0,
+                rows[op.index].writes.c if op.index in dead else 0,
+                dead.get(op.index, 0),
+                live_now,
+                refused is None,
+                refused.code if refused else "",
+                str(refused) if refused else "",
+                refused.hint if refused else "",
+            )
+        )
+    return Inspection(
+        model=name,
+        diagnosis=diagnose(source, pipeline.left_whole(source), int8_interface=int8_interface),
+        flash=nbytes,
+        operators=tuple(operators),
+        tensors=tuple(
+            TensorReport(t.id, t.name, t.shape, t.dtype, t.nbytes, t.constant) for t in graph.tensors.values()
+        ),
+        arena=arena,
+        peak_operator=graph.ops[live.index(max(live))].index if live else None,
+        macs=understood.macs,
+        dead_macs=sum(rows[i].macs - op.macs for i, op in parts.ops.items()) if parts else 0,
+        channels=sum(op.channels for op in operators),
+        dead_channels=sum(dead.values()),
+        waiting=pipeline.waiting(understood, parts) if parts else 0,
+        memory=memory_map.of_tflm(source, abi, arena, whose),
+        firmware=needs,
+        fits=fits(arena, needs),
+        refused=found.what if (found := refusal(source)) else "",
+    )
+
+
+def optimized(model: bytes, asked: Request, made: Decision, original: Inspection, started: float) -> Optimized:
+    """What became of a model, and all that is told of it. started: time.monotonic() then."""
+    conversion, chosen, board = made.conversion, made.chosen, made.limits.board
+    needs = chosen.firmware if chosen else original.firmware
+    arena = chosen.arena if chosen else original.arena
+    done = tuple(work(chosen.planned.plan, chosen.planned.partition.ops)) if chosen else ()
+    core = board.flash_core if board else asked.table.core
+    on_boards = fits(arena, needs)
+    told = replace(
+        _report(asked, made, original, on_boards, done, started),
+        board=fit(board, arena, needs) if board else None,
+        in_arena=conversion.in_arena(chosen, made.limits) if chosen else None,
+        time=speed.time(conversion, done, original, asked.table, asked.clock),
+        footprint=Footprints(original.firmware.on(core), needs.on(core)),
+    )
+    source = read(chosen.model) if chosen else conversion.source
+    return Optimized(
+        model=chosen.model if chosen else model,
+        plan=chosen.planned.plan if chosen else None,
+        report=replace(told, arena_size=arena_bytes(source, told) if arena.exact else None),
+        original=model,
+        source=None,
+        inspection=original,
+        memory=memory_map.of_plan(chosen.planned, chosen.arena) if chosen else original.memory,
+        fits=on_boards,
+        work=done,
+    )
+
+
+def _report(
+    asked: Request,
+    made: Decision,
+    original: Inspection,
+    on_boards: Sequence[BoardFit],
+    done: tuple[Work, ...],
+    started: float,
+) -> Report:
+    """Describe a conversion and the plan that was chosen, or why there is none. done: one inference's work."""
+    conversion, chosen, limits = made.conversion, made.chosen, made.limits
+    border, understood, macs = conversion.border, conversion.understood, conversion.understood.macs
+    planned = chosen.planned if chosen else None
+    executed = planned.plan.macs if planned else macs
+    frame, parts = planned.partition.frame if planned else None, conversion.partition
+    return Report(
+        model=original.model,
+        diagnosis=original.diagnosis,
+        changed=planned is not None,
+        why_unchanged=made.why,
+        input=str(conversion.options.input),
+        frame=FrameReport(frame.height, frame.row_bytes, frame.pushed) if frame else None,
+        op_per=asked.op_per,
+        target=conversion.options.target,
+        max_macs=limits.overhead,
+        ram_limit=limits.ram,
+        max_instructions=limits.instructions,
+        without=asked.without,
+        overhead=conversion.overhead(executed),
+        macs=Macs(macs, executed),
+        instructions=costs.estimates(conversion.options.target, done) if planned else {},
+        dead_channels=sum(pipeline.dead_channels(understood, parts).values()) if planned and parts else 0,
+        arena=chosen.arena if chosen else original.arena,
+        original_arena=original.arena,
+        lower_bound_head=planned.plan.lower_bound if planned else original.arena.head,
+        proven=planned.plan.proven if planned else False,
+        blocks=tuple(_blocks(planned)) if planned else (),
+        flash=Flash(original.flash, len(chosen.model) if chosen else original.flash),
+        kept_builtin=tuple(_kept(conversion.source.graph, understood, planned)),
+        interface=tuple(_interface(border)) if planned else (),
+        interface_kept=tuple(_interface_kept(border, made.why)),
+        boards=tuple(b.board for b in on_boards if b.fits),
+        original_boards=tuple(b.board for b in original.fits if b.fits),
+        seconds=round(time.monotonic() - started, 3),
+        cut_short=tuple(part.value for part in conversion.log.cut) if planned else (),
+        balance=made.balance,
+        time_limit=limits.time.milliseconds if limits.time else None,
+    )
+
+
+def point(conversion: Conversion, costed: Costed, on: Board | None = None, clock: Clock | None = None) -> PointReport:
+    """Describe a point on the frontier; with a board, what it leaves of it. clock: of the core that `costed` is for."""
+    point = costed.converted
+    plan = point.planned.plan
+    return PointReport(
+        overhead=conversion.overhead(plan.macs),
+        macs=plan.macs,
+        instructions=costed.instructions,
+        arena=point.arena,
+        blocks=sum(isinstance(step, Block) for step in plan.steps),
+        tiled=sum(isinstance(step, Block) and step.strips > 0 for step in plan.steps),
+        second_passes=len(plan.passes),
+        proven=plan.proven,
+        plan=plan,
+        board=fit(on, point.arena, point.firmware) if on else None,
+        milliseconds=clock.milliseconds(costed.instructions) if clock else None,
+        work=costed.work,
+    )
+
+
+def _blocks(planned: Planned) -> list[BlockReport]:
+    plan, ops, tensors = planned.plan, planned.partition.ops, planned.understood.graph.tensors
+    reports = []
+    for number, step in enumerate(plan.steps):
+        if not isinstance(step, Block):
+            continue
+        alive = [(b, o) for b, o in plan.placed() if b.first <= number < b.last]
+        rows = {ops[stage.op].output: ops[stage.op].writes.h for stage in step.stages}
+        if (frame := planned.partition.frame) is not None:
+            rows[frame.tensor] = frame.height
+        reports.append(
+            BlockReport(
+                ops=tuple(i for stage in step.stages for i in ops[stage.op].sources),
+                operators=tuple(ops[stage.op].name for stage in step.stages),
+                rings=tuple(
+                    RingReport(tensors[b.key].name, rows[b.key], b.depth, b.nbytes)
+                    for b, _ in alive
+                    if b.role is Role.RING
+                ),
+                strips=step.strips,
+                accumulators=sum(b.nbytes for b, _ in alive if b.role is Role.ACCUMULATOR),
+                scratch=sum(b.nbytes for b, _ in alive if b.role is Role.SCRATCH),
+                bytes=max(o + b.nbytes for b, o in alive),
+                stages=tuple(_stage(stage, ops[stage.op], alive, tensors) for stage in step.stages),
+            )
+        )
+    return reports
+
+
+def _stage(
+    stage: Stage, op: RowOp, alive: Sequence[tuple[Buffer, int]], tensors: Mapping[TensorId, Tensor]
+) -> StageReport:
+    kept = [b for b, _ in alive if b.key == op.output and b.role in (Role.TENSOR, Role.RING)]
+    walk = stage.walk
+    return StageReport(
+        ops=op.sources,
+        operator=op.name,
+        tensor=tensors[op.output].name,
+        kept=sum(b.nbytes for b in kept),
+        whole=op.writes.nbytes,
+        strip=op.writes.h if stage.iterative else walk.rows,
+        tile=walk.tile,
+        groups=walk.groups,
+        again=walk.recomputes,
+        cached=op.writes.h > 1 and any(lane.depth >= op.writes.w for b in kept for lane in b.lanes),
+        sums=stage.iterative or walk.sums,
+        packed=stage.runs_packed(op),
+        second_pass=op.again,
+    )
+
+
+def _kept(graph: Graph, understood: Understood, planned: Planned | None) -> list[KeptBuiltin]:
+    names = {op.index: op.type for op in graph.ops}
+    kept = (
+        {node.op for node in planned.partition.nodes if isinstance(node, Kept)} if planned else set(understood.support)
+    )
+    reports = []
+    for index in sorted(kept):
+        support = understood.support[index]
+        if isinstance(support, Unsupported):
+            reports.append(KeptBuiltin(index, names[index], support.code, str(support), support.hint))
+        elif isinstance(support, View):
+            reports.append(
+                KeptBuiltin(index, names[index], "view", "its shape is asked for by operators that stay builtin", "")
+            )
+    return reports
+
+
+def _interface_kept(border: Int8Interface, unchanged: str) -> list[str]:
+    """What `--int8-io` had to leave; all of it where the model is left as it is."""
+    kept = [f"{refusal.where}: {refusal.reason}" for refusal in border.refusals]
+    return kept + [f"{i.side} '{short_name(i.name)}': {unchanged}" for i in _interface(border) if unchanged]
+
+
+def _interface(border: Int8Interface) -> list[InterfaceReport]:
+    return [
+        InterfaceReport(side, change.name, str(change.before), str(change.after))
+        for side, changes in (("input", border.changes.inputs), ("output", border.changes.outputs))
+        for change in changes
+    ]

@@ -1,0 +1,115 @@
+"""The least RAM within a limit of time and, where none keeps it, the nearest ways in which one would."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from tflm_memopt.analysis.costs import Table
+from tflm_memopt.analysis.timing import TimeLimit
+from tflm_memopt.convert import budget
+from tflm_memopt.convert.conversion import Conversion, Converted, Limits
+from tflm_memopt.convert.instructions import Costed, Planning, frontier, within_macs
+from tflm_memopt.convert.misfit import MOST_BOARDS, SMALLER
+from tflm_memopt.errors import DoesNotFit
+from tflm_memopt.ops.packing import TARGETS
+from tflm_memopt.targets.boards import boards, fit
+
+
+def choose(conversion: Conversion, limits: Limits, table: Table, planning: Planning) -> Converted:
+    """The least arena that keeps `limits.time`. Raises DoesNotFit when none does, or none in the RAM that there is."""
+    found = within_macs(conversion, limits, table, planning)
+    if not found:
+        return budget.choose(
+            conversion, Limits(limits.overhead, limits.total, board=limits.board)
+        )  # says what the least is
+    best = _least(found, limits)
+    if best is None or not limits.admit(best.converted.arena):
+        raise _misfit(conversion, limits, table, found)
+    return best.converted
+
+
+def holds(limit: TimeLimit | None, instructions: int | None) -> bool:
+    """Whether a model of so many is known to keep it."""
+    return limit is None or (instructions is not None and instructions <= limit.clock.instructions(limit.milliseconds))
+
+
+def original_misfit(limit: TimeLimit, instructions: int | None, why: str) -> DoesNotFit:
+    """Refuse a model that stays as it is, and is not known to keep the limit. why: it stays."""
+    if instructions is None:
+        what, hint = "how long the model takes as it is is not known", "no --time-limit"
+    else:
+        least = replace(limit, builtin=0).least(instructions)
+        what, hint = f"takes up to {least:g} ms, limit is {limit.milliseconds:g} ms", SMALLER
+    return DoesNotFit(what, code="original_too_slow", where=why, hint=hint)
+
+
+def _least(found: Sequence[Costed], limits: Limits) -> Costed | None:
+    """The least arena within the limits, of a frontier, fewest instructions first."""
+    within = [c for c in found if limits.most is None or c.instructions <= limits.most]
+    return within[-1] if within else None
+
+
+def _misfit(conversion: Conversion, limits: Limits, table: Table, found: Sequence[Costed]) -> DoesNotFit:
+    limit, best = _limit(limits), _least(found, limits)
+    ways = ", or ".join(_ways(conversion, limits, table, found)) or SMALLER
+    if best is None:
+        low, high = limit.clock.cycles or (0, 0)
+        where = f"{limit.clock.core} at {limit.clock.mhz:g} MHz, {low:g} to {high:g} cycles an instruction"
+        counted = f"{found[0].instructions + limit.builtin:,} instructions, estimated, in {found[0].total:,} B"
+        return DoesNotFit(
+            f"takes up to {limit.least(found[0].instructions):g} ms, limit is {limit.milliseconds:g} ms",
+            code="too_slow",
+            where=f"{counted}; {where}",
+            hint=ways,
+        )
+    return DoesNotFit(
+        f"needs {best.total:,} B within {limit.milliseconds:g} ms, limit is {limits.ram:,} B",
+        code="too_large_in_time",
+        where=conversion.binding(best.converted),
+        hint=ways,
+    )
+
+
+def _ways(conversion: Conversion, limits: Limits, table: Table, found: Sequence[Costed]) -> Iterator[str]:
+    """Each of them tried: the core's own kernels, more time, more RAM, a faster board."""
+    limit = _limit(limits)
+    if table.target in TARGETS and table.target != conversion.options.target:
+        packed = frontier(conversion.packed_for(table.target), table, _unheard)
+        best = _least(packed, limits)
+        if best is not None and limits.admit(best.converted.arena):
+            yield f"--target {table.target} ({limit.least(best.instructions):g} ms in {best.total:,} B)"
+    admitted = [c for c in found if limits.ram is None or limits.admit(c.converted.arena)]
+    if admitted:
+        yield f"--time-limit {limit.least(admitted[0].instructions):g}ms (in {admitted[0].total:,} B)"
+    best = _least(found, limits)
+    if best is not None and limits.total is not None:
+        yield f"--ram-limit {best.total}"
+    there = best or found[0]
+    if limits.board is not None and (limits.total is None or there.total <= limits.total):
+        yield from _faster(limits, there)
+
+
+def _faster(limits: Limits, costed: Costed) -> Iterator[str]:
+    """A flag with boards of the same core on which the plan keeps the limit and fits, if there are any."""
+    limit, there = _limit(limits), costed.converted
+    cycles = limit.clock.cycles
+    needed = (costed.instructions + limit.builtin) * cycles[1] / limit.milliseconds / 1000 if cycles else 0
+    names = [
+        name
+        for name, on in boards().items()
+        if on.measured_core == limit.clock.core and on.mhz >= needed
+        and fit(on, there.arena, there.firmware).fits
+    ]  # fmt: skip
+    if names:
+        yield f"--board {', '.join(names[:MOST_BOARDS])}"
+
+
+def _limit(limits: Limits) -> TimeLimit:
+    if limits.time is None:
+        raise TypeError("no limit of time")
+    return limits.time
+
+
+def _unheard(done: int, of: int) -> None:
+    """Nobody waits for hints."""

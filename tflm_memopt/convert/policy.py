@@ -1,0 +1,144 @@
+"""Which plan of a model the user gets, and when the model stays as it is: the policy, in one place."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from tflm_memopt.analysis.flash import Firmware, kernels
+from tflm_memopt.convert import in_time, pipeline, speed
+from tflm_memopt.convert import instructions as by_instructions
+from tflm_memopt.convert.conversion import Conversion, Converted, Limits
+from tflm_memopt.convert.frontier import roomy
+from tflm_memopt.convert.misfit import misfit, original_misfit
+from tflm_memopt.convert.request import Request
+from tflm_memopt.errors import UsageError
+from tflm_memopt.results import Balance, Inspection
+from tflm_memopt.targets.boards import fit as board_fit
+from tflm_memopt.tflm.arena import Arena
+
+NOTHING_SUPPORTED = "no operator can run row by row: see kept_builtin"
+NO_GAIN = "the rewritten model would need no less arena"
+NO_FLASH = "it fits on the board as it is; the rewritten model would need too much flash"
+NO_BALANCE = "it would save less RAM than it adds to flash"
+LITTLE = 0.1
+"""Share of the arena: for less than that, nothing rests on an estimate of what leaves the flash."""
+ROOM = 4_000
+"""Bytes of arena that a plan may take more than the least, if fast kernels run faster in it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """The plan that the user gets, or why the model stays as it is."""
+
+    conversion: Conversion
+    """With what tiled blocks may use within the limits."""
+    limits: Limits
+    chosen: Converted | None
+    why: str
+    balance: Balance | None
+    """What the rewrite saves and costs, kept or not; None where there is none."""
+
+
+def decide(asked: Request, start: Conversion, original: Inspection, planning: Callable[[int, int], None]) -> Decision:
+    """Raises UsageError for limits that cannot be kept whatever the plan, DoesNotFit when nothing keeps to them."""
+    _known(asked.limits, original.arena)
+    conversion = _within(start, asked)
+    limits = speed.beside_builtin(asked.limits, conversion, original)
+    today = speed.instructions_today(conversion, original, asked.clock.core if asked.clock else asked.table.core)
+    slow = not in_time.holds(limits.time, today)
+    plan = None if conversion.partition is None else _plan(asked, conversion, limits, planning)
+    if plan is None:
+        why, weighed = pipeline.left_whole(conversion.source) or NOTHING_SUPPORTED, None
+        if asked.saved is not None:
+            raise UsageError(
+                "there is nothing to plan in this model", code="nothing_to_plan", where=why, hint="no --plan"
+            )
+    else:
+        wanted = bool(conversion.border.replaced or plan.planned.partition.frame) or slow
+        arenas, needs = (original.arena.total, plan.arena.total), plan.firmware
+        weighed = balance(arenas, original.firmware, needs, asked.table.core)
+        why = _why_left(conversion, limits, original, plan, wanted=wanted)
+        if not why and asked.if_worthwhile and not (weighed.worthwhile or wanted or asked.only_rewritten):
+            why = NO_BALANCE
+    if plan is not None and not why:
+        return Decision(conversion, limits, plan, why, weighed)
+    fits = limits.board is None or board_fit(limits.board, original.arena, original.firmware).fits
+    if not (limits.admit(original.arena) and fits):
+        raise original_misfit(limits, original.arena, original.firmware, why)
+    if limits.time and slow:
+        raise in_time.original_misfit(limits.time, today, why)
+    return Decision(conversion, limits, None, why, weighed)
+
+
+def _known(limits: Limits, arena: Arena) -> None:
+    if limits.ram is not None and not arena.exact:
+        raise UsageError(
+            f"no limit can be kept: what {', '.join(arena.unknown)} allocates is not known",
+            code="limit_on_unknown",
+            where=f"the arena, {arena.figure(arena.total)} B",
+            hint="no --ram-limit and no --board",
+        )
+
+
+def _plan(asked: Request, conversion: Conversion, limits: Limits, planning: Callable[[int, int], None]) -> Converted:
+    if asked.saved is not None:
+        return conversion.saved(asked.saved)
+    choose = in_time.choose if limits.time else by_instructions.choose
+    return choose(conversion, limits, asked.table, planning)
+
+
+def _within(conversion: Conversion, asked: Request) -> Conversion:
+    """The conversion with what tiled blocks may use within the limits.
+
+    Without recompute, a plan of whole rows and all channels is taken for a packed model that takes but ROOM more: fast
+    kernels are slow on single pixels.
+    """
+    limits = asked.limits
+    if limits.most is not None and limits.overhead is None:
+        return conversion.within(asked.tiles())
+    if limits.overhead is not None:  # of the original's multiply-accumulates; a search counts those of what is left
+        return conversion.within(asked.tiles(limits.overhead / conversion.folded))
+    conversion = conversion.within(asked.tiles(1.0 if limits.ram is None else None))
+    if conversion.is_packed and asked.saved is None:
+        fast = conversion.within(roomy(asked.tiles(1.0)))
+        if fast.once.arena.total <= conversion.once.arena.total + ROOM and limits.admit(fast.once.arena):
+            return fast
+    return conversion
+
+
+def _why_left(conversion: Conversion, limits: Limits, original: Inspection, plan: Converted, *, wanted: bool) -> str:
+    """Why the model is left as it is though a plan was found, or "". Raises DoesNotFit for too little flash.
+
+    wanted: only the rewritten model has the interface, or the speed, that is asked for.
+    """
+    if plan.arena.total >= original.arena.total and not wanted:
+        return NO_GAIN
+    if limits.board is None or board_fit(limits.board, plan.arena, plan.firmware).flash_left >= 0:
+        return ""
+    if board_fit(limits.board, original.arena, original.firmware).fits and not wanted:
+        return NO_FLASH
+    raise misfit(conversion, limits, plan)
+
+
+def balance(arenas: tuple[int, int], before: Firmware, after: Firmware, core: str) -> Balance:
+    """Set the RAM that a rewrite saves against its flash. arenas: bytes of both. core: whose library is counted.
+
+    The policy: a rewrite is worthwhile when it saves at least as many bytes of RAM as model and library add to flash.
+    TFLM's kernels that the rewrite no longer needs are set against that only where it saves LITTLE of the arena or
+    more: their sizes are estimates, and they leave a firmware only where its resolver names no more operators than its
+    models have, as the generated one does, and no other model wants them.
+    """
+    saved = arenas[0] - arenas[1]
+    model, library = after.model - before.model, after.on(core).library
+    gone = max(0, kernels(before.operators) - kernels(after.operators))
+    added = model + library
+    return Balance(
+        core=core,
+        ram_saved=saved,
+        flash_added=added,
+        model=model,
+        library=library,
+        tflm=gone,
+        worthwhile=saved >= added or (saved >= LITTLE * arenas[0] and saved >= added - gone),
+    )

@@ -1,0 +1,180 @@
+"""What optimize() and explore() are asked for: options checked, and put together with what a board stands for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, TypedDict
+
+from tflm_memopt import units
+from tflm_memopt.analysis import costs
+from tflm_memopt.analysis.costs import Table
+from tflm_memopt.analysis.timing import Clock
+from tflm_memopt.convert import pipeline, speed
+from tflm_memopt.convert.conversion import Conversion, Limits
+from tflm_memopt.convert.frontier import settings
+from tflm_memopt.errors import UsageError
+from tflm_memopt.model.interface import Changes
+from tflm_memopt.model.reader import read
+from tflm_memopt.ops.packing import GENERIC, Family
+from tflm_memopt.ops.packings import family
+from tflm_memopt.plan.effort import EXACT, factor
+from tflm_memopt.plan.planner import Options
+from tflm_memopt.plan.search.tiles_plan import Settings
+from tflm_memopt.rewrite.int8_io import Int8Interface
+from tflm_memopt.rewrite.int8_io import int8_io as to_int8_io
+from tflm_memopt.rowgraph.inputs import input_mode
+from tflm_memopt.targets.boards import Board
+from tflm_memopt.targets.boards import board as board_named
+from tflm_memopt.tflm.libraries import Kernels, Library, library
+from tflm_memopt.tflm.refused import accept
+from tflm_memopt.tflm.structs import Abi
+
+if TYPE_CHECKING:
+    from typing_extensions import Required, Unpack
+
+EXPLORING = 10
+"""Times as much work as one conversion may take that explore() may spend on finding blocks, and on each point."""
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """All that is asked for, but the model."""
+
+    options: Options
+    """The planner's, and where the input lives."""
+    limits: Limits
+    without: tuple[str, ...]
+    """Ingredients to leave out, each once."""
+    int8_io: bool
+    abi: Abi
+    library: Library
+    """Whose kernels run operators that stay builtin."""
+    table: Table
+    """The estimates of instructions, on one core."""
+    clock: Clock | None
+    """By which time is told; None: nobody said."""
+    saved: Mapping[str, Any] | None = None
+    """A plan that was saved."""
+    if_worthwhile: bool = False
+    """Leave a model as it is whose rewrite costs more flash than it saves RAM."""
+
+    def tiles(self, overhead: float | None = None) -> Settings | None:
+        """What tiled blocks may use with so much recompute."""
+        return settings(self.without, overhead)
+
+    @property
+    def op_per(self) -> str:
+        return "block" if self.options.op_per_block else "region"
+
+    @property
+    def only_rewritten(self) -> bool:
+        """Whether something is wanted that only a rewrite gives: then its balance does not matter."""
+        asked = self.limits != Limits() or self.options.target != GENERIC
+        return asked or self.saved is not None or bool(self.without) or self.options.op_per_block
+
+    def exploring(self) -> Request:
+        """The same for explore(): any compute, without limits but the board's, and more of an effort."""
+        effort = self.options.effort
+        options = replace(self.options, seconds=EXACT * effort, effort=EXPLORING * effort, tiles=self.tiles())
+        return replace(self, options=options, limits=Limits(board=self.limits.board))
+
+    def conversion(self, model: bytes) -> Conversion:
+        """The model on its way. Raises ModelError for what is no model, or what TFLM refuses."""
+        source = read(model)
+        accept(source)
+        border = to_int8_io(source.graph) if self.int8_io else Int8Interface(source.graph, Changes(), {}, ())
+        understood = pipeline.understand(border.graph, pipeline.left_whole(source))
+        return Conversion(source, border, understood, self.options, self.abi, self.tiles(), self.library)
+
+
+class Said(TypedDict, total=False):
+    """The options of optimize(), which says what they are; those of explore() are some of them."""
+
+    input: Required[str]
+    int8_io: Required[bool]
+    op_per: Required[str]
+    abi: Required[Abi]
+    fold: Required[bool]
+    effort: Required[float | str]
+    without: Required[Collection[str]]
+    target: Required[str | None]
+    kernels: Required[Kernels]
+    core: Required[str | None]
+    board: Required[str | None]
+    seconds: float | None
+    max_macs: float | None
+    ram_limit: int | str | None
+    max_instructions: int | str | None
+    time_limit: float | str | None
+    clock: float | str | None
+    plan: Mapping[str, Any] | None
+    if_worthwhile: bool
+
+
+def request(**said: Unpack[Said]) -> Request:
+    """Raises UsageError for options that make no sense."""
+    on_board, target, core, abi = _on_board(said["board"], said["target"], said["core"], said["abi"])
+    overhead, plan, effort = said.get("max_macs"), said.get("plan"), factor(said["effort"])
+    without = _without(said["without"], overhead)
+    table = costs.table(target, core)
+    clock = speed.clock(on_board, core, table, said.get("clock"))
+    ram = _if_given(units.size, said.get("ram_limit"))
+    instructions = _if_given(units.number, said.get("max_instructions"))
+    limits = Limits(overhead, ram, instructions, on_board, speed.limit(said.get("time_limit"), clock))
+    if plan is not None and (limits != Limits() or without):
+        raise UsageError(
+            "a saved plan leaves nothing to limit or to leave out", code="plan_and_limits", hint="--plan alone"
+        )
+    if said["op_per"] not in ("region", "block"):
+        raise UsageError(f"unknown setting: op_per={said['op_per']!r}", code="unknown_setting", hint="region or block")
+    seconds = said.get("seconds")
+    options = Options(
+        seconds=EXACT * effort if seconds is None else seconds,
+        effort=effort,
+        fold=said["fold"],
+        target=target,
+        overlap="overlap" not in without,
+        reorder="reorder" not in without,
+        turn="turn" not in without,
+        second_pass="second-pass" not in without,
+        op_per_block=said["op_per"] == "block",
+        input=input_mode(said["input"]),
+    )
+    whose, worthwhile = whose_kernels(said["kernels"], target), said.get("if_worthwhile", False)
+    return Request(options, limits, without, said["int8_io"], abi, whose, table, clock, plan, worthwhile)
+
+
+def whose_kernels(kernels: Kernels, target: str) -> Library:
+    """The library of that name, on the target's cores."""
+    return library(kernels, mve=family(target) is Family.MVE)
+
+
+def _if_given(reading: Callable[[int | str], int], said: int | str | None) -> int | None:
+    return None if said is None else reading(said)
+
+
+def _on_board(
+    name: str | None, target: str | None, core: str | None, abi: Abi
+) -> tuple[Board | None, str, str | None, Abi]:
+    """The board, and the settings that it stands for; what was asked for by name goes first."""
+    if name is None:
+        return None, target or GENERIC, core, abi
+    on = board_named(name)
+    target = target or on.target
+    return on, target, core or (on.measured_core if costs.runs(on.measured_core, target) else None), on.abi
+
+
+def _without(without: Collection[str], max_macs: float | None) -> tuple[str, ...]:
+    """The ingredients to leave out, each once."""
+    wanted = tuple(dict.fromkeys(without))
+    settings(wanted)
+    barred = [switch for switch in ("recompute", "tiles") if switch in wanted]
+    if barred and max_macs is not None and max_macs > 1:
+        hint = f"--max-macs 1, or no --without {barred[0]}"
+        raise UsageError(
+            f"F = {max_macs:g} is of no use without {barred[0]}: nothing can be computed again",
+            code="overhead_of_no_use",
+            hint=hint,
+        )
+    return wanted

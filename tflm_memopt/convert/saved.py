@@ -1,0 +1,48 @@
+"""The files of a conversion: what the command `optimize` writes, and Optimized.save() in Python."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Collection, Sequence
+from pathlib import Path
+
+from tflm_memopt import generic
+from tflm_memopt.emit import bundle
+from tflm_memopt.emit.names import file_stem
+from tflm_memopt.files import keep, printable, stem, write_files
+from tflm_memopt.report import html
+from tflm_memopt.results import Optimized
+from tflm_memopt.runtime.verify import sample
+
+
+@generic.files.register
+def files(
+    result: Optimized,
+    kinds: str | Collection[str],
+    labels: Sequence[str] = (),
+    original: Path | None = None,
+    folder: Path = Path(),
+) -> dict[str, bytes]:
+    """File name -> content; the model itself comes first, the report's page last. labels: of a project's output.
+
+    original, folder: the original's file, and where these are written, as the page names them.
+    """
+    name = stem(result.report.model)
+    given = bundle.Given(lambda: sample(result.original, result.model), result.original, tuple(labels))
+    made = bundle.files(result, name, bundle.kinds(kinds), given)
+    file = original or result.source
+    page = html.optimized(result, file and printable(file), printable(folder))
+    return {**made, f"{file_stem(name)}.report.html": page.encode()}
+
+
+@generic.save.register
+def save(
+    result: Optimized, folder: str | os.PathLike[str], kinds: str | Collection[str], labels: Sequence[str] = ()
+) -> list[Path]:
+    """Writes them, all or none."""
+    made = files(result, kinds, labels, folder=Path(folder))
+    contents = {Path(folder) / name: content for name, content in made.items()}
+    if result.source is not None and result.source.exists():
+        keep(result.source, contents)
+    write_files(contents)
+    return list(contents)

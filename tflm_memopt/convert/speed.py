@@ -1,0 +1,102 @@
+"""Time of a model before and after (analysis/timing.py), and the limit that it may have."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from tflm_memopt import units
+from tflm_memopt.analysis import cmsis_nn_cost, timing
+from tflm_memopt.analysis.costs import Table, Work
+from tflm_memopt.analysis.timing import Clock, Time, TimeLimit
+from tflm_memopt.convert.conversion import Conversion, Limits
+from tflm_memopt.errors import UsageError
+from tflm_memopt.model.graph import Op
+from tflm_memopt.results import Inspection, Report
+from tflm_memopt.rowgraph.graph import Kept
+from tflm_memopt.targets.boards import Board
+
+
+def clock(board: Board | None, core: str | None, on: Table, said: float | str | None) -> Clock | None:
+    """The clock of `core` or else the board's own, as it was said or as the board has it; None: nobody says."""
+    mhz = units.megahertz(said) if said is not None else float(board.mhz) if board else 0.0
+    name = core or (board.core if board else on.core)
+    return Clock(name, mhz, board.id if board else "") if mhz else None
+
+
+def limit(said: float | str | None, clock: Clock | None) -> TimeLimit | None:
+    """The limit of time. Raises UsageError where there is no clock, or where nothing is known about its cycles."""
+    if said is None:
+        return None
+    if clock is None:
+        raise UsageError(
+            "a time limit needs a clock",
+            code="time_without_clock",
+            hint="--board BOARD, or --clock 64MHz with the --target or --core that it is of",
+        )
+    clock.instructions(1)
+    return TimeLimit(units.milliseconds(said), clock)
+
+
+def beside_builtin(limits: Limits, conversion: Conversion, original: Inspection) -> Limits:
+    """With what operators that stay builtin take of the time. Raises UsageError where that is not known."""
+    if limits.time is None:
+        return limits
+    rest = builtin(conversion, original, limits.time.clock.core, limits.time.instructions)
+    if rest is None:
+        raise UsageError(
+            "no time limit can be kept: what operators that stay builtin take is not known",
+            code="time_of_builtin",
+            where=", ".join(dict.fromkeys(op.type for op in _kept(conversion))),
+            hint="no --time-limit; inspect says why they stay",
+        )
+    return replace(limits, time=replace(limits.time, builtin=rest))
+
+
+def builtin(conversion: Conversion, original: Inspection, core: str, ours: int) -> int | None:
+    """Instructions of the operators that stay builtin, beside ours; None where that is not known."""
+    kept = _kept(conversion)
+    graph = conversion.understood.graph
+    return cmsis_nn_cost.of_operators(graph, kept, _macs(original), core, ours) if kept else 0
+
+
+def instructions_today(conversion: Conversion, original: Inspection, core: str) -> int | None:
+    """Instructions of the model as it is, under TFLM with CMSIS-NN; None where that is not known."""
+    source = conversion.source
+    return cmsis_nn_cost.instructions(source.graph, _macs(original), core) if source.subgraphs == 1 else None
+
+
+def time(conversion: Conversion, done: Sequence[Work], original: Inspection, on: Table, clock: Clock | None) -> Time:
+    """Before and after. done: what the operators of the plan do; none where it is unchanged."""
+    core = clock.core if clock else on.core
+    before = after = instructions_today(conversion, original, core)
+    if done:
+        ours = on.instructions(done)
+        rest = builtin(conversion, original, core, ours) if core == on.core else None
+        after = None if rest is None else ours + rest
+    return timing.time_of(clock, core, before, after)
+
+
+def on_board(report: Report, board: Board) -> Time | None:
+    """The time of a report on a board; None where instructions are of another core, or its cycles are not known."""
+    time = report.time
+    if time is None or time.core != board.measured_core or time.cycles is None:
+        return None
+    before, after = time.original, time.rewritten
+    counts = (one.instructions if one else None for one in (before, after))
+    return timing.time_of(Clock(time.core, board.mhz, board.id), time.core, *counts)
+
+
+def of_points(conversion: Conversion, clock: Clock | None, on: Table) -> Clock | None:
+    """The clock that points of a frontier are timed by; None where instructions are not all, or not its core's."""
+    return clock if clock and clock.core == on.core and not _kept(conversion) else None
+
+
+def _kept(conversion: Conversion) -> list[Op]:
+    partition = conversion.partition
+    kept = {node.op for node in partition.nodes if isinstance(node, Kept)} if partition else set()
+    return [op for op in conversion.understood.graph.ops if op.index in kept and op.type not in cmsis_nn_cost.FREE]
+
+
+def _macs(original: Inspection) -> dict[int, int]:
+    return {op.index: op.macs for op in original.operators}

@@ -1,0 +1,159 @@
+"""What `optimize` leaves in its folder: the model, the plan, the report, and C++ or C to compile in.
+
+And the plans that `explore` leaves. From data to bytes; nothing is written here.
+"""
+
+from __future__ import annotations
+
+import functools
+import json
+import math
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from tflm_memopt.emit.array import model_header, model_source
+from tflm_memopt.emit.border import Border, border
+from tflm_memopt.emit.module import module
+from tflm_memopt.emit.module_text import module_header, module_source
+from tflm_memopt.emit.names import file_stem
+from tflm_memopt.emit.program import Subject, labels_count
+from tflm_memopt.emit.project import arduino, esp_idf, platformio
+from tflm_memopt.emit.resolver import ops_header
+from tflm_memopt.emit.stm32cube import stm32cube
+from tflm_memopt.errors import UsageError, one_of
+from tflm_memopt.model.described import described
+from tflm_memopt.model.reader import Model, read
+from tflm_memopt.plan.plan import Plan
+from tflm_memopt.results import Exploration, Optimized, Sample
+
+Files = Mapping[str, bytes]
+Sampler = Callable[[], Sample] | None
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """What is known about a model besides its rewrite."""
+
+    sample: Sampler = None
+    """Runs it, for a kind that stores what comes out."""
+    original: bytes | None = None
+    """As it was: its metadata, and the scale of an input that is external now."""
+    labels: tuple[str, ...] = ()
+    """Labels of output 0, instead of those that the original's metadata has."""
+
+
+Emitter = Callable[[str, Model, Optimized, Given], Mapping[str, str]]
+NOTHING_GIVEN = Given()
+NOTHING_PLANNED = Plan(steps=(), buffers=(), offsets=(), head=0, lower_bound=0, proven=True)
+"""The plan of a model that stays as it is."""
+
+
+def files(result: Optimized, name: str, kinds: Collection[str] = ("cpp",), given: Given = NOTHING_GIVEN) -> Files:
+    """File name -> content of everything about the model NAME, the model itself first.
+
+    kinds: of EMITTERS. Raises UsageError for a model that cannot be written so, and for labels that are not its.
+    """
+    stem = file_stem(name)
+    texts: dict[str, str] = {
+        f"{stem}.plan.json": to_json((result.plan or NOTHING_PLANNED).to_json()),
+        f"{stem}.report.json": to_json(result.report.to_json()),
+    }
+    model, once = read(result.model), replace(given, sample=functools.cache(given.sample) if given.sample else None)
+    for kind in kinds:
+        texts |= EMITTERS[kind](stem, model, result, once)
+    return {f"{stem}.tflite": result.model} | {file: text.encode() for file, text in texts.items()}
+
+
+def _cpp(stem: str, model: Model, result: Optimized, given: Given) -> Mapping[str, str]:
+    return {
+        f"{stem}_model.h": model_header(stem, len(result.model)),
+        f"{stem}_model.cpp": model_source(stem, result.model),
+        f"{stem}_ops.h": ops_header(stem, model, result.report, _border(model, given)),
+    }
+
+
+def _c(stem: str, model: Model, result: Optimized, given: Given) -> Mapping[str, str]:
+    kept = ", ".join(f"operator {k.index} {k.operator}" for k in result.report.kept_builtin)
+    whole = module(stem, model, result.report.frame, kept or result.report.why_unchanged)
+    if given.sample is None:
+        raise ValueError("a C module has a self-test: it needs a sample")
+    return {f"{stem}.h": module_header(whole), f"{stem}.c": module_source(whole, given.sample())}
+
+
+def _border(model: Model, given: Given) -> Border:
+    return border(model, read(given.original) if given.original else None)
+
+
+def _project(kind: str, write: Callable[[Subject, Mapping[str, str], Optimized], Mapping[str, str]]) -> Emitter:
+    """The emitter of a project, in a folder of its own."""
+
+    def emit(stem: str, model: Model, result: Optimized, given: Given) -> Mapping[str, str]:
+        files = write(_subject(stem, model, result, given), _cpp(stem, model, result, given), result)
+        return {f"{kind}/{name}": text for name, text in files.items()}
+
+    return emit
+
+
+def _subject(stem: str, model: Model, result: Optimized, given: Given) -> Subject:
+    if given.sample is None or given.original is None:
+        raise ValueError("a project has a stored input and the original's scales: it needs a sample and the original")
+    original = read(given.original)
+    known, borders = described(original, given.original), border(model, original)
+    count = labels_count(borders)
+    if given.labels and len(given.labels) != count:
+        raise UsageError(
+            f"{len(given.labels)} labels for {count} values of the first output",
+            code="labels_of_output",
+            where="--labels",
+            hint="a label a line, in the order of the output's values",
+        )
+    labels = given.labels or (known.labels if len(known.labels) == count else ())
+    return Subject(stem, result.report, borders, given.sample(), labels, known.pixels)
+
+
+PROJECTS = {"arduino": arduino, "platformio": platformio, "esp-idf": esp_idf, "stm32cube": stm32cube}
+EMITTERS: Mapping[str, Emitter] = {
+    "tflite": lambda *_: {},
+    "cpp": _cpp,
+    "c": _c,
+    **{kind: _project(kind, write) for kind, write in PROJECTS.items()},
+}
+"""What `--emit` takes: the model alone; model and resolver for TensorFlow Lite Micro, in C++; a C module without an
+interpreter; projects around the model."""
+
+
+def kinds(wanted: str | Collection[str]) -> tuple[str, ...]:
+    """Names of EMITTERS, as a list or with commas between them; UsageError for one that is none.
+
+    >>> kinds("cpp, c"), kinds(["tflite"])
+    (('cpp', 'c'), ('tflite',))
+    """
+    given = wanted.split(",") if isinstance(wanted, str) else wanted
+    names = tuple(name.strip() for name in given if name.strip())
+    if unknown := [name for name in names if name not in EMITTERS]:
+        hint = one_of(unknown[0], EMITTERS)
+        raise UsageError(f"'{unknown[0]}' is nothing to emit", code="unknown_emit", hint=hint)
+    return names
+
+
+def plans(result: Exploration, name: str) -> Files:
+    """File name -> content of the plans of a frontier, numbered as in its table."""
+    digits = len(str(max(0, len(result.points) - 1)))
+    return {
+        f"{file_stem(name)}.{number:0{digits}}.plan.json": to_json(point.plan.to_json()).encode()
+        for number, point in enumerate(result.points)
+    }
+
+
+def to_json(document: Mapping[str, Any]) -> str:
+    """One JSON document, for people as well. Floats that JSON lacks (a NaN that a model put out) become strings."""
+    return json.dumps(_plain(document), indent=2, allow_nan=False) + "\n"
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {key: _plain(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_plain(item) for item in value]
+    return str(value) if isinstance(value, float) and not math.isfinite(value) else value

@@ -1,0 +1,1 @@
+"""The boards and cores that models are for."""
