@@ -26,9 +26,9 @@ CEILINGS = {
     "asserts": 0,
     "class names with two owners": 0,
     "docstrings that begin with Of": 0,
-    "functions of more than 8 parameters": 3,
-    "functions of more than 50 lines": 5,
-    "modules at the top": 6,
+    "functions of more than 8 parameters": 0,
+    "functions of more than 50 lines": 0,
+    "modules at the top": 7,
     "modules in circles of imports": 0,
     "tests of Kind outside ops and lower": 0,
 }

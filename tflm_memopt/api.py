@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Collection, Mapping
+from collections.abc import Collection
 from dataclasses import replace
 from functools import partial
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 import tflm_memopt.convert.saved
 import tflm_memopt.report.notebook  # noqa: F401 (both register with generic.py)
@@ -22,8 +22,8 @@ from tflm_memopt.files import GivenModel, loaded
 from tflm_memopt.model.reader import read
 from tflm_memopt.ops.packing import GENERIC
 from tflm_memopt.ops.packings import family
+from tflm_memopt.options import ExploreOptions, OptimizeOptions, complete
 from tflm_memopt.plan import waiting
-from tflm_memopt.plan.effort import NORMAL
 from tflm_memopt.plan.waiting import Progress
 from tflm_memopt.results import BoardReport, Exploration, Fits, Inspection, Optimized, Report
 from tflm_memopt.runtime.verify import Verification, verify
@@ -33,6 +33,9 @@ from tflm_memopt.targets.boards import fit as board_fit
 from tflm_memopt.tflm.arena import predict
 from tflm_memopt.tflm.libraries import Kernels
 from tflm_memopt.tflm.structs import Abi
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
 
 __all__ = [
     "Exploration",
@@ -59,62 +62,18 @@ def optimize(
     model: GivenModel,
     *,
     name: str = "",
-    input: str = "arena",  # noqa: A002 (the option's name)
-    int8_io: bool = False,
-    op_per: Literal["region", "block"] = "region",
-    abi: Abi = "ilp32",
-    fold: bool = True,
-    effort: float | str = NORMAL,
-    seconds: float | None = None,
-    max_macs: float | None = None,
-    ram_limit: int | str | None = None,
-    max_instructions: int | str | None = None,
-    time_limit: float | str | None = None,
-    clock: float | str | None = None,
-    core: str | None = None,
-    board: str | None = None,
-    without: Collection[str] = (),
-    target: str | None = None,
-    kernels: Kernels = "reference",
-    plan: Mapping[str, Any] | None = None,
-    if_worthwhile: bool = False,
     frontier: bool = False,
     progress: Progress = nothing,
+    **options: Unpack[OptimizeOptions],
 ) -> Optimized:
     """Rewrites a .tflite model so that TFLM runs it with the same output bits in less arena.
 
     model: its bytes, or the path of a .tflite file or of C source with it as an array.
     name: for the report and the files; by default the file's.
-    input: where the model's input lives: "arena", "stream" or "stream:ROWS" (pushed a few rows at a time), "external"
-        (read from the caller's buffer).
-    int8_io: drop QUANTIZE and DEQUANTIZE at the model's border.
-    op_per: one custom operator for each "region", or for each "block".
-    abi: of the arena figures: "ilp32" or "lp64".
-    fold: leave out channels that cannot influence any output, whatever the input.
-    effort: how long to search: "low", "normal", "high", or a factor of normal, which takes at most some ten seconds of
-        processor time; what that cuts short is in Report.cut_short.
-    seconds: limit of the exact layout's search within that, deterministic time of CP-SAT; by default half a second
-        times the effort.
-    max_macs: the least RAM with at most so many times the original's multiply-accumulates; by default, nothing is
-        computed twice.
-    ram_limit: the least compute with an arena of at most so many bytes, tail included: 20480, "20kB" or "64KiB".
-    max_instructions: the least RAM with at most so many instructions, by estimate, on `core`: 3200000 or "3.2M"; with a
-        RAM limit, the fewest instructions within both.
-    time_limit: the least RAM with which an inference takes at most so long, by estimate: "50ms", or a number of
-        milliseconds; it needs a board, or a clock.
-    clock: of the core: "64MHz", or a number of MHz; by default the board's.
-    core: one that runs the target; by default the target's own, for generic programs the slowest.
-    board: it has to fit on that one, beside its core, RAM and flash; whose ABI, target and core are taken.
-    without: ingredients to leave out, to see their worth: "strips", "recompute", "overlap", ...
-    target: whose kernels operators are packed for: "generic" programs run everywhere, others on their cores only, and
-        faster; by default the board's, or generic.
-    kernels: whose scratch and state the arena figures count for operators that stay builtin: "reference", "cmsis-nn",
-        "esp-nn".
-    plan: a plan that was saved, as Plan.to_json() gives it.
-    if_worthwhile: leave a model as it is whose rewrite adds more bytes to flash than it saves of RAM, unless something
-        was asked for that only a rewrite gives: limits, a board, a target, another interface.
     frontier: explore() as well, for the report.
     progress: told what is being done, and how many of how many steps of it are.
+    options: see options.py. input, int8_io, op_per, abi, fold, effort, core, board, without, target, kernels; seconds,
+        max_macs, ram_limit, max_instructions, time_limit, clock, plan, if_worthwhile.
 
     Raises ModelError for what is no model, UsageError for impossible arguments, DoesNotFit when nothing keeps to the
     limits. A model with nothing to gain comes back as it is.
@@ -122,18 +81,13 @@ def optimize(
     started = time.monotonic()
     progress("reading", 0, 0)
     data, name, path = loaded(model, name)
-    asked = request(
-        input=input, int8_io=int8_io, op_per=op_per, abi=abi, fold=fold, effort=effort, seconds=seconds,
-        max_macs=max_macs, ram_limit=ram_limit, max_instructions=max_instructions, time_limit=time_limit, clock=clock,
-        core=core, board=board, without=without, target=target, kernels=kernels, plan=plan,
-        if_worthwhile=if_worthwhile,
-    )  # fmt: skip
+    asked = request(complete("optimize", options, OptimizeOptions))
     conversion = asked.conversion(data)
     progress("searching blocks", 0, 0)
     if not frontier:
         _tell_left(progress, conversion, asked.limits, started)
     original = describe.inspection(
-        name, len(data), conversion.source, conversion.original, asked.abi, asked.library, int8_interface=int8_io
+        name, len(data), conversion.source, conversion.original, asked.abi, asked.library, int8_interface=asked.int8_io
     )
     made = decide(asked, conversion, original, partial(progress, "planning points"))
     done = describe.optimized(data, asked, made, original, started)
@@ -154,32 +108,21 @@ def explore(
     model: GivenModel,
     *,
     name: str = "",
-    input: str = "arena",  # noqa: A002 (the option's name)
-    int8_io: bool = False,
-    op_per: Literal["region", "block"] = "region",
-    abi: Abi = "ilp32",
-    fold: bool = True,
-    board: str | None = None,
-    effort: float | str = NORMAL,
-    without: Collection[str] = (),
-    target: str | None = None,
-    kernels: Kernels = "reference",
     cost: Literal["macs", "instructions"] = "macs",
-    core: str | None = None,
     progress: Progress = nothing,
+    **options: Unpack[ExploreOptions],
 ) -> Exploration:
     """The frontier of a model: the least arena at every compute budget. Each point is planned, checked and lowered.
 
     cost: what compute is: multiply-accumulates, or instructions on `core`, by estimate; then plans of several tile
-    widths are tried. board: each point says what it leaves of that one. Other arguments as for optimize().
+    widths are tried.
+    options: see options.py. input, int8_io, op_per, abi, fold, effort, without, target, kernels, core; board: each
+        point says what it leaves of that one.
     """
     if cost not in COSTS:
         raise UsageError(f"'{cost}' is nothing that plans cost", code="unknown_cost", hint=one_of(cost, COSTS))
     data, name, _ = loaded(model, name)
-    asked = request(
-        input=input, int8_io=int8_io, op_per=op_per, abi=abi, fold=fold, effort=effort, core=core, board=board,
-        without=without, target=target, kernels=kernels,
-    )  # fmt: skip
+    asked = request(complete("explore", options, ExploreOptions))
     return _explored(data, name, asked.exploring(), cost, progress)
 
 

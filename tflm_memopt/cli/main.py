@@ -79,6 +79,12 @@ def parser() -> argparse.ArgumentParser:
     root.add_argument("--version", action="version", version=f"%(prog)s {tflm_memopt.__version__}")
     group = root.add_subparsers(title="commands", metavar="COMMAND", required=True)
 
+    for add in (_inspect, _optimize, _explore, _fit, _verify):
+        add(group)
+    return root
+
+
+def _inspect(group: Any) -> None:
     inspect = _command(group, commands.inspect, "operators, tensors, peak; what runs row by row, and why not")
     _model(inspect, "model", "the .tflite file, or C source with it as an array")
     inspect.add_argument("-o", "--output", type=Path, metavar="DIR", help="write a page with memory map and figures")
@@ -87,6 +93,8 @@ def parser() -> argparse.ArgumentParser:
     )
     _figures(inspect)
 
+
+def _optimize(group: Any) -> None:
     optimize = _command(group, commands.optimize, "rewrite a model: same output bits, a fraction of the arena")
     _model(
         optimize,
@@ -118,6 +126,11 @@ def parser() -> argparse.ArgumentParser:
         "--clock", type=clock, metavar="MHZ", help="of the core, for milliseconds: 64MHz (default: the board's)"
     )
     _core(optimize)
+    _output(optimize)
+
+
+def _output(optimize: argparse.ArgumentParser) -> None:
+    """What is written, and from which plan."""
     optimize.add_argument(
         "--emit", type=kinds, default=("cpp",), metavar="KIND,...",
         help="what to compile in: cpp, for TensorFlow Lite Micro (default); c, a module without an interpreter; "
@@ -147,6 +160,8 @@ def parser() -> argparse.ArgumentParser:
     )
     optimize.add_argument("--plot", type=Path, metavar="FILE.png|.svg", help="draw the memory before and after")
 
+
+def _explore(group: Any) -> None:
     explore = _command(group, commands.explore, "the least arena at every compute budget, as table and plot")
     _model(explore, "model", "the .tflite file")
     _conversion(explore)
@@ -160,6 +175,8 @@ def parser() -> argparse.ArgumentParser:
     explore.add_argument("--plot", type=Path, metavar="FILE.png|.svg", help="draw the frontier")
     explore.add_argument("--plans", type=Path, metavar="DIR", help="write each point's plan, for optimize --plan")
 
+
+def _fit(group: Any) -> None:
     fit = _command(group, commands.fit, "on which boards a model fits, as it is and rewritten")
     _model(fit, "model", "the .tflite file")
     _board(fit, "boards", action="append", default=[], help="this board only; exit code 1 if it is too small")
@@ -170,6 +187,8 @@ def parser() -> argparse.ArgumentParser:
     fit.add_argument("--markdown", action="store_true", help="a table for a comment or a summary of CI")
     _conversion(fit)
 
+
+def _verify(group: Any) -> None:
     verify = _command(group, commands.verify, "run both models and compare every output byte")
     _model(verify, "original", "the .tflite file as it was")
     _model(verify, "rewritten", "the .tflite file that optimize wrote")
@@ -183,7 +202,6 @@ def parser() -> argparse.ArgumentParser:
         "--c", type=Path, metavar="DIR",
         help="the folder of optimize --emit c: the module in it is compiled for this machine and compared as well",
     )  # fmt: skip
-    return root
 
 
 # --- argument types

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from tflm_memopt.analysis import costs
@@ -66,36 +66,16 @@ def inspection(
     """Describe a model of so many bytes; `whose` kernels run its operators today. int8_interface: it gets one."""
     graph, arena = source.graph, predict(source, abi, library=whose)
     needs = firmware_of(source, nbytes)
-    outcome = {i: understood.support[op.index] for op in understood.graph.ops for i in op.stands_for}
-    live = live_bytes(graph)
     rows = {op.index: s for op in understood.graph.ops if isinstance(s := understood.support[op.index], RowOp)}
     parts = pipeline.find_regions(understood)
     dead = pipeline.dead_channels(understood, parts) if parts else {}
-    operators = []
-    for op, live_now in zip(graph.ops, live, strict=True):
-        support = outcome.get(op.index)
-        refused = support if isinstance(support, Unsupported) else None
-        operators.append(
-            OperatorReport(
-                op.index,
-                op.type,
-                op.inputs,
-                op.outputs,
-                rows[op.index].macs if op.index in rows else 0,
-                rows[op.index].writes.c if op.index in dead else 0,
-                dead.get(op.index, 0),
-                live_now,
-                refused is None,
-                refused.code if refused else "",
-                str(refused) if refused else "",
-                refused.hint if refused else "",
-            )
-        )
+    live = live_bytes(graph)
+    operators = tuple(_operators(graph, understood, rows, dead, live))
     return Inspection(
         model=name,
         diagnosis=diagnose(source, pipeline.left_whole(source), int8_interface=int8_interface),
         flash=nbytes,
-        operators=tuple(operators),
+        operators=operators,
         tensors=tuple(
             TensorReport(t.id, t.name, t.shape, t.dtype, t.nbytes, t.constant) for t in graph.tensors.values()
         ),
@@ -111,6 +91,30 @@ def inspection(
         fits=fits(arena, needs),
         refused=found.what if (found := refusal(source)) else "",
     )
+
+
+def _operators(
+    graph: Graph, understood: Understood, rows: Mapping[int, RowOp], dead: Mapping[int, int], live: Sequence[int]
+) -> Iterator[OperatorReport]:
+    """What is told of each operator. dead: channels that folding takes. live: bytes alive while each runs."""
+    outcome = {i: understood.support[op.index] for op in understood.graph.ops for i in op.stands_for}
+    for op, live_now in zip(graph.ops, live, strict=True):
+        support = outcome.get(op.index)
+        refused = support if isinstance(support, Unsupported) else None
+        yield OperatorReport(
+            op.index,
+            op.type,
+            op.inputs,
+            op.outputs,
+            rows[op.index].macs if op.index in rows else 0,
+            rows[op.index].writes.c if op.index in dead else 0,
+            dead.get(op.index, 0),
+            live_now,
+            refused is None,
+            refused.code if refused else "",
+            str(refused) if refused else "",
+            refused.hint if refused else "",
+        )
 
 
 def optimized(model: bytes, asked: Request, made: Decision, original: Inspection, started: float) -> Optimized:

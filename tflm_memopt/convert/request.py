@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, TypedDict
+from typing import Any
 
 from tflm_memopt import units
 from tflm_memopt.analysis import costs
@@ -18,6 +18,7 @@ from tflm_memopt.model.interface import Changes
 from tflm_memopt.model.reader import read
 from tflm_memopt.ops.packing import GENERIC, Family
 from tflm_memopt.ops.packings import family
+from tflm_memopt.options import OptimizeOptions
 from tflm_memopt.plan.effort import EXACT, factor
 from tflm_memopt.plan.planner import Options
 from tflm_memopt.plan.search.tiles_plan import Settings
@@ -29,9 +30,6 @@ from tflm_memopt.targets.boards import board as board_named
 from tflm_memopt.tflm.libraries import Kernels, Library, library
 from tflm_memopt.tflm.refused import accept
 from tflm_memopt.tflm.structs import Abi
-
-if TYPE_CHECKING:
-    from typing_extensions import Required, Unpack
 
 EXPLORING = 10
 """Times as much work as one conversion may take that explore() may spend on finding blocks, and on each point."""
@@ -88,47 +86,23 @@ class Request:
         return Conversion(source, border, understood, self.options, self.abi, self.tiles(), self.library)
 
 
-class Said(TypedDict, total=False):
-    """The options of optimize(), which says what they are; those of explore() are some of them."""
-
-    input: Required[str]
-    int8_io: Required[bool]
-    op_per: Required[str]
-    abi: Required[Abi]
-    fold: Required[bool]
-    effort: Required[float | str]
-    without: Required[Collection[str]]
-    target: Required[str | None]
-    kernels: Required[Kernels]
-    core: Required[str | None]
-    board: Required[str | None]
-    seconds: float | None
-    max_macs: float | None
-    ram_limit: int | str | None
-    max_instructions: int | str | None
-    time_limit: float | str | None
-    clock: float | str | None
-    plan: Mapping[str, Any] | None
-    if_worthwhile: bool
-
-
-def request(**said: Unpack[Said]) -> Request:
+def request(said: OptimizeOptions) -> Request:
     """Raises UsageError for options that make no sense."""
     on_board, target, core, abi = _on_board(said["board"], said["target"], said["core"], said["abi"])
-    overhead, plan, effort = said.get("max_macs"), said.get("plan"), factor(said["effort"])
+    overhead, plan, effort = said["max_macs"], said["plan"], factor(said["effort"])
     without = _without(said["without"], overhead)
     table = costs.table(target, core)
-    clock = speed.clock(on_board, core, table, said.get("clock"))
-    ram = _if_given(units.size, said.get("ram_limit"))
-    instructions = _if_given(units.number, said.get("max_instructions"))
-    limits = Limits(overhead, ram, instructions, on_board, speed.limit(said.get("time_limit"), clock))
+    clock = speed.clock(on_board, core, table, said["clock"])
+    ram = _if_given(units.size, said["ram_limit"])
+    instructions = _if_given(units.number, said["max_instructions"])
+    limits = Limits(overhead, ram, instructions, on_board, speed.limit(said["time_limit"], clock))
     if plan is not None and (limits != Limits() or without):
         raise UsageError(
             "a saved plan leaves nothing to limit or to leave out", code="plan_and_limits", hint="--plan alone"
         )
     if said["op_per"] not in ("region", "block"):
         raise UsageError(f"unknown setting: op_per={said['op_per']!r}", code="unknown_setting", hint="region or block")
-    seconds = said.get("seconds")
+    seconds = said["seconds"]
     options = Options(
         seconds=EXACT * effort if seconds is None else seconds,
         effort=effort,
@@ -141,7 +115,7 @@ def request(**said: Unpack[Said]) -> Request:
         op_per_block=said["op_per"] == "block",
         input=input_mode(said["input"]),
     )
-    whose, worthwhile = whose_kernels(said["kernels"], target), said.get("if_worthwhile", False)
+    whose, worthwhile = whose_kernels(said["kernels"], target), said["if_worthwhile"]
     return Request(options, limits, without, said["int8_io"], abi, whose, table, clock, plan, worthwhile)
 
 

@@ -113,9 +113,11 @@ def add_tensor(
     scale: ArrayLike = (),
     zero_point: ArrayLike = (),
     variable: bool = False,
-    subgraph: int = 0,
 ) -> int:
-    """Adds a tensor; gives its index. `dtype` is a schema name (INT8); an activation has buffer 0, the empty one."""
+    """Adds a tensor to the main subgraph; gives its index.
+
+    dtype: a schema name (INT8). buffer: an activation has 0, the empty one.
+    """
     quantization = None
     if np.size(scale):
         quantization = schema.QuantizationParametersT(
@@ -130,7 +132,7 @@ def add_tensor(
         quantization=quantization,
         isVariable=variable,
     )
-    tensors = tree.subgraphs[subgraph].tensors
+    tensors = tree.subgraphs[0].tensors
     tensors.append(tensor)
     return len(tensors) - 1
 

@@ -318,54 +318,80 @@ def plot(
     compute: str = "F",
 ) -> Drawing:
     """RAM on a logarithmic axis, compute beside it."""
-    points = [p for line in lines for p in line.points] or [(1, 1.0)]
-    low, high = math.log(min(b for b, _ in points)) - 0.08, math.log(max(b for b, _ in points)) + 0.08
-    least, most = min(f for _, f in points), max(f for _, f in points)
-    least, most = least - 0.06 * (most - least or 1), most + 0.08 * (most - least or 1)
-
-    def at(nbytes: float, overhead: float) -> Point:
-        return (
-            LEFT + (math.log(nbytes) - low) / (high - low) * (width - RIGHT - LEFT),
-            TOP + LEGEND + (most - overhead) / (most - least) * height,
-        )
-
-    floor = TOP + LEGEND + height
-    shapes: list[Shape] = [Label(0, 14, title, "head-text")]
-    for tick in _log_ticks(math.exp(low), math.exp(high), width):
-        x, _ = at(tick, 1)
-        shapes += [
-            Line(((x, floor - height), (x, floor)), "grid"),
-            Label(x, floor + 15, bytes_text(tick), "small-text", "middle"),
-        ]
-    for overhead in _linear_ticks(least, most):
-        _, y = at(1, overhead)
-        shapes += [
-            Line(((LEFT, y), (width - RIGHT, y)), "grid"),
-            Label(LEFT - 6, y + 4, f"{overhead:g}", "small-text", "end"),
-        ]
-    shapes.append(Line(((LEFT, floor), (width - RIGHT, floor)), "axis"))
-    shapes.append(Label(width - RIGHT, floor + 31, ram, "small-text", "end"))
+    axes = _Axes.of([p for line in lines for p in line.points] or [(1, 1.0)], width, height)
+    shapes: list[Shape] = [Label(0, 14, title, "head-text"), *_grid(axes)]
+    shapes.append(Label(width - RIGHT, axes.floor + 31, ram, "small-text", "end"))
     shapes.append(Label(4, TOP + LEGEND - 6, compute, "small-text"))
     x0 = LEFT
     for number, line in enumerate(lines):
-        ordered = [at(*p) for p in sorted(line.points)]
-        if line.joined and len(ordered) > 1:
-            steps = [q for (x, y), (to_x, _) in itertools.pairwise(ordered) for q in ((x, y), (to_x, y))]
-            shapes.append(Line((*steps, ordered[-1]), f"line-{number % 5}"))
-        for (x, y), (nbytes, overhead) in zip(ordered, sorted(line.points), strict=True):
-            tip = f"{line.name}\n{nbytes:,} B at {compute} = {overhead:.3f}"
-            shapes.append(Polygon(_dot(x, y, round_=line.joined), f"dot-{number % 5}", tip))
+        shapes += _series(axes, line, number, compute)
         shapes += [
             Polygon(_dot(x0 + 6, TOP + 4, round_=line.joined), f"dot-{number % 5}"),
             Label(x0 + 16, TOP + 8, line.name, "small-text"),
         ]
         x0 += 30 + text_width(line.name, "small-text")
     if chosen:
-        x, y = at(*chosen)
+        x, y = axes.at(*chosen)
         shapes.append(Line(_ring(x, y, 8), "chosen"))
         side = "end" if x > width / 2 else "start"
         shapes.append(Label(x + (-12 if side == "end" else 12), y - 8, f"chosen: {chosen[0]:,} B", "text", side))
-    return Drawing(width, floor + 38, tuple(shapes), f"RAM against compute of {title}")
+    return Drawing(width, axes.floor + 38, tuple(shapes), f"RAM against compute of {title}")
+
+
+@dataclass(frozen=True, slots=True)
+class _Axes:
+    """Where a point of a plot lies on the page."""
+
+    width: float
+    height: float
+    low: float
+    """Logarithms of bytes."""
+    high: float
+    least: float
+    """Compute."""
+    most: float
+
+    @classmethod
+    def of(cls, points: Sequence[tuple[int, float]], width: float, height: float) -> _Axes:
+        """With a margin around the points."""
+        low, high = math.log(min(b for b, _ in points)) - 0.08, math.log(max(b for b, _ in points)) + 0.08
+        least, most = min(f for _, f in points), max(f for _, f in points)
+        least, most = least - 0.06 * (most - least or 1), most + 0.08 * (most - least or 1)
+        return cls(width, height, low, high, least, most)
+
+    @property
+    def floor(self) -> float:
+        return TOP + LEGEND + self.height
+
+    def at(self, nbytes: float, overhead: float) -> Point:
+        return (
+            LEFT + (math.log(nbytes) - self.low) / (self.high - self.low) * (self.width - RIGHT - LEFT),
+            TOP + LEGEND + (self.most - overhead) / (self.most - self.least) * self.height,
+        )
+
+
+def _grid(axes: _Axes) -> Iterator[Shape]:
+    right = axes.width - RIGHT
+    for tick in _log_ticks(math.exp(axes.low), math.exp(axes.high), axes.width):
+        x, _ = axes.at(tick, 1)
+        yield Line(((x, axes.floor - axes.height), (x, axes.floor)), "grid")
+        yield Label(x, axes.floor + 15, bytes_text(tick), "small-text", "middle")
+    for overhead in _linear_ticks(axes.least, axes.most):
+        _, y = axes.at(1, overhead)
+        yield Line(((LEFT, y), (right, y)), "grid")
+        yield Label(LEFT - 6, y + 4, f"{overhead:g}", "small-text", "end")
+    yield Line(((LEFT, axes.floor), (right, axes.floor)), "axis")
+
+
+def _series(axes: _Axes, line: Series, number: int, compute: str) -> Iterator[Shape]:
+    points = sorted(line.points)
+    ordered = [axes.at(*p) for p in points]
+    if line.joined and len(ordered) > 1:
+        steps = [q for (x, y), (to_x, _) in itertools.pairwise(ordered) for q in ((x, y), (to_x, y))]
+        yield Line((*steps, ordered[-1]), f"line-{number % 5}")
+    for (x, y), (nbytes, overhead) in zip(ordered, points, strict=True):
+        tip = f"{line.name}\n{nbytes:,} B at {compute} = {overhead:.3f}"
+        yield Polygon(_dot(x, y, round_=line.joined), f"dot-{number % 5}", tip)
 
 
 def _dot(x: float, y: float, *, round_: bool) -> tuple[Point, ...]:

@@ -142,27 +142,16 @@ def verify(
     module = c_module.find(c) if c else None
     (original, *_), (rewritten, *_) = loaded(original), loaded(rewritten)
     before, after = read(original), read(rewritten)
-    changes = interface.changes_of(interface.metadata(after.tree, interface.METADATA))
-    seen = interface.with_whole_input(before.graph, after.graph, changes)
-    interface.compare(before.graph, seen, changes)
+    seen, changes = _interface(before, after)
     cases = cases_of(before.graph, seen, changes, runs=runs, seed=seed, files=inputs)
-    execute = under_tflm if how == TFLM_WHEEL else on_host
     asked, asked_after = stand_in.runnable(original), stand_in.runnable(rewritten)
     as_they_are = asked is original and asked_after is rewritten
-    expected, got = execute(
-        Job(asked, before.graph, [case.original for case in cases]),
-        Job(asked_after, seen, [case.rewritten for case in cases], changes.input),
-    )
-    if expected.failure:
-        raise ModelError(
-            f"the original model does not run: {expected.failure}",
-            code="original_does_not_run",
-            hint="inspect says what TFLM refuses; else it lacks an operator of the model, or its kernel some type",
-        )
+    job = Job(asked, before.graph, [case.original for case in cases])
+    expected, got = _execute(how, job, Job(asked_after, seen, [case.rewritten for case in cases], changes.input))
     guarded, failure, difference = 0, got.failure, None
     if not failure:
-        watched = [case.rewritten.values for case in cases[max(runs - 1, 0) :][: 1 + len(EXTREMES)]]
-        guarded, failure = guarded_runs(after, watched, seed)
+        watched = cases[max(runs - 1, 0) :][: 1 + len(EXTREMES)]
+        guarded, failure = guarded_runs(after, [case.rewritten.values for case in watched], seed)
         difference = first_difference(before.graph, changes, cases, expected, got)
     in_c = _run_module(module, after, before.graph, changes, cases, expected) if module else None
     return Verification(
@@ -178,6 +167,27 @@ def verify(
         failure=failure,
         module=in_c,
     )
+
+
+def _interface(before: Model, after: Model) -> tuple[Graph, Changes]:
+    """The rewritten model with its input whole, and how its interface differs. Raises InterfaceError."""
+    changes = interface.changes_of(interface.metadata(after.tree, interface.METADATA))
+    seen = interface.with_whole_input(before.graph, after.graph, changes)
+    interface.compare(before.graph, seen, changes)
+    return seen, changes
+
+
+def _execute(how: How, original: Job, rewritten: Job) -> tuple[Outcome, Outcome]:
+    """Run both. Raises ModelError when the original does not run."""
+    execute = under_tflm if how == TFLM_WHEEL else on_host
+    expected, got = execute(original, rewritten)
+    if expected.failure:
+        raise ModelError(
+            f"the original model does not run: {expected.failure}",
+            code="original_does_not_run",
+            hint="inspect says what TFLM refuses; else it lacks an operator of the model, or its kernel some type",
+        )
+    return expected, got
 
 
 def _run_module(
