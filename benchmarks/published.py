@@ -129,7 +129,7 @@ def times(paths: Sequence[Path]) -> Iterator[bytes]:
     yield from (rewritten(path, "generic") for path in paths)
 
 
-BENCHMARKS, FRONTIER = "docs/benchmarks.md", "docs/frontier.md"
+BENCHMARKS, FRONTIER, CYCLES = "docs/benchmarks.md", "docs/frontier.md", "docs/cycles.md"
 TABLES = (
     Table("README.md", "ram", "ram.py {models}"),
     Table("docs/zoo.md", "zoo", "zoo.py {zoo}"),
@@ -151,6 +151,8 @@ TABLES = (
               along_frontier(MEASURED[c], 1.1))
         for c in ("m4", "m55")
     ),
+    Table(CYCLES, "cycles-m4", "cycles.py --board nucleo_l4r5 --models {models}", SMALL, counted(MEASURED["m4"])),
+    Table(CYCLES, "cycles-error", "cycles.py --errors"),
     Table(BENCHMARKS, "size", "size.py --models {models}", SMALL, sizes),
     Table(BENCHMARKS, "seconds", "seconds.py {models}", of=times),
 )  # fmt: skip

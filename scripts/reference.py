@@ -159,7 +159,8 @@ deeper stack of yours, and the radio, unless it says *without radio*. Measure yo
 board's wins. An arena that only fits in the external RAM does not count as one that fits: `fit` says
 `only in external RAM`, where every access is slower.
 
-**MHz** is the clock that the board's definition sets, or the chip's highest.
+**MHz** is the clock that the board's definition sets, or the chip's highest. *Waits*: cycles that a line
+of flash waits at that clock, and its bytes, where the flash is described; [cycles](cycles.md) follow from them.
 
 **Flash** for inference is the board's less the core's. It takes
 
@@ -188,12 +189,14 @@ def board_page() -> str:
             four=kernels(["CONV_2D", "DEPTHWISE_CONV_2D", "FULLY_CONNECTED", "SOFTMAX"]),
             source=source(),
         ),
-        "| board | chip, core | MHz | RAM | largest block | external | flash | core: RAM, flash | radio: both |",
-        "|---|---|---:|---:|---:|---:|---:|---:|---:|",
+        "| board | chip, core | MHz | waits | RAM | largest block | external | flash | core: RAM, flash | radio |",
+        "|---|---|---:|---:|---:|---:|---:|---:|---:|---:|",
     ]
     for b in boards().values():
         outside = f"{b.external_ram:,}" if b.external_ram else "-"
-        has = f"{b.mhz} | {b.ram:,} | {b.largest_block:,} | {outside} | {b.flash:,}"
+        flash = b.flash_timing
+        waits = f"{flash.wait_states}, {flash.line_bytes} B" if flash else "-"
+        has = f"{b.mhz} | {waits} | {b.ram:,} | {b.largest_block:,} | {outside} | {b.flash:,}"
         takes = f"{b.core_ram:,}, {b.core_flash:,} | {b.radio_ram:,}, {b.radio_flash:,}"
         lines.append(f"| `{b.id}`<br>{b.name} | {b.chip}<br>{b.core} | {has} | {takes} |")
     lines += ["", "## Sources", ""]

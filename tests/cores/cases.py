@@ -78,7 +78,7 @@ def run(core: Core, cases: Sequence[Case]) -> list[Outcome]:
         path = Path(folder) / "cases.bin"
         for data in _blobs(core, cases):
             path.write_bytes(data)
-            outcomes += _outcomes(emulate(core, runner(core), path))
+            outcomes += outcomes_of(emulate(core, runner(core), path))
     return outcomes
 
 
@@ -118,7 +118,8 @@ def _words(values: Sequence[int]) -> bytes:
     return np.array(values, "<u4").tobytes()
 
 
-def _outcomes(said: str) -> list[Outcome]:
+def outcomes_of(said: str) -> list[Outcome]:
+    """What the runner has written."""
     lines = said.splitlines()
     if not lines or lines[-1] != "done":
         raise RuntimeError(f"the runner did not come to its end:\n{said}")

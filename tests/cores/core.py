@@ -182,13 +182,13 @@ def build(
     partial.replace(image)
 
 
-def emulate(core: Core, image: Path, blob: Path | None = None) -> str:
-    """What the image writes. Raises RuntimeError with it when the machine ends with an error."""
+def emulate(core: Core, image: Path, blob: Path | None = None, options: Sequence[str] = ()) -> str:
+    """What the image writes. Raises RuntimeError with it when the machine ends with an error. options: QEMU's."""
     loader = ["-device", f"loader,file={blob},addr={core.blob:#x},force-raw=on"] if blob else []
     return _run([
         core.qemu, "-machine", core.machine, "-nographic", "-monitor", "none", "-serial", "none", *core.options,
         "-icount", f"shift={core.shift}", "-semihosting-config", "enable=on,target=native", "-kernel", str(image),
-        *loader,
+        *loader, *options,
     ])  # fmt: skip
 
 

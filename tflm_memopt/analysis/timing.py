@@ -19,6 +19,26 @@ and ad in cmsis_nn_counted.json), which makes 1.59 and 1.48."""
 
 
 @dataclass(frozen=True, slots=True)
+class FlashTiming:
+    """How a chip's flash answers at its full clock, as far as the model of benchmarks/cycles.py knows flash."""
+
+    wait_states: int
+    """Cycles beyond the first for each line that is read from the memory itself."""
+    line_bytes: int = 16
+    """That are read at once, and that a cache keeps together."""
+    instruction_lines: int = 0
+    """That a cache for instructions holds; the least lately used one makes room."""
+    data_lines: int = 0
+    """That a cache for constants holds."""
+    prefetch: bool = False
+    """The line behind the one that is executed is read ahead."""
+
+
+NO_WAIT = FlashTiming(0)
+"""Code and constants that are there at once, as in tightly coupled memory."""
+
+
+@dataclass(frozen=True, slots=True)
 class Clock:
     """What turns instructions into milliseconds."""
 

@@ -7,9 +7,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib import resources
+from typing import Any
 
 from tflm_memopt.analysis.costs import tables
 from tflm_memopt.analysis.flash import OTHERS, Firmware, Footprint
+from tflm_memopt.analysis.timing import FlashTiming
 from tflm_memopt.errors import UsageError, near
 from tflm_memopt.tflm.arena import Arena
 from tflm_memopt.tflm.structs import Abi
@@ -50,6 +52,8 @@ class Board:
     """PLATFORM/BOARD there."""
     arduino: bool = True
     """PlatformIO has an Arduino core for it."""
+    flash_timing: FlashTiming | None = None
+    """At `mhz`; None: not described."""
     external_ram: int = 0
     """PSRAM or SDRAM beside `ram`, which is slower: an arena in it is not said to fit, but that it would."""
 
@@ -117,8 +121,13 @@ class BoardFit:
 def boards() -> Mapping[str, Board]:
     """By id, smallest RAM first."""
     text = resources.files("tflm_memopt.targets").joinpath("boards.json").read_text(encoding="utf-8")
-    found = [Board(id=key, **values) for key, values in json.loads(text).items()]
+    found = [_board(key, values) for key, values in json.loads(text).items()]
     return {board.id: board for board in sorted(found, key=lambda b: (b.ram, b.id))}
+
+
+def _board(key: str, values: dict[str, Any]) -> Board:
+    timing = values.pop("flash_timing", None)
+    return Board(id=key, **values, flash_timing=FlashTiming(**timing) if timing else None)
 
 
 def board(name: str) -> Board:

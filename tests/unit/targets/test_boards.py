@@ -36,7 +36,9 @@ def plain(nbytes: int) -> Firmware:
 def test_every_figure_is_plausible_and_has_a_source(name: str) -> None:
     b = board(name)
     wanted = {"ram", "flash", "largest_block", "core", "radio", "clock"}
-    assert wanted | ({"external_ram"} if b.external_ram else set()) == set(b.sources)
+    wanted |= {"external_ram"} if b.external_ram else set()
+    wanted |= {"flash_timing"} if b.flash_timing else set()
+    assert wanted == set(b.sources)
     assert all(url.startswith(("https://", "http://")) for url in b.sources.values())
     assert 8_000 <= b.ram <= 2**21
     assert 8 <= b.mhz <= 1_000
@@ -48,6 +50,16 @@ def test_every_figure_is_plausible_and_has_a_source(name: str) -> None:
     assert b.abi == "ilp32"
     assert b.note
     assert 0 < b.arena_limit < b.ram
+
+
+def test_a_flash_that_is_described_is_plausible() -> None:
+    described = [b for b in boards().values() if b.flash_timing]
+    assert {b.core for b in described} >= {"Cortex-M4F", "Cortex-M3", "Cortex-M0+"}
+    for b in described:
+        flash = b.flash_timing
+        assert flash
+        assert 1_000 / b.mhz * (flash.wait_states + 1) >= 20, "ns that a line takes"
+        assert flash.line_bytes in {4, 8, 16, 32}
 
 
 def test_platformio_builds_each_board_once() -> None:

@@ -1,0 +1,213 @@
+"""Cycles of one inference on a Cortex-M board, modelled from the blocks that ran in QEMU: a model, no measurement.
+
+    python benchmarks/cycles.py --core m4 --board nucleo_l4r5 --models ../shared/models [--only STEM ...] [--json]
+    python benchmarks/cycles.py --core m4 --board nucleo_f446re --image TFLM.elf --blob MODEL.tflite@0x100000
+
+Every .tflite file in the folder is converted for the core (`--int8-io`, F = 1.00) and run as benchmarks/speed.py does.
+Pipeline: Arm's published timings (cycles_rules.py). Flash: the board's, from the package's boards; without --board none
+waits. Cortex-M33 and M7 run their own code by the rules of M4; what comes of it is a range, without claim, since Arm
+publishes no timings of theirs. With --image, any program for the core's machine with the clock of tests/cores/core.h.
+How far off the model is known to be stands below the table: cycles_published.json has what was published, and what
+the model says of the same program.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import tempfile
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+
+import cycles_trace
+import tables
+from cycles_rules import M4, PIPELINES, Pipeline
+from cycles_trace import Cycles
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
+from cores.cases import blob, model_cases, outcomes_of
+from cores.core import CORES, Core, missing_tools, runner
+
+import tflm_memopt
+from tflm_memopt.analysis.timing import NO_WAIT, FlashTiming
+from tflm_memopt.errors import MemoptError
+from tflm_memopt.targets.boards import Board, board, boards
+
+PUBLISHED = Path(__file__).parent / "cycles_published.json"
+LIKE: Mapping[str, tuple[Pipeline, float, float]] = {"m33": (M4, 0.8, 1.0), "m7": (M4, 0.5, 1.0)}
+"""Cores without published timings: by whose rules, and which share of those cycles they may take at least and at most.
+The fastest library of MLPerf Tiny, ST's, takes 0.81 to 0.90 of M4's cycles on M33 and 0.54 to 0.63 on M7."""
+RULES = {**{name: (pipeline, 1.0, 1.0) for name, pipeline in PIPELINES.items()}, **LIKE}
+MACHINES = {"m0": "m0-large", "m0plus": "m0-large"}
+"""Which of QEMU's machines runs a core's code, where it is not the core's name."""
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One model. Cycles are of one inference."""
+
+    model: str
+    core: str
+    board: str
+    instructions: int
+    pipeline: int
+    """As if nothing waited for flash."""
+    fetch: int
+    """Waiting for instructions."""
+    data: int
+    """Waiting for constants."""
+    cycles: tuple[int, int]
+    """At least and at most: the same where timings are published."""
+    per_instruction: float
+    milliseconds: tuple[float, float] | None
+    """At the board's clock."""
+    operators: tuple[tuple[str, int, int], ...] = ()
+    """Each operator's kernel, instructions and cycles, when they run one by one."""
+
+
+def measure(path: Path, core: str, on: Board | None) -> Row:
+    """Converts a model, runs it and models its cycles. RuntimeError when a byte of an output is wrong."""
+    machine, flash = emulated(core), flash_of(on)
+    result = tflm_memopt.optimize(path.read_bytes(), name=path.name, int8_io=True, target=machine.target)
+    if result.plan is None:
+        raise RuntimeError(f"{path.name}: {result.report.why_unchanged}")
+    cases = model_cases(result.model, by_operator=True)
+    whole, operators = Cycles(stalls=(cycles_trace.Stalls(),)), []
+    with tempfile.TemporaryDirectory() as folder:
+        for case in cases:
+            data = Path(folder) / "cases.bin"
+            data.write_bytes(blob([case]))
+            if data.stat().st_size > machine.blob_bytes:
+                raise RuntimeError(f"{path.name}: the {machine.name} has no room for it")
+            said, runs = cycles_trace.trace(machine, runner(machine), RULES[core][0], [flash], data)
+            if not all(outcome.right for outcome in outcomes_of(said)):
+                raise RuntimeError(f"{path.name} on {core}: wrong bytes")
+            whole += runs[-1].whole
+            operators += [one for _, one in sorted(runs[-1].operators.items())]
+    kernels = [done.kernel for done in result.work]
+    named = tuple((k, one.instructions, one.total()) for k, one in zip(kernels, operators, strict=True))
+    return row(path.stem, core, on, whole, named)
+
+
+def measure_image(image: Path, model: Path, at: int, core: str, on: Board | None) -> Row:
+    """The same of a program for the core's machine, and of what is loaded behind it."""
+    machine = replace(emulated(core), blob=at)
+    _, runs = cycles_trace.trace(machine, image, RULES[core][0], [flash_of(on)], model)
+    return row(model.stem, core, on, runs[-1].whole)
+
+
+def row(
+    model: str, core: str, on: Board | None, found: Cycles, operators: tuple[tuple[str, int, int], ...] = ()
+) -> Row:
+    _, least, most = RULES[core]
+    cycles = round(least * found.total()), round(most * found.total())
+    at = on.mhz * 1000 if on else 0
+    return Row(
+        model, core, on.id if on else "", found.instructions, found.pipeline, found.stalls[0].fetch,
+        found.stalls[0].data, cycles, round(found.total() / found.instructions, 3),
+        (round(cycles[0] / at, 3), round(cycles[1] / at, 3)) if at else None, operators,
+    )  # fmt: skip
+
+
+def emulated(core: str) -> Core:
+    """The machine that runs the core's code."""
+    return CORES[MACHINES.get(core, core)]
+
+
+def flash_of(on: Board | None) -> FlashTiming:
+    """RuntimeError for a board whose flash is not described."""
+    if on is not None and on.flash_timing is None:
+        raise RuntimeError(f"{on.id}: how its flash answers is not in the boards' data")
+    return on.flash_timing if on and on.flash_timing else NO_WAIT
+
+
+def known_error() -> str:
+    """What is known of the model's error, in a paragraph."""
+    told = json.loads(PUBLISHED.read_text())
+    each = [
+        f"{r['model']} on {r['board']} {r['published']:,} published, {r['modelled']:,} modelled "
+        f"({r['modelled'] / r['published'] - 1:+.1%})"
+        for r in told["rows"]
+    ]
+    return f"Known error, TFLM with CMSIS-NN: {'; '.join(each)}. Of other cores and flashes nothing is known."
+
+
+def error_table() -> str:
+    titles = ("model", "core", "board", "published", "modelled", "error")
+    return tables.markdown(titles, ([
+        r["model"], r["core"], r["board"], f"{r['published']:,}", f"{r['modelled']:,}",
+        f"{r['modelled'] / r['published'] - 1:+.1%}",
+    ] for r in json.loads(PUBLISHED.read_text())["rows"]), left=3)  # fmt: skip
+
+
+def table(rows: Sequence[Row]) -> str:
+    titles = ("model", "instructions", "pipeline", "wait: code", "wait: constants", "cycles", "per instruction", "ms")
+    return tables.markdown(titles, ([
+        r.model, f"{r.instructions:,}", f"{r.pipeline:,}", f"{r.fetch:,}", f"{r.data:,}",
+        _span(*(f"{n:,}" for n in r.cycles)), f"{r.per_instruction:.2f}",
+        _span(*(f"{ms:.2f}" for ms in r.milliseconds)) if r.milliseconds else "",
+    ] for r in rows))  # fmt: skip
+
+
+def _span(least: str, most: str) -> str:
+    return least if least == most else f"{least} to {most}"
+
+
+def named_board(said: str | None) -> Board | None:
+    """Also by the beginning of its id, where that is only one's."""
+    if said is None:
+        return None
+    begun = [name for name in boards() if name.startswith(said)]
+    return board(begun[0] if len(begun) == 1 else said)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--core", choices=tuple(RULES), default="m4")
+    parser.add_argument("--board", metavar="ID", help="whose flash and clock count")
+    parser.add_argument("--models", type=Path, metavar="DIR", help="where the .tflite files are")
+    parser.add_argument("--only", nargs="+", metavar="STEM", help="these models of the folder only")
+    parser.add_argument("--image", type=Path, metavar="ELF", help="a program for the core's machine, instead")
+    parser.add_argument("--blob", metavar="FILE@ADDRESS", help="what is loaded behind the image")
+    parser.add_argument("--errors", action="store_true", help="what is known of the model's error, and nothing else")
+    parser.add_argument("--json", action="store_true", help="one JSON object, with figures per operator")
+    parser.add_argument("--update", type=Path, metavar="FILE", help="rewrite the table in this document")
+    args = parser.parse_args(arguments)
+    paths = sorted(args.models.glob("*.tflite")) if args.models else []
+    paths = [path for path in paths if not args.only or path.stem in args.only]
+    mark = "cycles-error" if args.errors else f"cycles-{args.core}"
+    if not args.errors and (reason := missing_tools(emulated(args.core)) or _nothing(paths, args.image)):
+        parser.error(reason)
+    try:
+        if args.update:
+            tables.require(args.update, mark)
+        rows = [] if args.errors else _rows(args, paths)
+    except (MemoptError, OSError, RuntimeError, ValueError) as error:
+        parser.error(str(error))
+    written = error_table() if args.errors else table(rows)
+    if args.json:
+        told = json.loads(PUBLISHED.read_text())
+        print(json.dumps({"models": [asdict(one) for one in rows], "published": told}, indent=2))
+    else:
+        print(written, *([] if args.errors else [known_error()]), sep="\n\n")
+    if args.update:
+        tables.update(args.update, mark, written)
+    return 0
+
+
+def _nothing(paths: Sequence[Path], image: Path | None) -> str:
+    return "" if paths or image else "no model: --models or --image"
+
+
+def _rows(args: argparse.Namespace, paths: Sequence[Path]) -> list[Row]:
+    on = named_board(args.board)
+    if args.image:
+        model, _, at = args.blob.partition("@")
+        return [measure_image(args.image, Path(model), int(at, 0), args.core, on)]
+    return [measure(path, args.core, on) for path in paths]
+
+
+if __name__ == "__main__":
+    sys.exit(main())

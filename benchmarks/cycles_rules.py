@@ -1,0 +1,193 @@
+"""Cycles of Thumb code on Cortex-M0, M0+, M3 and M4 without wait states, as Arm's reference manuals publish them.
+
+M0: DDI 0432, table 3-1; M0+: DDI 0484, table 3-1; M3: DDI 0337, sections 3.3.1 and 3.3.2 (load/store timings); M4:
+DDI 0439, the same sections. Where a manual has a range, and where it is silent, the constant below says what was taken.
+An instruction's cost depends on the one before it alone, so that pairs of blocks that ran one after the other, and how
+often they did, tell all (cycles_trace.py).
+"""
+
+from __future__ import annotations
+
+import functools
+import itertools
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+import capstone
+from capstone import arm
+
+LOADS = frozenset((
+    "ldr", "ldrb", "ldrh", "ldrsb", "ldrsh", "ldrt", "ldrbt", "ldrht", "ldrsbt", "ldrsht", "ldrex", "ldrexb", "ldrexh",
+    "vldr",
+))  # fmt: skip
+STORES = frozenset(("str", "strb", "strh", "strt", "strbt", "strht", "strex", "strexb", "strexh", "vstr"))
+DOUBLE = frozenset(("ldrd", "strd"))
+MULTIPLE = frozenset((
+    "ldm", "ldmdb", "pop", "push", "stm", "stmdb", "vldmia", "vldmdb", "vpop", "vpush", "vstmia", "vstmdb",
+))  # fmt: skip
+DIRECT = frozenset(("b", "bl", "cbz", "cbnz"))
+TABLE_BRANCHES = frozenset(("tbb", "tbh"))
+
+
+@dataclass(frozen=True, slots=True)
+class Instruction:
+    """What of an instruction its timing, and that of the next one, depends on. Registers by their numbers."""
+
+    name: str
+    """Without condition and width."""
+    at: int
+    size: int
+    conditional: bool = False
+    words: int = 0
+    """That it loads or stores."""
+    address: frozenset[int] = frozenset()
+    """Registers that make its address."""
+    indexed: bool = False
+    """Two registers make it."""
+    writes: frozenset[int] = frozenset()
+    to_pc: str = ""
+    """How it may branch: "direct", "link", "return", "register", "load"; empty: not."""
+
+    @property
+    def is_load(self) -> bool:
+        """Of a single value."""
+        return self.name in LOADS
+
+    @property
+    def is_memory(self) -> bool:
+        return self.words > 0
+
+
+def decode(at: int, code: bytes) -> tuple[Instruction, ...]:
+    """A run of Thumb code. What Capstone cannot decode takes a place as an instruction of two bytes."""
+    return tuple(_instruction(one) for one in _decoder().disasm(code, at))
+
+
+@functools.cache
+def _decoder() -> capstone.Cs:
+    decoder = capstone.Cs(capstone.CS_ARCH_ARM, capstone.CS_MODE_THUMB | capstone.CS_MODE_MCLASS)
+    decoder.detail = True
+    decoder.skipdata = True
+    return decoder
+
+
+def _instruction(one: capstone.CsInsn) -> Instruction:
+    if one.id == 0:
+        return Instruction("unknown", one.address, one.size)
+    name = one.insn_name()
+    memory = [op.mem for op in one.operands if op.type == arm.ARM_OP_MEM]
+    registers = [op.reg for op in one.operands if op.type == arm.ARM_OP_REG]
+    _, written = one.regs_access()
+    address = {mem.base for mem in memory} | {mem.index for mem in memory}
+    words, listed = 0, registers
+    if name in LOADS or name in STORES or name in TABLE_BRANCHES:
+        words = 1
+    elif name in DOUBLE:
+        words = 2
+    elif name in MULTIPLE:
+        stack = name.endswith(("pop", "push"))
+        listed = registers if stack else registers[1:]
+        words = len(listed) * (2 if name.startswith("v") else 1)
+        address = {arm.ARM_REG_SP} if stack else {registers[0]}
+    return Instruction(
+        name, one.address, one.size, one.cc not in (arm.ARM_CC_INVALID, arm.ARM_CC_AL) or name in ("cbz", "cbnz"),
+        words, frozenset(address - {0}), any(mem.index for mem in memory), frozenset(written),
+        _branch(name, registers, written),
+    )  # fmt: skip
+
+
+def _branch(name: str, registers: Sequence[int], written: Sequence[int]) -> str:
+    if name in DIRECT:
+        return "link" if name == "bl" else "direct"
+    if name in ("bx", "blx"):
+        return "return" if registers[0] == arm.ARM_REG_LR else "register"
+    if name in TABLE_BRANCHES or (arm.ARM_REG_PC in (*written, *registers) and (name in LOADS or name in MULTIPLE)):
+        return "load" if name in TABLE_BRANCHES or name.startswith(("ldr", "ldm", "pop")) else ""
+    return "register" if registers[:1] == [arm.ARM_REG_PC] and name in ("mov", "add") else ""
+
+
+@dataclass(frozen=True, slots=True)
+class Pipeline:
+    """What instructions take on a core, in cycles."""
+
+    name: str
+    refill: Mapping[str, int]
+    """Beyond the instruction, when it branches, by how it does (Instruction.to_pc)."""
+    load: int = 2
+    store: int = 1
+    store_indexed: int = 2
+    """With two registers in its address."""
+    multiple: int = 1
+    """Beside a cycle for each word."""
+    paired: bool = True
+    """A load or store behind a load takes a cycle less, unless its address is what was loaded."""
+    address: int = 1
+    """Cycles that a load or store waits whose address the data processing right before it made."""
+    straddling: int = 1
+    """Of a branch to an instruction of 32 bits that is not at a multiple of 4."""
+    folds: bool = True
+    """IT takes no cycle behind an instruction of 16 bits."""
+    others: Mapping[str, int] = field(default_factory=dict)
+    """Instructions that take more than one, by name."""
+
+    def cycles(self, one: Instruction, before: Instruction | None) -> int:
+        """Of an instruction behind another, without what a branch adds when it is taken."""
+        taken = self._alone(one)
+        if one.name == "it" and self.folds and before is not None and before.size == 2:
+            return 0
+        if before is None or not one.is_memory:
+            return taken
+        depends = bool(one.address & before.writes)
+        if self.paired and before.is_load and one.words == 1 and not depends and one.name not in TABLE_BRANCHES:
+            return max(1, taken - 1)
+        return taken + (self.address if depends and not before.is_memory and not before.to_pc else 0)
+
+    def branch(self, one: Instruction, target: Instruction) -> int:
+        """What it takes beyond the instruction to go on elsewhere."""
+        wide = self.straddling if target.size == 4 and target.at % 4 else 0
+        return self.refill.get(one.to_pc, self.refill["load"]) + wide
+
+    def inside(self, block: Sequence[Instruction]) -> int:
+        """Of a block but its first instruction."""
+        return sum(self.cycles(one, before) for before, one in itertools.pairwise(block))
+
+    def entering(self, block: Sequence[Instruction], before: Sequence[Instruction]) -> int:
+        """Of a block's first instruction, behind another block that goes on there or branches to it."""
+        if not before:
+            return self._alone(block[0])
+        last, first = before[-1], block[0]
+        if last.at + last.size == first.at:
+            return self.cycles(first, last)
+        return self.branch(last, first) + self.cycles(first, last)
+
+    def _alone(self, one: Instruction) -> int:
+        if one.name in self.others:
+            return self.others[one.name]
+        if one.name in TABLE_BRANCHES:
+            return self.load + 1
+        if one.name in DOUBLE or one.name in MULTIPLE:
+            return self.multiple + one.words
+        if one.is_load:
+            return self.load
+        if one.name in STORES:
+            return self.store_indexed if one.indexed else self.store
+        return 1
+
+
+_REFILL = {"direct": 1, "link": 1, "return": 1, "register": 2, "load": 3}
+"""P of the manuals of M3 and M4, "1 to 3 depending on the alignment and width of the target instruction, and whether
+the processor manages to speculate the address early": 1 where it is known at decoding, 3 as they state for LDR PC."""
+_DIVISION = {"sdiv": 7, "udiv": 7}
+"""2 to 12 in the manuals, by the quotient's leading bits."""
+M4 = Pipeline("m4", _REFILL, others={
+    **_DIVISION, "vdiv": 14, "vsqrt": 14, "vmla": 3, "vmls": 3, "vfma": 3, "vfms": 3, "vnmla": 3, "vnmls": 3, "vstr": 2,
+})  # fmt: skip
+M3 = Pipeline("m3", _REFILL, others={
+    **_DIVISION, "mla": 2, "mls": 2, "smull": 5, "umull": 5, "smlal": 7, "umlal": 7,
+})  # fmt: skip
+"""Long products take 3 to 5 cycles, with a sum 4 to 7, fewer for small factors: those of scales have 31 bits."""
+_SMALL = {"store": 2, "store_indexed": 2, "paired": False, "address": 0, "straddling": 0, "folds": False}
+M0 = Pipeline("m0", {"direct": 2, "link": 3, "return": 2, "register": 2, "load": 3}, **_SMALL)  # type: ignore[arg-type]
+"""MULS: 1 cycle or 32, as the chip's maker chose. One is taken, here and on M0+."""
+M0_PLUS = Pipeline("m0plus", {"direct": 1, "link": 2, "return": 1, "register": 1, "load": 2}, **_SMALL)  # type: ignore[arg-type]
+PIPELINES = {one.name: one for one in (M0, M0_PLUS, M3, M4)}
