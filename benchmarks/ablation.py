@@ -21,7 +21,7 @@ from rich.progress import track
 from tables import markdown, require, update
 
 from tflm_memopt.convert.frontier import FULL_WIDTH
-from tflm_memopt.plan.search.tiles import frontier
+from tflm_memopt.plan.search.cuts import tiled_front
 from tflm_memopt.plan.search.tiles_plan import Settings
 
 OFF: Mapping[str, Mapping[str, Any]] = {
@@ -50,7 +50,7 @@ def least(path: Path, chosen: Settings, overhead: float) -> int | None:
     """Bytes within a compute budget; None when nothing computes so little."""
     net = chain(json.loads(path.read_text(encoding="utf-8")))
     macs = sum(op.macs for op in net.ops)
-    return next((point.nbytes for point in frontier(net, chosen) if point.macs <= overhead * macs), None)
+    return next((point.nbytes for point in tiled_front(net, chosen) if point.macs <= overhead * macs), None)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -24,7 +24,7 @@ from tables import markdown, require, update
 import tflm_memopt
 from tflm_memopt.model.reader import read
 from tflm_memopt.plan.plan import Plan, Role
-from tflm_memopt.plan.search.tiles import frontier
+from tflm_memopt.plan.search.cuts import tiled_front
 
 BUDGETS = (1.0, 1.1, 4.0)
 
@@ -61,7 +61,7 @@ def rows(path: Path, budgets: Sequence[float], mode: str, runs: int) -> Iterator
     layers = json.loads(path.read_text(encoding="utf-8"))
     net, data = chain(layers), from_layers(layers)
     macs, graph = sum(op.macs for op in net.ops), read(data).graph
-    points = frontier(net, settings(path))
+    points = tiled_front(net, settings(path))
     for budget in budgets:
         result = tflm_memopt.optimize(data, name=path.stem, input=mode, max_macs=budget)
         if result.plan is None:

@@ -23,7 +23,7 @@ from typing import Any, NamedTuple
 from paper_nets import BUDGETS, chain, settings
 from tables import markdown, require, update
 
-from tflm_memopt.plan.search.tiles import frontier
+from tflm_memopt.plan.search.cuts import tiled_front
 
 Layer = Mapping[str, Any]
 P1 = (1.1, 1.2, 1.3, 1.4, 1.5, float("inf"))
@@ -129,7 +129,7 @@ def ours(path: Path) -> list[tuple[int, float]]:
     """Our frontier of a net, (bytes, F), fewest bytes first."""
     net = chain(json.loads(path.read_text(encoding="utf-8")))
     macs = sum(op.macs for op in net.ops)
-    return [(point.nbytes, point.macs / macs) for point in frontier(net, settings(path))]
+    return [(point.nbytes, point.macs / macs) for point in tiled_front(net, settings(path))]
 
 
 def least(points: Sequence[tuple[int, float]], overhead: float) -> str:

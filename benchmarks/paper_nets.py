@@ -20,8 +20,8 @@ from typing import Any
 from tflm_memopt.ops.kinds import Kind
 from tflm_memopt.ops.rowop import RowOp, Rows, Window
 from tflm_memopt.plan.search.blocks import Chain
-from tflm_memopt.plan.search.tiles import frontier
-from tflm_memopt.plan.search.tiles_plan import Input, Point, Settings
+from tflm_memopt.plan.search.cuts import CutLabel, tiled_front
+from tflm_memopt.plan.search.tiles_plan import Input, Settings
 
 BUDGETS = (1.0, 1.05, 1.1, 1.2, 1.3, 1.5, float("inf"))
 KINDS = {
@@ -65,7 +65,7 @@ def settings(path: Path) -> Settings:
     return Settings(input=Input.FREE, count_output="chain" not in path.stem, counter_bytes=0)
 
 
-def at(points: Sequence[Point], macs: int, overhead: float) -> Point | None:
+def at(points: Sequence[CutLabel], macs: int, overhead: float) -> CutLabel | None:
     """The point of least bytes within a compute budget."""
     return next((p for p in points if p.macs <= overhead * macs), None)
 
@@ -81,7 +81,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         net = chain(json.loads(path.read_text()))
         macs = sum(op.macs for op in net.ops)
         began = time.perf_counter()
-        points = frontier(net, settings(path))
+        points = tiled_front(net, settings(path))
         seconds = time.perf_counter() - began
         result[path.stem] = [(p.nbytes, p.macs / macs) for p in points]
         if not args.json:

@@ -1,13 +1,8 @@
-"""The frontier of tiled plans of a chain: the least bytes at every compute budget.
-
-An outer Pareto label setting over the tensors that are materialised, bytes combined by max and multiply-accumulates
-added (msf-CNN, section 6, problems P1 and P2 in one), over the blocks that tiles_search.py finds.
-"""
+"""The tiled blocks of a chain that may be in a plan: what tiles_search.py finds, as the executor walks it."""
 
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import NamedTuple
 
 from tflm_memopt.ops.rowop import RowOp
 from tflm_memopt.plan import walk as plan_walk
@@ -16,78 +11,8 @@ from tflm_memopt.plan.plan import Stage
 from tflm_memopt.plan.search.blocks import Candidate, Chain
 from tflm_memopt.plan.search.links import Links, links
 from tflm_memopt.plan.search.tiles_labels import Found, Trail, Visit
-from tflm_memopt.plan.search.tiles_plan import Point, Settings, TiledBlock, TiledWalk
+from tflm_memopt.plan.search.tiles_plan import Settings, TiledBlock, TiledWalk
 from tflm_memopt.plan.search.tiles_search import Search
-
-UNLIMITED = 1 << 62
-
-
-class TiledCut(NamedTuple):
-    """How the first operators of a chain are cut."""
-
-    nbytes: int
-    macs: int
-    spread: int
-    """Sum over the blocks of their bytes: breaks ties in favour of small blocks."""
-    before: TiledCut | None
-    block: Found | None
-    last: int
-
-
-def frontier(chain: Chain, settings: Settings) -> list[Point]:
-    """All partitions of a chain into tiled blocks that no other one beats, fewest bytes first.
-
-    What costs no recompute bounds the bytes of everything else, so it is searched first.
-    """
-    joined = links(chain)
-    once = replace(settings, recompute=False, max_overhead=1.0)
-    cheap = _partitions(chain, joined, once, UNLIMITED)
-    if not settings.recompute or not cheap:
-        return [_point(chain, p, settings) for p in cheap]
-    limit = min(p.nbytes for p in cheap)
-    found = _partitions(chain, joined, settings, limit)
-    return [_point(chain, p, settings) for p in _front([*found, *cheap], 0)]
-
-
-def _partitions(chain: Chain, joined: Links, settings: Settings, limit: int) -> list[TiledCut]:
-    total = sum(op.macs for op in chain.ops)
-    grain, slack = int(total * settings.epsilon), int(total * (settings.max_overhead - 1))
-    fronts: list[list[TiledCut]] = [[TiledCut(0, 0, 0, None, None, 0)]]
-    for last in range(1, len(chain.ops) + 1):
-        blocks = Search(chain, joined, settings, last, limit, slack, grain).blocks()
-        plain = sum(op.macs for op in chain.ops[:last])
-        joint = [
-            TiledCut(
-                max(before.nbytes, block.nbytes),
-                before.macs + block.macs,
-                before.spread + block.nbytes,
-                before,
-                block,
-                last,
-            )
-            for block in blocks
-            for before in fronts[block.first]
-            if before.macs + block.macs <= plain + slack
-        ]
-        fronts.append(_front(joint, grain))
-    return fronts[-1]
-
-
-def _front(partitions: list[TiledCut], grain: int) -> list[TiledCut]:
-    kept: list[TiledCut] = []
-    for p in sorted(partitions, key=lambda x: x[:3]):
-        if not kept or p.macs < kept[-1].macs - grain:
-            kept.append(p)
-    return kept
-
-
-def _point(chain: Chain, partition: TiledCut, settings: Settings) -> Point:
-    blocks = []
-    at: TiledCut | None = partition
-    while at and at.block:
-        blocks.append(_tiled(chain, at.block, at.last, settings))
-        at = at.before
-    return Point(partition.nbytes, partition.macs, tuple(reversed(blocks)))
 
 
 def _tiled(chain: Chain, found: Found, last: int, settings: Settings) -> TiledBlock:

@@ -109,12 +109,3 @@ class TiledBlock:
     """Estimate of the arena at the block's worst moment, tensors that live through it included."""
     macs: int
     """Multiply-accumulates of all units, clipped strips and overlaps counted exactly."""
-
-
-@dataclass(frozen=True, slots=True)
-class Point:
-    """A partition of the chain that no other one beats in bytes and in multiply-accumulates."""
-
-    nbytes: int
-    macs: int
-    blocks: tuple[TiledBlock, ...]
