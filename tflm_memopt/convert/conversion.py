@@ -105,19 +105,17 @@ class Conversion:
         """`widest`: what tiled blocks might use under other limits, for hints. library: of the arena figures."""
         self.widest, self.library, self.log = widest, library, Log()
         self.source, self.border, self.understood, self.options, self.abi = source, border, understood, options, abi
-        self.partition: Partition | None = (
-            None if pipeline.left_whole(source) else pipeline.find_regions(understood, fold=options.fold)
-        )
-        """None: there is nothing to convert."""
         self._original = understood
         """With its input in the arena."""
-        if self.partition is None and options.input != IN_ARENA:
+        found = None if pipeline.left_whole(source) else pipeline.row_graph(understood, options)
+        if found is None and options.input != IN_ARENA:
             raise UsageError(
                 f"no place for the input but the arena: {NOTHING}", code="input_several", hint="--input arena"
             )
-        if self.partition:
-            self.understood, self.partition = pipeline.place_input(understood, self.partition, options.input)
-            self.partition = pipeline.pack_for(self.partition, options.target)
+        self.partition: Partition | None = None
+        """None: there is nothing to convert."""
+        if found:
+            self.understood, self.partition = found
         self.at = cache(self._at)
 
     @cached_property

@@ -23,10 +23,11 @@ from tflm_memopt.rewrite import canonicalise
 from tflm_memopt.rewrite.int8_io import Int8Interface
 from tflm_memopt.rowgraph import second_pass
 from tflm_memopt.rowgraph.fold import without_dead_channels
-from tflm_memopt.rowgraph.graph import Partition, Region, SecondPass
+from tflm_memopt.rowgraph.graph import Partition, SecondPass
 from tflm_memopt.rowgraph.inputs import InputMode, with_input
 from tflm_memopt.rowgraph.regions import partition
 from tflm_memopt.rowgraph.supported import Understood, to_row_ops
+from tflm_memopt.rowgraph.verify import verify
 
 CONSTANT_INPUT = "an input of the model is a constant"
 SEVERAL_SUBGRAPHS = "the model has several subgraphs (IF, WHILE, CALL_ONCE): such models are left whole"
@@ -71,12 +72,22 @@ def _in(graph: Graph, tensors: tuple[int, ...]) -> bool:
 
 def make_plan(understood: Understood, options: Options) -> Planned | None:
     """Regions, blocks, offsets, and the proof that they are right; None when there is nothing to convert."""
+    found = row_graph(understood, options)
+    return None if found is None else checked(*found, plan(found[0].graph, found[1], options))
+
+
+def row_graph(understood: Understood, options: Options) -> tuple[Understood, Partition] | None:
+    """What the planner plans: regions without dead channels, with the input where it is wanted, packed for the target.
+
+    None when there is nothing to convert. Raises UsageError for an input that cannot be where it is wanted.
+    """
     parts = find_regions(understood, fold=options.fold)
     if parts is None:
         return None
     understood, parts = place_input(understood, parts, options.input)
     parts = pack_for(parts, options.target)
-    return checked(understood, parts, plan(understood.graph, parts, options))
+    verify(understood.graph, parts, "packing")
+    return understood, parts
 
 
 def left_whole(model: Model) -> str:
@@ -100,9 +111,13 @@ def _reads_unwritten(graph: Graph) -> bool:
 def find_regions(understood: Understood, *, fold: bool = True) -> Partition | None:
     """What is converted together, without dead channels; None when there is nothing to convert."""
     parts = partition(understood.graph, understood.support)
-    if not any(isinstance(node, Region) for node in parts.nodes):
+    if not parts.regions:
         return None
-    return without_dead_channels(parts) if fold else parts
+    verify(understood.graph, parts, "partitioning")
+    if fold:
+        parts = without_dead_channels(parts)
+        verify(understood.graph, parts, "folding dead channels")
+    return parts
 
 
 def pack_for(parts: Partition, target: str) -> Partition:
@@ -116,6 +131,7 @@ def pack_for(parts: Partition, target: str) -> Partition:
 def place_input(understood: Understood, parts: Partition, mode: InputMode) -> tuple[Understood, Partition]:
     """The same with the model's input where it is wanted; UsageError where that is impossible."""
     graph, parts = with_input(understood.graph, parts, mode)
+    verify(graph, parts, "placing the input")
     return replace(understood, graph=graph), parts
 
 
@@ -124,6 +140,7 @@ def with_passes(
 ) -> tuple[Understood, Partition]:
     """The same with some operators twice; PlanError where that is impossible."""
     graph, parts = second_pass.with_passes(understood.graph, parts, passes)
+    verify(graph, parts, "adding second passes")
     return replace(understood, graph=graph), parts
 
 
