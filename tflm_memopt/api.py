@@ -159,10 +159,13 @@ def fit(optimized: Optimized, names: Collection[str] = (), packed: Optimized | N
     A model for another target fits on no board. Raises UsageError for a board that is not known.
     """
     report, original = optimized.report, optimized.inspection.firmware
-    each = [(one.report, firmware(one.model)) for one in (packed, optimized) if one]
+    each = [(one, firmware(one.model)) for one in (packed, optimized) if one]
     rows = []
     for on in [board_named(name) for name in names] or list(boards().values()):
-        there = [(r, board_fit(on, r.arena, needs, runs=family(on.target) >= family(r.target))) for r, needs in each]
+        there = [
+            (one, board_fit(on, one.report.arena, needs, runs=family(on.target) >= family(one.report.target)))
+            for one, needs in each
+        ]
         rewritten, fitting = next((found for found in there if found[1].fits), there[-1])
         before = board_fit(on, report.original_arena, original)
         rows.append(BoardReport(on, before, fitting, speed.on_board(rewritten, on)))

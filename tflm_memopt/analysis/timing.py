@@ -1,21 +1,25 @@
 """Milliseconds of one inference: instructions, times the cycles that one takes, at a clock.
 
-How many cycles an instruction takes depends on wait states of the flash, caches and the pipeline. CYCLES has a range
-for the cores of which something was published; of others, only instructions are known.
+How many cycles an instruction takes depends on what it does, and on how long the flash lets it wait: cycles.json has
+that for each kernel, by the model of benchmarks/cycles.py, and how far that model is known to be off. Of cores that the
+model does not know, only instructions are known.
 """
 
 from __future__ import annotations
 
+import json
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import cache
+from importlib import resources
+from typing import Any
 
+from tflm_memopt.analysis.costs import Work, estimate, tables
 from tflm_memopt.errors import UsageError
 
-CYCLES: Mapping[str, tuple[float, float]] = {"cortex-m4": (1.2, 1.6)}
-"""Per instruction, by core: an assumed range. TFLM with CMSIS-NN was published to take 12.25 M cycles (DS-CNN) and
-0.865 M (autoencoder) on an STM32F446; the same models were counted here to take 7.70 M and 0.584 M instructions (kws
-and ad in cmsis_nn_counted.json), which makes 1.59 and 1.48."""
+Span = tuple[float, float]
+"""At least and at most."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,9 +37,59 @@ class FlashTiming:
     prefetch: bool = False
     """The line behind the one that is executed is read ahead."""
 
+    @property
+    def key(self) -> str:
+        """By which cycles.json knows it."""
+        ahead = ", prefetch" if self.prefetch else ""
+        return f"{self.wait_states} of {self.line_bytes} B, {self.instruction_lines} + {self.data_lines}{ahead}"
+
 
 NO_WAIT = FlashTiming(0)
 """Code and constants that are there at once, as in tightly coupled memory."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rates:
+    """Cycles of an instruction on a core with a flash, the model's error included."""
+
+    kernels: Mapping[str, Span]
+    """By kernel; "" is for those that were not modelled."""
+    cmsis_nn: Span | None
+    """What TFLM with CMSIS-NN takes; None: not modelled there."""
+
+    def of(self, kernel: str) -> Span:
+        """An instruction in this kernel takes so many."""
+        return self.kernels.get(kernel, self.kernels[""])
+
+
+@cache
+def rates(core: str, flash: FlashTiming | None) -> Rates | None:
+    """None where nothing is known. Where the flash is not described, what published cycles bear out of a core is said
+    of all the flashes that are: from the fastest memory to the slowest.
+    """
+    whole = _modelled()
+    found = whole["cores"].get(core)
+    if found is None or (flash is None and "cmsis_nn" not in found):
+        return None
+    if flash is not None and flash.key not in found["flashes"]:
+        return None
+    error: Span = (whole["error"]["least"], whole["error"]["most"])
+    at = None if flash is None else found["flashes"].index(flash.key)
+
+    def span(each: list[float]) -> Span:
+        least, most, *waits = each
+        low, high = (0.0, max(waits)) if at is None else (waits[at], waits[at])
+        return error[0] * (least + low), error[1] * (most + high)
+
+    kernels = {kernel: span(each) for kernel, each in found["kernels"].items()}
+    return Rates(kernels, span(found["cmsis_nn"]) if "cmsis_nn" in found else None)
+
+
+@cache
+def _modelled() -> dict[str, Any]:
+    text = resources.files("tflm_memopt.analysis").joinpath("cycles.json").read_text(encoding="utf-8")
+    whole: dict[str, Any] = json.loads(text)
+    return whole
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,28 +101,47 @@ class Clock:
     mhz: float
     board: str = ""
     """Its id; empty: none was named."""
+    flash: FlashTiming | None = None
+    """The board's; None: not described."""
 
     @property
-    def cycles(self) -> tuple[float, float] | None:
-        """Per instruction, at least and at most; None: not known."""
-        return CYCLES.get(self.core)
+    def rates(self) -> Rates | None:
+        """None: not known."""
+        return rates(self.core, self.flash)
 
-    def milliseconds(self, instructions: int | None) -> tuple[float, float] | None:
-        """At least and at most; None: not known."""
-        if instructions is None or self.cycles is None:
+    def cycles(self, work: Iterable[Work]) -> Span | None:
+        """What a plan takes, by what its operators do; None: not known."""
+        if self.rates is None:
             return None
-        low, high = (round(instructions * cycles / self.mhz / 1000, 3) for cycles in self.cycles)
-        return low, high
+        kernels = tables()[self.core].kernels
+        each = [(estimate(kernels, one), self.rates.of(one.kernel)) for one in work]
+        return sum(n * least for n, (least, _) in each), sum(n * most for n, (_, most) in each)
 
-    def instructions(self, milliseconds: float) -> int:
-        """That surely take no longer, as far as the range holds. Raises UsageError where cycles are not known."""
-        if self.cycles is None:
+    def builtin(self, instructions: int | None) -> Span | None:
+        """Cycles of so many in what TFLM runs itself, with CMSIS-NN; None: not known."""
+        if instructions is None or self.rates is None or self.rates.cmsis_nn is None:
+            return None
+        least, most = self.rates.cmsis_nn
+        return instructions * least, instructions * most
+
+    def milliseconds(self, cycles: Span | None) -> Span | None:
+        """At least and at most; None: not known."""
+        return (round(cycles[0] / self.mhz / 1000, 3), round(cycles[1] / self.mhz / 1000, 3)) if cycles else None
+
+    def within(self, milliseconds: float) -> float:
+        """Cycles that it does in them. Raises UsageError where nothing is known about what takes them."""
+        if self.rates is None:
             raise UsageError(
                 f"nothing can be said about time: how many cycles an instruction takes on {self.core} is not known",
                 code="cycles_unknown",
-                hint=f"--max-instructions, or a board or --target with one of {', '.join(CYCLES)}",
+                hint=f"--max-instructions, or a board or --target with one of {', '.join(_known_anywhere())}",
             )
-        return math.floor(milliseconds * self.mhz * 1000 / self.cycles[1])
+        return milliseconds * self.mhz * 1000
+
+
+def _known_anywhere() -> list[str]:
+    """Cores of which something is known whatever the flash."""
+    return [core for core in _modelled()["cores"] if rates(core, None)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,18 +150,22 @@ class TimeLimit:
 
     milliseconds: float
     clock: Clock
-    builtin: int = 0
-    """Instructions of what TFLM runs itself, beside the plan."""
+    builtin: float = 0
+    """Cycles of what TFLM runs itself, beside the plan."""
 
     @property
-    def instructions(self) -> int:
+    def cycles(self) -> float:
         """That are left for the plan; 0: none."""
-        return max(0, self.clock.instructions(self.milliseconds) - self.builtin)
+        return max(0.0, self.clock.within(self.milliseconds) - self.builtin)
 
-    def least(self, instructions: int) -> float:
+    def takes(self, work: Iterable[Work]) -> float:
+        """Cycles of a plan, at the most, without what is builtin."""
+        span = self.clock.cycles(work)
+        return span[1] if span else math.inf
+
+    def least(self, cycles: float) -> float:
         """The limit that a plan of so many would keep, in milliseconds, rounded up."""
-        span = self.clock.milliseconds(instructions + self.builtin)
-        return math.ceil(10 * span[1]) / 10 if span else math.inf
+        return math.ceil((cycles + self.builtin) / self.clock.mhz / 100) / 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +173,7 @@ class Inference:
     """One inference: an estimate."""
 
     instructions: int
-    milliseconds: tuple[float, float] | None
+    milliseconds: Span | None
     """At least and at most; None: cycles or clock are not known."""
 
 
@@ -107,26 +184,36 @@ class Time:
     core: str
     board: str
     mhz: float | None
-    cycles: tuple[float, float] | None
-    """Per instruction, at least and at most, as assumed."""
+    cycles: Span | None
+    """Per instruction of the rewritten model or of one that stays, at least and at most, modelled; None: not known."""
     original: Inference | None
     """Under TFLM with CMSIS-NN (cmsis_nn_cost.py); None: not known."""
     rewritten: Inference | None
     """None: not known, since operators stay builtin that nobody counted."""
 
 
-def time_of(clock: Clock | None, core: str, original: int | None, rewritten: int | None) -> Time:
-    """Time both by their instructions on a core; a model that stays as it is has the same twice."""
+def time_of(
+    clock: Clock | None, core: str, original: int | None, rewritten: int | None, cycles: Span | None = None
+) -> Time:
+    """Time both by their instructions on a core; a model that stays as it is has the same twice.
 
-    def inference(instructions: int | None) -> Inference | None:
-        span = clock.milliseconds(instructions) if clock else None
+    cycles: of the rewritten model; None: of one that stays as it is, or not known.
+    """
+    before = clock.builtin(original) if clock else None
+    after = before if cycles is None and original == rewritten else cycles
+    per = clock.rates.of("") if clock and clock.rates else None
+    if after and rewritten:
+        per = after[0] / rewritten, after[1] / rewritten
+
+    def inference(instructions: int | None, taken: Span | None) -> Inference | None:
+        span = clock.milliseconds(taken) if clock else None
         return None if instructions is None else Inference(instructions, span)
 
     return Time(
         core=clock.core if clock else core,
         board=clock.board if clock else "",
         mhz=clock.mhz if clock else None,
-        cycles=clock.cycles if clock else CYCLES.get(core),
-        original=inference(original),
-        rewritten=inference(rewritten),
+        cycles=(round(per[0], 2), round(per[1], 2)) if per else None,
+        original=inference(original, before),
+        rewritten=inference(rewritten, after),
     )

@@ -64,10 +64,9 @@ class Limits:
         return min((n for n in (self.total, board) if n is not None), default=None)
 
     @property
-    def most(self) -> int | None:
-        """Instructions of the plan: `instructions`, those that take `time`, or the fewer of the two."""
-        timed = self.time.instructions if self.time else None
-        return min((n for n in (self.instructions, timed) if n is not None), default=None)
+    def timed(self) -> bool:
+        """Whether instructions or time are limited."""
+        return self.instructions is not None or self.time is not None
 
     def admit(self, arena: Arena) -> bool:
         """Whether there is RAM for it."""

@@ -210,7 +210,7 @@ def point(conversion: Conversion, costed: Costed, on: Board | None = None, clock
         proven=plan.proven,
         plan=plan,
         board=fit(on, point.arena, point.firmware) if on else None,
-        milliseconds=clock.milliseconds(costed.instructions) if clock else None,
+        milliseconds=clock.milliseconds(clock.cycles(costed.work)) if clock else None,
         work=costed.work,
     )
 

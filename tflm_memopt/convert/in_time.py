@@ -6,14 +6,14 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from tflm_memopt.analysis.costs import Table
-from tflm_memopt.analysis.timing import TimeLimit
+from tflm_memopt.analysis.timing import Clock, TimeLimit
 from tflm_memopt.convert import budget
 from tflm_memopt.convert.conversion import Conversion, Converted, Limits
 from tflm_memopt.convert.instructions import Costed, Planning, frontier, within_macs
 from tflm_memopt.convert.misfit import MOST_BOARDS, SMALLER
 from tflm_memopt.errors import DoesNotFit
 from tflm_memopt.ops.packing import TARGETS
-from tflm_memopt.targets.boards import boards, fit
+from tflm_memopt.targets.boards import Board, boards, fit
 
 
 def choose(conversion: Conversion, limits: Limits, table: Table, planning: Planning) -> Converted:
@@ -31,22 +31,27 @@ def choose(conversion: Conversion, limits: Limits, table: Table, planning: Plann
 
 def holds(limit: TimeLimit | None, instructions: int | None) -> bool:
     """Whether a model of so many is known to keep it."""
-    return limit is None or (instructions is not None and instructions <= limit.clock.instructions(limit.milliseconds))
+    if limit is None:
+        return True
+    taken = limit.clock.builtin(instructions)
+    return taken is not None and taken[1] <= limit.clock.within(limit.milliseconds)
 
 
 def original_misfit(limit: TimeLimit, instructions: int | None, why: str) -> DoesNotFit:
     """Refuse a model that stays as it is, and is not known to keep the limit. why: it stays."""
-    if instructions is None:
+    taken = limit.clock.builtin(instructions)
+    if taken is None:
         what, hint = "how long the model takes as it is is not known", "no --time-limit"
     else:
-        least = replace(limit, builtin=0).least(instructions)
+        least = replace(limit, builtin=0).least(taken[1])
         what, hint = f"takes up to {least:g} ms, limit is {limit.milliseconds:g} ms", SMALLER
     return DoesNotFit(what, code="original_too_slow", where=why, hint=hint)
 
 
 def _least(found: Sequence[Costed], limits: Limits) -> Costed | None:
     """The least arena within the limits, of a frontier, fewest instructions first."""
-    within = [c for c in found if limits.most is None or c.instructions <= limits.most]
+    limit, most = _limit(limits), limits.instructions
+    within = [c for c in found if limit.takes(c.work) <= limit.cycles and (most is None or c.instructions <= most)]
     return within[-1] if within else None
 
 
@@ -54,11 +59,12 @@ def _misfit(conversion: Conversion, limits: Limits, table: Table, found: Sequenc
     limit, best = _limit(limits), _least(found, limits)
     ways = ", or ".join(_ways(conversion, limits, table, found)) or SMALLER
     if best is None:
-        low, high = limit.clock.cycles or (0, 0)
-        where = f"{limit.clock.core} at {limit.clock.mhz:g} MHz, {low:g} to {high:g} cycles an instruction"
-        counted = f"{found[0].instructions + limit.builtin:,} instructions, estimated, in {found[0].total:,} B"
+        first = found[0]
+        taken = limit.takes(first.work)
+        counted = f"{first.instructions:,} instructions, estimated, in {first.total:,} B"
+        where = f"up to {taken:,.0f} cycles on {limit.clock.core} at {limit.clock.mhz:g} MHz"
         return DoesNotFit(
-            f"takes up to {limit.least(found[0].instructions):g} ms, limit is {limit.milliseconds:g} ms",
+            f"takes up to {limit.least(taken):g} ms, limit is {limit.milliseconds:g} ms",
             code="too_slow",
             where=f"{counted}; {where}",
             hint=ways,
@@ -78,10 +84,10 @@ def _ways(conversion: Conversion, limits: Limits, table: Table, found: Sequence[
         packed = frontier(conversion.packed_for(table.target), table, _unheard)
         best = _least(packed, limits)
         if best is not None and limits.admit(best.converted.arena):
-            yield f"--target {table.target} ({limit.least(best.instructions):g} ms in {best.total:,} B)"
+            yield f"--target {table.target} ({limit.least(limit.takes(best.work)):g} ms in {best.total:,} B)"
     admitted = [c for c in found if limits.ram is None or limits.admit(c.converted.arena)]
     if admitted:
-        yield f"--time-limit {limit.least(admitted[0].instructions):g}ms (in {admitted[0].total:,} B)"
+        yield f"--time-limit {limit.least(limit.takes(admitted[0].work)):g}ms (in {admitted[0].total:,} B)"
     best = _least(found, limits)
     if best is not None and limits.total is not None:
         yield f"--ram-limit {best.total}"
@@ -93,14 +99,16 @@ def _ways(conversion: Conversion, limits: Limits, table: Table, found: Sequence[
 def _faster(limits: Limits, costed: Costed) -> Iterator[str]:
     """A flag with boards of the same core on which the plan keeps the limit and fits, if there are any."""
     limit, there = _limit(limits), costed.converted
-    cycles = limit.clock.cycles
-    needed = (costed.instructions + limit.builtin) * cycles[1] / limit.milliseconds / 1000 if cycles else 0
+
+    def keeps(on: Board) -> bool:
+        its = replace(limit, clock=Clock(limit.clock.core, on.mhz, on.id, on.flash_timing))
+        return its.clock.rates is not None and its.takes(costed.work) <= its.cycles
+
     names = [
         name
         for name, on in boards().items()
-        if on.measured_core == limit.clock.core and on.mhz >= needed
-        and fit(on, there.arena, there.firmware).fits
-    ]  # fmt: skip
+        if on.measured_core == limit.clock.core and keeps(on) and fit(on, there.arena, there.firmware).fits
+    ]
     if names:
         yield f"--board {', '.join(names[:MOST_BOARDS])}"
 

@@ -95,7 +95,7 @@ def _within(conversion: Conversion, asked: Request) -> Conversion:
     kernels are slow on single pixels.
     """
     limits = asked.limits
-    if limits.most is not None and limits.overhead is None:
+    if limits.timed and limits.overhead is None:
         return conversion.within(asked.tiles())
     if limits.overhead is not None:  # of the original's multiply-accumulates; a search counts those of what is left
         return conversion.within(asked.tiles(limits.overhead / conversion.folded))

@@ -6,13 +6,13 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from tflm_memopt import units
-from tflm_memopt.analysis import cmsis_nn_cost, timing
+from tflm_memopt.analysis import cmsis_nn_cost, costs, timing
 from tflm_memopt.analysis.costs import Table, Work
 from tflm_memopt.analysis.timing import Clock, Time, TimeLimit
 from tflm_memopt.convert.conversion import Conversion, Limits
 from tflm_memopt.errors import UsageError
 from tflm_memopt.model.graph import Op
-from tflm_memopt.results import Inspection, Report
+from tflm_memopt.results import Inspection, Optimized
 from tflm_memopt.rowgraph.graph import Kept
 from tflm_memopt.targets.boards import Board
 
@@ -21,7 +21,7 @@ def clock(board: Board | None, core: str | None, on: Table, said: float | str | 
     """The clock of `core` or else the board's own, as it was said or as the board has it; None: nobody says."""
     mhz = units.megahertz(said) if said is not None else float(board.mhz) if board else 0.0
     name = core or (board.core if board else on.core)
-    return Clock(name, mhz, board.id if board else "") if mhz else None
+    return Clock(name, mhz, board.id if board else "", board.flash_timing if board else None) if mhz else None
 
 
 def limit(said: float | str | None, clock: Clock | None) -> TimeLimit | None:
@@ -34,7 +34,7 @@ def limit(said: float | str | None, clock: Clock | None) -> TimeLimit | None:
             code="time_without_clock",
             hint="--board BOARD, or --clock 64MHz with the --target or --core that it is of",
         )
-    clock.instructions(1)
+    clock.within(1)
     return TimeLimit(units.milliseconds(said), clock)
 
 
@@ -42,7 +42,9 @@ def beside_builtin(limits: Limits, conversion: Conversion, original: Inspection)
     """With what operators that stay builtin take of the time. Raises UsageError where that is not known."""
     if limits.time is None:
         return limits
-    rest = builtin(conversion, original, limits.time.clock.core, limits.time.instructions)
+    clock = limits.time.clock
+    counted = builtin(conversion, original, clock.core, round(limits.time.cycles))
+    rest = clock.builtin(counted) if counted else (0.0, 0.0) if counted == 0 else None
     if rest is None:
         raise UsageError(
             "no time limit can be kept: what operators that stay builtin take is not known",
@@ -50,7 +52,7 @@ def beside_builtin(limits: Limits, conversion: Conversion, original: Inspection)
             where=", ".join(dict.fromkeys(op.type for op in _kept(conversion))),
             hint="no --time-limit; inspect says why they stay",
         )
-    return replace(limits, time=replace(limits.time, builtin=rest))
+    return replace(limits, time=replace(limits.time, builtin=rest[1]))
 
 
 def builtin(conversion: Conversion, original: Inspection, core: str, ours: int) -> int | None:
@@ -70,21 +72,30 @@ def time(conversion: Conversion, done: Sequence[Work], original: Inspection, on:
     """Before and after. done: what the operators of the plan do; none where it is unchanged."""
     core = clock.core if clock else on.core
     before = after = instructions_today(conversion, original, core)
+    taken = None
     if done:
         ours = on.instructions(done)
         rest = builtin(conversion, original, core, ours) if core == on.core else None
         after = None if rest is None else ours + rest
-    return timing.time_of(clock, core, before, after)
+        taken = clock.cycles(done) if clock and rest is not None else None
+        beside = clock.builtin(rest) if clock and rest else (0.0, 0.0)
+        taken = (taken[0] + beside[0], taken[1] + beside[1]) if taken and beside else None
+    return timing.time_of(clock, core, before, after, taken)
 
 
-def on_board(report: Report, board: Board) -> Time | None:
-    """The time of a report on a board; None where instructions are of another core, or its cycles are not known."""
-    time = report.time
-    if time is None or time.core != board.measured_core or time.cycles is None:
+def on_board(result: Optimized, board: Board) -> Time | None:
+    """The time of a result on a board; None where instructions are of another core, or its cycles are not known."""
+    time = result.report.time
+    if time is None or time.core != board.measured_core:
         return None
-    before, after = time.original, time.rewritten
-    counts = (one.instructions if one else None for one in (before, after))
-    return timing.time_of(Clock(time.core, board.mhz, board.id), time.core, *counts)
+    clock = Clock(time.core, board.mhz, board.id, board.flash_timing)
+    if clock.rates is None:
+        return None
+    before, after = (one.instructions if one else None for one in (time.original, time.rewritten))
+    ours = costs.tables()[time.core].instructions(result.work)
+    taken, beside = clock.cycles(result.work), clock.builtin(after - ours if after and result.work else 0)
+    both = (taken[0] + beside[0], taken[1] + beside[1]) if result.work and taken and beside and after else None
+    return timing.time_of(clock, time.core, before, after, both)
 
 
 def of_points(conversion: Conversion, clock: Clock | None, on: Table) -> Clock | None:

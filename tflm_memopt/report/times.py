@@ -58,8 +58,7 @@ def most(milliseconds: tuple[float, float] | None) -> list[str]:
 def rests_on(time: Time) -> str:
     """What the milliseconds of a table rest on."""
     models = "original with CMSIS-NN -> rewritten" if time.original else "rewritten"
-    cycles = f"{time.cycles[1]:g} cycles an instruction on {time.core}" if time.cycles else "cycles not known"
-    return f"ms: at most, estimated: {models}, {cycles}"
+    return f"ms: at most, estimated: {models}, cycles modelled on {time.core}"
 
 
 def place(time: Time) -> str:
@@ -77,7 +76,7 @@ def basis(time: Time) -> str:
         return f"{where}: how many instructions some of its operators take is not known"
     low, high = time.cycles
     original = "; original with CMSIS-NN" if time.original else ""
-    return f"{where}, {low:g} to {high:g} cycles an instruction; instructions estimated{original}"
+    return f"{where}, {low:.1f} to {high:.1f} cycles an instruction, modelled; instructions estimated{original}"
 
 
 def rows(report: Report) -> list[tuple[str, str, str]]:

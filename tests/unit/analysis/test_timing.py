@@ -4,54 +4,110 @@ from __future__ import annotations
 
 import pytest
 
-from tflm_memopt.analysis.timing import CYCLES, Clock, TimeLimit, time_of
+from tflm_memopt.analysis import costs
+from tflm_memopt.analysis.costs import Work
+from tflm_memopt.analysis.timing import Clock, FlashTiming, TimeLimit, rates, time_of
 from tflm_memopt.errors import UsageError
+from tflm_memopt.targets.boards import boards
 from tflm_memopt.units import megahertz, milliseconds
 
 M4 = Clock("cortex-m4", 64.0, "nano33ble")
+WORK = (Work("DSP_CONV tiles", macs=1e6, pixels=500, firings=20), Work("ADD rows", read=1e4, firings=8))
 
 
 def test_milliseconds_are_cycles_over_the_clock() -> None:
-    low, high = CYCLES["cortex-m4"]
-    assert M4.milliseconds(64_000_000) == (1000 * low, 1000 * high)
-    assert Clock("cortex-m4", 128.0).milliseconds(64_000_000) == (500 * low, 500 * high)
+    assert M4.milliseconds((64_000_000, 128_000_000)) == (1000, 2000)
+    assert Clock("cortex-m4", 128.0).milliseconds((64_000_000, 128_000_000)) == (500, 1000)
+    assert M4.milliseconds(None) is None
 
 
-@pytest.mark.parametrize("limit", [0.7, 50.0, 1234.5])
-def test_a_limit_holds_at_the_upper_end_of_the_range(limit: float) -> None:
-    most = M4.instructions(limit)
-    span = M4.milliseconds(most)
+def test_cycles_of_a_plan_are_those_of_its_kernels() -> None:
+    known = rates("cortex-m4", None)
+    assert known
+    for work in WORK:
+        instructions = costs.estimate(costs.tables()["cortex-m4"].kernels, work)
+        low, high = known.of(work.kernel)
+        assert M4.cycles([work]) == (instructions * low, instructions * high)
+    both, each = M4.cycles(WORK), [M4.cycles([work]) for work in WORK]
+    assert both
+    assert both == pytest.approx([sum(one[end] for one in each if one) for end in (0, 1)])
+    assert known.of("never modelled") == known.kernels[""]
+
+
+@pytest.mark.parametrize("board", [b.id for b in boards().values() if b.flash_timing])
+def test_every_flash_that_is_described_was_modelled(board: str) -> None:
+    on = boards()[board]
+    core = on.measured_core
+    assert core
+    known = rates(core, on.flash_timing)
+    assert known
+    assert all(1 <= low <= high < 6 for low, high in known.kernels.values())
+
+
+def test_a_flash_that_is_not_described_may_be_any_of_those_that_are() -> None:
+    described = [b.flash_timing for b in boards().values() if b.flash_timing and b.measured_core == "cortex-m4"]
+    unknown = rates("cortex-m4", None)
+    each = [rates("cortex-m4", flash) for flash in described]
+    assert unknown
+    for kernel, (low, high) in unknown.kernels.items():
+        assert high == max(one.kernels[kernel][1] for one in each if one)
+        assert low <= min(one.kernels[kernel][0] for one in each if one)
+
+
+def test_more_wait_states_take_longer() -> None:
+    fast, slow = (rates("cortex-m4", FlashTiming(wait, 16, 64, 8, prefetch=True)) for wait in (2, 5))
+    assert fast
+    assert slow
+    assert fast.kernels[""][1] < slow.kernels[""][1]
+    assert fast.cmsis_nn
+    assert slow.cmsis_nn
+    assert fast.cmsis_nn[1] < slow.cmsis_nn[1]
+
+
+def test_a_limit_holds_at_the_upper_end_of_the_range() -> None:
+    span = M4.cycles(WORK)
     assert span
-    assert span[1] <= limit
-    beyond = M4.milliseconds(most + 100)
-    assert beyond
-    assert beyond[1] > limit
+    limit = TimeLimit(50.0, M4)
+    assert limit.takes(WORK) == span[1]
+    assert limit.cycles == 50 * 64_000
 
 
 def test_the_limit_that_is_advised_is_kept() -> None:
     limit = TimeLimit(1.0, M4, builtin=1000)
-    for instructions in (1, 99_999, 3_875_179):
-        advised = TimeLimit(limit.least(instructions), M4, builtin=1000)
-        assert advised.instructions >= instructions
-        assert advised.milliseconds - 0.11 <= (M4.milliseconds(instructions + 1000) or (0, 0))[1]
+    for cycles in (1, 99_999, 3_875_179):
+        advised = TimeLimit(limit.least(cycles), M4, builtin=1000)
+        assert advised.cycles >= cycles
+        assert advised.milliseconds - 0.11 <= (M4.milliseconds((0, cycles + 1000)) or (0, 0))[1]
 
 
 def test_what_stays_builtin_takes_its_part() -> None:
-    assert TimeLimit(50.0, M4, builtin=1000).instructions == M4.instructions(50.0) - 1000
-    assert TimeLimit(0.001, M4, builtin=1000).instructions == 0
+    assert TimeLimit(50.0, M4, builtin=1000).cycles == TimeLimit(50.0, M4).cycles - 1000
+    assert TimeLimit(0.001, M4, builtin=1000).cycles == 0
 
 
-def test_of_cores_without_a_source_there_are_instructions_only() -> None:
-    unknown = Clock("cortex-m7", 480.0)
-    assert unknown.milliseconds(1000) is None
+@pytest.mark.parametrize("unknown", [Clock("cortex-m7", 480.0), Clock("cortex-m0", 133.0, "pico")])
+def test_where_cycles_are_not_known_there_are_instructions_only(unknown: Clock) -> None:
+    assert unknown.cycles(WORK) is None
+    assert unknown.builtin(1000) is None
     with pytest.raises(UsageError) as refusal:
-        unknown.instructions(50.0)
+        unknown.within(50.0)
     assert refusal.value.code == "cycles_unknown"
     assert "cortex-m4" in refusal.value.hint
-    time = time_of(unknown, "cortex-m7", None, 5)
-    assert (time.cycles, time.original, time.mhz) == (None, None, 480.0)
+    time = time_of(unknown, unknown.core, None, 5)
+    assert (time.cycles, time.original, time.mhz) == (None, None, unknown.mhz)
     assert time.rewritten
     assert (time.rewritten.instructions, time.rewritten.milliseconds) == (5, None)
+
+
+def test_a_model_that_stays_takes_what_cmsis_nn_takes() -> None:
+    same = time_of(M4, "cortex-m4", 1_000_000, 1_000_000)
+    assert same.original
+    assert same.original == same.rewritten
+    assert same.original.milliseconds == M4.milliseconds(M4.builtin(1_000_000))
+    known = rates("cortex-m4", None)
+    assert known
+    assert known.cmsis_nn
+    assert same.cycles == pytest.approx(known.cmsis_nn, abs=0.01)
 
 
 @pytest.mark.parametrize("said", ["", "ms", "0ms", "-5ms", "5 minutes", "five", "1e3"])

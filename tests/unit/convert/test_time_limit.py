@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
 from models import Net
 
 import tflm_memopt
+from tflm_memopt.analysis.costs import Work
+from tflm_memopt.analysis.timing import Clock
 from tflm_memopt.errors import DoesNotFit, MemoptError
 from tflm_memopt.results import Exploration
 
@@ -30,15 +33,17 @@ def frontier() -> Exploration:
     return tflm_memopt.explore(wide(), cost="instructions", **M4)
 
 
-def limit_of(instructions: int, mhz: float = 64.0) -> float:
-    """Milliseconds that so many surely keep on a Cortex-M4."""
-    return instructions * 1.6 / mhz / 1000 + 1e-6
+def limit_of(work: Sequence[Work], mhz: float = 64.0) -> float:
+    """Milliseconds that a plan with this work surely keeps on a Cortex-M4."""
+    span = Clock("cortex-m4", mhz).cycles(work)
+    assert span
+    return span[1] / mhz / 1000 + 1e-6
 
 
 @pytest.mark.slow
 def test_the_least_ram_in_time(frontier: Exploration) -> None:
     for point in (frontier.points[0], frontier.points[-1]):
-        limit = limit_of(point.instructions)
+        limit = limit_of(point.work)
         report = tflm_memopt.optimize(wide(), time_limit=limit, clock=64, **M4).report
         assert report.arena.total == point.arena.total
         assert report.time_limit == limit
@@ -54,9 +59,7 @@ def test_with_a_ram_limit_still_the_least_ram(frontier: Exploration) -> None:
     """Not the fewest instructions, as --max-instructions has it."""
     slow = frontier.points[-1]
     most = frontier.points[0].arena.total
-    report = tflm_memopt.optimize(
-        wide(), time_limit=limit_of(slow.instructions), clock="64MHz", ram_limit=most, **M4
-    ).report
+    report = tflm_memopt.optimize(wide(), time_limit=limit_of(slow.work), clock="64MHz", ram_limit=most, **M4).report
     assert report.arena.total == slow.arena.total < most
 
 
@@ -78,7 +81,7 @@ def test_points_of_a_frontier_have_the_boards_time() -> None:
     on_board = tflm_memopt.explore(wide(), board="nano33ble", without=("recompute", "tiles"))
     for point in on_board.points:
         assert point.milliseconds
-        assert point.milliseconds[1] == pytest.approx(limit_of(point.instructions), abs=0.001)
+        assert point.milliseconds[1] == pytest.approx(limit_of(point.work), abs=0.001)
     assert on_board.points
     for settings in ({"board": "pico"}, {"board": "esp32"}, {"target": "cortex-m4"}):
         other = tflm_memopt.explore(wide(), without=("recompute", "tiles"), **settings)
@@ -90,12 +93,10 @@ def test_points_of_a_frontier_have_the_boards_time() -> None:
 def test_too_slow_names_ways_that_hold(frontier: Exploration) -> None:
     fastest = frontier.points[0]
     with pytest.raises(DoesNotFit) as no:
-        tflm_memopt.optimize(
-            wide(), time_limit=limit_of(fastest.instructions) / 1.5, board="nano33ble", without=("recompute",)
-        )
+        tflm_memopt.optimize(wide(), time_limit=limit_of(fastest.work) / 1.5, board="nano33ble", without=("recompute",))
     assert no.value.code == "too_slow"
     assert no.value.exit_code == 1
-    assert "cycles an instruction" in no.value.where
+    assert "cycles on cortex-m4 at 64 MHz" in no.value.where
     told = re.search(r"--time-limit ([\d.]+ms)", no.value.hint)
     assert told
     report = tflm_memopt.optimize(wide(), time_limit=told[1], board="nano33ble", without=("recompute",)).report
@@ -103,17 +104,12 @@ def test_too_slow_names_ways_that_hold(frontier: Exploration) -> None:
     boards = re.search(r"--board ([\w, ]+)", no.value.hint)
     assert boards
     for name in boards[1].split(", "):
-        tflm_memopt.optimize(
-            wide(), time_limit=limit_of(fastest.instructions) / 1.5, board=name, without=("recompute",)
-        )
+        tflm_memopt.optimize(wide(), time_limit=limit_of(fastest.work) / 1.5, board=name, without=("recompute",))
 
 
 @pytest.mark.slow
 def test_plain_kernels_are_told_of_the_cores_own() -> None:
-    fast = tflm_memopt.optimize(wide(), clock=64, **M4).report
-    assert fast.time
-    assert fast.time.rewritten
-    limit = limit_of(round(1.05 * fast.time.rewritten.instructions))
+    limit = 1.05 * limit_of(tflm_memopt.optimize(wide(), clock=64, **M4).work)
     with pytest.raises(DoesNotFit) as no:
         tflm_memopt.optimize(wide(), time_limit=limit, clock=64, core="cortex-m4", without=("recompute",))
     assert no.value.hint.startswith("--target cortex-m4 (")
@@ -123,7 +119,7 @@ def test_plain_kernels_are_told_of_the_cores_own() -> None:
 @pytest.mark.slow
 def test_in_time_but_too_large(frontier: Exploration) -> None:
     fast, small = frontier.points[0], frontier.points[-1]
-    limit = limit_of(fast.instructions)
+    limit = limit_of(fast.work)
     with pytest.raises(DoesNotFit, match="limit is") as no:
         tflm_memopt.optimize(wide(), time_limit=limit, clock=64, ram_limit=small.arena.total, **M4)
     assert no.value.code == "too_large_in_time"

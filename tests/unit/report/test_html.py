@@ -155,7 +155,9 @@ def test_a_model_that_stays(result: Optimized) -> None:
 
 def test_time_in_milliseconds_where_it_is_known(result: Optimized) -> None:
     clock = Clock("cortex-m4", 64.0, "nano33ble")
-    timed = replace(result.report, time=time_of(clock, "cortex-m4", 8_000_000, 4_000_000), time_limit=123.4)
+    timed = replace(
+        result.report, time=time_of(clock, "cortex-m4", 8_000_000, 4_000_000, (4.8e6, 6.4e6)), time_limit=123.4
+    )
     page = Page(html.optimized(replace(result, report=timed)))
     assert "75 to 100 ms" in page.text
     assert "nano33ble at 64 MHz, estimated; original with CMSIS-NN" in page.text

@@ -166,7 +166,8 @@ def packed_time(packed: Optimized, mhz: int) -> Time:
     time = packed.report.time
     assert time and time.original and time.rewritten
     clock = Clock("cortex-m4", mhz, "nano33ble")
-    return time_of(clock, "cortex-m4", time.original.instructions, time.rewritten.instructions)
+    counts = time.original.instructions, time.rewritten.instructions
+    return time_of(clock, "cortex-m4", *counts, clock.cycles(packed.work))
 
 
 def test_a_board_that_only_a_plain_program_fits_has_that() -> None:

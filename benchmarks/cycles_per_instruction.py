@@ -1,0 +1,160 @@
+"""Cycles of an instruction in each kernel, by benchmarks/cycles.py: writes tflm_memopt/analysis/cycles.json.
+
+    python benchmarks/cycles_per_instruction.py --models ../shared/models [--cores m4 m3 m0] [--networks 30]
+
+Plans of the models in the folder and of random networks (fit_networks.py) run under QEMU, operator by operator, once
+for all flashes of the package's boards. M0's kernels have the cycles of M0+ as the least, and its own as the most.
+TFLM with CMSIS-NN has those that the programs of cycles_published.json were modelled to take.
+"""
+
+from __future__ import annotations
+
+import argparse
+import functools
+import json
+import re
+import sys
+import tempfile
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import costs
+import cycles
+import cycles_trace
+from cycles_rules import M0, M0_PLUS, M3, M4, Pipeline
+from cycles_trace import Run
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
+from cores.cases import Case, blob, model_cases, outcomes_of
+from cores.core import MEASURED, Core, missing_tools, runner
+
+import tflm_memopt
+from tflm_memopt.analysis.timing import NO_WAIT, FlashTiming
+from tflm_memopt.errors import MemoptError
+from tflm_memopt.targets.boards import boards
+
+TABLE = Path(__file__).parents[1] / "tflm_memopt/analysis/cycles.json"
+PIPELINES: Mapping[str, tuple[Pipeline, Pipeline]] = {"m4": (M4, M4), "m3": (M3, M3), "m0": (M0_PLUS, M0)}
+"""Of the least and of the most cycles."""
+AT_ONCE = 24
+"""Programs in one run: the plugin has room for 63 runs."""
+Rates = list[float]
+"""Cycles of an instruction: least and most without waiting, then what each flash adds."""
+
+
+def flashes(core: Core) -> list[FlashTiming]:
+    """Of the boards with this core."""
+    found = {b.flash_timing for b in boards().values() if b.flash_timing and b.measured_core == core.known_as}
+    return sorted(found, key=str)
+
+
+@functools.cache
+def plans(target: str, models: Path, networks: int) -> Sequence[costs.Sample]:
+    """Those that optimize() gives for the models, and random ones."""
+    found = []
+    for path in sorted(models.glob("*.tflite")):
+        result = tflm_memopt.optimize(path.read_bytes(), name=path.name, int8_io=True, target=target)
+        if result.plan:
+            found.append(costs.Sample(path.stem, model_cases(result.model, by_operator=True), result.work))
+    return [*found, *costs.random_plans(target, range(networks))]
+
+
+def rates(core: Core, samples: Sequence[costs.Sample], waits: Sequence[FlashTiming]) -> dict[str, Rates]:
+    """By kernel, and of all kernels together: ""."""
+    sums: dict[str, Rates] = defaultdict(lambda: [0.0] * (3 + len(waits)))
+    pipelines = PIPELINES[core.short]
+    for batch in _batches(core, samples):
+        runs = [_runs(core, batch, pipeline, waits) for pipeline in pipelines]
+        work = [done for sample in batch for done in sample.work]
+        for done, least, most in zip(work, *runs, strict=True):
+            stalls = [stall.fetch + stall.data for stall in most.stalls]
+            for kernel in (done.kernel, ""):
+                found = (most.instructions, least.pipeline, most.pipeline, *stalls)
+                sums[kernel] = [a + b for a, b in zip(sums[kernel], found, strict=True)]
+    return {kernel: [round(n / total, 3) for n in each] for kernel, (total, *each) in sorted(sums.items()) if total}
+
+
+def _runs(
+    core: Core, batch: Sequence[costs.Sample], pipeline: Pipeline, waits: Sequence[FlashTiming]
+) -> list[cycles_trace.Cycles]:
+    """Of each operator of each program. RuntimeError when a byte is wrong."""
+    cases = [case for sample in batch for case in sample.cases]
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "cases.bin"
+        path.write_bytes(blob(cases))
+        said, runs = cycles_trace.trace(core, runner(core), pipeline, waits or [NO_WAIT], path)
+    if not all(outcome.right for outcome in outcomes_of(said)):
+        raise RuntimeError(f"{batch[0].name} and others on {core.name}: wrong bytes")
+    return [one for run in _inferences(runs, cases) for _, one in sorted(run.operators.items())]
+
+
+def _inferences(runs: Sequence[Run], cases: Sequence[Case]) -> Sequence[Run]:
+    """Without that of the loop by which the runner finds the clock."""
+    return runs[-len(cases) :]
+
+
+def _batches(core: Core, samples: Iterable[costs.Sample]) -> Iterator[list[costs.Sample]]:
+    batch: list[costs.Sample] = []
+    for sample in samples:
+        if len(blob(sample.cases)) > core.blob_bytes:
+            continue
+        cases = [case for one in (*batch, sample) for case in one.cases]
+        if len(cases) > AT_ONCE or len(blob(cases)) > core.blob_bytes:
+            yield batch
+            batch = []
+        batch.append(sample)
+    if batch:
+        yield batch
+
+
+def cmsis_nn(core: str, waits: Sequence[FlashTiming]) -> Rates | None:
+    """Of TFLM with CMSIS-NN, all published programs together; None where none was modelled."""
+    rows = [row for row in json.loads(cycles.PUBLISHED.read_text())["programs"] if row["core"] == core]
+    if not rows:
+        return None
+    total = sum(row["instructions"] for row in rows)
+    base = sum(row["pipeline"] for row in rows) / total
+    each = [sum(row["waits"][flash.key] for row in rows) / total for flash in waits]
+    return [round(n, 3) for n in (base, base, *each)]
+
+
+def written(whole: Mapping[str, Any]) -> str:
+    """A line for each kernel."""
+    text = json.dumps(whole, indent=1)
+    return re.sub(r"\[\s+([^\[\]{}\"]*?)\s+\]", lambda found: f"[{' '.join(found[1].split())}]", text) + "\n"
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--cores", nargs="+", choices=tuple(PIPELINES), default=tuple(PIPELINES))
+    parser.add_argument("--models", type=Path, required=True, metavar="DIR", help="where .tflite files are")
+    parser.add_argument("--networks", type=int, default=30, metavar="N", help="random ones besides, for each target")
+    args = parser.parse_args(arguments)
+    if reason := next(filter(None, (missing_tools(MEASURED[name]) for name in args.cores)), ""):
+        parser.error(reason)
+    old = json.loads(TABLE.read_text()) if TABLE.exists() else {"cores": {}}
+    published = json.loads(cycles.PUBLISHED.read_text())["rows"]
+    off = [row["published"] / row["modelled"] for row in published]
+    found = dict(old["cores"])
+    try:
+        for name in args.cores:
+            core = MEASURED[name]
+            waits = flashes(core)
+            samples = plans(core.target, args.models, args.networks)
+            found[core.known_as] = {
+                "flashes": [flash.key for flash in waits],
+                **({"cmsis_nn": one} if (one := cmsis_nn(name, waits)) else {}),
+                "kernels": rates(core, samples, waits),
+            }
+            print(f"{core.known_as}: {found[core.known_as]['kernels']['']}", file=sys.stderr)
+    except (MemoptError, OSError, RuntimeError, ValueError) as error:
+        parser.error(str(error))
+    error = {"least": round(min(1, *off), 3), "most": round(max(1, *off), 3)}
+    TABLE.write_text(written({"error": error, "cores": found}))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
