@@ -5,6 +5,7 @@
     +-- UsageError          an argument or a combination of arguments makes no sense (exit code 2)
     +-- InterfaceError      two models cannot be compared: their interfaces differ for no recorded reason (exit code 2)
     +-- DoesNotFit          the answer is no (exit code 1)
+    +-- RegisterError       a driver or a description of registers cannot be used (exit code 2)
     +-- PlanError           the checker refuses a plan: a defect of the planner, never of the user
     +-- RuntimeUnavailable  TFLM's wheel or the host library is not there
 
@@ -63,6 +64,10 @@ class DoesNotFit(MemoptError):
 
 class PlanError(MemoptError):
     """The plan checker refuses a plan."""
+
+
+class RegisterError(MemoptError):
+    """A driver, or a description of registers, cannot be used."""
 
 
 class RuntimeUnavailable(MemoptError):

@@ -19,7 +19,7 @@ import argcomplete
 import tflm_memopt
 from tflm_memopt import units
 from tflm_memopt.analysis.costs import DEFAULT, tables
-from tflm_memopt.cli import commands, console
+from tflm_memopt.cli import commands, console, registers
 from tflm_memopt.convert.frontier import SWITCHES
 from tflm_memopt.emit import bundle
 from tflm_memopt.errors import UsageError, near
@@ -50,6 +50,7 @@ examples:
   {PROGRAM} explore  person.tflite --plot person.svg --plans plans
   {PROGRAM} verify   person.tflite out/person.tflite --runs 100 --inputs faces.npy
   {PROGRAM} verify   person.tflite out/person.tflite --c out
+  {PROGRAM} registers spi.c chip.svd -o out
 
 exit codes: 0 done, 1 the answer is no (different bytes, or nothing fits), 2 bad usage or bad input
 tab completion: eval "$(register-python-argcomplete {PROGRAM})"
@@ -79,7 +80,7 @@ def parser() -> argparse.ArgumentParser:
     root.add_argument("--version", action="version", version=f"%(prog)s {tflm_memopt.__version__}")
     group = root.add_subparsers(title="commands", metavar="COMMAND", required=True)
 
-    for add in (_inspect, _optimize, _explore, _fit, _verify):
+    for add in (_inspect, _optimize, _explore, _fit, _verify, _registers):
         add(group)
     return root
 
@@ -202,6 +203,11 @@ def _verify(group: Any) -> None:
         "--c", type=Path, metavar="DIR",
         help="the folder of optimize --emit c: the module in it is compiled for this machine and compared as well",
     )  # fmt: skip
+
+
+def _registers(group: Any) -> None:
+    command = _command(group, registers.registers, "accessors for a driver's registers, combined where that is safe")
+    registers.add_flags(command)
 
 
 # --- argument types

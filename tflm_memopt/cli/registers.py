@@ -1,0 +1,85 @@
+"""The command `registers`: a driver and a description of registers in, C and a report out."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from rich.console import RenderableType
+from rich.table import Table
+
+from tflm_memopt.cli import console
+from tflm_memopt.errors import RuntimeUnavailable, about
+from tflm_memopt.files import keep, printable, read_file, write_files
+
+if TYPE_CHECKING:
+    from tflm_memopt.registers.generate import Generated
+
+
+def add_flags(command: argparse.ArgumentParser) -> None:
+    """The command's arguments."""
+    command.add_argument(
+        "driver", type=Path, metavar="DRIVER.c", help="C or C++ that uses fields: gpio->pads[i].dir = 1"
+    )
+    command.add_argument(
+        "description", type=Path, metavar="DESCRIPTION", help="a header with bit field groups, or a CMSIS-SVD file"
+    )
+    command.add_argument(
+        "-o", "--output", type=Path, metavar="DIR", help="where the files go (default: ./DRIVER_registers)"
+    )
+    command.add_argument(
+        "-I", dest="folders", type=Path, action="append", default=[], metavar="DIR", help="with headers of the driver"
+    )
+    command.add_argument(
+        "--place", action="store_true",
+        help="choose where fields lie, for the fewest accesses, although the description says it: for soft cores",
+    )  # fmt: skip
+    command.add_argument(
+        "--cc", metavar="COMPILER", help="a compiler with its flags: the report has the driver's bytes of code at -Os"
+    )
+
+
+def registers(args: argparse.Namespace) -> int:
+    """Accessors for a driver's registers, combined where nobody can tell the difference."""
+    try:
+        from tflm_memopt.registers import generate  # noqa: PLC0415 # needs the extra
+    except ImportError as error:
+        raise RuntimeUnavailable(
+            f"{error.name} is not installed: it reads drivers and descriptions",
+            code="no_registers", hint='pip install "tflm-memopt[registers]"',
+        ) from error  # fmt: skip
+
+    folder = args.output or Path(f"{args.driver.stem}_registers")
+    texts = [_text(path) for path in (args.driver, args.description)]
+    with about(args.driver), console.busy(args, f"combining accesses of {args.driver.name}"):
+        made = generate.generate(
+            args.driver, texts[0], args.description, texts[1], place=args.place, folders=args.folders, compiler=args.cc
+        )
+    files = {folder / name: text.encode() for name, text in made.files.items()}
+    for path in (args.driver, args.description):
+        keep(path, files)
+    write_files(files)
+    console.answer(args, made.to_json(), _page(made, folder))
+    return console.DONE
+
+
+def _text(path: Path) -> str:
+    return read_file(path).decode("utf-8", "replace")
+
+
+def _page(made: Generated, folder: Path) -> RenderableType:
+    """The report for people."""
+    page = Table.grid(padding=(0, 3))
+    plain, combined = made.plain, made.combined
+    before, after = (version.loads + version.stores for version in (plain, combined))
+    page.add_row("accesses", f"{before} -> {after}", "loads and stores in the driver's text")
+    if combined.code_bytes is not None:
+        page.add_row("code", f"{plain.code_bytes} B -> {combined.code_bytes} B", "at -Os")
+    page.add_row("memory map", f"{made.memory_map} B", "of all devices")
+    page.add_row("Halstead", f"{made.effort:,.0f}", "effort of the driver as it was given")
+    for function, regions in made.regions.items():
+        for region in regions:
+            page.add_row(function, f"{len(region)} -> 1", ", ".join(region))
+    page.add_row("written to", str(printable(folder)), ", ".join(made.files))
+    return page

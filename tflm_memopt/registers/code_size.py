@@ -1,0 +1,51 @@
+"""Bytes of machine code that a compiler makes of a driver."""
+
+from __future__ import annotations
+
+import shlex
+import struct
+import subprocess
+import tempfile
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+
+from tflm_memopt.errors import RegisterError
+
+_ELF, _EXECUTABLE, _NO_BYTES = b"\x7fELF", 0x4, 8
+"""The magic number, the flag of sections with code, and the type of those that take no room in a file."""
+
+
+def measure(compiler: str, driver: str, files: Mapping[str, str], folders: Iterable[Path]) -> int:
+    """Code of one driver at -Os; `compiler` may have flags. Raises RegisterError when it cannot be compiled."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        for file, text in files.items():
+            (folder / file).write_text(text, encoding="utf-8")
+        made = folder / "driver.o"
+        command = [*shlex.split(compiler), "-Os", *(f"-I{path}" for path in folders), "-c", str(folder / driver)]
+        try:
+            done = subprocess.run([*command, "-o", str(made)], capture_output=True, text=True, check=False)
+            said = (
+                "" if done.returncode == 0 else done.stderr.strip().partition("\n")[0] or f"exit code {done.returncode}"
+            )
+        except OSError as error:
+            said = str(error.strerror)
+        data = made.read_bytes() if made.exists() else b""
+    if said or not data.startswith(_ELF):
+        raise RegisterError(
+            f"the compiler makes no ELF file of the driver: {said or 'another format'}",
+            code="not_compiled", where=compiler, hint='--cc "riscv64-unknown-elf-gcc -march=rv32imac -mabi=ilp32"',
+        )  # fmt: skip
+    return sum(_sections(data))
+
+
+def _sections(data: bytes) -> Iterator[int]:
+    """Bytes of each section with code of a little-endian ELF file."""
+    is_64 = data[4] == 2
+    offset, each, count = struct.unpack_from("<Q10xHH" if is_64 else "<I10xHH", data, 40 if is_64 else 32)
+    for index in range(count):
+        layout = "<4xIQ8x8xQ" if is_64 else "<4xIII4xI"
+        fields = struct.unpack_from(layout, data, offset + index * each)
+        kind, flags, size = fields[0], fields[1], fields[-1]
+        if flags & _EXECUTABLE and kind != _NO_BYTES:
+            yield size

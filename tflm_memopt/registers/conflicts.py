@@ -1,0 +1,170 @@
+"""Which accesses of a function may not be one: the bit field access conflict graph (6.4.2), and what C asks for.
+
+The graph is the paper's. Its edges for control flow lead to writes and to reads that change something; a read that
+changes nothing may happen although a branch would have skipped it: the text combines the reads of Figure 6.5 (a) so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from enum import Enum
+from functools import cached_property
+
+from tflm_memopt.registers.driver import AccessOp, Event, FieldAccess, Function, Happening
+
+
+class Reason(Enum):
+    CONTROL = "control flow"
+    DATA = "data flow"
+    EFFECT = "side effect"
+
+
+Edge = tuple[int, int]
+"""Two accesses of a function by their order, the earlier one first."""
+Edges = Mapping[Edge, frozenset[Reason]]
+Regions = list[list[FieldAccess]]
+"""Accesses that may be one, each in order."""
+
+
+def conflicts(function: Function) -> Edges:
+    """The edges of the function's conflict graph, each with why it is there."""
+    accesses = function.accesses
+    controls = {access.order: function.controls(access) for access in accesses}
+    found = {}
+    for at, later in enumerate(accesses):
+        for earlier in accesses[:at]:
+            reasons = frozenset(_reasons(earlier, later, earlier.order in controls[later.order]))
+            if reasons:
+                found[earlier.order, later.order] = reasons
+    return found
+
+
+def _reasons(earlier: FieldAccess, later: FieldAccess, decides: bool) -> Iterator[Reason]:
+    if decides and (later.op is AccessOp.WRITE or later.field.read_acts):
+        yield Reason.CONTROL
+    if earlier.field.key == later.field.key and AccessOp.WRITE in (earlier.op, later.op):
+        yield Reason.DATA
+    if _invalidates(earlier, later) or _invalidates(later, earlier):
+        yield Reason.EFFECT
+
+
+def _invalidates(access: FieldAccess, other: FieldAccess) -> bool:
+    targets = access.field.read_invalidates if access.op is AccessOp.READ else access.field.write_invalidates
+    return any(owner == other.field.group and name in ("", other.field.name) for owner, name in targets)
+
+
+def greedy(accesses: Sequence[FieldAccess], fits: Callable[[Sequence[FieldAccess], FieldAccess], bool]) -> Regions:
+    """Colours accesses in source order: each joins the first region that it fits into."""
+    regions: Regions = []
+    for access in accesses:
+        region = next((region for region in regions if fits(region, access)), None)
+        if region is None:
+            regions.append([access])
+        else:
+            region.append(access)
+    return regions
+
+
+def colors(accesses: Sequence[FieldAccess], edges: Edges) -> Regions:
+    """The paper's colouring of the graph alone: each colour's reads, and its writes, are an access region."""
+    classes = greedy(accesses, lambda members, access: all((m.order, access.order) not in edges for m in members))
+    return [region for members in classes for op in AccessOp if (region := [a for a in members if a.op is op])]
+
+
+@dataclass(frozen=True)
+class Combining:
+    """What of a function may really be one access: no conflict, and an order of evaluation that nobody can tell apart.
+
+    Reads are done where the first of them is, writes where the last of them is. Nothing moves past what acts: a side
+    effect, a call, a volatile variable, what an interrupt reaches.
+    """
+
+    function: Function
+    acts: Callable[[FieldAccess], bool]
+    together: Callable[[FieldAccess, FieldAccess], bool]
+    """Two accesses are to the same place, or may be brought there."""
+
+    @cached_property
+    def edges(self) -> Edges:
+        return conflicts(self.function)
+
+    def regions(self) -> Regions:
+        """All accesses of the function; a region of one is left as it is."""
+        writes = greedy([a for a in self.function.accesses if a.op is AccessOp.WRITE], self._write_fits)
+        ends = {access.order: region[-1].order for region in writes for access in region}
+        reads = greedy(
+            [a for a in self.function.accesses if a.op is AccessOp.READ],
+            lambda region, access: self._read_fits(region, access, ends),
+        )
+        return sorted(reads + writes, key=lambda region: region[0].order)
+
+    def _fits(self, region: Sequence[FieldAccess], access: FieldAccess) -> bool:
+        if self.function.has_jumps or self.acts(access) or self.acts(region[0]):
+            return False
+        if "" in access.chain.variables:
+            return False
+        return all(
+            (member.order, access.order) not in self.edges and self.together(member, access) for member in region
+        )
+
+    def _write_fits(self, region: Sequence[FieldAccess], access: FieldAccess) -> bool:
+        return self._fits(region, access) and all(self._may_sink(member, access) for member in region)
+
+    def _may_sink(self, write: FieldAccess, to: FieldAccess) -> bool:
+        if not (write.is_statement and to.is_statement and write.host.blocks == to.host.blocks):
+            return False
+        if write.context != to.context:
+            return False
+        return not any(self._stops(event, write) for event in self.function.events[write.order + 1 : to.order])
+
+    def _stops(self, event: Event, write: FieldAccess) -> bool:
+        if event.what in (Happening.BARRIER, Happening.EXIT):
+            return True
+        if event.what is Happening.SET:
+            return event.name in write.chain.variables
+        access = event.access
+        return access is not None and (self.acts(access) or access.field.key == write.field.key)
+
+    def _read_fits(self, region: Sequence[FieldAccess], access: FieldAccess, ends: Mapping[int, int]) -> bool:
+        lead = region[0]
+        if not self._fits(region, access) or lead.context != lead.host.context:
+            return False
+        inside = access.context[len(lead.context) :]
+        if access.context[: len(lead.context)] != lead.context:
+            return False
+        if access.host.blocks[: len(lead.host.blocks)] != lead.host.blocks:
+            return False
+        loops = [context for context in inside if context in self.function.loops]
+        if loops and access.field.is_volatile:
+            return False
+        first = self._begin(lead)
+        return not any(
+            self._disturbs(event, order, first, loops, access, ends)
+            or self._disturbs(event, order, first, (), lead, ends)
+            for order, event in enumerate(self.function.events)
+        )
+
+    def _begin(self, lead: FieldAccess) -> int:
+        """The first event of the statement that the read is moved before."""
+        order, events = lead.order, self.function.events
+        while order > 0 and events[order - 1].host == lead.host:
+            order -= 1
+        return order
+
+    def _disturbs(
+        self, event: Event, order: int, first: int, loops: Sequence[int], access: FieldAccess, ends: Mapping[int, int]
+    ) -> bool:
+        """The event keeps a read from happening before that at `first`, and once for all turns of the loops."""
+        end = ends.get(order, order)
+        between = (order < access.order and end >= first) or any(loop in event.context for loop in loops)
+        if not between:
+            return False
+        if event.what is Happening.BARRIER:
+            return True
+        if event.what is Happening.SET:
+            return event.name in access.chain.variables
+        other = event.access
+        if other is None:
+            return False
+        return self.acts(other) or (other.op is AccessOp.WRITE and other.field.key == access.field.key)

@@ -1,0 +1,216 @@
+"""What a peripheral offers: groups of bit fields, and the side effects of accesses to them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from enum import Enum
+
+from tflm_memopt.errors import RegisterError
+
+WORD = 32
+"""Bits of a register of the layouts that we make: buses of microcontrollers take whole words at word addresses."""
+
+
+class AccessType(Enum):
+    """What a driver may do with a field, as descriptions say it."""
+
+    READ_WRITE = "read_write"
+    READ_ONLY = "read_only"
+    WRITE_ONLY = "write_only"
+    """A command: zeros do nothing."""
+    READ_CLEARS = "read_clears"
+    """A read of its register empties it."""
+    ONE_CLEARS = "one_clears"
+    """Ones that are written clear its bits, zeros leave them."""
+    ZERO_CLEARS = "zero_clears"
+    """Zeros that are written clear its bits, ones leave them."""
+
+
+@dataclass(frozen=True, slots=True)
+class SourceLine:
+    """A place in a file."""
+
+    file: str
+    line: int
+
+    def __str__(self) -> str:
+        return f"{self.file}:{self.line}"
+
+
+@dataclass(frozen=True, slots=True)
+class BitPlace:
+    """Where a member lies in its group: `byte` of its register or of its first element, `bit` in that register."""
+
+    byte: int
+    bit: int = 0
+    byte_step: int = 0
+    """From one element of an array to the next."""
+    bit_step: int = 0
+
+    def of_element(self, index: int) -> BitPlace:
+        return BitPlace(self.byte + index * self.byte_step, self.bit + index * self.bit_step)
+
+    def within(self, parent: BitPlace) -> BitPlace:
+        """Seen from the group that the member's group lies in."""
+        return BitPlace(self.byte + parent.byte, self.bit, self.byte_step, self.bit_step)
+
+
+FieldName = tuple[str, str]
+"""Group and field."""
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """A bit field, or an array of `count` of them. `place` is None where it may be chosen."""
+
+    group: str
+    name: str
+    bits: int
+    line: SourceLine
+    count: int | None = None
+    access: AccessType = AccessType.READ_WRITE
+    read_invalidates: tuple[FieldName, ...] = ()
+    """rse: what a read of it changes. Itself: its value changes on its own, so that no two reads are one."""
+    write_invalidates: tuple[FieldName, ...] = ()
+    """wse: what a write of it changes. Itself: the outside world sees each write."""
+    place: BitPlace | None = None
+    register_bits: int = WORD
+    reset: int | None = None
+    """Its register's value after a reset, where that is known: what bits of no field keep."""
+
+    @property
+    def key(self) -> FieldName:
+        return self.group, self.name
+
+    @property
+    def is_volatile(self) -> bool:
+        """Two reads of it may give two values."""
+        return self.key in self.read_invalidates
+
+    @property
+    def read_acts(self) -> bool:
+        """A read of its register changes something that can be seen."""
+        return self.access is AccessType.READ_CLEARS or any(name != self.key for name in self.read_invalidates)
+
+    @property
+    def write_acts(self) -> bool:
+        """A write of it changes more than its own value: what cannot be read is a command."""
+        return bool(self.write_invalidates) or self.access in _COMMANDS
+
+    @property
+    def is_writable(self) -> bool:
+        return self.access not in (AccessType.READ_ONLY, AccessType.READ_CLEARS)
+
+    @property
+    def is_readable(self) -> bool:
+        return self.access is not AccessType.WRITE_ONLY
+
+
+@dataclass(frozen=True, slots=True)
+class SubGroup:
+    """A group inside a group, or an array of `count` of it."""
+
+    name: str
+    group: str
+    line: SourceLine
+    count: int | None = None
+    place: BitPlace | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Fields and groups that belong together; one type of C. `nbytes` only where places are fixed."""
+
+    name: str
+    members: tuple[Field | SubGroup, ...]
+    line: SourceLine
+    nbytes: int = 0
+
+    @property
+    def fields(self) -> Iterator[Field]:
+        return (member for member in self.members if isinstance(member, Field))
+
+    @property
+    def parts(self) -> Iterator[SubGroup]:
+        return (member for member in self.members if isinstance(member, SubGroup))
+
+    def member(self, name: str) -> Field | SubGroup:
+        return next(member for member in self.members if member.name == name)
+
+
+@dataclass(frozen=True, slots=True)
+class Device:
+    """One peripheral: the pointer `name` of C, which is a group at an address."""
+
+    name: str
+    group: str
+    base: int
+    line: SourceLine
+
+
+@dataclass(frozen=True, slots=True)
+class Description:
+    """All that is known of the hardware. Groups stand behind those that they contain."""
+
+    groups: Mapping[str, Group]
+    devices: tuple[Device, ...]
+    is_fixed: bool
+    """The fields' places are given, as in every chip that can be bought."""
+
+
+_COMMANDS = AccessType.ONE_CLEARS, AccessType.ZERO_CLEARS, AccessType.WRITE_ONLY
+_READ_ONLY, _WRITE_ONLY = AccessType.READ_ONLY, AccessType.WRITE_ONLY
+"""What is read there and what is written there may be two things."""
+
+
+def check(description: Description) -> None:
+    """Raises RegisterError for fields that no register holds, that overlap, and for side effects on unknown ones."""
+    for group in description.groups.values():
+        for field in group.fields:
+            if field.bits > field.register_bits:
+                raise RegisterError(
+                    f"field {field.name} of {group.name} has {field.bits} bits, its register {field.register_bits}",
+                    code="field_too_wide",
+                    where=str(field.line),
+                    hint="two fields, one for each register",
+                )
+        _check_overlaps(group)
+        _check_targets(description, group)
+
+
+def _check_overlaps(group: Group) -> None:
+    taken: dict[int, Field] = {}
+    for field in group.fields:
+        places = [field.place.of_element(index) for index in range(field.count or 1)] if field.place else []
+        for place in places:
+            if place.bit + field.bits > field.register_bits:
+                raise RegisterError(
+                    f"field {field.name} of {group.name} ends at bit {place.bit + field.bits - 1} of a register of "
+                    f"{field.register_bits} bits",
+                    code="field_outside",
+                    where=str(field.line),
+                    hint="a smaller bitOffset or bitWidth",
+                )
+            for bit in range(8 * place.byte + place.bit, 8 * place.byte + place.bit + field.bits):
+                other = taken.setdefault(bit, field)
+                if other is not field and not {other.access, field.access} == {_READ_ONLY, _WRITE_ONLY}:
+                    raise RegisterError(
+                        f"fields {other.name} and {field.name} of {group.name} overlap",
+                        code="fields_overlap",
+                        where=str(field.line),
+                        hint=f"{other.name} is at {other.line}",
+                    )
+
+
+def _check_targets(description: Description, group: Group) -> None:
+    for field in group.fields:
+        for owner, name in (*field.read_invalidates, *field.write_invalidates):
+            known = description.groups.get(owner)
+            if known is None or (name and all(name != member.name for member in known.members)):
+                raise RegisterError(
+                    f"{field.name} of {group.name} acts on {'::'.join(filter(None, (owner, name)))}, which is no field",
+                    code="unknown_field",
+                    where=str(field.line),
+                    hint="a field of the same group, or GROUP::FIELD",
+                )

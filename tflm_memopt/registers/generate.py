@@ -1,0 +1,168 @@
+"""From a driver and a description to C: the steps in their order."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from tflm_memopt.registers import accessors, code_size, halstead, header, layout, parse, rewrite, source, svd
+from tflm_memopt.registers.conflicts import Combining, Regions
+from tflm_memopt.registers.description import Description
+from tflm_memopt.registers.driver import AccessOp, Driver, FieldAccess
+from tflm_memopt.registers.flatten import Flat, Spot, flatten
+from tflm_memopt.registers.layout import Layout
+from tflm_memopt.registers.parse import ParsedFile
+
+WORDS = "register_words.h"
+
+
+@dataclass(frozen=True, slots=True)
+class Version:
+    """A driver in plain C with its accessors. Loads and stores: each accessor call of the text counted once."""
+
+    driver: str
+    header: str
+    calls: int
+    loads: int
+    stores: int
+    code_bytes: int | None = None
+    """At -Os, where a compiler was given."""
+
+    def to_json(self) -> dict[str, Any]:
+        """Its figures."""
+        return {
+            "calls": self.calls,
+            "loads": self.loads,
+            "stores": self.stores,
+            "accesses": self.loads + self.stores,
+            "code_bytes": self.code_bytes,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Generated:
+    """What is written, by its name, and what is told of it."""
+
+    driver: str
+    """The name of the rewritten driver among the files."""
+    files: Mapping[str, str]
+    plain: Version
+    """Each access alone."""
+    combined: Version
+    memory_map: int
+    """Bytes."""
+    effort: float
+    """Halstead's, of the driver as it was given."""
+    regions: Mapping[str, Sequence[Sequence[str]]]
+    """By function: accesses that became one."""
+
+    def to_json(self) -> dict[str, Any]:
+        """The report."""
+        return {
+            "driver": self.driver,
+            "files": list(self.files),
+            "plain": self.plain.to_json(),
+            "combined": self.combined.to_json(),
+            "memory_map_bytes": self.memory_map,
+            "halstead_effort": round(self.effort),
+            "regions": self.regions,
+        }
+
+
+def generate(
+    driver_path: Path, driver_text: str, description_path: Path, description_text: str, *, place: bool = False,
+    folders: Sequence[Path] = (), compiler: str | None = None,
+) -> Generated:  # fmt: skip
+    """All of it. place: choose where fields lie, although the description says it. Raises RegisterError.
+
+    folders: where the driver's headers are. compiler: with its flags, for the bytes of code.
+    """
+    description, header_text = read(description_path, description_text)
+    unit, driver = source.read(driver_path, driver_text, description, description_path, header_text, folders)
+    flat = flatten(description, driver)
+    places = _Places(unit, driver, flat)
+    choose = place or not description.is_fixed
+    found = layout.place(flat, places.combinations()) if choose else layout.fixed(flat)
+    name = f"{driver_path.stem}_registers"
+
+    def version(regions: Mapping[str, Regions]) -> Version:
+        rewritten = rewrite.rewrite(unit, driver, flat, found, regions, (description_path.name, f"{name}.h"))
+        text = accessors.header(f"{_macro(name)}_H_", description.devices, found, rewritten.calls)
+        costs = [accessors.cost(call, found) for call in rewritten.calls]
+        code = None
+        if compiler is not None:
+            files = {driver_path.name: rewritten.text, f"{name}.h": text}
+            code = code_size.measure(compiler, driver_path.name, files, [*folders, driver_path.parent])
+        loads, stores = (sum(getattr(cost, what) for cost in costs) for what in ("loads", "stores"))
+        return Version(rewritten.text, text, len(costs), loads, stores, code)
+
+    alone = {function.name: [[access] for access in function.accesses] for function in driver.functions}
+    regions = places.regions(found)
+    combined = version(regions)
+    files = {
+        driver_path.name: combined.driver,
+        f"{name}.h": combined.header,
+        f"{name}.svd": svd.write(driver_path.stem, description.devices, found),
+        WORDS: parse.words(),
+    }
+    nbytes = sum(found[device.group].nbytes for device in description.devices)
+    told = {name: [list(map(str, r)) for r in several if len(r) > 1] for name, several in regions.items()}
+    told = {name: several for name, several in told.items() if several}
+    return Generated(driver_path.name, files, version(alone), combined, nbytes, halstead.effort(driver_text), told)
+
+
+def read(path: Path, text: str) -> tuple[Description, str]:
+    """A description, and a header with which drivers that use it can be parsed."""
+    if path.suffix.lower() in (".svd", ".xml"):
+        description = svd.read(path, text)
+        return description, svd.declarations(description)
+    return header.read(path, text), text
+
+
+def _macro(name: str) -> str:
+    return "".join(letter if letter.isalnum() else "_" for letter in name).upper()
+
+
+@dataclass(frozen=True, slots=True)
+class _Places:
+    """Where accesses of a driver go."""
+
+    unit: ParsedFile
+    driver: Driver
+    flat: Flat
+
+    def regions(self, found: Layout | None) -> dict[str, Regions]:
+        """What is one access, by function, in a layout; without one, were each group in one register."""
+
+        def acts(access: FieldAccess) -> bool:
+            if _acts(access) or access.field.key in self.driver.reach:
+                return True
+            spot = self.flat.spot(access)
+            return found is not None and found[spot.group].slot(spot.name)[0].read_acts
+
+        def together(one: FieldAccess, other: FieldAccess) -> bool:
+            a, b = self.flat.spot(one), self.flat.spot(other)
+            if a.group != b.group or self._words(a) != self._words(b):
+                return False
+            if found is None:
+                return True
+            (first, slot), (second, other_slot) = found[a.group].slot(a.name), found[b.group].slot(b.name)
+            return first == second and not (slot.place.bit_step or other_slot.place.bit_step)
+
+        return {function.name: Combining(function, acts, together).regions() for function in self.driver.functions}
+
+    def combinations(self) -> list[layout.Combination]:
+        """The fields of each region, for a layout that is to be found."""
+        regions = [region for regions in self.regions(None).values() for region in regions]
+        spots = [[self.flat.spot(access) for access in region] for region in regions]
+        return [frozenset((spot.group, spot.name) for spot in several) for several in spots]
+
+    def _words(self, spot: Spot) -> list[str]:
+        """The text that leads there: the same words with the same variables are the same place."""
+        return [self.unit.text_of(span) for span in (spot.anchor, spot.index) if span]
+
+
+def _acts(access: FieldAccess) -> bool:
+    return access.field.read_acts if access.op is AccessOp.READ else access.field.write_acts

@@ -1,0 +1,40 @@
+"""Halstead's effort of a piece of C: how much there is to read and to write (section 6.6 measures drivers by it)."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import Counter
+
+_TOKEN = re.compile(
+    r"""//[^\n]*|/\*.*?\*/ | ^[ \t]*\#[ \t]*include[^\n]* | "(?:\\.|[^"\\])*" | '(?:\\.|[^'\\])*'
+    | [A-Za-z_]\w* | \.?\d(?:[eEpP][+-]|[\w.])* | <<=|>>=|->|\+\+|--|<<|>>|<=|>=|==|!=|&&|\|\||[-+*/%&|^]= | \S""",
+    re.VERBOSE | re.DOTALL | re.MULTILINE,
+)
+_KEYWORDS = frozenset(
+    """
+    auto break case char const continue default do double else enum extern float for goto if inline int long register
+    return short signed sizeof static struct switch typedef union unsigned void volatile while define ifdef ifndef
+    endif bfGroup
+    """.split()  # noqa: SIM905
+)
+_CLOSING = frozenset(")]}")
+
+
+def effort(text: str) -> float:
+    """Difficulty times volume: (n1 / 2) (N2 / n2) * (N1 + N2) log2(n1 + n2).
+
+    Operators are keywords and signs, a pair of brackets being one; operands are names and constants.
+    """
+    operators, operands = Counter[str](), Counter[str]()
+    for token in _TOKEN.findall(text):
+        if token.startswith(("//", "/*")) or token.lstrip().startswith("#") or token in _CLOSING:
+            continue
+        is_operand = (
+            (token[0].isalnum() or token[0] in "_\"'.") and len(token.strip(".")) > 0 and token not in _KEYWORDS
+        )
+        (operands if is_operand else operators)[token] += 1
+    if not operands:
+        return 0.0
+    volume = (operators.total() + operands.total()) * math.log2(len(operators) + len(operands))
+    return len(operators) / 2 * operands.total() / len(operands) * volume

@@ -1,0 +1,110 @@
+"""A description as a header in the language extension (6.3.1, 6.3.2): bit field groups, side effects, devices."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from tflm_memopt.errors import RegisterError
+from tflm_memopt.registers.description import (
+    AccessType,
+    Description,
+    Device,
+    Field,
+    FieldName,
+    Group,
+    SourceLine,
+    SubGroup,
+    check,
+)
+from tflm_memopt.registers.parse import Cursor, CursorKind, ParsedFile, notes
+
+ACCESSES = {kind.value: kind for kind in AccessType}
+
+
+def read(path: Path, text: str) -> Description:
+    """The groups and devices of a header. Raises RegisterError with file and line."""
+    unit = ParsedFile(path, text, "")
+    groups: dict[str, Group] = {}
+    devices: list[Device] = []
+    for cursor in unit.root.get_children():
+        if unit.is_here(cursor) and cursor.kind == CursorKind.STRUCT_DECL and cursor.is_definition():
+            groups[cursor.spelling] = _group(unit, cursor)
+        elif cursor.kind == CursorKind.VAR_DECL and (base := dict(notes(cursor)).get("device")) is not None:
+            group = cursor.type.get_pointee().get_declaration().spelling
+            devices.append(Device(cursor.spelling, group, _address(base, unit.line(cursor)), unit.line(cursor)))
+    if not devices:
+        raise RegisterError(
+            "no device: nothing says where the registers are",
+            code="no_device",
+            where=f"{path.name}:1",
+            hint="make_device(GROUP, NAME, ADDRESS);",
+        )
+    found = Description(groups, tuple(devices), is_fixed=False)
+    check(found)
+    return found
+
+
+def _group(unit: ParsedFile, cursor: Cursor) -> Group:
+    name = cursor.spelling
+    members = tuple(
+        _member(unit, name, child) for child in cursor.get_children() if child.kind == CursorKind.FIELD_DECL
+    )
+    return Group(name, members, unit.line(cursor))
+
+
+def _member(unit: ParsedFile, group: str, cursor: Cursor) -> Field | SubGroup:
+    kind, count = cursor.type, None
+    line = unit.line(cursor)
+    if kind.kind.name == "CONSTANTARRAY":
+        kind, count = kind.element_type, kind.element_count
+    said = notes(cursor)
+    bits = next((int(argument) for word, argument in said if word == "bits"), None)
+    if bits is None:
+        declared = kind.get_declaration()
+        if declared.kind == CursorKind.STRUCT_DECL:
+            return SubGroup(cursor.spelling, declared.spelling, line, count)
+        raise RegisterError(
+            f"member {cursor.spelling} of {group} is no bit field: {kind.spelling}",
+            code="no_bit_field",
+            where=str(line),
+            hint="bit, uint2, ... uint64, or bfGroup NAME",
+        )
+    return Field(
+        group, cursor.spelling, bits, line, count,
+        access=_access(said, line),
+        read_invalidates=_targets(group, said, "rse"),
+        write_invalidates=_targets(group, said, "wse"),
+    )  # fmt: skip
+
+
+def access_named(name: str, names: dict[str, AccessType], line: SourceLine) -> AccessType:
+    """The access type that a description means. Raises RegisterError for a name that is none."""
+    if name not in names:
+        raise RegisterError(
+            f"unknown access type '{name}'", code="unknown_access", where=str(line), hint=", ".join(names)
+        )
+    return names[name]
+
+
+def _access(said: list[tuple[str, str]], line: SourceLine) -> AccessType:
+    name = next((argument for word, argument in said if word == "access"), AccessType.READ_WRITE.value)
+    return access_named(name, ACCESSES, line)
+
+
+def _targets(group: str, said: list[tuple[str, str]], word: str) -> tuple[FieldName, ...]:
+    """FIELD of the same group, GROUP::FIELD, or GROUP as a whole."""
+    found = []
+    for name in (argument.replace(" ", "") for w, argument in said if w == word):
+        owner, _, field = name.rpartition("::")
+        found.append((owner or group, field))
+    return tuple(found)
+
+
+def _address(text: str, line: SourceLine) -> int:
+    number = re.fullmatch(r"\(*\s*(0[xX][0-9a-fA-F]+|\d+)[uUlL]*\s*\)*", text)
+    if number is None:
+        raise RegisterError(
+            f"the device's address is no number: {text}", code="no_address", where=str(line), hint="0x40013000"
+        )
+    return int(number[1], 0)

@@ -1,0 +1,9 @@
+/* What drivers may include, for parsing alone: libclang comes without a compiler's headers. */
+#ifndef TMO_REGISTERS_STDBOOL_H_
+#define TMO_REGISTERS_STDBOOL_H_
+#ifndef __cplusplus
+#define bool _Bool
+#define true 1
+#define false 0
+#endif
+#endif

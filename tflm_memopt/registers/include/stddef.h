@@ -1,0 +1,7 @@
+/* What drivers may include, for parsing alone: libclang comes without a compiler's headers. */
+#ifndef TMO_REGISTERS_STDDEF_H_
+#define TMO_REGISTERS_STDDEF_H_
+typedef __SIZE_TYPE__ size_t;
+typedef __PTRDIFF_TYPE__ ptrdiff_t;
+#define NULL ((void *)0)
+#endif

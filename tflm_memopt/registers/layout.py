@@ -1,0 +1,189 @@
+"""Where fields lie: as a chip has them, or placed for the fewest accesses (6.4.4)."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from tflm_memopt.registers.description import WORD, AccessType, BitPlace, SubGroup
+from tflm_memopt.registers.flatten import Flat, FlatField, FlatGroup
+
+Combination = frozenset[tuple[str, str]]
+"""Fields, each as group and name, that are accessed together."""
+
+
+@dataclass(frozen=True, slots=True)
+class Slot:
+    """A field in a register: of an array, the first element's place."""
+
+    field: FlatField
+    place: BitPlace
+
+    @property
+    def mask(self) -> int:
+        """The field's bits, in their place; those of an array's first element."""
+        return ((1 << self.field.field.bits) - 1) << self.place.bit
+
+    @property
+    def all_bits(self) -> int:
+        """All elements' bits that are in the same register."""
+        if not self.place.bit_step:
+            return self.mask
+        return sum(self.mask << (index * self.place.bit_step) for index in range(self.field.count or 1))
+
+
+@dataclass(frozen=True, slots=True)
+class Register:
+    """A word of the bus, or an array of them. `byte` is its place in the group."""
+
+    byte: int
+    bits: int
+    slots: tuple[Slot, ...]
+    reset: int | None
+    """What bits of no field are written as; None: as they are read."""
+
+    @property
+    def count(self) -> int:
+        return max((slot.field.count or 1 for slot in self.slots if slot.place.byte_step), default=1)
+
+    @property
+    def byte_step(self) -> int:
+        return max((slot.place.byte_step for slot in self.slots), default=0)
+
+    @property
+    def full(self) -> int:
+        return (1 << self.bits) - 1
+
+    @property
+    def used(self) -> int:
+        """Bits of fields."""
+        return sum(slot.all_bits for slot in self.slots)
+
+    @property
+    def reads(self) -> int:
+        """Bits that may be read as ones."""
+        return self.full if self.reset is None else self.used | self.reset
+
+    @property
+    def reserved(self) -> int:
+        """What a write gives for bits of no field."""
+        return (self.reset or 0) & ~self.used
+
+    @property
+    def read_acts(self) -> bool:
+        """Reading it for any of its fields changes something."""
+        return any(slot.field.field.read_acts for slot in self.slots)
+
+    @property
+    def neutral(self) -> tuple[int, int]:
+        """Bits that a write of other fields must give as zeros, and as ones, to change nothing."""
+        zeros = sum(slot.all_bits for slot in self.slots if slot.field.field.access in _ZEROS)
+        ones = sum(slot.all_bits for slot in self.slots if slot.field.field.access is AccessType.ZERO_CLEARS)
+        return zeros, ones
+
+    def must_read(self, written: int) -> int:
+        """Bits that a write of `written` has to give as they are: all that are neither written nor neutral."""
+        zeros, ones = self.neutral
+        used = self.full if self.reset is None else self.used
+        fixed = sum(slot.all_bits for slot in self.slots if not slot.field.field.is_writable)
+        return used & ~(written | zeros | ones | fixed)
+
+
+_ZEROS = AccessType.ONE_CLEARS, AccessType.WRITE_ONLY
+
+
+@dataclass(frozen=True, slots=True)
+class Placed:
+    """A group with its registers, and the groups in it."""
+
+    name: str
+    registers: tuple[Register, ...]
+    parts: tuple[tuple[SubGroup, int, int], ...]
+    """Each with its first byte and the bytes from one element to the next."""
+    nbytes: int
+
+    def slot(self, name: str) -> tuple[Register, Slot]:
+        """A field, and where it is."""
+        return next((r, s) for r in self.registers for s in r.slots if s.field.name == name)
+
+
+Layout = Mapping[str, Placed]
+
+
+def fixed(flat: Flat) -> Layout:
+    """The layout that a description gives."""
+    found: dict[str, Placed] = {}
+    for group in flat.groups.values():
+        by_place: dict[tuple[int, int, int], list[Slot]] = {}
+        for field in group.fields:
+            place = field.place or BitPlace(0)
+            if field.count is None:
+                place = replace(place, byte_step=0, bit_step=0)
+            key = place.byte, field.field.register_bits, place.byte_step
+            by_place.setdefault(key, []).append(Slot(field, place))
+        registers = tuple(
+            Register(byte, bits, tuple(slots), slots[0].field.field.reset)
+            for (byte, bits, _), slots in sorted(by_place.items())
+        )
+        parts = tuple((part, p.byte, p.byte_step) for part in group.parts if (p := part.place))
+        found[group.name] = Placed(group.name, registers, parts, group.nbytes)
+    return found
+
+
+def place(flat: Flat, regions: Iterable[Combination]) -> Layout:
+    """The heuristic: combinations by how often they are accessed, then by how many fields they have.
+
+    regions: the fields of each access region of the driver. Fields whose accesses act have registers of their own.
+    """
+    order = combinations(regions)
+    found: dict[str, Placed] = {}
+    for group in flat.groups.values():  # the deepest ones come first
+        found[group.name] = _placed(group, order, found)
+    return found
+
+
+def combinations(regions: Iterable[Combination]) -> list[Combination]:
+    """The list C of 6.4.4, sorted."""
+    uses = Counter(region for region in regions if len(region) > 1)
+    return sorted(uses, key=lambda fields: (-uses[fields], -len(fields), sorted(fields)))
+
+
+def _placed(group: FlatGroup, order: Sequence[Combination], children: Mapping[str, Placed]) -> Placed:
+    registers: list[Register] = []
+    nbytes, done = 0, set[str]()
+    for field in group.fields:
+        if field.name not in done:
+            together = _together(group, field, order, done)
+            bit, slots = 0, []
+            step = WORD // 8 if field.count is not None else 0
+            for member in together:
+                slots.append(Slot(member, BitPlace(nbytes, bit, step)))
+                bit += member.field.bits
+            done |= {member.name for member in together}
+            registers.append(Register(nbytes, WORD, tuple(slots), reset=0))
+            nbytes += WORD // 8 * (field.count or 1)
+    parts = []
+    for part in group.parts:
+        step = children[part.group].nbytes
+        parts.append((part, nbytes, step))
+        nbytes += step * (part.count or 1)
+    return Placed(group.name, tuple(registers), tuple(parts), nbytes)
+
+
+def _together(group: FlatGroup, field: FlatField, order: Sequence[Combination], done: set[str]) -> list[FlatField]:
+    """What shares a register with the field: the rest of its first combination, as far as it fits."""
+    names = next((c for c in order if (group.name, field.name) in c), frozenset())
+    found, bits = [], 0
+    for other in group.fields:
+        is_one = other is field or (
+            (group.name, other.name) in names and other.count == field.count and _shares(other) and _shares(field)
+        )
+        if is_one and other.name not in done and bits + other.field.bits <= WORD:
+            found.append(other)
+            bits += other.field.bits
+    return found
+
+
+def _shares(field: FlatField) -> bool:
+    return not (field.field.read_acts or field.field.write_acts)

@@ -1,0 +1,147 @@
+"""C as libclang reads it, with the words of the language extension (section 6.3) as attributes that survive parsing."""
+
+from __future__ import annotations
+
+import bisect
+import re
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import Any, TypeAlias
+
+from clang import cindex
+
+from tflm_memopt.errors import RegisterError
+from tflm_memopt.registers.description import SourceLine
+
+Cursor: TypeAlias = Any
+"""A node of clang's tree; the bindings have no types."""
+CursorKind: Any = cindex.CursorKind
+
+HERE = Path(__file__).parent
+PRELUDE = str(HERE / "prelude.h")
+"""No file: libclang is handed its text."""
+KEYWORDS = "bfGroup", "interrupt_handler"
+"""Words that also stand in the driver itself."""
+_NOTE = '__attribute__((annotate("{}")))'
+LARGEST = 64
+
+
+def keywords() -> str:
+    """The support header of 6.3.4 for our own parsing; each word leaves a note that cursors have."""
+    types = [
+        f"#define uint{n} {_NOTE.format(f'bits {n}')} unsigned{' long long' * (n > 32)}" for n in range(1, LARGEST + 1)
+    ]
+    return "\n".join((
+        "#define TMO_REGISTER_WORDS_H_",
+        "#define bfGroup struct",
+        *types,
+        "#define bit uint1",
+        "#define TMO_TEXT(x) #x",
+        '#define rse(target) __attribute__((annotate("rse " #target)))',
+        '#define wse(target) __attribute__((annotate("wse " #target)))',
+        '#define access_type(name) __attribute__((annotate("access " #name)))',
+        f"#define interrupt_handler {_NOTE.format('interrupt')}",
+        "#define make_device(group, name, base) \\",
+        '  static __attribute__((annotate("device " TMO_TEXT(base)))) \\',
+        "  struct group *const name = (struct group *)(base)",
+        "",
+    ))  # fmt: skip
+
+
+def words() -> str:
+    """The header with which drivers and descriptions are valid C for any compiler, as 6.3.4 has it."""
+    return (HERE / "include/register_words.h").read_text(encoding="utf-8")
+
+
+class ParsedFile:
+    """One file of C, parsed. `texts` are files that need not exist, `folders` have what it includes."""
+
+    def __init__(
+        self, path: Path, text: str, prelude: str, texts: Mapping[str, str] | None = None,
+        folders: Sequence[Path] = (),
+    ) -> None:  # fmt: skip
+        self.path, self.text, self.data = path, text, text.encode()
+        language = "c++" if path.suffix in (".cpp", ".cc", ".cxx", ".hpp") else "c"
+        standard = "-std=c++11" if language == "c++" else "-std=c11"
+        arguments = ["-x", language, standard, "-isystem", str(HERE / "include"), "-include", PRELUDE]
+        files = {str(path): text, PRELUDE: keywords() + prelude, **(texts or {})}
+        self._unit = cindex.Index.create().parse(
+            str(path),
+            [*arguments, *(f"-I{folder}" for folder in folders), "-Wno-everything"],
+            unsaved_files=list(files.items()),
+            options=cindex.TranslationUnit.PARSE_DETAILED_PROCESSING_RECORD,
+        )
+        self._check()
+
+    def _check(self) -> None:
+        for said in self._unit.diagnostics:
+            if said.severity >= cindex.Diagnostic.Error:
+                place = said.location
+                raise RegisterError(
+                    f"not valid C: {said.spelling}",
+                    code="not_c",
+                    where=f"{Path(place.file.name).name if place.file else self.path.name}:{place.line}",
+                    hint=_unknown_word(said.spelling),
+                )
+
+    @property
+    def root(self) -> Cursor:
+        return self._unit.cursor
+
+    def is_here(self, cursor: Cursor) -> bool:
+        """In the file itself, not in what it includes."""
+        return bool(cursor.location.file) and cursor.location.file.name == str(self.path)
+
+    def line(self, cursor: Cursor) -> SourceLine:
+        file = cursor.location.file
+        return SourceLine(Path(file.name).name if file else self.path.name, cursor.location.line)
+
+    def span(self, cursor: Cursor) -> tuple[int, int]:
+        """First byte, and the one behind the last."""
+        return cursor.extent.start.offset, cursor.extent.end.offset
+
+    def source(self, cursor: Cursor) -> str:
+        return self.text_of(self.span(cursor))
+
+    def text_of(self, span: tuple[int, int]) -> str:
+        """The text of a span."""
+        return self.data[slice(*span)].decode()
+
+    @cached_property
+    def tokens(self) -> list[tuple[int, int, str]]:
+        """First byte, end and spelling of each token of the file."""
+        found = self._unit.get_tokens(extent=self._unit.get_extent(str(self.path), (0, len(self.data))))
+        return [(t.extent.start.offset, t.extent.end.offset, t.spelling) for t in found]
+
+    @cached_property
+    def _starts(self) -> list[int]:
+        return [first for first, _, _ in self.tokens]
+
+    def token_from(self, offset: int) -> str:
+        """The first token that begins at `offset` or behind it."""
+        at = bisect.bisect_left(self._starts, offset)
+        return self.tokens[at][2] if at < len(self.tokens) else ""
+
+    @cached_property
+    def macros(self) -> list[tuple[int, int]]:
+        """Where macros of the file are expanded."""
+        found = (cursor for cursor in self.root.get_children() if cursor.kind == CursorKind.MACRO_INSTANTIATION)
+        return [self.span(cursor) for cursor in found if self.is_here(cursor) and cursor.spelling not in KEYWORDS]
+
+    def in_macro(self, cursor: Cursor) -> bool:
+        """It came from a macro's expansion: there is no text of its own to replace."""
+        first, end = self.span(cursor)
+        return any(f <= first and end <= e for f, e in self.macros)
+
+
+def notes(cursor: Cursor) -> list[tuple[str, str]]:
+    """What the extension's words have left at a declaration: word and argument."""
+    found = [child.spelling for child in cursor.get_children() if child.kind == CursorKind.ANNOTATE_ATTR]
+    return [(text.partition(" ")[0], text.partition(" ")[2]) for text in found]
+
+
+def _unknown_word(message: str) -> str:
+    if re.search(r"unknown type name 'uint\d+'", message):
+        return "fields have 1 to 64 bits: bit, uint1, ... uint64"
+    return "its own headers with -I FOLDER; words of descriptions are those of register_words.h"

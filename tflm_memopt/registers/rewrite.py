@@ -1,0 +1,233 @@
+"""Writes the driver's own C with each field access replaced by an accessor call (6.5)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from tflm_memopt.registers.accessors import Accessor, value_type
+from tflm_memopt.registers.conflicts import Regions
+from tflm_memopt.registers.driver import AccessOp, Driver, FieldAccess, Function, Span
+from tflm_memopt.registers.flatten import Flat, Spot
+from tflm_memopt.registers.layout import Layout
+from tflm_memopt.registers.parse import ParsedFile
+
+TEMPORARY = "reg"
+_NUMBER = re.compile(r"(0[xX][0-9a-fA-F]+|\d+)[uUlL]*")
+
+
+@dataclass(frozen=True, slots=True)
+class Rewritten:
+    """A driver in plain C, and each call of an accessor in its text."""
+
+    text: str
+    calls: tuple[Accessor, ...]
+
+
+def rewrite(
+    unit: ParsedFile,
+    driver: Driver,
+    flat: Flat,
+    layout: Layout,
+    regions: Mapping[str, Regions],
+    header: tuple[str, str],
+) -> Rewritten:
+    """header: the description's name, whose include goes, and that of the accessors, which is included."""
+    writer = _Writer(unit, flat, layout)
+    for function in driver.functions:
+        writer.function(function, regions[function.name])
+    for span, plain in driver.words:
+        writer.edits.append(_Edit(span, plain))
+    text = _included(writer.rendered((0, len(unit.data))), *header)
+    return Rewritten(text, tuple(writer.calls))
+
+
+def _included(text: str, description: str, header: str) -> str:
+    include = f'#include "{header}"'
+    found = re.compile(rf'^[ \t]*#[ \t]*include[ \t]*"[^"\n]*\b{re.escape(Path(description).name)}"', re.MULTILINE)
+    return found.sub(include, text) if found.search(text) else f"{include}\n{text}"
+
+
+@dataclass(frozen=True, slots=True)
+class _Edit:
+    """New text for a span; of an empty span: text before what begins there. `parts` are spans whose edits it has."""
+
+    span: Span
+    text: str
+    parts: tuple[Span, ...] = ()
+    """{0}, {1}, ... of the text."""
+
+
+class _Writer:
+    def __init__(self, unit: ParsedFile, flat: Flat, layout: Layout) -> None:
+        self.unit, self.flat, self.layout = unit, flat, layout
+        self.edits: list[_Edit] = []
+        self.calls: list[Accessor] = []
+        self._taken = {spelling for _, _, spelling in unit.tokens}
+        self._count = 0
+
+    # --- what becomes of accesses
+
+    def function(self, function: Function, regions: Regions) -> None:
+        values: dict[int, str] = {}
+        for region in regions:
+            if region[0].op is AccessOp.READ and len(region) > 1:
+                values |= self._combined_read(region)
+        for region in regions:
+            if region[0].op is AccessOp.WRITE and len(region) > 1:
+                self._combined_write(region, values)
+        several = {access.order for region in regions if len(region) > 1 for access in region}
+        for access in function.accesses:
+            if access.op is AccessOp.READ and not access.operator and access.order not in several:
+                self._edit(access.span, *self._call(AccessOp.READ, [access]))
+            elif access.op is AccessOp.WRITE and access.order not in several:
+                self._edit(access.span, *self._call(AccessOp.WRITE, [access], [self._value(access, values)]))
+
+    def _combined_read(self, region: Sequence[FieldAccess]) -> dict[int, str]:
+        """Reads all before the statement of the first; each access becomes a variable. Gives those by order."""
+        lead = region[0]
+        fields = self._by_name(region)
+        names = {name: self._temporary() for name in fields}
+        kind = value_type(max(access.field.bits for access in region))
+        spots = list(fields.values())
+        if len(spots) == 1:
+            (variable,) = names.values()
+            text, parts = self._call(AccessOp.READ, spots)
+            before = f"const {kind} {variable} = {text};"
+        else:
+            text, parts = self._call(AccessOp.READ, spots, [(f"&{names[name]}", ()) for name in fields])
+            declared = "".join(f"{value_type(a.field.bits)} {names[name]};\n" for name, a in fields.items())
+            if len({value_type(a.field.bits) for a in spots}) == 1:
+                declared = f"{kind} {', '.join(names.values())};\n"
+            before = f"{declared}{text};"
+        self._before(lead.host.span[0], before, parts)
+        found = {}
+        for access in region:
+            found[access.order] = names[self.flat.spot(access).name]
+            if not access.operator:
+                self._edit(access.span, found[access.order], ())
+        return found
+
+    def _combined_write(self, region: Sequence[FieldAccess], values: Mapping[int, str]) -> None:
+        """Keeps all values until the last write, which writes them."""
+        *early, last = region
+        kept: dict[int, tuple[str, tuple[Span, ...]]] = {}
+        for access in early:
+            text, parts = self._value(access, values)
+            source = self.unit.text_of(access.value) if access.value else ""
+            if access.operator == "=" and _NUMBER.fullmatch(source):
+                kept[access.order] = source, ()
+                self.edits.append(_Edit(self._whole_line(access.host.span), ""))
+            else:
+                name = self._temporary()
+                kept[access.order] = name, ()
+                self._edit(access.span, f"const {value_type(access.field.bits)} {name} = {text}", parts)
+        kept[last.order] = self._value(last, values)
+        members = self._by_name(region)
+        text, parts = self._call(
+            AccessOp.WRITE, list(members.values()), [kept[access.order] for access in members.values()]
+        )
+        self._edit(last.span, text, parts)
+
+    def _by_name(self, region: Sequence[FieldAccess]) -> dict[str, FieldAccess]:
+        """A region's fields in the order in which they lie in their register, each with one access."""
+        spots = {self.flat.spot(access).name: access for access in reversed(region)}
+        register, _ = self.layout[self.flat.spot(region[0]).group].slot(next(iter(spots)))
+        order = [slot.field.name for slot in register.slots]
+        return {name: spots[name] for name in sorted(spots, key=order.index)}
+
+    def _value(self, access: FieldAccess, values: Mapping[int, str]) -> tuple[str, tuple[Span, ...]]:
+        """What is written, as text with the spans of its parts."""
+        right = (access.value,) if access.value else ()
+        if access.operator == "=":
+            return "{0}", right
+        read_order = access.order - 1
+        old, parts = (values[read_order], ()) if read_order in values else self._call(AccessOp.READ, [access])
+        if not right:
+            return f"{old} {access.operator[0]} 1u", parts
+        return f"{old} {access.operator[:-1]} ({{{len(parts)}}})", (*parts, *right)
+
+    def _call(
+        self, op: AccessOp, accesses: Sequence[FieldAccess], arguments: Sequence[tuple[str, tuple[Span, ...]]] = ()
+    ) -> tuple[str, tuple[Span, ...]]:
+        spots = [self.flat.spot(access) for access in accesses]
+        accessor = Accessor(op, spots[0].group, tuple(spot.name for spot in spots))
+        self.calls.append(accessor)
+        texts, parts = [], list[Span]()
+        for text, spans in (_anchor(spots[0]), *_index(spots[0]), *arguments):
+            texts.append(_renumbered(text, len(parts)))
+            parts += spans
+        return f"{accessor.name}({', '.join(texts)})", tuple(parts)
+
+    # --- text
+
+    def _edit(self, span: Span, text: str, parts: tuple[Span, ...]) -> None:
+        self.edits.append(_Edit(span, text, parts))
+
+    def _before(self, offset: int, text: str, parts: tuple[Span, ...]) -> None:
+        line = self.unit.data.rfind(b"\n", 0, offset) + 1
+        indent = self.unit.data[line:offset].decode()
+        indent = indent if not indent.strip() else " "
+        separator = "\n" + indent if indent != " " else " "
+        self._edit((offset, offset), separator.join(text.splitlines()) + separator, parts)
+
+    def _whole_line(self, span: Span) -> Span:
+        """The statement with its semicolon, and its line where nothing else is in it."""
+        first, end = span
+        end = self.unit.data.index(b";", end) + 1 if self.unit.data[end - 1 : end] != b";" else end
+        start = self.unit.data.rfind(b"\n", 0, first) + 1
+        newline = self.unit.data.find(b"\n", end)
+        if not self.unit.data[start:first].strip() and not self.unit.data[end:newline].strip():
+            return start, newline + 1
+        return first, end
+
+    def _temporary(self) -> str:
+        while True:
+            self._count += 1
+            name = f"{TEMPORARY}{self._count}"
+            if name not in self._taken:
+                return name
+
+    def rendered(self, span: Span) -> str:
+        """The text of a span with all edits in it."""
+        out, at = [], span[0]
+        for edit in _outermost(self.edits, span):
+            if edit.span[0] >= at:
+                out.append(self.unit.data[at : edit.span[0]].decode())
+                parts = [self.rendered(part) for part in edit.parts]
+                out.append(_filled(edit.text, parts))
+                at = edit.span[1]
+        out.append(self.unit.data[at : span[1]].decode())
+        return "".join(out)
+
+
+def _anchor(spot: Spot) -> tuple[str, tuple[Span, ...]]:
+    return ("{0}" if spot.is_pointer else "&{0}"), (spot.anchor,)
+
+
+def _index(spot: Spot) -> list[tuple[str, tuple[Span, ...]]]:
+    return [("{0}", (spot.index,))] if spot.index else []
+
+
+def _filled(text: str, parts: Sequence[str]) -> str:
+    return re.sub(r"\{(\d+)\}", lambda m: parts[int(m[1])], text)
+
+
+def _renumbered(text: str, first: int) -> str:
+    return re.sub(r"\{(\d+)\}", lambda m: f"{{{int(m[1]) + first}}}", text)
+
+
+def _outermost(edits: Iterable[_Edit], span: Span) -> list[_Edit]:
+    """Edits inside of a span that are not inside of another one, in order; what is put before a place comes first.
+
+    What is put before the span itself is not in it.
+    """
+    inside = [e for e in edits if span[0] <= e.span[0] and e.span[1] <= span[1] and e.span[1] > span[0]]
+    inside.sort(key=lambda e: (e.span[0], e.span[1] > e.span[0], -e.span[1]))
+    found: list[_Edit] = []
+    for edit in inside:
+        if not found or edit.span[0] >= found[-1].span[1]:
+            found.append(edit)
+    return found

@@ -1,0 +1,365 @@
+"""CMSIS-SVD: descriptions of chips that can be bought, and the layouts that we make.
+
+SVD knows which reads and writes have side effects in their own register (readAction, modifiedWriteValues), but not that
+writing one field starts what changes another. Such effects are said in the file's vendorExtensions:
+
+    <vendorExtensions>
+      <sideEffects peripheral="spi">
+        <wse field="cr1.spe" target="sr.bsy"/>
+      </sideEffects>
+    </vendorExtensions>
+
+Of a peripheral without sideEffects nothing is known, so that every write may start something and no value stays.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree as ET
+
+from cmsis_svd.parser import SVDParser
+from lxml import etree
+
+from tflm_memopt.errors import RegisterError
+from tflm_memopt.registers.description import (
+    WORD,
+    AccessType,
+    BitPlace,
+    Description,
+    Device,
+    Field,
+    FieldName,
+    Group,
+    SourceLine,
+    SubGroup,
+    check,
+)
+from tflm_memopt.registers.header import access_named
+from tflm_memopt.registers.layout import Layout, Placed, Register, Slot
+
+ACCESSES = {
+    "read-write": AccessType.READ_WRITE,
+    "read-only": AccessType.READ_ONLY,
+    "write-only": AccessType.WRITE_ONLY,
+    "writeOnce": AccessType.WRITE_ONLY,
+    "read-writeOnce": AccessType.READ_WRITE,
+}
+SAID = {
+    AccessType.READ_WRITE: "read-write",
+    AccessType.READ_ONLY: "read-only",
+    AccessType.WRITE_ONLY: "write-only",
+    AccessType.READ_CLEARS: "read-only",
+    AccessType.ONE_CLEARS: "read-write",
+    AccessType.ZERO_CLEARS: "read-write",
+}
+CLEARS = {"oneToClear": AccessType.ONE_CLEARS, "zeroToClear": AccessType.ZERO_CLEARS}
+
+
+def read(path: Path, text: str) -> Description:
+    """The peripherals of an SVD file. Raises RegisterError with file and line."""
+    try:
+        tree = etree.ElementTree(etree.fromstring(text.encode(), etree.XMLParser(resolve_entities=False)))
+    except etree.XMLSyntaxError as error:
+        raise RegisterError(
+            f"no XML: {error.msg}", code="no_xml", where=f"{path.name}:{error.lineno}", hint="a CMSIS-SVD file"
+        ) from error
+    lines = _Lines(path.name, tree)
+    lines.check()
+    reader = _Reader(lines)
+    try:
+        for peripheral in SVDParser(tree).get_device().peripherals or ():
+            reader.peripheral(peripheral)
+    except Exception as error:  # the parser lets pass what its code meets in a file that is no SVD
+        raise RegisterError(
+            f"no CMSIS-SVD that can be read: {error}", code="no_svd", where=f"{path.name}:1", hint="validate the file"
+        ) from error
+    if not reader.devices:
+        raise RegisterError(
+            "no peripheral with registers", code="no_peripheral", where=f"{path.name}:1", hint="a CMSIS-SVD file"
+        )
+    found = Description(reader.groups, tuple(reader.devices), is_fixed=True)
+    found = replace(found, groups={name: _effects(found, group, lines) for name, group in found.groups.items()})
+    check(found)
+    return found
+
+
+@dataclass
+class _Lines:
+    """Lines of the file, which the parser does not keep, and what it would pass over."""
+
+    file: str
+    tree: Any
+    by_name: dict[tuple[str, ...], int] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        for node in self.tree.iter("peripheral", "cluster", "register", "field"):
+            names = [
+                n.findtext("name", "").strip() for n in (node, *node.iterancestors()) if n.find("name") is not None
+            ]
+            for depth in range(1, len(names) + 1):
+                self.by_name.setdefault(tuple(names[:depth]), node.sourceline)
+
+    def check(self) -> None:
+        for node in self.tree.iter("access"):
+            if node.getparent().tag in ("peripheral", "cluster", "register", "field", "device"):
+                access_named((node.text or "").strip(), ACCESSES, SourceLine(self.file, node.sourceline))
+
+    def of(self, *names: str) -> SourceLine:
+        """Where an element stands, by its name and those of the elements around it, the innermost first."""
+        for depth in range(len(names), 0, -1):
+            if found := self.by_name.get(names[:depth]):
+                return SourceLine(self.file, found)
+        return SourceLine(self.file, 1)
+
+    def effects(self) -> Iterator[tuple[str, Any]]:
+        """Each side effect that is said, with its peripheral; and each peripheral of which all are said, with None."""
+        for node in self.tree.iter("sideEffects"):
+            yield node.get("peripheral", ""), None
+            for said in node.iter("rse", "wse"):
+                yield node.get("peripheral", ""), said
+
+
+class _Reader:
+    def __init__(self, lines: _Lines) -> None:
+        self.lines = lines
+        self.groups: dict[str, Group] = {}
+        self.devices: list[Device] = []
+
+    def peripheral(self, node: Any) -> None:
+        if not node.registers:
+            return
+        line, name = self.lines.of(node.name), _word(node.name)
+        group = _word(node.header_struct_name or f"{name}_Type")
+        self._group(group, node.registers, line, (node.name,))
+        self.devices.append(Device(name, group, node.base_address, line))
+
+    def _group(self, name: str, nodes: Iterable[Any], line: SourceLine, around: tuple[str, ...]) -> int:
+        """A peripheral or a cluster. Gives its bytes."""
+        members, end = [], 0
+        for found in nodes:
+            node = getattr(found, "meta_register", None) or getattr(found, "meta_cluster", None) or found
+            member = self._member(name, node, around)
+            members.append(member)
+            place = member.place or BitPlace(0)
+            one = self.groups[member.group].nbytes if isinstance(member, SubGroup) else member.register_bits // 8
+            end = max(end, place.byte + one + place.byte_step * ((member.count or 1) - 1))
+        self.groups[name] = Group(name, tuple(members), line, end)
+        return end
+
+    def _member(self, group: str, node: Any, around: tuple[str, ...]) -> Field | SubGroup:
+        name, line = _word(node.name), self.lines.of(node.name, *around)
+        count = node.dim
+        place = BitPlace(node.address_offset, byte_step=(node.dim_increment or 0) if count else 0)
+        inner = f"{group}_{name}"
+        if hasattr(node, "registers"):
+            self._group(inner, [*node.registers, *(node.clusters or ())], line, (node.name, *around))
+            return SubGroup(name, inner, line, count, place)
+        bits = node.size or WORD
+        if not node.fields:
+            return self._field((group, name), bits, bits, place, count, node, None, line)
+        fields = []
+        for found in node.fields:
+            one = getattr(found, "meta_field", None) or found
+            at = BitPlace(0, one.bit_offset or 0, bit_step=(one.dim_increment or 0) if one.dim else 0)
+            width = one.bit_width or 1
+            where = self.lines.of(one.name, node.name, *around)
+            fields.append(self._field((inner, _word(one.name)), width, bits, at, one.dim, one, node, where))
+        self.groups[inner] = Group(inner, tuple(fields), line, bits // 8)
+        return SubGroup(name, inner, line, count, place)
+
+    def _field(
+        self, key: FieldName, bits: int, register_bits: int, place: BitPlace, count: int | None, node: Any,
+        register: Any, line: SourceLine,
+    ) -> Field:  # fmt: skip
+        access = ACCESSES[node.access.value] if node.access else AccessType.READ_WRITE
+        acts, writes = _said(node, register, "read_action"), _said(node, register, "modified_write_values")
+        invalidated: tuple[FieldName, ...] = ()
+        if acts == "clear":
+            access = AccessType.READ_CLEARS if access is AccessType.READ_ONLY else access
+        if writes and writes != "modify":
+            access = CLEARS.get(writes, access)
+            invalidated = () if writes in CLEARS else ((key[0], ""),)
+        reads: tuple[FieldName, ...] = ()
+        if acts and access is not AccessType.READ_CLEARS:
+            reads = ((key[0], ""),)
+        elif access is AccessType.READ_ONLY:
+            reads = (key,)
+        owner = node if register is None else register
+        is_known = owner.reset_mask in (None, (1 << register_bits) - 1)
+        return Field(
+            *key, bits, line, count, access, reads, invalidated, place, register_bits,
+            owner.reset_value if is_known else None,
+        )  # fmt: skip
+
+
+def _said(node: Any, register: Any, name: str) -> str:
+    """A property of a field, or of its register."""
+    value = getattr(node, name) or (getattr(register, name) if register is not None else None)
+    return str(value.value) if value else ""
+
+
+def _effects(description: Description, group: Group, lines: _Lines) -> Group:
+    """The group with the side effects that the file says; where it says none, with all that there may be."""
+    owner = next(
+        (d for d in description.devices if group.name == d.group or group.name.startswith(f"{d.group}_")), None
+    )
+    if owner is None:
+        return group
+    said = [node for peripheral, node in lines.effects() if _word(peripheral) == owner.name]
+    members = tuple(
+        _with_effects(description, owner, member, said, lines) if isinstance(member, Field) else member
+        for member in group.members
+    )
+    return replace(group, members=members)
+
+
+def _with_effects(description: Description, owner: Device, one: Field, said: list[Any], lines: _Lines) -> Field:
+    if not said:
+        return replace(one, read_invalidates=(*one.read_invalidates, one.key), write_invalidates=(one.key,))
+    reads, writes = [*one.read_invalidates], [*one.write_invalidates]
+    for node in said:
+        if node is not None:
+            line = SourceLine(lines.file, node.sourceline)
+            if _found(description, owner, node.get("field", ""), line) == one.key:
+                target = _found(description, owner, node.get("target", node.get("field", "")), line)
+                (reads if node.tag == "rse" else writes).append(target)
+    return replace(one, read_invalidates=tuple(dict.fromkeys(reads)), write_invalidates=tuple(dict.fromkeys(writes)))
+
+
+def _found(description: Description, owner: Device, path: str, line: SourceLine) -> FieldName:
+    """The field that REGISTER.FIELD means; a register without fields is one."""
+    group = owner.group
+    for name in path.split("."):
+        member = next((m for m in description.groups[group].members if m.name == _word(name)), None)
+        if isinstance(member, SubGroup):
+            group = member.group
+        elif member is not None:
+            return member.key
+        else:
+            raise RegisterError(
+                f"a side effect names '{path}', which {owner.name} does not have",
+                code="unknown_effect", where=str(line), hint="REGISTER.FIELD, or a register without fields",
+            )  # fmt: skip
+    return group, ""
+
+
+def _word(name: str) -> str:
+    """A name of C: that of an array without its [%s] or %s."""
+    return re.sub(r"\W", "_", re.sub(r"_?\[?%s\]?", "", name.strip()))
+
+
+def declarations(description: Description) -> str:
+    """C that drivers can be parsed with: members and their types, not where they lie."""
+    lines = []
+    for group in description.groups.values():
+        lines.append(f"struct {group.name} {{")
+        for member in group.members:
+            kind = f"struct {member.group}" if isinstance(member, SubGroup) else "unsigned"
+            if isinstance(member, Field) and member.bits > WORD:
+                kind = "unsigned long long"
+            array = "" if member.count is None else f"[{member.count}]"
+            lines.append(f"  {kind} {member.name}{array};")
+        lines.append("};")
+    lines += [
+        f"static struct {device.group} *const {device.name} = (struct {device.group} *){device.base:#x};"
+        for device in description.devices
+    ]
+    return "\n".join((*lines, ""))
+
+
+# --- what we write
+
+
+def write(name: str, devices: Sequence[Device], layout: Layout) -> str:
+    """A layout as CMSIS-SVD: arrays of groups are clusters; with its side effects, so that it can be read again."""
+    root = ET.Element("device", schemaVersion="1.3")
+    _texts(root, name=_word(name), version="1", description="Registers as tflm-memopt has placed them")
+    _texts(root, addressUnitBits="8", width="32", size="32", access="read-write")
+    peripherals = ET.SubElement(root, "peripherals")
+    for device in devices:
+        node = ET.SubElement(peripherals, "peripheral")
+        placed = layout[device.group]
+        _texts(node, name=device.name, description=f"Device {device.name}", headerStructName=device.group)
+        _texts(node, baseAddress=f"{device.base:#x}")
+        block = ET.SubElement(node, "addressBlock")
+        _texts(block, offset="0", size=f"{placed.nbytes:#x}", usage="registers")
+        _registers(ET.SubElement(node, "registers"), placed, layout)
+    extensions = ET.SubElement(root, "vendorExtensions")
+    for device in devices:
+        _write_effects(ET.SubElement(extensions, "sideEffects", peripheral=device.name), device, layout)
+    ET.indent(root)
+    return '<?xml version="1.0" encoding="utf-8"?>\n' + ET.tostring(root, encoding="unicode") + "\n"
+
+
+def _texts(node: ET.Element, **texts: str) -> None:
+    for name, text in texts.items():
+        ET.SubElement(node, name).text = text
+
+
+def _registers(node: ET.Element, placed: Placed, layout: Mapping[str, Placed]) -> None:
+    for register in placed.registers:
+        _register(ET.SubElement(node, "register"), register)
+    for part, byte, step in placed.parts:
+        cluster = ET.SubElement(node, "cluster")
+        if part.count is not None:
+            _texts(cluster, dim=str(part.count), dimIncrement=f"{step:#x}")
+        array = "" if part.count is None else "[%s]"
+        _texts(cluster, name=f"{part.name}{array}", description=part.group, headerStructName=part.group)
+        _texts(cluster, addressOffset=f"{byte:#x}")
+        _registers(cluster, layout[part.group], layout)
+
+
+def _register_name(register: Register) -> str:
+    name = "_".join(slot.field.name for slot in register.slots)
+    return name if len(name) <= 60 else f"{register.slots[0].field.name}_and_{len(register.slots) - 1}"
+
+
+def _paths(placed: Placed, layout: Layout, prefix: str = "") -> Iterator[tuple[Field, str]]:
+    """Every field with its path in the file."""
+    for register in placed.registers:
+        for slot in register.slots:
+            yield slot.field.field, f"{prefix}{_register_name(register)}.{slot.field.name}"
+    for part, _, _ in placed.parts:
+        yield from _paths(layout[part.group], layout, f"{prefix}{part.name}.")
+
+
+def _write_effects(node: ET.Element, device: Device, layout: Layout) -> None:
+    paths = list(_paths(layout[device.group], layout))
+    for one, path in paths:
+        for word, targets in (("rse", one.read_invalidates), ("wse", one.write_invalidates)):
+            found = [p for f, p in paths for owner, name in targets if f.group == owner and name in ("", f.name)]
+            for target in dict.fromkeys(found or [path] * bool(targets)):
+                ET.SubElement(node, word, field=path, target=target)
+
+
+def _register(node: ET.Element, register: Register) -> None:
+    is_array = register.byte_step > 0
+    if is_array:
+        _texts(node, dim=str(register.count), dimIncrement=f"{register.byte_step:#x}")
+    name = _register_name(register)
+    _texts(node, name=name + "[%s]" * is_array, description=name, addressOffset=f"{register.byte:#x}")
+    _texts(node, size=str(register.bits))
+    if register.reset is not None:
+        _texts(node, resetValue=f"{register.reset:#x}")
+    fields = ET.SubElement(node, "fields")
+    for slot in register.slots:
+        _field(ET.SubElement(fields, "field"), slot)
+
+
+def _field(node: ET.Element, slot: Slot) -> None:
+    one = slot.field.field
+    array = ""
+    if slot.place.bit_step:
+        _texts(node, dim=str(slot.field.count), dimIncrement=str(slot.place.bit_step))
+        array = "%s"
+    _texts(node, name=slot.field.name + array, description=f"{one.name} of {one.group}")
+    _texts(node, bitOffset=str(slot.place.bit), bitWidth=str(one.bits), access=SAID[one.access])
+    for word, access in CLEARS.items():
+        if one.access is access:
+            _texts(node, modifiedWriteValues=word)
+    if one.access is AccessType.READ_CLEARS:
+        _texts(node, readAction="clear")
