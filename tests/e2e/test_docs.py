@@ -44,7 +44,7 @@ def test_commands_of_the_page_say_what_it_says(name: str) -> None:
 
 def test_flags_of_the_page_are_those_of_the_parser() -> None:
     page = "".join((ROOT / "docs" / name).read_text(encoding="utf-8") for name in ("cli.md", "frontier.md"))
-    for command in ("inspect", "optimize", "explore", "fit", "verify"):
+    for command in ("inspect", "optimize", "explore", "fit", "verify", "registers"):
         usage = next(line for line in page.splitlines() if line.startswith(f"    tflm-memopt {command} "))
         choices = next(a for a in cli.parser()._actions if a.dest == "==SUPPRESS==" or a.choices).choices
         assert choices is not None

@@ -130,6 +130,7 @@ def test_every_paper_leads_to_code() -> None:
         files = re.findall(r"`([^`]+)`", code)
         assert files, f"{paper}: no file"
         assert [f for f in files if not (ROOT / "tflm_memopt" / f).exists()] == [], paper
+        assert set(re.findall(r"`tflm-memopt (\w+)`", here)) <= commands_of_the_parser(), paper
         flags = re.findall(r"`(--[\w-]+)`", here)
         assert set(flags) <= parsed_flags(), paper
     assert "`--max-macs`" in page
@@ -141,6 +142,10 @@ def test_files_that_a_page_names_exist(page: Path) -> None:
         r"\b(?:benchmarks|custom_ops|examples|scripts|tests|tflm_memopt)/[\w./-]*\.\w+\b", page.read_text()
     )
     assert [name for name in named if not (ROOT / name).exists()] == []
+
+
+def commands_of_the_parser() -> set[str]:
+    return set(next(a.choices for a in cli.parser()._actions if isinstance(a.choices, dict)))
 
 
 def parsed_flags() -> set[str]:

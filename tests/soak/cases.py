@@ -20,6 +20,7 @@ from property.modules import archive
 from property.modules import examine as examine_module
 from property.networks import recipes
 from property.test_random_models import examine, examine_forced
+from registers.randomly import run as run_drivers
 
 FOLDER = ROOT / "build/soak"
 FUZZER = "clang -DTMO_LIBFUZZER -std=c11 -O1 -g -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all"
@@ -110,9 +111,25 @@ def modules(cases: range) -> list[Failure]:
     return failures
 
 
+def registers(cases: range) -> list[Failure]:
+    """Random drivers on random peripherals, as they are and with generated accessors, on the simulated bus."""
+    folder = FOLDER / f"registers{cases.start}"
+    try:
+        failures = [
+            Failure(range(result.seed, result.seed + 1), f"kept in {folder}: {result}")
+            for result in run_drivers(cases, folder)
+            if not result.is_equal or result.generated > result.plain
+        ]
+    except Exception:
+        return [Failure(cases, traceback.format_exc())]
+    if not failures:
+        shutil.rmtree(folder)
+    return failures
+
+
 Work = Callable[[range], list[Failure]]
 KINDS: dict[str, tuple[Work, int]] = {
     "networks": (networks, 50), "plans": (plans, 50), "files": (files, 500), "programs": (programs, 50_000),
-    "cores": (cores, 50), "modules": (modules, 100),
+    "cores": (cores, 50), "modules": (modules, 100), "registers": (registers, 100),
 }  # fmt: skip
 """What a task does with its cases, and how many it gets at most."""

@@ -1,0 +1,111 @@
+"""The command `registers`: its files, its report, and that a refusal leaves nothing behind."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from conftest import ROOT
+from registers.drivers import FIXED, LAYOUT
+from registers.plain import PLAIN
+
+import tflm_memopt
+from tflm_memopt.cli import main as cli
+
+SPI, GPIO = FIXED["spi"], LAYOUT["gpio"]
+NAMES = {"spi.c", "spi_registers.h", "spi_registers.svd", "register_words.h"}
+
+
+def call(*arguments: object) -> int:
+    return cli.main(["registers", *map(str, arguments), "-I", str(PLAIN)])
+
+
+def answered(capsys: pytest.CaptureFixture[str], *arguments: object) -> dict[str, Any]:
+    assert call(*arguments, "--json") == cli.DONE
+    found: dict[str, Any] = json.loads(capsys.readouterr().out)
+    return found
+
+
+def test_files_and_report(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    told = answered(capsys, SPI.driver, SPI.description, "-o", tmp_path / "out", "--cc", "cc -std=c11")
+    assert {path.name for path in (tmp_path / "out").iterdir()} == NAMES == set(told["files"])
+    plain, combined = told["plain"], told["combined"]
+    assert combined["accesses"] == combined["loads"] + combined["stores"] < plain["accesses"]
+    assert 0 < combined["code_bytes"] < plain["code_bytes"]
+    assert told["memory_map_bytes"] == 0x10
+    assert told["halstead_effort"] > 1000
+    assert told["regions"]["spi_configure"][1] == ["w SSOE", "w DS", "w FRXTH"]
+
+
+def test_page(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert call(GPIO.driver, GPIO.description, "--cc", "cc") == cli.DONE
+    said = capsys.readouterr().out
+    assert "gpio_registers" in said  # the folder that is taken when none is named
+    assert "5 -> 1" in said
+    assert (tmp_path / "gpio_registers/gpio.c").exists()
+
+
+def test_place_makes_a_layout(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    fixed, placed = (
+        answered(capsys, SPI.driver, SPI.description, "-o", tmp_path / name, *flags)["combined"]["accesses"]
+        for name, flags in (("fixed", ()), ("placed", ("--place",)))
+    )
+    assert placed < fixed
+
+
+def test_a_refusal_leaves_nothing_behind(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    driver = tmp_path / "bad.c"
+    driver.write_text('#include "spi.h"\nvoid wait(void) {\n  while (spi->SR.BSY) {\n  }\n}\n')
+    assert call(driver, SPI.description, "-o", tmp_path / "out") == cli.BAD
+    said = capsys.readouterr()
+    assert said.out == ""
+    assert "at bad.c:3" in said.err
+    assert "code no_bound" in said.err
+    assert not (tmp_path / "out").exists()
+
+
+def test_its_own_sources_are_not_overwritten(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    driver = tmp_path / "spi.c"
+    driver.write_text(SPI.driver.read_text())
+    assert call(driver, SPI.description, "-o", tmp_path) == cli.BAD
+    assert "would_overwrite" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("compiler", ["no-such-compiler", "cc -std=c11 -Dspi_configure=", "sh -c 'exit 1'"])
+def test_a_compiler_that_fails(compiler: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert call(SPI.driver, SPI.description, "-o", tmp_path / "out", "--cc", compiler) == cli.BAD
+    assert "code not_compiled" in capsys.readouterr().err
+    assert not (tmp_path / "out").exists()
+
+
+def test_without_the_extra(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in [name for name in sys.modules if name.startswith(("tflm_memopt.registers", "clang"))]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, "clang", None)
+    monkeypatch.delattr(tflm_memopt, "registers", raising=False)
+    assert call(SPI.driver, SPI.description, "-o", tmp_path / "out") == cli.BAD
+    said = capsys.readouterr().err
+    assert "clang" in said
+    assert 'pip install "tflm-memopt[registers]"' in said
+
+
+def test_the_contract_names_all_rooms() -> None:
+    """What registers may not import is everything but what it may: a new room is named, too."""
+    text = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
+    forbidden = text.partition('source_modules = ["tflm_memopt.registers"]')[2].partition("]")[0]
+    rooms = {
+        path.stem
+        for path in (ROOT / "tflm_memopt").iterdir()
+        if path.suffix == ".py" or (path / "__init__.py").exists()
+    }
+    rooms -= {"__init__", "__main__"}
+    assert rooms == {room for room in rooms if f'"tflm_memopt.{room}"' in forbidden} | {
+        "registers",
+        "errors",
+        "files",
+        "units",
+    }

@@ -1,0 +1,239 @@
+"""Figures and tables of chapter 6 of the dissertation: 6.5, 6.6, 6.7, 6.1, and the code that it prints."""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections.abc import Iterator, Mapping
+
+import pytest
+from registers.texts import body, chip, function, generated, parsed, register
+
+from tflm_memopt.registers.conflicts import Edges, Reason, colors, conflicts
+from tflm_memopt.registers.driver import AccessOp, FieldAccess
+from tflm_memopt.registers.layout import combinations
+
+GPIO = """\
+bfGroup GPIOPad {{ bit dir; bit in; bit out; bit intEn; uint2 intType; uint8 cfg; }};
+bfGroup GPIOType {{ bfGroup GPIOPad pads[32]; uint32 {effects} intStatus; }};
+make_device(GPIOType, gpio, 0x1a101000);
+"""
+A, B = (GPIO.format(effects=effects) for effects in ("rse(intStatus)", "rse(intStatus) rse(GPIOPad::intEn)"))
+COMBINE = """\
+void combine_example(bfGroup GPIOPad *pad) {
+  int dir = pad->dir;
+  if (pad->intEn && dir)
+    pad->dir = gpio->intStatus != 0;
+}
+"""
+BOTH = frozenset({Reason.CONTROL, Reason.DATA})
+CONTROL = frozenset({Reason.CONTROL})
+Named = Mapping[tuple[str, str], frozenset[Reason]]
+FIGURE_A: Named = {("r dir", "w dir"): BOTH, ("r intEn", "w dir"): CONTROL}
+FIGURE_B: Named = {
+    **FIGURE_A,
+    ("r dir", "r intStatus"): CONTROL,
+    ("r intEn", "r intStatus"): CONTROL | {Reason.EFFECT},
+}
+
+
+def regions(classes: list[list[FieldAccess]]) -> frozenset[frozenset[str]]:
+    return frozenset(frozenset(map(str, region)) for region in classes)
+
+
+def two_colorings(accesses: list[FieldAccess], edges: Edges) -> Iterator[frozenset[frozenset[str]]]:
+    """The access regions of every valid colouring with two colours."""
+    for chosen in itertools.product((0, 1), repeat=len(accesses)):
+        by_order = {access.order: color for access, color in zip(accesses, chosen, strict=True)}
+        if all(by_order[a] != by_order[b] for a, b in edges):
+            classes = [
+                [a for a in accesses if by_order[a.order] == color and a.op is op]
+                for color in (0, 1)
+                for op in AccessOp
+            ]
+            yield regions([region for region in classes if region])
+
+
+def of(*several: str) -> frozenset[frozenset[str]]:
+    return frozenset(frozenset(region.split(", ")) for region in several)
+
+
+ALL_READS = of("r dir, r intEn, r intStatus", "w dir")
+STATUS_ALONE = of("r dir, r intEn", "r intStatus", "w dir")
+
+
+def check_a(accesses: list[FieldAccess], edges: Edges) -> None:
+    """Figure 6.5 (a): all reads may be one; two colourings are valid, the greedy one in source order is the text's."""
+    assert named(accesses, edges) == FIGURE_A
+    assert set(two_colorings(accesses, edges)) == {ALL_READS, STATUS_ALONE}
+    assert regions(colors(accesses, edges)) == ALL_READS
+
+
+def check_b(accesses: list[FieldAccess], edges: Edges) -> None:
+    """Figure 6.5 (b): the read of intStatus is alone."""
+    assert named(accesses, edges) == FIGURE_B
+    assert set(two_colorings(accesses, edges)) == {STATUS_ALONE}
+    assert regions(colors(accesses, edges)) == STATUS_ALONE
+
+
+def named(accesses: list[FieldAccess], edges: Edges) -> Named:
+    names = {access.order: str(access) for access in accesses}
+    return {(names[a], names[b]): reasons for (a, b), reasons in edges.items()}
+
+
+CHECKS = {"a": (A, check_a, FIGURE_A), "b": (B, check_b, FIGURE_B)}
+
+
+@pytest.mark.parametrize("variant", CHECKS)
+def test_figure_6_5(variant: str) -> None:
+    fields, check, _ = CHECKS[variant]
+    found = function(COMBINE, fields)
+    check(found.accesses, conflicts(found))
+
+
+@pytest.mark.parametrize(
+    ("variant", "edge"),
+    [(v, edge) for v, (_, _, figure) in CHECKS.items() for edge in figure if figure[edge] >= CONTROL],
+)
+def test_figure_6_5_needs_each_control_edge(variant: str, edge: tuple[str, str]) -> None:
+    fields, check, _ = CHECKS[variant]
+    found = function(COMBINE, fields)
+    names = {str(access): access.order for access in found.accesses}
+    removed = names[edge[0]], names[edge[1]]
+    less = {pair: reasons - CONTROL if pair == removed else reasons for pair, reasons in conflicts(found).items()}
+    with pytest.raises(AssertionError):
+        check(found.accesses, {pair: reasons for pair, reasons in less.items() if reasons})
+
+
+def test_the_code_of_6_5() -> None:
+    """What the text prints for variant (b): one read for both fields of the pad, before the first of them is used."""
+    assert body(COMBINE, B) == (
+        "void combine_example(struct GPIOPad *pad) {\n"
+        "  uint32_t reg1, reg2;\n"
+        "  HAL_READ_GPIOPad_dir_intEn(pad, &reg1, &reg2);\n"
+        "  int dir = reg1;\n"
+        "  if (reg2 && dir)\n"
+        "    HAL_WRITE_GPIOPad_dir(pad, HAL_READ_GPIOType_intStatus(gpio) != 0);\n"
+        "}"
+    )
+
+
+OUTER = """\
+bfGroup Inner1 { uint8 a; uint8 b; uint8 c; };
+bfGroup Inner2 { uint8 d; uint8 e; };
+bfGroup Outer { bfGroup Inner1 inner1; bfGroup Inner2 inner2; uint8 f; };
+make_device(Outer, outer, 0x1000);
+"""
+REGIONS = ("inner2.d inner2.e",) * 5 + ("inner1.a inner1.b inner1.c",) * 2 + ("inner1.a inner1.c",) * 2
+
+
+def reads(several: tuple[str, ...], device: str) -> str:
+    """A driver with these access regions, each in a function."""
+    sums = [" + ".join(f"{device}->{name}" for name in region.split()) for region in several]
+    return "\n".join(f"unsigned f{index}(void) {{ return {text}; }}" for index, text in enumerate(sums))
+
+
+def bits(svd: str) -> dict[str, int]:
+    """First bit of each field in the memory map."""
+    found = {}
+    for offset, fields in re.findall(r"<addressOffset>(\w+)</addressOffset>.*?<fields>(.*?)</fields>", svd, re.DOTALL):
+        for name, bit in re.findall(r"<name>(\w+)</name>.*?<bitOffset>(\d+)<", fields, re.DOTALL):
+            found[name] = 8 * int(offset, 0) + int(bit)
+    return found
+
+
+def test_figures_6_6_and_6_7() -> None:
+    svd = generated(reads(REGIONS, "outer"), OUTER).files["driver_registers.svd"]
+    assert bits(svd) == {"inner1_a": 0, "inner1_b": 8, "inner1_c": 16, "inner2_d": 32, "inner2_e": 40, "f": 64}
+
+
+def test_combinations_are_sorted_by_uses_then_size() -> None:
+    de, abc, ac = ({("G", letter) for letter in letters} for letters in ("de", "abc", "ac"))
+    assert combinations([*[frozenset(ac)] * 2, *[frozenset(abc)] * 2, *[frozenset(de)] * 5]) == [de, abc, ac]
+
+
+@pytest.mark.parametrize(("more", "partner"), [("b", "b"), ("c", "c")])
+def test_the_order_of_combinations_matters(more: str, partner: str) -> None:
+    """Two of three halves fit into a register: those that are read together more often."""
+    fields = "bfGroup G { uint16 a; uint16 b; uint16 c; };\nmake_device(G, dev, 0x1000);"
+    found = bits(generated(reads(("a b", "a c", f"a {more}"), "dev"), fields).files["driver_registers.svd"])
+    assert found["a"] == 0
+    assert found[partner] == 16
+
+
+ALIGNED = {"yes": 0, "no": 4}
+TABLE_6_1 = {
+    ("read", "yes", "yes"): (1, 0, 0), ("read", "no", "yes"): (1, 1, 0),
+    ("read", "yes", "no"): (1, 0, 1), ("read", "no", "no"): (1, 1, 1),
+    ("write", "yes", "yes"): (1, 0, 0), ("write", "no", "yes"): (1, 1, 0),
+    ("write", "yes", "no"): (2, 0, 1), ("write", "no", "no"): (2, 1, 1),
+}  # fmt: skip
+"""Bus accesses, shifts, masks; of a shared write the table says 3 accesses, the code that the text prints has 2."""
+
+
+@pytest.mark.parametrize("row", TABLE_6_1, ids="-".join)
+def test_table_6_1(row: tuple[str, str, str]) -> None:
+    op, aligned, exclusive = row
+    other = [] if exclusive == "yes" else ["other:16:8"]
+    fields = chip(register("R", 0, f"f:{ALIGNED[aligned]}:8", *other))
+    text = "dev->R.f = 1;" if op == "write" else "(void)dev->R.f;"
+    header = generated(f"void use(void) {{ {text} }}", fields).files["driver_registers.h"]
+    code = header[header.index("static inline") :]
+    accesses, shifts, masks = TABLE_6_1[row]
+    assert len(re.findall(r"REG_(?:READ|WRITE)32\(", code)) == accesses
+    assert len(re.findall(r"<<|>>", code)) == shifts
+    # Written values are masked, and so is what the function returns: the printed code spills into neighbours.
+    assert len(re.findall(r" & ", code)) == masks + 2 * (op == "write")
+
+
+def test_a_value_that_is_too_large_spills_into_no_neighbour() -> None:
+    fields = chip(register("R", 0, "f:0:2", "g:2:2"))
+    header = generated("void use(unsigned x) { dev->R.f = x; }", fields).files["driver_registers.h"]
+    assert "(REG_READ32((uintptr_t)grp + 0u) & 0xcu) | (write_value0 & 0x3u)" in header
+
+
+SIMPLIFIED = "void use(void) { gpio->pads[0].dir = 1; gpio->pads[31].cfg = 2; }"
+INDEXED = "void use(int i) { gpio->pads[i + 1].out = 1; }"
+
+
+def test_groups_are_simplified_unless_they_are_reached_dynamically() -> None:
+    """6.4.3: the arrays and groups that static indices reach are part of their parent, by the printed names."""
+    static = generated(SIMPLIFIED, A)
+    assert {"pads_0_dir", "pads_0_in", "pads_31_cfg", "intStatus"} <= set(bits(static.files["driver_registers.svd"]))
+    assert "HAL_WRITE_GPIOType_pads_0_dir_pads_31_cfg(gpio, 1, 2)" in static.files["driver.c"]
+    assert "struct GPIOPad" not in static.files["driver_registers.h"]
+    dynamic = generated(INDEXED, A)
+    assert "HAL_WRITE_GPIOPad_out(&gpio->pads[i + 1], 1)" in dynamic.files["driver.c"]
+    assert "struct GPIOPad pads[32];" in dynamic.files["driver_registers.h"]
+
+
+def test_pointers_keep_their_group() -> None:
+    assert parsed(COMBINE, A).dynamic == {"GPIOPad"}
+    assert not parsed(SIMPLIFIED, A).dynamic
+
+
+SIDE_EFFECTS = {
+    "rse(a) a": ("bit rse(a) a; bit b;", "x = dev->a; y = dev->b; x += dev->a;", "r a, r b | r a"),
+    "rse(b) a": ("bit rse(b) a; bit b;", "x = dev->b; x += dev->a; y = dev->b;", "r b | r a | r b"),
+    "wse(a) a": ("bit wse(a) a; bit b;", "dev->b = x; dev->a = 1; dev->b = y;", "w b | w a | w b"),
+    "wse(b) a": ("bit wse(b) a; bit b;", "x = dev->b; dev->a = 1; y = dev->b;", "r b | w a | r b"),
+}
+
+
+@pytest.mark.parametrize("scenario", SIDE_EFFECTS)
+def test_side_effects_of_6_3_2(scenario: str) -> None:
+    members, text, expected = SIDE_EFFECTS[scenario]
+    fields = f"bfGroup G {{ {members} }};\nmake_device(G, dev, 0x1000);"
+    made = generated(f"void use(unsigned x, unsigned y) {{ {text} }}", fields)
+    several = [region for region in expected.split(" | ") if ", " in region]
+    assert [", ".join(region) for region in made.regions.get("use", ())] == several
+    assert made.combined.calls == len(expected.split(" | "))
+
+
+def test_costs_are_those_of_the_text() -> None:
+    """What the report counts is what the accessors do."""
+    made = generated(
+        "void use(void) { dev->R.f = 1; dev->R.g = 2; }", chip(register("R", 0, "f:0:2", "g:2:2", "h:8:1"))
+    )
+    assert (made.plain.loads, made.plain.stores) == (2, 2)
+    assert (made.combined.loads, made.combined.stores) == (1, 1)

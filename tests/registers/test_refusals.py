@@ -1,0 +1,104 @@
+"""What cannot be used is refused, with file and line, and leaves no files behind."""
+
+from __future__ import annotations
+
+import pytest
+from registers.texts import chip, generated, register
+
+from tflm_memopt.errors import RegisterError
+
+G = "bfGroup G {{ {} }};\nmake_device(G, dev, 0x1000);"
+ONE = G.format("bit a; uint4 n[4];")
+CHIP = chip(register("R", 0, "a:0:4"))
+USE = "void use(void) { dev->a = 1; }"
+CASES = {
+    # code: driver, description, where, in the message
+    "field_too_wide": (USE, G.format("bit a;\n uint33 wide;"), "fields.h:4", "33 bits, its register 32"),
+    "fields_overlap": ("", chip(register("R", 0, "a:0:4", "b:3:2")), "chip.svd:8", "a and b of dev_Type_R overlap"),
+    "field_outside": ("", chip(register("R", 0, "a:30:4")), "chip.svd:7", "ends at bit 33"),
+    "unknown_access": (USE, G.format("bit a;\n bit access_type(sometimes) b;"), "fields.h:4", "'sometimes'"),
+    "unknown_field": (USE, G.format("bit rse(nothing) a;"), "fields.h:3", "acts on G::nothing"),
+    "no_device": (USE, "bfGroup G { bit a; };", "fields.h:1", "no device"),
+    "no_bit_field": (USE, G.format("bit a;\n float x;"), "fields.h:4", "float"),
+    "no_address": (USE, "bfGroup G { bit a; };\nint x;\nmake_device(G, dev, &x);", "fields.h:5", "&x"),
+    "no_xml": ("", "<device>\n<peripherals", "chip.svd:2", "XML"),
+    "not_c": ("void use(void) {\n  dev->missing = 1;\n}", ONE, "driver.c:2", "missing"),
+    "no_bound": ("void use(void) {\n  while (!dev->a) {\n  }\n}", ONE, "driver.c:2", "without a bound"),
+    "index_outside": ("void use(void) {\n  dev->n[4] = 1;\n}", ONE, "driver.c:2", "none with index 4"),
+    "field_address": ("void *use(void) {\n  return &dev->a;\n}", ONE, "driver.c:2", "&dev->a"),
+    "step_in_expression": ("unsigned use(void) {\n  return dev->a++;\n}", ONE, "driver.c:2", "dev->a++"),
+    "access_in_macro": ("#define GO dev->a = 1\nvoid use(void) {\n  GO;\n}", ONE, "driver.c:3", "macro"),
+    "wrong_access": (
+        "void use(void) {\n  dev->a = 1;\n}", G.format("bit access_type(read_only) a;"), "driver.c:2", "is written here"
+    ),
+}  # fmt: skip
+NO_NAMES = "<peripherals><peripheral><registers><register/></registers></peripheral></peripherals>"
+MORE = {
+    "access of SVD": ("", chip(register("R", 0, "a:0:4", more="\n<access>often</access>")), "chip.svd:7", "'often'"),
+    "side effect of SVD": ("", chip(register("R", 0, "a:0:4"), '\n<wse field="R.b"/>'), "chip.svd:11", "'R.b'"),
+    "no registers": ("", '<device schemaVersion="1.3"><name>d</name></device>', "chip.svd:1", "no peripheral"),
+    "not SVD": ("", f"<device>{NO_NAMES}</device>",
+                "chip.svd:1", "CMSIS-SVD"),
+    "write-only is read": (
+        "unsigned use(void) {\n  return dev->a;\n}", G.format("bit access_type(write_only) a;"), "driver.c:2", "is read"
+    ),
+    "a loop without braces": ("void use(void) {\n  for (;;) dev->a = 1;\n}", ONE, "driver.c:2", "without a bound"),
+}  # fmt: skip
+
+
+def refused(driver: str, description: str) -> RegisterError:
+    with pytest.raises(RegisterError) as found:
+        generated(driver, description)
+    return found.value
+
+
+@pytest.mark.parametrize("code", CASES)
+def test_refusals(code: str) -> None:
+    driver, description, where, says = CASES[code]
+    error = refused(driver, description)
+    assert (error.code, error.where) == (code, where)
+    assert says in error.what
+    assert error.hint
+
+
+@pytest.mark.parametrize("case", MORE)
+def test_more_refusals(case: str) -> None:
+    driver, description, where, says = MORE[case]
+    error = refused(driver, description)
+    assert error.where == where
+    assert says in error.what
+
+
+BOUNDED = (
+    "for (int i = 0; i < 9 && !dev->a; ++i) {}",
+    "for (int i = 9; i > 0; i -= 2) dev->a = 1;",
+    "int n = 9; while (n-- && !dev->a) {}",
+    "int n = 9; while (--n != 0 && !dev->a) {}",
+    "int n = 9; do { n--; } while (n > 0 && dev->a);",
+    "do { dev->a = 1; } while (0);",
+    "int n = 9; while (n && !dev->a) { --n; }",
+    "while (1) {}",  # touches no register
+)
+UNBOUNDED = (
+    "for (;;) dev->a = 1;",
+    "while (!dev->a) {}",
+    "while (1) dev->a = 1;",
+    "for (int i = 0; i < 9; --i) dev->a = 1;",  # the other way
+    "for (int i = 0; i < 9; i *= 2) dev->a = 1;",
+    "for (int i = 0; i < 9; ++i) { i = 0; dev->a = 1; }",
+    "int n = 9; for (int i = 0; i < n; ++i) { n = 9 + i; dev->a = 1; }",
+    "for (unsigned i = 0; i < dev->n[0]; ++i) dev->a = 1;",  # the hardware says when
+    "volatile int n = 9; while (n-- && dev->a) {}",
+    "int n = 9; while (n-- || dev->a) {}",
+    "do { dev->a = 1; } while (dev->a);",
+)
+
+
+@pytest.mark.parametrize("text", BOUNDED)
+def test_loops_with_a_bound_are_taken(text: str) -> None:
+    generated(f"void use(void) {{ {text} }}", ONE)
+
+
+@pytest.mark.parametrize("text", UNBOUNDED)
+def test_loops_without_a_bound_are_refused(text: str) -> None:
+    assert refused(f"void use(void) {{ {text} }}", ONE).code == "no_bound"
