@@ -9,13 +9,13 @@ from typing import Any
 
 import pytest
 from conftest import ROOT
-from registers.drivers import FIXED, LAYOUT
+from registers.drivers import FIXED
 from registers.plain import PLAIN
 
 import tflm_memopt
 from tflm_memopt.cli import main as cli
 
-SPI, GPIO = FIXED["spi"], LAYOUT["gpio"]
+SPI = FIXED["spi"]
 NAMES = {"spi.c", "spi_registers.h", "spi_registers.svd", "register_words.h"}
 
 
@@ -42,11 +42,11 @@ def test_files_and_report(tmp_path: Path, capsys: pytest.CaptureFixture[str]) ->
 
 def test_page(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    assert call(GPIO.driver, GPIO.description, "--cc", "cc") == cli.DONE
+    assert call(SPI.driver, SPI.description, "--cc", "cc") == cli.DONE
     said = capsys.readouterr().out
-    assert "gpio_registers" in said  # the folder that is taken when none is named
-    assert "5 -> 1" in said
-    assert (tmp_path / "gpio_registers/gpio.c").exists()
+    assert "spi_registers" in said  # the folder that is taken when none is named
+    assert "7 -> 1" in said
+    assert (tmp_path / "spi_registers/spi.c").exists()
 
 
 def test_place_makes_a_layout(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

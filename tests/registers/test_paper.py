@@ -189,7 +189,7 @@ def test_table_6_1(row: tuple[str, str, str]) -> None:
 def test_a_value_that_is_too_large_spills_into_no_neighbour() -> None:
     fields = chip(register("R", 0, "f:0:2", "g:2:2"))
     header = generated("void use(unsigned x) { dev->R.f = x; }", fields).files["driver_registers.h"]
-    assert "(REG_READ32((uintptr_t)grp + 0u) & 0xcu) | (write_value0 & 0x3u)" in header
+    assert "(REG_READ32((uintptr_t)grp + 0u) & 0xfffffffcu) | (write_value0 & 0x3u)" in header
 
 
 SIMPLIFIED = "void use(void) { gpio->pads[0].dir = 1; gpio->pads[31].cfg = 2; }"

@@ -40,7 +40,7 @@ def cost(accessor: Accessor, layout: Layout) -> Cost:
     register, slots = _where(accessor, layout)
     if accessor.op is AccessOp.READ:
         return Cost(1, 0)
-    return Cost(int(register.must_read(_written(slots)) != 0), 1)
+    return Cost(int(register.kept(_written(slots)) != 0), 1)
 
 
 def _where(accessor: Accessor, layout: Layout) -> tuple[Register, list[Slot]]:
@@ -163,9 +163,9 @@ def _placed_value(slot: Slot, register: Register, name: str) -> str:
 def _writing(accessor: Accessor, register: Register, slots: Sequence[Slot], index: str, address: str) -> str:
     values = "".join(f", {value_type(slot.field.field.bits)} write_value{i}" for i, slot in enumerate(slots))
     new = " | ".join(_placed_value(slot, register, f"write_value{i}") for i, slot in enumerate(slots))
-    keep = register.must_read(_written(slots))
+    keep = register.kept(_written(slots))
     _, ones = register.neutral
-    if constant := ones & ~_written(slots) | register.reserved:
+    if constant := ones & ~_written(slots) | (0 if keep else register.reserved):
         new += f" | {_number(constant, register.bits)}"
     if keep:
         kept = f"REG_READ{register.bits}({address}) & {_number(keep, register.bits)}"

@@ -82,20 +82,20 @@ def generate(
     description, header_text = read(description_path, description_text)
     unit, driver = source.read(driver_path, driver_text, description, description_path, header_text, folders)
     flat = flatten(description, driver)
-    places = _Places(unit, driver, flat)
-    choose = place or not description.is_fixed
-    found = layout.place(flat, places.combinations()) if choose else layout.fixed(flat)
     name = f"{driver_path.stem}_registers"
+    places = _Places(unit, driver, flat, (description_path.name, f"{name}.h"))
+    choose = place or not description.is_fixed
+    found = places.placed() if choose else layout.fixed(flat)
 
     def version(regions: Mapping[str, Regions]) -> Version:
-        rewritten = rewrite.rewrite(unit, driver, flat, found, regions, (description_path.name, f"{name}.h"))
+        rewritten = places.rewritten(found, regions)
         text = accessors.header(f"{_macro(name)}_H_", description.devices, found, rewritten.calls)
         costs = [accessors.cost(call, found) for call in rewritten.calls]
         code = None
         if compiler is not None:
             files = {driver_path.name: rewritten.text, f"{name}.h": text}
             code = code_size.measure(compiler, driver_path.name, files, [*folders, driver_path.parent])
-        loads, stores = (sum(getattr(cost, what) for cost in costs) for what in ("loads", "stores"))
+        loads, stores = sum(cost.loads for cost in costs), sum(cost.stores for cost in costs)
         return Version(rewritten.text, text, len(costs), loads, stores, code)
 
     alone = {function.name: [[access] for access in function.accesses] for function in driver.functions}
@@ -132,6 +132,31 @@ class _Places:
     unit: ParsedFile
     driver: Driver
     flat: Flat
+    includes: tuple[str, str]
+    """The description's name, and that of the header with the accessors."""
+
+    def rewritten(self, found: Layout, regions: Mapping[str, Regions]) -> rewrite.Rewritten:
+        """The driver in a layout, with these regions combined."""
+        return rewrite.rewrite(self.unit, self.driver, self.flat, found, regions, self.includes)
+
+    def placed(self) -> Layout:
+        """Fields placed for the fewest accesses in the text: what is written in a shared register is read first.
+
+        A combination that costs more than it saves is left out, the least frequent ones being tried first.
+        """
+        wanted = self.combinations()
+        best = layout.place(self.flat, wanted)
+        fewest = self._accesses(best)
+        for one in reversed(layout.combinations(wanted)):
+            less = [combination for combination in wanted if combination != one]
+            found = layout.place(self.flat, less)
+            if (count := self._accesses(found)) < fewest:
+                wanted, best, fewest = less, found, count
+        return best
+
+    def _accesses(self, found: Layout) -> int:
+        costs = [accessors.cost(call, found) for call in self.rewritten(found, self.regions(found)).calls]
+        return sum(cost.loads + cost.stores for cost in costs)
 
     def regions(self, found: Layout | None) -> dict[str, Regions]:
         """What is one access, by function, in a layout; without one, were each group in one register."""

@@ -82,12 +82,13 @@ class Register:
         ones = sum(slot.all_bits for slot in self.slots if slot.field.field.access is AccessType.ZERO_CLEARS)
         return zeros, ones
 
-    def must_read(self, written: int) -> int:
-        """Bits that a write of `written` has to give as they are: all that are neither written nor neutral."""
+    def kept(self, written: int) -> int:
+        """Bits that a write of `written` gives as they were read; 0: it need not read."""
         zeros, ones = self.neutral
         used = self.full if self.reset is None else self.used
         fixed = sum(slot.all_bits for slot in self.slots if not slot.field.field.is_writable)
-        return used & ~(written | zeros | ones | fixed)
+        changed = written | zeros | ones
+        return self.full & ~changed if used & ~(changed | fixed) else 0
 
 
 _ZEROS = AccessType.ONE_CLEARS, AccessType.WRITE_ONLY
@@ -137,9 +138,13 @@ def place(flat: Flat, regions: Iterable[Combination]) -> Layout:
     regions: the fields of each access region of the driver. Fields whose accesses act have registers of their own.
     """
     order = combinations(regions)
+    elements = {part.group for group in flat.groups.values() for part in group.parts if part.count is not None}
     found: dict[str, Placed] = {}
     for group in flat.groups.values():  # the deepest ones come first
-        found[group.name] = _placed(group, order, found)
+        placed = _placed(group, order, found)
+        if group.name in elements:  # an index is a shift then, not a product
+            placed = replace(placed, nbytes=1 << (placed.nbytes - 1).bit_length())
+        found[group.name] = placed
     return found
 
 
@@ -151,7 +156,11 @@ def combinations(regions: Iterable[Combination]) -> list[Combination]:
 
 def _placed(group: FlatGroup, order: Sequence[Combination], children: Mapping[str, Placed]) -> Placed:
     registers: list[Register] = []
-    nbytes, done = 0, set[str]()
+    nbytes, parts, done = 0, [], set[str]()
+    for part in group.parts:
+        step = children[part.group].nbytes
+        parts.append((part, nbytes, step))
+        nbytes += step * (part.count or 1)
     for field in group.fields:
         if field.name not in done:
             together = _together(group, field, order, done)
@@ -163,11 +172,6 @@ def _placed(group: FlatGroup, order: Sequence[Combination], children: Mapping[st
             done |= {member.name for member in together}
             registers.append(Register(nbytes, WORD, tuple(slots), reset=0))
             nbytes += WORD // 8 * (field.count or 1)
-    parts = []
-    for part in group.parts:
-        step = children[part.group].nbytes
-        parts.append((part, nbytes, step))
-        nbytes += step * (part.count or 1)
     return Placed(group.name, tuple(registers), tuple(parts), nbytes)
 
 
