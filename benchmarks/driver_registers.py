@@ -1,21 +1,23 @@
 """Drivers with generated accessors beside the plain ones: accesses, code, instructions, memory map, effort.
 
-python benchmarks/driver_registers.py          the tables of docs/registers.md
+python benchmarks/driver_registers.py [--only NAME ...] [--update docs/registers.md]
 
-Accesses are counted on the simulated bus of tests/registers.
+Accesses are counted on the simulated bus of tests/registers, instructions on RV32 in QEMU (scripts/test installs both).
 """
 
 from __future__ import annotations
 
+import argparse
 import sys
 import tempfile
-from collections.abc import Iterator
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT / "tests"))
 
+import tables  # noqa: E402
 from registers.drivers import FIXED, LAYOUT, Variant, generated, plain  # noqa: E402
+from registers.on_core import cost  # noqa: E402
 from registers.plain import DRIVERS, PLAIN  # noqa: E402
 
 from tflm_memopt.registers.halstead import effort  # noqa: E402
@@ -23,22 +25,34 @@ from tflm_memopt.registers.halstead import effort  # noqa: E402
 MODES = {"fixed": FIXED, "placed": LAYOUT}
 
 
-def accesses() -> Iterator[str]:
-    """Bus accesses, Halstead's effort and bytes of the memory map."""
-    yield "| driver | accesses, plain | fixed | | placed | | memory map, B | placed | effort, plain | described |"
-    yield "|---|---|---|---|---|---|---|---|---|---|"
+Rows = list[list[str]]
+
+
+def accesses() -> tuple[list[str], Rows]:
+    """Bus accesses, bytes of the memory map and Halstead's effort."""
+    titles = [
+        "driver",
+        "accesses, plain",
+        "fixed",
+        "",
+        "placed",
+        "",
+        "memory map, B",
+        "placed",
+        "effort, plain",
+        "described",
+    ]
+    rows = []
     for name in DRIVERS:
         with tempfile.TemporaryDirectory() as folder:
             before = plain(name, Path(folder) / "plain").accesses
-            after = {mode: generated(name, each[name], Path(folder) / mode).accesses for mode, each in MODES.items()}
-        maps = {mode: each[name].generated().memory_map for mode, each in MODES.items()}
+            after = [generated(name, each[name], Path(folder) / mode).accesses for mode, each in MODES.items()]
+        ratios = [text for count in after for text in (str(count), f"x{count / before:.2f}")]
+        maps = [f"{each[name].generated().memory_map:,}" for each in MODES.values()]
         texts = [PLAIN / f"{name}.c", PLAIN / f"{name}_hal.h"]
-        efforts = effort("".join(path.read_text() for path in texts)), _described(LAYOUT[name])
-        ratios = {mode: f"x{count / before:.2f}" for mode, count in after.items()}
-        yield (
-            f"| {name} | {before} | {after['fixed']} | {ratios['fixed']} | {after['placed']} | {ratios['placed']} | "
-            f"{maps['fixed']} | {maps['placed']} | {efforts[0]:,.0f} | {efforts[1]:,.0f} |"
-        )
+        efforts = [effort("".join(path.read_text() for path in texts)), _described(LAYOUT[name])]
+        rows.append([name, str(before), *ratios, *maps, *(f"{each:,.0f}" for each in efforts)])
+    return titles, rows
 
 
 def _described(variant: Variant) -> float:
@@ -49,8 +63,37 @@ def _described(variant: Variant) -> float:
     return effort("".join(texts))
 
 
+def costs() -> tuple[list[str], Rows]:
+    """Bytes of code at -Os and instructions of the programs, on RV32 in QEMU."""
+    titles = ["driver", "code, plain, B", "fixed", "placed", "instructions, plain", "fixed", "placed"]
+    rows = []
+    for name in DRIVERS:
+        with tempfile.TemporaryDirectory() as folder:
+            before = cost(name, None, Path(folder) / "plain")
+            after = [cost(name, each[name], Path(folder) / mode) for mode, each in MODES.items()]
+        code = [_fall(one.code, before.code) for one in after]
+        rows.append([name, str(before.code), *code, str(before.instructions)])
+        rows[-1] += [_fall(one.instructions, before.instructions) for one in after]
+    return titles, rows
+
+
+def _fall(after: int, before: int) -> str:
+    return f"{after} ({100 * (after / before - 1):+.0f} %)"
+
+
+TABLES = {"register-accesses": accesses, "register-costs": costs}
+
+
 def main() -> None:
-    print("\n".join(accesses()))
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--only", nargs="+", choices=TABLES, default=list(TABLES), help="these tables")
+    parser.add_argument("--update", type=Path, metavar="PAGE", help="write the tables into a page")
+    args = parser.parse_args()
+    for name in args.only:
+        table = tables.markdown(*TABLES[name]())
+        print(f"{table}\n")
+        if args.update:
+            tables.update(args.update, name, table)
 
 
 if __name__ == "__main__":

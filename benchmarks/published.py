@@ -153,6 +153,8 @@ TABLES = (
     ),
     Table(CYCLES, "cycles-m4", "cycles.py --board nucleo_l4r5 --models {models}", SMALL, counted(MEASURED["m4"])),
     Table(CYCLES, "cycles-error", "cycles.py --errors"),
+    Table("docs/registers.md", "register-accesses", "driver_registers.py --only register-accesses"),
+    Table("docs/registers.md", "register-costs", "driver_registers.py --only register-costs"),
     Table(BENCHMARKS, "size", "size.py --models {models}", SMALL, sizes),
     Table(BENCHMARKS, "seconds", "seconds.py {models}", of=times),
 )  # fmt: skip

@@ -1,0 +1,83 @@
+"""Drivers on RV32 in QEMU: on the simulated bus, and with RAM for registers, to count instructions."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from cores.core import CORES, HERE, build, emulate
+from registers.drivers import FIXED, Variant, fields, table_of, written
+from registers.plain import PLAIN
+from registers.simulated import Ran, Row, parsed, program
+
+from tflm_memopt.registers.code_size import measure
+
+RV32 = CORES["rv32"]
+COMPILER = " ".join([RV32.prefix + "gcc", *RV32.flags, "-std=c11"])
+RAM = 0x80300000
+"""Where registers are when instructions are counted: each peripheral at its own address modulo 1 MB."""
+READY = {"SR_TXE": 1, "SR_RXNE": 1, "dma_ISR_TCIF": 1, "RIS_FRAME": 1}
+"""What lets every poll end at once."""
+BASES = {"gpio": 0x1A101000, "spi": 0x40013000, "camera": 0x50050000, "dma": 0x40026000}
+
+
+@dataclass(frozen=True)
+class Cost:
+    """What a driver costs: bytes of code at -Os, and instructions of its program."""
+
+    code: int
+    instructions: int
+    result: int
+
+
+def simulated(name: str, variant: Variant | None, folder: Path) -> Ran:
+    """The driver on the simulated bus, there; None: the plain one."""
+    if variant is None:
+        table, files, include = fields(name, FIXED[name].description.read_text()), [PLAIN / f"{name}.c"], [HERE]
+    else:
+        driver, made = written(variant, folder / "written")
+        table, files, include = table_of(name, variant, made), [driver], [HERE, folder / "written"]
+    start = [HERE / file for file in RV32.start]
+    sources = [*files, PLAIN / f"{name}_main.c", Path(__file__).with_name("machine.c"), *start]
+    arguments = program(folder, name, sources, table, include)
+    flags = [str(a) for a in arguments if isinstance(a, str)]
+    build(RV32, [a for a in arguments if isinstance(a, Path)], folder / "image.elf", flags)
+    return parsed(emulate(RV32, folder / "image.elf"))
+
+
+def cost(name: str, variant: Variant | None, folder: Path) -> Cost:
+    """Code and instructions of the driver; None: of the plain one."""
+    folder.mkdir(parents=True, exist_ok=True)
+    if variant is None:
+        table, driver = fields(name, FIXED[name].description.read_text()), PLAIN / f"{name}.c"
+        texts = {f"{name}.c": driver.read_text()}
+    else:
+        driver, made = written(variant, folder / "written")
+        table, texts = table_of(name, variant, made), dict(made.files)
+    code = measure(COMPILER, f"{name}.c", texts, [PLAIN])
+    (folder / "registers.h").write_text(_registers(table))
+    moved = [f"-D{word}={RAM | base & 0xFFFFF:#x}u" for device, base in BASES.items() for word in _macros(device)]
+    folders = [f"-I{path}" for path in (HERE, folder, PLAIN, driver.parent)]
+    files = [driver, PLAIN / f"{name}_main.c", Path(__file__).with_name("counted.c")]
+    flags = ["-Os", f"-DPROGRAM={name}_main", *moved, *folders]
+    build(RV32, [*files, *(HERE / file for file in RV32.start)], folder / "image.elf", flags)
+    said = emulate(RV32, folder / "image.elf").split()
+    return Cost(code, int(said[0]), int(said[1]))
+
+
+def _macros(device: str) -> tuple[str, str]:
+    return f"{device}_BASE", f"{device.upper()}_BASE"
+
+
+def _registers(table: Sequence[Row]) -> str:
+    lines = []
+    for row in table:
+        value = READY.get(row.name, row.initial)
+        address = RAM | row.address & 0xFFFFF
+        lines.append(f"  {{{address:#x}u, {row.bit}, {(1 << row.bits) - 1:#x}u, {value:#x}u}},")
+    entries = "\n".join(lines)
+    return (
+        "#include <stdint.h>\nstatic const struct {\n  uint32_t address, bit, mask, value;\n} registers[] = {\n"
+        f"{entries}\n}};\n"
+    )
