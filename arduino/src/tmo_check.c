@@ -9,12 +9,34 @@
 _Static_assert(TMO_MAX_KERNEL_H <= TMO_MAX_TAPS, "one array of pointers holds either");
 _Static_assert(sizeof(tmo_header) == 56 && sizeof(tmo_tensor) == 28 && sizeof(tmo_lane) == 12 && sizeof(tmo_op) == 80 &&
                    sizeof(tmo_block) == 12 && sizeof(tmo_unit) == 8 && sizeof(tmo_access) == 16 && sizeof(tmo_copy) == 8 &&
-                   sizeof(tmo_move) == 28 && sizeof(tmo_order) == 16,
+                   sizeof(tmo_move) == 28 && sizeof(tmo_order) == 16 && sizeof(tmo_ring) == 16,
                "packed layout");
 
 /* Of the buffer that a tensor lies in. */
 static uint32_t base_bytes(const tmo_checker *c, const tmo_tensor *t) {
   return t->base == 0 ? tmo_header_of(c->program)->workspace : c->io_bytes[t->base - 1];
+}
+
+/* The rings of the state: inside of it, behind where they stand. Their number; -1: they are damaged. */
+TMO_OWN_FRAME static int32_t check_rings(const tmo_checker *c) {
+  const tmo_header *h = tmo_header_of(c->program);
+  if (h->state == 0) return h->rings == 0 ? 0 : -1;
+  int32_t n = 0;
+  for (uint32_t at = h->rings;; at += sizeof(tmo_ring), ++n) {
+    if (!tmo_has_constant(c, at, sizeof(tmo_ring), 4)) return -1;
+    const tmo_ring *ring = (const tmo_ring *)tmo_constant(c->program, at);
+    if (ring->depth == 0) break;
+    if (!tmo_lies_in(h->state, ring->offset, ring->bytes, 1)) return -1;
+  }
+  return n > 0 && n <= UINT8_MAX - TMO_LAYOUT_STATE && tmo_lies_in(h->state, 0, 2 * (uint32_t)n, 2) ? n : -1;
+}
+
+/* Rows of a tensor that are in a ring are rows of that ring. */
+static bool check_ring(const tmo_checker *c, const tmo_tensor *t) {
+  if (tmo_ring_number(t) >= c->n_rings || tmo_has_lanes(t)) return false;
+  const tmo_ring *ring = &tmo_rings(c->program)[tmo_ring_number(t)];
+  if ((uint32_t)t->height + ring->depth > UINT16_MAX) return false;
+  return ring->bytes == tmo_times(tmo_times(t->width, t->channels), ring->depth);
 }
 
 /* The newest rows are in io[0], older ones in a ring. An external frame is looked at when it is there. */
@@ -47,8 +69,9 @@ static bool check_stream(const tmo_checker *c) {
 static tmo_status check_tensor(const tmo_checker *c, const tmo_tensor *t) {
   const uint32_t n_io = (uint32_t)tmo_header_of(c->program)->n_inputs + tmo_header_of(c->program)->n_outputs;
   const bool constant = t->base == TMO_PROGRAM_BASE;
-  if ((t->base > n_io && !constant) || t->layout > TMO_LAYOUT_PIXELS_TURNED) return TMO_ERROR_TABLE;
+  if (t->base > n_io && !constant && (t->base > n_io + 1 || c->n_rings == 0)) return TMO_ERROR_TABLE;
   if (t->channels == 0 || t->width == 0 || t->height == 0) return TMO_ERROR_TABLE;
+  if (tmo_in_ring(t) ? !check_ring(c, t) : t->layout > TMO_LAYOUT_PIXELS_TURNED) return TMO_ERROR_TABLE;
   const bool whole = !tmo_has_lanes(t) && t->depth == t->height && !tmo_is_frame(c->program, t);
   if (t->layout != TMO_LAYOUT_HWC && !whole) return TMO_ERROR_TABLE;
   if (tmo_is_frame(c->program, t)) return check_frame(c, t);
@@ -79,8 +102,9 @@ static bool check_lanes(tmo_checker *c, const tmo_tensor *t, uint32_t pixel) {
 }
 
 static bool same_rows(const tmo_tensor *a, const tmo_tensor *b) {
-  return a->base == b->base && a->offset == b->offset && a->height == b->height && a->depth == b->depth &&
-         a->layout == b->layout && tmo_row_bytes(a) == tmo_row_bytes(b);
+  const bool alike = a->layout == b->layout || tmo_in_ring(a); /* older rows make no difference */
+  return a->base == b->base && a->offset == b->offset && a->height == b->height && a->depth == b->depth && alike &&
+         tmo_row_bytes(a) == tmo_row_bytes(b);
 }
 
 /* An operand is resident, or the output of an operator that comes earlier in the block. */
@@ -200,7 +224,11 @@ tmo_status tmo_check(const void *program, size_t program_bytes, const uint32_t *
   tmo_status status = tmo_check_build(program, program_bytes, n_inputs, n_outputs, workspace_bytes);
   if (status != TMO_OK) return status;
   const tmo_header *h = tmo_header_of(program);
-  tmo_checker c = {(const uint8_t *)program, tmo_tensors(program), tmo_ops(program), io_bytes, tmo_times(h->size, MAX_READS)};
+  tmo_checker c = {(const uint8_t *)program, tmo_tensors(program), tmo_ops(program), io_bytes, tmo_times(h->size, MAX_READS), 0};
+  const int32_t rings = tmo_has_part(TMO_PART_STATE) ? check_rings(&c) : 0;
+  if (rings < 0 || (rings > 0 && tmo_input_of(program) == TMO_INPUT_STREAM)) return TMO_ERROR_TABLE;
+  if (rings > 0 && io_bytes[n_inputs + n_outputs] < h->state) return TMO_ERROR_IO;
+  c.n_rings = (uint32_t)rings;
   for (uint32_t i = 0; i < h->n_tensors; ++i) {
     status = check_tensor(&c, &c.tensors[i]);
     if (status != TMO_OK) return status;

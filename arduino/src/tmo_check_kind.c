@@ -19,17 +19,19 @@
 #define BYTES_READ(set) (IS(set, READS_4) ? 4u : IS(set, READS_1) ? 1u : 2u)
 #define BYTES_WRITTEN(set) (IS(set, WRITES_4) ? 4u : IS(set, WRITES_1) ? 1u : 2u)
 
-/* The window of each output coordinate begins inside the padded input and reaches into the input. All are uint16_t: nothing wraps. */
-static bool window_fits(uint32_t kernel, uint32_t stride, uint32_t dilation, uint32_t pad, uint32_t in, uint32_t out) {
+/* The window of each output coordinate begins inside the padded input and reaches into the input, or into what is there of `pad` beside it. All
+ * are uint16_t: nothing wraps. */
+static bool window_fits(uint32_t kernel, uint32_t stride, uint32_t dilation, uint32_t pad, uint32_t there, uint32_t in, uint32_t out) {
   if (kernel == 0 || stride == 0 || dilation == 0) return false;
   const uint32_t extent = (kernel - 1) * dilation + 1;
-  return extent < TMO_MAX_EXTENT && pad < extent && (out - 1) * stride < in + pad;
+  return extent < TMO_MAX_EXTENT && pad < extent + there && (out - 1) * stride < in + pad;
 }
 
 static bool check_windowed(const tmo_checker *c, const tmo_operation *o) {
   const tmo_op *op = o->op;
-  if (!window_fits(op->kernel_h, op->stride_h, op->dilation_h, op->pad_top, o->in->height, o->out->height)) return false;
-  if (!window_fits(op->kernel_w, op->stride_w, op->dilation_w, op->pad_left, o->in->width, o->out->width)) return false;
+  const uint32_t older = tmo_older_rows(c->program, o->in);
+  if (!window_fits(op->kernel_h, op->stride_h, op->dilation_h, op->pad_top, older, o->in->height, o->out->height)) return false;
+  if (!window_fits(op->kernel_w, op->stride_w, op->dilation_w, op->pad_left, 0, o->in->width, o->out->width)) return false;
   if (!tmo_iterative(op)) {
     return tmo_is_tiled(o->block) ? (uint32_t)op->kernel_h * op->kernel_w <= TMO_MAX_TAPS : op->kernel_h <= TMO_MAX_KERNEL_H;
   }
@@ -74,7 +76,8 @@ static bool pointwise(const tmo_op *op) {
 
 static bool check_pool(tmo_checker *c, const tmo_operation *o) {
   const tmo_op *op = o->op;
-  const uint32_t rows = op->kernel_h < o->in->height ? op->kernel_h : o->in->height;
+  const uint32_t height = o->in->height + tmo_older_rows(c->program, o->in);
+  const uint32_t rows = op->kernel_h < height ? op->kernel_h : height;
   const uint32_t columns = op->kernel_w < o->in->width ? op->kernel_w : o->in->width;
   if (o->out->channels != o->in->channels || op->dilation_h != 1 || op->dilation_w != 1) return false;
   return rows * columns <= MAX_POOL_AREA && check_windowed(c, o) && check_scaling(c, op, SCALES(TMO_POOL_KINDS));

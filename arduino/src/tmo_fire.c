@@ -112,8 +112,19 @@ static place frame_row(const tmo_run_state *run, const tmo_tensor *t, uint32_t y
   return p;
 }
 
+/* Row y of a tensor, of which the state has it. */
+TMO_OWN_FRAME static place state_row(const tmo_run_state *run, const tmo_tensor *t, int32_t y) {
+  const void *const state = run->io[tmo_state_base(run->program) - 1];
+  const place p = {(const int8_t *)state, {tmo_ring_offset(run->program, state, t, y), 0, 1, t->width, t->channels}};
+  return p;
+}
+
+/* y: as int32_t, negative for rows that only a state has. */
 static TMO_ALWAYS_INLINE place row_of(const tmo_run_state *run, const tmo_view *v, uint32_t y) {
   if (tmo_is_frame(run->program, v->tensor)) return frame_row(run, v->tensor, y);
+  if (tmo_in_ring(v->tensor) && ((int32_t)y < 0 || v->tensor->base == tmo_state_base(run->program))) {
+    return state_row(run, v->tensor, (int32_t)y);
+  }
   const place p = {v->base, tmo_line_of(run->program, v->tensor, v->pixel, run->unit.strip, (uint16_t)y)};
   return p;
 }
@@ -182,7 +193,7 @@ static uint32_t make_int8(const firing *f, const tmo_tensor *t, const int8_t **p
 
 /* Of a row block: whether rows of operand 0 lie in one piece. */
 static bool has_whole_rows(const firing *f) {
-  return tmo_by_row(f->kernel.op) && !tmo_has_lanes(f->in.tensor) && !tmo_is_frame(f->run->program, f->in.tensor);
+  return tmo_by_row(f->kernel.op) && !tmo_has_lanes(f->in.tensor) && !tmo_in_ring(f->in.tensor) && !tmo_is_frame(f->run->program, f->in.tensor);
 }
 
 /* Where the pixels under the rows and columns of a window are, row by row. */
@@ -211,7 +222,12 @@ TMO_OWN_FRAME static tmo_window read_by_window(const firing *f, uint32_t x, cons
   const tmo_tensor *in = f->in.tensor;
   const uint16_t y = f->run->unit.row;
   tmo_taps rows = {y, 1, y}, columns = {0, 1, 0};
-  if (!tmo_iterative(op)) rows = tmo_clip((int32_t)((uint32_t)y * op->stride_h) - op->pad_top, op->kernel_h, op->dilation_h, in->height);
+  if (!tmo_iterative(op)) {
+    const uint32_t older = tmo_older_rows(f->run->program, in);
+    const int32_t start = (int32_t)((uint32_t)y * op->stride_h + older) - op->pad_top;
+    rows = tmo_clip(start, op->kernel_h, op->dilation_h, (uint16_t)(in->height + older));
+    rows.start -= older;
+  }
   if (tmo_writes_sums(op, f->run->unit.group)) rows.count = 0;
   if (!tmo_by_row(op)) columns = tmo_columns(&f->kernel, (uint16_t)x);
   const uint32_t n = (uint32_t)rows.count * columns.count;
@@ -249,9 +265,10 @@ TMO_OWN_FRAME static tmo_window read_by_access(const firing *f, const int8_t *ro
     const tmo_tensor *in = v.tensor;
     const tmo_access *access = (const tmo_access *)tmo_constant(f->run->program, op->access) + k;
     const tmo_rows read = tmo_accessed_rows(f->run->program, op, k, f->run->unit.row);
+    const int32_t oldest = -(int32_t)tmo_older_rows(f->run->program, in);
     for (uint16_t r = 0; r < access->extent; ++r) {
       const int32_t row = read.first + r;
-      const bool there = r < read.count && row >= 0 && row < in->height;
+      const bool there = r < read.count && row >= oldest && row < in->height;
       rows[n] = NULL;
       if (there) {
         rows[n] = pixel_at(f, &v, (uint32_t)row, 0);

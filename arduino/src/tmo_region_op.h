@@ -5,8 +5,8 @@
  * its TFLM has them: in the global namespace or in tflite::micro. The using-directive below finds them in either. And two
  * functions in namespace tmo: kTfLiteAbort is what Abort() returns, a tmo_frame, or NULL, what FrameOf(context) does.
  *
- * Inputs: the region's inputs, then, when they are streamed, a variable of two int32, then the program, a constant uint8
- * tensor. Outputs: the region's outputs, then, when the program wants one, a uint8 workspace tensor. The operator keeps no
+ * Inputs: the region's inputs, then, when they are streamed, a variable of two int32, or of uint8 for a program with a
+ * state, then the program, a constant uint8 tensor. Outputs: the region's outputs, then, when the program wants one, a uint8 workspace tensor. The operator keeps no
  * state of its own in RAM: everything that Invoke needs is in the program, in flash, and in these tensors. An external
  * input is no tensor: the program's input 0 is a tmo_frame then. Of TFLM's structs it reads only what
  * TF_LITE_STATIC_MEMORY leaves where it is. */
@@ -33,6 +33,7 @@ struct Signature {
   int outputs;
   int external; /* 1: io[0] is a tmo_frame */
   bool streamed;
+  bool state;
   bool workspace;
 
   int io() const { return external + inputs + outputs; }
@@ -40,12 +41,13 @@ struct Signature {
 
 /* `header` may be NULL: of an operator without workspace. */
 Signature SignatureOf(const TfLiteNode *node, const tmo_header *header) {
-  Signature s = {node->inputs->size - 1, node->outputs->size, 0, false, false};
+  Signature s = {node->inputs->size - 1, node->outputs->size, 0, false, false, false};
   if (header == nullptr) return s;
   s.streamed = header->input == TMO_INPUT_STREAM;
   s.external = header->input == TMO_INPUT_EXTERNAL ? 1 : 0;
   s.workspace = header->workspace > 0;
-  s.inputs -= s.streamed ? 1 : 0;
+  s.state = header->state > 0;
+  s.inputs -= (s.streamed ? 1 : 0) + (s.state ? 1 : 0);
   s.outputs -= s.workspace ? 1 : 0;
   return s;
 }
@@ -58,8 +60,8 @@ const TfLiteEvalTensor *Workspace(const TfLiteContext *context, const TfLiteNode
   return GetEvalOutput(context, node, node->outputs->size - 1);
 }
 
-/* What a streamed input leaves from one Invoke to the next. */
-const TfLiteEvalTensor *Stream(const TfLiteContext *context, const TfLiteNode *node) {
+/* What a streamed input, or a program with a state, leaves from one Invoke to the next: no program has both. */
+const TfLiteEvalTensor *Variable(const TfLiteContext *context, const TfLiteNode *node) {
   return GetEvalInput(context, node, node->inputs->size - 2);
 }
 
@@ -121,17 +123,20 @@ TfLiteStatus Prepare(TfLiteContext *context, TfLiteNode *node) {
   /* Otherwise tmo_check() says what is wrong, whatever the signature. */
   const bool readable = Aligned(program) && program_bytes >= sizeof(tmo_header);
   const Signature s = SignatureOf(node, readable ? static_cast<const tmo_header *>(program) : nullptr);
-  if (s.inputs < 0 || (s.streamed && !IsStream(Stream(context, node)))) {
+  if (s.inputs < 0 || (s.streamed && !IsStream(Variable(context, node)))) {
     return Refuse("a streamed input needs a variable of two int32; convert the model again");
   }
   if (s.io() > TMO_MAX_IO) return Refuse("more inputs and outputs than this library takes; update the library");
 
-  uint32_t bytes[TMO_MAX_IO];
+  uint32_t bytes[TMO_MAX_IO + 1];
   bytes[0] = 0; /* of an external input */
   for (int i = s.external; i < s.io(); ++i) {
     if (!IoSize(Io(context, node, s, i), &bytes[i])) {
       return Refuse("an input or output is of a type that this library does not know; update it, or convert the model again");
     }
+  }
+  if (s.state && !ByteTensorSize(Variable(context, node), &bytes[s.io()])) {
+    return Refuse("a model with a state needs a uint8 variable; convert the model again");
   }
   uint32_t workspace_bytes = 0;
   if (s.workspace && !ByteTensorSize(Workspace(context, node), &workspace_bytes)) {
@@ -147,16 +152,17 @@ TfLiteStatus Invoke(TfLiteContext *context, TfLiteNode *node) {
   const void *program = Program(context, node)->data.data;
   const Signature s = SignatureOf(node, static_cast<const tmo_header *>(program));
 
-  void *io[TMO_MAX_IO];
+  void *io[TMO_MAX_IO + 1];
   if (s.external) io[0] = FrameOf(context);
   for (int i = s.external; i < s.io(); ++i) io[i] = Io(context, node, s, i)->data.data;
+  if (s.state) io[s.io()] = Variable(context, node)->data.data;
   void *workspace = s.workspace ? Workspace(context, node)->data.data : nullptr;
   if (!Aligned(workspace)) {
     return Refuse("the workspace is not 16-byte aligned; keep the model's OfflineMemoryAllocation metadata as written");
   }
 
   const tmo_status status =
-      s.streamed ? tmo_push(program, io, workspace, static_cast<tmo_stream *>(Stream(context, node)->data.data)) : tmo_run(program, io, workspace);
+      s.streamed ? tmo_push(program, io, workspace, static_cast<tmo_stream *>(Variable(context, node)->data.data)) : tmo_run(program, io, workspace);
   if (status == TMO_WAIT) return Abort();
   return status == TMO_OK ? kTfLiteOk : Refuse(tmo_status_text(status));
 }

@@ -94,6 +94,28 @@ static bool frames_hold(const void *program, void *const *io) {
   return true;
 }
 
+static bool has_state(const void *program) { return tmo_has_part(TMO_PART_STATE) && tmo_header_of(program)->state > 0; }
+
+static uint8_t *state_of(const tmo_run_state *run) { return (uint8_t *)run->io[tmo_state_base(run->program) - 1]; }
+
+/* After a reset, each row of a ring is what it is filled with. */
+TMO_OWN_FRAME static void start_state(const tmo_run_state *run) {
+  uint16_t *oldest = (uint16_t *)(void *)state_of(run);
+  for (const tmo_ring *ring = tmo_rings(run->program); ring->depth > 0; ++ring, ++oldest) {
+    if (*oldest > 0) continue;
+    memset(state_of(run) + ring->offset, ring->fill, ring->bytes);
+    *oldest = 1;
+  }
+}
+
+/* The rows that have been kept are the newest ones from now on. */
+TMO_OWN_FRAME static void step_state(const tmo_run_state *run) {
+  uint16_t *oldest = (uint16_t *)(void *)state_of(run);
+  for (const tmo_ring *ring = tmo_rings(run->program); ring->depth > 0; ++ring, ++oldest) {
+    *oldest = (uint16_t)(1 + (*oldest - 1u + ring->advance) % ring->depth);
+  }
+}
+
 void tmo_begin(tmo_run_state *run, const void *program, void *const *io, void *workspace) {
   memset(run, 0, sizeof *run);
   run->program = (const uint8_t *)program;
@@ -101,6 +123,7 @@ void tmo_begin(tmo_run_state *run, const void *program, void *const *io, void *w
   run->workspace = (uint8_t *)workspace;
   run->firings = frames_hold(program, io) ? tmo_header_of(program)->firings : 0;
   run->order = tmo_orders(program);
+  if (has_state(program)) start_state(run);
   run->block = tmo_blocks(program);
   run->sink = TMO_NONE;
   if (tmo_input_of(program) != TMO_INPUT_STREAM) return;
@@ -202,6 +225,7 @@ TMO_OWN_FRAME static tmo_status search(tmo_run_state *run) {
 /* Where no firing is left to do. */
 static tmo_status at_end(tmo_run_state *run) {
   const tmo_status left = find_sink(run);
+  if (left == TMO_OK && has_state(run->program)) step_state(run);
   return left == TMO_MORE ? TMO_ERROR_FIRINGS : left;
 }
 

@@ -19,7 +19,7 @@ typedef struct {
 static bool range_inside(uint32_t offset, uint32_t bytes, uint32_t size) { return offset <= size && bytes <= size - offset; }
 
 static bool layout_is_sane(const tmo_arena *a) {
-  for (uint32_t i = 0; i < a->n_inputs + a->n_outputs; ++i) {
+  for (uint32_t i = 0; i <= a->n_inputs + a->n_outputs; ++i) { /* the state comes last */
     if (!range_inside(a->io_offsets[i], a->io_bytes[i], a->size)) return false;
   }
   return a->workspace_offset % 16 == 0 && range_inside(a->workspace_offset, a->workspace_bytes, a->size);
@@ -41,6 +41,10 @@ static void allow_pixels(guard *g, const void *program, const tmo_arena *a, cons
                          uint16_t end) {
   const tmo_tensor *out = &tmo_tensors(program)[op->output];
   const uint64_t base = out->base == 0 ? a->workspace_offset : a->io_offsets[out->base - 1];
+  if (tmo_in_ring(out) && out->base == tmo_state_base(program)) { /* before the last firing steps on */
+    allow(g, base + tmo_rings(program)[tmo_ring_number(out)].offset, tmo_rings(program)[tmo_ring_number(out)].bytes);
+    return;
+  }
   const tmo_line line = tmo_line_of(program, out, tmo_pixel_bytes(op, out, tmo_writes_group(op)), unit->strip, y);
   const tmo_channels channels = tmo_channels_of(op, out, tmo_writes_group(op), unit->group);
   const uint32_t group = tmo_group_offset(op, out, tmo_writes_group(op), unit->group);
@@ -56,6 +60,16 @@ static void allow_counters(guard *g, const tmo_arena *a, const tmo_block *block)
 static void allow_waiting(guard *g, const void *program, const tmo_arena *a, const tmo_tensor *t) {
   allow_counters(g, a, tmo_blocks(program));
   allow(g, (uint64_t)a->workspace_offset + t->offset, (uint64_t)t->depth * tmo_row_bytes(t));
+}
+
+/* A run begins, and fills rings perhaps, or it ends: where they stand has changed. */
+static void allow_standings(guard *g, const void *program, const tmo_arena *a, bool filled) {
+  if (tmo_header_of(program)->state == 0) return;
+  const uint64_t state = a->io_offsets[tmo_state_base(program) - 1];
+  for (const tmo_ring *ring = tmo_rings(program); ring->depth > 0; ++ring) {
+    allow(g, state + sizeof(uint16_t) * (uint64_t)(ring - tmo_rings(program)), sizeof(uint16_t));
+    if (filled) allow(g, state + ring->offset, ring->bytes);
+  }
 }
 
 /* Accept pixels of an external frame that became int8. */
@@ -111,6 +125,7 @@ static int run_watched(guard *g, const void *program, const tmo_arena *a, void *
   tmo_status status = TMO_MORE;
   tmo_begin(&run, program, io, g->image + MARGIN + a->workspace_offset);
   if (run.stream != NULL) push_rows(g, a, io, 0);
+  allow_standings(g, program, a, true);
   while (status > TMO_OK) {
     const uint32_t left = run.firings;
     status = tmo_step(&run);
@@ -120,6 +135,7 @@ static int run_watched(guard *g, const void *program, const tmo_arena *a, void *
       report->unit = run.unit;
       ++report->firings;
       allow_writes(g, program, a, run.op, &run.unit);
+      if (status == TMO_OK) allow_standings(g, program, a, false);
     } else if (status == TMO_WAIT) {
       allow_waiting(g, program, a, run.stream);
     }
@@ -143,13 +159,13 @@ int tmo_run_guarded(const void *program, size_t program_bytes, const tmo_arena *
   const size_t size = (size_t)a->size + 2 * MARGIN;
   const size_t n_io = (size_t)a->n_inputs + a->n_outputs;
   guard g = {malloc(size), malloc(size), size};
-  void **io = malloc((n_io + 1) * sizeof *io);
+  void **io = malloc((n_io + 1) * sizeof *io); /* and the state */
   int result = TMO_GUARD_MEMORY;
   if (g.image != NULL && g.before != NULL && io != NULL) {
     memset(g.image, CANARY, size);
     memcpy(g.image + MARGIN, a->bytes, a->size);
     memcpy(g.before, g.image, size);
-    for (size_t i = 0; i < n_io; ++i) io[i] = g.image + MARGIN + a->io_offsets[i];
+    for (size_t i = 0; i <= n_io; ++i) io[i] = g.image + MARGIN + a->io_offsets[i];
     if (input == TMO_INPUT_EXTERNAL) io[0] = (void *)(uintptr_t)a->frame;
     result = run_watched(&g, program, a, io, report);
     memcpy(a->bytes, g.image + MARGIN, a->size);

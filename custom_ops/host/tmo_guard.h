@@ -17,7 +17,7 @@ typedef struct {
   uint32_t size;
   uint32_t n_inputs;
   uint32_t n_outputs;
-  const uint32_t *io_offsets; /* inputs, then outputs */
+  const uint32_t *io_offsets; /* inputs, then outputs, then the state, of 0 bytes where there is none */
   const uint32_t *io_bytes;
   uint32_t workspace_offset; /* 16-byte aligned */
   uint32_t workspace_bytes;

@@ -17,7 +17,8 @@ static uint32_t part(bool needed, uint16_t bit) { return (uint32_t)needed << bit
 static uint32_t parts_of(const void *program) {
   const tmo_header *h = tmo_header_of(program);
   uint32_t parts = part(h->input == TMO_INPUT_STREAM, TMO_PART_STREAM) | part(h->input == TMO_INPUT_EXTERNAL, TMO_PART_EXTERNAL);
-  for (uint32_t i = 0; i < h->n_tensors; ++i) parts |= part(tmo_tensors(program)[i].layout != TMO_LAYOUT_HWC, TMO_PART_TURNED);
+  for (uint32_t i = 0; i < h->n_tensors; ++i) parts |= part(tmo_tensors(program)[i].layout - 1u < TMO_LAYOUT_PIXELS_TURNED, TMO_PART_TURNED);
+  parts |= part(h->state > 0, TMO_PART_STATE);
   for (uint32_t i = 0; i < h->n_blocks; ++i) parts |= part(tmo_blocks(program)[i].strips > 0, TMO_PART_TILES);
   for (uint32_t i = 0; i < h->n_ops; ++i) {
     const tmo_op *op = &tmo_ops(program)[i];

@@ -21,7 +21,7 @@
 
 typedef struct {
   uint32_t n_inputs, n_outputs;
-  uint32_t io_bytes[MAX_IO];
+  uint32_t io_bytes[MAX_IO + 1]; /* and of the state */
   uint8_t *io[MAX_IO]; /* inputs, and what the outputs should be */
   uint32_t frame_bytes, row_bytes; /* of input 0 as a whole; io_bytes[0] may be those of a push */
   uint32_t workspace;
@@ -80,6 +80,7 @@ static sample load(const char *path) {
   fclose(file);
   const tmo_header *h = tmo_header_of(s.program);
   s.workspace = h->workspace;
+  s.io_bytes[n] = h->state;
   s.frame_bytes = s.io_bytes[0];
   s.tables = h->blocks + h->n_blocks * sizeof(tmo_block);
   for (uint32_t i = 0; i < h->n_tensors; ++i) { /* lanes are tables, too */
@@ -97,6 +98,11 @@ static sample load(const char *path) {
     const size_t end = order->ops + order->period, all = (size_t)((const uint8_t *)(order + 1) - s.program);
     if (end > s.tables) s.tables = end;
     if (all > s.tables) s.tables = all;
+  }
+  for (const tmo_ring *ring = tmo_rings(s.program); h->rings > 0; ++ring) {
+    const size_t end = (size_t)((const uint8_t *)(ring + 1) - s.program);
+    if (end > s.tables) s.tables = end;
+    if (ring->depth == 0) break;
   }
   return s;
 }
@@ -123,7 +129,7 @@ static void apply(sample *s, const edit *e) {
     }
     case 7: s->program[e->at % s->size] = (uint8_t)e->value; break;
     default: { /* the world around */
-      const uint32_t n_io = s->n_inputs + s->n_outputs, i = e->at % (n_io + 2);
+      const uint32_t n_io = s->n_inputs + s->n_outputs + 1, i = e->at % (n_io + 2);
       if (i < n_io) s->io_bytes[i] = resized(s->io_bytes[i], e);
       else if (i == n_io) s->workspace = resized(s->workspace, e);
       else s->size = resized((uint32_t)s->size - 1, e) % s->size + 1;
@@ -186,8 +192,9 @@ static void *noise(uint32_t n) { return memset(must(malloc(n > 0 ? n : 1)), 0x5C
 static outcome try_program(const sample *s, const sample *original) {
   if (tmo_check(s->program, s->size, s->io_bytes, s->n_inputs, s->n_outputs, s->workspace) != TMO_OK) return REFUSED;
   const uint32_t n = s->n_inputs + s->n_outputs;
-  void *io[MAX_IO], *workspace = noise(s->workspace);
-  for (uint32_t i = 0; i < n; ++i) io[i] = noise(s->io_bytes[i]);
+  void *io[MAX_IO + 1], *workspace = noise(s->workspace);
+  for (uint32_t i = 0; i <= n; ++i) io[i] = noise(s->io_bytes[i]);
+  memset(io[n], 0, s->io_bytes[n]);
   tmo_frame frame = {s->io[0], original->frame_bytes, original->row_bytes, 0, 0, TMO_FORMAT_INT8};
   const uint16_t input = tmo_header_of(s->program)->input;
   for (uint32_t i = 0; i < s->n_inputs; ++i) {
@@ -204,8 +211,13 @@ static outcome try_program(const sample *s, const sample *original) {
   for (uint32_t i = s->n_inputs; i < n && result == RIGHT; ++i) {
     if (s->io_bytes[i] != original->io_bytes[i] || memcmp(io[i], s->io[i], s->io_bytes[i]) != 0) result = ENDED;
   }
+  if (s->io_bytes[n] > 0) { /* what it left, and what nobody leaves */
+    (void)run(s, io, workspace);
+    memset(io[n], 0xA5, s->io_bytes[n]);
+    (void)run(s, io, workspace);
+  }
   free(workspace);
-  for (uint32_t i = 0; i < n; ++i) free(io[i]);
+  for (uint32_t i = 0; i <= n; ++i) free(io[i]);
   return result;
 }
 

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import streaming
 from ai_edge_litert import schema_py_generated as schema
 from kernels import networks, tile_plans
 from kernels.conftest import Build, sample
@@ -174,6 +175,9 @@ def networks_to_plan() -> Iterator[tuple[bytes, Options]]:
     ):  # fmt: skip
         net = Net(activations=f"INT{bits}")
         yield net.model(*build(net, net.input((1, 6, 5, 2)))), options
+    for state in (streaming.mixed, streaming.pooled, streaming.recurrent, streaming.joined, streaming.chunks):
+        yield state(), by_row
+    yield streaming.chunks(), replace(blocks, target="cortex-m4")
 
 
 FILTERS = Needs(kinds=1 << Kind.CONV | 1 << Kind.DEPTHWISE | 1 << Kind.ADD)

@@ -52,7 +52,7 @@ def diagnose(model: Model, whole: str = "", *, int8_interface: bool = False) -> 
     if kind in TO_QUANTIZE:
         return Diagnosis(kind, what, f"{TO_QUANTIZE[kind]}; {_see(kind)}")
     if state:
-        left = "it stays as it is" if whole else "operators that keep state stay builtin"
+        left = "it stays as it is" if whole else "rows that are read again become rings, other state stays builtin"
         return Diagnosis("state", what, f"{left}; {_see('state')}")
     if several:
         return Diagnosis("subgraphs", what, f"it stays as it is; {_see('subgraphs')}")

@@ -20,6 +20,7 @@ from tflm_memopt.check.arena import TaggedArena
 from tflm_memopt.check.frame import FrameReplay
 from tflm_memopt.check.packed import kernel_scratch
 from tflm_memopt.check.proof import proved
+from tflm_memopt.check.states import StateReplay
 from tflm_memopt.check.tiles import TiledReplay
 from tflm_memopt.errors import PlanError
 from tflm_memopt.model.graph import Graph, TensorId
@@ -33,7 +34,7 @@ ARENA_ALIGN = 16
 def check(plan: Plan, graph: Graph, partition: Partition) -> None:
     """Raises PlanError, naming operator, row and byte, unless every read of each step finds what was written for it."""
     arena = TaggedArena(plan, {t: graph.tensors[t].nbytes for t in graph.tensors})
-    frame = FrameReplay(arena, partition.frame)
+    frame, states = FrameReplay(arena, partition.frame), StateReplay(plan, partition)
     for tensor in graph.inputs:
         if not frame.is_frame(tensor):
             arena.write_whole(tensor)
@@ -46,8 +47,9 @@ def check(plan: Plan, graph: Graph, partition: Partition) -> None:
         else:
             arena.turned = step.turned
             block = arena, number, step, partition.ops, frame
+            states.enter(step, partition.ops)
             if not step.strips:
-                _RowReplay(*block).run()
+                _RowReplay(*block, states).run()
             elif not proved(*block):
                 TiledReplay(*block).run()
             frame.end_of_block()
@@ -57,6 +59,7 @@ def check(plan: Plan, graph: Graph, partition: Partition) -> None:
         raise PlanError(
             f"the plan runs operators {sorted(done)}, the graph has {sorted(expected)}", code="plan_operators"
         )
+    states.check()
     for tensor in graph.outputs:
         arena.read_whole(tensor, "the model's output")
     handed = [(call, _handed_over(plan.operators(call), graph, partition)) for call in plan.calls()]
@@ -94,9 +97,15 @@ class _RowReplay:
     """One block, fired on demand as tmo_run() does."""
 
     def __init__(
-        self, arena: TaggedArena, number: int, block: Block, ops: Mapping[int, RowOp], frame: FrameReplay
+        self,
+        arena: TaggedArena,
+        number: int,
+        block: Block,
+        ops: Mapping[int, RowOp],
+        frame: FrameReplay,
+        states: StateReplay,
     ) -> None:
-        self.arena, self.number, self.block, self.frame = arena, number, block, frame
+        self.arena, self.number, self.block, self.frame, self.states = arena, number, block, frame, states
         self.stages = {stage.op: stage for stage in block.stages}
         self.ops = {key: ops[key] for key in self.stages}
         self.producer = {self.ops[key].output: key for key in self.stages}
@@ -177,6 +186,8 @@ class _RowReplay:
             self._read(key, op, who)
             self._in_order(op, self.fired[key], who)
             arena.write(op.output, self.fired[key], op.writes.row_bytes)
+        elif op.keeps:  # its output is no part of the arena
+            self._read(key, op, who)
         elif op.ends_late and not stage.iterative:
             y, nbytes = self.fired[key], op.writes.row_bytes
             end = arena.span(op.output, y, nbytes) + nbytes
@@ -188,12 +199,15 @@ class _RowReplay:
         arena.read_scratch(self.number, scratch, who)
         if stage.iterative:
             arena.read_private(Role.ACCUMULATOR, op.output, who)
+        self.states.fires(op, self.fired[key], who)
         arena.read_private(Role.COUNTERS, self.number, who)
         self.fired[key] += 1
 
     def _read(self, key: int, op: RowOp, who: object) -> None:
         for k, tensor in enumerate(op.inputs):
             nbytes, (first, end) = op.reads[k].row_bytes, self._rows(key, k)
+            if self.states.is_state(tensor):
+                continue
             if not self.frame.is_frame(tensor):
                 self.arena.read_rows(tensor, first, end, nbytes, who)
                 continue
@@ -214,6 +228,8 @@ class _RowReplay:
         """
         to, nbytes = self.arena.span(op.output, row, op.writes.row_bytes), op.writes.row_bytes
         for tensor, seen in zip(op.inputs, op.reads, strict=True):
+            if self.states.is_state(tensor):
+                continue
             y, long = min(row, seen.h - 1), seen.row_bytes
             at = self.frame.address(y) if self.frame.is_frame(tensor) else self.arena.span(tensor, y, long)
             if at is None:

@@ -21,7 +21,8 @@ from tflm_memopt.plan.planned import Planned
 from tflm_memopt.plan.planner import Options, plan, tensor_sizes
 from tflm_memopt.rewrite import canonicalise
 from tflm_memopt.rewrite.int8_io import Int8Interface
-from tflm_memopt.rowgraph import second_pass
+from tflm_memopt.rewrite.states import is_setup, with_states
+from tflm_memopt.rowgraph import rings, second_pass
 from tflm_memopt.rowgraph.fold import without_dead_channels
 from tflm_memopt.rowgraph.graph import Partition, SecondPass
 from tflm_memopt.rowgraph.inputs import InputMode, with_input
@@ -52,7 +53,7 @@ def understand(graph: Graph, whole: str = "") -> Understood:
         return Understood(_activations_only(graph), {op.index: kept for op in graph.ops})
     left_alone: frozenset[int] = frozenset()
     while True:
-        canonical = canonicalise.canonicalise(graph, left_alone).graph
+        canonical = canonicalise.canonicalise(with_states(graph, left_alone), left_alone).graph
         support = to_row_ops(canonical)
         undone = frozenset(
             i
@@ -61,8 +62,12 @@ def understand(graph: Graph, whole: str = "") -> Understood:
             and (len(op.stands_for) > 1 or PIECE in op.options or not _in(graph, (*op.inputs, *op.outputs)))
             for i in op.stands_for
         )
+        understood = Understood(_activations_only(canonical), support)
+        if canonical.states and undone <= left_alone:
+            understood = rings.with_rings(understood)
+            undone = rings.broken(understood, partition(understood.graph, understood.support))
         if undone <= left_alone:
-            return Understood(_activations_only(canonical), support)
+            return understood
         left_alone |= undone
 
 
@@ -92,7 +97,7 @@ def row_graph(understood: Understood, options: Options) -> tuple[Understood, Par
 
 def left_whole(model: Model) -> str:
     """Why no part of a model can be converted; "" when nothing speaks against it."""
-    if model.subgraphs > 1:
+    if model.subgraphs > 1 and not is_setup(model.graph):
         return SEVERAL_SUBGRAPHS
     if any(t.dynamic for t in model.graph.tensors.values() if not t.constant):
         return DYNAMIC

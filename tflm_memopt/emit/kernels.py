@@ -9,7 +9,7 @@ from enum import IntEnum
 import numpy as np
 from numpy.typing import NDArray
 
-from tflm_memopt.lower.program import INPUT_EXTERNAL, INPUT_STREAM, LAYOUT_HWC
+from tflm_memopt.lower.program import INPUT_EXTERNAL, INPUT_STREAM, LAYOUT_HWC, LAYOUT_STATE
 from tflm_memopt.lower.records import BLOCK, FLAG_ITERATIVE, FLAG_SUMS, HEADER, OP, TENSOR
 from tflm_memopt.ops.packing import Packing
 
@@ -27,6 +27,7 @@ class Part(IntEnum):
     EXTERNAL = 4
     TURNED = 5
     TAPS = 6
+    STATE = 7
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +78,8 @@ def needs(programs: Iterable[bytes]) -> Needs:
             Part.ITERATIVE: (ops["flags"] & FLAG_ITERATIVE != 0).any(),
             Part.STREAM: header["input"] == INPUT_STREAM,
             Part.EXTERNAL: header["input"] == INPUT_EXTERNAL,
-            Part.TURNED: (tensors["layout"] != LAYOUT_HWC).any(),
+            Part.TURNED: ((tensors["layout"] != LAYOUT_HWC) & (tensors["layout"] < LAYOUT_STATE)).any(),
+            Part.STATE: header["state"] > 0,
             Part.TAPS: ((ops["packing"] == Packing.MVE_DEPTHWISE) & ~_has_nine(ops)).any(),
         }
         parts |= sum(1 << part for part, asked in asks.items() if asked)

@@ -77,7 +77,7 @@ def module(name: str, model: Model, frame: FrameReport | None = None, left: str 
         name,
         prefix,
         found,
-        tuple(sum(tensors[t].nbytes for t in r.own) for r in found),
+        tuple(0 if r.workspace is None else tensors[r.workspace].nbytes for r in found),
         {t: tensors[t].nbytes for t in used},
         arena,
         at,

@@ -12,6 +12,7 @@ from tflm_memopt.emit.ports import Port
 from tflm_memopt.lower.program import INPUT_EXTERNAL, INPUT_STREAM
 from tflm_memopt.model.graph import TensorId
 from tflm_memopt.results import Sample
+from tflm_memopt.runtime.regions import CustomOperator
 
 NEWLINE = "\n"
 
@@ -80,11 +81,19 @@ def _noted(m: Module) -> Iterator[tuple[Port, str]]:
 def _how_to_run(m: Module) -> str:
     inputs = "\n".join(f"{p.type} *{p.function}(void);" for p in m.ports.inputs)
     if m.frame is None:
+        reset = (
+            f"""
+
+/* The next invocation is as the first one: forgets what was kept from one to the next. */
+void {m.prefix}_reset(void);"""
+            if _keeps(m)
+            else ""
+        )
         return f"""\
 /* To be filled before every invocation, all of them: their bytes are used again, for the outputs too. */
 {inputs}
 
-tmo_status {m.prefix}_invoke(void);"""
+tmo_status {m.prefix}_invoke(void);{reset}"""
     if m.external:
         return f"""\
 #define {m.macro}_ROWS {m.frame.rows}u
@@ -164,9 +173,14 @@ def _programs(m: Module) -> str:
 def _io(m: Module) -> str:
     """The inputs and outputs of each region, in its own order."""
     return "\n".join(
-        f"static void *const io{_number(m, k)}[] = {{{', '.join(_place(m, t) for t in (*r.inputs, *r.outputs))}}};"
+        f"static void *const io{_number(m, k)}[] = {{{', '.join(_place(m, t) for t in _handed(r))}}};"
         for k, r in enumerate(m.regions)
     )
+
+
+def _handed(region: CustomOperator) -> tuple[TensorId, ...]:
+    """The tensors of a region's io, an external input excepted."""
+    return (*region.inputs, *region.outputs, *(() if region.state is None else (region.state,)))
 
 
 def _place(m: Module, tensor: TensorId) -> str:
@@ -177,7 +191,7 @@ def _init(m: Module) -> str:
     builds, proofs, tables = [], [], []
     for k, (region, workspace) in enumerate(zip(m.regions, m.workspaces, strict=True)):
         n, external = _number(m, k), region.input == INPUT_EXTERNAL
-        sizes = [*([0] if external else []), *(m.sizes[t] for t in (*region.inputs, *region.outputs))]
+        sizes = [*([0] if external else []), *(m.sizes[t] for t in _handed(region))]
         rest = f"{len(region.inputs) + external}, {len(region.outputs)}, {workspace}"
         tables.append(f"  static const uint32_t io_bytes{n}[] = {{{', '.join(map(str, sizes))}}};")
         builds.append(f"tmo_check_build(program{n}, sizeof program{n}, {rest})")
@@ -203,7 +217,7 @@ def _until_wrong(calls: Sequence[str]) -> str:
 def _run(m: Module) -> str:
     calls = [_call(m, k) for k in range(len(m.regions))]
     if m.frame is None:
-        return _function(f"tmo_status {m.prefix}_invoke(void)", calls)
+        return _function(f"tmo_status {m.prefix}_invoke(void)", calls) + _reset(m)
     if m.external:
         run = _function(f"tmo_status {m.prefix}_invoke(const tmo_frame *frame)", calls)
         return f"""\
@@ -223,6 +237,17 @@ static tmo_stream stream;
 void {m.prefix}_restart(void) {{ memset(&stream, 0, sizeof stream); }}"""
 
 
+def _keeps(m: Module) -> bool:
+    """Whether it has a state."""
+    return any(region.state is not None for region in m.regions)
+
+
+def _reset(m: Module) -> str:
+    """The function that forgets what a model keeps from one invocation to the next."""
+    kept = [f"  memset({_place(m, t)}, 0, {m.sizes[t]});" for r in m.regions if (t := r.state) is not None]
+    return "\n".join(["", "", f"void {m.prefix}_reset(void) {{", *kept, "}"]) if kept else ""
+
+
 def _call(m: Module, k: int) -> str:
     region, n = m.regions[k], _number(m, k)
     workspace = f"arena + {0 if region.workspace is None else m.at[region.workspace]}"
@@ -240,8 +265,9 @@ def _function(head: str, calls: Sequence[str]) -> str:
 
 def _run_stored(m: Module) -> str:
     if m.frame is None:
+        reset = [f"  {m.prefix}_reset();"] if _keeps(m) else []
         copies = [f"  memcpy({p.function}(), in_{k}, sizeof in_{k});" for k, p in enumerate(m.ports.inputs)]
-        return "\n".join([*copies, f"  status = {m.prefix}_invoke();"])
+        return "\n".join([*reset, *copies, f"  status = {m.prefix}_invoke();", *reset])
     if m.external:
         return f"""\
   const tmo_frame frame = {{in_0, sizeof in_0, {m.macro}_ROW_BYTES, 0, 0, TMO_FORMAT_INT8}};

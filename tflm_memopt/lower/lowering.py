@@ -17,21 +17,23 @@ from tflm_memopt.lower.program import (
     LAYOUT_HWC,
     LAYOUT_PIXELS_TURNED,
     LAYOUT_ROWS_TURNED,
+    LAYOUT_STATE,
     PixelRing,
     Program,
     ProgramBlock,
     ProgramOp,
+    ProgramRing,
     ProgramTensor,
     WalkRecord,
 )
 from tflm_memopt.model.graph import TensorId
 from tflm_memopt.ops.packing import TARGETS
-from tflm_memopt.ops.rowop import UNIT, RowOp, Rows
+from tflm_memopt.ops.rowop import UNIT, RowOp, Rows, StateRing
 from tflm_memopt.plan.firing.occupancy import trace_of
 from tflm_memopt.plan.firing.order import Order, orders_of
 from tflm_memopt.plan.firing.turned import as_counted
 from tflm_memopt.plan.layout.drafts import TFLM_ALIGN
-from tflm_memopt.plan.plan import Block, Buffer, Plan, Role, Stage
+from tflm_memopt.plan.plan import Block, Buffer, PlacedState, Plan, Role, Stage
 from tflm_memopt.plan.walk import Walk
 from tflm_memopt.rowgraph.graph import InputSource
 
@@ -55,7 +57,8 @@ class Workspace:
 
 def workspace(plan: Plan, unit: BlockGroup, ops: Mapping[int, RowOp]) -> Workspace:
     """From the lowest to the highest byte of the unit's own buffers; others may lie between or overlap as planned."""
-    own = {ops[stage.op].output for n in unit.steps for stage in _block(plan, n).stages} - {*unit.inputs, *unit.outputs}
+    inside = [ops[stage.op] for n in unit.steps for stage in _block(plan, n).stages]
+    own = {op.output for op in inside if not op.keeps} - {*unit.inputs, *unit.outputs}
     spans = [
         (offset, offset + buffer.nbytes)
         for buffer, offset in plan.placed()
@@ -93,6 +96,9 @@ class _Lowering:
         """The one whose operators are being lowered."""
         self.layout = LAYOUT_HWC
         """Layout of whole tensors in that step."""
+        kept = {op.keeps.tensor for n in unit.steps for s in _block(plan, n).stages if (op := ops[s.op]).keeps}
+        self.states = {state.tensor: (i, state) for i, state in enumerate(s for s in plan.states if s.tensor in kept)}
+        """What outlives a run, by tensor: the number of the ring, and the ring."""
 
     def program(self) -> Program:
         table: list[ProgramOp] = []
@@ -119,6 +125,8 @@ class _Lowering:
             ops=tuple(table),
             blocks=tuple(blocks),
             orders=tuple(orders),
+            state=max((state.offset + state.nbytes for _, state in self.states.values()), default=0),
+            rings=tuple(_ring(state) for _, state in self.states.values()),
             input=(INPUT_STREAM if self.frame.pushed else INPUT_EXTERNAL) if self.frame else INPUT_ARENA,
         )
 
@@ -148,9 +156,9 @@ class _Lowering:
         constants = () if constant is None else (self.tensors.setdefault(constant, len(self.tensors)),)
         return ProgramOp(
             kind=op.kind,
-            inputs=(*(self._tensor(op.inputs[k], op.reads[k], seen) for k in stage.operands), *constants),
+            inputs=(*(self._operand(op, k, seen) for k in stage.operands), *constants),
             producers=(*(makers.get(op.inputs[k]) for k in stage.operands), *(None for _ in constants)),
-            output=self._tensor(op.output, op.writes, walks),
+            output=self._kept(op, op.keeps) if op.keeps else self._tensor(op.output, op.writes, walks),
             output_zero_point=op.output_zero_point,
             window=op.window,
             activation=op.activation,
@@ -164,6 +172,28 @@ class _Lowering:
             **operands.in_order(op, stage.operands, packed=packed is not None),
             **_tiles(op, stage, walks),
         )
+
+    def _operand(self, op: RowOp, k: int, walks: Mapping[TensorId, Walk]) -> int:
+        """The record of an input, whose older rows may be in a ring of the state."""
+        if op.inputs[k] in self.states:
+            return self._in_state(op.inputs[k], op.reads[k])
+        number = self._tensor(op.inputs[k], op.reads[k], walks)
+        if op.older is None:
+            return number
+        record = replace([*self.tensors][number], layout=LAYOUT_STATE + self.states[op.older][0])
+        return self.tensors.setdefault(record, len(self.tensors))
+
+    def _in_state(self, tensor: TensorId, rows: Rows) -> int:
+        """The record of a part of the state. Where all rows are kept anew, they stay in their places."""
+        number, state = self.states[tensor]
+        layout = LAYOUT_STATE + number if state.advance % state.depth else LAYOUT_HWC
+        base = 1 + len(self.inputs) + len(self.unit.outputs)
+        record = ProgramTensor(state.offset, rows.h, rows.w, rows.c, rows.h, base, layout=layout)
+        return self.tensors.setdefault(record, len(self.tensors))
+
+    def _kept(self, op: RowOp, ring: StateRing) -> int:
+        """The record of what an operator puts into the state."""
+        return self._in_state(ring.tensor, replace(op.reads[0], h=op.writes.h))
 
     def _tensor(self, tensor: TensorId, rows: Rows, walks: Mapping[TensorId, Walk]) -> int:
         """The record of a tensor as an operator sees it.
@@ -200,6 +230,10 @@ class _Lowering:
         if found is None:
             raise KeyError(f"the plan has no {role.value} for {key}")
         return found[1] - self.workspace.offset
+
+
+def _ring(state: PlacedState) -> ProgramRing:
+    return ProgramRing(state.offset, state.nbytes, state.depth, state.advance, state.fill % 256)
 
 
 def _layout(block: Block) -> int:

@@ -22,6 +22,8 @@ INPUT_ARENA, INPUT_STREAM, INPUT_EXTERNAL = 0, 1, 2
 LAYOUT_HWC = 0
 LAYOUT_ROWS_TURNED = 1
 LAYOUT_PIXELS_TURNED = 2
+LAYOUT_STATE = 16
+"""And more: the number of a ring of the state, which has rows of the tensor."""
 
 PROGRAM_BASE = 255
 """Base of a constant operand: the program itself."""
@@ -60,7 +62,7 @@ class ProgramTensor:
     depth: int
     """Rows of the ring; `height`: resident. In lanes: how far above row 0 their periods begin."""
     base: int = 0
-    """0: workspace; 1..n_inputs: inputs; then the outputs."""
+    """0: workspace; 1..n_inputs: inputs; then the outputs; then the state."""
     lanes: tuple[PixelRing, ...] = ()
     """They hold the rows of a strip, the first lane its first rows; then `offset` means nothing."""
     walk: WalkRecord | None = None
@@ -113,6 +115,22 @@ class ProgramOp:
 
 
 @dataclass(frozen=True, slots=True)
+class ProgramRing:
+    """Rows that outlive a run (program.h)."""
+
+    offset: int
+    """Where its first slot is, bytes from the state's start."""
+    bytes: int
+    """All its slots take so many."""
+    depth: int
+    """Slots."""
+    advance: int
+    """Rows that are kept in each run."""
+    fill: int
+    """uint8."""
+
+
+@dataclass(frozen=True, slots=True)
 class ProgramBlock:
     """Operators [first_op, first_op + n_ops), fired on demand of its sinks."""
 
@@ -141,3 +159,7 @@ class Program:
     """Where firings repeat themselves, one after the other."""
     target: int = Family.GENERIC
     input: int = INPUT_ARENA
+    state: int = 0
+    """Bytes that outlive a run."""
+    rings: tuple[ProgramRing, ...] = ()
+    """Those that the state consists of."""

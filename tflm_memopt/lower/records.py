@@ -31,12 +31,15 @@ HEADER = np.dtype([
     ("magic", "<u4"), ("version", "<u2"), ("target", "<u2"), ("size", "<u4"), ("firings", "<u4"), ("workspace", "<u4"),
     ("n_inputs", "<u2"), ("n_outputs", "<u2"), ("n_tensors", "<u2"), ("n_ops", "<u2"), ("n_blocks", "<u2"),
     ("input", "<u2"),
-    ("tensors", "<u4"), ("ops", "<u4"), ("blocks", "<u4"), ("orders", "<u4"), ("reserved1", "<u4", (2,)),
+    ("tensors", "<u4"), ("ops", "<u4"), ("blocks", "<u4"), ("orders", "<u4"), ("state", "<u4"), ("rings", "<u4"),
 ])  # fmt: skip
 TENSOR = np.dtype([
     ("offset", "<u4"), ("channels", "<u4"), ("width", "<u2"), ("height", "<u2"), ("depth", "<u2"), ("base", "u1"),
     ("layout", "u1"),
     ("lanes", "<u4"), ("n_lanes", "<u2"), ("advance", "<u2"), ("end", "<i2"), ("rows", "<u2"),
+])  # fmt: skip
+RING = np.dtype([
+    ("offset", "<u4"), ("bytes", "<u4"), ("depth", "<u2"), ("advance", "<u2"), ("fill", "u1"), ("reserved", "u1", (3,)),
 ])  # fmt: skip
 LANE = np.dtype([("offset", "<u4"), ("depth", "<u4"), ("rows", "<u2"), ("reserved", "<u2")])
 OP = np.dtype([
@@ -64,6 +67,7 @@ BLOCK = np.dtype([
 TABLES: Mapping[str, np.dtype[np.void]] = {
     "tmo_header": HEADER,
     "tmo_tensor": TENSOR,
+    "tmo_ring": RING,
     "tmo_lane": LANE,
     "tmo_op": OP,
     "tmo_access": ACCESS,

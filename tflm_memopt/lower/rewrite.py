@@ -14,12 +14,13 @@ from tflm_memopt.lower.program import INPUT_STREAM, Program
 from tflm_memopt.lower.serialise import pack
 from tflm_memopt.lower.words import options
 from tflm_memopt.model import writer
+from tflm_memopt.model.calls import called
 from tflm_memopt.model.graph import ITEM_BYTES, OPERANDS, VIEW, Graph, Op, Quantization, Tensor, TensorId
 from tflm_memopt.model.interface import METADATA, Changes, record
 from tflm_memopt.model.names import BLOCK, CONV, DENSE, OFFLINE_PLAN, OFFLINE_PLAN_VERSION, ONLINE, REGION
 from tflm_memopt.model.reader import TENSOR_TYPES
 from tflm_memopt.ops.rowop import RowOp
-from tflm_memopt.plan.plan import Block, Builtin, Plan, Role
+from tflm_memopt.plan.plan import Block, Builtin, Plan, Role, Stage
 from tflm_memopt.rowgraph.graph import InputSource, Partition
 from tflm_memopt.rowgraph.regions import region_of
 
@@ -48,6 +49,8 @@ def rewrite(
     for added in sorted(graph.tensors.keys() - set(range(len(main.tensors)))):
         _add_tensor(tree, graph.tensors[added])
     offsets: dict[TensorId, int] = {b.key: o for b, o in plan.placed() if b.role is Role.TENSOR}
+    if not any(called(op) for op in graph.ops):
+        del tree.subgraphs[1:]  # what filled the states; damaged signatures of them go, too
     main.operators = []
     ops = {op.index: op for op in graph.ops}
     for item in sequence(graph, partition, plan, op_per_block=op_per_block):
@@ -92,11 +95,18 @@ def sequence(graph: Graph, partition: Partition, plan: Plan, *, op_per_block: bo
     for number, step in enumerate(plan.steps):
         if isinstance(step, Builtin):
             yield step
-        elif op_per_block:
+        elif op_per_block and not any(partition.ops[stage.op].stateful for stage in _stages(plan, step.region)):
             yield Call(_block_name(step, partition.ops), _block_unit(plan, number, partition))
         elif number in calls:
             region = region_of(graph, plan.operators(calls[number]), partition.ops, partition.kept, partition.external)
             yield Call(REGION, BlockGroup(calls[number], region.inputs, region.outputs))
+
+
+def _stages(plan: Plan, region: int) -> Iterator[Stage]:
+    """All operators of a region: those that share a state stay together."""
+    for step in plan.steps:
+        if isinstance(step, Block) and step.region == region:
+            yield from step.stages
 
 
 def _block_name(block: Block, ops: Mapping[int, RowOp]) -> str:
@@ -131,6 +141,8 @@ def _custom_operator(
     inputs = [*custom.unit.inputs]
     if custom.program.input == INPUT_STREAM:  # TFLM zeroes variables when it is reset: a new frame begins
         inputs.append(writer.add_tensor(tree, f"tmo/stream_{position}", STREAM_STATE, "INT32", variable=True))
+    if custom.program.state:
+        inputs.append(writer.add_tensor(tree, f"tmo/state_{position}", (custom.program.state,), "UINT8", variable=True))
     words = options(plan, custom.unit, ops)
     return writer.operator(opcode, (*inputs, program), outputs, words)
 

@@ -22,6 +22,7 @@ from tflm_memopt.lower.program import (
     Program,
     ProgramBlock,
     ProgramOp,
+    ProgramRing,
     ProgramTensor,
     WalkRecord,
 )
@@ -41,6 +42,7 @@ from tflm_memopt.lower.records import (
     MOVE,
     NONE,
     OP,
+    RING,
     TABLE_BYTES,
     TENSOR,
     VERSION,
@@ -66,7 +68,7 @@ def pack(program: Program) -> bytes:
     known = ConstantPool(start)
     _tables(program, known)
     constants = ConstantPool(start, known.stored)
-    orders = _orders(program, constants)
+    orders, rings = _orders(program, constants), _rings(program, constants)
     tensors, ops, blocks = _tables(program, constants)
     at = HEADER.itemsize
     header = _record(HEADER, "header", {
@@ -74,6 +76,7 @@ def pack(program: Program) -> bytes:
         "firings": program.firings, "workspace": program.workspace,
         "input": program.input, "n_inputs": program.n_inputs, "n_outputs": program.n_outputs,
         "n_tensors": len(program.tensors), "n_ops": len(program.ops), "n_blocks": len(program.blocks),
+        "state": program.state, "rings": rings,
         "tensors": at, "ops": at + len(tensors), "blocks": at + len(tensors) + len(ops), "orders": orders,
     })  # fmt: skip
     return header + tensors + ops + blocks + bytes(constants.data)
@@ -122,6 +125,14 @@ def _orders(program: Program, constants: ConstantPool) -> int:
         for i, o in enumerate(program.orders)
     ]  # fmt: skip
     return constants.add(np.frombuffer(b"".join([*records, bytes(ORDER.itemsize)]), "<u4"), "<u4")
+
+
+def _rings(program: Program, constants: ConstantPool) -> int:
+    """Where the rings of the state are, one empty record behind them; 0 where there are none."""
+    if not program.rings:
+        return 0
+    records = [_record(RING, f"ring {i}", asdict(ring)) for i, ring in enumerate(program.rings)]
+    return constants.add(np.frombuffer(b"".join([*records, bytes(RING.itemsize)]), "<u4"), "<u4")
 
 
 def _group_sums(ops: tuple[ProgramOp, ...]) -> set[int]:
@@ -241,6 +252,8 @@ def unpack(data: bytes) -> Program:
             orders=tuple(_unpacked_orders(header, data)),
             target=int(header["target"]),
             input=int(header["input"]),
+            state=int(header["state"]),
+            rings=tuple(_unpacked_rings(header, data)),
         )
     except (ValueError, IndexError) as cause:
         raise ModelError(
@@ -265,7 +278,7 @@ def _tensor(r: np.void, data: bytes) -> ProgramTensor:
     )
 
 
-_Record = TypeVar("_Record", PixelRing, WalkRecord)
+_Record = TypeVar("_Record", PixelRing, ProgramRing, WalkRecord)
 
 
 def _fields(record: type[_Record], r: np.void) -> _Record:
@@ -284,6 +297,14 @@ def _unpacked_orders(header: np.void, data: bytes) -> Iterator[Order]:
             return
         ops = np.frombuffer(data, "u1", int(o["period"]), int(o["ops"]))
         yield Order(int(header["firings"]) - int(o["first"]), int(o["count"]), tuple(ops.tolist()))
+
+
+def _unpacked_rings(header: np.void, data: bytes) -> Iterator[ProgramRing]:
+    for at in itertools.count(int(header["rings"]), RING.itemsize):
+        r = np.frombuffer(data, RING, 1, at)[0]
+        if not header["rings"] or not r["depth"]:
+            return
+        yield _fields(ProgramRing, r)
 
 
 def _op(r: np.void, data: bytes, tensors: tuple[ProgramTensor, ...]) -> ProgramOp:

@@ -15,6 +15,10 @@ ABSENT: TensorId = -1
 """An optional input that an operator does not have (a convolution without bias)."""
 VIEW = "VIEW"
 """Op.type of an operator that changes a tensor's shape only. `sources` has the model's operator."""
+KEEP = "KEEP"
+"""Op.type of an operator whose operand is what the next inference reads of a state. Its output is nothing: a token."""
+STATE = "state"
+"""Option of a KEEP: the tensor of the state, as it is read."""
 OPERANDS = "operands"
 """Option of a VIEW: the constants that say its shape, as the operator that stays builtin reads them."""
 
@@ -109,6 +113,15 @@ class Op:
 
 
 @dataclass(frozen=True, slots=True)
+class StateTensor:
+    """A tensor that nobody makes: it has the bytes that were kept in the inference before."""
+
+    tensor: TensorId
+    fill: int
+    """The byte that all of it is made of before the first inference, and after a reset."""
+
+
+@dataclass(frozen=True, slots=True)
 class Graph:
     """One subgraph, operators in a topological order."""
 
@@ -116,6 +129,10 @@ class Graph:
     ops: tuple[Op, ...]
     inputs: tuple[TensorId, ...]
     outputs: tuple[TensorId, ...]
+    states: tuple[StateTensor, ...] = ()
+    """Resource variables that became tensors (rewrite/states.py)."""
+    subgraphs: tuple[Graph, ...] = ()
+    """All of the model's, in its first one; that one as the file has it among them."""
 
     def producer(self, tensor: TensorId) -> Op | None:
         return next((op for op in self.ops if tensor in op.outputs), None)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import struct
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -72,7 +72,7 @@ def read(data: bytes) -> Model:
     _check_tree(tree)
     graphs = [graph_of(tree, number) for number in range(len(tree.subgraphs))]
     calls.check(graphs)
-    return Model(tree, graphs[0])
+    return Model(tree, replace(graphs[0], subgraphs=tuple(graphs)))
 
 
 def graph_of(tree: Any, number: int) -> Graph:

@@ -49,7 +49,9 @@ def ranges(ops: Iterable[RowOp]) -> dict[TensorId, Range]:
 
 
 def inputs(op: RowOp, known: Mapping[TensorId, Range]) -> tuple[Range, ...]:
-    """The ranges of an operator's inputs as it sees them."""
+    """The ranges of an operator's inputs as it sees them; rows of a state may hold what its ring is filled with."""
+    if op.older is not None:
+        return tuple(_anything(rows.c) for rows in op.reads)
     return tuple(_seen(known.get(t), rows.c) for t, rows in zip(op.inputs, op.reads, strict=True))
 
 

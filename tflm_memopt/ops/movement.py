@@ -7,6 +7,7 @@ fails in NumPy, or gives another size than its output has: then it stays builtin
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,7 +15,7 @@ from numpy.typing import NDArray
 from tflm_memopt.model.graph import ITEM_BYTES, Tensor, TensorId
 from tflm_memopt.ops.kinds import Kind
 from tflm_memopt.ops.moves import FILL, Indices, Irregular, by_rows, in_bytes, numbered
-from tflm_memopt.ops.rowop import Access, Moves, RowOp, Rows
+from tflm_memopt.ops.rowop import Access, Move, Moves, RowOp, Rows, StateRing
 from tflm_memopt.ops.site import PIECE, STEPS, Site, any_rows, byte_shape
 
 Transform = Callable[[Site, Sequence[Indices]], Indices]
@@ -41,6 +42,32 @@ def moved(site: Site, transform: Transform) -> RowOp:
     return _copy(site.op.type, site.op.stands_for, stored, site.output.id, reads, writes, access, moves)
 
 
+def kept(site: Site, state: TensorId, fill: int) -> RowOp:
+    """KEEP: all rows of a tensor, which take the place of all rows of a state."""
+    rows = site.producer_rows()
+    return keeping(site.op.stands_for, site.storage(), rows, StateRing(state, rows, fill), site.output.id)
+
+
+def keeping(sources: tuple[int, ...], tensor: TensorId, rows: Rows, ring: StateRing, token: TensorId) -> RowOp:
+    """The operator that puts the last rows of a tensor, as many as there are or fit, into a state."""
+    count = min(rows.h, ring.rows.h)
+    access, moves = Access(rows.h - count), Moves((Move(0, 0, 0, 0, rows.row_bytes),))
+    made = _copy("ASSIGN_VARIABLE", sources, (tensor,), token, (rows,), Rows(count, rows.w, 0), (access,), moves)
+    return replace(made, keeps=ring)
+
+
+def after(keep: RowOp, tensors: Mapping[TensorId, Rows]) -> RowOp:
+    """A KEEP that waits until these tensors are made: it reads the last row of each, and does nothing with it."""
+    found = len(tensors)
+    return replace(
+        keep,
+        inputs=(*keep.inputs, *tensors),
+        reads=(*keep.reads, *tensors.values()),
+        input_zero_points=(*keep.input_zero_points, *[0] * found),
+        access=(*keep.access, *(Access(rows.h - 1, 0) for rows in tensors.values())),
+    )
+
+
 def side_by_side(
     name: str,
     sources: tuple[int, ...],
@@ -52,6 +79,13 @@ def side_by_side(
     """A COPY that puts the channels of several tensors side by side."""
     index = np.concatenate(numbered([(rows.h, rows.w, rows.c) for rows in reads]), axis=-1)
     return _copy(name, sources, inputs, output, reads, writes, *by_rows(index, reads, writes))
+
+
+def cut(sources: tuple[int, ...], tensor: TensorId, rows: Rows, first: int, count: int, output: TensorId) -> RowOp:
+    """A COPY of some channels of a tensor."""
+    index = np.arange(rows.nbytes, dtype=np.int32).reshape(rows.h, rows.w, rows.c)[..., first : first + count]
+    reads, writes = (rows,), replace(rows, c=count)
+    return _copy("SPLIT", sources, (tensor,), output, reads, writes, *by_rows(index, reads, writes))
 
 
 def _copy(

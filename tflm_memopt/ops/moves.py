@@ -85,6 +85,23 @@ def by_rows(
     return tuple(accesses), Moves(moves, period, fill if np.any(index == FILL) else None)
 
 
+def indices(reads: Sequence[Rows], writes: Rows, access: Sequence[Access], moves: Moves) -> Indices:
+    """The inverse of by_rows(): of each byte of each output row, the number of the input byte that it is, or FILL."""
+    index: Indices = np.full((writes.h, writes.row_bytes), FILL, np.int32)
+    starts = np.cumsum([0, *(rows.nbytes for rows in reads)])
+    y = np.arange(writes.h)
+    for m in moves.moves:
+        rows = reads[m.operand]
+        row = access[m.operand].first(y, rows.h) + m.tap
+        there = np.flatnonzero((row >= 0) & (row < rows.h))
+        run, byte = np.divmod(np.arange(m.count * m.nbytes), m.nbytes)
+        source = m.source + run * m.source_step + byte + (there % moves.period * m.phase_step)[:, None]
+        index[there[:, None], m.target + run * m.target_step + byte] = (
+            starts[m.operand] + row[there][:, None] * rows.row_bytes + source
+        )
+    return index
+
+
 class _Slot(NamedTuple):
     """One of the rows that a firing reads: which of its bytes go where, at phase 0, and how that changes."""
 

@@ -140,6 +140,17 @@ class Constant:
 
 
 @dataclass(frozen=True, slots=True)
+class StateRing:
+    """Rows that outlive an inference, in bytes of their own: the newest ones that were kept."""
+
+    tensor: TensorId
+    """As operators read it: the oldest row first."""
+    rows: Rows
+    fill: int
+    """The byte that they are made of before the first inference, and after a reset."""
+
+
+@dataclass(frozen=True, slots=True)
 class RowOp:
     """One operator, ready to plan and to lower.
 
@@ -184,6 +195,13 @@ class RowOp:
     """Packing of its constants, where it runs whole windows of all channels."""
     macs: int = 0
     """Multiply-accumulates of the whole operator, padding included, as the original model does them."""
+    older: TensorId | None = None
+    """The state whose rows come before row 0 of the input: its last one is row -1. They are no padding."""
+    recalls: bool = False
+    """An input is a state."""
+    keeps: StateRing | None = None
+    """The state that its output rows go to, whichever is the oldest of its rows there; in the arena there is no byte of
+    them."""
     again: bool = False
     """It computes what another one computed before (rowgraph/second_pass.py)."""
 
@@ -206,6 +224,11 @@ class RowOp:
     def is_channelwise(self) -> bool:
         """Whether each int8 channel of its output is computed from the same channel of each input."""
         return self.traits.channels is Channels.OWN and self.element_bytes == 1
+
+    @property
+    def has_window(self) -> bool:
+        """Whether a window of its only input slides over more than single pixels."""
+        return not self.access and (self.traits.pools or bool(self.traits.constants.kernel_axes))
 
     @property
     def is_binary(self) -> bool:
@@ -272,8 +295,13 @@ class RowOp:
 
     @property
     def tileable(self) -> bool:
-        """May take part in a tiled block: what it reads is a window."""
-        return not self.access
+        """May take part in a tiled block: what it reads is a window, and all of it in the arena."""
+        return not self.access and not self.stateful
+
+    @property
+    def stateful(self) -> bool:
+        """Whether it has to do with what outlives an inference: it runs once, its rows in their order."""
+        return self.older is not None or self.recalls or self.keeps is not None
 
     @property
     def rows_at_once(self) -> int:

@@ -61,6 +61,30 @@ class Buffer:
         return self.first < other.last and other.first < self.last
 
 
+STANDING_BYTES = 2
+"""What a state takes beside its rows: where its oldest row is, uint16; 0 after a reset."""
+
+
+@dataclass(frozen=True, slots=True)
+class PlacedState:
+    """A ring of rows that outlives the inference: the row that was kept as number t lies in slot t mod depth."""
+
+    tensor: int
+    """As operators read it."""
+    offset: int
+    """Bytes from the start of its region's state, which is no part of the arena's head."""
+    depth: int
+    row_bytes: int
+    advance: int
+    """Rows that are kept in each inference."""
+    fill: int
+    """The byte that all rows are made of before the first inference, and after a reset."""
+
+    @property
+    def nbytes(self) -> int:
+        return self.depth * self.row_bytes
+
+
 @dataclass(frozen=True, slots=True)
 class Stage:
     """One operator inside a block."""
@@ -135,6 +159,8 @@ class Plan:
     """Whose kernels its operators are packed for."""
     passes: tuple[SecondPass, ...] = ()
     """Operators that run twice: copies are numbered in this order, from the first number that no operator has."""
+    states: tuple[PlacedState, ...] = ()
+    """What outlives an inference, in the order of the standings in front of it."""
 
     @property
     def macs(self) -> int:
@@ -178,6 +204,7 @@ class Plan:
             "layout": LAYOUT,
             "second_passes": [asdict(second) for second in self.passes],
             "steps": [{"type": type(step).__name__.lower()} | asdict(step) for step in self.steps],
+            **({"states": [{"role": "state"} | asdict(state) for state in self.states]} if self.states else {}),
             "buffers": [asdict(b) | {"role": b.role.value, "offset": o} for b, o in self.placed()],
         }
 
@@ -202,5 +229,6 @@ class Plan:
             lower_bound=data["lower_bound"],
             proven=data["proven"],
             target=data.get("target", GENERIC),
+            states=tuple(PlacedState(**{k: v for k, v in d.items() if k != "role"}) for d in data.get("states", ())),
             passes=tuple(SecondPass(p["reader"], tuple(p["ops"])) for p in data.get("second_passes", ())),
         )

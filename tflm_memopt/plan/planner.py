@@ -12,7 +12,7 @@ from tflm_memopt.plan.effort import EXACT, ORDERING, PLACING, SEARCH, Log, Meter
 from tflm_memopt.plan.firing.turned import in_units
 from tflm_memopt.plan.layout import offsets as layout
 from tflm_memopt.plan.layout.drafts import Draft, Placer, drafted
-from tflm_memopt.plan.plan import Block, Builtin, Plan, Role, calls
+from tflm_memopt.plan.plan import STANDING_BYTES, Block, Builtin, PlacedState, Plan, Role, calls
 from tflm_memopt.plan.schedule.orders import orders
 from tflm_memopt.plan.search import blocks
 from tflm_memopt.plan.search.blocks import Candidate, Chain
@@ -209,7 +209,7 @@ class Planner:
         proven = placed.proven or placed.top <= problem.lower_bound
         return Plan(
             steps, tuple(buffers), placed.offsets, placed.top, problem.lower_bound, proven, self._options.target,
-            self._partition.passes,
+            self._partition.passes, states(self._partition),
         )  # fmt: skip
 
     def _new_turned(self, number: int, block: Candidate) -> Draft | None:
@@ -303,6 +303,20 @@ def plan(graph: Graph, partition: Partition, options: Options = Options()) -> Pl
     return min(plans(tried, tried[0].macs), key=cost)
 
 
+def states(partition: Partition) -> tuple[PlacedState, ...]:
+    """What outlives an inference, in each region one behind the other: first where rings stand, then their rows."""
+    found: list[PlacedState] = []
+    for region in partition.regions:
+        kept = [(op, op.keeps) for i in region.ops if (op := partition.ops[i]).keeps]
+        at = STANDING_BYTES * len(kept)
+        for op, ring in kept:
+            if ring:
+                rows = ring.rows
+                found.append(PlacedState(ring.tensor, at, rows.h, rows.row_bytes, op.writes.h, ring.fill))
+                at += rows.nbytes
+    return tuple(found)
+
+
 def _lower(forward: Plan, turned: Plan) -> Plan:
     return turned if turned.head < forward.head else forward
 
@@ -315,7 +329,7 @@ def cost(plan: Plan) -> tuple[int, int]:
 def tensor_sizes(graph: Graph, partition: Partition) -> dict[TensorId, int]:
     """Bytes of every tensor that can be whole."""
     sizes = {t: tensor.nbytes for t, tensor in graph.tensors.items() if not tensor.constant}
-    return sizes | {op.output: op.writes.nbytes for op in partition.ops.values()}
+    return sizes | {op.output: op.writes.nbytes for op in partition.ops.values()} | dict.fromkeys(partition.states, 0)
 
 
 def _across(graph: Graph, partition: Partition, number: int) -> tuple[TensorId, ...]:
@@ -333,7 +347,8 @@ def _chain(graph: Graph, partition: Partition, number: int, across: int) -> Chai
     after = set(graph.outputs).union(*(n.inputs for n in partition.nodes[number + 1 :]))
     ops, frame = tuple(partition.ops[i] for i in keys), partition.frame
     read = frame is not None and any(frame.tensor in op.inputs for op in ops)
-    return Chain(keys, ops, frozenset(after), across, frame if read else None)
+    kept = {op.output for op in ops if op.keeps}
+    return Chain(keys, ops, frozenset(after | kept), across, frame if read else None, partition.states | kept)
 
 
 def _settings(tiles: Settings | None, chain: Chain) -> Settings | None:

@@ -86,7 +86,12 @@ class Partition:
     @property
     def external(self) -> frozenset[TensorId]:
         """Tensors that operators read from outside the arena."""
-        return frozenset({self.frame.tensor} if self.frame and not self.frame.pushed else ())
+        return self.states.union({self.frame.tensor} if self.frame and not self.frame.pushed else ())
+
+    @property
+    def states(self) -> frozenset[TensorId]:
+        """Tensors that outlive an inference."""
+        return frozenset(op.keeps.tensor for op in self.ops.values() if op.keeps)
 
     @property
     def kept(self) -> tuple[Kept, ...]:

@@ -56,6 +56,8 @@ def with_input(graph: Graph, partition: Partition, mode: InputMode) -> tuple[Gra
     if mode.where == ARENA:
         return graph, partition
     word = "streamed" if mode.where == STREAM else "external"
+    if partition.states:
+        raise _impossible(word, "the model keeps rows from one inference to the next")
     tensor = _only_input(graph, word)
     readers = [node for node in partition.nodes if tensor.id in node.inputs]
     for node in readers:

@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import pairwise
 
-from tflm_memopt.model.graph import VIEW, Graph, Op, TensorId
+from tflm_memopt.model.graph import KEEP, VIEW, Graph, Op, TensorId
 from tflm_memopt.ops.opset import Unsupported
 from tflm_memopt.ops.rowop import RowOp
 from tflm_memopt.rowgraph.graph import MAX_IO, Kept, Node, Partition, Region
@@ -39,7 +39,7 @@ def _without_dead(graph: Graph, support: Mapping[int, Support]) -> Graph:
     """The graph without the row operators and views that nobody reads; builtin operators stay, read or not."""
     wanted, ops = set(graph.outputs), []
     for op in reversed(graph.ops):
-        if isinstance(support[op.index], Unsupported) or wanted.intersection(op.outputs):
+        if isinstance(support[op.index], Unsupported) or op.type == KEEP or wanted.intersection(op.outputs):
             wanted.update(op.inputs)
             ops.append(op)
     return replace(graph, ops=tuple(reversed(ops)))
@@ -116,7 +116,8 @@ def _assemble(
     absorbed = {i for g in groups for i in g}
     ops = {i: _renamed(s, holder) for i in absorbed if isinstance(s := support[i], RowOp)}
     kept = [_kept(graph, op) for op in graph.ops if op.index not in absorbed]
-    nodes: list[Node] = [*kept, *(region for group in groups for region in regions_of(graph, group, ops, kept))]
+    states = {state.tensor for state in graph.states}
+    nodes: list[Node] = [*kept, *(region for group in groups for region in regions_of(graph, group, ops, kept, states))]
     producer = {t: n for n, node in enumerate(nodes) for t in node.outputs}
     order: nx.DiGraph[int] = nx.DiGraph()
     order.add_nodes_from(range(len(nodes)))

@@ -207,6 +207,8 @@ def _ways(seen: _Seen, key: int, k: int) -> Iterator[_Choice]:
         border = {t for op in ops for t in op.inputs}.difference(made)
         if frame and frame.pushed and frame.tensor in border:
             return  # it has passed by
+        if any(op.stateful for op in ops):
+            return  # what they read of a state may have gone
         bound = seen.nbytes(others | seen.of(border))
         if bound < best:
             best = bound

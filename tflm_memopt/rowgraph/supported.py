@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from tflm_memopt.model.graph import VIEW, Graph, TensorId
+from tflm_memopt.model.graph import KEEP, STATE, VIEW, Graph, TensorId
+from tflm_memopt.ops.movement import kept
 from tflm_memopt.ops.opset import Unsupported, row_op
 from tflm_memopt.ops.rowop import RowOp, Rows
 from tflm_memopt.ops.site import Site
@@ -44,11 +45,13 @@ def to_row_ops(graph: Graph) -> Mapping[int, Support]:
     aliases = views(graph)
     written: dict[TensorId, Rows] = {}
     support: dict[int, Support] = {}
+    fills = {state.tensor: state.fill for state in graph.states}
     for op in graph.ops:
         if op.type == VIEW:
             support[op.index] = View(op.outputs[0], aliases[op.outputs[0]])
             continue
-        result = row_op(Site(graph, op, aliases, written))
+        site = Site(graph, op, aliases, written)
+        result = kept(site, op.options[STATE], fills[op.options[STATE]]) if op.type == KEEP else row_op(site)
         if isinstance(result, RowOp):
             written[result.output] = result.writes
         support[op.index] = result

@@ -18,6 +18,7 @@ from tflm_memopt.runtime.regions import CustomOperator, placement, regions
 
 Array = NDArray[Any]
 Bytes = NDArray[np.int8]
+State = NDArray[np.uint8]
 
 RANDOM_RUNS = 2
 """Runs of each region when the model's own inputs cannot be used. Where a program writes does not depend on data."""
@@ -32,10 +33,11 @@ def guarded_runs(model: Model, inputs: Sequence[Sequence[Array]], seed: int) -> 
     """
     done = 0
     for region in regions(model):
+        states = host.new_state(region.program), host.new_state(region.program)
         alone = region.inputs == model.graph.inputs and region.outputs == model.graph.outputs
         for values in inputs if alone else _random(model.graph, region, seed):
             try:
-                problem = _run(model, region, values, seed)
+                problem = _run(model, region, values, seed, *states)
             except MemoptError as error:
                 problem = f"{error.what} ({error.where})" if error.where else error.what
             if problem:
@@ -44,10 +46,11 @@ def guarded_runs(model: Model, inputs: Sequence[Sequence[Array]], seed: int) -> 
     return done, ""
 
 
-def _run(model: Model, region: CustomOperator, inputs: Sequence[Array], seed: int) -> str:
+def _run(model: Model, region: CustomOperator, inputs: Sequence[Array], seed: int, watched: State, plain: State) -> str:
+    """watched, plain: the states of the two, which go on from run to run."""
     sizes = [model.graph.tensors[t].nbytes for t in region.outputs]
-    got = host.run_guarded(region.program, placement(model, region), inputs, sizes, seed)
-    expected = host.run(region.program, inputs, sizes)
+    got = host.run_guarded(region.program, placement(model, region), inputs, sizes, seed, watched)
+    expected = host.run(region.program, inputs, sizes, plain)
     for t, a, b in zip(region.outputs, expected, got, strict=True):
         wrong = np.flatnonzero(a != b)
         if len(wrong):

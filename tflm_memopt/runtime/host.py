@@ -62,6 +62,8 @@ class DeviceArena:
     outputs: tuple[int, ...]
     workspace: int
     """16-byte aligned."""
+    state: int | None = None
+    """16-byte aligned; None: the program has none."""
 
 
 class Firing(NamedTuple):
@@ -148,18 +150,21 @@ def check(
     """What tmo_check() says of a program and buffers of these sizes; `workspace` is by default what it asks for."""
     image = _aligned(program)
     available = workspace_bytes(program) if workspace is None else workspace
-    sizes = _uint32s([*input_bytes, *output_bytes])
+    sizes = _uint32s([*input_bytes, *output_bytes, state_bytes(program)])
     return Status(
         _library().tmo_check(image.ctypes.data, len(program), sizes, len(input_bytes), len(output_bytes), available)
     )
 
 
-def run(program: bytes, inputs: Sequence[NDArray[Any]], output_bytes: Sequence[int]) -> list[Bytes]:
+def run(
+    program: bytes, inputs: Sequence[NDArray[Any]], output_bytes: Sequence[int], state: NDArray[np.uint8] | None = None
+) -> list[Bytes]:
     """One inference, every buffer by itself. Returns the outputs as flat int8 arrays.
 
-    An input that is streamed or external is given as a whole, too. Raises ModelError when the program is refused.
+    An input that is streamed or external is given as a whole, too. state: what the inference before left, new_state()
+    at first; it becomes what this one leaves. Raises ModelError when the program is refused.
     """
-    buffers = _Buffers(program, inputs, output_bytes)
+    buffers = _Buffers(program, inputs, output_bytes, state)
     arguments = buffers.image.ctypes.data, buffers.io, buffers.workspace.ctypes.data
     if input_mode(program) != INPUT_STREAM:
         _accept(Status(_library().tmo_run(*arguments)))
@@ -193,12 +198,17 @@ def firing_order(program: bytes, inputs: Sequence[NDArray[Any]], output_bytes: S
 
 
 def run_guarded(
-    program: bytes, arena: DeviceArena, inputs: Sequence[NDArray[Any]], output_bytes: Sequence[int], seed: int = 0
+    program: bytes,
+    arena: DeviceArena,
+    inputs: Sequence[NDArray[Any]],
+    output_bytes: Sequence[int],
+    seed: int = 0,
+    state: NDArray[np.uint8] | None = None,
 ) -> list[Bytes]:
     """One inference in an arena filled with noise, all buffers where they lie on the device, watched firing by firing.
 
-    Raises ModelError when the program is refused, PlanError when a firing writes anywhere but its pixels, its sums or
-    its block's counters.
+    state: as of run(). Raises ModelError when the program is refused, PlanError when a firing writes anywhere but its
+    pixels, its sums or its block's counters.
     """
     image, mode = _aligned(program), input_mode(program)
     frame: Any = None
@@ -208,15 +218,11 @@ def run_guarded(
         frame = whole.ctypes.data if mode == INPUT_STREAM else ctypes.addressof(external)
     if mode == INPUT_EXTERNAL:
         arena = replace(arena, inputs=(0, *arena.inputs))
-    noise = np.random.default_rng(seed).integers(0, 256, arena.nbytes, dtype=np.uint8)
-    memory = _aligned(noise.tobytes())
-    for k, (offset, values) in enumerate(zip(arena.inputs, inputs, strict=True)):
-        if k == 0 and mode != INPUT_ARENA:
-            continue
-        raw = np.frombuffer(np.ascontiguousarray(values).tobytes(), np.uint8)
-        memory[offset : offset + raw.size] = raw
-    sizes = _uint32s([*_handed_bytes(program, inputs), *output_bytes])
-    offsets = _uint32s([*arena.inputs, *arena.outputs])
+    kept, kept_at = state_bytes(program), arena.state or 0
+    state = new_state(program) if state is None else state
+    memory = _filled(arena, inputs, mode, state, seed)
+    sizes = _uint32s([*_handed_bytes(program, inputs), *output_bytes, kept])
+    offsets = _uint32s([*arena.inputs, *arena.outputs, kept_at])
     where = _Arena(
         bytes=memory.ctypes.data,
         size=arena.nbytes,
@@ -239,12 +245,37 @@ def run_guarded(
             where=f"firing {report.firings} of the program",
         )
     _accept(Status(result))
+    state[:] = memory[kept_at : kept_at + kept]
     return [memory[at : at + n].view(np.int8).copy() for at, n in zip(arena.outputs, output_bytes, strict=True)]
+
+
+def _filled(
+    arena: DeviceArena, inputs: Sequence[NDArray[Any]], mode: int, state: NDArray[np.uint8], seed: int
+) -> NDArray[np.uint8]:
+    """The arena before a run: noise, the inputs that are in it, and the state."""
+    noise = np.random.default_rng(seed).integers(0, 256, arena.nbytes, dtype=np.uint8)
+    memory = _aligned(noise.tobytes())
+    for k, (offset, values) in enumerate(zip(arena.inputs, inputs, strict=True)):
+        if k > 0 or mode == INPUT_ARENA:
+            raw = np.frombuffer(np.ascontiguousarray(values).tobytes(), np.uint8)
+            memory[offset : offset + raw.size] = raw
+    memory[arena.state or 0 :][: state.size] = state
+    return memory
 
 
 def workspace_bytes(program: bytes) -> int:
     """What the program's header asks for; 0 when it is too short to say."""
     return int(np.frombuffer(program, HEADER, 1)[0]["workspace"]) if len(program) >= HEADER.itemsize else 0
+
+
+def state_bytes(program: bytes) -> int:
+    """Bytes that outlive a run of the program; 0 when it is too short to say."""
+    return int(np.frombuffer(program, HEADER, 1)[0]["state"]) if len(program) >= HEADER.itemsize else 0
+
+
+def new_state(program: bytes) -> NDArray[np.uint8]:
+    """The state of a program before its first run, and after a reset."""
+    return np.zeros(state_bytes(program), np.uint8)
 
 
 def input_mode(program: bytes) -> int:
@@ -292,7 +323,13 @@ def layout() -> dict[str, tuple[int, int]]:
 class _Buffers:
     """A program that passed the check, and buffers of its own for everything that it reads and writes."""
 
-    def __init__(self, program: bytes, inputs: Sequence[NDArray[Any]], output_bytes: Sequence[int]) -> None:
+    def __init__(
+        self,
+        program: bytes,
+        inputs: Sequence[NDArray[Any]],
+        output_bytes: Sequence[int],
+        state: NDArray[np.uint8] | None = None,
+    ) -> None:
         _accept(check(program, _handed_bytes(program, inputs), output_bytes))
         self.image, self.workspace = _aligned(program), _aligned(bytes(workspace_bytes(program)))
         self.inputs = [np.array(i, order="C") for i in inputs]  # copies: a run may overwrite its inputs
@@ -303,7 +340,8 @@ class _Buffers:
             size = _handed_bytes(program, inputs)[0]
             self.pushes = list(self.inputs[0].ravel().view(np.uint8).reshape(-1, size))
             self.inputs[0] = self.pushes[0].copy()
-        addresses = [b.ctypes.data for b in (*self.inputs, *self.outputs)]
+        self.state = new_state(program) if state is None else state
+        addresses = [b.ctypes.data for b in (*self.inputs, *self.outputs, self.state)]
         if mode == INPUT_EXTERNAL:
             self.frame = frame_of(program, self.inputs[0].ravel().view(np.uint8))
             addresses[0] = ctypes.addressof(self.frame)

@@ -76,10 +76,10 @@ def _step(graph: Graph, op: Op, support: Mapping[int, Support]) -> Step:
 
 
 def _program(program: bytes, inputs: Sequence[TensorId], outputs: Sequence[TensorId], graph: Graph) -> Step:
-    sizes = [graph.tensors[t].nbytes for t in outputs]
+    sizes, state = [graph.tensors[t].nbytes for t in outputs], host.new_state(program)
 
     def step(values: Values) -> None:
-        values.update(zip(outputs, host.run(program, [values[t] for t in inputs], sizes), strict=True))
+        values.update(zip(outputs, host.run(program, [values[t] for t in inputs], sizes, state), strict=True))
 
     return step
 

@@ -31,13 +31,15 @@ class CustomOperator:
     inputs: tuple[TensorId, ...]
     outputs: tuple[TensorId, ...]
     workspace: TensorId | None
+    state: TensorId | None = None
+    """What outlives an inference."""
     input: int = INPUT_ARENA
     """Where the program's input 0 is: INPUT_*. An external one is not among `inputs`."""
 
     @property
     def own(self) -> tuple[TensorId, ...]:
-        """The workspace, if there is one."""
-        return () if self.workspace is None else (self.workspace,)
+        """The workspace and the state, as far as there are any."""
+        return tuple(t for t in (self.workspace, self.state) if t is not None)
 
 
 def is_region(op: Op) -> bool:
@@ -56,10 +58,13 @@ def region_of(graph: Graph, op: Op) -> CustomOperator:
         )
     data = constant.tobytes()
     mode = host.input_mode(data)
-    state = 1 if mode == INPUT_STREAM else 0
+    keeps = host.state_bytes(data) > 0
+    variables = int(mode == INPUT_STREAM or keeps)
     workspace = op.outputs[-1] if host.workspace_bytes(data) else None
     outputs = op.outputs if workspace is None else op.outputs[:-1]
-    return CustomOperator(op, data, op.inputs[: -1 - state], outputs, workspace, mode)
+    return CustomOperator(
+        op, data, op.inputs[: -1 - variables], outputs, workspace, op.inputs[-2] if keeps else None, mode
+    )
 
 
 def regions(model: Model) -> list[CustomOperator]:
@@ -75,6 +80,7 @@ def placement(model: Model, region: CustomOperator) -> host.DeviceArena:
         inputs=tuple(at[t] for t in region.inputs),
         outputs=tuple(at[t] for t in region.outputs),
         workspace=0 if region.workspace is None else at[region.workspace],
+        state=None if region.state is None else at[region.state],
     )
 
 

@@ -120,9 +120,39 @@ static inline uint32_t tmo_row_bytes(const tmo_tensor *t) { return t->width * t-
 
 /* From the tensor's base to row y, of a tensor without lanes. */
 static inline uint32_t tmo_row_offset(const tmo_tensor *t, uint32_t y) {
-  const bool turned = tmo_has_part(TMO_PART_TURNED) && t->layout != TMO_LAYOUT_HWC;
+  const bool turned = tmo_has_part(TMO_PART_TURNED) && (t->layout == TMO_LAYOUT_ROWS_TURNED || t->layout == TMO_LAYOUT_PIXELS_TURNED);
   const uint32_t row = turned ? t->height - 1u - y : tmo_remainder(y, t->depth);
   return t->offset + row * tmo_row_bytes(t);
+}
+
+/* The rings of a program that has a state. */
+static inline const tmo_ring *tmo_rings(const void *program) {
+  return (const tmo_ring *)tmo_constant(program, tmo_header_of(program)->rings);
+}
+
+/* Whether the state has rows of a tensor. */
+static inline bool tmo_in_ring(const tmo_tensor *t) { return tmo_has_part(TMO_PART_STATE) && t->layout >= TMO_LAYOUT_STATE; }
+
+/* Which one: 0 is the first. */
+static inline uint32_t tmo_ring_number(const tmo_tensor *t) { return t->layout - (uint32_t)TMO_LAYOUT_STATE; }
+
+/* What the base of a tensor is that is a part of the state. */
+static inline uint32_t tmo_state_base(const void *program) {
+  return 1u + tmo_header_of(program)->n_inputs + tmo_header_of(program)->n_outputs;
+}
+
+/* How many rows there are before row 0. */
+static inline uint32_t tmo_older_rows(const void *program, const tmo_tensor *t) {
+  if (!tmo_in_ring(t) || t->base == tmo_state_base(program)) return 0;
+  return tmo_rings(program)[tmo_ring_number(t)].depth;
+}
+
+/* From the state's start to row y of a tensor, if the state has it. */
+static inline uint32_t tmo_ring_offset(const void *program, const void *state, const tmo_tensor *t, int32_t y) {
+  const uint32_t i = tmo_ring_number(t);
+  const tmo_ring *const ring = &tmo_rings(program)[i];
+  const uint32_t oldest = ((const uint16_t *)state)[i] - 1u;
+  return ring->offset + (oldest + ring->depth + (uint32_t)y) % ring->depth * tmo_row_bytes(t);
 }
 
 /* Consecutive rows. */

@@ -55,6 +55,7 @@ enum {
   TMO_PART_EXTERNAL = 4,  /* TMO_INPUT_EXTERNAL */
   TMO_PART_TURNED = 5,    /* layouts other than TMO_LAYOUT_HWC */
   TMO_PART_TAPS = 6,      /* depthwise convolutions for Helium other than tmo_mve_has_nine() */
+  TMO_PART_STATE = 7,     /* rows that outlive a run */
 };
 
 /* Those of a set whose operators this build runs unpacked. */

@@ -29,6 +29,7 @@ typedef struct {
   const tmo_op *ops;
   const uint32_t *io_bytes;
   uint32_t reads_left; /* elements of arrays that may be read still */
+  uint32_t n_rings;    /* of the state */
 } tmo_checker;
 
 /* An operator with its operands looked up. */

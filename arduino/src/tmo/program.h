@@ -83,7 +83,8 @@ enum {
 enum {
   TMO_LAYOUT_HWC = 0,
   TMO_LAYOUT_ROWS_TURNED = 1,  /* row y is row height - 1 - y in memory */
-  TMO_LAYOUT_PIXELS_TURNED = 2 /* and pixel x of it is pixel width - 1 - x: in tiled blocks, which find each pixel by itself */
+  TMO_LAYOUT_PIXELS_TURNED = 2, /* and pixel x of it is pixel width - 1 - x: in tiled blocks, which find each pixel by itself */
+  TMO_LAYOUT_STATE = 16 /* + i: as HWC, but rows are in ring i of the state, see tmo_ring */
 };
 
 /* Where input 0 is, the frame. Every tensor of base 1 is a view of it then. */
@@ -194,8 +195,26 @@ typedef struct {
   uint32_t ops;     /* tmo_op[n_ops] */
   uint32_t blocks;  /* tmo_block[n_blocks] */
   uint32_t orders;  /* tmo_order[], the last one's `first` is 0, or none */
-  uint32_t reserved1[2];
+  uint32_t state;   /* bytes that outlive the run; 0: none */
+  uint32_t rings;   /* tmo_ring[], the last one's `depth` is 0; none without state */
 } tmo_header;
+
+/* The state is what one run leaves for the next: io[n_inputs + n_outputs], 4-aligned. Whoever sets all its bytes to 0 resets it.
+ *
+ * First a uint16_t for each ring: 0, or 1 + the slot of its oldest row. Then their rows: row y, counted from the oldest one, is in slot
+ * (oldest + y) % depth. Ring after ring, a run that finds 0 sets all rows to `fill`, and one that ends well steps on by `advance` slots: as many
+ * rows as have been written to it, over the oldest ones.
+ *
+ * Of a tensor of TMO_LAYOUT_STATE + i whose base is the state, row y is that of the ring. Of any other, the ring has the rows before row 0, its
+ * last one being row -1: they are read as if they were there, and are no padding. */
+typedef struct {
+  uint32_t offset; /* of its first slot, bytes from the state's start */
+  uint32_t bytes;  /* of all its slots */
+  uint16_t depth;  /* slots */
+  uint16_t advance;
+  uint8_t fill;
+  uint8_t reserved[3];
+} tmo_ring;
 
 /* One view of a tensor. Row y lives at base + offset + (y % depth) * width * channels, or in lanes.
  *
@@ -217,7 +236,7 @@ typedef struct {
   uint16_t width;
   uint16_t height;   /* rows of the whole tensor */
   uint16_t depth;    /* rows of the ring; depth == height: resident. With lanes: -end mod advance */
-  uint8_t base;      /* 0: workspace; 1..n_inputs: inputs; then the outputs; TMO_PROGRAM_BASE: a constant, whole */
+  uint8_t base;      /* 0: workspace; 1..n_inputs: inputs; then the outputs; then the state; TMO_PROGRAM_BASE: a constant, whole */
   uint8_t layout;    /* TMO_LAYOUT_*; of a ring and of lanes, HWC */
   uint32_t lanes;    /* tmo_lane[n_lanes], or none */
   uint16_t n_lanes;

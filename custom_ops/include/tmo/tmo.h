@@ -33,7 +33,7 @@ typedef enum {
 const char *tmo_status_text(tmo_status status);
 
 /* Proves that tmo_run() with buffers of these sizes reads and writes inside them, whatever the data.
- * io_bytes: sizes of the inputs, then of the outputs; of a streamed input that of the rows of one push, of an external one it does not
+ * io_bytes: sizes of the inputs, then of the outputs, then of the state, if the program has one; of a streamed input that of the rows of one push, of an external one it does not
  * matter. Call it once, before the first run (the TFLM adapter: in Prepare). */
 tmo_status tmo_check(const void *program, size_t program_bytes, const uint32_t *io_bytes, size_t n_inputs, size_t n_outputs,
                      size_t workspace_bytes);
@@ -61,7 +61,7 @@ typedef struct {
  * TMO_ERROR_FRAME when the frame does not hold them. */
 tmo_status tmo_take_rows(const tmo_frame *frame, uint32_t pixel_bytes, uint32_t row_bytes, uint32_t rows, int8_t *to);
 
-/* One inference, of a program whose input is not streamed. io: the inputs, then the outputs. workspace: 16-byte aligned, header.workspace bytes, needs no initialisation.
+/* One inference, of a program whose input is not streamed. io: the inputs, then the outputs, then the state, if the program has one. workspace: 16-byte aligned, header.workspace bytes, needs no initialisation.
  * The program must have passed tmo_check(), or tmo_check_build(). Inputs and outputs may overlap the workspace where the planner says so. */
 tmo_status tmo_run(const void *program, void *const *io, void *workspace);
 

@@ -93,7 +93,7 @@ def contents(
     for t in border.dying:
         full = zero + sizes[t]
         result.append(Content(Role.TENSOR, t, sizes[t], dead_bytes(trace, t, sizes[t]), full, full))
-    for t in border.born:
+    for t in (t for t in border.born if t in sizes):
         top, before = _growth(trace, writers[t])
         replaces, ends_on = _replaces(writers[t], rings.keys(), frame), _ends_on(writers[t], rings.keys(), frame)
         result.append(Content(Role.TENSOR, t, sizes[t], zero, top, before, replaces, ends_on))

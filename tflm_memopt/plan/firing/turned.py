@@ -25,7 +25,7 @@ def turned(op: RowOp, *, pixels: bool) -> RowOp | None:
     alike = all((r.h, r.w) == (seen.h, seen.w) for r in op.reads)
     axes = op.traits.constants.kernel_axes
     known = op.weights is None or bool(axes) or w.kernel_h == w.kernel_w == 1
-    if op.access or not (alike and known) or not (0 <= top < w.extent_h and 0 <= left < w.extent_w):
+    if op.access or op.stateful or not (alike and known) or not (0 <= top < w.extent_h and 0 <= left < w.extent_w):
         return None
     weights = op.weights
     if weights is not None and axes:

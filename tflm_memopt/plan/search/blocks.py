@@ -60,6 +60,8 @@ class Chain:
     """Bytes of tensors that live through the region untouched."""
     frame: InputSource | None = None
     """The model's input, where it is not in the arena as a whole and this region reads it."""
+    beside: frozenset[TensorId] = frozenset()
+    """Tensors that take nothing of the arena: states, and what stands for one that was kept."""
 
     def last_read(self) -> Mapping[TensorId, int]:
         """Position of the last reader in the region; len(ops) for tensors wanted outside."""
@@ -79,7 +81,8 @@ class Chain:
         sizes = {t: r.nbytes for op in self.ops for t, r in zip(op.inputs, op.reads, strict=True)}
         if self.frame:
             sizes.pop(self.frame.tensor)
-        return sizes | {op.output: op.writes.nbytes for op in self.ops}
+        sizes |= {op.output: op.writes.nbytes for op in self.ops}
+        return {t: nbytes for t, nbytes in sizes.items() if t not in self.beside}
 
     def can_cut(self, first: int, last: int) -> bool:
         """Whether operators [first, last) may be a block: a streamed input passes by once, during the first block."""
@@ -102,7 +105,7 @@ class Chain:
         for i, op in enumerate(self.ops):
             steps.append(frozenset(now))
             now -= {t for t in (*op.inputs, op.output) if last_read.get(t, -1) <= i}
-            now |= {op.output} if last_read.get(op.output, -1) > i else set()
+            now |= {op.output} - self.beside if last_read.get(op.output, -1) > i else set()
         return (*steps, frozenset(now))
 
 
@@ -186,8 +189,8 @@ def grow(
     for order in (operands,) if operands else _orders(op):
         member = Member(key, op, order, iterative=_iterative_pays(op))
         trace = prepend(block.trace, member)
-        depth = ring_depth(trace, member)
-        yield _with(block, trace, member, None if is_sink else Ring(depth * op.writes.row_bytes, depth), frame)
+        depth = 0 if is_sink else ring_depth(trace, member)
+        yield _with(block, trace, member, Ring(depth * op.writes.row_bytes, depth) if depth else None, frame)
 
 
 def _orders(op: RowOp) -> Iterator[tuple[int, ...]]:

@@ -1,0 +1,223 @@
+"""Models with state: rows that stay in resource variables from one inference to the next, as converters write them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from ai_edge_litert import schema_py_generated as schema
+from models import Affine, Net
+from numpy.typing import NDArray
+
+from tflm_memopt.model import writer
+
+
+class Streaming:
+    """A Net with variables. CALL_ONCE is its first operator, and fills those that have a first value."""
+
+    def __init__(self, net: Net, *, setup: bool = True) -> None:
+        self.net = net
+        self.handles: dict[str, int] = {}
+        self.first: dict[str, tuple[NDArray[np.int8], Affine]] = {}
+        if setup:
+            net.graph.operators.append(
+                schema.OperatorT(
+                    opcodeIndex=writer.add_opcode(net.tree, "CALL_ONCE"),
+                    inputs=np.zeros(0, np.int32),
+                    outputs=np.zeros(0, np.int32),
+                    builtinOptionsType=schema.BuiltinOptions.CallOnceOptions,
+                    builtinOptions=schema.CallOnceOptionsT(initSubgraphIndex=1),
+                )
+            )
+            net.tree.subgraphs.append(schema.SubGraphT(tensors=[], inputs=[], outputs=[], operators=[], name="setup"))
+
+    def handle(self, name: str, subgraph: int = 0) -> int:
+        """Adds a VAR_HANDLE."""
+        handle = self._moved(writer.add_tensor(self.net.tree, f"{name}/{subgraph}", (), "RESOURCE"), subgraph)
+        options = schema.VarHandleOptionsT(container="", sharedName=name)
+        self._op("VAR_HANDLE", [], [handle], options, subgraph)
+        return handle
+
+    def _moved(self, tensor: int, subgraph: int) -> int:
+        """The tensor that was added last, in another subgraph."""
+        if subgraph == 0:
+            return tensor
+        tensors = self.net.tree.subgraphs[subgraph].tensors
+        tensors.append(self.net.graph.tensors.pop())
+        return len(tensors) - 1
+
+    def read(self, name: str, shape: Sequence[int], affine: Affine = (0.05, 0), dtype: str = "INT8") -> int:
+        """What a variable holds."""
+        if name not in self.handles:
+            self.handles[name] = self.handle(name)
+        value = self.net.tensor(shape, dtype, affine)
+        self._op("READ_VARIABLE", [self.handles[name]], [value])
+        return value
+
+    def assign(self, name: str, value: int) -> None:
+        if name not in self.handles:
+            self.handles[name] = self.handle(name)
+        self._op("ASSIGN_VARIABLE", [self.handles[name], value], [])
+
+    def fill(self, name: str, values: NDArray[np.int8], affine: Affine) -> None:
+        """Assigns a first value, in the subgraph of CALL_ONCE."""
+        tensor = self._moved(self.net.tensor(values.shape, "INT8", affine, data=values), 1)
+        self._op("ASSIGN_VARIABLE", [self.handle(name, 1), tensor], [], None, 1)
+
+    def window(self, name: str, x: int, old: int, *, axis: int = 1, first: int | None = None) -> int:
+        """The last `old` rows before x, and x behind them; `first`: what they are filled with, by CALL_ONCE."""
+        shape, affine = list(self.net.shape(x)), self.net.affine(x)
+        shape[axis] = old
+        before = self.read(name, shape, affine)
+        rows = self.join([before, x], axis)
+        self.assign(name, self.last(rows, old, axis))
+        if first is not None:
+            self.fill(name, np.full(shape, first, np.int8), affine)
+        return rows
+
+    def join(self, tensors: Sequence[int], axis: int) -> int:
+        """CONCATENATION."""
+        shape = list(self.net.shape(tensors[0]))
+        shape[axis] = sum(self.net.shape(t)[axis] for t in tensors)
+        out = self.net.tensor(shape, "INT8", self.net.affine(tensors[0]))
+        return self.net.op("CONCATENATION", tensors, [out], schema.ConcatenationOptionsT(axis=axis))
+
+    def last(self, x: int, count: int, axis: int = 1) -> int:
+        """The last rows, by a STRIDED_SLICE."""
+        shape = list(self.net.shape(x))
+        begin, end, stride = (self.net.tensor((len(shape),), "INT32", data=v) for v in self._bounds(shape, count, axis))
+        shape[axis] = count
+        mask = (1 << len(shape)) - 1
+        options = schema.StridedSliceOptionsT(beginMask=mask - (1 << axis), endMask=mask)
+        return self.net.op(
+            "STRIDED_SLICE", [x, begin, end, stride], [self.net.tensor(shape, "INT8", self.net.affine(x))], options
+        )
+
+    @staticmethod
+    def _bounds(shape: Sequence[int], count: int, axis: int) -> tuple[NDArray[np.int32], ...]:
+        begin = [-count if a == axis else 0 for a in range(len(shape))]
+        return tuple(np.array(v, np.int32) for v in (begin, [0] * len(shape), [1] * len(shape)))
+
+    def _op(
+        self, kind: str, inputs: Sequence[int], outputs: Sequence[int], options: object = None, graph: int = 0
+    ) -> None:
+        names = {name: value for name, value in vars(schema.BuiltinOptions).items() if isinstance(value, int)}
+        self.net.tree.subgraphs[graph].operators.append(
+            schema.OperatorT(
+                opcodeIndex=writer.add_opcode(self.net.tree, kind),
+                inputs=np.asarray(inputs, np.int32),
+                outputs=np.asarray(outputs, np.int32),
+                builtinOptionsType=0 if options is None else names[type(options).__name__.removesuffix("T")],
+                builtinOptions=options,
+            )
+        )
+
+
+def mixed(seed: int = 1, *, first: int | None = 0) -> bytes:
+    """Two layers: a convolution of stride 2 over two new rows, then halves of the channels with other windows each."""
+    net = Net(seed)
+    streaming = Streaming(net, setup=first is not None)
+    x = net.input((1, 2, 1, 8), (0.05, 0))
+    y = net.conv2d(
+        streaming.window("a", x, 3, first=first), 6, kernel=(4, 1), stride=(2, 1), padding="VALID", out=(0.1, 0)
+    )
+    rows = streaming.window("b", y, 4, first=first)
+    halves = [net.tensor((1, 5, 1, 3), "INT8", net.affine(rows)) for _ in range(2)]
+    axis = net.tensor((), "INT32", data=np.array(3, np.int32))
+    net.op("SPLIT", [axis, rows], halves, schema.SplitOptionsT(numSplits=2))
+    a = net.depthwise_conv2d(streaming.last(halves[0], 3), kernel=(3, 1), padding="VALID", out=(0.1, 3))
+    b = net.depthwise_conv2d(halves[1], kernel=(5, 1), padding="VALID", out=(0.1, 3))
+    return net.model(net.conv2d(streaming.join([a, b], 3), 4))
+
+
+def pooled(seed: int = 2) -> bytes:
+    """Dilated windows along the width, a mean over all that is kept, and a dense layer over more."""
+    net = Net(seed)
+    streaming = Streaming(net)
+    x = net.input((1, 1, 3, 5), (0.05, -7))
+    rows = streaming.window("a", x, 6, axis=2, first=-7)
+    y = net.conv2d(rows, 4, kernel=(1, 3), dilation=(1, 3), padding="VALID", out=(0.1, -4))
+    more = streaming.window("b", y, 5, axis=2, first=-4)
+    m = net.reshape(net.mean(more, [2], out=(0.1, 1)), (1, 4))
+    dense = net.fully_connected(more, 4, out=(0.1, 1))
+    return net.model(net.add(m, dense))
+
+
+def recurrent(seed: int = 3) -> bytes:
+    """A state that is read and assigned as a whole, by what is made of it, and one that only waits for a turn."""
+    net = Net(seed)
+    streaming = Streaming(net, setup=False)
+    x = net.input((1, 2, 3, 4), (0.05, 3))
+    y = net.conv2d(net.add(x, streaming.read("a", (1, 2, 3, 4), (0.05, 2)), out=(0.05, 2)), 4, out=(0.05, 2))
+    streaming.assign("a", y)
+    old = streaming.read("b", (1, 2, 3, 4), (0.05, 3))
+    z = net.add(y, old, out=(0.1, 5))
+    streaming.assign("b", x)
+    return net.model(z)
+
+
+def joined(seed: int = 4) -> bytes:
+    """Joined rows that are read by no window: they are put together in the arena."""
+    net = Net(seed)
+    streaming = Streaming(net)
+    rows = streaming.window("a", net.input((1, 2, 1, 6), (0.05, -7)), 5, first=-7)
+    wide = net.conv2d(rows, 4, kernel=(5, 1), padding="VALID", out=(0.1, 0))
+    return net.model(net.softmax(net.reshape(wide, (3, 4))), net.unary("LOGISTIC", rows, out=(1 / 256, -128)))
+
+
+def chunks(seed: int = 5) -> bytes:
+    """More new rows than are kept, and layers that make several rows of them."""
+    net = Net(seed)
+    streaming = Streaming(net)
+    y = net.input((1, 8, 3, 4), (0.05, 1))
+    for name, old in ("a", 2), ("b", 4):
+        y = streaming.window(name, y, old, first=net.affine(y)[1])
+        y = net.conv2d(y, 5, kernel=(old + 1, 3), padding="VALID", out=(0.1, -2)) if old == 2 else y
+    return net.model(net.pool(y, kind="MAX_POOL_2D", kernel=(5, 1), stride=(1, 1)))
+
+
+def partly(seed: int = 6) -> bytes:
+    """A variable that a builtin operator reads, and one that is a state."""
+    net = Net(seed)
+    streaming = Streaming(net, setup=False)
+    x = net.input((1, 2, 1, 4), (0.05, 3))
+    old = streaming.read("a", (1, 2, 1, 4), (0.05, 3))
+    streaming.assign("a", x)
+    y = net.conv2d(streaming.window("b", x, 3), 4, kernel=(5, 1), padding="VALID", out=(0.1, 0))
+    return net.model(y, net.add_n(old, x))
+
+
+def twice_assigned(seed: int = 7) -> bytes:
+    """A variable that is assigned twice."""
+    net = Net(seed)
+    streaming = Streaming(net, setup=False)
+    x = net.input((1, 2, 1, 4), (0.05, 3))
+    y = net.add(net.conv2d(x, 4), streaming.read("a", (1, 2, 1, 4), (0.05, 3)), out=(0.05, 3))
+    streaming.assign("a", x)
+    streaming.assign("a", y)
+    return net.model(y)
+
+
+def read_late(seed: int = 8) -> bytes:
+    """A variable that is assigned before it is read."""
+    net = Net(seed)
+    streaming = Streaming(net, setup=False)
+    x = net.input((1, 2, 1, 4), (0.05, 3))
+    streaming.assign("a", net.conv2d(x, 4, out=(0.05, 3)))
+    return net.model(net.add(x, streaming.read("a", (1, 2, 1, 4), (0.05, 3))))
+
+
+def passed_on(seed: int = 9) -> bytes:
+    """What was one variable's before becomes another's, so that rows are late by two inferences."""
+    net = Net(seed)
+    streaming = Streaming(net, setup=False)
+    x = net.input((1, 2, 1, 4), (0.05, 3))
+    once, twice = (streaming.read(name, (1, 2, 1, 4), (0.05, 3)) for name in "ab")
+    streaming.assign("b", once)
+    streaming.assign("a", x)
+    return net.model(net.add(net.conv2d(x, 4), twice))
+
+
+def filled(seed: int = 10) -> bytes:
+    """A variable whose first value is another one than after a reset."""
+    return mixed(seed, first=5)

@@ -1,0 +1,118 @@
+"""Models with state under TFLM: the original with its resource variables, the rewritten one with rings."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import streaming
+
+import tflm_memopt
+from tflm_memopt.model.reader import read
+from tflm_memopt.runtime.verify import verify
+from tflm_memopt.runtime.wheel import interpreter
+from tflm_memopt.tflm.arena import predict
+from tflm_memopt.tflm.lifetimes import ONLINE, offline_offsets
+
+STEPS = 1000
+ARENA = 1 << 18
+HANDLES = {"CALL_ONCE", "VAR_HANDLE", "READ_VARIABLE", "ASSIGN_VARIABLE"}
+
+
+def differing(original: bytes, rewritten: bytes, steps: int, resets: tuple[int, ...], seed: int = 0) -> int:
+    """Steps in which the two differ; both are reset before some of them."""
+    both = [interpreter(model, ARENA) for model in (original, rewritten)]
+    graph = read(original).graph
+    rng = np.random.default_rng(seed)
+    found, seen = 0, set[bytes]()
+    for step in range(steps):
+        inputs = [rng.integers(-128, 128, graph.tensors[t].shape).astype(np.int8) for t in graph.inputs]
+        if step % 7 == 3:
+            inputs = [np.full_like(x, 127 if step % 2 else -128) for x in inputs]
+        for tflm in both:
+            if step in resets:
+                tflm.reset()
+            for k, x in enumerate(inputs):
+                tflm.set_input(x, k)
+            assert tflm.invoke() == 0
+        outputs = [[tflm.get_output(k).tobytes() for k in range(len(graph.outputs))] for tflm in both]
+        found += outputs[0] != outputs[1]
+        seen.update(outputs[0])
+    assert len(seen) > 3
+    return found
+
+
+@pytest.mark.parametrize(
+    "build", [streaming.mixed, streaming.pooled, streaming.recurrent, streaming.joined, streaming.chunks]
+)
+def test_a_thousand_steps(build: Callable[[], bytes]) -> None:
+    data = build()
+    done = tflm_memopt.optimize(data, seconds=0)
+    rewritten = read(done.model)
+    assert rewritten.subgraphs == 1
+    assert not HANDLES & {op.type for op in rewritten.graph.ops}
+    assert differing(data, done.model, STEPS, (1, 333, 334, 700)) == 0
+
+
+@pytest.mark.parametrize("options", [{"op_per": "block"}, {"target": "cortex-m4"}, {"target": "cortex-m55"}], ids=str)
+@pytest.mark.parametrize("build", [streaming.mixed, streaming.chunks])
+def test_other_settings(build: Callable[[], bytes], options: dict[str, Any]) -> None:
+    data = build()
+    done = tflm_memopt.optimize(data, seconds=0, **options)
+    assert not HANDLES & {op.type for op in read(done.model).graph.ops}
+    assert differing(data, done.model, 60, (20,)) == 0
+
+
+def test_the_arena_is_what_is_predicted() -> None:
+    """Its least size is accepted, and what is used of it is what the interpreter says."""
+    data = streaming.mixed()
+    done = tflm_memopt.optimize(data, seconds=0).model
+    figures = predict(done, "lp64", recording=True)
+    assert interpreter(done, figures.min).invoke() == 0
+    said = verify(data, done, runs=1).measured
+    assert said
+    assert (said.rewritten.head, said.rewritten.tail, said.rewritten.total) == (
+        figures.head,
+        figures.tail,
+        figures.total,
+    )
+
+
+def test_the_state_is_in_the_tail() -> None:
+    """A variable that no offset places, so that AllocateTensors of another interpreter never writes there."""
+    model = read(tflm_memopt.optimize(streaming.mixed(), seconds=0).model)
+    (op,) = model.graph.ops
+    variables = [t for t in op.inputs if model.graph.tensors[t].variable]
+    offsets = offline_offsets(model.tree, len(model.graph.tensors))
+    assert offsets
+    assert [(model.graph.tensors[t].dtype, offsets[t]) for t in variables] == [("UINT8", ONLINE)]
+
+
+@pytest.mark.parametrize(
+    "build",
+    [streaming.partly, streaming.twice_assigned, streaming.read_late, streaming.passed_on, streaming.filled],
+)
+def test_other_variables_stay_builtin(build: Callable[[], bytes]) -> None:
+    data = build()
+    done = tflm_memopt.optimize(data, seconds=0)
+    assert HANDLES & {op.type for op in read(done.model).graph.ops}
+    assert done.report.changed == (build is not streaming.filled)
+    assert differing(data, done.model, 50, (20, 21)) == 0
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("name", "total", "rings"), [("mww_okay_nabu_v2", 3_684, 3_152), ("mww_vad_v2", 1_652, 1_120)])
+def test_real_models(name: str, total: int, rings: int) -> None:
+    """The bytes that docs/models.md states."""
+    path = Path(__file__).parents[2] / f"../shared/models/{name}.tflite"
+    if not path.exists():
+        pytest.skip(f"{path.name} is not here")
+    data = path.read_bytes()
+    done = tflm_memopt.optimize(data)
+    assert predict(done.model).total == total
+    assert sum(state.nbytes for state in done.plan.states) == rings
+    assert not HANDLES & {op.type for op in read(done.model).graph.ops}
+    assert differing(data, done.model, STEPS, (1, 333, 334, 700)) == 0

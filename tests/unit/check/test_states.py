@@ -1,0 +1,97 @@
+"""The checker refuses every planted defect of what outlives an inference."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from functools import cache
+from typing import Any
+
+import pytest
+import streaming
+
+from tflm_memopt.check.checker import check
+from tflm_memopt.convert import pipeline
+from tflm_memopt.errors import PlanError
+from tflm_memopt.model.reader import read
+from tflm_memopt.plan.plan import Block, PlacedState, Plan
+from tflm_memopt.plan.planned import Planned
+from tflm_memopt.plan.planner import Options, plan
+from tflm_memopt.rowgraph.graph import Partition
+
+Change = Callable[[PlacedState], PlacedState]
+QUICK = Options(seconds=0, effort=0.1, tiles=None)
+
+
+@cache
+def planned() -> Planned:
+    done = pipeline.make_plan(pipeline.understand(read(streaming.mixed()).graph), QUICK)
+    assert done
+    return done
+
+
+def changed(number: int, **fields: Any) -> Plan:
+    """The plan with one of its states otherwise."""
+    states = list(planned().plan.states)
+    states[number] = replace(states[number], **fields)
+    return replace(planned().plan, states=tuple(states))
+
+
+def refused(found: Plan, partition: Partition | None = None) -> str:
+    """The code with which a plan is refused."""
+    with pytest.raises(PlanError) as caught:
+        check(found, planned().understood.graph, partition or planned().partition)
+    return caught.value.code
+
+
+STATES = range(3)
+
+
+@pytest.mark.parametrize("number", STATES)
+def test_a_ring_one_row_too_shallow(number: int) -> None:
+    assert refused(changed(number, depth=planned().plan.states[number].depth - 1)) == "plan_state"
+
+
+@pytest.mark.parametrize("number", STATES)
+@pytest.mark.parametrize("step", [-1, 1])
+def test_a_slot_off_by_one(number: int, step: int) -> None:
+    assert refused(changed(number, advance=planned().plan.states[number].advance + step)) == "plan_state"
+
+
+@pytest.mark.parametrize("number", STATES)
+def test_a_ring_that_begins_as_something_else(number: int) -> None:
+    assert refused(changed(number, fill=planned().plan.states[number].fill + 1)) == "plan_state_fill"
+
+
+def test_a_forgotten_reset() -> None:
+    """Without its standing, nobody fills a ring again."""
+    assert refused(replace(planned().plan, states=planned().plan.states[1:])) == "plan_states"
+
+
+@pytest.mark.parametrize("number", STATES)
+def test_bytes_of_another_state(number: int) -> None:
+    assert refused(changed(number, offset=planned().plan.states[number].offset - 1)) == "plan_state_bytes"
+
+
+def test_rows_that_are_kept_before_they_are_read() -> None:
+    """As a planner does it that knows nothing of who must wait for whom."""
+    parts = planned().partition
+    hasty = {
+        key: replace(op, inputs=op.inputs[:1], reads=op.reads[:1], access=op.access[:1]) if op.keeps else op
+        for key, op in parts.ops.items()
+    }
+    forgetful = replace(parts, ops=hasty)
+    assert refused(plan(planned().understood.graph, forgetful, QUICK), forgetful) == "plan_state"
+
+
+@pytest.mark.parametrize("how", [{"turned": True}, {"strips": 1}])
+def test_blocks_in_which_states_do_not_run(how: dict[str, Any]) -> None:
+    steps = planned().plan.steps
+    for number, step in enumerate(steps):
+        if isinstance(step, Block) and any(planned().partition.ops[s.op].stateful for s in step.stages):
+            other = replace(planned().plan, steps=(*steps[:number], replace(step, **how), *steps[number + 1 :]))
+            assert refused(other) == "plan_state_block"
+
+
+def test_a_plan_with_states_survives_its_file() -> None:
+    assert Plan.from_json(planned().plan.to_json()) == planned().plan

@@ -1,0 +1,133 @@
+"""The checker's replay of what outlives an inference: rings of rows, each by itself.
+
+An inference reads rows of a ring and writes others, in the same order each time; only the slot of its oldest row is
+another one. So each ring is replayed alone, from its start and from a reset on, for two turns: by then it has stood at
+every slot twice, with all its rows in it, and goes on as it did. Nothing depends on when several rings stand as they
+did at first. Naive, and written anew (checker.py).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from math import gcd
+from typing import NamedTuple
+
+from tflm_memopt.errors import PlanError
+from tflm_memopt.ops.rowop import RowOp, StateRing
+from tflm_memopt.plan.plan import Block, PlacedState, Plan
+from tflm_memopt.rowgraph.graph import Partition
+
+STANDING = 2
+"""Bytes in front, for each ring: where its oldest row is."""
+TURNS = 2
+FILL = None
+"""In a slot: no row, but what the ring is filled with."""
+
+
+class _Event(NamedTuple):
+    """Something that an inference does with a ring."""
+
+    who: object
+    row: int
+    """The first of those that are new in this inference is 0; older ones are negative."""
+    slot: int | None = None
+    """Where the row is written to, counted from the oldest slot; None: it is read."""
+
+
+class StateReplay:
+    """What one inference does with each ring, in order."""
+
+    def __init__(self, plan: Plan, partition: Partition) -> None:
+        self.rings: dict[int, StateRing] = {op.keeps.tensor: op.keeps for op in partition.ops.values() if op.keeps}
+        self.new = {op.keeps.tensor: op.reads[0].h for op in partition.ops.values() if op.keeps}
+        """New rows of each inference."""
+        self._homes = [
+            {op.keeps.tensor for i in region.ops if (op := partition.ops[i]).keeps} for region in partition.regions
+        ]
+        """The states of each region, which are in one buffer."""
+        self.plan = plan
+        self._events: dict[int, list[_Event]] = {tensor: [] for tensor in self.rings}
+
+    def fires(self, op: RowOp, y: int, who: object) -> None:
+        """Firing y of an operator of a row block."""
+        for tensor, row in self._read(op, y):
+            self._events[tensor].append(_Event(who, row))
+        if op.keeps:
+            row, _ = op.rows_read(0, y)
+            self._events[op.keeps.tensor].append(_Event(who, row, slot=y))
+
+    def enter(self, block: Block, ops: Mapping[int, RowOp]) -> None:
+        """Raises PlanError unless the executor runs what has to do with states in such a block."""
+        for op in (ops[stage.op] for stage in block.stages):
+            touches = op.older is not None or op.keeps is not None or not self.rings.keys().isdisjoint(op.inputs)
+            if touches and (block.strips or block.turned):
+                raise PlanError(
+                    f"{op.name} has to do with a state: it runs row by row, from the first to the last",
+                    code="plan_state_block",
+                )
+
+    def is_state(self, tensor: int) -> bool:
+        return tensor in self.rings
+
+    def _read(self, op: RowOp, y: int) -> Iterator[tuple[int, int]]:
+        """Rows of rings that a firing reads: the ring's tensor, and the row."""
+        for k, tensor in enumerate(op.inputs):
+            if tensor in self.rings:
+                ring, size = self.rings[tensor].rows, op.reads[k].row_bytes
+                first, end = op.rows_read(k, y)
+                for row in range(first * size // ring.row_bytes, -(-end * size // ring.row_bytes)):
+                    yield tensor, row - ring.h
+        if op.older is not None:
+            w = op.window
+            for tap in range(w.kernel_h):
+                row = y * w.stride_h - w.pad_top + tap * w.dilation_h
+                if row < 0:
+                    yield op.older, row
+
+    def check(self) -> None:
+        """Raises PlanError where a ring does not hold what is read of it."""
+        placed = {state.tensor: state for state in self.plan.states}
+        if placed.keys() != self.rings.keys() or len(placed) != len(self.plan.states):
+            raise PlanError(f"the plan has states {sorted(placed)}, the graph {sorted(self.rings)}", code="plan_states")
+        self._check_bytes()
+        for tensor, state in placed.items():
+            ring = self.rings[tensor]
+            if (state.row_bytes, state.fill) != (ring.rows.row_bytes, ring.fill):
+                raise PlanError(
+                    f"state {tensor}: rows of {state.row_bytes} bytes that begin as {state.fill}, the graph has "
+                    f"{ring.rows.row_bytes} and {ring.fill}",
+                    code="plan_state_fill",
+                )
+            self._check_ring(state)
+
+    def _check_bytes(self) -> None:
+        """The bytes of each are its own for good."""
+        for home in self._homes:
+            end = STANDING * len(home)
+            for state in sorted((s for s in self.plan.states if s.tensor in home), key=lambda s: s.offset):
+                if state.offset < end or state.depth < 1:
+                    raise PlanError(f"{state} starts before byte {end}, where others end", code="plan_state_bytes")
+                end = state.offset + state.nbytes
+
+    def _check_ring(self, state: PlacedState) -> None:
+        """A reset, at whatever slot, is a start: the ring is filled again, and its oldest slot is the first."""
+        turn = state.depth // gcd(state.depth, state.advance)
+        self._run(state, [FILL] * state.depth, TURNS * turn + 1)
+
+    def _run(self, state: PlacedState, slots: list[int | None], steps: int) -> None:
+        """Some inferences after a start or a reset: from then on, rows are counted."""
+        new = self.new[state.tensor]
+        for step in range(steps):
+            oldest = step * state.advance % state.depth
+            for who, row, slot in self._events[state.tensor]:
+                if slot is not None:
+                    slots[(oldest + slot) % state.depth] = step * new + row
+                    continue
+                wanted = step * new + row
+                found = slots[(oldest + state.depth + row) % state.depth]
+                if found != (wanted if wanted >= 0 else FILL):
+                    raise PlanError(
+                        f"{who}, row {row} of state {state.tensor}: inference {step} after a reset finds "
+                        f"{'no row' if found is FILL else f'row {found - step * new}'}",
+                        code="plan_state",
+                    )

@@ -1,0 +1,170 @@
+"""Resource variables as tensors that stay from one inference to the next.
+
+A variable that is read before it is assigned, once in an inference, is a state: what READ_VARIABLE gives is a tensor
+that nobody makes, what ASSIGN_VARIABLE takes is kept for the next inference. Its handles, and the subgraph that
+CALL_ONCE runs to fill it with what it holds anyway, go. What is no such variable stays builtin.
+
+TFLM gives a variable, before anything is assigned to it and after a reset, the zero point of the tensor that the first
+subgraph assigns to it (micro_resource_variable.cc), byte by byte.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from tflm_memopt.model.calls import called
+from tflm_memopt.model.graph import KEEP, STATE, Graph, Op, StateTensor, Tensor, TensorId
+
+HANDLE, READ, ASSIGN, ONCE = "VAR_HANDLE", "READ_VARIABLE", "ASSIGN_VARIABLE", "CALL_ONCE"
+Variable = tuple[bytes, bytes]
+"""Container and name in there."""
+
+
+@dataclass(slots=True)
+class _Uses:
+    """What operators of the first subgraph do with a variable, in their order, and what others assign to it."""
+
+    ops: list[Op] = field(default_factory=list)
+    assigned: list[Tensor] = field(default_factory=list)
+    """By other subgraphs."""
+    elsewhere: bool = False
+    """Other subgraphs do something else with it, or the first one does with a handle."""
+
+
+def with_states(graph: Graph, left_alone: Collection[int] = ()) -> Graph:
+    """The model's first subgraph with its variables as states, but those that the operators `left_alone` use."""
+    uses = _uses(graph)
+    states = {key: op for key, use in uses.items() if (op := _state(graph, use, left_alone))}
+    setup = _setup(graph)
+    while spoilt := {once for once, keys in setup.items() if once in left_alone or not keys <= states.keys()}:
+        setup = {once: keys for once, keys in setup.items() if once not in spoilt}
+        filled = {key for once in spoilt for key in _filled(graph, once)}
+        states = {key: op for key, op in states.items() if key not in filled}
+    if not states:
+        return graph
+    return _with_tensors(graph, {key: uses[key] for key in states}, states, setup.keys())
+
+
+def is_setup(graph: Graph) -> bool:
+    """Whether all other subgraphs do nothing but fill states with what they hold anyway, once."""
+    left = with_states(graph).ops
+    run = {number for op in graph.ops for number in called(op)}
+    return run == set(range(1, len(graph.subgraphs))) and not any(called(op) for op in left)
+
+
+def _key(op: Op) -> Variable:
+    return bytes(op.options.get("container") or b""), bytes(op.options.get("sharedName") or b"")
+
+
+def _handles(graph: Graph) -> Mapping[TensorId, Variable]:
+    return {t: _key(op) for op in graph.ops if op.type == HANDLE for t in op.outputs}
+
+
+def _uses(graph: Graph) -> Mapping[Variable, _Uses]:
+    """Every variable that the first subgraph has a handle of."""
+    handles = _handles(graph)
+    uses = {key: _Uses() for key in handles.values()}
+    for op in graph.ops:
+        for t in (t for t in op.inputs if t in handles):
+            use = uses[handles[t]]
+            use.ops.append(op)
+            use.elsewhere |= (
+                op.type not in (READ, ASSIGN) or op.inputs[0] != t or len(op.inputs) != 1 + (op.type == ASSIGN)
+            )
+    for t in handles.keys() & {*graph.inputs, *graph.outputs}:
+        uses[handles[t]].elsewhere = True
+    for other in graph.subgraphs[1:]:
+        _look_into(other, uses)
+    return uses
+
+
+def _look_into(other: Graph, uses: Mapping[Variable, _Uses]) -> None:
+    """What another subgraph does with variables of the first one."""
+    handles = _handles(other)
+    for op in other.ops:
+        for t in (t for t in op.inputs if handles.get(t) in uses):
+            use = uses[handles[t]]
+            if op.type == ASSIGN and len(op.inputs) == 2 and op.inputs[0] == t:
+                use.assigned.append(other.tensors[op.inputs[1]])
+            else:
+                use.elsewhere = True
+
+
+def _state(graph: Graph, use: _Uses, left_alone: Collection[int]) -> Op | None:
+    """The operator that assigns a variable which is a state; None for any other variable."""
+    assigns = [op for op in use.ops if op.type == ASSIGN]
+    if use.elsewhere or len(assigns) != 1 or use.ops[-1] is not assigns[0] or len(use.ops) < 2:
+        return None
+    if any(op.index in left_alone for op in use.ops):
+        return None
+    value = graph.tensors[assigns[0].inputs[1]]
+    read = [graph.tensors[op.outputs[0]] for op in use.ops[:-1] if len(op.outputs) == 1]
+    if len(read) < len(use.ops) - 1 or value.constant or value.variable or not value.nbytes:
+        return None
+    if any((t.shape, t.dtype) != (value.shape, value.dtype) for t in (*read, *use.assigned)):
+        return None
+    filled = np.array([_fill(value)], np.int8).view(np.uint8)
+    same = (t.data is not None and (np.frombuffer(t.data.tobytes(), np.uint8) == filled).all() for t in use.assigned)
+    return assigns[0] if all(same) and all(_fill(t) == _fill(value) for t in use.assigned) else None
+
+
+def _fill(value: Tensor) -> int:
+    """The byte that a variable is made of as long as nothing was assigned to it."""
+    zero_point = value.quantization.zero_point[0] if value.quantization else 0
+    return int(np.array(zero_point).astype(np.int8))
+
+
+def _setup(graph: Graph) -> dict[int, set[Variable]]:
+    """The variables that each CALL_ONCE fills, and does nothing else; by its index."""
+    return {op.index: set(_filled(graph, op.index)) for op in graph.ops if op.type == ONCE and _only_fills(graph, op)}
+
+
+def _only_fills(graph: Graph, once: Op) -> bool:
+    return all(
+        not (other.inputs or other.outputs) and all(op.type in (HANDLE, ASSIGN) for op in other.ops)
+        for other in _run_by(graph, once)
+    )
+
+
+def _run_by(graph: Graph, op: Op) -> Sequence[Graph]:
+    return [graph.subgraphs[number] for number in called(op)]
+
+
+def _filled(graph: Graph, once: int) -> Iterator[Variable]:
+    (op,) = (op for op in graph.ops if op.index == once)
+    for other in _run_by(graph, op):
+        yield from _handles(other).values()
+
+
+def _with_tensors(
+    graph: Graph, uses: Mapping[Variable, _Uses], states: Mapping[Variable, Op], setup: Collection[int]
+) -> Graph:
+    """The graph with these variables as states, and without the CALL_ONCE that fill nothing else."""
+    tensors, same = dict(graph.tensors), dict[TensorId, TensorId]()
+    kept: dict[int, Op] = {}
+    gone = set(setup) | {op.index for op in graph.ops if op.type == HANDLE and _key(op) in states}
+    found: list[StateTensor] = []
+    for key, assign in states.items():
+        reads = [op for op in uses[key].ops if op.type == READ]
+        state, token = reads[0].outputs[0], max(tensors) + 1
+        same |= {op.outputs[0]: state for op in reads[1:]}
+        gone |= {op.index for op in reads}
+        value = tensors[assign.inputs[1]]
+        tensors[token] = Tensor(token, f"{tensors[state].name}/kept", (0,), "UINT8")
+        sources = (assign.index, *(op.index for op in reads))
+        kept[assign.index] = Op(assign.index, KEEP, (value.id,), (token,), {STATE: state}, sources)
+        found.append(StateTensor(state, _fill(value)))
+    ops = (kept.get(op.index, _renamed(op, same)) for op in graph.ops if op.index not in gone)
+    outputs = tuple(same.get(t, t) for t in graph.outputs)
+    return replace(graph, tensors=tensors, ops=tuple(ops), outputs=outputs, states=tuple(found))
+
+
+def _renamed(op: Op, same: Mapping[TensorId, TensorId]) -> Op:
+    return replace(op, inputs=_names(op.inputs, same))
+
+
+def _names(tensors: Iterable[TensorId], same: Mapping[TensorId, TensorId]) -> tuple[TensorId, ...]:
+    return tuple(same.get(t, t) for t in tensors)

@@ -1,0 +1,288 @@
+"""States as rings: rows that outlive an inference, instead of tensors that are read and kept as a whole.
+
+A streaming model reads its last rows, puts the new ones behind them, and keeps as many of the youngest again. So no row
+moves: the new ones take the places of the oldest. Who reads the rows so joined reads the new ones, and before row 0
+those of the state. Whoever needs only some channels, or fewer rows, has a ring of its own with no more than these.
+
+What keeps a state runs when all that read it have run: their outputs are operands of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import NamedTuple
+
+import numpy as np
+
+from tflm_memopt.model.graph import ITEM_BYTES, KEEP, STATE, Op, StateTensor, TensorId
+from tflm_memopt.ops import movement
+from tflm_memopt.ops.constraints.moving import MAX_OPERANDS
+from tflm_memopt.ops.moves import FILL, indices
+from tflm_memopt.ops.opset import Unsupported
+from tflm_memopt.ops.rowop import RowOp, Rows, StateRing
+from tflm_memopt.rewrite.canonicalise import views
+from tflm_memopt.rowgraph.graph import Partition
+from tflm_memopt.rowgraph.supported import Support, Understood
+
+SPLIT = "SPLIT"
+
+
+def broken(understood: Understood, partition: Partition) -> frozenset[int]:
+    """The model's operators that use variables which cannot be states: not all that uses them is in one region."""
+    outside, found = wanted(understood), set[int]()
+    homes = {i: region.number for region in partition.regions for i in region.ops}
+    for op in understood.graph.ops:
+        if op.type != KEEP:
+            continue
+        keep, state = understood.support[op.index], op.options[STATE]
+        users = {i for i, user in partition.ops.items() if state in (user.older, *user.inputs)} | {op.index}
+        fits = isinstance(keep, RowOp) and len(keep.inputs) <= MAX_OPERANDS and all(r.c for r in keep.reads)
+        if not fits or state in outside or len({homes.get(i) for i in users}) > 1 or op.index not in homes:
+            found.update(op.stands_for)
+    return frozenset(found)
+
+
+def wanted(understood: Understood) -> frozenset[TensorId]:
+    """Tensors that the model puts out, or builtin operators read."""
+    graph, aliases = understood.graph, views(understood.graph)
+    builtin = (op.inputs for op in graph.ops if isinstance(understood.support[op.index], Unsupported))
+    return frozenset(aliases.get(t, t) for tensors in (graph.outputs, *builtin) for t in tensors)
+
+
+def with_rings(understood: Understood) -> Understood:
+    """The same with rings for those states that have such a pattern; every KEEP waits for the readers of its state."""
+    work = _Work(understood)
+    for key in [op.index for op in understood.graph.ops if op.type == KEEP]:
+        if (joined := work.joined(key)) is not None:
+            work.make_ring(key, joined)
+    work.drop_unread()
+    work.wait()
+    return work.understood()
+
+
+class _Joined(NamedTuple):
+    """The rows of a state, and new ones behind them."""
+
+    key: int
+    """The operator that joins them."""
+    tensor: TensorId
+    state: TensorId
+    new: TensorId
+    rows: Rows
+    """The new ones."""
+    old: int
+    """Rows of the state."""
+
+
+class _Slice(NamedTuple):
+    """The last rows of a tensor, or some channels of them."""
+
+    rows: int
+    first: int
+    """Channel."""
+    channels: int
+
+
+class _Work:
+    """A graph that is being rewritten: its operators as the model states them, and as rows."""
+
+    def __init__(self, understood: Understood) -> None:
+        graph = understood.graph
+        self.graph = graph
+        self.tensors = dict(graph.tensors)
+        self.stated = {op.index: op for op in graph.ops}
+        self.support: dict[int, Support] = dict(understood.support)
+        self.order = [op.index for op in graph.ops]
+        self.states = {state.tensor: state for state in graph.states}
+        self.parts: dict[tuple[TensorId, int, int], tuple[TensorId, TensorId]] = {}
+        """Channels of new rows, and their state; by the rows, and their first channel and how many there are."""
+        self.wanted = wanted(understood)
+        """Tensors that are wanted as such."""
+
+    def understood(self) -> Understood:
+        ops = tuple(self._stated(self.stated[i], self.support[i]) for i in self.order)
+        kept = {op.keeps.tensor for op in self.rows() if op.keeps}
+        states = tuple(state for t, state in self.states.items() if t in kept)
+        graph = replace(self.graph, tensors=self.tensors, ops=ops, states=states)
+        return Understood(graph, {i: self.support[i] for i in self.order})
+
+    @staticmethod
+    def _stated(op: Op, support: Support) -> Op:
+        """With the operands that are read now."""
+        if not isinstance(support, RowOp) or (support.older is None and support.keeps is None):
+            return op
+        inputs = support.inputs if support.keeps else (*support.inputs, *op.inputs[len(support.inputs) :])
+        return replace(op, inputs=inputs)
+
+    def rows(self) -> Iterator[RowOp]:
+        for i in self.order:
+            support = self.support[i]
+            if isinstance(support, RowOp):
+                yield support
+
+    def row_op(self, key: int) -> RowOp | None:
+        support = self.support[key]
+        return support if isinstance(support, RowOp) else None
+
+    def support_of(self, key: int) -> RowOp:
+        """What is known to run row by row."""
+        support = self.support[key]
+        if not isinstance(support, RowOp):
+            raise TypeError(f"operator {key} stays builtin")
+        return support
+
+    def readers(self, tensor: TensorId) -> list[int]:
+        return [i for i in self.order if (op := self.row_op(i)) and tensor in op.inputs]
+
+    def maker(self, tensor: TensorId) -> int | None:
+        return next((i for i in self.order if (op := self.row_op(i)) and op.output == tensor), None)
+
+    def is_whole(self, tensor: TensorId) -> bool:
+        """Whether somebody wants the tensor as such: an output of the model, or what a builtin operator reads."""
+        return tensor in self.wanted
+
+    def joined(self, key: int) -> _Joined | None:
+        """What a KEEP keeps the last rows of, if they are the last ones of a state and new ones."""
+        keep = self.row_op(key)
+        if keep is None or keep.keeps is None:
+            return None
+        state, depth = keep.keeps.tensor, keep.keeps.rows.h
+        piece = self.maker(keep.inputs[0])
+        cut = self.slice(piece) if piece is not None else None
+        whole = self.support_of(piece).inputs[0] if piece is not None and cut else keep.inputs[0]
+        maker = self.maker(whole)
+        join = self.support_of(maker) if maker is not None else keep
+        if maker is None or len(join.inputs) != 2 or join.inputs[0] != state or join.moves is None:
+            return None
+        old, new = join.reads
+        index = indices(join.reads, join.writes, join.access, join.moves)
+        in_order = index.size == old.nbytes + new.nbytes and (index.ravel() == np.arange(index.size)).all()
+        if not in_order or (old.w, old.c) != (new.w, new.c) or old.h != depth or self.is_whole(whole):
+            return None
+        if cut and (cut.rows != depth or cut.channels != new.c):
+            return None
+        if not cut and depth != old.h + new.h:
+            return None
+        return _Joined(maker, whole, state, join.inputs[1], new, depth)
+
+    def slice(self, key: int) -> _Slice | None:
+        """What a COPY takes of its only input: the last rows, and of one pixel some channels."""
+        op = self.row_op(key)
+        if op is None or op.moves is None or len(op.inputs) != 1 or op.older is not None or op.keeps is not None:
+            return None
+        seen, made = op.reads[0], op.writes
+        index = indices(op.reads, made, op.access, op.moves)
+        if (index == FILL).any() or index.size == 0:
+            return None
+        rows, first = index.size // made.row_bytes, int(index.flat[0]) % seen.row_bytes
+        if seen.w > 1 and (first, made.row_bytes) != (0, seen.row_bytes):
+            return None
+        if made.row_bytes > seen.row_bytes - first or rows > seen.h:
+            return None
+        wanted = np.arange(seen.h - rows, seen.h)[:, None] * seen.row_bytes + first + np.arange(made.row_bytes)
+        return _Slice(rows, first, made.row_bytes // seen.w) if (index.reshape(rows, -1) == wanted).all() else None
+
+    def make_ring(self, key: int, joined: _Joined) -> None:
+        """New rows go to a ring; who reads the joined rows reads the new ones and those of the ring."""
+        keep = self.row_op(key)
+        if keep is None or keep.keeps is None:
+            return
+        self._read_ring(joined, joined.tensor, _Slice(joined.old + joined.rows.h, 0, joined.rows.c))
+        ring = replace(keep.keeps, rows=replace(joined.rows, h=joined.old))
+        self.support[key] = movement.keeping(keep.sources, joined.new, joined.rows, ring, keep.output)
+
+    def _read_ring(self, joined: _Joined, tensor: TensorId, seen: _Slice) -> None:
+        """All that read the joined rows, or a slice of them, and can do without."""
+        for key in self.readers(tensor):
+            op = self.row_op(key)
+            if op and _is_window(op, joined, seen):
+                new, state = self._part(joined, seen, key)
+                window = replace(op.window, pad_top=seen.rows - joined.rows.h)
+                rows = replace(joined.rows, c=seen.channels)
+                self.support[key] = replace(op, inputs=(new,), reads=(rows,), window=window, older=state)
+            elif op and (cut := self.slice(key)) and cut.rows > joined.rows.h and not self.is_whole(op.output):
+                self._read_ring(joined, op.output, _Slice(cut.rows, seen.first + cut.first, cut.channels))
+
+    def _part(self, joined: _Joined, seen: _Slice, like: int) -> tuple[TensorId, TensorId]:
+        """The new rows and the state, or some channels of them: these have a ring of their own."""
+        if seen.channels == joined.rows.c:
+            return joined.new, joined.state
+        part = joined.new, seen.first, seen.channels
+        if part not in self.parts:
+            self.parts[part] = self._new_part(joined, seen, like)
+        return self.parts[part]
+
+    def _new_part(self, joined: _Joined, seen: _Slice, like: int) -> tuple[TensorId, TensorId]:
+        keep = self._keep_of(joined.state)
+        new, state, token = range(max(self.tensors) + 1, max(self.tensors) + 4)
+        copy, keeper = range(max(self.stated) + 1, max(self.stated) + 3)
+        rows, item = replace(joined.rows, c=seen.channels), ITEM_BYTES[self.tensors[joined.new].dtype]
+        ring = StateRing(state, replace(rows, h=joined.old), keep.keeps.fill if keep.keeps else 0)
+        for tensor, source, shown in ((new, joined.new, rows), (state, joined.state, ring.rows)):
+            shape, name = (1, shown.h, shown.w, shown.c // item), f"{self.tensors[source].name}/{seen.first}"
+            self.tensors[tensor] = replace(self.tensors[source], id=tensor, name=name, shape=shape)
+        self.tensors[token] = replace(self.tensors[keep.output], id=token)
+        self.states[state] = StateTensor(state, ring.fill)
+        sources = self.stated[like].stands_for
+        self.support[copy] = movement.cut(sources, joined.new, joined.rows, seen.first, seen.channels, new)
+        self.stated[copy] = Op(copy, SPLIT, (joined.new,), (new,), sources=sources)
+        self.support[keeper] = movement.keeping(keep.sources, new, rows, ring, token)
+        self.stated[keeper] = Op(keeper, KEEP, (new,), (token,), {STATE: state}, keep.sources)
+        at = self.order.index(joined.key)
+        self.order[at:at] = [copy, keeper]
+        return new, state
+
+    def _keep_of(self, state: TensorId) -> RowOp:
+        return next(op for op in self.rows() if op.keeps and op.keeps.tensor == state)
+
+    def drop_unread(self) -> None:
+        """What moved rows that are in rings now goes, and so do states, and rows of states, that nobody reads."""
+        while unread := {i for i in self.order if self._is_unread(i)}:
+            self.order = [i for i in self.order if i not in unread]
+        for i in self.order:
+            op = self.row_op(i)
+            if op and op.keeps and (depth := self._depth(op.keeps.tensor)) and depth < op.keeps.rows.h:
+                ring = replace(op.keeps, rows=replace(op.keeps.rows, h=depth))
+                self.support[i] = movement.keeping(op.sources, op.inputs[0], op.reads[0], ring, op.output)
+
+    def _is_unread(self, key: int) -> bool:
+        op = self.row_op(key)
+        if op is None or op.moves is None:
+            return False
+        if op.keeps:
+            state = op.keeps.tensor
+            return not (self.is_whole(state) or any(state in (r.older, *r.inputs) for r in self.rows()))
+        return not self.readers(op.output) and not self.is_whole(op.output)
+
+    def _depth(self, state: TensorId) -> int:
+        """Rows before row 0 that are read of a state; 0: it is read as a whole."""
+        readers = [op for op in self.rows() if state in (op.older, *op.inputs)]
+        whole = self.is_whole(state) or any(state in op.inputs for op in readers)
+        return 0 if whole else max(op.window.pad_top for op in readers)
+
+    def wait(self) -> None:
+        """Whatever keeps a state comes after all that read it."""
+        for key in [i for i in self.order if (op := self.row_op(i)) and op.keeps]:
+            keep = self.row_op(key)
+            if keep is None or keep.keeps is None:
+                continue
+            state = keep.keeps.tensor
+            for i in self.readers(state):
+                self.support[i] = replace(self.support_of(i), recalls=True)
+            readers = [op for op in self.rows() if state in (op.older, *op.inputs)]
+            made = {op.output: op.writes for op in readers if op.output not in keep.inputs}
+            self.support[key] = movement.after(keep, made)
+            self.order.remove(key)
+            before = [
+                n for n, i in enumerate(self.order) if (op := self.row_op(i)) and op.output in (*made, *keep.inputs)
+            ]
+            self.order.insert(max(before, default=-1) + 1, key)
+
+
+def _is_window(op: RowOp, joined: _Joined, seen: _Slice) -> bool:
+    """Whether it reads rows so joined by a window that never meets padding."""
+    w, rows = op.window, op.reads[0]
+    inside = w.pad_top == 0 and w.reach_h(op.writes.h) <= rows.h and rows.h > joined.rows.h
+    alike = rows == Rows(seen.rows, joined.rows.w, seen.channels)
+    return op.has_window and op.older is None and inside and alike
