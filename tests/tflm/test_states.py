@@ -11,7 +11,11 @@ import pytest
 import streaming
 
 import tflm_memopt
+from tflm_memopt.errors import UsageError
+from tflm_memopt.lower.records import HEADER, RING
+from tflm_memopt.lower.rewrite import programs
 from tflm_memopt.model.reader import read
+from tflm_memopt.runtime.stimuli import Steps
 from tflm_memopt.runtime.verify import verify
 from tflm_memopt.runtime.wheel import interpreter
 from tflm_memopt.tflm.arena import predict
@@ -116,3 +120,34 @@ def test_real_models(name: str, total: int, rings: int) -> None:
     assert sum(state.nbytes for state in done.plan.states) == rings
     assert not HANDLES & {op.type for op in read(done.model).graph.ops}
     assert differing(data, done.model, STEPS, (1, 333, 334, 700)) == 0
+
+
+def test_verify_in_steps() -> None:
+    """A sequence with resets; a rewrite that begins as something else is found in its first step after one."""
+    data = streaming.mixed()
+    model = tflm_memopt.optimize(data, seconds=0).model
+    done = verify(data, model, runs=1, steps=Steps(40, 15))
+    assert done.bit_exact and (done.runs, done.extremes, done.files, done.steps) == (1, 3, 0, 40)
+    found = verify(data, _beginning_otherwise(model), runs=0, steps=Steps(5))
+    assert found.difference and found.difference.run == 0
+
+
+def _beginning_otherwise(model: bytes) -> bytes:
+    """With other bytes in all rings after a reset."""
+    source = read(model)
+    (program,) = programs(source.graph)
+    header = np.frombuffer(program, HEADER, 1)[0]
+    rings = np.frombuffer(program, RING, 3, int(header["rings"])).copy()
+    rings["fill"] ^= 64
+    at = model.index(program) + int(header["rings"])
+    return model[:at] + rings.tobytes() + model[at + rings.nbytes :]
+
+
+def test_steps_are_not_for_c_modules(tmp_path: Path) -> None:
+    data = streaming.mixed()
+    model = tflm_memopt.optimize(data, seconds=0).model
+    (tmp_path / "m.h").write_text("int32_t m_selftest(void);")
+    (tmp_path / "m.c").write_text("")
+    with pytest.raises(UsageError) as refused:
+        verify(data, model, steps=Steps(3), c=tmp_path)
+    assert refused.value.code == "steps_and_c"

@@ -212,7 +212,13 @@ def verify(args: argparse.Namespace) -> int:
         console.busy(args, f"running {args.original.name} and {args.rewritten.name}"),
     ):
         result = tflm_memopt.verify(
-            original, rewritten, runs=args.runs, seed=args.seed, inputs=arrays, c=_module(args.c, args.rewritten)
+            original,
+            rewritten,
+            runs=args.runs,
+            seed=args.seed,
+            inputs=arrays,
+            steps=stimuli.Steps(args.steps, args.reset_every),
+            c=_module(args.c, args.rewritten),
         )
     console.answer(args, result.to_json(), text.verification(result))
     return console.DONE if result.bit_exact else console.NO

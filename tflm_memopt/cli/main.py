@@ -194,6 +194,16 @@ def _verify(group: Any) -> None:
     _model(verify, "original", "the .tflite file as it was")
     _model(verify, "rewritten", "the .tflite file that optimize wrote")
     verify.add_argument("--runs", type=count, default=10, metavar="N", help="random inputs (default: 10)")
+    verify.add_argument(
+        "--steps", type=count, default=0, metavar="N", help="inferences one after the other, for models with state"
+    )
+    verify.add_argument(
+        "--reset-every",
+        type=count,
+        default=0,
+        metavar="N",
+        help="of these, from one reset to the next (default: never)",
+    )
     verify.add_argument("--seed", type=count, default=0, metavar="S", help="of the random inputs (default: 0)")
     verify.add_argument(
         "--inputs", type=Path, nargs="+", action="extend", default=[], metavar="FILE.npy",

@@ -186,6 +186,8 @@ def verification(result: Verification) -> RenderableType:
         f"{result.runs} random (seed {result.seed}), {result.extremes} extreme and {result.files} given inputs",
         HOW[result.how],
     ]
+    if result.steps:
+        said.append(f"{result.steps} steps, one after the other")
     if result.guarded:
         said.append(f"the rewritten model's programs also ran {result.guarded} times between canaries")
     if result.failure:

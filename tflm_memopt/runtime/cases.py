@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -14,7 +14,7 @@ from tflm_memopt.model.graph import Graph, Tensor
 from tflm_memopt.model.interface import Change, Changes
 from tflm_memopt.runtime import convert, host_model, wheel
 from tflm_memopt.runtime.process import Outcome, run_model
-from tflm_memopt.runtime.stimuli import Run, from_files, matches, stimuli
+from tflm_memopt.runtime.stimuli import NO_STEPS, Run, Steps, from_files, matches, sequence, stimuli
 
 Array = NDArray[Any]
 
@@ -49,18 +49,25 @@ class Job:
         """All runs of input 0, of input 1, ..."""
         return [np.stack(values) for values in zip(*(run.values for run in self.fed), strict=True)]
 
+    def resets(self) -> list[int]:
+        """The runs before which there is one."""
+        return [r for r, run in enumerate(self.fed) if run.reset]
+
 
 def under_tflm(*jobs: Job) -> Iterable[Outcome]:
     wheel.require()
     with ThreadPoolExecutor(len(jobs)) as pool:
         outcomes = pool.map(
-            lambda j: run_model(j.model, j.stacks(), len(j.fed), len(j.graph.outputs), input=j.input), jobs
+            lambda j: run_model(
+                j.model, j.stacks(), len(j.fed), len(j.graph.outputs), input=j.input, resets=j.resets()
+            ),
+            jobs,
         )
         return list(outcomes)
 
 
 def on_host(*jobs: Job) -> Iterable[Outcome]:
-    return [Outcome(host_model.run_model(job.graph, job.stacks(), len(job.fed))) for job in jobs]
+    return [Outcome(host_model.run_model(job.graph, job.stacks(), len(job.fed), job.resets())) for job in jobs]
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,9 +79,22 @@ class Case:
 
 
 def cases_of(
-    before: Graph, after: Graph, changes: Changes, *, runs: int, seed: int, files: Sequence[Array]
+    before: Graph,
+    after: Graph,
+    changes: Changes,
+    *,
+    runs: int,
+    seed: int,
+    files: Sequence[Array],
+    steps: Steps = NO_STEPS,
 ) -> list[Case]:
-    """`runs` random inferences, extreme ones, and the user's own."""
+    """`runs` random inferences, extreme ones, and the user's own; then a sequence."""
+    usual = _usual(before, after, changes, runs, seed, files)
+    inputs = inputs_of(before, after, changes)
+    return usual + of_rewritten(changes, sequence(before, inputs, steps, seed))
+
+
+def _usual(before: Graph, after: Graph, changes: Changes, runs: int, seed: int, files: Sequence[Array]) -> list[Case]:
     old, new = [before.tensors[t] for t in before.inputs], inputs_of(before, after, changes)
     cases = of_rewritten(changes, stimuli(before, new, runs, seed))
     if matches(old, files):
@@ -103,7 +123,7 @@ def each(changed: dict[int, Change], conversion: Callable[[Change], Conversion])
 
 
 def _mapped(conversions: dict[int, Conversion], run: Run) -> Run:
-    return Run(run.label, tuple(conversions[k](v) if k in conversions else v for k, v in enumerate(run.values)))
+    return replace(run, values=tuple(conversions[k](v) if k in conversions else v for k, v in enumerate(run.values)))
 
 
 def first_difference(

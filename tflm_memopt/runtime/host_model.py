@@ -30,14 +30,16 @@ Step = Callable[[Values], None]
 """Computes one operator's outputs from the values so far."""
 
 
-def run_model(graph: Graph, inputs: Sequence[Array], runs: int) -> tuple[Array, ...]:
-    """`runs` inferences; inputs and outputs are stacked as in process.run_model.
+def run_model(graph: Graph, inputs: Sequence[Array], runs: int, resets: Sequence[int] = ()) -> tuple[Array, ...]:
+    """`runs` inferences; inputs, outputs and resets are those of process.run_model.
 
     Raises RuntimeUnavailable, naming the operator, for a model that needs TFLM's own kernels.
     """
     steps = compile_steps(graph)
     stacks: list[list[Array]] = [[] for _ in graph.outputs]
     for r in range(runs):
+        if r in resets:
+            steps = compile_steps(graph)
         values: Values = {t: stack[r] for t, stack in zip(graph.inputs, inputs, strict=True)}
         for step in steps:
             step(values)

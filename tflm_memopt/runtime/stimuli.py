@@ -22,6 +22,9 @@ INDEX_LIMIT = 127
 index can lower it.
 """
 
+EXTREME_EVERY = 7
+"""In a sequence: steps from one extreme to the next."""
+
 
 @dataclass(frozen=True, slots=True)
 class Run:
@@ -29,6 +32,8 @@ class Run:
 
     label: str
     values: tuple[Array, ...]
+    reset: bool = False
+    """The interpreter is reset before it."""
 
 
 def stimuli(graph: Graph, inputs: Sequence[Tensor], runs: int, seed: int) -> list[Run]:
@@ -61,6 +66,33 @@ def parts_of_range(graph: Graph, inputs: Sequence[Tensor], runs: int, seed: int)
     return [
         Run(f"parts {r}", tuple(drawn(t, *lim) for t, lim in zip(inputs, limits, strict=True))) for r in range(runs)
     ]
+
+
+@dataclass(frozen=True, slots=True)
+class Steps:
+    """How many inferences follow each other, and after how many of them a reset comes; 0: never."""
+
+    count: int = 0
+    reset_every: int = 0
+
+
+NO_STEPS = Steps()
+
+
+def sequence(graph: Graph, inputs: Sequence[Tensor], steps: Steps, seed: int) -> list[Run]:
+    """Inferences of a model with state, one after the other: parts of the range, and now and then an extreme.
+
+    A reset comes before the first one, too.
+    """
+    limits, extremes = [_limits(graph, tensor) for tensor in inputs], [*EXTREMES.values()]
+    found = []
+    for step, run in enumerate(parts_of_range(graph, inputs, steps.count, seed)):
+        values = run.values
+        if step % EXTREME_EVERY == EXTREME_EVERY - 1:
+            pattern = extremes[step // EXTREME_EVERY % len(extremes)]
+            values = tuple(pattern(t, *lim) for t, lim in zip(inputs, limits, strict=True))
+        found.append(Run(f"step {step}", values, step % (steps.reset_every or steps.count) == 0))
+    return found
 
 
 def from_files(inputs: Sequence[Tensor], files: Sequence[Array]) -> list[Run]:

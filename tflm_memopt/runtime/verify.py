@@ -10,7 +10,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from tflm_memopt.errors import ModelError
+from tflm_memopt.errors import ModelError, UsageError
 from tflm_memopt.files import GivenModel, loaded
 from tflm_memopt.model import interface
 from tflm_memopt.model.graph import Graph
@@ -32,7 +32,7 @@ from tflm_memopt.runtime.cases import (
 )
 from tflm_memopt.runtime.guard import guarded_runs
 from tflm_memopt.runtime.process import Outcome, RecordedArena
-from tflm_memopt.runtime.stimuli import EXTREMES
+from tflm_memopt.runtime.stimuli import EXTREMES, NO_STEPS, Steps
 
 Array = NDArray[Any]
 
@@ -108,6 +108,8 @@ class Verification:
     """Why the rewritten model did not run, or what its programs did wrong in the watched executor."""
     module: ModuleRuns | None = None
     """When a C module was to be verified as well."""
+    steps: int = 0
+    """Inferences one after the other, with resets."""
 
     def __repr__(self) -> str:
         tried = f"{self.runs} random, {self.extremes} extreme and {self.files} given inputs"
@@ -124,26 +126,25 @@ def verify(
     runs: int = 10,
     seed: int = 0,
     inputs: Sequence[Array] = (),
+    steps: Steps = NO_STEPS,
     how: How | None = None,
     c: Path | None = None,
 ) -> Verification:
     """Runs both models on `runs` random inputs, three extreme ones and the user's `inputs`, and compares every byte.
 
-    `inputs` holds one array per model input and inference, in the format of the original or of the rewritten model
-    (see stimuli.from_files). `how` is for tests: by default the official wheel where it exists for this platform,
-    else this package's own kernels. `c`: the folder, or the NAME.c, of a C module of the rewritten model (`optimize
-    --emit c`), which is compiled for this machine and gets the same inputs; each of its outputs is compared with the
-    original's.
+    `inputs` holds one array per model input and inference, in the format of the original or of the rewritten model (see
+    stimuli.from_files). `steps`: more inferences, one after the other, with resets, for models with state. `how` is for
+    tests: by default the official wheel where it exists, else our own kernels. `c`: the folder, or the NAME.c, of a C
+    module of the rewritten model (`optimize --emit c`), compiled for this machine and compared, too.
 
     Raises InterfaceError when the two cannot be compared, ModelError when one cannot be read or the original does not
     run, RuntimeUnavailable when something has to be installed first, UsageError for arrays that do not fit.
     """
-    how = how or (TFLM_WHEEL if wheel.exists_here() else HOST_REFERENCE)
-    module = c_module.find(c) if c else None
+    how, module = how or (TFLM_WHEEL if wheel.exists_here() else HOST_REFERENCE), _module(c, steps)
     (original, *_), (rewritten, *_) = loaded(original), loaded(rewritten)
     before, after = read(original), read(rewritten)
     seen, changes = _interface(before, after)
-    cases = cases_of(before.graph, seen, changes, runs=runs, seed=seed, files=inputs)
+    cases = cases_of(before.graph, seen, changes, runs=runs, seed=seed, files=inputs, steps=steps)
     asked, asked_after = stand_in.runnable(original), stand_in.runnable(rewritten)
     as_they_are = asked is original and asked_after is rewritten
     job = Job(asked, before.graph, [case.original for case in cases])
@@ -158,7 +159,8 @@ def verify(
         bit_exact=not failure and difference is None and (in_c is None or in_c.bit_exact),
         runs=runs,
         extremes=len(EXTREMES),
-        files=len(cases) - runs - len(EXTREMES),
+        files=len(cases) - runs - len(EXTREMES) - steps.count,
+        steps=steps.count,
         guarded=guarded,
         seed=seed,
         how=how,
@@ -181,13 +183,26 @@ def _execute(how: How, original: Job, rewritten: Job) -> tuple[Outcome, Outcome]
     """Run both. Raises ModelError when the original does not run."""
     execute = under_tflm if how == TFLM_WHEEL else on_host
     expected, got = execute(original, rewritten)
+    _demand(expected)
+    return expected, got
+
+
+def _demand(expected: Outcome) -> None:
+    """The original has to run."""
     if expected.failure:
         raise ModelError(
             f"the original model does not run: {expected.failure}",
             code="original_does_not_run",
             hint="inspect says what TFLM refuses; else it lacks an operator of the model, or its kernel some type",
         )
-    return expected, got
+
+
+def _module(c: Path | None, steps: Steps) -> c_module.Sources | None:
+    """The C module that is to be verified as well."""
+    if c and steps.count:
+        hint = "verify twice: --steps, and --c"
+        raise UsageError("a C module is not run step by step", code="steps_and_c", hint=hint)
+    return c_module.find(c) if c else None
 
 
 def _run_module(
