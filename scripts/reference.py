@@ -249,7 +249,7 @@ def plan_schema() -> Mapping[str, Any]:
         type={"const": "block"}, region=natural, stages=several(stage), sinks=several(natural), firings=natural,
         macs=natural, strips=natural, turned=flag,
     )  # fmt: skip
-    builtin = record(type={"const": "builtin"}, op=natural)
+    builtin = record(type={"const": "builtin"}, op=natural, macs=natural)
     buffer = record(
         role={"enum": [role.value for role in Role]}, key=number, nbytes=natural, first=natural, last=natural,
         align=natural, depth=natural, lanes=several(record(rows=natural, depth=natural)), offset=natural,
@@ -258,6 +258,7 @@ def plan_schema() -> Mapping[str, Any]:
         schema={"const": SCHEMA_VERSION}, head=natural, lower_bound=natural, proven=flag,
         target={"enum": list(TARGETS)}, layout={"const": LAYOUT},
         second_passes=several(record(reader=natural, ops=several(natural))),
+        tilings=several(record(ops=several(natural), parts=natural, channels=flag)),
         steps=several({"oneOf": [block, builtin]}), buffers=several(buffer),
     )  # fmt: skip
     return {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": "A plan of tflm-memopt", **document}

@@ -72,8 +72,8 @@ def optimize(
     name: for the report and the files; by default the file's.
     frontier: explore() as well, for the report.
     progress: told what is being done, and how many of how many steps of it are.
-    options: see options.py. input, int8_io, op_per, abi, fold, effort, core, board, without, target, kernels; seconds,
-        max_macs, ram_limit, max_instructions, time_limit, clock, plan, if_worthwhile.
+    options: see options.py. input, int8_io, ops, op_per, allow_ops, abi, fold, effort, core, board, without, target,
+        kernels; seconds, max_macs, ram_limit, max_instructions, time_limit, clock, plan, if_worthwhile.
 
     Raises ModelError for what is no model, UsageError for impossible arguments, DoesNotFit when nothing keeps to the
     limits. A model with nothing to gain comes back as it is.
@@ -116,8 +116,8 @@ def explore(
 
     cost: what compute is: multiply-accumulates, or instructions on `core`, by estimate; then plans of several tile
     widths are tried.
-    options: see options.py. input, int8_io, op_per, abi, fold, effort, without, target, kernels, core; board: each
-        point says what it leaves of that one.
+    options: see options.py. input, int8_io, ops, op_per, allow_ops, abi, fold, effort, without, target, kernels, core;
+        board: each point says what it leaves of that one.
     """
     if cost not in COSTS:
         raise UsageError(f"'{cost}' is nothing that plans cost", code="unknown_cost", hint=one_of(cost, COSTS))

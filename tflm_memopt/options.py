@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from typing import Any, Literal, TypedDict
+from typing import Any, TypedDict
 
 from tflm_memopt.errors import one_of
 from tflm_memopt.plan.effort import NORMAL
+from tflm_memopt.plan.planner import PER_REGION, Ops
 from tflm_memopt.tflm.libraries import Kernels
 from tflm_memopt.tflm.structs import Abi
 
@@ -20,8 +21,16 @@ class ExploreOptions(TypedDict, total=False):
     """
     int8_io: bool
     """Drop QUANTIZE and DEQUANTIZE at the model's border."""
-    op_per: Literal["region", "block"]
-    """What becomes one custom operator."""
+    ops: Ops
+    """What the rewritten model has in place of operators that run row by row: one custom operator for each "region" or
+    for each "block", or none, "builtin": TFLM's own, in an order and at offsets that take less.
+    """
+    op_per: Ops | None
+    """Another name of `ops`."""
+    allow_ops: Collection[str]
+    """With ops="builtin", what the rewritten model may have beside the original's kinds of operators, for strips and
+    channel groups: "PAD", "SLICE", "CONCATENATION".
+    """
     abi: Abi
     """What the arena figures are for: "ilp32" or "lp64"."""
     fold: bool
@@ -40,9 +49,10 @@ class ExploreOptions(TypedDict, total=False):
     """Whose kernels operators are packed for: "generic" programs run everywhere, others on their cores only, and
     faster; by default the board's, or generic.
     """
-    kernels: Kernels
-    """Whose scratch and state the arena figures count for operators that stay builtin: "reference", "cmsis-nn",
-    "esp-nn".
+    kernels: Kernels | None
+    """Whose scratch and state the arena figures count for operators that stay builtin, and where an output of theirs
+    may grow into an input: "reference", "cmsis-nn", "esp-nn"; by default the reference kernels' figures, and only what
+    is safe with any of the three.
     """
 
 
@@ -78,9 +88,9 @@ class OptimizeOptions(ExploreOptions, total=False):
 
 
 DEFAULTS = OptimizeOptions(
-    input="arena", int8_io=False, op_per="region", abi="ilp32", fold=True, effort=NORMAL, core=None, board=None,
-    without=(), target=None, kernels="reference", seconds=None, max_macs=None, ram_limit=None, max_instructions=None,
-    time_limit=None, clock=None, plan=None, if_worthwhile=False,
+    input="arena", int8_io=False, ops=PER_REGION, op_per=None, allow_ops=(), abi="ilp32", fold=True, effort=NORMAL,
+    core=None, board=None, without=(), target=None, kernels=None, seconds=None, max_macs=None, ram_limit=None,
+    max_instructions=None, time_limit=None, clock=None, plan=None, if_worthwhile=False,
 )  # fmt: skip
 """All options, as they are when nobody says them."""
 

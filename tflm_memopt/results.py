@@ -17,9 +17,18 @@ from tflm_memopt.errors import MemoptError
 from tflm_memopt.generic import Picture
 from tflm_memopt.plan.memory_map import MemoryMap
 from tflm_memopt.plan.plan import Plan
+from tflm_memopt.rewrite.tiling import Tiling
 from tflm_memopt.targets.boards import Board, BoardFit
 from tflm_memopt.tflm.arena import Arena
 
+PLANNED_FOR: Mapping[str, str] = {
+    "": "",
+    "any": "any kernels: where an output grows into an input, reference kernels, CMSIS-NN and ESP-NN allow it",
+    "reference": "TFLM's reference kernels: with others the outputs may be wrong",
+    "cmsis-nn": "CMSIS-NN: nothing overlaps where its own kernels run",
+    "esp-nn": "ESP-NN: nothing overlaps where its own kernels run",
+}
+"""What a model of builtin operators relies on, for people."""
 _KERNELS = {"reference": "reference kernels", "cmsis-nn": "with CMSIS-NN", "esp-nn": "with ESP-NN"}
 
 
@@ -257,6 +266,13 @@ class Report:
     """Bytes to declare for the arena: enough for every build of TFLM (NAME_ops.h says for which); None: not known."""
     footprint: Footprints | None = None
     """Flash that inference takes, before and after."""
+    planned_for: str = ""
+    """Whose kernels tensors may share bytes under, where only builtin operators run: "any", or as `--kernels` has it.
+    """
+    in_parts: tuple[Tiling, ...] = ()
+    """Builtin operators that run in parts, by their numbers in the original."""
+    to_register: tuple[str, ...] = ()
+    """Kinds of builtin operators that firmware has to register for the rewritten model, and not for the original."""
 
     @property
     def convention(self) -> str:

@@ -171,7 +171,7 @@ def networks_to_plan() -> Iterator[tuple[bytes, Options]]:
         (spoken, 16, by_row), (spoken, 16, free), (chosen, 8, by_row), (chosen, 8, free),
         (mobile, 8, free), (mobile, 8, blocks), (mobile, 8, by_row), (attention, 8, by_row),
         (gated, 8, by_row), (gated, 8, free), (typed, 8, by_row), (typed, 8, free),
-        *((filled, 8, replace(by_row, op_per_block=True, target=core)) for core in ("cortex-m4", "cortex-m55")),
+        *((filled, 8, replace(by_row, ops="block", target=core)) for core in ("cortex-m4", "cortex-m55")),
     ):  # fmt: skip
         net = Net(activations=f"INT{bits}")
         yield net.model(*build(net, net.input((1, 6, 5, 2)))), options

@@ -68,7 +68,7 @@ def written(data: bytes, folder: Path, rng: random.Random) -> bytes:
         raise UsageError(why, code="module_builtin")
     border = int8_io(source.graph) if rng.random() < 0.85 else Int8Interface(source.graph, Changes(), {}, ())
     options = Options(
-        op_per_block=rng.random() < 0.2,
+        ops="block" if rng.random() < 0.2 else "region",
         seconds=SECONDS,
         fold=rng.random() < 0.8,
         target=rng.choice(("generic", *sorted(TARGETS))),

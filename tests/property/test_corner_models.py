@@ -42,7 +42,7 @@ def slow_corner(build: Build) -> Build:
 @pytest.mark.parametrize("build", CORNERS)
 def test_corner(build: Callable[[Net], bytes], op_per_block: bool) -> None:
     data = build(Net(seed=1))
-    converted = convert(data, Options(op_per_block, seconds=0.2))
+    converted = convert(data, Options("block" if op_per_block else "region", seconds=0.2))
     assert converted is not None
     assert_arena_as_predicted(converted[0], assert_same_bytes(data, converted[0]))
 

@@ -67,7 +67,7 @@ def examine(recipe: Recipe) -> None:
     assert_ranges_hold(data, recipe.seed)
     for op_per_block in (False, True):
         for fold in (True, False):
-            converted = convert(data, Options(op_per_block=op_per_block, seconds=SECONDS, fold=fold))
+            converted = convert(data, Options("block" if op_per_block else "region", SECONDS, fold=fold))
             if converted is not None:
                 assert_same_bytes(data, converted[0], seed=recipe.seed)
 
@@ -109,7 +109,7 @@ def test_odd_plans_run_folded_operators(seed: int) -> None:
     """Tiles, strips and channel groups of whatever number of channels is left."""
     data = plant(build(mobile(seed)), seed)
     with forced(random_settings(random.Random(seed)), seed):
-        converted = convert(data, Options(op_per_block=seed % 5 == 0, seconds=SECONDS / 4))
+        converted = convert(data, Options("block" if seed % 5 == 0 else "region", SECONDS / 4))
     assert converted is not None
     assert_same_bytes(data, converted[0], seed=seed)
 

@@ -50,7 +50,7 @@ def converted(data: bytes, seed: int) -> tuple[bytes, Planned]:
     tiles = rng.choice((None, NO_RECOMPUTE, random_settings(rng), random_settings(rng)))
     if tiles and tiles.max_overhead > 4:
         tiles = replace(tiles, max_overhead=4.0)
-    options = Options(op_per_block=rng.random() < 0.3, seconds=SECONDS, input=mode, tiles=tiles)
+    options = Options("block" if rng.random() < 0.3 else "region", seconds=SECONDS, input=mode, tiles=tiles)
     planner = Planner(understood.graph, parts, options)
     plan = planner.plan(rng.choice([planner.macs, *(point.macs for point in planner.points())]))
     planned = pipeline.checked(understood, parts, plan)

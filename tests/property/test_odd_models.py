@@ -58,7 +58,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 def test_odd(build: Build, way: tuple[str, bool]) -> None:
     data, (target, op_per_block) = build(Net(seed=1)), way
-    converted = convert(data, Options(op_per_block, seconds=0.05, target=target))
+    converted = convert(data, Options("block" if op_per_block else "region", seconds=0.05, target=target))
     assert converted is not None
     assert_arena_as_predicted(converted[0], assert_same_bytes(data, converted[0]))
 

@@ -56,7 +56,7 @@ def drawn(seed: int) -> Options:
     """Settings of a conversion, by chance."""
     rng = random.Random(seed)
     return Options(
-        op_per_block=rng.random() < 0.5,
+        ops="block" if rng.random() < 0.5 else "region",
         seconds=rng.choice((0, SECONDS)),
         fold=rng.random() < 0.8,
         overlap=rng.random() < 0.8,
@@ -85,7 +85,7 @@ def examine_forced(seed: int) -> None:
     data = build(bordered(mobile(seed)))
     before = running(data)
     with forced(random_settings(random.Random(seed)), seed):
-        converted = convert(data, Options(op_per_block=seed % 5 == 0, seconds=SECONDS / 4))
+        converted = convert(data, Options("block" if seed % 5 == 0 else "region", SECONDS / 4))
     assert converted is not None
     new, planned = converted
     assert Plan.from_json(json.loads(json.dumps(planned.plan.to_json()))) == planned.plan

@@ -18,7 +18,8 @@ from kernels.conftest import compiled
 from kernels.test_fuzz import write_samples
 from property.modules import archive
 from property.modules import examine as examine_module
-from property.networks import recipes
+from property.networks import Recipe, recipes
+from property.test_builtin_models import examine_builtin
 from property.test_random_models import examine, examine_forced
 from registers.randomly import run as run_drivers
 
@@ -36,7 +37,12 @@ class Failure(NamedTuple):
 
 
 def networks(cases: range) -> list[Failure]:
-    """Random networks, converted and compared under TFLM; hypothesis makes a failure small."""
+    """Random networks, converted and compared under TFLM."""
+    return drawn(cases, examine)
+
+
+def drawn(cases: range, examine: Callable[[Recipe], None]) -> list[Failure]:
+    """Random networks; hypothesis makes a failure small."""
     several = settings(
         max_examples=len(cases), deadline=None, database=None, suppress_health_check=list(HealthCheck), print_blob=True
     )
@@ -45,6 +51,11 @@ def networks(cases: range) -> list[Failure]:
     except BaseException:
         return [Failure(cases, traceback.format_exc())]
     return []
+
+
+def builtin(cases: range) -> list[Failure]:
+    """The same as builtin operators alone, in the plain interpreter."""
+    return drawn(cases, examine_builtin)
 
 
 def plans(cases: range) -> list[Failure]:
@@ -129,7 +140,7 @@ def registers(cases: range) -> list[Failure]:
 
 Work = Callable[[range], list[Failure]]
 KINDS: dict[str, tuple[Work, int]] = {
-    "networks": (networks, 50), "plans": (plans, 50), "files": (files, 500), "programs": (programs, 50_000),
-    "cores": (cores, 50), "modules": (modules, 100), "registers": (registers, 100),
+    "networks": (networks, 50), "builtin": (builtin, 25), "plans": (plans, 50), "files": (files, 500),
+    "programs": (programs, 50_000), "cores": (cores, 50), "modules": (modules, 100), "registers": (registers, 100),
 }  # fmt: skip
 """What a task does with its cases, and how many it gets at most."""

@@ -72,7 +72,7 @@ def test_another_order_takes_fewer_bytes(build: Callable[[Net], bytes], op_per_b
     data = build(Net(seed=1))
     arenas, orders = [], []
     for reorder in (False, True):
-        converted = convert(data, Options(op_per_block, seconds=0.2, reorder=reorder))
+        converted = convert(data, Options("block" if op_per_block else "region", seconds=0.2, reorder=reorder))
         assert converted is not None
         assert_arena_as_predicted(converted[0], assert_same_bytes(data, converted[0]))
         arenas.append(predict(converted[0], "ilp32").total)

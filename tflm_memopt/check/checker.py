@@ -18,6 +18,7 @@ import numpy as np
 
 from tflm_memopt.check.arena import TaggedArena
 from tflm_memopt.check.frame import FrameReplay
+from tflm_memopt.check.kernel import KernelReplay
 from tflm_memopt.check.packed import kernel_scratch
 from tflm_memopt.check.proof import proved
 from tflm_memopt.check.states import StateReplay
@@ -26,7 +27,7 @@ from tflm_memopt.errors import PlanError
 from tflm_memopt.model.graph import Graph, TensorId
 from tflm_memopt.ops.rowop import RowOp
 from tflm_memopt.plan.plan import Block, Builtin, Plan, Role
-from tflm_memopt.rowgraph.graph import MAX_IO, Kept, Partition
+from tflm_memopt.rowgraph.graph import MAX_IO, Partition
 
 ARENA_ALIGN = 16
 
@@ -39,10 +40,11 @@ def check(plan: Plan, graph: Graph, partition: Partition) -> None:
         if not frame.is_frame(tensor):
             arena.write_whole(tensor)
     kept = {node.op: node for node in partition.kept}
+    replay = KernelReplay(arena, partition.parts)
     done: list[int] = []
     for number, step in enumerate(plan.steps):
         if isinstance(step, Builtin):
-            _builtin(arena, kept[step.op])
+            replay.run(number, kept[step.op])
             done.append(step.op)
         else:
             arena.turned = step.turned
@@ -61,13 +63,13 @@ def check(plan: Plan, graph: Graph, partition: Partition) -> None:
         )
     states.check()
     for tensor in graph.outputs:
-        arena.read_whole(tensor, "the model's output")
+        replay.read(tensor, "the model's output")
     handed = [(call, _handed_over(plan.operators(call), graph, partition)) for call in plan.calls()]
     builtin = (t for node in partition.kept for t in (*node.inputs, *node.outputs))
     for tensor in {*graph.inputs, *graph.outputs, *builtin}.union(*(tensors for _, tensors in handed)):
-        if arena.start(tensor) % ARENA_ALIGN:
+        if replay.start(tensor) % ARENA_ALIGN:
             raise PlanError(
-                f"tensor {tensor} starts at {arena.start(tensor)}, not at a multiple of {ARENA_ALIGN}",
+                f"tensor {tensor} starts at {replay.start(tensor)}, not at a multiple of {ARENA_ALIGN}",
                 code="plan_tensor_alignment",
             )
     for call, tensors in handed:
@@ -84,13 +86,6 @@ def _handed_over(call: Collection[int], graph: Graph, partition: Partition) -> s
     made, read = {op.output for op in inside}, {t for op in inside for t in op.inputs}
     wanted = set(graph.outputs).union(*(op.inputs for op in others), *(node.inputs for node in partition.kept))
     return (read - made - partition.external) | (made & wanted)
-
-
-def _builtin(arena: TaggedArena, node: Kept) -> None:
-    for tensor in node.outputs:
-        arena.write_whole(tensor)
-    for tensor in node.inputs:
-        arena.read_whole(tensor, f"builtin operator {node.op}")
 
 
 class _RowReplay:

@@ -179,7 +179,8 @@ def explore(args: argparse.Namespace) -> int:
 def _settings(args: argparse.Namespace) -> dict[str, Any]:
     """The arguments that optimize() and explore() share."""
     shared = {
-        key: getattr(args, key) for key in ("input", "int8_io", "op_per", "abi", "kernels", "fold", "effort", "without")
+        key: getattr(args, key)
+        for key in ("input", "int8_io", "ops", "allow_ops", "abi", "kernels", "fold", "effort", "without")
     }
     return {**shared, "target": args.target}
 

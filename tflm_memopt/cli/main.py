@@ -21,12 +21,14 @@ from tflm_memopt import units
 from tflm_memopt.analysis.costs import DEFAULT, tables
 from tflm_memopt.cli import commands, console, registers
 from tflm_memopt.convert.frontier import SWITCHES
+from tflm_memopt.convert.tilings import MOVES
 from tflm_memopt.emit import bundle
 from tflm_memopt.errors import UsageError, near
 from tflm_memopt.model.c_array import SUFFIXES
 from tflm_memopt.ops.packing import GENERIC, TARGETS
 from tflm_memopt.plan.effort import LEVELS, NORMAL
 from tflm_memopt.plan.effort import factor as times
+from tflm_memopt.plan.planner import OPS, PER_REGION
 from tflm_memopt.targets.boards import boards
 from tflm_memopt.tflm.libraries import KERNELS
 
@@ -349,8 +351,14 @@ def _conversion(command: argparse.ArgumentParser) -> None:
     )
     command.add_argument("--int8-io", action="store_true", help="drop QUANTIZE and DEQUANTIZE at the model's border")
     command.add_argument(
-        "--op-per", choices=("region", "block"), default="region",
-        help="one custom operator for each region (default), or for each block: to read in Netron",
+        "--ops", "--op-per", choices=OPS, default=PER_REGION,
+        help="what takes the place of operators that run row by row: a custom operator for each region (default) or "
+        "for each block, to read in Netron; or builtin: none, TFLM's own in another order and at other offsets",
+    )  # fmt: skip
+    command.add_argument(
+        "--allow-ops", type=switches, default=(), metavar="NAME,...",
+        help=f"with --ops builtin, what strips and channel groups may add: {', '.join(MOVES)} (default: only kinds of "
+        "operators that the model has)",
     )  # fmt: skip
     command.add_argument(
         "--no-fold", dest="fold", action="store_false",
@@ -401,7 +409,8 @@ def _figures(command: argparse.ArgumentParser) -> None:
         help="of the arena figures: 32-bit pointers (Arm, RISC-V, Xtensa; default) or 64-bit",
     )  # fmt: skip
     command.add_argument(
-        "--kernels", choices=KERNELS, default="reference",
+        "--kernels", choices=KERNELS,
         help="of the operators that stay builtin, whose scratch the arena figures count: TFLM's own (default), or "
-        "those for CMSIS-NN (with the DSP extension, or as --target says) or ESP-NN (ESP32-S3)",
+        "those for CMSIS-NN (with the DSP extension, or as --target says) or ESP-NN (ESP32-S3); with --ops builtin, "
+        "outputs grow into inputs where these allow it (default: where all do)",
     )  # fmt: skip

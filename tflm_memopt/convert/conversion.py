@@ -13,6 +13,7 @@ from tflm_memopt.analysis.flash import Firmware
 from tflm_memopt.analysis.timing import TimeLimit
 from tflm_memopt.convert import pipeline
 from tflm_memopt.convert.frontier import Plans, cheapest
+from tflm_memopt.convert.tilings import Tilings
 from tflm_memopt.emit.firmware import firmware
 from tflm_memopt.errors import PlanError, UsageError
 from tflm_memopt.model.graph import Graph
@@ -22,7 +23,7 @@ from tflm_memopt.plan.layout.critical import critical
 from tflm_memopt.plan.layout.drafts import TFLM_ALIGN
 from tflm_memopt.plan.plan import SCHEMA_VERSION, Block, Buffer, Plan, Role
 from tflm_memopt.plan.planned import Planned
-from tflm_memopt.plan.planner import Options, tensor_sizes
+from tflm_memopt.plan.planner import BUILTIN, PER_BLOCK, Options, tensor_sizes
 from tflm_memopt.plan.search.cuts import UNLIMITED
 from tflm_memopt.plan.search.tiles_plan import Settings
 from tflm_memopt.rewrite.int8_io import Int8Interface
@@ -106,7 +107,7 @@ class Conversion:
         self.source, self.border, self.understood, self.options, self.abi = source, border, understood, options, abi
         self._original = understood
         """With its input in the arena."""
-        found = None if pipeline.left_whole(source) else pipeline.row_graph(understood, options)
+        found = None if pipeline.left_whole(source) else self._row_graph(understood)
         if found is None and options.input != IN_ARENA:
             raise UsageError(
                 f"no place for the input but the arena: {NOTHING}", code="input_several", hint="--input arena"
@@ -117,17 +118,25 @@ class Conversion:
             self.understood, self.partition = found
         self.at = cache(self._at)
 
+    def _row_graph(self, understood: Understood) -> tuple[Understood, Partition] | None:
+        if self.options.ops == BUILTIN:
+            there = understood.graph.ops
+            return (understood, pipeline.only_builtin(understood, self.library, self.abi)) if there else None
+        return pipeline.row_graph(understood, self.options)
+
     @cached_property
     def original(self) -> Understood:
         """The model as it is, with its own interface."""
-        if self.border.graph is self.source.graph:
+        if self.border.graph is self.source.graph and self.options.ops != BUILTIN:
             return self._original
         return pipeline.understand(self.source.graph, pipeline.left_whole(self.source))
 
     @cached_property
     def plans(self) -> Plans:
         """Raises TypeError where there is nothing to convert."""
-        return Plans(self.understood.graph, self._regions, self.options, self.log)
+        parts = Tilings(self.understood, self.library, self.abi, self.options)
+        better = parts.least if self.options.ops == BUILTIN else None
+        return Plans(self.understood.graph, self._regions, self.options, self.log, better)
 
     @property
     def _regions(self) -> Partition:
@@ -144,9 +153,15 @@ class Conversion:
 
     def of(self, plan: Plan) -> Converted:
         """Raises PlanError for a plan that is wrong."""
-        planned = pipeline.checked(*pipeline.with_passes(self.understood, self._regions, plan.passes), plan)
+        planned = pipeline.checked(*self._planned_from(plan), plan)
         model = pipeline.lower(self.source, self.border, planned, self.options)
         return Converted(planned, model, predict(model, self.abi, library=self.library))
+
+    def _planned_from(self, plan: Plan) -> tuple[Understood, Partition]:
+        """What a plan is made of: with some operators twice, or in parts."""
+        if plan.tilings:
+            return pipeline.in_parts(self.understood, plan.tilings, self.library, self.abi)
+        return pipeline.with_passes(self.understood, self._regions, plan.passes)
 
     @property
     def is_packed(self) -> bool:
@@ -169,7 +184,7 @@ class Conversion:
     @property
     def folded(self) -> float:
         """F when nothing is computed twice: less than 1 by what dead channels cost."""
-        left = sum(op.macs for op in self.partition.ops.values()) if self.partition else 0
+        left = self.partition.macs if self.partition else 0
         return self.overhead(left) if left else 1.0
 
     def macs(self, overhead: float) -> int:
@@ -218,7 +233,7 @@ class Conversion:
     def elsewhere(self, input: InputMode, *, int8_io: bool) -> Conversion | None:  # noqa: A002 (the option's name)
         """The same with its input at another place, or with an int8 interface; None where that is impossible."""
         border = to_int8_io(self.source.graph) if int8_io else self.border
-        original = pipeline.understand(border.graph) if int8_io else self._original
+        original = pipeline.interpret(border.graph, self.options.ops) if int8_io else self._original
         options = replace(self.options, input=input)
         try:
             return Conversion(self.source, border, original, options, self.abi, self.widest, self.library)
@@ -261,9 +276,7 @@ class Conversion:
             return self.of(plan)
         except _BROKEN as error:
             reason = str(error) if isinstance(error, PlanError) else "it is damaged, or a plan of another model"
-            hint = (
-                "a plan that was made of this model, with the same --input, --int8-io, --op-per, --target and --no-fold"
-            )
+            hint = "a plan that was made of this model, with the same --input, --int8-io, --ops, --target and --no-fold"
             raise UsageError(
                 "the plan does not belong to this model", code="foreign_plan", where=reason, hint=hint
             ) from error
@@ -278,7 +291,7 @@ class Conversion:
         """What the checker takes for granted: it replays bytes, and asks neither for their number nor for regions."""
         if plan.target != self.options.target:
             raise PlanError(f"it is for {plan.target}, not for {self.options.target}", code="plan_target")
-        understood, partition = pipeline.with_passes(self.understood, self._regions, plan.passes)
+        understood, partition = self._planned_from(plan)
         sizes = tensor_sizes(understood.graph, partition)
         if not 0 <= plan.head <= 4 * sum(sizes.values()) + TFLM_ALIGN * len(plan.buffers):
             raise PlanError(
@@ -288,10 +301,10 @@ class Conversion:
             step = plan.steps[call[0]]
             if isinstance(step, Block) and step.region != min(plan.operators(call)):
                 raise PlanError(f"region {step.region} of this plan has other operators", code="plan_region")
-        if self.options.op_per_block:
+        if self.options.ops == PER_BLOCK:
             crooked = [b.key for b, o in plan.placed() if b.role is Role.TENSOR and o % TFLM_ALIGN]
             if crooked:
-                raise PlanError(f"tensor {crooked[0]} is not aligned as --op-per block wants it", code="plan_alignment")
+                raise PlanError(f"tensor {crooked[0]} is not aligned as --ops block wants it", code="plan_alignment")
 
 
 def _content(graph: Graph, buffer: Buffer) -> str:

@@ -12,7 +12,7 @@ from tflm_memopt.analysis.diagnosis import diagnose
 from tflm_memopt.analysis.liveness import live_bytes
 from tflm_memopt.analysis.timing import Clock
 from tflm_memopt.convert import pipeline, speed
-from tflm_memopt.convert.conversion import Conversion
+from tflm_memopt.convert.conversion import Conversion, Converted
 from tflm_memopt.convert.instructions import Costed
 from tflm_memopt.convert.policy import Decision
 from tflm_memopt.convert.request import Request
@@ -26,6 +26,7 @@ from tflm_memopt.plan import memory_map
 from tflm_memopt.plan.firing.work import work
 from tflm_memopt.plan.plan import Block, Buffer, Role, Stage
 from tflm_memopt.plan.planned import Planned
+from tflm_memopt.plan.planner import BUILTIN
 from tflm_memopt.results import (
     BlockReport,
     Flash,
@@ -175,7 +176,7 @@ def _report(
         without=asked.without,
         overhead=conversion.overhead(executed),
         macs=Macs(macs, executed),
-        instructions=costs.estimates(conversion.options.target, done) if planned else {},
+        instructions=costs.estimates(conversion.options.target, done) if done else {},
         dead_channels=sum(pipeline.dead_channels(understood, parts).values()) if planned and parts else 0,
         arena=chosen.arena if chosen else original.arena,
         original_arena=original.arena,
@@ -183,7 +184,7 @@ def _report(
         proven=planned.plan.proven if planned else False,
         blocks=tuple(_blocks(planned)) if planned else (),
         flash=Flash(original.flash, len(chosen.model) if chosen else original.flash),
-        kept_builtin=tuple(_kept(conversion.source.graph, understood, planned)),
+        kept_builtin=tuple(_kept(conversion.source.graph, understood, planned)) if asked.op_per != BUILTIN else (),
         interface=tuple(_interface(border)) if planned else (),
         interface_kept=tuple(_interface_kept(border, made.why)),
         boards=tuple(b.board for b in on_boards if b.fits),
@@ -192,7 +193,15 @@ def _report(
         cut_short=tuple(part.value for part in conversion.log.cut) if planned else (),
         balance=made.balance,
         time_limit=limits.time.milliseconds if limits.time else None,
+        planned_for=conversion.options.kernels if planned and conversion.options.ops == BUILTIN else "",
+        in_parts=planned.plan.tilings if planned else (),
+        to_register=_added(original, chosen) if chosen and planned and planned.plan.tilings else (),
     )
+
+
+def _added(original: Inspection, chosen: Converted) -> tuple[str, ...]:
+    """Builtin operators of the rewritten model alone."""
+    return tuple(kind for kind in chosen.firmware.operators if kind not in original.firmware.operators)
 
 
 def point(conversion: Conversion, costed: Costed, on: Board | None = None, clock: Clock | None = None) -> PointReport:

@@ -6,6 +6,7 @@ msf-CNN's problems (section 5): P1, the least RAM within a compute budget; P2, t
 from __future__ import annotations
 
 import bisect
+import math
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cache, cached_property
@@ -75,10 +76,20 @@ def roomy(chosen: Settings | None) -> Settings | None:
 class Plans:
     """Plans of one partitioned graph, made when they are asked for."""
 
-    def __init__(self, graph: Graph, partition: Partition, options: Options, log: Log | None = None) -> None:
-        """`log`: where the search notes what it does."""
+    def __init__(
+        self,
+        graph: Graph,
+        partition: Partition,
+        options: Options,
+        log: Log | None = None,
+        better: Callable[[int, Plan], Plan] | None = None,
+    ) -> None:
+        """`log`: where the search notes what it does. `better`: what makes a better plan of one, in parts, with at most
+        so many multiply-accumulates.
+        """
+        self._better = better
         self._graph, self._partition, self._options, self._log = graph, partition, options, log or Log()
-        self.macs = sum(op.macs for op in partition.ops.values())
+        self.macs = partition.macs
         """Multiply-accumulates of all row operators, each output once."""
         self.at = cache(self._at)
         self._with = cache(self._planners_with)
@@ -141,7 +152,8 @@ class Plans:
         if all(self.choices[0].bound < plan.head for plan in found):
             once = self._plans(self._once, macs)
             found += [plan for plan in once if plan.macs <= macs] or once[:1]
-        return min(found, key=cost)
+        best = min(found, key=cost)
+        return self._better(macs, best) if self._better else best
 
     def _plans(self, planners: Sequence[Planner], macs: int) -> list[Plan]:
         """One plan of each planner."""
@@ -164,10 +176,14 @@ class Plans:
             vain = vain + 1 if choice.passes and min(nbytes for _, nbytes in points) >= least else 0
             if vain == VAIN:
                 break
+        if self._better:
+            return [math.ceil(share * self.macs) for share in IN_PARTS]
         return _rising(points)
 
     def budgets_with(self, choice: Choice) -> list[int]:
         """The same with one set of second passes."""
+        if self._better:
+            return self.budgets
         return _rising(_points(self._with(choice)))
 
 
@@ -192,6 +208,8 @@ def spaced(budgets: Sequence[int], step: int) -> list[int]:
     return sorted({*chosen, *budgets[-1:]})
 
 
+IN_PARTS = (1.0, 1.05, 1.1, 1.25, 1.5, 2.0)
+"""Compute that parts are tried with, as a share of the original's multiply-accumulates."""
 T = TypeVar("T")
 
 

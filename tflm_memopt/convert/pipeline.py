@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from tflm_memopt.check.checker import check
@@ -18,10 +18,11 @@ from tflm_memopt.ops.rowop import RowOp
 from tflm_memopt.ops.site import PIECE
 from tflm_memopt.plan.plan import Plan
 from tflm_memopt.plan.planned import Planned
-from tflm_memopt.plan.planner import Options, plan, tensor_sizes
+from tflm_memopt.plan.planner import BUILTIN, PER_BLOCK, Ops, Options, plan, tensor_sizes
 from tflm_memopt.rewrite import canonicalise
 from tflm_memopt.rewrite.int8_io import Int8Interface
 from tflm_memopt.rewrite.states import is_setup, with_states
+from tflm_memopt.rewrite.tiling import PART, Tiling, tiled
 from tflm_memopt.rowgraph import rings, second_pass
 from tflm_memopt.rowgraph.fold import without_dead_channels
 from tflm_memopt.rowgraph.graph import Partition, SecondPass
@@ -29,10 +30,14 @@ from tflm_memopt.rowgraph.inputs import InputMode, with_input
 from tflm_memopt.rowgraph.regions import partition
 from tflm_memopt.rowgraph.supported import Understood, to_row_ops
 from tflm_memopt.rowgraph.verify import verify
+from tflm_memopt.tflm import only_builtin as kernels
+from tflm_memopt.tflm.libraries import Library
+from tflm_memopt.tflm.structs import Abi
 
 CONSTANT_INPUT = "an input of the model is a constant"
 SEVERAL_SUBGRAPHS = "the model has several subgraphs (IF, WHILE, CALL_ONCE): such models are left whole"
 DYNAMIC = "tensors have shapes that are known only at run time: such models are left whole"
+BUILTIN_ONLY = "only builtin operators are wanted"
 UNWRITTEN = "an operator or the caller reads what nothing writes, whatever lies there: such models are left whole"
 
 HOW_TO_CONVERT: Mapping[str, str] = {
@@ -113,6 +118,44 @@ def _reads_unwritten(graph: Graph) -> bool:
     return any(t.elements and not (t.constant or t.variable) for t in map(graph.tensors.__getitem__, read))
 
 
+def interpret(graph: Graph, ops: Ops, whole: str = "") -> Understood:
+    """The graph as it is planned when the rewritten model has such operators. whole: see understand()."""
+    return builtin_alone(graph, whole) if ops == BUILTIN else understand(graph, whole)
+
+
+def builtin_alone(graph: Graph, whole: str = "") -> Understood:
+    """The graph as it is: all its operators stay builtin. whole: see understand()."""
+    rows = understand(graph, whole).support
+    stays = Unsupported("left_whole", whole or BUILTIN_ONLY, "", "--ops region")
+    support = {op.index: s if isinstance(s := rows.get(op.index), RowOp) else stays for op in graph.ops}
+    return Understood(_activations_only(graph), support)
+
+
+def only_builtin(understood: Understood, library: Library, abi: Abi) -> Partition:
+    """All operators as TFLM's own kernels run them."""
+    return in_parts(understood, (), library, abi)[1]
+
+
+def in_parts(
+    understood: Understood, tilings: Sequence[Tiling], library: Library, abi: Abi
+) -> tuple[Understood, Partition]:
+    """The same with some of them in parts. A part's work is its share of the output."""
+    stays = Unsupported("left_whole", BUILTIN_ONLY, "", "--ops region")
+    graph = tiled(understood.graph, tilings)
+    before = {op.index: op for op in understood.graph.ops}
+    macs: dict[int, int] = {}
+    for op in graph.ops:
+        whole = before[op.sources[0]] if PART in op.options and op.sources else op
+        if isinstance(row := understood.support.get(whole.index), RowOp):
+            made, of = (graph.tensors[o.outputs[0]].elements for o in (op, whole))
+            macs[op.index] = row.macs * made // of
+    support = {op.index: understood.support.get(op.index, stays) for op in graph.ops}
+    parts = partition(graph, dict.fromkeys(support, stays))
+    parts = kernels.only_builtin(graph, parts, macs, library, abi)
+    verify(graph, parts, "taking builtin operators in parts" if tilings else "looking up kernels")
+    return Understood(graph, support), parts
+
+
 def find_regions(understood: Understood, *, fold: bool = True) -> Partition | None:
     """What is converted together, without dead channels; None when there is nothing to convert."""
     parts = partition(understood.graph, understood.support)
@@ -183,4 +226,6 @@ def lower(model: Model, border: Int8Interface, planned: Planned, options: Option
     graph, changes = planned.understood.graph, border.changes
     if planned.partition.frame:
         changes = replace(changes, input=str(options.input))
-    return rewrite(tree, graph, planned.partition, planned.plan, changes, op_per_block=options.op_per_block)
+    if options.ops == BUILTIN:
+        changes = replace(changes, kernels=options.kernels)
+    return rewrite(tree, graph, planned.partition, planned.plan, changes, op_per_block=options.ops == PER_BLOCK)

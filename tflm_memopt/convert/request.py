@@ -13,18 +13,19 @@ from tflm_memopt.analysis.timing import Clock
 from tflm_memopt.convert import pipeline, speed
 from tflm_memopt.convert.conversion import Conversion, Limits
 from tflm_memopt.convert.frontier import settings
+from tflm_memopt.convert.tilings import MOVES
 from tflm_memopt.errors import UsageError
-from tflm_memopt.model.interface import Changes
+from tflm_memopt.model.interface import ANY, Changes
 from tflm_memopt.model.reader import read
 from tflm_memopt.ops.packing import GENERIC, Family
 from tflm_memopt.ops.packings import family
 from tflm_memopt.options import OptimizeOptions
 from tflm_memopt.plan.effort import EXACT, factor
-from tflm_memopt.plan.planner import Options
+from tflm_memopt.plan.planner import BUILTIN, OPS, PER_REGION, Ops, Options
 from tflm_memopt.plan.search.tiles_plan import Settings
 from tflm_memopt.rewrite.int8_io import Int8Interface
 from tflm_memopt.rewrite.int8_io import int8_io as to_int8_io
-from tflm_memopt.rowgraph.inputs import input_mode
+from tflm_memopt.rowgraph.inputs import IN_ARENA, InputMode, input_mode
 from tflm_memopt.targets.boards import Board
 from tflm_memopt.targets.boards import board as board_named
 from tflm_memopt.tflm.libraries import Kernels, Library, library
@@ -63,13 +64,13 @@ class Request:
 
     @property
     def op_per(self) -> str:
-        return "block" if self.options.op_per_block else "region"
+        return self.options.ops
 
     @property
     def only_rewritten(self) -> bool:
         """Whether something is wanted that only a rewrite gives: then its balance does not matter."""
         asked = self.limits != Limits() or self.options.target != GENERIC
-        return asked or self.saved is not None or bool(self.without) or self.options.op_per_block
+        return asked or self.saved is not None or bool(self.without) or self.options.ops != PER_REGION
 
     def exploring(self) -> Request:
         """The same for explore(): any compute, without limits but the board's, and more of an effort."""
@@ -82,7 +83,7 @@ class Request:
         source = read(model)
         accept(source)
         border = to_int8_io(source.graph) if self.int8_io else Int8Interface(source.graph, Changes(), {}, ())
-        understood = pipeline.understand(border.graph, pipeline.left_whole(source))
+        understood = pipeline.interpret(border.graph, self.options.ops, pipeline.left_whole(source))
         return Conversion(source, border, understood, self.options, self.abi, self.tiles(), self.library)
 
 
@@ -100,9 +101,14 @@ def request(said: OptimizeOptions) -> Request:
         raise UsageError(
             "a saved plan leaves nothing to limit or to leave out", code="plan_and_limits", hint="--plan alone"
         )
-    if said["op_per"] not in ("region", "block"):
-        raise UsageError(f"unknown setting: op_per={said['op_per']!r}", code="unknown_setting", hint="region or block")
-    seconds = said["seconds"]
+    ops = said["op_per"] or said["ops"]
+    if ops not in OPS:
+        raise UsageError(f"unknown setting: ops={ops!r}", code="unknown_setting", hint=" or ".join(OPS))
+    seconds, where = said["seconds"], input_mode(said["input"])
+    core_target = target  # which kernels are built for, though nothing of the model is packed for it
+    if ops == BUILTIN:
+        _only_builtin(said["target"] or GENERIC, where)
+        target = GENERIC
     options = Options(
         seconds=EXACT * effort if seconds is None else seconds,
         effort=effort,
@@ -112,15 +118,41 @@ def request(said: OptimizeOptions) -> Request:
         reorder="reorder" not in without,
         turn="turn" not in without,
         second_pass="second-pass" not in without,
-        op_per_block=said["op_per"] == "block",
-        input=input_mode(said["input"]),
+        ops=ops,
+        kernels=said["kernels"] or ANY,
+        allow_ops=_allowed(said["allow_ops"], ops),
+        input=where,
     )
-    whose, worthwhile = whose_kernels(said["kernels"], target), said["if_worthwhile"]
+    whose, worthwhile = whose_kernels(said["kernels"], core_target), said["if_worthwhile"]
     return Request(options, limits, without, said["int8_io"], abi, whose, table, clock, plan, worthwhile)
 
 
-def whose_kernels(kernels: Kernels, target: str) -> Library:
-    """The library of that name, on the target's cores."""
+def _allowed(kinds: Collection[str], ops: Ops) -> tuple[str, ...]:
+    """Operators that a model of builtin operators may have beside its own. Raises UsageError for any others."""
+    wanted = tuple(dict.fromkeys(kind.upper() for kind in kinds))
+    for kind in wanted:
+        if kind not in MOVES:
+            raise UsageError(f"'{kind}' is nothing that tiling adds", code="unknown_move", hint=", ".join(MOVES))
+    if wanted and ops != BUILTIN:
+        raise UsageError(
+            "--allow-ops is for models of builtin operators", code="moves_without_builtin", hint="--ops builtin"
+        )
+    return wanted
+
+
+def _only_builtin(target: str, where: InputMode) -> None:
+    """Raises UsageError for what only operators of ours can do."""
+    for flag, wanted, alone in (("--target", target, GENERIC), ("--input", str(where), str(IN_ARENA))):
+        if wanted != alone:
+            raise UsageError(
+                f"builtin operators have no {flag} {wanted}",
+                code="builtin_only",
+                hint=f"--ops region, or {flag} {alone}",
+            )
+
+
+def whose_kernels(kernels: Kernels | None, target: str) -> Library:
+    """The library of that name, on the target's cores; without a name, whichever it is."""
     return library(kernels, mve=family(target) is Family.MVE)
 
 

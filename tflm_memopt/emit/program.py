@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from importlib import resources
 from typing import Any
@@ -20,6 +20,8 @@ from tflm_memopt.results import Report, Sample
 
 Texts = Mapping[str, str]
 """File name or path -> content."""
+HEADER = "<tflm_memopt.h>"
+"""The C library's, as Arduino finds it."""
 ESP_SIZES = (("QQVGA", 160, 120), ("QVGA", 320, 240), ("VGA", 640, 480))
 """Pictures of esp32-camera, smallest first."""
 
@@ -57,9 +59,14 @@ class Subject:
     """Mean and standard deviation of its training images, if they are known."""
 
     @property
+    def builtin_only(self) -> bool:
+        """Whether the project does without the C library: its model was planned for builtin operators alone."""
+        return bool(self.report.planned_for)
+
+    @property
     def image(self) -> Image | None:
-        """What a camera can fill."""
-        return image_of(self.border, self.pixels)
+        """What a camera can fill, with the library's functions."""
+        return None if self.builtin_only else image_of(self.border, self.pixels)
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,6 +107,8 @@ def program(subject: Subject, platform: Platform) -> str:
     frame, image = subject.report.frame, subject.image if platform.cameras else None
     camera = f"{name}_camera.h"
     result = result_of(subject.border.outputs[0], subject.labels) if subject.border.outputs else None
+    if subject.builtin_only:
+        platform = replace(platform, includes=tuple(i for i in platform.includes if i != HEADER))
     own = [f"{name}_model.h", f"{name}_ops.h", f"{name}_sample.h", *([camera] if image else [])]
     return rendered(
         "program.cpp.jinja",

@@ -6,10 +6,13 @@ out, of a camera's pictures or of the stored input; another sensor, and an actio
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
+
 from tflm_memopt.emit import library
 from tflm_memopt.emit.kernels import CONFIG, config_header, needs
 from tflm_memopt.emit.names import comment, identifier
-from tflm_memopt.emit.program import Platform, Subject, Texts, camera, program, stored
+from tflm_memopt.emit.program import HEADER, Platform, Subject, Texts, camera, program, stored
 from tflm_memopt.model.reader import read
 from tflm_memopt.results import Optimized
 from tflm_memopt.runtime.regions import regions
@@ -23,7 +26,7 @@ OV767X = "arduino-libraries/Arduino_OV767X@^0.0.2"
 """The driver of the OV7675 there."""
 
 _ARDUINO = Platform(
-    ("<Chirale_TensorFlowLite.h>", "<tflm_memopt.h>"),
+    ("<Chirale_TensorFlowLite.h>", HEADER),
     "micros()",
     "Serial.println(line);",
     """\
@@ -70,6 +73,12 @@ dependencies:
       - if: "target in [esp32, esp32s2, esp32s3]"
 """
 
+_ESP_TFLM = """\
+dependencies:
+  espressif/esp-tflite-micro: "^1.3.1"
+"""
+"""The C library's own dependency, where it is not there."""
+
 
 def arduino(subject: Subject, model: Texts, result: Optimized) -> Texts:
     """A sketchbook: a sketch with the model's files, and the library that it needs beside TensorFlow Lite Micro.
@@ -80,7 +89,7 @@ def arduino(subject: Subject, model: Texts, result: Optimized) -> Texts:
     files = {f"{sketch}.ino": program(subject, _ARDUINO), **model, **_beside(subject)}
     return {
         **below(sketch, files),
-        **below(f"libraries/{LIBRARY}", {**library.arduino(), **config(subject.name, result, "src")}),
+        **beside(subject, result, f"libraries/{LIBRARY}", library.arduino, "src"),
     }
 
 
@@ -89,7 +98,7 @@ def platformio(subject: Subject, model: Texts, result: Optimized) -> Texts:
     return {
         "platformio.ini": _environments(subject),
         **below("src", {"main.cpp": program(subject, _PLATFORMIO), **model, **_beside(subject)}),
-        **below(f"lib/{LIBRARY}", {**library.sources("library.json"), **config(subject.name, result, "include")}),
+        **beside(subject, result, f"lib/{LIBRARY}", partial(library.sources, "library.json")),
     }
 
 
@@ -105,20 +114,30 @@ project({identifier(name)})
         "CMakeLists.txt": f'idf_component_register(SRCS main.cpp "{name}_model.cpp" INCLUDE_DIRS .)\n',
         "main.cpp": program(subject, _ESP_IDF),
         **({"idf_component.yml": _ESP_CAMERA} if subject.image else {}),
+        **({"idf_component.yml": _ESP_TFLM} if subject.builtin_only else {}),
     }
-    component = library.sources("CMakeLists.txt", "Kconfig", "idf_component.yml")
+    component = partial(library.sources, "CMakeLists.txt", "Kconfig", "idf_component.yml")
     return {
         "CMakeLists.txt": project,
         "sdkconfig.defaults": _SDKCONFIG,
         **{f"sdkconfig.defaults.{target}": text for target, text in _SDKCONFIG_OF.items()},
         **below("main", {**main, **model, **_beside(subject)}),
-        **below(f"components/{LIBRARY}", {**component, **config(name, result, "include")}),
+        **beside(subject, result, f"components/{LIBRARY}", component),
     }
 
 
 def _beside(subject: Subject) -> Texts:
     """The headers of the program, beside the model's."""
     return {**stored(subject), **camera(subject)}
+
+
+def beside(
+    subject: Subject, result: Optimized, folder: str, sources: Callable[[], Texts], include: str = "include"
+) -> Texts:
+    """The C library in its folder, as small as the model lets it be; nothing where the model has no operator of it."""
+    if subject.builtin_only:
+        return {}
+    return below(folder, {**sources(), **config(subject.name, result, include)})
 
 
 def config(name: str, result: Optimized, include: str) -> Texts:

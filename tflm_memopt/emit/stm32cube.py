@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from tflm_memopt.emit import library
 from tflm_memopt.emit.names import identifier
 from tflm_memopt.emit.program import Platform, Subject, Texts, program, rendered, stored
-from tflm_memopt.emit.project import LIBRARY, below, config
+from tflm_memopt.emit.project import LIBRARY, below, beside
 from tflm_memopt.errors import UsageError
 from tflm_memopt.results import Optimized
 from tflm_memopt.targets.boards import Board, boards
@@ -146,8 +146,9 @@ def stm32cube(subject: Subject, model: Texts, result: Optimized) -> Texts:
         ".project": rendered("project.xml.jinja", project=name, natures=NATURES),
         ".cproject": rendered(
             "cproject.xml.jinja",
-            project=name, mcu=chip.mcu, fpu=chip.fpu, linker_script=script, symbols=SYMBOLS, sources=SOURCES,
-            includes=[f"../{folder}" for folder in INCLUDES],
+            project=name, mcu=chip.mcu, fpu=chip.fpu, linker_script=script, symbols=SYMBOLS,
+            sources=[folder for folder in SOURCES if folder != LIBRARY or not subject.builtin_only],
+            includes=[f"../{f}" for f in INCLUDES if not (subject.builtin_only and f.startswith(LIBRARY))],
         ).lstrip(),
         ".settings/org.eclipse.core.resources.prefs": "eclipse.preferences.version=1\nencoding/<project>=UTF-8\n",
         script: rendered(
@@ -156,7 +157,7 @@ def stm32cube(subject: Subject, model: Texts, result: Optimized) -> Texts:
         ),
         "tflm/README.md": _TFLM.format(core=on.core.lower().replace("f", "+fp") if chip.fpu else on.core.lower()),
         **below("Core", core),
-        **below(LIBRARY, {**library.sources(), **config(subject.name, result, "include")}),
+        **beside(subject, result, LIBRARY, library.sources),
     }  # fmt: skip
 
 

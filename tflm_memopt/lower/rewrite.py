@@ -9,13 +9,14 @@ from typing import Any
 
 import numpy as np
 
+from tflm_memopt.lower import builtin
 from tflm_memopt.lower.lowering import BlockGroup, lower, workspace
 from tflm_memopt.lower.program import INPUT_STREAM, Program
 from tflm_memopt.lower.serialise import pack
 from tflm_memopt.lower.words import options
 from tflm_memopt.model import writer
 from tflm_memopt.model.calls import called
-from tflm_memopt.model.graph import ITEM_BYTES, OPERANDS, VIEW, Graph, Op, Quantization, Tensor, TensorId
+from tflm_memopt.model.graph import ITEM_BYTES, Graph, Quantization, Tensor, TensorId
 from tflm_memopt.model.interface import METADATA, Changes, record
 from tflm_memopt.model.names import BLOCK, CONV, DENSE, OFFLINE_PLAN, OFFLINE_PLAN_VERSION, ONLINE, REGION
 from tflm_memopt.model.reader import TENSOR_TYPES
@@ -49,13 +50,14 @@ def rewrite(
     for added in sorted(graph.tensors.keys() - set(range(len(main.tensors)))):
         _add_tensor(tree, graph.tensors[added])
     offsets: dict[TensorId, int] = {b.key: o for b, o in plan.placed() if b.role is Role.TENSOR}
+    offsets |= {t: offsets[part.storage] + part.first for t, part in partition.parts.items()}
     if not any(called(op) for op in graph.ops):
         del tree.subgraphs[1:]  # what filled the states; damaged signatures of them go, too
     main.operators = []
     ops = {op.index: op for op in graph.ops}
     for item in sequence(graph, partition, plan, op_per_block=op_per_block):
         if isinstance(item, Builtin):
-            operators += _builtin(ops[item.op], originals)
+            operators += builtin.operators(tree, ops[item.op], originals)
             continue
         custom = CustomOp(item.name, item.unit, lower(plan, item.unit, partition.ops, frame))
         operators.append(_custom_operator(tree, custom, plan, partition.ops, offsets, len(operators)))
@@ -68,17 +70,6 @@ def rewrite(
     table = [OFFLINE_PLAN_VERSION, 1, len(main.tensors), *(placed.get(t, ONLINE) for t in range(len(main.tensors)))]
     writer.set_metadata(tree, OFFLINE_PLAN, np.array(table, dtype="<i4"))
     return writer.write(tree)
-
-
-def _builtin(op: Op, originals: Sequence[Any]) -> list[Any]:
-    """The model's operators that stay as they are. A view that stays reads its shape from a constant: the ones that
-    the model computed it with may be gone.
-    """
-    kept = [originals[i] for i in op.stands_for]
-    if op.type == VIEW:
-        (view,) = kept
-        view.inputs = np.array([view.inputs[0], *op.options[OPERANDS]], np.int32)
-    return kept
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,6 +157,8 @@ def _add_tensor(tree: Any, tensor: Tensor) -> None:
     )
     if index != tensor.id:
         raise ValueError(f"tensor {tensor.id} '{tensor.name}' became number {index}")
+    if q.axis:
+        tree.subgraphs[0].tensors[index].quantization.quantizedDimension = q.axis
 
 
 def _bytes_tensor(tree: Any, name: str, nbytes: int, buffer: int) -> int:

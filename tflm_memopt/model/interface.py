@@ -16,6 +16,8 @@ from tflm_memopt.errors import InterfaceError
 from tflm_memopt.model.graph import Graph, Quantization, Tensor
 from tflm_memopt.model.reader import text
 
+ANY = "any"
+"""What is planned for any kernels of TFLM's."""
 METADATA = "tflm-memopt"
 """Name of the metadata entry that holds what this package records about its rewrite."""
 
@@ -51,9 +53,11 @@ class Changes:
     outputs: tuple[Change, ...] = ()
     input: str = ""
     """Where the only input is if not in the arena: "stream:ROWS" or "external", as `--input` has it."""
+    kernels: str = ""
+    """Whose kernels tensors may share bytes under, where only builtin operators run: one of `--kernels`, or ANY."""
 
     def __bool__(self) -> bool:
-        return bool(self.inputs or self.outputs or self.input)
+        return bool(self.inputs or self.outputs or self.input or self.kernels)
 
     def to_json(self) -> dict[str, Any]:
         """The value of the key "interface".
@@ -81,7 +85,8 @@ def metadata(tree: Any, name: str) -> bytes | None:
 
 def record(changes: Changes) -> bytes:
     """The data of the metadata entry METADATA."""
-    return json.dumps({"interface": changes.to_json()} | ({"input": changes.input} if changes.input else {})).encode()
+    said = {"input": changes.input, "kernels": changes.kernels}
+    return json.dumps({"interface": changes.to_json()} | {key: what for key, what in said.items() if what}).encode()
 
 
 def changes_of(metadata: bytes | None) -> Changes:
@@ -92,7 +97,7 @@ def changes_of(metadata: bytes | None) -> Changes:
         document = json.loads(metadata)
         interface = document.get("interface", {})
         inputs, outputs = (tuple(_change(c) for c in interface.get(side, ())) for side in ("inputs", "outputs"))
-        return Changes(inputs, outputs, str(document.get("input", "")))
+        return Changes(inputs, outputs, str(document.get("input", "")), str(document.get("kernels", "")))
     except (ValueError, TypeError, KeyError, AttributeError) as error:
         raise InterfaceError(
             f"the record of interface changes cannot be read: {error!r}",

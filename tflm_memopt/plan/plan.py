@@ -12,6 +12,7 @@ from tflm_memopt.generic import Picture
 from tflm_memopt.ops.packing import GENERIC, LAYOUT, Packing
 from tflm_memopt.ops.rowop import RowOp
 from tflm_memopt.plan.walk import BY_ROWS, Walk
+from tflm_memopt.rewrite.tiling import Tiling
 from tflm_memopt.rowgraph.graph import SecondPass
 
 SCHEMA_VERSION = 1
@@ -124,6 +125,8 @@ class Builtin:
     """An operator that TFLM's own kernel runs."""
 
     op: int
+    macs: int = 0
+    """Counted where only such operators run."""
 
 
 Step = Block | Builtin
@@ -159,12 +162,14 @@ class Plan:
     """Whose kernels its operators are packed for."""
     passes: tuple[SecondPass, ...] = ()
     """Operators that run twice: copies are numbered in this order, from the first number that no operator has."""
+    tilings: tuple[Tiling, ...] = ()
+    """Builtin operators that run in parts: those are numbered in this order."""
     states: tuple[PlacedState, ...] = ()
     """What outlives an inference, in the order of the standings in front of it."""
 
     @property
     def macs(self) -> int:
-        return sum(step.macs for step in self.steps if isinstance(step, Block))
+        return sum(step.macs for step in self.steps)
 
     def __repr__(self) -> str:
         blocks = sum(isinstance(step, Block) for step in self.steps)
@@ -203,6 +208,7 @@ class Plan:
             "target": self.target,
             "layout": LAYOUT,
             "second_passes": [asdict(second) for second in self.passes],
+            "tilings": [asdict(tiling) for tiling in self.tilings],
             "steps": [{"type": type(step).__name__.lower()} | asdict(step) for step in self.steps],
             **({"states": [{"role": "state"} | asdict(state) for state in self.states]} if self.states else {}),
             "buffers": [asdict(b) | {"role": b.role.value, "offset": o} for b, o in self.placed()],
@@ -212,7 +218,7 @@ class Plan:
     def from_json(data: Mapping[str, Any]) -> Plan:
         def step(d: Mapping[str, Any]) -> Step:
             if d["type"] == "builtin":
-                return Builtin(d["op"])
+                return Builtin(d["op"], d.get("macs", 0))
             stages = tuple(Stage(s["op"], tuple(s["operands"]), s["iterative"], Walk(**s["walk"])) for s in d["stages"])
             return Block(d["region"], stages, tuple(d["sinks"]), d["firings"], d["macs"], d["strips"], d["turned"])
 
@@ -231,4 +237,5 @@ class Plan:
             target=data.get("target", GENERIC),
             states=tuple(PlacedState(**{k: v for k, v in d.items() if k != "role"}) for d in data.get("states", ())),
             passes=tuple(SecondPass(p["reader"], tuple(p["ops"])) for p in data.get("second_passes", ())),
+            tilings=tuple(Tiling(tuple(t["ops"]), t["parts"], t["channels"]) for t in data.get("tilings", ())),
         )

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
+from typing import Literal, get_args
 
 from tflm_memopt.model.graph import Graph, TensorId
+from tflm_memopt.model.interface import ANY
 from tflm_memopt.ops.packing import GENERIC
 from tflm_memopt.plan.effort import EXACT, ORDERING, PLACING, SEARCH, Log, Meter, SearchPart, allowance
+from tflm_memopt.plan.firing.kernel import kernel_contents
 from tflm_memopt.plan.firing.turned import in_units
 from tflm_memopt.plan.layout import offsets as layout
-from tflm_memopt.plan.layout.drafts import Draft, Placer, drafted
+from tflm_memopt.plan.layout.drafts import TFLM_ALIGN, Draft, Placer, drafted
 from tflm_memopt.plan.plan import STANDING_BYTES, Block, Builtin, PlacedState, Plan, Role, calls
 from tflm_memopt.plan.schedule.orders import orders
 from tflm_memopt.plan.search import blocks
@@ -19,7 +22,7 @@ from tflm_memopt.plan.search.blocks import Candidate, Chain
 from tflm_memopt.plan.search.cuts import UNLIMITED, Cuts, Joint, Place, RowBlocks, Turn, front, least_bytes, never
 from tflm_memopt.plan.search.tiles_plan import NO_RECOMPUTE, Input, Settings
 from tflm_memopt.plan.search.turn import Turned, turned_chain
-from tflm_memopt.rowgraph.graph import Kept, Partition, Region
+from tflm_memopt.rowgraph.graph import Kept, Node, Partition, Region
 from tflm_memopt.rowgraph.inputs import IN_ARENA, InputMode
 
 DRAFT_SECONDS, FIRING_SECONDS, HELD_SECONDS, SEPARATION_SECONDS = 3e-4, 1e-6, 1.5e-5, 2e-6
@@ -32,12 +35,18 @@ TAIL_BYTES = 64
 """Bytes of tail that one more custom operator with its tensors takes, about (32-bit pointers)."""
 
 
+Ops = Literal["region", "block", "builtin"]
+"""Custom operators, one for each region or for each block, or none."""
+OPS: tuple[Ops, ...] = get_args(Ops)
+PER_REGION, PER_BLOCK, BUILTIN = OPS
+
+
 @dataclass(frozen=True, slots=True)
 class Options:
     """How to plan."""
 
-    op_per_block: bool = False
-    """One custom operator per block: every tensor between blocks is TFLM's, too."""
+    ops: Ops = PER_REGION
+    """What the rewritten model consists of. A custom operator per block: every tensor between blocks is TFLM's, too."""
     seconds: float = EXACT
     """Limit of the exact layout of the whole model (plan/layout/offsets.py), deterministic time; all orders share it,
     and a block alone gets an eighth."""
@@ -59,6 +68,10 @@ class Options:
     """How much work the search may do, as a factor (plan/effort.py); all orders share it."""
     tiles: Settings | None = NO_RECOMPUTE
     """What tiled blocks may use, and how much they may compute again; None: row blocks only."""
+    kernels: str = ANY
+    """Whose, where only builtin operators run."""
+    allow_ops: tuple[str, ...] = ()
+    """Operators that such a model may have beside its own kinds, for parts of tensors."""
 
 
 class Planner:
@@ -78,10 +91,11 @@ class Planner:
         """`like`: one of the same, with other options of tiled blocks: it knows row blocks and drafts already.
         `searching`: what pays for finding blocks, where several share it.
         """
+        graph, partition = stored(graph, partition)
         known = {*graph.inputs, *graph.outputs, *(t for n in partition.nodes for t in (*n.inputs, *n.outputs))}
         sizes = tensor_sizes(graph, partition)
         self._graph, self._partition, self._options = graph, partition, options
-        self._placer = Placer(sizes, graph.inputs, graph.outputs, None if options.op_per_block else known)
+        self._placer = Placer(sizes, graph.inputs, graph.outputs, None if options.ops == PER_BLOCK else known)
         self._whole = [_across(graph, partition, number) for number in range(len(partition.nodes))]
         self._chains = {
             number: _chain(graph, partition, number, sum(sizes[t] for t in self._whole[number]))
@@ -89,6 +103,7 @@ class Planner:
             if isinstance(node, Region)
         }
         self._draft: Callable[[int, Candidate], Draft] = like._draft if like else cache(self._new_draft)
+        self._kept: Callable[[int], Draft] = like._kept if like else cache(self._new_kept)
         self._turned, self._turned_chain = cache(self._new_turned), cache(self._turn)
         self.allowance = allowance(len(graph.ops), options.effort)
         """Seconds of work (plan/effort.py) for finding blocks once, and for one plan."""
@@ -111,7 +126,7 @@ class Planner:
         for cuts, _ in self._binding(least):
             cuts.add_single()
             cuts.add_walks()
-        self.macs = sum(op.macs for chain in self._chains.values() for op in chain.ops)
+        self.macs = partition.macs
         """Multiply-accumulates of all row operators, each output once."""
 
     def _fair(self, number: int) -> Meter:
@@ -157,7 +172,7 @@ class Planner:
         blocks: dict[int, tuple[int, Candidate]] = {}
         for number, node in enumerate(self._partition.nodes):
             if isinstance(node, Kept):
-                drafts.append(Draft(Builtin(node.op), self._alive(number)))
+                drafts.append(self._kept(number))
                 continue
             for block in of_chain[number]:
                 blocks[len(drafts)] = number, block
@@ -173,7 +188,7 @@ class Planner:
             least = self._placer.problem(drafts, turns)[1].lower_bound
             return other.head <= least + min(0, more)
 
-        if other.macs > sum(step.macs for step in steps if isinstance(step, Block)) or not loses({}):
+        if other.macs > sum(step.macs for step in steps) or not loses({}):
             return False
         return not self._options.turn or loses(self._turns(blocks))
 
@@ -209,7 +224,7 @@ class Planner:
         proven = placed.proven or placed.top <= problem.lower_bound
         return Plan(
             steps, tuple(buffers), placed.offsets, placed.top, problem.lower_bound, proven, self._options.target,
-            self._partition.passes, states(self._partition),
+            self._partition.passes, states=states(self._partition),
         )  # fmt: skip
 
     def _new_turned(self, number: int, block: Candidate) -> Draft | None:
@@ -249,6 +264,24 @@ class Planner:
         """Whole tensors during a builtin operator."""
         node = self._partition.nodes[number]
         return tuple(dict.fromkeys((*self._whole[number], *node.inputs, *node.outputs)))
+
+    def _new_kept(self, number: int) -> Draft:
+        """A builtin operator: its output may grow into inputs that nobody reads any more."""
+        node, sizes = self._partition.nodes[number], self._placer.sizes
+        if not isinstance(node, Kept):
+            raise TypeError(f"node {number} is no builtin operator")
+        alive, step = self._alive(number), Builtin(node.op, node.macs)
+        before = {*self._graph.inputs, *self._whole[number]}.union(*(n.outputs for n in self._partition.nodes[:number]))
+        after = set(self._graph.outputs).union(*(n.inputs for n in self._partition.nodes[number + 1 :]))
+        grows = self._options.overlap and len(node.outputs) == 1 and not before.intersection(node.outputs)
+        dying = {t: order() for t, order in node.orders.items() if grows and t not in after}
+        found = tuple(
+            kernel_contents(dying, node.outputs[0] if grows else -1, -(-node.scratch // TFLM_ALIGN) * TFLM_ALIGN, sizes)
+        )
+        own = {held.key for held in found if held.role is Role.TENSOR}
+        draft = drafted(step, found, tuple(t for t in alive if t not in own))
+        self._placing.spend(_work(draft))
+        return draft
 
     def _new_draft(self, number: int, block: Candidate) -> Draft:
         draft = _draft(self._chains[number], block, self._whole[number], overlap=self._options.overlap)
@@ -324,6 +357,35 @@ def _lower(forward: Plan, turned: Plan) -> Plan:
 def cost(plan: Plan) -> tuple[int, int]:
     """What makes a plan worse than another: bytes of the head and, about, what its operators take of the tail."""
     return plan.head + TAIL_BYTES * len(plan.calls()), plan.macs
+
+
+def stored(graph: Graph, partition: Partition) -> tuple[Graph, Partition]:
+    """The same with the tensors in which others' bytes are instead of these."""
+    parts = partition.parts
+
+    def storages(tensors: Iterable[TensorId]) -> tuple[TensorId, ...]:
+        return tuple(dict.fromkeys(parts[t].storage if t in parts else t for t in tensors))
+
+    def fills(tensor: TensorId) -> TensorId | None:
+        """What a tensor is all of."""
+        if tensor not in parts:
+            return tensor
+        whole = parts[tensor].storage
+        return whole if graph.tensors[whole].nbytes == graph.tensors[tensor].nbytes else None
+
+    def renamed(node: Node) -> Node:
+        if not isinstance(node, Kept):
+            return node
+        inputs = storages(node.inputs)
+        outputs = tuple(t for t in storages(node.outputs) if t not in inputs)
+        grows = all(fills(t) is not None for t in node.outputs)
+        whole = {s: order for t, order in node.orders.items() if (s := fills(t)) is not None and grows}
+        return replace(node, inputs=inputs, outputs=outputs, orders=whole)
+
+    if not parts:
+        return graph, partition
+    nodes = tuple(map(renamed, partition.nodes))
+    return replace(graph, outputs=storages(graph.outputs)), replace(partition, nodes=nodes)
 
 
 def tensor_sizes(graph: Graph, partition: Partition) -> dict[TensorId, int]:

@@ -16,8 +16,10 @@ from rich.text import Text
 
 from tflm_memopt.analysis.diagnosis import Diagnosis
 from tflm_memopt.model.graph import short_name
+from tflm_memopt.model.interface import ANY
 from tflm_memopt.report import summary, times
 from tflm_memopt.results import (
+    PLANNED_FOR,
     Accuracy,
     Balance,
     Batch,
@@ -34,6 +36,7 @@ from tflm_memopt.runtime.cases import Difference
 from tflm_memopt.runtime.verify import Measured, ModuleRuns, Verification
 from tflm_memopt.targets.boards import BoardFit
 from tflm_memopt.tflm.arena import Arena
+from tflm_memopt.tflm.libraries import REFERENCE
 
 HOW: Mapping[str, str] = {
     "tflm-wheel": "under the official TFLM interpreter",
@@ -186,6 +189,10 @@ def verification(result: Verification) -> RenderableType:
         f"{result.runs} random (seed {result.seed}), {result.extremes} extreme and {result.files} given inputs",
         HOW[result.how],
     ]
+    if result.planned_for:
+        said.append(f"planned for {PLANNED_FOR.get(result.planned_for, result.planned_for)}")
+    if result.planned_for not in ("", ANY, REFERENCE.name):
+        said.append("TFLM's reference kernels ran it here; run it once with its own kernels on the device")
     if result.steps:
         said.append(f"{result.steps} steps, one after the other")
     if result.guarded:
@@ -255,6 +262,9 @@ def _headline(report: Report) -> Table:
         ("arena", _arena_change(report.original_arena, report.arena), report.convention),
         ("flash", _change(flash.original, flash.rewritten), ".tflite file"),
         ("F", f"{report.overhead:.2f}", work + (f", {_dead(dead)} folded away" if dead else "")),
+        *([("planned for", report.planned_for, PLANNED_FOR[report.planned_for])] if report.planned_for else []),
+        *([("in parts", ", ".join(map(str, report.in_parts)), "")] if report.in_parts else []),
+        *([("to register", ", ".join(report.to_register), "in firmware")] if report.to_register else []),
         *times.rows(report),
         *tested,
         *([_board(report.board)] if report.board else []),

@@ -5,8 +5,11 @@ It is what the planner plans, the checker checks and the lowering lowers.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
 
 from tflm_memopt.model.graph import TensorId
 from tflm_memopt.ops.rowop import RowOp
@@ -58,6 +61,27 @@ class Region:
         return len(self.inputs) + len(self.outputs)
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class AccessOrder:
+    """When a kernel reads an input for the last time, and when it first writes its output.
+
+    Moments are steps of the kernel, in each of which it reads before it writes.
+    """
+
+    last_read: NDArray[np.int64]
+    """By byte of the input: the step, -1 where it is never read."""
+    written: NDArray[np.int64]
+    """By byte of the output."""
+
+
+@dataclass(frozen=True, slots=True)
+class StoredIn:
+    """Where a tensor's bytes are that has none of its own: in another one, from byte `first` on."""
+
+    storage: TensorId
+    first: int = 0
+
+
 @dataclass(frozen=True, slots=True)
 class Kept:
     """An operator that stays builtin."""
@@ -66,6 +90,14 @@ class Kept:
     inputs: tuple[TensorId, ...]
     """Activations only; variables keep their bytes from one inference to the next, outside of every plan."""
     outputs: tuple[TensorId, ...]
+    macs: int = 0
+    """Counted where only builtin operators run."""
+    scratch: int = 0
+    """Bytes that its kernel asks TFLM's planner for."""
+    orders: Mapping[TensorId, Callable[[], AccessOrder]] = field(default_factory=dict, compare=False)
+    """Inputs that its only output may grow into, and in which order its kernel goes through both."""
+    copies: bool = False
+    """Its kernel only copies bytes, and leaves alone what is in its place already."""
 
 
 Node = Region | Kept
@@ -82,6 +114,13 @@ class Partition:
     """The model's input, where it is not in the arena as a whole."""
     passes: tuple[SecondPass, ...] = ()
     """Those that its operators contain (rowgraph/second_pass.py)."""
+    parts: Mapping[TensorId, StoredIn] = field(default_factory=dict)
+    """Tensors whose bytes are those of others: nodes name these."""
+
+    @property
+    def macs(self) -> int:
+        """Multiply-accumulates of all that is planned, each output once."""
+        return sum(op.macs for op in self.ops.values()) + sum(node.macs for node in self.kept)
 
     @property
     def external(self) -> frozenset[TensorId]:

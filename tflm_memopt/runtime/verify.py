@@ -108,8 +108,8 @@ class Verification:
     """Why the rewritten model did not run, or what its programs did wrong in the watched executor."""
     module: ModuleRuns | None = None
     """When a C module was to be verified as well."""
-    steps: int = 0
-    """Inferences one after the other, with resets."""
+    planned_for: str = ""
+    """Whose kernels a rewritten model of builtin operators relies on, as its metadata say; "any" for all."""
 
     def __repr__(self) -> str:
         tried = f"{self.runs} random, {self.extremes} extreme and {self.files} given inputs"
@@ -168,6 +168,7 @@ def verify(
         difference=difference,
         failure=failure,
         module=in_c,
+        planned_for=changes.kernels,
     )
 
 

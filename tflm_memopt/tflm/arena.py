@@ -17,10 +17,19 @@ from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from tflm_memopt.model.graph import ABSENT, Graph, Op
-from tflm_memopt.model.reader import CUSTOM, Model, graph_of, read
+from tflm_memopt.model.graph import Graph, Op
+from tflm_memopt.model.reader import Model, graph_of, read
 from tflm_memopt.tflm import greedy_planner
-from tflm_memopt.tflm.builtin_memory import UNKNOWN, Kernel, Node, Persistent, ResourceBuffer, Scratch, TempTensor
+from tflm_memopt.tflm.builtin_memory import (
+    UNKNOWN,
+    Kernel,
+    Persistent,
+    ResourceBuffer,
+    Scratch,
+    TempTensor,
+    kernel_name,
+    node_of,
+)
 from tflm_memopt.tflm.libraries import REFERENCE, Kernels, Library
 from tflm_memopt.tflm.lifetimes import (
     ALIGNMENT,
@@ -183,7 +192,7 @@ class _Replay:
             self.add_struct(where, "int", 1 + _length(q.scale))  # zero points, as a TfLiteIntArray
 
     def kernel(self, op: Op) -> Kernel:
-        name = _name(op)
+        name = kernel_name(op)
         if name not in self.library.rows:
             self.unknown.add(name)
         return self.library.rows.get(name, UNKNOWN)
@@ -250,7 +259,7 @@ def _prepare(replay: _Replay) -> None:
     for number, graph in enumerate(replay.graphs):
         handles = {op.outputs[0]: _variable(op) for op in graph.ops if op.type == VAR_HANDLE and op.outputs}
         for position, op in enumerate(graph.ops):
-            for step in replay.kernel(op).prepare(_node(graph, op), replay.abi):
+            for step in replay.kernel(op).prepare(node_of(graph, op), replay.abi):
                 match step:
                     case Persistent(size):
                         replay.add(_Where.TAIL, size, ALIGNMENT)
@@ -295,15 +304,6 @@ def _expose(replay: _Replay) -> None:
         replay.add_struct(_Where.TAIL, "pointer", len(ids), align=ALIGNMENT)
         for i in ids:
             replay.add_tensor(_Where.TAIL, 0, i)
-
-
-def _name(op: Op) -> str:
-    return str(op.options["custom_code"]) if op.type == CUSTOM else op.type
-
-
-def _node(graph: Graph, op: Op) -> Node:
-    inputs = tuple(None if i == ABSENT else graph.tensors[i] for i in op.inputs)
-    return Node(inputs, tuple(graph.tensors[i] for i in op.outputs), op.options)
 
 
 def _length(vector: Any) -> int:

@@ -11,7 +11,8 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from tflm_memopt.model.graph import Tensor
+from tflm_memopt.model.graph import ABSENT, Graph, Op, Tensor
+from tflm_memopt.model.reader import CUSTOM
 from tflm_memopt.ops.site import span
 from tflm_memopt.tflm.structs import STRUCTS, Abi
 
@@ -79,6 +80,17 @@ class Node:
     def dim(self, name: str, axis: int) -> int:
         tensor = self.tensor(name)
         return 0 if tensor is None or axis >= len(tensor.shape) else tensor.shape[axis]
+
+
+def node_of(graph: Graph, op: Op) -> Node:
+    """An operator of a graph with its tensors."""
+    inputs = tuple(None if i == ABSENT else graph.tensors[i] for i in op.inputs)
+    return Node(inputs, tuple(graph.tensors[i] for i in op.outputs), op.options)
+
+
+def kernel_name(op: Op) -> str:
+    """What a library's rows call it."""
+    return str(op.options["custom_code"]) if op.type == CUSTOM else op.type
 
 
 Prepare = Callable[[Node, Abi], Iterator[Step]]

@@ -298,7 +298,7 @@ def test_output_that_the_terminal_cannot_encode(folder: Path) -> None:
     assert b"gr\\xf6\\xdfe" in done.stderr
 
 
-LINES = [("optimize --op-per ", ["region", "block"]), ("ver", ["verify"])]
+LINES = [("optimize --ops ", ["region", "block", "builtin"]), ("ver", ["verify"])]
 
 
 @pytest.mark.parametrize(("line", "offers"), thinned(LINES, 1))

@@ -113,3 +113,16 @@ def test_what_is_said_of_an_output(shape: tuple[int, ...], dtype: str, says: str
     found = result_of(border(read(net.model(index))).outputs[0], ())
     assert (found is None) == (says is None)
     assert found is None or says in found.format
+
+
+@pytest.mark.parametrize("emits", ["arduino", "platformio", "esp-idf", "stm32cube"])
+def test_builtin_operators_need_no_library(folder: Path, run: Run, emits: str) -> None:
+    command = ("optimize", "net.tflite", "-o", "out", "--ops", "builtin", "--kernels", "reference", "--emit", emits)
+    answer = run(*command, *(("--board", "nucleo_f446re") if emits == "stm32cube" else ()))
+    assert answer.code == cli.DONE, answer.err
+    files = [path for path in (folder / "out").rglob("*.*") if path.is_file()]
+    texts = {path: path.read_text() for path in files if path.suffix not in (".tflite", ".html")}
+    headers = [path.name for path, text in texts.items() if "tmo_" in text or "tflm_memopt.h" in text]
+    assert not headers
+    assert any("resolver.AddConv2D();" in text for text in texts.values())
+    assert ("espressif/esp-tflite-micro" in "".join(texts.values())) == (emits == "esp-idf")

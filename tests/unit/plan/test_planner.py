@@ -31,7 +31,7 @@ def checked(
     turn: bool = True,
 ) -> Plan:
     graph, parts = s.graph(*outputs), s.partition(*outputs)
-    options = Options(op_per_block=op_per_block, seconds=seconds, overlap=overlap, reorder=reorder, turn=turn)
+    options = Options("block" if op_per_block else "region", seconds, overlap=overlap, reorder=reorder, turn=turn)
     found = plan(graph, parts, options)
     check(found, graph, parts)
     return found

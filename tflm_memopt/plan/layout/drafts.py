@@ -12,7 +12,7 @@ from tflm_memopt.model.graph import TensorId
 from tflm_memopt.plan.firing.liveness import Content, most_alive, separations
 from tflm_memopt.plan.firing.turned import mirrored
 from tflm_memopt.plan.layout import offsets as layout
-from tflm_memopt.plan.plan import Block, Buffer, Lane, Role, Step
+from tflm_memopt.plan.plan import Block, Buffer, Builtin, Lane, Role, Step
 
 TFLM_ALIGN = 16
 """TFLM's tensors start at multiples of it (tensorflow/lite/micro/micro_arena_constants.h)."""
@@ -53,10 +53,10 @@ class Draft:
         yield from (h.key for h in self.held if h.role is Role.TENSOR)
 
 
-def drafted(step: Block, contents: Sequence[Content], whole: tuple[TensorId, ...]) -> Draft:
-    """The draft of a block, from what its buffers hold at every firing."""
+def drafted(step: Step, contents: Sequence[Content], whole: tuple[TensorId, ...]) -> Draft:
+    """The draft of a step, from what its buffers hold at every moment of it."""
     distances = separations(contents)
-    if step.turned:
+    if isinstance(step, Block) and step.turned:
         distances = mirrored(contents, distances)
     held = tuple(BlockBuffer(c.role, c.key, c.nbytes, c.depth, c.lanes) for c in contents)
     return Draft(step, whole, held, distances, most_alive(contents))
@@ -84,7 +84,8 @@ class Placer:
         before: set[int] = set()
         lives = self._lives(drafts)
         for number, draft in enumerate(drafts):
-            local = [self._index(h, number, lives, buffers, tensors) for h in draft.held]
+            by_tflm = isinstance(draft.step, Builtin)
+            local = [self._index(h, number, lives, buffers, tensors, by_tflm) for h in draft.held]
             whole = [self._tensor(t, lives, buffers, tensors) for t in draft.whole]
             filled = [i for i, held in zip(local, draft.held, strict=True) if self._is_filled(held)]
             fresh = [t for t in whole if t not in before]  # the others keep apart already
@@ -120,12 +121,15 @@ class Placer:
         lives: Mapping[TensorId, tuple[int, int]],
         buffers: list[Buffer],
         tensors: dict[TensorId, int],
+        by_tflm: bool,
     ) -> int:
+        """by_tflm: TFLM places what is no tensor, aligned as it does."""
         role, key, nbytes, depth, lanes = held
         if role is Role.TENSOR:
             return self._tensor(key, lives, buffers, tensors)
         key = step if role in (Role.COUNTERS, Role.SCRATCH) else key
-        buffers.append(Buffer(role, key, nbytes, step, step + 1, _ALIGN[role], depth, lanes))
+        align = TFLM_ALIGN if by_tflm else _ALIGN[role]
+        buffers.append(Buffer(role, key, nbytes, step, step + 1, align, depth, lanes))
         return len(buffers) - 1
 
     def _tensor(

@@ -1,0 +1,188 @@
+"""`--ops builtin`: a model of TFLM's own operators, in another order and at other offsets, in the plain interpreter."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from ai_edge_litert import schema_py_generated as schema
+from conftest import real_models
+from models import Net
+from rich.console import Console
+
+import tflm_memopt
+from tflm_memopt.check.checker import check
+from tflm_memopt.convert.pipeline import builtin_alone, only_builtin
+from tflm_memopt.errors import PlanError, UsageError
+from tflm_memopt.model.interface import METADATA, changes_of, metadata
+from tflm_memopt.model.reader import read
+from tflm_memopt.plan.plan import Plan, Role
+from tflm_memopt.report import text
+from tflm_memopt.runtime.stimuli import stimuli
+from tflm_memopt.tflm.libraries import KERNELS, library
+
+PLAIN = """
+import sys
+import numpy as np
+from tflite_micro import runtime
+model, inputs, outputs, count, size = sys.argv[1:]
+given = np.load(inputs)
+interpreter = runtime.Interpreter.from_file(model, arena_size=int(size))
+found = [[] for _ in range(int(count))]
+for n in range(len(given["input0"])):
+    for k in range(len(given.files)):
+        interpreter.set_input(given[f"input{k}"][n], k)
+    interpreter.invoke()
+    for k, values in enumerate(found):
+        values.append(interpreter.get_output(k).copy())
+np.savez(outputs, *(np.stack(values) for values in found))
+assert "tflm_memopt" not in sys.modules
+"""
+"""A program of its own, into which nothing of this package comes."""
+HEADS = {
+    "mlperf_tiny_kws_dscnn_int8": 9_792, "mlperf_tiny_vww_96_int8": 36_880, "mlperf_tiny_ic_resnet8_int8": 33_312,
+}  # fmt: skip
+"""Bytes at most, with the reference kernels."""
+RUNS = 100
+
+
+def plain(model: bytes, inputs: list[Any], folder: Path) -> list[Any]:
+    """What the official interpreter makes of all inputs, without any operator but its own."""
+    (folder / "model.tflite").write_bytes(model)
+    np.savez(folder / "in.npz", **{f"input{k}": np.stack(values) for k, values in enumerate(inputs)})
+    files = [folder / name for name in ("model.tflite", "in.npz", "out.npz")]
+    numbers = [str(len(read(model).graph.outputs)), str(4 * len(model) + (1 << 20))]
+    command = [sys.executable, "-c", PLAIN, *files, *numbers]
+    subprocess.run(command, check=True, capture_output=True, cwd=folder)
+    with np.load(folder / "out.npz") as found:
+        return [found[name] for name in found.files]
+
+
+def same_bytes(original: bytes, rewritten: bytes, folder: Path, runs: int = RUNS) -> None:
+    graph = read(original).graph
+    cases = stimuli(graph, [graph.tensors[t] for t in graph.inputs], runs, seed=5)
+    drawn = [[case.values[k] for case in cases] for k in range(len(graph.inputs))]
+    before, after = plain(original, drawn, folder), plain(rewritten, drawn, folder)
+    assert len(before) == len(after) == len(graph.outputs)
+    for a, b in zip(before, after, strict=True):
+        assert a.tobytes() == b.tobytes()
+
+
+@pytest.mark.parametrize(
+    "path", [p for p in real_models() if p.stem in HEADS or "shapes" in p.stem], ids=lambda p: p.stem
+)
+def test_heads_by_offsets_alone(path: Path, tmp_path: Path) -> None:
+    done = tflm_memopt.optimize(path, ops="builtin", kernels="reference")
+    assert done.report.changed and done.report.planned_for == "reference"
+    assert done.report.arena.head <= HEADS.get(path.stem, done.report.original_arena.head - 1)
+    assert {op.type for op in read(done.model).graph.ops} == {op.type for op in read(path.read_bytes()).graph.ops}
+    same_bytes(path.read_bytes(), done.model, tmp_path)
+
+
+def chain(activations: str = "INT8") -> bytes:
+    """Convolutions of every kind on maps of one size, and a residual."""
+    net = Net(seed=2, activations=activations)
+    x = net.input((1, 12, 12, 8))
+    y = net.conv2d(x, 8, kernel=(3, 3), padding="SAME")
+    z = net.add(y, net.depthwise_conv2d(y))
+    z = net.conv2d(net.depthwise_conv2d(z, stride=(2, 2)), 16)
+    return net.model(net.fully_connected(net.reshape(z, (1, 6 * 6 * 16)), 10))
+
+
+def joined() -> bytes:
+    """Two branches that are joined row by row, and a part of what they make."""
+    net = Net(seed=4)
+    x = net.input((1, 8, 8, 8))
+    a = net.conv2d(x, 8, kernel=(3, 3), padding="SAME", out=(0.1, 0))
+    b = net.conv2d(x, 8, out=(0.1, 0))
+    y = net.tensor((1, 16, 8, 8), affine=(0.1, 0))
+    net.op("CONCATENATION", [a, b], [y], schema.ConcatenationOptionsT(axis=1))
+    begin, size = (net.tensor((4,), "INT32", None, data=d) for d in ([0, 4, 0, 0], [1, 8, 8, 8]))
+    z = net.tensor((1, 8, 8, 8), affine=(0.1, 0))
+    net.op("SLICE", [y, begin, size], [z], schema.SliceOptionsT())
+    return net.model(net.conv2d(z, 4))
+
+
+def floats() -> bytes:
+    """Between quantized layers and their float border."""
+    net = Net(seed=6)
+    x = net.input((1, 10, 10, 4), None, dtype="FLOAT32")
+    y = net.conv2d(net.unary("QUANTIZE", x, options=schema.QuantizeOptionsT()), 4)
+    return net.model(net.unary("DEQUANTIZE", y, dtype="FLOAT32", out=None, options=schema.DequantizeOptionsT()))
+
+
+BUILT = {"int8": chain(), "int16": chain("INT16"), "joined": joined(), "floats": floats()}
+
+
+@pytest.mark.parametrize("name", BUILT)
+def test_what_is_built_gains(name: str, tmp_path: Path) -> None:
+    done = tflm_memopt.optimize(BUILT[name], ops="builtin", kernels="reference")
+    assert done.report.arena.head < done.report.original_arena.head
+    same_bytes(BUILT[name], done.model, tmp_path, 20)
+    again = tflm_memopt.optimize(BUILT[name], ops="builtin", kernels="reference", plan=done.plan.to_json())
+    assert again.model == done.model
+
+
+def test_copies_take_no_bytes() -> None:
+    """A row of two maps and what is made of it: the input, and both maps side by side."""
+    done = tflm_memopt.optimize(BUILT["joined"], ops="builtin", kernels="reference")
+    assert done.report.arena.head <= 512 + 2 * 512 + 16
+
+
+def test_kernels_of_others_overlap_nothing() -> None:
+    heads = {}
+    for kernels in (None, *KERNELS):
+        done = tflm_memopt.optimize(BUILT["int8"], ops="builtin", kernels=kernels)
+        graph = read(done.model)
+        recorded = changes_of(metadata(graph.tree, METADATA)).kernels if done.report.changed else "any"
+        assert recorded == (kernels or "any") or not done.report.changed
+        heads[kernels] = done.report.arena.head
+    assert heads["reference"] < heads[None] <= heads["cmsis-nn"]
+
+
+def test_the_checker_refuses_what_comes_too_near() -> None:
+    data = BUILT["int8"]
+    done = tflm_memopt.optimize(data, ops="builtin", kernels="reference")
+    assert done.plan
+    understood = builtin_alone(read(data).graph)
+    partition = only_builtin(understood, library("reference"), "ilp32")
+    check(done.plan, understood.graph, partition)
+    codes = {refused(nearer, understood.graph, partition) for nearer in moved(done.plan)}
+    assert (
+        codes == {"plan_kernel_order", "plan_overwrites", "plan_placement", ""} - {""} or "plan_kernel_order" in codes
+    )
+
+
+def moved(plan: Plan) -> list[Plan]:
+    """The same with one tensor 16 bytes lower."""
+    tensors = [n for n, b in enumerate(plan.buffers) if b.role is Role.TENSOR]
+    return [replace(plan, offsets=tuple(o - 16 * (n == m) for n, o in enumerate(plan.offsets))) for m in tensors]
+
+
+def refused(plan: Plan, graph: Any, partition: Any) -> str:
+    try:
+        check(plan, graph, partition)
+    except PlanError as error:
+        return error.code
+    return ""
+
+
+@pytest.mark.parametrize("wanted", [{"target": "cortex-m4"}, {"input": "stream"}], ids=str)
+def test_what_only_our_operators_can_do(wanted: dict[str, Any]) -> None:
+    with pytest.raises(UsageError, match="builtin operators have no") as raised:
+        tflm_memopt.optimize(BUILT["int8"], ops="builtin", **wanted)
+    assert raised.value.code == "builtin_only"
+
+
+def test_verify_says_what_it_could_run() -> None:
+    done = tflm_memopt.optimize(BUILT["floats"], ops="builtin", kernels="cmsis-nn")
+    checked = tflm_memopt.verify(BUILT["floats"], done.model, runs=2)
+    assert checked.bit_exact and checked.planned_for == "cmsis-nn"
+    console = Console(record=True, width=120)
+    console.print(text.verification(checked))
+    assert "run it once with its own kernels on the device" in console.export_text()

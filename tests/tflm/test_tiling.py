@@ -1,0 +1,128 @@
+"""Chains of builtin operators in parts: strips and channel groups of every operator, byte for byte under TFLM."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from models import Net
+from property.oracle import assert_same_bytes
+from tflm.test_builtin import same_bytes
+
+import tflm_memopt
+from tflm_memopt.convert import pipeline
+from tflm_memopt.convert.tilings import MOVES, Tilings
+from tflm_memopt.errors import UsageError
+from tflm_memopt.model.interface import Changes
+from tflm_memopt.model.reader import read
+from tflm_memopt.plan.planner import Options, plan
+from tflm_memopt.rewrite.int8_io import Int8Interface
+from tflm_memopt.rewrite.tiling import Tiling
+from tflm_memopt.tflm.libraries import REFERENCE
+
+
+def cif() -> bytes:
+    """Two convolutions on 32 x 32 pixels, as Stahl's thesis has them."""
+    net = Net(seed=1)
+    x = net.conv2d(net.input((1, 32, 32, 3)), 32, kernel=(3, 3), padding="SAME")
+    x = net.conv2d(x, 16, kernel=(3, 3), stride=(2, 2), padding="SAME")
+    return net.model(net.fully_connected(net.pool(x, kernel=(16, 16), stride=(16, 16)), 10))
+
+
+def wide() -> bytes:
+    """A convolution to many channels, of which a pool leaves little."""
+    net = Net(seed=2)
+    x = net.depthwise_conv2d(net.input((1, 16, 4, 32)))
+    x = net.conv2d(x, 64)
+    return net.model(net.fully_connected(net.pool(x, kernel=(16, 4), stride=(16, 4)), 6))
+
+
+def strided(net: Net, x: int) -> int:
+    return net.conv2d(net.conv2d(x, 6, kernel=(3, 2), stride=(2, 1), padding="SAME"), 4, kernel=(2, 2))
+
+
+def dilated(net: Net, x: int) -> int:
+    return net.depthwise_conv2d(net.conv2d(x, 6, kernel=(3, 3), dilation=(2, 2), padding="SAME"))
+
+
+def padded(net: Net, x: int) -> int:
+    """With operators of its own for the padding."""
+    x = net.conv2d(net.pad(net.conv2d(x, 6), [(0, 0), (1, 2), (1, 0), (0, 0)]), 4, kernel=(3, 3), padding="VALID")
+    return net.unary("LOGISTIC", x, out=(1 / 256, -128))
+
+
+def pooled(net: Net, x: int) -> int:
+    return net.pool(net.depthwise_conv2d(x, multiplier=2, stride=(1, 1)), kind="MAX_POOL_2D", kernel=(2, 2))
+
+
+CHAINS: list[Callable[[Net, int], int]] = [strided, dilated, padded, pooled]
+
+
+def in_parts(data: bytes, tiling: Tiling) -> bytes:
+    """The model with a chain in parts, whatever that brings."""
+    source, options = read(data), Options(ops="builtin", seconds=0.05)
+    understood, parts = pipeline.in_parts(pipeline.builtin_alone(source.graph), (tiling,), REFERENCE, "ilp32")
+    planned = pipeline.checked(understood, parts, plan(understood.graph, parts, options))
+    return pipeline.lower(source, Int8Interface(source.graph, Changes(), {}, ()), planned, options)
+
+
+@pytest.mark.parametrize(
+    ("build", "activations"), [*((b, "INT8") for b in CHAINS), *((b, "INT16") for b in (strided, dilated))]
+)
+def test_strips_give_the_same_bytes(build: Callable[[Net, int], int], activations: str) -> None:
+    net = Net(seed=3, activations=activations)
+    x = build(net, net.input((1, 17, 9, 4)))
+    data = net.model(x)
+    ops = tuple(range(len(read(data).graph.ops)))
+    for count in range(2, len(ops) + 1):
+        for parts in (2, 3, min(5, net.shape(x)[1])):
+            assert_same_bytes(data, in_parts(data, Tiling(ops[:count], parts)), seed=parts)
+
+
+def test_channel_groups_give_the_same_bytes() -> None:
+    net = Net(seed=5)
+    x = net.conv2d(net.input((1, 9, 7, 5)), 11, kernel=(3, 3), padding="SAME")
+    data = net.model(net.pool(net.depthwise_conv2d(x, multiplier=2), kernel=(3, 3), stride=(2, 2)))
+    for parts in (2, 3, 10):
+        assert_same_bytes(data, in_parts(data, Tiling((0, 1, 2), parts, channels=True)), seed=parts)
+
+
+def test_strips_halve_the_arena(tmp_path: Path) -> None:
+    """What Stahl's network takes in strips, the tail of their operators counted."""
+    data = cif()
+    done = tflm_memopt.optimize(data, ops="builtin", kernels="reference", allow_ops=MOVES, ram_limit=21_508)
+    assert done.report.arena.total <= 21_508 < done.report.original_arena.total
+    assert done.report.overhead > 1 and done.report.in_parts and not done.report.in_parts[0].channels
+    assert set(done.report.to_register) <= set(MOVES) and done.report.to_register
+    same_bytes(data, done.model, tmp_path, 10)
+    again = tflm_memopt.optimize(data, ops="builtin", kernels="reference", allow_ops=MOVES, plan=done.plan.to_json())
+    assert again.model == done.model
+
+
+def test_channel_groups_make_nothing_twice() -> None:
+    done = tflm_memopt.optimize(wide(), ops="builtin", kernels="reference", allow_ops=MOVES)
+    assert done.report.overhead == 1 and done.report.in_parts[0].channels
+    assert done.report.arena.total <= 0.8 * done.report.original_arena.total
+    assert tflm_memopt.verify(wide(), done.model, runs=3).bit_exact
+
+
+def test_by_default_no_kind_of_operator_is_added() -> None:
+    done = tflm_memopt.optimize(cif(), ops="builtin", kernels="reference", max_macs=2)
+    assert not done.report.in_parts and not done.report.to_register
+    understood = pipeline.builtin_alone(read(cif()).graph)
+    some = Options(ops="builtin", seconds=0.05, allow_ops=("CONCATENATION", "SLICE"))
+    tilings = Tilings(understood, REFERENCE, "ilp32", some)
+    start = plan(understood.graph, pipeline.only_builtin(understood, REFERENCE, "ilp32"), some)
+    found = tilings.least(2 * understood.macs, start)
+    kinds = {op.type for op in pipeline.in_parts(understood, found.tilings, REFERENCE, "ilp32")[0].graph.ops}
+    assert "PAD" not in kinds
+
+
+def test_what_may_be_added_is_known() -> None:
+    with pytest.raises(UsageError, match="'SPLIT' is nothing that tiling adds") as raised:
+        tflm_memopt.optimize(wide(), ops="builtin", allow_ops=("SPLIT",))
+    assert raised.value.code == "unknown_move"
+    with pytest.raises(UsageError, match="--allow-ops is for models of builtin operators") as raised:
+        tflm_memopt.optimize(wide(), allow_ops=("PAD",))
+    assert raised.value.code == "moves_without_builtin"

@@ -1,0 +1,74 @@
+"""The checker's replay of a builtin operator: what its kernel reads must be there until it has read it.
+
+Naive, and written anew (checker.py): where output and input share addresses, each byte's last read is compared with the
+first write to it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from tflm_memopt.check.arena import TaggedArena
+from tflm_memopt.errors import PlanError
+from tflm_memopt.model.graph import TensorId
+from tflm_memopt.plan.plan import Role
+from tflm_memopt.rowgraph.graph import Kept, StoredIn
+
+
+class KernelReplay:
+    """Builtin operators on the bytes of the arena."""
+
+    def __init__(self, arena: TaggedArena, parts: Mapping[TensorId, StoredIn]) -> None:
+        self.arena, self.parts = arena, parts
+
+    def run(self, number: int, node: Kept) -> None:
+        """Step `number`. An input without a known order is read when everything is written."""
+        who = f"builtin operator {node.op}"
+        scratch = -(-node.scratch // 16) * 16
+        self.arena.write_scratch(number, scratch)
+        for tensor in node.orders:
+            self.read(tensor, who)
+        for output in node.outputs:
+            for tensor in node.orders:
+                self._keeps_apart(node, tensor, output, who)
+            storage, at, first, nbytes = self._run_of(output)
+            if not (node.copies and self._in_place(node, output)):
+                self.arena.write_run(storage, at, first, nbytes)
+        for tensor in node.inputs:
+            if tensor not in node.orders:
+                self.read(tensor, who)
+        self.arena.read_scratch(number, scratch, who)
+
+    def read(self, tensor: TensorId, who: object) -> None:
+        storage, at, first, nbytes = self._run_of(tensor)
+        self.arena.read_run(storage, at, first, nbytes, who)
+
+    def start(self, tensor: TensorId) -> int:
+        """Where a tensor begins."""
+        return self._run_of(tensor)[1]
+
+    def _run_of(self, tensor: TensorId) -> tuple[TensorId, int, int, int]:
+        """Whose bytes a tensor's are, where they are, from which of these on, and how many."""
+        part = self.parts.get(tensor, StoredIn(tensor))
+        nbytes = self.arena.sizes[tensor]
+        buffer, start = self.arena.at(Role.TENSOR, part.storage, part.first + nbytes)
+        return buffer.key, start + part.first, part.first, nbytes
+
+    def _in_place(self, node: Kept, output: TensorId) -> bool:
+        """Whether an output is bytes of inputs, which the kernel copies onto themselves."""
+        storage, _, first, nbytes = self._run_of(output)
+        others = (self._run_of(t) for t in node.inputs)
+        return any(s == storage and f < first + nbytes and first < f + n for s, _, f, n in others)
+
+    def _keeps_apart(self, node: Kept, tensor: TensorId, output: TensorId, who: str) -> None:
+        """Raises PlanError unless each byte of an input is read before its place is written."""
+        order, start, end = node.orders[tensor](), self.start(tensor), self.start(output)
+        low, high = max(start, end), min(start + len(order.last_read), end + len(order.written))
+        if low >= high:
+            return
+        lost = order.last_read[low - start : high - start] > order.written[low - end : high - end]
+        if lost.any():
+            raise PlanError(
+                f"{who}, tensor {tensor}: byte {low - start + int(lost.argmax())} is overwritten before it is read",
+                code="plan_kernel_order",
+            )

@@ -1,0 +1,118 @@
+"""Which chains of builtin operators run in parts: the least arena, the tail of each new operator and tensor charged.
+
+Greedy: of all chains through the operator that needs most, in strips or channel groups, the one that takes least; then
+again, as long as something is gained. Chains are ranked by the bytes of live tensors; the best of them are planned.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import takewhile
+
+from tflm_memopt.convert import pipeline
+from tflm_memopt.model.graph import Graph, Op
+from tflm_memopt.plan.plan import Plan
+from tflm_memopt.plan.planner import Options, plan, stored, tensor_sizes
+from tflm_memopt.rewrite.tiling import CONVOLUTIONS, MOST_PARTS, POINTWISE, POOLS, Tiling, chain
+from tflm_memopt.rowgraph.graph import Partition
+from tflm_memopt.rowgraph.supported import Understood
+from tflm_memopt.tflm.libraries import Library
+from tflm_memopt.tflm.only_builtin import tail
+from tflm_memopt.tflm.structs import Abi
+
+JOIN = "CONCATENATION"
+"""What every chain in parts ends with."""
+MOVES = ("PAD", "SLICE", JOIN)
+"""Operators that tiling may add, as `--allow-ops` names them."""
+LONGEST = 12
+"""Operators of a chain that is tiled."""
+PLANNED = 8
+"""Chains that are planned of those that rank best."""
+ROUNDS = 4
+"""Chains that may be tiled in one model."""
+
+
+@dataclass(frozen=True)
+class Tilings:
+    """Plans of a model of builtin operators in parts."""
+
+    understood: Understood
+    library: Library
+    abi: Abi
+    options: Options
+
+    def least(self, macs: int, start: Plan) -> Plan:
+        """The plan of the least arena with at most so many multiply-accumulates; `start`: without parts."""
+        best, least = start, start.head + self._tail(())
+        for _ in range(ROUNDS):
+            tried = [self._planned(tilings) for tilings in self._ranked(macs, best.tilings)]
+            found = min(tried, key=lambda p: p.head + self._tail(p.tilings), default=best)
+            total = found.head + self._tail(found.tilings)
+            if total >= least:
+                break
+            best, least = found, total
+        return best if best is start else self._planned(best.tilings, final=True)
+
+    def _tail(self, tilings: Sequence[Tiling]) -> int:
+        return tail(self._parts(tilings)[0].graph, self.library, self.abi)
+
+    def _parts(self, tilings: Sequence[Tiling]) -> tuple[Understood, Partition]:
+        return pipeline.in_parts(self.understood, tilings, self.library, self.abi)
+
+    def _planned(self, tilings: Sequence[Tiling], *, final: bool = False) -> Plan:
+        understood, partition = self._parts(tilings)
+        quick = replace(self.options, seconds=0.0, reorder=False)
+        found = plan(understood.graph, partition, self.options if final else quick)
+        return replace(found, tilings=tuple(tilings))
+
+    def _ranked(self, macs: int, before: tuple[Tiling, ...]) -> list[tuple[Tiling, ...]]:
+        """One more chain in parts, the best first."""
+        known = {op.type for op in self.understood.graph.ops}.union(self.options.allow_ops)
+        found: list[tuple[int, int, tuple[Tiling, ...]]] = []
+        for tiling in self._candidates(before) if JOIN in known else ():
+            tilings = (*before, tiling)
+            understood, partition = self._parts(tilings)
+            if partition.macs <= macs and known.issuperset(op.type for op in understood.graph.ops):
+                live = max(live_bytes(understood.graph, partition))
+                found.append((live + tail(understood.graph, self.library, self.abi), len(found), tilings))
+        return [tilings for _, _, tilings in sorted(found)[:PLANNED]]
+
+    def _candidates(self, before: tuple[Tiling, ...]) -> Iterator[Tiling]:
+        """Chains of operators that are whole yet, through one that needs most."""
+        graph, partition = self._parts(before)[0].graph, self._parts(before)[1]
+        live = live_bytes(graph, partition)
+        needy = {node.op for node, nbytes in zip(partition.kept, live, strict=True) if nbytes >= 0.95 * max(live)}
+        whole = {op.index for op in self.understood.graph.ops}.difference(*(t.ops for t in before))
+        for first in graph.ops:
+            run = list(takewhile(lambda op: op.index in whole, chain(graph, first)))
+            for count in range(1, min(len(run), LONGEST) + 1):
+                ops = run[:count]
+                if not needy.isdisjoint(op.index for op in ops):
+                    yield from _in_parts(graph, ops)
+
+
+def _in_parts(graph: Graph, ops: Sequence[Op]) -> Iterator[Tiling]:
+    """A chain in each number of parts."""
+    keys = tuple(op.index for op in ops)
+    rows = graph.tensors[ops[-1].outputs[0]].shape[1]
+    if len(ops) > 1 and ops[0].type != "PAD":
+        yield from (Tiling(keys, parts) for parts in range(2, min(rows, MOST_PARTS) + 1))
+    channelwise = ("DEPTHWISE_CONV_2D", *POOLS, *POINTWISE)
+    if ops[0].type in CONVOLUTIONS[:1] and all(op.type in channelwise for op in ops[1:]) and len(ops) > 1:
+        channels = graph.tensors[ops[0].outputs[0]].shape[-1]
+        yield from (Tiling(keys, parts, channels=True) for parts in range(2, min(channels, MOST_PARTS) + 1))
+
+
+def live_bytes(graph: Graph, partition: Partition) -> list[int]:
+    """Bytes of whole tensors that are alive in each step, those that share bytes counted once."""
+    graph, partition = stored(graph, partition)
+    sizes, nodes = tensor_sizes(graph, partition), partition.kept
+    last = {t: n for n, node in enumerate(nodes) for t in (*node.inputs, *node.outputs)}
+    last |= dict.fromkeys(graph.outputs, len(nodes))
+    alive, found = set(graph.inputs), []
+    for n, node in enumerate(nodes):
+        alive.update(node.inputs, node.outputs)
+        found.append(sum(sizes[t] for t in alive) + node.scratch)
+        alive = {t for t in alive if last.get(t, -1) > n}
+    return found

@@ -1,0 +1,48 @@
+"""TFLM's own operators of a plan, as the model's file has them: those of the original, and parts of these."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from ai_edge_litert import schema_py_generated as schema
+
+from tflm_memopt.model import writer
+from tflm_memopt.model.graph import OPERANDS, VIEW, Op
+from tflm_memopt.rewrite.tiling import PART
+
+_OPTIONS: Mapping[str, Callable[[Op], Any]] = {
+    "CONCATENATION": lambda op: schema.ConcatenationOptionsT(axis=op.options["axis"]),
+    "PAD": lambda op: schema.PadOptionsT(),
+    "SLICE": lambda op: schema.SliceOptionsT(),
+}
+"""Options of operators that stand for none of the original's."""
+
+
+def operators(tree: Any, op: Op, originals: Sequence[Any]) -> list[Any]:
+    """What an operator of the graph is in the file. A view that stays reads its shape from a constant: the ones that
+    the model computed it with may be gone.
+    """
+    if PART in op.options:
+        return [_part(tree, op, originals)]
+    kept = [originals[i] for i in op.stands_for]
+    if op.type == VIEW:
+        (view,) = kept
+        view.inputs = np.array([view.inputs[0], *op.options[OPERANDS]], np.int32)
+    return kept
+
+
+def _part(tree: Any, op: Op, originals: Sequence[Any]) -> Any:
+    """An operator that tiling made: a part of one of the original's, or a copy of bytes."""
+    if not op.sources:
+        new = writer.operator(writer.add_opcode(tree, op.type), op.inputs, op.outputs)
+        new.builtinOptions = _OPTIONS[op.type](op)
+        new.builtinOptionsType = getattr(schema.BuiltinOptions, type(new.builtinOptions).__name__.removesuffix("T"))
+        return new
+    part = copy.deepcopy(originals[op.sources[0]])
+    part.inputs, part.outputs = np.asarray(op.inputs, np.int32), np.asarray(op.outputs, np.int32)
+    if "padding" in op.options:
+        part.builtinOptions.padding = getattr(schema.Padding, str(op.options["padding"]))
+    return part

@@ -1,0 +1,52 @@
+"""What the buffers of a builtin operator hold, step by step of its kernel."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+import numpy as np
+
+from tflm_memopt.model.graph import TensorId
+from tflm_memopt.plan.firing.liveness import Content
+from tflm_memopt.plan.plan import Role
+from tflm_memopt.plan.walk import Ints
+from tflm_memopt.rowgraph.graph import AccessOrder
+
+
+def kernel_contents(
+    dying: Mapping[TensorId, AccessOrder], born: TensorId, scratch: int, sizes: Mapping[TensorId, int]
+) -> Iterator[Content]:
+    """Inputs that an output may grow into, what of each is still to be read; the output, what of it is written; and
+    scratch. The first moment is the one before the kernel runs.
+    """
+    steps = 0
+    for tensor, order in dying.items():
+        steps = int(order.written.max(initial=-1)) + 1
+        bottom, top = _still_read(order.last_read, steps)
+        yield Content(Role.TENSOR, tensor, sizes[tensor], bottom, top, top)
+    for order in [*dying.values()][:1]:
+        bottom, top = _written(order.written, steps)
+        yield Content(Role.TENSOR, born, sizes[born], bottom, top, top)
+    if scratch:
+        full = np.full(steps + 1, scratch)
+        yield Content(Role.SCRATCH, -1, scratch, np.zeros_like(full), full, full)
+
+
+def _still_read(last: Ints, steps: int) -> tuple[Ints, Ints]:
+    """The range of bytes that are read after each step."""
+    at = np.arange(len(last))
+    lowest, highest = np.full(steps + 1, len(last)), np.zeros(steps + 1, np.int64)
+    np.minimum.at(lowest, last, np.where(last < 0, len(last), at))
+    np.maximum.at(highest, last, np.where(last < 0, 0, at + 1))
+    bottom = np.minimum.accumulate(lowest[::-1])[::-1]  # from the step's own reads on
+    top = np.maximum.accumulate(highest[::-1])[::-1]
+    return bottom, top
+
+
+def _written(first: Ints, steps: int) -> tuple[Ints, Ints]:
+    """The range of bytes that are written when each step is done."""
+    at = np.arange(len(first))
+    lowest, highest = np.full(steps + 1, len(first)), np.zeros(steps + 1, np.int64)
+    np.minimum.at(lowest, first + 1, at)
+    np.maximum.at(highest, first + 1, at + 1)
+    return np.minimum.accumulate(lowest), np.maximum.accumulate(highest)

@@ -1,0 +1,272 @@
+"""Parts of tensors one after the other, with builtin operators: strips of rows, and groups of channels.
+
+Strips are the fused tiling of feature maps (FFMT): each makes the rows again that its windows share with the strip
+before. Channel groups are the fan-out of fused depthwise tiling (FDT): nothing is made twice. A fan-in would add
+partial sums that are rounded already, which int8 does not survive. Neither changes an output byte: a convolution with
+padding is one without on a map that PAD made larger, and PAD fills in the zero point.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from tflm_memopt.model.graph import Graph, Op, Quantization, Tensor, TensorId
+from tflm_memopt.ops.site import span
+
+MOST_PARTS = 10
+"""Inputs of a CONCATENATION in TFLM (kMaxInputNum, concatenation.cc)."""
+PART = "part"
+"""Own key of Op.options: tiling made the operator, of the one that it stands for, if any."""
+CONVOLUTIONS = ("CONV_2D", "DEPTHWISE_CONV_2D")
+POOLS = ("AVERAGE_POOL_2D", "MAX_POOL_2D")
+POINTWISE = ("RELU", "RELU6", "LOGISTIC", "TANH", "HARD_SWISH", "LEAKY_RELU", "QUANTIZE", "DEQUANTIZE")
+MOVED = ("INT8", "INT16", "FLOAT32")
+"""Types that TFLM's SLICE, PAD and CONCATENATION all have."""
+TILEABLE = (*CONVOLUTIONS, *POOLS, *POINTWISE, "PAD")
+
+
+@dataclass(frozen=True, slots=True)
+class Tiling:
+    """Operators of a chain that run once for each part of its last output."""
+
+    ops: tuple[int, ...]
+    """By Op.index, each the only reader of the one before."""
+    parts: int
+    channels: bool = False
+    """Groups of channels instead of strips of rows."""
+
+    def __str__(self) -> str:
+        what = "channel groups" if self.channels else "strips"
+        return f"ops {self.ops[0]}..{self.ops[-1]} in {self.parts} {what}"
+
+
+@dataclass(frozen=True, slots=True)
+class Along:
+    """How an operator's window goes over one axis."""
+
+    kernel: int = 1
+    stride: int = 1
+    dilation: int = 1
+    before: int = 0
+    after: int = 0
+    """Elements of padding."""
+
+    def reads(self, first: int, end: int) -> tuple[int, int]:
+        """What outputs [first, end) read, padding included: it may begin below 0, and end beyond the input."""
+        low = first * self.stride - self.before
+        return low, (end - 1) * self.stride - self.before + (self.kernel - 1) * self.dilation + 1
+
+
+def chain(graph: Graph, first: Op) -> tuple[Op, ...]:
+    """The longest chain of operators that can be tiled by rows, from one of them on."""
+    found = [first] if _can_tile(graph, first) else []
+    while found:
+        output = found[-1].outputs[0]
+        readers = graph.consumers(output)
+        if output in graph.outputs or len(readers) != 1 or readers[0].inputs.count(output) != 1:
+            break
+        if readers[0].inputs[0] != output or not _can_tile(graph, readers[0]):
+            break
+        found.append(readers[0])
+    return tuple(found)
+
+
+def tiled(graph: Graph, tilings: Sequence[Tiling]) -> Graph:
+    """The graph with these chains in parts."""
+    for tiling in tilings:
+        graph = _Tiler(graph, tiling).graph_in_parts()
+    return graph
+
+
+def along(graph: Graph, op: Op) -> tuple[Along, Along]:
+    """The window of an operator along height and width."""
+    if op.type == "PAD":
+        margins = _data(graph, op.inputs[1]).reshape(-1, 2).tolist()
+        return Along(before=margins[1][0], after=margins[1][1]), Along(before=margins[2][0], after=margins[2][1])
+    if op.type in POINTWISE:
+        return Along(), Along()
+    options, source = op.options, graph.tensors[op.inputs[0]]
+    pool = op.type in POOLS
+    kernels = (options["filterHeight"], options["filterWidth"]) if pool else graph.tensors[op.inputs[1]].shape[1:3]
+    dilations = (1, 1) if pool else (options["dilationHFactor"], options["dilationWFactor"])
+    strides = options["strideH"], options["strideW"]
+    each = zip(source.shape[1:3], kernels, strides, dilations, strict=True)
+    first, second = (_along(*numbers, str(options["padding"])) for numbers in each)
+    return first, second
+
+
+def _along(size: int, kernel: int, stride: int, dilation: int, padding: str) -> Along:
+    found = span(size, kernel, stride, dilation, padding)
+    return Along(kernel, stride, dilation, found.before, found.after)
+
+
+def _can_tile(graph: Graph, op: Op) -> bool:
+    tensors = [graph.tensors[t] for t in (*op.inputs[:1], *op.outputs)]
+    if op.type not in TILEABLE or len(op.outputs) != 1 or any(len(t.shape) != 4 or t.shape[0] != 1 for t in tensors):
+        return False
+    if any(t.dtype not in MOVED for t in tensors):
+        return False
+    if any(t.constant or t.variable or t.dynamic for t in tensors):
+        return False
+    if any(graph.tensors[t].data is None for t in op.inputs[1:] if t >= 0):
+        return False
+    if op.type == "PAD":
+        margins = _data(graph, op.inputs[1]).reshape(-1, 2)
+        return len(margins) == 4 and not margins[[0, 3]].any()
+    if op.type in POOLS:
+        return not any(a.before or a.after for a in along(graph, op))
+    return op.type in POINTWISE or graph.tensors[op.inputs[1]].dtype in ("INT8", "FLOAT32")
+
+
+def _data(graph: Graph, tensor: TensorId) -> Any:
+    data = graph.tensors[tensor].data
+    if data is None:
+        raise ValueError(f"tensor {tensor} is no constant")
+    return data
+
+
+@dataclass
+class _Tiler:
+    """The graph that is being made of another one and a chain of it."""
+
+    graph: Graph
+    tiling: Tiling
+    tensors: dict[TensorId, Tensor] = field(init=False)
+    new: list[Op] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.tensors = dict(self.graph.tensors)
+        self.next = max(op.index for op in self.graph.ops) + 1
+        by_index = {op.index: op for op in self.graph.ops}
+        self.chain = [by_index[i] for i in self.tiling.ops]
+
+    def graph_in_parts(self) -> Graph:
+        pieces = list(self._channel_groups() if self.tiling.channels else self._strips())
+        output = self.chain[-1].outputs[0]
+        axis = len(self.tensors[output].shape) - 1 if self.tiling.channels else 1
+        self._add("CONCATENATION", pieces, output, {"axis": axis, "fusedActivationFunction": "NONE"})
+        inside = {op.index for op in self.chain}
+        ops: list[Op] = []
+        for op in self.graph.ops:
+            if op.index == self.chain[-1].index:
+                ops += self.new
+            elif op.index not in inside:
+                ops.append(op)
+        return replace(self.graph, tensors=self.tensors, ops=tuple(ops))
+
+    # --- strips
+
+    def _strips(self) -> Iterator[TensorId]:
+        parts, rows = self.tiling.parts, self.tensors[self.chain[-1].outputs[0]].shape[1]
+        down, _ = along(self.graph, self.chain[0])
+        source, wider = self._padded_source(down)
+        bounds = [rows * n // parts for n in range(parts + 1)]
+        for first, end in pairwise(bounds):
+            wanted = [(first, end)]
+            for op in reversed(self.chain):
+                low, high = along(self.graph, op)[0].reads(*wanted[-1])
+                size = self.tensors[op.inputs[0]].shape[1]
+                last = op is self.chain[0]
+                wanted.append((low + wider, high + wider) if last and wider >= 0 else (max(0, low), min(size, high)))
+            x = self._rows(source, *wanted.pop())
+            for op in self.chain:
+                first_row, end_row = wanted.pop()
+                x = self._strip(op, x, first_row, end_row, padded=op is self.chain[0] and wider >= 0)
+            yield x
+
+    def _padded_source(self, down: Along) -> tuple[TensorId, int]:
+        """The chain's input with the padding of its first operator, if it has any; rows before the first, or -1."""
+        first = self.chain[0]
+        _, across = along(self.graph, first)
+        if first.type == "PAD" or not any((down.before, down.after, across.before, across.after)):
+            return first.inputs[0], -1
+        return self._pad(first.inputs[0], (down.before, down.after), (across.before, across.after)), down.before
+
+    def _strip(self, op: Op, x: TensorId, first: int, end: int, *, padded: bool) -> TensorId:
+        """Rows [first, end) of an operator's output. padded: its input has the padding already."""
+        down, across = along(self.graph, op)
+        low, high = down.reads(first, end)
+        size = self.graph.tensors[op.inputs[0]].shape[1]
+        margins = (max(0, -low), max(0, high - size)), (across.before, across.after)
+        if not padded and any(map(any, margins)):
+            x = self._pad(x, *margins)
+        if op.type == "PAD":
+            return x
+        whole = self.tensors[op.outputs[0]]
+        y = self._like(whole, (1, end - first, *whole.shape[2:]))
+        options = {**op.options, "padding": "VALID"} if "padding" in op.options else op.options
+        return self._add(op.type, [x, *op.inputs[1:]], y, options, of=op)
+
+    def _rows(self, x: TensorId, first: int, end: int) -> TensorId:
+        whole = self.tensors[x]
+        if (first, end) == (0, whole.shape[1]):
+            return x
+        shape = (1, end - first, *whole.shape[2:])
+        operands = self._constant([0, first, 0, 0]), self._constant(list(shape))
+        return self._add("SLICE", [x, *operands], self._like(whole, shape), {})
+
+    def _pad(self, x: TensorId, down: tuple[int, int], across: tuple[int, int]) -> TensorId:
+        _, h, w, c = (whole := self.tensors[x]).shape
+        margins = self._constant([[0, 0], list(down), list(across), [0, 0]])
+        return self._add("PAD", [x, margins], self._like(whole, (1, h + sum(down), w + sum(across), c)), {})
+
+    # --- channel groups
+
+    def _channel_groups(self) -> Iterator[TensorId]:
+        channels = self.tensors[self.chain[0].outputs[0]].shape[-1]
+        bounds = [channels * n // self.tiling.parts for n in range(self.tiling.parts + 1)]
+        for first, end in pairwise(bounds):
+            x, low, high = self.chain[0].inputs[0], first, end
+            for op in self.chain:
+                multiplier = int(op.options.get("depthMultiplier", 1)) if op is not self.chain[0] else 1
+                low, high = low * multiplier, high * multiplier
+                whole = self.tensors[op.outputs[0]]
+                y = self._like(whole, (*whole.shape[:-1], high - low))
+                weights = [self._channels(t, low, high, depthwise=op.type[0] == "D") for t in op.inputs[1:]]
+                x = self._add(op.type, [x, *weights], y, op.options, of=op)
+            yield x
+
+    def _channels(self, tensor: TensorId, first: int, end: int, *, depthwise: bool) -> TensorId:
+        """A filter or bias for some output channels."""
+        if tensor < 0:
+            return tensor
+        whole = self.tensors[tensor]
+        axis = 3 if depthwise and len(whole.shape) == 4 else 0
+        data = np.take(_data(self.graph, tensor), range(first, end), axis)
+        q = whole.quantization
+        if q is not None and len(q.scale) > 1:
+            q = Quantization(q.scale[first:end], (q.zero_point * len(q.scale))[first:end], q.axis)
+        return self._put(replace(whole, shape=data.shape, data=np.ascontiguousarray(data), quantization=q))
+
+    # --- parts
+
+    def _like(self, whole: Tensor, shape: tuple[int, ...]) -> TensorId:
+        return self._put(replace(whole, shape=shape))
+
+    def _constant(self, values: Sequence[Any]) -> TensorId:
+        data = np.asarray(values, np.int32)
+        same = (
+            t.id for t in self.tensors.values()
+            if t.data is not None and t.dtype == "INT32" and t.quantization is None and np.array_equal(t.data, data)
+        )  # fmt: skip
+        found = next(same, None)
+        return self._put(Tensor(0, "tile", data.shape, "INT32", data=data)) if found is None else found
+
+    def _put(self, tensor: Tensor) -> TensorId:
+        number = max(self.tensors) + 1
+        self.tensors[number] = replace(tensor, id=number, name=f"{tensor.name}/{number}")
+        return number
+
+    def _add(
+        self, kind: str, inputs: Sequence[TensorId], output: TensorId, options: Mapping[str, Any], of: Op | None = None
+    ) -> TensorId:
+        """Adds an operator; of: the one that it stands for a part of."""
+        marked = {**options, PART: True}
+        self.new.append(Op(self.next, kind, tuple(inputs), (output,), marked, of.stands_for if of else ()))
+        self.next += 1
+        return output

@@ -1,0 +1,72 @@
+"""A model as builtin operators alone: what TFLM's kernels let their tensors share."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from tflm_memopt.model.graph import Graph, Op, TensorId
+from tflm_memopt.rowgraph.graph import Kept, Partition, StoredIn
+from tflm_memopt.tflm import orders
+from tflm_memopt.tflm.builtin_memory import UNKNOWN, Persistent, Scratch, kernel_name, node_of
+from tflm_memopt.tflm.libraries import Library
+from tflm_memopt.tflm.structs import STRUCTS, Abi
+
+
+def only_builtin(graph: Graph, partition: Partition, macs: Mapping[int, int], library: Library, abi: Abi) -> Partition:
+    """The partition with all that is known of the kernels of its builtin operators, which are all that it has.
+
+    macs: of each operator, by Op.index.
+    """
+    ops = {op.index: op for op in graph.ops}
+    parts = _parts(graph)
+    nodes = tuple(_known(node, graph, ops[node.op], library, abi, macs) for node in partition.kept)
+    return replace(partition, nodes=nodes, parts=parts)
+
+
+def _known(node: Kept, graph: Graph, op: Op, library: Library, abi: Abi, macs: Mapping[int, int]) -> Kept:
+    there = node_of(graph, op)
+    steps = library.rows.get(kernel_name(op), UNKNOWN).prepare(there, abi)
+    return replace(
+        node,
+        macs=macs.get(op.index, 0),
+        scratch=sum(-(-s.nbytes // 16) * 16 for s in steps if isinstance(s, Scratch)),
+        orders=orders.orders(library.orders, op, there),
+        copies=op.type in orders.COPIES,
+    )
+
+
+def _parts(graph: Graph) -> dict[TensorId, StoredIn]:
+    """Where tensors are that need no bytes of their own; never the model's inputs, which are there before all others.
+
+    What several operators want elsewhere stays where the first of them wants it.
+    """
+    found: dict[TensorId, StoredIn] = {}
+    for op in graph.ops:
+        wanted = list(orders.parts(op, node_of(graph, op)))
+        if all(t not in found and t not in graph.inputs and graph.tensors[t].nbytes for t, _ in wanted):
+            found.update(wanted)
+    return {t: _resolved(found, part) for t, part in found.items()}
+
+
+def _resolved(found: Mapping[TensorId, StoredIn], part: StoredIn) -> StoredIn:
+    first = part.first
+    while (above := found.get(part.storage)) is not None:
+        part, first = above, first + above.first
+    return StoredIn(part.storage, first)
+
+
+def tail(graph: Graph, library: Library, abi: Abi) -> int:
+    """Bytes that stay for tensors, operators and what their kernels keep, but for gaps of alignment."""
+
+    def size(name: str) -> int:
+        return STRUCTS[name].of(abi).size
+
+    used = {t for op in graph.ops for t in (*op.inputs, *op.outputs) if t >= 0}.union(graph.inputs, graph.outputs)
+    total = size("TfLiteEvalTensor") * len(used) + size("NodeAndRegistration") * len(graph.ops)
+    for op in graph.ops:
+        kernel = library.rows.get(kernel_name(op), UNKNOWN)
+        total += sum(size(name) for name in (kernel.params, kernel.state) if name)
+        steps = kernel.prepare(node_of(graph, op), abi)
+        total += sum(-(-s.nbytes // 16) * 16 for s in steps if isinstance(s, Persistent))
+    return total

@@ -1,0 +1,233 @@
+"""In which order kernels read and write, and where an output may therefore grow into an input.
+
+One row for each kernel, by library. The rows of the reference kernels are proved by running TFLM's own headers with
+every load and store logged (tests/tflm/test_orders.py). CMSIS-NN and ESP-NN replace some kernels: of these, nothing is
+known, and no output overlaps their input.
+
+A compiler may move a store above a load of another type, bytes excepted: kernels that read and write different types
+have a row only where one of the two is a byte.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tflm_memopt.model.graph import Op, Tensor, TensorId
+from tflm_memopt.ops.site import span
+from tflm_memopt.rowgraph.graph import AccessOrder, StoredIn
+from tflm_memopt.tflm.builtin_memory import ConvShape, Node, conv_shape
+from tflm_memopt.tflm.lifetimes import ALIGNMENT
+
+Ints = NDArray[np.int64]
+Order = Callable[[Node, int], tuple[Ints, Ints]]
+"""From a node and the number of one of its inputs: by element, the step that reads it last, that writes it first."""
+BYTE, SHORT, FLOAT = "INT8", "INT16", "FLOAT32"
+ALIKE = ((BYTE, BYTE), (SHORT, SHORT), (FLOAT, FLOAT))
+
+
+@dataclass(frozen=True, slots=True)
+class KernelOrder:
+    """How a kernel goes through its tensors."""
+
+    order: Order
+    types: tuple[tuple[str, str], ...] = ALIKE
+    """Types of input and output for which this is proved."""
+    operands: int = 1
+    """Inputs, from the first on, that are read so."""
+
+
+def elementwise(node: Node, k: int) -> tuple[Ints, Ints]:
+    """One element after the other."""
+    steps = np.arange(node.elements("o0"))
+    return steps, steps
+
+
+def whole_windows(node: Node, k: int) -> tuple[Ints, Ints]:
+    """Every output channel reads its pixel's window again, all channels of it."""
+    w = conv_shape(node)
+    last = _last_pixel(w) * w.out_channels
+    return np.repeat(np.where(last < 0, -1, last + w.out_channels - 1), w.channels), _written(node)
+
+
+def channel_windows(node: Node, k: int) -> tuple[Ints, Ints]:
+    """Every output channel reads one channel of its pixel's window."""
+    w = conv_shape(node) if "depthMultiplier" in node.options else _pool_shape(node)
+    last = _last_pixel(w)[:, None]
+    read = (np.arange(w.channels) + 1) * w.multiplier - 1
+    return np.where(last < 0, -1, last * w.out_channels + read).ravel(), _written(node)
+
+
+def rows_of_dense(node: Node, k: int) -> tuple[Ints, Ints]:
+    """Every output reads all inputs of its row."""
+    units = node.dim("i1", 0)
+    rows = node.elements("o0") // units
+    return np.repeat((np.arange(rows) + 1) * units - 1, node.elements("i0") // rows), _written(node)
+
+
+def padded(node: Node, k: int) -> tuple[Ints, Ints]:
+    """One element of the output after the other, each element of the input once."""
+    shape, margins = node.outputs[0].shape, node.tensor("i1")
+    before = np.asarray(margins.data if margins is not None else ()).reshape(-1, 2)[:, 0]
+    inside = tuple(slice(b, b + node.dim("i0", axis)) for axis, b in enumerate(before))
+    return np.arange(math.prod(shape)).reshape(shape)[inside].ravel(), _written(node)
+
+
+def _written(node: Node) -> Ints:
+    return np.arange(node.elements("o0"))
+
+
+def _pool_shape(node: Node) -> ConvShape:
+    def along(axis: int, name: str) -> tuple[int, int, int]:
+        size, kernel, stride = (
+            node.dim("i0", axis), int(node.options[f"filter{name}"]), int(node.options[f"stride{name[0]}"]),
+        )  # fmt: skip
+        return kernel, stride, span(size, kernel, stride, 1, str(node.options["padding"])).before
+
+    (kernel_h, stride_h, pad_h), (kernel_w, stride_w, pad_w) = along(1, "Height"), along(2, "Width")
+    channels = node.dim("i0", 3)
+    return ConvShape(
+        kernel_h, kernel_w, channels, node.dim("i0", 0), node.dim("i0", 1), node.dim("i0", 2), node.dim("o0", 1),
+        node.dim("o0", 2), channels, 1, stride_h, stride_w, 1, 1, pad_h, pad_w,
+    )  # fmt: skip
+
+
+def _last_pixel(w: ConvShape) -> Ints:
+    """The last output pixel, in order, whose window has each pixel of the input; -1: none has."""
+    y = _last_window(w.in_h, w.out_h, w.kernel_h, w.stride_h, w.dilation_h, w.pad_h)[:, None]
+    x = _last_window(w.in_w, w.out_w, w.kernel_w, w.stride_w, w.dilation_w, w.pad_w)
+    last = np.where((y < 0) | (x < 0), -1, y * w.out_w + x).ravel()
+    batch = np.arange(w.batches)[:, None] * (w.out_h * w.out_w)
+    return np.where(last < 0, -1, last + batch).ravel()
+
+
+def _last_window(size: int, windows: int, kernel: int, stride: int, dilation: int, pad: int) -> Ints:
+    """The same along one axis."""
+    last = np.full(size, -1)
+    for window in range(windows):
+        at = window * stride - pad + dilation * np.arange(kernel)
+        last[at[(at >= 0) & (at < size)]] = window
+    return last
+
+
+REFERENCE: Mapping[str, KernelOrder] = {
+    "ADD": KernelOrder(elementwise, operands=2),
+    "AVERAGE_POOL_2D": KernelOrder(channel_windows),
+    "CONV_2D": KernelOrder(whole_windows),
+    "DEPTHWISE_CONV_2D": KernelOrder(channel_windows),
+    "DEQUANTIZE": KernelOrder(elementwise, ((BYTE, FLOAT),)),
+    "FULLY_CONNECTED": KernelOrder(rows_of_dense),
+    "HARD_SWISH": KernelOrder(elementwise, ((BYTE, BYTE), (FLOAT, FLOAT))),
+    "LEAKY_RELU": KernelOrder(elementwise),
+    "LOGISTIC": KernelOrder(elementwise),
+    "MAX_POOL_2D": KernelOrder(channel_windows),
+    "MUL": KernelOrder(elementwise, operands=2),
+    "PAD": KernelOrder(padded),
+    "QUANTIZE": KernelOrder(elementwise, ((FLOAT, BYTE), (BYTE, BYTE))),
+    "SOFTMAX": KernelOrder(elementwise),
+    "SUB": KernelOrder(elementwise, operands=2),
+    "TANH": KernelOrder(elementwise),
+}
+"""By schema name."""
+
+CMSIS_NN = frozenset(
+    (
+        "ADD", "AVERAGE_POOL_2D", "BATCH_MATMUL", "CONV_2D", "DEPTHWISE_CONV_2D", "FULLY_CONNECTED", "MAXIMUM",
+        "MAX_POOL_2D", "MINIMUM", "MUL", "PAD", "PADV2", "SOFTMAX", "SVDF", "TRANSPOSE", "TRANSPOSE_CONV",
+        "UNIDIRECTIONAL_SEQUENCE_LSTM",
+    )
+)  # fmt: skip
+"""Kernels that CMSIS-NN replaces (tensorflow/lite/micro/kernels/cmsis_nn)."""
+ESP_NN = frozenset(
+    ("ADD", "AVERAGE_POOL_2D", "CONV_2D", "DEPTHWISE_CONV_2D", "FULLY_CONNECTED", "MAX_POOL_2D", "MUL", "SOFTMAX")
+)
+"""The same of ESP-NN (tensorflow/lite/micro/kernels/esp_nn of esp-tflite-micro)."""
+
+
+def without(replaced: frozenset[str]) -> Mapping[str, KernelOrder]:
+    """The rows of reference kernels that a library leaves in place."""
+    return {name: row for name, row in REFERENCE.items() if name not in replaced}
+
+
+def orders(rows: Mapping[str, KernelOrder], op: Op, node: Node) -> Mapping[TensorId, Callable[[], AccessOrder]]:
+    """The inputs that an operator's output may grow into, each with the order in which its kernel goes through both."""
+    row = rows.get(op.type)
+    if row is None or len(op.outputs) != 1:
+        return MappingProxyType({})
+    output = node.outputs[0]
+    found: dict[TensorId, Callable[[], AccessOrder]] = {}
+    for k, tensor in enumerate(node.inputs[: row.operands]):
+        if tensor is None or tensor.constant or (tensor.dtype, output.dtype) not in row.types:
+            continue
+        if row.order is not elementwise or tensor.shape == output.shape:  # what is broadcast is read again
+            found[tensor.id] = _in_bytes(row.order, node, k, tensor, output)
+    return found
+
+
+def _in_bytes(order: Order, node: Node, k: int, tensor: Tensor, output: Tensor) -> Callable[[], AccessOrder]:
+    def access() -> AccessOrder:
+        read, written = order(node, k)
+        return AccessOrder(
+            np.repeat(read, tensor.nbytes // max(1, tensor.elements)),
+            np.repeat(written, output.nbytes // max(1, output.elements)),
+        )
+
+    return access
+
+
+# --- tensors that are parts of others
+
+VIEWS = frozenset(("RESHAPE", "SQUEEZE", "EXPAND_DIMS"))
+"""Their kernels leave bytes alone that are in their place already (reshape.cc, squeeze.cc), or write what is there."""
+COPIES = VIEWS | {"CONCATENATION", "SLICE"}
+"""Operators that only copy bytes."""
+
+
+def parts(op: Op, node: Node) -> Iterator[tuple[TensorId, StoredIn]]:
+    """Tensors of an operator that only copies, and where they are in others if nothing is to be copied.
+
+    A CONCATENATION along the first axis that counts, with its inputs where they belong; a SLICE of whole rows, where it
+    is. The kernels copy bytes to where they are.
+    """
+    if not op.outputs or any(t is not None and t.variable for t in (*node.inputs, *node.outputs)):
+        return
+    if op.type in VIEWS and node.inputs[0] is not None and not node.inputs[0].constant:
+        yield op.outputs[0], StoredIn(op.inputs[0])
+    elif op.type == "CONCATENATION":
+        yield from _joined(op, node)
+    elif op.type == "SLICE":
+        yield from _sliced(op, node)
+
+
+def _joined(op: Op, node: Node) -> Iterator[tuple[TensorId, StoredIn]]:
+    shape = node.outputs[0].shape
+    axis = int(node.options.get("axis", 0)) % max(1, len(shape))
+    pieces = [t for t in node.inputs if t is not None]
+    firsts = np.cumsum([0, *(t.nbytes for t in pieces)]).tolist()
+    whole = math.prod(shape[:axis]) == 1 and len({t.id for t in pieces}) == len(op.inputs)
+    if whole and not any(t.constant for t in pieces) and not any(first % ALIGNMENT for first in firsts[:-1]):
+        yield from ((t.id, StoredIn(op.outputs[0], first)) for t, first in zip(pieces, firsts, strict=False))
+
+
+def _sliced(op: Op, node: Node) -> Iterator[tuple[TensorId, StoredIn]]:
+    source, begin, output = node.inputs[0], node.tensor("i1"), node.outputs[0]
+    if (
+        source is None
+        or begin is None
+        or source.constant
+        or begin.data is None
+        or len(output.shape) != len(source.shape)
+    ):
+        return
+    axis = next((n for n, (a, b) in enumerate(zip(source.shape, output.shape, strict=True)) if a != b), 0)
+    item = source.nbytes // max(1, source.elements)
+    at = begin.data.ravel().tolist()
+    first = sum(n * math.prod(source.shape[axis + 1 :]) * item for n in at[axis : axis + 1])
+    rows = math.prod(source.shape[:axis]) == 1 and source.shape[axis + 1 :] == output.shape[axis + 1 :]
+    if rows and not first % ALIGNMENT:
+        yield output.id, StoredIn(source.id, first)
