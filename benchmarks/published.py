@@ -19,6 +19,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 import size
 from cores.core import MEASURED, Core, runner, sources
+from papers import schedules
 
 import tflm_memopt
 
@@ -59,11 +60,12 @@ FOLDERS: Mapping[str, str] = {
 }
 
 
-def digest(table: Table, models: Path) -> str:
+def digest(table: Table, folders: Mapping[str, Path]) -> str:
     """Of what a table is measured on, as it is now; empty for one that is made again."""
     if table.of is None:
         return ""
-    paths = [p for p in sorted(models.glob("*.tflite")) if not table.only or p.stem in table.only]
+    found = sorted(folders["models"].glob("*.tflite")) if "models" in table.folders else []
+    paths = [p for p in found if not table.only or p.stem in table.only]
     whole = hashlib.sha256()
     for part in table.of(paths):
         whole.update(hashlib.sha256(part).digest())
@@ -129,6 +131,11 @@ def times(paths: Sequence[Path]) -> Iterator[bytes]:
     yield from (rewritten(path, "generic") for path in paths)
 
 
+def orders(_: Sequence[Path]) -> Iterator[bytes]:
+    """Seconds differ with the machine; orders, peaks and bounds do not."""
+    yield from (repr(found).encode() for found in schedules.orders())
+
+
 BENCHMARKS, FRONTIER, CYCLES = "docs/benchmarks.md", "docs/frontier.md", "docs/cycles.md"
 TABLES = (
     Table("README.md", "ram", "ram.py {models}"),
@@ -157,4 +164,5 @@ TABLES = (
     Table("docs/registers.md", "register-costs", "driver_registers.py --only register-costs"),
     Table(BENCHMARKS, "size", "size.py --models {models}", SMALL, sizes),
     Table(BENCHMARKS, "seconds", "seconds.py {models}", of=times),
+    Table("docs/order-and-layout.md", "schedules", "papers/schedules.py", of=orders),
 )  # fmt: skip

@@ -87,7 +87,7 @@ def stale(table: Table, root: Path, folders: Mapping[str, Path]) -> str:
     if table.of:
         if not kept:
             return "what it was measured on is not recorded"
-        return "" if kept == digest(table, folders["models"]) else "models or code that it was measured on have changed"
+        return "" if kept == digest(table, folders) else "models or code that it was measured on have changed"
     with tempfile.TemporaryDirectory() as scratch:
         copy = Path(scratch) / Path(table.page).name
         shutil.copy(root / table.page, copy)
@@ -101,7 +101,7 @@ def write(table: Table, root: Path, folders: Mapping[str, Path]) -> None:
     from published import digest  # noqa: PLC0415
 
     page = root / table.page
-    of = digest(table, folders["models"]) if table.of else ""
+    of = digest(table, folders) if table.of else ""
     _run(table, page, folders)
     text = page.read_text(encoding="utf-8")
     page.write_text(updated(text, table.name, between(text, table.name)[0], of), encoding="utf-8")

@@ -251,11 +251,11 @@ def test_a_model_s_digest_follows_its_conversion(tmp_path: Path) -> None:
     """Of tables of models alone; the file's name has no part in it."""
     table = next(t for t in published.TABLES if t.name == "seconds")
     (tmp_path / "a.tflite").write_bytes(int8_models.from_layers(LAYERS))
-    before = published.digest(table, tmp_path)
+    before = published.digest(table, {"models": tmp_path})
     (tmp_path / "a.tflite").rename(tmp_path / "b.tflite")
-    assert published.digest(table, tmp_path) == before
+    assert published.digest(table, {"models": tmp_path}) == before
     (tmp_path / "c.tflite").write_bytes(int8_models.from_layers(LAYERS[:1]))
-    assert published.digest(table, tmp_path) != before
+    assert published.digest(table, {"models": tmp_path}) != before
 
 
 @pytest.mark.slow

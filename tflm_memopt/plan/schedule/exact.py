@@ -1,52 +1,138 @@
-"""The order of least peak, by CP-SAT: the thesis' mixed integer program (Stahl, Eq. 4.1-4.9) as intervals."""
+"""The order of least peak, by dynamic programming over the sets of tasks that are done.
+
+What is alive depends on the set of done tasks alone, not on their order (Ahn et al., Ordering Chaos: Memory-Aware
+Scheduling of Irregularly Wired Neural Networks for Edge Devices, 2020: "Serenity"). So an order is a path through such
+sets, and its peak the worst step on it. Sets are visited by rising peak, the fullest first, which is Serenity's budget
+raised no further than it must be. Two things keep them few:
+
+- A task that fits into the budget and leaves no more alive than it found is run at once. Nothing is lost: the more is
+  done, the more a task frees, so that whatever an order has in front of it finds no more alive behind it.
+- Beam searches find an order first. Sets that do not lead to a better one are not visited.
+"""
 
 from __future__ import annotations
 
+import heapq
 from collections.abc import Sequence
+from functools import reduce
+from operator import or_
 
-from tflm_memopt.plan import cp_sat
-from tflm_memopt.plan.schedule.problem import OrderProblem, peak
+from tflm_memopt.plan.schedule.problem import OrderProblem, bits, peak
 
-SEED = 1
+STEP_SECONDS = 2e-6
+"""Work (effort.py) to look at a task that could run next."""
+WIDTHS = (1, 16, 256)
+"""Sets of equally many done tasks that beam searches keep, one search after the other."""
+BEAM = 0.25
+"""Share of the time that the beam searches may take."""
+
+State = tuple[int, int, int]
+"""Done tasks and those that can run next, both as sets of bits, and the bytes alive between them."""
 
 
 def exact(problem: OrderProblem, hint: Sequence[int], bound: int, seconds: float) -> tuple[tuple[int, ...], int, float]:
-    """The best order found, the hint's at worst; a lower bound of the peak; and the time that it took.
+    """The best order found, the hint's at worst; a lower bound of the peak; and the seconds of work that it took.
 
-    `bound`: good enough. `seconds`: CP-SAT's deterministic time, the same on every machine.
+    `bound`: no order has a lower peak. `seconds`: limit of the work, which is counted (effort.py).
     """
-    cp_sat.load()
-    from ortools.sat.python import cp_model  # noqa: PLC0415 (see cp_sat.load)
+    space, best, least = _Space(problem), tuple(hint), peak(problem, hint)
+    most = int(seconds / STEP_SECONDS)
+    for width in WIDTHS:
+        if least > bound and (order := _beam(space, width, bound, least, int(BEAM * most))):
+            best, least = order, peak(problem, order)
+    if least > bound:
+        order, bound = _by_rising_peak(space, bound, least, most)
+        best = order or best
+    return best, bound, STEP_SECONDS * space.steps
 
-    count, model = len(problem.tasks), cp_model.CpModel()
-    followers = [sum(tasks >> i & 1 for tasks in problem.before) for i in range(count)]
-    at = [
-        model.new_int_var(tasks.bit_count(), count - 1 - followers[i], f"at_{i}")
-        for i, tasks in enumerate(problem.before)
-    ]
-    model.add_all_different(at)
-    for i, tasks in enumerate(problem.before):
-        for j in range(count):
-            if tasks >> j & 1:
-                model.add(at[j] < at[i])
-    top = model.new_int_var(bound, max(bound, peak(problem, hint)), "top")
-    alive, nbytes = [], []
-    for t in (*problem.given, *problem.made):
-        maker, readers = problem.made.get(t), problem.readers.get(t, ())
-        start = model.new_constant(0) if maker is None else at[maker]
-        end = model.new_int_var(1, count, f"end_{t}") if t not in problem.outputs else model.new_constant(count)
-        if t not in problem.outputs:
-            model.add_max_equality(end, [at[i] + 1 for i in readers or (maker,) if i is not None])
-        alive.append(model.new_interval_var(start, model.new_int_var(1, count, f"life_{t}"), end, f"alive_{t}"))
-        nbytes.append(problem.nbytes[t])
-    model.add_cumulative(alive, nbytes, top - problem.across)
-    model.minimize(top)
-    for position, i in enumerate(hint):
-        model.add_hint(at[i], position)
-    solver = cp_sat.solver(seconds, SEED)
-    status = solver.solve(model)
-    proven = int(solver.best_objective_bound) if status != cp_model.UNKNOWN else bound
-    if status not in (cp_model.OPTIMAL, cp_model.FEASIBLE):
-        return tuple(hint), proven, solver.response_proto.deterministic_time
-    order = sorted(range(count), key=lambda i: int(solver.value(at[i])))
-    return tuple(order), proven, solver.response_proto.deterministic_time
+
+class _Space:
+    """The sets of done tasks of a problem, and how much of them has been looked at."""
+
+    def __init__(self, problem: OrderProblem) -> None:
+        nbytes, before = problem.nbytes, problem.before
+        readers = {t: sum(1 << i for i in tasks) for t, tasks in problem.readers.items()}
+        self.made = [sum(nbytes[t] for t in task.outputs) for task in problem.tasks]
+        self.dying = [[(readers.get(t, 0), nbytes[t]) for t in problem.freed_by(task)] for task in problem.tasks]
+        """Per task: tensors that may die with it, each as its readers and its bytes."""
+        self.waiting: list[list[tuple[int, int]]] = [[] for _ in problem.tasks]
+        """Per task: those that it may be the last to keep waiting, each with all that they wait for."""
+        for j, tasks in enumerate(before):
+            for i in bits(tasks & ~reduce(or_, (before[i] for i in bits(tasks)), 0)):
+                self.waiting[i].append((j, tasks))
+        ready = sum(1 << i for i, tasks in enumerate(before) if not tasks)
+        self.start: State = (0, ready, problem.across + sum(nbytes[t] for t in problem.given))
+        self.steps = 0
+        self.last: dict[int, int] = {}
+        """Set of done tasks -> the one that was done last on the best way there."""
+
+    def next(self, state: State, budget: int) -> list[tuple[int, State, int]]:
+        """Tasks that can run next, each with the state that it leaves and the bytes alive while it runs: all, or one
+        that fits into the budget and leaves no more alive than it found.
+        """
+        done, ready, alive = state
+        found = []
+        for i in bits(ready):
+            during, after, following = alive + self.made[i], done | 1 << i, ready ^ 1 << i
+            missing, rest = ~after, during
+            for readers, nbytes in self.dying[i]:
+                if not readers & missing:
+                    rest -= nbytes
+            for j, tasks in self.waiting[i]:
+                if not tasks & missing:
+                    following |= 1 << j
+            found.append((i, (after, following, rest), during))
+            self.steps += 1
+            if rest <= alive and during <= budget:
+                return found[-1:]
+        return found
+
+    def order(self, done: int) -> tuple[int, ...]:
+        """The tasks of a set as they were done."""
+        found = []
+        while done:
+            found.append(self.last[done])
+            done ^= 1 << found[-1]
+        return tuple(reversed(found))
+
+
+def _beam(space: _Space, width: int, bound: int, least: int, most: int) -> tuple[int, ...] | None:
+    """An order of a lower peak than `least`, if the best sets of each size lead to one before `most` steps are done."""
+    space.last = {}
+    level = {space.start: bound}
+    while level and space.steps <= most:
+        following: dict[State, int] = {}
+        for state, worst in level.items():
+            if not state[1]:
+                return space.order(state[0])
+            for i, reached, during in space.next(state, worst):
+                top = max(worst, during)
+                if top < following.get(reached, least):
+                    following[reached] = top
+                    space.last[reached[0]] = i
+        level = dict(sorted(following.items(), key=lambda item: (item[1], item[0][2]))[:width])
+    return None
+
+
+def _by_rising_peak(space: _Space, bound: int, least: int, most: int) -> tuple[tuple[int, ...] | None, int]:
+    """The order of least peak, if that is below `least`, and the peak; otherwise no order, and a lower bound."""
+    space.last = {}
+    waiting = [(bound, 0, space.start)]
+    seen, visited = {0: bound}, set[int]()
+    while waiting:
+        worst, _, state = heapq.heappop(waiting)
+        done, ready, _ = state
+        if not ready:
+            return space.order(done), worst
+        if space.steps > most:
+            return None, worst
+        if done in visited:
+            continue
+        visited.add(done)
+        for i, reached, during in space.next(state, worst):
+            top = max(worst, during)
+            if top < seen.get(reached[0], least):
+                seen[reached[0]] = top
+                space.last[reached[0]] = i
+                heapq.heappush(waiting, (top, -reached[0].bit_count(), reached))
+    return None, least

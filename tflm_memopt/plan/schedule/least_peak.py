@@ -2,8 +2,9 @@
 
 Any graph of tasks and whole tensors. The fallbacks are those of the fused tiling thesis (Stahl, Figure 4.7): the graph
 is cut where everything before must be done before everything after, and the pieces are scheduled alone; a
-series-parallel piece is solved in polynomial time (series_parallel.py); what is left open, or is no such graph, goes to
-CP-SAT within a time limit; and the best order known, the graph's own at worst, is the answer in any case.
+series-parallel piece is solved in polynomial time (series_parallel.py); what is left open, or is no such graph, is
+searched by dynamic programming within a time limit (exact.py), where the thesis has a mixed integer program (Eq.
+4.1-4.9); and the best order known, the graph's own at worst, is the answer in any case.
 """
 
 from __future__ import annotations
@@ -15,9 +16,6 @@ from tflm_memopt.plan.effort import Meter, SearchPart
 from tflm_memopt.plan.schedule.exact import exact
 from tflm_memopt.plan.schedule.problem import OrderProblem, lower_bound, peak
 from tflm_memopt.plan.schedule.series_parallel import decompose, hill_valley, in_series
-
-PAIR_SECONDS, SOLVER_SECONDS = 2e-5, 4.0
-"""Work (effort.py) for two tasks, one of which must wait for the other, and for a second of CP-SAT's own time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +36,8 @@ class Schedule:
 def schedule(problem: OrderProblem, *, seconds: float, meter: Meter | None = None) -> Schedule:
     """The order of least peak, proven or with its gap; the best one found when the time is up.
 
-    `seconds`: of CP-SAT's deterministic time, for all pieces together; 0 leaves it out. `meter`: what it may cost.
+    `seconds`: of work (effort.py) on what is not solved in polynomial time, for all pieces together. `meter`: what it
+    may cost.
     """
     meter = meter or Meter()
     pieces = list(_pieces(problem))
@@ -46,13 +45,11 @@ def schedule(problem: OrderProblem, *, seconds: float, meter: Meter | None = Non
     floor = max((s.lower_bound for s in quick), default=0)
     left = [i for i, s in enumerate(quick) if s.peak > floor]
     for i in left if seconds > 0 else ():
-        work = PAIR_SECONDS * sum(tasks.bit_count() for tasks in pieces[i][1].before)
-        if not meter.allows(SearchPart.ORDERS, work):
+        if not meter.allows(SearchPart.ORDERS):
             continue
-        meter.spend(work)
-        limit = min(seconds / len(left), meter.left / SOLVER_SECONDS)
+        limit = min(seconds / len(left), meter.left)
         order, bound, spent = exact(pieces[i][1], quick[i].order, max(floor, quick[i].lower_bound), limit)
-        meter.spend(SOLVER_SECONDS * spent)
+        meter.spend(spent)
         quick[i] = Schedule(order, peak(pieces[i][1], order), max(bound, quick[i].lower_bound))
     order = tuple(tasks[i] for (tasks, _), s in zip(pieces, quick, strict=True) for i in s.order)
     return Schedule(order, max((s.peak for s in quick), default=0), max((s.lower_bound for s in quick), default=0))

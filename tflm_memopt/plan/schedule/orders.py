@@ -20,8 +20,8 @@ from tflm_memopt.plan.schedule.problem import OrderProblem, Task
 from tflm_memopt.rowgraph.graph import Kept, Node, Partition
 from tflm_memopt.rowgraph.regions import STATEFUL, regions_of
 
-SECONDS = 0.1
-"""Limit of a schedule that is not solved in polynomial time: deterministic time of CP-SAT."""
+SECONDS = 0.4
+"""Limit of the work (effort.py) on a schedule that is not solved in polynomial time."""
 
 
 def orders(
