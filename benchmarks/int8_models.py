@@ -12,13 +12,13 @@ import argparse
 import json
 import math
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from ai_edge_litert import schema_py_generated as schema
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from tflm_memopt.model import writer
 
@@ -52,18 +52,33 @@ class Builder:
         self.graph.inputs.append(tensor)
         return tensor
 
-    def conv(self, x: int, channels: int, kernel: Pair, stride: Pair, pad: Pair, out: Pair, *, depthwise: bool) -> int:
-        """CONV_2D or DEPTHWISE_CONV_2D. pad: at the top and left; out: height and width of the output."""
+    def conv(
+        self,
+        x: int,
+        channels: int,
+        kernel: Pair,
+        stride: Pair,
+        pad: Pair,
+        out: Pair,
+        *,
+        depthwise: bool,
+        same: bool = False,
+    ) -> int:
+        """CONV_2D or DEPTHWISE_CONV_2D. pad: at the top and left; out: height and width of the output.
+
+        same: the padding is TFLite's SAME; otherwise a PAD goes before it.
+        """
         _, h, w, deep = self.shape(x)
         after = [
             max(0, (o - 1) * s + k - p - n) for o, s, k, p, n in zip(out, stride, kernel, pad, (h, w), strict=True)
         ]
-        if any((*pad, *after)):
+        if any((*pad, *after)) and not same:
             x = self._pad(x, [(0, 0), *zip(pad, after, strict=True), (0, 0)])
         filter_shape = (1, *kernel, channels) if depthwise else (channels, *kernel, deep)
         taps = math.prod(map(_taps, (h, w), kernel, stride, pad, out)) * (1 if depthwise else deep)
         constants = self._weights(x, filter_shape, 3 if depthwise else 0, taps)
-        window = {"padding": schema.Padding.VALID, "strideH": stride[0], "strideW": stride[1]}
+        padding = schema.Padding.SAME if same else schema.Padding.VALID
+        window = {"padding": padding, "strideH": stride[0], "strideW": stride[1]}
         options = (
             schema.DepthwiseConv2DOptionsT(**window, depthMultiplier=1, dilationHFactor=1, dilationWFactor=1)
             if depthwise
@@ -88,6 +103,35 @@ class Builder:
         sides = {"filterHeight": kernel[0], "filterWidth": kernel[1], "strideH": kernel[0], "strideW": kernel[1]}
         y = self._activation((1, h // kernel[0], w // kernel[1], channels), self._scale(x), self._zero_point(x))
         return self._op("AVERAGE_POOL_2D", [x], y, schema.Pool2DOptionsT(padding=schema.Padding.VALID, **sides))
+
+    def fan_out(self, x: int, channels: int, spans: Sequence[Pair]) -> Iterator[int]:
+        """What conv() makes with a 1x1 kernel, in parts: of each some output channels, [first, end)."""
+        _, h, w, deep = self.shape(x)
+        whole = [*self._weights(x, (channels, 1, 1, deep), 0, deep), self._activation((1, h, w, channels))]
+        filter_, bias, output = (self.graph.tensors[t] for t in whole)
+        del self.graph.tensors[whole[0] :]
+        for first, end in spans:
+            constants = [
+                self._constant(
+                    (end - first, *t.shape[1:]),
+                    dtype,
+                    self._values(t, dtype)[first:end],
+                    t.quantization.scale[first:end],
+                )
+                for t, dtype in ((filter_, "INT8"), (bias, "INT32"))
+            ]
+            y = self._activation((1, h, w, end - first), output.quantization.scale[0], output.quantization.zeroPoint[0])
+            options = schema.Conv2DOptionsT(
+                padding=schema.Padding.VALID, strideH=1, strideW=1, dilationHFactor=1, dilationWFactor=1
+            )
+            yield self._op("CONV_2D", [x, *constants], y, options)
+
+    def concatenation(self, parts: Sequence[int]) -> int:
+        """Along the channels."""
+        *spatial, _ = self.shape(parts[0])
+        shape = (*spatial, sum(self.shape(x)[-1] for x in parts))
+        y = self._activation(shape, self._scale(parts[0]), self._zero_point(parts[0]))
+        return self._op("CONCATENATION", parts, y, schema.ConcatenationOptionsT(axis=3))
 
     def mean(self, x: int) -> int:
         """MEAN over everything but the channels."""
@@ -152,6 +196,9 @@ class Builder:
             )
         )
         return output
+
+    def _values(self, tensor: Any, dtype: str) -> NDArray[Any]:
+        return np.frombuffer(bytes(self.tree.buffers[tensor.buffer].data), dtype.lower()).reshape(tensor.shape)
 
     def _scale(self, tensor: int) -> float:
         return float(self.graph.tensors[tensor].quantization.scale[0])

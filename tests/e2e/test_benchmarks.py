@@ -27,6 +27,7 @@ import seconds
 import speed
 import tables
 import vmcu
+from papers import tiled_paths
 
 NETS = MODELS / "paper_nets"
 FOLDERS = {"models": MODELS.resolve(), "nets": NETS.resolve()}
@@ -164,6 +165,12 @@ def test_fused_tiling_s_examples(capsys: pytest.CaptureFixture[str]) -> None:
     assert text["total"] <= (1 - 0.76) * text["total_before"]
     assert example["bit_exact"] and text["bit_exact"]
     assert not tflm_memopt.optimize(fused_tiling.text_model()).report.kept_builtin
+
+
+@pytest.mark.slow
+def test_the_running_example_tiled_by_depth_has_the_same_bytes() -> None:
+    whole, halves = (tiled_paths.int8_example(tiles) for tiles in (1, 2))
+    assert tflm_memopt.verify(whole, halves, runs=5).bit_exact
 
 
 # ---- where tables go ----

@@ -1,0 +1,135 @@
+"""Path discovery: the thesis' running example, and what the parts of any path are."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import replace
+
+import pytest
+from conftest import ROOT
+
+from tflm_memopt.ops.kinds import Kind
+from tflm_memopt.ops.rowop import UNIT, RowOp, Rows, Window
+from tflm_memopt.plan.search.paths import Cut, PathBlock, TiledPath, cuts, discover, parts, straight
+
+sys.path.insert(0, str(ROOT / "benchmarks"))
+from papers import tiled_paths
+
+CHAIN = tiled_paths.running_example()
+SAME_3X3 = Window(3, 3, pad_top=1, pad_left=1)
+
+
+def op(kind: Kind, i: int, reads: Rows, writes: Rows, window: Window = UNIT, name: str = "") -> RowOp:
+    return RowOp(kind, name or kind.name, (i,), (i,), i + 1, (reads,), writes, (0,), 0, window)
+
+
+# ---- the thesis' figures ----
+
+
+def test_candidates_at_the_third_convolution() -> None:
+    found = list(cuts(CHAIN[2].writes))
+    assert [c.channels for c in found if c.channels > 1] == list(range(2, 26))
+    assert [c.rows for c in found if c.rows > 1 and c.columns == 1] == list(range(2, 17))
+    assert [c.columns for c in found if c.columns > 1 and c.rows == 1] == [2, 3, 4]
+    assert [(c.rows, c.columns) for c in found if c.rows > 1 and c.columns > 1] == [(2, 2), (3, 3), (4, 4)]
+    assert len(found) == 24 + 15 + 3 + 3
+
+
+def test_starts_of_paths_upward() -> None:
+    everywhere = ["rows", "columns", "rows and columns"]
+    assert dict(tiled_paths.starts()) == {
+        "[FDTO]": ["channels"],
+        "[SPLIT, FFMT]": everywhere,
+        "[SPLIT, FFMT, FFMT]": ["rows", "rows and columns"],
+        "[SPLIT, FFMT, FFMT, FFMT]": everywhere,
+    }
+
+
+def test_three_parts_of_the_path_without_fan_in_are_best() -> None:
+    found = tiled_paths.weighed()
+    assert {str(w.path) for w in found} == {"[FDTO, PART]", "[FDTO, PART, PART, FDTI]"}
+    assert all(w.nbytes == (16_512 if w.path.cut.parts == 2 else 16_384) for w in found)
+    best = min(found, key=lambda w: w.rank)
+    assert tiled_paths.memory(CHAIN, None) == 24_576
+    assert (best.nbytes, str(best.path), best.path.cut) == (16_384, "[FDTO, PART]", Cut(channels=3))
+    assert [part.makes[0].shape.c for part in parts(CHAIN, best.path)] == [22, 21, 21]
+
+
+def test_halves_of_the_columns_overlap_in_the_input() -> None:
+    path = TiledPath(Cut(columns=2), (0, 1, 2), (PathBlock.SPLIT, *(PathBlock.FFMT,) * 3, PathBlock.CONCAT))
+    assert [part.reads.columns for part in parts(CHAIN, path)] == [(0, 6), (2, 8)]  # the text counts from 1: 1-6, 3-8
+    assert {part.reads.rows for part in parts(CHAIN, path)} == {(0, 32)}
+
+
+def test_two_parts_are_best_when_each_tensor_costs_something() -> None:
+    """int8, the whole arena of an interpreter: three parts take less of the head, but more of the tail."""
+    found = tiled_paths.arenas()
+    assert found[1] == 8_228
+    assert min(found, key=lambda tiles: found[tiles]) == 2
+    assert found[2] <= 6_612
+
+
+# ---- other chains ----
+
+
+def test_without_fan_in_paths_end_before_it() -> None:
+    assert {str(path) for path in discover(CHAIN, 2, fan_in=False)} == {"[FDTO, PART]"}
+
+
+@pytest.mark.parametrize("cut", [Cut(rows=3), Cut(columns=2), Cut(2, 2), Cut(channels=3)])
+def test_parts_make_everything_once_and_have_what_they_read(cut: Cut) -> None:
+    maps = (Rows(13, 9, 6), Rows(13, 9, 12), Rows(7, 9, 12), Rows(7, 9, 12), Rows(6, 4, 12))
+    ops = (
+        op(Kind.DEPTHWISE, 0, maps[0], maps[1], SAME_3X3),
+        op(Kind.MAX_POOL, 1, maps[1], maps[2], Window(2, 3, 2, 1, pad_left=1)),
+        op(Kind.LOOKUP, 2, maps[2], maps[3]),
+        op(Kind.DEPTHWISE, 3, maps[3], maps[4], Window(3, 2, 1, 2, pad_top=0)),
+    )
+    role = PathBlock.PART if cut.channels > 1 else PathBlock.FFMT
+    path = TiledPath(cut, (0, 1, 2, 3), (PathBlock.SPLIT, role, role, PathBlock.PART, role, PathBlock.CONCAT))
+    found = list(parts(ops, path))
+    assert len(found) == cut.parts
+    assert sum(part.makes[-1].shape.nbytes for part in found) == maps[-1].nbytes
+    elements = {
+        (y, x, c)
+        for part in found
+        for y in range(*part.makes[-1].rows)
+        for x in range(*part.makes[-1].columns)
+        for c in range(*part.makes[-1].channels)
+    }
+    assert len(elements) == maps[-1].nbytes
+    for part in found:
+        sources = (part.reads, *part.makes)
+        for i, tiled in enumerate(ops):
+            read = [tiled.rows_read(0, y) for y in range(*part.makes[i].rows)]
+            assert sources[i].rows == (min(a for a, _ in read), max(b for _, b in read))
+            times = tiled.writes.c // tiled.reads[0].c
+            assert part.makes[i].channels == tuple(times * c for c in sources[i].channels)
+            (above, below), (left, right) = part.padding[i]
+            w, made, shape = tiled.window, part.makes[i].shape, sources[i].shape
+            assert above + shape.h + below == w.reach_h(made.h)
+            assert left + shape.w + right == w.reach_w(made.w)
+
+
+def test_a_depthwise_convolution_is_cut_by_channels_from_a_slice_on() -> None:
+    wide, narrow = Rows(8, 8, 32), Rows(4, 4, 32)
+    ops = (
+        op(Kind.SOFTMAX, 0, wide, wide),
+        op(Kind.DEPTHWISE, 1, wide, wide, SAME_3X3),
+        op(Kind.MAX_POOL, 2, wide, narrow, Window(2, 2, 2, 2)),
+        op(Kind.SOFTMAX, 3, narrow, narrow),
+    )
+    found = [path for path in discover(ops, 1) if path.cut.channels > 1]
+    assert {(path.ops, path.blocks) for path in found} == {
+        ((1, 2), (PathBlock.SPLIT, PathBlock.PART, PathBlock.PART, PathBlock.CONCAT))
+    }
+    halves = list(parts(ops, found[0]))
+    assert [(part.reads.channels, part.makes[1].channels) for part in halves] == [((0, 16), (0, 16)), ((16, 32),) * 2]
+
+
+def test_a_path_ends_where_its_tensors_are_read_elsewhere() -> None:
+    assert straight(CHAIN, 2) == (0, 1, 2, 3, 4, 5)
+    assert straight(CHAIN, 2, outside={4}) == (0, 1, 2, 3)
+    skip = replace(CHAIN[4], kind=Kind.ADD, inputs=(4, 2), reads=(CHAIN[4].reads[0],) * 2, input_zero_points=(0, 0))
+    assert straight((*CHAIN[:4], skip), 3) == (2, 3)
+    assert not discover((*CHAIN[:3], skip), 2)

@@ -1,0 +1,327 @@
+"""Path discovery: where a chain of operators can be tiled so that a critical buffer never exists whole.
+
+The candidates of the fused tiling thesis (Stahl, section 4.3.3), as data: which operators are tiled, into how many
+parts along which axes, what each does in the tiled path, and which elements each part of it makes. Nothing here
+rewrites a graph or weighs one path against another. Whoever lowers to builtin operators goes through it like this:
+
+    for path in discover(ops, at, outside, fan_in=False):    # `at`: whose output binds (plan/layout/critical.py)
+        path.ops, path.blocks              # (2, 3), (FDTO, PART, CONCAT): the operators, and what they do
+        for part in parts(ops, path):
+            part.reads                     # of the first one's input: what SLICE takes, where SPLIT is in front
+            part.makes[k]                  # of the output of ops[path.ops[k]]; its channels say which weights
+            part.padding[k]                # rows and columns around what it reads: a PAD, or SAME where it fits
+
+In int8 a fan-in is not bit-exact, because its partial sums would be rounded one by one: `fan_in=False`.
+"""
+
+from __future__ import annotations
+
+import enum
+from collections import defaultdict
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import product
+
+from tflm_memopt.model.graph import TensorId
+from tflm_memopt.ops.kinds import Channels
+from tflm_memopt.ops.rowop import RowOp, Rows
+
+MOST_PARTS = 25
+"""More parts rarely save more: the thesis' limit."""
+MOST_SQUARE = 5
+"""The same of each side, where rows and columns are cut: 5 x 5."""
+
+
+class PathBlock(str, enum.Enum):
+    """What an operator does in a tiled path (Figure 4.11)."""
+
+    SPLIT = "SPLIT"
+    """Takes the parts of a whole tensor."""
+    FDTO = "FDTO"
+    """Fan-out: makes some channels from the whole input."""
+    PART = "PART"
+    """Makes elements from those in their place: a part from a part."""
+    FFMT = "FFMT"
+    """Makes a tile of a feature map from a larger one: parts may overlap."""
+    FDTI = "FDTI"
+    """Fan-in: sums over some channels of the input, and the sum of the parts' sums."""
+    CONCAT = "CONCAT"
+    """Puts the parts together."""
+
+
+@dataclass(frozen=True, slots=True)
+class Cut:
+    """Into how many parts a buffer is cut along each axis: its channels, or its rows and columns."""
+
+    rows: int = 1
+    columns: int = 1
+    channels: int = 1
+
+    @property
+    def parts(self) -> int:
+        return self.rows * self.columns * self.channels
+
+    def fits(self, tensor: Rows) -> bool:
+        """Whether no part of the tensor is empty."""
+        return self.rows <= tensor.h and self.columns <= tensor.w and self.channels <= tensor.c
+
+
+@dataclass(frozen=True, slots=True)
+class TiledPath:
+    """Operators that run once for each part, one after the other."""
+
+    cut: Cut
+    ops: tuple[int, ...]
+    """Their indices."""
+    blocks: tuple[PathBlock, ...]
+    """One for each operator, SPLIT in front and CONCAT behind where the path needs them."""
+
+    @property
+    def roles(self) -> tuple[PathBlock, ...]:
+        """One for each operator."""
+        return tuple(block for block in self.blocks if block not in (PathBlock.SPLIT, PathBlock.CONCAT))
+
+    def __str__(self) -> str:
+        """As the thesis prints it: CONCAT goes without saying.
+
+        >>> str(TiledPath(Cut(channels=3), (2, 3), (PathBlock.FDTO, PathBlock.PART, PathBlock.CONCAT)))
+        '[FDTO, PART]'
+        """
+        return f"[{', '.join(block.value for block in self.blocks if block is not PathBlock.CONCAT)}]"
+
+
+Span = tuple[int, int]
+"""[first, end)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Box:
+    """Part of a tensor."""
+
+    rows: Span
+    columns: Span
+    channels: Span
+
+    @property
+    def shape(self) -> Rows:
+        return Rows(*(end - first for first, end in (self.rows, self.columns, self.channels)))
+
+
+@dataclass(frozen=True, slots=True)
+class PathPart:
+    """What one part of a path does."""
+
+    reads: Box
+    """What it takes of the first operator's input."""
+    makes: tuple[Box, ...]
+    """What it makes of each operator's output. A fan-in makes a sum for all of it."""
+    padding: tuple[tuple[Span, Span], ...]
+    """Rows above and below what each operator reads, columns left and right of it."""
+
+
+# ---- candidates at a buffer ----
+
+
+def cuts(tensor: Rows) -> Iterator[Cut]:
+    """The ways to cut a buffer: its channels, its rows, its columns, or both of these.
+
+    >>> from itertools import groupby
+    >>> [len(list(of)) for _, of in groupby(cuts(Rows(16, 4, 64)), lambda c: (c.rows > 1, c.columns > 1))]
+    [24, 15, 3, 3]
+    """
+    yield from (Cut(channels=n) for n in _counts(tensor.c))
+    yield from (Cut(rows=n) for n in _counts(tensor.h))
+    yield from (Cut(columns=n) for n in _counts(tensor.w))
+    yield from (Cut(n, n) for n in _counts(min(tensor.h, tensor.w, MOST_SQUARE)))
+
+
+def _counts(most: int) -> range:
+    return range(2, min(most, MOST_PARTS) + 1)
+
+
+# ---- paths through it ----
+
+
+def straight(ops: Sequence[RowOp], at: int, outside: Collection[TensorId] = ()) -> tuple[int, ...]:
+    """The operators around ops[at] that feed one another and nobody else, in order.
+
+    ops: in an order in which they can run. outside: tensors that are read elsewhere, or are outputs of the model.
+    """
+    readers: dict[TensorId, list[int]] = defaultdict(list)
+    for i, op in enumerate(ops):
+        for t in op.inputs:
+            readers[t].append(i)
+    makers = {op.output: i for i, op in enumerate(ops)}
+
+    def next_to(i: int) -> int | None:
+        """The only reader of what ops[i] makes, if it reads nothing else and sees it as it is made."""
+        tensor = ops[i].output
+        if tensor in outside or len(readers[tensor]) != 1:
+            return None
+        reader = readers[tensor][0]
+        return reader if ops[reader].inputs == (tensor,) and ops[reader].reads[0] == ops[i].writes else None
+
+    chain = [at]
+    while (following := next_to(chain[-1])) is not None:
+        chain.append(following)
+    while (maker := makers.get(ops[chain[0]].inputs[0])) is not None and next_to(maker) == chain[0]:
+        chain.insert(0, maker)
+    return tuple(chain)
+
+
+def upward(ops: Sequence[RowOp], cut: Cut) -> tuple[tuple[PathBlock, ...], ...]:
+    """The starts of paths that end with the last of a chain's operators: what its operators do, and SPLIT in front.
+
+    The shortest comes first: one that makes an overlap again has a version that starts behind it.
+    """
+    found: list[tuple[PathBlock, ...]] = []
+    blocks: tuple[PathBlock, ...] = ()
+    for op in reversed(ops):
+        if cut.channels > 1 and op.is_convolution and cut.fits(op.writes):
+            return ((PathBlock.FDTO, *blocks),)
+        block = _inner(op, cut)
+        if block is None or len(op.inputs) > 1:
+            break
+        if blocks and overlaps(op, cut):
+            found.append((PathBlock.SPLIT, *blocks))
+        blocks = (block, *blocks)
+    return (*found, (PathBlock.SPLIT, *blocks)) if blocks else ()
+
+
+def downward(ops: Sequence[RowOp], cut: Cut, *, fan_in: bool = True) -> tuple[tuple[PathBlock, ...], ...]:
+    """The ends of paths that start with the first of a chain's operators, in the same way. A fan-in ends its path."""
+    found: list[tuple[PathBlock, ...]] = []
+    blocks: tuple[PathBlock, ...] = ()
+    for op in ops:
+        summed = cut.channels > 1 and op.is_convolution
+        block = _inner(op, cut)
+        if blocks and (summed or overlaps(op, cut)):
+            found.append((*blocks, PathBlock.CONCAT))
+        if summed and fan_in and cut.fits(op.reads[0]):
+            return (*found, (*blocks, PathBlock.FDTI))
+        if summed:
+            return tuple(found)
+        if block is None:
+            break
+        blocks = (*blocks, block)
+    return (*found, (*blocks, PathBlock.CONCAT)) if blocks else ()
+
+
+def overlaps(op: RowOp, cut: Cut) -> bool:
+    """Whether tiles read common rows or columns, because a kernel is larger than its stride where they are cut."""
+    w = op.window
+    return (cut.rows > 1 and w.extent_h > w.stride_h) or (cut.columns > 1 and w.extent_w > w.stride_w)
+
+
+def _inner(op: RowOp, cut: Cut) -> PathBlock | None:
+    """What an operator does between the ends of a path, if anything."""
+    if not op.tileable or not cut.fits(op.writes):
+        return None
+    if cut.channels > 1:
+        return PathBlock.PART if (op.is_channelwise or op.is_depthwise) and cut.fits(op.reads[0]) else None
+    if op.traits.elementwise:
+        return PathBlock.PART
+    convolves = op.traits.channels in (Channels.SUMMED, Channels.FILTERED)
+    return PathBlock.FFMT if convolves or op.traits.pools else None
+
+
+def discover(
+    ops: Sequence[RowOp], at: int, outside: Collection[TensorId] = (), *, fan_in: bool = True
+) -> tuple[TiledPath, ...]:
+    """The paths through the output of ops[at] that are worth weighing: the candidates of section 4.3.3, pruned.
+
+    Arguments as for straight(). fan_in: whether paths may end with FDTI. Of each path as much is left as leads to the
+    smallest tensor on either side of the output, the shortest of equals.
+    """
+    chain = straight(ops, at, outside)
+    middle = chain.index(at) + 1
+    above, below = [ops[i] for i in chain[:middle]], [ops[i] for i in chain[middle:]]
+    found: dict[TiledPath, None] = {}
+    for cut in cuts(ops[at].writes):
+        ends = [_narrow_end(below, blocks) for blocks in downward(below, cut, fan_in=fan_in)]
+        for start, end in product((_narrow_start(above, blocks) for blocks in upward(above, cut)), ends):
+            path = TiledPath(cut, (), (*start, *end))
+            first = middle - len(TiledPath(cut, (), start).roles)
+            found[replace(path, ops=chain[first : first + len(path.roles)])] = None
+    return tuple(found)
+
+
+def _narrow_start(ops: Sequence[RowOp], blocks: tuple[PathBlock, ...]) -> tuple[PathBlock, ...]:
+    """Up to the smallest input of an operator that a split can be in front of."""
+    if blocks[0] is not PathBlock.SPLIT:
+        return blocks
+    kept = min(range(1, len(blocks)), key=lambda n: (ops[-n].reads[0].nbytes, n))
+    return (PathBlock.SPLIT, *blocks[-kept:])
+
+
+def _narrow_end(ops: Sequence[RowOp], blocks: tuple[PathBlock, ...]) -> tuple[PathBlock, ...]:
+    """Down to the smallest output."""
+    inner = len(blocks) - (blocks[-1] is PathBlock.CONCAT)
+    kept = min(range(1, inner + 1), key=lambda n: (ops[n - 1].writes.nbytes, n))
+    return blocks if kept == len(blocks) else (*blocks[:kept], PathBlock.CONCAT)
+
+
+# ---- what the parts of a path are ----
+
+
+def parts(ops: Sequence[RowOp], path: TiledPath) -> Iterator[PathPart]:
+    """Its parts, by rows, columns and channels: shares of what the path makes, and what they need on the way there.
+
+    Shares are as equal as can be, the larger ones first: 64 channels in three parts are 22, 21 and 21.
+    """
+    tiled = [ops[i] for i in path.ops]
+    last = tiled[-1].writes
+    cut = path.cut if path.roles[-1] is not PathBlock.FDTI else Cut(channels=path.cut.channels)
+    for row, column, channel in product(range(cut.rows), range(cut.columns), range(cut.channels)):
+        reads, *channels = _channels(tiled, path, channel)
+        box = Box(_share(last.h, cut.rows, row), _share(last.w, cut.columns, column), channels[-1])
+        makes: list[Box] = []
+        padding: list[tuple[Span, Span]] = []
+        for op, wanted in zip(reversed(tiled), (*channels[-2::-1], reads), strict=True):
+            makes.insert(0, box)
+            w, shape = op.window, op.reads[0]
+            rows, above = _needed(box.rows, w.stride_h, w.pad_top, w.extent_h, shape.h)
+            columns, beside = _needed(box.columns, w.stride_w, w.pad_left, w.extent_w, shape.w)
+            padding.insert(0, (above, beside))
+            box = Box(rows, columns, wanted)
+        yield PathPart(box, tuple(makes), tuple(padding))
+
+
+def _channels(tiled: Sequence[RowOp], path: TiledPath, part: int) -> list[Span]:
+    """The channels of what the first operator reads, and of what each makes."""
+    count, first = path.cut.channels, tiled[0]
+    if path.roles[0] is PathBlock.FDTO:
+        found = [(0, first.reads[0].c)]
+        share = _share(first.writes.c, count, part)
+    else:
+        share = _share(first.reads[0].c, count, part)
+        found = [share]
+    for op, role in zip(tiled, path.roles, strict=True):
+        if count == 1 or role is PathBlock.FDTI:
+            share = (0, op.writes.c)
+        elif role is PathBlock.PART:
+            times = op.writes.c // op.reads[0].c
+            share = (times * share[0], times * share[1])
+        found.append(share)
+    return found
+
+
+def _share(size: int, count: int, part: int) -> Span:
+    """[first, end) of one of `count` parts.
+
+    >>> [_share(64, 3, part) for part in range(3)]
+    [(0, 22), (22, 43), (43, 64)]
+    """
+    smaller, larger = divmod(size, count)
+    first = part * smaller + min(part, larger)
+    return first, first + smaller + (part < larger)
+
+
+def _needed(made: Span, stride: int, pad: int, extent: int, size: int) -> tuple[Span, Span]:
+    """What a window reads along one direction, clipped to the tensor, and how much was clipped at either side.
+
+    >>> _needed((0, 2), 1, 1, 3, 4)
+    ((0, 3), (1, 0))
+    """
+    first, end = made[0] * stride - pad, (made[1] - 1) * stride - pad + extent
+    return (max(first, 0), min(end, size)), (max(-first, 0), max(end - size, 0))
