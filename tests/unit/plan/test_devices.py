@@ -1,0 +1,52 @@
+"""Layers split over devices: the integer programs against every split that there is."""
+
+from __future__ import annotations
+
+import random
+from itertools import product
+
+import pytest
+from conftest import thinned
+
+from tflm_memopt.plan.devices import LayerSplit, SplitLayer, footprint, least_memory, least_sent, possible, sent
+
+
+def drawn(seed: int) -> list[SplitLayer]:
+    rng = random.Random(seed)
+    sizes = [rng.randint(1, 60) for _ in range(rng.randint(2, 6))]
+    sums = [rng.randint(1, 4) for _ in sizes]
+    return [SplitLayer(m, k, rng.choice((0, m * k)), s) for m, k, s in zip(sizes, sizes[1:], sums, strict=False)]
+
+
+@pytest.mark.parametrize("seed", thinned(range(60), 3))
+def test_no_other_split_sends_less(seed: int) -> None:
+    layers, devices = drawn(seed), 2 + seed % 5
+    found = least_sent(layers, devices)
+    every = [splits for splits in product(LayerSplit, repeat=len(layers)) if possible(splits)]
+    assert found in every
+    assert sent(layers, found, devices) == min(sent(layers, splits, devices) for splits in every)
+
+
+@pytest.mark.parametrize("seed", thinned(range(60), 3))
+def test_no_other_switch_takes_less_memory(seed: int) -> None:
+    layers, devices = drawn(seed), 2 + seed % 5
+    found = footprint(layers, least_memory(layers, devices), devices)
+    assert found == min(footprint(layers, switch, devices) for switch in range(len(layers) + 1))
+
+
+def test_one_device_sends_nothing() -> None:
+    layers = drawn(1)
+    assert sent(layers, least_sent(layers, 1), 1) == 0
+    assert least_sent([], 3) == ()
+
+
+def test_fused_layers_stand_in_pairs() -> None:
+    out, into, alone = LayerSplit.FUSED_OUT, LayerSplit.FUSED_IN, LayerSplit.FAN_OUT
+    assert possible((out, into, alone, out, into))
+    assert not any(map(possible, [(into,), (out,), (out, out, into), (out, alone), (alone, into)]))
+
+
+def test_dear_partial_sums_are_not_sent() -> None:
+    """A fan-in of few outputs pays with sums of one size, and no longer with sums of four."""
+    assert LayerSplit.FAN_IN in least_sent([SplitLayer(64, 8)], 2)
+    assert least_sent([SplitLayer(64, 20, sum_size=4)], 2) == (LayerSplit.FAN_OUT,)
