@@ -1,0 +1,292 @@
+"""Inference split over devices (Stahl, chapter 5): its example, Table 5.1, and Figure 5.9 as its formulas predict it.
+
+    python benchmarks/papers/devices.py [--json]
+
+Table 5.1: float32, MB = 10^6 B, from darknet's layer lists. The weights of dense layers are left out, input and output
+count of convolutions and dense layers only, and layers are numbered from 1, with darknet's [crop] in front of VGG-16:
+so it gives the thesis' figures. Its Table 5.2 follows from no choice of layers that was tried, and is not here.
+Figure 5.9: what one device takes is measured (Table 5.3, 1 Gbit/s, FDTO), divided by the devices; what is sent goes
+through one link, one message after the other, at its nominal rate and without latency.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from fractions import Fraction
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+
+from tflm_memopt.plan.devices import (
+    LayerSplit,
+    SplitLayer,
+    footprint,
+    least_memory,
+    least_sent,
+    possible,
+    sent,
+)
+
+FDTO, FDTI, FDT1, FDT2 = LayerSplit
+FLOAT, MB = 4, 1e6
+
+
+# ---- the example of four dense layers ----
+
+EXAMPLE = tuple(SplitLayer(m, k, m * k) for m, k in ((4, 8), (8, 16), (16, 4), (4, 4)))
+PLANS: Mapping[str, tuple[LayerSplit, ...]] = {
+    "FDTO": (FDTO,) * 4, "FDTI": (FDTI,) * 4, "FDT twice": (FDT1, FDT2) * 2, "OWP": (FDTO, FDT1, FDT2, FDTO),
+}  # fmt: skip
+"""On two devices; OWP as in Figure 5.6."""
+
+
+def all_plans(layers: Sequence[SplitLayer], devices: int) -> list[tuple[Fraction, tuple[LayerSplit, ...]]]:
+    """Every plan that there is, by what it sends."""
+    found = [(sent(layers, p, devices), p) for p in product(LayerSplit, repeat=len(layers)) if possible(p)]
+    return sorted(found, key=lambda f: f[0])
+
+
+def in_bytes(sum_size: int) -> tuple[SplitLayer, ...]:
+    """The example in int8, with partial sums of so many bytes."""
+    return tuple(replace(layer, sum_size=sum_size) for layer in EXAMPLE)
+
+
+def example() -> dict[str, Any]:
+    weights = [layer.weights for layer in EXAMPLE]
+    every = all_plans(EXAMPLE, 2)
+    least = every[0][0]
+    return {
+        "F on one": sum(weights),
+        "pipeline of two": {"F": [sum(weights[:2]), sum(weights[2:])], "C": EXAMPLE[1].makes},
+        "F on two": sum(weights) // 2,
+        "C on two": {name: int(sent(EXAMPLE, plan, 2)) for name, plan in PLANS.items()},
+        "least": {
+            "C": int(least),
+            "plans": [named(plan) for cost, plan in every if cost == least],
+            "runner-up": int(next(cost for cost, _ in every if cost > least)),
+            "by the program": named(least_sent(EXAMPLE, 2)),
+        },
+        "least on N": {n: str(sent(EXAMPLE, least_sent(EXAMPLE, n), n)) for n in (2, 3, 4, 6)},
+        "bytes of OWP, by bytes of a partial sum": {n: int(sent(in_bytes(n), PLANS["OWP"], 2)) for n in (4, 3, 2)},
+    }
+
+
+def named(plan: Sequence[LayerSplit]) -> str:
+    return " ".join(split.value for split in plan)
+
+
+# ---- the networks of Table 5.1 ----
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A layer of a darknet network; what is not said keeps its input's size."""
+
+    kind: str
+    channels: int = 0
+    kernel: int = 1
+    stride: int = 1
+    pad: int = 0
+    of: tuple[int, ...] = ()
+    """route: which layers are put together."""
+
+
+def conv(channels: int, kernel: int, stride: int = 1, pad: int | None = None) -> Line:
+    return Line("conv", channels, kernel, stride, kernel // 2 if pad is None else pad)
+
+
+def pool(kernel: int = 2) -> Line:
+    return Line("pool", kernel=kernel, stride=2)
+
+
+def dense(units: int) -> Line:
+    return Line("dense", units)
+
+
+def bottleneck(*channels: int) -> list[Line]:
+    """1 x 1 and 3 x 3 by turns, the wider ones 3 x 3."""
+    return [conv(c, 3 if c == max(channels) else 1) for c in channels]
+
+
+DROP, SOFTMAX = Line("dropout"), Line("softmax")
+YOLO = [
+    conv(32, 3), pool(), conv(64, 3), pool(), *bottleneck(128, 64, 128), pool(), *bottleneck(256, 128, 256), pool(),
+    *bottleneck(512, 256, 512, 256, 512), pool(), *bottleneck(1024, 512, 1024, 512, 1024), conv(1024, 3),
+    conv(1024, 3), Line("route", of=(16,)), conv(64, 1), Line("reorg"), Line("route", of=(27, 24)), conv(1024, 3),
+    conv(425, 1), Line("region"),
+]  # fmt: skip
+ALEX = [
+    conv(96, 11, 4, 0), pool(3), conv(256, 5), pool(3), conv(384, 3), conv(384, 3), conv(256, 3), pool(3),
+    dense(4096), DROP, dense(4096), DROP, dense(1000), SOFTMAX,
+]  # fmt: skip
+VGG = [
+    Line("crop"), *(conv(64, 3),) * 2, pool(), *(conv(128, 3),) * 2, pool(), *(conv(256, 3),) * 3, pool(),
+    *(conv(512, 3),) * 3, pool(), *(conv(512, 3),) * 3, pool(), dense(4096), DROP, dense(4096), DROP, dense(1000),
+    SOFTMAX,
+]  # fmt: skip
+GOOGLE = [
+    conv(64, 7, 2), pool(), conv(192, 3), pool(), *bottleneck(128, 256), *bottleneck(256, 512), pool(),
+    *bottleneck(256, 512) * 4, *bottleneck(512, 1024), pool(), *bottleneck(512, 1024) * 2, conv(1000, 1),
+    Line("average"), SOFTMAX,
+]  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Network:
+    """A network, the side of its input, and what the thesis says of it."""
+
+    lines: Sequence[Line]
+    side: int
+    single: float
+    """Table 5.1, MB: on one device, on ten, and the largest layer alone."""
+    full: float
+    sequential: float
+    first: int
+    """First layer that splits weights, from 1."""
+    seconds: float
+    """Table 5.3: one device, 1 Gbit/s."""
+
+
+NETWORKS: Mapping[str, Network] = {
+    "YOLOv2": Network(YOLO, 608, 256, 28.4, 51.8, 13, 13.1),
+    "AlexNet": Network(ALEX, 227, 16.8, 2.65, 5.82, 3, 1.00),
+    "VGG-16": Network(VGG, 224, 84.5, 13.2, 25.8, 8, 6.59),
+    "GoogLeNet": Network(GOOGLE, 224, 97.5, 12.2, 20.1, 5, 2.21),
+}
+DEVICES = 10
+BY_HAND = 17
+"""Where YOLOv2 was switched by hand."""
+
+
+def layers(network: Network) -> tuple[SplitLayer, ...]:
+    """Elements. What has no weights has no buffers of its own; dense layers have theirs, but no weights."""
+    shapes: list[tuple[int, int]] = []  # side and channels
+    side, channels = network.side, 3
+    found = []
+    for line in network.lines:
+        read, deep = side * side * channels, channels
+        match line.kind:
+            case "conv":
+                side, channels = (side + 2 * line.pad - line.kernel) // line.stride + 1, line.channels
+            case "pool":
+                side = math.ceil((side - line.kernel) / line.stride) + 1
+            case "dense":
+                side, channels = 1, line.channels
+            case "average":
+                side = 1
+            case "reorg":
+                side, channels = side // 2, 4 * channels
+            case "route":
+                side, channels = shapes[line.of[0]][0], sum(shapes[i][1] for i in line.of)
+        shapes.append((side, channels))
+        weights = line.kernel**2 * deep * channels if line.kind == "conv" else 0
+        held = (read, side * side * channels) if line.kind in ("conv", "dense") else (0, 0)
+        found.append(SplitLayer(*held, weights))
+    return tuple(found)
+
+
+def megabytes(elements: Fraction | int) -> float:
+    return round(FLOAT * float(elements) / MB, 4)
+
+
+def first_split(of: Sequence[SplitLayer], switch: int) -> int:
+    """The first layer with buffers that splits its weights, from 1."""
+    return next(i for i in range(switch, len(of)) if of[i].makes) + 1
+
+
+def table(name: str) -> dict[str, Any]:
+    """A row of Table 5.1, and what the thesis prints."""
+    network = NETWORKS[name]
+    of = layers(network)
+    switch = least_memory(of, DEVICES)
+    found: dict[str, Any] = {
+        "layers": len(of),
+        "first": first_split(of, switch),
+        "single": megabytes(footprint(of, 0, 1)),
+        "full": megabytes(footprint(of, switch, DEVICES)),
+        "sequential": megabytes(max(a.reads + a.makes + a.weights for a in of)),
+        "thesis": [network.single, network.full, network.sequential],
+    }
+    if name == "YOLOv2":
+        found["switched by hand"] = megabytes(footprint(of, BY_HAND - 1, DEVICES))
+    return found
+
+
+# ---- Figure 5.9, predicted ----
+
+LINKS: Mapping[str, float] = {
+    "1 Gbit/s": 125e6, "100 Mbit/s": 12.5e6, "10 Mbit/s": 1.25e6,
+    "ESP-NOW": 125e3,
+    "UART": 92_160,
+}  # fmt: skip
+"""Bytes per second: ESP-NOW at its default rate of 1 Mbit/s, a UART at 921,600 baud with ten bits a byte."""
+
+
+@dataclass(frozen=True, slots=True)
+class Speedup:
+    """A point of the figure."""
+
+    network: str
+    link: str
+    devices: int
+    fdto_sent: int
+    """Bytes."""
+    owp_sent: int
+    fdto: float
+    """Times as fast as one device."""
+    owp: float
+
+
+def grid() -> Iterator[Speedup]:
+    """One to six devices, switched where ten are: what is in front sends input and result of the front once."""
+    for name, network in NETWORKS.items():
+        of = layers(network)
+        switch = least_memory(of, DEVICES)
+        behind = [a for a in of[switch:] if a.makes]
+        for n in range(1, 7):
+            front = Fraction(n - 1, n) * (next(a.reads for a in of if a.makes) + behind[0].reads)
+            nbytes = [
+                round(FLOAT * (front + sent(behind, splits, n)))
+                for splits in ((FDTO,) * len(behind), least_sent(behind, n))
+            ]
+            for link, rate in LINKS.items():
+                times = [network.seconds / (network.seconds / n + b / rate) for b in nbytes]
+                yield Speedup(name, link, n, *nbytes, *(round(t, 3) for t in times))
+
+
+def figures() -> dict[str, Any]:
+    return {
+        "example": example(),
+        "table 5.1": {name: table(name) for name in NETWORKS},
+        "figure 5.9": [asdict(point) for point in grid()],
+    }
+
+
+def text(found: Mapping[str, Any]) -> Iterator[str]:
+    """For people: the grid by networks and links, OWP beside FDTO."""
+    for part in ("example", "table 5.1"):
+        yield from (f"{name}: {value}" for name, value in found[part].items())
+    points = {(p["network"], p["link"], p["devices"]): p for p in found["figure 5.9"]}
+    for name, link in product(NETWORKS, LINKS):
+        row = [points[name, link, n] for n in range(1, 7)]
+        yield f"{name}, {link}: " + ", ".join(f"{p['fdto']:.2f} / {p['owp']:.2f}" for p in row)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--json", action="store_true", help="the figures as a JSON object")
+    args = parser.parse_args(arguments)
+    found = figures()
+    print(json.dumps(found, indent=2) if args.json else "\n".join(text(found)))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,218 @@
+"""Joint memory of several CNNs (Minakova, chapter 6): every figure of its example, and offsets on the same lifetimes.
+
+    python benchmarks/papers/joint.py [--json]
+
+Sizes are tokens, as in the chapter. Figure 6.1 is not in the text: what follows from the sizes of Table 6.1 is that
+CNN 1 has feature maps of 32 rows of 256, l4 adds two of them, and l5 takes them row by row; kernels of 3 x 3 (5 x 5 in
+CNN 2, without padding) are assumed where a search needs them. Offsets are those of the product's layout solver.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import combinations, product
+from pathlib import Path
+from typing import Any
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+from papers import lifetimes
+
+
+@dataclass(frozen=True, slots=True)
+class Edge:
+    """Data from one layer to another. It belongs to its producer's partition."""
+
+    tokens: int
+    producer: str
+    consumer: str
+    partition: int
+
+
+Edges = Mapping[str, Edge]
+Schedules = Mapping[int, Sequence[str]]
+"""The layers of each partition, step by step."""
+Chromosome = Sequence[int]
+"""Per layer: 1 where it processes its data by parts."""
+
+LAYERS = ("l1", "l2", "l3", "l4", "l5", "m1", "m2", "m3", "m4")
+"""Of CNN 1, then of CNN 2."""
+EDGES: Edges = {
+    "e12_1": Edge(3072, "l1", "l2", 1), "e23_1": Edge(8192, "l2", "l3", 1), "e24_1": Edge(8192, "l2", "l4", 1),
+    "e34_1": Edge(8192, "l3", "l4", 1), "e45_1": Edge(8192, "l4", "l5", 1), "e12_2": Edge(3072, "m1", "m2", 2),
+    "e23_2(1)": Edge(6272, "m2", "m3", 2), "e23_2(2)": Edge(6272, "m2", "m3", 2), "e34_2": Edge(10, "m3", "m4", 3),
+}  # fmt: skip
+"""Table 6.1, in the order in which the text visits them. Two copies of what crosses from one partition to the next."""
+SCHEDULES: Schedules = {1: LAYERS[:5], 2: LAYERS[5:7], 3: LAYERS[7:]}
+PARALLEL = (frozenset({2, 3}),)
+"""Partitions that run at the same time."""
+ROWS, ROW, INPUT_ROW = 32, 256, 96
+"""Rows of a feature map, which are the phases of a layer by parts; tokens of one, and of one of the input."""
+PAPER = (0, 0, 1, 1, 1, 0, 0, 0, 0)
+"""The chromosome of the text."""
+
+
+# ---- lifetimes ----
+
+
+def lifetime(edge: Edge, schedules: Schedules) -> tuple[int, int]:
+    """First and last step, both included, in which it takes memory: from its producer's first to its consumer's last,
+    or to the end of the schedule where that is in another partition.
+    """
+    steps = schedules[edge.partition]
+    inside = edge.consumer in steps
+    return steps.index(edge.producer), len(steps) - 1 - (steps[::-1].index(edge.consumer) if inside else 0)
+
+
+def conflict(a: Edge, b: Edge, schedules: Schedules) -> bool:
+    """Whether they may hold data at the same time."""
+    if a.partition != b.partition:
+        return any({a.partition, b.partition} <= together for together in PARALLEL)
+    (first_a, last_a), (first_b, last_b) = lifetime(a, schedules), lifetime(b, schedules)
+    return max(first_a, first_b) <= min(last_a, last_b)
+
+
+# ---- the chapter's buffers, and offsets ----
+
+
+def reused(edges: Edges, schedules: Schedules) -> list[tuple[list[str], int]]:
+    """Algorithm 8: each edge goes to the buffer that grows least by it, the first of equals. Edges and tokens."""
+    found: list[tuple[list[str], int]] = []
+    for name, edge in edges.items():
+        fits = [
+            k for k, (inside, _) in enumerate(found) if not any(conflict(edge, edges[z], schedules) for z in inside)
+        ]
+        if fits:
+            k = min(fits, key=lambda k: max(edge.tokens - found[k][1], 0))
+            found[k] = ([*found[k][0], name], max(found[k][1], edge.tokens))
+        else:
+            found.append(([name], edge.tokens))
+    return found
+
+
+def tokens(buffers: Sequence[tuple[list[str], int]]) -> int:
+    return sum(size for _, size in buffers)
+
+
+def most_alive(edges: Edges, schedules: Schedules) -> int:
+    """Tokens alive at the worst moment: no layout takes less."""
+    worst = {
+        partition: max(
+            sum(e.tokens for e in edges.values() if e.partition == partition and _alive(e, step, schedules))
+            for step in range(len(steps))
+        )
+        for partition, steps in schedules.items()
+    }
+    return max(*worst.values(), *(sum(worst[p] for p in together) for together in PARALLEL))
+
+
+def _alive(edge: Edge, step: int, schedules: Schedules) -> bool:
+    first, last = lifetime(edge, schedules)
+    return first <= step <= last
+
+
+def by_offsets(edges: Edges, schedules: Schedules) -> tuple[int, bool]:
+    """Tokens of one arena for all edges, and whether no layout takes fewer."""
+    sizes = list(edges.values())
+    conflicts = [(i, k) for i, k in combinations(range(len(sizes)), 2) if conflict(sizes[i], sizes[k], schedules)]
+    found = lifetimes.layout([e.tokens for e in sizes], conflicts, most_alive(edges, schedules))
+    return found.top, found.proven
+
+
+# ---- processing by parts ----
+
+
+def phases(chromosome: Chromosome) -> list[int]:
+    return [ROWS if gene else 1 for gene in chromosome]
+
+
+def schedules_by_parts(chromosome: Chromosome) -> Schedules:
+    """Neighbouring layers that go by parts take turns, a phase each."""
+    parted = {layer for layer, gene in zip(LAYERS, chromosome, strict=True) if gene}
+    found = {}
+    for partition, steps in SCHEDULES.items():
+        order: list[str] = []
+        run: list[str] = []
+        for layer in (*steps, None):
+            if layer in parted:
+                run.append(str(layer))
+                continue
+            order += run * (ROWS if len(run) > 1 else 1)
+            run = []
+            order += [layer] if layer else []
+        found[partition] = order
+    return found
+
+
+def edges_by_parts(chromosome: Chromosome) -> Edges:
+    """An edge between two layers that go by parts holds the rows in flight: those under a window, and for what l4 adds
+    the row that waits while l3 reads one row ahead.
+    """
+    gene = dict(zip(LAYERS, chromosome, strict=True))
+    in_flight = {
+        "e12_1": 3 * INPUT_ROW, "e23_1": 3 * ROW, "e34_1": ROW, "e45_1": ROW, "e12_2": 5 * INPUT_ROW,
+        **({"e24_1": 2 * ROW} if gene["l3"] else {}),
+    }  # fmt: skip
+    parted = {n for n, e in EDGES.items() if n in in_flight and gene[e.producer] and gene[e.consumer]}
+    return {n: replace(e, tokens=min(in_flight[n], e.tokens)) if n in parted else e for n, e in EDGES.items()}
+
+
+def chromosomes() -> Iterator[Chromosome]:
+    return product((0, 1), repeat=len(LAYERS))
+
+
+def named(chromosome: Chromosome) -> str:
+    return "".join(map(str, chromosome))
+
+
+def example() -> dict[str, Any]:
+    """Sections 6.4 and 6.5."""
+    tables = {
+        "6.2": reused(EDGES, SCHEDULES),
+        "6.3": reused(edges_by_parts(PAPER), schedules_by_parts(PAPER)),
+    }
+    every = [(edges_by_parts(x), schedules_by_parts(x), x) for x in chromosomes()]
+    best = min(every, key=lambda found: (tokens(reused(*found[:2])), sum(found[2])))
+    arenas = [(*by_offsets(edges, order), x) for edges, order, x in every]
+    least, _, x = min(arenas, key=lambda found: (found[0], sum(found[2])))
+    larger = {
+        e34: by_offsets(
+            edges_by_parts(PAPER) | {"e34_1": replace(EDGES["e34_1"], tokens=e34)}, schedules_by_parts(PAPER)
+        )[0]
+        for e34 in (ROW, 3 * ROW, 3072 - ROW, 3072)
+    }
+    return {
+        "naive": sum(edge.tokens for edge in EDGES.values()),
+        "reused": {"tokens": tokens(tables["6.2"]), "buffers": tables["6.2"]},
+        "by parts": {
+            "chromosome": named(PAPER),
+            "phases": phases(PAPER),
+            "tokens": tokens(tables["6.3"]),
+            "buffers": tables["6.3"],
+        },
+        "offsets": by_offsets(EDGES, SCHEDULES),
+        "offsets by parts": by_offsets(edges_by_parts(PAPER), schedules_by_parts(PAPER)),
+        "offsets by parts, by size of e34": larger,
+        "search": {"of": len(every), "chromosome": named(best[2]), "tokens": tokens(reused(*best[:2]))},
+        "its offsets": by_offsets(*best[:2]),
+        "search by offsets": {
+            "of": len(arenas), "chromosome": named(x), "tokens": least,
+            "proven": all(proven for _, proven, _ in arenas),
+        },
+    }  # fmt: skip
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--json", action="store_true", help="the figures as a JSON object")
+    args = parser.parse_args(arguments)
+    found = example()
+    print(json.dumps(found, indent=2) if args.json else "\n".join(f"{name}: {value}" for name, value in found.items()))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
