@@ -133,12 +133,27 @@ class Builder:
         y = self._activation(shape, self._scale(parts[0]), self._zero_point(parts[0]))
         return self._op("CONCATENATION", parts, y, schema.ConcatenationOptionsT(axis=3))
 
-    def mean(self, x: int) -> int:
-        """MEAN over everything but the channels."""
+    def pool(self, x: int, kernel: int, stride: int, *, average: bool) -> int:
+        """MAX_POOL_2D or AVERAGE_POOL_2D with SAME padding."""
+        _, h, w, channels = self.shape(x)
+        sides = {"filterHeight": kernel, "filterWidth": kernel, "strideH": stride, "strideW": stride}
+        shape = (1, -(-h // stride), -(-w // stride), channels)
+        y = self._activation(shape, self._scale(x), self._zero_point(x))
+        kind = "AVERAGE_POOL_2D" if average else "MAX_POOL_2D"
+        return self._op(kind, [x], y, schema.Pool2DOptionsT(padding=schema.Padding.SAME, **sides))
+
+    def mul(self, a: int, b: int) -> int:
+        """Either may be repeated along a dimension."""
+        shape = np.broadcast_shapes(self.shape(a), self.shape(b))
+        return self._op("MUL", [a, b], self._activation(shape), schema.MulOptionsT())
+
+    def mean(self, x: int, *, keep: bool = False) -> int:
+        """MEAN over everything but the channels. keep: height and width stay, as 1."""
         *spatial, channels = self.shape(x)
         axes = self._constant((len(spatial) - 1,), "INT32", np.arange(1, len(spatial)))
-        y = self._activation((1, channels), self._scale(x) / math.sqrt(math.prod(spatial)))
-        return self._op("MEAN", [x, axes], y, schema.ReducerOptionsT(keepDims=False))
+        shape = (1, 1, 1, channels) if keep else (1, channels)
+        y = self._activation(shape, self._scale(x) / math.sqrt(math.prod(spatial)))
+        return self._op("MEAN", [x, axes], y, schema.ReducerOptionsT(keepDims=keep))
 
     def softmax(self, x: int) -> int:
         y = self._activation(self.shape(x), 1 / 256, -128)

@@ -10,8 +10,15 @@ from typing import Any
 import pytest
 from conftest import ROOT
 
+from tflm_memopt.model.reader import read
+
 sys.path.insert(0, str(ROOT / "benchmarks"))
-from papers import devices, joint, lifetimes, tiled_paths
+from papers import classifiers, devices, joint, lifetimes, tiled_paths
+
+WEIGHTS = {
+    "MobileNet V1 0.25": 0.47, "MobileNet V1 1.0": 4.23, "MobileNet V2 1.0": 3.5, "EfficientNet B0": 5.29,
+    "ResNet V1 50": 25.56, "Inception V2": 11.2, "DenseNet 121": 7.98,
+}  # fmt: skip
 
 
 @pytest.fixture(scope="module")
@@ -57,6 +64,22 @@ def test_the_best_of_all_chromosomes(example: dict[str, Any]) -> None:
     assert example["search"]["tokens"] == 13_824
     assert example["its offsets"] == (13_034, True)
     assert (example["search by offsets"]["tokens"], example["search by offsets"]["proven"]) == (13_034, True)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("number", [1, 3])
+def test_applications_are_reduced_by_more_than_in_table_6_6(number: int) -> None:
+    found = joint.application(number)
+    assert found["paper's reduction"] == 3.9
+    assert found["reduction"] > 10 * found["paper's reduction"] / found["partitions"]
+
+
+@pytest.mark.parametrize("name", classifiers.NETWORKS)
+def test_classifiers_have_the_published_numbers_of_weights(name: str) -> None:
+    """Millions, without those of batch normalisation; EfficientNet's squeeze-and-excite is a little wider here."""
+    (model,) = classifiers.partitions(name)
+    weights = sum(t.data.size for t in read(model).graph.tensors.values() if t.data is not None and t.dtype == "INT8")
+    assert weights / 1e6 == pytest.approx(WEIGHTS[name], rel=0.03)
 
 
 def test_lifetimes_that_meet_are_kept_apart() -> None:
@@ -121,7 +144,7 @@ def test_the_grid_of_figure_5_9() -> None:
 
 @pytest.mark.parametrize("script", [joint, devices, tiled_paths], ids=["joint", "devices", "tiled_paths"])
 def test_figures_as_json(script: Any, capsys: pytest.CaptureFixture[str]) -> None:
-    assert script.main(["--json"]) == 0
+    assert script.main(["--json", *(["--example"] if script is joint else [])]) == 0
     assert json.loads(capsys.readouterr().out)
 
 

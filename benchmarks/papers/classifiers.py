@@ -1,0 +1,193 @@
+"""Classifiers of 224 x 224 x 3 images as int8 models with random weights: those of Minakova's Table 6.6.
+
+Layers are those of the published networks, activations and batch normalisation folded into the convolutions, as int8
+models have them. A network is a list of stages, so that it can be cut into partitions.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+from int8_models import SCALE, Builder
+
+SIDE, CLASSES = 224, 1000
+Stage = Callable[[Builder, int], int]
+"""Adds a part of a network behind a tensor, and gives its output."""
+
+
+def same(net: Builder, x: int, channels: int, kernel: int = 1, stride: int = 1, *, depthwise: bool = False) -> int:
+    """A convolution with TFLite's SAME padding."""
+    _, h, w, _ = net.shape(x)
+    out = [-(-n // stride) for n in (h, w)]
+    pad = [max(0, (o - 1) * stride + kernel - n) // 2 for o, n in zip(out, (h, w), strict=True)]
+    return net.conv(x, channels, (kernel,) * 2, (stride,) * 2, pad, out, depthwise=depthwise, same=True)
+
+
+def conv(channels: int, kernel: int = 1, stride: int = 1) -> Stage:
+    return lambda net, x: same(net, x, channels, kernel, stride)
+
+
+def pool(kernel: int, stride: int, *, average: bool = False) -> Stage:
+    return lambda net, x: net.pool(x, kernel, stride, average=average)
+
+
+def classify(net: Builder, x: int) -> int:
+    return net.dense(net.mean(x), CLASSES)
+
+
+def separable(channels: int, stride: int) -> Stage:
+    """A depthwise convolution 3 x 3, and one 1 x 1."""
+    return lambda net, x: same(net, same(net, x, net.shape(x)[3], 3, stride, depthwise=True), channels)
+
+
+def inverted(channels: int, stride: int, expand: int, kernel: int = 3, *, squeeze: bool = False) -> Stage:
+    """An inverted bottleneck, with a residual where shapes allow it, and squeeze and excite where wanted."""
+
+    def stage(net: Builder, x: int) -> int:
+        deep = net.shape(x)[3]
+        wide = same(net, x, expand * deep) if expand > 1 else x
+        y = same(net, wide, expand * deep, kernel, stride, depthwise=True)
+        if squeeze:
+            y = net.mul(y, same(net, same(net, net.mean(y, keep=True), max(1, deep // 4)), expand * deep))
+        y = same(net, y, channels)
+        return net.add(y, x) if stride == 1 and channels == deep else y
+
+    return stage
+
+
+def bottleneck(channels: int, stride: int) -> Stage:
+    """Of a residual network, version 1: the first 1 x 1 has the stride."""
+
+    def stage(net: Builder, x: int) -> int:
+        y = same(net, same(net, same(net, x, channels, 1, stride), channels, 3), 4 * channels)
+        return net.add(y, x if net.shape(x) == net.shape(y) else same(net, x, 4 * channels, 1, stride))
+
+    return stage
+
+
+def dense_layer(growth: int = 32) -> Stage:
+    return lambda net, x: net.concatenation([x, same(net, same(net, x, 4 * growth), growth, 3)])
+
+
+def inception(*branches: Sequence[tuple[int, int, int]], pooled: int, stride: int = 1) -> Stage:
+    """Branches of convolutions (channels, kernel, stride) beside pooling, which a 1 x 1 convolution may follow."""
+
+    def stage(net: Builder, x: int) -> int:
+        made = []
+        for branch in branches:
+            y = x
+            for channels, kernel, step in branch:
+                y = same(net, y, channels, kernel, step)
+            made.append(y)
+        y = net.pool(x, 3, stride, average=stride == 1)
+        return net.concatenation([*made, same(net, y, pooled) if pooled else y])
+
+    return stage
+
+
+def mobilenet_v1(width: float) -> Iterator[Stage]:
+    yield conv(int(32 * width), 3, 2)
+    for channels, stride in (
+        (64, 1), (128, 2), (128, 1), (256, 2), (256, 1), (512, 2), *((512, 1),) * 5, (1024, 2), (1024, 1),
+    ):  # fmt: skip
+        yield separable(int(channels * width), stride)
+    yield classify
+
+
+def mobilenet_v2() -> Iterator[Stage]:
+    yield conv(32, 3, 2)
+    for expand, channels, count, stride in (
+        (1, 16, 1, 1), (6, 24, 2, 2), (6, 32, 3, 2), (6, 64, 4, 2), (6, 96, 3, 1), (6, 160, 3, 2), (6, 320, 1, 1),
+    ):  # fmt: skip
+        for i in range(count):
+            yield inverted(channels, 1 if i else stride, expand)
+    yield conv(1280)
+    yield classify
+
+
+def efficientnet_b0() -> Iterator[Stage]:
+    yield conv(32, 3, 2)
+    for expand, channels, count, stride, kernel in (
+        (1, 16, 1, 1, 3), (6, 24, 2, 2, 3), (6, 40, 2, 2, 5), (6, 80, 3, 2, 3), (6, 112, 3, 1, 5), (6, 192, 4, 2, 5),
+        (6, 320, 1, 1, 3),
+    ):  # fmt: skip
+        for i in range(count):
+            yield inverted(channels, 1 if i else stride, expand, kernel, squeeze=True)
+    yield conv(1280)
+    yield classify
+
+
+def resnet_50() -> Iterator[Stage]:
+    yield conv(64, 7, 2)
+    yield pool(3, 2)
+    for channels, count, stride in ((64, 3, 1), (128, 4, 2), (256, 6, 2), (512, 3, 2)):
+        for i in range(count):
+            yield bottleneck(channels, 1 if i else stride)
+    yield classify
+
+
+def densenet_121() -> Iterator[Stage]:
+    yield conv(64, 7, 2)
+    yield pool(3, 2)
+    for count, channels in ((6, 128), (12, 256), (24, 512), (16, 0)):
+        yield from (dense_layer() for _ in range(count))
+        if channels:
+            yield conv(channels)
+            yield pool(2, 2, average=True)
+    yield classify
+
+
+def inception_v2() -> Iterator[Stage]:
+    """The published stem's separable convolution 7 x 7, then ten modules."""
+    yield conv(64, 7, 2)
+    yield pool(3, 2)
+    yield conv(64)
+    yield conv(192, 3)
+    yield pool(3, 2)
+    plain = (
+        (64, (64, 64), (64, 96), 32), (64, (64, 96), (64, 96), 64), (), (224, (64, 96), (96, 128), 128),
+        (192, (96, 128), (96, 128), 128), (160, (128, 160), (128, 160), 96), (96, (128, 192), (160, 192), 96), (),
+        (352, (192, 320), (160, 224), 128), (352, (192, 320), (192, 224), 128),
+    )  # fmt: skip
+    halving = iter((((128, 160), (64, 96)), ((128, 192), (192, 256))))
+    for module in plain:
+        if module:
+            one, (a, b), (c, d), pooled = module
+            yield inception([(one, 1, 1)], [(a, 1, 1), (b, 3, 1)], [(c, 1, 1), (d, 3, 1), (d, 3, 1)], pooled=pooled)
+        else:
+            (a, b), (c, d) = next(halving)
+            yield inception([(a, 1, 1), (b, 3, 2)], [(c, 1, 1), (d, 3, 1), (d, 3, 2)], pooled=0, stride=2)
+    yield classify
+
+
+NETWORKS: Mapping[str, Callable[[], Iterator[Stage]]] = {
+    "MobileNet V1 0.25": lambda: mobilenet_v1(0.25), "MobileNet V1 1.0": lambda: mobilenet_v1(1.0),
+    "MobileNet V2 1.0": mobilenet_v2, "EfficientNet B0": efficientnet_b0, "ResNet V1 50": resnet_50,
+    "Inception V2": inception_v2, "DenseNet 121": densenet_121,
+}  # fmt: skip
+
+
+class _Net(Builder):
+    """All activations have one zero point: what is put together needs no other numbers."""
+
+    def _activation(self, shape: Sequence[int], scale: float = SCALE, zero_point: int | None = None) -> int:
+        return super()._activation(shape, scale, zero_point or 0)
+
+
+def partitions(name: str, count: int = 1) -> list[bytes]:
+    """The models of a network's partitions, of about equal numbers of stages."""
+    stages = list(NETWORKS[name]())
+    ends = [len(stages) * (i + 1) // count for i in range(count)]
+    shape: Sequence[int] = (1, SIDE, SIDE, 3)
+    found = []
+    for first, end in zip([0, *ends], ends, strict=False):
+        net = _Net()
+        x = net.input(shape)
+        for stage in stages[first:end]:
+            x = stage(net, x)
+        shape = net.shape(x)
+        found.append(net.model(x))
+    return found
