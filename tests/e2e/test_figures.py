@@ -31,7 +31,8 @@ OTHERS: Mapping[str, Mapping[str, str]] = {
         "11,928": "tests/cores", "1,044": "stack, measured by hand",
     },
     "benchmarks.md": {
-        "24,576": "the thesis", "16,384": "the thesis", "1,024": "256 indices of int32",
+        "24,576": "the thesis", "16,384": "the thesis",
+        **dict.fromkeys(("6,564", "6,884"), "tests/unit/plan/test_paths.py"), "1,024": "256 indices of int32",
         "1,954,502": "benchmarks/speed.py", "264,192": "multiply-accumulates of ad",
         "17,844": "benchmarks/size.py --only", "10,592": "benchmarks/size.py --only",
     },
@@ -54,6 +55,10 @@ OTHERS: Mapping[str, Mapping[str, str]] = {
         **dict.fromkeys(("2,200", "2,952", "6,584"), "benchmarks/growth.py"),
         **dict.fromkeys(("12,836", "10,852", "1,924", "1,748", "4,036", "3,316", "17,332", "11,732", "10,520", "9,016"),
                         "tests/tflm/test_order.py"),
+    },
+    "papers.md": {
+        **dict.fromkeys(("24,576", "16,384", "6,564"), "tests/unit/plan/test_paths.py"),
+        **dict.fromkeys(("51,466", "24,586", "19,712", "13,824", "13,034"), "test_papers.py"),
     },
 }  # fmt: skip
 """Page -> figure -> where it is from."""

@@ -64,9 +64,8 @@ def test_halves_of_the_columns_overlap_in_the_input() -> None:
 def test_two_parts_are_best_when_each_tensor_costs_something() -> None:
     """int8, the whole arena of an interpreter: three parts take less of the head, but more of the tail."""
     found = tiled_paths.arenas()
-    assert found[1] == 8_228
     assert min(found, key=lambda tiles: found[tiles]) == 2
-    assert found[2] <= 6_612
+    assert [found[tiles] for tiles in (1, 2, 3)] == [8_228, 6_564, 6_884]
 
 
 # ---- other chains ----
