@@ -130,6 +130,12 @@ def test_split(shape: Shape, axis: int, count: int, form: str, streamed: bool, d
     assert_all(net, *parts)
 
 
+@pytest.mark.parametrize("axis", [1, 3])
+def test_both_parts_of_a_split(axis: int) -> None:
+    net = Net()
+    assert_all(net, *split(net, image(net, (1, 6, 5, 4), streamed=True), axis, 2))
+
+
 def test_a_part_that_nobody_reads_is_not_made() -> None:
     net = Net()
     first, _ = split(net, image(net, (1, 6, 5, 4), streamed=True), 3, 2)

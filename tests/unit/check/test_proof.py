@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from copy import copy
 from functools import cache, partial
 from unittest import mock
@@ -14,7 +14,7 @@ from conftest import thinned
 from numpy.lib.stride_tricks import sliding_window_view
 from property.forced import forced, mobile, random_settings
 from property.networks import build
-from unit.plan.damage import Mutants
+from unit.plan.damage import Mutants, wrong_macs
 from unit.plan.damage_tiles import moved_buffers, other_walks, shallower_lanes
 from unit.plan.tiled import OPTIONS, planned
 
@@ -103,11 +103,13 @@ def test_most_random_blocks_are_tiled() -> None:
     assert sum(checked(found, found.plan).proved for seed in range(3) for found in with_inputs(seed)) > 3
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("damage", [moved_buffers, other_walks, shallower_lanes], ids=lambda f: f.__name__)
-def test_what_is_damaged_is_proved_only_where_the_replay_accepts_it(damage: Callable[[Plan], Mutants]) -> None:
+@pytest.mark.parametrize("seeds", thinned([((8, 14),), (range(20),)], 1), ids=["quick", "all"])
+@pytest.mark.parametrize("damage", [moved_buffers, other_walks, shallower_lanes, wrong_macs], ids=lambda f: f.__name__)
+def test_what_is_damaged_is_proved_only_where_the_replay_accepts_it(
+    damage: Callable[[Plan], Mutants], seeds: Iterable[int]
+) -> None:
     refused = 0
-    for seed in range(20):
+    for seed in seeds:
         found = planned(seed)[1]
         for what, mutant in damage(found.plan):
             errors = [error(found, mutant, checked), error(found, mutant, replayed)]

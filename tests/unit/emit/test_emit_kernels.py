@@ -80,7 +80,8 @@ def test_a_build_refuses_what_needs_more_taps_than_it_has(tmp_path: Path) -> Non
         lowered = packed(lower(networks.draw_depthwise(rng), [], set(), rng), Family.MVE)
         (op,) = lowered.program.ops
         window = dataclasses.replace(op.window, dilation_w=2)
-        for other in (op, dataclasses.replace(op, activation=(-128, 100)), dataclasses.replace(op, window=window)):
+        others = ({"activation": (-128, 100)}, {"output_zero_point": -127}, {"window": window})
+        for other in (op, *(dataclasses.replace(op, **fields) for fields in others)):
             program = pack(dataclasses.replace(lowered.program, ops=(other,)))
             image = np.zeros(len(program) + 16, np.uint8)
             image = image[-image.ctypes.data % 16 :][: len(program)]

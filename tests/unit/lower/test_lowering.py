@@ -155,6 +155,7 @@ def test_operands_are_listed_in_the_order_of_demand(order: tuple[int, int]) -> N
     offset = workspace(plan, unit_of(found), found.partition.ops).offset
     assert [program.tensors[i].offset for i in op.inputs] == [places[add.inputs[k]][1] - offset for k in order]
     assert op.input_zero_points == tuple(add.input_zero_points[k] for k in order)
+    assert op.swapped == (order == (1, 0))
     assert add.multipliers is not None
     assert op.multipliers is not None
     assert op.multipliers.tolist() == [*(add.multipliers[k] for k in order), add.multipliers[2]]

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from models import Net
 
 from tflm_memopt.errors import ModelError
-from tflm_memopt.model import writer
+from tflm_memopt.model import reader, writer
 from tflm_memopt.model.reader import CUSTOM, read
 
 
@@ -62,6 +62,21 @@ def test_scales_without_zero_points_are_no_quantization() -> None:
     net = small()
     net.graph.tensors[1].quantization.zeroPoint = None
     assert read(writer.write(net.tree)).graph.tensors[1].quantization is None
+
+
+def test_the_low_half_of_a_byte_is_the_first_int4() -> None:
+    assert reader._unpacked(np.array([0x21, 0x0F], np.uint8), 3).tolist() == [1, 2, -1]
+
+
+def test_options_of_another_operator_are_none() -> None:
+    """TFLM's parsers do not look into them."""
+    net = Net()
+    x = net.input((1, 4))
+    net.op("MUL", [x, x], [net.tensor((1, 4))], schema.AddOptionsT(fusedActivationFunction=1))
+    net.op("MUL", [x, x], [y := net.tensor((1, 4))], schema.MulOptionsT(fusedActivationFunction=1))
+    foreign, own = read(net.model(y)).graph.ops
+    assert foreign.options == {}
+    assert own.options["fusedActivationFunction"] == "RELU"
 
 
 def test_all_real_models_can_be_read(real_model: Path) -> None:

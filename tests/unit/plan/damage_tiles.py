@@ -27,6 +27,23 @@ def shallower_lanes(plan: Plan) -> Mutants:
                 yield f"ring {b.key}", with_buffer(plan, i, replace(b, lanes=lanes, nbytes=nbytes))
 
 
+def lanes_of_other_rows(plan: Plan) -> Mutants:
+    """One more than a strip has, or one less."""
+    for i, b in enumerate(plan.buffers):
+        for k, lane in enumerate(b.lanes):
+            for change in (-1, 1):
+                lanes = (*b.lanes[:k], replace(lane, rows=lane.rows + change), *b.lanes[k + 1 :])
+                yield f"ring {b.key} {change:+}", with_buffer(plan, i, replace(b, lanes=lanes))
+
+
+def rings_of_other_sizes(plan: Plan) -> Mutants:
+    """A byte more than all lanes have, or one less."""
+    for i, b in enumerate(plan.buffers):
+        for change in (-1, 1) if b.lanes else ():
+            other = with_buffer(plan, i, replace(b, nbytes=b.nbytes + change))
+            yield f"ring {b.key} {change:+}", replace(other, head=plan.head + 1)
+
+
 def missing_strips(plan: Plan) -> Mutants:
     for n, block in tiled(plan):
         if block.strips > 1:
@@ -41,6 +58,15 @@ def other_groups(plan: Plan) -> Mutants:
                 for groups in (stage.walk.groups - 1, stage.walk.groups + 1):
                     walk = replace(stage.walk, groups=groups)
                     yield f"operator {stage.op}", with_stage(plan, n, block, s, replace(stage, walk=walk))
+
+
+def empty_groups(plan: Plan) -> Mutants:
+    """More groups than any of these tensors has channels."""
+    for n, block in tiled(plan):
+        for s, stage in enumerate(block.stages):
+            if stage.walk.groups > 1:
+                walk = replace(stage.walk, groups=1000 + stage.walk.groups)
+                yield f"operator {stage.op}", with_stage(plan, n, block, s, replace(stage, walk=walk))
 
 
 def missing_rings(plan: Plan) -> Mutants:

@@ -12,7 +12,9 @@ from hypothesis import strategies as st
 from ortools.sat.python import cp_model
 
 from tflm_memopt.plan.layout.bound import clique_bound
-from tflm_memopt.plan.layout.offsets import Layout, LayoutProblem, climb, exact, place
+from tflm_memopt.plan.layout.drafts import Draft, Placer
+from tflm_memopt.plan.layout.offsets import Layout, LayoutProblem, Turn, climb, exact, place
+from tflm_memopt.plan.plan import Builtin
 from tflm_memopt.tflm import greedy_planner
 
 SEEDS = st.integers(0, 1 << 32)
@@ -189,3 +191,19 @@ def test_the_bound_of_cliques_sees_what_no_moment_does() -> None:
 def test_layouts_do_not_depend_on_the_machine_s_speed() -> None:
     problem = hard_problem()
     assert place(problem, seconds=0.01) == place(problem, seconds=0.01)
+
+
+def test_a_choice_of_form_loosens_nothing() -> None:
+    """Two buffers that another step holds apart keep that distance, whatever a block between them would allow."""
+    turn = Turn({(0, 1): 4, (1, 0): 2}, {(0, 1): 20, (1, 0): 1}, {0: 12})
+    problem = LayoutProblem((10, 6), (1, 1), {(0, 1): 10, (1, 0): 6}, 0, (turn,))
+    assert problem.decided(()).separations == {(0, 1): 10, (1, 0): 6}
+    assert problem.decided({0}).separations == {(0, 1): 20, (1, 0): 6}
+    assert (problem.decided(()).nbytes, problem.decided({0}).nbytes) == ((10, 6), (12, 6))
+
+
+def test_inputs_live_from_the_start_and_outputs_to_the_end() -> None:
+    placer = Placer({0: 4, 1: 4, 2: 4}, inputs=(0,), outputs=(1,), known=None)
+    drafts = [Draft(Builtin(0), (2,)), Draft(Builtin(1), (0, 1, 2)), Draft(Builtin(2), ())]
+    buffers, _ = placer.problem(drafts)
+    assert {b.key: (b.first, b.last) for b in buffers} == {0: (0, 2), 1: (1, 3), 2: (0, 2)}

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
-import numpy as np
+from dataclasses import replace
 
+import numpy as np
+import pytest
+from unit.plan.sketch import Sketch
+
+from tflm_memopt.ops.rowop import Constant, Rows, Window
 from tflm_memopt.plan.firing.liveness import Content
-from tflm_memopt.plan.firing.turned import in_units, mirrored
+from tflm_memopt.plan.firing.turned import in_units, mirrored, turned
 from tflm_memopt.plan.plan import Role
 
 
@@ -29,3 +34,37 @@ def test_separations_from_whole_tensors_are_mirrored() -> None:
     buffers = [content(Role.TENSOR, 50, [50]), content(Role.TENSOR, 70, [70]), content(Role.RING, 9, [9])]
     distances = {(0, 1): 30, (1, 0): 70, (2, 2): 9}
     assert mirrored(buffers, distances) == {(0, 1): 70 + 50 - 70, (1, 0): 30 + 70 - 50, (2, 2): 9}
+
+
+def test_a_turned_window_pads_on_the_other_side() -> None:
+    """A stride of two over eight rows pads one row below; turned, one above."""
+    s = Sketch()
+    s.conv(s.input(8, 1, 4), 4, stride=2)
+    assert s.ops[0].window.pad_top == 0
+    other = turned(s.ops[0], pixels=False)
+    assert other is not None
+    assert other.window.pad_top == 1
+    rows = [s.ops[0].rows_read(0, y) for y in range(4)]
+    assert [other.rows_read(0, y) for y in range(4)] == [(8 - end, 8 - first) for first, end in reversed(rows)]
+
+
+@pytest.mark.parametrize(("pixels", "axes"), [(False, 1), (True, (1, 2))])
+def test_weights_are_turned_as_what_they_multiply(pixels: bool, axes: int | tuple[int, ...]) -> None:
+    s = Sketch()
+    s.conv(s.input(8, 8, 1), 1)
+    weights = np.arange(9, dtype=np.int8).reshape(1, 3, 3, 1)
+    other = turned(replace(s.ops[0], window=Window(3, 3, 1, 1, 1, 1, 1, 1), weights=weights), pixels=pixels)
+    assert other is not None and other.weights is not None
+    np.testing.assert_array_equal(other.weights, np.flip(weights, axes))
+
+
+@pytest.mark.parametrize(("pixels", "axes"), [(False, 0), (True, (0, 1))])
+def test_a_constant_operand_is_turned_with_the_other(pixels: bool, axes: int | tuple[int, ...]) -> None:
+    s = Sketch()
+    x = s.input(4, 2, 3)
+    s.add(x, x)
+    values = np.arange(24, dtype=np.int8).reshape(4, 2, 3)
+    op = replace(s.ops[0], inputs=(x,), reads=(Rows(4, 2, 3),), constant=Constant(1, Rows(4, 2, 3), values))
+    other = turned(op, pixels=pixels)
+    assert other is not None and other.constant is not None
+    np.testing.assert_array_equal(other.constant.values, np.flip(values, axes))

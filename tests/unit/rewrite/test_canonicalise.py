@@ -216,7 +216,7 @@ def _doubled(net: Net, x: int, options: object) -> int:
     return net.op("ADD", [shape, shape], [net.tensor((3,), "INT32", None)], options)
 
 
-@pytest.mark.parametrize("case", ["activation", "dynamic", "data", "missing"])
+@pytest.mark.parametrize("case", ["activation", "dynamic", "data", "too large", "missing"])
 def test_integers_that_are_not_known(case: str) -> None:
     net = Net()
     x = net.input((1, 6, 4))
@@ -226,6 +226,10 @@ def test_integers_that_are_not_known(case: str) -> None:
     elif case == "dynamic":
         net.graph.tensors[x].shapeSignature = np.array([1], np.int32)
         target = _doubled(net, x, schema.AddOptionsT())
+    elif case == "too large":
+        shape = net.op("SHAPE", [x], [net.tensor((3,), "INT32", None)])
+        most = net.tensor((3,), "INT32", None, data=[2**31 - 1] * 3)
+        target = net.op("ADD", [shape, most], [net.tensor((3,), "INT32", None)], schema.AddOptionsT())
     elif case == "data":
         target = net.op("NEG", [net.input((3,), None, dtype="INT32")], [net.tensor((3,), "INT32", None)])
     else:

@@ -93,6 +93,10 @@ def _other_uint8(net: Net) -> tuple[int, ...]:
     return (net.unary("RELU", net.unary("QUANTIZE", net.input((1, 4), (0.25, 124), dtype="UINT8"), out=Q)),)
 
 
+def _shifted_uint8(net: Net) -> tuple[int, ...]:
+    return (net.unary("RELU", net.unary("QUANTIZE", net.input((1, 4), (0.5, 123), dtype="UINT8"), out=Q)),)
+
+
 def _read_again(net: Net) -> tuple[int, ...]:
     x = net.unary("DEQUANTIZE", net.unary("RELU", net.input((1, 4))), dtype="FLOAT32", out=None)
     return x, net.unary("QUANTIZE", x)
@@ -104,6 +108,7 @@ REFUSALS: dict[str, tuple[Callable[[Net], tuple[int, ...]], list[str]]] = {
     "an output": (_int8_is_an_output, ["tensor 1 't1' is an input or output already"]),
     "int16": (_int16, ["tensor 1 't1' is no int8 activation with one scale"]),
     "uint8": (_other_uint8, ["uint8 and int8 differ by more than an offset of 128"]),
+    "shifted uint8": (_shifted_uint8, ["uint8 and int8 differ by more than an offset of 128"]),
     "read again": (_read_again, ["the output of its DEQUANTIZE is read again"]),
 }
 

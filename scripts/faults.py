@@ -1,0 +1,254 @@
+"""Plants faults in a copy of the tree, one at a time, and says which test finds each of them.
+
+    python scripts/faults.py                        all of tests/faults; exit status 1 when one survives
+    python scripts/faults.py --only kernels         those of an area, or single ones: planner/sums-end-early
+    python scripts/faults.py --list                 what there is, without running anything
+
+A fault is a piece of a file and what stands there instead; `tests` names the files that should see it. These run first,
+then all quick tests, then the slow ones of those files. Each copy of the tree builds its own native libraries.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import queue
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict, dataclass
+from importlib.util import cache_from_source
+from pathlib import Path
+
+from tflm_memopt.runtime.native import file_name
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+ROOT = Path(__file__).parents[1]
+REGISTRY = ROOT / "tests/faults"
+OWN_TEST = "tests/unit/test_faults.py"
+"""Every fault fails this one: the text of a planted fault is no longer there."""
+QUICK, SLOW = "not slow", "slow"
+SECONDS = 1800
+"""After which a run of tests hangs."""
+WITHOUT_HOOK = """import sys
+sys.meta_path[:] = [f for f in sys.meta_path if not type(f).__module__.startswith("_editable_")]
+"""
+"""Run when Python starts: the package is that of the copy, not the one installed in the environment."""
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """A piece of text, once in its file, and what a bug would make of it."""
+
+    area: str
+    name: str
+    file: str
+    old: str
+    new: str
+    breaks: str
+    tests: tuple[str, ...]
+    """Files, or folders, that should see it, from tests/ on."""
+
+    @property
+    def key(self) -> str:
+        return f"{self.area}/{self.name}"
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What became of a fault."""
+
+    fault: str
+    caught: str
+    """By "named" tests, by other "quick" ones, by "slow" ones; or it "survived"."""
+    test: str
+    seconds: float
+    """Of tests, until one failed."""
+
+
+def registry() -> list[Fault]:
+    """All faults, area after area."""
+    found = []
+    for file in sorted(REGISTRY.glob("*.toml")):
+        for name, entry in tomllib.loads(file.read_text(encoding="utf-8")).items():
+            found.append(Fault(file.stem, name, **{**entry, "tests": tuple(entry["tests"])}))
+    return found
+
+
+def stale(fault: Fault) -> str:
+    """What is wrong with a fault's text; empty where it can be planted."""
+    file = ROOT / fault.file
+    if not file.is_file():
+        return f"{fault.key}: there is no {fault.file}"
+    if (count := file.read_text(encoding="utf-8").count(fault.old)) != 1:
+        return f"{fault.key}: its text is {count} times in {fault.file}, not once"
+    missing = [test for test in fault.tests if not (ROOT / "tests" / test).exists()]
+    return f"{fault.key}: there is no tests/{missing[0]}" if missing else ""
+
+
+class CannotBuild(Exception):
+    """A command failed; what it said."""
+
+
+class Copy:
+    """A copy of the tree, with native libraries of its own."""
+
+    def __init__(self, folder: Path) -> None:
+        self.tree, self._build, self._site = folder / "tree", folder / "build", folder / "site"
+        listed = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
+        for name in subprocess.run(listed, cwd=ROOT, capture_output=True, check=True).stdout.decode().split("\0"):
+            if (source := ROOT / name).is_file():
+                (self.tree / name).parent.mkdir(parents=True, exist_ok=True)
+                shutil.copy2(source, self.tree / name)
+        if (models := (ROOT / "../shared").resolve()).is_dir():
+            (folder / "shared").symlink_to(models)
+        self._site.mkdir()
+        (self._site / "sitecustomize.py").write_text(WITHOUT_HOOK, encoding="utf-8")
+        self.environment = {**os.environ, "PYTHONPATH": f"{self.tree}{os.pathsep}{self._site}"}
+        self.environment["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+        for git in (["init", "-q"], ["add", "-A"]):  # tests ask it for the tree's files
+            self._run("git", "-C", str(self.tree), *git)
+        self._run("cmake", "-S", str(self.tree / "custom_ops"), "-B", str(self._build), "-G", "Ninja", "-DTMO_HOST=ON")
+        self.build()
+
+    def _run(self, *command: str) -> None:
+        done = subprocess.run(command, env=self.environment, capture_output=True, text=True, check=False)
+        if done.returncode:
+            raise CannotBuild(f"{' '.join(command)}\n{done.stdout}{done.stderr}")
+
+    def build(self) -> None:
+        """The native libraries, beside the package's modules that load them."""
+        self._run("cmake", "--build", str(self._build))
+        for name in ("tmo_host", "tmo_wheel_shim"):
+            if (library := self._build / file_name(name)).is_file():
+                shutil.copy2(library, self.tree / "tflm_memopt/runtime")
+
+    def write(self, file: str, text: str) -> None:
+        """Puts a text in place of a file's, and builds what is made of it."""
+        path = self.tree / file
+        path.write_text(text, encoding="utf-8")
+        Path(cache_from_source(str(path))).unlink(missing_ok=True)  # its time stamp has whole seconds only
+        if path.is_relative_to(library := self.tree / "custom_ops"):
+            mirror = Path(*path.relative_to(library).parts[1:])
+            (self.tree / "arduino/src" / mirror).write_text(text, encoding="utf-8")  # it is no witness
+            self.build()
+
+    def failing(self, marked: str, *tests: str) -> str:
+        """The first of these tests that fails; empty where none does."""
+        pytest = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", "--hypothesis-seed=0"]
+        command = [*pytest, "-m", marked, f"--ignore={OWN_TEST}", *tests]
+        with subprocess.Popen(
+            command,
+            cwd=self.tree,
+            env=self.environment,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            start_new_session=True,
+        ) as run:
+            try:
+                said, _ = run.communicate(timeout=SECONDS)
+            except subprocess.TimeoutExpired:
+                os.killpg(run.pid, signal.SIGKILL)
+                return f"no end of {' '.join(tests)} in {SECONDS} s"
+        if run.returncode in (0, 5):  # 5: none is marked so
+            return ""
+        if named := re.search(r"^(?:FAILED|ERROR) (\S+)(.*)$", said, re.MULTILINE):
+            return f"{named[1]}{named[2]}"
+        if run.returncode < 0:
+            return f"signal {-run.returncode} ends {' '.join(tests)}"
+        raise SystemExit(f"{' '.join(command)}\n{said}")
+
+
+def outcome(copy: Copy, fault: Fault, named: bool) -> Outcome:
+    """Plants the fault, looks for a test that fails, and takes it out again. named: only among those that it names."""
+    before, start = (copy.tree / fault.file).read_text(encoding="utf-8"), time.monotonic()
+    own = [f"tests/{test}" for test in fault.tests]
+    ways = [("named", QUICK, own), *([] if named else [("quick", QUICK, ["tests"])]), ("slow", SLOW, own)]
+    try:
+        copy.write(fault.file, before.replace(fault.old, fault.new))
+        for caught, marked, tests in ways:
+            if test := copy.failing(marked, *tests):
+                return Outcome(fault.key, caught, test, round(time.monotonic() - start, 1))
+        return Outcome(fault.key, "survived", "", round(time.monotonic() - start, 1))
+    except CannotBuild as why:
+        return Outcome(fault.key, "survived", f"it does not compile: {why}", 0.0)
+    finally:
+        copy.write(fault.file, before)
+
+
+def outcomes(faults: Sequence[Fault], jobs: int, named: bool) -> Iterator[Outcome]:
+    """Of all of them, as they come."""
+    with tempfile.TemporaryDirectory(prefix="faults-") as folder, ThreadPoolExecutor(jobs) as pool:
+        copies: queue.SimpleQueue[Copy] = queue.SimpleQueue()
+        for copy in pool.map(Copy, [Path(folder, str(i)) for i in range(jobs)]):
+            copies.put(copy)
+        sound = copies.get()
+        all_named = sorted({f"tests/{test}" for fault in faults for test in fault.tests})
+        if test := sound.failing(QUICK, *(all_named if named else ["tests"])):
+            raise SystemExit(f"without a fault, {test} fails")
+        copies.put(sound)
+
+        def tried(fault: Fault) -> Outcome:
+            copy = copies.get()
+            try:
+                return outcome(copy, fault, named)
+            finally:
+                copies.put(copy)
+
+        yield from pool.map(tried, faults)
+
+
+def table(found: Sequence[Outcome]) -> Iterator[str]:
+    """Counts by area, as a page has them."""
+    rows: dict[str, list[Outcome]] = {}
+    for one in found:
+        rows.setdefault(one.fault.split("/")[0], []).append(one)
+    yield "| area | faults | caught by the tests named | by other quick tests | by slow tests | survived |"
+    yield "| --- | ---: | ---: | ---: | ---: | ---: |"
+    for area, these in [*rows.items(), ("all", list(found))]:
+        counts = (sum(one.caught == how for one in these) for how in ("named", "quick", "slow", "survived"))
+        yield f"| {area} | {len(these)} | {' | '.join(map(str, counts))} |"
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--only", nargs="+", default=(), metavar="AREA", help="faults of an area, or AREA/NAME")
+    parser.add_argument("--list", action="store_true", help="list the faults")
+    parser.add_argument("--named", action="store_true", help="run the tests alone that faults name")
+    parser.add_argument("--json", action="store_true", help="print plain data instead of lines")
+    parser.add_argument("--jobs", type=int, default=1, metavar="N", help="copies of the tree that are tried at once")
+    args = parser.parse_args(arguments)
+
+    known = registry()
+    unknown = {*args.only}.difference(*((fault.area, fault.key) for fault in known))
+    faults = [fault for fault in known if not args.only or {fault.area, fault.key}.intersection(args.only)]
+    if wrong := [*filter(None, map(stale, faults)), *(f"{name}: there is no such fault" for name in unknown)]:
+        print("\n".join(wrong), file=sys.stderr)
+        return 2
+    if args.list:
+        rows: Sequence[Mapping[str, object]] = [asdict(fault) for fault in faults]
+        print(json.dumps(rows, indent=1) if args.json else "\n".join(f"{f.key}: {f.breaks} ({f.file})" for f in faults))
+        return 0
+    found = []
+    for one in outcomes(faults, args.jobs, args.named):
+        found.append(one)
+        if not args.json:
+            print(f"{one.caught:8} {one.seconds:6.1f} s  {one.fault}  {one.test}", flush=True)
+    print(json.dumps([asdict(one) for one in found], indent=1) if args.json else "\n".join(["", *table(found)]))
+    return int(any(one.caught == "survived" for one in found))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,151 @@
+"""What emitted files say, word by word: tests that are slow compile and run them."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from functools import cache
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+from kernels import networks
+from kernels.packings import packed
+from kernels.programs import lower
+from models import Net
+from unit.analysis.arena_zoo import ZOO
+from unit.command import small
+
+import tflm_memopt
+from tflm_memopt.emit import bundle
+from tflm_memopt.emit.border import Border, border, image_of
+from tflm_memopt.emit.kernels import Part, needs
+from tflm_memopt.emit.module_text import _until_wrong
+from tflm_memopt.emit.program import camera
+from tflm_memopt.emit.project import _environments
+from tflm_memopt.emit.resolver import needed
+from tflm_memopt.emit.stm32cube import AXI_SRAM, CHIPS
+from tflm_memopt.lower.program import LAYOUT_ROWS_TURNED, Program
+from tflm_memopt.lower.serialise import pack
+from tflm_memopt.model.reader import read
+from tflm_memopt.ops.kinds import Kind
+from tflm_memopt.ops.packing import Family
+from tflm_memopt.runtime.verify import sample
+
+
+@cache
+def emitted(kind: str, where: str) -> Mapping[str, bytes]:
+    """A model of 24 rows, its input wherever it may be."""
+    model = small()
+    done = tflm_memopt.optimize(model, input=where)
+    return bundle.files(done, "net", (kind,), bundle.Given(lambda: sample(model, done.model), model))
+
+
+def text(kind: str, where: str, file: str) -> str:
+    return emitted(kind, where)[file].decode()
+
+
+def test_an_arena_is_aligned() -> None:
+    assert "static _Alignas(16) uint8_t arena[" in text("c", "arena", "net.c")
+    assert "alignas(16) extern const unsigned char net_model[net_model_len];" in text("cpp", "arena", "net_model.h")
+
+
+def test_bytes_have_their_sign() -> None:
+    assert "\nint8_t *net_input(void);" in text("c", "arena", "net.h")
+    assert "\nconst int8_t *net_output(void);" in text("c", "arena", "net.h")
+
+
+@pytest.mark.parametrize(("where", "pushes"), [("stream:2", 12), ("stream:3", 8)])
+def test_as_many_pushes_as_there_are_rows_in_them(where: str, pushes: int) -> None:
+    assert f"#define NET_PUSHES {pushes}u" in text("c", where, "net.h")
+    assert f"constexpr uint32_t net_pushes = {pushes};" in text("cpp", where, "net_ops.h")
+
+
+def test_a_stream_starts_again() -> None:
+    assert "void net_restart(void) { memset(&stream, 0, sizeof stream); }" in text("c", "stream:2", "net.c")
+
+
+def test_calls_stop_at_the_first_that_fails() -> None:
+    assert _until_wrong(["a()", "b()", "c()"]).splitlines() == [
+        "  tmo_status status = a();",
+        "  if (status == TMO_OK) status = b();",
+        "  if (status != TMO_OK) return status;",
+        "  return c();",
+    ]
+    assert _until_wrong(["a()"]) == "  return a();"
+
+
+def test_a_sketch_goes_through_rows_and_classes() -> None:
+    main = text("esp-idf", "stream:2", "esp-idf/main/main.cpp")
+    assert "rows.y += net_push_rows) pushed = tmo::PushRows(" in main
+    assert "if (values[i] > values[best]) best = i;" in main
+
+
+def test_a_project_s_library_has_what_its_model_needs() -> None:
+    for kind, folder in (("esp-idf", "components/tflm-memopt/include"), ("platformio", "lib/tflm-memopt/include")):
+        assert f"{kind}/{folder}/tmo/config.h" in emitted(kind, "arena")
+
+
+def test_environments_are_of_boards_that_hold_the_model() -> None:
+    subject: Any = SimpleNamespace(report=SimpleNamespace(boards=("nano33ble",)), image=None)
+    assert _environments(subject).count("[env:") == 1
+    assert "[env:nano33ble]" in _environments(subject)
+    nothing: Any = SimpleNamespace(report=SimpleNamespace(boards=()), image=None)
+    assert _environments(nothing).count("[env:") > 5
+
+
+def test_the_large_ram_of_stm32h7_is_on_another_bus() -> None:
+    for board, chip in CHIPS.items():
+        assert (chip.ram_origin == AXI_SRAM) == chip.mcu.startswith("STM32H7"), board
+
+
+def test_operators_of_every_subgraph_are_added() -> None:
+    model = read(ZOO["while"]())
+    assert {n.operator for n in needed(model)} > {op.type for op in model.graph.ops}
+
+
+def picture(*shape: int) -> Border:
+    net = Net(1)
+    return border(read(net.model(net.unary("RELU", net.input(shape, (1 / 255, -128))))))
+
+
+@pytest.mark.parametrize(("channels", "is_image"), [(1, True), (2, False), (3, True), (4, False)])
+def test_a_camera_has_one_channel_or_three(channels: int, is_image: bool) -> None:
+    assert (image_of(picture(1, 24, 24, channels), None) is not None) == is_image
+
+
+def test_the_metadata_s_mean_and_deviation() -> None:
+    image = image_of(picture(1, 24, 24, 3), (127.5, 63.75))
+    assert image is not None
+    assert (image.black, image.white) == (-2.0, 2.0)
+
+
+@pytest.mark.parametrize(("side", "size"), [(96, "QQVGA"), (200, "QVGA"), (400, "VGA"), (1000, "VGA")])
+def test_an_esp32_takes_pictures_that_are_large_enough(side: int, size: str) -> None:
+    subject: Any = SimpleNamespace(name="net", image=image_of(picture(1, side, side, 3), None))
+    assert f"FRAMESIZE_{size}" in camera(subject)["net_camera.h"]
+
+
+def programs() -> tuple[Program, Program]:
+    """A depthwise convolution, as it is and packed for Helium."""
+    rng = np.random.default_rng(3)
+    plain = lower(networks.draw_depthwise(rng), [], set(), rng)
+    return plain.program, packed(plain, Family.MVE).program
+
+
+def test_what_programs_need_is_what_any_of_them_needs() -> None:
+    plain, helium = programs()
+    (op,) = plain.ops
+    conv = dataclasses.replace(plain, ops=(dataclasses.replace(op, kind=Kind.CONV),))
+    assert needs([pack(plain)]).kinds == 1 << Kind.DEPTHWISE
+    for both in ((plain, conv), (conv, plain)):
+        assert needs(map(pack, both)).kinds == 1 << Kind.DEPTHWISE | 1 << Kind.CONV
+    assert (needs([pack(helium)]).kinds, needs([pack(helium)]).packings > 0) == (0, True)
+
+
+def test_a_turned_tensor_is_a_part() -> None:
+    plain, _ = programs()
+    turned = dataclasses.replace(plain.tensors[0], layout=LAYOUT_ROWS_TURNED)
+    program = dataclasses.replace(plain, tensors=(turned, *plain.tensors[1:]))
+    assert [needs([pack(p)]).parts >> Part.TURNED & 1 for p in (plain, program)] == [0, 1]

@@ -1,0 +1,112 @@
+"""Tiled plans as programs: a network in forced blocks gives the bytes of its operators, one after the other."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+
+import numpy as np
+import pytest
+from models import Net
+from property.forced import forced
+from unit.plan.sketch import Sketch
+from unit.plan.tiled import OPTIONS
+
+from tflm_memopt.convert import pipeline
+from tflm_memopt.lower.lowering import _tiles
+from tflm_memopt.lower.program import ProgramOp
+from tflm_memopt.lower.serialise import _group_sums
+from tflm_memopt.model.interface import Changes
+from tflm_memopt.model.reader import Model, read
+from tflm_memopt.ops.kinds import Kind
+from tflm_memopt.plan.plan import Block, Plan, Role, Stage
+from tflm_memopt.plan.planned import Planned
+from tflm_memopt.plan.search.tiles_plan import Settings
+from tflm_memopt.plan.walk import Walk
+from tflm_memopt.rewrite.int8_io import Int8Interface
+from tflm_memopt.runtime import host_model
+
+SEEDS = 5
+
+
+def stages(plan: Plan) -> list[Stage]:
+    return [stage for step in plan.steps if isinstance(step, Block) and step.strips > 1 for stage in step.stages]
+
+
+def has_lanes(plan: Plan) -> bool:
+    """Rows of a strip that are kept for different times."""
+    return any(len(b.lanes) > 1 for b in plan.buffers if b.role is Role.RING)
+
+
+def sums_up(plan: Plan) -> bool:
+    return any(stage.iterative for stage in stages(plan))
+
+
+def makes_again(plan: Plan) -> bool:
+    return any(stage.walk.recomputes for stage in stages(plan))
+
+
+def network() -> bytes:
+    """Three windows, a bottleneck, and a mean."""
+    net = Net(seed=7)
+    x = net.conv2d(net.input((1, 17, 11, 3)), 5, kernel=(3, 3))
+    x = net.conv2d(net.conv2d(x, 6, kernel=(5, 3)), 10)
+    x = net.conv2d(net.depthwise_conv2d(x, kernel=(3, 3)), 7)
+    return net.model(net.mean(net.conv2d(x, 6, kernel=(3, 3), stride=(2, 2)), (1, 2)))
+
+
+@cache
+def planned(tile: int, cached: bool, groups: int, seed: int) -> tuple[Model, Planned]:
+    model = read(network())
+    settings = Settings(
+        strip_rows=(2, 3), tile=tile, cache=cached, recompute=not cached, group_channels=groups, overlap=True,
+        max_overhead=9.0,
+    )  # fmt: skip
+    with forced(settings, seed):
+        found = pipeline.make_plan(pipeline.understand(model.graph), OPTIONS)
+    assert found is not None
+    return model, found
+
+
+@pytest.mark.parametrize("seed", range(SEEDS))
+@pytest.mark.parametrize(
+    ("tile", "cached", "groups", "shows"),
+    [(2, True, 0, has_lanes), (1000, True, 0, sums_up), (2, False, 0, makes_again)],
+)
+def test_a_tiled_program_computes_what_its_operators_do(
+    tile: int, cached: bool, groups: int, shows: Callable[[Plan], bool], seed: int
+) -> None:
+    assert any(shows(planned(tile, cached, groups, other)[1].plan) for other in range(SEEDS))
+    model, found = planned(tile, cached, groups, seed)
+    new = read(pipeline.lower(model, Int8Interface(model.graph, Changes(), {}, ()), found, OPTIONS)).graph
+    inputs = [
+        np.random.default_rng(seed).integers(-128, 128, (1, *model.graph.tensors[t].shape), np.int8)
+        for t in model.graph.inputs
+    ]
+    for expected, got in zip(
+        host_model.run_model(model.graph, inputs, 1), host_model.run_model(new, inputs, 1), strict=True
+    ):
+        np.testing.assert_array_equal(got, expected)
+
+
+@pytest.mark.parametrize(("channels", "groups", "each"), [(8, 2, 4), (7, 3, 3), (9, 2, 5)])
+def test_no_channel_is_without_a_group(channels: int, groups: int, each: int) -> None:
+    s = Sketch()
+    y = s.conv(s.input(4, 1, 4), channels)
+    walk = Walk(tile=1, groups=groups)
+    assert _tiles(s.ops[0], Stage(0, (0,), walk=walk), {y: walk}) == {
+        "tile": 1,
+        "groups": groups,
+        "group_channels": each,
+    }
+
+
+def test_groups_are_added_up_once() -> None:
+    """What reads sums reads all channels."""
+
+    def op(kind: Kind, producer: int | None, groups: int) -> ProgramOp:
+        return ProgramOp(kind, (0,), (producer,), 0, (0,), 0, groups=groups)
+
+    ops = (op(Kind.CONV, None, 2), op(Kind.DEPTHWISE, 0, 2), op(Kind.CONV, 1, 2), op(Kind.CONV, 2, 2))
+    assert _group_sums(ops) == {2}
+    assert _group_sums((*ops[:3], op(Kind.CONV, 2, 1))) == {2}
