@@ -161,7 +161,7 @@ def resize(net: Net, x: int, size: Pair, *, bilinear: bool = False, corners: boo
 
 
 def reduce(net: Net, kind: str, x: int, axes: Sequence[int], *, keep: bool = True, out: Affine | None = None) -> int:
-    """SUM, REDUCE_MAX, MEAN."""
+    """SUM, REDUCE_MAX, REDUCE_MIN, MEAN."""
     rank = len(net.shape(x))
     gone = {a % rank for a in axes}
     shape = [1 if a in gone else d for a, d in enumerate(net.shape(x)) if keep or a not in gone]

@@ -13,6 +13,12 @@ static uint32_t max_taps(uint32_t sum, const int8_t *x, uint32_t step, uint32_t 
   return (uint32_t)max;
 }
 
+static uint32_t min_taps(uint32_t sum, const int8_t *x, uint32_t step, uint32_t n) {
+  int32_t min = (int32_t)sum;
+  for (; n > 0; --n, x += step) min = *x < min ? *x : min;
+  return (uint32_t)min;
+}
+
 /* sum / count, halves away from zero. Sums that lie in the workspace may be anything if a damaged program overwrites them. */
 static int32_t average(int32_t sum, int32_t count) {
   return tmo_wrapping_add(sum, sum > 0 ? count / 2 : -(count / 2)) / count;
@@ -51,14 +57,14 @@ static void add_up(const tmo_kernel *k, const tmo_window *v, uint32_t i, int8_t 
 /* One output pixel; its channels are outputs i, i + 1, ..
  * TFLM: kernels/internal/reference/integer_ops/pooling.h; MEAN: QuantizedMeanOrSum, kernels/internal/reference/reduce.h. */
 static void pool(const tmo_kernel *k, tmo_window v, uint32_t i, int8_t *out) {
-  const bool is_max = k->op->kind == TMO_OP_MAX_POOL;
+  const bool is_extreme = k->op->kind == TMO_OP_MAX_POOL, is_min = is_extreme && k->op->param != 0;
   const uint32_t channels = k->out_channels;
   const uint32_t run = k->op->tile == 0 ? v.columns : 1; /* taps at each pointer */
   for (uint32_t c = 0; c < channels; ++c, ++i) {
-    uint32_t sum = tmo_sum_begin(k, i, is_max ? (uint32_t)INT8_MIN : 0);
+    uint32_t sum = tmo_sum_begin(k, i, is_extreme ? (uint32_t)(is_min ? INT8_MAX : INT8_MIN) : 0);
     for (uint32_t p = 0; p < v.count; ++p) {
       const int8_t *first = v.pixels[p] + v.offset + c;
-      sum = is_max ? max_taps(sum, first, channels, run) : add_taps(sum, first, channels, run);
+      sum = is_min ? min_taps(sum, first, channels, run) : is_extreme ? max_taps(sum, first, channels, run) : add_taps(sum, first, channels, run);
     }
     if (tmo_sum_end(k, i, sum)) out[i] = finish(k, sum, v.area);
   }

@@ -214,7 +214,8 @@ def _pool(op: ProgramOp, inputs: list[Ints], shape: tuple[int, int, int]) -> Int
         for kx in range(op.window.kernel_w)
     ])  # fmt: skip
     if op.kind is Kind.MAX_POOL:
-        return np.clip(taps.max(axis=0), *op.activation).astype(np.int8)
+        extreme = np.where(taps == outside, np.int64(128), taps).min(axis=0) if op.param else taps.max(axis=0)
+        return np.clip(extreme, *op.activation).astype(np.int8)
     total, count = np.where(taps == outside, 0, taps).sum(axis=0), (taps != outside).sum(axis=0)
     if op.kind is Kind.MEAN:
         return _scale(op, total - op.input_zero_points[0] * count)

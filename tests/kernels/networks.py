@@ -250,6 +250,8 @@ def _windowed(
     op = dataclasses.replace(op, window=w)
     if pool:
         gain = 2.0 / (w.kernel_h * w.kernel_w)
+        least = int(op.kind is Kind.MAX_POOL and (h_out + w_out) % 2)  # of a window
+        op = dataclasses.replace(op, param=least)
         return dataclasses.replace(op, **(scaling(rng, 1, gain) if mean else {})), (h_out, w_out, shape[2])
     depthwise = op.kind is Kind.DEPTHWISE
     channels = out_channels or (shape[2] * int(rng.integers(1, 4)) if depthwise else int(rng.integers(1, 20)))

@@ -51,11 +51,12 @@ def test_transpose_conv(
     assert_all(net, y)
 
 
+REDUCTIONS = ("MEAN", "SUM", "REDUCE_MAX", "REDUCE_MIN")
 AXES = [axes for n in (1, 2, 3) for axes in itertools.combinations((1, 2, 3), n)]
 
 
 @EXAMPLES
-@given(kind=st.sampled_from(["MEAN", "SUM", "REDUCE_MAX"]), shape=shapes, axes=st.sampled_from(AXES),
+@given(kind=st.sampled_from(REDUCTIONS), shape=shapes, axes=st.sampled_from(AXES),
        keep=st.booleans(), a=affines, b=affines, streamed=st.booleans())  # fmt: skip
 def test_reductions(
     kind: str, shape: tuple[int, ...], axes: tuple[int, ...], keep: bool, a: tuple[float, int], b: tuple[float, int],
@@ -64,7 +65,7 @@ def test_reductions(
     net = Net()
     x = net.input(shape, a)
     x = net.conv2d(x, shape[-1], out=a) if streamed else x
-    assert_all(net, reduce(net, kind, x, axes, keep=keep, out=None if kind == "REDUCE_MAX" else b))
+    assert_all(net, reduce(net, kind, x, axes, keep=keep, out=None if kind.startswith("REDUCE") else b))
 
 
 BATCHES = [
@@ -75,11 +76,11 @@ BATCHES = [
 
 
 @pytest.mark.parametrize("keep", [False, True])
-@pytest.mark.parametrize("kind", ["MEAN", "SUM", "REDUCE_MAX"])
+@pytest.mark.parametrize("kind", REDUCTIONS)
 @pytest.mark.parametrize(("shape", "axes"), BATCHES)
 def test_reductions_of_batches(kind: str, shape: tuple[int, ...], axes: tuple[int, ...], keep: bool) -> None:
     net = Net()
-    y = reduce(net, kind, net.input(shape), axes, keep=keep, out=None if kind == "REDUCE_MAX" else (0.07, 3))
+    y = reduce(net, kind, net.input(shape), axes, keep=keep, out=None if kind.startswith("REDUCE") else (0.07, 3))
     assert_all(net, y)
 
 
@@ -93,7 +94,7 @@ def test_dimensions_that_are_not_side_by_side_stay() -> None:
 @pytest.mark.parametrize(
     ("shape", "axes"), [((1, 7, 4), (2,)), ((1, 7, 4), (1, 2)), ((5, 4), (1,)), ((1, 9), (1,)), ((1, 1, 6, 3), (2, 3))]
 )
-@pytest.mark.parametrize("kind", ["MEAN", "SUM", "REDUCE_MAX"])
+@pytest.mark.parametrize("kind", REDUCTIONS)
 def test_reductions_of_sequences(kind: str, shape: tuple[int, ...], axes: tuple[int, ...]) -> None:
     net = Net()
     assert_all(net, reduce(net, kind, net.input(shape), axes))

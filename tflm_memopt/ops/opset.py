@@ -70,6 +70,7 @@ _WEIGHTED = common.operands(least=2, most=3)
 _ELEMENTWISE = (*_INT8, common.batch_one, common.same_shape)
 _ONE = common.operands(least=1, most=1)
 _REDUCED = (common.operands(least=1, most=2), *_INT8, arithmetic.reduced_axes)
+_EXTREME = Row((*_REDUCED, common.same_quantization), parse.reduce_extreme)
 _RESIZED = (
     common.operands(least=2, most=2),
     common.options("alignCorners", "halfPixelCenters"),
@@ -180,7 +181,8 @@ OPSET: Mapping[str, Row] = {
     "MAX_POOL_2D": Row(_POOL, parse.max_pool),
     "MEAN": Row(_REDUCED, parse.mean),
     "SUM": Row(_REDUCED, parse.sum_),
-    "REDUCE_MAX": Row((*_REDUCED, common.same_quantization), parse.reduce_max),
+    "REDUCE_MAX": _EXTREME,
+    "REDUCE_MIN": _EXTREME,
     "GATHER": Row(
         (
             common.operands(least=2, most=2),

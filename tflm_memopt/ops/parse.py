@@ -71,9 +71,10 @@ def sum_(site: Site) -> RowOp:
     return _reduced(site, Kind.MEAN, _reduction(site), [quant.rescale(*scales)])
 
 
-def reduce_max(site: Site) -> RowOp:
-    """REDUCE_MAX: a pool over all that is reduced."""
-    return _reduced(site, Kind.MAX_POOL, _reduction(site), [])
+def reduce_extreme(site: Site) -> RowOp:
+    """REDUCE_MAX and REDUCE_MIN: a pool over all that is reduced."""
+    pool = _reduced(site, Kind.MAX_POOL, _reduction(site), [])
+    return replace(pool, param=int(site.op.type == "REDUCE_MIN"))
 
 
 def gather(site: Site) -> RowOp:

@@ -120,7 +120,7 @@ enum {
  *                  quantize(in0 / out), quantize(in0 * in1 / out).
  *
  * AVERAGE_POOL     clamp(round(sum / count)), halves away from zero, count = pixels of the clipped window. No multiplier, no param.
- * MAX_POOL         clamp(max). No multiplier, no param.
+ * MAX_POOL         clamp(max), or with param = 1 clamp(min). No multiplier.
  * MEAN             clamp(rescale(sum - zero_in * n, m, s) + zero_out), n = kernel_h * kernel_w; the window must lie inside the input.
  *                  (kernels/internal/reference/reduce.h QuantizedMeanOrSum) n goes into m and s:
  *                    m0, s0 = quantize(in / out);  b = min(floor(log2(n)), 32, 31 + s0);  m = (m0 << b) / n, rounded down;  s = s0 - b

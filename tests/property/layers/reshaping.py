@@ -124,7 +124,7 @@ def transpose_conv(net: Net, layer: Layer, x: int, _: int) -> list[int]:
 
 
 def reduce(net: Net, layer: Layer, x: int, _: int) -> list[int]:
-    kind = ("SUM", "REDUCE_MAX", "MEAN")[layer.channels % 3]
+    kind = ("SUM", "REDUCE_MAX", "MEAN", "REDUCE_MIN")[layer.channels % 4]
     axes = [a for a in (1, 2, 3) if layer.kernel[0] >> (a - 1) & 1] or [3]
     y = moving.reduce(net, kind, image(net, x), axes, keep=layer.flag)
-    return [y if kind == "REDUCE_MAX" else scaled(net, layer, y)]
+    return [y if kind.startswith("REDUCE") else scaled(net, layer, y)]
