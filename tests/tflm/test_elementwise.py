@@ -12,11 +12,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 from models import Affine, Net
 from numpy.typing import NDArray
+from property.oracle import assert_same_bytes, convert
 from tflm.test_operators import EVERY, EXAMPLES, activations, affines, assert_equal, oracle, zero_points
 
 from tflm_memopt.model.graph import Op, Quantization
+from tflm_memopt.model.reader import read
 from tflm_memopt.ops import lookup, quant
 from tflm_memopt.ops.elementwise import ARITHMETIC
+from tflm_memopt.plan.plan import Builtin
+from tflm_memopt.plan.planner import Options
 
 TABLES = examples(150)
 """Random scales and zero points for each operator."""
@@ -135,3 +139,23 @@ def test_two_operands(
     }
     out = (float(np.float32(wanted.get(kind, max(a[0], b[0])) * ratio)), zero_point)
     assert_equal(net.model(net.binary(kind, *operands, activation=activation, out=out)))
+
+
+def test_gelu_in_tflite_s_composition() -> None:
+    """The approximation by TANH: all of its multiplications, additions and constants are in one region."""
+    net = Net(3)
+    x = net.conv2d(net.input((1, 6, 5, 3)), 4, kernel=(3, 3), out=(0.05, 3))
+
+    def constant(value: float) -> int:
+        return net.tensor((1,), affine=(value / 100, 0), data=[100])
+
+    cube = net.binary("MUL", net.binary("MUL", x, x, out=(0.15, -128)), x, out=(1.5, 2))
+    inner = net.binary("ADD", x, net.binary("MUL", cube, constant(0.044715), out=(0.07, 1)), out=(0.1, 2))
+    scaled = net.binary("MUL", inner, constant(0.7978845608), out=(0.08, 2))
+    gate = net.binary("ADD", net.unary("TANH", scaled, out=(1 / 128, 0)), constant(1.0), out=(2 / 255, -128))
+    y = net.binary("MUL", net.binary("MUL", x, constant(0.5), out=(0.025, 3)), gate, out=(0.03, -100))
+    data = net.model(net.conv2d(y, 2))
+    new, planned = convert(data, Options(tiles=None, seconds=0.2)) or (b"", None)
+    assert planned is not None and not any(isinstance(step, Builtin) for step in planned.plan.steps)
+    assert [op.type for op in read(new).graph.ops] == ["CUSTOM"]
+    assert_same_bytes(data, new)
