@@ -41,6 +41,8 @@ class Platform:
     unit: str = "us"
     """What the clock counts."""
     cameras: bool = True
+    counts: bool = False
+    """Some of its cores have a counter of cycles, which is told besides."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +114,8 @@ def program(subject: Subject, platform: Platform) -> str:
     own = [f"{name}_model.h", f"{name}_ops.h", f"{name}_sample.h", *([camera] if image else [])]
     return rendered(
         "program.cpp.jinja",
-        c=c, about=comment(name), platform=platform, own=own, alignment=ALIGNMENT,
+        c=c, about=comment(name), counted=escaped(name).replace("%", "%%"), platform=platform,
+        own=own, alignment=ALIGNMENT,
         result=result, labels=[escaped(label) for label in subject.labels],
         frame=frame, image=image, camera_header=camera, variables=subject.report.arena.variables,
         inputs=len(subject.sample.inputs), outputs=len(subject.sample.outputs),

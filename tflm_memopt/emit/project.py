@@ -37,8 +37,9 @@ void loop() {
   delay(1000);
 }
 """,
+    counts=True,
 )
-_PLATFORMIO = Platform(_ARDUINO.includes, _ARDUINO.clock, _ARDUINO.say, _ARDUINO.entry, first="Arduino.h")
+_PLATFORMIO = Platform(_ARDUINO.includes, _ARDUINO.clock, _ARDUINO.say, _ARDUINO.entry, "Arduino.h", counts=True)
 _ESP_IDF = Platform(
     ('"esp_timer.h"', '"freertos/FreeRTOS.h"', '"freertos/task.h"'),
     "esp_timer_get_time()",

@@ -110,6 +110,8 @@ class Verification:
     """When a C module was to be verified as well."""
     planned_for: str = ""
     """Whose kernels a rewritten model of builtin operators relies on, as its metadata say; "any" for all."""
+    steps: int = 0
+    """Inferences one after the other, with resets."""
 
     def __repr__(self) -> str:
         tried = f"{self.runs} random, {self.extremes} extreme and {self.files} given inputs"

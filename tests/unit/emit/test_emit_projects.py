@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import shutil
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -126,3 +128,53 @@ def test_builtin_operators_need_no_library(folder: Path, run: Run, emits: str) -
     assert not headers
     assert any("resolver.AddConv2D();" in text for text in texts.values())
     assert ("espressif/esp-tflite-micro" in "".join(texts.values())) == (emits == "esp-idf")
+
+
+COUNTER = re.compile(r"static uint32_t core_cycles\(\) \{.*?\n\}\n", re.S)
+REGISTERS = ("0xE000EDFC", "0xE0001FB0", "0xE0001000", "0xE0001004")
+"""DEMCR, DWT_LAR, DWT_CTRL, DWT_CYCCNT."""
+READS = """
+#include <stdio.h>
+int main() {
+  registers[3] = 42;
+  const uint32_t count = core_cycles();
+  printf("%x %x %x %u", registers[0], registers[1], registers[2], count);
+}
+"""
+
+
+def counter(folder: Path, run: Run) -> str:
+    """The function of an emitted program that reads the core's counter of cycles."""
+    assert run("optimize", "net.tflite", "-o", "out", "--emit", "platformio").code == cli.DONE
+    main = (folder / "out/platformio/src/main.cpp").read_text()
+    assert "cycles of the core for one inference" in main
+    (found,) = COUNTER.findall(main)
+    return f"#include <stdint.h>\n{found}"
+
+
+@pytest.mark.skipif(not shutil.which("g++"), reason="no g++")
+@pytest.mark.parametrize(("flags", "says"), [
+    (["-D__ARM_ARCH=7", "-D__ARM_ARCH_PROFILE='M'"], "1000000 c5acce55 1 42"),
+    (["-D__ARM_ARCH=6", "-D__ARM_ARCH_PROFILE='M'"], "0 0 0 0"),
+    ([], "0 0 0 0"),
+])  # fmt: skip
+def test_a_program_counts_cycles_where_the_core_does(folder: Path, run: Run, flags: list[str], says: str) -> None:
+    """The registers' addresses are those of an array here."""
+    text = counter(folder, run)
+    for number, address in enumerate(REGISTERS):
+        assert text.count(address) == 1
+        text = text.replace(address, f"&registers[{number}]")
+    source = folder / "counts.cpp"
+    source.write_text(f"#include <stdint.h>\nstatic uint32_t registers[4];\n{text}{READS}")
+    subprocess.run(["g++", "-Wall", "-Wextra", "-Werror", *flags, source, "-o", "counts"], check=True)
+    assert subprocess.run([folder / "counts"], capture_output=True, text=True, check=True).stdout == says
+
+
+@pytest.mark.skipif(not shutil.which("arm-none-eabi-g++"), reason="no arm-none-eabi-g++")
+@pytest.mark.parametrize("cpu", ["cortex-m0plus", "cortex-m3", "cortex-m4", "cortex-m7", "cortex-m33"])
+def test_the_counter_compiles_for_the_cores(folder: Path, run: Run, cpu: str) -> None:
+    (folder / "counts.cpp").write_text(counter(folder, run) + "uint32_t now() { return core_cycles(); }\n")
+    flags = [f"-mcpu={cpu}", "-mthumb", "-std=gnu++17", "-Wall", "-Wextra", "-Werror", "-O2"]
+    subprocess.run(["arm-none-eabi-g++", *flags, "-c", "counts.cpp", "-o", "counts.o"], check=True)
+    listed = subprocess.run(["arm-none-eabi-objdump", "-d", "counts.o"], capture_output=True, text=True, check=True)
+    assert ("str" in listed.stdout) == (cpu != "cortex-m0plus")
