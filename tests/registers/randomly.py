@@ -57,9 +57,8 @@ class Result:
 def run(seeds: Iterable[int], folder: Path, *, verbose: bool = False) -> list[Result]:
     """Plain and generated drivers of these seeds, compiled into one program. Raises when one cannot be compiled."""
     cases = [draw(seed) for seed in seeds]
-    parts = [HEADER, PLAIN, "".join(_case(case, folder) for case in cases)]
-    several = [rows(case) for case in cases]
-    most = max(several, key=len)
+    most = max((rows(case) for case in cases), key=len)
+    parts = [HEADER, PLAIN, "".join(_case(case, folder, len(most)) for case in cases)]
     parts.append(_shared(most))
     entries = "\n".join(_entry(case) for case in cases)
     parts.append(
@@ -100,7 +99,7 @@ def source(case: Drawn) -> str:
     return f"#include <stdint.h>\nvoid outside(uint32_t value);\n{text}\n"
 
 
-def _case(case: Drawn, folder: Path) -> str:
+def _case(case: Drawn, folder: Path, room: int) -> str:
     made = generate(
         folder / f"case{case.seed}.c", source(case), folder / f"case{case.seed}.svd", svd(case), place=case.place
     )
@@ -109,7 +108,7 @@ def _case(case: Drawn, folder: Path) -> str:
     plain = rows(case)
     placed = _placed(case, plain, made.files[f"{name}.svd"]) if case.place else plain
     runs = [_run(case, "plain_"), _run(case, "")]
-    tables = [_table(case, "plain", plain), _table(case, "made", placed)]
+    tables = [_table(case, "plain", plain, room), _table(case, "made", placed, room)]
     return "\n".join([text, "\n".join(case.plain), *runs, *tables, ""])
 
 
@@ -131,12 +130,13 @@ def _run(case: Drawn, prefix: str) -> str:
     return f"static uint32_t {name}(void) {{\n  uint32_t sum = 0;\n{lines}\n  return sum;\n}}"
 
 
-def _table(case: Drawn, name: str, fields: list[Row]) -> str:
+def _table(case: Drawn, name: str, fields: list[Row], room: int) -> str:
+    """As long as the longest one: the bus has one count of fields."""
     entries = "\n".join(
         f"  {{{row.address:#x}u, {row.bit}, {row.bits}, {row.access}, {' | '.join(row.flags) or '0'}}},"
         for row in fields
     )
-    return f"static const bus_field {name}_fields{case.seed}[64] = {{\n{entries}\n}};"
+    return f"static const bus_field {name}_fields{case.seed}[{room}] = {{\n{entries}\n}};"
 
 
 def _entry(case: Drawn) -> str:
