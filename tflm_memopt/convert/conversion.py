@@ -107,7 +107,7 @@ class Conversion:
         self.source, self.border, self.understood, self.options, self.abi = source, border, understood, options, abi
         self._original = understood
         """With its input in the arena."""
-        found = None if pipeline.left_whole(source) else self._row_graph(understood)
+        found = None if pipeline.left_whole(source, options.ops) else self._row_graph(understood)
         if found is None and options.input != IN_ARENA:
             raise UsageError(
                 f"no place for the input but the arena: {NOTHING}", code="input_several", hint="--input arena"

@@ -100,9 +100,9 @@ def row_graph(understood: Understood, options: Options) -> tuple[Understood, Par
     return understood, parts
 
 
-def left_whole(model: Model) -> str:
-    """Why no part of a model can be converted; "" when nothing speaks against it."""
-    if model.subgraphs > 1 and not is_setup(model.graph):
+def left_whole(model: Model, ops: Ops = "region") -> str:
+    """Why no part of a model can be converted; "" when nothing speaks against it. ops: of the rewritten model."""
+    if model.subgraphs > 1 and (ops == BUILTIN or not is_setup(model.graph)):
         return SEVERAL_SUBGRAPHS
     if any(t.dynamic for t in model.graph.tensors.values() if not t.constant):
         return DYNAMIC
@@ -127,7 +127,8 @@ def builtin_alone(graph: Graph, whole: str = "") -> Understood:
     """The graph as it is: all its operators stay builtin. whole: see understand()."""
     rows = understand(graph, whole).support
     stays = Unsupported("left_whole", whole or BUILTIN_ONLY, "", "--ops region")
-    support = {op.index: s if isinstance(s := rows.get(op.index), RowOp) else stays for op in graph.ops}
+    plain = {i: s for i, s in rows.items() if isinstance(s, RowOp) and s.older is None and s.keeps is None}
+    support = {op.index: plain.get(op.index, stays) for op in graph.ops}
     return Understood(_activations_only(graph), support)
 
 
