@@ -132,12 +132,11 @@ def verify(
     how: How | None = None,
     c: Path | None = None,
 ) -> Verification:
-    """Runs both models on `runs` random inputs, three extreme ones and the user's `inputs`, and compares every byte.
+    """Runs both models on `runs` random inputs, three extreme ones and the user's `inputs`, compares every byte.
 
-    `inputs` holds one array per model input and inference, in the format of the original or of the rewritten model (see
-    stimuli.from_files). `steps`: more inferences, one after the other, with resets, for models with state. `how` is for
-    tests: by default the official wheel where it exists, else our own kernels. `c`: the folder, or the NAME.c, of a C
-    module of the rewritten model (`optimize --emit c`), compiled for this machine and compared, too.
+    `inputs`: one array per model input and inference (stimuli.from_files). `steps`: more inferences, one after the
+    other, with resets, for models with state. `how`: for tests; by default the official wheel where it exists, else our
+    own kernels. `c`: the folder, or NAME.c, of a C module of the rewritten model, compiled here and compared, too.
 
     Raises InterfaceError when the two cannot be compared, ModelError when one cannot be read or the original does not
     run, RuntimeUnavailable when something has to be installed first, UsageError for arrays that do not fit.
@@ -148,13 +147,13 @@ def verify(
     seen, changes = _interface(before, after)
     cases = cases_of(before.graph, seen, changes, runs=runs, seed=seed, files=inputs, steps=steps)
     asked, asked_after = stand_in.runnable(original), stand_in.runnable(rewritten)
-    as_they_are = asked is original and asked_after is rewritten
+    as_they_are = (asked, asked_after) == (original, rewritten)
     job = Job(asked, before.graph, [case.original for case in cases])
     expected, got = _execute(how, job, Job(asked_after, seen, [case.rewritten for case in cases], changes.input))
     guarded, failure, difference = 0, got.failure, None
+    watched = [case.rewritten.values for case in cases[max(runs - 1, 0) :][: 1 + len(EXTREMES)]]
     if not failure:
-        watched = cases[max(runs - 1, 0) :][: 1 + len(EXTREMES)]
-        guarded, failure = guarded_runs(after, [case.rewritten.values for case in watched], seed)
+        guarded, failure = guarded_runs(after, watched, seed)
         difference = first_difference(before.graph, changes, cases, expected, got)
     in_c = _run_module(module, after, before.graph, changes, cases, expected) if module else None
     return Verification(

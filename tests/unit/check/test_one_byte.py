@@ -16,13 +16,14 @@ from tflm_memopt.check.arena import TaggedArena
 from tflm_memopt.check.frame import FrameReplay
 from tflm_memopt.check.lives import BEFORE, LiveRanges, apart, pieces
 from tflm_memopt.check.packed import kernel_scratch
+from tflm_memopt.check.states import StateReplay
 from tflm_memopt.errors import PlanError
 from tflm_memopt.ops.opset import Unsupported
 from tflm_memopt.ops.packing import Packing
 from tflm_memopt.ops.rowop import Rows, Window
 from tflm_memopt.plan.plan import Block, Buffer, Plan, Role, Stage
 from tflm_memopt.plan.planner import Options, plan
-from tflm_memopt.rowgraph.graph import InputSource
+from tflm_memopt.rowgraph.graph import InputSource, Partition
 from tflm_memopt.rowgraph.regions import partition
 
 ROW = 8
@@ -133,10 +134,10 @@ def test_a_turned_block_reads_the_mirror_image_of_its_windows() -> None:
     y = s.conv(s.input(8, 1, 16), 8, stride=2)
     found, op = single(s, y), s.ops[0]
     (block,) = (step for step in found.steps if isinstance(step, Block))
-    frame = FrameReplay(arena(), None)
+    frame, states = FrameReplay(arena(), None), StateReplay(found, Partition((), {0: op}))
     read = [op.rows_read(0, row) for row in range(op.writes.h)]
     for turned, expected in ((False, read), (True, [(8 - end, 8 - first) for first, end in reversed(read)])):
-        replay = checker._RowReplay(arena(), 0, replace(block, turned=turned), {0: op}, frame)
+        replay = checker._RowReplay(arena(), 0, replace(block, turned=turned), {0: op}, frame, states)
         assert replay.rows[0, 0] == expected
     assert read != [(8 - end, 8 - first) for first, end in reversed(read)]
 
