@@ -17,7 +17,7 @@ class ExploreOptions(TypedDict, total=False):
 
     input: str
     """Where the model's input lives: "arena", "stream" or "stream:ROWS" (pushed a few rows at a time), "external" (read
-    from the caller's buffer).
+    from the caller's buffer), "sliding" or "sliding:ROWS" (a window: each inference brings so many new rows).
     """
     int8_io: bool
     """Drop QUANTIZE and DEQUANTIZE at the model's border."""

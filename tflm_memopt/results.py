@@ -35,8 +35,13 @@ _KERNELS = {"reference": "reference kernels", "cmsis-nn": "with CMSIS-NN", "esp-
 def convention(arena: Arena, input: str = "arena") -> str:  # noqa: A002 (the option's name)
     """What every RAM figure is quoted with: ABI, where the input lives, whose kernels."""
     kind, _, rows = input.partition(":")
-    streamed = f"input streamed {rows} row{'s' * (rows != '1')}"
-    where = {"arena": "input in the arena", "stream": streamed, "external": "input external (not counted)"}[kind]
+    come = f"{rows} row{'s' * (rows != '1')}"
+    where = {
+        "arena": "input in the arena",
+        "stream": f"input streamed {come}",
+        "sliding": f"input sliding by {come}",
+        "external": "input external (not counted)",
+    }[kind]
     return f"{arena.abi}, {where}, TFLM {_KERNELS[arena.kernels]}" + unknown(arena)
 
 
@@ -194,6 +199,15 @@ class FrameReport:
 
 
 @dataclass(frozen=True, slots=True)
+class WindowReport:
+    """An input that is a window of `rows`, of which each inference brings `new`; `inferences` fill it."""
+
+    rows: int
+    new: int
+    inferences: int
+
+
+@dataclass(frozen=True, slots=True)
 class Accuracy:
     """Shares of test examples that are classified right."""
 
@@ -217,6 +231,7 @@ class Report:
     input: str
     """"arena", "stream:ROWS" or "external"."""
     frame: FrameReport | None
+    window: WindowReport | None
     op_per: str
     target: str
     """Whose kernels it is packed for."""

@@ -73,7 +73,7 @@ static tmo_status check_tensor(const tmo_checker *c, const tmo_tensor *t) {
   if (t->channels == 0 || t->width == 0 || t->height == 0) return TMO_ERROR_TABLE;
   if (tmo_in_ring(t) ? !check_ring(c, t) : t->layout > TMO_LAYOUT_PIXELS_TURNED) return TMO_ERROR_TABLE;
   const bool whole = !tmo_has_lanes(t) && t->depth == t->height && !tmo_is_frame(c->program, t);
-  if (t->layout != TMO_LAYOUT_HWC && !whole) return TMO_ERROR_TABLE;
+  if (t->layout != TMO_LAYOUT_HWC && !tmo_in_ring(t) && !whole) return TMO_ERROR_TABLE;
   if (tmo_is_frame(c->program, t)) return check_frame(c, t);
   if (tmo_has_lanes(t)) return TMO_OK; /* check_lanes() */
   if (t->depth == 0 || t->depth > t->height) return TMO_ERROR_TABLE;

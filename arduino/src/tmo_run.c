@@ -108,12 +108,19 @@ TMO_OWN_FRAME static void start_state(const tmo_run_state *run) {
   }
 }
 
-/* The rows that have been kept are the newest ones from now on. */
-TMO_OWN_FRAME static void step_state(const tmo_run_state *run) {
+/* The rows that have been kept are the newest ones from now on. TMO_WAIT: they do not fill the window yet. */
+TMO_OWN_FRAME static tmo_status step_state(const tmo_run_state *run) {
+  tmo_status status = TMO_OK;
   uint16_t *oldest = (uint16_t *)(void *)state_of(run);
   for (const tmo_ring *ring = tmo_rings(run->program); ring->depth > 0; ++ring, ++oldest) {
-    *oldest = (uint16_t)(1 + (*oldest - 1u + ring->advance) % ring->depth);
+    if (ring->window == 0) {
+      *oldest = (uint16_t)(1 + (*oldest - 1u + ring->advance) % ring->depth);
+    } else if (*oldest < ring->depth) {
+      ++*oldest;
+      status = TMO_WAIT;
+    }
   }
+  return status;
 }
 
 void tmo_begin(tmo_run_state *run, const void *program, void *const *io, void *workspace) {
@@ -225,7 +232,7 @@ TMO_OWN_FRAME static tmo_status search(tmo_run_state *run) {
 /* Where no firing is left to do. */
 static tmo_status at_end(tmo_run_state *run) {
   const tmo_status left = find_sink(run);
-  if (left == TMO_OK && has_state(run->program)) step_state(run);
+  if (left == TMO_OK && has_state(run->program)) return step_state(run);
   return left == TMO_MORE ? TMO_ERROR_FIRINGS : left;
 }
 

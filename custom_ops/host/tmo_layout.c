@@ -31,6 +31,7 @@ static const tmo_layout_entry layout[] = {
     FIELD(tmo_ring, depth),
     FIELD(tmo_ring, advance),
     FIELD(tmo_ring, fill),
+    FIELD(tmo_ring, window),
     FIELD(tmo_ring, reserved),
     STRUCT(tmo_tensor),
     FIELD(tmo_tensor, offset),

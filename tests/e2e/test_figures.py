@@ -102,10 +102,16 @@ def library() -> Sequence[int]:
     return report.balance.library - measured["tflm"]["adapter"], number(linked[1])
 
 
+def window() -> Sequence[int]:
+    report = tflm_memopt.optimize(model("str_ww_ref_model"), input="sliding").report
+    return report.macs.rewritten, report.macs.original, report.arena.total, report.original_arena.total
+
+
 N = r"([\d,]+)"
 CLAIMS = (
     Claim("cli.md", rf"of the {N} of MLPerf Tiny's `vww_96`, {N} are dead", dead_channels),
     Claim("cli.md", rf"{N} of {N} B of RAM for {N} B of flash, of which .*?, gives back up to {N}\.", balance),
+    Claim("input.md", rf"takes {N} multiply-accumulates .*? instead of {N}, and {N} B of arena instead of {N}", window),
     Claim("boards.md", rf"{N} B are said without the adapter for the {N} that a program with MLPerf Tiny's", library),
 )
 

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from tflm_memopt.errors import PlanError
 from tflm_memopt.ops.rowop import RowOp, StateRing
-from tflm_memopt.plan.plan import Block, PlacedState, Plan
+from tflm_memopt.plan.plan import WINDOW, Block, PlacedState, Plan
 from tflm_memopt.rowgraph.graph import Partition
 
 STANDING = 2
@@ -46,6 +46,7 @@ class StateReplay:
         ]
         """The states of each region, which are in one buffer."""
         self.plan = plan
+        self.window = partition.window.inferences if partition.window else 0
         self._events: dict[int, list[_Event]] = {tensor: [] for tensor in self.rings}
 
     def fires(self, op: RowOp, y: int, who: object) -> None:
@@ -87,7 +88,8 @@ class StateReplay:
     def check(self) -> None:
         """Raises PlanError where a ring does not hold what is read of it."""
         placed = {state.tensor: state for state in self.plan.states}
-        if placed.keys() != self.rings.keys() or len(placed) != len(self.plan.states):
+        self._check_window(placed.pop(WINDOW, None))
+        if placed.keys() != self.rings.keys() or len(placed) + (self.window > 0) != len(self.plan.states):
             raise PlanError(f"the plan has states {sorted(placed)}, the graph {sorted(self.rings)}", code="plan_states")
         self._check_bytes()
         for tensor, state in placed.items():
@@ -100,11 +102,20 @@ class StateReplay:
                 )
             self._check_ring(state)
 
+    def _check_window(self, state: PlacedState | None) -> None:
+        """Before the window is full, no output counts."""
+        if (state.depth if state else 0) != self.window:
+            raise PlanError(
+                f"the window is full after {self.window} inferences, not as {state} has it", code="plan_window"
+            )
+
     def _check_bytes(self) -> None:
         """The bytes of each are its own for good."""
+        last = [home for home in self._homes if home][-1:]  # counts the window
         for home in self._homes:
-            end = STANDING * len(home)
-            for state in sorted((s for s in self.plan.states if s.tensor in home), key=lambda s: s.offset):
+            own = home | {WINDOW} if self.window and home in last else home
+            end = STANDING * len(own)
+            for state in sorted((s for s in self.plan.states if s.tensor in own), key=lambda s: s.offset):
                 if state.offset < end or state.depth < 1:
                     raise PlanError(f"{state} starts before byte {end}, where others end", code="plan_state_bytes")
                 end = state.offset + state.nbytes

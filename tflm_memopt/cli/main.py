@@ -347,7 +347,8 @@ def _conversion(command: argparse.ArgumentParser) -> None:
         default="arena",
         metavar="WHERE",
         help="where the model's input lives: arena (default), stream[:ROWS] (pushed ROWS rows at a time, default 1), "
-        "external (read from your own buffer)",
+        "external (read from your own buffer), sliding[:ROWS] (a window of an endless sequence: each inference brings "
+        "ROWS new rows, default 1)",
     )
     command.add_argument("--int8-io", action="store_true", help="drop QUANTIZE and DEQUANTIZE at the model's border")
     command.add_argument(

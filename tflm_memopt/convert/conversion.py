@@ -105,8 +105,8 @@ class Conversion:
         """`widest`: what tiled blocks might use under other limits, for hints. library: of the arena figures."""
         self.widest, self.library, self.log = widest, library, Log()
         self.source, self.border, self.understood, self.options, self.abi = source, border, understood, options, abi
-        self._original = understood
-        """With its input in the arena."""
+        self.whole = understood
+        """With all of its input in the arena."""
         found = None if pipeline.left_whole(source, options.ops) else self._row_graph(understood)
         if found is None and options.input != IN_ARENA:
             raise UsageError(
@@ -128,7 +128,7 @@ class Conversion:
     def original(self) -> Understood:
         """The model as it is, with its own interface."""
         if self.border.graph is self.source.graph and self.options.ops != BUILTIN:
-            return self._original
+            return self.whole
         return pipeline.understand(self.source.graph, pipeline.left_whole(self.source))
 
     @cached_property
@@ -179,7 +179,7 @@ class Conversion:
 
     def overhead(self, macs: int) -> float:
         """F."""
-        return macs / self.understood.macs if self.understood.macs else 1.0
+        return macs / self.whole.macs if self.whole.macs else 1.0
 
     @property
     def folded(self) -> float:
@@ -189,7 +189,7 @@ class Conversion:
 
     def macs(self, overhead: float) -> int:
         """The budget that F stands for."""
-        return math.floor(overhead * self.understood.macs + 1e-6)
+        return math.floor(overhead * self.whole.macs + 1e-6)
 
     def least(self, limits: Limits) -> tuple[Converted | None, Converted]:
         """The least compute within a RAM limit, if that is possible; and, of what was tried, the least RAM."""
@@ -228,12 +228,12 @@ class Conversion:
     def packed_for(self, target: str) -> Conversion:
         """The same for another target."""
         options = replace(self.options, target=target)
-        return Conversion(self.source, self.border, self._original, options, self.abi, self.widest, self.library)
+        return Conversion(self.source, self.border, self.whole, options, self.abi, self.widest, self.library)
 
     def elsewhere(self, input: InputMode, *, int8_io: bool) -> Conversion | None:  # noqa: A002 (the option's name)
         """The same with its input at another place, or with an int8 interface; None where that is impossible."""
         border = to_int8_io(self.source.graph) if int8_io else self.border
-        original = pipeline.interpret(border.graph, self.options.ops) if int8_io else self._original
+        original = pipeline.interpret(border.graph, self.options.ops) if int8_io else self.whole
         options = replace(self.options, input=input)
         try:
             return Conversion(self.source, border, original, options, self.abi, self.widest, self.library)
@@ -241,12 +241,13 @@ class Conversion:
             return None
 
     def in_arena(self, chosen: Converted, limits: Limits) -> int | None:
-        """Bytes with the streamed input in the arena instead, where that takes less than `chosen`.
+        """Bytes with all of a streamed or sliding input in the arena instead, where that takes less than `chosen`.
 
-        An input that is as large as all that `chosen` takes is not tried.
+        A streamed one that is as large as all that `chosen` takes is not tried.
         """
-        frame = chosen.planned.partition.frame
-        if frame is None or not frame.pushed or frame.height * frame.row_bytes >= chosen.planned.plan.head:
+        parts = chosen.planned.partition
+        pushed = parts.frame and parts.frame.pushed and parts.frame.height * parts.frame.row_bytes
+        if not parts.window and not (pushed and pushed < chosen.planned.plan.head):
             return None
         other = self.elsewhere(IN_ARENA, int8_io=False)
         if other is None:

@@ -43,6 +43,7 @@ from tflm_memopt.results import (
     RingReport,
     StageReport,
     TensorReport,
+    WindowReport,
 )
 from tflm_memopt.rewrite.int8_io import Int8Interface
 from tflm_memopt.rowgraph.graph import Kept
@@ -157,17 +158,17 @@ def _report(
 ) -> Report:
     """Describe a conversion and the plan that was chosen, or why there is none. done: one inference's work."""
     conversion, chosen, limits = made.conversion, made.chosen, made.limits
-    border, understood, macs = conversion.border, conversion.understood, conversion.understood.macs
-    planned = chosen.planned if chosen else None
+    border, understood, macs = conversion.border, conversion.understood, conversion.whole.macs
+    planned, parts = chosen.planned if chosen else None, conversion.partition
     executed = planned.plan.macs if planned else macs
-    frame, parts = planned.partition.frame if planned else None, conversion.partition
     return Report(
         model=original.model,
         diagnosis=original.diagnosis,
         changed=planned is not None,
         why_unchanged=made.why,
         input=str(conversion.options.input),
-        frame=FrameReport(frame.height, frame.row_bytes, frame.pushed) if frame else None,
+        frame=_frame(planned),
+        window=_window(planned),
         op_per=asked.op_per,
         target=conversion.options.target,
         max_macs=limits.overhead,
@@ -202,6 +203,16 @@ def _report(
 def _added(original: Inspection, chosen: Converted) -> tuple[str, ...]:
     """Builtin operators of the rewritten model alone."""
     return tuple(kind for kind in chosen.firmware.operators if kind not in original.firmware.operators)
+
+
+def _frame(planned: Planned | None) -> FrameReport | None:
+    frame = planned.partition.frame if planned else None
+    return FrameReport(frame.height, frame.row_bytes, frame.pushed) if frame else None
+
+
+def _window(planned: Planned | None) -> WindowReport | None:
+    window = planned.partition.window if planned else None
+    return WindowReport(window.rows, window.new, window.inferences) if window else None
 
 
 def point(conversion: Conversion, costed: Costed, on: Board | None = None, clock: Clock | None = None) -> PointReport:

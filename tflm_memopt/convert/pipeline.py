@@ -25,9 +25,10 @@ from tflm_memopt.rewrite.states import is_setup, with_states
 from tflm_memopt.rewrite.tiling import PART, Tiling, tiled
 from tflm_memopt.rowgraph import rings, second_pass
 from tflm_memopt.rowgraph.fold import without_dead_channels
-from tflm_memopt.rowgraph.graph import Partition, SecondPass
-from tflm_memopt.rowgraph.inputs import InputMode, with_input
+from tflm_memopt.rowgraph.graph import Partition, SecondPass, SlidingWindow
+from tflm_memopt.rowgraph.inputs import SLIDING, InputMode, with_input
 from tflm_memopt.rowgraph.regions import partition
+from tflm_memopt.rowgraph.sliding import with_sliding
 from tflm_memopt.rowgraph.supported import Understood, to_row_ops
 from tflm_memopt.rowgraph.verify import verify
 from tflm_memopt.tflm import only_builtin as kernels
@@ -91,10 +92,11 @@ def row_graph(understood: Understood, options: Options) -> tuple[Understood, Par
 
     None when there is nothing to convert. Raises UsageError for an input that cannot be where it is wanted.
     """
+    understood, window = slide(understood, options.input)
     parts = find_regions(understood, fold=options.fold)
     if parts is None:
         return None
-    understood, parts = place_input(understood, parts, options.input)
+    understood, parts = place_input(understood, replace(parts, window=window), options.input)
     parts = pack_for(parts, options.target)
     verify(understood.graph, parts, "packing")
     return understood, parts
@@ -177,6 +179,16 @@ def pack_for(parts: Partition, target: str) -> Partition:
     return replace(parts, ops=ops)
 
 
+def slide(understood: Understood, mode: InputMode) -> tuple[Understood, SlidingWindow | None]:
+    """The same on a window that slides, and the window; None: none does.
+
+    Raises UsageError where the input cannot slide so.
+    """
+    if mode.where != SLIDING:
+        return understood, None
+    return with_sliding(understood, mode.rows)
+
+
 def place_input(understood: Understood, parts: Partition, mode: InputMode) -> tuple[Understood, Partition]:
     """The same with the model's input where it is wanted; UsageError where that is impossible."""
     graph, parts = with_input(understood.graph, parts, mode)
@@ -225,7 +237,7 @@ def lower(model: Model, border: Int8Interface, planned: Planned, options: Option
             writer.rename_tensor(tree, tensor, border.graph.tensors[tensor].name)
     writer.replace_interface(tree, border.replaced)
     graph, changes = planned.understood.graph, border.changes
-    if planned.partition.frame:
+    if planned.partition.frame or planned.partition.window:
         changes = replace(changes, input=str(options.input))
     if options.ops == BUILTIN:
         changes = replace(changes, kernels=options.kernels)

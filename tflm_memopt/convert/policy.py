@@ -55,7 +55,8 @@ def decide(asked: Request, start: Conversion, original: Inspection, planning: Ca
                 "there is nothing to plan in this model", code="nothing_to_plan", where=why, hint="no --plan"
             )
     else:
-        wanted = bool(conversion.border.replaced or plan.planned.partition.frame) or slow
+        parts = plan.planned.partition
+        wanted = bool(conversion.border.replaced or parts.frame or parts.window) or slow
         arenas, needs = (original.arena.total, plan.arena.total), plan.firmware
         weighed = balance(arenas, original.firmware, needs, asked.table.core)
         why = _why_left(conversion, limits, original, plan, wanted=wanted)

@@ -59,6 +59,13 @@ def files(result: Optimized, name: str, kinds: Collection[str] = ("cpp",), given
         f"{stem}.plan.json": to_json((result.plan or NOTHING_PLANNED).to_json()),
         f"{stem}.report.json": to_json(result.report.to_json()),
     }
+    programs = {kind for kind in kinds if kind == "c" or kind in PROJECTS}
+    if result.report.window and programs:
+        raise UsageError(
+            f"no program is written for a window that slides: --emit {', '.join(sorted(programs))}",
+            code="sliding_program",
+            hint="--emit cpp",
+        )
     model, once = read(result.model), replace(given, sample=functools.cache(given.sample) if given.sample else None)
     for kind in kinds:
         texts |= EMITTERS[kind](stem, model, result, once)

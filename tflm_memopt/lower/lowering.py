@@ -33,7 +33,7 @@ from tflm_memopt.plan.firing.occupancy import trace_of
 from tflm_memopt.plan.firing.order import Order, orders_of
 from tflm_memopt.plan.firing.turned import as_counted
 from tflm_memopt.plan.layout.drafts import TFLM_ALIGN
-from tflm_memopt.plan.plan import Block, Buffer, PlacedState, Plan, Role, Stage
+from tflm_memopt.plan.plan import WINDOW, Block, Buffer, PlacedState, Plan, Role, Stage
 from tflm_memopt.plan.walk import Walk
 from tflm_memopt.rowgraph.graph import InputSource
 
@@ -97,7 +97,13 @@ class _Lowering:
         self.layout = LAYOUT_HWC
         """Layout of whole tensors in that step."""
         kept = {op.keeps.tensor for n in unit.steps for s in _block(plan, n).stages if (op := ops[s.op]).keeps}
-        self.states = {state.tensor: (i, state) for i, state in enumerate(s for s in plan.states if s.tensor in kept)}
+        before = (None, *(s.tensor for s in plan.states))  # what counts a window comes behind the last of its rings
+        own = [
+            state
+            for state, ring in zip(plan.states, before, strict=False)
+            if state.tensor in kept or (state.tensor == WINDOW and ring in kept)
+        ]
+        self.states = {state.tensor: (i, state) for i, state in enumerate(own)}
         """What outlives a run, by tensor: the number of the ring, and the ring."""
 
     def program(self) -> Program:
@@ -233,7 +239,8 @@ class _Lowering:
 
 
 def _ring(state: PlacedState) -> ProgramRing:
-    return ProgramRing(state.offset, state.nbytes, state.depth, state.advance, state.fill % 256)
+    window = int(state.tensor == WINDOW)
+    return ProgramRing(state.offset, state.nbytes, state.depth, state.advance, state.fill % 256, window)
 
 
 def _layout(block: Block) -> int:

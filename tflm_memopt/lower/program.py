@@ -128,6 +128,8 @@ class ProgramRing:
     """Rows that are kept in each run."""
     fill: int
     """uint8."""
+    window: int = 0
+    """1: no rows, but the runs that fill a window: it is full when there were `depth` of them."""
 
 
 @dataclass(frozen=True, slots=True)

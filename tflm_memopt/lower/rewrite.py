@@ -139,13 +139,13 @@ def _custom_operator(
 
 
 def _place_input(tree: Any, graph: Graph, frame: InputSource | None) -> None:
-    """The model's input has the rows of one push, or is no tensor of the model any more."""
-    if frame and frame.pushed:
-        main = tree.subgraphs[0]
-        main.tensors[frame.tensor].shape = np.array(graph.tensors[frame.tensor].shape, np.int32)
-        main.tensors[frame.tensor].shapeSignature = None
-    elif frame:
+    """The model's input has the rows that come at once, or is no tensor of the model any more."""
+    if frame and not frame.pushed:
         writer.drop_input(tree, frame.tensor)
+    for t in graph.inputs:
+        entry, shape = tree.subgraphs[0].tensors[t], graph.tensors[t].shape
+        if tuple(map(int, entry.shape)) != shape:
+            entry.shape, entry.shapeSignature = np.array(shape, np.int32), None
 
 
 def _add_tensor(tree: Any, tensor: Tensor) -> None:

@@ -52,7 +52,7 @@ class Changes:
     inputs: tuple[Change, ...] = ()
     outputs: tuple[Change, ...] = ()
     input: str = ""
-    """Where the only input is if not in the arena: "stream:ROWS" or "external", as `--input` has it."""
+    """Where the only input is if not in the arena: "stream:ROWS", "sliding:ROWS" or "external", as `--input` has it."""
     kernels: str = ""
     """Whose kernels tensors may share bytes under, where only builtin operators run: one of `--kernels`, or ANY."""
 
@@ -120,7 +120,8 @@ def with_whole_input(original: Graph, rewritten: Graph, changes: Changes) -> Gra
     old = original.tensors[original.inputs[0]]
     if not external:
         new = rewritten.tensors[rewritten.inputs[0]]
-        if not new.elements or old.elements % new.elements:
+        slides = changes.input.startswith("sliding")  # by rows that need not divide the window
+        if not new.elements or (old.elements % new.elements and not slides):
             raise _differs(f"shape {list(old.shape)}", f"pushes of {list(new.shape)}", where)
         return replace(rewritten, tensors={**rewritten.tensors, new.id: replace(new, shape=old.shape)})
     new = replace(old, id=max(rewritten.tensors, default=-1) + 1)

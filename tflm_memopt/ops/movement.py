@@ -81,6 +81,19 @@ def side_by_side(
     return _copy(name, sources, inputs, output, reads, writes, *by_rows(index, reads, writes))
 
 
+def one_below_the_other(
+    name: str,
+    sources: tuple[int, ...],
+    inputs: tuple[TensorId, ...],
+    output: TensorId,
+    reads: tuple[Rows, ...],
+) -> RowOp:
+    """A COPY that puts the rows of several tensors one below the other."""
+    index = np.concatenate(numbered([(rows.h, rows.w, rows.c) for rows in reads]), axis=0)
+    writes = replace(reads[0], h=sum(rows.h for rows in reads))
+    return _copy(name, sources, inputs, output, reads, writes, *by_rows(index, reads, writes))
+
+
 def cut(sources: tuple[int, ...], tensor: TensorId, rows: Rows, first: int, count: int, output: TensorId) -> RowOp:
     """A COPY of some channels of a tensor."""
     index = np.arange(rows.nbytes, dtype=np.int32).reshape(rows.h, rows.w, rows.c)[..., first : first + count]

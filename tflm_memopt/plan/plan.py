@@ -9,6 +9,7 @@ from typing import Any
 
 from tflm_memopt import generic
 from tflm_memopt.generic import Picture
+from tflm_memopt.model.graph import TensorId
 from tflm_memopt.ops.packing import GENERIC, LAYOUT, Packing
 from tflm_memopt.ops.rowop import RowOp
 from tflm_memopt.plan.walk import BY_ROWS, Walk
@@ -66,12 +67,16 @@ STANDING_BYTES = 2
 """What a state takes beside its rows: where its oldest row is, uint16; 0 after a reset."""
 
 
+WINDOW: TensorId = -1
+"""PlacedState.tensor of what counts the inferences until a window that slides is full: a ring without bytes."""
+
+
 @dataclass(frozen=True, slots=True)
 class PlacedState:
     """A ring of rows that outlives the inference: the row that was kept as number t lies in slot t mod depth."""
 
     tensor: int
-    """As operators read it."""
+    """As operators read it, or WINDOW."""
     offset: int
     """Bytes from the start of its region's state, which is no part of the arena's head."""
     depth: int

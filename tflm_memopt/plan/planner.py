@@ -15,7 +15,7 @@ from tflm_memopt.plan.firing.kernel import kernel_contents
 from tflm_memopt.plan.firing.turned import in_units
 from tflm_memopt.plan.layout import offsets as layout
 from tflm_memopt.plan.layout.drafts import TFLM_ALIGN, Draft, Placer, drafted
-from tflm_memopt.plan.plan import STANDING_BYTES, Block, Builtin, PlacedState, Plan, Role, calls
+from tflm_memopt.plan.plan import STANDING_BYTES, WINDOW, Block, Builtin, PlacedState, Plan, Role, calls
 from tflm_memopt.plan.schedule.orders import orders
 from tflm_memopt.plan.search import blocks
 from tflm_memopt.plan.search.blocks import Candidate, Chain
@@ -339,14 +339,18 @@ def plan(graph: Graph, partition: Partition, options: Options = Options()) -> Pl
 def states(partition: Partition) -> tuple[PlacedState, ...]:
     """What outlives an inference, in each region one behind the other: first where rings stand, then their rows."""
     found: list[PlacedState] = []
+    last = [region.number for region in partition.regions if any(partition.ops[i].keeps for i in region.ops)][-1:]
     for region in partition.regions:
         kept = [(op, op.keeps) for i in region.ops if (op := partition.ops[i]).keeps]
-        at = STANDING_BYTES * len(kept)
+        window = partition.window if region.number in last else None  # it waits when all others have run
+        at = STANDING_BYTES * (len(kept) + bool(window))
         for op, ring in kept:
             if ring:
                 rows = ring.rows
                 found.append(PlacedState(ring.tensor, at, rows.h, rows.row_bytes, op.writes.h, ring.fill))
                 at += rows.nbytes
+        if window:
+            found.append(PlacedState(WINDOW, at, window.inferences, 0, 1, 0))
     return tuple(found)
 
 

@@ -31,6 +31,7 @@ from tflm_memopt.results import (
     OperatorReport,
     Report,
     RingReport,
+    WindowReport,
 )
 from tflm_memopt.runtime.cases import Difference
 from tflm_memopt.runtime.verify import Measured, ModuleRuns, Verification
@@ -265,6 +266,7 @@ def _headline(report: Report) -> Table:
         *([("planned for", report.planned_for, PLANNED_FOR[report.planned_for])] if report.planned_for else []),
         *([("in parts", ", ".join(map(str, report.in_parts)), "")] if report.in_parts else []),
         *([("to register", ", ".join(report.to_register), "in firmware")] if report.to_register else []),
+        *([_window(report.window, report.overhead)] if report.window else []),
         *times.rows(report),
         *tested,
         *([_board(report.board)] if report.board else []),
@@ -287,9 +289,16 @@ def _balance(b: Balance) -> tuple[str, str, str]:
     return ("balance", f"-{b.ram_saved:,} B of RAM, {b.flash_added:+,} B of flash", counted)
 
 
+def _window(window: WindowReport, overhead: float) -> tuple[str, str, str]:
+    """What a step of a window that slides costs, beside an inference on all of it."""
+    told = "no layer slides: each step computes all of the window" if overhead >= 1 else "F is that of a step"
+    return ("window", f"{window.new:,} of {window.rows:,} rows", f"{told}; {window.inferences:,} steps fill it")
+
+
 def _smaller(report: Report) -> str:
     less = report.arena.total - (report.in_arena or 0)
-    return f"with --input arena: {less:,} B less than with the streamed input"
+    moved = "a window that slides" if report.window else "the streamed input"
+    return f"with --input arena: {less:,} B less than with {moved}"
 
 
 def _right(accuracy: Accuracy) -> str:

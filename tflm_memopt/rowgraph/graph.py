@@ -30,6 +30,20 @@ class InputSource:
 
 
 @dataclass(frozen=True, slots=True)
+class SlidingWindow:
+    """An input that is the last rows of an endless sequence (rowgraph/sliding.py)."""
+
+    rows: int
+    new: int
+    """Rows that each inference brings."""
+
+    @property
+    def inferences(self) -> int:
+        """After a reset, so many fill it."""
+        return -(-self.rows // self.new)
+
+
+@dataclass(frozen=True, slots=True)
 class SecondPass:
     """Operators that run a second time, for one reader of what they make (rowgraph/second_pass.py)."""
 
@@ -112,6 +126,8 @@ class Partition:
     """The row operators of all regions, by Op.index; their tensors are those of the rewritten model."""
     frame: InputSource | None = None
     """The model's input, where it is not in the arena as a whole."""
+    window: SlidingWindow | None = None
+    """The model's input, where each inference brings a part of it."""
     passes: tuple[SecondPass, ...] = ()
     """Those that its operators contain (rowgraph/second_pass.py)."""
     parts: Mapping[TensorId, StoredIn] = field(default_factory=dict)

@@ -9,7 +9,7 @@ from tflm_memopt.model.graph import ITEM_BYTES, Graph, Tensor
 from tflm_memopt.rewrite.int8_io import int8_io
 from tflm_memopt.rowgraph.graph import InputSource, Kept, Partition, Region
 
-ARENA, STREAM, EXTERNAL = "arena", "stream", "external"
+ARENA, STREAM, EXTERNAL, SLIDING = "arena", "stream", "external", "sliding"
 TYPES = ("INT8", "UINT8", "INT16", "FLOAT32")
 """Types of inputs that need not be in the arena."""
 
@@ -20,7 +20,7 @@ class InputMode:
 
     where: str = ARENA
     rows: int = 0
-    """Rows of one push of a streamed input."""
+    """Rows of one push of a streamed input; new rows of a window that slides."""
 
     def __str__(self) -> str:
         return f"{self.where}:{self.rows}" if self.rows else self.where
@@ -30,7 +30,7 @@ IN_ARENA = InputMode()
 
 
 def input_mode(text: str) -> InputMode:
-    """`arena`, `external`, `stream` or `stream:ROWS`; UsageError for anything else.
+    """`arena`, `external`, `stream`, `sliding`, the last two with `:ROWS` perhaps; UsageError for anything else.
 
     >>> str(input_mode("stream")), str(input_mode("stream:4"))
     ('stream:1', 'stream:4')
@@ -38,12 +38,12 @@ def input_mode(text: str) -> InputMode:
     where, colon, rows = text.partition(":")
     if text in (ARENA, EXTERNAL):
         return InputMode(text)
-    if where == STREAM and (not colon or (rows.isascii() and rows.isdigit() and int(rows))):
-        return InputMode(STREAM, int(rows or 1))
+    if where in (STREAM, SLIDING) and (not colon or (rows.isascii() and rows.isdigit() and int(rows))):
+        return InputMode(where, int(rows or 1))
     raise UsageError(
         f"'{text}' is no place for an input",
         code="unknown_input",
-        hint=f"--input {one_of(text, (ARENA, STREAM, f'{STREAM}:ROWS', EXTERNAL))}",
+        hint=f"--input {one_of(text, (ARENA, STREAM, f'{STREAM}:ROWS', SLIDING, f'{SLIDING}:ROWS', EXTERNAL))}",
     )
 
 
@@ -53,7 +53,7 @@ def with_input(graph: Graph, partition: Partition, mode: InputMode) -> tuple[Gra
 
     Raises UsageError, with the reason and what to do instead, where that is impossible.
     """
-    if mode.where == ARENA:
+    if mode.where in (ARENA, SLIDING):  # a window slides before there are regions (sliding.py)
         return graph, partition
     word = "streamed" if mode.where == STREAM else "external"
     if partition.states:

@@ -52,7 +52,7 @@ def wanted(understood: Understood) -> frozenset[TensorId]:
 
 def with_rings(understood: Understood) -> Understood:
     """The same with rings for those states that have such a pattern; every KEEP waits for the readers of its state."""
-    work = _Work(understood)
+    work = GraphWork(understood)
     for key in [op.index for op in understood.graph.ops if op.type == KEEP]:
         if (joined := work.joined(key)) is not None:
             work.make_ring(key, joined)
@@ -84,7 +84,7 @@ class _Slice(NamedTuple):
     channels: int
 
 
-class _Work:
+class GraphWork:
     """A graph that is being rewritten: its operators as the model states them, and as rows."""
 
     def __init__(self, understood: Understood) -> None:

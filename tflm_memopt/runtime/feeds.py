@@ -34,7 +34,8 @@ def feeder(interpreter: Any, model: bytes, where: str) -> Feed:
     if where == "external":
         shape = next(host.frame_shape(r.program) for r in regions(read(model)) if r.input == INPUT_EXTERNAL)
         return lambda values, number: _external(interpreter, values[0], shape, number)
-    return lambda values, number: _streamed(interpreter, values[0], number)
+    feed = _sliding if where.startswith("sliding") else _streamed
+    return lambda values, number: feed(interpreter, values[0], number)
 
 
 def _whole(interpreter: Any, values: Sequence[Array]) -> int:
@@ -59,6 +60,31 @@ def _streamed(interpreter: Any, frame: Array, number: int) -> int:
             raise RuntimeError(f"Invoke returned status {status} when rows were missing")
     interpreter.set_input(pushes[-1], 0)
     return int(interpreter.invoke())
+
+
+def _sliding(interpreter: Any, window: Array, number: int) -> int:
+    """New rows until the window is there; the status of the last, or of the first that is wrong.
+
+    After a reset, all but the last bring a window that is not full; later ones slide out of the window before.
+    """
+    shape = interpreter.get_input_details(0)["shape"]
+    rows = steps(window, int(np.prod(shape))).reshape(-1, *shape)
+    filling = number in (0, RESET_BEFORE)
+    if number == RESET_BEFORE:
+        interpreter.reset()
+    for new in rows[:-1]:
+        interpreter.set_input(new, 0)
+        status = int(interpreter.invoke())
+        if status != (ABORT if filling else 0):
+            raise RuntimeError(f"Invoke returned status {status} when the window was {'not ' * filling}full")
+    interpreter.set_input(rows[-1], 0)
+    return int(interpreter.invoke())
+
+
+def steps(window: Array, elements: int) -> Array:
+    """The new rows of each step, so many elements, that bring a window; what comes before them is no part of it."""
+    values = np.ascontiguousarray(window).ravel()
+    return np.concatenate([np.zeros(-len(values) % elements, values.dtype), values]).reshape(-1, elements)
 
 
 def _external(interpreter: Any, values: Array, shape: tuple[int, int, int], number: int) -> int:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -14,6 +14,7 @@ from tflm_memopt.lower.program import INPUT_ARENA, INPUT_STREAM
 from tflm_memopt.model.graph import Graph, Tensor
 from tflm_memopt.model.reader import Model, describe
 from tflm_memopt.runtime import host
+from tflm_memopt.runtime.feeds import steps
 from tflm_memopt.runtime.regions import CustomOperator, placement, regions
 
 Array = NDArray[Any]
@@ -35,7 +36,7 @@ def guarded_runs(model: Model, inputs: Sequence[Sequence[Array]], seed: int) -> 
     for region in regions(model):
         states = host.new_state(region.program), host.new_state(region.program)
         alone = region.inputs == model.graph.inputs and region.outputs == model.graph.outputs
-        for values in inputs if alone else _random(model.graph, region, seed):
+        for values in _in_steps(model.graph, region, inputs) if alone else _random(model.graph, region, seed):
             try:
                 problem = _run(model, region, values, seed, *states)
             except MemoptError as error:
@@ -60,6 +61,16 @@ def _run(model: Model, region: CustomOperator, inputs: Sequence[Array], seed: in
                 f"{a[at]} in separate buffers ({len(wrong):,} of {len(a):,} differ)"
             )
     return ""
+
+
+def _in_steps(graph: Graph, region: CustomOperator, inputs: Sequence[Sequence[Array]]) -> Iterator[Sequence[Array]]:
+    """The inputs of each run: of a window that slides, which is given as a whole, those of its steps."""
+    elements = [graph.tensors[t].elements for t in region.inputs]
+    for values in inputs:
+        if region.input == INPUT_ARENA and len(elements) == 1 and values[0].size > elements[0]:
+            yield from ([rows] for rows in steps(values[0], elements[0]))
+        else:
+            yield values
 
 
 def _random(graph: Graph, region: CustomOperator, seed: int) -> list[list[Bytes]]:

@@ -213,7 +213,8 @@ typedef struct {
   uint16_t depth;  /* slots */
   uint16_t advance;
   uint8_t fill;
-  uint8_t reserved[3];
+  uint8_t window; /* 1: it has no rows, but counts runs up to `depth`: one that ends before ends with TMO_WAIT, the window is not full */
+  uint8_t reserved[2];
 } tmo_ring;
 
 /* One view of a tensor. Row y lives at base + offset + (y % depth) * width * channels, or in lanes.

@@ -12,7 +12,7 @@ extern "C" {
 #endif
 
 typedef enum {
-  TMO_WAIT = 2, /* rows of the streamed input are missing: push the next ones */
+  TMO_WAIT = 2, /* rows of the streamed input, or of a window that slides, are missing: push the next ones */
   TMO_MORE = 1, /* tmo_step(): a firing was done, others are left */
   TMO_OK = 0,
   TMO_ERROR_ALIGNMENT = -1, /* the program is not at a 16-byte boundary: declare the model array alignas(16) */

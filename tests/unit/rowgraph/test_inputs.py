@@ -50,7 +50,8 @@ def test_modes(text: str, mode: InputMode) -> None:
 @pytest.mark.parametrize("text", ["", "cloud", "stream:", "stream:0", "stream:-1", "stream:x", "external:2", "arena:1"])
 def test_no_modes(text: str) -> None:
     with pytest.raises(
-        UsageError, match=r"no place for an input\n  try: --input .*arena, stream, stream:ROWS, external"
+        UsageError,
+        match=r"no place for an input\n  try: --input .*arena, stream, stream:ROWS, sliding, sliding:ROWS, external",
     ):
         input_mode(text)
 

@@ -1,0 +1,74 @@
+"""Random networks over a window in time, whose layers slide, or cannot, or both."""
+
+from __future__ import annotations
+
+import random
+
+from ai_edge_litert import schema_py_generated as schema
+from models import Net
+
+import tflm_memopt
+
+LAYERS = ("conv", "conv", "depthwise", "pointwise", "pool", "relu", "residual", "concat", "same")
+
+
+def network(seed: int) -> tuple[bytes, int]:
+    """A network, and by how many rows its window is to slide: a multiple of all its strides in time."""
+    rng = random.Random(seed)
+    net = Net(seed)
+    height, width = rng.randint(8, 40), rng.choice((1, 1, 1, 4, 7))
+    x = net.input((1, height, width, rng.choice((1, 3, 8, 16))))
+    step = 1
+    for _ in range(rng.randint(1, 6)):
+        kind = rng.choice(LAYERS)
+        if kind == "same" and rng.random() < 0.6:
+            continue
+        x, stride = _layer(net, x, kind, rng)
+        step *= stride
+    rows = net.shape(x)[1]
+    if rng.random() < 0.5 and rows > 1:
+        x = net.depthwise_conv2d(x, kernel=(rows, 1), padding="VALID")
+    end = rng.random()
+    if end < 0.5:
+        x = net.fully_connected(x, rng.randint(1, 5))
+    elif end < 0.7:
+        x = net.mean(x, (1, 2), keep=False)
+    return net.model(x), min(step * rng.randint(1, 3), height - 1)
+
+
+def examine(seed: int) -> None:
+    """Every window gives the original's outputs, after a reset and behind other windows (runtime/feeds.py)."""
+    model, rows = network(seed)
+    result = tflm_memopt.optimize(model, input=f"sliding:{rows}", seconds=0.05, effort="low")
+    assert result.report.changed and result.report.overhead <= 1
+    found = tflm_memopt.verify(model, result.model, runs=6, seed=seed)
+    assert found.bit_exact, found
+
+
+def _layer(net: Net, x: int, kind: str, rng: random.Random) -> tuple[int, int]:
+    """The layer's output, and its stride in time."""
+    _, h, w, c = net.shape(x)
+    kernel = rng.randint(1, min(5, h)), rng.randint(1, min(3, w))
+    dilation = rng.randint(1, 2) if (kernel[0] - 1) * 2 < h else 1, 1
+    stride = rng.choice((1, 1, 2)) if dilation == (1, 1) and h > 4 else 1
+    window = {"kernel": kernel, "stride": (stride, 1), "padding": "VALID"}
+    channels = rng.choice((2, 4, 8, 16))
+    match kind:
+        case "conv":
+            return net.conv2d(x, channels, **window, dilation=dilation), stride
+        case "depthwise":
+            return net.depthwise_conv2d(x, **window, dilation=dilation), stride
+        case "pool":
+            return net.pool(x, kind=rng.choice(("AVERAGE_POOL_2D", "MAX_POOL_2D")), **window), stride
+        case "same":
+            return net.conv2d(x, channels, kernel=(3, 1)), 1
+        case "relu":
+            return net.unary("RELU", x, out=net.affine(x)), 1
+        case "residual":
+            return net.add(net.conv2d(x, c), x), 1
+        case "concat":
+            both = [x, net.conv2d(x, c, out=net.affine(x))]
+            joined = net.tensor((1, h, w, 2 * c), affine=net.affine(x))
+            net.op("CONCATENATION", both, [joined], schema.ConcatenationOptionsT(axis=3))
+            return net.conv2d(joined, channels), 1
+    return net.conv2d(x, channels), 1

@@ -1,0 +1,30 @@
+"""Windows that slide, under the official TFLM wheel: the same bytes as the original on every window."""
+
+from __future__ import annotations
+
+import pytest
+from conftest import thinned
+from property.sliding import examine, network
+
+from tflm_memopt.convert import pipeline
+from tflm_memopt.model.reader import read
+from tflm_memopt.rowgraph.sliding import with_sliding
+
+pytest.importorskip("tflite_micro", reason="the official TFLM wheel is not installed")
+
+CASES = 60
+
+
+@pytest.mark.parametrize("seed", thinned(range(CASES), 6))
+def test_every_window_gives_the_original_outputs(seed: int) -> None:
+    examine(seed)
+
+
+def test_most_of_them_slide() -> None:
+    """By work that is saved: where nothing is, the others prove little."""
+    saved = []
+    for seed in range(0, CASES, 3):
+        model, rows = network(seed)
+        understood = pipeline.understand(read(model).graph)
+        saved.append(with_sliding(understood, rows)[0].macs < 0.7 * understood.macs)
+    assert sum(saved) >= len(saved) / 2

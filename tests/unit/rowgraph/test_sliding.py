@@ -1,0 +1,130 @@
+"""Windows that slide: what each layer makes of new rows, which rows are kept, and what cannot slide."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+from models import Net
+
+import tflm_memopt
+from tflm_memopt.convert import pipeline
+from tflm_memopt.errors import PlanError, UsageError
+from tflm_memopt.model.reader import read
+from tflm_memopt.ops.rowop import RowOp
+from tflm_memopt.rowgraph.sliding import with_sliding
+
+
+def chain(*, height: int = 20, stride: int = 1) -> Net:
+    """Three layers without padding in time: rows 20 -> 18 (9) -> 18 -> 14."""
+    net = Net()
+    x = net.conv2d(net.input((1, height, 1, 4)), 8, kernel=(3, 1), stride=(stride, 1), padding="VALID")
+    net.depthwise_conv2d(net.unary("RELU", x, out=net.affine(x)), kernel=(5, 1), padding="VALID")
+    return net
+
+
+def last(net: Net) -> int:
+    return int(net.graph.operators[-1].outputs[0])
+
+
+def slid(model: bytes, rows: int) -> list[RowOp]:
+    understood, _ = with_sliding(pipeline.understand(read(model).graph), rows)
+    return [s for op in understood.graph.ops if isinstance(s := understood.support[op.index], RowOp)]
+
+
+def kept(model: bytes, rows: int) -> list[int]:
+    """Rows of each ring, in order."""
+    return [op.keeps.rows.h for op in slid(model, rows) if op.keeps]
+
+
+@pytest.mark.parametrize("rows", [1, 2, 7])
+def test_each_layer_makes_new_rows_alone_and_keeps_what_its_kernel_reaches_back_to(rows: int) -> None:
+    net = chain()
+    model = net.model(net.mean(last(net), (1, 2)))
+    made = [op.writes.h for op in slid(model, rows) if not op.keeps]
+    assert made[:3] == [rows, rows, rows]
+    assert kept(model, rows)[:2] == [2, 4]
+
+
+def test_a_layer_over_all_rows_keeps_the_others() -> None:
+    net = chain()
+    assert kept(net.model(net.fully_connected(last(net), 3)), 2) == [2, 4, 12]
+
+
+def test_a_stride_keeps_what_is_left_over() -> None:
+    net = chain(height=20, stride=2)  # rows 0..18 are read: row 19 waits
+    assert kept(net.model(net.fully_connected(last(net), 3)), 2) == [2, 4, 4]
+
+
+def test_what_pads_in_time_gets_the_window() -> None:
+    net = Net()
+    x = net.conv2d(net.input((1, 12, 2, 3)), 4, kernel=(3, 1), padding="VALID")
+    model = net.model(net.conv2d(x, 4, kernel=(3, 1)))
+    first, joined, padded = [op for op in slid(model, 3) if not op.keeps]
+    assert (first.writes.h, joined.writes.h, padded.writes.h) == (3, 10, 10)
+    assert kept(model, 3) == [2, 7]
+
+
+def two_inputs() -> bytes:
+    net = Net()
+    return net.model(net.add(net.input((1, 8, 1, 4)), net.input((1, 8, 1, 4))))
+
+
+def builtin_input() -> bytes:
+    net = Net()
+    x = net.input((1, 8, 1, 4))
+    return net.model(net.conv2d(net.add_n(x, x), 4))
+
+
+def strided() -> bytes:
+    net = chain(stride=2)
+    return net.model(net.fully_connected(last(net), 3))
+
+
+@pytest.mark.parametrize(
+    ("make", "rows", "code", "hint"),
+    [
+        (two_inputs, 1, "sliding_model", "--input arena"),
+        (builtin_input, 1, "sliding_impossible", "--input arena"),
+        (strided, 1, "sliding_stride", "--input sliding:2"),
+        (strided, 3, "sliding_stride", "--input sliding:6"),
+        (strided, 20, "sliding_rows", "--input sliding:ROWS with 1 to 19"),
+    ],
+)
+def test_what_cannot_slide_is_said(make: Callable[[], bytes], rows: int, code: str, hint: str) -> None:
+    with pytest.raises(UsageError) as error:
+        tflm_memopt.optimize(make(), input=f"sliding:{rows}")
+    assert (error.value.code, error.value.hint) == (code, hint)
+
+
+def test_a_program_around_it_is_refused() -> None:
+    result = tflm_memopt.optimize(strided(), input="sliding:2")
+    assert result.report.window is not None and result.report.window.inferences == 10
+    assert result.files("cpp")
+    with pytest.raises(UsageError, match="no program is written for a window that slides: --emit arduino, c") as error:
+        result.files("arduino,c")
+    assert error.value.code == "sliding_program"
+
+
+def test_the_checker_asks_for_the_window() -> None:
+    found = pipeline.row_graph(pipeline.understand(read(strided()).graph), _options())
+    assert found is not None
+    understood, parts = found
+    planned = pipeline.plan(understood.graph, parts, _options())
+    with pytest.raises(PlanError) as error:
+        pipeline.checked(understood, parts, pipeline.replace(planned, states=planned.states[:-1]))
+    assert error.value.code == "plan_window"
+
+
+def _options() -> pipeline.Options:
+    return pipeline.Options(seconds=0.05, input=pipeline.InputMode("sliding", 2))
+
+
+def test_f_is_that_of_a_step() -> None:
+    net = chain()
+    model = net.model(net.fully_connected(last(net), 3))
+    whole, step = (tflm_memopt.optimize(model, input=where).report for where in ("arena", "sliding"))
+    assert step.macs.original == whole.macs.original
+    assert step.macs.rewritten == 3 * 4 * 8 + 5 * 8 + 14 * 8 * 3
+    assert np.isclose(step.overhead, step.macs.rewritten / step.macs.original)

@@ -1,0 +1,223 @@
+"""A window that slides: the input is the last rows of an endless sequence, of which each inference brings a few.
+
+Time runs along the height. Where an operator makes a row from rows below it alone, without padding, the rows of the
+inference before are right again, shifted: only the new ones are made, and the rows that later windows reach back to are
+kept in a ring (rings.py). An operator that cannot slide reads all rows of its input, the kept ones and the new ones,
+joined; what follows from it is made as a whole. So the outputs are those of the original on the last rows, byte for
+byte, as soon as the window is full.
+
+A layer of kernel extent K and stride s on H rows makes H' rows; of n new rows, m = n / s come out, or all H' where that
+is fewer. They start at row (H' - m) * s, so that (H - n) - (H' - m) * s rows before the new ones are read.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from typing import NamedTuple
+
+import numpy as np
+
+from tflm_memopt.errors import UsageError
+from tflm_memopt.model.graph import ITEM_BYTES, KEEP, STATE, Op, StateTensor, TensorId
+from tflm_memopt.ops import movement
+from tflm_memopt.ops.rowop import RowOp, Rows, StateRing
+from tflm_memopt.rowgraph.graph import SlidingWindow
+from tflm_memopt.rowgraph.rings import GraphWork
+from tflm_memopt.rowgraph.supported import Understood
+
+JOIN = "CONCATENATION"
+
+
+class _Slid(NamedTuple):
+    """A tensor of which an inference makes the last rows only."""
+
+    whole: Rows
+    """As the original has it."""
+    new: int
+    """Rows that an inference makes."""
+
+    @property
+    def older(self) -> int:
+        return self.whole.h - self.new
+
+    @property
+    def rows(self) -> Rows:
+        return replace(self.whole, h=self.new)
+
+
+def with_sliding(understood: Understood, n: int) -> tuple[Understood, SlidingWindow]:
+    """The same with an input of n new rows, and the window.
+
+    Raises UsageError for a model that keeps a state, has several inputs, or steps over rows.
+    """
+    graph = understood.graph
+    if len(graph.inputs) != 1 or graph.states:
+        why = "it keeps a state of its own" if graph.states else f"it has {len(graph.inputs)} inputs"
+        raise UsageError(f"the model's input cannot slide: {why}", code="sliding_model", hint="--input arena")
+    work = _Sliding(understood, graph.inputs[0], n)
+    for key in list(work.order):
+        work.slide(key)
+    work.keep()
+    work.wait()
+    return work.understood(), SlidingWindow(work.height, n)
+
+
+class _Sliding(GraphWork):
+    """A graph whose operators slide, one after the other."""
+
+    def __init__(self, understood: Understood, tensor: TensorId, n: int) -> None:
+        super().__init__(understood)
+        self.input, self.n = tensor, n
+        self.slid: dict[TensorId, _Slid] = {}
+        self.depth: dict[TensorId, int] = {}
+        """Rows before the new ones that are read, by tensor."""
+        self.rings: dict[TensorId, TensorId] = {}
+        """States, by the tensor whose rows they keep."""
+        rows = self._input_rows()
+        if not 0 < n < rows.h:
+            raise UsageError(
+                f"the input is a window of {rows.h} rows: it cannot slide by {n}",
+                code="sliding_rows",
+                hint=f"--input sliding:ROWS with 1 to {rows.h - 1}",
+            )
+        self.height = rows.h
+        self._becomes(tensor, _Slid(rows, n))
+
+    def _input_rows(self) -> Rows:
+        seen = {rows for op in self.rows() for t, rows in zip(op.inputs, op.reads, strict=True) if t == self.input}
+        if len(seen) != 1 or self.is_whole(self.input):
+            raise UsageError(
+                "the input cannot slide: not all that read it run row by row, and see the same rows",
+                code="sliding_impossible",
+                hint="--input arena",
+            )
+        return seen.pop()
+
+    def _becomes(self, tensor: TensorId, slid: _Slid) -> None:
+        self.slid[tensor] = slid
+        old = self.tensors[tensor]
+        self.tensors[tensor] = replace(old, shape=_shape(slid.rows, old.shape, slid.whole, ITEM_BYTES[old.dtype]))
+
+    def slide(self, key: int) -> None:
+        """The operator on new rows, or on all of them joined where it cannot slide."""
+        op = self.row_op(key)
+        if op is None or not self.slid.keys() & set(op.inputs):
+            return
+        made = self._slides(op)
+        if made is None:
+            self._reads_joined(key, op)
+            return
+        out, new = made
+        window = op.window
+        if not op.access and not op.traits.elementwise:
+            window = replace(window, pad_top=self._older(op, new))
+        if window.pad_top:
+            (source,) = op.inputs
+            self.depth[source] = max(self.depth.get(source, 0), window.pad_top)
+        reads = tuple(self.slid[t].rows if t in self.slid else r for t, r in zip(op.inputs, op.reads, strict=True))
+        self.support[key] = replace(
+            op,
+            reads=reads,
+            writes=replace(out, h=new),
+            window=window,
+            older=self._ring(op.inputs[0]) if window.pad_top else None,
+            macs=op.macs * new // out.h,
+        )
+        if new < out.h:
+            self._becomes(op.output, _Slid(out, new))
+
+    def _slides(self, op: RowOp) -> tuple[Rows, int] | None:
+        """All rows of its output, and how many of them are new; None where it cannot slide."""
+        out, wanted = op.writes, self.is_whole(op.output)
+        inputs = [self.slid.get(t) for t in op.inputs]
+        if op.keeps or op.older or any(s is None or s.whole != r for s, r in zip(inputs, op.reads, strict=True)):
+            return None
+        new = {slid.new for slid in inputs if slid}
+        if len(new) != 1:
+            return None
+        if op.traits.elementwise or op.access:
+            same = all(self._row_by_row(op, k) for k in range(len(op.inputs)))
+            alike = op.constant is None or op.constant.rows.h == 1
+            return (out, new.pop()) if same and alike and not wanted else None
+        w, (rows,), (n,) = op.window, op.reads, new
+        if w.pad_top or w.reach_h(out.h) > rows.h:
+            return None
+        made = min(n // w.stride_h, out.h)
+        if n % w.stride_h and made < out.h and out.h > 1:
+            raise UsageError(
+                f"{n} new rows come to operator {op.name}, which steps by {w.stride_h}",
+                code="sliding_stride",
+                hint=f"--input sliding:{self.n * w.stride_h // math.gcd(n, w.stride_h)}",
+            )
+        made = max(made, 1)
+        if self._older(op, made) < 0 or (wanted and made < out.h):
+            return None
+        return out, made
+
+    @staticmethod
+    def _row_by_row(op: RowOp, k: int) -> bool:
+        """Whether row y is made of row y of an input, in the same way whatever y is."""
+        y = np.arange(op.writes.h, dtype=np.int64)
+        first, end = op.rows(k, y)
+        steady = op.moves is None or (op.moves.period == 1 and op.moves.fill is None)
+        plain = not op.access or op.access[k].table is None
+        return bool(steady and plain and (first == y).all() and (end == y + 1).all())
+
+    def _older(self, op: RowOp, made: int) -> int:
+        """Rows before the new ones that a window reads."""
+        slid = self.slid[op.inputs[0]]
+        return slid.older - (op.writes.h - made) * op.window.stride_h
+
+    def _ring(self, tensor: TensorId) -> TensorId:
+        """The state that keeps rows of a tensor."""
+        if tensor not in self.rings:
+            state = max(self.tensors) + 1
+            self.rings[tensor] = state
+            self.tensors[state] = replace(self.tensors[tensor], id=state, name=f"{self.tensors[tensor].name}/older")
+        return self.rings[tensor]
+
+    def _reads_joined(self, key: int, op: RowOp) -> None:
+        """All rows of its inputs, the kept and the new ones, in tensors of their own."""
+        inputs = tuple(self._joined(t, key) if t in self.slid else t for t in op.inputs)
+        self.support[key] = replace(op, inputs=inputs)
+
+    def _joined(self, tensor: TensorId, before: int) -> TensorId:
+        slid = self.slid[tensor]
+        whole, key = max(self.tensors) + 1, max(self.stated) + 1
+        old = self.tensors[tensor]
+        shape = (1, slid.whole.h, slid.whole.w, slid.whole.c // ITEM_BYTES[old.dtype])
+        self.tensors[whole] = replace(old, id=whole, name=f"{old.name}/window", shape=shape)
+        state = self._ring(tensor)
+        self.depth[tensor] = slid.older
+        older = replace(slid.whole, h=slid.older)
+        sources = self.support_of(before).sources
+        self.support[key] = movement.one_below_the_other(JOIN, sources, (state, tensor), whole, (older, slid.rows))
+        self.stated[key] = Op(key, JOIN, (state, tensor), (whole,), sources=sources)
+        self.order.insert(self.order.index(before), key)
+        return whole
+
+    def keep(self) -> None:
+        """A ring for each tensor of which rows are read again."""
+        for tensor, depth in self.depth.items():
+            slid, state = self.slid[tensor], self._ring(tensor)
+            rows = replace(slid.whole, h=depth)
+            token, key = max(self.tensors) + 1, max(self.stated) + 1
+            shape = (1, rows.h, rows.w, rows.c // ITEM_BYTES[self.tensors[tensor].dtype])
+            self.tensors[state] = replace(self.tensors[state], shape=shape)
+            self.tensors[token] = replace(self.tensors[tensor], id=token, name="", shape=(0,), dtype="UINT8")
+            self.states[state] = StateTensor(state, 0)
+            sources = next(op.sources for op in self.rows() if tensor in op.inputs)
+            self.support[key] = movement.keeping(sources, tensor, slid.rows, StateRing(state, rows, 0), token)
+            self.stated[key] = Op(key, KEEP, (tensor,), (token,), {STATE: state}, sources)
+            self.order.append(key)
+
+
+def _shape(rows: Rows, shape: tuple[int, ...], whole: Rows, item: int) -> tuple[int, ...]:
+    """A tensor's shape with fewer rows; rows, pixels and channels where no axis has as many as there are rows."""
+    for axis, size in enumerate(shape):
+        if size == whole.h:
+            return (*shape[:axis], rows.h, *shape[axis + 1 :])
+        if size != 1:
+            break
+    return (1, rows.h, rows.w, rows.c // item)
