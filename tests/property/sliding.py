@@ -17,7 +17,7 @@ def network(seed: int) -> tuple[bytes, int]:
     rng = random.Random(seed)
     net = Net(seed)
     height, width = rng.randint(8, 40), rng.choice((1, 1, 1, 4, 7))
-    x = net.input((1, height, width, rng.choice((1, 3, 8, 16))))
+    first = x = net.input((1, height, width, rng.choice((1, 3, 8, 16))))
     step = 1
     for _ in range(rng.randint(1, 6)):
         kind = rng.choice(LAYERS)
@@ -25,6 +25,8 @@ def network(seed: int) -> tuple[bytes, int]:
             continue
         x, stride = _layer(net, x, kind, rng)
         step *= stride
+    if x == first:
+        x = net.conv2d(x, 4, kernel=(2, 1), padding="VALID")
     rows = net.shape(x)[1]
     if rng.random() < 0.5 and rows > 1:
         x = net.depthwise_conv2d(x, kernel=(rows, 1), padding="VALID")
