@@ -18,7 +18,7 @@ from tflm_memopt.runtime import host, regions
 from tflm_memopt.runtime.host import DeviceArena
 
 MAGIC = 0x434F4D54
-CASE_WORDS, IO_WORDS = 8, 3
+CASE_WORDS, IO_WORDS = 9, 3
 TOO_LARGE = -1000
 """Status of a case that the machine's RAM cannot hold."""
 
@@ -109,7 +109,8 @@ def blob(cases: Sequence[Case]) -> bytes:
         io = [word for at, raw in zip(places, arrays, strict=True) for word in (at, len(raw), add(raw))]
         program = add(case.program)
         header += [program, len(case.program), case.arena.nbytes, case.arena.workspace,
-                   len(case.inputs), len(case.expected), add(_words(io)), int(case.by_operator)]  # fmt: skip
+                   len(case.inputs), len(case.expected), add(_words(io)), int(case.by_operator),
+                   case.arena.state or 0]  # fmt: skip
     data[: 4 * len(header)] = _words(header)
     return bytes(data)
 

@@ -25,6 +25,7 @@ typedef struct {
   uint32_t arena_bytes, workspace; /* offset in the arena */
   uint32_t n_inputs, n_outputs, io; /* offset of blob_io[n_inputs + n_outputs] */
   uint32_t by_operator;
+  uint32_t state; /* offset in the arena of what outlives a run */
 } blob_case;
 
 typedef struct {
@@ -107,6 +108,7 @@ static uint8_t *align16(uint8_t *p) { return p + (-(uintptr_t)p & 15u); }
 
 static void fill_inputs(const blob_case *c, const blob_io *io, uint8_t *arena) {
   for (uint32_t i = 0; i < c->arena_bytes; ++i) arena[i] = (uint8_t)(i * 37u + 11u); /* a workspace needs no initialisation */
+  memset(arena + c->state, 0, tmo_header_of(blob + c->program)->state);
   for (uint32_t i = 0; i < c->n_inputs; ++i) memcpy(arena + io[i].arena, blob + io[i].data, io[i].bytes);
 }
 
@@ -132,12 +134,15 @@ static void run_case(const blob_case *c) {
     core_write("status -1000\n"); /* too large for this machine */
     return;
   }
-  uint32_t bytes[TMO_MAX_IO];
-  void *buffers[TMO_MAX_IO];
-  for (uint32_t i = 0; i < c->n_inputs + c->n_outputs; ++i) {
+  const uint32_t n_io = c->n_inputs + c->n_outputs;
+  uint32_t bytes[TMO_MAX_IO + 1]; /* the state comes last */
+  void *buffers[TMO_MAX_IO + 1];
+  for (uint32_t i = 0; i < n_io; ++i) {
     bytes[i] = io[i].bytes;
     buffers[i] = arena + io[i].arena;
   }
+  bytes[n_io] = tmo_header_of(program)->state;
+  buffers[n_io] = arena + c->state;
   memset(arena - CANARY_BYTES, CANARY, CANARY_BYTES);
   memset(behind, CANARY, CANARY_BYTES);
   fill_inputs(c, io, arena);
