@@ -43,7 +43,7 @@ def _known(graph: Graph, partition: Partition) -> Broken:
 
 
 def _single_writer(graph: Graph, partition: Partition) -> Broken:
-    written = Counter(graph.inputs)
+    written = Counter(set(graph.inputs))  # the caller may list one twice
     for node in partition.nodes:
         written.update(node.outputs if isinstance(node, Kept) else (partition.ops[i].output for i in node.ops))
     yield from (f"tensor {t} has {times} writers" for t, times in written.items() if times > 1)
