@@ -87,7 +87,7 @@ def _look_into(other: Graph, uses: Mapping[Variable, _Uses]) -> None:
     for op in other.ops:
         for t in (t for t in op.inputs if handles.get(t) in uses):
             use = uses[handles[t]]
-            if op.type == ASSIGN and len(op.inputs) == 2 and op.inputs[0] == t:
+            if op.type == ASSIGN and len(op.inputs) == 2 and op.inputs[0] == t and op.inputs[1] >= 0:
                 use.assigned.append(other.tensors[op.inputs[1]])
             else:
                 use.elsewhere = True
@@ -100,9 +100,9 @@ def _state(graph: Graph, use: _Uses, left_alone: Collection[int]) -> Op | None:
         return None
     if any(op.index in left_alone for op in use.ops):
         return None
-    value = graph.tensors[assigns[0].inputs[1]]
-    read = [graph.tensors[op.outputs[0]] for op in use.ops[:-1] if len(op.outputs) == 1]
-    if len(read) < len(use.ops) - 1 or value.constant or value.variable or not value.nbytes:
+    value = graph.tensors.get(assigns[0].inputs[1])
+    read = [graph.tensors[op.outputs[0]] for op in use.ops[:-1] if len(op.outputs) == 1 and op.outputs[0] >= 0]
+    if value is None or len(read) < len(use.ops) - 1 or value.constant or value.variable or not value.nbytes:
         return None
     if any((t.shape, t.dtype) != (value.shape, value.dtype) for t in (*read, *use.assigned)):
         return None
