@@ -165,7 +165,7 @@ def networks_to_plan() -> Iterator[tuple[bytes, Options]]:
         wide = net.input((1, 4, 24, 16))
         return [net.conv2d(x, 4), *(net.depthwise_conv2d(wide, kernel=kernel) for kernel in ((2, 2), (1, 5)))]
 
-    by_row, free, blocks = Options(tiles=None, seconds=0.2), Options(seconds=0.2), Options(True, seconds=0.2)
+    by_row, free, blocks = Options(tiles=None, seconds=0.2), Options(seconds=0.2), Options("block", seconds=0.2)
     for build, bits, options in (
         (joined, 8, by_row), (mirrored, 8, by_row), (resized, 8, by_row), (wide, 16, by_row), (wide, 16, free),
         (spoken, 16, by_row), (spoken, 16, free), (chosen, 8, by_row), (chosen, 8, free),
