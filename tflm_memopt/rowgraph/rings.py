@@ -17,6 +17,7 @@ import numpy as np
 
 from tflm_memopt.model.graph import ITEM_BYTES, KEEP, STATE, Op, StateTensor, TensorId
 from tflm_memopt.ops import movement
+from tflm_memopt.ops.constraints.limits import executable
 from tflm_memopt.ops.constraints.moving import MAX_OPERANDS
 from tflm_memopt.ops.moves import FILL, indices
 from tflm_memopt.ops.opset import Unsupported
@@ -198,9 +199,7 @@ class GraphWork:
             op = self.row_op(key)
             if op and _is_window(op, joined, seen):
                 new, state = self._part(joined, seen, key)
-                window = replace(op.window, pad_top=seen.rows - joined.rows.h)
-                rows = replace(joined.rows, c=seen.channels)
-                self.support[key] = replace(op, inputs=(new,), reads=(rows,), window=window, older=state)
+                self.support[key] = replace(_on_new_rows(op, joined, seen, state), inputs=(new,))
             elif op and (cut := self.slice(key)) and cut.rows > joined.rows.h and not self.is_whole(op.output):
                 self._read_ring(joined, op.output, _Slice(cut.rows, seen.first + cut.first, cut.channels))
 
@@ -285,4 +284,11 @@ def _is_window(op: RowOp, joined: _Joined, seen: _Slice) -> bool:
     w, rows = op.window, op.reads[0]
     inside = w.pad_top == 0 and w.reach_h(op.writes.h) <= rows.h and rows.h > joined.rows.h
     alike = rows == Rows(seen.rows, joined.rows.w, seen.channels)
-    return op.has_window and op.older is None and inside and alike
+    slides = op.has_window and op.older is None and inside and alike
+    return slides and executable(_on_new_rows(op, joined, seen, joined.state)) is None
+
+
+def _on_new_rows(op: RowOp, joined: _Joined, seen: _Slice, state: TensorId) -> RowOp:
+    """The window on the new rows alone, those before them in the ring of a state."""
+    window = replace(op.window, pad_top=seen.rows - joined.rows.h)
+    return replace(op, reads=(replace(joined.rows, c=seen.channels),), window=window, older=state)

@@ -21,6 +21,8 @@ import numpy as np
 from tflm_memopt.errors import UsageError
 from tflm_memopt.model.graph import ITEM_BYTES, KEEP, STATE, Op, StateTensor, TensorId
 from tflm_memopt.ops import movement
+from tflm_memopt.ops.constraints.limits import executable
+from tflm_memopt.ops.constraints.moving import MAX_OPERANDS
 from tflm_memopt.ops.rowop import RowOp, Rows, StateRing
 from tflm_memopt.rowgraph.graph import SlidingWindow
 from tflm_memopt.rowgraph.rings import GraphWork
@@ -74,6 +76,8 @@ class _Sliding(GraphWork):
         """Rows before the new ones that are read, by tensor."""
         self.rings: dict[TensorId, TensorId] = {}
         """States, by the tensor whose rows they keep."""
+        self.joined_rows: dict[TensorId, TensorId] = {}
+        """All rows of a tensor that slides, by that tensor."""
         rows = self._input_rows()
         if not 0 < n < rows.h:
             raise UsageError(
@@ -104,56 +108,57 @@ class _Sliding(GraphWork):
         op = self.row_op(key)
         if op is None or not self.slid.keys() & set(op.inputs):
             return
-        made = self._slides(op)
-        if made is None:
-            self._reads_joined(key, op)
+        made = self._on_new_rows(op)
+        if made is None or executable(made) is not None:
+            self.support[key] = replace(op, inputs=tuple(self._joined(t, key) for t in op.inputs))
             return
-        out, new = made
-        window = op.window
-        if not op.access and not op.traits.elementwise:
-            window = replace(window, pad_top=self._older(op, new))
-        if window.pad_top:
+        self.support[key] = made
+        if made.older is not None:
             (source,) = op.inputs
-            self.depth[source] = max(self.depth.get(source, 0), window.pad_top)
-        reads = tuple(self.slid[t].rows if t in self.slid else r for t, r in zip(op.inputs, op.reads, strict=True))
-        self.support[key] = replace(
-            op,
-            reads=reads,
-            writes=replace(out, h=new),
-            window=window,
-            older=self._ring(op.inputs[0]) if window.pad_top else None,
-            macs=op.macs * new // out.h,
-        )
-        if new < out.h:
-            self._becomes(op.output, _Slid(out, new))
+            self.depth[source] = max(self.depth.get(source, 0), made.window.pad_top)
+        if made.writes.h < op.writes.h:
+            self._becomes(op.output, _Slid(op.writes, made.writes.h))
 
-    def _slides(self, op: RowOp) -> tuple[Rows, int] | None:
-        """All rows of its output, and how many of them are new; None where it cannot slide."""
-        out, wanted = op.writes, self.is_whole(op.output)
+    def _on_new_rows(self, op: RowOp) -> RowOp | None:
+        """What makes the new rows of its output; None where it needs all rows of an input."""
         inputs = [self.slid.get(t) for t in op.inputs]
         if op.keeps or op.older or any(s is None or s.whole != r for s, r in zip(inputs, op.reads, strict=True)):
             return None
-        new = {slid.new for slid in inputs if slid}
-        if len(new) != 1:
+        slid = [s for s in inputs if s]
+        if len({s.new for s in slid}) > 1:
             return None
+        reads = tuple(s.rows for s in slid)
         if op.traits.elementwise or op.access:
             same = all(self._row_by_row(op, k) for k in range(len(op.inputs)))
             alike = op.constant is None or op.constant.rows.h == 1
-            return (out, new.pop()) if same and alike and not wanted else None
-        w, (rows,), (n,) = op.window, op.reads, new
-        if w.pad_top or w.reach_h(out.h) > rows.h:
+            made = replace(op, reads=reads, writes=replace(op.writes, h=slid[0].new))
+            return made if same and alike and not self.is_whole(op.output) else None
+        return self._window(op, reads, slid[0])
+
+    def _window(self, op: RowOp, reads: tuple[Rows, ...], slid: _Slid) -> RowOp | None:
+        """A window on the new rows of its input, and on older ones."""
+        w, out, n = op.window, op.writes, slid.new
+        if len(reads) != 1 or w.pad_top or w.reach_h(out.h) > slid.whole.h:
             return None
-        made = min(n // w.stride_h, out.h)
-        if n % w.stride_h and made < out.h and out.h > 1:
+        if n % w.stride_h and n // w.stride_h < out.h and out.h > 1:
             raise UsageError(
                 f"{n} new rows come to operator {op.name}, which steps by {w.stride_h}",
                 code="sliding_stride",
                 hint=f"--input sliding:{self.n * w.stride_h // math.gcd(n, w.stride_h)}",
             )
-        made = max(made, 1)
-        if self._older(op, made) < 0 or (wanted and made < out.h):
+        made = max(1, min(n // w.stride_h, out.h))
+        older = slid.older - (out.h - made) * w.stride_h
+        crowded = len(self.readers(op.inputs[0])) >= MAX_OPERANDS  # what keeps the rows waits for all that read them
+        if older < 0 or (older and crowded) or (self.is_whole(op.output) and made < out.h):
             return None
-        return out, made
+        return replace(
+            op,
+            reads=reads,
+            writes=replace(out, h=made),
+            window=replace(w, pad_top=older),
+            older=self._ring(op.inputs[0]) if older else None,
+            macs=op.macs * made // out.h,
+        )
 
     @staticmethod
     def _row_by_row(op: RowOp, k: int) -> bool:
@@ -164,11 +169,6 @@ class _Sliding(GraphWork):
         plain = not op.access or op.access[k].table is None
         return bool(steady and plain and (first == y).all() and (end == y + 1).all())
 
-    def _older(self, op: RowOp, made: int) -> int:
-        """Rows before the new ones that a window reads."""
-        slid = self.slid[op.inputs[0]]
-        return slid.older - (op.writes.h - made) * op.window.stride_h
-
     def _ring(self, tensor: TensorId) -> TensorId:
         """The state that keeps rows of a tensor."""
         if tensor not in self.rings:
@@ -177,12 +177,12 @@ class _Sliding(GraphWork):
             self.tensors[state] = replace(self.tensors[tensor], id=state, name=f"{self.tensors[tensor].name}/older")
         return self.rings[tensor]
 
-    def _reads_joined(self, key: int, op: RowOp) -> None:
-        """All rows of its inputs, the kept and the new ones, in tensors of their own."""
-        inputs = tuple(self._joined(t, key) if t in self.slid else t for t in op.inputs)
-        self.support[key] = replace(op, inputs=inputs)
-
     def _joined(self, tensor: TensorId, before: int) -> TensorId:
+        """All rows of a tensor, the kept and the new ones, for an operator and those behind it."""
+        if tensor in self.joined_rows:
+            return self.joined_rows[tensor]
+        if tensor not in self.slid:
+            return tensor
         slid = self.slid[tensor]
         whole, key = max(self.tensors) + 1, max(self.stated) + 1
         old = self.tensors[tensor]
@@ -195,6 +195,7 @@ class _Sliding(GraphWork):
         self.support[key] = movement.one_below_the_other(JOIN, sources, (state, tensor), whole, (older, slid.rows))
         self.stated[key] = Op(key, JOIN, (state, tensor), (whole,), sources=sources)
         self.order.insert(self.order.index(before), key)
+        self.joined_rows[tensor] = whole
         return whole
 
     def keep(self) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -12,7 +13,10 @@ import tflm_memopt
 from tflm_memopt.convert import pipeline
 from tflm_memopt.errors import PlanError, UsageError
 from tflm_memopt.model.reader import read
+from tflm_memopt.ops.constraints.limits import MAX_KERNEL_H
 from tflm_memopt.ops.rowop import RowOp
+from tflm_memopt.plan.planner import Options, plan
+from tflm_memopt.rowgraph.inputs import InputMode
 from tflm_memopt.rowgraph.sliding import with_sliding
 
 
@@ -66,6 +70,30 @@ def test_what_pads_in_time_gets_the_window() -> None:
     assert kept(model, 3) == [2, 7]
 
 
+@pytest.mark.parametrize("height", [MAX_KERNEL_H, MAX_KERNEL_H + 1])
+def test_a_reduction_of_more_rows_than_a_kernel_takes_gets_the_window(height: int) -> None:
+    """As long as it is one of all rows it may sum them up one after the other; from older ones on it is a window."""
+    net = Net()
+    x = net.conv2d(net.input((1, height, 1, 4)), 8)
+    model = net.model(net.mean(x, (1, 2)))
+    joined = [op for op in slid(model, 1) if op.writes.h == height]
+    assert len(joined) == (height > MAX_KERNEL_H)
+    result = tflm_memopt.optimize(model, input="sliding:1", seconds=0.05)
+    assert tflm_memopt.verify(model, result.model, runs=2).bit_exact
+
+
+@pytest.mark.parametrize("readers", [3, 4])
+def test_a_tensor_of_many_readers_is_joined_for_all_of_them(readers: int) -> None:
+    net = Net()
+    x = net.conv2d(net.input((1, 20, 1, 4)), 8)
+    ys = [net.conv2d(x, 4, kernel=(3, 1), padding="VALID") for _ in range(readers)]
+    model = net.model(*(net.mean(y, (1, 2)) for y in ys))
+    joined = [op for op in slid(model, 2) if op.writes.h == 20]
+    assert len(joined) == (readers > 3)
+    result = tflm_memopt.optimize(model, input="sliding:2", seconds=0.05)
+    assert tflm_memopt.verify(model, result.model, runs=2).bit_exact
+
+
 def two_inputs() -> bytes:
     net = Net()
     return net.model(net.add(net.input((1, 8, 1, 4)), net.input((1, 8, 1, 4))))
@@ -111,14 +139,14 @@ def test_the_checker_asks_for_the_window() -> None:
     found = pipeline.row_graph(pipeline.understand(read(strided()).graph), _options())
     assert found is not None
     understood, parts = found
-    planned = pipeline.plan(understood.graph, parts, _options())
+    planned = plan(understood.graph, parts, _options())
     with pytest.raises(PlanError) as error:
-        pipeline.checked(understood, parts, pipeline.replace(planned, states=planned.states[:-1]))
+        pipeline.checked(understood, parts, replace(planned, states=planned.states[:-1]))
     assert error.value.code == "plan_window"
 
 
-def _options() -> pipeline.Options:
-    return pipeline.Options(seconds=0.05, input=pipeline.InputMode("sliding", 2))
+def _options() -> Options:
+    return Options(seconds=0.05, input=InputMode("sliding", 2))
 
 
 def test_f_is_that_of_a_step() -> None:

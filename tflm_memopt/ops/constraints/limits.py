@@ -38,7 +38,8 @@ def executable(op: RowOp) -> str | None:
         return f"a window of {w.kernel_h} rows, at most {MAX_KERNEL_H}"
     if w.kernel_h * w.kernel_w > MAX_WINDOW:
         return f"a window of {w.kernel_h}x{w.kernel_w}, at most {MAX_WINDOW} pixels"
-    heights = (w.kernel_h, w.stride_h, w.dilation_h, w.pad_top, reads.h, op.writes.h)
+    there = 0 if op.older is None else w.pad_top  # rows before row 0 that are no padding
+    heights = (w.kernel_h, w.stride_h, w.dilation_h, w.pad_top - there, reads.h + there, op.writes.h)
     widths = (w.kernel_w, w.stride_w, w.dilation_w, w.pad_left, reads.w, op.writes.w)
     return None if _reaches(*heights) and _reaches(*widths) else "a window lies wholly in the padding"
 
