@@ -136,6 +136,37 @@ def test_every_paper_leads_to_code() -> None:
     assert "`--max-macs`" in page
 
 
+def numbered(kind: str, chapter: str, last: int) -> set[str]:
+    return {f"{kind} {chapter}{number}" for number in range(1, last + 1)}
+
+
+FIGURES = {
+    "vMCU": numbered("Figure", "", 12) | numbered("Table", "", 3),
+    "msf-CNN": numbered("Figure", "", 4) | numbered("Table", "", 5),
+    "Joint memory": numbered("Figure", "6.", 3) | numbered("Table", "6.", 8) | numbered("Algorithm", "", 10)
+    - numbered("Algorithm", "", 7),
+    "Fused tiling": numbered("Figure", "2.", 5) | numbered("Figure", "3.", 2) | numbered("Figure", "4.", 13)
+    | numbered("Figure", "5.", 9) | numbered("Figure", "6.", 7) | numbered("Table", "3.", 1)
+    | numbered("Table", "4.", 3) | numbered("Table", "5.", 3) | numbered("Table", "6.", 2),
+}  # fmt: skip
+"""What the papers number."""
+
+
+@pytest.mark.parametrize("paper", FIGURES)
+def test_every_figure_of_a_paper_has_its_line(paper: str) -> None:
+    """Each line names files or commands that there are."""
+    page = (DOCS / "papers-figures.md").read_text(encoding="utf-8")
+    section = next(part for part in page.split("\n## ")[1:] if part.startswith(paper))
+    rows = [line.strip("| ").split(" | ") for line in section.splitlines() if line.startswith("| ")][1:]
+    assert sorted(row[0] for row in rows) == sorted(FIGURES[paper])
+    for figure, here, where in rows:
+        files = re.findall(r"`([^`]+)`", where)
+        assert files, figure
+        assert [f for f in files if not (ROOT / f).exists()] == [], figure
+        assert set(re.findall(r"`(?:tflm-memopt )?(explore|registers|optimize)", here)) <= commands_of_the_parser()
+        assert set(re.findall(r"`(--[\w-]+)`", here)) <= parsed_flags(), figure
+
+
 @pytest.mark.parametrize("page", [ROOT / "README.md", *sorted(DOCS.glob("*.md"))], ids=lambda p: p.name)
 def test_files_that_a_page_names_exist(page: Path) -> None:
     named = re.findall(
