@@ -30,6 +30,8 @@ from tflm_memopt.plan.plan import Block, Builtin, Plan, Role
 from tflm_memopt.rowgraph.graph import MAX_IO, Partition
 
 ARENA_ALIGN = 16
+VARIABLE_OPS = ("CALL_ONCE", "VAR_HANDLE", "READ_VARIABLE", "ASSIGN_VARIABLE")
+"""They see, through no tensor, what others of them did to a resource variable."""
 
 
 def check(plan: Plan, graph: Graph, partition: Partition) -> None:
@@ -62,6 +64,7 @@ def check(plan: Plan, graph: Graph, partition: Partition) -> None:
             f"the plan runs operators {sorted(done)}, the graph has {sorted(expected)}", code="plan_operators"
         )
     states.check()
+    _check_variables(done, graph)
     for tensor in graph.outputs:
         replay.read(tensor, "the model's output")
     handed = [(call, _handed_over(plan.operators(call), graph, partition)) for call in plan.calls()]
@@ -78,6 +81,24 @@ def check(plan: Plan, graph: Graph, partition: Partition) -> None:
                 f"region {min(plan.operators(call))} has {len(tensors)} inputs and outputs, more than {MAX_IO}",
                 code="plan_width",
             )
+
+
+def _check_variables(done: list[int], graph: Graph) -> None:
+    """Raises PlanError where an operator runs before one of the model that may have left it a resource variable."""
+    turn = {key: n for n, key in enumerate(done)}
+    named = {t: op.options for op in graph.ops if op.type == "VAR_HANDLE" for t in op.outputs}
+    touched: list[tuple[int, object]] = []
+    for op in graph.ops:
+        if op.type in VARIABLE_OPS and op.index in turn:
+            tensors = [t for t in (*op.inputs, *op.outputs) if t in named]
+            names = [named[tensors[0]].get(n) or b"" for n in ("container", "sharedName")] if tensors else None
+            for before, others in touched:
+                if (names is None or others is None or names == others) and turn[before] > turn[op.index]:
+                    raise PlanError(
+                        f"operator {op.index} {op.type} runs before operator {before}, whose variable it sees",
+                        code="plan_variables",
+                    )
+            touched.append((op.index, names))
 
 
 def _handed_over(call: Collection[int], graph: Graph, partition: Partition) -> set[TensorId]:

@@ -33,6 +33,7 @@ from tflm_memopt.rowgraph.supported import Understood, to_row_ops
 from tflm_memopt.rowgraph.verify import verify
 from tflm_memopt.tflm import only_builtin as kernels
 from tflm_memopt.tflm.libraries import Library
+from tflm_memopt.tflm.lifetimes import plans_others
 from tflm_memopt.tflm.structs import Abi
 
 CONSTANT_INPUT = "an input of the model is a constant"
@@ -104,7 +105,7 @@ def row_graph(understood: Understood, options: Options) -> tuple[Understood, Par
 
 def left_whole(model: Model, ops: Ops = "region") -> str:
     """Why no part of a model can be converted; "" when nothing speaks against it. ops: of the rewritten model."""
-    if model.subgraphs > 1 and (ops == BUILTIN or not is_setup(model.graph)):
+    if model.subgraphs > 1 and (plans_others(model.graph.subgraphs) if ops == BUILTIN else not is_setup(model.graph)):
         return SEVERAL_SUBGRAPHS
     if any(t.dynamic for t in model.graph.tensors.values() if not t.constant):
         return DYNAMIC

@@ -67,7 +67,9 @@ def rewrite(
         writer.set_metadata(tree, METADATA, record(changes))
     renumbered = writer.drop_unused(tree)
     placed = {renumbered[t]: o for t, o in offsets.items() if t in renumbered}
-    table = [OFFLINE_PLAN_VERSION, 1, len(main.tensors), *(placed.get(t, ONLINE) for t in range(len(main.tensors)))]
+    tensors = sum(len(subgraph.tensors) for subgraph in tree.subgraphs)
+    offsets_of_all = (placed.get(t, ONLINE) for t in range(tensors))
+    table = [OFFLINE_PLAN_VERSION, len(tree.subgraphs), tensors, *offsets_of_all]
     writer.set_metadata(tree, OFFLINE_PLAN, np.array(table, dtype="<i4"))
     return writer.write(tree)
 

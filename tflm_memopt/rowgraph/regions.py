@@ -11,14 +11,19 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import pairwise
 
-from tflm_memopt.model.graph import KEEP, VIEW, Graph, Op, TensorId
+from tflm_memopt.model.graph import ABSENT, KEEP, VIEW, Graph, Op, TensorId
 from tflm_memopt.ops.opset import Unsupported
 from tflm_memopt.ops.rowop import RowOp
 from tflm_memopt.rowgraph.graph import MAX_IO, Kept, Node, Partition, Region
 from tflm_memopt.rowgraph.supported import Support, View
 
-STATEFUL = ("VAR_HANDLE", "READ_VARIABLE", "ASSIGN_VARIABLE", "CALL_ONCE")
-"""Builtin operators that see what others of them did, through no tensor: they keep their order."""
+HANDLE, ACCESSES = "VAR_HANDLE", ("READ_VARIABLE", "ASSIGN_VARIABLE")
+STATEFUL = (HANDLE, *ACCESSES, "CALL_ONCE")
+"""Builtin operators that see what others of them did, through no tensor. Those of one variable keep their order."""
+Variable = tuple[bytes, bytes]
+"""A resource variable: its container, and its name in there."""
+ANY: Variable = (b"*", b"*")
+"""Stands for the variables that no handle here has."""
 
 
 def partition(graph: Graph, support: Mapping[int, Support]) -> Partition:
@@ -115,18 +120,42 @@ def _assemble(
     position = {op.index: i for i, op in enumerate(graph.ops)}
     absorbed = {i for g in groups for i in g}
     ops = {i: _renamed(s, holder) for i in absorbed if isinstance(s := support[i], RowOp)}
-    kept = [_kept(graph, op) for op in graph.ops if op.index not in absorbed]
+    handles = handles_of(graph).keys()
+    kept = [_kept(graph, op, handles) for op in graph.ops if op.index not in absorbed]
     states = {state.tensor for state in graph.states}
     nodes: list[Node] = [*kept, *(region for group in groups for region in regions_of(graph, group, ops, kept, states))]
     producer = {t: n for n, node in enumerate(nodes) for t in node.outputs}
     order: nx.DiGraph[int] = nx.DiGraph()
     order.add_nodes_from(range(len(nodes)))
     order.add_edges_from((producer[t], n) for n, node in enumerate(nodes) for t in node.inputs if t in producer)
-    stateful = [n for n, node in enumerate(kept) if graph.ops[position[node.op]].type in STATEFUL]
-    order.add_edges_from(pairwise(stateful))
+    number_of = {node.op: n for n, node in enumerate(kept)}
+    order.add_edges_from((number_of[a], number_of[b]) for a, b in state_order(graph, [node.op for node in kept]))
     first = [position[node.op if isinstance(node, Kept) else node.ops[0]] for node in nodes]
     sequence = nx.lexicographical_topological_sort(order, key=first.__getitem__)
     return Partition(tuple(nodes[n] for n in sequence), ops)
+
+
+def state_order(graph: Graph, order: Iterable[int]) -> Iterator[tuple[int, int]]:
+    """Pairs of operators, by Op.index, of which the first sees no state that the second leaves: it runs first.
+
+    order: operators as they run now. An operator of one variable sees this one; any other of them sees all.
+    """
+    ops = {op.index: op for op in graph.ops}
+    handles = handles_of(graph)
+    seen: dict[Variable, list[int]] = {key: [] for key in (*handles.values(), ANY)}
+    for op in (ops[i] for i in order if ops[i].type in STATEFUL):
+        tensor = (*op.outputs, ABSENT)[0] if op.type == HANDLE else (*op.inputs, ABSENT)[0]
+        known = handles.get(tensor) if op.type == HANDLE or op.type in ACCESSES else None
+        for key in seen if known is None else (known,):
+            seen[key].append(op.index)
+    for numbers in seen.values():
+        yield from pairwise(numbers)
+
+
+def handles_of(graph: Graph) -> Mapping[TensorId, Variable]:
+    """The variable that each VAR_HANDLE's output stands for: its container and its name in there."""
+    made = ((t, op.options) for op in graph.ops if op.type == HANDLE for t in op.outputs)
+    return {t: (bytes(o.get("container") or b""), bytes(o.get("sharedName") or b"")) for t, o in made}
 
 
 def regions_of(
@@ -176,8 +205,11 @@ def _renamed(op: RowOp, holder: Mapping[TensorId, TensorId]) -> RowOp:
     return replace(op, inputs=inputs, output=holder.get(op.output, op.output))
 
 
-def _kept(graph: Graph, op: Op) -> Kept:
+def _kept(graph: Graph, op: Op, handles: Collection[TensorId]) -> Kept:
+    """handles: TFLM plans no bytes for them."""
+
     def activations(tensors: Iterable[TensorId]) -> tuple[TensorId, ...]:
-        return tuple(t for t in tensors if t >= 0 and not graph.tensors[t].constant and not graph.tensors[t].variable)
+        there = (t for t in tensors if t >= 0 and t not in handles)
+        return tuple(t for t in there if not graph.tensors[t].constant and not graph.tensors[t].variable)
 
     return Kept(op.index, activations(op.inputs), activations(op.outputs))

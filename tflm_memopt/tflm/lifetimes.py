@@ -71,6 +71,15 @@ def requests(graphs: Sequence[Graph], scratch: Sequence[ScratchRequest], offsets
     return Wanted(tuple(wanted), (*whom, *scratch), tuple(lives.scopes))
 
 
+def plans_others(graphs: Sequence[Graph]) -> bool:
+    """Whether TFLM plans bytes for a tensor of another subgraph than the first one.
+
+    An offline plan cannot place them: some versions take the offset of the first subgraph's tensor of that number.
+    """
+    others = ((graph, {t for op in graph.ops if op.type == VAR_HANDLE for t in op.outputs}) for graph in graphs[1:])
+    return any(t.id not in made and _needs_allocating(t, ONLINE) for g, made in others for t in g.tensors.values())
+
+
 def offline_offsets(tree: Any, tensors: int) -> tuple[int, ...] | None:
     """The offsets in the metadata of a schema ModelT with that many `tensors`, or None (GetOfflinePlannedOffsets).
 

@@ -43,7 +43,7 @@ def _parts(graph: Graph) -> dict[TensorId, StoredIn]:
     """
     found: dict[TensorId, StoredIn] = {}
     for op in graph.ops:
-        wanted = list(orders.parts(op, node_of(graph, op)))
+        wanted = list(orders.parts(graph, op))
         if all(t not in found and t not in graph.inputs and graph.tensors[t].nbytes for t, _ in wanted):
             found.update(wanted)
     return {t: _resolved(found, part) for t, part in found.items()}

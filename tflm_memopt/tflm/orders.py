@@ -11,17 +11,19 @@ have a row only where one of the two is a byte.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tflm_memopt.model.graph import Op, Tensor, TensorId
-from tflm_memopt.ops.site import span
+from tflm_memopt.model.graph import Graph, Op, Tensor, TensorId
+from tflm_memopt.ops import movement
+from tflm_memopt.ops.moves import Indices, numbered
+from tflm_memopt.ops.site import Site, span
 from tflm_memopt.rowgraph.graph import AccessOrder, StoredIn
-from tflm_memopt.tflm.builtin_memory import ConvShape, Node, conv_shape
+from tflm_memopt.tflm.builtin_memory import ConvShape, Node, conv_shape, node_of
 from tflm_memopt.tflm.lifetimes import ALIGNMENT
 
 Ints = NDArray[np.int64]
@@ -184,24 +186,31 @@ def _in_bytes(order: Order, node: Node, k: int, tensor: Tensor, output: Tensor) 
 
 VIEWS = frozenset(("RESHAPE", "SQUEEZE", "EXPAND_DIMS"))
 """Their kernels leave bytes alone that are in their place already (reshape.cc, squeeze.cc), or write what is there."""
-COPIES = VIEWS | {"CONCATENATION", "SLICE"}
+SLICES: Mapping[str, Callable[[Site, Sequence[Indices]], Indices]] = {
+    "SLICE": movement.slice_, "STRIDED_SLICE": movement.strided_slice,
+}  # fmt: skip
+"""Which elements of the input they take."""
+UNREAD = ("ellipsisMask", "newAxisMask", "offset")
+"""Options of STRIDED_SLICE that TFLM does not look at."""
+COPIES = VIEWS | SLICES.keys() | {"CONCATENATION"}
 """Operators that only copy bytes."""
 
 
-def parts(op: Op, node: Node) -> Iterator[tuple[TensorId, StoredIn]]:
+def parts(graph: Graph, op: Op) -> Iterator[tuple[TensorId, StoredIn]]:
     """Tensors of an operator that only copies, and where they are in others if nothing is to be copied.
 
-    A CONCATENATION along the first axis that counts, with its inputs where they belong; a SLICE of whole rows, where it
-    is. The kernels copy bytes to where they are.
+    A CONCATENATION along the first axis that counts, with its inputs where they belong; a slice of bytes side by side,
+    where it is. The kernels copy bytes to where they are.
     """
+    node = node_of(graph, op)
     if not op.outputs or any(t is not None and t.variable for t in (*node.inputs, *node.outputs)):
         return
     if op.type in VIEWS and node.inputs[0] is not None and not node.inputs[0].constant:
         yield op.outputs[0], StoredIn(op.inputs[0])
     elif op.type == "CONCATENATION":
         yield from _joined(op, node)
-    elif op.type == "SLICE":
-        yield from _sliced(op, node)
+    elif op.type in SLICES:
+        yield from _sliced(graph, op, node)
 
 
 def _joined(op: Op, node: Node) -> Iterator[tuple[TensorId, StoredIn]]:
@@ -214,20 +223,18 @@ def _joined(op: Op, node: Node) -> Iterator[tuple[TensorId, StoredIn]]:
         yield from ((t.id, StoredIn(op.outputs[0], first)) for t, first in zip(pieces, firsts, strict=False))
 
 
-def _sliced(op: Op, node: Node) -> Iterator[tuple[TensorId, StoredIn]]:
-    source, begin, output = node.inputs[0], node.tensor("i1"), node.outputs[0]
-    if (
-        source is None
-        or begin is None
-        or source.constant
-        or begin.data is None
-        or len(output.shape) != len(source.shape)
-    ):
+def _sliced(graph: Graph, op: Op, node: Node) -> Iterator[tuple[TensorId, StoredIn]]:
+    """What takes one run of its input's bytes."""
+    source, output = node.inputs[0], node.outputs[0]
+    if source is None or source.constant or any(op.options.get(n) for n in UNREAD):
         return
-    axis = next((n for n, (a, b) in enumerate(zip(source.shape, output.shape, strict=True)) if a != b), 0)
     item = source.nbytes // max(1, source.elements)
-    at = begin.data.ravel().tolist()
-    first = sum(n * math.prod(source.shape[axis + 1 :]) * item for n in at[axis : axis + 1])
-    rows = math.prod(source.shape[:axis]) == 1 and source.shape[axis + 1 :] == output.shape[axis + 1 :]
-    if rows and not first % ALIGNMENT:
-        yield output.id, StoredIn(source.id, first)
+    try:
+        (elements,) = numbered([source.shape])
+        taken = SLICES[op.type](Site(graph, op), [elements]).ravel()
+    except (ValueError, KeyError):  # TFLM refuses it, or its operands are known at run time alone
+        return
+    first = int(taken[0]) if len(taken) else 0
+    run = np.array_equal(taken, first + np.arange(len(taken))) and taken.size == output.elements
+    if run and not first * item % ALIGNMENT:
+        yield output.id, StoredIn(source.id, first * item)

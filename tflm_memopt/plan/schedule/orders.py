@@ -18,7 +18,7 @@ from tflm_memopt.plan.effort import Meter
 from tflm_memopt.plan.schedule.least_peak import contiguous, schedule
 from tflm_memopt.plan.schedule.problem import OrderProblem, Task
 from tflm_memopt.rowgraph.graph import Kept, Node, Partition
-from tflm_memopt.rowgraph.regions import STATEFUL, regions_of
+from tflm_memopt.rowgraph.regions import regions_of, state_order
 
 SECONDS = 0.4
 """Limit of the work (effort.py) on a schedule that is not solved in polynomial time."""
@@ -75,12 +75,13 @@ def _nodes(graph: Graph, partition: Partition, order: Sequence[Kept | int]) -> I
 def _bound(graph: Graph, nodes: Sequence[Kept | int]) -> Iterator[tuple[int, int]]:
     """Builtin operators that see what others did through no tensor of the plan: variables, and resources."""
     ops = {op.index: op for op in graph.ops}
-    seen: dict[TensorId | str, list[int]] = defaultdict(list)
+    place = {node.op: number for number, node in enumerate(nodes) if isinstance(node, Kept)}
+    yield from ((place[a], place[b]) for a, b in state_order(graph, place))
+    seen: dict[TensorId, list[int]] = defaultdict(list)
     for number, node in enumerate(nodes):
         if isinstance(node, Kept):
             op = ops[node.op]
-            shared = {t for t in (*op.inputs, *op.outputs) if t >= 0 and graph.tensors[t].variable}
-            for key in (*shared, *(("resource",) if op.type in STATEFUL else ())):
-                seen[key].append(number)
+            for tensor in {t for t in (*op.inputs, *op.outputs) if t >= 0 and graph.tensors[t].variable}:
+                seen[tensor].append(number)
     for numbers in seen.values():
         yield from pairwise(numbers)

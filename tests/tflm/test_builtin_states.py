@@ -1,0 +1,146 @@
+"""Models with resource variables as builtin operators alone: `--ops builtin` under the official wheel."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from itertools import permutations
+
+import numpy as np
+import pytest
+import streaming
+from ai_edge_litert import schema_py_generated as schema
+from conftest import MODELS
+from models import Net
+from tflm.test_states import STEPS, differing
+
+import tflm_memopt
+from tflm_memopt.check.checker import check
+from tflm_memopt.convert.conversion import Conversion, Converted
+from tflm_memopt.convert.pipeline import SEVERAL_SUBGRAPHS, builtin_alone, only_builtin
+from tflm_memopt.errors import PlanError
+from tflm_memopt.model.interface import Changes
+from tflm_memopt.model.reader import read
+from tflm_memopt.plan.plan import Plan
+from tflm_memopt.plan.planner import Options
+from tflm_memopt.rewrite.int8_io import Int8Interface
+from tflm_memopt.runtime.verify import verify
+from tflm_memopt.tflm.arena import predict
+from tflm_memopt.tflm.libraries import library
+from tflm_memopt.tflm.lifetimes import ONLINE, offline_offsets
+
+MIXED = streaming.mixed()
+BUILDS = [
+    streaming.mixed, streaming.joined, streaming.chunks, streaming.partly, streaming.twice_assigned,
+    streaming.read_late, streaming.passed_on, streaming.filled,
+]  # fmt: skip
+
+
+def as_builtin(data: bytes) -> Converted:
+    """Converted, gain or not."""
+    source, options = read(data), Options(ops="builtin", kernels="reference", seconds=0.05)
+    border = Int8Interface(source.graph, Changes(), {}, ())
+    conversion = Conversion(source, border, builtin_alone(source.graph), options, "ilp32")
+    return conversion.once
+
+
+@pytest.mark.parametrize("build", BUILDS)
+def test_steps_give_the_same_bytes(build: Callable[[], bytes]) -> None:
+    data = build()
+    done = as_builtin(data)
+    assert done.arena.head <= predict(data).head
+    before, after = read(data), read(done.model)
+    assert after.subgraphs == before.subgraphs
+    kinds = [sorted(op.type for op in model.graph.ops) for model in (before, after)]
+    assert kinds[0] == kinds[1]
+    assert differing(data, done.model, 60, (20, 21)) == 0
+
+
+def test_the_plan_has_an_offset_for_each_tensor_of_all_subgraphs() -> None:
+    done = as_builtin(MIXED)
+    model = read(done.model)
+    counts = [len(graph.tensors) for graph in model.graph.subgraphs]
+    offsets = offline_offsets(model.tree, sum(counts))
+    assert offsets and set(offsets[counts[0] :]) == {ONLINE}
+    figures, said = predict(done.model, "lp64", recording=True), verify(MIXED, done.model, runs=1).measured
+    assert said and (said.rewritten.head, said.rewritten.total) == (figures.head, figures.total)
+
+
+def test_rows_that_are_kept_are_never_copied() -> None:
+    """What a variable held, the rows behind it and the slice that is kept next are one tensor's bytes."""
+    net = Net(3)
+    stream = streaming.Streaming(net, setup=False)
+    x = net.conv2d(net.input((1, 2, 1, 16), (0.05, 0)), 16, out=(0.05, 0))
+    data = net.model(net.conv2d(stream.window("a", x, 4), 4, kernel=(6, 1), padding="VALID", out=(0.1, 0)))
+    done = as_builtin(data)
+    assert done.arena.head == 2 * 16 + 6 * 16
+    assert differing(data, done.model, 20, (7,)) == 0
+
+
+def in_order(order: tuple[int, ...], plan: Plan) -> Plan:
+    """The plan with its last steps in another order; all buffers live all the time, side by side."""
+    buffers = tuple(replace(b, first=0, last=len(plan.steps)) for b in plan.buffers)
+    sizes = [-(-b.nbytes // 16) * 16 for b in buffers]
+    offsets = tuple(int(o) for o in np.cumsum([0, *sizes[:-1]]))
+    steps = tuple(plan.steps[n] for n in order)
+    return replace(plan, steps=steps, buffers=buffers, offsets=offsets, head=sum(sizes))
+
+
+def test_operators_of_a_variable_keep_their_order() -> None:
+    """Whatever order a plan states: the checker lets those through that keep it."""
+    net = Net(4)
+    stream = streaming.Streaming(net, setup=False)
+    x = net.input((1, 2, 1, 4), (0.05, 0))
+    stream.assign("a", stream.read("b", (1, 2, 1, 4)))
+    stream.assign("b", x)
+    data = net.model(net.unary("LOGISTIC", x, out=(1 / 256, -128)))
+    graph = read(data).graph
+    understood = builtin_alone(graph)
+    parts = only_builtin(understood, library("reference"), "ilp32")
+    plan = as_builtin(data).planned.plan
+    types = [next(op.type for op in graph.ops if op.index == step.op) for step in plan.steps]
+    passed, refusals = set(), set[str]()
+    for order in permutations(range(len(types))):
+        try:
+            check(in_order(order, plan), understood.graph, parts)
+            passed.add(tuple(plan.steps[n].op for n in order))
+        except PlanError as error:
+            refusals.add(error.code)
+    handles = {op.inputs[0]: op.index for op in graph.ops if op.type == "ASSIGN_VARIABLE"}
+    made = {op.outputs[0]: op.index for op in graph.ops if op.type == "VAR_HANDLE"}
+    (reading,) = (op for op in graph.ops if op.type == "READ_VARIABLE")
+    pairs = [(made[t], assign) for t, assign in handles.items()]
+    pairs += [(made[reading.inputs[0]], reading.index), (reading.index, handles[reading.inputs[0]])]
+    pairs += [(reading.index, assign) for assign in handles.values()]  # by the variable, or by what is assigned
+    wanted = {
+        tuple(order) for order in permutations(op.index for op in graph.ops)
+        if all(order.index(a) < order.index(b) for a, b in pairs)
+    }  # fmt: skip
+    assert passed == wanted and refusals == {"plan_variables", "plan_overwrites"}
+
+
+def test_subgraphs_with_tensors_of_their_own_are_left_whole() -> None:
+    """TFLM's planner would give a branch's tensors the offsets of others."""
+    net = Net(5)
+    x = net.input((1, 4), (0.05, 0))
+    stream = streaming.Streaming(net)
+    setup = net.tree.subgraphs[1]
+    tensor = schema.TensorT(shape=np.array([1, 4], np.int32), type=schema.TensorType.INT8, buffer=0, name="own")
+    setup.tensors.append(tensor)
+    stream.assign("a", x)
+    done = tflm_memopt.optimize(net.model(net.softmax(x)), ops="builtin", kernels="reference")
+    assert not done.report.changed and done.report.why_unchanged == SEVERAL_SUBGRAPHS
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("name", "total"), [("mww_okay_nabu_v2", 16_340), ("mww_vad_v2", 8_228)])
+def test_wake_words_with_their_own_kinds_of_operators(name: str, total: int) -> None:
+    """The bytes that docs/builtin.md states, with any kernels."""
+    path = MODELS / f"{name}.tflite"
+    if not path.exists():
+        pytest.skip(f"{path.name} is not here")
+    data = path.read_bytes()
+    done = tflm_memopt.optimize(data, ops="builtin")
+    assert done.report.arena.total <= total < done.report.original_arena.total
+    assert {op.type for op in read(done.model).graph.ops} == {op.type for op in read(data).graph.ops}
+    assert differing(data, done.model, STEPS, (1, 333, 334, 700)) == 0
