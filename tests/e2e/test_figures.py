@@ -42,6 +42,7 @@ OTHERS: Mapping[str, Mapping[str, str]] = {
         "36,880": "optimize --ops builtin", "37,344": "optimize --ops builtin", "392,656": "optimize --ops builtin",
         "585,604": "optimize --ops builtin", "59,284": "optimize --ops builtin", "602,112": "optimize --ops builtin",
         "76,800": "optimize --ops builtin", "763,824": "optimize --ops builtin", "9,792": "optimize --ops builtin",
+        "1,000": "steps", **dict.fromkeys(("16,340", "1,920"), "tests/tflm/test_builtin_states.py"),
     },
     "c-files.md": {"100,708": "measured on a Cortex-M4", "2,580": "measured on a Cortex-M4"},
     "models.md": {
