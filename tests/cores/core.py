@@ -138,7 +138,7 @@ def missing_tools(core: Core) -> str:
 
 def compile_flags(core: Core) -> list[str]:
     """Of everything that is compiled for the core; size and speed figures are those of -O2."""
-    freestanding = ["-ffunction-sections", "-fdata-sections", f"-I{LIBRARY / 'include'}"]
+    freestanding = ["-ffunction-sections", "-fdata-sections", f"-I{LIBRARY / 'include'}", f"-I{LIBRARY / 'src'}"]
     return [*core.flags, "-std=c11", "-O2", *WARNINGS, *freestanding]
 
 
@@ -151,7 +151,7 @@ def sources() -> list[Path]:
 def runner(core: Core) -> Path:
     """The runner as an image for the core, built when its sources have changed."""
     mine = [HERE / "runner.c", *(HERE / name for name in core.start)]
-    watched = [*mine, HERE / "core.h", HERE / "image.ld", *sources(), *(LIBRARY / "include/tmo").glob("*.h")]
+    watched = [*mine, HERE / "core.h", HERE / "image.ld", *sources(), *LIBRARY.glob("*/tmo/*.[hd]*")]
     digest = hashlib.sha256(repr(core).encode())
     for path in watched:
         digest.update(path.read_bytes())

@@ -39,7 +39,7 @@ SOURCES = tuple(sorted((LIBRARY / "src").glob("*.c")))
 def compiled(command: str, source: str, program: Path, *more: Path, library: Sequence[Path] = SOURCES) -> Path:
     """A test of this folder with the library, built by this compiler with these flags."""
     sources = [ROOT / "tests/kernels" / source, *more, *library]
-    folders = [f"-I{LIBRARY / 'include'}", f"-I{LIBRARY / 'host'}"]
+    folders = [f"-I{LIBRARY / folder}" for folder in ("include", "src", "host")]
     full = [*command.split(), *folders, *map(str, sources), "-o", str(program)]
     built = subprocess.run(full, capture_output=True, text=True, check=False)
     assert built.returncode == 0, built.stderr

@@ -78,6 +78,7 @@ def test_refusals(tmp_path: Path, flags: str, reason: str) -> None:
     """The last: a version without the call."""
     (tmp_path / "old.h").write_text("#define TESTS_ESP_NN_H_\n")
     source = LIBRARY / "src/tmo_conv_backend.c"
-    command = [*f"gcc -fsyntax-only {flags} -I{tmp_path} -I{BACKENDS} -I{LIBRARY / 'include'}".split(), str(source)]
+    folders = (tmp_path, BACKENDS, LIBRARY / "include", LIBRARY / "src")
+    command = ["gcc", "-fsyntax-only", *flags.split(), *(f"-I{folder}" for folder in folders), str(source)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode != 0 and reason in done.stderr

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import subprocess
 from pathlib import Path
@@ -26,3 +27,10 @@ def test_manifest_builds_a_program(tmp_path: Path) -> None:
     subprocess.run([compiler, *STRICT, f"-I{LIBRARY / build['includeDir']}", *sources, "-o", program], check=True)
     done = subprocess.run([program], capture_output=True, text=True, check=True)
     assert done.stdout.strip()
+
+
+def test_what_users_include_includes_nothing_private() -> None:
+    public = {path.name: path.read_text(encoding="utf-8") for path in (LIBRARY / "include/tmo").iterdir()}
+    adapter = "".join(path.read_text(encoding="utf-8") for path in (LIBRARY / "tflm").glob("*.*"))
+    included = re.findall(r'#include "tmo/(.*)"', adapter + "".join(public.values()))
+    assert set(included) == set(public) == {"tmo.h", "program.h", "kinds.def", "camera.h"}

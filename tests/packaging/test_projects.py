@@ -270,12 +270,12 @@ def test_projects_bring_the_library() -> None:
 def test_their_library_has_what_the_model_needs(tmp_path: Path) -> None:
     if not shutil.which("gcc"):
         pytest.skip("no gcc")
-    folders = ("arduino/libraries/tflm-memopt/src", "platformio/lib/tflm-memopt/include")
+    folders = ("arduino/libraries/tflm-memopt", "platformio/lib/tflm-memopt", "esp-idf/components/tflm-memopt")
     for where in ("arena", "stream:4"):
         unpack(written(where), tmp_path)
         programs = [region.program for region in regions(read(written(where)["shapes v1.tflite"]))]
-        for folder in (*folders, "esp-idf/components/tflm-memopt/include"):
-            said = run("gcc", "-dM", "-E", "tmo/build.h", "-I.", cwd=tmp_path / folder)
+        for folder in folders:
+            said = run("gcc", "-dM", "-E", "src/tmo/build.h", "-Iinclude", "-Isrc", cwd=tmp_path / folder)
             defined = dict(re.findall(r"#define (TMO_[KP]\w+) (0x\S+)", said))
             assert defined == needs(programs).defines
         assert any(path.name == "tmo_run.o" for path in compile_library(tmp_path))

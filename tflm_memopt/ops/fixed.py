@@ -1,4 +1,4 @@
-"""TFLM's fixed point arithmetic on arrays: what custom_ops/include/tmo/fixed.h is in C.
+"""TFLM's fixed point arithmetic on arrays: what custom_ops/src/tmo/fixed.h is in C.
 
 Values are int64 here, so that a caller can see what an int32 would not hold; nothing wraps.
 """

@@ -6,8 +6,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "tmo/build.h"
-#include "tmo/compiler.h"
+#include "build.h"
+#include "compiler.h"
 
 #ifdef __cplusplus
 extern "C" {

@@ -5,7 +5,7 @@
 
 #include <stddef.h>
 
-#include "tmo/kernels.h"
+#include "kernels.h"
 
 #if defined(TMO_ESP_NN) || defined(TMO_CMSIS_NN)
 #define TMO_HAS_BACKEND 1

@@ -3,7 +3,7 @@
 #define TMO_FIRE_H_
 
 #include "tmo/tmo.h"
-#include "tmo/walk.h"
+#include "walk.h"
 
 #ifdef __cplusplus
 extern "C" {

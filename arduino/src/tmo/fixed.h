@@ -6,7 +6,7 @@
 
 #include <stdint.h>
 
-#include "tmo/compiler.h"
+#include "compiler.h"
 
 #ifdef __cplusplus
 extern "C" {

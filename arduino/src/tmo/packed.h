@@ -5,8 +5,8 @@
 #ifndef TMO_PACKED_H_
 #define TMO_PACKED_H_
 
-#include "tmo/access.h"
-#include "tmo/kernels.h"
+#include "access.h"
+#include "kernels.h"
 
 #ifdef __cplusplus
 extern "C" {

@@ -7,7 +7,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "tmo/access.h"
+#include "access.h"
 
 #ifdef __cplusplus
 extern "C" {

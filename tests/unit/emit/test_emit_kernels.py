@@ -61,7 +61,7 @@ def test_a_bit_for_each_part(where: str, part: Part | None) -> None:
 
 
 def test_the_parts_are_those_of_the_library() -> None:
-    header = (ROOT / "custom_ops/include/tmo/build.h").read_text(encoding="utf-8")
+    header = (ROOT / "custom_ops/src/tmo/build.h").read_text(encoding="utf-8")
     assert re.findall(r"TMO_PART_(\w+) = (\d+),", header) == [(part.name, str(int(part))) for part in Part]
 
 

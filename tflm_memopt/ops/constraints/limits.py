@@ -1,4 +1,4 @@
-"""What the executor can run: its numbers (custom_ops/include/tmo/check.h)."""
+"""What the executor can run: its numbers (custom_ops/src/tmo/check.h)."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ MAX_KERNEL_H = 64
 """TMO_MAX_KERNEL_H."""
 MAX_EXTENT = 1 << 30
 MAX_WINDOW = 1 << 23
-"""TMO_MAX_EXTENT of custom_ops/include/tmo/check.h, MAX_POOL_AREA of custom_ops/src/tmo_check_kind.c."""
+"""TMO_MAX_EXTENT of custom_ops/src/tmo/check.h, MAX_POOL_AREA of custom_ops/src/tmo_check_kind.c."""
 MAX_SHIFT = 30
 """MultiplyByQuantizedMultiplier shifts an int32 by so much at most."""
 MAX_S16_SHIFT = 7

@@ -12,8 +12,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "tmo/compiler.h"
-#include "tmo/fixed.h"
+#include "compiler.h"
+#include "fixed.h"
 #include "tmo/program.h"
 
 /* Armv6-M, and Armv8-M's baseline: half of the registers do nothing but keep values. */

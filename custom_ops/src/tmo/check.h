@@ -11,8 +11,8 @@
 #pragma GCC optimize("Os", "no-move-loop-invariants", "no-tree-dominator-opts", "no-jump-tables", "no-tree-switch-conversion")
 #endif
 
-#include "tmo/access.h"
-#include "tmo/build.h"
+#include "access.h"
+#include "build.h"
 #include "tmo/tmo.h"
 
 #ifdef __cplusplus

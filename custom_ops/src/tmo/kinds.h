@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "tmo/compiler.h"
+#include "compiler.h"
 #include "tmo/program.h"
 
 #define TMO_ANY_NUMBER 0    /* of operands: 1 to TMO_MAX_INPUTS */

@@ -1,4 +1,4 @@
-/* What a build has: all kernels and all of the executor, unless its flags, or a header tmo/config.h, name what its programs need. Internal.
+/* What a build has: all kernels and all of the executor, unless its flags, or a header tmo/config.h beside tmo.h, name what its programs need. Internal.
  *
  * TMO_KINDS     a bit for each tmo_op_kind of operators that are not packed
  * TMO_PACKINGS  a bit for each TMO_PACKING_* of those that are
@@ -12,7 +12,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "tmo/kinds.h"
+#include "kinds.h"
 
 #if defined(__has_include)
 #if __has_include("tmo/config.h")
