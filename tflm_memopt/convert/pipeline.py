@@ -20,6 +20,7 @@ from tflm_memopt.plan.plan import Plan
 from tflm_memopt.plan.planned import Planned
 from tflm_memopt.plan.planner import BUILTIN, PER_BLOCK, Ops, Options, plan, tensor_sizes
 from tflm_memopt.rewrite import canonicalise
+from tflm_memopt.rewrite.cells import with_cells
 from tflm_memopt.rewrite.int8_io import Int8Interface
 from tflm_memopt.rewrite.states import is_setup, with_states
 from tflm_memopt.rewrite.tiling import PART, Tiling, tiled
@@ -60,7 +61,7 @@ def understand(graph: Graph, whole: str = "") -> Understood:
         return Understood(_activations_only(graph), {op.index: kept for op in graph.ops})
     left_alone: frozenset[int] = frozenset()
     while True:
-        canonical = canonicalise.canonicalise(with_states(graph, left_alone), left_alone).graph
+        canonical = canonicalise.canonicalise(with_cells(with_states(graph, left_alone), left_alone), left_alone).graph
         support = to_row_ops(canonical)
         undone = frozenset(
             i
@@ -130,7 +131,7 @@ def builtin_alone(graph: Graph, whole: str = "") -> Understood:
     """The graph as it is: all its operators stay builtin. whole: see understand()."""
     rows = understand(graph, whole).support
     stays = Unsupported("left_whole", whole or BUILTIN_ONLY, "", "--ops region")
-    plain = {i: s for i, s in rows.items() if isinstance(s, RowOp) and s.older is None and s.keeps is None}
+    plain = {i: s for i, s in rows.items() if isinstance(s, RowOp) and not s.stateful}
     support = {op.index: plain.get(op.index, stays) for op in graph.ops}
     return Understood(_activations_only(graph), support)
 

@@ -19,6 +19,8 @@ KEEP = "KEEP"
 """Op.type of an operator whose operand is what the next inference reads of a state. Its output is nothing: a token."""
 STATE = "state"
 """Option of a KEEP: the tensor of the state, as it is read."""
+FEATURES, TIME = "SVDF_FEATURES", "SVDF_TIME"
+"""Op.type of the halves of an SVDF: its dense layer, and its sums along time. Both have its operands."""
 OPERANDS = "operands"
 """Option of a VIEW: the constants that say its shape, as the operator that stays builtin reads them."""
 

@@ -43,9 +43,12 @@ def moved(site: Site, transform: Transform) -> RowOp:
 
 
 def kept(site: Site, state: TensorId, fill: int) -> RowOp:
-    """KEEP: all rows of a tensor, which take the place of all rows of a state."""
+    """KEEP: all rows of a tensor, which take the place of as many rows of a state."""
     rows = site.producer_rows()
-    return keeping(site.op.stands_for, site.storage(), rows, StateRing(state, rows, fill), site.output.id)
+    depth = site.graph.tensors[state].nbytes // rows.row_bytes
+    return keeping(
+        site.op.stands_for, site.storage(), rows, StateRing(state, replace(rows, h=depth), fill), site.output.id
+    )
 
 
 def keeping(sources: tuple[int, ...], tensor: TensorId, rows: Rows, ring: StateRing, token: TensorId) -> RowOp:

@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from tflm_memopt.ops import converting, elementwise, movement, parse
-from tflm_memopt.ops.constraints import arithmetic, common, conversion, limits, moving, weighted
+from tflm_memopt.ops import cells, converting, elementwise, movement, parse
+from tflm_memopt.ops.constraints import arithmetic, common, conversion, limits, memory, moving, weighted
 from tflm_memopt.ops.constraints.base import HINTS, Constraint
 from tflm_memopt.ops.moves import Irregular
 from tflm_memopt.ops.rowop import RowOp
@@ -217,6 +217,19 @@ OPSET: Mapping[str, Row] = {
             common.fused_activation,
         ),
         parse.transpose_conv,
+    ),
+    "SVDF": Row(
+        (
+            common.operands(least=5, most=5),
+            common.options("rank"),
+            *_INT8,
+            memory.own_variables,
+            memory.int8_svdf,
+            memory.svdf_shapes,
+            memory.svdf_bias_scale,
+            memory.one_region,
+        ),
+        cells.svdf_time,
     ),
     "SOFTMAX": Row(
         (_ONE, common.options("beta"), *_ELEMENTWISE, arithmetic.softmax_output, arithmetic.softmax_input),

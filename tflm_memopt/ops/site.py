@@ -25,6 +25,9 @@ EVERY_OPERAND = ("CONCATENATION", "PACK")
 TWO_OPERANDS = ("ADD", "SUB", "MUL", "MAXIMUM", "MINIMUM", "SQUARED_DIFFERENCE", "PRELU")
 """They compute element by element, what is smaller repeated, and one of them may be a constant."""
 
+VARIABLES: Mapping[str, tuple[int, ...]] = {"SVDF": (4,)}
+"""Operands of an operator that are variables of its own: it reads and writes them."""
+
 ONE_PIXEL = 1024
 """One pixel in RESIZE_BILINEAR's positions."""
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from tflm_memopt.model.graph import KEEP, STATE, VIEW, Graph, TensorId
+from tflm_memopt.model.graph import FEATURES, KEEP, STATE, TIME, VIEW, Graph, TensorId
+from tflm_memopt.ops import cells
 from tflm_memopt.ops.movement import kept
 from tflm_memopt.ops.opset import Unsupported, row_op
 from tflm_memopt.ops.rowop import RowOp, Rows
@@ -51,8 +52,18 @@ def to_row_ops(graph: Graph) -> Mapping[int, Support]:
             support[op.index] = View(op.outputs[0], aliases[op.outputs[0]])
             continue
         site = Site(graph, op, aliases, written)
-        result = kept(site, op.options[STATE], fills[op.options[STATE]]) if op.type == KEEP else row_op(site)
+        result = _own_form(site, fills) or row_op(site)
         if isinstance(result, RowOp):
             written[result.output] = result.writes
         support[op.index] = result
     return support
+
+
+def _own_form(site: Site, fills: Mapping[TensorId, int]) -> RowOp | None:
+    """An operator that only canonicalisation makes."""
+    op = site.op
+    if op.type == FEATURES:
+        return cells.svdf_features(site)
+    if op.type == TIME:
+        return cells.svdf_time(site)
+    return kept(site, op.options[STATE], fills[op.options[STATE]]) if op.type == KEEP else None

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 from ai_edge_litert import schema_py_generated as schema
+from memories import svdf
 from models import Net
 from moving import pack, resize
 
@@ -117,6 +118,19 @@ def unsigned(net: Net) -> int:
 
 def dequantize(net: Net) -> int:
     return net.unary("DEQUANTIZE", net.input((1, 4)), dtype="FLOAT32", out=None)
+
+
+def remembering(net: Net) -> int:
+    """Tensors: 0 input, 1 and 2 weights of features and along time, 3 bias, 4 state, 5 output."""
+    return svdf(net, net.input((1, 6)), 4, rank=2, memory=3)
+
+
+def sharing(net: Net) -> int:
+    """A second SVDF with the state of the first."""
+    y = svdf(net, net.input((1, 6)), 6, memory=3)
+    z = svdf(net, y, 6, memory=3)
+    net.graph.operators[1].inputs[4] = net.graph.operators[0].inputs[4]
+    return z
 
 
 def tensor(index: int, **fields: Any) -> Edit:
@@ -238,7 +252,25 @@ CASES: list[tuple[Callable[[Net], int], Edit, str, str]] = [
     (unsigned, affine(0, [0.1], [256]), "one_scale", "tensor 0 'input0' has scale 0.1, zero point 256"),
     (unsigned, affine(0, [1e30]), "rescalable", "a rescaling by 2^"),
     (dequantize, tensor(0, type=UINT8), "dequantize_types", "UINT8 to FLOAT32"),
+    (remembering, tensor(4, isVariable=False), "own_variables", "tensor 4 't4' is no variable"),
+    (remembering, tensor(4, type=INT16), "int8_svdf", "tensor 4 't4' is INT16, not INT8"),
+    (remembering, tensor(1, buffer=0), "int8_svdf", "tensor 1 't1' is no constant"),
+    (remembering, affine(4, [0.1], [3]), "int8_svdf", "tensor 4 't4' has zero point 3"),
+    (remembering, affine(2, [0.1, 0.2]), "int8_svdf", "tensor 2 't2' has 2 scales"),
+    (remembering, option(rank=3), "svdf_shapes", "8 filters of rank 3"),
+    (remembering, tensor(5, shape=np.array([1, 5], np.int32)), "svdf_shapes", "tensor 5 't5' has shape [1, 5]"),
+    (remembering, tensor(0, shape=np.array([1, 1, 6], np.int32)), "svdf_shapes", "tensor 0 'input0' has shape [1, 1, "),
+    (remembering, affine(3, [0.1]), "svdf_bias_scale", "tensor 3 't3' has scale 0.1, the sums 0.001"),
+    (remembering, lambda _: None, "one_region", ""),
 ]
+
+
+def test_a_state_has_one_owner() -> None:
+    net = Net()
+    support = to_row_ops(read(net.model(sharing(net))).graph)
+    assert [(s.code, s.detail) for s in support.values() if isinstance(s, Unsupported)] == [
+        ("own_variables", "tensor 4 't4' is used elsewhere, too")
+    ] * 2
 
 
 @pytest.mark.parametrize(

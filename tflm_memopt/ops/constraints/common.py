@@ -16,7 +16,7 @@ from tflm_memopt.ops.constraints.base import (
     scale_fault,
     two_scales,
 )
-from tflm_memopt.ops.site import EVERY_OPERAND, Site, natural_rows
+from tflm_memopt.ops.site import EVERY_OPERAND, VARIABLES, Site, natural_rows
 
 
 def operands(*, least: int, most: int) -> Constraint:
@@ -80,7 +80,8 @@ def runtime_values(site: Site) -> str | None:
 @hint("pass the state in and out as an input and an output of the model")
 def stateless(site: Site) -> str | None:
     """Tensors must not keep state between inferences"""
-    tensors = (site.graph.tensors[t] for t in (*site.op.inputs, *site.op.outputs) if t != ABSENT)
+    own = {site.op.inputs[k] for k in VARIABLES.get(site.op.type, ())}
+    tensors = (site.graph.tensors[t] for t in (*site.op.inputs, *site.op.outputs) if t != ABSENT and t not in own)
     return next((f"{name(t)} is a variable" for t in tensors if t.variable), None)
 
 

@@ -1,0 +1,76 @@
+"""Operators with variables of their own under TFLM: bytes, resets, and the arena that is left."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import memories
+import numpy as np
+import pytest
+from models import Net
+from stepping import ARENA, STEPS, differing
+
+import tflm_memopt
+from tflm_memopt.model.reader import read
+from tflm_memopt.runtime.wheel import interpreter
+from tflm_memopt.tflm.arena import predict
+
+WITH_VARIABLES = {"SVDF"}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("build", [memories.svdf_network])
+def test_half_of_the_arena_for_a_thousand_steps(build: Callable[[], bytes]) -> None:
+    data = build()
+    done = tflm_memopt.optimize(data, seconds=0)
+    assert not WITH_VARIABLES & {op.type for op in read(done.model).graph.ops}
+    assert 2 * predict(done.model).total <= predict(data).total
+    assert differing(data, done.model, STEPS, (1, 333, 334, 700)) == 0
+    figures = predict(done.model, "lp64", recording=True)
+    assert interpreter(done.model, figures.min).invoke() == 0
+
+
+OPTIONS = [
+    {},
+    {"target": "cortex-m4"},
+    pytest.param({"target": "cortex-m55"}, marks=pytest.mark.slow),
+    pytest.param({"op_per": "block"}, marks=pytest.mark.slow),
+]
+
+
+@pytest.mark.parametrize("options", OPTIONS, ids=str)
+def test_sums_along_time(options: dict[str, Any]) -> None:
+    """Odd sizes, every rank, what saturates; between other layers."""
+    net = Net(5)
+    x = net.input((1, 7), (0.3, 9))
+    y = memories.svdf(net, x, 5, rank=3, memory=2, state=(0.02, 0), out=(0.3, 7))
+    y = memories.svdf(net, net.fully_connected(y, 16), 16, memory=9, out=(0.2, -128))
+    data = net.model(y)
+    done = tflm_memopt.optimize(data, seconds=0, **options)
+    assert not WITH_VARIABLES & {op.type for op in read(done.model).graph.ops}
+    assert differing(data, done.model, 40, (5, 17)) == 0
+
+
+def test_states_of_other_types_stay_builtin() -> None:
+    """With the layers around it converted; it still remembers."""
+    net = Net(6)
+    x = net.conv2d(net.input((1, 12, 12, 2), (0.1, 3)), 8, kernel=(3, 3), stride=(2, 2))
+    x = net.reshape(net.pool(net.conv2d(x, 8, kernel=(3, 3)), kind="MAX_POOL_2D", kernel=(6, 6), stride=(6, 6)), (1, 8))
+    data = net.model(memories.svdf(net, x, 6, memory=4, dtype="INT16"))
+    done = tflm_memopt.optimize(data, seconds=0)
+    assert done.report.changed
+    assert [op.type for op in read(done.model).graph.ops if op.type in WITH_VARIABLES] == ["SVDF"]
+    assert differing(data, done.model, 20, (5,)) == 0
+
+
+def test_before_the_first_inference() -> None:
+    """Nothing but the bias is in the first output of an input of zeros."""
+    net = Net(7)
+    data = net.model(memories.svdf(net, net.input((1, 6), (0.1, 0)), 6, memory=4))
+    model = tflm_memopt.optimize(data, seconds=0).model
+    both = [interpreter(m, ARENA) for m in (data, model)]
+    for tflm in both:
+        tflm.set_input(np.zeros((1, 6), np.int8), 0)
+        assert tflm.invoke() == 0
+    assert both[0].get_output(0).tobytes() == both[1].get_output(0).tobytes()

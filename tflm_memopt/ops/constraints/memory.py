@@ -1,0 +1,124 @@
+"""Constraints of operators that have variables of their own: SVDF and the LSTM."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from tflm_memopt.model.graph import Tensor
+from tflm_memopt.ops.constraints.base import QUANTIZE, RECONVERT, hint, name, quantization, scale_fault
+from tflm_memopt.ops.constraints.limits import MAX_KERNEL_H
+from tflm_memopt.ops.site import VARIABLES, Site
+
+BIAS_TOLERANCE = 1e-5
+"""By which TFLM lets the scale of an SVDF's bias differ (PrepareSvdf, micro/kernels/svdf_common.cc)."""
+
+
+@dataclass(frozen=True, slots=True)
+class SvdfSizes:
+    """What an SVDF is made of."""
+
+    inputs: int
+    units: int
+    rank: int
+    memory: int
+    """Steps that the output is made of, this one among them."""
+
+    @property
+    def filters(self) -> int:
+        return self.units * self.rank
+
+
+def svdf_sizes(site: Site) -> SvdfSizes:
+    """As its weights say them."""
+    (filters, inputs), (_, memory) = site.input(1).shape, site.input(2).shape
+    rank = int(site.op.options["rank"])
+    return SvdfSizes(inputs, filters // rank, rank, memory)
+
+
+@hint("leave the variable to one operator, and out of the model's inputs and outputs")
+def own_variables(site: Site) -> str | None:
+    """Its variables must be its own, with room for one batch"""
+    graph = site.graph
+    for k in VARIABLES[site.op.type]:
+        t = site.input(k)
+        users = [op.index for op in graph.ops for used in (*op.inputs, *op.outputs) if used == t.id]
+        if not t.variable or t.constant:
+            return f"{name(t)} is no variable"
+        if len(users) != 1 or t.id in (*graph.inputs, *graph.outputs):
+            return f"{name(t)} is used elsewhere, too"
+    return None
+
+
+@hint("fewer inputs and outputs of the model, so that one operator can have them all")
+def one_region(site: Site) -> str | None:
+    """What reads its variables and what writes them must run in one region"""
+    known = {state.tensor for state in site.graph.states}
+    return None if all(site.op.inputs[k] in known for k in VARIABLES[site.op.type]) else ""
+
+
+def _types(site: Site, wanted: dict[int, str]) -> Iterator[str]:
+    for k, dtype in wanted.items():
+        t = site.input(k)
+        if t.dtype != dtype:
+            yield f"{name(t)} is {t.dtype}, not {dtype}"
+
+
+def _constants(site: Site, wanted: tuple[int, ...]) -> Iterator[str]:
+    for t in (site.input(k) for k in wanted):
+        if t.data is None or t.data.shape != t.shape:
+            yield f"{name(t)} is no constant"
+
+
+def _scales(tensors: Iterator[Tensor]) -> Iterator[str]:
+    yield from (fault for t in tensors if (fault := scale_fault(t)))
+
+
+@hint(QUANTIZE)
+def int8_svdf(site: Site) -> str | None:
+    """An SVDF's weights and state must be int8 with one scale, the state's zero point 0, its bias int32"""
+    dtypes = {1: "INT8", 2: "INT8", 3: "INT32", 4: "INT8"}
+    faults = (
+        *_types(site, dtypes),
+        *_constants(site, (1, 2, 3)),
+        *_scales(site.input(k) for k in (1, 2, 4)),
+    )
+    if faults:
+        return faults[0]
+    state = site.input(4)  # with another zero point, versions of TFLM saturate in different places
+    shift = quantization(state).zero_point[0]
+    return f"{name(state)} has zero point {shift}" if shift else None
+
+
+@hint(RECONVERT)
+def svdf_shapes(site: Site) -> str | None:
+    """An SVDF's operands must have the shapes of one batch, and remember more than one step"""
+    x, features, time, bias, state = (site.input(k) for k in range(5))
+    if any(len(t.shape) != 2 for t in (x, features, time, state, site.output)):
+        return " and ".join(f"{name(t)} has shape {list(t.shape)}" for t in (x, features, time, state, site.output))
+    rank = int(site.op.options["rank"])
+    if rank < 1 or features.shape[0] % rank:
+        return f"{features.shape[0]} filters of rank {rank}"
+    size = svdf_sizes(site)
+    wanted = (
+        (x, (1, size.inputs)),
+        (time, (size.filters, size.memory)),
+        (bias, (size.units,)),
+        (state, (1, size.filters * size.memory)),
+        (site.output, (1, size.units)),
+    )
+    wrong = next((f"{name(t)} has shape {list(t.shape)}" for t, shape in wanted if t.shape != shape), None)
+    if wrong is None and not 2 <= size.memory <= MAX_KERNEL_H:
+        return f"it remembers {size.memory} steps, at least 2 and at most {MAX_KERNEL_H} can be"
+    return wrong
+
+
+@hint(QUANTIZE)
+def svdf_bias_scale(site: Site) -> str | None:
+    """The scale of an SVDF's bias must be that of its sums: TFLM refuses others"""
+    bias, time, state = (site.input(k) for k in (3, 2, 4))
+    stated = bias.quantization.scale[0] if bias.quantization and bias.quantization.scale else 0.0
+    sums = float(np.float32(quantization(state).scale[0]) * np.float32(quantization(time).scale[0]))
+    return None if abs(stated - sums) < BIAS_TOLERANCE else f"{name(bias)} has scale {stated:g}, the sums {sums:g}"

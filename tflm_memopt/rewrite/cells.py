@@ -1,0 +1,54 @@
+"""Operators with variables of their own as what computes, and states that stay from one inference to the next.
+
+TFLM sets a variable, before the first inference and after a reset, to its zero point if it is int8, and to 0 otherwise
+(ResetVariableTensors, micro/micro_interpreter_graph.cc). An SVDF becomes a dense layer, a KEEP of what that makes, and
+a filter along time that reads it together with what was kept.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import replace
+
+from tflm_memopt.model.graph import FEATURES, KEEP, STATE, TIME, Graph, Op, StateTensor, Tensor
+from tflm_memopt.ops.constraints.memory import svdf_sizes
+from tflm_memopt.ops.opset import refusal
+from tflm_memopt.ops.site import VARIABLES, Site
+
+
+def with_cells(graph: Graph, left_alone: Collection[int] = ()) -> Graph:
+    """The graph with the variables of such operators as states, but those of the operators `left_alone`."""
+    for op in [op for op in graph.ops if op.type in VARIABLES and op.index not in left_alone]:
+        found = replace(graph, states=(*graph.states, *_states(graph, op)))
+        if refusal(Site(found, op)) is None:
+            graph = _in_parts(found, op) if op.type == "SVDF" else found
+    return graph
+
+
+def _states(graph: Graph, op: Op) -> tuple[StateTensor, ...]:
+    """The variables that it has, whatever they are."""
+    tensors = (graph.tensors.get(op.inputs[k]) for k in VARIABLES[op.type] if k < len(op.inputs))
+    return tuple(StateTensor(t.id, _fill(t)) for t in tensors if t)
+
+
+def _fill(variable: Tensor) -> int:
+    return variable.quantization.zero_point[0] if variable.dtype == "INT8" and variable.quantization else 0
+
+
+def _in_parts(graph: Graph, op: Op) -> Graph:
+    """An SVDF as three operators. Its state has a row for each step that it remembers, but not for the newest."""
+    size, state = svdf_sizes(Site(graph, op)), graph.tensors[op.inputs[4]]
+    made, token, key = max(graph.tensors) + 1, max(graph.tensors) + 2, max(o.index for o in graph.ops) + 1
+    step = (1, 1, size.rank, size.units)
+    tensors = {
+        state.id: replace(state, shape=(1, size.memory - 1, *step[2:])),
+        made: replace(state, id=made, name=f"{state.name}/new", shape=step, variable=False),
+        token: Tensor(token, f"{state.name}/kept", (0,), "UINT8"),
+    }
+    parts = (
+        Op(key, FEATURES, op.inputs, (made,), op.options, op.stands_for),
+        Op(op.index, TIME, (made, *op.inputs[1:]), op.outputs, op.options, op.stands_for),
+        Op(key + 1, KEEP, (made,), (token,), {STATE: state.id}, op.stands_for),
+    )
+    ops = (part for o in graph.ops for part in (parts if o.index == op.index else (o,)))
+    return replace(graph, tensors={**graph.tensors, **tensors}, ops=tuple(ops))
