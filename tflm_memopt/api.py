@@ -6,12 +6,16 @@ import time
 from collections.abc import Collection
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, overload
 
 import tflm_memopt.convert.saved
-import tflm_memopt.report.notebook  # noqa: F401 (both register with generic.py)
+import tflm_memopt.convert.saved_app
+import tflm_memopt.report.notebook  # noqa: F401 (they register with generic.py)
+from tflm_memopt.application.app import App, AppModel
+from tflm_memopt.application.results import AppOptimized
 from tflm_memopt.convert import describe, pipeline, speed
 from tflm_memopt.convert import instructions as by_instructions
+from tflm_memopt.convert.app import optimize_app
 from tflm_memopt.convert.conversion import Conversion, Limits
 from tflm_memopt.convert.instructions import Costed
 from tflm_memopt.convert.policy import decide
@@ -38,6 +42,9 @@ if TYPE_CHECKING:
     from typing_extensions import Unpack
 
 __all__ = [
+    "App",
+    "AppModel",
+    "AppOptimized",
     "Exploration",
     "Fits",
     "Inspection",
@@ -58,6 +65,11 @@ def nothing(what: str, done: int, of: int) -> None:
     """Nobody wants to know."""
 
 
+@overload
+def optimize(model: App, *, progress: Progress = nothing, **options: Unpack[OptimizeOptions]) -> AppOptimized: ...
+
+
+@overload
 def optimize(
     model: GivenModel,
     *,
@@ -65,10 +77,21 @@ def optimize(
     frontier: bool = False,
     progress: Progress = nothing,
     **options: Unpack[OptimizeOptions],
-) -> Optimized:
+) -> Optimized: ...
+
+
+def optimize(
+    model: GivenModel | App,
+    *,
+    name: str = "",
+    frontier: bool = False,
+    progress: Progress = nothing,
+    **options: Unpack[OptimizeOptions],
+) -> Optimized | AppOptimized:
     """Rewrites a .tflite model so that TFLM runs it with the same output bits in less arena.
 
-    model: its bytes, or the path of a .tflite file or of C source with it as an array.
+    model: its bytes, or the path of a .tflite file or of C source with it as an array; or several as an App, which
+    share an arena: then the options are for all of them that say nothing else.
     name: for the report and the files; by default the file's.
     frontier: explore() as well, for the report.
     progress: told what is being done, and how many of how many steps of it are.
@@ -78,6 +101,8 @@ def optimize(
     Raises ModelError for what is no model, UsageError for impossible arguments, DoesNotFit when nothing keeps to the
     limits. A model with nothing to gain comes back as it is.
     """
+    if isinstance(model, App):
+        return optimize_app(replace(model, options={**options, **model.options}), progress)
     started = time.monotonic()
     progress("reading", 0, 0)
     data, name, path = loaded(model, name)

@@ -150,6 +150,11 @@ class TaggedArena:
                 code="plan_overwrites",
             )
 
+    def wipe(self, foreign: NDArray[np.bool_] | None) -> None:
+        """Others write all these bytes, by address."""
+        if foreign is not None:
+            self._marks[foreign[: self.head]] = -1 << 62
+
     def copy(self, source: int, target: int, nbytes: int) -> None:
         """Whatever lies there."""
         self._marks[target : target + nbytes] = self._marks[source : source + nbytes] + (source - target)

@@ -13,8 +13,10 @@ A tiled block fires hundreds of thousands of times. The same is proved of all it
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tflm_memopt.check.arena import TaggedArena
 from tflm_memopt.check.frame import FrameReplay
@@ -34,10 +36,23 @@ VARIABLE_OPS = ("CALL_ONCE", "VAR_HANDLE", "READ_VARIABLE", "ASSIGN_VARIABLE")
 """They see, through no tensor, what others of them did to a resource variable."""
 
 
-def check(plan: Plan, graph: Graph, partition: Partition) -> None:
-    """Raises PlanError, naming operator, row and byte, unless every read of each step finds what was written for it."""
+class Others(NamedTuple):
+    """What other models in the same arena do while this one does not run."""
+
+    foreign: NDArray[np.bool_]
+    """By address: bytes that they write."""
+    retained: Collection[TensorId] = ()
+    """Outputs that outlive that."""
+
+
+def check(plan: Plan, graph: Graph, partition: Partition, others: Others | None = None) -> None:
+    """Raises PlanError, naming operator, row and byte, unless every read of each step finds what was written for it.
+
+    others: write all their bytes whenever rows of a streamed input are waited for, and at the end.
+    """
     arena = TaggedArena(plan, {t: graph.tensors[t].nbytes for t in graph.tensors})
-    frame, states = FrameReplay(arena, partition.frame), StateReplay(plan, partition)
+    foreign = others.foreign if others else None
+    frame, states = FrameReplay(arena, partition.frame, foreign), StateReplay(plan, partition)
     for tensor in graph.inputs:
         if not frame.is_frame(tensor):
             arena.write_whole(tensor)
@@ -54,7 +69,7 @@ def check(plan: Plan, graph: Graph, partition: Partition) -> None:
             states.enter(step, partition.ops)
             if not step.strips:
                 _RowReplay(*block, states).run()
-            elif not proved(*block):
+            elif (frame.streams and foreign is not None) or not proved(*block):
                 TiledReplay(*block).run()
             frame.end_of_block()
             done += [stage.op for stage in step.stages]
@@ -67,6 +82,15 @@ def check(plan: Plan, graph: Graph, partition: Partition) -> None:
     _check_variables(done, graph)
     for tensor in graph.outputs:
         replay.read(tensor, "the model's output")
+    if others:
+        arena.wipe(foreign)
+        for tensor in others.retained:
+            replay.read(tensor, "the model's output, retained")
+    _check_tensors(plan, graph, partition, replay)
+
+
+def _check_tensors(plan: Plan, graph: Graph, partition: Partition, replay: KernelReplay) -> None:
+    """What TFLM knows starts where TFLM wants it."""
     handed = [(call, _handed_over(plan.operators(call), graph, partition)) for call in plan.calls()]
     builtin = (t for node in partition.kept for t in (*node.inputs, *node.outputs))
     for tensor in {*graph.inputs, *graph.outputs, *builtin}.union(*(tensors for _, tensors in handed)):

@@ -6,6 +6,9 @@ copied to the ring before. Naive, and written anew (checker.py).
 
 from __future__ import annotations
 
+import numpy as np
+from numpy.typing import NDArray
+
 from tflm_memopt.check.arena import TaggedArena
 from tflm_memopt.errors import PlanError
 from tflm_memopt.ops.rowop import RowOp
@@ -16,8 +19,9 @@ from tflm_memopt.rowgraph.graph import InputSource
 class FrameReplay:
     """Where the rows of the input are while blocks run."""
 
-    def __init__(self, arena: TaggedArena, frame: InputSource | None) -> None:
-        self.arena, self.frame = arena, frame
+    def __init__(self, arena: TaggedArena, frame: InputSource | None, foreign: NDArray[np.bool_] | None = None) -> None:
+        """foreign: bytes that others write while rows are waited for, by address."""
+        self.arena, self.frame, self.foreign = arena, frame, foreign
         self.pushed = 0
         """Rows that came."""
         self.passed = False
@@ -44,12 +48,14 @@ class FrameReplay:
             )
         while self.pushed < end:
             self._keep(frame)
+            self.arena.wipe(self.foreign)
             self._push(frame)
 
     def end_of_block(self) -> None:
         """Rows that nobody asked for are pushed all the same, before the next block starts."""
         frame = self.frame
         while frame and self.pushed < frame.height and frame.pushed:
+            self.arena.wipe(self.foreign)
             self._push(frame)
         self.passed = True
 

@@ -6,12 +6,12 @@ import argparse
 import contextlib
 import json
 from collections.abc import Collection, Mapping
-from functools import partial
 from pathlib import Path
 from typing import Any
 
 import tflm_memopt
-from tflm_memopt.cli import console
+from tflm_memopt.application.reader import is_app
+from tflm_memopt.cli import apps, console
 from tflm_memopt.cli.keras import is_keras
 from tflm_memopt.cli.source import Source
 from tflm_memopt.convert import saved
@@ -23,7 +23,7 @@ from tflm_memopt.model.described import label_lines
 from tflm_memopt.model.reader import read
 from tflm_memopt.ops.packings import family
 from tflm_memopt.report import html, markdown, plot, table, text
-from tflm_memopt.results import Batch, Entry, Report
+from tflm_memopt.results import Batch, Entry, Optimized, Report
 from tflm_memopt.runtime import stimuli
 from tflm_memopt.targets.boards import board, boards
 
@@ -46,7 +46,9 @@ def inspect(args: argparse.Namespace) -> int:
 
 
 def optimize(args: argparse.Namespace) -> int:
-    """Rewrites a model, or all of a folder."""
+    """Rewrites a model, all of an application, or all of a folder."""
+    if is_app(args.model):
+        return apps.optimize(args, {**_settings(args), **_limits(args)})
     if args.model.is_dir() and not is_keras(args.model):
         return _optimize_all(args, args.output or Path(f"{args.model.resolve().name}_memopt"))
     folder = args.output or Path(f"{args.model.stem}_memopt")
@@ -94,9 +96,7 @@ def _optimize_one(
     with about(model), console.busy(args, f"optimizing {model.name}") as progress:
         source = Source.of(model, args.calibrate, args.test, progress, verbose=args.verbose)
         result = tflm_memopt.optimize(
-            source.data, name=shown(model), **_settings(args), max_macs=args.max_macs, ram_limit=args.ram_limit,
-            max_instructions=args.max_instructions, time_limit=args.time_limit, clock=args.clock,
-            board=args.board, core=args.core, plan=plan,
+            source.data, name=shown(model), **_settings(args), **_limits(args), plan=plan,
             if_worthwhile=not (args.force or "c" in args.emit), frontier=args.frontier, progress=progress,
         )  # fmt: skip
         result = source.tested(result, progress)
@@ -142,12 +142,12 @@ def fit(args: argparse.Namespace) -> int:
     for name in args.boards:
         board(name)
     with about(args.model), console.busy(args, f"optimizing {args.model.name}") as progress:
-        rewrite = partial(tflm_memopt.optimize, data, name=shown(args.model), ram_limit=args.ram_limit)
-        result = rewrite(**_settings(args), progress=progress)
-        packed = None
+        settings = {**_settings(args), "name": shown(args.model), "ram_limit": args.ram_limit, "progress": progress}
+        result: Optimized = tflm_memopt.optimize(data, **settings)
+        packed: Optimized | None = None
         if args.target is None and any(family(on.target) for on in map(board, args.boards or boards())):
             with contextlib.suppress(DoesNotFit):  # its kernels want scratch: then plain ones run there, too
-                packed = rewrite(**_settings(args) | {"target": PACKED}, progress=progress)
+                packed = tflm_memopt.optimize(data, **settings | {"target": PACKED})
     found = tflm_memopt.fit(result, args.boards, packed)
     console.answer(args, found.to_json(), markdown.fits(found) if args.markdown else text.fits(found))
     enough = all if args.boards else any
@@ -185,6 +185,12 @@ def _settings(args: argparse.Namespace) -> dict[str, Any]:
     return {**shared, "target": args.target}
 
 
+def _limits(args: argparse.Namespace) -> dict[str, Any]:
+    """The arguments of optimize() alone."""
+    names = ("max_macs", "ram_limit", "max_instructions", "time_limit", "clock", "board", "core")
+    return {name: getattr(args, name) for name in names}
+
+
 def _saved(path: Path) -> Mapping[str, Any]:
     try:
         document = json.loads(read_file(path))
@@ -203,6 +209,8 @@ def _pages(folder: Path, name: str, page: str) -> dict[Path, bytes]:
 
 def verify(args: argparse.Namespace) -> int:
     """The answer is no when a byte differs."""
+    if is_app(args.original):
+        return apps.verify(args)
     original, rewritten = (_read(path) for path in (args.original, args.rewritten))
     for path, data in ((args.original, original), (args.rewritten, rewritten)):
         with about(path):

@@ -103,7 +103,7 @@ def _optimize(group: Any) -> None:
         optimize,
         "model",
         "the .tflite file, or C source with it as an array; it is never changed. Or a folder: all in it. Or a Keras "
-        "model: .keras, SavedModel",
+        "model: .keras, SavedModel. Or app.toml: several models that share an arena",
     )
     optimize.add_argument(
         "-o", "--output", type=Path, metavar="DIR", help="where the files go (default: ./NAME_memopt)"
@@ -193,8 +193,8 @@ def _fit(group: Any) -> None:
 
 def _verify(group: Any) -> None:
     verify = _command(group, commands.verify, "run both models and compare every output byte")
-    _model(verify, "original", "the .tflite file as it was")
-    _model(verify, "rewritten", "the .tflite file that optimize wrote")
+    _model(verify, "original", "the .tflite file as it was; or app.toml, for all its models")
+    _model(verify, "rewritten", "the .tflite file that optimize wrote; of app.toml, the folder")
     verify.add_argument("--runs", type=count, default=10, metavar="N", help="random inputs (default: 10)")
     verify.add_argument(
         "--steps", type=count, default=0, metavar="N", help="inferences one after the other, for models with state"

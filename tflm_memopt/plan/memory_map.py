@@ -7,7 +7,7 @@ turns. Bytes from the start of the arena.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from tflm_memopt.model.graph import Graph, TensorId
@@ -134,6 +134,23 @@ def of_plan(planned: Planned, arena: Arena, title: str = "Rewritten") -> MemoryM
         for (b, offset), stretches in zip(plan.placed(), time.stretches, strict=True)
     )
     return MemoryMap(_title(title, arena), tuple(phases), buffers, time.live, arena.head, arena.tail, plan.lower_bound)
+
+
+def together(maps: Mapping[str, MemoryMap], title: str, arena: Arena) -> MemoryMap:
+    """Several models in one arena, one after the other, each over its own steps."""
+    phases: list[Phase] = []
+    buffers: list[Held] = []
+    live: list[int] = []
+    for name, one in maps.items():
+        at = len(live)
+        phases += [replace(phase, name=f"{name} {phase.name}") for phase in one.phases]
+        for b in one.buffers:
+            stretches = tuple(replace(s, first=s.first + at, last=s.last + at) for s in b.stretches)
+            moved = replace(b, name=f"{name}: {b.name}", first=b.first + at, last=b.last + at, stretches=stretches)
+            buffers.append(moved)
+        live += one.live
+    bound = max((one.bound for one in maps.values()), default=0)
+    return MemoryMap(_title(title, arena), tuple(phases), tuple(buffers), tuple(live), arena.head, arena.tail, bound)
 
 
 def of_bare_plan(plan: Plan) -> MemoryMap:

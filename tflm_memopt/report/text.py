@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
-from rich import box
 from rich.console import Group, RenderableType
 from rich.padding import Padding
 from rich.table import Table
@@ -18,6 +17,7 @@ from tflm_memopt.analysis.diagnosis import Diagnosis
 from tflm_memopt.model.graph import short_name
 from tflm_memopt.model.interface import ANY
 from tflm_memopt.report import summary, times
+from tflm_memopt.report.parts import INDENT, page, section, table_of
 from tflm_memopt.results import (
     PLANNED_FOR,
     Accuracy,
@@ -45,7 +45,6 @@ HOW: Mapping[str, str] = {
 }
 DEAD = "cannot influence any output: folded away"
 WAITING = "for a reduction of themselves; --max-macs above 1 may make them twice"
-INDENT = 2
 
 
 def printable(text: str) -> str:
@@ -63,16 +62,16 @@ def optimized(report: Report, folder: Path, files: Iterable[str]) -> RenderableT
         report.kept_builtin,
         [f"{i.side} '{short_name(i.name)}': {i.before} -> {i.after}" for i in report.interface],
     )
-    return _page(
+    return page(
         Group(_title(report), _diagnosis(report.diagnosis), _headline(report)),
         _arenas(report),
         _blocks(report.blocks) if report.blocks else None,
-        _section("Operators that stay builtin", _kept(kept)) if kept else None,
-        _section("The model's interface is another one now", _lines(interface)) if interface else None,
-        _section("Inputs and outputs that --int8-io leaves", _lines(report.interface_kept))
+        section("Operators that stay builtin", _kept(kept)) if kept else None,
+        section("The model's interface is another one now", _lines(interface)) if interface else None,
+        section("Inputs and outputs that --int8-io leaves", _lines(report.interface_kept))
         if report.interface_kept
         else None,
-        _section(f"Written to {printable(str(folder))}", _lines(files)),
+        section(f"Written to {printable(str(folder))}", _lines(files)),
     )
 
 
@@ -81,7 +80,7 @@ def batch(result: Batch, folder: Path) -> RenderableType:
     counts = f"{result.rewritten} rewritten, {result.unchanged} unchanged, {result.failed} failed"
     title = Text(printable(result.folder), "bold").append(f": {counts}", "red" if result.failed else "green")
     convention = next((m.report.convention for m in result.models if m.report), "")
-    table = _table("model", "TFLM today", "rewritten", "arena", "flash", "F", "", numbers=6)
+    table = table_of("model", "TFLM today", "rewritten", "arena", "flash", "F", "", numbers=6)
     table.columns[-1].justify = "left"
     for m in result.models:
         r = m.report
@@ -92,7 +91,7 @@ def batch(result: Batch, folder: Path) -> RenderableType:
         totals = before.figure(before.total), after.figure(after.total), _arena_percent(before, after)
         figures = (*totals, flash, f"{r.overhead:.2f}")
         table.add_row(printable(m.model), *figures, "" if r.changed else f"unchanged, {printable(r.why_unchanged)}")
-    return _page(
+    return page(
         Group(title, Text(f"  arenas in B, {convention}", "dim")) if convention else title,
         table,
         Text(f"Written to {printable(str(folder))}") if result.failed < len(result.models) else None,
@@ -107,7 +106,7 @@ def exploration(result: Exploration, files: Iterable[str]) -> RenderableType:
     counted = [f"instructions, {result.core}"] if result.cost == "instructions" and not timed else []
     left = [*timed, *(["RAM left", "flash left"] if result.board else [])]
     columns = ("plan", "F", "MACs", *counted, "head", "tail", "total", "against TFLM", "blocks", *left)
-    table = _table(*columns, numbers=len(columns))
+    table = table_of(*columns, numbers=len(columns))
     today = ("TFLM today", "1.000", f"{result.original_macs:,}")
     table.add_row(*today, *("" for _ in counted), *_figures(before), "", "", *("" for _ in left))
     for number, p in enumerate(result.points):
@@ -117,10 +116,10 @@ def exploration(result: Exploration, files: Iterable[str]) -> RenderableType:
         instructions = [f"{p.instructions:,}" for _ in counted]
         figures = (f"{p.overhead:.3f}", f"{p.macs:,}", *instructions, *_figures(p.arena))
         table.add_row(str(number), *figures, against, blocks, *times.most(p.milliseconds), *_left(p.board))
-    return _page(
+    return page(
         Group(title, Text(), table, *([Text(f"  {times.UPPER}", "dim")] if timed else [])),
         None if result.points else Text("No operator can run row by row: inspect says why.", "yellow"),
-        _section("Written", _lines(written)) if written else None,
+        section("Written", _lines(written)) if written else None,
     )
 
 
@@ -148,12 +147,12 @@ def inspection(result: Inspection, files: Iterable[str] = ()) -> RenderableType:
     refused = [
         KeptBuiltin(op.index, op.operator, op.code, op.reason, op.hint) for op in result.operators if not op.supported
     ]
-    return _page(
+    return page(
         Group(Text(printable(result.model), "bold"), _diagnosis(result.diagnosis), facts),
         Text(printable(result.refused), "red") if result.refused else None,
         _operators(result),
-        _section("Operators that would stay builtin", _kept(refused)) if refused else None,
-        _section("Written", _lines(written)) if (written := list(files)) else None,
+        section("Operators that would stay builtin", _kept(refused)) if refused else None,
+        section("Written", _lines(written)) if (written := list(files)) else None,
     )
 
 
@@ -161,7 +160,9 @@ def fits(result: Fits) -> RenderableType:
     """The answer of `fit`: a line for each board, smallest RAM first."""
     title = Text(printable(result.model), "bold").append(f"   {result.convention}", "dim")
     timed = [row.time for row in result.boards if row.time]
-    table = _table("id", "board", "RAM", "original", "rewritten", "RAM left", "flash left", *(["ms"] if timed else []))
+    table = table_of(
+        "id", "board", "RAM", "original", "rewritten", "RAM left", "flash left", *(["ms"] if timed else [])
+    )
     table.columns[0].no_wrap = True
     for column in (2, *range(5, len(table.columns))):
         table.columns[column].justify = "right"
@@ -171,7 +172,7 @@ def fits(result: Fits) -> RenderableType:
         table.add_row(row.board.id, row.board.name, f"{row.board.ram:,}", _on(row.original), _on(left), *figures)
     arena = _arena_change(result.original_arena, result.arena)
     facts = _facts(("arena", arena, ""), ("flash", _change(result.flash.original, result.flash.rewritten), ""))
-    return _page(Group(title, facts), Group(table, Text(f"  {times.rests_on(timed[0])}", "dim")) if timed else table)
+    return page(Group(title, facts), Group(table, Text(f"  {times.rests_on(timed[0])}", "dim")) if timed else table)
 
 
 def _on(fit: BoardFit) -> Text:
@@ -204,7 +205,7 @@ def verification(result: Verification) -> RenderableType:
         said.append(_difference(result.difference))
     if result.module:
         said += _module(result.module)
-    return _page(
+    return page(
         Group(answer, Padding(_lines(said), (0, 0, 0, INDENT))), _measured(result.measured) if result.measured else None
     )
 
@@ -223,12 +224,6 @@ def _module(module: ModuleRuns) -> Iterator[str]:
     for port in module.ports:
         same = "the same bytes" if not port.different else f"{port.different:,} of {port.bytes:,} bytes DIFFER"
         yield f"  output {port.output} '{port.name}': {same}"
-
-
-def _page(*parts: RenderableType | None) -> RenderableType:
-    """The parts that are there, a blank line between them."""
-    there = [part for part in parts if part is not None]
-    return Group(*(line for part in there for line in (part, Text())))
 
 
 def _lines(lines: Iterable[str]) -> Text:
@@ -340,7 +335,7 @@ def _percent(before: int, after: int) -> str:
 
 
 def _arenas(report: Report) -> RenderableType:
-    table = _table("arena, B", "head", "tail", "total", "smallest", numbers=4)
+    table = table_of("arena, B", "head", "tail", "total", "smallest", numbers=4)
     for name, arena in (("original", report.original_arena), ("rewritten", report.arena)):
         table.add_row(name, *_figures(arena), arena.figure(arena.min))
     lines = [f"  head {summary.head(report)}"]
@@ -356,7 +351,7 @@ def _figures(arena: Arena) -> tuple[str, str, str]:
 
 
 def _blocks(blocks: Sequence[BlockReport]) -> Table:
-    table = _table("block", "operators", "bytes", "keeps")
+    table = table_of("block", "operators", "bytes", "keeps")
     table.columns[2].justify = "right"
     for number, block in enumerate(blocks):
         table.add_row(str(number), _span(block), f"{block.bytes:,}", _keeps(block))
@@ -402,7 +397,7 @@ def _rings(rings: Sequence[RingReport]) -> list[str]:
 
 def _kept(kept: Sequence[KeptBuiltin]) -> Table:
     """One line for each operator type and kind of reason, with the words of the first one."""
-    table = _table("operator", "reason", "try", "which")
+    table = table_of("operator", "reason", "try", "which")
     groups: dict[tuple[str, str], list[KeptBuiltin]] = {}
     for k in kept:
         groups.setdefault((k.operator, k.code), []).append(k)
@@ -429,7 +424,7 @@ def _indices(indices: Sequence[int]) -> str:
 
 def _operators(result: Inspection) -> Table:
     dead = ["dead"] if result.dead_channels else []
-    table = _table("#", "operator", "output", *dead, "MACs", "alive, B", "row by row")
+    table = table_of("#", "operator", "output", *dead, "MACs", "alive, B", "row by row")
     for column in (0, *range(3, len(table.columns) - 1)):
         table.columns[column].justify = "right"
     for op in result.operators:
@@ -456,7 +451,7 @@ def _shapes(result: Inspection, op: OperatorReport) -> str:
 
 def _measured(measured: Measured) -> RenderableType:
     recording = ", recording interpreter" if measured.recording else ""
-    table = _table(f"measured, B ({measured.abi}{recording})", "head", "tail", "total", numbers=3)
+    table = table_of(f"measured, B ({measured.abi}{recording})", "head", "tail", "total", numbers=3)
     for name, arena in (("original", measured.original), ("rewritten", measured.rewritten)):
         table.add_row(name, f"{arena.head:,}", f"{arena.tail:,}", f"{arena.total:,}")
     return table
@@ -467,15 +462,3 @@ def _difference(d: Difference) -> str:
         f"run {d.run} ({printable(d.label)}), output {d.output} '{printable(short_name(d.name))}' at {list(d.index)}"
     )
     return f"{where}: original {d.original}, rewritten {d.rewritten}; {d.elements:,} elements of this output differ"
-
-
-def _section(title: str, body: RenderableType) -> RenderableType:
-    return Group(Text(title, "bold"), Padding(body, (0, 0, 0, INDENT)))
-
-
-def _table(*columns: str, numbers: int = 0) -> Table:
-    """The last `numbers` columns are right-justified."""
-    table = Table(box=box.SIMPLE_HEAD, show_edge=False, header_style="dim")
-    for i, column in enumerate(columns):
-        table.add_column(column, justify="right" if i >= len(columns) - numbers else "left", overflow="fold")
-    return table

@@ -105,16 +105,31 @@ def predict(
     recording: for RecordingMicroInterpreter, whose own structs are larger. Raises ModelError for bytes that are no
     model, and for an offline plan that TFLM refuses.
     """
-    source = read(model) if isinstance(model, bytes) else model
-    replay = _replay(source, abi, recording, library)
-    ample = _ample(replay.events)
-    ends = _ends(replay.events, ample)
+    return predict_together((model,), abi, recording=recording, libraries=(library,))
+
+
+def predict_together(
+    models: Sequence[bytes | Model], abi: Abi = "ilp32", *, libraries: Sequence[Library], recording: bool = False
+) -> Arena:
+    """The arena of several interpreters made with one MicroAllocator, one after the other: their tails add up, less the
+    allocator itself; the head is that of the largest. libraries: whose kernels each model has. Raises as predict().
+    """
+    events: list[_Event] = []
+    unknown: set[str] = set()
+    floor = variables = variable_bytes = 0
+    for number, (model, library) in enumerate(zip(models, libraries, strict=True)):
+        source = read(model) if isinstance(model, bytes) else model
+        replay = _replay(source, abi, recording, library, floor=floor, first=number == 0)
+        events, unknown, floor = events + replay.events, unknown | replay.unknown, replay.floor
+        variables, variable_bytes = variables + replay.variables, variable_bytes + replay.variable_bytes
+    ample = _ample(events)
+    ends = _ends(events, ample)
     if ends is None:
         raise AssertionError("the arena is full, though it has room for everything side by side")
     head, tail = ends[0], ample - ends[1]
-    smallest = bisect.bisect_left(range(ample), True, key=lambda size: _ends(replay.events, size) is not None)
-    unknown = tuple(sorted(replay.unknown))
-    return Arena(abi, head, tail, head + tail, smallest, unknown, library.name, replay.variables, replay.variable_bytes)
+    smallest = bisect.bisect_left(range(ample), True, key=lambda size: _ends(events, size) is not None)
+    kernels = libraries[0].name
+    return Arena(abi, head, tail, head + tail, smallest, tuple(sorted(unknown)), kernels, variables, variable_bytes)
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,6 +185,8 @@ class _Replay:
     filled: set[_Variable] = field(default_factory=set)
     """Variables that have their bytes."""
     variable_bytes: int = 0
+    floor: int = 0
+    """The head of the interpreters before: the allocator never gives it back."""
 
     def add(self, where: _Where, size: int = 0, align: int = 1) -> None:
         self.events.append((where, size, align))
@@ -198,10 +215,13 @@ class _Replay:
         return self.library.rows.get(name, UNKNOWN)
 
 
-def _replay(source: Model, abi: Abi, recording: bool, library: Library) -> _Replay:
+def _replay(
+    source: Model, abi: Abi, recording: bool, library: Library, *, floor: int = 0, first: bool = True
+) -> _Replay:
+    """first: its allocator is made as well."""
     graphs = tuple(graph_of(source.tree, i) for i in range(source.subgraphs))
-    replay = _Replay(source.tree, graphs, abi, recording, library)
-    for step in (_create, _create_variables, _start, _parse_and_init, _prepare, _plan, _expose):
+    replay = _Replay(source.tree, graphs, abi, recording, library, floor=floor)
+    for step in (_create,) * first + (_create_variables, _start, _parse_and_init, _prepare, _plan, _expose):
         step(replay)
     return replay
 
@@ -289,7 +309,8 @@ def _plan(replay: _Replay) -> None:
                 replay.add(_Where.TAIL, nbytes(tensor), ALIGNMENT)
     wanted = _wanted(replay).requests
     replay.add(_Where.LENT, PLANNER_BYTES_PER_BUFFER * len(wanted), ALIGNMENT)
-    replay.add(_Where.HEAD, greedy_planner.high_water(wanted, greedy_planner.place(wanted)), ALIGNMENT)
+    replay.floor = max(replay.floor, greedy_planner.high_water(wanted, greedy_planner.place(wanted)))
+    replay.add(_Where.HEAD, replay.floor, ALIGNMENT)
 
 
 def _wanted(replay: _Replay) -> Wanted:

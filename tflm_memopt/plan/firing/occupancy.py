@@ -57,7 +57,9 @@ def occupancy(
     stretches: list[list[Stretch]] = [[] for _ in plan.buffers]
     for number, step in enumerate(plan.steps):
         alive = [i for i, b in enumerate(plan.buffers) if b.first <= number < b.last]
-        inside = _contents(plan, number, step, ops, outputs, frame) if isinstance(step, Block) else {}
+        found = step_contents(plan, number, ops, outputs, frame) if isinstance(step, Block) else ()
+        turned = isinstance(step, Block) and step.turned
+        inside = {(c.role, c.key): c.from_the_end() if turned and c.role is Role.TENSOR else c for c in found}
         groups = _groups(max((len(c.top) for c in inside.values()), default=1))
         total = np.zeros(len(groups), dtype=np.int64)
         at_once: Ints | int = 0
@@ -96,22 +98,26 @@ def trace_of(block: Block, ops: Mapping[int, RowOp]) -> Trace:
     return trace
 
 
-def _contents(
+def step_contents(
     plan: Plan,
     number: int,
-    block: Block,
     ops: Mapping[int, RowOp],
     outputs: Collection[TensorId],
-    frame: InputSource | None,
-) -> Mapping[tuple[Role, int], Content]:
-    """What the block writes or reads for the last time; tensors that live through it are not listed."""
+    frame: InputSource | None = None,
+) -> tuple[Content, ...]:
+    """What block `number` writes or reads for the last time, firing by firing, as it counts rows; tensors that live
+    through it are not listed, nor anything of a builtin operator.
+    """
+    block = plan.steps[number]
+    if not isinstance(block, Block):
+        return ()
     trace = trace_of(block, ops)
     whole = {b.key: b for b in plan.buffers if b.role is Role.TENSOR and b.first <= number < b.last}
     born = {m.op.output for m in trace.members} & whole.keys()
     read = {t for m in trace.members for t in m.op.inputs if not frame or t != frame.tensor} & whole.keys()
     dying = {t for t in read - born if whole[t].last == number + 1 and t not in outputs}
     rings = {b.key: b for b in plan.buffers if b.role is Role.RING and b.first == number}
-    found = contents(
+    return contents(
         trace,
         BlockBorder(tuple(dying), tuple(born), ()),
         {m.op.output: _ring(trace, m, rings[m.op.output]) for m in trace.members if m.op.output in rings},
@@ -119,9 +125,6 @@ def _contents(
         sum(b.nbytes for b in plan.buffers if b.role is Role.COUNTERS and b.first == number),
         frame if frame and any(frame.tensor in m.op.inputs for m in trace.members) else None,
     )
-    if block.turned:
-        found = tuple(c.from_the_end() if c.role is Role.TENSOR else c for c in found)
-    return {(c.role, c.key): c for c in found}
 
 
 def _ring(trace: Trace, member: Member, buffer: Buffer) -> Ring:

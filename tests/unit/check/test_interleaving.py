@@ -1,0 +1,58 @@
+"""The checker refuses plans of several models of which one loses a byte to another."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import cache
+
+import pytest
+from unit.command import small
+
+from tflm_memopt.check.interleaving import Sharer, check_together
+from tflm_memopt.convert.request import request
+from tflm_memopt.errors import PlanError
+from tflm_memopt.options import OptimizeOptions, complete
+from tflm_memopt.plan.plan import Plan, Role
+
+
+@cache
+def sharer(seed: int, where: str = "arena") -> Sharer:
+    options = {"effort": "low", "seconds": 0.2, "input": where}
+    conversion = request(complete("optimize", options, OptimizeOptions)).conversion(small(seed))
+    found = conversion.once.planned
+    return Sharer(f"model {seed}", found.plan, found.understood.graph, found.partition)
+
+
+def above(plan: Plan, by: int) -> Plan:
+    return replace(plan, offsets=tuple(o + by for o in plan.offsets), head=plan.head + by)
+
+
+def test_in_turn_all_bytes_may_be_shared() -> None:
+    check_together([sharer(1), sharer(2)], ())
+
+
+def test_at_the_same_time_none() -> None:
+    one, two = sharer(1), sharer(2)
+    with pytest.raises(PlanError, match="both write byte") as caught:
+        check_together([one, two], {(0, 1)})
+    assert caught.value.code == "plan_beside"
+    aligned = -(-one.plan.head // 16) * 16
+    check_together([one, two._replace(plan=above(two.plan, aligned))], {(0, 1)})
+
+
+def test_what_is_retained_has_to_stay() -> None:
+    one, two = sharer(1), sharer(2)
+    keeps = one._replace(retained=one.graph.outputs)
+    with pytest.raises(PlanError, match="retained") as caught:
+        check_together([keeps, two], ())
+    assert caught.value.code == "plan_shared"
+    ((buffer, at),) = [(b, o) for b, o in one.plan.placed() if b.role is Role.TENSOR and b.key in one.graph.outputs]
+    check_together([keeps, two._replace(plan=above(two.plan, -(-(at + buffer.nbytes) // 16) * 16))], ())
+
+
+def test_what_waits_for_rows_has_to_stay() -> None:
+    one, two = sharer(1, "stream"), sharer(2)
+    with pytest.raises(PlanError, match="'model 1' beside others") as caught:
+        check_together([one, two], ())
+    assert caught.value.code == "plan_shared"
+    check_together([one, two._replace(plan=above(two.plan, -(-one.plan.head // 16) * 16))], ())

@@ -1,0 +1,224 @@
+"""Several models in one arena: who lies where, what is refused, and what is written."""
+
+from __future__ import annotations
+
+import json
+from itertools import combinations
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from models import Net
+from unit.command import Run, small, unsupported
+
+from tflm_memopt import App, AppModel, optimize
+from tflm_memopt.application.results import AppOptimized
+from tflm_memopt.errors import DoesNotFit, UsageError
+from tflm_memopt.plan.plan import Plan
+from tflm_memopt.tflm.arena import predict
+
+LOW: dict[str, Any] = {"effort": "low", "seconds": 0.2}
+
+
+def application(retain: bool = False, stream: bool = False, **more: Any) -> App:
+    models = {
+        "camera": AppModel(small(1), {"input": "stream"} if stream else {}),
+        "wake": AppModel(small(2), retain=retain),
+        "vad": AppModel(small(3)),
+    }
+    return App(models, options=LOW, **more)
+
+
+def plan_of(result: AppOptimized, name: str) -> Plan:
+    plan = result.models[name].plan
+    assert plan is not None
+    return plan
+
+
+def written(plan: Plan) -> set[int]:
+    return {byte for buffer, offset in plan.placed() for byte in range(offset, offset + buffer.nbytes)}
+
+
+def test_models_in_turn_overlay_byte_by_byte() -> None:
+    result = optimize(application())
+    heads = [done.report.arena.head for done in result.models.values()]
+    tails = [done.report.arena.tail for done in result.models.values()]
+    arena = result.report.arena
+    assert arena.head == max(heads)
+    assert max(tails) < arena.tail < sum(tails)
+    assert arena.total < result.report.alone < result.report.apart
+    assert arena.total < result.report.shared < result.report.apart
+    assert not result.report.reserved
+
+
+def test_the_allocator_is_counted_once() -> None:
+    data = small(1)
+    result = optimize(App({"one": AppModel(data), "two": AppModel(data)}, options=LOW))
+    tail = predict(result.models["one"].model).tail
+    once = optimize(App({"one": AppModel(data)}, options=LOW)).report.arena
+    assert once.tail == tail
+    assert tail < result.report.arena.tail < 2 * tail
+    assert result.report.arena.head == once.head
+
+
+def test_models_that_run_at_the_same_time_have_no_byte_in_common() -> None:
+    result = optimize(application(concurrent=(("camera", "wake"), ("wake", "vad"))))
+    assert not written(plan_of(result, "camera")) & written(plan_of(result, "wake"))
+    assert not written(plan_of(result, "wake")) & written(plan_of(result, "vad"))
+    assert written(plan_of(result, "camera")) & written(plan_of(result, "vad"))
+    assert result.report.arena.head == max(done.report.arena.head for done in result.models.values())
+
+
+def test_what_is_retained_is_nobody_elses() -> None:
+    result = optimize(application(retain=True))
+    (kept,) = result.report.reserved
+    place = set(range(kept.first, kept.end))
+    for other in ("camera", "vad"):
+        assert not place & written(plan_of(result, other))
+    assert place <= written(plan_of(result, "wake"))
+
+
+def test_a_streamed_model_keeps_what_waits_for_rows() -> None:
+    result = optimize(application(stream=True))
+    assert {kept.model for kept in result.report.reserved} == {"camera"}
+    place = {byte for kept in result.report.reserved for byte in range(kept.first, kept.end)}
+    for other in ("wake", "vad"):
+        assert not place & written(plan_of(result, other))
+
+
+def test_one_layout_problem_beats_heads_and_reservations() -> None:
+    """The largest head, and above it what is reserved, takes at least a tenth more."""
+    result = optimize(application(stream=True, retain=True))
+    assert result.report.arena.head <= 0.9 * result.report.stacked
+    assert result.report.lower_bound_head <= result.report.arena.head
+
+
+@pytest.mark.parametrize(
+    ("app", "code", "says"),
+    [
+        (application(ram=100), "app_ram", "limit is 100 B"),
+        (application(ram=5_000, concurrent=(("camera", "wake", "vad"),)), "app_pair", "in turn they take"),
+    ],
+)
+def test_what_does_not_fit_says_what_would(app: App, code: str, says: str) -> None:
+    with pytest.raises(DoesNotFit) as caught:
+        optimize(app)
+    assert caught.value.code == code
+    assert says in str(caught.value)
+    assert caught.value.where and caught.value.hint
+
+
+def test_a_model_whose_bytes_tflm_places_runs_only_in_turn() -> None:
+    models = {"ours": AppModel(small()), "theirs": AppModel(unsupported())}
+    assert optimize(App(models, options=LOW)).report.arena.total > 0
+    with pytest.raises(UsageError, match="leaves the place of") as caught:
+        optimize(App(models, options=LOW, concurrent=(("ours", "theirs"),)))
+    assert caught.value.code == "app_online"
+
+
+@pytest.mark.parametrize(
+    ("models", "code"),
+    [
+        ({"a": AppModel(small(), retain=[7])}, "app_retain"),
+        ({"a": AppModel(small(), {"abi": "lp64"}), "b": AppModel(small())}, "app_abi"),
+    ],
+)
+def test_what_no_model_has_is_refused(models: dict[str, AppModel], code: str) -> None:
+    with pytest.raises(UsageError) as caught:
+        optimize(App(models, options=LOW))
+    assert caught.value.code == code
+
+
+TOML = 'concurrent = [["one", "two"]]\neffort = "low"\n' + "".join(
+    f'[models.{name}]\nfile = "{name}.tflite"\n' for name in ("one", "two")
+)
+
+
+@pytest.fixture
+def door(folder: Path) -> Path:
+    (folder / "one.tflite").write_bytes(small(1))
+    (folder / "two.tflite").write_bytes(small(2))
+    (folder / "door.toml").write_text(TOML)
+    return folder
+
+
+@pytest.mark.slow
+def test_from_a_file_to_files_and_back(door: Path, run: Run) -> None:
+    answer = run("optimize", "door.toml", "-o", "out", "--json")
+    assert answer.code == 0, answer.err
+    report = answer.json
+    assert report == json.loads((door / "out/door.report.json").read_text())
+    for name in ("one", "two"):
+        own = json.loads((door / f"out/{name}.report.json").read_text())
+        assert report["models"][name] == {"arena": own["arena"], "macs": own["macs"]}
+    assert report["arena"]["total"] == report["arena"]["head"] + report["arena"]["tail"] < report["apart"]
+    assert report["seconds"] > 0
+    header = (door / "out/door_app.h").read_text()
+    assert f"door_arena_size = {report['arena_size']};" in header
+    assert "excluded[] = {0x1u, 0x2u}" in header
+    page = (door / "out/door.report.html").read_text()
+    assert "<svg" in page and "one: " in page and "two: " in page
+    checked = run("verify", "door.toml", "out", "--runs", "1")
+    assert checked.code == 0, checked.err
+    assert "no model writes what another one holds" in checked.out
+
+
+@pytest.mark.slow
+def test_models_rewritten_alone_do_not_share_an_arena(door: Path, run: Run) -> None:
+    for name in ("one", "two"):
+        assert run("optimize", f"{name}.tflite", "-o", "out", "--effort", "low", "--quiet").code == 0
+    answer = run("verify", "door.toml", "out")
+    assert answer.code == 2
+    assert "app_unreserved" in answer.err
+    assert "run at the same time" in answer.err
+    (door / "out/two.plan.json").write_bytes((door / "out/one.plan.json").read_bytes())
+    (door / "out/two.tflite").write_bytes((door / "out/one.tflite").read_bytes() + b"\0")
+    assert run("verify", "door.toml", "out").code == 2
+
+
+@pytest.mark.slow
+def test_a_streamed_model_without_its_reservation_is_refused(door: Path, run: Run) -> None:
+    (door / "door.toml").write_text(TOML.replace('concurrent = [["one", "two"]]\n', "") + 'input = "stream"\n')
+    assert run("optimize", "one.tflite", "-o", "out", "--effort", "low", "--quiet").code == 0
+    assert run("optimize", "two.tflite", "-o", "out", "--effort", "low", "--input", "stream", "--quiet").code == 0
+    answer = run("verify", "door.toml", "out")
+    assert answer.code == 2
+    assert "app_unreserved" in answer.err
+    assert "'two' beside others" in answer.err
+
+
+@pytest.mark.parametrize(
+    ("flags", "code"),
+    [
+        (("optimize", "door.toml", "--plot", "x.svg"), "app_flag"),
+        (("optimize", "door.toml", "--emit", "c"), "app_emit"),
+        (("verify", "door.toml", "out", "--steps", "3"), "app_verify_flag"),
+    ],
+)
+def test_flags_of_one_model_are_refused(door: Path, run: Run, flags: tuple[str, ...], code: str) -> None:
+    answer = run(*flags)
+    assert answer.code == 2
+    assert f"code {code}" in answer.err
+
+
+def test_two_models_of_one_file_name_are_refused() -> None:
+    result = optimize(App({'a"': AppModel(small(1)), "a_": AppModel(small(2))}, options=LOW))
+    with pytest.raises(UsageError) as caught:
+        result.files("tflite")
+    assert caught.value.code == "app_same_name"
+
+
+def test_groups_are_pairs() -> None:
+    app = application(concurrent=(("vad", "wake", "camera"),))
+    assert app.beside == set(combinations(app.models, 2))
+
+
+def test_names_of_outputs_may_be_retained() -> None:
+    net = Net(4)
+    x = net.conv2d(net.input((1, 12, 12, 3)), 4, kernel=(3, 3))
+    model = net.model(x)
+    name = np.asarray(net.graph.tensors[x].name).item()
+    name = name.decode() if isinstance(name, bytes) else name
+    result = optimize(App({"a": AppModel(model, retain=[name]), "b": AppModel(small())}, options=LOW))
+    assert [kept.tensor for kept in result.report.reserved] == [name]

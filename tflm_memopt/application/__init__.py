@@ -1,0 +1,1 @@
+"""Several models that share one arena: what an application is, and what is told of it."""

@@ -1,0 +1,75 @@
+"""An application: its models, each with its options, and which of them may run at the same time. Plain data."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import combinations
+from pathlib import Path
+from typing import Any
+
+from tflm_memopt.errors import UsageError, one_of
+from tflm_memopt.files import GivenModel
+
+Options = Mapping[str, Any]
+"""Names and values of OptimizeOptions (options.py)."""
+
+
+@dataclass(frozen=True, slots=True)
+class AppModel:
+    """A model of an application."""
+
+    model: GivenModel
+    options: Options = field(default_factory=dict)
+    """As optimize() takes them; what is not said here, the application says."""
+    retain: bool | Collection[int | str] = False
+    """Outputs that stay until the model runs again, by number or name; true: all of them."""
+
+
+@dataclass(frozen=True, slots=True)
+class App:
+    """Models that share an arena. Two of them exclude each other unless `concurrent` says that they may overlap."""
+
+    models: Mapping[str, AppModel]
+    """By the name of their files and identifiers."""
+    concurrent: Sequence[Collection[str]] = ()
+    """Models that may run at the same time, all of a group."""
+    ram: int | None = None
+    """Bytes for the arena of all, at the most."""
+    name: str = "app"
+    options: Options = field(default_factory=dict)
+    """For all models."""
+    source: Path | None = None
+    """The file that says all this."""
+
+    def __post_init__(self) -> None:
+        """Raises UsageError for names that are no model's."""
+        if not self.models:
+            raise UsageError(
+                "the application has no models", code="app_no_models", hint='[models.NAME] with file = "NAME.tflite"'
+            )
+        for name in (name for group in self.concurrent for name in group):
+            if name not in self.models:
+                raise UsageError(
+                    f"'{name}' is no model of the application",
+                    code="app_unknown_model",
+                    where="concurrent",
+                    hint=one_of(name, self.models),
+                )
+
+    @property
+    def beside(self) -> frozenset[tuple[str, str]]:
+        """Pairs that may run at the same time, in the order of the models."""
+        order = list(self.models)
+        pairs = (pair for group in self.concurrent for pair in combinations(sorted(set(group), key=order.index), 2))
+        return frozenset(pairs)
+
+    def groups(self) -> list[tuple[str, ...]]:
+        """Models that may all run at once: the largest such sets."""
+        import networkx as nx  # noqa: PLC0415 (only where there is an application)
+
+        graph: nx.Graph[str] = nx.Graph()
+        graph.add_nodes_from(self.models)
+        graph.add_edges_from(self.beside)
+        order = list(self.models)
+        return sorted(tuple(sorted(clique, key=order.index)) for clique in nx.find_cliques(graph))

@@ -1,0 +1,61 @@
+"""The checker's replay of several models in one arena, in any order that the application allows.
+
+Naive, and written anew (checker.py). Whenever a model does not run, it may find all bytes that others ever write
+overwritten: between two inferences, where outputs may have to stay, and while it waits for rows of a streamed input.
+Models that run at the same time have no byte in common.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tflm_memopt.check.checker import Others, check
+from tflm_memopt.errors import PlanError
+from tflm_memopt.model.graph import Graph, TensorId
+from tflm_memopt.plan.plan import Plan
+from tflm_memopt.rowgraph.graph import Partition
+
+
+class Sharer(NamedTuple):
+    """A model in the arena of several."""
+
+    name: str
+    plan: Plan
+    graph: Graph
+    partition: Partition
+    retained: Collection[TensorId] = ()
+    """Outputs that stay until it runs again."""
+
+
+def check_together(sharers: Sequence[Sharer], beside: Collection[tuple[int, int]]) -> None:
+    """Raises PlanError where one model could lose a byte to another. beside: pairs that run at the same time."""
+    head = max((sharer.plan.head for sharer in sharers), default=0)
+    written = [_written(sharer.plan, head) for sharer in sharers]
+    for i, j in beside:
+        if both := np.flatnonzero(written[i] & written[j]).tolist():
+            raise PlanError(
+                f"'{sharers[i].name}' and '{sharers[j].name}' run at the same time and both write byte {both[0]}",
+                code="plan_beside",
+            )
+    for i, sharer in enumerate(sharers):
+        foreign = np.zeros(head, np.bool_)
+        for j, mask in enumerate(written):
+            foreign |= mask & (j != i)
+        frame = sharer.partition.frame
+        if sharer.retained or (frame and frame.pushed):
+            try:
+                check(sharer.plan, sharer.graph, sharer.partition, Others(foreign, sharer.retained))
+            except PlanError as error:
+                raise PlanError(f"'{sharer.name}' beside others: {error.what}", code="plan_shared") from error
+
+
+def _written(plan: Plan, head: int) -> NDArray[np.bool_]:
+    """By address: whether the plan ever writes there."""
+    mask = np.zeros(head, np.bool_)
+    for buffer, offset in plan.placed():
+        mask[offset : offset + buffer.nbytes] = True
+    return mask

@@ -1,0 +1,55 @@
+"""The commands on an application: what commands.py does for a model, for app.toml."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import tflm_memopt
+from tflm_memopt.application.reader import read_app
+from tflm_memopt.cli import console
+from tflm_memopt.convert import saved_app
+from tflm_memopt.convert.app_verify import verify_app
+from tflm_memopt.errors import UsageError, about
+from tflm_memopt.files import keep, write_files
+from tflm_memopt.report import app as pages
+
+ALONE: Mapping[str, Any] = {"plan": None, "plot": None, "calibrate": [], "test": [], "labels": None, "frontier": False}
+"""Flags of `optimize` that are for one model, and their values when nobody gives them."""
+
+
+def optimize(args: argparse.Namespace, settings: dict[str, Any]) -> int:
+    """Rewrites all models of an application. settings: of the flags, for what app.toml does not say."""
+    for flag, none in ALONE.items():
+        if getattr(args, flag) != none:
+            raise UsageError(
+                f"--{flag} is for one model", code="app_flag", where=str(args.model), hint="a .tflite file"
+            )
+    folder = args.output or Path(f"{args.model.stem}_memopt")
+    app = read_app(args.model)
+    with about(args.model), console.busy(args, f"optimizing {args.model.name}", lines=True) as progress:
+        result = tflm_memopt.optimize(app, progress=progress, **settings)
+        files = {folder / name: content for name, content in saved_app.files(result, args.emit).items()}
+    for entry in app.models.values():
+        keep(Path(str(entry.model)), files)
+    keep(args.model, files)
+    write_files(files)
+    console.answer(args, result.to_json(), pages.optimized(result, folder, [path.name for path in files]))
+    return console.DONE
+
+
+def verify(args: argparse.Namespace) -> int:
+    """The answer is no when a byte of one model differs."""
+    if args.inputs or args.steps or args.c:
+        raise UsageError(
+            "--inputs, --steps and --c are for one model",
+            code="app_verify_flag",
+            hint="verify NAME.tflite DIR/NAME.tflite",
+        )
+    app = read_app(args.original)
+    with about(args.original), console.busy(args, f"verifying {args.original.name}", lines=True) as progress:
+        result = verify_app(app, args.rewritten, progress, runs=args.runs, seed=args.seed)
+    console.answer(args, result.to_json(), pages.verified(result.models))
+    return console.DONE if result.bit_exact else console.NO

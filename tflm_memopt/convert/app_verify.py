@@ -1,0 +1,75 @@
+"""Are the rewritten models of an application the same functions, and do they leave each other's bytes alone?"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from tflm_memopt.application.app import App
+from tflm_memopt.convert.app import AppMember, check_app, members_of, pairs
+from tflm_memopt.convert.conversion import Converted
+from tflm_memopt.emit.names import file_stem
+from tflm_memopt.errors import InterfaceError, PlanError, UsageError, about
+from tflm_memopt.files import read_file, read_model
+from tflm_memopt.plan.waiting import Progress
+from tflm_memopt.runtime.verify import Verification, verify
+
+
+@dataclass(frozen=True, slots=True)
+class AppVerification:
+    """The answer of `verify` for an application. Its models left each other's bytes alone, or there is no answer."""
+
+    models: Mapping[str, Verification]
+
+    @property
+    def bit_exact(self) -> bool:
+        return all(one.bit_exact for one in self.models.values())
+
+    def to_json(self) -> dict[str, Any]:
+        return {"bit_exact": self.bit_exact, "models": {name: asdict(one) for name, one in self.models.items()}}
+
+
+def verify_app(app: App, folder: Path, progress: Progress, *, runs: int = 10, seed: int = 0) -> AppVerification:
+    """Runs each model of an application and what optimize() wrote for it into `folder`, and compares every byte; all
+    plans together are replayed in any order that the application allows.
+
+    Raises InterfaceError for models that were not made for one arena, and as verify() does for each.
+    """
+    rewritten = {name: read_model(folder / f"{file_stem(name)}.tflite") for name in app.models}
+    members = []
+    for member in members_of(app, progress):
+        with about(folder / f"{file_stem(member.name)}.plan.json"):
+            chosen = _as_saved(member, rewritten[member.name], folder)
+        members.append(replace(member, made=replace(member.made, chosen=chosen)))
+    try:
+        check_app(members, pairs(app))
+    except PlanError as error:
+        raise InterfaceError(
+            "these models were not rewritten for one arena",
+            code="app_unreserved",
+            where=error.what,
+            hint="optimize app.toml: it reserves what a model holds while others run",
+        ) from error
+    found = {}
+    for member in members:
+        progress(f"{member.name}: running", 0, 0)
+        found[member.name] = verify(member.data, rewritten[member.name], runs=runs, seed=seed)
+    return AppVerification(found)
+
+
+def _as_saved(member: AppMember, model: bytes, folder: Path) -> Converted | None:
+    """The model with its plan in the folder; None: it is as it was. Raises UsageError where they are not of one."""
+    if model == member.data:
+        return None
+    document = json.loads(read_file(folder / f"{file_stem(member.name)}.plan.json"))
+    found = member.conversion.saved(document)
+    if found.model != model:
+        raise UsageError(
+            f"this is not the plan of {file_stem(member.name)}.tflite beside it",
+            code="app_other_plan",
+            hint="optimize app.toml again, into a new folder",
+        )
+    return found

@@ -1,0 +1,139 @@
+"""APP_app.h: what firmware needs of several models in one arena: its size, one resolver, who may run beside whom."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from tflm_memopt.application.results import AppOptimized
+from tflm_memopt.emit.names import comment, file_stem, guard, identifier
+from tflm_memopt.emit.resolver import ARENA_ALIGNMENT, Needed, needed
+from tflm_memopt.model.names import OURS
+from tflm_memopt.model.reader import read
+from tflm_memopt.results import Optimized
+from tflm_memopt.tflm.arena import Arena, predict_together
+from tflm_memopt.tflm.libraries import EARLY_2023, Library
+from tflm_memopt.tflm.structs import Abi
+
+NEWLINE = "\n"
+
+
+def arena_bytes(abi: Abi, models: Sequence[Optimized], libraries: Sequence[Library], arena: Arena) -> int:
+    """The arena to declare, in whole alignment units: enough for any build of TFLM for this width of pointers."""
+    full: Abi = "ilp32-full" if abi.startswith("ilp32") else "lp64-full"
+    data = [done.model for done in models]
+    others = [
+        predict_together(data, full, libraries=libraries),
+        predict_together(data, full, libraries=[EARLY_2023] * len(data)),
+    ]
+    most = max(max(one.min, one.total) for one in (arena, *others))
+    return -(-most // ARENA_ALIGNMENT) * ARENA_ALIGNMENT
+
+
+def app_header(result: AppOptimized) -> str:
+    """APP_app.h."""
+    app, names = result.app, list(result.models)
+    c, include_guard = identifier(app.name), guard(app.name, "app")
+    includes = "".join(f'#include "{file_stem(n)}_{kind}.h"\n' for n in names for kind in ("model", "ops"))
+    enum = "".join(f"  {c}_{identifier(n)} = {i},{NEWLINE}" for i, n in enumerate(names))
+    return f"""\
+// {len(names)} models in one arena. Written by tflm-memopt.
+//
+//   alignas({ARENA_ALIGNMENT}) static uint8_t arena[{c}_arena_size];
+//   MicroAllocator *allocator = MicroAllocator::Create(arena, {c}_arena_size);
+//   MicroInterpreter each(GetModel(NAME_model), {c}_op_resolver(), allocator);  // for each model
+//
+// AllocateTensors() of all of them comes before the first inference. A model's inputs are written when it is its turn:
+// what others leave there is theirs.
+#ifndef {include_guard}
+#define {include_guard}
+
+{includes}
+{_sizes(c, result)}
+enum {c}_model : unsigned {{
+{enum}}};
+
+{_resolver(c, list(_operators(result)))}
+{_turns(c, _excluded(result))}
+#endif  // {include_guard}
+"""
+
+
+def _resolver(c: str, operators: Sequence[Needed]) -> str:
+    """The operators of all models."""
+    adds = "\n".join(
+        f"    resolver.{n.add};" if n.add else f"    // {comment(n.operator)}: {n.note}" for n in operators
+    )
+    return f"""\
+namespace {c}_app {{
+using namespace ::tflite;
+using namespace ::tflite::micro;
+using Resolver = MicroMutableOpResolver<{max(len(operators), 1)}>;
+}}  // namespace {c}_app
+
+/* The operators of all models and no others, for all interpreters. */
+inline {c}_app::Resolver &{c}_op_resolver() {{
+  static {c}_app::Resolver resolver;
+  static bool filled = false;
+  if (!filled) {{
+    filled = true;
+{adds}
+  }}
+  return resolver;
+}}
+"""
+
+
+def _turns(c: str, excluded: Sequence[int]) -> str:
+    """Who may run now."""
+    masks = ", ".join(f"{mask:#x}u" for mask in excluded)
+    return f"""\
+/* Who runs. begin() before an inference, or a push of rows: false where a model that is running excludes this one,
+ * which must not run now; end() after it. Where tasks take each other's turn, both belong inside a lock. */
+class {c}_turns {{
+ public:
+  bool begin({c}_model model) {{
+    static const uint32_t excluded[] = {{{masks}}};
+    if ((running_ & excluded[model]) != 0) return false;
+    running_ |= 1u << model;
+    return true;
+  }}
+
+  void end({c}_model model) {{ running_ &= ~(1u << model); }}
+
+ private:
+  uint32_t running_ = 0;
+}};
+"""
+
+
+def _operators(result: AppOptimized) -> Iterator[Needed]:
+    """Each once."""
+    every = (n for done in result.models.values() for n in needed(read(done.model)))
+    yield from {(n.operator, n.operator in OURS): n for n in every}.values()
+
+
+def _sizes(c: str, result: AppOptimized) -> str:
+    """The arena, and where each model lies in it."""
+    report = result.report
+    lines = [
+        f"/* The interpreters take {report.arena.figure(report.arena.total)} B of it ({report.arena.abi}):",
+        f" * head {report.arena.figure(report.arena.head)}, tail {report.arena.figure(report.arena.tail)}.",
+        " * Heads, in bytes from the arena's start:",
+    ]
+    for name, done in result.models.items():
+        low = min((b.offset for b in done.memory.buffers), default=0)
+        lines.append(f" *   {comment(name)}: {low:,} to {done.report.arena.head:,}")
+    lines += [f" *   {comment(x.model)}, reserved: {x.first:,} to {x.end:,}, {x.why}" for x in report.reserved]
+    return "\n".join([*lines, " */", f"constexpr size_t {c}_arena_size = {report.arena_size};", ""])
+
+
+def _excluded(result: AppOptimized) -> list[int]:
+    """For each model, a bit for each one that must not be in the middle of an inference when it begins."""
+    names = list(result.models)
+    beside = {frozenset(pair) for pair in result.app.beside}
+    return [sum(1 << j for j, n in enumerate(names) if frozenset((m, n)) not in beside) for m in names]
+
+
+def files(result: AppOptimized) -> Mapping[str, str]:
+    """APP_app.h by its name."""
+    return {f"{file_stem(result.app.name)}_app.h": app_header(result)}

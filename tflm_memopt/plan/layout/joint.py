@@ -1,0 +1,187 @@
+"""One layout problem over the buffers of several models, with explicit conflicts between them.
+
+After chapter 6 of Minakova's thesis on CNNs that share memory, on rows: two models that exclude each other may have all
+bytes in common; two that run at the same time have none; and what a model holds while it does not run (outputs that are
+retained, what a streamed input left behind, what is alive at a pause) no other one may touch. Within a model, buffers
+keep the distances that the firings of its plan want (plan/firing/liveness.py).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import permutations
+
+from tflm_memopt.plan.effort import Meter
+from tflm_memopt.plan.firing.liveness import separations
+from tflm_memopt.plan.firing.occupancy import step_contents
+from tflm_memopt.plan.layout import offsets as layout
+from tflm_memopt.plan.layout.offsets import Layout, LayoutProblem
+from tflm_memopt.plan.plan import Block, Plan, Role
+from tflm_memopt.plan.planned import Planned
+
+Range = tuple[int, int]
+"""Bytes [bottom, top) of a buffer."""
+Distances = dict[tuple[int, int], int]
+
+
+@dataclass(frozen=True, slots=True)
+class Tenant:
+    """A model's plan among those that share an arena."""
+
+    planned: Planned
+    held: Mapping[int, Range] = field(default_factory=dict)
+    """By number of the buffer: what no other model may touch, whoever runs."""
+    overlap: bool = True
+    """Whole tensors of one block may share bytes."""
+
+    @property
+    def plan(self) -> Plan:
+        return self.planned.plan
+
+
+@dataclass(frozen=True, slots=True)
+class Shared:
+    """Where the buffers of all models lie."""
+
+    plans: tuple[Plan, ...]
+    head: int
+    lower_bound: int
+    proven: bool
+    stacked: int
+    """The head if whole heads lay side by side where models meet, and reservations above all others."""
+
+
+def share(tenants: Sequence[Tenant], beside: Collection[tuple[int, int]], *, seconds: float, meter: Meter) -> Shared:
+    """The least head that holds them all. beside: pairs that run at the same time."""
+    problem, first = problem_of(tenants, beside)
+    start = _stacked(tenants, beside)
+    heads = max((t.plan.head for t in tenants), default=0)
+    if not any(_meet(tenants, beside, i, j) for i in range(len(tenants)) for j in range(i)):
+        proven = all(t.plan.proven for t in tenants if t.plan.head == heads)
+        return Shared(tuple(t.plan for t in tenants), heads, problem.lower_bound, proven, heads)
+    found = layout.place(problem, seconds=seconds, meter=meter)
+    top = max(base + t.plan.head for base, t in zip(start, tenants, strict=True))
+    if top < found.top:
+        offsets = tuple(base + o for base, t in zip(start, tenants, strict=True) for o in t.plan.offsets)
+        found, _ = layout.exact(problem, Layout(offsets, top, proven=False), seconds=seconds)
+    plans = tuple(
+        _moved(t.plan, found.offsets[at : at + len(t.plan.buffers)]) for t, at in zip(tenants, first, strict=True)
+    )
+    return Shared(plans, found.top, problem.lower_bound, found.proven, max(top, _reserved_above(tenants, beside)))
+
+
+def problem_of(tenants: Sequence[Tenant], beside: Collection[tuple[int, int]]) -> tuple[LayoutProblem, list[int]]:
+    """The problem, and the number of each tenant's first buffer in it."""
+    nbytes: list[int] = []
+    align: list[int] = []
+    first: list[int] = []
+    distances: Distances = {}
+    for tenant in tenants:
+        at = len(nbytes)
+        first.append(at)
+        nbytes += [b.nbytes for b in tenant.plan.buffers]
+        align += [b.align for b in tenant.plan.buffers]
+        distances |= {(at + u, at + v): d for (u, v), d in within(tenant).items()}
+    for i, j in permutations(range(len(tenants)), 2):
+        between = _apart(tenants[i], tenants[j]) if {(i, j), (j, i)} & set(beside) else _keep(tenants[i], tenants[j])
+        for (u, v), d in between.items():
+            pairs = ((first[i] + u, first[j] + v), d[0]), ((first[j] + v, first[i] + u), d[1])
+            for pair, distance in pairs:
+                distances[pair] = max(distance, distances.get(pair, distance))
+    bound = max((t.plan.lower_bound for t in tenants), default=0)
+    return LayoutProblem(tuple(nbytes), tuple(align), distances, bound), first
+
+
+def _apart(one: Tenant, other: Tenant) -> dict[tuple[int, int], tuple[int, int]]:
+    """All buffers of both side by side: the first below, then the second below."""
+    pairs = ((u, v) for u in range(len(one.plan.buffers)) for v in range(len(other.plan.buffers)))
+    return {(u, v): (one.plan.buffers[u].nbytes, other.plan.buffers[v].nbytes) for u, v in pairs}
+
+
+def _keep(one: Tenant, other: Tenant) -> dict[tuple[int, int], tuple[int, int]]:
+    """The other's buffers beside what the first one holds."""
+    return {
+        (u, v): (top, buffer.nbytes - bottom)
+        for u, (bottom, top) in one.held.items()
+        for v, buffer in enumerate(other.plan.buffers)
+    }
+
+
+def _meet(tenants: Sequence[Tenant], beside: Collection[tuple[int, int]], i: int, j: int) -> bool:
+    return bool({(i, j), (j, i)} & set(beside)) or bool(tenants[i].held or tenants[j].held)
+
+
+def within(tenant: Tenant) -> Distances:
+    """The distances that buffers of one plan keep, as its firings want them."""
+    planned, plan = tenant.planned, tenant.plan
+    distances: Distances = {}
+
+    def keep(u: int, v: int, distance: int) -> None:
+        distances[u, v] = max(distance, distances.get((u, v), distance))
+
+    number = {(b.role, b.key): i for i, b in enumerate(plan.buffers)}
+    for n, step in enumerate(plan.steps):
+        alive = [i for i, b in enumerate(plan.buffers) if b.first <= n < b.last]
+        inside: list[int] = []
+        if isinstance(step, Block) and tenant.overlap and not step.turned:
+            found = step_contents(
+                plan, n, planned.partition.ops, planned.understood.graph.outputs, planned.partition.frame
+            )
+            own = {Role.COUNTERS: n, Role.SCRATCH: n}
+            inside = [number[c.role, own.get(c.role, c.key)] for c in found]
+            for (u, v), distance in separations(found).items():
+                keep(inside[u], inside[v], distance)
+        for u, v in permutations(alive, 2):
+            if u not in inside or v not in inside:
+                keep(u, v, plan.buffers[u].nbytes if inside else _as_planned(plan, u, v))
+        inputs = [i for i in inside if _is_input(tenant, i)]
+        for u, v in permutations(inputs, 2):
+            keep(u, v, plan.buffers[u].nbytes)
+    return distances
+
+
+def _is_input(tenant: Tenant, i: int) -> bool:
+    """Whether a buffer is there before anything fires."""
+    buffer, graph = tenant.plan.buffers[i], tenant.planned.understood.graph
+    return buffer.role is Role.TENSOR and buffer.key in graph.inputs
+
+
+def _as_planned(plan: Plan, u: int, v: int) -> int:
+    """How far above u at least v starts: where both share bytes, as the plan, which was proved, has it."""
+    distance = plan.offsets[v] - plan.offsets[u]
+    shared = -plan.buffers[v].nbytes < distance < plan.buffers[u].nbytes
+    return distance if shared and (distance > 0 or (distance == 0 and u < v)) else plan.buffers[u].nbytes
+
+
+def _stacked(tenants: Sequence[Tenant], beside: Collection[tuple[int, int]]) -> list[int]:
+    """Where each head starts if they lie side by side wherever two models meet: the largest lowest."""
+    start = [0] * len(tenants)
+    placed: list[int] = []
+    for i in sorted(range(len(tenants)), key=lambda i: -tenants[i].plan.head):
+        taken = sorted((start[j], start[j] + tenants[j].plan.head) for j in placed if _meet(tenants, beside, i, j))
+        for low, high in taken:
+            if start[i] + tenants[i].plan.head <= low:
+                break
+            start[i] = max(start[i], high + -high % layout_align(tenants))
+        placed.append(i)
+    return start
+
+
+def layout_align(tenants: Sequence[Tenant]) -> int:
+    """At multiples of it any plan may start."""
+    return max((b.align for t in tenants for b in t.plan.buffers), default=1)
+
+
+def _reserved_above(tenants: Sequence[Tenant], beside: Collection[tuple[int, int]]) -> int:
+    """Largest heads that meet, and above them what is held."""
+    free = [replace(t, held={}) for t in tenants]
+    start = _stacked(free, beside)
+    heads = max((base + t.plan.head for base, t in zip(start, free, strict=True)), default=0)
+    return heads + sum(top - bottom for t in tenants for bottom, top in t.held.values())
+
+
+def _moved(plan: Plan, offsets: tuple[int, ...]) -> Plan:
+    """The same plan with its buffers elsewhere. It proves nothing alone: its place depends on the others."""
+    head = max((o + b.nbytes for o, b in zip(offsets, plan.buffers, strict=True)), default=0)
+    return replace(plan, offsets=offsets, head=head, proven=head <= plan.lower_bound)

@@ -1,0 +1,92 @@
+"""What is told of an application, on the terminal and as a page. Shows what was computed, computes nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from html import escape
+from pathlib import Path
+
+from rich.console import Group, RenderableType
+from rich.text import Text
+
+from tflm_memopt.application.results import AppOptimized
+from tflm_memopt.report import figures, svg, text
+from tflm_memopt.report.parts import page as joined
+from tflm_memopt.report.parts import section, table_of
+from tflm_memopt.results import convention
+from tflm_memopt.runtime.verify import Verification
+from tflm_memopt.tflm.arena import Arena
+
+WIDTH = 1100
+
+
+def optimized(result: AppOptimized, folder: Path, files: Iterable[str]) -> RenderableType:
+    """The answer of `optimize` for an application."""
+    report = result.report
+    title = Text(text.printable(report.app), "bold").append(f"   {_convention(result)}", "dim")
+    table = table_of("model", "TFLM today", "head", "tail", "alone", "F", numbers=5)
+    for name, done in result.models.items():
+        before, after = done.report.original_arena, done.report.arena
+        table.add_row(text.printable(name), before.figure(before.total), *_arena(after), f"{done.report.overhead:.2f}")
+    facts = [f"  {name:34} {nbytes:>12,} B" for name, nbytes in _facts(result)]
+    runs = [f"  at the same time: {', '.join(group)}" for group in report.concurrent] or ["  all models in turn"]
+    reserved = [f"  {x.model}: bytes {x.first:,} to {x.end:,}, {x.tensor}, {x.why}" for x in report.reserved]
+    return joined(
+        Group(title, Text("\n".join(runs), "dim")),
+        table,
+        Text("\n".join(facts)),
+        section("Reserved while others run", Text("\n".join(reserved))) if reserved else None,
+        section(f"Written to {text.printable(str(folder))}", Text("\n".join(map(text.printable, files)))),
+    )
+
+
+def verified(models: Mapping[str, Verification]) -> RenderableType:
+    """The answer of `verify` for an application."""
+    parts = [Group(Text(text.printable(name), "bold"), text.verification(one)) for name, one in models.items()]
+    return Group(*parts, Text("In any order, no model writes what another one holds: all plans were replayed."))
+
+
+def _arena(arena: Arena) -> tuple[str, str, str]:
+    return arena.figure(arena.head), arena.figure(arena.tail), arena.figure(arena.total)
+
+
+def _facts(result: AppOptimized) -> list[tuple[str, int]]:
+    r = result.report
+    return [
+        ("TFLM today, an arena for each", r.apart),
+        ("TFLM today, one allocator, in turn", r.shared),
+        ("rewritten, an arena for each", r.alone),
+        ("rewritten, one arena", r.arena.total),
+        ("of it head", r.arena.head),
+        ("smallest that AllocateTensors takes", r.arena.min),
+        ("to declare, for every build of TFLM", r.arena_size),
+    ]
+
+
+def _convention(result: AppOptimized) -> str:
+    return convention(result.report.arena)
+
+
+def page(result: AppOptimized) -> str:
+    """APP.report.html: figures, and all models over their steps in one map."""
+    drawing = figures.memory_map(result.memory, WIDTH, height=420)
+    rows = "".join(
+        f"<tr><td>{escape(name)}</td><td>{done.report.original_arena.total:,}</td><td>{done.report.arena.head:,}</td>"
+        f"<td>{done.report.arena.tail:,}</td><td>{done.report.overhead:.2f}</td></tr>"
+        for name, done in result.models.items()
+    )
+    facts = "".join(f"<tr><td>{escape(name)}</td><td>{nbytes:,} B</td></tr>" for name, nbytes in _facts(result))
+    return f"""\
+<!doctype html>
+<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">
+<title>{escape(result.report.app)}: one arena</title>
+<style>{svg.style_sheet()}
+body{{font-family:{svg.FONT};max-width:1140px;margin:2em auto;padding:0 1em;background:var(--paper);color:var(--ink)}}
+td,th{{text-align:right;padding:.15em .8em}}td:first-child,th:first-child{{text-align:left}}</style></head>
+<body><svg width="0" height="0"><defs>{svg.HATCH}</defs></svg>
+<h1>{escape(result.report.app)}</h1><p>{escape(_convention(result))}</p>
+<table>{facts}</table>
+<table><tr><th>model</th><th>TFLM today, B</th><th>head</th><th>tail</th><th>F</th></tr>{rows}</table>
+{svg.inline(drawing)}
+</body></html>
+"""
