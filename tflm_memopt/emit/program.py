@@ -41,8 +41,8 @@ class Platform:
     unit: str = "us"
     """What the clock counts."""
     cameras: bool = True
-    counts: bool = False
-    """Some of its cores have a counter of cycles, which is told besides."""
+    counter: str = ""
+    """The body of a function that reads the core's counter of cycles, which is told besides; empty: there is none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,8 +103,8 @@ def labels_count(border: Border) -> int:
     return border.outputs[0].elements if border.outputs else 0
 
 
-def program(subject: Subject, platform: Platform) -> str:
-    """The program itself."""
+def program(subject: Subject, platform: Platform, runner_header: str = "") -> str:
+    """The program itself. runner_header: it can be a device under a benchmark's runner instead."""
     c, name = identifier(subject.name), subject.name
     frame, image = subject.report.frame, subject.image if platform.cameras else None
     camera = f"{name}_camera.h"
@@ -117,6 +117,7 @@ def program(subject: Subject, platform: Platform) -> str:
         c=c, about=comment(name), counted=escaped(name).replace("%", "%%"), platform=platform,
         own=own, alignment=ALIGNMENT,
         result=result, labels=[escaped(label) for label in subject.labels],
+        runner_header=runner_header,
         frame=frame, image=image, camera_header=camera, variables=subject.report.arena.variables,
         inputs=len(subject.sample.inputs), outputs=len(subject.sample.outputs),
         stored=f"{{{c}_input_0, sizeof({c}_input_0), {c}_row_bytes, 0, 0, TMO_FORMAT_INT8}}",

@@ -11,6 +11,7 @@ from functools import partial
 
 from tflm_memopt.emit import library
 from tflm_memopt.emit.kernels import CONFIG, config_header, needs
+from tflm_memopt.emit.mlperf import runner
 from tflm_memopt.emit.names import comment, identifier
 from tflm_memopt.emit.program import HEADER, Platform, Subject, Texts, camera, program, stored
 from tflm_memopt.model.reader import read
@@ -25,6 +26,18 @@ TFLM = "spaziochirale/Chirale_TensorFLowLite@^2.0.0"
 OV767X = "arduino-libraries/Arduino_OV767X@^0.0.2"
 """The driver of the OV7675 there."""
 
+_DWT = """\
+#if defined(__ARM_ARCH_PROFILE) && __ARM_ARCH_PROFILE == 'M' && __ARM_ARCH >= 7
+  *reinterpret_cast<volatile uint32_t *>(0xE000EDFC) |= 1u << 24;  /* DEMCR.TRCENA: the unit is on */
+  *reinterpret_cast<volatile uint32_t *>(0xE0001FB0) = 0xC5ACCE55; /* DWT_LAR: a Cortex-M7 locks it */
+  *reinterpret_cast<volatile uint32_t *>(0xE0001000) |= 1u;        /* DWT_CTRL.CYCCNTENA */
+  return *reinterpret_cast<volatile uint32_t *>(0xE0001004);       /* DWT_CYCCNT */
+#else
+  return 0;
+#endif
+"""
+"""The DWT of Cortex-M3 and later."""
+
 _ARDUINO = Platform(
     ("<Chirale_TensorFlowLite.h>", HEADER),
     "micros()",
@@ -37,11 +50,11 @@ void loop() {
   delay(1000);
 }
 """,
-    counts=True,
+    counter=_DWT,
 )
-_PLATFORMIO = Platform(_ARDUINO.includes, _ARDUINO.clock, _ARDUINO.say, _ARDUINO.entry, "Arduino.h", counts=True)
+_PLATFORMIO = Platform(_ARDUINO.includes, _ARDUINO.clock, _ARDUINO.say, _ARDUINO.entry, "Arduino.h", counter=_DWT)
 _ESP_IDF = Platform(
-    ('"esp_timer.h"', '"freertos/FreeRTOS.h"', '"freertos/task.h"'),
+    ('"esp_cpu.h"', '"esp_timer.h"', '"freertos/FreeRTOS.h"', '"freertos/task.h"'),
     "esp_timer_get_time()",
     'printf("%s\\n", line);',
     """\
@@ -52,6 +65,7 @@ extern "C" void app_main() {
   }
 }
 """,
+    counter="  return static_cast<uint32_t>(esp_cpu_get_cycle_count());\n",
 )
 _SDKCONFIG = """\
 # Settings that the program wants; idf.py menuconfig changes them. Written by tflm-memopt.
@@ -95,10 +109,15 @@ def arduino(subject: Subject, model: Texts, result: Optimized) -> Texts:
 
 
 def platformio(subject: Subject, model: Texts, result: Optimized) -> Texts:
-    """A project with an environment for each board that PlatformIO knows and the model fits on; if none, for each."""
+    """A project with an environment for each board that PlatformIO knows and the model fits on; if none, for each.
+
+    With MLPerf Tiny's runner interface, where the model is one of that benchmark.
+    """
+    run = runner(subject)
+    main = program(subject, _PLATFORMIO, next(iter(run), ""))
     return {
-        "platformio.ini": _environments(subject),
-        **below("src", {"main.cpp": program(subject, _PLATFORMIO), **model, **_beside(subject)}),
+        "platformio.ini": _environments(subject, runs=bool(run)),
+        **below("src", {"main.cpp": main, **model, **_beside(subject), **run}),
         **beside(subject, result, f"lib/{LIBRARY}", partial(library.sources, "library.json")),
     }
 
@@ -152,8 +171,8 @@ def below(folder: str, files: Texts) -> Texts:
     return {f"{folder}/{name}": text for name, text in files.items()}
 
 
-def _environments(subject: Subject) -> str:
-    """platformio.ini."""
+def _environments(subject: Subject, *, runs: bool = False) -> str:
+    """platformio.ini. runs: the program can answer a benchmark's runner."""
     known = [board for board in boards().values() if board.platformio and board.arduino]
     chosen = [board for board in known if board.id in subject.report.boards] or known
     environments = "\n".join(
@@ -162,6 +181,7 @@ def _environments(subject: Subject) -> str:
         for platform, _, place in [board.platformio.partition("/")]
     )
     seen = f"; with an OV7675, one more library: {OV767X}\n" if subject.image else ""
+    runner_flag = "; for the runner of MLPerf Tiny: build_flags = -std=gnu++17 -DTMO_MLPERF=1\n" if runs else ""
     return f"""\
 ; pio run -e BOARD -t upload, then pio device monitor. Written by tflm-memopt.
 [env]
@@ -171,5 +191,5 @@ build_unflags = -std=gnu++11 -std=gnu++14
 build_flags = -std=gnu++17
 lib_compat_mode = off
 lib_deps = {TFLM}
-{seen}
+{seen}{runner_flag}
 {environments}"""

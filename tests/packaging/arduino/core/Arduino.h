@@ -10,6 +10,7 @@
 struct HardwareSerial {
   void begin(unsigned long) {}
   explicit operator bool() const { return true; }
+  int read() { return getchar(); } /* the end of the input: -1 */
   void print(const char *text) { printf("%s", text); }
   void print(unsigned long value) { printf("%lu", value); }
   void print(int value) { printf("%d", value); }

@@ -1,0 +1,58 @@
+"""MLPerf Tiny's runner interface around a model of that benchmark: NAME_mlperf.h, from a template.
+
+The tasks, what their runners send and what they expect back: mlcommons/tiny, benchmark/reference_submissions.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tflm_memopt.emit.border import Border
+from tflm_memopt.emit.names import comment, guard, identifier
+from tflm_memopt.emit.program import Subject, Texts, rendered
+from tflm_memopt.model.interface import format_of
+
+
+@dataclass(frozen=True, slots=True)
+class BenchmarkTask:
+    """One model of the benchmark, as its runner knows it."""
+
+    id: str
+    shape: tuple[int, ...]
+    """The int8 input's, without the batch."""
+    values: int
+    """In the int8 output."""
+    sent: str
+    """The type, in C, of the values that the runner sends."""
+    error: bool = False
+    """The result is the mean squared difference of output and input, not the output."""
+
+
+TASKS = (
+    BenchmarkTask("kws01", (49, 10, 1), 12, "int8_t"),
+    BenchmarkTask("vww01", (96, 96, 3), 2, "uint8_t"),
+    BenchmarkTask("ic01", (32, 32, 3), 10, "uint8_t"),
+    BenchmarkTask("ad01", (640,), 640, "float", error=True),
+)
+
+
+def task_of(of: Border) -> BenchmarkTask | None:
+    """None for a model that is none of the benchmark's."""
+    if len(of.inputs) != 1 or len(of.outputs) != 1:
+        return None
+    source, result = of.inputs[0], of.outputs[0]
+    quantized = all(t.dtype == "INT8" and format_of(t).scale is not None for t in (source, result))
+    fitting = (t for t in TASKS if source.shape in {(1, *t.shape), t.shape} and result.elements == t.values)
+    return next(fitting, None) if quantized else None
+
+
+def runner(subject: Subject) -> Texts:
+    """NAME_mlperf.h, for a model of the benchmark; nothing for another one."""
+    if (task := task_of(subject.border)) is None:
+        return {}
+    text = rendered(
+        "mlperf.h.jinja",
+        c=identifier(subject.name), about=comment(subject.name), guard=guard(subject.name, "mlperf"), task=task,
+        frame=subject.report.frame, elements=subject.border.inputs[0].elements,
+    )  # fmt: skip
+    return {f"{subject.name}_mlperf.h": text}
