@@ -27,8 +27,7 @@ def _tiled(chain: Chain, found: Found, last: int, settings: Settings) -> TiledBl
         if behind:
             ops = chain.ops[visit.position : visit.position + visit.length]
             in_last = [TiledWalk(h, (2 - strips) * h, h, settings.tile) for h in (op.writes.h for op in ops)]
-            groups = _in_groups(in_last[0], visit.groups)
-            walks += [replace(walk, groups=g.groups) for walk, g in zip(in_last, groups, strict=False)]
+            walks += [replace(walk, groups=n) for walk, n in zip(in_last, _groups(visit), strict=True)]
         else:
             walks += _walks(chain, visit, base, settings.tile)
         behind |= visit.iterative
@@ -63,18 +62,18 @@ def _walks(chain: Chain, visit: Visit, base: int, tile: int) -> list[TiledWalk]:
 
     if state.by_rows:
         tile = chain.ops[visit.position].writes.w
-    last = walk(state.rows, state.end, state.advance, 1)
     if visit.groups == 1:
-        return [last]
+        return [walk(state.rows, state.end, state.advance, 1)]
     w = chain.ops[visit.position + 1].window
     rows = w.reach_h(state.rows)
-    expand = walk(rows, w.reach_h(state.end) - w.pad_top, min(rows, state.advance * w.stride_h), visit.groups)
-    return [expand, *_in_groups(last, visit.groups)[1 : visit.length]]
+    expand, *others = _groups(visit)
+    first = walk(rows, w.reach_h(state.end) - w.pad_top, min(rows, state.advance * w.stride_h), expand)
+    return [first, *(walk(state.rows, state.end, state.advance, n) for n in others)]
 
 
-def _in_groups(walk: TiledWalk, groups: int) -> list[TiledWalk]:
-    """The walk of one operator, or of expand, depthwise and project."""
-    return [replace(walk, groups=n) for n in (groups, groups, groups + 1)] if groups > 1 else [walk]
+def _groups(visit: Visit) -> list[int]:
+    """Times that each operator of a visit walks a strip: what adds groups up walks it once more."""
+    return [visit.groups] * (visit.length - 1) + [visit.groups + visit.sums]
 
 
 def _visits(trail: Trail) -> list[Visit]:

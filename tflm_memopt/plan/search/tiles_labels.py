@@ -54,7 +54,17 @@ class Visit(NamedTuple):
     groups: int = 1
     iterative: bool = False
     length: int = 1
-    """Operators: 3 of expand, depthwise and project; 2 of expand and depthwise, at the block's end."""
+    """Operators: 3 of expand, depthwise and project; 2 of expand and depthwise; two or more of dense layers."""
+    grouped_sums: bool = True
+    """Of channel groups: the last operator adds them up; else it writes each into a whole tensor."""
+
+    @property
+    def sums(self) -> bool:
+        return self.groups > 1 and self.grouped_sums
+
+    @property
+    def fills(self) -> bool:
+        return self.groups > 1 and not self.grouped_sums
 
 
 Trail = tuple["Trail", Visit] | None

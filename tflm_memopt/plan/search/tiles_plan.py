@@ -42,7 +42,7 @@ class Settings:
     recompute: bool = True
     """Overlap of two strips may be computed again."""
     group_channels: int = 8
-    """Channels per group of expand -> depthwise -> project; 0: no groups."""
+    """Channels per group of expand -> depthwise -> project, and of hidden dense layers; 0: no groups."""
     overlap: bool = True
     """A block's output may grow into the bytes that its input leaves."""
     max_overhead: float = 4.0

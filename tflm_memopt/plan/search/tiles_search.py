@@ -3,9 +3,9 @@
 On reaching an operator, the state is what it has to supply: the walk of its output, the strips in which it runs, the
 skips whose source is still to come. A label is (bytes inside the block, multiply-accumulates, decisions). Per inner
 tensor the decision is cache or recompute; per expand -> depthwise -> project, whether each strip is walked once per
-group of channels; per operator that reduces its input to one row, the height of the strips that it sums up. What the
-rest of the block costs depends on the state alone, so that a label which is no better in either figure is dropped
-without loss (but for Settings.epsilon).
+group of channels; per pair of dense layers, whether what is between them is made in groups; per operator that reduces
+its input to one row, the height of the strips that it sums up. What the rest of the block costs depends on the state
+alone, so that a label which is no better in either figure is dropped without loss (but for Settings.epsilon).
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 from tflm_memopt.model.graph import TensorId
+from tflm_memopt.ops.kinds import Channels
 from tflm_memopt.ops.rowop import RowOp
 from tflm_memopt.plan.effort import Meter, SearchPart
 from tflm_memopt.plan.search.blocks import Chain
@@ -136,6 +137,8 @@ class Search:
             yield from self._sums(position, state)
         if self._is_triple(position):
             yield from self._group(position, state)
+        if state.stop - state.first == 1:
+            yield from self._hide(position, state)
         if position == self.last - 1 and state.stop - state.first == 1 and self._is_pair(position):
             yield from self._fill(position, state)
 
@@ -236,6 +239,24 @@ class Search:
             and self.links.last_read[expand.output] == position
         )
 
+    def _before_hidden(self, position: int) -> int | None:
+        """Two dense layers, or convolutions of single pixels, with what works channel by channel between them, end
+        here; nobody else reads what is between them. The position of the first; None: there are none.
+        """
+        second = position
+        while self.settings.group_channels and position > 0 and self.links.linked[position]:
+            reader, op = self.chain.ops[position], self.chain.ops[position - 1]
+            if not op.tileable or self.links.last_read[op.output] != position:
+                return None
+            if position == second and not _pointwise(reader):
+                return None
+            if _pointwise(op):
+                return position - 1 if op.writes.c > self.settings.group_channels else None
+            if not (op.traits.elementwise and op.traits.channels is Channels.OWN and len(op.inputs) == 1):
+                return None
+            position -= 1
+        return None
+
     def _group(self, position: int, state: State) -> Iterator[Demand]:
         """Expand, depthwise and project in groups of channels: sums instead of the expanded tensors' channels."""
         project = self.chain.ops[position]
@@ -250,23 +271,39 @@ class Search:
         macs = project.macs * out.total // project.writes.h
         yield self._with_skips(replace(demand, nbytes=demand.nbytes + nbytes, macs=demand.macs + macs))
 
+    def _hide(self, position: int, state: State) -> Iterator[Demand]:
+        """Hidden channels in groups, where these and the sums take less than a hidden pixel: FDT of dense layers."""
+        first, second = self._before_hidden(position), self.chain.ops[position]
+        if first is None:
+            return
+        hidden, channels = self.chain.ops[first:position], self.settings.group_channels
+        out = count_rows(second.writes.h, state.rows, state.end, state.advance, (state.first, state.stop))
+        sums = 4 * out.most * second.writes.row_bytes
+        if sums + channels >= hidden[0].writes.c:
+            return
+        demand = self._grouped(first + 1, state, len(hidden) + 1)
+        more = sum(op.macs for op in (*hidden[2:], second)) if len(hidden) > 1 else 0
+        nbytes = demand.nbytes * len(hidden) + sums
+        yield self._with_skips(replace(demand, nbytes=nbytes, macs=demand.macs + more))
+
     def _fill(self, position: int, state: State) -> Iterator[Demand]:
         """Expand and depthwise, group after group into a whole tensor: a few pixels of one group between them."""
-        yield self._with_skips(self._grouped(position, state, 2))
+        demand = self._grouped(position, state, 2)
+        yield self._with_skips(replace(demand, visit=demand.visit._replace(grouped_sums=False)))
 
     def _grouped(self, position: int, state: State, length: int) -> Demand:
-        """What expand and the depthwise convolution at a position want and cost, the first of `length` operators."""
-        expand, depthwise = self.chain.ops[position - 1 : position + 1]
-        w, strips, channels = depthwise.window, (state.first, state.stop), self.settings.group_channels
+        """What expand and its reader at a position want and cost, the first of `length` operators."""
+        expand, reader = self.chain.ops[position - 1 : position + 1]
+        w, strips, channels = reader.window, (state.first, state.stop), self.settings.group_channels
         rows, end, advance = w.reach_h(state.rows), w.reach_h(state.end) - w.pad_top, state.advance * w.stride_h
-        made = count_rows(depthwise.writes.h, state.rows, state.end, state.advance, strips)
+        made = count_rows(reader.writes.h, state.rows, state.end, state.advance, strips)
         wide = count_rows(expand.writes.h, max(rows, advance + 1), end, advance, strips)
-        window = self._by_window(depthwise, 0, state.rows)
+        window = self._by_window(reader, 0, state.rows)
         width = expand.reads[0].w
         return Demand(
             visit=Visit(position - 1, state, groups=-(-expand.writes.c // channels), length=length),
             nbytes=recomputed_pixels(expand.writes.w, rows, wide.present, (window,)) * channels,
-            macs=depthwise.macs * made.total // depthwise.writes.h + expand.macs * wide.total // expand.writes.h,
+            macs=reader.macs * made.total // reader.writes.h + expand.macs * wide.total // expand.writes.h,
             rows=rows,
             end=end,
             advance=advance,
@@ -346,11 +383,11 @@ class Search:
         return overlapped_bytes(source, op.writes, demand.visit.state.strip_rows, tile)
 
     def _is_late(self, visit: Visit) -> bool:
-        return visit.state.late or (visit.length == 3 and visit.position == self.last - 3)
+        return visit.state.late or (visit.sums and visit.position + visit.length == self.last)
 
     @staticmethod
     def _is_early(visit: Visit) -> bool:
-        return visit.state.early or visit.length == 2
+        return visit.state.early or visit.fills
 
     def _out_bytes(self) -> int:
         is_final = self.last == len(self.chain.ops)

@@ -1,0 +1,80 @@
+"""Hidden vectors that are never whole: dense layers and convolutions of one pixel in channel groups, under TFLM."""
+
+from __future__ import annotations
+
+import pytest
+from models import Net
+from property.oracle import assert_arena_as_predicted, assert_same_bytes
+from unit.plan.test_tiles import figures
+from unit.plan.tiled import chains_of
+
+import tflm_memopt
+from tflm_memopt.plan.plan import Block, Plan
+from tflm_memopt.plan.search.tiles_plan import Settings
+
+MIDDLE = {"LOGISTIC": (1 / 256, -128), "HARD_SWISH": (0.1, 3)}
+
+
+def layers(sizes: tuple[int, ...], *, pixels: bool = False, middle: str = "") -> bytes:
+    """Dense layers, or 1 x 1 convolutions of one pixel, with a function of each value behind the hidden ones."""
+    net = Net(seed=3)
+    x = net.input((1, 1, 1, sizes[0]) if pixels else (1, sizes[0]))
+    for n, size in enumerate(sizes[1:], 2):
+        x = net.conv2d(x, size) if pixels else net.fully_connected(x, size)
+        if middle and n < len(sizes):
+            x = net.unary(middle, x, out=MIDDLE[middle])
+    return net.model(x)
+
+
+def groups(plan: Plan) -> list[list[int]]:
+    """Of every operator of each block."""
+    return [[stage.walk.groups for stage in step.stages] for step in plan.steps if isinstance(step, Block)]
+
+
+@pytest.mark.parametrize("pixels", [False, True], ids=["dense", "pixels"])
+def test_a_wide_hidden_vector(*, pixels: bool) -> None:
+    """Input or output, sums, a group, and the counters of two operators: Figure 4.2, and a fan-in of int32."""
+    data = layers((64, 1024, 64), pixels=pixels)
+    done = tflm_memopt.optimize(data)
+    assert done.plan
+    assert groups(done.plan) == [[128, 129]]
+    assert done.report.arena.head == 352  # 64 + 4 * 64 + 8 + 2 * 8, a multiple of 16
+    assert done.report.overhead == 1
+    assert_arena_as_predicted(done.model, assert_same_bytes(data, done.model, seed=1))
+
+
+@pytest.mark.parametrize(
+    ("sizes", "middle", "expected"),
+    [
+        ((32, 300, 40), "LOGISTIC", [[38, 38, 39]]),
+        ((20, 203, 5, 77, 3), "HARD_SWISH", [[26, 26, 27], [1], [10, 10, 11]]),
+        ((16, 200, 10, 300, 12), "", [[25, 26], [38, 39]]),
+        ((64, 128, 40), "", [[1], [1]]),  # sums would take more than what is hidden
+    ],
+)
+def test_chains_of_layers(sizes: tuple[int, ...], middle: str, expected: list[list[int]]) -> None:
+    data = layers(sizes, middle=middle)
+    done = tflm_memopt.optimize(data)
+    assert done.plan
+    assert groups(done.plan) == expected
+    assert_same_bytes(data, done.model, seed=2)
+
+
+def test_a_hidden_vector_that_is_read_twice_is_whole() -> None:
+    net = Net(seed=4)
+    hidden = net.fully_connected(net.input((1, 16)), 200)
+    data = net.model(net.fully_connected(hidden, 4), net.softmax(hidden))
+    done = tflm_memopt.optimize(data)
+    assert done.plan
+    assert max(n for block in groups(done.plan) for n in block) == 1
+    assert_same_bytes(data, done.model, seed=3)
+
+
+@pytest.mark.parametrize("middle", ["", "LOGISTIC"])
+def test_the_search_knows_what_they_take(middle: str) -> None:
+    (chain,) = chains_of(layers((24, 150, 9), middle=middle))
+    seen = [found for found in figures(chain, Settings(), every=1) if found[0].stages[-1].walk.sums]
+    assert seen
+    for block, nbytes, macs in seen:
+        assert block.macs == macs
+        assert nbytes <= block.nbytes <= nbytes + 16
