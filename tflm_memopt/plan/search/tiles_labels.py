@@ -56,7 +56,7 @@ class Visit(NamedTuple):
     length: int = 1
     """Operators: 3 of expand, depthwise and project; 2 of expand and depthwise; two or more of dense layers."""
     grouped_sums: bool = True
-    """Of channel groups: the last operator adds them up; else it writes each into a whole tensor."""
+    """Whether the last operator adds channel groups up; else it writes each into a whole tensor."""
 
     @property
     def sums(self) -> bool:
