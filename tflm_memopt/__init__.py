@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from tflm_memopt.api import explore, fit, inspect, optimize, verify
     from tflm_memopt.application.app import App, AppModel
-    from tflm_memopt.application.results import AppOptimized
+    from tflm_memopt.application.results import AppExploration, AppOptimized
     from tflm_memopt.errors import (
         DoesNotFit,
         InterfaceError,
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 __all__ = [
     "App",
+    "AppExploration",
     "AppModel",
     "AppOptimized",
     "DoesNotFit",

@@ -12,10 +12,11 @@ import tflm_memopt.convert.saved
 import tflm_memopt.convert.saved_app
 import tflm_memopt.report.notebook  # noqa: F401 (they register with generic.py)
 from tflm_memopt.application.app import App, AppModel
-from tflm_memopt.application.results import AppOptimized
+from tflm_memopt.application.results import AppExploration, AppOptimized
 from tflm_memopt.convert import describe, pipeline, speed
 from tflm_memopt.convert import instructions as by_instructions
 from tflm_memopt.convert.app import optimize_app
+from tflm_memopt.convert.app_explore import explore_app
 from tflm_memopt.convert.conversion import Conversion, Limits
 from tflm_memopt.convert.instructions import Costed
 from tflm_memopt.convert.policy import decide
@@ -43,6 +44,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "App",
+    "AppExploration",
     "AppModel",
     "AppOptimized",
     "Exploration",
@@ -129,6 +131,11 @@ def _tell_left(progress: Progress, conversion: Conversion, limits: Limits, start
         waiting.tell(progress, conversion.log, operators, conversion.options.seconds, searches, started)
 
 
+@overload
+def explore(model: App, *, progress: Progress = nothing, **options: Unpack[ExploreOptions]) -> AppExploration: ...
+
+
+@overload
 def explore(
     model: GivenModel,
     *,
@@ -136,9 +143,20 @@ def explore(
     cost: Literal["macs", "instructions"] = "macs",
     progress: Progress = nothing,
     **options: Unpack[ExploreOptions],
-) -> Exploration:
+) -> Exploration: ...
+
+
+def explore(
+    model: GivenModel | App,
+    *,
+    name: str = "",
+    cost: Literal["macs", "instructions"] = "macs",
+    progress: Progress = nothing,
+    **options: Unpack[ExploreOptions],
+) -> Exploration | AppExploration:
     """The frontier of a model: the least arena at every compute budget. Each point is planned, checked and lowered.
 
+    model: as optimize() takes it; of an App, the frontier of all models together, over the points of each.
     cost: what compute is: multiply-accumulates, or instructions on `core`, by estimate; then plans of several tile
     widths are tried.
     options: see options.py. input, int8_io, ops, op_per, allow_ops, abi, fold, effort, without, target, kernels, core;
@@ -146,6 +164,8 @@ def explore(
     """
     if cost not in COSTS:
         raise UsageError(f"'{cost}' is nothing that plans cost", code="unknown_cost", hint=one_of(cost, COSTS))
+    if isinstance(model, App):
+        return explore_app(replace(model, options={**options, **model.options}), progress)
     data, name, _ = loaded(model, name)
     asked = request(complete("explore", options, ExploreOptions))
     return _explored(data, name, asked.exploring(), cost, progress)

@@ -24,6 +24,15 @@ class AppModel:
     """As optimize() takes them; what is not said here, the application says."""
     retain: bool | Collection[int | str] = False
     """Outputs that stay until the model runs again, by number or name; true: all of them."""
+    fps: float | None = None
+    """Inferences each second: all models together have the core's time."""
+    ms: float | None = None
+    """Milliseconds that one inference may take."""
+
+    @property
+    def most(self) -> float | None:
+        """Milliseconds that an inference may take; None: any."""
+        return min((n for n in (self.ms, 1000 / self.fps if self.fps else None) if n is not None), default=None)
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,7 +23,7 @@ NOT_HERE = frozenset({"plan", "ram_limit", "if_worthwhile"})
 """Options of one model alone: an application has `ram`, and plans of its own."""
 OPTIONS = tuple(name for name in OptimizeOptions.__annotations__ if name not in NOT_HERE)
 OF_APP = ("models", "concurrent", "ram")
-OF_MODEL = ("file", "retain")
+OF_MODEL = ("file", "retain", "fps", "ms")
 
 
 def is_app(path: Path) -> bool:
@@ -77,7 +77,19 @@ def _model(name: str, entry: Any, folder: Path) -> AppModel:
         model=folder / _of_type(entry["file"], str, f"{where}.file", f'"{name}.tflite"'),
         options={key: entry[key] for key in OPTIONS if key in entry},
         retain=retain if isinstance(retain, bool) else tuple(retain),
+        fps=_rate(entry, "fps", where),
+        ms=_rate(entry, "ms", where),
     )
+
+
+def _rate(entry: Mapping[str, Any], key: str, where: str) -> float | None:
+    """A number above 0."""
+    if key not in entry:
+        return None
+    value = _of_type(entry[key], (int, float), f"{where}.{key}", f"{key} = 10")
+    if not 0 < value < float("inf"):
+        raise UsageError(f"{value!r} is no rate", code="app_rate_value", where=f"{where}.{key}", hint=f"{key} = 10")
+    return float(value)
 
 
 def _known(table: Mapping[str, Any], names: tuple[str, ...], where: str) -> None:

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from os import PathLike
 from pathlib import Path
 from typing import Any
 
 from tflm_memopt import generic
 from tflm_memopt.application.app import App
+from tflm_memopt.generic import Picture
 from tflm_memopt.plan.memory_map import MemoryMap
-from tflm_memopt.results import Optimized
+from tflm_memopt.results import Optimized, PointReport
 from tflm_memopt.tflm.arena import Arena
 
 
@@ -85,3 +86,44 @@ class AppOptimized:
     def save(self, folder: str | PathLike[str], emit: str | Collection[str] = "cpp") -> list[Path]:
         """Writes files() into a folder, all or none, and gives their paths."""
         return generic.save(self, Path(folder), emit, ())
+
+
+@dataclass(frozen=True, slots=True)
+class AppPoint:
+    """A choice of a point for each model that no other choice beats in RAM and load."""
+
+    points: Mapping[str, int]
+    """By model: the number of its point."""
+    arena: int
+    """Bytes of all models together: whole heads side by side where models meet."""
+    head: int
+    tail: int
+    instructions: int
+    """What all models take, each as often in a second as its rate says, or once."""
+    busy: float | None
+    """Share of the core's time, at the rates that were asked for; None: none was."""
+
+
+@dataclass(frozen=True, slots=True)
+class AppExploration:
+    """What explore() says of an application: each model's frontier, and that of all together, the least load first."""
+
+    app: str
+    convention: str
+    core: str
+    models: Mapping[str, Sequence[PointReport]]
+    points: tuple[AppPoint, ...]
+    proven: bool
+    """No choice of these points is missing."""
+    apart: int
+    """The models as they are, each in an arena of its own."""
+    seconds: float
+
+    def to_json(self) -> dict[str, Any]:
+        plain = {name: getattr(self, name) for name in self.__dataclass_fields__ if name not in ("models", "points")}
+        models = {name: [point.to_json() for point in points] for name, points in self.models.items()}
+        return plain | {"models": models, "points": [asdict(point) for point in self.points]}
+
+    def plot(self) -> Picture:
+        """RAM against load. A notebook shows it; `.save("app.svg")` writes it."""
+        return generic.picture(self)

@@ -155,7 +155,9 @@ def fit(args: argparse.Namespace) -> int:
 
 
 def explore(args: argparse.Namespace) -> int:
-    """The frontier of a model, as table, plot and plans."""
+    """The frontier of a model, or of an application, as table, plot and plans."""
+    if is_app(args.model):
+        return apps.explore(args, {**_settings(args), "board": args.board, "core": args.core})
     data, name = _read(args.model), args.model.stem
     draw = plot.of_form(args.plot) if args.plot else None
     with about(args.model), console.busy(args, f"exploring {args.model.name}", lines=True) as progress:

@@ -166,7 +166,7 @@ def _output(optimize: argparse.ArgumentParser) -> None:
 
 def _explore(group: Any) -> None:
     explore = _command(group, commands.explore, "the least arena at every compute budget, as table and plot")
-    _model(explore, "model", "the .tflite file")
+    _model(explore, "model", "the .tflite file; or app.toml: the frontier of all its models together")
     _conversion(explore)
     explore.add_argument(
         "--cost", choices=("macs", "instructions"), default="macs",

@@ -6,60 +6,25 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from tflm_memopt.application.app import App, AppModel
+from tflm_memopt.application.app import App
 from tflm_memopt.application.results import AppOptimized, AppReport, Reserved
 from tflm_memopt.check.interleaving import Sharer, check_together
 from tflm_memopt.convert import describe
-from tflm_memopt.convert.conversion import Conversion, Converted
-from tflm_memopt.convert.policy import Decision, decide
-from tflm_memopt.convert.request import Request, request
+from tflm_memopt.convert.app_explore import space
+from tflm_memopt.convert.app_member import AppMember, members_of, pairs
+from tflm_memopt.convert.policy import decide
 from tflm_memopt.emit.app import arena_bytes
-from tflm_memopt.errors import DoesNotFit, UsageError, one_of
-from tflm_memopt.files import loaded
-from tflm_memopt.model.graph import TensorId
+from tflm_memopt.errors import DoesNotFit, UsageError
 from tflm_memopt.model.reader import read
-from tflm_memopt.options import OptimizeOptions, complete
 from tflm_memopt.plan import memory_map
 from tflm_memopt.plan.effort import Meter, allowance
 from tflm_memopt.plan.firing.held import held
 from tflm_memopt.plan.layout.joint import Shared, Tenant, share
 from tflm_memopt.plan.waiting import Progress
-from tflm_memopt.results import Inspection, Optimized
+from tflm_memopt.results import Optimized
 from tflm_memopt.tflm.arena import Arena, head_plan, predict_together
 
 STREAMED, RETAINED = "kept while rows of its input are pushed", "retained"
-
-
-@dataclass(frozen=True, slots=True)
-class AppMember:
-    """A model of the application, converted by itself."""
-
-    name: str
-    data: bytes
-    asked: Request
-    original: Inspection
-    made: Decision
-    retained: tuple[TensorId, ...]
-
-    @property
-    def conversion(self) -> Conversion:
-        return self.made.conversion
-
-    @property
-    def chosen(self) -> Converted | None:
-        """None: the model stays as it is, and TFLM places all that it has."""
-        return self.made.chosen
-
-    @property
-    def holds(self) -> bool:
-        """Whether it keeps bytes of the head while it does not run."""
-        frame = self.conversion.partition.frame if self.conversion.partition else None
-        return bool(self.retained or (frame and frame.pushed))
-
-    @property
-    def arena(self) -> Arena:
-        """As it would be alone."""
-        return self.chosen.arena if self.chosen else self.original.arena
 
 
 def optimize_app(app: App, progress: Progress) -> AppOptimized:
@@ -69,40 +34,65 @@ def optimize_app(app: App, progress: Progress) -> AppOptimized:
     more than the application has.
     """
     started = time.monotonic()
-    members = [_decided(member, progress) for member in members_of(app, progress)]
+    members = members_of(app, progress)
     if len({member.asked.abi for member in members}) > 1:
         raise UsageError(
             "models of one arena are for one ABI", code="app_abi", where="abi", hint="abi for the whole application"
         )
-    beside = pairs(app)
-    members = [_placed(app, members, i) for i in range(len(members))]
-    progress("placing all models", 0, 0)
-    alone = {member.name: member.arena for member in members}
-    shared, members = _shared(members, beside)
-    check_app(members, beside)
-    told = [describe.optimized(m.data, m.asked, m.made, m.original, started) for m in members]
-    models = {m.name: done for m, done in zip(members, told, strict=True)}
-    report = _report(app, members, models, shared, alone, started)
-    _fits(app, alone, report)
+    if any(entry.most is not None for entry in app.models.values()):
+        found = _chosen(app, members, progress)
+    else:
+        found = _laid_out(app, [_decided(member, progress) for member in members], progress)
+        if (limit := _limit(app, members)) is not None and _together(found.members).total > limit:
+            found = _chosen(app, members, progress)
+    check_app(found.members, pairs(app))
+    told = [describe.optimized(m.data, m.asked, m.made, m.original, started) for m in found.members]
+    models = {m.name: done for m, done in zip(found.members, told, strict=True)}
+    report = _report(app, found, models, started)
+    _fits(app, found.alone, report)
     maps = {name: done.memory for name, done in models.items()}
     return AppOptimized(app, models, report, memory_map.together(maps, app.name, report.arena))
 
 
-def members_of(app: App, progress: Progress) -> list[AppMember]:
-    """The models of an application, none of them planned yet."""
-    found = []
-    for name, entry in app.models.items():
-        progress(f"{name}: reading", 0, 0)
-        data, _, _ = loaded(entry.model, name)
-        asked = request(complete("optimize", {**app.options, **entry.options}, OptimizeOptions))
-        conversion = asked.conversion(data)
-        original = describe.inspection(
-            name, len(data), conversion.source, conversion.original, asked.abi, asked.library,
-            int8_interface=asked.int8_io,
-        )  # fmt: skip
-        made = Decision(conversion, asked.limits, None, "", None)
-        found.append(AppMember(name, data, asked, original, made, _retained(conversion, name, entry)))
-    return found
+@dataclass(frozen=True, slots=True)
+class LaidOut:
+    """The models at their places."""
+
+    members: list[AppMember]
+    shared: Shared
+    alone: Mapping[str, Arena]
+    """As each would be in an arena of its own."""
+
+
+def _laid_out(app: App, members: Sequence[AppMember], progress: Progress) -> LaidOut:
+    """Raises UsageError for a model that cannot lie beside others."""
+    members = [_placed(app, members, i) for i in range(len(members))]
+    progress("placing all models", 0, 0)
+    shared, placed = _shared(members, pairs(app))
+    return LaidOut(placed, shared, {member.name: member.arena for member in members})
+
+
+def _chosen(app: App, members: Sequence[AppMember], progress: Progress) -> LaidOut:
+    """A point of each frontier: the least load within the RAM, else the least RAM, within all rates."""
+    found = space(app, members, progress)
+    progress("choosing points", 0, 0)
+    limit = _limit(app, members)
+    choice = found.choices.choose(ram=limit, least_ram=False) if limit is not None else None
+    choice = choice or found.choices.choose()
+    if choice is None:
+        raise ValueError("the points that keep their rates are at the least load all at once")
+    return _laid_out(app, found.members_at(choice), progress)
+
+
+def _limit(app: App, members: Sequence[AppMember]) -> int | None:
+    """Bytes for the arena of all."""
+    return min((n for n in (app.ram, *(m.asked.limits.ram for m in members)) if n is not None), default=None)
+
+
+def _together(members: Sequence[AppMember]) -> Arena:
+    """What all interpreters take."""
+    data = [m.chosen.model if m.chosen else m.data for m in members]
+    return predict_together(data, members[0].asked.abi, libraries=[m.asked.library for m in members])
 
 
 def _decided(member: AppMember, progress: Progress) -> AppMember:
@@ -113,29 +103,6 @@ def _decided(member: AppMember, progress: Progress) -> AppMember:
 
     progress(f"{member.name}: searching blocks", 0, 0)
     return replace(member, made=decide(member.asked, member.conversion, member.original, planning))
-
-
-def _retained(conversion: Conversion, name: str, entry: AppModel) -> tuple[TensorId, ...]:
-    """Outputs by number or name. Raises UsageError for one that the model does not have."""
-    graph = conversion.border.graph
-    if isinstance(entry.retain, bool):
-        return graph.outputs if entry.retain else ()
-    names = {str(k): t for k, t in enumerate(graph.outputs)} | {graph.tensors[t].name: t for t in graph.outputs}
-    for wanted in map(str, entry.retain):
-        if wanted not in names:
-            raise UsageError(
-                f"the model has no output '{wanted}' to retain",
-                code="app_retain",
-                where=f"models.{name}.retain",
-                hint=one_of(wanted, names),
-            )
-    return tuple(dict.fromkeys(names[str(wanted)] for wanted in entry.retain))
-
-
-def pairs(app: App) -> frozenset[tuple[int, int]]:
-    """Pairs that run at the same time, by number."""
-    order = list(app.models)
-    return frozenset((order.index(a), order.index(b)) for a, b in app.beside)
 
 
 def _placed(app: App, members: Sequence[AppMember], i: int) -> AppMember:
@@ -194,33 +161,25 @@ def check_app(members: Sequence[AppMember], beside: frozenset[tuple[int, int]]) 
     check_together(sharers, {(planned.index(i), planned.index(j)) for i, j in beside})
 
 
-def _report(
-    app: App,
-    members: Sequence[AppMember],
-    models: Mapping[str, Optimized],
-    shared: Shared,
-    alone: Mapping[str, Arena],
-    started: float,
-) -> AppReport:
-    """alone: the rewritten models, each in an arena of its own."""
+def _report(app: App, found: LaidOut, models: Mapping[str, Optimized], started: float) -> AppReport:
+    members, shared = found.members, found.shared
     libraries = [m.asked.library for m in members]
     abi = members[0].asked.abi
-    arena = predict_together([models[m.name].model for m in members], abi, libraries=libraries)
+    arena = _together(members)
     today = predict_together([m.conversion.source for m in members], abi, libraries=libraries)
-    ram = min((n for n in (app.ram, *(m.made.limits.ram for m in members)) if n is not None), default=None)
     return AppReport(
         app=app.name,
         arena=arena,
-        arena_size=arena_bytes(members[0].asked.abi, [models[m.name] for m in members], libraries, arena),
+        arena_size=arena_bytes(abi, [models[m.name] for m in members], libraries, arena),
         apart=sum(m.original.arena.total for m in members),
         shared=today.total,
-        alone=sum(arena.total for arena in alone.values()),
+        alone=sum(one.total for one in found.alone.values()),
         stacked=max(shared.stacked, *(m.original.arena.head for m in members if not m.chosen), 0),
         lower_bound_head=shared.lower_bound,
         proven=shared.proven and all(m.chosen for m in members),
         concurrent=tuple(tuple(group) for group in app.concurrent),
         reserved=tuple(_reserved(members)),
-        ram_limit=ram,
+        ram_limit=_limit(app, members),
         seconds=round(time.monotonic() - started, 3),
     )
 

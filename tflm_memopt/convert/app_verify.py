@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from tflm_memopt.application.app import App
-from tflm_memopt.convert.app import AppMember, check_app, members_of, pairs
+from tflm_memopt.convert.app import check_app
+from tflm_memopt.convert.app_member import AppMember, members_of, pairs
 from tflm_memopt.convert.conversion import Converted
 from tflm_memopt.emit.names import file_stem
 from tflm_memopt.errors import InterfaceError, PlanError, UsageError, about
@@ -65,7 +66,7 @@ def _as_saved(member: AppMember, model: bytes, folder: Path) -> Converted | None
     if model == member.data:
         return None
     document = json.loads(read_file(folder / f"{file_stem(member.name)}.plan.json"))
-    found = member.conversion.saved(document)
+    found: Converted = member.conversion.saved(document)
     if found.model != model:
         raise UsageError(
             f"this is not the plan of {file_stem(member.name)}.tflite beside it",

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import csv as writer
+import io
+from collections.abc import Iterable, Mapping, Sequence
 from html import escape
 from pathlib import Path
 
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from tflm_memopt.application.results import AppOptimized
+from tflm_memopt.application.results import AppExploration, AppOptimized
 from tflm_memopt.report import figures, svg, text
+from tflm_memopt.report.drawing import Drawing
+from tflm_memopt.report.figures import Series
 from tflm_memopt.report.parts import page as joined
 from tflm_memopt.report.parts import section, table_of
 from tflm_memopt.results import convention
@@ -38,6 +42,47 @@ def optimized(result: AppOptimized, folder: Path, files: Iterable[str]) -> Rende
         section("Reserved while others run", Text("\n".join(reserved))) if reserved else None,
         section(f"Written to {text.printable(str(folder))}", Text("\n".join(map(text.printable, files)))),
     )
+
+
+def exploration(result: AppExploration, files: Sequence[str]) -> RenderableType:
+    """The answer of `explore` for an application: a line for each choice, the least load first."""
+    rated = any(point.busy is not None for point in result.points)
+    names, load = list(result.models), [f"instructions, {result.core}", *(["of the core"] if rated else [])]
+    columns = ("choice", *map(text.printable, names), *load, "head", "tail", "total")
+    table = table_of(*columns, numbers=len(columns) - 1)
+    for number, point in enumerate(result.points):
+        busy = [f"{100 * point.busy:.1f} %"] if point.busy is not None else []
+        taken = (f"{point.instructions:,}", *busy, f"{point.head:,}", f"{point.tail:,}", f"{point.arena:,}")
+        table.add_row(str(number), *(str(point.points[name]) for name in names), *taken)
+    each = [f"  {name}: {len(points)} points" for name, points in result.models.items()]
+    how = "proved: no choice of these points is better" if result.proven else "not proved: the search was cut short"
+    return joined(
+        Group(
+            Text(text.printable(result.app), "bold").append(f"   {result.convention}", "dim"),
+            Text("\n".join(map(text.printable, each)), "dim"),
+            Text(f"  TFLM today, an arena for each: {result.apart:,} B; {how}", "dim"),
+        ),
+        table,
+        section("Written", Text("\n".join(map(text.printable, files)))) if files else None,
+    )
+
+
+def frontier(result: AppExploration, width: float) -> Drawing:
+    """RAM against instructions."""
+    line = Series("tflm-memopt", [(point.arena, point.instructions / 1e6) for point in result.points])
+    compute = f"million instructions of all models, {result.core}, estimated"
+    return figures.plot([line], width, title=result.app, ram=f"arena ({result.convention})", compute=compute)
+
+
+def csv(result: AppExploration) -> str:
+    """One line for each choice, the least load first."""
+    page = io.StringIO()
+    lines = writer.writer(page, lineterminator="\n")
+    lines.writerow(("choice", *result.models, "instructions", "busy", "head", "tail", "total"))
+    for number, p in enumerate(result.points):
+        points = (p.points[name] for name in result.models)
+        lines.writerow((number, *points, p.instructions, "" if p.busy is None else p.busy, p.head, p.tail, p.arena))
+    return page.getvalue()
 
 
 def verified(models: Mapping[str, Verification]) -> RenderableType:

@@ -9,10 +9,11 @@ from html import escape
 from pathlib import Path
 
 from tflm_memopt import generic
+from tflm_memopt.application.results import AppExploration
 from tflm_memopt.files import write_file
 from tflm_memopt.plan import memory_map
 from tflm_memopt.plan.plan import Plan
-from tflm_memopt.report import figures, plot, svg
+from tflm_memopt.report import app, figures, plot, svg
 from tflm_memopt.report.drawing import Drawing
 from tflm_memopt.report.figures import change
 from tflm_memopt.results import Exploration, Optimized
@@ -46,6 +47,12 @@ def memory(result: Optimized) -> Figure:
 def frontier(result: Exploration) -> Figure:
     """RAM against compute."""
     return Figure(plot.exploration(result, WIDTH))
+
+
+@generic.picture.register
+def choices(result: AppExploration) -> Figure:
+    """RAM against the load of all models."""
+    return Figure(app.frontier(result, WIDTH))
 
 
 @generic.picture.register

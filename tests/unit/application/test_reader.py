@@ -17,6 +17,8 @@ effort = "low"
 [models.wake]
 file = "wake.tflite"
 retain = [0]
+fps = 10
+ms = 50
 
 [models.vad]
 file = "sub/vad.tflite"
@@ -42,6 +44,7 @@ def test_an_application(tmp_path: Path) -> None:
         tmp_path / name for name in ("wake.tflite", "sub/vad.tflite", "vww.tflite")
     ]
     assert [entry.retain for entry in app.models.values()] == [(0,), False, True]
+    assert (app.models["wake"].most, app.models["vad"].most) == (50, None)
     assert app.models["vad"].options == {"max_macs": 1.2}
     assert app.beside == {("wake", "vad"), ("vad", "vww")}
     assert app.groups() == [("vad", "vww"), ("wake", "vad")]
@@ -57,6 +60,8 @@ def test_an_application(tmp_path: Path) -> None:
         ("concurrent = 'ab'", "app_value", "'ab'"),
         ("concurrent = [[1]]", "app_value", "1"),
         ("models = 3", "app_value", "3"),
+        ("[models.a]\nfile = 'a'\nfps = 0", "app_rate_value", "0"),
+        ("[models.a]\nfile = 'a'\nms = 'x'", "app_value", "'x'"),
         ("[models.a]", "app_no_file", "a.tflite"),
         ("[models.a]\nfile = 3", "app_value", "3"),
         ("[models.a]\nfile = 'a.tflite'\nplan = 'x'", "app_unknown_key", "plan"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 from itertools import combinations
 from pathlib import Path
@@ -12,7 +13,7 @@ import pytest
 from models import Net
 from unit.command import Run, small, unsupported
 
-from tflm_memopt import App, AppModel, optimize
+from tflm_memopt import App, AppExploration, AppModel, explore, optimize
 from tflm_memopt.application.results import AppOptimized
 from tflm_memopt.errors import DoesNotFit, UsageError
 from tflm_memopt.plan.plan import Plan
@@ -200,6 +201,81 @@ def test_flags_of_one_model_are_refused(door: Path, run: Run, flags: tuple[str, 
     answer = run(*flags)
     assert answer.code == 2
     assert f"code {code}" in answer.err
+
+
+@functools.cache
+def explored() -> AppExploration:
+    models = {"one": AppModel(small(1), fps=2), "two": AppModel(small(2), ms=1e6)}
+    return explore(App(models, options=CLOCKED))
+
+
+CLOCKED: dict[str, Any] = {**LOW, "effort": 0.01, "core": "cortex-m4", "clock": 64, "target": "cortex-m4"}
+
+
+def test_the_frontier_of_an_application_is_of_points_of_its_models() -> None:
+    result = explored()
+    assert result.proven
+    rams, loads = zip(*((point.arena, point.instructions) for point in result.points), strict=True)
+    assert sorted(set(rams), reverse=True) == list(rams)
+    assert sorted(set(loads)) == list(loads)
+    for point in result.points:
+        taken = [result.models[name][number] for name, number in point.points.items()]
+        assert point.instructions == 2 * taken[0].instructions + taken[1].instructions
+        assert point.head == max(-(-p.arena.head // 16) * 16 for p in taken)
+        assert point.arena == point.head + point.tail
+        assert point.busy is not None and 0 < point.busy < 1
+        assert taken[0].milliseconds
+        assert point.busy == pytest.approx(2 * taken[0].milliseconds[1] / 1000, abs=1e-3)
+
+
+def test_the_point_of_each_model_is_taken_within_the_ram() -> None:
+    result = explored()
+    models = {"one": AppModel(small(1), fps=2), "two": AppModel(small(2), ms=1e6)}
+    for point in (result.points[0], result.points[-1]):
+        found = optimize(App(models, options=CLOCKED, ram=point.arena))
+        assert found.report.arena.total <= point.arena
+        taken = {name: result.models[name][number].macs for name, number in point.points.items()}
+        assert {name: done.report.macs.rewritten for name, done in found.models.items()} == taken
+    with pytest.raises(DoesNotFit) as caught:
+        optimize(App(models, options=CLOCKED, ram=result.points[-1].arena - 16))
+    assert caught.value.code == "app_ram"
+
+
+@pytest.mark.parametrize(
+    ("entries", "options", "code", "says"),
+    [
+        ({"ms": 0.001}, CLOCKED, "app_rate", "'one' takes at least"),
+        ({"fps": 1}, LOW, "app_rate_clock", "how long 'one' takes is not known"),
+        ({"ms": 1}, {**LOW, "ops": "builtin", "clock": 64, "core": "cortex-m4"}, "app_rate_clock", "not known"),
+    ],
+)
+def test_a_rate_that_nothing_keeps(entries: dict[str, Any], options: Any, code: str, says: str) -> None:
+    with pytest.raises((DoesNotFit, UsageError), match=says) as caught:
+        optimize(App({"one": AppModel(small(1), **entries), "two": AppModel(small(2))}, options=options))
+    assert caught.value.code == code
+    assert caught.value.hint
+
+
+def test_all_rates_together_are_too_much_for_the_core() -> None:
+    fast = explored().models["one"][0].milliseconds
+    assert fast
+    fps = 0.7 * 1000 / fast[1]
+    models = {"one": AppModel(small(1), fps=fps), "two": AppModel(small(1), fps=fps / 1.1)}
+    with pytest.raises(DoesNotFit) as caught:
+        explore(App(models, options=CLOCKED))
+    assert caught.value.code == "app_load"
+    assert "a lower fps for 'one'" in caught.value.hint
+
+
+@pytest.mark.slow
+def test_explore_prints_and_plots(door: Path, run: Run) -> None:
+    answer = run("explore", "door.toml", "--plot", "door.svg", "--csv", "door.csv", "--effort", "low")
+    assert answer.code == 0, answer.err
+    assert "proved: no choice of these points is better" in answer.out
+    lines = (door / "door.csv").read_text().splitlines()
+    assert lines[0] == "choice,one,two,instructions,busy,head,tail,total"
+    assert "million instructions of all models" in (door / "door.svg").read_text()
+    assert run("explore", "door.toml", "--plans", "plans").code == 2
 
 
 def test_two_models_of_one_file_name_are_refused() -> None:

@@ -1,0 +1,140 @@
+/* Several interpreters of ordinary TFLM on one MicroAllocator, their inferences in an order that is given.
+ *
+ *   apps_main ORDER GAPS ARENA_BYTES HEAD_BYTES [MODEL INPUTS OUTPUTS RETAINED]...
+ *
+ * ORDER: bytes, each the number of a model: its next inference or, where it takes rows, its next push. 255: models 0 and 1 do all inferences that
+ * are left of them, each in a thread of its own. INPUTS: the bytes of every input, turn after turn. OUTPUTS gets the outputs of each
+ * inference that ends. RETAINED: 1 where outputs must be unchanged until the model's own next turn. GAPS: a byte for each of the head, 1 where no model writes: these get
+ * canaries. Exit code 1 when TFLM refuses, 3 when a canary died, 4 when what was retained changed. */
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+#include <iterator>
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "tensorflow/lite/micro/micro_interpreter.h"
+#include "tensorflow/lite/micro/micro_mutable_op_resolver.h"
+#include "tmo_tflm.h"
+
+namespace {
+
+constexpr size_t kAlignment = 16;
+constexpr uint8_t kCanary = 0xA5;
+constexpr int kBoth = 255;
+
+[[noreturn]] void Fail(int code, const std::string &message) {
+  std::fprintf(stderr, "%s\n", message.c_str());
+  std::exit(code);
+}
+
+std::vector<uint8_t> Read(const char *path) {
+  std::ifstream file(path, std::ios::binary);
+  if (!file) Fail(2, std::string("cannot read ") + path);
+  return std::vector<uint8_t>(std::istreambuf_iterator<char>(file), {});
+}
+
+/* Bytes at a 16-byte boundary. */
+class Aligned {
+ public:
+  explicit Aligned(size_t bytes) : storage_(bytes + kAlignment) {
+    data_ = storage_.data() + (kAlignment - reinterpret_cast<uintptr_t>(storage_.data()) % kAlignment) % kAlignment;
+  }
+  uint8_t *data() { return data_; }
+
+ private:
+  std::vector<uint8_t> storage_;
+  uint8_t *data_;
+};
+
+class Tenant {
+ public:
+  Tenant(char **argument, const tflite::MicroOpResolver &resolver, tflite::MicroAllocator *allocator)
+      : inputs_(Read(argument[1])), outputs_(argument[2], std::ios::binary), retained_(argument[3][0] == '1') {
+    const std::vector<uint8_t> file = Read(argument[0]);
+    model_.reset(new Aligned(file.size()));
+    std::memcpy(model_->data(), file.data(), file.size());
+    interpreter_.reset(new tflite::MicroInterpreter(tflite::GetModel(model_->data()), resolver, allocator));
+    if (interpreter_->AllocateTensors() != kTfLiteOk) Fail(1, "AllocateTensors failed");
+  }
+
+  bool IsDone() const { return at_ == inputs_.size(); }
+
+  void Turn() {
+    CheckRetained();
+    for (size_t k = 0; k < interpreter_->inputs_size(); ++k) {
+      const size_t bytes = interpreter_->input(k)->bytes;
+      if (bytes > inputs_.size() - at_) Fail(2, "INPUTS does not hold whole turns");
+      std::memcpy(interpreter_->input(k)->data.data, inputs_.data() + at_, bytes);
+      at_ += bytes;
+    }
+    last_.clear();
+    const TfLiteStatus status = interpreter_->Invoke();
+    if (static_cast<int>(status) == static_cast<int>(tmo::status::kTfLiteAbort)) return;
+    if (status != kTfLiteOk) Fail(1, "Invoke failed");
+    for (size_t k = 0; k < interpreter_->outputs_size(); ++k) {
+      const char *raw = interpreter_->output(k)->data.raw;
+      last_.insert(last_.end(), raw, raw + interpreter_->output(k)->bytes);
+    }
+    outputs_.write(last_.data(), static_cast<std::streamsize>(last_.size()));
+  }
+
+  void CheckRetained() {
+    size_t at = 0;
+    for (size_t k = 0; retained_ && !last_.empty() && k < interpreter_->outputs_size(); ++k) {
+      const size_t bytes = interpreter_->output(k)->bytes;
+      if (std::memcmp(interpreter_->output(k)->data.raw, last_.data() + at, bytes) != 0) Fail(4, "a retained output changed");
+      at += bytes;
+    }
+  }
+
+ private:
+  std::vector<uint8_t> inputs_;
+  size_t at_ = 0;
+  std::ofstream outputs_;
+  bool retained_;
+  std::vector<char> last_;
+  std::unique_ptr<Aligned> model_;
+  std::unique_ptr<tflite::MicroInterpreter> interpreter_;
+};
+
+void Rest(Tenant *tenant) {
+  while (!tenant->IsDone()) tenant->Turn();
+}
+
+}  // namespace
+
+int main(int argc, char **argv) {
+  if (argc < 9 || (argc - 5) % 4 != 0) Fail(2, "usage: apps_main ORDER GAPS ARENA_BYTES HEAD_BYTES [MODEL INPUTS OUTPUTS RETAINED]...");
+  const std::vector<uint8_t> order = Read(argv[1]), gaps = Read(argv[2]);
+  const size_t bytes = std::strtoul(argv[3], nullptr, 10), head = std::strtoul(argv[4], nullptr, 10);
+  if (gaps.size() != head) Fail(2, "GAPS has a byte for each of the head");
+  Aligned arena(bytes);
+  tflite::MicroMutableOpResolver<8> resolver;
+  if (tmo::AddOps(resolver) != kTfLiteOk) Fail(1, "AddOps failed");
+  tflite::MicroAllocator *const allocator = tflite::MicroAllocator::Create(arena.data(), bytes);
+  std::vector<std::unique_ptr<Tenant>> tenants;
+  for (int i = 5; i < argc; i += 4) tenants.emplace_back(new Tenant(argv + i, resolver, allocator));
+  for (size_t i = 0; i < head; ++i) {
+    if (gaps[i] != 0) arena.data()[i] = kCanary;
+  }
+  for (const uint8_t who : order) {
+    if (who == kBoth) {
+      std::thread first(Rest, tenants[0].get()), second(Rest, tenants[1].get());
+      first.join();
+      second.join();
+    } else {
+      tenants[who]->Turn();
+    }
+    for (const auto &tenant : tenants) tenant->CheckRetained();
+    for (size_t i = 0; i < head; ++i) {
+      if (gaps[i] != 0 && arena.data()[i] != kCanary) Fail(3, "something wrote between the models' bytes");
+    }
+  }
+  std::printf("%zu\n", allocator->used_bytes());
+  return 0;
+}

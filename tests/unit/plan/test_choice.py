@@ -1,0 +1,67 @@
+"""A point of each model's frontier: exact, compared with all choices."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Collection, Sequence
+from itertools import permutations, product
+
+import pytest
+
+from tflm_memopt.plan.layout.choice import ALL_THE_TIME, Choices, Point
+
+ONCE = 100
+
+
+def frontier(rng: random.Random, points: int, busy: int = 0) -> list[Point]:
+    head, load, found = rng.randint(1_000, 50_000), rng.randint(1_000, 1_000_000), []
+    for _ in range(points):
+        found.append(Point(head, rng.choice((340, 404)), load, busy and rng.randint(0, busy)))
+        head, load = int(head * rng.uniform(0.5, 0.95)), int(load * rng.uniform(1.01, 2))
+    return found
+
+
+def top(heads: Sequence[int], meet: Collection[tuple[int, int]]) -> int:
+    """The least top of heads that meet: each order of placing them as low as possible."""
+    units, best = [-(-head // 16) for head in heads], 1 << 60
+    for order in permutations(range(len(heads))):
+        start: dict[int, int] = {}
+        for i in order:
+            low = 0
+            for at, end in sorted((start[j], start[j] + units[j]) for j in start if {(i, j), (j, i)} & set(meet)):
+                if low + units[i] <= at:
+                    break
+                low = max(low, end)
+            start[i] = low
+        best = min(best, max(start[i] + units[i] for i in order))
+    return 16 * best
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_no_choice_is_better(seed: int) -> None:
+    rng = random.Random(seed)
+    models = [frontier(rng, 3, busy=600_000) for _ in range(3)]
+    meet = {(0, 1)} if seed % 2 else {(0, 1), (1, 2)}
+    every = []
+    for points in product(range(3), repeat=3):
+        taken = [each[p] for each, p in zip(models, points, strict=True)]
+        if sum(p.busy for p in taken) <= ALL_THE_TIME:
+            ram = top([p.head for p in taken], meet) + sum(p.tail for p in taken) - ONCE
+            every.append((sum(p.load for p in taken), ram))
+    kept = sorted({pair for pair in every if not any(o != pair and o[0] <= pair[0] and o[1] <= pair[1] for o in every)})
+    choices = Choices(models, meet, ONCE)
+    found = list(choices.frontier())
+    assert [(one.load, one.ram) for one in found] == kept
+    assert all(one.proven for one in found)
+    least = choices.choose()
+    assert least and (least.load, least.ram) == kept[-1]
+    within = choices.choose(ram=kept[0][1], least_ram=False)
+    assert within and (within.load, within.ram) == kept[0]
+    assert choices.choose(ram=kept[-1][1] - 1) is None
+
+
+def test_eight_models_are_decided() -> None:
+    rng = random.Random(8)
+    models = [frontier(rng, 15) for _ in range(8)]
+    found = Choices(models, {(0, 1), (1, 2), (2, 3), (4, 5), (5, 6), (0, 4)}, ONCE).choose()
+    assert found and found.proven

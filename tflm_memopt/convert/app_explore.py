@@ -1,0 +1,174 @@
+"""The design space of an application: a point of each model's frontier, exactly (plan/layout/choice.py)."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from tflm_memopt.application.app import App, AppModel
+from tflm_memopt.application.results import AppExploration, AppPoint
+from tflm_memopt.convert import describe, speed
+from tflm_memopt.convert import instructions as by_instructions
+from tflm_memopt.convert.app_member import AppMember, members_of, pairs, tail_once
+from tflm_memopt.convert.instructions import Costed
+from tflm_memopt.errors import DoesNotFit, UsageError
+from tflm_memopt.plan.layout.choice import ALL_THE_TIME, Choices, Point, Selection
+from tflm_memopt.plan.waiting import Progress
+from tflm_memopt.results import PointReport, convention
+from tflm_memopt.tflm.arena import Arena
+
+
+@dataclass(frozen=True, slots=True)
+class Space:
+    """The points of all models, and what they have in common."""
+
+    app: App
+    members: Sequence[AppMember]
+    points: Sequence[Sequence[Costed]]
+    """By model; none where it stays as it is."""
+    milliseconds: Sequence[Sequence[float | None]]
+    """That an inference takes at the most."""
+    choices: Choices
+    kept: Sequence[Sequence[int]]
+    """Numbers of the points that keep their model's own limits: what the choices are of."""
+
+    def chosen(self, choice: Selection) -> dict[str, int]:
+        """The number of each model's point; 0 for one that stays as it is."""
+        each = zip(self.members, self.kept, choice.points, strict=True)
+        return {member.name: kept[point] for member, kept, point in each}
+
+    def members_at(self, choice: Selection) -> list[AppMember]:
+        """The models with the plans that were chosen."""
+        numbers = self.chosen(choice)
+        return [
+            replace(m, made=replace(m.made, chosen=points[numbers[m.name]].converted, why="")) if points else m
+            for m, points in zip(self.members, self.points, strict=True)
+        ]
+
+
+def explore_app(app: App, progress: Progress) -> AppExploration:
+    """The frontier of an application: the least RAM at every load. Raises as space() does."""
+    started = time.monotonic()
+    found = space(app, members_of(app, progress), progress)
+    progress("choosing points", 0, 0)
+    choices = list(found.choices.frontier())
+    first = found.members[0]
+    return AppExploration(
+        app=app.name,
+        convention=convention(first.original.arena),
+        core=first.asked.table.core,
+        models={m.name: _told(m, points) for m, points in zip(found.members, found.points, strict=True)},
+        points=tuple(_point(found, choice) for choice in choices),
+        proven=all(choice.proven for choice in choices),
+        apart=sum(m.original.arena.total for m in found.members),
+        seconds=round(time.monotonic() - started, 3),
+    )
+
+
+def _told(member: AppMember, points: Sequence[Costed]) -> list[PointReport]:
+    timer = speed.of_points(member.conversion, member.asked.clock, member.asked.table)
+    return [describe.point(member.conversion, point, None, timer) for point in points]
+
+
+def _point(space: Space, choice: Selection) -> AppPoint:
+    taken = [each[point] for each, point in zip(space.choices.models, choice.points, strict=True)]
+    tail = sum(point.tail for point in taken) - space.choices.once
+    busy = sum(point.busy for point in taken) / ALL_THE_TIME
+    rated = any(entry.fps for entry in space.app.models.values())
+    return AppPoint(
+        space.chosen(choice), choice.ram, choice.ram - tail, tail, choice.load, round(busy, 4) if rated else None
+    )
+
+
+def space(app: App, members: Sequence[AppMember], progress: Progress) -> Space:
+    """All points of all models. Raises UsageError for a rate without a clock, DoesNotFit for one that nothing keeps."""
+    points = [_points(member, progress) for member in members]
+    times = [_times(app.models[m.name], m, each) for m, each in zip(members, points, strict=True)]
+    kept, models = [], []
+    for member, each, milliseconds in zip(members, points, times, strict=True):
+        entry = app.models[member.name]
+        numbers = _in_time(member.name, entry, milliseconds)
+        kept.append(numbers)
+        models.append([_taken(member, entry, each, milliseconds, n) for n in numbers])
+    numbered = {(i, j) for i in range(len(members)) for j in range(i) if members[i].holds or members[j].holds}
+    found = Choices(models, numbered | pairs(app), tail_once(members))
+    _in_core(members, models)
+    return Space(app, members, points, times, found, kept)
+
+
+def _points(member: AppMember, progress: Progress) -> list[Costed]:
+    """The least arena at every number of multiply-accumulates."""
+    asked = member.asked.exploring()
+    conversion = asked.conversion(member.data)
+    if conversion.partition is None:
+        return []
+
+    def planning(done: int, of: int) -> None:
+        progress(f"{member.name}: planning points", done, of)
+
+    found = by_instructions.by_macs(conversion, asked.table, planning)
+    overhead = member.asked.limits.overhead
+    most = math.inf if overhead is None else conversion.macs(overhead)
+    return [point for point in found if point.converted.planned.plan.macs <= most] or found[:1]
+
+
+def _times(entry: AppModel, member: AppMember, points: Sequence[Costed]) -> list[float | None]:
+    """Milliseconds of each point at the most; of a model that stays as it is, as TFLM runs it with CMSIS-NN.
+
+    Raises UsageError where there is a limit, and nothing to tell the time by.
+    """
+    clock = speed.of_points(member.conversion, member.asked.clock, member.asked.table)
+    if entry.most is None:
+        return [None] * max(1, len(points))
+    if clock is None or clock.rates is None or not points:
+        raise UsageError(
+            f"how long '{member.name}' takes is not known",
+            code="app_rate_clock",
+            where=f"models.{member.name}",
+            hint="board, or clock and core, in app.toml; inspect says what stays builtin",
+        )
+    spans = [clock.milliseconds(clock.cycles(point.work)) for point in points]
+    return [span[1] if span else None for span in spans]
+
+
+def _in_time(name: str, entry: AppModel, milliseconds: Sequence[float | None]) -> list[int]:
+    """Numbers of the points that keep the model's own limit. Raises DoesNotFit where none does."""
+    if entry.most is None:
+        return list(range(len(milliseconds)))
+    found = [n for n, ms in enumerate(milliseconds) if ms is not None and ms <= entry.most]
+    if not found:
+        least = min(ms for ms in milliseconds if ms is not None)
+        raise DoesNotFit(
+            f"'{name}' takes at least {least:g} ms, and may take {entry.most:g} ms",
+            code="app_rate",
+            where=f"models.{name}, {len(milliseconds)} points",
+            hint=f"ms = {math.ceil(least)}, or fps = {math.floor(1e5 / least) / 100:g}, or a faster board or target",
+        )
+    return found
+
+
+def _in_core(members: Sequence[AppMember], models: Sequence[Sequence[Point]]) -> None:
+    """Raises DoesNotFit where the fastest points of all models take more than all of the core's time."""
+    least = [min(point.busy for point in each) for each in models]
+    if sum(least) > ALL_THE_TIME:
+        binds = max(range(len(least)), key=lambda i: least[i])
+        shares = ", ".join(f"'{m.name}' {n / 1e4:.1f} %" for m, n in zip(members, least, strict=True) if n)
+        raise DoesNotFit(
+            f"the models need {sum(least) / 1e4:.1f} % of the core's time at their rates",
+            code="app_load",
+            where=f"at the least: {shares}",
+            hint=f"a lower fps for '{members[binds].name}', which takes most, or a faster board or target",
+        )
+
+
+def _taken(
+    member: AppMember, entry: AppModel, points: Sequence[Costed], milliseconds: Sequence[float | None], number: int
+) -> Point:
+    """What a point takes of RAM and core."""
+    arena: Arena = points[number].converted.arena if points else member.original.arena
+    instructions = points[number].instructions if points else member.original.macs
+    ms = milliseconds[number]
+    busy = math.ceil((entry.fps or 0) * ms * ALL_THE_TIME / 1000) if ms is not None else 0
+    return Point(arena.head, arena.tail, round(instructions * (entry.fps or 1)), busy)

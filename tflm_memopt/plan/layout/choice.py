@@ -1,0 +1,117 @@
+"""A point of each model's frontier, so that all of them fit an arena and keep their rates: exact over the points.
+
+Minakova's chapter 6 explores this space with a genetic algorithm. Points are few, so CP-SAT decides: one point of each
+model, whole heads side by side where models meet, the top of the arena and the load of the core as sums.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from tflm_memopt.plan import cp_sat
+
+SECONDS = 20.0
+"""CP-SAT's deterministic time for one question, at the most."""
+SEED = 23
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    """What one plan of a model takes."""
+
+    head: int
+    tail: int
+    load: int
+    """What it takes of the core, in whatever unit all models have; more is slower."""
+    busy: int = 0
+    """Millionths of the core's time, at the rate that was asked for."""
+
+
+ALL_THE_TIME = 1_000_000
+"""Millionths."""
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """A point of each model."""
+
+    points: tuple[int, ...]
+    ram: int
+    load: int
+    proven: bool
+    """No other choice is better."""
+
+
+@dataclass(frozen=True, slots=True)
+class Choices:
+    """What there is to choose from."""
+
+    models: Sequence[Sequence[Point]]
+    meet: Collection[tuple[int, int]]
+    """Pairs whose heads lie side by side."""
+    once: int = 0
+    """Bytes of the tails that are there once, however many models there are."""
+    align: int = 16
+
+    def choose(self, *, ram: int | None = None, load: int | None = None, least_ram: bool = True) -> Selection | None:
+        """The least RAM and, of all with that, the least load; or the least load first.
+
+        ram, load: limits. None: nothing keeps to them, or to the core's time.
+        """
+        first = self._solved(ram, load, least_ram=least_ram)
+        if first is None:
+            return None
+        second = self._solved(
+            first.ram if least_ram else ram, load if least_ram else first.load, least_ram=not least_ram
+        )
+        found = second or first
+        return Selection(found.points, found.ram, found.load, first.proven and found.proven)
+
+    def frontier(self, load: int | None = None) -> Iterator[Selection]:
+        """All choices that no other one beats in both, the least load first."""
+        ram: int | None = None
+        while (found := self.choose(ram=ram, load=load, least_ram=False)) is not None:
+            yield found
+            ram = found.ram - 1
+
+    def _solved(self, ram: int | None, load: int | None, *, least_ram: bool) -> Selection | None:
+        cp_sat.load()
+        from ortools.sat.python import cp_model  # noqa: PLC0415 (see cp_sat.load)
+
+        model = cp_model.CpModel()
+        takes = [[model.new_bool_var(f"{i}_{p}") for p in range(len(each))] for i, each in enumerate(self.models)]
+        for row in takes:
+            model.add_exactly_one(row)
+        units = [[-(-p.head // self.align) for p in each] for each in self.models]
+        heads = [self._sum(row, each) for row, each in zip(takes, units, strict=True)]
+        most = sum(map(max, units))
+        start = [model.new_int_var(0, most, f"start_{i}") for i in range(len(self.models))]
+        top = model.new_int_var(0, most, "top")
+        for base, head in zip(start, heads, strict=True):
+            model.add(base + head <= top)
+        for i, j in self.meet:
+            below = model.new_bool_var(f"{i}_below_{j}")
+            model.add(start[i] + heads[i] <= start[j]).only_enforce_if(below)
+            model.add(start[j] + heads[j] <= start[i]).only_enforce_if(~below)
+        tails = sum(self._sum(row, [p.tail for p in each]) for row, each in zip(takes, self.models, strict=True))
+        loads = sum(self._sum(row, [p.load for p in each]) for row, each in zip(takes, self.models, strict=True))
+        bytes_ = self.align * top + tails - self.once
+        busy = sum(self._sum(row, [p.busy for p in each]) for row, each in zip(takes, self.models, strict=True))
+        model.add(busy <= ALL_THE_TIME)
+        if ram is not None:
+            model.add(bytes_ <= ram)
+        if load is not None:
+            model.add(loads <= load)
+        model.minimize(bytes_ if least_ram else loads)
+        solver = cp_sat.solver(SECONDS, SEED)
+        status = solver.solve(model)
+        if status not in (cp_model.OPTIMAL, cp_model.FEASIBLE):
+            return None
+        points = tuple(next(p for p, v in enumerate(row) if solver.value(v)) for row in takes)
+        return Selection(points, int(solver.value(bytes_)), int(solver.value(loads)), status == cp_model.OPTIMAL)
+
+    @staticmethod
+    def _sum(row: Sequence[Any], amounts: Sequence[int]) -> Any:
+        return sum(amount * taken for taken, amount in zip(row, amounts, strict=True))
