@@ -164,5 +164,9 @@ TABLES = (
     Table("docs/registers.md", "register-costs", "driver_registers.py --only register-costs"),
     Table(BENCHMARKS, "size", "size.py --models {models}", SMALL, sizes),
     Table(BENCHMARKS, "seconds", "seconds.py {models}", of=times),
+    *(
+        Table("docs/builtin.md", f"builtin-{name}", f"builtin.py --models {{models}} --only {name}")
+        for name in ("offsets", "states", "parts")
+    ),
     Table("docs/order-and-layout.md", "schedules", "papers/schedules.py", of=orders),
 )  # fmt: skip

@@ -36,14 +36,7 @@ OTHERS: Mapping[str, Mapping[str, str]] = {
         "1,954,502": "benchmarks/speed.py", "264,192": "multiply-accumulates of ad",
         "17,844": "benchmarks/size.py --only", "10,592": "benchmarks/size.py --only",
     },
-    "builtin.md": {
-        "101,540": "optimize --ops builtin", "136,720": "optimize --ops builtin", "161,472": "optimize --ops builtin",
-        "2,451,840": "optimize --ops builtin", "30,544": "optimize --ops builtin", "33,312": "optimize --ops builtin",
-        "36,880": "optimize --ops builtin", "37,344": "optimize --ops builtin", "392,656": "optimize --ops builtin",
-        "585,604": "optimize --ops builtin", "59,284": "optimize --ops builtin", "602,112": "optimize --ops builtin",
-        "76,800": "optimize --ops builtin", "763,824": "optimize --ops builtin", "9,792": "optimize --ops builtin",
-        "1,000": "steps", **dict.fromkeys(("16,340", "1,920"), "tests/tflm/test_builtin_states.py"),
-    },
+    "builtin.md": {"1,000": "steps"},
     "c-files.md": {"100,708": "measured on a Cortex-M4", "2,580": "measured on a Cortex-M4"},
     "models.md": {
         "1,000": "steps", **dict.fromkeys(("3,684", "3,152", "1,652", "1,120"), "tests/tflm/test_states.py"),

@@ -6,8 +6,10 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from ai_edge_litert import schema_py_generated as schema
 from models import Net
-from property.oracle import assert_same_bytes
+from property.oracle import assert_same_bytes, original, rewritten
+from property.oracle import run as inference
 from tflm.test_builtin import same_bytes
 
 import tflm_memopt
@@ -18,7 +20,8 @@ from tflm_memopt.model.interface import Changes
 from tflm_memopt.model.reader import read
 from tflm_memopt.plan.planner import Options, plan
 from tflm_memopt.rewrite.int8_io import Int8Interface
-from tflm_memopt.rewrite.tiling import Tiling
+from tflm_memopt.rewrite.tiling import Tiling, fan_out
+from tflm_memopt.runtime.stimuli import stimuli
 from tflm_memopt.tflm.libraries import REFERENCE
 
 
@@ -86,6 +89,76 @@ def test_channel_groups_give_the_same_bytes() -> None:
     data = net.model(net.pool(net.depthwise_conv2d(x, multiplier=2), kernel=(3, 3), stride=(2, 2)))
     for parts in (2, 3, 10):
         assert_same_bytes(data, in_parts(data, Tiling((0, 1, 2), parts, channels=True)), seed=parts)
+
+
+def words(net: Net, count: int = 40) -> int:
+    """The mean of what a table has for some words."""
+    indices = net.input((1, count), None, dtype="INT32")
+    table = net.tensor((30, 13), "INT8", (0.05, 3), data=net.rng.integers(-128, 128, (30, 13)))
+    y = net.tensor((1, count, 13), "INT8", (0.05, 3))
+    net.op("GATHER", [table, indices], [y], schema.GatherOptionsT(axis=0))
+    return net.mean(y, (1,), keep=False)
+
+
+def hidden(net: Net) -> int:
+    return net.unary("LOGISTIC", net.fully_connected(net.input((1, 30)), 21), out=(1 / 256, -128))
+
+
+def averaged(net: Net) -> int:
+    """With padding, which groups of channels do not touch, and a mean of rows and columns."""
+    x = net.conv2d(net.input((1, 9, 7, 5)), 11, kernel=(3, 3), stride=(2, 1), padding="SAME")
+    return net.mean(net.pool(x, kernel=(3, 3), stride=(1, 1), padding="SAME"), (1, 2), keep=True)
+
+
+@pytest.mark.parametrize("build", [words, hidden, averaged])
+def test_other_operators_in_channel_groups(build: Callable[[Net], int]) -> None:
+    net = Net(seed=6)
+    data = net.model(build(net))
+    graph = read(data).graph
+    run = fan_out(graph, graph.ops[0])
+    assert [op.index for op in run] == list(range(len(graph.ops)))
+    before = original(data)
+    for parts in (2, 3, 10):
+        for count in range(1, len(run) + 1):
+            after = rewritten(in_parts(data, Tiling(tuple(range(count)), parts, channels=True)))
+            for case in stimuli(graph, [graph.tensors[t] for t in graph.inputs], 2, seed=parts):
+                a, b = (inference(x, case.values, 1) for x in (before, after))
+                assert a[0].tobytes() == b[0].tobytes()
+
+
+def refused(net: Net) -> int:
+    """Means of channels: each needs all of them."""
+    return net.mean(net.conv2d(net.input((1, 4, 4, 3)), 8), (3,), keep=True)
+
+
+def test_what_cannot_go_through_channel_groups() -> None:
+    net = Net(seed=7)
+    graph = read(net.model(refused(net))).graph
+    assert [op.type for op in fan_out(graph, graph.ops[0])] == ["CONV_2D"]
+    assert fan_out(graph, graph.ops[1]) == ()
+
+
+@pytest.mark.parametrize(("without", "channels"), [((), True), (("groups",), False), (("tiles",), None)])
+def test_what_is_left_out(without: tuple[str, ...], channels: bool | None) -> None:
+    done = tflm_memopt.optimize(
+        wide(), ops="builtin", kernels="reference", allow_ops=MOVES, max_macs=None, without=without
+    )
+    found = {tiling.channels for tiling in done.report.in_parts}
+    assert (True in found) == bool(channels)
+    assert not found or "tiles" not in without
+    strips = tflm_memopt.optimize(
+        cif(), ops="builtin", kernels="reference", allow_ops=MOVES, max_macs=1.5, without=("strips",)
+    )
+    assert all(tiling.channels for tiling in strips.report.in_parts)
+
+
+def test_an_embedding_and_its_mean(tmp_path: Path) -> None:
+    """The text model of the thesis, which no tiling of feature maps can shrink."""
+    net = Net(seed=8)
+    data = net.model(net.softmax(net.fully_connected(words(net, 200), 2)))
+    done = tflm_memopt.optimize(data, ops="builtin", kernels="reference", allow_ops=MOVES)
+    assert done.report.in_parts and done.report.arena.total < 0.8 * done.report.original_arena.total
+    same_bytes(data, done.model, tmp_path, 10)
 
 
 def test_strips_halve_the_arena(tmp_path: Path) -> None:

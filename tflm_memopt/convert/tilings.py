@@ -6,7 +6,7 @@ again, as long as something is gained. Chains are ranked by the bytes of live te
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import takewhile
 
@@ -14,7 +14,7 @@ from tflm_memopt.convert import pipeline
 from tflm_memopt.model.graph import Graph, Op
 from tflm_memopt.plan.plan import Plan
 from tflm_memopt.plan.planner import Options, plan, stored, tensor_sizes
-from tflm_memopt.rewrite.tiling import CONVOLUTIONS, MOST_PARTS, POINTWISE, POOLS, Tiling, chain
+from tflm_memopt.rewrite.tiling import MOST_PARTS, Tiling, chain, fan_out
 from tflm_memopt.rowgraph.graph import Partition
 from tflm_memopt.rowgraph.supported import Understood
 from tflm_memopt.tflm.libraries import Library
@@ -84,24 +84,42 @@ class Tilings:
         live = live_bytes(graph, partition)
         needy = {node.op for node, nbytes in zip(partition.kept, live, strict=True) if nbytes >= 0.95 * max(live)}
         whole = {op.index for op in self.understood.graph.ops}.difference(*(t.ops for t in before))
-        for first in graph.ops:
-            run = list(takewhile(lambda op: op.index in whole, chain(graph, first)))
-            for count in range(1, min(len(run), LONGEST) + 1):
-                ops = run[:count]
-                if not needy.isdisjoint(op.index for op in ops):
-                    yield from _in_parts(graph, ops)
+        for kind in self._kinds():
+            for first in graph.ops:
+                run = list(takewhile(lambda op: op.index in whole, kind.chain(graph, first)))
+                for count in range(2, min(len(run), LONGEST) + 1):
+                    ops = run[:count]
+                    if not needy.isdisjoint(op.index for op in ops):
+                        yield from kind.in_parts(graph, ops)
+
+    def _kinds(self) -> Iterator[_Kind]:
+        """What the search may use (`--without`)."""
+        tiles = self.options.tiles
+        if tiles and (tiles.strip_rows != (1,) or tiles.whole_map):
+            yield _Kind(chain, _in_strips)
+        if tiles and tiles.group_channels:
+            yield _Kind(fan_out, _in_groups)
 
 
-def _in_parts(graph: Graph, ops: Sequence[Op]) -> Iterator[Tiling]:
-    """A chain in each number of parts."""
-    keys = tuple(op.index for op in ops)
+@dataclass(frozen=True, slots=True)
+class _Kind:
+    """A way of tiling: the longest chain from an operator on, and a chain in each number of parts."""
+
+    chain: Callable[[Graph, Op], Sequence[Op]]
+    in_parts: Callable[[Graph, Sequence[Op]], Iterator[Tiling]]
+
+
+def _in_strips(graph: Graph, ops: Sequence[Op]) -> Iterator[Tiling]:
     rows = graph.tensors[ops[-1].outputs[0]].shape[1]
-    if len(ops) > 1 and ops[0].type != "PAD":
+    if ops[0].type != "PAD":
+        keys = tuple(op.index for op in ops)
         yield from (Tiling(keys, parts) for parts in range(2, min(rows, MOST_PARTS) + 1))
-    channelwise = ("DEPTHWISE_CONV_2D", *POOLS, *POINTWISE)
-    if ops[0].type in CONVOLUTIONS[:1] and all(op.type in channelwise for op in ops[1:]) and len(ops) > 1:
-        channels = graph.tensors[ops[0].outputs[0]].shape[-1]
-        yield from (Tiling(keys, parts, channels=True) for parts in range(2, min(channels, MOST_PARTS) + 1))
+
+
+def _in_groups(graph: Graph, ops: Sequence[Op]) -> Iterator[Tiling]:
+    channels = graph.tensors[ops[0].outputs[0]].shape[-1]
+    keys = tuple(op.index for op in ops)
+    yield from (Tiling(keys, parts, channels=True) for parts in range(2, min(channels, MOST_PARTS) + 1))
 
 
 def live_bytes(graph: Graph, partition: Partition) -> list[int]:

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from tflm_memopt.model.graph import Graph, Op, Quantization, Tensor, TensorId
+from tflm_memopt.model.graph import ABSENT, Graph, Op, Quantization, Tensor, TensorId
 from tflm_memopt.ops.site import span
 
 MOST_PARTS = 10
@@ -25,9 +25,17 @@ PART = "part"
 CONVOLUTIONS = ("CONV_2D", "DEPTHWISE_CONV_2D")
 POOLS = ("AVERAGE_POOL_2D", "MAX_POOL_2D")
 POINTWISE = ("RELU", "RELU6", "LOGISTIC", "TANH", "HARD_SWISH", "LEAKY_RELU", "QUANTIZE", "DEQUANTIZE")
+WEIGHTS = ("INT8", "INT32", "INT64", "FLOAT32")
+"""Types of constants that are cut along an axis."""
 MOVED = ("INT8", "INT16", "FLOAT32")
 """Types that TFLM's SLICE, PAD and CONCATENATION all have."""
 TILEABLE = (*CONVOLUTIONS, *POOLS, *POINTWISE, "PAD")
+FAN_OUT: Mapping[str, Mapping[int, int]] = {"CONV_2D": {1: 0, 2: 0}, "FULLY_CONNECTED": {1: 0, 2: 0}, "GATHER": {0: 1}}
+"""Operators of which each output channel has constants of its own: which operands these are, and along which axis."""
+CHANNELWISE: Mapping[str, Mapping[int, int]] = {
+    "DEPTHWISE_CONV_2D": {1: 3, 2: 0}, "MEAN": {}, **{kind: {} for kind in (*POOLS, *POINTWISE)},
+}  # fmt: skip
+"""The same of operators that make each output channel of one input channel."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +82,40 @@ def chain(graph: Graph, first: Op) -> tuple[Op, ...]:
             break
         found.append(readers[0])
     return tuple(found)
+
+
+def fan_out(graph: Graph, first: Op) -> tuple[Op, ...]:
+    """The longest chain of operators that can go through channel groups, from one of them on."""
+    found = [first] if first.type in FAN_OUT and _can_group(graph, first) else []
+    while found:
+        output = found[-1].outputs[0]
+        readers = graph.consumers(output)
+        if output in graph.outputs or len(readers) != 1 or readers[0].inputs.count(output) != 1:
+            break
+        if readers[0].inputs[0] != output or readers[0].type not in CHANNELWISE or not _can_group(graph, readers[0]):
+            break
+        found.append(readers[0])
+    return tuple(found)
+
+
+def _can_group(graph: Graph, op: Op) -> bool:
+    if len(op.outputs) != 1 or graph.tensors[op.outputs[0]].dtype not in MOVED:
+        return False
+    operands = [graph.tensors[t] for t in op.inputs if t >= 0]
+    read = operands[1 if op.type == "GATHER" else 0]
+    wide = read.constant or any(t.variable or t.dynamic for t in (*operands, graph.tensors[op.outputs[0]]))
+    constants = [t for t in operands if t is not read]
+    if wide or any(t.data is None or t.dtype not in WEIGHTS for t in constants):
+        return False
+    match op.type:
+        case "GATHER":
+            return len(operands[0].shape) == 2 and not op.options.get("axis") and not op.options.get("batchDims")
+        case "MEAN":
+            rank = len(read.shape)
+            return rank - 1 not in {int(a) % rank for a in _data(graph, op.inputs[1]).ravel()}
+        case "FULLY_CONNECTED":
+            return not op.options.get("weightsFormat")
+    return True
 
 
 def tiled(graph: Graph, tilings: Sequence[Tiling]) -> Graph:
@@ -221,22 +263,24 @@ class _Tiler:
         channels = self.tensors[self.chain[0].outputs[0]].shape[-1]
         bounds = [channels * n // self.tiling.parts for n in range(self.tiling.parts + 1)]
         for first, end in pairwise(bounds):
-            x, low, high = self.chain[0].inputs[0], first, end
+            x, low, high = ABSENT, first, end
             for op in self.chain:
                 multiplier = int(op.options.get("depthMultiplier", 1)) if op is not self.chain[0] else 1
                 low, high = low * multiplier, high * multiplier
                 whole = self.tensors[op.outputs[0]]
                 y = self._like(whole, (*whole.shape[:-1], high - low))
-                weights = [self._channels(t, low, high, depthwise=op.type[0] == "D") for t in op.inputs[1:]]
-                x = self._add(op.type, [x, *weights], y, op.options, of=op)
+                axes = {**FAN_OUT, **CHANNELWISE}[op.type]
+                inputs = [self._channels(t, low, high, axes[k]) if k in axes else t for k, t in enumerate(op.inputs)]
+                if op is not self.chain[0]:
+                    inputs[0] = x
+                x = self._add(op.type, inputs, y, op.options, of=op)
             yield x
 
-    def _channels(self, tensor: TensorId, first: int, end: int, *, depthwise: bool) -> TensorId:
-        """A filter or bias for some output channels."""
+    def _channels(self, tensor: TensorId, first: int, end: int, axis: int) -> TensorId:
+        """A constant for some output channels."""
         if tensor < 0:
             return tensor
         whole = self.tensors[tensor]
-        axis = 3 if depthwise and len(whole.shape) == 4 else 0
         data = np.take(_data(self.graph, tensor), range(first, end), axis)
         q = whole.quantization
         if q is not None and len(q.scale) > 1:
