@@ -18,6 +18,7 @@ import numpy as np
 from ai_edge_litert import schema_py_generated as schema
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
+from memories import lstm
 from models import Net, Pair
 from moving import arg_max, log_softmax, transpose_conv
 from property.layers import INT16, SUPPORTED, Layer
@@ -220,7 +221,8 @@ def rare(seed: int) -> bytes:
     rows = net.reshape(x, (1, h * w, c))
     product = net.tensor((1, h * w, h * w))
     net.op("BATCH_MATMUL", [rows, rows], [product], schema.BatchMatMulOptionsT(adjY=True))
-    return net.model(*outputs, product)
+    steps = net.input((1, rng.randint(1, 6), rng.choice((3, 8, 24, 40))), (0.05, 3))
+    return net.model(*outputs, product, lstm(net, steps, rng.choice((4, 7, 16, 32))))
 
 
 def rare_int16(seed: int) -> bytes:

@@ -1,4 +1,4 @@
-"""Models whose operators have variables of their own: SVDF."""
+"""Models whose operators have variables of their own: SVDF and the LSTM."""
 
 from __future__ import annotations
 
@@ -32,6 +32,45 @@ def svdf(
     y = net.tensor((1, units), affine=out)
     options = schema.SVDFOptionsT(rank=rank, fusedActivationFunction=schema.ActivationFunctionType.RELU)
     return net.op("SVDF", [x, features, time, bias, held], [y], options)
+
+
+def lstm(
+    net: Net,
+    x: int,
+    units: int,
+    *,
+    hidden: Affine = (1 / 128, 0),
+    cells: float = 2.0**-11,
+    weights: float = 0.02,
+    clip: float = 0.0,
+    time_major: bool = False,
+) -> int:
+    """UNIDIRECTIONAL_SEQUENCE_LSTM of random weights, as Keras has it."""
+    inputs = net.shape(x)[-1]
+
+    def matrix(columns: int) -> int:
+        return net.tensor((units, columns), affine=(weights, 0), data=net.rng.integers(-127, 128, (units, columns)))
+
+    def bias() -> int:
+        scale = net.affine(x)[0] * weights
+        return net.tensor((units,), "INT32", (scale, 0), data=net.rng.integers(-3000, 3000, units))
+
+    operands = [x, *(matrix(inputs) for _ in range(4)), *(matrix(units) for _ in range(4)), -1, -1, -1]
+    operands += [*(bias() for _ in range(4)), -1, -1]
+    operands += [variable(net, (1, units), "INT8", hidden), variable(net, (1, units), "INT16", (cells, 0))]
+    options = schema.UnidirectionalSequenceLSTMOptionsT(
+        fusedActivationFunction=schema.ActivationFunctionType.TANH, cellClip=clip, timeMajor=time_major
+    )
+    y = net.tensor((*net.shape(x)[:2], units), affine=hidden)
+    return net.op("UNIDIRECTIONAL_SEQUENCE_LSTM", [*operands, -1, -1, -1, -1], [y], options)
+
+
+def lstm_network(seed: int = 2, *, steps: int = 1) -> bytes:
+    """Two LSTMs and a dense layer of what the last step makes, as Keras has it."""
+    net = Net(seed)
+    y = lstm(net, net.input((1, steps, 24), (0.05, 5)), 32)
+    y = lstm(net, y, 24, hidden=(1 / 127, -4), cells=2.0**-13)
+    return net.model(net.softmax(net.fully_connected(net.reshape(y, (1, steps * 24)), 4, out=(0.1, 0))))
 
 
 def svdf_network(seed: int = 1) -> bytes:

@@ -5,6 +5,8 @@
 #define MAX_SOFTMAX_CHANNELS 4095         /* so that the sum of their exponentials is below 2^31 */
 #define MAX_S16_SHIFT 7                   /* so that 15 - shift bits go */
 
+#define LSTM_SCALES 12
+
 #define IF_SCALES_0(name, value, reads, writes, operands, scales, ...) TMO_BIT(value, (scales) == 0)
 #define IF_SCALES_2(name, value, reads, writes, operands, scales, ...) TMO_BIT(value, (scales) == 2)
 #define IF_SCALES_3(name, value, reads, writes, operands, scales, ...) TMO_BIT(value, (scales) == 3)
@@ -230,6 +232,19 @@ static bool check_batch_matmul(tmo_checker *c, const tmo_operation *o) {
   return a[0].extent == 1 && a[1].extent == (transposed ? out : depth) && check_scaling(c, op, 1);
 }
 
+/* Operands 1 and 2 are rows of the state, which may be written: of one byte a channel, and of two. */
+static bool check_lstm(tmo_checker *c, const tmo_operation *o) {
+  const tmo_op *op = o->op;
+  const uint32_t out = o->out->channels;
+  const uint8_t state = (uint8_t)tmo_state_base(c->program);
+  if (!tmo_has_words(c, op->bias, tmo_times(8, out) + TMO_CURVE_WORDS) || !check_accesses(c, o)) return false; /* nothing wraps behind this */
+  for (uint32_t k = 1; k < 3; ++k) {
+    const tmo_tensor *t = &c->tensors[op->input[k]];
+    if (t->base != state || o->out->base == state || tmo_row_bytes(t) < k * out || accesses(c, op)[k - 1].extent != 1) return false;
+  }
+  return tmo_has_constant(c, op->weights, tmo_times(4 * out, o->in->channels + out), 1) && check_scaling(c, op, LSTM_SCALES);
+}
+
 /* Of kinds that this build has; else none. */
 static int family_of(uint8_t kind) {
   switch (kind) {
@@ -259,6 +274,7 @@ bool tmo_check_kind(tmo_checker *c, const tmo_operation *o) {
     case tmo_family_resize: return check_resize(c, o);
     case tmo_family_transpose_conv: return check_transpose_conv(c, o);
     case tmo_family_batch_matmul: return check_batch_matmul(c, o);
+    case tmo_family_lstm: return check_lstm(c, o);
     default: return false;
   }
 }

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
+import memories
 import numpy as np
 import pytest
 import streaming
@@ -176,6 +177,8 @@ def networks_to_plan() -> Iterator[tuple[bytes, Options]]:
         net = Net(activations=f"INT{bits}")
         yield net.model(*build(net, net.input((1, 6, 5, 2)))), options
     for state in (streaming.mixed, streaming.pooled, streaming.recurrent, streaming.joined, streaming.chunks):
+        yield state(), by_row
+    for state in (memories.svdf_network, memories.lstm_network, lambda: memories.lstm_network(steps=3)):
         yield state(), by_row
     yield streaming.chunks(), replace(blocks, target="cortex-m4")
 

@@ -49,7 +49,7 @@ def agree(network: Network, lowered: Lowered, rng: np.random.Generator, seed: in
     np.testing.assert_array_equal(watched, plain, err_msg=f"seed {seed}, in the arena")
 
 
-@pytest.mark.parametrize("kind", Kind)
+@pytest.mark.parametrize("kind", [kind for kind in Kind if kind is not Kind.LSTM])  # tests/tflm/test_memories.py
 def test_operator(kind: Kind) -> None:
     for seed in SEEDS:
         rng = np.random.default_rng((int(kind), seed))

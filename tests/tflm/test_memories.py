@@ -13,14 +13,15 @@ from stepping import ARENA, STEPS, differing
 
 import tflm_memopt
 from tflm_memopt.model.reader import read
+from tflm_memopt.ops.cells import sigmoid_curve
 from tflm_memopt.runtime.wheel import interpreter
 from tflm_memopt.tflm.arena import predict
 
-WITH_VARIABLES = {"SVDF"}
+WITH_VARIABLES = {"SVDF", "UNIDIRECTIONAL_SEQUENCE_LSTM"}
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("build", [memories.svdf_network])
+@pytest.mark.parametrize("build", [memories.svdf_network, memories.lstm_network])
 def test_half_of_the_arena_for_a_thousand_steps(build: Callable[[], bytes]) -> None:
     data = build()
     done = tflm_memopt.optimize(data, seconds=0)
@@ -50,6 +51,45 @@ def test_sums_along_time(options: dict[str, Any]) -> None:
     done = tflm_memopt.optimize(data, seconds=0, **options)
     assert not WITH_VARIABLES & {op.type for op in read(done.model).graph.ops}
     assert differing(data, done.model, 40, (5, 17)) == 0
+
+
+CELLS: dict[str, dict[str, Any]] = {
+    "plain": {},
+    "saturating": {"weights": 0.2},
+    "limited": {"clip": 3.0, "weights": 0.1},
+    "all-limited": {"clip": 0.02},
+    "coarse": {"cells": 2.0**-3},
+    "fine": {"cells": 2.0**-15},
+    "shifted": {"hidden": (1 / 100, -28)},
+    "time-major": {"time_major": True},
+}
+
+
+@pytest.mark.parametrize("how", CELLS.values(), ids=CELLS)
+def test_cells(how: dict[str, Any]) -> None:
+    """A few steps in each inference, and what is kept from one to the next."""
+    net = Net(8)
+    shape = (4, 1, 7) if how.get("time_major") else (1, 4, 7)
+    data = net.model(memories.lstm(net, net.input(shape, (0.05, -9)), 5, **how))
+    done = tflm_memopt.optimize(data, seconds=0)
+    assert not WITH_VARIABLES & {op.type for op in read(done.model).graph.ops}
+    assert differing(data, done.model, 30, (5, 17)) == 0
+
+
+@pytest.mark.parametrize(("kind", "bits"), [("LOGISTIC", 10), ("TANH", 9)])
+def test_the_curves_are_those_of_tflm(kind: str, bits: int) -> None:
+    """For every int16: the interpolation that program.h states, of the table that programs have."""
+    net = Net()
+    x = net.input((1, 1 << 16), (2.0**-12, 0), dtype="INT16")
+    tflm = interpreter(net.model(net.op(kind, [x], [net.tensor((1, 1 << 16), "INT16", (2.0**-15, 0))])), 1 << 20)
+    values = np.arange(-(1 << 15), 1 << 15)
+    tflm.set_input(values.astype(np.int16)[None], 0)
+    assert tflm.invoke() == 0
+    curve = sigmoid_curve().astype(np.int64)
+    at, between = np.divmod(np.minimum(np.abs(3 * values) << 10 - bits, 255 * 512 - 1), 512)
+    made = (curve[at] << 9) + between * (curve[at + 1] - curve[at])
+    made = np.where(values < 0, (1 << 25) - 1 - made, made) - ((1 << 24) if kind == "TANH" else 0)
+    assert (tflm.get_output(0).ravel() == (made + (1 << bits - 1)) >> bits).all()
 
 
 def test_states_of_other_types_stay_builtin() -> None:

@@ -38,13 +38,14 @@ class StateReplay:
     """What one inference does with each ring, in order."""
 
     def __init__(self, plan: Plan, partition: Partition) -> None:
-        self.rings: dict[int, StateRing] = {op.keeps.tensor: op.keeps for op in partition.ops.values() if op.keeps}
-        self.new = {op.keeps.tensor: op.reads[0].h for op in partition.ops.values() if op.keeps}
+        self.rings: dict[int, StateRing] = {r.tensor: r for op in partition.ops.values() for r in _written(op)}
+        self.new = {r.tensor: op.reads[0].h for op in partition.ops.values() for r in _written(op)}
         """New rows of each inference."""
         self._homes = [
-            {op.keeps.tensor for i in region.ops if (op := partition.ops[i]).keeps} for region in partition.regions
+            {ring.tensor for i in region.ops for ring in _written(partition.ops[i])} for region in partition.regions
         ]
         """The states of each region, which are in one buffer."""
+        self._in_place = {ring.tensor for op in partition.ops.values() for ring in op.updates}
         self.plan = plan
         self.window = partition.window.inferences if partition.window else 0
         self._events: dict[int, list[_Event]] = {tensor: [] for tensor in self.rings}
@@ -56,11 +57,13 @@ class StateReplay:
         if op.keeps:
             row, _ = op.rows_read(0, y)
             self._events[op.keeps.tensor].append(_Event(who, row, slot=y))
+        for ring in op.updates:
+            self._events[ring.tensor] += [_Event(who, y - 1), _Event(who, y, slot=y)]
 
     def enter(self, block: Block, ops: Mapping[int, RowOp]) -> None:
         """Raises PlanError unless the executor runs what has to do with states in such a block."""
         for op in (ops[stage.op] for stage in block.stages):
-            touches = op.older is not None or op.keeps is not None or not self.rings.keys().isdisjoint(op.inputs)
+            touches = op.older is not None or bool(_written(op)) or not self.rings.keys().isdisjoint(op.inputs)
             if touches and (block.strips or block.turned):
                 raise PlanError(
                     f"{op.name} has to do with a state: it runs row by row, from the first to the last",
@@ -73,7 +76,7 @@ class StateReplay:
     def _read(self, op: RowOp, y: int) -> Iterator[tuple[int, int]]:
         """Rows of rings that a firing reads: the ring's tensor, and the row."""
         for k, tensor in enumerate(op.inputs):
-            if tensor in self.rings:
+            if tensor in self.rings and tensor not in {ring.tensor for ring in op.updates}:
                 ring, size = self.rings[tensor].rows, op.reads[k].row_bytes
                 first, end = op.rows_read(k, y)
                 for row in range(first * size // ring.row_bytes, -(-end * size // ring.row_bytes)):
@@ -100,6 +103,8 @@ class StateReplay:
                     f"{ring.rows.row_bytes} and {ring.fill}",
                     code="plan_state_fill",
                 )
+            if tensor in self._in_place and state.depth != 1:
+                raise PlanError(f"state {tensor} is made anew in its place: it has one row", code="plan_state_place")
             self._check_ring(state)
 
     def _check_window(self, state: PlacedState | None) -> None:
@@ -142,3 +147,8 @@ class StateReplay:
                         f"{'no row' if found is FILL else f'row {found - step * new}'}",
                         code="plan_state",
                     )
+
+
+def _written(op: RowOp) -> tuple[StateRing, ...]:
+    """States that an operator writes: its output's rows go there, or each firing makes them anew."""
+    return (op.keeps, *op.updates) if op.keeps else op.updates

@@ -96,7 +96,7 @@ class _Lowering:
         """The one whose operators are being lowered."""
         self.layout = LAYOUT_HWC
         """Layout of whole tensors in that step."""
-        kept = {op.keeps.tensor for n in unit.steps for s in _block(plan, n).stages if (op := ops[s.op]).keeps}
+        kept = {r.tensor for n in unit.steps for s in _block(plan, n).stages for r in ops[s.op].rings}
         before = (None, *(s.tensor for s in plan.states))  # what counts a window comes behind the last of its rings
         own = [
             state

@@ -17,6 +17,7 @@ NONE = 0xFFFF
 """In the operator table: the operand has no producer inside the block."""
 MAX_INPUTS = 4
 TABLE_BYTES = 256
+CURVE_WORDS = 128
 """Bytes of a LOOKUP's table."""
 ALIGNMENT = 16
 """Alignment of the program's first byte. Inside, tables and int32 constants are 4-aligned."""

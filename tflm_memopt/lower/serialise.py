@@ -30,6 +30,7 @@ from tflm_memopt.lower.records import (
     ACCESS,
     BLOCK,
     COPY,
+    CURVE_WORDS,
     FLAG_ITERATIVE,
     FLAG_PER_CHANNEL,
     FLAG_SINK,
@@ -47,7 +48,7 @@ from tflm_memopt.lower.records import (
     TENSOR,
     VERSION,
 )
-from tflm_memopt.ops.kinds import KINDS, Channels, Kind
+from tflm_memopt.ops.kinds import GATES, KINDS, Channels, Kind
 from tflm_memopt.ops.packing import Packing
 from tflm_memopt.ops.rowop import Access, Move, Moves, Window
 from tflm_memopt.plan.firing.order import ORDER, Order
@@ -315,7 +316,7 @@ def _op(r: np.void, data: bytes, tensors: tuple[ProgramTensor, ...]) -> ProgramO
     packing = Packing(int(r["packing"]))
     sizes = {
         "out": out_channels, "kernel_h": kernel[0], "kernel_w": kernel[1], "in": in_channels,
-        "row": int(r["param"]), "byte": TABLE_BYTES,
+        "row": int(r["param"]), "byte": TABLE_BYTES, "gate": GATES, "in_out": in_channels + out_channels,
     }  # fmt: skip
     shape = tuple(sizes[axis] for axis in traits.constants.value)
     scales = traits.scales
@@ -333,6 +334,7 @@ def _op(r: np.void, data: bytes, tensors: tuple[ProgramTensor, ...]) -> ProgramO
         return Packed(packing, np.frombuffer(data, "i1", weights, at) if weights else None, beside)
 
     access = _accesses(r, data, tensors)
+    biases = CURVE_WORDS + 2 * GATES * out_channels if kind is Kind.LSTM else traits.writes * out_channels
     plain = packing is Packing.NONE
     return ProgramOp(
         kind=kind,
@@ -348,7 +350,7 @@ def _op(r: np.void, data: bytes, tensors: tuple[ProgramTensor, ...]) -> ProgramO
         iterative=bool(flags & FLAG_ITERATIVE),
         param=int(r["param"]),
         weights=constant("weights", "i1", *shape) if plain and shape else None,
-        bias=constant("bias", "<i4", traits.writes * out_channels) if plain and traits.biased else None,
+        bias=constant("bias", "<i4", biases) if plain and (traits.biased or kind is Kind.LSTM) else None,
         multipliers=constant("multipliers", "<i4", scales),
         shifts=constant("shifts", "i1", scales),
         packed=None if plain else packed(),

@@ -3,10 +3,13 @@
 SVDF (micro/kernels/svdf_common.cc) is a dense layer whose outputs of the last steps a filter along time sums up: a
 CONV, and a DEPTHWISE over the rows that are kept of it. Of filters of rank r, r at a time make an output: they are r
 pixels of a row, over which the window goes.
+
+An LSTM (micro/kernels/lstm_eval.h) is one operator, whose every firing makes what it read of its two states anew.
 """
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -15,10 +18,27 @@ from numpy.typing import NDArray
 from tflm_memopt.model.graph import Tensor
 from tflm_memopt.ops import quant
 from tflm_memopt.ops.constraints.base import quantization
-from tflm_memopt.ops.constraints.memory import svdf_sizes
+from tflm_memopt.ops.constraints.memory import (
+    BIASES,
+    CELLS,
+    CURVE_POWER,
+    HIDDEN,
+    HIDDEN_WEIGHTS,
+    INPUT_WEIGHTS,
+    svdf_sizes,
+)
 from tflm_memopt.ops.kinds import Kind
-from tflm_memopt.ops.rowop import RowOp, Rows, Window
+from tflm_memopt.ops.quant import Multiplier
+from tflm_memopt.ops.rowop import Access, RowOp, Rows, StateRing, Window
 from tflm_memopt.ops.site import Site
+
+GATE_SCALE, CURVE_SCALE = 2.0**-12, 2.0**-15
+"""What goes into the curves of gates, and what comes out of them."""
+ONE_MORE = (
+    4, 8, 12, 14, 15, 16, 17, 19, 20, 21, 22, 25, 27, 28, 29, 30, 31, 33, 34, 35, 37, 39, 40, 41, 43, 44, 45, 46, 49,
+    50, 54, 62, 63, 64, 66, 82, 86, 93, 100, 103, 112, 116, 135, 255,
+)  # fmt: skip
+"""Where TFLM's sigmoid is one more than the nearest integer. A test compares it with every int16 that TFLM computes."""
 
 
 def svdf_features(site: Site) -> RowOp:
@@ -64,6 +84,81 @@ def svdf_time(site: Site) -> RowOp:
         older=state.id,
         **_scaled(float(scale)),
     )
+
+
+def lstm(site: Site) -> RowOp:
+    """UNIDIRECTIONAL_SEQUENCE_LSTM: weights [out][gate][in, then out]; the curve of its gates before their biases."""
+    x, hidden, cells = (site.input(k) for k in (0, HIDDEN, CELLS))
+    steps, units = _steps(site), hidden.elements
+    zero_points = _zero_point(x), _zero_point(hidden)
+    weights, biases = _gates(site, *zero_points)
+    scales = _gate_scales(site)
+    return RowOp(
+        kind=Kind.LSTM,
+        name=site.op.type,
+        sources=site.op.stands_for,
+        inputs=(site.storage(), hidden.id, cells.id),
+        output=site.output.id,
+        reads=(Rows(steps, 1, x.shape[-1]), Rows(1, 1, units), Rows(1, 1, 2 * units)),
+        writes=Rows(steps, 1, units),
+        input_zero_points=(*zero_points, 0),
+        output_zero_point=zero_points[1],
+        weights=weights,
+        bias=np.concatenate([sigmoid_curve().view(np.int32), biases.reshape(-1)]),
+        multipliers=np.array([m.value for m in scales], np.int32),
+        shifts=np.array([min(m.shift, 127) for m in scales], np.int8),
+        param=_cell_range(site, float(_scale(cells))),
+        access=(Access(), Access(mul=0), Access(mul=0)),
+        macs=steps * weights.size,
+        recalls=True,
+        updates=(
+            StateRing(hidden.id, Rows(1, 1, units), zero_points[1]),
+            StateRing(cells.id, Rows(1, 1, 2 * units), 0),
+        ),
+    )
+
+
+def sigmoid_curve() -> NDArray[np.uint16]:
+    """65536 / (1 + e^(-i / 24)), rounded, as TFLM has it (kernels/internal/common.h): some are one more."""
+    curve = np.array([round(65536 / (1 + math.exp(-i / 24))) for i in range(256)], "<u2")
+    curve[[*ONE_MORE]] += 1
+    return curve
+
+
+def _steps(site: Site) -> int:
+    """Rows: a batch of one, whichever of the first two dimensions is that of time."""
+    return site.input().shape[0] * site.input().shape[1]
+
+
+def _gates(site: Site, x_zero: int, hidden_zero: int) -> tuple[NDArray[np.int8], NDArray[np.int32]]:
+    """Weights [out][gate][in, then out] and biases [out][gate][of the input, of what was made before]."""
+    of_input = np.stack([_values(site, k) for k in INPUT_WEIGHTS], 1)
+    of_hidden = np.stack([_values(site, k) for k in HIDDEN_WEIGHTS], 1)
+    biases = np.stack([_values(site, k) for k in BIASES], 1).astype(np.int64)
+    beside = biases - x_zero * of_input.sum(-1, np.int64), -hidden_zero * of_hidden.sum(-1, np.int64)
+    wrapped = np.stack(beside, -1).astype(np.uint32).view(np.int32)
+    return np.ascontiguousarray(np.concatenate([of_input, of_hidden], -1)), wrapped
+
+
+def _gate_scales(site: Site) -> list[Multiplier]:
+    """PrepareGateParametersInteger, micro/kernels/lstm_eval_common.cc."""
+    x, hidden, cells = (float(_scale(site.input(k))) for k in (0, HIDDEN, CELLS))
+    found: list[Multiplier] = []
+    for of_input, of_hidden in zip(INPUT_WEIGHTS, HIDDEN_WEIGHTS, strict=True):
+        for scale, weights in ((x, of_input), (hidden, of_hidden)):
+            found += quant.weighted(scale, [float(_scale(site.input(weights)))], GATE_SCALE)
+    made = CURVE_SCALE * cells / cells, CURVE_SCALE * CURVE_SCALE / cells, CURVE_SCALE * CURVE_SCALE / hidden
+    shift = round(math.log2(cells)) + CURVE_POWER
+    curved = Multiplier(3 << max(shift, 0), max(-shift, 0))
+    return [*found, *(quant.quantize_multiplier(factor) for factor in made), curved]
+
+
+def _cell_range(site: Site, scale: float) -> int:
+    """The range of cells, in units of their scale (CreateLstmCellStateInfo), as `param` has it."""
+    clip, most = float(site.op.options.get("cellClip", 0.0)), (1 << 15) - 1
+    high = int(min(clip / scale, most)) if clip > 0 else most
+    low = -high if clip > 0 else -high - 1
+    return high << 16 | low & 0xFFFF
 
 
 def _scaled(factor: float) -> dict[str, Any]:

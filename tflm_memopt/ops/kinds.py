@@ -38,6 +38,8 @@ class Kind(enum.IntEnum):
     RESIZE_BILINEAR = 21
     TRANSPOSE_CONV = 22
     BATCH_MATMUL = 23
+    LSTM = 24
+    """A step: of the input, and of two states, which it writes anew."""
     CONV_S16 = 30
     """int16 activations, int8 weights: a channel takes two bytes, and Rows.c counts bytes."""
     DEPTHWISE_S16 = 31
@@ -58,6 +60,11 @@ class Kind(enum.IntEnum):
     RESCALE_S16 = 56
 
 
+GATES = 4
+"""That an LSTM has."""
+GATE_SCALES = 2 * GATES + 4
+"""Its scales: of each gate's input and of what was made before; of both products that make the cells; of the output;
+and what brings cells to the units of their curve, a factor and bits to the right."""
 OPERAND_SCALES = 3
 """Scales of a kind that has one for each operand, then one for the output."""
 
@@ -70,6 +77,7 @@ class Constants(enum.Enum):
     DEPTHWISE_FILTER = ("kernel_h", "kernel_w", "out")
     ROWS = ("row", "out")
     BYTES = ("byte",)
+    GATES = ("out", "gate", "in_out")
 
     @property
     def kernel_axes(self) -> tuple[int, ...]:
@@ -157,6 +165,7 @@ KINDS: Mapping[Kind, Traits] = {
     Kind.LOG_SOFTMAX: Traits(scales=2),
     Kind.ARG_MAX: Traits(writes=4, scales=0),
     Kind.GATHER: Traits(reads=4, constants=Constants.ROWS, scales=0),
+    Kind.LSTM: Traits(constants=Constants.GATES, operands=3, has_access=True, scales=GATE_SCALES),
     Kind.COPY: Traits(operands=None, has_access=True, scales=0),
     Kind.RESIZE_BILINEAR: Traits(has_access=True, scales=0),
     Kind.QUANTIZE: _converting(4, 1),

@@ -231,6 +231,20 @@ OPSET: Mapping[str, Row] = {
         ),
         cells.svdf_time,
     ),
+    "UNIDIRECTIONAL_SEQUENCE_LSTM": Row(
+        (
+            memory.lstm_operands,
+            common.options("fusedActivationFunction", "timeMajor"),
+            *_INT8,
+            memory.own_variables,
+            memory.int8_lstm,
+            memory.lstm_shapes,
+            memory.cell_scale,
+            memory.cell_activation,
+            memory.one_region,
+        ),
+        cells.lstm,
+    ),
     "SOFTMAX": Row(
         (_ONE, common.options("beta"), *_ELEMENTWISE, arithmetic.softmax_output, arithmetic.softmax_input),
         parse.softmax,

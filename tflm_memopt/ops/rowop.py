@@ -202,6 +202,8 @@ class RowOp:
     keeps: StateRing | None = None
     """The state that its output rows go to, whichever is the oldest of its rows there; in the arena there is no byte of
     them."""
+    updates: tuple[StateRing, ...] = ()
+    """States of one row, inputs, too, that each firing reads and makes anew."""
     again: bool = False
     """It computes what another one computed before (rowgraph/second_pass.py)."""
 
@@ -245,6 +247,11 @@ class RowOp:
         return (
             self.is_convolution and whole and w.pad_left == 0 and self.writes.w == 1 and w.kernel_w == self.reads[0].w
         )
+
+    @property
+    def rings(self) -> tuple[StateRing, ...]:
+        """The states that it writes."""
+        return (self.keeps,) if self.keeps else self.updates
 
     def seen(self) -> Iterator[tuple[TensorId, Rows]]:
         """Every tensor, and the rows that the operator sees of it."""
@@ -301,7 +308,7 @@ class RowOp:
     @property
     def stateful(self) -> bool:
         """Whether it has to do with what outlives an inference: it runs once, its rows in their order."""
-        return self.older is not None or self.recalls or self.keeps is not None
+        return self.older is not None or self.recalls or bool(self.rings)
 
     @property
     def rows_at_once(self) -> int:

@@ -25,7 +25,7 @@ EVERY_OPERAND = ("CONCATENATION", "PACK")
 TWO_OPERANDS = ("ADD", "SUB", "MUL", "MAXIMUM", "MINIMUM", "SQUARED_DIFFERENCE", "PRELU")
 """They compute element by element, what is smaller repeated, and one of them may be a constant."""
 
-VARIABLES: Mapping[str, tuple[int, ...]] = {"SVDF": (4,)}
+VARIABLES: Mapping[str, tuple[int, ...]] = {"SVDF": (4,), "UNIDIRECTIONAL_SEQUENCE_LSTM": (18, 19)}
 """Operands of an operator that are variables of its own: it reads and writes them."""
 
 ONE_PIXEL = 1024

@@ -339,16 +339,15 @@ def plan(graph: Graph, partition: Partition, options: Options = Options()) -> Pl
 def states(partition: Partition) -> tuple[PlacedState, ...]:
     """What outlives an inference, in each region one behind the other: first where rings stand, then their rows."""
     found: list[PlacedState] = []
-    last = [region.number for region in partition.regions if any(partition.ops[i].keeps for i in region.ops)][-1:]
+    last = [region.number for region in partition.regions if any(partition.ops[i].rings for i in region.ops)][-1:]
     for region in partition.regions:
-        kept = [(op, op.keeps) for i in region.ops if (op := partition.ops[i]).keeps]
+        kept = [(op, ring) for i in region.ops for op in (partition.ops[i],) for ring in op.rings]
         window = partition.window if region.number in last else None  # it waits when all others have run
         at = STANDING_BYTES * (len(kept) + bool(window))
         for op, ring in kept:
-            if ring:
-                rows = ring.rows
-                found.append(PlacedState(ring.tensor, at, rows.h, rows.row_bytes, op.writes.h, ring.fill))
-                at += rows.nbytes
+            rows = ring.rows
+            found.append(PlacedState(ring.tensor, at, rows.h, rows.row_bytes, op.writes.h, ring.fill))
+            at += rows.nbytes
         if window:
             found.append(PlacedState(WINDOW, at, window.inferences, 0, 1, 0))
     return tuple(found)

@@ -146,7 +146,7 @@ class Partition:
     @property
     def states(self) -> frozenset[TensorId]:
         """Tensors that outlive an inference."""
-        return frozenset(op.keeps.tensor for op in self.ops.values() if op.keeps)
+        return frozenset(ring.tensor for op in self.ops.values() for ring in op.rings)
 
     @property
     def kept(self) -> tuple[Kept, ...]:

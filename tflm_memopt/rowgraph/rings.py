@@ -103,7 +103,7 @@ class GraphWork:
 
     def understood(self) -> Understood:
         ops = tuple(self._stated(self.stated[i], self.support[i]) for i in self.order)
-        kept = {op.keeps.tensor for op in self.rows() if op.keeps}
+        kept = {ring.tensor for op in self.rows() for ring in op.rings}
         states = tuple(state for t, state in self.states.items() if t in kept)
         graph = replace(self.graph, tensors=self.tensors, ops=ops, states=states)
         return Understood(graph, {i: self.support[i] for i in self.order})

@@ -20,6 +20,7 @@
 #define TMO_MAX_TAPS 64      /* pixels of a window that is read at once, in a tiled block */
 #define TMO_INDEX_BYTES 4    /* of an int32 index: a pixel of that many channels */
 #define TMO_TABLE_BYTES 256  /* of LOOKUP: one for each int8 */
+#define TMO_CURVE_WORDS 128  /* of LSTM: uint16_t[256] */
 #define TMO_PROGRAM_BASE 255 /* tmo_tensor.base of a constant: the program itself */
 
 /* What the program is packed for. A library refuses what its core cannot run; every core runs generic programs. */
@@ -163,6 +164,14 @@ enum {
  *                  and of operand 1 all rows of a matrix: [depth][out], or with param = 1 [out][depth]. Both have a width of 1.
  * TRANSPOSE_CONV   as CONV, tap (ky, kx) of output (y, x) being input ((y + pad_top - ky) / stride_h, (x + pad_left - kx) / stride_w) where
  *                  that is whole; dilation 1. access: add = pad_top - stride_h * (extent - 1), div = stride_h, extent = ceil(kernel_h / stride_h).
+ * LSTM             a step of UNIDIRECTIONAL_SEQUENCE_LSTM (micro/kernels/lstm_eval.h), row y of operand 0 making row y of the output. Operand 1, a
+ *                  row of the state, is the row before; operand 2, another one of two bytes a channel, are the cells. Both are written anew.
+ *                    gate(g) = saturate16(saturate16(rescale(b[0] + sum w * x(0), m[2g], s[2g])) + saturate16(rescale(b[1] + sum v * x(1), ..[2g + 1])))
+ *                    cell = saturate16(rescale(sigmoid(gate 0) * cell, m[8], s[8]) + rescale(sigmoid(gate 1) * tanh(gate 2), m[9], s[9])), limited
+ *                    clamp(rescale(tanh(cell) * sigmoid(gate 3), m[10], s[10]) + zero_out)
+ *                  Gates: to forget, to let in, what is new, to let out. weights: of each channel the gates' w, then v; bias: uint16_t[256], 65536 times
+ *                  the sigmoid of i / 24, then of each channel the gates' two b, less what zero points make. m, s of gates: quantize(in * weights * 2^12).
+ *                  param: the range of cells, as of CONV_S16. To the curve, three times a cell in units of 2^-12: (cell * m[11] + half) >> s[11].
  * TRANSPOSE_CONV_S16  the same, computed as CONV_S16. */
 typedef enum {
 #define TMO_ENUMERATOR(name, value, ...) TMO_OP_##name = value,

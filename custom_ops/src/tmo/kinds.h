@@ -26,6 +26,7 @@ enum {
   tmo_family_resize,
   tmo_family_transpose_conv,
   tmo_family_batch_matmul,
+  tmo_family_lstm,
 };
 
 enum { TMO_CHANNELS_OWN, TMO_CHANNELS_FILTERED, TMO_CHANNELS_SUMMED, TMO_CHANNELS_ANY };
@@ -57,6 +58,9 @@ enum { TMO_CHANNELS_OWN, TMO_CHANNELS_FILTERED, TMO_CHANNELS_SUMMED, TMO_CHANNEL
 #define TMO_IF_TWO(name, value, reads, writes, operands, scales, family, channels, row, pixel) \
   TMO_BIT(value, (operands) == 2)
 
+#define TMO_IF_LSTM(name, value, reads, writes, operands, scales, family, channels, row, pixel) \
+  TMO_BIT(value, tmo_family_##family == tmo_family_lstm)
+
 #define TMO_BINARY_KINDS (0 TMO_EACH_KIND(TMO_IF_BINARY))         /* two operands, element by element */
 #define TMO_POOL_KINDS (0 TMO_EACH_KIND(TMO_IF_POOL))
 #define TMO_SOFTMAX_KINDS (0 TMO_EACH_KIND(TMO_IF_SOFTMAX))
@@ -68,6 +72,7 @@ enum { TMO_CHANNELS_OWN, TMO_CHANNELS_FILTERED, TMO_CHANNELS_SUMMED, TMO_CHANNEL
 #define TMO_FILTERED_KINDS (0 TMO_EACH_KIND(TMO_IF_FILTERED))
 #define TMO_SUMMED_KINDS (0 TMO_EACH_KIND(TMO_IF_SUMMED))         /* the sums over all channels can be made in parts */
 #define TMO_GROUPABLE_KINDS (0 TMO_EACH_KIND(TMO_IF_GROUPABLE))   /* they can work on some of the channels */
+#define TMO_LSTM_KINDS (0 TMO_EACH_KIND(TMO_IF_LSTM))
 #define TMO_TWO_OPERANDS_KINDS (0 TMO_EACH_KIND(TMO_IF_TWO))
 
 /* Whether a kind is in a set, which is a constant: all but the last comparison is the compiler's. */

@@ -7,6 +7,7 @@ from dataclasses import replace
 from functools import cache
 from typing import Any
 
+import memories
 import pytest
 import streaming
 
@@ -82,6 +83,40 @@ def test_rows_that_are_kept_before_they_are_read() -> None:
     }
     forgetful = replace(parts, ops=hasty)
     assert refused(plan(planned().understood.graph, forgetful, QUICK), forgetful) == "plan_state"
+
+
+def test_cells_that_two_operators_make() -> None:
+    """Two LSTMs that share a state: the second one finds the row that the first made in the same inference."""
+    done = recurrent()
+    parts, states = done.partition, done.plan.states
+    first, second = (key for key, op in parts.ops.items() if op.updates)
+    ring, (own, cells) = parts.ops[first].updates[0], parts.ops[second].updates
+    inputs = (parts.ops[second].inputs[0], ring.tensor, cells.tensor)
+    shared = replace(parts.ops[second], inputs=inputs, updates=(ring, cells))
+    plan = replace(done.plan, states=tuple(state for state in states if state.tensor != own.tensor))
+    with pytest.raises(PlanError) as caught:
+        check(plan, done.understood.graph, replace(parts, ops={**parts.ops, second: shared}))
+    assert caught.value.code == "plan_state"
+
+
+def test_cells_in_a_ring() -> None:
+    """They are made anew in their place: no other row has room."""
+    done = recurrent()
+    states = done.plan.states
+    with pytest.raises(PlanError) as caught:
+        check(
+            replace(done.plan, states=(*states[:-1], replace(states[-1], depth=2))),
+            done.understood.graph,
+            done.partition,
+        )
+    assert caught.value.code == "plan_state_place"
+
+
+@cache
+def recurrent() -> Planned:
+    done = pipeline.make_plan(pipeline.understand(read(memories.lstm_network()).graph), QUICK)
+    assert done
+    return done
 
 
 @pytest.mark.parametrize("how", [{"turned": True}, {"strips": 1}])

@@ -10,7 +10,7 @@ import pytest
 from tflm_memopt.ops.kinds import KINDS, WIDE, Channels, Constants, Kind, Traits
 
 TABLE = Path(__file__).parents[3] / "custom_ops/include/tmo/kinds.def"
-ACCESSED = {"copy", "resize", "transpose_conv", "batch_matmul"}
+ACCESSED = {"copy", "resize", "transpose_conv", "batch_matmul", "lstm"}
 ELEMENTWISE = {"binary", "lookup", "leaky_relu", "convert"}
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 from ai_edge_litert import schema_py_generated as schema
-from memories import svdf
+from memories import lstm, svdf
 from models import Net
 from moving import pack, resize
 
@@ -123,6 +123,20 @@ def dequantize(net: Net) -> int:
 def remembering(net: Net) -> int:
     """Tensors: 0 input, 1 and 2 weights of features and along time, 3 bias, 4 state, 5 output."""
     return svdf(net, net.input((1, 6)), 4, rank=2, memory=3)
+
+
+def recurrent(net: Net) -> int:
+    """Tensors: 0 input, 1 to 4 and 5 to 8 weights, 9 to 12 biases, 13 what was made before, 14 cells, 15 output."""
+    return lstm(net, net.input((1, 3, 6)), 4)
+
+
+def without(*operands: int) -> Edit:
+    """The first operator lacks these operands."""
+
+    def edit(net: Net) -> None:
+        net.graph.operators[0].inputs[[*operands]] = -1
+
+    return edit
 
 
 def sharing(net: Net) -> int:
@@ -262,6 +276,20 @@ CASES: list[tuple[Callable[[Net], int], Edit, str, str]] = [
     (remembering, tensor(0, shape=np.array([1, 1, 6], np.int32)), "svdf_shapes", "tensor 0 'input0' has shape [1, 1, "),
     (remembering, affine(3, [0.1]), "svdf_bias_scale", "tensor 3 't3' has scale 0.1, the sums 0.001"),
     (remembering, lambda _: None, "one_region", ""),
+    (recurrent, without(1, 5, 12), "lstm_operands", "operand 1 is not there"),
+    (recurrent, operator(inputs=np.arange(20, dtype=np.int32) % 15), "lstm_operands", "20 inputs, 1 outputs"),
+    (recurrent, tensor(13, isVariable=False), "own_variables", "tensor 13 't13' is no variable"),
+    (recurrent, tensor(14, type=schema.TensorType.INT8), "int8_lstm", "tensor 14 't14' is INT8, not INT16"),
+    (recurrent, tensor(6, buffer=0), "int8_lstm", "tensor 6 't6' is no constant"),
+    (recurrent, affine(3, [0.02], [1]), "int8_lstm", "tensor 3 't3' has zero point 1"),
+    (recurrent, affine(8, [0.02, 0.03]), "int8_lstm", "tensor 8 't8' has 2 scales"),
+    (recurrent, tensor(14, shape=np.array([1, 5], np.int32)), "lstm_shapes", "tensor 14 't14' has shape [1, 5]"),
+    (recurrent, tensor(15, shape=np.array([1, 3, 5], np.int32)), "lstm_shapes", "tensor 15 't15' has shape [1, 3, 5]"),
+    (recurrent, option(timeMajor=True), "lstm_shapes", "tensor 0 'input0' has shape [1, 3, 6]"),
+    (recurrent, affine(14, [0.001]), "cell_scale", "tensor 14 't14' has scale 0.001"),
+    (recurrent, affine(14, [2.0**-30]), "cell_scale", "tensor 14 't14' has scale 9.31323e-10"),
+    (recurrent, option(fusedActivationFunction=1), "cell_activation", "it is RELU"),
+    (recurrent, lambda _: None, "one_region", ""),
 ]
 
 

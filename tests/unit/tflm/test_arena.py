@@ -69,7 +69,7 @@ def test_as_measured_with_the_kernels_of_early_2023(name: str) -> None:
 @pytest.mark.parametrize("dtype", ["INT8", "FLOAT32"])
 def test_an_emitted_constant_is_enough_for_an_lstm(dtype: str, wheel: Any) -> None:
     model = lstm(dtype, units=16, features=12, steps=10)
-    result = tflm_memopt.optimize(model, abi="lp64")
+    result = tflm_memopt.optimize(model, abi="lp64", ops="builtin")
     _allocate(wheel, result.model, arena_bytes(read(result.model), result.report))
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -12,6 +13,15 @@ from tflm_memopt.ops.constraints.base import QUANTIZE, RECONVERT, hint, name, qu
 from tflm_memopt.ops.constraints.limits import MAX_KERNEL_H
 from tflm_memopt.ops.site import VARIABLES, Site
 
+INPUT_WEIGHTS, HIDDEN_WEIGHTS, BIASES = (2, 1, 3, 4), (6, 5, 7, 8), (13, 12, 14, 15)
+"""Operands of an LSTM, of each gate: to forget, to let in, what is new, to let out (micro/kernels/lstm_shared.h)."""
+HIDDEN, CELLS = 18, 19
+"""Its variables: what it made before, and its cells."""
+LSTM_OPERANDS = 24
+CURVE_POWER = 12
+"""The curve of cells takes units of 2^-12."""
+LEAST_SHIFT, MOST_SHIFT = -15, 14
+"""By which cells are brought there: check_lstm() of custom_ops/src/tmo_check_kind.c."""
 BIAS_TOLERANCE = 1e-5
 """By which TFLM lets the scale of an SVDF's bias differ (PrepareSvdf, micro/kernels/svdf_common.cc)."""
 
@@ -122,3 +132,66 @@ def svdf_bias_scale(site: Site) -> str | None:
     stated = bias.quantization.scale[0] if bias.quantization and bias.quantization.scale else 0.0
     sums = float(np.float32(quantization(state).scale[0]) * np.float32(quantization(time).scale[0]))
     return None if abs(stated - sums) < BIAS_TOLERANCE else f"{name(bias)} has scale {stated:g}, the sums {sums:g}"
+
+
+@hint("a plain LSTM: input, forget, cell and output gate")
+def lstm_operands(site: Site) -> str | None:
+    """An LSTM must have all four gates, and no peepholes, no projection and no layer normalization"""
+    needed = {0, *INPUT_WEIGHTS, *HIDDEN_WEIGHTS, *BIASES, HIDDEN, CELLS}
+    given = {k for k in range(len(site.op.inputs)) if site.tensor(k) is not None}
+    if len(site.op.inputs) == LSTM_OPERANDS and given == needed and len(site.op.outputs) == 1:
+        return None
+    if lacking := sorted(needed - given):
+        return f"operand {lacking[0]} is not there"
+    return f"{len(given)} inputs, {len(site.op.outputs)} outputs"
+
+
+@hint(QUANTIZE)
+def int8_lstm(site: Site) -> str | None:
+    """An LSTM's weights must be int8 with one scale and zero point 0, its biases int32, its cells int16"""
+    weights = (*INPUT_WEIGHTS, *HIDDEN_WEIGHTS)
+    dtypes = dict.fromkeys(weights, "INT8") | dict.fromkeys(BIASES, "INT32") | {HIDDEN: "INT8", CELLS: "INT16"}
+    faults = (
+        *_types(site, dtypes),
+        *_constants(site, (*weights, *BIASES)),
+        *_scales(site.input(k) for k in (*weights, HIDDEN, CELLS)),
+    )
+    if faults:
+        return faults[0]
+    shifted = (t for k in (*weights, CELLS) if quantization(t := site.input(k)).zero_point[0])
+    return next((f"{name(t)} has zero point {quantization(t).zero_point[0]}" for t in shifted), None)
+
+
+@hint(RECONVERT)
+def cell_scale(site: Site) -> str | None:
+    """The scale of an LSTM's cells must be a power of two that its curve takes"""
+    fraction, power = math.frexp(quantization(site.input(CELLS)).scale[0])
+    if fraction == 0.5 and LEAST_SHIFT <= power - 1 + CURVE_POWER <= MOST_SHIFT:
+        return None
+    return f"{name(site.input(CELLS))} has scale {quantization(site.input(CELLS)).scale[0]:g}"
+
+
+@hint("tanh, as Keras has it")
+def cell_activation(site: Site) -> str | None:
+    """An LSTM must let in hyperbolic tangents"""
+    activation = site.op.options["fusedActivationFunction"]
+    return None if activation == "TANH" else f"it is {activation}"
+
+
+@hint("convert with batch size 1")
+def lstm_shapes(site: Site) -> str | None:
+    """An LSTM's operands must have the shapes of one batch"""
+    x, hidden, cells = (site.input(k) for k in (0, HIDDEN, CELLS))
+    if len(x.shape) != 3 or x.shape[1 if site.op.options["timeMajor"] else 0] != 1:
+        return f"{name(x)} has shape {list(x.shape)}"
+    units = hidden.elements
+    wanted = (
+        (site.output, (*x.shape[:2], units)),
+        *((site.input(k), (units, x.shape[2])) for k in INPUT_WEIGHTS),
+        *((site.input(k), (units, units)) for k in HIDDEN_WEIGHTS),
+        *((site.input(k), (units,)) for k in BIASES),
+    )
+    wrong = next((f"{name(t)} has shape {list(t.shape)}" for t, shape in wanted if t.shape != shape), None)
+    if wrong is None and cells.elements != units:
+        return f"{name(cells)} has shape {list(cells.shape)}"
+    return wrong

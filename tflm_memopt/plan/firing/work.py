@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from tflm_memopt.analysis.costs import Work
-from tflm_memopt.ops.kinds import Channels
+from tflm_memopt.ops.kinds import GATES, Channels
 from tflm_memopt.ops.packing import Packing
 from tflm_memopt.ops.rowop import RowOp
 from tflm_memopt.plan.firing.occupancy import trace_of
@@ -77,6 +77,8 @@ def _by_access(m: Member, fired: Ints) -> Work:
     loops = pieces = 0.0
     if op.moves:
         loops, pieces = n * sum(move.count for move in op.moves.moves), n * len(op.moves.moves)
+    elif op.updates:
+        loops = n * 2 * GATES * op.writes.c
     elif op.traits.biased:  # TRANSPOSE_CONV
         loops, pieces = macs / op.reads[0].c, looked_up * op.writes.w * op.writes.c
     return Work(

@@ -199,7 +199,9 @@ def _orders(op: RowOp) -> Iterator[tuple[int, ...]]:
     One that is repeated has to be complete before anything else happens: it comes first.
     """
     n = len(op.inputs)
-    if any(op.repeats(k) for k in range(n)):
+    if op.updates:
+        yield tuple(range(n))
+    elif any(op.repeats(k) for k in range(n)):
         yield tuple(sorted(range(n), key=lambda k: not op.repeats(k)))
     elif n <= MAX_PERMUTED:
         yield from itertools.permutations(range(n))
