@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from tflm_memopt.model.graph import Graph, Op, Tensor, TensorId
 from tflm_memopt.model.names import OURS
-from tflm_memopt.model.reader import CUSTOM, Model, graph_of
+from tflm_memopt.model.reader import CUSTOM, Model
 from tflm_memopt.rewrite.int8_io import int8_io
 from tflm_memopt.tflm.lifetimes import VAR_HANDLE
 from tflm_memopt.tflm.refused import WEIGHTS
@@ -39,7 +39,7 @@ def diagnose(model: Model, whole: str = "", *, int8_interface: bool = False) -> 
 
     whole: why no part of it can be converted (pipeline.left_whole()). int8_interface: it gets one already.
     """
-    graphs = [graph_of(model.tree, number) for number in range(model.subgraphs)]
+    graphs = model.graphs
     custom = {str(op.options["custom_code"]) for graph in graphs for op in graph.ops if op.type == CUSTOM}
     if ETHOS_U in custom:
         return Diagnosis("ethos_u", "compiled for Arm's Ethos-U", f"Vela has planned its memory; {_see('ethos_u')}")

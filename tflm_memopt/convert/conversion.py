@@ -14,10 +14,10 @@ from tflm_memopt.analysis.timing import TimeLimit
 from tflm_memopt.convert import pipeline
 from tflm_memopt.convert.frontier import Plans, cheapest
 from tflm_memopt.convert.tilings import Tilings
-from tflm_memopt.emit.firmware import firmware
+from tflm_memopt.emit.firmware import firmware_of
 from tflm_memopt.errors import PlanError, UsageError
 from tflm_memopt.model.graph import Graph
-from tflm_memopt.model.reader import Model
+from tflm_memopt.model.reader import Model, read
 from tflm_memopt.plan.effort import Log
 from tflm_memopt.plan.layout.critical import critical
 from tflm_memopt.plan.layout.drafts import TFLM_ALIGN
@@ -81,12 +81,14 @@ class Converted:
 
     planned: Planned
     model: bytes
+    read: Model
+    """What the bytes say, as everything that is told of them has it."""
     arena: Arena
 
     @cached_property
     def firmware(self) -> Firmware:
         """What it takes of the flash."""
-        return firmware(self.model)
+        return firmware_of(self.read, len(self.model))
 
 
 class Conversion:
@@ -155,7 +157,8 @@ class Conversion:
         """Raises PlanError for a plan that is wrong."""
         planned = pipeline.checked(*self._planned_from(plan), plan)
         model = pipeline.lower(self.source, self.border, planned, self.options)
-        return Converted(planned, model, predict(model, self.abi, library=self.library))
+        again = read(model)
+        return Converted(planned, model, again, predict(again, self.abi, library=self.library))
 
     def _planned_from(self, plan: Plan) -> tuple[Understood, Partition]:
         """What a plan is made of: with some operators twice, or in parts."""

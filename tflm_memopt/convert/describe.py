@@ -19,7 +19,7 @@ from tflm_memopt.convert.request import Request
 from tflm_memopt.emit.firmware import firmware_of
 from tflm_memopt.emit.resolver import arena_bytes
 from tflm_memopt.model.graph import Graph, Tensor, TensorId, short_name
-from tflm_memopt.model.reader import Model, read
+from tflm_memopt.model.reader import Model
 from tflm_memopt.ops.opset import Unsupported
 from tflm_memopt.ops.rowop import RowOp
 from tflm_memopt.plan import memory_map
@@ -134,7 +134,7 @@ def optimized(model: bytes, asked: Request, made: Decision, original: Inspection
         time=speed.time(conversion, done, original, asked.table, asked.clock),
         footprint=Footprints(original.firmware.on(core), needs.on(core)),
     )
-    source = read(chosen.model) if chosen else conversion.source
+    source = chosen.read if chosen else conversion.source
     return Optimized(
         model=chosen.model if chosen else model,
         plan=chosen.planned.plan if chosen else None,

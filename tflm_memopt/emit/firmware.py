@@ -5,7 +5,7 @@ from __future__ import annotations
 from tflm_memopt.analysis.flash import Firmware
 from tflm_memopt.emit.kernels import Needs, Part, needs
 from tflm_memopt.model.names import OURS
-from tflm_memopt.model.reader import CUSTOM, Model, graph_of, read
+from tflm_memopt.model.reader import CUSTOM, Model, read
 from tflm_memopt.ops.kinds import Kind
 from tflm_memopt.ops.packing import Packing
 
@@ -17,7 +17,7 @@ def firmware(data: bytes) -> Firmware:
 
 def firmware_of(model: Model, nbytes: int) -> Firmware:
     """What a model with all its subgraphs needs, whose file has so many bytes."""
-    graphs = [graph_of(model.tree, number) for number in range(model.subgraphs)]
+    graphs = model.graphs
     mine = [(g, op) for g in graphs for op in g.ops if op.type == CUSTOM and op.options["custom_code"] in OURS]
     constants = [g.tensors[op.inputs[-1]].data for g, op in mine if op.inputs]
     programs = [constant.tobytes() for constant in constants if constant is not None]

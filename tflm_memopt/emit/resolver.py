@@ -11,7 +11,7 @@ from tflm_memopt.emit.methods import AFTER_2023, BUILTIN, CUSTOM
 from tflm_memopt.emit.names import comment, guard, identifier
 from tflm_memopt.model.names import OURS
 from tflm_memopt.model.reader import CUSTOM as CUSTOM_OP
-from tflm_memopt.model.reader import Model, graph_of
+from tflm_memopt.model.reader import Model
 from tflm_memopt.ops.packing import Family
 from tflm_memopt.ops.packings import family
 from tflm_memopt.results import FrameReport, Report
@@ -36,7 +36,7 @@ class Needed:
 
 def needed(model: Model) -> tuple[Needed, ...]:
     """Each operator of all subgraphs once, in the order in which the model runs them."""
-    ops = (op for number in range(model.subgraphs) for op in graph_of(model.tree, number).ops)
+    ops = (op for graph in model.graphs for op in graph.ops)
     names = dict.fromkeys(
         (op.type == CUSTOM_OP, str(op.options["custom_code"]) if op.type == CUSTOM_OP else op.type) for op in ops
     )

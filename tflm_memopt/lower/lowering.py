@@ -140,7 +140,7 @@ class _Lowering:
         """Orders of the block's firings, which begin after `before` firings of the run."""
         trace = trace_of(block, self.ops)
         number = {stage.op: i for i, stage in enumerate(block.stages)}
-        ops = np.array([number[key] for key in trace.op[trace.moments].tolist()])
+        ops = np.array([number[key] for key in trace.fired.tolist()])
         return orders_of(ops, trace.firing[trace.moments], before)
 
     def _op(

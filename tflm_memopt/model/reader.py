@@ -52,6 +52,11 @@ class Model:
     def subgraphs(self) -> int:
         return len(self.tree.subgraphs)
 
+    @property
+    def graphs(self) -> tuple[Graph, ...]:
+        """All subgraphs."""
+        return self.graph.subgraphs
+
 
 def read(data: bytes) -> Model:
     """The model in `data`, the bytes of a .tflite file.
@@ -70,12 +75,12 @@ def read(data: bytes) -> Model:
             hint="copy or convert the file again",
         ) from error
     _check_tree(tree)
-    graphs = [graph_of(tree, number) for number in range(len(tree.subgraphs))]
+    graphs = [_graph(tree, number) for number in range(len(tree.subgraphs))]
     calls.check(graphs)
     return Model(tree, replace(graphs[0], subgraphs=tuple(graphs)))
 
 
-def graph_of(tree: Any, number: int) -> Graph:
+def _graph(tree: Any, number: int) -> Graph:
     """Subgraph `number` of a schema ModelT as plain data; raises ModelError where it contradicts itself."""
     subgraph = tree.subgraphs[number]
     prefix = f"subgraph {number}, " if number else ""
@@ -108,7 +113,7 @@ def _items(vector: Any) -> Sequence[Any]:
 
 
 def _ints(vector: Any) -> tuple[int, ...]:
-    return tuple(int(v) for v in _items(vector))
+    return tuple(vector.tolist() if isinstance(vector, np.ndarray) else map(int, _items(vector)))
 
 
 def _check_tree(tree: Any) -> None:
@@ -200,7 +205,7 @@ def _quantization(q: Any, where: str) -> Quantization | None:
     """As TFLM has it (micro_allocator.cc): scales without zero points are none."""
     if q is None or not len(_items(q.scale)) or not len(_items(q.zeroPoint)):
         return None
-    scale, zero_point = tuple(float(s) for s in q.scale), _ints(q.zeroPoint)
+    scale, zero_point = tuple(np.asarray(q.scale).tolist()), _ints(q.zeroPoint)
     if len(zero_point) not in (1, len(scale)):
         raise ModelError(
             f"{len(scale)} scales but {len(zero_point)} zero points",

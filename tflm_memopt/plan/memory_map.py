@@ -6,12 +6,12 @@ turns. Bytes from the start of the arena.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from tflm_memopt.model.graph import Graph, TensorId
-from tflm_memopt.model.reader import Model, graph_of
+from tflm_memopt.model.reader import Model
 from tflm_memopt.plan.firing.occupancy import Stretch, occupancy
 from tflm_memopt.plan.plan import Block, Buffer, Plan, Role
 from tflm_memopt.plan.planned import Planned
@@ -79,7 +79,7 @@ class MemoryMap:
 def of_tflm(model: Model, abi: Abi, arena: Arena | None = None, library: Library = REFERENCE) -> MemoryMap:
     """The model as it is, as TFLM's own planner lays it out."""
     head, arena = head_plan(model, abi, library), arena or predict(model, abi, library=library)
-    graphs = [graph_of(model.tree, number) for number in range(model.subgraphs)]
+    graphs = model.graphs
     opened = [graphs[number].ops[at] for number, at in head.wanted.scopes[1:]]
     phases = tuple(Phase(f"{op.index} {op.type}", (op.index,), (op.type,), 1) for op in opened)
     buffers = tuple(_tflm_buffers(graphs, head, len(phases)))
@@ -88,7 +88,7 @@ def of_tflm(model: Model, abi: Abi, arena: Arena | None = None, library: Library
     return MemoryMap(title, phases, buffers, tuple(live), arena.head, arena.tail, bound)
 
 
-def _tflm_buffers(graphs: list[Graph], head: Head, phases: int) -> Iterator[Held]:
+def _tflm_buffers(graphs: Sequence[Graph], head: Head, phases: int) -> Iterator[Held]:
     for request, whom, offset in zip(head.wanted.requests, head.wanted.whom, head.offsets, strict=True):
         first, last = max(0, request.first - 1), min(max(1, request.last), phases)
         if request.last < 0 or first >= last:

@@ -9,7 +9,7 @@ from typing import Any
 from numpy.typing import NDArray
 
 from tflm_memopt.model.graph import Graph, Tensor, TensorId
-from tflm_memopt.model.reader import CUSTOM, Model, graph_of
+from tflm_memopt.model.reader import CUSTOM, Model
 from tflm_memopt.runtime.stimuli import Run, parts_of_range, stimuli
 from tflm_memopt.tflm.lifetimes import VAR_HANDLE
 
@@ -48,7 +48,7 @@ def best(swaps: Swaps, tensors: Sequence[TensorId], outputs: Sequence[NDArray[An
 
 def keeps_state(model: Model) -> bool:
     """Whether an inference may depend on those before it: then only the first one can be run again on a device."""
-    graphs = [graph_of(model.tree, number) for number in range(model.subgraphs)]
+    graphs = model.graphs
     variable = any(tensor.variable for graph in graphs for tensor in graph.tensors.values())
     return variable or any(op.type in (VAR_HANDLE, CUSTOM) for graph in graphs for op in graph.ops)
 

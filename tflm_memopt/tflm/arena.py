@@ -18,7 +18,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from tflm_memopt.model.graph import Graph, Op
-from tflm_memopt.model.reader import Model, graph_of, read
+from tflm_memopt.model.reader import Model, read
 from tflm_memopt.tflm import greedy_planner
 from tflm_memopt.tflm.builtin_memory import (
     UNKNOWN,
@@ -219,8 +219,7 @@ def _replay(
     source: Model, abi: Abi, recording: bool, library: Library, *, floor: int = 0, first: bool = True
 ) -> _Replay:
     """first: its allocator is made as well."""
-    graphs = tuple(graph_of(source.tree, i) for i in range(source.subgraphs))
-    replay = _Replay(source.tree, graphs, abi, recording, library, floor=floor)
+    replay = _Replay(source.tree, source.graphs, abi, recording, library, floor=floor)
     for step in (_create,) * first + (_create_variables, _start, _parse_and_init, _prepare, _plan, _expose):
         step(replay)
     return replay

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from tflm_memopt.errors import ModelError
 from tflm_memopt.model.graph import ABSENT, Graph, Op
-from tflm_memopt.model.reader import Model, describe, graph_of
+from tflm_memopt.model.reader import Model, describe
 
 HINT = (
     "full int8: converter.representative_dataset = EXAMPLES, and "
@@ -46,8 +46,7 @@ class Refusal:
 
 def refusal(model: Model) -> Refusal | None:
     """The first reason, or None where the types speak against nothing."""
-    for number in range(model.subgraphs):
-        graph = graph_of(model.tree, number)
+    for graph in model.graphs:
         for op in graph.ops:
             for tensor, why in _refused(graph, op):
                 return Refusal(f"TFLM refuses this model: {why}", describe(op, graph.tensors[tensor]))

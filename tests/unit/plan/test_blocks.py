@@ -41,7 +41,7 @@ def grown(chain: Chain, orders: int) -> Iterator[tuple[int, int, Growing]]:
         for first in range(last - 1, -1, -1):
             op = chain.ops[first]
             sink = last_read.get(op.output, -1) >= last
-            growing = [g for old in growing for g in grow(old, chain.keys[first], op, is_sink=sink)][:orders]
+            growing = [g for old in growing for g in grow(old, chain.members[first], is_sink=sink)][:orders]
             yield from ((first, last, g) for g in growing)
             if not growing:
                 break

@@ -21,7 +21,7 @@ def all_blocks(chain: Chain, last: int) -> list[Growing]:
     growing, found = [seed(chain, last, last_read)], []
     for first in range(last - 1, -1, -1):
         sink = last_read.get(chain.ops[first].output, -1) >= last
-        growing = [g for old in growing for g in grow(old, chain.keys[first], chain.ops[first], is_sink=sink)][:16]
+        growing = [g for old in growing for g in grow(old, chain.members[first], is_sink=sink)][:16]
         found += growing
     return found
 

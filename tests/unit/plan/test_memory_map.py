@@ -11,7 +11,7 @@ from models import Net
 import tflm_memopt
 from tflm_memopt.model.calls import called
 from tflm_memopt.model.graph import Graph
-from tflm_memopt.model.reader import graph_of, read
+from tflm_memopt.model.reader import read
 from tflm_memopt.plan import memory_map
 from tflm_memopt.plan.memory_map import MemoryMap
 from tflm_memopt.tflm.arena import predict
@@ -34,11 +34,10 @@ def test_tflms_layout_is_the_head_that_is_predicted(real_model: Path) -> None:
     assert memory.head - 16 < top <= memory.head
     assert memory.bound <= memory.head
     assert disjoint(memory)
-    graphs = [graph_of(model.tree, number) for number in range(model.subgraphs)]
 
     def runs(graph: Graph) -> int:
         """Operators that TFLM's planner sees: a called subgraph counts its own, and one for the call."""
-        return len(graph.ops) + sum(1 + runs(graphs[n]) for op in graph.ops for n in called(op))
+        return len(graph.ops) + sum(1 + runs(model.graphs[n]) for op in graph.ops for n in called(op))
 
     assert len(memory.live) == len(memory.phases) == runs(model.graph)
 

@@ -11,7 +11,7 @@ from unit.analysis.arena_zoo import ZOO, lstm
 
 import tflm_memopt
 from tflm_memopt.errors import UsageError
-from tflm_memopt.model.reader import graph_of, read
+from tflm_memopt.model.reader import read
 from tflm_memopt.tflm import cmsis_nn, esp_nn
 from tflm_memopt.tflm.arena import predict
 from tflm_memopt.tflm.builtin_memory import UNKNOWN, ConvShape
@@ -94,7 +94,7 @@ def test_every_struct_of_a_row_is_in_the_table(kernels: Library) -> None:
 def test_only_operators_with_rows_of_their_own_differ(name: str) -> None:
     model = ZOO[name]()
     source = read(model)
-    graphs = [graph_of(source.tree, number) for number in range(source.subgraphs)]
+    graphs = source.graphs
     operators = {str(op.options.get("custom_code", op.type)) for graph in graphs for op in graph.ops}
     for kernels in (DSP, MVE, ESP):
         own = {op for op, row in kernels.rows.items() if row != REFERENCE.rows[op]}

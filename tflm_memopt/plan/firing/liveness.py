@@ -132,16 +132,18 @@ def _converted(m: Member, frame: InputSource | None, *, tiled: bool) -> int:
 
 def frame_contents(trace: Trace, frame: InputSource | None) -> Iterator[Content]:
     """What a streamed input takes; nothing in a block that does not read it."""
+    if frame is None or not frame.pushed:
+        return
     moments = trace.end
     zero = np.zeros(len(moments), dtype=np.int64)
 
     def alive(role: Role, nbytes: int, first: int, last: int, depth: int = 0) -> Content:
         full = ((moments >= first) & (moments <= last)) * nbytes
-        return Content(role, frame.tensor if frame else -1, nbytes, zero, full, full, depth=depth)
+        return Content(role, frame.tensor, nbytes, zero, full, full, depth=depth)
 
-    if frame and frame.pushed and (found := arrivals(trace, frame)):
+    if found := arrivals(trace, frame):
         # rows that nobody asks for are pushed, too, when the block is done
-        yield alive(Role.TENSOR, frame.pushed * frame.row_bytes, 0, found.last if found.all_rows else len(trace.op))
+        yield alive(Role.TENSOR, frame.pushed * frame.row_bytes, 0, found.last if found.all_rows else len(trace))
         if found.depth:
             yield alive(Role.RING, found.depth * frame.row_bytes, int(found.pushed[0]), found.last, found.depth)
 
@@ -175,7 +177,7 @@ def _in_use(trace: Trace, writer: Member, ring: Ring, moments: Ints) -> tuple[In
         in_use = (top > dead) | (top > before)  # what nobody reads is written, too
         still = before > dead if writer.op.in_place else in_use
         return in_use.astype(np.int64), still.astype(np.int64)
-    life, length = ring.life, len(trace.op) + 2
+    life, length = ring.life, len(trace) + 2
     counts = [
         np.cumsum(np.bincount(first, minlength=length) - np.bincount(life.read + 1, minlength=length))
         for first in (life.written, life.written + 1 if writer.op.in_place else life.written)

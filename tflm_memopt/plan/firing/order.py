@@ -7,6 +7,7 @@ nowhere, as at the borders of the map, is listed in full where that stays short.
 
 from __future__ import annotations
 
+import functools
 import heapq
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -26,6 +27,9 @@ LEAST_LISTED = ORDER.itemsize
 """Firings that are listed in full: they take a byte each, and the record."""
 MOST_LISTED = MOST_BYTES
 """In a block."""
+MOST_BLOCKS = 64
+"""Blocks that are remembered, with their orders."""
+_TRUE = np.True_.tobytes()
 MOST_LOOKS = 64
 """For something that repeats itself, in a block: the longest parts are looked at first."""
 
@@ -53,6 +57,16 @@ def orders_of(ops: NDArray[np.int64], units: NDArray[np.int64], before: int = 0)
     if len(ops) == 0 or int(ops.max()) >= MOST_OPS:
         return ()
     found = np.where(_in_turn(ops, units), ops, MOST_OPS).astype(np.uint8)
+    return tuple(replace(order, start=before + order.start) for order in _parts(found.tobytes()))
+
+
+@functools.lru_cache(maxsize=MOST_BLOCKS)
+def _parts(firings: bytes) -> tuple[Order, ...]:
+    """The parts of a block that starts with the run: a block is lowered, and its cost is told.
+
+    firings: operators, MOST_OPS where one is not in order.
+    """
+    found = np.frombuffer(firings, dtype=np.uint8)
     parts, rest, left = [], [(-len(found), 0)], found.copy()
     for _ in range(MOST_LOOKS):
         if not rest:
@@ -61,12 +75,11 @@ def orders_of(ops: NDArray[np.int64], units: NDArray[np.int64], before: int = 0)
         best = _best(found[at : at - length])
         if best:
             end = best.start + best.count
-            parts.append(replace(best, start=before + at + best.start))
+            parts.append(replace(best, start=at + best.start))
             left[at + best.start : at + end] = MOST_OPS
             heapq.heappush(rest, (-best.start, at))
             heapq.heappush(rest, (length + end, at + end))
-    parts += [replace(order, start=before + order.start) for order in _listed(left)]
-    return tuple(sorted(parts, key=lambda order: order.start))
+    return tuple(sorted([*parts, *_listed(left)], key=lambda order: order.start))
 
 
 def _listed(left: NDArray[np.uint8]) -> Iterator[Order]:
@@ -84,18 +97,17 @@ def _listed(left: NDArray[np.uint8]) -> Iterator[Order]:
 
 def _best(found: NDArray[np.uint8]) -> Order | None:
     """What repeats itself, and saves most. MOST_OPS: not in order."""
-    best, saved = None, 0
+    best, saved, in_order = None, 0, found != MOST_OPS
     for period in range(1, min(MOST_BYTES, len(found) // WORTH) + 1):
         cost = WORTH * (period + ORDER.itemsize)
         if len(found) - cost <= saved:
             break
-        again = (found[period:] == found[:-period]) & (found[period:] != MOST_OPS)
-        if not _may_hold(again, saved + cost - period + 1):
+        again = (found[period:] == found[:-period]) & in_order[period:]
+        if _TRUE * (saved + cost - period + 1) not in again.tobytes():
             continue
         start, length = _longest(again)
-        if length + period - cost > saved:
-            saved = length + period - cost
-            best = Order(start, length + period, tuple(found[start : start + period].tolist()))
+        saved = length + period - cost
+        best = Order(start, length + period, tuple(found[start : start + period].tolist()))
     return best
 
 
@@ -112,17 +124,9 @@ def _in_turn(ops: NDArray[np.int64], units: NDArray[np.int64]) -> NDArray[np.boo
     return result
 
 
-def _may_hold(true: NDArray[np.bool_], length: int) -> bool:
-    """Whether there may be a run of this length: then one of the pieces half as long is true from end to end."""
-    piece = (length + 1) // 2
-    return bool(true[: len(true) // piece * piece].reshape(-1, piece).all(axis=1).any())
-
-
 def _longest(true: NDArray[np.bool_]) -> tuple[int, int]:
-    """Start and length of the longest run."""
+    """Start and length of the longest run, the first of several; there is one."""
     starts, ends = _runs(true)
-    if len(starts) == 0:
-        return 0, 0
     k = int(np.argmax(ends - starts))
     return int(starts[k]), int(ends[k] - starts[k])
 

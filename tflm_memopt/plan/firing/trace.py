@@ -9,7 +9,7 @@ their firings, so that all blocks [a, end) share one trace, extended operator by
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
@@ -23,6 +23,8 @@ OUTSIDE = -1
 """In Trace.op: the demand comes from outside the block."""
 FIRE = -1
 """In Trace.slot: the operator fires; there, operands and tensors count from 0."""
+_SLOTS = 32
+"""Bits of Trace.entry below the operator's key."""
 
 
 @dataclass(frozen=True)
@@ -50,11 +52,11 @@ class Member:
         walked = self.op.reads[0] if self.iterative else self.op.writes
         return units(self.walk, self.strips or walked.h, walked.h, walked.w)
 
-    @property
+    @cached_property
     def firings(self) -> int:
         return len(self.units)
 
-    @property
+    @cached_property
     def sum_bytes(self) -> int:
         """int32 sums that it keeps: one per output, or one per output of a strip that is walked group by group."""
         if self.walk.sums:
@@ -62,7 +64,7 @@ class Member:
             return 4 * int((u.hi - u.lo).max()) * self.op.writes.row_bytes
         return self.op.accumulator_bytes if self.iterative else 0
 
-    @property
+    @cached_property
     def scratch_bytes(self) -> int:
         """That its kernel takes while it fires."""
         packed = not self.iterative and self.walk.groups == 1
@@ -91,7 +93,22 @@ class Member:
         """End of the last byte of the whole output tensor that these firings write; 0 where they only add to sums."""
         return self._bytes_written[firing]
 
+    def rows_wanted(self, k: int, firing: Ints) -> Ints:
+        """End of the last row of input k that these firings read; 0 where they read none."""
+        return self._rows_wanted[k][firing]
+
+    def pixels(self, firing: Ints) -> int:
+        """Pixels that these firings walk, the pass that only writes sums excepted."""
+        u = self.units
+        if self.walk.by_rows:
+            return len(firing) * (self.op.reads[0].w if self.iterative else self.op.writes.w)
+        return int((u.x1 - u.x0)[firing[u.group[firing] < self.walk.groups - self.walk.sums]].sum())
+
     # the same of all units: asked for again and again while a block grows
+
+    @cached_property
+    def _rows_wanted(self) -> Sequence[Ints]:
+        return [np.where(end > start, end, 0) for start, end in self._rows]
 
     @cached_property
     def _rows(self) -> Sequence[tuple[Ints, Ints]]:
@@ -155,37 +172,75 @@ class Trace:
 
     members: tuple[Member, ...]
     """In the schedule's order."""
-    op: Ints
-    """Key of the operator, or OUTSIDE."""
-    slot: Ints
-    """FIRE, or the operand that is demanded; for a demand from outside: the tensor."""
+    entry: Ints
+    """What each entry is: `op` and `slot` in one number (_entry())."""
     firing: Ints
     """The operator's unit; for a demand from outside: the unit of the tensor's producer."""
+    wanted: frozenset[TensorId]
+    """Tensors that are demanded from outside."""
+    readers_of: Mapping[TensorId, tuple[tuple[Member, int], ...]]
+    """The members that read each tensor, and as which operand."""
+    dead: dict[tuple[TensorId, int], Ints] = field(default_factory=dict, init=False)
+    """What dead_bytes() found."""
+    _fires: dict[int, tuple[Ints, Ints]] = field(default_factory=dict, init=False)
+    _reads: dict[TensorId, tuple[Ints, Ints]] = field(default_factory=dict, init=False)
 
-    @cached_property
-    def moments(self) -> Ints:
-        """Positions of all firings."""
-        return np.flatnonzero(self.slot == FIRE)
+    @property
+    def op(self) -> Ints:
+        """Key of each entry's operator, or OUTSIDE."""
+        return self.entry >> _SLOTS
 
-    @cached_property
-    def _fired(self) -> Ints:
-        """Keys of those that fire, in order."""
-        return self.op[self.moments]
+    @property
+    def slot(self) -> Ints:
+        """FIRE, or the operand that is demanded; for a demand from outside: the tensor."""
+        return (self.entry & ((1 << _SLOTS) - 1)) + FIRE
+
+    def __len__(self) -> int:
+        return len(self.entry)
 
     @cached_property
     def end(self) -> Ints:
         """Positions of all firings, and the end of the trace."""
-        return np.append(self.moments, len(self.op))
+        (at,) = ((self.entry & ((1 << _SLOTS) - 1)) == 0).nonzero()
+        end = np.empty(len(at) + 1, dtype=np.int64)
+        end[:-1], end[-1] = at, len(self.entry)
+        return end
+
+    @cached_property
+    def moments(self) -> Ints:
+        """Positions of all firings."""
+        return self.end[:-1]
+
+    @property
+    def fired(self) -> Ints:
+        """Keys of those that fire, in order."""
+        return self.entry[self.moments] >> _SLOTS
 
     def fires(self, key: int) -> tuple[Ints, Ints]:
         """Positions in the trace at which an operator fires, and which firing it is."""
         if key not in self._fires:
-            at = self.moments[self._fired == key]
+            at = self.entries(key, FIRE)
             self._fires[key] = at, self.firing[at]
         return self._fires[key]
 
+    def fired_at(self, key: int, at: Ints, firing: Ints) -> None:
+        """Says what fires() would find."""
+        self._fires[key] = at, firing
+
+    def entries(self, op: int, slot: int) -> Ints:
+        """Positions of the entries of one kind."""
+        found: Ints = (self.entry == _entry(op, slot)).nonzero()[0]
+        return found
+
     def readers(self, tensor: TensorId) -> Sequence[tuple[Member, int]]:
-        return self._readers.get(tensor, ())
+        """Members that read a tensor, and as which operand."""
+        return self.readers_of.get(tensor, ())
+
+    def readers_with(self, member: Member) -> dict[TensorId, tuple[tuple[Member, int], ...]]:
+        """The readers of every tensor when a member comes in front."""
+        inputs = member.op.inputs
+        mine = {t: tuple((member, k) for k, u in enumerate(inputs) if u == t) for t in inputs}
+        return {**self.readers_of, **{t: (*new, *self.readers_of.get(t, ())) for t, new in mine.items()}}
 
     def reads(self, tensor: TensorId) -> tuple[Ints, Ints]:
         """Positions of all reads of a whole tensor, in order, and their first bytes: readers may see different rows."""
@@ -204,86 +259,74 @@ class Trace:
         order = np.argsort(at, kind="stable")
         return at[order], first[order]
 
-    @cached_property
-    def _fires(self) -> dict[int, tuple[Ints, Ints]]:
-        return {}
-
-    @cached_property
-    def _reads(self) -> dict[TensorId, tuple[Ints, Ints]]:
-        return {}
-
-    @cached_property
-    def dead(self) -> dict[tuple[TensorId, int], Ints]:
-        """What dead_bytes() found."""
-        return {}
-
-    @cached_property
-    def _readers(self) -> Mapping[TensorId, Sequence[tuple[Member, int]]]:
-        readers: dict[TensorId, list[tuple[Member, int]]] = {}
-        for m in self.members:
-            for k, t in enumerate(m.op.inputs):
-                readers.setdefault(t, []).append((m, k))
-        return readers
-
 
 _EMPTY = np.zeros(0, dtype=np.int64)
+
+
+def _entry(op: int, slot: int) -> int:
+    """In Trace.entry."""
+    return (op << _SLOTS) + slot - FIRE
 
 
 def start(sinks: Sequence[tuple[TensorId, int]]) -> Trace:
     """A block with no operators yet; all these tensors (id, units of the producer) are wanted, one after the other."""
     wanted = np.concatenate([np.arange(n, dtype=np.int64) for _, n in sinks])
-    tensors = np.concatenate([np.full(n, tensor, dtype=np.int64) for tensor, n in sinks])
-    return Trace((), np.full(len(wanted), OUTSIDE, dtype=np.int64), tensors, wanted)
+    entry = np.concatenate([np.full(n, _entry(OUTSIDE, tensor), dtype=np.int64) for tensor, n in sinks])
+    return Trace((), entry, wanted, frozenset(tensor for tensor, _ in sinks), {})
 
 
 def prepend(trace: Trace, member: Member) -> Trace:
     """Put a producer in front: its firings happen just before the demands that need them."""
-    need = _units_demanded(trace, member)
-    demands = np.flatnonzero(need >= 0)
-    produced = np.maximum.accumulate(need[demands])
-    before = np.concatenate(([0], produced[:-1])) if len(produced) else produced
+    demands, need = _demands(trace, member)
+    produced = np.maximum.accumulate(need)
+    before = np.zeros_like(produced)
+    before[1:] = produced[:-1]
     if member.walk.recomputes:  # it goes straight to the strip that is wanted
         u = member.units
         before = np.where(produced > before, np.maximum(before, u.start[u.strip[produced - 1]]), before)
     counts = produced - before
-    firing = np.repeat(before - np.cumsum(counts) + counts, counts) + np.arange(int(counts.sum()), dtype=np.int64)
+    done = counts.cumsum()
+    number = np.arange(int(done[-1]) if len(done) else 0, dtype=np.int64)
+    firing = (before - done + counts).repeat(counts) + number
 
-    pattern = np.array([*member.operands, FIRE], dtype=np.int64)
-    # The demands are met: the producer's entries take their place.
-    room = np.ones(len(need), dtype=np.int64)
+    # The demands are met: the producer's entries take their place, of each firing its demands and the firing itself.
+    pattern = [_entry(member.key, slot) for slot in (*member.operands, FIRE)]
+    room = np.ones(len(trace), dtype=np.int64)
     room[demands] = counts * len(pattern)
-    stays = np.repeat(need < 0, room)
-
-    def merged(old: Ints, new: Ints | int) -> Ints:
-        both = np.repeat(old, room)
-        both[~stays] = new
-        return both
-
-    return Trace(
-        (member, *trace.members),
-        merged(trace.op, member.key),
-        merged(trace.slot, np.resize(pattern, len(firing) * len(pattern))),
-        merged(trace.firing, np.repeat(firing, len(pattern))),
-    )
+    place = (demands - np.arange(len(demands))).repeat(counts) + number * len(pattern)
+    entries, firings = trace.entry.repeat(room), trace.firing.repeat(room)
+    for step, entry in enumerate(pattern):
+        entries[place + step], firings[place + step] = entry, firing
+    longer = Trace((member, *trace.members), entries, firings, trace.wanted, trace.readers_with(member))
+    longer.fired_at(member.key, place + len(pattern) - 1, firing)
+    return longer
 
 
-def _units_demanded(trace: Trace, producer: Member) -> Ints:
-    """Per entry of the trace: units of the producer that must be done there; -1: it is no demand of its output."""
-    tensor = producer.op.output
-    need = np.full(len(trace.op), -1, dtype=np.int64)
-    outside = (trace.op == OUTSIDE) & (trace.slot == tensor)
-    need[outside] = producer.firings if producer.iterative else trace.firing[outside] + 1
+def _demands(trace: Trace, producer: Member) -> tuple[Ints, Ints]:
+    """Positions of the demands of a producer's output, in order, and units of it that must be done there."""
+    tensor, parts = producer.op.output, []
+    if tensor in trace.wanted:
+        at = trace.entries(OUTSIDE, tensor)
+        parts.append((at, np.full(len(at), producer.firings) if producer.iterative else trace.firing[at] + 1))
     for member, k in trace.readers(tensor):
-        at = np.flatnonzero((trace.op == member.key) & (trace.slot == k))
-        firing = trace.firing[at]
-        first, end = member.rows(k, firing)
-        if producer.walk.by_rows and not producer.iterative:
-            need[at] = np.where(end > first, end, 0)
-            continue
-        left, right = member.columns(k, firing)
-        some = (end > first) & (right > left)
-        need[at] = 0
-        need[at[some]] = producer.unit_making(member, firing[some], end[some] - 1, right[some] - 1) + 1
+        at = trace.entries(member.key, k)
+        parts.append((at, _units_demanded(producer, member, k, trace.firing[at])))
+    if len(parts) < 2:
+        return parts[0] if parts else (_EMPTY, _EMPTY)
+    at, need = (np.concatenate(column) for column in zip(*parts, strict=True))
+    order = at.argsort()
+    return at[order], need[order]
+
+
+def _units_demanded(producer: Member, reader: Member, k: int, firing: Ints) -> Ints:
+    """Units of the producer that must be done before each of these firings of a reader."""
+    if producer.walk.by_rows and not producer.iterative:
+        return reader.rows_wanted(k, firing)
+    need = np.zeros(len(firing), dtype=np.int64)
+    first, end = reader.rows(k, firing)
+    left, right = reader.columns(k, firing)
+    some = (end > first) & (right > left)
+    need[some] = producer.unit_making(reader, firing[some], end[some] - 1, right[some] - 1) + 1
     return need
 
 
@@ -293,7 +336,7 @@ def ring_depth(trace: Trace, producer: Member) -> int:
     row_bytes = producer.op.writes.row_bytes
     rows = producer.bytes_written(firing) // row_bytes
     dead = dead_bytes(trace, producer.op.output, producer.op.writes.nbytes)
-    needed = dead[np.searchsorted(trace.moments, at)] // row_bytes
+    needed = dead[trace.moments.searchsorted(at)] // row_bytes
     return int(np.max(np.maximum(rows - np.minimum(needed, rows - 1), 1), initial=0))
 
 
@@ -305,20 +348,23 @@ def dead_bytes(trace: Trace, tensor: TensorId, nbytes: int) -> Ints:
         future = np.empty(len(first) + 1, dtype=np.int64)
         future[:-1], future[-1] = first, nbytes
         future = np.minimum.accumulate(future[::-1])[::-1]
-        trace.dead[key] = _changing(future, np.searchsorted(trace.end, at, side="right"), len(trace.end))
+        trace.dead[key] = _changing(future, trace.end.searchsorted(at, side="right"), len(trace.end))
     return trace.dead[key]
 
 
 def written_bytes(trace: Trace, member: Member) -> tuple[Ints, Ints]:
     """At each firing and at the end: end of the last byte of the member's output written before, and written then."""
     at, firing = trace.fires(member.key)
-    written = np.concatenate(([0], np.maximum.accumulate(member.bytes_written(firing))))
-    after = _changing(written, np.searchsorted(trace.end, at, side="left"), len(trace.end))
-    return np.concatenate(([0], after[:-1])), after
+    written = np.zeros(len(at) + 1, dtype=np.int64)
+    np.maximum.accumulate(member.bytes_written(firing), out=written[1:])
+    after = _changing(written, trace.end.searchsorted(at), len(trace.end))
+    before = np.zeros_like(after)
+    before[1:] = after[:-1]
+    return before, after
 
 
 def _changing(values: Ints, at: Ints, length: int) -> Ints:
     """One value after the other: the first up to at[0], then the second up to at[1], ..."""
     edges = np.empty(len(values) + 1, dtype=np.int64)
     edges[0], edges[1:-1], edges[-1] = 0, at, length
-    return np.repeat(values, edges[1:] - edges[:-1])
+    return values.repeat(edges[1:] - edges[:-1])

@@ -39,7 +39,7 @@ def work(plan: Plan, ops: Mapping[int, RowOp]) -> Iterator[Work]:
 def _searched(trace: Trace) -> list[int]:
     """Firings of each member that no order tells: the executor finds them by the demands."""
     number = {m.key: i for i, m in enumerate(trace.members)}
-    fired = np.array([number[key] for key in trace.op[trace.moments].tolist()], dtype=np.int64)
+    fired = np.array([number[key] for key in trace.fired.tolist()], dtype=np.int64)
     told = np.zeros(len(fired), dtype=np.bool_)
     for order in orders_of(fired, trace.firing[trace.moments]):
         told[order.start : order.start + order.count] = True

@@ -97,6 +97,19 @@ class Chain:
         return readers[-1] + 1 if readers else 0
 
     @cached_property
+    def macs(self) -> Sequence[int]:
+        """At each position: multiply-accumulates of the operators before it."""
+        return (0, *itertools.accumulate(op.macs for op in self.ops))
+
+    @cached_property
+    def members(self) -> Sequence[tuple[Member, ...]]:
+        """At each position: the operator as a member of a row block, once for each order of its operands."""
+        return [
+            tuple(Member(key, op, order, iterative=_iterative_pays(op)) for order in _orders(op))
+            for key, op in zip(self.keys, self.ops, strict=True)
+        ]
+
+    @cached_property
     def alive(self) -> Sequence[frozenset[TensorId]]:
         """At each position: tensors made before it and read there or later."""
         last_read = self.last_read()
@@ -107,6 +120,11 @@ class Chain:
             now -= {t for t in (*op.inputs, op.output) if last_read.get(t, -1) <= i}
             now |= {op.output} - self.beside if last_read.get(op.output, -1) > i else set()
         return (*steps, frozenset(now))
+
+    @cached_property
+    def alive_in_order(self) -> Sequence[list[TensorId]]:
+        """The same, each position's tensors in the order of their numbers."""
+        return [sorted(tensors) for tensors in self.alive]
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,7 +173,7 @@ class Growing:
 def border(
     chain: Chain, first: int, last: int, sizes: Mapping[TensorId, int], last_read: Mapping[TensorId, int]
 ) -> BlockBorder:
-    alive = sorted(chain.alive[first])
+    alive = chain.alive_in_order[first]
     return BlockBorder(
         dying=tuple(t for t in alive if last_read[t] < last),
         born=tuple(op.output for op in chain.ops[first:last] if last_read.get(op.output, -1) >= last),
@@ -171,26 +189,19 @@ def seed(chain: Chain, last: int, last_read: Mapping[TensorId, int]) -> Growing:
 
 
 def grow(
-    block: Growing,
-    key: int,
-    op: RowOp,
-    *,
-    is_sink: bool,
-    frame: InputSource | None = None,
-    operands: tuple[int, ...] | None = None,
+    block: Growing, forms: Sequence[Member], *, is_sink: bool, frame: InputSource | None = None
 ) -> Iterator[Growing]:
-    """The block with `op` put in front: one result per order of its operands; none when it cannot be fused.
-
-    `operands`: in this order only.
+    """The block with an operator put in front: one result for each of its forms (Chain.members); none when it cannot
+    be fused.
     """
-    for reader, k in block.trace.readers(op.output):
-        if (reader.op.reads[k].h, reader.op.reads[k].row_bytes) != (op.writes.h, op.writes.row_bytes):
+    writes = forms[0].op.writes
+    for reader, k in block.trace.readers(forms[0].op.output):
+        if (reader.op.reads[k].h, reader.op.reads[k].row_bytes) != (writes.h, writes.row_bytes):
             return  # the reader sees other rows: the tensor must be whole
-    for order in (operands,) if operands else _orders(op):
-        member = Member(key, op, order, iterative=_iterative_pays(op))
+    for member in forms:
         trace = prepend(block.trace, member)
         depth = 0 if is_sink else ring_depth(trace, member)
-        yield _with(block, trace, member, Ring(depth * op.writes.row_bytes, depth) if depth else None, frame)
+        yield _with(block, trace, member, Ring(depth * writes.row_bytes, depth) if depth else None, frame)
 
 
 def _orders(op: RowOp) -> Iterator[tuple[int, ...]]:
@@ -211,11 +222,12 @@ def _orders(op: RowOp) -> Iterator[tuple[int, ...]]:
 
 def _with(block: Growing, trace: Trace, member: Member, ring: Ring | None, frame: InputSource | None) -> Growing:
     """The extended block: the new firings find what lay in the gaps of the old; the new buffers come on top."""
-    moments = trace.moments
-    is_new = np.append(trace.op[moments] == member.key, False)
-    following = np.cumsum(~is_new) - ~is_new
-    alive = np.where(is_new, block.gaps[following], block.alive[following])
-    gaps = block.gaps[following]
+    found = trace.moments.searchsorted(trace.fires(member.key)[0])
+    is_old = np.ones(len(trace.end), dtype=np.bool_)
+    is_old[found] = False
+    gaps = block.gaps[is_old.cumsum() - is_old]
+    alive = gaps.copy()
+    alive[is_old] = block.alive
     for at_firing, before in new_contents(trace, member, ring, COUNTER_BYTES, frame):
         alive, gaps = alive + at_firing, gaps + before
     rings = {**block.rings, member.op.output: ring} if ring else block.rings
@@ -232,9 +244,10 @@ def _iterative_pays(op: RowOp) -> bool:
 
 def settle(block: Growing, frame: InputSource | None = None) -> Growing:
     """Operators that sum up a tensor from outside the block read it whole: it is there anyway, and sums cost bytes."""
-    piecemeal = {m.op.output for m in block.trace.members} | ({frame.tensor} if frame else set())
-    for m in block.trace.members:
-        if m.iterative and m.op.inputs[0] not in piecemeal and _whole_possible(m.op):
+    summing = [m for m in block.trace.members if m.iterative]
+    piecemeal = {m.op.output for m in block.trace.members if summing} | ({frame.tensor} if frame else set())
+    for m in summing:
+        if m.op.inputs[0] not in piecemeal and _whole_possible(m.op):
             block = _read_whole(block, m)
     return block
 
@@ -242,13 +255,14 @@ def settle(block: Growing, frame: InputSource | None = None) -> Growing:
 def _read_whole(block: Growing, member: Member) -> Growing:
     """The block with an operator's firings, which follow each other, made one, the last. It keeps no sums."""
     trace, last, whole = block.trace, member.firings - 1, replace(member, iterative=False)
-    dropped = (trace.op == member.key) & (trace.firing != last)
+    mine = trace.op == member.key
+    dropped = mine & (trace.firing != last)
     stays = np.append(~dropped[trace.moments], True)
     alive, gaps = block.alive[stays], block.gaps[stays]
     members = tuple(whole if m is member else m for m in trace.members)
-    firing = np.where(trace.op == member.key, 0, trace.firing)[~dropped]
-    settled = Trace(members, trace.op[~dropped], trace.slot[~dropped], firing)
-    at = settled.op[settled.moments] == member.key
+    readers = {t: tuple((whole if m is member else m, k) for m, k in of) for t, of in trace.readers_of.items()}
+    settled = Trace(members, trace.entry[~dropped], np.where(mine, 0, trace.firing)[~dropped], trace.wanted, readers)
+    at = settled.fired == member.key
     late = member.op.output not in block.rings and ends_late(whole)
     alive[:-1][at] += whole.scratch_bytes - member.scratch_bytes - member.sum_bytes - late
     gaps[:-1][at] -= member.sum_bytes * (last > 0)
@@ -282,14 +296,11 @@ def candidates(
         if cuttable and not meter.allows(SearchPart.ROW_BLOCKS):
             return
         is_sink = last_read.get(chain.ops[first].output, -1) >= last
-        grown = [
-            g
-            for old in growing
-            for g in grow(old, chain.keys[first], chain.ops[first], is_sink=is_sink, frame=chain.frame)
-        ]
-        meter.spend(sum(GROWN_SECONDS + ENTRY_SECONDS * len(g.trace.op) for g in grown))
-        grown.sort(key=lambda g: int(g.alive.max()))
-        growing = [g for g in grown if int(g.alive.max()) + chain.across <= limit][:orders]
+        forms = chain.members[first]
+        grown = [g for old in growing for g in grow(old, forms, is_sink=is_sink, frame=chain.frame)]
+        meter.spend(sum(GROWN_SECONDS + ENTRY_SECONDS * len(g.trace) for g in grown))
+        ranked = sorted(((int(g.alive.max()), g) for g in grown), key=lambda pair: pair[0])
+        growing = [g for nbytes, g in ranked if nbytes + chain.across <= limit][:orders]
         if not growing:
             return
         at_border = border(chain, first, last, sizes, last_read)
@@ -315,9 +326,8 @@ def worst_bytes(
 
     No layout of it can be lower.
     """
-    dying = sum((sizes[t] - dead_bytes(block.trace, t, sizes[t]) for t in at_border.dying), np.zeros(1, dtype=np.int64))
-    framed = sum((c.top - c.bottom for c in frame_contents(block.trace, frame)), dying)
-    return int((block.alive + framed).max())
+    alive = sum((sizes[t] - dead_bytes(block.trace, t, sizes[t]) for t in at_border.dying), block.alive)
+    return int(sum((c.top - c.bottom for c in frame_contents(block.trace, frame)), alive).max())
 
 
 def rebuild(chain: Chain, candidate: Candidate) -> Growing:
@@ -327,10 +337,9 @@ def rebuild(chain: Chain, candidate: Candidate) -> Growing:
     last_read = chain.last_read()
     block = seed(chain, candidate.last, last_read)
     for stage, i in zip(reversed(candidate.stages), reversed(range(candidate.first, candidate.last)), strict=True):
-        op = chain.ops[i]
-        is_sink = last_read.get(op.output, -1) >= candidate.last
-        order = stage.operands
-        block = next(grow(block, chain.keys[i], op, is_sink=is_sink, frame=chain.frame, operands=order))
+        is_sink = last_read.get(chain.ops[i].output, -1) >= candidate.last
+        form = next(member for member in chain.members[i] if member.operands == stage.operands)
+        block = next(grow(block, (form,), is_sink=is_sink, frame=chain.frame))
     return settle(block, chain.frame)
 
 
@@ -374,8 +383,6 @@ def executed_macs(trace: Trace) -> int:
 
 
 def _macs(trace: Trace, m: Member) -> int:
-    u, walked = m.units, m.op.reads[0] if m.iterative else m.op.writes
-    groups = m.walk.groups - m.walk.sums
+    walked = m.op.reads[0] if m.iterative else m.op.writes
     _, fired = trace.fires(m.key)
-    pixels = int((u.x1 - u.x0)[fired[u.group[fired] < groups]].sum())
-    return m.op.macs * pixels // (walked.h * walked.w * groups)
+    return m.op.macs * m.pixels(fired) // (walked.h * walked.w * (m.walk.groups - m.walk.sums))

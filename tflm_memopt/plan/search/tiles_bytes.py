@@ -12,12 +12,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cache
+from typing import NamedTuple
 
 from tflm_memopt.ops.rowop import Rows
 
 
-@dataclass(frozen=True, slots=True)
-class Columns:
+class Columns(NamedTuple):
     """Columns of a tensor that one reader keeps alive, at the worst of its tiles."""
 
     reading: int
@@ -30,8 +30,7 @@ class Columns:
     """From the left edge of the last tile's window on."""
 
 
-@dataclass(frozen=True, slots=True)
-class Reader:
+class Reader(NamedTuple):
     """How one operator reads an inner tensor within a strip."""
 
     columns: Columns
@@ -39,8 +38,7 @@ class Reader:
     """Per row that the operator makes, in order: the first row that it reads, the newest row that exists by then."""
 
 
-@dataclass(frozen=True, slots=True)
-class PeriodRows:
+class PeriodRows(NamedTuple):
     """Rows [first, first + rows) of a period, wanted for the last time `later` strips after their own (-1: never)."""
 
     first: int
@@ -94,29 +92,25 @@ def lanes(rows: int, advance: int) -> tuple[PeriodRows, ...]:
 
 def lane_pixels(lane: PeriodRows, width: int, advance: int, reader: Reader) -> int:
     """Ring depth that one reader asks of a lane: newest pixel to oldest wanted pixel, both included."""
-    next_age, next_row = _oldest(lane, advance, reader.windows[0][0])
-    depth = 1
+    (first, rows, _), (reading, before, between, _) = lane, reader.columns
+    next_age, next_row = _oldest(first, rows, advance, reader.windows[0][0])
+    depths = [1]
     for top, bottom in reader.windows:
-        newest = min(lane.rows, max(0, bottom + advance - lane.first + 1))
-        age, row = _oldest(lane, advance, top)
+        newest = min(rows, max(0, bottom + advance - first + 1))
+        age, row = _oldest(first, rows, advance, top)
+        # from the oldest pixel to the newest, or to where a column begins that is not yet begun
         if age >= 0:
-            columns = reader.columns.reading if newest else reader.columns.before
-            depth = max(depth, age * width * lane.rows + _span(columns, lane.rows, newest, row))
+            pixels = (reading - 1) * rows + newest if newest else before * rows
+            depths.append(age * width * rows + pixels - row)
         if next_age >= 0:
-            between = _span(reader.columns.between, lane.rows, newest or lane.rows, next_row)
-            depth = max(depth, next_age * width * lane.rows + between)
-    return depth
+            depths.append((next_age * width + between - 1) * rows + (newest or rows) - next_row)
+    return max(depths)
 
 
-def _oldest(lane: PeriodRows, advance: int, top: int) -> tuple[int, int]:
+def _oldest(first: int, rows: int, advance: int, top: int) -> tuple[int, int]:
     """Oldest row of a lane at or below row coordinate `top`: strips since it was made (-1: none), place in the lane."""
-    age = (lane.first + lane.rows - 1 - advance - top) // advance
-    return age, max(0, top + advance * (age + 1) - lane.first)
-
-
-def _span(columns: int, rows: int, newest: int, oldest: int) -> int:
-    """Pixels from place `oldest` of the first column to the first `newest` of the last; 0: to where that begins."""
-    return (columns - 1) * rows + newest - oldest if newest else columns * rows - oldest
+    age = (first + rows - 1 - advance - top) // advance
+    return age, max(0, top + advance * (age + 1) - first)
 
 
 @cache
@@ -200,15 +194,12 @@ def overlapped_bytes(source: Flow, out: Rows, rows: int, tile: int) -> int:
     Strip m writes the output rows [m*rows, (m+1)*rows). Its first unit column (`tile`) reaches into the last of them at
     once; tile 0: the strip is written when its input has been read.
     """
-    row_in = source.width * source.channels
-    worst = max(source.nbytes, out.nbytes)
-    for m in range(-(-out.h // rows)):
-        alive, later = ((source.height - source.drained(s)) * row_in for s in (m, m + 1))
-        made = min(out.h, (m + 1) * rows) * out.row_bytes
-        if tile:
-            begin = alive + made - max(0, out.w - tile) * out.c
-            end = alive + made - max(0, source.width - source.columns) * source.channels
-            worst = max(worst, begin, end)
-        else:
-            worst = max(worst, later + made)
-    return worst
+    row_in, strips = source.width * source.channels, range(-(-out.h // rows))
+    undrained = [(source.height - source.drained(m)) * row_in for m in range(len(strips) + 1)]
+    made = [min(out.h, (m + 1) * rows) * out.row_bytes for m in strips]
+    if tile:
+        rest = min(max(0, out.w - tile) * out.c, max(0, source.width - source.columns) * source.channels)
+        together = [alive + new - rest for alive, new in zip(undrained, made, strict=False)]
+    else:
+        together = [alive + new for alive, new in zip(undrained[1:], made, strict=True)]
+    return max(source.nbytes, out.nbytes, *together)

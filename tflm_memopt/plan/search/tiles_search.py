@@ -70,6 +70,8 @@ class Search:
     """Multiply-accumulates by which a label must beat one of fewer bytes."""
     meter: Meter = field(default_factory=Meter)
     """What the search may cost."""
+    across: dict[int, int] = field(default_factory=dict, init=False)
+    """What _through() found."""
 
     def blocks(self) -> list[Found]:
         """The best blocks of every length, for all heights of the last operator's strips."""
@@ -113,13 +115,13 @@ class Search:
     def _pay(self, labels: Sequence[Label], demand: Demand, position: int) -> list[Label]:
         """The labels with the cost of the operators that demand."""
         visit = demand.visit
-        plain = sum(op.macs for op in self.chain.ops[visit.position : position + 1])
+        plain = self.chain.macs[position + 1] - self.chain.macs[visit.position]
         nbytes = demand.nbytes + self.settings.counter_bytes * (position + 1 - visit.position)
         spare = self.slack + self._plain(position + 1) + plain - demand.macs
         return [(b + nbytes, m + demand.macs, (t, visit)) for b, m, t in labels if m <= spare]
 
     def _plain(self, position: int) -> int:
-        return sum(op.macs for op in self.chain.ops[position : self.last])
+        return self.chain.macs[self.last] - self.chain.macs[position]
 
     # What an operator wants
 
@@ -192,7 +194,7 @@ class Search:
         rows = end - min(demand.end - demand.rows, *(s.end - s.rows for s in mine))
         width = self.chain.ops[position].reads[self.links.main[position]].w
         shift = demand.end - end
-        readers = [replace(r, windows=tuple((a + shift, b + shift) for a, b in r.windows)) for r in demand.readers]
+        readers = [r._replace(windows=tuple((a + shift, b + shift) for a, b in r.windows)) for r in demand.readers]
         for s in mine:
             windows = tuple((s.end - end - s.rows + y, y - s.rows + shift) for y in range(s.rows))
             readers.append(Reader(lagging_columns(width, self.settings.tile, s.lag), windows))
@@ -333,7 +335,7 @@ class Search:
             made = supply(advance, first, stop)
             yield cached_pixels((read.h, read.w), rows, advance, end, demand.readers) * read.c, made
             if self._is_pushed(position - 1):
-                whole = tuple(replace(r, columns=Columns(*[read.w] * 4)) for r in demand.readers)
+                whole = tuple(r._replace(columns=Columns(*[read.w] * 4)) for r in demand.readers)
                 pixels = cached_pixels((read.h, read.w), rows, advance, end, whole)
                 yield pixels * read.c, made._replace(by_rows=True)
         if rows > advance and (self.settings.recompute or strips[1] - strips[0] == 1):
@@ -418,9 +420,11 @@ class Search:
 
     def _through(self, position: int) -> int:
         """Bytes of whole tensors that are alive during the block, its main input and its output excepted."""
-        main = self.links.tensor(self.chain, position)
-        others = (t for t in self.chain.alive[position] if t != main and self._counts(t))
-        return self.chain.across + sum(self.links.sizes[t] for t in others)
+        if position not in self.across:
+            main = self.links.tensor(self.chain, position)
+            others = (t for t in self.chain.alive[position] if t != main and self._counts(t))
+            self.across[position] = self.chain.across + sum(self.links.sizes[t] for t in others)
+        return self.across[position]
 
 
 def _pointwise(op: RowOp) -> bool:

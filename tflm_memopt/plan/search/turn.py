@@ -30,6 +30,8 @@ class Turned:
     able: frozenset[int]
     """Positions of those that have."""
     joined: Links
+    mirrored: dict[tuple[int, int], bool] = field(default_factory=dict)
+    """Whether operators [first, last) can be turned together, as far as anybody has asked."""
     known: dict[tuple[int, bool], tuple[int, Sequence[Candidate]]] = field(default_factory=dict)
     """By position at which they end, and whether they are tiled: blocks of at most so many bytes."""
 
@@ -38,10 +40,10 @@ class Turned:
 
         `limit`: bytes, at the most. `meter`: what it may cost to find.
         """
-        positions, frame = range(block.first, block.last), self.chain.frame
-        ops = [self.chain.ops[i] for i in positions]
-        framed = frame is not None and any(frame.tensor in op.inputs for op in ops)
-        if framed or not self.able.issuperset(positions) or not _seen_alike(ops):
+        where = block.first, block.last
+        if where not in self.mirrored:
+            self.mirrored[where] = self._can_be_turned(*where)
+        if not self.mirrored[where]:
             return None
         key = block.last, block.strips > 0
         most, found = self.known.get(key, (-1, ()))
@@ -50,6 +52,11 @@ class Turned:
             self.known[key] = limit, self._ending(*key, settings, limit, meter)
             best = _best(self.known[key][1], block)
         return best if best and best.nbytes <= limit else None
+
+    def _can_be_turned(self, first: int, last: int) -> bool:
+        ops, frame = self.chain.ops[first:last], self.chain.frame
+        framed = frame is not None and any(frame.tensor in op.inputs for op in ops)
+        return not framed and self.able.issuperset(range(first, last)) and _seen_alike(ops)
 
     def _ending(
         self, last: int, tiled: bool, settings: Settings | None, limit: int, meter: Meter
