@@ -144,6 +144,8 @@ TABLES = (
     Table(FRONTIER, "msf-cnn", "msf_cnn.py --nets {nets}"),
     Table(FRONTIER, "ablation", "ablation.py --nets {nets}"),
     Table(FRONTIER, "costs", "costs.py --models {models}", SMALL, estimates),
+    Table("docs/kernel-language.md", "kernels-rvv", "kernels.py"),
+    Table("docs/kernel-language.md", "kernels-vmcu", "kernels.py"),
     Table(BENCHMARKS, "executed", "executed.py --nets {nets} --input external"),
     Table(BENCHMARKS, "vmcu-layers", "vmcu.py"),
     Table(BENCHMARKS, "vmcu-bottlenecks", "vmcu.py"),

@@ -6,6 +6,7 @@
     +-- InterfaceError      two models cannot be compared: their interfaces differ for no recorded reason (exit code 2)
     +-- DoesNotFit          the answer is no (exit code 1)
     +-- RegisterError       a driver or a description of registers cannot be used (exit code 2)
+    +-- KernelError         a kernel's description contradicts itself, or a core cannot run it (exit code 2)
     +-- PlanError           the checker refuses a plan: a defect of the planner, never of the user
     +-- RuntimeUnavailable  TFLM's wheel or the host library is not there
 
@@ -64,6 +65,10 @@ class DoesNotFit(MemoptError):
 
 class PlanError(MemoptError):
     """The plan checker refuses a plan."""
+
+
+class KernelError(MemoptError):
+    """A description of a kernel contradicts itself, or a core cannot run it."""
 
 
 class RegisterError(MemoptError):

@@ -1,0 +1,130 @@
+"""Kernels that were written from their descriptions, on emulated cores: compiled, run, and compared with NumPy."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import tempfile
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+from cores.core import CORES, HERE, Core, build, compile_flags, emulate
+from numpy.typing import NDArray
+
+from tflm_memopt.kernels.instructions import REF, RVV, InstructionTable
+from tflm_memopt.kernels.language import Extents, KernelProgram
+from tflm_memopt.kernels.write_c import function, operands_struct
+
+MARCH = "-march=rv32imac_zicsr_zve32x"
+ROM_BYTES = 2 << 20
+"""Room for the cases' arrays: they are linked."""
+MAIN = """\
+#include "core.h"
+#include "tmo/fixed.h"
+
+static void number(const char *name, uint32_t value) {
+  char text[12], *end = text + sizeof text;
+  *--end = 0;
+  do *--end = (char)('0' + value % 10);
+  while ((value /= 10) > 0);
+  core_write(name);
+  core_write(end);
+}
+
+extern inline int32_t tmo_wrapping_add(int32_t a, int32_t b);
+extern inline int32_t tmo_high_mul(int32_t a, int32_t b);
+extern inline int32_t tmo_high_scale(int32_t x, int32_t multiplier);
+extern inline int32_t tmo_round_shift(int32_t x, uint32_t exponent);
+extern inline int32_t tmo_rescale(int32_t x, int32_t multiplier, int32_t shift);
+"""
+
+
+@dataclass(frozen=True)
+class Call:
+    """One call of a kernel, and what has to come out, by the tensor's name."""
+
+    kernel: KernelProgram
+    values: Extents
+    arrays: Mapping[str, NDArray[np.generic]]
+    expected: Mapping[str, NDArray[np.generic]]
+
+
+@dataclass(frozen=True)
+class Ran:
+    """What came of a call."""
+
+    wrong: int
+    """Elements that differ, and bytes behind an output that were written."""
+    instructions: int
+
+
+def run(calls: Sequence[Call], table: InstructionTable, vlen: int = 128) -> list[Ran]:
+    """All calls in one program. vlen: bits of a vector register, for RVV."""
+    core = CORES["rv32"]
+    if table is RVV:
+        core = replace(core, name=f"rvv{vlen}", options=(*core.options, "-cpu", f"rv32,v=true,vlen={vlen}"))
+    assert table in (REF, RVV)
+    kernels = {call.kernel.name: call.kernel for call in calls}
+    parts = [MAIN, *(f"{operands_struct(k)}\n{function(k, table)}" for k in kernels.values())]
+    parts += [_case(number, call, table) for number, call in enumerate(calls)]
+    vectors = '  __asm__ volatile("csrs mstatus, %0" : : "r"(0x200)); /* the vector unit is on */\n' if vlen else ""
+    body = "".join(f"  case_{number}();\n" for number in range(len(calls)))
+    parts.append(f"int main(void) {{\n{vectors if table is RVV else ''}{body}  return 0;\n}}\n")
+    with tempfile.TemporaryDirectory() as folder:
+        source, image = Path(folder) / "main.c", Path(folder) / "main.elf"
+        source.write_text("\n".join(parts))
+        compiled = _compiled(core, source, table)
+        build(core, [compiled, *(HERE / name for name in core.start)], image, [f"-I{HERE}"], rom_bytes=ROM_BYTES)
+        said = emulate(core, image)
+    found = [Ran(int(a), int(b)) for a, b in re.findall(r"wrong (\d+) instructions (\d+)", said)]
+    if len(found) != len(calls):
+        raise RuntimeError(said)
+    return found
+
+
+def _compiled(core: Core, source: Path, table: InstructionTable) -> Path:
+    """An object; GCC 12 has no C library for cores with vectors, but its assembler knows them."""
+    target = source.with_suffix(".o")
+    flags = [MARCH if flag.startswith("-march") and table is RVV else flag for flag in compile_flags(core)]
+    command = [core.prefix + "gcc", *flags, f"-I{HERE}", "-c", str(source), "-o", str(target)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise RuntimeError(done.stderr)
+    return target
+
+
+def _case(number: int, call: Call, table: InstructionTable) -> str:
+    lines, fields, checks = [], [], []
+    for tensor in call.kernel.tensors:
+        name, c = f"{tensor.name}_{number}", tensor.type.c
+        if tensor.name in call.arrays:
+            values = ", ".join(map(str, call.arrays[tensor.name].reshape(-1).tolist()))
+            lines.append(f"static const {c} {name}[] = {{{values}}};")
+        else:
+            size = tensor.elements.at(call.values)
+            lines.append(f"static {c} {name}[{size + 16}];")
+            if tensor.written:
+                values = ", ".join(map(str, [*call.expected[tensor.name].reshape(-1).tolist(), *[0] * 16]))
+                lines.append(f"static const {c} {name}_expected[] = {{{values}}};")
+                checks.append(f"  for (uint32_t i = 0; i < {size + 16}; ++i) wrong += {name}[i] != {name}_expected[i];")
+        fields.append(f".{tensor.name} = {name}")
+    fields += [f".{name} = {call.values[name]}" for name in (*call.kernel.extents, *call.kernel.parameters)]
+    body = "\n".join(checks)
+    return "\n".join(
+        [
+            *lines,
+            f"static void case_{number}(void) {{",
+            f"  const tmo_{call.kernel.name}_operands o = {{{', '.join(fields)}}};",
+            "  uint32_t wrong = 0;",
+            "  core_clock_start();",
+            f"  tmo_{call.kernel.name}_{table.name}(&o);",
+            "  const uint64_t spent = core_clock_stop();",
+            body,
+            '  number("wrong ", wrong);',
+            '  number(" instructions ", (uint32_t)spent);',
+            '  core_write("\\n");',
+            "}",
+        ]
+    )

@@ -1,0 +1,112 @@
+"""C from descriptions on emulated cores: the bytes of the NumPy reading, whatever the length of vectors."""
+
+from __future__ import annotations
+
+from functools import cache
+
+import numpy as np
+import pytest
+from cores.core import CORES, missing_tools
+from cores.described import Call, run
+from kernels_cases import SCHEDULES, draw, laid_out, vectorised
+
+from tflm_memopt.kernels import meaning
+from tflm_memopt.kernels.build import Builder, kernel
+from tflm_memopt.kernels.instructions import REF, RVV, RVV_INSTRUCTIONS, Instruction
+from tflm_memopt.kernels.language import KernelProgram, Type
+from tflm_memopt.kernels.rewrites import scheduled, vectorise
+
+pytestmark = [
+    pytest.mark.slow, pytest.mark.skipif(bool(missing_tools(CORES["rv32"])), reason=missing_tools(CORES["rv32"]))
+]  # fmt: skip
+VLENS = (128, 256, 512, 1024)
+"""QEMU has none of fewer bits."""
+TYPES = {"v8": Type.INT8, "v16": Type.INT16, "v32": Type.INT32}
+LARGE = {
+    "dense": {"rows": 1, "depth": 64, "units": 64},
+    "conv": {"height": 6, "width": 6, "channels": 16, "filters": 32, "kernel_h": 3, "kernel_w": 3, "stride_h": 1,
+             "stride_w": 1, "pad_top": 1, "pad_left": 1},
+    "depthwise": {"height": 8, "width": 8, "channels": 64, "kernel_h": 3, "kernel_w": 3, "stride_h": 1, "stride_w": 1,
+                  "pad_top": 1, "pad_left": 1},
+    "max_pool": {"height": 8, "width": 8, "channels": 32, "kernel_h": 2, "kernel_w": 2, "stride_h": 2, "stride_w": 2,
+                 "pad_top": 0, "pad_left": 0},
+    "add": {"n": 1024},
+}  # fmt: skip
+"""Of about the size of a layer."""
+
+
+@cache
+def calls(name: str, count: int = 6) -> tuple[list[Call], list[Call]]:
+    """As described, and vectorised; the first is LARGE."""
+    plain, wide = [], []
+    description, vector = SCHEDULES[name][0], vectorised(name)
+    for seed in range(count):
+        values, arrays = draw(name, seed, **(LARGE[name] if seed == 0 else {}))
+        expected = meaning.run(description, values, arrays)
+        plain.append(Call(description, values, arrays, expected))
+        wide.append(Call(vector, values, laid_out(vector, values, arrays), expected))
+    return plain, wide
+
+
+@pytest.mark.parametrize("name", SCHEDULES)
+def test_every_length_of_vectors_has_the_same_bytes(name: str) -> None:
+    plain, wide = calls(name)
+    scalar = run(plain, REF)
+    assert not [ran for ran in scalar if ran.wrong]
+    spent = []
+    for vlen in VLENS:
+        vector = run(wide, RVV, vlen)
+        assert not [ran for ran in vector if ran.wrong]
+        spent.append(vector[0].instructions)
+    assert spent == sorted(spent, reverse=True)
+    assert spent[0] <= 0.12 * scalar[0].instructions
+
+
+def test_a_wrong_byte_is_seen() -> None:
+    (call, *_), _ = calls("add")
+    expected = {"y": call.expected["y"] ^ 1}
+    (ran,) = run([Call(call.kernel, call.values, call.arrays, expected)], REF)
+    assert ran.wrong == LARGE["add"]["n"]
+
+
+def one_instruction(number: int, row: Instruction) -> KernelProgram:
+    """y[i] = the instruction's result, in a loop of vectors."""
+
+    def describe(b: Builder) -> None:
+        (n,) = b.extents("n")
+        (scalar,) = b.parameters("scalar")
+        y = b.output("y", TYPES[row.to], n)
+        sources = [b.ram(f"x{k}", TYPES[t], n) if t != "s" else None for k, t in enumerate(row.takes)]
+        with b.loop("i", n) as i:
+            operands = [scalar if x is None else b.ram_load(x, i) for x in sources]
+            if row.op == "dot":
+                total = b.broadcast(Type.INT32, scalar)
+                b.dot(total, *operands)
+                b.ram_store(y, total, i)
+            else:
+                b.ram_store(y, b.compute(row.op, TYPES[row.to], *operands), i)
+
+    describe.__name__ = f"instruction{number}"
+    return scheduled(kernel(row.text)(describe), [vectorise("i")])
+
+
+def test_each_instruction_does_what_its_op_means() -> None:
+    """By the table's own rows; copies that narrow get values that fit."""
+    rng = np.random.default_rng(11)
+    made = []
+    for number, row in enumerate(RVV_INSTRUCTIONS):
+        values = {"n": 37, "scalar": 5}
+        arrays = {}
+        for k, t in enumerate(row.takes):
+            if t != "s":
+                narrow = 7 if row.to == "v8" else 14 if row.to == "v16" or row.op == "dot" else 31
+                bits = min(8 * TYPES[t].value - 1, narrow)
+                low = 0 if row.op.startswith("shift") and k else -(1 << bits)
+                high = 32 if row.op.startswith("shift") and k else 1 << bits
+                low = 0 if row.op == "high_mul" and k else low
+                arrays[f"x{k}"] = rng.integers(low, high, 37).astype(np.dtype(TYPES[t].c.removesuffix("_t")))
+        program = one_instruction(number, row)
+        made.append(Call(program, values, arrays, meaning.run(program, values, arrays)))
+    outcomes = run(made, RVV)
+    wrong = [row.text for row, ran in zip(RVV_INSTRUCTIONS, outcomes, strict=True) if ran.wrong]
+    assert not wrong and len(outcomes) == len(RVV_INSTRUCTIONS)

@@ -1,0 +1,76 @@
+"""Random calls of described kernels: extents, parameters and arrays, with what NumPy makes of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tflm_memopt.kernels.descriptions.dense import dense
+from tflm_memopt.kernels.language import KernelProgram, Memory
+from tflm_memopt.kernels.operators import BOUND, SIDE_BY_SIDE
+from tflm_memopt.kernels.rewrites import Rewrite, scheduled
+
+Drawn = tuple[dict[str, int], dict[str, NDArray[Any]]]
+LIMITS = {"int8_t": (-128, 128), "int32_t": (-(1 << 14), 1 << 14)}
+SCHEDULES: Mapping[str, tuple[KernelProgram, tuple[Rewrite, ...]]] = {
+    "dense": (dense, SIDE_BY_SIDE["dense"]),
+    **{bound.kernel.name: (bound.kernel, SIDE_BY_SIDE[bound.kernel.name]) for bound in BOUND},
+}
+"""For a core with vectors: output channels side by side."""
+
+
+def vectorised(name: str) -> KernelProgram:
+    """A description as its schedule makes it."""
+    kernel, steps = SCHEDULES[name]
+    return scheduled(kernel, steps)
+
+
+def draw(name: str, seed: int, **fixed: int) -> Drawn:
+    """Extents, parameters, and arrays in the description's own layout."""
+    rng = np.random.default_rng(seed)
+    kernel = SCHEDULES[name][0]
+    values = {extent: int(rng.integers(1, 6)) for extent in kernel.extents}
+    low, high = sorted(int(x) for x in rng.choice(np.arange(-128, 128), 2, replace=False))
+    values |= {p: int(rng.integers(-128, 128)) if p.startswith("zero") else 0 for p in kernel.parameters}
+    values |= {"low": low, "high": high, "scale_step": int(rng.integers(0, 2))}
+    values |= {
+        p: int(rng.integers(1 << 30, 1 << 31)) for p in kernel.parameters if p.startswith("scale_") and p[6:] != "step"
+    }
+    values |= {p: int(rng.integers(0, 24)) for p in kernel.parameters if p.startswith("right_")}
+    values |= fixed
+    if "kernel_h" in values:
+        values |= {"dilation_h": 1, "dilation_w": 1}
+        for axis, size in (("h", "height"), ("w", "width")):
+            stride = values.setdefault(f"stride_{axis}", 0) or int(rng.integers(1, 4))
+            values[f"stride_{axis}"] = stride
+            pad = "pad_top" if axis == "h" else "pad_left"
+            values[pad] = fixed.get(pad, int(rng.integers(0, values[f"kernel_{axis}"])))
+            out = (values[size] + 2 * values[pad] - values[f"kernel_{axis}"]) // stride + 1
+            values[f"out_{axis}"] = max(1, out)
+    arrays: dict[str, NDArray[Any]] = {}
+    for tensor in kernel.tensors:
+        shape = tuple(extent.at(values) for extent in tensor.shape)
+        kind = np.dtype(tensor.type.c.removesuffix("_t"))
+        if tensor.name == "multipliers":
+            arrays[tensor.name] = rng.integers(1 << 30, 1 << 31, shape).astype(kind)
+        elif tensor.name == "shifts":
+            arrays[tensor.name] = rng.integers(-20, 3, shape).astype(kind)
+        elif not tensor.written:
+            arrays[tensor.name] = rng.integers(*LIMITS[tensor.type.c], shape).astype(kind)
+    return values, arrays
+
+
+def laid_out(
+    kernel: KernelProgram, values: Mapping[str, int], arrays: Mapping[str, NDArray[Any]]
+) -> dict[str, NDArray[Any]]:
+    """Constants in the order of the kernel's strides."""
+    out = dict(arrays)
+    for tensor in kernel.tensors:
+        if tensor.memory is Memory.FLASH and len(tensor.shape) > 1:
+            strides = [stride.at(values) for stride in tensor.strides]
+            axes = sorted(range(len(strides)), key=lambda axis: (-strides[axis], axis))
+            out[tensor.name] = np.ascontiguousarray(arrays[tensor.name].transpose(axes))
+    return out

@@ -1,0 +1,53 @@
+"""The NumPy reading of descriptions gives TFLM's bytes: it is what their C is compared with."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+from models import Net
+
+from tflm_memopt.kernels.descriptions.dense import dense
+from tflm_memopt.kernels.meaning import run
+from tflm_memopt.kernels.operators import bound_of
+from tflm_memopt.model.reader import read
+from tflm_memopt.ops.rowop import RowOp
+from tflm_memopt.rowgraph.supported import to_row_ops
+from tflm_memopt.runtime.process import run_model
+
+pytestmark = pytest.mark.slow
+Build = Callable[[Net], int]
+IMAGE = (1, 7, 6, 5)
+MODELS: dict[str, Build] = {
+    "conv": lambda net: net.conv2d(net.input(IMAGE), 9, kernel=(3, 3), stride=(2, 1)),
+    "conv, valid": lambda net: net.conv2d(net.input(IMAGE), 4, kernel=(2, 3), padding="VALID", activation="RELU6"),
+    "conv, dilated": lambda net: net.conv2d(net.input(IMAGE), 3, kernel=(3, 2), dilation=(2, 2)),
+    "depthwise": lambda net: net.depthwise_conv2d(net.input(IMAGE), kernel=(3, 3), stride=(1, 2)),
+    "dense": lambda net: net.fully_connected(net.input((1, 33)), 17),
+    "dense, a scale each": lambda net: net.fully_connected(net.input((1, 33)), 17, per_channel=True),
+    "max pool": lambda net: net.pool(net.input(IMAGE), kind="MAX_POOL_2D", kernel=(3, 2), stride=(2, 2)),
+    "add": lambda net: net.add(net.input(IMAGE), net.input(IMAGE, (0.07, 11))),
+}
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_it_has_the_bytes_of_tflm(name: str) -> None:
+    for seed in range(3):
+        net = Net(seed)
+        model = net.model(MODELS[name](net))
+        graph = read(model).graph
+        (op,) = to_row_ops(graph).values()
+        assert isinstance(op, RowOp)
+        rng = np.random.default_rng(seed)
+        inputs = [rng.integers(-128, 128, graph.tensors[t].shape, dtype=np.int8) for t in graph.inputs]
+        expected = run_model(model, [x[None] for x in inputs], 1, 1).outputs[0].reshape(-1)
+        bound = bound_of(op)
+        assert bound
+        values, arrays = bound.give(op)
+        given = dict(zip(bound.inputs, inputs, strict=True))
+        assert np.array_equal(run(bound.kernel, values, {**arrays, **given})["y"], expected), f"seed {seed}"
+        if name.startswith("dense"):
+            as_dense = values | {"rows": 1, "depth": values["channels"], "units": values["filters"]}
+            assert np.array_equal(run(dense, as_dense, {**arrays, **given})["y"], expected), f"seed {seed}"
+        assert len(set(expected.tolist())) > 1

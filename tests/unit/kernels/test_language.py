@@ -1,0 +1,275 @@
+"""Described kernels: what they compute, what they touch, what may be rewritten, and what is refused."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from itertools import product
+
+import numpy as np
+import pytest
+from conftest import ROOT
+from kernels_cases import SCHEDULES, draw, laid_out, vectorised
+
+from tflm_memopt.errors import KernelError
+from tflm_memopt.kernels.access import accesses, distance, footprint, segments, survives
+from tflm_memopt.kernels.build import Builder, kernel
+from tflm_memopt.kernels.descriptions.dense import dense
+from tflm_memopt.kernels.descriptions.windows import bottleneck_without_add, conv, inverted_bottleneck
+from tflm_memopt.kernels.instructions import REF, RVV, VectorUnit
+from tflm_memopt.kernels.language import Compute, Index, KernelProgram, Reg, Type
+from tflm_memopt.kernels.meaning import run
+from tflm_memopt.kernels.registers import assign
+from tflm_memopt.kernels.rewrites import relayout, scheduled, vectorise
+from tflm_memopt.kernels.write_c import for_target, function
+
+PLAIN = {"zero_in": 0, "zero_out": 0, "low": -128, "high": 127, "scale_step": 0}
+UNPADDED = {**PLAIN, "pad_top": 0, "pad_left": 0, "dilation_h": 1, "dilation_w": 1}
+
+
+def dense_extents(m: int, k: int, n: int) -> dict[str, int]:
+    return {**PLAIN, "rows": m, "depth": k, "units": n}
+
+
+# ---- vMCU's figures ----
+
+
+def test_figure_1c_takes_seven_segments_and_no_fewer() -> None:
+    values = dense_extents(2, 3, 2)
+    trace = list(accesses(dense, values))
+    apart = distance(trace, "x", "y")
+    assert footprint(trace, "x", "y", segments(dense, values)) == 7
+    assert survives(trace, "x", "y", apart, 7)
+    assert not survives(trace, "x", "y", apart, 6)
+    assert not survives(trace, "x", "y", apart - 1, 7)
+
+
+@pytest.mark.parametrize("m", range(1, 7))
+def test_dense_layers_follow_the_formula(m: int) -> None:
+    """max(MN, MK) + min(N, K) - 1 (section 4), and one segment less is wrong: 216 shapes in all."""
+    for k, n in product(range(1, 7), repeat=2):
+        values = dense_extents(m, k, n)
+        trace = list(accesses(dense, values))
+        apart, least = distance(trace, "x", "y"), footprint(trace, "x", "y", segments(dense, values))
+        assert least == max(m * n, m * k) + min(n, k) - 1
+        assert survives(trace, "x", "y", apart, least)
+        assert apart == 0 or not survives(trace, "x", "y", apart - 1, least - 1)
+
+
+@pytest.mark.parametrize(
+    ("size", "channels", "filters", "kernel_size", "stride", "expected"),
+    [
+        (4, 1, 1, 3, 1, (16, 0)), (6, 2, 1, 3, 1, (72, 0)), (6, 1, 2, 3, 1, (46, 10)), (8, 1, 1, 3, 2, (64, 0)),
+        (5, 1, 1, 1, 1, (25, 0)), (20, 1, 3, 1, 1, (1200, 800)), (20, 3, 1, 1, 1, (1200, 0)),
+    ],
+)  # fmt: skip
+def test_convolutions_take_what_their_loads_and_stores_allow(
+    size: int, channels: int, filters: int, kernel_size: int, stride: int, expected: tuple[int, int]
+) -> None:
+    """Figure 5: the exact lifetimes, which no closed form gives."""
+    out = (size - kernel_size) // stride + 1
+    values = {
+        **UNPADDED, "height": size, "width": size, "channels": channels, "filters": filters, "out_h": out, "out_w": out,
+        "kernel_h": kernel_size, "kernel_w": kernel_size, "stride_h": stride, "stride_w": stride,
+    }  # fmt: skip
+    trace = list(accesses(conv, values))
+    assert (footprint(trace, "x", "y", segments(conv, values)), distance(trace, "x", "y")) == expected
+
+
+@pytest.mark.parametrize(
+    ("size", "c_in", "c_mid", "c_out", "segment", "nbytes"),
+    [
+        pytest.param(20, 16, 48, 16, 16, 7232, id="S1"),
+        pytest.param(10, 24, 144, 16, 8, 4032, id="S3"),
+        pytest.param(10, 24, 120, 24, 24, 3888, id="S4"),
+        pytest.param(11, 48, 240, 48, 48, 8832, id="B14"),
+    ],
+)
+def test_bottlenecks(size: int, c_in: int, c_mid: int, c_out: int, segment: int, nbytes: int) -> None:
+    """Figure 6 in segments, its workspace in bytes."""
+    module = inverted_bottleneck if c_in == c_out else bottleneck_without_add
+    window = {"kernel_h": 3, "kernel_w": 3, "stride_h": 1, "stride_w": 1, "pad_top": 1, "pad_left": 1}
+    window |= {"dilation_h": 1, "dilation_w": 1}
+    whole = {"height": size, "width": size, "out_h": size, "out_w": size, "c_in": c_in, "c_mid": c_mid, "c_out": c_out}
+    values = {**window, **whole, "c_in": c_in // segment, "c_mid": 1, "c_out": c_out // segment}
+    trace = list(accesses(module, values))
+    workspace = sum(module.tensor(name).elements.at({**window, **whole}) for name in "bcd")
+    assert footprint(trace, "a", "e", segments(module, values)) * segment + workspace == nbytes
+
+
+def test_the_bottlenecks_workspace_is_eleven_segments() -> None:
+    values = {"kernel_h": 3, "kernel_w": 3, "c_mid": 1, "c_out": 1}
+    assert sum(inverted_bottleneck.tensor(name).elements.at(values) for name in "bcd") == 3 * 3 + 1 + 1
+
+
+def test_segments_are_what_a_vector_holds() -> None:
+    """Four outputs at a time, in segments of four bytes, are the same layer of a fourth of the extents."""
+    wide = scheduled(dense, [vectorise("n", segment=4)])
+    trace = list(accesses(wide, dense_extents(3, 8, 12), segment=4, lanes=16))
+    small = list(accesses(dense, dense_extents(3, 2, 3)))
+    writes = [a.segment for a in trace if a.what == "write"]
+    assert writes == [a.segment for a in small if a.what == "write"] == list(range(9))
+    assert distance(trace, "x", "y") == distance(small, "x", "y")
+
+
+# ---- the same results ----
+
+
+@pytest.mark.parametrize("name", SCHEDULES)
+def test_schedules_and_targets_compute_the_same(name: str) -> None:
+    description, wide = SCHEDULES[name][0], vectorised(name)
+    lowered = for_target(wide, RVV)
+    seen: set[int] = set()
+    for seed, lanes in ((0, 1), (1, 3), (2, 16)):
+        values, arrays = draw(name, seed)
+        given = laid_out(wide, values, arrays)
+        for output, data in run(description, values, arrays).items():
+            assert np.array_equal(run(wide, values, given, lanes)[output], data)
+            assert np.array_equal(run(lowered, values, given, lanes)[output], data)
+            seen |= set(data.tolist())
+    assert len(seen) > 2
+
+
+# ---- refusals ----
+
+
+def described(write: Callable[[Builder, Index], None]) -> KernelProgram:
+    """A kernel over n bytes."""
+
+    @kernel("a test")
+    def small(b: Builder) -> None:
+        (n,) = b.extents("n")
+        write(b, n)
+
+    return small
+
+
+def refused(code: str, act: Callable[[], object]) -> str:
+    with pytest.raises(KernelError) as caught:
+        act()
+    assert caught.value.code == code and caught.value.hint
+    return str(caught.value)
+
+
+def executed(write: Callable[[Builder, Index], None]) -> Callable[[], object]:
+    small = described(write)
+    given = {t.name: np.arange(5, dtype=np.int8) for t in small.tensors if not t.written and t.name != "work"}
+    return lambda: run(small, {"n": 5}, given)
+
+
+def test_an_element_outside() -> None:
+    def write(b: Builder, n: Index) -> None:
+        x, y = b.ram("x", Type.INT8, n), b.output("y", Type.INT8, n)
+        with b.loop("i", n) as i:
+            b.ram_store(y, b.ram_load(x, i + 1), i)
+
+    assert "'x' has 5 elements, and element 5" in refused("kernel_bounds", executed(write))
+
+
+def test_a_read_of_what_was_freed_or_never_stored() -> None:
+    def freed(b: Builder, n: Index) -> None:
+        x, y = b.ram("x", Type.INT8, n), b.output("y", Type.INT8, n)
+        with b.loop("i", n) as i:
+            b.ram_free(x, i)
+            b.ram_store(y, b.ram_load(x, i), i)
+
+    def never(b: Builder, n: Index) -> None:
+        x, y = b.ram("work", Type.INT8, n), b.output("y", Type.INT8, n)
+        with b.loop("i", n) as i:
+            b.ram_store(y, b.ram_load(x, i), i)
+
+    refused("kernel_freed", executed(freed))
+    refused("kernel_freed", executed(never))
+
+
+def test_an_output_that_is_stored_twice_or_not_everywhere() -> None:
+    def twice(b: Builder, n: Index) -> None:
+        x, y = b.ram("x", Type.INT8, n), b.output("y", Type.INT8, n)
+        with b.loop("i", n) as i:
+            b.ram_store(y, b.ram_load(x, i), 0)
+
+    def once(b: Builder, n: Index) -> None:
+        x, y = b.ram("x", Type.INT8, n), b.output("y", Type.INT8, n)
+        b.ram_store(y, b.ram_load(x, 0), 0)
+
+    refused("kernel_stored_twice", executed(twice))
+    refused("kernel_not_stored", executed(once))
+
+
+def test_a_value_that_its_register_cannot_hold() -> None:
+    def write(b: Builder, n: Index) -> None:
+        x, y = b.ram("x", Type.INT8, n), b.output("y", Type.INT8, n)
+        with b.loop("i", n) as i:
+            b.ram_store(y, b.compute("mul", Type.INT8, b.ram_load(x, i), Index.of(100)), i)
+
+    assert "and r2 is int8_t" in refused("kernel_range", executed(write))
+
+
+def test_a_register_that_holds_nothing() -> None:
+    def write(b: Builder, n: Index) -> None:
+        y = b.output("y", Type.INT8, n)
+        with b.loop("i", n) as i:
+            b.ram_store(y, b.reg_alloc(Type.INT8, "empty"), i)
+
+    assert "register empty" in refused("kernel_undefined", executed(write))
+
+
+def test_a_load_from_the_other_memory() -> None:
+    def write(b: Builder, n: Index) -> None:
+        b.flash_load(b.ram("x", Type.INT8, n), 0)
+
+    assert "flash" in refused("kernel_memory", lambda: described(write))
+
+
+def test_loops_that_cannot_be_vectorised() -> None:
+    def rewritten(var: str) -> Callable[[], object]:
+        return lambda: scheduled(dense, [vectorise(var)])
+
+    assert "'r1' goes from turn to turn" in refused("kernel_vectorise", rewritten("k"))
+    assert "whether dilation_h * r + p * stride_h - pad_top lies inside" in refused(
+        "kernel_vectorise", lambda: scheduled(conv, [vectorise("p")])
+    )
+    assert "has 0 loops over 'z'" in refused("kernel_loop", rewritten("z"))
+    refused("kernel_relayout", lambda: scheduled(dense, [relayout("x", (1, 0))]))
+    refused("kernel_relayout", lambda: scheduled(dense, [relayout("w", (0, 0))]))
+
+
+def test_a_target_without_an_instruction() -> None:
+    def write(b: Builder, n: Index) -> None:
+        x, y = b.ram("x", Type.INT8, n), b.output("y", Type.INT8, n)
+        with b.loop("i", n) as i:
+            b.ram_store(y, b.compute("and", Type.INT8, b.ram_load(x, i), Index.of(3)), i)
+
+    assert "ref has no instruction for and: s of s, s" in refused(
+        "kernel_instruction", lambda: function(described(write), REF)
+    )
+
+
+def test_more_vectors_than_registers() -> None:
+    values = [Reg(f"v{k}", Type.INT32, "i") for k in range(5)]
+    body = [
+        *(Compute("copy", value, (Index.of(1),)) for value in values),
+        *(Compute("add", values[0], (values[0], value)) for value in values),
+    ]
+    unit = VectorUnit(registers=32, group=8)
+    assert "no room for v4 in 32 registers" in refused("kernel_registers", lambda: assign("a test", body, unit))
+    assert sorted(assign("a test", body[:4] + body[5:9], unit).values()) == [0, 8, 16, 24]
+
+
+# ---- the page ----
+
+
+def test_the_page_shows_what_is_there() -> None:
+    """Its description is the package's, and its C is what it writes."""
+    page = (ROOT / "docs/kernel-language.md").read_text()
+    described_there, scheduled_there = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
+    source = (ROOT / "tflm_memopt/kernels/descriptions/dense.py").read_text()
+    assert described_there.partition("@kernel")[2].rstrip() == source.partition("@kernel")[2].rstrip()
+    names: dict[str, object] = {}
+    exec(described_there, names)
+    said: list[str] = []
+    names["print"] = said.append
+    exec(scheduled_there, names)
+    (loop,) = re.findall(r"```c\n(.*?)```", page, re.DOTALL)
+    plain = "\n".join(line.strip() for line in said[0].splitlines())
+    assert "\n".join(line.strip() for line in loop.splitlines()) in plain

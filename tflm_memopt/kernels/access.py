@@ -1,0 +1,86 @@
+"""The access of a kernel: which segments it reads, writes and frees, in order; how near its output may begin.
+
+vMCU (Zheng et al.), problem (1): the least b_In - b_Out with which no write lands on a segment that is still to
+be read.
+No formula per operator: the description's own loads and stores are traced.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from tflm_memopt.kernels.language import Compute, Extents, Free, KernelProgram, Load, Memory
+from tflm_memopt.kernels.walk import Addresses, walk
+
+
+@dataclass(frozen=True, slots=True)
+class SegmentAccess:
+    """A segment is read, written or freed."""
+
+    what: str
+    """read, write or free."""
+    tensor: str
+    segment: int
+
+
+def accesses(kernel: KernelProgram, values: Extents, segment: int = 1, lanes: int = 1) -> Iterator[SegmentAccess]:
+    """All accesses to RAM, in order. segment: bytes; what lies in one is one access."""
+    addresses = Addresses()
+    for one, names, count in walk(kernel, values, lanes):
+        if isinstance(one, Compute) or one.tensor.memory is Memory.FLASH:
+            continue
+        if isinstance(one, Free):
+            touched, what = one.elements(names, count), "free"
+        else:
+            what = "read" if isinstance(one, Load) else "write"
+            touched = addresses.of(one, names, count).tolist()
+        nbytes = one.tensor.type.value
+        for at in dict.fromkeys(element * nbytes // segment for element in touched):
+            yield SegmentAccess(what, one.tensor.name, at)
+
+
+def distance(trace: Sequence[SegmentAccess], source: str, to: str) -> int:
+    """Segments by which `source` has to begin behind `to`: the least b_In - b_Out, 0 at the least."""
+    last = {a.segment: t for t, a in enumerate(trace) if a.what == "read" and a.tensor == source}
+    unread = sorted(last, key=lambda segment: last[segment])
+    lowest: list[int] = []  # of the segments that are read at a time or later
+    for segment in reversed(unread):
+        lowest.append(min(segment, lowest[-1]) if lowest else segment)
+    lowest.reverse()
+    done = need = 0
+    for t, a in enumerate(trace):
+        while done < len(unread) and last[unread[done]] <= t:
+            done += 1
+        if a.what == "write" and a.tensor == to and done < len(unread):
+            need = max(need, a.segment - lowest[done] + 1)
+    return need
+
+
+def survives(trace: Sequence[SegmentAccess], source: str, to: str, apart: int, size: int) -> bool:
+    """Whether every segment that is read still holds the input, in a pool of `size` that is written as the trace says,
+    the input `apart` behind the output: tried out, not computed.
+    """
+    pool: dict[int, tuple[str, int]] = {}
+    inputs = {a.segment for a in trace if a.tensor == source}
+    for segment in sorted(inputs):
+        if (segment + apart) % size in pool:
+            return False
+        pool[(segment + apart) % size] = (source, segment)
+    for a in trace:
+        if a.what == "read" and a.tensor == source and pool.get((a.segment + apart) % size) != (source, a.segment):
+            return False
+        if a.what == "write" and a.tensor == to:
+            pool[a.segment % size] = (to, a.segment)
+    return all(pool.get(a.segment % size) == (to, a.segment) for a in trace if a.what == "write" and a.tensor == to)
+
+
+def segments(kernel: KernelProgram, values: Extents, segment: int = 1) -> dict[str, int]:
+    """How many of them each tensor in RAM has."""
+    ram = (t for t in kernel.tensors if t.memory is Memory.RAM)
+    return {t.name: -(-t.elements.at(values) * t.type.value // segment) for t in ram}
+
+
+def footprint(trace: Sequence[SegmentAccess], source: str, to: str, counts: Mapping[str, int]) -> int:
+    """Segments that input and output take together, the output first. counts: of each tensor."""
+    return max(counts[source] + distance(trace, source, to), counts[to])

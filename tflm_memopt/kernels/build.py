@@ -1,0 +1,191 @@
+"""The language, embedded in Python: a function that is called once with a Builder describes a kernel.
+
+@kernel("y = x")
+def copy(b: Builder) -> None:
+    (n,) = b.extents("n")
+    x, y = b.ram("x", Type.INT8, n), b.output("y", Type.INT8, n)
+    with b.loop("i", n) as i:
+        b.ram_store(y, b.ram_load(x, i), i)
+        b.ram_free(x, i)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+from tflm_memopt.errors import KernelError
+from tflm_memopt.kernels.language import (
+    Array,
+    Compute,
+    For,
+    Free,
+    Index,
+    KernelProgram,
+    Load,
+    Memory,
+    Operand,
+    Reg,
+    Statement,
+    Store,
+    Type,
+    When,
+)
+
+
+@dataclass(slots=True)
+class Builder:
+    """What a description says, in order."""
+
+    sizes: list[str] = field(default_factory=list)
+    numbers: list[str] = field(default_factory=list)
+    tensors: list[Array] = field(default_factory=list)
+    open: list[list[Statement]] = field(default_factory=lambda: [[]])
+    """The bodies that are being written, the innermost last."""
+    registers: int = 0
+
+    def extents(self, *names: str) -> tuple[Index, ...]:
+        """Sizes that are known when the kernel runs."""
+        self.sizes += names
+        return tuple(Index.name(name) for name in names)
+
+    def parameters(self, *names: str) -> tuple[Index, ...]:
+        """Other numbers, of 32 bits."""
+        self.numbers += names
+        return tuple(Index.name(name) for name in names)
+
+    def ram(self, name: str, kind: Type, *shape: Index | int) -> Array:
+        """An input, or a workspace."""
+        return self._tensor(Array(name, Memory.RAM, kind, *_row_major(shape)))
+
+    def output(self, name: str, kind: Type, *shape: Index | int) -> Array:
+        """Every element has to be stored once."""
+        return self._tensor(Array(name, Memory.RAM, kind, *_row_major(shape), written=True))
+
+    def flash(self, name: str, kind: Type, *shape: Index | int, stride: Index | None = None) -> Array:
+        """Constants. stride: of a vector whose elements do not lie side by side."""
+        extents, strides = _row_major(shape)
+        return self._tensor(Array(name, Memory.FLASH, kind, extents, (stride,) if stride else strides))
+
+    @contextmanager
+    def loop(self, var: str, extent: Index | int) -> Iterator[Index]:
+        """What is described inside runs for each value of the variable in [0, extent)."""
+        self.open.append([])
+        yield Index.name(var)
+        body = self.open.pop()
+        self._say(For(var, Index.of(extent), tuple(body)))
+
+    @contextmanager
+    def inside(self, at: Index, extent: Index) -> Iterator[None]:
+        """What is described here runs where 0 <= at < extent."""
+        self.open.append([])
+        yield
+        body = self.open.pop()
+        self._say(When(at, extent, tuple(body)))
+
+    def reg_alloc(self, kind: Type, name: str = "") -> Reg:
+        """A register; it holds nothing yet."""
+        self.registers += 1
+        return Reg(name or f"r{self.registers}", kind)
+
+    def ram_load(self, tensor: Array, *at: Index | int) -> Reg:
+        """An element of a tensor in RAM."""
+        return self._load(tensor, at, Memory.RAM)
+
+    def flash_load(self, tensor: Array, *at: Index | int) -> Reg:
+        """A constant."""
+        return self._load(tensor, at, Memory.FLASH)
+
+    def broadcast(self, kind: Type, value: Operand) -> Reg:
+        """A number, or what a register holds, in another one."""
+        return self.compute("copy", kind, value)
+
+    def compute(self, op: str, kind: Type, *operands: Operand) -> Reg:
+        """A new register with the result of an op of meaning.py."""
+        to = self.reg_alloc(kind)
+        self._say(Compute(op, to, operands))
+        return to
+
+    def dot(self, to: Reg, a: Operand, b: Operand) -> None:
+        """Adds a product."""
+        self._say(Compute("dot", to, (a, b)))
+
+    def update(self, op: str, to: Reg, *operands: Operand) -> None:
+        """`to` = op(`to`, operands)."""
+        self._say(Compute(op, to, (to, *operands)))
+
+    def requantise(self, value: Reg, multiplier: Reg, shift: Reg, zero_point: Index, span: tuple[Index, Index]) -> Reg:
+        """An int8 of a sum: value * multiplier * 2^(shift - 31) + zero_point, clamped.
+
+        TFLM: MultiplyByQuantizedMultiplier, kernels/internal/common.cc, with two roundings.
+        """
+        exponent = self.compute("copy", Type.INT32, shift)
+        left = self.compute("max", Type.INT32, exponent, Index.of(0))
+        x = self.compute("shift_left", Type.INT32, value, left)
+        x = self.compute("high_mul", Type.INT32, x, multiplier)
+        right = self.compute("sub", Type.INT32, Index.of(0), exponent)
+        right = self.compute("max", Type.INT32, right, Index.of(0))
+        x = self.compute("round_shift", Type.INT32, x, right)
+        return self.clamp(self.compute("add", Type.INT32, x, zero_point), span)
+
+    def clamp(self, value: Reg, span: tuple[Index, Index]) -> Reg:
+        """To [low, high], as int8."""
+        x = self.compute("max", Type.INT32, value, span[0])
+        return self.compute("copy", Type.INT8, self.compute("min", Type.INT32, x, span[1]))
+
+    def ram_store(self, tensor: Array, value: Reg, *at: Index | int) -> None:
+        """An element of a tensor in RAM."""
+        self._say(Store(tensor, _indices(at), value))
+
+    def ram_free(self, tensor: Array, *at: Index | int) -> None:
+        """An element of an input, or all below the axes that are given, is not read again."""
+        first = tensor.offset((*_indices(at), *[Index(())] * (len(tensor.shape) - len(at))))
+        count = Index.of(1)
+        for extent in tensor.shape[len(at) :]:
+            count = count * extent
+        self._say(Free(tensor, first, count))
+
+    def _load(self, tensor: Array, at: tuple[Index | int, ...], memory: Memory) -> Reg:
+        if tensor.memory is not memory:
+            raise KernelError(
+                f"'{tensor.name}' lies in {tensor.memory.value}, and is loaded from {memory.value}",
+                code="kernel_memory",
+                hint=f"{tensor.memory.value}_load()",
+            )
+        to = self.reg_alloc(tensor.type)
+        self._say(Load(to, tensor, _indices(at)))
+        return to
+
+    def _tensor(self, tensor: Array) -> Array:
+        self.tensors.append(tensor)
+        return tensor
+
+    def _say(self, statement: Statement) -> None:
+        self.open[-1].append(statement)
+
+
+def kernel(about: str) -> Callable[[Callable[[Builder], None]], KernelProgram]:
+    """Makes a KernelProgram of a function that describes one; its name is the kernel's."""
+
+    def described(describe: Callable[[Builder], None]) -> KernelProgram:
+        b = Builder()
+        describe(b)
+        return KernelProgram(
+            describe.__name__, about, tuple(b.sizes), tuple(b.numbers), tuple(b.tensors), tuple(b.open[0])
+        )
+
+    return described
+
+
+def _indices(at: tuple[Index | int, ...]) -> tuple[Index, ...]:
+    return tuple(Index.of(i) for i in at)
+
+
+def _row_major(shape: tuple[Index | int, ...]) -> tuple[tuple[Index, ...], tuple[Index, ...]]:
+    extents, stride = _indices(shape), Index.of(1)
+    strides: list[Index] = []
+    for extent in reversed(extents):
+        strides.insert(0, stride)
+        stride = stride * extent
+    return extents, tuple(strides)

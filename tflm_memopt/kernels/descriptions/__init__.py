@@ -1,0 +1,1 @@
+"""Kernels that are described, an operator's family in each file."""

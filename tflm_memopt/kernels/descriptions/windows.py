@@ -1,0 +1,123 @@
+"""Kernels over windows: vMCU, Figure 5, with strides and padding.
+
+TFLM: ConvPerChannel, DepthwiseConvPerChannel, MaxPool (kernels/internal/reference/integer_ops).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from tflm_memopt.kernels.build import Builder, kernel
+from tflm_memopt.kernels.language import Index, Type
+
+Limits = tuple[Index, Index]
+
+
+@contextmanager
+def taps(b: Builder, height: Index, width: Index, at: Limits) -> Iterator[tuple[Index, Index, Index, Index]]:
+    """Each tap (r, s) of the window of output pixel `at` that lies inside, and the input's row and column under it."""
+    kernel_h, kernel_w = b.extents("kernel_h", "kernel_w")
+    stride_h, stride_w, pad_top, pad_left = b.parameters("stride_h", "stride_w", "pad_top", "pad_left")
+    dilation_h, dilation_w = b.parameters("dilation_h", "dilation_w")
+    with b.loop("r", kernel_h) as r:
+        y = at[0] * stride_h + r * dilation_h - pad_top
+        with b.inside(y, height), b.loop("s", kernel_w) as s:
+            x = at[1] * stride_w + s * dilation_w - pad_left
+            with b.inside(x, width):
+                yield r, s, y, x
+
+
+def _weighted(b: Builder, *, depthwise: bool) -> None:
+    height, width, channels, out_h, out_w = b.extents("height", "width", "channels", "out_h", "out_w")
+    filters = channels if depthwise else b.extents("filters")[0]
+    zero_in, zero_out, low, high, step = b.parameters("zero_in", "zero_out", "low", "high", "scale_step")
+    x, y = b.ram("x", Type.INT8, height, width, channels), b.output("y", Type.INT8, out_h, out_w, filters)
+    taps_of = Index.name("kernel_h"), Index.name("kernel_w")
+    w = b.flash("w", Type.INT8, *((*taps_of, channels) if depthwise else (filters, *taps_of, channels)))
+    bias = b.flash("bias", Type.INT32, filters)
+    multipliers = b.flash("multipliers", Type.INT32, filters, stride=step)
+    shifts = b.flash("shifts", Type.INT8, filters, stride=step)
+    with b.loop("p", out_h) as p, b.loop("q", out_w) as q, b.loop("k", filters) as k:
+        total = b.flash_load(bias, k)
+        with taps(b, height, width, (p, q)) as (r, s, row, column):
+            if depthwise:
+                value = b.compute("sub", Type.INT16, b.ram_load(x, row, column, k), zero_in)
+                b.dot(total, value, b.flash_load(w, r, s, k))
+            else:
+                with b.loop("c", channels) as c:
+                    value = b.compute("sub", Type.INT16, b.ram_load(x, row, column, c), zero_in)
+                    b.dot(total, value, b.flash_load(w, k, r, s, c))
+        scale = b.flash_load(multipliers, k), b.flash_load(shifts, k)
+        b.ram_store(y, b.requantise(total, *scale, zero_out, (low, high)), p, q, k)
+
+
+@kernel("out[p, q, k] = requantise(bias[k] + sum over taps and c of (in[y, x, c] - zero point) * w[k, r, s, c])")
+def conv(b: Builder) -> None:
+    _weighted(b, depthwise=False)
+
+
+@kernel("out[p, q, c] = requantise(bias[c] + sum over taps of (in[y, x, c] - zero point) * w[r, s, c])")
+def depthwise(b: Builder) -> None:
+    _weighted(b, depthwise=True)
+
+
+@kernel("out[p, q, c] = the greatest in[y, x, c] of the taps inside, clamped")
+def max_pool(b: Builder) -> None:
+    height, width, channels, out_h, out_w = b.extents("height", "width", "channels", "out_h", "out_w")
+    low, high = b.parameters("low", "high")
+    x, y = b.ram("x", Type.INT8, height, width, channels), b.output("y", Type.INT8, out_h, out_w, channels)
+    with b.loop("p", out_h) as p, b.loop("q", out_w) as q, b.loop("c", channels) as c:
+        best = b.broadcast(Type.INT32, Index.of(-128))
+        with taps(b, height, width, (p, q)) as (_, _, row, column):
+            b.update("max", best, b.broadcast(Type.INT32, b.ram_load(x, row, column, c)))
+        b.ram_store(y, b.clamp(best, (low, high)), p, q, c)
+
+
+def bottleneck(*, residual: bool) -> Callable[[Builder], None]:
+    """vMCU, Figure 6: expansion, 3x3 window, projection and, with as many channels in and out, an addition.
+
+    A pixel at a time, so that only 3 x 3 + 1 + 1 pixels of what lies between exist. Sums are clamped, not requantised:
+    the figure is about places.
+    """
+
+    def describe(b: Builder) -> None:
+        height, width, c_in, c_mid, c_out = b.extents("height", "width", "c_in", "c_mid", "c_out")
+        out_h, out_w = b.extents("out_h", "out_w")
+        a, e = b.ram("a", Type.INT8, height, width, c_in), b.output("e", Type.INT8, out_h, out_w, c_out)
+        kernel_h, kernel_w = Index.name("kernel_h"), Index.name("kernel_w")
+        window = b.ram("b", Type.INT8, kernel_h, kernel_w, c_mid)
+        middle, made = b.ram("c", Type.INT8, c_mid), b.ram("d", Type.INT8, c_out)
+        expand, project = b.flash("expand", Type.INT8, c_mid, c_in), b.flash("project", Type.INT8, c_out, c_mid)
+        filters = b.flash("filters", Type.INT8, kernel_h, kernel_w, c_mid)
+        low, high = Index.of(-128), Index.of(127)
+        with b.loop("p", out_h) as p, b.loop("q", out_w) as q:
+            with taps(b, height, width, (p, q)) as (r, s, y, x), b.loop("m", c_mid) as m:
+                total = b.broadcast(Type.INT32, Index.of(0))
+                with b.loop("i", c_in) as i:
+                    b.dot(total, b.ram_load(a, y, x, i), b.flash_load(expand, m, i))
+                b.ram_store(window, b.clamp(total, (low, high)), r, s, m)
+            sizes = b.sizes, b.numbers
+            b.sizes, b.numbers = [], []  # the same taps once more
+            with b.loop("j", c_mid) as j:
+                total = b.broadcast(Type.INT32, Index.of(0))
+                with taps(b, height, width, (p, q)) as (r, s, _, _):
+                    b.dot(total, b.ram_load(window, r, s, j), b.flash_load(filters, r, s, j))
+                b.ram_store(middle, b.clamp(total, (low, high)), j)
+            b.sizes, b.numbers = sizes
+            with b.loop("o", c_out) as o:
+                total = b.broadcast(Type.INT32, Index.of(0))
+                with b.loop("l", c_mid) as at:
+                    b.dot(total, b.ram_load(middle, at), b.flash_load(project, o, at))
+                b.ram_store(made, b.clamp(total, (low, high)), o)
+            with b.loop("n", c_out) as n:
+                value = b.broadcast(Type.INT32, b.ram_load(made, n))
+                if residual:
+                    value = b.compute("add", Type.INT32, value, b.ram_load(a, p, q, n))
+                b.ram_store(e, b.clamp(value, (low, high)), p, q, n)
+
+    return describe
+
+
+inverted_bottleneck = kernel("e = d + a, d = project(window(expand(a))), a pixel at a time")(bottleneck(residual=True))
+bottleneck_without_add = kernel("e = project(window(expand(a))), a pixel at a time")(bottleneck(residual=False))

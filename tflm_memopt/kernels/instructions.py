@@ -1,0 +1,178 @@
+"""What a core can do, as tables: an instruction is a piece of C, and the op of the language that it does.
+
+An op's meaning is that of meaning.py, so that each row can be run and compared; no row knows any operator. Ops for
+which a core has no instruction are expanded into those that it has (rewrites.py).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from tflm_memopt.errors import KernelError
+from tflm_memopt.kernels.language import Compute, Index, Operand, Reg, Type
+
+Shape = tuple[str, ...]
+"""Operands: "s" for a scalar or a number, "v8", "v16", "v32" for vectors of such elements."""
+
+
+@dataclass(frozen=True, slots=True)
+class Instruction:
+    """`{d}` is the result, `{a}` and `{b}` are the operands."""
+
+    op: str
+    to: str
+    """As a Shape says it."""
+    takes: Shape
+    text: str
+    width: int = 0
+    """Bits of an element that the vector unit has to be set to; 0: any."""
+
+
+@dataclass(frozen=True, slots=True)
+class VectorUnit:
+    """Registers for vectors."""
+
+    registers: int
+    group: int
+    """Registers that hold a vector of int32; of narrower elements as many fewer."""
+
+    def size(self, kind: Type) -> int:
+        """Registers of one vector."""
+        return self.group * kind.value // Type.INT32.value
+
+
+@dataclass(frozen=True, slots=True)
+class InstructionTable:
+    """A target."""
+
+    name: str
+    instructions: tuple[Instruction, ...]
+    lacks: Mapping[str, Callable[[Compute, str], Sequence[Compute]]]
+    """Ops without an instruction, for vectors, and what is done instead."""
+    vectors: VectorUnit | None = None
+    begins: str = ""
+    """A statement at the beginning of every kernel."""
+
+    def instruction(self, one: Compute) -> Instruction:
+        """KernelError where there is none."""
+        key = one.op, shape_of(one.to), tuple(map(shape_of, one.operands))
+        for row in self.instructions:
+            if (row.op, row.to, row.takes) == key:
+                return row
+        raise KernelError(
+            f"{self.name} has no instruction for {one.op}: {key[1]} of {', '.join(key[2])}",
+            code="kernel_instruction",
+            hint="a row in its table, or an expansion into ops that it has",
+        )
+
+
+def shape_of(operand: Operand) -> str:
+    """For Shape."""
+    return f"v{8 * operand.type.value}" if isinstance(operand, Reg) and operand.along else "s"
+
+
+def _scalar(op: str, text: str, operands: int = 2) -> Instruction:
+    return Instruction(op, "s", ("s",) * operands, text)
+
+
+SCALAR = (
+    _scalar("copy", "{a}", 1),
+    _scalar("add", "(int32_t)((uint32_t){a} + (uint32_t){b})"),
+    _scalar("sub", "(int32_t)((uint32_t){a} - (uint32_t){b})"),
+    _scalar("mul", "(int32_t)((uint32_t){a} * (uint32_t){b})"),
+    _scalar("max", "({a} > {b} ? {a} : {b})"),
+    _scalar("min", "({a} < {b} ? {a} : {b})"),
+    _scalar("shift_left", "(int32_t)((uint32_t){a} << {b})"),
+    _scalar("high_mul", "tmo_high_scale({a}, {b})"),
+    _scalar("round_shift", "tmo_round_shift({a}, (uint32_t){b})"),
+    _scalar("dot", "(int32_t)((uint32_t){d} + (uint32_t)({a} * {b}))"),
+)
+"""C, and the fixed point of tmo/fixed.h."""
+
+
+def _vector(op: str, name: str, *, width: int = 32, wide: int = 0) -> tuple[Instruction, Instruction]:
+    """Two rows: for two vectors, and for a vector and a scalar."""
+    to, v = f"v{wide or width}", f"v{width}"
+    return (
+        Instruction(op, to, (v, v), f"{name}.vv {{d}}, {{a}}, {{b}}", width),
+        Instruction(op, to, (v, "s"), f"{name}.vx {{d}}, {{a}}, {{b}}", width),
+    )
+
+
+RVV_INSTRUCTIONS = (
+    Instruction("copy", "v16", ("v8",), "vsext.vf2 {d}, {a}", 16),
+    Instruction("copy", "v32", ("v8",), "vsext.vf4 {d}, {a}", 32),
+    Instruction("copy", "v32", ("v16",), "vsext.vf2 {d}, {a}", 32),
+    Instruction("copy", "v16", ("v32",), "vnsra.wi {d}, {a}, 0", 16),
+    Instruction("copy", "v8", ("v16",), "vnsra.wi {d}, {a}, 0", 8),
+    Instruction("copy", "v32", ("s",), "vmv.v.x {d}, {a}", 32),
+    *_vector("add", "vadd"),
+    *_vector("sub", "vsub"),
+    *_vector("sub", "vsub", width=16),
+    Instruction("sub", "v32", ("s", "v32"), "vrsub.vx {d}, {b}, {a}", 32),
+    *_vector("mul", "vmul"),
+    *_vector("max", "vmax"),
+    *_vector("min", "vmin"),
+    *_vector("and", "vand"),
+    *_vector("shift_left", "vsll"),
+    *_vector("shift_right", "vsra"),
+    *_vector("shift_right_rounded", "vssra"),
+    *_vector("high_mul", "vsmul"),
+    Instruction("dot", "v32", ("v16", "v16"), "vwmacc.vv {d}, {a}, {b}", 16),
+    Instruction("dot", "v32", ("s", "v16"), "vwmacc.vx {d}, {a}, {b}", 16),
+)
+"""RISC-V "V" 1.0, sections 11 to 12; vsmul and vssra round halves up, as vxrm = 0 says."""
+
+
+def narrow_by_halves(one: Compute, prefix: str) -> Sequence[Compute]:
+    """A copy of 32 bits to 8 by way of 16."""
+    (value,) = one.operands
+    if not (isinstance(value, Reg) and value.along and value.type is Type.INT32 and one.to.type is Type.INT8):
+        return [one]
+    half = Reg(f"{prefix}half", Type.INT16, value.along)
+    return [Compute("copy", half, (value,)), replace(one, operands=(half,))]
+
+
+def round_away(one: Compute, prefix: str) -> Sequence[Compute]:
+    """X / 2^e, halves away from zero: a shift that rounds halves up, of x - 1 where x is negative and e is not 0."""
+    x, exponent = one.operands
+    if not one.to.along:
+        return [one]
+    each = exponent.along if isinstance(exponent, Reg) else ""
+    sign, moved = (Reg(f"{prefix}{name}", Type.INT32, one.to.along) for name in ("sign", "moved"))
+    any_shift, mask = (Reg(f"{prefix}{name}", Type.INT32, each) for name in ("any", "mask"))
+    return [
+        Compute("shift_right", sign, (x, Index.of(31))),
+        Compute("min", any_shift, (exponent, Index.of(1))),
+        Compute("sub", mask, (Index.of(0), any_shift)),
+        Compute("and", sign, (sign, mask)),
+        Compute("add", moved, (x, sign)),
+        Compute("shift_right_rounded", one.to, (moved, exponent)),
+    ]
+
+
+def widen_first(one: Compute, prefix: str) -> Sequence[Compute]:
+    """Operands of a dot, or of a difference of 16 bits, that are vectors of int8, as int16."""
+    before: list[Compute] = []
+    operands: list[Operand] = []
+    for k, value in enumerate(one.operands):
+        if isinstance(value, Reg) and value.along and value.type is Type.INT8 and one.to.type is not Type.INT8:
+            wide = Reg(f"{prefix}wide{k}", Type.INT16, value.along)
+            before.append(Compute("copy", wide, (value,)))
+            operands.append(wide)
+        else:
+            operands.append(value)
+    return [*before, replace(one, operands=tuple(operands))]
+
+
+REF = InstructionTable("ref", SCALAR, {})
+"""Any core, by C."""
+RVV = InstructionTable(
+    "rvv",
+    (*SCALAR, *RVV_INSTRUCTIONS),
+    {"round_shift": round_away, "copy": narrow_by_halves, "dot": widen_first, "sub": widen_first},
+    VectorUnit(registers=32, group=8),
+    begins='__asm__ volatile("csrwi vxrm, 0" : : : "memory"); /* halves up */',
+)
+"""RISC-V with Zve32x or more, in 32 bits."""

@@ -1,0 +1,175 @@
+"""The NumPy reading of a kernel: what it computes. It is the specification, and it is slow.
+
+It checks as it goes: an element that lies outside of its tensor, is read after it was freed, or is stored twice, a
+register that holds nothing, and a value that its register cannot hold are KernelErrors.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tflm_memopt.errors import KernelError
+from tflm_memopt.kernels.language import Array, Compute, Extents, Free, Index, KernelProgram, Load, Operand, Reg, Store
+from tflm_memopt.kernels.walk import Addresses, Ints, walk
+
+Arrays = Mapping[str, NDArray[np.signedinteger]]
+
+
+def wrap32(x: Ints) -> Ints:
+    """Modulo 2^32, as int32."""
+    return ((x + (1 << 31)) & ((1 << 32) - 1)) - (1 << 31)
+
+
+def high_mul(a: Ints, b: Ints) -> Ints:
+    """A * b / 2^31, halves up; b >= 0."""
+    product: Ints = (a * b + (1 << 30)) >> 31
+    return product
+
+
+def round_shift(x: Ints, exponent: Ints) -> Ints:
+    """X / 2^exponent, halves away from zero."""
+    half = (np.int64(1) << exponent) >> 1
+    rounded: Ints = np.where(x < 0, -((-x + half) >> exponent), (x + half) >> exponent)
+    return rounded
+
+
+def shift_right_rounded(x: Ints, exponent: Ints) -> Ints:
+    """X / 2^exponent, halves up."""
+    shifted: Ints = (x + ((np.int64(1) << exponent) >> 1)) >> exponent
+    return shifted
+
+
+OPS: Mapping[str, Callable[..., Ints]] = {
+    "copy": lambda a: a,
+    "add": np.add,
+    "sub": np.subtract,
+    "mul": np.multiply,
+    "max": np.maximum,
+    "min": np.minimum,
+    "and": np.bitwise_and,
+    "shift_left": lambda a, e: a << e,
+    "shift_right": lambda a, e: a >> e,
+    "shift_right_rounded": shift_right_rounded,
+    "high_mul": high_mul,
+    "round_shift": round_shift,
+    "dot": lambda total, a, b: total + a * b,
+}
+"""What each op makes of its operands, before it is wrapped; `dot` gets its own register first."""
+
+
+@dataclass(slots=True)
+class Machine:
+    """Registers and memory while a kernel runs."""
+
+    kernel: KernelProgram
+    memory: dict[str, Ints]
+    valid: dict[str, NDArray[np.bool_]]
+    """Elements that may be read: constants, inputs until they are freed, what was stored."""
+    registers: dict[str, Ints]
+    addresses: Addresses = field(default_factory=Addresses)
+
+    def load(self, one: Load, values: Extents, count: int) -> None:
+        at = self._inside(one.tensor, self.addresses.of(one, values, count))
+        if not self.valid[one.tensor.name][at].all():
+            raise KernelError(
+                f"{self._said(one.tensor)} is read where nothing was stored, or after it was freed",
+                code="kernel_freed",
+                hint="free behind the last load, store before the first",
+            )
+        self.registers[one.to.name] = self.memory[one.tensor.name][at]
+
+    def store(self, one: Store, values: Extents, count: int) -> None:
+        at = self._inside(one.tensor, self.addresses.of(one, values, count))
+        if one.tensor.written and (self.valid[one.tensor.name][at].any() or len(np.unique(at)) < len(at)):
+            raise KernelError(
+                f"{self._said(one.tensor)} is stored twice at element {int(at[0])}",
+                code="kernel_stored_twice",
+                hint="store each element of an output once; sums belong in registers or in a workspace",
+            )
+        self.memory[one.tensor.name][at] = self.value(one.value, values)
+        self.valid[one.tensor.name][at] = True
+
+    def free(self, one: Free, values: Extents, count: int) -> None:
+        at = self._inside(one.tensor, np.array(one.elements(values, count), np.int64))
+        self.valid[one.tensor.name][at] = False
+
+    def compute(self, one: Compute, values: Extents) -> None:
+        operands = [self.value(operand, values) for operand in one.operands]
+        if one.op == "dot":
+            operands.insert(0, self.value(one.to, values))
+        result = wrap32(np.asarray(OPS[one.op](*operands)))
+        limit = 1 << (8 * one.to.type.value - 1)
+        if (result < -limit).any() or (result >= limit).any():
+            raise KernelError(
+                f"{self.kernel.name}: {one.op} gives {int(result.flat[0])}, and {one.to.name} is {one.to.type.c}",
+                code="kernel_range",
+                hint="a wider register, or a clamp",
+            )
+        self.registers[one.to.name] = result
+
+    def value(self, operand: Operand, values: Extents) -> Ints:
+        if isinstance(operand, Index):
+            return np.array([operand.at(values)], np.int64)
+        if operand.name not in self.registers:
+            raise KernelError(
+                f"{self.kernel.name}: register {operand.name} is read and holds nothing",
+                code="kernel_undefined",
+                hint="load it or compute it first",
+            )
+        return self.registers[operand.name]
+
+    def _inside(self, tensor: Array, at: Ints) -> Ints:
+        size = len(self.memory[tensor.name])
+        if len(at) and (at.min() < 0 or at.max() >= size):
+            raise KernelError(
+                f"{self._said(tensor)} has {size} elements, and element {int(at[-1])} is accessed",
+                code="kernel_bounds",
+                hint="its shape, its strides, or the extents of the loops around",
+            )
+        return at
+
+    def _said(self, tensor: Array) -> str:
+        return f"{self.kernel.name}: '{tensor.name}'"
+
+
+def run(kernel: KernelProgram, values: Extents, arrays: Arrays, lanes: int = 4) -> dict[str, Ints]:
+    """The outputs, flat. values: extents and parameters; arrays: inputs and constants, in the order of their strides.
+
+    lanes: of a vectorised loop; the result is the same for any number. Raises KernelError.
+    """
+    memory, valid = {}, {}
+    for tensor in kernel.tensors:
+        if tensor.name in arrays:
+            memory[tensor.name] = arrays[tensor.name].reshape(-1).astype(np.int64)
+        else:
+            memory[tensor.name] = np.zeros(tensor.elements.at(values), np.int64)
+        valid[tensor.name] = np.full(len(memory[tensor.name]), tensor.name in arrays)
+    machine = Machine(kernel, memory, valid, {})
+    for one, names, count in walk(kernel, values, lanes):
+        if isinstance(one, Load):
+            machine.load(one, names, count)
+        elif isinstance(one, Store):
+            machine.store(one, names, count)
+        elif isinstance(one, Free):
+            machine.free(one, names, count)
+        else:
+            machine.compute(one, names)
+    outputs = {t.name: memory[t.name] for t in kernel.tensors if t.written}
+    for name in outputs:
+        if not valid[name].all():
+            raise KernelError(
+                f"{kernel.name}: '{name}' is not stored everywhere",
+                code="kernel_not_stored",
+                hint="loops over all of its shape",
+            )
+    return outputs
+
+
+def reads(one: Compute) -> tuple[Reg, ...]:
+    """The registers whose values it uses."""
+    own = (one.to,) if one.op == "dot" else ()
+    return own + tuple(operand for operand in one.operands if isinstance(operand, Reg))

@@ -1,0 +1,88 @@
+"""Which description computes an operator, and what a call of it is given: extents, numbers and arrays of a RowOp."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tflm_memopt.kernels.descriptions.elementwise import add
+from tflm_memopt.kernels.descriptions.windows import conv, depthwise, max_pool
+from tflm_memopt.kernels.language import KernelProgram
+from tflm_memopt.kernels.rewrites import Rewrite, relayout, vectorise
+from tflm_memopt.ops.rowop import RowOp
+
+Given: TypeAlias = tuple[dict[str, int], dict[str, NDArray[Any]]]
+"""Extents and parameters; arrays in the description's own layout."""
+
+
+@dataclass(frozen=True, slots=True)
+class Bound:
+    """A description, and how an operator's numbers become its."""
+
+    kernel: KernelProgram
+    inputs: tuple[str, ...]
+    """The tensors that hold the operands, whole, NHWC."""
+    give: Callable[[RowOp], Given]
+
+
+def _window(op: RowOp) -> dict[str, int]:
+    read, written, w = op.reads[0], op.writes, op.window
+    return {
+        "height": read.h, "width": read.w, "channels": read.c, "out_h": written.h, "out_w": written.w,
+        "kernel_h": w.kernel_h, "kernel_w": w.kernel_w, "stride_h": w.stride_h, "stride_w": w.stride_w,
+        "pad_top": w.pad_top, "pad_left": w.pad_left, "dilation_h": w.dilation_h, "dilation_w": w.dilation_w,
+        "low": op.activation[0], "high": op.activation[1],
+    }  # fmt: skip
+
+
+def _weighted(op: RowOp) -> Given:
+    multipliers, shifts = _scales(op)
+    values = _window(op) | {
+        "filters": op.writes.c, "zero_in": op.input_zero_points[0], "zero_out": op.output_zero_point,
+        "scale_step": int(len(multipliers) > 1),
+    }  # fmt: skip
+    bias = np.zeros(op.writes.c, np.int32) if op.bias is None else op.bias
+    weights = np.zeros(0, np.int8) if op.weights is None else op.weights
+    return values, {"w": weights, "bias": bias, "multipliers": multipliers, "shifts": shifts}
+
+
+def _add(op: RowOp) -> Given:
+    multipliers, shifts = _scales(op)
+    names = ("a", "b", "out")
+    zeros = (*op.input_zero_points, op.output_zero_point)
+    values = {"n": op.writes.h * op.writes.w * op.writes.c, "low": op.activation[0], "high": op.activation[1]}
+    for name, zero, multiplier, shift in zip(names, zeros, multipliers, shifts, strict=True):
+        values |= {f"zero_{name}": zero, f"scale_{name}": int(multiplier), f"right_{name}": -int(shift)}
+    return values, {}
+
+
+def _scales(op: RowOp) -> tuple[NDArray[np.int32], NDArray[np.int8]]:
+    none = np.zeros(0, np.int32), np.zeros(0, np.int8)
+    return none if op.multipliers is None or op.shifts is None else (op.multipliers, op.shifts)
+
+
+BOUND = (
+    Bound(conv, ("x",), _weighted),
+    Bound(depthwise, ("x",), _weighted),
+    Bound(max_pool, ("x",), lambda op: (_window(op), {})),
+    Bound(add, ("x", "other"), _add),
+)
+"""What is described so far, under the names of the kinds. Depthwise layers have as many channels out as in, operands of
+ADD one shape."""
+SIDE_BY_SIDE: Mapping[str, tuple[Rewrite, ...]] = {
+    "dense": (vectorise("n"), relayout("w", (1, 0))),
+    "conv": (vectorise("k"), relayout("w", (1, 2, 3, 0))),
+    "depthwise": (vectorise("k"),),
+    "max_pool": (vectorise("c"),),
+    "add": (vectorise("i"),),
+}
+"""Schedules for vectors, by the description's name: output channels lie side by side, and so do weights."""
+
+
+def bound_of(op: RowOp) -> Bound | None:
+    """The description of an operator's kind; None: it has none."""
+    return next((bound for bound in BOUND if bound.kernel.name == op.kind.name.lower()), None)

@@ -1,0 +1,88 @@
+"""The register file of a vector unit: a memory with a capacity, in which each vector has a place while it is needed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from tflm_memopt.errors import KernelError
+from tflm_memopt.kernels.instructions import VectorUnit
+from tflm_memopt.kernels.language import Compute, For, Load, Reg, Statement, Store, When
+from tflm_memopt.kernels.meaning import reads
+
+
+def assign(name: str, body: Sequence[Statement], unit: VectorUnit) -> Mapping[str, int]:
+    """Register -> its first number, for all vectors of the body of a vectorised loop.
+
+    A result may lie where an operand of the same size is read for the last time. Raises KernelError where they are more
+    than fit.
+    """
+    order, loops = _in_order(body)
+    last = _last_uses(order, loops)
+    taken: dict[int, str] = {}
+    placed: dict[str, int] = {}
+    alive: dict[str, Reg] = {}
+
+    def release(at: int, size: int = 0) -> None:
+        for reg in [r for r in alive.values() if last[r.name] <= at and size in (0, unit.size(r.type))]:
+            del alive[reg.name]
+            for number in [n for n, owner in taken.items() if owner == reg.name]:
+                del taken[number]
+
+    for at, one in enumerate(order):
+        if isinstance(one, (Load, Compute)) and one.to.along:
+            size = unit.size(one.to.type)
+            if one.to.name not in alive:
+                release(at, size)
+                free = (n for n in range(0, unit.registers, size) if not any(n + i in taken for i in range(size)))
+                first = next(free, None)
+                if first is None:
+                    held = ", ".join(f"{r.name} ({r.type.c})" for r in alive.values())
+                    raise KernelError(
+                        f"{name}: no room for {one.to.name} in {unit.registers} registers beside {held}",
+                        code="kernel_registers",
+                        hint="fewer values at a time, or smaller groups",
+                    )
+                placed[one.to.name] = first
+                alive[one.to.name] = one.to
+                taken.update({first + i: one.to.name for i in range(size)})
+        release(at)
+    return placed
+
+
+def _in_order(body: Sequence[Statement]) -> tuple[list[Statement], list[tuple[int, int]]]:
+    """Statements in order, loops left out, and the first and the last position in each loop."""
+    order: list[Statement] = []
+    loops: list[tuple[int, int]] = []
+    for one in body:
+        if isinstance(one, (For, When)):
+            inner, deeper = _in_order(one.body)
+            if isinstance(one, For):
+                loops.append((len(order), len(order) + len(inner) - 1))
+            loops += [(len(order) + a, len(order) + b) for a, b in deeper]
+            order += inner
+        else:
+            order.append(one)
+    return order, loops
+
+
+def _last_uses(order: Sequence[Statement], loops: Sequence[tuple[int, int]]) -> dict[str, int]:
+    """Register -> position behind which nobody needs it: what comes from before a loop, until its end."""
+    uses: dict[str, list[int]] = {}
+    for at, one in enumerate(order):
+        for reg in _used(one):
+            uses.setdefault(reg.name, []).append(at)
+    last = {}
+    for name, positions in uses.items():
+        ends = [end for begin, end in loops if positions[0] < begin and any(begin <= at <= end for at in positions)]
+        last[name] = max([*ends, positions[-1]])
+    return last
+
+
+def _used(one: Statement) -> tuple[Reg, ...]:
+    if isinstance(one, Load):
+        return (one.to,)
+    if isinstance(one, Store):
+        return (one.value,)
+    if not isinstance(one, Compute):
+        return ()
+    return (*reads(one), one.to)

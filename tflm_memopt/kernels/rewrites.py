@@ -1,0 +1,198 @@
+"""Rewrites of kernels that change no result: a schedule is a list of them. Each says when it may be done.
+
+As in Exo (Ikarashi et al., PLDI 2022): what a kernel computes is described once, how is a list of small steps.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+from tflm_memopt.errors import KernelError
+from tflm_memopt.kernels.language import (
+    Array,
+    Compute,
+    For,
+    Free,
+    Index,
+    KernelProgram,
+    Load,
+    Memory,
+    Operand,
+    Reg,
+    Statement,
+    Store,
+    When,
+    statements,
+)
+from tflm_memopt.kernels.meaning import reads
+
+Rewrite = Callable[[KernelProgram], KernelProgram]
+
+
+def scheduled(kernel: KernelProgram, steps: Sequence[Rewrite]) -> KernelProgram:
+    """All steps, one after the other."""
+    for step in steps:
+        kernel = step(kernel)
+    return kernel
+
+
+def vectorise(var: str, segment: int = 0) -> Rewrite:
+    """As many turns of a loop at once as a core has lanes, or `segment` at the most, which is vMCU's segment.
+
+    May be done if a turn depends on no other one: registers that it changes are its own, what it stores lies elsewhere
+    for each turn, what it frees follows on what the turn before freed, and addresses are linear in the variable.
+    """
+
+    def rewrite(kernel: KernelProgram) -> KernelProgram:
+        def vector(loop: For) -> For:
+            _each_turn_alone(loop)
+            wide = _depending(loop)
+            body = tuple(_widened(one, wide, loop.var) for one in loop.body)
+            return replace(loop, body=body, vector=True, segment=segment)
+
+        return _in_loop(kernel, var, vector, f"vectorise {var}" + (f", {segment} at the most" if segment else ""))
+
+    return rewrite
+
+
+def relayout(tensor: str, axes: Sequence[int]) -> Rewrite:
+    """The elements of a constant in another order, the last of the axes side by side. May be done to constants: whoever
+    packs them has to follow.
+    """
+
+    def rewrite(kernel: KernelProgram) -> KernelProgram:
+        old = _constant(kernel, tensor, axes)
+        strides, stride = list(old.strides), Index.of(1)
+        for axis in reversed(axes):
+            strides[axis] = stride
+            stride = stride * old.shape[axis]
+        new = replace(old, strides=tuple(strides))
+
+        def moved(one: Statement) -> Statement:
+            if isinstance(one, (For, When)):
+                return replace(one, body=tuple(map(moved, one.body)))
+            if isinstance(one, Load) and one.tensor == old:
+                return replace(one, tensor=new)
+            return one
+
+        tensors = tuple(new if t == old else t for t in kernel.tensors)
+        return replace(
+            kernel, tensors=tensors, body=tuple(map(moved, kernel.body)),
+            schedule=(*kernel.schedule, f"relayout {tensor} {tuple(axes)}"),
+        )  # fmt: skip
+
+    return rewrite
+
+
+def expand(op: str, into: Callable[[Compute, str], Sequence[Compute]]) -> Rewrite:
+    """Ops that a core has no instruction for, of those that it has. into: the statements for one, its temporaries named
+    from a prefix. May be done always: a test compares the results.
+    """
+
+    def rewrite(kernel: KernelProgram) -> KernelProgram:
+        names = iter(range(10_000))
+
+        def expanded(body: Sequence[Statement]) -> tuple[Statement, ...]:
+            out: list[Statement] = []
+            for one in body:
+                if isinstance(one, (For, When)):
+                    out.append(replace(one, body=expanded(one.body)))
+                elif isinstance(one, Compute) and one.op == op:
+                    out += into(one, f"{op}{next(names)}_")
+                else:
+                    out.append(one)
+            return tuple(out)
+
+        return replace(kernel, body=expanded(kernel.body), schedule=(*kernel.schedule, f"expand {op}"))
+
+    return rewrite
+
+
+def _constant(kernel: KernelProgram, name: str, axes: Sequence[int]) -> Array:
+    old = kernel.tensor(name)
+    if sorted(axes) != list(range(len(old.shape))) or old.memory is not Memory.FLASH:
+        raise KernelError(
+            f"{kernel.name}: '{name}' cannot be laid out by axes {list(axes)}",
+            code="kernel_relayout",
+            hint="a tensor in flash, and each of its axes once",
+        )
+    return old
+
+
+def _in_loop(kernel: KernelProgram, var: str, change: Callable[[For], For], said: str) -> KernelProgram:
+    found = [one for one in statements(kernel.body) if isinstance(one, For) and one.var == var]
+    if len(found) != 1:
+        raise KernelError(
+            f"{kernel.name} has {len(found)} loops over '{var}'", code="kernel_loop", hint="a loop's variable, once"
+        )
+
+    def changed(one: Statement) -> Statement:
+        if one is found[0]:
+            return change(found[0])
+        return replace(one, body=tuple(map(changed, one.body))) if isinstance(one, (For, When)) else one
+
+    return replace(kernel, body=tuple(map(changed, kernel.body)), schedule=(*kernel.schedule, said))
+
+
+def _each_turn_alone(loop: For) -> None:
+    own: set[str] = set()
+    for one in statements(loop.body):
+        why = ""
+        if isinstance(one, Free):
+            side_by_side = one.first.slope(loop.var) == one.count
+            why = "" if side_by_side else f"what is freed of '{one.tensor.name}' does not follow on from turn to turn"
+        elif isinstance(one, For):
+            why = f"the extent of '{one.var}' depends on it" if loop.var in one.extent.names else ""
+            why = f"'{one.var}' in it is a vector" if one.vector else why
+        elif isinstance(one, When):
+            why = f"whether {one.at} lies inside depends on it" if loop.var in one.at.names | one.extent.names else ""
+        elif isinstance(one, Store):
+            slope = one.tensor.offset(one.at).slope(loop.var)
+            why = "" if slope.terms else f"all of its turns store to the same place of '{one.tensor.name}'"
+        elif isinstance(one, Compute) and one.op == "dot" and one.to.name not in own:
+            why = f"'{one.to.name}' goes from turn to turn"
+        if isinstance(one, (Load, Compute)):
+            own.add(one.to.name)
+        if why:
+            raise KernelError(
+                f"the loop over '{loop.var}' cannot be vectorised: {why}",
+                code="kernel_vectorise",
+                hint="another loop, or a description whose turns are independent",
+            )
+
+
+def _depending(loop: For) -> set[str]:
+    """Registers whose values differ from turn to turn."""
+    wide: set[str] = set()
+    before = -1
+    while before != len(wide):  # a sum is wide once something wide is added to it
+        before = len(wide)
+        for one in statements(loop.body):
+            if isinstance(one, Store):
+                wide.add(one.value.name)  # each turn stores it somewhere else
+            elif isinstance(one, Load) and one.tensor.offset(one.at).slope(loop.var).terms:
+                wide.add(one.to.name)
+            elif isinstance(one, Compute):
+                varying = any(isinstance(o, Index) and loop.var in o.names for o in one.operands)
+                if varying or any(reg.name in wide for reg in reads(one)):
+                    wide.add(one.to.name)
+    return wide
+
+
+def _widened(one: Statement, wide: set[str], var: str) -> Statement:
+    def reg(r: Reg) -> Reg:
+        return replace(r, along=var) if r.name in wide else r
+
+    def operand(o: Operand) -> Operand:
+        return reg(o) if isinstance(o, Reg) else o
+
+    if isinstance(one, (For, When)):
+        return replace(one, body=tuple(_widened(s, wide, var) for s in one.body))
+    if isinstance(one, Load):
+        return replace(one, to=reg(one.to))
+    if isinstance(one, Store):
+        return replace(one, value=reg(one.value))
+    if isinstance(one, Free):
+        return replace(one, along=var)
+    return replace(one, to=reg(one.to), operands=tuple(map(operand, one.operands)))

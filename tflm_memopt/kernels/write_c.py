@@ -1,0 +1,211 @@
+"""The C reading of a kernel: a function for a target's table of instructions.
+
+Scalars are variables, which the compiler keeps in registers; vectors have registers of their own (registers.py), and
+their instructions are assembly, so that no compiler's intrinsics are needed.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from tflm_memopt.kernels.instructions import Instruction, InstructionTable, VectorUnit
+from tflm_memopt.kernels.language import (
+    Array,
+    Compute,
+    For,
+    Index,
+    KernelProgram,
+    Load,
+    Operand,
+    Reg,
+    Statement,
+    Store,
+    When,
+    statements,
+)
+from tflm_memopt.kernels.registers import assign
+from tflm_memopt.kernels.rewrites import expand, scheduled
+
+ELEMENT_BITS = 8
+
+
+def for_target(kernel: KernelProgram, table: InstructionTable) -> KernelProgram:
+    """With the ops that the target lacks made of those that it has."""
+    return scheduled(kernel, [expand(op, into) for op, into in table.lacks.items()])
+
+
+def operands_struct(kernel: KernelProgram) -> str:
+    """What a call is given: pointers, extents and parameters, which are the same for all targets."""
+    lines = [f"  {'' if _stored(kernel, t) else 'const '}{t.type.c} *{t.name};" for t in kernel.tensors]
+    sizes = [f"  uint32_t {', '.join(kernel.extents)};"] if kernel.extents else []
+    numbers = [f"  int32_t {', '.join(kernel.parameters)};"] if kernel.parameters else []
+    body = "\n".join([*lines, *sizes, *numbers])
+    return f"/* {kernel.about}. */\ntypedef struct {{\n{body}\n}} tmo_{kernel.name}_operands;\n"
+
+
+def function(kernel: KernelProgram, table: InstructionTable) -> str:
+    """The definition of tmo_NAME_TARGET(). Raises KernelError for what the target cannot do."""
+    kernel = for_target(kernel, table)
+    writer = Writer(table)
+    writer.body(kernel.body)
+    body = "\n".join(writer.lines)
+    const = {t.name: "" if _stored(kernel, t) else "const " for t in kernel.tensors}
+    named = {t.name: f"{const[t.name]}{t.type.c} *const" for t in kernel.tensors}
+    named |= dict.fromkeys(kernel.extents, "const uint32_t") | dict.fromkeys(kernel.parameters, "const int32_t")
+    begins = [table.begins] if table.begins else []
+    begins += [f"{kind} {name} = o->{name};" for name, kind in named.items() if re.search(rf"\b{name}\b", body)]
+    lines = "\n".join([*(f"  {line}" for line in begins), body])
+    how = "; ".join(kernel.schedule)
+    about = f"/* {how}. */\n" if how else ""
+    return f"{about}void tmo_{kernel.name}_{table.name}(const tmo_{kernel.name}_operands *o) {{\n{lines}\n}}\n"
+
+
+def _stored(kernel: KernelProgram, tensor: Array) -> bool:
+    return any(isinstance(one, Store) and one.tensor == tensor for one in statements(kernel.body))
+
+
+@dataclass(slots=True)
+class Writer:
+    """The lines of a function."""
+
+    table: InstructionTable
+    lines: list[str] = field(default_factory=list)
+    depth: int = 1
+    declared: set[str] = field(default_factory=set)
+    vectors: Mapping[str, int] = field(default_factory=dict)
+    width: int = 0
+    """Bits that the vector unit is set to; 0: not known."""
+
+    def say(self, line: str) -> None:
+        self.lines.append("  " * self.depth + line)
+
+    def body(self, body: Sequence[Statement]) -> None:
+        for one in body:
+            if isinstance(one, For):
+                self.loop(one)
+            elif isinstance(one, When):
+                self.when(one)
+            elif isinstance(one, Load):
+                self.load(one)
+            elif isinstance(one, Compute):
+                self.compute(one)
+            elif isinstance(one, Store):
+                self.store(one)
+            # RAMFree is the planner's: no code
+
+    def loop(self, one: For) -> None:
+        if one.vector and self.table.vectors:
+            self.vector_loop(one, self.table.vectors)
+            return
+        widths = self._widths(one.body)
+        if len(widths) == 1:
+            self.set_width(*widths)
+        kept = self.width if len(widths) == 1 else 0
+        self.say(f"for (uint32_t {one.var} = 0; {one.var} < {one.extent}; ++{one.var}) {{")
+        self.depth, self.width = self.depth + 1, kept
+        before = set(self.declared)
+        self.body(one.body)
+        self.depth, self.width, self.declared = self.depth - 1, kept, before
+        self.say("}")
+
+    def when(self, one: When) -> None:
+        self.say(f"if ((uint32_t)({one.at}) < {one.extent}) {{")
+        before, width = set(self.declared), self.width
+        self.depth += 1
+        self.body(one.body)
+        self.depth -= 1
+        self.declared = before
+        if self.width != width:
+            self.width = 0
+        self.say("}")
+
+    def vector_loop(self, one: For, unit: VectorUnit) -> None:
+        """Strips of as many turns as the registers have room for."""
+        self.vectors = assign(f"the loop over '{one.var}'", one.body, unit)
+        extent, group = one.extent, unit.group
+        self.say(f"for (uint32_t {one.var} = 0, lanes; {one.var} < {extent}; {one.var} += lanes) {{")
+        self.depth += 1
+        left = f"{extent} - {one.var}"
+        if one.segment:
+            left = f"({left} < {one.segment}u ? {left} : {one.segment}u)"
+        self.say(f'__asm__ volatile("vsetvli %0, %1, e32, m{group}, ta, ma" : "=r"(lanes) : "r"({left}));')
+        self.width = 32
+        before = set(self.declared)
+        self.body(one.body)
+        self.depth, self.declared, self.width = self.depth - 1, before, 0
+        self.say("}")
+
+    def load(self, one: Load) -> None:
+        where = one.tensor.offset(one.at)
+        if not one.to.along or not self.table.vectors:
+            self._set(one.to, f"{one.tensor.name}[{where}]")
+            return
+        self._memory("l", one.to, one.tensor, where)
+
+    def store(self, one: Store) -> None:
+        where = one.tensor.offset(one.at)
+        if not one.value.along or not self.table.vectors:
+            self.say(f"{one.tensor.name}[{where}] = ({one.tensor.type.c}){one.value.name};")
+            return
+        self._memory("s", one.value, one.tensor, where)
+
+    def compute(self, one: Compute) -> None:
+        row = self.table.instruction(one)
+        if row.to == "s":
+            names = dict(zip("ab", map(_value, one.operands), strict=False))
+            self._set(one.to, row.text.format(d=one.to.name, **names))
+            return
+        self.set_width(row.width)
+        self._assembly(row, one)
+
+    def set_width(self, bits: int) -> None:
+        """Elements of so many bits from here on, of as many lanes as before."""
+        if self.table.vectors and bits not in (0, self.width):
+            group = self.table.vectors.group * bits // 32
+            self.say(f'__asm__ volatile("vsetvli zero, %0, e{bits}, m{group}, ta, ma" : : "r"(lanes));')
+            self.width = bits
+
+    def _widths(self, body: Sequence[Statement]) -> set[int]:
+        """That the instructions of a loop set the vector unit to."""
+        found = [s for s in statements(body) if isinstance(s, Compute)]
+        return {self.table.instruction(s).width for s in found} - {0} if self.table.vectors else set()
+
+    def _memory(self, what: str, reg: Reg, tensor: Array, where: Index) -> None:
+        """A load or a store of a vector: side by side, or at equal distances."""
+        bits, slope = ELEMENT_BITS * tensor.type.value, where.slope(reg.along)
+        pointer, clobbers = f"&{tensor.name}[{where}]", ' : "memory"' if what == "s" else ""
+        if slope == Index.of(1):
+            self.say(
+                f'__asm__ volatile("v{what}e{bits}.v v{self.vectors[reg.name]}, (%0)" : : "r"({pointer}){clobbers});'
+            )
+            return
+        apart = slope * tensor.type.value
+        name = f"v{what}se{bits}.v v{self.vectors[reg.name]}, (%0), %1"
+        self.say(f'__asm__ volatile("{name}" : : "r"({pointer}), "r"({apart}){clobbers});')
+
+    def _assembly(self, row: Instruction, one: Compute) -> None:
+        names: dict[str, str] = {"d": f"v{self.vectors[one.to.name]}"}
+        inputs: list[str] = []
+        for letter, operand in zip("ab", one.operands, strict=False):
+            if isinstance(operand, Reg) and operand.along:
+                names[letter] = f"v{self.vectors[operand.name]}"
+            else:
+                names[letter] = f"%{len(inputs)}"
+                inputs.append(f'"r"({_value(operand)})')
+        listed = f" : : {', '.join(inputs)}" if inputs else " :"
+        self.say(f'__asm__ volatile("{row.text.format(**names)}"{listed});')
+
+    def _set(self, to: Reg, value: str) -> None:
+        if to.name in self.declared:
+            self.say(f"{to.name} = {value};")
+        else:
+            self.declared.add(to.name)
+            self.say(f"int32_t {to.name} = {value};")
+
+
+def _value(operand: Operand) -> str:
+    if isinstance(operand, Reg):
+        return operand.name
+    return f"(int32_t)({operand})" if operand.names else str(operand)
