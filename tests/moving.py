@@ -142,6 +142,10 @@ def tile(net: Net, x: int, multiples: Sequence[int]) -> int:
     return net.op("TILE", [x, constant(net, multiples)], [y], schema.TileOptionsT())
 
 
+def reverse(net: Net, x: int, axes: Sequence[int]) -> int:
+    return net.op("REVERSE_V2", [x, constant(net, axes)], [like(net, x, net.shape(x))], schema.ReverseV2OptionsT())
+
+
 def upsampling(net: Net, x: int, size: Pair) -> int:
     """UpSampling2D as Keras 3 has it: each row and each column a dimension of its own, repeated, and joined again."""
     (n, h, w, c), (down, right) = net.shape(x), size

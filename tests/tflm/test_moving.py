@@ -14,6 +14,7 @@ from moving import (
     mirror_pad,
     pack,
     resize,
+    reverse,
     slice_,
     space_to_depth,
     split,
@@ -216,6 +217,15 @@ def test_broadcast_to(shape: tuple[int, ...], dtype: str) -> None:
 def test_tile(shape: Shape, multiples: Shape, streamed: bool, dtype: str) -> None:
     net = Net(activations=dtype)
     assert_all(net, tile(net, image(net, shape, streamed=streamed), (1, *multiples)))
+
+
+@EXAMPLES
+@given(
+    shape=shapes, axes=st.sampled_from([(1,), (2,), (3,), (-1,), (2, 1), (2, 3)]), streamed=st.booleans(), dtype=types
+)
+def test_reverse(shape: Shape, axes: Shape, streamed: bool, dtype: str) -> None:
+    net = Net(activations=dtype)
+    assert_all(net, reverse(net, image(net, shape, streamed=streamed), axes))
 
 
 @EXAMPLES

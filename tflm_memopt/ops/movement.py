@@ -269,6 +269,14 @@ def tile(site: Site, x: Sequence[Indices]) -> Indices:
     return np.tile(x[0], multiples)
 
 
+def reverse(site: Site, x: Sequence[Indices]) -> Indices:
+    """Along axes that are side by side: TFLM takes no others (kernels/internal/reference/reverse.h)."""
+    axes = sorted(axis % x[0].ndim for axis in _ints(site, 1))
+    if axes != list(range(axes[0], axes[0] + len(axes))):
+        raise ValueError(f"it reverses axes {axes}")
+    return np.flip(x[0], tuple(axes))
+
+
 def resize_nearest(site: Site, x: Sequence[Indices]) -> Indices:
     (_, h, w, _), (_, h_out, w_out, _) = x[0].shape, site.output.shape
     rows, columns = (_nearest(site, *sizes) for sizes in ((h, h_out), (w, w_out)))

@@ -278,6 +278,7 @@ OPSET: Mapping[str, Row] = {
     "TRANSPOSE": _moving(movement.transpose, moving.constant_operands(1), least=2, most=2),
     "BROADCAST_TO": _moving(movement.broadcast_to, moving.constant_operands(1), least=2, most=2),
     "TILE": _moving(movement.tile, moving.constant_operands(1), least=2, most=2),
+    "REVERSE_V2": _moving(movement.reverse, moving.constant_operands(1), least=2, most=2),
     "RESIZE_NEAREST_NEIGHBOR": _moving(
         movement.resize_nearest,
         common.options("alignCorners", "halfPixelCenters"),
