@@ -19,6 +19,7 @@ from kernels.test_fuzz import write_samples
 from property.modules import archive
 from property.modules import examine as examine_module
 from property.networks import Recipe, recipes
+from property.sequences import examine as examine_sequence
 from property.sliding import examine as examine_window
 from property.test_builtin_models import examine_builtin
 from property.test_random_models import examine, examine_forced
@@ -150,10 +151,21 @@ def windows(cases: range) -> list[Failure]:
     return failures
 
 
+def sequences(cases: range) -> list[Failure]:
+    """Random networks that remember, step by step, under TFLM."""
+    failures = []
+    for case in cases:
+        try:
+            examine_sequence(case)
+        except Exception:
+            failures.append(Failure(range(case, case + 1), traceback.format_exc()))
+    return failures
+
+
 Work = Callable[[range], list[Failure]]
 KINDS: dict[str, tuple[Work, int]] = {
     "networks": (networks, 50), "builtin": (builtin, 25), "plans": (plans, 50), "files": (files, 500),
     "programs": (programs, 50_000), "cores": (cores, 50), "modules": (modules, 100), "windows": (windows, 100),
-    "registers": (registers, 100),
+    "registers": (registers, 100), "sequences": (sequences, 100),
 }  # fmt: skip
 """What a task does with its cases, and how many it gets at most."""

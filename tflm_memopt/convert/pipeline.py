@@ -38,7 +38,7 @@ from tflm_memopt.tflm.lifetimes import plans_others
 from tflm_memopt.tflm.structs import Abi
 
 CONSTANT_INPUT = "an input of the model is a constant"
-SEVERAL_SUBGRAPHS = "the model has several subgraphs (IF, WHILE, CALL_ONCE): such models are left whole"
+SEVERAL_SUBGRAPHS = "TFLM plans tensors of other subgraphs (IF, WHILE): such models are left whole"
 DYNAMIC = "tensors have shapes that are known only at run time: such models are left whole"
 BUILTIN_ONLY = "only builtin operators are wanted"
 UNWRITTEN = "an operator or the caller reads what nothing writes, whatever lies there: such models are left whole"
@@ -106,7 +106,7 @@ def row_graph(understood: Understood, options: Options) -> tuple[Understood, Par
 
 def left_whole(model: Model, ops: Ops = "region") -> str:
     """Why no part of a model can be converted; "" when nothing speaks against it. ops: of the rewritten model."""
-    if model.subgraphs > 1 and (plans_others(model.graph.subgraphs) if ops == BUILTIN else not is_setup(model.graph)):
+    if plans_others(model.graph.subgraphs) and (ops == BUILTIN or not is_setup(model.graph)):
         return SEVERAL_SUBGRAPHS
     if any(t.dynamic for t in model.graph.tensors.values() if not t.constant):
         return DYNAMIC

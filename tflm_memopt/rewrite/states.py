@@ -43,7 +43,7 @@ def with_states(graph: Graph, left_alone: Collection[int] = ()) -> Graph:
         setup = {once: keys for once, keys in setup.items() if once not in spoilt}
         filled = {key for once in spoilt for key in _filled(graph, once)}
         states = {key: op for key, op in states.items() if key not in filled}
-    if not states:
+    if not states and not setup:
         return graph
     return _with_tensors(graph, {key: uses[key] for key in states}, states, setup.keys())
 

@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
+import numpy as np
 import pytest
 from ai_edge_litert import schema_py_generated as schema
 from conftest import ROOT, real_models
@@ -41,7 +42,8 @@ def several_subgraphs() -> bytes:
     net = Net(3)
     y = net.conv2d(net.input((1, 8, 8, 3)), 3)
     tree = net.finished(y)
-    tree.subgraphs.append(schema.SubGraphT(tensors=[], inputs=[], outputs=[], operators=[], name="never called"))
+    own = schema.TensorT(shape=np.array([1, 4], np.int32), type=schema.TensorType.INT8, buffer=0, name="own")
+    tree.subgraphs.append(schema.SubGraphT(tensors=[own], inputs=[], outputs=[], operators=[], name="never called"))
     return net.model(y)
 
 

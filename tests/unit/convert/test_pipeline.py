@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 from ai_edge_litert import schema_py_generated as schema
 from models import Net
-from unit.analysis.arena_zoo import ZOO
 
 import tflm_memopt
 from tflm_memopt.convert import pipeline, policy
@@ -38,10 +37,13 @@ def float_border() -> bytes:
     return net.model(net.unary("DEQUANTIZE", y, dtype="FLOAT32", out=None))
 
 
-def two_subgraphs() -> bytes:
+def two_subgraphs(*, planned: bool = True) -> bytes:
+    """planned: TFLM plans a tensor of the second one, which nobody calls."""
     net = Net()
     tree = net.finished(net.conv2d(net.input((1, 8, 8, 2)), 4))
-    tree.subgraphs.append(schema.SubGraphT(tensors=[], inputs=[], outputs=[], operators=[], name="other"))
+    own = schema.TensorT(shape=np.array([1, 4], np.int32), type=schema.TensorType.INT8, buffer=0, name="own")
+    other = schema.SubGraphT(tensors=[own] * planned, inputs=[], outputs=[], operators=[], name="other")
+    tree.subgraphs.append(other)
     return net.model(*tree.subgraphs[0].outputs)
 
 
@@ -139,6 +141,11 @@ def test_a_model_that_cannot_be_converted_comes_back(model, why: str) -> None:
     assert done.report.blocks == ()
 
 
+def test_subgraphs_that_nobody_calls_go() -> None:
+    done = tflm_memopt.optimize(two_subgraphs(planned=False), seconds=SECONDS)
+    assert done.report.changed and read(done.model).subgraphs == 1
+
+
 def test_a_model_with_nothing_to_gain_comes_back() -> None:
     net = Net()
     data = net.model(net.normalized(net.unary("RELU6", net.normalized(net.input((1, 4))), out=(1 / 128, 0))))
@@ -210,7 +217,7 @@ def test_inspect_finds_the_peak() -> None:
 
 def test_inspect_and_optimize_know_the_same_of_a_model_that_is_left_whole() -> None:
     """Its operators could run row by row, but for the subgraphs."""
-    model = ZOO["resource_variables"]()
+    model = two_subgraphs()
     seen, result = tflm_memopt.inspect(model), tflm_memopt.optimize(model)
     assert result.report.why_unchanged == pipeline.SEVERAL_SUBGRAPHS
     assert not any(op.supported for op in seen.operators)

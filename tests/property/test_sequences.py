@@ -1,0 +1,14 @@
+"""Networks that remember, under the official TFLM wheel: the same bytes as the original in every step of a sequence."""
+
+from __future__ import annotations
+
+import pytest
+from conftest import thinned
+from property.sequences import examine
+
+pytest.importorskip("tflite_micro", reason="the official TFLM wheel is not installed")
+
+
+@pytest.mark.parametrize("seed", thinned(range(60), 6))
+def test_every_step_gives_the_original_outputs(seed: int) -> None:
+    examine(seed)

@@ -1,0 +1,72 @@
+"""State beside an interpreter that is allocated later, on the same MicroAllocator, in TFLM of 2023.
+
+Its AllocateTensors() writes into the head, whatever lies there. State is in the tail: the first model goes on as if it
+were alone.
+"""
+
+from __future__ import annotations
+
+import runpy
+import shutil
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import memories
+import numpy as np
+import pytest
+import streaming
+from conftest import ROOT
+
+import tflm_memopt
+from tflm_memopt.model.reader import read
+from tflm_memopt.runtime.process import run_model
+
+CUSTOM_OPS = ROOT / "custom_ops"
+TFLM = runpy.run_path(str(ROOT / "scripts/tflm2023.py"))
+MISSING = TFLM["missing"]() or ("" if shutil.which("g++") else "g++ is missing: apt-get install g++")
+pytestmark = [pytest.mark.slow, pytest.mark.skipif(bool(MISSING), reason=MISSING)]
+BEFORE, RUNS, ARENA = 40, 100, 1 << 16
+
+
+@pytest.fixture(scope="session", params=TFLM["AGES"], ids=lambda tflm: tflm.name)
+def program(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    build, tflm = tmp_path_factory.mktemp("late"), request.param
+    tmo = [f"-I{CUSTOM_OPS}/include", f"-I{CUSTOM_OPS}/tflm"]
+    main = [str(Path(__file__).with_name("late_main.cpp")), str(CUSTOM_OPS / "tflm/tmo_tflm.cpp")]
+    strict = ["-Wall", "-Wextra", "-Wpedantic", "-Werror"]
+    for step in (
+        ["gcc", "-std=c11", "-O2", *tmo, "-c", *sorted(map(str, (CUSTOM_OPS / "src").glob("*.c")))],
+        ["g++", "-std=c++17", "-O1", *strict, *tmo, *tflm.flags, "-c", *main],
+    ):
+        done = subprocess.run(step, cwd=build, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stderr
+    link = ["g++", *sorted(map(str, build.glob("*.o"))), *tflm.link, "-o", "late"]
+    done = subprocess.run(link, cwd=build, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return build / "late"
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [(streaming.mixed, memories.lstm_network), (memories.lstm_network, memories.svdf_network)],
+    ids=["rings", "cells"],
+)
+def test_a_model_goes_on_beside_one_that_comes_later(
+    program: Path, first: Callable[[], bytes], second: Callable[[], bytes], tmp_path: Path
+) -> None:
+    rng, expected, command = np.random.default_rng(5), [], [str(program), str(ARENA), str(BEFORE)]
+    for number, build in enumerate((first, second)):
+        data = build()
+        graph = read(data).graph
+        inputs = rng.integers(-128, 128, (RUNS, *graph.tensors[graph.inputs[0]].shape), dtype=np.int8)
+        alone = run_model(data, [inputs], RUNS, 1)
+        assert not alone.failure
+        expected.append(alone.outputs[0].tobytes())
+        names = [f"{number}.tflite", f"{number}.in", f"{number}.out"]
+        (tmp_path / names[0]).write_bytes(tflm_memopt.optimize(data, seconds=0).model)
+        (tmp_path / names[1]).write_bytes(inputs.tobytes())
+        command += names
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert [(tmp_path / f"{number}.out").read_bytes() for number in range(2)] == expected
