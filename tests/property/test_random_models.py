@@ -38,6 +38,8 @@ from tflm_memopt.rowgraph.regions import partition
 pytest.importorskip("tflite_micro", reason="the official TFLM wheel is not installed")
 
 SECONDS = 0.1
+FLOOR = 0.8
+"""Share of random networks of which something is converted: the others show nothing."""
 COMMON = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
 QUICK = settings(COMMON, max_examples=5, derandomize=True, phases=[Phase.explicit, Phase.generate, Phase.shrink])
 MANY = settings(COMMON, max_examples=200, print_blob=True)
@@ -69,15 +71,21 @@ def drawn(seed: int) -> Options:
 
 def examine(recipe: Recipe) -> None:
     """Rewrites a recipe's model and compares."""
+    is_converted(recipe)
+
+
+def is_converted(recipe: Recipe) -> bool:
+    """The same, and whether anything of it was converted."""
     data = build(recipe)
     before = running(data)
     converted = convert(data, drawn(recipe.seed))
     if converted is None:
-        return
+        return False
     new, planned = converted
     assert planned.plan.head >= planned.plan.lower_bound
     assert Plan.from_json(planned.plan.to_json()) == planned.plan
     assert_arena_as_predicted(new, assert_same_bytes(data, new, seed=recipe.seed, before=before))
+    return True
 
 
 def examine_forced(seed: int) -> None:
@@ -180,19 +188,31 @@ LESS_SCRATCH = Recipe(
 """Of two operators in a block that is turned upside down, one takes less scratch."""
 
 
-@QUICK
-@example(GROWS_AGAIN)
-@example(LESS_SCRATCH)
-@given(recipes(most=6))
-def test_a_fixed_set_of_networks(recipe: Recipe) -> None:
-    examine(recipe)
+def test_a_fixed_set_of_networks() -> None:
+    converted: list[bool] = []
+
+    @QUICK
+    @example(GROWS_AGAIN)
+    @example(LESS_SCRATCH)
+    @given(recipes(most=6))
+    def each(recipe: Recipe) -> None:
+        converted.append(is_converted(recipe))
+
+    each()
+    assert sum(converted) >= FLOOR * len(converted)
 
 
 @pytest.mark.slow
-@MANY
-@given(recipes())
-def test_many_networks(recipe: Recipe) -> None:
-    examine(recipe)
+def test_many_networks() -> None:
+    converted: list[bool] = []
+
+    @MANY
+    @given(recipes())
+    def each(recipe: Recipe) -> None:
+        converted.append(is_converted(recipe))
+
+    each()
+    assert sum(converted) >= FLOOR * len(converted)
 
 
 @pytest.mark.slow

@@ -22,14 +22,17 @@ from unit.plan.damage_tiles import (
     rings_of_other_sizes,
     shallower_lanes,
 )
+from unit.plan.sketch import Sketch
 from unit.plan.tiled import OPTIONS, planned
 
 from tflm_memopt.check.checker import check
+from tflm_memopt.check.walk import StageWalk, check_walk
 from tflm_memopt.convert import pipeline
 from tflm_memopt.errors import ModelError, PlanError
 from tflm_memopt.model.interface import Changes
 from tflm_memopt.model.reader import read
-from tflm_memopt.plan.plan import Block, Plan
+from tflm_memopt.plan.plan import Block, Plan, Stage
+from tflm_memopt.plan.walk import Walk
 from tflm_memopt.rewrite.int8_io import Int8Interface
 from tflm_memopt.runtime import host, regions
 
@@ -115,3 +118,16 @@ def test_what_passes_runs_right(damage: Callable[[Plan], Mutants]) -> None:
             else:
                 refused += 1
     assert refused > passed
+
+
+@pytest.mark.parametrize(("groups", "fine"), [(1, True), (3, True), (4, False), (5, True), (6, False)])
+def test_every_group_has_channels(groups: int, fine: bool) -> None:
+    """Five channels in four groups are two, two, one and none."""
+    s = Sketch()
+    (op,) = s.chain(s.relu(s.input(2, 3, 5))).ops
+    step = StageWalk(Stage(0, (0,), iterative=False, walk=Walk(groups=groups)), op, 2, turned=False)
+    if fine:
+        check_walk(step)
+    else:
+        with pytest.raises(PlanError, match=f"5 channels in {groups} groups$"):
+            check_walk(step)

@@ -216,3 +216,16 @@ def test_a_builtin_step_is_no_block() -> None:
     found = planned(line_buffers())
     with pytest.raises(TypeError, match="step 0 is no block"):
         lower(replace(found.plan, steps=(object(),)), BlockGroup((0,), (), ()), found.partition.ops)  # type: ignore[arg-type]
+
+
+def test_the_workspace_has_what_lies_between_blocks() -> None:
+    found = planned(two_blocks())
+    unit, ops = unit_of(found), found.partition.ops
+    whole = [i for i, b in enumerate(found.plan.buffers) if b.role is Role.TENSOR]
+    inner = [i for i in whole if found.plan.buffers[i].key not in unit.inputs + unit.outputs]
+    assert inner
+    for i in inner:
+        offsets = list(found.plan.offsets)
+        offsets[i] = found.plan.head + 64
+        space = workspace(replace(found.plan, offsets=tuple(offsets)), unit, ops)
+        assert space.offset + space.nbytes == offsets[i] + found.plan.buffers[i].nbytes

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 from conftest import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from models import Net
 from unit.plan.sketch import Actor, Sketch, random_sketch, residual, rows_kept, simulate
+from unit.plan.tiled import chains_of
 
 from tflm_memopt.model.graph import TensorId
 from tflm_memopt.plan.firing.trace import FIRE, OUTSIDE, Member, Trace, ring_depth
 from tflm_memopt.plan.search.blocks import Chain, Growing, grow, seed
+from tflm_memopt.plan.walk import Walk
 
 SEEDS = st.integers(0, 1 << 32)
 
@@ -159,3 +163,13 @@ def test_numbers_of_tensors_mean_nothing() -> None:
 def test_a_residual_block_reads_its_input_from_outside() -> None:
     s, total = residual()
     assert [set(r) for r in rings(s, total)] == [{1, 2}, {1, 2}]
+
+
+def test_every_tile_reads_the_only_column_of_an_operand() -> None:
+    net = Net()
+    product = net.binary("MUL", net.input((1, 4, 6, 2)), net.input((1, 4, 1, 2)))
+    (chain,) = chains_of(net.model(product))
+    (op,) = chain.ops
+    member = Member(0, op, (0, 1), iterative=False, walk=Walk(tile=2), strips=4)
+    first, end = member.columns(1, np.arange(member.firings))
+    assert member.firings == 12 and not first.any() and (end == 1).all()

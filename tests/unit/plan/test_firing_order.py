@@ -116,3 +116,9 @@ def test_what_repeats_itself_nowhere_is_listed_while_it_is_short() -> None:
     repeating, listed = apart(found(other))
     assert len(repeating) == 1
     assert sum(order.count for order in (*repeating, *listed)) == len(other) - 1
+
+
+def test_a_pattern_is_told_once_though_that_saves_little() -> None:
+    """Twenty operators in turn: the record and one period take more than half of the firings."""
+    ops, units = np.tile(np.arange(20), 5)[:90], np.arange(90) // 20
+    assert [(order.start, order.count, len(order.ops)) for order in orders_of(ops, units)] == [(1, 89, 20)]

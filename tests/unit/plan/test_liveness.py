@@ -14,8 +14,9 @@ from tflm_memopt.check.checker import check
 from tflm_memopt.errors import PlanError
 from tflm_memopt.model.graph import TensorId
 from tflm_memopt.plan.firing.liveness import Content, separations
-from tflm_memopt.plan.plan import Block, Buffer, Plan, Role
+from tflm_memopt.plan.plan import Block, Buffer, Plan, Role, Stage
 from tflm_memopt.plan.search.blocks import Candidate, Chain, border, candidates, rebuild
+from tflm_memopt.plan.walk import Walk
 
 UNLIMITED = 1 << 40
 
@@ -160,3 +161,46 @@ def test_a_byte_less_is_too_close(number: int) -> None:
     distance = separations(contents)[low, high]
     assert judge(s, chain, block, low, high, distance) == ""
     assert judge(s, chain, block, low, high, distance - 1) != ""
+
+
+def tiled_block(chain: Chain, tile: int) -> Candidate:
+    """All operators, each row a strip, in tiles of so many columns."""
+    walk = Walk(tile=tile)
+    stages = tuple(Stage(key, (0,), iterative=False, walk=walk) for key in chain.keys)
+    return Candidate(0, len(chain.ops), 0, sum(op.macs for op in chain.ops), stages, chain.ops[-1].writes.h)
+
+
+@pytest.mark.parametrize("tile", [1, 2])
+def test_only_single_pixels_are_replaced_in_rings(tile: int) -> None:
+    """In a lane, the pixels of a wider unit may be turned round."""
+    s = Sketch()
+    x = s.input(4, 6, 3)
+    y = s.relu(x)
+    z = s.relu(y)
+    chain = s.chain(z)
+    found = {c.key: c for c in contents_of(chain, tiled_block(chain, tile)) if c.role in (Role.TENSOR, Role.RING)}
+    assert found[y].role is Role.RING
+    assert (found[y].replaces, found[z].replaces) == (({x}, {y}) if tile == 1 else (set(), set()))
+
+
+def tiled_relu() -> tuple[Sketch, Chain, Candidate, dict[Role | TensorId, int]]:
+    """RELU in one tiled block, and numbers of its contents: tensors 0 and 1, counters."""
+    s = Sketch()
+    y = s.relu(s.input(4, 6, 3))
+    chain = s.chain(y)
+    block = tiled_block(chain, 2)
+    found = {c.key if c.role is Role.TENSOR else c.role: i for i, c in enumerate(contents_of(chain, block))}
+    return s, chain, block, found
+
+
+@pytest.mark.parametrize(("distance", "why"), [(0, ""), (3, "before it is read"), (-3, "")])
+def test_a_pixel_is_not_written_on_a_later_one_of_its_tile(distance: int, why: str) -> None:
+    s, chain, block, at = tiled_relu()
+    found = judge(s, chain, block, at[0], at[1], distance)
+    assert why in found if why else not found
+
+
+def test_counters_of_a_tiled_block_are_its_own() -> None:
+    s, chain, block, at = tiled_relu()
+    assert judge(s, chain, block, at[1], at[Role.COUNTERS], 4 * 6 * 3) == ""
+    assert "counters" in judge(s, chain, block, at[1], at[Role.COUNTERS], 4 * 6 * 3 - 1)
