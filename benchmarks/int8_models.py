@@ -39,8 +39,8 @@ class Builder:
             version=3, operatorCodes=[], subgraphs=[self.graph], description="benchmark", buffers=[schema.BufferT()]
         )
 
-    def model(self, output: int) -> bytes:
-        self.graph.outputs = [output]
+    def model(self, *outputs: int) -> bytes:
+        self.graph.outputs = [*outputs]
         return writer.write(self.tree)
 
     def shape(self, tensor: int) -> list[int]:
@@ -103,6 +103,13 @@ class Builder:
         sides = {"filterHeight": kernel[0], "filterWidth": kernel[1], "strideH": kernel[0], "strideW": kernel[1]}
         y = self._activation((1, h // kernel[0], w // kernel[1], channels), self._scale(x), self._zero_point(x))
         return self._op("AVERAGE_POOL_2D", [x], y, schema.Pool2DOptionsT(padding=schema.Padding.VALID, **sides))
+
+    def max_pool(self, x: int, kernel: Pair) -> int:
+        """Windows side by side; what is left of the map is not looked at."""
+        _, h, w, channels = self.shape(x)
+        sides = {"filterHeight": kernel[0], "filterWidth": kernel[1], "strideH": kernel[0], "strideW": kernel[1]}
+        y = self._activation((1, h // kernel[0], w // kernel[1], channels), self._scale(x), self._zero_point(x))
+        return self._op("MAX_POOL_2D", [x], y, schema.Pool2DOptionsT(padding=schema.Padding.VALID, **sides))
 
     def fan_out(self, x: int, channels: int, spans: Sequence[Pair]) -> Iterator[int]:
         """What conv() makes with a 1x1 kernel, in parts: of each some output channels, [first, end)."""

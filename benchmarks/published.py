@@ -19,7 +19,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 import size
 from cores.core import MEASURED, Core, runner, sources
-from papers import schedules
+from papers import schedules, tiling_tables
 
 import tflm_memopt
 
@@ -136,6 +136,16 @@ def orders(_: Sequence[Path]) -> Iterator[bytes]:
     yield from (repr(found).encode() for found in schedules.orders())
 
 
+def tilings(_: Sequence[Path]) -> Iterator[bytes]:
+    """The small ones of the networks that fused tiling's tables are of."""
+    yield from map(tiled, ("TXT", "MW", "CIF", "RAD"))
+
+
+@functools.cache
+def tiled(name: str) -> bytes:
+    return repr(tiling_tables.network(name, tiling_tables.NETWORKS[name]())).encode()
+
+
 BENCHMARKS, FRONTIER, CYCLES = "docs/benchmarks.md", "docs/frontier.md", "docs/cycles.md"
 TABLES = (
     Table("README.md", "ram", "ram.py {models}"),
@@ -169,6 +179,11 @@ TABLES = (
     *(
         Table("docs/builtin.md", f"builtin-{name}", f"builtin.py --models {{models}} --only {name}")
         for name in ("offsets", "states", "parts")
+    ),
+    *(
+        Table("docs/tiling.md", f"tiling-{name}", f"papers/tiling_tables.py --models {{models}} --table {name}",
+              of=tilings)
+        for name in tiling_tables.TABLES
     ),
     Table("docs/order-and-layout.md", "schedules", "papers/schedules.py", of=orders),
 )  # fmt: skip

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Callable
 from itertools import pairwise
 from typing import Any
 
 import pytest
 from conftest import ROOT
 
+import tflm_memopt
 from tflm_memopt.model.reader import read
 
 sys.path.insert(0, str(ROOT / "benchmarks"))
-from papers import classifiers, devices, joint, lifetimes, tiled_paths
+from papers import classifiers, devices, joint, lifetimes, tiled_paths, tiling_tables
 
 WEIGHTS = {
     "MobileNet V1 0.25": 0.47, "MobileNet V1 1.0": 4.23, "MobileNet V2 1.0": 3.5, "EfficientNet B0": 5.29,
@@ -153,3 +155,51 @@ def test_figures_for_people(capsys: pytest.CaptureFixture[str]) -> None:
     said = capsys.readouterr().out
     assert "C on two: {'FDTO': 34, 'FDTI': 48, 'FDT twice': 40, 'OWP': 22}\n" in said
     assert "YOLOv2, 1 Gbit/s: 1.00 / 1.00, " in said
+
+
+# ---- fused tiling's tables, on networks of the same kinds ----
+
+
+@pytest.fixture(scope="module", params=["TXT", "MW", "CIF", "RAD"])
+def tiled(request: pytest.FixtureRequest) -> tiling_tables.Network:
+    return tiling_tables.network(request.param, tiling_tables.NETWORKS[request.param]())
+
+
+@pytest.mark.slow
+def test_every_way_gives_the_same_bytes_in_less(tiled: tiling_tables.Network) -> None:
+    ways = tiled.ways
+    assert all(result.same_bytes for result in ways.values())
+    assert ways["both"].total <= ways["offsets"].total <= tiled.total
+    assert ways["operator"].total < ways["both"].total
+    assert not any("channel groups" in part for part in ways["FFMT"].parts)
+    assert not any("strips" in part for part in ways["FDT"].parts)
+    assert ways["FDT"].overhead <= 1 and ways["fast"].overhead <= tiling_tables.FAST
+
+
+@pytest.mark.slow
+def test_each_kind_of_tiling_has_its_networks(tiled: tiling_tables.Network) -> None:
+    """As in Table 4.1: only channel groups shrink the text model, strips shrink maps most."""
+    saved = {way: tiled.total - tiled.ways[way].total for way in ("FFMT", "FDT")}
+    if tiled.name == "TXT":
+        assert saved["FFMT"] == 0 < 0.3 * tiled.total < saved["FDT"]
+    if tiled.name == "CIF":
+        assert saved["FFMT"] > 0.4 * tiled.total > saved["FDT"]
+
+
+@pytest.mark.slow
+def test_layouts_of_the_text_model() -> None:
+    found = tiling_tables.layouts()
+    assert set(found.values()) == {2_144}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("build", "outputs", "macs"), [
+    (tiling_tables.pose, 4, 8.37e8), (tiling_tables.detector, 8, 3.13e8), (tiling_tables.magic_wand, 1, 6e4),
+    (tiling_tables.radar, 1, 9e4),
+], ids=["POS", "SSD", "MW", "RAD"])  # fmt: skip
+def test_networks_are_of_the_thesis_size(build: Callable[[], bytes], outputs: int, macs: float) -> None:
+    """Multiply-accumulates of its Table 4.1, about."""
+    graph = read(build()).graph
+    assert len(graph.outputs) == outputs
+    found = tflm_memopt.inspect(build())
+    assert sum(op.macs for op in found.operators) == pytest.approx(macs, rel=0.3)

@@ -9,6 +9,7 @@ import runpy
 import shutil
 import subprocess
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from functools import cache
 from itertools import combinations
 from pathlib import Path
@@ -30,12 +31,16 @@ from tflm_memopt.emit.border import border
 from tflm_memopt.emit.kernels import needs
 from tflm_memopt.emit.mlperf import TASKS, BenchmarkTask, task_of
 from tflm_memopt.errors import RuntimeUnavailable
+from tflm_memopt.model import writer
 from tflm_memopt.model.interface import format_of
+from tflm_memopt.model.names import OFFLINE_PLAN
 from tflm_memopt.model.reader import read
+from tflm_memopt.model.reader import text as decoded
 from tflm_memopt.runtime.process import run_model
 from tflm_memopt.runtime.regions import regions
 from tflm_memopt.runtime.verify import sample
 from tflm_memopt.targets.boards import boards
+from tflm_memopt.tflm.arena import predict
 
 LIBRARY = ROOT / "custom_ops"
 TFLM = runpy.run_path(str(ROOT / "scripts/tflm2023.py"))
@@ -98,8 +103,10 @@ def unpack(files: Mapping[str, bytes], folder: Path, arena: int = 40_000) -> Non
 
 
 def compile_library(folder: Path) -> list[Path]:
-    """Objects of the C library of the Arduino project, which has what the model needs."""
+    """Objects of the C library of the Arduino project, which has what the model needs; none for builtin operators."""
     source = folder / "arduino/libraries/tflm-memopt/src"
+    if not source.exists():
+        return []
     run("gcc", "-std=c11", *STRICT, f"-I{source}", "-c", *sorted(source.glob("*.c")), cwd=source)
     return sorted(source.glob("*.o"))
 
@@ -125,7 +132,7 @@ def told(
     sketches = [argument for path in main.glob("*.ino") for argument in ("-x", "c++", str(path))]
     include = [f"-I{folder}/arduino/libraries/tflm-memopt/src"]
     adapter = folder / "arduino/libraries/tflm-memopt/src/tmo_tflm.cpp"
-    cpp = [*sorted(main.glob("*.cpp")), adapter]
+    cpp = [*sorted(main.glob("*.cpp")), *([adapter] if objects else [])]
     run("g++", "-std=gnu++17", *STRICT, "-c", *flags, *include, *tflm.flags, *platform, *cpp, *sketches, cwd=main)
     run("g++", *sorted(main.glob("*.o")), *objects, *tflm.link, "-o", "program", cwd=main)
     return run(main / "program", cwd=main, LOOPS=str(loops))
@@ -147,6 +154,32 @@ def told(
 def test_a_project_runs_as_it_is(project: str, where: str, tflm: str, tmp_path: Path) -> None:
     """Arduino's library manager and PlatformIO have a TFLM of spring 2023, ESP-IDF has later ones."""
     assert re.fullmatch(SAME, told(project, written(where), TFLM[tflm], tmp_path))
+
+
+def without_plan(model: bytes) -> bytes:
+    """The model without its offline memory plan."""
+    tree = writer.edit(read(model))
+    tree.metadata = [m for m in tree.metadata if decoded(m.name) != OFFLINE_PLAN]
+    return writer.write(tree)
+
+
+@pytest.mark.slow
+@needs_host
+@pytest.mark.parametrize(("project", "tflm"), [("arduino", "SPRING"), ("platformio", "SPRING"), ("esp-idf", "AUTUMN")])
+def test_a_project_of_builtin_operators_runs(project: str, tflm: str, tmp_path: Path) -> None:
+    """With none of ours, and these versions of TFLM take the offsets: without them the arena is larger."""
+    model = EXAMPLE.read_bytes()
+    result = tflm_memopt.optimize(model, ops="builtin", kernels="reference")
+    arenas = []
+    for name, rewritten in {"planned": result.model, "unplanned": without_plan(result.model)}.items():
+        other = replace(result, model=rewritten)
+        files = bundle.files(other, "shapes v1", PROJECTS, bundle.Given(lambda: sample(model, result.model), model))
+        assert not any(b"TMO_" in data or "tmo_" in file for file, data in files.items() if file.endswith(".cpp"))
+        said = told(project, files, TFLM[tflm], tmp_path / name, arena=160_000)
+        assert re.fullmatch(SAME, said)
+        arenas.append(int(re.findall(r"arena (\d+) B", said)[0]))
+    unplanned = predict(without_plan(result.model)).head
+    assert arenas[1] - arenas[0] == unplanned - result.report.arena.head > 0
 
 
 @pytest.mark.slow

@@ -1,0 +1,282 @@
+"""Fused tiling's Tables 4.1, 4.2 and 4.3 on networks of the same kinds, with builtin operators and with our operator.
+
+    python benchmarks/papers/tiling_tables.py --models DIR [--json] [--only NAME ...] [--update docs/tiling.md]
+
+The thesis' networks are float32 in code that TVM generates; two are its author's own. Here all are int8 under TFLM:
+the keyword spotter is MLPerf Tiny's, the others have the published or a like geometry and random weights.
+Bytes, ilp32, input in the arena, reference kernels. FFMT is strips of rows, FDT groups of channels (fan-out), each
+with PAD, SLICE and CONCATENATION allowed, and F up to 1.5. Every model's bytes are compared in the official wheel.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+import fused_tiling
+from int8_models import Builder
+from papers.classifiers import inverted, same, separable
+from tables import markdown, update
+
+import tflm_memopt
+from tflm_memopt.model import writer
+from tflm_memopt.model.names import OFFLINE_PLAN
+from tflm_memopt.model.reader import read, text
+from tflm_memopt.runtime.stimuli import stimuli
+from tflm_memopt.runtime.wheel import interpreter
+
+MOST = 1.5
+"""F at most, of FFMT."""
+FAST = 1.01
+"""The same of the thesis' performance-optimized design (Table 4.2)."""
+_BUILTIN: Mapping[str, Any] = {"ops": "builtin", "kernels": "reference"}
+_PARTS: Mapping[str, Any] = {**_BUILTIN, "allow_ops": ("PAD", "SLICE", "CONCATENATION"), "max_macs": MOST}
+WAYS: Mapping[str, Mapping[str, Any]] = {
+    "offsets": _BUILTIN,
+    "FFMT": {**_PARTS, "without": ("groups",)},
+    "FDT": {**_PARTS, "without": ("strips",)},
+    "both": _PARTS,
+    "fast": {**_PARTS, "max_macs": FAST},
+    "operator, no groups": {"without": ("groups",)},
+    "operator": {},
+}
+"""How each network is converted. Our operator makes nothing twice."""
+
+
+@dataclass(frozen=True, slots=True)
+class Published:
+    """Per cent, of a model of the thesis: saved memory (Table 4.1), overheads in operations (4.1) and ROM (4.3)."""
+
+    ffmt: float
+    fdt: float
+    ffmt_macs: float
+    ffmt_rom: float
+    fdt_rom: float
+
+
+PUBLISHED: Mapping[str, Published] = {
+    "AWW": Published(0.0, 18.1, 0.0, 0, -1.8), "TXT": Published(0.0, 76.2, 0.0, 0, 0.1),
+    "MW": Published(61.3, 35.5, 32.5, 7.3, 2.7), "POS": Published(45.3, 4.4, 45.1, -1.2, -1.1),
+    "SSD": Published(39.4, 14.6, 0.2, -0.8, -0.8), "CIF": Published(61.8, 5.7, 12.0, 0.4, 0.4),
+    "RAD": Published(22.0, 19.6, 0.0, 3.2, -0.3),
+}  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """A network converted in one way. Bytes."""
+
+    head: int
+    total: int
+    flash: int
+    overhead: float
+    """F."""
+    parts: tuple[str, ...]
+    same_bytes: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Network:
+    """A network as it is, and converted in every way."""
+
+    name: str
+    head: int
+    total: int
+    flash: int
+    macs: int
+    ways: Mapping[str, Result]
+
+
+# ---- the networks ----
+
+
+def magic_wand() -> bytes:
+    """TensorFlow's gestures: two convolutions over 128 values of three axes."""
+    net = Builder()
+    x = net.conv(net.input((1, 128, 3, 1)), 8, (4, 3), (1, 1), (1, 1), (128, 3), depthwise=False, same=True)
+    x = net.conv(net.max_pool(x, (3, 3)), 16, (4, 1), (1, 1), (1, 0), (42, 1), depthwise=False, same=True)
+    return net.model(net.softmax(net.dense(net.dense(net.max_pool(x, (3, 1)), 16), 4)))
+
+
+def pose() -> bytes:
+    """PoseNet: MobileNet V1 of 257 x 257 pixels, and a convolution for each of four outputs."""
+    net = Builder()
+    x = same(net, net.input((1, 257, 257, 3)), 32, 3, 2)
+    wide = ((64, 1), (128, 2), (128, 1), (256, 2), (256, 1), (512, 2), *((512, 1),) * 5, (1024, 2), (1024, 1))
+    for channels, stride in wide:
+        x = separable(channels, stride)(net, x)
+    return net.model(*(same(net, x, channels) for channels in (17, 34, 32, 32)))
+
+
+def detector() -> bytes:
+    """SSDLite on MobileNet V2 of 224 x 224 pixels: boxes and 91 classes of six anchors on four maps."""
+    net = Builder()
+    x = same(net, same(net, same(net, net.input((1, 224, 224, 3)), 32, 3, 2), 32, 3, depthwise=True), 16)
+    maps = []
+    for channels, count, stride in ((24, 2, 2), (32, 3, 2), (64, 4, 2), (96, 3, 1), (160, 3, 2), (320, 1, 1)):
+        if channels == 160:
+            maps.append(x)
+        for n in range(count):
+            x = inverted(channels, stride if n == 0 else 1, 6)(net, x)
+    maps.append(x := same(net, x, 1280))
+    for channels in (512, 256):
+        squeezed = same(net, x, channels // 2)
+        maps.append(x := same(net, same(net, squeezed, channels // 2, 3, 2, depthwise=True), channels))
+    heads = ((m, outputs) for m in maps for outputs in (6 * 4, 6 * 91))
+    return net.model(*(same(net, same(net, m, net.shape(m)[3], 3, depthwise=True), n) for m, n in heads))
+
+
+def cifar() -> bytes:
+    """Convolutions on 32 x 32 pixels."""
+    net = Builder()
+    x = same(net, net.input((1, 32, 32, 3)), 32, 3)
+    x = same(net, same(net, x, 16, 3, 2), 32, 3, 2)
+    return net.model(net.softmax(net.dense(net.dense(x, 64), 10)))
+
+
+def radar() -> bytes:
+    """A small network for gestures in front of a radar."""
+    net = Builder()
+    x = same(net, same(net, net.input((1, 32, 32, 3)), 8, 3, 2), 8, 3, 2)
+    return net.model(net.softmax(net.dense(x, 5)))
+
+
+def keywords(models: Path) -> bytes:
+    return (models / "mlperf_tiny_kws_dscnn_int8.tflite").read_bytes()
+
+
+NETWORKS: Mapping[str, Callable[[], bytes]] = {
+    "TXT": fused_tiling.text_model, "MW": magic_wand, "POS": pose, "SSD": detector, "CIF": cifar, "RAD": radar,
+}  # fmt: skip
+
+
+def network(name: str, data: bytes) -> Network:
+    first = tflm_memopt.inspect(data)
+    case = _case(data)
+    wanted = _outputs(data, case)
+    ways = {}
+    for way, settings in WAYS.items():
+        done = tflm_memopt.optimize(data, name=name, **settings)
+        arena = done.report.arena
+        ways[way] = Result(
+            arena.head, arena.total, len(done.model), done.report.overhead, tuple(map(str, done.report.in_parts)),
+            _outputs(done.model, case) == wanted,
+        )  # fmt: skip
+    before = done.report.original_arena
+    return Network(name, before.head, before.total, len(data), sum(op.macs for op in first.operators), ways)
+
+
+def _case(data: bytes) -> Sequence[Any]:
+    graph = read(data).graph
+    (case,) = stimuli(graph, [graph.tensors[t] for t in graph.inputs], 1, seed=1)[:1]
+    return case.values
+
+
+def _outputs(model: bytes, inputs: Sequence[Any]) -> list[bytes]:
+    """One inference under TFLM."""
+    tflm = interpreter(model, tflm_memopt.inspect(model).arena.needed * 2 + (1 << 20))
+    for k, values in enumerate(inputs):
+        tflm.set_input(values, k)
+    tflm.invoke()
+    return [tflm.get_output(k).tobytes() for k in range(len(read(model).graph.outputs))]
+
+
+def layouts() -> dict[str, int]:
+    """Heads of the text model in channel groups: by TFLM's own planner, by hill climbing, and with CP-SAT behind it."""
+    data, settings = fused_tiling.text_model(), WAYS["FDT"]
+    climbing, exact = (tflm_memopt.optimize(data, **settings, seconds=s) for s in (0.0, None))
+    source = read(exact.model)
+    tree = writer.edit(source)
+    tree.metadata = [m for m in tree.metadata if text(m.name) != OFFLINE_PLAN]
+    greedy = tflm_memopt.inspect(writer.write(tree)).arena.head
+    return {"TFLM's planner": greedy, "hill climbing": climbing.report.arena.head, "CP-SAT": exact.report.arena.head}
+
+
+# ---- the tables ----
+
+
+def memory(found: Sequence[Network], what: str) -> str:
+    """Table 4.1: heads or totals, and how much less they are than today's."""
+    titles = ["model", "thesis, FFMT", "thesis, FDT", "TFLM today", *(way for way in WAYS if way != "fast")]
+    return markdown(titles, (_memory(net, what) for net in found))
+
+
+def _memory(net: Network, what: str) -> Iterator[str]:
+    said, today = PUBLISHED[net.name], getattr(net, what)
+    yield from (net.name, f"{said.ffmt:.1f} %", f"{said.fdt:.1f} %", f"{today:,}")
+    for way, result in net.ways.items():
+        if way != "fast":
+            now = getattr(result, what)
+            yield f"{now:,}, {_less(today, now)}"
+
+
+def costs(found: Sequence[Network]) -> str:
+    """Tables 4.1 and 4.3: what it costs."""
+    titles = ["model", "MACs", "thesis, FFMT", "F of FFMT", "of both", "file", "thesis, ROM", *COSTLY]
+    return markdown(titles, (_costs(net) for net in found))
+
+
+COSTLY = ("FFMT", "FDT", "both", "operator")
+
+
+def _costs(net: Network) -> Iterator[str]:
+    said = PUBLISHED[net.name]
+    yield from (net.name, f"{net.macs:,}", f"{1 + said.ffmt_macs / 100:.3f}")
+    yield from (f"{net.ways[way].overhead:.3f}" for way in ("FFMT", "both"))
+    yield from (f"{net.flash:,}", f"{said.ffmt_rom:+.1f} %, {said.fdt_rom:+.1f} %")
+    yield from (f"{100 * (net.ways[way].flash / net.flash - 1):+.1f} %" for way in COSTLY)
+
+
+def designs(found: Sequence[Network]) -> str:
+    """Table 4.2: the least total, and the least with F at most 1.01."""
+    titles = ["model", "thesis, least", "total saved", "F", "parts", "thesis, F <= 1.01", "total saved", "parts"]
+    return markdown(titles, (_designs(net) for net in found))
+
+
+def _designs(net: Network) -> Iterator[str]:
+    said = PUBLISHED[net.name]
+    least = min((net.ways[way] for way in ("FFMT", "FDT", "both")), key=lambda r: r.total)
+    fast = min((r for w, r in net.ways.items() if "operator" not in w and r.overhead <= FAST), key=lambda r: r.total)
+    quick = max(said.fdt, said.ffmt if said.ffmt_macs <= 1 else 0)
+    yield from (net.name, f"{max(said.ffmt, said.fdt):.1f} %", _less(net.total, least.total), f"{least.overhead:.3f}")
+    yield from ("; ".join(least.parts) or "none", f"{quick:.1f} %")
+    yield from (_less(net.total, fast.total), "; ".join(fast.parts) or "none")
+
+
+def _less(before: int, after: int) -> str:
+    return f"{100 * (1 - after / before):.1f} %"
+
+
+TABLES: Mapping[str, Callable[[Sequence[Network]], str]] = {
+    "totals": lambda found: memory(found, "total"), "heads": lambda found: memory(found, "head"), "costs": costs,
+    "designs": designs,
+}  # fmt: skip
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--models", type=Path, required=True, metavar="DIR", help="where MLPerf Tiny's models are")
+    parser.add_argument("--json", action="store_true", help="the figures as a JSON object instead of tables")
+    parser.add_argument("--only", nargs="+", choices=PUBLISHED, default=list(PUBLISHED), help="these networks")
+    parser.add_argument("--table", choices=TABLES, help="this table alone")
+    parser.add_argument("--update", type=Path, metavar="FILE.md", help="write the tables between their marks in a page")
+    args = parser.parse_args(arguments)
+    found = [network(n, keywords(args.models) if n == "AWW" else NETWORKS[n]()) for n in args.only]
+    tables = {name: table(found) for name, table in TABLES.items() if args.table in (None, name)}
+    if args.json:
+        print(json.dumps({"networks": [asdict(net) for net in found], "layouts": layouts()}, indent=2))
+    else:
+        print("\n\n".join(f"{name}\n\n{table}" for name, table in tables.items()))
+    for name, table in tables.items() if args.update else ():
+        update(args.update, f"tiling-{name}", table)
+    return 0 if all(result.same_bytes for net in found for result in net.ways.values()) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
