@@ -69,7 +69,7 @@ def inspection(
     graph, arena = source.graph, predict(source, abi, library=whose)
     needs = firmware_of(source, nbytes)
     rows = {op.index: s for op in understood.graph.ops if isinstance(s := understood.support[op.index], RowOp)}
-    parts = pipeline.find_regions(understood)
+    parts = pipeline.find_regions(understood, fold=True)
     dead = pipeline.dead_channels(understood, parts) if parts else {}
     live = live_bytes(graph)
     operators = tuple(_operators(graph, understood, rows, dead, live))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import lru_cache
 
 from tflm_memopt.check.checker import check
 from tflm_memopt.lower.rewrite import rewrite
@@ -161,8 +162,12 @@ def in_parts(
     return Understood(graph, support), parts
 
 
+@lru_cache(maxsize=1)
 def find_regions(understood: Understood, *, fold: bool = True) -> Partition | None:
-    """What is converted together, without dead channels; None when there is nothing to convert."""
+    """What is converted together, without dead channels; None when there is nothing to convert.
+
+    It is asked for twice in a row: for the plan, and for what is told of the model.
+    """
     parts = partition(understood.graph, understood.support)
     if not parts.regions:
         return None

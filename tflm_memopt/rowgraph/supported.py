@@ -25,9 +25,9 @@ class View:
 Support = RowOp | View | Unsupported
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Understood:
-    """A model's graph in canonical form, and which of its operators run row by row."""
+    """A model's graph in canonical form, and which of its operators run row by row. Equal to itself alone."""
 
     graph: Graph
     support: Mapping[int, Support]
