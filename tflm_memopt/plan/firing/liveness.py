@@ -118,7 +118,7 @@ def _scratch(trace: Trace, frame: InputSource | None, moments: Ints, *, tiled: b
     zero = np.zeros(len(moments), dtype=np.int64)
     full = zero.copy()
     for m in trace.members:
-        full[np.searchsorted(moments, trace.fires(m.key)[0])] = m.scratch_bytes + _converted(m, frame, tiled=tiled)
+        full[trace.order(m.key)] = m.scratch_bytes + _converted(m, frame, tiled=tiled)
     if nbytes := int(full.max()):
         yield Content(Role.SCRATCH, -1, nbytes, zero, full, full)
 
@@ -165,7 +165,9 @@ def new_contents(
         running = (moments >= at[0]) & (moments <= at[-1])
         yield running * nbytes, (running & (moments > at[0])) * nbytes
     if nbytes := member.scratch_bytes + _converted(member, frame, tiled=False):
-        yield np.isin(moments, trace.fires(member.key)[0]) * nbytes, 0
+        taken = np.zeros(len(moments), dtype=np.int64)
+        taken[trace.order(member.key)] = nbytes
+        yield taken, 0
     yield counter_bytes, counter_bytes
 
 

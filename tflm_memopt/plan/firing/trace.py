@@ -183,6 +183,7 @@ class Trace:
     dead: dict[tuple[TensorId, int], Ints] = field(default_factory=dict, init=False)
     """What dead_bytes() found."""
     _fires: dict[int, tuple[Ints, Ints]] = field(default_factory=dict, init=False)
+    _order: dict[int, Ints] = field(default_factory=dict, init=False)
     _reads: dict[TensorId, tuple[Ints, Ints]] = field(default_factory=dict, init=False)
 
     @property
@@ -227,6 +228,12 @@ class Trace:
         """Says what fires() would find."""
         self._fires[key] = at, firing
 
+    def order(self, key: int) -> Ints:
+        """Which of all firings those of an operator are."""
+        if key not in self._order:
+            self._order[key] = self.moments.searchsorted(self.fires(key)[0])
+        return self._order[key]
+
     def entries(self, op: int, slot: int) -> Ints:
         """Positions of the entries of one kind."""
         found: Ints = (self.entry == _entry(op, slot)).nonzero()[0]
@@ -243,7 +250,7 @@ class Trace:
         return {**self.readers_of, **{t: (*new, *self.readers_of.get(t, ())) for t, new in mine.items()}}
 
     def reads(self, tensor: TensorId) -> tuple[Ints, Ints]:
-        """Positions of all reads of a whole tensor, in order, and their first bytes: readers may see different rows."""
+        """Which firings read a whole tensor, in order, and their first bytes: readers may see different rows."""
         if tensor not in self._reads:
             self._reads[tensor] = self._find_reads(tensor)
         return self._reads[tensor]
@@ -251,8 +258,8 @@ class Trace:
     def _find_reads(self, tensor: TensorId) -> tuple[Ints, Ints]:
         parts = []
         for member, k in self.readers(tensor):
-            at, firing = self.fires(member.key)
-            parts.append((at, member.first_bytes(k, firing)))
+            _, firing = self.fires(member.key)
+            parts.append((self.order(member.key), member.first_bytes(k, firing)))
         if len(parts) < 2:
             return parts[0] if parts else (_EMPTY, _EMPTY)
         at, first = (np.concatenate(column) for column in zip(*parts, strict=True))
@@ -332,11 +339,11 @@ def _units_demanded(producer: Member, reader: Member, k: int, firing: Ints) -> I
 
 def ring_depth(trace: Trace, producer: Member) -> int:
     """Rows of the producer's output, made row by row, to keep at once: the one written, older ones still to be read."""
-    at, firing = trace.fires(producer.key)
+    _, firing = trace.fires(producer.key)
     row_bytes = producer.op.writes.row_bytes
     rows = producer.bytes_written(firing) // row_bytes
     dead = dead_bytes(trace, producer.op.output, producer.op.writes.nbytes)
-    needed = dead[trace.moments.searchsorted(at)] // row_bytes
+    needed = dead[trace.order(producer.key)] // row_bytes
     return int(np.max(np.maximum(rows - np.minimum(needed, rows - 1), 1), initial=0))
 
 
@@ -344,20 +351,20 @@ def dead_bytes(trace: Trace, tensor: TensorId, nbytes: int) -> Ints:
     """At each firing and at the end: bytes of the tensor below this one are read neither there nor later."""
     key = tensor, nbytes
     if key not in trace.dead:
-        at, first = trace.reads(tensor)
+        number, first = trace.reads(tensor)
         future = np.empty(len(first) + 1, dtype=np.int64)
         future[:-1], future[-1] = first, nbytes
         future = np.minimum.accumulate(future[::-1])[::-1]
-        trace.dead[key] = _changing(future, trace.end.searchsorted(at, side="right"), len(trace.end))
+        trace.dead[key] = _changing(future, number + 1, len(trace.end))
     return trace.dead[key]
 
 
 def written_bytes(trace: Trace, member: Member) -> tuple[Ints, Ints]:
     """At each firing and at the end: end of the last byte of the member's output written before, and written then."""
-    at, firing = trace.fires(member.key)
-    written = np.zeros(len(at) + 1, dtype=np.int64)
+    _, firing = trace.fires(member.key)
+    written = np.zeros(len(firing) + 1, dtype=np.int64)
     np.maximum.accumulate(member.bytes_written(firing), out=written[1:])
-    after = _changing(written, trace.end.searchsorted(at), len(trace.end))
+    after = _changing(written, trace.order(member.key), len(trace.end))
     before = np.zeros_like(after)
     before[1:] = after[:-1]
     return before, after

@@ -222,9 +222,8 @@ def _orders(op: RowOp) -> Iterator[tuple[int, ...]]:
 
 def _with(block: Growing, trace: Trace, member: Member, ring: Ring | None, frame: InputSource | None) -> Growing:
     """The extended block: the new firings find what lay in the gaps of the old; the new buffers come on top."""
-    found = trace.moments.searchsorted(trace.fires(member.key)[0])
     is_old = np.ones(len(trace.end), dtype=np.bool_)
-    is_old[found] = False
+    is_old[trace.order(member.key)] = False
     gaps = block.gaps[is_old.cumsum() - is_old]
     alive = gaps.copy()
     alive[is_old] = block.alive
