@@ -1,6 +1,6 @@
 """Instructions of kernels that are written from descriptions: RISC-V without and with vectors, counted in QEMU.
 
-    python benchmarks/kernels.py [--json] [--update docs/kernel-language.md]
+    python benchmarks/vector_kernels.py [--json] [--update docs/kernel-language.md]
 
 Each layer is run as C for any core on RV32IMAC, and vectorised on RV32 with Zve32x at each length of vectors; every
 byte is compared with the NumPy reading first.
