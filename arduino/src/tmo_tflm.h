@@ -78,6 +78,15 @@ Pushed PushRows(Interpreter &interpreter, const tmo_frame &from, uint32_t row_by
   return result == static_cast<int>(status::kTfLiteAbort) ? kPushMore : kPushError;
 }
 
+/* Runs a model that pauses as far as its next pause: kPushMore, and the same call goes on; kPushDone: the outputs are there. Other
+ * models that the application lets run then have the arena in between. */
+template <typename Interpreter>
+Pushed RunToPause(Interpreter &interpreter) {
+  const int result = static_cast<int>(interpreter.Invoke());
+  if (result == 0) return kPushDone;
+  return result == static_cast<int>(status::kTfLiteAbort) ? kPushMore : kPushError;
+}
+
 }  // namespace tmo
 
 #endif  // TMO_TFLM_H_

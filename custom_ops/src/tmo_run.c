@@ -287,3 +287,24 @@ tmo_status tmo_push(const void *program, void *const *io, void *workspace, tmo_s
   stream->firings = run.firings;
   return status;
 }
+
+/* As in tmo_push(), everything but two numbers is found again. */
+tmo_status tmo_run_paused(const void *program, void *const *io, void *workspace, const uint32_t *pauses, uint32_t n_pauses, tmo_stream *at) {
+  tmo_run_state run;
+  tmo_status status = TMO_MORE;
+  tmo_begin(&run, program, io, workspace);
+  const uint32_t all = run.firings;
+  if (at->rows > 0) {
+    if (at->rows > tmo_header_of(program)->n_blocks || at->firings > all) return TMO_ERROR_FIRINGS;
+    run.block += at->rows - 1;
+    run.sink = (uint16_t)(run.block->first_op + run.block->n_ops - 1);
+    run.firings = at->firings;
+  }
+  for (; n_pauses > 0 && *pauses <= all - run.firings; --n_pauses) ++pauses;
+  const uint32_t left = n_pauses > 0 ? all - *pauses : 0; /* firings, at the pause */
+  while (status == TMO_MORE && run.firings > left) status = tmo_step(&run);
+  const bool paused = status == TMO_MORE;
+  at->rows = paused ? 1 + (uint32_t)(run.block - tmo_blocks(program)) : 0;
+  at->firings = paused ? run.firings : 0;
+  return paused ? TMO_WAIT : status;
+}

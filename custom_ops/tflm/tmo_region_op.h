@@ -5,7 +5,7 @@
  * its TFLM has them: in the global namespace or in tflite::micro. The using-directive below finds them in either. And two
  * functions in namespace tmo: kTfLiteAbort is what Abort() returns, a tmo_frame, or NULL, what FrameOf(context) does.
  *
- * Inputs: the region's inputs, then, when they are streamed, a variable of two int32, or of uint8 for a program with a
+ * Inputs: the region's inputs, then, of a program that pauses, a constant int32 list of firings, then, of it and when inputs are streamed, a variable of two int32, or of uint8 for a program with a
  * state, then the program, a constant uint8 tensor. Outputs: the region's outputs, then, when the program wants one, a uint8 workspace tensor. The operator keeps no
  * state of its own in RAM: everything that Invoke needs is in the program, in flash, and in these tensors. An external
  * input is no tensor: the program's input 0 is a tmo_frame then. Of TFLM's structs it reads only what
@@ -33,6 +33,7 @@ struct Signature {
   int outputs;
   int external; /* 1: io[0] is a tmo_frame */
   bool streamed;
+  bool paused; /* it stops between firings: a constant says where */
   bool state;
   bool workspace;
 
@@ -41,13 +42,15 @@ struct Signature {
 
 /* `header` may be NULL: of an operator without workspace. */
 Signature SignatureOf(const TfLiteNode *node, const tmo_header *header) {
-  Signature s = {node->inputs->size - 1, node->outputs->size, 0, false, false, false};
+  Signature s = {node->inputs->size - 1, node->outputs->size, 0, false, false, false, false};
   if (header == nullptr) return s;
   s.streamed = header->input == TMO_INPUT_STREAM;
   s.external = header->input == TMO_INPUT_EXTERNAL ? 1 : 0;
   s.workspace = header->workspace > 0;
   s.state = header->state > 0;
   s.inputs -= (s.streamed ? 1 : 0) + (s.state ? 1 : 0);
+  s.paused = !s.streamed && !s.state && s.external + s.inputs == header->n_inputs + 2;
+  s.inputs -= s.paused ? 2 : 0;
   s.outputs -= s.workspace ? 1 : 0;
   return s;
 }
@@ -60,9 +63,14 @@ const TfLiteEvalTensor *Workspace(const TfLiteContext *context, const TfLiteNode
   return GetEvalOutput(context, node, node->outputs->size - 1);
 }
 
-/* What a streamed input, or a program with a state, leaves from one Invoke to the next: no program has both. */
+/* What a streamed input, a pause, or a program with a state, leaves from one Invoke to the next: no program has both. */
 const TfLiteEvalTensor *Variable(const TfLiteContext *context, const TfLiteNode *node) {
   return GetEvalInput(context, node, node->inputs->size - 2);
+}
+
+/* After how many firings a program pauses: behind its inputs. */
+const TfLiteEvalTensor *Pauses(const TfLiteContext *context, const TfLiteNode *node) {
+  return GetEvalInput(context, node, node->inputs->size - 3);
 }
 
 /* Of the io that are tensors. */
@@ -74,6 +82,11 @@ const TfLiteEvalTensor *Io(const TfLiteContext *context, const TfLiteNode *node,
 bool IsStream(const TfLiteEvalTensor *tensor) {
   const bool pair = tensor != nullptr && tensor->dims != nullptr && tensor->dims->size == 1 && tensor->dims->data[0] == 2;
   return pair && tensor->type == kTfLiteInt32;
+}
+
+bool IsList(const TfLiteEvalTensor *tensor) {
+  const bool list = tensor != nullptr && tensor->dims != nullptr && tensor->dims->size == 1 && tensor->dims->data[0] > 0;
+  return list && tensor->type == kTfLiteInt32 && tensor->data.data != nullptr;
 }
 
 /* Bytes of a tensor's elements together; false when they are not known. */
@@ -126,6 +139,9 @@ TfLiteStatus Prepare(TfLiteContext *context, TfLiteNode *node) {
   if (s.inputs < 0 || (s.streamed && !IsStream(Variable(context, node)))) {
     return Refuse("a streamed input needs a variable of two int32; convert the model again");
   }
+  if (s.paused && !(IsStream(Variable(context, node)) && IsList(Pauses(context, node)))) {
+    return Refuse("a program that pauses needs a list of int32 and a variable of two; convert the model again");
+  }
   if (s.io() > TMO_MAX_IO) return Refuse("more inputs and outputs than this library takes; update the library");
 
   uint32_t bytes[TMO_MAX_IO + 1];
@@ -148,6 +164,16 @@ TfLiteStatus Prepare(TfLiteContext *context, TfLiteNode *node) {
   return status == TMO_OK ? kTfLiteOk : Refuse(tmo_status_text(status));
 }
 
+tmo_status Run(const TfLiteContext *context, const TfLiteNode *node, const Signature &s, void *const *io, void *workspace) {
+  const void *program = Program(context, node)->data.data;
+  if (!s.streamed && !s.paused) return tmo_run(program, io, workspace);
+  tmo_stream *at = static_cast<tmo_stream *>(Variable(context, node)->data.data);
+  if (s.streamed) return tmo_push(program, io, workspace, at);
+  const TfLiteEvalTensor *pauses = Pauses(context, node);
+  const uint32_t *firings = static_cast<const uint32_t *>(pauses->data.data);
+  return tmo_run_paused(program, io, workspace, firings, static_cast<uint32_t>(pauses->dims->data[0]), at);
+}
+
 TfLiteStatus Invoke(TfLiteContext *context, TfLiteNode *node) {
   const void *program = Program(context, node)->data.data;
   const Signature s = SignatureOf(node, static_cast<const tmo_header *>(program));
@@ -161,8 +187,7 @@ TfLiteStatus Invoke(TfLiteContext *context, TfLiteNode *node) {
     return Refuse("the workspace is not 16-byte aligned; keep the model's OfflineMemoryAllocation metadata as written");
   }
 
-  const tmo_status status =
-      s.streamed ? tmo_push(program, io, workspace, static_cast<tmo_stream *>(Variable(context, node)->data.data)) : tmo_run(program, io, workspace);
+  const tmo_status status = Run(context, node, s, io, workspace);
   if (status == TMO_WAIT) return Abort();
   return status == TMO_OK ? kTfLiteOk : Refuse(tmo_status_text(status));
 }

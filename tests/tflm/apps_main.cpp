@@ -4,7 +4,7 @@
  *
  * ORDER: bytes, each the number of a model: its next inference or, where it takes rows, its next push. 255: models 0 and 1 do all inferences that
  * are left of them, each in a thread of its own. INPUTS: the bytes of every input, turn after turn. OUTPUTS gets the outputs of each
- * inference that ends. RETAINED: 1 where outputs must be unchanged until the model's own next turn. GAPS: a byte for each of the head, 1 where no model writes: these get
+ * inference that ends. RETAINED: 1 where outputs must be unchanged until the model's own next turn, 2 for a model that pauses. GAPS: a byte for each of the head, 1 where no model writes: these get
  * canaries. Exit code 1 when TFLM refuses, 3 when a canary died, 4 when what was retained changed. */
 #include <cstdint>
 #include <cstdio>
@@ -54,7 +54,7 @@ class Aligned {
 class Tenant {
  public:
   Tenant(char **argument, const tflite::MicroOpResolver &resolver, tflite::MicroAllocator *allocator)
-      : inputs_(Read(argument[1])), outputs_(argument[2], std::ios::binary), retained_(argument[3][0] == '1') {
+      : inputs_(Read(argument[1])), outputs_(argument[2], std::ios::binary), retained_(argument[3][0] == '1'), pauses_(argument[3][0] == '2') {
     const std::vector<uint8_t> file = Read(argument[0]);
     model_.reset(new Aligned(file.size()));
     std::memcpy(model_->data(), file.data(), file.size());
@@ -66,7 +66,7 @@ class Tenant {
 
   void Turn() {
     CheckRetained();
-    for (size_t k = 0; k < interpreter_->inputs_size(); ++k) {
+    for (size_t k = 0; !paused_ && k < interpreter_->inputs_size(); ++k) {
       const size_t bytes = interpreter_->input(k)->bytes;
       if (bytes > inputs_.size() - at_) Fail(2, "INPUTS does not hold whole turns");
       std::memcpy(interpreter_->input(k)->data.data, inputs_.data() + at_, bytes);
@@ -74,6 +74,7 @@ class Tenant {
     }
     last_.clear();
     const TfLiteStatus status = interpreter_->Invoke();
+    paused_ = pauses_ && static_cast<int>(status) == static_cast<int>(tmo::status::kTfLiteAbort);
     if (static_cast<int>(status) == static_cast<int>(tmo::status::kTfLiteAbort)) return;
     if (status != kTfLiteOk) Fail(1, "Invoke failed");
     for (size_t k = 0; k < interpreter_->outputs_size(); ++k) {
@@ -96,7 +97,7 @@ class Tenant {
   std::vector<uint8_t> inputs_;
   size_t at_ = 0;
   std::ofstream outputs_;
-  bool retained_;
+  bool retained_, pauses_, paused_ = false;
   std::vector<char> last_;
   std::unique_ptr<Aligned> model_;
   std::unique_ptr<tflite::MicroInterpreter> interpreter_;

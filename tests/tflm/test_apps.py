@@ -19,7 +19,7 @@ import pytest
 import streaming
 from conftest import MODELS, ROOT
 from numpy.typing import NDArray
-from unit.command import small
+from unit.command import pausing, small
 
 from tflm_memopt import App, AppModel, optimize
 from tflm_memopt.application.results import AppOptimized
@@ -55,7 +55,8 @@ class Machine:
         for name, done in result.models.items():
             (self.folder / f"{name}.tflite").write_bytes(done.model)
             (self.folder / f"{name}.in").write_bytes(inputs[name])
-            command += [f"{name}.tflite", f"{name}.in", f"{name}.out", str(int(bool(result.app.models[name].retain)))]
+            how = 2 if done.plan.pauses else int(bool(result.app.models[name].retain))
+            command += [f"{name}.tflite", f"{name}.in", f"{name}.out", str(how)]
         done = subprocess.run(command, cwd=self.folder, capture_output=True, text=True, check=False)
         assert done.returncode == 0, f"{done.returncode}: {done.stdout}{done.stderr}"
         return {name: (self.folder / f"{name}.out").read_bytes() for name in result.models}
@@ -93,7 +94,9 @@ def random_inputs(data: bytes, runs: int, rng: np.random.Generator) -> list[NDAr
 
 def pushes(result: AppOptimized, name: str) -> int:
     """Turns that one inference takes."""
-    frame = result.models[name].report.frame
+    plan, frame = result.models[name].plan, result.models[name].report.frame
+    if plan and plan.pauses:
+        return len(plan.pauses) + 1
     return frame.rows // frame.pushed if frame else 1
 
 
@@ -143,6 +146,15 @@ def test_a_thousand_turns_in_random_order(machine: Machine, build: Any) -> None:
     result = optimize(build())
     order, runs = interleaved(result, STEPS)
     assert len(order) > 0.9 * STEPS
+    compare(machine, result, order, runs)
+
+
+@pytest.mark.parametrize("share", [0.1, 0.3])
+def test_the_longer_one_pauses(machine: Machine, share: float) -> None:
+    result = optimize(pausing(share))
+    (one,) = result.report.pausing
+    assert one.model == "long" and len(one.pauses) >= 1 / share - 1
+    order, runs = interleaved(result, STEPS)
     compare(machine, result, order, runs)
 
 

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from models import Net
 
+from tflm_memopt import App, AppModel, optimize
 from tflm_memopt.cli import main as cli
 
 MAIN = [sys.executable, "-m", "tflm_memopt"]
@@ -28,6 +29,26 @@ def small(seed: int = 1) -> bytes:
     x = net.conv2d(x, 8, kernel=(3, 3), stride=(2, 2), activation="RELU", out=(0.4, -5))
     x = net.depthwise_conv2d(x, activation="RELU6", out=(0.3, -7))
     return net.model(net.conv2d(x, 4, out=(0.5, 3)))
+
+
+def long(seed: int = 5) -> bytes:
+    """A model that takes longer than small()."""
+    net = Net(seed)
+    x = net.input((1, 40, 40, 3))
+    x = net.conv2d(x, 8, kernel=(3, 3), stride=(2, 2), activation="RELU", out=(0.4, -5))
+    x = net.depthwise_conv2d(x, stride=(2, 2), activation="RELU6", out=(0.3, -7))
+    return net.model(net.conv2d(net.conv2d(x, 16, out=(0.5, 3)), 4, out=(0.5, 3)))
+
+
+CLOCKED: dict[str, Any] = {"effort": 0.01, "seconds": 0.2, "core": "cortex-m4", "clock": 64, "target": "cortex-m4"}
+
+
+def pausing(share: float) -> App:
+    """A model that pauses for another one each such share of its own time."""
+    time = optimize(long(), **CLOCKED).report.time
+    assert time and time.rewritten and time.rewritten.milliseconds
+    models = {"long": AppModel(long()), "short": AppModel(small())}
+    return App(models, (("long", "short"),), share * time.rewritten.milliseconds[1], options=CLOCKED)
 
 
 def partly_dead() -> bytes:

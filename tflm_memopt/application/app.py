@@ -43,6 +43,9 @@ class App:
     """By the name of their files and identifiers."""
     concurrent: Sequence[Collection[str]] = ()
     """Models that may run at the same time, all of a group."""
+    yields: float | None = None
+    """The longer of two models that may run at the same time pauses for the shorter, at least every so many
+    milliseconds; None: they lie side by side."""
     ram: int | None = None
     """Bytes for the arena of all, at the most."""
     name: str = "app"

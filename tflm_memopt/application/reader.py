@@ -22,7 +22,7 @@ SUFFIX = ".toml"
 NOT_HERE = frozenset({"plan", "ram_limit", "if_worthwhile"})
 """Options of one model alone: an application has `ram`, and plans of its own."""
 OPTIONS = tuple(name for name in OptimizeOptions.__annotations__ if name not in NOT_HERE)
-OF_APP = ("models", "concurrent", "ram")
+OF_APP = ("models", "concurrent", "ram", "yield")
 OF_MODEL = ("file", "retain", "fps", "ms")
 
 
@@ -57,6 +57,7 @@ def _app(document: Mapping[str, Any], path: Path) -> App:
     return App(
         models={name: _model(name, entry, path.parent) for name, entry in models.items()},
         concurrent=tuple(map(tuple, concurrent)),
+        yields=None if "yield" not in document else units.milliseconds(document["yield"]),
         ram=None if ram is None else units.size(_of_type(ram, (int, str), "ram", "65536, or '64kB'")),
         name=stem(shown(path)),
         options={name: document[name] for name in OPTIONS if name in document},

@@ -28,6 +28,19 @@ class Reserved:
 
 
 @dataclass(frozen=True, slots=True)
+class Pausing:
+    """A model that pauses while shorter ones run."""
+
+    model: str
+    runs: tuple[str, ...]
+    """Models that may run then."""
+    pauses: tuple[int, ...]
+    """After so many firings."""
+    milliseconds: float
+    """The longest time from one to the next, estimated, at the most."""
+
+
+@dataclass(frozen=True, slots=True)
 class AppReport:
     """APP.report.json. Bytes throughout, counted as `arena.abi` says."""
 
@@ -49,6 +62,9 @@ class AppReport:
     """No layout of these plans has a lower head."""
     concurrent: tuple[tuple[str, ...], ...]
     reserved: tuple[Reserved, ...]
+    pausing: tuple[Pausing, ...]
+    curve: tuple[tuple[float, int], ...]
+    """Milliseconds between pauses at the most, and bytes of the arena then."""
     ram_limit: int | None
     seconds: float
 
@@ -66,7 +82,9 @@ class AppOptimized:
     def to_json(self) -> dict[str, Any]:
         """The report, and of each model its own arena and multiply-accumulates."""
         r = self.report
-        plain = {name: getattr(r, name) for name in r.__dataclass_fields__ if name not in ("arena", "reserved")}
+        plain = {
+            name: getattr(r, name) for name in r.__dataclass_fields__ if name not in ("arena", "reserved", "pausing")
+        }
         each = {
             name: {
                 "arena": done.report.arena.to_json(),
@@ -77,7 +95,8 @@ class AppOptimized:
         reserved = [
             {"model": x.model, "tensor": x.tensor, "first": x.first, "end": x.end, "why": x.why} for x in r.reserved
         ]
-        return plain | {"arena": r.arena.to_json(), "reserved": reserved, "models": each}
+        pausing = [asdict(one) for one in r.pausing]
+        return plain | {"arena": r.arena.to_json(), "reserved": reserved, "pausing": pausing, "models": each}
 
     def files(self, emit: str | Collection[str] = "cpp", labels: Sequence[str] = ()) -> Mapping[str, bytes]:
         """Name -> content of all that optimize leaves: each model's files, the header of all, the report."""

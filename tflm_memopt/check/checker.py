@@ -12,7 +12,7 @@ A tiled block fires hundreds of thousands of times. The same is proved of all it
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import NamedTuple
 
 import numpy as np
@@ -43,6 +43,37 @@ class Others(NamedTuple):
     """By address: bytes that they write."""
     retained: Collection[TensorId] = ()
     """Outputs that outlive that."""
+    at_pauses: NDArray[np.bool_] | None = None
+    """By address: bytes that are written at the plan's pauses."""
+
+
+class _Pauses:
+    """Between which firings a plan stops, and what others do then."""
+
+    def __init__(self, arena: TaggedArena, plan: Plan, foreign: NDArray[np.bool_] | None) -> None:
+        self.arena, self.foreign, self.done = arena, foreign, 0
+        self.left = list(plan.pauses)
+        """Those to come."""
+        alone = len(plan.calls()) == 1 and all(isinstance(step, Block) for step in plan.steps)
+        if plan.pauses and (not alone or plan.states):
+            raise PlanError("a plan that pauses is one custom operator without a state", code="plan_pauses")
+
+    @property
+    def comes(self) -> bool:
+        """Whether others are to write at a pause."""
+        return bool(self.left) and self.foreign is not None
+
+    def fired(self) -> None:
+        """A firing is done."""
+        self.done += 1
+        if self.left and self.left[0] == self.done:
+            del self.left[0]
+            self.arena.wipe(self.foreign)
+
+    def check(self) -> None:
+        """Raises PlanError for a pause that never comes."""
+        if self.comes:
+            raise PlanError(f"the plan pauses after firing {self.left[0]} of {self.done}", code="plan_pause")
 
 
 def check(plan: Plan, graph: Graph, partition: Partition, others: Others | None = None) -> None:
@@ -52,6 +83,7 @@ def check(plan: Plan, graph: Graph, partition: Partition, others: Others | None 
     """
     arena = TaggedArena(plan, {t: graph.tensors[t].nbytes for t in graph.tensors})
     foreign = others.foreign if others else None
+    pauses = _Pauses(arena, plan, others.at_pauses if others else None)
     frame, states = FrameReplay(arena, partition.frame, foreign), StateReplay(plan, partition)
     for tensor in graph.inputs:
         if not frame.is_frame(tensor):
@@ -68,9 +100,9 @@ def check(plan: Plan, graph: Graph, partition: Partition, others: Others | None 
             block = arena, number, step, partition.ops, frame
             states.enter(step, partition.ops)
             if not step.strips:
-                _RowReplay(*block, states).run()
-            elif (frame.streams and foreign is not None) or not proved(*block):
-                TiledReplay(*block).run()
+                _RowReplay(*block, states, pauses.fired).run()
+            elif pauses.comes or (frame.streams and foreign is not None) or not proved(*block):
+                TiledReplay(*block, pauses.fired).run()
             frame.end_of_block()
             done += [stage.op for stage in step.stages]
     expected = [*kept, *(i for region in partition.regions for i in region.ops)]
@@ -79,6 +111,7 @@ def check(plan: Plan, graph: Graph, partition: Partition, others: Others | None 
             f"the plan runs operators {sorted(done)}, the graph has {sorted(expected)}", code="plan_operators"
         )
     states.check()
+    pauses.check()
     _check_variables(done, graph)
     for tensor in graph.outputs:
         replay.read(tensor, "the model's output")
@@ -144,8 +177,11 @@ class _RowReplay:
         ops: Mapping[int, RowOp],
         frame: FrameReplay,
         states: StateReplay,
+        fired: Callable[[], None] = lambda: None,
     ) -> None:
+        """fired: told after each firing."""
         self.arena, self.number, self.block, self.frame, self.states = arena, number, block, frame, states
+        self.tell = fired
         self.stages = {stage.op: stage for stage in block.stages}
         self.ops = {key: ops[key] for key in self.stages}
         self.producer = {self.ops[key].output: key for key in self.stages}
@@ -242,6 +278,7 @@ class _RowReplay:
         self.states.fires(op, self.fired[key], who)
         arena.read_private(Role.COUNTERS, self.number, who)
         self.fired[key] += 1
+        self.tell()
 
     def _read(self, key: int, op: RowOp, who: object) -> None:
         for k, tensor in enumerate(op.inputs):

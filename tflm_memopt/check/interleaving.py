@@ -31,8 +31,13 @@ class Sharer(NamedTuple):
     """Outputs that stay until it runs again."""
 
 
-def check_together(sharers: Sequence[Sharer], beside: Collection[tuple[int, int]]) -> None:
-    """Raises PlanError where one model could lose a byte to another. beside: pairs that run at the same time."""
+def check_together(
+    sharers: Sequence[Sharer], beside: Collection[tuple[int, int]], yields: Collection[tuple[int, int]] = ()
+) -> None:
+    """Raises PlanError where one model could lose a byte to another.
+
+    beside: pairs that run at the same time. yields: pairs of which the first pauses while the second runs.
+    """
     head = max((sharer.plan.head for sharer in sharers), default=0)
     written = [_written(sharer.plan, head) for sharer in sharers]
     for i, j in beside:
@@ -45,10 +50,14 @@ def check_together(sharers: Sequence[Sharer], beside: Collection[tuple[int, int]
         foreign = np.zeros(head, np.bool_)
         for j, mask in enumerate(written):
             foreign |= mask & (j != i)
-        frame = sharer.partition.frame
-        if sharer.retained or (frame and frame.pushed):
+        frame, shorter = sharer.partition.frame, [j for who, j in yields if who == i]
+        paused = np.zeros(head, np.bool_)
+        for j in shorter:
+            paused |= written[j]
+        if sharer.retained or shorter or (frame and frame.pushed):
             try:
-                check(sharer.plan, sharer.graph, sharer.partition, Others(foreign, sharer.retained))
+                others = Others(foreign, sharer.retained, paused if shorter else None)
+                check(sharer.plan, sharer.graph, sharer.partition, others)
             except PlanError as error:
                 raise PlanError(f"'{sharer.name}' beside others: {error.what}", code="plan_shared") from error
 

@@ -6,7 +6,7 @@ Naive, and written anew (checker.py). What lives in the block at the same time i
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
 import numpy as np
@@ -32,9 +32,16 @@ class TiledReplay:
     """One tiled block."""
 
     def __init__(
-        self, arena: TaggedArena, number: int, block: Block, ops: Mapping[int, RowOp], frame: FrameReplay
+        self,
+        arena: TaggedArena,
+        number: int,
+        block: Block,
+        ops: Mapping[int, RowOp],
+        frame: FrameReplay,
+        fired: Callable[[], None] = lambda: None,
     ) -> None:
-        self.arena, self.number, self.block, self.frame = arena, number, block, frame
+        """fired: told after each firing."""
+        self.arena, self.number, self.block, self.frame, self.tell = arena, number, block, frame, fired
         self.steps = steps_of(block, ops)
         self.places = places(arena, frame, self.steps)
         self.fired = 0
@@ -46,6 +53,7 @@ class TiledReplay:
             check_walk(step)
         for step in firings(self.number, self.block, self.steps):
             self._fire(step)
+            self.tell()
         if self.fired != self.block.firings:
             raise PlanError(
                 f"block {self.number} fires {self.fired} times, the plan says {self.block.firings}",

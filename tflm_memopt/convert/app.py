@@ -6,12 +6,15 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
+import numpy as np
+
 from tflm_memopt.application.app import App
-from tflm_memopt.application.results import AppOptimized, AppReport, Reserved
+from tflm_memopt.application.results import AppOptimized, AppReport, Pausing, Reserved
 from tflm_memopt.check.interleaving import Sharer, check_together
 from tflm_memopt.convert import describe
 from tflm_memopt.convert.app_explore import space
 from tflm_memopt.convert.app_member import AppMember, members_of, pairs
+from tflm_memopt.convert.app_pauses import Yielding, too_long, yielding
 from tflm_memopt.convert.policy import decide
 from tflm_memopt.emit.app import arena_bytes
 from tflm_memopt.errors import DoesNotFit, UsageError
@@ -19,11 +22,14 @@ from tflm_memopt.model.reader import read
 from tflm_memopt.plan import memory_map
 from tflm_memopt.plan.effort import Meter, allowance
 from tflm_memopt.plan.firing.held import held
-from tflm_memopt.plan.layout.joint import Shared, Tenant, share
+from tflm_memopt.plan.firing.pauses import held_at
+from tflm_memopt.plan.layout.joint import Shared, Tenant, settled, share
 from tflm_memopt.plan.waiting import Progress
 from tflm_memopt.results import Optimized
 from tflm_memopt.tflm.arena import Arena, head_plan, predict_together
 
+HASTE = 2.0
+"""Work (plan/effort.py) for a point of the curve of pauses."""
 STREAMED, RETAINED = "kept while rows of its input are pushed", "retained"
 
 
@@ -45,7 +51,7 @@ def optimize_app(app: App, progress: Progress) -> AppOptimized:
         found = _laid_out(app, [_decided(member, progress) for member in members], progress)
         if (limit := _limit(app, members)) is not None and _together(found.members).total > limit:
             found = _chosen(app, members, progress)
-    check_app(found.members, pairs(app))
+    check_app(found.members, app)
     told = [describe.optimized(m.data, m.asked, m.made, m.original, started) for m in found.members]
     models = {m.name: done for m, done in zip(found.members, told, strict=True)}
     report = _report(app, found, models, started)
@@ -62,14 +68,15 @@ class LaidOut:
     shared: Shared
     alone: Mapping[str, Arena]
     """As each would be in an arena of its own."""
+    pauses: PauseReport
 
 
 def _laid_out(app: App, members: Sequence[AppMember], progress: Progress) -> LaidOut:
     """Raises UsageError for a model that cannot lie beside others."""
     members = [_placed(app, members, i) for i in range(len(members))]
     progress("placing all models", 0, 0)
-    shared, placed = _shared(members, pairs(app))
-    return LaidOut(placed, shared, {member.name: member.arena for member in members})
+    shared, placed, pauses = _shared(app, members)
+    return LaidOut(placed, shared, {member.name: member.arena for member in members}, pauses)
 
 
 def _chosen(app: App, members: Sequence[AppMember], progress: Progress) -> LaidOut:
@@ -128,37 +135,130 @@ def _placed(app: App, members: Sequence[AppMember], i: int) -> AppMember:
     return member
 
 
-def _shared(members: Sequence[AppMember], beside: frozenset[tuple[int, int]]) -> tuple[Shared, list[AppMember]]:
+def _shared(app: App, members: Sequence[AppMember]) -> tuple[Shared, list[AppMember], PauseReport]:
     """One layout for all that have plans, and the models lowered anew."""
     planned = [i for i, m in enumerate(members) if m.chosen]
-    tenants = [_tenant(members[i]) for i in planned]
-    pairs = {(planned.index(i), planned.index(j)) for i, j in beside}
+    pausing = yielding(app, members)
     effort = max((m.asked.options.effort for m in members), default=1.0)
     seconds = max((m.asked.options.seconds for m in members), default=0.0)
-    buffers = sum(len(t.plan.buffers) for t in tenants)
-    shared = share(tenants, pairs, seconds=seconds, meter=Meter(allowance(buffers, effort)))
+    tenants = [settled(_tenant(members[i])) for i in planned]
+    meter = Meter(allowance(sum(len(t.plan.buffers) for t in tenants), effort))
+    layouts = Layouts(app, members, planned, tenants, pausing, seconds)
+    best = layouts.best(app.yields, meter) if app.yields is not None and pausing else layouts.at(None, (), meter)
     found = list(members)
-    for i, plan in zip(planned, shared.plans, strict=True):
-        made = members[i].made
+    for i, moved in zip(planned, best.shared.plans, strict=True):
+        made, plan = members[i].made, replace(moved, pauses=best.pauses.get(i, ()))
         if made.chosen and plan != made.chosen.planned.plan:
             chosen = members[i].conversion.of(plan)
             found[i] = replace(members[i], made=replace(made, chosen=chosen))
-    return shared, found
+    told = tuple(
+        Pausing(
+            members[one.number].name,
+            tuple(members[j].name for j in one.shorter),
+            best.pauses.get(one.number, ()),
+            round(best.apart.get(one.number, 0.0), 3),
+        )
+        for one in pausing
+    )
+    return best.shared, found, PauseReport(told, layouts.curve(app.yields) if pausing and app.yields else ())
+
+
+@dataclass(frozen=True, slots=True)
+class PauseReport:
+    """Who pauses, and what it brings."""
+
+    pausing: tuple[Pausing, ...] = ()
+    curve: tuple[tuple[float, int], ...] = ()
+    """Milliseconds, and bytes of the head."""
+
+
+@dataclass(frozen=True, slots=True)
+class PausedLayout:
+    """A layout, and the pauses that it is for: by number of the model."""
+
+    shared: Shared
+    pauses: Mapping[int, tuple[int, ...]]
+    apart: Mapping[int, float]
+    """The longest time between two of them, in milliseconds."""
+
+
+@dataclass(frozen=True, slots=True)
+class Layouts:
+    """All plans in one arena, whatever the time between pauses."""
+
+    app: App
+    members: Sequence[AppMember]
+    planned: Sequence[int]
+    tenants: Sequence[Tenant]
+    pausing: Sequence[Yielding]
+    seconds: float
+
+    def at(self, apart: float | None, limits: Sequence[int], meter: Meter) -> PausedLayout:
+        """limits: of each model that pauses, bytes alive at its pauses at the most."""
+        tenants, pauses, gaps = list(self.tenants), dict[int, tuple[int, ...]](), dict[int, float]()
+        yields: set[tuple[int, int]] = set()
+        for one, limit in zip(self.pausing, limits, strict=False):
+            found, place = one.moments, self.planned.index(one.number)
+            chosen = found.chosen(apart or 0.0, limit)
+            paused = held_at(self.tenants[place].planned, found, chosen)
+            tenants[place] = replace(tenants[place], paused=paused)
+            pauses[one.number] = tuple(found.after[chosen].tolist())
+            gaps[one.number] = float(np.diff(found.time[chosen], prepend=0.0, append=found.total).max())
+            yields |= {(place, self.planned.index(j)) for j in one.shorter}
+        beside = {(self.planned.index(i), self.planned.index(j)) for i, j in pairs(self.app)}
+        beside -= {pair for i, j in yields for pair in ((i, j), (j, i))}
+        shared = share(tenants, beside, yields, seconds=self.seconds, meter=meter)
+        return PausedLayout(shared, pauses, gaps)
+
+    def best(self, apart: float, meter: Meter) -> PausedLayout:
+        """The least head. Raises DoesNotFit where no model pauses so often."""
+        each = [one.moments.limits(apart) for one in self.pausing]
+        for one, limits in zip(self.pausing, each, strict=True):
+            if not limits:
+                raise too_long(self.app, one, self.members, apart)
+        tried = [self.at(apart, limits, meter) for limits in zip_longest_last(each)]
+        return min(tried, key=lambda found: found.shared.head)
+
+    def curve(self, apart: float) -> tuple[tuple[float, int], ...]:
+        """Heads at other times between pauses, up to none at all."""
+        longest = max(one.moments.total for one in self.pausing)
+        wanted, found = [apart / 4, apart / 2, apart], []
+        while wanted[-1] < longest:
+            wanted.append(2 * wanted[-1])
+        for ms in wanted:
+            limits = [one.moments.limits(ms) for one in self.pausing]
+            if all(limits):
+                found.append((round(ms, 3), self.at(ms, [least[0] for least in limits], Meter(HASTE)).shared.head))
+        return tuple(found)
+
+
+def zip_longest_last(each: Sequence[Sequence[int]]) -> list[tuple[int, ...]]:
+    """The first of each, the second of each, ...; of those that end, the last.
+
+    >>> zip_longest_last([[1, 2, 3], [7]])
+    [(1, 7), (2, 7), (3, 7)]
+    """
+    longest = max(map(len, each), default=0)
+    return [tuple(one[min(k, len(one) - 1)] for one in each) for k in range(longest)]
 
 
 def _tenant(member: AppMember) -> Tenant:
     if member.chosen is None:
         raise TypeError(f"'{member.name}' has no plan")
     planned = member.chosen.planned
-    return Tenant(planned, held(planned, member.retained), member.asked.options.overlap)
+    return Tenant(planned, held(planned, member.retained), overlap=member.asked.options.overlap)
 
 
-def check_app(members: Sequence[AppMember], beside: frozenset[tuple[int, int]]) -> None:
+def check_app(members: Sequence[AppMember], app: App) -> None:
     """Raises PlanError where one model could lose a byte to another, in whatever order they run."""
+    beside: set[tuple[int, int]] = set(pairs(app))
+    yields = {(one.number, j) for one in yielding(app, members) for j in one.shorter}
     planned = [i for i, m in enumerate(members) if m.chosen]
     found = [(m.name, m.chosen.planned, m.retained) for m in members if m.chosen]
     sharers = [Sharer(name, p.plan, p.understood.graph, p.partition, kept) for name, p, kept in found]
-    check_together(sharers, {(planned.index(i), planned.index(j)) for i, j in beside})
+    yields = {(planned.index(i), planned.index(j)) for i, j in yields}
+    beside = {(planned.index(i), planned.index(j)) for i, j in beside}
+    check_together(sharers, beside - {pair for i, j in yields for pair in ((i, j), (j, i))}, yields)
 
 
 def _report(app: App, found: LaidOut, models: Mapping[str, Optimized], started: float) -> AppReport:
@@ -179,6 +279,8 @@ def _report(app: App, found: LaidOut, models: Mapping[str, Optimized], started: 
         proven=shared.proven and all(m.chosen for m in members),
         concurrent=tuple(tuple(group) for group in app.concurrent),
         reserved=tuple(_reserved(members)),
+        pausing=found.pauses.pausing,
+        curve=tuple((ms, head - shared.head + arena.total) for ms, head in found.pauses.curve),
         ram_limit=_limit(app, members),
         seconds=round(time.monotonic() - started, 3),
     )

@@ -10,7 +10,7 @@ from typing import Any
 
 from tflm_memopt.application.app import App
 from tflm_memopt.convert.app import check_app
-from tflm_memopt.convert.app_member import AppMember, members_of, pairs
+from tflm_memopt.convert.app_member import AppMember, members_of
 from tflm_memopt.convert.conversion import Converted
 from tflm_memopt.emit.names import file_stem
 from tflm_memopt.errors import InterfaceError, PlanError, UsageError, about
@@ -46,7 +46,7 @@ def verify_app(app: App, folder: Path, progress: Progress, *, runs: int = 10, se
             chosen = _as_saved(member, rewritten[member.name], folder)
         members.append(replace(member, made=replace(member.made, chosen=chosen)))
     try:
-        check_app(members, pairs(app))
+        check_app(members, app)
     except PlanError as error:
         raise InterfaceError(
             "these models were not rewritten for one arena",

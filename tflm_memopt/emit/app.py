@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from tflm_memopt.application.results import AppOptimized
 from tflm_memopt.emit.names import comment, file_stem, guard, identifier
@@ -53,7 +53,7 @@ enum {c}_model : unsigned {{
 {enum}}};
 
 {_resolver(c, list(_operators(result)))}
-{_turns(c, _excluded(result))}
+{_turns(c, *_excluded(result))}
 #endif  // {include_guard}
 """
 
@@ -83,25 +83,34 @@ inline {c}_app::Resolver &{c}_op_resolver() {{
 """
 
 
-def _turns(c: str, excluded: Sequence[int]) -> str:
+def _turns(c: str, running: Sequence[int], paused: Sequence[int]) -> str:
     """Who may run now."""
-    masks = ", ".join(f"{mask:#x}u" for mask in excluded)
+    while_running, while_paused = (", ".join(f"{mask:#x}u" for mask in masks) for masks in (running, paused))
     return f"""\
-/* Who runs. begin() before an inference, or a push of rows: false where a model that is running excludes this one,
- * which must not run now; end() after it. Where tasks take each other's turn, both belong inside a lock. */
+/* Who runs. begin() before an inference, before a push of rows and when a paused model goes on: false where another one
+ * is in the middle of an inference that excludes this one, which must not run now. end() after it; pause() where it
+ * paused: tmo::RunToPause() gave kPushMore. Where tasks take each other's turn, all belong inside a lock. */
 class {c}_turns {{
  public:
   bool begin({c}_model model) {{
-    static const uint32_t excluded[] = {{{masks}}};
-    if ((running_ & excluded[model]) != 0) return false;
-    running_ |= 1u << model;
+    static const uint32_t running[] = {{{while_running}}};
+    static const uint32_t paused[] = {{{while_paused}}};
+    const uint32_t own = 1u << model;
+    if ((running_ & running[model]) != 0 || (paused_ & ~own & paused[model]) != 0) return false;
+    running_ |= own;
+    paused_ &= ~own;
     return true;
+  }}
+
+  void pause({c}_model model) {{
+    end(model);
+    paused_ |= 1u << model;
   }}
 
   void end({c}_model model) {{ running_ &= ~(1u << model); }}
 
  private:
-  uint32_t running_ = 0;
+  uint32_t running_ = 0, paused_ = 0;
 }};
 """
 
@@ -127,11 +136,20 @@ def _sizes(c: str, result: AppOptimized) -> str:
     return "\n".join([*lines, " */", f"constexpr size_t {c}_arena_size = {report.arena_size};", ""])
 
 
-def _excluded(result: AppOptimized) -> list[int]:
-    """For each model, a bit for each one that must not be in the middle of an inference when it begins."""
+def _excluded(result: AppOptimized) -> tuple[list[int], list[int]]:
+    """For each model, a bit for each one that must not run, and for each that must not be paused, when it begins."""
     names = list(result.models)
-    beside = {frozenset(pair) for pair in result.app.beside}
-    return [sum(1 << j for j, n in enumerate(names) if frozenset((m, n)) not in beside) for m in names]
+    yields = {(one.model, other) for one in result.report.pausing for other in one.runs}
+    turns = {frozenset(pair) for pair in yields}
+    beside = {frozenset(pair) for pair in result.app.beside} - turns
+
+    def masks(free: Collection[frozenset[str]], pausing: Collection[tuple[str, str]]) -> list[int]:
+        return [
+            sum(1 << j for j, n in enumerate(names) if frozenset((m, n)) not in free and (n, m) not in pausing)
+            for m in names
+        ]
+
+    return masks(beside, ()), masks(beside, yields)
 
 
 def files(result: AppOptimized) -> Mapping[str, str]:

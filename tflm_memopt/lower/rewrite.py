@@ -136,6 +136,11 @@ def _custom_operator(
         inputs.append(writer.add_tensor(tree, f"tmo/stream_{position}", STREAM_STATE, "INT32", variable=True))
     if custom.program.state:
         inputs.append(writer.add_tensor(tree, f"tmo/state_{position}", (custom.program.state,), "UINT8", variable=True))
+    if plan.pauses:
+        data = np.array(plan.pauses, "<i4").tobytes()
+        place = writer.add_buffer(tree, data)
+        inputs.append(writer.add_tensor(tree, f"tmo/pauses_{position}", (len(plan.pauses),), "INT32", buffer=place))
+        inputs.append(writer.add_tensor(tree, f"tmo/paused_{position}", STREAM_STATE, "INT32", variable=True))
     words = options(plan, custom.unit, ops)
     return writer.operator(opcode, (*inputs, program), outputs, words)
 

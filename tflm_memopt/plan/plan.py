@@ -171,6 +171,8 @@ class Plan:
     """Builtin operators that run in parts: those are numbered in this order."""
     states: tuple[PlacedState, ...] = ()
     """What outlives an inference, in the order of the standings in front of it."""
+    pauses: tuple[int, ...] = ()
+    """After how many firings of all its blocks it stops, so that other models can run; rising."""
 
     @property
     def macs(self) -> int:
@@ -215,6 +217,7 @@ class Plan:
             "second_passes": [asdict(second) for second in self.passes],
             "tilings": [asdict(tiling) for tiling in self.tilings],
             "steps": [{"type": type(step).__name__.lower()} | asdict(step) for step in self.steps],
+            **({"pauses": list(self.pauses)} if self.pauses else {}),
             **({"states": [{"role": "state"} | asdict(state) for state in self.states]} if self.states else {}),
             "buffers": [asdict(b) | {"role": b.role.value, "offset": o} for b, o in self.placed()],
         }
@@ -241,6 +244,7 @@ class Plan:
             proven=data["proven"],
             target=data.get("target", GENERIC),
             states=tuple(PlacedState(**{k: v for k, v in d.items() if k != "role"}) for d in data.get("states", ())),
+            pauses=tuple(data.get("pauses", ())),
             passes=tuple(SecondPass(p["reader"], tuple(p["ops"])) for p in data.get("second_passes", ())),
             tilings=tuple(Tiling(tuple(t["ops"]), t["parts"], t["channels"]) for t in data.get("tilings", ())),
         )

@@ -34,11 +34,17 @@ def optimized(result: AppOptimized, folder: Path, files: Iterable[str]) -> Rende
         table.add_row(text.printable(name), before.figure(before.total), *_arena(after), f"{done.report.overhead:.2f}")
     facts = [f"  {name:34} {nbytes:>12,} B" for name, nbytes in _facts(result)]
     runs = [f"  at the same time: {', '.join(group)}" for group in report.concurrent] or ["  all models in turn"]
+    pausing = [
+        f"  {text.printable(one.model)}: {len(one.pauses)} pauses, {one.milliseconds:g} ms apart at the most, for "
+        f"{', '.join(map(text.printable, one.runs))}"
+        for one in report.pausing
+    ] + [f"  every {ms:g} ms: {nbytes:,} B" for ms, nbytes in report.curve]
     reserved = [f"  {x.model}: bytes {x.first:,} to {x.end:,}, {x.tensor}, {x.why}" for x in report.reserved]
     return joined(
         Group(title, Text("\n".join(runs), "dim")),
         table,
         Text("\n".join(facts)),
+        section("Pauses", Text("\n".join(pausing))) if pausing else None,
         section("Reserved while others run", Text("\n".join(reserved))) if reserved else None,
         section(f"Written to {text.printable(str(folder))}", Text("\n".join(map(text.printable, files)))),
     )

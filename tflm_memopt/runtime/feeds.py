@@ -30,7 +30,8 @@ BORDER = 3
 def feeder(interpreter: Any, model: bytes, where: str) -> Feed:
     """`where` the input of the model is, as in interface.Changes.input."""
     if not where:
-        return lambda values, _: _whole(interpreter, values)
+        pauses = any(region.pauses for region in regions(read(model)))
+        return lambda values, _: (_to_the_end if pauses else _whole)(interpreter, values)
     if where == "external":
         shape = next(host.frame_shape(r.program) for r in regions(read(model)) if r.input == INPUT_EXTERNAL)
         return lambda values, number: _external(interpreter, values[0], shape, number)
@@ -42,6 +43,14 @@ def _whole(interpreter: Any, values: Sequence[Array]) -> int:
     for k, value in enumerate(values):
         interpreter.set_input(value, k)
     return int(interpreter.invoke())
+
+
+def _to_the_end(interpreter: Any, values: Sequence[Array]) -> int:
+    """Until a model that pauses is done."""
+    status = _whole(interpreter, values)
+    while status == ABORT:
+        status = int(interpreter.invoke())
+    return status
 
 
 def _streamed(interpreter: Any, frame: Array, number: int) -> int:

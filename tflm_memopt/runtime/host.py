@@ -275,6 +275,11 @@ def state_bytes(program: bytes) -> int:
     return int(np.frombuffer(program, HEADER, 1)[0]["state"]) if len(program) >= HEADER.itemsize else 0
 
 
+def inputs_of(program: bytes) -> int:
+    """Inputs of the program; 0 when it is too short to say."""
+    return int(np.frombuffer(program, HEADER, 1)[0]["n_inputs"]) if len(program) >= HEADER.itemsize else 0
+
+
 def new_state(program: bytes) -> NDArray[np.uint8]:
     """The state of a program before its first run, and after a reset."""
     return np.zeros(state_bytes(program), np.uint8)
@@ -388,6 +393,7 @@ def _library() -> ctypes.CDLL:
     library.tmo_status_text.argtypes, library.tmo_status_text.restype = [ctypes.c_int], ctypes.c_char_p
     library.tmo_check.argtypes = [pointer, size, uint32s, size, size, size]
     library.tmo_run.argtypes = [pointer, ctypes.POINTER(pointer), pointer]
+    library.tmo_run_paused.argtypes = [pointer, ctypes.POINTER(pointer), pointer, uint32s, ctypes.c_uint32, pointer]
     library.tmo_begin.argtypes = [ctypes.POINTER(_RunState), pointer, ctypes.POINTER(pointer), pointer]
     library.tmo_begin.restype = None
     library.tmo_step.argtypes = [ctypes.POINTER(_RunState)]

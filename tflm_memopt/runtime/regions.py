@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from tflm_memopt.errors import ModelError
-from tflm_memopt.lower.program import INPUT_ARENA, INPUT_STREAM
+from tflm_memopt.lower.program import INPUT_ARENA, INPUT_EXTERNAL, INPUT_STREAM
 from tflm_memopt.lower.records import ALIGNMENT
 from tflm_memopt.model import interface
 from tflm_memopt.model.graph import Graph, Op, TensorId
@@ -18,6 +18,8 @@ from tflm_memopt.runtime import host
 
 NAMES = frozenset({REGION, CONV, DENSE, BLOCK})
 
+PAUSING = 2
+"""Inputs of an operator that pauses: after which firings, and how far it is."""
 OFFLINE_HEADER = 3
 """int32 before the offsets of OFFLINE_PLAN: version, subgraphs, tensors."""
 
@@ -35,6 +37,8 @@ class CustomOperator:
     """What outlives an inference."""
     input: int = INPUT_ARENA
     """Where the program's input 0 is: INPUT_*. An external one is not among `inputs`."""
+    pauses: bool = False
+    """It stops between firings, and goes on when it is run again."""
 
     @property
     def own(self) -> tuple[TensorId, ...]:
@@ -59,11 +63,13 @@ def region_of(graph: Graph, op: Op) -> CustomOperator:
     data = constant.tobytes()
     mode = host.input_mode(data)
     keeps = host.state_bytes(data) > 0
-    variables = int(mode == INPUT_STREAM or keeps)
+    here = len(op.inputs) - 1 + (mode == INPUT_EXTERNAL)
+    pauses = not keeps and mode != INPUT_STREAM and here == host.inputs_of(data) + PAUSING
+    variables = PAUSING if pauses else int(mode == INPUT_STREAM or keeps)
     workspace = op.outputs[-1] if host.workspace_bytes(data) else None
     outputs = op.outputs if workspace is None else op.outputs[:-1]
     return CustomOperator(
-        op, data, op.inputs[: -1 - variables], outputs, workspace, op.inputs[-2] if keeps else None, mode
+        op, data, op.inputs[: -1 - variables], outputs, workspace, op.inputs[-2] if keeps else None, mode, pauses
     )
 
 

@@ -67,7 +67,8 @@ tmo_status tmo_run(const void *program, void *const *io, void *workspace);
 
 #define TMO_WAITING 16 /* operators, each waiting for the next, that are remembered between steps; any number of at least 1 would do */
 
-/* What is kept from one push of rows to the next, together with the workspace and io[0]. All zero: a new frame begins. */
+/* What is kept from one push of rows to the next, together with the workspace and io[0]. All zero: a new frame begins. Of a run that pauses,
+ * `rows` is 1 + the number of its block. */
 typedef struct {
   uint32_t rows;    /* pushed so far */
   uint32_t firings; /* left to do */
@@ -76,6 +77,11 @@ typedef struct {
 /* Runs a program with TMO_INPUT_STREAM as far as the next rows of its input, in io[0], let it. TMO_WAIT: push the rows after them.
  * TMO_OK: these were the last, the outputs are there, and the next push begins a new frame. */
 tmo_status tmo_push(const void *program, void *const *io, void *workspace, tmo_stream *stream);
+
+/* tmo_run() that pauses, so that something else can run meanwhile and use all of the workspace and of io but what is alive then: after each of
+ * these numbers of firings, which rise. TMO_WAIT: it paused, call it again with the same arguments to go on. at: all zero before the first
+ * call, and again when the run has ended. For programs without a state whose input is not streamed. */
+tmo_status tmo_run_paused(const void *program, void *const *io, void *workspace, const uint32_t *pauses, uint32_t n_pauses, tmo_stream *at);
 
 /* The same, a firing at a time: tmo_begin(), then tmo_step() until it returns neither TMO_MORE nor TMO_WAIT. After TMO_WAIT the next rows
  * have to be put into io[0], and tmo_more_rows() called. */

@@ -12,7 +12,7 @@ from tflm_memopt.check.interleaving import Sharer, check_together
 from tflm_memopt.convert.request import request
 from tflm_memopt.errors import PlanError
 from tflm_memopt.options import OptimizeOptions, complete
-from tflm_memopt.plan.plan import Plan, Role
+from tflm_memopt.plan.plan import PlacedState, Plan, Role
 
 
 @cache
@@ -48,6 +48,35 @@ def test_what_is_retained_has_to_stay() -> None:
     assert caught.value.code == "plan_shared"
     ((buffer, at),) = [(b, o) for b, o in one.plan.placed() if b.role is Role.TENSOR and b.key in one.graph.outputs]
     check_together([keeps, two._replace(plan=above(two.plan, -(-(at + buffer.nbytes) // 16) * 16))], ())
+
+
+def paused(*after: int) -> Sharer:
+    one = sharer(1)
+    return one._replace(plan=replace(one.plan, pauses=after))
+
+
+def test_what_is_alive_at_a_pause_has_to_stay() -> None:
+    one, two = paused(9), sharer(2)
+    with pytest.raises(PlanError, match="'model 1' beside others") as caught:
+        check_together([one, two], (), {(0, 1)})
+    assert caught.value.code == "plan_shared"
+    check_together([one, two._replace(plan=above(two.plan, -(-one.plan.head // 16) * 16))], (), {(0, 1)})
+
+
+def test_a_pause_that_never_comes() -> None:
+    with pytest.raises(PlanError, match="the plan pauses after firing 99999") as caught:
+        check_together([paused(99_999), sharer(2)], (), {(0, 1)})
+    assert isinstance(caught.value.__cause__, PlanError)
+    assert caught.value.__cause__.code == "plan_pause"
+
+
+def test_only_one_operator_pauses() -> None:
+    one = sharer(1)
+    plan = replace(one.plan, pauses=(1,), states=(PlacedState(1, 2, 1, 1, 1, 0),))
+    with pytest.raises(PlanError, match="one custom operator without a state") as caught:
+        check_together([one._replace(plan=plan), sharer(2)], (), {(0, 1)})
+    assert isinstance(caught.value.__cause__, PlanError)
+    assert caught.value.__cause__.code == "plan_pauses"
 
 
 def test_what_waits_for_rows_has_to_stay() -> None:

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 from models import Net
-from unit.command import Run, small, unsupported
+from unit.command import CLOCKED, Run, long, pausing, small, unsupported
 
 from tflm_memopt import App, AppExploration, AppModel, explore, optimize
 from tflm_memopt.application.results import AppOptimized
@@ -157,7 +157,8 @@ def test_from_a_file_to_files_and_back(door: Path, run: Run) -> None:
     assert report["seconds"] > 0
     header = (door / "out/door_app.h").read_text()
     assert f"door_arena_size = {report['arena_size']};" in header
-    assert "excluded[] = {0x1u, 0x2u}" in header
+    assert "running[] = {0x1u, 0x2u}" in header
+    assert "paused[] = {0x1u, 0x2u}" in header
     page = (door / "out/door.report.html").read_text()
     assert "<svg" in page and "one: " in page and "two: " in page
     checked = run("verify", "door.toml", "out", "--runs", "1")
@@ -207,9 +208,6 @@ def test_flags_of_one_model_are_refused(door: Path, run: Run, flags: tuple[str, 
 def explored() -> AppExploration:
     models = {"one": AppModel(small(1), fps=2), "two": AppModel(small(2), ms=1e6)}
     return explore(App(models, options=CLOCKED))
-
-
-CLOCKED: dict[str, Any] = {**LOW, "effort": 0.01, "core": "cortex-m4", "clock": 64, "target": "cortex-m4"}
 
 
 def test_the_frontier_of_an_application_is_of_points_of_its_models() -> None:
@@ -276,6 +274,50 @@ def test_explore_prints_and_plots(door: Path, run: Run) -> None:
     assert lines[0] == "choice,one,two,instructions,busy,head,tail,total"
     assert "million instructions of all models" in (door / "door.svg").read_text()
     assert run("explore", "door.toml", "--plans", "plans").code == 2
+
+
+def test_the_longer_model_pauses_for_the_shorter_one() -> None:
+    result = optimize(pausing(0.2))
+    (one,) = result.report.pausing
+    assert (one.model, one.runs) == ("long", ("short",))
+    assert result.app.yields and 0 < one.milliseconds <= result.app.yields
+    assert plan_of(result, "long").pauses == one.pauses == tuple(sorted(one.pauses))
+    assert not plan_of(result, "short").pauses
+    assert result.report.arena.head <= result.report.stacked
+    assert written(plan_of(result, "long")) & written(plan_of(result, "short"))
+    heads = [nbytes for _, nbytes in result.report.curve]
+    assert len(heads) > 2 and heads[-1] < heads[0]
+    texts = result.files("cpp")
+    assert "running[] = {0x3u, 0x3u}" in texts["app_app.h"].decode()
+    assert "paused[] = {0x3u, 0x2u}" in texts["app_app.h"].decode()
+    saved = Plan.from_json(json.loads(texts["long.plan.json"]))
+    assert saved.pauses == one.pauses
+
+
+def test_with_one_pause_there_is_less() -> None:
+    """A model that pauses where little is alive shares nearly all of its bytes."""
+    often, seldom = (optimize(pausing(share)).report for share in (0.1, 0.9))
+    assert seldom.arena.head < often.arena.head <= often.stacked
+    assert len(seldom.pausing[0].pauses) < len(often.pausing[0].pauses)
+
+
+BOTH = {"a": AppModel(long()), "b": AppModel(small())}
+BY_BLOCK = {"a": AppModel(long(), {"op_per": "block"}), "b": AppModel(small())}
+
+
+@pytest.mark.parametrize(
+    ("app", "code"),
+    [
+        (application(concurrent=(("camera", "wake"),), yields=1.0), "app_yield_clock"),
+        (App(BY_BLOCK, (("a", "b"),), 9.0, options=CLOCKED), "app_yield"),
+        (App(BOTH, (("a", "b"),), 1e-6, options=CLOCKED), "app_yield_firing"),
+    ],
+)
+def test_what_cannot_pause_is_refused(app: App, code: str) -> None:
+    with pytest.raises((DoesNotFit, UsageError)) as caught:
+        optimize(app)
+    assert caught.value.code == code
+    assert caught.value.hint
 
 
 def test_two_models_of_one_file_name_are_refused() -> None:

@@ -37,7 +37,7 @@ def held(planned: Planned, retained: Collection[TensorId] = ()) -> Mapping[int, 
         waits = np.searchsorted(trace.end, come.pushed)
         if not come.all_rows:
             waits = np.append(waits, len(trace.end) - 1)
-        found = _joined(found, at_waits(plan, number, inside, waits, frame.tensor))
+        found = joined(found, at_waits(plan, number, inside, waits, frame.tensor))
     return found
 
 
@@ -75,7 +75,7 @@ def _alive(content: Content, waits: Ints) -> Range | None:
     return (max(0, int(bottom[some].min())), int(top[some].max())) if some.any() else None
 
 
-def _joined(one: Mapping[int, Range], other: Mapping[int, Range]) -> dict[int, Range]:
+def joined(one: Mapping[int, Range], other: Mapping[int, Range]) -> dict[int, Range]:
     """Both, of the same buffer from the lowest to the highest byte."""
     both = dict(one)
     for i, (bottom, top) in other.items():

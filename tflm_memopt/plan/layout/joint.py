@@ -32,8 +32,12 @@ class Tenant:
     planned: Planned
     held: Mapping[int, Range] = field(default_factory=dict)
     """By number of the buffer: what no other model may touch, whoever runs."""
+    paused: Mapping[int, Range] = field(default_factory=dict)
+    """What those may not touch that run while it pauses."""
     overlap: bool = True
     """Whole tensors of one block may share bytes."""
+    own: Mapping[tuple[int, int], int] | None = None
+    """The distances that its buffers keep, where they are known."""
 
     @property
     def plan(self) -> Plan:
@@ -52,9 +56,19 @@ class Shared:
     """The head if whole heads lay side by side where models meet, and reservations above all others."""
 
 
-def share(tenants: Sequence[Tenant], beside: Collection[tuple[int, int]], *, seconds: float, meter: Meter) -> Shared:
-    """The least head that holds them all. beside: pairs that run at the same time."""
-    problem, first = problem_of(tenants, beside)
+def share(
+    tenants: Sequence[Tenant],
+    beside: Collection[tuple[int, int]],
+    yields: Collection[tuple[int, int]] = (),
+    *,
+    seconds: float,
+    meter: Meter,
+) -> Shared:
+    """The least head that holds them all. beside: pairs that run at the same time. yields: pairs of which the first
+    pauses while the second runs.
+    """
+    problem, first = problem_of(tenants, beside, yields)
+    beside = {*beside, *yields}
     start = _stacked(tenants, beside)
     heads = max((t.plan.head for t in tenants), default=0)
     if not any(_meet(tenants, beside, i, j) for i in range(len(tenants)) for j in range(i)):
@@ -71,7 +85,14 @@ def share(tenants: Sequence[Tenant], beside: Collection[tuple[int, int]], *, sec
     return Shared(plans, found.top, problem.lower_bound, found.proven, max(top, _reserved_above(tenants, beside)))
 
 
-def problem_of(tenants: Sequence[Tenant], beside: Collection[tuple[int, int]]) -> tuple[LayoutProblem, list[int]]:
+def settled(tenant: Tenant) -> Tenant:
+    """The same with the distances known, for several layouts."""
+    return replace(tenant, own=within(tenant))
+
+
+def problem_of(
+    tenants: Sequence[Tenant], beside: Collection[tuple[int, int]], yields: Collection[tuple[int, int]] = ()
+) -> tuple[LayoutProblem, list[int]]:
     """The problem, and the number of each tenant's first buffer in it."""
     nbytes: list[int] = []
     align: list[int] = []
@@ -82,13 +103,20 @@ def problem_of(tenants: Sequence[Tenant], beside: Collection[tuple[int, int]]) -
         first.append(at)
         nbytes += [b.nbytes for b in tenant.plan.buffers]
         align += [b.align for b in tenant.plan.buffers]
-        distances |= {(at + u, at + v): d for (u, v), d in within(tenant).items()}
+        distances |= {
+            (at + u, at + v): d for (u, v), d in (within(tenant) if tenant.own is None else tenant.own).items()
+        }
     for i, j in permutations(range(len(tenants)), 2):
-        between = _apart(tenants[i], tenants[j]) if {(i, j), (j, i)} & set(beside) else _keep(tenants[i], tenants[j])
-        for (u, v), d in between.items():
-            pairs = ((first[i] + u, first[j] + v), d[0]), ((first[j] + v, first[i] + u), d[1])
-            for pair, distance in pairs:
-                distances[pair] = max(distance, distances.get(pair, distance))
+        if {(i, j), (j, i)} & set(beside):
+            conflicts = [_apart(tenants[i], tenants[j])]
+        else:
+            held = [tenants[i].held, *([tenants[i].paused] if (i, j) in yields else [])]
+            conflicts = [_keep(one, tenants[j]) for one in held]
+        for between in conflicts:
+            for (u, v), d in between.items():
+                pairs = ((first[i] + u, first[j] + v), d[0]), ((first[j] + v, first[i] + u), d[1])
+                for pair, distance in pairs:
+                    distances[pair] = max(distance, distances.get(pair, distance))
     bound = max((t.plan.lower_bound for t in tenants), default=0)
     return LayoutProblem(tuple(nbytes), tuple(align), distances, bound), first
 
@@ -99,11 +127,11 @@ def _apart(one: Tenant, other: Tenant) -> dict[tuple[int, int], tuple[int, int]]
     return {(u, v): (one.plan.buffers[u].nbytes, other.plan.buffers[v].nbytes) for u, v in pairs}
 
 
-def _keep(one: Tenant, other: Tenant) -> dict[tuple[int, int], tuple[int, int]]:
+def _keep(held: Mapping[int, Range], other: Tenant) -> dict[tuple[int, int], tuple[int, int]]:
     """The other's buffers beside what the first one holds."""
     return {
         (u, v): (top, buffer.nbytes - bottom)
-        for u, (bottom, top) in one.held.items()
+        for u, (bottom, top) in held.items()
         for v, buffer in enumerate(other.plan.buffers)
     }
 

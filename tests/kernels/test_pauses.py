@@ -1,0 +1,61 @@
+"""A run that pauses after any firings ends as one that does not."""
+
+from __future__ import annotations
+
+import ctypes
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from unit.command import long, small
+
+from tflm_memopt import optimize
+from tflm_memopt.lower.records import HEADER
+from tflm_memopt.lower.rewrite import programs
+from tflm_memopt.model.reader import read
+from tflm_memopt.runtime import host
+from tflm_memopt.runtime.host import WAIT, Status
+
+SEED = 31
+
+
+def paused_run(
+    program: bytes, inputs: list[NDArray[np.int8]], outputs: list[int], pauses: list[int]
+) -> tuple[list[int], list[NDArray[np.int8]]]:
+    """What each call answers, and the outputs. Scratch of the workspace is not kept: nothing else is touched."""
+    buffers = host._Buffers(program, inputs, outputs)
+    at, list_ = host._Stream(), (ctypes.c_uint32 * max(len(pauses), 1))(*pauses)
+    arguments = buffers.image.ctypes.data, buffers.io, buffers.workspace.ctypes.data, list_, len(pauses)
+    said = []
+    while not said or said[-1] == WAIT:
+        said.append(host._library().tmo_run_paused(*arguments, ctypes.byref(at)))
+    assert (at.rows, at.firings) == (0, 0)
+    return said, buffers.outputs
+
+
+@pytest.mark.parametrize("data", [small(), long()], ids=["small", "long"])
+def test_any_pauses(data: bytes) -> None:
+    rng = np.random.default_rng(SEED)
+    (program,) = programs(read(optimize(data, effort=0.01, seconds=0.1).model).graph)
+    graph = read(data).graph
+    inputs = [rng.integers(-128, 128, graph.tensors[t].shape, dtype=np.int8) for t in graph.inputs]
+    sizes = [graph.tensors[t].nbytes for t in graph.outputs]
+    expected = host.run(program, inputs, sizes)
+    firings = int(np.frombuffer(program, HEADER, 1)[0]["firings"])
+    for count in (0, 1, 7, firings - 1):
+        pauses = sorted(rng.choice(np.arange(1, firings), count, replace=False).tolist())
+        said, got = paused_run(program, inputs, sizes, pauses)
+        assert said == [WAIT] * count + [Status.OK]
+        for one, other in zip(expected, got, strict=True):
+            np.testing.assert_array_equal(one, other, err_msg=f"seed {SEED}, {count} pauses")
+
+
+@pytest.mark.parametrize(("rows", "firings"), [(99, 1), (1, 1 << 30)])
+def test_a_damaged_pause_is_refused(rows: int, firings: int) -> None:
+    (program,) = programs(read(optimize(small(), effort=0.01, seconds=0.1).model).graph)
+    graph = read(small()).graph
+    inputs = [np.zeros(graph.tensors[t].shape, np.int8) for t in graph.inputs]
+    buffers = host._Buffers(program, inputs, [graph.tensors[t].nbytes for t in graph.outputs])
+    arguments = buffers.image.ctypes.data, buffers.io, buffers.workspace.ctypes.data, None, 0
+    at = host._Stream(rows, firings)
+    assert host._library().tmo_run_paused(*arguments, ctypes.byref(at)) == Status.FIRINGS

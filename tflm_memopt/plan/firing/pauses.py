@@ -1,0 +1,122 @@
+"""Between which firings a model pauses so that others can run: never far apart, and where little is alive."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tflm_memopt.plan.firing.held import Range, at_waits, joined
+from tflm_memopt.plan.firing.liveness import Content
+from tflm_memopt.plan.firing.occupancy import step_contents, trace_of
+from tflm_memopt.plan.plan import Block, Buffer, Role
+from tflm_memopt.plan.planned import Planned
+from tflm_memopt.plan.walk import Ints
+
+LEVELS = 3
+"""Numbers of bytes alive at pauses that are tried."""
+
+
+@dataclass(frozen=True, slots=True)
+class Moments:
+    """Where a plan could pause: inside of its blocks, between two firings."""
+
+    after: Ints
+    """How many firings of the whole plan are done."""
+    step: Ints
+    firing: Ints
+    """The next one of the step's."""
+    time: NDArray[np.float64]
+    """That it takes to come there, in whatever unit firings are told in."""
+    alive: Ints
+    """Bytes that have to stay."""
+    total: float
+    """What the whole plan takes."""
+
+    @property
+    def longest(self) -> float:
+        """The longest time without any moment to pause."""
+        return float(np.diff(self.time, prepend=0.0, append=self.total).max())
+
+    def limits(self, apart: float) -> Sequence[int]:
+        """Bytes alive with which there are moments enough, never further apart: the least number of all, and more."""
+        least, most = 0, len(levels := np.unique(self.alive)) - 1
+        if not len(levels) or self._gap(int(levels[most])) > apart:
+            return ()
+        while least < most:
+            middle = (least + most) // 2
+            least, most = (least, middle) if self._gap(int(levels[middle])) <= apart else (middle + 1, most)
+        some = np.unique(np.linspace(least, len(levels) - 1, LEVELS).astype(int))
+        return [int(levels[i]) for i in some]
+
+    def _gap(self, alive: int) -> float:
+        return float(np.diff(self.time[self.alive <= alive], prepend=0.0, append=self.total).max())
+
+    def chosen(self, apart: float, alive: int) -> Ints:
+        """As few as possible, never further apart, with at most so many bytes alive: numbers of moments."""
+        may = np.flatnonzero(self.alive <= alive)
+        found: list[int] = []
+        now = 0.0
+        while self.total - now > apart:
+            last = may[np.searchsorted(self.time[may], now + apart, side="right") - 1]
+            found.append(int(last))
+            now = float(self.time[last])
+        return np.array(found, dtype=np.int64)
+
+
+def moments(planned: Planned, cost: Mapping[int, float]) -> Moments:
+    """cost: of all firings of an operator together, by its key."""
+    plan, ops = planned.plan, planned.partition.ops
+    found: list[tuple[Ints, ...]] = []
+    times: list[NDArray[np.float64]] = []
+    done, now = 0, 0.0
+    for number, step in enumerate(plan.steps):
+        if not isinstance(step, Block):
+            continue
+        trace = trace_of(step, ops)
+        keys, which = np.unique(trace.op[trace.moments], return_inverse=True)
+        each = np.array([cost[key] for key in keys.tolist()]) / np.bincount(which)
+        ends = now + np.cumsum(each[which])
+        at = np.arange(1, len(which), dtype=np.int64)
+        inside = step_contents(plan, number, ops, planned.understood.graph.outputs, planned.partition.frame)
+        alive = _alive(plan.buffers, number, inside, len(which), turned=step.turned)
+        found.append((done + at, np.full_like(at, number), at, alive))
+        times.append(ends[:-1])
+        done, now = done + len(which), float(ends[-1])
+    after, steps, firing, alive = (np.concatenate(column) for column in zip(*found, strict=True))
+    return Moments(after, steps, firing, np.concatenate(times), alive, now)
+
+
+def _alive(buffers: Sequence[Buffer], number: int, inside: Sequence[Content], count: int, *, turned: bool) -> Ints:
+    """Bytes that have to stay before each firing of a step but the first."""
+    contents = {(c.role, c.key): c for c in inside}
+    total = np.zeros(max(count - 1, 0), dtype=np.int64)
+    for b in buffers:
+        if not b.first <= number < b.last or b.role is Role.SCRATCH:
+            continue
+        content = contents.get((b.role, -1 if b.role is Role.COUNTERS else b.key))
+        if content is None or turned:
+            total += b.nbytes
+            continue
+        before, after = slice(0, count - 1), slice(1, count)
+        if b.role is Role.TENSOR:
+            total += np.maximum(content.top[before] - content.bottom[after], 0)
+        else:
+            used = content.top > content.bottom
+            total += (used[before] & used[after]) * b.nbytes
+    return total
+
+
+def held_at(planned: Planned, found: Moments, chosen: Ints) -> Mapping[int, Range]:
+    """By number of the buffer: bytes that have to stay at these moments."""
+    held: Mapping[int, Range] = {}
+    plan = planned.plan
+    for number in np.unique(found.step[chosen]).tolist():
+        inside = step_contents(
+            plan, number, planned.partition.ops, planned.understood.graph.outputs, planned.partition.frame
+        )
+        waits = found.firing[chosen][found.step[chosen] == number]
+        held = joined(held, at_waits(plan, number, inside, waits))
+    return held
