@@ -1,13 +1,14 @@
 """Which chains of builtin operators run in parts: the least arena, the tail of each new operator and tensor charged.
 
 Greedy: of all chains through the operator that needs most, in strips or channel groups, the one that takes least; then
-again, as long as something is gained. Chains are ranked by the bytes of live tensors; the best of them are planned.
+again, as long as something is gained; and the same with strips alone and with channel groups alone. Chains are ranked
+by the bytes of live tensors; the best of them are planned.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import takewhile
 
 from tflm_memopt.convert import pipeline
@@ -41,18 +42,32 @@ class Tilings:
     library: Library
     abi: Abi
     options: Options
+    weighed: dict[tuple[Tiling, ...], _Weight] = field(default_factory=dict, compare=False, repr=False)
+    """What was found of chains in parts; by all of them."""
 
     def least(self, macs: int, start: Plan) -> Plan:
-        """The plan of the least arena with at most so many multiply-accumulates; `start`: without parts."""
-        best, least = start, start.head + self._tail(())
+        """The plan of the least arena with at most so many multiply-accumulates; `start`: without parts.
+
+        Strips that go for the largest chain at once may end above what groups lead to, and the other way round: each
+        way is tried alone, too.
+        """
+        kinds = tuple(self._kinds())
+        alone = [(kind,) for kind in kinds] if len(kinds) > 1 else []
+        found = min((self._greedy(macs, start, some) for some in (kinds, *alone)), key=self._total)
+        return found if found is start else self._planned(found.tilings, final=True)
+
+    def _greedy(self, macs: int, start: Plan, kinds: Sequence[_Kind]) -> Plan:
+        best = start
         for _ in range(ROUNDS):
-            tried = [self._planned(tilings) for tilings in self._ranked(macs, best.tilings)]
-            found = min(tried, key=lambda p: p.head + self._tail(p.tilings), default=best)
-            total = found.head + self._tail(found.tilings)
-            if total >= least:
+            tried = [self._planned(tilings) for tilings in self._ranked(macs, best.tilings, kinds)]
+            found = min(tried, key=self._total, default=best)
+            if self._total(found) >= self._total(best):
                 break
-            best, least = found, total
-        return best if best is start else self._planned(best.tilings, final=True)
+            best = found
+        return best
+
+    def _total(self, found: Plan) -> int:
+        return found.head + self._tail(found.tilings)
 
     def _tail(self, tilings: Sequence[Tiling]) -> int:
         return tail(self._parts(tilings)[0].graph, self.library, self.abi)
@@ -66,25 +81,29 @@ class Tilings:
         found = plan(understood.graph, partition, self.options if final else quick)
         return replace(found, tilings=tuple(tilings))
 
-    def _ranked(self, macs: int, before: tuple[Tiling, ...]) -> list[tuple[Tiling, ...]]:
+    def _ranked(self, macs: int, before: tuple[Tiling, ...], kinds: Sequence[_Kind]) -> list[tuple[Tiling, ...]]:
         """One more chain in parts, the best first."""
         known = {op.type for op in self.understood.graph.ops}.union(self.options.allow_ops)
         found: list[tuple[int, int, tuple[Tiling, ...]]] = []
-        for tiling in self._candidates(before) if JOIN in known else ():
+        for tiling in self._candidates(before, kinds) if JOIN in known else ():
             tilings = (*before, tiling)
-            understood, partition = self._parts(tilings)
-            if partition.macs <= macs and known.issuperset(op.type for op in understood.graph.ops):
-                live = max(live_bytes(understood.graph, partition))
-                found.append((live + tail(understood.graph, self.library, self.abi), len(found), tilings))
+            weight = self.weighed.get(tilings) or self.weighed.setdefault(tilings, self._weigh(tilings))
+            if weight.macs <= macs and known >= weight.ops:
+                found.append((weight.nbytes, len(found), tilings))
         return [tilings for _, _, tilings in sorted(found)[:PLANNED]]
 
-    def _candidates(self, before: tuple[Tiling, ...]) -> Iterator[Tiling]:
+    def _weigh(self, tilings: tuple[Tiling, ...]) -> _Weight:
+        understood, partition = self._parts(tilings)
+        nbytes = max(live_bytes(understood.graph, partition)) + tail(understood.graph, self.library, self.abi)
+        return _Weight(nbytes, partition.macs, frozenset(op.type for op in understood.graph.ops))
+
+    def _candidates(self, before: tuple[Tiling, ...], kinds: Sequence[_Kind]) -> Iterator[Tiling]:
         """Chains of operators that are whole yet, through one that needs most."""
         graph, partition = self._parts(before)[0].graph, self._parts(before)[1]
         live = live_bytes(graph, partition)
         needy = {node.op for node, nbytes in zip(partition.kept, live, strict=True) if nbytes >= 0.95 * max(live)}
         whole = {op.index for op in self.understood.graph.ops}.difference(*(t.ops for t in before))
-        for kind in self._kinds():
+        for kind in kinds:
             for first in graph.ops:
                 run = list(takewhile(lambda op: op.index in whole, kind.chain(graph, first)))
                 for count in range(2, min(len(run), LONGEST) + 1):
@@ -99,6 +118,17 @@ class Tilings:
             yield _Kind(chain, _in_strips)
         if tiles and tiles.group_channels:
             yield _Kind(fan_out, _in_groups)
+
+
+@dataclass(frozen=True, slots=True)
+class _Weight:
+    """Chains in parts, before they are planned."""
+
+    nbytes: int
+    """Live tensors at the worst moment, and the tail."""
+    macs: int
+    ops: frozenset[str]
+    """Kinds of operators."""
 
 
 @dataclass(frozen=True, slots=True)
