@@ -156,6 +156,7 @@ TABLES = (
     Table(FRONTIER, "costs", "costs.py --models {models}", SMALL, estimates),
     Table("docs/kernel-language.md", "kernels-rvv", "vector_kernels.py"),
     Table("docs/kernel-language.md", "kernels-vmcu", "vector_kernels.py"),
+    Table("docs/kernel-language.md", "vectors", "vectors.py {models}"),
     Table(BENCHMARKS, "executed", "executed.py --nets {nets} --input external"),
     Table(BENCHMARKS, "vmcu-layers", "vmcu.py"),
     Table(BENCHMARKS, "vmcu-bottlenecks", "vmcu.py"),

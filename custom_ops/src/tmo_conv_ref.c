@@ -6,6 +6,7 @@
 
 #include "tmo/backend.h"
 #include "tmo/kernels.h"
+#include "tmo/vectors.h"
 
 /* At once: sums on the stack, and bytes whose values stay in registers while the weights of all these channels go by. */
 #if TMO_EIGHT_REGISTERS
@@ -139,6 +140,7 @@ static void conv(const tmo_kernel *k, const tmo_window *v, uint32_t i, int8_t *o
     return;
   }
 #endif
+  if (tmo_conv_vectors(k, v, out + i)) return;
   const int8_t *w = k->weights + tmo_first_tap(k, v);
   const runs r = find_runs(k, v);
   for (uint32_t oc = 0; oc < k->out_channels; oc += CHANNELS, w += CHANNELS * r.filter) {

@@ -2,6 +2,7 @@
 
 #include "tmo/build.h"
 #include "tmo/kernels.h"
+#include "tmo/vectors.h"
 
 /* x(0) and x(1) are operands `first` and 1 - first of the table. */
 typedef int8_t combination(const tmo_kernel *k, const int8_t x[2], uint32_t first);
@@ -111,9 +112,13 @@ static inline void for_each(const tmo_kernel *k, const tmo_window *window, int8_
   }
 }
 
+static void add_each(const tmo_kernel *k, const tmo_window *window, int8_t *out) {
+  if (!tmo_add_vectors(k, window->pixels[0], window->pixels[1], out)) for_each(k, window, out, add);
+}
+
 void tmo_binary_s8(const tmo_kernel *k, const tmo_window *window, int8_t *out) {
   switch (k->op->kind) {
-    TMO_CASE_KIND(TMO_OP_ADD, for_each(k, window, out, add));
+    TMO_CASE_KIND(TMO_OP_ADD, add_each(k, window, out));
     case TMO_OP_ADD_S16:
     case TMO_OP_SUB_S16: if (tmo_has_kind(TMO_OP_ADD_S16) || tmo_has_kind(TMO_OP_SUB_S16)) add_s16(k, window, out); break;
     TMO_CASE_KIND(TMO_OP_SUB, for_each(k, window, out, subtract));

@@ -104,6 +104,12 @@ _RV32 = ("-march=rv32imac", "-misa-spec=2.2", "-mabi=ilp32", "-mcmodel=medany", 
 _NO_BIOS = ("-bios", "none")
 _LX106 = ("-mlongcalls", "-mtext-section-literals")
 
+
+def vectors(vlen: int) -> tuple[str, ...]:
+    """QEMU's options for an RV32 with vectors of so many bits."""
+    return (*_NO_BIOS, "-cpu", f"rv32,v=true,vext_spec=v1.0,vlen={vlen}")
+
+
 # "m0-large" runs the code of an M0 where there is room; QEMU's only machine with an M0 is small.
 _CORES = (
     _arm("m0", "microbit", "cortex-m0", at=(0, 0x20000000, 16 << 10), blob=(IMAGE_BYTES, 192 << 10), shift=6),
@@ -115,6 +121,8 @@ _CORES = (
     _arm("m55", "mps3-an547", "cortex-m55", at=(0, 0x20000000, 512 << 10), blob=(0x01000000, 2 * _M)),
     Core("rv32", "virt", _RV32, 0x80000000, 0x80200000, 2 * _M, 0x80400000, 16 * _M, 0,
          "riscv64-unknown-elf-", "qemu-system-riscv32", options=_NO_BIOS, known_as="rv32"),
+    Core("rv32v", "virt", (*_RV32, "-DTMO_RVV=1"), 0x80000000, 0x80200000, 2 * _M, 0x80400000, 16 * _M, 0,
+         "riscv64-unknown-elf-", "qemu-system-riscv32", options=vectors(128)),
     Core("lx106", "lx60", _LX106, 0x60000000, 0x60200000, 2 * _M, 0x60400000, 16 * _M, 5,
          "xtensa-lx106-elf-", "qemu-system-xtensa", most_stack=1100, options=("-cpu", "lx106")),
 )  # fmt: skip

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
-from cores.core import CORES, HERE, Core, build, compile_flags, emulate
+from cores.core import CORES, HERE, Core, build, compile_flags, emulate, vectors
 from numpy.typing import NDArray
 
 from tflm_memopt.kernels.instructions import REF, RVV, InstructionTable
@@ -64,14 +64,14 @@ def run(calls: Sequence[Call], table: InstructionTable, vlen: int = 128) -> list
     """All calls in one program. vlen: bits of a vector register, for RVV."""
     core = CORES["rv32"]
     if table is RVV:
-        core = replace(core, name=f"rvv{vlen}", options=(*core.options, "-cpu", f"rv32,v=true,vlen={vlen}"))
+        core = replace(core, name=f"rvv{vlen}", options=vectors(vlen))
     assert table in (REF, RVV)
     kernels = {call.kernel.name: call.kernel for call in calls}
     parts = [MAIN, *(f"{operands_struct(k)}\n{function(k, table)}" for k in kernels.values())]
     parts += [_case(number, call, table) for number, call in enumerate(calls)]
-    vectors = '  __asm__ volatile("csrs mstatus, %0" : : "r"(0x200)); /* the vector unit is on */\n' if vlen else ""
+    start = '  __asm__ volatile("csrs mstatus, %0" : : "r"(0x200)); /* the vector unit is on */\n' if vlen else ""
     body = "".join(f"  case_{number}();\n" for number in range(len(calls)))
-    parts.append(f"int main(void) {{\n{vectors if table is RVV else ''}{body}  return 0;\n}}\n")
+    parts.append(f"int main(void) {{\n{start if table is RVV else ''}{body}  return 0;\n}}\n")
     with tempfile.TemporaryDirectory() as folder:
         source, image = Path(folder) / "main.c", Path(folder) / "main.elf"
         source.write_text("\n".join(parts))

@@ -59,14 +59,24 @@ class Builder:
         """An input, or a workspace."""
         return self._tensor(Array(name, Memory.RAM, kind, *_row_major(shape)))
 
+    def rows(self, name: str, kind: Type, *shape: Index | int) -> Array:
+        """An input whose rows lie anywhere: of each, the address."""
+        extents, strides = _row_major(shape)
+        return self._tensor(Array(name, Memory.RAM, kind, extents, strides, pointers=True))
+
     def output(self, name: str, kind: Type, *shape: Index | int) -> Array:
         """Every element has to be stored once."""
         return self._tensor(Array(name, Memory.RAM, kind, *_row_major(shape), written=True))
 
-    def flash(self, name: str, kind: Type, *shape: Index | int, stride: Index | None = None) -> Array:
-        """Constants. stride: of a vector whose elements do not lie side by side."""
-        extents, strides = _row_major(shape)
-        return self._tensor(Array(name, Memory.FLASH, kind, extents, (stride,) if stride else strides))
+    def flash(
+        self, name: str, kind: Type, *shape: Index | int, stride: Index | None = None, strides: tuple[Index, ...] = ()
+    ) -> Array:
+        """Constants. stride: of a vector whose elements do not lie side by side; strides: those of all axes but the
+        last, whose elements do.
+        """
+        extents, dense = _row_major(shape)
+        given = (stride,) if stride else (*strides, Index.of(1)) if strides else dense
+        return self._tensor(Array(name, Memory.FLASH, kind, extents, given))
 
     @contextmanager
     def loop(self, var: str, extent: Index | int) -> Iterator[Index]:

@@ -137,6 +137,8 @@ class Array:
     strides: tuple[Index, ...]
     """Elements from one index of each axis to the next."""
     written: bool = False
+    pointers: bool = False
+    """C is given the address of each index of the first axis, instead of one address of all."""
 
     def offset(self, at: Sequence[Index]) -> Index:
         """Elements from its beginning."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from tflm_memopt.kernels.instructions import Instruction, InstructionTable, VectorUnit
 from tflm_memopt.kernels.language import (
@@ -38,7 +38,7 @@ def for_target(kernel: KernelProgram, table: InstructionTable) -> KernelProgram:
 
 def operands_struct(kernel: KernelProgram) -> str:
     """What a call is given: pointers, extents and parameters, which are the same for all targets."""
-    lines = [f"  {'' if _stored(kernel, t) else 'const '}{t.type.c} *{t.name};" for t in kernel.tensors]
+    lines = [f"  {_pointer(kernel, t)}{t.name};" for t in kernel.tensors]
     sizes = [f"  uint32_t {', '.join(kernel.extents)};"] if kernel.extents else []
     numbers = [f"  int32_t {', '.join(kernel.parameters)};"] if kernel.parameters else []
     body = "\n".join([*lines, *sizes, *numbers])
@@ -51,8 +51,7 @@ def function(kernel: KernelProgram, table: InstructionTable) -> str:
     writer = Writer(table)
     writer.body(kernel.body)
     body = "\n".join(writer.lines)
-    const = {t.name: "" if _stored(kernel, t) else "const " for t in kernel.tensors}
-    named = {t.name: f"{const[t.name]}{t.type.c} *const" for t in kernel.tensors}
+    named = {t.name: f"{_pointer(kernel, t)}const" for t in kernel.tensors}
     named |= dict.fromkeys(kernel.extents, "const uint32_t") | dict.fromkeys(kernel.parameters, "const int32_t")
     begins = [table.begins] if table.begins else []
     begins += [f"{kind} {name} = o->{name};" for name, kind in named.items() if re.search(rf"\b{name}\b", body)]
@@ -60,6 +59,20 @@ def function(kernel: KernelProgram, table: InstructionTable) -> str:
     how = "; ".join(kernel.schedule)
     about = f"/* {how}. */\n" if how else ""
     return f"{about}void tmo_{kernel.name}_{table.name}(const tmo_{kernel.name}_operands *o) {{\n{lines}\n}}\n"
+
+
+def _pointer(kernel: KernelProgram, tensor: Array) -> str:
+    """Its type in C, without const behind."""
+    const = "" if _stored(kernel, tensor) else "const "
+    return f"{const}{tensor.type.c} *{'const *' if tensor.pointers else ''}"
+
+
+def _element(tensor: Array, at: Sequence[Index]) -> str:
+    """An element in C."""
+    if tensor.pointers:
+        within = replace(tensor, shape=tensor.shape[1:], strides=tensor.strides[1:], pointers=False)
+        return f"{tensor.name}[{at[0]}][{within.offset(at[1:])}]"
+    return f"{tensor.name}[{tensor.offset(at)}]"
 
 
 def _stored(kernel: KernelProgram, tensor: Array) -> bool:
@@ -138,18 +151,16 @@ class Writer:
         self.say("}")
 
     def load(self, one: Load) -> None:
-        where = one.tensor.offset(one.at)
         if not one.to.along or not self.table.vectors:
-            self._set(one.to, f"{one.tensor.name}[{where}]")
+            self._set(one.to, _element(one.tensor, one.at))
             return
-        self._memory("l", one.to, one.tensor, where)
+        self._memory("l", one.to, one)
 
     def store(self, one: Store) -> None:
-        where = one.tensor.offset(one.at)
         if not one.value.along or not self.table.vectors:
-            self.say(f"{one.tensor.name}[{where}] = ({one.tensor.type.c}){one.value.name};")
+            self.say(f"{_element(one.tensor, one.at)} = ({one.tensor.type.c}){one.value.name};")
             return
-        self._memory("s", one.value, one.tensor, where)
+        self._memory("s", one.value, one)
 
     def compute(self, one: Compute) -> None:
         row = self.table.instruction(one)
@@ -172,10 +183,11 @@ class Writer:
         found = [s for s in statements(body) if isinstance(s, Compute)]
         return {self.table.instruction(s).width for s in found} - {0} if self.table.vectors else set()
 
-    def _memory(self, what: str, reg: Reg, tensor: Array, where: Index) -> None:
+    def _memory(self, what: str, reg: Reg, one: Load | Store) -> None:
         """A load or a store of a vector: side by side, or at equal distances."""
-        bits, slope = ELEMENT_BITS * tensor.type.value, where.slope(reg.along)
-        pointer, clobbers = f"&{tensor.name}[{where}]", ' : "memory"' if what == "s" else ""
+        tensor, slope = one.tensor, one.tensor.offset(one.at).slope(reg.along)
+        bits = ELEMENT_BITS * tensor.type.value
+        pointer, clobbers = f"&{_element(tensor, one.at)}", ' : "memory"' if what == "s" else ""
         if slope == Index.of(1):
             self.say(
                 f'__asm__ volatile("v{what}e{bits}.v v{self.vectors[reg.name]}, (%0)" : : "r"({pointer}){clobbers});'

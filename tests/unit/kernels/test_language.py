@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import runpy
 from collections.abc import Callable
 from itertools import product
 
@@ -15,6 +16,7 @@ from tflm_memopt.errors import KernelError
 from tflm_memopt.kernels.access import accesses, distance, footprint, segments, survives
 from tflm_memopt.kernels.build import Builder, kernel
 from tflm_memopt.kernels.descriptions.dense import dense
+from tflm_memopt.kernels.descriptions.pixels import conv_pixel, depthwise_pixel
 from tflm_memopt.kernels.descriptions.windows import bottleneck_without_add, conv, inverted_bottleneck
 from tflm_memopt.kernels.instructions import REF, RVV, VectorUnit
 from tflm_memopt.kernels.language import Compute, Index, KernelProgram, Reg, Type
@@ -273,3 +275,34 @@ def test_the_page_shows_what_is_there() -> None:
     (loop,) = re.findall(r"```c\n(.*?)```", page, re.DOTALL)
     plain = "\n".join(line.strip() for line in said[0].splitlines())
     assert "\n".join(line.strip() for line in loop.splitlines()) in plain
+
+
+# ---- what the library takes ----
+
+
+def test_the_librarys_generated_c_is_current() -> None:
+    written = runpy.run_path(str(ROOT / "scripts/kernels.py"))["written"]()
+    stale = [path.name for path, text in written.items() if path.read_text() != text]
+    assert len(written) == 2 and not stale, "python scripts/kernels.py writes them anew"
+
+
+@pytest.mark.parametrize("depth_by_depth", [False, True], ids=["conv", "depthwise"])
+def test_a_pixel_of_the_executor_is_one_of_the_layer(depth_by_depth: bool) -> None:
+    """Windows by rows and by single pixels, in one corner of a layer without padding."""
+    name = "depthwise" if depth_by_depth else "conv"
+    window = {"kernel_h": 2, "kernel_w": 2, "stride_h": 1, "stride_w": 1, "pad_top": 0, "pad_left": 0}
+    values, arrays = draw(name, 4, **window, height=4, width=5, channels=3)
+    layer = run(SCHEDULES[name][0], values, arrays)["y"].reshape(values["out_h"], values["out_w"], -1)
+    pixel, x, channels = (depthwise_pixel if depth_by_depth else conv_pixel), arrays["x"], 3
+    row, filters = 2 * channels, layer.shape[-1]
+    weights = {"row_weights": filters * 2, "tap_weights": filters} if depth_by_depth else {
+        "row_weights": row, "tap_weights": channels, "filter_weights": 2 * row,
+    }  # fmt: skip
+    common = {**values, **weights, "rows": 2, "columns": 2, "filters": filters, "bias_step": 1}
+    by_rows = {"pointers": 2, "reach": 5 * channels, "next_row": 1, "next_column": 0, "apart": channels}
+    by_pixels = {"pointers": 4, "reach": channels, "next_row": 2, "next_column": 1, "apart": 0, "offset": 0}
+    taps = np.stack([x[1, 2], x[1, 3], x[2, 2], x[2, 3]])
+    for shape, given in (({**by_rows, "offset": 2 * channels}, x[1:3]), (by_pixels, taps)):
+        found = run(scheduled(pixel, [vectorise("k")]), {**common, **shape}, {**arrays, "x": given}, lanes=2)["y"]
+        assert np.array_equal(found, layer[1, 2])
+    assert len(set(layer.reshape(-1).tolist())) > 1

@@ -1,0 +1,57 @@
+/* Kernels from descriptions (docs/kernel-language.md). Written by scripts/kernels.py. Internal. */
+#ifndef TMO_DESCRIBED_H_
+#define TMO_DESCRIBED_H_
+
+#include <stdint.h>
+
+/* 1: convolutions on RISC-V's vectors, Zve32x or more; the unit has to be on (mstatus.VS) wherever a model runs. */
+#ifndef TMO_RVV
+#define TMO_RVV 0
+#endif
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* y[k] = requantise(bias[k] + sum over the window of (x - zero point) * w[k]). */
+typedef struct {
+  const int8_t *const *x;
+  int8_t *y;
+  const int8_t *w;
+  const int32_t *bias;
+  const int32_t *multipliers;
+  const int8_t *shifts;
+  uint32_t pointers, reach, rows, columns, channels, filters;
+  int32_t zero_in, zero_out, low, high, scale_step, bias_step, next_row, next_column, apart, offset, row_weights, tap_weights, filter_weights;
+} tmo_conv_pixel_operands;
+
+/* y[k] = requantise(bias[k] + sum over the window of (x[k] - zero point) * w[k]). */
+typedef struct {
+  const int8_t *const *x;
+  int8_t *y;
+  const int8_t *w;
+  const int32_t *bias;
+  const int32_t *multipliers;
+  const int8_t *shifts;
+  uint32_t pointers, reach, rows, columns, channels;
+  int32_t zero_in, zero_out, low, high, scale_step, bias_step, next_row, next_column, apart, offset, row_weights, tap_weights;
+} tmo_depthwise_pixel_operands;
+
+/* y = requantise(requantise(a - zero_a) + requantise(b - zero_b)). */
+typedef struct {
+  const int8_t *x;
+  const int8_t *other;
+  int8_t *y;
+  uint32_t n;
+  int32_t zero_a, zero_b, zero_out, low, high, scale_a, scale_b, scale_out, right_a, right_b, right_out;
+} tmo_add_operands;
+
+void tmo_conv_pixel_rvv(const tmo_conv_pixel_operands *o);
+void tmo_depthwise_pixel_rvv(const tmo_depthwise_pixel_operands *o);
+void tmo_add_rvv(const tmo_add_operands *o);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* TMO_DESCRIBED_H_ */

@@ -1,0 +1,37 @@
+/* Whole windows on a core's vectors, by kernels from descriptions. Internal. */
+#ifndef TMO_VECTORS_H_
+#define TMO_VECTORS_H_
+
+#include "described.h"
+#include "kernels.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* One output pixel; false: not by vectors, and nothing was done. */
+#if TMO_RVV
+bool tmo_conv_vectors(const tmo_kernel *k, const tmo_window *v, int8_t *out);
+bool tmo_depthwise_vectors(const tmo_kernel *k, const tmo_window *v, int8_t *out);
+/* All elements of a call. */
+bool tmo_add_vectors(const tmo_kernel *k, const int8_t *a, const int8_t *b, int8_t *out);
+#else
+static inline bool tmo_conv_vectors(const tmo_kernel *k, const tmo_window *v, int8_t *out) {
+  (void)k, (void)v, (void)out;
+  return false;
+}
+static inline bool tmo_depthwise_vectors(const tmo_kernel *k, const tmo_window *v, int8_t *out) {
+  (void)k, (void)v, (void)out;
+  return false;
+}
+static inline bool tmo_add_vectors(const tmo_kernel *k, const int8_t *a, const int8_t *b, int8_t *out) {
+  (void)k, (void)a, (void)b, (void)out;
+  return false;
+}
+#endif
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* TMO_VECTORS_H_ */
