@@ -17,6 +17,7 @@ from tflm_memopt.convert import describe, pipeline, speed
 from tflm_memopt.convert import instructions as by_instructions
 from tflm_memopt.convert.app import optimize_app
 from tflm_memopt.convert.app_explore import explore_app
+from tflm_memopt.convert.app_fit import fit_app
 from tflm_memopt.convert.conversion import Conversion, Limits
 from tflm_memopt.convert.instructions import Costed
 from tflm_memopt.convert.policy import decide
@@ -197,12 +198,15 @@ def _explored(model: bytes, name: str, asked: Request, cost: str, progress: Prog
     )
 
 
-def fit(optimized: Optimized, names: Collection[str] = (), packed: Optimized | None = None) -> Fits:
+def fit(optimized: Optimized | AppOptimized, names: Collection[str] = (), packed: Optimized | None = None) -> Fits:
     """On which boards (boards.json) a model fits before and after optimize(). `names`: of the boards; none: all.
 
+    optimized: also an application, whose models share RAM and flash.
     packed: the same model for a target; boards whose core runs such programs take it, unless it only fits without.
     A model for another target fits on no board. Raises UsageError for a board that is not known.
     """
+    if isinstance(optimized, AppOptimized):
+        return fit_app(optimized, names)
     report, original = optimized.report, optimized.inspection.firmware
     each = [(one, firmware(one.model)) for one in (packed, optimized) if one]
     rows = []

@@ -15,7 +15,8 @@ from tflm_memopt.convert.app_verify import verify_app
 from tflm_memopt.errors import UsageError, about
 from tflm_memopt.files import keep, write_files
 from tflm_memopt.report import app as pages
-from tflm_memopt.report import plot
+from tflm_memopt.report import markdown, plot, text
+from tflm_memopt.targets.boards import board
 
 ALONE: Mapping[str, Any] = {"plan": None, "plot": None, "calibrate": [], "test": [], "labels": None, "frontier": False}
 """Flags of `optimize` that are for one model, and their values when nobody gives them."""
@@ -58,6 +59,19 @@ def explore(args: argparse.Namespace, settings: dict[str, Any]) -> int:
     write_files(files)
     console.answer(args, result.to_json(), pages.exploration(result, list(map(str, files))))
     return console.DONE
+
+
+def fit(args: argparse.Namespace, settings: dict[str, Any]) -> int:
+    """The answer is no when the application does not fit on a board that was asked for; if none was, on any."""
+    for name in args.boards:
+        board(name)
+    app = read_app(args.model)
+    with about(args.model), console.busy(args, f"optimizing {args.model.name}", lines=True) as progress:
+        result = tflm_memopt.optimize(app, progress=progress, **settings)
+    found = tflm_memopt.fit(result, args.boards)
+    console.answer(args, found.to_json(), markdown.fits(found) if args.markdown else text.fits(found))
+    enough = all if args.boards else any
+    return console.DONE if enough(row.rewritten.fits for row in found.boards) else console.NO
 
 
 def verify(args: argparse.Namespace) -> int:

@@ -181,7 +181,7 @@ def _explore(group: Any) -> None:
 
 def _fit(group: Any) -> None:
     fit = _command(group, commands.fit, "on which boards a model fits, as it is and rewritten")
-    _model(fit, "model", "the .tflite file")
+    _model(fit, "model", "the .tflite file; or app.toml: all its models in one arena")
     _board(fit, "boards", action="append", default=[], help="this board only; exit code 1 if it is too small")
     fit.add_argument(
         "--ram-limit", type=size, metavar="SIZE",

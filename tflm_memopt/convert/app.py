@@ -160,7 +160,11 @@ def _shared(app: App, members: Sequence[AppMember]) -> tuple[Shared, list[AppMem
         )
         for one in pausing
     )
-    return best.shared, found, PauseReport(told, layouts.curve(app.yields) if pausing and app.yields else ())
+    return (
+        best.shared,
+        found,
+        PauseReport(told, layouts.curve(app.yields, best.shared.head) if pausing and app.yields else ()),
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -219,15 +223,17 @@ class Layouts:
         tried = [self.at(apart, limits, meter) for limits in zip_longest_last(each)]
         return min(tried, key=lambda found: found.shared.head)
 
-    def curve(self, apart: float) -> tuple[tuple[float, int], ...]:
-        """Heads at other times between pauses, up to none at all."""
+    def curve(self, apart: float, head: int) -> tuple[tuple[float, int], ...]:
+        """Heads at other times between pauses, up to none at all, with less effort than the one that was found."""
         longest = max(one.moments.total for one in self.pausing)
         wanted, found = [apart / 4, apart / 2, apart], []
         while wanted[-1] < longest:
             wanted.append(2 * wanted[-1])
         for ms in wanted:
             limits = [one.moments.limits(ms) for one in self.pausing]
-            if all(limits):
+            if ms == apart:
+                found.append((round(ms, 3), head))
+            elif all(limits):
                 found.append((round(ms, 3), self.at(ms, [least[0] for least in limits], Meter(HASTE)).shared.head))
         return tuple(found)
 

@@ -320,6 +320,18 @@ def test_what_cannot_pause_is_refused(app: App, code: str) -> None:
     assert caught.value.hint
 
 
+def test_an_application_fits_on_a_board_or_not(door: Path, run: Run) -> None:
+    answer = run("fit", "door.toml", "--board", "nano33ble", "--json")
+    assert answer.code == 0, answer.err
+    found = answer.json
+    assert found["arena"]["total"] < found["original_arena"]["total"]
+    models = [(door / f"{name}.tflite").read_bytes() for name in ("one", "two")]
+    assert found["flash"]["original"] == sum(map(len, models))
+    (row,) = found["boards"]
+    assert row["rewritten"]["fits"] and row["rewritten"]["ram_left"] > row["original"]["ram_left"]
+    assert run("fit", "door.toml", "--board", "nano33ble", "--ram-limit", "100").code == 1
+
+
 def test_two_models_of_one_file_name_are_refused() -> None:
     result = optimize(App({'a"': AppModel(small(1)), "a_": AppModel(small(2))}, options=LOW))
     with pytest.raises(UsageError) as caught:
