@@ -182,6 +182,28 @@ def test_a_project_of_builtin_operators_runs(project: str, tflm: str, tmp_path: 
     assert arenas[1] - arenas[0] == unplanned - result.report.arena.head > 0
 
 
+@cache
+def sliding(rows: int) -> Mapping[str, bytes]:
+    """A window of 17 rows in time, and its projects."""
+    net = Net(4)
+    x = net.conv2d(net.input((1, 17, 1, 6)), 8, kernel=(3, 1), padding="VALID", activation="RELU")
+    model = net.model(net.softmax(net.fully_connected(net.conv2d(x, 4, kernel=(4, 1), padding="VALID"), 3)))
+    result = tflm_memopt.optimize(model, input=f"sliding:{rows}")
+    return bundle.files(result, "heard", PROJECTS, bundle.Given(lambda: sample(model, result.model), model))
+
+
+@pytest.mark.slow
+@needs_host
+@pytest.mark.parametrize(
+    ("project", "rows", "tflm"), [("arduino", 1, "SPRING"), ("platformio", 3, "SPRING"), ("esp-idf", 2, "AUTUMN")]
+)
+def test_a_window_slides(project: str, rows: int, tflm: str, tmp_path: Path) -> None:
+    """The self-test fills it; after that each round is one step."""
+    said = told(project, sliding(rows), TFLM[tflm], tmp_path, loops=20)
+    assert re.fullmatch(f"({SAME})+", said)
+    assert len({line.split(",")[0] for line in said.splitlines()}) > 1
+
+
 @pytest.mark.slow
 @needs_host
 def test_esp_idf_counts_cycles(tmp_path: Path) -> None:

@@ -59,12 +59,9 @@ def files(result: Optimized, name: str, kinds: Collection[str] = ("cpp",), given
         f"{stem}.plan.json": to_json((result.plan or NOTHING_PLANNED).to_json()),
         f"{stem}.report.json": to_json(result.report.to_json()),
     }
-    programs = {kind for kind in kinds if kind == "c" or kind in PROJECTS}
-    if result.report.window and programs:
+    if result.report.window and "c" in kinds:
         raise UsageError(
-            f"no program is written for a window that slides: --emit {', '.join(sorted(programs))}",
-            code="sliding_program",
-            hint="--emit cpp",
+            "no C module is written for a window that slides", code="sliding_program", hint="--emit cpp, or a project"
         )
     model, once = read(result.model), replace(given, sample=functools.cache(given.sample) if given.sample else None)
     for kind in kinds:

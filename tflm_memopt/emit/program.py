@@ -68,7 +68,8 @@ class Subject:
     @property
     def image(self) -> Image | None:
         """What a camera can fill, with the library's functions."""
-        return None if self.builtin_only else image_of(self.border, self.pixels)
+        own = self.builtin_only or self.report.window  # of a window's rows no camera's picture is made
+        return None if own else image_of(self.border, self.pixels)
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,7 +119,8 @@ def program(subject: Subject, platform: Platform, runner_header: str = "") -> st
         own=own, alignment=ALIGNMENT,
         result=result, labels=[escaped(label) for label in subject.labels],
         runner_header=runner_header,
-        frame=frame, image=image, camera_header=camera, variables=subject.report.arena.variables,
+        frame=frame, window=subject.report.window, variables=subject.report.arena.variables,
+        image=image, camera_header=camera,
         inputs=len(subject.sample.inputs), outputs=len(subject.sample.outputs),
         stored=f"{{{c}_input_0, sizeof({c}_input_0), {c}_row_bytes, 0, 0, TMO_FORMAT_INT8}}",
     )  # fmt: skip
