@@ -208,7 +208,6 @@ static outcome try_program(const sample *s, const sample *original) {
   void *const in_arena = io[0];
   if (input == TMO_INPUT_EXTERNAL) io[0] = &frame;
   outcome result = run(s, io, workspace) ? RIGHT : ACCEPTED;
-  io[0] = in_arena;
   for (uint32_t i = s->n_inputs; i < n && result == RIGHT; ++i) {
     if (s->io_bytes[i] != original->io_bytes[i] || memcmp(io[i], s->io[i], s->io_bytes[i]) != 0) result = ENDED;
   }
@@ -217,6 +216,7 @@ static outcome try_program(const sample *s, const sample *original) {
     memset(io[n], 0xA5, s->io_bytes[n]);
     (void)run(s, io, workspace);
   }
+  io[0] = in_arena;
   free(workspace);
   for (uint32_t i = 0; i <= n; ++i) free(io[i]);
   return result;
