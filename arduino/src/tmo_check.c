@@ -118,7 +118,7 @@ static bool check_operand(const tmo_checker *c, const tmo_block *block, uint32_t
   if (op->producer[k] == TMO_NONE) return !tmo_has_lanes(in) && in->depth == in->height && !tmo_reads_group(op);
   if (op->producer[k] < block->first_op || op->producer[k] >= index) return false;
   const tmo_op *producer = &c->ops[op->producer[k]];
-  if (!tmo_is_tiled(block)) return same_rows(in, &c->tensors[producer->output]);
+  if (!tmo_is_tiled(block)) return !tmo_has_lanes(in) && same_rows(in, &c->tensors[producer->output]);
   if (op->input[k] != producer->output || tmo_reads_group(op) != tmo_writes_group(producer)) return false;
   return !tmo_reads_group(op) || op->group_channels == producer->group_channels; /* of the same channels: as many groups, too */
 }
