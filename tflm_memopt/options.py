@@ -49,6 +49,10 @@ class ExploreOptions(TypedDict, total=False):
     """Whose kernels operators are packed for: "generic" programs run everywhere, others on their cores only, and
     faster; by default the board's, or generic.
     """
+    cores: int
+    """That run the model: 1, or 2 that share their memory (RP2040, RP2350, ESP32, ESP32-S3)."""
+    share: str | Collection[float] | None
+    """With two cores: of each core's time, what is left for the model, (0.8, 1) or "0.8,1"; by default all of both."""
     kernels: Kernels | None
     """Whose scratch and state the arena figures count for operators that stay builtin, and where an output of theirs
     may grow into an input: "reference", "cmsis-nn", "esp-nn"; by default the reference kernels' figures, and only what
@@ -89,7 +93,8 @@ class OptimizeOptions(ExploreOptions, total=False):
 
 DEFAULTS = OptimizeOptions(
     input="arena", int8_io=False, ops=PER_REGION, op_per=None, allow_ops=(), abi="ilp32", fold=True, effort=NORMAL,
-    core=None, board=None, without=(), target=None, kernels=None, seconds=None, max_macs=None, ram_limit=None,
+    core=None, board=None, without=(), target=None, cores=1, share=None, kernels=None, seconds=None, max_macs=None,
+    ram_limit=None,
     max_instructions=None, time_limit=None, clock=None, plan=None, if_worthwhile=False,
 )  # fmt: skip
 """All options, as they are when nobody says them."""

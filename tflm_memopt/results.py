@@ -220,6 +220,24 @@ class Accuracy:
 
 
 @dataclass(frozen=True, slots=True)
+class CoreReport:
+    """What one of two cores does in an inference, waiting not counted."""
+
+    instructions: int
+    """Estimated."""
+    share: float
+    """The part of what one core does that is alone."""
+
+
+@dataclass(frozen=True, slots=True)
+class BarriersReport:
+    """How often two cores wait for each other in an inference, and what that takes of each, waiting not counted."""
+
+    count: int
+    instructions: int
+
+
+@dataclass(frozen=True, slots=True)
 class Report:
     """NAME.report.json. Bytes throughout; `arena` and `original_arena`, whose input is in it, by `arena.abi`."""
 
@@ -288,6 +306,9 @@ class Report:
     """Builtin operators that run in parts, by their numbers in the original."""
     to_register: tuple[str, ...] = ()
     """Kinds of builtin operators that firmware has to register for the rewritten model, and not for the original."""
+    cores: tuple[CoreReport, ...] = ()
+    """Each of two cores; () where one runs the model."""
+    barriers: BarriersReport | None = None
 
     @property
     def convention(self) -> str:

@@ -115,6 +115,16 @@ static const tmo_layout_entry layout[] = {
     FIELD(tmo_order, ops),
     FIELD(tmo_order, period),
     FIELD(tmo_order, reserved),
+    STRUCT(tmo_share),
+    FIELD(tmo_share, how),
+    FIELD(tmo_share, cut),
+    FIELD(tmo_share, accumulator),
+    STRUCT(tmo_cores),
+    FIELD(tmo_cores, shares),
+    FIELD(tmo_cores, meetings),
+    FIELD(tmo_cores, n_meetings),
+    FIELD(tmo_cores, alone),
+    FIELD(tmo_cores, counters),
 };
 
 const tmo_layout_entry *tmo_host_layout(size_t *n_entries) {

@@ -43,7 +43,8 @@ TfLiteEvalTensor *GetEvalOutput(const TfLiteContext *context, const TfLiteNode *
 }  // namespace micro
 }  // namespace tflite
 
-#include "tmo/tmo.h"
+#include "tmo/cores.h"
+#include "tmo_threads.h"
 
 namespace tmo {
 namespace {
@@ -55,11 +56,27 @@ tflite::micro::TfLiteStatus Abort() { return tflite::micro::kTfLiteAbort; }
 
 void *FrameOf(tflite::micro::TfLiteContext *) { return &frame; }
 
+/* Two threads, with these delays, for programs that are made for two cores. */
+bool threads = false;
+uint32_t jitter = 0;
+
+tmo_status CheckRun(const void *program) { return tmo_check_cores(program); }
+
+tmo_status RunWhole(const void *program, void *const *io, void *workspace) {
+  return threads ? tmo_run_threads(program, io, workspace, jitter) : tmo_run(program, io, workspace);
+}
+
 }  // namespace
 }  // namespace tmo
 
 /* What models with an external input read from now on. The data stay the caller's. */
 extern "C" void TmoSetFrame(const tmo_frame *now) { tmo::frame = *now; }
+
+/* How many cores programs are run on from now on that are made for two: 1, or 2. seed: of delays; 0: none. */
+extern "C" void TmoSetCores(int cores, uint32_t seed) {
+  tmo::threads = cores > 1;
+  tmo::jitter = seed;
+}
 
 #include "../tflm/tmo_names.h"
 #include "../tflm/tmo_region_op.h"

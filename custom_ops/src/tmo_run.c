@@ -139,7 +139,6 @@ void tmo_begin(tmo_run_state *run, const void *program, void *const *io, void *w
   run->rows = run->stream->rows;
 }
 
-void tmo_more_rows(tmo_run_state *run) { run->rows += run->stream->rows; }
 
 /* Where no firing is left. Of a streamed input, rows that nobody reads may be. */
 static tmo_status without_firings(const tmo_run_state *run) {
@@ -262,6 +261,9 @@ tmo_status tmo_step(tmo_run_state *run) {
   return --run->firings > 0 ? TMO_MORE : at_end(run);
 }
 
+#ifndef TMO_WITHIN_CORES /* what tmo_cores.c, which this file is part of, has in another form */
+void tmo_more_rows(tmo_run_state *run) { run->rows += run->stream->rows; }
+
 tmo_status tmo_run(const void *program, void *const *io, void *workspace) {
   tmo_run_state run;
   tmo_status status = TMO_MORE;
@@ -308,3 +310,4 @@ tmo_status tmo_run_paused(const void *program, void *const *io, void *workspace,
   at->firings = paused ? run.firings : 0;
   return paused ? TMO_WAIT : status;
 }
+#endif

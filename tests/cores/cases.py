@@ -18,7 +18,7 @@ from tflm_memopt.runtime import host, regions
 from tflm_memopt.runtime.host import DeviceArena
 
 MAGIC = 0x434F4D54
-CASE_WORDS, IO_WORDS = 9, 3
+CASE_WORDS, IO_WORDS = 10, 3
 TOO_LARGE = -1000
 """Status of a case that the machine's RAM cannot hold."""
 
@@ -32,6 +32,8 @@ class Case:
     inputs: Sequence[NDArray[Any]]
     expected: Sequence[NDArray[Any]]
     by_operator: bool = False
+    core: int = 0
+    """0: all of it. Of two cores, 1 + the one whose share alone is made, whatever comes out."""
 
 
 @dataclass(frozen=True)
@@ -110,7 +112,7 @@ def blob(cases: Sequence[Case]) -> bytes:
         program = add(case.program)
         header += [program, len(case.program), case.arena.nbytes, case.arena.workspace,
                    len(case.inputs), len(case.expected), add(_words(io)), int(case.by_operator),
-                   case.arena.state or 0]  # fmt: skip
+                   case.arena.state or 0, case.core]  # fmt: skip
     data[: 4 * len(header)] = _words(header)
     return bytes(data)
 

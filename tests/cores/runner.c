@@ -6,6 +6,7 @@
 
 #include "core.h"
 #include "tmo/access.h"
+#include "tmo/cores.h"
 #include "tmo/tmo.h"
 
 #define MAGIC 0x434F4D54u /* "TMOC" */
@@ -26,6 +27,7 @@ typedef struct {
   uint32_t n_inputs, n_outputs, io; /* offset of blob_io[n_inputs + n_outputs] */
   uint32_t by_operator;
   uint32_t state; /* offset in the arena of what outlives a run */
+  uint32_t core;  /* 0: this one runs all of it. Of two cores, 1 + the one whose share alone is made; outputs are any then */
 } blob_case;
 
 typedef struct {
@@ -72,11 +74,25 @@ static uint32_t *stack_here(void) {
   return (uint32_t *)address - STACK_SPARE;
 }
 
-__attribute__((noinline)) static measured run(const void *program, void *const *io, void *workspace) {
+static void nobody(void *context, int core) {
+  (void)context;
+  (void)core;
+}
+
+/* All of it, or the share of one core, for which the other one is always there already. */
+static int run_as(uint32_t core, const void *program, void *const *io, void *workspace) {
+  tmo_team team = {nobody, nobody, NULL, program, io, workspace, TMO_OK};
+  if (core == 0) return tmo_run(program, io, workspace);
+  if (core == 1) return tmo_run_shared(&team, program, io, workspace);
+  tmo_run_worker(&team);
+  return team.status;
+}
+
+__attribute__((noinline)) static measured run(uint32_t core, const void *program, void *const *io, void *workspace) {
   uint32_t *const top = stack_here();
   for (uint32_t *p = core_stack; p < top; ++p) *p = STACK_PAINT;
   core_clock_start();
-  const int status = tmo_run(program, io, workspace);
+  const int status = run_as(core, program, io, workspace);
   measured m = {status, core_clock_stop(), 0};
   const uint32_t *low = core_stack;
   while (low < top && *low == STACK_PAINT) ++low;
@@ -148,11 +164,12 @@ static void run_case(const blob_case *c) {
   fill_inputs(c, io, arena);
   measured m = {0, 0, 0};
   m.status = tmo_check(program, c->program_bytes, bytes, c->n_inputs, c->n_outputs, tmo_header_of(program)->workspace);
-  if (m.status == TMO_OK) m = run(program, buffers, arena + c->workspace);
+  if (m.status == TMO_OK && c->core > 0) m.status = tmo_check_cores(program);
+  if (m.status == TMO_OK) m = run(c->core, program, buffers, arena + c->workspace);
   write_number("status ", m.status);
   write_number(" ticks ", (int64_t)m.ticks);
   write_number(" stack ", m.stack);
-  write_number(" wrong ", wrong_bytes(c, io, arena));
+  write_number(" wrong ", c->core > 0 ? 0 : wrong_bytes(c, io, arena));
   write_number(" canaries ", canaries_alive(arena - CANARY_BYTES, behind));
   core_write("\n");
   if (c->by_operator && m.status == TMO_OK) {

@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tflm_memopt.check.arena import TaggedArena
+from tflm_memopt.check.cores import CoresReplay
 from tflm_memopt.check.frame import FrameReplay
 from tflm_memopt.check.kernel import KernelReplay
 from tflm_memopt.check.packed import kernel_scratch
@@ -85,6 +86,7 @@ def check(plan: Plan, graph: Graph, partition: Partition, others: Others | None 
     foreign = others.foreign if others else None
     pauses = _Pauses(arena, plan, others.at_pauses if others else None)
     frame, states = FrameReplay(arena, partition.frame, foreign), StateReplay(plan, partition)
+    cores = CoresReplay(plan, arena, partition.ops)
     for tensor in graph.inputs:
         if not frame.is_frame(tensor):
             arena.write_whole(tensor)
@@ -99,8 +101,9 @@ def check(plan: Plan, graph: Graph, partition: Partition, others: Others | None 
             arena.turned = step.turned
             block = arena, number, step, partition.ops, frame
             states.enter(step, partition.ops)
+            cores.enter(number, step)
             if not step.strips:
-                _RowReplay(*block, states, pauses.fired).run()
+                _RowReplay(*block, states, (cores, pauses.fired)).run()
             elif pauses.comes or (frame.streams and foreign is not None) or not proved(*block):
                 TiledReplay(*block, pauses.fired).run()
             frame.end_of_block()
@@ -177,11 +180,11 @@ class _RowReplay:
         ops: Mapping[int, RowOp],
         frame: FrameReplay,
         states: StateReplay,
-        fired: Callable[[], None] = lambda: None,
+        watch: tuple[CoresReplay | None, Callable[[], None]] = (None, lambda: None),
     ) -> None:
-        """fired: told after each firing."""
+        """watch: told of each firing, and after it."""
         self.arena, self.number, self.block, self.frame, self.states = arena, number, block, frame, states
-        self.tell = fired
+        self.cores, self.tell = watch
         self.stages = {stage.op: stage for stage in block.stages}
         self.ops = {key: ops[key] for key in self.stages}
         self.producer = {self.ops[key].output: key for key in self.stages}
@@ -276,6 +279,8 @@ class _RowReplay:
         if stage.iterative:
             arena.read_private(Role.ACCUMULATOR, op.output, who)
         self.states.fires(op, self.fired[key], who)
+        if self.cores:
+            self.cores.fires(key, self.fired[key], [self._rows(key, k) for k in range(len(op.inputs))])
         arena.read_private(Role.COUNTERS, self.number, who)
         self.fired[key] += 1
         self.tell()

@@ -182,11 +182,8 @@ def explore(args: argparse.Namespace) -> int:
 
 def _settings(args: argparse.Namespace) -> dict[str, Any]:
     """The arguments that optimize() and explore() share."""
-    shared = {
-        key: getattr(args, key)
-        for key in ("input", "int8_io", "ops", "allow_ops", "abi", "kernels", "fold", "effort", "without")
-    }
-    return {**shared, "target": args.target}
+    names = ("input", "int8_io", "ops", "allow_ops", "abi", "kernels", "fold", "effort", "without")
+    return {key: getattr(args, key) for key in (*names, "target", "cores", "share")}
 
 
 def _limits(args: argparse.Namespace) -> dict[str, Any]:
@@ -230,7 +227,7 @@ def verify(args: argparse.Namespace) -> int:
             runs=args.runs,
             seed=args.seed,
             inputs=arrays,
-            steps=stimuli.Steps(args.steps, args.reset_every),
+            steps=stimuli.Steps(args.steps, args.reset_every, args.cores),
             c=_module(args.c, args.rewritten),
         )
     console.answer(args, result.to_json(), text.verification(result))

@@ -206,6 +206,10 @@ def _verify(group: Any) -> None:
         metavar="N",
         help="of these, from one reset to the next (default: never)",
     )
+    verify.add_argument(
+        "--cores", type=int, choices=(1, 2), default=1,
+        help="on how many threads the rewritten model runs; 2 if it was optimized with --cores 2 (default: 1)",
+    )  # fmt: skip
     verify.add_argument("--seed", type=count, default=0, metavar="S", help="of the random inputs (default: 0)")
     verify.add_argument(
         "--inputs", type=Path, nargs="+", action="extend", default=[], metavar="FILE.npy",
@@ -372,6 +376,14 @@ def _conversion(command: argparse.ArgumentParser) -> None:
     command.add_argument(
         "--without", type=switches, default=(), metavar="NAME,...",
         help=f"leave ingredients out, to see their worth: {', '.join(SWITCHES)}",
+    )  # fmt: skip
+    command.add_argument(
+        "--cores", type=int, choices=(1, 2), default=1,
+        help="how many cores with one memory run the model: 2 on RP2040, RP2350, ESP32 and ESP32-S3 (default: 1)",
+    )  # fmt: skip
+    command.add_argument(
+        "--share", metavar="A,B",
+        help="with --cores 2, of each core's time, what is left for the model (default: 1,1)",
     )  # fmt: skip
     command.add_argument(
         "--target", choices=tuple(TARGETS),

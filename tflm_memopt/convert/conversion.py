@@ -18,6 +18,7 @@ from tflm_memopt.emit.firmware import firmware_of
 from tflm_memopt.errors import PlanError, UsageError
 from tflm_memopt.model.graph import Graph
 from tflm_memopt.model.reader import Model, read
+from tflm_memopt.plan.cores import share_out
 from tflm_memopt.plan.effort import Log
 from tflm_memopt.plan.layout.critical import critical
 from tflm_memopt.plan.layout.drafts import TFLM_ALIGN
@@ -155,7 +156,10 @@ class Conversion:
 
     def of(self, plan: Plan) -> Converted:
         """Raises PlanError for a plan that is wrong."""
-        planned = pipeline.checked(*self._planned_from(plan), plan)
+        understood, partition = self._planned_from(plan)
+        if self.options.speeds and not plan.sharing:
+            plan = share_out(plan, partition.ops, self.options.speeds)
+        planned = pipeline.checked(understood, partition, plan)
         model = pipeline.lower(self.source, self.border, planned, self.options)
         again = read(model)
         return Converted(planned, model, again, predict(again, self.abi, library=self.library))

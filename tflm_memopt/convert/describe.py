@@ -11,7 +11,7 @@ from tflm_memopt.analysis.costs import Work
 from tflm_memopt.analysis.diagnosis import diagnose
 from tflm_memopt.analysis.liveness import live_bytes
 from tflm_memopt.analysis.timing import Clock
-from tflm_memopt.convert import pipeline, speed
+from tflm_memopt.convert import cores, pipeline, speed
 from tflm_memopt.convert.conversion import Conversion, Converted
 from tflm_memopt.convert.instructions import Costed
 from tflm_memopt.convert.policy import Decision
@@ -135,6 +135,10 @@ def optimized(model: bytes, asked: Request, made: Decision, original: Inspection
         footprint=Footprints(original.firmware.on(core), needs.on(core)),
     )
     source = chosen.read if chosen else conversion.source
+    if chosen:
+        plan, ops = chosen.planned.plan, chosen.planned.partition.ops
+        each, barriers = cores.told(plan, ops, done, asked.table)
+        told = replace(told, cores=each, barriers=barriers)
     return Optimized(
         model=chosen.model if chosen else model,
         plan=chosen.planned.plan if chosen else None,

@@ -20,6 +20,7 @@ from tflm_memopt.ops.site import PIECE
 from tflm_memopt.plan.plan import Plan
 from tflm_memopt.plan.planned import Planned
 from tflm_memopt.plan.planner import BUILTIN, PER_BLOCK, Ops, Options, plan, tensor_sizes
+from tflm_memopt.plan.search.blocks import COUNTER_BYTES
 from tflm_memopt.rewrite import canonicalise
 from tflm_memopt.rewrite.cells import with_cells
 from tflm_memopt.rewrite.int8_io import Int8Interface
@@ -101,6 +102,8 @@ def row_graph(understood: Understood, options: Options) -> tuple[Understood, Par
         return None
     understood, parts = place_input(understood, replace(parts, window=window), options.input)
     parts = pack_for(parts, options.target)
+    if options.speeds:
+        parts = for_two_cores(parts)
     verify(understood.graph, parts, "packing")
     return understood, parts
 
@@ -184,6 +187,12 @@ def pack_for(parts: Partition, target: str) -> Partition:
     frame = parts.frame.tensor if parts.frame else None
     ops = {key: op if frame in op.inputs else replace(op, packing=packing(op, wanted)) for key, op in parts.ops.items()}
     return replace(parts, ops=ops)
+
+
+def for_two_cores(parts: Partition) -> Partition:
+    """The same operators, with scratch and counters for a second core."""
+    behind = COUNTER_BYTES * len(parts.ops)
+    return replace(parts, ops={key: replace(op, second=behind) for key, op in parts.ops.items()})
 
 
 def slide(understood: Understood, mode: InputMode) -> tuple[Understood, SlidingWindow | None]:

@@ -10,7 +10,7 @@ from tflm_memopt import units
 from tflm_memopt.analysis import costs
 from tflm_memopt.analysis.costs import Table
 from tflm_memopt.analysis.timing import Clock
-from tflm_memopt.convert import pipeline, speed
+from tflm_memopt.convert import cores, pipeline, speed
 from tflm_memopt.convert.conversion import Conversion, Limits
 from tflm_memopt.convert.frontier import settings
 from tflm_memopt.convert.tilings import MOVES
@@ -91,13 +91,13 @@ def request(said: OptimizeOptions) -> Request:
     """Raises UsageError for options that make no sense."""
     on_board, target, core, abi = _on_board(said["board"], said["target"], said["core"], said["abi"])
     overhead, plan, effort = said["max_macs"], said["plan"], factor(said["effort"])
-    without = _without(said["without"], overhead)
+    without = _without((*said["without"], *cores.without(said["cores"])), overhead)
     table = costs.table(target, core)
     clock = speed.clock(on_board, core, table, said["clock"])
     ram = _if_given(units.size, said["ram_limit"])
     instructions = _if_given(units.number, said["max_instructions"])
     limits = Limits(overhead, ram, instructions, on_board, speed.limit(said["time_limit"], clock))
-    if plan is not None and (limits != Limits() or without):
+    if plan is not None and (limits != Limits() or said["without"]):
         raise UsageError(
             "a saved plan leaves nothing to limit or to leave out", code="plan_and_limits", hint="--plan alone"
         )
@@ -117,8 +117,9 @@ def request(said: OptimizeOptions) -> Request:
         overlap="overlap" not in without,
         reorder="reorder" not in without,
         turn="turn" not in without,
-        second_pass="second-pass" not in without,
+        second_pass="second-pass" not in without and said["cores"] == 1,
         ops=ops,
+        speeds=cores.speeds(said["cores"], said["share"], target, where, ops),
         kernels=said["kernels"] or ANY,
         allow_ops=_allowed(said["allow_ops"], ops),
         input=where,

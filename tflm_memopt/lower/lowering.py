@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -21,8 +21,10 @@ from tflm_memopt.lower.program import (
     PixelRing,
     Program,
     ProgramBlock,
+    ProgramCores,
     ProgramOp,
     ProgramRing,
+    ProgramShare,
     ProgramTensor,
     WalkRecord,
 )
@@ -133,8 +135,30 @@ class _Lowering:
             orders=tuple(orders),
             state=max((state.offset + state.nbytes for _, state in self.states.values()), default=0),
             rings=tuple(_ring(state) for _, state in self.states.values()),
+            cores=self._cores(table),
             input=(INPUT_STREAM if self.frame.pushed else INPUT_EXTERNAL) if self.frame else INPUT_ARENA,
         )
+
+    def _cores(self, table: Sequence[ProgramOp]) -> ProgramCores | None:
+        """How two cores share these operators."""
+        shares: list[ProgramShare] = []
+        meetings: list[int] = []
+        alone: list[int] = []
+        firings = counters = 0
+        of_step = {sharing.step: sharing for sharing in self.plan.sharing}
+        for step in self.unit.steps:
+            if step not in of_step:
+                return None
+            trace = trace_of(_block(self.plan, step), self.ops)
+            behind = {m.key: trace.second_scratch(m) for m in trace.members}
+            for share in of_step[step].shares:
+                at = table[len(shares)].accumulator + behind[share.op]
+                shares.append(ProgramShare(share.how, share.cut, at))
+                counters = self.ops[share.op].second
+            meetings += [firings + number for number in of_step[step].meetings]
+            alone += [firings + number for number in of_step[step].alone]
+            firings += _block(self.plan, step).firings
+        return ProgramCores(tuple(shares), tuple(meetings), tuple(alone), counters)
 
     def _orders(self, block: Block, before: int) -> tuple[Order, ...]:
         """Orders of the block's firings, which begin after `before` firings of the run."""

@@ -145,6 +145,30 @@ class ProgramBlock:
 
 
 @dataclass(frozen=True, slots=True)
+class ProgramShare:
+    """What two cores make of an operator's firings (program.h)."""
+
+    how: int
+    cut: int
+    accumulator: int
+    """As ProgramOp has it, for the second core."""
+
+
+@dataclass(frozen=True, slots=True)
+class ProgramCores:
+    """How two cores share a run."""
+
+    shares: tuple[ProgramShare, ...]
+    """One for each operator."""
+    meetings: tuple[int, ...]
+    """Firings of the run before which the cores meet."""
+    alone: tuple[int, ...]
+    """Firings that the first core makes."""
+    counters: int
+    """Bytes from the first core's counters to the second's."""
+
+
+@dataclass(frozen=True, slots=True)
 class Program:
     """Everything that tmo_run() needs to know."""
 
@@ -165,3 +189,5 @@ class Program:
     """Bytes that outlive a run."""
     rings: tuple[ProgramRing, ...] = ()
     """Those that the state consists of."""
+    cores: ProgramCores | None = None
+    """None: it is for one core."""

@@ -66,6 +66,11 @@ BLOCK = np.dtype([
     ("first_op", "<u2"), ("n_ops", "<u2"), ("counters", "<u4"), ("strips", "<u2"), ("reserved", "<u2"),
 ])  # fmt: skip
 
+SHARE = np.dtype([("how", "<u2"), ("cut", "<u2"), ("accumulator", "<u4")])
+CORES = np.dtype([
+    ("shares", "<u4"), ("meetings", "<u4"), ("n_meetings", "<u4"), ("alone", "<u4"), ("counters", "<u4"),
+])  # fmt: skip
+
 TABLES: Mapping[str, np.dtype[np.void]] = {
     "tmo_header": HEADER,
     "tmo_tensor": TENSOR,
@@ -77,4 +82,6 @@ TABLES: Mapping[str, np.dtype[np.void]] = {
     "tmo_move": MOVE,
     "tmo_block": BLOCK,
     "tmo_order": ORDER,
+    "tmo_share": SHARE,
+    "tmo_cores": CORES,
 }

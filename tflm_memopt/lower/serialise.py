@@ -21,8 +21,10 @@ from tflm_memopt.lower.program import (
     PixelRing,
     Program,
     ProgramBlock,
+    ProgramCores,
     ProgramOp,
     ProgramRing,
+    ProgramShare,
     ProgramTensor,
     WalkRecord,
 )
@@ -30,6 +32,7 @@ from tflm_memopt.lower.records import (
     ACCESS,
     BLOCK,
     COPY,
+    CORES,
     CURVE_WORDS,
     FLAG_ITERATIVE,
     FLAG_PER_CHANNEL,
@@ -44,6 +47,7 @@ from tflm_memopt.lower.records import (
     NONE,
     OP,
     RING,
+    SHARE,
     TABLE_BYTES,
     TENSOR,
     VERSION,
@@ -115,9 +119,10 @@ def _block_record(block: ProgramBlock, where: str) -> bytes:
 
 
 def _orders(program: Program, constants: ConstantPool) -> int:
-    """Where the orders are, one empty record behind them; 0 where there are none."""
-    if not program.orders:
+    """Where the orders are, behind them a record that says where two cores' shares are; 0 where there is nothing."""
+    if not program.orders and not program.cores:
         return 0
+    last = _record(ORDER, "shares", {"ops": _cores(program, constants)})
     records = [
         _record(ORDER, f"order {i}", {
             "first": program.firings - o.start, "count": o.count, "period": len(o.ops),
@@ -125,7 +130,27 @@ def _orders(program: Program, constants: ConstantPool) -> int:
         })
         for i, o in enumerate(program.orders)
     ]  # fmt: skip
-    return constants.add(np.frombuffer(b"".join([*records, bytes(ORDER.itemsize)]), "<u4"), "<u4")
+    return constants.add(np.frombuffer(b"".join([*records, last]), "<u4"), "<u4")
+
+
+def _cores(program: Program, constants: ConstantPool) -> int:
+    """Where the shares of two cores are; 0 where one core runs the program."""
+    cores = program.cores
+    if cores is None:
+        return 0
+    shares = b"".join(_record(SHARE, f"share {i}", asdict(share)) for i, share in enumerate(cores.shares))
+    record = _record(CORES, "shares", {
+        "shares": constants.add(np.frombuffer(shares, "<u4"), "<u4"),
+        "meetings": constants.add(_bits(cores.meetings, program.firings), "u1"),
+        "alone": constants.add(_bits(cores.alone, program.firings), "u1") if cores.alone else 0,
+        "n_meetings": len(cores.meetings), "counters": cores.counters,
+    })  # fmt: skip
+    return constants.add(np.frombuffer(record, "<u4"), "<u4")
+
+
+def _bits(firings: tuple[int, ...], count: int) -> Array:
+    """A bit for each firing of a run, and one more at least."""
+    return np.packbits(np.isin(np.arange(count // 8 * 8 + 8), firings), bitorder="little")
 
 
 def _rings(program: Program, constants: ConstantPool) -> int:
@@ -255,6 +280,7 @@ def unpack(data: bytes) -> Program:
             input=int(header["input"]),
             state=int(header["state"]),
             rings=tuple(_unpacked_rings(header, data)),
+            cores=_unpacked_cores(header, data),
         )
     except (ValueError, IndexError) as cause:
         raise ModelError(
@@ -279,7 +305,7 @@ def _tensor(r: np.void, data: bytes) -> ProgramTensor:
     )
 
 
-_Record = TypeVar("_Record", PixelRing, ProgramRing, WalkRecord)
+_Record = TypeVar("_Record", PixelRing, ProgramRing, ProgramShare, WalkRecord)
 
 
 def _fields(record: type[_Record], r: np.void) -> _Record:
@@ -298,6 +324,24 @@ def _unpacked_orders(header: np.void, data: bytes) -> Iterator[Order]:
             return
         ops = np.frombuffer(data, "u1", int(o["period"]), int(o["ops"]))
         yield Order(int(header["firings"]) - int(o["first"]), int(o["count"]), tuple(ops.tolist()))
+
+
+def _unpacked_cores(header: np.void, data: bytes) -> ProgramCores | None:
+    if not header["orders"]:
+        return None
+    at = itertools.count(int(header["orders"]), ORDER.itemsize)
+    last = next(o for o in (np.frombuffer(data, ORDER, 1, i)[0] for i in at) if not o["first"])
+    if not last["ops"]:
+        return None
+    cores = np.frombuffer(data, CORES, 1, last["ops"])[0]
+    shares = np.frombuffer(data, SHARE, header["n_ops"], cores["shares"])
+
+    def firings(at: int) -> tuple[int, ...]:
+        bits = np.frombuffer(data, "u1", header["firings"] // 8 + 1, at)
+        return tuple(np.flatnonzero(np.unpackbits(bits, bitorder="little")).tolist()) if at else ()
+
+    table = tuple(_fields(ProgramShare, s) for s in shares)
+    return ProgramCores(table, firings(cores["meetings"]), firings(cores["alone"]), int(cores["counters"]))
 
 
 def _unpacked_rings(header: np.void, data: bytes) -> Iterator[ProgramRing]:

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tflm_memopt.model.graph import TensorId
-from tflm_memopt.ops.kinds import KINDS, Channels, Kind, Traits
+from tflm_memopt.ops.kinds import KINDS, Channels, Constants, Kind, Traits
 from tflm_memopt.ops.packing import Packing, is_direct, packed_values, tile_bytes
 
 Ints = NDArray[np.int64]
@@ -204,6 +204,8 @@ class RowOp:
     them."""
     updates: tuple[StateRing, ...] = ()
     """States of one row, inputs, too, that each firing reads and makes anew."""
+    second: int = 0
+    """In a plan for two cores, bytes from a counter of the first core to the second's. 0: one core runs it."""
     again: bool = False
     """It computes what another one computed before (rowgraph/second_pass.py)."""
 
@@ -264,6 +266,16 @@ class RowOp:
         return 4 * self.writes.row_bytes
 
     @property
+    def cuts_columns(self) -> bool:
+        """Whether the executor can make some columns of a row alone."""
+        return not self.access and self.traits.constants is not Constants.ROWS
+
+    @property
+    def cuts_channels(self) -> bool:
+        """Whether it can make some channels of a row alone."""
+        return self.is_convolution or (self.is_depthwise and self.reads[0].c == self.writes.c)
+
+    @property
     def in_place(self) -> bool:
         """Output row y may overwrite row y of an input: element-wise, each byte read before it is written."""
         return bool(self.replaceable)
@@ -286,11 +298,13 @@ class RowOp:
 
     @property
     def ends_late(self) -> bool:
-        """A firing writes the last byte of its output when it has read everything, and may write it over that."""
-        return self.is_convolution and self.packing is Packing.NONE
+        """A firing writes the last byte of its output when it has read everything, and may write it over that. Of two
+        cores neither knows what the other has read.
+        """
+        return self.is_convolution and self.packing is Packing.NONE and not self.second
 
     def scratch_bytes(self, columns: int) -> int:
-        """Scratch of the kernel, when it is packed and a firing makes so many columns."""
+        """Scratch of the kernel, on one core, when it is packed and a firing makes so many columns."""
         kernel, packing = (self.window.kernel_h, self.window.kernel_w), self.packing
         if packing in (Packing.DSP_DEPTHWISE, Packing.MVE_DEPTHWISE):
             return self.reads[0].c

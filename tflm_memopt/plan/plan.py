@@ -125,6 +125,43 @@ class Block:
     """It counts the rows of all its tensors from the last to the first (plan/search/turn.py)."""
 
 
+class How(enum.IntEnum):
+    """What two cores make of each firing of an operator: TMO_SHARE_* of program.h."""
+
+    FIRST = 0
+    """All is the first core's."""
+    SECOND = 1
+    COLUMNS = 2
+    """Columns below the cut are the first core's, the others the second's."""
+    CHANNELS = 3
+    """The same of output channels."""
+
+
+@dataclass(frozen=True, slots=True)
+class Share:
+    """How two cores share the firings of an operator."""
+
+    op: int
+    how: How
+    cut: int = 0
+    """Columns, or channels, of the first core."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sharing:
+    """How two cores share a block."""
+
+    step: int
+    shares: tuple[Share, ...]
+    """In the order of the block's stages."""
+    meetings: tuple[int, ...]
+    """Before these firings of the block the cores wait for each other. They do so before and behind a custom operator,
+    too.
+    """
+    alone: tuple[int, ...] = ()
+    """Firings that the first core makes, whatever the share of their operator."""
+
+
 @dataclass(frozen=True, slots=True)
 class Builtin:
     """An operator that TFLM's own kernel runs."""
@@ -173,6 +210,8 @@ class Plan:
     """What outlives an inference, in the order of the standings in front of it."""
     pauses: tuple[int, ...] = ()
     """After how many firings of all its blocks it stops, so that other models can run; rising."""
+    sharing: tuple[Sharing, ...] = ()
+    """How two cores share each block; (): one core runs them."""
 
     @property
     def macs(self) -> int:
@@ -218,6 +257,7 @@ class Plan:
             "tilings": [asdict(tiling) for tiling in self.tilings],
             "steps": [{"type": type(step).__name__.lower()} | asdict(step) for step in self.steps],
             **({"pauses": list(self.pauses)} if self.pauses else {}),
+            **({"sharing": [asdict(sharing) for sharing in self.sharing]} if self.sharing else {}),
             **({"states": [{"role": "state"} | asdict(state) for state in self.states]} if self.states else {}),
             "buffers": [asdict(b) | {"role": b.role.value, "offset": o} for b, o in self.placed()],
         }
@@ -235,6 +275,10 @@ class Plan:
             fields = ("key", "nbytes", "first", "last", "align", "depth")
             return Buffer(Role(d["role"]), **{f: d[f] for f in fields}, lanes=lanes)
 
+        def sharing(d: Mapping[str, Any]) -> Sharing:
+            shares = tuple(Share(s["op"], How(s["how"]), s["cut"]) for s in d["shares"])
+            return Sharing(d["step"], shares, tuple(d["meetings"]), tuple(d["alone"]))
+
         return Plan(
             steps=tuple(step(d) for d in data["steps"]),
             buffers=tuple(buffer(d) for d in data["buffers"]),
@@ -243,6 +287,7 @@ class Plan:
             lower_bound=data["lower_bound"],
             proven=data["proven"],
             target=data.get("target", GENERIC),
+            sharing=tuple(map(sharing, data.get("sharing", ()))),
             states=tuple(PlacedState(**{k: v for k, v in d.items() if k != "role"}) for d in data.get("states", ())),
             pauses=tuple(data.get("pauses", ())),
             passes=tuple(SecondPass(p["reader"], tuple(p["ops"])) for p in data.get("second_passes", ())),

@@ -70,6 +70,8 @@ class Options:
     """What tiled blocks may use, and how much they may compute again; None: row blocks only."""
     kernels: str = ANY
     """Whose, where only builtin operators run."""
+    speeds: tuple[float, float] | None = None
+    """The part of each of two cores' time that is the inference's (plan/cores.py); None: one core."""
     allow_ops: tuple[str, ...] = ()
     """Operators that such a model may have beside its own kinds, for parts of tensors."""
 

@@ -264,10 +264,18 @@ def _headline(report: Report) -> Table:
         *([_window(report.window, report.overhead)] if report.window else []),
         *times.rows(report),
         *tested,
+        *([_cores(report)] if report.cores else []),
         *([_board(report.board)] if report.board else []),
         *([_balance(report.balance)] if report.balance and not report.balance.worthwhile else []),
         *([("smaller", f"{report.in_arena:,} B", _smaller(report))] if report.in_arena else []),
     )
+
+
+def _cores(report: Report) -> tuple[str, str, str]:
+    """What each core does, and how often they meet."""
+    shares = " + ".join(f"{core.share:.1%}" for core in report.cores)
+    met = f"; they meet {report.barriers.count:,} times" if report.barriers else ""
+    return ("two cores", shares, f"of one core's instructions, estimated{met}")
 
 
 def _board(left: BoardFit) -> tuple[str, str, str]:

@@ -44,6 +44,8 @@ class Job:
     fed: Sequence[Run]
     input: str = ""
     """Changes.input."""
+    cores: int = 1
+    """Threads, of a model that is made for two cores."""
 
     def stacks(self) -> list[Array]:
         """All runs of input 0, of input 1, ..."""
@@ -59,7 +61,7 @@ def under_tflm(*jobs: Job) -> Iterable[Outcome]:
     with ThreadPoolExecutor(len(jobs)) as pool:
         outcomes = pool.map(
             lambda j: run_model(
-                j.model, j.stacks(), len(j.fed), len(j.graph.outputs), input=j.input, resets=j.resets()
+                j.model, j.stacks(), len(j.fed), len(j.graph.outputs), input=j.input, resets=j.resets(), cores=j.cores
             ),
             jobs,
         )

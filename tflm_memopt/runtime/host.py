@@ -179,6 +179,28 @@ def run(
     return buffers.outputs
 
 
+def check_cores(program: bytes) -> Status:
+    """What tmo_check_cores() says of a program that has passed check()."""
+    image = _aligned(program)
+    return Status(_library().tmo_check_cores(image.ctypes.data))
+
+
+def run_shared(
+    program: bytes, arena: DeviceArena, inputs: Sequence[NDArray[Any]], output_bytes: Sequence[int], jitter: int = 0
+) -> list[Bytes]:
+    """One inference on two threads, all buffers where they lie on the device. jitter: seed of delays; 0: none.
+
+    Raises ModelError when the program is refused.
+    """
+    _accept(check(program, [i.nbytes for i in inputs], output_bytes))
+    _accept(check_cores(program))
+    image, memory = _aligned(program), _filled(arena, inputs, INPUT_ARENA, new_state(program), 0)
+    addresses = [memory.ctypes.data + at for at in (*arena.inputs, *arena.outputs)]
+    io = (ctypes.c_void_p * len(addresses))(*addresses)
+    _accept(Status(_library().tmo_run_threads(image.ctypes.data, io, memory.ctypes.data + arena.workspace, jitter)))
+    return [memory[at : at + n].view(np.int8).copy() for at, n in zip(arena.outputs, output_bytes, strict=True)]
+
+
 def firing_order(program: bytes, inputs: Sequence[NDArray[Any]], output_bytes: Sequence[int]) -> list[Firing]:
     """One inference, step by step: all firings in the order of execution. Raises as `run` does."""
     buffers, state = _Buffers(program, inputs, output_bytes), _RunState()
@@ -400,6 +422,9 @@ def _library() -> ctypes.CDLL:
     library.tmo_more_rows.argtypes, library.tmo_more_rows.restype = [ctypes.POINTER(_RunState)], None
     library.tmo_push.argtypes = [pointer, ctypes.POINTER(pointer), pointer, ctypes.POINTER(_Stream)]
     library.tmo_run_guarded.argtypes = [pointer, size, ctypes.POINTER(_Arena), ctypes.POINTER(_Report)]
+    library.tmo_check_cores.argtypes = [pointer]
+    if hasattr(library, "tmo_run_threads"):
+        library.tmo_run_threads.argtypes = [pointer, ctypes.POINTER(pointer), pointer, ctypes.c_uint32]
     library.tmo_host_layout.argtypes = [ctypes.POINTER(size)]
     library.tmo_host_layout.restype = ctypes.POINTER(_Layout)
     return library

@@ -56,18 +56,19 @@ def run_model(
     *,
     input: str = "",  # noqa: A002 (the option's name)
     resets: Sequence[int] = (),
+    cores: int = 1,
 ) -> Outcome:
     """`runs` inferences of `model`, which has that many `outputs`, under the official wheel.
 
     inputs[k][r] is what input k gets in run r, in the input's shape and type. input: interface.Changes.input; whole
     frames of an input that is streamed or external are given all the same. resets: before which runs the interpreter is
-    reset.
+    reset. cores: threads that run a model which is made for two cores; they are delayed at random.
     """
     with tempfile.TemporaryDirectory(prefix="tflm-memopt-") as name:
         directory = Path(name)
         (directory / worker.MODEL).write_bytes(model)
         worker.save(directory / worker.INPUTS, inputs)
-        returncode = _ask([name, runs, outputs, input, list(resets)])
+        returncode = _ask([name, runs, outputs, input, list(resets), cores])
         log = directory / worker.LOG
         said = log.read_text("utf-8", "replace") if log.exists() else ""
         if returncode:

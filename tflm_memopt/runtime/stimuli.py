@@ -74,6 +74,8 @@ class Steps:
 
     count: int = 0
     reset_every: int = 0
+    cores: int = 1
+    """Threads on which a model runs that is made for two cores."""
 
 
 NO_STEPS = Steps()

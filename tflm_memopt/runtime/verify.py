@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from tflm_memopt.errors import ModelError, UsageError
 from tflm_memopt.files import GivenModel, loaded
+from tflm_memopt.lower.serialise import unpack
 from tflm_memopt.model import interface
 from tflm_memopt.model.graph import Graph
 from tflm_memopt.model.interface import Changes
@@ -32,7 +33,8 @@ from tflm_memopt.runtime.cases import (
 )
 from tflm_memopt.runtime.guard import guarded_runs
 from tflm_memopt.runtime.process import Outcome, RecordedArena
-from tflm_memopt.runtime.stimuli import EXTREMES, NO_STEPS, Steps
+from tflm_memopt.runtime.regions import regions
+from tflm_memopt.runtime.stimuli import EXTREMES, NO_STEPS, Run, Steps
 
 Array = NDArray[Any]
 
@@ -112,6 +114,8 @@ class Verification:
     """Whose kernels a rewritten model of builtin operators relies on, as its metadata say; "any" for all."""
     steps: int = 0
     """Inferences one after the other, with resets."""
+    cores: int = 1
+    """Threads that ran the rewritten model."""
 
     def __repr__(self) -> str:
         tried = f"{self.runs} random, {self.extremes} extreme and {self.files} given inputs"
@@ -144,16 +148,15 @@ def verify(
     how, module = how or (TFLM_WHEEL if wheel.exists_here() else HOST_REFERENCE), _module(c, steps)
     (original, *_), (rewritten, *_) = loaded(original), loaded(rewritten)
     before, after = read(original), read(rewritten)
-    seen, changes = _interface(before, after)
+    seen, changes = _interface(before, after, steps.cores)
     cases = cases_of(before.graph, seen, changes, runs=runs, seed=seed, files=inputs, steps=steps)
-    asked, asked_after = stand_in.runnable(original), stand_in.runnable(rewritten)
-    as_they_are = (asked, asked_after) == (original, rewritten)
-    job = Job(asked, before.graph, [case.original for case in cases])
-    expected, got = _execute(how, job, Job(asked_after, seen, [case.rewritten for case in cases], changes.input))
+    asked = stand_in.runnable(original), stand_in.runnable(rewritten)
+    new = [case.rewritten for case in cases]
+    job = Job(asked[0], before.graph, [case.original for case in cases])
+    expected, got = _execute(how, job, Job(asked[1], seen, new, changes.input, steps.cores))
     guarded, failure, difference = 0, got.failure, None
-    watched = [case.rewritten.values for case in cases[max(runs - 1, 0) :][: 1 + len(EXTREMES)]]
     if not failure:
-        guarded, failure = guarded_runs(after, watched, seed)
+        guarded, failure = guarded_runs(after, _watched(new, runs), seed)
         difference = first_difference(before.graph, changes, cases, expected, got)
     in_c = _run_module(module, after, before.graph, changes, cases, expected) if module else None
     return Verification(
@@ -165,16 +168,37 @@ def verify(
         guarded=guarded,
         seed=seed,
         how=how,
-        measured=Measured(expected.arena, got.arena) if expected.arena and got.arena and as_they_are else None,
+        measured=_measured(expected, got, as_they_are=asked == (original, rewritten)),
         difference=difference,
         failure=failure,
         module=in_c,
         planned_for=changes.kernels,
+        cores=steps.cores,
     )
 
 
-def _interface(before: Model, after: Model) -> tuple[Graph, Changes]:
-    """The rewritten model with its input whole, and how its interface differs. Raises InterfaceError."""
+def _measured(expected: Outcome, got: Outcome, *, as_they_are: bool) -> Measured | None:
+    """Both arenas, where both were counted and the models that ran are those that were given."""
+    return Measured(expected.arena, got.arena) if expected.arena and got.arena and as_they_are else None
+
+
+def _watched(runs: Sequence[Run], drawn: int) -> list[Sequence[Array]]:
+    """What the watched executor gets: the last random input, and the extreme ones."""
+    return [run.values for run in runs[max(drawn - 1, 0) :][: 1 + len(EXTREMES)]]
+
+
+def _runs_on(after: Model, cores: int) -> None:
+    """Raises UsageError for two cores and a model that is made for one."""
+    if cores > 1 and not any(unpack(region.program).cores for region in regions(after)):
+        hint = "optimize --cores 2, or verify without --cores"
+        raise UsageError("no part of the rewritten model is made for two cores", code="verify_cores", hint=hint)
+
+
+def _interface(before: Model, after: Model, cores: int = 1) -> tuple[Graph, Changes]:
+    """The rewritten model with its input whole, and how its interface differs. Raises InterfaceError, and UsageError as
+    _runs_on().
+    """
+    _runs_on(after, cores)
     changes = interface.changes_of(interface.metadata(after.tree, interface.METADATA))
     seen = interface.with_whole_input(before.graph, after.graph, changes)
     interface.compare(before.graph, seen, changes)

@@ -51,6 +51,15 @@ def set_frame(frame: Frame) -> None:
     _shim().TmoSetFrame(ctypes.byref(frame))
 
 
+def set_cores(cores: int, seed: int = 0) -> None:
+    """On how many threads programs run from now on that are made for two cores, in every interpreter of this process.
+
+    seed: of random delays before and behind the places where they meet; 0: none.
+    """
+    _runtime()
+    _shim().TmoSetCores(cores, seed)
+
+
 def _shim() -> ctypes.CDLL:
     return ctypes.CDLL(str(native_library("tmo_wheel_shim")))
 

@@ -1,10 +1,10 @@
 """Runs models under the official TFLM wheel, each in a process of its own: `python -m tflm_memopt.runtime.worker`.
 
 A defect in native code (the model's, the operator's, TFLM's) ends that process and not its caller's. Everything is
-imported once; then each line of standard input, [DIR, RUNS, OUTPUTS, INPUT, RESETS] as JSON, is a fork, whose exit code
-is the answer, a line of standard output. DIR holds MODEL and INPUTS; the fork writes OUTPUTS there when every run was
-done, and LOG, what TFLM prints: print_allocations() is the only way to its arena figures. The caller's side is in
-process.py.
+imported once; then each line of standard input, [DIR, RUNS, OUTPUTS, INPUT, RESETS, CORES] as JSON, is a fork, whose
+exit code is the answer, a line of standard output. DIR holds MODEL and INPUTS; the fork writes OUTPUTS there when
+every run was done, and LOG, what TFLM prints: print_allocations() is the only way to its arena figures. The caller's
+side is in process.py.
 """
 
 from __future__ import annotations
@@ -81,10 +81,10 @@ def allocate(model: bytes) -> Any:
     raise refusal
 
 
-def run(directory: Path, runs: int, outputs: int, where: str, resets: Sequence[int]) -> None:
+def run(directory: Path, runs: int, outputs: int, where: str, resets: Sequence[int], cores: int) -> None:
     """All `runs` of INPUTS through MODEL, which has that many outputs, into OUTPUTS. `where`: its input is.
 
-    resets: before which runs the interpreter is reset.
+    resets: before which runs the interpreter is reset. cores: threads; each run has other delays, the first none.
     """
     model = (directory / MODEL).read_bytes()
     inputs = load(directory / INPUTS)
@@ -94,6 +94,7 @@ def run(directory: Path, runs: int, outputs: int, where: str, resets: Sequence[i
     for r in range(runs):
         if r in resets:
             tflm.reset()
+        wheel.set_cores(cores, r)
         status = feed([values[r] for values in inputs], r)
         if status != KTFLITE_OK:
             raise RuntimeError(f"Invoke of run {r} returned status {status}")
@@ -103,21 +104,21 @@ def run(directory: Path, runs: int, outputs: int, where: str, resets: Sequence[i
     save(directory / OUTPUTS, [np.stack(result) for result in results])
 
 
-def fork(directory: Path, runs: int, outputs: int, where: str, resets: Sequence[int]) -> int:
+def fork(directory: Path, runs: int, outputs: int, where: str, resets: Sequence[int], cores: int) -> int:
     """run() in a process of its own; gives its exit code, or the negative number of the signal that ended it."""
     child = os.fork()
     if not child:
         ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)  # nobody would wait for it any more
-        os._exit(_logged(directory, runs, outputs, where, resets))
+        os._exit(_logged(directory, runs, outputs, where, resets, cores))
     return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
 
 
-def _logged(directory: Path, runs: int, outputs: int, where: str, resets: Sequence[int]) -> int:
+def _logged(directory: Path, runs: int, outputs: int, where: str, resets: Sequence[int], cores: int) -> int:
     log = os.open(directory / LOG, os.O_WRONLY | os.O_CREAT)
     os.dup2(log, 1)
     os.dup2(log, 2)
     try:
-        run(directory, runs, outputs, where, resets)
+        run(directory, runs, outputs, where, resets, cores)
     except RuntimeError as error:
         print(error, file=sys.stderr, flush=True)
         return 1

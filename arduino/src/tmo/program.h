@@ -346,7 +346,8 @@ typedef struct {
 
 /* Which operators fire, one after the other, in a part of the run, inside a block; they may repeat themselves. It is what demands lead to, which are
  * not asked there. The firing that leaves n of the run's firings, itself among them, is that of operator ops[(first - n) % period] of the block, if
- * first - n is less than `count`. Each makes its next unit; the block's first firing is none of them. Those parts come one after the other. */
+ * first - n is less than `count`. Each makes its next unit; the block's first firing is none of them. Those parts come one after the other. Of the last
+ * record, whose `first` is 0, `ops` is where tmo_cores is, or 0. */
 typedef struct {
   uint32_t first;
   uint32_t count; /* not more than `first` */
@@ -358,5 +359,31 @@ typedef struct {
 typedef struct {
   uint16_t strip, group, tile, row;
 } tmo_unit;
+
+/* A run by two cores. Both walk through all firings, each with counters of its own, and of each firing make the share that is theirs, or none. They
+ * meet before some of them; between two meetings neither reads what the other writes, nor writes what it reads: the converter's checker proves it. A
+ * program that has shares says where its tmo_cores is in `ops` of the last tmo_order, whose `first` is 0; for one core they mean nothing. */
+enum {
+  TMO_SHARE_FIRST = 0,   /* all of it is made by core 0, */
+  TMO_SHARE_SECOND = 1,  /* by core 1, */
+  TMO_SHARE_COLUMNS = 2, /* by both: columns [0, cut) of the output row by core 0, the others by core 1; */
+  TMO_SHARE_CHANNELS = 3 /* the same of channels: of CONV and, as many out as in, DEPTHWISE, of int8; packed ones cut at a multiple of 4, 6 of dense ones */
+};
+
+/* Of one operator. */
+typedef struct {
+  uint16_t how; /* TMO_SHARE_* */
+  uint16_t cut;
+  uint32_t accumulator; /* tmo_op.accumulator as core 1 has it */
+} tmo_share;
+
+/* Of row blocks alone; input 0 is in the arena, and nothing outlives the run. */
+typedef struct {
+  uint32_t shares;     /* tmo_share[n_ops] */
+  uint32_t meetings;   /* uint8_t[(firings + 7) / 8]: bit i % 8 of byte i / 8 says that the cores meet before firing i, the first one being 0 */
+  uint32_t n_meetings; /* bits that are set */
+  uint32_t alone;      /* as many bits: core 0 makes all of firing i, whatever the share of its operator; or none */
+  uint32_t counters;   /* core 1's are so many bytes behind tmo_block.counters */
+} tmo_cores;
 
 #endif /* TMO_PROGRAM_H_ */

@@ -118,7 +118,8 @@ def _scratch(trace: Trace, frame: InputSource | None, moments: Ints, *, tiled: b
     zero = np.zeros(len(moments), dtype=np.int64)
     full = zero.copy()
     for m in trace.members:
-        full[trace.order(m.key)] = m.scratch_bytes + _converted(m, frame, tiled=tiled)
+        own = m.scratch_bytes + trace.second_scratch(m)
+        full[trace.order(m.key)] = own + _converted(m, frame, tiled=tiled)
     if nbytes := int(full.max()):
         yield Content(Role.SCRATCH, -1, nbytes, zero, full, full)
 

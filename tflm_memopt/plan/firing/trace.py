@@ -19,6 +19,8 @@ from tflm_memopt.ops.rowop import RowOp
 from tflm_memopt.plan.plan import Stage
 from tflm_memopt.plan.walk import BY_ROWS, Ints, Units, Walk, units
 
+SCRATCH_ALIGN = 4
+"""The scratch of each core has this alignment."""
 OUTSIDE = -1
 """In Trace.op: the demand comes from outside the block."""
 FIRE = -1
@@ -238,6 +240,17 @@ class Trace:
         """Positions of the entries of one kind."""
         found: Ints = (self.entry == _entry(op, slot)).nonzero()[0]
         return found
+
+    def second_scratch(self, member: Member) -> int:
+        """Bytes from the first core's scratch to the second's, while this one fires; 0: there is one core.
+
+        A small scratch lies behind the largest one: else each core would have to wait until the other is done with it.
+        """
+        if not member.op.second or not member.scratch_bytes:
+            return 0
+        small = member.op.is_depthwise
+        most = max(m.scratch_bytes for m in self.members) if small else member.scratch_bytes
+        return -(-most // SCRATCH_ALIGN) * SCRATCH_ALIGN
 
     def readers(self, tensor: TensorId) -> Sequence[tuple[Member, int]]:
         """Members that read a tensor, and as which operand."""

@@ -167,7 +167,8 @@ class Growing:
         self, at_border: BlockBorder, sizes: Mapping[TensorId, int], frame: InputSource | None = None
     ) -> tuple[Content, ...]:
         counter = TILED_COUNTER_BYTES if self.strips else COUNTER_BYTES
-        return contents(self.trace, at_border, self.rings, sizes, counter * len(self.trace.members), frame)
+        counters = counter * len(self.trace.members) + max(m.op.second for m in self.trace.members)
+        return contents(self.trace, at_border, self.rings, sizes, counters, frame)
 
 
 def border(

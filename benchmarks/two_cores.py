@@ -1,0 +1,122 @@
+"""What each of two cores does, counted on an emulated Cortex-M33, and what one core does alone.
+
+    python benchmarks/two_cores.py --models ../shared/models [--share 0.8,1] [--only STEM ...] [--json]
+        [--update FILE.md]
+
+A core's share is counted with the other's left out, for which waiting takes nothing: the meetings are told apart, and
+with them what wake and wait take of each core at the least (a store, a load and two barriers each).
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+
+import tables
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
+from cores.cases import Case, model_cases, run
+from cores.core import MEASURED, Core, missing_tools
+
+import tflm_memopt
+from tflm_memopt.convert.cores import MEETING
+from tflm_memopt.errors import MemoptError
+
+NAMED = ("mcunet_vww", "kws_dscnn", "ic_resnet8", "vww_96")
+
+
+@dataclass(frozen=True)
+class CoreShare:
+    """One core."""
+
+    instructions: int
+    share: float
+    stack: int
+
+
+@dataclass(frozen=True)
+class Barriers:
+    """How often they meet."""
+
+    count: int
+    instructions: int
+
+
+@dataclass(frozen=True)
+class Row:
+    """One model on two cores."""
+
+    model: str
+    one: int
+    """Instructions of the plan for one core."""
+    cores: tuple[CoreShare, ...]
+    barriers: Barriers
+    arena_one: int
+    arena: int
+
+
+def counted(core: Core, cases: Sequence[Case], which: int) -> tuple[int, int]:
+    """Instructions of all programs of a model, and their stack; of one core's share, or with 0 of everything."""
+    outcomes = run(core, [replace(case, core=which) for case in cases])
+    if not all(o.right for o in outcomes):
+        raise RuntimeError(f"core {which} on {core.name}: {[(o.status, o.wrong) for o in outcomes]}")
+    return sum(o.instructions for o in outcomes), max(o.stack for o in outcomes)
+
+
+def measure(path: Path, core: Core, share: str | None) -> Row:
+    """The model at `path` on one core and on two."""
+    target = core.target
+    one = tflm_memopt.optimize(path.read_bytes(), name=path.stem, target=target)
+    two = tflm_memopt.optimize(path.read_bytes(), name=path.stem, target=target, cores=2, share=share)
+    if two.plan is None:
+        raise RuntimeError(f"{path.stem} stays as it is")
+    cases = model_cases(two.model)
+    alone, _ = counted(core, model_cases(one.model), 0)
+    counted(core, cases, 0)  # the bytes are right, too
+    each = [counted(core, cases, which) for which in (1, 2)]
+    return Row(
+        path.stem, alone, tuple(CoreShare(n, round(n / alone, 4), stack) for n, stack in each),
+        Barriers(sum(len(s.meetings) for s in two.plan.sharing), MEETING),
+        one.report.arena.total, two.report.arena.total,
+    )  # fmt: skip
+
+
+def table(rows: Sequence[Row]) -> str:
+    """One line a model."""
+    return tables.markdown(("model", "one core", "core 0", "core 1", "meetings", "arena", "of one core's"), ([
+        row.model, f"{row.one:,}", *(f"{c.share:.3f}" for c in row.cores), f"{row.barriers.count:,}",
+        f"{row.arena_one:,} → {row.arena:,}", f"{row.arena / row.arena_one:.3f}",
+    ] for row in rows), left=1)  # fmt: skip
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--models", type=Path, required=True, metavar="DIR", help="where .tflite files are")
+    parser.add_argument("--only", nargs="+", metavar="STEM", help="models whose names contain one of these")
+    parser.add_argument("--share", metavar="A,B", help="as optimize has it")
+    parser.add_argument("--json", action="store_true")
+    parser.add_argument("--update", type=Path, metavar="FILE", help="rewrite the table in this document")
+    args = parser.parse_args(arguments)
+    core = MEASURED["m33"]
+    if reason := missing_tools(core):
+        parser.error(reason)
+    try:
+        if args.update:
+            tables.require(args.update, "cores")
+        wanted = args.only or NAMED
+        paths = [p for p in sorted(args.models.glob("*.tflite")) if any(name in p.stem for name in wanted)]
+        rows = [measure(path, core, args.share) for path in paths]
+    except (MemoptError, OSError, RuntimeError, ValueError) as error:
+        parser.error(str(error))
+    print(json.dumps([asdict(row) for row in rows], indent=2) if args.json else table(rows))
+    if args.update:
+        tables.update(args.update, "cores", table(rows))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

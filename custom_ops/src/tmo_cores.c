@@ -1,0 +1,319 @@
+/* Two cores: the executor once more, for firings of which each core makes its share.
+ *
+ * Both walk, so that nobody has to tell the other what comes next. The executor's files are part of this one under other names: programs for one
+ * core have not a byte of it, and those for two have them once, since tmo_run() is not linked beside. */
+#include "tmo/cores.h"
+
+#include "tmo/fire.h"
+#include "tmo/frame.h"
+#include "tmo/packed.h"
+#include "tmo/view.h"
+
+/* One core's run. */
+typedef struct {
+  tmo_run_state run; /* first: what a firing knows of it. Its workspace is moved to the counters' place while it walks */
+  const tmo_cores *cores;
+  uint8_t *workspace;
+  uint16_t core;
+} core_run;
+
+static tmo_status fire_share(const tmo_run_state *run, const tmo_op *op);
+
+#define TMO_WITHIN_CORES
+#define tmo_begin tmo_cores_begin
+#define tmo_step tmo_cores_step
+#define tmo_fire fire_share
+#include "tmo_run.c"
+#undef tmo_fire
+#define tmo_fire_any tmo_cores_fire_any
+#include "tmo_fire.c"
+
+const tmo_cores *tmo_cores_of(const void *program) {
+  const tmo_order *order = tmo_orders(program);
+  if (order == NULL) return NULL;
+  while (order->first != 0) ++order;
+  return order->ops == 0 ? NULL : (const tmo_cores *)tmo_constant(program, order->ops);
+}
+
+/* Columns or channels [first, end). */
+typedef struct {
+  uint32_t first, end;
+} stretch;
+
+static stretch stretch_of(const tmo_share *share, uint16_t core, uint32_t all) {
+  const stretch s = {core == 0 ? 0 : share->cut, core == 0 ? share->cut : all};
+  return s;
+}
+
+/* Leaves of the rows under a whole output row those columns that are under columns [first, end): a kernel finds a smaller picture, whose padding is
+ * in `own`, the operator that it is told. */
+static void narrow_columns(firing *f, tmo_op *own, const int8_t **rows, uint32_t n, stretch columns) {
+  tmo_kernel *k = &f->kernel;
+  k->out_width = (uint16_t)(columns.end - columns.first);
+  if (HAS_BINARY && own->n_inputs > 1) {
+    for (uint8_t i = 0; i < own->n_inputs; ++i) {
+      const tmo_tensor *in = &tmo_tensors(f->run->program)[own->input[i]];
+      if (in->width > 1) rows[i] += columns.first * in->channels;
+    }
+    return;
+  }
+  const int32_t start = (int32_t)(columns.first * own->stride_w) - own->pad_left;
+  const uint32_t skipped = start > 0 ? (uint32_t)start : 0;
+  own->pad_left = (uint16_t)(start > 0 ? 0 : -start);
+  for (uint32_t i = 0; i < n; ++i) rows[i] += skipped * f->in.pixel;
+  k->in_width = (uint16_t)(k->in_width - skipped);
+}
+
+static uint32_t depthwise_bytes(const tmo_op *op) {
+  return 16 + ((uint32_t)op->kernel_h * op->kernel_w + 2) / 3 * 24 + 48; /* of four channels: tmo_program.h, TMO_PACKING_DSP_DEPTHWISE */
+}
+
+/* The constants of channels [first, end), which are all that is written from now on. */
+static void narrow_channels(firing *f, stretch channels) {
+  tmo_kernel *k = &f->kernel;
+  const tmo_op *op = k->op;
+  const uint32_t first = channels.first;
+  k->out_channels = channels.end - first;
+  if (tmo_is_in(TMO_FILTERED_KINDS, op->kind)) k->in_channels = k->out_channels;
+  if (op->packing == TMO_PACKING_NONE) {
+    point_at_constants(f, 0, first);
+  } else if (tmo_is_packed_as(op, TMO_PACKING_DSP_DEPTHWISE)) {
+    k->weights += (size_t)(first / 4) * depthwise_bytes(op);
+  } else {
+    k->weights += (size_t)first * (size_t)tmo_packed_values(op, k->in_channels);
+    k->bias += first / 2 * TMO_PACKED_SCALES;
+  }
+}
+
+#if TMO_RUNS_DSP
+/* The values under the windows of output columns x, x + 1, ..: quickly, where four of them lie inside. */
+static void gather_pixels(const tmo_kernel *k, const tmo_window *rows, uint32_t x, uint32_t n, tmo_run_of_columns inside) {
+  const tmo_op *op = k->op;
+  const uint32_t bytes = op->kernel_w * k->in_channels, step = op->stride_w * k->in_channels;
+  if (n == TMO_PACKED_PIXELS && bytes >= 4 && x >= inside.first && x + n <= inside.first + inside.count) {
+    int16_t *tile = (int16_t *)k->scratch;
+    const uint32_t offset = (x * op->stride_w - op->pad_left) * k->in_channels;
+    for (uint32_t r = 0; r < op->kernel_h; ++r) tile = tmo_dsp_widen_4(rows->pixels[r] + offset, step, tile, bytes);
+    return;
+  }
+  for (uint32_t p = 0; p < n; ++p) {
+    const tmo_window window = tmo_column(k, rows, (uint16_t)(x + p));
+    tmo_conv_dsp_gather(k, &window, p, n);
+  }
+}
+
+/* Some channels of a row of a packed convolution. */
+TMO_OWN_FRAME static void packed_channels(const firing *f, const tmo_window *rows, int8_t *out) {
+  const tmo_kernel *k = &f->kernel;
+  const uint32_t width = f->out.tensor->width, pitch = f->out.pixel;
+  if (width == 1 && tmo_packed_direct(k->op, k->in_channels, k->out_channels, 1)) {
+    call_packed_row(k, rows, out);
+    return;
+  }
+  const uint32_t values = (uint32_t)tmo_packed_values(k->op, k->in_channels);
+  tmo_run_of_columns inside = tmo_inside(k);
+  if (k->op->dilation_w > 1 || rows->count < k->op->kernel_h) inside.count = 0;
+  for (uint32_t x = 0, n; x < width; x += n, out += n * pitch) {
+    n = tmo_packed_pixels(k->op, values, width - x);
+    gather_pixels(k, rows, x, n, inside);
+    tmo_conv_dsp_multiply(k, n, out, pitch);
+  }
+}
+#endif
+
+/* Some channels of one pixel of a depthwise convolution: pixel by pixel of its window, as in a tiled block. */
+TMO_OWN_FRAME static void depthwise_channels(const firing *f, const tmo_window *rows, uint32_t x, uint32_t first, int8_t *out) {
+  const int8_t *taps[TMO_MAX_TAPS];
+  const tmo_kernel *k = &f->kernel;
+  const tmo_taps columns = tmo_columns(k, (uint16_t)x);
+  uint32_t n = 0;
+  for (uint32_t r = 0; r < rows->count; ++r) {
+    const int8_t *pixel = rows->pixels[r] + columns.start * f->in.pixel + first;
+    for (uint32_t c = columns.count; c > 0; --c, pixel += k->op->dilation_w * f->in.pixel) taps[n++] = pixel;
+  }
+  const tmo_window window = {taps, (uint16_t)n, columns.count, rows->first_row, columns.first, 0, n};
+  call_pixel_kernel(k, &window, out);
+}
+
+/* Some channels of a row of another convolution, a pixel after the other: a row of one column each. */
+static void conv_channels(firing *f, tmo_op *own, const tmo_window *rows, int8_t *out) {
+  const uint16_t pad_left = own->pad_left, in_width = f->kernel.in_width;
+  const int8_t *moved[TMO_MAX_KERNEL_H];
+  tmo_window window = *rows;
+  window.pixels = moved;
+  for (uint32_t x = 0; x < f->out.tensor->width; ++x, out += f->out.pixel) {
+    const stretch column = {x, x + 1};
+    for (uint32_t r = 0; r < rows->count; ++r) moved[r] = rows->pixels[r];
+    narrow_columns(f, own, moved, rows->count, column);
+    call_row_kernel(&f->kernel, &window, out);
+    own->pad_left = pad_left;
+    f->kernel.in_width = in_width;
+  }
+}
+
+static void fire_channels(firing *f, tmo_op *own, const tmo_window *rows, stretch channels, int8_t *out) {
+  narrow_channels(f, channels);
+  out += channels.first;
+  if (tmo_is_in(TMO_FILTERED_KINDS, own->kind)) {
+    own->tile = 1; /* its taps are listed */
+    for (uint32_t x = 0; x < f->out.tensor->width; ++x) depthwise_channels(f, rows, x, channels.first, out + x * f->out.pixel);
+#if TMO_RUNS_DSP
+  } else if (own->packing != TMO_PACKING_NONE) {
+    packed_channels(f, rows, out);
+#endif
+  } else {
+    conv_channels(f, own, rows, out);
+  }
+}
+
+/* The share of the core in a row that both make. `own`: the operator, that may be changed. */
+TMO_OWN_FRAME static void fire_both(const core_run *c, tmo_op *own, const tmo_share *share) {
+  const int8_t *rows[TMO_MAX_KERNEL_H];
+  firing f;
+  f.run = &c->run;
+  f.kernel.op = own;
+  set_up(&f);
+  const tmo_window window = read_under(&f, 0, rows);
+  int8_t *const out = output_pixel(&f, c->run.unit.row, 0);
+  if (share->how == TMO_SHARE_CHANNELS) {
+    fire_channels(&f, own, &window, stretch_of(share, c->core, f.out.tensor->channels), out);
+    return;
+  }
+  const stretch columns = stretch_of(share, c->core, f.out.tensor->width);
+  narrow_columns(&f, own, rows, window.count, columns);
+  call_row_kernel(&f.kernel, &window, out + columns.first * f.out.pixel);
+}
+
+/* Bit i of those that a program has for its firings. */
+static bool bit_of(const void *program, uint32_t bits, uint32_t i) {
+  return (((const uint8_t *)tmo_constant(program, bits))[i / 8] >> i % 8 & 1) != 0;
+}
+
+/* What the core makes of the present firing: TMO_SHARE_*. */
+static uint16_t share_now(const core_run *c, const tmo_share *share) {
+  const void *program = c->run.program;
+  const bool alone = c->cores->alone > 0 && bit_of(program, c->cores->alone, tmo_header_of(program)->firings - c->run.firings);
+  return alone ? TMO_SHARE_FIRST : share->how;
+}
+
+static tmo_status fire_share(const tmo_run_state *run, const tmo_op *op) {
+  core_run *const c = (core_run *)(uintptr_t)run;
+  if (c->cores == NULL) return tmo_cores_fire_any(run, op);
+  const tmo_share *share = (const tmo_share *)tmo_constant(run->program, c->cores->shares) + run->op;
+  uint8_t *const counters = c->run.workspace;
+  tmo_status status = TMO_OK;
+  tmo_op own = *op;
+  if (c->core > 0) own.accumulator = share->accumulator;
+  c->run.workspace = c->workspace;
+  const uint16_t how = share_now(c, share);
+  if (how > TMO_SHARE_SECOND) {
+    fire_both(c, &own, share);
+  } else if (how == c->core) {
+    status = tmo_cores_fire_any(run, &own);
+  }
+  c->run.workspace = counters;
+  return status;
+}
+
+static void meet(const tmo_team *team, uint16_t core) {
+  team->wake(team->context, 1 - core);
+  team->wait(team->context, core);
+}
+
+/* Whatever happens, a core comes to all meetings. */
+static tmo_status run_core(const tmo_team *team, uint16_t core) {
+  const uint32_t firings = tmo_header_of(team->program)->firings;
+  core_run c = {.cores = tmo_cores_of(team->program), .workspace = (uint8_t *)team->workspace, .core = core};
+  tmo_status status = TMO_MORE;
+  tmo_cores_begin(&c.run, team->program, team->io, c.workspace + (core > 0 ? c.cores->counters : 0));
+  for (uint32_t i = 0; i < firings; ++i) {
+    if (bit_of(team->program, c.cores->meetings, i)) meet(team, core);
+    if (status == TMO_MORE) status = tmo_cores_step(&c.run);
+  }
+  return status;
+}
+
+static tmo_status run_alone(const void *program, void *const *io, void *workspace) {
+  core_run c = {.workspace = (uint8_t *)workspace};
+  tmo_status status = TMO_MORE;
+  tmo_cores_begin(&c.run, program, io, workspace);
+  while (status == TMO_MORE) status = tmo_cores_step(&c.run);
+  return status;
+}
+
+tmo_status tmo_run_shared(tmo_team *team, const void *program, void *const *io, void *workspace) {
+  if (team == NULL || tmo_cores_of(program) == NULL) return run_alone(program, io, workspace);
+  team->program = program;
+  team->io = io;
+  team->workspace = workspace;
+  team->wake(team->context, 1);
+  const tmo_status status = run_core(team, 0);
+  team->wait(team->context, 0);
+  return status == TMO_OK ? team->status : status;
+}
+
+void tmo_run_worker(tmo_team *team) {
+  team->wait(team->context, 1);
+  team->status = run_core(team, 1);
+  team->wake(team->context, 0);
+}
+
+#include "tmo/check.h" /* from here on: it is compiled for size */
+
+/* Whether both have something, and a kernel can make it. */
+static bool check_both(const tmo_operation *o, const tmo_share *share) {
+  const tmo_op *op = o->op;
+  if (tmo_iterative(op) || op->access != 0 || op->kind == TMO_OP_GATHER || share->cut == 0) return false;
+  if (share->how == TMO_SHARE_COLUMNS) {
+    return share->cut < o->out->width && (op->n_inputs > 1 || share->cut * (uint32_t)op->stride_w < (uint32_t)op->pad_left + o->in->width);
+  }
+  const bool depthwise = op->kind == TMO_OP_DEPTHWISE && o->in->channels == o->out->channels;
+  const uint32_t least = op->packing == TMO_PACKING_NONE ? 1 : 4, granule = tmo_is_packed_as(op, TMO_PACKING_DSP_DENSE) ? 6 : least;
+  if (op->kind != TMO_OP_CONV && !(depthwise && (uint32_t)op->kernel_h * op->kernel_w <= TMO_MAX_TAPS)) return false;
+  return share->cut < o->out->channels && share->cut % granule == 0 && share->cut >= least && o->out->channels - share->cut >= least;
+}
+
+/* Scratch of both, for as many columns as are theirs. */
+static bool check_scratch(const tmo_checker *c, const tmo_operation *o, const tmo_share *share) {
+  if (o->op->packing == TMO_PACKING_NONE) return tmo_iterative(o->op) ? share->accumulator == o->op->accumulator : true;
+  for (uint16_t core = 0; core < 2; ++core) {
+    tmo_tensor out = *o->out;
+    if (share->how == TMO_SHARE_COLUMNS) out.width = core == 0 ? share->cut : (uint16_t)(out.width - share->cut);
+    const uint32_t at = core == 0 ? o->op->accumulator : share->accumulator;
+    if (!tmo_in_workspace(c, at, tmo_scratch_bytes(o->op, o->in, &out), 4)) return false;
+  }
+  return true;
+}
+
+static bool check_shares(const tmo_checker *c, const tmo_block *block, const tmo_share *shares) {
+  for (uint32_t i = block->first_op; i < (uint32_t)block->first_op + block->n_ops; ++i) {
+    const tmo_op *op = &c->ops[i];
+    const tmo_operation o = {block, op, &c->tensors[op->input[0]], &c->tensors[op->output]};
+    const bool helium = op->packing == TMO_PACKING_MVE_CONV || op->packing == TMO_PACKING_MVE_DEPTHWISE;
+    if (helium || shares[i].how > TMO_SHARE_CHANNELS || !check_scratch(c, &o, &shares[i])) return false;
+    if (shares[i].how > TMO_SHARE_SECOND && !check_both(&o, &shares[i])) return false;
+  }
+  return true;
+}
+
+tmo_status tmo_check_cores(const void *program) {
+  const tmo_header *h = tmo_header_of(program);
+  const tmo_order *last = tmo_orders(program);
+  if (tmo_cores_of(program) == NULL) return TMO_OK;
+  const tmo_checker c = {(const uint8_t *)program, tmo_tensors(program), tmo_ops(program), NULL, 0, 0};
+  while (last->first != 0) ++last;
+  const tmo_cores *cores = tmo_cores_of(program);
+  if (h->input != TMO_INPUT_ARENA || h->state > 0 || !tmo_has_constant(&c, last->ops, sizeof *cores, 4)) return TMO_ERROR_TABLE;
+  if (!tmo_has_constant(&c, cores->shares, tmo_times(sizeof(tmo_share), h->n_ops), 4)) return TMO_ERROR_TABLE;
+  if (!tmo_has_constant(&c, cores->meetings, h->firings / 8 + 1, 1)) return TMO_ERROR_TABLE;
+  if (cores->alone > 0 && !tmo_has_constant(&c, cores->alone, h->firings / 8 + 1, 1)) return TMO_ERROR_TABLE;
+  const tmo_share *shares = (const tmo_share *)tmo_constant(program, cores->shares);
+  for (uint32_t i = 0; i < h->n_blocks; ++i) {
+    const tmo_block *block = &tmo_blocks(program)[i];
+    const uint32_t bytes = (uint32_t)sizeof(uint16_t) * block->n_ops;
+    if (tmo_is_tiled(block) || cores->counters > h->workspace || cores->counters < bytes) return TMO_ERROR_TABLE;
+    if (!tmo_in_workspace(&c, block->counters, cores->counters + bytes, 2)) return TMO_ERROR_TABLE;
+    if (!check_shares(&c, block, shares)) return TMO_ERROR_OP;
+  }
+  return TMO_OK;
+}

@@ -1,0 +1,62 @@
+/* Runs one case of tests/cores/cases.py on two threads, over and over, with other delays each time: for ThreadSanitizer.
+ *
+ *   race CASES RUNS SEED */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tmo/access.h"
+#include "tmo_threads.h"
+
+typedef struct {
+  uint32_t program, program_bytes, arena_bytes, workspace, n_inputs, n_outputs, io, by_operator, state, core;
+} blob_case;
+
+typedef struct {
+  uint32_t arena, bytes, data;
+} blob_io;
+
+static uint8_t *loaded(const char *path) {
+  FILE *file = fopen(path, "rb");
+  if (file == NULL || fseek(file, 0, SEEK_END) != 0) exit(2);
+  const long size = ftell(file);
+  uint8_t *bytes = aligned_alloc(16, ((size_t)size + 15) / 16 * 16);
+  rewind(file);
+  if (bytes == NULL || fread(bytes, 1, (size_t)size, file) != (size_t)size) exit(2);
+  fclose(file);
+  return bytes;
+}
+
+int main(int argc, char **argv) {
+  if (argc != 4) return 2;
+  const uint8_t *blob = loaded(argv[1]);
+  const uint32_t runs = (uint32_t)strtoul(argv[2], NULL, 10), seed = (uint32_t)strtoul(argv[3], NULL, 10);
+  uint32_t words[3];
+  memcpy(words, blob, sizeof words);
+  const blob_case *c = (const blob_case *)(const void *)(blob + words[2]);
+  const blob_io *io = (const blob_io *)(const void *)(blob + c->io);
+  const void *program = blob + c->program;
+  uint8_t *arena = aligned_alloc(16, (c->arena_bytes + 15) / 16 * 16);
+  uint32_t bytes[TMO_MAX_IO];
+  void *buffers[TMO_MAX_IO];
+  if (arena == NULL || c->n_inputs + c->n_outputs > TMO_MAX_IO) return 2;
+  for (uint32_t i = 0; i < c->n_inputs + c->n_outputs; ++i) {
+    bytes[i] = io[i].bytes;
+    buffers[i] = arena + io[i].arena;
+  }
+  tmo_status status = tmo_check(program, c->program_bytes, bytes, c->n_inputs, c->n_outputs, tmo_header_of(program)->workspace);
+  if (status == TMO_OK) status = tmo_check_cores(program);
+  for (uint32_t run = 0; status == TMO_OK && run < runs; ++run) {
+    memset(arena, (int)run, c->arena_bytes);
+    for (uint32_t i = 0; i < c->n_inputs; ++i) memcpy(buffers[i], blob + io[i].data, io[i].bytes);
+    status = tmo_run_threads(program, buffers, arena + c->workspace, seed + run);
+    for (uint32_t i = c->n_inputs; i < c->n_inputs + c->n_outputs; ++i) {
+      if (memcmp(buffers[i], blob + io[i].data, io[i].bytes) != 0) {
+        printf("run %u of seed %u differs\n", run, seed);
+        return 1;
+      }
+    }
+  }
+  printf("status %d after %u runs\n", status, runs);
+  return status != TMO_OK;
+}

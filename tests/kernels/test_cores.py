@@ -1,0 +1,138 @@
+"""Two cores as two threads: the same bytes whatever the delays, no race that ThreadSanitizer sees, no bad program."""
+
+from __future__ import annotations
+
+import functools
+import subprocess
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from conftest import EXAMPLE, MODELS, ROOT, examples
+from cores.cases import Case, blob, model_cases
+
+import tflm_memopt
+from tflm_memopt.lower.program import Program, ProgramCores
+from tflm_memopt.lower.serialise import pack, unpack
+from tflm_memopt.plan.plan import How
+from tflm_memopt.runtime import host
+from tflm_memopt.runtime.host import Status
+
+LIBRARY = ROOT / "custom_ops"
+TARGETS = ("generic", "cortex-m33")
+RACE_RUNS = 10_000
+TSAN_FOUND = 66
+"""ThreadSanitizer's exit code."""
+
+
+@functools.cache
+def cases(path: Path = EXAMPLE, target: str = "cortex-m33") -> list[Case]:
+    return model_cases(tflm_memopt.optimize(path.read_bytes(), cores=2, target=target).model)
+
+
+def runs_right(case: Case, seed: int) -> bool:
+    got = host.run_shared(case.program, case.arena, case.inputs, [e.nbytes for e in case.expected], seed)
+    return all((a == b.ravel().view(np.int8)).all() for a, b in zip(got, case.expected, strict=True))
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_two_threads_give_the_bytes_of_one(target: str) -> None:
+    for case in cases(EXAMPLE, target):
+        assert [seed for seed in range(examples(16)) if not runs_right(case, seed)] == []
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize("share", ["1,1", "0.8,1", "1,0.3"])
+def test_real_models(small_model: Path, target: str, share: str) -> None:
+    model = tflm_memopt.optimize(small_model.read_bytes(), cores=2, target=target, share=share, int8_io=True).model
+    for case in model_cases(model):
+        assert [seed for seed in range(5) if not runs_right(case, seed)] == []
+
+
+def damaged(change: Callable[[Program, ProgramCores], Program]) -> Status:
+    program = unpack(max(cases(), key=lambda case: len(case.program)).program)
+    assert program.cores
+    return host.check_cores(pack(change(program, program.cores)))
+
+
+def one_share(program: Program, how: int, cut: int, accumulator: int | None = None) -> Program:
+    """The program with another share of its first operator that both cores make."""
+    assert program.cores
+    shares = [*program.cores.shares]
+    i = next(i for i, share in enumerate(shares) if share.how > How.SECOND)
+    shares[i] = replace(shares[i], how=how, cut=cut)
+    if accumulator is not None:
+        shares = [replace(share, accumulator=accumulator) for share in shares]
+    return replace(program, cores=replace(program.cores, shares=tuple(shares)))
+
+
+@pytest.mark.parametrize(
+    ("change", "status"),
+    [
+        (lambda p, _: p, Status.OK),
+        (lambda p, _: replace(p, cores=None), Status.OK),
+        (lambda p, _: one_share(p, 4, 1), Status.OP),
+        (lambda p, _: one_share(p, How.COLUMNS, 0), Status.OP),
+        (lambda p, _: one_share(p, How.COLUMNS, 60_000), Status.OP),
+        (lambda p, _: one_share(p, How.CHANNELS, 0), Status.OP),
+        (lambda p, _: one_share(p, How.CHANNELS, 60_000), Status.OP),
+        (lambda p, _: one_share(p, How.CHANNELS, 2), Status.OP),
+        (lambda p, _: one_share(p, How.FIRST, 0, accumulator=p.workspace), Status.OP),
+        (lambda p, c: replace(p, cores=replace(c, counters=1)), Status.TABLE),
+        (lambda p, c: replace(p, cores=replace(c, counters=1 << 31)), Status.TABLE),
+        (lambda p, _: replace(p, state=4), Status.TABLE),
+    ],
+)
+def test_what_would_leave_the_buffers_is_refused(
+    change: Callable[[Program, ProgramCores], Program], status: Status
+) -> None:
+    assert damaged(change) is status
+
+
+def test_the_program_runs_on_one_core_too() -> None:
+    for case in cases():
+        got = host.run(case.program, case.inputs, [e.nbytes for e in case.expected])
+        assert all((a == b.ravel().view(np.int8)).all() for a, b in zip(got, case.expected, strict=True))
+
+
+@functools.cache
+def race(folder: Path) -> Path:
+    program = folder / "race"
+    flags = ["-std=c11", "-O1", "-g", "-Wall", "-Wextra", "-Werror", "-fsanitize=thread", "-pthread"]
+    paths = [f"-I{LIBRARY / 'include'}", f"-I{LIBRARY / 'host'}"]
+    files = [Path(__file__).with_name("race.c"), LIBRARY / "host/tmo_threads.c", *sorted((LIBRARY / "src").glob("*.c"))]
+    subprocess.run(["cc", *flags, *paths, *map(str, files), "-o", str(program)], check=True, timeout=600)
+    return program
+
+
+def raced(case: Case, runs: int, folder: Path) -> subprocess.CompletedProcess[str]:
+    path = folder / "case.bin"
+    path.write_bytes(blob([case]))
+    command = [str(race(folder)), str(path), str(runs), "1"]
+    return subprocess.run(command, capture_output=True, text=True, timeout=3600, check=False)
+
+
+@pytest.mark.slow
+def test_no_race_under_thread_sanitizer(tmp_path_factory: pytest.TempPathFactory) -> None:
+    """kws, or where the public models are not, the example: 10,000 runs with random delays."""
+    kws = MODELS / "mlperf_tiny_kws_dscnn_int8.tflite"
+    for case in cases(kws if kws.exists() else EXAMPLE):
+        done = raced(case, examples(RACE_RUNS), tmp_path_factory.mktemp("race"))
+        assert done.returncode == 0, done.stdout + done.stderr[-4000:]
+
+
+@pytest.mark.slow
+def test_a_missing_meeting_is_seen_by_thread_sanitizer(tmp_path_factory: pytest.TempPathFactory) -> None:
+    """The case from which one meeting is taken that the checker wants."""
+    case = max(cases(), key=lambda case: len(case.program))
+    program = unpack(case.program)
+    assert program.cores
+    meetings = program.cores.meetings
+    less = replace(program.cores, meetings=meetings[: len(meetings) // 2] + meetings[len(meetings) // 2 + 1 :])
+    planted = replace(case, program=pack(replace(program, cores=less)))
+    done = raced(planted, 50, tmp_path_factory.mktemp("planted"))
+    assert done.returncode == TSAN_FOUND
+    assert "data race" in done.stderr

@@ -1,0 +1,118 @@
+"""check/cores.py: a plan in which two cores race is refused, whichever of its meetings or cuts is wrong."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from dataclasses import replace
+
+import pytest
+from conftest import EXAMPLE
+
+import tflm_memopt
+from tflm_memopt.check.checker import check
+from tflm_memopt.convert.pipeline import for_two_cores, make_plan, pack_for, understand
+from tflm_memopt.errors import PlanError
+from tflm_memopt.model.reader import read
+from tflm_memopt.plan.cores import share_out
+from tflm_memopt.plan.plan import How, Plan, Role, Sharing
+from tflm_memopt.plan.planned import Planned
+from tflm_memopt.plan.planner import Options
+
+
+@functools.cache
+def planned() -> Planned:
+    found = make_plan(
+        understand(read(EXAMPLE.read_bytes()).graph), Options(tiles=None, speeds=(1, 1), target="cortex-m33")
+    )
+    assert found is not None
+    return replace(found, plan=share_out(found.plan, found.partition.ops))
+
+
+def checked(plan: Plan) -> None:
+    check(plan, planned().understood.graph, planned().partition)
+
+
+def first(plan: Plan, change: Callable[[Sharing], Sharing]) -> Plan:
+    """The plan with another sharing of its largest block."""
+    largest = max(plan.sharing, key=lambda s: len(s.meetings))
+    return replace(plan, sharing=tuple(change(s) if s is largest else s for s in plan.sharing))
+
+
+def test_the_plan_is_right_and_most_operators_are_shared() -> None:
+    checked(planned().plan)
+    shares = [share for sharing in planned().plan.sharing for share in sharing.shares]
+    assert sum(share.how > How.SECOND for share in shares) > len(shares) / 2
+
+
+def test_each_meeting_is_needed() -> None:
+    """Without any one of them two cores race: there is none too many."""
+    meetings = max((s.meetings for s in planned().plan.sharing), key=len)
+    assert len(meetings) > 20
+    for missing in meetings[1 :: len(meetings) // 7]:
+        plan = first(planned().plan, lambda s: replace(s, meetings=tuple(m for m in s.meetings if m != missing)))  # noqa: B023
+        with pytest.raises(PlanError, match="since they met last") as raised:
+            checked(plan)
+        assert raised.value.code == "cores_race"
+
+
+def test_a_meeting_that_comes_too_late_is_refused() -> None:
+    with pytest.raises(PlanError, match="core") as raised:
+        checked(first(planned().plan, lambda s: replace(s, meetings=tuple(m + 1 for m in s.meetings))))
+    assert raised.value.code == "cores_race"
+
+
+@pytest.mark.parametrize(
+    ("how", "cut"), [(How.COLUMNS, 0), (How.COLUMNS, 10_000), (How.CHANNELS, 0), (How.CHANNELS, 10_000)]
+)
+def test_a_cut_leaves_something_on_both_sides(how: How, cut: int) -> None:
+    def change(s: Sharing) -> Sharing:
+        return replace(s, shares=(replace(s.shares[0], how=how, cut=cut), *s.shares[1:]))
+
+    with pytest.raises(PlanError, match="cannot be cut") as raised:
+        checked(first(planned().plan, change))
+    assert raised.value.code == "cores_cut"
+
+
+@pytest.mark.parametrize("change", [lambda s: replace(s, shares=s.shares[1:]), lambda s: replace(s, step=99)])
+def test_each_block_is_shared_operator_by_operator(change: Callable[[Sharing], Sharing]) -> None:
+    with pytest.raises(PlanError, match="is not shared") as raised:
+        checked(first(planned().plan, change))
+    assert raised.value.code == "cores_blocks"
+
+
+def test_a_block_that_is_shared_twice_is_refused() -> None:
+    plan = planned().plan
+    with pytest.raises(PlanError, match="twice"):
+        checked(replace(plan, sharing=(*plan.sharing, plan.sharing[0])))
+
+
+def test_scratch_for_one_core_is_too_little() -> None:
+    plan = planned().plan
+    half = tuple(replace(b, nbytes=b.nbytes // 2) if b.role is Role.SCRATCH else b for b in plan.buffers)
+    assert half != plan.buffers
+    with pytest.raises(PlanError, match="needs"):
+        checked(replace(plan, buffers=half))
+
+
+def test_a_plan_says_how_it_is_shared() -> None:
+    assert Plan.from_json(planned().plan.to_json()) == planned().plan
+
+
+def test_a_core_with_less_time_gets_less() -> None:
+    parts = pack_for(planned().partition, "cortex-m33")
+    ops = for_two_cores(parts).ops
+
+    def columns(speeds: tuple[float, float]) -> int:
+        plan = share_out(replace(planned().plan, sharing=()), ops, speeds)
+        return sum(share.cut for sharing in plan.sharing for share in sharing.shares)
+
+    assert columns((0.5, 1.0)) < columns((1.0, 1.0)) < columns((1.0, 0.5))
+
+
+def test_a_plan_for_one_core_is_as_it_was() -> None:
+    report = tflm_memopt.optimize(EXAMPLE.read_bytes())
+    assert report.plan is not None
+    assert not report.plan.sharing
+    assert "sharing" not in report.plan.to_json()
+    assert report.report.cores == ()

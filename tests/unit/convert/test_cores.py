@@ -1,0 +1,62 @@
+"""`--cores` and `--share`: what is asked for, what is refused, what is told."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from conftest import EXAMPLE
+
+import tflm_memopt
+from tflm_memopt.errors import UsageError
+from tflm_memopt.lower.serialise import pack, unpack
+from tflm_memopt.model.reader import read
+from tflm_memopt.runtime.regions import regions
+from tflm_memopt.runtime.stimuli import Steps
+
+
+@pytest.mark.parametrize(
+    ("options", "code"),
+    [
+        ({"cores": 3}, "cores"),
+        ({"share": "0.8,1"}, "share_of_one"),
+        ({"cores": 2, "share": "0.8"}, "share"),
+        ({"cores": 2, "share": (0.8, 1, 1)}, "share"),
+        ({"cores": 2, "share": "0,1"}, "share"),
+        ({"cores": 2, "share": "a,b"}, "share"),
+        ({"cores": 2, "input": "stream"}, "cores_and"),
+        ({"cores": 2, "target": "cortex-m55"}, "cores_and"),
+        ({"cores": 2, "ops": "builtin"}, "cores_and"),
+        ({"cores": 2, "ops": "block"}, "cores_and"),
+        ({"cores": 2, "max_macs": 1.2}, "overhead_of_no_use"),
+    ],
+)
+def test_refusals(options: dict[str, Any], code: str) -> None:
+    with pytest.raises(UsageError) as raised:
+        tflm_memopt.optimize(EXAMPLE.read_bytes(), **options)
+    assert raised.value.code == code
+    assert raised.value.hint
+
+
+def test_the_report_has_cores_and_barriers() -> None:
+    result = tflm_memopt.optimize(EXAMPLE.read_bytes(), cores=2, share="0.8,1", target="cortex-m33")
+    report = result.report.to_json()
+    first, second = report["cores"]
+    assert 0.4 < first["share"] < second["share"] < 0.65
+    assert first["instructions"] < result.report.instructions["cortex-m33"]
+    assert report["barriers"]["count"] > 20
+
+
+def test_a_program_says_how_it_is_shared() -> None:
+    result = tflm_memopt.optimize(EXAMPLE.read_bytes(), cores=2, target="cortex-m33")
+    for region in regions(read(result.model)):
+        program = unpack(region.program)
+        assert program.cores
+        assert unpack(pack(program)).cores == program.cores
+
+
+def test_a_model_for_one_core_is_not_verified_on_two() -> None:
+    model = EXAMPLE.read_bytes()
+    with pytest.raises(UsageError) as raised:
+        tflm_memopt.verify(model, tflm_memopt.optimize(model).model, steps=Steps(cores=2))
+    assert raised.value.code == "verify_cores"

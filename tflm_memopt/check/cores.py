@@ -1,0 +1,160 @@
+"""The checker's proof that no interleaving of two cores loses a byte.
+
+Between two meetings the cores run as fast or slowly as they like. If neither touches a byte that the other one writes
+in between, every order of their steps gives the same bytes as one after the other, which the replay of one core
+(checker.py) has found to be right. So every byte that a core reads or writes carries the number of the stretch between
+two meetings in which it was; a byte that both touch in one stretch, and one of them writes, is a race.
+
+Naive, and written anew (checker.py): it shares nothing with plan/cores.py, which put the meetings there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+import numpy as np
+
+from tflm_memopt.check.arena import Ints, TaggedArena
+from tflm_memopt.check.packed import kernel_scratch
+from tflm_memopt.errors import PlanError
+from tflm_memopt.ops.rowop import RowOp
+from tflm_memopt.plan.plan import Block, How, Plan, Role, Share, Sharing, Stage
+
+NEVER = -1
+Bytes = tuple[int, int, int, int]
+"""From an address on, so many runs of so many bytes, and from one to the next."""
+
+
+class CoresReplay:
+    """Two cores on the bytes of the arena. One that has nothing to do in a plan for one core."""
+
+    def __init__(self, plan: Plan, arena: TaggedArena, ops: Mapping[int, RowOp]) -> None:
+        self.plan, self.arena, self.ops = plan, arena, ops
+        self.of_step = {sharing.step: sharing for sharing in plan.sharing}
+        self.read = np.full((2, plan.head), NEVER, dtype=np.int64)
+        self.written = np.full((2, plan.head), NEVER, dtype=np.int64)
+        self.stretch = 0
+        if len(self.of_step) != len(plan.sharing):
+            raise PlanError("a block is shared twice", code="cores_blocks")
+
+    def enter(self, number: int, block: Block) -> None:
+        """A block begins. All blocks are shared, or none; between custom operators the cores meet."""
+        if not self.plan.sharing:
+            return
+        self.number, self.block, self.fired = number, block, 0
+        sharing = self.of_step.get(number)
+        keys = [stage.op for stage in block.stages]
+        if sharing is None or [share.op for share in sharing.shares] != keys or block.strips:
+            raise PlanError(f"block {number} is not shared operator by operator, or is tiled", code="cores_blocks")
+        self.sharing: Sharing = sharing
+        self.shares = {share.op: share for share in sharing.shares}
+        self.stages: Mapping[int, Stage] = {stage.op: stage for stage in block.stages}
+        for share in sharing.shares:
+            _check_cut(share, self.stages[share.op], self.ops[share.op])
+        if any(number == call[0] for call in self.plan.calls()):
+            self.stretch += 1
+
+    def fires(self, key: int, y: int, rows: Sequence[tuple[int, int]]) -> None:
+        """The next firing. rows: half-open ranges of rows that it reads of each input."""
+        if not self.plan.sharing:
+            return
+        if self.fired in self.sharing.meetings:
+            self.stretch += 1
+        alone = self.fired in self.sharing.alone
+        share = Share(key, How.FIRST) if alone else self.shares[key]
+        self.fired += 1
+        for core in range(2):
+            self._touch(core, self.written, self._counters(core), key, y)
+        for core in (0, 1):
+            if share.how > How.SECOND or share.how == core:
+                self._make(core, share, y, rows)
+
+    def _make(self, core: int, share: Share, y: int, rows: Sequence[tuple[int, int]]) -> None:
+        op, stage = self.ops[share.op], self.stages[share.op]
+        x0, x1, c0, c1 = _own(share, core, op)
+        for k, (first, end) in enumerate(rows):
+            seen = op.reads[k]
+            left, right = _columns(op, k, x0, x1, stage.iterative)
+            low, high = (c0, c1) if share.how is How.CHANNELS and op.is_depthwise else (0, seen.c)
+            for row in range(first, end):
+                at = self.arena.span(op.inputs[k], row, seen.row_bytes)
+                self._touch(core, self.read, (at + left * seen.c + low, right - left, high - low, seen.c), share.op, y)
+        at = self.arena.span(op.output, 0 if stage.iterative else y, op.writes.row_bytes)
+        self._touch(core, self.written, (at + x0 * op.writes.c + c0, x1 - x0, c1 - c0, op.writes.c), share.op, y)
+        for private in self._private(core, share.op):
+            self._touch(core, self.written, private, share.op, y)
+
+    def _private(self, core: int, key: int) -> Iterator[Bytes]:
+        """Sums and scratch."""
+        op, stage = self.ops[key], self.stages[key]
+        if stage.iterative:
+            nbytes = 4 * op.writes.row_bytes
+            yield self.arena.at(Role.ACCUMULATOR, op.output, nbytes)[1], 1, nbytes, nbytes
+        if nbytes := kernel_scratch(stage, op, op.writes.w):
+            behind = core * self._behind(key, nbytes)
+            yield self.arena.at(Role.SCRATCH, self.number, behind + nbytes)[1] + behind, 1, nbytes, nbytes
+
+    def _behind(self, key: int, nbytes: int) -> int:
+        """From the first core's scratch to the second's: of a depthwise convolution, as far as the largest one goes."""
+        if self.ops[key].is_depthwise:
+            nbytes = max(kernel_scratch(stage, self.ops[i], self.ops[i].writes.w) for i, stage in self.stages.items())
+        return nbytes + -nbytes % 4
+
+    def _counters(self, core: int) -> Bytes:
+        nbytes, behind = 2 * len(self.stages), core * max(op.second for op in self.ops.values())
+        at = self.arena.at(Role.COUNTERS, self.number, behind + nbytes)[1]
+        return at + behind, 1, nbytes, nbytes
+
+    def _touch(self, core: int, marks: Ints, where: Bytes, key: int, y: int) -> None:
+        """Marks bytes with the stretch; raises PlanError where the other core is in the way."""
+        start, count, nbytes, step = where
+        if count <= 0 or nbytes <= 0:
+            return
+        at = (start + np.arange(count)[:, None] * step + np.arange(nbytes)).ravel()
+        if at[0] < 0 or at[-1] >= self.plan.head:
+            raise PlanError(f"operator {key}, firing {y}: byte {at[-1]} is outside of the arena", code="cores_outside")
+        theirs = (self.written, self.read) if marks is self.written else (self.written,)
+        for other in theirs:
+            meets = other[1 - core][at] == self.stretch
+            if meets.any():
+                verb = "writes" if marks is self.written else "reads"
+                did = "has written" if other is self.written else "has read"
+                raise PlanError(
+                    f"operator {key} {self.ops[key].name}, firing {y}: core {core} {verb} byte {at[meets.argmax()]}, "
+                    f"which core {1 - core} {did} since they met last",
+                    code="cores_race",
+                    where=f"block {self.number}, firing {self.fired - 1}",
+                )
+        marks[core][at] = self.stretch
+
+
+def _own(share: Share, core: int, op: RowOp) -> tuple[int, int, int, int]:
+    """Columns and channels of the output that a core makes."""
+    x0, x1, c0, c1 = 0, op.writes.w, 0, op.writes.c
+    if share.how is How.COLUMNS:
+        x0, x1 = ((0, share.cut), (share.cut, x1))[core]
+    if share.how is How.CHANNELS:
+        c0, c1 = ((0, share.cut), (share.cut, c1))[core]
+    return x0, x1, c0, c1
+
+
+def _columns(op: RowOp, k: int, x0: int, x1: int, iterative: bool) -> tuple[int, int]:
+    """Columns of input k under these columns of the output; all where it is not read by a window."""
+    width, w = op.reads[k].w, op.window
+    if iterative or op.access or (x0, x1) == (0, op.writes.w):
+        return 0, width
+    if op.is_binary:
+        return (x0, x1) if width > 1 else (0, 1)
+    left = x0 * w.stride_w - w.pad_left
+    right = (x1 - 1) * w.stride_w - w.pad_left + (w.kernel_w - 1) * w.dilation_w + 1
+    return max(left, 0), min(right, width)
+
+
+def _check_cut(share: Share, stage: Stage, op: RowOp) -> None:
+    """Both have something, and there is a kernel for it."""
+    whole = {How.COLUMNS: op.writes.w, How.CHANNELS: op.writes.c}.get(share.how)
+    if whole is None:
+        return
+    possible = op.cuts_columns if share.how is How.COLUMNS else op.cuts_channels
+    if not 0 < share.cut < whole or stage.iterative or not possible:
+        raise PlanError(f"operator {share.op} {op.name} cannot be cut at {share.cut} of {whole}", code="cores_cut")

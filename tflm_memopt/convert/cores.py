@@ -1,0 +1,86 @@
+"""What `--cores` and `--share` ask for."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+
+from tflm_memopt.analysis.costs import Table, Work, estimate
+from tflm_memopt.errors import UsageError
+from tflm_memopt.ops.packing import Family
+from tflm_memopt.ops.packings import family
+from tflm_memopt.ops.rowop import RowOp
+from tflm_memopt.plan.cores import CORES, EVEN, fraction
+from tflm_memopt.plan.plan import Plan
+from tflm_memopt.plan.planner import PER_REGION, Ops
+from tflm_memopt.results import BarriersReport, CoreReport
+from tflm_memopt.rowgraph.inputs import IN_ARENA, InputMode
+
+WALK, SET_UP, MEETING = 220, 250, 60
+"""Instructions: to get to a firing, which each core does for all of them; to begin a share of one; to wake and to wait
+(benchmarks/two_cores.py counts them on Cortex-M33).
+"""
+LEAST_SHARE = 0.2
+"""The least part of a core's time: with less, the other one is better off alone."""
+
+
+def speeds(
+    cores: int, share: str | Collection[float] | None, target: str, where: InputMode, ops: Ops
+) -> tuple[float, float] | None:
+    """The part of each core's time that is the model's; None: one core.
+
+    Raises UsageError for what two cores cannot do.
+    """
+    if cores not in (1, CORES):
+        raise UsageError(f"{cores} cores: a plan is for 1 or {CORES}", code="cores", hint="--cores 2")
+    if cores == 1:
+        if share is not None:
+            raise UsageError("--share is for two cores", code="share_of_one", hint="--cores 2")
+        return None
+    barred = {
+        f"--input {where}": where != IN_ARENA,
+        f"--target {target}": family(target) is Family.MVE,
+        f"--ops {ops}": ops != PER_REGION,
+    }
+    for flag in (name for name, wrong in barred.items() if wrong):
+        raise UsageError(f"two cores have no {flag}", code="cores_and", hint=f"leave {flag} out, or --cores 1")
+    return _shares(share) if share is not None else EVEN
+
+
+def without(cores: int) -> tuple[str, ...]:
+    """Ingredients of a plan that so many cores have no use for: tiles are single pixels, which have no halves."""
+    return ("tiles",) if cores > 1 else ()
+
+
+def _shares(share: str | Collection[float]) -> tuple[float, float]:
+    try:
+        found = tuple(float(part) for part in (share.split(",") if isinstance(share, str) else share))
+    except ValueError:
+        found = ()
+    if len(found) != CORES or not all(LEAST_SHARE <= part <= 1 for part in found):
+        raise UsageError(
+            f"no shares of two cores: '{share}'",
+            code="share",
+            hint=f"two numbers from {LEAST_SHARE} to 1: --share 0.8,1",
+        )
+    return found[0], found[1]
+
+
+def told(
+    plan: Plan, ops: Mapping[int, RowOp], done: Sequence[Work], table: Table
+) -> tuple[tuple[CoreReport, ...], BarriersReport | None]:
+    """What each core does of the work that the operators of a plan's blocks are, and how often they meet."""
+    if not plan.sharing:
+        return (), None
+    shares = [(share, sharing) for sharing in plan.sharing for share in sharing.shares]
+    each, whole = [0.0] * CORES, 0.0
+    for (share, _), work in zip(shares, done, strict=True):
+        one = estimate(table.kernels, work)
+        mine = fraction(share, ops[share.op].writes)
+        whole += one
+        for core, part in enumerate((mine, 1 - mine)):
+            each[core] += one * part
+            again = WALK if part == 0 else SET_UP if part < 1 else 0
+            each[core] += work.firings * again * (1 if part == 0 else 1 - part)
+    return tuple(CoreReport(round(n), round(n / whole, 4)) for n in each), BarriersReport(
+        sum(len(sharing.meetings) for sharing in plan.sharing), MEETING
+    )

@@ -1,0 +1,299 @@
+"""Two cores: which of them makes what of each firing, and before which firings they meet.
+
+Both cores walk through the firings of a block in the same order. Rows are cut in two, by columns or by channels, so
+that neither rings nor whole tensors grow: only scratch and counters exist twice. A meeting is needed where a firing
+touches bytes that the other core has written since the last one, or writes bytes that it has read: it is put right
+before that firing, which for a given order and given cuts leads to the fewest meetings (each ends a longest run of
+firings without such a pair). Cores are devices that share their memory (Stahl, thesis, chapter 5).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from fractions import Fraction
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tflm_memopt.model.graph import TensorId
+from tflm_memopt.ops.packing import Packing
+from tflm_memopt.ops.rowop import RowOp, Rows
+from tflm_memopt.plan.firing.occupancy import trace_of
+from tflm_memopt.plan.firing.trace import Member, Trace
+from tflm_memopt.plan.plan import Block, How, Plan, Role, Share, Sharing
+
+CORES = 2
+EVEN = (1.0, 1.0)
+"""All of both cores' time is the inference's."""
+MAX_TAPS = 64
+"""Pixels under a window that is listed pixel by pixel: TMO_MAX_TAPS."""
+GRANULES = {Packing.NONE: 1, Packing.DSP_CONV: 4, Packing.DSP_DEPTHWISE: 4, Packing.DSP_DENSE: 6}
+"""Channels are cut at a multiple of so many; those with another packing are not cut."""
+LEAST_PACKED = 4
+"""Channels that a packed kernel makes at least."""
+AWKWARD = 4
+"""Columns that no core makes of a packed row of one more: its scratch is for three at once."""
+MOST_ALONE = 0.2
+"""The most of the firings that cores share: others are made by core 0, where one would be in the other's way."""
+ALIKE = 0.03
+"""Cuts that differ by less are alike: the one is taken that the cores' work so far asks for."""
+BYTE_WORK = 6
+"""Multiply-accumulates that a byte of output is about as much work as."""
+
+
+@dataclass(frozen=True, slots=True)
+class Patch:
+    """Bytes [first, end) of each of `pixels` pixels, `pitch` bytes from one to the next."""
+
+    start: int
+    pixels: int
+    pitch: int
+    first: int
+    end: int
+
+    def of(self, marks: NDArray[np.bool_]) -> NDArray[np.bool_]:
+        """Those of an array of all bytes."""
+        whole = marks[self.start : self.start + self.pixels * self.pitch]
+        view: NDArray[np.bool_] = whole.reshape(self.pixels, self.pitch)[:, self.first : self.end]
+        return view
+
+
+@dataclass(frozen=True, slots=True)
+class Touched:
+    """What one core reads and writes in one firing."""
+
+    reads: tuple[Patch, ...] = ()
+    writes: tuple[Patch, ...] = ()
+
+
+class _Marks:
+    """What each core has read and written since the last meeting."""
+
+    def __init__(self, nbytes: int) -> None:
+        self.read = np.zeros((CORES, nbytes), np.bool_)
+        self.written = np.zeros((CORES, nbytes), np.bool_)
+
+    def clear(self) -> None:
+        self.read[:] = self.written[:] = False
+
+    def add(self, core: int, touched: Touched, value: bool = True) -> None:
+        for marks, patches in ((self.read, touched.reads), (self.written, touched.writes)):
+            for patch in patches:
+                patch.of(marks[core])[:] = value
+
+    def meets(self, core: int, touched: Touched) -> bool:
+        """Whether a core touches what the other one has written, or writes what it has read."""
+        read, written = self.read[1 - core], self.written[1 - core]
+        both = any(patch.of(written).any() for patch in (*touched.reads, *touched.writes))
+        return both or any(patch.of(read).any() for patch in touched.writes)
+
+
+class _Block:
+    """The firings of a block, and what they touch."""
+
+    def __init__(self, plan: Plan, step: int, ops: Mapping[int, RowOp]) -> None:
+        block = plan.steps[step]
+        if not isinstance(block, Block):
+            raise TypeError(f"step {step} is no block")
+        self.plan, self.step, self.block = plan, step, block
+        self.trace: Trace = trace_of(block, ops)
+        self.members = {m.key: m for m in self.trace.members}
+        fired = self.trace.fired.tolist(), self.trace.firing[self.trace.moments].tolist()
+        self.firings = [*zip(*fired, strict=True)]
+        self.own = {(b.role, b.key): (b, offset) for b, offset in plan.placed()}
+
+    def private(self, role: Role, core: int, behind: int, nbytes: int) -> tuple[Patch, ...]:
+        """The bytes of scratch or counters that are a core's: core 1 has its own `behind` those of core 0."""
+        found = self.own.get((role, self.step))
+        return (Patch(found[1] + core * behind, 1, nbytes, 0, nbytes),) if found and nbytes else ()
+
+    def row(self, tensor: TensorId, rows: Rows, y: int) -> int:
+        """Where a row lies."""
+        if (Role.RING, tensor) in self.own:
+            buffer, offset = self.own[Role.RING, tensor]
+            return offset + y % buffer.depth * rows.row_bytes
+        turned = self.block.turned and rows.h * rows.w > 1
+        return self.own[Role.TENSOR, tensor][1] + (rows.h - 1 - y if turned else y) * rows.row_bytes
+
+    def touched(self, share: Share, core: int, y: int) -> Touched:
+        """By core `core` in firing y of an operator."""
+        member = self.members[share.op]
+        op = member.op
+        if share.how <= How.SECOND and share.how != core:
+            return Touched(writes=self._counters(core))
+        columns, channels = part(share, core, op.writes)
+        reads = tuple(
+            patch
+            for k in range(len(op.inputs))
+            for patch in self._reads(member, k, y, columns, channels if _is_filtered(op, share) else None)
+        )
+        made = 0 if member.iterative else y
+        out = Patch(self.row(op.output, op.writes, made), op.writes.w, op.writes.c, *channels)
+        out = replace(out, start=out.start + columns[0] * out.pitch, pixels=columns[1] - columns[0])
+        sums: tuple[Patch, ...] = ()
+        if member.sum_bytes:
+            at = self.own[Role.ACCUMULATOR, op.output][1]
+            sums = (Patch(at, 1, member.sum_bytes, 0, member.sum_bytes),)
+        scratch = self.private(Role.SCRATCH, core, self.trace.second_scratch(member), member.scratch_bytes)
+        return Touched((*reads, *sums), (out, *sums, *scratch, *self._counters(core)))
+
+    def _counters(self, core: int) -> tuple[Patch, ...]:
+        behind = max(m.op.second for m in self.members.values())
+        return self.private(Role.COUNTERS, core, behind, 2 * len(self.members))
+
+    def _reads(
+        self, member: Member, k: int, y: int, columns: tuple[int, int], channels: tuple[int, int] | None
+    ) -> Iterator[Patch]:
+        op, rows, at = member.op, member.op.reads[k], np.array([y], np.int64)
+        first, end = (int(edge[0]) for edge in member.rows(k, at))
+        left, right = (0, rows.w) if member.iterative else columns_under(op, k, columns)
+        span = channels or (0, rows.c)
+        for row in range(first, end):
+            if right > left:
+                start = self.row(op.inputs[k], rows, row)
+                yield Patch(start + left * rows.c, right - left, rows.c, *span)
+
+
+def part(share: Share, core: int, writes: Rows) -> tuple[tuple[int, int], tuple[int, int]]:
+    """Columns and channels of the output row that a core makes."""
+    columns, channels = (0, writes.w), (0, writes.c)
+    cut = (0, share.cut) if core == 0 else (share.cut, None)
+    if share.how is How.COLUMNS:
+        columns = (cut[0], writes.w if cut[1] is None else cut[1])
+    elif share.how is How.CHANNELS:
+        channels = (cut[0], writes.c if cut[1] is None else cut[1])
+    return columns, channels
+
+
+def columns_under(op: RowOp, k: int, columns: tuple[int, int]) -> tuple[int, int]:
+    """Columns of input k that these columns of the output are made of."""
+    width, w = op.reads[k].w, op.window
+    if op.access or (op.reducible and op.writes.w == 1):
+        return 0, width
+    if op.is_binary:
+        return (0, 1) if width == 1 else columns
+    first = columns[0] * w.stride_w - w.pad_left
+    return max(0, first), min(width, (columns[1] - 1) * w.stride_w - w.pad_left + w.extent_w)
+
+
+def _is_filtered(op: RowOp, share: Share) -> bool:
+    """Whether a share of the channels reads the same ones of the input."""
+    return share.how is How.CHANNELS and op.is_depthwise
+
+
+def cuts(member: Member, first: float) -> Iterator[tuple[float, Share]]:
+    """Ways to share an operator of which core 0 should make this much, with what each costs: 1 is half of the work on
+    both, more is waiting, and what both do, twice.
+    """
+    op, out = member.op, member.op.writes
+    if member.iterative or not op.cuts_columns:
+        return
+
+    def load(cut: int, whole: int) -> float:
+        return max(cut / whole / first, (1 - cut / whole) / (1 - first))
+
+    packed = op.packing is not Packing.NONE
+    for cut in _around(first * out.w, 1, out.w):
+        if not (packed and out.w == AWKWARD + 1 and AWKWARD in (cut, out.w - cut)):
+            yield load(cut, out.w), Share(member.key, How.COLUMNS, cut)
+    granule = GRANULES.get(op.packing, 0)
+    taps = op.window.kernel_h * op.window.kernel_w
+    if granule and op.cuts_channels and (taps <= MAX_TAPS or not op.is_depthwise):
+        least = LEAST_PACKED if packed else 1
+        for cut in _around(first * out.c, granule, out.c):
+            if min(cut, out.c - cut) >= least:
+                yield load(cut, out.c) + 2 * _again(op, taps), Share(member.key, How.CHANNELS, cut)
+
+
+def _again(op: RowOp, taps: int) -> float:
+    """What both cores do of each pixel when they share its channels, of half of its work. Instructions, roughly."""
+    packed, channels = op.packing is not Packing.NONE, op.writes.c
+    if op.is_depthwise:
+        return (60 + 15 * taps) / ((1.25 if packed else 4) * taps * channels / 2)
+    values = taps * op.reads[0].c
+    gathered = (1 if op.writes.w >= 8 else 3.5) * values if packed and op.writes.w > 1 else 0
+    return (gathered + 100) / ((0.55 if packed else 3) * values * channels / 2 + gathered / 2)
+
+
+def _around(ideal: float, step: int, whole: int) -> list[int]:
+    """The multiples of `step` on both sides that leave something on both."""
+    below = int(ideal // step) * step
+    return [cut for cut in dict.fromkeys((below, below + step)) if 0 < cut < whole]
+
+
+def share_out(plan: Plan, ops: Mapping[int, RowOp], speeds: tuple[float, float] = EVEN) -> Plan:
+    """The same plan for two cores. speeds: of each core's time, what is the inference's."""
+    first = float(Fraction(speeds[0]) / (Fraction(speeds[0]) + Fraction(speeds[1])))
+    done = [0.0, 0.0]
+    sharing = []
+    for call in plan.calls():
+        marks, one_firing = _Marks(plan.head), _Marks(plan.head)
+        for number in call:
+            block = _Block(plan, number, ops)
+            chosen = {m.key: _choose(block, m, first, done, one_firing) for m in block.trace.members}
+            shares = {key: share for key, (share, _) in chosen.items()}
+            alone = tuple(sorted(i for _, firings in chosen.values() for i in firings))
+            meetings = _meetings(block, shares, frozenset(alone), marks, enters=number != call[0])
+            in_order = tuple(shares[stage.op] for stage in block.block.stages)
+            sharing.append(Sharing(number, in_order, tuple(meetings), alone))
+    return replace(plan, sharing=tuple(sharing))
+
+
+def _choose(
+    block: _Block, member: Member, first: float, done: list[float], marks: _Marks
+) -> tuple[Share, tuple[int, ...]]:
+    """The share with the least work, which is added to `done`; and firings that core 0 has to make alone."""
+    work = member.op.macs + BYTE_WORK * member.op.writes.nbytes
+    possible: list[tuple[float, Share, tuple[int, ...]]] = []
+    for load, share in sorted(cuts(member, first), key=lambda c: c[0]):
+        alone = tuple(_collisions(block, share, marks))
+        if len(alone) <= MOST_ALONE * member.firings:
+            possible.append((load, share, alone))
+    behind = How.FIRST if done[0] / first <= done[1] / (1 - first) else How.SECOND
+    share, alone = Share(member.key, behind), ()
+    if possible:
+
+        def balance(candidate: tuple[Share, tuple[int, ...]]) -> tuple[int, float]:
+            mine = fraction(candidate[0], member.op.writes)
+            return len(candidate[1]), abs((done[0] + mine * work) / first - (done[1] + (1 - mine) * work) / (1 - first))
+
+        alike = ((s, alone) for load, s, alone in possible if load <= possible[0][0] + ALIKE)
+        share, alone = min(alike, key=balance)
+    mine = fraction(share, member.op.writes)
+    mine += (1 - mine) * len(alone) / member.firings
+    done[0] += mine * work
+    done[1] += (1 - mine) * work
+    return share, alone
+
+
+def fraction(share: Share, writes: Rows) -> float:
+    """The part of the output that core 0 makes."""
+    whole = {How.COLUMNS: writes.w, How.CHANNELS: writes.c}.get(share.how)
+    return share.cut / whole if whole else float(share.how is How.FIRST)
+
+
+def _collisions(block: _Block, share: Share, marks: _Marks) -> Iterator[int]:
+    """Firings of the block in which a core touches what the other one writes in the same."""
+    for number, (key, y) in enumerate(block.firings):
+        if key != share.op:
+            continue
+        one, other = (block.touched(share, core, y) for core in range(CORES))
+        marks.add(0, one)
+        if marks.meets(1, other):
+            yield number
+        marks.add(0, one, value=False)
+
+
+def _meetings(
+    block: _Block, shares: Mapping[int, Share], alone: frozenset[int], marks: _Marks, *, enters: bool
+) -> Iterator[int]:
+    """Firings before which the cores meet. enters: other firings come before the block's first, in the same run."""
+    for number, (key, y) in enumerate(block.firings):
+        share = Share(key, How.FIRST) if number in alone else shares[key]
+        touched = [block.touched(share, core, y) for core in range(CORES)]
+        if (enters and number == 0) or any(marks.meets(core, touched[core]) for core in range(CORES)):
+            yield number
+            marks.clear()
+        for core in range(CORES):
+            marks.add(core, touched[core])
