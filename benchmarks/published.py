@@ -149,6 +149,7 @@ def tiled(name: str) -> bytes:
 BENCHMARKS, FRONTIER, CYCLES = "docs/benchmarks.md", "docs/frontier.md", "docs/cycles.md"
 TABLES = (
     Table("README.md", "ram", "ram.py {models}"),
+    Table("docs/two-cores.md", "cores", "two_cores.py --models {models}"),
     Table("docs/zoo.md", "zoo", "zoo.py {zoo}"),
     Table("docs/zoo.md", "others", "zoo.py {public} --mark others"),
     Table(FRONTIER, "msf-cnn", "msf_cnn.py --nets {nets}"),

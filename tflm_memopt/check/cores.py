@@ -35,7 +35,7 @@ class CoresReplay:
         self.written = np.full((2, plan.head), NEVER, dtype=np.int64)
         self.stretch = 0
         if len(self.of_step) != len(plan.sharing):
-            raise PlanError("a block is shared twice", code="cores_blocks")
+            raise PlanError("a block is shared twice", code="cores_twice")
 
     def enter(self, number: int, block: Block) -> None:
         """A block begins. All blocks are shared, or none; between custom operators the cores meet."""

@@ -83,8 +83,9 @@ def test_each_block_is_shared_operator_by_operator(change: Callable[[Sharing], S
 
 def test_a_block_that_is_shared_twice_is_refused() -> None:
     plan = planned().plan
-    with pytest.raises(PlanError, match="twice"):
+    with pytest.raises(PlanError, match="twice") as raised:
         checked(replace(plan, sharing=(*plan.sharing, plan.sharing[0])))
+    assert raised.value.code == "cores_twice"
 
 
 def test_scratch_for_one_core_is_too_little() -> None:
