@@ -102,7 +102,7 @@ def test_the_program_runs_on_one_core_too() -> None:
 def race(folder: Path) -> Path:
     program = folder / "race"
     flags = ["-std=c11", "-O1", "-g", "-Wall", "-Wextra", "-Werror", "-fsanitize=thread", "-pthread"]
-    paths = [f"-I{LIBRARY / 'include'}", f"-I{LIBRARY / 'host'}"]
+    paths = [f"-I{LIBRARY / folder}" for folder in ("include", "src", "host")]
     files = [Path(__file__).with_name("race.c"), LIBRARY / "host/tmo_threads.c", *sorted((LIBRARY / "src").glob("*.c"))]
     subprocess.run(["cc", *flags, *paths, *map(str, files), "-o", str(program)], check=True, timeout=600)
     return program
