@@ -12,7 +12,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from tflm_memopt.api import explore, fit, inspect, optimize, verify
+    from tflm_memopt.api import explore, fit, inspect, optimize, optimize_devices, verify, verify_devices
     from tflm_memopt.application.app import App, AppModel
     from tflm_memopt.application.results import AppExploration, AppOptimized
     from tflm_memopt.errors import (
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
         RuntimeUnavailable,
         UsageError,
     )
-    from tflm_memopt.results import Exploration, Fits, Inspection, Optimized, Report
+    from tflm_memopt.results import Exploration, Fits, Inspection, Optimized, OptimizedDevices, Report
     from tflm_memopt.runtime.verify import Verification
 
 __version__ = "0.1.0"
@@ -41,6 +41,7 @@ __all__ = [
     "MemoptError",
     "ModelError",
     "Optimized",
+    "OptimizedDevices",
     "PlanError",
     "Report",
     "RuntimeUnavailable",
@@ -50,7 +51,9 @@ __all__ = [
     "fit",
     "inspect",
     "optimize",
+    "optimize_devices",
     "verify",
+    "verify_devices",
 ]
 
 

@@ -19,6 +19,8 @@ from tflm_memopt.convert.app import optimize_app
 from tflm_memopt.convert.app_explore import explore_app
 from tflm_memopt.convert.app_fit import fit_app
 from tflm_memopt.convert.conversion import Conversion, Limits
+from tflm_memopt.convert.devices import checked_count
+from tflm_memopt.convert.devices import convert as convert_devices
 from tflm_memopt.convert.instructions import Costed
 from tflm_memopt.convert.policy import decide
 from tflm_memopt.convert.request import Request, request, whose_kernels
@@ -31,8 +33,9 @@ from tflm_memopt.ops.packings import family
 from tflm_memopt.options import ExploreOptions, OptimizeOptions, complete
 from tflm_memopt.plan import waiting
 from tflm_memopt.plan.waiting import Progress
-from tflm_memopt.results import BoardReport, Exploration, Fits, Inspection, Optimized, Report
+from tflm_memopt.results import BoardReport, Exploration, Fits, Inspection, Optimized, OptimizedDevices, Report
 from tflm_memopt.runtime.verify import Verification, verify
+from tflm_memopt.runtime.verify_devices import DevicesVerification, verify_devices
 from tflm_memopt.targets.boards import board as board_named
 from tflm_memopt.targets.boards import boards
 from tflm_memopt.targets.boards import fit as board_fit
@@ -48,17 +51,21 @@ __all__ = [
     "AppExploration",
     "AppModel",
     "AppOptimized",
+    "DevicesVerification",
     "Exploration",
     "Fits",
     "Inspection",
     "Optimized",
+    "OptimizedDevices",
     "Report",
     "Verification",
     "explore",
     "fit",
     "inspect",
     "optimize",
+    "optimize_devices",
     "verify",
+    "verify_devices",
 ]
 
 COSTS = ("macs", "instructions")
@@ -121,6 +128,32 @@ def optimize(
     done = describe.optimized(data, asked, made, original, started)
     explored = _explored(data, name, asked.exploring(), "macs", progress) if frontier else None
     return replace(done, source=path, frontier=explored)
+
+
+def optimize_devices(
+    model: GivenModel,
+    devices: int,
+    *,
+    name: str = "",
+    progress: Progress = nothing,
+    **options: Unpack[OptimizeOptions],
+) -> OptimizedDevices:
+    """Shares a network out among devices that are linked: a model for each, which runs in our operator.
+
+    devices: how many. The first has the input, and gets the output. name, progress, options: as optimize() has them;
+    they hold for each device. The plans are checked together: what is sent is what is received.
+
+    Raises what optimize() raises, and UsageError for a network, or options, that several devices cannot have.
+    """
+    progress("reading", 0, 0)
+    data, name, _ = loaded(model, name)
+    asked = request(complete("optimize", options, OptimizeOptions))
+    own = OptimizeOptions(**{**options, "if_worthwhile": False})
+
+    def one(data: bytes, name: str) -> Optimized:
+        return optimize(data, name=name, progress=progress, **own)
+
+    return convert_devices(data, name, checked_count(devices, asked), asked, one)
 
 
 def _tell_left(progress: Progress, conversion: Conversion, limits: Limits, started: float) -> None:

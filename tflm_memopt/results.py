@@ -604,3 +604,64 @@ class Fits:
 
     def to_json(self) -> dict[str, Any]:
         return _with_arenas(self)
+
+
+@dataclass(frozen=True, slots=True)
+class DeviceReport:
+    """One of several devices that run a network together."""
+
+    file: str
+    """Its model, in a folder of its own."""
+    arena: Arena
+    flash: int
+    """Bytes of the model."""
+    weights: int
+    """Bytes of constants that it has of the network: filters and biases."""
+    sent: int
+    """Bytes of messages in one inference."""
+    received: int
+
+
+@dataclass(frozen=True, slots=True)
+class DevicesReport:
+    """What optimize_devices() says."""
+
+    model: str
+    devices: tuple[DeviceReport, ...]
+    original_arena: Arena
+    original_flash: int
+    original_weights: int
+    rows: tuple[int, ...]
+    """Operators of which each device makes some rows, with all weights (FFMT)."""
+    channels: tuple[int, ...]
+    """Those of which each makes some channels, with their weights alone (FDT)."""
+    whole: tuple[int, ...]
+    """Those that the first device runs alone."""
+    split_weights: tuple[int, ...]
+    """Bytes that each device has of the weights that are split by channels."""
+    original_split_weights: int
+    room: int
+    """Bytes that a line from one device to another has to hold, at least."""
+    identity: int
+    """In every message: the models that belong together."""
+    seconds: float
+
+    @property
+    def convention(self) -> str:
+        """How the arenas are counted."""
+        return convention(self.original_arena)
+
+    def __repr__(self) -> str:
+        arenas = ", ".join(d.arena.figure(d.arena.total) for d in self.devices)
+        return f"<DevicesReport of {_word(self.model)}: arenas of {arenas} B, {self.convention}>"
+
+    def to_json(self) -> dict[str, Any]:
+        return _with_arenas(self) | {"devices": [_with_arenas(device) for device in self.devices]}
+
+
+@dataclass(frozen=True, slots=True)
+class OptimizedDevices:
+    """The models of several devices that run a network together, by their numbers, and the report of all."""
+
+    models: tuple[Optimized, ...]
+    report: DevicesReport

@@ -141,6 +141,15 @@ static bool check_gather(const tmo_checker *c, const tmo_operation *o) {
   return tmo_has_constant(c, op->weights, tmo_times((uint32_t)op->param, o->out->channels), 1);
 }
 
+/* A row is a row on the link; what it is called there is a constant. */
+static bool check_link(const tmo_checker *c, const tmo_operation *o) {
+  const bool same_rows = tmo_same_size(o->in, o->out) && o->in->channels == o->out->channels;
+  const bool crosses = o->op->kind == TMO_OP_SEND || tmo_on_link(c->program, o->in);
+  return pointwise(o->op) && same_rows && crosses && !tmo_is_tiled(o->block) && !tmo_in_ring(o->in) && !tmo_in_ring(o->out) &&
+         !tmo_is_frame(c->program, o->in) && o->in->layout == TMO_LAYOUT_HWC && o->out->layout == TMO_LAYOUT_HWC &&
+         tmo_has_constant(c, o->op->weights, sizeof(tmo_crossing), 4);
+}
+
 static const tmo_access *accesses(const tmo_checker *c, const tmo_op *op) {
   return (const tmo_access *)(const void *)(c->program + op->access);
 }
@@ -270,6 +279,7 @@ bool tmo_check_kind(tmo_checker *c, const tmo_operation *o) {
     case tmo_family_arg_max: return check_arg_max(c, o);
     case tmo_family_convert: return check_convert(c, o);
     case tmo_family_gather: return check_gather(c, o);
+    case tmo_family_link: return check_link(c, o);
     case tmo_family_copy: return check_copy(c, o);
     case tmo_family_resize: return check_resize(c, o);
     case tmo_family_transpose_conv: return check_transpose_conv(c, o);

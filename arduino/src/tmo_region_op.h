@@ -2,9 +2,9 @@
  *
  * For the translation units that register it (tmo_tflm.cpp, host/wheel_shim.cpp), never for users. The includer has
  * declared TfLiteContext, TfLiteNode, TfLiteEvalTensor, GetEvalInput(), GetEvalOutput() and MicroPrintf() before, where
- * its TFLM has them: in the global namespace or in tflite::micro. The using-directive below finds them in either. And four
- * functions in namespace tmo: kTfLiteAbort is what Abort() returns, a tmo_frame, or NULL, what FrameOf(context) does; CheckRun(program) says whether
- * RunWhole(program, io, workspace), which is tmo_run() or what takes its place, runs a program that has passed tmo_check().
+ * its TFLM has them: in the global namespace or in tflite::micro. The using-directive below finds them in either. And two
+ * functions in namespace tmo: kTfLiteAbort is what Abort() returns, a tmo_frame, or NULL, what FrameOf(context) does, a tmo_crosser, or NULL,
+ * what LinkOf(context) does.
  *
  * Inputs: the region's inputs, then, of a program that pauses, a constant int32 list of firings, then, of it and when inputs are streamed, a variable of two int32, or of uint8 for a program with a
  * state, then the program, a constant uint8 tensor. Outputs: the region's outputs, then, when the program wants one, a uint8 workspace tensor. The operator keeps no
@@ -33,7 +33,8 @@ struct Signature {
   int inputs; /* that are tensors */
   int outputs;
   int external; /* 1: io[0] is a tmo_frame */
-  bool streamed;
+  bool streamed; /* or linked */
+  bool linked;   /* to other devices: what brings rows follows the outputs */
   bool paused; /* it stops between firings: a constant says where */
   bool state;
   bool workspace;
@@ -45,7 +46,8 @@ struct Signature {
 Signature SignatureOf(const TfLiteNode *node, const tmo_header *header) {
   Signature s = {node->inputs->size - 1, node->outputs->size, 0, false, false, false, false};
   if (header == nullptr) return s;
-  s.streamed = header->input == TMO_INPUT_STREAM;
+  s.linked = header->input == TMO_INPUT_LINK;
+  s.streamed = header->input == TMO_INPUT_STREAM || s.linked;
   s.external = header->input == TMO_INPUT_EXTERNAL ? 1 : 0;
   s.workspace = header->workspace > 0;
   s.state = header->state > 0;
@@ -64,7 +66,7 @@ const TfLiteEvalTensor *Workspace(const TfLiteContext *context, const TfLiteNode
   return GetEvalOutput(context, node, node->outputs->size - 1);
 }
 
-/* What a streamed input, a pause, or a program with a state, leaves from one Invoke to the next: no program has both. */
+/* What a streamed input, a link, a pause, or a program with a state, leaves from one Invoke to the next: no program has both. */
 const TfLiteEvalTensor *Variable(const TfLiteContext *context, const TfLiteNode *node) {
   return GetEvalInput(context, node, node->inputs->size - 2);
 }
@@ -138,7 +140,7 @@ TfLiteStatus Prepare(TfLiteContext *context, TfLiteNode *node) {
   const bool readable = Aligned(program) && program_bytes >= sizeof(tmo_header);
   const Signature s = SignatureOf(node, readable ? static_cast<const tmo_header *>(program) : nullptr);
   if (s.inputs < 0 || (s.streamed && !IsStream(Variable(context, node)))) {
-    return Refuse("a streamed input needs a variable of two int32; convert the model again");
+    return Refuse("a streamed input, or a link, needs a variable of two int32; convert the model again");
   }
   if (s.paused && !(IsStream(Variable(context, node)) && IsList(Pauses(context, node)))) {
     return Refuse("a program that pauses needs a list of int32 and a variable of two; convert the model again");
@@ -161,14 +163,13 @@ TfLiteStatus Prepare(TfLiteContext *context, TfLiteNode *node) {
   }
 
   const size_t inputs = static_cast<size_t>(s.external + s.inputs), outputs = static_cast<size_t>(s.outputs);
-  tmo_status status = tmo_check(program, program_bytes, bytes, inputs, outputs, workspace_bytes);
-  if (status == TMO_OK) status = CheckRun(program);
+  const tmo_status status = tmo_check(program, program_bytes, bytes, inputs, outputs, workspace_bytes);
   return status == TMO_OK ? kTfLiteOk : Refuse(tmo_status_text(status));
 }
 
 tmo_status Run(const TfLiteContext *context, const TfLiteNode *node, const Signature &s, void *const *io, void *workspace) {
   const void *program = Program(context, node)->data.data;
-  if (!s.streamed && !s.paused) return RunWhole(program, io, workspace);
+  if (!s.streamed && !s.paused) return tmo_run(program, io, workspace);
   tmo_stream *at = static_cast<tmo_stream *>(Variable(context, node)->data.data);
   if (s.streamed) return tmo_push(program, io, workspace, at);
   const TfLiteEvalTensor *pauses = Pauses(context, node);
@@ -182,6 +183,10 @@ TfLiteStatus Invoke(TfLiteContext *context, TfLiteNode *node) {
 
   void *io[TMO_MAX_IO + 1];
   if (s.external) io[0] = FrameOf(context);
+  if (s.linked) {
+    io[s.io()] = LinkOf(context);
+    if (io[s.io()] == nullptr) return Refuse("it runs on several devices, and has no link to the others: tmo::SetLink()");
+  }
   for (int i = s.external; i < s.io(); ++i) io[i] = Io(context, node, s, i)->data.data;
   if (s.state) io[s.io()] = Variable(context, node)->data.data;
   void *workspace = s.workspace ? Workspace(context, node)->data.data : nullptr;

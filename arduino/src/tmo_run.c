@@ -4,6 +4,7 @@
 #include "tmo/fire.h"
 #include "tmo/frame.h"
 #include "tmo/tmo.h"
+#include "tmo/view.h"
 #include "tmo/walk.h"
 
 /* The counter of an operator in its block: its next strip. A row block counts strips alone: rows; others have a whole tmo_unit, of which
@@ -121,6 +122,15 @@ TMO_OWN_FRAME static tmo_status step_state(const tmo_run_state *run) {
     }
   }
   return status;
+}
+
+/* Row run->unit of a tensor goes over the link. */
+TMO_OWN_FRAME static tmo_status cross(const tmo_run_state *run, const tmo_op *op) {
+  tmo_crosser *const link = (tmo_crosser *)run->io[tmo_state_base(run->program) - 1];
+  const tmo_tensor *t = &tmo_tensors(run->program)[op->kind == TMO_OP_SEND ? op->input[0] : op->output];
+  int8_t *const row = (int8_t *)(uintptr_t)(tmo_base_of(run, t) + tmo_row_offset(t, run->unit.row));
+  const tmo_crossing *const what = (const tmo_crossing *)tmo_constant(run->program, op->weights);
+  return link->cross(link, what, op->kind == TMO_OP_SEND, run->unit.row, row, tmo_row_bytes(t));
 }
 
 void tmo_begin(tmo_run_state *run, const void *program, void *const *io, void *workspace) {
@@ -251,12 +261,17 @@ tmo_status tmo_step(tmo_run_state *run) {
     run->n_waiting = 0; /* it is found again */
     return TMO_WAIT;
   }
+  if (tmo_is_crossing(s.walk.op)) {
+    const tmo_status crossed = cross(run, s.walk.op);
+    if (crossed == TMO_WAIT) run->n_waiting = 0; /* the same */
+    if (crossed != TMO_OK) return crossed;
+  }
   if (tmo_is_tiled(block)) {
     tmo_unit_next(&s.walk, (tmo_unit *)(void *)s.next);
   } else {
     ++*s.next;
   }
-  const tmo_status status = tmo_fire(run, s.walk.op);
+  const tmo_status status = tmo_is_crossing(s.walk.op) ? TMO_OK : tmo_fire(run, s.walk.op);
   if (status != TMO_OK) return status;
   return --run->firings > 0 ? TMO_MORE : at_end(run);
 }
@@ -272,20 +287,30 @@ tmo_status tmo_run(const void *program, void *const *io, void *workspace) {
   return status;
 }
 
+/* Goes on in the block where it waited: what has been fired there, the counters say. False: the two numbers are damaged. */
+static bool resume(tmo_run_state *run, const tmo_stream *stream) {
+  if (stream->firings > run->firings) return false;
+  if (run->stream == NULL) {
+    if (stream->rows > tmo_header_of(run->program)->n_blocks) return false;
+    run->block += stream->rows - 1;
+  } else if (stream->rows >= run->stream->height || stream->rows % run->stream->rows != 0) {
+    return false;
+  } else {
+    run->rows += stream->rows;
+  }
+  run->sink = (uint16_t)(run->block->first_op + run->block->n_ops - 1);
+  run->firings = stream->firings;
+  return true;
+}
+
 /* Everything but two numbers is found again: the first sink that wants units, and who waits for whom. */
 tmo_status tmo_push(const void *program, void *const *io, void *workspace, tmo_stream *stream) {
   tmo_run_state run;
   tmo_status status = TMO_MORE;
   tmo_begin(&run, program, io, workspace);
-  if (stream->rows > 0) {
-    const bool sane = stream->rows < run.stream->height && stream->rows % run.stream->rows == 0 && stream->firings <= run.firings;
-    if (!sane) return TMO_ERROR_FIRINGS;
-    run.sink = (uint16_t)(tmo_blocks(program)[0].n_ops - 1);
-    run.firings = stream->firings;
-    run.rows += stream->rows;
-  }
+  if (stream->rows > 0 && !resume(&run, stream)) return TMO_ERROR_FIRINGS;
   while (status == TMO_MORE) status = tmo_step(&run);
-  stream->rows = status == TMO_WAIT ? run.rows : 0;
+  stream->rows = status != TMO_WAIT ? 0 : run.stream != NULL ? run.rows : 1u + (uint32_t)(run.block - tmo_blocks(program));
   stream->firings = run.firings;
   return status;
 }

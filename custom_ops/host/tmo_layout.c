@@ -88,6 +88,12 @@ static const tmo_layout_entry layout[] = {
     FIELD(tmo_access, extent),
     FIELD(tmo_access, reserved),
     FIELD(tmo_access, table),
+    STRUCT(tmo_crossing),
+    FIELD(tmo_crossing, identity),
+    FIELD(tmo_crossing, step),
+    FIELD(tmo_crossing, from),
+    FIELD(tmo_crossing, to),
+
     STRUCT(tmo_copy),
     FIELD(tmo_copy, n_moves),
     FIELD(tmo_copy, period),

@@ -44,6 +44,8 @@ TfLiteEvalTensor *GetEvalOutput(const TfLiteContext *context, const TfLiteNode *
 }  // namespace tflite
 
 #include "tmo/cores.h"
+#include "tmo/tmo.h"
+#include "tmo_link_socket.h"
 #include "tmo_threads.h"
 
 namespace tmo {
@@ -66,6 +68,11 @@ tmo_status RunWhole(const void *program, void *const *io, void *workspace) {
   return threads ? tmo_run_threads(program, io, workspace, jitter) : tmo_run(program, io, workspace);
 }
 
+/* The link to other devices, which is the caller's, as the frame is. */
+tmo_crosser *link_to_others = nullptr;
+
+void *LinkOf(tflite::micro::TfLiteContext *) { return link_to_others; }
+
 }  // namespace
 }  // namespace tmo
 
@@ -76,6 +83,32 @@ extern "C" void TmoSetFrame(const tmo_frame *now) { tmo::frame = *now; }
 extern "C" void TmoSetCores(int cores, uint32_t seed) {
   tmo::threads = cores > 1;
   tmo::jitter = seed;
+}
+
+/* One device of several, in a process of its own. */
+static struct {
+  tmo_sockets sockets;
+  tmo_transport transport;
+  tmo_peer peers[TMO_SOCKET_PEERS];
+  tmo_link link;
+} device;
+
+/* Links this process with the others: fds has the socket to each of them. All models of the process get their rows so. */
+extern "C" void TmoOpenLink(const int *fds, unsigned number, unsigned devices, unsigned first, unsigned patience) {
+  for (unsigned i = 0; i < TMO_SOCKET_PEERS; ++i) device.sockets.fd[i] = i < devices ? fds[i] : -1;
+  device.transport = tmo_socket_transport(&device.sockets);
+  tmo_link_open(&device.link, &device.transport, device.peers, static_cast<uint8_t>(number), static_cast<uint8_t>(devices),
+                static_cast<uint16_t>(first), patience);
+  tmo::link_to_others = &device.link.crosser;
+}
+
+extern "C" void TmoBeginLink() { tmo_link_begin(&device.link); }
+extern "C" int TmoWaitLink() { return tmo_link_wait(&device.link); }
+
+/* Bytes of messages, since it was opened. */
+extern "C" void TmoLinkBytes(unsigned *sent, unsigned *received) {
+  *sent = device.link.sent;
+  *received = device.link.received;
 }
 
 #include "../tflm/tmo_names.h"

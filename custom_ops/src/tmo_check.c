@@ -68,8 +68,8 @@ static bool check_stream(const tmo_checker *c) {
 
 static tmo_status check_tensor(const tmo_checker *c, const tmo_tensor *t) {
   const uint32_t n_io = (uint32_t)tmo_header_of(c->program)->n_inputs + tmo_header_of(c->program)->n_outputs;
-  const bool constant = t->base == TMO_PROGRAM_BASE;
-  if (t->base > n_io && !constant && (t->base > n_io + 1 || c->n_rings == 0)) return TMO_ERROR_TABLE;
+  const bool constant = t->base == TMO_PROGRAM_BASE, crosses = tmo_on_link(c->program, t);
+  if (t->base > n_io && !constant && !crosses && (t->base > n_io + 1 || c->n_rings == 0)) return TMO_ERROR_TABLE;
   if (t->channels == 0 || t->width == 0 || t->height == 0) return TMO_ERROR_TABLE;
   if (tmo_in_ring(t) ? !check_ring(c, t) : t->layout > TMO_LAYOUT_PIXELS_TURNED) return TMO_ERROR_TABLE;
   const bool whole = !tmo_has_lanes(t) && t->depth == t->height && !tmo_is_frame(c->program, t);
@@ -79,6 +79,7 @@ static tmo_status check_tensor(const tmo_checker *c, const tmo_tensor *t) {
   if (t->depth == 0 || t->depth > t->height) return TMO_ERROR_TABLE;
   const uint32_t bytes = tmo_times(tmo_times(t->width, t->channels), t->depth);
   if (constant) return tmo_has_constant(c, t->offset, bytes, 1) ? TMO_OK : TMO_ERROR_TABLE;
+  if (crosses) return t->depth == t->height && bytes / t->height <= UINT16_MAX ? TMO_OK : TMO_ERROR_TABLE;
   if (tmo_lies_in(base_bytes(c, t), t->offset, bytes, 1)) return TMO_OK;
   return t->base == 0 ? TMO_ERROR_TABLE : TMO_ERROR_IO;
 }
@@ -115,6 +116,7 @@ static bool check_operand(const tmo_checker *c, const tmo_block *block, uint32_t
   const bool frame = tmo_is_frame(c->program, in), streamed = tmo_input_of(c->program) == TMO_INPUT_STREAM;
   if (frame && (op->producer[k] != TMO_NONE || tmo_reads_group(op))) return false;
   if (frame) return !streamed || block->first_op == 0; /* later blocks find nothing of it */
+  if (tmo_on_link(c->program, in)) return op->kind == TMO_OP_RECEIVE && op->producer[k] == TMO_NONE;
   if (op->producer[k] == TMO_NONE) return !tmo_has_lanes(in) && in->depth == in->height && !tmo_reads_group(op);
   if (op->producer[k] < block->first_op || op->producer[k] >= index) return false;
   const tmo_op *producer = &c->ops[op->producer[k]];
@@ -191,6 +193,7 @@ static bool check_op(tmo_checker *c, const tmo_block *block, uint32_t index) {
   }
   const tmo_operation o = {block, op, &c->tensors[op->input[0]], &c->tensors[op->output]};
   if (tmo_is_frame(c->program, o.out) || o.out->base == TMO_PROGRAM_BASE) return false;
+  if (tmo_on_link(c->program, o.out) != (op->kind == TMO_OP_SEND)) return false;
   const bool by_row = !has_turned_pixels(c, &o) && op->tile == 0 && op->groups <= 1 && !tmo_sums_groups(op) && !tmo_has_lanes(o.out);
   return (tmo_is_tiled(block) ? check_tiled(c, &o) : by_row) && tmo_check_kind(c, &o) && check_conversion(c, &o);
 }
@@ -226,14 +229,15 @@ tmo_status tmo_check(const void *program, size_t program_bytes, const uint32_t *
   const tmo_header *h = tmo_header_of(program);
   tmo_checker c = {(const uint8_t *)program, tmo_tensors(program), tmo_ops(program), io_bytes, tmo_times(h->size, MAX_READS), 0};
   const int32_t rings = tmo_has_part(TMO_PART_STATE) ? check_rings(&c) : 0;
-  if (rings < 0 || (rings > 0 && tmo_input_of(program) == TMO_INPUT_STREAM)) return TMO_ERROR_TABLE;
+  const bool waits = tmo_input_of(program) == TMO_INPUT_STREAM || tmo_input_of(program) == TMO_INPUT_LINK;
+  if (rings < 0 || (rings > 0 && waits)) return TMO_ERROR_TABLE;
   if (rings > 0 && io_bytes[n_inputs + n_outputs] < h->state) return TMO_ERROR_IO;
   c.n_rings = (uint32_t)rings;
   for (uint32_t i = 0; i < h->n_tensors; ++i) {
     status = check_tensor(&c, &c.tensors[i]);
     if (status != TMO_OK) return status;
   }
-  if (tmo_input_of(program) != TMO_INPUT_ARENA && h->n_inputs == 0) return TMO_ERROR_TABLE;
+  if (tmo_has_frame(program) && h->n_inputs == 0) return TMO_ERROR_TABLE;
   if (tmo_input_of(program) == TMO_INPUT_STREAM && !check_stream(&c)) return TMO_ERROR_TABLE;
   uint32_t first = 0;
   for (uint32_t i = 0; i < h->n_blocks; ++i) {

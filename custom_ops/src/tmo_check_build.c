@@ -17,6 +17,7 @@ static uint32_t part(bool needed, uint16_t bit) { return (uint32_t)needed << bit
 static uint32_t parts_of(const void *program) {
   const tmo_header *h = tmo_header_of(program);
   uint32_t parts = part(h->input == TMO_INPUT_STREAM, TMO_PART_STREAM) | part(h->input == TMO_INPUT_EXTERNAL, TMO_PART_EXTERNAL);
+  parts |= part(h->input == TMO_INPUT_LINK, TMO_PART_LINK);
   for (uint32_t i = 0; i < h->n_tensors; ++i) parts |= part(tmo_tensors(program)[i].layout - 1u < TMO_LAYOUT_PIXELS_TURNED, TMO_PART_TURNED);
   parts |= part(h->state > 0, TMO_PART_STATE);
   for (uint32_t i = 0; i < h->n_blocks; ++i) parts |= part(tmo_blocks(program)[i].strips > 0, TMO_PART_TILES);
@@ -37,7 +38,7 @@ tmo_status tmo_check_build(const void *program, size_t program_bytes, size_t n_i
   if (h->version != TMO_VERSION) return TMO_ERROR_VERSION;
   if (!tmo_runs_target(h->target)) return TMO_ERROR_TARGET;
   if (h->size > program_bytes) return TMO_ERROR_TRUNCATED;
-  if (h->size < sizeof(tmo_header) || h->input > TMO_INPUT_EXTERNAL) return TMO_ERROR_TABLE;
+  if (h->size < sizeof(tmo_header) || h->input > TMO_INPUT_LINK) return TMO_ERROR_TABLE;
   if (!has_table(h, h->tensors, h->n_tensors * (uint32_t)sizeof(tmo_tensor))) return TMO_ERROR_TABLE;
   if (!has_table(h, h->ops, h->n_ops * (uint32_t)sizeof(tmo_op))) return TMO_ERROR_TABLE;
   if (!has_table(h, h->blocks, h->n_blocks * (uint32_t)sizeof(tmo_block))) return TMO_ERROR_TABLE;

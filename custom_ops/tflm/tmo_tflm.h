@@ -55,6 +55,12 @@ int SetFrame(Interpreter &interpreter, tmo_frame *frame) {
   return static_cast<int>(interpreter.SetMicroExternalContext(frame));
 }
 
+/* A model that runs on several devices gets its rows through a tmo_crosser (tmo/link.h): as SetFrame(), once. 0: done. */
+template <typename Interpreter>
+int SetLink(Interpreter &interpreter, tmo_crosser *link) {
+  return static_cast<int>(interpreter.SetMicroExternalContext(link));
+}
+
 enum Pushed {
   kPushError = -1, /* TFLM has said why, or the frame does not hold the rows */
   kPushDone = 0,   /* these were the last rows: the outputs are there; the next push begins a new frame */

@@ -159,7 +159,7 @@ def network_of_one() -> Program:
         (frame(depth=9), Status.TABLE),
         (frame(offset=1 << 20), Status.TABLE),
         (lambda p: replace(p, workspace=p.workspace - 1), Status.TABLE),
-        (lambda p: replace(p, input=3), Status.TABLE),
+        (lambda p: replace(p, input=4), Status.TABLE),
         (lambda p: replace(p, n_inputs=0, n_outputs=2), Status.IO),
         (lambda p: replace(p, tensors=(*p.tensors, replace(p.tensors[0], depth=1))), Status.TABLE),
     ],

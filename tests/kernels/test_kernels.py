@@ -18,7 +18,7 @@ from kernels.programs import Lowered, can_iterate, lower
 from tflm_memopt.errors import PlanError
 from tflm_memopt.lower.program import ProgramOp
 from tflm_memopt.lower.serialise import pack
-from tflm_memopt.ops.kinds import Kind
+from tflm_memopt.ops.kinds import KINDS, Kind
 from tflm_memopt.ops.rowop import Window
 from tflm_memopt.runtime import host
 
@@ -49,7 +49,11 @@ def agree(network: Network, lowered: Lowered, rng: np.random.Generator, seed: in
     np.testing.assert_array_equal(watched, plain, err_msg=f"seed {seed}, in the arena")
 
 
-@pytest.mark.parametrize("kind", [kind for kind in Kind if kind is not Kind.LSTM])  # tests/tflm/test_memories.py
+NOT_ALONE = {Kind.LSTM, *(kind for kind in Kind if KINDS[kind].crosses)}
+"""tests/tflm/test_memories.py and test_devices.py have them."""
+
+
+@pytest.mark.parametrize("kind", [kind for kind in Kind if kind not in NOT_ALONE])
 def test_operator(kind: Kind) -> None:
     for seed in SEEDS:
         rng = np.random.default_rng((int(kind), seed))

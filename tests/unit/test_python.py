@@ -35,7 +35,8 @@ def test_dir_and_help_show_what_users_have() -> None:
     assert all(getattr(tflm_memopt, name).__doc__ for name in shown)
     page = pydoc.plain(pydoc.render_doc(tflm_memopt))
     functions = page[page.index("\nFUNCTIONS\n") : page.index("\nVERSION\n")]
-    assert re.findall(r"^    (\w+)\(", functions, re.MULTILINE) == ["explore", "fit", "inspect", "optimize", "verify"]
+    found = re.findall(r"^    (\w+)\(", functions, re.MULTILINE)
+    assert found == ["explore", "fit", "inspect", "optimize", "optimize_devices", "verify", "verify_devices"]
     classes = page[page.index("\nCLASSES\n") : page.index("\nFUNCTIONS\n")]
     assert "class Optimized" in classes
     with pytest.raises(AttributeError, match="no attribute 'nothing'"):

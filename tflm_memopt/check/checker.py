@@ -12,7 +12,7 @@ A tiled block fires hundreds of thousands of times. The same is proved of all it
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -26,6 +26,7 @@ from tflm_memopt.check.packed import kernel_scratch
 from tflm_memopt.check.proof import proved
 from tflm_memopt.check.states import StateReplay
 from tflm_memopt.check.tiles import TiledReplay
+from tflm_memopt.check.together import RowCrosses
 from tflm_memopt.errors import PlanError
 from tflm_memopt.model.graph import Graph, TensorId
 from tflm_memopt.ops.rowop import RowOp
@@ -77,10 +78,11 @@ class _Pauses:
             raise PlanError(f"the plan pauses after firing {self.left[0]} of {self.done}", code="plan_pause")
 
 
-def check(plan: Plan, graph: Graph, partition: Partition, others: Others | None = None) -> None:
+def check(plan: Plan, graph: Graph, partition: Partition, others: Others | None = None) -> Sequence[RowCrosses]:
     """Raises PlanError, naming operator, row and byte, unless every read of each step finds what was written for it.
 
     others: write all their bytes whenever rows of a streamed input are waited for, and at the end.
+    Gives the rows that go to other devices, and that come from them, in order (together.py).
     """
     arena = TaggedArena(plan, {t: graph.tensors[t].nbytes for t in graph.tensors})
     foreign = others.foreign if others else None
@@ -123,6 +125,7 @@ def check(plan: Plan, graph: Graph, partition: Partition, others: Others | None 
         for tensor in others.retained:
             replay.read(tensor, "the model's output, retained")
     _check_tensors(plan, graph, partition, replay)
+    return states.crossed
 
 
 def _check_tensors(plan: Plan, graph: Graph, partition: Partition, replay: KernelReplay) -> None:
@@ -265,7 +268,7 @@ class _RowReplay:
             self._read(key, op, who)
             self._in_order(op, self.fired[key], who)
             arena.write(op.output, self.fired[key], op.writes.row_bytes)
-        elif op.keeps:  # its output is no part of the arena
+        elif op.leaves:  # its output is no part of the arena
             self._read(key, op, who)
         elif op.ends_late and not stage.iterative:
             y, nbytes = self.fired[key], op.writes.row_bytes
@@ -288,7 +291,7 @@ class _RowReplay:
     def _read(self, key: int, op: RowOp, who: object) -> None:
         for k, tensor in enumerate(op.inputs):
             nbytes, (first, end) = op.reads[k].row_bytes, self._rows(key, k)
-            if self.states.is_state(tensor):
+            if self.states.is_state(tensor) or op.receives:
                 continue
             if not self.frame.is_frame(tensor):
                 self.arena.read_rows(tensor, first, end, nbytes, who)

@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping
 from math import gcd
 from typing import NamedTuple
 
+from tflm_memopt.check.together import RowCrosses
 from tflm_memopt.errors import PlanError
 from tflm_memopt.ops.rowop import RowOp, StateRing
 from tflm_memopt.plan.plan import WINDOW, Block, PlacedState, Plan
@@ -49,9 +50,13 @@ class StateReplay:
         self.plan = plan
         self.window = partition.window.inferences if partition.window else 0
         self._events: dict[int, list[_Event]] = {tensor: [] for tensor in self.rings}
+        self.crossed: list[RowCrosses] = []
+        """Rows that went to other devices, and came from them."""
 
     def fires(self, op: RowOp, y: int, who: object) -> None:
         """Firing y of an operator of a row block."""
+        if op.crossing is not None:
+            self.crossed.append(RowCrosses(op.crossing, op.sends, y, op.reads[0].row_bytes))
         for tensor, row in self._read(op, y):
             self._events[tensor].append(_Event(who, row))
         if op.keeps:
@@ -68,6 +73,11 @@ class StateReplay:
                 raise PlanError(
                     f"{op.name} has to do with a state: it runs row by row, from the first to the last",
                     code="plan_state_block",
+                )
+            if op.crossing is not None and (block.strips or block.turned):
+                raise PlanError(
+                    f"{op.name} exchanges rows with another device: it runs row by row, from the first to the last",
+                    code="plan_crossing_block",
                 )
 
     def is_state(self, tensor: int) -> bool:

@@ -48,7 +48,7 @@ def inspect(args: argparse.Namespace) -> int:
 def optimize(args: argparse.Namespace) -> int:
     """Rewrites a model, all of an application, or all of a folder."""
     if is_app(args.model):
-        return apps.optimize(args, {**_settings(args), **_limits(args)})
+        return apps.optimize(args, {**settings(args), **limits(args)})
     if args.model.is_dir() and not is_keras(args.model):
         return _optimize_all(args, args.output or Path(f"{args.model.resolve().name}_memopt"))
     folder = args.output or Path(f"{args.model.stem}_memopt")
@@ -96,7 +96,7 @@ def _optimize_one(
     with about(model), console.busy(args, f"optimizing {model.name}") as progress:
         source = Source.of(model, args.calibrate, args.test, progress, verbose=args.verbose)
         result = tflm_memopt.optimize(
-            source.data, name=shown(model), **_settings(args), **_limits(args), plan=plan,
+            source.data, name=shown(model), **settings(args), **limits(args), plan=plan,
             if_worthwhile=not (args.force or "c" in args.emit), frontier=args.frontier, progress=progress,
         )  # fmt: skip
         result = source.tested(result, progress)
@@ -144,12 +144,12 @@ def fit(args: argparse.Namespace) -> int:
     for name in args.boards:
         board(name)
     with about(args.model), console.busy(args, f"optimizing {args.model.name}") as progress:
-        settings = {**_settings(args), "name": shown(args.model), "ram_limit": args.ram_limit, "progress": progress}
-        result: Optimized = tflm_memopt.optimize(data, **settings)
+        wanted = {**settings(args), "name": shown(args.model), "ram_limit": args.ram_limit, "progress": progress}
+        result: Optimized = tflm_memopt.optimize(data, **wanted)
         packed: Optimized | None = None
         if args.target is None and any(family(on.target) for on in map(board, args.boards or boards())):
             with contextlib.suppress(DoesNotFit):  # its kernels want scratch: then plain ones run there, too
-                packed = tflm_memopt.optimize(data, **settings | {"target": PACKED})
+                packed = tflm_memopt.optimize(data, **wanted | {"target": PACKED})
     found = tflm_memopt.fit(result, args.boards, packed)
     console.answer(args, found.to_json(), markdown.fits(found) if args.markdown else text.fits(found))
     enough = all if args.boards else any
@@ -159,12 +159,12 @@ def fit(args: argparse.Namespace) -> int:
 def explore(args: argparse.Namespace) -> int:
     """The frontier of a model, or of an application, as table, plot and plans."""
     if is_app(args.model):
-        return apps.explore(args, {**_settings(args), "board": args.board, "core": args.core})
+        return apps.explore(args, {**settings(args), "board": args.board, "core": args.core})
     data, name = _read(args.model), args.model.stem
     draw = plot.of_form(args.plot) if args.plot else None
     with about(args.model), console.busy(args, f"exploring {args.model.name}", lines=True) as progress:
         result = tflm_memopt.explore(
-            data, name=shown(args.model), **_settings(args), board=args.board, cost=args.cost, core=args.core,
+            data, name=shown(args.model), **settings(args), board=args.board, cost=args.cost, core=args.core,
             progress=progress,
         )  # fmt: skip
     files: dict[Path, bytes] = {}
@@ -180,13 +180,13 @@ def explore(args: argparse.Namespace) -> int:
     return console.DONE
 
 
-def _settings(args: argparse.Namespace) -> dict[str, Any]:
+def settings(args: argparse.Namespace) -> dict[str, Any]:
     """The arguments that optimize() and explore() share."""
     names = ("input", "int8_io", "ops", "allow_ops", "abi", "kernels", "fold", "effort", "without")
     return {key: getattr(args, key) for key in (*names, "target", "cores", "share")}
 
 
-def _limits(args: argparse.Namespace) -> dict[str, Any]:
+def limits(args: argparse.Namespace) -> dict[str, Any]:
     """The arguments of optimize() alone."""
     names = ("max_macs", "ram_limit", "max_instructions", "time_limit", "clock", "board", "core")
     return {name: getattr(args, name) for name in names}

@@ -19,7 +19,7 @@ import argcomplete
 import tflm_memopt
 from tflm_memopt import units
 from tflm_memopt.analysis.costs import DEFAULT, tables
-from tflm_memopt.cli import commands, console, registers
+from tflm_memopt.cli import commands, console, devices, registers
 from tflm_memopt.convert.frontier import SWITCHES
 from tflm_memopt.convert.tilings import MOVES
 from tflm_memopt.emit import bundle
@@ -46,6 +46,7 @@ examples:
   {PROGRAM} optimize person.tflite -o out --int8-io --json > person.json
   {PROGRAM} optimize person.tflite -o out --ram-limit 20kB
   {PROGRAM} optimize person.tflite -o out --board nano33ble --plot memory.svg
+  {PROGRAM} optimize person.tflite -o out --devices 2
   {PROGRAM} optimize models -o out
   {PROGRAM} optimize person.keras  -o out --calibrate faces.npy
   {PROGRAM} fit      person.tflite
@@ -98,7 +99,7 @@ def _inspect(group: Any) -> None:
 
 
 def _optimize(group: Any) -> None:
-    optimize = _command(group, commands.optimize, "rewrite a model: same output bits, a fraction of the arena")
+    optimize = _command(group, devices.optimize, "rewrite a model: same output bits, a fraction of the arena")
     _model(
         optimize,
         "model",
@@ -109,6 +110,10 @@ def _optimize(group: Any) -> None:
         "-o", "--output", type=Path, metavar="DIR", help="where the files go (default: ./NAME_memopt)"
     )
     _conversion(optimize)
+    optimize.add_argument(
+        "--devices", type=count, default=1, metavar="N",
+        help="share the network out among N linked devices, a model for each: the first has input and output",
+    )  # fmt: skip
     optimize.add_argument(
         "--max-macs", type=factor, metavar="F",
         help="the least RAM with at most F times the multiply-accumulates of the original (default: no recompute)",
@@ -192,9 +197,9 @@ def _fit(group: Any) -> None:
 
 
 def _verify(group: Any) -> None:
-    verify = _command(group, commands.verify, "run both models and compare every output byte")
+    verify = _command(group, devices.verify, "run both models and compare every output byte")
     _model(verify, "original", "the .tflite file as it was; or app.toml, for all its models")
-    _model(verify, "rewritten", "the .tflite file that optimize wrote; of app.toml, the folder")
+    _model(verify, "rewritten", "the .tflite file that optimize wrote; of app.toml, or of several devices, the folder")
     verify.add_argument("--runs", type=count, default=10, metavar="N", help="random inputs (default: 10)")
     verify.add_argument(
         "--steps", type=count, default=0, metavar="N", help="inferences one after the other, for models with state"

@@ -24,8 +24,9 @@ from tflm_memopt.plan.search.blocks import COUNTER_BYTES
 from tflm_memopt.rewrite import canonicalise
 from tflm_memopt.rewrite.cells import with_cells
 from tflm_memopt.rewrite.int8_io import Int8Interface
+from tflm_memopt.rewrite.parts import PART
 from tflm_memopt.rewrite.states import is_setup, with_states
-from tflm_memopt.rewrite.tiling import PART, Tiling, tiled
+from tflm_memopt.rewrite.tiling import Tiling, tiled
 from tflm_memopt.rowgraph import rings, second_pass
 from tflm_memopt.rowgraph.fold import without_dead_channels
 from tflm_memopt.rowgraph.graph import Partition, SecondPass, SlidingWindow

@@ -9,7 +9,7 @@ from enum import IntEnum
 import numpy as np
 from numpy.typing import NDArray
 
-from tflm_memopt.lower.program import INPUT_EXTERNAL, INPUT_STREAM, LAYOUT_HWC, LAYOUT_STATE
+from tflm_memopt.lower.program import INPUT_EXTERNAL, INPUT_LINK, INPUT_STREAM, LAYOUT_HWC, LAYOUT_STATE
 from tflm_memopt.lower.records import BLOCK, FLAG_ITERATIVE, FLAG_SUMS, HEADER, OP, TENSOR
 from tflm_memopt.ops.packing import Packing
 
@@ -28,6 +28,7 @@ class Part(IntEnum):
     TURNED = 5
     TAPS = 6
     STATE = 7
+    LINK = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +80,7 @@ def needs(programs: Iterable[bytes]) -> Needs:
             Part.STREAM: header["input"] == INPUT_STREAM,
             Part.EXTERNAL: header["input"] == INPUT_EXTERNAL,
             Part.TURNED: ((tensors["layout"] != LAYOUT_HWC) & (tensors["layout"] < LAYOUT_STATE)).any(),
+            Part.LINK: header["input"] == INPUT_LINK,
             Part.STATE: header["state"] > 0,
             Part.TAPS: ((ops["packing"] == Packing.MVE_DEPTHWISE) & ~_has_nine(ops)).any(),
         }

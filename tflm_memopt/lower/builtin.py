@@ -11,8 +11,9 @@ from ai_edge_litert import schema_py_generated as schema
 
 from tflm_memopt.model import writer
 from tflm_memopt.model.graph import OPERANDS, VIEW, Op
-from tflm_memopt.rewrite.tiling import PART
+from tflm_memopt.rewrite.parts import PART
 
+CUSTOM = "CUSTOM"
 _OPTIONS: Mapping[str, Callable[[Op], Any]] = {
     "CONCATENATION": lambda op: schema.ConcatenationOptionsT(axis=op.options["axis"]),
     "PAD": lambda op: schema.PadOptionsT(),
@@ -36,6 +37,9 @@ def operators(tree: Any, op: Op, originals: Sequence[Any]) -> list[Any]:
 
 def _part(tree: Any, op: Op, originals: Sequence[Any]) -> Any:
     """An operator that tiling made: a part of one of the original's, or a copy of bytes."""
+    if op.type == CUSTOM:
+        opcode = writer.add_opcode(tree, CUSTOM, custom_code=op.options["custom_code"])
+        return writer.operator(opcode, op.inputs, op.outputs, op.options["custom_options"])
     if not op.sources:
         new = writer.operator(writer.add_opcode(tree, op.type), op.inputs, op.outputs)
         new.builtinOptions = _OPTIONS[op.type](op)
@@ -43,6 +47,8 @@ def _part(tree: Any, op: Op, originals: Sequence[Any]) -> Any:
         return new
     part = copy.deepcopy(originals[op.sources[0]])
     part.inputs, part.outputs = np.asarray(op.inputs, np.int32), np.asarray(op.outputs, np.int32)
+    if op.type == "RESHAPE":
+        part.builtinOptions = schema.ReshapeOptionsT()  # the operand says the shape
     if "padding" in op.options:
         part.builtinOptions.padding = getattr(schema.Padding, str(op.options["padding"]))
     return part

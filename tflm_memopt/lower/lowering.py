@@ -13,11 +13,13 @@ from tflm_memopt.lower.pack import pack
 from tflm_memopt.lower.program import (
     INPUT_ARENA,
     INPUT_EXTERNAL,
+    INPUT_LINK,
     INPUT_STREAM,
     LAYOUT_HWC,
     LAYOUT_PIXELS_TURNED,
     LAYOUT_ROWS_TURNED,
     LAYOUT_STATE,
+    LINK_BASE,
     PixelRing,
     Program,
     ProgramBlock,
@@ -60,7 +62,7 @@ class Workspace:
 def workspace(plan: Plan, unit: BlockGroup, ops: Mapping[int, RowOp]) -> Workspace:
     """From the lowest to the highest byte of the unit's own buffers; others may lie between or overlap as planned."""
     inside = [ops[stage.op] for n in unit.steps for stage in _block(plan, n).stages]
-    own = {op.output for op in inside if not op.keeps} - {*unit.inputs, *unit.outputs}
+    own = {op.output for op in inside if not op.leaves} - {*unit.inputs, *unit.outputs}
     spans = [
         (offset, offset + buffer.nbytes)
         for buffer, offset in plan.placed()
@@ -135,6 +137,7 @@ class _Lowering:
             orders=tuple(orders),
             state=max((state.offset + state.nbytes for _, state in self.states.values()), default=0),
             rings=tuple(_ring(state) for _, state in self.states.values()),
+<<<<<<< HEAD
             cores=self._cores(table),
             input=(INPUT_STREAM if self.frame.pushed else INPUT_EXTERNAL) if self.frame else INPUT_ARENA,
         )
@@ -159,6 +162,17 @@ class _Lowering:
             alone += [firings + number for number in of_step[step].alone]
             firings += _block(self.plan, step).firings
         return ProgramCores(tuple(shares), tuple(meetings), tuple(alone), counters)
+=======
+            input=self._input(),
+        )
+
+    def _input(self) -> int:
+        if self.frame:
+            return INPUT_STREAM if self.frame.pushed else INPUT_EXTERNAL
+        steps = (_block(self.plan, number) for number in self.unit.steps)
+        crosses = any(self.ops[stage.op].crossing for block in steps for stage in block.stages)
+        return INPUT_LINK if crosses else INPUT_ARENA
+>>>>>>> 3c2c42c (Share a network out among linked devices)
 
     def _orders(self, block: Block, before: int) -> tuple[Order, ...]:
         """Orders of the block's firings, which begin after `before` firings of the run."""
@@ -188,7 +202,7 @@ class _Lowering:
             kind=op.kind,
             inputs=(*(self._operand(op, k, seen) for k in stage.operands), *constants),
             producers=(*(makers.get(op.inputs[k]) for k in stage.operands), *(None for _ in constants)),
-            output=self._kept(op, op.keeps) if op.keeps else self._tensor(op.output, op.writes, walks),
+            output=self._output(op, walks),
             output_zero_point=op.output_zero_point,
             window=op.window,
             activation=op.activation,
@@ -199,12 +213,25 @@ class _Lowering:
             bias=None if packed else op.bias,
             packed=packed,
             accumulator=place,
+            crossing=op.crossing,
             **operands.in_order(op, stage.operands, packed=packed is not None),
             **_tiles(op, stage, walks),
         )
 
+    def _output(self, op: RowOp, walks: Mapping[TensorId, Walk]) -> int:
+        if op.sends:
+            return self._on_link(op.reads[0])
+        return self._kept(op, op.keeps) if op.keeps else self._tensor(op.output, op.writes, walks)
+
+    def _on_link(self, rows: Rows) -> int:
+        """The record of what has no place here: rows that go to another device, or come from one."""
+        record = ProgramTensor(0, rows.h, rows.w, rows.c, rows.h, LINK_BASE)
+        return self.tensors.setdefault(record, len(self.tensors))
+
     def _operand(self, op: RowOp, k: int, walks: Mapping[TensorId, Walk]) -> int:
         """The record of an input, whose older rows may be in a ring of the state."""
+        if op.receives:
+            return self._on_link(op.reads[0])
         if op.inputs[k] in self.states:
             return self._in_state(op.inputs[k], op.reads[k])
         number = self._tensor(op.inputs[k], op.reads[k], walks)

@@ -13,11 +13,11 @@ from numpy.typing import NDArray
 from tflm_memopt.lower.pack import Packed
 from tflm_memopt.ops.kinds import Kind
 from tflm_memopt.ops.packing import Family
-from tflm_memopt.ops.rowop import UNIT, Access, Moves, Window
+from tflm_memopt.ops.rowop import UNIT, Access, Crossing, Moves, Window
 from tflm_memopt.plan.firing.order import Order
 
-INPUT_ARENA, INPUT_STREAM, INPUT_EXTERNAL = 0, 1, 2
-"""Where input 0 is."""
+INPUT_ARENA, INPUT_STREAM, INPUT_EXTERNAL, INPUT_LINK = 0, 1, 2, 3
+"""Where input 0 is; INPUT_LINK: in the arena, and other tensors come from other devices."""
 
 LAYOUT_HWC = 0
 LAYOUT_ROWS_TURNED = 1
@@ -27,6 +27,8 @@ LAYOUT_STATE = 16
 
 PROGRAM_BASE = 255
 """Base of a constant operand: the program itself."""
+LINK_BASE = 254
+"""Base of a tensor whose rows go to another device, or come from one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,6 +112,8 @@ class ProgramOp:
     """Channels of each group; the last one may have fewer."""
     access: tuple[Access, ...] = ()
     """Rows that are read of each input, in the order of `inputs`, if not by the window."""
+    crossing: Crossing | None = None
+    """SEND, RECEIVE."""
     moves: Moves | None = None
     """COPY; operands are numbered in the order of `inputs`."""
 

@@ -57,6 +57,7 @@ OP = np.dtype([
 ACCESS = np.dtype([
     ("add", "<i4"), ("mul", "<u2"), ("div", "<u2"), ("extent", "<u2"), ("reserved", "<u2"), ("table", "<u4"),
 ])  # fmt: skip
+CROSSING = np.dtype([("identity", "<u4"), ("step", "<u2"), ("from", "u1"), ("to", "u1")])
 COPY = np.dtype([("n_moves", "<u2"), ("period", "<u2"), ("fills", "u1"), ("fill", "i1"), ("reserved", "<u2")])
 MOVE = np.dtype([
     ("row", "<u2"), ("count", "<u2"), ("bytes", "<u4"), ("source", "<u4"), ("source_step", "<i4"),
@@ -78,6 +79,7 @@ TABLES: Mapping[str, np.dtype[np.void]] = {
     "tmo_lane": LANE,
     "tmo_op": OP,
     "tmo_access": ACCESS,
+    "tmo_crossing": CROSSING,
     "tmo_copy": COPY,
     "tmo_move": MOVE,
     "tmo_block": BLOCK,

@@ -11,7 +11,7 @@ import numpy as np
 
 from tflm_memopt.lower import builtin
 from tflm_memopt.lower.lowering import BlockGroup, lower, workspace
-from tflm_memopt.lower.program import INPUT_STREAM, Program
+from tflm_memopt.lower.program import INPUT_LINK, INPUT_STREAM, Program
 from tflm_memopt.lower.serialise import pack
 from tflm_memopt.lower.words import options
 from tflm_memopt.model import writer
@@ -48,7 +48,7 @@ def rewrite(
     _place_input(tree, graph, frame)
     operators: list[Any] = []
     for added in sorted(graph.tensors.keys() - set(range(len(main.tensors)))):
-        _add_tensor(tree, graph.tensors[added])
+        add_tensor(tree, graph.tensors[added])
     offsets: dict[TensorId, int] = {b.key: o for b, o in plan.placed() if b.role is Role.TENSOR}
     offsets |= {t: offsets[part.storage] + part.first for t, part in partition.parts.items()}
     if not any(called(op) for op in graph.ops):
@@ -132,7 +132,7 @@ def _custom_operator(
         offsets[outputs[-1]] = space.offset
     opcode = writer.add_opcode(tree, "CUSTOM", custom_code=custom.name)
     inputs = [*custom.unit.inputs]
-    if custom.program.input == INPUT_STREAM:  # TFLM zeroes variables when it is reset: a new frame begins
+    if custom.program.input in (INPUT_STREAM, INPUT_LINK):  # TFLM zeroes variables when it is reset: a new frame begins
         inputs.append(writer.add_tensor(tree, f"tmo/stream_{position}", STREAM_STATE, "INT32", variable=True))
     if custom.program.state:
         inputs.append(writer.add_tensor(tree, f"tmo/state_{position}", (custom.program.state,), "UINT8", variable=True))
@@ -155,7 +155,7 @@ def _place_input(tree: Any, graph: Graph, frame: InputSource | None) -> None:
             entry.shape, entry.shapeSignature = np.array(shape, np.int32), None
 
 
-def _add_tensor(tree: Any, tensor: Tensor) -> None:
+def add_tensor(tree: Any, tensor: Tensor) -> None:
     """A tensor that canonicalisation made: between blocks it may become TFLM's."""
     q = tensor.quantization or Quantization((), ())
     buffer = 0 if tensor.data is None else writer.add_buffer(tree, tensor.data.tobytes())

@@ -32,7 +32,11 @@ from tflm_memopt.lower.records import (
     ACCESS,
     BLOCK,
     COPY,
+<<<<<<< HEAD
     CORES,
+=======
+    CROSSING,
+>>>>>>> 3c2c42c (Share a network out among linked devices)
     CURVE_WORDS,
     FLAG_ITERATIVE,
     FLAG_PER_CHANNEL,
@@ -54,7 +58,7 @@ from tflm_memopt.lower.records import (
 )
 from tflm_memopt.ops.kinds import GATES, KINDS, Channels, Kind
 from tflm_memopt.ops.packing import Packing
-from tflm_memopt.ops.rowop import Access, Move, Moves, Window
+from tflm_memopt.ops.rowop import Access, Crossing, Move, Moves, Window
 from tflm_memopt.plan.firing.order import ORDER, Order
 
 Array = NDArray[Any]
@@ -207,9 +211,7 @@ def _op_fields(op: ProgramOp, sums: bool, constants: ConstantPool) -> Mapping[st
         **{name: getattr(op.window, name) for name in _WINDOW},
         "param": op.param,
         "packing": op.packed.packing if op.packed else Packing.NONE,
-        "weights": constants.add(
-            op.packed.weights if op.packed else _moves_record(op) if op.moves else op.weights, "i1"
-        ),
+        "weights": constants.add(op.packed.weights if op.packed else _record_of(op), "i1"),
         "bias": constants.add(op.packed.scales if op.packed else op.bias, "<i4"),
         "multipliers": constants.add(op.multipliers, "<i4"),
         "shifts": constants.add(op.shifts, "i1"),
@@ -230,14 +232,21 @@ def _access_record(access: tuple[Access, ...], constants: ConstantPool) -> Array
     return np.frombuffer(b"".join(records), "i1")
 
 
-def _moves_record(op: ProgramOp) -> Array | None:
+def _record_of(op: ProgramOp) -> Array | None:
+    """What `weights` leads to."""
+    if op.crossing is not None:
+        c = op.crossing
+        values = {"identity": c.identity, "step": c.step, "from": c.sender, "to": c.receiver}
+        return np.frombuffer(_record(CROSSING, "crossing", values), "i1")
+    return op.weights if op.moves is None else _moves_record(op, op.moves)
+
+
+def _moves_record(op: ProgramOp, copied: Moves) -> Array:
     """tmo_copy and its moves."""
-    if op.moves is None:
-        return None
-    moves, rows = op.moves.moves, [0, *np.cumsum([a.extent for a in op.access]).tolist()]
+    moves, rows = copied.moves, [0, *np.cumsum([a.extent for a in op.access]).tolist()]
     head = {
-        "n_moves": len(moves), "period": op.moves.period,
-        "fills": op.moves.fill is not None, "fill": op.moves.fill or 0,
+        "n_moves": len(moves), "period": copied.period,
+        "fills": copied.fill is not None, "fill": copied.fill or 0,
     }  # fmt: skip
     records = [
         _record(MOVE, f"move {i}", {
@@ -401,6 +410,7 @@ def _op(r: np.void, data: bytes, tensors: tuple[ProgramTensor, ...]) -> ProgramO
         **{name: int(r[name]) for name in _TILES},
         access=access,
         moves=_moves(r, data, access) if kind is Kind.COPY else None,
+        crossing=_crossing(r, data) if traits.crosses else None,
     )
 
 
@@ -414,6 +424,12 @@ def _accesses(r: np.void, data: bytes, tensors: tuple[ProgramTensor, ...]) -> tu
         table = tuple(np.frombuffer(data, "<u2", height, int(a["table"])).tolist()) if a["table"] else None
         result.append(Access(int(a["add"]), int(a["mul"]), int(a["div"]), int(a["extent"]), table))
     return tuple(result)
+
+
+def _crossing(r: np.void, data: bytes) -> Crossing:
+    """What a SEND or RECEIVE says of its tensor."""
+    record = np.frombuffer(data, CROSSING, 1, int(r["weights"]))[0]
+    return Crossing(*(int(record[name]) for name in ("identity", "step", "from", "to")))
 
 
 def _moves(r: np.void, data: bytes, access: tuple[Access, ...]) -> Moves:

@@ -58,6 +58,10 @@ class Kind(enum.IntEnum):
     NARROW = 55
     """int16 to int8, rescaled."""
     RESCALE_S16 = 56
+    SEND = 57
+    """Rows to another device, as they are."""
+    RECEIVE = 58
+    """Rows from another device."""
 
 
 GATES = 4
@@ -119,6 +123,8 @@ class Traits:
     """A window of each channel on its own: it can be summed up a row at a time."""
     scales: int | None = 1
     """Multipliers and shifts; None: one, or one for each output channel."""
+    crosses: bool = False
+    """Its rows go to another device, or come from one."""
     biased: bool = False
     """It may have a bias for each output channel."""
 
@@ -175,6 +181,8 @@ KINDS: Mapping[Kind, Traits] = {
     Kind.WIDEN: _converting(1, 2, scales=1),
     Kind.NARROW: _converting(2, 1, scales=1),
     Kind.RESCALE_S16: _converting(2, 2, scales=1),
+    Kind.SEND: Traits(scales=0, crosses=True),
+    Kind.RECEIVE: Traits(scales=0, crosses=True),
 }
 WIDE: Mapping[Kind, Kind] = {
     Kind.CONV: Kind.CONV_S16,

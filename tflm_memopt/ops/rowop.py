@@ -151,6 +151,18 @@ class StateRing:
 
 
 @dataclass(frozen=True, slots=True)
+class Crossing:
+    """A tensor that one device sends to another: tmo_crossing in program.h."""
+
+    identity: int
+    """The programs that belong together, uint32."""
+    step: int
+    """Its number among all tensors that cross."""
+    sender: int
+    receiver: int
+
+
+@dataclass(frozen=True, slots=True)
 class RowOp:
     """One operator, ready to plan and to lower.
 
@@ -204,8 +216,14 @@ class RowOp:
     them."""
     updates: tuple[StateRing, ...] = ()
     """States of one row, inputs, too, that each firing reads and makes anew."""
+<<<<<<< HEAD
     second: int = 0
     """In a plan for two cores, bytes from a counter of the first core to the second's. 0: one core runs it."""
+=======
+    crossing: Crossing | None = None
+    """SEND, RECEIVE: what crosses. The output of SEND and the input of RECEIVE stand for the link, and have no byte
+    of the arena."""
+>>>>>>> 3c2c42c (Share a network out among linked devices)
     again: bool = False
     """It computes what another one computed before (rowgraph/second_pass.py)."""
 
@@ -320,9 +338,26 @@ class RowOp:
         return not self.access and not self.stateful
 
     @property
+    def sends(self) -> bool:
+        """Whether its output goes to another device."""
+        return self.kind is Kind.SEND
+
+    @property
+    def receives(self) -> bool:
+        """Whether its output comes from another device."""
+        return self.kind is Kind.RECEIVE
+
+    @property
+    def leaves(self) -> bool:
+        """Whether its output goes out of the arena: to a state, or to another device."""
+        return self.keeps is not None or self.sends
+
+    @property
     def stateful(self) -> bool:
-        """Whether it has to do with what outlives an inference: it runs once, its rows in their order."""
-        return self.older is not None or self.recalls or bool(self.rings)
+        """Whether it has to do with what outlives an inference, or with other devices: it runs once, its rows in their
+        order.
+        """
+        return self.older is not None or self.recalls or bool(self.rings) or self.crossing is not None
 
     @property
     def rows_at_once(self) -> int:

@@ -396,7 +396,8 @@ def stored(graph: Graph, partition: Partition) -> tuple[Graph, Partition]:
 def tensor_sizes(graph: Graph, partition: Partition) -> dict[TensorId, int]:
     """Bytes of every tensor that can be whole."""
     sizes = {t: tensor.nbytes for t, tensor in graph.tensors.items() if not tensor.constant}
-    return sizes | {op.output: op.writes.nbytes for op in partition.ops.values()} | dict.fromkeys(partition.states, 0)
+    made = {op.output: op.writes.nbytes for op in partition.ops.values()}
+    return sizes | made | dict.fromkeys(partition.states | partition.on_links, 0)
 
 
 def _across(graph: Graph, partition: Partition, number: int) -> tuple[TensorId, ...]:
@@ -414,8 +415,9 @@ def _chain(graph: Graph, partition: Partition, number: int, across: int) -> Chai
     after = set(graph.outputs).union(*(n.inputs for n in partition.nodes[number + 1 :]))
     ops, frame = tuple(partition.ops[i] for i in keys), partition.frame
     read = frame is not None and any(frame.tensor in op.inputs for op in ops)
-    kept = {op.output for op in ops if op.keeps}
-    return Chain(keys, ops, frozenset(after | kept), across, frame if read else None, partition.states | kept)
+    left = {op.output for op in ops if op.leaves}
+    beside = partition.states | partition.on_links | left
+    return Chain(keys, ops, frozenset(after | left), across, frame if read else None, beside)
 
 
 def _settings(tiles: Settings | None, chain: Chain) -> Settings | None:

@@ -24,6 +24,7 @@ from tflm_memopt.results import (
     Balance,
     Batch,
     BlockReport,
+    DevicesReport,
     Exploration,
     Fits,
     Inspection,
@@ -35,6 +36,7 @@ from tflm_memopt.results import (
 )
 from tflm_memopt.runtime.cases import Difference
 from tflm_memopt.runtime.verify import Measured, ModuleRuns, Verification
+from tflm_memopt.runtime.verify_devices import DevicesVerification
 from tflm_memopt.targets.boards import BoardFit
 from tflm_memopt.tflm.arena import Arena
 from tflm_memopt.tflm.libraries import REFERENCE
@@ -208,6 +210,42 @@ def verification(result: Verification) -> RenderableType:
     return page(
         Group(answer, Padding(_lines(said), (0, 0, 0, INDENT))), _measured(result.measured) if result.measured else None
     )
+
+
+def devices(report: DevicesReport, folder: Path, files: Iterable[str]) -> RenderableType:
+    """The answer of `optimize` for several devices: a line for each."""
+    table = table_of("device", "arena", "flash", "weights", "sent", "received", numbers=5)
+    rows = [(d.arena.figure(d.arena.total), d.flash, d.weights, d.sent, d.received) for d in report.devices]
+    before = report.original_arena.figure(report.original_arena.total)
+    table.add_row(
+        "one, TFLM today", before, *(f"{n:,}" for n in (report.original_flash, report.original_weights)), "", ""
+    )
+    for number, (arena, *rest) in enumerate(rows):
+        table.add_row(str(number), arena, *(f"{n:,}" for n in rest))
+    ways = (("rows", report.rows), ("channels", report.channels), ("first device", report.whole))
+    how = [f"{name}: operators {', '.join(map(str, ops))}" for name, ops in ways if ops]
+    how.append(f"a line between two devices holds {report.room:,} B at the least")
+    return page(
+        Group(
+            Text(f"{printable(report.model)}: {len(report.devices)} devices", "bold"), Text(report.convention, "dim")
+        ),
+        table,
+        section("Shared by", _lines(how)),
+        section(f"Written to {printable(str(folder))}", _lines(files)),
+    )
+
+
+def devices_verification(result: DevicesVerification) -> RenderableType:
+    """The answer of `verify` for several devices."""
+    answer = Text("bit-exact", "bold green") if result.bit_exact else Text("DIFFERENT", "bold red")
+    said = [f"{result.runs} inferences (seed {result.seed}) on {len(result.devices)} processes, linked over loopback"]
+    for number, device in enumerate(result.devices):
+        said.append(f"device {number} sent {device.sent:,} B and received {device.received:,} B of messages in all")
+    if result.failure:
+        said.append(result.failure)
+    if result.difference:
+        said.append(_difference(result.difference))
+    return page(Group(answer, Padding(_lines(said), (0, 0, 0, INDENT))))
 
 
 # --- parts

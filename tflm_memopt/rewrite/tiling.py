@@ -9,19 +9,15 @@ padding is one without on a map that PAD made larger, and PAD fills in the zero 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import Any
 
-import numpy as np
-
-from tflm_memopt.model.graph import ABSENT, Graph, Op, Quantization, Tensor, TensorId
+from tflm_memopt.model.graph import ABSENT, Graph, Op, Tensor, TensorId
 from tflm_memopt.ops.site import span
+from tflm_memopt.rewrite.parts import Parts, data_of
 
 MOST_PARTS = 10
 """Inputs of a CONCATENATION in TFLM (kMaxInputNum, concatenation.cc)."""
-PART = "part"
-"""Own key of Op.options: tiling made the operator, of the one that it stands for, if any."""
 CONVOLUTIONS = ("CONV_2D", "DEPTHWISE_CONV_2D")
 POOLS = ("AVERAGE_POOL_2D", "MAX_POOL_2D")
 POINTWISE = ("RELU", "RELU6", "LOGISTIC", "TANH", "HARD_SWISH", "LEAKY_RELU", "QUANTIZE", "DEQUANTIZE")
@@ -72,13 +68,13 @@ class Along:
 
 def chain(graph: Graph, first: Op) -> tuple[Op, ...]:
     """The longest chain of operators that can be tiled by rows, from one of them on."""
-    found = [first] if _can_tile(graph, first) else []
+    found = [first] if can_tile(graph, first) else []
     while found:
         output = found[-1].outputs[0]
         readers = graph.consumers(output)
         if output in graph.outputs or len(readers) != 1 or readers[0].inputs.count(output) != 1:
             break
-        if readers[0].inputs[0] != output or not _can_tile(graph, readers[0]):
+        if readers[0].inputs[0] != output or not can_tile(graph, readers[0]):
             break
         found.append(readers[0])
     return tuple(found)
@@ -112,7 +108,7 @@ def _can_group(graph: Graph, op: Op) -> bool:
             return len(operands[0].shape) == 2 and not op.options.get("axis") and not op.options.get("batchDims")
         case "MEAN":
             rank = len(read.shape)
-            return rank - 1 not in {int(a) % rank for a in _data(graph, op.inputs[1]).ravel()}
+            return rank - 1 not in {int(a) % rank for a in data_of(graph, op.inputs[1]).ravel()}
         case "FULLY_CONNECTED":
             return not op.options.get("weightsFormat")
     return True
@@ -128,7 +124,7 @@ def tiled(graph: Graph, tilings: Sequence[Tiling]) -> Graph:
 def along(graph: Graph, op: Op) -> tuple[Along, Along]:
     """The window of an operator along height and width."""
     if op.type == "PAD":
-        margins = _data(graph, op.inputs[1]).reshape(-1, 2).tolist()
+        margins = data_of(graph, op.inputs[1]).reshape(-1, 2).tolist()
         return Along(before=margins[1][0], after=margins[1][1]), Along(before=margins[2][0], after=margins[2][1])
     if op.type in POINTWISE:
         return Along(), Along()
@@ -147,7 +143,8 @@ def _along(size: int, kernel: int, stride: int, dilation: int, padding: str) -> 
     return Along(kernel, stride, dilation, found.before, found.after)
 
 
-def _can_tile(graph: Graph, op: Op) -> bool:
+def can_tile(graph: Graph, op: Op) -> bool:
+    """Whether rows of its output can be made of rows of its first input."""
     tensors = [graph.tensors[t] for t in (*op.inputs[:1], *op.outputs)]
     if op.type not in TILEABLE or len(op.outputs) != 1 or any(len(t.shape) != 4 or t.shape[0] != 1 for t in tensors):
         return False
@@ -158,32 +155,45 @@ def _can_tile(graph: Graph, op: Op) -> bool:
     if any(graph.tensors[t].data is None for t in op.inputs[1:] if t >= 0):
         return False
     if op.type == "PAD":
-        margins = _data(graph, op.inputs[1]).reshape(-1, 2)
+        margins = data_of(graph, op.inputs[1]).reshape(-1, 2)
         return len(margins) == 4 and not margins[[0, 3]].any()
     if op.type in POOLS:
         return not any(a.before or a.after for a in along(graph, op))
     return op.type in POINTWISE or graph.tensors[op.inputs[1]].dtype in ("INT8", "FLOAT32")
 
 
-def _data(graph: Graph, tensor: TensorId) -> Any:
-    data = graph.tensors[tensor].data
-    if data is None:
-        raise ValueError(f"tensor {tensor} is no constant")
-    return data
+def filter_axis(tensor: Tensor, op: Op) -> int:
+    """The axis of the output channels of a filter or a bias."""
+    return 3 if op.type == "DEPTHWISE_CONV_2D" and len(tensor.shape) == 4 else 0
+
+
+class Strips(Parts):
+    """A graph whose maps are made in strips of rows."""
+
+    def strip(self, op: Op, x: TensorId, first: int, end: int, *, padded: bool) -> TensorId:
+        """Rows [first, end) of an operator's output. padded: its input has the padding already."""
+        down, across = along(self.graph, op)
+        low, high = down.reads(first, end)
+        size = self.graph.tensors[op.inputs[0]].shape[1]
+        margins = (max(0, -low), max(0, high - size)), (across.before, across.after)
+        if not padded and any(map(any, margins)):
+            x = self.padded(x, *margins)
+        if op.type == "PAD":
+            return x
+        whole = self.tensors[op.outputs[0]]
+        y = self.like(whole, (1, end - first, *whole.shape[2:]))
+        options = {**op.options, "padding": "VALID"} if "padding" in op.options else op.options
+        return self.add(op.type, [x, *op.inputs[1:]], y, options, of=op)
 
 
 @dataclass
-class _Tiler:
+class _Tiler(Strips):
     """The graph that is being made of another one and a chain of it."""
 
-    graph: Graph
     tiling: Tiling
-    tensors: dict[TensorId, Tensor] = field(init=False)
-    new: list[Op] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        self.tensors = dict(self.graph.tensors)
-        self.next = max(op.index for op in self.graph.ops) + 1
+        super().__post_init__()
         by_index = {op.index: op for op in self.graph.ops}
         self.chain = [by_index[i] for i in self.tiling.ops]
 
@@ -191,7 +201,7 @@ class _Tiler:
         pieces = list(self._channel_groups() if self.tiling.channels else self._strips())
         output = self.chain[-1].outputs[0]
         axis = len(self.tensors[output].shape) - 1 if self.tiling.channels else 1
-        self._add("CONCATENATION", pieces, output, {"axis": axis, "fusedActivationFunction": "NONE"})
+        self.joined(pieces, axis, output)
         inside = {op.index for op in self.chain}
         ops: list[Op] = []
         for op in self.graph.ops:
@@ -215,10 +225,10 @@ class _Tiler:
                 size = self.tensors[op.inputs[0]].shape[1]
                 last = op is self.chain[0]
                 wanted.append((low + wider, high + wider) if last and wider >= 0 else (max(0, low), min(size, high)))
-            x = self._rows(source, *wanted.pop())
+            x = self.slice_of(source, 1, *wanted.pop())
             for op in self.chain:
                 first_row, end_row = wanted.pop()
-                x = self._strip(op, x, first_row, end_row, padded=op is self.chain[0] and wider >= 0)
+                x = self.strip(op, x, first_row, end_row, padded=op is self.chain[0] and wider >= 0)
             yield x
 
     def _padded_source(self, down: Along) -> tuple[TensorId, int]:
@@ -227,35 +237,7 @@ class _Tiler:
         _, across = along(self.graph, first)
         if first.type == "PAD" or not any((down.before, down.after, across.before, across.after)):
             return first.inputs[0], -1
-        return self._pad(first.inputs[0], (down.before, down.after), (across.before, across.after)), down.before
-
-    def _strip(self, op: Op, x: TensorId, first: int, end: int, *, padded: bool) -> TensorId:
-        """Rows [first, end) of an operator's output. padded: its input has the padding already."""
-        down, across = along(self.graph, op)
-        low, high = down.reads(first, end)
-        size = self.graph.tensors[op.inputs[0]].shape[1]
-        margins = (max(0, -low), max(0, high - size)), (across.before, across.after)
-        if not padded and any(map(any, margins)):
-            x = self._pad(x, *margins)
-        if op.type == "PAD":
-            return x
-        whole = self.tensors[op.outputs[0]]
-        y = self._like(whole, (1, end - first, *whole.shape[2:]))
-        options = {**op.options, "padding": "VALID"} if "padding" in op.options else op.options
-        return self._add(op.type, [x, *op.inputs[1:]], y, options, of=op)
-
-    def _rows(self, x: TensorId, first: int, end: int) -> TensorId:
-        whole = self.tensors[x]
-        if (first, end) == (0, whole.shape[1]):
-            return x
-        shape = (1, end - first, *whole.shape[2:])
-        operands = self._constant([0, first, 0, 0]), self._constant(list(shape))
-        return self._add("SLICE", [x, *operands], self._like(whole, shape), {})
-
-    def _pad(self, x: TensorId, down: tuple[int, int], across: tuple[int, int]) -> TensorId:
-        _, h, w, c = (whole := self.tensors[x]).shape
-        margins = self._constant([[0, 0], list(down), list(across), [0, 0]])
-        return self._add("PAD", [x, margins], self._like(whole, (1, h + sum(down), w + sum(across), c)), {})
+        return self.padded(first.inputs[0], (down.before, down.after), (across.before, across.after)), down.before
 
     # --- channel groups
 
@@ -268,49 +250,10 @@ class _Tiler:
                 multiplier = int(op.options.get("depthMultiplier", 1)) if op is not self.chain[0] else 1
                 low, high = low * multiplier, high * multiplier
                 whole = self.tensors[op.outputs[0]]
-                y = self._like(whole, (*whole.shape[:-1], high - low))
+                y = self.like(whole, (*whole.shape[:-1], high - low))
                 axes = {**FAN_OUT, **CHANNELWISE}[op.type]
-                inputs = [self._channels(t, low, high, axes[k]) if k in axes else t for k, t in enumerate(op.inputs)]
+                inputs = [self.channels_of(t, low, high, axes[k]) if k in axes else t for k, t in enumerate(op.inputs)]
                 if op is not self.chain[0]:
                     inputs[0] = x
-                x = self._add(op.type, inputs, y, op.options, of=op)
+                x = self.add(op.type, inputs, y, op.options, of=op)
             yield x
-
-    def _channels(self, tensor: TensorId, first: int, end: int, axis: int) -> TensorId:
-        """A constant for some output channels."""
-        if tensor < 0:
-            return tensor
-        whole = self.tensors[tensor]
-        data = np.take(_data(self.graph, tensor), range(first, end), axis)
-        q = whole.quantization
-        if q is not None and len(q.scale) > 1:
-            q = Quantization(q.scale[first:end], (q.zero_point * len(q.scale))[first:end], q.axis)
-        return self._put(replace(whole, shape=data.shape, data=np.ascontiguousarray(data), quantization=q))
-
-    # --- parts
-
-    def _like(self, whole: Tensor, shape: tuple[int, ...]) -> TensorId:
-        return self._put(replace(whole, shape=shape))
-
-    def _constant(self, values: Sequence[Any]) -> TensorId:
-        data = np.asarray(values, np.int32)
-        same = (
-            t.id for t in self.tensors.values()
-            if t.data is not None and t.dtype == "INT32" and t.quantization is None and np.array_equal(t.data, data)
-        )  # fmt: skip
-        found = next(same, None)
-        return self._put(Tensor(0, "tile", data.shape, "INT32", data=data)) if found is None else found
-
-    def _put(self, tensor: Tensor) -> TensorId:
-        number = max(self.tensors) + 1
-        self.tensors[number] = replace(tensor, id=number, name=f"{tensor.name}/{number}")
-        return number
-
-    def _add(
-        self, kind: str, inputs: Sequence[TensorId], output: TensorId, options: Mapping[str, Any], of: Op | None = None
-    ) -> TensorId:
-        """Adds an operator; of: the one that it stands for a part of."""
-        marked = {**options, PART: True}
-        self.new.append(Op(self.next, kind, tuple(inputs), (output,), marked, of.stands_for if of else ()))
-        self.next += 1
-        return output

@@ -141,7 +141,13 @@ class Partition:
     @property
     def external(self) -> frozenset[TensorId]:
         """Tensors that operators read from outside the arena."""
-        return self.states.union({self.frame.tensor} if self.frame and not self.frame.pushed else ())
+        frame = {self.frame.tensor} if self.frame and not self.frame.pushed else ()
+        return self.states.union(frame, self.on_links)
+
+    @property
+    def on_links(self) -> frozenset[TensorId]:
+        """Tensors that stand for rows which come from other devices."""
+        return frozenset(op.inputs[0] for op in self.ops.values() if op.receives)
 
     @property
     def states(self) -> frozenset[TensorId]:

@@ -32,7 +32,7 @@ def partition(graph: Graph, support: Mapping[int, Support]) -> Partition:
     kept_views: set[int] = set()
     while True:
         level = _levels(graph, support, kept_views)
-        groups = _groups(graph, level)
+        groups = _groups(graph, level, support)
         absorbed = {i for g in groups for i in g}
         clash, holder = _holders(graph, support, absorbed)
         if not clash:
@@ -44,7 +44,9 @@ def _without_dead(graph: Graph, support: Mapping[int, Support]) -> Graph:
     """The graph without the row operators and views that nobody reads; builtin operators stay, read or not."""
     wanted, ops = set(graph.outputs), []
     for op in reversed(graph.ops):
-        if isinstance(support[op.index], Unsupported) or op.type == KEEP or wanted.intersection(op.outputs):
+        found = support[op.index]
+        leaves = op.type == KEEP or (isinstance(found, RowOp) and found.sends)
+        if isinstance(found, Unsupported) or leaves or wanted.intersection(op.outputs):
             wanted.update(op.inputs)
             ops.append(op)
     return replace(graph, ops=tuple(reversed(ops)))
@@ -70,14 +72,20 @@ def _levels(graph: Graph, support: Mapping[int, Support], kept_views: set[int]) 
     return level
 
 
-def _groups(graph: Graph, level: Mapping[int, int]) -> list[list[int]]:
-    """Connected operators of one number, each group in the graph's order; groups of nothing but views are left out."""
+def _groups(graph: Graph, level: Mapping[int, int], support: Mapping[int, Support]) -> list[list[int]]:
+    """Connected operators of one number, each group in the graph's order; groups of nothing but views are left out.
+
+    What exchanges rows with other devices is connected: one custom operator goes on where it waited.
+    """
     import networkx as nx  # noqa: PLC0415 (slow to import: not before it is needed)
 
     links: nx.Graph[object] = nx.Graph()
     for op in graph.ops:
         if op.index in level:
             links.add_node(op.index)
+            found = support[op.index]
+            if isinstance(found, RowOp) and found.crossing:
+                links.add_edge(op.index, "devices")
             for t in (*op.inputs, *op.outputs):
                 if t >= 0 and not graph.tensors[t].constant:
                     links.add_edge(op.index, ("tensor", t, level[op.index]))
@@ -122,7 +130,7 @@ def _assemble(
     ops = {i: _renamed(s, holder) for i in absorbed if isinstance(s := support[i], RowOp)}
     handles = handles_of(graph).keys()
     kept = [_kept(graph, op, handles) for op in graph.ops if op.index not in absorbed]
-    states = {state.tensor for state in graph.states}
+    states = {state.tensor for state in graph.states} | {op.inputs[0] for op in ops.values() if op.receives}
     nodes: list[Node] = [*kept, *(region for group in groups for region in regions_of(graph, group, ops, kept, states))]
     producer = {t: n for n, node in enumerate(nodes) for t in node.outputs}
     order: nx.DiGraph[int] = nx.DiGraph()

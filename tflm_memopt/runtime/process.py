@@ -73,7 +73,7 @@ def run_model(
         said = log.read_text("utf-8", "replace") if log.exists() else ""
         if returncode:
             return Outcome(failure=_failure(returncode, said))
-        return Outcome(tuple(worker.load(directory / worker.OUTPUTS)), _arena(said))
+        return Outcome(tuple(worker.load(directory / worker.OUTPUTS)), recorded(said))
 
 
 Worker = subprocess.Popen[str]
@@ -116,7 +116,7 @@ def _take() -> Worker:
             _end(process)
     command = [sys.executable, "-m", worker.__name__]
     return subprocess.Popen(
-        command, cwd=os.sep, env=_environment(), stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        command, cwd=os.sep, env=environment(), stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
     )
 
 
@@ -132,12 +132,13 @@ def _end_all() -> None:
         _end(process)
 
 
-def _environment() -> dict[str, str]:
+def environment() -> dict[str, str]:
     """The caller's, with his module path: the worker imports what he did, and nothing from where he stands."""
     return {**os.environ, "PYTHONPATH": os.pathsep.join(str(Path(entry).resolve()) for entry in sys.path)}
 
 
-def _arena(log: str) -> RecordedArena:
+def recorded(log: str) -> RecordedArena:
+    """The arena figures in what TFLM printed."""
     return RecordedArena(**{key: int(value) for key, value in ARENA_LINE.findall(log)})
 
 

@@ -148,7 +148,11 @@ def verify(
     how, module = how or (TFLM_WHEEL if wheel.exists_here() else HOST_REFERENCE), _module(c, steps)
     (original, *_), (rewritten, *_) = loaded(original), loaded(rewritten)
     before, after = read(original), read(rewritten)
+<<<<<<< HEAD
     seen, changes = _interface(before, after, steps.cores)
+=======
+    seen, changes = interfaces(before, after)
+>>>>>>> 3c2c42c (Share a network out among linked devices)
     cases = cases_of(before.graph, seen, changes, runs=runs, seed=seed, files=inputs, steps=steps)
     asked = stand_in.runnable(original), stand_in.runnable(rewritten)
     new = [case.rewritten for case in cases]
@@ -177,6 +181,7 @@ def verify(
     )
 
 
+<<<<<<< HEAD
 def _measured(expected: Outcome, got: Outcome, *, as_they_are: bool) -> Measured | None:
     """Both arenas, where both were counted and the models that ran are those that were given."""
     return Measured(expected.arena, got.arena) if expected.arena and got.arena and as_they_are else None
@@ -199,6 +204,10 @@ def _interface(before: Model, after: Model, cores: int = 1) -> tuple[Graph, Chan
     _runs_on().
     """
     _runs_on(after, cores)
+=======
+def interfaces(before: Model, after: Model) -> tuple[Graph, Changes]:
+    """The rewritten model with its input whole, and how its interface differs. Raises InterfaceError."""
+>>>>>>> 3c2c42c (Share a network out among linked devices)
     changes = interface.changes_of(interface.metadata(after.tree, interface.METADATA))
     seen = interface.with_whole_input(before.graph, after.graph, changes)
     interface.compare(before.graph, seen, changes)
@@ -209,11 +218,11 @@ def _execute(how: How, original: Job, rewritten: Job) -> tuple[Outcome, Outcome]
     """Run both. Raises ModelError when the original does not run."""
     execute = under_tflm if how == TFLM_WHEEL else on_host
     expected, got = execute(original, rewritten)
-    _demand(expected)
+    demand(expected)
     return expected, got
 
 
-def _demand(expected: Outcome) -> None:
+def demand(expected: Outcome) -> None:
     """The original has to run."""
     if expected.failure:
         raise ModelError(

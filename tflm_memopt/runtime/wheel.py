@@ -9,6 +9,7 @@ import importlib
 import io
 import platform
 import sys
+from collections.abc import Sequence
 from importlib import metadata
 from typing import Any
 
@@ -51,6 +52,7 @@ def set_frame(frame: Frame) -> None:
     _shim().TmoSetFrame(ctypes.byref(frame))
 
 
+<<<<<<< HEAD
 def set_cores(cores: int, seed: int = 0) -> None:
     """On how many threads programs run from now on that are made for two cores, in every interpreter of this process.
 
@@ -58,6 +60,33 @@ def set_cores(cores: int, seed: int = 0) -> None:
     """
     _runtime()
     _shim().TmoSetCores(cores, seed)
+=======
+class Link:
+    """This process as one device of several: its models exchange rows with others through sockets."""
+
+    def __init__(self, sockets: Sequence[int], device: int, first: int, patience: int) -> None:
+        """sockets: file descriptors of connected ones, by device; -1 for its own. first: number of the first inference.
+        patience: milliseconds that a row may take.
+        """
+        _runtime()
+        fds = (ctypes.c_int * len(sockets))(*sockets)
+        _shim().TmoOpenLink(fds, device, len(sockets), first, patience)
+
+    def begin(self) -> None:
+        """Before each inference."""
+        _shim().TmoBeginLink()
+
+    def wait(self) -> bool:
+        """Whether to go on, where an invocation wants rows: False when they did not come in time."""
+        return int(_shim().TmoWaitLink()) == 0
+
+    @property
+    def nbytes(self) -> tuple[int, int]:
+        """Bytes of messages sent, and received."""
+        sent, received = ctypes.c_uint(), ctypes.c_uint()
+        _shim().TmoLinkBytes(ctypes.byref(sent), ctypes.byref(received))
+        return sent.value, received.value
+>>>>>>> 3c2c42c (Share a network out among linked devices)
 
 
 def _shim() -> ctypes.CDLL:

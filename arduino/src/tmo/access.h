@@ -39,13 +39,23 @@ static inline const tmo_order *tmo_orders(const void *program) {
 static inline uint16_t tmo_input_of(const void *program) {
   const uint16_t input = tmo_header_of(program)->input;
   const bool possible = tmo_has_part(TMO_PART_STREAM) || tmo_has_part(TMO_PART_EXTERNAL);
+  if (input == TMO_INPUT_LINK) return tmo_has_part(TMO_PART_LINK) ? TMO_INPUT_LINK : TMO_INPUT_ARENA;
   if (!possible || !tmo_has_part(input == TMO_INPUT_STREAM ? TMO_PART_STREAM : TMO_PART_EXTERNAL)) return TMO_INPUT_ARENA;
   return input;
 }
 
-/* A view of the input that is not in the arena as a whole. */
-static inline bool tmo_is_frame(const void *program, const tmo_tensor *t) {
-  return tmo_input_of(program) != TMO_INPUT_ARENA && t->base == 1;
+/* Whether the input is not in the arena as a whole. */
+static inline bool tmo_has_frame(const void *program) {
+  const uint16_t input = tmo_input_of(program);
+  return input == TMO_INPUT_STREAM || input == TMO_INPUT_EXTERNAL;
+}
+
+/* A view of it. */
+static inline bool tmo_is_frame(const void *program, const tmo_tensor *t) { return tmo_has_frame(program) && t->base == 1; }
+
+/* Whether its rows are on the way from one device to another: they have no place here. */
+static inline bool tmo_on_link(const void *program, const tmo_tensor *t) {
+  return tmo_input_of(program) == TMO_INPUT_LINK && t->base == TMO_LINK_BASE;
 }
 
 /* Whether firings make tiles; else rows. */
@@ -56,6 +66,9 @@ static inline bool tmo_has_lanes(const tmo_tensor *t) { return tmo_has_part(TMO_
 
 /* Whether the tensors are int16: a channel takes two bytes of a pixel. */
 static inline bool tmo_is_s16(const tmo_op *op) { return tmo_is_in(TMO_BUILT(TMO_S16_KINDS), op->kind); }
+
+/* Whether it sends rows to other devices, or receives them. */
+static inline bool tmo_is_crossing(const tmo_op *op) { return tmo_has_part(TMO_PART_LINK) && tmo_is_in(TMO_BUILT(TMO_LINK_KINDS), op->kind); }
 
 /* Whether elements of the output have another type than those of the input. */
 static inline bool tmo_is_converting(const tmo_op *op) { return tmo_is_in(TMO_BUILT(TMO_CONVERTING_KINDS), op->kind); }

@@ -56,6 +56,7 @@ enum {
   TMO_PART_TURNED = 5,    /* layouts other than TMO_LAYOUT_HWC */
   TMO_PART_TAPS = 6,      /* depthwise convolutions for Helium other than tmo_mve_has_nine() */
   TMO_PART_STATE = 7,     /* rows that outlive a run */
+  TMO_PART_LINK = 8,      /* TMO_INPUT_LINK */
 };
 
 /* Those of a set whose operators this build runs unpacked. */

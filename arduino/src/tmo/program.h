@@ -22,6 +22,7 @@
 #define TMO_TABLE_BYTES 256  /* of LOOKUP: one for each int8 */
 #define TMO_CURVE_WORDS 128  /* of LSTM: uint16_t[256] */
 #define TMO_PROGRAM_BASE 255 /* tmo_tensor.base of a constant: the program itself */
+#define TMO_LINK_BASE 254    /* of a tensor whose rows are on their way to another device, or from one */
 
 /* What the program is packed for. A library refuses what its core cannot run; every core runs generic programs. */
 enum {
@@ -92,7 +93,8 @@ enum {
 enum {
   TMO_INPUT_ARENA = 0,   /* whole in its buffer, as any other input */
   TMO_INPUT_STREAM = 1,  /* it comes a few rows at a time: tmo_push() */
-  TMO_INPUT_EXTERNAL = 2 /* io[0] is a tmo_frame, which says where its pixels are */
+  TMO_INPUT_EXTERNAL = 2, /* io[0] is a tmo_frame, which says where its pixels are */
+  TMO_INPUT_LINK = 3      /* whole in its buffer, if there is one; other tensors come from other devices: tmo_run_linked() */
 };
 
 /* What the operators compute, and how the converter prepares `multipliers`, `shifts` and `param`. All tensors are int8, unless
@@ -153,6 +155,11 @@ enum {
  * DEQUANTIZE_S16   int16 -> float32: the same.
  * WIDEN, NARROW,   int8 -> int16, int16 -> int8, int16 -> int16: saturate(rescale(x - zero_in, m, s) + zero_out), m, s = quantize(in / out).
  * RESCALE_S16
+ *
+ * The following exchange rows with other devices: they are for row blocks only.
+ *
+ * SEND             row y of the operand goes to another device; the output is of TMO_LINK_BASE.
+ * RECEIVE          row y of the output comes from another device; the operand is of TMO_LINK_BASE.
  *
  * The following read other rows than those of a window: they have a tmo_access for each operand, and are for row blocks only.
  *
@@ -246,7 +253,7 @@ typedef struct {
   uint16_t width;
   uint16_t height;   /* rows of the whole tensor */
   uint16_t depth;    /* rows of the ring; depth == height: resident. With lanes: -end mod advance */
-  uint8_t base;      /* 0: workspace; 1..n_inputs: inputs; then the outputs; then the state; TMO_PROGRAM_BASE: a constant, whole */
+  uint8_t base;      /* 0: workspace; 1..n_inputs: inputs; then the outputs; then the state; TMO_PROGRAM_BASE: a constant, whole; TMO_LINK_BASE */
   uint8_t layout;    /* TMO_LAYOUT_*; of a ring and of lanes, HWC */
   uint32_t lanes;    /* tmo_lane[n_lanes], or none */
   uint16_t n_lanes;
@@ -272,6 +279,14 @@ typedef struct {
   uint16_t reserved;
   uint32_t table; /* uint16_t[height of the output], or none */
 } tmo_access;
+
+/* What SEND and RECEIVE say of a tensor that crosses: its number, the devices, and the programs that belong together. */
+typedef struct {
+  uint32_t identity; /* the same in the programs of all devices, and in no others */
+  uint16_t step;     /* numbers the tensors that cross */
+  uint8_t from;
+  uint8_t to;
+} tmo_crossing;
 
 /* How COPY makes an output row: n_moves of tmo_move follow. */
 typedef struct {

@@ -2,6 +2,7 @@
 #ifndef TMO_TMO_H_
 #define TMO_TMO_H_
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -12,7 +13,7 @@ extern "C" {
 #endif
 
 typedef enum {
-  TMO_WAIT = 2, /* rows of the streamed input, or of a window that slides, are missing: push the next ones */
+  TMO_WAIT = 2, /* rows of the streamed input, or of a window that slides, are missing: push the next ones; or rows of other devices are */
   TMO_MORE = 1, /* tmo_step(): a firing was done, others are left */
   TMO_OK = 0,
   TMO_ERROR_ALIGNMENT = -1, /* the program is not at a 16-byte boundary: declare the model array alignas(16) */
@@ -26,6 +27,8 @@ typedef enum {
   TMO_ERROR_FIRINGS = -9,   /* the run does not end after the firings that the program declares */
   TMO_ERROR_FRAME = -10,    /* an external frame has no data, or is too small for what the program reads */
   TMO_ERROR_KERNEL = -11,   /* this build left out what the program needs: TMO_KINDS, TMO_PACKINGS, TMO_PARTS */
+  TMO_ERROR_LINK = -12,     /* rows of another device are missing, late or damaged, or it began again */
+  TMO_ERROR_PEER = -13,     /* another device runs a program of another conversion */
   TMO_ERROR_INDEX = -20     /* an input holds an index that its table does not have; outputs are not valid */
 } tmo_status;
 
@@ -70,12 +73,21 @@ tmo_status tmo_run(const void *program, void *const *io, void *workspace);
 /* What is kept from one push of rows to the next, together with the workspace and io[0]. All zero: a new frame begins. Of a run that pauses,
  * `rows` is 1 + the number of its block. */
 typedef struct {
-  uint32_t rows;    /* pushed so far */
+  uint32_t rows;    /* pushed so far; of a program with TMO_INPUT_LINK: 1 + the block that waits */
   uint32_t firings; /* left to do */
 } tmo_stream;
 
+/* Brings rows to other devices, and from them: io[n_inputs + n_outputs] of a program with TMO_INPUT_LINK. tmo/link.h has one. */
+typedef struct tmo_crosser tmo_crosser;
+struct tmo_crosser {
+  /* Row `row` of the tensor that `what` names, as many bytes: from `data` if it is sent, else to it. TMO_OK; TMO_WAIT: not yet, ask again for
+   * the same row; anything else ends the run. */
+  tmo_status (*cross)(tmo_crosser *self, const tmo_crossing *what, bool sent, uint16_t row, void *data, uint32_t bytes);
+};
+
 /* Runs a program with TMO_INPUT_STREAM as far as the next rows of its input, in io[0], let it. TMO_WAIT: push the rows after them.
- * TMO_OK: these were the last, the outputs are there, and the next push begins a new frame. */
+ * TMO_OK: these were the last, the outputs are there, and the next push begins a new frame. A program with TMO_INPUT_LINK goes as far as rows
+ * of other devices are there; TMO_WAIT: call it again when more may have come. Where it ends with an error, the next call begins again. */
 tmo_status tmo_push(const void *program, void *const *io, void *workspace, tmo_stream *stream);
 
 /* tmo_run() that pauses, so that something else can run meanwhile and use all of the workspace and of io but what is alive then: after each of

@@ -22,6 +22,7 @@ enum {
   tmo_family_arg_max,
   tmo_family_convert,
   tmo_family_gather,
+  tmo_family_link,
   tmo_family_copy,
   tmo_family_resize,
   tmo_family_transpose_conv,
@@ -47,6 +48,8 @@ enum { TMO_CHANNELS_OWN, TMO_CHANNELS_FILTERED, TMO_CHANNELS_SUMMED, TMO_CHANNEL
   TMO_BIT(value, (reads) > 1 && tmo_family_##family != tmo_family_gather)
 #define TMO_IF_ACCESS(name, value, reads, writes, operands, scales, family, channels, row, pixel) \
   TMO_BIT(value, tmo_family_##family >= tmo_family_copy)
+#define TMO_IF_LINK(name, value, reads, writes, operands, scales, family, channels, row, pixel) \
+  TMO_BIT(value, tmo_family_##family == tmo_family_link)
 #define TMO_IF_PER_CHANNEL(name, value, reads, writes, operands, scales, family, channels, row, pixel) \
   TMO_BIT(value, (scales) == TMO_PER_CHANNEL)
 #define TMO_IF_FILTERED(name, value, reads, writes, operands, scales, family, channels, row, pixel) \
@@ -68,6 +71,7 @@ enum { TMO_CHANNELS_OWN, TMO_CHANNELS_FILTERED, TMO_CHANNELS_SUMMED, TMO_CHANNEL
 #define TMO_S16_KINDS (0 TMO_EACH_KIND(TMO_IF_S16))               /* a channel takes two bytes of a pixel */
 #define TMO_WIDE_KINDS (0 TMO_EACH_KIND(TMO_IF_READS_WIDE))       /* elements that are read are larger than a byte */
 #define TMO_ACCESS_KINDS (0 TMO_EACH_KIND(TMO_IF_ACCESS))         /* an access of their own, no window */
+#define TMO_LINK_KINDS (0 TMO_EACH_KIND(TMO_IF_LINK))             /* rows that cross to another device, or come from one */
 #define TMO_PER_CHANNEL_KINDS (0 TMO_EACH_KIND(TMO_IF_PER_CHANNEL))
 #define TMO_FILTERED_KINDS (0 TMO_EACH_KIND(TMO_IF_FILTERED))
 #define TMO_SUMMED_KINDS (0 TMO_EACH_KIND(TMO_IF_SUMMED))         /* the sums over all channels can be made in parts */

@@ -36,7 +36,7 @@ def test_arena_figures_are_those_of_print_allocations() -> None:
         f"[RecordingMicroAllocator] Arena allocation {k} {v} bytes\n"
         for k, v in (("total", 9), ("head", 5), ("tail", 4))
     )
-    assert process._arena(log) == RecordedArena(head=5, tail=4, total=9)
+    assert process.recorded(log) == RecordedArena(head=5, tail=4, total=9)
 
 
 def test_arenas_begin_with_the_models_size_and_end() -> None:

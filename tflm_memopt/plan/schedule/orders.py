@@ -30,9 +30,10 @@ def orders(
     """The partition in each order, the model's own first, none twice. `sizes`: bytes of whole tensors. `meter`: what it
     may cost to find them.
 
-    A streamed input passes by once, so that who reads it comes first, as it does in the model.
+    A streamed input passes by once, so that who reads it comes first, as it does in the model. Devices that exchange
+    rows keep the model's order: in it, none waits for one that waits for it.
     """
-    if partition.frame and partition.frame.pushed:
+    if (partition.frame and partition.frame.pushed) or any(op.crossing for op in partition.ops.values()):
         return (partition,)
     nodes: list[Kept | int] = []
     for node in partition.nodes:

@@ -61,7 +61,7 @@ class Chain:
     frame: InputSource | None = None
     """The model's input, where it is not in the arena as a whole and this region reads it."""
     beside: frozenset[TensorId] = frozenset()
-    """Tensors that take nothing of the arena: states, and what stands for one that was kept."""
+    """Tensors that take nothing of the arena: states, what stands for one that was kept, and for rows that cross."""
 
     def last_read(self) -> Mapping[TensorId, int]:
         """Position of the last reader in the region; len(ops) for tensors wanted outside."""
@@ -85,8 +85,23 @@ class Chain:
         return {t: nbytes for t, nbytes in sizes.items() if t not in self.beside}
 
     def can_cut(self, first: int, last: int) -> bool:
-        """Whether operators [first, last) may be a block: a streamed input passes by once, during the first block."""
-        return first >= self.streamed or (first == 0 and last >= self.streamed)
+        """Whether operators [first, last) may be a block: a streamed input passes by once, during the first block, and
+        rows that cross keep their order.
+        """
+        return (first >= self.streamed or (first == 0 and last >= self.streamed)) and self._in_order(first, last)
+
+    def _in_order(self, first: int, last: int) -> bool:
+        """Whether a block exchanges rows in an order that all devices know: one tensor with each of them in each
+        direction, and nothing that may answer to what it sends, for which it would wait before it sends it.
+        """
+        seen = [(i, op) for i, op in self._crossing if first <= i < last]
+        lines = {(op.crossing.sender, op.crossing.receiver) for _, op in seen if op.crossing}
+        sent = min((i for i, op in seen if op.sends), default=last)
+        return len(lines) == len(seen) and all(i < sent for i, op in seen if op.receives)
+
+    @cached_property
+    def _crossing(self) -> Sequence[tuple[int, RowOp]]:
+        return [(i, op) for i, op in enumerate(self.ops) if op.crossing]
 
     @cached_property
     def streamed(self) -> int:

@@ -1,0 +1,24 @@
+/* Devices linked by sockets (POSIX): a connected stream socket to each peer. */
+#ifndef TMO_LINK_SOCKET_H_
+#define TMO_LINK_SOCKET_H_
+
+#include "tmo/link.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define TMO_SOCKET_PEERS 16
+
+/* fd: of the socket to each device, by number; -1 where there is none. Who opens and closes them is the caller. */
+typedef struct {
+  int fd[TMO_SOCKET_PEERS];
+} tmo_sockets;
+
+tmo_transport tmo_socket_transport(tmo_sockets *sockets);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* TMO_LINK_SOCKET_H_ */

@@ -1,0 +1,63 @@
+"""Several devices checked together: what is sent is what is received, and nobody waits for ever."""
+
+from __future__ import annotations
+
+import pytest
+
+from tflm_memopt.check.together import HEAD_BYTES, RowCrosses, check_together
+from tflm_memopt.errors import PlanError
+from tflm_memopt.ops.rowop import Crossing
+
+
+def row(step: int, sender: int, receiver: int, *, sends: bool, y: int = 0, nbytes: int = 8) -> RowCrosses:
+    return RowCrosses(Crossing(7, step, sender, receiver), sends, y, nbytes)
+
+
+def there_and_back(rows: int) -> list[list[RowCrosses]]:
+    """Device 0 sends rows to 1, which answers when it has them all."""
+    first = [row(0, 0, 1, sends=True, y=y) for y in range(rows)] + [row(1, 1, 0, sends=False)]
+    return [first, [row(0, 0, 1, sends=False, y=y) for y in range(rows)] + [row(1, 1, 0, sends=True)]]
+
+
+def test_bytes_are_those_of_messages() -> None:
+    found = check_together(there_and_back(3))
+    assert found.sent == (3 * (HEAD_BYTES + 8), HEAD_BYTES + 8) == found.received[::-1]
+    assert found.room == HEAD_BYTES + 8
+
+
+def test_a_line_holds_what_both_send_before_they_receive() -> None:
+    """Each sends four rows, then takes those of the other: less room than four rows and both wait."""
+    there = [row(0, 0, 1, sends=True, y=y) for y in range(4)] + [row(1, 1, 0, sends=False, y=y) for y in range(4)]
+    back = [row(1, 1, 0, sends=True, y=y) for y in range(4)] + [row(0, 0, 1, sends=False, y=y) for y in range(4)]
+    assert check_together([there, back]).room == 4 * (HEAD_BYTES + 8)
+
+
+@pytest.mark.parametrize("change", ["order", "missing", "bytes", "identity"])
+def test_what_is_sent_is_what_is_received(change: str) -> None:
+    first, second = there_and_back(3)
+    if change == "order":
+        second[0], second[1] = second[1], second[0]
+    elif change == "missing":
+        del second[1]
+    elif change == "bytes":
+        second[2] = second[2]._replace(nbytes=9)
+    else:
+        second[0] = second[0]._replace(crossing=Crossing(8, 0, 0, 1))
+    with pytest.raises(PlanError, match="from device 0 to 1, message") as caught:
+        check_together([first, second])
+    assert caught.value.code == "devices_order"
+
+
+def test_nobody_waits_for_ever() -> None:
+    first = [row(1, 1, 0, sends=False), row(0, 0, 1, sends=True)]
+    second = [row(0, 0, 1, sends=False), row(1, 1, 0, sends=True)]
+    with pytest.raises(PlanError, match="waits for a row that waits for it") as caught:
+        check_together([first, second])
+    assert caught.value.code == "devices_deadlock"
+
+
+@pytest.mark.parametrize("line", [(0, 2), (1, 2), (0, 0)])
+def test_a_device_has_its_own_lines(line: tuple[int, int]) -> None:
+    with pytest.raises(PlanError, match="takes part in what crosses") as caught:
+        check_together([[row(0, *line, sends=True)], []])
+    assert caught.value.code == "devices_line"

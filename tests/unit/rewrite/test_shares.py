@@ -1,0 +1,66 @@
+"""Graphs that are shared out among devices."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import pytest
+from conftest import EXAMPLE
+
+from tflm_memopt.errors import UsageError
+from tflm_memopt.model.graph import Graph
+from tflm_memopt.model.reader import read
+from tflm_memopt.ops.crossing import RECEIVE, SEND, crossing_of
+from tflm_memopt.rewrite.shares import Way, share, ways
+
+SHAPES = EXAMPLE
+
+
+@pytest.fixture(scope="module")
+def graph() -> Graph:
+    return read(SHAPES.read_bytes()).graph
+
+
+def preferred(graph: Graph, *order: Way) -> dict[int, Way]:
+    return {op.index: next(way for way in order if way in ways(graph, op)) for op in graph.ops}
+
+
+@pytest.mark.parametrize("devices", [2, 3, 4])
+@pytest.mark.parametrize("first", [Way.ROWS, Way.CHANNELS])
+def test_all_that_is_sent_is_received_once(graph: Graph, devices: int, first: Way) -> None:
+    shared = share(graph, preferred(graph, first, Way.CHANNELS, Way.WHOLE), devices, 9)
+    seen = Counter[tuple[int, str, int]]()
+    for device, one in enumerate(shared.graphs):
+        for op in one.ops:
+            crossing = crossing_of(op)
+            if crossing:
+                assert crossing.identity == 9
+                sends = op.options["custom_code"] == SEND
+                assert device == (crossing.sender if sends else crossing.receiver)
+                seen[crossing.step, op.options["custom_code"], device] += 1
+    steps = range(len(shared.crossings))
+    assert sorted((step, code) for step, code, _ in seen) == [(s, c) for s in steps for c in (RECEIVE, SEND)]
+    assert set(seen.values()) == {1}
+
+
+def test_weights_split_by_channels_are_there_once(graph: Graph) -> None:
+    shared = share(graph, preferred(graph, Way.CHANNELS, Way.WHOLE), 3, 0)
+    for op in graph.ops:
+        parts = [p for one in shared.graphs for p in one.ops if p.stands_for == (op.index,) and p.type == op.type]
+        if op.type in ("CONV_2D", "FULLY_CONNECTED"):
+            filters = [shared.graphs[0].tensors[p.inputs[1]] for p in parts]
+            assert sum(f.nbytes for f in filters) == graph.tensors[op.inputs[1]].nbytes
+
+
+def test_only_the_first_device_has_input_and_output(graph: Graph) -> None:
+    shared = share(graph, preferred(graph, Way.CHANNELS, Way.WHOLE), 2, 0)
+    assert [len(one.inputs) for one in shared.graphs] == [1, 0]
+    assert [len(one.outputs) for one in shared.graphs] == [1, 0]
+
+
+def test_what_cannot_be_shared_so_is_refused(graph: Graph) -> None:
+    last = graph.ops[-1]
+    how = preferred(graph, Way.WHOLE) | {last.index: Way.ROWS}
+    with pytest.raises(UsageError, match=f"operator {last.index} {last.type} cannot be shared by rows") as caught:
+        share(graph, how, 2, 0)
+    assert caught.value.code == "devices_way"

@@ -1,0 +1,69 @@
+"""SEND and RECEIVE: tensors that cross from one device to another, as a device's model names them.
+
+In the model both are custom operators whose options are the bytes of a tmo_crossing. SEND reads the tensor and writes
+nothing, RECEIVE writes it and reads nothing: a tensor without elements stands for the link.
+"""
+
+from __future__ import annotations
+
+import struct
+
+from tflm_memopt.model.graph import Op, Tensor
+from tflm_memopt.ops.kinds import Kind
+from tflm_memopt.ops.rowop import Crossing, RowOp, Rows
+from tflm_memopt.ops.site import Site, any_rows, byte_shape
+
+SEND, RECEIVE = "TMO_SEND", "TMO_RECEIVE"
+"""Custom codes."""
+MOST_ROW_BYTES = 0xFFFF
+"""Bytes of a row that crosses."""
+_OPTIONS = struct.Struct("<IHBB")
+
+
+def options(crossing: Crossing) -> bytes:
+    """Custom options of the operators at both ends.
+
+    >>> options(Crossing(1, 2, 0, 1)).hex()
+    '0100000002000001'
+    """
+    return _OPTIONS.pack(crossing.identity, crossing.step, crossing.sender, crossing.receiver)
+
+
+def crossing_of(op: Op) -> Crossing | None:
+    """What crosses by an operator of a model; None: nothing does."""
+    said = op.options.get("custom_options", b"")
+    known = op.options.get("custom_code") in (SEND, RECEIVE) and len(op.inputs) == len(op.outputs) == 1
+    return Crossing(*_OPTIONS.unpack(said)) if known and len(said) == _OPTIONS.size else None
+
+
+def rows_of(tensor: Tensor) -> Rows:
+    """The rows as which a tensor crosses: a strip of one row is one row.
+
+    >>> rows_of(Tensor(0, "x", (1, 1, 4, 8), "INT8")), rows_of(Tensor(0, "x", (1, 8), "INT8"))
+    (Rows(h=1, w=4, c=8), Rows(h=1, w=1, c=8))
+    """
+    shape = byte_shape(tensor)
+    return Rows(*shape[1:]) if len(shape) == 4 and shape[0] == 1 else any_rows(shape)
+
+
+def crossed(site: Site) -> RowOp | None:
+    """The operator as rows; None: it is neither SEND nor RECEIVE."""
+    crossing = crossing_of(site.op)
+    if crossing is None:
+        return None
+    sends = site.op.options["custom_code"] == SEND
+    rows = rows_of(site.input() if sends else site.output)
+    if rows.row_bytes > MOST_ROW_BYTES:
+        return None
+    return RowOp(
+        kind=Kind.SEND if sends else Kind.RECEIVE,
+        name=site.op.options["custom_code"],
+        sources=site.op.stands_for,
+        inputs=(site.storage() if sends else site.op.inputs[0],),
+        output=site.op.outputs[0],
+        reads=(rows,),
+        writes=Rows(rows.h, rows.w, 0) if sends else rows,
+        input_zero_points=(0,),
+        output_zero_point=0,
+        crossing=crossing,
+    )

@@ -1,0 +1,93 @@
+"""A graph while operators of it are replaced by others that make parts of what they made."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from tflm_memopt.model.graph import Graph, Op, Quantization, Tensor, TensorId
+
+PART = "part"
+"""Own key of Op.options: tiling made the operator, of the one that it stands for, if any."""
+
+
+def data_of(graph: Graph, tensor: TensorId) -> Any:
+    """A constant's values."""
+    data = graph.tensors[tensor].data
+    if data is None:
+        raise ValueError(f"tensor {tensor} is no constant")
+    return data
+
+
+@dataclass
+class Parts:
+    """The operators and tensors that are new so far."""
+
+    graph: Graph
+    tensors: dict[TensorId, Tensor] = field(init=False)
+    new: list[Op] = field(default_factory=list, init=False)
+
+    def __post_init__(self) -> None:
+        self.tensors = dict(self.graph.tensors)
+        self.next = max((op.index for op in self.graph.ops), default=-1) + 1
+        self._last = max(self.tensors, default=-1)
+
+    def slice_of(self, x: TensorId, axis: int, first: int, end: int) -> TensorId:
+        """Elements [first, end) of a tensor along an axis; the tensor itself where these are all."""
+        whole = self.tensors[x]
+        if (first, end) == (0, whole.shape[axis]):
+            return x
+        shape, begin = list(whole.shape), [0] * len(whole.shape)
+        shape[axis], begin[axis] = end - first, first
+        operands = self.constant(begin), self.constant(shape)
+        return self.add("SLICE", [x, *operands], self.like(whole, tuple(shape)), {})
+
+    def padded(self, x: TensorId, down: tuple[int, int], across: tuple[int, int]) -> TensorId:
+        """A map with margins of its zero point."""
+        _, h, w, c = (whole := self.tensors[x]).shape
+        margins = self.constant([[0, 0], list(down), list(across), [0, 0]])
+        return self.add("PAD", [x, margins], self.like(whole, (1, h + sum(down), w + sum(across), c)), {})
+
+    def joined(self, pieces: Sequence[TensorId], axis: int, output: TensorId) -> TensorId:
+        """Pieces one behind the other."""
+        return self.add("CONCATENATION", pieces, output, {"axis": axis, "fusedActivationFunction": "NONE"})
+
+    def channels_of(self, tensor: TensorId, first: int, end: int, axis: int) -> TensorId:
+        """A filter or a bias for some output channels, which it has along `axis`."""
+        if tensor < 0:
+            return tensor
+        whole = self.tensors[tensor]
+        data = np.take(data_of(self.graph, tensor), range(first, end), axis)
+        q = whole.quantization
+        if q is not None and len(q.scale) > 1:
+            q = Quantization(q.scale[first:end], (q.zero_point * len(q.scale))[first:end], q.axis)
+        return self.put(replace(whole, shape=data.shape, data=np.ascontiguousarray(data), quantization=q))
+
+    def like(self, whole: Tensor, shape: tuple[int, ...]) -> TensorId:
+        return self.put(replace(whole, shape=shape))
+
+    def constant(self, values: Sequence[Any]) -> TensorId:
+        data = np.asarray(values, np.int32)
+        same = (
+            t.id for t in self.tensors.values()
+            if t.data is not None and t.dtype == "INT32" and t.quantization is None and np.array_equal(t.data, data)
+        )  # fmt: skip
+        found = next(same, None)
+        return self.put(Tensor(0, "tile", data.shape, "INT32", data=data)) if found is None else found
+
+    def put(self, tensor: Tensor) -> TensorId:
+        self._last += 1
+        self.tensors[self._last] = replace(tensor, id=self._last, name=f"{tensor.name}/{self._last}")
+        return self._last
+
+    def add(
+        self, kind: str, inputs: Sequence[TensorId], output: TensorId, options: Mapping[str, Any], of: Op | None = None
+    ) -> TensorId:
+        """Adds an operator; of: the one that it stands for a part of."""
+        marked = {**options, PART: True}
+        self.new.append(Op(self.next, kind, tuple(inputs), (output,), marked, of.stands_for if of else ()))
+        self.next += 1
+        return output

@@ -1,0 +1,333 @@
+"""A graph shared out among devices: each makes a part of what operators make, and sends what others read.
+
+Every operator runs in one of four ways (Way). What a device lacks of a tensor it gets from those that made it, piece by
+piece, and only the elements that it reads: halos of strips, gathers of channels, the input and the output are all that.
+One order of all operators holds for all devices, so that none waits for one that waits for it; a tensor crosses where
+it is read for the first time.
+"""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from tflm_memopt.errors import UsageError
+from tflm_memopt.model.graph import Graph, Op, Tensor, TensorId
+from tflm_memopt.ops.crossing import RECEIVE, SEND, options
+from tflm_memopt.ops.rowop import Crossing
+from tflm_memopt.rewrite.parts import data_of
+from tflm_memopt.rewrite.tiling import POINTWISE, POOLS, Strips, along, can_tile, filter_axis
+
+MOST_DEVICES = 16
+RUNNING = ("INT8", "INT16")
+"""Types of what is shared: other tensors stay on the first device."""
+ELEMENTWISE = ("ADD", "SUB", "MUL", "MAXIMUM", "MINIMUM", "SQUARED_DIFFERENCE")
+OUTPUTS_SPLIT = ("CONV_2D", "FULLY_CONNECTED")
+"""Each output channel has weights of its own, and reads all inputs."""
+ROWS_AXIS = 1
+
+
+class Way(enum.Enum):
+    """How devices share an operator."""
+
+    WHOLE = "whole"
+    """The first device runs all of it."""
+    ROWS = "rows"
+    """Each makes some rows of the output (FFMT)."""
+    CHANNELS = "channels"
+    """Each makes some channels of the output, with their weights alone (FDT, fan-out)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """Elements [first, end) of a tensor along an axis, on one device."""
+
+    axis: int
+    first: int
+    end: int
+    device: int
+    tensor: TensorId
+    """Which has them, and nothing else."""
+
+
+@dataclass(frozen=True, slots=True)
+class Crosses:
+    """A tensor that one device sends to another."""
+
+    crossing: Crossing
+    tensor: Tensor
+
+
+@dataclass(frozen=True, slots=True)
+class DeviceGraphs:
+    """The graphs of all devices, by their number."""
+
+    graphs: tuple[Graph, ...]
+    crossings: tuple[Crosses, ...]
+    """In the order in which they cross."""
+    outputs: Mapping[TensorId, TensorId]
+    """The model's outputs, as the first device's graph has them."""
+    identity: int
+
+
+def ways(graph: Graph, op: Op) -> tuple[Way, ...]:
+    """All that are possible, WHOLE first."""
+    found = [Way.WHOLE]
+    if (_plain(graph, op) and can_tile(graph, op)) or _alike(graph, op, 4):
+        found.append(Way.ROWS)
+    if _splits_outputs(graph, op) or _by_channel(graph, op):
+        found.append(Way.CHANNELS)
+    return tuple(found)
+
+
+def share(graph: Graph, how: Mapping[int, Way], devices: int, identity: int) -> DeviceGraphs:
+    """The graphs of so many devices. how: by Op.index. identity: Crossing.identity.
+
+    Raises UsageError for an operator that cannot be shared so, or for tensors that cannot cross.
+    """
+    return _Sharer(graph, how, devices, identity).shared()
+
+
+def bounds(size: int, devices: int) -> list[tuple[int, int]]:
+    """What each device has of so many elements.
+
+    >>> bounds(10, 4)
+    [(0, 2), (2, 5), (5, 7), (7, 10)]
+    """
+    return [*pairwise(size * n // devices for n in range(devices + 1))]
+
+
+def by_channel(graph: Graph, op: Op) -> bool:
+    """Whether channels of the output are made of the same channels of all inputs: it can run where these are."""
+    return _by_channel(graph, op)
+
+
+def _activations(graph: Graph, op: Op) -> list[TensorId]:
+    return [t for t in op.inputs if t >= 0 and not graph.tensors[t].constant]
+
+
+def _plain(graph: Graph, op: Op) -> bool:
+    tensors = [graph.tensors[t] for t in (*_activations(graph, op), *op.outputs)]
+    known = all(t.dtype in RUNNING and not (t.variable or t.dynamic) and t.shape for t in tensors)
+    return known and len(op.outputs) == 1 and bool(_activations(graph, op))
+
+
+def _splits_outputs(graph: Graph, op: Op) -> bool:
+    """Whether its weights divide by output channels."""
+    if op.type not in OUTPUTS_SPLIT or not _plain(graph, op) or len(_activations(graph, op)) != 1:
+        return False
+    weights = graph.tensors[op.inputs[1]]
+    return weights.constant and weights.shape[0] == graph.tensors[op.outputs[0]].shape[-1]
+
+
+def _alike(graph: Graph, op: Op, rank: int = 0) -> bool:
+    """Whether it goes element by element through activations of one shape."""
+    if op.type not in ELEMENTWISE or not _plain(graph, op) or len(_activations(graph, op)) != len(op.inputs):
+        return False
+    shapes = {graph.tensors[t].shape for t in (*op.inputs, *op.outputs)}
+    return len(shapes) == 1 and (not rank or all(len(s) == rank and s[0] == 1 for s in shapes))
+
+
+def _by_channel(graph: Graph, op: Op) -> bool:
+    if not _plain(graph, op):
+        return False
+    if _alike(graph, op):
+        return True
+    if len(_activations(graph, op)) != 1 or op.inputs[0] != _activations(graph, op)[0]:
+        return False
+    source, output = graph.tensors[op.inputs[0]], graph.tensors[op.outputs[0]]
+    if op.type == "RESHAPE":
+        return source.elements == source.shape[-1] == output.shape[-1]
+    if source.shape[-1] != output.shape[-1]:
+        return False
+    if op.type == "DEPTHWISE_CONV_2D":
+        return op.options["depthMultiplier"] in (0, 1)
+    if op.type == "MEAN":
+        rank = len(source.shape)
+        return graph.tensors[op.inputs[1]].constant and not np.isin(data_of(graph, op.inputs[1]), (rank - 1, -1)).any()
+    return op.type in (*POOLS, *POINTWISE)
+
+
+@dataclass
+class _Sharer(Strips):
+    """The operators of all devices, in one order."""
+
+    how: Mapping[int, Way]
+    devices: int
+    identity: int
+    device: int = field(default=0, init=False)
+    """Whose operators are being added."""
+    owner: dict[int, int] = field(default_factory=dict, init=False)
+    """Device of each new operator, by Op.index."""
+    pieces: dict[TensorId, list[Piece]] = field(default_factory=dict, init=False)
+    known: dict[tuple[TensorId, int, int, int, int], TensorId] = field(default_factory=dict, init=False)
+    """Pieces that a device has put together, by tensor, axis, first, end and device."""
+    crossed: dict[tuple[TensorId, int], TensorId] = field(default_factory=dict, init=False)
+    """Tensors that a device has received."""
+    crossings: list[Crosses] = field(default_factory=list, init=False)
+
+    def shared(self) -> DeviceGraphs:
+        for t in self.graph.inputs:
+            self.pieces[t] = [self._whole(t, 0)]
+        for op in self.graph.ops:
+            way = self.how[op.index]
+            if way not in ways(self.graph, op):
+                raise UsageError(
+                    f"operator {op.number} {op.type} cannot be shared by {way.value}",
+                    code="devices_way",
+                    hint="another split of it: whole runs everywhere",
+                )
+            {Way.WHOLE: self._run_whole, Way.ROWS: self._run_rows, Way.CHANNELS: self._run_channels}[way](op)
+        outputs = {t: self._all(t, 0) for t in self.graph.outputs}
+        return DeviceGraphs(tuple(map(self._graph, range(self.devices))), tuple(self.crossings), outputs, self.identity)
+
+    def _graph(self, device: int) -> Graph:
+        ops = tuple(op for op in self.new if self.owner[op.index] == device)
+        inputs = self.graph.inputs if device == 0 else ()
+        outputs = tuple(self._all(t, 0) for t in self.graph.outputs) if device == 0 else ()
+        return Graph(self.tensors, ops, inputs, outputs)
+
+    def add(
+        self, kind: str, inputs: Sequence[TensorId], output: TensorId, options: Mapping[str, Any], of: Op | None = None
+    ) -> TensorId:
+        """An operator of the present device."""
+        self.owner[self.next] = self.device
+        return super().add(kind, inputs, output, options, of)
+
+    # --- operators
+
+    def _run_whole(self, op: Op) -> None:
+        self.device = 0
+        inputs = [self._all(t, 0) if t in self.pieces else t for t in op.inputs]
+        self.device = 0
+        for t in op.outputs:
+            self.pieces[t] = [self._whole(t, 0)]
+        self._copy(op, inputs, op.outputs)
+
+    def _copy(self, op: Op, inputs: Sequence[TensorId], outputs: Sequence[TensorId]) -> None:
+        self.add(op.type, inputs, outputs[0], op.options, of=op)
+        self.new[-1] = replace(self.new[-1], outputs=tuple(outputs))
+
+    def _run_rows(self, op: Op) -> None:
+        output = op.outputs[0]
+        down, _ = along(self.graph, op) if op.type not in ELEMENTWISE else (None, None)
+        made = []
+        for device, (first, end) in enumerate(bounds(self.tensors[output].shape[ROWS_AXIS], self.devices)):
+            if first == end:
+                continue
+            low, high = down.reads(first, end) if down else (first, end)
+            inputs = []
+            for t in _activations(self.graph, op):
+                height = self.tensors[t].shape[ROWS_AXIS]
+                inputs.append(self._piece(t, ROWS_AXIS, max(0, low), min(height, high), device))
+            self.device = device
+            if down:
+                x = self.strip(op, inputs[0], first, end, padded=False)
+            else:
+                x = self._like_part(output, ROWS_AXIS, end - first)
+                self.add(op.type, inputs, x, op.options, of=op)
+            made.append(Piece(ROWS_AXIS, first, end, device, x))
+        self.pieces[output] = made
+
+    def _run_channels(self, op: Op) -> None:
+        output = op.outputs[0]
+        axis = len(self.tensors[output].shape) - 1
+        made = []
+        for device, (first, end) in enumerate(bounds(self.tensors[output].shape[axis], self.devices)):
+            if first == end:
+                continue
+            inputs = [
+                self._operand(op, t, first, end, device) if t in self.pieces else self._constant(op, t, first, end)
+                for t in op.inputs
+            ]
+            self.device = device
+            x = self._like_part(output, axis, end - first)
+            self.add(op.type, inputs, x, op.options, of=op)
+            made.append(Piece(axis, first, end, device, x))
+        self.pieces[output] = made
+
+    def _operand(self, op: Op, t: TensorId, first: int, end: int, device: int) -> TensorId:
+        if op.type in OUTPUTS_SPLIT:
+            return self._all(t, device)
+        return self._piece(t, len(self.tensors[t].shape) - 1, first, end, device)
+
+    def _constant(self, op: Op, t: TensorId, first: int, end: int) -> TensorId:
+        """A constant operand for some channels of the output."""
+        if op.type == "RESHAPE":
+            return self.constant([*self.tensors[op.outputs[0]].shape[:-1], end - first])
+        if t < 0 or op.type == "MEAN":
+            return t
+        return self.channels_of(t, first, end, filter_axis(self.tensors[t], op))
+
+    # --- tensors
+
+    def _like_part(self, whole: TensorId, axis: int, size: int) -> TensorId:
+        shape = list(self.tensors[whole].shape)
+        shape[axis] = size
+        return self.like(self.tensors[whole], tuple(shape))
+
+    def _whole(self, tensor: TensorId, device: int) -> Piece:
+        shape = self.tensors[tensor].shape
+        axis = max(range(len(shape)), key=shape.__getitem__) if shape else 0
+        return Piece(axis, 0, shape[axis] if shape else 1, device, tensor)
+
+    def _all(self, tensor: TensorId, device: int) -> TensorId:
+        """All of a tensor, on a device."""
+        axis = self.pieces[tensor][0].axis
+        return self._piece(tensor, axis, 0, self.tensors[tensor].shape[axis], device)
+
+    def _piece(self, tensor: TensorId, axis: int, first: int, end: int, device: int) -> TensorId:
+        """Elements [first, end) of a tensor along an axis, on a device."""
+        key = tensor, axis, first, end, device
+        if key not in self.known:
+            self.known[key] = self._put_together(*key)
+        return self.known[key]
+
+    def _put_together(self, tensor: TensorId, axis: int, first: int, end: int, device: int) -> TensorId:
+        found = self.pieces[tensor]
+        along_axis = found[0].axis == axis or len(found) == 1
+        parts = [*self._along(found, axis, first, end)] if along_axis else [(p, first, end) for p in found]
+        got = []
+        for piece, low, high in parts:
+            self.device = piece.device
+            x = self.slice_of(piece.tensor, axis, low, high)
+            got.append(self._cross(x, piece.device, device))
+        self.device = device
+        if len(got) == 1:
+            return got[0]
+        joined = axis if along_axis else found[0].axis
+        shape = list(self.tensors[tensor].shape)
+        shape[axis] = end - first
+        return self.joined(got, joined, self.like(self.tensors[tensor], tuple(shape)))
+
+    @staticmethod
+    def _along(pieces: Sequence[Piece], axis: int, first: int, end: int) -> Iterator[tuple[Piece, int, int]]:
+        """Who has what of [first, end), counted from the start of each piece."""
+        for piece in pieces:
+            begin = piece.first if piece.axis == axis else 0
+            stop = piece.end if piece.axis == axis else end
+            low, high = max(first, begin), min(end, stop)
+            if low < high:
+                yield piece, low - begin, high - begin
+
+    def _cross(self, tensor: TensorId, sender: int, receiver: int) -> TensorId:
+        """A tensor of a device, on another one."""
+        if sender == receiver:
+            return tensor
+        key = tensor, receiver
+        if key not in self.crossed:
+            crossing = Crossing(self.identity, len(self.crossings), sender, receiver)
+            self.crossings.append(Crosses(crossing, self.tensors[tensor]))
+            received = self.like(self.tensors[tensor], self.tensors[tensor].shape)
+            for code, device in ((SEND, sender), (RECEIVE, receiver)):
+                self.device = device
+                link = self.put(Tensor(0, "link", (0,), "UINT8"))
+                ends = (tensor, link) if code == SEND else (link, received)
+                self.add("CUSTOM", ends[:1], ends[1], {"custom_code": code, "custom_options": options(crossing)})
+            self.crossed[key] = received
+        return self.crossed[key]

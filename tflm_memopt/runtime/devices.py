@@ -1,0 +1,110 @@
+"""Runs a network on several devices: a process for each, with its own model alone, linked over loopback."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from numpy.typing import NDArray
+
+from tflm_memopt.runtime import device, worker
+from tflm_memopt.runtime.process import LOG_LINES, RecordedArena, environment, recorded
+
+PATIENCE = 10_000
+"""Milliseconds that a row may take."""
+SLACK = 60
+"""Seconds more than all patience together, after which a process is ended."""
+
+
+@dataclass(frozen=True, slots=True)
+class DeviceRun:
+    """What one device did."""
+
+    sent: int
+    """Bytes of messages, in all inferences together."""
+    received: int
+    statuses: tuple[int, ...]
+    """How each inference ended: 0 is done."""
+    arena: RecordedArena
+
+
+@dataclass(frozen=True, slots=True)
+class DevicesRun:
+    """What all did together."""
+
+    outputs: tuple[NDArray[Any], ...]
+    """Stacked by output; as an inference that failed left them."""
+    devices: tuple[DeviceRun, ...]
+    failure: str = ""
+    """Why a process ended before its time."""
+
+
+def run_devices(
+    models: Sequence[Path], inputs: Sequence[NDArray[Any]], runs: int, outputs: int, *, patience: int = PATIENCE
+) -> DevicesRun:
+    """`runs` inferences on as many processes as there are models.
+
+    inputs[k][r]: what input k of device 0 gets in run r. patience: milliseconds that a row may take.
+    """
+    with tempfile.TemporaryDirectory(prefix="tflm-memopt-") as name, contextlib.ExitStack() as ending:
+        folder = Path(name)
+        worker.save(folder / worker.INPUTS, inputs)
+        processes = []
+        for number, model in enumerate(models):
+            own = {"inputs": str(folder / worker.INPUTS), "results": str(folder / worker.OUTPUTS), "outputs": outputs}
+            asked = {
+                "device": number, "model": str(model.resolve()), "runs": runs, "patience": patience, "first": 1,
+                "arena": 0, **(own if number == 0 else {"outputs": 0}),
+            }  # fmt: skip
+            processes.append(ending.enter_context(_started(asked)))
+        ports = [int(p.stdout.readline() or 0) if p.stdout else 0 for p in processes]
+        for process in processes if all(ports) else ():
+            _tell(process, ports)
+        done = [_said(process, runs * patience / 1000 + SLACK) for process in processes]
+        for number, (process, said) in enumerate(zip(processes, done, strict=True)):
+            if process.returncode:
+                last = " ".join(said.splitlines()[-LOG_LINES:])
+                return DevicesRun((), (), f"device {number} ended with code {process.returncode}: {last}")
+        return DevicesRun(tuple(worker.load(folder / worker.OUTPUTS)), tuple(map(_run, done)))
+
+
+@contextlib.contextmanager
+def _started(asked: dict[str, Any]) -> Iterator[subprocess.Popen[str]]:
+    command = [sys.executable, "-m", device.__name__, json.dumps(asked)]
+    process = subprocess.Popen(
+        command, cwd=os.sep, env=environment(), stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT, text=True,
+    )  # fmt: skip
+    try:
+        yield process
+    finally:
+        process.kill()
+        process.communicate()
+
+
+def _tell(process: subprocess.Popen[str], ports: Sequence[int]) -> None:
+    """Tells a process the ports of all."""
+    if process.stdin:
+        print(json.dumps(list(ports)), file=process.stdin, flush=True)
+
+
+def _said(process: subprocess.Popen[str], seconds: float) -> str:
+    """What it prints until its end; it is ended when it takes too long."""
+    try:
+        return process.communicate(timeout=seconds)[0]
+    except subprocess.TimeoutExpired:
+        process.kill()
+        return process.communicate()[0]
+
+
+def _run(said: str) -> DeviceRun:
+    result = json.loads(next(line for line in reversed(said.splitlines()) if line.startswith("{")))
+    return DeviceRun(result["sent"], result["received"], tuple(result["statuses"]), recorded(said))
