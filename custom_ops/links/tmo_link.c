@@ -1,5 +1,5 @@
-/* Messages between devices: a head, then a row. See tmo/link.h. */
-#include "tmo/link.h"
+/* Messages between devices: a head, then a row. See links/tmo_link.h. */
+#include "tmo_link.h"
 
 #include <string.h>
 

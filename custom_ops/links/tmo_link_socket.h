@@ -2,7 +2,7 @@
 #ifndef TMO_LINK_SOCKET_H_
 #define TMO_LINK_SOCKET_H_
 
-#include "tmo/link.h"
+#include "tmo_link.h"
 
 #ifdef __cplusplus
 extern "C" {

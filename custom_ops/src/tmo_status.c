@@ -17,8 +17,8 @@ const char *tmo_status_text(tmo_status status) {
     case TMO_ERROR_KERNEL: return "this build lacks what the program needs: build the library with the TMO_KINDS, TMO_PACKINGS and TMO_PARTS of this model";
     case TMO_ERROR_INDEX: return "an index in the input is outside of its table: feed indices from 0 to the table's last row";
     case TMO_ERROR_FRAME: return "the frame is missing or too small: tmo_frame must hold all rows and columns that the model reads";
-    case TMO_ERROR_LINK: return "rows of another device are missing, late or damaged: connect it again and repeat the inference";
-    case TMO_ERROR_PEER: return "another device runs another program: give all devices the models of one conversion";
+    case TMO_ERROR_LINK: return "rows of another device are missing, late or damaged: repeat the inference";
+    case TMO_ERROR_PEER: return "another device runs a program of another conversion";
   }
   return "unknown status";
 }

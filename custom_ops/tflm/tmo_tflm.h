@@ -55,7 +55,7 @@ int SetFrame(Interpreter &interpreter, tmo_frame *frame) {
   return static_cast<int>(interpreter.SetMicroExternalContext(frame));
 }
 
-/* A model that runs on several devices gets its rows through a tmo_crosser (tmo/link.h): as SetFrame(), once. 0: done. */
+/* A model that runs on several devices gets its rows through a tmo_crosser (links/tmo_link.h): as SetFrame(), once. 0: done. */
 template <typename Interpreter>
 int SetLink(Interpreter &interpreter, tmo_crosser *link) {
   return static_cast<int>(interpreter.SetMicroExternalContext(link));

@@ -29,7 +29,7 @@ def optimize(args: argparse.Namespace) -> int:
         if getattr(args, flag):
             raise UsageError(f"--{flag} is for one device", code="devices_flag", hint="--devices without it")
     if others := sorted(set(args.emit) - set(devices.KINDS)):
-        hint = f"--emit {' or '.join(devices.KINDS)}, with SetLink() of tmo_tflm.h and tmo/link.h in your program"
+        hint = f"--emit {' or '.join(devices.KINDS)}, with SetLink() of tmo_tflm.h and links/tmo_link.h in your program"
         raise UsageError(f"--emit {others[0]} is for one device", code="devices_emit", hint=hint)
     folder = args.output or Path(f"{args.model.stem}_memopt")
     with about(args.model), console.busy(args, f"optimizing {args.model.name}") as progress:

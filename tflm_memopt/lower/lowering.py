@@ -137,9 +137,8 @@ class _Lowering:
             orders=tuple(orders),
             state=max((state.offset + state.nbytes for _, state in self.states.values()), default=0),
             rings=tuple(_ring(state) for _, state in self.states.values()),
-<<<<<<< HEAD
             cores=self._cores(table),
-            input=(INPUT_STREAM if self.frame.pushed else INPUT_EXTERNAL) if self.frame else INPUT_ARENA,
+            input=self._input(),
         )
 
     def _cores(self, table: Sequence[ProgramOp]) -> ProgramCores | None:
@@ -162,9 +161,6 @@ class _Lowering:
             alone += [firings + number for number in of_step[step].alone]
             firings += _block(self.plan, step).firings
         return ProgramCores(tuple(shares), tuple(meetings), tuple(alone), counters)
-=======
-            input=self._input(),
-        )
 
     def _input(self) -> int:
         if self.frame:
@@ -172,7 +168,6 @@ class _Lowering:
         steps = (_block(self.plan, number) for number in self.unit.steps)
         crosses = any(self.ops[stage.op].crossing for block in steps for stage in block.stages)
         return INPUT_LINK if crosses else INPUT_ARENA
->>>>>>> 3c2c42c (Share a network out among linked devices)
 
     def _orders(self, block: Block, before: int) -> tuple[Order, ...]:
         """Orders of the block's firings, which begin after `before` firings of the run."""

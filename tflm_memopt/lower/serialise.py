@@ -32,11 +32,8 @@ from tflm_memopt.lower.records import (
     ACCESS,
     BLOCK,
     COPY,
-<<<<<<< HEAD
     CORES,
-=======
     CROSSING,
->>>>>>> 3c2c42c (Share a network out among linked devices)
     CURVE_WORDS,
     FLAG_ITERATIVE,
     FLAG_PER_CHANNEL,
@@ -372,9 +369,8 @@ def _op(r: np.void, data: bytes, tensors: tuple[ProgramTensor, ...]) -> ProgramO
         "row": int(r["param"]), "byte": TABLE_BYTES, "gate": GATES, "in_out": in_channels + out_channels,
     }  # fmt: skip
     shape = tuple(sizes[axis] for axis in traits.constants.value)
-    scales = traits.scales
-    if scales is None:
-        scales = out_channels if flags & FLAG_PER_CHANNEL else 1
+    per_channel = out_channels if flags & FLAG_PER_CHANNEL else 1
+    scales = per_channel if traits.scales is None else traits.scales
 
     def constant(name: str, dtype: str, *dims: int) -> Array | None:
         offset = int(r[name])

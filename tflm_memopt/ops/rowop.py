@@ -216,14 +216,11 @@ class RowOp:
     them."""
     updates: tuple[StateRing, ...] = ()
     """States of one row, inputs, too, that each firing reads and makes anew."""
-<<<<<<< HEAD
     second: int = 0
     """In a plan for two cores, bytes from a counter of the first core to the second's. 0: one core runs it."""
-=======
     crossing: Crossing | None = None
     """SEND, RECEIVE: what crosses. The output of SEND and the input of RECEIVE stand for the link, and have no byte
     of the arena."""
->>>>>>> 3c2c42c (Share a network out among linked devices)
     again: bool = False
     """It computes what another one computed before (rowgraph/second_pass.py)."""
 

@@ -148,11 +148,7 @@ def verify(
     how, module = how or (TFLM_WHEEL if wheel.exists_here() else HOST_REFERENCE), _module(c, steps)
     (original, *_), (rewritten, *_) = loaded(original), loaded(rewritten)
     before, after = read(original), read(rewritten)
-<<<<<<< HEAD
-    seen, changes = _interface(before, after, steps.cores)
-=======
-    seen, changes = interfaces(before, after)
->>>>>>> 3c2c42c (Share a network out among linked devices)
+    seen, changes = interfaces(before, after, steps.cores)
     cases = cases_of(before.graph, seen, changes, runs=runs, seed=seed, files=inputs, steps=steps)
     asked = stand_in.runnable(original), stand_in.runnable(rewritten)
     new = [case.rewritten for case in cases]
@@ -181,7 +177,6 @@ def verify(
     )
 
 
-<<<<<<< HEAD
 def _measured(expected: Outcome, got: Outcome, *, as_they_are: bool) -> Measured | None:
     """Both arenas, where both were counted and the models that ran are those that were given."""
     return Measured(expected.arena, got.arena) if expected.arena and got.arena and as_they_are else None
@@ -199,15 +194,11 @@ def _runs_on(after: Model, cores: int) -> None:
         raise UsageError("no part of the rewritten model is made for two cores", code="verify_cores", hint=hint)
 
 
-def _interface(before: Model, after: Model, cores: int = 1) -> tuple[Graph, Changes]:
+def interfaces(before: Model, after: Model, cores: int = 1) -> tuple[Graph, Changes]:
     """The rewritten model with its input whole, and how its interface differs. Raises InterfaceError, and UsageError as
     _runs_on().
     """
     _runs_on(after, cores)
-=======
-def interfaces(before: Model, after: Model) -> tuple[Graph, Changes]:
-    """The rewritten model with its input whole, and how its interface differs. Raises InterfaceError."""
->>>>>>> 3c2c42c (Share a network out among linked devices)
     changes = interface.changes_of(interface.metadata(after.tree, interface.METADATA))
     seen = interface.with_whole_input(before.graph, after.graph, changes)
     interface.compare(before.graph, seen, changes)

@@ -52,7 +52,6 @@ def set_frame(frame: Frame) -> None:
     _shim().TmoSetFrame(ctypes.byref(frame))
 
 
-<<<<<<< HEAD
 def set_cores(cores: int, seed: int = 0) -> None:
     """On how many threads programs run from now on that are made for two cores, in every interpreter of this process.
 
@@ -60,7 +59,8 @@ def set_cores(cores: int, seed: int = 0) -> None:
     """
     _runtime()
     _shim().TmoSetCores(cores, seed)
-=======
+
+
 class Link:
     """This process as one device of several: its models exchange rows with others through sockets."""
 
@@ -86,7 +86,6 @@ class Link:
         sent, received = ctypes.c_uint(), ctypes.c_uint()
         _shim().TmoLinkBytes(ctypes.byref(sent), ctypes.byref(received))
         return sent.value, received.value
->>>>>>> 3c2c42c (Share a network out among linked devices)
 
 
 def _shim() -> ctypes.CDLL:

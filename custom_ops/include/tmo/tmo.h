@@ -77,7 +77,7 @@ typedef struct {
   uint32_t firings; /* left to do */
 } tmo_stream;
 
-/* Brings rows to other devices, and from them: io[n_inputs + n_outputs] of a program with TMO_INPUT_LINK. tmo/link.h has one. */
+/* Brings rows to other devices, and from them: io[n_inputs + n_outputs] of a program with TMO_INPUT_LINK. links/tmo_link.h has one. */
 typedef struct tmo_crosser tmo_crosser;
 struct tmo_crosser {
   /* Row `row` of the tensor that `what` names, as many bytes: from `data` if it is sent, else to it. TMO_OK; TMO_WAIT: not yet, ask again for
