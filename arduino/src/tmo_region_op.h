@@ -35,7 +35,7 @@ struct Signature {
   int external; /* 1: io[0] is a tmo_frame */
   bool streamed; /* or linked */
   bool linked;   /* to other devices: what brings rows follows the outputs */
-  bool paused; /* it stops between firings: a constant says where */
+  bool paused;   /* it stops between firings: a constant says where */
   bool state;
   bool workspace;
 
@@ -44,7 +44,7 @@ struct Signature {
 
 /* `header` may be NULL: of an operator without workspace. */
 Signature SignatureOf(const TfLiteNode *node, const tmo_header *header) {
-  Signature s = {node->inputs->size - 1, node->outputs->size, 0, false, false, false, false};
+  Signature s = {node->inputs->size - 1, node->outputs->size, 0, false, false, false, false, false};
   if (header == nullptr) return s;
   s.linked = header->input == TMO_INPUT_LINK;
   s.streamed = header->input == TMO_INPUT_STREAM || s.linked;
