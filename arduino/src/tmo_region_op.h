@@ -2,9 +2,10 @@
  *
  * For the translation units that register it (tmo_tflm.cpp, host/wheel_shim.cpp), never for users. The includer has
  * declared TfLiteContext, TfLiteNode, TfLiteEvalTensor, GetEvalInput(), GetEvalOutput() and MicroPrintf() before, where
- * its TFLM has them: in the global namespace or in tflite::micro. The using-directive below finds them in either. And two
+ * its TFLM has them: in the global namespace or in tflite::micro. The using-directive below finds them in either. And five
  * functions in namespace tmo: kTfLiteAbort is what Abort() returns, a tmo_frame, or NULL, what FrameOf(context) does, a tmo_crosser, or NULL,
- * what LinkOf(context) does.
+ * what LinkOf(context) does; CheckRun(program) says whether RunWhole(program, io, workspace), which is tmo_run() or what takes its place, runs a
+ * program that has passed tmo_check().
  *
  * Inputs: the region's inputs, then, of a program that pauses, a constant int32 list of firings, then, of it and when inputs are streamed, a variable of two int32, or of uint8 for a program with a
  * state, then the program, a constant uint8 tensor. Outputs: the region's outputs, then, when the program wants one, a uint8 workspace tensor. The operator keeps no
@@ -163,13 +164,14 @@ TfLiteStatus Prepare(TfLiteContext *context, TfLiteNode *node) {
   }
 
   const size_t inputs = static_cast<size_t>(s.external + s.inputs), outputs = static_cast<size_t>(s.outputs);
-  const tmo_status status = tmo_check(program, program_bytes, bytes, inputs, outputs, workspace_bytes);
+  tmo_status status = tmo_check(program, program_bytes, bytes, inputs, outputs, workspace_bytes);
+  if (status == TMO_OK) status = CheckRun(program);
   return status == TMO_OK ? kTfLiteOk : Refuse(tmo_status_text(status));
 }
 
 tmo_status Run(const TfLiteContext *context, const TfLiteNode *node, const Signature &s, void *const *io, void *workspace) {
   const void *program = Program(context, node)->data.data;
-  if (!s.streamed && !s.paused) return tmo_run(program, io, workspace);
+  if (!s.streamed && !s.paused) return RunWhole(program, io, workspace);
   tmo_stream *at = static_cast<tmo_stream *>(Variable(context, node)->data.data);
   if (s.streamed) return tmo_push(program, io, workspace, at);
   const TfLiteEvalTensor *pauses = Pauses(context, node);

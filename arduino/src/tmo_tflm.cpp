@@ -20,6 +20,10 @@ TfLiteStatus Abort() { return kTfLiteAbort; }
 
 void *FrameOf(TfLiteContext *context) { return GetMicroContext(context)->external_context(); }
 
+tmo_status CheckRun(const void *) { return TMO_OK; }
+
+tmo_status RunWhole(const void *program, void *const *io, void *workspace) { return tmo_run(program, io, workspace); }
+
 void *LinkOf(TfLiteContext *context) { return GetMicroContext(context)->external_context(); }
 
 }  // namespace

@@ -22,6 +22,8 @@ TfLiteStatus Abort() { return kTfLiteAbort; }
 
 void *FrameOf(TfLiteContext *context) { return GetMicroContext(context)->external_context(); }
 
+void *LinkOf(TfLiteContext *context) { return GetMicroContext(context)->external_context(); }
+
 tmo_status CheckRun(const void *program) { return tmo_check_cores(program); }
 
 tmo_status RunWhole(const void *program, void *const *io, void *workspace) { return tmo_run_shared(shared, program, io, workspace); }

@@ -139,7 +139,7 @@ def _shown(path: Path, folder: Path) -> str:
 def fit(args: argparse.Namespace) -> int:
     """The answer is no when the rewritten model does not fit on a board that was asked for; if none was, on any."""
     if is_app(args.model):
-        return apps.fit(args, {**_settings(args), "ram_limit": args.ram_limit})
+        return apps.fit(args, {**settings(args), "ram_limit": args.ram_limit})
     data = _read(args.model)
     for name in args.boards:
         board(name)
