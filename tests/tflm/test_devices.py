@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from conftest import EXAMPLE
+from conftest import EXAMPLE, MODELS
 from models import Net
 
 import tflm_memopt
@@ -55,3 +55,21 @@ def test_strips_exchange_halos(devices: int, tmp_path: Path) -> None:
     shared, _ = agree(model, devices, tmp_path)
     assert len(shared.report.rows) > 2
     assert shared.report.channels
+
+
+@pytest.mark.parametrize(
+    ("name", "devices"),
+    [
+        ("mlperf_tiny_ad_autoencoder_int8", 4),
+        ("mlperf_tiny_kws_dscnn_int8", 3),
+        ("mlperf_tiny_vww_96_int8", 2),
+        ("mcunet_vww_80_float_io", 2),
+    ],
+)
+def test_public_models(name: str, devices: int, tmp_path: Path) -> None:
+    path = MODELS / f"{name}.tflite"
+    if not path.exists():
+        pytest.skip(f"{path.name} is not there")
+    shared, _ = agree(path.read_bytes(), devices, tmp_path)
+    assert max(shared.report.split_weights) <= 1.1 / devices * shared.report.original_split_weights
+    assert max(device.flash for device in shared.report.devices) < len(path.read_bytes())

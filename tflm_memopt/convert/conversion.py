@@ -155,8 +155,10 @@ class Conversion:
         return other
 
     def of(self, plan: Plan) -> Converted:
-        """Raises PlanError for a plan that is wrong."""
+        """Raises PlanError for a plan that is wrong, UsageError for two cores and a model that has variables."""
         understood, partition = self._planned_from(plan)
+        if self.options.speeds and any(op.stateful for op in partition.ops.values()):
+            raise UsageError("a model with variables runs on one core", code="cores_state", hint="no --cores")
         if self.options.speeds and not plan.sharing:
             plan = share_out(plan, partition.ops, self.options.speeds)
         planned = pipeline.checked(understood, partition, plan)

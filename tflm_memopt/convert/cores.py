@@ -16,8 +16,8 @@ from tflm_memopt.results import BarriersReport, CoreReport
 from tflm_memopt.rowgraph.inputs import IN_ARENA, InputMode
 
 WALK, SET_UP, MEETING = 220, 250, 60
-"""Instructions: to get to a firing, which each core does for all of them; to begin a share of one; to wake and to wait
-(benchmarks/two_cores.py counts them on Cortex-M33).
+"""Instructions: to get to a firing, which each core does for all of them; to begin a share of one; to wake and to wait.
+Assumed: benchmarks/two_cores.py counts whole models on Cortex-M33, and none of these apart.
 """
 LEAST_SHARE = 0.2
 """The least part of a core's time: with less, the other one is better off alone."""

@@ -24,6 +24,7 @@ from tflm_memopt.results import DeviceReport, DevicesReport, Optimized, Optimize
 from tflm_memopt.rewrite.shares import MOST_DEVICES, Way, share, ways
 from tflm_memopt.rowgraph.inputs import IN_ARENA
 from tflm_memopt.tflm.arena import predict
+from tflm_memopt.tflm.lifetimes import VAR_HANDLE
 from tflm_memopt.tflm.refused import accept
 
 if TYPE_CHECKING:
@@ -59,6 +60,7 @@ def convert(
     started = time.monotonic()
     source = read(data)
     accept(source)
+    _stateless(source.graph)
     how = chosen(source.graph, devices)
     said = repr((devices, sorted((i, way.value) for i, way in how.items())))
     shared = share(source.graph, how, devices, zlib.crc32(said.encode(), zlib.crc32(data)))
@@ -85,6 +87,12 @@ def convert(
         seconds=round(time.monotonic() - started, 3),
     )
     return OptimizedDevices(done, report)
+
+
+def _stateless(graph: Graph) -> None:
+    """Raises UsageError for a model that remembers something: each device would have to keep its part of it."""
+    if any(t.variable for t in graph.tensors.values()) or any(op.type == VAR_HANDLE for op in graph.ops):
+        raise UsageError("a model with variables runs on one device", code="devices_state", hint="no --devices")
 
 
 def chosen(graph: Graph, devices: int) -> Mapping[int, Way]:

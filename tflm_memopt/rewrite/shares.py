@@ -9,7 +9,7 @@ it is read for the first time.
 from __future__ import annotations
 
 import enum
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import Any
@@ -29,6 +29,7 @@ RUNNING = ("INT8", "INT16")
 ELEMENTWISE = ("ADD", "SUB", "MUL", "MAXIMUM", "MINIMUM", "SQUARED_DIFFERENCE")
 OUTPUTS_SPLIT = ("CONV_2D", "FULLY_CONNECTED")
 """Each output channel has weights of its own, and reads all inputs."""
+WINDOWS = ("CONV_2D", "DEPTHWISE_CONV_2D", *POOLS)
 ROWS_AXIS = 1
 
 
@@ -167,6 +168,8 @@ class _Sharer(Strips):
     pieces: dict[TensorId, list[Piece]] = field(default_factory=dict, init=False)
     known: dict[tuple[TensorId, int, int, int, int], TensorId] = field(default_factory=dict, init=False)
     """Pieces that a device has put together, by tensor, axis, first, end and device."""
+    reached: dict[tuple[TensorId, int], TensorId] = field(default_factory=dict, init=False)
+    """Tensors of so many rows, which are all that an operator reads of another one."""
     crossed: dict[tuple[TensorId, int], TensorId] = field(default_factory=dict, init=False)
     """Tensors that a device has received."""
     crossings: list[Crosses] = field(default_factory=list, init=False)
@@ -202,7 +205,7 @@ class _Sharer(Strips):
     # --- operators
 
     def _run_whole(self, op: Op) -> None:
-        self.device = 0
+        op = self._read_alone(op, {0})
         inputs = [self._all(t, 0) if t in self.pieces else t for t in op.inputs]
         self.device = 0
         for t in op.outputs:
@@ -235,7 +238,7 @@ class _Sharer(Strips):
         self.pieces[output] = made
 
     def _run_channels(self, op: Op) -> None:
-        output = op.outputs[0]
+        op, output = self._read_alone(op, set(range(self.devices))), op.outputs[0]
         axis = len(self.tensors[output].shape) - 1
         made = []
         for device, (first, end) in enumerate(bounds(self.tensors[output].shape[axis], self.devices)):
@@ -265,6 +268,33 @@ class _Sharer(Strips):
         return self.channels_of(t, first, end, filter_axis(self.tensors[t], op))
 
     # --- tensors
+
+    def _read_alone(self, op: Op, readers: Set[int]) -> Op:
+        """The operator on those rows of its input that its window reaches: who receives rows waits for no others.
+
+        readers: devices that read all of them. A stride that leaves rows at the end has no padding there.
+        """
+        t = op.inputs[0]
+        if op.type not in WINDOWS or t not in self.pieces:
+            return op
+        if len(readers | {p.device for p in self.pieces[t]}) == 1:  # nothing crosses
+            return op
+        read = along(self.graph, op)[0].reads(0, self.tensors[op.outputs[0]].shape[ROWS_AXIS])[1]
+        if read >= self.tensors[t].shape[ROWS_AXIS]:
+            return op
+        if (t, read) not in self.reached:
+            self.reached[t, read] = self._like_part(t, ROWS_AXIS, read)
+            self.pieces[self.reached[t, read]] = [*self._up_to(t, read)]
+        return replace(op, inputs=(self.reached[t, read], *op.inputs[1:]))
+
+    def _up_to(self, tensor: TensorId, read: int) -> Iterator[Piece]:
+        """The first rows of a tensor, where they are."""
+        for piece in self.pieces[tensor]:
+            first, end = (piece.first, piece.end) if piece.axis == ROWS_AXIS else (0, read)
+            if first < read:
+                self.device, end = piece.device, min(end, read)
+                x = self.slice_of(piece.tensor, ROWS_AXIS, 0, end - first)
+                yield replace(piece, tensor=x, end=end if piece.axis == ROWS_AXIS else piece.end)
 
     def _like_part(self, whole: TensorId, axis: int, size: int) -> TensorId:
         shape = list(self.tensors[whole].shape)

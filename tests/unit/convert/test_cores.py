@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 from conftest import EXAMPLE
+from memories import svdf_network
 
 import tflm_memopt
 from tflm_memopt.errors import UsageError
@@ -60,3 +61,9 @@ def test_a_model_for_one_core_is_not_verified_on_two() -> None:
     with pytest.raises(UsageError) as raised:
         tflm_memopt.verify(model, tflm_memopt.optimize(model).model, steps=Steps(cores=2))
     assert raised.value.code == "verify_cores"
+
+
+def test_a_model_with_variables_runs_on_one_core() -> None:
+    with pytest.raises(UsageError, match="one core") as raised:
+        tflm_memopt.optimize(svdf_network(), cores=2)
+    assert raised.value.code == "cores_state"

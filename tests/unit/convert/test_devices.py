@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 from conftest import EXAMPLE, ROOT
+from memories import svdf_network
 from models import Net
 
 import tflm_memopt
@@ -82,6 +83,12 @@ def test_a_model_without_anything_to_share_is_refused() -> None:
     with pytest.raises(MemoptError, match="no operator of the model can be shared") as caught:
         tflm_memopt.optimize_devices(model, 2)
     assert caught.value.code == "devices_nothing"
+
+
+def test_models_with_variables_are_refused() -> None:
+    with pytest.raises(MemoptError, match="runs on one device") as caught:
+        tflm_memopt.optimize_devices(svdf_network(), 2)
+    assert caught.value.code == "devices_state"
 
 
 def test_operators_that_stay_builtin_are_refused() -> None:

@@ -6,6 +6,7 @@ from collections import Counter
 
 import pytest
 from conftest import EXAMPLE
+from models import Net
 
 from tflm_memopt.errors import UsageError
 from tflm_memopt.model.graph import Graph
@@ -64,3 +65,13 @@ def test_what_cannot_be_shared_so_is_refused(graph: Graph) -> None:
     with pytest.raises(UsageError, match=f"operator {last.index} {last.type} cannot be shared by rows") as caught:
         share(graph, how, 2, 0)
     assert caught.value.code == "devices_way"
+
+
+@pytest.mark.parametrize(("last", "heights"), [(Way.CHANNELS, [3, 7, 7, 8]), (Way.WHOLE, [7, 8])])
+def test_rows_that_no_window_reaches_are_not_sent(last: Way, heights: list[int]) -> None:
+    """Nobody would ask for them: three windows at a stride of 2 read seven rows of eight."""
+    net = Net()
+    x = net.conv2d(net.input((1, 8, 8, 2)), 6)
+    strided = read(net.model(net.conv2d(x, 6, kernel=(3, 3), stride=(2, 2), padding="VALID"))).graph
+    how = dict(zip((op.index for op in strided.ops), (Way.CHANNELS, last), strict=True))
+    assert sorted(c.tensor.shape[1] for c in share(strided, how, 2, 0).crossings) == heights
