@@ -22,9 +22,9 @@ static int32_t curve(const uint16_t *table, int32_t x, uint32_t bits) {
   if (size > LAST) size = LAST;
   table += size >> 9;
   int32_t value = (int32_t)(((uint32_t)table[0] << 9) + (size & 511) * (uint32_t)(table[1] - table[0]));
-  if (x < 0) value = (1 << 25) - 1 - value;
-  if (bits == TANH_BITS) value -= 1 << 24;
-  return (value + (1 << (bits - 1))) >> bits;
+  if (x < 0) value = ((int32_t)1 << 25) - 1 - value;
+  if (bits == TANH_BITS) value -= (int32_t)1 << 24;
+  return (value + ((int32_t)1 << (bits - 1))) >> bits;
 }
 
 /* a * b, scaled and saturated; modulo 2^32 where the table is damaged. */
@@ -67,7 +67,7 @@ void tmo_lstm_row_s8(const tmo_kernel *k, const tmo_window *window, int8_t *out)
     cell = cell > high ? high : cell < low ? low : cell;
     kept = (int16_t)cell;
     memcpy(cells, &kept, sizeof kept);
-    const int32_t scaled = (int32_t)((uint32_t)cell * factor + (1u << right >> 1)) >> right;
+    const int32_t scaled = (int32_t)((uint32_t)cell * factor + ((uint32_t)1 << right >> 1)) >> right;
     out[i] = tmo_output(k, product(k, MADE, curve(table, scaled, TANH_BITS), gates[LET_OUT]));
   }
   memcpy((int8_t *)(uintptr_t)window->pixels[1], out, k->out_channels);

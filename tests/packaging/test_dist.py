@@ -66,6 +66,8 @@ def sources(*folders: str) -> dict[str, bytes]:
 
 
 CODE = sources("include", "src", "tflm")
+WITH_LINKS = {**CODE, **sources("links")}
+"""And what links devices, for whoever compiles it in."""
 
 
 @pytest.mark.slow
@@ -81,8 +83,8 @@ def test_the_arduino_package_is_the_library_in_a_folder_of_its_name(packages: Pa
 def test_the_platformio_package_is_the_library_and_its_manifest(packages: Path) -> None:
     files = unpacked(package(packages, "platformio.tar.gz"))
     assert json.loads(files["library.json"]) == json.loads((LIBRARY / "library.json").read_bytes())
-    assert {**files, **CODE} == files
-    assert set(files) - set(CODE) == {"library.json", "LICENSE", "README.md"}
+    assert {**files, **WITH_LINKS} == files
+    assert set(files) - set(WITH_LINKS) == {"library.json", "LICENSE", "README.md"}
 
 
 @pytest.mark.slow
@@ -90,9 +92,9 @@ def test_the_platformio_package_is_the_library_and_its_manifest(packages: Path) 
 def test_the_esp_idf_package_is_the_library_and_its_manifests(packages: Path) -> None:
     files = unpacked(package(packages, "esp-idf.tgz"))
     assert yaml.safe_load(files["idf_component.yml"]) == yaml.safe_load((LIBRARY / "idf_component.yml").read_bytes())
-    assert {**files, **CODE} == files
+    assert {**files, **WITH_LINKS} == files
     manifests = {"CMakeLists.txt", "Kconfig", "idf_component.yml"}
-    assert set(files) - set(CODE) == {*manifests, "LICENSE", "README.md"}
+    assert set(files) - set(WITH_LINKS) == {*manifests, "LICENSE", "README.md"}
 
 
 @pytest.mark.slow

@@ -161,7 +161,7 @@ def test_second_passes_within_any_budget(seed: int) -> None:
 
 @pytest.mark.slow
 def test_every_operator_of_the_set_is_in_random_networks() -> None:
-    missing = set(OPSET)
+    missing = set(OPSET) - {"SVDF", "UNIDIRECTIONAL_SEQUENCE_LSTM"}  # property/sequences.py draws those that remember
     for flag, source, c, kind in itertools.product((True, False), range(3), range(1, 9), KINDS):
         layer = Layer(kind, source, channels=c, flag=flag, kernel=(1 + c % 2, 2))
         if missing:
