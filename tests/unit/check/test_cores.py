@@ -10,7 +10,9 @@ import pytest
 from conftest import EXAMPLE
 
 import tflm_memopt
+from tflm_memopt.check.arena import TaggedArena
 from tflm_memopt.check.checker import check
+from tflm_memopt.check.cores import CoresReplay
 from tflm_memopt.convert.pipeline import for_two_cores, make_plan, pack_for, understand
 from tflm_memopt.errors import PlanError
 from tflm_memopt.model.reader import read
@@ -86,6 +88,15 @@ def test_a_block_that_is_shared_twice_is_refused() -> None:
     with pytest.raises(PlanError, match="twice") as raised:
         checked(replace(plan, sharing=(*plan.sharing, plan.sharing[0])))
     assert raised.value.code == "cores_twice"
+
+
+def test_no_core_reaches_beyond_the_arena() -> None:
+    """Other rules of the checker find such plans first."""
+    found = planned()
+    replay = CoresReplay(found.plan, TaggedArena.__new__(TaggedArena), found.partition.ops)
+    with pytest.raises(PlanError, match="outside of the arena") as raised:
+        replay._touch(0, replay.written, (found.plan.head, 1, 1, 1), 0, 0)
+    assert raised.value.code == "cores_outside"
 
 
 def test_scratch_for_one_core_is_too_little() -> None:

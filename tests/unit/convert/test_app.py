@@ -174,6 +174,9 @@ def test_models_rewritten_alone_do_not_share_an_arena(door: Path, run: Run) -> N
     assert answer.code == 2
     assert "app_unreserved" in answer.err
     assert "run at the same time" in answer.err
+    two = door / "out/two.tflite"
+    two.write_bytes(two.read_bytes() + b"\0")
+    assert "app_other_plan" in run("verify", "door.toml", "out").err
     (door / "out/two.plan.json").write_bytes((door / "out/one.plan.json").read_bytes())
     (door / "out/two.tflite").write_bytes((door / "out/one.tflite").read_bytes() + b"\0")
     assert run("verify", "door.toml", "out").code == 2
@@ -196,6 +199,7 @@ def test_a_streamed_model_without_its_reservation_is_refused(door: Path, run: Ru
         (("optimize", "door.toml", "--plot", "x.svg"), "app_flag"),
         (("optimize", "door.toml", "--emit", "c"), "app_emit"),
         (("verify", "door.toml", "out", "--steps", "3"), "app_verify_flag"),
+        (("explore", "door.toml", "--plans", "plans"), "app_explore_flag"),
     ],
 )
 def test_flags_of_one_model_are_refused(door: Path, run: Run, flags: tuple[str, ...], code: str) -> None:
