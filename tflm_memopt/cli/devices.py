@@ -25,6 +25,8 @@ def optimize(args: argparse.Namespace) -> int:
     """Rewrites a model, all of a folder, or a model for several devices."""
     if args.devices == 1:
         return commands.optimize(args)
+    if is_app(args.model) or args.model.is_dir():
+        raise UsageError("several devices share one model", code="devices_one", hint="a .tflite file")
     for flag in ALONE:
         if getattr(args, flag):
             raise UsageError(f"--{flag} is for one device", code="devices_flag", hint="--devices without it")

@@ -45,6 +45,13 @@ def checked_count(devices: int, asked: Request) -> int:
     for flag, wanted, alone in (("--input", str(options.input), str(IN_ARENA)), ("--ops", options.ops, PER_REGION)):
         if wanted != alone:
             raise UsageError(f"several devices have no {flag} {wanted}", code="devices_option", hint=f"{flag} {alone}")
+    for flag, given in (
+        ("--cores 2", options.speeds),
+        ("--board", asked.limits.board),
+        ("--ram-limit", asked.limits.ram),
+    ):
+        if given:
+            raise UsageError(f"several devices have no {flag}", code="devices_limit", hint=f"no {flag.split()[0]}")
     if asked.saved is not None:
         raise UsageError("a saved plan is of one device", code="devices_plan", hint="no --plan")
     return devices

@@ -50,6 +50,8 @@ def test_the_command_writes_a_folder_for_each_device(tmp_path: Path, capsys: pyt
         ("devices_count", lambda: tflm_memopt.optimize_devices(SHAPES, 17)),
         ("devices_option", lambda: tflm_memopt.optimize_devices(SHAPES, 2, input="stream")),
         ("devices_option", lambda: tflm_memopt.optimize_devices(SHAPES, 2, ops="block")),
+        ("devices_limit", lambda: tflm_memopt.optimize_devices(SHAPES, 2, cores=2)),
+        ("devices_limit", lambda: tflm_memopt.optimize_devices(SHAPES, 2, ram_limit=9000)),
         ("devices_plan", lambda: tflm_memopt.optimize_devices(SHAPES, 2, plan={})),
     ],
 )
@@ -64,6 +66,7 @@ def test_what_several_devices_cannot_have_is_refused(code: str, run: Callable[[]
     ("code", "flags"),
     [
         ("devices_flag", ["optimize", str(SHAPES), "--devices", "2", "--frontier"]),
+        ("devices_one", ["optimize", str(ROOT / "tests"), "--devices", "2"]),
         ("devices_emit", ["optimize", str(SHAPES), "--devices", "2", "--emit", "c"]),
         ("devices_verify", ["verify", str(SHAPES), ".", "--steps", "2"]),
         ("no_devices", ["verify", str(SHAPES), str(ROOT / "tests")]),
