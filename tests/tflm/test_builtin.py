@@ -134,6 +134,20 @@ def test_copies_take_no_bytes() -> None:
     assert done.report.arena.head <= 512 + 2 * 512 + 16
 
 
+def unread() -> bytes:
+    """A convolution that wants scratch and whose stride leaves its input's last row out."""
+    net = Net(seed=8)
+    x = net.conv2d(net.input((1, 12, 8, 3)), 3)
+    return net.model(net.int4(net.conv2d(x, 2, stride=(2, 1), padding="VALID")))
+
+
+def test_scratch_keeps_off_what_no_kernel_reads(tmp_path: Path) -> None:
+    """TFLM places it, and does not know that the input's last row is never read."""
+    done = tflm_memopt.optimize(unread(), ops="builtin", kernels="reference")
+    assert done.report.arena.head < done.report.original_arena.head
+    same_bytes(unread(), done.model, tmp_path, 20)
+
+
 def test_kernels_of_others_overlap_nothing() -> None:
     heads = {}
     for kernels in (None, *KERNELS):

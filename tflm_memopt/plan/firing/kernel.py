@@ -17,12 +17,14 @@ def kernel_contents(
     dying: Mapping[TensorId, AccessOrder], born: TensorId, scratch: int, sizes: Mapping[TensorId, int]
 ) -> Iterator[Content]:
     """Inputs that an output may grow into, what of each is still to be read; the output, what of it is written; and
-    scratch. The first moment is the one before the kernel runs.
+    scratch. The first moment is the one before the kernel runs: an input is whole, and TFLM, which places the scratch,
+    keeps it off bytes that the kernel never reads, too.
     """
     steps = 0
     for tensor, order in dying.items():
         steps = int(order.written.max(initial=-1)) + 1
         bottom, top = _still_read(order.last_read, steps)
+        bottom[0], top[0] = 0, sizes[tensor]
         yield Content(Role.TENSOR, tensor, sizes[tensor], bottom, top, top)
     for order in [*dying.values()][:1]:
         bottom, top = _written(order.written, steps)
