@@ -12,7 +12,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from tflm_memopt.api import explore, fit, inspect, optimize, optimize_devices, verify, verify_devices
+    from tflm_memopt.api import (
+        explore,
+        explore_devices,
+        fit,
+        inspect,
+        optimize,
+        optimize_devices,
+        verify,
+        verify_devices,
+    )
     from tflm_memopt.application.app import App, AppModel
     from tflm_memopt.application.results import AppExploration, AppOptimized
     from tflm_memopt.errors import (
@@ -24,7 +33,15 @@ if TYPE_CHECKING:
         RuntimeUnavailable,
         UsageError,
     )
-    from tflm_memopt.results import Exploration, Fits, Inspection, Optimized, OptimizedDevices, Report
+    from tflm_memopt.results import (
+        DevicesExploration,
+        Exploration,
+        Fits,
+        Inspection,
+        Optimized,
+        OptimizedDevices,
+        Report,
+    )
     from tflm_memopt.runtime.verify import Verification
 
 __version__ = "0.1.0"
@@ -33,6 +50,7 @@ __all__ = [
     "AppExploration",
     "AppModel",
     "AppOptimized",
+    "DevicesExploration",
     "DoesNotFit",
     "Exploration",
     "Fits",
@@ -48,6 +66,7 @@ __all__ = [
     "UsageError",
     "Verification",
     "explore",
+    "explore_devices",
     "fit",
     "inspect",
     "optimize",

@@ -11,16 +11,17 @@ from typing import TYPE_CHECKING, Literal, overload
 import tflm_memopt.convert.saved
 import tflm_memopt.convert.saved_app
 import tflm_memopt.report.notebook  # noqa: F401 (they register with generic.py)
+from tflm_memopt import units
+from tflm_memopt.analysis.lines import LineSpeed
 from tflm_memopt.application.app import App, AppModel
 from tflm_memopt.application.results import AppExploration, AppOptimized
-from tflm_memopt.convert import describe, pipeline, speed
+from tflm_memopt.convert import describe, devices_choice, pipeline, speed
 from tflm_memopt.convert import instructions as by_instructions
 from tflm_memopt.convert.app import optimize_app
 from tflm_memopt.convert.app_explore import explore_app
 from tflm_memopt.convert.app_fit import fit_app
 from tflm_memopt.convert.conversion import Conversion, Limits
-from tflm_memopt.convert.devices import checked_count
-from tflm_memopt.convert.devices import convert as convert_devices
+from tflm_memopt.convert.devices import Network, checked_count
 from tflm_memopt.convert.instructions import Costed
 from tflm_memopt.convert.policy import decide
 from tflm_memopt.convert.request import Request, request, whose_kernels
@@ -33,7 +34,16 @@ from tflm_memopt.ops.packings import family
 from tflm_memopt.options import ExploreOptions, OptimizeOptions, complete
 from tflm_memopt.plan import waiting
 from tflm_memopt.plan.waiting import Progress
-from tflm_memopt.results import BoardReport, Exploration, Fits, Inspection, Optimized, OptimizedDevices, Report
+from tflm_memopt.results import (
+    BoardReport,
+    DevicesExploration,
+    Exploration,
+    Fits,
+    Inspection,
+    Optimized,
+    OptimizedDevices,
+    Report,
+)
 from tflm_memopt.runtime.verify import Verification, verify
 from tflm_memopt.runtime.verify_devices import DevicesVerification, verify_devices
 from tflm_memopt.targets.boards import board as board_named
@@ -51,6 +61,7 @@ __all__ = [
     "AppExploration",
     "AppModel",
     "AppOptimized",
+    "DevicesExploration",
     "DevicesVerification",
     "Exploration",
     "Fits",
@@ -60,6 +71,7 @@ __all__ = [
     "Report",
     "Verification",
     "explore",
+    "explore_devices",
     "fit",
     "inspect",
     "optimize",
@@ -69,6 +81,8 @@ __all__ = [
 ]
 
 COSTS = ("macs", "instructions")
+Link = str | Collection[float]
+"""Bytes a second and milliseconds of latency."""
 
 
 def nothing(what: str, done: int, of: int) -> None:
@@ -134,6 +148,8 @@ def optimize_devices(
     model: GivenModel,
     devices: int,
     *,
+    link: Link | None = None,
+    memory: str | Collection[int | None] | None = None,
     name: str = "",
     progress: Progress = nothing,
     **options: Unpack[OptimizeOptions],
@@ -142,18 +158,51 @@ def optimize_devices(
 
     devices: how many. The first has the input, and gets the output. name, progress, options: as optimize() has them;
     they hold for each device. The plans are checked together: what is sent is what is received.
+    link: bytes a second from one device to another, and latency, "125kB/s,2ms" or (125000, 2): then the report says how
+    long an inference takes, for which a clock is needed.
+    memory: bytes of RAM and flash that each device has for arena and model, "20kB,128kB", or RAM alone. Without it each
+    has the least to hold; with it, of what fits, the fastest is taken or, without a link, what sends the fewest bytes.
 
-    Raises what optimize() raises, and UsageError for a network, or options, that several devices cannot have.
+    Raises what optimize() raises, UsageError for a network, or options, that several devices cannot have, and
+    DoesNotFit where `memory` is too small.
     """
     progress("reading", 0, 0)
+    network = _network(model, name, link, progress, options)
+    count = checked_count(devices, network.asked)
+    limit = None if memory is None else units.memory(memory)
+    return devices_choice.choose(network, count, limit, partial(progress, "planning ways to share"))
+
+
+def explore_devices(
+    model: GivenModel,
+    devices: int,
+    *,
+    link: Link,
+    name: str = "",
+    progress: Progress = nothing,
+    **options: Unpack[OptimizeOptions],
+) -> DevicesExploration:
+    """The frontier of a network on so many devices: the memory of the largest one against the time of an inference.
+
+    Each point is planned, and checked; one device alone is among them. Arguments: as optimize_devices() has them; a
+    clock is needed.
+    """
+    progress("reading", 0, 0)
+    network = _network(model, name, link, nothing, options)
+    count = checked_count(devices, network.asked)
+    return devices_choice.frontier(network, count, partial(progress, "planning ways to share"))
+
+
+def _network(model: GivenModel, name: str, link: Link | None, progress: Progress, options: OptimizeOptions) -> Network:
+    """A model that is to be shared. progress: told of each device's conversion."""
     data, name, _ = loaded(model, name)
-    asked = request(complete("optimize", options, OptimizeOptions))
+    line = None if link is None else LineSpeed(*units.line(link))
     own = OptimizeOptions(**{**options, "if_worthwhile": False})
 
     def one(data: bytes, name: str) -> Optimized:
         return optimize(data, name=name, progress=progress, **own)
 
-    return convert_devices(data, name, checked_count(devices, asked), asked, one)
+    return Network(data, name, request(complete("optimize", options, OptimizeOptions)), one, line)
 
 
 def _tell_left(progress: Progress, conversion: Conversion, limits: Limits, started: float) -> None:

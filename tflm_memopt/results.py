@@ -623,6 +623,20 @@ class DeviceReport:
 
 
 @dataclass(frozen=True, slots=True)
+class DevicesTime:
+    """One inference of several devices, estimated: milliseconds at the most."""
+
+    rate: float
+    """Bytes a second over each line."""
+    latency: float
+    """Milliseconds."""
+    computing: tuple[float, ...]
+    """By device; waiting not counted."""
+    milliseconds: float
+    """Until the first device has the output."""
+
+
+@dataclass(frozen=True, slots=True)
 class DevicesReport:
     """What optimize_devices() says."""
 
@@ -645,11 +659,28 @@ class DevicesReport:
     identity: int
     """In every message: the models that belong together."""
     seconds: float
+    time: DevicesTime | None = None
+    """None: nobody said how fast the lines are."""
 
     @property
     def convention(self) -> str:
         """How the arenas are counted."""
         return convention(self.original_arena)
+
+    @property
+    def ram(self) -> int:
+        """Bytes of the largest arena."""
+        return max(d.arena.total for d in self.devices)
+
+    @property
+    def flash(self) -> int:
+        """Bytes of the largest model."""
+        return max(d.flash for d in self.devices)
+
+    @property
+    def sent(self) -> int:
+        """Bytes of all messages in one inference."""
+        return sum(d.sent for d in self.devices)
 
     def __repr__(self) -> str:
         arenas = ", ".join(d.arena.figure(d.arena.total) for d in self.devices)
@@ -665,3 +696,58 @@ class OptimizedDevices:
 
     models: tuple[Optimized, ...]
     report: DevicesReport
+
+
+@dataclass(frozen=True, slots=True)
+class DevicesPoint:
+    """A way to share a network that no other one beats in the memory of its largest device and in time."""
+
+    devices: int
+    """That take part; 1: the first one runs the network alone."""
+    rows: tuple[int, ...]
+    """Operators, as DevicesReport has them."""
+    channels: tuple[int, ...]
+    whole: tuple[int, ...]
+    ram: int
+    """Bytes of the largest arena."""
+    flash: int
+    """Bytes of the largest model."""
+    sent: int
+    """Bytes of all messages in one inference."""
+    milliseconds: float
+    """For one inference, at most, estimated."""
+
+    @property
+    def memory(self) -> int:
+        """What the largest device has to have: arena and model."""
+        return self.ram + self.flash
+
+
+@dataclass(frozen=True, slots=True)
+class DevicesExploration:
+    """What explore_devices() says: the memory of the largest device against time, the fastest first."""
+
+    model: str
+    devices: int
+    rate: float
+    """Bytes a second over each line."""
+    latency: float
+    """Milliseconds."""
+    core: str
+    mhz: float
+    original_arena: Arena
+    original_flash: int
+    points: tuple[DevicesPoint, ...]
+    seconds: float
+
+    @property
+    def convention(self) -> str:
+        """How the arenas are counted."""
+        return convention(self.original_arena)
+
+    def __repr__(self) -> str:
+        return f"<DevicesExploration of {_word(self.model)}: {len(self.points)} points, {self.convention}>"
+
+    def to_json(self) -> dict[str, Any]:
+        points = [asdict(point) | {"memory": point.memory} for point in self.points]
+        return _with_arenas(self) | {"convention": self.convention, "points": points}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping, Sequence
 
 from tflm_memopt.errors import UsageError
 
@@ -60,6 +60,37 @@ def megahertz(said: float | str) -> float:
     if value <= 0:
         raise UsageError(f"'{said}' is no clock", code="bad_clock", hint="64MHz")
     return value
+
+
+def line(said: str | Collection[float]) -> tuple[float, float]:
+    """Bytes a second and milliseconds of latency: "125kB/s,2ms", or a rate alone, or two numbers.
+
+    Raises UsageError for what is neither.
+
+    >>> line("125kB/s,2ms"), line("92160"), line((92160, 0.5))
+    ((125000.0, 2.0), (92160.0, 0.0), (92160.0, 0.5))
+    """
+    parts: Sequence[float | str] = said.split(",") if isinstance(said, str) else (*said,)
+    rate, latency = [*parts, 0, 0][:2]
+    found = _amount(rate.lower().removesuffix("/s") if isinstance(rate, str) else rate, BYTES)
+    late = _amount(latency, MILLISECONDS)
+    if len(parts) > 2 or late is None or not found or found <= 0 or late < 0:
+        hint = "bytes a second, and latency: 125kB/s,2ms"
+        raise UsageError(f"'{said}' is no link", code="bad_link", hint=hint)
+    return found, late
+
+
+def memory(said: str | Collection[int | None]) -> tuple[int, int | None]:
+    """RAM and, if it is limited, flash: "20kB", "20kB,128kB", or one or two numbers. Raises UsageError for no sizes.
+
+    >>> memory("20kB,128kB"), memory([20480])
+    ((20000, 128000), (20480, None))
+    """
+    parts: Sequence[int | str | None] = said.split(",") if isinstance(said, str) else (*said,)
+    ram, flash = [*parts, None, None][:2]
+    if len(parts) > 2 or not ram:
+        raise UsageError(f"'{said}' is no RAM and flash", code="bad_memory", hint="20kB, or 20kB,128kB")
+    return size(ram), None if flash is None else size(flash)
 
 
 def _amount(said: float | str, units: Mapping[str, float]) -> float | None:

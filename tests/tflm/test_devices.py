@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from conftest import EXAMPLE, MODELS
+from conftest import EXAMPLE, MODELS, ROOT
 from models import Net
 
 import tflm_memopt
@@ -73,3 +73,13 @@ def test_public_models(name: str, devices: int, tmp_path: Path) -> None:
     shared, _ = agree(path.read_bytes(), devices, tmp_path)
     assert max(shared.report.split_weights) <= 1.1 / devices * shared.report.original_split_weights
     assert max(device.flash for device in shared.report.devices) < len(path.read_bytes())
+
+
+def test_the_frontier_of_the_page() -> None:
+    path, page = MODELS / "mlperf_tiny_kws_dscnn_int8.tflite", (ROOT / "docs/several-devices.md").read_text()
+    if not path.exists():
+        pytest.skip(f"{path.name} is not there")
+    found = tflm_memopt.explore_devices(path, 3, link="10kB/s,2ms", clock="80MHz", core="cortex-m4")
+    for p in found.points:
+        row = (round(p.milliseconds), p.ram, p.flash, p.sent, p.devices, len(p.channels))
+        assert f"| {' | '.join(f'{n:,}' for n in row)} |" in page

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from functools import cache
 from importlib import resources
 
@@ -59,6 +59,11 @@ AMOUNTS = tuple(f.name for f in fields(Work))[1:]
 Costs = Mapping[str, Sequence[float]]
 """Kernel -> instructions for one of each amount."""
 
+MESSAGES: Mapping[str, tuple[float, float]] = {"cortex-m0": (1000, 19.9), "rv32": (850, 24.1), "": (530, 11.6)}
+"""By core: instructions of a message between devices, and of each byte of its row; "": of the others. Counted
+(tests/cores/test_link.py); without what carries it.
+"""
+
 
 @dataclass(frozen=True, slots=True)
 class Table:
@@ -100,7 +105,15 @@ def estimate(kernels: Costs, work: Work) -> float:
 def tables() -> Mapping[str, Table]:
     """By core."""
     text = resources.files("tflm_memopt.analysis").joinpath("costs.json").read_text(encoding="utf-8")
-    return {core: Table(core=core, **values) for core, values in json.loads(text)["cores"].items()}
+    found = {core: Table(core=core, **values) for core, values in json.loads(text)["cores"].items()}
+    return {core: replace(table, kernels={**table.kernels, **_crossings(core)}) for core, table in found.items()}
+
+
+def _crossings(core: str) -> Costs:
+    """Rows that go to other devices, or come from them."""
+    row, byte = MESSAGES.get(core, MESSAGES[""])
+    amounts = [{"firings": row, "read": byte}.get(name, 0.0) for name in AMOUNTS]
+    return {"SEND rows": amounts, "RECEIVE rows": amounts}
 
 
 def estimates(target: str, work: Collection[Work]) -> dict[str, int]:

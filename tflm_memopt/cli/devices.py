@@ -1,8 +1,9 @@
-"""optimize and verify for several devices; for one, the commands of commands.py."""
+"""optimize, explore and verify for several devices; for one, the commands of commands.py."""
 
 from __future__ import annotations
 
 import argparse
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,8 @@ from tflm_memopt.emit import bundle
 from tflm_memopt.emit.names import file_stem
 from tflm_memopt.errors import UsageError, about
 from tflm_memopt.files import keep, read_model, shown, stem, write_files
-from tflm_memopt.report import text
+from tflm_memopt.report import devices as pages
+from tflm_memopt.report import plot
 from tflm_memopt.runtime import stimuli
 
 ALONE = ("plan", "plot", "calibrate", "test", "labels", "frontier")
@@ -24,12 +26,9 @@ ALONE = ("plan", "plot", "calibrate", "test", "labels", "frontier")
 def optimize(args: argparse.Namespace) -> int:
     """Rewrites a model, all of a folder, or a model for several devices."""
     if args.devices == 1:
+        _alone(args, "link", "memory")
         return commands.optimize(args)
-    if is_app(args.model) or args.model.is_dir():
-        raise UsageError("several devices share one model", code="devices_one", hint="a .tflite file")
-    for flag in ALONE:
-        if getattr(args, flag):
-            raise UsageError(f"--{flag} is for one device", code="devices_flag", hint="--devices without it")
+    _together(args, ALONE)
     if others := sorted(set(args.emit) - set(devices.KINDS)):
         hint = f"--emit {' or '.join(devices.KINDS)}, with SetLink() of tmo_tflm.h and links/tmo_link.h in your program"
         raise UsageError(f"--emit {others[0]} is for one device", code="devices_emit", hint=hint)
@@ -37,14 +36,56 @@ def optimize(args: argparse.Namespace) -> int:
     with about(args.model), console.busy(args, f"optimizing {args.model.name}") as progress:
         data = read_model(args.model)
         result = tflm_memopt.optimize_devices(
-            data, args.devices, name=shown(args.model), **commands.settings(args), **commands.limits(args),
-            progress=progress,
+            data, args.devices, name=shown(args.model), link=args.link, memory=args.memory,
+            **commands.settings(args), **commands.limits(args), progress=progress,
         )  # fmt: skip
     files = _files(result, args, folder)
     keep(args.model, files)
     write_files(files)
-    console.answer(args, result.report.to_json(), text.devices(result.report, folder, _folders(files, folder)))
+    console.answer(args, result.report.to_json(), pages.optimized(result.report, folder, _folders(files, folder)))
     return console.DONE
+
+
+def explore(args: argparse.Namespace) -> int:
+    """The frontier of a model, or of an application; of a model on several devices, their memory against time."""
+    if args.devices == 1:
+        _alone(args, "link", "clock")
+        return commands.explore(args)
+    _together(args, ("plans", "board"))
+    if args.link is None:
+        hint = "--link BYTES/S,LATENCY, and --clock"
+        raise UsageError("how long several devices take depends on their links", code="devices_no_link", hint=hint)
+    draw = plot.of_form(args.plot) if args.plot else None
+    with about(args.model), console.busy(args, f"exploring {args.model.name}", lines=True) as progress:
+        result = tflm_memopt.explore_devices(
+            read_model(args.model), args.devices, name=shown(args.model), link=args.link, core=args.core,
+            clock=args.clock, **commands.settings(args), progress=progress,
+        )  # fmt: skip
+    files: dict[Path, bytes] = {}
+    if args.csv:
+        files[args.csv] = pages.csv(result).encode()
+    if draw:
+        files[args.plot] = draw(pages.frontier(result, plot.WIDTH))
+    keep(args.model, files)
+    write_files(files)
+    console.answer(args, result.to_json(), pages.exploration(result, list(map(str, files))))
+    return console.DONE
+
+
+def _alone(args: argparse.Namespace, *flags: str) -> None:
+    """Raises UsageError for flags that only several devices have."""
+    for flag in flags:
+        if getattr(args, flag) is not None:
+            raise UsageError(f"--{flag} is for several devices", code="one_device", hint="--devices 2")
+
+
+def _together(args: argparse.Namespace, flags: Sequence[str]) -> None:
+    """Raises UsageError for what is no single model, and for flags that are for one device."""
+    if is_app(args.model) or args.model.is_dir():
+        raise UsageError("several devices share one model", code="devices_one", hint="a .tflite file")
+    for flag in flags:
+        if getattr(args, flag):
+            raise UsageError(f"--{flag} is for one device", code="devices_flag", hint="--devices without it")
 
 
 def _files(result: tflm_memopt.OptimizedDevices, args: argparse.Namespace, folder: Path) -> dict[Path, bytes]:
@@ -74,7 +115,7 @@ def verify(args: argparse.Namespace) -> int:
         result = tflm_memopt.verify_devices(
             original, models, runs=args.runs, seed=args.seed, inputs=stimuli.load(args.inputs)
         )
-    console.answer(args, result.to_json(), text.devices_verification(result))
+    console.answer(args, result.to_json(), pages.verified(result))
     return console.DONE if result.bit_exact else console.NO
 
 

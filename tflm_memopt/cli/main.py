@@ -114,6 +114,11 @@ def _optimize(group: Any) -> None:
         "--devices", type=count, default=1, metavar="N",
         help="share the network out among N linked devices, a model for each: the first has input and output",
     )  # fmt: skip
+    _link(optimize)
+    optimize.add_argument(
+        "--memory", type=memory, metavar="RAM[,FLASH]",
+        help="with --devices: what each has for arena and model: 20kB, or 20kB,128kB (default: the least to hold)",
+    )  # fmt: skip
     optimize.add_argument(
         "--max-macs", type=factor, metavar="F",
         help="the least RAM with at most F times the multiply-accumulates of the original (default: no recompute)",
@@ -170,13 +175,19 @@ def _output(optimize: argparse.ArgumentParser) -> None:
 
 
 def _explore(group: Any) -> None:
-    explore = _command(group, commands.explore, "the least arena at every compute budget, as table and plot")
+    explore = _command(group, devices.explore, "the least arena at every compute budget, as table and plot")
     _model(explore, "model", "the .tflite file; or app.toml: the frontier of all its models together")
     _conversion(explore)
     explore.add_argument(
         "--cost", choices=("macs", "instructions"), default="macs",
         help="what compute is: multiply-accumulates (default), or instructions, estimated for --core",
     )  # fmt: skip
+    explore.add_argument(
+        "--devices", type=count, default=1, metavar="N",
+        help="on N linked devices: the memory of the largest one against the time of an inference",
+    )  # fmt: skip
+    _link(explore)
+    explore.add_argument("--clock", type=clock, metavar="MHZ", help="with --devices: of their core, 64MHz")
     _core(explore)
     _board(explore, "board", help="what each point leaves of a board, whose ABI and target are taken")
     explore.add_argument("--csv", type=Path, metavar="FILE", help="write the frontier as comma-separated values")
@@ -273,6 +284,16 @@ def _said(read: Callable[[str], T], argument: str) -> T:
         return read(argument)
     except UsageError as error:
         raise argparse.ArgumentTypeError(f"{error.what}: {error.hint}") from error
+
+
+def link(argument: str) -> tuple[float, float]:
+    """Bytes a second, and milliseconds."""
+    return _said(units.line, argument)
+
+
+def memory(argument: str) -> tuple[int, int | None]:
+    """Bytes of RAM and flash."""
+    return _said(units.memory, argument)
 
 
 def switches(argument: str) -> tuple[str, ...]:
@@ -412,6 +433,14 @@ def _arrays(command: argparse.ArgumentParser, flag: str, metavar: str, what: str
 def _board(command: argparse.ArgumentParser, name: str, **how: Any) -> None:
     argument = command.add_argument("--board", dest=name, metavar="BOARD", **how)
     argument.completer = argcomplete.ChoicesCompleter({b.id: b.name for b in boards().values()})  # type: ignore[attr-defined]
+
+
+def _link(command: argparse.ArgumentParser) -> None:
+    command.add_argument(
+        "--link", type=link, metavar="BYTES/S[,LATENCY]",
+        help="with --devices: how fast each line between two of them is, for the time of an inference: 125kB/s,2ms; "
+        "needs --clock",
+    )  # fmt: skip
 
 
 def _core(command: argparse.ArgumentParser) -> None:

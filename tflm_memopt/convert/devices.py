@@ -8,27 +8,30 @@ from __future__ import annotations
 
 import time
 import zlib
-from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
 
+from tflm_memopt.analysis.lines import Exchange, LineSpeed, done
 from tflm_memopt.check.checker import check
-from tflm_memopt.check.together import RowCrosses, check_together
+from tflm_memopt.check.together import HEAD_BYTES, RowCrosses, check_together
 from tflm_memopt.convert.request import Request
 from tflm_memopt.errors import UsageError
 from tflm_memopt.lower.shares import device_models
 from tflm_memopt.model.graph import Graph, Op
-from tflm_memopt.model.reader import read
+from tflm_memopt.model.reader import Model, read
 from tflm_memopt.plan.devices import SplitLayer, least_memory
+from tflm_memopt.plan.firing.crossings import between
+from tflm_memopt.plan.firing.work import work
+from tflm_memopt.plan.plan import Block
+from tflm_memopt.plan.planned import Planned
 from tflm_memopt.plan.planner import PER_REGION
-from tflm_memopt.results import DeviceReport, DevicesReport, Optimized, OptimizedDevices
-from tflm_memopt.rewrite.shares import MOST_DEVICES, Way, share, ways
+from tflm_memopt.results import DeviceReport, DevicesReport, DevicesTime, Optimized, OptimizedDevices
+from tflm_memopt.rewrite.shares import MOST_DEVICES, DeviceGraphs, Way, share, ways
 from tflm_memopt.rowgraph.inputs import IN_ARENA
 from tflm_memopt.tflm.arena import predict
 from tflm_memopt.tflm.lifetimes import VAR_HANDLE
 from tflm_memopt.tflm.refused import accept
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
 
 WEIGHTED = ("CONV_2D", "DEPTHWISE_CONV_2D", "FULLY_CONNECTED", "TRANSPOSE_CONV")
 KINDS = ("cpp", "tflite")
@@ -45,55 +48,116 @@ def checked_count(devices: int, asked: Request) -> int:
     for flag, wanted, alone in (("--input", str(options.input), str(IN_ARENA)), ("--ops", options.ops, PER_REGION)):
         if wanted != alone:
             raise UsageError(f"several devices have no {flag} {wanted}", code="devices_option", hint=f"{flag} {alone}")
-    for flag, given in (
-        ("--cores 2", options.speeds),
-        ("--board", asked.limits.board),
-        ("--ram-limit", asked.limits.ram),
+    for flag, given, hint in (
+        ("--cores 2", options.speeds, "no --cores"),
+        ("--board", asked.limits.board, "--memory RAM,FLASH, and --target"),
+        ("--ram-limit", asked.limits.ram, "--memory RAM,FLASH"),
     ):
         if given:
-            raise UsageError(f"several devices have no {flag}", code="devices_limit", hint=f"no {flag.split()[0]}")
+            raise UsageError(f"several devices have no {flag}", code="devices_limit", hint=hint)
     if asked.saved is not None:
         raise UsageError("a saved plan is of one device", code="devices_plan", hint="no --plan")
     return devices
 
 
-def convert(
-    data: bytes, name: str, devices: int, asked: Request, optimize: Callable[[bytes, str], Optimized]
-) -> OptimizedDevices:
-    """The models of all devices. optimize: converts the model of one, which gets a name.
+@dataclass(frozen=True)
+class Network:
+    """A model that is to be shared, and what all conversions of it have in common."""
 
-    Raises what conversions raise, and UsageError where the network cannot be shared.
+    data: bytes
+    name: str
+    asked: Request
+    optimize: Callable[[bytes, str], Optimized]
+    """Converts the model of one device, which gets a name."""
+    line: LineSpeed | None = None
+    """Between two devices; None: nobody said, and no time is told."""
+
+    @cached_property
+    def source(self) -> Model:
+        """Raises what reading raises, and UsageError for a model that remembers something."""
+        source = read(self.data)
+        accept(source)
+        _stateless(source.graph)
+        return source
+
+    @property
+    def graph(self) -> Graph:
+        return self.source.graph
+
+    def shared(self, how: Mapping[int, Way], devices: int) -> DeviceGraphs:
+        """The graphs of so many devices."""
+        said = repr((devices, sorted((i, way.value) for i, way in how.items())))
+        return share(self.graph, how, devices, zlib.crc32(said.encode(), zlib.crc32(self.data)))
+
+    def converted(self, how: Mapping[int, Way], devices: int) -> OptimizedDevices:
+        """Their models, checked together. how: by Op.index.
+
+        Raises what conversions raise, and UsageError where the network cannot be shared.
+        """
+        started = time.monotonic()
+        shared = self.shared(how, devices)
+        models = device_models(self.source, shared)
+        done = tuple(self.optimize(model, f"device{n}/{self.name}") for n, model in enumerate(models))
+        crossing = [_crossing(self.asked, one) for one in done]
+        traffic = check_together([rows for _, rows in crossing])
+        computing = [computed(self.asked, planned) for planned, _ in crossing] if self.line else []
+        by_way = {way: tuple(op.index for op in self.graph.ops if how[op.index] is way) for way in Way}
+        each = zip(done, shared.graphs, traffic.sent, traffic.received, strict=True)
+        report = DevicesReport(
+            model=self.name,
+            devices=tuple(
+                DeviceReport(
+                    f"device{n}/{self.name}", one.report.arena, len(one.model), _weights(graph), sent, received
+                )
+                for n, (one, graph, sent, received) in enumerate(each)
+            ),
+            original_arena=predict(self.source, self.asked.abi, library=self.asked.library),
+            original_flash=len(self.data),
+            original_weights=_weights(self.graph),
+            rows=by_way[Way.ROWS],
+            channels=by_way[Way.CHANNELS],
+            whole=by_way[Way.WHOLE],
+            split_weights=tuple(_weights(graph, by_way[Way.CHANNELS]) for graph in shared.graphs),
+            original_split_weights=_weights(self.graph, by_way[Way.CHANNELS]),
+            room=traffic.room,
+            identity=shared.identity,
+            seconds=round(time.monotonic() - started, 3),
+            time=together(self.line, computing, [rows for _, rows in crossing]) if self.line else None,
+        )
+        return OptimizedDevices(done, report)
+
+
+def computed(asked: Request, planned: Planned) -> list[float]:
+    """Milliseconds that a device computes before each row that crosses, and behind the last, at most.
+
+    Raises UsageError where nobody knows.
     """
-    started = time.monotonic()
-    source = read(data)
-    accept(source)
-    _stateless(source.graph)
-    how = chosen(source.graph, devices)
-    said = repr((devices, sorted((i, way.value) for i, way in how.items())))
-    shared = share(source.graph, how, devices, zlib.crc32(said.encode(), zlib.crc32(data)))
-    done = tuple(optimize(model, f"device{n}/{name}") for n, model in enumerate(device_models(source, shared)))
-    traffic = check_together([_crossing(asked, one) for one in done])
-    by_way = {way: tuple(op.index for op in source.graph.ops if how[op.index] is way) for way in Way}
-    each = zip(done, shared.graphs, traffic.sent, traffic.received, strict=True)
-    report = DevicesReport(
-        model=name,
-        devices=tuple(
-            DeviceReport(f"device{n}/{name}", one.report.arena, len(one.model), _weights(graph), sent, received)
-            for n, (one, graph, sent, received) in enumerate(each)
-        ),
-        original_arena=predict(source, asked.abi, library=asked.library),
-        original_flash=len(data),
-        original_weights=_weights(source.graph),
-        rows=by_way[Way.ROWS],
-        channels=by_way[Way.CHANNELS],
-        whole=by_way[Way.WHOLE],
-        split_weights=tuple(_weights(graph, by_way[Way.CHANNELS]) for graph in shared.graphs),
-        original_split_weights=_weights(source.graph, by_way[Way.CHANNELS]),
-        room=traffic.room,
-        identity=shared.identity,
-        seconds=round(time.monotonic() - started, 3),
-    )
-    return OptimizedDevices(done, report)
+    clock = asked.clock
+    if clock is None or clock.core != asked.table.core:
+        raise UsageError(
+            "how long devices take together needs a clock",
+            code="devices_clock",
+            hint="--clock 64MHz, with the --target or --core that it is of",
+        )
+    clock.within(1)
+    keys = [stage.op for step in planned.plan.steps if isinstance(step, Block) for stage in step.stages]
+    spans = (clock.milliseconds(clock.cycles([one])) for one in work(planned.plan, planned.partition.ops))
+    return between(planned, {key: span[1] if span else 0.0 for key, span in zip(keys, spans, strict=True)})
+
+
+def together(
+    line: LineSpeed, computing: Sequence[Sequence[float]], crossing: Sequence[Sequence[RowCrosses]]
+) -> DevicesTime:
+    """What all devices take. computing: of each, as computed() has it."""
+    exchanges = [
+        [
+            Exchange(spent, row.line, row.sends, HEAD_BYTES + row.nbytes)
+            for spent, row in zip(own[:-1], rows, strict=True)
+        ]
+        for own, rows in zip(computing, crossing, strict=True)
+    ]
+    ends = done(exchanges, [own[-1] for own in computing], line)
+    return DevicesTime(line.rate, line.latency, tuple(round(sum(own), 3) for own in computing), round(ends[0], 3))
 
 
 def _stateless(graph: Graph) -> None:
@@ -103,23 +167,30 @@ def _stateless(graph: Graph) -> None:
 
 
 def chosen(graph: Graph, devices: int) -> Mapping[int, Way]:
-    """How every operator is shared."""
+    """How every operator is shared so that a device has the least to hold."""
     possible = {op.index: ways(graph, op) for op in graph.ops}
-    rows = next((i for i, op in enumerate(graph.ops) if Way.ROWS not in possible[op.index]), len(graph.ops))
-    switch = min(rows, least_memory([layer(graph, op) for op in graph.ops], devices))
     if all(possible[op.index] == (Way.WHOLE,) for op in graph.ops):
         raise UsageError(
             "no operator of the model can be shared by several devices",
             code="devices_nothing",
             hint="inspect says which operators run row by row; of float layers, convert them to int8",
         )
-    return {op.index: _way(possible[op.index], in_front=i < switch) for i, op in enumerate(graph.ops)}
+    switch = min(in_rows(graph), least_memory([layer(graph, op) for op in graph.ops], devices))
+    return cut(graph, switch, len(graph.ops))
 
 
-def _way(possible: Sequence[Way], *, in_front: bool) -> Way:
-    if in_front:
-        return Way.ROWS
-    return Way.CHANNELS if Way.CHANNELS in possible else Way.WHOLE
+def in_rows(graph: Graph) -> int:
+    """How many operators in front can be shared by rows."""
+    return next((i for i, op in enumerate(graph.ops) if Way.ROWS not in ways(graph, op)), len(graph.ops))
+
+
+def cut(graph: Graph, switch: int, end: int, front: Way = Way.ROWS) -> Mapping[int, Way]:
+    """Operators before `switch` as the front is, from `end` on by the first device, and the others by channels."""
+    found = {}
+    for i, op in enumerate(graph.ops):
+        wanted = front if i < switch else Way.CHANNELS if i < end else Way.WHOLE
+        found[op.index] = wanted if wanted in ways(graph, op) else Way.WHOLE
+    return found
 
 
 def layer(graph: Graph, op: Op) -> SplitLayer:
@@ -139,10 +210,10 @@ def _weights(graph: Graph, of: Sequence[int] | None = None) -> int:
     return sum(_filter_bytes(graph, op) for op in graph.ops if of is None or not set(of).isdisjoint(op.stands_for))
 
 
-def _crossing(asked: Request, one: Optimized) -> Sequence[RowCrosses]:
-    """The rows that cross, as the checker replays them. Raises UsageError where builtin operators are left.
+def _crossing(asked: Request, one: Optimized) -> tuple[Planned, Sequence[RowCrosses]]:
+    """The plan, and the rows that cross, as the checker replays them.
 
-    TFLM would run them again whenever it goes on after a wait.
+    Raises UsageError where builtin operators are left: TFLM would run them again whenever it goes on after a wait.
     """
     conversion = asked.conversion(one.original)
     planned = conversion.of(one.plan).planned if one.plan else None
@@ -156,4 +227,4 @@ def _crossing(asked: Request, one: Optimized) -> Sequence[RowCrosses]:
             where=where,
             hint="inspect says why; --int8-io where they are at the border",
         )
-    return check(planned.plan, planned.understood.graph, parts)
+    return planned, check(planned.plan, planned.understood.graph, parts)

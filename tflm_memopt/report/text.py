@@ -24,7 +24,6 @@ from tflm_memopt.results import (
     Balance,
     Batch,
     BlockReport,
-    DevicesReport,
     Exploration,
     Fits,
     Inspection,
@@ -36,7 +35,6 @@ from tflm_memopt.results import (
 )
 from tflm_memopt.runtime.cases import Difference
 from tflm_memopt.runtime.verify import Measured, ModuleRuns, Verification
-from tflm_memopt.runtime.verify_devices import DevicesVerification
 from tflm_memopt.targets.boards import BoardFit
 from tflm_memopt.tflm.arena import Arena
 from tflm_memopt.tflm.libraries import REFERENCE
@@ -69,11 +67,11 @@ def optimized(report: Report, folder: Path, files: Iterable[str]) -> RenderableT
         _arenas(report),
         _blocks(report.blocks) if report.blocks else None,
         section("Operators that stay builtin", _kept(kept)) if kept else None,
-        section("The model's interface is another one now", _lines(interface)) if interface else None,
-        section("Inputs and outputs that --int8-io leaves", _lines(report.interface_kept))
+        section("The model's interface is another one now", lines(interface)) if interface else None,
+        section("Inputs and outputs that --int8-io leaves", lines(report.interface_kept))
         if report.interface_kept
         else None,
-        section(f"Written to {printable(str(folder))}", _lines(files)),
+        section(f"Written to {printable(str(folder))}", lines(files)),
     )
 
 
@@ -121,7 +119,7 @@ def exploration(result: Exploration, files: Iterable[str]) -> RenderableType:
     return page(
         Group(title, Text(), table, *([Text(f"  {times.UPPER}", "dim")] if timed else [])),
         None if result.points else Text("No operator can run row by row: inspect says why.", "yellow"),
-        section("Written", _lines(written)) if written else None,
+        section("Written", lines(written)) if written else None,
     )
 
 
@@ -154,7 +152,7 @@ def inspection(result: Inspection, files: Iterable[str] = ()) -> RenderableType:
         Text(printable(result.refused), "red") if result.refused else None,
         _operators(result),
         section("Operators that would stay builtin", _kept(refused)) if refused else None,
-        section("Written", _lines(written)) if (written := list(files)) else None,
+        section("Written", lines(written)) if (written := list(files)) else None,
     )
 
 
@@ -204,48 +202,12 @@ def verification(result: Verification) -> RenderableType:
     if result.failure:
         said.append(f"the rewritten model: {result.failure}")
     if result.difference:
-        said.append(_difference(result.difference))
+        said.append(difference(result.difference))
     if result.module:
         said += _module(result.module)
     return page(
-        Group(answer, Padding(_lines(said), (0, 0, 0, INDENT))), _measured(result.measured) if result.measured else None
+        Group(answer, Padding(lines(said), (0, 0, 0, INDENT))), _measured(result.measured) if result.measured else None
     )
-
-
-def devices(report: DevicesReport, folder: Path, files: Iterable[str]) -> RenderableType:
-    """The answer of `optimize` for several devices: a line for each."""
-    table = table_of("device", "arena", "flash", "weights", "sent", "received", numbers=5)
-    rows = [(d.arena.figure(d.arena.total), d.flash, d.weights, d.sent, d.received) for d in report.devices]
-    before = report.original_arena.figure(report.original_arena.total)
-    table.add_row(
-        "one, TFLM today", before, *(f"{n:,}" for n in (report.original_flash, report.original_weights)), "", ""
-    )
-    for number, (arena, *rest) in enumerate(rows):
-        table.add_row(str(number), arena, *(f"{n:,}" for n in rest))
-    ways = (("rows", report.rows), ("channels", report.channels), ("first device", report.whole))
-    how = [f"{name}: operators {', '.join(map(str, ops))}" for name, ops in ways if ops]
-    how.append(f"a line between two devices holds {report.room:,} B at the least")
-    return page(
-        Group(
-            Text(f"{printable(report.model)}: {len(report.devices)} devices", "bold"), Text(report.convention, "dim")
-        ),
-        table,
-        section("Shared by", _lines(how)),
-        section(f"Written to {printable(str(folder))}", _lines(files)),
-    )
-
-
-def devices_verification(result: DevicesVerification) -> RenderableType:
-    """The answer of `verify` for several devices."""
-    answer = Text("bit-exact", "bold green") if result.bit_exact else Text("DIFFERENT", "bold red")
-    said = [f"{result.runs} inferences (seed {result.seed}) on {len(result.devices)} processes, linked over loopback"]
-    for number, device in enumerate(result.devices):
-        said.append(f"device {number} sent {device.sent:,} B and received {device.received:,} B of messages in all")
-    if result.failure:
-        said.append(result.failure)
-    if result.difference:
-        said.append(_difference(result.difference))
-    return page(Group(answer, Padding(_lines(said), (0, 0, 0, INDENT))))
 
 
 # --- parts
@@ -264,7 +226,7 @@ def _module(module: ModuleRuns) -> Iterator[str]:
         yield f"  output {port.output} '{port.name}': {same}"
 
 
-def _lines(lines: Iterable[str]) -> Text:
+def lines(lines: Iterable[str]) -> Text:
     return Text("\n".join(map(printable, lines)))
 
 
@@ -503,7 +465,7 @@ def _measured(measured: Measured) -> RenderableType:
     return table
 
 
-def _difference(d: Difference) -> str:
+def difference(d: Difference) -> str:
     where = (
         f"run {d.run} ({printable(d.label)}), output {d.output} '{printable(short_name(d.name))}' at {list(d.index)}"
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -17,7 +18,7 @@ import tflm_memopt
 from tflm_memopt.check.checker import check
 from tflm_memopt.cli.main import main
 from tflm_memopt.convert.request import request
-from tflm_memopt.errors import MemoptError, PlanError
+from tflm_memopt.errors import DoesNotFit, MemoptError, PlanError
 from tflm_memopt.options import DEFAULTS
 from tflm_memopt.plan.plan import Block
 
@@ -53,6 +54,11 @@ def test_the_command_writes_a_folder_for_each_device(tmp_path: Path, capsys: pyt
         ("devices_limit", lambda: tflm_memopt.optimize_devices(SHAPES, 2, cores=2)),
         ("devices_limit", lambda: tflm_memopt.optimize_devices(SHAPES, 2, ram_limit=9000)),
         ("devices_plan", lambda: tflm_memopt.optimize_devices(SHAPES, 2, plan={})),
+        ("bad_link", lambda: tflm_memopt.optimize_devices(SHAPES, 2, link="fast")),
+        ("bad_link", lambda: tflm_memopt.optimize_devices(SHAPES, 2, link="1kB,-2,3")),
+        ("bad_memory", lambda: tflm_memopt.optimize_devices(SHAPES, 2, memory="1kB,2kB,3kB")),
+        ("devices_clock", lambda: tflm_memopt.optimize_devices(dense(), 2, link="1kB")),
+        ("cycles_unknown", lambda: tflm_memopt.optimize_devices(dense(), 2, link="1kB", core="rv32", clock=100)),
     ],
 )
 def test_what_several_devices_cannot_have_is_refused(code: str, run: Callable[[], Any]) -> None:
@@ -68,6 +74,10 @@ def test_what_several_devices_cannot_have_is_refused(code: str, run: Callable[[]
         ("devices_flag", ["optimize", str(SHAPES), "--devices", "2", "--frontier"]),
         ("devices_one", ["optimize", str(ROOT / "tests"), "--devices", "2"]),
         ("devices_emit", ["optimize", str(SHAPES), "--devices", "2", "--emit", "c"]),
+        ("devices_flag", ["explore", str(SHAPES), "--devices", "2", "--link", "1kB", "--plans", "x"]),
+        ("devices_no_link", ["explore", str(SHAPES), "--devices", "2"]),
+        ("one_device", ["explore", str(SHAPES), "--clock", "64MHz"]),
+        ("one_device", ["optimize", str(SHAPES), "--link", "1kB"]),
         ("devices_verify", ["verify", str(SHAPES), ".", "--steps", "2"]),
         ("no_devices", ["verify", str(SHAPES), str(ROOT / "tests")]),
     ],
@@ -78,6 +88,67 @@ def test_flags_that_are_for_one_device_are_refused(
     assert main(flags) == 2
     assert code  # which errors tests raise is counted by their codes
     assert "device" in capsys.readouterr().err
+
+
+def dense(width: int = 32) -> bytes:
+    """Three layers, whose weights are most of what there is."""
+    net = Net()
+    x = net.input((1, width))
+    for _ in range(3):
+        x = net.fully_connected(x, width)
+    return net.model(x)
+
+
+CORE: dict[str, Any] = {"core": "cortex-m4", "clock": "80MHz"}
+
+
+def test_time_is_told_of_each_device_and_of_all() -> None:
+    """What a device computes does not depend on its lines; slow ones make it wait."""
+    said = {link: tflm_memopt.optimize_devices(dense(), 2, link=link, **CORE).report for link in ("1MB", "1kB,5ms")}
+    fast, slow = (report.time for report in said.values())
+    assert fast.computing == slow.computing
+    assert max(fast.computing) <= fast.milliseconds < slow.milliseconds
+    sent = [report.devices[1].sent for report in said.values()]
+    assert sent[0] == sent[1] < slow.milliseconds  # a byte is a millisecond there
+    assert tflm_memopt.optimize_devices(dense(), 2).report.time is None
+
+
+@pytest.mark.slow
+def test_devices_that_fit_their_memory_are_found_or_named() -> None:
+    model = dense(96)
+    least = tflm_memopt.optimize_devices(model, 2).report
+    given = tflm_memopt.optimize_devices(model, 2, memory=(least.ram, least.flash), link="1MB", **CORE).report
+    assert given.ram <= least.ram
+    assert given.flash <= least.flash
+    with pytest.raises(DoesNotFit, match="2 devices need up to") as caught:
+        tflm_memopt.optimize_devices(model, 2, memory=(2 * least.ram, least.flash - 2000))
+    assert caught.value.code == "devices_memory"
+    assert re.match(r"--devices [34] \(fits in .*\), or --memory \d+,\d+$", caught.value.hint)
+    flags = caught.value.hint.split("--memory ")[1]
+    assert tflm_memopt.optimize_devices(model, 2, memory=flags).report.flash <= int(flags.split(",")[1])
+    with pytest.raises(DoesNotFit, match="limit is 100 B") as caught:
+        tflm_memopt.optimize_devices(model, 2, memory="100")
+    assert re.match(r"--memory \d+$", caught.value.hint)
+
+
+@pytest.mark.slow
+def test_the_frontier_has_one_device_and_falls(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    model = tmp_path / "dense.tflite"
+    model.write_bytes(dense(48))
+    flags = ["--devices", "2", "--link", "50kB,1ms", "--clock", "80MHz", "--core", "cortex-m4"]
+    files = {flag: tmp_path / f"x.{flag}" for flag in ("csv", "plot.svg")}
+    written = ["--csv", str(files["csv"]), "--plot", str(files["plot.svg"])]
+    assert main(["explore", str(model), *flags, *written, "--json"]) == 0
+    said = json.loads(capsys.readouterr().out)
+    points = said["points"]
+    assert points[0]["devices"] == 1
+    assert len(points) > 1
+    assert [p["milliseconds"] for p in points] == sorted(p["milliseconds"] for p in points)
+    assert [p["memory"] for p in points] == sorted((p["ram"] + p["flash"] for p in points), reverse=True)
+    assert len(files["csv"].read_text().splitlines()) == 1 + len(points)
+    assert files["plot.svg"].read_text().endswith("</svg>\n")
+    assert main(["explore", str(model), *flags]) == 0
+    assert "over lines of 50,000 B/s" in capsys.readouterr().out
 
 
 def test_a_model_without_anything_to_share_is_refused() -> None:

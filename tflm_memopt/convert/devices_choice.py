@@ -1,0 +1,168 @@
+"""Ways to share a network: of least memory, what fits a limit in the least time, and all that no other one beats.
+
+Three families of ways are tried: the layers in front by rows, up to any of them, or on the first device alone; and,
+with the cut of least memory, the layers behind any one on the first device alone. Most of them are told apart by their
+graphs: the largest device's weights and maps, its multiply-accumulates, and the bytes that cross. What no other one
+beats in all three is converted.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import chain
+
+from tflm_memopt.convert.devices import Network, chosen, computed, cut, in_rows, layer
+from tflm_memopt.convert.frontier import undominated
+from tflm_memopt.errors import DoesNotFit
+from tflm_memopt.model.graph import Graph
+from tflm_memopt.ops.crossing import SEND
+from tflm_memopt.results import DevicesExploration, DevicesPoint, DevicesReport, OptimizedDevices
+from tflm_memopt.rewrite.shares import MOST_DEVICES, Way
+from tflm_memopt.tflm.arena import predict
+
+How = Mapping[int, Way]
+Memory = tuple[int, "int | None"]
+"""Bytes of RAM and flash that a device has; no flash: whatever it takes."""
+Planning = Callable[[int, int], None]
+
+
+def choose(network: Network, devices: int, memory: Memory | None, planning: Planning) -> OptimizedDevices:
+    """The way of least memory; with a limit, what fits: the fastest or, where no link is said, what sends least.
+
+    Raises DoesNotFit where nothing does.
+    """
+    usual = network.converted(chosen(network.graph, devices), devices)
+    if memory is None:
+        return usual
+    found = [usual, *_converted(network, devices, planning)]
+    fitting = [one for one in found if admits(memory, one.report)]
+    if not fitting:
+        raise _misfit(network, devices, memory, found)
+    return min(fitting, key=lambda one: (one.report.time.milliseconds if one.report.time else 0.0, one.report.sent))
+
+
+def admits(memory: Memory, report: DevicesReport) -> bool:
+    """Whether each device has enough."""
+    ram, flash = memory
+    return report.ram <= ram and (flash is None or report.flash <= flash)
+
+
+def _misfit(network: Network, devices: int, memory: Memory, found: Sequence[OptimizedDevices]) -> DoesNotFit:
+    ram, flash = memory
+    best = min((one.report for one in found), key=lambda r: max(r.ram / ram, r.flash / flash if flash else 0.0))
+    least = f"{best.ram},{best.flash}" if flash is not None else str(best.ram)
+    needs, limit = f"{best.ram:,} B of RAM", f"{ram:,} B"
+    if flash is not None:
+        needs, limit = f"{needs} and {best.flash:,} B of flash", f"{limit} and {flash:,} B"
+    return DoesNotFit(
+        f"{devices} devices need up to {needs} each, limit is {limit}",
+        code="devices_memory",
+        where=f"device {max(range(devices), key=lambda n: best.devices[n].arena.total)} has the largest arena",
+        hint=", or ".join([*_more(network, devices, memory), f"--memory {least}"]),
+    )
+
+
+def _more(network: Network, devices: int, memory: Memory) -> Iterator[str]:
+    """More devices, up to twice as many: the fewest that are enough."""
+    for more in range(devices + 1, min(2 * devices, MOST_DEVICES) + 1):
+        report = network.converted(chosen(network.graph, more), more).report
+        if admits(memory, report):
+            yield f"--devices {more} (fits in {report.ram:,} B of RAM and {report.flash:,} B of flash)"
+            return
+
+
+def frontier(network: Network, devices: int, planning: Planning) -> DevicesExploration:
+    """The memory of the largest device against time. The network has a line."""
+    started, asked = time.monotonic(), network.asked
+    points = [_alone(network)] if network.line else []
+    points += [_point(one.report) for one in _converted(network, devices, planning)]
+    best = undominated(points, lambda p: (math.ceil(1000 * p.milliseconds), p.memory))
+    line, clock = network.line, asked.clock
+    if line is None or clock is None:
+        raise TypeError("no line or no clock")
+    return DevicesExploration(
+        model=network.name,
+        devices=devices,
+        rate=line.rate,
+        latency=line.latency,
+        core=clock.core,
+        mhz=clock.mhz,
+        original_arena=predict(network.source, asked.abi, library=asked.library),
+        original_flash=len(network.data),
+        points=tuple(best),
+        seconds=round(time.monotonic() - started, 3),
+    )
+
+
+def _alone(network: Network) -> DevicesPoint:
+    """One device runs all of it."""
+    one = network.optimize(network.data, network.name)
+    conversion = network.asked.conversion(network.data)
+    spent = sum(computed(network.asked, conversion.of(one.plan).planned)) if one.plan else math.inf
+    whole = tuple(op.index for op in network.graph.ops)
+    return DevicesPoint(1, (), (), whole, one.report.arena.total, len(one.model), 0, round(spent, 3))
+
+
+def _point(report: DevicesReport) -> DevicesPoint:
+    return DevicesPoint(
+        devices=len(report.devices),
+        rows=report.rows,
+        channels=report.channels,
+        whole=report.whole,
+        ram=report.ram,
+        flash=report.flash,
+        sent=report.sent,
+        milliseconds=report.time.milliseconds if report.time else 0.0,
+    )
+
+
+# --- ways
+
+
+def _converted(network: Network, devices: int, planning: Planning) -> Iterator[OptimizedDevices]:
+    """What is worth a conversion."""
+    ways = promising(network, devices)
+    for number, how in enumerate(ways):
+        planning(number, len(ways))
+        yield network.converted(how, devices)
+    planning(len(ways), len(ways))
+
+
+def promising(network: Network, devices: int) -> list[How]:
+    """All ways that no other one beats in what their graphs tell, each once."""
+    graph = network.graph
+    usual = chosen(graph, devices)
+    switch = sum(way is Way.ROWS for way in usual.values())
+    count = len(graph.ops)
+    fronts = (cut(graph, s, count) for s in range(in_rows(graph) + 1))
+    backs = (cut(graph, min(switch, e), e) for e in range(1, count))
+    alone = (cut(graph, s, count, Way.WHOLE) for s in range(1, count))
+    found: dict[tuple[float, ...], How] = {}
+    for how in chain(fronts, backs, alone):
+        if any(way is not Way.WHOLE for way in how.values()):
+            found.setdefault(_told(network, how, devices), how)
+    return [how for told, how in found.items() if not any(_beats(other, told) for other in found)]
+
+
+def _beats(a: Sequence[float], b: Sequence[float]) -> bool:
+    return a != b and all(x <= y for x, y in zip(a, b, strict=True))
+
+
+def _told(network: Network, how: How, devices: int) -> tuple[float, ...]:
+    """The largest device's weights and maps, the busiest one's multiply-accumulates, and all bytes that cross."""
+    graphs = network.shared(how, devices).graphs
+    held, busy, sent = [], [], 0
+    for graph in graphs:
+        layers = [layer(graph, op) for op in graph.ops]
+        held.append(max((a.reads + a.makes for a in layers), default=0) + sum(a.weights for a in layers))
+        busy.append(sum(_macs(graph, i, a.weights) for i, a in enumerate(layers)))
+        sent += sum(a.reads for op, a in zip(graph.ops, layers, strict=True) if op.options.get("custom_code") == SEND)
+    return float(max(held)), float(max(busy)), float(sent)
+
+
+def _macs(graph: Graph, number: int, weights: int) -> float:
+    """About as many as there are outputs, times what each reads."""
+    output = graph.tensors[graph.ops[number].outputs[0]]
+    return output.elements * max(1.0, weights / max(1, output.shape[-1] if output.shape else 1))

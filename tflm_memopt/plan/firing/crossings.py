@@ -1,0 +1,28 @@
+"""What a device computes between the rows that it exchanges with others."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from tflm_memopt.plan.firing.occupancy import trace_of
+from tflm_memopt.plan.plan import Block
+from tflm_memopt.plan.planned import Planned
+
+
+def between(planned: Planned, cost: Mapping[int, float]) -> list[float]:
+    """What is computed before each row that crosses, in the order of check(), and behind the last one.
+
+    cost: of all firings of an operator together, by its key; in whatever unit.
+    """
+    found = [0.0]
+    for step in planned.plan.steps:
+        if not isinstance(step, Block):
+            continue
+        trace, ops = trace_of(step, planned.partition.ops), planned.partition.ops
+        fired = trace.fired.tolist()
+        each = {key: cost[key] / fired.count(key) for key in set(fired)}
+        for key in fired:
+            found[-1] += each[key]
+            if ops[key].crossing is not None:
+                found.append(0.0)
+    return found
