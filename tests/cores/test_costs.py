@@ -7,13 +7,14 @@ from collections.abc import Mapping
 from typing import Any
 
 import pytest
-from conftest import EXAMPLE
+from conftest import EXAMPLE, MODELS
 from cores.cases import model_cases, run
 from cores.core import MEASURED, Core, missing_tools
 
 import tflm_memopt
 from tflm_memopt.analysis import costs
 from tflm_memopt.results import Optimized
+from tflm_memopt.runtime import host
 
 MARGIN = 0.1
 """Beyond the worst error of other models' plans."""
@@ -50,3 +51,20 @@ def test_estimates_of_a_model_that_was_not_measured(name: str) -> None:
 
 def test_every_core_has_a_machine() -> None:
     assert CORES.keys() == costs.tables().keys()
+
+
+@pytest.mark.slow
+def test_a_step_of_a_window() -> None:
+    """The first one after a reset, which fills the rings, too; the figures of docs/endless-input.md."""
+    path = MODELS / "str_ww_ref_model.tflite"
+    if not path.is_file():
+        pytest.skip(f"{path.name} is not here")
+    core = CORES["cortex-m4"]
+    if reason := missing_tools(core):
+        pytest.skip(reason)
+    result = tflm_memopt.optimize(path.read_bytes(), target="cortex-m4", input="sliding:1")
+    assert (result.report.macs.rewritten, result.report.arena.total) == (46_040, 4_308)
+    (outcome,) = run(core, model_cases(result.model))
+    print(outcome.instructions)
+    assert (outcome.status, outcome.wrong, outcome.canaries) == (host.WAIT, 0, True)
+    assert outcome.instructions <= 80_000

@@ -8,6 +8,8 @@ from ai_edge_litert import schema_py_generated as schema
 from models import Net
 
 import tflm_memopt
+from tflm_memopt.runtime.stimuli import Steps
+from tflm_memopt.runtime.verify import verify
 
 LAYERS = ("conv", "conv", "depthwise", "pointwise", "pool", "relu", "residual", "concat", "same")
 
@@ -39,11 +41,11 @@ def network(seed: int) -> tuple[bytes, int]:
 
 
 def examine(seed: int) -> None:
-    """Every window gives the original's outputs, after a reset and behind other windows (runtime/feeds.py)."""
+    """Every window gives the original's outputs, after a reset, behind other windows, and step by step."""
     model, rows = network(seed)
     result = tflm_memopt.optimize(model, input=f"sliding:{rows}", seconds=0.05, effort="low")
     assert result.report.changed and result.report.overhead <= 1
-    found = tflm_memopt.verify(model, result.model, runs=6, seed=seed)
+    found = verify(model, result.model, runs=3, seed=seed, steps=Steps(12, 5))
     assert found.bit_exact, found
 
 

@@ -12,7 +12,6 @@ import streaming
 from stepping import STEPS, differing
 
 import tflm_memopt
-from tflm_memopt.errors import UsageError
 from tflm_memopt.lower.records import HEADER, RING
 from tflm_memopt.lower.rewrite import programs
 from tflm_memopt.model.reader import read
@@ -117,13 +116,3 @@ def _beginning_otherwise(model: bytes) -> bytes:
     rings["fill"] ^= 64
     at = model.index(program) + int(header["rings"])
     return model[:at] + rings.tobytes() + model[at + rings.nbytes :]
-
-
-def test_steps_are_not_for_c_modules(tmp_path: Path) -> None:
-    data = streaming.mixed()
-    model = tflm_memopt.optimize(data, seconds=0).model
-    (tmp_path / "m.h").write_text("int32_t m_selftest(void);")
-    (tmp_path / "m.c").write_text("")
-    with pytest.raises(UsageError) as refused:
-        verify(data, model, steps=Steps(3), c=tmp_path)
-    assert refused.value.code == "steps_and_c"

@@ -213,7 +213,11 @@ def _verify(group: Any) -> None:
     _model(verify, "rewritten", "the .tflite file that optimize wrote; of app.toml, or of several devices, the folder")
     verify.add_argument("--runs", type=count, default=10, metavar="N", help="random inputs (default: 10)")
     verify.add_argument(
-        "--steps", type=count, default=0, metavar="N", help="inferences one after the other, for models with state"
+        "--steps",
+        type=count,
+        default=0,
+        metavar="N",
+        help="inferences one after the other, for models with state and windows that slide",
     )
     verify.add_argument(
         "--reset-every",

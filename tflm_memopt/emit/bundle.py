@@ -59,10 +59,6 @@ def files(result: Optimized, name: str, kinds: Collection[str] = ("cpp",), given
         f"{stem}.plan.json": to_json((result.plan or NOTHING_PLANNED).to_json()),
         f"{stem}.report.json": to_json(result.report.to_json()),
     }
-    if result.report.window and "c" in kinds:
-        raise UsageError(
-            "no C module is written for a window that slides", code="sliding_program", hint="--emit cpp, or a project"
-        )
     model, once = read(result.model), replace(given, sample=functools.cache(given.sample) if given.sample else None)
     for kind in kinds:
         texts |= EMITTERS[kind](stem, model, result, once)
@@ -79,7 +75,7 @@ def _cpp(stem: str, model: Model, result: Optimized, given: Given) -> Mapping[st
 
 def _c(stem: str, model: Model, result: Optimized, given: Given) -> Mapping[str, str]:
     kept = ", ".join(f"operator {k.index} {k.operator}" for k in result.report.kept_builtin)
-    whole = module(stem, model, result.report.frame, kept or result.report.why_unchanged)
+    whole = module(stem, model, result.report.frame, kept or result.report.why_unchanged, result.report.window)
     if given.sample is None:
         raise ValueError("a C module has a self-test: it needs a sample")
     return {f"{stem}.h": module_header(whole), f"{stem}.c": module_source(whole, given.sample())}

@@ -14,13 +14,15 @@ GIVEN_UP = 2
 """Number of the frame before which half of another one is pushed, and forgotten."""
 
 
-def harness(header: str, prefix: str, ports: Ports, frame: FrameReport | None) -> str:
+def harness(header: str, prefix: str, ports: Ports, frame: FrameReport | None, *, keeps: bool) -> str:
     """main.c: prints what the self-test returns, then does as many runs as its first argument says, from the second
     one's file to the third's.
 
     header: the module's. ports, frame: what the module must have; others do not compile. A run in the input file is
     the bytes of each input, of a streamed one all rows; of an external one bytes, pitch, x, y and format of the
-    frame (uint32 each), then its data. A run in the output file is the bytes of each output.
+    frame (uint32 each), then its data. keeps: it has a state. Then a run begins with whether it is reset, whether the
+    window is not full before the last inference, and how many there are (uint32 each). A run in the output file is the
+    bytes of each output.
     """
     return f"""\
 #include <stdio.h>
@@ -47,7 +49,7 @@ static void expect(tmo_status status, tmo_status expected) {{
 
 static void run(int number) {{
   (void)number;
-{_infer(prefix, ports, frame)}
+{_infer_kept(prefix, ports) if keeps else _infer(prefix, ports, frame)}
 {NEWLINE.join(_take(ports.outputs))}
 }}
 
@@ -103,6 +105,18 @@ def _infer(prefix: str, ports: Ports, frame: FrameReport | None) -> str:
   for (int push = 1; push <= {pushes}; ++push) {{
     fill({_local(rows)}, {rows.constant});
     expect({prefix}_push(), push == {pushes} ? TMO_OK : TMO_WAIT);
+  }}"""
+
+
+def _infer_kept(prefix: str, ports: Ports) -> str:
+    fills = "\n".join(f"    fill({p.function}(), {p.constant});" for p in ports.inputs)
+    return f"""\
+  uint32_t words[3];
+  fill(words, sizeof words);
+  if (words[0]) {prefix}_reset();
+  for (uint32_t left = words[2]; left > 0; --left) {{
+{fills}
+    expect({prefix}_invoke(), words[1] && left > 1 ? TMO_WAIT : TMO_OK);
   }}"""
 
 

@@ -12,7 +12,7 @@ from tflm_memopt.emit.ports import Ports, ports
 from tflm_memopt.errors import UsageError
 from tflm_memopt.model.graph import TensorId
 from tflm_memopt.model.reader import Model
-from tflm_memopt.results import FrameReport
+from tflm_memopt.results import FrameReport, WindowReport
 from tflm_memopt.runtime.regions import CustomOperator, addresses, is_region, regions
 
 
@@ -38,6 +38,8 @@ class Module:
     """Outputs of the model that are no part of the arena."""
     frame: FrameReport | None
     """The input, if it is not in the arena as a whole."""
+    window: WindowReport | None
+    """What the input is a part of, if a window slides."""
 
     @property
     def macro(self) -> str:
@@ -53,10 +55,13 @@ class Module:
         return self.frame is not None and self.frame.pushed > 0
 
 
-def module(name: str, model: Model, frame: FrameReport | None = None, left: str = "") -> Module:
+def module(
+    name: str, model: Model, frame: FrameReport | None = None, left: str = "", window: WindowReport | None = None
+) -> Module:
     """The module of a rewritten model. Raises UsageError unless all of its operators are tflm-memopt's.
 
-    frame: its input, where it is streamed or external. left: for the message, what stays builtin, or why all does.
+    frame, window: its input, where it is streamed or external, or slides. left: for the message, what stays builtin, or
+    why all does.
     """
     found = tuple(regions(model))
     if not found or not all(is_region(op) for op in model.graph.ops):
@@ -84,4 +89,5 @@ def module(name: str, model: Model, frame: FrameReport | None = None, left: str 
         border,
         constants,
         frame,
+        window,
     )

@@ -80,6 +80,19 @@ def _noted(m: Module) -> Iterator[tuple[Port, str]]:
 
 def _how_to_run(m: Module) -> str:
     inputs = "\n".join(f"{p.type} *{p.function}(void);" for p in m.ports.inputs)
+    if m.window:
+        return f"""\
+#define {m.macro}_STEPS {m.window.inferences}u /* that fill the window */
+
+/* To be filled before every invocation with the next {_rows(m.window.new)} of a sequence without end, of which the
+ * model's input is the last {_rows(m.window.rows)}. These bytes are used again, for the outputs too. */
+{inputs}
+
+/* TMO_WAIT: the window is not full yet, and the outputs mean nothing. TMO_OK: they are those of all of it. */
+tmo_status {m.prefix}_invoke(void);
+
+/* The window is empty again. */
+void {m.prefix}_reset(void);"""
     if m.frame is None:
         reset = (
             f"""
@@ -113,6 +126,10 @@ tmo_status {m.prefix}_push(void);
 
 /* Forgets the rows of a frame that was begun. */
 void {m.prefix}_restart(void);"""
+
+
+def _rows(count: int) -> str:
+    return f"{count} row{'s' * (count > 1)}"
 
 
 def module_source(m: Module, sample: Sample) -> str:
@@ -264,6 +281,8 @@ def _function(head: str, calls: Sequence[str]) -> str:
 
 
 def _run_stored(m: Module) -> str:
+    if m.window:
+        return f"{_push_stored(m, 'reset', 'invoke')}\n  {m.prefix}_reset();"
     if m.frame is None:
         reset = [f"  {m.prefix}_reset();"] if _keeps(m) else []
         copies = [f"  memcpy({p.function}(), in_{k}, sizeof in_{k});" for k, p in enumerate(m.ports.inputs)]
@@ -272,13 +291,18 @@ def _run_stored(m: Module) -> str:
         return f"""\
   const tmo_frame frame = {{in_0, sizeof in_0, {m.macro}_ROW_BYTES, 0, 0, TMO_FORMAT_INT8}};
   status = {m.prefix}_invoke(&frame);"""
+    return _push_stored(m, "restart", "push")
+
+
+def _push_stored(m: Module, begin: str, push: str) -> str:
+    """All rows that are stored, after what begins anew."""
     (rows,) = m.ports.inputs
     return f"""\
-  {m.prefix}_restart();
+  {m.prefix}_{begin}();
   status = TMO_WAIT;
   for (const uint8_t *row = in_0; status == TMO_WAIT; row += {rows.constant}) {{
     memcpy({rows.function}(), row, {rows.constant});
-    status = {m.prefix}_push();
+    status = {m.prefix}_{push}();
   }}"""
 
 
@@ -291,7 +315,8 @@ def _accessors(m: Module) -> Iterator[str]:
 
 
 def _stored(m: Module, sample: Sample) -> Iterator[str]:
-    for side, values in (("in", sample.inputs), ("out", sample.outputs)):
+    inputs = [_whole_steps(m, data) for data in sample.inputs] if m.window else sample.inputs
+    for side, values in (("in", inputs), ("out", sample.outputs)):
         for k, data in enumerate(values):
             yield f"static const uint8_t {side}_{k}[{len(data)}] = {{\n{_bytes(data)}\n}};\n"
     yield """\
@@ -301,6 +326,12 @@ static int32_t differing(const void *got, const uint8_t *expected, uint32_t byte
   for (uint32_t i = 0; i < bytes; ++i) wrong += byte[i] != expected[i];
   return wrong;
 }"""
+
+
+def _whole_steps(m: Module, window: bytes) -> bytes:
+    """A stored window as what its steps bring: of the first, rows may be no part of it."""
+    (rows,) = m.ports.inputs
+    return bytes(-len(window) % rows.nbytes) + window
 
 
 def _bytes(data: bytes) -> str:

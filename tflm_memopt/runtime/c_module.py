@@ -9,7 +9,7 @@ import shlex
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
@@ -29,6 +29,8 @@ from tflm_memopt.results import FrameReport
 from tflm_memopt.runtime import host
 from tflm_memopt.runtime.feeds import in_a_picture
 from tflm_memopt.runtime.regions import regions
+from tflm_memopt.runtime.stimuli import Run
+from tflm_memopt.runtime.windows import Slide, step_elements
 
 Array = NDArray[Any]
 
@@ -154,29 +156,30 @@ def compile_library(compiler: Toolchain, folder: Path, flags: Sequence[str] = ()
     return [folder / f"{source.stem}.o" for source in sources]
 
 
-def run(
-    module: Sources, model: Model, where: str, runs: Iterable[Sequence[Array]], objects: Sequence[Path] = ()
-) -> Ran:
+def run(module: Sources, model: Model, where: str, runs: Sequence[Run], objects: Sequence[Path] = ()) -> Ran:
     """All outputs of all runs, or why there are none.
 
-    model: the rewritten model that the module must have been written for. where: interface.Changes.input. runs: a value
-    for each input, of a streamed or external one the whole frame. objects: those of the library, if they are compiled.
+    model: the rewritten model that the module must have been written for. where: interface.Changes.input. runs: of a
+    streamed or external input the whole frame, of one that slides the window. objects: those of the library, if they
+    are compiled.
     """
-    compiler, inputs = toolchain(), list(runs)
-    frame = _frame(model, where, inputs)
+    compiler, new = toolchain(), step_elements(model.graph, where)
+    frame = None if new else _frame(model, where, [run.values for run in runs])
+    keeps = any(region.state is not None for region in regions(model))
+    fed = _steps(runs, new) if keeps else _fed(frame, [run.values for run in runs])
     with tempfile.TemporaryDirectory(prefix="tflm-memopt-") as name:
         folder = Path(name)
         expected = ports(module.prefix, model.graph)
-        main = harness(module.header.name, module.prefix, expected, frame.report if frame else None)
+        main = harness(module.header.name, module.prefix, expected, frame.report if frame else None, keeps=keeps)
         (folder / "main.c").write_text(main, encoding="utf-8")
         linked = list(objects) or compile_library(compiler, folder, module.flags)
         include = f"-I{module.header.parent.resolve()}", f"-I{library.folder() / 'include'}"
         done = compiler(*WARNINGS, *include, module.source.resolve(), "main.c", *linked, "-o", "program", cwd=folder)
         if done.returncode:
             raise _does_not_compile(done.stderr, str(module.source))
-        (folder / "inputs").write_bytes(b"".join(_fed(frame, inputs)))
-        selftest, failure = _execute([str(folder / "program"), str(len(inputs)), "inputs", "outputs"], folder)
-        outputs = () if failure else _outputs(model.graph, (folder / "outputs").read_bytes(), len(inputs))
+        (folder / "inputs").write_bytes(b"".join(fed))
+        selftest, failure = _execute([str(folder / "program"), str(len(runs)), "inputs", "outputs"], folder)
+        outputs = () if failure else _outputs(model.graph, (folder / "outputs").read_bytes(), len(runs))
         return Ran(outputs, compiler.sanitized, selftest, failure)
 
 
@@ -220,6 +223,20 @@ def _fed(frame: _Frame | None, runs: Sequence[Sequence[Array]]) -> Iterator[byte
             picture = in_a_picture(values[0], frame.shape, number)
             words = [picture.pixels.nbytes, picture.pitch, picture.x, picture.y, picture.format]
             yield np.array(words, np.uint32).tobytes() + picture.pixels.tobytes()
+
+
+def _steps(runs: Sequence[Run], new: int) -> Iterator[bytes]:
+    """The same of a model that keeps a state. new: windows.step_elements."""
+    slide = Slide(new)
+    for run in runs:
+        if run.reset:
+            slide.forget()
+        values, filling, inferences = run.values, False, 1
+        if new:
+            rows, filling = slide.steps_to(run.values[0])
+            values, inferences = tuple(rows), len(rows)
+        yield np.array([run.reset, filling, inferences], np.uint32).tobytes()
+        yield from (np.ascontiguousarray(value).tobytes() for value in values)
 
 
 def _execute(command: Sequence[str], folder: Path) -> tuple[int, str]:

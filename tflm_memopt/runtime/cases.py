@@ -12,9 +12,12 @@ from numpy.typing import NDArray
 
 from tflm_memopt.model.graph import Graph, Tensor
 from tflm_memopt.model.interface import Change, Changes
+from tflm_memopt.model.reader import read
 from tflm_memopt.runtime import convert, host_model, wheel
+from tflm_memopt.runtime.feeds import RESET_BEFORE
 from tflm_memopt.runtime.process import Outcome, run_model
 from tflm_memopt.runtime.stimuli import NO_STEPS, Run, Steps, from_files, matches, sequence, stimuli
+from tflm_memopt.runtime.windows import step_elements, windows
 
 Array = NDArray[Any]
 
@@ -69,7 +72,12 @@ def under_tflm(*jobs: Job) -> Iterable[Outcome]:
 
 
 def on_host(*jobs: Job) -> Iterable[Outcome]:
-    return [Outcome(host_model.run_model(job.graph, job.stacks(), len(job.fed), job.resets())) for job in jobs]
+    return [Outcome(_run_on_host(job)) for job in jobs]
+
+
+def _run_on_host(job: Job) -> tuple[Array, ...]:
+    step = step_elements(read(job.model).graph, job.input)
+    return host_model.run_model(job.graph, job.stacks(), len(job.fed), job.resets(), step)
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,11 +97,19 @@ def cases_of(
     seed: int,
     files: Sequence[Array],
     steps: Steps = NO_STEPS,
+    new: int = 0,
 ) -> list[Case]:
-    """`runs` random inferences, extreme ones, and the user's own; then a sequence."""
+    """`runs` random inferences, extreme ones, and the user's own; then a sequence. new: windows.step_elements."""
     usual = _usual(before, after, changes, runs, seed, files)
     inputs = inputs_of(before, after, changes)
-    return usual + of_rewritten(changes, sequence(before, inputs, steps, seed))
+    if not new:
+        return usual + of_rewritten(changes, sequence(before, inputs, steps, seed))
+    usual[RESET_BEFORE] = _after_a_reset(usual[RESET_BEFORE])
+    return usual + of_rewritten(changes, windows(before, inputs[0], new, steps, seed))
+
+
+def _after_a_reset(case: Case) -> Case:
+    return Case(*(replace(run, reset=True) for run in (case.original, case.rewritten)))
 
 
 def _usual(before: Graph, after: Graph, changes: Changes, runs: int, seed: int, files: Sequence[Array]) -> list[Case]:

@@ -14,6 +14,7 @@ from tflm_memopt.model.reader import read
 from tflm_memopt.runtime import host, wheel
 from tflm_memopt.runtime.host import INT8, UINT8, Frame
 from tflm_memopt.runtime.regions import regions
+from tflm_memopt.runtime.windows import Slide, step_elements
 
 Array = NDArray[Any]
 Feed = Callable[[Sequence[Array], int], int]
@@ -22,21 +23,27 @@ Feed = Callable[[Sequence[Array], int], int]
 ABORT = 15
 """kTfLiteAbort in the pinned wheel: more rows are wanted."""
 RESET_BEFORE = 2
-"""Number of the inference before which half a frame is pushed, and the interpreter reset: nothing of it may be left."""
+"""Number of the inference before which half a frame is pushed, and the interpreter reset: nothing of it may be left. Or
+the window is given up that is full.
+"""
 BORDER = 3
 """Pixels around the input, in frames that are larger than it."""
 
 
-def feeder(interpreter: Any, model: bytes, where: str) -> Feed:
-    """`where` the input of the model is, as in interface.Changes.input."""
+def feeder(interpreter: Any, model: bytes, where: str, resets: Sequence[int] = ()) -> Feed:
+    """`where` the input of the model is, as in interface.Changes.input. resets: before which inferences the caller
+    resets the interpreter.
+    """
     if not where:
         pauses = any(region.pauses for region in regions(read(model)))
         return lambda values, _: (_to_the_end if pauses else _whole)(interpreter, values)
     if where == "external":
         shape = next(host.frame_shape(r.program) for r in regions(read(model)) if r.input == INPUT_EXTERNAL)
         return lambda values, number: _external(interpreter, values[0], shape, number)
-    feed = _sliding if where.startswith("sliding") else _streamed
-    return lambda values, number: feed(interpreter, values[0], number)
+    if elements := step_elements(read(model).graph, where):
+        slide = Slide(elements)
+        return lambda values, number: _sliding(interpreter, slide, values[0], anew=number in resets)
+    return lambda values, number: _streamed(interpreter, values[0], number)
 
 
 def _whole(interpreter: Any, values: Sequence[Array]) -> int:
@@ -71,29 +78,19 @@ def _streamed(interpreter: Any, frame: Array, number: int) -> int:
     return int(interpreter.invoke())
 
 
-def _sliding(interpreter: Any, window: Array, number: int) -> int:
-    """New rows until the window is there; the status of the last, or of the first that is wrong.
-
-    After a reset, all but the last bring a window that is not full; later ones slide out of the window before.
-    """
+def _sliding(interpreter: Any, slide: Slide, window: Array, *, anew: bool) -> int:
+    """New rows until the window is there; the status of the last, or of the first that is wrong. anew: it is empty."""
+    if anew:
+        slide.forget()
     shape = interpreter.get_input_details(0)["shape"]
-    rows = steps(window, int(np.prod(shape))).reshape(-1, *shape)
-    filling = number in (0, RESET_BEFORE)
-    if number == RESET_BEFORE:
-        interpreter.reset()
+    rows, filling = slide.steps_to(window)
     for new in rows[:-1]:
-        interpreter.set_input(new, 0)
+        interpreter.set_input(new.reshape(shape), 0)
         status = int(interpreter.invoke())
         if status != (ABORT if filling else 0):
             raise RuntimeError(f"Invoke returned status {status} when the window was {'not ' * filling}full")
-    interpreter.set_input(rows[-1], 0)
+    interpreter.set_input(rows[-1].reshape(shape), 0)
     return int(interpreter.invoke())
-
-
-def steps(window: Array, elements: int) -> Array:
-    """The new rows of each step, so many elements, that bring a window; what comes before them is no part of it."""
-    values = np.ascontiguousarray(window).ravel()
-    return np.concatenate([np.zeros(-len(values) % elements, values.dtype), values]).reshape(-1, elements)
 
 
 def _external(interpreter: Any, values: Array, shape: tuple[int, int, int], number: int) -> int:

@@ -14,8 +14,8 @@ from tflm_memopt.lower.program import INPUT_ARENA, INPUT_STREAM
 from tflm_memopt.model.graph import Graph, Tensor
 from tflm_memopt.model.reader import Model, describe
 from tflm_memopt.runtime import host
-from tflm_memopt.runtime.feeds import steps
 from tflm_memopt.runtime.regions import CustomOperator, placement, regions
+from tflm_memopt.runtime.windows import whole
 
 Array = NDArray[Any]
 Bytes = NDArray[np.int8]
@@ -68,7 +68,7 @@ def _in_steps(graph: Graph, region: CustomOperator, inputs: Sequence[Sequence[Ar
     elements = [graph.tensors[t].elements for t in region.inputs]
     for values in inputs:
         if region.input == INPUT_ARENA and len(elements) == 1 and values[0].size > elements[0]:
-            yield from ([rows] for rows in steps(values[0], elements[0]))
+            yield from ([rows] for rows in whole(values[0], elements[0]))
         else:
             yield values
 

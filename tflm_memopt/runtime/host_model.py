@@ -23,6 +23,7 @@ from tflm_memopt.ops.rowop import RowOp
 from tflm_memopt.rewrite.canonicalise import canonicalise
 from tflm_memopt.rowgraph.supported import Support, View, to_row_ops
 from tflm_memopt.runtime import convert, host, regions
+from tflm_memopt.runtime.windows import Slide
 
 Array = NDArray[Any]
 Values = dict[TensorId, Array]
@@ -30,19 +31,29 @@ Step = Callable[[Values], None]
 """Computes one operator's outputs from the values so far."""
 
 
-def run_model(graph: Graph, inputs: Sequence[Array], runs: int, resets: Sequence[int] = ()) -> tuple[Array, ...]:
-    """`runs` inferences; inputs, outputs and resets are those of process.run_model.
+def run_model(
+    graph: Graph, inputs: Sequence[Array], runs: int, resets: Sequence[int] = (), step: int = 0
+) -> tuple[Array, ...]:
+    """`runs` inferences; inputs, outputs and resets are those of process.run_model. step: windows.step_elements.
 
     Raises RuntimeUnavailable, naming the operator, for a model that needs TFLM's own kernels.
     """
     steps = compile_steps(graph)
     stacks: list[list[Array]] = [[] for _ in graph.outputs]
+    slide = Slide(step) if step else None
     for r in range(runs):
         if r in resets:
             steps = compile_steps(graph)
-        values: Values = {t: stack[r] for t, stack in zip(graph.inputs, inputs, strict=True)}
-        for step in steps:
-            step(values)
+            if slide:
+                slide.forget()
+        given: list[list[Array]] = [[stack[r] for stack in inputs]]
+        if slide:
+            given = [[rows] for rows in slide.steps_to(given[0][0])[0]]
+        values: Values = {}
+        for arrays in given:
+            values = dict(zip(graph.inputs, arrays, strict=True))
+            for compute in steps:
+                compute(values)
         for stack, t in zip(stacks, graph.outputs, strict=True):
             typed = values[t].view(zeros_like(graph.tensors[t]).dtype)
             stack.append(typed.reshape(graph.tensors[t].shape))

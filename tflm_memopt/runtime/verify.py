@@ -35,6 +35,7 @@ from tflm_memopt.runtime.guard import guarded_runs
 from tflm_memopt.runtime.process import Outcome, RecordedArena
 from tflm_memopt.runtime.regions import regions
 from tflm_memopt.runtime.stimuli import EXTREMES, NO_STEPS, Run, Steps
+from tflm_memopt.runtime.windows import step_elements
 
 Array = NDArray[Any]
 
@@ -138,26 +139,26 @@ def verify(
 ) -> Verification:
     """Runs both models on `runs` random inputs, three extreme ones and the user's `inputs`, compares every byte.
 
-    `inputs`: one array per model input and inference (stimuli.from_files). `steps`: more inferences, one after the
-    other, with resets, for models with state. `how`: for tests; by default the official wheel where it exists, else our
-    own kernels. `c`: the folder, or NAME.c, of a C module of the rewritten model, compiled here and compared, too.
+    `inputs`: one array per model input and inference (stimuli.from_files). `steps`: more inferences, in a row, with
+    resets, for models with state; a window slides in each. `how`: for tests; by default the official wheel where it
+    exists, else our own kernels. `c`: the folder, or NAME.c, of a C module of the rewritten model, compared, too.
 
     Raises InterfaceError when the two cannot be compared, ModelError when one cannot be read or the original does not
     run, RuntimeUnavailable when something has to be installed first, UsageError for arrays that do not fit.
     """
-    how, module = how or (TFLM_WHEEL if wheel.exists_here() else HOST_REFERENCE), _module(c, steps)
+    how, module = how or (TFLM_WHEEL if wheel.exists_here() else HOST_REFERENCE), c_module.find(c) if c else None
     (original, *_), (rewritten, *_) = loaded(original), loaded(rewritten)
     before, after = read(original), read(rewritten)
     seen, changes = interfaces(before, after, steps.cores)
-    cases = cases_of(before.graph, seen, changes, runs=runs, seed=seed, files=inputs, steps=steps)
+    new = step_elements(after.graph, changes.input)
+    cases = cases_of(before.graph, seen, changes, runs=runs, seed=seed, files=inputs, steps=steps, new=new)
     asked = stand_in.runnable(original), stand_in.runnable(rewritten)
-    new = [case.rewritten for case in cases]
-    job = Job(asked[0], before.graph, [case.original for case in cases])
-    expected, got = _execute(how, job, Job(asked[1], seen, new, changes.input, steps.cores))
-    guarded, failure, difference = 0, got.failure, None
-    if not failure:
-        guarded, failure = guarded_runs(after, _watched(new, runs), seed)
-        difference = first_difference(before.graph, changes, cases, expected, got)
+    old, fed = [case.original for case in cases], [case.rewritten for case in cases]
+    jobs = Job(asked[0], before.graph, old), Job(asked[1], seen, fed, changes.input, steps.cores)
+    expected, got = _execute(how, *jobs)
+    ran = not got.failure
+    guarded, failure = guarded_runs(after, _watched(fed, runs), seed) if ran else (0, got.failure)
+    difference = first_difference(before.graph, changes, cases, expected, got) if ran else None
     in_c = _run_module(module, after, before.graph, changes, cases, expected) if module else None
     return Verification(
         bit_exact=not failure and difference is None and (in_c is None or in_c.bit_exact),
@@ -223,19 +224,11 @@ def demand(expected: Outcome) -> None:
         )
 
 
-def _module(c: Path | None, steps: Steps) -> c_module.Sources | None:
-    """The C module that is to be verified as well."""
-    if c and steps.count:
-        hint = "verify twice: --steps, and --c"
-        raise UsageError("a C module is not run step by step", code="steps_and_c", hint=hint)
-    return c_module.find(c) if c else None
-
-
 def _run_module(
     module: c_module.Sources, after: Model, graph: Graph, changes: Changes, cases: Sequence[Case], expected: Outcome
 ) -> ModuleRuns:
     """graph: the original's. expected: what it gave."""
-    got = c_module.run(module, after, changes.input, [case.rewritten.values for case in cases])
+    got = c_module.run(module, after, changes.input, [case.rewritten for case in cases])
     back = each({change.index: change for change in changes.outputs}, convert.backward)
     ports = []
     for k, b in enumerate(got.outputs):

@@ -89,7 +89,7 @@ def run(directory: Path, runs: int, outputs: int, where: str, resets: Sequence[i
     model = (directory / MODEL).read_bytes()
     inputs = load(directory / INPUTS)
     tflm = allocate(model)
-    feed = feeds.feeder(tflm, model, where)
+    feed = feeds.feeder(tflm, model, where, resets)
     results: list[list[NDArray[Any]]] = [[] for _ in range(outputs)]
     for r in range(runs):
         if r in resets:

@@ -1,0 +1,85 @@
+"""`verify --steps` of a window that slides: each step against the original on the whole window, under TFLM."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+import streaming
+from conftest import MODELS
+from models import Net
+
+import tflm_memopt
+from tflm_memopt.lower.records import HEADER, RING
+from tflm_memopt.lower.rewrite import programs
+from tflm_memopt.model.reader import read
+from tflm_memopt.runtime.stimuli import Steps
+from tflm_memopt.runtime.verify import HOST_REFERENCE, TFLM_WHEEL, How, verify
+
+needs_compiler = pytest.mark.skipif(not shutil.which("gcc"), reason="no gcc")
+
+
+def network(height: int = 15) -> bytes:
+    """Kept rows in two layers, and a dense layer over all of them."""
+    net = Net(3)
+    x = net.conv2d(net.input((1, height, 1, 4)), 6, kernel=(3, 1), stride=(2, 1), padding="VALID")
+    return net.model(net.fully_connected(net.depthwise_conv2d(x, kernel=(3, 1), padding="VALID"), 3))
+
+
+@pytest.mark.parametrize("how", [TFLM_WHEEL, HOST_REFERENCE])
+@pytest.mark.parametrize("rows", [2, 4])
+def test_each_step_is_compared(rows: int, how: How) -> None:
+    data = network()
+    done = tflm_memopt.optimize(data, input=f"sliding:{rows}", seconds=0.05)
+    found = verify(data, done.model, runs=1, steps=Steps(40, 15), how=how)
+    assert found.bit_exact, found
+    assert (found.runs, found.extremes, found.files, found.steps) == (1, 3, 0, 40)
+
+
+def test_a_window_that_is_full_too_early_is_found() -> None:
+    model = tflm_memopt.optimize(network(), input="sliding:2", seconds=0.05).model
+    found = verify(network(), _full_one_step_early(model), runs=1, steps=Steps(3))
+    assert not found.bit_exact
+    assert "Invoke returned status 0 when the window was not full" in found.failure
+
+
+def _full_one_step_early(model: bytes) -> bytes:
+    (program,) = programs(read(model).graph)
+    header = np.frombuffer(program, HEADER, 1)[0]
+    count = (len(program) - int(header["rings"])) // RING.itemsize
+    rings = np.frombuffer(program, RING, count, int(header["rings"])).copy()
+    rings["depth"][np.flatnonzero(rings["window"] == 1)[0]] -= 1
+    at = model.index(program) + int(header["rings"])
+    return model[:at] + rings.tobytes() + model[at + rings.nbytes :]
+
+
+@needs_compiler
+@pytest.mark.slow
+@pytest.mark.parametrize("where", ["sliding:4", "arena"])
+def test_a_c_module_goes_the_same_steps(where: str, tmp_path: Path) -> None:
+    """Of a window that four rows do not divide, and of a model with a state."""
+    data = network() if where != "arena" else streaming.mixed()
+    done = tflm_memopt.optimize(data, input=where, seconds=0.05)
+    done.save(tmp_path, "c")
+    (module,) = tmp_path.glob("*.c")
+    found = verify(data, done.model, runs=3, steps=Steps(40, 15), c=tmp_path)
+    assert found.bit_exact and found.module, found
+    assert (found.module.runs, found.module.selftest) == (3 + 3 + 40, 0)
+    forgets = module.read_text().replace(", 0, ", ", 1, ")  # a reset that leaves ones: no ring begins anew
+    assert forgets != module.read_text()
+    module.write_text(forgets)
+    other = verify(data, done.model, runs=3, steps=Steps(40, 15), c=tmp_path)
+    assert not other.bit_exact and other.module
+    assert other.module.failure or any(port.different for port in other.module.ports)
+
+
+@pytest.mark.slow
+def test_every_window_of_sequences() -> None:
+    """500 of them with `verify --steps 15000 --reset-every 30`."""
+    path = MODELS / "str_ww_ref_model.tflite"
+    if not path.is_file():
+        pytest.skip(f"{path.name} is not here")
+    result = tflm_memopt.optimize(path.read_bytes(), target="cortex-m4", input="sliding:1")
+    assert verify(path.read_bytes(), result.model, runs=1, steps=Steps(300, 30)).bit_exact

@@ -1,0 +1,70 @@
+"""A window that slides, step by step: the new rows that bring it, and the windows of a sequence without end."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tflm_memopt.model.graph import Graph, Tensor
+from tflm_memopt.rowgraph.inputs import SLIDING, input_mode
+from tflm_memopt.runtime.stimuli import Run, Steps, sequence
+
+Array = NDArray[Any]
+
+
+def step_elements(graph: Graph, where: str) -> int:
+    """Elements of the new rows that an inference of this rewritten model takes; 0 unless a window slides.
+
+    where: interface.Changes.input.
+    """
+    slides = bool(where) and input_mode(where).where == SLIDING
+    return graph.tensors[graph.inputs[0]].elements if slides else 0
+
+
+def whole(window: Array, elements: int) -> Array:
+    """The new rows of each step that fills a window, so many elements; what comes before them is no part of it."""
+    values = np.ascontiguousarray(window).ravel()
+    return np.concatenate([np.zeros(-len(values) % elements, values.dtype), values]).reshape(-1, elements)
+
+
+class Slide:
+    """A model to which windows are brought, one after the other. elements: of a step."""
+
+    def __init__(self, elements: int) -> None:
+        self._elements = elements
+        self._before: bytes | None = None
+
+    def forget(self) -> None:
+        """The model is reset."""
+        self._before = None
+
+    def steps_to(self, window: Array) -> tuple[Array, bool]:
+        """The new rows of each step, and whether the last one of them fills the window for the first time.
+
+        One step where the window goes on from the one before.
+        """
+        new, values = self._elements * window.itemsize, np.ascontiguousarray(window).tobytes()
+        before, self._before = self._before, values
+        rows = whole(window, self._elements)
+        return (rows[-1:] if before is not None and before[new:] == values[:-new] else rows), before is None
+
+
+def windows(graph: Graph, window: Tensor, elements: int, steps: Steps, seed: int) -> list[Run]:
+    """As many windows of one sequence, each a step on from the one before. `graph`: the original model."""
+    if not steps.count:
+        return []
+    fill = -(-window.elements // elements)
+    pushes = sequence(graph, [replace(window, shape=(elements,))], Steps(fill - 1 + steps.count), seed)
+    rows = np.concatenate([push.values[0] for push in pushes])
+    ends = (elements * (fill + step) for step in range(steps.count))
+    return [
+        Run(
+            f"step {step}",
+            (rows[end - window.elements : end].reshape(window.shape),),
+            step % (steps.reset_every or steps.count) == 0,
+        )
+        for step, end in enumerate(ends)
+    ]
