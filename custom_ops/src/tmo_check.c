@@ -69,7 +69,8 @@ static bool check_stream(const tmo_checker *c) {
 static tmo_status check_tensor(const tmo_checker *c, const tmo_tensor *t) {
   const uint32_t n_io = (uint32_t)tmo_header_of(c->program)->n_inputs + tmo_header_of(c->program)->n_outputs;
   const bool constant = t->base == TMO_PROGRAM_BASE, crosses = tmo_on_link(c->program, t);
-  if (t->base > n_io && !constant && !crosses && (t->base > n_io + 1 || c->n_rings == 0)) return TMO_ERROR_TABLE;
+  const bool has_state = tmo_has_part(TMO_PART_STATE) && c->n_rings > 0;
+  if (t->base > n_io + has_state && !constant && !crosses) return TMO_ERROR_TABLE;
   if (t->channels == 0 || t->width == 0 || t->height == 0) return TMO_ERROR_TABLE;
   if (tmo_in_ring(t) ? !check_ring(c, t) : t->layout > TMO_LAYOUT_PIXELS_TURNED) return TMO_ERROR_TABLE;
   const bool whole = !tmo_has_lanes(t) && t->depth == t->height && !tmo_is_frame(c->program, t);

@@ -24,14 +24,16 @@ static int32_t average(int32_t sum, int32_t count) {
   return tmo_wrapping_add(sum, sum > 0 ? count / 2 : -(count / 2)) / count;
 }
 
+static bool is_extreme(const tmo_op *op) { return tmo_has_kind(TMO_OP_MAX_POOL) && op->kind == TMO_OP_MAX_POOL; }
+
 /* area: pixels of the clipped window. */
 static int8_t finish(const tmo_kernel *k, uint32_t sum, uint32_t area) {
   const tmo_op *op = k->op;
-  if (op->kind == TMO_OP_MEAN) {
+  if (tmo_has_kind(TMO_OP_MEAN) && op->kind == TMO_OP_MEAN) {
     const uint32_t zeros = (uint32_t)(int32_t)op->input_zero_point[0] * area;
     return tmo_channel_output(k, 0, sum - zeros);
   }
-  const int32_t value = op->kind == TMO_OP_MAX_POOL ? (int32_t)sum : average((int32_t)sum, (int32_t)area);
+  const int32_t value = is_extreme(op) ? (int32_t)sum : average((int32_t)sum, (int32_t)area);
   return tmo_clamp(value, op->act_min, op->act_max);
 }
 
@@ -57,21 +59,21 @@ static void add_up(const tmo_kernel *k, const tmo_window *v, uint32_t i, int8_t 
 /* One output pixel; its channels are outputs i, i + 1, ..
  * TFLM: kernels/internal/reference/integer_ops/pooling.h; MEAN: QuantizedMeanOrSum, kernels/internal/reference/reduce.h. */
 static void pool(const tmo_kernel *k, tmo_window v, uint32_t i, int8_t *out) {
-  const bool is_extreme = k->op->kind == TMO_OP_MAX_POOL, is_min = is_extreme && k->op->param != 0;
+  const bool extreme = is_extreme(k->op), is_min = extreme && k->op->param != 0;
   const uint32_t channels = k->out_channels;
   const uint32_t run = k->op->tile == 0 ? v.columns : 1; /* taps at each pointer */
   for (uint32_t c = 0; c < channels; ++c, ++i) {
-    uint32_t sum = tmo_sum_begin(k, i, is_extreme ? (uint32_t)(is_min ? INT8_MAX : INT8_MIN) : 0);
+    uint32_t sum = tmo_sum_begin(k, i, extreme ? (uint32_t)(is_min ? INT8_MAX : INT8_MIN) : 0);
     for (uint32_t p = 0; p < v.count; ++p) {
       const int8_t *first = v.pixels[p] + v.offset + c;
-      sum = is_min ? min_taps(sum, first, channels, run) : is_extreme ? max_taps(sum, first, channels, run) : add_taps(sum, first, channels, run);
+      sum = is_min ? min_taps(sum, first, channels, run) : extreme ? max_taps(sum, first, channels, run) : add_taps(sum, first, channels, run);
     }
     if (tmo_sum_end(k, i, sum)) out[i] = finish(k, sum, v.area);
   }
 }
 
 static void pool_pixel(const tmo_kernel *k, const tmo_window *v, uint32_t i, int8_t *out) {
-  if (k->sums != NULL && k->op->kind != TMO_OP_MAX_POOL) {
+  if (k->sums != NULL && !is_extreme(k->op)) {
     add_up(k, v, i, out);
   } else {
     pool(k, *v, i, out);
