@@ -84,12 +84,12 @@ def measure(name: str, layers: int) -> Row:
     ops = CHAINS[name](layers)
     rows = {0: ops[0].reads[0]} | {op.output: op.writes for op in ops}
     tensors = {t: Tensor(t, f"t{t}", (1, r.h, r.w, r.c), "INT8") for t, r in rows.items()}
-    graph = Graph(tensors, tuple(Op(i, op.name, op.inputs, (op.output,)) for i, op in enumerate(ops)), (0,), (layers,))
+    model = Graph(tensors, tuple(Op(i, op.name, op.inputs, (op.output,)) for i, op in enumerate(ops)), (0,), (layers,))
     began = time.process_time()
-    parts = partition(graph, dict(enumerate(ops)))
-    found = plan(graph, parts, Options())
+    graph = partition(model, dict(enumerate(ops)))
+    found = plan(graph, Options())
     planned = time.process_time()
-    check(found, graph, parts)
+    check(found, graph)
     checked = time.process_time()
     return Row(
         chain=name,

@@ -260,9 +260,9 @@ def _explored(model: bytes, name: str, asked: Request, cost: str, progress: Prog
     timer = speed.of_points(conversion, asked.clock, asked.table)
     points: list[Costed] = []
     planning = partial(progress, "planning points")
-    if conversion.partition and cost == "instructions":
+    if conversion.rows and cost == "instructions":
         points = by_instructions.frontier(conversion, asked.table, planning)
-    elif conversion.partition:
+    elif conversion.rows:
         points = by_instructions.by_macs(conversion, asked.table, planning)
     return Exploration(
         model=name,

@@ -160,7 +160,7 @@ def test_a_dense_layer_has_one_pixel_in_any_tile() -> None:
             converted = convert(data, Options(seconds=0, target="cortex-m4"))
         assert converted is not None
         planned, model = converted[1], read(converted[0])
-        dense = {key for key, op in planned.partition.ops.items() if op.packing is Packing.DSP_DENSE}
+        dense = {key for key, op in planned.graph.ops.items() if op.packing is Packing.DSP_DENSE}
         steps = [step for step in planned.plan.steps if isinstance(step, Block)]
         tiled |= {stage.walk.tile for step in steps for stage in step.stages if stage.op in dense}
         for region in regions.regions(model):

@@ -101,7 +101,7 @@ def _modes(shape: tuple[int, ...], rng: random.Random) -> tuple[InputMode, ...]:
 
 
 def _frame(planned: Planned) -> FrameReport | None:
-    frame = planned.partition.frame
+    frame = planned.graph.frame
     return FrameReport(frame.height, frame.row_bytes, frame.pushed) if frame else None
 
 

@@ -123,7 +123,7 @@ def test_what_is_planted_is_found() -> None:
         data = plant(build(Recipe(((1, 8, 8, 3),), body, (), seed)), seed)
         converted = convert(data, Options(seconds=SECONDS))
         assert converted is not None
-        dead += sum(pipeline.dead_channels(converted[1].understood, converted[1].partition).values())
+        dead += sum(pipeline.dead_channels(pipeline.understand(read(data).graph), converted[1].graph).values())
         assert_same_bytes(data, converted[0], seed=seed)
     assert dead >= 200
 

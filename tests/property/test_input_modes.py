@@ -44,16 +44,16 @@ def converted(data: bytes, seed: int) -> tuple[bytes, Planned]:
     height = source.graph.tensors[source.graph.inputs[0]].shape[1]
     pushed = rng.choice([n for n in range(1, height + 1) if height % n == 0])
     mode = InputMode("external") if rng.random() < 0.4 else InputMode("stream", pushed)
-    understood, parts = pipeline.place_input(understood, parts, mode)
-    found = choices(understood.graph, parts, tensor_sizes(understood.graph, parts))
-    understood, parts = pipeline.with_passes(understood, parts, random.Random(seed).choice(found[-2:]).passes)
+    parts = pipeline.place_input(parts, mode)
+    found = choices(parts, tensor_sizes(parts))
+    parts = pipeline.with_passes(parts, random.Random(seed).choice(found[-2:]).passes)
     tiles = rng.choice((None, NO_RECOMPUTE, random_settings(rng), random_settings(rng)))
     if tiles and tiles.max_overhead > 4:
         tiles = replace(tiles, max_overhead=4.0)
     options = Options("block" if rng.random() < 0.3 else "region", seconds=SECONDS, input=mode, tiles=tiles)
-    planner = Planner(understood.graph, parts, options)
+    planner = Planner(parts, options)
     plan = planner.plan(rng.choice([planner.macs, *(point.macs for point in planner.points())]))
-    planned = pipeline.checked(understood, parts, plan)
+    planned = pipeline.checked(parts, plan)
     border = Int8Interface(source.graph, Changes(), {}, ())
     return pipeline.lower(source, border, planned, options), planned
 
@@ -64,7 +64,7 @@ def examine(seed: int, data: bytes) -> None:
         new, planned = converted(data, seed)
     except UsageError:  # an input that is an output, too
         return
-    frame = planned.partition.frame
+    frame = planned.graph.frame
     assert frame is not None
     after, outputs = rewritten(new), len(read(data).graph.outputs)
     feed = feeder(after, new, f"stream:{frame.pushed}" if frame.pushed else "external")

@@ -137,12 +137,12 @@ def test_every_point_of_a_frontier_runs(seed: int) -> None:
     understood = pipeline.understand(source.graph)
     parts = partition(understood.graph, understood.support)
     options = Options(seconds=SECONDS / 4, tiles=Settings(max_overhead=1.5))
-    planner = Planner(understood.graph, parts, options)
+    planner = Planner(parts, options)
     for macs in {planner.macs, *(point.macs for point in planner.points()[:3]), planner.macs * 3 // 2}:
         plan = planner.plan(macs)
-        check(plan, understood.graph, parts)
+        check(plan, parts)
         border = Int8Interface(source.graph, Changes(), {}, ())
-        assert_same_bytes(data, pipeline.lower(source, border, Planned(understood, parts, plan), options), seed=seed)
+        assert_same_bytes(data, pipeline.lower(source, border, Planned(parts, plan), options), seed=seed)
 
 
 @pytest.mark.parametrize("seed", thinned(range(200, 240), 1))

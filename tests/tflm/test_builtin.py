@@ -23,6 +23,7 @@ from tflm_memopt.model.interface import METADATA, changes_of, metadata
 from tflm_memopt.model.reader import read
 from tflm_memopt.plan.plan import Plan, Role
 from tflm_memopt.report import text
+from tflm_memopt.rowgraph.graph import RowGraph
 from tflm_memopt.runtime.stimuli import stimuli
 from tflm_memopt.tflm.libraries import KERNELS, library
 
@@ -163,10 +164,9 @@ def test_the_checker_refuses_what_comes_too_near() -> None:
     data = BUILT["int8"]
     done = tflm_memopt.optimize(data, ops="builtin", kernels="reference")
     assert done.plan
-    understood = builtin_alone(read(data).graph)
-    partition = only_builtin(understood, library("reference"), "ilp32")
-    check(done.plan, understood.graph, partition)
-    codes = {refused(nearer, understood.graph, partition) for nearer in moved(done.plan)}
+    graph = only_builtin(builtin_alone(read(data).graph), library("reference"), "ilp32")
+    check(done.plan, graph)
+    codes = {refused(nearer, graph) for nearer in moved(done.plan)}
     assert (
         codes == {"plan_kernel_order", "plan_overwrites", "plan_placement", ""} - {""} or "plan_kernel_order" in codes
     )
@@ -178,9 +178,9 @@ def moved(plan: Plan) -> list[Plan]:
     return [replace(plan, offsets=tuple(o - 16 * (n == m) for n, o in enumerate(plan.offsets))) for m in tensors]
 
 
-def refused(plan: Plan, graph: Any, partition: Any) -> str:
+def refused(plan: Plan, graph: RowGraph) -> str:
     try:
-        check(plan, graph, partition)
+        check(plan, graph)
     except PlanError as error:
         return error.code
     return ""

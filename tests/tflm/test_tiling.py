@@ -65,8 +65,8 @@ CHAINS: list[Callable[[Net, int], int]] = [strided, dilated, padded, pooled]
 def in_parts(data: bytes, tiling: Tiling) -> bytes:
     """The model with a chain in parts, whatever that brings."""
     source, options = read(data), Options(ops="builtin", seconds=0.05)
-    understood, parts = pipeline.in_parts(pipeline.builtin_alone(source.graph), (tiling,), REFERENCE, "ilp32")
-    planned = pipeline.checked(understood, parts, plan(understood.graph, parts, options))
+    parts = pipeline.in_parts(pipeline.builtin_alone(source.graph), (tiling,), REFERENCE, "ilp32")
+    planned = pipeline.checked(parts, plan(parts, options))
     return pipeline.lower(source, Int8Interface(source.graph, Changes(), {}, ()), planned, options)
 
 
@@ -186,9 +186,9 @@ def test_by_default_no_kind_of_operator_is_added() -> None:
     understood = pipeline.builtin_alone(read(cif()).graph)
     some = Options(ops="builtin", seconds=0.05, allow_ops=("CONCATENATION", "SLICE"))
     tilings = Tilings(understood, REFERENCE, "ilp32", some)
-    start = plan(understood.graph, pipeline.only_builtin(understood, REFERENCE, "ilp32"), some)
+    start = plan(pipeline.only_builtin(understood, REFERENCE, "ilp32"), some)
     found = tilings.least(2 * understood.macs, start)
-    kinds = {op.type for op in pipeline.in_parts(understood, found.tilings, REFERENCE, "ilp32")[0].graph.ops}
+    kinds = {op.type for op in pipeline.in_parts(understood, found.tilings, REFERENCE, "ilp32").model.ops}
     assert "PAD" not in kinds
 
 

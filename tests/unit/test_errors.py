@@ -7,7 +7,6 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
 from unittest import mock
 
 import numpy as np
@@ -31,8 +30,9 @@ from tflm_memopt.model.interface import Change, Format
 from tflm_memopt.model.reader import read
 from tflm_memopt.ops.rowop import RowOp
 from tflm_memopt.plan.firing.turned import as_counted
-from tflm_memopt.plan.plan import Block
+from tflm_memopt.plan.plan import Block, Plan
 from tflm_memopt.plan.planner import Options, plan
+from tflm_memopt.rowgraph.graph import RowGraph
 from tflm_memopt.runtime import convert, host, host_model, native, regions, stimuli, wheel
 from tflm_memopt.runtime.verify import sample
 
@@ -169,11 +169,11 @@ def not_invertible() -> object:
 # ---- plans ----
 
 
-def _sketch(width: int = 4) -> tuple[Any, Any, Any]:
+def _sketch(width: int = 4) -> tuple[Plan, RowGraph]:
     s = Sketch()
     y = s.conv(s.input(8, 1, width), 4)
-    graph, parts = s.graph(y), s.partition(y)
-    return plan(graph, parts, Options(seconds=0.1)), graph, parts
+    graph = s.row_graph(y)
+    return plan(graph, Options(seconds=0.1)), graph
 
 
 @path

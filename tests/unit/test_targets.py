@@ -121,7 +121,7 @@ def test_the_checker_knows_what_kernels_write(model: bytes) -> None:
     """Scratch that is too small, and scratch on something that is alive, are refused."""
     planned = pipeline.make_plan(pipeline.understand(read(model).graph), Options(target="cortex-m4", seconds=0.1))
     assert planned is not None
-    plan, graph, parts = planned.plan, planned.understood.graph, planned.partition
+    plan, graph = planned.plan, planned.graph
     index = next(i for i, b in enumerate(plan.buffers) if b.role is Role.SCRATCH)
 
     def changed(**by: int) -> Plan:
@@ -130,11 +130,11 @@ def test_the_checker_knows_what_kernels_write(model: bytes) -> None:
         offsets = (*plan.offsets[:index], by.get("offset", plan.offsets[index]), *plan.offsets[index + 1 :])
         return dataclasses.replace(plan, buffers=buffers, offsets=offsets)
 
-    check(changed(), graph, parts)
+    check(changed(), graph)
     with pytest.raises(PlanError) as error:
-        check(changed(smaller=4), graph, parts)
+        check(changed(smaller=4), graph)
     assert error.value.code == "plan_buffer_size"
     counters = next(o for b, o in plan.placed() if b.role is Role.COUNTERS and b.first == plan.buffers[index].first)
     with pytest.raises(PlanError) as error:
-        check(changed(offset=counters // 4 * 4), graph, parts)
+        check(changed(offset=counters // 4 * 4), graph)
     assert error.value.code == "plan_overwrites"

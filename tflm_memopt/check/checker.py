@@ -31,7 +31,7 @@ from tflm_memopt.errors import PlanError
 from tflm_memopt.model.graph import Graph, TensorId
 from tflm_memopt.ops.rowop import RowOp
 from tflm_memopt.plan.plan import Block, Builtin, Plan, Role
-from tflm_memopt.rowgraph.graph import MAX_IO, Partition
+from tflm_memopt.rowgraph.graph import MAX_IO, RowGraph
 
 ARENA_ALIGN = 16
 VARIABLE_OPS = ("CALL_ONCE", "VAR_HANDLE", "READ_VARIABLE", "ASSIGN_VARIABLE")
@@ -78,22 +78,22 @@ class _Pauses:
             raise PlanError(f"the plan pauses after firing {self.left[0]} of {self.done}", code="plan_pause")
 
 
-def check(plan: Plan, graph: Graph, partition: Partition, others: Others | None = None) -> Sequence[RowCrosses]:
+def check(plan: Plan, graph: RowGraph, others: Others | None = None) -> Sequence[RowCrosses]:
     """Raises PlanError, naming operator, row and byte, unless every read of each step finds what was written for it.
 
     others: write all their bytes whenever rows of a streamed input are waited for, and at the end.
     Gives the rows that go to other devices, and that come from them, in order (together.py).
     """
-    arena = TaggedArena(plan, {t: graph.tensors[t].nbytes for t in graph.tensors})
+    arena = TaggedArena(plan, {t: graph.model.tensors[t].nbytes for t in graph.model.tensors})
     foreign = others.foreign if others else None
     pauses = _Pauses(arena, plan, others.at_pauses if others else None)
-    frame, states = FrameReplay(arena, partition.frame, foreign), StateReplay(plan, partition)
-    cores = CoresReplay(plan, arena, partition.ops)
-    for tensor in graph.inputs:
+    frame, states = FrameReplay(arena, graph.frame, foreign), StateReplay(plan, graph)
+    cores = CoresReplay(plan, arena, graph.ops)
+    for tensor in graph.model.inputs:
         if not frame.is_frame(tensor):
             arena.write_whole(tensor)
-    kept = {node.op: node for node in partition.kept}
-    replay = KernelReplay(arena, partition.parts)
+    kept = {node.op: node for node in graph.kept}
+    replay = KernelReplay(arena, graph.parts)
     done: list[int] = []
     for number, step in enumerate(plan.steps):
         if isinstance(step, Builtin):
@@ -101,8 +101,8 @@ def check(plan: Plan, graph: Graph, partition: Partition, others: Others | None 
             done.append(step.op)
         else:
             arena.turned = step.turned
-            block = arena, number, step, partition.ops, frame
-            states.enter(step, partition.ops)
+            block = arena, number, step, graph.ops, frame
+            states.enter(step, graph.ops)
             cores.enter(number, step)
             if not step.strips:
                 _RowReplay(*block, states, (cores, pauses.fired)).run()
@@ -110,29 +110,29 @@ def check(plan: Plan, graph: Graph, partition: Partition, others: Others | None 
                 TiledReplay(*block, pauses.fired).run()
             frame.end_of_block()
             done += [stage.op for stage in step.stages]
-    expected = [*kept, *(i for region in partition.regions for i in region.ops)]
+    expected = [*kept, *(i for region in graph.regions for i in region.ops)]
     if sorted(done) != sorted(expected):
         raise PlanError(
             f"the plan runs operators {sorted(done)}, the graph has {sorted(expected)}", code="plan_operators"
         )
     states.check()
     pauses.check()
-    _check_variables(done, graph)
-    for tensor in graph.outputs:
+    _check_variables(done, graph.model)
+    for tensor in graph.model.outputs:
         replay.read(tensor, "the model's output")
     if others:
         arena.wipe(foreign)
         for tensor in others.retained:
             replay.read(tensor, "the model's output, retained")
-    _check_tensors(plan, graph, partition, replay)
+    _check_tensors(plan, graph, replay)
     return states.crossed
 
 
-def _check_tensors(plan: Plan, graph: Graph, partition: Partition, replay: KernelReplay) -> None:
+def _check_tensors(plan: Plan, graph: RowGraph, replay: KernelReplay) -> None:
     """What TFLM knows starts where TFLM wants it."""
-    handed = [(call, _handed_over(plan.operators(call), graph, partition)) for call in plan.calls()]
-    builtin = (t for node in partition.kept for t in (*node.inputs, *node.outputs))
-    for tensor in {*graph.inputs, *graph.outputs, *builtin}.union(*(tensors for _, tensors in handed)):
+    handed = [(call, _handed_over(plan.operators(call), graph)) for call in plan.calls()]
+    builtin = (t for node in graph.kept for t in (*node.inputs, *node.outputs))
+    for tensor in {*graph.model.inputs, *graph.model.outputs, *builtin}.union(*(tensors for _, tensors in handed)):
         if replay.start(tensor) % ARENA_ALIGN:
             raise PlanError(
                 f"tensor {tensor} starts at {replay.start(tensor)}, not at a multiple of {ARENA_ALIGN}",
@@ -164,12 +164,12 @@ def _check_variables(done: list[int], graph: Graph) -> None:
             touched.append((op.index, names))
 
 
-def _handed_over(call: Collection[int], graph: Graph, partition: Partition) -> set[TensorId]:
+def _handed_over(call: Collection[int], graph: RowGraph) -> set[TensorId]:
     """The inputs and outputs of a custom operator that consists of these operators: TFLM places them."""
-    inside, others = ([op for i, op in partition.ops.items() if (i in call) is own] for own in (True, False))
+    inside, others = ([op for i, op in graph.ops.items() if (i in call) is own] for own in (True, False))
     made, read = {op.output for op in inside}, {t for op in inside for t in op.inputs}
-    wanted = set(graph.outputs).union(*(op.inputs for op in others), *(node.inputs for node in partition.kept))
-    return (read - made - partition.external) | (made & wanted)
+    wanted = set(graph.model.outputs).union(*(op.inputs for op in others), *(node.inputs for node in graph.kept))
+    return (read - made - graph.external) | (made & wanted)
 
 
 class _RowReplay:

@@ -15,9 +15,9 @@ from numpy.typing import NDArray
 
 from tflm_memopt.check.checker import Others, check
 from tflm_memopt.errors import PlanError
-from tflm_memopt.model.graph import Graph, TensorId
+from tflm_memopt.model.graph import TensorId
 from tflm_memopt.plan.plan import Plan
-from tflm_memopt.rowgraph.graph import Partition
+from tflm_memopt.rowgraph.graph import RowGraph
 
 
 class Sharer(NamedTuple):
@@ -25,8 +25,7 @@ class Sharer(NamedTuple):
 
     name: str
     plan: Plan
-    graph: Graph
-    partition: Partition
+    graph: RowGraph
     retained: Collection[TensorId] = ()
     """Outputs that stay until it runs again."""
 
@@ -50,14 +49,14 @@ def check_together(
         foreign = np.zeros(head, np.bool_)
         for j, mask in enumerate(written):
             foreign |= mask & (j != i)
-        frame, shorter = sharer.partition.frame, [j for who, j in yields if who == i]
+        frame, shorter = sharer.graph.frame, [j for who, j in yields if who == i]
         paused = np.zeros(head, np.bool_)
         for j in shorter:
             paused |= written[j]
         if sharer.retained or shorter or (frame and frame.pushed):
             try:
                 others = Others(foreign, sharer.retained, paused if shorter else None)
-                check(sharer.plan, sharer.graph, sharer.partition, others)
+                check(sharer.plan, sharer.graph, others)
             except PlanError as error:
                 raise PlanError(f"'{sharer.name}' beside others: {error.what}", code="plan_shared") from error
 

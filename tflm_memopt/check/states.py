@@ -16,7 +16,7 @@ from tflm_memopt.check.together import RowCrosses
 from tflm_memopt.errors import PlanError
 from tflm_memopt.ops.rowop import RowOp, StateRing
 from tflm_memopt.plan.plan import WINDOW, Block, PlacedState, Plan
-from tflm_memopt.rowgraph.graph import Partition
+from tflm_memopt.rowgraph.graph import RowGraph
 
 STANDING = 2
 """Bytes in front, for each ring: where its oldest row is."""
@@ -38,17 +38,15 @@ class _Event(NamedTuple):
 class StateReplay:
     """What one inference does with each ring, in order."""
 
-    def __init__(self, plan: Plan, partition: Partition) -> None:
-        self.rings: dict[int, StateRing] = {r.tensor: r for op in partition.ops.values() for r in _written(op)}
-        self.new = {r.tensor: op.reads[0].h for op in partition.ops.values() for r in _written(op)}
+    def __init__(self, plan: Plan, graph: RowGraph) -> None:
+        self.rings: dict[int, StateRing] = {r.tensor: r for op in graph.ops.values() for r in _written(op)}
+        self.new = {r.tensor: op.reads[0].h for op in graph.ops.values() for r in _written(op)}
         """New rows of each inference."""
-        self._homes = [
-            {ring.tensor for i in region.ops for ring in _written(partition.ops[i])} for region in partition.regions
-        ]
+        self._homes = [{ring.tensor for i in region.ops for ring in _written(graph.ops[i])} for region in graph.regions]
         """The states of each region, which are in one buffer."""
-        self._in_place = {ring.tensor for op in partition.ops.values() for ring in op.updates}
+        self._in_place = {ring.tensor for op in graph.ops.values() for ring in op.updates}
         self.plan = plan
-        self.window = partition.window.inferences if partition.window else 0
+        self.window = graph.window.inferences if graph.window else 0
         self._events: dict[int, list[_Event]] = {tensor: [] for tensor in self.rings}
         self.crossed: list[RowCrosses] = []
         """Rows that went to other devices, and came from them."""

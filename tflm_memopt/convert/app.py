@@ -120,7 +120,7 @@ def _placed(app: App, members: Sequence[AppMember], i: int) -> AppMember:
     member = members[i]
     if not any(member.name in pair for pair in app.beside) and not any(m.holds for m in members):
         return member
-    if member.chosen is None and member.conversion.partition is not None:
+    if member.chosen is None and member.conversion.rows is not None:
         made = replace(member.made, chosen=member.conversion.once, why="", balance=None)
         member = replace(member, made=made)
     model = read(member.chosen.model) if member.chosen else member.conversion.source
@@ -261,7 +261,7 @@ def check_app(members: Sequence[AppMember], app: App) -> None:
     yields = {(one.number, j) for one in yielding(app, members) for j in one.shorter}
     planned = [i for i, m in enumerate(members) if m.chosen]
     found = [(m.name, m.chosen.planned, m.retained) for m in members if m.chosen]
-    sharers = [Sharer(name, p.plan, p.understood.graph, p.partition, kept) for name, p, kept in found]
+    sharers = [Sharer(name, p.plan, p.graph, kept) for name, p, kept in found]
     yields = {(planned.index(i), planned.index(j)) for i, j in yields}
     beside = {(planned.index(i), planned.index(j)) for i, j in beside}
     check_together(sharers, beside - {pair for i, j in yields for pair in ((i, j), (j, i))}, yields)
@@ -298,7 +298,7 @@ def _reserved(members: Sequence[AppMember]) -> list[Reserved]:
     for member in members:
         if member.chosen is None:
             continue
-        tenant, graph = _tenant(member), member.chosen.planned.understood.graph
+        tenant, graph = _tenant(member), member.chosen.planned.graph.model
         for i, (bottom, top) in tenant.held.items():
             buffer, at = tenant.plan.buffers[i], tenant.plan.offsets[i]
             tensor = graph.tensors.get(buffer.key)

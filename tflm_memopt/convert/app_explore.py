@@ -102,7 +102,7 @@ def _points(member: AppMember, progress: Progress) -> list[Costed]:
     """The least arena at every number of multiply-accumulates."""
     asked = member.asked.exploring()
     conversion = asked.conversion(member.data)
-    if conversion.partition is None:
+    if conversion.rows is None:
         return []
 
     def planning(done: int, of: int) -> None:

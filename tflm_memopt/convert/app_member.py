@@ -42,7 +42,7 @@ class AppMember:
     @property
     def holds(self) -> bool:
         """Whether it keeps bytes of the head while it does not run."""
-        frame = self.conversion.partition.frame if self.conversion.partition else None
+        frame = self.conversion.rows.frame if self.conversion.rows else None
         return bool(self.retained or (frame and frame.pushed))
 
     @property

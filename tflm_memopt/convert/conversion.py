@@ -29,7 +29,7 @@ from tflm_memopt.plan.search.cuts import UNLIMITED
 from tflm_memopt.plan.search.tiles_plan import Settings
 from tflm_memopt.rewrite.int8_io import Int8Interface
 from tflm_memopt.rewrite.int8_io import int8_io as to_int8_io
-from tflm_memopt.rowgraph.graph import Partition
+from tflm_memopt.rowgraph.graph import RowGraph
 from tflm_memopt.rowgraph.inputs import IN_ARENA, InputMode
 from tflm_memopt.rowgraph.supported import Understood
 from tflm_memopt.targets.boards import Board
@@ -107,25 +107,19 @@ class Conversion:
     ) -> None:
         """`widest`: what tiled blocks might use under other limits, for hints. library: of the arena figures."""
         self.widest, self.library, self.log = widest, library, Log()
-        self.source, self.border, self.understood, self.options, self.abi = source, border, understood, options, abi
-        self.whole = understood
-        """With all of its input in the arena."""
-        found = None if pipeline.left_whole(source, options.ops) else self._row_graph(understood)
-        if found is None and options.input != IN_ARENA:
+        self.source, self.border, self.whole, self.options, self.abi = source, border, understood, options, abi
+        self.rows = None if pipeline.left_whole(source, options.ops) else self._row_graph()
+        """What is planned, with the input where it is wanted; None: there is nothing to convert."""
+        if self.rows is None and options.input != IN_ARENA:
             raise UsageError(
                 f"no place for the input but the arena: {NOTHING}", code="input_several", hint="--input arena"
             )
-        self.partition: Partition | None = None
-        """None: there is nothing to convert."""
-        if found:
-            self.understood, self.partition = found
         self.at = cache(self._at)
 
-    def _row_graph(self, understood: Understood) -> tuple[Understood, Partition] | None:
+    def _row_graph(self) -> RowGraph | None:
         if self.options.ops == BUILTIN:
-            there = understood.graph.ops
-            return (understood, pipeline.only_builtin(understood, self.library, self.abi)) if there else None
-        return pipeline.row_graph(understood, self.options)
+            return pipeline.only_builtin(self.whole, self.library, self.abi) if self.whole.graph.ops else None
+        return pipeline.row_graph(self.whole, self.options)
 
     @cached_property
     def original(self) -> Understood:
@@ -137,15 +131,15 @@ class Conversion:
     @cached_property
     def plans(self) -> Plans:
         """Raises TypeError where there is nothing to convert."""
-        parts = Tilings(self.understood, self.library, self.abi, self.options)
+        parts = Tilings(self.whole, self.library, self.abi, self.options)
         better = parts.least if self.options.ops == BUILTIN else None
-        return Plans(self.understood.graph, self._regions, self.options, self.log, better)
+        return Plans(self._there, self.options, self.log, better)
 
     @property
-    def _regions(self) -> Partition:
-        if self.partition is None:
+    def _there(self) -> RowGraph:
+        if self.rows is None:
             raise TypeError("there is nothing to convert")
-        return self.partition
+        return self.rows
 
     def within(self, tiles: Settings | None) -> Conversion:
         """The same with other limits of tiled blocks."""
@@ -156,26 +150,26 @@ class Conversion:
 
     def of(self, plan: Plan) -> Converted:
         """Raises PlanError for a plan that is wrong, UsageError for two cores and a model that has variables."""
-        understood, partition = self._planned_from(plan)
-        if self.options.speeds and any(op.stateful for op in partition.ops.values()):
+        graph = self._planned_from(plan)
+        if self.options.speeds and any(op.stateful for op in graph.ops.values()):
             raise UsageError("a model with variables runs on one core", code="cores_state", hint="no --cores")
         if self.options.speeds and not plan.sharing:
-            plan = share_out(plan, partition.ops, self.options.speeds)
-        planned = pipeline.checked(understood, partition, plan)
+            plan = share_out(plan, graph.ops, self.options.speeds)
+        planned = pipeline.checked(graph, plan)
         model = pipeline.lower(self.source, self.border, planned, self.options)
         again = read(model)
         return Converted(planned, model, again, predict(again, self.abi, library=self.library))
 
-    def _planned_from(self, plan: Plan) -> tuple[Understood, Partition]:
+    def _planned_from(self, plan: Plan) -> RowGraph:
         """What a plan is made of: with some operators twice, or in parts."""
         if plan.tilings:
-            return pipeline.in_parts(self.understood, plan.tilings, self.library, self.abi)
-        return pipeline.with_passes(self.understood, self._regions, plan.passes)
+            return pipeline.in_parts(self.whole, plan.tilings, self.library, self.abi)
+        return pipeline.with_passes(self._there, plan.passes)
 
     @property
     def is_packed(self) -> bool:
         """Whether fast kernels run some of it."""
-        return self.partition is not None and any(op.packing for op in self.partition.ops.values())
+        return self.rows is not None and any(op.packing for op in self.rows.ops.values())
 
     @property
     def once(self) -> Converted:
@@ -193,7 +187,7 @@ class Conversion:
     @property
     def folded(self) -> float:
         """F when nothing is computed twice: less than 1 by what dead channels cost."""
-        left = self.partition.macs if self.partition else 0
+        left = self.rows.macs if self.rows else 0
         return self.overhead(left) if left else 1.0
 
     def macs(self, overhead: float) -> int:
@@ -254,9 +248,9 @@ class Conversion:
 
         A streamed one that is as large as all that `chosen` takes is not tried.
         """
-        parts = chosen.planned.partition
-        pushed = parts.frame and parts.frame.pushed and parts.frame.height * parts.frame.row_bytes
-        if not parts.window and not (pushed and pushed < chosen.planned.plan.head):
+        graph = chosen.planned.graph
+        pushed = graph.frame and graph.frame.pushed and graph.frame.height * graph.frame.row_bytes
+        if not graph.window and not (pushed and pushed < chosen.planned.plan.head):
             return None
         other = self.elsewhere(IN_ARENA, int8_io=False)
         if other is None:
@@ -266,7 +260,7 @@ class Conversion:
 
     def binding(self, converted: Converted) -> str:
         """The step that needs most, and the buffers in it that bind (plan/layout/critical.py), largest first."""
-        plan, graph = converted.planned.plan, converted.planned.understood.graph
+        plan, graph = converted.planned.plan, converted.planned.graph.model
         placed = list(plan.placed())
         number = max(placed, key=lambda p: p[1] + p[0].nbytes)[0].first
         alive = [b for b, _ in placed if b.first <= number < b.last and b.role in ROLES]
@@ -301,8 +295,7 @@ class Conversion:
         """What the checker takes for granted: it replays bytes, and asks neither for their number nor for regions."""
         if plan.target != self.options.target:
             raise PlanError(f"it is for {plan.target}, not for {self.options.target}", code="plan_target")
-        understood, partition = self._planned_from(plan)
-        sizes = tensor_sizes(understood.graph, partition)
+        sizes = tensor_sizes(self._planned_from(plan))
         if not 0 <= plan.head <= 4 * sum(sizes.values()) + TFLM_ALIGN * len(plan.buffers):
             raise PlanError(
                 f"its head of {plan.head} bytes is larger than everything that this model has", code="plan_head"
@@ -326,10 +319,10 @@ def _content(graph: Graph, buffer: Buffer) -> str:
 
 
 def _name(planned: Planned, number: int) -> str:
-    plan, ops = planned.plan, planned.partition.ops
+    plan, ops = planned.plan, planned.graph.ops
     step = plan.steps[number]
     if not isinstance(step, Block):
-        op = next(op for op in planned.understood.graph.ops if op.index == step.op)
+        op = next(op for op in planned.graph.model.ops if op.index == step.op)
         return f"builtin operator {op.index} {op.type}"
     indices = [i for stage in step.stages for i in ops[stage.op].sources]
     block = sum(isinstance(s, Block) for s in plan.steps[:number])

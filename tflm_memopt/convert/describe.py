@@ -87,7 +87,7 @@ def inspection(
         dead_macs=sum(rows[i].macs - op.macs for i, op in parts.ops.items()) if parts else 0,
         channels=sum(op.channels for op in operators),
         dead_channels=sum(dead.values()),
-        waiting=pipeline.waiting(understood, parts) if parts else 0,
+        waiting=pipeline.waiting(parts) if parts else 0,
         memory=memory_map.of_tflm(source, abi, arena, whose),
         firmware=needs,
         fits=fits(arena, needs),
@@ -124,7 +124,7 @@ def optimized(model: bytes, asked: Request, made: Decision, original: Inspection
     conversion, chosen, board = made.conversion, made.chosen, made.limits.board
     needs = chosen.firmware if chosen else original.firmware
     arena = chosen.arena if chosen else original.arena
-    done = tuple(work(chosen.planned.plan, chosen.planned.partition.ops)) if chosen else ()
+    done = tuple(work(chosen.planned.plan, chosen.planned.graph.ops)) if chosen else ()
     core = board.flash_core if board else asked.table.core
     on_boards = fits(arena, needs)
     told = replace(
@@ -136,7 +136,7 @@ def optimized(model: bytes, asked: Request, made: Decision, original: Inspection
     )
     source = chosen.read if chosen else conversion.source
     if chosen:
-        plan, ops = chosen.planned.plan, chosen.planned.partition.ops
+        plan, ops = chosen.planned.plan, chosen.planned.graph.ops
         each, barriers = cores.told(plan, ops, done, asked.table)
         told = replace(told, cores=each, barriers=barriers)
     return Optimized(
@@ -162,8 +162,8 @@ def _report(
 ) -> Report:
     """Describe a conversion and the plan that was chosen, or why there is none. done: one inference's work."""
     conversion, chosen, limits = made.conversion, made.chosen, made.limits
-    border, understood, macs = conversion.border, conversion.understood, conversion.whole.macs
-    planned, parts = chosen.planned if chosen else None, conversion.partition
+    border, understood, macs = conversion.border, conversion.whole, conversion.whole.macs
+    planned, parts = chosen.planned if chosen else None, conversion.rows
     executed = planned.plan.macs if planned else macs
     return Report(
         model=original.model,
@@ -210,12 +210,12 @@ def _added(original: Inspection, chosen: Converted) -> tuple[str, ...]:
 
 
 def _frame(planned: Planned | None) -> FrameReport | None:
-    frame = planned.partition.frame if planned else None
+    frame = planned.graph.frame if planned else None
     return FrameReport(frame.height, frame.row_bytes, frame.pushed) if frame else None
 
 
 def _window(planned: Planned | None) -> WindowReport | None:
-    window = planned.partition.window if planned else None
+    window = planned.graph.window if planned else None
     return WindowReport(window.rows, window.new, window.inferences) if window else None
 
 
@@ -240,14 +240,14 @@ def point(conversion: Conversion, costed: Costed, on: Board | None = None, clock
 
 
 def _blocks(planned: Planned) -> list[BlockReport]:
-    plan, ops, tensors = planned.plan, planned.partition.ops, planned.understood.graph.tensors
+    plan, ops, tensors = planned.plan, planned.graph.ops, planned.graph.model.tensors
     reports = []
     for number, step in enumerate(plan.steps):
         if not isinstance(step, Block):
             continue
         alive = [(b, o) for b, o in plan.placed() if b.first <= number < b.last]
         rows = {ops[stage.op].output: ops[stage.op].writes.h for stage in step.stages}
-        if (frame := planned.partition.frame) is not None:
+        if (frame := planned.graph.frame) is not None:
             rows[frame.tensor] = frame.height
         reports.append(
             BlockReport(
@@ -292,9 +292,7 @@ def _stage(
 
 def _kept(graph: Graph, understood: Understood, planned: Planned | None) -> list[KeptBuiltin]:
     names = {op.index: op.type for op in graph.ops}
-    kept = (
-        {node.op for node in planned.partition.nodes if isinstance(node, Kept)} if planned else set(understood.support)
-    )
+    kept = {node.op for node in planned.graph.nodes if isinstance(node, Kept)} if planned else set(understood.support)
     reports = []
     for index in sorted(kept):
         support = understood.support[index]

@@ -141,7 +141,7 @@ def computed(asked: Request, planned: Planned) -> list[float]:
         )
     clock.within(1)
     keys = [stage.op for step in planned.plan.steps if isinstance(step, Block) for stage in step.stages]
-    spans = (clock.milliseconds(clock.cycles([one])) for one in work(planned.plan, planned.partition.ops))
+    spans = (clock.milliseconds(clock.cycles([one])) for one in work(planned.plan, planned.graph.ops))
     return between(planned, {key: span[1] if span else 0.0 for key, span in zip(keys, spans, strict=True)})
 
 
@@ -217,8 +217,7 @@ def _crossing(asked: Request, one: Optimized) -> tuple[Planned, Sequence[RowCros
     """
     conversion = asked.conversion(one.original)
     planned = conversion.of(one.plan).planned if one.plan else None
-    parts = planned.partition if planned else conversion.partition
-    if planned is None or parts is None or parts.kept or len(parts.regions) > 1:
+    if planned is None or planned.graph.kept or len(planned.graph.regions) > 1:
         kept = one.report.kept_builtin
         where = f"operator {kept[0].index} {kept[0].operator}: {kept[0].reason}" if kept else one.report.model
         raise UsageError(
@@ -227,4 +226,4 @@ def _crossing(asked: Request, one: Optimized) -> tuple[Planned, Sequence[RowCros
             where=where,
             hint="inspect says why; --int8-io where they are at the border",
         )
-    return planned, check(planned.plan, planned.understood.graph, parts)
+    return planned, check(planned.plan, planned.graph)

@@ -13,12 +13,11 @@ from functools import cache, cached_property
 from typing import TypeVar
 
 from tflm_memopt.errors import UsageError, one_of
-from tflm_memopt.model.graph import Graph
 from tflm_memopt.plan.effort import SEARCH, Log, Meter, allowance
 from tflm_memopt.plan.plan import Plan
 from tflm_memopt.plan.planner import Options, Planner, cost, planners, plans, tensor_sizes
 from tflm_memopt.plan.search.tiles_plan import Settings
-from tflm_memopt.rowgraph.graph import Partition
+from tflm_memopt.rowgraph.graph import RowGraph
 from tflm_memopt.rowgraph.second_pass import Choice, choices, with_passes
 
 FULL_WIDTH = 0xFFFF
@@ -74,12 +73,11 @@ def roomy(chosen: Settings | None) -> Settings | None:
 
 
 class Plans:
-    """Plans of one partitioned graph, made when they are asked for."""
+    """Plans of one row graph, made when they are asked for."""
 
     def __init__(
         self,
-        graph: Graph,
-        partition: Partition,
+        graph: RowGraph,
         options: Options,
         log: Log | None = None,
         better: Callable[[int, Plan], Plan] | None = None,
@@ -88,8 +86,8 @@ class Plans:
         so many multiply-accumulates.
         """
         self._better = better
-        self._graph, self._partition, self._options, self._log = graph, partition, options, log or Log()
-        self.macs = partition.macs
+        self._graph, self._options, self._log = graph, options, log or Log()
+        self.macs = graph.macs
         """Multiply-accumulates of all row operators, each output once."""
         self.at = cache(self._at)
         self._with = cache(self._planners_with)
@@ -99,8 +97,8 @@ class Plans:
     @cached_property
     def inputs(self) -> int:
         """Bytes of the model's inputs in the arena, which TFLM keeps side by side: no plan takes less."""
-        sizes = tensor_sizes(self._graph, self._partition)
-        return sum(sizes.get(t, 0) for t in self._graph.inputs)
+        sizes = tensor_sizes(self._graph)
+        return sum(sizes.get(t, 0) for t in self._graph.model.inputs)
 
     @cached_property
     def least_macs(self) -> int:
@@ -112,15 +110,15 @@ class Plans:
         """Plans without recompute."""
         tiles = self._options.tiles
         once = replace(tiles, recompute=False, max_overhead=1.0) if tiles else None
-        return planners(self._graph, self._partition, replace(self._options, tiles=once), self._log)
+        return planners(self._graph, replace(self._options, tiles=once), self._log)
 
     @cached_property
     def choices(self) -> Sequence[Choice]:
         """What may be computed again in a second pass: nothing first."""
-        options, tiles, sizes = self._options, self._options.tiles, tensor_sizes(self._graph, self._partition)
+        options, tiles, sizes = self._options, self._options.tiles, tensor_sizes(self._graph)
         if not (options.second_pass and tiles and tiles.recompute):
             return (Choice((), self.macs, 0),)
-        found = choices(self._graph, self._partition, sizes)
+        found = choices(self._graph, sizes)
         return tuple(choice for choice in found if choice.macs <= tiles.max_overhead * self.macs)
 
     def _planners_with(self, choice: Choice) -> Sequence[Planner]:
@@ -131,9 +129,9 @@ class Plans:
         if not choice.passes:
             return [planner.within(tiles) for planner in self._once]
         tiles = replace(tiles, max_overhead=tiles.max_overhead * self.macs / choice.macs)
-        graph, partition = with_passes(self._graph, self._partition, choice.passes)
-        searching = Meter(SEARCH * allowance(len(graph.ops), self._options.effort), self._log)
-        return (Planner(graph, partition, replace(self._options, tiles=tiles), searching=searching),)
+        graph = with_passes(self._graph, choice.passes)
+        searching = Meter(SEARCH * allowance(len(graph.model.ops), self._options.effort), self._log)
+        return (Planner(graph, replace(self._options, tiles=tiles), searching=searching),)
 
     def _at(self, macs: int) -> Plan:
         """The plan of least head with at most so many multiply-accumulates; `least_macs` at the least.

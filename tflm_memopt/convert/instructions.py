@@ -43,7 +43,7 @@ class Costed:
 def costed(converted: Converted, table: Table) -> Costed:
     """With the estimate for a core."""
     planned = converted.planned
-    done = tuple(work(planned.plan, planned.partition.ops))
+    done = tuple(work(planned.plan, planned.graph.ops))
     return Costed(converted, done, table.instructions(done))
 
 

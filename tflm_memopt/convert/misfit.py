@@ -129,7 +129,7 @@ def _others(conversion: Conversion, limits: Limits) -> Iterator[_Way]:
         for narrow in (False,) if conversion.border.replaced else (True, False):
             flags = [*(["--int8-io"] if narrow else []), *(["--input stream"] if place != here else [])]
             other = conversion.elsewhere(place, int8_io=narrow) if flags else None
-            if other is not None and other.partition is not None and (other.border.replaced or not narrow):
+            if other is not None and other.rows is not None and (other.border.replaced or not narrow):
                 yield _Way(" ".join(flags), other, other.first(limits))
 
 

@@ -29,7 +29,7 @@ from tflm_memopt.rewrite.states import is_setup, with_states
 from tflm_memopt.rewrite.tiling import Tiling, tiled
 from tflm_memopt.rowgraph import rings, second_pass
 from tflm_memopt.rowgraph.fold import without_dead_channels
-from tflm_memopt.rowgraph.graph import Partition, SecondPass, SlidingWindow
+from tflm_memopt.rowgraph.graph import RowGraph, SecondPass, SlidingWindow
 from tflm_memopt.rowgraph.inputs import SLIDING, InputMode, with_input
 from tflm_memopt.rowgraph.regions import partition
 from tflm_memopt.rowgraph.sliding import with_sliding
@@ -88,25 +88,24 @@ def _in(graph: Graph, tensors: tuple[int, ...]) -> bool:
 
 def make_plan(understood: Understood, options: Options) -> Planned | None:
     """Regions, blocks, offsets, and the proof that they are right; None when there is nothing to convert."""
-    found = row_graph(understood, options)
-    return None if found is None else checked(*found, plan(found[0].graph, found[1], options))
+    graph = row_graph(understood, options)
+    return None if graph is None else checked(graph, plan(graph, options))
 
 
-def row_graph(understood: Understood, options: Options) -> tuple[Understood, Partition] | None:
+def row_graph(understood: Understood, options: Options) -> RowGraph | None:
     """What the planner plans: regions without dead channels, with the input where it is wanted, packed for the target.
 
     None when there is nothing to convert. Raises UsageError for an input that cannot be where it is wanted.
     """
     understood, window = slide(understood, options.input)
-    parts = find_regions(understood, fold=options.fold)
-    if parts is None:
+    graph = find_regions(understood, fold=options.fold)
+    if graph is None:
         return None
-    understood, parts = place_input(understood, replace(parts, window=window), options.input)
-    parts = pack_for(parts, options.target)
+    graph = pack_for(place_input(replace(graph, window=window), options.input), options.target)
     if options.speeds:
-        parts = for_two_cores(parts)
-    verify(understood.graph, parts, "packing")
-    return understood, parts
+        graph = for_two_cores(graph)
+    verify(graph, "packing")
+    return graph
 
 
 def left_whole(model: Model, ops: Ops = "region") -> str:
@@ -141,14 +140,12 @@ def builtin_alone(graph: Graph, whole: str = "") -> Understood:
     return Understood(_activations_only(graph), support)
 
 
-def only_builtin(understood: Understood, library: Library, abi: Abi) -> Partition:
+def only_builtin(understood: Understood, library: Library, abi: Abi) -> RowGraph:
     """All operators as TFLM's own kernels run them."""
-    return in_parts(understood, (), library, abi)[1]
+    return in_parts(understood, (), library, abi)
 
 
-def in_parts(
-    understood: Understood, tilings: Sequence[Tiling], library: Library, abi: Abi
-) -> tuple[Understood, Partition]:
+def in_parts(understood: Understood, tilings: Sequence[Tiling], library: Library, abi: Abi) -> RowGraph:
     """The same with some of them in parts. A part's work is its share of the output."""
     stays = Unsupported("left_whole", BUILTIN_ONLY, "", "--ops region")
     graph = tiled(understood.graph, tilings)
@@ -159,41 +156,40 @@ def in_parts(
         if isinstance(row := understood.support.get(whole.index), RowOp):
             made, of = (graph.tensors[o.outputs[0]].elements for o in (op, whole))
             macs[op.index] = row.macs * made // of
-    support = {op.index: understood.support.get(op.index, stays) for op in graph.ops}
-    parts = partition(graph, dict.fromkeys(support, stays))
-    parts = kernels.only_builtin(graph, parts, macs, library, abi)
-    verify(graph, parts, "taking builtin operators in parts" if tilings else "looking up kernels")
-    return Understood(graph, support), parts
+    rows = partition(graph, dict.fromkeys((op.index for op in graph.ops), stays))
+    rows = kernels.only_builtin(rows, macs, library, abi)
+    verify(rows, "taking builtin operators in parts" if tilings else "looking up kernels")
+    return rows
 
 
 @lru_cache(maxsize=1)
-def find_regions(understood: Understood, *, fold: bool = True) -> Partition | None:
+def find_regions(understood: Understood, *, fold: bool = True) -> RowGraph | None:
     """What is converted together, without dead channels; None when there is nothing to convert.
 
     It is asked for twice in a row: for the plan, and for what is told of the model.
     """
-    parts = partition(understood.graph, understood.support)
-    if not parts.regions:
+    graph = partition(understood.graph, understood.support)
+    if not graph.regions:
         return None
-    verify(understood.graph, parts, "partitioning")
+    verify(graph, "partitioning")
     if fold:
-        parts = without_dead_channels(parts)
-        verify(understood.graph, parts, "folding dead channels")
-    return parts
+        graph = without_dead_channels(graph)
+        verify(graph, "folding dead channels")
+    return graph
 
 
-def pack_for(parts: Partition, target: str) -> Partition:
+def pack_for(graph: RowGraph, target: str) -> RowGraph:
     """The same operators, each with the packing that it is proved for. What reads an input from outside has none."""
     wanted = family(target)
-    frame = parts.frame.tensor if parts.frame else None
-    ops = {key: op if frame in op.inputs else replace(op, packing=packing(op, wanted)) for key, op in parts.ops.items()}
-    return replace(parts, ops=ops)
+    frame = graph.frame.tensor if graph.frame else None
+    ops = {key: op if frame in op.inputs else replace(op, packing=packing(op, wanted)) for key, op in graph.ops.items()}
+    return replace(graph, ops=ops)
 
 
-def for_two_cores(parts: Partition) -> Partition:
+def for_two_cores(graph: RowGraph) -> RowGraph:
     """The same operators, with scratch and counters for a second core."""
-    behind = COUNTER_BYTES * len(parts.ops)
-    return replace(parts, ops={key: replace(op, second=behind) for key, op in parts.ops.items()})
+    behind = COUNTER_BYTES * len(graph.ops)
+    return replace(graph, ops={key: replace(op, second=behind) for key, op in graph.ops.items()})
 
 
 def slide(understood: Understood, mode: InputMode) -> tuple[Understood, SlidingWindow | None]:
@@ -206,38 +202,35 @@ def slide(understood: Understood, mode: InputMode) -> tuple[Understood, SlidingW
     return with_sliding(understood, mode.rows)
 
 
-def place_input(understood: Understood, parts: Partition, mode: InputMode) -> tuple[Understood, Partition]:
+def place_input(graph: RowGraph, mode: InputMode) -> RowGraph:
     """The same with the model's input where it is wanted; UsageError where that is impossible."""
-    graph, parts = with_input(understood.graph, parts, mode)
-    verify(graph, parts, "placing the input")
-    return replace(understood, graph=graph), parts
+    graph = with_input(graph, mode)
+    verify(graph, "placing the input")
+    return graph
 
 
-def with_passes(
-    understood: Understood, parts: Partition, passes: tuple[SecondPass, ...]
-) -> tuple[Understood, Partition]:
+def with_passes(graph: RowGraph, passes: tuple[SecondPass, ...]) -> RowGraph:
     """The same with some operators twice; PlanError where that is impossible."""
-    graph, parts = second_pass.with_passes(understood.graph, parts, passes)
-    verify(graph, parts, "adding second passes")
-    return replace(understood, graph=graph), parts
+    graph = second_pass.with_passes(graph, passes)
+    verify(graph, "adding second passes")
+    return graph
 
 
-def dead_channels(understood: Understood, parts: Partition) -> Mapping[int, int]:
+def dead_channels(understood: Understood, graph: RowGraph) -> Mapping[int, int]:
     """Output channels that folding took from each operator with weights that runs row by row, by Op.index."""
     whole = {i: s for i, s in understood.support.items() if isinstance(s, RowOp) and s.weights is not None}
-    return {i: op.writes.c - parts.ops[i].writes.c for i, op in whole.items() if i in parts.ops}
+    return {i: op.writes.c - graph.ops[i].writes.c for i, op in whole.items() if i in graph.ops}
 
 
-def waiting(understood: Understood, parts: Partition) -> int:
+def waiting(graph: RowGraph) -> int:
     """Tensors that a second pass could make again."""
-    sizes = tensor_sizes(understood.graph, parts)
-    return len(second_pass.choices(understood.graph, parts, sizes)[-1].passes)
+    return len(second_pass.choices(graph, tensor_sizes(graph))[-1].passes)
 
 
-def checked(understood: Understood, parts: Partition, found: Plan) -> Planned:
+def checked(graph: RowGraph, found: Plan) -> Planned:
     """A plan with the proof that it is right; PlanError when it is not."""
-    check(found, understood.graph, parts)
-    return Planned(understood, parts, found)
+    check(found, graph)
+    return Planned(graph, found)
 
 
 def _activations_only(graph: Graph) -> Graph:
@@ -253,9 +246,9 @@ def lower(model: Model, border: Int8Interface, planned: Planned, options: Option
         for tensor in (outer, inner):
             writer.rename_tensor(tree, tensor, border.graph.tensors[tensor].name)
     writer.replace_interface(tree, border.replaced)
-    graph, changes = planned.understood.graph, border.changes
-    if planned.partition.frame or planned.partition.window:
+    changes = border.changes
+    if planned.graph.frame or planned.graph.window:
         changes = replace(changes, input=str(options.input))
     if options.ops == BUILTIN:
         changes = replace(changes, kernels=options.kernels)
-    return rewrite(tree, graph, planned.partition, planned.plan, changes, op_per_block=options.ops == PER_BLOCK)
+    return rewrite(tree, planned.graph, planned.plan, changes, op_per_block=options.ops == PER_BLOCK)

@@ -47,7 +47,7 @@ def decide(asked: Request, start: Conversion, original: Inspection, planning: Ca
     limits = speed.beside_builtin(asked.limits, conversion, original)
     today = speed.instructions_today(conversion, original, asked.clock.core if asked.clock else asked.table.core)
     slow = not in_time.holds(limits.time, today)
-    plan = None if conversion.partition is None else _plan(asked, conversion, limits, planning)
+    plan = None if conversion.rows is None else _plan(asked, conversion, limits, planning)
     if plan is None:
         why, weighed = pipeline.left_whole(conversion.source, conversion.options.ops) or NOTHING_SUPPORTED, None
         if asked.saved is not None:
@@ -55,7 +55,7 @@ def decide(asked: Request, start: Conversion, original: Inspection, planning: Ca
                 "there is nothing to plan in this model", code="nothing_to_plan", where=why, hint="no --plan"
             )
     else:
-        parts = plan.planned.partition
+        parts = plan.planned.graph
         wanted = bool(conversion.border.replaced or parts.frame or parts.window) or slow
         arenas, needs = (original.arena.total, plan.arena.total), plan.firmware
         weighed = balance(arenas, original.firmware, needs, asked.table.core)

@@ -13,7 +13,6 @@ from tflm_memopt.convert.conversion import Conversion, Limits
 from tflm_memopt.errors import UsageError
 from tflm_memopt.model.graph import Op
 from tflm_memopt.results import Inspection, Optimized
-from tflm_memopt.rowgraph.graph import Kept
 from tflm_memopt.targets.boards import Board
 
 
@@ -58,8 +57,9 @@ def beside_builtin(limits: Limits, conversion: Conversion, original: Inspection)
 def builtin(conversion: Conversion, original: Inspection, core: str, ours: int) -> int | None:
     """Instructions of the operators that stay builtin, beside ours; None where that is not known."""
     kept = _kept(conversion)
-    graph = conversion.understood.graph
-    return cmsis_nn_cost.of_operators(graph, kept, _macs(original), core, ours) if kept else 0
+    if not kept or conversion.rows is None:
+        return 0
+    return cmsis_nn_cost.of_operators(conversion.rows.model, kept, _macs(original), core, ours)
 
 
 def instructions_today(conversion: Conversion, original: Inspection, core: str) -> int | None:
@@ -104,9 +104,10 @@ def of_points(conversion: Conversion, clock: Clock | None, on: Table) -> Clock |
 
 
 def _kept(conversion: Conversion) -> list[Op]:
-    partition = conversion.partition
-    kept = {node.op for node in partition.nodes if isinstance(node, Kept)} if partition else set()
-    return [op for op in conversion.understood.graph.ops if op.index in kept and op.type not in cmsis_nn_cost.FREE]
+    if conversion.rows is None:
+        return []
+    kept = {node.op for node in conversion.rows.kept}
+    return [op for op in conversion.rows.model.ops if op.index in kept and op.type not in cmsis_nn_cost.FREE]
 
 
 def _macs(original: Inspection) -> dict[int, int]:

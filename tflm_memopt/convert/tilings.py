@@ -16,7 +16,7 @@ from tflm_memopt.model.graph import Graph, Op
 from tflm_memopt.plan.plan import Plan
 from tflm_memopt.plan.planner import Options, plan, stored, tensor_sizes
 from tflm_memopt.rewrite.tiling import MOST_PARTS, Tiling, chain, fan_out
-from tflm_memopt.rowgraph.graph import Partition
+from tflm_memopt.rowgraph.graph import RowGraph
 from tflm_memopt.rowgraph.supported import Understood
 from tflm_memopt.tflm.libraries import Library
 from tflm_memopt.tflm.only_builtin import tail
@@ -38,7 +38,7 @@ ROUNDS = 4
 class Tilings:
     """Plans of a model of builtin operators in parts."""
 
-    understood: Understood
+    whole: Understood
     library: Library
     abi: Abi
     options: Options
@@ -70,20 +70,19 @@ class Tilings:
         return found.head + self._tail(found.tilings)
 
     def _tail(self, tilings: Sequence[Tiling]) -> int:
-        return tail(self._parts(tilings)[0].graph, self.library, self.abi)
+        return tail(self._parts(tilings).model, self.library, self.abi)
 
-    def _parts(self, tilings: Sequence[Tiling]) -> tuple[Understood, Partition]:
-        return pipeline.in_parts(self.understood, tilings, self.library, self.abi)
+    def _parts(self, tilings: Sequence[Tiling]) -> RowGraph:
+        return pipeline.in_parts(self.whole, tilings, self.library, self.abi)
 
     def _planned(self, tilings: Sequence[Tiling], *, final: bool = False) -> Plan:
-        understood, partition = self._parts(tilings)
         quick = replace(self.options, seconds=0.0, reorder=False)
-        found = plan(understood.graph, partition, self.options if final else quick)
+        found = plan(self._parts(tilings), self.options if final else quick)
         return replace(found, tilings=tuple(tilings))
 
     def _ranked(self, macs: int, before: tuple[Tiling, ...], kinds: Sequence[_Kind]) -> list[tuple[Tiling, ...]]:
         """One more chain in parts, the best first."""
-        known = {op.type for op in self.understood.graph.ops}.union(self.options.allow_ops)
+        known = {op.type for op in self.whole.graph.ops}.union(self.options.allow_ops)
         found: list[tuple[int, int, tuple[Tiling, ...]]] = []
         for tiling in self._candidates(before, kinds) if JOIN in known else ():
             tilings = (*before, tiling)
@@ -93,23 +92,23 @@ class Tilings:
         return [tilings for _, _, tilings in sorted(found)[:PLANNED]]
 
     def _weigh(self, tilings: tuple[Tiling, ...]) -> _Weight:
-        understood, partition = self._parts(tilings)
-        nbytes = max(live_bytes(understood.graph, partition)) + tail(understood.graph, self.library, self.abi)
-        return _Weight(nbytes, partition.macs, frozenset(op.type for op in understood.graph.ops))
+        graph = self._parts(tilings)
+        nbytes = max(live_bytes(graph)) + tail(graph.model, self.library, self.abi)
+        return _Weight(nbytes, graph.macs, frozenset(op.type for op in graph.model.ops))
 
     def _candidates(self, before: tuple[Tiling, ...], kinds: Sequence[_Kind]) -> Iterator[Tiling]:
         """Chains of operators that are whole yet, through one that needs most."""
-        graph, partition = self._parts(before)[0].graph, self._parts(before)[1]
-        live = live_bytes(graph, partition)
-        needy = {node.op for node, nbytes in zip(partition.kept, live, strict=True) if nbytes >= 0.95 * max(live)}
-        whole = {op.index for op in self.understood.graph.ops}.difference(*(t.ops for t in before))
+        graph = self._parts(before)
+        live = live_bytes(graph)
+        needy = {node.op for node, nbytes in zip(graph.kept, live, strict=True) if nbytes >= 0.95 * max(live)}
+        whole = {op.index for op in self.whole.graph.ops}.difference(*(t.ops for t in before))
         for kind in kinds:
-            for first in graph.ops:
-                run = list(takewhile(lambda op: op.index in whole, kind.chain(graph, first)))
+            for first in graph.model.ops:
+                run = list(takewhile(lambda op: op.index in whole, kind.chain(graph.model, first)))
                 for count in range(2, min(len(run), LONGEST) + 1):
                     ops = run[:count]
                     if not needy.isdisjoint(op.index for op in ops):
-                        yield from kind.in_parts(graph, ops)
+                        yield from kind.in_parts(graph.model, ops)
 
     def _kinds(self) -> Iterator[_Kind]:
         """What the search may use (`--without`)."""
@@ -152,13 +151,13 @@ def _in_groups(graph: Graph, ops: Sequence[Op]) -> Iterator[Tiling]:
     yield from (Tiling(keys, parts, channels=True) for parts in range(2, min(channels, MOST_PARTS) + 1))
 
 
-def live_bytes(graph: Graph, partition: Partition) -> list[int]:
+def live_bytes(graph: RowGraph) -> list[int]:
     """Bytes of whole tensors that are alive in each step, those that share bytes counted once."""
-    graph, partition = stored(graph, partition)
-    sizes, nodes = tensor_sizes(graph, partition), partition.kept
+    graph = stored(graph)
+    sizes, nodes = tensor_sizes(graph), graph.kept
     last = {t: n for n, node in enumerate(nodes) for t in (*node.inputs, *node.outputs)}
-    last |= dict.fromkeys(graph.outputs, len(nodes))
-    alive, found = set(graph.inputs), []
+    last |= dict.fromkeys(graph.model.outputs, len(nodes))
+    alive, found = set(graph.model.inputs), []
     for n, node in enumerate(nodes):
         alive.update(node.inputs, node.outputs)
         found.append(sum(sizes[t] for t in alive) + node.scratch)

@@ -22,7 +22,7 @@ from tflm_memopt.model.names import BLOCK, CONV, DENSE, OFFLINE_PLAN, OFFLINE_PL
 from tflm_memopt.model.reader import TENSOR_TYPES
 from tflm_memopt.ops.rowop import RowOp
 from tflm_memopt.plan.plan import Block, Builtin, Plan, Role, Stage
-from tflm_memopt.rowgraph.graph import InputSource, Partition
+from tflm_memopt.rowgraph.graph import InputSource, RowGraph
 from tflm_memopt.rowgraph.regions import region_of
 
 STREAM_STATE = (2,)
@@ -38,31 +38,29 @@ class CustomOp:
     program: Program
 
 
-def rewrite(
-    tree: Any, graph: Graph, partition: Partition, plan: Plan, changes: Changes, *, op_per_block: bool
-) -> bytes:
+def rewrite(tree: Any, graph: RowGraph, plan: Plan, changes: Changes, *, op_per_block: bool) -> bytes:
     """The rewritten model's bytes. `tree`, the original as the schema's objects with `changes` made, is edited."""
     main = tree.subgraphs[0]
     originals = list(main.operators)
-    frame = partition.frame
-    _place_input(tree, graph, frame)
+    frame = graph.frame
+    _place_input(tree, graph.model, frame)
     operators: list[Any] = []
-    for added in sorted(graph.tensors.keys() - set(range(len(main.tensors)))):
-        add_tensor(tree, graph.tensors[added])
+    for added in sorted(graph.model.tensors.keys() - set(range(len(main.tensors)))):
+        add_tensor(tree, graph.model.tensors[added])
     offsets: dict[TensorId, int] = {b.key: o for b, o in plan.placed() if b.role is Role.TENSOR}
-    offsets |= {t: offsets[part.storage] + part.first for t, part in partition.parts.items()}
-    if not any(called(op) for op in graph.ops):
+    offsets |= {t: offsets[part.storage] + part.first for t, part in graph.parts.items()}
+    if not any(called(op) for op in graph.model.ops):
         del tree.subgraphs[1:]  # what filled the states; damaged signatures of them go, too
     main.operators = []
-    ops = {op.index: op for op in graph.ops}
-    for item in sequence(graph, partition, plan, op_per_block=op_per_block):
+    ops = {op.index: op for op in graph.model.ops}
+    for item in sequence(graph, plan, op_per_block=op_per_block):
         if isinstance(item, Builtin):
             operators += builtin.operators(tree, ops[item.op], originals)
             continue
-        custom = CustomOp(item.name, item.unit, lower(plan, item.unit, partition.ops, frame))
-        operators.append(_custom_operator(tree, custom, plan, partition.ops, offsets, len(operators)))
+        custom = CustomOp(item.name, item.unit, lower(plan, item.unit, graph.ops, frame))
+        operators.append(_custom_operator(tree, custom, plan, graph.ops, offsets, len(operators)))
     main.operators = operators
-    _narrow(main.tensors, partition.ops)
+    _narrow(main.tensors, graph.ops)
     if changes:
         writer.set_metadata(tree, METADATA, record(changes))
     renumbered = writer.drop_unused(tree)
@@ -82,16 +80,16 @@ class Call:
     unit: BlockGroup
 
 
-def sequence(graph: Graph, partition: Partition, plan: Plan, *, op_per_block: bool) -> Iterator[Call | Builtin]:
+def sequence(graph: RowGraph, plan: Plan, *, op_per_block: bool) -> Iterator[Call | Builtin]:
     """The rewritten model's operators in the order in which they run."""
     calls = {call[0]: call for call in plan.calls()}
     for number, step in enumerate(plan.steps):
         if isinstance(step, Builtin):
             yield step
-        elif op_per_block and not any(partition.ops[stage.op].stateful for stage in _stages(plan, step.region)):
-            yield Call(_block_name(step, partition.ops), _block_unit(plan, number, partition))
+        elif op_per_block and not any(graph.ops[stage.op].stateful for stage in _stages(plan, step.region)):
+            yield Call(_block_name(step, graph.ops), _block_unit(plan, number, graph))
         elif number in calls:
-            region = region_of(graph, plan.operators(calls[number]), partition.ops, partition.kept, partition.external)
+            region = region_of(graph.model, plan.operators(calls[number]), graph.ops, graph.kept, graph.external)
             yield Call(REGION, BlockGroup(calls[number], region.inputs, region.outputs))
 
 
@@ -108,14 +106,14 @@ def _block_name(block: Block, ops: Mapping[int, RowOp]) -> str:
     return single.get(names.pop(), BLOCK) if len(block.stages) == 1 else BLOCK
 
 
-def _block_unit(plan: Plan, number: int, partition: Partition) -> BlockGroup:
-    block, ops = plan.steps[number], partition.ops
+def _block_unit(plan: Plan, number: int, graph: RowGraph) -> BlockGroup:
+    block, ops = plan.steps[number], graph.ops
     if not isinstance(block, Block):
         raise TypeError(f"step {number} is no block")
     inside = [ops[stage.op] for stage in block.stages]
     made = {op.output for op in inside}
     whole = {b.key for b in plan.buffers if b.role is Role.TENSOR}
-    inputs = dict.fromkeys(t for op in inside for t in op.inputs if t not in made | partition.external)
+    inputs = dict.fromkeys(t for op in inside for t in op.inputs if t not in made | graph.external)
     return BlockGroup((number,), tuple(inputs), tuple(op.output for op in inside if op.output in whole))
 
 

@@ -104,8 +104,8 @@ def _tflm_buffers(graphs: Sequence[Graph], head: Head, phases: int) -> Iterator[
 
 def of_plan(planned: Planned, arena: Arena, title: str = "Rewritten") -> MemoryMap:
     """What the rewritten model does."""
-    plan, ops, graph = planned.plan, planned.partition.ops, planned.understood.graph
-    frame = planned.partition.frame
+    plan, ops, graph = planned.plan, planned.graph.ops, planned.graph.model
+    frame = planned.graph.frame
     time = occupancy(plan, ops, graph.outputs, frame)
     starts = [sum(time.moments[:n]) for n in range(len(plan.steps) + 1)]
     types = {op.index: op.type for op in graph.ops}

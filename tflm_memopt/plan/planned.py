@@ -5,14 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from tflm_memopt.plan.plan import Plan
-from tflm_memopt.rowgraph.graph import Partition
-from tflm_memopt.rowgraph.supported import Understood
+from tflm_memopt.rowgraph.graph import RowGraph
 
 
 @dataclass(frozen=True, slots=True)
 class Planned:
     """A checked plan of a model."""
 
-    understood: Understood
-    partition: Partition
+    graph: RowGraph
     plan: Plan

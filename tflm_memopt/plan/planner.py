@@ -1,4 +1,4 @@
-"""From a partitioned graph to a plan: cut every region into blocks, then place all buffers of the model at once."""
+"""From a row graph to a plan: cut every region into blocks, then place all buffers of the model at once."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from functools import cache
 from typing import Literal, get_args
 
-from tflm_memopt.model.graph import Graph, TensorId
+from tflm_memopt.model.graph import TensorId
 from tflm_memopt.model.interface import ANY
 from tflm_memopt.ops.packing import GENERIC
 from tflm_memopt.plan.effort import EXACT, ORDERING, PLACING, SEARCH, Log, Meter, SearchPart, allowance
@@ -22,7 +22,7 @@ from tflm_memopt.plan.search.blocks import Candidate, Chain
 from tflm_memopt.plan.search.cuts import UNLIMITED, Cuts, Joint, Place, RowBlocks, Turn, front, least_bytes, never
 from tflm_memopt.plan.search.tiles_plan import NO_RECOMPUTE, Input, Settings
 from tflm_memopt.plan.search.turn import Turned, turned_chain
-from tflm_memopt.rowgraph.graph import Kept, Node, Partition, Region
+from tflm_memopt.rowgraph.graph import Kept, Node, Region, RowGraph
 from tflm_memopt.rowgraph.inputs import IN_ARENA, InputMode
 
 DRAFT_SECONDS, FIRING_SECONDS, HELD_SECONDS, SEPARATION_SECONDS = 3e-4, 1e-6, 1.5e-5, 2e-6
@@ -77,15 +77,14 @@ class Options:
 
 
 class Planner:
-    """Plans of one partitioned graph in one order, at any compute budget.
+    """Plans of one row graph in one order, at any compute budget.
 
     What one plan teaches about blocks, the next ones know.
     """
 
     def __init__(
         self,
-        graph: Graph,
-        partition: Partition,
+        graph: RowGraph,
         options: Options = Options(),
         like: Planner | None = None,
         searching: Meter | None = None,
@@ -93,21 +92,23 @@ class Planner:
         """`like`: one of the same, with other options of tiled blocks: it knows row blocks and drafts already.
         `searching`: what pays for finding blocks, where several share it.
         """
-        graph, partition = stored(graph, partition)
-        known = {*graph.inputs, *graph.outputs, *(t for n in partition.nodes for t in (*n.inputs, *n.outputs))}
-        sizes = tensor_sizes(graph, partition)
-        self._graph, self._partition, self._options = graph, partition, options
-        self._placer = Placer(sizes, graph.inputs, graph.outputs, None if options.ops == PER_BLOCK else known)
-        self._whole = [_across(graph, partition, number) for number in range(len(partition.nodes))]
+        graph = stored(graph)
+        known = {*graph.model.inputs, *graph.model.outputs, *(t for n in graph.nodes for t in (*n.inputs, *n.outputs))}
+        sizes = tensor_sizes(graph)
+        self._graph, self._options = graph, options
+        self._placer = Placer(
+            sizes, graph.model.inputs, graph.model.outputs, None if options.ops == PER_BLOCK else known
+        )
+        self._whole = [_across(graph, number) for number in range(len(graph.nodes))]
         self._chains = {
-            number: _chain(graph, partition, number, sum(sizes[t] for t in self._whole[number]))
-            for number, node in enumerate(partition.nodes)
+            number: _chain(graph, number, sum(sizes[t] for t in self._whole[number]))
+            for number, node in enumerate(graph.nodes)
             if isinstance(node, Region)
         }
         self._draft: Callable[[int, Candidate], Draft] = like._draft if like else cache(self._new_draft)
         self._kept: Callable[[int], Draft] = like._kept if like else cache(self._new_kept)
         self._turned, self._turned_chain = cache(self._new_turned), cache(self._turn)
-        self.allowance = allowance(len(graph.ops), options.effort)
+        self.allowance = allowance(len(graph.model.ops), options.effort)
         """Seconds of work (plan/effort.py) for finding blocks once, and for one plan."""
         self._searching = searching or Meter(SEARCH * self.allowance)
         self.log = self._searching.log
@@ -121,14 +122,14 @@ class Planner:
             Cuts(rows, self._place(n), _settings(options.tiles, rows.chain), self._turning(n), self._fair(n))
             for n, rows in self._rows.items()
         ]
-        kept = (n for n, node in enumerate(partition.nodes) if isinstance(node, Kept))
+        kept = (n for n, node in enumerate(graph.nodes) if isinstance(node, Kept))
         least = max((sum(sizes[t] for t in self._alive(n)) for n in kept), default=0)
         while any(cuts.refine(nbytes) for cuts, nbytes in self._binding(least)):
             pass
         for cuts, _ in self._binding(least):
             cuts.add_single()
             cuts.add_walks()
-        self.macs = partition.macs
+        self.macs = graph.macs
         """Multiply-accumulates of all row operators, each output once."""
 
     def _fair(self, number: int) -> Meter:
@@ -145,7 +146,7 @@ class Planner:
     def within(self, tiles: Settings | None) -> Planner:
         """The same with other limits of tiled blocks."""
         meter = Meter(SEARCH * self.allowance, self.log)
-        return Planner(self._graph, self._partition, replace(self._options, tiles=tiles), self, meter)
+        return Planner(self._graph, replace(self._options, tiles=tiles), self, meter)
 
     def points(self) -> list[Joint]:
         """The frontier as far as it is known, fewest bytes first: no plan beats one in both figures."""
@@ -172,7 +173,7 @@ class Planner:
         of_chain = dict(zip(self._chains, cuts, strict=True))
         drafts: list[Draft] = []
         blocks: dict[int, tuple[int, Candidate]] = {}
-        for number, node in enumerate(self._partition.nodes):
+        for number, node in enumerate(self._graph.nodes):
             if isinstance(node, Kept):
                 drafts.append(self._kept(number))
                 continue
@@ -226,7 +227,7 @@ class Planner:
         proven = placed.proven or placed.top <= problem.lower_bound
         return Plan(
             steps, tuple(buffers), placed.offsets, placed.top, problem.lower_bound, proven, self._options.target,
-            self._partition.passes, states=states(self._partition),
+            self._graph.passes, states=states(self._graph),
         )  # fmt: skip
 
     def _new_turned(self, number: int, block: Candidate) -> Draft | None:
@@ -264,17 +265,19 @@ class Planner:
 
     def _alive(self, number: int) -> tuple[TensorId, ...]:
         """Whole tensors during a builtin operator."""
-        node = self._partition.nodes[number]
+        node = self._graph.nodes[number]
         return tuple(dict.fromkeys((*self._whole[number], *node.inputs, *node.outputs)))
 
     def _new_kept(self, number: int) -> Draft:
         """A builtin operator: its output may grow into inputs that nobody reads any more."""
-        node, sizes = self._partition.nodes[number], self._placer.sizes
+        node, sizes = self._graph.nodes[number], self._placer.sizes
         if not isinstance(node, Kept):
             raise TypeError(f"node {number} is no builtin operator")
         alive, step = self._alive(number), Builtin(node.op, node.macs)
-        before = {*self._graph.inputs, *self._whole[number]}.union(*(n.outputs for n in self._partition.nodes[:number]))
-        after = set(self._graph.outputs).union(*(n.inputs for n in self._partition.nodes[number + 1 :]))
+        before = {*self._graph.model.inputs, *self._whole[number]}.union(
+            *(n.outputs for n in self._graph.nodes[:number])
+        )
+        after = set(self._graph.model.outputs).union(*(n.inputs for n in self._graph.nodes[number + 1 :]))
         grows = self._options.overlap and len(node.outputs) == 1 and not before.intersection(node.outputs)
         dying = {t: order() for t, order in node.orders.items() if grows and t not in after}
         found = tuple(
@@ -304,21 +307,19 @@ class Planner:
         return place
 
 
-def planners(
-    graph: Graph, partition: Partition, options: Options = Options(), log: Log | None = None
-) -> tuple[Planner, ...]:
+def planners(graph: RowGraph, options: Options = Options(), log: Log | None = None) -> tuple[Planner, ...]:
     """One for each order that is worth a try, the model's own first. `log`: where they note what they do."""
     log = log or Log()
-    total = allowance(len(graph.ops), options.effort)
+    total = allowance(len(graph.model.ops), options.effort)
     meter = Meter(ORDERING * total, log)
-    tried = orders(graph, partition, tensor_sizes(graph, partition), meter) if options.reorder else (partition,)
+    tried = orders(graph, tensor_sizes(graph), meter) if options.reorder else (graph,)
     each = replace(options, seconds=options.seconds / len(tried), effort=options.effort / len(tried))
     searching = Meter(SEARCH * total, log)
     found: list[Planner] = []
     for i, order in enumerate(tried):
-        if found and not searching.allows(SearchPart.ORDERS, ORDER_SECONDS * len(graph.ops)):
+        if found and not searching.allows(SearchPart.ORDERS, ORDER_SECONDS * len(graph.model.ops)):
             break
-        found.append(Planner(graph, order, each, searching=searching.next(len(tried) - i)))
+        found.append(Planner(order, each, searching=searching.next(len(tried) - i)))
     log.found()
     return tuple(found)
 
@@ -332,19 +333,19 @@ def plans(found: Sequence[Planner], macs: int, known: Sequence[Plan] = ()) -> It
         yield known[-1]
 
 
-def plan(graph: Graph, partition: Partition, options: Options = Options()) -> Plan:
+def plan(graph: RowGraph, options: Options = Options()) -> Plan:
     """The plan of least head without recomputation; not yet checked (check/checker.py)."""
-    tried = planners(graph, partition, options)
+    tried = planners(graph, options)
     return min(plans(tried, tried[0].macs), key=cost)
 
 
-def states(partition: Partition) -> tuple[PlacedState, ...]:
+def states(graph: RowGraph) -> tuple[PlacedState, ...]:
     """What outlives an inference, in each region one behind the other: first where rings stand, then their rows."""
     found: list[PlacedState] = []
-    last = [region.number for region in partition.regions if any(partition.ops[i].rings for i in region.ops)][-1:]
-    for region in partition.regions:
-        kept = [(op, ring) for i in region.ops for op in (partition.ops[i],) for ring in op.rings]
-        window = partition.window if region.number in last else None  # it waits when all others have run
+    last = [region.number for region in graph.regions if any(graph.ops[i].rings for i in region.ops)][-1:]
+    for region in graph.regions:
+        kept = [(op, ring) for i in region.ops for op in (graph.ops[i],) for ring in op.rings]
+        window = graph.window if region.number in last else None  # it waits when all others have run
         at = STANDING_BYTES * (len(kept) + bool(window))
         for op, ring in kept:
             rows = ring.rows
@@ -364,9 +365,9 @@ def cost(plan: Plan) -> tuple[int, int]:
     return plan.head + TAIL_BYTES * len(plan.calls()), plan.macs
 
 
-def stored(graph: Graph, partition: Partition) -> tuple[Graph, Partition]:
+def stored(graph: RowGraph) -> RowGraph:
     """The same with the tensors in which others' bytes are instead of these."""
-    parts = partition.parts
+    parts = graph.parts
 
     def storages(tensors: Iterable[TensorId]) -> tuple[TensorId, ...]:
         return tuple(dict.fromkeys(parts[t].storage if t in parts else t for t in tensors))
@@ -376,7 +377,7 @@ def stored(graph: Graph, partition: Partition) -> tuple[Graph, Partition]:
         if tensor not in parts:
             return tensor
         whole = parts[tensor].storage
-        return whole if graph.tensors[whole].nbytes == graph.tensors[tensor].nbytes else None
+        return whole if graph.model.tensors[whole].nbytes == graph.model.tensors[tensor].nbytes else None
 
     def renamed(node: Node) -> Node:
         if not isinstance(node, Kept):
@@ -388,35 +389,37 @@ def stored(graph: Graph, partition: Partition) -> tuple[Graph, Partition]:
         return replace(node, inputs=inputs, outputs=outputs, orders=whole)
 
     if not parts:
-        return graph, partition
-    nodes = tuple(map(renamed, partition.nodes))
-    return replace(graph, outputs=storages(graph.outputs)), replace(partition, nodes=nodes)
+        return graph
+    nodes = tuple(map(renamed, graph.nodes))
+    return replace(graph, model=replace(graph.model, outputs=storages(graph.model.outputs)), nodes=nodes)
 
 
-def tensor_sizes(graph: Graph, partition: Partition) -> dict[TensorId, int]:
+def tensor_sizes(graph: RowGraph) -> dict[TensorId, int]:
     """Bytes of every tensor that can be whole."""
-    sizes = {t: tensor.nbytes for t, tensor in graph.tensors.items() if not tensor.constant}
-    made = {op.output: op.writes.nbytes for op in partition.ops.values()}
-    return sizes | made | dict.fromkeys(partition.states | partition.on_links, 0)
+    sizes = {t: tensor.nbytes for t, tensor in graph.model.tensors.items() if not tensor.constant}
+    made = {op.output: op.writes.nbytes for op in graph.ops.values()}
+    return sizes | made | dict.fromkeys(graph.states | graph.on_links, 0)
 
 
-def _across(graph: Graph, partition: Partition, number: int) -> tuple[TensorId, ...]:
+def _across(graph: RowGraph, number: int) -> tuple[TensorId, ...]:
     """Tensors that live through a node untouched; inputs that nobody reads are alive at the start."""
-    nodes = partition.nodes
-    after = set(graph.outputs).union(*(n.inputs for n in nodes[number + 1 :]))
-    before = set(graph.inputs).union(*(n.outputs for n in nodes[:number]))
-    unread = set(graph.inputs).difference(graph.outputs, *(n.inputs for n in nodes)) if number == 0 else set()
+    nodes = graph.nodes
+    after = set(graph.model.outputs).union(*(n.inputs for n in nodes[number + 1 :]))
+    before = set(graph.model.inputs).union(*(n.outputs for n in nodes[:number]))
+    unread = (
+        set(graph.model.inputs).difference(graph.model.outputs, *(n.inputs for n in nodes)) if number == 0 else set()
+    )
     return tuple(sorted(((before & after) | unread) - set(nodes[number].inputs)))
 
 
-def _chain(graph: Graph, partition: Partition, number: int, across: int) -> Chain:
-    node = partition.nodes[number]
+def _chain(graph: RowGraph, number: int, across: int) -> Chain:
+    node = graph.nodes[number]
     keys = node.ops if isinstance(node, Region) else ()
-    after = set(graph.outputs).union(*(n.inputs for n in partition.nodes[number + 1 :]))
-    ops, frame = tuple(partition.ops[i] for i in keys), partition.frame
+    after = set(graph.model.outputs).union(*(n.inputs for n in graph.nodes[number + 1 :]))
+    ops, frame = tuple(graph.ops[i] for i in keys), graph.frame
     read = frame is not None and any(frame.tensor in op.inputs for op in ops)
     left = {op.output for op in ops if op.leaves}
-    beside = partition.states | partition.on_links | left
+    beside = graph.states | graph.on_links | left
     return Chain(keys, ops, frozenset(after | left), across, frame if read else None, beside)
 
 

@@ -20,21 +20,21 @@ from numpy.typing import NDArray
 from tflm_memopt.model.graph import TensorId
 from tflm_memopt.ops.intervals import Bools, Range, inputs, meets_padding, ranges
 from tflm_memopt.ops.rowop import Constant, RowOp
-from tflm_memopt.rowgraph.graph import Partition, Region
+from tflm_memopt.rowgraph.graph import Region, RowGraph
 
 Scalar = TypeVar("Scalar", bound=np.generic)
 Kept = Mapping[TensorId, Bools]
 """The channels that stay, of each tensor that may lose some."""
 
 
-def without_dead_channels(partition: Partition) -> Partition:
-    """The same partition, its row operators without dead channels; each tensor keeps at least one."""
-    order = [i for node in partition.nodes if isinstance(node, Region) for i in node.ops]
-    ops = [partition.ops[i] for i in order]
+def without_dead_channels(graph: RowGraph) -> RowGraph:
+    """The same graph, its row operators without dead channels; each tensor keeps at least one."""
+    order = [i for node in graph.nodes if isinstance(node, Region) for i in node.ops]
+    ops = [graph.ops[i] for i in order]
     known = ranges(ops)
     links = [_Link(op, inputs(op, known)) for op in ops]
-    kept = _kept(links, _inner(partition, ops))
-    return replace(partition, ops={i: _cut(link, kept) for i, link in zip(order, links, strict=True)})
+    kept = _kept(links, _inner(graph, ops))
+    return replace(graph, ops={i: _cut(link, kept) for i, link in zip(order, links, strict=True)})
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,10 +70,10 @@ class _Link:
         return x.constant & (at_zero_point | (not meets_padding(self.op)))
 
 
-def _inner(partition: Partition, ops: Iterable[RowOp]) -> dict[TensorId, int]:
+def _inner(graph: RowGraph, ops: Iterable[RowOp]) -> dict[TensorId, int]:
     """Tensors that may lose channels, and how many they have: inside a region, and seen alike by all readers."""
     channels = {op.output: op.writes.c for op in ops}
-    whole = {t for node in partition.nodes for t in (*node.inputs, *node.outputs)}
+    whole = {t for node in graph.nodes for t in (*node.inputs, *node.outputs)}
     for op in ops:
         if not (op.is_convolution or op.is_depthwise or op.is_channelwise):
             whole |= {*op.inputs, op.output}

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from tflm_memopt.model.graph import TensorId
+from tflm_memopt.model.graph import Graph, TensorId
 from tflm_memopt.ops.rowop import RowOp
 
 MAX_IO = 16
@@ -118,9 +118,11 @@ Node = Region | Kept
 
 
 @dataclass(frozen=True, slots=True)
-class Partition:
-    """The whole graph as nodes, in an order in which they can run."""
+class RowGraph:
+    """The whole model as nodes, in an order in which they can run."""
 
+    model: Graph
+    """What they are made of: all operators as the model states them, all tensors of the rewritten model."""
     nodes: tuple[Node, ...]
     ops: Mapping[int, RowOp]
     """The row operators of all regions, by Op.index; their tensors are those of the rewritten model."""

@@ -13,13 +13,13 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from tflm_memopt.model.graph import Graph, Op, TensorId
+from tflm_memopt.model.graph import Op, TensorId
 from tflm_memopt.ops.intervals import Bools
 from tflm_memopt.ops.movement import side_by_side
 from tflm_memopt.ops.packing import VECTOR
 from tflm_memopt.ops.rowop import RowOp
 from tflm_memopt.rowgraph.fold import narrowed
-from tflm_memopt.rowgraph.graph import Partition, Region
+from tflm_memopt.rowgraph.graph import Region, RowGraph
 
 JOINED = "CONCATENATION"
 
@@ -35,17 +35,17 @@ class _Reduction:
     channels: int
 
 
-def in_halves(graph: Graph, partition: Partition, first: int) -> tuple[Graph, Partition]:
+def in_halves(graph: RowGraph, first: int) -> RowGraph:
     """The same with the reduction that starts with an operator in halves; unchanged where there is none.
 
     The first half is a multiple of sixteen channels wide, the second one has sixteen at least, so that the kernels of
     all targets run them as they ran the whole.
     """
-    found = _reduction(graph, partition, first)
+    found = _reduction(graph, first)
     if found is None:
-        return graph, partition
-    ops, tensors = dict(partition.ops), dict(graph.tensors)
-    stated = {op.index: op for op in graph.ops}
+        return graph
+    ops, tensors = dict(graph.ops), dict(graph.model.tensors)
+    stated = {op.index: op for op in graph.model.ops}
     new = max(stated) + 1
     middle = (found.channels + VECTOR) // (2 * VECTOR) * VECTOR
     added: list[Op] = []
@@ -70,36 +70,36 @@ def in_halves(graph: Graph, partition: Partition, first: int) -> tuple[Graph, Pa
     added.append(_stated(replace(stated[last], type=JOINED), new, ops[new]))
     for key in found.keys:
         del ops[key]
-    graph = replace(graph, tensors=tensors, ops=tuple(_replaced(graph.ops, found.keys, last, added)))
+    model = replace(graph.model, tensors=tensors, ops=tuple(_replaced(graph.model.ops, found.keys, last, added)))
     keys = [op.index for op in added]
     nodes = tuple(
         replace(node, ops=tuple(i for key in node.ops for i in (keys if key == last else [key]) if i in ops))
         if isinstance(node, Region)
         else node
-        for node in partition.nodes
+        for node in graph.nodes
     )
-    return graph, replace(partition, nodes=nodes, ops=ops)
+    return replace(graph, model=model, nodes=nodes, ops=ops)
 
 
-def _reduction(graph: Graph, partition: Partition, first: int) -> _Reduction | None:
+def _reduction(graph: RowGraph, first: int) -> _Reduction | None:
     """What starts with this operator, if it can be cut in halves."""
-    head = partition.ops.get(first)
+    head = graph.ops.get(first)
     if head is None or not head.is_convolution or head.writes.c < 2 * VECTOR:
         return None
     channels = head.writes.c
-    region = next(node for node in partition.regions if first in node.ops)
+    region = next(node for node in graph.regions if first in node.ops)
     inside = {head.output: head}
     keys = [first]
     for key in region.ops[region.ops.index(first) + 1 :]:
-        op = partition.ops[key]
+        op = graph.ops[key]
         alike = all(t in inside and rows == inside[t].writes for t, rows in zip(op.inputs, op.reads, strict=True))
         if (op.is_depthwise or op.is_channelwise) and alike and op.writes.c == channels:
             keys.append(key)
             inside[op.output] = op
-    wanted = set(graph.outputs).union(*(node.inputs for node in partition.kept))
-    wanted.update(t for key, op in partition.ops.items() if key not in keys for t in op.inputs)
+    wanted = set(graph.model.outputs).union(*(node.inputs for node in graph.kept))
+    wanted.update(t for key, op in graph.ops.items() if key not in keys for t in op.inputs)
     left = [op for t, op in inside.items() if t in wanted]
-    if len(left) != 1 or left[0].writes.h * left[0].writes.w > 1 or left[0] is not partition.ops[keys[-1]]:
+    if len(left) != 1 or left[0].writes.h * left[0].writes.w > 1 or left[0] is not graph.ops[keys[-1]]:
         return None
     return _Reduction(tuple(keys), left[0].output, channels)
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from tflm_memopt.errors import UsageError, one_of
 from tflm_memopt.model.graph import ITEM_BYTES, Graph, Tensor
 from tflm_memopt.rewrite.int8_io import int8_io
-from tflm_memopt.rowgraph.graph import InputSource, Kept, Partition, Region
+from tflm_memopt.rowgraph.graph import InputSource, Kept, Region, RowGraph
 
 ARENA, STREAM, EXTERNAL, SLIDING = "arena", "stream", "external", "sliding"
 TYPES = ("INT8", "UINT8", "INT16", "FLOAT32")
@@ -47,28 +47,28 @@ def input_mode(text: str) -> InputMode:
     )
 
 
-def with_input(graph: Graph, partition: Partition, mode: InputMode) -> tuple[Graph, Partition]:
-    """The graph and its regions with the input where `mode` wants it: the tensor of a streamed input has the rows of
+def with_input(graph: RowGraph, mode: InputMode) -> RowGraph:
+    """The graph with the input where `mode` wants it: the tensor of a streamed input has the rows of
     one push, an external one is no input of the model any more.
 
     Raises UsageError, with the reason and what to do instead, where that is impossible.
     """
     if mode.where in (ARENA, SLIDING):  # a window slides before there are regions (sliding.py)
-        return graph, partition
+        return graph
     word = "streamed" if mode.where == STREAM else "external"
-    if partition.states:
+    if graph.states:
         raise _impossible(word, "the model keeps rows from one inference to the next")
-    tensor = _only_input(graph, word)
-    readers = [node for node in partition.nodes if tensor.id in node.inputs]
+    tensor = _only_input(graph.model, word)
+    readers = [node for node in graph.nodes if tensor.id in node.inputs]
     for node in readers:
         if isinstance(node, Kept):
-            op = next(op for op in graph.ops if op.index == node.op)
+            op = next(op for op in graph.model.ops if op.index == node.op)
             raise _impossible(word, f"operator {op.index} {op.type}, which stays builtin, reads it whole")
     if not readers:
         raise _impossible(word, "nobody reads it")
-    height, row_bytes = _rows(partition, tensor, word)
+    height, row_bytes = _rows(graph, tensor, word)
     if mode.where == STREAM:
-        _first_and_only(partition, readers, tensor, word)
+        _first_and_only(graph, readers, tensor, word)
         if height % mode.rows:
             divisors = ", ".join(str(n) for n in range(1, height + 1) if height % n == 0)
             raise UsageError(
@@ -78,12 +78,12 @@ def with_input(graph: Graph, partition: Partition, mode: InputMode) -> tuple[Gra
                 hint=f"--input stream:ROWS with one of {divisors}",
             )
     frame = InputSource(tensor.id, height, row_bytes, mode.rows)
-    partition = replace(partition, frame=frame)
+    graph = replace(graph, frame=frame)
     if mode.where == STREAM:
         pushed = replace(tensor, shape=_pushed_shape(tensor, frame))
-        return replace(graph, tensors={**graph.tensors, tensor.id: pushed}), partition
-    nodes = tuple(replace(n, inputs=tuple(t for t in n.inputs if t != tensor.id)) for n in partition.nodes)
-    return replace(graph, inputs=()), replace(partition, nodes=nodes)
+        return replace(graph, model=replace(graph.model, tensors={**graph.model.tensors, tensor.id: pushed}))
+    nodes = tuple(replace(n, inputs=tuple(t for t in n.inputs if t != tensor.id)) for n in graph.nodes)
+    return replace(graph, model=replace(graph.model, inputs=()), nodes=nodes)
 
 
 def _only_input(graph: Graph, word: str) -> Tensor:
@@ -98,9 +98,9 @@ def _only_input(graph: Graph, word: str) -> Tensor:
     return tensor
 
 
-def _rows(partition: Partition, tensor: Tensor, word: str) -> tuple[int, int]:
+def _rows(graph: RowGraph, tensor: Tensor, word: str) -> tuple[int, int]:
     """Height and bytes of a row, as all readers see it."""
-    reads = (pair for op in partition.ops.values() for pair in zip(op.inputs, op.reads, strict=True))
+    reads = (pair for op in graph.ops.values() for pair in zip(op.inputs, op.reads, strict=True))
     seen = list(dict.fromkeys(rows for t, rows in reads if t == tensor.id))
     if len(seen) > 1:
         shapes = " and ".join(f"{rows.h}x{rows.w}x{rows.c}" for rows in seen)
@@ -108,8 +108,8 @@ def _rows(partition: Partition, tensor: Tensor, word: str) -> tuple[int, int]:
     return seen[0].h, seen[0].row_bytes
 
 
-def _first_and_only(partition: Partition, readers: list[Region | Kept], tensor: Tensor, word: str) -> None:
-    first = partition.nodes[0]
+def _first_and_only(graph: RowGraph, readers: list[Region | Kept], tensor: Tensor, word: str) -> None:
+    first = graph.nodes[0]
     if readers != [first] or first.inputs != (tensor.id,):
         why = f"builtin operators come between the operators that read input '{tensor.label}'"
         raise _impossible(word, why, "--input external")

@@ -14,7 +14,7 @@ from itertools import pairwise
 from tflm_memopt.model.graph import ABSENT, KEEP, VIEW, Graph, Op, TensorId
 from tflm_memopt.ops.opset import Unsupported
 from tflm_memopt.ops.rowop import RowOp
-from tflm_memopt.rowgraph.graph import MAX_IO, Kept, Node, Partition, Region
+from tflm_memopt.rowgraph.graph import MAX_IO, Kept, Node, Region, RowGraph
 from tflm_memopt.rowgraph.supported import Support, View
 
 HANDLE, ACCESSES = "VAR_HANDLE", ("READ_VARIABLE", "ASSIGN_VARIABLE")
@@ -26,9 +26,9 @@ ANY: Variable = (b"*", b"*")
 """Stands for the variables that no handle here has."""
 
 
-def partition(graph: Graph, support: Mapping[int, Support]) -> Partition:
+def partition(graph: Graph, support: Mapping[int, Support]) -> RowGraph:
     """Regions and builtin operators of a canonical graph."""
-    graph = _without_dead(graph, support)
+    model, graph = graph, _without_dead(graph, support)
     kept_views: set[int] = set()
     while True:
         level = _levels(graph, support, kept_views)
@@ -36,7 +36,7 @@ def partition(graph: Graph, support: Mapping[int, Support]) -> Partition:
         absorbed = {i for g in groups for i in g}
         clash, holder = _holders(graph, support, absorbed)
         if not clash:
-            return _assemble(graph, support, groups, holder)
+            return RowGraph(model, *_assemble(graph, support, groups, holder))
         kept_views |= clash
 
 
@@ -122,7 +122,8 @@ def _holders(
 
 def _assemble(
     graph: Graph, support: Mapping[int, Support], groups: Sequence[list[int]], holder: Mapping[TensorId, TensorId]
-) -> Partition:
+) -> tuple[tuple[Node, ...], Mapping[int, RowOp]]:
+    """Nodes in an order in which they can run, and the row operators of all regions."""
     import networkx as nx  # noqa: PLC0415 (as in _groups)
 
     position = {op.index: i for i, op in enumerate(graph.ops)}
@@ -140,7 +141,7 @@ def _assemble(
     order.add_edges_from((number_of[a], number_of[b]) for a, b in state_order(graph, [node.op for node in kept]))
     first = [position[node.op if isinstance(node, Kept) else node.ops[0]] for node in nodes]
     sequence = nx.lexicographical_topological_sort(order, key=first.__getitem__)
-    return Partition(tuple(nodes[n] for n in sequence), ops)
+    return tuple(nodes[n] for n in sequence), ops
 
 
 def state_order(graph: Graph, order: Iterable[int]) -> Iterator[tuple[int, int]]:

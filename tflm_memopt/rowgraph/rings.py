@@ -23,21 +23,21 @@ from tflm_memopt.ops.moves import FILL, indices
 from tflm_memopt.ops.opset import Unsupported
 from tflm_memopt.ops.rowop import RowOp, Rows, StateRing
 from tflm_memopt.rewrite.canonicalise import views
-from tflm_memopt.rowgraph.graph import Partition
+from tflm_memopt.rowgraph.graph import RowGraph
 from tflm_memopt.rowgraph.supported import Support, Understood
 
 SPLIT = "SPLIT"
 
 
-def broken(understood: Understood, partition: Partition) -> frozenset[int]:
+def broken(understood: Understood, graph: RowGraph) -> frozenset[int]:
     """The model's operators that use variables which cannot be states: not all that uses them is in one region."""
     outside, found = wanted(understood), set[int]()
-    homes = {i: region.number for region in partition.regions for i in region.ops}
+    homes = {i: region.number for region in graph.regions for i in region.ops}
     for op in understood.graph.ops:
         if op.type != KEEP:
             continue
         keep, state = understood.support[op.index], op.options[STATE]
-        users = {i for i, user in partition.ops.items() if state in (user.older, *user.inputs)} | {op.index}
+        users = {i for i, user in graph.ops.items() if state in (user.older, *user.inputs)} | {op.index}
         fits = isinstance(keep, RowOp) and len(keep.inputs) <= MAX_OPERANDS and all(r.c for r in keep.reads)
         if not fits or state in outside or len({homes.get(i) for i in users}) > 1 or op.index not in homes:
             found.update(op.stands_for)

@@ -19,9 +19,9 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from tflm_memopt.errors import PlanError
-from tflm_memopt.model.graph import Graph, Op, TensorId
+from tflm_memopt.model.graph import Op, TensorId
 from tflm_memopt.ops.rowop import RowOp
-from tflm_memopt.rowgraph.graph import Kept, Node, Partition, SecondPass
+from tflm_memopt.rowgraph.graph import Kept, Node, RowGraph, SecondPass
 from tflm_memopt.rowgraph.halves import in_halves
 from tflm_memopt.rowgraph.regions import regions_of
 
@@ -51,14 +51,14 @@ class _Choice:
     second: SecondPass | None = None
 
 
-def choices(graph: Graph, partition: Partition, sizes: Mapping[TensorId, int]) -> tuple[Choice, ...]:
+def choices(graph: RowGraph, sizes: Mapping[TensorId, int]) -> tuple[Choice, ...]:
     """The sets of second passes that are worth a plan, least compute first: none at all, then ever lower bounds.
 
     `sizes`: bytes of whole tensors.
     """
-    seen = _Seen(graph, partition, sizes)
+    seen = _Seen(graph, sizes)
     gates = [list(_ways(seen, key, k)) for key, k in seen.late_readers]
-    once = sum(op.macs for op in partition.ops.values())
+    once = sum(op.macs for op in graph.ops.values())
     found: list[Choice] = []
     for limit in sorted({way.bound for ways in gates for way in ways} | {0}, reverse=True):
         chosen = [_cheapest(ways, limit) for ways in gates]
@@ -69,7 +69,7 @@ def choices(graph: Graph, partition: Partition, sizes: Mapping[TensorId, int]) -
     return tuple(found)
 
 
-def with_passes(graph: Graph, partition: Partition, passes: Sequence[SecondPass]) -> tuple[Graph, Partition]:
+def with_passes(graph: RowGraph, passes: Sequence[SecondPass]) -> RowGraph:
     """The same with each pass' operators once more, right in front of its late reader, which reads the second copy.
 
     What is left to the first pass, a reduction, is cut in halves where that is possible (halves.py).
@@ -77,10 +77,10 @@ def with_passes(graph: Graph, partition: Partition, passes: Sequence[SecondPass]
     Raises PlanError for passes of another model.
     """
     for second in passes:
-        graph, partition = _with_pass(graph, partition, second)
+        graph = _with_pass(graph, second)
     for first in dict.fromkeys(second.ops[0] for second in passes):
-        graph, partition = in_halves(graph, partition, first)
-    return graph, replace(partition, passes=tuple(passes))
+        graph = in_halves(graph, first)
+    return replace(graph, passes=tuple(passes))
 
 
 def _cheapest(ways: Collection[_Choice], limit: int) -> _Choice:
@@ -90,29 +90,28 @@ def _cheapest(ways: Collection[_Choice], limit: int) -> _Choice:
 
 @dataclass(frozen=True)
 class _Seen:
-    """A partitioned graph: which tensors must be whole before others begin."""
+    """A row graph: which tensors must be whole before others begin."""
 
-    graph: Graph
-    partition: Partition
+    graph: RowGraph
     sizes: Mapping[TensorId, int]
 
     @cached_property
     def steps(self) -> Sequence[RowOp | Kept]:
         """In the order in which they run."""
         nodes: list[RowOp | Kept] = []
-        for node in self.partition.nodes:
-            nodes += [node] if isinstance(node, Kept) else [self.partition.ops[key] for key in node.ops]
+        for node in self.graph.nodes:
+            nodes += [node] if isinstance(node, Kept) else [self.graph.ops[key] for key in node.ops]
         return nodes
 
     @cached_property
     def keys(self) -> Mapping[TensorId, int]:
         """Keys of the row operators, by output."""
-        return {op.output: key for key, op in self.partition.ops.items()}
+        return {op.output: key for key, op in self.graph.ops.items()}
 
     @cached_property
     def tensors(self) -> Sequence[TensorId]:
         """In the order in which they are there. A set of them is a number that has bit i for the i-th."""
-        there = dict.fromkeys(self.graph.inputs) | dict.fromkeys(self.partition.external)
+        there = dict.fromkeys(self.graph.model.inputs) | dict.fromkeys(self.graph.external)
         for step in self.steps:
             there |= dict.fromkeys((*step.inputs, *_outputs(step)))
         return tuple(there)
@@ -163,12 +162,12 @@ class _Seen:
     @cached_property
     def read_late(self) -> frozenset[TensorId]:
         """What late readers make."""
-        return frozenset(self.partition.ops[key].output for key, _ in self.late_readers)
+        return frozenset(self.graph.ops[key].output for key, _ in self.late_readers)
 
     def whole(self, reader: RowOp, without: TensorId | None = None) -> int:
         """Tensors that are complete when a late reader starts, and still wanted. `without`: by others than it."""
-        wanted = self.of(t for t in (*self.graph.outputs, *reader.inputs) if t in self.position)
-        wanted &= ~self.of([] if without is None or without in self.graph.outputs else [without])
+        wanted = self.of(t for t in (*self.graph.model.outputs, *reader.inputs) if t in self.position)
+        wanted &= ~self.of([] if without is None or without in self.graph.model.outputs else [without])
         made = self.of([reader.output])
         for step in self.steps:
             if any(self.behind[t] & made for t in _outputs(step)):
@@ -177,7 +176,7 @@ class _Seen:
 
     def nbytes(self, tensors: int) -> int:
         """Bytes of a set of tensors; a frame takes none, and neither does a constant."""
-        frame = self.partition.frame
+        frame = self.graph.frame
         there = (t for i, t in enumerate(self.tensors[: tensors.bit_length()]) if tensors >> i & 1)
         return sum(self.sizes.get(t, 0) for t in there if frame is None or t != frame.tensor)
 
@@ -193,17 +192,17 @@ def _reads_all(op: RowOp, k: int) -> bool:
 
 def _ways(seen: _Seen, key: int, k: int) -> Iterator[_Choice]:
     """None, and second passes from ever further in front; what computes more for no less is left out."""
-    reader = seen.partition.ops[key]
+    reader = seen.graph.ops[key]
     tensor = reader.inputs[k]
     best = seen.nbytes(seen.whole(reader))
     yield _Choice(best, 0)
     others = seen.whole(reader, without=tensor)
-    frame = seen.partition.frame
+    frame = seen.graph.frame
     made: list[TensorId] = []
     fresh = tensor
     while fresh in seen.keys and fresh not in seen.read_late and len(made) < MOST_OPS:
         made.append(fresh)
-        ops = [seen.partition.ops[seen.keys[t]] for t in made]
+        ops = [seen.graph.ops[seen.keys[t]] for t in made]
         border = {t for op in ops for t in op.inputs}.difference(made)
         if frame and frame.pushed and frame.tensor in border:
             return  # it has passed by
@@ -212,20 +211,20 @@ def _ways(seen: _Seen, key: int, k: int) -> Iterator[_Choice]:
         bound = seen.nbytes(others | seen.of(border))
         if bound < best:
             best = bound
-            keys = sorted(map(seen.keys.__getitem__, made), key=lambda i: seen.position[seen.partition.ops[i].output])
+            keys = sorted(map(seen.keys.__getitem__, made), key=lambda i: seen.position[seen.graph.ops[i].output])
             yield _Choice(bound, sum(op.macs for op in ops), SecondPass(key, tuple(keys)))
         fresh = max(border, key=lambda t: seen.position[t], default=-1)
 
 
-def _with_pass(graph: Graph, partition: Partition, second: SecondPass) -> tuple[Graph, Partition]:
-    ops, tensors = dict(partition.ops), dict(graph.tensors)
+def _with_pass(graph: RowGraph, second: SecondPass) -> RowGraph:
+    ops, tensors = dict(graph.ops), dict(graph.model.tensors)
     unknown = {*second.ops, second.reader} - ops.keys()
     if unknown:
         raise PlanError(f"operators {sorted(unknown)} of a second pass do not run row by row", code="plan_second_pass")
-    first_key = max(op.index for op in graph.ops) + 1
+    first_key = max(op.index for op in graph.model.ops) + 1
     copies: dict[TensorId, TensorId] = {}
     added: list[Op] = []
-    stated = {op.index: op for op in graph.ops}
+    stated = {op.index: op for op in graph.model.ops}
     for new, key in enumerate(second.ops, first_key):
         op, copy = ops[key], max(tensors) + 1
         tensors[copy] = replace(tensors[op.output], id=copy, name=f"{tensors[op.output].name}/again")
@@ -235,9 +234,9 @@ def _with_pass(graph: Graph, partition: Partition, second: SecondPass) -> tuple[
         copies[op.output] = copy
     reader = ops[second.reader]
     ops[second.reader] = replace(reader, inputs=_renamed(reader.inputs, copies))
-    graph = replace(graph, tensors=tensors, ops=tuple(_ops(graph.ops, second.reader, added, copies)))
-    nodes = tuple(_nodes(graph, partition, ops, second.reader, [op.index for op in added]))
-    return graph, replace(partition, nodes=nodes, ops=ops)
+    model = replace(graph.model, tensors=tensors, ops=tuple(_ops(graph.model.ops, second.reader, added, copies)))
+    nodes = tuple(_nodes(replace(graph, model=model), ops, second.reader, [op.index for op in added]))
+    return replace(graph, model=model, nodes=nodes, ops=ops)
 
 
 def _ops(ops: Sequence[Op], reader: int, added: Sequence[Op], copies: Mapping[TensorId, TensorId]) -> Iterator[Op]:
@@ -248,16 +247,14 @@ def _ops(ops: Sequence[Op], reader: int, added: Sequence[Op], copies: Mapping[Te
             yield op
 
 
-def _nodes(
-    graph: Graph, partition: Partition, ops: Mapping[int, RowOp], reader: int, added: Sequence[int]
-) -> Iterator[Node]:
+def _nodes(graph: RowGraph, ops: Mapping[int, RowOp], reader: int, added: Sequence[int]) -> Iterator[Node]:
     """The regions again: they may hand over other tensors."""
-    for node in partition.nodes:
+    for node in graph.nodes:
         if isinstance(node, Kept):
             yield node
             continue
         keys = [i for key in node.ops for i in ((*added, key) if key == reader else (key,))]
-        yield from regions_of(graph, (*keys, *node.views), ops, partition.kept, partition.external)
+        yield from regions_of(graph.model, (*keys, *node.views), ops, graph.kept, graph.external)
 
 
 def _renamed(tensors: Sequence[TensorId], copies: Mapping[TensorId, TensorId]) -> tuple[TensorId, ...]:

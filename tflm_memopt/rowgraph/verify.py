@@ -10,80 +10,79 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 
 from tflm_memopt.errors import PlanError
-from tflm_memopt.model.graph import Graph
-from tflm_memopt.rowgraph.graph import Kept, Node, Partition
+from tflm_memopt.rowgraph.graph import Kept, Node, RowGraph
 
 Broken = Iterator[str]
 """Each place that breaks a rule, in words."""
 
 
-def verify(graph: Graph, partition: Partition, step: str) -> None:
+def verify(graph: RowGraph, step: str) -> None:
     """Raises PlanError that names the first broken rule, where, and the step after which it was found."""
     for rule, broken in RULES.items():
-        if place := next(broken(graph, partition), None):
+        if place := next(broken(graph), None):
             raise PlanError(f"after {step}: {rule}", code="row_graph", where=place)
 
 
-def _each_once(graph: Graph, partition: Partition) -> Broken:
-    stated = {op.index for op in graph.ops}
-    in_nodes = Counter(i for node in partition.nodes for i in _keys(node))
+def _each_once(graph: RowGraph) -> Broken:
+    stated = {op.index for op in graph.model.ops}
+    in_nodes = Counter(i for node in graph.nodes for i in _keys(node))
     for key, times in in_nodes.items():
         if times > 1:
             yield f"operator {key} is in {times} nodes"
         if key not in stated:
             yield f"operator {key} is not in the graph"
-    rows = {i for region in partition.regions for i in region.ops}
-    yield from (f"operator {key} has no region" for key in partition.ops.keys() - rows)
-    yield from (f"operator {key} of a region has no rows" for key in rows - partition.ops.keys())
+    rows = {i for region in graph.regions for i in region.ops}
+    yield from (f"operator {key} has no region" for key in graph.ops.keys() - rows)
+    yield from (f"operator {key} of a region has no rows" for key in rows - graph.ops.keys())
 
 
-def _known(graph: Graph, partition: Partition) -> Broken:
-    for node in partition.nodes:
-        yield from (f"tensor {t} of {_name(node)}" for t in _tensors(partition, node) if t not in graph.tensors)
+def _known(graph: RowGraph) -> Broken:
+    for node in graph.nodes:
+        yield from (f"tensor {t} of {_name(node)}" for t in _tensors(graph, node) if t not in graph.model.tensors)
 
 
-def _single_writer(graph: Graph, partition: Partition) -> Broken:
-    written = Counter(set(graph.inputs))  # the caller may list one twice
-    for node in partition.nodes:
-        written.update(node.outputs if isinstance(node, Kept) else (partition.ops[i].output for i in node.ops))
+def _single_writer(graph: RowGraph) -> Broken:
+    written = Counter(set(graph.model.inputs))  # the caller may list one twice
+    for node in graph.nodes:
+        written.update(node.outputs if isinstance(node, Kept) else (graph.ops[i].output for i in node.ops))
     yield from (f"tensor {t} has {times} writers" for t, times in written.items() if times > 1)
 
 
-def _written_first(graph: Graph, partition: Partition) -> Broken:
-    there = {*graph.inputs, *partition.external}
-    for node in partition.nodes:
+def _written_first(graph: RowGraph) -> Broken:
+    there = {*graph.model.inputs, *graph.external}
+    for node in graph.nodes:
         if isinstance(node, Kept):
             yield from (f"tensor {t} of {_name(node)}" for t in node.inputs if t not in there)
             there.update(node.outputs)
             continue
         for key in node.ops:
-            op = partition.ops[key]
+            op = graph.ops[key]
             yield from (f"tensor {t} of operator {key} {op.name}" for t in op.inputs if t not in there)
             there.add(op.output)
-    yield from (f"output {t} of the model" for t in graph.outputs if t not in there)
+    yield from (f"output {t} of the model" for t in graph.model.outputs if t not in there)
 
 
-def _same_bytes(_graph: Graph, partition: Partition) -> Broken:
-    made = {op.output: op.writes for op in partition.ops.values()}
-    for key, op in partition.ops.items():
+def _same_bytes(graph: RowGraph) -> Broken:
+    made = {op.output: op.writes for op in graph.ops.values()}
+    for key, op in graph.ops.items():
         for t, rows in zip(op.inputs, op.reads, strict=True):
             if t in made and made[t].nbytes != rows.nbytes:
                 yield f"operator {key} {op.name} reads {rows.nbytes} B of tensor {t}, which has {made[t].nbytes} B"
 
 
-def _handed_over(graph: Graph, partition: Partition) -> Broken:
-    wanted = set(graph.outputs).union(*(node.inputs for node in partition.nodes))
-    for region in partition.regions:
-        ops = [partition.ops[i] for i in region.ops]
+def _handed_over(graph: RowGraph) -> Broken:
+    wanted = set(graph.model.outputs).union(*(node.inputs for node in graph.nodes))
+    for region in graph.regions:
+        ops = [graph.ops[i] for i in region.ops]
         inside = {op.output for op in ops}
-        read = {t for op in ops for t in op.inputs} - inside - partition.external
+        read = {t for op in ops for t in op.inputs} - inside - graph.external
         if set(region.inputs) != read:
             yield f"{_name(region)} has inputs {sorted(region.inputs)}, its operators read {sorted(read)}"
         if set(region.outputs) != inside & wanted:
             yield f"{_name(region)} has outputs {sorted(region.outputs)}, others read {sorted(inside & wanted)}"
 
 
-RULES: Mapping[str, Callable[[Graph, Partition], Broken]] = {
+RULES: Mapping[str, Callable[[RowGraph], Broken]] = {
     "every operator is in one node": _each_once,
     "every tensor is in the graph": _known,
     "every tensor has one writer": _single_writer,
@@ -97,12 +96,12 @@ def _keys(node: Node) -> tuple[int, ...]:
     return (node.op,) if isinstance(node, Kept) else (*node.ops, *node.views)
 
 
-def _tensors(partition: Partition, node: Node) -> Iterator[int]:
+def _tensors(graph: RowGraph, node: Node) -> Iterator[int]:
     if isinstance(node, Kept):
         yield from (*node.inputs, *node.outputs)
         return
     for key in node.ops:
-        yield from (*partition.ops[key].inputs, partition.ops[key].output)
+        yield from (*graph.ops[key].inputs, graph.ops[key].output)
 
 
 def _name(node: Node) -> str:

@@ -6,22 +6,22 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from tflm_memopt.model.graph import Graph, Op, TensorId
-from tflm_memopt.rowgraph.graph import Kept, Partition, StoredIn
+from tflm_memopt.rowgraph.graph import Kept, RowGraph, StoredIn
 from tflm_memopt.tflm import orders
 from tflm_memopt.tflm.builtin_memory import UNKNOWN, Persistent, Scratch, kernel_name, node_of
 from tflm_memopt.tflm.libraries import Library
 from tflm_memopt.tflm.structs import STRUCTS, Abi
 
 
-def only_builtin(graph: Graph, partition: Partition, macs: Mapping[int, int], library: Library, abi: Abi) -> Partition:
-    """The partition with all that is known of the kernels of its builtin operators, which are all that it has.
+def only_builtin(graph: RowGraph, macs: Mapping[int, int], library: Library, abi: Abi) -> RowGraph:
+    """The graph with all that is known of the kernels of its builtin operators, which are all that it has.
 
     macs: of each operator, by Op.index.
     """
-    ops = {op.index: op for op in graph.ops}
-    parts = _parts(graph)
-    nodes = tuple(_known(node, graph, ops[node.op], library, abi, macs) for node in partition.kept)
-    return replace(partition, nodes=nodes, parts=parts)
+    ops = {op.index: op for op in graph.model.ops}
+    parts = _parts(graph.model)
+    nodes = tuple(_known(node, graph.model, ops[node.op], library, abi, macs) for node in graph.kept)
+    return replace(graph, nodes=nodes, parts=parts)
 
 
 def _known(node: Kept, graph: Graph, op: Op, library: Library, abi: Abi, macs: Mapping[int, int]) -> Kept:

@@ -51,10 +51,10 @@ def test_no_ring_is_deeper_than_it_must_be(number: int) -> None:
     """One row less is refused, whatever the graph."""
     s = random_sketch(number, tallest=40)
     outputs = s.unread()
-    graph, parts = s.graph(*outputs), s.partition(*outputs)
-    for _, mutant in shallower_rings(plan(graph, parts, OPTIONS)):
+    graph = s.row_graph(*outputs)
+    for _, mutant in shallower_rings(plan(graph, OPTIONS)):
         with pytest.raises(PlanError, match="row"):
-            check(mutant, graph, parts)
+            check(mutant, graph)
 
 
 @pytest.mark.slow

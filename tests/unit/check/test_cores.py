@@ -28,11 +28,11 @@ def planned() -> Planned:
         understand(read(EXAMPLE.read_bytes()).graph), Options(tiles=None, speeds=(1, 1), target="cortex-m33")
     )
     assert found is not None
-    return replace(found, plan=share_out(found.plan, found.partition.ops))
+    return replace(found, plan=share_out(found.plan, found.graph.ops))
 
 
 def checked(plan: Plan) -> None:
-    check(plan, planned().understood.graph, planned().partition)
+    check(plan, planned().graph)
 
 
 def first(plan: Plan, change: Callable[[Sharing], Sharing]) -> Plan:
@@ -93,7 +93,7 @@ def test_a_block_that_is_shared_twice_is_refused() -> None:
 def test_no_core_reaches_beyond_the_arena() -> None:
     """Other rules of the checker find such plans first."""
     found = planned()
-    replay = CoresReplay(found.plan, TaggedArena.__new__(TaggedArena), found.partition.ops)
+    replay = CoresReplay(found.plan, TaggedArena.__new__(TaggedArena), found.graph.ops)
     with pytest.raises(PlanError, match="outside of the arena") as raised:
         replay._touch(0, replay.written, (found.plan.head, 1, 1, 1), 0, 0)
     assert raised.value.code == "cores_outside"
@@ -112,7 +112,7 @@ def test_a_plan_says_how_it_is_shared() -> None:
 
 
 def test_a_core_with_less_time_gets_less() -> None:
-    parts = pack_for(planned().partition, "cortex-m33")
+    parts = pack_for(planned().graph, "cortex-m33")
     ops = for_two_cores(parts).ops
 
     def columns(speeds: tuple[float, float]) -> int:

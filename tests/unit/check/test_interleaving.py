@@ -20,7 +20,7 @@ def sharer(seed: int, where: str = "arena") -> Sharer:
     options = {"effort": "low", "seconds": 0.2, "input": where}
     conversion = request(complete("optimize", options, OptimizeOptions)).conversion(small(seed))
     found = conversion.once.planned
-    return Sharer(f"model {seed}", found.plan, found.understood.graph, found.partition)
+    return Sharer(f"model {seed}", found.plan, found.graph)
 
 
 def above(plan: Plan, by: int) -> Plan:
@@ -42,11 +42,13 @@ def test_at_the_same_time_none() -> None:
 
 def test_what_is_retained_has_to_stay() -> None:
     one, two = sharer(1), sharer(2)
-    keeps = one._replace(retained=one.graph.outputs)
+    keeps = one._replace(retained=one.graph.model.outputs)
     with pytest.raises(PlanError, match="retained") as caught:
         check_together([keeps, two], ())
     assert caught.value.code == "plan_shared"
-    ((buffer, at),) = [(b, o) for b, o in one.plan.placed() if b.role is Role.TENSOR and b.key in one.graph.outputs]
+    ((buffer, at),) = [
+        (b, o) for b, o in one.plan.placed() if b.role is Role.TENSOR and b.key in one.graph.model.outputs
+    ]
     check_together([keeps, two._replace(plan=above(two.plan, -(-(at + buffer.nbytes) // 16) * 16))], ())
 
 

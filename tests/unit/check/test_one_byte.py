@@ -23,7 +23,7 @@ from tflm_memopt.ops.packing import Packing
 from tflm_memopt.ops.rowop import Rows, Window
 from tflm_memopt.plan.plan import Block, Buffer, Plan, Role, Stage
 from tflm_memopt.plan.planner import Options, plan
-from tflm_memopt.rowgraph.graph import InputSource, Partition
+from tflm_memopt.rowgraph.graph import InputSource, RowGraph
 from tflm_memopt.rowgraph.regions import partition
 
 ROW = 8
@@ -76,7 +76,7 @@ def test_an_output_that_a_later_operator_overwrites() -> None:
     s = Sketch()
     x = s.input(8, 1, 16)
     first, second = s.conv(x, 16), s.conv(x, 16)
-    found = plan(s.graph(first, second), s.partition(first, second), Options(seconds=0.2))
+    found = plan(s.row_graph(first, second), Options(seconds=0.2))
     mutant = place(found, Role.TENSOR, second, start(found, Role.TENSOR, first))
     assert "the model's output, tensor" in refusal(s, mutant, first, second)
 
@@ -85,12 +85,11 @@ def test_a_builtin_operator_s_output_on_its_input() -> None:
     s = Sketch()
     x = s.input(8, 1, 16)
     y = s.conv(s.conv(x, 16, kernel=1), 16)
-    graph = s.graph(y)
-    parts = partition(graph, {0: Unsupported("test", "because", "", ""), 1: s.ops[1]})
-    found = plan(graph, parts, Options(seconds=0.2))
+    graph = partition(s.graph(y), {0: Unsupported("test", "because", "", ""), 1: s.ops[1]})
+    found = plan(graph, Options(seconds=0.2))
     mutant = place(found, Role.TENSOR, s.ops[0].output, start(found, Role.TENSOR, x))
     with pytest.raises(PlanError, match=r"^builtin operator 0, tensor 0: byte 0"):
-        checker.check(mutant, graph, parts)
+        checker.check(mutant, graph)
 
 
 def test_an_operator_of_more_tensors_than_there_may_be(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -114,7 +113,7 @@ def test_sums_that_are_overwritten_between_two_firings() -> None:
     """By the second slot of a ring, which the first firing does not touch."""
     s = Sketch()
     y = s.mean(s.conv(s.input(80, 4, 4), 32, kernel=1))
-    found, inner = plan(s.graph(y), s.partition(y), Options(seconds=0.2, tiles=None)), s.ops[0].output
+    found, inner = plan(s.row_graph(y), Options(seconds=0.2, tiles=None)), s.ops[0].output
     (ring,) = (b for b in found.buffers if b.role is Role.RING)
     free = -(-found.head // 16) * 16
     roomy = place(found, Role.RING, inner, free, nbytes=2 * ring.nbytes, depth=2)
@@ -134,7 +133,7 @@ def test_a_turned_block_reads_the_mirror_image_of_its_windows() -> None:
     y = s.conv(s.input(8, 1, 16), 8, stride=2)
     found, op = single(s, y), s.ops[0]
     (block,) = (step for step in found.steps if isinstance(step, Block))
-    frame, states = FrameReplay(arena(), None), StateReplay(found, Partition((), {0: op}))
+    frame, states = FrameReplay(arena(), None), StateReplay(found, RowGraph(s.graph(y), (), {0: op}))
     read = [op.rows_read(0, row) for row in range(op.writes.h)]
     for turned, expected in ((False, read), (True, [(8 - end, 8 - first) for first, end in reversed(read)])):
         replay = checker._RowReplay(arena(), 0, replace(block, turned=turned), {0: op}, frame, states)

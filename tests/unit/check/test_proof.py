@@ -68,7 +68,7 @@ class Both:
 def checked(found: Planned, plan: Plan) -> Both:
     both = Both()
     with mock.patch.object(checker, "proved", both):
-        checker.check(plan, found.understood.graph, found.partition)
+        checker.check(plan, found.graph)
     return both
 
 
@@ -121,7 +121,7 @@ def test_what_is_damaged_is_proved_only_where_the_replay_accepts_it(
 def replayed(found: Planned, plan: Plan) -> None:
     """Nothing is proved."""
     with mock.patch.object(checker, "proved", return_value=False):
-        checker.check(plan, found.understood.graph, found.partition)
+        checker.check(plan, found.graph)
 
 
 def error(found: Planned, plan: Plan, run: Callable[[Planned, Plan], object]) -> tuple[str, str] | None:

@@ -33,12 +33,12 @@ from tflm_memopt.plan.planner import Options, plan
 
 def refusal(s: Sketch, mutant: Plan, *outputs: TensorId) -> str:
     with pytest.raises(PlanError) as caught:
-        check(mutant, s.graph(*outputs), s.partition(*outputs))
+        check(mutant, s.row_graph(*outputs))
     return str(caught.value)
 
 
 def single(s: Sketch, y: TensorId) -> Plan:
-    return plan(s.graph(y), s.partition(y), Options(seconds=0.2))
+    return plan(s.row_graph(y), Options(seconds=0.2))
 
 
 def test_a_lost_row_names_operator_firing_row_and_byte() -> None:

@@ -18,7 +18,7 @@ from tflm_memopt.model.reader import read
 from tflm_memopt.plan.plan import Block, PlacedState, Plan
 from tflm_memopt.plan.planned import Planned
 from tflm_memopt.plan.planner import Options, plan
-from tflm_memopt.rowgraph.graph import Partition
+from tflm_memopt.rowgraph.graph import RowGraph
 
 Change = Callable[[PlacedState], PlacedState]
 QUICK = Options(seconds=0, effort=0.1, tiles=None)
@@ -38,10 +38,10 @@ def changed(number: int, **fields: Any) -> Plan:
     return replace(planned().plan, states=tuple(states))
 
 
-def refused(found: Plan, partition: Partition | None = None) -> str:
+def refused(found: Plan, graph: RowGraph | None = None) -> str:
     """The code with which a plan is refused."""
     with pytest.raises(PlanError) as caught:
-        check(found, planned().understood.graph, partition or planned().partition)
+        check(found, graph or planned().graph)
     return caught.value.code
 
 
@@ -76,26 +76,26 @@ def test_bytes_of_another_state(number: int) -> None:
 
 def test_rows_that_are_kept_before_they_are_read() -> None:
     """As a planner does it that knows nothing of who must wait for whom."""
-    parts = planned().partition
+    parts = planned().graph
     hasty = {
         key: replace(op, inputs=op.inputs[:1], reads=op.reads[:1], access=op.access[:1]) if op.keeps else op
         for key, op in parts.ops.items()
     }
     forgetful = replace(parts, ops=hasty)
-    assert refused(plan(planned().understood.graph, forgetful, QUICK), forgetful) == "plan_state"
+    assert refused(plan(forgetful, QUICK), forgetful) == "plan_state"
 
 
 def test_cells_that_two_operators_make() -> None:
     """Two LSTMs that share a state: the second one finds the row that the first made in the same inference."""
     done = recurrent()
-    parts, states = done.partition, done.plan.states
+    parts, states = done.graph, done.plan.states
     first, second = (key for key, op in parts.ops.items() if op.updates)
     ring, (own, cells) = parts.ops[first].updates[0], parts.ops[second].updates
     inputs = (parts.ops[second].inputs[0], ring.tensor, cells.tensor)
     shared = replace(parts.ops[second], inputs=inputs, updates=(ring, cells))
     plan = replace(done.plan, states=tuple(state for state in states if state.tensor != own.tensor))
     with pytest.raises(PlanError) as caught:
-        check(plan, done.understood.graph, replace(parts, ops={**parts.ops, second: shared}))
+        check(plan, replace(parts, ops={**parts.ops, second: shared}))
     assert caught.value.code == "plan_state"
 
 
@@ -106,8 +106,7 @@ def test_cells_in_a_ring() -> None:
     with pytest.raises(PlanError) as caught:
         check(
             replace(done.plan, states=(*states[:-1], replace(states[-1], depth=2))),
-            done.understood.graph,
-            done.partition,
+            done.graph,
         )
     assert caught.value.code == "plan_state_place"
 
@@ -123,7 +122,7 @@ def recurrent() -> Planned:
 def test_blocks_in_which_states_do_not_run(how: dict[str, Any]) -> None:
     steps = planned().plan.steps
     for number, step in enumerate(steps):
-        if isinstance(step, Block) and any(planned().partition.ops[s.op].stateful for s in step.stages):
+        if isinstance(step, Block) and any(planned().graph.ops[s.op].stateful for s in step.stages):
             other = replace(planned().plan, steps=(*steps[:number], replace(step, **how), *steps[number + 1 :]))
             assert refused(other) == "plan_state_block"
 

@@ -184,5 +184,5 @@ def test_what_crosses_runs_row_by_row_and_forwards() -> None:
     planned = request(DEFAULTS).conversion(one.original).of(one.plan).planned
     steps = tuple(replace(step, turned=True) if isinstance(step, Block) else step for step in planned.plan.steps)
     with pytest.raises(PlanError, match="exchanges rows") as caught:
-        check(replace(planned.plan, steps=steps), planned.understood.graph, planned.partition)
+        check(replace(planned.plan, steps=steps), planned.graph)
     assert caught.value.code == "plan_crossing_block"

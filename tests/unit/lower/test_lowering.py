@@ -36,12 +36,12 @@ def planned(data: bytes, *, op_per_block: bool = False) -> Planned:
 
 def unit_of(found: Planned) -> BlockGroup:
     """All blocks of the only region."""
-    (region,) = (node for node in found.partition.nodes if isinstance(node, Region))
+    (region,) = (node for node in found.graph.nodes if isinstance(node, Region))
     return BlockGroup(tuple(range(len(found.plan.steps))), region.inputs, region.outputs)
 
 
 def program_of(found: Planned) -> Program:
-    return lower(found.plan, unit_of(found), found.partition.ops)
+    return lower(found.plan, unit_of(found), found.graph.ops)
 
 
 def blocks(plan: Plan) -> list[Block]:
@@ -69,11 +69,11 @@ def test_the_executor_fires_in_the_order_that_was_planned(model) -> None:
     program = program_of(found)
     expected, first = [], 0
     for block in blocks(found.plan):
-        actors = {s.op: Actor(found.partition.ops[s.op], s.operands, s.iterative) for s in block.stages}
+        actors = {s.op: Actor(found.graph.ops[s.op], s.operands, s.iterative) for s in block.stages}
         numbers = {stage.op: first + i for i, stage in enumerate(block.stages)}
         expected += [(numbers[key], firing) for key, firing in simulate(actors, block.sinks)]
         first += len(block.stages)
-    tensors = found.understood.graph.tensors
+    tensors = found.graph.model.tensors
     unit = unit_of(found)
     inputs = [np.zeros(tensors[t].shape, np.int8) for t in unit.inputs]
     order = host.firing_order(pack(program), inputs, [tensors[t].nbytes for t in unit.outputs])
@@ -85,7 +85,7 @@ def test_the_executor_fires_in_the_order_that_was_planned(model) -> None:
 def test_offsets_count_from_the_workspace(model) -> None:
     found = planned(model())
     plan, program, unit = found.plan, program_of(found), unit_of(found)
-    space = workspace(plan, unit, found.partition.ops)
+    space = workspace(plan, unit, found.graph.ops)
     own = [(b, o) for b, o in plan.placed() if b.role is not Role.TENSOR or b.key not in {*unit.inputs, *unit.outputs}]
     assert space.offset % TFLM_ALIGN == 0
     assert space.offset <= min(o for _, o in own) < space.offset + TFLM_ALIGN
@@ -100,15 +100,15 @@ def test_offsets_count_from_the_workspace(model) -> None:
 def test_rings_and_sums_are_where_they_were_put() -> None:
     found = planned(line_buffers())
     program, plan = program_of(found), found.plan
-    offset = workspace(plan, unit_of(found), found.partition.ops).offset
+    offset = workspace(plan, unit_of(found), found.graph.ops).offset
     for op, stage in zip(program.ops, (s for b in blocks(plan) for s in b.stages), strict=True):
-        ring = plan.find(Role.RING, found.partition.ops[stage.op].output)
+        ring = plan.find(Role.RING, found.graph.ops[stage.op].output)
         if ring:
             assert (program.tensors[op.output].offset, program.tensors[op.output].depth) == (
                 ring[1] - offset,
                 ring[0].depth,
             )
-        sums = plan.find(Role.ACCUMULATOR, found.partition.ops[stage.op].output)
+        sums = plan.find(Role.ACCUMULATOR, found.graph.ops[stage.op].output)
         assert op.iterative is (sums is not None)
         assert op.accumulator == (sums[1] - offset if sums else 0)
     assert any(op.iterative for op in program.ops)
@@ -140,7 +140,7 @@ def test_sinks_are_marked() -> None:
 
 
 def add_of(found: Planned) -> RowOp:
-    return next(op for op in found.partition.ops.values() if op.kind is Kind.ADD)
+    return next(op for op in found.graph.ops.values() if op.kind is Kind.ADD)
 
 
 @pytest.mark.parametrize("order", [(0, 1), (1, 0)])
@@ -149,10 +149,10 @@ def test_operands_are_listed_in_the_order_of_demand(order: tuple[int, int]) -> N
     found = planned(line_buffers())
     add = add_of(found)
     plan = replace(found.plan, steps=tuple(_demanding(step, add, order) for step in found.plan.steps))
-    program = lower(plan, unit_of(found), found.partition.ops)
+    program = lower(plan, unit_of(found), found.graph.ops)
     (op,) = (op for op in program.ops if op.kind is Kind.ADD)
     places = {t: o for role in (Role.RING, Role.TENSOR) for t in add.inputs if (o := plan.find(role, t))}
-    offset = workspace(plan, unit_of(found), found.partition.ops).offset
+    offset = workspace(plan, unit_of(found), found.graph.ops).offset
     assert [program.tensors[i].offset for i in op.inputs] == [places[add.inputs[k]][1] - offset for k in order]
     assert op.input_zero_points == tuple(add.input_zero_points[k] for k in order)
     assert op.swapped == (order == (1, 0))
@@ -189,7 +189,7 @@ def test_a_dense_layer_reads_rows_that_its_own_block_makes() -> None:
     net = Net(seed=3)
     x = net.conv2d(net.input((1, 4, 4, 2)), 3, kernel=(3, 3))
     found = planned(net.model(net.fully_connected(x, 60), x))
-    conv, fc = sorted(found.partition.ops)
+    conv, fc = sorted(found.graph.ops)
     together = Block(0, (Stage(conv, (0,)), Stage(fc, (0,))), (fc, conv), 5, 0)
     counters = next(b for b in found.plan.buffers if b.role is Role.COUNTERS)
     tensors = tuple(b for b in found.plan.buffers if b.role is Role.TENSOR)
@@ -198,7 +198,7 @@ def test_a_dense_layer_reads_rows_that_its_own_block_makes() -> None:
         found.plan, steps=(together,), buffers=(*tensors, replace(counters, key=0, nbytes=4)), offsets=offsets
     )
     unit = replace(unit_of(found), steps=(0,))
-    program = lower(plan, unit, found.partition.ops)
+    program = lower(plan, unit, found.graph.ops)
     assert dense(program) == (4, 4, 3)
     assert host.check(pack(program), [32], [48, 60] if unit.outputs[0] == x else [60, 48]) is host.Status.OK
 
@@ -215,12 +215,12 @@ def test_one_tensor_seen_in_two_ways_is_listed_twice() -> None:
 def test_a_builtin_step_is_no_block() -> None:
     found = planned(line_buffers())
     with pytest.raises(TypeError, match="step 0 is no block"):
-        lower(replace(found.plan, steps=(object(),)), BlockGroup((0,), (), ()), found.partition.ops)  # type: ignore[arg-type]
+        lower(replace(found.plan, steps=(object(),)), BlockGroup((0,), (), ()), found.graph.ops)  # type: ignore[arg-type]
 
 
 def test_the_workspace_has_what_lies_between_blocks() -> None:
     found = planned(two_blocks())
-    unit, ops = unit_of(found), found.partition.ops
+    unit, ops = unit_of(found), found.graph.ops
     whole = [i for i, b in enumerate(found.plan.buffers) if b.role is Role.TENSOR]
     inner = [i for i in whole if found.plan.buffers[i].key not in unit.inputs + unit.outputs]
     assert inner

@@ -146,9 +146,7 @@ def test_the_memory_plan_names_every_tensor(build: Any, op_per_block: bool) -> N
 def test_tensors_are_where_the_plan_puts_them() -> None:
     model, planned = rewritten(gated())
     offsets = offline_plan(model)[HEADER:]
-    planned_at = {
-        planned.understood.graph.tensors[b.key].name: o for b, o in planned.plan.placed() if b.role is Role.TENSOR
-    }
+    planned_at = {planned.graph.model.tensors[b.key].name: o for b, o in planned.plan.placed() if b.role is Role.TENSOR}
     seen = {t.name for t in model.graph.tensors.values()} & planned_at.keys()
     assert len(seen) >= 5
     assert {t.name: offsets[t.id] for t in model.graph.tensors.values() if t.name in seen} == {
@@ -228,9 +226,9 @@ def tail() -> bytes:
 
 def test_a_tensor_that_canonicalisation_made_is_in_the_model_when_blocks_share_it() -> None:
     model, planned = rewritten(tail(), op_per_block=True)
-    added = planned.understood.graph.tensors.keys() - read(tail()).graph.tensors.keys()
+    added = planned.graph.model.tensors.keys() - read(tail()).graph.tensors.keys()
     whole = {b.key for b in planned.plan.buffers if b.role is Role.TENSOR}
     assert added & whole
-    wanted = {planned.understood.graph.tensors[t].name for t in added & whole}
+    wanted = {planned.graph.model.tensors[t].name for t in added & whole}
     assert wanted <= {t.name for t in model.graph.tensors.values()}
     assert len({t.name for t in model.graph.tensors.values()}) == len(model.graph.tensors)

@@ -10,7 +10,7 @@ from tflm_memopt.model.graph import Graph, Op, Tensor, TensorId
 from tflm_memopt.ops.kinds import Kind
 from tflm_memopt.ops.rowop import UNIT, RowOp, Rows, Window
 from tflm_memopt.plan.search.blocks import Chain
-from tflm_memopt.rowgraph.graph import Partition
+from tflm_memopt.rowgraph.graph import RowGraph
 from tflm_memopt.rowgraph.regions import partition
 
 
@@ -67,7 +67,7 @@ class Sketch:
         tensors = {t: Tensor(t, f"t{t}", (1, r.h, r.w, r.c), "INT8") for t, r in self.rows.items()}
         return Graph(tensors, ops, tuple(self.inputs), outputs)
 
-    def partition(self, *outputs: TensorId) -> Partition:
+    def row_graph(self, *outputs: TensorId) -> RowGraph:
         return partition(self.graph(*outputs), dict(enumerate(self.ops)))
 
     def unread(self) -> list[TensorId]:

@@ -40,11 +40,11 @@ OVERSHOOT = 0.5
 def searched(s: Sketch, effort: float) -> tuple[Plan, Log]:
     """The least head, and what the search did for it; it was checked."""
     outputs = s.unread()
-    graph, parts = s.graph(*outputs), s.partition(*outputs)
+    graph = s.row_graph(*outputs)
     log = Log()
-    tried = planners(graph, parts, Options(effort=effort), log)
+    tried = planners(graph, Options(effort=effort), log)
     found = min(plans(tried, tried[0].macs), key=lambda plan: plan.head)
-    check(found, graph, parts)
+    check(found, graph)
     return found, log
 
 

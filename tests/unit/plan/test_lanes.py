@@ -159,7 +159,7 @@ def test_rings_of_every_kind_are_as_deep_as_they_must_be(kind: str) -> None:
 def test_lanes_of_random_plans_are_as_deep_as_they_must_be(seed: int) -> None:
     _, found = planned(seed)
     for block in tiled_blocks(found):
-        trace = trace_of(block, found.partition.ops)
+        trace = trace_of(block, found.graph.ops)
         for maker in trace.members:
             ring = found.plan.find(Role.RING, maker.op.output)
             if ring is not None and not maker.iterative:

@@ -126,7 +126,7 @@ def judge(s: Sketch, chain: Chain, block: Candidate, low: int, high: int, distan
     unaligned = mock.patch.dict("tflm_memopt.check.arena.LEAST_ALIGN", clear=True)
     with mock.patch("tflm_memopt.check.checker.ARENA_ALIGN", 1), unaligned:
         try:
-            check(plan, s.graph(*wanted), s.partition(*wanted))
+            check(plan, s.row_graph(*wanted))
         except PlanError as error:
             return str(error)
     return ""

@@ -44,17 +44,17 @@ def test_blocks_fire_as_often_as_the_plan_says(planned: Planned) -> None:
     blocks = [step for step in planned.plan.steps if isinstance(step, Block)]
     assert blocks
     for block in blocks:
-        assert len(trace_of(block, planned.partition.ops).moments) == block.firings
+        assert len(trace_of(block, planned.graph.ops).moments) == block.firings
 
 
 def test_the_most_bytes_alive_are_the_lower_bound(planned: Planned) -> None:
-    time = occupancy(planned.plan, planned.partition.ops, planned.understood.graph.outputs)
+    time = occupancy(planned.plan, planned.graph.ops, planned.graph.model.outputs)
     assert max(time.live) == planned.plan.lower_bound
 
 
 def test_stretches_are_in_order_and_inside_their_buffers(planned: Planned) -> None:
     plan = planned.plan
-    time = occupancy(plan, planned.partition.ops, planned.understood.graph.outputs)
+    time = occupancy(plan, planned.graph.ops, planned.graph.model.outputs)
     assert len(time.moments) == len(plan.steps)
     assert all(1 <= n <= MOST_MOMENTS for n in time.moments)
     assert len(time.live) == sum(time.moments)
@@ -68,8 +68,8 @@ def test_stretches_are_in_order_and_inside_their_buffers(planned: Planned) -> No
 
 
 def test_inputs_drain_and_outputs_stay(planned: Planned) -> None:
-    graph = planned.understood.graph
-    time = occupancy(planned.plan, planned.partition.ops, graph.outputs)
+    graph = planned.graph.model
+    time = occupancy(planned.plan, planned.graph.ops, graph.outputs)
     for buffer, stretches in zip(planned.plan.buffers, time.stretches, strict=True):
         if buffer.role is Role.TENSOR and buffer.key in graph.inputs:
             assert (stretches[0].bottom, stretches[0].top) == (0, buffer.nbytes)

@@ -60,7 +60,7 @@ def test_a_plan_survives_json(plan: Plan) -> None:
 def test_real_plans_survive_json(seed: int) -> None:
     s = random_sketch(seed)
     outputs = s.unread()
-    found = plan(s.graph(*outputs), s.partition(*outputs), Options(seconds=0.1))
+    found = plan(s.row_graph(*outputs), Options(seconds=0.1))
     assert through_json(found) == found
 
 
@@ -91,5 +91,5 @@ def test_lifetimes_are_half_open(first: int, last: int, together: bool) -> None:
 def test_a_sketch_s_plan_needs_no_more_than_its_tensors() -> None:
     s = Sketch()
     y = s.conv(s.conv(s.input(8, 4, 4), 4), 4)
-    found = plan(s.graph(y), s.partition(y), Options(seconds=0.1))
+    found = plan(s.row_graph(y), Options(seconds=0.1))
     assert found.lower_bound <= found.head < sum(r.nbytes for r in s.rows.values())

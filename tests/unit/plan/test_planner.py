@@ -30,10 +30,10 @@ def checked(
     reorder: bool = True,
     turn: bool = True,
 ) -> Plan:
-    graph, parts = s.graph(*outputs), s.partition(*outputs)
+    graph = s.row_graph(*outputs)
     options = Options("block" if op_per_block else "region", seconds, overlap=overlap, reorder=reorder, turn=turn)
-    found = plan(graph, parts, options)
-    check(found, graph, parts)
+    found = plan(graph, options)
+    check(found, graph)
     return found
 
 
@@ -72,10 +72,10 @@ def test_a_pointwise_layer_takes_vmcu_s_footprint() -> None:
 
 def test_a_plan_that_cannot_be_better_than_a_known_one_gets_no_layout() -> None:
     s, total = residual(9, (1, 5))
-    graph, parts = s.graph(total), s.partition(total)
+    graph = s.row_graph(total)
 
     def planned(known: list[Plan]) -> Plan:
-        planner = Planner(graph, parts, Options(seconds=SECONDS, turn=False))
+        planner = Planner(graph, Options(seconds=SECONDS, turn=False))
         return planner.plan(planner.macs, known)
 
     own = planned([])
@@ -143,7 +143,7 @@ def test_more_outputs_than_an_operator_takes(op_per_block: bool) -> None:
     x = s.conv(s.input(8, 4, 4), 4)
     heads = [s.conv(x, 2, kernel=1, stride=4) for _ in range(2 * MAX_IO)]
     checked(s, *heads, op_per_block=op_per_block)
-    regions = [n for n in s.partition(*heads).nodes if isinstance(n, Region)]
+    regions = [n for n in s.row_graph(*heads).nodes if isinstance(n, Region)]
     assert len(regions) > 1
     assert all(len(r.inputs) + len(r.outputs) <= MAX_IO for r in regions)
 
@@ -207,7 +207,7 @@ def test_turning_every_other_block_takes_back_what_its_neighbour_shifted() -> No
     assert found.head <= found.lower_bound + 15 < forward.head
     flipped = [replace(step, turned=not step.turned) for step in found.steps if isinstance(step, Block)]
     with pytest.raises(PlanError):
-        check(replace(found, steps=tuple(flipped)), s.graph(x), s.partition(x))
+        check(replace(found, steps=tuple(flipped)), s.row_graph(x))
 
 
 def test_a_block_that_needs_less_when_it_is_turned_is_turned() -> None:

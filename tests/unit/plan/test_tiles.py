@@ -39,7 +39,7 @@ def test_the_executor_fires_in_the_order_of_the_trace(seed: int) -> None:
     for region, number in zip(regions_, numbers, strict=True):
         expected, base = [], 0
         for block in (b for b in blocks if b.region == number):
-            trace = trace_of(block, found.partition.ops)
+            trace = trace_of(block, found.graph.ops)
             at = {stage.op: base + i for i, stage in enumerate(block.stages)}
             walked = {m.key: m.units for m in trace.members}
             for moment in trace.moments.tolist():

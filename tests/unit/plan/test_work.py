@@ -32,7 +32,7 @@ def padded(target: str) -> Work:
     options = Options(seconds=0, target=target, tiles=None)
     found = pipeline.make_plan(pipeline.understand(read(model).graph), options)
     assert found is not None
-    (only,) = work(found.plan, found.partition.ops)
+    (only,) = work(found.plan, found.graph.ops)
     return only
 
 
@@ -85,7 +85,7 @@ def test_single_pixels_are_told_apart(example: bytes) -> None:
 def test_firings_that_are_searched_for(seed: int) -> None:
     """As many as the orders of the program leave."""
     _, found = planned(seed)
-    plan, ops = found.plan, found.partition.ops
+    plan, ops = found.plan, found.graph.ops
     left = 0
     for call in plan.calls():
         program = lower(plan, BlockGroup(call, (), ()), ops)
@@ -117,7 +117,7 @@ def test_builtin_operators_are_not_counted() -> None:
 def test_firings_one_by_one(seed: int) -> None:
     """In any plan: pixels, taps and bytes written, counted firing by firing."""
     _, found = planned(seed)
-    plan, ops = found.plan, found.partition.ops
+    plan, ops = found.plan, found.graph.ops
     members = [
         (m, trace_of(step, ops).fires(m.key)[1].tolist())
         for step in plan.steps

@@ -16,11 +16,12 @@ from models import Net
 import tflm_memopt
 from tflm_memopt.convert.misfit import up
 from tflm_memopt.errors import UsageError
+from tflm_memopt.model.graph import Graph
 from tflm_memopt.model.reader import read
 from tflm_memopt.ops.kinds import Kind
 from tflm_memopt.ops.rowop import RowOp, Rows, Window
 from tflm_memopt.rowgraph.fold import without_dead_channels
-from tflm_memopt.rowgraph.graph import Kept, Partition, Region
+from tflm_memopt.rowgraph.graph import Kept, Region, RowGraph
 
 H, W = 4, 5
 LIVE, DEAD, STUCK = 0, -(1 << 20), 1 << 20
@@ -68,9 +69,9 @@ def folded(*ops: RowOp, outputs: Sequence[int] = (), kept: Sequence[Kept] = ()) 
     """The operators as one region of a model whose input is tensor 0; `outputs`: of the model, else the last one's."""
     outputs = outputs or (ops[-1].output,)
     region = Region(tuple(range(len(ops))), (), (0,), (*outputs, *(t for k in kept for t in k.inputs)))
-    partition = Partition((region, *kept), dict(enumerate(ops)))
-    found = without_dead_channels(partition)
-    assert found.nodes == partition.nodes
+    graph = RowGraph(Graph({}, (), (0,), tuple(outputs)), (region, *kept), dict(enumerate(ops)))
+    found = without_dead_channels(graph)
+    assert found.nodes == graph.nodes
     return tuple(found.ops[i] for i in range(len(ops)))
 
 

@@ -196,7 +196,7 @@ def test_all_readers_of_a_stream_are_in_the_first_block() -> None:
     assert planned is not None
     first = planned.plan.steps[0]
     assert isinstance(first, Block)
-    assert {stage.op for stage in first.stages} >= {i for i, op in planned.partition.ops.items() if 0 in op.inputs}
+    assert {stage.op for stage in first.stages} >= {i for i, op in planned.graph.ops.items() if 0 in op.inputs}
 
 
 @pytest.mark.slow

@@ -19,7 +19,7 @@ from tflm_memopt.model.reader import read
 from tflm_memopt.ops.kinds import Kind
 from tflm_memopt.ops.opset import Unsupported
 from tflm_memopt.ops.rowop import RowOp, Rows
-from tflm_memopt.rowgraph.graph import MAX_IO, Kept, Partition, Region
+from tflm_memopt.rowgraph.graph import MAX_IO, Kept, Region, RowGraph
 from tflm_memopt.rowgraph.regions import STATEFUL, partition
 from tflm_memopt.rowgraph.supported import Support, View
 
@@ -62,7 +62,7 @@ def random_graph(seed: int) -> tuple[Graph, dict[int, Support]]:
     return replace(graph, outputs=graph.outputs + extra), support
 
 
-def regions(parts: Partition) -> list[Region]:
+def regions(parts: RowGraph) -> list[Region]:
     return [node for node in parts.nodes if isinstance(node, Region)]
 
 
@@ -234,7 +234,7 @@ def test_nothing_but_views_is_no_region() -> None:
 # ---- in real models ----
 
 
-def parts_of(data: bytes) -> Partition:
+def parts_of(data: bytes) -> RowGraph:
     understood = pipeline.understand(read(data).graph)
     return partition(understood.graph, understood.support)
 

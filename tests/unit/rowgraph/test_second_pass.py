@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 import json
 from collections.abc import Callable
-from dataclasses import replace
 
 import pytest
 from conftest import thinned
@@ -16,10 +15,9 @@ from tflm_memopt.convert import pipeline
 from tflm_memopt.errors import PlanError, UsageError
 from tflm_memopt.model.reader import read
 from tflm_memopt.plan.planner import tensor_sizes
-from tflm_memopt.rowgraph.graph import Partition, SecondPass
+from tflm_memopt.rowgraph.graph import RowGraph, SecondPass
 from tflm_memopt.rowgraph.inputs import IN_ARENA, InputMode
 from tflm_memopt.rowgraph.second_pass import Choice, choices, with_passes
-from tflm_memopt.rowgraph.supported import Understood
 
 SIZE, WIDE = 10, 24
 STEM, EXPAND, DEPTHWISE, MUL, PROJECT, ADD = 0, 1, 2, 7, 8, 9
@@ -67,16 +65,16 @@ def residual() -> bytes:
     return net.model(net.mean(net.add(net.depthwise_conv2d(x, out=net.affine(x)), x), (1, 2)))
 
 
-def partitioned(data: bytes, mode: InputMode = IN_ARENA) -> tuple[Understood, Partition]:
+def row_graph(data: bytes, mode: InputMode = IN_ARENA) -> RowGraph:
     understood = pipeline.understand(read(data).graph)
-    parts = pipeline.find_regions(understood)
-    assert parts is not None
-    return pipeline.place_input(understood, parts, mode)
+    graph = pipeline.find_regions(understood)
+    assert graph is not None
+    return pipeline.place_input(graph, mode)
 
 
 def found(data: bytes, mode: InputMode = IN_ARENA) -> tuple[Choice, ...]:
-    understood, parts = partitioned(data, mode)
-    return choices(understood.graph, parts, tensor_sizes(understood.graph, parts))
+    graph = row_graph(data, mode)
+    return choices(graph, tensor_sizes(graph))
 
 
 def test_a_gate_s_tensor_is_made_again_from_the_small_one_in_front() -> None:
@@ -117,36 +115,36 @@ def test_inspect_says_what_waits(model: Callable[[], bytes], waiting: int) -> No
 
 
 def test_the_copies_are_ordinary_operators_with_the_same_weights() -> None:
-    understood, parts = partitioned(squeeze_excite())
-    graph, twice = with_passes(understood.graph, parts, [SecondPass(MUL, (EXPAND, DEPTHWISE))])
-    first = len(understood.graph.ops)
+    once = row_graph(squeeze_excite())
+    twice = with_passes(once, [SecondPass(MUL, (EXPAND, DEPTHWISE))])
+    first, graph = len(once.model.ops), twice.model
     (region,) = twice.regions
     at = region.ops.index(MUL)
     assert region.ops[at - 2 : at] == (first, first + 1)
-    assert [op for op in region.ops if op < first] == list(parts.regions[0].ops)
+    assert [op for op in region.ops if op < first] == list(once.regions[0].ops)
     expand, depthwise = twice.ops[first], twice.ops[first + 1]
     for copy, key in ((expand, EXPAND), (depthwise, DEPTHWISE)):
-        assert copy.weights is parts.ops[key].weights
+        assert copy.weights is once.ops[key].weights
         assert copy.again
         assert not twice.ops[key].again
-        assert copy.sources == parts.ops[key].sources
-        assert graph.tensors[copy.output].name == graph.tensors[parts.ops[key].output].name + "/again"
+        assert copy.sources == once.ops[key].sources
+        assert graph.tensors[copy.output].name == graph.tensors[once.ops[key].output].name + "/again"
         made = graph.producer(copy.output)
         assert made is not None
         assert made.number == key
-    assert expand.inputs == parts.ops[EXPAND].inputs
+    assert expand.inputs == once.ops[EXPAND].inputs
     assert depthwise.inputs == (expand.output,)
-    assert twice.ops[MUL].inputs == (depthwise.output, parts.ops[MUL].inputs[1])
+    assert twice.ops[MUL].inputs == (depthwise.output, once.ops[MUL].inputs[1])
     assert twice.passes == (SecondPass(MUL, (EXPAND, DEPTHWISE)),)
-    assert region.inputs == parts.regions[0].inputs
-    assert region.outputs == parts.regions[0].outputs
+    assert region.inputs == once.regions[0].inputs
+    assert region.outputs == once.regions[0].outputs
 
 
 @pytest.mark.parametrize("second", [SecondPass(MUL, (99,)), SecondPass(99, (DEPTHWISE,))])
 def test_passes_of_another_model_are_refused(second: SecondPass) -> None:
-    understood, parts = partitioned(squeeze_excite())
+    graph = row_graph(squeeze_excite())
     with pytest.raises(PlanError, match="of a second pass") as refused:
-        with_passes(understood.graph, parts, [second])
+        with_passes(graph, [second])
     assert refused.value.code == "plan_second_pass"
 
 
@@ -198,5 +196,5 @@ def test_nothing_runs_twice_unless_it_may() -> None:
     plan = tflm_memopt.optimize(squeeze_excite()).plan
     assert plan is not None
     assert plan.passes == ()
-    understood, parts = partitioned(squeeze_excite())
-    assert with_passes(understood.graph, parts, []) == (understood.graph, replace(parts, passes=()))
+    graph = row_graph(squeeze_excite())
+    assert with_passes(graph, []) == graph

@@ -136,10 +136,9 @@ def test_what_is_written_says_how_many_steps_fill_it() -> None:
 def test_the_checker_asks_for_the_window() -> None:
     found = pipeline.row_graph(pipeline.understand(read(strided()).graph), _options())
     assert found is not None
-    understood, parts = found
-    planned = plan(understood.graph, parts, _options())
+    planned = plan(found, _options())
     with pytest.raises(PlanError) as error:
-        pipeline.checked(understood, parts, replace(planned, states=planned.states[:-1]))
+        pipeline.checked(found, replace(planned, states=planned.states[:-1]))
     assert error.value.code == "plan_window"
 
 

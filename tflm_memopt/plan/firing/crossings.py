@@ -18,7 +18,7 @@ def between(planned: Planned, cost: Mapping[int, float]) -> list[float]:
     for step in planned.plan.steps:
         if not isinstance(step, Block):
             continue
-        trace, ops = trace_of(step, planned.partition.ops), planned.partition.ops
+        trace, ops = trace_of(step, planned.graph.ops), planned.graph.ops
         fired = trace.fired.tolist()
         each = {key: cost[key] / fired.count(key) for key in set(fired)}
         for key in fired:

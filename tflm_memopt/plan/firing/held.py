@@ -20,20 +20,20 @@ Range = tuple[int, int]
 
 def held(planned: Planned, retained: Collection[TensorId] = ()) -> Mapping[int, Range]:
     """By number of the buffer: bytes that have to stay while other models run. retained: outputs."""
-    plan, parts = planned.plan, planned.partition.parts
+    plan, parts = planned.plan, planned.graph.parts
     stored = {parts[t].storage if t in parts else t for t in retained}
     found = {i: (0, b.nbytes) for i, b in enumerate(plan.buffers) if b.role is Role.TENSOR and b.key in stored}
-    frame = planned.partition.frame
+    frame = planned.graph.frame
     if frame is None or not frame.pushed:
         return found
     for number, step in enumerate(plan.steps):
         if not isinstance(step, Block):
             continue
-        trace = trace_of(step, planned.partition.ops)
+        trace = trace_of(step, planned.graph.ops)
         come = arrivals(trace, frame)
         if come is None:
             continue
-        inside = step_contents(plan, number, planned.partition.ops, planned.understood.graph.outputs, frame)
+        inside = step_contents(plan, number, planned.graph.ops, planned.graph.model.outputs, frame)
         waits = np.searchsorted(trace.end, come.pushed)
         if not come.all_rows:
             waits = np.append(waits, len(trace.end) - 1)

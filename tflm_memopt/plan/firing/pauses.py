@@ -68,7 +68,7 @@ class Moments:
 
 def moments(planned: Planned, cost: Mapping[int, float]) -> Moments:
     """cost: of all firings of an operator together, by its key."""
-    plan, ops = planned.plan, planned.partition.ops
+    plan, ops = planned.plan, planned.graph.ops
     found: list[tuple[Ints, ...]] = []
     times: list[NDArray[np.float64]] = []
     done, now = 0, 0.0
@@ -80,7 +80,7 @@ def moments(planned: Planned, cost: Mapping[int, float]) -> Moments:
         each = np.array([cost[key] for key in keys.tolist()]) / np.bincount(which)
         ends = now + np.cumsum(each[which])
         at = np.arange(1, len(which), dtype=np.int64)
-        inside = step_contents(plan, number, ops, planned.understood.graph.outputs, planned.partition.frame)
+        inside = step_contents(plan, number, ops, planned.graph.model.outputs, planned.graph.frame)
         alive = _alive(plan.buffers, number, inside, len(which), turned=step.turned)
         found.append((done + at, np.full_like(at, number), at, alive))
         times.append(ends[:-1])
@@ -114,9 +114,7 @@ def held_at(planned: Planned, found: Moments, chosen: Ints) -> Mapping[int, Rang
     held: Mapping[int, Range] = {}
     plan = planned.plan
     for number in np.unique(found.step[chosen]).tolist():
-        inside = step_contents(
-            plan, number, planned.partition.ops, planned.understood.graph.outputs, planned.partition.frame
-        )
+        inside = step_contents(plan, number, planned.graph.ops, planned.graph.model.outputs, planned.graph.frame)
         waits = found.firing[chosen][found.step[chosen] == number]
         held = joined(held, at_waits(plan, number, inside, waits))
     return held

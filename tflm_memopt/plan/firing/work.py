@@ -25,7 +25,7 @@ _PADDED = (Packing.DSP_CONV, Packing.MVE_CONV, Packing.DSP_DEPTHWISE, Packing.MV
 def work(plan: Plan, ops: Mapping[int, RowOp]) -> Iterator[Work]:
     """What each operator in the plan's blocks does, in order; builtin operators run outside and are not counted.
 
-    ops: the plan's row operators by key (Partition.ops).
+    ops: the plan's row operators by key (RowGraph.ops).
     """
     for step in plan.steps:
         if isinstance(step, Block):

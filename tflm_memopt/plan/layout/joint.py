@@ -153,9 +153,7 @@ def within(tenant: Tenant) -> Distances:
         alive = [i for i, b in enumerate(plan.buffers) if b.first <= n < b.last]
         inside: list[int] = []
         if isinstance(step, Block) and tenant.overlap and not step.turned:
-            found = step_contents(
-                plan, n, planned.partition.ops, planned.understood.graph.outputs, planned.partition.frame
-            )
+            found = step_contents(plan, n, planned.graph.ops, planned.graph.model.outputs, planned.graph.frame)
             own = {Role.COUNTERS: n, Role.SCRATCH: n}
             inside = [number[c.role, own.get(c.role, c.key)] for c in found]
             for (u, v), distance in separations(found).items():
@@ -171,7 +169,7 @@ def within(tenant: Tenant) -> Distances:
 
 def _is_input(tenant: Tenant, i: int) -> bool:
     """Whether a buffer is there before anything fires."""
-    buffer, graph = tenant.plan.buffers[i], tenant.planned.understood.graph
+    buffer, graph = tenant.plan.buffers[i], tenant.planned.graph.model
     return buffer.role is Role.TENSOR and buffer.key in graph.inputs
 
 

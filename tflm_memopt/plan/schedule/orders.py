@@ -17,60 +17,58 @@ from tflm_memopt.model.graph import Graph, TensorId
 from tflm_memopt.plan.effort import Meter
 from tflm_memopt.plan.schedule.least_peak import contiguous, schedule
 from tflm_memopt.plan.schedule.problem import OrderProblem, Task
-from tflm_memopt.rowgraph.graph import Kept, Node, Partition
+from tflm_memopt.rowgraph.graph import Kept, Node, RowGraph
 from tflm_memopt.rowgraph.regions import regions_of, state_order
 
 SECONDS = 0.4
 """Limit of the work (effort.py) on a schedule that is not solved in polynomial time."""
 
 
-def orders(
-    graph: Graph, partition: Partition, sizes: Mapping[TensorId, int], meter: Meter | None = None
-) -> tuple[Partition, ...]:
-    """The partition in each order, the model's own first, none twice. `sizes`: bytes of whole tensors. `meter`: what it
+def orders(graph: RowGraph, sizes: Mapping[TensorId, int], meter: Meter | None = None) -> tuple[RowGraph, ...]:
+    """The graph in each order, the model's own first, none twice. `sizes`: bytes of whole tensors. `meter`: what it
     may cost to find them.
 
     A streamed input passes by once, so that who reads it comes first, as it does in the model. Devices that exchange
     rows keep the model's order: in it, none waits for one that waits for it.
     """
-    if (partition.frame and partition.frame.pushed) or any(op.crossing for op in partition.ops.values()):
-        return (partition,)
+    if (graph.frame and graph.frame.pushed) or any(op.crossing for op in graph.ops.values()):
+        return (graph,)
     nodes: list[Kept | int] = []
-    for node in partition.nodes:
+    for node in graph.nodes:
         nodes += [node] if isinstance(node, Kept) else node.ops
     problem = OrderProblem(
-        {**sizes, **dict.fromkeys(partition.external, 0)},
-        tuple(_task(partition, node) for node in nodes),
-        frozenset(graph.outputs),
-        tuple(_bound(graph, nodes)),
+        {**sizes, **dict.fromkeys(graph.external, 0)},
+        tuple(_task(graph, node) for node in nodes),
+        frozenset(graph.model.outputs),
+        tuple(_bound(graph.model, nodes)),
     )
-    found = [partition]
+    found = [graph]
     for order in (schedule(problem, seconds=SECONDS, meter=meter).order, contiguous(problem)):
-        other = replace(partition, nodes=tuple(_nodes(graph, partition, [nodes[i] for i in order])))
+        other = replace(graph, nodes=tuple(_nodes(graph, [nodes[i] for i in order])))
         if _runs(other) not in map(_runs, found):
             found.append(other)
     return tuple(found)
 
 
-def _runs(partition: Partition) -> list[tuple[int, ...]]:
-    return [(node.op,) if isinstance(node, Kept) else node.ops for node in partition.nodes]
+def _runs(graph: RowGraph) -> list[tuple[int, ...]]:
+    return [(node.op,) if isinstance(node, Kept) else node.ops for node in graph.nodes]
 
 
-def _task(partition: Partition, node: Kept | int) -> Task:
+def _task(graph: RowGraph, node: Kept | int) -> Task:
     """The task of a builtin operator or, by key, of a row operator."""
     if isinstance(node, Kept):
         return Task(node.inputs, node.outputs)
-    op = partition.ops[node]
+    op = graph.ops[node]
     return Task(op.inputs, (op.output,))
 
 
-def _nodes(graph: Graph, partition: Partition, order: Sequence[Kept | int]) -> Iterator[Node]:
+def _nodes(graph: RowGraph, order: Sequence[Kept | int]) -> Iterator[Node]:
     for builtin, run in groupby(order, key=lambda node: isinstance(node, Kept)):
         if builtin:
             yield from (node for node in run if isinstance(node, Kept))
         else:
             keys = [i for i in run if isinstance(i, int)]
-            yield from regions_of(graph, keys, partition.ops, partition.kept, partition.external)
+            yield from regions_of(graph.model, keys, graph.ops, graph.kept, graph.external)
 
 
 def _bound(graph: Graph, nodes: Sequence[Kept | int]) -> Iterator[tuple[int, int]]:
