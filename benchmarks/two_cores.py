@@ -3,8 +3,9 @@
     python benchmarks/two_cores.py --models ../shared/models [--share 0.8,1] [--only STEM ...] [--json]
         [--update FILE.md]
 
-A core's share is counted with the other's left out, for which waiting takes nothing: the meetings are told apart, and
-with them what wake and wait take of each core at the least (a store, a load and two barriers each).
+A core's share is counted with the other's left out, and without meetings. These are told apart: how many, and what one
+takes of a core that finds the other there already, with the counters of tmo/spin.h. Besides, both cores make their
+shares on two emulated Cortex-M33 that share their memory, and the bytes are right.
 """
 
 from __future__ import annotations
@@ -19,12 +20,12 @@ from pathlib import Path
 import tables
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
-from cores.cases import Case, model_cases, run
-from cores.core import MEASURED, Core, missing_tools
+from cores.cases import Case, RunAs, model_cases, run
+from cores.core import MEASURED, PAIR, Core, missing_tools
 
 import tflm_memopt
-from tflm_memopt.convert.cores import MEETING
 from tflm_memopt.errors import MemoptError
+from tflm_memopt.lower.serialise import pack, unpack
 
 NAMED = ("mcunet_vww", "kws_dscnn", "ic_resnet8", "vww_96")
 
@@ -40,7 +41,7 @@ class CoreShare:
 
 @dataclass(frozen=True)
 class Barriers:
-    """How often they meet."""
+    """How often they meet, and what each time takes of one of them."""
 
     count: int
     instructions: int
@@ -59,12 +60,32 @@ class Row:
     arena: int
 
 
-def counted(core: Core, cases: Sequence[Case], which: int) -> tuple[int, int]:
-    """Instructions of all programs of a model, and their stack; of one core's share, or with 0 of everything."""
-    outcomes = run(core, [replace(case, core=which) for case in cases])
+def counted(core: Core, cases: Sequence[Case], run_as: RunAs) -> tuple[int, int]:
+    """Instructions of all programs of a model, and their stack."""
+    outcomes = run(core, [replace(case, run_as=run_as) for case in cases])
     if not all(o.right for o in outcomes):
-        raise RuntimeError(f"core {which} on {core.name}: {[(o.status, o.wrong) for o in outcomes]}")
+        raise RuntimeError(f"{run_as.name} on {core.name}: {[(o.status, o.wrong) for o in outcomes]}")
     return sum(o.instructions for o in outcomes), max(o.stack for o in outcomes)
+
+
+def without_meetings(case: Case) -> Case:
+    """For counting one core's share."""
+    program = unpack(case.program)
+    if program.cores is None:
+        return case
+    return replace(case, program=pack(replace(program, cores=replace(program.cores, meetings=()))))
+
+
+def shares(core: Core, cases: Sequence[Case], meetings: int) -> tuple[list[tuple[int, int]], int]:
+    """Instructions and stack of each core's share, and what a meeting takes of one of them."""
+    apart = [without_meetings(case) for case in cases]
+    each, meeting = [], 0
+    for run_as in (RunAs.FIRST, RunAs.SECOND):
+        instructions, stack = counted(core, cases, run_as)
+        share, _ = counted(core, apart, run_as)
+        each.append((share, stack))
+        meeting = max(meeting, round((instructions - share) / meetings))
+    return each, meeting
 
 
 def measure(path: Path, core: Core, share: str | None) -> Row:
@@ -75,20 +96,23 @@ def measure(path: Path, core: Core, share: str | None) -> Row:
     if two.plan is None:
         raise RuntimeError(f"{path.stem} stays as it is")
     cases = model_cases(two.model)
-    alone, _ = counted(core, model_cases(one.model), 0)
-    counted(core, cases, 0)  # the bytes are right, too
-    each = [counted(core, cases, which) for which in (1, 2)]
+    alone, _ = counted(core, model_cases(one.model), RunAs.ALL)
+    for where, run_as in ((core, RunAs.ALL), (PAIR, RunAs.BOTH)):
+        counted(where, cases, run_as)  # the bytes are right, too
+    meetings = sum(len(s.meetings) for s in two.plan.sharing)
+    each, meeting = shares(core, cases, meetings)
     return Row(
         path.stem, alone, tuple(CoreShare(n, round(n / alone, 4), stack) for n, stack in each),
-        Barriers(sum(len(s.meetings) for s in two.plan.sharing), MEETING),
+        Barriers(meetings, meeting),
         one.report.arena.total, two.report.arena.total,
     )  # fmt: skip
 
 
 def table(rows: Sequence[Row]) -> str:
     """One line a model."""
-    return tables.markdown(("model", "one core", "core 0", "core 1", "meetings", "arena", "of one core's"), ([
+    return tables.markdown(("model", "one core", "core 0", "core 1", "meetings", "each", "arena", "of one core's"), ([
         row.model, f"{row.one:,}", *(f"{c.share:.3f}" for c in row.cores), f"{row.barriers.count:,}",
+        f"{row.barriers.instructions:,}",
         f"{row.arena_one:,} → {row.arena:,}", f"{row.arena / row.arena_one:.3f}",
     ] for row in rows), left=1)  # fmt: skip
 

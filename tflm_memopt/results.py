@@ -231,10 +231,11 @@ class CoreReport:
 
 @dataclass(frozen=True, slots=True)
 class BarriersReport:
-    """How often two cores wait for each other in an inference, and what that takes of each, waiting not counted."""
+    """How often two cores wait for each other in an inference, and what it takes of each, waiting not counted."""
 
     count: int
     instructions: int
+    """A meeting's, counted on a Cortex-M33."""
 
 
 @dataclass(frozen=True, slots=True)

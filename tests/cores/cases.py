@@ -6,6 +6,7 @@ import re
 import tempfile
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from enum import IntEnum
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +24,16 @@ TOO_LARGE = -1000
 """Status of a case that the machine's RAM cannot hold."""
 
 
+class RunAs(IntEnum):
+    """Who makes what of a case: RUN_* of runner.c."""
+
+    ALL = 0
+    FIRST = 1
+    """The share of core 0 alone is made, for which core 1 is always there already; whatever comes out."""
+    SECOND = 2
+    BOTH = 3
+
+
 @dataclass(frozen=True)
 class Case:
     """One inference, and where everything lies in the arena."""
@@ -32,8 +43,7 @@ class Case:
     inputs: Sequence[NDArray[Any]]
     expected: Sequence[NDArray[Any]]
     by_operator: bool = False
-    core: int = 0
-    """0: all of it. Of two cores, 1 + the one whose share alone is made, whatever comes out."""
+    run_as: RunAs = RunAs.ALL
 
 
 @dataclass(frozen=True)
@@ -112,7 +122,7 @@ def blob(cases: Sequence[Case]) -> bytes:
         program = add(case.program)
         header += [program, len(case.program), case.arena.nbytes, case.arena.workspace,
                    len(case.inputs), len(case.expected), add(_words(io)), int(case.by_operator),
-                   case.arena.state or 0, case.core]  # fmt: skip
+                   case.arena.state or 0, case.run_as]  # fmt: skip
     data[: 4 * len(header)] = _words(header)
     return bytes(data)
 

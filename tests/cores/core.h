@@ -15,6 +15,9 @@ uint64_t core_clock_stop(void);
 extern uint32_t core_stack[], core_stack_end[];
 extern uint8_t core_free[], core_ram_end[];
 
+/* Where there is a second core: it calls run() again and again from now on. */
+void core_start_second(void (*run)(void));
+
 int main(void);
 
 #endif /* CORE_H_ */

@@ -12,7 +12,7 @@ import shutil
 import subprocess
 import tempfile
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from tflm_memopt.ops.packing import TARGETS, Family
@@ -53,6 +53,8 @@ class Core:
     """That programs are best converted for."""
     known_as: str = ""
     """In tables of costs; empty: has none."""
+    pair: bool = False
+    """There is a second one of it, which shares the memory."""
 
     @property
     def short(self) -> str:
@@ -67,7 +69,7 @@ class Core:
     @property
     def start(self) -> tuple[str, ...]:
         """What a program for the bare machine starts with."""
-        return _START[self.prefix]
+        return _START_PAIR if self.pair else _START[self.prefix]
 
     @property
     def is_arm(self) -> bool:
@@ -81,6 +83,7 @@ _START = {
     "xtensa-lx106-elf-": ("start_xtensa.c", "arithmetic_xtensa.c"),
 }
 """By the compiler's prefix."""
+_START_PAIR = ("start_arm.c", "start_second.c")
 
 
 def _arm(
@@ -130,6 +133,12 @@ CORES = {core.name: core for core in _CORES}
 MEASURED = {core.short: core for core in _CORES if core.known_as}
 """What benchmarks run whole models on: of a core with two machines, the larger one."""
 
+PAIR = replace(
+    CORES["m33"], name="m33-pair", machine="mps2-an521", pair=True,
+    options=("-global", "sse-200.CPU0_FPU=on", "-global", "sse-200.CPU0_DSP=on"),
+)  # fmt: skip
+"""Two Cortex-M33 that share their memory; Arm's have these extensions on the second one alone."""
+
 HIFIVE1 = Core(
     "hifive1", "sifive_e",
     ("-march=rv32imac", "-misa-spec=2.2", "-mabi=ilp32", "-mcmodel=medany", "--specs=picolibc.specs"),
@@ -165,7 +174,8 @@ def runner(core: Core) -> Path:
         digest.update(path.read_bytes())
     image = Path(tempfile.gettempdir()) / f"tmo_cores_{digest.hexdigest()[:16]}" / f"{core.name}.elf"
     if not image.exists():
-        build(core, [*mine, *sources()], image, [f"-DCORE_BLOB={core.blob:#x}u", f"-I{HERE}"])
+        given = [f"-DCORE_BLOB={core.blob:#x}u", f"-I{HERE}", *(["-DCORE_PAIR"] if core.pair else [])]
+        build(core, [*mine, *sources()], image, given)
     return image
 
 

@@ -7,6 +7,7 @@
 #include "core.h"
 #include "tmo/access.h"
 #include "tmo/cores.h"
+#include "tmo/spin.h"
 #include "tmo/tmo.h"
 
 #define MAGIC 0x434F4D54u /* "TMOC" */
@@ -27,8 +28,15 @@ typedef struct {
   uint32_t n_inputs, n_outputs, io; /* offset of blob_io[n_inputs + n_outputs] */
   uint32_t by_operator;
   uint32_t state; /* offset in the arena of what outlives a run */
-  uint32_t core;  /* 0: this one runs all of it. Of two cores, 1 + the one whose share alone is made; outputs are any then */
+  uint32_t core;  /* RUN_*, */
 } blob_case;
+
+enum {
+  RUN_ALL,    /* this core runs all of it */
+  RUN_FIRST,  /* the share of core 0 alone is made, on this core; outputs are any then */
+  RUN_SECOND, /* the same of core 1 */
+  RUN_BOTH    /* both cores make theirs */
+};
 
 typedef struct {
   uint32_t arena; /* offset in the arena */
@@ -74,18 +82,22 @@ static uint32_t *stack_here(void) {
   return (uint32_t *)address - STACK_SPARE;
 }
 
-static void nobody(void *context, int core) {
-  (void)context;
-  (void)core;
-}
+static tmo_spin spin;
+static tmo_team team = {tmo_spin_wake, tmo_spin_wait, &spin, NULL, NULL, NULL, TMO_OK};
 
-/* All of it, or the share of one core, for which the other one is always there already. */
+#ifdef CORE_PAIR
+static void help(void) { tmo_run_worker(&team); }
+#endif
+
+/* All of it, or a share, for which the other core is always there already. */
 static int run_as(uint32_t core, const void *program, void *const *io, void *workspace) {
-  tmo_team team = {nobody, nobody, NULL, program, io, workspace, TMO_OK};
-  if (core == 0) return tmo_run(program, io, workspace);
-  if (core == 1) return tmo_run_shared(&team, program, io, workspace);
-  tmo_run_worker(&team);
-  return team.status;
+  if (core == RUN_ALL) return tmo_run(program, io, workspace);
+  if (core == RUN_BOTH) return tmo_run_shared(&team, program, io, workspace);
+  tmo_spin always = {{UINT32_MAX, UINT32_MAX}, {0, 0}};
+  tmo_team alone = {tmo_spin_wake, tmo_spin_wait, &always, program, io, workspace, TMO_OK};
+  if (core == RUN_FIRST) return tmo_run_shared(&alone, program, io, workspace);
+  tmo_run_worker(&alone);
+  return alone.status;
 }
 
 __attribute__((noinline)) static measured run(uint32_t core, const void *program, void *const *io, void *workspace) {
@@ -164,12 +176,12 @@ static void run_case(const blob_case *c) {
   fill_inputs(c, io, arena);
   measured m = {0, 0, 0};
   m.status = tmo_check(program, c->program_bytes, bytes, c->n_inputs, c->n_outputs, tmo_header_of(program)->workspace);
-  if (m.status == TMO_OK && c->core > 0) m.status = tmo_check_cores(program);
+  if (m.status == TMO_OK && c->core != RUN_ALL) m.status = tmo_check_cores(program);
   if (m.status == TMO_OK) m = run(c->core, program, buffers, arena + c->workspace);
   write_number("status ", m.status);
   write_number(" ticks ", (int64_t)m.ticks);
   write_number(" stack ", m.stack);
-  write_number(" wrong ", c->core > 0 ? 0 : wrong_bytes(c, io, arena));
+  write_number(" wrong ", c->core == RUN_FIRST || c->core == RUN_SECOND ? 0 : wrong_bytes(c, io, arena));
   write_number(" canaries ", canaries_alive(arena - CANARY_BYTES, behind));
   core_write("\n");
   if (c->by_operator && m.status == TMO_OK) {
@@ -184,6 +196,9 @@ int main(void) {
     core_write("no cases\n");
     return 1;
   }
+#ifdef CORE_PAIR
+  core_start_second(help);
+#endif
   write_number("loop ", 2 * LOOPS);
   write_number(" ticks ", (int64_t)calibrate());
   core_write("\n");

@@ -14,6 +14,7 @@ from cores.core import CORES, missing_tools
 from cores.draws import DRAWS, converted_cases
 from hostile.judge import Outcome, judge
 from hypothesis import HealthCheck, given, seed, settings
+from kernels import test_cores
 from kernels.conftest import compiled
 from kernels.test_fuzz import write_samples
 from property.modules import archive
@@ -113,6 +114,18 @@ def cores(cases: range) -> list[Failure]:
     return failures
 
 
+def races(cases: range) -> list[Failure]:
+    """One model on two threads under ThreadSanitizer, with other delays in each run."""
+    folder = FOLDER / f"races{cases.start}"
+    folder.mkdir(parents=True, exist_ok=True)
+    for case in test_cores.racing():
+        done = test_cores.raced(case, len(cases), folder, cases.start + 1)
+        if done.returncode:
+            return [Failure(cases, f"kept in {folder}:\n{done.stdout}{done.stderr[-4000:]}")]
+    shutil.rmtree(folder)
+    return []
+
+
 def modules(cases: range) -> list[Failure]:
     """C modules of random networks with any ports, under sanitizers, against TFLM."""
     library, failures = archive(FOLDER), []
@@ -166,6 +179,6 @@ Work = Callable[[range], list[Failure]]
 KINDS: dict[str, tuple[Work, int]] = {
     "networks": (networks, 50), "builtin": (builtin, 25), "plans": (plans, 50), "files": (files, 500),
     "programs": (programs, 50_000), "cores": (cores, 50), "modules": (modules, 100), "windows": (windows, 100),
-    "registers": (registers, 100), "sequences": (sequences, 100),
+    "registers": (registers, 100), "sequences": (sequences, 100), "races": (races, 1000),
 }  # fmt: skip
 """What a task does with its cases, and how many it gets at most."""

@@ -15,9 +15,9 @@ from tflm_memopt.plan.planner import PER_REGION, Ops
 from tflm_memopt.results import BarriersReport, CoreReport
 from tflm_memopt.rowgraph.inputs import IN_ARENA, InputMode
 
-WALK, SET_UP, MEETING = 220, 250, 60
+WALK, SET_UP, MEETING = 220, 250, 20
 """Instructions: to get to a firing, which each core does for all of them; to begin a share of one; to wake and to wait.
-Assumed: benchmarks/two_cores.py counts whole models on Cortex-M33, and none of these apart.
+Counted on Cortex-M33; a meeting by benchmarks/two_cores.py, with the counters of tmo/spin.h.
 """
 LEAST_SHARE = 0.2
 """The least part of a core's time: with less, the other one is better off alone."""

@@ -1,0 +1,106 @@
+"""Two emulated Cortex-M33 that share their memory: each makes its share, and the bytes are those of one core."""
+
+from __future__ import annotations
+
+import functools
+import json
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from conftest import EXAMPLE, MODELS, ROOT
+from cores.cases import Case, RunAs, model_cases, run
+from cores.core import CORES, HERE, PAIR, Core, compile_flags, missing_tools
+
+import tflm_memopt
+from tflm_memopt.convert.cores import MEETING
+
+sys.path.insert(0, str(ROOT / "benchmarks"))
+import two_cores
+
+NAMES = ("kws_dscnn", "ic_resnet8", "vww_96", "mcunet_vww")
+ESTIMATE = 0.05
+"""By so much of one core's work an estimate of a share may be wrong."""
+
+
+@pytest.fixture(autouse=True)
+def _tools() -> None:
+    if reason := missing_tools(PAIR):
+        pytest.skip(reason)
+
+
+@functools.cache
+def cases(path: Path = EXAMPLE, share: str | None = None) -> list[Case]:
+    return model_cases(tflm_memopt.optimize(path.read_bytes(), cores=2, target=PAIR.target, share=share).model)
+
+
+def both(given: list[Case]) -> list[Case]:
+    return [replace(case, run_as=RunAs.BOTH) for case in given]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("share", ["1,1", "0.8,1"])
+@pytest.mark.parametrize("name", NAMES)
+def test_public_models(name: str, share: str) -> None:
+    """Where the public models are not, the example has to do."""
+    path = next(iter(sorted(MODELS.glob(f"*{name}*.tflite"))), EXAMPLE)
+    assert all(outcome.right for outcome in run(PAIR, both(cases(path, share))))
+
+
+@pytest.mark.slow
+def test_the_same_machine_runs_all_of_it_on_one_core() -> None:
+    assert all(outcome.right for outcome in run(PAIR, cases()))
+
+
+@pytest.mark.slow
+def test_a_wrong_byte_of_either_core_is_seen() -> None:
+    """Each core makes some of the output's bytes: where one does nothing, they are not there."""
+    (case,) = cases()
+    for run_as in (RunAs.FIRST, RunAs.SECOND):
+        assert run(PAIR, [replace(case, run_as=run_as)])[0].right  # nobody asks for its bytes
+    flipped = [e.copy() for e in case.expected]
+    flipped[0].flat[0] ^= 1
+    assert [o.wrong for o in run(PAIR, both([replace(case, expected=flipped)]))] == [1]
+
+
+@pytest.mark.slow
+def test_a_meeting_takes_what_the_report_says() -> None:
+    """Counted: a run with meetings, for which the other core is always there, and one without. And shares are about
+    what was estimated.
+    """
+    result = tflm_memopt.optimize(EXAMPLE.read_bytes(), cores=2, target=PAIR.target)
+    assert result.report.barriers
+    alone, _ = two_cores.counted(CORES["m33"], cases(), RunAs.ALL)  # the same plan, run by one
+    each, meeting = two_cores.shares(CORES["m33"], model_cases(result.model), result.report.barriers.count)
+    assert result.report.barriers.instructions == MEETING == meeting
+    for (instructions, _), said in zip(each, result.report.cores, strict=True):
+        assert instructions / alone == pytest.approx(said.share, abs=ESTIMATE)
+
+
+@pytest.mark.slow
+def test_the_benchmark(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / EXAMPLE.name).write_bytes(EXAMPLE.read_bytes())
+    assert two_cores.main(["--models", str(tmp_path), "--only", EXAMPLE.stem, "--json"]) == 0
+    (row,) = json.loads(capsys.readouterr().out)
+    assert all(0.2 < core["share"] < 0.6 and 0 < core["stack"] < 4096 for core in row["cores"])
+    assert row["barriers"]["instructions"] == MEETING
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("core", CORES.values(), ids=lambda core: core.name)
+def test_a_share_is_counted_on_every_core(core: Core) -> None:
+    """Its counters compile for all of them, and order memory where there are two."""
+    if reason := missing_tools(core):
+        pytest.skip(reason)
+    (case,) = model_cases(tflm_memopt.optimize(EXAMPLE.read_bytes(), cores=2).model)
+    if core.ram_bytes > 16 << 10:
+        shared = [replace(case, run_as=run_as) for run_as in (RunAs.FIRST, RunAs.SECOND)]
+        assert all(o.right and o.instructions > 0 for o in run(core, shared))
+    source = (
+        f'#include "{HERE.parents[1] / "custom_ops/include/tmo/spin.h"}"\nvoid wake(void *s) {{ tmo_spin_wake(s, 1); }}'
+    )
+    command = [core.prefix + "gcc", *compile_flags(core), "-xc", "-", "-S", "-o", "-"]
+    done = subprocess.run(command, input=source, capture_output=True, text=True, check=True)
+    assert any(fence in done.stdout for fence in ("dmb", "stl", "memw", "fence"))
