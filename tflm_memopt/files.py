@@ -167,12 +167,12 @@ def _umask() -> int:
     return mask
 
 
-def keep(model: Path, files: Iterable[Path]) -> None:
-    """Refuses to write over the model that was read: UsageError if one of the files is it."""
+def keep(model: Path, files: Iterable[Path], what: str = "model") -> None:
+    """Refuses to write over the model that was read, or whatever it was: UsageError if one of the files is it."""
     for path in files:
         if path.exists() and path.samefile(model):
             raise UsageError(
-                f"{path} is the model itself and would be overwritten",
+                f"{path} is the {what} itself and would be overwritten",
                 code="would_overwrite",
                 hint="another folder: -o DIR",
             )

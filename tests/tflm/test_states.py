@@ -95,6 +95,11 @@ def test_real_models(name: str, total: int, rings: int) -> None:
     assert sum(state.nbytes for state in done.plan.states) == rings
     assert not HANDLES & {op.type for op in read(done.model).graph.ops}
     assert differing(data, done.model, STEPS, (1, 333, 334, 700)) == 0
+    figures, said = predict(done.model, "lp64", recording=True), verify(data, done.model, runs=1).measured
+    assert said and said.rewritten.total == figures.total
+    assert interpreter(done.model, figures.min).invoke() == 0
+    with pytest.raises(RuntimeError):
+        interpreter(done.model, figures.min - 1)
 
 
 def test_verify_in_steps() -> None:

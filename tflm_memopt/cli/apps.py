@@ -18,7 +18,8 @@ from tflm_memopt.report import app as pages
 from tflm_memopt.report import markdown, plot, text
 from tflm_memopt.targets.boards import board
 
-ALONE: Mapping[str, Any] = {"plan": None, "plot": None, "calibrate": [], "test": [], "labels": None, "frontier": False}
+ALONE: Mapping[str, Any] = {"plan": None, "plot": None, "calibrate": [], "test": [], "labels": None, "manifest": None,
+                            "frontier": False}  # fmt: skip
 """Flags of `optimize` that are for one model, and their values when nobody gives them."""
 
 

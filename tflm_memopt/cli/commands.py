@@ -16,6 +16,7 @@ from tflm_memopt.cli.keras import is_keras
 from tflm_memopt.cli.source import Source
 from tflm_memopt.convert import saved
 from tflm_memopt.emit import bundle
+from tflm_memopt.emit.manifest import manifest
 from tflm_memopt.emit.names import file_stem
 from tflm_memopt.errors import DoesNotFit, UsageError, about
 from tflm_memopt.files import keep, read_file, read_model, shown, stem, write_files
@@ -60,7 +61,7 @@ def optimize(args: argparse.Namespace) -> int:
 
 def _optimize_all(args: argparse.Namespace, folder: Path) -> int:
     """Every .tflite file of a folder. A bad one ends none of the others; exit code: the worst of all."""
-    for flag in ("plan", "plot", "calibrate", "test", "labels"):
+    for flag in ("plan", "plot", "calibrate", "test", "labels", "manifest"):
         if getattr(args, flag):
             raise UsageError(f"--{flag} is for one model", code="one_model", where=str(args.model), hint="one file")
     paths = sorted(path for path in args.model.iterdir() if path.suffix.lower() == ".tflite" and path.is_file())
@@ -102,16 +103,30 @@ def _optimize_one(
         result = source.tested(result, progress)
         made = source.files(stem(shown(model)))
         original = next((folder / file for file in made), model)
-        contents = {**saved.files(result, args.emit, _labels(args), original, folder), **made}
+        contents = {
+            **saved.files(result, args.emit, _labels(args), original, folder),
+            **_manifest(args, result),
+            **made,
+        }
     files = {folder / file: content for file, content in contents.items()}
     if draw:
         files[args.plot] = draw(plot.optimized(result))
     keep(model, files)
+    if args.manifest:
+        keep(args.manifest, files, "manifest")
     if twice := [path for path in files if path in taken]:
         what = f"{twice[0]} was written for another model of this name"
         raise UsageError(what, code="same_name", hint="another name, or a folder of its own")
     write_files(files)
     return result.report, list(files)
+
+
+def _manifest(args: argparse.Namespace, result: Optimized) -> dict[str, bytes]:
+    """That of --manifest, for the rewritten model."""
+    if args.manifest is None:
+        return {}
+    with about(args.manifest):
+        return manifest(read_file(args.manifest), stem(result.report.model), result.report.arena_size)
 
 
 def _labels(args: argparse.Namespace) -> tuple[str, ...]:

@@ -19,7 +19,7 @@ from tflm_memopt.report import devices as pages
 from tflm_memopt.report import plot
 from tflm_memopt.runtime import stimuli
 
-ALONE = ("plan", "plot", "calibrate", "test", "labels", "frontier")
+ALONE = ("plan", "plot", "calibrate", "test", "labels", "manifest", "frontier")
 """Flags that are for one device."""
 
 

@@ -154,6 +154,10 @@ def _output(optimize: argparse.ArgumentParser) -> None:
         help="of a project: names of the first output's values, one a line (default: those of the model's metadata)",
     ).completer = argcomplete.FilesCompleter(("txt",))  # type: ignore[attr-defined]  # fmt: skip
     optimize.add_argument(
+        "--manifest", type=Path, metavar="FILE.json",
+        help="of a wake word for ESPHome's micro_wake_word: written with the new arena and file beside the model",
+    ).completer = argcomplete.FilesCompleter(("json",))  # type: ignore[attr-defined]  # fmt: skip
+    optimize.add_argument(
         "--plan", type=Path, metavar="FILE.json", help="use a plan of this model that was saved before"
     ).completer = argcomplete.FilesCompleter(("json",))  # type: ignore[attr-defined]
 
