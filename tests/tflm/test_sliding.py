@@ -38,6 +38,20 @@ def test_each_step_is_compared(rows: int, how: How) -> None:
     assert (found.runs, found.extremes, found.files, found.steps) == (1, 3, 0, 40)
 
 
+@pytest.mark.slow
+def test_layers_that_pad_in_time() -> None:
+    """The figures of docs/endless-input.md."""
+    path = MODELS / "mlperf_tiny_kws_dscnn_int8.tflite"
+    if not path.is_file():
+        pytest.skip(f"{path.name} is not here")
+    data = path.read_bytes()
+    done = tflm_memopt.optimize(data, input="sliding:2")
+    assert (done.report.macs.rewritten, done.report.macs.original) == (1_488_128, 2_656_768)
+    assert done.report.arena.total == 13_972
+    found = verify(data, done.model, runs=1, steps=Steps(60, 25))
+    assert found.bit_exact, found
+
+
 def test_a_window_that_is_full_too_early_is_found() -> None:
     model = tflm_memopt.optimize(network(), input="sliding:2", seconds=0.05).model
     found = verify(network(), _full_one_step_early(model), runs=1, steps=Steps(3))

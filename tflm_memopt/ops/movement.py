@@ -90,10 +90,11 @@ def one_below_the_other(
     inputs: tuple[TensorId, ...],
     output: TensorId,
     reads: tuple[Rows, ...],
+    taken: slice = slice(None),
 ) -> RowOp:
-    """A COPY that puts the rows of several tensors one below the other."""
-    index = np.concatenate(numbered([(rows.h, rows.w, rows.c) for rows in reads]), axis=0)
-    writes = replace(reads[0], h=sum(rows.h for rows in reads))
+    """A COPY that puts the rows of several tensors one below the other. taken: of all these rows."""
+    index = np.concatenate(numbered([(rows.h, rows.w, rows.c) for rows in reads]), axis=0)[taken]
+    writes = replace(reads[0], h=len(index))
     return _copy(name, sources, inputs, output, reads, writes, *by_rows(index, reads, writes))
 
 

@@ -2,19 +2,21 @@
 
 Time runs along the height. Where an operator makes a row from rows below it alone, without padding, the rows of the
 inference before are right again, shifted: only the new ones are made, and the rows that later windows reach back to are
-kept in a ring (rings.py). An operator that cannot slide reads all rows of its input, the kept ones and the new ones,
-joined; what follows from it is made as a whole. So the outputs are those of the original on the last rows, byte for
-byte, as soon as the window is full.
+kept in a ring (rings.py). Rows that depend on padding are made again (edges.py), where that costs less than not to
+slide. An operator that cannot slide reads all rows of its input, the kept ones and the new ones, joined; what follows
+from it is made as a whole. So the outputs are those of the original on the last rows, byte for byte, as soon as the
+window is full.
 
-A layer of kernel extent K and stride s on H rows makes H' rows; of n new rows, m = n / s come out, or all H' where that
-is fewer. They start at row (H' - m) * s, so that (H - n) - (H' - m) * s rows before the new ones are read.
+A layer of kernel extent K, stride s and p rows of padding above makes H' rows of H. Of these, the first and last a and
+b rows depend on padding, a' and b' of those that come out. Of n new rows m = n / s come out, or all that do not depend
+on padding where these are fewer. They start at row (H' - b' - m) * s - p, so that (H - b - n) - (H' - b' - m) * s + p
+rows before the new ones are read.
 """
 
 from __future__ import annotations
 
 import math
 from dataclasses import replace
-from typing import NamedTuple
 
 import numpy as np
 
@@ -24,28 +26,9 @@ from tflm_memopt.ops import movement
 from tflm_memopt.ops.constraints.limits import executable
 from tflm_memopt.ops.constraints.moving import MAX_OPERANDS
 from tflm_memopt.ops.rowop import RowOp, Rows, StateRing
+from tflm_memopt.rowgraph.edges import Edges, Impossible, Slid
 from tflm_memopt.rowgraph.graph import SlidingWindow
-from tflm_memopt.rowgraph.rings import GraphWork
 from tflm_memopt.rowgraph.supported import Understood
-
-JOIN = "CONCATENATION"
-
-
-class _Slid(NamedTuple):
-    """A tensor of which an inference makes the last rows only."""
-
-    whole: Rows
-    """As the original has it."""
-    new: int
-    """Rows that an inference makes."""
-
-    @property
-    def older(self) -> int:
-        return self.whole.h - self.new
-
-    @property
-    def rows(self) -> Rows:
-        return replace(self.whole, h=self.new)
 
 
 def with_sliding(understood: Understood, n: int) -> tuple[Understood, SlidingWindow]:
@@ -57,25 +40,25 @@ def with_sliding(understood: Understood, n: int) -> tuple[Understood, SlidingWin
     if len(graph.inputs) != 1 or graph.states:
         why = "it keeps a state of its own" if graph.states else f"it has {len(graph.inputs)} inputs"
         raise UsageError(f"the model's input cannot slide: {why}", code="sliding_model", hint="--input arena")
-    work = _Sliding(understood, graph.inputs[0], n)
-    for key in list(work.order):
-        work.slide(key)
-    work.keep()
-    work.wait()
-    return work.understood(), SlidingWindow(work.height, n)
+    away = _Sliding(understood, graph.inputs[0], n)
+    found, window = away.run(), SlidingWindow(away.height, n)
+    try:
+        return min(found, _Sliding(understood, graph.inputs[0], n, padded=True).run(), key=lambda u: u.macs), window
+    except Impossible:
+        return found, window
+    except UsageError:  # other rows would do
+        if found.macs >= understood.macs:
+            raise
+        return found, window
 
 
-class _Sliding(GraphWork):
+class _Sliding(Edges):
     """A graph whose operators slide, one after the other."""
 
-    def __init__(self, understood: Understood, tensor: TensorId, n: int) -> None:
-        super().__init__(understood)
-        self.input, self.n = tensor, n
-        self.slid: dict[TensorId, _Slid] = {}
-        self.depth: dict[TensorId, int] = {}
-        """Rows before the new ones that are read, by tensor."""
-        self.rings: dict[TensorId, TensorId] = {}
-        """States, by the tensor whose rows they keep."""
+    def __init__(self, understood: Understood, tensor: TensorId, n: int, *, padded: bool = False) -> None:
+        """padded: operators that pad in time slide, too."""
+        super().__init__(understood, tensor)
+        self.n, self.padded = n, padded
         self.joined_rows: dict[TensorId, TensorId] = {}
         """All rows of a tensor that slides, by that tensor."""
         rows = self._input_rows()
@@ -86,7 +69,7 @@ class _Sliding(GraphWork):
                 hint=f"--input sliding:ROWS with 1 to {rows.h - 1}",
             )
         self.height = rows.h
-        self._becomes(tensor, _Slid(rows, n))
+        self._becomes(tensor, Slid(rows, n))
 
     def _input_rows(self) -> Rows:
         seen = {rows for op in self.rows() for t, rows in zip(op.inputs, op.reads, strict=True) if t == self.input}
@@ -98,17 +81,27 @@ class _Sliding(GraphWork):
             )
         return seen.pop()
 
-    def _becomes(self, tensor: TensorId, slid: _Slid) -> None:
+    def _becomes(self, tensor: TensorId, slid: Slid) -> None:
         self.slid[tensor] = slid
         old = self.tensors[tensor]
         self.tensors[tensor] = replace(old, shape=_shape(slid.rows, old.shape, slid.whole, ITEM_BYTES[old.dtype]))
+
+    def run(self) -> Understood:
+        """Raises UsageError where the rows do not divide, Impossible where edges cannot be made again."""
+        for key in list(self.order):
+            self.slide(key)
+        self.keep()
+        self.wait()
+        if self.padded and any(op.keeps and len(op.inputs) > MAX_OPERANDS for op in self.rows()):
+            raise Impossible
+        return self.understood()
 
     def slide(self, key: int) -> None:
         """The operator on new rows, or on all of them joined where it cannot slide."""
         op = self.row_op(key)
         if op is None or not self.slid.keys() & set(op.inputs):
             return
-        made = self._on_new_rows(op)
+        made, edges = self._on_new_rows(op), self._edges(op)
         if made is None or executable(made) is not None:
             self.support[key] = replace(op, inputs=tuple(self._joined(t, key) for t in op.inputs))
             return
@@ -117,7 +110,15 @@ class _Sliding(GraphWork):
             (source,) = op.inputs
             self.depth[source] = max(self.depth.get(source, 0), made.window.pad_top)
         if made.writes.h < op.writes.h:
-            self._becomes(op.output, _Slid(op.writes, made.writes.h))
+            self._becomes(op.output, Slid(op.writes, made.writes.h, *edges))
+
+    def _edges(self, op: RowOp) -> tuple[int, int]:
+        """Rows of the output, above and below, that depend on padding: of its own, or of its input's."""
+        slid, w = self.slid.get(op.inputs[0]), op.window
+        if slid is None or not op.has_window:
+            return slid.edges if slid else (0, 0)
+        last = (slid.whole.h - slid.bottom - w.extent_h + w.pad_top) // w.stride_h
+        return -(-(slid.top + w.pad_top) // w.stride_h), max(0, op.writes.h - 1 - last)
 
     def _on_new_rows(self, op: RowOp) -> RowOp | None:
         """What makes the new rows of its output; None where it needs all rows of an input."""
@@ -125,7 +126,7 @@ class _Sliding(GraphWork):
         if op.keeps or op.older or any(s is None or s.whole != r for s, r in zip(inputs, op.reads, strict=True)):
             return None
         slid = [s for s in inputs if s]
-        if len({s.new for s in slid}) > 1:
+        if len({(s.new, *s.edges) for s in slid}) > 1:
             return None
         reads = tuple(s.rows for s in slid)
         if op.traits.elementwise or op.access:
@@ -135,19 +136,21 @@ class _Sliding(GraphWork):
             return made if same and alike and not self.is_whole(op.output) else None
         return self._window(op, reads, slid[0])
 
-    def _window(self, op: RowOp, reads: tuple[Rows, ...], slid: _Slid) -> RowOp | None:
+    def _window(self, op: RowOp, reads: tuple[Rows, ...], slid: Slid) -> RowOp | None:
         """A window on the new rows of its input, and on older ones."""
         w, out, n = op.window, op.writes, slid.new
-        if len(reads) != 1 or w.pad_top or w.reach_h(out.h) > slid.whole.h:
+        top, bottom = self._edges(op)
+        away = out.h - top - bottom
+        if len(reads) != 1 or away < 1 or ((top or bottom) and not self.padded):
             return None
-        if n % w.stride_h and n // w.stride_h < out.h and out.h > 1:
+        if n % w.stride_h and n // w.stride_h < away and out.h > 1:
             raise UsageError(
                 f"{n} new rows come to operator {op.name}, which steps by {w.stride_h}",
                 code="sliding_stride",
                 hint=f"--input sliding:{self.n * w.stride_h // math.gcd(n, w.stride_h)}",
             )
-        made = max(1, min(n // w.stride_h, out.h))
-        older = slid.older - (out.h - made) * w.stride_h
+        made = max(1, min(n // w.stride_h, away))
+        older = slid.top + slid.older + w.pad_top - (out.h - bottom - made) * w.stride_h
         crowded = len(self.readers(op.inputs[0])) >= MAX_OPERANDS  # what keeps the rows waits for all that read them
         if older < 0 or (older and crowded) or (self.is_whole(op.output) and made < out.h):
             return None
@@ -156,7 +159,7 @@ class _Sliding(GraphWork):
             reads=reads,
             writes=replace(out, h=made),
             window=replace(w, pad_top=older),
-            older=self._ring(op.inputs[0]) if older else None,
+            older=self.ring(op.inputs[0]) if older else None,
             macs=op.macs * made // out.h,
         )
 
@@ -169,14 +172,6 @@ class _Sliding(GraphWork):
         plain = not op.access or op.access[k].table is None
         return bool(steady and plain and (first == y).all() and (end == y + 1).all())
 
-    def _ring(self, tensor: TensorId) -> TensorId:
-        """The state that keeps rows of a tensor."""
-        if tensor not in self.rings:
-            state = max(self.tensors) + 1
-            self.rings[tensor] = state
-            self.tensors[state] = replace(self.tensors[tensor], id=state, name=f"{self.tensors[tensor].name}/older")
-        return self.rings[tensor]
-
     def _joined(self, tensor: TensorId, before: int) -> TensorId:
         """All rows of a tensor, the kept and the new ones, for an operator and those behind it."""
         if tensor in self.joined_rows:
@@ -184,24 +179,18 @@ class _Sliding(GraphWork):
         if tensor not in self.slid:
             return tensor
         slid = self.slid[tensor]
-        whole, key = max(self.tensors) + 1, max(self.stated) + 1
-        old = self.tensors[tensor]
-        shape = (1, slid.whole.h, slid.whole.w, slid.whole.c // ITEM_BYTES[old.dtype])
-        self.tensors[whole] = replace(old, id=whole, name=f"{old.name}/window", shape=shape)
-        state = self._ring(tensor)
-        self.depth[tensor] = slid.older
-        older = replace(slid.whole, h=slid.older)
-        sources = self.support_of(before).sources
-        self.support[key] = movement.one_below_the_other(JOIN, sources, (state, tensor), whole, (older, slid.rows))
-        self.stated[key] = Op(key, JOIN, (state, tensor), (whole,), sources=sources)
-        self.order.insert(self.order.index(before), key)
-        self.joined_rows[tensor] = whole
-        return whole
+        parts = [(self.older_rows(tensor), slid.older), (tensor, slid.new)] if slid.older else [(tensor, slid.new)]
+        if slid.top:
+            parts.insert(0, (self.first(tensor, slid.top, before), slid.top))
+        if slid.bottom:
+            parts.append((self.last(tensor, before), slid.bottom))
+        self.joined_rows[tensor] = self.rows_of(tensor, parts, before)
+        return self.joined_rows[tensor]
 
     def keep(self) -> None:
         """A ring for each tensor of which rows are read again."""
         for tensor, depth in self.depth.items():
-            slid, state = self.slid[tensor], self._ring(tensor)
+            slid, state = self.slid[tensor], self.ring(tensor)
             rows = replace(slid.whole, h=depth)
             token, key = max(self.tensors) + 1, max(self.stated) + 1
             shape = (1, rows.h, rows.w, rows.c // ITEM_BYTES[self.tensors[tensor].dtype])

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from ortools.sat.python import cp_model
 
 from tflm_memopt.plan.layout.bound import clique_bound
-from tflm_memopt.plan.layout.drafts import Draft, Placer
+from tflm_memopt.plan.layout.drafts import BlockBuffer, Draft, Placer
 from tflm_memopt.plan.layout.offsets import Layout, LayoutProblem, Turn, climb, exact, place
-from tflm_memopt.plan.plan import Builtin
+from tflm_memopt.plan.plan import Builtin, Role
 from tflm_memopt.tflm import greedy_planner
 
 SEEDS = st.integers(0, 1 << 32)
@@ -200,6 +200,15 @@ def test_a_choice_of_form_loosens_nothing() -> None:
     assert problem.decided(()).separations == {(0, 1): 10, (1, 0): 6}
     assert problem.decided({0}).separations == {(0, 1): 20, (1, 0): 6}
     assert (problem.decided(()).nbytes, problem.decided({0}).nbytes) == ((10, 6), (12, 6))
+
+
+def test_a_turned_form_with_larger_rings_keeps_off_what_lives_through_it() -> None:
+    placer = Placer({5: 8}, inputs=(), outputs=(), known=())
+    forward, turned = (Draft(Builtin(0), (5,), (BlockBuffer(Role.RING, 1, n, 0, ()),)) for n in (16, 20))
+    buffers, problem = placer.problem([forward], {0: turned})
+    ring, tensor = (next(i for i, b in enumerate(buffers) if b.key == key) for key in (1, 5))
+    assert [problem.decided(forms).separations[ring, tensor] for forms in ((), (0,))] == [16, 20]
+    assert problem.decided((0,)).separations[tensor, ring] == 8
 
 
 def test_inputs_live_from_the_start_and_outputs_to_the_end() -> None:

@@ -94,6 +94,38 @@ def test_a_tensor_of_many_readers_is_joined_for_all_of_them(readers: int) -> Non
     assert tflm_memopt.verify(model, result.model, runs=2).bit_exact
 
 
+def padded(height: int = 40, layers: int = 2) -> bytes:
+    """Layers that pad in time, and one that sees all rows."""
+    net = Net()
+    x = net.input((1, height, 1, 4))
+    for _ in range(layers):
+        x = net.conv2d(x, 8, kernel=(3, 1))
+    return net.model(net.mean(x, (1, 2)))
+
+
+def test_rows_that_depend_on_padding_are_made_again() -> None:
+    """Of the layers, two rows at each end depend on it at last, and three of the first layer lie below two of these."""
+    made = [op.writes.h for op in slid(padded(), 1) if op.name == "CONV_2D"]
+    assert made == [1, 1, 3, 2, 1, 2]
+    assert kept(padded(), 1) == [39, 2, 35]
+    understood = pipeline.understand(read(padded()).graph)
+    assert with_sliding(understood, 1)[0].macs < 0.2 * understood.macs
+
+
+def test_where_edges_are_all_nothing_slides() -> None:
+    understood = pipeline.understand(read(padded(3, 1)).graph)
+    assert with_sliding(understood, 1)[0].macs == understood.macs
+
+
+def test_a_stride_that_new_rows_lack_is_said_where_padding_slides() -> None:
+    net = Net()
+    x = net.conv2d(net.input((1, 40, 1, 4)), 8, kernel=(3, 1), stride=(2, 1))
+    model = net.model(net.mean(x, (1, 2)))
+    with pytest.raises(UsageError) as error:
+        slid(model, 1)
+    assert (error.value.code, error.value.hint) == ("sliding_stride", "--input sliding:2")
+
+
 def two_inputs() -> bytes:
     net = Net()
     return net.model(net.add(net.input((1, 8, 1, 4)), net.input((1, 8, 1, 4))))

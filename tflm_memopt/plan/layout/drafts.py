@@ -96,7 +96,8 @@ class Placer:
             forward, *turned = ({(local[u], local[v]): d for (u, v), d in f.separations.items()} for f in forms)
             if turned:
                 sizes = {i: h.nbytes for i, h in zip(local, turns[number].held, strict=True)}
-                choices.append(layout.Turn(forward, turned[0], sizes))
+                larger = {(i, t): n for i, n in sizes.items() for t in whole if n > buffers[i].nbytes}
+                choices.append(layout.Turn(forward, turned[0] | larger, sizes))
             else:
                 pairs = forward | pairs
             for pair, distance in pairs.items():
