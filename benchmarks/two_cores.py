@@ -128,9 +128,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     core = MEASURED["m33"]
     if reason := missing_tools(core):
         parser.error(reason)
+    mark = "cores-share" if args.share else "cores"
     try:
         if args.update:
-            tables.require(args.update, "cores")
+            tables.require(args.update, mark)
         wanted = args.only or NAMED
         paths = [p for p in sorted(args.models.glob("*.tflite")) if any(name in p.stem for name in wanted)]
         rows = [measure(path, core, args.share) for path in paths]
@@ -138,7 +139,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         parser.error(str(error))
     print(json.dumps([asdict(row) for row in rows], indent=2) if args.json else table(rows))
     if args.update:
-        tables.update(args.update, "cores", table(rows))
+        tables.update(args.update, mark, table(rows))
     return 0
 
 

@@ -74,6 +74,7 @@ OTHERS: Mapping[str, Mapping[str, str]] = {
         **dict.fromkeys(("12,836", "10,852", "1,924", "1,748", "4,036", "3,316", "17,332", "11,732", "10,520", "9,016"),
                         "tests/tflm/test_order.py"),
     },
+    "two-cores.md": {"10,000": "make soak KIND=races, in trust.md"},
     "papers.md": {
         **dict.fromkeys(("24,576", "16,384", "6,564"), "tests/unit/plan/test_paths.py"),
         **dict.fromkeys(("51,466", "24,586", "19,712", "13,824", "13,034"), "test_papers.py"),

@@ -9,9 +9,9 @@ firings without such a pair). Cores are devices that share their memory (Stahl, 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from fractions import Fraction
+from math import ceil
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,15 +30,17 @@ MAX_TAPS = 64
 """Pixels under a window that is listed pixel by pixel: TMO_MAX_TAPS."""
 GRANULES = {Packing.NONE: 1, Packing.DSP_CONV: 4, Packing.DSP_DEPTHWISE: 4, Packing.DSP_DENSE: 6}
 """Channels are cut at a multiple of so many; those with another packing are not cut."""
+PIXELS = {Packing.DSP_CONV: 4}
+"""Pixels that a packed kernel makes at once: fewer take as long as one more."""
 LEAST_PACKED = 4
 """Channels that a packed kernel makes at least."""
 AWKWARD = 4
 """Columns that no core makes of a packed row of one more: its scratch is for three at once."""
 MOST_ALONE = 0.2
 """The most of the firings that cores share: others are made by core 0, where one would be in the other's way."""
-ALIKE = 0.03
-"""Cuts that differ by less are alike: the one is taken that the cores' work so far asks for."""
-BYTE_WORK = 6
+LABELS = 1000
+"""So many parts of core 0's time are told apart where ways are chosen."""
+BYTE_WORK, PACKED_BYTE_WORK = 6, 28
 """Multiply-accumulates that a byte of output is about as much work as."""
 
 
@@ -182,38 +184,45 @@ def _is_filtered(op: RowOp, share: Share) -> bool:
     return share.how is How.CHANNELS and op.is_depthwise
 
 
+@dataclass(frozen=True, slots=True)
+class _Possible:
+    """One way to share an operator."""
+
+    share: Share
+    alone: tuple[int, ...]
+    """Firings of the block that core 0 has to make alone."""
+    times: tuple[float, float]
+    """Each core's, in work of one that has all of its time."""
+
+
 def cuts(member: Member, first: float) -> Iterator[tuple[float, Share]]:
-    """Ways to share an operator of which core 0 should make this much, with what each costs: 1 is half of the work on
-    both, more is waiting, and what both do, twice.
-    """
+    """Ways to share an operator of which core 0 should make about this much, and the part of it that both do."""
     op, out = member.op, member.op.writes
     if member.iterative or not op.cuts_columns:
         return
-
-    def load(cut: int, whole: int) -> float:
-        return max(cut / whole / first, (1 - cut / whole) / (1 - first))
-
     packed = op.packing is not Packing.NONE
-    for cut in _around(first * out.w, 1, out.w):
+    at_once = PIXELS.get(op.packing, 1)
+    for cut in dict.fromkeys(cut for step in (1, at_once) for cut in _around(first * out.w, step, out.w)):
         if not (packed and out.w == AWKWARD + 1 and AWKWARD in (cut, out.w - cut)):
-            yield load(cut, out.w), Share(member.key, How.COLUMNS, cut)
+            groups = ceil(cut / at_once) + ceil((out.w - cut) / at_once) - ceil(out.w / at_once)
+            yield groups / CORES / out.w, Share(member.key, How.COLUMNS, cut)
     granule = GRANULES.get(op.packing, 0)
     taps = op.window.kernel_h * op.window.kernel_w
     if granule and op.cuts_channels and (taps <= MAX_TAPS or not op.is_depthwise):
         least = LEAST_PACKED if packed else 1
         for cut in _around(first * out.c, granule, out.c):
             if min(cut, out.c - cut) >= least:
-                yield load(cut, out.c) + 2 * _again(op, taps), Share(member.key, How.CHANNELS, cut)
+                yield _again(op, taps), Share(member.key, How.CHANNELS, cut)
 
 
 def _again(op: RowOp, taps: int) -> float:
-    """What both cores do of each pixel when they share its channels, of half of its work. Instructions, roughly."""
+    """What both cores do of each pixel when they share its channels, as a part of its work. Instructions, roughly."""
     packed, channels = op.packing is not Packing.NONE, op.writes.c
     if op.is_depthwise:
-        return (60 + 15 * taps) / ((1.25 if packed else 4) * taps * channels / 2)
+        return (60 + 15 * taps) / ((1.25 if packed else 4) * taps * channels)
     values = taps * op.reads[0].c
     gathered = (1 if op.writes.w >= 8 else 3.5) * values if packed and op.writes.w > 1 else 0
-    return (gathered + 100) / ((0.55 if packed else 3) * values * channels / 2 + gathered / 2)
+    return (gathered + 100) / ((0.55 if packed else 3) * values * channels + gathered)
 
 
 def _around(ideal: float, step: int, whole: int) -> list[int]:
@@ -224,47 +233,65 @@ def _around(ideal: float, step: int, whole: int) -> list[int]:
 
 def share_out(plan: Plan, ops: Mapping[int, RowOp], speeds: tuple[float, float] = EVEN) -> Plan:
     """The same plan for two cores. speeds: of each core's time, what is the inference's."""
-    first = float(Fraction(speeds[0]) / (Fraction(speeds[0]) + Fraction(speeds[1])))
-    done = [0.0, 0.0]
+    times = (0.0, 0.0)
     sharing = []
     for call in plan.calls():
         marks, one_firing = _Marks(plan.head), _Marks(plan.head)
         for number in call:
             block = _Block(plan, number, ops)
-            chosen = {m.key: _choose(block, m, first, done, one_firing) for m in block.trace.members}
-            shares = {key: share for key, (share, _) in chosen.items()}
-            alone = tuple(sorted(i for _, firings in chosen.values() for i in firings))
+            ways = [_ways(block, m, speeds, one_firing) for m in block.trace.members]
+            chosen, times = _balanced(ways, times)
+            shares = {way.share.op: way.share for way in chosen}
+            alone = tuple(sorted(i for way in chosen for i in way.alone))
             meetings = _meetings(block, shares, frozenset(alone), marks, enters=number != call[0])
             in_order = tuple(shares[stage.op] for stage in block.block.stages)
             sharing.append(Sharing(number, in_order, tuple(meetings), alone))
     return replace(plan, sharing=tuple(sharing))
 
 
-def _choose(
-    block: _Block, member: Member, first: float, done: list[float], marks: _Marks
-) -> tuple[Share, tuple[int, ...]]:
-    """The share with the least work, which is added to `done`; and firings that core 0 has to make alone."""
-    work = member.op.macs + BYTE_WORK * member.op.writes.nbytes
-    possible: list[tuple[float, Share, tuple[int, ...]]] = []
-    for load, share in sorted(cuts(member, first), key=lambda c: c[0]):
+def _ways(block: _Block, member: Member, speeds: tuple[float, float], marks: _Marks) -> list[_Possible]:
+    """Those in which few firings have to be made alone; where there are none, one core makes all."""
+    op = member.op
+    work = op.macs + (BYTE_WORK if op.packing is Packing.NONE else PACKED_BYTE_WORK) * op.writes.nbytes
+
+    def way(share: Share, again: float = 0.0, alone: tuple[int, ...] = ()) -> _Possible:
+        shared = 1 - len(alone) / member.firings
+        mine = fraction(share, op.writes) * shared + (1 - shared)
+        times = ((mine + again) * work / speeds[0], (1 - mine + again) * work / speeds[1])
+        return _Possible(share, alone, times)
+
+    ways = []
+    for again, share in cuts(member, speeds[0] / sum(speeds)):
         alone = tuple(_collisions(block, share, marks))
         if len(alone) <= MOST_ALONE * member.firings:
-            possible.append((load, share, alone))
-    behind = How.FIRST if done[0] / first <= done[1] / (1 - first) else How.SECOND
-    share, alone = Share(member.key, behind), ()
-    if possible:
+            ways.append(way(share, again, alone))
+    return ways or [way(Share(member.key, how)) for how in (How.FIRST, How.SECOND)]
 
-        def balance(candidate: tuple[Share, tuple[int, ...]]) -> tuple[int, float]:
-            mine = fraction(candidate[0], member.op.writes)
-            return len(candidate[1]), abs((done[0] + mine * work) / first - (done[1] + (1 - mine) * work) / (1 - first))
 
-        alike = ((s, alone) for load, s, alone in possible if load <= possible[0][0] + ALIKE)
-        share, alone = min(alike, key=balance)
-    mine = fraction(share, member.op.writes)
-    mine += (1 - mine) * len(alone) / member.firings
-    done[0] += mine * work
-    done[1] += (1 - mine) * work
-    return share, alone
+def _balanced(
+    ways: Sequence[Sequence[_Possible]], before: tuple[float, float]
+) -> tuple[list[_Possible], tuple[float, float]]:
+    """One way for each operator, so that the later of the cores is done early, and when both are; before: they begin.
+
+    Rows of all operators of a block come one after the other: what one core has too much of in one it may have too
+    little of in the next. Label setting over the operators; of labels that are alike in core 0's time, one is kept.
+    """
+    grain = sum(max(way.times[0] for way in each) for each in ways) / LABELS or 1.0
+    labels: list[tuple[tuple[float, float], list[_Possible]]] = [(before, [])]
+    for each in ways:
+        found = [
+            ((times[0] + way.times[0], times[1] + way.times[1]), [*chosen, way])
+            for times, chosen in labels
+            for way in each
+        ]
+        best: dict[int, tuple[tuple[float, float], list[_Possible]]] = {}
+        for label in found:
+            key = int(label[0][0] / grain)
+            if key not in best or label[0][1] < best[key][0][1]:
+                best[key] = label
+        labels = list(best.values())
+    times, chosen = min(labels, key=lambda label: max(label[0]))
+    return chosen, times
 
 
 def fraction(share: Share, writes: Rows) -> float:
