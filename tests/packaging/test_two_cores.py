@@ -1,0 +1,106 @@
+"""examples/two_cores: its programs, compiled and run on this machine, where a thread stands for the second core.
+
+The Pico SDK and FreeRTOS are played by what the programs call of them.
+"""
+
+from __future__ import annotations
+
+import re
+import runpy
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+from conftest import EXAMPLE, ROOT
+
+import tflm_memopt
+from tflm_memopt.emit import bundle
+from tflm_memopt.runtime.verify import sample
+
+LIBRARY = ROOT / "custom_ops"
+PROGRAMS = ROOT / "examples/two_cores"
+TFLM = runpy.run_path(str(ROOT / "scripts/tflm2023.py"))
+STUBS = {
+    "pico/stdlib.h": """\
+#include <stdlib.h>
+inline void stdio_init_all() {}
+inline void sleep_ms(int) { exit(0); }
+""",
+    "pico/multicore.h": """\
+#include <thread>
+inline void multicore_launch_core1(void (*run)()) { std::thread(run).detach(); }
+""",
+    "freertos/FreeRTOS.h": """\
+#define pdFALSE 0
+#define pdPASS 1
+#define portMAX_DELAY 0
+#define pdMS_TO_TICKS(t) (t)
+""",
+    "freertos/task.h": """\
+#include <semaphore.h>
+#include <stdlib.h>
+#include <thread>
+struct Task {
+  Task() { sem_init(&given, 0, 0); }
+  sem_t given;
+};
+typedef Task *TaskHandle_t;
+inline thread_local TaskHandle_t current = new Task;
+inline TaskHandle_t xTaskGetCurrentTaskHandle() { return current; }
+inline void xTaskNotifyGive(TaskHandle_t task) { sem_post(&task->given); }
+inline unsigned ulTaskNotifyTake(int, int) { return sem_wait(&current->given) == 0; }
+inline int xTaskCreatePinnedToCore(void (*run)(void *), const char *, int, void *given, int, TaskHandle_t *task, int) {
+  TaskHandle_t const made = *task = new Task;
+  std::thread([=] { current = made, run(given); }).detach();
+  return pdPASS;
+}
+inline void vTaskDelay(int) { exit(0); }
+""",
+    "start.cpp": 'extern "C" void app_main();\nint main() { app_main(); }\n',
+}
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(bool(TFLM["missing"]()) or not shutil.which("g++"), reason=TFLM["missing"]() or "no g++")
+def test_the_programs_run(tmp_path: Path) -> None:
+    """In a TFLM of 2023; only the arena is larger here, with 64-bit pointers."""
+    model = EXAMPLE.read_bytes()
+    converted = tflm_memopt.optimize(model, cores=2, abi="lp64")
+    given = bundle.Given(lambda: sample(model, converted.model), model)
+    for name, data in bundle.files(converted, EXAMPLE.stem, ("cpp",), given).items():
+        (tmp_path / name).write_bytes(data)
+    for name, text in STUBS.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(text)
+    folders = (tmp_path, PROGRAMS, LIBRARY / "include", LIBRARY / "tflm", ROOT / "arduino/examples/shapes")
+    tflm, strict = TFLM["AUTUMN"], ["-Wall", "-Wextra", "-Werror", "-O1", "-c", *(f"-I{f}" for f in folders)]
+    shared = [PROGRAMS / "classify.cpp", tmp_path / "shapes_int8_model.cpp", *(LIBRARY / "tflm").glob("*.cpp")]
+    programs = {"host": [PROGRAMS / "host.cpp"], "pico": [PROGRAMS / "pico/main.cpp"],
+                "esp32": [PROGRAMS / "esp32/main/main.cpp", tmp_path / "start.cpp"]}  # fmt: skip
+
+    def compiled(name: str, *command: object) -> list[Path]:
+        folder = tmp_path / f"objects_{name}"
+        folder.mkdir(exist_ok=True)
+        done = subprocess.run([*map(str, command)], cwd=folder, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stderr
+        return sorted(folder.glob("*.o"))
+
+    cpp = ["g++", "-std=gnu++17", *strict, *tflm.flags]
+    compiled("shared", "gcc", "-std=gnu17", *strict, *sorted((LIBRARY / "src").glob("*.c")))
+    library = compiled("shared", *cpp, *shared)
+    for name, files in programs.items():
+        objects = compiled(name, *cpp, *files)
+        program = tmp_path / f"{name}.out"
+        subprocess.run(["g++", *objects, *library, *tflm.link, "-pthread", "-o", program], check=True)
+        said = subprocess.run([program], capture_output=True, text=True, check=True, timeout=60).stdout
+        assert said == "star, the same scores as on a PC\n", name
+
+
+@pytest.mark.parametrize("text", ["pico/CMakeLists.txt", "esp32/main/CMakeLists.txt", "esp32/main/idf_component.yml"])
+def test_the_projects_find_what_they_name(text: str) -> None:
+    """What is in this repository; the model's folder is where README.md has it written."""
+    found = re.findall(r"(?:\.\./)+[\w./]*", (PROGRAMS / text).read_text(encoding="utf-8"))
+    paths = [(PROGRAMS / text).parent / name for name in found]
+    assert paths
+    assert all(path.exists() for path in paths if PROGRAMS / "model" not in (path.resolve(), *path.resolve().parents))
