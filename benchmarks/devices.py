@@ -28,16 +28,19 @@ def row(model: Path, devices: int, runs: int) -> dict[str, Any]:
             path.parent.mkdir()
             path.write_bytes(one.model)
         found = tflm_memopt.verify_devices(model, paths, runs=runs)
-    report = shared.report
+    report, one = shared.report, tflm_memopt.optimize(model).report
+    largest = max(d.arena.total + d.flash for d in report.devices)
     return {
         "model": model.stem,
         "devices": devices,
         "bit_exact": found.bit_exact,
         "failure": found.failure,
         "arena": [d.arena.total for d in report.devices],
-        "arena_of_one": tflm_memopt.optimize(model).report.arena.total,
+        "arena_of_one": one.arena.total,
         "flash": [d.flash for d in report.devices],
-        "flash_of_one": report.original_flash,
+        "flash_of_one": one.flash.rewritten,
+        "largest": largest,
+        "largest_of_one": round(largest / (one.arena.total + one.flash.rewritten), 4),
         "split_weights": [n * devices / max(report.original_split_weights, 1) for n in report.split_weights],
         "operators": {"rows": len(report.rows), "channels": len(report.channels), "whole": len(report.whole)},
         "sent": [d.sent for d in report.devices],

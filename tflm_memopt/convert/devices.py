@@ -10,6 +10,7 @@ import time
 import zlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import cached_property
 
 from tflm_memopt.analysis.lines import Exchange, LineSpeed, done
@@ -27,7 +28,7 @@ from tflm_memopt.plan.plan import Block
 from tflm_memopt.plan.planned import Planned
 from tflm_memopt.plan.planner import PER_REGION
 from tflm_memopt.results import DeviceReport, DevicesReport, DevicesTime, Optimized, OptimizedDevices
-from tflm_memopt.rewrite.shares import MOST_DEVICES, DeviceGraphs, Way, share, ways
+from tflm_memopt.rewrite.shares import EVEN, MOST_DEVICES, DeviceGraphs, Way, share, ways
 from tflm_memopt.rowgraph.inputs import IN_ARENA
 from tflm_memopt.tflm.arena import predict
 from tflm_memopt.tflm.lifetimes import VAR_HANDLE
@@ -84,18 +85,18 @@ class Network:
     def graph(self) -> Graph:
         return self.source.graph
 
-    def shared(self, how: Mapping[int, Way], devices: int) -> DeviceGraphs:
+    def shared(self, how: Mapping[int, Way], devices: int, lead: Fraction = EVEN) -> DeviceGraphs:
         """The graphs of so many devices."""
-        said = repr((devices, sorted((i, way.value) for i, way in how.items())))
-        return share(self.graph, how, devices, zlib.crc32(said.encode(), zlib.crc32(self.data)))
+        said = repr((devices, sorted((i, way.value) for i, way in how.items()), *([] if lead == EVEN else [lead])))
+        return share(self.graph, how, devices, zlib.crc32(said.encode(), zlib.crc32(self.data)), lead)
 
-    def converted(self, how: Mapping[int, Way], devices: int) -> OptimizedDevices:
-        """Their models, checked together. how: by Op.index.
+    def converted(self, how: Mapping[int, Way], devices: int, lead: Fraction = EVEN) -> OptimizedDevices:
+        """Their models, checked together. how: by Op.index. lead: the first device's part of an even share of channels.
 
         Raises what conversions raise, and UsageError where the network cannot be shared.
         """
         started = time.monotonic()
-        shared = self.shared(how, devices)
+        shared = self.shared(how, devices, lead)
         models = device_models(self.source, shared)
         done = tuple(self.optimize(model, f"device{n}/{self.name}") for n, model in enumerate(models))
         crossing = [_crossing(self.asked, one) for one in done]

@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from fractions import Fraction
 from itertools import chain
 
 from tflm_memopt.convert.devices import Network, chosen, computed, cut, in_rows, layer
@@ -25,6 +26,9 @@ from tflm_memopt.tflm.arena import predict
 How = Mapping[int, Way]
 Memory = tuple[int, "int | None"]
 """Bytes of RAM and flash that a device has; no flash: whatever it takes."""
+CLOSE = Fraction(2, 100)
+"""Differences between devices that are left: shares of their mean."""
+FAIR = Fraction(108, 100)
 Planning = Callable[[int, int], None]
 
 
@@ -33,7 +37,7 @@ def choose(network: Network, devices: int, memory: Memory | None, planning: Plan
 
     Raises DoesNotFit where nothing does.
     """
-    usual = network.converted(chosen(network.graph, devices), devices)
+    usual = _balanced(network, chosen(network.graph, devices), devices)
     if memory is None:
         return usual
     found = [usual, *_converted(network, devices, planning)]
@@ -41,6 +45,22 @@ def choose(network: Network, devices: int, memory: Memory | None, planning: Plan
     if not fitting:
         raise _misfit(network, devices, memory, found)
     return min(fitting, key=lambda one: (one.report.time.milliseconds if one.report.time else 0.0, one.report.sent))
+
+
+def _balanced(network: Network, how: How, devices: int) -> OptimizedDevices:
+    """With fewer channels on the first device where it has more to hold than the others: input, output, what is whole.
+
+    No device gets more than FAIR times an even share of the weights.
+    """
+    even = network.converted(how, devices)
+    held = [d.arena.total + d.flash for d in even.report.devices]
+    over = held[0] - Fraction(sum(held), devices)
+    split = even.report.original_split_weights
+    if over * devices < CLOSE * sum(held) or not split:
+        return even
+    lead = max(1 - over * devices / split, devices - FAIR * (devices - 1))
+    other = network.converted(how, devices, lead)
+    return min((even, other), key=lambda one: max(d.arena.total + d.flash for d in one.report.devices))
 
 
 def admits(memory: Memory, report: DevicesReport) -> bool:

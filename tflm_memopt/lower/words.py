@@ -10,10 +10,14 @@ from tflm_memopt.lower.lowering import BlockGroup
 from tflm_memopt.ops.rowop import RowOp
 from tflm_memopt.plan.plan import Block, Plan, Role
 
+MOST_LINES = 32
+
 
 def options(plan: Plan, unit: BlockGroup, ops: Mapping[int, RowOp]) -> bytes:
-    """A FlexBuffer map with a line for each block."""
-    words = {f"block {n}": describe(plan, step, ops) for n, step in enumerate(unit.steps)}
+    """A FlexBuffer map with a line for each block, of many for the first: the text is in flash."""
+    words = {f"block {n}": describe(plan, step, ops) for n, step in enumerate(unit.steps[:MOST_LINES])}
+    if len(unit.steps) > MOST_LINES:
+        words["more"] = f"{len(unit.steps) - MOST_LINES} blocks"
     return bytes(flexbuffers.Dumps(words))
 
 

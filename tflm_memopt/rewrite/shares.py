@@ -9,8 +9,10 @@ it is read for the first time.
 from __future__ import annotations
 
 import enum
+import math
 from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
+from fractions import Fraction
 from itertools import pairwise
 from typing import Any
 
@@ -31,6 +33,7 @@ OUTPUTS_SPLIT = ("CONV_2D", "FULLY_CONNECTED")
 """Each output channel has weights of its own, and reads all inputs."""
 WINDOWS = ("CONV_2D", "DEPTHWISE_CONV_2D", *POOLS)
 ROWS_AXIS = 1
+EVEN = Fraction(1)
 
 
 class Way(enum.Enum):
@@ -86,21 +89,23 @@ def ways(graph: Graph, op: Op) -> tuple[Way, ...]:
     return tuple(found)
 
 
-def share(graph: Graph, how: Mapping[int, Way], devices: int, identity: int) -> DeviceGraphs:
-    """The graphs of so many devices. how: by Op.index. identity: Crossing.identity.
+def share(graph: Graph, how: Mapping[int, Way], devices: int, identity: int, lead: Fraction = EVEN) -> DeviceGraphs:
+    """The graphs of so many devices. how: by Op.index. identity: Crossing.identity. lead: as bounds() has it.
 
     Raises UsageError for an operator that cannot be shared so, or for tensors that cannot cross.
     """
-    return _Sharer(graph, how, devices, identity).shared()
+    return _Sharer(graph, how, devices, identity, lead).shared()
 
 
-def bounds(size: int, devices: int) -> list[tuple[int, int]]:
-    """What each device has of so many elements.
+def bounds(size: int, devices: int, lead: Fraction = EVEN) -> list[tuple[int, int]]:
+    """What each device has of so many elements. lead: how much the first one has, as a part of an even share.
 
-    >>> bounds(10, 4)
-    [(0, 2), (2, 5), (5, 7), (7, 10)]
+    >>> bounds(10, 4), bounds(10, 3, Fraction(3, 5))
+    ([(0, 2), (2, 5), (5, 7), (7, 10)], [(0, 2), (2, 6), (6, 10)])
     """
-    return [*pairwise(size * n // devices for n in range(devices + 1))]
+    first = lead * size / devices
+    rest = (size - first) / (devices - 1) if devices > 1 else Fraction(0)
+    return [*pairwise([0, *(math.floor(first + rest * n) for n in range(devices))])]
 
 
 def by_channel(graph: Graph, op: Op) -> bool:
@@ -151,6 +156,8 @@ def _by_channel(graph: Graph, op: Op) -> bool:
     if op.type == "MEAN":
         rank = len(source.shape)
         return graph.tensors[op.inputs[1]].constant and not np.isin(data_of(graph, op.inputs[1]), (rank - 1, -1)).any()
+    if op.type == "PAD":
+        return graph.tensors[op.inputs[1]].constant
     return op.type in (*POOLS, *POINTWISE)
 
 
@@ -161,6 +168,8 @@ class _Sharer(Strips):
     how: Mapping[int, Way]
     devices: int
     identity: int
+    lead: Fraction
+    """The first device's part of an even share of channels."""
     device: int = field(default=0, init=False)
     """Whose operators are being added."""
     owner: dict[int, int] = field(default_factory=dict, init=False)
@@ -241,7 +250,7 @@ class _Sharer(Strips):
         op, output = self._read_alone(op, set(range(self.devices))), op.outputs[0]
         axis = len(self.tensors[output].shape) - 1
         made = []
-        for device, (first, end) in enumerate(bounds(self.tensors[output].shape[axis], self.devices)):
+        for device, (first, end) in enumerate(bounds(self.tensors[output].shape[axis], self.devices, self.lead)):
             if first == end:
                 continue
             inputs = [
@@ -263,7 +272,7 @@ class _Sharer(Strips):
         """A constant operand for some channels of the output."""
         if op.type == "RESHAPE":
             return self.constant([*self.tensors[op.outputs[0]].shape[:-1], end - first])
-        if t < 0 or op.type == "MEAN":
+        if t < 0 or op.type in ("MEAN", "PAD"):
             return t
         return self.channels_of(t, first, end, filter_axis(self.tensors[t], op))
 

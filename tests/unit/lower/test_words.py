@@ -7,6 +7,7 @@ from flatbuffers import flexbuffers
 from models import Net
 
 import tflm_memopt
+from tflm_memopt.lower.words import MOST_LINES
 from tflm_memopt.model import writer
 from tflm_memopt.model.reader import read
 from tflm_memopt.tflm.arena import predict
@@ -44,3 +45,16 @@ def test_words_cost_flash_only(result: tflm_memopt.api.Optimized) -> None:
     silent = writer.write(tree)
     assert 0 < len(result.model) - len(silent) < 1000
     assert predict(silent) == predict(result.model)
+
+
+@pytest.mark.slow
+def test_many_blocks_are_counted() -> None:
+    net = Net(3)
+    x = net.input((1, 4))
+    for _ in range(40):
+        x = net.fully_connected(x, 4)
+    optimized = tflm_memopt.optimize(net.model(x), without=("tiles",))
+    (lines,) = words(optimized.model)
+    assert len(optimized.report.blocks) > MOST_LINES
+    assert lines["more"] == f"{len(optimized.report.blocks) - MOST_LINES} blocks"
+    assert len(lines) == MOST_LINES + 1
