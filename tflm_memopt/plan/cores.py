@@ -40,6 +40,8 @@ MOST_ALONE = 0.2
 """The most of the firings that cores share: others are made by core 0, where one would be in the other's way."""
 LABELS = 1000
 """So many parts of core 0's time are told apart where ways are chosen."""
+TOGETHER = 64
+"""Operators of which they are: in a longer block, after what is chosen for those before."""
 BYTE_WORK, PACKED_BYTE_WORK = 6, 28
 """Multiply-accumulates that a byte of output is about as much work as."""
 
@@ -276,6 +278,10 @@ def _balanced(
     Rows of all operators of a block come one after the other: what one core has too much of in one it may have too
     little of in the next. Label setting over the operators; of labels that are alike in core 0's time, one is kept.
     """
+    if len(ways) > TOGETHER:
+        chosen, times = _balanced(ways[:TOGETHER], before)
+        rest, times = _balanced(ways[TOGETHER:], times)
+        return chosen + rest, times
     grain = sum(max(way.times[0] for way in each) for each in ways) / LABELS or 1.0
     labels: list[tuple[tuple[float, float], list[_Possible]]] = [(before, [])]
     for each in ways:
