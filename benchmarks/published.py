@@ -159,6 +159,7 @@ TABLES = (
     Table("docs/kernel-language.md", "kernels-rvv", "vector_kernels.py"),
     Table("docs/kernel-language.md", "kernels-vmcu", "vector_kernels.py"),
     Table("docs/kernel-language.md", "vectors", "vectors.py {models}"),
+    Table("docs/bare-metal.md", "specialized", "specialized.py --models {models}"),
     Table(BENCHMARKS, "executed", "executed.py --nets {nets} --input external"),
     Table(BENCHMARKS, "vmcu-layers", "vmcu.py"),
     Table(BENCHMARKS, "vmcu-bottlenecks", "vmcu.py"),

@@ -557,9 +557,9 @@ class Optimized:
     def files(self, emit: str | Collection[str] = "cpp", labels: Sequence[str] = ()) -> Mapping[str, bytes]:
         """Name -> content of all that optimize leaves: model, plan, report, and what to compile in.
 
-        emit: "cpp", for TensorFlow Lite Micro; "c", a module without an interpreter; "arduino", "platformio",
-        "esp-idf", a project; "tflite", nothing. A list, or names with commas between them. labels: of the values of a
-        project's first output.
+        emit: "cpp", for TensorFlow Lite Micro; "c", a module without an interpreter; "c-specialized", the same as code
+        for this model alone; "arduino", "platformio", "esp-idf", a project; "tflite", nothing. A list, or names with
+        commas between them. labels: of the values of a project's first output.
         """
         return generic.files(self, emit, labels)
 

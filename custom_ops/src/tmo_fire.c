@@ -484,3 +484,11 @@ tmo_status tmo_fire_any(const tmo_run_state *run, const tmo_op *op) {
   }
   return TMO_OK;
 }
+
+#ifndef TMO_WITHIN_CORES
+tmo_status tmo_fire_row(tmo_run_state *run, uint16_t op, uint16_t row) {
+  const tmo_unit unit = {row, 0, 0, row};
+  run->unit = unit;
+  return tmo_fire(run, &tmo_ops(run->program)[op]);
+}
+#endif

@@ -16,8 +16,9 @@ from property.oracle import original
 from property.ports import ported, ports_of
 
 from tflm_memopt.convert import pipeline
+from tflm_memopt.emit import specialized
 from tflm_memopt.emit.library import folder as library_folder
-from tflm_memopt.emit.module import module
+from tflm_memopt.emit.module import Module, module
 from tflm_memopt.emit.module_text import module_header, module_source
 from tflm_memopt.errors import UsageError
 from tflm_memopt.model.interface import METADATA, Changes, changes_of, metadata
@@ -88,8 +89,16 @@ def written(data: bytes, folder: Path, rng: random.Random) -> bytes:
     new = pipeline.lower(source, border, planned, options)
     whole = module(NAME, read(new), _frame(planned))
     (folder / f"{NAME}.h").write_text(module_header(whole))
-    (folder / f"{NAME}.c").write_text(module_source(whole, sample(data, new)))
+    (folder / f"{NAME}.c").write_text(module_source(whole, sample(data, new), _own(whole)))
     return new
+
+
+def _own(whole: Module) -> str:
+    """Code for it alone, where that can be."""
+    try:
+        return specialized.run(whole)
+    except UsageError:
+        return ""
 
 
 def _modes(shape: tuple[int, ...], rng: random.Random) -> tuple[InputMode, ...]:

@@ -96,9 +96,10 @@ def _optimize_one(
     draw = plot.of_form(args.plot) if args.plot else None
     with about(model), console.busy(args, f"optimizing {model.name}") as progress:
         source = Source.of(model, args.calibrate, args.test, progress, verbose=args.verbose)
+        whatever = args.force or bool(set(bundle.MODULES) & set(args.emit))
         result = tflm_memopt.optimize(
             source.data, name=shown(model), **settings(args), **limits(args), plan=plan,
-            if_worthwhile=not (args.force or "c" in args.emit), frontier=args.frontier, progress=progress,
+            if_worthwhile=not whatever, frontier=args.frontier, progress=progress,
         )  # fmt: skip
         result = source.tested(result, progress)
         made = source.files(stem(shown(model)))

@@ -147,7 +147,8 @@ def _output(optimize: argparse.ArgumentParser) -> None:
     optimize.add_argument(
         "--emit", type=kinds, default=("cpp",), metavar="KIND,...",
         help="what to compile in: cpp, for TensorFlow Lite Micro (default); c, a module without an interpreter; "
-        "arduino, platformio, esp-idf, stm32cube, a project; tflite, nothing",
+        "c-specialized, the same as code for this model alone; arduino, platformio, esp-idf, stm32cube, a project; "
+        "tflite, nothing",
     )  # fmt: skip
     optimize.add_argument(
         "--labels", type=Path, metavar="FILE.txt",

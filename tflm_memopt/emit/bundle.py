@@ -12,9 +12,10 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
+from tflm_memopt.emit import specialized
 from tflm_memopt.emit.array import model_header, model_source
 from tflm_memopt.emit.border import Border, border
-from tflm_memopt.emit.module import module
+from tflm_memopt.emit.module import Module, module
 from tflm_memopt.emit.module_text import module_header, module_source
 from tflm_memopt.emit.names import file_stem
 from tflm_memopt.emit.program import Subject, labels_count
@@ -73,12 +74,22 @@ def _cpp(stem: str, model: Model, result: Optimized, given: Given) -> Mapping[st
     }
 
 
-def _c(stem: str, model: Model, result: Optimized, given: Given) -> Mapping[str, str]:
-    kept = ", ".join(f"operator {k.index} {k.operator}" for k in result.report.kept_builtin)
-    whole = module(stem, model, result.report.frame, kept or result.report.why_unchanged, result.report.window)
-    if given.sample is None:
-        raise ValueError("a C module has a self-test: it needs a sample")
-    return {f"{stem}.h": module_header(whole), f"{stem}.c": module_source(whole, given.sample())}
+def _module(run: Callable[[Module], str]) -> Emitter:
+    """The emitter of a C module. run: what runs it, or nothing where the library's executor does."""
+
+    def emit(stem: str, model: Model, result: Optimized, given: Given) -> Mapping[str, str]:
+        kept = ", ".join(f"operator {k.index} {k.operator}" for k in result.report.kept_builtin)
+        whole = module(stem, model, result.report.frame, kept or result.report.why_unchanged, result.report.window)
+        if given.sample is None:
+            raise ValueError("a C module has a self-test: it needs a sample")
+        return {f"{stem}.h": module_header(whole), f"{stem}.c": module_source(whole, given.sample(), run(whole))}
+
+    return emit
+
+
+_c = _module(lambda _: "")
+MODULES = ("c", "c-specialized")
+"""Emitters without an interpreter: the library's executor runs the model, or code for it alone."""
 
 
 def _border(model: Model, given: Given) -> Border:
@@ -117,6 +128,7 @@ EMITTERS: Mapping[str, Emitter] = {
     "tflite": lambda *_: {},
     "cpp": _cpp,
     "c": _c,
+    "c-specialized": _module(specialized.run),
     **{kind: _project(kind, write) for kind, write in PROJECTS.items()},
 }
 """What `--emit` takes: the model alone; model and resolver for TensorFlow Lite Micro, in C++; a C module without an
@@ -134,6 +146,9 @@ def kinds(wanted: str | Collection[str]) -> tuple[str, ...]:
     if unknown := [name for name in names if name not in EMITTERS]:
         hint = one_of(unknown[0], EMITTERS)
         raise UsageError(f"'{unknown[0]}' is nothing to emit", code="unknown_emit", hint=hint)
+    if set(MODULES) <= set(names):
+        both = " and ".join(MODULES)
+        raise UsageError(f"{both} write the same files", code="same_files", hint="one of them, or two folders")
     return names
 
 

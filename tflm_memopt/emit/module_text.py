@@ -132,8 +132,8 @@ def _rows(count: int) -> str:
     return f"{count} row{'s' * (count > 1)}"
 
 
-def module_source(m: Module, sample: Sample) -> str:
-    """NAME.c. `sample`: what the self-test runs, and what has to come out."""
+def module_source(m: Module, sample: Sample, own: str = "") -> str:
+    """NAME.c. sample: what the self-test runs, and what has to come out. own: what runs it, if not the executor."""
     return f"""\
 /* {comment(m.name)}.tflite, {sum(len(r.program) for r in m.regions):,} B of program. Written by tflm-memopt. */
 #include "{m.name}.h"
@@ -155,7 +155,7 @@ tmo_status {m.prefix}_init(void) {{
 {_init(m)}
 }}
 
-{_run(m)}
+{own or _run(m)}
 
 {NEWLINE.join(_accessors(m))}
 

@@ -118,6 +118,10 @@ void tmo_begin(tmo_run_state *run, const void *program, void *const *io, void *w
 tmo_status tmo_step(tmo_run_state *run);
 void tmo_more_rows(tmo_run_state *run);
 
+/* After tmo_begin(), for code that knows the order of a program, instead of tmo_step(): a row of an operator of a row block, of its output, or of its
+ * input when it is iterative. All that it reads has been made. TMO_OK, or TMO_ERROR_INDEX. */
+tmo_status tmo_fire_row(tmo_run_state *run, uint16_t op, uint16_t row);
+
 #ifdef __cplusplus
 }
 #endif

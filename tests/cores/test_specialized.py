@@ -1,0 +1,54 @@
+"""Code for one model (`--emit c-specialized`) on an emulated Cortex-M4: TFLM's bytes, in fewer instructions."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+from conftest import MODELS, ROOT, examples
+from cores.core import emulate, missing_tools
+from property.forced import mobile
+from property.networks import build
+from specialized_nets import NETS
+
+from tflm_memopt.errors import UsageError
+
+sys.path.insert(0, str(ROOT / "benchmarks"))
+import specialized
+
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(bool(missing_tools(specialized.CORE)), reason=missing_tools(specialized.CORE)),
+]
+INSTRUCTIONS, FLASH = 0.85, 1.3
+"""Of what a module takes that the library runs, at most."""
+
+
+@pytest.mark.parametrize("name", NETS)
+def test_each_form_has_tflm_s_bytes(name: str) -> None:
+    plain, own = (specialized.measure(files, name) for files in specialized.modules(NETS[name](), name))
+    assert own.instructions < plain.instructions
+
+
+def test_random_networks_have_tflm_s_bytes(tmp_path: Path) -> None:
+    ran = 0
+    for seed in range(examples(16)):
+        try:
+            *_, files = specialized.modules(build(mobile(seed)), "net")
+        except UsageError:  # something stays builtin
+            continue
+        assert emulate(specialized.CORE, specialized.image(files, "net", tmp_path)) == "right\n", seed
+        ran += 1
+    assert ran >= examples(6)
+
+
+@pytest.mark.parametrize("stem", specialized.MODELS)
+def test_models_take_fewer_instructions_and_little_more_flash(stem: str) -> None:
+    path = MODELS / f"{stem}.tflite"
+    if not path.is_file():
+        pytest.skip(f"{path.name} is not there")
+    row = specialized.row(path)
+    assert row.specialized.instructions <= INSTRUCTIONS * row.plain.instructions
+    assert row.specialized.cycles < row.plain.cycles
+    assert row.specialized.flash <= FLASH * row.plain.flash

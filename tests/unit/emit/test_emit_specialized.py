@@ -1,0 +1,143 @@
+"""Code for one model: the order of firings, no warning, right by its own test here, refused where it cannot be."""
+
+from __future__ import annotations
+
+import functools
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+from conftest import ROOT
+from models import Net
+from specialized_nets import NETS, saved, written
+
+import tflm_memopt
+from tflm_memopt.emit import bundle
+from tflm_memopt.emit.dsp_cores import Pairs, Rounding
+from tflm_memopt.emit.firings import Loop, firings, looped
+from tflm_memopt.errors import UsageError
+from tflm_memopt.lower.program import Program
+from tflm_memopt.lower.serialise import unpack
+from tflm_memopt.model.reader import read
+from tflm_memopt.runtime.regions import regions
+
+LIBRARY = ROOT / "custom_ops"
+STRICT = ["-std=c11", "-Wall", "-Wextra", "-Wpedantic", "-Werror"]
+SANITIZED = ["-O1", "-fsanitize=address,undefined", "-fno-sanitize-recover=all"]
+
+
+@pytest.fixture(scope="module")
+def library(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
+    """The library's object files."""
+    folder = tmp_path_factory.mktemp("library")
+    command = ["gcc", "-std=c11", *SANITIZED, f"-I{LIBRARY / 'include'}", "-c", *sorted((LIBRARY / "src").glob("*.c"))]
+    subprocess.run(list(map(str, command)), cwd=folder, check=True)
+    return sorted(folder.glob("*.o"))
+
+
+def selftest(folder: Path, name: str, library: list[Path]) -> int:
+    """What the self-test of a module in a folder returns, on this machine."""
+    main = folder / "main.c"
+    main.write_text(
+        f'#include <stdio.h>\n#include "{name}.h"\nint main(void) {{ printf("%d", (int){name}_selftest()); }}'
+    )
+    files = [main, folder / f"{name}.c", *library]
+    command = ["gcc", *STRICT, *SANITIZED, f"-I{LIBRARY / 'include'}", *files, "-o", folder / "main"]
+    done = subprocess.run(list(map(str, command)), capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return int(subprocess.run([folder / "main"], capture_output=True, text=True, check=True).stdout)
+
+
+@functools.cache
+def whole() -> Program:
+    """Of rows alone, in several blocks."""
+    (region,) = regions(read(tflm_memopt.optimize(NETS["residual"](), target="cortex-m4").model))
+    return unpack(region.program)
+
+
+def test_the_order_is_that_of_the_program() -> None:
+    program = whole()
+    found = list(firings(program))
+    assert len(found) == program.firings
+    assert len(set(found)) == len(found)
+    first = {
+        op: block.first_op for block in program.blocks for op in range(block.first_op, block.first_op + block.n_ops)
+    }
+    for order in program.orders:
+        ops = [op - first[op] for op, _ in found[order.start : order.start + order.count]]
+        assert ops == [order.ops[i % len(order.ops)] for i in range(order.count)]
+
+
+def unrolled(loop: Loop) -> list[tuple[int, int]]:
+    return [
+        (op, row + time * step)
+        for time in range(loop.times)
+        for (op, row), step in zip(loop.firings, loop.steps, strict=True)
+    ]
+
+
+def test_loops_say_the_same_in_less() -> None:
+    found = list(firings(whole()))
+    loops = list(looped(found))
+    assert [firing for loop in loops for firing in unrolled(loop)] == found
+    assert sum(len(loop.firings) for loop in loops) < len(found)
+
+
+@pytest.mark.parametrize("pixels", [1, 2, 3, 4])
+@pytest.mark.parametrize("values", [8, 24, 64, 144, 576])
+def test_a_core_has_a_product_for_each_value(pixels: int, values: int) -> None:
+    """Two multiplications for two values of a pixel and a pair; its turns come to all values."""
+    core = Pairs(pixels, values, Rounding(relu=True))
+    products = sum(line.startswith("smlad") for line in core.lines())
+    assert products * core.turns == pixels * values
+    assert core.instructions(2) > 2 * products * core.turns
+
+
+needs_compiler = pytest.mark.skipif(not shutil.which("gcc"), reason="no gcc")
+
+
+@pytest.mark.slow
+@needs_compiler
+@pytest.mark.parametrize("target", ["cortex-m4", "generic"])
+@pytest.mark.parametrize("name", NETS)
+def test_it_is_right_by_its_own_test(tmp_path: Path, library: list[Path], name: str, target: str) -> None:
+    saved(tmp_path, NETS[name](), name, target=target, without=["tiles"])
+    assert selftest(tmp_path, name, library) == 0
+    own = re.findall(r"^static void (op_\d+)\(", (tmp_path / f"{name}.c").read_text(), re.MULTILINE)
+    assert bool(own) == (target == "cortex-m4")
+
+
+@pytest.mark.slow
+@needs_compiler
+def test_several_operators(tmp_path: Path, library: list[Path]) -> None:
+    saved(tmp_path, NETS["odd"](), "net", target="cortex-m4", op_per="block", without=["tiles"])
+    assert "run_1" in (tmp_path / "net.c").read_text()
+    assert selftest(tmp_path, "net", library) == 0
+
+
+@pytest.mark.slow
+@needs_compiler
+def test_another_byte_is_seen(tmp_path: Path, library: list[Path]) -> None:
+    """Of a pair of channels that nobody makes."""
+    saved(tmp_path, NETS["odd"](), "net", target="cortex-m4")
+    source, all_pairs = (tmp_path / "net.c").read_text(), "core(tile, w, s, out, pairs, channels)"
+    assert all_pairs in source
+    (tmp_path / "net.c").write_text(source.replace(all_pairs, all_pairs.replace("pairs", "pairs - 1")))
+    assert selftest(tmp_path, "net", library) > 0
+
+
+@pytest.mark.parametrize("settings", [{"input": "stream"}, {"input": "external"}])
+def test_other_programs_are_refused(settings: dict[str, str]) -> None:
+    net = Net(6)
+    model = net.model(net.conv2d(net.conv2d(net.input((1, 8, 8, 3)), 8, kernel=(3, 3)), 4))
+    with pytest.raises(UsageError, match="an input in the arena and no state") as caught:
+        written(model, "net", **settings)
+    assert caught.value.code == "not_specialized"
+
+
+def test_one_module_for_each_name() -> None:
+    with pytest.raises(UsageError, match="c and c-specialized write the same files") as caught:
+        bundle.kinds("c-specialized,c")
+    assert caught.value.code == "same_files"
