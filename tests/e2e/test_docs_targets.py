@@ -52,7 +52,7 @@ def compiled(*command: str) -> None:
 
 @pytest.mark.skipif(not shutil.which("gcc"), reason="no gcc")
 def test_bare_metal(scratch: Path) -> None:
-    assert run_commands("bare-metal.md") == 3
+    assert run_commands("bare-metal.md") == 5
     for program, folder in zip(blocks("bare-metal.md", "c"), ("out", "streamed"), strict=True):
         (scratch / folder / "main.c").write_text(program)
         compiled("gcc", "-std=c11", "-Wpedantic", *STRICT, *INCLUDE, f"{folder}/main.c", f"{folder}/shapes_int8.c")
