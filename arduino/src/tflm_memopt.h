@@ -7,6 +7,7 @@
 
 #include "tmo/camera.h"
 #include "tmo/tmo.h"
+#include "tmo/turns.h"
 
 #if defined(__cplusplus) && __has_include("tensorflow/lite/micro/kernels/kernel_util.h")
 #include "tmo_tflm.h"

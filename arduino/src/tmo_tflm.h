@@ -19,6 +19,7 @@
 #include "tensorflow/lite/micro/kernels/circular_buffer.h" /* has kTfLiteAbort until July 2023, micro_context.h since */
 #endif
 #include "tmo/tmo.h"
+#include "tmo/turns.h"
 #include "tmo_names.h"
 
 namespace tmo {
@@ -91,6 +92,24 @@ Pushed RunToPause(Interpreter &interpreter) {
   const int result = static_cast<int>(interpreter.Invoke());
   if (result == 0) return kPushDone;
   return result == static_cast<int>(status::kTfLiteAbort) ? kPushMore : kPushError;
+}
+
+/* The same two for a model that shares the arena: kPushError, and nothing is run, unless it is the model's turn (tmo_enter()). After kPushMore
+ * its turn is over, and what it holds is safe: tmo_enter() again. After kPushDone it lasts until tmo_leave(), for the outputs to be read. */
+template <typename Interpreter>
+Pushed RunToPause(Interpreter &interpreter, tmo_turns &turns, uint32_t model) {
+  if (!tmo_has_turn(&turns, model)) return kPushError;
+  const Pushed pushed = RunToPause(interpreter);
+  if (pushed == kPushMore) tmo_pause(&turns, model);
+  return pushed;
+}
+
+template <typename Interpreter>
+Pushed PushRows(Interpreter &interpreter, const tmo_frame &from, uint32_t row_bytes, tmo_turns &turns, uint32_t model) {
+  if (!tmo_has_turn(&turns, model)) return kPushError;
+  const Pushed pushed = PushRows(interpreter, from, row_bytes);
+  if (pushed == kPushMore) tmo_leave(&turns, model);
+  return pushed;
 }
 
 }  // namespace tmo

@@ -1,11 +1,13 @@
 /* Several interpreters of ordinary TFLM on one MicroAllocator, their inferences in an order that is given.
  *
- *   apps_main ORDER GAPS ARENA_BYTES HEAD_BYTES [MODEL INPUTS OUTPUTS RETAINED]...
+ *   apps_main ORDER GAPS EXCLUDED ARENA_BYTES HEAD_BYTES [MODEL INPUTS OUTPUTS RETAINED]...
  *
  * ORDER: bytes, each the number of a model: its next inference or, where it takes rows, its next push. 255: models 0 and 1 do all inferences that
  * are left of them, each in a thread of its own. INPUTS: the bytes of every input, turn after turn. OUTPUTS gets the outputs of each
  * inference that ends. RETAINED: 1 where outputs must be unchanged until the model's own next turn, 2 for a model that pauses. GAPS: a byte for each of the head, 1 where no model writes: these get
- * canaries. Exit code 1 when TFLM refuses, 3 when a canary died, 4 when what was retained changed. */
+ * canaries. EXCLUDED: a tmo_excluded for each model. A model whose turn it may not be is refused, and has its turn behind all others. Prints the
+ * bytes that TFLM used and the number of refusals. Exit code 1 when TFLM refuses, 3 when a canary died, 4 when what was retained changed, 5 when a
+ * model ran out of turn. */
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -53,8 +55,8 @@ class Aligned {
 
 class Tenant {
  public:
-  Tenant(char **argument, const tflite::MicroOpResolver &resolver, tflite::MicroAllocator *allocator)
-      : inputs_(Read(argument[1])), outputs_(argument[2], std::ios::binary), retained_(argument[3][0] == '1'), pauses_(argument[3][0] == '2') {
+  Tenant(uint32_t number, char **argument, const tflite::MicroOpResolver &resolver, tflite::MicroAllocator *allocator)
+      : number_(number), inputs_(Read(argument[1])), outputs_(argument[2], std::ios::binary), retained_(argument[3][0] == '1'), pauses_(argument[3][0] == '2') {
     const std::vector<uint8_t> file = Read(argument[0]);
     model_.reset(new Aligned(file.size()));
     std::memcpy(model_->data(), file.data(), file.size());
@@ -64,7 +66,19 @@ class Tenant {
 
   bool IsDone() const { return at_ == inputs_.size(); }
 
-  void Turn() {
+  /* False: the library refused it, and it did nothing. */
+  bool Turn(tmo_turns *turns) {
+    if (tmo_enter(turns, number_) != TMO_OK) {
+      if (tmo::RunToPause(*interpreter_, *turns, number_) != tmo::kPushError) Fail(5, "a model ran out of turn");
+      return false;
+    }
+    Run(turns);
+    tmo_leave(turns, number_);
+    return true;
+  }
+
+  /* turns: NULL: whoever runs meanwhile lies beside it. */
+  void Run(tmo_turns *turns = nullptr) {
     CheckRetained();
     for (size_t k = 0; !paused_ && k < interpreter_->inputs_size(); ++k) {
       const size_t bytes = interpreter_->input(k)->bytes;
@@ -73,10 +87,10 @@ class Tenant {
       at_ += bytes;
     }
     last_.clear();
-    const TfLiteStatus status = interpreter_->Invoke();
-    paused_ = pauses_ && static_cast<int>(status) == static_cast<int>(tmo::status::kTfLiteAbort);
-    if (static_cast<int>(status) == static_cast<int>(tmo::status::kTfLiteAbort)) return;
-    if (status != kTfLiteOk) Fail(1, "Invoke failed");
+    const tmo::Pushed pushed = turns && pauses_ ? tmo::RunToPause(*interpreter_, *turns, number_) : tmo::RunToPause(*interpreter_);
+    if (pushed == tmo::kPushError) Fail(1, "Invoke failed");
+    paused_ = pauses_ && pushed == tmo::kPushMore;
+    if (pushed == tmo::kPushMore) return;
     for (size_t k = 0; k < interpreter_->outputs_size(); ++k) {
       const char *raw = interpreter_->output(k)->data.raw;
       last_.insert(last_.end(), raw, raw + interpreter_->output(k)->bytes);
@@ -94,6 +108,7 @@ class Tenant {
   }
 
  private:
+  uint32_t number_;
   std::vector<uint8_t> inputs_;
   size_t at_ = 0;
   std::ofstream outputs_;
@@ -104,38 +119,51 @@ class Tenant {
 };
 
 void Rest(Tenant *tenant) {
-  while (!tenant->IsDone()) tenant->Turn();
+  while (!tenant->IsDone()) tenant->Run();
 }
 
 }  // namespace
 
 int main(int argc, char **argv) {
-  if (argc < 9 || (argc - 5) % 4 != 0) Fail(2, "usage: apps_main ORDER GAPS ARENA_BYTES HEAD_BYTES [MODEL INPUTS OUTPUTS RETAINED]...");
-  const std::vector<uint8_t> order = Read(argv[1]), gaps = Read(argv[2]);
-  const size_t bytes = std::strtoul(argv[3], nullptr, 10), head = std::strtoul(argv[4], nullptr, 10);
+  if (argc < 10 || (argc - 6) % 4 != 0) {
+    Fail(2, "usage: apps_main ORDER GAPS EXCLUDED ARENA_BYTES HEAD_BYTES [MODEL INPUTS OUTPUTS RETAINED]...");
+  }
+  const std::vector<uint8_t> gaps = Read(argv[2]), table = Read(argv[3]);
+  std::vector<uint8_t> order = Read(argv[1]);
+  const size_t bytes = std::strtoul(argv[4], nullptr, 10), head = std::strtoul(argv[5], nullptr, 10);
   if (gaps.size() != head) Fail(2, "GAPS has a byte for each of the head");
   Aligned arena(bytes);
   tflite::MicroMutableOpResolver<8> resolver;
   if (tmo::AddOps(resolver) != kTfLiteOk) Fail(1, "AddOps failed");
   tflite::MicroAllocator *const allocator = tflite::MicroAllocator::Create(arena.data(), bytes);
   std::vector<std::unique_ptr<Tenant>> tenants;
-  for (int i = 5; i < argc; i += 4) tenants.emplace_back(new Tenant(argv + i, resolver, allocator));
+  for (int i = 6; i < argc; i += 4) tenants.emplace_back(new Tenant(static_cast<uint32_t>(tenants.size()), argv + i, resolver, allocator));
+  std::vector<tmo_excluded> excluded(tenants.size());
+  if (table.size() != tenants.size() * sizeof(tmo_excluded)) Fail(2, "EXCLUDED has two words for each model");
+  std::memcpy(excluded.data(), table.data(), table.size());
+  tmo_turns turns = {excluded.data(), static_cast<uint32_t>(tenants.size()), 0, 0};
   for (size_t i = 0; i < head; ++i) {
     if (gaps[i] != 0) arena.data()[i] = kCanary;
   }
-  for (const uint8_t who : order) {
+  size_t refused = 0, in_vain = 0;
+  for (size_t next = 0; next < order.size(); ++next) {
+    const uint8_t who = order[next];
     if (who == kBoth) {
       std::thread first(Rest, tenants[0].get()), second(Rest, tenants[1].get());
       first.join();
       second.join();
+    } else if (tenants[who]->Turn(&turns)) {
+      in_vain = 0;
     } else {
-      tenants[who]->Turn();
+      ++refused;
+      if (++in_vain > order.size() - next) Fail(5, "no model may run");
+      order.push_back(who);
     }
     for (const auto &tenant : tenants) tenant->CheckRetained();
     for (size_t i = 0; i < head; ++i) {
       if (gaps[i] != 0 && arena.data()[i] != kCanary) Fail(3, "something wrote between the models' bytes");
     }
   }
-  std::printf("%zu\n", allocator->used_bytes());
+  std::printf("%zu %zu\n", allocator->used_bytes(), refused);
   return 0;
 }

@@ -13,6 +13,8 @@ from tflm_memopt.files import GivenModel
 
 Options = Mapping[str, Any]
 """Names and values of OptimizeOptions (options.py)."""
+MOST_MODELS = 32
+"""TMO_MAX_MODELS."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,10 +57,17 @@ class App:
     """The file that says all this."""
 
     def __post_init__(self) -> None:
-        """Raises UsageError for names that are no model's."""
+        """Raises UsageError for names that are no model's, and for too many models."""
         if not self.models:
             raise UsageError(
                 "the application has no models", code="app_no_models", hint='[models.NAME] with file = "NAME.tflite"'
+            )
+        if len(self.models) > MOST_MODELS:
+            raise UsageError(
+                f"{len(self.models)} models are more than an application has",
+                code="app_many",
+                where="models",
+                hint=f"{MOST_MODELS} at most",
             )
         for name in (name for group in self.concurrent for name in group):
             if name not in self.models:

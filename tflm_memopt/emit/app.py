@@ -47,13 +47,14 @@ def app_header(result: AppOptimized) -> str:
 #ifndef {include_guard}
 #define {include_guard}
 
-{includes}
+{includes}#include "tmo/turns.h"
+
 {_sizes(c, result)}
 enum {c}_model : unsigned {{
 {enum}}};
 
 {_resolver(c, list(_operators(result)))}
-{_turns(c, *_excluded(result))}
+{_turns(c, *excluded(result))}
 #endif  // {include_guard}
 """
 
@@ -85,33 +86,17 @@ inline {c}_app::Resolver &{c}_op_resolver() {{
 
 def _turns(c: str, running: Sequence[int], paused: Sequence[int]) -> str:
     """Who may run now."""
-    while_running, while_paused = (", ".join(f"{mask:#x}u" for mask in masks) for masks in (running, paused))
+    rows = ", ".join(f"{{{a:#x}u, {b:#x}u}}" for a, b in zip(running, paused, strict=True))
     return f"""\
-/* Who runs. begin() before an inference, before a push of rows and when a paused model goes on: false where another one
- * is in the middle of an inference that excludes this one, which must not run now. end() after it; pause() where it
- * paused: tmo::RunToPause() gave kPushMore. Where tasks take each other's turn, all belong inside a lock. */
-class {c}_turns {{
- public:
-  bool begin({c}_model model) {{
-    static const uint32_t running[] = {{{while_running}}};
-    static const uint32_t paused[] = {{{while_paused}}};
-    const uint32_t own = 1u << model;
-    if ((running_ & running[model]) != 0 || (paused_ & ~own & paused[model]) != 0) return false;
-    running_ |= own;
-    paused_ &= ~own;
-    return true;
-  }}
-
-  void pause({c}_model model) {{
-    end(model);
-    paused_ |= 1u << model;
-  }}
-
-  void end({c}_model model) {{ running_ &= ~(1u << model); }}
-
- private:
-  uint32_t running_ = 0, paused_ = 0;
-}};
+/* Whose turn it is. tmo_enter(&{c}_turns(), MODEL) before a model's inputs are filled, before a push of rows and when
+ * a paused model goes on: unless it says TMO_OK, the bytes are another model's. tmo_leave() when the outputs are read.
+ * tmo::RunToPause() and tmo::PushRows() take both, and run nothing out of turn. Where tasks take each other's turn, all
+ * of these calls belong inside a lock. */
+inline tmo_turns &{c}_turns() {{
+  static const tmo_excluded excluded[] = {{{rows}}};
+  static tmo_turns turns = {{excluded, {len(running)}, 0, 0}};
+  return turns;
+}}
 """
 
 
@@ -136,7 +121,7 @@ def _sizes(c: str, result: AppOptimized) -> str:
     return "\n".join([*lines, " */", f"constexpr size_t {c}_arena_size = {report.arena_size};", ""])
 
 
-def _excluded(result: AppOptimized) -> tuple[list[int], list[int]]:
+def excluded(result: AppOptimized) -> tuple[list[int], list[int]]:
     """For each model, a bit for each one that must not run, and for each that must not be paused, when it begins."""
     names = list(result.models)
     yields = {(one.model, other) for one in result.report.pausing for other in one.runs}

@@ -19,7 +19,7 @@ from tflm_memopt.emit.module import Module, module
 from tflm_memopt.emit.module_text import module_header, module_source
 from tflm_memopt.emit.names import file_stem
 from tflm_memopt.emit.program import Subject, labels_count
-from tflm_memopt.emit.project import arduino, esp_idf, platformio
+from tflm_memopt.emit.project import Project, arduino, below, esp_idf, of_model, platformio
 from tflm_memopt.emit.resolver import ops_header
 from tflm_memopt.emit.stm32cube import stm32cube
 from tflm_memopt.errors import UsageError, one_of
@@ -66,7 +66,8 @@ def files(result: Optimized, name: str, kinds: Collection[str] = ("cpp",), given
     return {f"{stem}.tflite": result.model} | {file: text.encode() for file, text in texts.items()}
 
 
-def _cpp(stem: str, model: Model, result: Optimized, given: Given) -> Mapping[str, str]:
+def cpp(stem: str, model: Model, result: Optimized, given: Given) -> Mapping[str, str]:
+    """Model and resolver for TensorFlow Lite Micro."""
     return {
         f"{stem}_model.h": model_header(stem, len(result.model)),
         f"{stem}_model.cpp": model_source(stem, result.model),
@@ -96,17 +97,18 @@ def _border(model: Model, given: Given) -> Border:
     return border(model, read(given.original) if given.original else None)
 
 
-def _project(kind: str, write: Callable[[Subject, Mapping[str, str], Optimized], Mapping[str, str]]) -> Emitter:
+def _project(kind: str, write: Callable[[Project], Mapping[str, str]]) -> Emitter:
     """The emitter of a project, in a folder of its own."""
 
     def emit(stem: str, model: Model, result: Optimized, given: Given) -> Mapping[str, str]:
-        files = write(_subject(stem, model, result, given), _cpp(stem, model, result, given), result)
-        return {f"{kind}/{name}": text for name, text in files.items()}
+        project = of_model(subject(stem, model, result, given), cpp(stem, model, result, given), result)
+        return below(kind, write(project))
 
     return emit
 
 
-def _subject(stem: str, model: Model, result: Optimized, given: Given) -> Subject:
+def subject(stem: str, model: Model, result: Optimized, given: Given) -> Subject:
+    """The model as a program has it. Raises UsageError for labels that are not its."""
     if given.sample is None or given.original is None:
         raise ValueError("a project has a stored input and the original's scales: it needs a sample and the original")
     original = read(given.original)
@@ -126,7 +128,7 @@ def _subject(stem: str, model: Model, result: Optimized, given: Given) -> Subjec
 PROJECTS = {"arduino": arduino, "platformio": platformio, "esp-idf": esp_idf, "stm32cube": stm32cube}
 EMITTERS: Mapping[str, Emitter] = {
     "tflite": lambda *_: {},
-    "cpp": _cpp,
+    "cpp": cpp,
     "c": _c,
     "c-specialized": _module(specialized.run),
     **{kind: _project(kind, write) for kind, write in PROJECTS.items()},

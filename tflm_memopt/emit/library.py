@@ -14,7 +14,7 @@ PLACES = (PACKAGE / "custom_ops", PACKAGE.parent / "custom_ops")
 """Where the sources are in an installed package, and in a checkout."""
 FOLDERS = ("include", "src", "tflm")
 SUFFIXES = {".h", ".def", ".c", ".cpp", ".S"}
-PUBLIC = ("include/tmo/tmo.h", "include/tmo/camera.h", "tflm/tmo_tflm.h")
+PUBLIC = ("include/tmo/tmo.h", "include/tmo/camera.h", "include/tmo/turns.h", "tflm/tmo_tflm.h")
 """What sketches call: words for keywords.txt."""
 
 PROPERTIES = f"""\

@@ -22,6 +22,7 @@ Texts = Mapping[str, str]
 """File name or path -> content."""
 HEADER = "<tflm_memopt.h>"
 """The C library's, as Arduino finds it."""
+INVOKE = "interpreter->Invoke() == kTfLiteOk"
 ESP_SIZES = (("QQVGA", 160, 120), ("QVGA", 320, 240), ("VGA", 640, 480))
 """Pictures of esp32-camera, smallest first."""
 
@@ -106,24 +107,40 @@ def labels_count(border: Border) -> int:
 
 def program(subject: Subject, platform: Platform, runner_header: str = "") -> str:
     """The program itself. runner_header: it can be a device under a benchmark's runner instead."""
-    c, name = identifier(subject.name), subject.name
-    frame, image = subject.report.frame, subject.image if platform.cameras else None
-    camera = f"{name}_camera.h"
-    result = result_of(subject.border.outputs[0], subject.labels) if subject.border.outputs else None
+    name = subject.name
+    image = subject.image if platform.cameras else None
     if subject.builtin_only:
         platform = replace(platform, includes=tuple(i for i in platform.includes if i != HEADER))
-    own = [f"{name}_model.h", f"{name}_ops.h", f"{name}_sample.h", *([camera] if image else [])]
+    own = [f"{name}_model.h", f"{name}_ops.h", f"{name}_sample.h", *([f"{name}_camera.h"] if image else [])]
     return rendered(
         "program.cpp.jinja",
-        c=c, about=comment(name), counted=escaped(name).replace("%", "%%"), platform=platform,
-        own=own, alignment=ALIGNMENT,
-        result=result, labels=[escaped(label) for label in subject.labels],
-        runner_header=runner_header,
-        frame=frame, window=subject.report.window, variables=subject.report.arena.variables,
-        image=image, camera_header=camera,
+        c=identifier(name), about=comment(name), platform=platform, own=own, alignment=ALIGNMENT,
+        model=inference(subject, platform, INVOKE), camera_header=f"{name}_camera.h", image=image,
+        runner_header=runner_header, frame=subject.report.frame, window=subject.report.window,
+        variables=subject.report.arena.variables,
+    )  # fmt: skip
+
+
+def inference(subject: Subject, platform: Platform, invoke: str, prefix: str = "") -> str:
+    """What a program has of one model: an inference, its self-test, and what it says.
+
+    invoke: an expression, whether the interpreter has run. prefix: of what it says, as a format.
+    """
+    c, border = identifier(subject.name), subject.border
+    return rendered(
+        "model.cpp.jinja",
+        c=c, counted=printed(subject.name), platform=platform, invoke=invoke, prefix=prefix,
+        result=result_of(border.outputs[0], subject.labels) if border.outputs else None,
+        labels=[escaped(label) for label in subject.labels],
+        frame=subject.report.frame, window=subject.report.window, image=subject.image if platform.cameras else None,
         inputs=len(subject.sample.inputs), outputs=len(subject.sample.outputs),
         stored=f"{{{c}_input_0, sizeof({c}_input_0), {c}_row_bytes, 0, 0, TMO_FORMAT_INT8}}",
     )  # fmt: skip
+
+
+def printed(text: str) -> str:
+    """`text` for the inside of a format of printf()."""
+    return escaped(text).replace("%", "%%")
 
 
 def camera(subject: Subject) -> Texts:

@@ -6,7 +6,8 @@ out, of a camera's pictures or of the stored input; another sensor, and an actio
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass, field
 from functools import partial
 
 from tflm_memopt.emit import library
@@ -95,75 +96,94 @@ dependencies:
 """The C library's own dependency, where it is not there."""
 
 
-def arduino(subject: Subject, model: Texts, result: Optimized) -> Texts:
-    """A sketchbook: a sketch with the model's files, and the library that it needs beside TensorFlow Lite Micro.
+@dataclass(frozen=True, slots=True)
+class Project:
+    """What a project is made around: a model, or an application."""
 
-    model: the model's files.
-    """
-    sketch = identifier(subject.name)
-    files = {f"{sketch}.ino": program(subject, _ARDUINO), **model, **_beside(subject)}
+    name: str
+    main: Callable[[Platform, str], str]
+    """The program for a platform; it can be a device under a runner whose header this is."""
+    files: Texts
+    """Models, operators and stored inputs, beside the program."""
+    programs: Sequence[bytes] | None
+    """What the C library runs; None: the project does without it."""
+    boards: Collection[str]
+    """Boards on which it fits."""
+    board: str = ""
+    """The one that was asked for."""
+    camera: Texts = field(default_factory=dict)
+    """Beside the program where there are cameras."""
+    runner: Texts = field(default_factory=dict)
+    """The interface of a benchmark's runner."""
+
+
+def of_model(subject: Subject, model: Texts, result: Optimized) -> Project:
+    """model: the model's files."""
+    return Project(
+        name=subject.name,
+        main=partial(program, subject),
+        files={**model, **stored(subject)},
+        programs=None if subject.builtin_only else [region.program for region in regions(read(result.model))],
+        boards=result.report.boards,
+        board=result.report.board.board if result.report.board else "",
+        camera=camera(subject),
+        runner=runner(subject),
+    )
+
+
+def arduino(project: Project) -> Texts:
+    """A sketchbook: a sketch with the model's files, and the library that it needs beside TensorFlow Lite Micro."""
+    sketch = identifier(project.name)
+    files = {f"{sketch}.ino": project.main(_ARDUINO, ""), **project.files, **project.camera}
     return {
         **below(sketch, files),
-        **beside(subject, result, f"libraries/{LIBRARY}", library.arduino, "src"),
+        **beside(project, f"libraries/{LIBRARY}", library.arduino, "src"),
     }
 
 
-def platformio(subject: Subject, model: Texts, result: Optimized) -> Texts:
-    """A project with an environment for each board that PlatformIO knows and the model fits on; if none, for each.
+def platformio(project: Project) -> Texts:
+    """A project with an environment for each board that PlatformIO knows and it fits on; if none, for each.
 
     With MLPerf Tiny's runner interface, where the model is one of that benchmark.
     """
-    run = runner(subject)
-    main = program(subject, _PLATFORMIO, next(iter(run), ""))
+    main = project.main(_PLATFORMIO, next(iter(project.runner), ""))
     return {
-        "platformio.ini": _environments(subject, runs=bool(run)),
-        **below("src", {"main.cpp": main, **model, **_beside(subject), **run}),
-        **beside(subject, result, f"lib/{LIBRARY}", partial(library.sources, "library.json")),
+        "platformio.ini": _environments(project),
+        **below("src", {"main.cpp": main, **project.files, **project.camera, **project.runner}),
+        **beside(project, f"lib/{LIBRARY}", partial(library.sources, "library.json")),
     }
 
 
-def esp_idf(subject: Subject, model: Texts, result: Optimized) -> Texts:
+def esp_idf(project: Project) -> Texts:
     """A project with the library as a component; the component manager fetches TensorFlow Lite Micro."""
-    name = subject.name
-    project = f"""\
+    cmake = f"""\
 cmake_minimum_required(VERSION 3.16)
 include($ENV{{IDF_PATH}}/tools/cmake/project.cmake)
-project({identifier(name)})
+project({identifier(project.name)})
 """
+    models = " ".join(f'"{name}"' for name in project.files if name.endswith(".cpp"))
     main = {
-        "CMakeLists.txt": f'idf_component_register(SRCS main.cpp "{name}_model.cpp" INCLUDE_DIRS .)\n',
-        "main.cpp": program(subject, _ESP_IDF),
-        **({"idf_component.yml": _ESP_CAMERA} if subject.image else {}),
-        **({"idf_component.yml": _ESP_TFLM} if subject.builtin_only else {}),
+        "CMakeLists.txt": f"idf_component_register(SRCS main.cpp {models} INCLUDE_DIRS .)\n",
+        "main.cpp": project.main(_ESP_IDF, ""),
+        **({"idf_component.yml": _ESP_CAMERA} if project.camera else {}),
+        **({"idf_component.yml": _ESP_TFLM} if project.programs is None else {}),
     }
     component = partial(library.sources, "CMakeLists.txt", "Kconfig", "idf_component.yml")
     return {
-        "CMakeLists.txt": project,
+        "CMakeLists.txt": cmake,
         "sdkconfig.defaults": _SDKCONFIG,
         **{f"sdkconfig.defaults.{target}": text for target, text in _SDKCONFIG_OF.items()},
-        **below("main", {**main, **model, **_beside(subject)}),
-        **beside(subject, result, f"components/{LIBRARY}", component),
+        **below("main", {**main, **project.files, **project.camera}),
+        **beside(project, f"components/{LIBRARY}", component),
     }
 
 
-def _beside(subject: Subject) -> Texts:
-    """The headers of the program, beside the model's."""
-    return {**stored(subject), **camera(subject)}
-
-
-def beside(
-    subject: Subject, result: Optimized, folder: str, sources: Callable[[], Texts], include: str = "include"
-) -> Texts:
-    """The C library in its folder, as small as the model lets it be; nothing where the model has no operator of it."""
-    if subject.builtin_only:
+def beside(project: Project, folder: str, sources: Callable[[], Texts], include: str = "include") -> Texts:
+    """The C library in its folder, as small as the programs let it be; nothing where there are none of it."""
+    if project.programs is None:
         return {}
-    return below(folder, {**sources(), **config(subject.name, result, include)})
-
-
-def config(name: str, result: Optimized, include: str) -> Texts:
-    """What makes a project's library as small as its model lets it be, below the library's include folder."""
-    programs = [region.program for region in regions(read(result.model))]
-    return {f"{include}/{CONFIG}": config_header(f"{comment(name)}.tflite", needs(programs))}
+    config = config_header(comment(project.name), needs(project.programs))
+    return below(folder, {**sources(), f"{include}/{CONFIG}": config})
 
 
 def below(folder: str, files: Texts) -> Texts:
@@ -171,17 +191,17 @@ def below(folder: str, files: Texts) -> Texts:
     return {f"{folder}/{name}": text for name, text in files.items()}
 
 
-def _environments(subject: Subject, *, runs: bool = False) -> str:
-    """platformio.ini. runs: the program can answer a benchmark's runner."""
+def _environments(project: Project) -> str:
+    """platformio.ini."""
     known = [board for board in boards().values() if board.platformio and board.arduino]
-    chosen = [board for board in known if board.id in subject.report.boards] or known
+    chosen = [board for board in known if board.id in project.boards] or known
     environments = "\n".join(
         f"[env:{board.id}]\nplatform = {platform}\nboard = {place}\n"
         for board in chosen
         for platform, _, place in [board.platformio.partition("/")]
     )
-    seen = f"; with an OV7675, one more library: {OV767X}\n" if subject.image else ""
-    runner_flag = "; for the runner of MLPerf Tiny: build_flags = -std=gnu++17 -DTMO_MLPERF=1\n" if runs else ""
+    seen = f"; with an OV7675, one more library: {OV767X}\n" if project.camera else ""
+    runs = "; for the runner of MLPerf Tiny: build_flags = -std=gnu++17 -DTMO_MLPERF=1\n" if project.runner else ""
     return f"""\
 ; pio run -e BOARD -t upload, then pio device monitor. Written by tflm-memopt.
 [env]
@@ -191,5 +211,5 @@ build_unflags = -std=gnu++11 -std=gnu++14
 build_flags = -std=gnu++17
 lib_compat_mode = off
 lib_deps = {TFLM}
-{seen}{runner_flag}
+{seen}{runs}
 {environments}"""

@@ -11,10 +11,9 @@ from dataclasses import dataclass
 
 from tflm_memopt.emit import library
 from tflm_memopt.emit.names import identifier
-from tflm_memopt.emit.program import Platform, Subject, Texts, program, rendered, stored
-from tflm_memopt.emit.project import LIBRARY, below, beside
+from tflm_memopt.emit.program import Platform, Texts, rendered
+from tflm_memopt.emit.project import LIBRARY, Project, below, beside
 from tflm_memopt.errors import UsageError
-from tflm_memopt.results import Optimized
 from tflm_memopt.targets.boards import Board, boards
 
 SRAM, AXI_SRAM = 0x20000000, 0x24000000
@@ -130,25 +129,24 @@ and the symbol `CMSIS_NN` in Properties, C/C++ Build, Settings, for the C and th
 """
 
 
-def stm32cube(subject: Subject, model: Texts, result: Optimized) -> Texts:
-    """The project. Raises UsageError unless the model was optimized for a board whose chip CubeIDE knows."""
-    on, chip = _chip(result)
-    name = identifier(subject.name)
+def stm32cube(project: Project) -> Texts:
+    """The project. Raises UsageError unless it was optimized for a board whose chip CubeIDE knows."""
+    on, chip = _chip(project.board)
+    name, ours = identifier(project.name), project.programs is not None
     script = f"{chip.mcu.upper()}_FLASH.ld"
     core = {
-        "main.cpp": program(subject, _BARE),
+        "main.cpp": project.main(_BARE, ""),
         "bare.h": rendered("bare.h.jinja"),
         "bare.c": rendered("bare.c.jinja"),
-        **model,
-        **stored(subject),
+        **project.files,
     }
     return {
         ".project": rendered("project.xml.jinja", project=name, natures=NATURES),
         ".cproject": rendered(
             "cproject.xml.jinja",
             project=name, mcu=chip.mcu, fpu=chip.fpu, linker_script=script, symbols=SYMBOLS,
-            sources=[folder for folder in SOURCES if folder != LIBRARY or not subject.builtin_only],
-            includes=[f"../{f}" for f in INCLUDES if not (subject.builtin_only and f.startswith(LIBRARY))],
+            sources=[folder for folder in SOURCES if folder != LIBRARY or ours],
+            includes=[f"../{f}" for f in INCLUDES if ours or not f.startswith(LIBRARY)],
         ).lstrip(),
         ".settings/org.eclipse.core.resources.prefs": "eclipse.preferences.version=1\nencoding/<project>=UTF-8\n",
         script: rendered(
@@ -157,12 +155,11 @@ def stm32cube(subject: Subject, model: Texts, result: Optimized) -> Texts:
         ),
         "tflm/README.md": _TFLM.format(core=on.core.lower().replace("f", "+fp") if chip.fpu else on.core.lower()),
         **below("Core", core),
-        **beside(subject, result, LIBRARY, library.sources),
+        **beside(project, LIBRARY, library.sources),
     }  # fmt: skip
 
 
-def _chip(result: Optimized) -> tuple[Board, Chip]:
-    name = result.report.board.board if result.report.board else ""
+def _chip(name: str) -> tuple[Board, Chip]:
     if name not in CHIPS:
         raise UsageError(
             f"--emit stm32cube is for a chip, and {f'{name} has none that is known' if name else 'no board is named'}",

@@ -157,8 +157,7 @@ def test_from_a_file_to_files_and_back(door: Path, run: Run) -> None:
     assert report["seconds"] > 0
     header = (door / "out/door_app.h").read_text()
     assert f"door_arena_size = {report['arena_size']};" in header
-    assert "running[] = {0x1u, 0x2u}" in header
-    assert "paused[] = {0x1u, 0x2u}" in header
+    assert "excluded[] = {{0x1u, 0x1u}, {0x2u, 0x2u}};" in header
     page = (door / "out/door.report.html").read_text()
     assert "<svg" in page and "one: " in page and "two: " in page
     checked = run("verify", "door.toml", "out", "--runs", "1")
@@ -292,8 +291,7 @@ def test_the_longer_model_pauses_for_the_shorter_one() -> None:
     heads = [nbytes for _, nbytes in result.report.curve]
     assert len(heads) > 2 and heads[-1] < heads[0]
     texts = result.files("cpp")
-    assert "running[] = {0x3u, 0x3u}" in texts["app_app.h"].decode()
-    assert "paused[] = {0x3u, 0x2u}" in texts["app_app.h"].decode()
+    assert "excluded[] = {{0x3u, 0x3u}, {0x3u, 0x2u}};" in texts["app_app.h"].decode()
     saved = Plan.from_json(json.loads(texts["long.plan.json"]))
     assert saved.pauses == one.pauses
 
@@ -341,6 +339,16 @@ def test_two_models_of_one_file_name_are_refused() -> None:
     with pytest.raises(UsageError) as caught:
         result.files("tflite")
     assert caught.value.code == "app_same_name"
+    named = optimize(App({"app": AppModel(small(1))}, options=LOW))
+    with pytest.raises(UsageError, match="or of the application"):
+        named.files("tflite")
+
+
+def test_more_models_than_turns_are_counted_for() -> None:
+    App({str(i): AppModel("net.tflite") for i in range(32)})
+    with pytest.raises(UsageError) as caught:
+        App({str(i): AppModel("net.tflite") for i in range(33)})
+    assert caught.value.code == "app_many"
 
 
 def test_groups_are_pairs() -> None:

@@ -23,7 +23,7 @@ from tflm_memopt.emit.border import Border, border, image_of
 from tflm_memopt.emit.kernels import Part, needs
 from tflm_memopt.emit.module_text import _until_wrong
 from tflm_memopt.emit.program import camera
-from tflm_memopt.emit.project import _environments
+from tflm_memopt.emit.project import Project, _environments
 from tflm_memopt.emit.resolver import needed
 from tflm_memopt.emit.stm32cube import AXI_SRAM, CHIPS
 from tflm_memopt.lower.program import LAYOUT_ROWS_TURNED, Program
@@ -88,11 +88,10 @@ def test_a_project_s_library_has_what_its_model_needs() -> None:
 
 
 def test_environments_are_of_boards_that_hold_the_model() -> None:
-    subject: Any = SimpleNamespace(report=SimpleNamespace(boards=("nano33ble",)), image=None)
-    assert _environments(subject).count("[env:") == 1
-    assert "[env:nano33ble]" in _environments(subject)
-    nothing: Any = SimpleNamespace(report=SimpleNamespace(boards=()), image=None)
-    assert _environments(nothing).count("[env:") > 5
+    content = Project("net", lambda *_: "", {}, None, boards=("nano33ble",))
+    assert _environments(content).count("[env:") == 1
+    assert "[env:nano33ble]" in _environments(content)
+    assert _environments(dataclasses.replace(content, boards=())).count("[env:") > 5
 
 
 def test_the_large_ram_of_stm32h7_is_on_another_bus() -> None:

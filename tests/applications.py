@@ -1,0 +1,125 @@
+"""Several interpreters on one MicroAllocator of TFLM, their turns in any order, compared with today's wheel."""
+
+from __future__ import annotations
+
+import runpy
+import shutil
+import subprocess
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from conftest import ROOT
+from numpy.typing import NDArray
+
+from tflm_memopt import AppModel
+from tflm_memopt.application.results import AppOptimized
+from tflm_memopt.emit.app import excluded
+from tflm_memopt.model.reader import read
+from tflm_memopt.runtime.process import run_model
+
+CUSTOM_OPS = ROOT / "custom_ops"
+TFLM = runpy.run_path(str(ROOT / "scripts/tflm2023.py"))
+MISSING = TFLM["missing"]() or ("" if shutil.which("g++") else "g++ is missing: apt-get install g++")
+SEED = 23
+
+
+Answer = tuple[dict[str, bytes], int]
+
+
+@dataclass(frozen=True)
+class Machine:
+    """The compiled program apps_main.cpp."""
+
+    binary: Path
+    folder: Path
+
+    def run(
+        self, result: AppOptimized, order: Sequence[int], inputs: Mapping[str, bytes]
+    ) -> tuple[dict[str, bytes], int]:
+        """The outputs of each model, and how many turns the library refused when they came first."""
+        head = result.report.arena.head
+        gaps = np.ones(head, np.uint8)
+        for done in result.models.values():
+            for buffer, at in done.plan.placed() if done.plan else ():
+                gaps[at : at + buffer.nbytes] = 0
+        (self.folder / "order").write_bytes(bytes(order))
+        (self.folder / "gaps").write_bytes(gaps.tobytes())
+        (self.folder / "excluded").write_bytes(np.array(excluded(result), "<u4").T.tobytes())
+        command = [str(self.binary), "order", "gaps", "excluded", str(4 * result.report.arena.total + 8192), str(head)]
+        for name, done in result.models.items():
+            (self.folder / f"{name}.tflite").write_bytes(done.model)
+            (self.folder / f"{name}.in").write_bytes(inputs[name])
+            how = 2 if done.plan and done.plan.pauses else int(bool(result.app.models[name].retain))
+            command += [f"{name}.tflite", f"{name}.in", f"{name}.out", str(how)]
+        done = subprocess.run(command, cwd=self.folder, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, f"{done.returncode}: {done.stdout}{done.stderr}"
+        return {name: (self.folder / f"{name}.out").read_bytes() for name in result.models}, int(done.stdout.split()[1])
+
+
+def built(build: Path, tflm: Any) -> Machine:
+    """The program for one of the TFLMs, in this folder."""
+    tmo = [f"-I{CUSTOM_OPS}/include", f"-I{CUSTOM_OPS}/tflm"]
+    sources = sorted(map(str, (CUSTOM_OPS / "src").glob("*.c")))
+    main = [str(ROOT / "tests/tflm/apps_main.cpp"), str(CUSTOM_OPS / "tflm/tmo_tflm.cpp")]
+    strict = ["-Wall", "-Wextra", "-Wpedantic", "-Werror"]
+    steps = (
+        ["gcc", "-std=c11", "-O2", *tmo, "-c", *sources],
+        ["g++", "-std=c++17", "-O1", *strict, *tmo, *tflm.flags, "-c", *main],
+    )
+    for step in steps:
+        done = subprocess.run(step, cwd=build, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stderr
+    objects = sorted(map(str, build.glob("*.o")))
+    link = ["g++", *objects, *tflm.link, "-pthread", "-o", "apps_main"]
+    done = subprocess.run(link, cwd=build, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return Machine(build / "apps_main", build)
+
+
+def original(entry: AppModel) -> bytes:
+    return entry.model if isinstance(entry.model, bytes) else Path(str(entry.model)).read_bytes()
+
+
+def random_inputs(data: bytes, runs: int, rng: np.random.Generator) -> list[NDArray[Any]]:
+    graph = read(data).graph
+    return [rng.integers(-128, 128, (runs, *graph.tensors[t].shape), dtype=np.int8) for t in graph.inputs]
+
+
+def pushes(result: AppOptimized, name: str) -> int:
+    """Turns that one inference takes."""
+    plan, frame = result.models[name].plan, result.models[name].report.frame
+    if plan and plan.pauses:
+        return len(plan.pauses) + 1
+    return frame.rows // frame.pushed if frame else 1
+
+
+def compare(
+    machine: Machine, result: AppOptimized, order: Sequence[int], runs: Mapping[str, int], seed: int = SEED
+) -> int:
+    """Whole inferences of each model: as many as `runs` says. How many turns were refused when they came first."""
+    rng = np.random.default_rng(seed)
+    inputs, expected = {}, {}
+    for name, entry in result.app.models.items():
+        data = original(entry)
+        values = random_inputs(data, runs[name], rng)
+        inputs[name] = b"".join(value.tobytes() for run in zip(*values, strict=True) for value in run)
+        today = run_model(data, values, runs[name], len(read(data).graph.outputs))
+        assert not today.failure
+        expected[name] = b"".join(o[r].tobytes() for r in range(runs[name]) for o in today.outputs)
+    got, refused = machine.run(result, order, inputs)
+    for name in got:
+        assert len(got[name]) == len(expected[name]), name
+        assert got[name] == expected[name], f"{name}, seed {seed}"
+    return refused
+
+
+def interleaved(result: AppOptimized, steps: int, seed: int = SEED) -> tuple[list[int], dict[str, int]]:
+    """Turns in random order, and whole inferences of each model in them."""
+    rng = np.random.default_rng(seed)
+    names = list(result.models)
+    left = {name: steps // len(names) // pushes(result, name) or 1 for name in names}
+    turns = [i for i, name in enumerate(names) for _ in range(left[name] * pushes(result, name))]
+    return rng.permutation(turns).tolist(), left

@@ -1,0 +1,113 @@
+"""Projects that `optimize app.toml --emit` writes: all models run in turn, out of one arena, and test themselves."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+from collections.abc import Mapping
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+import streaming
+from projects import PROJECTS, TFLM, compile_library, needs_host, told, unpack
+from unit.analysis.arena_zoo import resource_variables
+from unit.command import CLOCKED, pausing, small, unsupported
+
+from tflm_memopt import App, AppModel, optimize
+from tflm_memopt.application.results import AppOptimized
+from tflm_memopt.emit.kernels import needs
+from tflm_memopt.model.reader import read
+from tflm_memopt.runtime.regions import regions
+
+LOW: Mapping[str, Any] = {"effort": "low", "seconds": 0.2}
+GUARDED = ("-fsanitize=address",)
+"""Canaries around the arena, which is a global."""
+LINE = r"(\w+): (?:.+, )?0 us, arena \d+ B, self-test: the same outputs as on a PC\n"
+
+
+@cache
+def several() -> AppOptimized:
+    """One is streamed, one keeps a state, one reads a frame, one runs beside another one; and one stays as it is."""
+    models = {
+        "camera": AppModel(small(1), {"input": "stream:2"}),
+        "state": AppModel(streaming.mixed()),
+        "wake": AppModel(small(2), retain=True),
+        "seen": AppModel(small(3), {"input": "external"}),
+    }
+    return optimize(App(models, (("state", "wake"),), options=LOW, name="door"))
+
+
+@cache
+def in_pauses() -> AppOptimized:
+    return optimize(pausing(0.2))
+
+
+@cache
+def in_turn() -> AppOptimized:
+    models = {"ours": AppModel(small()), "theirs": AppModel(unsupported()), "kept": AppModel(resource_variables())}
+    return optimize(App(models, options=LOW, name="mixed v1"))
+
+
+APPS = {"several": several, "in_pauses": in_pauses, "in_turn": in_turn}
+
+
+@pytest.mark.slow
+@needs_host
+@pytest.mark.parametrize(
+    ("project", "app", "tflm"),
+    [
+        ("arduino", "several", "SPRING"),
+        ("platformio", "in_pauses", "SPRING"),
+        ("platformio", "in_turn", "SPRING"),
+        ("esp-idf", "several", "AUTUMN"),
+        ("esp-idf", "in_pauses", "AUTUMN"),
+    ],
+)
+def test_all_models_run_in_turn(project: str, app: str, tflm: str, tmp_path: Path) -> None:
+    """Round after round each gives the outputs that it gives alone, and none writes outside of the arena."""
+    result = APPS[app]()
+    said = told(project, result.files(PROJECTS), TFLM[tflm], tmp_path, *GUARDED, loops=3)
+    assert re.fullmatch(f"({LINE})+", said), said
+    assert re.findall(LINE, said) == 3 * list(result.models)
+
+
+@pytest.mark.slow
+@needs_host
+def test_models_rewritten_alone_differ(tmp_path: Path) -> None:
+    """So the tests above can fail: the pauses of one model are no turns of another one's that was planned alone."""
+    result = in_pauses()
+    alone = optimize(small(), **CLOCKED)
+    swapped = replace(result, models={**result.models, "short": alone})
+    assert "the outputs DIFFER" in told("platformio", swapped.files(PROJECTS), TFLM["SPRING"], tmp_path)
+
+
+@pytest.mark.slow
+def test_their_library_has_what_all_models_need(tmp_path: Path) -> None:
+    if not shutil.which("gcc"):
+        pytest.skip("no gcc")
+    result = several()
+    unpack(result.files(PROJECTS), tmp_path)
+    programs = [region.program for done in result.models.values() for region in regions(read(done.model))]
+    for folder in ("platformio/lib/tflm-memopt", "esp-idf/components/tflm-memopt"):
+        command = ["gcc", "-dM", "-E", "src/tmo/build.h", "-Iinclude", "-Isrc"]
+        said = subprocess.run(command, cwd=tmp_path / folder, capture_output=True, text=True, check=True).stdout
+        assert dict(re.findall(r"#define (TMO_[KP]\w+) (0x\S+)", said)) == needs(programs).defines
+    assert any(path.name == "tmo_run.o" for path in compile_library(tmp_path))
+    cmake = (tmp_path / "esp-idf/main/CMakeLists.txt").read_text()
+    assert all(f'"{name}_model.cpp"' in cmake for name in result.models)
+
+
+@pytest.mark.slow
+def test_an_stm32_s_project_is_for_a_board() -> None:
+    app = in_pauses().app
+    result = optimize(replace(app, options={**LOW, "board": "nucleo_f411re"}, yields=None))
+    files = result.files("stm32cube")
+    assert {f"stm32cube/Core/{name}_model.cpp" for name in result.models} < set(files)
+    assert (
+        b"app_run" not in files["stm32cube/Core/main.cpp"]
+        and b"long_run::turn(true);" in files["stm32cube/Core/main.cpp"]
+    )

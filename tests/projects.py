@@ -1,0 +1,100 @@
+"""Emitted projects, built and run on this machine as they are, with stubs of what a platform brings."""
+
+from __future__ import annotations
+
+import os
+import re
+import runpy
+import shutil
+import subprocess
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+from conftest import ROOT
+
+TFLM = runpy.run_path(str(ROOT / "scripts/tflm2023.py"))
+STRICT = ["-Wall", "-Wextra", "-Werror", "-O1"]
+CORE = ROOT / "tests/packaging/arduino/core"
+PROJECTS = ("arduino", "platformio", "esp-idf")
+
+ESP_HEADERS = {
+    "esp_cpu.h": """\
+#ifndef ESP_CYCLES
+#define ESP_CYCLES 0
+#endif
+inline unsigned esp_cpu_get_cycle_count() {
+  static unsigned n = 0;
+  return n += ESP_CYCLES;
+}
+""",
+    "esp_timer.h": "inline long long esp_timer_get_time() { return 0; }\n",
+    "freertos/FreeRTOS.h": "",
+    "freertos/task.h": """\
+#include <stdlib.h>
+#define pdMS_TO_TICKS(t) (t)
+inline void vTaskDelay(int) {
+  static int left = getenv("LOOPS") ? atoi(getenv("LOOPS")) : 1;
+  if (--left <= 0) exit(0);
+}
+""",
+    "start.cpp": 'extern "C" void app_main();\nint main() { app_main(); }\n',
+}
+
+needs_host = pytest.mark.skipif(
+    bool(TFLM["missing"]()) or not shutil.which("g++"), reason=TFLM["missing"]() or "no g++"
+)
+
+
+def run(*command: str | Path, cwd: Path, **environment: str) -> str:
+    around = {**os.environ, **environment}
+    done = subprocess.run(command, cwd=cwd, env=around, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+def unpack(files: Mapping[str, bytes], folder: Path, arena: int = 40_000) -> None:
+    for name, data in files.items():
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        # On a PC pointers are wider than what the arena's size is counted for.
+        larger = re.sub(rb"(?<=arena_size = )\d+", str(arena).encode(), data)
+        path.write_bytes(larger if name.endswith(("_ops.h", "_app.h")) else data)
+
+
+def compile_library(folder: Path, *flags: str) -> list[Path]:
+    """Objects of the C library of the Arduino project, which has what the model needs; none for builtin operators."""
+    source = folder / "arduino/libraries/tflm-memopt/src"
+    if not source.exists():
+        return []
+    run("gcc", "-std=c11", *STRICT, *flags, f"-I{source}", "-c", *sorted(source.glob("*.c")), cwd=source)
+    return sorted(source.glob("*.o"))
+
+
+def told(
+    project: str, files: Mapping[str, bytes], tflm: Any, folder: Path, *flags: str, loops: int = 1, arena: int = 40_000
+) -> str:
+    """What a project prints in its first rounds, in one of the TFLMs. The library is that of the Arduino project."""
+    unpack(files, folder, arena)
+    guards = [flag for flag in flags if flag.startswith("-fsanitize")]
+    objects = compile_library(folder, *guards)
+    (sketch,) = folder.glob("arduino/*/*.ino")
+    main = {"arduino": sketch.parent, "platformio": folder / "platformio/src", "esp-idf": folder / "esp-idf/main"}[
+        project
+    ]
+    if project == "esp-idf":
+        for name, text in ESP_HEADERS.items():
+            (main / name).parent.mkdir(exist_ok=True)
+            (main / name).write_text(text)
+        platform = [f"-I{main}"]
+    else:
+        shutil.copy(CORE / "main.cpp", main / "core.cpp")
+        platform = [f"-I{CORE}", "-include", "Arduino.h"]
+    sketches = [argument for path in main.glob("*.ino") for argument in ("-x", "c++", str(path))]
+    include = [f"-I{folder}/arduino/libraries/tflm-memopt/src"]
+    adapter = folder / "arduino/libraries/tflm-memopt/src/tmo_tflm.cpp"
+    cpp = [*sorted(main.glob("*.cpp")), *([adapter] if objects else [])]
+    run("g++", "-std=gnu++17", *STRICT, "-c", *flags, *include, *tflm.flags, *platform, *cpp, *sketches, cwd=main)
+    run("g++", *guards, *sorted(main.glob("*.o")), *objects, *tflm.link, "-o", "program", cwd=main)
+    return run(main / "program", cwd=main, LOOPS=str(loops))

@@ -1,0 +1,65 @@
+"""The program around several models in one arena, which run in turn, for projects (emit/project.py)."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from tflm_memopt.application.results import AppOptimized
+from tflm_memopt.emit.app import files as header
+from tflm_memopt.emit.array import ALIGNMENT
+from tflm_memopt.emit.names import comment, file_stem, identifier
+from tflm_memopt.emit.program import INVOKE, Platform, Subject, Texts, escaped, inference, printed, rendered, stored
+from tflm_memopt.emit.project import Project
+from tflm_memopt.model.reader import read
+from tflm_memopt.runtime.regions import regions
+from tflm_memopt.runtime.telling import keeps_state
+
+
+def of_app(result: AppOptimized, subjects: Mapping[str, Subject], models: Texts, boards: Collection[str]) -> Project:
+    """subjects: of each model. models: their files. boards: on which all of them fit together."""
+    name, each = file_stem(result.app.name), list(result.models.values())
+    inputs = {file: text for subject in subjects.values() for file, text in stored(subject).items()}
+
+    def main(platform: Platform, _: str) -> str:
+        return _program(result, subjects, replace(platform, cameras=False))
+
+    return Project(
+        name=name,
+        main=main,
+        files={**header(result), **models, **inputs},
+        programs=[region.program for done in each for region in regions(read(done.model))],
+        boards=boards,
+        board=next((done.report.board.board for done in each if done.report.board), ""),
+    )
+
+
+def _program(result: AppOptimized, subjects: Mapping[str, Subject], platform: Platform) -> str:
+    runs = {one.model: one.runs for one in result.report.pausing}
+    models = [
+        _model(subject, platform, [identifier(subjects[other].name) for other in runs.get(name, ())])
+        | {"keeps": keeps_state(read(result.models[name].original)) or bool(subject.report.window)}
+        for name, subject in subjects.items()
+    ]
+    name = file_stem(result.app.name)
+    return rendered(
+        "app.cpp.jinja",
+        c=identifier(name), about=comment(name), platform=platform, alignment=ALIGNMENT, models=models,
+        own=[f"{name}_app.h", *(f"{subject.name}_sample.h" for subject in subjects.values())],
+    )  # fmt: skip
+
+
+def _model(subject: Subject, platform: Platform, runs: Sequence[str]) -> dict[str, Any]:
+    """What the template says of one model. runs: identifiers of those that run in its pauses."""
+    said, frame = f"{printed(subject.name)}: ", subject.report.frame
+    return {
+        "c": identifier(subject.name),
+        "about": comment(subject.name),
+        "said": escaped(subject.name),
+        "runs": runs,
+        "inference": inference(subject, platform, "run_with_pauses()" if runs else INVOKE, said),
+        "variables": subject.report.arena.variables,
+        "external": bool(frame and not frame.pushed),
+        "slides": bool(subject.report.window),
+    }
