@@ -8,6 +8,7 @@ import traceback
 from collections.abc import Callable
 from typing import NamedTuple
 
+from applications import MISSING, TFLM, built
 from conftest import ROOT
 from cores.cases import run
 from cores.core import CORES, missing_tools
@@ -17,6 +18,7 @@ from hypothesis import HealthCheck, given, seed, settings
 from kernels import test_cores
 from kernels.conftest import compiled
 from kernels.test_fuzz import write_samples
+from property.applications import examine as examine_application
 from property.modules import archive
 from property.modules import examine as examine_module
 from property.networks import Recipe, recipes
@@ -175,10 +177,27 @@ def sequences(cases: range) -> list[Failure]:
     return failures
 
 
+def apps(cases: range) -> list[Failure]:
+    """Random applications, their models in random order on one allocator of TFLM of autumn 2023."""
+    if MISSING:
+        raise RuntimeError(MISSING)
+    folder, failures = FOLDER / f"apps{cases.start}", []
+    folder.mkdir(parents=True, exist_ok=True)
+    machine = built(folder, TFLM["AUTUMN"])
+    for case in cases:
+        try:
+            examine_application(case, machine)
+        except Exception:
+            failures.append(Failure(range(case, case + 1), traceback.format_exc()))
+    shutil.rmtree(folder)
+    return failures
+
+
 Work = Callable[[range], list[Failure]]
 KINDS: dict[str, tuple[Work, int]] = {
     "networks": (networks, 50), "builtin": (builtin, 25), "plans": (plans, 50), "files": (files, 500),
     "programs": (programs, 50_000), "cores": (cores, 50), "modules": (modules, 100), "windows": (windows, 100),
     "registers": (registers, 100), "sequences": (sequences, 100), "races": (races, 1000),
+    "apps": (apps, 250),
 }  # fmt: skip
 """What a task does with its cases, and how many it gets at most."""

@@ -1,0 +1,21 @@
+"""Random applications; `make soak KIND=apps` has as many as you like."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from applications import MISSING, TFLM, built
+from property.applications import examine
+
+CASES = range(16)
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(bool(MISSING), reason=MISSING)
+def test_every_model_runs_as_it_does_alone(tmp_path: Path) -> None:
+    """Some of these pause, and some turns are refused."""
+    machine = built(tmp_path, TFLM["AUTUMN"])
+    said = [examine(case, machine) for case in CASES]
+    assert any(" 0 pausing" not in one for one in said)
+    assert any(" 0 turns" not in one for one in said)
