@@ -58,23 +58,23 @@ def _raised_in(path: Path) -> Iterator[Raised]:
         module = ast.parse(text)
         constants = _names(module.body)
         for function in [node for node in ast.walk(module) if isinstance(node, ast.FunctionDef)]:
-            said = constants | _names(ast.walk(function))
             for node in ast.walk(function):
                 if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in CLASSES:
+                    said = constants | _names(n for n in ast.walk(function) if getattr(n, "lineno", 0) < node.lineno)
                     yield _raised(node, said, f"{path.relative_to(ROOT)}:{node.lineno}")
 
 
 def _names(nodes: Iterable[ast.AST]) -> dict[str, str]:
-    """The texts that are given a name."""
+    """The texts that are given a name: the last one, where there are several."""
     return {
         node.targets[0].id: _text(node.value)
-        for node in nodes
-        if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name)
+        for node in sorted((n for n in nodes if isinstance(n, ast.Assign)), key=lambda n: n.lineno)
+        if isinstance(node.targets[0], ast.Name)
     }
 
 
 def _raised(call: ast.Call, said: Mapping[str, str], place: str) -> Raised:
-    """`said`: what the function's names stand for."""
+    """`said`: what the function's names stand for there."""
     named = {keyword.arg: keyword.value for keyword in call.keywords if keyword.arg}
 
     def text(node: ast.expr | None) -> str:

@@ -48,6 +48,13 @@ def test_every_error_has_a_code_of_its_own() -> None:
     assert all(code.isidentifier() for code in (r.code for r in found))
 
 
+def test_a_message_is_the_one_that_stands_in_front_of_its_error() -> None:
+    """Two errors of one function may give their messages the same name."""
+    said = {r.code: r.message for r in REFERENCE["raised"]()}
+    assert said["app_emit"] == "--emit ... is for one model"
+    assert said["app_same_name"].startswith("files and identifiers")
+
+
 def test_every_refusal_is_listed_with_a_hint() -> None:
     refusals = REFERENCE["refusals"]()
     names = {constraint.__name__ for row in OPSET.values() for constraint in row.constraints}
