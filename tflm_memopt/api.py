@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Literal, overload
@@ -150,6 +150,7 @@ def optimize_devices(
     *,
     link: Link | None = None,
     memory: str | Collection[int | None] | None = None,
+    cut: Sequence[int] = (),
     name: str = "",
     progress: Progress = nothing,
     **options: Unpack[OptimizeOptions],
@@ -162,6 +163,7 @@ def optimize_devices(
     long an inference takes, for which a clock is needed.
     memory: bytes of RAM and flash that each device has for arena and model, "20kB,128kB", or RAM alone. Without it each
     has the least to hold; with it, of what fits, the fastest is taken or, without a link, what sends the fewest bytes.
+    cut: numbers of operators at which the next device begins, one less than devices: each runs all of its operators.
 
     Raises what optimize() raises, UsageError for a network, or options, that several devices cannot have, and
     DoesNotFit where `memory` is too small.
@@ -170,6 +172,10 @@ def optimize_devices(
     network = _network(model, name, link, progress, options)
     count = checked_count(devices, network.asked)
     limit = None if memory is None else units.memory(memory)
+    if cut and limit:
+        raise UsageError("a cut says what each device runs", code="devices_cut_memory", hint="--cut without --memory")
+    if cut:
+        return devices_choice.in_a_row(network, count, cut)
     return devices_choice.choose(network, count, limit, partial(progress, "planning ways to share"))
 
 

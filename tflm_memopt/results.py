@@ -651,7 +651,7 @@ class DevicesReport:
     channels: tuple[int, ...]
     """Those of which each makes some channels, with their weights alone (FDT)."""
     whole: tuple[int, ...]
-    """Those that the first device runs alone."""
+    """Those that one device runs alone: the first, or as `cut` says."""
     split_weights: tuple[int, ...]
     """Bytes that each device has of the weights that are split by channels."""
     original_split_weights: int
@@ -662,6 +662,8 @@ class DevicesReport:
     seconds: float
     time: DevicesTime | None = None
     """None: nobody said how fast the lines are."""
+    cut: tuple[int, ...] = ()
+    """The first operators of the devices behind the first, where each runs all of its operators alone."""
 
     @property
     def convention(self) -> str:

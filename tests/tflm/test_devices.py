@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
+import json
+import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 from conftest import EXAMPLE, MODELS, ROOT
 from models import Net
+
+sys.path.insert(0, str(ROOT / "benchmarks"))
+
+from int8_models import from_layers
+from papers import split_networks
 
 import tflm_memopt
 from tflm_memopt.results import OptimizedDevices
@@ -27,9 +35,11 @@ def written(result: OptimizedDevices, folder: Path) -> list[Path]:
     return paths
 
 
-def agree(model: bytes, devices: int, folder: Path) -> tuple[OptimizedDevices, DevicesVerification]:
+def agree(
+    model: bytes, devices: int, folder: Path, cut: Sequence[int] = ()
+) -> tuple[OptimizedDevices, DevicesVerification]:
     """The same bytes, the bytes on the wire, and the arenas' heads as predicted."""
-    shared = tflm_memopt.optimize_devices(model, devices)
+    shared = tflm_memopt.optimize_devices(model, devices, cut=cut)
     found = tflm_memopt.verify_devices(model, written(shared, folder), runs=RUNS)
     assert found.bit_exact, found
     for said, ran in zip(shared.report.devices, found.devices, strict=True):
@@ -73,6 +83,43 @@ def test_public_models(name: str, devices: int, tmp_path: Path) -> None:
     shared, _ = agree(path.read_bytes(), devices, tmp_path)
     assert max(shared.report.split_weights) <= 1.1 / devices * shared.report.original_split_weights
     assert max(device.flash for device in shared.report.devices) < len(path.read_bytes())
+
+
+@pytest.mark.parametrize("cut", [[5], [1, 4, 6]])
+def test_one_behind_the_other(cut: list[int], tmp_path: Path) -> None:
+    """Also where a residual reads over a device in between."""
+    net = Net(5)
+    x = net.conv2d(net.input((1, 12, 10, 3)), 8, kernel=(3, 3), stride=(2, 1))
+    y = net.conv2d(net.depthwise_conv2d(net.conv2d(x, 12), kernel=(5, 3)), 8)
+    z = net.depthwise_conv2d(net.add(y, x), kernel=(3, 3), stride=(2, 2))
+    model = net.model(net.fully_connected(net.add(z, z), 8))
+    shared, _ = agree(model, len(cut) + 1, tmp_path, cut=cut)
+    assert shared.report.cut == (*cut,)
+    assert sum(d.weights for d in shared.report.devices) == shared.report.original_weights
+
+
+@pytest.mark.parametrize(("devices", "most"), [(4, 0.35)])
+def test_mobilenet_on_four(devices: int, most: float) -> None:
+    """Arena and model of the largest device, as a part of what one takes."""
+    model = from_layers(json.loads((MODELS / "paper_nets/mbv2-w035_residual_tail.json").read_text()))
+    shared, one = tflm_memopt.optimize_devices(model, devices).report, tflm_memopt.optimize(model).report
+    assert max(d.arena.total + d.flash for d in shared.devices) <= most * (one.arena.total + one.flash.rewritten)
+    assert max(shared.split_weights) <= 1.1 / devices * shared.original_split_weights
+
+
+def test_the_published_cut() -> None:
+    """MobileNetV2 behind block_16_project: what crosses is no more than what was published."""
+    model, at, tensor = split_networks.cut_network(0.35, 224)
+    report = tflm_memopt.optimize_devices(model, 2, cut=[at]).report
+    assert tensor == 7 * 7 * 112
+    assert report.devices[0].sent == 7 * (7 * 112 + 24) <= split_networks.ESP32_SENT
+
+
+def test_published_splits_are_bit_exact() -> None:
+    """The networks of the table, at a side of 32."""
+    for row in (split_networks.in_two(side=32, runs=0), split_networks.by_kernels(0.35, 32, runs=0)):
+        assert row["bit_exact"]
+        assert row["as_predicted"]
 
 
 def test_the_frontier_of_the_page() -> None:

@@ -26,7 +26,7 @@ ALONE = ("plan", "plot", "calibrate", "test", "labels", "manifest", "frontier")
 def optimize(args: argparse.Namespace) -> int:
     """Rewrites a model, all of a folder, or a model for several devices."""
     if args.devices == 1:
-        _alone(args, "link", "memory")
+        _alone(args, "link", "memory", "cut")
         return commands.optimize(args)
     _together(args, ALONE)
     if others := sorted(set(args.emit) - set(devices.KINDS)):
@@ -37,7 +37,7 @@ def optimize(args: argparse.Namespace) -> int:
         data = read_model(args.model)
         result = tflm_memopt.optimize_devices(
             data, args.devices, name=shown(args.model), link=args.link, memory=args.memory,
-            **commands.settings(args), **commands.limits(args), progress=progress,
+            cut=args.cut or (), **commands.settings(args), **commands.limits(args), progress=progress,
         )  # fmt: skip
     files = _files(result, args, folder)
     keep(args.model, files)

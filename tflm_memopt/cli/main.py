@@ -120,6 +120,10 @@ def _optimize(group: Any) -> None:
         help="with --devices: what each has for arena and model: 20kB, or 20kB,128kB (default: the least to hold)",
     )  # fmt: skip
     optimize.add_argument(
+        "--cut", type=operators, metavar="OP,...",
+        help="with --devices: one behind the other, each with all of its operators: the next begins at each of these",
+    )  # fmt: skip
+    optimize.add_argument(
         "--max-macs", type=factor, metavar="F",
         help="the least RAM with at most F times the multiply-accumulates of the original (default: no recompute)",
     )  # fmt: skip
@@ -303,6 +307,11 @@ def link(argument: str) -> tuple[float, float]:
 def memory(argument: str) -> tuple[int, int | None]:
     """Bytes of RAM and flash."""
     return _said(units.memory, argument)
+
+
+def operators(argument: str) -> tuple[int, ...]:
+    """Numbers with commas between them."""
+    return tuple(count(number) for number in argument.split(","))
 
 
 def switches(argument: str) -> tuple[str, ...]:

@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import time
 import zlib
+from bisect import bisect_right
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
+from itertools import pairwise
 
 from tflm_memopt.analysis.lines import Exchange, LineSpeed, done
 from tflm_memopt.check.checker import check
@@ -28,8 +30,9 @@ from tflm_memopt.plan.plan import Block
 from tflm_memopt.plan.planned import Planned
 from tflm_memopt.plan.planner import PER_REGION
 from tflm_memopt.results import DeviceReport, DevicesReport, DevicesTime, Optimized, OptimizedDevices
-from tflm_memopt.rewrite.shares import EVEN, MOST_DEVICES, DeviceGraphs, Way, share, ways
+from tflm_memopt.rewrite.shares import EVEN, MOST_DEVICES, ON_THE_FIRST, DeviceGraphs, Way, share, ways
 from tflm_memopt.rowgraph.inputs import IN_ARENA
+from tflm_memopt.rowgraph.regions import kept_with_devices
 from tflm_memopt.tflm.arena import predict
 from tflm_memopt.tflm.lifetimes import VAR_HANDLE
 from tflm_memopt.tflm.refused import accept
@@ -85,18 +88,23 @@ class Network:
     def graph(self) -> Graph:
         return self.source.graph
 
-    def shared(self, how: Mapping[int, Way], devices: int, lead: Fraction = EVEN) -> DeviceGraphs:
+    def shared(
+        self, how: Mapping[int, Way], devices: int, lead: Fraction = EVEN, at: Mapping[int, int] = ON_THE_FIRST
+    ) -> DeviceGraphs:
         """The graphs of so many devices."""
-        said = repr((devices, sorted((i, way.value) for i, way in how.items()), *([] if lead == EVEN else [lead])))
-        return share(self.graph, how, devices, zlib.crc32(said.encode(), zlib.crc32(self.data)), lead)
+        others = [*([] if lead == EVEN else [lead]), *sorted(at.items())]
+        said = repr((devices, sorted((i, way.value) for i, way in how.items()), *others))
+        return share(self.graph, how, devices, zlib.crc32(said.encode(), zlib.crc32(self.data)), lead, at)
 
-    def converted(self, how: Mapping[int, Way], devices: int, lead: Fraction = EVEN) -> OptimizedDevices:
-        """Their models, checked together. how: by Op.index. lead: the first device's part of an even share of channels.
+    def converted(
+        self, how: Mapping[int, Way], devices: int, lead: Fraction = EVEN, at: Mapping[int, int] = ON_THE_FIRST
+    ) -> OptimizedDevices:
+        """Their models, checked together. how, at: by Op.index. lead: of an even share of channels, the first device's.
 
         Raises what conversions raise, and UsageError where the network cannot be shared.
         """
         started = time.monotonic()
-        shared = self.shared(how, devices, lead)
+        shared = self.shared(how, devices, lead, at)
         models = device_models(self.source, shared)
         done = tuple(self.optimize(model, f"device{n}/{self.name}") for n, model in enumerate(models))
         crossing = [_crossing(self.asked, one) for one in done]
@@ -118,6 +126,7 @@ class Network:
             rows=by_way[Way.ROWS],
             channels=by_way[Way.CHANNELS],
             whole=by_way[Way.WHOLE],
+            cut=tuple(min(i for i in at if at[i] == n) for n in sorted({*at.values()} - {0})),
             split_weights=tuple(_weights(graph, by_way[Way.CHANNELS]) for graph in shared.graphs),
             original_split_weights=_weights(self.graph, by_way[Way.CHANNELS]),
             room=traffic.room,
@@ -180,6 +189,21 @@ def chosen(graph: Graph, devices: int) -> Mapping[int, Way]:
     return cut(graph, switch, len(graph.ops))
 
 
+def pipeline(graph: Graph, cuts: Sequence[int], devices: int) -> Mapping[int, int]:
+    """The device of each operator, by Op.index, where a new device begins at each of some operators.
+
+    Raises UsageError for cuts that leave a device without operators, or are not one less than the devices.
+    """
+    last = len(graph.ops) - 1
+    if len(cuts) != devices - 1 or any(a >= b for a, b in pairwise((0, *cuts, last + 1))):
+        raise UsageError(
+            f"operators {', '.join(map(str, cuts))} do not cut the network in {devices}",
+            code="devices_cut",
+            hint=f"--cut: {devices - 1} of the operators 1 to {last}, in order, as inspect counts them",
+        )
+    return {op.index: bisect_right(cuts, op.index) for op in graph.ops}
+
+
 def in_rows(graph: Graph) -> int:
     """How many operators in front can be shared by rows."""
     return next((i for i, op in enumerate(graph.ops) if Way.ROWS not in ways(graph, op)), len(graph.ops))
@@ -221,10 +245,5 @@ def _crossing(asked: Request, one: Optimized) -> tuple[Planned, Sequence[RowCros
     if planned is None or planned.graph.kept or len(planned.graph.regions) > 1:
         kept = one.report.kept_builtin
         where = f"operator {kept[0].index} {kept[0].operator}: {kept[0].reason}" if kept else one.report.model
-        raise UsageError(
-            "several devices cannot run operators that stay builtin",
-            code="devices_builtin",
-            where=where,
-            hint="inspect says why; --int8-io where they are at the border",
-        )
+        raise kept_with_devices(where)
     return planned, check(planned.plan, planned.graph)

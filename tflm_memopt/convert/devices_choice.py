@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from itertools import chain
 
-from tflm_memopt.convert.devices import Network, chosen, computed, cut, in_rows, layer
+from tflm_memopt.convert.devices import Network, chosen, computed, cut, in_rows, layer, pipeline
 from tflm_memopt.convert.frontier import undominated
 from tflm_memopt.errors import DoesNotFit
 from tflm_memopt.model.graph import Graph
@@ -45,6 +45,12 @@ def choose(network: Network, devices: int, memory: Memory | None, planning: Plan
     if not fitting:
         raise _misfit(network, devices, memory, found)
     return min(fitting, key=lambda one: (one.report.time.milliseconds if one.report.time else 0.0, one.report.sent))
+
+
+def in_a_row(network: Network, devices: int, cuts: Sequence[int]) -> OptimizedDevices:
+    """One device behind the other, each with all of its operators: the next one begins at each of the cuts."""
+    how = {op.index: Way.WHOLE for op in network.graph.ops}
+    return network.converted(how, devices, at=pipeline(network.graph, cuts, devices))
 
 
 def _balanced(network: Network, how: How, devices: int) -> OptimizedDevices:

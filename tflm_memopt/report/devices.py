@@ -32,7 +32,8 @@ def optimized(report: DevicesReport, folder: Path, files: Iterable[str]) -> Rend
         sizes = (f"{n:,}" for n in (d.flash, d.weights, d.sent, d.received))
         computes = [f"{timed.computing[number]:,.1f}"] if timed else []
         table.add_row(str(number), d.arena.figure(d.arena.total), *sizes, *computes)
-    how = [f"{name}: operators {', '.join(map(str, ops))}" for name, ops in _ways(report) if ops]
+    how = [f"device {n}: operators from {first}" for n, first in enumerate((0, *report.cut)) if report.cut]
+    how += [f"{name}: operators {', '.join(map(str, ops))}" for name, ops in _ways(report) if ops and not report.cut]
     how.append(f"a line between two devices holds {report.room:,} B at the least")
     if timed:
         how.append(f"an inference takes {timed.milliseconds:,.1f} ms at most, estimated, {_link(timed)}")

@@ -1,7 +1,8 @@
 """A graph shared out among devices: each makes a part of what operators make, and sends what others read.
 
-Every operator runs in one of four ways (Way). What a device lacks of a tensor it gets from those that made it, piece by
-piece, and only the elements that it reads: halos of strips, gathers of channels, the input and the output are all that.
+Every operator runs in one of three ways (Way). What a device lacks of a tensor it gets from those that made it, piece
+by piece, and only the elements that it reads: halos of strips, gathers of channels, the input and the output are all
+that.
 One order of all operators holds for all devices, so that none waits for one that waits for it; a tensor crosses where
 it is read for the first time.
 """
@@ -14,6 +15,7 @@ from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from itertools import pairwise
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -34,13 +36,14 @@ OUTPUTS_SPLIT = ("CONV_2D", "FULLY_CONNECTED")
 WINDOWS = ("CONV_2D", "DEPTHWISE_CONV_2D", *POOLS)
 ROWS_AXIS = 1
 EVEN = Fraction(1)
+ON_THE_FIRST: Mapping[int, int] = MappingProxyType({})
 
 
 class Way(enum.Enum):
     """How devices share an operator."""
 
     WHOLE = "whole"
-    """The first device runs all of it."""
+    """One device runs all of it: the first, or the one that is named."""
     ROWS = "rows"
     """Each makes some rows of the output (FFMT)."""
     CHANNELS = "channels"
@@ -89,12 +92,21 @@ def ways(graph: Graph, op: Op) -> tuple[Way, ...]:
     return tuple(found)
 
 
-def share(graph: Graph, how: Mapping[int, Way], devices: int, identity: int, lead: Fraction = EVEN) -> DeviceGraphs:
+def share(
+    graph: Graph,
+    how: Mapping[int, Way],
+    devices: int,
+    identity: int,
+    lead: Fraction = EVEN,
+    at: Mapping[int, int] = ON_THE_FIRST,
+) -> DeviceGraphs:
     """The graphs of so many devices. how: by Op.index. identity: Crossing.identity. lead: as bounds() has it.
+
+    at: the device of what runs WHOLE, by Op.index, where it is not the first.
 
     Raises UsageError for an operator that cannot be shared so, or for tensors that cannot cross.
     """
-    return _Sharer(graph, how, devices, identity, lead).shared()
+    return _Sharer(graph, how, devices, identity, lead, at).shared()
 
 
 def bounds(size: int, devices: int, lead: Fraction = EVEN) -> list[tuple[int, int]]:
@@ -170,6 +182,7 @@ class _Sharer(Strips):
     identity: int
     lead: Fraction
     """The first device's part of an even share of channels."""
+    at: Mapping[int, int]
     device: int = field(default=0, init=False)
     """Whose operators are being added."""
     owner: dict[int, int] = field(default_factory=dict, init=False)
@@ -214,11 +227,12 @@ class _Sharer(Strips):
     # --- operators
 
     def _run_whole(self, op: Op) -> None:
-        op = self._read_alone(op, {0})
-        inputs = [self._all(t, 0) if t in self.pieces else t for t in op.inputs]
-        self.device = 0
+        device = self.at.get(op.index, 0)
+        op = self._read_alone(op, {device})
+        inputs = [self._all(t, device) if t in self.pieces else t for t in op.inputs]
+        self.device = device
         for t in op.outputs:
-            self.pieces[t] = [self._whole(t, 0)]
+            self.pieces[t] = [self._whole(t, device)]
         self._copy(op, inputs, op.outputs)
 
     def _copy(self, op: Op, inputs: Sequence[TensorId], outputs: Sequence[TensorId]) -> None:

@@ -11,6 +11,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import pairwise
 
+from tflm_memopt.errors import UsageError
 from tflm_memopt.model.graph import ABSENT, KEEP, VIEW, Graph, Op, TensorId
 from tflm_memopt.ops.opset import Unsupported
 from tflm_memopt.ops.rowop import RowOp
@@ -89,12 +90,25 @@ def _groups(graph: Graph, level: Mapping[int, int], support: Mapping[int, Suppor
             for t in (*op.inputs, *op.outputs):
                 if t >= 0 and not graph.tensors[t].constant:
                     links.add_edge(op.index, ("tensor", t, level[op.index]))
+    if len({level[i] for i in level if links.has_edge(i, "devices")}) > 1:
+        reasons = ((op, found.reason) for op in graph.ops if isinstance(found := support[op.index], Unsupported))
+        raise kept_with_devices(next((f"operator {op.number} {op.type}: {why}" for op, why in reasons), "a view"))
     position = {op.index: i for i, op in enumerate(graph.ops)}
     groups = []
     for component in nx.connected_components(links):
         ops = sorted((i for i in component if isinstance(i, int)), key=position.__getitem__)
         groups.append(ops)
     return [g for g in groups if any(graph.ops[position[i]].type != VIEW for i in g)]
+
+
+def kept_with_devices(where: str) -> UsageError:
+    """The refusal of a builtin operator beside what exchanges rows: TFLM would run it again after each wait."""
+    return UsageError(
+        "several devices cannot run operators that stay builtin",
+        code="devices_builtin",
+        where=where,
+        hint="inspect says why; --int8-io where they are at the border",
+    )
 
 
 def _holders(

@@ -54,6 +54,11 @@ def test_the_command_writes_a_folder_for_each_device(tmp_path: Path, capsys: pyt
         ("devices_limit", lambda: tflm_memopt.optimize_devices(SHAPES, 2, cores=2)),
         ("devices_limit", lambda: tflm_memopt.optimize_devices(SHAPES, 2, ram_limit=9000)),
         ("devices_plan", lambda: tflm_memopt.optimize_devices(SHAPES, 2, plan={})),
+        ("devices_cut", lambda: tflm_memopt.optimize_devices(dense(), 2, cut=[3])),
+        ("devices_cut", lambda: tflm_memopt.optimize_devices(dense(), 2, cut=[0])),
+        ("devices_cut", lambda: tflm_memopt.optimize_devices(dense(), 3, cut=[2, 1])),
+        ("devices_cut", lambda: tflm_memopt.optimize_devices(dense(), 3, cut=[1])),
+        ("devices_cut_memory", lambda: tflm_memopt.optimize_devices(dense(), 2, cut=[1], memory="9kB")),
         ("bad_link", lambda: tflm_memopt.optimize_devices(SHAPES, 2, link="fast")),
         ("bad_link", lambda: tflm_memopt.optimize_devices(SHAPES, 2, link="1kB,-2,3")),
         ("bad_memory", lambda: tflm_memopt.optimize_devices(SHAPES, 2, memory="1kB,2kB,3kB")),
@@ -78,6 +83,7 @@ def test_what_several_devices_cannot_have_is_refused(code: str, run: Callable[[]
         ("devices_no_link", ["explore", str(SHAPES), "--devices", "2"]),
         ("one_device", ["explore", str(SHAPES), "--clock", "64MHz"]),
         ("one_device", ["optimize", str(SHAPES), "--link", "1kB"]),
+        ("one_device", ["optimize", str(SHAPES), "--cut", "1"]),
         ("devices_verify", ["verify", str(SHAPES), ".", "--steps", "2"]),
         ("no_devices", ["verify", str(SHAPES), str(ROOT / "tests")]),
     ],
@@ -111,6 +117,19 @@ def test_time_is_told_of_each_device_and_of_all() -> None:
     sent = [report.devices[1].sent for report in said.values()]
     assert sent[0] == sent[1] < slow.milliseconds  # a byte is a millisecond there
     assert tflm_memopt.optimize_devices(dense(), 2).report.time is None
+
+
+def test_a_cut_gives_each_device_its_operators(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """One behind the other: each has its own layers' weights, and sends what the next one reads."""
+    model = tmp_path / "dense.tflite"
+    model.write_bytes(dense(32))
+    assert main(["optimize", str(model), "--devices", "2", "--cut", "2", "-o", str(tmp_path), "--json"]) == 0
+    said = json.loads(capsys.readouterr().out)
+    assert (said["cut"], said["whole"], said["channels"]) == ([2], [0, 1, 2], [])
+    assert [d["weights"] for d in said["devices"]] == [2 * 32 * 36, 32 * 36]
+    assert [d["sent"] for d in said["devices"]] == [24 + 32, 24 + 32]
+    assert main(["optimize", str(model), "--devices", "2", "--cut", "2", "-o", str(tmp_path)]) == 0
+    assert "device 1: operators from 2" in capsys.readouterr().out
 
 
 @pytest.mark.slow
@@ -175,6 +194,16 @@ def test_operators_that_stay_builtin_are_refused() -> None:
         tflm_memopt.optimize_devices(net.model(y), 2)
     assert caught.value.code == "devices_builtin"
     assert "NEG" in str(caught.value.where)
+
+
+def test_operators_that_stay_builtin_between_two_that_cross_are_refused() -> None:
+    net = Net()
+    x = net.conv2d(net.input((1, 4, 4, 2)), 4)
+    y = net.tensor((1, 4, 4, 4))
+    net.op("NEG", [x], [y])
+    with pytest.raises(MemoptError, match="stay builtin") as caught:
+        tflm_memopt.optimize_devices(net.model(net.conv2d(y, 4)), 2, cut=[1])
+    assert (caught.value.code, str(caught.value.where)[:14]) == ("devices_builtin", "operator 1 NEG")
 
 
 def test_what_crosses_runs_row_by_row_and_forwards() -> None:

@@ -59,6 +59,17 @@ def test_only_the_first_device_has_input_and_output(graph: Graph) -> None:
     assert [len(one.outputs) for one in shared.graphs] == [1, 0]
 
 
+def test_what_runs_whole_runs_where_it_is_said(graph: Graph) -> None:
+    """What a device makes crosses once to each that reads it, and the output comes back to the first."""
+    last = graph.ops[-1].index
+    at = {op.index: (0, 2)[op.index == last] for op in graph.ops}
+    shared = share(graph, preferred(graph, Way.WHOLE), 3, 0, at=at)
+    own = [[op.stands_for for op in one.ops if crossing_of(op) is None] for one in shared.graphs]
+    assert own[1] == []
+    assert own[2] == [(last,)]
+    assert [(c.crossing.sender, c.crossing.receiver) for c in shared.crossings] == [(0, 2), (2, 0)]
+
+
 def test_what_cannot_be_shared_so_is_refused(graph: Graph) -> None:
     last = graph.ops[-1]
     how = preferred(graph, Way.WHOLE) | {last.index: Way.ROWS}
