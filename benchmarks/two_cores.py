@@ -1,7 +1,7 @@
 """What each of two cores does, counted on an emulated Cortex-M33, and what one core does alone.
 
-    python benchmarks/two_cores.py --models ../shared/models [--share 0.8,1] [--only STEM ...] [--json]
-        [--update FILE.md]
+    python benchmarks/two_cores.py --models ../shared/models [--share 0.8,1] [--target generic] [--only STEM ...]
+        [--json] [--update FILE.md]
 
 A core's share is counted with the other's left out, and without meetings. These are told apart: how many, and what one
 takes of a core that finds the other there already, with the counters of tmo/spin.h. Besides, both cores make their
@@ -26,6 +26,7 @@ from cores.core import MEASURED, PAIR, Core, missing_tools
 import tflm_memopt
 from tflm_memopt.errors import MemoptError
 from tflm_memopt.lower.serialise import pack, unpack
+from tflm_memopt.ops.packing import GENERIC
 
 NAMED = ("mcunet_vww", "kws_dscnn", "ic_resnet8", "vww_96")
 
@@ -88,9 +89,8 @@ def shares(core: Core, cases: Sequence[Case], meetings: int) -> tuple[list[tuple
     return each, meeting
 
 
-def measure(path: Path, core: Core, share: str | None) -> Row:
+def measure(path: Path, core: Core, share: str | None, target: str) -> Row:
     """The model at `path` on one core and on two."""
-    target = core.target
     one = tflm_memopt.optimize(path.read_bytes(), name=path.stem, target=target)
     two = tflm_memopt.optimize(path.read_bytes(), name=path.stem, target=target, cores=2, share=share)
     if two.plan is None:
@@ -110,31 +110,33 @@ def measure(path: Path, core: Core, share: str | None) -> Row:
 
 def table(rows: Sequence[Row]) -> str:
     """One line a model."""
-    return tables.markdown(("model", "one core", "core 0", "core 1", "meetings", "each", "arena", "of one core's"), ([
+    heads = "model", "one core", "core 0", "core 1", "meetings", "each", "stack", "arena", "of one core's"
+    return tables.markdown(heads, ([
         row.model, f"{row.one:,}", *(f"{c.share:.3f}" for c in row.cores), f"{row.barriers.count:,}",
-        f"{row.barriers.instructions:,}",
+        f"{row.barriers.instructions:,}", f"{row.cores[1].stack:,}",
         f"{row.arena_one:,} → {row.arena:,}", f"{row.arena / row.arena_one:.3f}",
     ] for row in rows), left=1)  # fmt: skip
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
+    core = MEASURED["m33"]
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--models", type=Path, required=True, metavar="DIR", help="where .tflite files are")
     parser.add_argument("--only", nargs="+", metavar="STEM", help="models whose names contain one of these")
     parser.add_argument("--share", metavar="A,B", help="as optimize has it")
+    parser.add_argument("--target", choices=(core.target, GENERIC), default=core.target, help="as optimize has it")
     parser.add_argument("--json", action="store_true")
     parser.add_argument("--update", type=Path, metavar="FILE", help="rewrite the table in this document")
     args = parser.parse_args(arguments)
-    core = MEASURED["m33"]
     if reason := missing_tools(core):
         parser.error(reason)
-    mark = "cores-share" if args.share else "cores"
+    mark = f"cores{'-generic' * (args.target == GENERIC)}{'-share' * bool(args.share)}"
     try:
         if args.update:
             tables.require(args.update, mark)
         wanted = args.only or NAMED
         paths = [p for p in sorted(args.models.glob("*.tflite")) if any(name in p.stem for name in wanted)]
-        rows = [measure(path, core, args.share) for path in paths]
+        rows = [measure(path, core, args.share, args.target) for path in paths]
     except (MemoptError, OSError, RuntimeError, ValueError) as error:
         parser.error(str(error))
     print(json.dumps([asdict(row) for row in rows], indent=2) if args.json else table(rows))

@@ -227,6 +227,8 @@ class CoreReport:
     """Estimated."""
     share: float
     """The part of what one core does that is alone."""
+    stack: int
+    """Bytes beside the arena: the most that were counted on a Cortex-M33, without what wake and wait take."""
 
 
 @dataclass(frozen=True, slots=True)

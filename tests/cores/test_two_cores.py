@@ -75,7 +75,8 @@ def test_a_meeting_takes_what_the_report_says() -> None:
     alone, _ = two_cores.counted(CORES["m33"], cases(), RunAs.ALL)  # the same plan, run by one
     each, meeting = two_cores.shares(CORES["m33"], model_cases(result.model), result.report.barriers.count)
     assert result.report.barriers.instructions == MEETING == meeting
-    for (instructions, _), said in zip(each, result.report.cores, strict=True):
+    for (instructions, stack), said in zip(each, result.report.cores, strict=True):
+        assert said.stack / 2 < stack <= said.stack
         assert instructions / alone == pytest.approx(said.share, abs=ESTIMATE)
 
 

@@ -19,6 +19,8 @@ WALK, SET_UP, MEETING = 220, 250, 20
 """Instructions: to get to a firing, which each core does for all of them; to begin a share of one; to wake and to wait.
 Counted on Cortex-M33; a meeting by benchmarks/two_cores.py, with the counters of tmo/spin.h.
 """
+STACKS = 1456, 1256
+"""Bytes of each core's stack, of core 0's inside Invoke(): the most of docs/two-cores.md's models, on Cortex-M33."""
 LEAST_SHARE = 0.2
 """The least part of a core's time: with less, the other one is better off alone."""
 
@@ -81,6 +83,5 @@ def told(
             each[core] += one * part
             again = WALK if part == 0 else SET_UP if part < 1 else 0
             each[core] += work.firings * again * (1 if part == 0 else 1 - part)
-    return tuple(CoreReport(round(n), round(n / whole, 4)) for n in each), BarriersReport(
-        sum(len(sharing.meetings) for sharing in plan.sharing), MEETING
-    )
+    cores = tuple(CoreReport(round(n), round(n / whole, 4), stack) for n, stack in zip(each, STACKS, strict=True))
+    return cores, BarriersReport(sum(len(sharing.meetings) for sharing in plan.sharing), MEETING)

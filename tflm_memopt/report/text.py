@@ -275,7 +275,8 @@ def _cores(report: Report) -> tuple[str, str, str]:
     """What each core does, and how often they meet."""
     shares = " + ".join(f"{core.share:.1%}" for core in report.cores)
     met = f"; they meet {report.barriers.count:,} times" if report.barriers else ""
-    return ("two cores", shares, f"of one core's instructions, estimated{met}")
+    beside = f"; core 1's stack takes {report.cores[1].stack:,} B"
+    return ("two cores", shares, f"of one core's instructions, estimated{met}{beside}")
 
 
 def _board(left: BoardFit) -> tuple[str, str, str]:

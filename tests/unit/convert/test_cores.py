@@ -46,6 +46,7 @@ def test_the_report_has_cores_and_barriers() -> None:
     assert 0.4 < first["share"] < second["share"] < 0.65
     assert first["instructions"] < result.report.instructions["cortex-m33"]
     assert report["barriers"]["count"] > 20
+    assert 1000 < second["stack"] < first["stack"] < 2048
 
 
 def test_a_program_says_how_it_is_shared() -> None:

@@ -8,6 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from conftest import EXAMPLE
 from models import Net
 from rich.console import Console, RenderableType
 
@@ -214,3 +215,11 @@ def test_a_model_that_stays_has_one_time(report: Report) -> None:
     said = " ".join(optimized(stays).split())
     assert re.search(r"time \d+ to \d+ ms nano33ble, cortex-m4, 64 MHz", said)
     assert "instructions 8.00 M estimated" in said
+
+
+def test_two_cores_are_told_with_the_stack_of_the_second(tmp_path: Path) -> None:
+    result = tflm_memopt.optimize(EXAMPLE.read_bytes(), cores=2)
+    said = " ".join(shown(text.optimized(result.report, tmp_path, ()), 400).split())
+    first, second = result.report.cores
+    assert f"two cores {first.share:.1%} + {second.share:.1%} of one core's instructions, estimated; they meet" in said
+    assert f"times; core 1's stack takes {second.stack:,} B" in said
