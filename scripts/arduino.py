@@ -48,6 +48,7 @@ class Sketch:
     emit: str
     max_macs: float = 1.0
     input: str = "arena"
+    cores: int = 1
 
     @property
     def plan(self) -> str:
@@ -57,9 +58,12 @@ class Sketch:
 SKETCHES = (
     Sketch("shapes", "arduino/examples/shapes", "cpp"),
     Sketch("camera", "arduino/examples/camera", "cpp", input="stream"),
+    Sketch("two_cores", "arduino/examples/two_cores", "cpp", cores=2),
     Sketch("no_interpreter", "arduino/examples/no_interpreter", "c", max_macs=1.1),  # fits 16 KB of RAM
     Sketch("esp_idf", "examples/esp_idf/main", "cpp", input="external"),
 )
+WITH_IMAGE = ("shapes", "two_cores")
+"""Sketches that look at the stored image."""
 
 
 def library() -> Mapping[str, bytes]:
@@ -71,7 +75,8 @@ def library() -> Mapping[str, bytes]:
 def sketches(*, replan: bool) -> Mapping[str, bytes]:
     """The models of the sketches, by path."""
     model = (SHAPES / "shapes_int8.tflite").read_bytes()
-    written = {"arduino/examples/shapes/shapes_image.h": shapes_image(model).encode()}
+    image = shapes_image(model).encode()
+    written = {f"arduino/examples/{name}/shapes_image.h": image for name in WITH_IMAGE}
     for sketch in SKETCHES:
         converted = _converted(sketch, model, replan=replan)
         given = bundle.Given(partial(sample, model, converted.model), model)
@@ -87,10 +92,12 @@ def _converted(sketch: Sketch, model: bytes, *, replan: bool) -> Optimized:
     plan = ROOT / sketch.plan
     if plan.is_file() and not replan:
         try:
-            return tflm_memopt.optimize(model, input=sketch.input, plan=json.loads(plan.read_bytes()))
+            kept = json.loads(plan.read_bytes())
+            return tflm_memopt.optimize(model, input=sketch.input, cores=sketch.cores, plan=kept)
         except MemoptError as error:
             print(f"{sketch.plan} is of no use any more, planning anew: {error.what}", file=sys.stderr)
-    return tflm_memopt.optimize(model, input=sketch.input, max_macs=sketch.max_macs)
+    asked = {"max_macs": sketch.max_macs} if sketch.cores == 1 else {"cores": sketch.cores}
+    return tflm_memopt.optimize(model, input=sketch.input, **asked)
 
 
 def shapes_image(model: bytes) -> str:

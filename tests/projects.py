@@ -30,10 +30,34 @@ inline unsigned esp_cpu_get_cycle_count() {
 }
 """,
     "esp_timer.h": "inline long long esp_timer_get_time() { return 0; }\n",
-    "freertos/FreeRTOS.h": "",
-    "freertos/task.h": """\
-#include <stdlib.h>
+    "freertos/FreeRTOS.h": """\
+#define pdFALSE 0
+#define pdPASS 1
+#define portMAX_DELAY 0
 #define pdMS_TO_TICKS(t) (t)
+""",
+    "freertos/task.h": """\
+#include <semaphore.h>
+#include <stdlib.h>
+
+#include <thread>
+struct Task {
+  explicit Task(int core) : core(core) { sem_init(&given, 0, 0); }
+  int core;
+  sem_t given;
+};
+typedef Task *TaskHandle_t;
+inline thread_local TaskHandle_t current = new Task(0);
+inline TaskHandle_t xTaskGetCurrentTaskHandle() { return current; }
+inline int xPortGetCoreID() { return current->core; }
+inline void xTaskNotifyGive(TaskHandle_t task) { sem_post(&task->given); }
+inline unsigned ulTaskNotifyTake(int, int) { return sem_wait(&current->given) == 0; }
+typedef void (*Run)(void *);
+inline int xTaskCreatePinnedToCore(Run run, const char *, int, void *with, int, TaskHandle_t *task, int core) {
+  TaskHandle_t const made = *task = new Task(core);
+  std::thread([=] { current = made, run(with); }).detach();
+  return pdPASS;
+}
 inline void vTaskDelay(int) {
   static int left = getenv("LOOPS") ? atoi(getenv("LOOPS")) : 1;
   if (--left <= 0) exit(0);
@@ -83,18 +107,17 @@ def told(
     main = {"arduino": sketch.parent, "platformio": folder / "platformio/src", "esp-idf": folder / "esp-idf/main"}[
         project
     ]
-    if project == "esp-idf":
-        for name, text in ESP_HEADERS.items():
-            (main / name).parent.mkdir(exist_ok=True)
-            (main / name).write_text(text)
-        platform = [f"-I{main}"]
-    else:
-        shutil.copy(CORE / "main.cpp", main / "core.cpp")
-        platform = [f"-I{CORE}", "-include", "Arduino.h"]
+    for name, text in ESP_HEADERS.items():
+        (main / name).parent.mkdir(exist_ok=True)
+        (main / name).write_text(text)
+    platform = [f"-I{main}"]
+    if project != "esp-idf":
+        shutil.copy(CORE / "main.cpp", main / "start.cpp")
+        platform += [f"-I{CORE}", "-include", "Arduino.h"]
     sketches = [argument for path in main.glob("*.ino") for argument in ("-x", "c++", str(path))]
-    include = [f"-I{folder}/arduino/libraries/tflm-memopt/src"]
-    adapter = folder / "arduino/libraries/tflm-memopt/src/tmo_tflm.cpp"
-    cpp = [*sorted(main.glob("*.cpp")), *([adapter] if objects else [])]
-    run("g++", "-std=gnu++17", *STRICT, "-c", *flags, *include, *tflm.flags, *platform, *cpp, *sketches, cwd=main)
-    run("g++", *guards, *sorted(main.glob("*.o")), *objects, *tflm.link, "-o", "program", cwd=main)
+    source = folder / "arduino/libraries/tflm-memopt/src"
+    shared = any(b"RegisterRegionShared" in data for name, data in files.items() if name.endswith("_ops.h"))
+    cpp = [*sorted(main.glob("*.cpp")), *([source / f"tmo_tflm{'_cores' * shared}.cpp"] if objects else [])]
+    run("g++", "-std=gnu++17", *STRICT, "-c", *flags, f"-I{source}", *tflm.flags, *platform, *cpp, *sketches, cwd=main)
+    run("g++", *guards, *sorted(main.glob("*.o")), *objects, *tflm.link, "-pthread", "-o", "program", cwd=main)
     return run(main / "program", cwd=main, LOOPS=str(loops))

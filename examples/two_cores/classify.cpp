@@ -7,7 +7,6 @@
 #include "shapes_int8_model.h"
 #include "shapes_int8_ops.h"
 #include "tensorflow/lite/micro/micro_interpreter.h"
-#include "tmo_tflm_cores.h"
 
 namespace {
 
@@ -21,9 +20,7 @@ MicroInterpreter *interpreter = nullptr;
 }  // namespace
 
 bool prepare(tmo_team *team) {
-  static Resolver resolver;
-  resolver.AddCustom(tmo::kRegion, tmo::RegisterRegionShared(team));
-  static MicroInterpreter own(tflite::GetModel(shapes_int8_model), resolver, arena, sizeof(arena));
+  static MicroInterpreter own(tflite::GetModel(shapes_int8_model), shapes_int8_op_resolver(team), arena, sizeof(arena));
   interpreter = &own;
   return own.AllocateTensors() == kTfLiteOk;
 }

@@ -47,9 +47,9 @@ OV7675, ESP32 = 1, 2
 
 
 @cache
-def written(where: str) -> Mapping[str, bytes]:
+def written(where: str, cores: int = 1) -> Mapping[str, bytes]:
     model = EXAMPLE.read_bytes()
-    result = tflm_memopt.optimize(model, input=where)
+    result = tflm_memopt.optimize(model, input=where, cores=cores)
     return bundle.files(result, "shapes v1", PROJECTS, bundle.Given(lambda: sample(model, result.model), model))
 
 
@@ -117,6 +117,36 @@ def test_a_window_slides(project: str, rows: int, tflm: str, tmp_path: Path) -> 
     said = told(project, sliding(rows), TFLM[tflm], tmp_path, loops=20)
     assert re.fullmatch(f"({SAME})+", said)
     assert len({line.split(",")[0] for line in said.splitlines()}) > 1
+
+
+RP2040, ARDUINO_ESP32 = (
+    ("-DARDUINO_ARCH_RP2040=1",),
+    ("-DARDUINO_ARCH_ESP32=1", "-include", "freertos/FreeRTOS.h", "-include", "freertos/task.h"),
+)
+
+
+@pytest.mark.slow
+@needs_host
+@pytest.mark.parametrize(
+    ("project", "tflm", "platform", "helps"),
+    [
+        ("arduino", "SPRING", RP2040, True),
+        ("arduino", "SPRING", ARDUINO_ESP32, True),
+        ("platformio", "SPRING", (*RP2040, "-DARDUINO_ARCH_MBED=1"), False),
+        ("esp-idf", "AUTUMN", (), True),
+    ],
+)
+def test_a_project_runs_on_both_cores(
+    project: str, tflm: str, platform: tuple[str, ...], helps: bool, tmp_path: Path
+) -> None:
+    """A thread stands for the other core, where there is one. The worker says that it was there."""
+    files = written("arena", cores=2)
+    library = "arduino/libraries/tflm-memopt/src/tmo_cores.c"
+    before, found, behind = files[library].partition(b"  team->status = run_core(team, 1);")
+    assert found
+    files = {**files, library: b"#include <stdio.h>\n" + before + b'  puts("core 1 helps");\n' + found + behind}
+    said = told(project, files, TFLM[tflm], tmp_path, *platform)
+    assert re.fullmatch(rf"(?:core 1 helps\n){{{2 * helps}}}{SAME}", said)
 
 
 @pytest.mark.slow

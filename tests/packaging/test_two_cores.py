@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 from conftest import EXAMPLE, ROOT
+from projects import ESP_HEADERS
 
 import tflm_memopt
 from tflm_memopt.emit import bundle
@@ -31,33 +32,7 @@ inline void sleep_ms(int) { exit(0); }
 #include <thread>
 inline void multicore_launch_core1(void (*run)()) { std::thread(run).detach(); }
 """,
-    "freertos/FreeRTOS.h": """\
-#define pdFALSE 0
-#define pdPASS 1
-#define portMAX_DELAY 0
-#define pdMS_TO_TICKS(t) (t)
-""",
-    "freertos/task.h": """\
-#include <semaphore.h>
-#include <stdlib.h>
-#include <thread>
-struct Task {
-  Task() { sem_init(&given, 0, 0); }
-  sem_t given;
-};
-typedef Task *TaskHandle_t;
-inline thread_local TaskHandle_t current = new Task;
-inline TaskHandle_t xTaskGetCurrentTaskHandle() { return current; }
-inline void xTaskNotifyGive(TaskHandle_t task) { sem_post(&task->given); }
-inline unsigned ulTaskNotifyTake(int, int) { return sem_wait(&current->given) == 0; }
-inline int xTaskCreatePinnedToCore(void (*run)(void *), const char *, int, void *given, int, TaskHandle_t *task, int) {
-  TaskHandle_t const made = *task = new Task;
-  std::thread([=] { current = made, run(given); }).detach();
-  return pdPASS;
-}
-inline void vTaskDelay(int) { exit(0); }
-""",
-    "start.cpp": 'extern "C" void app_main();\nint main() { app_main(); }\n',
+    **ESP_HEADERS,
 }
 
 

@@ -55,6 +55,9 @@ def files(result: Optimized, name: str, kinds: Collection[str] = ("cpp",), given
 
     kinds: of EMITTERS. Raises UsageError for a model that cannot be written so, and for labels that are not its.
     """
+    if result.report.cores and (alone := next((kind for kind in kinds if kind in ONE_CORE), None)):
+        hint = f"--emit cpp, {', '.join(kind for kind in PROJECTS if kind not in ONE_CORE)}; or --cores 1"
+        raise UsageError(f"--emit {alone} is for one core", code="cores_emit", hint=hint)
     stem = file_stem(name)
     texts: dict[str, str] = {
         f"{stem}.plan.json": to_json((result.plan or NOTHING_PLANNED).to_json()),
@@ -91,6 +94,8 @@ def _module(run: Callable[[Module], str]) -> Emitter:
 _c = _module(lambda _: "")
 MODULES = ("c", "c-specialized")
 """Emitters without an interpreter: the library's executor runs the model, or code for it alone."""
+ONE_CORE = (*MODULES, "stm32cube")
+"""Emitters whose programs have no second core."""
 
 
 def _border(model: Model, given: Given) -> Border:

@@ -44,6 +44,8 @@ class Platform:
     cameras: bool = True
     counter: str = ""
     """The body of a function that reads the core's counter of cycles, which is told besides; empty: there is none."""
+    team: str = ""
+    """A function second_core(): the tmo_team whose second core helps, or NULL; empty: there is no second core."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,7 +119,7 @@ def program(subject: Subject, platform: Platform, runner_header: str = "") -> st
         c=identifier(name), about=comment(name), platform=platform, own=own, alignment=ALIGNMENT,
         model=inference(subject, platform, INVOKE), camera_header=f"{name}_camera.h", image=image,
         runner_header=runner_header, frame=subject.report.frame, window=subject.report.window,
-        variables=subject.report.arena.variables,
+        variables=subject.report.arena.variables, team=platform.team if subject.report.cores else "",
     )  # fmt: skip
 
 

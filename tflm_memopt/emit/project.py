@@ -7,7 +7,7 @@ out, of a camera's pictures or of the stored input; another sensor, and an actio
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 
 from tflm_memopt.emit import library
@@ -39,6 +39,51 @@ _DWT = """\
 """
 """The DWT of Cortex-M3 and later."""
 
+_ON_FREERTOS = """\
+#ifdef CONFIG_FREERTOS_UNICORE
+static tmo_team *second_core() { return nullptr; }
+#else
+static TaskHandle_t core_task[2]; /* of the core that calls Invoke(), and of the other one, which helps */
+
+static void wake_core(void *, int core) { xTaskNotifyGive(core_task[core]); }
+
+static void wait_on_core(void *, int) {
+  while (ulTaskNotifyTake(pdFALSE, portMAX_DELAY) == 0) {
+  }
+}
+
+static tmo_team team = {wake_core, wait_on_core, nullptr, nullptr, nullptr, nullptr, TMO_OK};
+
+static void help(void *) {
+  for (;;) tmo_run_worker(&team);
+}
+
+/* NULL where there is no memory for its task: then one core runs it all. */
+static tmo_team *second_core() {
+  if (core_task[1] != nullptr) return &team;
+  core_task[0] = xTaskGetCurrentTaskHandle();
+  const int other = 1 - xPortGetCoreID();
+  return xTaskCreatePinnedToCore(help, "tmo", 4096, nullptr, 5, &core_task[1], other) == pdPASS ? &team : nullptr;
+}
+#endif
+"""
+"""An ESP32's other core: a task that waits for notifications."""
+_ON_ARDUINO = f"""\
+#if defined(ARDUINO_ARCH_RP2040) && !defined(ARDUINO_ARCH_MBED)
+#include <tmo/spin.h>
+
+static tmo_spin spin;
+static tmo_team team = {{tmo_spin_wake, tmo_spin_wait, &spin, nullptr, nullptr, nullptr, TMO_OK}};
+
+static tmo_team *second_core() {{ return &team; }}
+
+void loop1() {{ tmo_run_worker(&team); }} /* arduino-pico: core 1 calls it again and again */
+#elif defined(ARDUINO_ARCH_ESP32)
+{_ON_FREERTOS}#else
+static tmo_team *second_core() {{ return nullptr; }} /* one core runs it all */
+#endif
+"""
+"""The same, and the RP2040's or RP2350's, which has nothing else to do."""
 _ARDUINO = Platform(
     ("<Chirale_TensorFlowLite.h>", HEADER),
     "micros()",
@@ -52,8 +97,9 @@ void loop() {
 }
 """,
     counter=_DWT,
+    team=_ON_ARDUINO,
 )
-_PLATFORMIO = Platform(_ARDUINO.includes, _ARDUINO.clock, _ARDUINO.say, _ARDUINO.entry, "Arduino.h", counter=_DWT)
+_PLATFORMIO = replace(_ARDUINO, first="Arduino.h")
 _ESP_IDF = Platform(
     ('"esp_cpu.h"', '"esp_timer.h"', '"freertos/FreeRTOS.h"', '"freertos/task.h"'),
     "esp_timer_get_time()",
@@ -67,6 +113,7 @@ extern "C" void app_main() {
 }
 """,
     counter="  return static_cast<uint32_t>(esp_cpu_get_cycle_count());\n",
+    team=_ON_FREERTOS,
 )
 _SDKCONFIG = """\
 # Settings that the program wants; idf.py menuconfig changes them. Written by tflm-memopt.

@@ -24,6 +24,10 @@ NEWLINE = "\n"
 ARENA_ALIGNMENT = 16
 """TFLM aligns its arena's start and end to this (MicroArenaBufferAlignment, micro_arena_constants.h)."""
 
+TEAM = """
+ * team: through which the second core helps (tmo/cores.h), for as long. That of the first call counts; NULL: one core
+ * runs it all."""
+
 
 @dataclass(frozen=True, slots=True)
 class Needed:
@@ -34,18 +38,19 @@ class Needed:
     note: str = ""
 
 
-def needed(model: Model) -> tuple[Needed, ...]:
-    """Each operator of all subgraphs once, in the order in which the model runs them."""
+def needed(model: Model, *, shared: bool = False) -> tuple[Needed, ...]:
+    """Each operator of all subgraphs once, in the order in which the model runs them. shared: ours, by two cores."""
     ops = (op for graph in model.graphs for op in graph.ops)
     names = dict.fromkeys(
         (op.type == CUSTOM_OP, str(op.options["custom_code"]) if op.type == CUSTOM_OP else op.type) for op in ops
     )
-    return tuple(_needed(name, custom=custom) for custom, name in names)
+    return tuple(_needed(name, custom=custom, shared=shared) for custom, name in names)
 
 
-def _needed(name: str, *, custom: bool) -> Needed:
+def _needed(name: str, *, custom: bool, shared: bool) -> Needed:
     if custom and name in OURS:
-        return Needed(name, f'AddCustom("{name}", tmo::RegisterRegion())')
+        registration = "tmo::RegisterRegionShared(team)" if shared else "tmo::RegisterRegion()"
+        return Needed(name, f'AddCustom("{name}", {registration})')
     method = (CUSTOM if custom else BUILTIN).get(name)
     if method is None:
         note = "a custom operator of yours: add it to what this returns" if custom else "TFLM has no kernel for it"
@@ -74,10 +79,13 @@ def builds(model: Model, report: Report) -> Mapping[str, int]:
 
 def ops_header(name: str, model: Model, report: Report, ports: Border | None = None) -> str:
     """NAME_ops.h. ports: the model's inputs and outputs, if its own graph does not have all of them."""
-    c, include_guard, operators = identifier(name), guard(name, "ops"), needed(model)
+    c, include_guard, shared = identifier(name), guard(name, "ops"), bool(report.cores)
+    operators = needed(model, shared=shared)
     nbytes = arena_bytes(model, report)
     at_least = "" if report.arena.exact else "at least "
-    adapter = '#include "tmo_tflm.h"\n' if any(n.operator in OURS for n in operators) else ""
+    team = TEAM if shared else ""
+    header = "tmo_tflm_cores.h" if shared else "tmo_tflm.h"
+    adapter = f'#include "{header}"\n' if any(n.operator in OURS for n in operators) else ""
     arena_comment = "\n".join(f" * {line}" for line in _arena_comment(report, operators, builds(model, report)))
     adds = "\n".join(_statement(n) for n in operators)
     return f"""\
@@ -105,8 +113,8 @@ using namespace ::tflite::micro;
 using Resolver = MicroMutableOpResolver<{max(len(operators), 1)}>;
 }}  // namespace {c}_ops
 
-/* The model's operators and no others. The resolver lives as long as the program, as the interpreter asks. */
-inline {c}_ops::Resolver &{c}_op_resolver() {{
+/* The model's operators and no others. The resolver lives as long as the program, as the interpreter asks.{team} */
+inline {c}_ops::Resolver &{c}_op_resolver({"tmo_team *team = nullptr" * shared}) {{
   static {c}_ops::Resolver resolver;
   static bool filled = false;
   if (!filled) {{

@@ -63,6 +63,24 @@ def test_stm32cube_is_for_a_chip(folder: Path, run: Run) -> None:
     assert not (folder / "out").exists()
 
 
+@pytest.mark.parametrize("kind", bundle.ONE_CORE)
+def test_what_has_no_second_core_is_refused(folder: Path, run: Run, kind: str) -> None:
+    command = ("optimize", "net.tflite", "-o", "out", "--cores", "2", "--board", "nucleo_l476rg")
+    answer = run(*command, "--emit", f"cpp,{kind}")
+    assert_refused(answer, f"--emit {kind} is for one core")
+    assert "try: --emit cpp, arduino, platformio, esp-idf; or --cores 1" in answer.err
+    assert not (folder / "out").exists()
+
+
+def test_a_program_for_two_cores_has_a_team(folder: Path, run: Run) -> None:
+    """And one for one core knows nothing of a second."""
+    for cores, program, resolver in (("1", 0, "net_op_resolver() {"), ("2", 1, "net_op_resolver(tmo_team *team")):
+        assert run("optimize", "net.tflite", "-o", cores, "--cores", cores, "--emit", "esp-idf").code == cli.DONE
+        main = folder / cores / "esp-idf/main"
+        assert (main / "main.cpp").read_text().count("tmo_run_worker(&team)") == program
+        assert resolver in (main / "net_ops.h").read_text()
+
+
 def test_esp_idf_has_its_settings(folder: Path, run: Run) -> None:
     labelled(folder, run, b"a\nb\nc")
     project = folder / "out/esp-idf"

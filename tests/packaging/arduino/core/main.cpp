@@ -1,11 +1,27 @@
 /* An Arduino program that loops as often as the environment's LOOPS says: once, if it says nothing. */
 #include <stdlib.h>
 
+#ifdef ARDUINO_ARCH_RP2040
+#include <thread>
+
+/* arduino-pico: a sketch that has them runs them on core 1, which is a thread here. */
+extern void setup1() __attribute__((weak));
+extern void loop1() __attribute__((weak));
+
+static void core1() {
+  if (setup1) setup1();
+  for (;;) loop1();
+}
+#endif
+
 #include "Arduino.h"
 
 HardwareSerial Serial;
 
 int main() {
+#ifdef ARDUINO_ARCH_RP2040
+  if (loop1) std::thread(core1).detach();
+#endif
   const char *loops = getenv("LOOPS");
   setup();
   for (int left = loops ? atoi(loops) : 1; left > 0; --left) loop();

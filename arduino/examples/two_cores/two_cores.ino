@@ -1,0 +1,58 @@
+/* The sketch `shapes` on both cores of an RP2040 or RP2350, with the core "Raspberry Pi Pico/RP2040/RP2350" (arduino-pico): each makes its share of
+ * every row, inside the interpreter's Invoke(). On other boards one core runs it all. The scores are the same.
+ *
+ * shapes_int8_*.h and .cpp are what `tflm-memopt optimize shapes_int8.tflite --cores 2` writes. */
+#include <Chirale_TensorFlowLite.h>
+#include <tflm_memopt.h>
+#include <tmo/spin.h>
+
+#include "shapes_image.h"
+#include "shapes_int8_model.h"
+#include "shapes_int8_ops.h"
+#include "tensorflow/lite/micro/micro_interpreter.h"
+
+static const char *const kNames[] = {"circle", "triangle", "square", "pentagon", "star", "cross"};
+
+alignas(16) static uint8_t arena[shapes_int8_arena_size];
+static tflite::MicroInterpreter *interpreter = nullptr;
+
+#if defined(ARDUINO_ARCH_RP2040) && !defined(ARDUINO_ARCH_MBED)
+static tmo_spin spin; /* nothing else runs on core 1: it may look again and again whether it is woken */
+static tmo_team both = {tmo_spin_wake, tmo_spin_wait, &spin, nullptr, nullptr, nullptr, TMO_OK};
+static tmo_team *const team = &both;
+static const char *const kCores = "two cores: ";
+
+void loop1() { tmo_run_worker(&both); } /* on core 1: helps with one inference */
+#else
+static tmo_team *const team = nullptr;
+static const char *const kCores = "one core: ";
+#endif
+
+void setup() {
+  Serial.begin(115200);
+  while (!Serial) {
+  }
+  static tflite::MicroInterpreter only(tflite::GetModel(shapes_int8_model), shapes_int8_op_resolver(team), arena, sizeof(arena));
+  if (only.AllocateTensors() == kTfLiteOk) interpreter = &only; /* if not, TFLM has said why */
+}
+
+void loop() {
+  if (interpreter == nullptr) return;
+  memcpy(interpreter->input(0)->data.int8, shapes_image, sizeof(shapes_image)); /* before every Invoke(): its bytes are used again */
+  const unsigned long start = micros();
+  if (interpreter->Invoke() != kTfLiteOk) return;
+  const unsigned long took = micros() - start;
+
+  const int8_t *scores = interpreter->output(0)->data.int8;
+  int best = 0;
+  for (int i = 1; i < 6; ++i) {
+    if (scores[i] > scores[best]) best = i;
+  }
+  const bool same = memcmp(scores, shapes_scores, sizeof(shapes_scores)) == 0;
+  Serial.print(kCores);
+  Serial.print(kNames[best]);
+  Serial.print(same ? ", the same scores as on a PC, " : ", OTHER SCORES than on a PC, ");
+  Serial.print(took);
+  Serial.println(" us");
+  delay(1000);
+}
