@@ -8,19 +8,26 @@ from collections.abc import Callable
 from itertools import pairwise
 from typing import Any
 
+import numpy as np
 import pytest
-from conftest import ROOT
+from conftest import MODELS, ROOT
+from models import Net
 
 import tflm_memopt
 from tflm_memopt.model.reader import read
+from tflm_memopt.rewrite.parts import data_of
 
 sys.path.insert(0, str(ROOT / "benchmarks"))
+import partial_sums
 from papers import classifiers, devices, joint, lifetimes, tiled_paths, tiling_tables
 
 WEIGHTS = {
     "MobileNet V1 0.25": 0.47, "MobileNet V1 1.0": 4.23, "MobileNet V2 1.0": 3.5, "EfficientNet B0": 5.29,
     "ResNet V1 50": 25.56, "Inception V2": 11.2, "DenseNet 121": 7.98,
 }  # fmt: skip
+
+
+PUBLIC = ("kws_dscnn_int8", "vww_96_int8", "ad_autoencoder_int8")
 
 
 @pytest.fixture(scope="module")
@@ -142,6 +149,29 @@ def test_the_grid_of_figure_5_9() -> None:
 
 
 # ---- what the scripts print ----
+
+
+def test_partial_sums_need_the_bytes_of_their_bound() -> None:
+    """The extremes are reached by the inputs that the signs of the weights ask for."""
+    net = Net(2)
+    graph = read(net.model(net.fully_connected(net.input((1, 40)), 8))).graph
+    (op,) = graph.ops
+    weights = data_of(graph, op.inputs[1]).astype(int)
+    zero = graph.tensors[op.inputs[0]].quantization.zero_point[0]
+    for parts in (1, 2, 40):
+        sums = []
+        for own in np.split(weights, parts, axis=1):
+            sums += [int((own * (np.where(own > 0, up, down) - zero)).sum(axis=1)[k])
+                     for up, down in ((127, -128), (-128, 127)) for k in range(8)]  # fmt: skip
+        need = next(n for n in (1, 2, 3, 4) if all(-(1 << (8 * n - 1)) <= s < 1 << (8 * n - 1) for s in sums))
+        assert partial_sums.sum_bytes(graph, op, parts) == need
+
+
+def test_what_partial_sums_would_save() -> None:
+    """As the page has it."""
+    page = (ROOT / "docs/several-devices.md").read_text()
+    rows = [partial_sums.row(MODELS / f"mlperf_tiny_{name}.tflite", 2) for name in PUBLIC]
+    assert all(line in page for line in [*partial_sums.text(rows)][2:])
 
 
 @pytest.mark.parametrize("script", [joint, devices, tiled_paths], ids=["joint", "devices", "tiled_paths"])

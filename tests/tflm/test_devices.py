@@ -13,10 +13,12 @@ from models import Net
 
 sys.path.insert(0, str(ROOT / "benchmarks"))
 
+import devices_speed
 from int8_models import from_layers
 from papers import split_networks
 
 import tflm_memopt
+from tflm_memopt.analysis.lines import LineSpeed
 from tflm_memopt.results import OptimizedDevices
 from tflm_memopt.runtime.verify_devices import DevicesVerification
 
@@ -120,6 +122,21 @@ def test_published_splits_are_bit_exact() -> None:
     for row in (split_networks.in_two(side=32, runs=0), split_networks.by_kernels(0.35, 32, runs=0)):
         assert row["bit_exact"]
         assert row["as_predicted"]
+
+
+def test_slow_lines_between_processes(tmp_path: Path) -> None:
+    """The same bytes, and no sooner than the lines carry them; later by what the processes compute."""
+    net = Net()
+    x = net.input((1, 64))
+    for _ in range(3):
+        x = net.fully_connected(x, 64)
+    model, speed = net.model(x), LineSpeed(4000, 5)
+    shared = tflm_memopt.optimize_devices(model, 2)
+    found = tflm_memopt.verify_devices(model, written(shared, tmp_path), runs=0, line=speed)
+    assert found.bit_exact, found
+    least = devices_speed.lines_alone(shared, speed)
+    assert least > 1000 * max(d.sent for d in shared.report.devices) / speed.rate
+    assert least <= min(found.devices[0].milliseconds) < 2 * least
 
 
 def test_the_frontier_of_the_page() -> None:

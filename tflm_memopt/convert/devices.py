@@ -107,9 +107,9 @@ class Network:
         shared = self.shared(how, devices, lead, at)
         models = device_models(self.source, shared)
         done = tuple(self.optimize(model, f"device{n}/{self.name}") for n, model in enumerate(models))
-        crossing = [_crossing(self.asked, one) for one in done]
-        traffic = check_together([rows for _, rows in crossing])
-        computing = [computed(self.asked, planned) for planned, _ in crossing] if self.line else []
+        found = [crossing(self.asked, one) for one in done]
+        traffic = check_together([rows for _, rows in found])
+        computing = [computed(self.asked, planned) for planned, _ in found] if self.line else []
         by_way = {way: tuple(op.index for op in self.graph.ops if how[op.index] is way) for way in Way}
         each = zip(done, shared.graphs, traffic.sent, traffic.received, strict=True)
         report = DevicesReport(
@@ -132,7 +132,7 @@ class Network:
             room=traffic.room,
             identity=shared.identity,
             seconds=round(time.monotonic() - started, 3),
-            time=together(self.line, computing, [rows for _, rows in crossing]) if self.line else None,
+            time=together(self.line, computing, [rows for _, rows in found]) if self.line else None,
         )
         return OptimizedDevices(done, report)
 
@@ -235,7 +235,7 @@ def _weights(graph: Graph, of: Sequence[int] | None = None) -> int:
     return sum(_filter_bytes(graph, op) for op in graph.ops if of is None or not set(of).isdisjoint(op.stands_for))
 
 
-def _crossing(asked: Request, one: Optimized) -> tuple[Planned, Sequence[RowCrosses]]:
+def crossing(asked: Request, one: Optimized) -> tuple[Planned, Sequence[RowCrosses]]:
     """The plan, and the rows that cross, as the checker replays them.
 
     Raises UsageError where builtin operators are left: TFLM would run them again whenever it goes on after a wait.

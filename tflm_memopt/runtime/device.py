@@ -3,7 +3,7 @@
 Its command line is one JSON object: the number of the device, its model's path, how many inferences, the patience in
 milliseconds, and the arena's size. It listens on a loopback port, which it prints; from standard input it gets the
 ports of all. Device 0 has `inputs`, a file of arrays, and writes `outputs`. Each ends with a line of JSON: bytes sent
-and received, and of every inference the status. The caller's side is in devices.py.
+and received, and of every inference the status and how long it took. The caller's side is in devices.py.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from __future__ import annotations
 import json
 import socket
 import sys
+import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -71,16 +72,19 @@ def main() -> int:
     tflm = wheel.interpreter(model, asked["arena"]) if asked["arena"] else worker.allocate(model)
     inputs = worker.load(Path(asked["inputs"])) if asked["device"] == 0 else []
     results: list[list[NDArray[Any]]] = [[] for _ in range(asked["outputs"])]
-    statuses = []
+    statuses, spent = [], []
     for r in range(asked["runs"]):
+        started = time.monotonic()
         statuses.append(infer(tflm, link, [values[r] for values in inputs]))
+        spent.append(round(1000 * (time.monotonic() - started), 3))
         for k, result in enumerate(results):
             result.append(tflm.get_output(k))
     if asked["device"] == 0:
         worker.save(Path(asked["results"]), [np.stack(result) for result in results])
     sent, received = link.nbytes
     tflm.print_allocations()
-    print(json.dumps({"sent": sent, "received": received, "statuses": statuses}), flush=True)
+    said = {"sent": sent, "received": received, "statuses": statuses, "milliseconds": spent}
+    print(json.dumps(said), flush=True)
     return 0
 
 

@@ -15,8 +15,10 @@ from typing import Any
 
 from numpy.typing import NDArray
 
+from tflm_memopt.analysis.lines import LineSpeed
 from tflm_memopt.runtime import device, worker
 from tflm_memopt.runtime.process import LOG_LINES, RecordedArena, environment, recorded
+from tflm_memopt.runtime.slow_lines import SlowLines
 
 PATIENCE = 10_000
 """Milliseconds that a row may take."""
@@ -34,6 +36,8 @@ class DeviceRun:
     statuses: tuple[int, ...]
     """How each inference ended: 0 is done."""
     arena: RecordedArena
+    milliseconds: tuple[float, ...]
+    """What each took, with its waits; on this computer, not on a device."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,11 +52,18 @@ class DevicesRun:
 
 
 def run_devices(
-    models: Sequence[Path], inputs: Sequence[NDArray[Any]], runs: int, outputs: int, *, patience: int = PATIENCE
+    models: Sequence[Path],
+    inputs: Sequence[NDArray[Any]],
+    runs: int,
+    outputs: int,
+    *,
+    patience: int = PATIENCE,
+    line: LineSpeed | None = None,
 ) -> DevicesRun:
     """`runs` inferences on as many processes as there are models.
 
     inputs[k][r]: what input k of device 0 gets in run r. patience: milliseconds that a row may take.
+    line: between any two of them; None: as fast as loopback is.
     """
     with tempfile.TemporaryDirectory(prefix="tflm-memopt-") as name, contextlib.ExitStack() as ending:
         folder = Path(name)
@@ -66,8 +77,9 @@ def run_devices(
             }  # fmt: skip
             processes.append(ending.enter_context(_started(asked)))
         ports = [int(p.stdout.readline() or 0) if p.stdout else 0 for p in processes]
-        for process in processes if all(ports) else ():
-            _tell(process, ports)
+        lines = ending.enter_context(SlowLines(line, ports)) if line and all(ports) else None
+        for number, process in enumerate(processes if all(ports) else ()):
+            _tell(process, lines.ports(number) if lines else ports)
         done = [_said(process, runs * patience / 1000 + SLACK) for process in processes]
         for number, (process, said) in enumerate(zip(processes, done, strict=True)):
             if process.returncode:
@@ -107,4 +119,6 @@ def _said(process: subprocess.Popen[str], seconds: float) -> str:
 
 def _run(said: str) -> DeviceRun:
     result = json.loads(next(line for line in reversed(said.splitlines()) if line.startswith("{")))
-    return DeviceRun(result["sent"], result["received"], tuple(result["statuses"]), recorded(said))
+    return DeviceRun(
+        result["sent"], result["received"], tuple(result["statuses"]), recorded(said), tuple(result["milliseconds"])
+    )

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tflm_memopt.analysis.lines import LineSpeed
 from tflm_memopt.files import GivenModel, loaded
 from tflm_memopt.model.reader import read
 from tflm_memopt.runtime import stand_in
@@ -43,11 +44,12 @@ def verify_devices(
     seed: int = 0,
     inputs: Sequence[NDArray[Any]] = (),
     patience: int = PATIENCE,
+    line: LineSpeed | None = None,
 ) -> DevicesVerification:
     """Runs the original, and the models of all devices, each in a process that has its own file alone.
 
     models: the files, by the devices' numbers. runs, seed, inputs: as verify() has them. patience: milliseconds that a
-    row may take from one device to another.
+    row may take from one device to another. line: how fast each line between two of them is; None: as loopback is.
 
     Raises what verify() raises.
     """
@@ -58,7 +60,7 @@ def verify_devices(
     (expected,) = under_tflm(Job(stand_in.runnable(data), before.graph, [case.original for case in cases]))
     demand(expected)
     fed = [np.stack(values) for values in zip(*(case.rewritten.values for case in cases), strict=True)]
-    got = run_devices(models, fed, len(cases), len(seen.outputs), patience=patience)
+    got = run_devices(models, fed, len(cases), len(seen.outputs), patience=patience, line=line)
     failure = got.failure or _failure(got.devices)
     difference = None if failure else first_difference(before.graph, changes, cases, expected, Outcome(got.outputs))
     return DevicesVerification(
