@@ -6,6 +6,7 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 
 struct HardwareSerial {
   void begin(unsigned long) {}
@@ -24,6 +25,11 @@ struct HardwareSerial {
 extern HardwareSerial Serial;
 
 inline unsigned long micros() { return 0; }
+inline unsigned long millis() { /* a clock that goes: links wait by it */
+  timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return static_cast<unsigned long>(now.tv_sec) * 1000 + static_cast<unsigned long>(now.tv_nsec) / 1000000;
+}
 inline void delay(unsigned long) {}
 
 void setup();

@@ -1,0 +1,8 @@
+/* As much of the ESP32's WiFi library as the sketches use. */
+#pragma once
+
+enum { WIFI_STA };
+struct WiFiClass {
+  void mode(int) {}
+};
+static WiFiClass WiFi;

@@ -1,0 +1,99 @@
+"""examples/two_devices: the page's lines, then the two sketches, compiled for this machine and run as two processes.
+
+A socket that loses frames and acknowledgements stands for the radio, and ThreadSanitizer watches what its task and the
+run share.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import runpy
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from conftest import ROOT
+
+HERE = Path(__file__).parent
+EXAMPLE = ROOT / "examples/two_devices"
+TFLM = runpy.run_path(str(ROOT / "scripts/tflm2023.py"))
+WATCHED = "-fsanitize=thread"
+PC_ARENA = 80_000
+
+
+def boards(folder: Path) -> Path:
+    """What README.md's lines make, in a copy of the example: where they are."""
+    here = folder / "examples/two_devices"
+    shutil.copytree(EXAMPLE, here)
+    for name in ("custom_ops", "arduino", "examples/shapes"):
+        (folder / name).symlink_to(ROOT / name)
+    (lines,) = re.findall(r"```sh\n(.*?)```", (EXAMPLE / "README.md").read_text(encoding="utf-8"), re.DOTALL)
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    subprocess.run(
+        ["sh", "-eu", "-c", lines], cwd=here, check=True, capture_output=True, env=os.environ | {"PATH": path}
+    )
+    return here
+
+
+def compiled(folder: Path, device: int, age: str, library: list[Path]) -> Path:
+    """A board's program."""
+    for ops in folder.glob("*_ops.h"):  # its arena is that of 32-bit builds
+        ops.write_text(re.sub(r"(?<=arena_size = )\d+", str(PC_ARENA), ops.read_text()))
+    tflm = TFLM["AGES"][0]
+    places = (HERE / "radio", HERE / "arduino/core", ROOT / "arduino/src", folder)
+    common = ["-O1", "-g", "-Wall", "-Wextra", "-Werror", WATCHED, *(f"-I{place}" for place in places), "-c"]
+    steps = [
+        ["gcc", "-std=gnu11", *common, *sorted(folder.glob("*.c"))],
+        ["g++", "-std=gnu++17", *common, f"-DDEVICE={device}", *([f"-D{age}"] if age else []), *tflm.flags,
+         HERE / "arduino/core/main.cpp", *sorted(folder.glob("*.cpp")),
+         "-include", "Arduino.h", "-x", "c++", folder / "espnow.ino"],
+        ["g++", WATCHED, "-pthread", "*.o", *library, *tflm.link, "-o", "program"],
+    ]  # fmt: skip
+    for step in steps:
+        words = [str(w) for word in step for w in (sorted(folder.glob("*.o")) if word == "*.o" else [word])]
+        done = subprocess.run(words, cwd=folder, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stderr
+    return folder / "program"
+
+
+def built_library(folder: Path) -> list[Path]:
+    """The Arduino library's objects, watched as well."""
+    folder.mkdir()
+    tflm, sources = TFLM["AGES"][0], ROOT / "arduino/src"
+    common = ["-O1", "-g", WATCHED, f"-I{sources}", "-c"]
+    subprocess.run(["gcc", "-std=gnu11", *common, *sorted(sources.glob("*.c"))], cwd=folder, check=True)
+    cpp = ["g++", "-std=gnu++17", *common, *tflm.flags, *sorted(sources.glob("*.cpp"))]
+    subprocess.run(cpp, cwd=folder, check=True)
+    return sorted(folder.glob("*.o"))
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(bool(TFLM["missing"]()) or not shutil.which("g++"), reason=TFLM["missing"]() or "no g++")
+def test_two_boards_find_the_shape_together(tmp_path: Path) -> None:
+    here = boards(tmp_path)
+    room = json.loads((here / "out/shapes_int8.report.json").read_text())["room"]
+    source = (here / "espnow/espnow.ino").read_text()
+    (ring,) = map(int, re.findall(r"ring\[(\d+)\]", source))
+    assert room <= ring
+    assert f"`room` is {room:,} " in source
+    library = built_library(tmp_path / "library")
+    ages = ("", "RADIO_OF_IDF_4")
+    programs = [compiled(here / f"board{n}/espnow", n, age, library) for n, age in enumerate(ages)]
+    air = os.environ | {"RADIO": str(tmp_path), "LOSS": "10", "TSAN_OPTIONS": "exitcode=66"}
+    helper = subprocess.Popen([programs[1]], env=air | {"ADDRESS": "1", "LOOPS": "1000000"}, stderr=subprocess.PIPE)
+    try:
+        asked = air | {"ADDRESS": "0", "LOOPS": "8"}
+        done = subprocess.run([programs[0]], env=asked, capture_output=True, text=True, timeout=120, check=False)
+        assert helper.poll() is None, "the helper ended"
+    finally:
+        helper.kill()
+        _, complaints = helper.communicate()
+    assert done.returncode == 0, done.stderr
+    assert b"data race" not in complaints, complaints.decode()
+    assert "OTHER" not in done.stdout
+    right = done.stdout.count("star, the same scores as on a PC, ")
+    assert right >= 4, done.stdout  # the first inferences may begin before the helper is there
