@@ -68,3 +68,11 @@ def test_a_model_with_variables_runs_on_one_core() -> None:
     with pytest.raises(UsageError, match="one core") as raised:
         tflm_memopt.optimize(svdf_network(), cores=2)
     assert raised.value.code == "cores_state"
+
+
+@pytest.mark.slow
+def test_a_second_core_takes_memory_for_its_counters_alone() -> None:
+    """Against blocks that are row by row, too."""
+    one, two = ({"without": ("tiles",)}, {"cores": 2})
+    arenas = [tflm_memopt.optimize(EXAMPLE.read_bytes(), **options).report.arena.total for options in (one, two)]
+    assert 0 < arenas[1] - arenas[0] <= 64
