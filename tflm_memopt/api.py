@@ -163,6 +163,7 @@ def optimize_devices(
     long an inference takes, for which a clock is needed.
     memory: bytes of RAM and flash that each device has for arena and model, "20kB,128kB", or RAM alone. Without it each
     has the least to hold; with it, of what fits, the fastest is taken or, without a link, what sends the fewest bytes.
+    board: each device is one; its clock and core are taken, and DoesNotFit is raised where one does not fit.
     cut: numbers of operators at which the next device begins, one less than devices: each runs all of its operators.
 
     Raises what optimize() raises, UsageError for a network, or options, that several devices cannot have, and
@@ -175,8 +176,11 @@ def optimize_devices(
     if cut and limit:
         raise UsageError("a cut says what each device runs", code="devices_cut_memory", hint="--cut without --memory")
     if cut:
-        return devices_choice.in_a_row(network, count, cut)
-    return devices_choice.choose(network, count, limit, partial(progress, "planning ways to share"))
+        made = devices_choice.in_a_row(network, count, cut)
+    else:
+        made = devices_choice.choose(network, count, limit, partial(progress, "planning ways to share"))
+    devices_choice.demand_board(made, network.asked.limits.board)
+    return made
 
 
 def explore_devices(
@@ -203,12 +207,16 @@ def _network(model: GivenModel, name: str, link: Link | None, progress: Progress
     """A model that is to be shared. progress: told of each device's conversion."""
     data, name, _ = loaded(model, name)
     line = None if link is None else LineSpeed(*units.line(link))
+    asked = request(complete("optimize", options, OptimizeOptions))
     own = OptimizeOptions(**{**options, "if_worthwhile": False})
+    if on := asked.limits.board:  # devices are compared with it when all of them are there
+        target = options.get("target") or on.target
+        own = OptimizeOptions(**{**own, "board": None, "clock": None, "target": target, "abi": on.abi})
 
     def one(data: bytes, name: str) -> Optimized:
         return optimize(data, name=name, progress=progress, **own)
 
-    return Network(data, name, request(complete("optimize", options, OptimizeOptions)), one, line)
+    return Network(data, name, asked, one, line)
 
 
 def _tell_left(progress: Progress, conversion: Conversion, limits: Limits, started: float) -> None:

@@ -54,8 +54,7 @@ def checked_count(devices: int, asked: Request) -> int:
             raise UsageError(f"several devices have no {flag} {wanted}", code="devices_option", hint=f"{flag} {alone}")
     for flag, given, hint in (
         ("--cores 2", options.speeds, "no --cores"),
-        ("--board", asked.limits.board, "--memory RAM,FLASH, and --target"),
-        ("--ram-limit", asked.limits.ram, "--memory RAM,FLASH"),
+        ("--ram-limit", asked.limits.total, "--memory RAM,FLASH"),
     ):
         if given:
             raise UsageError(f"several devices have no {flag}", code="devices_limit", hint=hint)

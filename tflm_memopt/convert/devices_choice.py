@@ -16,11 +16,14 @@ from itertools import chain
 
 from tflm_memopt.convert.devices import Network, chosen, computed, cut, in_rows, layer, pipeline
 from tflm_memopt.convert.frontier import undominated
+from tflm_memopt.emit.firmware import firmware
 from tflm_memopt.errors import DoesNotFit
 from tflm_memopt.model.graph import Graph
 from tflm_memopt.ops.crossing import SEND
 from tflm_memopt.results import DevicesExploration, DevicesPoint, DevicesReport, OptimizedDevices
 from tflm_memopt.rewrite.shares import MOST_DEVICES, Way
+from tflm_memopt.targets.boards import Board
+from tflm_memopt.targets.boards import fit as board_fit
 from tflm_memopt.tflm.arena import predict
 
 How = Mapping[int, Way]
@@ -97,6 +100,18 @@ def _more(network: Network, devices: int, memory: Memory) -> Iterator[str]:
         if admits(memory, report):
             yield f"--devices {more} (fits in {report.ram:,} B of RAM and {report.flash:,} B of flash)"
             return
+
+
+def demand_board(made: OptimizedDevices, board: Board | None) -> None:
+    """Raises DoesNotFit where a device's arena, model and code are more than a board has."""
+    for number, one in enumerate(made.models if board else ()):
+        if board and not (found := board_fit(board, one.report.arena, firmware(one.model))).fits:
+            raise DoesNotFit(
+                f"device {number} of {len(made.models)} does not fit on {board.id}",
+                code="devices_board",
+                where=f"{found.ram_left:,} B of RAM and {found.flash_left:,} B of flash would be left",
+                hint=f"--devices {min(len(made.models) + 1, MOST_DEVICES)}, or a larger board",
+            )
 
 
 def frontier(network: Network, devices: int, planning: Planning) -> DevicesExploration:

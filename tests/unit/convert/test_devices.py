@@ -133,6 +133,16 @@ def test_a_cut_gives_each_device_its_operators(tmp_path: Path, capsys: pytest.Ca
 
 
 @pytest.mark.slow
+def test_a_board_gives_its_clock_and_its_limits() -> None:
+    made = tflm_memopt.optimize_devices(dense(), 2, board="nano33ble", link="1MB")
+    said = tflm_memopt.optimize_devices(dense(), 2, target=made.models[0].report.target, clock="64MHz", link="1MB")
+    assert made.report.time == said.report.time
+    with pytest.raises(DoesNotFit, match="device 0 of 2 does not fit on uno_r4") as caught:
+        tflm_memopt.optimize_devices(dense(384), 2, board="uno_r4")
+    assert caught.value.code == "devices_board"
+
+
+@pytest.mark.slow
 def test_devices_that_fit_their_memory_are_found_or_named() -> None:
     model = dense(96)
     least = tflm_memopt.optimize_devices(model, 2).report
