@@ -54,8 +54,8 @@ class CoresReplay:
         if any(number == call[0] for call in self.plan.calls()):
             self.stretch += 1
 
-    def fires(self, key: int, y: int, rows: Sequence[tuple[int, int]]) -> None:
-        """The next firing. rows: half-open ranges of rows that it reads of each input."""
+    def fires(self, key: int, y: int, rows: Sequence[range]) -> None:
+        """The next firing. rows: those that it reads of each input."""
         if not self.plan.sharing:
             return
         if self.fired in self.sharing.meetings:
@@ -69,14 +69,14 @@ class CoresReplay:
             if share.how > How.SECOND or share.how == core:
                 self._make(core, share, y, rows)
 
-    def _make(self, core: int, share: Share, y: int, rows: Sequence[tuple[int, int]]) -> None:
+    def _make(self, core: int, share: Share, y: int, rows: Sequence[range]) -> None:
         op, stage = self.ops[share.op], self.stages[share.op]
         x0, x1, c0, c1 = _own(share, core, op)
-        for k, (first, end) in enumerate(rows):
+        for k, window in enumerate(rows):
             seen = op.reads[k]
             left, right = _columns(op, k, x0, x1, stage.iterative)
             low, high = (c0, c1) if share.how is How.CHANNELS and op.is_depthwise else (0, seen.c)
-            for row in range(first, end):
+            for row in window:
                 at = self.arena.span(op.inputs[k], row, seen.row_bytes)
                 self._touch(core, self.read, (at + left * seen.c + low, right - left, high - low, seen.c), share.op, y)
         at = self.arena.span(op.output, 0 if stage.iterative else y, op.writes.row_bytes)

@@ -28,7 +28,7 @@ FILL = None
 class _Event(NamedTuple):
     """Something that an inference does with a ring."""
 
-    who: object
+    who: str
     row: int
     """The first of those that are new in this inference is 0; older ones are negative."""
     slot: int | None = None
@@ -56,12 +56,12 @@ class StateReplay:
         if op.crossing is not None:
             self.crossed.append(RowCrosses(op.crossing, op.sends, y, op.reads[0].row_bytes))
         for tensor, row in self._read(op, y):
-            self._events[tensor].append(_Event(who, row))
+            self._events[tensor].append(_Event(str(who), row))
         if op.keeps:
             row, _ = op.rows_read(0, y)
-            self._events[op.keeps.tensor].append(_Event(who, row, slot=y))
+            self._events[op.keeps.tensor].append(_Event(str(who), row, slot=y))
         for ring in op.updates:
-            self._events[ring.tensor] += [_Event(who, y - 1), _Event(who, y, slot=y)]
+            self._events[ring.tensor] += [_Event(str(who), y - 1), _Event(str(who), y, slot=y)]
 
     def enter(self, block: Block, ops: Mapping[int, RowOp]) -> None:
         """Raises PlanError unless the executor runs what has to do with states in such a block."""

@@ -1,4 +1,4 @@
-"""The checker's replay of a tiled block: unit by unit, pixel by pixel, as custom_ops/src does it.
+"""The checker's replay of a tiled block: each firing reads and writes pixels.
 
 Naive, and written anew (checker.py). What lives in the block at the same time is proved to be apart all at once
 (lives.py), much faster; this says what is wrong, and where, and decides what is not proved so.
@@ -6,18 +6,16 @@ Naive, and written anew (checker.py). What lives in the block at the same time i
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
 
-from tflm_memopt.check.arena import Ints, TaggedArena
-from tflm_memopt.check.frame import FrameReplay
-from tflm_memopt.check.places import Place, check_lanes, places
-from tflm_memopt.check.walk import StageWalk, Unit, check_walk, firings, steps_of
+from tflm_memopt.check.arena import Ints
+from tflm_memopt.check.places import Place, Places, check_lanes, places
+from tflm_memopt.check.replay import BlockReplay, Output
+from tflm_memopt.check.walk import StageWalk, Unit
 from tflm_memopt.errors import PlanError
-from tflm_memopt.ops.rowop import RowOp
-from tflm_memopt.plan.plan import Block, Role
 
 
 class _RowPixels(NamedTuple):
@@ -28,77 +26,29 @@ class _RowPixels(NamedTuple):
     nbytes: int
 
 
-class TiledReplay:
+class TiledReplay(BlockReplay):
     """One tiled block."""
 
-    def __init__(
-        self,
-        arena: TaggedArena,
-        number: int,
-        block: Block,
-        ops: Mapping[int, RowOp],
-        frame: FrameReplay,
-        fired: Callable[[], None] = lambda: None,
-    ) -> None:
-        """fired: told after each firing."""
-        self.arena, self.number, self.block, self.frame, self.tell = arena, number, block, frame, fired
-        self.steps = steps_of(block, ops)
-        self.places = places(arena, frame, self.steps)
-        self.fired = 0
+    counter_bytes = 8
+
+    @cached_property
+    def places(self) -> Places:
+        """Where its tensors live."""
+        return places(self.arena, self.frame, self.steps)
 
     def run(self) -> None:
-        self.arena.write_private(Role.COUNTERS, self.number, 8 * len(self.steps))
         for step in self.steps.values():
             check_lanes(self.arena, step)
-            check_walk(step)
-        for step in firings(self.number, self.block, self.steps):
-            self._fire(step)
-            self.tell()
-        if self.fired != self.block.firings:
-            raise PlanError(
-                f"block {self.number} fires {self.fired} times, the plan says {self.block.firings}",
-                code="plan_tile_firings",
-            )
-        # nobody writes them a second time: what was overwritten meanwhile is seen now
-        self.arena.read_private(Role.COUNTERS, self.number, f"block {self.number}")
-        macs = sum(step.macs for step in self.steps.values())
-        if macs != self.block.macs:
-            raise PlanError(
-                f"block {self.number} multiplies {macs} times, the plan says {self.block.macs}", code="plan_tile_macs"
-            )
+        super().run()
 
-    def _fire(self, step: StageWalk) -> None:
-        unit, op, arena = step.unit, step.op, self.arena
-        scratch = step.scratch + (self._take_frame(step) if self.frame.frame else 0)
-        arena.write_scratch(self.number, scratch)
-        if step.sums and step.opens[step.done]:
-            arena.write_private(Role.ACCUMULATOR, op.output, step.sum_bytes)
-        made = self._made(step, unit)
-        if step.in_place:
-            self._read(step, unit)
-            self._in_order(step, unit)
-            arena.write_pixels(*made)
-        elif step.ends_late:
-            last = made.at[0, -1].item() + made.nbytes - 1
-            arena.write_late(last, lambda: arena.write_pixels(*made), lambda: self._read(step, unit))
-        else:
-            arena.write_pixels(*made)
-            self._read(step, unit)
-        arena.read_scratch(self.number, scratch, step)
-        if step.sums:
-            arena.read_private(Role.ACCUMULATOR, op.output, step)
-        if unit.group < step.groups:
-            step.pixels += unit.x1 - unit.x0
-        self.fired += 1
+    def _output(self, step: StageWalk) -> Output:
+        made = self._made(step, step.unit)
+        last = made.at[0, -1].item() + made.nbytes - 1 if made.at.size else -1
+        return Output(last, lambda: self.arena.write_pixels(*made))
 
-    def _take_frame(self, step: StageWalk) -> int:
-        """Waits for rows that are pushed; bytes of the pixels of one window that are made int8."""
-        nbytes = 0
-        for k, (rows, columns) in enumerate(step.reads()):
-            if self.frame.is_frame(step.op.inputs[k]) and rows and columns:
-                self.frame.wait_for(rows[-1] + 1, step)
-                nbytes += step.window_bytes(k)
-        return self.frame.converted(step.op, nbytes)
+    def _taken_in(self, step: StageWalk, k: int, rows: range) -> int:
+        """As said there: those of one window."""
+        return step.window_bytes(k)
 
     def _made(self, step: StageWalk, unit: Unit) -> _RowPixels:
         """What a unit writes: none where it only adds to sums."""
@@ -112,7 +62,8 @@ class TiledReplay:
             first, nbytes = step.channels(unit.group)
         return _RowPixels(*self._pixels(place, unit.strip, range(y, y + 1), columns, first), nbytes)
 
-    def _read(self, step: StageWalk, unit: Unit) -> None:
+    def _read(self, step: StageWalk) -> None:
+        unit = step.unit
         for place, (rows, columns) in zip(self.places.inputs[step.stage.op], step.reads(), strict=True):
             if not rows or not columns:
                 continue
@@ -124,9 +75,10 @@ class TiledReplay:
             at, marks = self._pixels(place, unit.strip, rows, columns, first)
             self.arena.read_pixels(place.tensor, at, marks, nbytes, step)
 
-    def _in_order(self, step: StageWalk, unit: Unit) -> None:
-        """Pixel after pixel, front to back, each byte is read before its place is written."""
-        nbytes, columns = step.op.writes.c, range(unit.x0, unit.x1)
+    def _in_order(self, step: StageWalk) -> None:
+        """As said there: pixel after pixel."""
+        unit, nbytes = step.unit, step.op.writes.c
+        columns = range(unit.x0, unit.x1)
         to = self._addresses(self.places.output[step.stage.op], unit, range(unit.row, unit.row + 1), columns)
         for place, (rows, read) in zip(self.places.inputs[step.stage.op], step.reads(), strict=True):
             seen = place.seen

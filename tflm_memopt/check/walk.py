@@ -1,5 +1,6 @@
-"""The checker's view of a tiled block: what each operator fires, what that reads, and who fires when.
+"""The checker's view of a block: what each operator fires, what that reads, and who fires when.
 
+A row block is a tiled one whose strips are single rows, each one tile wide, and whose windows are as wide as the input.
 Naive, and written anew (checker.py).
 """
 
@@ -57,19 +58,21 @@ class UnitWindows(NamedTuple):
 
 
 class StageWalk:
-    """An operator of a tiled block, and how far it got."""
+    """An operator of a block, and how far it got."""
 
     def __init__(self, stage: Stage, op: RowOp, strips: int, *, turned: bool) -> None:
+        """strips: those of a tiled block; 0: row by row."""
         self.stage, self.op, self.walk, self.turned = stage, op, stage.walk, turned
+        self.tiled = strips > 0
         self.walked: Rows = op.reads[0] if stage.iterative else op.writes
         self.tile = self.walk.tile or self.walked.w
         self.scratch = kernel_scratch(stage, op, self.tile)
         self.sums = stage.iterative or self.walk.sums
         self.in_place = op.in_place
-        self.ends_late = op.ends_late and not self.sums and self.walk.groups == 1
+        self.ends_late = op.ends_late and not self.sums and self.walk.groups == 1 and not op.leaves
         self.splits = self.walk.groups > 1 and not self.walk.sums
         self.makes_again = self.walk.rows > self.walk.advance
-        self._lay_out(strips)
+        self._lay_out(strips or self.walked.h)
         self.done = 0
         """The number of the unit that is next."""
         self.pixels = 0
@@ -107,7 +110,8 @@ class StageWalk:
         return len(self.row)
 
     def __str__(self) -> str:
-        return f"operator {self.stage.op} {self.op.name}, unit {tuple(self.unit)}"
+        which = f"unit {tuple(self.unit)}" if self.tiled else f"firing {self.done}"
+        return f"operator {self.stage.op} {self.op.name}, {which}"
 
     @property
     def unit(self) -> Unit:
@@ -122,6 +126,12 @@ class StageWalk:
     def groups(self) -> int:
         """Without the pass that only writes sums."""
         return self.walk.groups - self.walk.sums
+
+    def count(self) -> None:
+        """The pixels that the next unit walks."""
+        unit = self.unit
+        if unit.group < self.groups:
+            self.pixels += unit.x1 - unit.x0
 
     @property
     def macs(self) -> int:
@@ -175,24 +185,32 @@ class StageWalk:
         if self.turned:
             made = self.op.writes
             y, x0, x1 = made.h - 1 - y, made.w - x1, made.w - x0
-        top, left = y * w.stride_h - w.pad_top, x0 * w.stride_w - w.pad_left
+        if self.op.access:
+            top, extent = self.op.access[k].first(y, seen.h), self.op.access[k].extent
+        else:
+            top = np.minimum(y * w.stride_h - w.pad_top, seen.h - 1)  # of a repeated one: row 0
+            extent = (w.kernel_h - 1) * w.dilation_h + 1
+        top, bottom = np.maximum(0, top), np.minimum(seen.h, top + extent)
+        left = x0 * w.stride_w - w.pad_left
         right = (x1 - 1) * w.stride_w - w.pad_left + (w.kernel_w - 1) * w.dilation_w + 1
-        if self.op.is_binary:  # an operand of one row, or of one column, has no other
-            top, left = np.minimum(top, seen.h - 1), np.minimum(left, seen.w - 1)
-        top, bottom = np.maximum(0, top), np.minimum(seen.h, top + (w.kernel_h - 1) * w.dilation_h + 1)
+        if self.op.is_binary:  # an operand of one column has no other
+            left = np.minimum(left, seen.w - 1)
         left, right = np.maximum(0, left), np.minimum(seen.w, right)
+        if not self.tiled:
+            left, right = 0 * left, np.full_like(right, seen.w)
         if self.turned:  # counted from the last to the first
             return UnitWindows(seen.h - bottom, seen.h - top, seen.w - right, seen.w - left)
         return UnitWindows(top, bottom, left, right)
 
     def reads(self) -> Sequence[tuple[range, range]]:
         """Rows and columns of each input that the unit reads that is next."""
-        edges = (tuple(edge[self.done] for edge in lists) for lists in self._edges)
-        return [(range(top, bottom), range(left, right)) for top, bottom, left, right in edges]
+        return self._reads[self.done]
 
     @cached_property
-    def _edges(self) -> Sequence[Sequence[list[int]]]:
-        return [[edge.tolist() for edge in windows] for windows in self.windows]
+    def _reads(self) -> Sequence[Sequence[tuple[range, range]]]:
+        edges = ([edge.tolist() for edge in windows] for windows in self.windows)
+        inputs = ([*zip(map(range, top, end), map(range, left, right), strict=True)] for top, end, left, right in edges)
+        return [*zip(*inputs, strict=True)]
 
     def link(self, maker: Mapping[int, StageWalk]) -> None:
         """Tells it who makes its operands, by tensor, and so what its units demand."""
@@ -210,9 +228,10 @@ class StageWalk:
         window = reader.windows[k]
         if self.stage.iterative:
             return np.where(window.some, len(self) - 1, NOTHING)
-        row, column = window.bottom - 1, window.right - 1
+        row = window.bottom - 1
+        tile = (window.right - 1) // self.tile if self.tiled else 0 * row  # a reader may see rows of another width
         strip, group = self.maker_of(reader, row)
-        number = self.number(strip, group, row, column // self.tile)
+        number = self.number(strip, group, row, tile)
         return np.where(window.some, number, NOTHING)
 
     def maker_of(self, reader: StageWalk, row: Ints) -> tuple[Ints, Ints]:
@@ -275,15 +294,17 @@ def firings(number: int, block: Block, steps: Mapping[int, StageWalk]) -> Iterat
     """Who fires in block `number`, one after the other: each sink, as long as it has units."""
     for sink in block.sinks:
         if sink not in steps:
-            raise PlanError(
-                f"block {number} wants all rows of operator {sink}, which is not in it", code="plan_tile_sink"
-            )
+            raise PlanError(f"block {number} wants all rows of operator {sink}, which is not in it", code="plan_sink")
         while steps[sink].done < len(steps[sink]):
             yield from steps[sink].demand()
 
 
 def check_walk(step: StageWalk) -> None:
-    """Every strip goes on, and every group has channels."""
+    """Every strip goes on, and every group has channels; a row block has strips of one row."""
+    if not step.tiled:
+        if not step.walk.by_rows:
+            raise PlanError(f"operator {step.stage.op} of a row block runs as {step.walk}", code="plan_row_walk")
+        return
     if not 1 <= step.walk.advance <= step.walk.rows:
         raise PlanError(
             f"operator {step.stage.op}: strips of {step.walk.rows} rows advance by {step.walk.advance}",

@@ -16,14 +16,15 @@ from tflm_memopt.check.arena import TaggedArena
 from tflm_memopt.check.frame import FrameReplay
 from tflm_memopt.check.lives import BEFORE, LiveRanges, apart, pieces
 from tflm_memopt.check.packed import kernel_scratch
-from tflm_memopt.check.states import StateReplay
+from tflm_memopt.check.walk import check_walk, firings, steps_of
 from tflm_memopt.errors import PlanError
 from tflm_memopt.ops.opset import Unsupported
 from tflm_memopt.ops.packing import Packing
 from tflm_memopt.ops.rowop import Rows, Window
 from tflm_memopt.plan.plan import Block, Buffer, Plan, Role, Stage
 from tflm_memopt.plan.planner import Options, plan
-from tflm_memopt.rowgraph.graph import InputSource, RowGraph
+from tflm_memopt.plan.walk import Walk
+from tflm_memopt.rowgraph.graph import InputSource
 from tflm_memopt.rowgraph.regions import partition
 
 ROW = 8
@@ -133,12 +134,34 @@ def test_a_turned_block_reads_the_mirror_image_of_its_windows() -> None:
     y = s.conv(s.input(8, 1, 16), 8, stride=2)
     found, op = single(s, y), s.ops[0]
     (block,) = (step for step in found.steps if isinstance(step, Block))
-    frame, states = FrameReplay(arena(), None), StateReplay(found, RowGraph(s.graph(y), (), {0: op}))
     read = [op.rows_read(0, row) for row in range(op.writes.h)]
     for turned, expected in ((False, read), (True, [(8 - end, 8 - first) for first, end in reversed(read)])):
-        replay = checker._RowReplay(arena(), 0, replace(block, turned=turned), {0: op}, frame, states)
-        assert replay.rows[0, 0] == expected
+        step = steps_of(replace(block, turned=turned), {0: op})[0]
+        window = step.windows[0]
+        assert [*zip(window.top.tolist(), window.bottom.tolist(), strict=True)] == expected
     assert read != [(8 - end, 8 - first) for first, end in reversed(read)]
+
+
+def test_a_row_block_that_says_that_it_is_tiled() -> None:
+    """Nobody would look at that: it runs row by row."""
+    s = Sketch()
+    y = s.conv(s.input(8, 1, 16), 8)
+    (block,) = (step for step in single(s, y).steps if isinstance(step, Block))
+    stages = tuple(replace(stage, walk=Walk(2, 2, 2)) for stage in block.stages)
+    step = steps_of(replace(block, stages=stages), {0: s.ops[0]})[0]
+    with pytest.raises(PlanError, match="operator 0 of a row block runs as Walk") as refused:
+        check_walk(step)
+    assert refused.value.code == "plan_row_walk"
+
+
+def test_a_row_is_one_unit_however_wide_its_reader_sees_it() -> None:
+    s = Sketch()
+    y = s.relu(s.conv(s.input(8, 1, 4), 4))
+    seen = Rows(8, 4, 1)
+    s.rows[y], s.ops[1] = seen, replace(s.ops[1], reads=(seen,), writes=seen)
+    block = Block(0, (Stage(0, (0,)), Stage(1, (0,))), (1,), 16, 0)
+    steps = steps_of(block, dict(enumerate(s.ops)))
+    assert [step.stage.op for step in firings(0, block, steps)] == [0, 1] * 8
 
 
 def test_rows_that_nobody_asks_for_are_pushed_when_the_block_is_done() -> None:

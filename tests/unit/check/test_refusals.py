@@ -85,7 +85,7 @@ def test_an_operator_that_is_wanted_to_make_more_rows_than_it_has() -> None:
     mutant = with_buffer(found, counters, replace(found.buffers[counters], nbytes=4))
     both = replace(second, stages=(*first.stages, *second.stages))
     apart = replace(mutant, steps=(both,), offsets=tuple(range(0, 64 * len(mutant.buffers), 64)), head=1024)
-    assert "operator 0 fires 8 times, block 0 wants more" in refusal(s, apart, y)
+    assert "operator 0: row 8 is not made in strip -1, group 0" in refusal(s, apart, y)
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,117 @@
+"""The checker's replay of a block, firing by firing, as tmo_run() does it: what row blocks and tiled blocks share.
+
+Naive, and written anew (checker.py).
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping
+from typing import NamedTuple
+
+from tflm_memopt.check.arena import TaggedArena
+from tflm_memopt.check.frame import FrameReplay
+from tflm_memopt.check.walk import StageWalk, check_walk, firings, steps_of
+from tflm_memopt.errors import PlanError
+from tflm_memopt.ops.rowop import RowOp
+from tflm_memopt.plan.plan import Block, Role
+
+
+class Output(NamedTuple):
+    """What a firing writes."""
+
+    last: int
+    """The address of its last byte; -1: it writes none."""
+    write: Callable[[], None]
+
+
+NO_OUTPUT = Output(-1, lambda: None)
+
+
+class BlockReplay(ABC):
+    """The replay of one block. Its subclasses know where rows, or pixels, live."""
+
+    counter_bytes: int
+    """Bytes that count the firings of one operator."""
+
+    def __init__(
+        self,
+        arena: TaggedArena,
+        number: int,
+        block: Block,
+        ops: Mapping[int, RowOp],
+        frame: FrameReplay,
+        fired: Callable[[], None] = lambda: None,
+    ) -> None:
+        """fired: told after each firing."""
+        self.arena, self.number, self.block, self.frame, self.tell = arena, number, block, frame, fired
+        self.steps = steps_of(block, ops)
+        self.fired = 0
+
+    @abstractmethod
+    def _output(self, step: StageWalk) -> Output:
+        """What the operator's next firing writes."""
+
+    @abstractmethod
+    def _read(self, step: StageWalk) -> None:
+        """Reads what the operator's next firing reads."""
+
+    @abstractmethod
+    def _in_order(self, step: StageWalk) -> None:
+        """Raises PlanError unless, front to back, each byte is read before its place is written."""
+
+    @abstractmethod
+    def _taken_in(self, step: StageWalk, k: int, rows: range) -> int:
+        """Bytes of input k, outside of the arena, that become int8 at once when a firing reads these rows."""
+
+    def run(self) -> None:
+        """Raises PlanError, unless the block finds each byte that it reads, and does what the plan says of it."""
+        self.arena.write_private(Role.COUNTERS, self.number, self.counter_bytes * len(self.steps))
+        for step in self.steps.values():
+            check_walk(step)
+        for step in firings(self.number, self.block, self.steps):
+            self._fire(step)
+            self.tell()
+        if self.fired != self.block.firings:
+            raise PlanError(
+                f"block {self.number} fires {self.fired} times, the plan says {self.block.firings}",
+                code="plan_firings",
+            )
+        # nobody writes them a second time: what was overwritten meanwhile is seen now
+        self.arena.read_private(Role.COUNTERS, self.number, f"block {self.number}")
+        macs = sum(step.macs for step in self.steps.values())
+        if macs != self.block.macs:
+            raise PlanError(
+                f"block {self.number} multiplies {macs} times, the plan says {self.block.macs}", code="plan_macs"
+            )
+
+    def _fire(self, step: StageWalk) -> None:
+        op, arena = step.op, self.arena
+        scratch = step.scratch + (self._take_frame(step) if self.frame.frame else 0)
+        arena.write_scratch(self.number, scratch)
+        if step.sums and step.opens[step.done]:
+            arena.write_private(Role.ACCUMULATOR, op.output, step.sum_bytes)
+        output = self._output(step)
+        if step.in_place:
+            self._read(step)
+            self._in_order(step)
+            output.write()
+        elif step.ends_late:
+            arena.write_late(output.last, output.write, lambda: self._read(step))
+        else:
+            output.write()
+            self._read(step)
+        arena.read_scratch(self.number, scratch, step)
+        if step.sums:
+            arena.read_private(Role.ACCUMULATOR, op.output, step)
+        step.count()
+        self.fired += 1
+
+    def _take_frame(self, step: StageWalk) -> int:
+        """Waits for rows that are pushed; bytes of the pixels of one window that are made int8."""
+        nbytes = 0
+        for k, (rows, columns) in enumerate(step.reads()):
+            if self.frame.is_frame(step.op.inputs[k]) and rows and columns:
+                self.frame.wait_for(rows[-1] + 1, step)
+                nbytes += self._taken_in(step, k, rows)
+        return self.frame.converted(step.op, nbytes)

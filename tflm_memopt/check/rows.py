@@ -1,0 +1,90 @@
+"""The checker's replay of a row block: each firing reads whole rows and writes one, or adds one to sums.
+
+Naive, and written anew (checker.py).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from tflm_memopt.check.arena import TaggedArena
+from tflm_memopt.check.cores import CoresReplay
+from tflm_memopt.check.frame import FrameReplay
+from tflm_memopt.check.replay import NO_OUTPUT, BlockReplay, Output
+from tflm_memopt.check.states import StateReplay
+from tflm_memopt.check.walk import StageWalk
+from tflm_memopt.errors import PlanError
+from tflm_memopt.ops.rowop import RowOp
+from tflm_memopt.plan.plan import Block
+
+
+class RowReplay(BlockReplay):
+    """One row block. Only such blocks have to do with states, with other devices, and with a second core."""
+
+    counter_bytes = 2
+
+    def __init__(
+        self,
+        arena: TaggedArena,
+        number: int,
+        block: Block,
+        ops: Mapping[int, RowOp],
+        frame: FrameReplay,
+        fired: Callable[[], None],
+        states: StateReplay,
+        cores: CoresReplay,
+    ) -> None:
+        """states, cores: told of each firing."""
+        super().__init__(arena, number, block, ops, frame, fired)
+        self.states, self.cores = states, cores
+
+    def _fire(self, step: StageWalk) -> None:
+        super()._fire(step)
+        self.states.fires(step.op, step.done, step)
+        self.cores.fires(step.stage.op, step.done, [rows for rows, _ in step.reads()])
+
+    def _output(self, step: StageWalk) -> Output:
+        op, nbytes = step.op, step.op.writes.row_bytes
+        if op.leaves or (step.stage.iterative and step.done < len(step) - 1):
+            return NO_OUTPUT
+        row = 0 if step.stage.iterative else step.done
+        at = self.arena.span(op.output, row, nbytes)
+        return Output(at + nbytes - 1, lambda: self.arena.write(op.output, row, nbytes))
+
+    def _read(self, step: StageWalk) -> None:
+        op = step.op
+        if op.receives:
+            return
+        for tensor, seen, (rows, _) in zip(op.inputs, op.reads, step.reads(), strict=True):
+            if self.states.is_state(tensor):
+                continue
+            if not self.frame.is_frame(tensor):
+                self.arena.read_rows(tensor, rows.start, rows.stop, seen.row_bytes, step)
+                continue
+            for row in rows:
+                if (at := self.frame.address(row)) is not None:
+                    self.arena.read_run(tensor, at, row * seen.row_bytes, seen.row_bytes, step)
+
+    def _taken_in(self, step: StageWalk, k: int, rows: range) -> int:
+        """As said there: those of all rows under a window."""
+        taps = rows[:: step.op.window.dilation_h] if k == 0 else rows
+        return len(taps) * step.op.reads[k].row_bytes
+
+    def _in_order(self, step: StageWalk) -> None:
+        """As said there: no output may start inside an input row, nor touch one that is read again for the next
+        pixel.
+        """
+        op, row, nbytes = step.op, step.done, step.op.writes.row_bytes
+        to = self.arena.span(op.output, row, nbytes)
+        for tensor, seen in zip(op.inputs, op.reads, strict=True):
+            if self.states.is_state(tensor):
+                continue
+            y, long = min(row, seen.h - 1), seen.row_bytes
+            at = self.frame.address(y) if self.frame.is_frame(tensor) else self.arena.span(tensor, y, long)
+            if at is None:
+                continue
+            if at < to < at + long or (long < nbytes and to <= at < to + nbytes):
+                raise PlanError(
+                    f"{step}: the output starts {to - at} bytes behind the start of tensor {tensor} that it replaces",
+                    code="plan_in_place",
+                )
