@@ -175,7 +175,7 @@ class Balance:
     """What a rewrite saves in RAM and adds to flash, in bytes, on one core (convert/policy.py)."""
 
     core: str
-    """Whose library was measured."""
+    """The core whose library was measured."""
     ram_saved: int
     flash_added: int
     """model + library; negative where the file shrinks by more than the library takes."""
@@ -255,7 +255,7 @@ class Report:
     window: WindowReport | None
     op_per: str
     target: str
-    """Whose kernels it is packed for."""
+    """The target whose kernels it is packed for."""
     max_macs: float | None
     ram_limit: int | None
     max_instructions: int | None

@@ -40,7 +40,7 @@ class Fit:
     worst: float
     """How far off estimates are at the most, as a share, for models that are left out of the fit one at a time."""
     models: int
-    """That were counted."""
+    """Models that were counted."""
 
 
 @cache

@@ -71,7 +71,7 @@ class Table:
 
     core: str
     target: str
-    """Whose programs it runs best."""
+    """The target whose programs it runs best."""
     kernels: Costs
     plans: int
     """Plans of models that the fit has not seen. How far off their estimates are: the median error, and the most that

@@ -24,7 +24,7 @@ class Footprint:
     """Bytes of flash that inference takes on a core."""
 
     core: str
-    """Whose library was measured."""
+    """The core whose library was measured."""
     model: int
     """The .tflite file."""
     library: int
@@ -44,7 +44,7 @@ class Firmware:
     model: int
     """Bytes of the .tflite file."""
     operators: tuple[str, ...]
-    """That TFLM's kernels run, each once."""
+    """Operators that TFLM's kernels run, each once."""
     parts: tuple[str, ...] = ()
     """What it needs of the C library: kernels, packings and parts of the executor, as flash.json names them."""
     rewritten: bool = False

@@ -29,11 +29,11 @@ class FlashTiming:
     wait_states: int
     """Cycles beyond the first for each line that is read from the memory itself."""
     line_bytes: int = 16
-    """That are read at once, and that a cache keeps together."""
+    """Bytes that are read at once, and that a cache keeps together."""
     instruction_lines: int = 0
     """That a cache for instructions holds; the least lately used one makes room."""
     data_lines: int = 0
-    """That a cache for constants holds."""
+    """Lines that a cache for constants holds."""
     prefetch: bool = False
     """The line behind the one that is executed is read ahead."""
 
@@ -155,7 +155,7 @@ class TimeLimit:
 
     @property
     def cycles(self) -> float:
-        """That are left for the plan; 0: none."""
+        """Cycles that are left for the plan; 0: none."""
         return max(0.0, self.clock.within(self.milliseconds) - self.builtin)
 
     def takes(self, work: Iterable[Work]) -> float:

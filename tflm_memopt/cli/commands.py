@@ -123,7 +123,7 @@ def _optimize_one(
 
 
 def _manifest(args: argparse.Namespace, result: Optimized) -> dict[str, bytes]:
-    """That of --manifest, for the rewritten model."""
+    """Files of --manifest, for the rewritten model."""
     if args.manifest is None:
         return {}
     with about(args.manifest):

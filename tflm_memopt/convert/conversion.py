@@ -142,7 +142,7 @@ class Conversion:
         return self.rows
 
     def within(self, tiles: Settings | None) -> Conversion:
-        """The same with other limits of tiled blocks."""
+        """This conversion with other limits of tiled blocks."""
         other = copy.copy(self)
         other.options, other.at = replace(self.options, tiles=tiles), cache(other._at)
         other.__dict__.pop("plans", None)
@@ -229,7 +229,7 @@ class Conversion:
         return found
 
     def packed_for(self, target: str) -> Conversion:
-        """The same for another target."""
+        """This conversion for another target."""
         options = replace(self.options, target=target)
         return Conversion(self.source, self.border, self.whole, options, self.abi, self.widest, self.library)
 

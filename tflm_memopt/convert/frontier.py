@@ -179,7 +179,7 @@ class Plans:
         return _rising(points)
 
     def budgets_with(self, choice: Choice) -> list[int]:
-        """The same with one set of second passes."""
+        """Multiply-accumulates of undominated points, rising, with one set of second passes."""
         if self._better:
             return self.budgets
         return _rising(_points(self._with(choice)))

@@ -20,7 +20,7 @@ from tflm_memopt.targets.boards import BoardFit, boards, fit
 from tflm_memopt.tflm.arena import Arena
 
 MOST_BOARDS = 4
-"""That a hint names, smallest first."""
+"""Boards that a hint names, smallest first."""
 SMALLER = "a smaller model"
 
 

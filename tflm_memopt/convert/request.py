@@ -48,7 +48,7 @@ class Request:
     int8_io: bool
     abi: Abi
     library: Library
-    """Whose kernels run operators that stay builtin."""
+    """The library whose kernels run operators that stay builtin."""
     table: Table
     """The estimates of instructions, on one core."""
     clock: Clock | None

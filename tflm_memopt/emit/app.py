@@ -85,7 +85,7 @@ inline {c}_app::Resolver &{c}_op_resolver() {{
 
 
 def _turns(c: str, running: Sequence[int], paused: Sequence[int]) -> str:
-    """Who may run now."""
+    """The C++ function that says which models may run now."""
     rows = ", ".join(f"{{{a:#x}u, {b:#x}u}}" for a, b in zip(running, paused, strict=True))
     return f"""\
 /* Whose turn it is. tmo_enter(&{c}_turns(), MODEL) before a model's inputs are filled, before a push of rows and when

@@ -65,7 +65,7 @@ def _units(program: Program, op: ProgramOp) -> int:
 
 
 def _last_row(program: Program, op: ProgramOp, operand: int, row: int) -> int:
-    """That it reads; -1: none."""
+    """The last row of an operand that a firing reads; -1: none."""
     if op.iterative:
         return row
     height = program.tensors[op.inputs[operand]].height

@@ -65,7 +65,7 @@ class Kind(enum.IntEnum):
 
 
 GATES = 4
-"""That an LSTM has."""
+"""Gates of an LSTM."""
 GATE_SCALES = 2 * GATES + 4
 """Its scales: of each gate's input and of what was made before; of both products that make the cells; of the output;
 and what brings cells to the units of their curve, a factor and bits to the right."""

@@ -59,7 +59,7 @@ class Window:
 
     @property
     def extent_w(self) -> int:
-        """The same of columns."""
+        """Input columns between the first and the last under one window, both included."""
         return (self.kernel_w - 1) * self.dilation_w + 1
 
     def reach_h(self, rows: int) -> int:

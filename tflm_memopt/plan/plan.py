@@ -201,7 +201,7 @@ class Plan:
     proven: bool
     """No layout of these buffers is lower than `head`."""
     target: str = GENERIC
-    """Whose kernels its operators are packed for."""
+    """The target whose kernels its operators are packed for."""
     passes: tuple[SecondPass, ...] = ()
     """Operators that run twice: copies are numbered in this order, from the first number that no operator has."""
     tilings: tuple[Tiling, ...] = ()

@@ -69,7 +69,7 @@ class Options:
     tiles: Settings | None = NO_RECOMPUTE
     """What tiled blocks may use, and how much they may compute again; None: row blocks only."""
     kernels: str = ANY
-    """Whose, where only builtin operators run."""
+    """The library whose kernels run, where only builtin operators do."""
     speeds: tuple[float, float] | None = None
     """The part of each of two cores' time that is the inference's (plan/cores.py); None: one core."""
     allow_ops: tuple[str, ...] = ()
@@ -144,7 +144,7 @@ class Planner:
         return [(cut, nbytes) for cut, nbytes in needs if nbytes >= max(most, least)]
 
     def within(self, tiles: Settings | None) -> Planner:
-        """The same with other limits of tiled blocks."""
+        """This planner with other limits of tiled blocks."""
         meter = Meter(SEARCH * self.allowance, self.log)
         return Planner(self._graph, replace(self._options, tiles=tiles), self, meter)
 

@@ -134,7 +134,7 @@ def box(x0: float, y0: float, x1: float, y1: float) -> tuple[Point, ...]:
 
 
 def moved(shapes: Iterable[Shape], dx: float, dy: float) -> tuple[Shape, ...]:
-    """The same shapes elsewhere."""
+    """These shapes, moved."""
     return tuple(_moved(shape, dx, dy) for shape in shapes)
 
 

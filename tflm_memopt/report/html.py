@@ -175,7 +175,7 @@ def _bound(memory: MemoryMap | None) -> list[Mark]:
 
 
 def _plain_cards(result: Inspection) -> list[Card]:
-    """The same of a model as it is."""
+    """Cards of a model as it is."""
     arena = result.arena
     head, tail, least = map(arena.figure, (arena.head, arena.tail, arena.min))
     parts = f"head {head} B, tail {tail} B, smallest arena {least} B"

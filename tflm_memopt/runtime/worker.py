@@ -31,7 +31,7 @@ MODEL = "model.tflite"
 INPUTS = "inputs.npz"
 """All runs of input 0, 1, ..., each stacked along a new first axis."""
 OUTPUTS = "outputs.npz"
-"""The same for outputs."""
+"""Outputs 0, 1, ... of all runs, each stacked along a new first axis."""
 LOG = "log.txt"
 
 ATTEMPT = "tflm-memopt: trying an arena of"

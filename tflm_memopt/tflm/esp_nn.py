@@ -23,7 +23,7 @@ from tflm_memopt.tflm.structs import Abi
 WHOLE_INPUT = 40 * 1024
 """Bytes of a padded depthwise input that is kept whole; of a larger one, a strip is kept at a time."""
 WHOLE_INT16 = 48 * 1024
-"""The same of input and filter as int16."""
+"""Bytes of input and filter as int16 that are kept whole."""
 
 
 def rows() -> Mapping[str, Kernel]:

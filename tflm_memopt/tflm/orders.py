@@ -109,7 +109,7 @@ def _last_pixel(w: ConvShape) -> Ints:
 
 
 def _last_window(size: int, windows: int, kernel: int, stride: int, dilation: int, pad: int) -> Ints:
-    """The same along one axis."""
+    """The last window along one axis that reads each element."""
     last = np.full(size, -1)
     for window in range(windows):
         at = window * stride - pad + dilation * np.arange(kernel)

@@ -14,7 +14,7 @@ MAX_WINDOW = 1 << 23
 MAX_SHIFT = 30
 """MultiplyByQuantizedMultiplier shifts an int32 by so much at most."""
 MAX_S16_SHIFT = 7
-"""The same of an int64."""
+"""MultiplyByQuantizedMultiplier shifts an int64 by so much at most."""
 
 
 def executable(op: RowOp) -> str | None:

@@ -33,7 +33,7 @@ class Lives:
 
 
 def lives(trace: Trace, producer: Member) -> Lives:
-    """From the trace."""
+    """When the pixels of a producer's units are written and last read in a trace."""
     written, fired = trace.fires(producer.key)
     if producer.iterative:  # the last unit makes all pixels
         written, fired = written[-1:], fired[-1:]

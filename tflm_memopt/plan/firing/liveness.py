@@ -43,7 +43,7 @@ class Content:
     """RING: see Ring."""
 
     def from_the_end(self) -> Content:
-        """The same with the bytes counted from the last to the first."""
+        """This content with its bytes counted from the last to the first."""
         top = self.nbytes - self.bottom
         return replace(self, bottom=self.nbytes - self.top, top=top, before=top)
 

@@ -68,7 +68,7 @@ class Member:
 
     @cached_property
     def scratch_bytes(self) -> int:
-        """That its kernel takes while it fires."""
+        """Bytes of scratch that its kernel takes while it fires."""
         packed = not self.iterative and self.walk.groups == 1
         return self.op.scratch_bytes(self.walk.tile or self.op.writes.w) if packed else 0
 

@@ -48,7 +48,7 @@ class Draft:
         return [(h.role, h.key) for h in self.held]
 
     def tensors(self) -> Iterator[TensorId]:
-        """That it has as a whole."""
+        """Tensors that it has as a whole."""
         yield from self.whole
         yield from (h.key for h in self.held if h.role is Role.TENSOR)
 

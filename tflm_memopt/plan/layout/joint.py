@@ -86,7 +86,7 @@ def share(
 
 
 def settled(tenant: Tenant) -> Tenant:
-    """The same with the distances known, for several layouts."""
+    """This tenant with its distances known, for several layouts."""
     return replace(tenant, own=within(tenant))
 
 

@@ -49,10 +49,10 @@ class LayoutProblem:
     separations: Mapping[tuple[int, int], int]
     lower_bound: int
     turns: tuple[Turn, ...] = ()
-    """Whose forward separations are not among `separations`."""
+    """Blocks that may be turned; their forward separations are not among `separations`."""
 
     def decided(self, turned: Collection[int]) -> LayoutProblem:
-        """The same with these blocks turned and the others not."""
+        """This problem with these blocks turned and the others not."""
         separations, nbytes = dict(self.separations), list(self.nbytes)
         for number, turn in enumerate(self.turns):
             for pair, distance in (turn.turned if number in turned else turn.forward).items():

@@ -138,7 +138,7 @@ class Chain:
 
     @cached_property
     def alive_in_order(self) -> Sequence[list[TensorId]]:
-        """The same, each position's tensors in the order of their numbers."""
+        """Tensors that are alive at each position, in the order of their numbers."""
         return [sorted(tensors) for tensors in self.alive]
 
 

@@ -29,7 +29,7 @@ from tflm_memopt.ops.rowop import RowOp, Rows
 MOST_PARTS = 25
 """More parts rarely save more: the thesis' limit."""
 MOST_SQUARE = 5
-"""The same of each side, where rows and columns are cut: 5 x 5."""
+"""Most parts of each side where rows and columns are cut: 5 x 5."""
 
 
 class PathBlock(str, enum.Enum):

@@ -77,7 +77,7 @@ def _groups(visit: Visit) -> list[int]:
 
 
 def _visits(trail: Trail) -> list[Visit]:
-    """From the block's front to its end."""
+    """Visits of a trail, from the block's front to its end."""
     visits = []
     while trail:
         trail, visit = trail

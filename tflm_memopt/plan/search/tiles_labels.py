@@ -107,7 +107,7 @@ def front(labels: Iterable[Label], grain: int) -> list[Label]:
 
 
 def pareto(blocks: Iterable[Found], grain: int) -> list[Found]:
-    """The same for blocks of one length."""
+    """Blocks of one length that no other one beats by bytes or by more than `grain` multiply-accumulates."""
     kept: list[Found] = []
     for block in sorted(blocks, key=lambda x: (x.nbytes, x.macs)):
         if not kept or block.macs < kept[-1].macs - grain:
