@@ -274,10 +274,8 @@ def _explored(model: bytes, name: str, asked: Request, cost: str, progress: Prog
     timer = speed.of_points(conversion, asked.clock, asked.table)
     points: list[Costed] = []
     planning = partial(progress, "planning points")
-    if conversion.rows and cost == "instructions":
-        points = by_instructions.frontier(conversion, asked.table, planning)
-    elif conversion.rows:
-        points = by_instructions.by_macs(conversion, asked.table, planning)
+    if conversion.rows:
+        points = by_instructions.of_keepings(conversion, cost, asked.table, planning)
     return Exploration(
         model=name,
         input=str(conversion.options.input),

@@ -30,7 +30,7 @@ from tflm_memopt.plan.search.tiles_plan import Settings
 from tflm_memopt.rewrite.int8_io import Int8Interface
 from tflm_memopt.rewrite.int8_io import int8_io as to_int8_io
 from tflm_memopt.rowgraph.graph import RowGraph
-from tflm_memopt.rowgraph.inputs import IN_ARENA, InputMode
+from tflm_memopt.rowgraph.inputs import IN_ARENA, SLIDING, InputMode
 from tflm_memopt.rowgraph.supported import Understood
 from tflm_memopt.targets.boards import Board
 from tflm_memopt.tflm.arena import Arena, predict
@@ -242,6 +242,18 @@ class Conversion:
             return Conversion(self.source, border, original, options, self.abi, self.widest, self.library)
         except UsageError:
             return None
+
+    def keepings(self) -> list[Conversion]:
+        """The same and, where a window slides, with ever fewer layers that keep rows: those behind make theirs again.
+
+        From the fewest multiply-accumulates to the most, one of each number.
+        """
+        here, found = self.options.input, {self.plans.macs: self}
+        for layers in reversed(range(len(self.whole.graph.ops)) if here.where == SLIDING else ()):
+            other = self.elsewhere(replace(here, layers=layers), int8_io=False)
+            if other is not None and other.rows is not None and other.rows.macs >= self.plans.macs:
+                found.setdefault(other.rows.macs, other)
+        return [found[macs] for macs in sorted(found)]
 
     def in_arena(self, chosen: Converted, limits: Limits) -> int | None:
         """Bytes with all of a streamed or sliding input in the arena instead, where that takes less than `chosen`.

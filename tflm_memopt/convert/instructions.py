@@ -91,6 +91,17 @@ def frontier(conversion: Conversion, table: Table, planning: Planning) -> list[C
     return list(undominated(list(candidates(conversion, table, planning)), lambda c: (c.instructions, c.total)))
 
 
+def of_keepings(conversion: Conversion, cost: str, table: Table, planning: Planning) -> list[Costed]:
+    """The least arena at every cost, "macs" or "instructions", however many rows a window that slides keeps."""
+    one = frontier if cost == "instructions" else by_macs
+    found = [point for kept in conversion.keepings() for point in one(kept, table, planning)]
+
+    def costs(c: Costed) -> tuple[int, int]:
+        return c.instructions if cost == "instructions" else c.converted.planned.plan.macs, c.total
+
+    return list(undominated(found, costs))
+
+
 def within_macs(conversion: Conversion, limits: Limits, table: Table, planning: Planning) -> list[Costed]:
     """What of the frontier keeps to the budget of multiply-accumulates."""
     most = math.inf if limits.overhead is None else conversion.macs(limits.overhead)

@@ -199,7 +199,7 @@ def slide(understood: Understood, mode: InputMode) -> tuple[Understood, SlidingW
     """
     if mode.where != SLIDING:
         return understood, None
-    return with_sliding(understood, mode.rows)
+    return with_sliding(understood, mode.rows, mode.layers)
 
 
 def place_input(graph: RowGraph, mode: InputMode) -> RowGraph:

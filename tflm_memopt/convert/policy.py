@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import math
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from tflm_memopt.analysis.flash import Firmware, kernels
 from tflm_memopt.convert import in_time, pipeline, speed
@@ -43,7 +45,7 @@ class Decision:
 def decide(asked: Request, start: Conversion, original: Inspection, planning: Callable[[int, int], None]) -> Decision:
     """Raises UsageError for limits that cannot be kept whatever the plan, DoesNotFit when nothing keeps to them."""
     _known(asked.limits, original.arena)
-    conversion = _within(start, asked)
+    conversion = _keeping(start, asked)
     limits = speed.beside_builtin(asked.limits, conversion, original)
     today = speed.instructions_today(conversion, original, asked.clock.core if asked.clock else asked.table.core)
     slow = not in_time.holds(limits.time, today)
@@ -87,6 +89,39 @@ def _plan(asked: Request, conversion: Conversion, limits: Limits, planning: Call
         return conversion.saved(asked.saved)
     choose = in_time.choose if limits.time else by_instructions.choose
     return choose(conversion, limits, asked.table, planning)
+
+
+def _keeping(start: Conversion, asked: Request) -> Conversion:
+    """The conversion within the limits. Of a window that slides: with as many kept rows as these leave room for.
+
+    Without limits of compute or RAM, all rows are kept that can be: that computes least. Each way is weighed by its
+    plan without recompute.
+    """
+    conversion, limits = _within(start, asked), asked.limits
+    limited = limits.ram is not None or limits.overhead is not None
+    if conversion.rows is None or not conversion.rows.window or not (limited or asked.saved) or limits.timed:
+        return conversion
+    if asked.saved is not None:
+        return next((c for c in conversion.keepings() if _is_of(asked.saved, c)), conversion)
+    most = math.inf if limits.overhead is None else conversion.macs(limits.overhead)
+    least = conversion
+    for kept in conversion.keepings():
+        if kept.plans.macs > most:
+            break
+        other = _within(kept, asked)
+        if limits.ram is not None and limits.admit(other.first(limits).arena):
+            return other
+        least = min(least, other, key=lambda c: c.first(limits).arena.total)
+    return least
+
+
+def _is_of(saved: Mapping[str, Any], conversion: Conversion) -> bool:
+    """Whether a saved plan is one of this conversion."""
+    try:
+        conversion.saved(saved)
+    except UsageError:
+        return False
+    return True
 
 
 def _within(conversion: Conversion, asked: Request) -> Conversion:

@@ -21,6 +21,8 @@ class InputMode:
     where: str = ARENA
     rows: int = 0
     """Rows of one push of a streamed input; new rows of a window that slides."""
+    layers: int | None = None
+    """How many operators may slide with a window; None: all that can. The others see all of it."""
 
     def __str__(self) -> str:
         return f"{self.where}:{self.rows}" if self.rows else self.where

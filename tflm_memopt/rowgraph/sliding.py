@@ -31,19 +31,21 @@ from tflm_memopt.rowgraph.graph import SlidingWindow
 from tflm_memopt.rowgraph.supported import Understood
 
 
-def with_sliding(understood: Understood, n: int) -> tuple[Understood, SlidingWindow]:
-    """The same with an input of n new rows, and the window.
+def with_sliding(understood: Understood, n: int, layers: int | None = None) -> tuple[Understood, SlidingWindow]:
+    """The same with an input of n new rows, and the window. layers: how many operators may slide; None: all that can.
 
+    What comes after these is made again from a window that is kept: that takes more compute, and often less RAM.
     Raises UsageError for a model that keeps a state, has several inputs, or steps over rows.
     """
     graph = understood.graph
     if len(graph.inputs) != 1 or graph.states:
         why = "it keeps a state of its own" if graph.states else f"it has {len(graph.inputs)} inputs"
         raise UsageError(f"the model's input cannot slide: {why}", code="sliding_model", hint="--input arena")
-    away = _Sliding(understood, graph.inputs[0], n)
+    away = _Sliding(understood, graph.inputs[0], n, layers)
     found, window = away.run(), SlidingWindow(away.height, n)
     try:
-        return min(found, _Sliding(understood, graph.inputs[0], n, padded=True).run(), key=lambda u: u.macs), window
+        padded = _Sliding(understood, graph.inputs[0], n, layers, padded=True).run()
+        return min(found, padded, key=lambda u: u.macs), window
     except Impossible:
         return found, window
     except UsageError:  # other rows would do
@@ -55,10 +57,13 @@ def with_sliding(understood: Understood, n: int) -> tuple[Understood, SlidingWin
 class _Sliding(Edges):
     """A graph whose operators slide, one after the other."""
 
-    def __init__(self, understood: Understood, tensor: TensorId, n: int, *, padded: bool = False) -> None:
-        """padded: operators that pad in time slide, too."""
+    def __init__(
+        self, understood: Understood, tensor: TensorId, n: int, layers: int | None = None, *, padded: bool = False
+    ) -> None:
+        """layers: see with_sliding(). padded: operators that pad in time slide, too."""
         super().__init__(understood, tensor)
         self.n, self.padded = n, padded
+        self.may_slide = frozenset(self.order[:layers])
         self.joined_rows: dict[TensorId, TensorId] = {}
         """All rows of a tensor that slides, by that tensor."""
         rows = self._input_rows()
@@ -101,7 +106,7 @@ class _Sliding(Edges):
         op = self.row_op(key)
         if op is None or not self.slid.keys() & set(op.inputs):
             return
-        made, edges = self._on_new_rows(op), self._edges(op)
+        made, edges = self._on_new_rows(op) if key in self.may_slide else None, self._edges(op)
         if made is None or executable(made) is not None:
             self.support[key] = replace(op, inputs=tuple(self._joined(t, key) for t in op.inputs))
             return
