@@ -31,9 +31,9 @@ TMO_OWN_FRAME static int32_t check_rings(const tmo_checker *c) {
   return n > 0 && n <= UINT8_MAX - TMO_LAYOUT_STATE && tmo_lies_in(h->state, 0, 2 * (uint32_t)n, 2) ? n : -1;
 }
 
-/* Rows of a tensor that are in a ring are rows of that ring. */
+/* Rows of a tensor that are in a ring are rows of that ring; a frame outside of the arena has no older ones. */
 static bool check_ring(const tmo_checker *c, const tmo_tensor *t) {
-  if (tmo_ring_number(t) >= c->n_rings || tmo_has_lanes(t)) return false;
+  if (tmo_ring_number(t) >= c->n_rings || tmo_has_lanes(t) || tmo_is_frame(c->program, t)) return false;
   const tmo_ring *ring = &tmo_rings(c->program)[tmo_ring_number(t)];
   if ((uint32_t)t->height + ring->depth > UINT16_MAX) return false;
   return ring->bytes == tmo_times(tmo_times(t->width, t->channels), ring->depth);

@@ -140,7 +140,7 @@ static void conv(const tmo_kernel *k, const tmo_window *v, uint32_t i, int8_t *o
     return;
   }
 #endif
-  if (tmo_conv_vectors(k, v, out + i)) return;
+  if (tmo_conv_vectors(k, v, i, out)) return;
   const int8_t *w = k->weights + tmo_first_tap(k, v);
   const runs r = find_runs(k, v);
   for (uint32_t oc = 0; oc < k->out_channels; oc += CHANNELS, w += CHANNELS * r.filter) {

@@ -53,7 +53,7 @@ static uint32_t at_once(uint32_t left) { return left >= CHANNELS ? CHANNELS : le
 /* One output pixel; its channels are outputs i, i + 1, .. Channel ic * multiplier + m reads channel ic.
  * TFLM: DepthwiseConvPerChannel, kernels/internal/reference/integer_ops/depthwise_conv.h. */
 static void depthwise(const tmo_kernel *k, const tmo_window *v, uint32_t i, int8_t *out) {
-  if (tmo_depthwise_vectors(k, v, out + i)) return;
+  if (tmo_depthwise_vectors(k, v, i, out)) return;
   const tmo_op *op = k->op;
   const bool by_row = op->tile == 0;
   const bool whole = !by_row && v->columns == op->kernel_w; /* the weights of the rows follow one another */

@@ -24,7 +24,7 @@ static grid grid_of(const tmo_kernel *k, const tmo_window *v) {
 /* Sums that go on in another call are not for vectors. */
 static bool at_once(const tmo_kernel *k) { return k->sums == NULL; }
 
-bool tmo_conv_vectors(const tmo_kernel *k, const tmo_window *v, int8_t *out) {
+bool tmo_conv_vectors(const tmo_kernel *k, const tmo_window *v, uint32_t i, int8_t *out) {
   if (!at_once(k)) return false;
   grid g = grid_of(k, v);
   uint32_t channels = k->in_channels;
@@ -34,7 +34,7 @@ bool tmo_conv_vectors(const tmo_kernel *k, const tmo_window *v, int8_t *out) {
   }
   const int32_t row_weights = (int32_t)(k->op->kernel_w * k->tap_step);
   const tmo_conv_pixel_operands o = {
-      .x = v->pixels, .y = out, .w = k->weights + tmo_first_tap(k, v), .bias = k->bias ? k->bias : &no_bias,
+      .x = v->pixels, .y = out + i, .w = k->weights + tmo_first_tap(k, v), .bias = k->bias ? k->bias : &no_bias,
       .multipliers = k->multipliers, .shifts = k->shifts, .rows = g.rows, .columns = g.columns, .channels = channels,
       .filters = k->out_channels, .zero_in = k->op->input_zero_point[0], .zero_out = k->op->output_zero_point,
       .low = k->op->act_min, .high = k->op->act_max, .scale_step = k->op->flags & TMO_FLAG_PER_CHANNEL ? 1 : 0,
@@ -45,11 +45,11 @@ bool tmo_conv_vectors(const tmo_kernel *k, const tmo_window *v, int8_t *out) {
   return true;
 }
 
-bool tmo_depthwise_vectors(const tmo_kernel *k, const tmo_window *v, int8_t *out) {
+bool tmo_depthwise_vectors(const tmo_kernel *k, const tmo_window *v, uint32_t i, int8_t *out) {
   if (!at_once(k) || k->out_channels != k->in_channels) return false;
   const grid g = grid_of(k, v);
   const tmo_depthwise_pixel_operands o = {
-      .x = v->pixels, .y = out, .w = k->weights + tmo_first_tap(k, v), .bias = k->bias ? k->bias : &no_bias,
+      .x = v->pixels, .y = out + i, .w = k->weights + tmo_first_tap(k, v), .bias = k->bias ? k->bias : &no_bias,
       .multipliers = k->multipliers, .shifts = k->shifts, .rows = g.rows, .columns = g.columns, .channels = k->in_channels,
       .zero_in = k->op->input_zero_point[0], .zero_out = k->op->output_zero_point, .low = k->op->act_min, .high = k->op->act_max,
       .scale_step = k->op->flags & TMO_FLAG_PER_CHANNEL ? 1 : 0, .bias_step = k->bias ? 1 : 0, .next_row = g.next_row,

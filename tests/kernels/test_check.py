@@ -7,16 +7,27 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 from kernels.samples import FIRST_OP, IN, OUT, Change, good, op, order, patched, softmax, tensor, tiled, whole, window
+from models import Net
 
+from tflm_memopt import optimize
 from tflm_memopt.errors import ModelError
-from tflm_memopt.lower.program import LAYOUT_PIXELS_TURNED, LAYOUT_ROWS_TURNED, Program, ProgramBlock
-from tflm_memopt.lower.records import HEADER, OP
+from tflm_memopt.lower.program import (
+    INPUT_ARENA,
+    INPUT_EXTERNAL,
+    LAYOUT_PIXELS_TURNED,
+    LAYOUT_ROWS_TURNED,
+    Program,
+    ProgramBlock,
+)
+from tflm_memopt.lower.records import HEADER, OP, TENSOR
 from tflm_memopt.lower.serialise import pack
+from tflm_memopt.model.reader import read
 from tflm_memopt.ops.kinds import Kind
 from tflm_memopt.ops.rowop import Window
 from tflm_memopt.plan.firing.order import ORDER
 from tflm_memopt.runtime import host
 from tflm_memopt.runtime.host import Status
+from tflm_memopt.runtime.regions import regions
 
 REFUSED: list[tuple[str, Change, Status]] = [
     ("tensor outside of the workspace", tensor(1, offset=116 - 35), Status.TABLE),
@@ -165,6 +176,21 @@ def test_damaged_bytes_are_refused(image: bytes, status: Status) -> None:
 
 def test_too_small_a_workspace_is_refused() -> None:
     assert host.check(pack(good()), [IN], [OUT], workspace=115) is Status.IO
+
+
+@pytest.mark.parametrize(("mode", "status"), [(INPUT_ARENA, Status.OK), (INPUT_EXTERNAL, Status.TABLE)])
+def test_a_frame_has_no_older_rows(mode: int, status: Status) -> None:
+    """An input in the arena may have them in a ring of the state; one outside of the arena is read where it is."""
+    net = Net(0)
+    data = net.model(net.conv2d(net.input((1, 8, 4, 2)), 4, kernel=(3, 1), padding="VALID"))
+    (region,) = regions(read(optimize(data, input="sliding:1").model))
+    image = bytearray(region.program)
+    header = np.frombuffer(image, HEADER, 1)
+    header["input"] = mode
+    tensors = np.frombuffer(image, TENSOR, header["n_tensors"][0], header["tensors"][0])
+    (kept,) = {*tensors["layout"].tolist()} - {0}
+    tensors["layout"][tensors["base"] == 1] = kept
+    assert host.check(bytes(image), [4 * 2], [6 * 4 * 4]) is status
 
 
 def test_every_status_has_its_own_text() -> None:
