@@ -59,14 +59,16 @@ def at_waits(
         content = contents.get((buffer.role, key))
         if content is None or turned:
             found[i] = (0, buffer.nbytes)
-        elif (alive := _alive(content, waits)) is not None:
-            found[i] = alive
+        else:
+            # What is kept of the rows that were pushed is copied to their ring when others are waited for.
+            copied = buffer.role is Role.RING and buffer.key == frame
+            if (alive := _alive(content, waits if copied else np.maximum(waits - 1, 0), waits)) is not None:
+                found[i] = alive
     return found
 
 
-def _alive(content: Content, waits: Ints) -> Range | None:
-    """Bytes that were written before one of these firings, and are read then or later; of a ring, all or none."""
-    before = np.maximum(waits - 1, 0)
+def _alive(content: Content, before: Ints, waits: Ints) -> Range | None:
+    """Bytes that were written up to these firings, and are read in those that wait or later; of a ring, all or none."""
     bottom, top = content.bottom[waits], content.top[before]
     if content.role is not Role.TENSOR:  # in use on both sides
         some = (content.top[before] > content.bottom[before]) & (content.top[waits] > content.bottom[waits])

@@ -17,7 +17,7 @@ from tflm_memopt.plan.firing.liveness import separations
 from tflm_memopt.plan.firing.occupancy import step_contents
 from tflm_memopt.plan.layout import offsets as layout
 from tflm_memopt.plan.layout.offsets import Layout, LayoutProblem
-from tflm_memopt.plan.plan import Block, Plan, Role
+from tflm_memopt.plan.plan import Block, Plan, Role, Step
 from tflm_memopt.plan.planned import Planned
 
 Range = tuple[int, int]
@@ -160,7 +160,7 @@ def within(tenant: Tenant) -> Distances:
                 keep(inside[u], inside[v], distance)
         for u, v in permutations(alive, 2):
             if u not in inside or v not in inside:
-                keep(u, v, plan.buffers[u].nbytes if inside else _as_planned(plan, u, v))
+                keep(u, v, plan.buffers[u].nbytes if inside else _as_planned(plan, u, v, step))
         inputs = [i for i in inside if _is_input(tenant, i)]
         for u, v in permutations(inputs, 2):
             keep(u, v, plan.buffers[u].nbytes)
@@ -173,11 +173,17 @@ def _is_input(tenant: Tenant, i: int) -> bool:
     return buffer.role is Role.TENSOR and buffer.key in graph.inputs
 
 
-def _as_planned(plan: Plan, u: int, v: int) -> int:
-    """How far above u at least v starts: where both share bytes, as the plan, which was proved, has it."""
+def _as_planned(plan: Plan, u: int, v: int, step: Step) -> int:
+    """How far above u at least v starts: where both share bytes, as the plan, which was proved, has it.
+
+    Of a block that is turned, tensors lie as in a mirrored arena: there it is their ends that say which is above.
+    """
+    below, above = plan.buffers[u], plan.buffers[v]
     distance = plan.offsets[v] - plan.offsets[u]
-    shared = -plan.buffers[v].nbytes < distance < plan.buffers[u].nbytes
-    return distance if shared and (distance > 0 or (distance == 0 and u < v)) else plan.buffers[u].nbytes
+    mirrored = isinstance(step, Block) and step.turned and Role.TENSOR in (below.role, above.role)
+    rise = distance + (above.nbytes - below.nbytes if mirrored else 0)
+    shared = -above.nbytes < distance < below.nbytes
+    return distance if shared and (rise > 0 or (rise == 0 and u < v)) else below.nbytes
 
 
 def _stacked(tenants: Sequence[Tenant], beside: Collection[tuple[int, int]]) -> list[int]:
