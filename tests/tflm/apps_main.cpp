@@ -3,7 +3,8 @@
  *   apps_main ORDER GAPS EXCLUDED ARENA_BYTES HEAD_BYTES [MODEL INPUTS OUTPUTS RETAINED]...
  *
  * ORDER: bytes, each the number of a model: its next inference or, where it takes rows, its next push. 255: models 0 and 1 do all inferences that
- * are left of them, each in a thread of its own. INPUTS: the bytes of every input, turn after turn. OUTPUTS gets the outputs of each
+ * are left of them, each in a thread of its own. 254: the models are the partitions of one, in a pipeline: what each made is handed to the next, and all
+ * run at the same time, each in a thread of its own, until the last frame has left. INPUTS: the bytes of every input, turn after turn. OUTPUTS gets the outputs of each
  * inference that ends. RETAINED: 1 where outputs must be unchanged until the model's own next turn, 2 for a model that pauses. GAPS: a byte for each of the head, 1 where no model writes: these get
  * canaries. EXCLUDED: a tmo_excluded for each model. A model whose turn it may not be is refused, and has its turn behind all others. Prints the
  * bytes that TFLM used and the number of refusals. Exit code 1 when TFLM refuses, 3 when a canary died, 4 when what was retained changed, 5 when a
@@ -27,7 +28,7 @@ namespace {
 
 constexpr size_t kAlignment = 16;
 constexpr uint8_t kCanary = 0xA5;
-constexpr int kBoth = 255;
+constexpr int kBoth = 255, kPipeline = 254;
 
 [[noreturn]] void Fail(int code, const std::string &message) {
   std::fprintf(stderr, "%s\n", message.c_str());
@@ -80,12 +81,13 @@ class Tenant {
   /* turns: NULL: whoever runs meanwhile lies beside it. */
   void Run(tmo_turns *turns = nullptr) {
     CheckRetained();
-    for (size_t k = 0; !paused_ && k < interpreter_->inputs_size(); ++k) {
+    for (size_t k = 0; !paused_ && !handed_ && k < interpreter_->inputs_size(); ++k) {
       const size_t bytes = interpreter_->input(k)->bytes;
       if (bytes > inputs_.size() - at_) Fail(2, "INPUTS does not hold whole turns");
       std::memcpy(interpreter_->input(k)->data.data, inputs_.data() + at_, bytes);
       at_ += bytes;
     }
+    handed_ = false;
     last_.clear();
     const tmo::Pushed pushed = turns && pauses_ ? tmo::RunToPause(*interpreter_, *turns, number_) : tmo::RunToPause(*interpreter_);
     if (pushed == tmo::kPushError) Fail(1, "Invoke failed");
@@ -96,6 +98,15 @@ class Tenant {
       last_.insert(last_.end(), raw, raw + interpreter_->output(k)->bytes);
     }
     outputs_.write(last_.data(), static_cast<std::streamsize>(last_.size()));
+  }
+
+  /* What it has made is the input of the next one from now on, which may lie where that one's outputs were. */
+  void HandTo(Tenant *next) {
+    if (interpreter_->output(0)->bytes != next->interpreter_->input(0)->bytes) Fail(2, "partitions do not fit together");
+    next->CheckRetained();
+    next->last_.clear();
+    std::memcpy(next->interpreter_->input(0)->data.data, interpreter_->output(0)->data.data, interpreter_->output(0)->bytes);
+    next->handed_ = true;
   }
 
   void CheckRetained() {
@@ -112,7 +123,7 @@ class Tenant {
   std::vector<uint8_t> inputs_;
   size_t at_ = 0;
   std::ofstream outputs_;
-  bool retained_, pauses_, paused_ = false;
+  bool retained_, pauses_, paused_ = false, handed_ = false;
   std::vector<char> last_;
   std::unique_ptr<Aligned> model_;
   std::unique_ptr<tflite::MicroInterpreter> interpreter_;
@@ -120,6 +131,28 @@ class Tenant {
 
 void Rest(Tenant *tenant) {
   while (!tenant->IsDone()) tenant->Run();
+}
+
+/* Frame i + 1 enters while frame i leaves. */
+void Pipeline(const std::vector<std::unique_ptr<Tenant>> &parts) {
+  std::vector<bool> made(parts.size(), false);
+  for (;;) {
+    std::vector<bool> runs(parts.size(), false);
+    runs[0] = !parts[0]->IsDone();
+    bool any = runs[0];
+    for (size_t i = parts.size() - 1; i > 0; --i) {
+      runs[i] = made[i - 1];
+      any = any || runs[i];
+      if (runs[i]) parts[i - 1]->HandTo(parts[i].get());
+    }
+    if (!any) return;
+    std::vector<std::thread> threads;
+    for (size_t i = 0; i < parts.size(); ++i) {
+      if (runs[i]) threads.emplace_back(&Tenant::Run, parts[i].get(), nullptr);
+    }
+    for (std::thread &thread : threads) thread.join();
+    made = runs;
+  }
 }
 
 }  // namespace
@@ -148,7 +181,9 @@ int main(int argc, char **argv) {
   size_t refused = 0, in_vain = 0;
   for (size_t next = 0; next < order.size(); ++next) {
     const uint8_t who = order[next];
-    if (who == kBoth) {
+    if (who == kPipeline) {
+      Pipeline(tenants);
+    } else if (who == kBoth) {
       std::thread first(Rest, tenants[0].get()), second(Rest, tenants[1].get());
       first.join();
       second.join();

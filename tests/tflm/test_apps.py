@@ -8,17 +8,21 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from functools import cache
 from typing import Any
 
+import numpy as np
 import pytest
 import streaming
-from applications import MISSING, TFLM, Machine, built, compare, interleaved, original
+from applications import MISSING, SEED, TFLM, Machine, built, compare, interleaved, original, random_inputs
 from conftest import MODELS
-from unit.command import pausing, small
+from unit.command import long, pausing, small
 
 from tflm_memopt import App, AppModel, optimize
+from tflm_memopt.application.results import AppOptimized
+from tflm_memopt.runtime.process import run_model
 
-STEPS, BOTH = 1_000, 255
+STEPS, BOTH, PIPELINE = 1_000, 255, 254
 pytestmark = [pytest.mark.slow, pytest.mark.skipif(bool(MISSING), reason=MISSING)]
 LOW: Mapping[str, Any] = {"effort": "low", "seconds": 0.2}
 
@@ -97,3 +101,32 @@ def test_public_models(machine: Machine) -> None:
     result = optimize(App(models, (("nabu", "vad"),)))
     order, runs = interleaved(result, 120)
     compare(machine, result, order, runs)
+
+
+@cache
+def pipeline(data: bytes, starts: tuple[int, ...]) -> AppOptimized:
+    return optimize(App({"net": AppModel(data, pipeline=starts)}, options=LOW))
+
+
+def through(machine: Machine, data: bytes, starts: tuple[int, ...], frames: int) -> None:
+    """A pipeline, whose last partition's outputs must be those of the whole model."""
+    result = pipeline(data, starts)
+    assert len(result.models) == len(starts) + 1
+    values = random_inputs(data, frames, np.random.default_rng(SEED))
+    inputs = dict.fromkeys(result.models, b"") | {"net_1": b"".join(v.tobytes() for v in values)}
+    got, _ = machine.run(result, [PIPELINE], inputs)
+    (expected,) = run_model(data, values, frames, 1).outputs
+    assert got[list(result.models)[-1]] == b"".join(frame.tobytes() for frame in expected)
+
+
+@pytest.mark.parametrize("starts", [(2,), (1, 2, 3)])
+def test_frames_one_behind_the_other(machine: Machine, starts: tuple[int, ...]) -> None:
+    """Each partition has a frame at the same time, in a thread of its own."""
+    through(machine, long(), starts, 50)
+
+
+def test_a_frame_of_vww_enters_while_the_one_before_leaves(machine: Machine) -> None:
+    path = MODELS / "mlperf_tiny_vww_96_int8.tflite"
+    if not path.exists():
+        pytest.skip("the public models are not there")
+    through(machine, path.read_bytes(), (12,), 8)

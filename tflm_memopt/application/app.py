@@ -30,6 +30,9 @@ class AppModel:
     """Inferences each second: all models together have the core's time."""
     ms: float | None = None
     """Milliseconds that one inference may take."""
+    pipeline: Sequence[int | str] = ()
+    """Operators at which further partitions start, by number or by the name of their output: NAME_1, NAME_2 and so on
+    run at the same time, on frames one behind the other. Empty: the model runs as a whole."""
 
     @property
     def most(self) -> float | None:

@@ -23,7 +23,7 @@ NOT_HERE = frozenset({"plan", "ram_limit", "if_worthwhile"})
 """Options of one model alone: an application has `ram`, and plans of its own."""
 OPTIONS = tuple(name for name in OptimizeOptions.__annotations__ if name not in NOT_HERE)
 OF_APP = ("models", "concurrent", "ram", "yield")
-OF_MODEL = ("file", "retain", "fps", "ms")
+OF_MODEL = ("file", "retain", "fps", "ms", "pipeline")
 
 
 def is_app(path: Path) -> bool:
@@ -80,7 +80,14 @@ def _model(name: str, entry: Any, folder: Path) -> AppModel:
         retain=retain if isinstance(retain, bool) else tuple(retain),
         fps=_rate(entry, "fps", where),
         ms=_rate(entry, "ms", where),
+        pipeline=_starts(entry.get("pipeline", []), f"{where}.pipeline"),
     )
+
+
+def _starts(value: Any, where: str) -> tuple[int | str, ...]:
+    """Operators by number or name."""
+    hint = 'pipeline = [12], or ["NAME"]'
+    return tuple(_of_type(start, (int, str), where, hint) for start in _of_type(value, list, where, hint))
 
 
 def _rate(entry: Mapping[str, Any], key: str, where: str) -> float | None:

@@ -15,6 +15,7 @@ from tflm_memopt.convert import describe
 from tflm_memopt.convert.app_explore import space
 from tflm_memopt.convert.app_member import AppMember, members_of, pairs
 from tflm_memopt.convert.app_pauses import Yielding, too_long, yielding
+from tflm_memopt.convert.app_pipeline import expanded
 from tflm_memopt.convert.policy import decide
 from tflm_memopt.emit.app import arena_bytes
 from tflm_memopt.errors import DoesNotFit, UsageError
@@ -40,6 +41,7 @@ def optimize_app(app: App, progress: Progress) -> AppOptimized:
     more than the application has.
     """
     started = time.monotonic()
+    app = expanded(app)
     members = members_of(app, progress)
     if len({member.asked.abi for member in members}) > 1:
         raise UsageError(

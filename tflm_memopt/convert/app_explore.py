@@ -12,6 +12,7 @@ from tflm_memopt.application.results import AppExploration, AppPoint
 from tflm_memopt.convert import describe, speed
 from tflm_memopt.convert import instructions as by_instructions
 from tflm_memopt.convert.app_member import AppMember, members_of, pairs, tail_once
+from tflm_memopt.convert.app_pipeline import expanded
 from tflm_memopt.convert.instructions import Costed
 from tflm_memopt.errors import DoesNotFit, UsageError
 from tflm_memopt.plan.layout.choice import ALL_THE_TIME, Choices, Point, Selection
@@ -51,6 +52,7 @@ class Space:
 def explore_app(app: App, progress: Progress) -> AppExploration:
     """The frontier of an application: the least RAM at every load. Raises as space() does."""
     started = time.monotonic()
+    app = expanded(app)
     found = space(app, members_of(app, progress), progress)
     progress("choosing points", 0, 0)
     choices = list(found.choices.frontier())

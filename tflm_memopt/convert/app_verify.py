@@ -11,6 +11,7 @@ from typing import Any
 from tflm_memopt.application.app import App
 from tflm_memopt.convert.app import check_app
 from tflm_memopt.convert.app_member import AppMember, members_of
+from tflm_memopt.convert.app_pipeline import expanded
 from tflm_memopt.convert.conversion import Converted
 from tflm_memopt.emit.names import file_stem
 from tflm_memopt.errors import InterfaceError, PlanError, UsageError, about
@@ -39,6 +40,7 @@ def verify_app(app: App, folder: Path, progress: Progress, *, runs: int = 10, se
 
     Raises InterfaceError for models that were not made for one arena, and as verify() does for each.
     """
+    app = expanded(app)
     rewritten = {name: read_model(folder / f"{file_stem(name)}.tflite") for name in app.models}
     members = []
     for member in members_of(app, progress):

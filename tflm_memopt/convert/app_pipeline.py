@@ -1,0 +1,78 @@
+"""Models of an application that are cut into partitions, each a model of its own.
+
+The tensor between two partitions exists twice: as the output of one, retained until that one runs again, and as the
+input of the next, which may run at the same time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from tflm_memopt.application.app import App, AppModel
+from tflm_memopt.errors import UsageError, one_of
+from tflm_memopt.files import loaded
+from tflm_memopt.model.graph import Graph
+from tflm_memopt.model.reader import read
+from tflm_memopt.rewrite.partitions import partitions
+
+
+def expanded(app: App) -> App:
+    """The application with each pipeline NAME as models NAME_1, NAME_2, and so on, which may all run at the same time.
+
+    Raises UsageError for partitions that are no pipeline, or whose names other models have.
+    """
+    if not any(entry.pipeline for entry in app.models.values()):
+        return app
+    parts = {name: dict(_parts(name, entry)) for name, entry in app.models.items()}
+    models = {part: entry for each in parts.values() for part, entry in each.items()}
+    if len(models) < sum(map(len, parts.values())):
+        raise UsageError(
+            "a partition and another model have one name",
+            code="app_pipeline_name",
+            where="models",
+            hint="other names: the partitions of NAME are NAME_1, NAME_2",
+        )
+    groups = [tuple(part for name in group for part in parts[name]) for group in app.concurrent]
+    groups += [tuple(each) for each in parts.values() if len(each) > 1]
+    return replace(app, models=models, concurrent=tuple(groups))
+
+
+def _parts(name: str, entry: AppModel) -> Iterator[tuple[str, AppModel]]:
+    """The partitions of a model, or the model."""
+    if not entry.pipeline:
+        yield name, entry
+        return
+    where = f"models.{name}.pipeline"
+    if entry.ms is not None:
+        raise UsageError(
+            "ms is for a model that runs as a whole",
+            code="app_pipeline_ms",
+            where=where,
+            hint="fps, which each partition keeps",
+        )
+    model = read(loaded(entry.model, name).data)
+    try:
+        made = partitions(model, [_operator(model.graph, start) for start in entry.pipeline])
+    except UsageError as error:
+        error.where = where
+        raise
+    for number, data in enumerate(made, 1):
+        options = entry.options if number == 1 else {**entry.options, "input": "arena"}
+        retain = entry.retain if number == len(made) else True
+        yield f"{name}_{number}", AppModel(data, options, retain, entry.fps)
+
+
+def _operator(graph: Graph, start: int | str) -> int:
+    """An operator by its number, or by the name of its output. Raises UsageError where there is none."""
+    names = {str(op.index): op.index for op in graph.ops}
+    for op in graph.ops:
+        for tensor in op.outputs:
+            names |= {graph.tensors[tensor].label: op.index, graph.tensors[tensor].name: op.index}
+    if str(start) not in names:
+        raise UsageError(
+            f"the model has no operator '{start}' at which a partition could start",
+            code="app_pipeline_operator",
+            hint=one_of(str(start), names),
+        )
+    return names[str(start)]
