@@ -152,6 +152,8 @@ static void conv(const tmo_kernel *k, const tmo_window *v, uint32_t i, int8_t *o
   }
 }
 
-void tmo_conv_row_s8(const tmo_kernel *k, const tmo_window *window, int8_t *out) { tmo_make_row(k, window, out, conv); }
+void tmo_conv_row_s8(const tmo_kernel *k, const tmo_window *window, int8_t *out) {
+  if (!tmo_conv_row_vectors(k, window, out)) tmo_make_row(k, window, out, conv);
+}
 
 void tmo_conv_pixel_s8(const tmo_kernel *k, const tmo_window *window, int8_t *out) { conv(k, window, 0, out); }

@@ -24,8 +24,8 @@ static grid grid_of(const tmo_kernel *k, const tmo_window *v) {
 /* Sums that go on in another call are not for vectors. */
 static bool at_once(const tmo_kernel *k) { return k->sums == NULL; }
 
-bool tmo_conv_vectors(const tmo_kernel *k, const tmo_window *v, uint32_t i, int8_t *out) {
-  if (!at_once(k)) return false;
+/* n output pixels, under windows `step` bytes apart. */
+static TMO_ALWAYS_INLINE void conv_pixels(const tmo_kernel *k, const tmo_window *v, int8_t *out, uint32_t n, uint32_t step) {
   grid g = grid_of(k, v);
   uint32_t channels = k->in_channels;
   if (k->op->tile == 0 && k->op->dilation_w == 1 && k->tap_step == channels) { /* a row's bytes lie side by side, and so do its weights */
@@ -33,15 +33,29 @@ bool tmo_conv_vectors(const tmo_kernel *k, const tmo_window *v, uint32_t i, int8
     g.columns = 1;
   }
   const int32_t row_weights = (int32_t)(k->op->kernel_w * k->tap_step);
-  const tmo_conv_pixel_operands o = {
-      .x = v->pixels, .y = out + i, .w = k->weights + tmo_first_tap(k, v), .bias = k->bias ? k->bias : &no_bias,
+  tmo_conv_pixel_operands o = {
+      .x = v->pixels, .y = out, .w = k->weights + tmo_first_tap(k, v), .bias = k->bias ? k->bias : &no_bias,
       .multipliers = k->multipliers, .shifts = k->shifts, .rows = g.rows, .columns = g.columns, .channels = channels,
       .filters = k->out_channels, .zero_in = k->op->input_zero_point[0], .zero_out = k->op->output_zero_point,
       .low = k->op->act_min, .high = k->op->act_max, .scale_step = k->op->flags & TMO_FLAG_PER_CHANNEL ? 1 : 0,
       .bias_step = k->bias ? 1 : 0, .next_row = g.next_row, .next_column = g.next_column, .apart = g.apart,
       .offset = (int32_t)v->offset, .row_weights = row_weights, .tap_weights = (int32_t)k->tap_step,
       .filter_weights = k->op->kernel_h * row_weights};
-  tmo_conv_pixel_rvv(&o);
+  for (; n > 0; --n, o.offset += (int32_t)step, o.y += k->out_channels) tmo_conv_pixel_rvv(&o);
+}
+
+bool tmo_conv_vectors(const tmo_kernel *k, const tmo_window *v, uint32_t i, int8_t *out) {
+  if (!at_once(k)) return false;
+  conv_pixels(k, v, out + i, 1, 0);
+  return true;
+}
+
+bool tmo_conv_row_vectors(const tmo_kernel *k, const tmo_window *rows, int8_t *out) {
+  const tmo_op *op = k->op;
+  const bool whole = op->kernel_w == 1 && op->pad_left == 0 && (k->out_width - 1u) * op->stride_w < k->in_width;
+  if (!at_once(k) || op->tile != 0 || !whole) return false; /* !whole: some windows are clipped */
+  const tmo_window first = tmo_column(k, rows, 0);
+  conv_pixels(k, &first, out, k->out_width, op->stride_w * k->in_channels);
   return true;
 }
 
