@@ -11,7 +11,7 @@ import tflm_memopt
 from tflm_memopt.runtime.stimuli import Steps
 from tflm_memopt.runtime.verify import verify
 
-LAYERS = ("conv", "conv", "depthwise", "pointwise", "pool", "relu", "residual", "concat")
+LAYERS = ("conv", "conv", "depthwise", "pointwise", "pool", "relu", "residual", "skip", "concat")
 
 
 def network(seed: int) -> tuple[bytes, int]:
@@ -65,6 +65,8 @@ def _layer(net: Net, x: int, kind: str, rng: random.Random, padding: str) -> tup
             return net.unary("RELU", x, out=net.affine(x)), 1
         case "residual":
             return net.add(net.conv2d(x, c), x), 1
+        case "skip":  # its edges grow where its input's do not
+            return net.add(net.conv2d(x, c, kernel=kernel, dilation=dilation), x), 1
         case "concat":
             both = [x, net.conv2d(x, c, out=net.affine(x))]
             joined = net.tensor((1, h, w, 2 * c), affine=net.affine(x))

@@ -13,9 +13,11 @@ from tflm_memopt.rowgraph.sliding import with_sliding
 pytest.importorskip("tflite_micro", reason="the official TFLM wheel is not installed")
 
 CASES = 60
+FOUND = (116, 141)
+"""Of the soak: a ring of many readers, and a joined tensor of which no row is kept."""
 
 
-@pytest.mark.parametrize("seed", thinned(range(CASES), 6))
+@pytest.mark.parametrize("seed", [*thinned(range(CASES), 6), *FOUND])
 def test_every_window_gives_the_original_outputs(seed: int) -> None:
     examine(seed)
 

@@ -52,6 +52,25 @@ def test_layers_that_pad_in_time() -> None:
     assert found.bit_exact, found
 
 
+def residual(blocks: int) -> bytes:
+    """Blocks of two layers that pad in time beside a branch that does not."""
+    net = Net(1)
+    x = net.conv2d(net.input((1, 40, 1, 4)), 8, kernel=(3, 1))
+    for _ in range(blocks):
+        x = net.add(net.conv2d(net.conv2d(x, 8, kernel=(3, 1)), 8, kernel=(3, 1)), x)
+    return net.model(net.mean(x, (1, 2)))
+
+
+@pytest.mark.parametrize(("blocks", "rows", "arena", "macs"), [(1, 1, 964, 3_360), (2, 1, 1_012, 9_504)])
+def test_residuals_behind_padding(blocks: int, rows: int, arena: int, macs: int) -> None:
+    """The figures of docs/input.md."""
+    data = residual(blocks)
+    done = tflm_memopt.optimize(data, input=f"sliding:{rows}", seconds=0.1)
+    assert (done.report.arena.total, done.report.macs.rewritten) == (arena, macs)
+    found = verify(data, done.model, runs=1, steps=Steps(40, 25))
+    assert found.bit_exact, found
+
+
 def wide() -> bytes:
     """Layers whose kept rows take more than those of the input."""
     net = Net(5)

@@ -71,6 +71,13 @@ def after(keep: RowOp, tensors: Mapping[TensorId, Rows]) -> RowOp:
     )
 
 
+def waiting(sources: tuple[int, ...], tensors: Mapping[TensorId, Rows], output: TensorId) -> RowOp:
+    """A COPY of one byte that fires when the last row of each of these tensors is there."""
+    access = tuple(Access(rows.h - 1, 0) for rows in tensors.values())
+    reads, moves = tuple(tensors.values()), Moves((Move(0, 0, 0, 0, 1),))
+    return _copy("CONCATENATION", sources, tuple(tensors), output, reads, Rows(1, 1, 1), access, moves)
+
+
 def side_by_side(
     name: str,
     sources: tuple[int, ...],
@@ -96,6 +103,11 @@ def one_below_the_other(
     index = np.concatenate(numbered([(rows.h, rows.w, rows.c) for rows in reads]), axis=0)[taken]
     writes = replace(reads[0], h=len(index))
     return _copy(name, sources, inputs, output, reads, writes, *by_rows(index, reads, writes))
+
+
+def unmoved(sources: tuple[int, ...], tensor: TensorId, rows: Rows, output: TensorId) -> RowOp:
+    """Windows of one byte, which is their maximum: rows as they are, as a COPY makes them, but a state's rows, too."""
+    return RowOp(Kind.MAX_POOL, "MAX_POOL_2D", sources, (tensor,), output, (rows,), rows, (0,), 0)
 
 
 def cut(sources: tuple[int, ...], tensor: TensorId, rows: Rows, first: int, count: int, output: TensorId) -> RowOp:

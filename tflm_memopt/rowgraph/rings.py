@@ -4,12 +4,13 @@ A streaming model reads its last rows, puts the new ones behind them, and keeps 
 moves: the new ones take the places of the oldest. Who reads the rows so joined reads the new ones, and before row 0
 those of the state. Whoever needs only some channels, or fewer rows, has a ring of its own with no more than these.
 
-What keeps a state runs when all that read it have run: their outputs are operands of it.
+What keeps a state runs when all that read it have run: their outputs are operands of it, or of a byte that is made when
+they are there, if these are many.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -38,7 +39,7 @@ def broken(understood: Understood, graph: RowGraph) -> frozenset[int]:
             continue
         keep, state = understood.support[op.index], op.options[STATE]
         users = {i for i, user in graph.ops.items() if state in (user.older, *user.inputs)} | {op.index}
-        fits = isinstance(keep, RowOp) and len(keep.inputs) <= MAX_OPERANDS and all(r.c for r in keep.reads)
+        fits = isinstance(keep, RowOp) and all(r.c for r in keep.reads)
         if not fits or state in outside or len({homes.get(i) for i in users}) > 1 or op.index not in homes:
             found.update(op.stands_for)
     return frozenset(found)
@@ -94,6 +95,7 @@ class GraphWork:
         self.tensors = dict(graph.tensors)
         self.stated = {op.index: op for op in graph.ops}
         self.support: dict[int, Support] = dict(understood.support)
+        self._read_before = {i: op.inputs for i, op in understood.support.items() if isinstance(op, RowOp)}
         self.order = [op.index for op in graph.ops]
         self.states = {state.tensor: state for state in graph.states}
         self.parts: dict[tuple[TensorId, int, int], tuple[TensorId, TensorId]] = {}
@@ -108,13 +110,12 @@ class GraphWork:
         graph = replace(self.graph, tensors=self.tensors, ops=ops, states=states)
         return Understood(graph, {i: self.support[i] for i in self.order})
 
-    @staticmethod
-    def _stated(op: Op, support: Support) -> Op:
+    def _stated(self, op: Op, support: Support) -> Op:
         """With the operands that are read now."""
-        if not isinstance(support, RowOp) or (support.older is None and support.keeps is None):
+        if not isinstance(support, RowOp) or support.inputs == self._read_before.get(op.index):
             return op
-        inputs = support.inputs if support.keeps else (*support.inputs, *op.inputs[len(support.inputs) :])
-        return replace(op, inputs=inputs)
+        others = (t for t in op.inputs if t < 0 or self.tensors[t].constant or self.tensors[t].variable)
+        return replace(op, inputs=(*support.inputs, *(() if support.keeps else others)))
 
     def rows(self) -> Iterator[RowOp]:
         for i in self.order:
@@ -270,13 +271,27 @@ class GraphWork:
             for i in self.readers(state):
                 self.support[i] = replace(self.support_of(i), recalls=True)
             readers = [op for op in self.rows() if state in (op.older, *op.inputs)]
-            made = {op.output: op.writes for op in readers if op.output not in keep.inputs}
+            made: Mapping[TensorId, Rows] = {op.output: op.writes for op in readers if op.output not in keep.inputs}
+            while len(keep.inputs) + len(made) > MAX_OPERANDS:
+                made = self._all_of(made, key)
             self.support[key] = movement.after(keep, made)
             self.order.remove(key)
             before = [
                 n for n, i in enumerate(self.order) if (op := self.row_op(i)) and op.output in (*made, *keep.inputs)
             ]
             self.order.insert(max(before, default=-1) + 1, key)
+
+    def _all_of(self, made: Mapping[TensorId, Rows], keep: int) -> Mapping[TensorId, Rows]:
+        """The same with a byte in place of the first ones: it is made when these are."""
+        some = dict(list(made.items())[:MAX_OPERANDS])
+        token, key = max(self.tensors) + 1, max(self.stated) + 1
+        waits = movement.waiting(self.support_of(keep).sources, some, token)
+        self.tensors[token] = replace(self.tensors[self.support_of(keep).output], id=token, shape=(1, 1, 1, 1))
+        self.support[key] = waits
+        self.stated[key] = Op(key, waits.name, waits.inputs, (token,), sources=waits.sources)
+        last = max(n for n, i in enumerate(self.order) if (op := self.row_op(i)) and op.output in some)
+        self.order.insert(last + 1, key)
+        return {t: rows for t, rows in made.items() if t not in some} | {token: waits.writes}
 
 
 def _is_window(op: RowOp, joined: _Joined, seen: _Slice) -> bool:

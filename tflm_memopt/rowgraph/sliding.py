@@ -24,7 +24,6 @@ from tflm_memopt.errors import UsageError
 from tflm_memopt.model.graph import ITEM_BYTES, KEEP, STATE, Op, StateTensor, TensorId
 from tflm_memopt.ops import movement
 from tflm_memopt.ops.constraints.limits import executable
-from tflm_memopt.ops.constraints.moving import MAX_OPERANDS
 from tflm_memopt.ops.rowop import RowOp, Rows, StateRing
 from tflm_memopt.rowgraph.edges import Edges, Impossible, Slid
 from tflm_memopt.rowgraph.graph import SlidingWindow
@@ -74,7 +73,7 @@ class _Sliding(Edges):
                 hint=f"--input sliding:ROWS with 1 to {rows.h - 1}",
             )
         self.height = rows.h
-        self._becomes(tensor, Slid(rows, n))
+        self.becomes(tensor, Slid(rows, n))
 
     def _input_rows(self) -> Rows:
         seen = {rows for op in self.rows() for t, rows in zip(op.inputs, op.reads, strict=True) if t == self.input}
@@ -86,19 +85,12 @@ class _Sliding(Edges):
             )
         return seen.pop()
 
-    def _becomes(self, tensor: TensorId, slid: Slid) -> None:
-        self.slid[tensor] = slid
-        old = self.tensors[tensor]
-        self.tensors[tensor] = replace(old, shape=_shape(slid.rows, old.shape, slid.whole, ITEM_BYTES[old.dtype]))
-
     def run(self) -> Understood:
         """Raises UsageError where the rows do not divide, Impossible where edges cannot be made again."""
         for key in list(self.order):
             self.slide(key)
         self.keep()
         self.wait()
-        if self.padded and any(op.keeps and len(op.inputs) > MAX_OPERANDS for op in self.rows()):
-            raise Impossible
         return self.understood()
 
     def slide(self, key: int) -> None:
@@ -110,18 +102,19 @@ class _Sliding(Edges):
         if made is None or executable(made) is not None:
             self.support[key] = replace(op, inputs=tuple(self._joined(t, key) for t in op.inputs))
             return
-        self.support[key] = made
+        self.support[key] = made if len(op.inputs) == 1 else self.aligned(made, key, edges)
         if made.older is not None:
             (source,) = op.inputs
             self.depth[source] = max(self.depth.get(source, 0), made.window.pad_top)
         if made.writes.h < op.writes.h:
-            self._becomes(op.output, Slid(op.writes, made.writes.h, *edges))
+            self.becomes(op.output, Slid(op.writes, made.writes.h, *edges))
 
     def _edges(self, op: RowOp) -> tuple[int, int]:
         """Rows of the output, above and below, that depend on padding: of its own, or of its input's."""
-        slid, w = self.slid.get(op.inputs[0]), op.window
-        if slid is None or not op.has_window:
-            return slid.edges if slid else (0, 0)
+        found, w = [self.slid[t] for t in op.inputs if t in self.slid], op.window
+        if not found or not op.has_window:
+            return max((s.top for s in found), default=0), max((s.bottom for s in found), default=0)
+        (slid,) = found
         last = (slid.whole.h - slid.bottom - w.extent_h + w.pad_top) // w.stride_h
         return -(-(slid.top + w.pad_top) // w.stride_h), max(0, op.writes.h - 1 - last)
 
@@ -131,22 +124,26 @@ class _Sliding(Edges):
         if op.keeps or op.older or any(s is None or s.whole != r for s, r in zip(inputs, op.reads, strict=True)):
             return None
         slid = [s for s in inputs if s]
-        if len({(s.new, *s.edges) for s in slid}) > 1:
-            return None
-        reads = tuple(s.rows for s in slid)
         if op.traits.elementwise or op.access:
-            same = all(self._row_by_row(op, k) for k in range(len(op.inputs)))
-            alike = op.constant is None or op.constant.rows.h == 1
-            made = replace(op, reads=reads, writes=replace(op.writes, h=slid[0].new))
-            return made if same and alike and not self.is_whole(op.output) else None
-        return self._window(op, reads, slid[0])
+            return self._each_row(op, slid)
+        return self._window(op, slid[0]) if len(slid) == 1 else None
 
-    def _window(self, op: RowOp, reads: tuple[Rows, ...], slid: Slid) -> RowOp | None:
+    def _each_row(self, op: RowOp, slid: list[Slid]) -> RowOp | None:
+        """Row by row on the new rows of its inputs, of which none depends on padding in any input."""
+        away = slid[0].whole.h - sum(self._edges(op))
+        (new, *others) = {min(s.new, away) for s in slid}
+        same = all(self._row_by_row(op, k) for k in range(len(op.inputs)))
+        alike = op.constant is None or op.constant.rows.h == 1
+        if others or new < 1 or not same or not alike or self.is_whole(op.output):
+            return None
+        return replace(op, reads=tuple(replace(s.whole, h=new) for s in slid), writes=replace(op.writes, h=new))
+
+    def _window(self, op: RowOp, slid: Slid) -> RowOp | None:
         """A window on the new rows of its input, and on older ones."""
         w, out, n = op.window, op.writes, slid.new
         top, bottom = self._edges(op)
         away = out.h - top - bottom
-        if len(reads) != 1 or away < 1 or ((top or bottom) and not self.padded):
+        if away < 1 or ((top or bottom) and not self.padded):
             return None
         if n % w.stride_h and n // w.stride_h < away and out.h > 1:
             raise UsageError(
@@ -156,12 +153,11 @@ class _Sliding(Edges):
             )
         made = max(1, min(n // w.stride_h, away))
         older = slid.top + slid.older + w.pad_top - (out.h - bottom - made) * w.stride_h
-        crowded = len(self.readers(op.inputs[0])) >= MAX_OPERANDS  # what keeps the rows waits for all that read them
-        if older < 0 or (older and crowded) or (self.is_whole(op.output) and made < out.h):
+        if older < 0 or (self.is_whole(op.output) and made < out.h):
             return None
         return replace(
             op,
-            reads=reads,
+            reads=(slid.rows,),
             writes=replace(out, h=made),
             window=replace(w, pad_top=older),
             older=self.ring(op.inputs[0]) if older else None,
@@ -206,13 +202,3 @@ class _Sliding(Edges):
             self.support[key] = movement.keeping(sources, tensor, slid.rows, StateRing(state, rows, 0), token)
             self.stated[key] = Op(key, KEEP, (tensor,), (token,), {STATE: state}, sources)
             self.order.append(key)
-
-
-def _shape(rows: Rows, shape: tuple[int, ...], whole: Rows, item: int) -> tuple[int, ...]:
-    """A tensor's shape with fewer rows; rows, pixels and channels where no axis has as many as there are rows."""
-    for axis, size in enumerate(shape):
-        if size == whole.h:
-            return (*shape[:axis], rows.h, *shape[axis + 1 :])
-        if size != 1:
-            break
-    return (1, rows.h, rows.w, rows.c // item)
