@@ -61,7 +61,7 @@ def residual(blocks: int) -> bytes:
     return net.model(net.mean(x, (1, 2)))
 
 
-@pytest.mark.parametrize(("blocks", "rows", "arena", "macs"), [(1, 1, 964, 3_360), (2, 1, 1_012, 9_504)])
+@pytest.mark.parametrize(("blocks", "rows", "arena", "macs"), [(1, 1, 964, 3_360), (2, 1, 1_044, 9_504)])
 def test_residuals_behind_padding(blocks: int, rows: int, arena: int, macs: int) -> None:
     """The figures of docs/input.md."""
     data = residual(blocks)
