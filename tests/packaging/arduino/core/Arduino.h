@@ -26,9 +26,13 @@ extern HardwareSerial Serial;
 
 inline unsigned long micros() { return 0; }
 inline unsigned long millis() { /* a clock that goes: links wait by it */
+#ifdef CLOCK_MONOTONIC
   timespec now;
   clock_gettime(CLOCK_MONOTONIC, &now);
   return static_cast<unsigned long>(now.tv_sec) * 1000 + static_cast<unsigned long>(now.tv_nsec) / 1000000;
+#else /* a bare core, for which it is only compiled */
+  return 0;
+#endif
 }
 inline void delay(unsigned long) {}
 
