@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from compiling import objects
 from conftest import ROOT
 from numpy.typing import NDArray
 
@@ -62,18 +63,11 @@ class Machine:
 def built(build: Path, tflm: Any) -> Machine:
     """The program for one of the TFLMs, in this folder."""
     tmo = [f"-I{CUSTOM_OPS}/include", f"-I{CUSTOM_OPS}/tflm"]
-    sources = sorted(map(str, (CUSTOM_OPS / "src").glob("*.c")))
-    main = [str(ROOT / "tests/tflm/apps_main.cpp"), str(CUSTOM_OPS / "tflm/tmo_tflm.cpp")]
-    strict = ["-Wall", "-Wextra", "-Wpedantic", "-Werror"]
-    steps = (
-        ["gcc", "-std=c11", "-O2", *tmo, "-c", *sources],
-        ["g++", "-std=c++17", "-O1", *strict, *tmo, *tflm.flags, "-c", *main],
-    )
-    for step in steps:
-        done = subprocess.run(step, cwd=build, capture_output=True, text=True, check=False)
-        assert done.returncode == 0, done.stderr
-    objects = sorted(map(str, build.glob("*.o")))
-    link = ["g++", *objects, *tflm.link, "-pthread", "-o", "apps_main"]
+    main = [ROOT / "tests/tflm/apps_main.cpp", CUSTOM_OPS / "tflm/tmo_tflm.cpp"]
+    strict = ["-Wall", "-Wextra", "-Wpedantic", "-Werror", *tmo]
+    library = objects(["gcc", "-std=c11", "-O2", *strict], (CUSTOM_OPS / "src").glob("*.c"), build)
+    adapter = objects(["g++", "-std=c++17", "-O1", *strict, *tflm.flags], main, build)
+    link = ["g++", *library, *adapter, *tflm.link, "-pthread", "-o", "apps_main"]
     done = subprocess.run(link, cwd=build, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     return Machine(build / "apps_main", build)

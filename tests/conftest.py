@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import os
 import re
+import sys
 from collections.abc import Generator, Iterable
 from pathlib import Path
 from typing import Any
@@ -25,6 +26,10 @@ QUICK = "TMO_QUICK"
 """Set in the environment when slow tests are left out: test modules import another copy of this one than pytest has."""
 NO_SKIP = os.environ.get("TMO_NO_SKIP", "") not in ("", "0")
 
+# Otherwise every worker would rewrite the assertions of all tests again, and the processes that tests start would
+# compile the package again.
+sys.dont_write_bytecode = False
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
 # CI draws the same random examples every time; a machine of yours draws new ones.
 settings.register_profile("fixed", derandomize=True)

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from compiling import objects
 from numpy.typing import NDArray
 
 from tflm_memopt.lower.program import Program
@@ -22,6 +23,8 @@ FLAGS = (
     "-std=c11 -Wall -Wextra -Wpedantic -Werror -g -O1 -fsanitize=address,undefined -fno-sanitize-recover=all "
     "-fno-omit-frame-pointer"
 )
+WATCHED = "gcc -std=gnu11 -Wall -Wextra -Werror -O1 -g -fsanitize=thread -pthread"
+"""By ThreadSanitizer."""
 
 Build = Callable[..., Path]
 
@@ -39,8 +42,10 @@ SOURCES = tuple(sorted((LIBRARY / "src").glob("*.c")))
 def compiled(command: str, source: str, program: Path, *more: Path, library: Sequence[Path] = SOURCES) -> Path:
     """A test of this folder with the library, built by this compiler with these flags."""
     sources = [ROOT / "tests/kernels" / source, *more, *library]
-    folders = [f"-I{LIBRARY / folder}" for folder in ("include", "src", "host")]
-    full = [*command.split(), *folders, *map(str, sources), "-o", str(program)]
+    made = program.parent / f"{program.stem}_objects"
+    made.mkdir()
+    compiler = [*command.split(), *(f"-I{LIBRARY / folder}" for folder in ("include", "src", "host"))]
+    full = [*command.split(), *objects(compiler, sources, made), "-o", program]
     built = subprocess.run(full, capture_output=True, text=True, check=False)
     assert built.returncode == 0, built.stderr
     return program

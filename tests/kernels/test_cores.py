@@ -10,8 +10,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from conftest import EXAMPLE, MODELS, ROOT, examples
+from conftest import EXAMPLE, MODELS, examples
 from cores.cases import Case, blob, model_cases
+from kernels.conftest import LIBRARY, WATCHED, compiled
 
 import tflm_memopt
 from tflm_memopt.errors import UsageError
@@ -21,7 +22,6 @@ from tflm_memopt.plan.plan import How
 from tflm_memopt.runtime import host
 from tflm_memopt.runtime.host import Status
 
-LIBRARY = ROOT / "custom_ops"
 TARGETS = ("generic", "cortex-m33")
 RACE_RUNS = 500
 TSAN_FOUND = 66
@@ -112,11 +112,7 @@ def test_the_program_runs_on_one_core_too() -> None:
 @functools.cache
 def race(folder: Path) -> Path:
     program = folder / "race"
-    flags = ["-std=c11", "-O1", "-g", "-Wall", "-Wextra", "-Werror", "-fsanitize=thread", "-pthread"]
-    paths = [f"-I{LIBRARY / folder}" for folder in ("include", "src", "host")]
-    files = [Path(__file__).with_name("race.c"), LIBRARY / "host/tmo_threads.c", *sorted((LIBRARY / "src").glob("*.c"))]
-    subprocess.run(["cc", *flags, *paths, *map(str, files), "-o", str(program)], check=True, timeout=600)
-    return program
+    return compiled(WATCHED, "race.c", program, LIBRARY / "host/tmo_threads.c")
 
 
 def raced(case: Case, runs: int, folder: Path, seed: int = 1) -> subprocess.CompletedProcess[str]:
@@ -129,8 +125,9 @@ def raced(case: Case, runs: int, folder: Path, seed: int = 1) -> subprocess.Comp
 @pytest.mark.slow
 def test_no_race_under_thread_sanitizer(tmp_path_factory: pytest.TempPathFactory) -> None:
     """With random delays. `make soak KIND=races` has as many runs as you like."""
+    folder = tmp_path_factory.mktemp("race")
     for case in racing():
-        done = raced(case, examples(RACE_RUNS), tmp_path_factory.mktemp("race"))
+        done = raced(case, examples(RACE_RUNS), folder)
         assert done.returncode == 0, done.stdout + done.stderr[-4000:]
 
 

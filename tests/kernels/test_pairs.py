@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from conftest import ROOT
+from kernels.conftest import WATCHED, compiled
 from unit.command import long, small
 
 from tflm_memopt import App, AppModel, optimize
@@ -18,7 +18,6 @@ from tflm_memopt.model.reader import read
 from tflm_memopt.runtime import host
 from tflm_memopt.runtime.regions import OFFLINE_HEADER, regions
 
-CUSTOM_OPS = ROOT / "custom_ops"
 RUNS, SEED = 50, 37
 pytestmark = pytest.mark.slow
 
@@ -26,12 +25,7 @@ pytestmark = pytest.mark.slow
 @pytest.fixture(scope="module")
 def binary(tmp_path_factory: pytest.TempPathFactory) -> Path:
     made = tmp_path_factory.mktemp("pairs") / "pairs"
-    sources = [str(Path(__file__).with_name("pairs.c")), *sorted(map(str, (CUSTOM_OPS / "src").glob("*.c")))]
-    flags = ["-std=gnu11", "-Wall", "-Wextra", "-Werror", "-g", "-O1", "-fsanitize=thread", "-pthread"]
-    command = ["gcc", *flags, f"-I{CUSTOM_OPS}/include", *sources, "-o", str(made)]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-    return made
+    return compiled(WATCHED, "pairs.c", made)
 
 
 def run(binary: Path, models: list[bytes], originals: list[bytes], nbytes: int) -> subprocess.CompletedProcess[str]:

@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 import yaml
+from compiling import objects
 from conftest import ROOT
 
 COMPONENT = ROOT / "custom_ops"
@@ -115,15 +116,11 @@ def test_example_runs(tmp_path: Path) -> None:
         for folder in (tmp_path, COMPONENT / "include", COMPONENT / "tflm", ROOT / "arduino/examples/shapes")
     ]
     tflm = TFLM["AUTUMN"]
-    strict = ["-Wall", "-Wextra", "-Werror", "-O1", "-c"]
+    strict = ["-Wall", "-Wextra", "-Werror", "-O1", *include]
     cpp = [*sorted(tmp_path.glob("*.cpp")), COMPONENT / "tflm/tmo_tflm.cpp"]
-    for command in (
-        ["gcc", "-std=gnu17", *strict, *include, *sorted((COMPONENT / "src").glob("*.c"))],
-        ["g++", "-std=gnu++17", "-fno-rtti", "-fno-exceptions", *strict, *include, *tflm.flags, *cpp],
-    ):
-        compiled = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
-        assert compiled.returncode == 0, compiled.stderr
-    objects = sorted(tmp_path.glob("*.o"))
-    subprocess.run(["g++", *objects, *tflm.link, "-o", "program"], cwd=tmp_path, check=True)
+    plain = ["-std=gnu++17", "-fno-rtti", "-fno-exceptions", *strict, *tflm.flags]
+    made = objects(["gcc", "-std=gnu17", *strict], (COMPONENT / "src").glob("*.c"), tmp_path)
+    made += objects(["g++", *plain], cpp, tmp_path)
+    subprocess.run(["g++", *made, *tflm.link, "-o", "program"], cwd=tmp_path, check=True)
     said = subprocess.run([tmp_path / "program"], capture_output=True, text=True, check=True).stdout
     assert said == "star, the same scores as on a PC\n"

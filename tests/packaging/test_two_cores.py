@@ -9,9 +9,11 @@ import re
 import runpy
 import shutil
 import subprocess
+from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
+from compiling import objects
 from conftest import EXAMPLE, ROOT
 from projects import ESP_HEADERS
 
@@ -49,25 +51,23 @@ def test_the_programs_run(tmp_path: Path) -> None:
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_text(text)
     folders = (tmp_path, PROGRAMS, LIBRARY / "include", LIBRARY / "tflm", ROOT / "arduino/examples/shapes")
-    tflm, strict = TFLM["AUTUMN"], ["-Wall", "-Wextra", "-Werror", "-O1", "-c", *(f"-I{f}" for f in folders)]
+    tflm, strict = TFLM["AUTUMN"], ["-Wall", "-Wextra", "-Werror", "-O1", *(f"-I{f}" for f in folders)]
     shared = [PROGRAMS / "classify.cpp", tmp_path / "shapes_int8_model.cpp", *(LIBRARY / "tflm").glob("*.cpp")]
     programs = {"host": [PROGRAMS / "host.cpp"], "pico": [PROGRAMS / "pico/main.cpp"],
                 "esp32": [PROGRAMS / "esp32/main/main.cpp", tmp_path / "start.cpp"]}  # fmt: skip
 
-    def compiled(name: str, *command: object) -> list[Path]:
+    def compiled(name: str, command: list[str], files: Iterable[Path]) -> list[Path]:
         folder = tmp_path / f"objects_{name}"
         folder.mkdir(exist_ok=True)
-        done = subprocess.run([*map(str, command)], cwd=folder, capture_output=True, text=True, check=False)
-        assert done.returncode == 0, done.stderr
-        return sorted(folder.glob("*.o"))
+        return objects(command, files, folder)
 
     cpp = ["g++", "-std=gnu++17", *strict, *tflm.flags]
-    compiled("shared", "gcc", "-std=gnu17", *strict, *sorted((LIBRARY / "src").glob("*.c")))
-    library = compiled("shared", *cpp, *shared)
+    library = compiled("shared", ["gcc", "-std=gnu17", *strict], (LIBRARY / "src").glob("*.c"))
+    library += compiled("shared", cpp, shared)
     for name, files in programs.items():
-        objects = compiled(name, *cpp, *files)
+        mine = compiled(name, cpp, files)
         program = tmp_path / f"{name}.out"
-        subprocess.run(["g++", *objects, *library, *tflm.link, "-pthread", "-o", program], check=True)
+        subprocess.run(["g++", *mine, *library, *tflm.link, "-pthread", "-o", program], check=True)
         said = subprocess.run([program], capture_output=True, text=True, check=True, timeout=60).stdout
         assert said == "star, the same scores as on a PC\n", name
 

@@ -16,6 +16,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from compiling import objects
 from conftest import ROOT
 
 HERE = Path(__file__).parent
@@ -45,18 +46,16 @@ def compiled(folder: Path, device: int, age: str, library: list[Path]) -> Path:
         ops.write_text(re.sub(r"(?<=arena_size = )\d+", str(PC_ARENA), ops.read_text()))
     tflm = TFLM["AGES"][0]
     places = (HERE / "radio", HERE / "arduino/core", ROOT / "arduino/src", folder)
-    common = ["-O1", "-g", "-Wall", "-Wextra", "-Werror", WATCHED, *(f"-I{place}" for place in places), "-c"]
-    steps = [
-        ["gcc", "-std=gnu11", *common, *sorted(folder.glob("*.c"))],
-        ["g++", "-std=gnu++17", *common, f"-DDEVICE={device}", *([f"-D{age}"] if age else []), *tflm.flags,
-         HERE / "arduino/core/main.cpp", *sorted(folder.glob("*.cpp")),
-         "-include", "Arduino.h", "-x", "c++", folder / "espnow.ino"],
-        ["g++", WATCHED, "-pthread", "*.o", *library, *tflm.link, "-o", "program"],
-    ]  # fmt: skip
-    for step in steps:
-        words = [str(w) for word in step for w in (sorted(folder.glob("*.o")) if word == "*.o" else [word])]
-        done = subprocess.run(words, cwd=folder, capture_output=True, text=True, check=False)
-        assert done.returncode == 0, done.stderr
+    common = ["-O1", "-g", "-Wall", "-Wextra", "-Werror", WATCHED, *(f"-I{place}" for place in places)]
+    cpp = ["g++", "-std=gnu++17", *common, f"-DDEVICE={device}", *([f"-D{age}"] if age else []), *tflm.flags]
+    mine = [
+        *objects(["gcc", "-std=gnu11", *common], folder.glob("*.c"), folder),
+        *objects(cpp, [HERE / "arduino/core/main.cpp", *folder.glob("*.cpp")], folder),
+        *objects([*cpp, "-include", "Arduino.h", "-x", "c++"], [folder / "espnow.ino"], folder),
+    ]
+    link = ["g++", WATCHED, "-pthread", *mine, *library, *tflm.link, "-o", "program"]
+    done = subprocess.run(link, cwd=folder, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
     return folder / "program"
 
 
@@ -64,11 +63,9 @@ def built_library(folder: Path) -> list[Path]:
     """The Arduino library's objects, watched as well."""
     folder.mkdir()
     tflm, sources = TFLM["AGES"][0], ROOT / "arduino/src"
-    common = ["-O1", "-g", WATCHED, f"-I{sources}", "-c"]
-    subprocess.run(["gcc", "-std=gnu11", *common, *sorted(sources.glob("*.c"))], cwd=folder, check=True)
-    cpp = ["g++", "-std=gnu++17", *common, *tflm.flags, *sorted(sources.glob("*.cpp"))]
-    subprocess.run(cpp, cwd=folder, check=True)
-    return sorted(folder.glob("*.o"))
+    common = ["-O1", "-g", WATCHED, f"-I{sources}"]
+    c = objects(["gcc", "-std=gnu11", *common], sources.glob("*.c"), folder)
+    return c + objects(["g++", "-std=gnu++17", *common, *tflm.flags], sources.glob("*.cpp"), folder)
 
 
 @pytest.mark.slow

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from xml.etree import ElementTree as ET
 
+from compiling import objects
 from registers.plain import PLAIN, WARNINGS
 
 HERE = Path(__file__).parent
@@ -180,7 +181,10 @@ def run(folder: Path, name: str, files: Iterable[Path], fields: Sequence[Row], i
     """On this machine, with sanitizers."""
     built = folder / "program"
     arguments = program(folder, name, [*files, HERE / "host.c"], fields, include)
-    subprocess.run(["cc", "-std=c11", "-g", *WARNINGS, *SANITIZED, *arguments, "-o", built], check=True)
+    sources = [word for word in arguments if isinstance(word, Path)]
+    command = ["cc", "-std=c11", "-g", *WARNINGS, *SANITIZED]
+    flags = [word for word in arguments if not isinstance(word, Path)]
+    subprocess.run([*command, *objects([*command, *flags], sources, folder), "-o", built], check=True)
     return parsed(subprocess.run([built], check=True, capture_output=True, text=True).stdout)
 
 

@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from compiling import objects
 from conftest import optimized, real_models
 from numpy.typing import NDArray
 from tflm.region_model import IN, OUT, expected, misaligned_model, program, region_model
@@ -78,16 +79,13 @@ def adapter(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFac
     build = tmp_path_factory.mktemp("adapter")
     tflm = request.param
     tmo = [f"-I{CUSTOM_OPS}/include", f"-I{CUSTOM_OPS}/tflm"]
-
-    def run(*command: str) -> None:
-        done = subprocess.run(command, cwd=build, capture_output=True, text=True, check=False)
-        assert done.returncode == 0, done.stderr
-
-    run("gcc", "-std=c11", "-O2", *WARNINGS, *tmo, "-c", *map(str, sorted((CUSTOM_OPS / "src").glob("*.c"))))
-    run("g++", "-std=c++11", "-O2", *WARNINGS, *tmo, *tflm.flags, "-c", str(CUSTOM_OPS / "tflm/tmo_tflm.cpp"))
-    objects = [str(path) for path in sorted(build.glob("*.o"))]
-    main = str(Path(__file__).with_name("adapter_main.cpp"))
-    run("g++", "-std=c++17", "-O1", *tmo, *tflm.flags, main, *objects, *tflm.link, "-o", "adapter_main")
+    library = objects(["gcc", "-std=c11", "-O2", *WARNINGS, *tmo], (CUSTOM_OPS / "src").glob("*.c"), build)
+    cpp = [*tmo, *tflm.flags]
+    adapter = objects(["g++", "-std=c++11", "-O2", *WARNINGS, *cpp], [CUSTOM_OPS / "tflm/tmo_tflm.cpp"], build)
+    main = objects(["g++", "-std=c++17", "-O1", *cpp], [Path(__file__).with_name("adapter_main.cpp")], build)
+    link = ["g++", *main, *library, *adapter, *tflm.link, "-o", "adapter_main"]
+    done = subprocess.run(link, cwd=build, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
     return Adapter(build / "adapter_main", build, tflm)
 
 

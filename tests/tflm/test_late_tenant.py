@@ -16,6 +16,7 @@ import memories
 import numpy as np
 import pytest
 import streaming
+from compiling import objects
 from conftest import ROOT
 
 import tflm_memopt
@@ -33,15 +34,11 @@ BEFORE, RUNS, ARENA = 40, 100, 1 << 16
 def program(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
     build, tflm = tmp_path_factory.mktemp("late"), request.param
     tmo = [f"-I{CUSTOM_OPS}/include", f"-I{CUSTOM_OPS}/tflm"]
-    main = [str(Path(__file__).with_name("late_main.cpp")), str(CUSTOM_OPS / "tflm/tmo_tflm.cpp")]
-    strict = ["-Wall", "-Wextra", "-Wpedantic", "-Werror"]
-    for step in (
-        ["gcc", "-std=c11", "-O2", *tmo, "-c", *sorted(map(str, (CUSTOM_OPS / "src").glob("*.c")))],
-        ["g++", "-std=c++17", "-O1", *strict, *tmo, *tflm.flags, "-c", *main],
-    ):
-        done = subprocess.run(step, cwd=build, capture_output=True, text=True, check=False)
-        assert done.returncode == 0, done.stderr
-    link = ["g++", *sorted(map(str, build.glob("*.o"))), *tflm.link, "-o", "late"]
+    main = [Path(__file__).with_name("late_main.cpp"), CUSTOM_OPS / "tflm/tmo_tflm.cpp"]
+    strict = ["-Wall", "-Wextra", "-Wpedantic", "-Werror", *tmo]
+    library = objects(["gcc", "-std=c11", "-O2", *strict], (CUSTOM_OPS / "src").glob("*.c"), build)
+    adapter = objects(["g++", "-std=c++17", "-O1", *strict, *tflm.flags], main, build)
+    link = ["g++", *library, *adapter, *tflm.link, "-o", "late"]
     done = subprocess.run(link, cwd=build, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     return build / "late"

@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import pytest
+from compiling import objects
 from conftest import ROOT
 from models import Net
 
@@ -72,9 +73,7 @@ def built(library: Sequence[Path], folder: Path, files: Mapping[str, bytes], nam
 def library(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
     """The library's object files."""
     folder = tmp_path_factory.mktemp("library")
-    done = run(folder, "gcc", "-std=c11", *OPTIONS, "-c", *sorted((LIBRARY / "src").glob("*.c")))
-    assert done.returncode == 0, done.stderr
-    return sorted(folder.glob("*.o"))
+    return objects(["gcc", "-std=c11", *OPTIONS], (LIBRARY / "src").glob("*.c"), folder)
 
 
 @needs_compiler

@@ -9,6 +9,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from compiling import objects
 from conftest import ROOT
 from models import Net
 from specialized_nets import NETS, saved, written
@@ -32,9 +33,8 @@ SANITIZED = ["-O1", "-fsanitize=address,undefined", "-fno-sanitize-recover=all"]
 def library(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
     """The library's object files."""
     folder = tmp_path_factory.mktemp("library")
-    command = ["gcc", "-std=c11", *SANITIZED, f"-I{LIBRARY / 'include'}", "-c", *sorted((LIBRARY / "src").glob("*.c"))]
-    subprocess.run(list(map(str, command)), cwd=folder, check=True)
-    return sorted(folder.glob("*.o"))
+    command = ["gcc", *STRICT, *SANITIZED, f"-I{LIBRARY / 'include'}"]
+    return objects(command, (LIBRARY / "src").glob("*.c"), folder)
 
 
 def selftest(folder: Path, name: str, library: list[Path]) -> int:
