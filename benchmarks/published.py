@@ -151,6 +151,7 @@ TABLES = (
     Table("README.md", "ram", "ram.py {models}"),
     Table("docs/two-cores.md", "cores", "two_cores.py --models {models}"),
     Table("docs/two-cores.md", "cores-share", "two_cores.py --models {models} --share 0.8,1"),
+    Table("docs/two-cores.md", "cores-generic", "two_cores.py --models {models} --target generic"),
     Table("docs/zoo.md", "zoo", "zoo.py {zoo}"),
     Table("docs/zoo.md", "others", "zoo.py {public} --mark others"),
     Table(FRONTIER, "msf-cnn", "msf_cnn.py --nets {nets}"),
