@@ -276,7 +276,8 @@ def _balanced(
     """One way for each operator, so that the later of the cores is done early, and when both are; before: they begin.
 
     Rows of all operators of a block come one after the other: what one core has too much of in one it may have too
-    little of in the next. Label setting over the operators; of labels that are alike in core 0's time, one is kept.
+    little of in the next. Label setting over the operators; of labels that are alike in core 0's time, one is kept. Of
+    choices that are done equally early, to that grain, the one in which core 1 does least: its share is what grows.
     """
     if len(ways) > TOGETHER:
         chosen, times = _balanced(ways[:TOGETHER], before)
@@ -296,7 +297,8 @@ def _balanced(
             if key not in best or label[0][1] < best[key][0][1]:
                 best[key] = label
         labels = list(best.values())
-    times, chosen = min(labels, key=lambda label: max(label[0]))
+    least = min(max(times) for times, _ in labels)
+    times, chosen = min((label for label in labels if max(label[0]) <= least + grain), key=lambda label: label[0][1])
     return chosen, times
 
 
