@@ -433,6 +433,16 @@ def test_frames_without_room_end_in_a_status(library: ctypes.CDLL) -> None:
     assert any(LINK in end for end in ends)
 
 
+def test_a_frame_never_overwrites_what_nobody_has_read(library: ctypes.CDLL) -> None:
+    first, _ = radios(library, 5, loss=0.0, room=64)
+    line = first.lines[1]
+    for number, written in enumerate((60, 60, 60)):
+        frame = bytes([1, number, *[number] * 60])
+        library.tmo_datagram_came(ctypes.byref(first.datagrams), 1, frame, len(frame))
+        assert line.written == written
+    assert bytes(first.ring[:60]) == bytes(60)
+
+
 def test_what_is_no_frame_of_a_peer_is_passed_over(library: ctypes.CDLL) -> None:
     first, second = radios(library, 4, loss=0.0)
     for peer, frame in ((2, b"abc"), (255, b""), (1, b"a"), (1, b"")):
