@@ -57,3 +57,30 @@ def test_what_several_models_take(row: int) -> None:
     assert report.alone == said.alone
     assert report.arena.total == said.together <= said.limit
     assert row or report.shared == 115_796
+
+
+@pytest.mark.slow
+def test_sharing_saves_all_smaller_heads_and_the_allocator() -> None:
+    """okay_nabu, vad and kws: tails stay apart, and the largest head is there, so that nothing lies lower."""
+    report = application(2).report
+    alone = [optimize(MODELS / f"{FILES[name]}.tflite").report.arena for name in ROWS[2].names]
+    heads, tails = [one.head for one in alone], [one.tail for one in alone]
+    assert (heads, sum(tails) - report.arena.tail) == ([160, 160, 4_240], 232)
+    assert report.alone - report.arena.total == 552 == 160 + 160 + 232
+    assert report.proven and report.arena.head == max(heads)
+
+
+CLOCKED = {"clock": "180MHz", "core": "cortex-m4", "target": "cortex-m4"}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("short", "side_by_side", "paused", "least"),
+    [("kws", 34_500, 32_228, 31_387), ("okay_nabu", 32_948, 32_164, 32_150)],
+)
+def test_what_pauses_save_and_the_most_that_they_could(short: str, side_by_side: int, paused: int, least: int) -> None:
+    models = {name: AppModel(MODELS / f"{FILES[name]}.tflite") for name in ("vww", short)}
+    apart, report = (optimize(App(models, (("vww", short),), ms, options=CLOCKED)).report for ms in (None, 20.0))
+    assert (apart.arena.total, report.arena.total) == (side_by_side, paused)
+    assert report.lower_bound_head + report.arena.tail == least <= paused
+    assert least > 0.9 * side_by_side

@@ -23,8 +23,8 @@ from tflm_memopt.model.reader import read
 from tflm_memopt.plan import memory_map
 from tflm_memopt.plan.effort import Meter, allowance
 from tflm_memopt.plan.firing.held import held
-from tflm_memopt.plan.firing.pauses import held_at
-from tflm_memopt.plan.layout.joint import Shared, Tenant, settled, share
+from tflm_memopt.plan.firing.pauses import held_at, surely_held
+from tflm_memopt.plan.layout.joint import Shared, Tenant, least_paused, settled, share
 from tflm_memopt.plan.waiting import Progress
 from tflm_memopt.results import Optimized
 from tflm_memopt.tflm.arena import Arena, head_plan, predict_together
@@ -223,7 +223,19 @@ class Layouts:
             if not limits:
                 raise too_long(self.app, one, self.members, apart)
         tried = [self.at(apart, limits, meter) for limits in zip_longest_last(each)]
-        return min(tried, key=lambda found: found.shared.head)
+        best = min(tried, key=lambda found: found.shared.head)
+        bound = max(best.shared.lower_bound, self._least(apart))
+        return replace(best, shared=replace(best.shared, lower_bound=bound))
+
+    def _least(self, apart: float) -> int:
+        """No head is lower, whichever pauses are chosen."""
+        least = 0
+        for one in self.pausing:
+            tenant = self.tenants[self.planned.index(one.number)]
+            sure = replace(tenant, paused=surely_held(tenant.planned, one.moments, apart))
+            others = [self.tenants[self.planned.index(j)] for j in one.shorter]
+            least = max(least, least_paused(sure, others, seconds=self.seconds, meter=Meter(HASTE)))
+        return least
 
     def curve(self, apart: float, head: int) -> tuple[tuple[float, int], ...]:
         """Heads at other times between pauses, up to none at all, with less effort than the one that was found."""

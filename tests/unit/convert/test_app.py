@@ -296,6 +296,13 @@ def test_the_longer_model_pauses_for_the_shorter_one() -> None:
     assert saved.pauses == one.pauses
 
 
+def test_no_choice_of_pauses_takes_less_than_the_bound() -> None:
+    """What is held at a moment of every span takes bytes that the shorter model does not write."""
+    result = optimize(pausing(0.2))
+    alone = [plan_of(result, name).lower_bound for name in result.models]
+    assert max(alone) < result.report.lower_bound_head <= result.report.arena.head
+
+
 def test_with_one_pause_there_is_less() -> None:
     """A model that pauses where little is alive shares nearly all of its bytes."""
     often, seldom = (optimize(pausing(share)).report for share in (0.1, 0.9))

@@ -47,34 +47,43 @@ def at_waits(
     """What is alive in step `number` when it stops before any of these firings, by number of the buffer. inside: what
     its firings hold. frame: the rows that were pushed last, whose place is free while more are waited for.
     """
+    found: dict[int, Range] = {}
+    for i, (bottom, top) in at_each_wait(plan, number, inside, waits, frame).items():
+        if (some := top > bottom).any():
+            found[i] = int(bottom[some].min()), int(top[some].max())
+    return found
+
+
+def at_each_wait(
+    plan: Plan, number: int, inside: Collection[Content], waits: Ints, frame: TensorId | None = None
+) -> Mapping[int, tuple[Ints, Ints]]:
+    """The same at each of these firings: bottoms and tops of a buffer, none where it holds nothing."""
     contents = {(c.role, c.key): c for c in inside}
     turned = isinstance(step := plan.steps[number], Block) and step.turned
-    found: dict[int, Range] = {}
+    found: dict[int, tuple[Ints, Ints]] = {}
     for i, buffer in enumerate(plan.buffers):
-        if not buffer.first <= number < buffer.last or buffer.role is Role.SCRATCH or not len(waits):
+        if not buffer.first <= number < buffer.last or buffer.role is Role.SCRATCH:
             continue
         if buffer.role is Role.TENSOR and buffer.key == frame:
             continue
         key = -1 if buffer.role is Role.COUNTERS else buffer.key
         content = contents.get((buffer.role, key))
         if content is None or turned:
-            found[i] = (0, buffer.nbytes)
+            found[i] = np.zeros_like(waits), np.full_like(waits, buffer.nbytes)
         else:
             # What is kept of the rows that were pushed is copied to their ring when others are waited for.
             copied = buffer.role is Role.RING and buffer.key == frame
-            if (alive := _alive(content, waits if copied else np.maximum(waits - 1, 0), waits)) is not None:
-                found[i] = alive
+            found[i] = _alive(content, waits if copied else np.maximum(waits - 1, 0), waits)
     return found
 
 
-def _alive(content: Content, before: Ints, waits: Ints) -> Range | None:
+def _alive(content: Content, before: Ints, waits: Ints) -> tuple[Ints, Ints]:
     """Bytes that were written up to these firings, and are read in those that wait or later; of a ring, all or none."""
     bottom, top = content.bottom[waits], content.top[before]
     if content.role is not Role.TENSOR:  # in use on both sides
         some = (content.top[before] > content.bottom[before]) & (content.top[waits] > content.bottom[waits])
-        return (0, content.nbytes) if some.any() else None
-    some = top > bottom
-    return (max(0, int(bottom[some].min())), int(top[some].max())) if some.any() else None
+        return np.zeros_like(waits), some * content.nbytes
+    return np.maximum(bottom, 0), top
 
 
 def joined(one: Mapping[int, Range], other: Mapping[int, Range]) -> dict[int, Range]:

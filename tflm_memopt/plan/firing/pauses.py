@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from tflm_memopt.plan.firing.held import Range, at_waits, joined
+from tflm_memopt.plan.firing.held import Range, at_each_wait, at_waits, joined
 from tflm_memopt.plan.firing.liveness import Content
 from tflm_memopt.plan.firing.occupancy import step_contents, trace_of
 from tflm_memopt.plan.plan import Block, Buffer, Role
@@ -118,3 +118,27 @@ def held_at(planned: Planned, found: Moments, chosen: Ints) -> Mapping[int, Rang
         waits = found.firing[chosen][found.step[chosen] == number]
         held = joined(held, at_waits(plan, number, inside, waits))
     return held
+
+
+def surely_held(planned: Planned, found: Moments, apart: float) -> Mapping[int, Range]:
+    """By number of the buffer: bytes that held_at() has whichever moments are chosen, never further apart.
+
+    Of each span as long as that, one moment is chosen: what all of them hold is held.
+    """
+    plan = planned.plan
+    low = np.full((len(found.time), len(plan.buffers)), max((b.nbytes for b in plan.buffers), default=0))
+    high = np.zeros_like(low)
+    for number in np.unique(found.step).tolist():
+        inside = step_contents(plan, number, planned.graph.ops, planned.graph.model.outputs, planned.graph.frame)
+        here = np.flatnonzero(found.step == number)
+        for i, (bottom, top) in at_each_wait(plan, number, inside, found.firing[here]).items():
+            some = top > bottom
+            low[here[some], i], high[here[some], i] = bottom[some], top[some]
+    starts = np.append(0.0, found.time)
+    first = np.flatnonzero(found.total - starts > apart)
+    end = np.searchsorted(found.time, starts[first] + apart, side="right")
+    last = np.diff(end, append=-1) != 0  # of those that end at one moment, the shortest span
+    spans = [slice(a, b) for a, b in zip(first[last].tolist(), end[last].tolist(), strict=True)]
+    bottoms = np.min([low[span].max(axis=0) for span in spans], axis=0, initial=low.max(initial=0))
+    tops = np.max([high[span].min(axis=0) for span in spans], axis=0, initial=0)
+    return {i: (int(bottoms[i]), int(tops[i])) for i in np.flatnonzero(tops > bottoms).tolist()} if spans else {}

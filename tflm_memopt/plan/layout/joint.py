@@ -85,6 +85,23 @@ def share(
     return Shared(plans, found.top, problem.lower_bound, found.proven, max(top, _reserved_above(tenants, beside)))
 
 
+def least_paused(pausing: Tenant, others: Sequence[Tenant], *, seconds: float, meter: Meter) -> int:
+    """A head that no layout goes below in which the first model pauses for the others, one at a time.
+
+    pausing.paused: what is reserved whichever pauses are chosen. Buffers of which that is all bytes take at least as
+    many as the lowest stack of them, because a gap in a layout can be closed; those of another model are none of these.
+    """
+    buffers = pausing.plan.buffers
+    whole = [i for i, held in pausing.paused.items() if held == (0, buffers[i].nbytes)]
+    number = {i: k for k, i in enumerate(whole)}
+    own = within(pausing) if pausing.own is None else pausing.own
+    kept = {(number[u], number[v]): d for (u, v), d in own.items() if u in number and v in number}
+    problem = LayoutProblem(tuple(buffers[i].nbytes for i in whole), (1,) * len(whole), kept, 0)
+    found = layout.place(problem, seconds=seconds, meter=meter)
+    below = [t.plan.lower_bound - sum(b.align - 1 for b in t.plan.buffers) for t in others]
+    return found.top + max(0, *below) if found.proven else 0
+
+
 def settled(tenant: Tenant) -> Tenant:
     """This tenant with its distances known, for several layouts."""
     return replace(tenant, own=within(tenant))

@@ -1,0 +1,61 @@
+"""What is held whichever pauses are chosen, and the bytes that this takes beside another model."""
+
+from __future__ import annotations
+
+from functools import cache
+
+import numpy as np
+import pytest
+from unit.command import long, small
+
+from tflm_memopt.convert.request import request
+from tflm_memopt.options import OptimizeOptions, complete
+from tflm_memopt.plan.effort import Meter
+from tflm_memopt.plan.firing.pauses import held_at, moments, surely_held
+from tflm_memopt.plan.layout.joint import Tenant, least_paused, share
+from tflm_memopt.plan.plan import Block
+from tflm_memopt.plan.planned import Planned
+from tflm_memopt.plan.walk import Ints
+
+
+@cache
+def planned(data: bytes) -> Planned:
+    options = {"effort": "low", "seconds": 0.2}
+    return request(complete("optimize", options, OptimizeOptions)).conversion(data).once.planned
+
+
+def anywhere(time: np.ndarray, total: float, apart: float, rng: np.random.Generator) -> Ints:
+    """Moments at random, never further apart."""
+    found: list[int] = []
+    now = 0.0
+    while total - now > apart:
+        next_one = int(np.searchsorted(time, now, side="right")) if found else 0
+        end = int(np.searchsorted(time, now + apart, side="right"))
+        found.append(int(rng.integers(next_one, end)))
+        now = float(time[found[-1]])
+    return np.array(found, dtype=np.int64)
+
+
+@pytest.mark.parametrize("share_of_time", [0.1, 0.3, 0.6])
+def test_what_is_surely_held_is_held_at_any_pauses(share_of_time: float) -> None:
+    one, other = planned(long()), planned(small())
+    keys = [stage.op for step in one.plan.steps if isinstance(step, Block) for stage in step.stages]
+    found = moments(one, dict.fromkeys(keys, 1.0))
+    apart = share_of_time * found.total
+    sure = surely_held(one, found, apart)
+    assert sure
+    least = least_paused(Tenant(one, paused=sure), [Tenant(other)], seconds=1.0, meter=Meter())
+    rng = np.random.default_rng(1)
+    for _ in range(3):
+        held = held_at(one, found, anywhere(found.time, found.total, apart, rng))
+        for i, (bottom, top) in sure.items():
+            assert held[i][0] <= bottom < top <= held[i][1]
+        head = share([Tenant(one, paused=held), Tenant(other)], (), {(0, 1)}, seconds=0.0, meter=Meter()).head
+        assert 0 < least <= head
+
+
+def test_nothing_is_surely_held_where_no_pause_is_needed() -> None:
+    one = planned(long())
+    keys = [stage.op for step in one.plan.steps if isinstance(step, Block) for stage in step.stages]
+    found = moments(one, dict.fromkeys(keys, 1.0))
+    assert not surely_held(one, found, found.total)
