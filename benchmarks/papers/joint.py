@@ -234,7 +234,7 @@ APPLICATIONS: Mapping[int, Application] = {
 }
 
 
-def application(number: int) -> dict[str, Any]:
+def application(number: int, effort: str | float = "low") -> dict[str, Any]:
     """Bytes of activations as int8 models: a buffer for each tensor, then one arena of what the tool makes of them.
 
     Networks lie one above the other, partitions side by side: each has its own copy of what crosses between them.
@@ -245,7 +245,7 @@ def application(number: int) -> dict[str, Any]:
         models = classifiers.partitions(name, app.partitions)
         graphs = [read(model).graph for model in models]
         naive += sum(t.nbytes for graph in graphs for t in graph.tensors.values() if t.data is None)
-        heads.append(sum(tflm_memopt.optimize(model, effort="low").report.arena.head for model in models))
+        heads.append(sum(tflm_memopt.optimize(model, effort=effort).report.arena.head for model in models))
     before, after = app.paper
     return {
         "networks": app.networks,

@@ -76,11 +76,12 @@ def test_the_best_of_all_chromosomes(example: dict[str, Any]) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("number", [1, 3])
+@pytest.mark.parametrize("number", joint.APPLICATIONS)
 def test_applications_are_reduced_by_more_than_in_table_6_6(number: int) -> None:
-    found = joint.application(number)
-    assert found["paper's reduction"] == 3.9
-    assert found["reduction"] > 10 * found["paper's reduction"] / found["partitions"]
+    """Far more, with next to no search."""
+    found = joint.application(number, effort=0.01)
+    assert found["paper's reduction"] == {1: 3.9, 2: 5.9, 3: 3.9, 4: 5.2, 5: 2.3, 6: 4.0}[number]
+    assert found["reduction"] > 2 * found["paper's reduction"]
 
 
 @pytest.mark.parametrize("name", classifiers.NETWORKS)

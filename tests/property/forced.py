@@ -52,10 +52,10 @@ def random_cut(chain: Chain, settings: Settings, rng: random.Random) -> CutLabel
             block = rng.choice([rows[0], *walked(chain, rng.choice(rows), settings)])
         blocks.append(block)
         last = block.first
-    label = CutLabel(0, 0, 0)
+    label = CutLabel(0, 0)
     for block in reversed(blocks):
         worst = max(label.nbytes, block.nbytes)
-        label = CutLabel(worst, label.macs + block.macs, label.spread + block.nbytes, block, label)
+        label = CutLabel(worst, label.macs + block.macs, (), block, label)
     return label
 
 

@@ -3,11 +3,22 @@
 from __future__ import annotations
 
 import random
+from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 from applications import MISSING, TFLM, built
-from property.applications import examine, planned
+from property.applications import examine, network, planned
+
+from tflm_memopt.check.interleaving import Sharer, check_together
+from tflm_memopt.convert import pipeline
+from tflm_memopt.convert.request import request
+from tflm_memopt.options import OptimizeOptions, complete
+from tflm_memopt.plan.effort import Meter
+from tflm_memopt.plan.firing.pauses import held_at, moments
+from tflm_memopt.plan.layout.joint import Tenant, share
+from tflm_memopt.plan.plan import Block
 
 CASES = range(16)
 
@@ -22,7 +33,25 @@ def test_every_model_runs_as_it_does_alone(tmp_path: Path) -> None:
     assert any(" 0 turns" not in one for one in said)
 
 
-@pytest.mark.parametrize("seed", [84, 160])
-def test_layouts_that_the_checker_once_refused(seed: int) -> None:
-    """A block that fires from the last row to the first; an input whose first wait is its only one."""
-    planned(random.Random(seed))
+def test_an_input_whose_first_wait_is_its_only_one() -> None:
+    """What it holds then the checker once missed in a layout."""
+    planned(random.Random(160))
+
+
+@pytest.mark.parametrize("seed", [33, 61])
+def test_pauses_in_blocks_that_fire_backwards(seed: int) -> None:
+    """Laid out anew beside another model, their buffers keep the distances of a mirrored arena."""
+    rng = random.Random(seed)
+    options = {"effort": "low", "seconds": 0.05, "target": "cortex-m4"}
+    asked = request(complete("optimize", options, OptimizeOptions))
+    conversion = asked.conversion(network(rng, rng.randint(6, 24))).low()
+    one, other = conversion.once.planned, asked.conversion(network(rng, 8)).once.planned
+    assert any(isinstance(step, Block) and step.turned for step in one.plan.steps)
+    found = moments(one, dict.fromkeys(one.graph.ops, 1.0))
+    chosen = np.sort(np.random.default_rng(seed).choice(len(found.time), 4, replace=False))
+    tenants = [Tenant(one, paused=held_at(one, found, chosen)), Tenant(other)]
+    shared = share(tenants, (), {(0, 1)}, seconds=0.05, meter=Meter(5))
+    plan = replace(shared.plans[0], pauses=tuple(found.after[chosen].tolist()))
+    pipeline.checked(one.graph, plan)
+    sharers = [Sharer("one", plan, one.graph, ()), Sharer("other", shared.plans[1], other.graph, ())]
+    check_together(sharers, set(), {(0, 1)})

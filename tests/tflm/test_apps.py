@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -100,6 +101,37 @@ def test_public_models(machine: Machine) -> None:
     models = dict(zip(("kws", "nabu", "vad"), public(), strict=True))
     result = optimize(App(models, (("nabu", "vad"),)))
     order, runs = interleaved(result, 120)
+    compare(machine, result, order, runs)
+
+
+IN_TIME = {"clock": "180MHz", "core": "cortex-m4", "target": "cortex-m4"}
+
+
+@cache
+def of_vww(short: str, yields: float | None) -> AppOptimized:
+    """Vww and a shorter model that may run at the same time."""
+    files = {"vww": "mlperf_tiny_vww_96_int8", "kws": "mlperf_tiny_kws_dscnn_int8", "okay_nabu": "mww_okay_nabu_v2"}
+    models = {name: AppModel(MODELS / f"{files[name]}.tflite") for name in ("vww", short)}
+    if not all(Path(str(entry.model)).exists() for entry in models.values()):
+        pytest.skip("the public models are not there")
+    return optimize(App(models, (("vww", short),), yields, options=IN_TIME))
+
+
+@pytest.mark.parametrize(
+    ("short", "side_by_side", "paused", "least"),
+    [("kws", 34_500, 28_980, 28_966), ("okay_nabu", 32_948, 32_164, 32_150)],
+)
+def test_vww_pauses_every_20_ms(machine: Machine, short: str, side_by_side: int, paused: int, least: int) -> None:
+    """As few bytes as in turn: with kws a tenth less than side by side, and okay_nabu has less of a head than that."""
+    apart, result = of_vww(short, None).report, of_vww(short, 20.0)
+    report = result.report
+    assert (apart.arena.total, report.arena.total) == (side_by_side, paused)
+    assert report.lower_bound_head + report.arena.tail == least
+    assert report.arena.head == result.models["vww"].report.arena.head
+    assert (paused <= 0.9 * side_by_side) == (short == "kws")
+    assert all(one.milliseconds <= 20 for one in report.pausing)
+    assert short != "kws" or dict(report.curve)[10.0] == 34_236
+    order, runs = interleaved(result, 60)
     compare(machine, result, order, runs)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -138,17 +139,20 @@ def _placed(app: App, members: Sequence[AppMember], i: int) -> AppMember:
 
 
 def _shared(app: App, members: Sequence[AppMember]) -> tuple[Shared, list[AppMember], PauseReport]:
-    """One layout for all that have plans, and the models lowered anew."""
-    planned = [i for i, m in enumerate(members) if m.chosen]
-    pausing = yielding(app, members)
-    effort = max((m.asked.options.effort for m in members), default=1.0)
-    seconds = max((m.asked.options.seconds for m in members), default=0.0)
-    tenants = [settled(_tenant(members[i])) for i in planned]
-    meter = Meter(allowance(sum(len(t.plan.buffers) for t in tenants), effort))
-    layouts = Layouts(app, members, planned, tenants, pausing, seconds)
-    best = layouts.best(app.yields, meter) if app.yields is not None and pausing else layouts.at(None, (), meter)
+    """One layout for all that have plans, and the models lowered anew.
+
+    Of a model that pauses, the plan with few bytes alive at every moment is taken where that leads to a lower head.
+    """
+    layouts, best = _best(app, members)
+    for one in layouts.pausing:
+        others = [_low(m) if i == one.number else m for i, m in enumerate(layouts.members)]
+        with contextlib.suppress(DoesNotFit):  # no pause comes so often in that one
+            other = _best(app, others)
+            if other[1].shared.head < best.shared.head:
+                layouts, best = other
+    members, pausing = layouts.members, layouts.pausing
     found = list(members)
-    for i, moved in zip(planned, best.shared.plans, strict=True):
+    for i, moved in zip(layouts.planned, best.shared.plans, strict=True):
         made, plan = members[i].made, replace(moved, pauses=best.pauses.get(i, ()))
         if made.chosen and plan != made.chosen.planned.plan:
             chosen = members[i].conversion.of(plan)
@@ -167,6 +171,27 @@ def _shared(app: App, members: Sequence[AppMember]) -> tuple[Shared, list[AppMem
         found,
         PauseReport(told, layouts.curve(app.yields, best.shared.head) if pausing and app.yields else ()),
     )
+
+
+def _low(member: AppMember) -> AppMember:
+    """The same with a plan of as many multiply-accumulates that has few bytes alive at every moment."""
+    if member.chosen is None:
+        return member
+    chosen = member.conversion.low().at(member.chosen.planned.plan.macs)
+    return replace(member, made=replace(member.made, chosen=chosen))
+
+
+def _best(app: App, members: Sequence[AppMember]) -> tuple[Layouts, PausedLayout]:
+    """The lowest head with these plans."""
+    planned = [i for i, m in enumerate(members) if m.chosen]
+    pausing = yielding(app, members)
+    effort = max((m.asked.options.effort for m in members), default=1.0)
+    seconds = max((m.asked.options.seconds for m in members), default=0.0)
+    tenants = [settled(_tenant(members[i])) for i in planned]
+    meter = Meter(allowance(sum(len(t.plan.buffers) for t in tenants), effort))
+    layouts = Layouts(app, members, planned, tenants, pausing, seconds)
+    best = layouts.best(app.yields, meter) if app.yields is not None and pausing else layouts.at(None, (), meter)
+    return layouts, best
 
 
 @dataclass(frozen=True, slots=True)

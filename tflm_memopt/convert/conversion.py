@@ -148,6 +148,12 @@ class Conversion:
         other.__dict__.pop("plans", None)
         return other
 
+    def low(self) -> Conversion:
+        """This conversion with few bytes alive at every moment, not only at the worst."""
+        other = self.within(self.options.tiles)
+        other.options = replace(other.options, low=True)
+        return other
+
     def of(self, plan: Plan) -> Converted:
         """Raises PlanError for a plan that is wrong, UsageError for two cores and a model that has variables."""
         graph = self._planned_from(plan)

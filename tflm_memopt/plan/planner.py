@@ -12,7 +12,7 @@ from tflm_memopt.model.interface import ANY
 from tflm_memopt.ops.packing import GENERIC
 from tflm_memopt.plan.effort import EXACT, ORDERING, PLACING, SEARCH, Log, Meter, SearchPart, allowance
 from tflm_memopt.plan.firing.kernel import kernel_contents
-from tflm_memopt.plan.firing.turned import in_units
+from tflm_memopt.plan.firing.turned import in_units, unit_bytes
 from tflm_memopt.plan.layout import offsets as layout
 from tflm_memopt.plan.layout.drafts import TFLM_ALIGN, Draft, Placer, drafted
 from tflm_memopt.plan.plan import STANDING_BYTES, WINDOW, Block, Builtin, PlacedState, Plan, Role, calls
@@ -70,6 +70,8 @@ class Options:
     """What tiled blocks may use, and how much they may compute again; None: row blocks only."""
     kernels: str = ANY
     """The library whose kernels run, where only builtin operators do."""
+    low: bool = False
+    """Few bytes alive at every moment, where the worst one leaves a choice (for pauses); else few blocks."""
     speeds: tuple[float, float] | None = None
     """The part of each of two cores' time that is the inference's (plan/cores.py); None: one core."""
     allow_ops: tuple[str, ...] = ()
@@ -118,10 +120,7 @@ class Planner:
         self._rows: Mapping[int, RowBlocks] = (
             like._rows if like else {n: RowBlocks(chain, self._fair(n)) for n, chain in self._chains.items()}
         )
-        self._cuts = [
-            Cuts(rows, self._place(n), _settings(options.tiles, rows.chain), self._turning(n), self._fair(n))
-            for n, rows in self._rows.items()
-        ]
+        self._cuts = [self._cuts_of(n, rows) for n, rows in self._rows.items()]
         kept = (n for n, node in enumerate(graph.nodes) if isinstance(node, Kept))
         least = max((sum(sizes[t] for t in self._alive(n)) for n in kept), default=0)
         while any(cuts.refine(nbytes) for cuts, nbytes in self._binding(least)):
@@ -131,6 +130,11 @@ class Planner:
             cuts.add_walks()
         self.macs = graph.macs
         """Multiply-accumulates of all row operators, each output once."""
+
+    def _cuts_of(self, number: int, rows: RowBlocks) -> Cuts:
+        """Ways to cut one of the chains."""
+        tiles, low = _settings(self._options.tiles, rows.chain), self._options.low
+        return Cuts(rows, self._place(number), tiles, self._turning(number), self._fair(number), low=low)
 
     def _fair(self, number: int) -> Meter:
         """What one of the chains may spend on its search."""
@@ -455,8 +459,7 @@ def _draft(
     )
     found = block.contents(at_border, sizes, chain.frame)
     if turned:
-        seen = [pair for m in block.trace.members for pair in m.op.seen()]
-        found = in_units(found, {t: rows.c if candidate.strips else rows.row_bytes for t, rows in seen})
+        found = in_units(found, unit_bytes((m.op for m in block.trace.members), pixels=candidate.strips > 0))
     if not overlap:
         found = tuple(content.in_full() for content in found)
     return drafted(step, found, (*across, *at_border.through))

@@ -112,20 +112,20 @@ def test_only_blocks_of_the_best_partition_are_placed() -> None:
 
 def test_pareto_keeps_what_is_best_in_something() -> None:
     labels = [
-        CutLabel(10, 5, 0),
-        CutLabel(8, 7, 0),
-        CutLabel(8, 6, 1),
-        CutLabel(12, 5, 0),
-        CutLabel(9, 6, 0),
-        CutLabel(20, 1, 0),
+        CutLabel(10, 5, (0,)),
+        CutLabel(8, 7, (0,)),
+        CutLabel(8, 6, (1,)),
+        CutLabel(12, 5, (0,)),
+        CutLabel(9, 6, (0,)),
+        CutLabel(20, 1, (0,)),
     ]
     assert [(x.nbytes, x.macs) for x in pareto(labels)] == [(8, 6), (10, 5), (20, 1)]
 
 
 def test_a_long_partition_is_read_back_without_recursion() -> None:
-    block, label = Candidate(0, 1, 1, 0, ()), CutLabel(0, 0, 0)
+    block, label = Candidate(0, 1, 1, 0, ()), CutLabel(0, 0, (0,))
     for _ in range(5000):
-        label = CutLabel(1, 0, 0, block, label)
+        label = CutLabel(1, 0, (), block, label)
     assert len(label.blocks()) == 5000
 
 

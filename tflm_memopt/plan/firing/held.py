@@ -9,7 +9,7 @@ import numpy as np
 from tflm_memopt.model.graph import TensorId
 from tflm_memopt.plan.firing.arrivals import arrivals
 from tflm_memopt.plan.firing.liveness import Content
-from tflm_memopt.plan.firing.occupancy import step_contents, trace_of
+from tflm_memopt.plan.firing.occupancy import placed_contents, trace_of
 from tflm_memopt.plan.plan import Block, Plan, Role
 from tflm_memopt.plan.planned import Planned
 from tflm_memopt.plan.walk import Ints
@@ -33,7 +33,7 @@ def held(planned: Planned, retained: Collection[TensorId] = ()) -> Mapping[int, 
         come = arrivals(trace, frame)
         if come is None:
             continue
-        inside = step_contents(plan, number, planned.graph.ops, planned.graph.model.outputs, frame)
+        inside = placed_contents(plan, number, planned.graph.ops, planned.graph.model.outputs, frame)
         waits = np.searchsorted(trace.end, come.pushed)
         if not come.all_rows:
             waits = np.append(waits, len(trace.end) - 1)
@@ -68,12 +68,14 @@ def at_each_wait(
             continue
         key = -1 if buffer.role is Role.COUNTERS else buffer.key
         content = contents.get((buffer.role, key))
-        if content is None or turned:
+        if content is None:
             found[i] = np.zeros_like(waits), np.full_like(waits, buffer.nbytes)
-        else:
-            # What is kept of the rows that were pushed is copied to their ring when others are waited for.
-            copied = buffer.role is Role.RING and buffer.key == frame
-            found[i] = _alive(content, waits if copied else np.maximum(waits - 1, 0), waits)
+            continue
+        # What is kept of the rows that were pushed is copied to their ring when others are waited for.
+        copied = buffer.role is Role.RING and buffer.key == frame
+        bottom, top = _alive(content, waits if copied else np.maximum(waits - 1, 0), waits)
+        from_the_end = turned and buffer.role is Role.TENSOR
+        found[i] = (buffer.nbytes - top, buffer.nbytes - bottom) if from_the_end else (bottom, top)
     return found
 
 

@@ -17,7 +17,7 @@ from tflm_memopt.ops.rowop import RowOp
 from tflm_memopt.plan.firing.lanes import lives
 from tflm_memopt.plan.firing.liveness import BlockBorder, Content, Ring, contents
 from tflm_memopt.plan.firing.trace import Member, Trace, prepend, start
-from tflm_memopt.plan.firing.turned import as_counted
+from tflm_memopt.plan.firing.turned import as_counted, in_units, unit_bytes
 from tflm_memopt.plan.plan import Block, Buffer, Plan, Role
 from tflm_memopt.plan.walk import Ints
 from tflm_memopt.rowgraph.graph import InputSource
@@ -125,6 +125,21 @@ def step_contents(
         sum(b.nbytes for b in plan.buffers if b.role is Role.COUNTERS and b.first == number),
         frame if frame and any(frame.tensor in m.op.inputs for m in trace.members) else None,
     )
+
+
+def placed_contents(
+    plan: Plan,
+    number: int,
+    ops: Mapping[int, RowOp],
+    outputs: Collection[TensorId],
+    frame: InputSource | None = None,
+) -> tuple[Content, ...]:
+    """The same as layouts have it: of a block that is turned, whole rows or pixels."""
+    block, found = plan.steps[number], step_contents(plan, number, ops, outputs, frame)
+    if not isinstance(block, Block) or not block.turned:
+        return found
+    counted = (as_counted(ops[s.op], block) for s in block.stages)
+    return in_units(found, unit_bytes(counted, pixels=block.strips > 0))
 
 
 def _ring(trace: Trace, member: Member, buffer: Buffer) -> Ring:

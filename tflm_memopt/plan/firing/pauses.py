@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from tflm_memopt.plan.firing.held import Range, at_each_wait, at_waits, joined
 from tflm_memopt.plan.firing.liveness import Content
-from tflm_memopt.plan.firing.occupancy import step_contents, trace_of
+from tflm_memopt.plan.firing.occupancy import placed_contents, trace_of
 from tflm_memopt.plan.plan import Block, Buffer, Role
 from tflm_memopt.plan.planned import Planned
 from tflm_memopt.plan.walk import Ints
@@ -80,8 +80,8 @@ def moments(planned: Planned, cost: Mapping[int, float]) -> Moments:
         each = np.array([cost[key] for key in keys.tolist()]) / np.bincount(which)
         ends = now + np.cumsum(each[which])
         at = np.arange(1, len(which), dtype=np.int64)
-        inside = step_contents(plan, number, ops, planned.graph.model.outputs, planned.graph.frame)
-        alive = _alive(plan.buffers, number, inside, len(which), turned=step.turned)
+        inside = placed_contents(plan, number, ops, planned.graph.model.outputs, planned.graph.frame)
+        alive = _alive(plan.buffers, number, inside, len(which))
         found.append((done + at, np.full_like(at, number), at, alive))
         times.append(ends[:-1])
         done, now = done + len(which), float(ends[-1])
@@ -89,7 +89,7 @@ def moments(planned: Planned, cost: Mapping[int, float]) -> Moments:
     return Moments(after, steps, firing, np.concatenate(times), alive, now)
 
 
-def _alive(buffers: Sequence[Buffer], number: int, inside: Sequence[Content], count: int, *, turned: bool) -> Ints:
+def _alive(buffers: Sequence[Buffer], number: int, inside: Sequence[Content], count: int) -> Ints:
     """Bytes that have to stay before each firing of a step but the first."""
     contents = {(c.role, c.key): c for c in inside}
     total = np.zeros(max(count - 1, 0), dtype=np.int64)
@@ -97,7 +97,7 @@ def _alive(buffers: Sequence[Buffer], number: int, inside: Sequence[Content], co
         if not b.first <= number < b.last or b.role is Role.SCRATCH:
             continue
         content = contents.get((b.role, -1 if b.role is Role.COUNTERS else b.key))
-        if content is None or turned:
+        if content is None:
             total += b.nbytes
             continue
         before, after = slice(0, count - 1), slice(1, count)
@@ -114,7 +114,7 @@ def held_at(planned: Planned, found: Moments, chosen: Ints) -> Mapping[int, Rang
     held: Mapping[int, Range] = {}
     plan = planned.plan
     for number in np.unique(found.step[chosen]).tolist():
-        inside = step_contents(plan, number, planned.graph.ops, planned.graph.model.outputs, planned.graph.frame)
+        inside = placed_contents(plan, number, planned.graph.ops, planned.graph.model.outputs, planned.graph.frame)
         waits = found.firing[chosen][found.step[chosen] == number]
         held = joined(held, at_waits(plan, number, inside, waits))
     return held
@@ -129,7 +129,7 @@ def surely_held(planned: Planned, found: Moments, apart: float) -> Mapping[int, 
     low = np.full((len(found.time), len(plan.buffers)), max((b.nbytes for b in plan.buffers), default=0))
     high = np.zeros_like(low)
     for number in np.unique(found.step).tolist():
-        inside = step_contents(plan, number, planned.graph.ops, planned.graph.model.outputs, planned.graph.frame)
+        inside = placed_contents(plan, number, planned.graph.ops, planned.graph.model.outputs, planned.graph.frame)
         here = np.flatnonzero(found.step == number)
         for i, (bottom, top) in at_each_wait(plan, number, inside, found.firing[here]).items():
             some = top > bottom

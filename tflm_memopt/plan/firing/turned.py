@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -40,6 +40,11 @@ def as_counted(op: RowOp, block: Block) -> RowOp:
     if other is None:
         raise PlanError(f"{op.name} cannot run from the last row to the first", code="plan_turned")
     return other
+
+
+def unit_bytes(ops: Iterable[RowOp], *, pixels: bool) -> dict[TensorId, int]:
+    """Bytes of a row, or of a pixel, of each tensor that these operators read or write, as they see it."""
+    return {t: rows.c if pixels else rows.row_bytes for op in ops for t, rows in op.seen()}
 
 
 def in_units(contents: Sequence[Content], unit_bytes: Mapping[TensorId, int]) -> tuple[Content, ...]:

@@ -14,10 +14,11 @@ from itertools import permutations
 
 from tflm_memopt.plan.effort import Meter
 from tflm_memopt.plan.firing.liveness import separations
-from tflm_memopt.plan.firing.occupancy import step_contents
+from tflm_memopt.plan.firing.occupancy import placed_contents
+from tflm_memopt.plan.firing.turned import mirrored
 from tflm_memopt.plan.layout import offsets as layout
 from tflm_memopt.plan.layout.offsets import Layout, LayoutProblem
-from tflm_memopt.plan.plan import Block, Plan, Role, Step
+from tflm_memopt.plan.plan import Block, Plan, Role
 from tflm_memopt.plan.planned import Planned
 
 Range = tuple[int, int]
@@ -169,15 +170,16 @@ def within(tenant: Tenant) -> Distances:
     for n, step in enumerate(plan.steps):
         alive = [i for i, b in enumerate(plan.buffers) if b.first <= n < b.last]
         inside: list[int] = []
-        if isinstance(step, Block) and tenant.overlap and not step.turned:
-            found = step_contents(plan, n, planned.graph.ops, planned.graph.model.outputs, planned.graph.frame)
+        if isinstance(step, Block) and tenant.overlap:
+            found = placed_contents(plan, n, planned.graph.ops, planned.graph.model.outputs, planned.graph.frame)
             own = {Role.COUNTERS: n, Role.SCRATCH: n}
             inside = [number[c.role, own.get(c.role, c.key)] for c in found]
-            for (u, v), distance in separations(found).items():
+            apart = separations(found)
+            for (u, v), distance in (mirrored(found, apart) if step.turned else apart).items():
                 keep(inside[u], inside[v], distance)
         for u, v in permutations(alive, 2):
             if u not in inside or v not in inside:
-                keep(u, v, plan.buffers[u].nbytes if inside else _as_planned(plan, u, v, step))
+                keep(u, v, plan.buffers[u].nbytes if inside else _as_planned(plan, u, v))
         inputs = [i for i in inside if _is_input(tenant, i)]
         for u, v in permutations(inputs, 2):
             keep(u, v, plan.buffers[u].nbytes)
@@ -190,17 +192,12 @@ def _is_input(tenant: Tenant, i: int) -> bool:
     return buffer.role is Role.TENSOR and buffer.key in graph.inputs
 
 
-def _as_planned(plan: Plan, u: int, v: int, step: Step) -> int:
-    """How far above u at least v starts: where both share bytes, as the plan, which was proved, has it.
-
-    Of a block that is turned, tensors lie as in a mirrored arena: there it is their ends that say which is above.
-    """
+def _as_planned(plan: Plan, u: int, v: int) -> int:
+    """How far above u at least v starts: where both share bytes, as the plan, which was proved, has it."""
     below, above = plan.buffers[u], plan.buffers[v]
     distance = plan.offsets[v] - plan.offsets[u]
-    mirrored = isinstance(step, Block) and step.turned and Role.TENSOR in (below.role, above.role)
-    rise = distance + (above.nbytes - below.nbytes if mirrored else 0)
     shared = -above.nbytes < distance < below.nbytes
-    return distance if shared and (rise > 0 or (rise == 0 and u < v)) else below.nbytes
+    return distance if shared and (distance > 0 or (distance == 0 and u < v)) else below.nbytes
 
 
 def _stacked(tenants: Sequence[Tenant], beside: Collection[tuple[int, int]]) -> list[int]:

@@ -50,8 +50,10 @@ class CutLabel:
 
     nbytes: int
     macs: int
-    spread: int
-    """Sum over the blocks of their bytes: breaks ties in favour of small blocks."""
+    spread: tuple[int, ...] = ()
+    """Breaks ties: the sum of the bytes of all blocks, which few blocks keep low; or the bytes of each, the most first,
+    so that those are low that are not the worst either.
+    """
     last: Candidate | None = field(default=None, compare=False)
     before: CutLabel | None = field(default=None, compare=False)
 
@@ -111,11 +113,15 @@ class Cuts:
         settings: Settings | None,
         turn: Turn = never,
         meter: Meter | None = None,
+        *,
+        low: bool = False,
     ) -> None:
-        """`settings`: of tiled blocks; None: row blocks only. `meter`: what it may cost to find blocks."""
+        """`settings`: of tiled blocks; None: row blocks only. `meter`: what it may cost to find blocks. `low`: few
+        bytes in every block, where the worst one leaves a choice; else few blocks.
+        """
         self.chain, self._rows, self._place, self._settings = rows.chain, rows, place, settings
-        self._turn, self._meter = turn, meter or Meter()
-        roughly = _front(self.chain, rows.by_end)
+        self._turn, self._meter, self._low = turn, meter or Meter(), low
+        roughly = _front(self.chain, rows.by_end, low=low)
         if not roughly:
             why = "the operators that read it cannot run row by row together"
             raise UsageError(
@@ -196,7 +202,7 @@ class Cuts:
 
     def front(self) -> list[CutLabel]:
         """The Pareto front of (bytes, multiply-accumulates), fewest bytes first."""
-        return _front(self.chain, self._table) or [self._rough]
+        return _front(self.chain, self._table, low=self._low) or [self._rough]
 
     def settle(self, label: CutLabel, enough: int, *, hasty: bool = False) -> bool:
         """Places the blocks of a partition; False when all of them were placed before, so that its bytes are true.
@@ -287,9 +293,9 @@ def tiled_front(chain: Chain, settings: Settings) -> list[CutLabel]:
     return pareto([*cheap, *_front(chain, tiled_candidates(chain, settings, cheap[0].nbytes))])
 
 
-def _front(chain: Chain, table: Mapping[int, Sequence[Candidate]]) -> list[CutLabel]:
-    """The Pareto front of (bytes, multiply-accumulates) over all partitions of the chain."""
-    fronts: list[list[CutLabel]] = [[CutLabel(0, 0, 0)]]
+def _front(chain: Chain, table: Mapping[int, Sequence[Candidate]], *, low: bool = False) -> list[CutLabel]:
+    """The Pareto front of (bytes, multiply-accumulates) over all partitions of the chain. `low`: see Cuts."""
+    fronts: list[list[CutLabel]] = [[CutLabel(0, 0)]]
     for last in range(1, len(chain.ops) + 1):
         fronts.append(
             pareto(
@@ -297,7 +303,7 @@ def _front(chain: Chain, table: Mapping[int, Sequence[Candidate]]) -> list[CutLa
                     CutLabel(
                         max(label.nbytes, block.nbytes),
                         label.macs + block.macs,
-                        label.spread + block.nbytes,
+                        _spread(label, block, low=low),
                         block,
                         label,
                     )
@@ -309,13 +315,19 @@ def _front(chain: Chain, table: Mapping[int, Sequence[Candidate]]) -> list[CutLa
     return fronts[-1]
 
 
+def _spread(label: CutLabel, block: Candidate, *, low: bool) -> tuple[int, ...]:
+    """See CutLabel.spread."""
+    all_blocks = (*label.spread, block.nbytes)
+    return tuple(sorted(all_blocks, reverse=True)) if low else (sum(all_blocks),)
+
+
 Cost = TypeVar("Cost", CutLabel, Joint)
 
 
 def pareto(options: Sequence[Cost]) -> list[Cost]:
     """Those that no other one beats in bytes and in multiply-accumulates, fewest bytes first."""
     front: list[Cost] = []
-    for option in sorted(options, key=lambda x: (x.nbytes, x.macs, getattr(x, "spread", 0))):
+    for option in sorted(options, key=lambda x: (x.nbytes, x.macs, getattr(x, "spread", ()))):
         if not front or option.macs < front[-1].macs:
             front.append(option)
     return front
