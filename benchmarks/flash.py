@@ -78,7 +78,8 @@ def of_library(core: Core) -> dict[str, Any]:
 def _library(core: Core, needs: Needs) -> int:
     with tempfile.TemporaryDirectory() as folder:
         objects = [compiled(core, LEVEL, needs.flags, source, Path(folder)) for source in sources()]
-        size = linked("", core, LEVEL, needs.flags, objects, Path(folder))
+        tables = 8 * (needs.kinds >> Kind.OWN & 1)  # where those of the application are
+        size = linked("", core, LEVEL, needs.flags, objects, Path(folder), variables=tables)
     return size.text + size.rodata
 
 

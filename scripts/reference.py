@@ -122,6 +122,7 @@ def error_page() -> str:
             for code, (what, hint, operators) in refusals().items()
         ),
         f"| `no_kernel` | There is a row kernel for the operator | {NO_KERNEL_HINT} | all others |",
+        "| `own_form` | It has the form that its own description is for | describe that form, too | your own |",
         f"| `executable` | What the executor can run | {SMALLER} | all |",
         f"| `left_whole` | {LEFT_WHOLE} | fix shapes, unroll loops, one subgraph; or convert it again | all |",
         "| `view` | It changes a shape only, and nobody asks for it | | RESHAPE and others |",

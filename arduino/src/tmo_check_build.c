@@ -44,7 +44,11 @@ tmo_status tmo_check_build(const void *program, size_t program_bytes, size_t n_i
   if (!has_table(h, h->blocks, h->n_blocks * (uint32_t)sizeof(tmo_block))) return TMO_ERROR_TABLE;
   if (h->n_inputs != n_inputs || h->n_outputs != n_outputs || h->workspace > workspace_bytes) return TMO_ERROR_IO;
   for (uint32_t i = 0; i < h->n_ops; ++i) {
-    if (!tmo_has_kernel(&tmo_ops(program)[i])) return TMO_ERROR_KERNEL;
+    const tmo_op *op = &tmo_ops(program)[i];
+    if (!tmo_has_kernel(op)) return TMO_ERROR_KERNEL;
+#if TMO_OWN
+    if (op->kind == TMO_OP_OWN && tmo_own_of(op) == NULL) return TMO_ERROR_KERNEL;
+#endif
   }
   return (parts_of(program) & ~(uint32_t)(TMO_PARTS)) == 0 ? TMO_OK : TMO_ERROR_KERNEL;
 }

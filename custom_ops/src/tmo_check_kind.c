@@ -1,5 +1,6 @@
 /* What each kind of operator reads and writes: its window or its accesses, its constants, and the sizes that its operands have. */
 #include "tmo/check.h"
+#include "tmo/kernels.h"
 
 #define MAX_POOL_AREA ((uint32_t)1 << 23) /* pixels of a pooling window, so that sums are int32_t */
 #define MAX_SOFTMAX_CHANNELS 4095         /* so that the sum of their exponentials is below 2^31 */
@@ -125,6 +126,14 @@ static bool check_convert(tmo_checker *c, const tmo_operation *o) {
   const tmo_op *op = o->op;
   return check_rows(o, BYTES_READ(TMO_CONVERTING_KINDS), BYTES_WRITTEN(TMO_CONVERTING_KINDS)) && check_scaling(c, op, SCALES(TMO_CONVERTING_KINDS));
 }
+
+/* A pixel of as many channels as its kernel was written for. */
+#if TMO_OWN
+static bool check_own(const tmo_operation *o) {
+  const tmo_own_kernel *const own = tmo_own_of(o->op);
+  return own != NULL && check_rows(o, 1, 1) && o->in->channels == own->channels && o->out->channels == own->channels;
+}
+#endif
 
 /* A pixel makes an index. */
 static bool check_arg_max(const tmo_checker *c, const tmo_operation *o) {
@@ -279,6 +288,9 @@ bool tmo_check_kind(tmo_checker *c, const tmo_operation *o) {
     case tmo_family_arg_max: return check_arg_max(c, o);
     case tmo_family_convert: return check_convert(c, o);
     case tmo_family_gather: return check_gather(c, o);
+#if TMO_OWN
+    case tmo_family_own: return check_own(o);
+#endif
     case tmo_family_link: return check_link(c, o);
     case tmo_family_copy: return check_copy(c, o);
     case tmo_family_resize: return check_resize(c, o);

@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from tflm_memopt.application.results import AppOptimized
 from tflm_memopt.emit.names import comment, file_stem, guard, identifier
+from tflm_memopt.emit.own import own_call
 from tflm_memopt.emit.resolver import ARENA_ALIGNMENT, Needed, needed
 from tflm_memopt.model.names import OURS
 from tflm_memopt.model.reader import read
@@ -35,6 +36,7 @@ def app_header(result: AppOptimized) -> str:
     c, include_guard = identifier(app.name), guard(app.name, "app")
     includes = "".join(f'#include "{file_stem(n)}_{kind}.h"\n' for n in names for kind in ("model", "ops"))
     enum = "".join(f"  {c}_{identifier(n)} = {i},{NEWLINE}" for i, n in enumerate(names))
+    own = "".join(own_call(file_stem(n), read(done.model))[1] for n, done in result.models.items())
     return f"""\
 // {len(names)} models in one arena. Written by tflm-memopt.
 //
@@ -53,15 +55,15 @@ def app_header(result: AppOptimized) -> str:
 enum {c}_model : unsigned {{
 {enum}}};
 
-{_resolver(c, list(_operators(result)))}
+{_resolver(c, list(_operators(result)), own)}
 {_turns(c, *excluded(result))}
 #endif  // {include_guard}
 """
 
 
-def _resolver(c: str, operators: Sequence[Needed]) -> str:
-    """The operators of all models."""
-    adds = "\n".join(
+def _resolver(c: str, operators: Sequence[Needed], own: str) -> str:
+    """The operators of all models. own: statements before."""
+    adds = own + "\n".join(
         f"    resolver.{n.add};" if n.add else f"    // {comment(n.operator)}: {n.note}" for n in operators
     )
     return f"""\

@@ -18,6 +18,7 @@ from tflm_memopt.emit.border import Border, border
 from tflm_memopt.emit.module import Module, module
 from tflm_memopt.emit.module_text import module_header, module_source
 from tflm_memopt.emit.names import file_stem
+from tflm_memopt.emit.own import no_own, own_file
 from tflm_memopt.emit.program import Subject, labels_count
 from tflm_memopt.emit.project import Project, arduino, below, esp_idf, of_model, platformio
 from tflm_memopt.emit.resolver import ops_header
@@ -75,6 +76,7 @@ def cpp(stem: str, model: Model, result: Optimized, given: Given) -> Mapping[str
         f"{stem}_model.h": model_header(stem, len(result.model)),
         f"{stem}_model.cpp": model_source(stem, result.model),
         f"{stem}_ops.h": ops_header(stem, model, result.report, _border(model, given)),
+        **own_file(stem, model),
     }
 
 
@@ -82,6 +84,7 @@ def _module(run: Callable[[Module], str]) -> Emitter:
     """The emitter of a C module. run: what runs it, or nothing where the library's executor does."""
 
     def emit(stem: str, model: Model, result: Optimized, given: Given) -> Mapping[str, str]:
+        no_own("c", model)
         kept = ", ".join(f"operator {k.index} {k.operator}" for k in result.report.kept_builtin)
         whole = module(stem, model, result.report.frame, kept or result.report.why_unchanged, result.report.window)
         if given.sample is None:

@@ -9,6 +9,7 @@ from tflm_memopt.emit.border import Border, border, scales
 from tflm_memopt.emit.kernels import needs
 from tflm_memopt.emit.methods import AFTER_2023, BUILTIN, CUSTOM
 from tflm_memopt.emit.names import comment, guard, identifier
+from tflm_memopt.emit.own import own_call
 from tflm_memopt.model.names import OURS
 from tflm_memopt.model.reader import CUSTOM as CUSTOM_OP
 from tflm_memopt.model.reader import Model
@@ -87,7 +88,8 @@ def ops_header(name: str, model: Model, report: Report, ports: Border | None = N
     header = "tmo_tflm_cores.h" if shared else "tmo_tflm.h"
     adapter = f'#include "{header}"\n' if any(n.operator in OURS for n in operators) else ""
     arena_comment = "\n".join(f" * {line}" for line in _arena_comment(report, operators, builds(model, report)))
-    adds = "\n".join(_statement(n) for n in operators)
+    declared, called = own_call(name, model)
+    adds = called + "\n".join(_statement(n) for n in operators)
     return f"""\
 // What {name}.tflite needs of TensorFlow Lite Micro: operators and arena. Written by tflm-memopt.
 {_library_comment(model)}#ifndef {include_guard}
@@ -112,7 +114,7 @@ using namespace ::tflite;
 using namespace ::tflite::micro;
 using Resolver = MicroMutableOpResolver<{max(len(operators), 1)}>;
 }}  // namespace {c}_ops
-
+{declared}
 /* The model's operators and no others. The resolver lives as long as the program, as the interpreter asks.{team} */
 inline {c}_ops::Resolver &{c}_op_resolver({"tmo_team *team = nullptr" * shared}) {{
   static {c}_ops::Resolver resolver;

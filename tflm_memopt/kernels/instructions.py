@@ -86,7 +86,7 @@ SCALAR = (
     _scalar("shift_left", "(int32_t)((uint32_t){a} << {b})"),
     _scalar("high_mul", "tmo_high_scale({a}, {b})"),
     _scalar("round_shift", "tmo_round_shift({a}, (uint32_t){b})"),
-    _scalar("dot", "(int32_t)((uint32_t){d} + (uint32_t)({a} * {b}))"),
+    _scalar("dot", "(int32_t)((uint32_t){d} + (uint32_t){a} * (uint32_t){b})"),
 )
 """C, and the fixed point of tmo/fixed.h."""
 

@@ -59,6 +59,8 @@ OPS: Mapping[str, Callable[..., Ints]] = {
     "dot": lambda total, a, b: total + a * b,
 }
 """What each op makes of its operands, before it is wrapped; `dot` gets its own register first."""
+SHIFTS = ("shift_left", "shift_right", "shift_right_rounded", "round_shift")
+LONGEST_SHIFT = 31
 
 
 @dataclass(slots=True)
@@ -101,6 +103,10 @@ class Machine:
         operands = [self.value(operand, values) for operand in one.operands]
         if one.op == "dot":
             operands.insert(0, self.value(one.to, values))
+        if one.op in SHIFTS and not ((operands[-1] >= 0) & (operands[-1] <= LONGEST_SHIFT)).all():
+            raise KernelError(
+                f"{self.kernel.name}: {one.op} by {int(operands[-1].flat[0])}", code="kernel_shift", hint="0 to 31 bits"
+            )
         result = wrap32(np.asarray(OPS[one.op](*operands)))
         limit = 1 << (8 * one.to.type.value - 1)
         if (result < -limit).any() or (result >= limit).any():

@@ -12,6 +12,7 @@ from tflm_memopt.errors import KernelError
 from tflm_memopt.kernels.language import (
     Array,
     Compute,
+    Extents,
     For,
     Free,
     Index,
@@ -80,6 +81,40 @@ def relayout(tensor: str, axes: Sequence[int]) -> Rewrite:
         return replace(
             kernel, tensors=tensors, body=tuple(map(moved, kernel.body)),
             schedule=(*kernel.schedule, f"relayout {tensor} {tuple(axes)}"),
+        )  # fmt: skip
+
+    return rewrite
+
+
+def bind(values: Extents) -> Rewrite:
+    """A kernel for certain extents and parameters, which become numbers. May be done always."""
+
+    def put(index: Index) -> Index:
+        for name in index.names & values.keys():
+            index = index.put(name, values[name])
+        return index
+
+    def rewrite(kernel: KernelProgram) -> KernelProgram:
+        tensors = {
+            t: replace(t, shape=tuple(map(put, t.shape)), strides=tuple(map(put, t.strides))) for t in kernel.tensors
+        }
+
+        def bound(one: Statement) -> Statement:
+            if isinstance(one, For):
+                return replace(one, extent=put(one.extent), body=tuple(map(bound, one.body)))
+            if isinstance(one, When):
+                return replace(one, at=put(one.at), extent=put(one.extent), body=tuple(map(bound, one.body)))
+            if isinstance(one, Free):
+                return replace(one, tensor=tensors[one.tensor], first=put(one.first), count=put(one.count))
+            if isinstance(one, Compute):
+                return replace(one, operands=tuple(put(o) if isinstance(o, Index) else o for o in one.operands))
+            return replace(one, tensor=tensors[one.tensor], at=tuple(map(put, one.at)))
+
+        left = ([name for name in names if name not in values] for names in (kernel.extents, kernel.parameters))
+        extents, parameters = map(tuple, left)
+        return replace(
+            kernel, extents=extents, parameters=parameters, tensors=tuple(tensors.values()),
+            body=tuple(map(bound, kernel.body)),
         )  # fmt: skip
 
     return rewrite

@@ -45,20 +45,25 @@ def operands_struct(kernel: KernelProgram) -> str:
     return f"/* {kernel.about}. */\ntypedef struct {{\n{body}\n}} tmo_{kernel.name}_operands;\n"
 
 
+def lines(kernel: KernelProgram, table: InstructionTable) -> list[str]:
+    """The body of a function. Raises KernelError for what the target cannot do."""
+    writer = Writer(table)
+    writer.body(for_target(kernel, table).body)
+    return writer.lines
+
+
 def function(kernel: KernelProgram, table: InstructionTable) -> str:
     """The definition of tmo_NAME_TARGET(). Raises KernelError for what the target cannot do."""
     kernel = for_target(kernel, table)
-    writer = Writer(table)
-    writer.body(kernel.body)
-    body = "\n".join(writer.lines)
+    body = "\n".join(lines(kernel, table))
     named = {t.name: f"{_pointer(kernel, t)}const" for t in kernel.tensors}
     named |= dict.fromkeys(kernel.extents, "const uint32_t") | dict.fromkeys(kernel.parameters, "const int32_t")
     begins = [table.begins] if table.begins else []
     begins += [f"{kind} {name} = o->{name};" for name, kind in named.items() if re.search(rf"\b{name}\b", body)]
-    lines = "\n".join([*(f"  {line}" for line in begins), body])
+    whole = "\n".join([*(f"  {line}" for line in begins), body])
     how = "; ".join(kernel.schedule)
     about = f"/* {how}. */\n" if how else ""
-    return f"{about}void tmo_{kernel.name}_{table.name}(const tmo_{kernel.name}_operands *o) {{\n{lines}\n}}\n"
+    return f"{about}void tmo_{kernel.name}_{table.name}(const tmo_{kernel.name}_operands *o) {{\n{whole}\n}}\n"
 
 
 def _pointer(kernel: KernelProgram, tensor: Array) -> str:

@@ -62,6 +62,8 @@ class Kind(enum.IntEnum):
     """Rows to another device, as they are."""
     RECEIVE = 58
     """Rows from another device."""
+    OWN = 59
+    """A pixel of a pixel, by a kernel of the application's own: kernels/own.py."""
 
 
 GATES = 4
@@ -125,6 +127,8 @@ class Traits:
     """Multipliers and shifts; None: one, or one for each output channel."""
     crosses: bool = False
     """Its rows go to another device, or come from one."""
+    named: bool = False
+    """Its kernel is one of the application's, which `param` names."""
     biased: bool = False
     """It may have a bias for each output channel."""
 
@@ -183,6 +187,7 @@ KINDS: Mapping[Kind, Traits] = {
     Kind.RESCALE_S16: _converting(2, 2, scales=1),
     Kind.SEND: Traits(scales=0, crosses=True),
     Kind.RECEIVE: Traits(scales=0, crosses=True),
+    Kind.OWN: Traits(scales=0, named=True),
 }
 WIDE: Mapping[Kind, Kind] = {
     Kind.CONV: Kind.CONV_S16,

@@ -12,6 +12,7 @@ from tflm_memopt.ops import cells, converting, elementwise, movement, parse
 from tflm_memopt.ops.constraints import arithmetic, common, conversion, limits, memory, moving, weighted
 from tflm_memopt.ops.constraints.base import HINTS, Constraint
 from tflm_memopt.ops.moves import Irregular
+from tflm_memopt.ops.own import DESCRIBED
 from tflm_memopt.ops.rowop import RowOp
 from tflm_memopt.ops.site import Site
 
@@ -311,31 +312,45 @@ OPSET: Mapping[str, Row] = {
     "ABS": _looked_up(),
 }
 """By TFLite's operator names."""
+OWN = Row(_ELEMENTWISE, parse.own)
+"""What is asked of all operators that users describe: own.DESCRIBED."""
+
+
+def row_of(operator: str) -> Row | None:
+    """What is said about an operator, by its name."""
+    return OPSET.get(operator) or (OWN if operator in DESCRIBED else None)
 
 
 def refusal(site: Site) -> Unsupported | None:
     """The first reason why the operator cannot run row by row, None when it can."""
-    row = OPSET.get(site.op.type)
+    row = row_of(site.op.type)
     if row is None:
-        return Unsupported("no_kernel", f"There is no row kernel for {_label(site)} yet", "", NO_KERNEL_HINT)
+        return _no_kernel(site)
     for constraint in row.constraints:
         detail = constraint(site)
         if detail is not None:
             return _refused(constraint, detail)
+    if row is OWN and DESCRIBED[site.op.type].numbers(site) is None:
+        detail, hint = f"its numbers() has none for {site.op.type}", "describe that form, too"
+        return Unsupported("own_form", "It must have the form that its own description is for", detail, hint)
     return None
 
 
 def row_op(site: Site) -> RowOp | Unsupported:
     """The operator in the form that planner and executor know, or the reason why it stays builtin."""
-    reason = refusal(site)
-    if reason is not None:
-        return reason
+    row, reason = row_of(site.op.type), refusal(site)
+    if reason is not None or row is None:
+        return reason or _no_kernel(site)
     try:
-        op = OPSET[site.op.type].parse(site)
+        op = row.parse(site)
     except Irregular as why:
         return _refused(moving.regular_moves, str(why))
     detail = limits.executable(op)
     return op if detail is None else Unsupported("executable", limits.executable.__doc__ or "", detail, SMALLER)
+
+
+def _no_kernel(site: Site) -> Unsupported:
+    return Unsupported("no_kernel", f"There is no row kernel for {_label(site)} yet", "", NO_KERNEL_HINT)
 
 
 def _refused(constraint: Constraint, detail: str) -> Unsupported:

@@ -5,8 +5,6 @@ from __future__ import annotations
 import functools
 import os
 import re
-import shlex
-import shutil
 import subprocess
 import tempfile
 from collections.abc import Iterator, Sequence
@@ -21,12 +19,13 @@ from numpy.typing import NDArray
 from tflm_memopt.emit import library
 from tflm_memopt.emit.harness import OTHER_MODULE, harness
 from tflm_memopt.emit.ports import ports
-from tflm_memopt.errors import RuntimeUnavailable, UsageError
+from tflm_memopt.errors import UsageError
 from tflm_memopt.lower.program import INPUT_EXTERNAL
 from tflm_memopt.model.graph import Graph
 from tflm_memopt.model.reader import Model
 from tflm_memopt.results import FrameReport
 from tflm_memopt.runtime import host
+from tflm_memopt.runtime.compilers import compiler
 from tflm_memopt.runtime.feeds import in_a_picture
 from tflm_memopt.runtime.regions import regions
 from tflm_memopt.runtime.stimuli import Run
@@ -36,7 +35,6 @@ Array = NDArray[Any]
 
 EXTERNAL = "external"
 """The value of interface.Changes.input that means an external input."""
-COMPILERS = ("cc", "gcc", "clang")
 STANDARD = ("-std=c11", "-O1")
 WARNINGS = ("-Wall", "-Wextra", "-Wpedantic", "-Werror")
 SANITIZERS = ("-fsanitize=address,undefined", "-fno-sanitize-recover=all")
@@ -117,14 +115,7 @@ def _module(source: Path) -> Sources | None:
 
 def toolchain() -> Toolchain:
     """$CC, or the compiler that is there. Raises RuntimeUnavailable when none is."""
-    command = tuple(shlex.split(os.environ.get("CC", ""))) or next(((c,) for c in COMPILERS if shutil.which(c)), ())
-    if not command or not shutil.which(command[0]):
-        raise RuntimeUnavailable(
-            f"no C compiler is installed: {command[0] if command else ', '.join(COMPILERS)}",
-            code="no_compiler",
-            hint="install gcc or clang, or set CC (Debian: apt-get install gcc)",
-        )
-    return _toolchain(command)
+    return _toolchain(compiler())
 
 
 @functools.cache

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from tflm_memopt.errors import ModelError, PlanError
 from tflm_memopt.lower.program import INPUT_ARENA, INPUT_EXTERNAL, INPUT_STREAM
 from tflm_memopt.lower.records import ALIGNMENT, HEADER, TENSOR
+from tflm_memopt.runtime import own
 from tflm_memopt.runtime.native import native_library
 
 Bytes = NDArray[np.int8]
@@ -408,8 +409,14 @@ def _uint32s(values: Sequence[int]) -> ctypes.Array[ctypes.c_uint32]:
     return (ctypes.c_uint32 * len(values))(*values)
 
 
-@functools.cache
 def _library() -> ctypes.CDLL:
+    """With the kernels of the user's own that there are by now."""
+    own.use(_loaded())
+    return _loaded()
+
+
+@functools.cache
+def _loaded() -> ctypes.CDLL:
     library = ctypes.CDLL(str(native_library("tmo_host")))
     size, pointer, uint32s = ctypes.c_size_t, ctypes.c_void_p, ctypes.POINTER(ctypes.c_uint32)
     library.tmo_status_text.argtypes, library.tmo_status_text.restype = [ctypes.c_int], ctypes.c_char_p

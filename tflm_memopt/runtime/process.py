@@ -21,7 +21,7 @@ from typing import IO, Any
 
 from numpy.typing import NDArray
 
-from tflm_memopt.runtime import worker
+from tflm_memopt.runtime import own, worker
 
 ARENA_LINE = re.compile(r"Arena allocation (total|head|tail) (\d+) bytes")
 """What RecordingMicroAllocator::PrintAllocations writes (TFLM, recording_micro_allocator.cc)."""
@@ -67,6 +67,7 @@ def run_model(
     with tempfile.TemporaryDirectory(prefix="tflm-memopt-") as name:
         directory = Path(name)
         (directory / worker.MODEL).write_bytes(model)
+        own.build(directory)
         worker.save(directory / worker.INPUTS, inputs)
         returncode = _ask([name, runs, outputs, input, list(resets), cores])
         log = directory / worker.LOG

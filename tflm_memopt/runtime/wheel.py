@@ -11,9 +11,11 @@ import platform
 import sys
 from collections.abc import Sequence
 from importlib import metadata
+from pathlib import Path
 from typing import Any
 
 from tflm_memopt.errors import RuntimeUnavailable
+from tflm_memopt.runtime import own
 from tflm_memopt.runtime.host import Frame
 from tflm_memopt.runtime.native import native_library
 
@@ -59,6 +61,12 @@ def set_cores(cores: int, seed: int = 0) -> None:
     """
     _runtime()
     _shim().TmoSetCores(cores, seed)
+
+
+def use_own(kernels: Path) -> None:
+    """The user's own kernels that programs run from now on, in every interpreter of this process."""
+    _runtime()
+    own.register(_shim(), kernels)
 
 
 class Link:

@@ -25,7 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tflm_memopt.errors import RuntimeUnavailable
-from tflm_memopt.runtime import feeds, wheel
+from tflm_memopt.runtime import feeds, own, wheel
 
 MODEL = "model.tflite"
 INPUTS = "inputs.npz"
@@ -88,6 +88,8 @@ def run(directory: Path, runs: int, outputs: int, where: str, resets: Sequence[i
     """
     model = (directory / MODEL).read_bytes()
     inputs = load(directory / INPUTS)
+    if (directory / own.FILE).exists():
+        wheel.use_own(directory / own.FILE)
     tflm = allocate(model)
     feed = feeds.feeder(tflm, model, where, resets)
     results: list[list[NDArray[Any]]] = [[] for _ in range(outputs)]

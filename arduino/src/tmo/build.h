@@ -4,6 +4,8 @@
  * TMO_PACKINGS  a bit for each TMO_PACKING_* of those that are
  * TMO_PARTS     a bit for each TMO_PART_*
  *
+ * TMO_OP_OWN, whose kernels the application brings along, is there only if TMO_KINDS says so: it takes the library's one variable.
+ *
  * The converter writes them into what it emits for a model; for several models, "or" them. Programs that need more are refused:
  * tmo_check_build(). */
 #ifndef TMO_BUILD_H_
@@ -20,8 +22,13 @@
 #endif
 #endif
 
+#define TMO_OWN_BIT 59 /* TMO_OP_OWN, for the preprocessor */
+
 #ifndef TMO_KINDS
-#define TMO_KINDS UINT64_MAX
+#define TMO_KINDS (UINT64_MAX ^ ((uint64_t)1 << TMO_OWN_BIT))
+#define TMO_OWN 0
+#else
+#define TMO_OWN ((TMO_KINDS) >> TMO_OWN_BIT & 1)
 #endif
 #ifndef TMO_PACKINGS
 #define TMO_PACKINGS UINT64_MAX
@@ -87,5 +94,7 @@ static inline bool tmo_is_packed_as(const tmo_op *op, uint16_t packing) { return
   case packing:                          \
     if (tmo_has_packing(packing)) call;  \
     break
+
+typedef char tmo_own_bit_is_that_of_its_kind[TMO_OWN_BIT == TMO_OP_OWN ? 1 : -1];
 
 #endif /* TMO_BUILD_H_ */

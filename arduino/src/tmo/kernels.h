@@ -14,6 +14,7 @@
 
 #include "compiler.h"
 #include "fixed.h"
+#include "tmo/own.h"
 #include "tmo/program.h"
 
 /* Armv6-M, and Armv8-M's baseline: half of the registers do nothing but keep values. */
@@ -77,8 +78,12 @@ tmo_kernel_s8 tmo_softmax_s8;                               /* SOFTMAX */
 tmo_kernel_s8 tmo_log_softmax_s8;                           /* LOG_SOFTMAX */
 tmo_kernel_s8 tmo_arg_max_s8;                               /* ARG_MAX */
 tmo_kernel_s8 tmo_lookup_s8;                                /* LOOKUP */
+tmo_kernel_s8 tmo_own_s8;                                   /* OWN */
 tmo_kernel_s8 tmo_leaky_relu_s16;                           /* LEAKY_RELU_S16 */
 tmo_kernel_s8 tmo_convert;                                  /* those whose output has another type: tmo_is_converting() */
+
+/* OWN: what the application said that the operator is; NULL: nothing. */
+const tmo_own_kernel *tmo_own_of(const tmo_op *op);
 
 /* GATHER: copies the row of the table that the index names; false when there is none. The index is read before anything is written. */
 bool tmo_gather_pixel_s8(const tmo_kernel *k, const int8_t *index, int8_t *out);

@@ -22,6 +22,7 @@ enum {
   tmo_family_arg_max,
   tmo_family_convert,
   tmo_family_gather,
+  tmo_family_own,
   tmo_family_link,
   tmo_family_copy,
   tmo_family_resize,

@@ -142,6 +142,8 @@ enum {
  *                  Zero points and the activation range are not used.
  * LEAKY_RELU_S16   of int16, without zero points: x < 0 ? rescale(x, m[1], s[1]) : rescale(x, m[0], s[0]), saturated.
  *                  quantize(in / out), quantize(in * alpha / out).
+ * OWN              what the application's kernel of that identity makes of each pixel (tmo/own.h), which has as many channels as before. param = the
+ *                  identity. Zero points and the activation range are not used.
  * GATHER           row i of a table, i the int32 index that the input pixel holds: its 4 channels are that number's bytes. param = rows of the
  *                  table. An index outside of it ends the run with TMO_ERROR_INDEX, as in today's TFLM; older ones read beyond the table.
  *

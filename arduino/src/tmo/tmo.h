@@ -26,7 +26,7 @@ typedef enum {
   TMO_ERROR_OP = -8,        /* an operator has impossible geometry, operands or constants */
   TMO_ERROR_FIRINGS = -9,   /* the run does not end after the firings that the program declares */
   TMO_ERROR_FRAME = -10,    /* an external frame has no data, or is too small for what the program reads */
-  TMO_ERROR_KERNEL = -11,   /* this build left out what the program needs: TMO_KINDS, TMO_PACKINGS, TMO_PARTS */
+  TMO_ERROR_KERNEL = -11,   /* this build left out what the program needs: TMO_KINDS, TMO_PACKINGS, TMO_PARTS; or nobody said tmo_own_use() */
   TMO_ERROR_LINK = -12,     /* rows of another device are missing, late or damaged, or it began again */
   TMO_ERROR_PEER = -13,     /* another device runs a program of another conversion */
   TMO_ERROR_INDEX = -20     /* an input holds an index that its table does not have; outputs are not valid */

@@ -1,0 +1,195 @@
+"""An operator of a user's own: docs/own-operator.md as it stands, and what it refuses."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from ai_edge_litert import schema_py_generated as schema
+from conftest import ROOT
+from models import Net
+from projects import PROJECTS, TFLM, needs_host, told
+
+import tflm_memopt
+from tflm_memopt.emit import bundle
+from tflm_memopt.errors import KernelError, UsageError
+from tflm_memopt.kernels import own
+from tflm_memopt.lower.serialise import pack, unpack
+from tflm_memopt.model.reader import read
+from tflm_memopt.ops.own import DESCRIBED
+from tflm_memopt.results import Optimized
+from tflm_memopt.runtime import host
+from tflm_memopt.runtime.regions import regions
+from tflm_memopt.runtime.verify import sample
+
+PAGE = (ROOT / "docs/own-operator.md").read_text(encoding="utf-8")
+(CODE,) = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
+DESCRIPTION = CODE.partition("\n\n\nresult =")[0]
+
+
+def steps(seed: int = 0, *, axis: int = 3, image: tuple[int, int] = (24, 24), **options: bool) -> bytes:
+    """The page's model."""
+    net = Net(seed)
+    y = net.conv2d(net.input((1, *image, 3), (0.03, seed - 5)), 16, kernel=(3, 3))
+    operands = [y, net.tensor((), "INT32", None, data=np.array(axis, np.int32))]
+    to = net.tensor((1, *image, 16), "INT8", (0.11 + 0.2 * seed, 7 - 9 * seed))
+    return net.model(
+        net.conv2d(net.op("CUMSUM", operands, [to], schema.CumsumOptionsT(**options)), 8, kernel=(3, 3), stride=(2, 2))
+    )
+
+
+@pytest.fixture(autouse=True)
+def nothing_stays() -> Iterator[None]:
+    made = dict(own.MADE)
+    yield
+    DESCRIBED.clear()
+    own.MADE.clear()
+    own.MADE.update(made)
+
+
+def described() -> Any:
+    names: dict[str, Any] = {}
+    exec(DESCRIPTION, names)
+    return names
+
+
+def test_the_page_runs_as_it_stands(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """What it prints, too; and its figure without the description."""
+    monkeypatch.chdir(tmp_path)
+    Path("steps.tflite").write_bytes(steps())
+    without = tflm_memopt.optimize("steps.tflite").report
+    exec(CODE, {})
+    (said,) = re.findall(r"```text\n(.*?)```", PAGE, re.DOTALL)
+    assert capsys.readouterr().out == said
+    assert f"`{without}`" in PAGE
+    assert "steps_own_kernels()" in Path("build/platformio/src/steps_ops.h").read_text()
+    assert len(CODE.splitlines()) <= 40 and len([line for line in CODE.splitlines() if line.strip()]) <= 31
+
+
+def converted(model: bytes) -> Optimized:
+    described()
+    return tflm_memopt.optimize(model)
+
+
+@pytest.mark.parametrize("seed", [1, 3])
+def test_other_scales_and_sizes_have_the_bytes_of_tflm(seed: int) -> None:
+    model = steps(seed, image=(5 + seed, 9 - seed))
+    result = converted(model)
+    assert not result.report.kept_builtin
+    verified = tflm_memopt.verify(model, result.model, runs=4)
+    assert verified.bit_exact, verified.failure or verified.difference
+
+
+def test_strips_may_be_what_they_are_for_others() -> None:
+    described()
+    model = steps(1)
+    result = tflm_memopt.optimize(model, max_macs=1.3)
+    assert result.report.arena.head < converted(model).report.arena.head
+    assert tflm_memopt.verify(model, result.model, runs=2).bit_exact
+
+
+@pytest.mark.parametrize("form", [{"axis": 2}, {"exclusive": True}, {"reverse": True}])
+def test_another_form_stays_builtin(form: dict[str, Any]) -> None:
+    (kept,) = converted(steps(**form)).report.kept_builtin
+    assert kept.code == "own_form"
+
+
+def test_without_a_description_it_stays_builtin() -> None:
+    (kept,) = tflm_memopt.optimize(steps()).report.kept_builtin
+    assert kept.code == "no_kernel"
+
+
+def test_damaged_programs_get_no_other_kernel() -> None:
+    (region,) = regions(read(converted(steps()).model))
+    whole = unpack(region.program)
+    k = next(k for k, op in enumerate(whole.ops) if op.param in own.MADE)
+    sizes = [24 * 24 * 3], [12 * 12 * 8]
+    assert host.check(region.program, *sizes) is host.Status.OK
+
+    def damaged(**fields: int) -> host.Status:
+        ops = list(whole.ops)
+        ops[k] = replace(ops[k], **fields)
+        return host.check(pack(replace(whole, ops=tuple(ops))), *sizes)
+
+    assert damaged(param=whole.ops[k].param ^ 1) is host.Status.KERNEL
+    converted(_narrow())
+    other = next(made.identity for made in own.MADE.values() if made.channels == 4)
+    assert damaged(param=other) is host.Status.OP
+
+
+def _narrow() -> bytes:
+    net = Net(2)
+    x = net.conv2d(net.input((1, 6, 6, 2)), 4)
+    operands = [x, net.tensor((), "INT32", None, data=np.array(-1, np.int32))]
+    return net.model(net.op("CUMSUM", operands, [net.tensor((1, 6, 6, 4))], schema.CumsumOptionsT()))
+
+
+def test_a_description_that_is_not_of_pixels() -> None:
+    names = described()
+    builder = names["Builder"]
+    for extents, tensors in ((("n",), ("x", "y")), (("channels",), ("y",)), (("channels",), ("a", "y"))):
+
+        def describe(b: Any, extents: tuple[str, ...] = extents, tensors: tuple[str, ...] = tensors) -> None:
+            (n,) = b.extents(*extents)
+            for name in tensors:
+                (b.output if name == "y" else b.ram)(name, own.Type.INT8, n)
+
+        with pytest.raises(KernelError) as refused:
+            own.operator("ROUND")(describe)
+        assert refused.value.code == "kernel_own"
+    assert builder is own.Builder
+
+
+def test_numbers_that_are_not_the_descriptions() -> None:
+    names = described()
+    DESCRIBED["CUMSUM"] = DESCRIBED["CUMSUM"]._replace(numbers=lambda site: {"zero_in": 3, "zero": 4})
+    with pytest.raises(KernelError, match="differ in right, scale, zero, zero_out") as refused:
+        tflm_memopt.optimize(steps())
+    assert refused.value.code == "kernel_numbers"
+    assert names["numbers"]
+
+
+def test_a_shift_that_no_core_has() -> None:
+    described()
+    numbers = DESCRIBED["CUMSUM"].numbers
+    DESCRIBED["CUMSUM"] = DESCRIBED["CUMSUM"]._replace(numbers=lambda site: {**(numbers(site) or {}), "right": 32})
+    with pytest.raises(KernelError, match="round_shift by 32") as refused:
+        tflm_memopt.optimize(steps())
+    assert refused.value.code == "kernel_shift"
+
+
+def test_who_emits_it_has_to_know_the_description() -> None:
+    result = converted(steps())
+    with pytest.raises(UsageError) as refused:
+        bundle.files(result, "steps", ("c",))
+    assert refused.value.code == "own_emit"
+    own.MADE.clear()
+    with pytest.raises(UsageError) as refused:
+        bundle.files(result, "steps", ("cpp",))
+    assert refused.value.code == "own_unknown"
+
+
+def test_a_compiler_that_does_not_compile_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    model = steps(9, image=(4, 4))
+    result = converted(model)
+    monkeypatch.setenv("CC", "false")
+    with pytest.raises(tflm_memopt.MemoptError) as refused:
+        tflm_memopt.verify(model, result.model)
+    assert refused.value.code == "own_not_compiled"
+
+
+@pytest.mark.slow
+@needs_host
+def test_a_project_runs_it(tmp_path: Path) -> None:
+    model = steps()
+    result = converted(model)
+    given = bundle.Given(lambda: sample(model, result.model), model)
+    said = told("platformio", bundle.files(result, "steps", PROJECTS, given), TFLM["SPRING"], tmp_path)
+    assert said.endswith("self-test: the same outputs as on a PC\n")

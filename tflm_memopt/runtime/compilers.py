@@ -1,0 +1,23 @@
+"""The C compiler of this machine."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import shutil
+
+from tflm_memopt.errors import RuntimeUnavailable
+
+COMPILERS = ("cc", "gcc", "clang")
+
+
+def compiler() -> tuple[str, ...]:
+    """$CC, or the compiler that is there. Raises RuntimeUnavailable when none is."""
+    command = tuple(shlex.split(os.environ.get("CC", ""))) or next(((c,) for c in COMPILERS if shutil.which(c)), ())
+    if not command or not shutil.which(command[0]):
+        raise RuntimeUnavailable(
+            f"no C compiler is installed: {command[0] if command else ', '.join(COMPILERS)}",
+            code="no_compiler",
+            hint="install gcc or clang, or set CC (Debian: apt-get install gcc)",
+        )
+    return command

@@ -1,0 +1,72 @@
+"""Kernels of the user's own (kernels/own.py), compiled for this machine, for the executors that run programs here."""
+
+from __future__ import annotations
+
+import atexit
+import ctypes
+import functools
+import hashlib
+import shutil
+import subprocess
+import tempfile
+from pathlib import Path
+
+from tflm_memopt.emit import library
+from tflm_memopt.errors import RuntimeUnavailable
+from tflm_memopt.kernels.own import MADE, source
+from tflm_memopt.runtime.compilers import compiler
+
+FILE = "own.so"
+FLAGS = ("-std=c11", "-O2", "-shared", "-fPIC", "-Wall", "-Wextra", "-Wpedantic", "-Werror")
+HOST = """\
+#define tmo_own_use tmo_own_given
+{kernels}
+
+void tmo_own_use(tmo_own_table *given) {{ (void)given; }}
+
+void tmo_own_to(void (*use)(tmo_own_table *));
+void tmo_own_to(void (*use)(tmo_own_table *)) {{ use(&table); }}
+"""
+"""Who loads it says which executor is to have the table: there may be several in one process."""
+
+
+_ALL = "tmo_own_all"
+
+
+def build(folder: Path) -> None:
+    """FILE with all kernels that this process's models needed so far; nothing where they needed none."""
+    if MADE:
+        shutil.copy(_built(source(_ALL)), folder / FILE)
+
+
+def use(executor: ctypes.CDLL) -> None:
+    """Lets an executor that is loaded run them."""
+    if MADE:
+        register(executor, _built(source(_ALL)))
+
+
+def register(executor: ctypes.CDLL, kernels: Path) -> None:
+    """Lets an executor that is loaded run the kernels of a FILE."""
+    ctypes.CDLL(str(kernels)).tmo_own_to(executor.tmo_own_use)
+
+
+@functools.cache
+def _built(kernels: str) -> Path:
+    """Raises RuntimeUnavailable where there is no compiler."""
+    target = _folder() / f"{hashlib.sha256(kernels.encode()).hexdigest()[:16]}.so"
+    written = target.with_suffix(".c")
+    written.write_text(HOST.format(kernels=kernels), encoding="utf-8")
+    command = [*compiler(), *FLAGS, f"-I{library.folder() / 'include'}", str(written), "-o", str(target)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise RuntimeUnavailable(
+            "the kernels of your own cannot be compiled", code="own_not_compiled", where=done.stderr.strip(), hint="CC"
+        )
+    return target
+
+
+@functools.cache
+def _folder() -> Path:
+    folder = tempfile.mkdtemp(prefix="tflm-memopt-own-")
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    return Path(folder)
