@@ -17,7 +17,11 @@ Drawn = tuple[dict[str, int], dict[str, NDArray[Any]]]
 LIMITS = {"int8_t": (-128, 128), "int32_t": (-(1 << 14), 1 << 14)}
 SCHEDULES: Mapping[str, tuple[KernelProgram, tuple[Rewrite, ...]]] = {
     "dense": (dense, SIDE_BY_SIDE["dense"]),
-    **{bound.kernel.name: (bound.kernel, SIDE_BY_SIDE[bound.kernel.name]) for bound in BOUND},
+    **{
+        bound.kernel.name: (bound.kernel, SIDE_BY_SIDE[bound.kernel.name])
+        for bound in BOUND
+        if bound.kernel.name in SIDE_BY_SIDE
+    },
 }
 """For a core with vectors: output channels side by side."""
 

@@ -8,11 +8,6 @@
 
 #define ONE_Q31 INT32_MAX
 
-static int32_t double_saturating(int32_t x, uint32_t left) {
-  const int32_t limit = INT32_MAX >> left;
-  return x > limit ? INT32_MAX : x < -limit ? INT32_MIN : (int32_t)((uint32_t)x << left);
-}
-
 /* e^a for a in [-1/4, 0), Q0.31: Taylor's series around -1/8. */
 static int32_t exp_small(int32_t a) {
   const int32_t exp_minus_eighth = 1895147668;
@@ -46,9 +41,9 @@ static int32_t reciprocal_of_one_plus(int32_t a) {
   int32_t x = 1515870810 + tmo_high_mul(half, -1010580540); /* 48/17 - 32/17 * half */
   for (int step = 0; step < 3; ++step) {
     const int32_t error = one - tmo_high_mul(half, x);
-    x = tmo_wrapping_add(x, double_saturating(tmo_high_mul(x, error), 2));
+    x = tmo_wrapping_add(x, tmo_shift_saturated(tmo_high_mul(x, error), 2));
   }
-  return double_saturating(x, 1);
+  return tmo_shift_saturated(x, 1);
 }
 
 /* exp(x - max), Q0.31; 0 when it is too small to count. */
@@ -92,13 +87,6 @@ void tmo_softmax_s8(const tmo_kernel *k, const tmo_window *window, int8_t *out) 
   }
 }
 
-/* Zero bits above the highest bit. */
-static uint32_t headroom_of(uint32_t x) {
-  uint32_t n = 0;
-  for (; n < 31 && x < (uint32_t)1 << 31; x <<= 1) ++n;
-  return n;
-}
-
 /* ln(a) for a >= 1, Q12.19 in, Q5.26 out. a is r * 2^n, r within a factor of 2^(1/4) of 2^(-1/4), which is where a quotient of polynomials
  * is near the logarithm. TFLM: log_x_for_x_greater_than_or_equal_to_1, kernels/internal/common.h. */
 static int32_t log_of(uint32_t sum) {
@@ -108,9 +96,9 @@ static int32_t log_of(uint32_t sum) {
   const int32_t a = sum > INT32_MAX ? INT32_MAX : (int32_t)sum; /* a damaged program's may be anything */
 
   /* With and without half a power of two more. */
-  const uint32_t up = headroom_of((uint32_t)a) - 1, up_half = headroom_of((uint32_t)tmo_high_mul(a, sqrt_half)) - 1;
-  const int32_t whole = double_saturating(tmo_high_mul(double_saturating(a, up), sqrt_half), 1);
-  const int32_t half = double_saturating(a, up_half);
+  const uint32_t up = (uint32_t)tmo_zeros_above((uint32_t)a) - 1, up_half = (uint32_t)tmo_zeros_above((uint32_t)tmo_high_mul(a, sqrt_half)) - 1;
+  const int32_t whole = tmo_shift_saturated(tmo_high_mul(tmo_shift_saturated(a, up), sqrt_half), 1);
+  const int32_t half = tmo_shift_saturated(a, up_half);
   const int32_t r = whole < half ? whole : half;
   const int32_t power_whole = (11 - (int32_t)up) * one + quarter, power_half = (12 - (int32_t)up_half) * one - quarter;
   const int32_t power = power_whole > power_half ? power_whole : power_half;
@@ -120,7 +108,7 @@ static int32_t log_of(uint32_t sum) {
   const int32_t inner = tmo_wrapping_add(tmo_wrapping_add(1057819769, q), tmo_high_mul(127690142, q2));
   const int32_t denominator = tmo_wrapping_add(tmo_high_mul(p, inner), tmo_high_mul(638450708, q));
   const int32_t fraction = tmo_high_mul(tmo_round_shift(numerator, 6), reciprocal_of_one_plus(denominator));
-  return double_saturating(tmo_wrapping_add(tmo_high_mul(power, ln_2), fraction), 1);
+  return tmo_shift_saturated(tmo_wrapping_add(tmo_high_mul(power, ln_2), fraction), 1);
 }
 
 static void log_softmax_pixel(const tmo_kernel *k, const int8_t *x, int8_t *out) {

@@ -14,6 +14,7 @@ from tflm_memopt.kernels import meaning
 from tflm_memopt.kernels.build import Builder, kernel
 from tflm_memopt.kernels.instructions import REF, RVV, RVV_INSTRUCTIONS, Instruction
 from tflm_memopt.kernels.language import KernelProgram, Type
+from tflm_memopt.kernels.operators import BOUND
 from tflm_memopt.kernels.rewrites import scheduled, vectorise
 
 pytestmark = [
@@ -60,6 +61,25 @@ def test_every_length_of_vectors_has_the_same_bytes(name: str) -> None:
         spent.append(vector[0].instructions)
     assert spent == sorted(spent, reverse=True)
     assert spent[0] <= 0.12 * scalar[0].instructions
+
+
+def test_what_is_for_scalars_alone_has_the_same_bytes() -> None:
+    window = {"height": 5, "width": 6, "channels": 3, "kernel_h": 3, "kernel_w": 2, "stride_h": 2, "stride_w": 1}
+    places = {"out_h": 3, "out_w": 6, "pad_top": 1, "pad_left": 1, "dilation_h": 1, "dilation_w": 1}
+    shapes = {
+        "average_pool": {**window, **places, "low": -100, "high": 90},
+        "softmax": {"rows": 3, "channels": 21, "multiplier": 1375731712, "shift": 22, "diff_min": -247},
+        "lookup": {"n": 500},
+    }
+    rng = np.random.default_rng(3)
+    made = []
+    for bound in BOUND:
+        if (values := shapes.pop(bound.kernel.name, None)) is not None:
+            inputs = [t for t in bound.kernel.tensors if not t.written]
+            arrays = {t.name: rng.integers(-128, 128, t.elements.at(values)).astype(np.int8) for t in inputs}
+            made.append(Call(bound.kernel, values, arrays, meaning.run(bound.kernel, values, arrays)))
+    assert not shapes
+    assert not [ran for ran in run(made, REF) if ran.wrong]
 
 
 def test_a_wrong_byte_is_seen() -> None:

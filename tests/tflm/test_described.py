@@ -27,6 +27,10 @@ MODELS: dict[str, Build] = {
     "dense": lambda net: net.fully_connected(net.input((1, 33)), 17),
     "dense, a scale each": lambda net: net.fully_connected(net.input((1, 33)), 17, per_channel=True),
     "max pool": lambda net: net.pool(net.input(IMAGE), kind="MAX_POOL_2D", kernel=(3, 2), stride=(2, 2)),
+    "average pool": lambda net: net.pool(net.input(IMAGE), kind="AVERAGE_POOL_2D", kernel=(3, 2), stride=(2, 2)),
+    "softmax": lambda net: net.softmax(net.input((1, 40))),
+    "softmax, rows": lambda net: net.softmax(net.input((1, 3, 4, 9), (0.4, 5)), beta=0.7),
+    "lookup": lambda net: net.unary("TANH", net.input(IMAGE)),
     "add": lambda net: net.add(net.input(IMAGE), net.input(IMAGE, (0.07, 11))),
 }
 

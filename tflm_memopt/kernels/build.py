@@ -107,6 +107,21 @@ class Builder:
         """A constant."""
         return self._load(tensor, at, Memory.FLASH)
 
+    def look_up(self, table: Array, first: int, by: Reg) -> Reg:
+        """The constant that stands `by` elements behind element `first` of a table."""
+        to = self.reg_alloc(table.type)
+        self._say(Load(to, table, (Index.of(first),), by))
+        return to
+
+    def rescale(self, value: Reg, multiplier: Operand, shift: Operand) -> Reg:
+        """Value * multiplier * 2^(shift - 31), with two roundings; multiplier >= 0."""
+        left = self.compute("max", Type.INT32, shift, Index.of(0))
+        x = self.compute("shift_left", Type.INT32, value, left)
+        x = self.compute("high_mul", Type.INT32, x, multiplier)
+        right = self.compute("sub", Type.INT32, Index.of(0), shift)
+        right = self.compute("max", Type.INT32, right, Index.of(0))
+        return self.compute("round_shift", Type.INT32, x, right)
+
     def broadcast(self, kind: Type, value: Operand) -> Reg:
         """A number, or what a register holds, in another one."""
         return self.compute("copy", kind, value)
@@ -130,13 +145,7 @@ class Builder:
 
         TFLM: MultiplyByQuantizedMultiplier, kernels/internal/common.cc, with two roundings.
         """
-        exponent = self.compute("copy", Type.INT32, shift)
-        left = self.compute("max", Type.INT32, exponent, Index.of(0))
-        x = self.compute("shift_left", Type.INT32, value, left)
-        x = self.compute("high_mul", Type.INT32, x, multiplier)
-        right = self.compute("sub", Type.INT32, Index.of(0), exponent)
-        right = self.compute("max", Type.INT32, right, Index.of(0))
-        x = self.compute("round_shift", Type.INT32, x, right)
+        x = self.rescale(value, multiplier, self.compute("copy", Type.INT32, shift))
         return self.clamp(self.compute("add", Type.INT32, x, zero_point), span)
 
     def clamp(self, value: Reg, span: tuple[Index, Index]) -> Reg:

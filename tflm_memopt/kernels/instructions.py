@@ -18,7 +18,7 @@ Shape = tuple[str, ...]
 
 @dataclass(frozen=True, slots=True)
 class Instruction:
-    """`{d}` is the result, `{a}` and `{b}` are the operands."""
+    """`{d}` is the result, `{a}`, `{b}` and `{c}` are the operands."""
 
     op: str
     to: str
@@ -84,7 +84,15 @@ SCALAR = (
     _scalar("max", "({a} > {b} ? {a} : {b})"),
     _scalar("min", "({a} < {b} ? {a} : {b})"),
     _scalar("shift_left", "(int32_t)((uint32_t){a} << {b})"),
+    _scalar("shift_left_saturated", "tmo_shift_saturated({a}, (uint32_t){b})"),
+    _scalar("shift_right", "({a} >> {b})"),
+    _scalar("and", "({a} & {b})"),
+    _scalar("less", "({a} < {b})"),
+    _scalar("select", "({a} ? {b} : {c})", 3),
+    _scalar("zeros_above", "tmo_zeros_above((uint32_t){a})", 1),
+    _scalar("divide_rounded", "(({a} < 0 ? {a} - {b} / 2 : {a} + {b} / 2) / {b})"),
     _scalar("high_mul", "tmo_high_scale({a}, {b})"),
+    _scalar("high_mul_signed", "tmo_high_mul({a}, {b})"),
     _scalar("round_shift", "tmo_round_shift({a}, (uint32_t){b})"),
     _scalar("dot", "(int32_t)((uint32_t){d} + (uint32_t){a} * (uint32_t){b})"),
 )

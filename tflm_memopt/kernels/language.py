@@ -177,6 +177,8 @@ class Load:
     to: Reg
     tensor: Array
     at: tuple[Index, ...]
+    by: Reg | None = None
+    """A register that says how many elements further: a table is looked up."""
 
 
 @dataclass(frozen=True, slots=True)

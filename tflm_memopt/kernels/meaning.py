@@ -19,13 +19,17 @@ from tflm_memopt.kernels.walk import Addresses, Ints, walk
 Arrays = Mapping[str, NDArray[np.signedinteger]]
 
 
+MOST = (1 << 31) - 1
+"""Of int32."""
+
+
 def wrap32(x: Ints) -> Ints:
     """Modulo 2^32, as int32."""
     return ((x + (1 << 31)) & ((1 << 32) - 1)) - (1 << 31)
 
 
 def high_mul(a: Ints, b: Ints) -> Ints:
-    """A * b / 2^31, halves up; b >= 0."""
+    """A * b / 2^31, halves up; b >= 0, or the product fits."""
     product: Ints = (a * b + (1 << 30)) >> 31
     return product
 
@@ -35,6 +39,12 @@ def round_shift(x: Ints, exponent: Ints) -> Ints:
     half = (np.int64(1) << exponent) >> 1
     rounded: Ints = np.where(x < 0, -((-x + half) >> exponent), (x + half) >> exponent)
     return rounded
+
+
+def select(which: Ints, a: Ints, b: Ints) -> Ints:
+    """A where `which` is not 0, else b."""
+    chosen: Ints = np.where(which != 0, a, b)
+    return chosen
 
 
 def shift_right_rounded(x: Ints, exponent: Ints) -> Ints:
@@ -55,11 +65,17 @@ OPS: Mapping[str, Callable[..., Ints]] = {
     "shift_right": lambda a, e: a >> e,
     "shift_right_rounded": shift_right_rounded,
     "high_mul": high_mul,
+    "high_mul_signed": lambda a, b: np.minimum(high_mul(a, b), MOST),
+    "shift_left_saturated": lambda a, e: np.clip(a << e, -MOST - 1, MOST),
+    "divide_rounded": lambda a, b: np.where(a < 0, -((-a + b // 2) // b), (a + b // 2) // b),
+    "zeros_above": lambda a: np.where(a < 0, 0, 31 - np.floor(np.log2(np.maximum(a, 1))).astype(np.int64)),
+    "less": lambda a, b: (a < b).astype(np.int64),
+    "select": select,
     "round_shift": round_shift,
     "dot": lambda total, a, b: total + a * b,
 }
 """What each op makes of its operands, before it is wrapped; `dot` gets its own register first."""
-SHIFTS = ("shift_left", "shift_right", "shift_right_rounded", "round_shift")
+SHIFTS = ("shift_left", "shift_left_saturated", "shift_right", "shift_right_rounded", "round_shift")
 LONGEST_SHIFT = 31
 
 
@@ -75,7 +91,8 @@ class Machine:
     addresses: Addresses = field(default_factory=Addresses)
 
     def load(self, one: Load, values: Extents, count: int) -> None:
-        at = self._inside(one.tensor, self.addresses.of(one, values, count))
+        further = self.value(one.by, values) if one.by else 0
+        at = self._inside(one.tensor, self.addresses.of(one, values, count) + further)
         if not self.valid[one.tensor.name][at].all():
             raise KernelError(
                 f"{self._said(one.tensor)} is read where nothing was stored, or after it was freed",

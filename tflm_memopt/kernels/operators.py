@@ -9,8 +9,9 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from tflm_memopt.kernels.descriptions.activations import lookup, softmax
 from tflm_memopt.kernels.descriptions.elementwise import add
-from tflm_memopt.kernels.descriptions.windows import conv, depthwise, max_pool
+from tflm_memopt.kernels.descriptions.windows import average_pool, conv, depthwise, max_pool
 from tflm_memopt.kernels.language import KernelProgram
 from tflm_memopt.kernels.rewrites import Rewrite, relayout, vectorise
 from tflm_memopt.ops.rowop import RowOp
@@ -65,10 +66,25 @@ def _scales(op: RowOp) -> tuple[NDArray[np.int32], NDArray[np.int8]]:
     return none if op.multipliers is None or op.shifts is None else (op.multipliers, op.shifts)
 
 
+def _softmax(op: RowOp) -> Given:
+    multipliers, shifts = _scales(op)
+    rows = op.writes.h * op.writes.w
+    numbers = {"multiplier": int(multipliers[0]), "shift": int(shifts[0]), "diff_min": op.param}
+    return {"rows": rows, "channels": op.writes.c, **numbers}, {}
+
+
+def _lookup(op: RowOp) -> Given:
+    table = np.zeros(0, np.int8) if op.weights is None else op.weights
+    return {"n": op.writes.h * op.writes.w * op.writes.c}, {"table": table}
+
+
 BOUND = (
     Bound(conv, ("x",), _weighted),
     Bound(depthwise, ("x",), _weighted),
     Bound(max_pool, ("x",), lambda op: (_window(op), {})),
+    Bound(average_pool, ("x",), lambda op: (_window(op), {})),
+    Bound(softmax, ("x",), _softmax),
+    Bound(lookup, ("x",), _lookup),
     Bound(add, ("x", "other"), _add),
 )
 """What is described so far, under the names of the kinds. Depthwise layers have as many channels out as in, operands of
@@ -80,7 +96,8 @@ SIDE_BY_SIDE: Mapping[str, tuple[Rewrite, ...]] = {
     "max_pool": (vectorise("c"),),
     "add": (vectorise("i"),),
 }
-"""Schedules for vectors, by the description's name: output channels lie side by side, and so do weights."""
+"""Schedules for vectors, by the description's name: output channels lie side by side, and so do weights. The others
+are for scalars alone."""
 
 
 def bound_of(op: RowOp) -> Bound | None:

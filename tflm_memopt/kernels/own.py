@@ -41,6 +41,22 @@ FILE = """\
 /* Kernels of the application's own, from their descriptions. Written by tflm-memopt (docs/own-operator.md). */
 #include "tmo/own.h"
 
+static inline int32_t tmo_high_mul(int32_t a, int32_t b) {{
+  if (a == INT32_MIN && b == INT32_MIN) return INT32_MAX;
+  return (int32_t)(((int64_t)a * b + ((int64_t)1 << 30)) >> 31);
+}}
+
+static inline int32_t tmo_shift_saturated(int32_t x, uint32_t left) {{
+  const int32_t limit = INT32_MAX >> left;
+  return x > limit ? INT32_MAX : x < -limit ? INT32_MIN : (int32_t)((uint32_t)x << left);
+}}
+
+static inline int32_t tmo_zeros_above(uint32_t x) {{
+  int32_t n = 0;
+  for (; n < 31 && x < (uint32_t)1 << 31; x <<= 1) ++n;
+  return n;
+}}
+
 static inline int32_t tmo_high_scale(int32_t x, int32_t multiplier) {{
   return (int32_t)(((int64_t)x * multiplier + ((int64_t)1 << 30)) >> 31);
 }}

@@ -80,7 +80,7 @@ def _last_uses(order: Sequence[Statement], loops: Sequence[tuple[int, int]]) -> 
 
 def _used(one: Statement) -> tuple[Reg, ...]:
     if isinstance(one, Load):
-        return (one.to,)
+        return (one.to,) if one.by is None else (one.to, one.by)
     if isinstance(one, Store):
         return (one.value,)
     if not isinstance(one, Compute):

@@ -180,6 +180,8 @@ def _each_turn_alone(loop: For) -> None:
         elif isinstance(one, For):
             why = f"the extent of '{one.var}' depends on it" if loop.var in one.extent.names else ""
             why = f"'{one.var}' in it is a vector" if one.vector else why
+        elif isinstance(one, Load) and one.by is not None:
+            why = f"'{one.tensor.name}' is looked up"
         elif isinstance(one, When):
             why = f"whether {one.at} lies inside depends on it" if loop.var in one.at.names | one.extent.names else ""
         elif isinstance(one, Store):

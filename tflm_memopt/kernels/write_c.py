@@ -72,8 +72,10 @@ def _pointer(kernel: KernelProgram, tensor: Array) -> str:
     return f"{const}{tensor.type.c} *{'const *' if tensor.pointers else ''}"
 
 
-def _element(tensor: Array, at: Sequence[Index]) -> str:
+def _element(tensor: Array, at: Sequence[Index], by: Reg | None = None) -> str:
     """An element in C."""
+    if by is not None:
+        return f"{tensor.name}[{tensor.offset(at)} + {by.name}]"
     if tensor.pointers:
         within = replace(tensor, shape=tensor.shape[1:], strides=tensor.strides[1:], pointers=False)
         return f"{tensor.name}[{at[0]}][{within.offset(at[1:])}]"
@@ -157,7 +159,7 @@ class Writer:
 
     def load(self, one: Load) -> None:
         if not one.to.along or not self.table.vectors:
-            self._set(one.to, _element(one.tensor, one.at))
+            self._set(one.to, _element(one.tensor, one.at, one.by))
             return
         self._memory("l", one.to, one)
 
@@ -170,7 +172,7 @@ class Writer:
     def compute(self, one: Compute) -> None:
         row = self.table.instruction(one)
         if row.to == "s":
-            names = dict(zip("ab", map(_value, one.operands), strict=False))
+            names = dict(zip("abc", map(_value, one.operands), strict=False))
             self._set(one.to, row.text.format(d=one.to.name, **names))
             return
         self.set_width(row.width)
@@ -205,7 +207,7 @@ class Writer:
     def _assembly(self, row: Instruction, one: Compute) -> None:
         names: dict[str, str] = {"d": f"v{self.vectors[one.to.name]}"}
         inputs: list[str] = []
-        for letter, operand in zip("ab", one.operands, strict=False):
+        for letter, operand in zip("abc", one.operands, strict=False):
             if isinstance(operand, Reg) and operand.along:
                 names[letter] = f"v{self.vectors[operand.name]}"
             else:

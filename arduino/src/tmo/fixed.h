@@ -75,6 +75,19 @@ inline int32_t tmo_rescale(int32_t x, int32_t multiplier, int32_t shift) {
 #endif
 }
 
+/* x * 2^left, saturated; left in [0, 30]. gemmlowp: SaturatingRoundingMultiplyByPOT. */
+static inline int32_t tmo_shift_saturated(int32_t x, uint32_t left) {
+  const int32_t limit = INT32_MAX >> left;
+  return x > limit ? INT32_MAX : x < -limit ? INT32_MIN : (int32_t)((uint32_t)x << left);
+}
+
+/* Zero bits above the highest bit; of 0: 31. */
+static inline int32_t tmo_zeros_above(uint32_t x) {
+  int32_t n = 0;
+  for (; n < 31 && x < (uint32_t)1 << 31; x <<= 1) ++n;
+  return n;
+}
+
 static inline int8_t tmo_clamp(int32_t x, int8_t low, int8_t high) {
   return (int8_t)(x < low ? low : x > high ? high : x);
 }

@@ -15,6 +15,7 @@ from kernels_cases import SCHEDULES, draw, laid_out, vectorised
 from tflm_memopt.errors import KernelError
 from tflm_memopt.kernels.access import accesses, distance, footprint, segments, survives
 from tflm_memopt.kernels.build import Builder, kernel
+from tflm_memopt.kernels.descriptions.activations import lookup, softmax
 from tflm_memopt.kernels.descriptions.dense import dense
 from tflm_memopt.kernels.descriptions.pixels import conv_pixel, depthwise_pixel
 from tflm_memopt.kernels.descriptions.windows import bottleneck_without_add, conv, inverted_bottleneck
@@ -240,11 +241,26 @@ def test_a_target_without_an_instruction() -> None:
     def write(b: Builder, n: Index) -> None:
         x, y = b.ram("x", Type.INT8, n), b.output("y", Type.INT8, n)
         with b.loop("i", n) as i:
-            b.ram_store(y, b.compute("and", Type.INT8, b.ram_load(x, i), Index.of(3)), i)
+            b.ram_store(y, b.compute("shift_right_rounded", Type.INT8, b.ram_load(x, i), Index.of(3)), i)
 
-    assert "ref has no instruction for and: s of s, s" in refused(
+    assert "ref has no instruction for shift_right_rounded: s of s, s" in refused(
         "kernel_instruction", lambda: function(described(write), REF)
     )
+
+
+def test_a_table_is_looked_up_by_scalars() -> None:
+    assert "'table' is looked up" in refused("kernel_vectorise", lambda: scheduled(lookup, [vectorise("i")]))
+    short = np.zeros(200, np.int8)
+    x = np.full(3, 100, np.int8)
+    assert "element 228" in refused("kernel_bounds", lambda: run(lookup, {"n": 3}, {"x": x, "table": short}))
+
+
+def test_softmax_needs_its_whole_row_and_then_frees_it() -> None:
+    """An output row may lie on its input row, element on element, and no nearer to the one behind it."""
+    values = {"rows": 3, "channels": 5, "multiplier": 1 << 30, "shift": 4, "diff_min": -248}
+    assert distance(list(accesses(softmax, values)), "x", "y") == 0
+    wrong = {"n": 4}
+    assert distance(list(accesses(lookup, wrong)), "x", "y") == 0
 
 
 def test_more_vectors_than_registers() -> None:

@@ -1,6 +1,6 @@
 """Kernels over windows: vMCU, Figure 5, with strides and padding.
 
-TFLM: ConvPerChannel, DepthwiseConvPerChannel, MaxPool (kernels/internal/reference/integer_ops).
+TFLM: ConvPerChannel, DepthwiseConvPerChannel, MaxPool, AveragePool (kernels/internal/reference/integer_ops).
 """
 
 from __future__ import annotations
@@ -60,6 +60,19 @@ def conv(b: Builder) -> None:
 @kernel("out[p, q, c] = requantise(bias[c] + sum over taps of (in[y, x, c] - zero point) * w[r, s, c])")
 def depthwise(b: Builder) -> None:
     _weighted(b, depthwise=True)
+
+
+@kernel("out[p, q, c] = the mean of in[y, x, c] over the taps inside, halves away from zero, clamped")
+def average_pool(b: Builder) -> None:
+    height, width, channels, out_h, out_w = b.extents("height", "width", "channels", "out_h", "out_w")
+    low, high = b.parameters("low", "high")
+    x, y = b.ram("x", Type.INT8, height, width, channels), b.output("y", Type.INT8, out_h, out_w, channels)
+    with b.loop("p", out_h) as p, b.loop("q", out_w) as q, b.loop("c", channels) as c:
+        total, count = b.broadcast(Type.INT32, Index.of(0)), b.broadcast(Type.INT32, Index.of(0))
+        with taps(b, height, width, (p, q)) as (_, _, row, column):
+            b.update("add", total, b.ram_load(x, row, column, c))
+            b.update("add", count, Index.of(1))
+        b.ram_store(y, b.clamp(b.compute("divide_rounded", Type.INT32, total, count), (low, high)), p, q, c)
 
 
 @kernel("out[p, q, c] = the greatest in[y, x, c] of the taps inside, clamped")
