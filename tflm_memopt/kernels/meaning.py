@@ -20,7 +20,7 @@ Arrays = Mapping[str, NDArray[np.signedinteger]]
 
 
 MOST = (1 << 31) - 1
-"""Of int32."""
+"""The greatest int32."""
 
 
 def wrap32(x: Ints) -> Ints:
