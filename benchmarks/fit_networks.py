@@ -261,11 +261,20 @@ def converting(seed: int) -> bytes:
     return net.model(*outputs)
 
 
-RARE: Sequence[Callable[[int], bytes]] = (rare, rare_int16, converting, resized)
+def over_windows(seed: int) -> bytes:
+    """Means over time, for windows that slide: their sums run along."""
+    rng = random.Random(seed)
+    net = Net(seed)
+    x = net.input((1, rng.randint(8, 60), rng.choice((1, 1, 3, 8)), rng.choice((1, 3, 8, 16, 40, 64))))
+    whole = net.pool(x, kernel=net.shape(x)[1:3], stride=ONE, padding="VALID")
+    return net.model(net.mean(x, (1,)), whole)
+
+
+RARE: Sequence[Callable[[int], bytes]] = (rare, rare_int16, converting, resized, over_windows)
 """Families of operators that a table may lack."""
 FAMILIES: Sequence[Callable[[int], bytes]] = (
     image, small, image, over_time, rare, image, partial(small, wide=True), image, dense, rare_int16, image, over_time,
-    converting, resized,
+    converting, resized, over_windows,
 )  # fmt: skip
 
 
@@ -277,3 +286,8 @@ def network(seed: int) -> bytes:
 def is_rare(seed: int) -> bool:
     """Whether the network of a seed is of rare operators."""
     return FAMILIES[seed % len(FAMILIES)] in RARE
+
+
+def steps(seed: int) -> int:
+    """Rows by which the window of a network slides; 0: none does."""
+    return 1 + seed % 3 if FAMILIES[seed % len(FAMILIES)] is over_windows else 0

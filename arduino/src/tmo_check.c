@@ -172,6 +172,7 @@ static bool check_tiled(tmo_checker *c, const tmo_operation *o) {
 
 static bool check_arity(const tmo_op *op) {
   if (op->kind == TMO_OP_COPY) return op->n_inputs >= 1 && op->n_inputs <= TMO_MAX_INPUTS;
+  if (op->kind == TMO_OP_SLIDING_SUM) return op->n_inputs >= 3 && op->n_inputs <= TMO_MAX_INPUTS;
   return op->n_inputs == (tmo_is_in(TMO_TWO_OPERANDS_KINDS, op->kind) ? 2 : tmo_is_in(TMO_BUILT(TMO_LSTM_KINDS), op->kind) ? 3 : 1);
 }
 

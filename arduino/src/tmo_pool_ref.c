@@ -19,11 +19,6 @@ static uint32_t min_taps(uint32_t sum, const int8_t *x, uint32_t step, uint32_t 
   return (uint32_t)min;
 }
 
-/* sum / count, halves away from zero. Sums that lie in the workspace may be anything if a damaged program overwrites them. */
-static int32_t average(int32_t sum, int32_t count) {
-  return tmo_wrapping_add(sum, sum > 0 ? count / 2 : -(count / 2)) / count;
-}
-
 static bool is_extreme(const tmo_op *op) { return tmo_has_kind(TMO_OP_MAX_POOL) && op->kind == TMO_OP_MAX_POOL; }
 
 /* area: pixels of the clipped window. */
@@ -33,7 +28,7 @@ static int8_t finish(const tmo_kernel *k, uint32_t sum, uint32_t area) {
     const uint32_t zeros = (uint32_t)(int32_t)op->input_zero_point[0] * area;
     return tmo_channel_output(k, 0, sum - zeros);
   }
-  const int32_t value = is_extreme(op) ? (int32_t)sum : average((int32_t)sum, (int32_t)area);
+  const int32_t value = is_extreme(op) ? (int32_t)sum : tmo_average((int32_t)sum, (int32_t)area);
   return tmo_clamp(value, op->act_min, op->act_max);
 }
 

@@ -81,6 +81,15 @@ static void allow_conversion(guard *g, const void *program, const tmo_arena *a, 
   }
 }
 
+/* Accept the rows of the state that a firing makes anew, in their place. */
+static void allow_updates(guard *g, const void *program, const tmo_arena *a, const tmo_op *op) {
+  const uint8_t first = op->kind == TMO_OP_LSTM ? 1 : op->kind == TMO_OP_SLIDING_SUM ? 2 : op->n_inputs;
+  for (uint8_t k = first; k < op->n_inputs && k < 3; ++k) {
+    const tmo_tensor *in = &tmo_tensors(program)[op->input[k]];
+    allow(g, (uint64_t)a->io_offsets[in->base - 1] + in->offset, tmo_row_bytes(in));
+  }
+}
+
 static void allow_writes(guard *g, const void *program, const tmo_arena *a, uint16_t index, const tmo_unit *unit) {
   const tmo_op *op = &tmo_ops(program)[index];
   const tmo_tensor *out = &tmo_tensors(program)[op->output];
@@ -91,6 +100,7 @@ static void allow_writes(guard *g, const void *program, const tmo_arena *a, uint
 
   allow_counters(g, a, block);
   allow_conversion(g, program, a, block, op);
+  allow_updates(g, program, a, op);
   if (op->packing != TMO_PACKING_NONE) {
     allow(g, sums, tmo_scratch_bytes(op, &tmo_tensors(program)[op->input[0]], out));
   }

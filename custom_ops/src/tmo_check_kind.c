@@ -263,6 +263,22 @@ static bool check_lstm(tmo_checker *c, const tmo_operation *o) {
   return tmo_has_constant(c, op->weights, tmo_times(4 * out, o->in->channels + out), 1) && check_scaling(c, op, LSTM_SCALES);
 }
 
+/* The sums are a row of the state, which may be written; all other rows are as long as the new ones, and as many outputs share each. */
+static bool check_sliding_sum(tmo_checker *c, const tmo_operation *o) {
+  const tmo_op *op = o->op;
+  const tmo_tensor *sums = &c->tensors[op->input[2]];
+  const uint8_t state = (uint8_t)tmo_state_base(c->program);
+  const uint32_t area = (uint32_t)op->kernel_h * op->kernel_w;
+  if (area == 0 || area > MAX_POOL_AREA || o->in->channels != o->out->channels || o->in->width % o->out->width != 0) return false;
+  if (sums->base != state || o->out->base == state || tmo_row_bytes(sums) < tmo_times(4, tmo_row_bytes(o->out))) return false;
+  for (uint32_t k = 0; k < op->n_inputs; ++k) {
+    if (k != 2 && tmo_row_bytes(&c->tensors[op->input[k]]) != tmo_row_bytes(o->in)) return false;
+  }
+  if (!check_accesses(c, o) || !check_scaling(c, op, 1)) return false;
+  const tmo_access *a = accesses(c, op);
+  return a[0].extent == op->stride_h && a[1].extent == op->stride_h && a[2].extent == 1;
+}
+
 /* Of kinds that this build has; else none. */
 static int family_of(uint8_t kind) {
   switch (kind) {
@@ -297,6 +313,7 @@ bool tmo_check_kind(tmo_checker *c, const tmo_operation *o) {
     case tmo_family_transpose_conv: return check_transpose_conv(c, o);
     case tmo_family_batch_matmul: return check_batch_matmul(c, o);
     case tmo_family_lstm: return check_lstm(c, o);
+    case tmo_family_sliding_sum: return check_sliding_sum(c, o);
     default: return false;
   }
 }

@@ -10,6 +10,7 @@ import pytest
 from conftest import EXAMPLE, MODELS
 from cores.cases import model_cases, run
 from cores.core import MEASURED, Core, missing_tools
+from models import Net
 
 import tflm_memopt
 from tflm_memopt.analysis import costs
@@ -68,3 +69,25 @@ def test_a_step_of_a_window() -> None:
     print(outcome.instructions)
     assert (outcome.status, outcome.wrong, outcome.canaries) == (host.WAIT, 0, True)
     assert outcome.instructions <= 80_000
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("rows", "layers", "channels", "arena", "most"), [(100, 3, 32, 4_004, 28_737), (500, 2, 16, 8_772, 17_895)]
+)
+def test_a_step_of_sums_that_run_along(rows: int, layers: int, channels: int, arena: int, most: int) -> None:
+    """The figures of docs/endless-input.md: however long the window is, and estimated as well as counted."""
+    core = CORES["cortex-m4"]
+    if reason := missing_tools(core):
+        pytest.skip(reason)
+    net = Net(1)
+    x = net.input((1, rows, 1, 40))
+    for _ in range(layers):
+        x = net.conv2d(x, channels, kernel=(3, 1), padding="VALID")
+    model = net.model(net.fully_connected(net.mean(x, (1, 2), keep=False), 4))
+    result = tflm_memopt.optimize(model, target="cortex-m4", input="sliding:1")
+    assert result.report.arena.total == arena
+    (outcome,) = run(core, model_cases(result.model))
+    print(outcome.instructions, result.report.instructions)
+    assert (outcome.status, outcome.wrong, outcome.canaries) == (host.WAIT, 0, True)
+    assert outcome.instructions <= 1.02 * most

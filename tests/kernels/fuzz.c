@@ -173,7 +173,7 @@ static bool run(const sample *s, void *const *io, void *workspace) {
   tmo_begin(&state_of_run, s->program, io, workspace);
   while (spent + dearest < most_cost) {
     const tmo_status status = tmo_step(&state_of_run);
-    if (status == TMO_WAIT && state_of_run.stream == NULL) break; /* a window is not full yet */
+    if (status == TMO_WAIT && state_of_run.stream == NULL) return true; /* it ended: a window is not full yet */
     if (status == TMO_WAIT) {
       push(s, io, ++pushes);
       tmo_more_rows(&state_of_run);

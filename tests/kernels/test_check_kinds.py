@@ -8,7 +8,9 @@ from typing import Any
 import numpy as np
 import pytest
 from kernels.samples import IN, patched
+from models import Net
 
+from tflm_memopt import optimize
 from tflm_memopt.lower.program import (
     INPUT_EXTERNAL,
     PROGRAM_BASE,
@@ -18,11 +20,13 @@ from tflm_memopt.lower.program import (
     ProgramTensor,
     WalkRecord,
 )
-from tflm_memopt.lower.records import FLAG_PER_CHANNEL, HEADER, OP, TENSOR
+from tflm_memopt.lower.records import ACCESS, FLAG_PER_CHANNEL, HEADER, OP, TENSOR
 from tflm_memopt.lower.serialise import pack
+from tflm_memopt.model.reader import read
 from tflm_memopt.ops.kinds import Kind
 from tflm_memopt.runtime import host
 from tflm_memopt.runtime.host import Status
+from tflm_memopt.runtime.regions import regions
 
 GATED = ProgramOp(
     Kind.MUL, (0, 2), (None, None), 1, (0, 0), 0, sink=True,
@@ -140,3 +144,45 @@ def test_an_access_is_checked_before_it_is_read() -> None:
     assert host.check(pack(program), [0], [IN]) is Status.OK
     at = HEADER.itemsize + 2 * TENSOR.itemsize
     assert host.check(patched(OP, at, program, kind=Kind.COPY, access=1 << 31), [0], [IN]) is Status.OP
+
+
+def running(record: np.dtype[Any], number: int, fields: dict[str, int]) -> Status:
+    """What is said of sums that run along with a window when a record of theirs has other fields."""
+    net = Net(0)
+    x = net.conv2d(net.input((1, 18, 2, 3)), 4, kernel=(3, 1), padding="VALID")
+    (region,) = regions(read(optimize(net.model(net.mean(x, (1, 2))), input="sliding:2", seconds=0.05).model))
+    image = bytearray(region.program)
+    np.frombuffer(image, HEADER, 1)["workspace"] = 1 << 12  # room for any tensor
+    header = np.frombuffer(image, HEADER, 1)[0]
+    ops = np.frombuffer(image, OP, header["n_ops"], header["ops"])
+    at = int(np.flatnonzero(ops["kind"] == Kind.SLIDING_SUM)[0])
+    if record is OP:
+        records = ops[at : at + 1]
+    elif record is TENSOR:
+        records = np.frombuffer(image, TENSOR, header["n_tensors"], header["tensors"])[ops["input"][at][number] :]
+    else:
+        records = np.frombuffer(image, ACCESS, 3, ops["access"][at])[number:]
+    for field, value in fields.items():
+        records[field][:1] = value
+    return host.check(bytes(image), [2 * 2 * 3], [4])
+
+
+@pytest.mark.parametrize(
+    ("record", "number", "fields", "status"),
+    [
+        pytest.param(OP, 0, {"param": 1}, Status.OK, id="an average"),
+        pytest.param(OP, 0, {"kernel_h": 0}, Status.OP, id="no pixels to divide by"),
+        pytest.param(OP, 0, {"kernel_h": 0xFFFF, "kernel_w": 0xFFFF}, Status.OP, id="too many pixels"),
+        pytest.param(OP, 0, {"stride_h": 1}, Status.OP, id="other new rows"),
+        pytest.param(OP, 0, {"n_inputs": 2}, Status.OP, id="no sums"),
+        pytest.param(OP, 0, {"shifts": 0xFFFFFF}, Status.OP, id="no scale"),
+        pytest.param(TENSOR, 2, {"base": 0}, Status.OP, id="sums outside of the state"),
+        pytest.param(TENSOR, 2, {"width": 0}, Status.TABLE, id="no row of sums"),
+        pytest.param(TENSOR, 2, {"channels": 15}, Status.OP, id="too short a row of sums"),
+        pytest.param(TENSOR, 0, {"width": 3}, Status.OP, id="rows that outputs do not divide"),
+        pytest.param(ACCESS, 1, {"extent": 1}, Status.OP, id="fewer rows leave"),
+        pytest.param(ACCESS, 2, {"extent": 2}, Status.OP, id="two rows of sums"),
+    ],
+)
+def test_sums_that_run_along(record: np.dtype[Any], number: int, fields: dict[str, int], status: Status) -> None:
+    assert running(record, number, fields) is status

@@ -43,6 +43,7 @@ from tflm_memopt.ops.kinds import Kind
 from tflm_memopt.ops.packing import Family
 from tflm_memopt.plan.planner import Options
 from tflm_memopt.rewrite.int8_io import Int8Interface
+from tflm_memopt.rowgraph.inputs import SLIDING, InputMode
 from tflm_memopt.runtime import host
 from tflm_memopt.runtime.regions import regions
 
@@ -181,6 +182,11 @@ def networks_to_plan() -> Iterator[tuple[bytes, Options]]:
     for state in (memories.svdf_network, memories.lstm_network, lambda: memories.lstm_network(steps=3)):
         yield state(), by_row
     yield streaming.chunks(), replace(blocks, target="cortex-m4")
+    for padding in ("VALID", "SAME"):  # sums that run along, and rows from padding
+        net = Net()
+        y = net.conv2d(net.input((1, 16, 2, 3)), 4, kernel=(3, 1), padding=padding)
+        both = net.mean(y, (1,)), net.pool(y, kernel=net.shape(y)[1:3], stride=(1, 1))
+        yield net.model(*both), replace(by_row, input=InputMode(SLIDING, 2))
 
 
 FILTERS = Needs(kinds=1 << Kind.CONV | 1 << Kind.DEPTHWISE | 1 << Kind.ADD)

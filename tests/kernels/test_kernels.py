@@ -49,8 +49,8 @@ def agree(network: Network, lowered: Lowered, rng: np.random.Generator, seed: in
     np.testing.assert_array_equal(watched, plain, err_msg=f"seed {seed}, in the arena")
 
 
-NOT_ALONE = {Kind.LSTM, Kind.OWN, *(kind for kind in Kind if KINDS[kind].crosses)}
-"""tests/tflm/test_memories.py, test_own.py and test_devices.py have them."""
+NOT_ALONE = {Kind.LSTM, Kind.SLIDING_SUM, Kind.OWN, *(kind for kind in Kind if KINDS[kind].crosses)}
+"""tests/tflm/test_memories.py, test_sliding.py, test_own.py and test_devices.py have them."""
 
 
 @pytest.mark.parametrize("kind", [kind for kind in Kind if kind not in NOT_ALONE])

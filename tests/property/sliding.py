@@ -34,6 +34,9 @@ def network(seed: int) -> tuple[bytes, int]:
         x = net.fully_connected(x, rng.randint(1, 5))
     elif end < 0.7:
         x = net.mean(x, (1, 2), keep=False)
+    elif end < 0.85:
+        _, h, w, _ = net.shape(x)
+        x = net.pool(x, kernel=(h, rng.choice((1, w))), stride=(1, 1))
     return net.model(x), min(step * rng.randint(1, 3), height - 1)
 
 

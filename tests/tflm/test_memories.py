@@ -14,6 +14,8 @@ from stepping import ARENA, STEPS, differing
 import tflm_memopt
 from tflm_memopt.model.reader import read
 from tflm_memopt.ops.cells import sigmoid_curve
+from tflm_memopt.runtime.stimuli import Steps
+from tflm_memopt.runtime.verify import verify
 from tflm_memopt.runtime.wheel import interpreter
 from tflm_memopt.tflm.arena import predict
 
@@ -102,6 +104,14 @@ def test_states_of_other_types_stay_builtin() -> None:
     assert done.report.changed
     assert [op.type for op in read(done.model).graph.ops if op.type in WITH_VARIABLES] == ["SVDF"]
     assert differing(data, done.model, 20, (5,)) == 0
+
+
+@pytest.mark.parametrize("build", [memories.svdf_network, memories.lstm_network])
+def test_states_are_verified_step_by_step(build: Callable[[], bytes]) -> None:
+    """The watched executor, too, lets an operator write its own state, and nothing else."""
+    data = build()
+    found = verify(data, tflm_memopt.optimize(data, seconds=0).model, runs=2, steps=Steps(20, 7))
+    assert found.bit_exact and found.guarded > 0, found
 
 
 def test_before_the_first_inference() -> None:

@@ -47,7 +47,7 @@ def test_layers_that_pad_in_time() -> None:
     data = path.read_bytes()
     done = tflm_memopt.optimize(data, input="sliding:2")
     assert (done.report.macs.rewritten, done.report.macs.original) == (1_488_128, 2_656_768)
-    assert done.report.arena.total == 13_972
+    assert done.report.arena.total == 13_092
     found = verify(data, done.model, runs=1, steps=Steps(60, 25))
     assert found.bit_exact, found
 
@@ -95,6 +95,22 @@ def test_what_is_kept_is_a_choice() -> None:
         assert verify(data, done.model, runs=1, steps=Steps(40, 30)).bit_exact
     assert small.plan is not None
     assert tflm_memopt.optimize(data, **ways, plan=small.plan.to_json()).model == small.model
+
+
+def test_what_is_kept_is_a_choice_within_a_time() -> None:
+    """As long as instructions, or milliseconds, are left, rows are made again where that takes less RAM."""
+    data, ways = wide(), {"input": "sliding", "seconds": 0.05, "target": "cortex-m4"}
+    kept = tflm_memopt.optimize(data, **ways, board="nano33ble").report
+    small = tflm_memopt.optimize(data, **ways, ram_limit=kept.arena.total - 1, board="nano33ble").report
+    counts = [report.instructions["cortex-m4"] for report in (kept, small)]
+    assert counts[0] < counts[1]
+    within = [tflm_memopt.optimize(data, **ways, max_instructions=count).report for count in counts]
+    assert [r.arena.total for r in within] == [kept.arena.total, small.arena.total]
+    for report in (kept, small):
+        assert report.time and report.time.rewritten and report.time.rewritten.milliseconds
+        most = report.time.rewritten.milliseconds[1] * 1.01
+        done = tflm_memopt.optimize(data, **ways, board="nano33ble", time_limit=most).report
+        assert done.arena.total == report.arena.total
 
 
 def test_a_window_that_is_full_too_early_is_found() -> None:

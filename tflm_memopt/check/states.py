@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping
 from math import gcd
 from typing import NamedTuple
 
+from tflm_memopt.check.sums import check_sums
 from tflm_memopt.check.together import RowCrosses
 from tflm_memopt.errors import PlanError
 from tflm_memopt.ops.rowop import RowOp, StateRing
@@ -39,8 +40,11 @@ class StateReplay:
     """What one inference does with each ring, in order."""
 
     def __init__(self, plan: Plan, graph: RowGraph) -> None:
+        self._ops = tuple(graph.ops.values())
         self.rings: dict[int, StateRing] = {r.tensor: r for op in graph.ops.values() for r in _written(op)}
-        self.new = {r.tensor: op.reads[0].h for op in graph.ops.values() for r in _written(op)}
+        self.new = {
+            r.tensor: op.reads[0].h if op.keeps else op.writes.h for op in graph.ops.values() for r in _written(op)
+        }
         """New rows of each inference."""
         self._homes = [{ring.tensor for i in region.ops for ring in _written(graph.ops[i])} for region in graph.regions]
         """The states of each region, which are in one buffer."""
@@ -103,6 +107,7 @@ class StateReplay:
         if placed.keys() != self.rings.keys() or len(placed) + (self.window > 0) != len(self.plan.states):
             raise PlanError(f"the plan has states {sorted(placed)}, the graph {sorted(self.rings)}", code="plan_states")
         self._check_bytes()
+        check_sums(self._ops)
         for tensor, state in placed.items():
             ring = self.rings[tensor]
             if (state.row_bytes, state.fill) != (ring.rows.row_bytes, ring.fill):

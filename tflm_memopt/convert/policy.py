@@ -94,12 +94,12 @@ def _plan(asked: Request, conversion: Conversion, limits: Limits, planning: Call
 def _keeping(start: Conversion, asked: Request) -> Conversion:
     """The conversion within the limits. Of a window that slides: with as many kept rows as these leave room for.
 
-    Without limits of compute or RAM, all rows are kept that can be: that computes least. Each way is weighed by its
-    plan without recompute.
+    Without limits of compute, time or RAM, all rows are kept that can be: that computes least. Each way is weighed by
+    its plan without recompute.
     """
     conversion, limits = _within(start, asked), asked.limits
-    limited = limits.ram is not None or limits.overhead is not None
-    if conversion.rows is None or not conversion.rows.window or not (limited or asked.saved) or limits.timed:
+    limited = limits.ram is not None or limits.overhead is not None or limits.timed
+    if conversion.rows is None or not conversion.rows.window or not (limited or asked.saved):
         return conversion
     if asked.saved is not None:
         return next((c for c in conversion.keepings() if _is_of(asked.saved, c)), conversion)
@@ -109,10 +109,20 @@ def _keeping(start: Conversion, asked: Request) -> Conversion:
         if kept.plans.macs > most:
             break
         other = _within(kept, asked)
-        if limits.ram is not None and limits.admit(other.first(limits).arena):
-            return other
+        first = other.first(limits)
+        if not _in_time(by_instructions.costed(first, asked.table), limits):
+            continue
+        if limits.ram is not None and not limits.time and limits.admit(first.arena):
+            return other  # the least compute; within a time, it is the least arena that is wanted
         least = min(least, other, key=lambda c: c.first(limits).arena.total)
     return least
+
+
+def _in_time(costed: by_instructions.Costed, limits: Limits) -> bool:
+    """Whether a plan keeps to the limits of instructions and of time."""
+    if limits.instructions is not None and costed.instructions > limits.instructions:
+        return False
+    return limits.time is None or limits.time.takes(costed.work) <= limits.time.cycles
 
 
 def _is_of(saved: Mapping[str, Any], conversion: Conversion) -> bool:

@@ -40,6 +40,8 @@ class Kind(enum.IntEnum):
     BATCH_MATMUL = 23
     LSTM = 24
     """A step: of the input, and of two states, which it writes anew."""
+    SLIDING_SUM = 25
+    """A mean over a window that slides, by sums in a state: new rows are added, and those that leave taken off."""
     CONV_S16 = 30
     """int16 activations, int8 weights: a channel takes two bytes, and Rows.c counts bytes."""
     DEPTHWISE_S16 = 31
@@ -123,6 +125,8 @@ class Traits:
     """It says itself which rows it reads: they are no window."""
     pools: bool = False
     """A window of each channel on its own: it can be summed up a row at a time."""
+    runs_along: bool = False
+    """Its sums stay in the state: new rows are added, and those that leave a window are taken off."""
     scales: int | None = 1
     """Multipliers and shifts; None: one, or one for each output channel."""
     crosses: bool = False
@@ -176,6 +180,7 @@ KINDS: Mapping[Kind, Traits] = {
     Kind.ARG_MAX: Traits(writes=4, scales=0),
     Kind.GATHER: Traits(reads=4, constants=Constants.ROWS, scales=0),
     Kind.LSTM: Traits(constants=Constants.GATES, operands=3, has_access=True, scales=GATE_SCALES),
+    Kind.SLIDING_SUM: Traits(operands=None, has_access=True, runs_along=True),
     Kind.COPY: Traits(operands=None, has_access=True, scales=0),
     Kind.RESIZE_BILINEAR: Traits(has_access=True, scales=0),
     Kind.QUANTIZE: _converting(4, 1),

@@ -15,7 +15,6 @@ rows before the new ones are read.
 
 from __future__ import annotations
 
-import math
 from dataclasses import replace
 
 import numpy as np
@@ -23,8 +22,9 @@ import numpy as np
 from tflm_memopt.errors import UsageError
 from tflm_memopt.model.graph import ITEM_BYTES, KEEP, STATE, Op, StateTensor, TensorId
 from tflm_memopt.ops import movement
-from tflm_memopt.ops.constraints.limits import executable
+from tflm_memopt.ops.constraints.limits import MAX_KERNEL_H, executable
 from tflm_memopt.ops.rowop import RowOp, Rows, StateRing
+from tflm_memopt.ops.running import SUM_BYTES, is_mean, sliding_sum
 from tflm_memopt.rowgraph.edges import Edges, Impossible, Slid
 from tflm_memopt.rowgraph.graph import SlidingWindow
 from tflm_memopt.rowgraph.supported import Understood
@@ -40,14 +40,47 @@ def with_sliding(understood: Understood, n: int, layers: int | None = None) -> t
     if len(graph.inputs) != 1 or graph.states:
         why = "it keeps a state of its own" if graph.states else f"it has {len(graph.inputs)} inputs"
         raise UsageError(f"the model's input cannot slide: {why}", code="sliding_model", hint="--input arena")
-    away = _Sliding(understood, graph.inputs[0], n, layers)
+    try:
+        return _slid(understood, n, layers)
+    except _Strides as error:
+        least = next((m for m in range(1, error.height) if _divides(understood, m, layers)), None)
+        hint = "--input arena" if least is None else f"--input sliding:{least}"
+        raise UsageError(
+            f"{error.rows} new rows come to operator {error.name}, which steps by {error.stride}",
+            code="sliding_stride",
+            hint=hint,
+        ) from error
+
+
+class _Strides(Exception):
+    """New rows that come to a layer are no multiple of the rows that it steps by."""
+
+    def __init__(self, rows: int, op: RowOp, height: int) -> None:
+        """height: of the model's window."""
+        super().__init__()
+        self.rows, self.name, self.stride, self.height = rows, op.name, op.window.stride_h, height
+
+
+def _divides(understood: Understood, n: int, layers: int | None) -> bool:
+    """Whether so many new rows are a multiple of what layers step by, one after the other."""
+    try:
+        _slid(understood, n, layers)
+    except _Strides:
+        return False
+    return True
+
+
+def _slid(understood: Understood, n: int, layers: int | None) -> tuple[Understood, SlidingWindow]:
+    """Without layers that pad, or with them: whichever takes fewer multiply-accumulates. Raises _Strides."""
+    (tensor,) = understood.graph.inputs
+    away = _Sliding(understood, tensor, n, layers)
     found, window = away.run(), SlidingWindow(away.height, n)
     try:
-        padded = _Sliding(understood, graph.inputs[0], n, layers, padded=True).run()
+        padded = _Sliding(understood, tensor, n, layers, padded=True).run()
         return min(found, padded, key=lambda u: u.macs), window
     except Impossible:
         return found, window
-    except UsageError:  # other rows would do
+    except _Strides:  # other rows would do
         if found.macs >= understood.macs:
             raise
         return found, window
@@ -86,7 +119,7 @@ class _Sliding(Edges):
         return seen.pop()
 
     def run(self) -> Understood:
-        """Raises UsageError where the rows do not divide, Impossible where edges cannot be made again."""
+        """Raises _Strides where the rows do not divide, Impossible where edges cannot be made again."""
         for key in list(self.order):
             self.slide(key)
         self.keep()
@@ -97,6 +130,9 @@ class _Sliding(Edges):
         """The operator on new rows, or on all of them joined where it cannot slide."""
         op = self.row_op(key)
         if op is None or not self.slid.keys() & set(op.inputs):
+            return
+        if key in self.may_slide and (summed := self._running_sum(op, key)) is not None:
+            self.support[key] = summed
             return
         made, edges = self._on_new_rows(op) if key in self.may_slide else None, self._edges(op)
         if made is None or executable(made) is not None:
@@ -138,6 +174,31 @@ class _Sliding(Edges):
             return None
         return replace(op, reads=tuple(replace(s.whole, h=new) for s in slid), writes=replace(op.writes, h=new))
 
+    def _running_sum(self, op: RowOp, key: int) -> RowOp | None:
+        """What adds new rows to sums and takes off those that leave; None where that would take no fewer additions."""
+        slid = self.slid.get(op.inputs[0])
+        if slid is None or not is_mean(op, slid.whole) or slid.new >= slid.older:
+            return None
+        if 2 * slid.new + 1 + sum(slid.edges) > MAX_KERNEL_H:
+            return None
+        sums, (tensor,) = max(self.tensors) + 1, op.inputs
+        rows = Rows(1, op.writes.w, SUM_BYTES * op.writes.c)
+        old = self.tensors[tensor]
+        self.tensors[sums] = replace(old, id=sums, name=f"{old.name}/sums", shape=(1, 1, rows.w, rows.c), dtype="INT8")
+        self.states[sums] = StateTensor(sums, 0)
+        older = Slid(slid.whole, slid.older)
+        parts = self._edge_rows(tensor, key)
+        edges = [parts[0] if len(parts) == 1 else (self.rows_of(tensor, parts, key), sum(slid.edges))] if parts else []
+        operands = [(tensor, slid.rows, slid.new), (self.older_rows(tensor), older.rows, slid.new), (sums, rows, 1)]
+        operands += [(t, replace(slid.whole, h=h), h) for t, h in edges]
+        return sliding_sum(op, operands, StateRing(sums, rows, 0))
+
+    def _edge_rows(self, tensor: TensorId, before: int) -> list[tuple[TensorId, int]]:
+        """Rows of a tensor that depend on padding, above and below, and how many."""
+        slid = self.slid[tensor]
+        above = [(self.first(tensor, slid.top, before), slid.top)] if slid.top else []
+        return above + ([(self.last(tensor, before), slid.bottom)] if slid.bottom else [])
+
     def _window(self, op: RowOp, slid: Slid) -> RowOp | None:
         """A window on the new rows of its input, and on older ones."""
         w, out, n = op.window, op.writes, slid.new
@@ -146,11 +207,7 @@ class _Sliding(Edges):
         if away < 1 or ((top or bottom) and not self.padded):
             return None
         if n % w.stride_h and n // w.stride_h < away and out.h > 1:
-            raise UsageError(
-                f"{n} new rows come to operator {op.name}, which steps by {w.stride_h}",
-                code="sliding_stride",
-                hint=f"--input sliding:{self.n * w.stride_h // math.gcd(n, w.stride_h)}",
-            )
+            raise _Strides(n, op, self.height)
         made = max(1, min(n // w.stride_h, away))
         older = slid.top + slid.older + w.pad_top - (out.h - bottom - made) * w.stride_h
         if older < 0 or (self.is_whole(op.output) and made < out.h):

@@ -29,6 +29,7 @@ enum {
   tmo_family_transpose_conv,
   tmo_family_batch_matmul,
   tmo_family_lstm,
+  tmo_family_sliding_sum,
 };
 
 enum { TMO_CHANNELS_OWN, TMO_CHANNELS_FILTERED, TMO_CHANNELS_SUMMED, TMO_CHANNELS_ANY };

@@ -94,6 +94,7 @@ tmo_kernel_s8 tmo_transpose_conv_row_s8;  /* TRANSPOSE_CONV */
 tmo_kernel_s8 tmo_transpose_conv_row_s16; /* TRANSPOSE_CONV_S16 */
 tmo_kernel_s8 tmo_batch_matmul_row_s8;    /* BATCH_MATMUL */
 tmo_kernel_s8 tmo_lstm_row_s8;            /* LSTM: it writes operands 1 and 2, too */
+tmo_kernel_s8 tmo_sliding_sum_row_s8;     /* SLIDING_SUM: it writes operand 2, too */
 
 /* A run of kernel taps that lie inside the input, along one axis. */
 typedef struct {
@@ -139,6 +140,11 @@ static inline bool tmo_sum_end(const tmo_kernel *k, uint32_t i, uint32_t sum) {
 
 static inline int8_t tmo_output(const tmo_kernel *k, int32_t value) {
   return tmo_clamp(tmo_wrapping_add(value, k->op->output_zero_point), k->op->act_min, k->op->act_max);
+}
+
+/* sum / count, halves away from zero. Sums that lie in the arena may be anything if a damaged program overwrites them. */
+static inline int32_t tmo_average(int32_t sum, int32_t count) {
+  return tmo_wrapping_add(sum, sum > 0 ? count / 2 : -(count / 2)) / count;
 }
 
 /* A sum, scaled for its channel, where nothing depends on speed. */

@@ -10,7 +10,7 @@ import pytest
 from tflm_memopt.ops.kinds import KINDS, WIDE, Channels, Constants, Kind, Traits
 
 TABLE = Path(__file__).parents[3] / "custom_ops/include/tmo/kinds.def"
-ACCESSED = {"copy", "resize", "transpose_conv", "batch_matmul", "lstm"}
+ACCESSED = {"copy", "resize", "transpose_conv", "batch_matmul", "lstm", "sliding_sum"}
 ELEMENTWISE = {"binary", "lookup", "leaky_relu", "convert"}
 
 
@@ -35,6 +35,7 @@ def test_the_rows_say_the_same(kind: Kind) -> None:
     assert (family in ACCESSED) == traits.has_access
     assert (family in ELEMENTWISE) == traits.elementwise
     assert (family == "pool") == traits.pools
+    assert (family == "sliding_sum") == traits.runs_along
     assert (family in {"filter", "transpose_conv"}) == traits.biased == (traits.scales is None)
 
 

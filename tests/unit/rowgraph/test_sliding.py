@@ -15,6 +15,7 @@ from tflm_memopt.errors import PlanError, UsageError
 from tflm_memopt.model.reader import read
 from tflm_memopt.ops.constraints.limits import MAX_KERNEL_H
 from tflm_memopt.ops.constraints.moving import MAX_OPERANDS
+from tflm_memopt.ops.kinds import Kind
 from tflm_memopt.ops.rowop import RowOp
 from tflm_memopt.plan.planner import Options, plan
 from tflm_memopt.rowgraph.inputs import InputMode
@@ -73,14 +74,51 @@ def test_what_pads_in_time_gets_the_window() -> None:
 
 @pytest.mark.parametrize("height", [MAX_KERNEL_H, MAX_KERNEL_H + 1])
 def test_a_reduction_of_more_rows_than_a_kernel_takes_gets_the_window(height: int) -> None:
-    """As long as it is one of all rows it may sum them up one after the other; from older ones on it is a window."""
+    """As long as it is one of all rows it may take them one after the other; from older ones on it is a window."""
     net = Net()
     x = net.conv2d(net.input((1, height, 1, 4)), 8)
-    model = net.model(net.mean(x, (1, 2)))
+    model = net.model(net.pool(x, kind="MAX_POOL_2D", kernel=(height, 1), stride=(1, 1)))
     joined = [op for op in slid(model, 1) if op.writes.h == height]
     assert len(joined) == (height > MAX_KERNEL_H)
     result = tflm_memopt.optimize(model, input="sliding:1", seconds=0.05)
     assert tflm_memopt.verify(model, result.model, runs=2).bit_exact
+
+
+def summed(net: Net, rows: int) -> list[tuple[int, ...]]:
+    """Rows of the operands of sums that run along: new ones, those of a ring, the sums, and those from padding."""
+    model = net.model(last(net))
+    return [tuple(rows.h for rows in op.reads) for op in slid(model, rows) if op.kind is Kind.SLIDING_SUM]
+
+
+@pytest.mark.parametrize("kind", ["mean", "columns", "pool", "total"])
+def test_sums_run_along(kind: str) -> None:
+    """Whatever a mean of all rows is called, and over however many rows; of all columns, or of each."""
+    net = Net()
+    x = net.conv2d(net.input((1, 80, 3, 4)), 8, kernel=(3, 1), padding="VALID")
+    if kind == "pool":
+        net.pool(x, kernel=(78, 3), stride=(1, 1))
+    elif kind == "total":
+        net.sum(x, (1, 2))
+    else:
+        net.mean(x, (1,) if kind == "columns" else (1, 2))
+    assert summed(net, 2) == [(2, 76, 1)]
+
+
+def test_sums_of_rows_that_depend_on_padding_are_made_anew() -> None:
+    net = Net()
+    x = net.input((1, 40, 1, 4))
+    for _ in range(2):
+        x = net.conv2d(x, 8, kernel=(3, 1))
+    net.mean(x, (1, 2))
+    assert summed(net, 1) == [(1, 35, 1, 4)]
+
+
+@pytest.mark.parametrize(("height", "rows"), [(20, 10), (80, 32)])
+def test_sums_that_would_not_save_additions_do_not_run_along(height: int, rows: int) -> None:
+    """Where as many rows leave as stay, or more than a firing reads at once."""
+    net = Net()
+    net.mean(net.conv2d(net.input((1, height, 1, 4)), 8), (1, 2))
+    assert not summed(net, rows)
 
 
 @pytest.mark.parametrize("readers", [3, 4, 8])
@@ -109,7 +147,7 @@ def test_rows_that_depend_on_padding_are_made_again() -> None:
     """Of the layers, two rows at each end depend on it at last, and three of the first layer lie below two of these."""
     made = [op.writes.h for op in slid(padded(), 1) if op.name == "CONV_2D"]
     assert made == [1, 1, 3, 2, 1, 2]
-    assert kept(padded(), 1) == [39, 2, 35]
+    assert kept(padded(), 1) == [39, 2, 35]  # for the first rows, for the second layer, for the mean
     understood = pipeline.understand(read(padded()).graph)
     assert with_sliding(understood, 1)[0].macs < 0.2 * understood.macs
 
@@ -146,6 +184,26 @@ def test_a_stride_that_new_rows_lack_is_said_where_padding_slides() -> None:
     assert (error.value.code, error.value.hint) == ("sliding_stride", "--input sliding:2")
 
 
+@pytest.mark.parametrize(
+    ("strides", "padding", "least"),
+    [((2, 3), "VALID", 6), ((2, 2, 2), "VALID", 8), ((2, 3), "SAME", 6), ((2, 1, 3), "SAME", 6)],
+)
+def test_the_least_rows_that_all_strides_divide_are_said(strides: tuple[int, ...], padding: str, least: int) -> None:
+    """Their product, whatever was asked for: with fewer nothing slides, with these all does."""
+    net = Net()
+    x = net.input((1, 90, 1, 4))
+    for stride in strides:
+        x = net.conv2d(x, 8, kernel=(3, 1), stride=(stride, 1), padding=padding)
+    model = net.model(net.fully_connected(x, 3))
+    for rows in (1, 2, least - 1, least + 1):
+        with pytest.raises(UsageError) as error:
+            slid(model, rows)
+        assert (error.value.code, error.value.hint) == ("sliding_stride", f"--input sliding:{least}")
+    result = tflm_memopt.optimize(model, input=f"sliding:{least}", seconds=0.05)
+    assert result.report.overhead < 1
+    assert tflm_memopt.verify(model, result.model, runs=2).bit_exact
+
+
 def two_inputs() -> bytes:
     net = Net()
     return net.model(net.add(net.input((1, 8, 1, 4)), net.input((1, 8, 1, 4))))
@@ -168,7 +226,7 @@ def strided() -> bytes:
         (two_inputs, 1, "sliding_model", "--input arena"),
         (builtin_input, 1, "sliding_impossible", "--input arena"),
         (strided, 1, "sliding_stride", "--input sliding:2"),
-        (strided, 3, "sliding_stride", "--input sliding:6"),
+        (strided, 3, "sliding_stride", "--input sliding:2"),
         (strided, 20, "sliding_rows", "--input sliding:ROWS with 1 to 19"),
     ],
 )

@@ -77,7 +77,9 @@ def _by_access(m: Member, fired: Ints) -> Work:
     loops = pieces = 0.0
     if op.moves:
         loops, pieces = n * sum(move.count for move in op.moves.moves), n * len(op.moves.moves)
-    elif op.updates:
+    elif op.traits.runs_along:
+        loops = n * op.rows_at_once * op.writes.row_bytes
+    elif op.updates:  # LSTM
         loops = n * 2 * GATES * op.writes.c
     elif op.traits.biased:  # TRANSPOSE_CONV
         loops, pieces = macs / op.reads[0].c, looked_up * op.writes.w * op.writes.c

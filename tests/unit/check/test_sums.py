@@ -1,0 +1,85 @@
+"""The checker refuses sums that run along with a window and are not those of its rows."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import cache
+from typing import Any
+
+import pytest
+from models import Net
+
+from tflm_memopt.check.checker import check
+from tflm_memopt.convert import pipeline
+from tflm_memopt.errors import PlanError
+from tflm_memopt.model.reader import read
+from tflm_memopt.ops.kinds import Kind
+from tflm_memopt.ops.rowop import Access, RowOp
+from tflm_memopt.plan.planned import Planned
+from tflm_memopt.plan.planner import Options
+from tflm_memopt.rowgraph.inputs import SLIDING, InputMode
+
+OLDER, NEW = 14, 2
+READ, ROW = Access(mul=0, extent=NEW), Access(mul=0)
+
+
+@cache
+def planned() -> Planned:
+    net = Net()
+    x = net.conv2d(net.input((1, 18, 2, 3)), 4, kernel=(3, 1), padding="VALID")
+    options = Options(seconds=0, effort=0.1, tiles=None, input=InputMode(SLIDING, NEW))
+    done = pipeline.make_plan(pipeline.understand(read(net.model(net.mean(x, (1, 2)))).graph), options)
+    assert done
+    return done
+
+
+@cache
+def sums() -> tuple[int, RowOp]:
+    """The operator, and its key."""
+    return next((key, op) for key, op in planned().graph.ops.items() if op.kind is Kind.SLIDING_SUM)
+
+
+def refused(key: int, **fields: Any) -> str:
+    """The code with which an operator is refused whose fields are others."""
+    done = planned()
+    ops = {**done.graph.ops, key: replace(done.graph.ops[key], **fields)}
+    with pytest.raises(PlanError) as caught:
+        check(done.plan, replace(done.graph, ops=ops))
+    return caught.value.code
+
+
+@pytest.mark.parametrize(
+    "access",
+    [
+        pytest.param((READ, Access(1, 0, extent=NEW), ROW), id="rows that stay are taken off"),
+        pytest.param((READ, ROW, ROW), id="fewer rows are taken off"),
+        pytest.param((ROW, READ, ROW), id="fewer rows are added"),
+    ],
+)
+def test_sums_of_other_rows(access: tuple[Access, ...]) -> None:
+    assert refused(sums()[0], access=access) == "plan_sums"
+
+
+@pytest.mark.parametrize("rows", [-1, 1])
+def test_a_division_by_other_rows(rows: int) -> None:
+    key, op = sums()
+    assert op.window.kernel_h == OLDER + NEW
+    assert refused(key, window=replace(op.window, kernel_h=OLDER + NEW + rows)) == "plan_sums"
+
+
+def test_sums_that_begin_as_something_else() -> None:
+    key, op = sums()
+    assert refused(key, updates=tuple(replace(ring, fill=1) for ring in op.updates)) == "plan_sums"
+
+
+def test_a_ring_that_begins_as_something_else() -> None:
+    ring = sums()[1].inputs[1]
+    key, keep = next((k, op.keeps) for k, op in planned().graph.ops.items() if op.keeps and op.keeps.tensor == ring)
+    assert refused(key, keeps=replace(keep, fill=1)) == "plan_sums"
+
+
+def test_a_ring_of_other_rows() -> None:
+    key, op = sums()
+    new, ring, total = op.inputs
+    other = next(o.keeps.tensor for o in planned().graph.ops.values() if o.keeps and o.keeps.tensor != ring)
+    assert refused(key, inputs=(new, other, total)) == "plan_sums"
