@@ -87,7 +87,7 @@ def pushes(result: AppOptimized, name: str) -> int:
     plan, frame = result.models[name].plan, result.models[name].report.frame
     if plan and plan.pauses:
         return len(plan.pauses) + 1
-    return frame.rows // frame.pushed if frame else 1
+    return frame.rows // frame.pushed if frame and frame.pushed else 1
 
 
 def compare(

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 import os
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -12,7 +13,7 @@ from tflm_memopt import generic
 from tflm_memopt.application.results import AppOptimized
 from tflm_memopt.convert.app_fit import fit_app
 from tflm_memopt.emit import app as header
-from tflm_memopt.emit import bundle
+from tflm_memopt.emit import app_module, bundle
 from tflm_memopt.emit.app_project import of_app
 from tflm_memopt.emit.names import file_stem, identifier
 from tflm_memopt.emit.project import Project
@@ -20,10 +21,14 @@ from tflm_memopt.errors import UsageError
 from tflm_memopt.files import keep, write_files
 from tflm_memopt.model.reader import read
 from tflm_memopt.report import app as pages
+from tflm_memopt.results import Sample
 from tflm_memopt.runtime.verify import sample
 
-HERE = ("cpp", "tflite", *bundle.PROJECTS)
+C = "c"
+HERE = ("cpp", C, "tflite", *bundle.PROJECTS)
 """What is written for several models."""
+OWN_NAMES = frozenset({"app", "arena", "arena_size", "init", "model", "op_resolver", "selftest", "turns"})
+"""What follows the application's name in identifiers of its own, as a model's name does in that model's."""
 
 
 @generic.files.register
@@ -37,11 +42,15 @@ def files(result: AppOptimized, kinds: str | Collection[str], labels: Sequence[s
         what = f"--emit {alone[0]} is for one model"
         raise UsageError(what, code="app_emit", hint=f"--emit {', '.join(HERE)}")
     made: dict[str, bytes] = {}
-    own_kinds = [kind for kind in wanted if kind not in bundle.PROJECTS]
+    projects = [kind for kind in wanted if kind in bundle.PROJECTS]
+    own_kinds = [kind for kind in wanted if kind != C and kind not in projects]
+    samples = {
+        name: functools.cache(partial(sample, done.original, done.model)) for name, done in result.models.items()
+    }
     taken = {identifier(result.app.name)}
     for name, done in result.models.items():
         own = bundle.files(replace(done, frontier=None), name, own_kinds, bundle.Given(original=done.original))
-        if (c := identifier(file_stem(name))) in taken or own.keys() & made.keys():
+        if (c := identifier(file_stem(name))) in taken | OWN_NAMES or own.keys() & made.keys():
             what = f"files and identifiers of '{name}' would be of two models, or of the application"
             raise UsageError(what, code="app_same_name", where=f"models.{name}", hint="another name")
         taken.add(c)
@@ -49,21 +58,23 @@ def files(result: AppOptimized, kinds: str | Collection[str], labels: Sequence[s
     stem = file_stem(result.app.name)
     if "cpp" in wanted:
         made |= {name: text.encode() for name, text in header.files(result).items()}
-    if len(own_kinds) < len(wanted):
-        project = _project(result)
-        for kind in wanted:
-            if write := bundle.PROJECTS.get(kind):
-                made |= {f"{kind}/{name}": text.encode() for name, text in write(project).items()}
+    if C in wanted:
+        stored = {name: once() for name, once in samples.items()}
+        made |= {name: text.encode() for name, text in app_module.files(result, stored).items()}
+    if projects:
+        project = _project(result, samples)
+        for kind in projects:
+            made |= {f"{kind}/{name}": text.encode() for name, text in bundle.PROJECTS[kind](project).items()}
     made[f"{stem}.report.json"] = bundle.to_json(result.to_json()).encode()
     made[f"{stem}.report.html"] = pages.page(result).encode()
     return made
 
 
-def _project(result: AppOptimized) -> Project:
+def _project(result: AppOptimized, samples: Mapping[str, Callable[[], Sample]]) -> Project:
     """What projects of it are made around."""
     subjects, models = {}, dict[str, str]()
     for name, done in result.models.items():
-        given = bundle.Given(partial(sample, done.original, done.model), done.original)
+        given = bundle.Given(samples[name], done.original)
         subjects[name] = bundle.subject(file_stem(name), read(done.model), done, given)
         models |= bundle.cpp(file_stem(name), read(done.model), done, given)
     fitting = [row.board.id for row in fit_app(result).boards if row.rewritten.fits]

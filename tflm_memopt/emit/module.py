@@ -17,6 +17,25 @@ from tflm_memopt.runtime.regions import CustomOperator, addresses, is_region, re
 
 
 @dataclass(frozen=True, slots=True)
+class InApp:
+    """What a model has of the application in whose arena it runs."""
+
+    header: str
+    """The application's, without its suffix."""
+    prefix: str
+    """The first part of the application's identifiers."""
+    model: str
+    """The model among those that take turns."""
+    pauses: tuple[int, ...]
+    """After so many firings it lets others run."""
+
+    @property
+    def turn(self) -> str:
+        """Arguments of the functions of tmo/turns.h."""
+        return f"&{self.prefix}_turns, {self.model}"
+
+
+@dataclass(frozen=True, slots=True)
 class Module:
     """All that the two files say."""
 
@@ -40,6 +59,8 @@ class Module:
     """The input, if it is not in the arena as a whole."""
     window: WindowReport | None
     """What the input is a part of, if a window slides."""
+    shared: InApp | None = None
+    """None: the arena is the module's own."""
 
     @property
     def macro(self) -> str:

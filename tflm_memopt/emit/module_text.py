@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from tflm_memopt.emit.array import ALIGNMENT, byte_lines
 from tflm_memopt.emit.kernels import needs
-from tflm_memopt.emit.module import Module
+from tflm_memopt.emit.module import InApp, Module
 from tflm_memopt.emit.names import comment, guard
 from tflm_memopt.emit.ports import Port
 from tflm_memopt.lower.program import INPUT_EXTERNAL, INPUT_STREAM
@@ -15,6 +15,7 @@ from tflm_memopt.results import Sample
 from tflm_memopt.runtime.regions import CustomOperator
 
 NEWLINE = "\n"
+LIMIT = "/* with -DTMO_RAM_LIMIT=BYTES, more than that does not compile */"
 
 
 def module_header(m: Module) -> str:
@@ -25,9 +26,7 @@ def module_header(m: Module) -> str:
     return f"""\
 /* {comment(m.name)}.tflite without an interpreter: C11, for tflm-memopt's custom_ops/src. Written by tflm-memopt.
  *
- * Inputs and outputs are the model's, in its order. The weights stay in flash; all RAM is one static arena, and the
- * stack of an invocation.
- * With {" ".join(needs([r.program for r in m.regions]).flags)} the library has nothing but what this model needs.
+ * Inputs and outputs are the model's, in its order. The weights stay in flash; {_ram(m)}
  * With TMO_SKIP_PROOF this file does not prove again that the program stays inside its buffers: tflm-memopt did. */
 #ifndef {include_guard}
 #define {include_guard}
@@ -40,15 +39,14 @@ def module_header(m: Module) -> str:
 extern "C" {{
 #endif
 
-#define {m.macro}_ARENA_BYTES {m.arena}u /* with -DTMO_RAM_LIMIT=BYTES, more than that does not compile */
-{constants}
+{"" if m.shared else f"#define {m.macro}_ARENA_BYTES {m.arena}u {LIMIT}{NEWLINE}"}{constants}
 
 /* Once, before everything else: whether this library runs this program. tmo_status_text() says what is wrong. */
 tmo_status {m.prefix}_init(void);
 
 {_how_to_run(m)}
 
-/* Valid until an input is filled again, or the model runs again. */
+/* Valid until an input is filled again, or the model runs again{_until_left(m)}. */
 {outputs}
 
 /* Runs a stored input: how many bytes of the output differ from what TFLM gives on a PC; negative: a tmo_status. */
@@ -60,6 +58,18 @@ int32_t {m.prefix}_selftest(void);
 
 #endif /* {include_guard} */
 """
+
+
+def _ram(m: Module) -> str:
+    """Where a module's bytes are, and what it needs of the library."""
+    if m.shared:
+        return f"""its bytes are in the one arena of
+ * {m.shared.header}.h, and other models' when it is not its turn:
+ * tmo_enter({m.shared.turn}) before its inputs are filled, tmo_leave() when its outputs are read. Out of turn its
+ * functions run nothing and return TMO_OUT_OF_TURN."""
+    return f"""all RAM is one static arena, and the
+ * stack of an invocation.
+ * With {" ".join(needs([r.program for r in m.regions]).flags)} the library has nothing but what this model needs."""
 
 
 def _noted(m: Module) -> Iterator[tuple[Port, str]]:
@@ -106,7 +116,7 @@ void {m.prefix}_reset(void);"""
 /* To be filled before every invocation, all of them: their bytes are used again, for the outputs too. */
 {inputs}
 
-tmo_status {m.prefix}_invoke(void);{reset}"""
+{_pausing(m)}tmo_status {m.prefix}_invoke(void);{reset}"""
     if m.external:
         return f"""\
 #define {m.macro}_ROWS {m.frame.rows}u
@@ -121,11 +131,29 @@ tmo_status {m.prefix}_invoke(const tmo_frame *frame);"""
 {inputs}
 
 /* Runs as far as these rows go. TMO_WAIT: push the rows after them. TMO_OK: they were the last; the next push begins a
- * new frame. */
+ * new frame.{_turn_ends(m)} */
 tmo_status {m.prefix}_push(void);
 
 /* Forgets the rows of a frame that was begun. */
 void {m.prefix}_restart(void);"""
+
+
+def _pausing(m: Module) -> str:
+    """What an invocation that pauses says."""
+    if not (m.shared and m.shared.pauses):
+        return ""
+    return f"""\
+/* TMO_WAIT: it paused, {len(m.shared.pauses)} times in all, and its turn is over; tmo_enter() again, and the same call
+ * goes on. TMO_OK: the outputs are there. */
+"""
+
+
+def _until_left(m: Module) -> str:
+    return ", or another one has its turn, unless app.toml retains them" if m.shared else ""
+
+
+def _turn_ends(m: Module) -> str:
+    return " After TMO_WAIT its turn is over." if m.shared else ""
 
 
 def _rows(count: int) -> str:
@@ -136,18 +164,13 @@ def module_source(m: Module, sample: Sample, own: str = "") -> str:
     """NAME.c. sample: what the self-test runs, and what has to come out. own: what runs it, if not the executor."""
     return f"""\
 /* {comment(m.name)}.tflite, {sum(len(r.program) for r in m.regions):,} B of program. Written by tflm-memopt. */
-#include "{m.name}.h"
+#include "{m.shared.header if m.shared else m.name}.h"
 
 #include <string.h>
 
-#ifdef TMO_RAM_LIMIT
-_Static_assert({m.macro}_ARENA_BYTES <= TMO_RAM_LIMIT,
-               "{m.prefix} needs {m.arena} B of static RAM, TMO_RAM_LIMIT is less: convert it with --ram-limit");
-#endif
+{"" if m.shared else ram_limit(m.prefix, m.arena) + NEWLINE * 2}{_programs(m)}
 
-{_programs(m)}
-
-static _Alignas({ALIGNMENT}) uint8_t arena[{m.macro}_ARENA_BYTES];
+{_arena(m)}
 
 {_io(m)}
 
@@ -164,13 +187,45 @@ tmo_status {m.prefix}_init(void) {{
 int32_t {m.prefix}_selftest(void) {{
   tmo_status status = {m.prefix}_init();
   if (status != TMO_OK) return status;
+{_selftest(m)}
+}}
+"""
+
+
+def _selftest(m: Module) -> str:
+    """How many bytes of the outputs of what is stored differ."""
+    wrong = [f"wrong += differing({p.function}(), out_{k}, sizeof out_{k});" for k, p in enumerate(m.ports.outputs)]
+    if m.shared is None:
+        return f"""\
 {_run_stored(m)}
   if (status != TMO_OK) return status;
   int32_t wrong = 0;
-{NEWLINE.join(f"  wrong += differing({p.function}(), out_{k}, sizeof out_{k});" for k, p in enumerate(m.ports.outputs))}
-  return wrong;
-}}
-"""
+{NEWLINE.join(f"  {line}" for line in wrong)}
+  return wrong;"""
+    return f"""\
+  if (tmo_enter({m.shared.turn}) != TMO_OK) return TMO_OUT_OF_TURN;
+{_run_stored(m)}
+  int32_t wrong = status;
+  if (status == TMO_OK) {{
+{NEWLINE.join(f"    {line}" for line in wrong)}
+  }}
+  tmo_leave({m.shared.turn});
+  return wrong;"""
+
+
+def ram_limit(prefix: str, nbytes: int) -> str:
+    """What does not compile where there is less RAM."""
+    return f"""\
+#ifdef TMO_RAM_LIMIT
+_Static_assert({prefix.upper()}_ARENA_BYTES <= TMO_RAM_LIMIT,
+               "{prefix} needs {nbytes} B of static RAM, TMO_RAM_LIMIT is less: convert it with --ram-limit");
+#endif"""
+
+
+def _arena(m: Module) -> str:
+    if m.shared:
+        return f"#define arena {m.shared.prefix}_arena"
+    return f"static _Alignas({ALIGNMENT}) uint8_t arena[{m.macro}_ARENA_BYTES];"
 
 
 def _number(m: Module, k: int) -> str:
@@ -234,9 +289,9 @@ def _until_wrong(calls: Sequence[str]) -> str:
 def _run(m: Module) -> str:
     calls = [_call(m, k) for k in range(len(m.regions))]
     if m.frame is None:
-        return _function(f"tmo_status {m.prefix}_invoke(void)", calls) + _reset(m)
+        return _pauses(m) + _function(m, f"tmo_status {m.prefix}_invoke(void)", calls) + _reset(m)
     if m.external:
-        run = _function(f"tmo_status {m.prefix}_invoke(const tmo_frame *frame)", calls)
+        run = _function(m, f"tmo_status {m.prefix}_invoke(const tmo_frame *frame)", calls)
         return f"""\
 /* io[0] of a program is the frame, which is only read. */
 static tmo_status run_frame(const void *program, const tmo_frame *frame, void *const *io, size_t n, void *workspace) {{
@@ -250,7 +305,7 @@ static tmo_status run_frame(const void *program, const tmo_frame *frame, void *c
     return f"""\
 static tmo_stream stream;
 
-{_function(f"tmo_status {m.prefix}_push(void)", calls)}
+{_function(m, f"tmo_status {m.prefix}_push(void)", calls)}
 void {m.prefix}_restart(void) {{ memset(&stream, 0, sizeof stream); }}"""
 
 
@@ -272,12 +327,40 @@ def _call(m: Module, k: int) -> str:
         return f"run_frame(program{n}, frame, io{n}, sizeof io{n} / sizeof io{n}[0], {workspace})"
     if region.input == INPUT_STREAM:
         return f"tmo_push(program{n}, io{n}, {workspace}, &stream)"
+    if m.shared and m.shared.pauses:
+        return f"tmo_run_paused(program{n}, io{n}, {workspace}, pauses, {len(m.shared.pauses)}, &at)"
     return f"tmo_run(program{n}, io{n}, {workspace})"
 
 
-def _function(head: str, calls: Sequence[str]) -> str:
+def _pauses(m: Module) -> str:
+    """After which firings it pauses, and how far it is."""
+    if not (m.shared and m.shared.pauses):
+        return ""
+    return f"static const uint32_t pauses[] = {{{', '.join(map(str, m.shared.pauses))}}};\nstatic tmo_stream at;\n\n"
+
+
+def _function(m: Module, head: str, calls: Sequence[str]) -> str:
+    if m.shared:
+        return _in_turn(m, m.shared, head, calls)
     body = _until_wrong(calls)
     return f"{head} {{ {body.strip()} }}" if len(calls) == 1 else f"{head} {{\n{body}\n}}"
+
+
+def _in_turn(m: Module, shared: InApp, head: str, calls: Sequence[str]) -> str:
+    """The function that runs nothing out of turn. Where it waits, its turn is over: it paused, or waits for rows."""
+    refusal = f"  if (!tmo_has_turn({shared.turn})) return (tmo_status)TMO_OUT_OF_TURN;"
+    ends = "tmo_pause" if shared.pauses else "tmo_leave" if m.streamed else ""
+    if not ends:
+        return f"{head} {{\n{refusal}\n{_until_wrong(calls)}\n}}"
+    first, *rest = calls
+    then = "".join(f"  if (status == TMO_OK) status = {call};\n" for call in rest)
+    return f"""\
+{head} {{
+{refusal}
+  tmo_status status = {first};
+{then}  if (status == TMO_WAIT) {ends}({shared.turn});
+  return status;
+}}"""
 
 
 def _run_stored(m: Module) -> str:
@@ -286,7 +369,10 @@ def _run_stored(m: Module) -> str:
     if m.frame is None:
         reset = [f"  {m.prefix}_reset();"] if _keeps(m) else []
         copies = [f"  memcpy({p.function}(), in_{k}, sizeof in_{k});" for k, p in enumerate(m.ports.inputs)]
-        return "\n".join([*reset, *copies, f"  status = {m.prefix}_invoke();", *reset])
+        run = f"  status = {m.prefix}_invoke();"
+        if m.shared and m.shared.pauses:
+            run = f"  while ((status = {m.prefix}_invoke()) == TMO_WAIT) (void)tmo_enter({m.shared.turn});"
+        return "\n".join([*reset, *copies, run, *reset])
     if m.external:
         return f"""\
   const tmo_frame frame = {{in_0, sizeof in_0, {m.macro}_ROW_BYTES, 0, 0, TMO_FORMAT_INT8}};
@@ -301,6 +387,7 @@ def _push_stored(m: Module, begin: str, push: str) -> str:
   {m.prefix}_{begin}();
   status = TMO_WAIT;
   for (const uint8_t *row = in_0; status == TMO_WAIT; row += {rows.constant}) {{
+{f"    (void)tmo_enter({m.shared.turn});{NEWLINE}" if m.shared else ""}\
     memcpy({rows.function}(), row, {rows.constant});
     status = {m.prefix}_{push}();
   }}"""

@@ -90,17 +90,22 @@ def placement(model: Model, region: CustomOperator) -> host.DeviceArena:
     )
 
 
+def planned(model: Model, tensors: Iterable[TensorId]) -> dict[TensorId, int]:
+    """Offsets in the arena of those of these tensors that the model's own plan places."""
+    plan = interface.metadata(model.tree, OFFLINE_PLAN)
+    offsets = [] if plan is None else np.frombuffer(plan, "<i4")[OFFLINE_HEADER:].tolist()
+    return {t: offsets[t] for t in tensors if t < len(offsets) and offsets[t] != ONLINE}
+
+
 def addresses(model: Model, tensors: Iterable[TensorId]) -> tuple[int, Mapping[TensorId, int]]:
     """Bytes of an arena that holds these tensors, and their offsets in it, counted from the lowest of them.
 
     Buffers that TFLM places are set behind all others.
     """
     wanted = tuple(tensors)
-    plan = interface.metadata(model.tree, OFFLINE_PLAN)
-    offsets = [] if plan is None else np.frombuffer(plan, "<i4")[OFFLINE_HEADER:].tolist()
-    planned = {t: offsets[t] for t in wanted if t < len(offsets) and offsets[t] != ONLINE}
-    lowest = min(planned.values(), default=0)
-    at = {t: offset - lowest for t, offset in planned.items()}
+    fixed = planned(model, wanted)
+    lowest = min(fixed.values(), default=0)
+    at = {t: offset - lowest for t, offset in fixed.items()}
     end = max((at[t] + model.graph.tensors[t].nbytes for t in at), default=0)
     for t in wanted:
         if t not in at:

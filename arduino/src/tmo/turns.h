@@ -17,6 +17,8 @@ extern "C" {
 
 #define TMO_MAX_MODELS 32 /* of an application */
 
+enum { TMO_OUT_OF_TURN = -14 }; /* a tmo_status of the emitted C functions of a model: it is not its turn, and nothing was run */
+
 /* Of a model: those that must not be in the middle of an inference when it begins, and those that must not be between pauses. A bit for each. */
 typedef struct {
   uint32_t running, paused;

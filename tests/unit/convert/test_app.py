@@ -196,7 +196,7 @@ def test_a_streamed_model_without_its_reservation_is_refused(door: Path, run: Ru
     ("flags", "code"),
     [
         (("optimize", "door.toml", "--plot", "x.svg"), "app_flag"),
-        (("optimize", "door.toml", "--emit", "c"), "app_emit"),
+        (("optimize", "door.toml", "--emit", "c-specialized"), "app_emit"),
         (("verify", "door.toml", "out", "--steps", "3"), "app_verify_flag"),
         (("explore", "door.toml", "--plans", "plans"), "app_explore_flag"),
     ],

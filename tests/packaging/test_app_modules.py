@@ -1,0 +1,279 @@
+"""C modules of `optimize app.toml --emit c`: several models in one arena without an interpreter, in any order."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+from collections.abc import Mapping
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import ported
+import pytest
+import streaming
+from applications import interleaved, original, random_inputs
+from compiling import objects
+from conftest import ROOT
+from unit.command import long, pausing, small, unsupported
+
+from tflm_memopt import App, AppModel, optimize
+from tflm_memopt.application.results import AppOptimized
+from tflm_memopt.emit.app_module import modules
+from tflm_memopt.emit.module import Module
+from tflm_memopt.emit.names import file_stem
+from tflm_memopt.errors import UsageError
+from tflm_memopt.model.reader import read
+from tflm_memopt.runtime.process import run_model
+
+LIBRARY = ROOT / "custom_ops"
+STRICT = ["-std=c11", "-Wall", "-Wextra", "-Wpedantic", "-Werror", "-O1"]
+WATCHED = ["-fsanitize=address,undefined", "-fno-sanitize-recover=all"]
+LOW: Mapping[str, Any] = {"effort": "low", "seconds": 0.2}
+SEED, STEPS = 29, 300
+MOST = 5
+"""Models of the application whose library has only what it needs; of others it has all: that is compiled once."""
+
+
+@cache
+def several() -> AppOptimized:
+    """Streamed, with a state, with an external input, retained beside another one, of several regions."""
+    models = {
+        "camera": AppModel(small(1), {"input": "stream:2"}),
+        "state": AppModel(streaming.mixed()),
+        "wake": AppModel(small(2), retain=True),
+        "seen": AppModel(small(3), {"input": "external"}),
+        "two": AppModel(ported.apart()),
+    }
+    return optimize(App(models, (("state", "wake"),), options=LOW, name="door v1"))
+
+
+@cache
+def in_pauses() -> AppOptimized:
+    """A third model, which both of the others exclude."""
+    app = pausing(0.2)
+    return optimize(replace(app, models={**app.models, "other": AppModel(small(7))}))
+
+
+@cache
+def in_turn() -> AppOptimized:
+    """One has an input that nobody reads, which TFLM places."""
+    return optimize(App({"one": AppModel(ported.unread(12)), "two": AppModel(small(2))}, options=LOW))
+
+
+@cache
+def pipeline() -> AppOptimized:
+    return optimize(App({"net": AppModel(long(), pipeline=[1, 2])}, options=LOW))
+
+
+APPS = {"several": several, "in_pauses": in_pauses, "in_turn": in_turn, "pipeline": pipeline}
+MAIN = """\
+#include <stdio.h>
+#include <string.h>
+#include "{app}.h"
+
+/* A turn that is refused is taken later; what runs then runs nothing. */
+#define REQUIRE(x) do {{ if (!(x)) {{ fprintf(stderr, "line %d: %s\\n", __LINE__, #x); return -1; }} }} while (0)
+
+{turns}
+
+int main(void) {{
+  static int (*const turns[])(void) = {{{names}}};
+  static uint8_t order[1 << 16], gaps[1 << 20];
+  FILE *file = fopen("order", "rb");
+  size_t left = fread(order, 1, sizeof order, file), refused = 0;
+  fclose(file);
+  file = fopen("gaps", "rb");
+  if (fread(gaps, 1, sizeof gaps, file) != sizeof {c}_arena) return 2;
+  fclose(file);
+  if ({c}_init() != TMO_OK) return 3;
+  for (size_t i = 0; i < sizeof {c}_arena; ++i) if (gaps[i]) {c}_arena[i] = 0xA5;
+  while (left > 0) {{
+    size_t still = 0;
+    for (size_t i = 0; i < left; ++i) {{
+      const int done = turns[order[i]]();
+      if (done < 0) return 4;
+      if (done == 0) order[still++] = order[i], ++refused;
+    }}
+    if (still == left) return 5;
+    left = still;
+  }}
+{last}
+  for (size_t i = 0; i < sizeof {c}_arena; ++i) if (gaps[i] && {c}_arena[i] != 0xA5) return 6;
+  printf("%zu refused, %d wrong", refused, (int){c}_selftest());
+  return 0;
+}}
+"""
+TURN = """\
+static void keep_{c}(void) {{
+  static FILE *out;
+  if (!out) out = fopen("{c}.out", "wb");
+{outputs}
+}}
+
+static int turn_{c}(void) {{
+  static FILE *in;
+  static int going, any;
+  if (!in) in = fopen("{c}.in", "rb");
+  if (tmo_enter({turn}) != TMO_OK) {{
+    REQUIRE({refused} == (tmo_status)TMO_OUT_OF_TURN);
+    return 0;
+  }}
+  if ({retained} && any && !going) keep_{c}();
+  {fill}
+  const tmo_status status = {run};
+  REQUIRE(status == TMO_OK || status == TMO_WAIT);
+  going = status == TMO_WAIT;
+  any |= status == TMO_OK;
+  if (status == TMO_OK && !{retained}) keep_{c}();
+  REQUIRE(!going || !tmo_has_turn({turn}));
+  tmo_leave({turn});
+  return 1;
+}}
+"""
+
+
+def turn(m: Module, retained: bool) -> str:
+    """The C function of a model's turn: 0, and nothing runs, where it is not its turn."""
+    assert m.shared is not None
+    outputs = [f"  fwrite({p.function}(), 1, {p.constant}, out);" for p in m.ports.outputs]
+    fill = [f"REQUIRE(fread({p.function}(), 1, {p.constant}, in) == {p.constant});" for p in m.ports.inputs]
+    run = f"{m.prefix}_push()" if m.streamed else f"{m.prefix}_invoke()"
+    refused, text = run, "\n  ".join(fill)
+    if m.shared.pauses:
+        text = f"if (!going) {{\n  {text}\n  }}"
+    if m.external:
+        assert m.frame is not None
+        size = m.frame.rows * m.frame.row_bytes
+        text = f"static uint8_t picture[{size}];\n  REQUIRE(fread(picture, 1, {size}, in) == {size});"
+        text += f"\n  const tmo_frame frame = {{picture, {size}, {m.frame.row_bytes}, 0, 0, TMO_FORMAT_INT8}};"
+        run, refused = f"{m.prefix}_invoke(&frame)", f"{m.prefix}_invoke(NULL)"
+    return TURN.format(
+        c=m.prefix, outputs="\n".join(outputs), turn=m.shared.turn, retained=int(retained), fill=text, run=run,
+        refused=refused,
+    )  # fmt: skip
+
+
+def main(result: AppOptimized) -> str:
+    found = modules(result)
+    retained = {name: bool(result.app.models[name].retain) for name in found}
+    (first, *_) = found.values()
+    assert first.shared is not None
+    return MAIN.format(
+        app=first.shared.header,
+        c=first.shared.prefix,
+        turns="\n".join(turn(m, retained[name]) for name, m in found.items()),
+        names=", ".join(f"turn_{m.prefix}" for m in found.values()),
+        last="\n".join(f"  keep_{m.prefix}();" for name, m in found.items() if retained[name]),
+    )
+
+
+def gaps(result: AppOptimized) -> bytes:
+    """Of each byte of the arena whether no model has it."""
+    found = modules(result)
+    free = np.ones(next(m.arena for m in found.values()), np.uint8)
+    for name, m in found.items():
+        tensors = read(result.models[name].model).graph.tensors
+        for t, at in m.at.items():
+            free[at : at + tensors[t].nbytes] = 0
+    return free.tobytes()
+
+
+def built(result: AppOptimized, folder: Path) -> None:
+    texts = {name: text.decode() for name, text in result.files("c").items() if name.endswith((".c", ".h"))}
+    for name, text in {**texts, "main.c": main(result)}.items():
+        (folder / name).write_text(text)
+    flags = re.findall(
+        r"-DTMO_[A-Z]+=0x[0-9a-f]+u(?:ll)?\b",
+        next(text for name, text in texts.items() if "models in one arena" in text),
+    )
+    command = ["gcc", *STRICT, *WATCHED, f"-I{LIBRARY}/include", "-I."]
+    needed = flags if len(result.models) == MOST else []
+    library = objects([*command, *needed], LIBRARY.glob("src/*.c"), folder)
+    done = subprocess.run(
+        [*command, *folder.glob("*.c"), *library, "-o", "program"],
+        cwd=folder, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+
+
+def ran(result: AppOptimized, folder: Path) -> tuple[int, int]:
+    """Turns that were refused when they came first, and bytes that the self-test found wrong."""
+    order, runs = interleaved(result, STEPS, SEED)
+    rng, expected = np.random.default_rng(SEED), {}
+    for name, entry in result.app.models.items():
+        data = original(entry)
+        values = random_inputs(data, runs[name], rng)
+        c = modules(result)[name].prefix
+        (folder / f"{c}.in").write_bytes(
+            b"".join(value.tobytes() for run in zip(*values, strict=True) for value in run)
+        )
+        outputs = run_model(data, values, runs[name], len(read(data).graph.outputs)).outputs
+        expected[c] = b"".join(o[r].tobytes() for r in range(runs[name]) for o in outputs)
+    (folder / "order").write_bytes(bytes(order))
+    (folder / "gaps").write_bytes(gaps(result))
+    environment = {"ASAN_OPTIONS": "detect_leaks=0"}
+    done = subprocess.run(
+        ["./program"], cwd=folder, capture_output=True, text=True, check=False, env=environment, timeout=120
+    )
+    assert done.returncode == 0, f"{done.returncode}: {done.stdout}{done.stderr}"
+    for c, whole in expected.items():
+        assert (folder / f"{c}.out").read_bytes() == whole, f"{c}, seed {SEED}"
+    refused, wrong = map(int, re.findall(r"-?\d+", done.stdout))
+    return refused, wrong
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not shutil.which("gcc"), reason="gcc is missing: apt-get install gcc")
+@pytest.mark.parametrize("app", APPS)
+def test_models_in_any_order_give_what_tflm_gives(app: str, tmp_path: Path) -> None:
+    """Nobody writes between their bytes, and what comes out of turn runs nothing."""
+    result = APPS[app]()
+    built(result, tmp_path)
+    refused, wrong = ran(result, tmp_path)
+    assert wrong == 0
+    assert (refused > 0) == (app == "in_pauses")
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not shutil.which("gcc"), reason="gcc is missing: apt-get install gcc")
+def test_models_rewritten_alone_lose_bytes(tmp_path: Path) -> None:
+    """So the test above can fail: a model that another one pauses for was planned without it."""
+    result = in_pauses()
+    alone = optimize(small(), **{**LOW, "target": "cortex-m4"})
+    swapped = replace(result, models={**result.models, "short": alone})
+    built(swapped, tmp_path)
+    with pytest.raises(AssertionError):
+        ran(swapped, tmp_path)
+
+
+def test_all_bytes_are_in_one_arena() -> None:
+    """Of the interpreter's tail only the states are left."""
+    result = several()
+    found = modules(result)
+    (states,) = [m.sizes[r.state] for m in found.values() for r in m.regions if r.state is not None]
+    arena = next(m.arena for m in found.values())
+    assert result.report.arena.head + states <= arena + 16 <= result.report.arena.head + states + 32
+    files = result.files("c")
+    stem = file_stem(result.app.name)
+    assert f"DOOR_V1_ARENA_BYTES {arena}u" in files[f"{stem}.h"].decode()
+    assert all(b"_Alignas(16) uint8_t arena[" not in text for text in files.values())
+
+
+def test_what_stays_builtin_is_no_module() -> None:
+    result = optimize(App({"ours": AppModel(small()), "theirs": AppModel(unsupported())}, options=LOW))
+    with pytest.raises(UsageError) as caught:
+        result.files("c")
+    assert caught.value.code == "module_builtin"
+    assert "'theirs'" in str(caught.value.where)
+
+
+@pytest.mark.parametrize("name", ["turns", "init", "selftest"])
+def test_a_model_has_no_name_of_the_application(name: str) -> None:
+    result = optimize(App({name: AppModel(small())}, options=LOW))
+    with pytest.raises(UsageError) as caught:
+        result.files("c")
+    assert caught.value.code == "app_same_name"
