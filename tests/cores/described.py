@@ -13,10 +13,12 @@ import numpy as np
 from cores.core import CORES, HERE, Core, build, compile_flags, emulate, vectors
 from numpy.typing import NDArray
 
-from tflm_memopt.kernels.instructions import REF, RVV, InstructionTable
+from tflm_memopt.kernels.instructions import RVV, InstructionTable
 from tflm_memopt.kernels.language import Extents, KernelProgram
 from tflm_memopt.kernels.write_c import function, operands_struct
 
+ON = {"ref": "rv32", "rvv": "rv32", "dsp": "m4", "mve": "m55"}
+"""Where each table's kernels are run."""
 MARCH = "-march=rv32imac_zicsr_zve32x"
 ROM_BYTES = 2 << 20
 """Room for the cases' arrays: they are linked."""
@@ -60,14 +62,16 @@ class Ran:
     instructions: int
 
 
-def run(calls: Sequence[Call], table: InstructionTable, vlen: int = 128) -> list[Ran]:
-    """All calls in one program. vlen: bits of a vector register, for RVV."""
-    core = CORES["rv32"]
+def run(calls: Sequence[Call], table: InstructionTable, vlen: int = 128, core: str = "") -> list[Ran]:
+    """All calls in one program. vlen: bits of a vector register, for RVV; core: another one than the table's own."""
+    return _run(calls, table, vlen, CORES[core or ON[table.name]])
+
+
+def _run(calls: Sequence[Call], table: InstructionTable, vlen: int, core: Core) -> list[Ran]:
     if table is RVV:
         core = replace(core, name=f"rvv{vlen}", options=vectors(vlen))
-    assert table in (REF, RVV)
     kernels = {call.kernel.name: call.kernel for call in calls}
-    parts = [MAIN, *(f"{operands_struct(k)}\n{function(k, table)}" for k in kernels.values())]
+    parts = [MAIN, table.head, *(f"{operands_struct(k)}\n{function(k, table)}" for k in kernels.values())]
     parts += [_case(number, call, table) for number, call in enumerate(calls)]
     start = '  __asm__ volatile("csrs mstatus, %0" : : "r"(0x200)); /* the vector unit is on */\n' if vlen else ""
     body = "".join(f"  case_{number}();\n" for number in range(len(calls)))

@@ -12,9 +12,22 @@ from kernels_cases import SCHEDULES, draw, laid_out, vectorised
 
 from tflm_memopt.kernels import meaning
 from tflm_memopt.kernels.build import Builder, kernel
-from tflm_memopt.kernels.instructions import REF, RVV, RVV_INSTRUCTIONS, Instruction
-from tflm_memopt.kernels.language import KernelProgram, Type
-from tflm_memopt.kernels.operators import BOUND
+from tflm_memopt.kernels.instructions import DSP, MVE, REF, RVV, RVV_INSTRUCTIONS, Instruction, InstructionTable
+from tflm_memopt.kernels.language import (
+    Array,
+    Compute,
+    For,
+    Free,
+    Index,
+    KernelProgram,
+    Load,
+    Memory,
+    Reg,
+    Statement,
+    Store,
+    Type,
+)
+from tflm_memopt.kernels.operators import BOUND, SUMMED
 from tflm_memopt.kernels.rewrites import scheduled, vectorise
 
 pytestmark = [
@@ -87,6 +100,59 @@ def test_a_wrong_byte_is_seen() -> None:
     expected = {"y": call.expected["y"] ^ 1}
     (ran,) = run([Call(call.kernel, call.values, call.arrays, expected)], REF)
     assert ran.wrong == LARGE["add"]["n"]
+
+
+@pytest.mark.parametrize("table", [DSP, MVE], ids=lambda table: table.name)
+def test_cortex_m_sums_up_across_lanes(table: InstructionTable) -> None:
+    """Four bytes at a time, or sixteen: the bytes of the description, in fewer instructions than M4's plain C."""
+    for name in ("dense", "conv"):
+        plain, _ = calls(name)
+        summed = scheduled(SCHEDULES[name][0], SUMMED[table.name][name])
+        made = [Call(summed, call.values, call.arrays, call.expected) for call in plain]
+        ran = run(made, table)
+        assert not [one for one in ran if one.wrong]
+        assert ran[0].instructions < 0.6 * run(plain[:1], REF, core="m4")[0].instructions
+
+
+@pytest.mark.parametrize("table", [DSP, MVE], ids=lambda table: table.name)
+def test_each_packed_instruction_does_what_its_op_means(table: InstructionTable) -> None:
+    """Seen through a sum of products with other weights for each lane."""
+    assert table.packed
+    rng = np.random.default_rng(5)
+    rows = [row for row in table.instructions if "v" in "".join((row.to, *row.takes))]
+    made = []
+    for number, row in enumerate(rows):
+        program = one_packed(number, row)
+        arrays = {name: rng.integers(-128, 128, 48).astype(np.int8) for name in ("x", "w")}
+        values = {"n": 48, "scalar": -77}
+        made.append(Call(program, values, arrays, meaning.run(program, values, arrays, table.packed.lanes)))
+    outcomes = run(made, table)
+    assert [row.text for row, ran in zip(rows, outcomes, strict=True) if ran.wrong] == []
+    assert len(rows) == {"dsp": 4, "mve": 2}[table.name]
+
+
+def one_packed(number: int, row: Instruction) -> KernelProgram:
+    """y[0] = 9 + the sum over all lanes of what an instruction makes, or of that times w."""
+    n, k, total = Index.name("n"), Index.name("k"), Reg("total", Type.INT32)
+    x, w = (Array(name, Memory.RAM, Type.INT8, (n,), (Index.of(1),)) for name in "xw")
+    y = Array("y", Memory.RAM, Type.INT32, (Index.of(1),), (Index.of(1),), written=True)
+    x8, w8, wide = Reg("x8", Type.INT8, "k"), Reg("w8", Type.INT8, "k"), Reg("wide", Type.INT16, "k")
+    result = Reg("result", Type.INT16, "k")
+    sides = iter((x8, w8))
+    operands = tuple({"v8": next(sides), "v16": wide, "s": Index.name("scalar")}[shape] for shape in row.takes)
+    body: list[Statement] = [
+        Compute("copy", wide, (w8,)),
+        Compute(row.op, result if row.to == "v16" else total, operands),
+    ]
+    if row.to == "v16":
+        body.append(Compute("dot_across", total, (result, wide)))
+    read = {reg.name for one in body if isinstance(one, Compute) for reg in meaning.reads(one)}
+    body = body if "wide" in read else body[1:]
+    read = {reg.name for one in body if isinstance(one, Compute) for reg in meaning.reads(one)}
+    loads = [Load(reg, tensor, (k,)) for reg, tensor in ((x8, x), (w8, w)) if reg.name in read]
+    loop = For("k", n, (*loads, *body), vector=True, rest=(Free(x, k, Index.of(1)),))
+    begin, end = Compute("copy", total, (Index.of(9),)), Store(y, (Index.of(0),), total)
+    return KernelProgram(f"packed{number}", row.text, ("n",), ("scalar",), (x, w, y), (begin, loop, end))
 
 
 def one_instruction(number: int, row: Instruction) -> KernelProgram:

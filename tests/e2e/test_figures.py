@@ -37,6 +37,7 @@ OTHERS: Mapping[str, Mapping[str, str]] = {
         "17,844": "benchmarks/size.py --only", "10,592": "benchmarks/size.py --only",
     },
     "builtin.md": {"1,000": "steps"},
+    "own-operator.md": {"18,948": "tests/tflm/test_own.py"},
     "tiling.md": {"1,024": "hidden values", "2,144": "benchmarks/papers/tiling_tables.py --json"},
     "c-files.md": {"100,708": "measured on a Cortex-M4", "2,580": "measured on a Cortex-M4"},
     "endless-input.md": {

@@ -27,6 +27,8 @@ class Instruction:
     text: str
     width: int = 0
     """Bits of an element that the vector unit has to be set to; 0: any."""
+    second: str = ""
+    """Of vectors that are two registers: what is done to the second ones."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +45,27 @@ class VectorUnit:
 
 
 @dataclass(frozen=True, slots=True)
+class PackedUnit:
+    """Vectors in variables, whose registers the compiler chooses."""
+
+    lanes: int
+    """Bytes that are taken at once."""
+    types: Mapping[str, str]
+    """C's, of each shape."""
+    load: str
+    """An expression: so many bytes from `{p}` on."""
+    pairs: tuple[str, ...] = ()
+    """Shapes that are two registers."""
+    assembly: bool = False
+    """Texts are assembly, not C."""
+    last: str = ""
+    """What the last turn begins with, where lanes can be left out, with `{left}` elements there; empty: they cannot,
+    and the rest is done by scalars."""
+    last_load: str = ""
+    """As `load`, in the last turn: lanes that are not there are 0."""
+
+
+@dataclass(frozen=True, slots=True)
 class InstructionTable:
     """A target."""
 
@@ -53,6 +76,9 @@ class InstructionTable:
     vectors: VectorUnit | None = None
     begins: str = ""
     """A statement at the beginning of every kernel."""
+    packed: PackedUnit | None = None
+    head: str = ""
+    """What a file with kernels begins with."""
 
     def instruction(self, one: Compute) -> Instruction:
         """KernelError where there is none."""
@@ -184,3 +210,60 @@ RVV = InstructionTable(
     begins='__asm__ volatile("csrwi vxrm, 0" : : : "memory"); /* halves up */',
 )
 """RISC-V with Zve32x or more, in 32 bits."""
+
+
+def add_less(one: Compute, prefix: str) -> Sequence[Compute]:
+    """A difference of a vector and a number: the number's negative in each lane, and the vector added."""
+    value, number = one.operands
+    if not (isinstance(value, Reg) and value.along and isinstance(number, Index)):
+        return [one]
+    less, each = Reg(f"{prefix}less", Type.INT16), Reg(f"{prefix}each", Type.INT16, value.along)
+    return [
+        Compute("sub", less, (Index.of(0), number)),
+        Compute("copy", each, (less,)),
+        replace(one, op="add", operands=(each, value)),
+    ]
+
+
+DSP_INSTRUCTIONS = (
+    Instruction("copy", "v16", ("s",), "pkhbt {d}, {a}, {a}, lsl #16", second="pkhbt {d}, {a}, {a}, lsl #16"),
+    Instruction("copy", "v16", ("v8",), "sxtb16 {d}, {a}", second="sxtb16 {d}, {a}, ror #8"),
+    Instruction("add", "v16", ("v16", "v8"), "sxtab16 {d}, {a}, {b}", second="sxtab16 {d}, {a}, {b}, ror #8"),
+    Instruction("dot_across", "s", ("v16", "v16"), "smlad {d}, {a}, {b}, {d}", second="smlad {d}, {a}, {b}, {d}"),
+)
+"""Armv7E-M, A7.7: four bytes in a register, or bytes 0 and 2 of them as int16 in one, and 1 and 3 in another."""
+DSP = InstructionTable(
+    "dsp",
+    (*SCALAR, *DSP_INSTRUCTIONS),
+    {"sub": add_less, "dot_across": widen_first},
+    packed=PackedUnit(4, {"v8": "int32_t", "v16": "int32_t"}, "tmo_word({p})", pairs=("v16",), assembly=True),
+    head="""\
+#include <string.h>
+
+static inline int32_t tmo_word(const int8_t *p) {
+  int32_t word;
+  memcpy(&word, p, sizeof word);
+  return word;
+}
+""",
+)
+"""Cortex-M4, M7, M33."""
+MVE_INSTRUCTIONS = (
+    Instruction("dot_across", "s", ("v8", "v8"), "vmladavaq_s8({d}, {a}, {b})"),
+    Instruction("sum_across", "s", ("v8",), "vaddvaq_s8({d}, {a})"),
+)
+"""Armv8.1-M, by the names of arm_mve.h, which stand for one instruction each."""
+MVE = InstructionTable(
+    "mve",
+    (*SCALAR, *MVE_INSTRUCTIONS),
+    {},
+    packed=PackedUnit(
+        16,
+        {"v8": "int8x16_t"},
+        "vldrbq_s8({p})",
+        last="const mve_pred16_t there = vctp8q({left});",
+        last_load="vldrbq_z_s8({p}, there)",
+    ),
+    head="#include <arm_mve.h>\n",
+)
+"""Cortex-M55, M85: sixteen bytes at a time, those behind the last one 0."""

@@ -10,8 +10,8 @@ What lies in RAM and what in flash is said of the tensor; a scalar is broadcast 
 from __future__ import annotations
 
 import enum
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
 Extents: TypeAlias = Mapping[str, int]
@@ -226,6 +226,10 @@ class For:
     """As many turns at once as there are lanes; the body's registers are vectors along it."""
     segment: int = 0
     """Lanes of a vectorised loop at the most, which makes it vMCU's segment; 0: what the core has."""
+    step: int = 1
+    """Turns that the body makes; the last ones, if they are fewer, are made by `rest`, one after the other."""
+    rest: tuple[Statement, ...] = ()
+    """One turn. Of a vectorised loop that sums up over its lanes: by scalars, for cores that cannot leave lanes out."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -266,3 +270,10 @@ def statements(body: Sequence[Statement]) -> Iterator[Statement]:
         yield one
         if isinstance(one, (For, When)):
             yield from statements(one.body)
+
+
+def within(one: For | When, change: Callable[[Sequence[Statement]], Sequence[Statement]]) -> For | When:
+    """With what is inside of it changed."""
+    if isinstance(one, When):
+        return replace(one, body=tuple(change(one.body)))
+    return replace(one, body=tuple(change(one.body)), rest=tuple(change(one.rest)))

@@ -73,8 +73,11 @@ OPS: Mapping[str, Callable[..., Ints]] = {
     "select": select,
     "round_shift": round_shift,
     "dot": lambda total, a, b: total + a * b,
+    "dot_across": lambda total, a, b: total + np.sum(a * b, keepdims=True),
+    "sum_across": lambda total, a: total + np.sum(a, keepdims=True),
 }
-"""What each op makes of its operands, before it is wrapped; `dot` gets its own register first."""
+"""What each op makes of its operands, before it is wrapped; those of OWN get their own register first."""
+OWN = ("dot", "dot_across", "sum_across")
 SHIFTS = ("shift_left", "shift_left_saturated", "shift_right", "shift_right_rounded", "round_shift")
 LONGEST_SHIFT = 31
 
@@ -118,7 +121,7 @@ class Machine:
 
     def compute(self, one: Compute, values: Extents) -> None:
         operands = [self.value(operand, values) for operand in one.operands]
-        if one.op == "dot":
+        if one.op in OWN:
             operands.insert(0, self.value(one.to, values))
         if one.op in SHIFTS and not ((operands[-1] >= 0) & (operands[-1] <= LONGEST_SHIFT)).all():
             raise KernelError(
@@ -194,5 +197,5 @@ def run(kernel: KernelProgram, values: Extents, arrays: Arrays, lanes: int = 4) 
 
 def reads(one: Compute) -> tuple[Reg, ...]:
     """The registers whose values it uses."""
-    own = (one.to,) if one.op == "dot" else ()
+    own = (one.to,) if one.op in OWN else ()
     return own + tuple(operand for operand in one.operands if isinstance(operand, Reg))

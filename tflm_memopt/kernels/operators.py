@@ -13,7 +13,7 @@ from tflm_memopt.kernels.descriptions.activations import lookup, softmax
 from tflm_memopt.kernels.descriptions.elementwise import add
 from tflm_memopt.kernels.descriptions.windows import average_pool, conv, depthwise, max_pool
 from tflm_memopt.kernels.language import KernelProgram
-from tflm_memopt.kernels.rewrites import Rewrite, relayout, vectorise
+from tflm_memopt.kernels.rewrites import Rewrite, distribute, jam, reduce, relayout, vectorise
 from tflm_memopt.ops.rowop import RowOp
 
 Given: TypeAlias = tuple[dict[str, int], dict[str, NDArray[Any]]]
@@ -98,6 +98,20 @@ SIDE_BY_SIDE: Mapping[str, tuple[Rewrite, ...]] = {
 }
 """Schedules for vectors, by the description's name: output channels lie side by side, and so do weights. The others
 are for scalars alone."""
+
+SUMMED: Mapping[str, Mapping[str, tuple[Rewrite, ...]]] = {
+    "dsp": {
+        "dense": (reduce("k"), jam("n", 2)),
+        "conv": (reduce("c"), jam("k", 2)),
+        "conv_pixel": (reduce("c"), jam("k", 2)),
+    },
+    "mve": {
+        "dense": (distribute("k"), reduce("k"), jam("n", 2)),
+        "conv": (distribute("c"), reduce("c"), jam("k", 2)),
+        "conv_pixel": (distribute("c"), reduce("c"), jam("k", 2)),
+    },
+}
+"""Schedules for cores that add up products across lanes, by table and description: weights stay where they are."""
 
 
 def bound_of(op: RowOp) -> Bound | None:

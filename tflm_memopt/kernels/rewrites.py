@@ -23,10 +23,12 @@ from tflm_memopt.kernels.language import (
     Reg,
     Statement,
     Store,
+    Type,
     When,
     statements,
+    within,
 )
-from tflm_memopt.kernels.meaning import reads
+from tflm_memopt.kernels.meaning import OWN, reads
 
 Rewrite = Callable[[KernelProgram], KernelProgram]
 
@@ -57,6 +59,154 @@ def vectorise(var: str, segment: int = 0) -> Rewrite:
     return rewrite
 
 
+def distribute(var: str) -> Rewrite:
+    """A dot of x - z and w becomes one of x and w, and z times the sum of w is taken away behind the loop.
+
+    May be done to a loop of loads, differences and one dot, z the same in all turns: sums are modulo 2^32.
+    """
+
+    def rewrite(kernel: KernelProgram) -> KernelProgram:
+        _loop(kernel, var)
+
+        def changed(body: Sequence[Statement]) -> tuple[Statement, ...]:
+            out: list[Statement] = []
+            for one in body:
+                if isinstance(one, For) and one.var == var:
+                    out += _apart(one)
+                else:
+                    out.append(replace(one, body=changed(one.body)) if isinstance(one, (For, When)) else one)
+            return tuple(out)
+
+        return replace(kernel, body=changed(kernel.body), schedule=(*kernel.schedule, f"distribute {var}"))
+
+    return rewrite
+
+
+def reduce(var: str) -> Rewrite:
+    """As many turns of a loop at once as a core has lanes, whose products or values are added up across the lanes.
+
+    May be done to a loop of loads of elements that lie side by side, differences, dots and sums of what comes from
+    before the loop: sums are modulo 2^32, whatever their order.
+    """
+
+    def rewrite(kernel: KernelProgram) -> KernelProgram:
+        def across(loop: For) -> For:
+            body = tuple(_across(one, loop) for one in loop.body)
+            return replace(loop, body=body, vector=True, rest=loop.body)
+
+        return _in_loop(kernel, var, across, f"reduce {var}")
+
+    return rewrite
+
+
+def jam(var: str, turns: int) -> Rewrite:
+    """So many turns of a loop at once, side by side, inside of the loops that it has: what they load alike is loaded
+    once. May be done where vectorise() may, and where what it has was vectorised.
+    """
+
+    def rewrite(kernel: KernelProgram) -> KernelProgram:
+        def jammed(loop: For) -> For:
+            _each_turn_alone(loop)
+            wide = _depending(loop)
+
+            def copies(body: Sequence[Statement]) -> list[Statement]:
+                out: list[Statement] = []
+                for one in body:
+                    if isinstance(one, (For, When)):
+                        out.append(within(one, copies))
+                    elif _varies(one, wide):
+                        out += [_turn(one, wide, loop.var, k) for k in range(turns)]
+                    else:
+                        out.append(one)
+                return out
+
+            return replace(loop, body=tuple(copies(loop.body)), step=turns, rest=loop.body)
+
+        return _in_loop(kernel, var, jammed, f"jam {var}, {turns} turns")
+
+    return rewrite
+
+
+def _varies(one: Load | Compute | Store | Free, wide: set[str]) -> bool:
+    return isinstance(one, (Store, Free)) or one.to.name in wide
+
+
+def _turn(one: Load | Compute | Store | Free, wide: set[str], var: str, k: int) -> Statement:
+    """The k-th turn's."""
+
+    def put(index: Index) -> Index:
+        return index.put(var, Index.name(var) + k)
+
+    def reg(r: Reg) -> Reg:
+        return replace(r, name=f"{r.name}_{k}") if r.name in wide else r
+
+    if isinstance(one, Free):
+        return replace(one, first=put(one.first))
+    if isinstance(one, Store):
+        return replace(one, at=tuple(map(put, one.at)), value=reg(one.value))
+    if isinstance(one, Load):
+        return replace(one, to=reg(one.to), at=tuple(map(put, one.at)), by=reg(one.by) if one.by else None)
+    operands = tuple(reg(o) if isinstance(o, Reg) else put(o) for o in one.operands)
+    return replace(one, to=reg(one.to), operands=operands)
+
+
+def _cannot(loop: For, why: str) -> KernelError:
+    return KernelError(
+        f"the loop over '{loop.var}' cannot be summed up across lanes: {why}",
+        code="kernel_reduce",
+        hint="loads side by side, differences and dots; relayout() for constants",
+    )
+
+
+def _apart(loop: For) -> list[Statement]:
+    loads = [one for one in loop.body if isinstance(one, Load)]
+    computes = [one for one in loop.body if isinstance(one, Compute)]
+    if [one.op for one in computes] != ["sub", "dot"] or len(loads) + len(computes) != len(loop.body):
+        raise _cannot(loop, "it is more than loads, a difference and a dot")
+    difference, dot = computes
+    value, zero = difference.operands
+    other = next((o for o in dot.operands if o != difference.to), None)
+    varies = isinstance(zero, Reg) or loop.var in zero.names or not isinstance(other, Reg)
+    if varies or difference.to not in dot.operands or not isinstance(other, Reg):
+        raise _cannot(loop, "the difference is none of a value and a number, or the dot is not of it")
+    weights = Reg(f"{dot.to.name}_weights", Type.INT32)
+    less = replace(weights, name=f"{weights.name}_zero")
+    turns: tuple[Statement, ...] = (
+        *loads,
+        replace(dot, operands=(value, other)),
+        Compute("add", weights, (weights, other)),
+    )
+    return [
+        Compute("copy", weights, (Index.of(0),)),
+        replace(loop, body=turns),
+        Compute("mul", less, (weights, zero)),
+        Compute("sub", dot.to, (dot.to, less)),
+    ]
+
+
+def _across(one: Statement, loop: For) -> Statement:
+    def wide(operand: Operand) -> Operand:
+        own = isinstance(operand, Reg) and operand.name in {r.name for r in _made(loop)}
+        return replace(operand, along=loop.var) if own and isinstance(operand, Reg) else operand
+
+    if isinstance(one, Load):
+        if one.by is not None or one.tensor.offset(one.at).slope(loop.var) != Index.of(1):
+            raise _cannot(loop, f"elements of '{one.tensor.name}' do not lie side by side")
+        return replace(one, to=replace(one.to, along=loop.var))
+    if isinstance(one, Compute) and one.op in ("dot", "add") and one.to not in _made(loop):
+        values = one.operands if one.op == "dot" else one.operands[1:]
+        if one.op == "dot" or one.operands[0] == one.to:
+            return Compute("dot_across" if one.op == "dot" else "sum_across", one.to, tuple(map(wide, values)))
+    if isinstance(one, Compute) and one.op == "sub":
+        return replace(one, to=replace(one.to, along=loop.var), operands=tuple(map(wide, one.operands)))
+    raise _cannot(loop, "it is more than loads, differences, dots and sums")
+
+
+def _made(loop: For) -> list[Reg]:
+    """Registers that each turn loads or computes anew."""
+    return [one.to for one in loop.body if isinstance(one, Load) or (isinstance(one, Compute) and one.op == "sub")]
+
+
 def relayout(tensor: str, axes: Sequence[int]) -> Rewrite:
     """The elements of a constant in another order, the last of the axes side by side. May be done to constants: whoever
     packs them has to follow.
@@ -72,7 +222,7 @@ def relayout(tensor: str, axes: Sequence[int]) -> Rewrite:
 
         def moved(one: Statement) -> Statement:
             if isinstance(one, (For, When)):
-                return replace(one, body=tuple(map(moved, one.body)))
+                return within(one, lambda body: [moved(s) for s in body])
             if isinstance(one, Load) and one.tensor == old:
                 return replace(one, tensor=new)
             return one
@@ -100,10 +250,11 @@ def bind(values: Extents) -> Rewrite:
         }
 
         def bound(one: Statement) -> Statement:
-            if isinstance(one, For):
-                return replace(one, extent=put(one.extent), body=tuple(map(bound, one.body)))
-            if isinstance(one, When):
-                return replace(one, at=put(one.at), extent=put(one.extent), body=tuple(map(bound, one.body)))
+            if isinstance(one, (For, When)):
+                inside = within(one, lambda body: [bound(s) for s in body])
+                if isinstance(inside, When):
+                    return replace(inside, at=put(inside.at), extent=put(inside.extent))
+                return replace(inside, extent=put(inside.extent))
             if isinstance(one, Free):
                 return replace(one, tensor=tensors[one.tensor], first=put(one.first), count=put(one.count))
             if isinstance(one, Compute):
@@ -132,7 +283,7 @@ def expand(op: str, into: Callable[[Compute, str], Sequence[Compute]]) -> Rewrit
             out: list[Statement] = []
             for one in body:
                 if isinstance(one, (For, When)):
-                    out.append(replace(one, body=expanded(one.body)))
+                    out.append(within(one, expanded))
                 elif isinstance(one, Compute) and one.op == op:
                     out += into(one, f"{op}{next(names)}_")
                 else:
@@ -156,18 +307,23 @@ def _constant(kernel: KernelProgram, name: str, axes: Sequence[int]) -> Array:
 
 
 def _in_loop(kernel: KernelProgram, var: str, change: Callable[[For], For], said: str) -> KernelProgram:
+    found = _loop(kernel, var)
+
+    def changed(one: Statement) -> Statement:
+        if one is found:
+            return change(found)
+        return replace(one, body=tuple(map(changed, one.body))) if isinstance(one, (For, When)) else one
+
+    return replace(kernel, body=tuple(map(changed, kernel.body)), schedule=(*kernel.schedule, said))
+
+
+def _loop(kernel: KernelProgram, var: str) -> For:
     found = [one for one in statements(kernel.body) if isinstance(one, For) and one.var == var]
     if len(found) != 1:
         raise KernelError(
             f"{kernel.name} has {len(found)} loops over '{var}'", code="kernel_loop", hint="a loop's variable, once"
         )
-
-    def changed(one: Statement) -> Statement:
-        if one is found[0]:
-            return change(found[0])
-        return replace(one, body=tuple(map(changed, one.body))) if isinstance(one, (For, When)) else one
-
-    return replace(kernel, body=tuple(map(changed, kernel.body)), schedule=(*kernel.schedule, said))
+    return found[0]
 
 
 def _each_turn_alone(loop: For) -> None:
@@ -179,7 +335,7 @@ def _each_turn_alone(loop: For) -> None:
             why = "" if side_by_side else f"what is freed of '{one.tensor.name}' does not follow on from turn to turn"
         elif isinstance(one, For):
             why = f"the extent of '{one.var}' depends on it" if loop.var in one.extent.names else ""
-            why = f"'{one.var}' in it is a vector" if one.vector else why
+            why = f"'{one.var}' in it is a vector" if one.vector and not one.rest else why
         elif isinstance(one, Load) and one.by is not None:
             why = f"'{one.tensor.name}' is looked up"
         elif isinstance(one, When):
@@ -187,7 +343,7 @@ def _each_turn_alone(loop: For) -> None:
         elif isinstance(one, Store):
             slope = one.tensor.offset(one.at).slope(loop.var)
             why = "" if slope.terms else f"all of its turns store to the same place of '{one.tensor.name}'"
-        elif isinstance(one, Compute) and one.op == "dot" and one.to.name not in own:
+        elif isinstance(one, Compute) and one.op in OWN and one.to.name not in own:
             why = f"'{one.to.name}' goes from turn to turn"
         if isinstance(one, (Load, Compute)):
             own.add(one.to.name)

@@ -41,11 +41,14 @@ def _walk(body: Sequence[Statement], values: dict[str, int], count: int, lanes: 
             yield one, values, count
             continue
         extent = one.extent.at(values)
-        step = (one.segment or lanes) if one.vector else 1
-        for first in range(0, extent, step):
+        step = (one.segment or lanes) if one.vector else one.step
+        whole = extent if one.vector else extent - extent % step
+        for first in range(0, whole, step):
             values[one.var] = first
             together = min(step, extent - first)
             yield from _walk(one.body, values, together if one.vector else count, lanes)
+        for values[one.var] in range(whole, extent):
+            yield from _walk(one.rest, values, count, lanes)
         values.pop(one.var, None)
 
 

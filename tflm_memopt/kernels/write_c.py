@@ -10,7 +10,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from tflm_memopt.kernels.instructions import Instruction, InstructionTable, VectorUnit
+from tflm_memopt.kernels.instructions import Instruction, InstructionTable, PackedUnit, VectorUnit, shape_of
 from tflm_memopt.kernels.language import (
     Array,
     Compute,
@@ -97,6 +97,8 @@ class Writer:
     vectors: Mapping[str, int] = field(default_factory=dict)
     width: int = 0
     """Bits that the vector unit is set to; 0: not known."""
+    last: bool = False
+    """In a turn that may lack lanes."""
 
     def say(self, line: str) -> None:
         self.lines.append("  " * self.depth + line)
@@ -118,6 +120,12 @@ class Writer:
     def loop(self, one: For) -> None:
         if one.vector and self.table.vectors:
             self.vector_loop(one, self.table.vectors)
+            return
+        if one.vector and one.rest and self.table.packed:
+            self.packed_loop(one, self.table.packed)
+            return
+        if one.step > 1:
+            self.stepped(one, one.step)
             return
         widths = self._widths(one.body)
         if len(widths) == 1:
@@ -157,7 +165,38 @@ class Writer:
         self.depth, self.declared, self.width = self.depth - 1, before, 0
         self.say("}")
 
+    def packed_loop(self, one: For, unit: PackedUnit) -> None:
+        """Turns of as many elements as fit into registers, and what is left of them."""
+        if not unit.last:
+            self.stepped(one, unit.lanes)
+            return
+        self.say(f"uint32_t {one.var} = 0;")
+        self._block(f"for (; {one.var} + {unit.lanes} <= {one.extent}; {one.var} += {unit.lanes}) {{", one.body)
+        self.last = True
+        self._block(f"if ({one.var} < {one.extent}) {{", one.body, unit.last.format(left=f"{one.extent} - {one.var}"))
+        self.last = False
+
+    def stepped(self, one: For, step: int) -> None:
+        """Turns of so many at once, and the rest of them one by one."""
+        self.say(f"uint32_t {one.var} = 0;")
+        self._block(f"for (; {one.var} + {step} <= {one.extent}; {one.var} += {step}) {{", one.body)
+        self._block(f"for (; {one.var} < {one.extent}; ++{one.var}) {{", one.rest)
+
+    def _block(self, head: str, body: Sequence[Statement], first: str = "") -> None:
+        self.say(head)
+        self.depth += 1
+        if first:
+            self.say(first)
+        before = set(self.declared)
+        self.body(body)
+        self.depth, self.declared = self.depth - 1, before
+        self.say("}")
+
     def load(self, one: Load) -> None:
+        if one.to.along and self.table.packed:
+            load = self.table.packed.last_load if self.last else self.table.packed.load
+            self._packed(one.to, load.format(p=f"&{_element(one.tensor, one.at)}"))
+            return
         if not one.to.along or not self.table.vectors:
             self._set(one.to, _element(one.tensor, one.at, one.by))
             return
@@ -171,12 +210,47 @@ class Writer:
 
     def compute(self, one: Compute) -> None:
         row = self.table.instruction(one)
+        if self.table.packed and "v" in "".join((row.to, *row.takes)):
+            self.packed(row, one, self.table.packed)
+            return
         if row.to == "s":
             names = dict(zip("abc", map(_value, one.operands), strict=False))
             self._set(one.to, row.text.format(d=one.to.name, **names))
             return
         self.set_width(row.width)
         self._assembly(row, one)
+
+    def packed(self, row: Instruction, one: Compute, unit: PackedUnit) -> None:
+        """One instruction, or one for each of the two registers."""
+        if not unit.assembly:
+            given = dict(zip("abc", map(_value, one.operands), strict=False))
+            self._packed(one.to, row.text.format(d=one.to.name, **given))
+            return
+        for part, text in enumerate((row.text, row.second) if row.second else (row.text,)):
+            names: dict[str, str] = {"d": "%0"}
+            inputs: list[str] = []
+            for letter, operand in zip("abc", one.operands, strict=False):
+                names[letter] = f"%{len(inputs) + 1}"
+                inputs.append(f'"r"({_value(operand)}{self._part(operand, part)})')
+            to = f"{one.to.name}{self._part(one.to, part)}"
+            own = "+" if "{d}" in text.partition(" ")[2].partition(",")[2] else "="
+            if to not in self.declared and own == "=":
+                self.declared.add(to)
+                self.say(f"int32_t {to};")
+            self.say(f'__asm__("{text.format(**names)}" : "{own}r"({to}) : {", ".join(inputs)});')
+
+    def _part(self, operand: Operand, part: int) -> str:
+        """Which of its registers."""
+        unit = self.table.packed
+        return f"_{part}" if unit and shape_of(operand) in unit.pairs else ""
+
+    def _packed(self, to: Reg, value: str) -> None:
+        kind = self.table.packed.types.get(shape_of(to), "int32_t") if self.table.packed else "int32_t"
+        if to.name in self.declared:
+            self.say(f"{to.name} = {value};")
+        else:
+            self.declared.add(to.name)
+            self.say(f"{kind} {to.name} = {value};")
 
     def set_width(self, bits: int) -> None:
         """Elements of so many bits from here on, of as many lanes as before."""

@@ -19,11 +19,12 @@ from tflm_memopt.kernels.descriptions.activations import lookup, softmax
 from tflm_memopt.kernels.descriptions.dense import dense
 from tflm_memopt.kernels.descriptions.pixels import conv_pixel, depthwise_pixel
 from tflm_memopt.kernels.descriptions.windows import bottleneck_without_add, conv, inverted_bottleneck
-from tflm_memopt.kernels.instructions import REF, RVV, VectorUnit
+from tflm_memopt.kernels.instructions import DSP, MVE, REF, RVV, InstructionTable, VectorUnit
 from tflm_memopt.kernels.language import Compute, Index, KernelProgram, Reg, Type
 from tflm_memopt.kernels.meaning import run
+from tflm_memopt.kernels.operators import SUMMED
 from tflm_memopt.kernels.registers import assign
-from tflm_memopt.kernels.rewrites import relayout, scheduled, vectorise
+from tflm_memopt.kernels.rewrites import Rewrite, distribute, jam, reduce, relayout, scheduled, vectorise
 from tflm_memopt.kernels.write_c import for_target, function
 
 PLAIN = {"zero_in": 0, "zero_out": 0, "low": -128, "high": 127, "scale_step": 0}
@@ -129,6 +130,23 @@ def test_schedules_and_targets_compute_the_same(name: str) -> None:
         for output, data in run(description, values, arrays).items():
             assert np.array_equal(run(wide, values, given, lanes)[output], data)
             assert np.array_equal(run(lowered, values, given, lanes)[output], data)
+            seen |= set(data.tolist())
+    assert len(seen) > 2
+
+
+@pytest.mark.parametrize("table", [DSP, MVE], ids=lambda table: table.name)
+@pytest.mark.parametrize("name", ["dense", "conv"])
+def test_products_may_be_summed_up_across_lanes(table: InstructionTable, name: str) -> None:
+    """In the table's own lanes and in others, one output channel left over or none."""
+    description = SCHEDULES[name][0]
+    summed = scheduled(description, SUMMED[table.name][name])
+    lowered = for_target(summed, table)
+    seen: set[int] = set()
+    for seed, lanes in ((0, 1), (1, 3), (2, 4), (3, 16)):
+        values, arrays = draw(name, seed)
+        for output, data in run(description, values, arrays).items():
+            assert np.array_equal(run(summed, values, arrays, lanes)[output], data)
+            assert np.array_equal(run(lowered, values, arrays, lanes)[output], data)
             seen |= set(data.tolist())
     assert len(seen) > 2
 
@@ -248,6 +266,45 @@ def test_a_target_without_an_instruction() -> None:
     )
 
 
+def test_loops_that_cannot_be_summed_up() -> None:
+    def rewritten(*steps: Rewrite, of: KernelProgram = dense) -> Callable[[], object]:
+        return lambda: scheduled(of, steps)
+
+    assert "elements of 'x' do not lie side by side" in refused("kernel_reduce", rewritten(reduce("r"), of=pooled))
+    assert "differences, dots and sums" in refused("kernel_reduce", rewritten(reduce("n")))
+    assert "more than loads, a difference" in refused("kernel_reduce", rewritten(distribute("k"), distribute("k")))
+    assert "the dot is not of it" in refused("kernel_reduce", rewritten(distribute("i"), of=squared))
+    assert "'r1' goes from turn to turn" in refused("kernel_vectorise", rewritten(jam("k", 2)))
+
+
+@kernel("y = the sum of a column")
+def pooled(b: Builder) -> None:
+    n, width = b.extents("n", "width")
+    x, y = b.ram("x", Type.INT8, n, width), b.output("y", Type.INT32, 1)
+    total = b.broadcast(Type.INT32, Index.of(0))
+    with b.loop("r", n) as r:
+        b.update("add", total, b.ram_load(x, r, 0))
+    b.ram_store(y, total, 0)
+
+
+@kernel("y = the sum of squares")
+def squared(b: Builder) -> None:
+    (n,) = b.extents("n")
+    (zero,) = b.parameters("zero")
+    x, y = b.ram("x", Type.INT8, n), b.output("y", Type.INT32, 1)
+    total = b.broadcast(Type.INT32, Index.of(0))
+    with b.loop("i", n) as i:
+        value = b.compute("sub", Type.INT16, b.ram_load(x, i), zero)
+        b.dot(total, value, value)
+    b.ram_store(y, total, 0)
+
+
+def test_squares_may_be_summed_up_across_lanes() -> None:
+    given = {"x": np.arange(-5, 6, dtype=np.int8)}
+    for lanes in (1, 4, 16):
+        assert run(scheduled(squared, [reduce("i")]), {"n": 11, "zero": 2}, given, lanes)["y"] == 154
+
+
 def test_a_table_is_looked_up_by_scalars() -> None:
     assert "'table' is looked up" in refused("kernel_vectorise", lambda: scheduled(lookup, [vectorise("i")]))
     short = np.zeros(200, np.int8)
@@ -280,7 +337,7 @@ def test_more_vectors_than_registers() -> None:
 def test_the_page_shows_what_is_there() -> None:
     """Its description is the package's, and its C is what it writes."""
     page = (ROOT / "docs/kernel-language.md").read_text()
-    described_there, scheduled_there = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
+    described_there, scheduled_there, packed_there = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
     source = (ROOT / "tflm_memopt/kernels/descriptions/dense.py").read_text()
     assert described_there.partition("@kernel")[2].rstrip() == source.partition("@kernel")[2].rstrip()
     names: dict[str, object] = {}
@@ -289,6 +346,8 @@ def test_the_page_shows_what_is_there() -> None:
     names["print"] = said.append
     exec(scheduled_there, names)
     (loop,) = re.findall(r"```c\n(.*?)```", page, re.DOTALL)
+    exec(packed_there, names)
+    assert "smlad" in said.pop()
     plain = "\n".join(line.strip() for line in said[0].splitlines())
     assert "\n".join(line.strip() for line in loop.splitlines()) in plain
 

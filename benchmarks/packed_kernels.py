@@ -1,0 +1,132 @@
+"""Instructions of kernels that are written from descriptions, against those that are written by hand, counted in QEMU.
+
+    python benchmarks/packed_kernels.py [--update docs/kernel-language.md]
+
+Each layer alone: C for any core (`ref`) on RV32IMAC and Cortex-M4, `dsp` on Cortex-M4, `mve` on Cortex-M55. By hand:
+the same layer in a model that the library runs, its firings included.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+from tables import markdown, update
+from vector_kernels import LAYERS
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
+from cores import cases
+from cores.core import CORES
+from cores.described import Call, run
+from kernels_cases import SCHEDULES, draw
+from models import Net
+
+import tflm_memopt
+from tflm_memopt.kernels import meaning
+from tflm_memopt.kernels.instructions import DSP, MVE, REF, InstructionTable
+from tflm_memopt.kernels.language import KernelProgram
+from tflm_memopt.kernels.operators import BOUND, SUMMED
+from tflm_memopt.kernels.rewrites import scheduled
+
+WINDOW = {"kernel_h": 3, "kernel_w": 3, "stride_h": 1, "stride_w": 1, "pad_top": 1, "pad_left": 1}
+OTHERS: Mapping[str, tuple[str, Mapping[str, int]]] = {
+    "average pool 3x3, 64, 8 x 8": ("average_pool", {**LAYERS["max pool 3x3, 64, 8 x 8"][1], "low": -128, "high": 127}),
+    "softmax, 64": ("softmax", {"rows": 1, "channels": 64, "multiplier": 1375731712, "shift": 22, "diff_min": -247}),
+    "look-up, 4096": ("lookup", {"n": 4096}),
+}
+
+
+class Target(NamedTuple):
+    """Where a kernel is compared."""
+
+    title: str
+    core: str
+    table: InstructionTable
+    packed: str
+    """What models are converted for."""
+
+
+TARGETS = (
+    Target("`ref`, RV32", "rv32", REF, "generic"),
+    Target("`ref`, M4", "m4", REF, "generic"),
+    Target("`dsp`, M4", "m4", DSP, "cortex-m4"),
+    Target("`mve`, M55", "m55", MVE, "cortex-m55"),
+)
+MODELS: Mapping[str, Callable[[Net], int]] = {
+    "dense 640 -> 128": lambda net: net.fully_connected(net.input((1, 640)), 128),
+    "dense 64 -> 12": lambda net: net.fully_connected(net.input((1, 64)), 12),
+    "pointwise 64 -> 64, 5 x 5": lambda net: net.conv2d(net.input((1, 5, 5, 64)), 64),
+    "conv 3x3, 16 -> 16, 8 x 8": lambda net: net.conv2d(net.conv2d(net.input((1, 8, 8, 4)), 16), 16, kernel=(3, 3)),
+    "conv 3x3, 3 -> 8, 16 x 16": lambda net: net.conv2d(net.input((1, 16, 16, 3)), 8, kernel=(3, 3)),
+    "depthwise 3x3, 64, 5 x 5": lambda net: net.depthwise_conv2d(net.input((1, 5, 5, 64)), kernel=(3, 3)),
+    "max pool 3x3, 64, 8 x 8": lambda net: net.pool(net.input((1, 8, 8, 64)), kind="MAX_POOL_2D", kernel=(3, 3)),
+    "add, 4096": lambda net: net.add(net.input((1, 8, 8, 64)), net.input((1, 8, 8, 64), (0.07, 11))),
+    "average pool 3x3, 64, 8 x 8": lambda net: net.pool(net.input((1, 8, 8, 64)), kernel=(3, 3)),
+    "softmax, 64": lambda net: net.softmax(net.input((1, 64))),
+    "look-up, 4096": lambda net: net.unary("TANH", net.input((1, 8, 8, 64))),
+}
+
+
+def called(name: str, extents: Mapping[str, int]) -> Call:
+    """A call of the description, with drawn arrays."""
+    if name in SCHEDULES:
+        description = SCHEDULES[name][0]
+        values, arrays = draw(name, 1, **extents)
+    else:
+        description = next(bound.kernel for bound in BOUND if bound.kernel.name == name)
+        values = dict(extents)
+        if "height" in values:
+            values |= {"out_h": values["height"], "out_w": values["width"], "dilation_h": 1, "dilation_w": 1}
+        rng = np.random.default_rng(1)
+        given = [t for t in description.tensors if not t.written]
+        arrays = {t.name: rng.integers(-128, 128, t.elements.at(values)).astype(np.int8) for t in given}
+    return Call(description, values, arrays, meaning.run(description, values, arrays))
+
+
+def written(kernel: KernelProgram, table: InstructionTable) -> KernelProgram | None:
+    """With the table's schedule; None where it has none."""
+    if table is REF:
+        return kernel
+    steps = SUMMED[table.name].get(kernel.name)
+    return None if steps is None else scheduled(kernel, steps)
+
+
+def rows() -> Iterator[list[str]]:
+    """Of each layer, for each target: generated, by hand, their quotient. RuntimeError where bytes differ."""
+    for layer, (name, extents) in {**LAYERS, **OTHERS}.items():
+        call, cells = called(name, extents), [layer]
+        net = Net(1)
+        made = MODELS[layer](net)
+        image = len(net.shape(made)) > 2  # a mean behind it makes the conversion worth while
+        model = net.model(net.mean(made, (1, 2)) if image else made)
+        for target in TARGETS:
+            kernel = written(call.kernel, target.table)
+            if kernel is None:
+                cells.append("")
+                continue
+            (ran,) = run([Call(kernel, call.values, call.arrays, call.expected)], target.table, core=target.core)
+            converted = tflm_memopt.optimize(model, target=target.packed).model
+            (by_hand,) = cases.run(CORES[target.core], cases.model_cases(converted, by_operator=True))
+            if ran.wrong or not by_hand.right:
+                raise RuntimeError(f"{layer}, {target.title}: bytes differ")
+            spent = by_hand.operators[-2 if image else -1]
+            cells.append(f"{ran.instructions:,} / {spent:,} = {ran.instructions / spent:.2f}")
+        yield cells
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--update", type=Path)
+    arguments = parser.parse_args()
+    table = markdown(["layer", *(target.title for target in TARGETS)], list(rows()))
+    print(table)
+    if arguments.update:
+        update(arguments.update, "kernels-by-hand", table)
+
+
+if __name__ == "__main__":
+    main()
