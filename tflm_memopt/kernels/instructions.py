@@ -28,7 +28,7 @@ class Instruction:
     width: int = 0
     """Bits of an element that the vector unit has to be set to; 0: any."""
     second: str = ""
-    """Of vectors that are two registers: what is done to the second ones."""
+    """Where a vector is two registers: what is done to the second ones."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +79,8 @@ class InstructionTable:
     packed: PackedUnit | None = None
     head: str = ""
     """What a file with kernels begins with."""
+    unwritten: str = ""
+    """Why no C is written for it."""
 
     def instruction(self, one: Compute) -> Instruction:
         """KernelError where there is none."""
@@ -267,3 +269,18 @@ MVE = InstructionTable(
     head="#include <arm_mve.h>\n",
 )
 """Cortex-M55, M85: sixteen bytes at a time, those behind the last one 0."""
+
+
+ESP32S3 = InstructionTable(
+    "esp32s3",
+    (
+        *SCALAR,
+        Instruction("dot_across", "s", ("v8", "v8"), "ee.vmulas.s8.accx {a}, {b}"),
+        Instruction("sum_across", "s", ("v8",), "ee.vmulas.s8.accx {a}, {ones}"),
+    ),
+    {},
+    unwritten="no compiler and no emulator of its vectors is at hand, and its loads want addresses in multiples of 16",
+)
+"""The ESP32-S3's vectors of sixteen bytes, whose products go into ACCX, 40 bits, of which the lower 32 are the sum; a
+sum is one of products with 1. Read by NumPy alone.
+"""

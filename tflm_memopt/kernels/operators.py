@@ -99,17 +99,20 @@ SIDE_BY_SIDE: Mapping[str, tuple[Rewrite, ...]] = {
 """Schedules for vectors, by the description's name: output channels lie side by side, and so do weights. The others
 are for scalars alone."""
 
+_BYTES: Mapping[str, tuple[Rewrite, ...]] = {
+    "dense": (distribute("k"), reduce("k"), jam("n", 2)),
+    "conv": (distribute("c"), reduce("c"), jam("k", 2)),
+    "conv_pixel": (distribute("c"), reduce("c"), jam("k", 2)),
+}
+"""Where bytes are multiplied as they are."""
 SUMMED: Mapping[str, Mapping[str, tuple[Rewrite, ...]]] = {
     "dsp": {
         "dense": (reduce("k"), jam("n", 2)),
         "conv": (reduce("c"), jam("k", 2)),
         "conv_pixel": (reduce("c"), jam("k", 2)),
     },
-    "mve": {
-        "dense": (distribute("k"), reduce("k"), jam("n", 2)),
-        "conv": (distribute("c"), reduce("c"), jam("k", 2)),
-        "conv_pixel": (distribute("c"), reduce("c"), jam("k", 2)),
-    },
+    "mve": _BYTES,
+    "esp32s3": _BYTES,
 }
 """Schedules for cores that add up products across lanes, by table and description: weights stay where they are."""
 

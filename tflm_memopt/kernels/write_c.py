@@ -10,6 +10,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+from tflm_memopt.errors import KernelError
 from tflm_memopt.kernels.instructions import Instruction, InstructionTable, PackedUnit, VectorUnit, shape_of
 from tflm_memopt.kernels.language import (
     Array,
@@ -47,6 +48,12 @@ def operands_struct(kernel: KernelProgram) -> str:
 
 def lines(kernel: KernelProgram, table: InstructionTable) -> list[str]:
     """The body of a function. Raises KernelError for what the target cannot do."""
+    if table.unwritten:
+        raise KernelError(
+            f"no C is written for {table.name}: {table.unwritten}",
+            code="kernel_unwritten",
+            hint="ref, which any core has",
+        )
     writer = Writer(table)
     writer.body(for_target(kernel, table).body)
     return writer.lines
@@ -223,21 +230,21 @@ class Writer:
     def packed(self, row: Instruction, one: Compute, unit: PackedUnit) -> None:
         """One instruction, or one for each of the two registers."""
         if not unit.assembly:
-            given = dict(zip("abc", map(_value, one.operands), strict=False))
-            self._packed(one.to, row.text.format(d=one.to.name, **given))
+            names = dict(zip("abc", map(_value, one.operands), strict=False))
+            self._packed(one.to, row.text.format(d=one.to.name, **names))
             return
         for part, text in enumerate((row.text, row.second) if row.second else (row.text,)):
-            names: dict[str, str] = {"d": "%0"}
+            named: dict[str, str] = {"d": "%0"}
             inputs: list[str] = []
             for letter, operand in zip("abc", one.operands, strict=False):
-                names[letter] = f"%{len(inputs) + 1}"
+                named[letter] = f"%{len(inputs) + 1}"
                 inputs.append(f'"r"({_value(operand)}{self._part(operand, part)})')
             to = f"{one.to.name}{self._part(one.to, part)}"
             own = "+" if "{d}" in text.partition(" ")[2].partition(",")[2] else "="
             if to not in self.declared and own == "=":
                 self.declared.add(to)
                 self.say(f"int32_t {to};")
-            self.say(f'__asm__("{text.format(**names)}" : "{own}r"({to}) : {", ".join(inputs)});')
+            self.say(f'__asm__("{text.format(**named)}" : "{own}r"({to}) : {", ".join(inputs)});')
 
     def _part(self, operand: Operand, part: int) -> str:
         """Which of its registers."""

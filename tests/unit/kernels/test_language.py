@@ -19,8 +19,8 @@ from tflm_memopt.kernels.descriptions.activations import lookup, softmax
 from tflm_memopt.kernels.descriptions.dense import dense
 from tflm_memopt.kernels.descriptions.pixels import conv_pixel, depthwise_pixel
 from tflm_memopt.kernels.descriptions.windows import bottleneck_without_add, conv, inverted_bottleneck
-from tflm_memopt.kernels.instructions import DSP, MVE, REF, RVV, InstructionTable, VectorUnit
-from tflm_memopt.kernels.language import Compute, Index, KernelProgram, Reg, Type
+from tflm_memopt.kernels.instructions import DSP, ESP32S3, MVE, REF, RVV, InstructionTable, VectorUnit
+from tflm_memopt.kernels.language import Compute, Index, KernelProgram, Reg, Type, statements
 from tflm_memopt.kernels.meaning import run
 from tflm_memopt.kernels.operators import SUMMED
 from tflm_memopt.kernels.registers import assign
@@ -134,7 +134,7 @@ def test_schedules_and_targets_compute_the_same(name: str) -> None:
     assert len(seen) > 2
 
 
-@pytest.mark.parametrize("table", [DSP, MVE], ids=lambda table: table.name)
+@pytest.mark.parametrize("table", [DSP, MVE, ESP32S3], ids=lambda table: table.name)
 @pytest.mark.parametrize("name", ["dense", "conv"])
 def test_products_may_be_summed_up_across_lanes(table: InstructionTable, name: str) -> None:
     """In the table's own lanes and in others, one output channel left over or none."""
@@ -148,6 +148,8 @@ def test_products_may_be_summed_up_across_lanes(table: InstructionTable, name: s
             assert np.array_equal(run(summed, values, arrays, lanes)[output], data)
             assert np.array_equal(run(lowered, values, arrays, lanes)[output], data)
             seen |= set(data.tolist())
+    sums = [s for s in statements(lowered.body) if isinstance(s, Compute) and s.op.endswith("_across")]
+    assert sums and all(table.instruction(s).takes for s in sums)
     assert len(seen) > 2
 
 
@@ -303,6 +305,11 @@ def test_squares_may_be_summed_up_across_lanes() -> None:
     given = {"x": np.arange(-5, 6, dtype=np.int8)}
     for lanes in (1, 4, 16):
         assert run(scheduled(squared, [reduce("i")]), {"n": 11, "zero": 2}, given, lanes)["y"] == 154
+
+
+def test_a_target_of_which_no_c_is_written() -> None:
+    summed = scheduled(dense, SUMMED["esp32s3"]["dense"])
+    assert "no compiler" in refused("kernel_unwritten", lambda: function(summed, ESP32S3))
 
 
 def test_a_table_is_looked_up_by_scalars() -> None:
