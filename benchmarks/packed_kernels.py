@@ -9,34 +9,39 @@ the same layer in a model that the library runs, its firings included.
 from __future__ import annotations
 
 import argparse
+import re
+import subprocess
 import sys
+import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
+from size import compiled
 from tables import markdown, update
 from vector_kernels import LAYERS
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 from cores import cases
-from cores.core import CORES
+from cores.core import CORES, LIBRARY
 from cores.described import Call, run
 from kernels_cases import SCHEDULES, draw
 from models import Net
 
 import tflm_memopt
 from tflm_memopt.kernels import meaning
+from tflm_memopt.kernels.descriptions.pixels import conv_pixel, depthwise_pixel
 from tflm_memopt.kernels.instructions import DSP, MVE, REF, InstructionTable
 from tflm_memopt.kernels.language import KernelProgram
 from tflm_memopt.kernels.operators import BOUND, SUMMED
 from tflm_memopt.kernels.rewrites import scheduled
+from tflm_memopt.kernels.write_c import function, operands_struct
 
 WINDOW = {"kernel_h": 3, "kernel_w": 3, "stride_h": 1, "stride_w": 1, "pad_top": 1, "pad_left": 1}
 OTHERS: Mapping[str, tuple[str, Mapping[str, int]]] = {
     "average pool 3x3, 64, 8 x 8": ("average_pool", {**LAYERS["max pool 3x3, 64, 8 x 8"][1], "low": -128, "high": 127}),
     "softmax, 64": ("softmax", {"rows": 1, "channels": 64, "multiplier": 1375731712, "shift": 22, "diff_min": -247}),
-    "look-up, 4096": ("lookup", {"n": 4096}),
 }
 
 
@@ -67,7 +72,6 @@ MODELS: Mapping[str, Callable[[Net], int]] = {
     "add, 4096": lambda net: net.add(net.input((1, 8, 8, 64)), net.input((1, 8, 8, 64), (0.07, 11))),
     "average pool 3x3, 64, 8 x 8": lambda net: net.pool(net.input((1, 8, 8, 64)), kernel=(3, 3)),
     "softmax, 64": lambda net: net.softmax(net.input((1, 64))),
-    "look-up, 4096": lambda net: net.unary("TANH", net.input((1, 8, 8, 64))),
 }
 
 
@@ -118,14 +122,53 @@ def rows() -> Iterator[list[str]]:
         yield cells
 
 
+BY_HAND: Mapping[str, tuple[str, tuple[str, ...]]] = {
+    "conv_pixel": ("tmo_conv_ref.c", ()),
+    "depthwise_pixel": ("tmo_depthwise_ref.c", ()),
+    "max_pool": ("tmo_pool_ref.c", ()),
+    "average_pool": ("tmo_pool_ref.c", ()),
+    "softmax": ("tmo_softmax_ref.c", ("tmo_log_softmax_s8",)),
+}
+"""The file of the kernel by hand, and which of its functions are for other operators. Both pools share theirs."""
+LEVEL = "-Os"
+
+
+def sizes() -> Iterator[list[str]]:
+    """Bytes of each `ref` kernel's code, generated and by hand, on two cores."""
+    described = {kernel.name: kernel for kernel in (*(bound.kernel for bound in BOUND), conv_pixel, depthwise_pixel)}
+    for name, (file, others) in BY_HAND.items():
+        cells = [f"`{name}`"]
+        for core in ("rv32", "m4"):
+            with tempfile.TemporaryDirectory() as folder:
+                source = Path(folder) / f"{name}.c"
+                text = f'#include "tmo/fixed.h"\n{operands_struct(described[name])}{function(described[name], REF)}'
+                source.write_text(text)
+                made = sum(functions(core, source, Path(folder)).values())
+                hand = functions(core, LIBRARY / "src" / file, Path(folder))
+            whole = sum(n for k, n in hand.items() if k not in others)
+            cells.append(f"{made:,} / {whole:,} = {made / whole:.2f}")
+        yield cells
+
+
+def functions(core: str, source: Path, folder: Path) -> dict[str, int]:
+    """Bytes of each of a file's functions."""
+    target = compiled(CORES[core], LEVEL, [f"-I{LIBRARY / 'src'}"], source, folder)
+    command = [CORES[core].prefix + "size", "-A", str(target)]
+    said = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    return {name: int(n) for name, n in re.findall(r"^\.text\.(\S+) +(\d+)", said, re.MULTILINE)}
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--update", type=Path)
     arguments = parser.parse_args()
     table = markdown(["layer", *(target.title for target in TARGETS)], list(rows()))
     print(table)
+    code = markdown(["`ref`, bytes of code", "RV32", "M4"], list(sizes()))
+    print(f"\n{code}")
     if arguments.update:
         update(arguments.update, "kernels-by-hand", table)
+        update(arguments.update, "kernels-code", code)
 
 
 if __name__ == "__main__":

@@ -129,9 +129,3 @@ void tmo_binary_s8(const tmo_kernel *k, const tmo_window *window, int8_t *out) {
     default: if (tmo_has_kind(TMO_OP_PRELU)) for_each(k, window, out, prelu);
   }
 }
-
-void tmo_lookup_s8(const tmo_kernel *k, const tmo_window *window, int8_t *out) {
-  const int8_t *x = window->pixels[0], *table = k->weights - INT8_MIN;
-  const uint32_t n = k->out_width * k->out_channels;
-  for (uint32_t i = 0; i < n; ++i) out[i] = table[x[i]];
-}

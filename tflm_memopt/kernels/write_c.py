@@ -7,7 +7,7 @@ their instructions are assembly, so that no compiler's intrinsics are needed.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from tflm_memopt.errors import KernelError
@@ -61,16 +61,22 @@ def lines(kernel: KernelProgram, table: InstructionTable) -> list[str]:
 
 def function(kernel: KernelProgram, table: InstructionTable) -> str:
     """The definition of tmo_NAME_TARGET(). Raises KernelError for what the target cannot do."""
+    how = "; ".join(for_target(kernel, table).schedule)
+    about = f"/* {how}. */\n" if how else ""
+    head = f"void tmo_{kernel.name}_{table.name}(const tmo_{kernel.name}_operands *o)"
+    return about + library_function(kernel, table, head, lambda name: f"o->{name}")
+
+
+def library_function(kernel: KernelProgram, table: InstructionTable, head: str, given: Callable[[str], str]) -> str:
+    """A function that has another head. given: of each extent, parameter and tensor, the expression that is it."""
     kernel = for_target(kernel, table)
     body = "\n".join(lines(kernel, table))
     named = {t.name: f"{_pointer(kernel, t)}const" for t in kernel.tensors}
     named |= dict.fromkeys(kernel.extents, "const uint32_t") | dict.fromkeys(kernel.parameters, "const int32_t")
     begins = [table.begins] if table.begins else []
-    begins += [f"{kind} {name} = o->{name};" for name, kind in named.items() if re.search(rf"\b{name}\b", body)]
+    begins += [f"{kind} {name} = {given(name)};" for name, kind in named.items() if re.search(rf"\b{name}\b", body)]
     whole = "\n".join([*(f"  {line}" for line in begins), body])
-    how = "; ".join(kernel.schedule)
-    about = f"/* {how}. */\n" if how else ""
-    return f"{about}void tmo_{kernel.name}_{table.name}(const tmo_{kernel.name}_operands *o) {{\n{whole}\n}}\n"
+    return f"{head} {{\n{whole}\n}}\n"
 
 
 def _pointer(kernel: KernelProgram, tensor: Array) -> str:
