@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -24,6 +25,7 @@ from tflm_memopt.model.reader import read
 from tflm_memopt.ops.own import DESCRIBED
 from tflm_memopt.results import Optimized
 from tflm_memopt.runtime import host
+from tflm_memopt.runtime import own as runtime
 from tflm_memopt.runtime.regions import regions
 from tflm_memopt.runtime.verify import sample
 
@@ -183,6 +185,18 @@ def test_a_compiler_that_does_not_compile_it(monkeypatch: pytest.MonkeyPatch) ->
     with pytest.raises(tflm_memopt.MemoptError) as refused:
         tflm_memopt.verify(model, result.model)
     assert refused.value.code == "own_not_compiled"
+
+
+def test_threads_wait_for_the_compiler(tmp_path: Path) -> None:
+    """Several models run at the same time; each finds the whole library."""
+    converted(steps(7, image=(4, 4)))
+    folders = [tmp_path / str(k) for k in range(6)]
+    for folder in folders:
+        folder.mkdir()
+    with ThreadPoolExecutor(len(folders)) as pool:
+        list(pool.map(runtime.build, folders))
+    sizes = {(folder / runtime.FILE).stat().st_size for folder in folders}
+    assert len(sizes) == 1 and min(sizes) > 0
 
 
 @pytest.mark.slow

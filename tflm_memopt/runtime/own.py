@@ -9,6 +9,7 @@ import hashlib
 import shutil
 import subprocess
 import tempfile
+import threading
 from pathlib import Path
 
 from tflm_memopt.emit import library
@@ -31,6 +32,7 @@ void tmo_own_to(void (*use)(tmo_own_table *)) {{ use(&table); }}
 
 
 _ALL = "tmo_own_all"
+_COMPILING = threading.Lock()
 
 
 def build(folder: Path) -> None:
@@ -50,9 +52,14 @@ def register(executor: ctypes.CDLL, kernels: Path) -> None:
     ctypes.CDLL(str(kernels)).tmo_own_to(executor.tmo_own_use)
 
 
-@functools.cache
 def _built(kernels: str) -> Path:
-    """Raises RuntimeUnavailable where there is no compiler."""
+    """One thread compiles them, once. Raises RuntimeUnavailable where there is no compiler."""
+    with _COMPILING:
+        return _compiled(kernels)
+
+
+@functools.cache
+def _compiled(kernels: str) -> Path:
     target = _folder() / f"{hashlib.sha256(kernels.encode()).hexdigest()[:16]}.so"
     written = target.with_suffix(".c")
     written.write_text(HOST.format(kernels=kernels), encoding="utf-8")
