@@ -159,7 +159,7 @@ TABLES = (
     Table(FRONTIER, "costs", "costs.py --models {models}", SMALL, estimates),
     Table("docs/kernel-language.md", "kernels-rvv", "vector_kernels.py"),
     Table("docs/kernel-language.md", "kernels-by-hand", "packed_kernels.py"),
-    Table("docs/kernel-language.md", "kernels-code", "packed_kernels.py"),
+    Table("docs/kernel-language.md", "kernels-code", "packed_kernels.py --code"),
     Table("docs/kernel-language.md", "kernels-vmcu", "vector_kernels.py"),
     Table("docs/kernel-language.md", "vectors", "vectors.py {models}"),
     Table("docs/bare-metal.md", "specialized", "specialized.py --models {models}"),
