@@ -48,7 +48,7 @@ from tflm_memopt.runtime.host import WAIT
 
 ROOT = Path(__file__).parents[1]
 TABLE = ROOT / "tflm_memopt/analysis/costs.json"
-PROGRAMS = ("generic", "cortex-m4", "cortex-m55")
+PROGRAMS = ("generic", "cortex-m4", "cortex-m55", "rv32-v")
 """For which targets plans are made; a core runs those of its own family, and those of the families below."""
 DIGITS = 4
 """Of a coefficient."""

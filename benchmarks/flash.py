@@ -32,11 +32,10 @@ from cores.core import LIBRARY, MEASURED, Core, missing_tools, sources
 from tflm_memopt.emit.kernels import Needs, Part
 from tflm_memopt.emit.methods import BUILTIN
 from tflm_memopt.ops.kinds import Kind
-from tflm_memopt.ops.packing import Family, Packing
+from tflm_memopt.ops.packings import PACKINGS
 
 LEVEL = "-Os"
-CORES = ("m0", "m3", "m4", "m55", "rv32")
-OF_MVE = (Packing.MVE_CONV, Packing.MVE_DEPTHWISE)
+CORES = ("m0", "m3", "m4", "m55", "rv32", "rv32v")
 TFLM_CORE = "m4"
 ADAPTER = sorted((LIBRARY / "tflm").glob("*.cpp"))
 TFLM_PROGRAM = """\
@@ -66,7 +65,7 @@ RESOLVER = "tensorflow/lite/micro/micro_mutable_op_resolver.h"
 def of_library(core: Core) -> dict[str, Any]:
     """The base, and what each kernel, packing and part adds to it."""
     base = _library(core, Needs())
-    packings = [p for p in Packing if p and core.families[-1] >= (Family.MVE if p in OF_MVE else Family.DSP)]
+    packings = sorted({packing for family in core.families for packing in PACKINGS.get(family, ())})
     return {
         "base": base,
         "kinds": {kind.name: _library(core, Needs(kinds=1 << kind)) - base for kind in Kind},

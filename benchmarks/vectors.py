@@ -1,38 +1,55 @@
-"""Instructions of whole models on RISC-V with vectors (TMO_RVV), against the library's own C, counted in QEMU.
+"""Instructions of whole models on RISC-V with vectors (TMO_RVV), against the library's own C on the same core without.
 
     python benchmarks/vectors.py MODELS [--update docs/kernel-language.md]
 
-The same programs, converted as for any core; RV32IMAC without and with vectors of each length. Every byte is compared.
+RV32IMAC runs a model converted for any core. With vectors of each length run the same program, and one that is packed
+for them; in QEMU, of 64 bits in Spike. There a run's log also says what vector instructions weigh: each as many as an
+instruction as its bytes have eights. Every byte is compared.
 """
 
 from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
 from tables import markdown, update
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
-from cores.cases import model_cases, run
-from cores.core import CORES, vectors
+from cores.cases import Case, model_cases, run
+from cores.core import CORES, Core, in_spike, vectors
+from cores.weighed import weighed
 
 import tflm_memopt
 
-VLENS = (128, 256, 512)
+PACKED = "rv32-v"
+SHORT, VLENS = 64, (128, 256, 512)
 MODELS = ("kws_dscnn", "ic_resnet8", "vww_96", "ad_autoencoder")
 """Parts of the names of MLPerf Tiny's models."""
 
 
-def counted(model: bytes) -> list[int]:
-    """Instructions without vectors, and with those of each length. Raises RuntimeError where a byte differs."""
-    cases = model_cases(model)
-    cores = [CORES["rv32"], *(replace(CORES["rv32v"], options=vectors(vlen)) for vlen in VLENS)]
-    outcomes = [run(core, cases) for core in cores]
-    if not all(one.right for each in outcomes for one in each):
-        raise RuntimeError("bytes differ")
-    return [sum(one.instructions for one in each) for each in outcomes]
+def counted(core: Core, cases: Sequence[Case]) -> int:
+    """Instructions. Raises RuntimeError where a byte differs."""
+    outcomes = run(core, cases)
+    if not all(one.right for one in outcomes):
+        raise RuntimeError(f"{core.name}: bytes differ")
+    return sum(one.instructions for one in outcomes)
+
+
+def row(path: Path) -> list[str]:
+    """What the table says of a model."""
+    plain, packed = (tflm_memopt.optimize(path.read_bytes(), target=target) for target in ("generic", PACKED))
+    cases, core = model_cases(packed.model), CORES["rv32v"]
+    scalar, as_it_is = (counted(one, model_cases(plain.model)) for one in (CORES["rv32"], core))
+    with_vectors = [in_spike(core, SHORT), *(replace(core, options=vectors(vlen)) for vlen in VLENS)]
+    spent = [counted(one, cases) for one in with_vectors]
+    weight = weighed(core, cases, VLENS[0]).weight
+    shares = as_it_is / scalar, spent[1] / scalar, weight / scalar
+    arenas = [one.report.arena.total for one in (plain, packed)]
+    instructions = [f"{n:,}" for n in (scalar, as_it_is, *spent)]
+    return [path.stem, *instructions, *(f"{share:.3f}" for share in shares), *(f"{n:,}" for n in arenas)]
 
 
 def main() -> None:
@@ -43,9 +60,11 @@ def main() -> None:
     rows = []
     for part in MODELS:
         (path,) = arguments.folder.glob(f"*{part}*.tflite")
-        spent = counted(tflm_memopt.optimize(path.read_bytes()).model)
-        rows.append([path.stem, *(f"{n:,}" for n in spent), f"{spent[1] / spent[0]:.3f}"])
-    table = markdown(["model", "scalar", *(f"VLEN {vlen}" for vlen in VLENS), "of scalar, 128"], rows)
+        rows.append(row(path))
+    lengths = (f"packed, VLEN {vlen}" for vlen in (SHORT, *VLENS))
+    shares = ("generic of scalar", "packed of scalar", "packed, weighed, of scalar")
+    titles = ["model", "scalar", "generic, VLEN 128", *lengths, *shares, "arena, generic", "arena, packed"]
+    table = markdown(titles, rows)
     print(table)
     if arguments.update:
         update(arguments.update, "vectors", table)

@@ -10,18 +10,25 @@ from pathlib import Path
 
 from tflm_memopt.kernels.descriptions.activations import lookup
 from tflm_memopt.kernels.descriptions.elementwise import add
+from tflm_memopt.kernels.descriptions.packed import packed_conv, packed_depthwise, windows
 from tflm_memopt.kernels.descriptions.pixels import conv_pixel, depthwise_pixel
 from tflm_memopt.kernels.instructions import REF, RVV
-from tflm_memopt.kernels.rewrites import scheduled, vectorise
+from tflm_memopt.kernels.rewrites import jam, scheduled, unroll, vectorise
 from tflm_memopt.kernels.write_c import function, library_function, operands_struct
 
 LIBRARY = Path(__file__).parents[1] / "custom_ops"
-KERNELS = tuple(
-    scheduled(one, [vectorise(var)]) for one, var in ((conv_pixel, "k"), (depthwise_pixel, "k"), (add, "i"))
+PIXELS = tuple(scheduled(one, [vectorise(var)]) for one, var in ((conv_pixel, "k"), (depthwise_pixel, "k"), (add, "i")))
+"""Vectorised along their outputs: of programs for any core."""
+PACKED = (
+    ("", scheduled(packed_conv, [vectorise("k"), jam("p", 2, apart=True), unroll("i", 4)])),
+    ("_narrow", scheduled(packed_conv, [vectorise("k", group=4), jam("p", 4, apart=True), unroll("i", 4)])),
+    ("", scheduled(packed_depthwise, [vectorise("k"), jam("p", 2, apart=True)])),
+    ("", scheduled(windows, [vectorise("i")])),
 )
-"""Vectorised along their outputs."""
+"""Of programs that are packed for vectors, with what their names end with. Hosts have them as they are described."""
+PLAIN = (packed_conv, packed_depthwise, windows)
 LOOK_UP = {"x": "window->pixels[0]", "y": "out", "table": "k->weights", "n": "k->out_width * k->out_channels"}
-PLAIN = """\
+ANY_CORE = """\
 /* Kernels from descriptions (docs/kernel-language.md), for any core. Written by scripts/kernels.py. */
 #include "tmo/kernels.h"
 
@@ -33,10 +40,7 @@ HEADER = """\
 
 #include <stdint.h>
 
-/* 1: convolutions on RISC-V's vectors, Zve32x or more; the unit has to be on (mstatus.VS) wherever a model runs. */
-#ifndef TMO_RVV
-#define TMO_RVV 0
-#endif
+#include "build.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -47,6 +51,8 @@ SOURCE = """\
 /* Kernels from descriptions (docs/kernel-language.md). Written by scripts/kernels.py. */
 #include "tmo/described.h"
 
+#include "tmo/fixed.h"
+
 #if TMO_RVV
 
 #ifdef __riscv_vector
@@ -55,7 +61,10 @@ SOURCE = """\
 __asm__(".option arch, +zve32x");
 
 """
+TWINS = """
+#elif TMO_RUNS_RVV
 
+"""
 END = """
 #else
 typedef int tmo_described_is_not_empty; /* ISO C wants something in every file */
@@ -65,15 +74,21 @@ typedef int tmo_described_is_not_empty; /* ISO C wants something in every file *
 
 def written() -> dict[Path, str]:
     """File -> content."""
-    structs = "\n".join(operands_struct(kernel) for kernel in KERNELS)
-    names = "\n".join(f"void tmo_{k.name}_{RVV.name}(const tmo_{k.name}_operands *o);" for k in KERNELS)
+    vectors = [*(("", one) for one in PIXELS), *PACKED]
+    structs = "\n".join(operands_struct(one) for one in (*PIXELS, *PLAIN))
+    names = "\n".join(
+        f"void tmo_{one.name}{ending}_{table.name}(const tmo_{one.name}_operands *o);"
+        for table, kernels in ((RVV, vectors), (REF, [("", one) for one in PLAIN]))
+        for ending, one in kernels
+    )
     header = f"{HEADER}{structs}\n{names}\n\n#ifdef __cplusplus\n}}\n#endif\n\n#endif /* TMO_DESCRIBED_H_ */\n"
-    bodies = "\n".join(function(kernel, RVV) for kernel in KERNELS)
+    bodies = "\n".join(function(one, RVV, ending) for ending, one in vectors)
+    twins = "\n".join(function(one, REF) for one in PLAIN)
     head = "void tmo_lookup_s8(const tmo_kernel *k, const tmo_window *window, int8_t *out)"
     files = {
         "src/tmo/described.h": header,
-        "src/tmo_described.c": f"{SOURCE}{bodies}{END}",
-        "src/tmo_described_ref.c": PLAIN + library_function(lookup, REF, head, LOOK_UP.__getitem__),
+        "src/tmo_described.c": f"{SOURCE}{bodies}{TWINS}{twins}{END}",
+        "src/tmo_described_ref.c": ANY_CORE + library_function(lookup, REF, head, LOOK_UP.__getitem__),
     }
     return {LIBRARY / name: text for name, text in files.items()}
 

@@ -67,6 +67,30 @@ def draw(name: str, seed: int, **fixed: int) -> Drawn:
     return values, arrays
 
 
+def draw_packed(kernel: KernelProgram, seed: int, **fixed: int) -> Drawn:
+    """The same of descriptions for programs that are packed for vectors: shifts are to the right."""
+    rng = np.random.default_rng(seed)
+    values = {extent: int(rng.integers(1, 8)) for extent in kernel.extents}
+    low, high = sorted(int(x) for x in rng.choice(np.arange(-128, 128), 2, replace=False))
+    values |= {"low": low, "high": high, "zero_out": int(rng.integers(-128, 128)), "first": 1, **fixed}
+    width = next(values[name] for name in ("values", "channels", "nbytes") if name in values)
+    values |= {"apart": width + 2, "step": values.get("filters", 0) + int(rng.integers(0, 3))}
+    if "nbytes" in values:
+        values |= {"next_row": width + 1, "step": values["rows"] * (width + 1) + 3}
+    values |= {"reach": 1 + values["pixels"] * values["apart"]}
+    arrays: dict[str, NDArray[Any]] = {}
+    for tensor in kernel.tensors:
+        size = tensor.reach.at(values)
+        if tensor.name == "multipliers":
+            arrays[tensor.name] = rng.integers(1 << 30, 1 << 31, size).astype(np.int32)
+        elif tensor.name == "rights":
+            arrays[tensor.name] = rng.integers(1, 23, size).astype(np.int16)
+        elif not tensor.written:
+            kind = np.dtype(tensor.type.c.removesuffix("_t"))
+            arrays[tensor.name] = rng.integers(*LIMITS[tensor.type.c], size).astype(kind)
+    return values, arrays
+
+
 def laid_out(
     kernel: KernelProgram, values: Mapping[str, int], arrays: Mapping[str, NDArray[Any]]
 ) -> dict[str, NDArray[Any]]:

@@ -3,18 +3,23 @@
 
 #include "tmo/packed.h"
 
-#if TMO_RUNS_DSP
+#if TMO_RUNS_PACKED
 
 enum { CHANNELS_AT_ONCE = 4 };                             /* of the core for the DSP extension */
 enum { VECTOR = 16, NINE_CONSTANTS = VECTOR * (4 + 10 + 8) }; /* bytes of one, and of its constants: biases, ten taps, scales */
 
 /* Taps that a core takes at once. */
-static uint32_t turn_of(const tmo_op *op) { return tmo_is_packed_as(op, TMO_PACKING_DSP_DEPTHWISE) ? 3 : 2; }
+static uint32_t turn_of(const tmo_op *op) {
+  if (tmo_is_packed_as(op, TMO_PACKING_RVV_DEPTHWISE)) return 1;
+  return tmo_is_packed_as(op, TMO_PACKING_DSP_DEPTHWISE) ? 3 : 2;
+}
 
 static const int8_t *zero_of(const tmo_kernel *k) { return (const int8_t *)k->scratch; }
 
 static bool has_nine(const tmo_kernel *k) {
-  if (!tmo_has_packing(TMO_PACKING_DSP_DEPTHWISE) && !tmo_has_part(TMO_PART_TAPS)) return true; /* nothing else is there */
+  if (!tmo_has_packing(TMO_PACKING_DSP_DEPTHWISE) && !tmo_has_packing(TMO_PACKING_RVV_DEPTHWISE) && !tmo_has_part(TMO_PART_TAPS)) {
+    return true; /* nothing else is there */
+  }
   return tmo_is_packed_as(k->op, TMO_PACKING_MVE_DEPTHWISE) && tmo_mve_has_nine(k->op);
 }
 
@@ -131,9 +136,19 @@ static void compute(const tmo_kernel *k, const int8_t *const *taps, int8_t *out,
     return;
   }
 #endif
+#if TMO_RUNS_RVV
+  if (tmo_is_packed_as(op, TMO_PACKING_RVV_DEPTHWISE)) {
+    tmo_depthwise_rvv(k, taps, out, pixels, step);
+    return;
+  }
+#endif
+#if TMO_RUNS_DSP
   if (!tmo_has_packing(TMO_PACKING_DSP_DEPTHWISE)) return; /* nor is it this one's */
   tmo_dsp_depthwise(taps, k->weights, out, pixels, turns, channels, step);
   tmo_packed_clamp(op, out, pixels * channels);
+#else
+  (void)turns;
+#endif
 }
 
 static void fill_zero(const tmo_kernel *k) {
@@ -228,6 +243,6 @@ void tmo_dsp_depthwise(const int8_t *const *taps, const int8_t *constants, int8_
 
 #endif /* TMO_TWINS */
 
-#endif /* TMO_RUNS_DSP */
+#endif /* TMO_RUNS_PACKED */
 
 typedef int tmo_depthwise_packed_is_not_empty; /* ISO C wants something in every file */

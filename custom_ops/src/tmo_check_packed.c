@@ -63,9 +63,36 @@ static bool check_depthwise(tmo_checker *c, const tmo_operation *o) {
   return true;
 }
 
+#if TMO_RUNS_RVV
+static bool is_rvv(const tmo_op *op) { return tmo_is_packed_as(op, TMO_PACKING_RVV_CONV) || tmo_is_packed_as(op, TMO_PACKING_RVV_DEPTHWISE); }
+
+static bool check_rvv(tmo_checker *c, const tmo_operation *o) {
+  const tmo_op *op = o->op;
+  const bool depthwise = tmo_is_packed_as(op, TMO_PACKING_RVV_DEPTHWISE), of_one = o->in->channels == 1;
+  const uint64_t taps = (uint64_t)op->kernel_h * op->kernel_w, values = depthwise ? taps : tmo_packed_values(op, o->in->channels);
+  const uint32_t channels = o->out->channels;
+  if (depthwise ? op->kind != TMO_OP_DEPTHWISE || o->in->channels != channels || taps > TMO_PACKED_TAPS
+                : op->kind != TMO_OP_CONV && (op->kind != TMO_OP_DEPTHWISE || !of_one)) {
+    return false;
+  }
+  const bool direct = !depthwise && tmo_packed_direct(op, o->in->channels, channels, op->tile == 0 ? o->out->width : op->tile);
+  if (values > TMO_MVE_TILE && (!direct || values >= TMO_TOO_MANY)) return false;
+  if (!tmo_has_constant(c, op->weights, tmo_times((uint32_t)values, channels), 1)) return false;
+  if (!tmo_has_words(c, op->bias, tmo_times(2, channels) + ceil_div(channels, 2)) || !tmo_may_read(c, channels)) return false;
+  const int16_t *rights = (const int16_t *)((const int32_t *)tmo_constant(c->program, op->bias) + 2 * channels);
+  for (uint32_t i = 0; i < channels; ++i) {
+    if (rights[i] < 1 || rights[i] > TMO_PACKED_SHIFT) return false;
+  }
+  return true;
+}
+#endif
+
 /* Whether an operator with weights may be packed like this, for this target. */
 static bool known_packing(const tmo_checker *c, const tmo_op *op) {
   const uint16_t target = tmo_header_of(c->program)->target;
+#if TMO_RUNS_RVV
+  if (is_rvv(op) || target == TMO_TARGET_RVV) return is_rvv(op) && target == TMO_TARGET_RVV;
+#endif
   if (tmo_is_packed_as(op, TMO_PACKING_MVE_CONV) || tmo_is_packed_as(op, TMO_PACKING_MVE_DEPTHWISE)) return target == TMO_TARGET_MVE;
   return target != TMO_TARGET_GENERIC && (tmo_is_packed_as(op, TMO_PACKING_DSP_CONV) || tmo_is_packed_as(op, TMO_PACKING_DSP_DEPTHWISE) ||
                                           tmo_is_packed_as(op, TMO_PACKING_DSP_DENSE));
@@ -76,13 +103,17 @@ bool tmo_check_packed_filter(tmo_checker *c, const tmo_operation *o) {
   const tmo_op *op = o->op;
   const bool depthwise = tmo_is_packed_as(op, TMO_PACKING_DSP_DEPTHWISE) || tmo_is_packed_as(op, TMO_PACKING_MVE_DEPTHWISE);
   if (!known_packing(c, op) || tmo_iterative(op) || tmo_groups(op) > 1) return false;
+#if TMO_RUNS_RVV
+  if (is_rvv(op)) return check_rvv(c, o) && tmo_in_workspace(c, op->accumulator, tmo_scratch_bytes(op, o->in, o->out), 4);
+#endif
   if (depthwise ? !check_depthwise(c, o) : !check_conv(c, o)) return false;
   return tmo_in_workspace(c, op->accumulator, tmo_scratch_bytes(op, o->in, o->out), 4);
 }
 
 bool tmo_check_packed_add(const tmo_checker *c, const tmo_operation *o) {
   const tmo_op *op = o->op;
-  if (!tmo_is_packed_as(op, TMO_PACKING_DSP_ADD) || tmo_header_of(c->program)->target == TMO_TARGET_GENERIC) return false;
+  const uint16_t target = tmo_header_of(c->program)->target;
+  if (!tmo_is_packed_as(op, TMO_PACKING_DSP_ADD) || target == TMO_TARGET_GENERIC || (TMO_RUNS_RVV && target == TMO_TARGET_RVV)) return false;
   if (op->kind != TMO_OP_ADD || tmo_groups(op) > 1 || !tmo_has_words(c, op->bias, 11)) return false;
   for (uint8_t k = 0; k < op->n_inputs; ++k) { /* nothing is repeated */
     const tmo_tensor *in = &c->tensors[op->input[k]];

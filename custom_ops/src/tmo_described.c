@@ -1,6 +1,8 @@
 /* Kernels from descriptions (docs/kernel-language.md). Written by scripts/kernels.py. */
 #include "tmo/described.h"
 
+#include "tmo/fixed.h"
+
 #if TMO_RVV
 
 #ifdef __riscv_vector
@@ -197,6 +199,535 @@ void tmo_add_rvv(const tmo_add_operands *o) {
     __asm__ volatile("vsetvli zero, %0, e8, m2, ta, ma" : : "r"(lanes));
     __asm__ volatile("vnsra.wi v0, v8, 0" :);
     __asm__ volatile("vse8.v v0, (%0)" : : "r"(&y[i]) : "memory");
+  }
+}
+
+/* vectorise k; jam p, 2 turns apart; unroll i, 4 turns; expand round_shift; expand copy; expand dot; expand sub. */
+void tmo_packed_conv_rvv(const tmo_packed_conv_operands *o) {
+  __asm__ volatile("csrwi vxrm, 0" : : : "memory"); /* halves up */
+  const int8_t *const x = o->x;
+  int8_t *const y = o->y;
+  const int8_t *const w = o->w;
+  const int32_t *const bias = o->bias;
+  const int32_t *const multipliers = o->multipliers;
+  const int16_t *const rights = o->rights;
+  const uint32_t pixels = o->pixels;
+  const uint32_t values = o->values;
+  const uint32_t filters = o->filters;
+  const int32_t apart = o->apart;
+  const int32_t step = o->step;
+  const int32_t zero_out = o->zero_out;
+  const int32_t low = o->low;
+  const int32_t high = o->high;
+  uint32_t p = 0;
+  for (; p + 2 <= pixels; p += 2) {
+    for (uint32_t k = 0, lanes; k < filters; k += lanes) {
+      __asm__ volatile("vsetvli %0, %1, e32, m8, ta, ma" : "=r"(lanes) : "r"(filters - k));
+      __asm__ volatile("vle32.v v0, (%0)" : : "r"(&bias[k]));
+      __asm__ volatile("vle32.v v8, (%0)" : : "r"(&bias[k]));
+      __asm__ volatile("vsetvli zero, %0, e16, m4, ta, ma" : : "r"(lanes));
+      uint32_t i = 0;
+      for (; i + 4 <= values; i += 4) {
+        __asm__ volatile("vle8.v v16, (%0)" : : "r"(&w[filters * i + k]));
+        __asm__ volatile("vsext.vf2 v20, v16" :);
+        int32_t r4_0_0 = x[apart * p + i];
+        __asm__ volatile("vwmacc.vx v0, %0, v20" : : "r"(r4_0_0));
+        int32_t r4_1_0 = x[apart + apart * p + i];
+        __asm__ volatile("vwmacc.vx v8, %0, v20" : : "r"(r4_1_0));
+        __asm__ volatile("vle8.v v16, (%0)" : : "r"(&w[filters + filters * i + k]));
+        __asm__ volatile("vsext.vf2 v20, v16" :);
+        int32_t r4_0_1 = x[1 + apart * p + i];
+        __asm__ volatile("vwmacc.vx v0, %0, v20" : : "r"(r4_0_1));
+        int32_t r4_1_1 = x[1 + apart + apart * p + i];
+        __asm__ volatile("vwmacc.vx v8, %0, v20" : : "r"(r4_1_1));
+        __asm__ volatile("vle8.v v16, (%0)" : : "r"(&w[2 * filters + filters * i + k]));
+        __asm__ volatile("vsext.vf2 v20, v16" :);
+        int32_t r4_0_2 = x[2 + apart * p + i];
+        __asm__ volatile("vwmacc.vx v0, %0, v20" : : "r"(r4_0_2));
+        int32_t r4_1_2 = x[2 + apart + apart * p + i];
+        __asm__ volatile("vwmacc.vx v8, %0, v20" : : "r"(r4_1_2));
+        __asm__ volatile("vle8.v v16, (%0)" : : "r"(&w[3 * filters + filters * i + k]));
+        __asm__ volatile("vsext.vf2 v20, v16" :);
+        int32_t r4_0_3 = x[3 + apart * p + i];
+        __asm__ volatile("vwmacc.vx v0, %0, v20" : : "r"(r4_0_3));
+        int32_t r4_1_3 = x[3 + apart + apart * p + i];
+        __asm__ volatile("vwmacc.vx v8, %0, v20" : : "r"(r4_1_3));
+      }
+      for (; i < values; ++i) {
+        __asm__ volatile("vle8.v v16, (%0)" : : "r"(&w[filters * i + k]));
+        __asm__ volatile("vsext.vf2 v20, v16" :);
+        int32_t r4_0 = x[apart * p + i];
+        __asm__ volatile("vwmacc.vx v0, %0, v20" : : "r"(r4_0));
+        int32_t r4_1 = x[apart + apart * p + i];
+        __asm__ volatile("vwmacc.vx v8, %0, v20" : : "r"(r4_1));
+      }
+      __asm__ volatile("vle32.v v16, (%0)" : : "r"(&multipliers[k]));
+      __asm__ volatile("vsetvli zero, %0, e32, m8, ta, ma" : : "r"(lanes));
+      __asm__ volatile("vsra.vx v24, v0, %0" : : "r"(31));
+      __asm__ volatile("vsmul.vv v0, v0, v16" :);
+      __asm__ volatile("vadd.vv v0, v0, v24" :);
+      __asm__ volatile("vle16.v v24, (%0)" : : "r"(&rights[k]));
+      __asm__ volatile("vsetvli zero, %0, e16, m4, ta, ma" : : "r"(lanes));
+      __asm__ volatile("vnclip.wv v28, v0, v24" :);
+      __asm__ volatile("vsadd.vx v0, v28, %0" : : "r"((int32_t)(zero_out)));
+      __asm__ volatile("vsetvli zero, %0, e8, m2, ta, ma" : : "r"(lanes));
+      __asm__ volatile("vnclip.wi v4, v0, 0" :);
+      __asm__ volatile("vmax.vx v0, v4, %0" : : "r"((int32_t)(low)));
+      __asm__ volatile("vmin.vx v0, v0, %0" : : "r"((int32_t)(high)));
+      __asm__ volatile("vse8.v v0, (%0)" : : "r"(&y[k + p * step]) : "memory");
+      __asm__ volatile("vsetvli zero, %0, e32, m8, ta, ma" : : "r"(lanes));
+      __asm__ volatile("vsra.vx v0, v8, %0" : : "r"(31));
+      __asm__ volatile("vsmul.vv v8, v8, v16" :);
+      __asm__ volatile("vadd.vv v0, v8, v0" :);
+      __asm__ volatile("vsetvli zero, %0, e16, m4, ta, ma" : : "r"(lanes));
+      __asm__ volatile("vnclip.wv v8, v0, v24" :);
+      __asm__ volatile("vsadd.vx v0, v8, %0" : : "r"((int32_t)(zero_out)));
+      __asm__ volatile("vsetvli zero, %0, e8, m2, ta, ma" : : "r"(lanes));
+      __asm__ volatile("vnclip.wi v4, v0, 0" :);
+      __asm__ volatile("vmax.vx v0, v4, %0" : : "r"((int32_t)(low)));
+      __asm__ volatile("vmin.vx v0, v0, %0" : : "r"((int32_t)(high)));
+      __asm__ volatile("vse8.v v0, (%0)" : : "r"(&y[k + p * step + step]) : "memory");
+    }
+  }
+  for (; p < pixels; ++p) {
+    for (uint32_t k = 0, lanes; k < filters; k += lanes) {
+      __asm__ volatile("vsetvli %0, %1, e32, m8, ta, ma" : "=r"(lanes) : "r"(filters - k));
+      __asm__ volatile("vle32.v v0, (%0)" : : "r"(&bias[k]));
+      __asm__ volatile("vsetvli zero, %0, e16, m4, ta, ma" : : "r"(lanes));
+      uint32_t i = 0;
+      for (; i + 4 <= values; i += 4) {
+        __asm__ volatile("vle8.v v8, (%0)" : : "r"(&w[filters * i + k]));
+        __asm__ volatile("vsext.vf2 v12, v8" :);
+        int32_t r4_0 = x[apart * p + i];
+        __asm__ volatile("vwmacc.vx v0, %0, v12" : : "r"(r4_0));
+        __asm__ volatile("vle8.v v8, (%0)" : : "r"(&w[filters + filters * i + k]));
+        __asm__ volatile("vsext.vf2 v12, v8" :);
+        int32_t r4_1 = x[1 + apart * p + i];
+        __asm__ volatile("vwmacc.vx v0, %0, v12" : : "r"(r4_1));
+        __asm__ volatile("vle8.v v8, (%0)" : : "r"(&w[2 * filters + filters * i + k]));
+        __asm__ volatile("vsext.vf2 v12, v8" :);
+        int32_t r4_2 = x[2 + apart * p + i];
+        __asm__ volatile("vwmacc.vx v0, %0, v12" : : "r"(r4_2));
+        __asm__ volatile("vle8.v v8, (%0)" : : "r"(&w[3 * filters + filters * i + k]));
+        __asm__ volatile("vsext.vf2 v12, v8" :);
+        int32_t r4_3 = x[3 + apart * p + i];
+        __asm__ volatile("vwmacc.vx v0, %0, v12" : : "r"(r4_3));
+      }
+      for (; i < values; ++i) {
+        __asm__ volatile("vle8.v v8, (%0)" : : "r"(&w[filters * i + k]));
+        __asm__ volatile("vsext.vf2 v12, v8" :);
+        int32_t r4 = x[apart * p + i];
+        __asm__ volatile("vwmacc.vx v0, %0, v12" : : "r"(r4));
+      }
+      __asm__ volatile("vle32.v v8, (%0)" : : "r"(&multipliers[k]));
+      __asm__ volatile("vsetvli zero, %0, e32, m8, ta, ma" : : "r"(lanes));
+      __asm__ volatile("vsra.vx v16, v0, %0" : : "r"(31));
+      __asm__ volatile("vsmul.vv v0, v0, v8" :);
+      __asm__ volatile("vadd.vv v0, v0, v16" :);
+      __asm__ volatile("vle16.v v8, (%0)" : : "r"(&rights[k]));
+      __asm__ volatile("vsetvli zero, %0, e16, m4, ta, ma" : : "r"(lanes));
+      __asm__ volatile("vnclip.wv v8, v0, v8" :);
+      __asm__ volatile("vsadd.vx v0, v8, %0" : : "r"((int32_t)(zero_out)));
+      __asm__ volatile("vsetvli zero, %0, e8, m2, ta, ma" : : "r"(lanes));
+      __asm__ volatile("vnclip.wi v4, v0, 0" :);
+      __asm__ volatile("vmax.vx v0, v4, %0" : : "r"((int32_t)(low)));
+      __asm__ volatile("vmin.vx v0, v0, %0" : : "r"((int32_t)(high)));
+      __asm__ volatile("vse8.v v0, (%0)" : : "r"(&y[k + p * step]) : "memory");
+    }
+  }
+}
+
+/* vectorise k, m4; jam p, 4 turns apart; unroll i, 4 turns; expand round_shift; expand copy; expand dot; expand sub. */
+void tmo_packed_conv_narrow_rvv(const tmo_packed_conv_operands *o) {
+  __asm__ volatile("csrwi vxrm, 0" : : : "memory"); /* halves up */
+  const int8_t *const x = o->x;
+  int8_t *const y = o->y;
+  const int8_t *const w = o->w;
+  const int32_t *const bias = o->bias;
+  const int32_t *const multipliers = o->multipliers;
+  const int16_t *const rights = o->rights;
+  const uint32_t pixels = o->pixels;
+  const uint32_t values = o->values;
+  const uint32_t filters = o->filters;
+  const int32_t apart = o->apart;
+  const int32_t step = o->step;
+  const int32_t zero_out = o->zero_out;
+  const int32_t low = o->low;
+  const int32_t high = o->high;
+  uint32_t p = 0;
+  for (; p + 4 <= pixels; p += 4) {
+    for (uint32_t k = 0, lanes; k < filters; k += lanes) {
+      __asm__ volatile("vsetvli %0, %1, e32, m4, ta, ma" : "=r"(lanes) : "r"(filters - k));
+      __asm__ volatile("vle32.v v0, (%0)" : : "r"(&bias[k]));
+      __asm__ volatile("vle32.v v4, (%0)" : : "r"(&bias[k]));
+      __asm__ volatile("vle32.v v8, (%0)" : : "r"(&bias[k]));
+      __asm__ volatile("vle32.v v12, (%0)" : : "r"(&bias[k]));
+      __asm__ volatile("vsetvli zero, %0, e16, m2, ta, ma" : : "r"(lanes));
+      uint32_t i = 0;
+      for (; i + 4 <= values; i += 4) {
+        __asm__ volatile("vle8.v v16, (%0)" : : "r"(&w[filters * i + k]));
+        __asm__ volatile("vsext.vf2 v18, v16" :);
+        int32_t r4_0_0 = x[apart * p + i];
+        __asm__ volatile("vwmacc.vx v0, %0, v18" : : "r"(r4_0_0));
+        int32_t r4_1_0 = x[apart + apart * p + i];
+        __asm__ volatile("vwmacc.vx v4, %0, v18" : : "r"(r4_1_0));
+        int32_t r4_2_0 = x[2 * apart + apart * p + i];
+        __asm__ volatile("vwmacc.vx v8, %0, v18" : : "r"(r4_2_0));
+        int32_t r4_3_0 = x[3 * apart + apart * p + i];
+        __asm__ volatile("vwmacc.vx v12, %0, v18" : : "r"(r4_3_0));
+        __asm__ volatile("vle8.v v16, (%0)" : : "r"(&w[filters + filters * i + k]));
+        __asm__ volatile("vsext.vf2 v18, v16" :);
+        int32_t r4_0_1 = x[1 + apart * p + i];
+        __asm__ volatile("vwmacc.vx v0, %0, v18" : : "r"(r4_0_1));
+        int32_t r4_1_1 = x[1 + apart + apart * p + i];
+        __asm__ volatile("vwmacc.vx v4, %0, v18" : : "r"(r4_1_1));
+        int32_t r4_2_1 = x[1 + 2 * apart + apart * p + i];
+        __asm__ volatile("vwmacc.vx v8, %0, v18" : : "r"(r4_2_1));
+        int32_t r4_3_1 = x[1 + 3 * apart + apart * p + i];
+        __asm__ volatile("vwmacc.vx v12, %0, v18" : : "r"(r4_3_1));
+        __asm__ volatile("vle8.v v16, (%0)" : : "r"(&w[2 * filters + filters * i + k]));
+        __asm__ volatile("vsext.vf2 v18, v16" :);
+        int32_t r4_0_2 = x[2 + apart * p + i];
+        __asm__ volatile("vwmacc.vx v0, %0, v18" : : "r"(r4_0_2));
+        int32_t r4_1_2 = x[2 + apart + apart * p + i];
+        __asm__ volatile("vwmacc.vx v4, %0, v18" : : "r"(r4_1_2));
+        int32_t r4_2_2 = x[2 + 2 * apart + apart * p + i];
+        __asm__ volatile("vwmacc.vx v8, %0, v18" : : "r"(r4_2_2));
+        int32_t r4_3_2 = x[2 + 3 * apart + apart * p + i];
+        __asm__ volatile("vwmacc.vx v12, %0, v18" : : "r"(r4_3_2));
+        __asm__ volatile("vle8.v v16, (%0)" : : "r"(&w[3 * filters + filters * i + k]));
+        __asm__ volatile("vsext.vf2 v18, v16" :);
+        int32_t r4_0_3 = x[3 + apart * p + i];
+        __asm__ volatile("vwmacc.vx v0, %0, v18" : : "r"(r4_0_3));
+        int32_t r4_1_3 = x[3 + apart + apart * p + i];
+        __asm__ volatile("vwmacc.vx v4, %0, v18" : : "r"(r4_1_3));
+        int32_t r4_2_3 = x[3 + 2 * apart + apart * p + i];
+        __asm__ volatile("vwmacc.vx v8, %0, v18" : : "r"(r4_2_3));
+        int32_t r4_3_3 = x[3 + 3 * apart + apart * p + i];
+        __asm__ volatile("vwmacc.vx v12, %0, v18" : : "r"(r4_3_3));
+      }
+      for (; i < values; ++i) {
+        __asm__ volatile("vle8.v v16, (%0)" : : "r"(&w[filters * i + k]));
+        __asm__ volatile("vsext.vf2 v18, v16" :);
+        int32_t r4_0 = x[apart * p + i];
+        __asm__ volatile("vwmacc.vx v0, %0, v18" : : "r"(r4_0));
+        int32_t r4_1 = x[apart + apart * p + i];
+        __asm__ volatile("vwmacc.vx v4, %0, v18" : : "r"(r4_1));
+        int32_t r4_2 = x[2 * apart + apart * p + i];
+        __asm__ volatile("vwmacc.vx v8, %0, v18" : : "r"(r4_2));
+        int32_t r4_3 = x[3 * apart + apart * p + i];
+        __asm__ volatile("vwmacc.vx v12, %0, v18" : : "r"(r4_3));
+      }
+      __asm__ volatile("vle32.v v16, (%0)" : : "r"(&multipliers[k]));
+      __asm__ volatile("vsetvli zero, %0, e32, m4, ta, ma" : : "r"(lanes));
+      __asm__ volatile("vsra.vx v20, v0, %0" : : "r"(31));
+      __asm__ volatile("vsmul.vv v0, v0, v16" :);
+      __asm__ volatile("vadd.vv v0, v0, v20" :);
+      __asm__ volatile("vle16.v v20, (%0)" : : "r"(&rights[k]));
+      __asm__ volatile("vsetvli zero, %0, e16, m2, ta, ma" : : "r"(lanes));
+      __asm__ volatile("vnclip.wv v22, v0, v20" :);
+      __asm__ volatile("vsadd.vx v0, v22, %0" : : "r"((int32_t)(zero_out)));
+      __asm__ volatile("vsetvli zero, %0, e8, m1, ta, ma" : : "r"(lanes));
+      __asm__ volatile("vnclip.wi v2, v0, 0" :);
+      __asm__ volatile("vmax.vx v0, v2, %0" : : "r"((int32_t)(low)));
+      __asm__ volatile("vmin.vx v0, v0, %0" : : "r"((int32_t)(high)));
+      __asm__ volatile("vse8.v v0, (%0)" : : "r"(&y[k + p * step]) : "memory");
+      __asm__ volatile("vsetvli zero, %0, e32, m4, ta, ma" : : "r"(lanes));
+      __asm__ volatile("vsra.vx v0, v4, %0" : : "r"(31));
+      __asm__ volatile("vsmul.vv v4, v4, v16" :);
+      __asm__ volatile("vadd.vv v0, v4, v0" :);
+      __asm__ volatile("vsetvli zero, %0, e16, m2, ta, ma" : : "r"(lanes));
+      __asm__ volatile("vnclip.wv v4, v0, v20" :);
+      __asm__ volatile("vsadd.vx v0, v4, %0" : : "r"((int32_t)(zero_out)));
+      __asm__ volatile("vsetvli zero, %0, e8, m1, ta, ma" : : "r"(lanes));
+      __asm__ volatile("vnclip.wi v2, v0, 0" :);
+      __asm__ volatile("vmax.vx v0, v2, %0" : : "r"((int32_t)(low)));
+      __asm__ volatile("vmin.vx v0, v0, %0" : : "r"((int32_t)(high)));
+      __asm__ volatile("vse8.v v0, (%0)" : : "r"(&y[k + p * step + step]) : "memory");
+      __asm__ volatile("vsetvli zero, %0, e32, m4, ta, ma" : : "r"(lanes));
+      __asm__ volatile("vsra.vx v0, v8, %0" : : "r"(31));
+      __asm__ volatile("vsmul.vv v4, v8, v16" :);
+      __asm__ volatile("vadd.vv v0, v4, v0" :);
+      __asm__ volatile("vsetvli zero, %0, e16, m2, ta, ma" : : "r"(lanes));
+      __asm__ volatile("vnclip.wv v4, v0, v20" :);
+      __asm__ volatile("vsadd.vx v0, v4, %0" : : "r"((int32_t)(zero_out)));
+      __asm__ volatile("vsetvli zero, %0, e8, m1, ta, ma" : : "r"(lanes));
+      __asm__ volatile("vnclip.wi v2, v0, 0" :);
+      __asm__ volatile("vmax.vx v0, v2, %0" : : "r"((int32_t)(low)));
+      __asm__ volatile("vmin.vx v0, v0, %0" : : "r"((int32_t)(high)));
+      __asm__ volatile("vse8.v v0, (%0)" : : "r"(&y[k + p * step + 2 * step]) : "memory");
+      __asm__ volatile("vsetvli zero, %0, e32, m4, ta, ma" : : "r"(lanes));
+      __asm__ volatile("vsra.vx v0, v12, %0" : : "r"(31));
+      __asm__ volatile("vsmul.vv v4, v12, v16" :);
+      __asm__ volatile("vadd.vv v0, v4, v0" :);
+      __asm__ volatile("vsetvli zero, %0, e16, m2, ta, ma" : : "r"(lanes));
+      __asm__ volatile("vnclip.wv v4, v0, v20" :);
+      __asm__ volatile("vsadd.vx v0, v4, %0" : : "r"((int32_t)(zero_out)));
+      __asm__ volatile("vsetvli zero, %0, e8, m1, ta, ma" : : "r"(lanes));
+      __asm__ volatile("vnclip.wi v2, v0, 0" :);
+      __asm__ volatile("vmax.vx v0, v2, %0" : : "r"((int32_t)(low)));
+      __asm__ volatile("vmin.vx v0, v0, %0" : : "r"((int32_t)(high)));
+      __asm__ volatile("vse8.v v0, (%0)" : : "r"(&y[k + p * step + 3 * step]) : "memory");
+    }
+  }
+  for (; p < pixels; ++p) {
+    for (uint32_t k = 0, lanes; k < filters; k += lanes) {
+      __asm__ volatile("vsetvli %0, %1, e32, m4, ta, ma" : "=r"(lanes) : "r"(filters - k));
+      __asm__ volatile("vle32.v v0, (%0)" : : "r"(&bias[k]));
+      __asm__ volatile("vsetvli zero, %0, e16, m2, ta, ma" : : "r"(lanes));
+      uint32_t i = 0;
+      for (; i + 4 <= values; i += 4) {
+        __asm__ volatile("vle8.v v4, (%0)" : : "r"(&w[filters * i + k]));
+        __asm__ volatile("vsext.vf2 v6, v4" :);
+        int32_t r4_0 = x[apart * p + i];
+        __asm__ volatile("vwmacc.vx v0, %0, v6" : : "r"(r4_0));
+        __asm__ volatile("vle8.v v4, (%0)" : : "r"(&w[filters + filters * i + k]));
+        __asm__ volatile("vsext.vf2 v6, v4" :);
+        int32_t r4_1 = x[1 + apart * p + i];
+        __asm__ volatile("vwmacc.vx v0, %0, v6" : : "r"(r4_1));
+        __asm__ volatile("vle8.v v4, (%0)" : : "r"(&w[2 * filters + filters * i + k]));
+        __asm__ volatile("vsext.vf2 v6, v4" :);
+        int32_t r4_2 = x[2 + apart * p + i];
+        __asm__ volatile("vwmacc.vx v0, %0, v6" : : "r"(r4_2));
+        __asm__ volatile("vle8.v v4, (%0)" : : "r"(&w[3 * filters + filters * i + k]));
+        __asm__ volatile("vsext.vf2 v6, v4" :);
+        int32_t r4_3 = x[3 + apart * p + i];
+        __asm__ volatile("vwmacc.vx v0, %0, v6" : : "r"(r4_3));
+      }
+      for (; i < values; ++i) {
+        __asm__ volatile("vle8.v v4, (%0)" : : "r"(&w[filters * i + k]));
+        __asm__ volatile("vsext.vf2 v6, v4" :);
+        int32_t r4 = x[apart * p + i];
+        __asm__ volatile("vwmacc.vx v0, %0, v6" : : "r"(r4));
+      }
+      __asm__ volatile("vle32.v v4, (%0)" : : "r"(&multipliers[k]));
+      __asm__ volatile("vsetvli zero, %0, e32, m4, ta, ma" : : "r"(lanes));
+      __asm__ volatile("vsra.vx v8, v0, %0" : : "r"(31));
+      __asm__ volatile("vsmul.vv v0, v0, v4" :);
+      __asm__ volatile("vadd.vv v0, v0, v8" :);
+      __asm__ volatile("vle16.v v4, (%0)" : : "r"(&rights[k]));
+      __asm__ volatile("vsetvli zero, %0, e16, m2, ta, ma" : : "r"(lanes));
+      __asm__ volatile("vnclip.wv v4, v0, v4" :);
+      __asm__ volatile("vsadd.vx v0, v4, %0" : : "r"((int32_t)(zero_out)));
+      __asm__ volatile("vsetvli zero, %0, e8, m1, ta, ma" : : "r"(lanes));
+      __asm__ volatile("vnclip.wi v2, v0, 0" :);
+      __asm__ volatile("vmax.vx v0, v2, %0" : : "r"((int32_t)(low)));
+      __asm__ volatile("vmin.vx v0, v0, %0" : : "r"((int32_t)(high)));
+      __asm__ volatile("vse8.v v0, (%0)" : : "r"(&y[k + p * step]) : "memory");
+    }
+  }
+}
+
+/* vectorise k; jam p, 2 turns apart; expand round_shift; expand copy; expand dot; expand sub. */
+void tmo_packed_depthwise_rvv(const tmo_packed_depthwise_operands *o) {
+  __asm__ volatile("csrwi vxrm, 0" : : : "memory"); /* halves up */
+  const int8_t *const *const x = o->x;
+  int8_t *const y = o->y;
+  const int8_t *const w = o->w;
+  const int32_t *const bias = o->bias;
+  const int32_t *const multipliers = o->multipliers;
+  const int16_t *const rights = o->rights;
+  const uint32_t pixels = o->pixels;
+  const uint32_t taps = o->taps;
+  const uint32_t channels = o->channels;
+  const int32_t apart = o->apart;
+  const int32_t zero_out = o->zero_out;
+  const int32_t low = o->low;
+  const int32_t high = o->high;
+  uint32_t p = 0;
+  for (; p + 2 <= pixels; p += 2) {
+    for (uint32_t k = 0, lanes; k < channels; k += lanes) {
+      __asm__ volatile("vsetvli %0, %1, e32, m8, ta, ma" : "=r"(lanes) : "r"(channels - k));
+      __asm__ volatile("vle32.v v0, (%0)" : : "r"(&bias[k]));
+      __asm__ volatile("vle32.v v8, (%0)" : : "r"(&bias[k]));
+      __asm__ volatile("vsetvli zero, %0, e16, m4, ta, ma" : : "r"(lanes));
+      for (uint32_t t = 0; t < taps; ++t) {
+        __asm__ volatile("vle8.v v16, (%0)" : : "r"(&w[channels * t + k]));
+        __asm__ volatile("vsext.vf2 v20, v16" :);
+        __asm__ volatile("vle8.v v16, (%0)" : : "r"(&x[t][apart * p + k]));
+        __asm__ volatile("vsext.vf2 v24, v16" :);
+        __asm__ volatile("vwmacc.vv v0, v24, v20" :);
+        __asm__ volatile("vle8.v v16, (%0)" : : "r"(&x[t][apart + apart * p + k]));
+        __asm__ volatile("vsext.vf2 v24, v16" :);
+        __asm__ volatile("vwmacc.vv v8, v24, v20" :);
+      }
+      __asm__ volatile("vle32.v v16, (%0)" : : "r"(&multipliers[k]));
+      __asm__ volatile("vsetvli zero, %0, e32, m8, ta, ma" : : "r"(lanes));
+      __asm__ volatile("vsra.vx v24, v0, %0" : : "r"(31));
+      __asm__ volatile("vsmul.vv v0, v0, v16" :);
+      __asm__ volatile("vadd.vv v0, v0, v24" :);
+      __asm__ volatile("vle16.v v24, (%0)" : : "r"(&rights[k]));
+      __asm__ volatile("vsetvli zero, %0, e16, m4, ta, ma" : : "r"(lanes));
+      __asm__ volatile("vnclip.wv v28, v0, v24" :);
+      __asm__ volatile("vsadd.vx v0, v28, %0" : : "r"((int32_t)(zero_out)));
+      __asm__ volatile("vsetvli zero, %0, e8, m2, ta, ma" : : "r"(lanes));
+      __asm__ volatile("vnclip.wi v4, v0, 0" :);
+      __asm__ volatile("vmax.vx v0, v4, %0" : : "r"((int32_t)(low)));
+      __asm__ volatile("vmin.vx v0, v0, %0" : : "r"((int32_t)(high)));
+      __asm__ volatile("vse8.v v0, (%0)" : : "r"(&y[channels * p + k]) : "memory");
+      __asm__ volatile("vsetvli zero, %0, e32, m8, ta, ma" : : "r"(lanes));
+      __asm__ volatile("vsra.vx v0, v8, %0" : : "r"(31));
+      __asm__ volatile("vsmul.vv v8, v8, v16" :);
+      __asm__ volatile("vadd.vv v0, v8, v0" :);
+      __asm__ volatile("vsetvli zero, %0, e16, m4, ta, ma" : : "r"(lanes));
+      __asm__ volatile("vnclip.wv v8, v0, v24" :);
+      __asm__ volatile("vsadd.vx v0, v8, %0" : : "r"((int32_t)(zero_out)));
+      __asm__ volatile("vsetvli zero, %0, e8, m2, ta, ma" : : "r"(lanes));
+      __asm__ volatile("vnclip.wi v4, v0, 0" :);
+      __asm__ volatile("vmax.vx v0, v4, %0" : : "r"((int32_t)(low)));
+      __asm__ volatile("vmin.vx v0, v0, %0" : : "r"((int32_t)(high)));
+      __asm__ volatile("vse8.v v0, (%0)" : : "r"(&y[channels + channels * p + k]) : "memory");
+    }
+  }
+  for (; p < pixels; ++p) {
+    for (uint32_t k = 0, lanes; k < channels; k += lanes) {
+      __asm__ volatile("vsetvli %0, %1, e32, m8, ta, ma" : "=r"(lanes) : "r"(channels - k));
+      __asm__ volatile("vle32.v v0, (%0)" : : "r"(&bias[k]));
+      __asm__ volatile("vsetvli zero, %0, e16, m4, ta, ma" : : "r"(lanes));
+      for (uint32_t t = 0; t < taps; ++t) {
+        __asm__ volatile("vle8.v v8, (%0)" : : "r"(&w[channels * t + k]));
+        __asm__ volatile("vsext.vf2 v12, v8" :);
+        __asm__ volatile("vle8.v v8, (%0)" : : "r"(&x[t][apart * p + k]));
+        __asm__ volatile("vsext.vf2 v16, v8" :);
+        __asm__ volatile("vwmacc.vv v0, v16, v12" :);
+      }
+      __asm__ volatile("vle32.v v8, (%0)" : : "r"(&multipliers[k]));
+      __asm__ volatile("vsetvli zero, %0, e32, m8, ta, ma" : : "r"(lanes));
+      __asm__ volatile("vsra.vx v16, v0, %0" : : "r"(31));
+      __asm__ volatile("vsmul.vv v0, v0, v8" :);
+      __asm__ volatile("vadd.vv v0, v0, v16" :);
+      __asm__ volatile("vle16.v v8, (%0)" : : "r"(&rights[k]));
+      __asm__ volatile("vsetvli zero, %0, e16, m4, ta, ma" : : "r"(lanes));
+      __asm__ volatile("vnclip.wv v8, v0, v8" :);
+      __asm__ volatile("vsadd.vx v0, v8, %0" : : "r"((int32_t)(zero_out)));
+      __asm__ volatile("vsetvli zero, %0, e8, m2, ta, ma" : : "r"(lanes));
+      __asm__ volatile("vnclip.wi v4, v0, 0" :);
+      __asm__ volatile("vmax.vx v0, v4, %0" : : "r"((int32_t)(low)));
+      __asm__ volatile("vmin.vx v0, v0, %0" : : "r"((int32_t)(high)));
+      __asm__ volatile("vse8.v v0, (%0)" : : "r"(&y[channels * p + k]) : "memory");
+    }
+  }
+}
+
+/* vectorise i; expand round_shift; expand copy; expand dot; expand sub. */
+void tmo_windows_rvv(const tmo_windows_operands *o) {
+  __asm__ volatile("csrwi vxrm, 0" : : : "memory"); /* halves up */
+  const int8_t *const *const x = o->x;
+  int8_t *const y = o->y;
+  const uint32_t pixels = o->pixels;
+  const uint32_t rows = o->rows;
+  const uint32_t nbytes = o->nbytes;
+  const int32_t first = o->first;
+  const int32_t apart = o->apart;
+  const int32_t step = o->step;
+  const int32_t next_row = o->next_row;
+  for (uint32_t p = 0; p < pixels; ++p) {
+    for (uint32_t r = 0; r < rows; ++r) {
+      for (uint32_t i = 0, lanes; i < nbytes; i += lanes) {
+        __asm__ volatile("vsetvli %0, %1, e8, m8, ta, ma" : "=r"(lanes) : "r"(nbytes - i));
+        __asm__ volatile("vle8.v v0, (%0)" : : "r"(&x[r][apart * p + first + i]));
+        __asm__ volatile("vse8.v v0, (%0)" : : "r"(&y[i + next_row * r + p * step]) : "memory");
+      }
+    }
+  }
+}
+
+#elif TMO_RUNS_RVV
+
+void tmo_packed_conv_ref(const tmo_packed_conv_operands *o) {
+  const int8_t *const x = o->x;
+  int8_t *const y = o->y;
+  const int8_t *const w = o->w;
+  const int32_t *const bias = o->bias;
+  const int32_t *const multipliers = o->multipliers;
+  const int16_t *const rights = o->rights;
+  const uint32_t pixels = o->pixels;
+  const uint32_t values = o->values;
+  const uint32_t filters = o->filters;
+  const int32_t apart = o->apart;
+  const int32_t step = o->step;
+  const int32_t zero_out = o->zero_out;
+  const int32_t low = o->low;
+  const int32_t high = o->high;
+  for (uint32_t p = 0; p < pixels; ++p) {
+    for (uint32_t k = 0; k < filters; ++k) {
+      int32_t r1 = bias[k];
+      for (uint32_t i = 0; i < values; ++i) {
+        int32_t r2 = w[filters * i + k];
+        int32_t r3 = r2;
+        int32_t r4 = x[apart * p + i];
+        r1 = (int32_t)((uint32_t)r1 + (uint32_t)r4 * (uint32_t)r3);
+      }
+      int32_t r5 = multipliers[k];
+      int32_t r6 = (r1 >> 31);
+      int32_t r7 = tmo_high_scale(r1, r5);
+      int32_t r8 = (int32_t)((uint32_t)r7 + (uint32_t)r6);
+      int32_t r9 = rights[k];
+      int32_t r10 = tmo_clip16(r8, r9);
+      int32_t r11 = tmo_clip16(r10 + (int32_t)(zero_out), 0);
+      int32_t r12 = tmo_clamp(r11, INT8_MIN, INT8_MAX);
+      int32_t r13 = (r12 > (int32_t)(low) ? r12 : (int32_t)(low));
+      int32_t r14 = (r13 < (int32_t)(high) ? r13 : (int32_t)(high));
+      y[k + p * step] = (int8_t)r14;
+    }
+  }
+}
+
+void tmo_packed_depthwise_ref(const tmo_packed_depthwise_operands *o) {
+  const int8_t *const *const x = o->x;
+  int8_t *const y = o->y;
+  const int8_t *const w = o->w;
+  const int32_t *const bias = o->bias;
+  const int32_t *const multipliers = o->multipliers;
+  const int16_t *const rights = o->rights;
+  const uint32_t pixels = o->pixels;
+  const uint32_t taps = o->taps;
+  const uint32_t channels = o->channels;
+  const int32_t apart = o->apart;
+  const int32_t zero_out = o->zero_out;
+  const int32_t low = o->low;
+  const int32_t high = o->high;
+  for (uint32_t p = 0; p < pixels; ++p) {
+    for (uint32_t k = 0; k < channels; ++k) {
+      int32_t r1 = bias[k];
+      for (uint32_t t = 0; t < taps; ++t) {
+        int32_t r2 = w[channels * t + k];
+        int32_t r3 = r2;
+        int32_t r4 = x[t][apart * p + k];
+        r1 = (int32_t)((uint32_t)r1 + (uint32_t)r4 * (uint32_t)r3);
+      }
+      int32_t r5 = multipliers[k];
+      int32_t r6 = (r1 >> 31);
+      int32_t r7 = tmo_high_scale(r1, r5);
+      int32_t r8 = (int32_t)((uint32_t)r7 + (uint32_t)r6);
+      int32_t r9 = rights[k];
+      int32_t r10 = tmo_clip16(r8, r9);
+      int32_t r11 = tmo_clip16(r10 + (int32_t)(zero_out), 0);
+      int32_t r12 = tmo_clamp(r11, INT8_MIN, INT8_MAX);
+      int32_t r13 = (r12 > (int32_t)(low) ? r12 : (int32_t)(low));
+      int32_t r14 = (r13 < (int32_t)(high) ? r13 : (int32_t)(high));
+      y[channels * p + k] = (int8_t)r14;
+    }
+  }
+}
+
+void tmo_windows_ref(const tmo_windows_operands *o) {
+  const int8_t *const *const x = o->x;
+  int8_t *const y = o->y;
+  const uint32_t pixels = o->pixels;
+  const uint32_t rows = o->rows;
+  const uint32_t nbytes = o->nbytes;
+  const int32_t first = o->first;
+  const int32_t apart = o->apart;
+  const int32_t step = o->step;
+  const int32_t next_row = o->next_row;
+  for (uint32_t p = 0; p < pixels; ++p) {
+    for (uint32_t r = 0; r < rows; ++r) {
+      for (uint32_t i = 0; i < nbytes; ++i) {
+        int32_t r1 = x[r][apart * p + first + i];
+        y[i + next_row * r + p * step] = (int8_t)r1;
+      }
+    }
   }
 }
 

@@ -5,19 +5,25 @@
 #include "tmo/packed.h"
 #include "tmo/view.h"
 
-#define HAS_PACKED_DEPTHWISE (tmo_has_packing(TMO_PACKING_DSP_DEPTHWISE) || tmo_has_packing(TMO_PACKING_MVE_DEPTHWISE))
+#define HAS_PACKED_DEPTHWISE \
+  (tmo_has_packing(TMO_PACKING_DSP_DEPTHWISE) || tmo_has_packing(TMO_PACKING_MVE_DEPTHWISE) || tmo_has_packing(TMO_PACKING_RVV_DEPTHWISE))
 #define HAS_BINARY (TMO_BUILT(TMO_BINARY_KINDS) != 0 || tmo_has_packing(TMO_PACKING_DSP_ADD))
 #define HAS_ACCESS (TMO_BUILT(TMO_ACCESS_KINDS) != 0)
 #define TMO_NO_KERNEL(k, window, out) (void)0
 
-#if TMO_RUNS_DSP
+#if TMO_RUNS_PACKED
 static void call_packed_row(const tmo_kernel *k, const tmo_window *window, int8_t *out) {
   switch (k->op->packing) {
+#if TMO_RUNS_DSP
     TMO_CASE_PACKING(TMO_PACKING_DSP_CONV, tmo_conv_dsp_row(k, window, out));
     TMO_CASE_PACKING(TMO_PACKING_DSP_ADD, tmo_add_packed(k, window, out));
     TMO_CASE_PACKING(TMO_PACKING_DSP_DENSE, tmo_conv_dsp_dense(k, window, out));
+#endif
 #if TMO_RUNS_MVE
     TMO_CASE_PACKING(TMO_PACKING_MVE_CONV, tmo_conv_mve_row(k, window, out));
+#endif
+#if TMO_RUNS_RVV
+    TMO_CASE_PACKING(TMO_PACKING_RVV_CONV, tmo_conv_rvv_row(k, window, out));
 #endif
     default: if (HAS_PACKED_DEPTHWISE) tmo_depthwise_packed_row(k, window, out);
   }
@@ -26,11 +32,16 @@ static void call_packed_row(const tmo_kernel *k, const tmo_window *window, int8_
 /* Of convolutions only those that are direct. */
 static void call_packed_pixel(const tmo_kernel *k, const tmo_window *window, int8_t *out) {
   switch (k->op->packing) {
+#if TMO_RUNS_DSP
     TMO_CASE_PACKING(TMO_PACKING_DSP_CONV, tmo_conv_dsp_direct(k, window, out));
     TMO_CASE_PACKING(TMO_PACKING_DSP_ADD, tmo_add_packed(k, window, out));
     TMO_CASE_PACKING(TMO_PACKING_DSP_DENSE, tmo_conv_dsp_dense(k, window, out));
+#endif
 #if TMO_RUNS_MVE
     TMO_CASE_PACKING(TMO_PACKING_MVE_CONV, tmo_conv_mve_multiply(k, window->pixels[0], 0, 1, out, 0));
+#endif
+#if TMO_RUNS_RVV
+    TMO_CASE_PACKING(TMO_PACKING_RVV_CONV, tmo_conv_rvv_multiply(k, window->pixels[0], 0, 1, out, 0));
 #endif
     default: if (HAS_PACKED_DEPTHWISE) tmo_depthwise_packed_pixel(k, window, out);
   }
@@ -38,7 +49,7 @@ static void call_packed_pixel(const tmo_kernel *k, const tmo_window *window, int
 #endif
 
 static void call_row_kernel(const tmo_kernel *k, const tmo_window *window, int8_t *out) {
-#if TMO_RUNS_DSP
+#if TMO_RUNS_PACKED
   if (k->op->packing != TMO_PACKING_NONE) {
     call_packed_row(k, window, out);
     return;
@@ -56,7 +67,7 @@ static void call_row_kernel(const tmo_kernel *k, const tmo_window *window, int8_
 }
 
 static void call_pixel_kernel(const tmo_kernel *k, const tmo_window *window, int8_t *out) {
-#if TMO_RUNS_DSP
+#if TMO_RUNS_PACKED
   if (k->op->packing != TMO_PACKING_NONE) {
     call_packed_pixel(k, window, out);
     return;
@@ -300,7 +311,7 @@ TMO_OWN_FRAME static void fire_window(const firing *f, uint32_t x) {
   }
 }
 
-#if TMO_RUNS_DSP
+#if TMO_RUNS_PACKED
 static void gather_packed(const tmo_kernel *k, const tmo_window *window, uint32_t pixel, uint32_t pixels) {
 #if TMO_RUNS_MVE
   if (tmo_is_packed_as(k->op, TMO_PACKING_MVE_CONV)) {
@@ -308,7 +319,17 @@ static void gather_packed(const tmo_kernel *k, const tmo_window *window, uint32_
     return;
   }
 #endif
+#if TMO_RUNS_RVV
+  if (tmo_is_packed_as(k->op, TMO_PACKING_RVV_CONV)) {
+    tmo_conv_rvv_gather(k, window, pixel);
+    return;
+  }
+#endif
+#if TMO_RUNS_DSP
   if (tmo_has_packing(TMO_PACKING_DSP_CONV)) tmo_conv_dsp_gather(k, window, pixel, pixels);
+#else
+  (void)pixels;
+#endif
 }
 
 static void multiply_packed(const tmo_kernel *k, uint32_t pixels, int8_t *out, uint32_t step) {
@@ -318,7 +339,15 @@ static void multiply_packed(const tmo_kernel *k, uint32_t pixels, int8_t *out, u
     return;
   }
 #endif
+#if TMO_RUNS_RVV
+  if (tmo_is_packed_as(k->op, TMO_PACKING_RVV_CONV)) {
+    tmo_conv_rvv_multiply(k, (const int8_t *)k->scratch, (uint32_t)tmo_packed_values(k->op, k->in_channels), pixels, out, step);
+    return;
+  }
+#endif
+#if TMO_RUNS_DSP
   if (tmo_has_packing(TMO_PACKING_DSP_CONV)) tmo_conv_dsp_multiply(k, pixels, out, step);
+#endif
 }
 
 /* Of the output pixels [x, end), how many to make at once: no more than lie at equal distances, and than a full tile has scratch for; a
@@ -355,9 +384,9 @@ TMO_OWN_FRAME static void fire_packed_tile(const firing *f) {
 #endif
 
 static void fire_tile(firing *f) {
-#if TMO_RUNS_DSP
+#if TMO_RUNS_PACKED
   const tmo_kernel *k = &f->kernel;
-  const bool conv = tmo_is_packed_as(k->op, TMO_PACKING_DSP_CONV) || tmo_is_packed_as(k->op, TMO_PACKING_MVE_CONV);
+  const bool conv = tmo_is_packed_as(k->op, TMO_PACKING_DSP_CONV) || tmo_packs_bytes(k->op);
   if (conv && !tmo_packed_direct(k->op, k->in_channels, k->out_channels, k->op->tile)) {
     fire_packed_tile(f);
     return;
@@ -451,7 +480,7 @@ TMO_OWN_FRAME static void set_up(firing *f) {
   f->out = tmo_view_of(run, op->output);
   f->kernel.in_width = f->in.tensor->width;
   f->kernel.out_width = tmo_by_row(op) ? f->out.tensor->width : 1;
-  if (TMO_RUNS_DSP && op->packing != TMO_PACKING_NONE) {
+  if (TMO_RUNS_PACKED && op->packing != TMO_PACKING_NONE) {
     set_up_packed(f);
     return;
   }

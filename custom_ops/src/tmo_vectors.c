@@ -1,4 +1,7 @@
 /* Calls of kernels from descriptions: what a window and an operator are in their words. */
+#include <string.h>
+
+#include "tmo/packed.h"
 #include "tmo/vectors.h"
 
 #if TMO_RVV
@@ -89,6 +92,116 @@ bool tmo_add_vectors(const tmo_kernel *k, const int8_t *a, const int8_t *b, int8
   return true;
 }
 
+#endif /* TMO_RVV */
+
+#if TMO_RUNS_RVV
+
+/* Hosts have the same from the same descriptions, without vectors. */
+#if TMO_RVV
+#define FROM_DESCRIPTION(name) tmo_##name##_rvv
 #else
-typedef int tmo_vectors_is_not_empty; /* ISO C wants something in every file */
+#define FROM_DESCRIPTION(name) tmo_##name##_ref
+#define tmo_packed_conv_narrow_ref tmo_packed_conv_ref
 #endif
+
+enum { NARROW = 16 }; /* channels, for which more pixels at once are better than more channels */
+
+/* What scales sums, behind the biases. */
+static const int32_t *multipliers_of(const tmo_kernel *k) { return k->bias + k->out_channels; }
+static const int16_t *rights_of(const tmo_kernel *k) { return (const int16_t *)(k->bias + 2 * k->out_channels); }
+
+static uint32_t values_of(const tmo_kernel *k) { return (uint32_t)k->op->kernel_h * k->op->kernel_w * k->in_channels; }
+
+void tmo_conv_rvv_multiply(const tmo_kernel *k, const int8_t *bytes, uint32_t bytes_step, uint32_t pixels, int8_t *out, uint32_t step) {
+  const tmo_op *op = k->op;
+  const tmo_packed_conv_operands o = {.x = bytes, .y = out, .w = k->weights, .bias = k->bias, .multipliers = multipliers_of(k),
+                                      .rights = rights_of(k), .pixels = pixels, .values = values_of(k), .filters = k->out_channels,
+                                      .apart = (int32_t)bytes_step, .step = (int32_t)step, .zero_out = op->output_zero_point,
+                                      .low = op->act_min, .high = op->act_max};
+  if (k->out_channels <= NARROW) {
+    FROM_DESCRIPTION(packed_conv_narrow)(&o);
+  } else {
+    FROM_DESCRIPTION(packed_conv)(&o);
+  }
+}
+
+/* The bytes under windows in whole rows, one window behind the other; the first one's from `offset` of each row on. */
+static void take_rows(const tmo_kernel *k, const tmo_window *rows, uint32_t pixels, uint32_t offset, uint32_t nbytes, int8_t *to) {
+  const tmo_windows_operands o = {.x = rows->pixels, .y = to, .pixels = pixels, .rows = rows->count, .nbytes = nbytes, .first = (int32_t)offset,
+                                  .apart = (int32_t)(k->op->stride_w * k->in_channels), .step = (int32_t)values_of(k),
+                                  .next_row = (int32_t)(k->op->kernel_w * k->in_channels)};
+  FROM_DESCRIPTION(windows)(&o);
+}
+
+/* The same of windows of single pixels. */
+static void take_pixels(const tmo_kernel *k, const int8_t *const *at, uint32_t n, uint32_t offset, int8_t *to) {
+  const tmo_windows_operands o = {.x = at, .y = to, .pixels = 1, .rows = n, .nbytes = k->in_channels, .first = (int32_t)offset,
+                                  .next_row = (int32_t)k->in_channels};
+  FROM_DESCRIPTION(windows)(&o);
+}
+
+/* The values under one window. */
+static void take(const tmo_kernel *k, const tmo_window *w, int8_t *to) {
+  const tmo_op *op = k->op;
+  const uint32_t pixel = k->in_channels, row = op->kernel_w * pixel, columns = w->columns;
+  const uint32_t rows = columns == 0 ? 0 : op->tile == 0 ? w->count : w->count / columns;
+  if (rows < op->kernel_h || columns < op->kernel_w) memset(to, op->input_zero_point[0], values_of(k));
+  if (rows == 0) return;
+  to += w->first_row * row + w->first_column * pixel;
+  if (op->tile == 0 && op->dilation_w == 1) {
+    take_rows(k, w, 1, w->offset, columns * pixel, to);
+    return;
+  }
+  for (uint32_t r = 0; r < rows; ++r, to += row) {
+    if (op->tile != 0) {
+      take_pixels(k, w->pixels + r * columns, columns, 0, to);
+      continue;
+    }
+    for (uint32_t c = 0; c < columns; ++c) take_pixels(k, w->pixels + r, 1, w->offset + c * op->dilation_w * pixel, to + c * pixel);
+  }
+}
+
+void tmo_conv_rvv_gather(const tmo_kernel *k, const tmo_window *w, uint32_t pixel) { take(k, w, (int8_t *)k->scratch + pixel * values_of(k)); }
+
+/* The values of output pixels [x, x + n) of a row. */
+static void take_columns(const tmo_kernel *k, const tmo_window *rows, tmo_run_of_columns inside, uint32_t x, uint32_t n) {
+  const tmo_op *op = k->op;
+  const uint32_t pixel = k->in_channels;
+  if (x >= inside.first && x + n <= inside.first + inside.count) {
+    take_rows(k, rows, n, (x * op->stride_w - op->pad_left) * pixel, op->kernel_w * pixel, (int8_t *)k->scratch);
+    return;
+  }
+  for (uint32_t p = 0; p < n; ++p) {
+    const tmo_window column = tmo_column(k, rows, (uint16_t)(x + p));
+    tmo_conv_rvv_gather(k, &column, p);
+  }
+}
+
+void tmo_conv_rvv_row(const tmo_kernel *k, const tmo_window *rows, int8_t *out) {
+  const tmo_op *op = k->op;
+  const uint32_t values = values_of(k), width = k->out_width;
+  tmo_run_of_columns inside = tmo_inside(k);
+  if (rows->count < op->kernel_h || op->dilation_w > 1) inside.count = 0;
+  if (values == k->in_channels && inside.count == width) { /* single pixels, as they lie there */
+    tmo_conv_rvv_multiply(k, rows->pixels[0], op->stride_w * k->in_channels, width, out, k->out_channels);
+    return;
+  }
+  for (uint32_t x = 0, n; x < width; x += n, out += n * k->out_channels) {
+    n = tmo_packed_pixels(op, values, width - x);
+    take_columns(k, rows, inside, x, n);
+    tmo_conv_rvv_multiply(k, (const int8_t *)k->scratch, values, n, out, k->out_channels);
+  }
+}
+
+void tmo_depthwise_rvv(const tmo_kernel *k, const int8_t *const *taps, int8_t *out, uint32_t pixels, uint32_t step) {
+  const tmo_op *op = k->op;
+  const tmo_packed_depthwise_operands o = {
+      .x = taps, .y = out, .w = k->weights, .bias = k->bias, .multipliers = multipliers_of(k), .rights = rights_of(k), .pixels = pixels,
+      .taps = (uint32_t)op->kernel_h * op->kernel_w, .channels = k->out_channels, .apart = (int32_t)step,
+      .zero_out = op->output_zero_point, .low = op->act_min, .high = op->act_max};
+  FROM_DESCRIPTION(packed_depthwise)(&o);
+}
+
+#endif /* TMO_RUNS_RVV */
+
+typedef int tmo_vectors_is_not_empty; /* ISO C wants something in every file */

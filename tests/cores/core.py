@@ -8,6 +8,7 @@ from __future__ import annotations
 import functools
 import hashlib
 import os
+import runpy
 import shutil
 import subprocess
 import tempfile
@@ -22,6 +23,7 @@ LIBRARY = HERE.parents[1] / "custom_ops"
 WARNINGS = ("-Wall", "-Wextra", "-Wpedantic", "-Werror")
 IMAGE_BYTES = 0x10000
 """Room for the runner in ROM; the cases come behind it."""
+SPIKE = runpy.run_path(str(HERE.parents[1] / "scripts/spike.py"))
 TIMEOUT = 600
 """Seconds."""
 
@@ -53,6 +55,8 @@ class Core:
     """That programs are best converted for."""
     known_as: str = ""
     """In tables of costs; empty: has none."""
+    spike: int = 0
+    """Runs in Spike, with vectors of so many bits; 0: in QEMU."""
     pair: bool = False
     """There is a second one of it, which shares the memory."""
 
@@ -64,7 +68,7 @@ class Core:
     @property
     def families(self) -> tuple[Family, ...]:
         """Whose programs it runs: its own, and those of the families below it."""
-        return tuple(family for family in Family if family <= TARGETS[self.target])
+        return TARGETS[self.target].runs
 
     @property
     def start(self) -> tuple[str, ...]:
@@ -113,6 +117,11 @@ def vectors(vlen: int) -> tuple[str, ...]:
     return (*_NO_BIOS, "-cpu", f"rv32,v=true,vext_spec=v1.0,vlen={vlen}")
 
 
+def in_spike(core: Core, vlen: int) -> Core:
+    """The same core in the reference simulator, with Zve32x alone and vectors of so many bits."""
+    return replace(core, name=f"{core.name}-spike{vlen}", flags=(*core.flags, "-DCORE_HTIF=1"), spike=vlen)
+
+
 # "m0-large" runs the code of an M0 where there is room; QEMU's only machine with an M0 is small.
 _CORES = (
     _arm("m0", "microbit", "cortex-m0", at=(0, 0x20000000, 16 << 10), blob=(IMAGE_BYTES, 192 << 10), shift=6),
@@ -125,7 +134,8 @@ _CORES = (
     Core("rv32", "virt", _RV32, 0x80000000, 0x80200000, 2 * _M, 0x80400000, 16 * _M, 0,
          "riscv64-unknown-elf-", "qemu-system-riscv32", options=_NO_BIOS, known_as="rv32"),
     Core("rv32v", "virt", (*_RV32, "-DTMO_RVV=1"), 0x80000000, 0x80200000, 2 * _M, 0x80400000, 16 * _M, 0,
-         "riscv64-unknown-elf-", "qemu-system-riscv32", options=vectors(128)),
+         "riscv64-unknown-elf-", "qemu-system-riscv32", options=vectors(128), target="rv32-v",
+         known_as="rv32-v"),
     Core("lx106", "lx60", _LX106, 0x60000000, 0x60200000, 2 * _M, 0x60400000, 16 * _M, 5,
          "xtensa-lx106-elf-", "qemu-system-xtensa", most_stack=1100, options=("-cpu", "lx106")),
 )  # fmt: skip
@@ -149,6 +159,8 @@ HIFIVE1 = Core(
 
 def missing_tools(core: Core) -> str:
     """Why the core cannot be built for or run here; empty when it can."""
+    if core.spike and SPIKE["missing"]():
+        return str(SPIKE["missing"]())
     missing = [tool for tool in (core.prefix + "gcc", core.qemu) if shutil.which(tool) is None]
     return f"{', '.join(missing)} not found: scripts/test installs what it needs on Debian" if missing else ""
 
@@ -202,12 +214,21 @@ def build(
 
 def emulate(core: Core, image: Path, blob: Path | None = None, options: Sequence[str] = ()) -> str:
     """What the image writes. Raises RuntimeError with it when the machine ends with an error. options: QEMU's."""
+    if core.spike:
+        return _run([*spike_command(core, blob), *options, str(image)])
     loader = ["-device", f"loader,file={blob},addr={core.blob:#x},force-raw=on"] if blob else []
     return _run([
         core.qemu, "-machine", core.machine, "-nographic", "-monitor", "none", "-serial", "none", *core.options,
         "-icount", f"shift={core.shift}", "-semihosting-config", "enable=on,target=native", "-kernel", str(image),
         *loader, *options,
     ])  # fmt: skip
+
+
+def spike_command(core: Core, blob: Path | None) -> list[str]:
+    """What runs an image, which follows, in Spike. It loads the blob, as a kernel, where QEMU does."""
+    isa = f"--isa=rv32imac_zicsr_zicntr_zve32x_zvl{core.spike}b"
+    kernel = [f"--kernel={blob}"] if blob else []
+    return [str(SPIKE["PROGRAM"]), isa, "-m0x80000000:0x4000000", *kernel]
 
 
 def _run(command: list[str]) -> str:

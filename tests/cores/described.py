@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
-from cores.core import CORES, HERE, Core, build, compile_flags, emulate, vectors
+from cores.core import CORES, HERE, Core, build, compile_flags, emulate, in_spike, vectors
 from numpy.typing import NDArray
 
 from tflm_memopt.kernels.instructions import RVV, InstructionTable
@@ -63,13 +63,15 @@ class Ran:
 
 
 def run(calls: Sequence[Call], table: InstructionTable, vlen: int = 128, core: str = "") -> list[Ran]:
-    """All calls in one program. vlen: bits of a vector register, for RVV; core: another one than the table's own."""
+    """All calls in one program. vlen: bits of a vector register, for RVV, below 128 in Spike; core: another than the
+    table's own.
+    """
     return _run(calls, table, vlen, CORES[core or ON[table.name]])
 
 
 def _run(calls: Sequence[Call], table: InstructionTable, vlen: int, core: Core) -> list[Ran]:
     if table is RVV:
-        core = replace(core, name=f"rvv{vlen}", options=vectors(vlen))
+        core = replace(core, name=f"rvv{vlen}", options=vectors(vlen)) if vlen >= 128 else in_spike(core, vlen)
     kernels = {call.kernel.name: call.kernel for call in calls}
     parts = [MAIN, table.head, *(f"{operands_struct(k)}\n{function(k, table)}" for k in kernels.values())]
     parts += [_case(number, call, table) for number, call in enumerate(calls)]
@@ -100,14 +102,19 @@ def _compiled(core: Core, source: Path, table: InstructionTable) -> Path:
 
 
 def _case(number: int, call: Call, table: InstructionTable) -> str:
-    lines, fields, checks = [], [], []
+    lines, fields, checks, fills = [], [], [], []
     for tensor in call.kernel.tensors:
         name, c = f"{tensor.name}_{number}", tensor.type.c
         if tensor.name in call.arrays:
             values = ", ".join(map(str, call.arrays[tensor.name].reshape(-1).tolist()))
             lines.append(f"static const {c} {name}[] = {{{values}}};")
+            if tensor.pointers:
+                rows, apart = tensor.shape[0].at(call.values), tensor.strides[0].at(call.values)
+                lines.append(f"static const {c} *{name}_rows[{rows}];")
+                fills.append(f"  for (uint32_t i = 0; i < {rows}; ++i) {name}_rows[i] = &{name}[i * {apart}];")
+                name = f"{name}_rows"
         else:
-            size = tensor.elements.at(call.values)
+            size = tensor.reach.at(call.values)
             lines.append(f"static {c} {name}[{size + 16}];")
             if tensor.written:
                 values = ", ".join(map(str, [*call.expected[tensor.name].reshape(-1).tolist(), *[0] * 16]))
@@ -120,6 +127,7 @@ def _case(number: int, call: Call, table: InstructionTable) -> str:
         [
             *lines,
             f"static void case_{number}(void) {{",
+            *fills,
             f"  const tmo_{call.kernel.name}_operands o = {{{', '.join(fields)}}};",
             "  uint32_t wrong = 0;",
             "  core_clock_start();",

@@ -1,7 +1,34 @@
-/* RISC-V in QEMU: memory, semihosting, and minstret as an instruction counter. */
+/* RISC-V in QEMU, by semihosting, or in Spike, by its host interface: memory, and minstret as an instruction counter. */
 #include "core.h"
 
 extern uint32_t core_data[], core_data_end[], core_data_load[], core_bss[], core_bss_end[];
+
+#if CORE_HTIF
+
+volatile uint64_t tohost __attribute__((section(".data"))) = 0, fromhost __attribute__((section(".data"))) = 0;
+
+void core_write(const char *text) {
+  static volatile uint64_t call[8] __attribute__((aligned(64)));
+  uint32_t n = 0;
+  while (text[n] != 0) ++n;
+  call[0] = 64; /* write */
+  call[1] = 1;
+  call[2] = (uintptr_t)text;
+  call[3] = n;
+  __asm__ volatile("fence" : : : "memory");
+  tohost = (uintptr_t)call;
+  while (fromhost == 0) {
+  }
+  fromhost = 0;
+}
+
+_Noreturn void core_exit(int code) {
+  tohost = (uint64_t)(uint32_t)code << 1 | 1;
+  for (;;) {
+  }
+}
+
+#else
 
 static int32_t semihost(int32_t operation, const void *parameter) {
   register int32_t a0 __asm__("a0") = operation;
@@ -19,6 +46,8 @@ _Noreturn void core_exit(int code) {
   for (;;) {
   }
 }
+
+#endif
 
 _Noreturn __attribute__((aligned(4))) static void fault(void) {
   core_write("fault\n");

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import runpy
 from functools import cache
 
 import numpy as np
 import pytest
-from cores.core import CORES, missing_tools
+from conftest import ROOT
+from cores.core import CORES, in_spike, missing_tools
 from cores.described import Call, run
-from kernels_cases import SCHEDULES, draw, laid_out, vectorised
+from kernels_cases import SCHEDULES, draw, draw_packed, laid_out, vectorised
 
 from tflm_memopt.kernels import meaning
 from tflm_memopt.kernels.build import Builder, kernel
@@ -34,7 +36,8 @@ pytestmark = [
     pytest.mark.slow, pytest.mark.skipif(bool(missing_tools(CORES["rv32"])), reason=missing_tools(CORES["rv32"]))
 ]  # fmt: skip
 VLENS = (128, 256, 512, 1024)
-"""QEMU has none of fewer bits."""
+"""QEMU has none of fewer bits; Spike has."""
+SHORT = 64
 TYPES = {"v8": Type.INT8, "v16": Type.INT16, "v32": Type.INT32}
 LARGE = {
     "dense": {"rows": 1, "depth": 64, "units": 64},
@@ -93,6 +96,31 @@ def test_what_is_for_scalars_alone_has_the_same_bytes() -> None:
             made.append(Call(bound.kernel, values, arrays, meaning.run(bound.kernel, values, arrays)))
     assert not shapes
     assert not [ran for ran in run(made, REF) if ran.wrong]
+
+
+IN_SPIKE = pytest.mark.skipif(
+    bool(missing_tools(in_spike(CORES["rv32"], SHORT))), reason=missing_tools(in_spike(CORES["rv32"], SHORT))
+)
+
+
+@pytest.mark.parametrize("vlen", [pytest.param(SHORT, marks=IN_SPIKE), *VLENS])
+def test_the_librarys_schedules_have_the_same_bytes(vlen: int) -> None:
+    """What scripts/kernels.py writes, with any number of pixels, taps and values left over, and room behind a pixel."""
+    packed = runpy.run_path(str(ROOT / "scripts/kernels.py"))["PACKED"]
+    for _, wide in packed:
+        made = []
+        for seed in range(8):
+            fixed = {"filters": (8, 16, 33, 70)[seed % 4]} if "filters" in wide.extents else {}
+            values, arrays = draw_packed(wide, seed, **fixed)
+            expected = meaning.run(wide, values, arrays, lanes=vlen // 8)
+            made.append(Call(wide, values, arrays, expected))
+        assert not [ran for ran in run(made, RVV, vlen) if ran.wrong], wide.schedule
+
+
+@IN_SPIKE
+@pytest.mark.parametrize("name", SCHEDULES)
+def test_vectors_of_64_bits_have_the_same_bytes(name: str) -> None:
+    assert not [ran for ran in run(calls(name)[1], RVV, SHORT) if ran.wrong]
 
 
 def test_a_wrong_byte_is_seen() -> None:
@@ -177,7 +205,7 @@ def one_instruction(number: int, row: Instruction) -> KernelProgram:
 
 
 def test_each_instruction_does_what_its_op_means() -> None:
-    """By the table's own rows; copies that narrow get values that fit."""
+    """By the table's own rows; copies that narrow get values that fit, and those that clip some that do not."""
     rng = np.random.default_rng(11)
     made = []
     for number, row in enumerate(RVV_INSTRUCTIONS):
@@ -186,9 +214,10 @@ def test_each_instruction_does_what_its_op_means() -> None:
         for k, t in enumerate(row.takes):
             if t != "s":
                 narrow = 7 if row.to == "v8" else 14 if row.to == "v16" or row.op == "dot" else 31
+                narrow = 31 if row.op.startswith("clip") or row.op == "add16" else narrow
                 bits = min(8 * TYPES[t].value - 1, narrow)
-                low = 0 if row.op.startswith("shift") and k else -(1 << bits)
-                high = 32 if row.op.startswith("shift") and k else 1 << bits
+                exponent = k and row.op.startswith(("shift", "clip"))
+                low, high = (0, 32) if exponent else (-(1 << bits), 1 << bits)
                 low = 0 if row.op == "high_mul" and k else low
                 arrays[f"x{k}"] = rng.integers(low, high, 37).astype(np.dtype(TYPES[t].c.removesuffix("_t")))
         program = one_instruction(number, row)

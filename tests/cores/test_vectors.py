@@ -6,41 +6,125 @@ from dataclasses import replace
 
 import pytest
 from conftest import EXAMPLE, examples, optimized
-from cores.cases import Case, model_cases, run
-from cores.core import CORES, Core, missing_tools, vectors
+from cores.cases import Case, Outcome, model_cases, run
+from cores.core import CORES, Core, in_spike, missing_tools, vectors
 from cores.draws import DRAWS, converted_cases
+from cores.weighed import Weighed, bits_of, spans_of, weighed
+from models import Net
+from property.oracle import convert
 
 from tflm_memopt.ops.packing import Family
+from tflm_memopt.plan.planner import Options
 
-pytestmark = [
-    pytest.mark.slow, pytest.mark.skipif(bool(missing_tools(CORES["rv32v"])), reason=missing_tools(CORES["rv32v"]))
-]  # fmt: skip
+RV32V, SPIKE = CORES["rv32v"], in_spike(CORES["rv32v"], 64)
+QEMU = [pytest.mark.slow, pytest.mark.skipif(bool(missing_tools(RV32V)), reason=missing_tools(RV32V))]
+IN_SPIKE = [pytest.mark.slow, pytest.mark.skipif(bool(missing_tools(SPIKE)), reason=missing_tools(SPIKE))]
 LONGER = (256, 512)
 """Bits; CORES has the core with 128."""
+PROGRAMS = {"generic": Family.GENERIC, "rv32-v": Family.RVV}
 
 
 def core(vlen: int) -> Core:
-    return replace(CORES["rv32v"], options=vectors(vlen))
+    return replace(RV32V, options=vectors(vlen))
 
 
-@pytest.mark.parametrize("vlen", LONGER)
-def test_longer_vectors_have_the_same_bytes(vlen: int) -> None:
+EACH = [
+    pytest.param(SPIKE, id="64", marks=IN_SPIKE),
+    *(pytest.param(core(vlen), id=str(vlen), marks=QEMU) for vlen in LONGER),
+]
+
+
+@pytest.mark.parametrize("one", EACH)
+@pytest.mark.parametrize("target", PROGRAMS)
+def test_every_length_of_vectors_has_the_same_bytes(one: Core, target: str) -> None:
     seeds = range(examples(20))
-    drawn = (draw(seed, Family.GENERIC) for draw in DRAWS for seed in seeds)
+    drawn = (draw(seed, PROGRAMS[target]) for draw in DRAWS for seed in seeds)
     cases: list[Case] = [case for case in drawn if case]
-    cases += [case for seed in seeds for case in converted_cases(seed, "generic")]
-    outcomes = run(core(vlen), cases)
+    cases += [case for seed in seeds for case in converted_cases(seed, target)]
+    outcomes = run(one, cases)
     assert len(outcomes) > examples(40)
-    assert not [o for o in outcomes if not o.right or o.stack > CORES["rv32v"].most_stack]
+    assert not [o for o in outcomes if not o.right or o.stack > RV32V.most_stack]
 
 
+def spent(one: Core, cases: list[Case]) -> int:
+    outcomes: list[Outcome] = run(one, cases)
+    assert all(o.right for o in outcomes)
+    return sum(o.instructions for o in outcomes)
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(bool(missing_tools(RV32V)), reason=missing_tools(RV32V))
 def test_fewer_instructions_the_longer_they_are() -> None:
-    """On the example, whose layers have 8 to 64 channels."""
-    cases = model_cases(optimized(EXAMPLE))
-    spent = []
-    for one in (CORES["rv32"], CORES["rv32v"], *map(core, LONGER)):
-        outcomes = run(one, cases)
-        assert all(o.right for o in outcomes)
-        spent.append(sum(o.instructions for o in outcomes))
-    assert spent == sorted(spent, reverse=True)
-    assert spent[1] <= 0.4 * spent[0]
+    """On the example, whose layers have 8 to 64 channels, pixel by pixel; and on a network in whole rows."""
+    example = [model_cases(optimized(EXAMPLE, target)) for target in PROGRAMS]
+    rows_of = [in_rows(mobile(), target) for target in PROGRAMS]
+    for cases, like, most in (
+        (example[0], example[0], 0.3), (example[1], example[0], 0.27), (rows_of[0], rows_of[0], 0.16),
+        (rows_of[1], rows_of[0], 0.095),
+    ):  # fmt: skip
+        scalar = spent(CORES["rv32"], like)
+        found = [spent(one, cases) for one in (RV32V, *map(core, LONGER))]
+        assert [scalar, *found] == sorted([scalar, *found], reverse=True)
+        assert found[0] <= most * scalar
+
+
+def layer(kernel: int) -> bytes:
+    """16 x 16 pixels of 32 channels."""
+    net = Net()
+    return net.model(net.conv2d(net.input((1, 16, 16, 32)), 32, kernel=(kernel, kernel), out=(0.4, -5)))
+
+
+def mobile() -> bytes:
+    """Few channels, then more, as in a small network for images."""
+    net = Net()
+    x = net.conv2d(net.input((1, 24, 24, 3)), 16, kernel=(3, 3), stride=(2, 2), out=(0.4, -5))
+    for channels, stride in ((32, 1), (64, 2), (64, 1)):
+        x = net.depthwise_conv2d(x, kernel=(3, 3), stride=(stride, stride), out=(0.4, -5))
+        x = net.conv2d(x, channels, out=(0.4, -5))
+    return net.model(net.fully_connected(net.mean(x, (1, 2), out=(0.1, 3)), 10))
+
+
+def in_rows(data: bytes, target: str) -> list[Case]:
+    """A network in blocks of whole rows."""
+    converted = convert(data, Options(seconds=0, target=target, tiles=None))
+    assert converted is not None
+    return model_cases(converted[0])
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(bool(missing_tools(RV32V)), reason=missing_tools(RV32V))
+@pytest.mark.parametrize(
+    ("kernel", "target", "most"), [(1, "generic", 520), (1, "rv32-v", 240), (3, "generic", 2700), (3, "rv32-v", 1850)]
+)
+def test_whole_rows_take_no_more_instructions_than_this(kernel: int, target: str, most: int) -> None:
+    """For each pixel: a row whose pixels are made one by one is right as well, but takes more."""
+    assert spent(RV32V, in_rows(layer(kernel), target)) <= most * 16 * 16
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(bool(missing_tools(SPIKE)), reason=missing_tools(SPIKE))
+def test_bytes_of_vectors_weigh_less_than_half_of_scalar_instructions() -> None:
+    scalar, cases = spent(CORES["rv32"], in_rows(mobile(), "generic")), in_rows(mobile(), "rv32-v")
+    found = weighed(RV32V, cases, 128)
+    assert abs(found.instructions / spent(RV32V, cases) - 1) <= 0.001  # with the clock's own functions
+    assert found.instructions < found.weight <= 0.5 * scalar
+
+
+def test_what_a_vector_instruction_weighs() -> None:
+    log = """\
+core   0: 0x80000000 (0x00000013) nop
+core   0: 0x80000004 (0x00008067) ret
+core   0: 3 0x80000004 (0x00008067)
+core   0: 0x80000008 (0x0d3f7f57) vsetvli t5, t5, e32, m8, ta, ma
+core   0: 3 0x80000008 (0x0d3f7f57) x30 0x00000020
+core   0: 0x8000000c (0x0207e007) vle32.v v0, (a5)
+core   0: 3 0x8000000c (0x0207e007) e32 m8 l32 v0  0x00
+core   0: 0x80000010 (0xf6c8e057) vwmacc.vx v0, a7, v12
+core   0: 3 0x80000010 (0xf6c8e057) e16 m4 l8 v0  0x00
+core   0: 0x80000014 (0x02078027) vse8.v  v0, (a5)
+core   0: 3 0x80000014 (0x02078027) mem 0x80000000 0x00
+core   0: 0x80000018 (0x00000013) nop
+"""
+    (span,) = spans_of(log.splitlines(), "0x80000004", "0x80000018")
+    assert span == Weighed(5, 3, 1 + 1 + 32 * 4 / 8 + 8 * 4 / 8 + 1)
+    assert [bits_of(name, 16) for name in ("vlse8.v", "vnclip.wv", "vsext.vf2", "vadd.vv")] == [8, 32, 16, 16]

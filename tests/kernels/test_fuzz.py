@@ -56,7 +56,8 @@ def by_row(seed: int) -> tuple[Network, Program, np.random.Generator]:
     cuts = [len(network.ops) // 2] if len(network.ops) > 3 and rng.random() < 0.5 else []
     iterative = {i for i, op in enumerate(network.ops) if can_iterate(network, op)}
     lowered = lower(network, cuts, iterative, rng)
-    return network, (packed(lowered, Family.DSP) if seed % 8 == 0 else lowered).program, rng
+    family = {0: Family.DSP, 4: Family.RVV}.get(seed % 8, Family.GENERIC)
+    return network, (packed(lowered, family) if family else lowered).program, rng
 
 
 def tiled(seed: int) -> tuple[Network, Program, np.random.Generator]:
@@ -173,7 +174,7 @@ def networks_to_plan() -> Iterator[tuple[bytes, Options]]:
         (spoken, 16, by_row), (spoken, 16, free), (chosen, 8, by_row), (chosen, 8, free),
         (mobile, 8, free), (mobile, 8, blocks), (mobile, 8, by_row), (attention, 8, by_row),
         (gated, 8, by_row), (gated, 8, free), (typed, 8, by_row), (typed, 8, free),
-        *((filled, 8, replace(by_row, ops="block", target=core)) for core in ("cortex-m4", "cortex-m55")),
+        *((filled, 8, replace(by_row, ops="block", target=core)) for core in ("cortex-m4", "cortex-m55", "rv32-v")),
     ):  # fmt: skip
         net = Net(activations=f"INT{bits}")
         yield net.model(*build(net, net.input((1, 6, 5, 2)))), options

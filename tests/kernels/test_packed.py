@@ -112,8 +112,45 @@ def test_only_convolutions_have_their_packing(family: Family) -> None:
     image, sizes = bytearray(pack(program)), ([18], [int(np.prod(out))])
     for kind in Kind:
         np.frombuffer(image, OP, 1, HEADER.itemsize + len(program.tensors) * TENSOR.itemsize)["kind"] = kind
-        expected = host.Status.OK if kind is Kind.CONV else host.Status.OP
+        refused = host.Status.KERNEL if kind is Kind.OWN else host.Status.OP  # a kind of the user's own is not there
+        expected = host.Status.OK if kind is Kind.CONV else refused
         assert host.check(bytes(image), *sizes) is expected, kind.name
+
+
+@pytest.mark.parametrize("kind", [Kind.CONV, Kind.DEPTHWISE])
+def test_constants_for_vectors_are_checked(kind: Kind) -> None:
+    """Shifts are 1 to 22, weights and scales are all there, and programs for other cores have none of them."""
+    rng = np.random.default_rng(2)
+    op, out = networks.operator(rng, kind, (0,), (6, 6, 6), 2)
+    network = single(op, (6, 6, 6), out)
+    program = packed(lower(network, [], set(), rng), Family.RVV).program
+    (op,) = program.ops
+    sizes = ([216], [int(np.prod(out))])
+    assert op.packed and op.packed.scales is not None and host.check(pack(program), *sizes) is host.Status.OK
+    for right, expected in ((0, host.Status.OP), (1, host.Status.OK), (22, host.Status.OK), (23, host.Status.OP)):
+        scales = op.packed.scales.copy()
+        scales[2 * out[2] :].view("<i2")[0] = right
+        other = dataclasses.replace(op, packed=dataclasses.replace(op.packed, scales=scales))
+        assert host.check(pack(dataclasses.replace(program, ops=(other,))), *sizes) is expected, right
+    for family in (Family.DSP, Family.MVE, Family.GENERIC):
+        assert host.check(pack(dataclasses.replace(program, target=family)), *sizes) is host.Status.OP
+    for field in ("weights", "bias", "accumulator"):
+        image = bytearray(pack(program))
+        np.frombuffer(image, OP, 1, HEADER.itemsize + len(program.tensors) * TENSOR.itemsize)[field] = len(image) - 4
+        assert host.check(bytes(image), *sizes) is host.Status.OP, field
+
+
+def test_a_program_for_vectors_has_no_others_packings() -> None:
+    done = 0
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        op, out = networks.operator(rng, Kind.ADD, (0, 1), (3, 3, 2), 2)
+        add = packed(lower(single(op, (3, 3, 2), out), [], set(), rng), Family.DSP).program
+        if count(add):
+            assert host.check(pack(add), [18, 18], [18]) is host.Status.OK
+            assert host.check(pack(dataclasses.replace(add, target=Family.RVV)), [18, 18], [18]) is host.Status.OP
+            done += 1
+    assert done
 
 
 def test_windows_of_3x3() -> None:

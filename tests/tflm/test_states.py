@@ -36,7 +36,11 @@ def test_a_thousand_steps(build: Callable[[], bytes]) -> None:
     assert differing(data, done.model, STEPS, (1, 333, 334, 700)) == 0
 
 
-@pytest.mark.parametrize("options", [{"op_per": "block"}, {"target": "cortex-m4"}, {"target": "cortex-m55"}], ids=str)
+@pytest.mark.parametrize(
+    "options",
+    [{"op_per": "block"}, {"target": "cortex-m4"}, {"target": "cortex-m55"}, {"target": "rv32-v"}],
+    ids=str,
+)
 @pytest.mark.parametrize("build", [streaming.mixed, streaming.chunks])
 def test_other_settings(build: Callable[[], bytes], options: dict[str, Any]) -> None:
     data = build()

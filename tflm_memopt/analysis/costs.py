@@ -147,7 +147,7 @@ def table(target: str, core: str | None = None) -> Table:
 
 def runs(core: str | None, target: str) -> bool:
     """Whether it is a core that was measured, and runs this target's programs."""
-    return core is not None and core in tables() and family(tables()[core].target) >= family(target)
+    return core is not None and core in tables() and family(target) in family(tables()[core].target).runs
 
 
 DEFAULT = "cortex-m0"

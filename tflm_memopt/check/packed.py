@@ -12,17 +12,19 @@ from tflm_memopt.plan.plan import Stage
 
 def kernel_scratch(stage: Stage, op: RowOp, columns: int) -> int:
     """Bytes. Of a depthwise convolution a pixel; of others the values under the windows of up to 4 columns (5 are 3 and
-    2) as int16, or of 2 as bytes for Helium, 1,728 B at the most, or 4,608 B of two columns or one; but nothing where
-    single pixels become others, 8 or 16 channels at a time.
+    2) as int16, or as bytes of 2 for Helium and of 4 for RISC-V's vectors, 1,728 B at the most, or 4,608 B of two
+    columns or one; but nothing where single pixels become others, any channels or 8 or 16 at a time.
     """
     if op.packing in (Packing.NONE, Packing.DSP_ADD, Packing.DSP_DENSE) or stage.iterative or stage.walk.groups > 1:
         return 0
-    channels, helium = op.reads[0].c, op.packing in (Packing.MVE_CONV, Packing.MVE_DEPTHWISE)
-    if op.packing in (Packing.DSP_DEPTHWISE, Packing.MVE_DEPTHWISE):
+    channels, helium, vectors = op.reads[0].c, op.packing is Packing.MVE_CONV, op.packing is Packing.RVV_CONV
+    if op.packing in (Packing.DSP_DEPTHWISE, Packing.MVE_DEPTHWISE, Packing.RVV_DEPTHWISE):
         return channels
     pointwise = columns == 1 and op.window.kernel_h * op.window.kernel_w == 1
-    if pointwise and (channels % 16 == 0 if helium else channels % 8 == 0 and op.writes.c > 3):
+    if pointwise and (vectors or (channels % 16 == 0 if helium else channels % 8 == 0 and op.writes.c > 3)):
         return 0
+    if vectors:
+        return _most(op.window.kernel_h * op.window.kernel_w * channels, min(4, columns))
     values = 0
     for _ in range(op.window.kernel_h):
         values += op.window.kernel_w * channels
@@ -31,7 +33,11 @@ def kernel_scratch(stage: Stage, op: RowOp, columns: int) -> int:
     while values % (16 if helium else 8):
         values += 1
     nbytes, most = (values, 2) if helium else (2 * values, 3 if columns == 5 else 4)
-    most = min(most, columns)
+    return _most(nbytes, min(most, columns))
+
+
+def _most(nbytes: int, most: int) -> int:
+    """Bytes of up to so many pixels, of which each takes so many."""
     pixels = 1
     while pixels < most and (pixels + 1) * nbytes <= (4608 if pixels == 1 else 1728):
         pixels += 1

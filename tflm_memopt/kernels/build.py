@@ -55,18 +55,18 @@ class Builder:
         self.numbers += names
         return tuple(Index.name(name) for name in names)
 
-    def ram(self, name: str, kind: Type, *shape: Index | int) -> Array:
-        """An input, or a workspace."""
-        return self._tensor(Array(name, Memory.RAM, kind, *_row_major(shape)))
+    def ram(self, name: str, kind: Type, *shape: Index | int, strides: tuple[Index, ...] = ()) -> Array:
+        """An input, or a workspace. strides: those of all axes but the last, where they do not lie side by side."""
+        return self._tensor(Array(name, Memory.RAM, kind, *_row_major(shape, strides)))
 
     def rows(self, name: str, kind: Type, *shape: Index | int) -> Array:
         """An input whose rows lie anywhere: of each, the address."""
         extents, strides = _row_major(shape)
         return self._tensor(Array(name, Memory.RAM, kind, extents, strides, pointers=True))
 
-    def output(self, name: str, kind: Type, *shape: Index | int) -> Array:
-        """Every element has to be stored once."""
-        return self._tensor(Array(name, Memory.RAM, kind, *_row_major(shape), written=True))
+    def output(self, name: str, kind: Type, *shape: Index | int, strides: tuple[Index, ...] = ()) -> Array:
+        """Every element has to be stored once. strides: as of ram()."""
+        return self._tensor(Array(name, Memory.RAM, kind, *_row_major(shape, strides), written=True))
 
     def flash(
         self, name: str, kind: Type, *shape: Index | int, stride: Index | None = None, strides: tuple[Index, ...] = ()
@@ -74,9 +74,8 @@ class Builder:
         """Constants. stride: of a vector whose elements do not lie side by side; strides: those of all axes but the
         last, whose elements do.
         """
-        extents, dense = _row_major(shape)
-        given = (stride,) if stride else (*strides, Index.of(1)) if strides else dense
-        return self._tensor(Array(name, Memory.FLASH, kind, extents, given))
+        extents, dense = _row_major(shape, strides)
+        return self._tensor(Array(name, Memory.FLASH, kind, extents, (stride,) if stride else dense))
 
     @contextmanager
     def loop(self, var: str, extent: Index | int) -> Iterator[Index]:
@@ -148,6 +147,22 @@ class Builder:
         x = self.rescale(value, multiplier, self.compute("copy", Type.INT32, shift))
         return self.clamp(self.compute("add", Type.INT32, x, zero_point), span)
 
+    def scaled(self, value: Reg, multiplier: Reg) -> Reg:
+        """A sum * multiplier / 2^31, less 1 where the sum is negative, for saturated(): TFLM's two roundings, where
+        the shift that follows is to the right.
+        """
+        sign = self.compute("shift_right", Type.INT32, value, Index.of(31))
+        x = self.compute("high_mul", Type.INT32, value, multiplier)
+        return self.compute("add", Type.INT32, x, sign)
+
+    def saturated(self, value: Reg, right: Reg, zero_point: Index, span: tuple[Index, Index]) -> Reg:
+        """An int8 of it: value / 2^right + zero_point, clamped."""
+        x = self.compute("clip16", Type.INT16, value, right)
+        x = self.compute("add16", Type.INT16, x, zero_point)
+        x = self.compute("clip8", Type.INT8, x)
+        x = self.compute("max", Type.INT8, x, span[0])
+        return self.compute("min", Type.INT8, x, span[1])
+
     def clamp(self, value: Reg, span: tuple[Index, Index]) -> Reg:
         """To [low, high], as int8."""
         x = self.compute("max", Type.INT32, value, span[0])
@@ -201,8 +216,13 @@ def _indices(at: tuple[Index | int, ...]) -> tuple[Index, ...]:
     return tuple(Index.of(i) for i in at)
 
 
-def _row_major(shape: tuple[Index | int, ...]) -> tuple[tuple[Index, ...], tuple[Index, ...]]:
+def _row_major(
+    shape: tuple[Index | int, ...], given: tuple[Index, ...] = ()
+) -> tuple[tuple[Index, ...], tuple[Index, ...]]:
+    """Extents and strides. given: strides of all axes but the last."""
     extents, stride = _indices(shape), Index.of(1)
+    if given:
+        return extents, (*given, stride)
     strides: list[Index] = []
     for extent in reversed(extents):
         strides.insert(0, stride)

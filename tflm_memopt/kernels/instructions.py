@@ -37,11 +37,17 @@ class VectorUnit:
 
     registers: int
     group: int
-    """Registers that hold a vector of int32; of narrower elements as many fewer."""
+    """Registers that hold a vector of the widest elements of a loop; of narrower ones as many fewer."""
+    widest: Type = Type.INT32
 
     def size(self, kind: Type) -> int:
         """Registers of one vector."""
-        return self.group * kind.value // Type.INT32.value
+        return max(1, self.group * kind.value // self.widest.value)
+
+    def setting(self, bits: int) -> str:
+        """Elements of so many bits, as many as there are of the widest."""
+        eighths = self.group * bits // self.widest.value
+        return f"e{bits}, " + (f"m{eighths // 8}" if eighths >= 8 else f"mf{8 // eighths}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,6 +117,9 @@ SCALAR = (
     _scalar("mul", "(int32_t)((uint32_t){a} * (uint32_t){b})"),
     _scalar("max", "({a} > {b} ? {a} : {b})"),
     _scalar("min", "({a} < {b} ? {a} : {b})"),
+    _scalar("clip16", "tmo_clip16({a}, {b})"),
+    _scalar("add16", "tmo_clip16({a} + {b}, 0)"),
+    _scalar("clip8", "tmo_clamp({a}, INT8_MIN, INT8_MAX)", 1),
     _scalar("shift_left", "(int32_t)((uint32_t){a} << {b})"),
     _scalar("shift_left_saturated", "tmo_shift_saturated({a}, (uint32_t){b})"),
     _scalar("shift_right", "({a} >> {b})"),
@@ -150,6 +159,11 @@ RVV_INSTRUCTIONS = (
     *_vector("mul", "vmul"),
     *_vector("max", "vmax"),
     *_vector("min", "vmin"),
+    *_vector("max", "vmax", width=8),
+    *_vector("min", "vmin", width=8),
+    Instruction("clip16", "v16", ("v32", "v16"), "vnclip.wv {d}, {a}, {b}", 16),
+    *_vector("add16", "vsadd", width=16),
+    Instruction("clip8", "v8", ("v16",), "vnclip.wi {d}, {a}, 0", 8),
     *_vector("and", "vand"),
     *_vector("shift_left", "vsll"),
     *_vector("shift_right", "vsra"),
@@ -158,7 +172,7 @@ RVV_INSTRUCTIONS = (
     Instruction("dot", "v32", ("v16", "v16"), "vwmacc.vv {d}, {a}, {b}", 16),
     Instruction("dot", "v32", ("s", "v16"), "vwmacc.vx {d}, {a}, {b}", 16),
 )
-"""RISC-V "V" 1.0, sections 11 to 12; vsmul and vssra round halves up, as vxrm = 0 says."""
+"""RISC-V "V" 1.0, sections 11 to 12; vsmul, vssra and vnclip round halves up, as vxrm = 0 says."""
 
 
 def narrow_by_halves(one: Compute, prefix: str) -> Sequence[Compute]:

@@ -155,6 +155,11 @@ class Array:
             total = total * extent
         return total
 
+    @property
+    def reach(self) -> Index:
+        """Elements from its first to its last one, with what lies between them."""
+        return self.offset([extent - 1 for extent in self.shape]) + 1
+
 
 @dataclass(frozen=True, slots=True)
 class Reg:
@@ -226,6 +231,8 @@ class For:
     """As many turns at once as there are lanes; the body's registers are vectors along it."""
     segment: int = 0
     """Lanes of a vectorised loop at the most, which makes it vMCU's segment; 0: what the core has."""
+    group: int = 0
+    """Registers of a vector of its widest elements; 0: as many as the core can have."""
     step: int = 1
     """Turns that the body makes; the last ones, if they are fewer, are made by `rest`, one after the other."""
     rest: tuple[Statement, ...] = ()

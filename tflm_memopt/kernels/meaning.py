@@ -53,6 +53,11 @@ def shift_right_rounded(x: Ints, exponent: Ints) -> Ints:
     return shifted
 
 
+def clip(x: Ints, bits: int) -> Ints:
+    """To what so many bits hold."""
+    return np.clip(x, -(1 << bits - 1), (1 << bits - 1) - 1)
+
+
 OPS: Mapping[str, Callable[..., Ints]] = {
     "copy": lambda a: a,
     "add": np.add,
@@ -64,6 +69,9 @@ OPS: Mapping[str, Callable[..., Ints]] = {
     "shift_left": lambda a, e: a << e,
     "shift_right": lambda a, e: a >> e,
     "shift_right_rounded": shift_right_rounded,
+    "clip16": lambda a, e: clip(shift_right_rounded(a, e), 16),
+    "add16": lambda a, b: clip(a + b, 16),
+    "clip8": lambda a: clip(a, 8),
     "high_mul": high_mul,
     "high_mul_signed": lambda a, b: np.minimum(high_mul(a, b), MOST),
     "shift_left_saturated": lambda a, e: np.clip(a << e, -MOST - 1, MOST),
@@ -172,7 +180,7 @@ def run(kernel: KernelProgram, values: Extents, arrays: Arrays, lanes: int = 4) 
         if tensor.name in arrays:
             memory[tensor.name] = arrays[tensor.name].reshape(-1).astype(np.int64)
         else:
-            memory[tensor.name] = np.zeros(tensor.elements.at(values), np.int64)
+            memory[tensor.name] = np.zeros(tensor.reach.at(values), np.int64)
         valid[tensor.name] = np.full(len(memory[tensor.name]), tensor.name in arrays)
     machine = Machine(kernel, memory, valid, {})
     for one, names, count in walk(kernel, values, lanes):
@@ -185,14 +193,22 @@ def run(kernel: KernelProgram, values: Extents, arrays: Arrays, lanes: int = 4) 
         else:
             machine.compute(one, names)
     outputs = {t.name: memory[t.name] for t in kernel.tensors if t.written}
-    for name in outputs:
-        if not valid[name].all():
+    for tensor in kernel.tensors:
+        if tensor.written and not valid[tensor.name][_places(tensor, values)].all():
             raise KernelError(
-                f"{kernel.name}: '{name}' is not stored everywhere",
+                f"{kernel.name}: '{tensor.name}' is not stored everywhere",
                 code="kernel_not_stored",
                 hint="loops over all of its shape",
             )
     return outputs
+
+
+def _places(tensor: Array, values: Extents) -> Ints:
+    """Where all elements are."""
+    at = np.zeros(1, np.int64)
+    for extent, stride in zip(tensor.shape, tensor.strides, strict=True):
+        at = np.add.outer(at, stride.at(values) * np.arange(extent.at(values), dtype=np.int64)).reshape(-1)
+    return at
 
 
 def reads(one: Compute) -> tuple[Reg, ...]:

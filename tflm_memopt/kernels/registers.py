@@ -55,11 +55,12 @@ def _in_order(body: Sequence[Statement]) -> tuple[list[Statement], list[tuple[in
     loops: list[tuple[int, int]] = []
     for one in body:
         if isinstance(one, (For, When)):
-            inner, deeper = _in_order(one.body)
-            if isinstance(one, For):
-                loops.append((len(order), len(order) + len(inner) - 1))
-            loops += [(len(order) + a, len(order) + b) for a, b in deeper]
-            order += inner
+            for part in (one.body, one.rest) if isinstance(one, For) else (one.body,):
+                inner, deeper = _in_order(part)
+                if isinstance(one, For):
+                    loops.append((len(order), len(order) + len(inner) - 1))
+                loops += [(len(order) + a, len(order) + b) for a, b in deeper]
+                order += inner
         else:
             order.append(one)
     return order, loops

@@ -5,8 +5,9 @@ As in Exo (Ikarashi et al., PLDI 2022): what a kernel computes is described once
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from typing import TypeAlias
 
 from tflm_memopt.errors import KernelError
 from tflm_memopt.kernels.language import (
@@ -40,21 +41,23 @@ def scheduled(kernel: KernelProgram, steps: Sequence[Rewrite]) -> KernelProgram:
     return kernel
 
 
-def vectorise(var: str, segment: int = 0) -> Rewrite:
-    """As many turns of a loop at once as a core has lanes, or `segment` at the most, which is vMCU's segment.
+def vectorise(var: str, segment: int = 0, group: int = 0) -> Rewrite:
+    """As many turns of a loop at once as a core has lanes, or `segment` at the most, which is vMCU's segment. group:
+    registers of a vector, For.group.
 
     May be done if a turn depends on no other one: registers that it changes are its own, what it stores lies elsewhere
     for each turn, what it frees follows on what the turn before freed, and addresses are linear in the variable.
     """
+    said = f"vectorise {var}" + (f", {segment} at the most" if segment else "") + (f", m{group}" if group else "")
 
     def rewrite(kernel: KernelProgram) -> KernelProgram:
         def vector(loop: For) -> For:
             _each_turn_alone(loop)
             wide = _depending(loop)
             body = tuple(_widened(one, wide, loop.var) for one in loop.body)
-            return replace(loop, body=body, vector=True, segment=segment)
+            return replace(loop, body=body, vector=True, segment=segment, group=group)
 
-        return _in_loop(kernel, var, vector, f"vectorise {var}" + (f", {segment} at the most" if segment else ""))
+        return _in_loop(kernel, var, vector, said)
 
     return rewrite
 
@@ -99,32 +102,109 @@ def reduce(var: str) -> Rewrite:
     return rewrite
 
 
-def jam(var: str, turns: int) -> Rewrite:
+def jam(var: str, turns: int, *, apart: bool = False) -> Rewrite:
     """So many turns of a loop at once, side by side, inside of the loops that it has: what they load alike is loaded
     once. May be done where vectorise() may, and where what it has was vectorised.
+
+    apart: between its loops, one turn after the other, which takes fewer registers; may be done where what the turns
+    have in common is one value there.
     """
 
     def rewrite(kernel: KernelProgram) -> KernelProgram:
         def jammed(loop: For) -> For:
-            _each_turn_alone(loop)
+            _each_turn_alone(_alone(loop), vectors=apart)
             wide = _depending(loop)
 
             def copies(body: Sequence[Statement]) -> list[Statement]:
                 out: list[Statement] = []
-                for one in body:
-                    if isinstance(one, (For, When)):
-                        out.append(within(one, copies))
-                    elif _varies(one, wide):
-                        out += [_turn(one, wide, loop.var, k) for k in range(turns)]
-                    else:
-                        out.append(one)
+                for runs in _runs(body):
+                    if isinstance(runs, (For, When)):
+                        out.append(within(runs, copies))
+                        continue
+                    _one_value(loop, wide, runs)
+                    for part in [runs] if apart else [[one] for one in runs]:
+                        for k in range(turns):
+                            out += [_turn(one, wide, loop.var, k) for one in part if k == 0 or _varies(one, wide)]
                 return out
 
             return replace(loop, body=tuple(copies(loop.body)), step=turns, rest=loop.body)
 
-        return _in_loop(kernel, var, jammed, f"jam {var}, {turns} turns")
+        return _in_loop(kernel, var, jammed, f"jam {var}, {turns} turns" + (" apart" if apart else ""))
 
     return rewrite
+
+
+def unroll(var: str, turns: int) -> Rewrite:
+    """So many turns of a loop one after the other, as long as so many are left; of each loop with that variable, where
+    jam() has made several. May be done always, except to a vector loop.
+    """
+
+    def rewrite(kernel: KernelProgram) -> KernelProgram:
+        def unrolled(loop: For) -> For:
+            own = _anew(_alone(loop).body)
+            body = tuple(_moved(one, own, loop.var, k) for k in range(turns) for one in loop.body)
+            return replace(loop, body=body, step=turns, rest=loop.body)
+
+        return _in_loop(kernel, var, unrolled, f"unroll {var}, {turns} turns", every=True)
+
+    return rewrite
+
+
+Plain: TypeAlias = Load | Compute | Store | Free
+
+
+def _runs(body: Sequence[Statement]) -> Iterator[For | When | list[Plain]]:
+    """Loops and conditions, and what stands between them."""
+    between: list[Plain] = []
+    for one in body:
+        if isinstance(one, (For, When)):
+            yield from (between,) if between else ()
+            yield one
+            between = []
+        else:
+            between.append(one)
+    yield from (between,) if between else ()
+
+
+def _alone(loop: For) -> For:
+    if loop.vector or loop.rest:
+        raise KernelError(
+            f"the loop over '{loop.var}' takes several turns at once already",
+            code="kernel_turns",
+            hint="one of vectorise, reduce, unroll and jam for each loop",
+        )
+    return loop
+
+
+def _one_value(loop: For, wide: set[str], body: Sequence[Plain]) -> None:
+    """Whether registers that all turns of a loop share are given a value once in what stands between two loops."""
+    shared = [one.to.name for one in body if isinstance(one, (Load, Compute)) and not _varies(one, wide)]
+    if twice := next((name for name in shared if shared.count(name) > 1), None):
+        raise KernelError(
+            f"turns of the loop over '{loop.var}' cannot share '{twice}', which changes",
+            code="kernel_shared",
+            hint="a register for each value",
+        )
+
+
+def _anew(body: Sequence[Statement]) -> set[str]:
+    """Registers that it loads or computes, not those that it adds to."""
+    found: set[str] = set()
+    for one in statements(body):
+        if isinstance(one, Load) or (isinstance(one, Compute) and one.to not in reads(one)):
+            found.add(one.to.name)
+    return found
+
+
+def _moved(one: Statement, own: set[str], var: str, k: int) -> Statement:
+    """The k-th turn's, of loops, too."""
+    if not isinstance(one, (For, When)):
+        return _turn(one, own, var, k)
+    at = Index.name(var) + k
+    inside = within(one, lambda body: [_moved(s, own, var, k) for s in body])
+    if isinstance(inside, For):
+        return replace(inside, extent=inside.extent.put(var, at))
+    return replace(inside, at=inside.at.put(var, at), extent=inside.extent.put(var, at))
 
 
 def _varies(one: Load | Compute | Store | Free, wide: set[str]) -> bool:
@@ -306,27 +386,31 @@ def _constant(kernel: KernelProgram, name: str, axes: Sequence[int]) -> Array:
     return old
 
 
-def _in_loop(kernel: KernelProgram, var: str, change: Callable[[For], For], said: str) -> KernelProgram:
-    found = _loop(kernel, var)
+def _in_loop(
+    kernel: KernelProgram, var: str, change: Callable[[For], For], said: str, *, every: bool = False
+) -> KernelProgram:
+    """With a loop changed. every: with all loops over the variable changed."""
+    _loop(kernel, var, every=every)
 
     def changed(one: Statement) -> Statement:
-        if one is found:
-            return change(found)
-        return replace(one, body=tuple(map(changed, one.body))) if isinstance(one, (For, When)) else one
+        if isinstance(one, For) and one.var == var:
+            return change(one)
+        return within(one, lambda body: list(map(changed, body))) if isinstance(one, (For, When)) else one
 
     return replace(kernel, body=tuple(map(changed, kernel.body)), schedule=(*kernel.schedule, said))
 
 
-def _loop(kernel: KernelProgram, var: str) -> For:
+def _loop(kernel: KernelProgram, var: str, *, every: bool = False) -> For:
     found = [one for one in statements(kernel.body) if isinstance(one, For) and one.var == var]
-    if len(found) != 1:
+    if not found or (len(found) > 1 and not every):
         raise KernelError(
             f"{kernel.name} has {len(found)} loops over '{var}'", code="kernel_loop", hint="a loop's variable, once"
         )
     return found[0]
 
 
-def _each_turn_alone(loop: For) -> None:
+def _each_turn_alone(loop: For, *, vectors: bool = False) -> None:
+    """Raises KernelError where it is not so. vectors: loops of vectors may be in it."""
     own: set[str] = set()
     for one in statements(loop.body):
         why = ""
@@ -335,7 +419,7 @@ def _each_turn_alone(loop: For) -> None:
             why = "" if side_by_side else f"what is freed of '{one.tensor.name}' does not follow on from turn to turn"
         elif isinstance(one, For):
             why = f"the extent of '{one.var}' depends on it" if loop.var in one.extent.names else ""
-            why = f"'{one.var}' in it is a vector" if one.vector and not one.rest else why
+            why = f"'{one.var}' in it is a vector" if one.vector and not (one.rest or vectors) else why
         elif isinstance(one, Load) and one.by is not None:
             why = f"'{one.tensor.name}' is looked up"
         elif isinstance(one, When):
@@ -381,7 +465,7 @@ def _widened(one: Statement, wide: set[str], var: str) -> Statement:
         return reg(o) if isinstance(o, Reg) else o
 
     if isinstance(one, (For, When)):
-        return replace(one, body=tuple(_widened(s, wide, var) for s in one.body))
+        return within(one, lambda body: [_widened(s, wide, var) for s in body])
     if isinstance(one, Load):
         return replace(one, to=reg(one.to))
     if isinstance(one, Store):

@@ -7,7 +7,7 @@ their instructions are assembly, so that no compiler's intrinsics are needed.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from tflm_memopt.errors import KernelError
@@ -59,11 +59,11 @@ def lines(kernel: KernelProgram, table: InstructionTable) -> list[str]:
     return writer.lines
 
 
-def function(kernel: KernelProgram, table: InstructionTable) -> str:
-    """The definition of tmo_NAME_TARGET(). Raises KernelError for what the target cannot do."""
+def function(kernel: KernelProgram, table: InstructionTable, ending: str = "") -> str:
+    """The definition of tmo_NAMEENDING_TARGET(). Raises KernelError for what the target cannot do."""
     how = "; ".join(for_target(kernel, table).schedule)
     about = f"/* {how}. */\n" if how else ""
-    head = f"void tmo_{kernel.name}_{table.name}(const tmo_{kernel.name}_operands *o)"
+    head = f"void tmo_{kernel.name}{ending}_{table.name}(const tmo_{kernel.name}_operands *o)"
     return about + library_function(kernel, table, head, lambda name: f"o->{name}")
 
 
@@ -108,6 +108,8 @@ class Writer:
     depth: int = 1
     declared: set[str] = field(default_factory=set)
     vectors: Mapping[str, int] = field(default_factory=dict)
+    unit: VectorUnit | None = None
+    """As the vector loop around has it."""
     width: int = 0
     """Bits that the vector unit is set to; 0: not known."""
     last: bool = False
@@ -140,16 +142,20 @@ class Writer:
         if one.step > 1:
             self.stepped(one, one.step)
             return
-        widths = self._widths(one.body)
-        if len(widths) == 1:
-            self.set_width(*widths)
-        kept = self.width if len(widths) == 1 else 0
+        kept = self._kept(one.body)
         self.say(f"for (uint32_t {one.var} = 0; {one.var} < {one.extent}; ++{one.var}) {{")
         self.depth, self.width = self.depth + 1, kept
         before = set(self.declared)
         self.body(one.body)
         self.depth, self.width, self.declared = self.depth - 1, kept, before
         self.say("}")
+
+    def _kept(self, body: Sequence[Statement]) -> int:
+        """The width that the vector unit keeps in all turns of a loop, where it is one; 0: several, or none."""
+        widths = self._widths(body)
+        if len(widths) == 1:
+            self.set_width(*widths)
+        return self.width if len(widths) == 1 else 0
 
     def when(self, one: When) -> None:
         self.say(f"if ((uint32_t)({one.at}) < {one.extent}) {{")
@@ -164,15 +170,18 @@ class Writer:
 
     def vector_loop(self, one: For, unit: VectorUnit) -> None:
         """Strips of as many turns as the registers have room for."""
-        self.vectors = assign(f"the loop over '{one.var}'", one.body, unit)
-        extent, group = one.extent, unit.group
+        widest = max((r.type for r in _vectors(one.body)), key=lambda kind: kind.value)
+        self.unit = replace(unit, group=one.group or unit.group, widest=widest)
+        self.vectors = assign(f"the loop over '{one.var}'", one.body, self.unit)
+        extent, bits = one.extent, ELEMENT_BITS * widest.value
         self.say(f"for (uint32_t {one.var} = 0, lanes; {one.var} < {extent}; {one.var} += lanes) {{")
         self.depth += 1
         left = f"{extent} - {one.var}"
         if one.segment:
             left = f"({left} < {one.segment}u ? {left} : {one.segment}u)"
-        self.say(f'__asm__ volatile("vsetvli %0, %1, e32, m{group}, ta, ma" : "=r"(lanes) : "r"({left}));')
-        self.width = 32
+        setting = self.unit.setting(bits)
+        self.say(f'__asm__ volatile("vsetvli %0, %1, {setting}, ta, ma" : "=r"(lanes) : "r"({left}));')
+        self.width = bits
         before = set(self.declared)
         self.body(one.body)
         self.depth, self.declared, self.width = self.depth - 1, before, 0
@@ -191,9 +200,15 @@ class Writer:
 
     def stepped(self, one: For, step: int) -> None:
         """Turns of so many at once, and the rest of them one by one."""
+        kept = self._kept((*one.body, *one.rest))
         self.say(f"uint32_t {one.var} = 0;")
-        self._block(f"for (; {one.var} + {step} <= {one.extent}; {one.var} += {step}) {{", one.body)
-        self._block(f"for (; {one.var} < {one.extent}; ++{one.var}) {{", one.rest)
+        for head, body in (
+            (f"for (; {one.var} + {step} <= {one.extent}; {one.var} += {step}) {{", one.body),
+            (f"for (; {one.var} < {one.extent}; ++{one.var}) {{", one.rest),
+        ):
+            self.width = kept
+            self._block(head, body)
+        self.width = kept
 
     def _block(self, head: str, body: Sequence[Statement], first: str = "") -> None:
         self.say(head)
@@ -267,9 +282,8 @@ class Writer:
 
     def set_width(self, bits: int) -> None:
         """Elements of so many bits from here on, of as many lanes as before."""
-        if self.table.vectors and bits not in (0, self.width):
-            group = self.table.vectors.group * bits // 32
-            self.say(f'__asm__ volatile("vsetvli zero, %0, e{bits}, m{group}, ta, ma" : : "r"(lanes));')
+        if self.unit and bits not in (0, self.width):
+            self.say(f'__asm__ volatile("vsetvli zero, %0, {self.unit.setting(bits)}, ta, ma" : : "r"(lanes));')
             self.width = bits
 
     def _widths(self, body: Sequence[Statement]) -> set[int]:
@@ -309,6 +323,13 @@ class Writer:
         else:
             self.declared.add(to.name)
             self.say(f"int32_t {to.name} = {value};")
+
+
+def _vectors(body: Sequence[Statement]) -> Iterator[Reg]:
+    """The registers of a vector loop."""
+    for one in statements(body):
+        regs = (one.to,) if isinstance(one, (Load, Compute)) else (one.value,) if isinstance(one, Store) else ()
+        yield from (reg for reg in regs if reg.along)
 
 
 def _value(operand: Operand) -> str:

@@ -44,6 +44,8 @@ def pack(op: RowOp) -> Packed:
         return Packed(op.packing, mve_weights(weights), mve_scales(op))
     if op.packing is Packing.MVE_DEPTHWISE:
         return Packed(op.packing, mve_stream(weights, _mve_scales(op)), None)
+    if op.packing in (Packing.RVV_CONV, Packing.RVV_DEPTHWISE):
+        return Packed(op.packing, rvv_weights(weights), rvv_scales(op))
     raise ValueError(f"{op.name} is not packed")
 
 
@@ -65,6 +67,10 @@ def constant_sizes(
         return -(-out_channels // 4) * (16 + 8 * (-(-taps // TURN) * TURN) + 48), None
     if packing is Packing.MVE_DEPTHWISE:
         return -(-out_channels // VECTOR) * VECTOR * (12 + taps + taps % 2), None
+    if packing is Packing.RVV_DEPTHWISE:
+        return taps * out_channels, 2 * out_channels + -(-out_channels // 2)
+    if packing is Packing.RVV_CONV:
+        return taps * in_channels * out_channels, 2 * out_channels + -(-out_channels // 2)
     pairs, values = -(-out_channels // 2), packed_values(packing, kernel, in_channels)
     if packing is Packing.MVE_CONV:
         channels = -(-out_channels // QUAD) * QUAD
@@ -162,6 +168,19 @@ def mve_stream(filters: NDArray[np.int8], scales: NDArray[np.int64]) -> NDArray[
         own = scales[first : first + VECTOR][MVE_ORDER, :]
         stream += [_int32(own[:, 0]), padded[first : first + VECTOR].T, _int32(own[:, 1:].T)]
     return np.concatenate([np.ascontiguousarray(part).reshape(-1).view(np.int8) for part in stream])
+
+
+def rvv_weights(filters: NDArray[np.int8]) -> NDArray[np.int8]:
+    """[out][kernel_h][kernel_w][in] -> [kernel_h][kernel_w][in][out]; of a depthwise one `in` is 1."""
+    return np.ascontiguousarray(np.moveaxis(filters, 0, -1), np.int8).reshape(-1)
+
+
+def rvv_scales(op: RowOp) -> NDArray[np.int32]:
+    """Biases, multipliers, and right shifts as int16, up to an even number of them."""
+    bias, multipliers, shifts = _mve_scales(op).T
+    rights = np.zeros(len(shifts) + len(shifts) % 2, "<i2")
+    rights[: len(shifts)] = -shifts
+    return np.concatenate((_int32(bias), _int32(multipliers), rights.view("<i4")))
 
 
 def _mve_scales(op: RowOp) -> NDArray[np.int64]:

@@ -24,6 +24,10 @@ class Packing(enum.IntEnum):
     """ADD, its three scalings prepared."""
     DSP_DENSE = 6
     """Three pairs of output channels at once, of a single pixel."""
+    RVV_CONV = 7
+    """All output channels side by side, for each value that is read."""
+    RVV_DEPTHWISE = 8
+    """All channels side by side, for each tap."""
 
 
 class Family(enum.IntEnum):
@@ -35,6 +39,13 @@ class Family(enum.IntEnum):
     """Armv7E-M and Armv8-M with the DSP extension."""
     MVE = 2
     """Helium, which runs what DSP runs, too."""
+    RVV = 3
+    """RISC-V with vectors, Zve32x or more."""
+
+    @property
+    def runs(self) -> tuple[Family, ...]:
+        """Whose programs these cores run, their own last."""
+        return {Family.MVE: (Family.GENERIC, Family.DSP, Family.MVE)}.get(self, tuple(sorted({Family.GENERIC, self})))
 
 
 TARGETS = {
@@ -43,6 +54,7 @@ TARGETS = {
     "cortex-m7": Family.DSP,
     "cortex-m33": Family.DSP,
     "cortex-m55": Family.MVE,
+    "rv32-v": Family.RVV,
 }
 """What `--target` may say."""
 GENERIC = "generic"
@@ -57,7 +69,9 @@ PIXELS, TILE = 4, 2304
 """Output pixels that are computed at once, at most, and int16 of theirs, three eighths of them for more than two:
 TMO_PACKED_PIXELS, TMO_PACKED_TILE."""
 MVE_PIXELS, MVE_TILE = 2, 4608
-"""The same for Helium, bytes: TMO_MVE_PIXELS, TMO_MVE_TILE."""
+"""The same for Helium, bytes: TMO_MVE_PIXELS, TMO_MVE_TILE. RISC-V takes as many bytes, of PIXELS."""
+OF_BYTES = (Packing.MVE_CONV, Packing.RVV_CONV)
+"""Convolutions that multiply bytes as they are."""
 TAPS = 51
 """Taps of a packed depthwise convolution at most: TMO_PACKED_TAPS."""
 LEAST_DEPTH = 4
@@ -72,21 +86,23 @@ def packed_values(packing: Packing, kernel: tuple[int, int], channels: int) -> i
     """
     if packing is Packing.MVE_CONV:
         return -(-kernel[0] * kernel[1] * channels // VECTOR) * VECTOR
+    if packing is Packing.RVV_CONV:
+        return kernel[0] * kernel[1] * channels
     row = -(-kernel[1] * channels // QUAD) * QUAD
     return -(-kernel[0] * row // OCTET) * OCTET
 
 
 def tile_limit(packing: Packing) -> int:
     """The greatest K."""
-    return MVE_TILE if packing is Packing.MVE_CONV else TILE
+    return MVE_TILE if packing in OF_BYTES else TILE
 
 
 def is_direct(packing: Packing, kernel: tuple[int, int], in_channels: int, out_channels: int, columns: int) -> bool:
     """Whether a packed convolution takes the bytes of its only pixel as they lie there: no scratch, no limit."""
     if kernel != (1, 1) or columns != 1:
         return False
-    if packing is Packing.MVE_CONV:
-        return in_channels % VECTOR == 0
+    if packing in OF_BYTES:
+        return packing is Packing.RVV_CONV or in_channels % VECTOR == 0
     return in_channels % OCTET == 0 and out_channels >= LEAST_DEPTH
 
 
@@ -96,7 +112,7 @@ def packed_pixels(packing: Packing, values: int, columns: int) -> int:
     >>> [packed_pixels(Packing.DSP_CONV, 64, n) for n in (1, 4, 5, 9)]
     [1, 4, 3, 4]
     """
-    most = MVE_PIXELS if packing is Packing.MVE_CONV else PIXELS - (columns == PIXELS + 1)
+    most = {Packing.MVE_CONV: MVE_PIXELS, Packing.RVV_CONV: PIXELS}.get(packing, PIXELS - (columns == PIXELS + 1))
     pixels, limit = min(most, columns), tile_limit(packing)
     while pixels > 1 and pixels * values > (limit // 8 * 3 if pixels > 2 else limit):
         pixels -= 1
@@ -105,4 +121,4 @@ def packed_pixels(packing: Packing, values: int, columns: int) -> int:
 
 def tile_bytes(packing: Packing, values: int, columns: int) -> int:
     """Scratch of a packed convolution whose firing makes so many columns: values of a few."""
-    return (1 if packing is Packing.MVE_CONV else 2) * values * packed_pixels(packing, values, columns)
+    return (1 if packing in OF_BYTES else 2) * values * packed_pixels(packing, values, columns)

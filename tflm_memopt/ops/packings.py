@@ -72,6 +72,11 @@ def mve_tile_fits(op: RowOp) -> str | None:
     return tile_fits(op, Packing.MVE_CONV)
 
 
+def rvv_tile_fits(op: RowOp) -> str | None:
+    """The values of one pixel must fit into the tile"""
+    return tile_fits(op, Packing.RVV_CONV)
+
+
 def is_deep(op: RowOp) -> str | None:
     """At least 16 channels; or 4, 8 or 12 with 3x3 taps, not dilated in a row, and the whole range of a ReLU"""
     window, channels = op.window, op.reads[0].c
@@ -168,6 +173,8 @@ def addition_in_range(op: RowOp) -> str | None:
 DSP_ADD: tuple[Refusal, ...] = (is_addition, addition_in_range)
 MVE_CONV: tuple[Refusal, ...] = (is_convolution, mve_tile_fits, *SCALES, large_sums_fit)
 MVE_DEPTHWISE: tuple[Refusal, ...] = (is_depthwise, is_deep, taps_fit, weights_are_symmetric, *SCALES, large_sums_fit)
+RVV_CONV: tuple[Refusal, ...] = (is_convolution, rvv_tile_fits, *SCALES, large_sums_fit)
+RVV_DEPTHWISE: tuple[Refusal, ...] = (is_depthwise, taps_fit, *SCALES, large_sums_fit)
 PACKINGS: Mapping[Family, Mapping[Packing, tuple[Refusal, ...]]] = {
     Family.DSP: {
         Packing.DSP_DENSE: DSP_DENSE,
@@ -181,6 +188,7 @@ PACKINGS: Mapping[Family, Mapping[Packing, tuple[Refusal, ...]]] = {
         Packing.DSP_DEPTHWISE: DSP_DEPTHWISE,
         Packing.DSP_ADD: DSP_ADD,
     },
+    Family.RVV: {Packing.RVV_CONV: RVV_CONV, Packing.RVV_DEPTHWISE: RVV_DEPTHWISE},
 }
 """What each family can pack, the best first, and what must be proved for it."""
 

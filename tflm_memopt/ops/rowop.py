@@ -321,7 +321,7 @@ class RowOp:
     def scratch_bytes(self, columns: int) -> int:
         """Scratch of the kernel, on one core, when it is packed and a firing makes so many columns."""
         kernel, packing = (self.window.kernel_h, self.window.kernel_w), self.packing
-        if packing in (Packing.DSP_DEPTHWISE, Packing.MVE_DEPTHWISE):
+        if packing in (Packing.DSP_DEPTHWISE, Packing.MVE_DEPTHWISE, Packing.RVV_DEPTHWISE):
             return self.reads[0].c
         if packing in (Packing.NONE, Packing.DSP_ADD, Packing.DSP_DENSE):
             return 0

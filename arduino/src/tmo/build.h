@@ -48,10 +48,16 @@
 #else
 #define TMO_CORE_MVE 0
 #endif
+/* 1: RISC-V's vectors, Zve32x or more; the unit has to be on (mstatus.VS) wherever a model runs. */
+#ifndef TMO_RVV
+#define TMO_RVV 0
+#endif
 #define TMO_TWINS (UINTPTR_MAX > UINT32_MAX && !TMO_CORE_DSP)
 
 #define TMO_RUNS_DSP (TMO_CORE_DSP || TMO_TWINS)
 #define TMO_RUNS_MVE (TMO_CORE_MVE || TMO_TWINS)
+#define TMO_RUNS_RVV (TMO_RVV || TMO_TWINS)
+#define TMO_RUNS_PACKED (TMO_RUNS_DSP || TMO_RUNS_RVV)
 
 /* Parts of the executor that not every program needs. */
 enum {
@@ -69,10 +75,16 @@ enum {
 /* Those of a set whose operators this build runs unpacked. */
 #define TMO_BUILT(set) ((set) & (uint64_t)(TMO_KINDS))
 
+/* Of the packings that a build names, those of its core; and what nobody has packed yet is as if it were for the DSP extension. */
+#define TMO_OF_MVE (1ull << TMO_PACKING_MVE_CONV | 1ull << TMO_PACKING_MVE_DEPTHWISE)
+#define TMO_OF_RVV (1ull << TMO_PACKING_RVV_CONV | 1ull << TMO_PACKING_RVV_DEPTHWISE)
+#define TMO_OWN_PACKINGS                                                                                                      \
+  ((uint64_t)(TMO_PACKINGS) &                                                                                                 \
+   ((TMO_RUNS_DSP ? ~(TMO_OF_MVE | TMO_OF_RVV) : 0) | (TMO_RUNS_MVE ? TMO_OF_MVE : 0) | (TMO_RUNS_RVV ? TMO_OF_RVV : 0)))
+
 static inline bool tmo_has_kind(uint16_t kind) { return kind >= 64 || ((uint64_t)(TMO_KINDS) >> kind & 1) != 0; }
 static inline bool tmo_has_packing(uint16_t packing) {
-  const bool mve = packing == TMO_PACKING_MVE_CONV || packing == TMO_PACKING_MVE_DEPTHWISE;
-  return (mve ? TMO_RUNS_MVE : TMO_RUNS_DSP) && (packing >= 64 || ((uint64_t)(TMO_PACKINGS) >> packing & 1) != 0);
+  return packing >= 64 ? TMO_RUNS_DSP : (TMO_OWN_PACKINGS >> packing & 1) != 0;
 }
 
 static inline bool tmo_has_part(uint16_t part) { return ((uint32_t)(TMO_PARTS) >> part & 1) != 0; }

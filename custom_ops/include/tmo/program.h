@@ -28,7 +28,8 @@
 enum {
   TMO_TARGET_GENERIC = 0,
   TMO_TARGET_DSP = 1, /* Armv7E-M and Armv8-M with the DSP extension: Cortex-M4, M7, M33, and M55 as well */
-  TMO_TARGET_MVE = 2  /* Helium, which has that extension, too: Cortex-M55 */
+  TMO_TARGET_MVE = 2, /* Helium, which has that extension, too: Cortex-M55 */
+  TMO_TARGET_RVV = 3  /* RISC-V with vectors, Zve32x or more, in a build with TMO_RVV */
 };
 
 /* How the constants of one operator are laid out; 0: as tmo_op says. The converter packs what it has proved that the fast kernel computes
@@ -71,6 +72,15 @@ enum {
    * scratch. weights: as there, but three pairs at once: of each two values the int16_t of pair 0, of pair 1, of pair 2. Two or four pairs at
    * the end, or none, are one after the other. */
   TMO_PACKING_DSP_DENSE = 6,
+  /* CONV, and DEPTHWISE of one channel, for vectors of RISC-V. K: the values under a window, row by row.
+   * weights: for each of them, those of all output channels.
+   * bias: int32_t[channels] biases, [channels] m (not m2), int16_t[channels] e.
+   * accumulator: 4-aligned scratch of int8_t[K] for as many pixels as a firing makes at once: at most TMO_PACKED_PIXELS, and TMO_MVE_TILE bytes,
+   * three eighths of them for more than two pixels; K is not greater. None where firings make one pixel each, from one. */
+  TMO_PACKING_RVV_CONV = 7,
+  /* DEPTHWISE as of TMO_PACKING_DSP_DEPTHWISE.
+   * weights: for each tap, those of all channels. bias, accumulator: as of the two. */
+  TMO_PACKING_RVV_DEPTHWISE = 8,
 };
 
 #define TMO_PACKED_PIXELS 4  /* output pixels that a packed convolution computes at once */

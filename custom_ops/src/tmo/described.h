@@ -4,10 +4,7 @@
 
 #include <stdint.h>
 
-/* 1: convolutions on RISC-V's vectors, Zve32x or more; the unit has to be on (mstatus.VS) wherever a model runs. */
-#ifndef TMO_RVV
-#define TMO_RVV 0
-#endif
+#include "build.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -46,9 +43,48 @@ typedef struct {
   int32_t zero_a, zero_b, zero_out, low, high, scale_a, scale_b, scale_out, right_a, right_b, right_out;
 } tmo_add_operands;
 
+/* y[p, k] = saturate(bias[k] + sum over i of x[p, i] * w[i, k]). */
+typedef struct {
+  const int8_t *x;
+  int8_t *y;
+  const int8_t *w;
+  const int32_t *bias;
+  const int32_t *multipliers;
+  const int16_t *rights;
+  uint32_t pixels, values, filters;
+  int32_t apart, step, zero_out, low, high;
+} tmo_packed_conv_operands;
+
+/* y[p, k] = saturate(bias[k] + sum over taps t of x[t, p, k] * w[t, k]). */
+typedef struct {
+  const int8_t *const *x;
+  int8_t *y;
+  const int8_t *w;
+  const int32_t *bias;
+  const int32_t *multipliers;
+  const int16_t *rights;
+  uint32_t pixels, taps, reach, channels;
+  int32_t apart, zero_out, low, high;
+} tmo_packed_depthwise_operands;
+
+/* y[p, r, i] = x[r, p, i]. */
+typedef struct {
+  const int8_t *const *x;
+  int8_t *y;
+  uint32_t pixels, rows, reach, nbytes;
+  int32_t first, apart, step, next_row;
+} tmo_windows_operands;
+
 void tmo_conv_pixel_rvv(const tmo_conv_pixel_operands *o);
 void tmo_depthwise_pixel_rvv(const tmo_depthwise_pixel_operands *o);
 void tmo_add_rvv(const tmo_add_operands *o);
+void tmo_packed_conv_rvv(const tmo_packed_conv_operands *o);
+void tmo_packed_conv_narrow_rvv(const tmo_packed_conv_operands *o);
+void tmo_packed_depthwise_rvv(const tmo_packed_depthwise_operands *o);
+void tmo_windows_rvv(const tmo_windows_operands *o);
+void tmo_packed_conv_ref(const tmo_packed_conv_operands *o);
+void tmo_packed_depthwise_ref(const tmo_packed_depthwise_operands *o);
+void tmo_windows_ref(const tmo_windows_operands *o);
 
 #ifdef __cplusplus
 }

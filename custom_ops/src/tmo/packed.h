@@ -14,22 +14,29 @@ extern "C" {
 
 /* Whether this library runs programs that are packed for a target. */
 static inline bool tmo_runs_target(uint16_t target) {
-  return target == TMO_TARGET_GENERIC || (target == TMO_TARGET_DSP && TMO_RUNS_DSP) || (target == TMO_TARGET_MVE && TMO_RUNS_MVE);
+  return target == TMO_TARGET_GENERIC || (target == TMO_TARGET_DSP && TMO_RUNS_DSP) || (target == TMO_TARGET_MVE && TMO_RUNS_MVE) ||
+         (target == TMO_TARGET_RVV && TMO_RUNS_RVV);
 }
 
 /* Of a packed convolution: K, the values that a channel reads, counted with what fills up rows and all. */
 static inline uint64_t tmo_packed_values(const tmo_op *op, uint32_t in_channels) {
   if (tmo_is_packed_as(op, TMO_PACKING_MVE_CONV)) return ((uint64_t)op->kernel_h * op->kernel_w * in_channels + 15) / 16 * 16;
+  if (tmo_is_packed_as(op, TMO_PACKING_RVV_CONV)) return (uint64_t)op->kernel_h * op->kernel_w * in_channels;
   const uint64_t row = ((uint64_t)op->kernel_w * in_channels + 3) / 4 * 4;
   return (op->kernel_h * row + 7) / 8 * 8;
 }
 
+/* Whether they are multiplied as bytes. */
+static TMO_ALWAYS_INLINE bool tmo_packs_bytes(const tmo_op *op) {
+  return tmo_is_packed_as(op, TMO_PACKING_MVE_CONV) || tmo_is_packed_as(op, TMO_PACKING_RVV_CONV);
+}
+
 /* Of which so many make a tile of two pixels full; more pixels take three eighths of it. */
-static inline uint32_t tmo_packed_tile(const tmo_op *op) { return tmo_is_packed_as(op, TMO_PACKING_MVE_CONV) ? TMO_MVE_TILE : TMO_PACKED_TILE; }
+static TMO_ALWAYS_INLINE uint32_t tmo_packed_tile(const tmo_op *op) { return tmo_packs_bytes(op) ? TMO_MVE_TILE : TMO_PACKED_TILE; }
 
 /* Output pixels of so many values to compute at once, when so many are left. Of five, three: with the DSP extension a single one costs most. */
 static inline uint32_t tmo_packed_pixels(const tmo_op *op, uint32_t values, uint32_t left) {
-  uint32_t most = tmo_is_packed_as(op, TMO_PACKING_MVE_CONV) ? TMO_MVE_PIXELS : left == TMO_PACKED_PIXELS + 1 ? TMO_PACKED_PIXELS - 1 : TMO_PACKED_PIXELS;
+  uint32_t most = tmo_is_packed_as(op, TMO_PACKING_MVE_CONV) ? TMO_MVE_PIXELS : left == TMO_PACKED_PIXELS + 1 && !tmo_packs_bytes(op) ? TMO_PACKED_PIXELS - 1 : TMO_PACKED_PIXELS;
   while (most > 1 && most * values > (most > 2 ? tmo_packed_tile(op) / 8 * 3 : tmo_packed_tile(op))) --most;
   return left < most ? left : most;
 }
@@ -37,6 +44,7 @@ static inline uint32_t tmo_packed_pixels(const tmo_op *op, uint32_t values, uint
 /* Whether a packed convolution takes the bytes of its only pixel as they lie there. */
 static inline bool tmo_packed_direct(const tmo_op *op, uint32_t in_channels, uint32_t out_channels, uint32_t columns) {
   if (op->kernel_h != 1 || op->kernel_w != 1 || columns != 1) return false;
+  if (tmo_is_packed_as(op, TMO_PACKING_RVV_CONV)) return true;
   return tmo_is_packed_as(op, TMO_PACKING_MVE_CONV) ? in_channels % 16 == 0 : in_channels % 8 == 0 && out_channels >= 4;
 }
 
@@ -52,10 +60,13 @@ static inline uint32_t tmo_scratch_bytes(const tmo_op *op, const tmo_tensor *in,
     case TMO_PACKING_DSP_DENSE: return 0;
     case TMO_PACKING_DSP_DEPTHWISE:
     case TMO_PACKING_MVE_DEPTHWISE: return in->channels;
+#if TMO_RUNS_RVV
+    case TMO_PACKING_RVV_DEPTHWISE: return in->channels;
+#endif
     default: break;
   }
   if (tmo_packed_direct(op, in->channels, out->channels, columns)) return 0;
-  return (tmo_is_packed_as(op, TMO_PACKING_MVE_CONV) ? 1 : 2) * values * tmo_packed_pixels(op, values, columns);
+  return (tmo_packs_bytes(op) ? 1 : 2) * values * tmo_packed_pixels(op, values, columns);
 }
 
 /* A sum to an output: scale = m2, c, e. See program.h. */
@@ -120,9 +131,17 @@ void tmo_conv_mve_gather(const tmo_kernel *k, const tmo_window *window, uint32_t
 void tmo_conv_mve_multiply(const tmo_kernel *k, const int8_t *bytes, uint32_t bytes_step, uint32_t pixels, int8_t *out, uint32_t step);
 tmo_kernel_s8 tmo_conv_mve_row;
 
+/* And for TMO_PACKING_RVV_CONV. */
+void tmo_conv_rvv_gather(const tmo_kernel *k, const tmo_window *window, uint32_t pixel);
+void tmo_conv_rvv_multiply(const tmo_kernel *k, const int8_t *bytes, uint32_t bytes_step, uint32_t pixels, int8_t *out, uint32_t step);
+tmo_kernel_s8 tmo_conv_rvv_row;
+
+/* DEPTHWISE, TMO_PACKING_RVV_DEPTHWISE: output pixels side by side; the taps of pixel p at taps[i] + p * step. */
+void tmo_depthwise_rvv(const tmo_kernel *k, const int8_t *const *taps, int8_t *out, uint32_t pixels, uint32_t step);
+
 tmo_kernel_s8 tmo_add_packed; /* ADD, TMO_PACKING_DSP_ADD */
 
-/* DEPTHWISE, TMO_PACKING_DSP_DEPTHWISE and TMO_PACKING_MVE_DEPTHWISE. */
+/* DEPTHWISE, packed for any of them. */
 tmo_kernel_s8 tmo_depthwise_packed_row, tmo_depthwise_packed_pixel;
 
 /* The bytes, 4 at least, of four pixels, those of pixel p at from + p * step, to a tile of four; gives its next column. Values that fill up a

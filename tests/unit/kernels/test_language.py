@@ -10,13 +10,14 @@ from itertools import product
 import numpy as np
 import pytest
 from conftest import ROOT
-from kernels_cases import SCHEDULES, draw, laid_out, vectorised
+from kernels_cases import SCHEDULES, draw, draw_packed, laid_out, vectorised
 
 from tflm_memopt.errors import KernelError
 from tflm_memopt.kernels.access import accesses, distance, footprint, segments, survives
 from tflm_memopt.kernels.build import Builder, kernel
 from tflm_memopt.kernels.descriptions.activations import lookup, softmax
 from tflm_memopt.kernels.descriptions.dense import dense
+from tflm_memopt.kernels.descriptions.packed import packed_conv, packed_depthwise, windows
 from tflm_memopt.kernels.descriptions.pixels import conv_pixel, depthwise_pixel
 from tflm_memopt.kernels.descriptions.windows import bottleneck_without_add, conv, inverted_bottleneck
 from tflm_memopt.kernels.instructions import DSP, ESP32S3, MVE, REF, RVV, InstructionTable, VectorUnit
@@ -24,7 +25,7 @@ from tflm_memopt.kernels.language import Compute, Index, KernelProgram, Reg, Typ
 from tflm_memopt.kernels.meaning import run
 from tflm_memopt.kernels.operators import SUMMED
 from tflm_memopt.kernels.registers import assign
-from tflm_memopt.kernels.rewrites import Rewrite, distribute, jam, reduce, relayout, scheduled, vectorise
+from tflm_memopt.kernels.rewrites import Rewrite, distribute, jam, reduce, relayout, scheduled, unroll, vectorise
 from tflm_memopt.kernels.write_c import for_target, function
 
 PLAIN = {"zero_in": 0, "zero_out": 0, "low": -128, "high": 127, "scale_step": 0}
@@ -388,3 +389,56 @@ def test_a_pixel_of_the_executor_is_one_of_the_layer(depth_by_depth: bool) -> No
         found = run(scheduled(pixel, [vectorise("k")]), {**common, **shape}, {**arrays, "x": given}, lanes=2)["y"]
         assert np.array_equal(found, layer[1, 2])
     assert len(set(layer.reshape(-1).tolist())) > 1
+
+
+# ---- several turns at once ----
+
+
+@pytest.mark.parametrize("turns", [1, 2, 3, 5])
+@pytest.mark.parametrize("lanes", [2, 4, 16])
+def test_jammed_and_unrolled_loops_change_nothing(turns: int, lanes: int) -> None:
+    """Whatever is left over; 2 lanes are what a register of 64 bits has of int32."""
+    loops = {packed_conv: ("k", "i"), packed_depthwise: ("k", "t"), windows: ("i", "r")}
+    for program, (along, inner) in loops.items():
+        for seed in range(4):
+            values, arrays = draw_packed(program, seed)
+            expected = run(program, values, arrays)["y"]
+            for steps in (
+                [vectorise(along), jam("p", turns, apart=True)],
+                [vectorise(along), unroll(inner, turns)] if inner != "r" else [jam("r", turns, apart=True)],
+                [vectorise(along), jam("p", turns, apart=True), unroll(inner, 3)]
+                if inner != "r"
+                else [unroll("r", turns)],
+            ):
+                changed = scheduled(program, steps)
+                np.testing.assert_array_equal(run(changed, values, arrays, lanes)["y"], expected)
+
+
+def test_jammed_turns_load_what_is_the_same_for_its_turns_once() -> None:
+    plain = scheduled(packed_conv, [vectorise("k")])
+    loads = function(plain, RVV).count("(&w[")
+    jammed = scheduled(plain, [jam("p", 2, apart=True)])
+    assert function(jammed, RVV).count("(&w[") == 2 * loads  # of two turns, and of one
+    assert function(scheduled(plain, [unroll("i", 3)]), RVV).count("(&w[") == 4 * loads
+
+
+def test_jams_of_turns_that_depend_on_each_other_are_refused() -> None:
+    assert "'r1' goes from turn to turn" in refused("kernel_vectorise", lambda: scheduled(packed_conv, [jam("i", 2)]))
+    wide = scheduled(packed_conv, [vectorise("k")])
+    assert "several turns at once already" in refused("kernel_turns", lambda: scheduled(wide, [jam("k", 2)]))
+    assert "several turns at once already" in refused(
+        "kernel_turns", lambda: scheduled(packed_conv, [jam("p", 2, apart=True), unroll("p", 2)])
+    )
+
+    @kernel("y[p] = x[p] + the greater of two weights")
+    def changing(b: Builder) -> None:
+        (n,) = b.extents("n")
+        x, y = b.ram("x", Type.INT8, n), b.output("y", Type.INT8, n)
+        w = b.flash("w", Type.INT8, n)
+        with b.loop("p", n) as p:
+            weight = b.broadcast(Type.INT32, b.flash_load(w, 0))
+            b.update("max", weight, b.flash_load(w, 1))
+            b.ram_store(y, b.compute("add", Type.INT8, b.ram_load(x, p), weight), p)
+
+    both = [jam("p", 2, apart=True)]
+    assert "cannot share 'r2', which changes" in refused("kernel_shared", lambda: scheduled(changing, both))

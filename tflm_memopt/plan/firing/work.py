@@ -18,7 +18,7 @@ from tflm_memopt.plan.firing.work_loops import Windows, as_its_kernel_does
 from tflm_memopt.plan.plan import Block, Plan
 from tflm_memopt.plan.walk import Ints
 
-_PADDED = (Packing.DSP_CONV, Packing.MVE_CONV, Packing.DSP_DEPTHWISE, Packing.MVE_DEPTHWISE)
+_PADDED = set(Packing) - {Packing.NONE, Packing.DSP_ADD, Packing.DSP_DENSE}
 """Their kernels go through all taps of a window; the others leave out those in the padding."""
 
 

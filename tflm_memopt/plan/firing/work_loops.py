@@ -165,7 +165,7 @@ def _batches(w: Windows, packed: Packing, values: int) -> tuple[int, Ints]:
     """
     window, total = w.op.window, 0
     at_once = np.zeros(len(w.wide), dtype=np.int64)
-    most = PIXELS if packed is Packing.DSP_CONV else 2
+    most = 2 if packed is Packing.MVE_CONV else PIXELS
     widths, counts = np.unique(w.x1 - w.x0, return_counts=True)
     for width, count in zip(widths.tolist(), counts.tolist(), strict=True):
         x = 0
@@ -176,6 +176,29 @@ def _batches(w: Windows, packed: Packing, values: int) -> tuple[int, Ints]:
             x += n
             total += count
     return total, at_once
+
+
+def _rvv_conv(w: Windows, done: Work) -> Work:
+    """tmo_vectors.c: vectors of output channels, of up to four pixels. Vectors of int32 have 16 bytes at the least."""
+    values, kernel = _values(w, Packing.RVV_CONV), (w.op.window.kernel_h, w.op.window.kernel_w)
+    batches, fours = _batches(w, Packing.RVV_CONV, values)
+    strips = _strips(w.out_channels)
+    done = replace(done, macs=w.pixels * values * strips, weights=batches * values * strips, loops=batches * strips)
+    if kernel == (1, 1) and (w.rows or w.columns == 1):
+        return _named(replace(done, read=0), "direct")
+    return replace(done, pieces=w.gathered_alone(fours) * kernel[0] if w.rows else w.taps)
+
+
+def _rvv_depthwise(w: Windows, done: Work) -> Work:
+    """tmo_depthwise_packed.c: vectors of channels, tap by tap."""
+    taps, loops = w.op.window.kernel_h * w.op.window.kernel_w, w.pixels * _strips(w.out_channels)
+    listed = (w.pixels - w.whole + len(w.x0) * w.rows) * taps  # of windows that are not like the one before
+    return replace(done, macs=loops * taps, loops=loops, pieces=listed)
+
+
+def _strips(channels: int) -> int:
+    """Times that all of them are gone through, 32 at once: eight registers of vectors of 128 bits."""
+    return -(-channels // 32)
 
 
 def _dsp_depthwise(w: Windows, done: Work) -> Work:
@@ -253,6 +276,8 @@ PACKED: Mapping[Packing, Kernel] = {
     Packing.DSP_DEPTHWISE: _dsp_depthwise,
     Packing.MVE_CONV: _mve_conv,
     Packing.MVE_DEPTHWISE: _mve_depthwise,
+    Packing.RVV_CONV: _rvv_conv,
+    Packing.RVV_DEPTHWISE: _rvv_depthwise,
 }
 
 

