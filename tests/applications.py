@@ -53,7 +53,7 @@ class Machine:
         for name, done in result.models.items():
             (self.folder / f"{name}.tflite").write_bytes(done.model)
             (self.folder / f"{name}.in").write_bytes(inputs[name])
-            how = 2 if done.plan and done.plan.pauses else int(bool(result.app.models[name].retain))
+            how = 2 * bool(done.plan and done.plan.pauses) + bool(result.app.models[name].retain)
             command += [f"{name}.tflite", f"{name}.in", f"{name}.out", str(how)]
         done = subprocess.run(command, cwd=self.folder, capture_output=True, text=True, check=False)
         assert done.returncode == 0, f"{done.returncode}: {done.stdout}{done.stderr}"

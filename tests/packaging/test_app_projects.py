@@ -15,7 +15,7 @@ import pytest
 import streaming
 from projects import PROJECTS, TFLM, compile_library, needs_host, told, unpack
 from unit.analysis.arena_zoo import resource_variables
-from unit.command import CLOCKED, pausing, small, unsupported
+from unit.command import CLOCKED, long, pausing, small, unsupported
 
 from tflm_memopt import App, AppModel, optimize
 from tflm_memopt.application.results import AppOptimized
@@ -52,7 +52,13 @@ def in_turn() -> AppOptimized:
     return optimize(App(models, options=LOW, name="mixed v1"))
 
 
-APPS = {"several": several, "in_pauses": in_pauses, "in_turn": in_turn}
+@cache
+def partitions() -> AppOptimized:
+    """Of a pipeline, one of which pauses for the other."""
+    return optimize(App({"net": AppModel(long(), pipeline=[2])}, yields=2.0, options=CLOCKED, name="line"))
+
+
+APPS = {"partitions": partitions, "several": several, "in_pauses": in_pauses, "in_turn": in_turn}
 
 
 @pytest.mark.slow
@@ -65,6 +71,7 @@ APPS = {"several": several, "in_pauses": in_pauses, "in_turn": in_turn}
         ("platformio", "in_turn", "SPRING"),
         ("esp-idf", "several", "AUTUMN"),
         ("esp-idf", "in_pauses", "AUTUMN"),
+        ("platformio", "partitions", "AUTUMN"),
     ],
 )
 def test_all_models_run_in_turn(project: str, app: str, tflm: str, tmp_path: Path) -> None:

@@ -5,7 +5,7 @@
  * ORDER: bytes, each the number of a model: its next inference or, where it takes rows, its next push. 255: models 0 and 1 do all inferences that
  * are left of them, each in a thread of its own. 254: the models are the partitions of one, in a pipeline: what each made is handed to the next, and all
  * run at the same time, each in a thread of its own, until the last frame has left. INPUTS: the bytes of every input, turn after turn. OUTPUTS gets the outputs of each
- * inference that ends. RETAINED: 1 where outputs must be unchanged until the model's own next turn, 2 for a model that pauses. GAPS: a byte for each of the head, 1 where no model writes: these get
+ * inference that ends. RETAINED: 1 where outputs must be unchanged until the model's own next turn, 2 for a model that pauses, 3 for both. GAPS: a byte for each of the head, 1 where no model writes: these get
  * canaries. EXCLUDED: a tmo_excluded for each model. A model whose turn it may not be is refused, and has its turn behind all others. Prints the
  * bytes that TFLM used and the number of refusals. Exit code 1 when TFLM refuses, 3 when a canary died, 4 when what was retained changed, 5 when a
  * model ran out of turn. */
@@ -57,7 +57,7 @@ class Aligned {
 class Tenant {
  public:
   Tenant(uint32_t number, char **argument, const tflite::MicroOpResolver &resolver, tflite::MicroAllocator *allocator)
-      : number_(number), inputs_(Read(argument[1])), outputs_(argument[2], std::ios::binary), retained_(argument[3][0] == '1'), pauses_(argument[3][0] == '2') {
+      : number_(number), inputs_(Read(argument[1])), outputs_(argument[2], std::ios::binary), retained_(((argument[3][0] - '0') & 1) != 0), pauses_(((argument[3][0] - '0') & 2) != 0) {
     const std::vector<uint8_t> file = Read(argument[0]);
     model_.reset(new Aligned(file.size()));
     std::memcpy(model_->data(), file.data(), file.size());

@@ -17,7 +17,7 @@ import pytest
 import streaming
 from applications import MISSING, SEED, TFLM, Machine, built, compare, interleaved, original, random_inputs
 from conftest import MODELS
-from unit.command import long, pausing, small
+from unit.command import CLOCKED, long, pausing, small
 
 from tflm_memopt import App, AppModel, optimize
 from tflm_memopt.application.results import AppOptimized
@@ -71,6 +71,15 @@ def test_out_of_turn_nothing_runs(machine: Machine) -> None:
     result = optimize(replace(app, models={**app.models, "other": AppModel(small(7))}))
     order, runs = interleaved(result, STEPS)
     assert compare(machine, result, order, runs) > 100
+
+
+def test_a_partition_pauses_for_the_other(machine: Machine) -> None:
+    """What it hands on stays meanwhile: the longer one pauses while the shorter one has the frame before."""
+    result = optimize(App({"net": AppModel(long(), pipeline=[2])}, yields=2.0, options=CLOCKED))
+    assert [one.model for one in result.report.pausing] == ["net_1"]
+    assert [kept.model for kept in result.report.reserved] == ["net_1"]
+    order, runs = interleaved(result, STEPS)
+    compare(machine, result, order, runs)
 
 
 def test_at_the_same_time_in_two_threads(machine: Machine) -> None:

@@ -358,11 +358,14 @@ def _fits(app: App, alone: Mapping[str, Arena], report: AppReport) -> None:
     what = f"the models need {report.arena.total:,} B together, the limit is {limit:,} B"
     in_turn = report.arena.total - report.arena.head + max(heads.values())
     if len(group) > 1 and in_turn < report.arena.total:
+        seldom = next((f'yield = "{ms:g}ms" takes {n:,} B; ' for ms, n in report.curve if n <= limit), "")
+        held = {kept.model for kept in report.reserved}.intersection(group)  # beside which the others would run
+        apart = "" if held else f"in turn they take {in_turn:,} B; "
         raise DoesNotFit(
             what,
             code="app_pair",
             where=f"heads at the same time: {at}; the interpreters: {report.arena.tail:,} B",
-            hint=f"in turn they take {in_turn:,} B; side by side they fit in {report.arena.total:,} B",
+            hint=f"{seldom}{apart}at the same time they fit in {report.arena.total:,} B",
         )
     raise DoesNotFit(
         what,

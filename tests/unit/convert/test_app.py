@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import functools
 import json
+import re
+from dataclasses import replace
 from itertools import combinations
 from pathlib import Path
 from typing import Any
@@ -108,6 +110,30 @@ def test_what_does_not_fit_says_what_would(app: App, code: str, says: str) -> No
     assert caught.value.code == code
     assert says in str(caught.value)
     assert caught.value.where and caught.value.hint
+
+
+@pytest.mark.slow
+def test_what_a_pair_is_told_fits() -> None:
+    """In turn, at the same time, and with pauses further apart."""
+
+    def told(app: App) -> str:
+        with pytest.raises(DoesNotFit) as caught:
+            optimize(app)
+        assert caught.value.code == "app_pair"
+        return caught.value.hint
+
+    def bytes_in(hint: str) -> list[int]:
+        return [int(n.replace(",", "")) for n in re.findall(r"([\d,]+) B", hint)]
+
+    pair = (("camera", "wake"),)
+    in_turn, together = bytes_in(told(application(ram=4_000, concurrent=pair)))
+    for groups, ram in ((), in_turn), (pair, together):
+        assert optimize(application(ram=ram, concurrent=groups)).report.arena.total <= ram
+    assert len(bytes_in(told(application(retain=True, ram=4_000, concurrent=pair)))) == 1
+    app = pausing(0.1)
+    least = optimize(app).report.curve[-1][1]
+    (ms,) = map(float, re.findall(r'yield = "([\d.]+)ms"', told(replace(app, ram=least))))
+    assert optimize(replace(app, ram=least, yields=ms)).report.arena.total <= least
 
 
 def test_a_model_whose_bytes_tflm_places_runs_only_in_turn() -> None:
