@@ -8,6 +8,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, fields
+from functools import cache
 from typing import Any, TypeVar
 
 import numpy as np
@@ -106,13 +107,19 @@ def _constants_start(program: Program) -> int:
 def _record(layout: np.dtype[np.void], where: str, values: Mapping[str, Any]) -> bytes:
     record = np.zeros((), layout)
     for name, value in values.items():
-        limits = np.iinfo(record[name].dtype)
-        if np.min(value) < limits.min or np.max(value) > limits.max:
-            raise PlanError(
-                f"{name} is {value}, a program holds {limits.min}..{limits.max}", code="program_range", where=where
-            )
+        least, most = _limits(layout[name])
+        low, high = (value, value) if isinstance(value, int) else (np.min(value), np.max(value))
+        if low < least or high > most:
+            raise PlanError(f"{name} is {value}, a program holds {least}..{most}", code="program_range", where=where)
         record[name] = value
     return record.tobytes()
+
+
+@cache
+def _limits(field: np.dtype[Any]) -> tuple[int, int]:
+    """The least and the largest number that a field holds, or each of its numbers."""
+    limits = np.iinfo(field.base)
+    return int(limits.min), int(limits.max)
 
 
 def _block_record(block: ProgramBlock, where: str) -> bytes:
