@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import gc
 import os
 import re
 import sys
@@ -11,11 +12,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import solving
 from hypothesis import settings
 from raised import RAISED
 
 import tflm_memopt
 from tflm_memopt.errors import MemoptError
+from tflm_memopt.results import Optimized
 
 ROOT = Path(__file__).parents[1]
 EXAMPLE = ROOT / "examples/shapes/shapes_int8.tflite"
@@ -46,6 +49,9 @@ _MAKE = MemoptError.__init__
 MemoptError.__init__ = _remember  # type: ignore[method-assign]
 
 
+solving.install()
+
+
 def heard(stderr: str) -> None:
     """Errors that another process said."""
     RAISED.update(re.findall(r"^  code (\w+)$", stderr, re.MULTILINE))
@@ -67,6 +73,12 @@ def real_models() -> list[Path]:
 def optimized(path: Path, target: str = "generic") -> bytes:
     """A model converted, its inputs and outputs int8, once for all tests of this process."""
     return tflm_memopt.optimize(path.read_bytes(), int8_io=True, target=target).model
+
+
+@functools.cache
+def on_two_cores(path: Path = EXAMPLE, target: str = "cortex-m33") -> Optimized:
+    """A model for two cores, converted once for all tests of this process."""
+    return tflm_memopt.optimize(path.read_bytes(), cores=2, target=target)
 
 
 def examples(count: int) -> int:
@@ -96,6 +108,12 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 def pytest_configure(config: pytest.Config) -> None:
     if config.option.markexpr == "not slow":
         os.environ[QUICK] = "1"
+
+
+def pytest_collection_finish() -> None:
+    """Modules and tests live until the end: the garbage collector need not go through them again and again."""
+    gc.collect()
+    gc.freeze()
 
 
 def pytest_report_header() -> list[str]:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from conftest import EXAMPLE, MODELS, examples
+from conftest import EXAMPLE, MODELS, examples, on_two_cores
 from cores.cases import Case, blob, model_cases
 from kernels.conftest import LIBRARY, WATCHED, compiled
 
@@ -30,7 +30,7 @@ TSAN_FOUND = 66
 
 @functools.cache
 def cases(path: Path = EXAMPLE, target: str = "cortex-m33") -> list[Case]:
-    return model_cases(tflm_memopt.optimize(path.read_bytes(), cores=2, target=target).model)
+    return model_cases(on_two_cores(path, target).model)
 
 
 def racing() -> list[Case]:

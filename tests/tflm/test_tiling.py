@@ -161,6 +161,7 @@ def test_an_embedding_and_its_mean(tmp_path: Path) -> None:
     same_bytes(data, done.model, tmp_path, 10)
 
 
+@pytest.mark.slow
 def test_strips_halve_the_arena(tmp_path: Path) -> None:
     """What Stahl's network takes in strips, the tail of their operators counted."""
     data = cif()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from conftest import EXAMPLE
+from conftest import EXAMPLE, on_two_cores
 from memories import svdf_network
 
 import tflm_memopt
@@ -50,8 +50,7 @@ def test_the_report_has_cores_and_barriers() -> None:
 
 
 def test_a_program_says_how_it_is_shared() -> None:
-    result = tflm_memopt.optimize(EXAMPLE.read_bytes(), cores=2, target="cortex-m33")
-    for region in regions(read(result.model)):
+    for region in regions(read(on_two_cores().model)):
         program = unpack(region.program)
         assert program.cores
         assert unpack(pack(program)).cores == program.cores

@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from conftest import EXAMPLE
+from conftest import on_two_cores
 from models import Net
 from rich.console import Console, RenderableType
 
@@ -218,7 +218,7 @@ def test_a_model_that_stays_has_one_time(report: Report) -> None:
 
 
 def test_two_cores_are_told_with_the_stack_of_the_second(tmp_path: Path) -> None:
-    result = tflm_memopt.optimize(EXAMPLE.read_bytes(), cores=2)
+    result = on_two_cores(target="generic")
     said = " ".join(shown(text.optimized(result.report, tmp_path, ()), 400).split())
     first, second = result.report.cores
     assert f"two cores {first.share:.1%} + {second.share:.1%} of one core's instructions, estimated; they meet" in said
