@@ -21,14 +21,18 @@ static uint32_t min_taps(uint32_t sum, const int8_t *x, uint32_t step, uint32_t 
 
 static bool is_extreme(const tmo_op *op) { return tmo_has_kind(TMO_OP_MAX_POOL) && op->kind == TMO_OP_MAX_POOL; }
 
-/* area: pixels of the clipped window. */
-static int8_t finish(const tmo_kernel *k, uint32_t sum, uint32_t area) {
+/* sum / count, halves away from zero. Sums that lie in the arena may be anything if a damaged program overwrites them. */
+static int32_t average(int32_t sum, int32_t count) {
+  return tmo_wrapping_add(sum, sum > 0 ? count / 2 : -(count / 2)) / count;
+}
+
+int8_t tmo_pool_output(const tmo_kernel *k, uint32_t sum, uint32_t area) {
   const tmo_op *op = k->op;
-  if (tmo_has_kind(TMO_OP_MEAN) && op->kind == TMO_OP_MEAN) {
+  if ((tmo_has_kind(TMO_OP_MEAN) || tmo_has_kind(TMO_OP_SLIDING_SUM)) && op->multipliers != 0) {
     const uint32_t zeros = (uint32_t)(int32_t)op->input_zero_point[0] * area;
     return tmo_channel_output(k, 0, sum - zeros);
   }
-  const int32_t value = is_extreme(op) ? (int32_t)sum : tmo_average((int32_t)sum, (int32_t)area);
+  const int32_t value = is_extreme(op) ? (int32_t)sum : average((int32_t)sum, (int32_t)area);
   return tmo_clamp(value, op->act_min, op->act_max);
 }
 
@@ -48,7 +52,7 @@ static void add_up(const tmo_kernel *k, const tmo_window *v, uint32_t i, int8_t 
   const uint32_t channels = k->out_channels;
   for (uint32_t c = 0; k->first && c < channels; ++c) sums[c] = 0;
   for (uint32_t p = 0; p < v->count; ++p) add_pixels(sums, v->pixels[p] + v->offset, channels, tmo_by_row(k->op) ? v->columns : 1u);
-  for (uint32_t c = 0; k->last && c < channels; ++c) out[i + c] = finish(k, (uint32_t)sums[c], v->area);
+  for (uint32_t c = 0; k->last && c < channels; ++c) out[i + c] = tmo_pool_output(k, (uint32_t)sums[c], v->area);
 }
 
 /* One output pixel; its channels are outputs i, i + 1, ..
@@ -63,7 +67,7 @@ static void pool(const tmo_kernel *k, tmo_window v, uint32_t i, int8_t *out) {
       const int8_t *first = v.pixels[p] + v.offset + c;
       sum = is_min ? min_taps(sum, first, channels, run) : extreme ? max_taps(sum, first, channels, run) : add_taps(sum, first, channels, run);
     }
-    if (tmo_sum_end(k, i, sum)) out[i] = finish(k, sum, v.area);
+    if (tmo_sum_end(k, i, sum)) out[i] = tmo_pool_output(k, sum, v.area);
   }
 }
 

@@ -250,33 +250,32 @@ static bool check_batch_matmul(tmo_checker *c, const tmo_operation *o) {
   return a[0].extent == 1 && a[1].extent == (transposed ? out : depth) && check_scaling(c, op, 1);
 }
 
-/* Operands 1 and 2 are rows of the state, which may be written: of one byte a channel, and of two. */
+/* Operand k is a row of the state of so many bytes, which is written anew. */
+static bool is_made_anew(const tmo_checker *c, const tmo_operation *o, uint32_t k, uint32_t bytes) {
+  const tmo_tensor *t = &c->tensors[o->op->input[k]];
+  const uint8_t state = (uint8_t)tmo_state_base(c->program);
+  return t->base == state && o->out->base != state && tmo_row_bytes(t) >= bytes && accesses(c, o->op)[k].extent == 1;
+}
+
+/* What came out before, of one byte a channel, and cells, of two, are made anew. */
 static bool check_lstm(tmo_checker *c, const tmo_operation *o) {
   const tmo_op *op = o->op;
   const uint32_t out = o->out->channels;
-  const uint8_t state = (uint8_t)tmo_state_base(c->program);
   if (!tmo_has_words(c, op->bias, tmo_times(8, out) + TMO_CURVE_WORDS) || !check_accesses(c, o)) return false; /* nothing wraps behind this */
-  for (uint32_t k = 1; k < 3; ++k) {
-    const tmo_tensor *t = &c->tensors[op->input[k]];
-    if (t->base != state || o->out->base == state || tmo_row_bytes(t) < k * out || accesses(c, op)[k - 1].extent != 1) return false;
-  }
+  if (accesses(c, op)[0].extent != 1 || !is_made_anew(c, o, 1, out) || !is_made_anew(c, o, 2, 2 * out)) return false;
   return tmo_has_constant(c, op->weights, tmo_times(4 * out, o->in->channels + out), 1) && check_scaling(c, op, LSTM_SCALES);
 }
 
-/* The sums are a row of the state, which may be written; all other rows are as long as the new ones, and as many outputs share each. */
+/* The sums are made anew; all other rows are as long as the new ones, and as many outputs share each. */
 static bool check_sliding_sum(tmo_checker *c, const tmo_operation *o) {
   const tmo_op *op = o->op;
-  const tmo_tensor *sums = &c->tensors[op->input[2]];
-  const uint8_t state = (uint8_t)tmo_state_base(c->program);
-  const uint32_t area = (uint32_t)op->kernel_h * op->kernel_w;
-  if (area == 0 || area > MAX_POOL_AREA || o->in->channels != o->out->channels || o->in->width % o->out->width != 0) return false;
-  if (sums->base != state || o->out->base == state || tmo_row_bytes(sums) < tmo_times(4, tmo_row_bytes(o->out))) return false;
+  const uint32_t area = (uint32_t)op->kernel_h * op->kernel_w, row = tmo_row_bytes(o->in);
+  if (area - 1 >= MAX_POOL_AREA || o->in->channels != o->out->channels || o->in->width % o->out->width != 0 || !check_accesses(c, o)) return false;
   for (uint32_t k = 0; k < op->n_inputs; ++k) {
-    if (k != 2 && tmo_row_bytes(&c->tensors[op->input[k]]) != tmo_row_bytes(o->in)) return false;
+    const bool fits = k == 2 ? is_made_anew(c, o, k, tmo_times(4, tmo_row_bytes(o->out))) : tmo_row_bytes(&c->tensors[op->input[k]]) == row;
+    if (!fits || (k < 2 && accesses(c, op)[k].extent != op->stride_h)) return false;
   }
-  if (!check_accesses(c, o) || !check_scaling(c, op, 1)) return false;
-  const tmo_access *a = accesses(c, op);
-  return a[0].extent == op->stride_h && a[1].extent == op->stride_h && a[2].extent == 1;
+  return op->multipliers == 0 || check_scaling(c, op, 1);
 }
 
 /* Of kinds that this build has; else none. */

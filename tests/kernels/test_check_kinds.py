@@ -170,7 +170,7 @@ def running(record: np.dtype[Any], number: int, fields: dict[str, int]) -> Statu
 @pytest.mark.parametrize(
     ("record", "number", "fields", "status"),
     [
-        pytest.param(OP, 0, {"param": 1}, Status.OK, id="an average"),
+        pytest.param(OP, 0, {"multipliers": 0}, Status.OK, id="an average"),
         pytest.param(OP, 0, {"kernel_h": 0}, Status.OP, id="no pixels to divide by"),
         pytest.param(OP, 0, {"kernel_h": 0xFFFF, "kernel_w": 0xFFFF}, Status.OP, id="too many pixels"),
         pytest.param(OP, 0, {"stride_h": 1}, Status.OP, id="other new rows"),

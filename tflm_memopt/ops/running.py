@@ -10,8 +10,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-import numpy as np
-
 from tflm_memopt.model.graph import TensorId
 from tflm_memopt.ops.kinds import Kind
 from tflm_memopt.ops.rowop import Access, RowOp, Rows, StateRing
@@ -33,7 +31,6 @@ def sliding_sum(op: RowOp, operands: Sequence[tuple[TensorId, Rows, int]], sums:
     They are the new rows, the ring, whose oldest rows leave, the sums and, perhaps, rows that depend on padding.
     """
     (_, new, _), zero = operands[0], op.input_zero_points[0]
-    averages = op.kind is Kind.AVERAGE_POOL  # without a scale
     return replace(
         op,
         kind=Kind.SLIDING_SUM,
@@ -42,9 +39,6 @@ def sliding_sum(op: RowOp, operands: Sequence[tuple[TensorId, Rows, int]], sums:
         input_zero_points=tuple(0 if t == sums.tensor else zero for t, _, _ in operands),
         window=replace(op.window, stride_h=new.h),
         access=tuple(Access(mul=0, extent=count) for _, _, count in operands),
-        param=int(averages),
-        multipliers=np.array([1 << 30], np.int32) if averages else op.multipliers,
-        shifts=np.zeros(1, np.int8) if averages else op.shifts,
         recalls=True,
         updates=(sums,),
     )

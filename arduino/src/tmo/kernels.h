@@ -142,10 +142,8 @@ static inline int8_t tmo_output(const tmo_kernel *k, int32_t value) {
   return tmo_clamp(tmo_wrapping_add(value, k->op->output_zero_point), k->op->act_min, k->op->act_max);
 }
 
-/* sum / count, halves away from zero. Sums that lie in the arena may be anything if a damaged program overwrites them. */
-static inline int32_t tmo_average(int32_t sum, int32_t count) {
-  return tmo_wrapping_add(sum, sum > 0 ? count / 2 : -(count / 2)) / count;
-}
+/* A sum over so many pixels, of the clipped window: their mean where there is a multiplier, else their average, or that which a MAX_POOL found. */
+int8_t tmo_pool_output(const tmo_kernel *k, uint32_t sum, uint32_t area);
 
 /* A sum, scaled for its channel, where nothing depends on speed. */
 int8_t tmo_channel_output(const tmo_kernel *k, uint32_t channel, uint32_t sum);

@@ -191,7 +191,7 @@ enum {
  *                  Gates: to forget, to let in, what is new, to let out. weights: of each channel the gates' w, then v; bias: uint16_t[256], 65536 times
  *                  the sigmoid of i / 24, then of each channel the gates' two b, less what zero points make. m, s of gates: quantize(in * weights * 2^12).
  *                  param: the range of cells, as of CONV_S16. To the curve, three times a cell in units of 2^-12: (cell * m[11] + half) >> s[11].
- * SLIDING_SUM      a MEAN, or with param = 1 an AVERAGE_POOL, over the last rows of an endless sequence, of which stride_h are new. Its only firing
+ * SLIDING_SUM      a MEAN, or without a multiplier an AVERAGE_POOL, over the last rows of an endless sequence, of which stride_h are new. Its only firing
  *                  reads them, operand 0; operand 1, as many that leave; operand 2, a row of the state, int32_t[output row]; and, if there is one,
  *                  all of operand 3. out = that of operands 2 + 0 + 3, kernel_h * kernel_w pixels of rows which are as wide as the output, or wider,
  *                  by a multiple, and summed up; operand 2 becomes 2 + 0 - 1.
