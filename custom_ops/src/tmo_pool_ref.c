@@ -26,9 +26,15 @@ static int32_t average(int32_t sum, int32_t count) {
   return tmo_wrapping_add(sum, sum > 0 ? count / 2 : -(count / 2)) / count;
 }
 
+/* A sum that slides is a mean's or an average's; of other kinds nobody has checked the multipliers. */
+static bool is_mean(const tmo_op *op) {
+  if (tmo_has_kind(TMO_OP_SLIDING_SUM) && op->kind == TMO_OP_SLIDING_SUM) return op->multipliers != 0;
+  return tmo_has_kind(TMO_OP_MEAN) && op->kind == TMO_OP_MEAN;
+}
+
 int8_t tmo_pool_output(const tmo_kernel *k, uint32_t sum, uint32_t area) {
   const tmo_op *op = k->op;
-  if ((tmo_has_kind(TMO_OP_MEAN) || tmo_has_kind(TMO_OP_SLIDING_SUM)) && op->multipliers != 0) {
+  if (is_mean(op)) {
     const uint32_t zeros = (uint32_t)(int32_t)op->input_zero_point[0] * area;
     return tmo_channel_output(k, 0, sum - zeros);
   }

@@ -40,9 +40,9 @@ def backend(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.
         f"{SHARED} -DTMO_{request.param} -I{BACKENDS}", "backends/vendor.c", tmp_path / f"{request.param}.so", *HOST
     )
     monkeypatch.setattr(host, "native_library", lambda _: library)
-    host._library.cache_clear()
+    host._loaded.cache_clear()
     yield library
-    host._library.cache_clear()
+    host._loaded.cache_clear()
 
 
 @pytest.mark.slow

@@ -59,7 +59,12 @@ AMOUNTS = tuple(f.name for f in fields(Work))[1:]
 Costs = Mapping[str, Sequence[float]]
 """Kernel -> instructions for one of each amount."""
 
-MESSAGES: Mapping[str, tuple[float, float]] = {"cortex-m0": (1000, 19.9), "rv32": (850, 24.1), "": (530, 11.6)}
+MESSAGES: Mapping[str, tuple[float, float]] = {
+    "cortex-m0": (1000, 19.9),
+    "rv32": (850, 24.1),
+    "rv32-v": (850, 24.1),
+    "": (530, 11.6),
+}
 """By core: instructions of a message between devices, and of each byte of its row; "": of the others. Counted
 (tests/cores/test_link.py); without what carries it.
 """

@@ -142,7 +142,7 @@ static inline int8_t tmo_output(const tmo_kernel *k, int32_t value) {
   return tmo_clamp(tmo_wrapping_add(value, k->op->output_zero_point), k->op->act_min, k->op->act_max);
 }
 
-/* A sum over so many pixels, of the clipped window: their mean where there is a multiplier, else their average, or that which a MAX_POOL found. */
+/* A sum over so many pixels, of the clipped window: their mean, their average, or that which a MAX_POOL found. */
 int8_t tmo_pool_output(const tmo_kernel *k, uint32_t sum, uint32_t area);
 
 /* A sum, scaled for its channel, where nothing depends on speed. */
