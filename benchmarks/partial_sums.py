@@ -44,13 +44,16 @@ def sum_bytes(graph: Graph, op: Op, devices: int) -> int:
 
 
 def layers(graph: Graph, devices: int) -> list[SplitLayer]:
-    """Those that split weights, each with what the next one reads as its output: channels are shared in between."""
+    """Those that split weights, each with what the next one reads as its output: channels are shared in between.
+
+    Its sums are those of its own output: what lies in between runs when they are added up and scaled.
+    """
     how = chosen(graph, devices)
     ops = [op for op in graph.ops if op.type in OUTPUTS_SPLIT and how[op.index] is Way.CHANNELS]
     sizes = [layer(graph, op) for op in ops]
     read = [*(a.reads for a in sizes[1:]), sizes[-1].makes] if sizes else []
     return [
-        SplitLayer(a.reads, made, a.weights, sum_bytes(graph, op, devices))
+        SplitLayer(a.reads, made, a.weights, sum_bytes(graph, op, devices), a.makes)
         for op, a, made in zip(ops, sizes, read, strict=True)
     ]
 

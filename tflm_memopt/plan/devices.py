@@ -51,6 +51,15 @@ class SplitLayer:
     weights: int = 0
     sum_size: int = 1
     """How many times as much a partial sum takes on the way as a value."""
+    sums: int | None = None
+    """Partial sums of a device, where the next layer does not read as many values: a pool in between, say, which runs
+    on values that are scaled. None: as many as `makes`.
+    """
+
+    @property
+    def all_sums(self) -> int:
+        """What all partial sums of a device take on the way."""
+        return self.sum_size * (self.makes if self.sums is None else self.sums)
 
 
 # ---- memory ----
@@ -107,7 +116,7 @@ def sent(layers: Sequence[SplitLayer], splits: Sequence[LayerSplit], devices: in
         if split is LayerSplit.FAN_IN:
             total += Fraction(a.reads * others, devices)
         if split in (LayerSplit.FAN_IN, LayerSplit.FUSED_IN):
-            total += a.sum_size * a.makes * others
+            total += a.all_sums * others
     return total
 
 
@@ -142,7 +151,7 @@ def least_sent(layers: Sequence[SplitLayer], devices: int) -> tuple[LayerSplit, 
         terms.append(devices * others * a.reads * (wide - (stays[i - 1] if i else 0)))
         terms.append(others * a.makes * (of[LayerSplit.FAN_OUT] + (devices - 1) * stays[i]))
         terms.append(others * a.reads * of[LayerSplit.FAN_IN])
-        terms.append(devices * others * a.sum_size * a.makes * (of[LayerSplit.FAN_IN] + of[LayerSplit.FUSED_IN]))
+        terms.append(devices * others * a.all_sums * (of[LayerSplit.FAN_IN] + of[LayerSplit.FUSED_IN]))
     model.minimize(sum(terms))
     solver = _solved(model)
     return tuple(next(split for split, taken in of.items() if solver.boolean_value(taken)) for of in chosen)

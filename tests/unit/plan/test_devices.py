@@ -15,7 +15,10 @@ def drawn(seed: int) -> list[SplitLayer]:
     rng = random.Random(seed)
     sizes = [rng.randint(1, 60) for _ in range(rng.randint(2, 6))]
     sums = [rng.randint(1, 4) for _ in sizes]
-    return [SplitLayer(m, k, rng.choice((0, m * k)), s) for m, k, s in zip(sizes, sizes[1:], sums, strict=False)]
+    return [
+        SplitLayer(m, k, rng.choice((0, m * k)), s, rng.choice((None, 2 * k)))
+        for m, k, s in zip(sizes, sizes[1:], sums, strict=False)
+    ]
 
 
 @pytest.mark.parametrize("seed", thinned(range(60), 3))
@@ -50,3 +53,8 @@ def test_dear_partial_sums_are_not_sent() -> None:
     """A fan-in of few outputs pays with sums of one size, and no longer with sums of four."""
     assert LayerSplit.FAN_IN in least_sent([SplitLayer(64, 8)], 2)
     assert least_sent([SplitLayer(64, 20, sum_size=4)], 2) == (LayerSplit.FAN_OUT,)
+
+
+def test_sums_are_sent_before_a_pool_makes_less_of_them() -> None:
+    assert LayerSplit.FAN_IN in least_sent([SplitLayer(64, 8)], 2)
+    assert least_sent([SplitLayer(64, 8, sums=80)], 2) == (LayerSplit.FAN_OUT,)
