@@ -20,6 +20,7 @@ import tflm_memopt
 from tflm_memopt.emit import bundle
 from tflm_memopt.errors import KernelError, UsageError
 from tflm_memopt.kernels import own
+from tflm_memopt.kernels.instructions import SCALAR
 from tflm_memopt.lower.serialise import pack, unpack
 from tflm_memopt.model.reader import read
 from tflm_memopt.ops.own import DESCRIBED
@@ -156,6 +157,30 @@ def test_numbers_that_are_not_the_descriptions() -> None:
         tflm_memopt.optimize(steps())
     assert refused.value.code == "kernel_numbers"
     assert names["numbers"]
+
+
+@pytest.mark.parametrize("called", sorted({f for i in SCALAR for f in re.findall(r"tmo_\w+", i.text)}))
+def test_its_c_has_what_instructions_call(called: str) -> None:
+    assert re.search(rf"static inline int\w+ {called}\(", own.FILE)
+
+
+def test_sums_are_saturated_as_packed_kernels_do(tmp_path: Path) -> None:
+    """With what the library has in headers of its own, which a file beside a model does not see."""
+
+    @own.operator("SATURATED", lambda site: {})
+    def saturated(b: own.Builder) -> None:
+        (n,) = b.extents("channels")
+        x, y = b.ram("x", own.Type.INT8, n), b.output("y", own.Type.INT8, n)
+        with b.loop("i", n) as i:
+            tripled = b.compute("mul", own.Type.INT32, b.ram_load(x, i), own.Index.of(3))
+            span = own.Index.of(-100), own.Index.of(100)
+            b.ram_store(y, b.saturated(tripled, b.broadcast(own.Type.INT16, own.Index.of(1)), own.Index.of(7), span), i)
+
+    own.MADE.clear()
+    identity = DESCRIBED["SATURATED"].identify({"channels": 4})
+    runtime.build(tmp_path)
+    assert own.MADE[identity].channels == 4
+    assert (tmp_path / runtime.FILE).is_file()
 
 
 def test_a_shift_that_no_core_has() -> None:

@@ -41,6 +41,7 @@ FILE = """\
 /* Kernels of the application's own, from their descriptions. Written by tflm-memopt (docs/own-operator.md). */
 #include "tmo/own.h"
 
+/* As in the library, whose own headers are not here. */
 static inline int32_t tmo_high_mul(int32_t a, int32_t b) {{
   if (a == INT32_MIN && b == INT32_MIN) return INT32_MAX;
   return (int32_t)(((int64_t)a * b + ((int64_t)1 << 30)) >> 31);
@@ -65,6 +66,15 @@ static inline int32_t tmo_round_shift(int32_t x, uint32_t exponent) {{
   if (exponent == 0) return x;
   const int64_t half = (int64_t)1 << (exponent - 1);
   return (int32_t)(x < 0 ? -((half - x) >> exponent) : (half + x) >> exponent);
+}}
+
+static inline int32_t tmo_clip16(int32_t x, int32_t exponent) {{
+  const int32_t rounded = (int32_t)((uint32_t)x + (1u << exponent >> 1)) >> exponent;
+  return rounded < INT16_MIN ? INT16_MIN : rounded > INT16_MAX ? INT16_MAX : rounded;
+}}
+
+static inline int8_t tmo_clamp(int32_t x, int8_t low, int8_t high) {{
+  return (int8_t)(x < low ? low : x > high ? high : x);
 }}
 
 {functions}
