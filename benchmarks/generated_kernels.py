@@ -1,6 +1,6 @@
 """Instructions of kernels that are written from descriptions, against those that are written by hand, counted in QEMU.
 
-    python benchmarks/packed_kernels.py [--code] [--update docs/kernel-language.md]
+    python benchmarks/generated_kernels.py [--code] [--update docs/kernel-language.md]
 
 Each layer alone: C for any core (`ref`) on RV32IMAC and Cortex-M4, `dsp` on Cortex-M4, `mve` on Cortex-M55. By hand:
 the same layer in a model that the library runs, its firings included.
