@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ast
 import json
+import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -90,7 +91,8 @@ def _text(node: ast.expr) -> str:
     if isinstance(node, ast.Constant):
         return str(node.value)
     if isinstance(node, ast.JoinedStr):
-        return "".join(_text(part) if isinstance(part, ast.Constant) else "..." for part in node.values)
+        parts = (_text(part) if isinstance(part, ast.Constant) else "..." for part in node.values)
+        return re.sub(r"(?<!\.)(\.{3}){2,}(?!\.)", "...", "".join(parts))
     return "..."
 
 
@@ -168,7 +170,7 @@ of flash waits at that clock, and its bytes, where the flash is described; [cycl
 - the model: the bytes of its file, exactly;
 - the C library, for a rewritten model: the sum of what its kernels and parts add to a program, measured one by
   one on Cortex-M0, M3, M4, M55 and RV32 at `-Os` (`benchmarks/flash.py`), with the adapter for TFLM. What two
-  of them share is counted twice: 13,056 B are said without the adapter for the 11,216 that a program with MLPerf
+  of them share is counted twice: 13,056 B are said without the adapter for the 11,172 that a program with MLPerf
   Tiny's `kws` links on Cortex-M4. It is that of a build with what the model needs, as emitted projects
   have it, not [with all kernels](benchmarks.md#size). M7 and M33 are taken for M4, Xtensa for RV32;
 - TFLM, an estimate: {interpreter:,} B for its interpreter, and those of its kernels that the model needs
