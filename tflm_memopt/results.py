@@ -396,6 +396,11 @@ class PointReport:
     work: tuple[Work, ...] = field(default=(), repr=False)
     """What each of its operators does."""
 
+    @property
+    def left(self) -> tuple[int, int] | None:
+        """Bytes of RAM and flash that it leaves of the board; None without one."""
+        return (self.board.ram_left, self.board.flash_left) if self.board else None
+
     def __repr__(self) -> str:
         return f"<PointReport: F {self.overhead:.3f}, arena {self.arena.figure(self.arena.total)} B>"
 
@@ -721,11 +726,20 @@ class DevicesPoint:
     """Bytes of all messages in one inference."""
     milliseconds: float
     """For one inference, at most, estimated."""
+    board: tuple[BoardFit, ...] = ()
+    """What each of them leaves of the exploration's board, by their numbers."""
 
     @property
     def memory(self) -> int:
         """What the largest device has to have: arena and model."""
         return self.ram + self.flash
+
+    @property
+    def left(self) -> tuple[int, int] | None:
+        """Bytes of the board's RAM and flash on the device that leaves the least of each; None without a board."""
+        if not self.board:
+            return None
+        return min(one.ram_left for one in self.board), min(one.flash_left for one in self.board)
 
 
 @dataclass(frozen=True, slots=True)
@@ -744,6 +758,8 @@ class DevicesExploration:
     original_flash: int
     points: tuple[DevicesPoint, ...]
     seconds: float
+    board: str | None = None
+    """The board that each device is: of whose RAM and flash each point says what is left."""
 
     @property
     def convention(self) -> str:

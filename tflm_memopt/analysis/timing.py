@@ -134,7 +134,7 @@ class Clock:
             raise UsageError(
                 f"nothing can be said about time: how many cycles an instruction takes on {self.core} is not known",
                 code="cycles_unknown",
-                hint=f"--max-instructions, or a board or --target with one of {', '.join(_known_anywhere())}",
+                hint=f"a board or --target with one of {', '.join(_known_anywhere())}, or --max-instructions alone",
             )
         return milliseconds * self.mhz * 1000
 

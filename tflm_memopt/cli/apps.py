@@ -10,12 +10,13 @@ from typing import Any
 import tflm_memopt
 from tflm_memopt.application.reader import read_app
 from tflm_memopt.cli import console
+from tflm_memopt.cli.explored import Forms, explored
 from tflm_memopt.convert import saved_app
 from tflm_memopt.convert.app_verify import verify_app
 from tflm_memopt.errors import UsageError, about
 from tflm_memopt.files import keep, write_files
 from tflm_memopt.report import app as pages
-from tflm_memopt.report import markdown, plot, text
+from tflm_memopt.report import markdown, text
 from tflm_memopt.targets.boards import board
 
 ALONE: Mapping[str, Any] = {"plan": None, "plot": None, "calibrate": [], "test": [], "labels": None, "manifest": None,
@@ -47,19 +48,12 @@ def explore(args: argparse.Namespace, settings: dict[str, Any]) -> int:
     """The frontier of an application, as table and plot."""
     if args.plans or args.cost != "macs":
         raise UsageError("--plans and --cost are for one model", code="app_explore_flag", hint="explore NAME.tflite")
-    draw = plot.of_form(args.plot) if args.plot else None
     app = read_app(args.model)
-    with about(args.model), console.busy(args, f"exploring {args.model.name}", lines=True) as progress:
-        result = tflm_memopt.explore(app, progress=progress, **settings)
-    files: dict[Path, bytes] = {}
-    if args.csv:
-        files[args.csv] = pages.csv(result).encode()
-    if draw:
-        files[args.plot] = draw(pages.frontier(result, plot.WIDTH))
-    keep(args.model, files)
-    write_files(files)
-    console.answer(args, result.to_json(), pages.exploration(result, list(map(str, files))))
-    return console.DONE
+    return explored(
+        args,
+        lambda progress: tflm_memopt.explore(app, progress=progress, **settings),
+        Forms(pages.csv, pages.frontier, pages.exploration),
+    )
 
 
 def fit(args: argparse.Namespace, settings: dict[str, Any]) -> int:

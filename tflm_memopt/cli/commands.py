@@ -12,6 +12,7 @@ from typing import Any
 import tflm_memopt
 from tflm_memopt.application.reader import is_app
 from tflm_memopt.cli import apps, console
+from tflm_memopt.cli.explored import Forms, explored
 from tflm_memopt.cli.keras import is_keras
 from tflm_memopt.cli.source import Source
 from tflm_memopt.convert import saved
@@ -23,8 +24,9 @@ from tflm_memopt.files import keep, read_file, read_model, shown, stem, write_fi
 from tflm_memopt.model.described import label_lines
 from tflm_memopt.model.reader import read
 from tflm_memopt.ops.packings import family
+from tflm_memopt.plan.waiting import Progress
 from tflm_memopt.report import html, markdown, plot, table, text
-from tflm_memopt.results import Batch, Entry, Optimized, Report
+from tflm_memopt.results import Batch, Entry, Exploration, Optimized, Report
 from tflm_memopt.runtime import stimuli
 from tflm_memopt.targets.boards import board, boards
 
@@ -176,24 +178,18 @@ def explore(args: argparse.Namespace) -> int:
     """The frontier of a model, or of an application, as table, plot and plans."""
     if is_app(args.model):
         return apps.explore(args, {**settings(args), "board": args.board, "core": args.core})
-    data, name = _read(args.model), args.model.stem
-    draw = plot.of_form(args.plot) if args.plot else None
-    with about(args.model), console.busy(args, f"exploring {args.model.name}", lines=True) as progress:
-        result = tflm_memopt.explore(
-            data, name=shown(args.model), **settings(args), board=args.board, cost=args.cost, core=args.core,
-            progress=progress,
+
+    def explore_model(progress: Progress) -> Exploration:
+        return tflm_memopt.explore(
+            read_model(args.model), name=shown(args.model), **settings(args), board=args.board, cost=args.cost,
+            core=args.core, progress=progress,
         )  # fmt: skip
-    files: dict[Path, bytes] = {}
-    if args.csv:
-        files[args.csv] = table.csv(result).encode()
-    if draw:
-        files[args.plot] = draw(plot.exploration(result))
-    if args.plans:
-        files |= {args.plans / file: content for file, content in bundle.plans(result, name).items()}
-    keep(args.model, files)
-    write_files(files)
-    console.answer(args, result.to_json(), text.exploration(result, list(map(str, files))))
-    return console.DONE
+
+    def plans(result: Exploration) -> dict[Path, bytes]:
+        found = bundle.plans(result, args.model.stem) if args.plans else {}
+        return {args.plans / file: content for file, content in found.items()}
+
+    return explored(args, explore_model, Forms(table.csv, plot.exploration, text.exploration, plans))
 
 
 def settings(args: argparse.Namespace) -> dict[str, Any]:

@@ -10,13 +10,15 @@ from typing import Any
 import tflm_memopt
 from tflm_memopt.application.reader import is_app
 from tflm_memopt.cli import commands, console
+from tflm_memopt.cli.explored import Forms, explored
 from tflm_memopt.convert import devices, saved
 from tflm_memopt.emit import bundle
 from tflm_memopt.emit.names import file_stem
 from tflm_memopt.errors import UsageError, about
 from tflm_memopt.files import keep, read_model, shown, stem, write_files
+from tflm_memopt.plan.waiting import Progress
 from tflm_memopt.report import devices as pages
-from tflm_memopt.report import plot
+from tflm_memopt.results import DevicesExploration
 from tflm_memopt.runtime import stimuli
 
 ALONE = ("plan", "plot", "calibrate", "test", "labels", "manifest", "frontier")
@@ -51,25 +53,21 @@ def explore(args: argparse.Namespace) -> int:
     if args.devices == 1:
         _alone(args, "link", "clock")
         return commands.explore(args)
-    _together(args, ("plans", "board"))
+    _together(args, ("plans",))
+    if args.cost != "macs":
+        hint = "--devices without it"
+        raise UsageError("several devices are told in milliseconds", code="devices_cost", hint=hint)
     if args.link is None:
         hint = "--link BYTES/S,LATENCY, and --clock"
         raise UsageError("how long several devices take depends on their links", code="devices_no_link", hint=hint)
-    draw = plot.of_form(args.plot) if args.plot else None
-    with about(args.model), console.busy(args, f"exploring {args.model.name}", lines=True) as progress:
-        result = tflm_memopt.explore_devices(
+
+    def explore_devices(progress: Progress) -> DevicesExploration:
+        return tflm_memopt.explore_devices(
             read_model(args.model), args.devices, name=shown(args.model), link=args.link, core=args.core,
-            clock=args.clock, **commands.settings(args), progress=progress,
+            clock=args.clock, board=args.board, **commands.settings(args), progress=progress,
         )  # fmt: skip
-    files: dict[Path, bytes] = {}
-    if args.csv:
-        files[args.csv] = pages.csv(result).encode()
-    if draw:
-        files[args.plot] = draw(pages.frontier(result, plot.WIDTH))
-    keep(args.model, files)
-    write_files(files)
-    console.answer(args, result.to_json(), pages.exploration(result, list(map(str, files))))
-    return console.DONE
+
+    return explored(args, explore_devices, Forms(pages.csv, pages.frontier, pages.exploration))
 
 
 def _alone(args: argparse.Namespace, *flags: str) -> None:

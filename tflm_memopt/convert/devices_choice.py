@@ -20,9 +20,9 @@ from tflm_memopt.emit.firmware import firmware
 from tflm_memopt.errors import DoesNotFit
 from tflm_memopt.model.graph import Graph
 from tflm_memopt.ops.crossing import SEND
-from tflm_memopt.results import DevicesExploration, DevicesPoint, DevicesReport, OptimizedDevices
+from tflm_memopt.results import DevicesExploration, DevicesPoint, DevicesReport, Optimized, OptimizedDevices
 from tflm_memopt.rewrite.shares import MOST_DEVICES, Way
-from tflm_memopt.targets.boards import Board
+from tflm_memopt.targets.boards import Board, BoardFit
 from tflm_memopt.targets.boards import fit as board_fit
 from tflm_memopt.tflm.arena import predict
 
@@ -104,10 +104,10 @@ def _more(network: Network, devices: int, memory: Memory) -> Iterator[str]:
 
 def demand_board(made: OptimizedDevices, board: Board | None) -> None:
     """Raises DoesNotFit where a device's arena, model and code are more than a board has."""
-    for number, one in enumerate(made.models if board else ()):
-        if board and not (found := board_fit(board, one.report.arena, firmware(one.model))).fits:
+    for number, found in enumerate(_left(made.models, board)):
+        if not found.fits:
             raise DoesNotFit(
-                f"device {number} of {len(made.models)} does not fit on {board.id}",
+                f"device {number} of {len(made.models)} does not fit on {found.board}",
                 code="devices_board",
                 where=f"{found.ram_left:,} B of RAM and {found.flash_left:,} B of flash would be left",
                 hint=f"--devices {min(len(made.models) + 1, MOST_DEVICES)}, or a larger board",
@@ -118,7 +118,7 @@ def frontier(network: Network, devices: int, planning: Planning) -> DevicesExplo
     """The memory of the largest device against time. The network has a line."""
     started, asked = time.monotonic(), network.asked
     points = [_alone(network)] if network.line else []
-    points += [_point(one.report) for one in _converted(network, devices, planning)]
+    points += [_point(one, asked.limits.board) for one in _converted(network, devices, planning)]
     best = undominated(points, lambda p: (math.ceil(1000 * p.milliseconds), p.memory))
     line, clock = network.line, asked.clock
     if line is None or clock is None:
@@ -134,6 +134,7 @@ def frontier(network: Network, devices: int, planning: Planning) -> DevicesExplo
         original_flash=len(network.data),
         points=tuple(best),
         seconds=round(time.monotonic() - started, 3),
+        board=asked.limits.board.id if asked.limits.board else None,
     )
 
 
@@ -143,10 +144,17 @@ def _alone(network: Network) -> DevicesPoint:
     conversion = network.asked.conversion(network.data)
     spent = sum(computed(network.asked, conversion.of(one.plan).planned)) if one.plan else math.inf
     whole = tuple(op.index for op in network.graph.ops)
-    return DevicesPoint(1, (), (), whole, one.report.arena.total, len(one.model), 0, round(spent, 3))
+    left = _left((one,), network.asked.limits.board)
+    return DevicesPoint(1, (), (), whole, one.report.arena.total, len(one.model), 0, round(spent, 3), left)
 
 
-def _point(report: DevicesReport) -> DevicesPoint:
+def _left(models: Sequence[Optimized], board: Board | None) -> tuple[BoardFit, ...]:
+    """What each device leaves of such a board."""
+    return tuple(board_fit(board, one.report.arena, firmware(one.model)) for one in models) if board else ()
+
+
+def _point(made: OptimizedDevices, board: Board | None) -> DevicesPoint:
+    report = made.report
     return DevicesPoint(
         devices=len(report.devices),
         rows=report.rows,
@@ -156,6 +164,7 @@ def _point(report: DevicesReport) -> DevicesPoint:
         flash=report.flash,
         sent=report.sent,
         milliseconds=report.time.milliseconds if report.time else 0.0,
+        board=_left(made.models, board),
     )
 
 

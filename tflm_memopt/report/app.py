@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import csv as writer
-import io
 from collections.abc import Iterable, Mapping, Sequence
 from html import escape
 from pathlib import Path
+from typing import Any
 
 from rich.console import Group, RenderableType
 from rich.text import Text
@@ -17,6 +16,7 @@ from tflm_memopt.report.drawing import Drawing
 from tflm_memopt.report.figures import Series
 from tflm_memopt.report.parts import page as joined
 from tflm_memopt.report.parts import section, table_of
+from tflm_memopt.report.table import separated
 from tflm_memopt.results import convention
 from tflm_memopt.runtime.verify import Verification
 from tflm_memopt.tflm.arena import Arena
@@ -82,13 +82,11 @@ def frontier(result: AppExploration, width: float) -> Drawing:
 
 def csv(result: AppExploration) -> str:
     """One line for each choice, the least load first."""
-    page = io.StringIO()
-    lines = writer.writer(page, lineterminator="\n")
-    lines.writerow(("choice", *result.models, "instructions", "busy", "head", "tail", "total"))
+    rows: list[Sequence[Any]] = [("choice", *result.models, "instructions", "busy", "head", "tail", "total")]
     for number, p in enumerate(result.points):
         points = (p.points[name] for name in result.models)
-        lines.writerow((number, *points, p.instructions, "" if p.busy is None else p.busy, p.head, p.tail, p.arena))
-    return page.getvalue()
+        rows.append((number, *points, p.instructions, "" if p.busy is None else p.busy, p.head, p.tail, p.arena))
+    return separated(rows)
 
 
 def verified(models: Mapping[str, Verification]) -> RenderableType:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import csv as writer
-import io
 from collections.abc import Iterable, Sequence
 from pathlib import Path
+from typing import Any
 
 from rich.console import Group, RenderableType
 from rich.padding import Padding
@@ -15,7 +14,8 @@ from tflm_memopt.report import figures, times
 from tflm_memopt.report.drawing import Drawing
 from tflm_memopt.report.figures import Series
 from tflm_memopt.report.parts import INDENT, page, section, table_of
-from tflm_memopt.report.text import difference, lines, printable
+from tflm_memopt.report.table import ON_BOARD, separated
+from tflm_memopt.report.text import LEFT, difference, left_over, lines, printable
 from tflm_memopt.results import DevicesExploration, DevicesPoint, DevicesReport, DevicesTime
 from tflm_memopt.runtime.verify_devices import DevicesVerification
 
@@ -63,17 +63,20 @@ def verified(result: DevicesVerification) -> RenderableType:
 def exploration(result: DevicesExploration, files: Sequence[str]) -> RenderableType:
     """The answer of `explore` for several devices: a line for each point, the fastest first."""
     title = Text(printable(result.model), "bold").append(f"   {result.convention}", "dim")
-    columns = ("point", "ms", "arena", "flash", "both", "sent", "devices", "rows", "channels", "first device")
+    shared = ("rows", "channels", "first device")
+    columns = ("point", "ms", "arena", "flash", "both", "sent", "devices", *shared, *(LEFT if result.board else ()))
     table = table_of(*columns, numbers=len(columns) - 1)
     for number, p in enumerate(result.points):
         counts = (str(len(ops)) for _, ops in _ways(p))
         table.add_row(
             str(number), f"{p.milliseconds:,.1f}", *(f"{n:,}" for n in (p.ram, p.flash, p.memory, p.sent)),
-            str(p.devices), *counts,
+            str(p.devices), *counts, *left_over(p.left),
         )  # fmt: skip
     before = result.original_arena.figure(result.original_arena.total)
+    board = [f"  RAM left, flash left: of {result.board}, on the device that leaves the least"] if result.board else []
     facts = (
         "  arena and flash: of the largest device; rows, channels, first device: operators shared so",
+        *board,
         f"  TFLM today, one device: arena {before} B, flash {result.original_flash:,} B",
         f"  {times.UPPER}, {result.core} at {result.mhz:g} MHz, {_link(result)}",
     )
@@ -92,13 +95,12 @@ def frontier(result: DevicesExploration, width: float) -> Drawing:
 
 def csv(result: DevicesExploration) -> str:
     """One line for each point, the fastest first."""
-    text = io.StringIO()
-    written = writer.writer(text, lineterminator="\n")
-    written.writerow(("point", "devices", "milliseconds", "ram", "flash", "sent", "rows", "channels", "whole"))
+    columns = ("point", "devices", "milliseconds", "ram", "flash", "sent", "rows", "channels", "whole")
+    rows: list[Sequence[Any]] = [(*columns, *(ON_BOARD if result.board else ()))]
     for number, p in enumerate(result.points):
         counts = (len(ops) for _, ops in _ways(p))
-        written.writerow((number, p.devices, p.milliseconds, p.ram, p.flash, p.sent, *counts))
-    return text.getvalue()
+        rows.append((number, p.devices, p.milliseconds, p.ram, p.flash, p.sent, *counts, *(p.left or ())))
+    return separated(rows)
 
 
 def _ways(of: DevicesReport | DevicesPoint) -> tuple[tuple[str, Sequence[int]], ...]:

@@ -4,20 +4,34 @@ from __future__ import annotations
 
 import csv as writer
 import io
+from collections.abc import Iterable, Sequence
+from typing import Any
 
 from tflm_memopt.results import Exploration
 
 COLUMNS = ("overhead", "macs", "instructions", "head", "tail", "total", "min", "blocks", "tiled", "second_passes")
+ON_BOARD = ("ram_left", "flash_left")
+"""Columns of what a point leaves of a board, where there is one."""
+
+
+def separated(rows: Iterable[Sequence[Any]]) -> str:
+    r"""Rows as comma-separated values.
+
+    >>> separated([("plan", "macs"), (0, 12)])
+    'plan,macs\n0,12\n'
+    """
+    page = io.StringIO()
+    writer.writer(page, lineterminator="\n").writerows(rows)
+    return page.getvalue()
 
 
 def csv(result: Exploration) -> str:
     """One line for each point, least compute first, after one for TFLM today, which has no blocks."""
-    page = io.StringIO()
-    lines = writer.writer(page, lineterminator="\n")
-    before = result.original_arena
-    lines.writerow(("plan", *COLUMNS))
-    lines.writerow(("tflm", 1.0, result.original_macs, "", before.head, before.tail, before.total, before.min, 0, 0, 0))
+    before, left = result.original_arena, ON_BOARD if result.board else ()
+    today = (1.0, result.original_macs, "", before.head, before.tail, before.total, before.min, 0, 0, 0)
+    rows: list[Sequence[Any]] = [("plan", *COLUMNS, *left), ("tflm", *today, *("" for _ in left))]
     for number, p in enumerate(result.points):
         a, kinds = p.arena, (p.blocks, p.tiled, p.second_passes)
-        lines.writerow((number, round(p.overhead, 6), p.macs, p.instructions, a.head, a.tail, a.total, a.min, *kinds))
-    return page.getvalue()
+        compute = (round(p.overhead, 6), p.macs, p.instructions)
+        rows.append((number, *compute, a.head, a.tail, a.total, a.min, *kinds, *(p.left or ())))
+    return separated(rows)

@@ -44,6 +44,8 @@ HOW: Mapping[str, str] = {
     "host-reference": "in this package's reference kernels: no official TFLM wheel exists for this platform",
 }
 DEAD = "cannot influence any output: folded away"
+LEFT = ("RAM left", "flash left")
+"""Columns of left_over()."""
 WAITING = "for a reduction of themselves; --max-macs above 1 may make them twice"
 
 
@@ -104,7 +106,7 @@ def exploration(result: Exploration, files: Iterable[str]) -> RenderableType:
     title = Text(printable(result.model), "bold").append(f"   {result.convention}", "dim")
     timed = ["ms"] if any(p.milliseconds for p in result.points) else []
     counted = [f"instructions, {result.core}"] if result.cost == "instructions" and not timed else []
-    left = [*timed, *(["RAM left", "flash left"] if result.board else [])]
+    left = [*timed, *(LEFT if result.board else [])]
     columns = ("plan", "F", "MACs", *counted, "head", "tail", "total", "against TFLM", "blocks", *left)
     table = table_of(*columns, numbers=len(columns))
     today = ("TFLM today", "1.000", f"{result.original_macs:,}")
@@ -115,7 +117,7 @@ def exploration(result: Exploration, files: Iterable[str]) -> RenderableType:
         against = _arena_percent(before, p.arena)
         instructions = [f"{p.instructions:,}" for _ in counted]
         figures = (f"{p.overhead:.3f}", f"{p.macs:,}", *instructions, *_figures(p.arena))
-        table.add_row(str(number), *figures, against, blocks, *times.most(p.milliseconds), *_left(p.board))
+        table.add_row(str(number), *figures, against, blocks, *times.most(p.milliseconds), *left_over(p.left))
     return page(
         Group(title, Text(), table, *([Text(f"  {times.UPPER}", "dim")] if timed else [])),
         None if result.points else Text("No operator can run row by row: inspect says why.", "yellow"),
@@ -123,10 +125,9 @@ def exploration(result: Exploration, files: Iterable[str]) -> RenderableType:
     )
 
 
-def _left(board: BoardFit | None) -> tuple[Text, ...]:
-    """What is left of RAM and flash; red where some is missing."""
-    figures = (board.ram_left, board.flash_left) if board else ()
-    return tuple(Text(f"{n:,}", "red" if n < 0 else "") for n in figures)
+def left_over(left: tuple[int, int] | None) -> tuple[Text, ...]:
+    """What a point leaves of a board's RAM and flash, if there is one; red where some is missing."""
+    return tuple(Text(f"{n:,}", "red" if n < 0 else "") for n in left or ())
 
 
 def inspection(result: Inspection, files: Iterable[str] = ()) -> RenderableType:

@@ -21,6 +21,7 @@ from tflm_memopt.convert.request import request
 from tflm_memopt.errors import DoesNotFit, MemoptError, PlanError
 from tflm_memopt.options import DEFAULTS
 from tflm_memopt.plan.plan import Block
+from tflm_memopt.targets.boards import board
 
 SHAPES = EXAMPLE
 
@@ -81,6 +82,7 @@ def test_what_several_devices_cannot_have_is_refused(code: str, run: Callable[[]
         ("devices_emit", ["optimize", str(SHAPES), "--devices", "2", "--emit", "c"]),
         ("devices_flag", ["explore", str(SHAPES), "--devices", "2", "--link", "1kB", "--plans", "x"]),
         ("devices_no_link", ["explore", str(SHAPES), "--devices", "2"]),
+        ("devices_cost", ["explore", str(SHAPES), "--devices", "2", "--link", "1kB", "--cost", "instructions"]),
         ("one_device", ["explore", str(SHAPES), "--clock", "64MHz"]),
         ("one_device", ["optimize", str(SHAPES), "--link", "1kB"]),
         ("one_device", ["optimize", str(SHAPES), "--cut", "1"]),
@@ -178,6 +180,41 @@ def test_the_frontier_has_one_device_and_falls(tmp_path: Path, capsys: pytest.Ca
     assert files["plot.svg"].read_text().endswith("</svg>\n")
     assert main(["explore", str(model), *flags]) == 0
     assert "over lines of 50,000 B/s" in capsys.readouterr().out
+
+
+@pytest.mark.slow
+def test_the_frontier_says_what_a_board_has_left(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Of the device that leaves the least; a point fits where optimize --board takes it."""
+    model, files = tmp_path / "dense.tflite", {flag: tmp_path / f"x.{flag}" for flag in ("csv", "svg")}
+    model.write_bytes(dense(280))
+    explore = ["explore", str(model), "--devices", "2", "--link", "50kB,1ms", "--board", "uno_r4"]
+    assert main([*explore, "--csv", str(files["csv"]), "--plot", str(files["svg"]), "--json"]) == 0
+    said = json.loads(capsys.readouterr().out)
+    on, points = board("uno_r4"), said["points"]
+    assert (said["board"], said["core"], said["mhz"]) == (on.id, on.measured_core, on.mhz)
+    assert [len(p["board"]) for p in points] == [p["devices"] for p in points]
+    assert {(p["devices"], all(one["fits"] for one in p["board"])) for p in points} >= {(1, False), (2, True)}
+    for p in points:
+        assert min(one["ram_left"] for one in p["board"]) <= on.arena_limit - p["ram"]
+        assert max(one["flash"]["model"] for one in p["board"]) == p["flash"]
+    made = tflm_memopt.optimize_devices(model, 2, board=on.id, link="50kB,1ms").report
+    [same] = [p for p in points if (p["ram"], p["flash"], p["sent"]) == (made.ram, made.flash, made.sent)]
+    assert same["milliseconds"] == made.time.milliseconds
+    head, *lines = files["csv"].read_text().splitlines()
+    assert head.endswith(",ram_left,flash_left")
+    least = [[min(one[key] for one in p["board"]) for key in ("ram_left", "flash_left")] for p in points]
+    assert [[*map(int, line.split(",")[-2:])] for line in lines] == least
+    assert files["svg"].read_text().endswith("</svg>\n")
+    assert main(explore) == 0
+    page = capsys.readouterr().out
+    assert all(re.search(rf" {ram:,} +{flash:,}$", page, re.MULTILINE) for ram, flash in least)
+    assert "of uno_r4, on the device that leaves the least" in page
+
+
+def test_boards_of_unknown_time_are_refused_by_their_core() -> None:
+    with pytest.raises(MemoptError, match="on Xtensa LX7 is not known") as caught:
+        tflm_memopt.explore_devices(dense(), 2, link="50kB,1ms", board="esp32s3")
+    assert caught.value.code == "cycles_unknown"
 
 
 def test_a_model_without_anything_to_share_is_refused() -> None:

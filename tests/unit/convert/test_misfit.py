@@ -211,4 +211,9 @@ def test_a_frontier_says_what_a_board_has_left(folder: Path, run: Run) -> None:
     assert answer["points"]
     for point in answer["points"]:
         assert point["board"]["ram_left"] == limit - max(point["arena"]["total"], point["arena"]["min"])
-    assert "RAM left" in run("explore", "small.tflite", "--board", "uno_r4").out
+    assert "RAM left" in run("explore", "small.tflite", "--board", "uno_r4", "--csv", "x.csv").out
+    head, today, *lines = (folder / "x.csv").read_text().splitlines()
+    assert head.endswith(",ram_left,flash_left")
+    assert today.endswith(",,")
+    left = [f"{p['board']['ram_left']},{p['board']['flash_left']}" for p in answer["points"]]
+    assert [line.split(",", line.count(",") - 1)[-1] for line in lines] == left

@@ -1,0 +1,56 @@
+"""What `explore` writes and says, whatever it explored: a model, an application, several devices."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Generic, Protocol, TypeVar
+
+from rich.console import RenderableType
+
+from tflm_memopt.cli import console
+from tflm_memopt.errors import about
+from tflm_memopt.files import keep, write_files
+from tflm_memopt.plan.waiting import Progress
+from tflm_memopt.report import plot
+from tflm_memopt.report.drawing import Drawing
+
+
+class Explored(Protocol):
+    """A frontier."""
+
+    def to_json(self) -> dict[str, Any]: ...
+
+
+R = TypeVar("R", bound=Explored)
+
+
+@dataclass(frozen=True, slots=True)
+class Forms(Generic[R]):
+    """How a frontier is told."""
+
+    csv: Callable[[R], str]
+    drawing: Callable[[R, float], Drawing]
+    answer: Callable[[R, Sequence[str]], RenderableType]
+    """files: those that were written."""
+    others: Callable[[R], Mapping[Path, bytes]] = lambda _: {}
+    """Files that it has besides."""
+
+
+def explored(args: argparse.Namespace, explore: Callable[[Progress], R], forms: Forms[R]) -> int:
+    """Explores, writes --csv, --plot and the other files, and says what there is."""
+    draw = plot.of_form(args.plot) if args.plot else None
+    with about(args.model), console.busy(args, f"exploring {args.model.name}", lines=True) as progress:
+        result = explore(progress)
+    files: dict[Path, bytes] = {}
+    if args.csv:
+        files[args.csv] = forms.csv(result).encode()
+    if draw:
+        files[args.plot] = draw(forms.drawing(result, plot.WIDTH))
+    files |= forms.others(result)
+    keep(args.model, files)
+    write_files(files)
+    console.answer(args, result.to_json(), forms.answer(result, list(map(str, files))))
+    return console.DONE
