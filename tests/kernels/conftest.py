@@ -1,7 +1,8 @@
-"""A sanitized build of the C library, for tests that are C programs."""
+"""The C library for tests: a sanitized build for those that are C programs, and the host's for those in Python."""
 
 from __future__ import annotations
 
+import ctypes
 import shutil
 import struct
 import subprocess
@@ -16,6 +17,7 @@ from numpy.typing import NDArray
 
 from tflm_memopt.lower.program import Program
 from tflm_memopt.lower.serialise import pack
+from tflm_memopt.runtime.native import native_library
 
 ROOT = Path(__file__).parents[2]
 LIBRARY = ROOT / "custom_ops"
@@ -63,3 +65,9 @@ def sanitized(tmp_path_factory: pytest.TempPathFactory) -> Build:
         return compiled(" ".join([compiler, FLAGS, *flags]), source, program, *more, library=library)
 
     return build
+
+
+@pytest.fixture(scope="session")
+def library() -> ctypes.CDLL:
+    """The host's build, with all transports of links/."""
+    return ctypes.CDLL(str(native_library("tmo_host")))

@@ -1,0 +1,123 @@
+"""Rows over stream sockets (custom_ops/links/tmo_link_socket.c), by the clock of this computer."""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import random
+import socket
+import time
+from collections.abc import Iterator
+
+import pytest
+from kernels.links import LINK, OK, PATIENCE, POLL, ROWS, WAIT, Device, Transport, both, drawn
+
+PEERS = 16
+"""TMO_SOCKET_PEERS."""
+LONG = 10_000
+"""Milliseconds that nobody waits on a computer that others use, too."""
+
+
+class Sockets(ctypes.Structure):
+    """tmo_sockets."""
+
+    _fields_ = (("fd", ctypes.c_int * PEERS),)
+
+
+class Connected(Device):
+    """One that has a socket to the other."""
+
+    def __init__(self, library: ctypes.CDLL, number: int, stream: int, patience: int = LONG) -> None:
+        self.patience = patience
+        super().__init__(library, number, random.Random(number))
+        library.tmo_socket_transport.restype = Transport
+        self.sockets = Sockets((ctypes.c_int * PEERS)(*[-1] * PEERS))
+        self.sockets.fd[1 - number] = stream
+        mine = library.tmo_socket_transport(ctypes.byref(self.sockets))
+        # A millisecond at a time: the other device has its turn in between.
+        ticks = POLL(lambda context, peer, sends, longest: mine.poll(context, peer, sends, min(longest, 1)))
+        self.transport = Transport(mine.send, mine.receive, ticks, mine.context)
+        self.restart(1)
+
+
+@pytest.fixture
+def streams() -> Iterator[tuple[socket.socket, socket.socket]]:
+    pair = socket.socketpair()
+    yield pair
+    for stream in pair:
+        stream.close()
+
+
+Streams = tuple[socket.socket, socket.socket]
+ANSWER = [(0, False), (1, True)]
+
+
+def test_rows_cross_a_socket(library: ctypes.CDLL, streams: Streams) -> None:
+    first, second = (Connected(library, number, stream.fileno()) for number, stream in enumerate(streams))
+    assert [both(first, second, drawn(first.rng)) for _ in range(20)] == [(OK, OK)] * 20
+
+
+def fill(stream: socket.socket) -> int:
+    """Sends until nothing more goes; how many bytes."""
+    stream.setblocking(False)
+    sent = 0
+    with contextlib.suppress(BlockingIOError):
+        while True:
+            sent += stream.send(bytes(1 << 16))
+    return sent
+
+
+def test_a_sender_waits_while_the_line_is_full(library: ctypes.CDLL, streams: Streams) -> None:
+    """It goes on when there is room; where there never is, it ends in time."""
+    first, second = (Connected(library, number, stream.fileno(), PATIENCE) for number, stream in enumerate(streams))
+    data = drawn(first.rng)
+    full = fill(streams[0])
+    sending = first.rows([(0, True)], data)
+    assert next(sending) == WAIT
+    while full:
+        full -= len(streams[1].recv(min(full, 1 << 16)))
+    assert [*sending][-1] == OK
+    assert [*second.rows([(0, False)], data)][-1] == OK
+    fill(streams[0])
+    assert [*first.rows([(0, True)], data)][-1] == LINK
+
+
+def test_a_peer_that_is_gone_ends_an_inference_at_once(library: ctypes.CDLL, streams: Streams) -> None:
+    """Whoever waits for it, and whoever sends to it; without a signal that would end the program."""
+    device = Connected(library, 1, streams[1].fileno())
+    waiting = device.rows(ANSWER, drawn(device.rng))
+    assert next(waiting) == WAIT
+    streams[0].close()
+    begun = time.monotonic()
+    assert next(waiting) == LINK
+    first = Connected(library, 0, streams[1].fileno())
+    assert next(first.rows([(0, True)], drawn(first.rng))) == LINK
+    assert time.monotonic() - begun < LONG / 1000
+
+
+def test_a_peer_that_says_nothing_is_lost_in_time(library: ctypes.CDLL, streams: Streams) -> None:
+    device = Connected(library, 1, streams[1].fileno(), PATIENCE)
+    begun = time.monotonic()
+    assert [*device.rows(ANSWER, drawn(device.rng))][-1] == LINK
+    assert PATIENCE <= 1000 * (time.monotonic() - begun) + 1 < LONG
+
+
+def test_a_peer_without_a_socket_is_no_peer(library: ctypes.CDLL) -> None:
+    device = Connected(library, 1, -1)
+    assert [*device.rows(ANSWER, drawn(device.rng))] == [LINK]
+
+
+def test_a_line_that_is_opened_anew_is_right_again(library: ctypes.CDLL, streams: Streams) -> None:
+    """Also behind half a message, and where the peer's program starts again."""
+    first, second = (Connected(library, number, stream.fileno(), PATIENCE) for number, stream in enumerate(streams))
+    assert both(first, second, drawn(first.rng)) == (OK, OK)
+    half = first.rows([(0, True), (1, False)], drawn(first.rng))
+    assert next(half) == WAIT
+    streams[1].recv(ROWS)  # what comes next begins within a message
+    second.restart(1000)
+    assert (OK, OK) in [both(first, second, drawn(first.rng)) for _ in range(3)]
+    with_others = socket.socketpair()
+    with with_others[0], with_others[1]:
+        for device, stream in zip((first, second), with_others, strict=True):
+            device.sockets.fd[1 - device.number] = stream.fileno()
+        assert (OK, OK) in [both(first, second, drawn(first.rng)) for _ in range(3)]
