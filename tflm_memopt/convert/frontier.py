@@ -53,7 +53,7 @@ def settings(without: Collection[str] = (), max_overhead: float | None = None) -
     if max_overhead is not None:
         chosen = replace(chosen, max_overhead=max(1.0, max_overhead) + ROUNDING)
     if "recompute" in without or (max_overhead is not None and max_overhead <= 1.0):
-        chosen = replace(chosen, recompute=False, max_overhead=1.0)
+        chosen = chosen.once
     if "strips" in without:
         chosen = replace(chosen, strip_rows=(1,), whole_map=0)
     if "windows" in without:
@@ -109,8 +109,7 @@ class Plans:
     def _once(self) -> Sequence[Planner]:
         """Plans without recompute."""
         tiles = self._options.tiles
-        once = replace(tiles, recompute=False, max_overhead=1.0) if tiles else None
-        return planners(self._graph, replace(self._options, tiles=once), self._log)
+        return planners(self._graph, replace(self._options, tiles=tiles and tiles.once), self._log)
 
     @cached_property
     def choices(self) -> Sequence[Choice]:

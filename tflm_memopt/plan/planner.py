@@ -120,7 +120,9 @@ class Planner:
         self._rows: Mapping[int, RowBlocks] = (
             like._rows if like else {n: RowBlocks(chain, self._fair(n)) for n, chain in self._chains.items()}
         )
-        self._cuts = [self._cuts_of(n, rows) for n, rows in self._rows.items()]
+        self._cuts: Mapping[int, Cuts] = {
+            n: self._cuts_of(n, rows, like._cuts[n] if like else None) for n, rows in self._rows.items()
+        }
         kept = (n for n, node in enumerate(graph.nodes) if isinstance(node, Kept))
         least = max((sum(sizes[t] for t in self._alive(n)) for n in kept), default=0)
         while any(cuts.refine(nbytes) for cuts, nbytes in self._binding(least)):
@@ -131,10 +133,10 @@ class Planner:
         self.macs = graph.macs
         """Multiply-accumulates of all row operators, each output once."""
 
-    def _cuts_of(self, number: int, rows: RowBlocks) -> Cuts:
-        """Ways to cut one of the chains."""
+    def _cuts_of(self, number: int, rows: RowBlocks, like: Cuts | None) -> Cuts:
+        """Ways to cut one of the chains. `like`: those that another planner knows."""
         tiles, low = _settings(self._options.tiles, rows.chain), self._options.low
-        return Cuts(rows, self._place(number), tiles, self._turning(number), self._fair(number), low=low)
+        return Cuts(rows, self._place(number), tiles, self._turning(number), self._fair(number), low=low, like=like)
 
     def _fair(self, number: int) -> Meter:
         """What one of the chains may spend on its search."""
@@ -143,7 +145,7 @@ class Planner:
 
     def _binding(self, least: int) -> list[tuple[Cuts, int]]:
         """The chains that need most, and how much; those that need at least so many bytes."""
-        needs = [(cut, cut.front()[0].nbytes) for cut in self._cuts]
+        needs = [(cut, cut.front()[0].nbytes) for cut in self._cuts.values()]
         most = max((nbytes for _, nbytes in needs), default=0)
         return [(cut, nbytes) for cut, nbytes in needs if nbytes >= max(most, least)]
 
@@ -154,7 +156,7 @@ class Planner:
 
     def points(self) -> list[Joint]:
         """The frontier as far as it is known, fewest bytes first: no plan beats one in both figures."""
-        return front(self._cuts)
+        return front(tuple(self._cuts.values()))
 
     def plan(self, macs: int, known: Sequence[Plan] = (), meter: Meter | None = None) -> Plan:
         """The plan of least head with at most so many multiply-accumulates; not yet checked. Where it
@@ -163,7 +165,7 @@ class Planner:
         purse = meter or Meter(PLANNING * self.allowance, self.log)
         self._placing = purse.share(PLACING / PLANNING * purse.left)
         bar = min((other.head for other in known if other.macs <= macs), default=UNLIMITED)
-        cuts = tuple(label.blocks() for label in least_bytes(self._cuts, macs, self._placing, bar))
+        cuts = tuple(label.blocks() for label in least_bytes(tuple(self._cuts.values()), macs, self._placing, bar))
         if cuts not in self._plans:
             drafts, blocks = self._drafts(cuts)
             for other in known:

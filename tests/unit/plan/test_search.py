@@ -13,8 +13,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from unit.plan.sketch import Sketch, random_sketch
 
+from tflm_memopt.plan.planner import Planner
 from tflm_memopt.plan.search.blocks import MAX_OPERATORS, Candidate, Chain, candidates
 from tflm_memopt.plan.search.cuts import SHORT, CutLabel, Cuts, Place, RowBlocks, least_bytes, pareto
+from tflm_memopt.plan.search.tiles import tiled_candidates
+from tflm_memopt.plan.search.tiles_plan import NO_RECOMPUTE, Settings
 from tflm_memopt.rowgraph.graph import InputSource
 
 UNLIMITED = 1 << 40
@@ -127,6 +130,48 @@ def test_a_long_partition_is_read_back_without_recursion() -> None:
     for _ in range(5000):
         label = CutLabel(1, 0, (), block, label)
     assert len(label.blocks()) == 5000
+
+
+@settings(max_examples=examples(30), deadline=None, derandomize=True)
+@given(SEEDS)
+def test_no_partition_goes_below_the_least_of_its_chain(number: int) -> None:
+    s = random_sketch(number)
+    chain = s.chain(*s.unread())
+    assert chain.least <= best_partition(chain, alive).nbytes
+
+
+@pytest.mark.parametrize(("extra", "searches"), [(0, 1), (1, 2)])
+def test_recompute_is_not_looked_for_where_it_cannot_help(extra: int, searches: int) -> None:
+    """Each operator works in the bytes of its input, unless addresses cost something."""
+    s = Sketch()
+    chain = s.chain(s.relu(s.relu(s.input(40, 10, 64))))
+
+    def place(block: Candidate, _enough: int, _hasty: bool) -> int:
+        return block.nbytes + extra
+
+    with mock.patch("tflm_memopt.plan.search.cuts.tiled_candidates", side_effect=tiled_candidates) as search:
+        once = Cuts(RowBlocks(chain), place, NO_RECOMPUTE)
+        again = Cuts(RowBlocks(chain), place, Settings(), like=once)
+    assert search.call_count == searches
+    assert again.front()[0].nbytes == once.front()[0].nbytes == chain.least == 40 * 10 * 64 + 2
+
+
+def test_a_planner_with_other_limits_knows_what_this_one_found() -> None:
+    s = Sketch()
+    graph = s.row_graph(s.relu(s.relu(s.input(40, 10, 64))))
+    with mock.patch("tflm_memopt.plan.search.cuts.tiled_candidates", side_effect=tiled_candidates) as search:
+        Planner(graph).within(Settings())
+    assert search.call_count == 1
+
+
+def test_recompute_is_looked_for_beside_other_settings() -> None:
+    """Blocks that use what is switched off here are no answer."""
+    s = Sketch()
+    chain = s.chain(s.relu(s.relu(s.input(40, 10, 64))))
+    once = Cuts(RowBlocks(chain), alive, NO_RECOMPUTE)
+    with mock.patch("tflm_memopt.plan.search.cuts.tiled_candidates", side_effect=tiled_candidates) as search:
+        Cuts(RowBlocks(chain), alive, Settings(tile=4), like=once)
+    assert search.call_count == 1
 
 
 @pytest.mark.slow

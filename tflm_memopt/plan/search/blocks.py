@@ -137,6 +137,14 @@ class Chain:
         return (*steps, frozenset(now))
 
     @cached_property
+    def least(self) -> int:
+        """Bytes that no way to cut it goes below: those of whole tensors before it starts or when it ends, and the
+        counter of one operator.
+        """
+        before, behind = (sum(self.rows()[t] for t in self.alive[i]) for i in (0, -1))
+        return self.across + max(before, behind) + COUNTER_BYTES
+
+    @cached_property
     def alive_in_order(self) -> Sequence[list[TensorId]]:
         """Tensors that are alive at each position, in the order of their numbers."""
         return [sorted(tensors) for tensors in self.alive]

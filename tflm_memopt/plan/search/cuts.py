@@ -115,9 +115,11 @@ class Cuts:
         meter: Meter | None = None,
         *,
         low: bool = False,
+        like: Cuts | None = None,
     ) -> None:
         """`settings`: of tiled blocks; None: row blocks only. `meter`: what it may cost to find blocks. `low`: few
-        bytes in every block, where the worst one leaves a choice; else few blocks.
+        bytes in every block, where the worst one leaves a choice; else few blocks. `like`: ways to cut the same chain.
+        Where they compute nothing twice, and nothing leads below them, no other tiled blocks are looked for.
         """
         self.chain, self._rows, self._place, self._settings = rows.chain, rows, place, settings
         self._turn, self._meter, self._low = turn, meter or Meter(), low
@@ -130,13 +132,29 @@ class Cuts:
                 hint="--input arena, or --input external",
             )
         self._rough = roughly[0]
-        limit = max(place(block, self._rough.nbytes, False) for block in self._rough.blocks())
-        self._tiled = tiled_candidates(self.chain, settings, limit, self._meter) if settings else {}
+        self._tiled = self._tiled_blocks(like)
         several = {last: [c for c in self._tiled.get(last, ()) if last - c.first > 1] for last in rows.by_end}
         self._table = {last: (*found, *several[last]) for last, found in rows.by_end.items()}
         self._placed: set[Candidate] = set()
         self._hasty: list[tuple[Candidate, Candidate]] = []
         """Blocks that only the heuristic has placed, before and after."""
+
+    def _tiled_blocks(self, like: Cuts | None) -> Mapping[int, Sequence[Candidate]]:
+        """Tiled blocks by the position at which they end."""
+        if self._settings is None:
+            return {}
+        if like and like._settings == self._settings.once and like._is_least():
+            return like._tiled
+        return tiled_candidates(self.chain, self._settings, self._placed_bytes(self._rough), self._meter)
+
+    def _is_least(self) -> bool:
+        """Whether the best partition, once its blocks have addresses, needs what any other one needs at least."""
+        best, least = self.front()[0], self.chain.least
+        return best.nbytes <= least and self._placed_bytes(best) <= least
+
+    def _placed_bytes(self, label: CutLabel) -> int:
+        """Bytes of a partition once its blocks have addresses."""
+        return max(self._place(block, label.nbytes, False) for block in label.blocks())
 
     def refine(self, limit: int) -> bool:
         """Learns longer blocks, in more orders, and turned ones, where those of fewer bytes that compute nothing twice
@@ -286,8 +304,7 @@ def tiled_front(chain: Chain, settings: Settings) -> list[CutLabel]:
 
     What computes nothing twice bounds the bytes of everything else, so it is searched first.
     """
-    once = replace(settings, recompute=False, max_overhead=1.0)
-    cheap = _front(chain, tiled_candidates(chain, once, UNLIMITED))
+    cheap = _front(chain, tiled_candidates(chain, settings.once, UNLIMITED))
     if not settings.recompute or not cheap:
         return cheap
     return pareto([*cheap, *_front(chain, tiled_candidates(chain, settings, cheap[0].nbytes))])

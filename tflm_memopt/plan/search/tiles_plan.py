@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import enum
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 STRIP_ROWS = (1, 2, 3, 4, 6, 8)
 """Rows of a block's output per strip that are tried."""
@@ -50,8 +50,13 @@ class Settings:
     epsilon: float = 1e-4
     """Share of the original's multiply-accumulates by which a label must beat one of fewer bytes to be kept."""
 
+    @property
+    def once(self) -> Settings:
+        """The same, but nothing is computed twice."""
+        return replace(self, recompute=False, max_overhead=1.0)
 
-NO_RECOMPUTE = Settings(recompute=False, max_overhead=1.0)
+
+NO_RECOMPUTE = Settings().once
 
 
 @dataclass(frozen=True, slots=True)
