@@ -17,26 +17,23 @@ static uint32_t base_bytes(const tmo_checker *c, const tmo_tensor *t) {
   return t->base == 0 ? tmo_header_of(c->program)->workspace : c->io_bytes[t->base - 1];
 }
 
-/* The rings of the state: inside of it, behind where they stand. Their number; -1: they are damaged. */
-TMO_OWN_FRAME static int32_t check_rings(const tmo_checker *c) {
+/* The rings lie inside of the state, and so does where they stand. */
+TMO_OWN_FRAME static bool check_rings(tmo_checker *c) {
   const tmo_header *h = tmo_header_of(c->program);
-  if (h->state == 0) return h->rings == 0 ? 0 : -1;
-  int32_t n = 0;
-  for (uint32_t at = h->rings;; at += sizeof(tmo_ring), ++n) {
-    if (!tmo_has_constant(c, at, sizeof(tmo_ring), 4)) return -1;
+  for (uint32_t at = h->rings;; at += sizeof(tmo_ring), ++c->n_rings) {
+    if (!tmo_has_constant(c, at, sizeof(tmo_ring), 4)) return false;
     const tmo_ring *ring = (const tmo_ring *)tmo_constant(c->program, at);
-    if (ring->depth == 0) break;
-    if (!tmo_lies_in(h->state, ring->offset, ring->bytes, 1)) return -1;
+    if (ring->depth == 0) return 2 * c->n_rings <= h->state;
+    if (!tmo_lies_in(h->state, ring->offset, tmo_times(ring->depth, ring->row), 1)) return false;
   }
-  return n > 0 && n <= UINT8_MAX - TMO_LAYOUT_STATE && tmo_lies_in(h->state, 0, 2 * (uint32_t)n, 2) ? n : -1;
 }
 
-/* Rows of a tensor that are in a ring are rows of that ring; a frame outside of the arena has no older ones. */
-static bool check_ring(const tmo_checker *c, const tmo_tensor *t) {
-  if (tmo_ring_number(t) >= c->n_rings || tmo_has_lanes(t) || tmo_is_frame(c->program, t)) return false;
-  const tmo_ring *ring = &tmo_rings(c->program)[tmo_ring_number(t)];
-  if ((uint32_t)t->height + ring->depth > UINT16_MAX) return false;
-  return ring->bytes == tmo_times(tmo_times(t->width, t->channels), ring->depth);
+/* How the rows lie: one after the other, turned where all are there, or in a ring, whose rows they are; a frame outside of the arena has no older ones. */
+static bool check_layout(const tmo_checker *c, const tmo_tensor *t) {
+  if (t->layout == TMO_LAYOUT_HWC) return true;
+  if (tmo_has_lanes(t) || tmo_is_frame(c->program, t)) return false;
+  if (!tmo_in_ring(t)) return t->layout <= TMO_LAYOUT_PIXELS_TURNED && t->depth == t->height;
+  return tmo_ring_number(t) < c->n_rings && tmo_rings(c->program)[tmo_ring_number(t)].row == tmo_times(t->width, t->channels);
 }
 
 /* The newest rows are in io[0], older ones in a ring. An external frame is looked at when it is there. */
@@ -67,14 +64,10 @@ static bool check_stream(const tmo_checker *c) {
 }
 
 static tmo_status check_tensor(const tmo_checker *c, const tmo_tensor *t) {
-  const uint32_t n_io = (uint32_t)tmo_header_of(c->program)->n_inputs + tmo_header_of(c->program)->n_outputs;
   const bool constant = t->base == TMO_PROGRAM_BASE, crosses = tmo_on_link(c->program, t);
-  const bool has_state = tmo_has_part(TMO_PART_STATE) && c->n_rings > 0;
-  if (t->base > n_io + has_state && !constant && !crosses) return TMO_ERROR_TABLE;
+  if (t->base > c->last_base && !constant && !crosses) return TMO_ERROR_TABLE;
   if (t->channels == 0 || t->width == 0 || t->height == 0) return TMO_ERROR_TABLE;
-  if (tmo_in_ring(t) ? !check_ring(c, t) : t->layout > TMO_LAYOUT_PIXELS_TURNED) return TMO_ERROR_TABLE;
-  const bool whole = !tmo_has_lanes(t) && t->depth == t->height && !tmo_is_frame(c->program, t);
-  if (t->layout != TMO_LAYOUT_HWC && !tmo_in_ring(t) && !whole) return TMO_ERROR_TABLE;
+  if (!check_layout(c, t)) return TMO_ERROR_TABLE;
   if (tmo_is_frame(c->program, t)) return check_frame(c, t);
   if (tmo_has_lanes(t)) return TMO_OK; /* check_lanes() */
   if (t->depth == 0 || t->depth > t->height) return TMO_ERROR_TABLE;
@@ -104,9 +97,7 @@ static bool check_lanes(tmo_checker *c, const tmo_tensor *t, uint32_t pixel) {
 }
 
 static bool same_rows(const tmo_tensor *a, const tmo_tensor *b) {
-  const bool alike = a->layout == b->layout || tmo_in_ring(a); /* older rows make no difference */
-  return a->base == b->base && a->offset == b->offset && a->height == b->height && a->depth == b->depth && alike &&
-         tmo_row_bytes(a) == tmo_row_bytes(b);
+  return a->base == b->base && a->offset == b->offset && a->height == b->height && a->depth == b->depth && tmo_row_bytes(a) == tmo_row_bytes(b);
 }
 
 /* An operand is resident, or the output of an operator that comes earlier in the block. */
@@ -171,9 +162,8 @@ static bool check_tiled(tmo_checker *c, const tmo_operation *o) {
 }
 
 static bool check_arity(const tmo_op *op) {
-  if (op->kind == TMO_OP_COPY) return op->n_inputs >= 1 && op->n_inputs <= TMO_MAX_INPUTS;
-  if (op->kind == TMO_OP_SLIDING_SUM) return op->n_inputs >= 3 && op->n_inputs <= TMO_MAX_INPUTS;
-  return op->n_inputs == (tmo_is_in(TMO_TWO_OPERANDS_KINDS, op->kind) ? 2 : tmo_is_in(TMO_BUILT(TMO_LSTM_KINDS), op->kind) ? 3 : 1);
+  if (tmo_is_in(TMO_BUILT(TMO_ANY_OPERANDS_KINDS), op->kind)) return op->n_inputs >= 1 && op->n_inputs <= TMO_MAX_INPUTS;
+  return op->n_inputs == (tmo_is_in(TMO_TWO_OPERANDS_KINDS, op->kind) ? 2 : tmo_is_in(TMO_BUILT(TMO_THREE_OPERANDS_KINDS), op->kind) ? 3 : 1);
 }
 
 /* A firing of a row block goes through its rows forwards. */
@@ -195,7 +185,7 @@ static bool check_op(tmo_checker *c, const tmo_block *block, uint32_t index) {
   }
   const tmo_operation o = {block, op, &c->tensors[op->input[0]], &c->tensors[op->output]};
   if (tmo_is_frame(c->program, o.out) || o.out->base == TMO_PROGRAM_BASE) return false;
-  if (tmo_on_link(c->program, o.out) != (op->kind == TMO_OP_SEND)) return false;
+  if (tmo_has_part(TMO_PART_LINK) && tmo_on_link(c->program, o.out) != (op->kind == TMO_OP_SEND)) return false;
   const bool by_row = !has_turned_pixels(c, &o) && op->tile == 0 && op->groups <= 1 && !tmo_sums_groups(op) && !tmo_has_lanes(o.out);
   return (tmo_is_tiled(block) ? check_tiled(c, &o) : by_row) && tmo_check_kind(c, &o) && check_conversion(c, &o);
 }
@@ -229,12 +219,13 @@ tmo_status tmo_check(const void *program, size_t program_bytes, const uint32_t *
   tmo_status status = tmo_check_build(program, program_bytes, n_inputs, n_outputs, workspace_bytes);
   if (status != TMO_OK) return status;
   const tmo_header *h = tmo_header_of(program);
-  tmo_checker c = {(const uint8_t *)program, tmo_tensors(program), tmo_ops(program), io_bytes, tmo_times(h->size, MAX_READS), 0};
-  const int32_t rings = tmo_has_part(TMO_PART_STATE) ? check_rings(&c) : 0;
-  const bool waits = tmo_input_of(program) == TMO_INPUT_STREAM || tmo_input_of(program) == TMO_INPUT_LINK;
-  if (rings < 0 || (rings > 0 && waits)) return TMO_ERROR_TABLE;
-  if (rings > 0 && io_bytes[n_inputs + n_outputs] < h->state) return TMO_ERROR_IO;
-  c.n_rings = (uint32_t)rings;
+  tmo_checker c = {(const uint8_t *)program, tmo_tensors(program), tmo_ops(program), io_bytes, tmo_times(h->size, MAX_READS), 0, 0};
+  c.last_base = (uint32_t)(n_inputs + n_outputs);
+  if (tmo_has_part(TMO_PART_STATE) && h->state > 0) {
+    const bool waits = tmo_input_of(program) == TMO_INPUT_STREAM || tmo_input_of(program) == TMO_INPUT_LINK;
+    if (waits || !check_rings(&c)) return TMO_ERROR_TABLE;
+    if (io_bytes[c.last_base++] < h->state) return TMO_ERROR_IO;
+  }
   for (uint32_t i = 0; i < h->n_tensors; ++i) {
     status = check_tensor(&c, &c.tensors[i]);
     if (status != TMO_OK) return status;

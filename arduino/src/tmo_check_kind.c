@@ -32,7 +32,7 @@ static bool window_fits(uint32_t kernel, uint32_t stride, uint32_t dilation, uin
 
 static bool check_windowed(const tmo_checker *c, const tmo_operation *o) {
   const tmo_op *op = o->op;
-  const uint32_t older = tmo_older_rows(c->program, o->in);
+  const uint32_t older = tmo_older_rows(o->in);
   if (!window_fits(op->kernel_h, op->stride_h, op->dilation_h, op->pad_top, older, o->in->height, o->out->height)) return false;
   if (!window_fits(op->kernel_w, op->stride_w, op->dilation_w, op->pad_left, 0, o->in->width, o->out->width)) return false;
   if (!tmo_iterative(op)) {
@@ -79,7 +79,7 @@ static bool pointwise(const tmo_op *op) {
 
 static bool check_pool(tmo_checker *c, const tmo_operation *o) {
   const tmo_op *op = o->op;
-  const uint32_t height = o->in->height + tmo_older_rows(c->program, o->in);
+  const uint32_t height = o->in->height + tmo_older_rows(o->in);
   const uint32_t rows = op->kernel_h < height ? op->kernel_h : height;
   const uint32_t columns = op->kernel_w < o->in->width ? op->kernel_w : o->in->width;
   if (o->out->channels != o->in->channels || op->dilation_h != 1 || op->dilation_w != 1) return false;
@@ -204,7 +204,7 @@ static bool check_move(const tmo_checker *c, const tmo_operation *o, const tmo_c
 }
 
 static bool check_copy(tmo_checker *c, const tmo_operation *o) {
-  if (!check_accesses(c, o) || !tmo_has_constant(c, o->op->weights, sizeof(tmo_copy), 4)) return false;
+  if (!tmo_has_constant(c, o->op->weights, sizeof(tmo_copy), 4)) return false;
   const tmo_copy *copy = (const tmo_copy *)(const void *)(c->program + o->op->weights);
   const tmo_move *moves = (const tmo_move *)(const void *)(copy + 1);
   const uint32_t bytes = sizeof(tmo_copy) + copy->n_moves * (uint32_t)sizeof(tmo_move);
@@ -218,7 +218,7 @@ static bool check_copy(tmo_checker *c, const tmo_operation *o) {
 static bool check_resize(const tmo_checker *c, const tmo_operation *o) {
   const tmo_op *op = o->op;
   const int32_t half = op->param ? op->stride_h / 2 - 512 : 0;
-  if (op->param < 0 || op->param > 1 || o->in->channels != o->out->channels || !check_accesses(c, o)) return false;
+  if (op->param < 0 || op->param > 1 || o->in->channels != o->out->channels) return false;
   const tmo_access *a = accesses(c, op);
   if (a->table != 0 || a->mul != op->stride_h || a->div != 1024 || a->extent != 2 || a->add != half) return false;
   const uint32_t last_row = op->stride_h * (o->out->height - 1u), last_column = op->stride_w * (o->out->width - 1u);
@@ -229,7 +229,7 @@ static bool check_resize(const tmo_checker *c, const tmo_operation *o) {
 
 static bool check_transpose_conv(tmo_checker *c, const tmo_operation *o) {
   const tmo_op *op = o->op;
-  if (!check_accesses(c, o) || !check_weights(c, o)) return false;
+  if (!check_weights(c, o)) return false;
   if (op->stride_h == 0 || op->stride_w == 0 || op->dilation_h != 1 || op->dilation_w != 1 || op->kernel_h == 0 || op->kernel_w == 0) {
     return false;
   }
@@ -245,37 +245,33 @@ static bool check_batch_matmul(tmo_checker *c, const tmo_operation *o) {
   const bool transposed = op->param == 1;
   const uint32_t depth = o->in->channels, out = o->out->channels;
   if (op->param < 0 || op->param > 1 || o->in->width != 1 || right->width != 1 || o->out->width != 1) return false;
-  if (right->channels != (transposed ? depth : out) || !check_accesses(c, o)) return false;
+  if (right->channels != (transposed ? depth : out)) return false;
   const tmo_access *a = accesses(c, op);
   return a[0].extent == 1 && a[1].extent == (transposed ? out : depth) && check_scaling(c, op, 1);
 }
 
-/* Operand k is a row of the state of so many bytes, which is written anew. */
-static bool is_made_anew(const tmo_checker *c, const tmo_operation *o, uint32_t k, uint32_t bytes) {
+/* The operand with so many others behind it is a row of the state, of so many bytes, which is written anew. */
+static bool is_made_anew(const tmo_checker *c, const tmo_operation *o, uint32_t behind, uint32_t bytes) {
+  const uint32_t k = o->op->n_inputs - 1u - behind;
   const tmo_tensor *t = &c->tensors[o->op->input[k]];
-  const uint8_t state = (uint8_t)tmo_state_base(c->program);
-  return t->base == state && o->out->base != state && tmo_row_bytes(t) >= bytes && accesses(c, o->op)[k].extent == 1;
+  return t->base == tmo_state_base(c->program) && tmo_row_bytes(t) >= bytes && accesses(c, o->op)[k].extent == 1;
 }
 
 /* What came out before, of one byte a channel, and cells, of two, are made anew. */
 static bool check_lstm(tmo_checker *c, const tmo_operation *o) {
-  const tmo_op *op = o->op;
   const uint32_t out = o->out->channels;
-  if (!tmo_has_words(c, op->bias, tmo_times(8, out) + TMO_CURVE_WORDS) || !check_accesses(c, o)) return false; /* nothing wraps behind this */
-  if (accesses(c, op)[0].extent != 1 || !is_made_anew(c, o, 1, out) || !is_made_anew(c, o, 2, 2 * out)) return false;
-  return tmo_has_constant(c, op->weights, tmo_times(4 * out, o->in->channels + out), 1) && check_scaling(c, op, LSTM_SCALES);
+  return tmo_has_words(c, o->op->bias, tmo_times(8, out) + TMO_CURVE_WORDS) && is_made_anew(c, o, 1, out) && is_made_anew(c, o, 0, 2 * out) &&
+         tmo_has_constant(c, o->op->weights, tmo_times(4 * out, o->in->channels + out), 1) && check_scaling(c, o->op, LSTM_SCALES);
 }
 
-/* The sums are made anew; all other rows are as long as the new ones, and as many outputs share each. */
+/* The sums are made anew; all other rows are as long as the new ones. */
 static bool check_sliding_sum(tmo_checker *c, const tmo_operation *o) {
   const tmo_op *op = o->op;
-  const uint32_t area = (uint32_t)op->kernel_h * op->kernel_w, row = tmo_row_bytes(o->in);
-  if (area - 1 >= MAX_POOL_AREA || o->in->channels != o->out->channels || o->in->width % o->out->width != 0 || !check_accesses(c, o)) return false;
-  for (uint32_t k = 0; k < op->n_inputs; ++k) {
-    const bool fits = k == 2 ? is_made_anew(c, o, k, tmo_times(4, tmo_row_bytes(o->out))) : tmo_row_bytes(&c->tensors[op->input[k]]) == row;
-    if (!fits || (k < 2 && accesses(c, op)[k].extent != op->stride_h)) return false;
+  const uint32_t area = (uint32_t)op->kernel_h * op->kernel_w;
+  for (uint32_t k = 0; k + 1 < op->n_inputs; ++k) {
+    if (tmo_row_bytes(&c->tensors[op->input[k]]) != tmo_row_bytes(o->in)) return false;
   }
-  return op->multipliers == 0 || check_scaling(c, op, 1);
+  return area - 1 < MAX_POOL_AREA && is_made_anew(c, o, 0, tmo_times(4, tmo_row_bytes(o->out))) && (op->multipliers == 0 || check_scaling(c, op, 1));
 }
 
 /* Of kinds that this build has; else none. */
@@ -293,6 +289,7 @@ bool tmo_check_kind(tmo_checker *c, const tmo_operation *o) {
   const tmo_op *op = o->op;
   if (tmo_is_packed_as(op, TMO_PACKING_DSP_ADD)) return tmo_check_packed_add(c, o) && pointwise(op);
   if (op->packing != TMO_PACKING_NONE) return tmo_check_packed_filter(c, o) && check_windowed(c, o);
+  if (tmo_is_in(TMO_BUILT(TMO_ACCESS_KINDS), op->kind) && !check_accesses(c, o)) return false;
   switch (family_of(op->kind)) {
     case tmo_family_filter: return check_filter(c, o);
     case tmo_family_pool: return check_pool(c, o);

@@ -300,7 +300,7 @@ tmo_status tmo_check_cores(const void *program) {
   const tmo_header *h = tmo_header_of(program);
   const tmo_order *last = tmo_orders(program);
   if (tmo_cores_of(program) == NULL) return TMO_OK;
-  const tmo_checker c = {(const uint8_t *)program, tmo_tensors(program), tmo_ops(program), NULL, 0, 0};
+  const tmo_checker c = {(const uint8_t *)program, tmo_tensors(program), tmo_ops(program), NULL, 0, 0, 0};
   while (last->first != 0) ++last;
   const tmo_cores *cores = tmo_cores_of(program);
   if (h->input != TMO_INPUT_ARENA || h->state > 0 || !tmo_has_constant(&c, last->ops, sizeof *cores, 4)) return TMO_ERROR_TABLE;

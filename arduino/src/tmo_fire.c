@@ -106,36 +106,37 @@ typedef struct {
   tmo_line line;
 } place;
 
-/* Row y of the frame: of an external one, as it lies there; of a streamed one, among the newest rows or in the ring. */
-static place frame_row(const tmo_run_state *run, const tmo_tensor *t, uint32_t y) {
-  place p = {(const int8_t *)run->io[0], {0, 0, 1, t->width, t->channels}};
-  if (tmo_input_of(run->program) == TMO_INPUT_EXTERNAL) {
+/* Row y of a tensor that is not all in its buffer. Of the frame: of an external one, as it lies there; of a streamed one, among the newest rows or
+ * in the ring. Of another one: in a ring of the state, or in its buffer. */
+TMO_OWN_FRAME static place row_elsewhere(const tmo_run_state *run, const tmo_view *v, uint32_t y) {
+  const tmo_tensor *const t = v->tensor;
+  place p = {v->base, {0, 0, 1, t->width, t->channels}};
+  if (!tmo_is_frame(run->program, t)) {
+    const uint32_t state = tmo_state_base(run->program);
+    if ((int32_t)y < 0 || t->base == state) {
+      p.base = (const int8_t *)run->io[state - 1];
+      p.line.offset = tmo_ring_offset(run->program, p.base, t, y);
+      return p;
+    }
+  } else if (tmo_input_of(run->program) == TMO_INPUT_EXTERNAL) {
     p.base = tmo_frame_row((const tmo_frame *)run->io[0], t->channels, y);
     return p;
-  }
-  const uint32_t first = run->rows - t->rows;
-  if (y >= first) {
-    p.line.offset = (y - first) * tmo_row_bytes(t);
-  } else if (t->depth > 0) {
+  } else {
+    const uint32_t first = run->rows - t->rows;
+    if (y >= first) {
+      p.line.offset = (y - first) * tmo_row_bytes(t);
+      return p;
+    }
+    if (t->depth == 0) return p;
     p.base = (const int8_t *)run->workspace;
-    p.line.offset = tmo_row_offset(t, y);
   }
-  return p;
-}
-
-/* Row y of a tensor, of which the state has it. */
-TMO_OWN_FRAME static place state_row(const tmo_run_state *run, const tmo_tensor *t, int32_t y) {
-  const void *const state = run->io[tmo_state_base(run->program) - 1];
-  const place p = {(const int8_t *)state, {tmo_ring_offset(run->program, state, t, y), 0, 1, t->width, t->channels}};
+  p.line.offset = tmo_row_offset(t, y);
   return p;
 }
 
 /* y: as int32_t, negative for rows that only a state has. */
 static TMO_ALWAYS_INLINE place row_of(const tmo_run_state *run, const tmo_view *v, uint32_t y) {
-  if (tmo_is_frame(run->program, v->tensor)) return frame_row(run, v->tensor, y);
-  if (tmo_in_ring(v->tensor) && ((int32_t)y < 0 || v->tensor->base == tmo_state_base(run->program))) {
-    return state_row(run, v->tensor, (int32_t)y);
-  }
+  if (tmo_is_frame(run->program, v->tensor) || tmo_in_ring(v->tensor)) return row_elsewhere(run, v, y);
   const place p = {v->base, tmo_line_of(run->program, v->tensor, v->pixel, run->unit.strip, (uint16_t)y)};
   return p;
 }
@@ -234,7 +235,7 @@ TMO_OWN_FRAME static tmo_window read_by_window(const firing *f, uint32_t x, cons
   const uint16_t y = f->run->unit.row;
   tmo_taps rows = {y, 1, y}, columns = {0, 1, 0};
   if (!tmo_iterative(op)) {
-    const uint32_t older = tmo_older_rows(f->run->program, in);
+    const uint32_t older = tmo_older_rows(in);
     const int32_t start = (int32_t)((uint32_t)y * op->stride_h + older) - op->pad_top;
     rows = tmo_clip(start, op->kernel_h, op->dilation_h, (uint16_t)(in->height + older));
     rows.start -= older;
@@ -276,7 +277,7 @@ TMO_OWN_FRAME static tmo_window read_by_access(const firing *f, const int8_t *ro
     const tmo_tensor *in = v.tensor;
     const tmo_access *access = (const tmo_access *)tmo_constant(f->run->program, op->access) + k;
     const tmo_rows read = tmo_accessed_rows(f->run->program, op, k, f->run->unit.row);
-    const int32_t oldest = -(int32_t)tmo_older_rows(f->run->program, in);
+    const int32_t oldest = -(int32_t)tmo_older_rows(in);
     for (uint16_t r = 0; r < access->extent; ++r) {
       const int32_t row = read.first + r;
       const bool there = r < read.count && row >= oldest && row < in->height;

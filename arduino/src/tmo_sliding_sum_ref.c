@@ -4,23 +4,23 @@
 
 #include "tmo/kernels.h"
 
-/* Operands: the new rows, as many that leave, the sums, which are written anew, and, perhaps, rows that count in this run alone. */
+/* Operands: the new rows, as many that leave, perhaps rows that count in this run alone, and the sums, which are written anew. */
 void tmo_sliding_sum_row_s8(const tmo_kernel *k, const tmo_window *window, int8_t *out) {
-  const uint32_t n = k->op->stride_h, bytes = k->in_width * k->in_channels, outputs = k->out_width * k->out_channels;
-  int8_t *sums = (int8_t *)(uintptr_t)window->pixels[2 * n];
+  const uint32_t n = k->op->stride_h, outputs = k->out_width * k->out_channels, rows = window->count - 1u;
+  const uint32_t bytes = k->in_width * k->in_channels;
+  int8_t *sums = (int8_t *)(uintptr_t)window->pixels[rows];
   if (sums == NULL) return; /* the program is damaged */
   for (uint32_t i = 0; i < outputs; ++i, sums += sizeof(uint32_t)) {
-    uint32_t kept, sum = 0;
+    uint32_t kept, older = 0;
     memcpy(&kept, sums, sizeof kept);
-    for (uint32_t r = window->count; r-- > 0;) {
+    for (uint32_t r = 0; r < rows; ++r) {
       const int8_t *const row = window->pixels[r];
       uint32_t part = 0;
-      for (uint32_t at = i; r != 2 * n && row != NULL && at < bytes; at += outputs) part += (uint32_t)row[at];
+      for (uint32_t at = i; row != NULL && at < bytes; at += outputs) part += (uint32_t)row[at];
       if (r < 2 * n) kept += r < n ? part : 0u - part;
-      if (r < n || r > 2 * n) sum += part;
-      if (r == 2 * n) sum += kept;
+      if (r >= n) older += part;
     }
     memcpy(sums, &kept, sizeof kept);
-    out[i] = tmo_pool_output(k, sum, (uint32_t)k->op->kernel_h * k->op->kernel_w);
+    out[i] = tmo_pool_output(k, kept + older, (uint32_t)k->op->kernel_h * k->op->kernel_w);
   }
 }

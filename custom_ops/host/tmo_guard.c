@@ -42,7 +42,8 @@ static void allow_pixels(guard *g, const void *program, const tmo_arena *a, cons
   const tmo_tensor *out = &tmo_tensors(program)[op->output];
   const uint64_t base = out->base == 0 ? a->workspace_offset : a->io_offsets[out->base - 1];
   if (tmo_in_ring(out) && out->base == tmo_state_base(program)) { /* before the last firing steps on */
-    allow(g, base + tmo_rings(program)[tmo_ring_number(out)].offset, tmo_rings(program)[tmo_ring_number(out)].bytes);
+    const tmo_ring *ring = &tmo_rings(program)[tmo_ring_number(out)];
+    allow(g, base + ring->offset, (uint64_t)ring->depth * ring->row);
     return;
   }
   const tmo_line line = tmo_line_of(program, out, tmo_pixel_bytes(op, out, tmo_writes_group(op)), unit->strip, y);
@@ -68,7 +69,7 @@ static void allow_standings(guard *g, const void *program, const tmo_arena *a, b
   const uint64_t state = a->io_offsets[tmo_state_base(program) - 1];
   for (const tmo_ring *ring = tmo_rings(program); ring->depth > 0; ++ring) {
     allow(g, state + sizeof(uint16_t) * (uint64_t)(ring - tmo_rings(program)), sizeof(uint16_t));
-    if (filled) allow(g, state + ring->offset, ring->bytes);
+    if (filled) allow(g, state + ring->offset, (uint64_t)ring->depth * ring->row);
   }
 }
 
@@ -83,9 +84,9 @@ static void allow_conversion(guard *g, const void *program, const tmo_arena *a, 
 
 /* Accept the rows of the state that a firing makes anew, in their place. */
 static void allow_updates(guard *g, const void *program, const tmo_arena *a, const tmo_op *op) {
-  const uint8_t first = op->kind == TMO_OP_LSTM ? 1 : op->kind == TMO_OP_SLIDING_SUM ? 2 : op->n_inputs;
-  for (uint8_t k = first; k < op->n_inputs && k < 3; ++k) {
-    const tmo_tensor *in = &tmo_tensors(program)[op->input[k]];
+  const uint8_t last = op->kind == TMO_OP_LSTM ? 2 : op->kind == TMO_OP_SLIDING_SUM ? 1 : 0; /* so many operands */
+  for (uint8_t behind = 0; behind < last; ++behind) {
+    const tmo_tensor *in = &tmo_tensors(program)[op->input[op->n_inputs - 1 - behind]];
     allow(g, (uint64_t)a->io_offsets[in->base - 1] + in->offset, tmo_row_bytes(in));
   }
 }

@@ -27,7 +27,7 @@ static const tmo_layout_entry layout[] = {
     FIELD(tmo_header, rings),
     STRUCT(tmo_ring),
     FIELD(tmo_ring, offset),
-    FIELD(tmo_ring, bytes),
+    FIELD(tmo_ring, row),
     FIELD(tmo_ring, depth),
     FIELD(tmo_ring, advance),
     FIELD(tmo_ring, fill),

@@ -13,11 +13,13 @@ static bool has_table(const tmo_header *h, uint32_t offset, uint32_t bytes) {
 
 static uint32_t part(bool needed, uint16_t bit) { return (uint32_t)needed << bit; }
 
+_Static_assert(TMO_INPUT_STREAM << TMO_PART_STREAM == 1 << TMO_PART_STREAM && TMO_INPUT_EXTERNAL << TMO_PART_STREAM == 1 << TMO_PART_EXTERNAL,
+               "an input is its part's bit");
+
 /* A bit for each TMO_PART_* that a program with such tables needs. */
 static uint32_t parts_of(const void *program) {
   const tmo_header *h = tmo_header_of(program);
-  uint32_t parts = part(h->input == TMO_INPUT_STREAM, TMO_PART_STREAM) | part(h->input == TMO_INPUT_EXTERNAL, TMO_PART_EXTERNAL);
-  parts |= part(h->input == TMO_INPUT_LINK, TMO_PART_LINK);
+  uint32_t parts = h->input == TMO_INPUT_LINK ? 1u << TMO_PART_LINK : (uint32_t)h->input << TMO_PART_STREAM;
   for (uint32_t i = 0; i < h->n_tensors; ++i) parts |= part(tmo_tensors(program)[i].layout - 1u < TMO_LAYOUT_PIXELS_TURNED, TMO_PART_TURNED);
   parts |= part(h->state > 0, TMO_PART_STATE);
   for (uint32_t i = 0; i < h->n_blocks; ++i) parts |= part(tmo_blocks(program)[i].strips > 0, TMO_PART_TILES);

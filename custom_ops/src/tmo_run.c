@@ -97,29 +97,20 @@ static bool frames_hold(const void *program, void *const *io) {
 
 static bool has_state(const void *program) { return tmo_has_part(TMO_PART_STATE) && tmo_header_of(program)->state > 0; }
 
-static uint8_t *state_of(const tmo_run_state *run) { return (uint8_t *)run->io[tmo_state_base(run->program) - 1]; }
-
-/* After a reset, each row of a ring is what it is filled with. */
-TMO_OWN_FRAME static void start_state(const tmo_run_state *run) {
-  uint16_t *oldest = (uint16_t *)(void *)state_of(run);
-  for (const tmo_ring *ring = tmo_rings(run->program); ring->depth > 0; ++ring, ++oldest) {
-    if (*oldest > 0) continue;
-    memset(state_of(run) + ring->offset, ring->fill, ring->bytes);
-    *oldest = 1;
-  }
-}
-
-/* The rows that have been kept are the newest ones from now on. TMO_WAIT: they do not fill the window yet. */
-TMO_OWN_FRAME static tmo_status step_state(const tmo_run_state *run) {
+/* After a reset, each row of a ring is what it is filled with. When a run has ended, the rows that it kept are the newest ones from then on;
+ * TMO_WAIT: they do not fill the window yet. */
+TMO_OWN_FRAME static tmo_status turn_rings(const tmo_run_state *run, bool ended) {
+  uint8_t *const state = (uint8_t *)run->io[tmo_state_base(run->program) - 1];
+  uint16_t *oldest = (uint16_t *)(void *)state;
   tmo_status status = TMO_OK;
-  uint16_t *oldest = (uint16_t *)(void *)state_of(run);
   for (const tmo_ring *ring = tmo_rings(run->program); ring->depth > 0; ++ring, ++oldest) {
-    if (ring->window == 0) {
-      *oldest = (uint16_t)(1 + (*oldest - 1u + ring->advance) % ring->depth);
-    } else if (*oldest < ring->depth) {
-      ++*oldest;
-      status = TMO_WAIT;
+    if (*oldest == 0) {
+      memset(state + ring->offset, ring->fill, ring->depth * ring->row);
+      *oldest = 1;
     }
+    if (!ended || (ring->window != 0 && *oldest == ring->depth)) continue;
+    if (ring->window != 0) status = TMO_WAIT;
+    *oldest = (uint16_t)(1 + (*oldest - 1u + ring->advance) % ring->depth);
   }
   return status;
 }
@@ -140,7 +131,7 @@ void tmo_begin(tmo_run_state *run, const void *program, void *const *io, void *w
   run->workspace = (uint8_t *)workspace;
   run->firings = frames_hold(program, io) ? tmo_header_of(program)->firings : 0;
   run->order = tmo_orders(program);
-  if (has_state(program)) start_state(run);
+  if (has_state(program)) (void)turn_rings(run, false);
   run->block = tmo_blocks(program);
   run->sink = TMO_NONE;
   if (tmo_input_of(program) != TMO_INPUT_STREAM) return;
@@ -241,7 +232,7 @@ TMO_OWN_FRAME static tmo_status search(tmo_run_state *run) {
 /* Where no firing is left to do. */
 static tmo_status at_end(tmo_run_state *run) {
   const tmo_status left = find_sink(run);
-  if (left == TMO_OK && has_state(run->program)) return step_state(run);
+  if (left == TMO_OK && has_state(run->program)) return turn_rings(run, true);
   return left == TMO_MORE ? TMO_ERROR_FIRINGS : left;
 }
 

@@ -28,7 +28,7 @@ def _wrong(op: RowOp, keep: RowOp | None) -> str:
         return "no ring keeps the rows that it adds up"
     if keep.keeps.fill or [ring.fill for ring in op.updates] != [0] or keep.keeps.rows.h != older:
         return "its sums are not those of the ring's rows at first"
-    if [op.rows_read(k, 0) for k in range(3)] != [(0, new), (0, new), (0, 1)] or new > older:
+    if [op.rows_read(k, 0) for k in (0, 1, len(op.inputs) - 1)] != [(0, new), (0, new), (0, 1)] or new > older:
         return "it takes off other rows than leave"
-    counted = new + older + sum(rows.h for rows in op.reads[3:])
+    counted = new + older + sum(rows.h for rows in op.reads[2:-1])
     return "" if op.window.kernel_h == counted else f"it divides by {op.window.kernel_h} rows, and adds up {counted}"

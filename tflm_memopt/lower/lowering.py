@@ -232,7 +232,8 @@ class _Lowering:
         number = self._tensor(op.inputs[k], op.reads[k], walks)
         if op.older is None:
             return number
-        record = replace([*self.tensors][number], layout=LAYOUT_STATE + self.states[op.older][0])
+        ring, state = self.states[op.older]
+        record = replace([*self.tensors][number], layout=LAYOUT_STATE + ring, older=state.depth)
         return self.tensors.setdefault(record, len(self.tensors))
 
     def _in_state(self, tensor: TensorId, rows: Rows) -> int:
@@ -286,7 +287,7 @@ class _Lowering:
 
 def _ring(state: PlacedState) -> ProgramRing:
     window = int(state.tensor == WINDOW)
-    return ProgramRing(state.offset, state.nbytes, state.depth, state.advance, state.fill % 256, window)
+    return ProgramRing(state.offset, state.row_bytes, state.depth, state.advance, state.fill % 256, window)
 
 
 def _layout(block: Block) -> int:

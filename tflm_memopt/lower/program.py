@@ -71,6 +71,8 @@ class ProgramTensor:
     """The strips of a tiled block's outputs, and of its iterative operators' inputs; None elsewhere."""
     pushed: int = 0
     """Rows of a streamed input that come at once; its `depth` older ones are at `offset` in the workspace."""
+    older: int = 0
+    """Rows before row 0, which a ring of the state has."""
     constant: bytes = b""
     """All bytes of a tensor whose base is PROGRAM_BASE; `offset` leads to them when they are packed."""
     layout: int = LAYOUT_HWC
@@ -124,8 +126,8 @@ class ProgramRing:
 
     offset: int
     """Where its first slot is, bytes from the state's start."""
-    bytes: int
-    """All its slots take so many."""
+    row: int
+    """Bytes of a slot."""
     depth: int
     """Slots."""
     advance: int

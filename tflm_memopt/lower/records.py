@@ -40,7 +40,7 @@ TENSOR = np.dtype([
     ("lanes", "<u4"), ("n_lanes", "<u2"), ("advance", "<u2"), ("end", "<i2"), ("rows", "<u2"),
 ])  # fmt: skip
 RING = np.dtype([
-    ("offset", "<u4"), ("bytes", "<u4"), ("depth", "<u2"), ("advance", "<u2"), ("fill", "u1"), ("window", "u1"),
+    ("offset", "<u4"), ("row", "<u4"), ("depth", "<u2"), ("advance", "<u2"), ("fill", "u1"), ("window", "u1"),
     ("reserved", "u1", (2,)),
 ])  # fmt: skip
 LANE = np.dtype([("offset", "<u4"), ("depth", "<u4"), ("rows", "<u2"), ("reserved", "<u2")])

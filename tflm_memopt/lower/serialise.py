@@ -18,6 +18,7 @@ from tflm_memopt.errors import ModelError, PlanError
 from tflm_memopt.lower.constants import ConstantPool
 from tflm_memopt.lower.pack import Packed, constant_sizes
 from tflm_memopt.lower.program import (
+    LAYOUT_STATE,
     PROGRAM_BASE,
     PixelRing,
     Program,
@@ -186,7 +187,7 @@ def _tensor_record(t: ProgramTensor, where: str, constants: ConstantPool) -> byt
         **({"offset": constants.add(np.frombuffer(t.constant, "i1"), "i1")} if t.constant else {}),
         "lanes": constants.add(np.frombuffer(lanes, "<u4") if lanes else None, "<u4"),
         "n_lanes": len(t.lanes),
-        **asdict(t.walk or WalkRecord(0, 0, t.pushed)),
+        **asdict(t.walk or WalkRecord(0, 0, t.pushed or t.older)),
     })  # fmt: skip
 
 
@@ -314,7 +315,7 @@ def _tensor(r: np.void, data: bytes) -> ProgramTensor:
         constant=constant,
         lanes=tuple(_fields(PixelRing, lane) for lane in lanes),
         walk=_fields(WalkRecord, r) if r["advance"] else None,
-        pushed=0 if r["advance"] else int(r["rows"]),
+        **({} if r["advance"] else {"older" if whole["layout"] >= LAYOUT_STATE else "pushed": int(r["rows"])}),
     )
 
 

@@ -28,7 +28,7 @@ def is_mean(op: RowOp, window: Rows) -> bool:
 def sliding_sum(op: RowOp, operands: Sequence[tuple[TensorId, Rows, int]], sums: StateRing) -> RowOp:
     """The mean, of these operands: tensor, its rows, and how many of them are read.
 
-    They are the new rows, the ring, whose oldest rows leave, the sums and, perhaps, rows that depend on padding.
+    They are the new rows, the ring, whose oldest rows leave, perhaps rows that depend on padding, and the sums.
     """
     (_, new, _), zero = operands[0], op.input_zero_points[0]
     return replace(

@@ -189,9 +189,9 @@ class _Sliding(Edges):
         older = Slid(slid.whole, slid.older)
         parts = self._edge_rows(tensor, key)
         edges = [parts[0] if len(parts) == 1 else (self.rows_of(tensor, parts, key), sum(slid.edges))] if parts else []
-        operands = [(tensor, slid.rows, slid.new), (self.older_rows(tensor), older.rows, slid.new), (sums, rows, 1)]
+        operands = [(tensor, slid.rows, slid.new), (self.older_rows(tensor), older.rows, slid.new)]
         operands += [(t, replace(slid.whole, h=h), h) for t, h in edges]
-        return sliding_sum(op, operands, StateRing(sums, rows, 0))
+        return sliding_sum(op, [*operands, (sums, rows, 1)], StateRing(sums, rows, 0))
 
     def _edge_rows(self, tensor: TensorId, before: int) -> list[tuple[TensorId, int]]:
         """Rows of a tensor that depend on padding, above and below, and how many."""

@@ -155,17 +155,14 @@ static inline uint32_t tmo_state_base(const void *program) {
 }
 
 /* How many rows there are before row 0. */
-static inline uint32_t tmo_older_rows(const void *program, const tmo_tensor *t) {
-  if (!tmo_in_ring(t) || t->base == tmo_state_base(program)) return 0;
-  return tmo_rings(program)[tmo_ring_number(t)].depth;
-}
+static inline uint32_t tmo_older_rows(const tmo_tensor *t) { return tmo_in_ring(t) ? t->rows : 0; }
 
 /* From the state's start to row y of a tensor, if the state has it. */
-static inline uint32_t tmo_ring_offset(const void *program, const void *state, const tmo_tensor *t, int32_t y) {
+static inline uint32_t tmo_ring_offset(const void *program, const void *state, const tmo_tensor *t, uint32_t y) {
   const uint32_t i = tmo_ring_number(t);
   const tmo_ring *const ring = &tmo_rings(program)[i];
   const uint32_t oldest = ((const uint16_t *)state)[i] - 1u;
-  return ring->offset + (oldest + ring->depth + (uint32_t)y) % ring->depth * tmo_row_bytes(t);
+  return ring->offset + (oldest + ring->depth + y) % ring->depth * ring->row;
 }
 
 /* Consecutive rows. */

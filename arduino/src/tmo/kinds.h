@@ -62,9 +62,10 @@ enum { TMO_CHANNELS_OWN, TMO_CHANNELS_FILTERED, TMO_CHANNELS_SUMMED, TMO_CHANNEL
   TMO_BIT(value, TMO_CHANNELS_##channels != TMO_CHANNELS_ANY && (reads) == 1)
 #define TMO_IF_TWO(name, value, reads, writes, operands, scales, family, channels, row, pixel) \
   TMO_BIT(value, (operands) == 2)
-
-#define TMO_IF_LSTM(name, value, reads, writes, operands, scales, family, channels, row, pixel) \
-  TMO_BIT(value, tmo_family_##family == tmo_family_lstm)
+#define TMO_IF_THREE(name, value, reads, writes, operands, scales, family, channels, row, pixel) \
+  TMO_BIT(value, (operands) == 3)
+#define TMO_IF_ANY_NUMBER(name, value, reads, writes, operands, scales, family, channels, row, pixel) \
+  TMO_BIT(value, (operands) == TMO_ANY_NUMBER)
 
 #define TMO_BINARY_KINDS (0 TMO_EACH_KIND(TMO_IF_BINARY))         /* two operands, element by element */
 #define TMO_POOL_KINDS (0 TMO_EACH_KIND(TMO_IF_POOL))
@@ -78,8 +79,9 @@ enum { TMO_CHANNELS_OWN, TMO_CHANNELS_FILTERED, TMO_CHANNELS_SUMMED, TMO_CHANNEL
 #define TMO_FILTERED_KINDS (0 TMO_EACH_KIND(TMO_IF_FILTERED))
 #define TMO_SUMMED_KINDS (0 TMO_EACH_KIND(TMO_IF_SUMMED))         /* the sums over all channels can be made in parts */
 #define TMO_GROUPABLE_KINDS (0 TMO_EACH_KIND(TMO_IF_GROUPABLE))   /* they can work on some of the channels */
-#define TMO_LSTM_KINDS (0 TMO_EACH_KIND(TMO_IF_LSTM))
 #define TMO_TWO_OPERANDS_KINDS (0 TMO_EACH_KIND(TMO_IF_TWO))
+#define TMO_THREE_OPERANDS_KINDS (0 TMO_EACH_KIND(TMO_IF_THREE))
+#define TMO_ANY_OPERANDS_KINDS (0 TMO_EACH_KIND(TMO_IF_ANY_NUMBER)) /* 1 to TMO_MAX_INPUTS */
 
 /* Whether a kind is in a set, which is a constant: all but the last comparison is the compiler's. */
 static TMO_ALWAYS_INLINE bool tmo_is_in(uint64_t set, uint32_t kind) {

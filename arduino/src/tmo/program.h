@@ -192,9 +192,9 @@ enum {
  *                  the sigmoid of i / 24, then of each channel the gates' two b, less what zero points make. m, s of gates: quantize(in * weights * 2^12).
  *                  param: the range of cells, as of CONV_S16. To the curve, three times a cell in units of 2^-12: (cell * m[11] + half) >> s[11].
  * SLIDING_SUM      a MEAN, or without a multiplier an AVERAGE_POOL, over the last rows of an endless sequence, of which stride_h are new. Its only firing
- *                  reads them, operand 0; operand 1, as many that leave; operand 2, a row of the state, int32_t[output row]; and, if there is one,
- *                  all of operand 3. out = that of operands 2 + 0 + 3, kernel_h * kernel_w pixels of rows which are as wide as the output, or wider,
- *                  by a multiple, and summed up; operand 2 becomes 2 + 0 - 1.
+ *                  reads them, operand 0; operand 1, as many that leave; perhaps all of another operand; and the last one, a row of the state,
+ *                  int32_t[output row]. out = that of the last operand and all others but 1, kernel_h * kernel_w pixels of rows which are as wide as
+ *                  the output, or wider, by a multiple, and summed up; the last operand gets operand 0 added, and 1 taken off.
  * TRANSPOSE_CONV_S16  the same, computed as CONV_S16. */
 typedef enum {
 #define TMO_ENUMERATOR(name, value, ...) TMO_OP_##name = value,
@@ -237,11 +237,11 @@ typedef struct {
  * (oldest + y) % depth. Ring after ring, a run that finds 0 sets all rows to `fill`, and one that ends well steps on by `advance` slots: as many
  * rows as have been written to it, over the oldest ones.
  *
- * Of a tensor of TMO_LAYOUT_STATE + i whose base is the state, row y is that of the ring. Of any other, the ring has the rows before row 0, its
- * last one being row -1: they are read as if they were there, and are no padding. */
+ * Of a tensor of TMO_LAYOUT_STATE + i whose base is the state, row y is that of the ring. Of any other, the ring has the `rows` rows before row 0,
+ * its last one being row -1: they are read as if they were there, and are no padding. */
 typedef struct {
   uint32_t offset; /* of its first slot, bytes from the state's start */
-  uint32_t bytes;  /* of all its slots */
+  uint32_t row;    /* bytes of a slot */
   uint16_t depth;  /* slots */
   uint16_t advance;
   uint8_t fill;
@@ -275,7 +275,7 @@ typedef struct {
   uint16_t n_lanes;
   uint16_t advance;  /* the strips that it is made in, by a tiled block: rows from strip to strip, */
   int16_t end;       /* rows after the first strip, before clamping, */
-  uint16_t rows;     /* and rows of a strip. Of a streamed frame: rows that are pushed at once */
+  uint16_t rows;     /* and rows of a strip. Of a streamed frame: rows that are pushed at once; with rows in a ring: those before row 0 */
 } tmo_tensor;
 
 typedef struct {

@@ -30,6 +30,7 @@ typedef struct {
   const uint32_t *io_bytes;
   uint32_t reads_left; /* elements of arrays that may be read still */
   uint32_t n_rings;    /* of the state */
+  uint32_t last_base;  /* of a tensor in a buffer: that of the state, if there is one */
 } tmo_checker;
 
 /* An operator with its operands looked up. */

@@ -94,7 +94,7 @@ tmo_kernel_s8 tmo_transpose_conv_row_s8;  /* TRANSPOSE_CONV */
 tmo_kernel_s8 tmo_transpose_conv_row_s16; /* TRANSPOSE_CONV_S16 */
 tmo_kernel_s8 tmo_batch_matmul_row_s8;    /* BATCH_MATMUL */
 tmo_kernel_s8 tmo_lstm_row_s8;            /* LSTM: it writes operands 1 and 2, too */
-tmo_kernel_s8 tmo_sliding_sum_row_s8;     /* SLIDING_SUM: it writes operand 2, too */
+tmo_kernel_s8 tmo_sliding_sum_row_s8;     /* SLIDING_SUM: it writes the last operand, too */
 
 /* A run of kernel taps that lie inside the input, along one axis. */
 typedef struct {
