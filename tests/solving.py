@@ -13,6 +13,7 @@ from collections import OrderedDict
 from typing import TYPE_CHECKING, Any
 
 from tflm_memopt.plan import cp_sat
+from tflm_memopt.plan.layout import offsets
 
 if TYPE_CHECKING:
     from ortools.sat.python import cp_model
@@ -49,4 +50,6 @@ def install() -> None:
 
 
 def forget() -> None:
+    """Of the planner's own layouts, too."""
     _SOLVED.clear()
+    offsets.forget()

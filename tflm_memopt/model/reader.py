@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 import struct
 from collections.abc import Iterable, Mapping, Sequence
@@ -25,6 +26,9 @@ SUB_BYTE_BITS: Mapping[str, int] = {"INT4": 4, "INT2": 2, "UINT4": 4}
 
 MAX_TENSOR_BYTES = 1 << 26
 """Bytes of one tensor at most: what takes more is no model for a microcontroller, or damaged."""
+
+MOST_READ = 8
+"""Models that are kept, as a conversion and what is written of it read the same bytes several times."""
 
 _DAMAGE = (struct.error, ValueError, IndexError, TypeError, KeyError, AttributeError, OverflowError, MemoryError)
 """What the object API raises when operator options are damaged."""
@@ -58,8 +62,9 @@ class Model:
         return self.graph.subgraphs
 
 
+@functools.lru_cache(maxsize=MOST_READ)
 def read(data: bytes) -> Model:
-    """The model in `data`, the bytes of a .tflite file.
+    """The model in `data`, the bytes of a .tflite file. The last ones are kept: many ask for the same.
 
     Raises ModelError, and nothing else, for bytes that are no model: a wrong identifier, truncation, an index out of
     range, a shape that contradicts its buffer, another schema version.

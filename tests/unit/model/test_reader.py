@@ -29,6 +29,10 @@ def small() -> Net:
 MODEL = writer.write(small().tree)
 
 
+def test_the_same_bytes_are_read_once() -> None:
+    assert read(MODEL) is read(bytes(bytearray(MODEL)))
+
+
 def test_a_model_as_plain_data() -> None:
     graph = read(MODEL).graph
     assert [op.type for op in graph.ops] == ["CONV_2D", "FULLY_CONNECTED", "SOFTMAX"]

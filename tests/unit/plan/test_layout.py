@@ -6,11 +6,14 @@ import itertools
 import random
 
 import pytest
+import solving
 from conftest import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from ortools.sat.python import cp_model
 
+from tflm_memopt.plan.effort import Meter, SearchPart
+from tflm_memopt.plan.layout import offsets
 from tflm_memopt.plan.layout.bound import clique_bound
 from tflm_memopt.plan.layout.drafts import BlockBuffer, Draft, Placer
 from tflm_memopt.plan.layout.offsets import Layout, LayoutProblem, Turn, climb, exact, place
@@ -190,7 +193,44 @@ def test_the_bound_of_cliques_sees_what_no_moment_does() -> None:
 
 def test_layouts_do_not_depend_on_the_machine_s_speed() -> None:
     problem = hard_problem()
-    assert place(problem, seconds=0.01) == place(problem, seconds=0.01)
+    solving.forget()
+    first = place(problem, seconds=0.01)
+    solving.forget()
+    assert place(problem, seconds=0.01) == first
+
+
+def test_what_was_placed_before_costs_the_same_work() -> None:
+    """Otherwise a plan would depend on what else the process has planned."""
+    spent = []
+    solving.forget()
+    for _ in range(2):
+        meter = Meter(10.0)
+        place(hard_problem(), seconds=0.05, meter=meter)
+        spent.append(meter.log.seconds)
+    assert spent[0] == spent[1] > 0
+
+
+@pytest.mark.parametrize("left", [1e-7, 1e-3])
+def test_what_was_placed_before_is_no_answer_where_less_may_be_spent(left: float) -> None:
+    def placed() -> tuple[Layout, float, list[SearchPart]]:
+        meter = Meter(left)
+        return place(hard_problem(), seconds=1.0, meter=meter), meter.log.seconds, list(meter.log.cut)
+
+    solving.forget()
+    fresh = placed()
+    assert fresh[2] == [SearchPart.LAYOUT]
+    assert place(hard_problem(), seconds=1.0).proven
+    assert placed() == fresh
+
+
+def test_problems_are_told_apart_by_all_that_they_say() -> None:
+    def problem(*, far: int = 10, bound: int = 0, align: int = 1, turned: int = 20) -> LayoutProblem:
+        turn = Turn({(0, 1): 4, (1, 0): 2}, {(0, 1): turned, (1, 0): 6}, {0: 12})
+        return LayoutProblem((10, 6), (align, align), {(0, 1): far, (1, 0): 6}, bound, (turn,))
+
+    others = [problem(far=11), problem(bound=1), problem(align=4), problem(turned=21)]
+    digests = {offsets._digest(p) for p in (problem(), problem(), *others)}
+    assert len(digests) == 1 + len(others)
 
 
 def test_a_choice_of_form_loosens_nothing() -> None:

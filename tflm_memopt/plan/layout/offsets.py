@@ -8,7 +8,10 @@ does not meet the lower bound, a better bound is sought (bound.py), then CP-SAT 
 
 from __future__ import annotations
 
+import hashlib
+import math
 import random
+from collections import OrderedDict
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -24,6 +27,10 @@ MODEL_SECONDS = 6e-5
 """To write down a separation for CP-SAT, which simplifies what it reads before it counts its time."""
 SOLVER_SECONDS = 2.2
 """Work for a second of CP-SAT's deterministic time."""
+MOST_PLACED = 2000
+_PLACED: OrderedDict[tuple[bytes, float, SearchPart], tuple[float, float, Layout]] = OrderedDict()
+"""Layouts by problem, as searches meet the same blocks again and again; with the work that must be left for that, and
+that it spends. Those that were cut short are not among them, so that nothing depends on what was placed before."""
 
 
 Separations = Mapping[tuple[int, int], int]
@@ -80,7 +87,35 @@ def place(
     `seconds`: CP-SAT's deterministic time, about seconds, the same on every machine. `meter`: what all of it may cost,
     `part`: what is cut short where that is not enough.
     """
-    meter = meter or Meter()
+    meter, key = meter or Meter(), (_digest(problem), seconds, part)
+    needs, spent, found = _PLACED.get(key, (math.inf, 0.0, None))
+    if found is None or meter.left <= needs:
+        own = Meter(meter.left)
+        found = _place(problem, seconds, own, part)
+        spent = own.log.seconds
+        meter.log.cut.update(own.log.cut)
+        if not own.log.cut:
+            _PLACED[key] = spent + SOLVER_SECONDS * seconds, spent, found
+            if len(_PLACED) > MOST_PLACED:
+                _PLACED.popitem(last=False)
+    meter.spend(spent)
+    return found
+
+
+def forget() -> None:
+    """Places anew what was placed before."""
+    _PLACED.clear()
+
+
+def _digest(problem: LayoutProblem) -> bytes:
+    """A digest of all that a problem says, in its order, which CP-SAT's answers depend on."""
+    own = problem.nbytes, problem.align, problem.lower_bound, *problem.separations.items()
+    turns = [(*t.forward.items(), 0, *t.turned.items(), 0, *t.nbytes.items()) for t in problem.turns]
+    return hashlib.blake2b(repr((own, turns)).encode(), digest_size=16).digest()
+
+
+def _place(problem: LayoutProblem, seconds: float, meter: Meter, part: SearchPart) -> Layout:
+    """place() of what is not known yet."""
     numbers = range(len(problem.turns))
     starts = dict.fromkeys(frozenset(turned) for turned in ((), numbers[::2], numbers[1::2]))
     found = min((_with(problem, turned, meter, part) for turned in starts), key=lambda x: x.top)
