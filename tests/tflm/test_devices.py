@@ -21,6 +21,7 @@ import tflm_memopt
 from tflm_memopt.analysis.lines import LineSpeed
 from tflm_memopt.results import OptimizedDevices
 from tflm_memopt.runtime.verify_devices import DevicesVerification
+from tflm_memopt.tflm.arena import predict
 
 pytestmark = pytest.mark.slow
 SHAPES = EXAMPLE
@@ -40,13 +41,16 @@ def written(result: OptimizedDevices, folder: Path) -> list[Path]:
 def agree(
     model: bytes, devices: int, folder: Path, cut: Sequence[int] = ()
 ) -> tuple[OptimizedDevices, DevicesVerification]:
-    """The same bytes, the bytes on the wire, and the arenas' heads as predicted."""
+    """The same bytes, the bytes on the wire and the arenas as predicted, and the files' sizes as said."""
     shared = tflm_memopt.optimize_devices(model, devices, cut=cut)
     found = tflm_memopt.verify_devices(model, written(shared, folder), runs=RUNS)
     assert found.bit_exact, found
-    for said, ran in zip(shared.report.devices, found.devices, strict=True):
+    for said, one, ran in zip(shared.report.devices, shared.models, found.devices, strict=True):
         assert (ran.sent, ran.received) == (found.runs * said.sent, found.runs * said.received)
-        assert ran.arena.head == said.arena.head
+        here = predict(one.model, "lp64", recording=True)
+        assert (ran.arena.head, ran.arena.tail, ran.arena.total) == (here.head, here.tail, here.total)
+        assert said.arena == one.report.arena
+        assert (said.arena.head, said.flash) == (here.head, len(one.model))
     return shared, found
 
 
@@ -69,13 +73,14 @@ def test_strips_exchange_halos(devices: int, tmp_path: Path) -> None:
     assert shared.report.channels
 
 
+@pytest.mark.parametrize("devices", [2, 3, 4])
 @pytest.mark.parametrize(
-    ("name", "devices"),
+    "name",
     [
-        ("mlperf_tiny_ad_autoencoder_int8", 4),
-        ("mlperf_tiny_kws_dscnn_int8", 3),
-        ("mlperf_tiny_vww_96_int8", 2),
-        ("mcunet_vww_80_float_io", 2),
+        "mlperf_tiny_ad_autoencoder_int8",
+        "mlperf_tiny_kws_dscnn_int8",
+        "mlperf_tiny_vww_96_int8",
+        "mcunet_vww_80_float_io",
     ],
 )
 def test_public_models(name: str, devices: int, tmp_path: Path) -> None:

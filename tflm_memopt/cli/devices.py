@@ -108,7 +108,7 @@ def verify(args: argparse.Namespace) -> int:
         raise UsageError("--c and --steps are for one device", code="devices_verify", hint="verify one model")
     with about(args.original):
         original = read_model(args.original)
-    models = device_files(args.rewritten)
+    models = device_files(args.rewritten, args.original.name)
     with about(args.rewritten), console.busy(args, f"running {len(models)} devices"):
         result = tflm_memopt.verify_devices(
             original, models, runs=args.runs, seed=args.seed, inputs=stimuli.load(args.inputs)
@@ -117,10 +117,14 @@ def verify(args: argparse.Namespace) -> int:
     return console.DONE if result.bit_exact else console.NO
 
 
-def device_files(folder: Path) -> list[Path]:
-    """The models of all devices in a folder that optimize --devices wrote."""
+def device_files(folder: Path, name: str = "") -> list[Path]:
+    """The models of all devices in a folder that optimize --devices wrote; of several, those of this name."""
     found: list[Path] = []
-    while models := sorted((folder / f"device{len(found)}").glob("*.tflite")):
+    while models := sorted((folder / f"device{len(found)}").glob("*.tflite"), key=lambda path: path.name != name):
+        if len(models) > 1 and models[0].name != name:
+            raise UsageError(
+                f"{models[0].parent} has {len(models)} models", code="devices_models", hint=f"one, or {name} among them"
+            )
         found.append(models[0])
     if not found:
         raise UsageError(

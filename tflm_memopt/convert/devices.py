@@ -32,7 +32,7 @@ from tflm_memopt.plan.planner import PER_REGION
 from tflm_memopt.results import DeviceReport, DevicesReport, DevicesTime, Optimized, OptimizedDevices
 from tflm_memopt.rewrite.shares import EVEN, MOST_DEVICES, ON_THE_FIRST, DeviceGraphs, Way, share, ways
 from tflm_memopt.rowgraph.inputs import IN_ARENA
-from tflm_memopt.rowgraph.regions import kept_with_devices
+from tflm_memopt.rowgraph.regions import kept_with_devices, without_dead
 from tflm_memopt.tflm.arena import predict
 from tflm_memopt.tflm.lifetimes import VAR_HANDLE
 from tflm_memopt.tflm.refused import accept
@@ -83,9 +83,10 @@ class Network:
         _stateless(source.graph)
         return source
 
-    @property
+    @cached_property
     def graph(self) -> Graph:
-        return self.source.graph
+        """Without operators on which no output depends: their rows would be sent to devices that do not want them."""
+        return without_dead(self.source.graph)
 
     def shared(
         self, how: Mapping[int, Way], devices: int, lead: Fraction = EVEN, at: Mapping[int, int] = ON_THE_FIRST
@@ -94,6 +95,10 @@ class Network:
         others = [*([] if lead == EVEN else [lead]), *sorted(at.items())]
         said = repr((devices, sorted((i, way.value) for i, way in how.items()), *others))
         return share(self.graph, how, devices, zlib.crc32(said.encode(), zlib.crc32(self.data)), lead, at)
+
+    def is_enough_for(self, devices: int, how: Mapping[int, Way]) -> bool:
+        """Whether each of so many devices has something to do."""
+        return all(graph.ops for graph in self.shared(how, devices).graphs)
 
     def converted(
         self, how: Mapping[int, Way], devices: int, lead: Fraction = EVEN, at: Mapping[int, int] = ON_THE_FIRST
@@ -104,6 +109,12 @@ class Network:
         """
         started = time.monotonic()
         shared = self.shared(how, devices, lead, at)
+        if idle := sum(not graph.ops for graph in shared.graphs):
+            raise UsageError(
+                f"{idle} of {devices} devices would have nothing to do",
+                code="devices_idle",
+                hint=f"--devices {devices - idle}",
+            )
         models = device_models(self.source, shared)
         done = tuple(self.optimize(model, f"device{n}/{self.name}") for n, model in enumerate(models))
         found = [crossing(self.asked, one) for one in done]
@@ -193,7 +204,7 @@ def pipeline(graph: Graph, cuts: Sequence[int], devices: int) -> Mapping[int, in
 
     Raises UsageError for cuts that leave a device without operators, or are not one less than the devices.
     """
-    last = len(graph.ops) - 1
+    last = graph.ops[-1].index
     if len(cuts) != devices - 1 or any(a >= b for a, b in pairwise((0, *cuts, last + 1))):
         raise UsageError(
             f"operators {', '.join(map(str, cuts))} do not cut the network in {devices}",

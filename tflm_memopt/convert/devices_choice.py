@@ -96,7 +96,10 @@ def _misfit(network: Network, devices: int, memory: Memory, found: Sequence[Opti
 def _more(network: Network, devices: int, memory: Memory) -> Iterator[str]:
     """More devices, up to twice as many: the fewest that are enough."""
     for more in range(devices + 1, min(2 * devices, MOST_DEVICES) + 1):
-        report = network.converted(chosen(network.graph, more), more).report
+        how = chosen(network.graph, more)
+        if not network.is_enough_for(more, how):
+            return
+        report = network.converted(how, more).report
         if admits(memory, report):
             yield f"--devices {more} (fits in {report.ram:,} B of RAM and {report.flash:,} B of flash)"
             return
@@ -191,7 +194,7 @@ def promising(network: Network, devices: int) -> list[How]:
     alone = (cut(graph, s, count, Way.WHOLE) for s in range(1, count))
     found: dict[tuple[float, ...], How] = {}
     for how in chain(fronts, backs, alone):
-        if any(way is not Way.WHOLE for way in how.values()):
+        if any(way is not Way.WHOLE for way in how.values()) and network.is_enough_for(devices, how):
             found.setdefault(_told(network, how, devices), how)
     return [how for told, how in found.items() if not any(_beats(other, told) for other in found)]
 

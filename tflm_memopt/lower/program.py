@@ -119,6 +119,13 @@ class ProgramOp:
     moves: Moves | None = None
     """COPY; operands are numbered in the order of `inputs`."""
 
+    @property
+    def device(self) -> int | None:
+        """That runs it, where something crosses."""
+        if self.crossing is None:
+            return None
+        return self.crossing.sender if self.kind is Kind.SEND else self.crossing.receiver
+
 
 @dataclass(frozen=True, slots=True)
 class ProgramRing:

@@ -7,7 +7,7 @@ depend on each other through a builtin operator, so that each connected group of
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import pairwise
 
@@ -29,7 +29,7 @@ ANY: Variable = (b"*", b"*")
 
 def partition(graph: Graph, support: Mapping[int, Support]) -> RowGraph:
     """Regions and builtin operators of a canonical graph."""
-    model, graph = graph, _without_dead(graph, support)
+    model, graph = graph, without_dead(graph, lambda op: _stays(op, support[op.index]))
     kept_views: set[int] = set()
     while True:
         level = _levels(graph, support, kept_views)
@@ -41,16 +41,19 @@ def partition(graph: Graph, support: Mapping[int, Support]) -> RowGraph:
         kept_views |= clash
 
 
-def _without_dead(graph: Graph, support: Mapping[int, Support]) -> Graph:
-    """The graph without the row operators and views that nobody reads; builtin operators stay, read or not."""
+def without_dead(graph: Graph, stays: Callable[[Op], bool] = lambda _: False) -> Graph:
+    """The graph without the operators on which no output depends, but for those that stay."""
     wanted, ops = set(graph.outputs), []
     for op in reversed(graph.ops):
-        found = support[op.index]
-        leaves = op.type == KEEP or (isinstance(found, RowOp) and found.sends)
-        if isinstance(found, Unsupported) or leaves or wanted.intersection(op.outputs):
+        if stays(op) or wanted.intersection(op.outputs):
             wanted.update(op.inputs)
             ops.append(op)
     return replace(graph, ops=tuple(reversed(ops)))
+
+
+def _stays(op: Op, support: Support) -> bool:
+    """Whether nobody has to read an operator: it is builtin, or what it writes is read elsewhere."""
+    return isinstance(support, Unsupported) or op.type == KEEP or (isinstance(support, RowOp) and support.sends)
 
 
 def _levels(graph: Graph, support: Mapping[int, Support], kept_views: set[int]) -> dict[int, int]:

@@ -11,12 +11,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tflm_memopt.analysis.lines import LineSpeed
+from tflm_memopt.errors import UsageError
 from tflm_memopt.files import GivenModel, loaded
+from tflm_memopt.lower.program import ProgramOp
+from tflm_memopt.lower.serialise import unpack
+from tflm_memopt.model.graph import Graph
 from tflm_memopt.model.reader import read
 from tflm_memopt.runtime import stand_in
 from tflm_memopt.runtime.cases import Difference, Job, cases_of, first_difference, under_tflm
 from tflm_memopt.runtime.devices import PATIENCE, DeviceRun, run_devices
 from tflm_memopt.runtime.process import Outcome
+from tflm_memopt.runtime.regions import is_region, region_of
 from tflm_memopt.runtime.verify import demand, interfaces
 
 
@@ -51,10 +56,12 @@ def verify_devices(
     models: the files, by the devices' numbers. runs, seed, inputs: as verify() has them. patience: milliseconds that a
     row may take from one device to another. line: how fast each line between two of them is; None: as loopback is.
 
-    Raises what verify() raises.
+    Raises what verify() raises, and UsageError unless they are all models of one conversion.
     """
     data, *_ = loaded(original)
-    before, after = read(data), read(models[0].read_bytes())
+    before, devices = read(data), [read(model.read_bytes()) for model in models]
+    _demand_together([_crossing(one.graph) for one in devices])
+    after = devices[0]
     seen, changes = interfaces(before, after)
     cases = cases_of(before.graph, seen, changes, runs=runs, seed=seed, files=inputs)
     (expected,) = under_tflm(Job(stand_in.runnable(data), before.graph, [case.original for case in cases]))
@@ -71,6 +78,33 @@ def verify_devices(
         difference=difference,
         failure=failure,
     )
+
+
+def _crossing(graph: Graph) -> list[ProgramOp]:
+    """The operators of a device that send and receive."""
+    programs = (unpack(region_of(graph, op).program) for op in graph.ops if is_region(op))
+    return [op for program in programs for op in program.ops if op.crossing]
+
+
+def _demand_together(devices: Sequence[Sequence[ProgramOp]]) -> None:
+    """Raises UsageError unless each model is that of the device of its number, and all of one conversion are there.
+
+    devices: of each, what sends and receives.
+    """
+    hint, there = "the folder as optimize --devices has written it", range(len(devices))
+    crossings = [(number, op.crossing) for number in there for op in devices[number] if op.crossing]
+    for number, crossing in crossings:
+        if crossing.identity != crossings[0][1].identity:
+            raise UsageError(
+                f"the models of devices {crossings[0][0]} and {number} are of two conversions",
+                code="devices_mixed",
+                hint="optimize --devices into an empty folder",
+            )
+    if missing := {end for _, c in crossings for end in (c.sender, c.receiver)} - {*there}:
+        raise UsageError(f"the model of device {min(missing)} is missing", code="devices_missing", hint=hint)
+    for number in there if len(devices) > 1 else ():
+        if {op.device for op in devices[number]} != {number}:
+            raise UsageError(f"the model of device {number} is not that device's", code="devices_number", hint=hint)
 
 
 def _failure(devices: Sequence[DeviceRun]) -> str:

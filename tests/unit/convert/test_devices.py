@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -16,9 +17,10 @@ from models import Net
 
 import tflm_memopt
 from tflm_memopt.check.checker import check
+from tflm_memopt.cli.devices import device_files
 from tflm_memopt.cli.main import main
 from tflm_memopt.convert.request import request
-from tflm_memopt.errors import DoesNotFit, MemoptError, PlanError
+from tflm_memopt.errors import DoesNotFit, MemoptError, PlanError, UsageError
 from tflm_memopt.options import DEFAULTS
 from tflm_memopt.plan.plan import Block
 from tflm_memopt.targets.boards import board
@@ -59,6 +61,7 @@ def test_the_command_writes_a_folder_for_each_device(tmp_path: Path, capsys: pyt
         ("devices_cut", lambda: tflm_memopt.optimize_devices(dense(), 2, cut=[0])),
         ("devices_cut", lambda: tflm_memopt.optimize_devices(dense(), 3, cut=[2, 1])),
         ("devices_cut", lambda: tflm_memopt.optimize_devices(dense(), 3, cut=[1])),
+        ("devices_idle", lambda: tflm_memopt.optimize_devices(dense(4), 6)),
         ("devices_cut_memory", lambda: tflm_memopt.optimize_devices(dense(), 2, cut=[1], memory="9kB")),
         ("bad_link", lambda: tflm_memopt.optimize_devices(SHAPES, 2, link="fast")),
         ("bad_link", lambda: tflm_memopt.optimize_devices(SHAPES, 2, link="1kB,-2,3")),
@@ -215,6 +218,92 @@ def test_boards_of_unknown_time_are_refused_by_their_core() -> None:
     with pytest.raises(MemoptError, match="on Xtensa LX7 is not known") as caught:
         tflm_memopt.explore_devices(dense(), 2, link="50kB,1ms", board="esp32s3")
     assert caught.value.code == "cycles_unknown"
+
+
+def test_ways_that_leave_a_device_idle_are_not_tried() -> None:
+    """The last layer has channels for two devices alone."""
+    net = Net()
+    x = net.fully_connected(net.input((1, 48)), 48)
+    model = net.model(net.fully_connected(x, 2))
+    found = tflm_memopt.explore_devices(model, 4, link="1MB", **CORE)
+    assert 4 in {p.devices for p in found.points}
+
+
+@pytest.mark.slow
+def test_more_devices_than_channels_are_not_named_for_less_memory() -> None:
+    with pytest.raises(DoesNotFit) as caught:
+        tflm_memopt.optimize_devices(dense(4), 4, memory="10")
+    assert caught.value.hint.startswith("--memory")
+
+
+def test_operators_that_nobody_reads_are_left_out() -> None:
+    """One device would send what the other one has no use for."""
+    net = Net()
+    x = net.fully_connected(net.input((1, 8)), 8)
+    net.fully_connected(x, 2)
+    report = tflm_memopt.optimize_devices(net.model(x), 2).report
+    assert report.channels == (0,)
+    with pytest.raises(MemoptError, match="do not cut the network in 2") as caught:
+        tflm_memopt.optimize_devices(net.model(x), 2, cut=[1])
+    assert caught.value.code == "devices_cut"
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Of two devices."""
+    found = tmp_path_factory.mktemp("devices")
+    (found / "dense.tflite").write_bytes(dense())
+    assert main(["optimize", str(found / "dense.tflite"), "--devices", "2", "-o", str(found), "--quiet"]) == 0
+    return found
+
+
+def other(folder: Path) -> None:
+    """Device 1 of another conversion."""
+    made = tflm_memopt.optimize_devices(dense(), 3)
+    (folder / "device2").mkdir()
+    (folder / "device2/dense.tflite").write_bytes(made.models[2].model)
+
+
+def two_others(folder: Path) -> None:
+    """Of device 1, none called as the original is."""
+    (folder / "device1/dense.tflite").rename(folder / "device1/a.tflite")
+    shutil.copy(folder / "device1/a.tflite", folder / "device1/b.tflite")
+
+
+SWAPPED = (("device0", "x"), ("device1", "device0"), ("x", "device1"))
+
+
+@pytest.mark.parametrize(
+    ("code", "change", "said"),
+    [
+        ("no_devices", lambda f: shutil.rmtree(f / "device0"), "has no device0"),
+        ("devices_missing", lambda f: shutil.rmtree(f / "device1"), "device 1 is missing"),
+        ("devices_number", lambda f: shutil.copytree(f / "device0", f / "device1", dirs_exist_ok=True), "of device 1"),
+        ("devices_number", lambda f: [(f / a).rename(f / b) for a, b in SWAPPED], "of device 0"),
+        ("devices_mixed", other, "devices 0 and 2 are of two conversions"),
+        ("devices_models", two_others, "has 2 models"),
+    ],
+)
+def test_folders_that_are_not_of_one_conversion_are_refused(
+    code: str, change: Callable[[Path], Any], said: str, folder: Path, tmp_path: Path
+) -> None:
+    """Before a process is started."""
+    changed = tmp_path / "changed"
+    shutil.copytree(folder, changed)
+    change(changed)
+    with pytest.raises(UsageError, match=said) as caught:
+        tflm_memopt.verify_devices(folder / "dense.tflite", device_files(changed, "dense.tflite"))
+    assert caught.value.code == code
+    assert main(["verify", str(folder / "dense.tflite"), str(changed)]) == 2
+
+
+@pytest.mark.slow
+def test_of_several_models_that_of_the_same_name_is_meant(folder: Path, tmp_path: Path) -> None:
+    changed = tmp_path / "changed"
+    shutil.copytree(folder, changed)
+    for device in ("device0", "device1"):
+        (changed / device / "a.tflite").write_bytes(b"")
+    assert main(["verify", str(folder / "dense.tflite"), str(changed), "--runs", "0", "--quiet"]) == 0
 
 
 def test_a_model_without_anything_to_share_is_refused() -> None:
