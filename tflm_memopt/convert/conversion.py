@@ -115,6 +115,7 @@ class Conversion:
                 f"no place for the input but the arena: {NOTHING}", code="input_several", hint="--input arena"
             )
         self.at = cache(self._at)
+        self._like: Plans | None = None
 
     def _row_graph(self) -> RowGraph | None:
         if self.options.ops == BUILTIN:
@@ -133,7 +134,7 @@ class Conversion:
         """Raises TypeError where there is nothing to convert."""
         parts = Tilings(self.whole, self.library, self.abi, self.options)
         better = parts.least if self.options.ops == BUILTIN else None
-        return Plans(self._there, self.options, self.log, better)
+        return Plans(self._there, self.options, self.log, better, self._like)
 
     @property
     def _there(self) -> RowGraph:
@@ -143,15 +144,20 @@ class Conversion:
 
     def within(self, tiles: Settings | None) -> Conversion:
         """This conversion with other limits of tiled blocks."""
-        other = copy.copy(self)
-        other.options, other.at = replace(self.options, tiles=tiles), cache(other._at)
-        other.__dict__.pop("plans", None)
+        if tiles == self.options.tiles:
+            return self
+        other = self._with(replace(self.options, tiles=tiles))
+        other._like = self.plans if self.rows else None
         return other
 
     def low(self) -> Conversion:
         """This conversion with few bytes alive at every moment, not only at the worst."""
-        other = self.within(self.options.tiles)
-        other.options = replace(other.options, low=True)
+        return self._with(replace(self.options, low=True))
+
+    def _with(self, options: Options) -> Conversion:
+        other = copy.copy(self)
+        other.options, other.at, other._like = options, cache(other._at), None
+        other.__dict__.pop("plans", None)
         return other
 
     def of(self, plan: Plan) -> Converted:

@@ -81,11 +81,13 @@ class Plans:
         options: Options,
         log: Log | None = None,
         better: Callable[[int, Plan], Plan] | None = None,
+        like: Plans | None = None,
     ) -> None:
         """`log`: where the search notes what it does. `better`: what makes a better plan of one, in parts, with at most
-        so many multiply-accumulates.
+        so many multiply-accumulates. `like`: of the same graph, with other options of tiled blocks: what it knows of
+        orders and of row blocks is not looked for again.
         """
-        self._better = better
+        self._better, self._like = better, like
         self._graph, self._options, self._log = graph, options, log or Log()
         self.macs = graph.macs
         """Multiply-accumulates of all row operators, each output once."""
@@ -108,8 +110,17 @@ class Plans:
     @cached_property
     def _once(self) -> Sequence[Planner]:
         """Plans without recompute."""
-        tiles = self._options.tiles
-        return planners(self._graph, replace(self._options, tiles=tiles and tiles.once), self._log)
+        tiles = self._options.tiles and self._options.tiles.once
+        if self._like and self._like.searched:
+            found = [planner.within(tiles) for planner in self._like._once]
+            self._log.found()
+            return found
+        return planners(self._graph, replace(self._options, tiles=tiles), self._log)
+
+    @property
+    def searched(self) -> bool:
+        """Whether blocks have been looked for."""
+        return "_once" in vars(self)
 
     @cached_property
     def choices(self) -> Sequence[Choice]:

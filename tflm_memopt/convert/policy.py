@@ -147,8 +147,9 @@ def _within(conversion: Conversion, asked: Request) -> Conversion:
         return conversion.within(asked.tiles(limits.overhead / conversion.folded))
     conversion = conversion.within(asked.tiles(1.0 if limits.ram is None else None))
     if conversion.is_packed and asked.saved is None:
+        most = conversion.once.arena.total + ROOM  # first: the other plan then knows what was found for this one
         fast = conversion.within(roomy(asked.tiles(1.0)))
-        if fast.once.arena.total <= conversion.once.arena.total + ROOM and limits.admit(fast.once.arena):
+        if fast.once.arena.total <= most and limits.admit(fast.once.arena):
             return fast
     return conversion
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, partial
 from typing import Literal, get_args
 
 from tflm_memopt.model.graph import TensorId
@@ -91,8 +91,8 @@ class Planner:
         like: Planner | None = None,
         searching: Meter | None = None,
     ) -> None:
-        """`like`: one of the same, with other options of tiled blocks: it knows row blocks and drafts already.
-        `searching`: what pays for finding blocks, where several share it.
+        """`like`: one of the same, with other options of tiled blocks: it knows row blocks, as they are and turned, and
+        drafts already. `searching`: what pays for finding blocks, where several share it.
         """
         graph = stored(graph)
         known = {*graph.model.inputs, *graph.model.outputs, *(t for n in graph.nodes for t in (*n.inputs, *n.outputs))}
@@ -109,7 +109,8 @@ class Planner:
         }
         self._draft: Callable[[int, Candidate], Draft] = like._draft if like else cache(self._new_draft)
         self._kept: Callable[[int], Draft] = like._kept if like else cache(self._new_kept)
-        self._turned, self._turned_chain = cache(self._new_turned), cache(self._turn)
+        self._turned, self._turned_pixels = cache(self._new_turned), cache(partial(self._turn, pixels=True))
+        self._turned_rows = like._turned_rows if like else cache(partial(self._turn, pixels=False))
         self.allowance = allowance(len(graph.model.ops), options.effort)
         """Seconds of work (plan/effort.py) for finding blocks once, and for one plan."""
         self._searching = searching or Meter(SEARCH * self.allowance)
@@ -244,14 +245,14 @@ class Planner:
         found = self._turned_form(number, block, 2 * self._placer.bound(draft))
         if found is None:
             return None
-        chain = self._turned_chain(number, block.strips > 0).chain
+        chain = self._turned_chain(number, block).chain
         turned = _draft(chain, found, self._whole[number], overlap=self._options.overlap, turned=True)
         self._placing.spend(_work(turned))
         return turned if turned.keys() == draft.keys() else None
 
     def _turned_form(self, number: int, block: Candidate, limit: int) -> Candidate | None:
         settings = _settings(self._options.tiles, self._chains[number])
-        return self._turned_chain(number, block.strips > 0).block(block, settings, limit, self._searching)
+        return self._turned_chain(number, block).block(block, settings, limit, self._searching)
 
     def _turning(self, number: int) -> Turn:
         if not self._options.turn:
@@ -266,8 +267,12 @@ class Planner:
 
         return turn
 
-    def _turn(self, number: int, pixels: bool) -> Turned:
+    def _turn(self, number: int, *, pixels: bool) -> Turned:
         return turned_chain(self._chains[number], pixels=pixels)
+
+    def _turned_chain(self, number: int, block: Candidate) -> Turned:
+        """The chain upside down, as such a block needs it."""
+        return (self._turned_pixels if block.strips else self._turned_rows)(number)
 
     def _alive(self, number: int) -> tuple[TensorId, ...]:
         """Whole tensors during a builtin operator."""
