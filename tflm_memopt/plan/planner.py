@@ -110,7 +110,8 @@ class Planner:
         self._draft: Callable[[int, Candidate], Draft] = like._draft if like else cache(self._new_draft)
         self._kept: Callable[[int], Draft] = like._kept if like else cache(self._new_kept)
         self._turned, self._turned_pixels = cache(self._new_turned), cache(partial(self._turn, pixels=True))
-        self._turned_rows = like._turned_rows if like else cache(partial(self._turn, pixels=False))
+        turned = partial(self._turn, pixels=False)
+        self._turned_rows: Callable[[int], Turned] = like._turned_rows if like else cache(turned)
         self.allowance = allowance(len(graph.model.ops), options.effort)
         """Seconds of work (plan/effort.py) for finding blocks once, and for one plan."""
         self._searching = searching or Meter(SEARCH * self.allowance)
