@@ -1,0 +1,47 @@
+"""What optimize() answers for a folder of models."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from tflm_memopt.answers.report import Report
+from tflm_memopt.errors import MemoptError
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One model of a folder: its report or, as it failed, the error."""
+
+    model: str
+    report: Report | None = None
+    error: MemoptError | None = None
+
+    def to_json(self) -> dict[str, Any]:
+        e = self.error
+        error = {"what": e.what, "code": e.code, "where": e.where, "hint": e.hint} if e else None
+        return {"model": self.model, "report": self.report and self.report.to_json(), "error": error}
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """What became of a folder's models."""
+
+    folder: str
+    models: tuple[Entry, ...]
+
+    @property
+    def rewritten(self) -> int:
+        return sum(m.report is not None and m.report.changed for m in self.models)
+
+    @property
+    def failed(self) -> int:
+        return sum(m.error is not None for m in self.models)
+
+    @property
+    def unchanged(self) -> int:
+        return len(self.models) - self.rewritten - self.failed
+
+    def to_json(self) -> dict[str, Any]:
+        counts = {"rewritten": self.rewritten, "unchanged": self.unchanged, "failed": self.failed}
+        return {"folder": self.folder, **counts, "models": [m.to_json() for m in self.models]}

@@ -1,0 +1,48 @@
+"""How RAM figures are counted, and how results say it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, fields
+from typing import Any
+
+from tflm_memopt.tflm.arena import Arena
+
+PLANNED_FOR: Mapping[str, str] = {
+    "": "",
+    "any": "any kernels: where an output grows into an input, reference kernels, CMSIS-NN and ESP-NN allow it",
+    "reference": "TFLM's reference kernels: with others the outputs may be wrong",
+    "cmsis-nn": "CMSIS-NN: nothing overlaps where its own kernels run",
+    "esp-nn": "ESP-NN: nothing overlaps where its own kernels run",
+}
+"""What a model of builtin operators relies on, for people."""
+_KERNELS = {"reference": "reference kernels", "cmsis-nn": "with CMSIS-NN", "esp-nn": "with ESP-NN"}
+
+
+def convention(arena: Arena, input: str = "arena") -> str:  # noqa: A002 (the option's name)
+    """What every RAM figure is quoted with: ABI, where the input lives, whose kernels."""
+    kind, _, rows = input.partition(":")
+    come = f"{rows} row{'s' * (rows != '1')}"
+    where = {
+        "arena": "input in the arena",
+        "stream": f"input streamed {come}",
+        "sliding": f"input sliding by {come}",
+        "external": "input external (not counted)",
+    }[kind]
+    return f"{arena.abi}, {where}, TFLM {_KERNELS[arena.kernels]}" + unknown(arena)
+
+
+def unknown(arena: Arena) -> str:
+    """What is not in the figures."""
+    return "" if arena.exact else f", without what {', '.join(arena.unknown)} allocates, which is not known"
+
+
+def with_arenas(record: Any) -> dict[str, Any]:
+    """A record as plain data, its arenas as Arena.to_json() has them."""
+    arenas = {f.name: value for f in fields(record) if isinstance(value := getattr(record, f.name), Arena)}
+    return asdict(record) | {name: arena.to_json() for name, arena in arenas.items()}
+
+
+def in_one_line(name: str) -> str:
+    """A name in a repr, which is one line whatever the name is."""
+    return ascii(name)
