@@ -18,6 +18,7 @@ import numpy as np
 from ai_edge_litert import schema_py_generated as schema
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
+from in_sums import in_parts
 from memories import lstm
 from models import Net, Pair
 from moving import arg_max, log_softmax, transpose_conv
@@ -270,11 +271,21 @@ def over_windows(seed: int) -> bytes:
     return net.model(net.mean(x, (1,)), whole)
 
 
-RARE: Sequence[Callable[[int], bytes]] = (rare, rare_int16, converting, resized, over_windows)
+def in_sums(seed: int) -> bytes:
+    """Layers that are made of partial sums, as several devices make them."""
+    rng = random.Random(seed)
+    drawn = Drawn(seed, (1, rng.randint(4, 16), rng.randint(4, 16), rng.choice((6, 8, 16, 24, 40))))
+    for _ in range(3):
+        drawn.conv()
+    drawn.tail()
+    return in_parts(drawn.net.model(drawn.x), rng.randint(2, 4))
+
+
+RARE: Sequence[Callable[[int], bytes]] = (rare, rare_int16, converting, resized, over_windows, in_sums)
 """Families of operators that a table may lack."""
 FAMILIES: Sequence[Callable[[int], bytes]] = (
     image, small, image, over_time, rare, image, partial(small, wide=True), image, dense, rare_int16, image, over_time,
-    converting, resized, over_windows,
+    converting, resized, over_windows, in_sums,
 )  # fmt: skip
 
 

@@ -6,6 +6,7 @@
 #define MAX_SOFTMAX_CHANNELS 4095         /* so that the sum of their exponentials is below 2^31 */
 #define MAX_S16_SHIFT 7                   /* so that 15 - shift bits go */
 
+#define MAX_SUM_BYTES 4
 #define LSTM_SCALES 12
 
 #define IF_SCALES_0(name, value, reads, writes, operands, scales, ...) TMO_BIT(value, (scales) == 0)
@@ -69,6 +70,14 @@ static bool check_weights(tmo_checker *c, const tmo_operation *o) {
 }
 
 static bool check_filter(tmo_checker *c, const tmo_operation *o) { return check_weights(c, o) && check_windowed(c, o); }
+
+/* The weights of a CONV: each channel of the output takes several bytes, unscaled. */
+static bool check_sums(tmo_checker *c, const tmo_operation *o) {
+  const tmo_op *op = o->op;
+  if (op->param < 1 || op->param > MAX_SUM_BYTES || o->out->channels % (uint32_t)op->param != 0 || op->bias != 0 || tmo_iterative(op)) return false;
+  const uint32_t inputs = tmo_times((uint32_t)op->kernel_h * op->kernel_w, o->in->channels);
+  return tmo_has_constant(c, op->weights, tmo_times(inputs, o->out->channels / (uint32_t)op->param), 1) && check_windowed(c, o);
+}
 
 /* A window of one pixel. */
 static bool pointwise(const tmo_op *op) {
@@ -274,6 +283,19 @@ static bool check_sliding_sum(tmo_checker *c, const tmo_operation *o) {
   return area - 1 < MAX_POOL_AREA && is_made_anew(c, o, 0, tmo_times(4, tmo_row_bytes(o->out))) && (op->multipliers == 0 || check_scaling(c, op, 1));
 }
 
+/* A row of each operand, of as many sums as the output has values. */
+static bool check_add_sums(tmo_checker *c, const tmo_operation *o) {
+  const tmo_op *op = o->op;
+  const uint32_t made = tmo_sum_bytes(op, TMO_MAX_INPUTS), channels = made > 0 ? o->out->channels / made : o->out->channels;
+  if (made > MAX_SUM_BYTES || (made > 0 && o->out->channels % made != 0) || !check_accesses(c, o)) return false;
+  for (uint32_t k = 0; k < op->n_inputs; ++k) {
+    const uint32_t bytes = tmo_sum_bytes(op, k), row = tmo_times(tmo_times(o->out->width, channels), bytes);
+    if (bytes == 0 || bytes > MAX_SUM_BYTES || accesses(c, op)[k].extent != 1 || tmo_row_bytes(&c->tensors[op->input[k]]) != row) return false;
+  }
+  if (op->bias != 0 && !tmo_has_words(c, op->bias, channels)) return false;
+  return made > 0 || check_scaling(c, op, op->flags & TMO_FLAG_PER_CHANNEL ? channels : 1);
+}
+
 /* Of kinds that this build has; else none. */
 static int family_of(uint8_t kind) {
   switch (kind) {
@@ -292,6 +314,7 @@ bool tmo_check_kind(tmo_checker *c, const tmo_operation *o) {
   if (tmo_is_in(TMO_BUILT(TMO_ACCESS_KINDS), op->kind) && !check_accesses(c, o)) return false;
   switch (family_of(op->kind)) {
     case tmo_family_filter: return check_filter(c, o);
+    case tmo_family_sums: return check_sums(c, o);
     case tmo_family_pool: return check_pool(c, o);
     case tmo_family_binary: return check_binary(c, o);
     case tmo_family_softmax: return check_softmax(c, o);
@@ -310,6 +333,7 @@ bool tmo_check_kind(tmo_checker *c, const tmo_operation *o) {
     case tmo_family_batch_matmul: return check_batch_matmul(c, o);
     case tmo_family_lstm: return check_lstm(c, o);
     case tmo_family_sliding_sum: return check_sliding_sum(c, o);
+    case tmo_family_add_sums: return check_add_sums(c, o);
     default: return false;
   }
 }

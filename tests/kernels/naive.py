@@ -25,6 +25,8 @@ def output(op: ProgramOp, inputs: Sequence[Int8], shape: tuple[int, int, int]) -
     result = {
         Kind.CONV: _conv,
         Kind.DEPTHWISE: _depthwise,
+        Kind.SUMS: _sums,
+        Kind.ADD_SUMS: _add_sums,
         **dict.fromkeys(BINARY_INT8, _binary),
         Kind.AVERAGE_POOL: _pool,
         Kind.MAX_POOL: _pool,
@@ -104,6 +106,27 @@ def _conv_sums(op: ProgramOp, x: Ints, shape: tuple[int, int, int]) -> Ints:
         for kx in range(op.window.kernel_w):
             total += _under_tap(centred, op.window, shape, ky, kx) @ op.weights[:, ky, kx, :].astype(np.int64).T
     return total
+
+
+def _sums(op: ProgramOp, inputs: list[Ints], shape: tuple[int, int, int]) -> Int8:
+    return _in_bytes(_conv_sums(op, inputs[0], (*shape[:2], shape[2] // op.param)), op.param)
+
+
+def _add_sums(op: ProgramOp, inputs: list[Ints], shape: tuple[int, int, int]) -> Int8:
+    of_each = [op.param >> 4 * k & 15 for k in range(5)]
+    total = sum(_from_bytes(x, n) for x, n in zip(inputs, of_each, strict=False)) + (0 if op.bias is None else op.bias)
+    return _in_bytes(wrap32(total), of_each[4]) if of_each[4] else _scale(op, total)
+
+
+def _in_bytes(x: Ints, nbytes: int) -> Int8:
+    """The lower bytes of each number, the lowest first."""
+    parts = np.ascontiguousarray(x.astype("<i8"))[..., np.newaxis].view(np.int8)[..., :nbytes]
+    return parts.reshape(*x.shape[:2], -1)
+
+
+def _from_bytes(x: Ints, nbytes: int) -> Ints:
+    parts = x.reshape(*x.shape[:2], -1, nbytes)
+    return sum((parts[..., k] % 256 if k + 1 < nbytes else parts[..., k]) * 256**k for k in range(nbytes))
 
 
 def _depthwise(op: ProgramOp, inputs: list[Ints], shape: tuple[int, int, int]) -> Int8:

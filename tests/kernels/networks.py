@@ -114,6 +114,12 @@ def operator(rng: Generator, kind: Kind, inputs: tuple[int, ...], shape: Shape, 
         return dataclasses.replace(op, param=int(rng.integers(0, 2))), (*shape[:2], 4)
     if kind in ACCESSED:
         return ACCESSED[kind](rng, op, shape)
+    if kind is Kind.SUMS:
+        of, out = _windowed(rng, dataclasses.replace(op, kind=Kind.CONV), shape)
+        nbytes = int(rng.integers(1, 5))  # fewer than they need: the lower ones
+        return dataclasses.replace(
+            of, kind=kind, bias=None, multipliers=None, shifts=None, activation=(-128, 127), param=nbytes
+        ), (*out[:2], out[2] * nbytes)
     return _windowed(rng, op, shape)
 
 
@@ -234,8 +240,29 @@ def _transposing(rng: Generator, op: ProgramOp, shape: Shape) -> tuple[ProgramOp
     return op, (size[0], size[1], channels)
 
 
+def _adding(rng: Generator, op: ProgramOp, shape: Shape) -> tuple[ProgramOp, Shape]:
+    """Sums of as many bytes as divide the channels; scaled, or sums again."""
+    of_each = [int(rng.choice([n for n in (1, 2, 3, 4) if shape[2] % n == 0]))] * len(op.inputs)
+    return added(rng, op, (*shape[:2], shape[2] // of_each[0]), of_each)
+
+
+def added(rng: Generator, op: ProgramOp, values: Shape, of_each: Sequence[int]) -> tuple[ProgramOp, Shape]:
+    """Sums of so many bytes in each operand; of so many values."""
+    made, channels = int(rng.integers(0, 5) * (rng.random() < 0.4)), values[2]
+    param = sum(n << 4 * k for k, n in [*enumerate(of_each), (4, made)])
+    scales = {} if made else scaling(rng, channels if rng.random() < 0.7 else 1, 2.0 ** (7 - 8 * max(of_each)))
+    return dataclasses.replace(
+        op,
+        input_zero_points=(0,) * len(of_each),
+        access=(Access(),) * len(of_each),
+        bias=rng.integers(-4000, 4000, channels, dtype=np.int32) if rng.random() < 0.8 else None,
+        param=param,
+        **scales,
+    ), (*values[:2], channels * max(1, made))
+
+
 ACCESSED = {
-    Kind.COPY: _moving, Kind.RESIZE_BILINEAR: _resizing, Kind.TRANSPOSE_CONV: _transposing,
+    Kind.ADD_SUMS: _adding, Kind.COPY: _moving, Kind.RESIZE_BILINEAR: _resizing, Kind.TRANSPOSE_CONV: _transposing,
     Kind.BATCH_MATMUL: _multiplying,
 }  # fmt: skip
 

@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 import streaming
 from ai_edge_litert import schema_py_generated as schema
+from in_sums import in_parts
 from kernels import networks, tile_plans
 from kernels.conftest import Build, sample
 from kernels.frames import external, streamed
@@ -178,6 +179,11 @@ def networks_to_plan() -> Iterator[tuple[bytes, Options]]:
     ):  # fmt: skip
         net = Net(activations=f"INT{bits}")
         yield net.model(*build(net, net.input((1, 6, 5, 2)))), options
+    net = Net()
+    x = net.conv2d(net.input((1, 6, 5, 6)), 8, kernel=(3, 3), stride=(2, 1))
+    layers = net.model(net.fully_connected(net.mean(net.conv2d(x, 9), (1, 2)), 7))
+    for parts, options in ((3, by_row), (2, free), (5, free)):
+        yield in_parts(layers, parts), options
     for state in (streaming.mixed, streaming.pooled, streaming.recurrent, streaming.joined, streaming.chunks):
         yield state(), by_row
     for state in (memories.svdf_network, memories.lstm_network, lambda: memories.lstm_network(steps=3)):

@@ -65,6 +65,17 @@ def test_operator(kind: Kind) -> None:
             agree(network, lower(network, [], set(), rng), rng, seed)
 
 
+@pytest.mark.parametrize("count", [2, 3, 4])
+def test_sums_of_different_bytes(count: int) -> None:
+    for seed in SEEDS:
+        rng = np.random.default_rng((count, seed))
+        values, of_each = random_shape(rng), rng.integers(1, 5, count).tolist()
+        op, _ = operator(rng, Kind.ADD_SUMS, tuple(range(count)), values, count)
+        op, out = networks.added(rng, op, values, of_each)
+        network = Network(count, (*((*values[:2], values[2] * n) for n in of_each), out), (op,))
+        agree(network, lower(network, [], set(), rng), rng, seed)
+
+
 @pytest.mark.parametrize("kind", WINDOWED)
 def test_one_row_at_a_time_is_the_whole_window(kind: Kind) -> None:
     for seed in SEEDS:
@@ -223,5 +234,6 @@ def _with_shape(
         **dict.fromkeys(networks.INT16, (h, w, 2 * c)),
         **{converting: (h, w, read * c) for converting, (read, _) in CONVERTED.items()},
     }.get(kind, shape)
-    op, out = operator(rng, kind, (0, 1) if kind in (*BINARY, Kind.BATCH_MATMUL) else (0,), shape, 2)
+    two = kind in (*BINARY, Kind.BATCH_MATMUL, Kind.ADD_SUMS)
+    op, out = operator(rng, kind, (0, 1) if two else (0,), shape, 2)
     return op, shape, out

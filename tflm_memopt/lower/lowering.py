@@ -203,7 +203,6 @@ class _Lowering:
             activation=op.activation,
             sink=sink,
             iterative=stage.iterative,
-            param=op.param,
             weights=None if packed else op.weights,
             bias=None if packed else op.bias,
             packed=packed,

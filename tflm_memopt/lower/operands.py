@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tflm_memopt.lower.program import PROGRAM_BASE, ProgramTensor
-from tflm_memopt.ops.kinds import OPERAND_SCALES
+from tflm_memopt.ops.kinds import OPERAND_SCALES, Kind
+from tflm_memopt.ops.partial import in_order as sums_in_order
 from tflm_memopt.ops.rowop import Moves, RowOp
 
 Scalar = TypeVar("Scalar", bound=np.generic)
@@ -31,6 +32,7 @@ def in_order(op: RowOp, demanded: Sequence[int], *, packed: bool = False) -> Map
     return {
         "input_zero_points": tuple(op.input_zero_points[k] for k in order),
         "swapped": order == (1, 0),
+        "param": sums_in_order(op.param, order) if op.kind is Kind.ADD_SUMS else op.param,
         **scales,
         "access": tuple(op.access[k] for k in order) if op.access else (),
         "moves": _moves(op, order),

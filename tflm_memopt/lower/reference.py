@@ -25,7 +25,6 @@ def reference_program(op: RowOp) -> bytes:
         window=op.window,
         activation=op.activation,
         sink=True,
-        param=op.param,
         weights=op.weights,
         bias=op.bias,
         **operands.in_order(op, range(n)),

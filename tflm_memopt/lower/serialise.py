@@ -57,6 +57,7 @@ from tflm_memopt.lower.records import (
 )
 from tflm_memopt.ops.kinds import GATES, KINDS, Channels, Kind
 from tflm_memopt.ops.packing import Packing
+from tflm_memopt.ops.partial import bytes_made
 from tflm_memopt.ops.rowop import Access, Crossing, Move, Moves, Window
 from tflm_memopt.plan.firing.order import ORDER, Order
 
@@ -370,7 +371,7 @@ def _op(r: np.void, data: bytes, tensors: tuple[ProgramTensor, ...]) -> ProgramO
     kind, flags, n = Kind(r["kind"]), int(r["flags"]), int(r["n_inputs"])
     in_channels, out_channels = tensors[r["input"][0]].channels, tensors[r["output"]].channels
     traits, kernel = KINDS[kind], (int(r["kernel_h"]), int(r["kernel_w"]))
-    in_channels, out_channels = in_channels // traits.reads, out_channels // traits.writes
+    in_channels, out_channels = in_channels // traits.reads, out_channels // _bytes_written(kind, int(r["param"]))
     packing = Packing(int(r["packing"]))
     sizes = {
         "out": out_channels, "kernel_h": kernel[0], "kernel_w": kernel[1], "in": in_channels,
@@ -416,6 +417,13 @@ def _op(r: np.void, data: bytes, tensors: tuple[ProgramTensor, ...]) -> ProgramO
         moves=_moves(r, data, access) if kind is Kind.COPY else None,
         crossing=_crossing(r, data) if traits.crosses else None,
     )
+
+
+def _bytes_written(kind: Kind, param: int) -> int:
+    """Bytes of an element of the output."""
+    if kind is Kind.ADD_SUMS:
+        return max(1, bytes_made(param))
+    return param if kind is Kind.SUMS else KINDS[kind].writes
 
 
 def _accesses(r: np.void, data: bytes, tensors: tuple[ProgramTensor, ...]) -> tuple[Access, ...]:

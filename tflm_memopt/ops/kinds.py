@@ -28,6 +28,10 @@ class Kind(enum.IntEnum):
     MINIMUM = 12
     SQUARED_DIFFERENCE = 13
     PRELU = 14
+    SUMS = 15
+    """A convolution of some of its input channels: int32 sums, each of `param` bytes."""
+    ADD_SUMS = 16
+    """Such sums added up, and scaled as the convolution's are."""
     GATHER = 40
     """A row of a constant table for each int32 index: embeddings."""
     LOG_SOFTMAX = 41
@@ -181,6 +185,8 @@ KINDS: Mapping[Kind, Traits] = {
     Kind.GATHER: Traits(reads=4, constants=Constants.ROWS, scales=0),
     Kind.LSTM: Traits(constants=Constants.GATES, operands=3, has_access=True, scales=GATE_SCALES),
     Kind.SLIDING_SUM: Traits(operands=None, has_access=True, runs_along=True),
+    Kind.SUMS: Traits(constants=Constants.FILTER, scales=0),
+    Kind.ADD_SUMS: Traits(operands=None, has_access=True, scales=None, biased=True),
     Kind.COPY: Traits(operands=None, has_access=True, scales=0),
     Kind.RESIZE_BILINEAR: Traits(has_access=True, scales=0),
     Kind.QUANTIZE: _converting(4, 1),

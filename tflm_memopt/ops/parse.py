@@ -25,14 +25,14 @@ INDEX_BYTES = 4
 
 def conv(site: Site) -> RowOp:
     """CONV_2D: weights [out][kernel_h][kernel_w][in]."""
-    geometry, filter_ = _slide(site), _values(site.input(1))
+    geometry, filter_ = slide(site), _values(site.input(1))
     weights = filter_.transpose(0, 2, 1, 3) if geometry.swapped else filter_
     return _weighted(site, Kind.CONV, geometry, weights)
 
 
 def depthwise(site: Site) -> RowOp:
     """DEPTHWISE_CONV_2D: weights [kernel_h][kernel_w][out]."""
-    geometry, filter_ = _slide(site), _values(site.input(1))[0]
+    geometry, filter_ = slide(site), _values(site.input(1))[0]
     weights = filter_.transpose(1, 0, 2) if geometry.swapped else filter_
     return _weighted(site, Kind.DEPTHWISE, geometry, weights)
 
@@ -43,10 +43,10 @@ def fully_connected(site: Site) -> RowOp:
     units, depth = filter_.shape
     rows, batches = _channels(site, site.producer_rows()), site.output.elements // units
     if batches == 1:
-        geometry = _Geometry(Window(rows.h, rows.w), rows, Rows(1, 1, units))
+        geometry = Geometry(Window(rows.h, rows.w), rows, Rows(1, 1, units))
     else:
         reads = rows if rows.c == depth else Rows(batches, 1, depth)
-        geometry = _Geometry(Window(), reads, Rows(reads.h, reads.w, units))
+        geometry = Geometry(Window(), reads, Rows(reads.h, reads.w, units))
     weights = filter_.reshape(units, geometry.window.kernel_h, geometry.window.kernel_w, geometry.reads.c)
     return _weighted(site, Kind.CONV, geometry, weights)
 
@@ -121,7 +121,7 @@ def transpose_conv(site: Site) -> RowOp:
     vertical, horizontal = site.output_spans()
     extent = -(-kernel_h // stride_h)
     window = Window(kernel_h, kernel_w, stride_h, stride_w, 1, 1, vertical.before, horizontal.before)
-    geometry = _Geometry(window, Rows(h, w, c), Rows(h_out, w_out, c_out))
+    geometry = Geometry(window, Rows(h, w, c), Rows(h_out, w_out, c_out))
     access = Access(vertical.before - stride_h * (extent - 1), 1, stride_h, extent)
     macs = h * w * c * kernel_h * kernel_w * c_out
     op = _weighted(site, Kind.TRANSPOSE_CONV, geometry, _values(site.input(1)))
@@ -211,7 +211,7 @@ def _last_dimension(site: Site) -> Rows:
     return rows if rows.c == channels else Rows(site.input().elements // channels, 1, channels)
 
 
-class _Geometry(NamedTuple):
+class Geometry(NamedTuple):
     window: Window
     reads: Rows
     writes: Rows
@@ -219,7 +219,7 @@ class _Geometry(NamedTuple):
     """Seen with height and width exchanged: the columns of a one-row tensor are its rows."""
 
 
-def _slide(site: Site) -> _Geometry:
+def slide(site: Site) -> Geometry:
     (_, h_in, w_in, c_in), (_, h_out, w_out, c_out) = site.input().shape, site.output.shape
     swapped = h_in == h_out == 1 and max(w_in, w_out) > 1
     (kernel_h, kernel_w), (stride_h, stride_w), (dilation_h, dilation_w) = (
@@ -230,8 +230,8 @@ def _slide(site: Site) -> _Geometry:
     vertical, horizontal = site.spans()
     window = Window(kernel_h, kernel_w, stride_h, stride_w, dilation_h, dilation_w, vertical.before, horizontal.before)
     if swapped:
-        return _Geometry(_exchanged(window), Rows(w_in, h_in, c_in), Rows(w_out, h_out, c_out), True)
-    return _Geometry(window, Rows(h_in, w_in, c_in), Rows(h_out, w_out, c_out))
+        return Geometry(_exchanged(window), Rows(w_in, h_in, c_in), Rows(w_out, h_out, c_out), True)
+    return Geometry(window, Rows(h_in, w_in, c_in), Rows(h_out, w_out, c_out))
 
 
 def _exchanged(w: Window) -> Window:
@@ -239,7 +239,7 @@ def _exchanged(w: Window) -> Window:
     return Window(w.kernel_w, w.kernel_h, w.stride_w, w.stride_h, w.dilation_w, w.dilation_h, w.pad_left, w.pad_top)
 
 
-def _weighted(site: Site, kind: Kind, g: _Geometry, weights: NDArray[Any]) -> RowOp:
+def _weighted(site: Site, kind: Kind, g: Geometry, weights: NDArray[Any]) -> RowOp:
     bias, scales = site.tensor(2), quantization(site.input(1)).scale
     taps = g.window.kernel_h * g.window.kernel_w * (1 if kind is Kind.DEPTHWISE else g.reads.c)
     common: dict[str, Any] = {
@@ -273,12 +273,12 @@ def _channels(site: Site, rows: Rows) -> Rows:
     return replace(rows, c=rows.c // 2) if _is_int16(site) else rows
 
 
-def _reduction(site: Site) -> _Geometry:
+def _reduction(site: Site) -> Geometry:
     """A window as high and wide as what is reduced; over channels, every channel is a pixel of its own."""
     run = None if site.is_image() else site.run()
     if run is not None:  # of batches: what comes before is rows, what comes behind is channels
         before, along, behind = run
-        return _Geometry(Window(1, along, 1, along), Rows(before, along, behind), Rows(before, 1, behind))
+        return Geometry(Window(1, along, 1, along), Rows(before, along, behind), Rows(before, 1, behind))
     h, w, c = (1, 1, 1, *site.input().shape)[-3:]
     over_h, over_w, over_c = (False, False, False, *site.reduced())[-3:]
     if h == 1 and site.producer_rows() != Rows(h, w, c):  # rows of one pixel
@@ -288,15 +288,15 @@ def _reduction(site: Site) -> _Geometry:
     if over_c:
         kernel_w *= c
         reads, writes = Rows(h, w * c, 1), Rows(writes.h, writes.w, 1)
-    return _Geometry(Window(kernel_h, kernel_w, kernel_h, kernel_w), reads, writes)
+    return Geometry(Window(kernel_h, kernel_w, kernel_h, kernel_w), reads, writes)
 
 
-def _reduced(site: Site, kind: Kind, g: _Geometry, multipliers: Sequence[Multiplier]) -> RowOp:
+def _reduced(site: Site, kind: Kind, g: Geometry, multipliers: Sequence[Multiplier]) -> RowOp:
     return _row_op(site, kind, (g.reads,), g.writes, window=g.window, multipliers=multipliers)
 
 
 def _pool(site: Site, kind: Kind) -> RowOp:
-    g = _slide(site)
+    g = slide(site)
     return _row_op(site, kind, (g.reads,), g.writes, window=g.window, activation=_fused(site))
 
 

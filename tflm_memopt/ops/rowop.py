@@ -245,6 +245,11 @@ class RowOp:
         return self.traits.channels is Channels.OWN and self.element_bytes == 1
 
     @property
+    def makes_sums(self) -> bool:
+        """Whether each channel of its output is a sum over some input channels, of `param` bytes."""
+        return self.kind is Kind.SUMS
+
+    @property
     def has_window(self) -> bool:
         """Whether a window of its only input slides over more than single pixels."""
         return not self.access and (self.traits.pools or bool(self.traits.constants.kernel_axes))

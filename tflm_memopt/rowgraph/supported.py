@@ -10,6 +10,7 @@ from tflm_memopt.ops import cells
 from tflm_memopt.ops.crossing import crossed
 from tflm_memopt.ops.movement import kept
 from tflm_memopt.ops.opset import Unsupported, row_op
+from tflm_memopt.ops.partial import partial
 from tflm_memopt.ops.rowop import RowOp, Rows
 from tflm_memopt.ops.site import Site
 from tflm_memopt.rewrite.canonicalise import views
@@ -53,7 +54,7 @@ def to_row_ops(graph: Graph) -> Mapping[int, Support]:
             support[op.index] = View(op.outputs[0], aliases[op.outputs[0]])
             continue
         site = Site(graph, op, aliases, written)
-        result = _own_form(site, fills) or crossed(site) or row_op(site)
+        result = _own_form(site, fills) or crossed(site) or partial(site) or row_op(site)
         if isinstance(result, RowOp):
             written[result.output] = result.writes
         support[op.index] = result

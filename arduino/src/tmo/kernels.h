@@ -72,6 +72,7 @@ typedef void tmo_kernel_s8(const tmo_kernel *k, const tmo_window *window, int8_t
 tmo_kernel_s8 tmo_conv_row_s8, tmo_conv_pixel_s8;           /* CONV */
 tmo_kernel_s8 tmo_depthwise_row_s8, tmo_depthwise_pixel_s8; /* DEPTHWISE */
 tmo_kernel_s8 tmo_conv_row_s16, tmo_conv_pixel_s16;         /* CONV_S16, DEPTHWISE_S16 */
+tmo_kernel_s8 tmo_sums_row_s8, tmo_sums_pixel_s8;           /* SUMS */
 tmo_kernel_s8 tmo_pool_row_s8, tmo_pool_pixel_s8;           /* AVERAGE_POOL, MAX_POOL, MEAN */
 tmo_kernel_s8 tmo_binary_s8;                                /* those with two operands, element by element */
 tmo_kernel_s8 tmo_softmax_s8;                               /* SOFTMAX */
@@ -95,6 +96,10 @@ tmo_kernel_s8 tmo_transpose_conv_row_s16; /* TRANSPOSE_CONV_S16 */
 tmo_kernel_s8 tmo_batch_matmul_row_s8;    /* BATCH_MATMUL */
 tmo_kernel_s8 tmo_lstm_row_s8;            /* LSTM: it writes operands 1 and 2, too */
 tmo_kernel_s8 tmo_sliding_sum_row_s8;     /* SLIDING_SUM: it writes the last operand, too */
+tmo_kernel_s8 tmo_add_sums_row_s8;        /* ADD_SUMS */
+
+/* ADD_SUMS: bytes of a sum of operand n; n = TMO_MAX_INPUTS: of the output, 0 where it has scaled values. */
+static inline uint32_t tmo_sum_bytes(const tmo_op *op, uint32_t n) { return (uint32_t)op->param >> 4 * n & 15; }
 
 /* A run of kernel taps that lie inside the input, along one axis. */
 typedef struct {

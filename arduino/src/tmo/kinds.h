@@ -11,9 +11,10 @@
 #define TMO_ANY_NUMBER 0    /* of operands: 1 to TMO_MAX_INPUTS */
 #define TMO_PER_CHANNEL 255 /* of scales */
 
-/* Families, in an order that means something: the first two read by a window, those from `copy` on by an access of their own. */
+/* Families, in an order that means something: the first three read by a window, those from `copy` on by an access of their own. */
 enum {
   tmo_family_filter,
+  tmo_family_sums,
   tmo_family_pool,
   tmo_family_binary,
   tmo_family_softmax,
@@ -30,6 +31,7 @@ enum {
   tmo_family_batch_matmul,
   tmo_family_lstm,
   tmo_family_sliding_sum,
+  tmo_family_add_sums,
 };
 
 enum { TMO_CHANNELS_OWN, TMO_CHANNELS_FILTERED, TMO_CHANNELS_SUMMED, TMO_CHANNELS_ANY };

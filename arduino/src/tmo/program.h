@@ -116,6 +116,8 @@ enum {
  *
  * CONV, DEPTHWISE  clamp(rescale(bias + sum w * (x - zero_in), m, s) + zero_out); taps outside of the input count nothing.
  *                  m, s = as TFLM for the operator at hand: one for all, or one for each output channel (TMO_FLAG_PER_CHANNEL).
+ * SUMS             sum w * (x - zero_in) alone, of some of the input channels of a CONV: param bytes each, little-endian, signed. `channels` of the
+ *                  output counts bytes. Activation range and output's zero point are not used.
  * CONV_S16,        the same of int16 tensors, of which a channel takes two bytes of a pixel: `channels` of a tmo_tensor counts bytes. No zero
  * DEPTHWISE_S16    points; sums of 64 bits, rescaled as TFLM does it; bias int64_t; param = 65536 * activation's maximum + its minimum mod 65536.
  *
@@ -195,6 +197,8 @@ enum {
  *                  reads them, operand 0; operand 1, as many that leave; perhaps all of another operand; and the last one, a row of the state,
  *                  int32_t[output row]. out = that of the last operand and all others but 1, kernel_h * kernel_w pixels of rows which are as wide as
  *                  the output, or wider, by a multiple, and summed up; the last operand gets operand 0 added, and 1 taken off.
+ * ADD_SUMS         up to 4 operands have a sum for each value of the output, as SUMS makes them, of param >> 4 * k & 15 bytes in operand k:
+ *                  clamp(rescale(bias + all of them, m, s) + zero_out), as CONV; or with b = param >> 16 & 15 their sum itself, of b bytes.
  * TRANSPOSE_CONV_S16  the same, computed as CONV_S16. */
 typedef enum {
 #define TMO_ENUMERATOR(name, value, ...) TMO_OP_##name = value,

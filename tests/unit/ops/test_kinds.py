@@ -10,7 +10,7 @@ import pytest
 from tflm_memopt.ops.kinds import KINDS, WIDE, Channels, Constants, Kind, Traits
 
 TABLE = Path(__file__).parents[3] / "custom_ops/include/tmo/kinds.def"
-ACCESSED = {"copy", "resize", "transpose_conv", "batch_matmul", "lstm", "sliding_sum"}
+ACCESSED = {"copy", "resize", "transpose_conv", "batch_matmul", "lstm", "sliding_sum", "add_sums"}
 ELEMENTWISE = {"binary", "lookup", "leaky_relu", "convert"}
 
 
@@ -36,7 +36,7 @@ def test_the_rows_say_the_same(kind: Kind) -> None:
     assert (family in ELEMENTWISE) == traits.elementwise
     assert (family == "pool") == traits.pools
     assert (family == "sliding_sum") == traits.runs_along
-    assert (family in {"filter", "transpose_conv"}) == traits.biased == (traits.scales is None)
+    assert (family in {"filter", "transpose_conv", "add_sums"}) == traits.biased == (traits.scales is None)
 
 
 def test_kinds_of_int16_differ_from_their_twins_in_bytes_alone() -> None:

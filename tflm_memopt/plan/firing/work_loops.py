@@ -241,6 +241,11 @@ def _conv(w: Windows, done: Work) -> Work:
     return replace(done, loops=runs * w.out_channels, pieces=pieces * w.out_channels)
 
 
+def _sums(w: Windows, done: Work) -> Work:
+    """A convolution's loops: each sum takes several bytes."""
+    return _conv(replace(w, out_channels=w.out_channels // w.op.param), done)
+
+
 def _pieces(values: Ints) -> Ints:
     found: Ints = values // 8 + values % 8 // 4 + (values % 4 > 0)
     return found
@@ -289,6 +294,8 @@ def plain(op: RowOp) -> Kernel | None:
         return _pool
     if op.is_convolution:
         return _conv
+    if op.makes_sums:
+        return _sums
     if op.is_depthwise:
         return _depthwise
     return _filter16 if op.traits.biased else None

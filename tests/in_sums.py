@@ -1,0 +1,40 @@
+"""Models whose layers are made of partial sums, on one device: all that several would do, without the links."""
+
+from __future__ import annotations
+
+from tflm_memopt.lower.shares import device_models
+from tflm_memopt.model.graph import Graph, TensorId
+from tflm_memopt.model.reader import read
+from tflm_memopt.ops.opset import row_op
+from tflm_memopt.ops.rowop import RowOp
+from tflm_memopt.ops.site import Site
+from tflm_memopt.rewrite.shares import DeviceGraphs, Way, _Sharer, ways
+
+
+class _Alone(_Sharer):
+    """What each device would make stays where it is."""
+
+    def _graph(self, device: int) -> Graph:
+        outputs = tuple(self._all(t, 0) for t in self.graph.outputs)
+        return Graph(self.tensors, tuple(self.new), self.graph.inputs, outputs)
+
+    def _cross(self, tensor: TensorId, sender: int, receiver: int) -> TensorId:
+        return tensor
+
+
+def fan_in(graph: Graph) -> dict[int, Way]:
+    """All layers that can by partial sums; others whole, or by channels."""
+    order = (Way.INPUTS, Way.CHANNELS, Way.WHOLE)
+    return {op.index: next(way for way in order if way in ways(graph, op)) for op in graph.ops}
+
+
+def in_parts(data: bytes, parts: int) -> bytes:
+    """The model in so many parts of which operators of ours alone are understood."""
+    source = read(data)
+    how = fan_in(source.graph)
+    for op in source.graph.ops:
+        if not isinstance(row_op(Site(source.graph, op)), RowOp):
+            how[op.index] = Way.WHOLE
+    shared = _Alone(source.graph, how, parts, 0, (), {}).shared()
+    (one,) = device_models(source, DeviceGraphs(shared.graphs[:1], (), shared.outputs, 0))
+    return one

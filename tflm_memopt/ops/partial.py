@@ -1,0 +1,193 @@
+"""SUMS and ADD_SUMS: a layer whose input channels several devices share, as a device's model names its parts.
+
+Each device makes, of its input channels, partial sums of the output's values (SUMS); they cross, and who needs the
+output adds them up and scales them (ADD_SUMS). In the model both are custom operators. A sum takes as many bytes as its
+bound needs, little-endian, signed: tensors of sums are int8, with so many channels for each of the layer's.
+"""
+
+from __future__ import annotations
+
+import math
+import struct
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tflm_memopt.model.graph import Op, Tensor, TensorId
+from tflm_memopt.ops.constraints import limits
+from tflm_memopt.ops.kinds import Kind
+from tflm_memopt.ops.parse import slide
+from tflm_memopt.ops.rowop import Access, RowOp, Rows, Window
+from tflm_memopt.ops.site import EXPLICIT_PADDING, Site
+
+SUMS, ADD_SUMS = "TMO_SUMS", "TMO_ADD_SUMS"
+"""Custom codes."""
+MOST_SUMS = 4
+"""Operands of ADD_SUMS: TMO_MAX_INPUTS."""
+MOST_BYTES = 4
+"""A sum has no more: TFLM's wrap there, too."""
+_BITS = 4
+"""ADD_SUMS's param has so many for the bytes of each operand's sums, and of the output's: tmo_sum_bytes()."""
+_WINDOW = ("strideH", "strideW", "dilationHFactor", "dilationWFactor")
+_SUMS = struct.Struct("<B8H")
+_ADD_SUMS = struct.Struct("<Bibbb")
+Ints = NDArray[np.int64]
+
+
+def sum_range(weights: NDArray[Any], zero_point: int) -> tuple[Ints, Ints]:
+    """The least and the largest sum of each output channel, of any int8 values with that zero point.
+
+    weights: [out][..][in]. A tap in the padding adds nothing.
+    """
+    wide = weights.astype(np.int64).reshape(len(weights), -1)
+    ends = np.stack([wide * (n - zero_point) for n in (-128, 127)])
+    return np.minimum(ends.min(axis=0), 0).sum(axis=1), np.maximum(ends.max(axis=0), 0).sum(axis=1)
+
+
+def bytes_of(low: int, high: int) -> int:
+    """Bytes of a signed number between the two.
+
+    >>> bytes_of(-128, 127), bytes_of(-129, 0), bytes_of(0, 2**23), bytes_of(0, 2**40)
+    (1, 2, 4, 4)
+    """
+    return min(MOST_BYTES, max(-low - 1, high, 0).bit_length() // 8 + 1)
+
+
+def sums_options(op: Op, margins: Sequence[int], nbytes: int) -> bytes:
+    """Custom options of SUMS, for a convolution or a dense layer. margins: padding above, below, left and right."""
+    return _SUMS.pack(nbytes, *(int(op.options.get(name, 1)) for name in _WINDOW), *margins)
+
+
+def add_options(
+    operands: Sequence[int], made: int, zero_point: int = 0, limits: tuple[int, int] = (-128, 127)
+) -> bytes:
+    """Custom options of ADD_SUMS. operands: bytes of their sums. made: those of the output's, or 0: it is scaled."""
+    param = _param((*operands, *[0] * (MOST_SUMS - len(operands)), made))
+    return _ADD_SUMS.pack(len(operands), param, zero_point, *limits)
+
+
+def weights_of(op: Op) -> tuple[TensorId, ...]:
+    """The filter of SUMS; the bias of ADD_SUMS, if there is one. () of other operators."""
+    code = op.options.get("custom_code")
+    if code == SUMS:
+        return op.inputs[1:]
+    return op.inputs[op.options["custom_options"][0] + 2 :] if code == ADD_SUMS else ()
+
+
+def _param(nbytes: Sequence[int]) -> int:
+    return sum(n << _BITS * k for k, n in enumerate(nbytes))
+
+
+def _bytes(param: int) -> list[int]:
+    """Bytes of the operands' sums, and of the output's."""
+    return [param >> _BITS * k & (1 << _BITS) - 1 for k in range(MOST_SUMS + 1)]
+
+
+def bytes_made(param: int) -> int:
+    """Bytes of the sums that ADD_SUMS makes; 0: it makes scaled values."""
+    return _bytes(param)[MOST_SUMS]
+
+
+def in_order(param: int, order: Sequence[int]) -> int:
+    """The param of ADD_SUMS when its operands are in another order."""
+    nbytes = _bytes(param)
+    return _param([*(nbytes[k] for k in order), *nbytes[len(order) :]])
+
+
+def partial(site: Site) -> RowOp | None:
+    """The operator as rows; None: it is neither SUMS nor ADD_SUMS, or nothing that can run."""
+    op = _parsed(site)
+    return op if op and limits.executable(op) is None else None
+
+
+def _parsed(site: Site) -> RowOp | None:
+    said, code = site.op.options.get("custom_options", b""), site.op.options.get("custom_code")
+    if code == SUMS and len(said) == _SUMS.size and len(site.op.inputs) == 2:
+        return _sums(site, *_SUMS.unpack(said))
+    if code == ADD_SUMS and len(said) == _ADD_SUMS.size:
+        return _add_sums(site, *_ADD_SUMS.unpack(said))
+    return None
+
+
+def _sums(site: Site, nbytes: int, *numbers: int) -> RowOp | None:
+    """A convolution; of single pixels, whatever rows they are in, as a dense layer's are."""
+    x, weights, made = site.input(0), site.input(1).data, site.output
+    if weights is None or weights.ndim != 4 or weights.dtype != np.int8 or x.quantization is None:
+        return None
+    strides, margins = numbers[: len(_WINDOW)], numbers[len(_WINDOW) :]
+    if not _int8(x, made) or x.shape[-1] != weights.shape[3] or made.shape[-1] != nbytes * len(weights) or 0 in strides:
+        return None
+    if {*weights.shape[1:3], *strides} == {1} and not any(margins):
+        reads = site.producer_rows()
+        reads = reads if reads.c == x.shape[-1] else Rows(x.elements // x.shape[-1], 1, x.shape[-1])
+        window, rows = Window(), reads
+    elif len(x.shape) == len(made.shape) == 4:
+        options = {**dict(zip(_WINDOW, strides, strict=True)), EXPLICIT_PADDING: margins}
+        site = replace(site, op=replace(site.op, options=options))
+        if tuple(span.output for span in site.spans()) != made.shape[1:3]:
+            return None
+        window, reads, rows, swapped = slide(site)
+        weights = weights.transpose(0, 2, 1, 3) if swapped else weights
+    else:
+        return None
+    if rows.h * rows.w * made.shape[-1] != made.elements:
+        return None
+    return RowOp(
+        kind=Kind.SUMS,
+        name=SUMS,
+        sources=site.op.stands_for,
+        inputs=(site.storage(),),
+        output=made.id,
+        reads=(reads,),
+        writes=replace(rows, c=made.shape[-1]),
+        input_zero_points=(x.quantization.zero_point[0],),
+        output_zero_point=0,
+        window=window,
+        weights=np.ascontiguousarray(weights),
+        param=nbytes,
+        macs=rows.h * rows.w * math.prod(weights.shape),
+    )
+
+
+def _add_sums(site: Site, parts: int, param: int, zero_point: int, low: int, high: int) -> RowOp | None:
+    """Rows as they cross: of tensors with a height of 1, all in one."""
+    *nbytes, made = _bytes(param)
+    if not 2 <= parts <= min(MOST_SUMS, len(site.op.inputs)) or not all(nbytes[:parts]):
+        return None
+    tensors = [site.input(k) for k in range(len(site.op.inputs))]
+    operands, constants = tensors[:parts], tensors[parts:]
+    values, rows = site.output.elements // (made or 1), min(map(site.producer_rows, range(parts)), key=lambda r: r.h)
+    sizes = [n * values for n in nbytes[:parts]]
+    if not _int8(*operands, site.output) or [t.elements for t in operands] != sizes:
+        return None
+    channels = site.output.shape[-1] // (made or 1)
+    if len(constants) not in ((0,) if made else (2, 3)) or values % (rows.h * channels):
+        return None
+    if any(t.data is None or t.data.shape not in ((channels,), (1,)) for t in constants):
+        return None
+    multipliers, shifts, bias = ([t.data for t in constants] + 3 * [None])[:3]
+    seen = Rows(rows.h, values // (rows.h * channels), channels)
+    return RowOp(
+        kind=Kind.ADD_SUMS,
+        name=ADD_SUMS,
+        sources=site.op.stands_for,
+        inputs=tuple(site.storage(k) for k in range(parts)),
+        output=site.output.id,
+        reads=tuple(replace(seen, c=channels * n) for n in nbytes[:parts]),
+        writes=replace(seen, c=site.output.shape[-1]),
+        input_zero_points=(0,) * parts,
+        output_zero_point=zero_point,
+        activation=(low, high),
+        bias=bias,
+        multipliers=multipliers,
+        shifts=shifts,
+        param=param,
+        access=(Access(),) * parts,
+    )
+
+
+def _int8(*tensors: Tensor) -> bool:
+    return all(t.dtype == "INT8" and t.shape and min(t.shape) > 0 for t in tensors)
