@@ -42,7 +42,12 @@ def row(model: Path, devices: int, runs: int) -> dict[str, Any]:
         "largest": largest,
         "largest_of_one": round(largest / (one.arena.total + one.flash.rewritten), 4),
         "split_weights": [n * devices / max(report.original_split_weights, 1) for n in report.split_weights],
-        "operators": {"rows": len(report.rows), "channels": len(report.channels), "whole": len(report.whole)},
+        "operators": {
+            "rows": len(report.rows),
+            "channels": len(report.channels),
+            "inputs": len(report.inputs),
+            "whole": len(report.whole),
+        },
         "sent": [d.sent for d in report.devices],
         "received": [d.received for d in report.devices],
         "as_predicted": [(d.sent, d.received) for d in found.devices]

@@ -1,11 +1,12 @@
-"""Whether partial sums pay, in bytes: all layers with weights by fan-out, beside the plan that sends least with fan-in.
+"""What partial sums save, in bytes: all layers with weights by fan-out, beside those that send less by fan-in.
 
     python benchmarks/partial_sums.py MODEL.tflite... [--devices 2 3 4] [--json]
 
 A partial sum takes as many bytes on the way as its bound needs: what the weights of a device's channels can make of any
-int8 input. Planned by the second integer program (tflm_memopt/plan/devices.py), without heads: no kernel makes partial
-sums. Layers are convolutions and dense layers one behind the other; what lies between two of them runs where its
-channels are. The layers in front that share rows are left out: neither plan splits their weights.
+int8 input. First as planned by the second integer program (tflm_memopt/plan/devices.py), without heads: layers are
+convolutions and dense layers one behind the other; what lies between two of them runs where its channels are. The
+layers in front that share rows are left out: neither plan splits their weights. Then all messages, heads included, as
+optimize --devices has them: benchmarks/devices.py has them sent.
 """
 
 from __future__ import annotations
@@ -17,30 +18,20 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
-from tflm_memopt.convert.devices import chosen, layer
+from tflm_memopt.convert.devices import bytes_sent, chosen, layer, with_fan_in
 from tflm_memopt.model.graph import Graph, Op
 from tflm_memopt.model.reader import read
+from tflm_memopt.ops.partial import bytes_of, sum_range
 from tflm_memopt.plan.devices import LayerSplit, SplitLayer, least_sent, sent
 from tflm_memopt.rewrite.parts import data_of
 from tflm_memopt.rewrite.shares import OUTPUTS_SPLIT, Way, bounds
 
-INT8 = (-128, 127)
-
 
 def sum_bytes(graph: Graph, op: Op, devices: int) -> int:
     """Bytes that any partial sum of a layer fits in, as a signed number, when its input channels are split evenly."""
-    weights = data_of(graph, op.inputs[1]).astype(np.int64)
-    zero = graph.tensors[op.inputs[0]].quantization.zero_point[0]
-    least, most = (n - int(zero) for n in INT8)
-    ends = np.stack([weights * least, weights * most]).reshape(2, weights.shape[0], -1, weights.shape[-1])
-    low, high = ends.min(axis=0).sum(axis=1), ends.max(axis=0).sum(axis=1)
-    largest = 0
-    for first, end in bounds(weights.shape[-1], devices):
-        down, up = low[:, first:end].sum(axis=1).min(initial=0), high[:, first:end].sum(axis=1).max(initial=0)
-        largest = max(largest, -int(down) - 1, int(up))
-    return (largest.bit_length() + 8) // 8
+    weights, zero = data_of(graph, op.inputs[1]), graph.tensors[op.inputs[0]].quantization.zero_point[0]
+    ranges = [sum_range(weights[..., first:end], int(zero)) for first, end in bounds(weights.shape[-1], devices)]
+    return max(bytes_of(int(low.min()), int(high.max())) for low, high in ranges)
 
 
 def layers(graph: Graph, devices: int) -> list[SplitLayer]:
@@ -60,7 +51,10 @@ def layers(graph: Graph, devices: int) -> list[SplitLayer]:
 
 def row(path: Path, devices: int) -> dict[str, Any]:
     """One network on so many devices."""
-    found = layers(read(path.read_bytes()).graph, devices)
+    graph = read(path.read_bytes()).graph
+    how = chosen(graph, devices)
+    with_sums = with_fan_in(graph, how, devices)
+    found = layers(graph, devices)
     best = least_sent(found, devices)
     alone = [LayerSplit.FAN_OUT] * len(found)
     return {
@@ -72,18 +66,24 @@ def row(path: Path, devices: int) -> dict[str, Any]:
         "least": int(sent(found, best, devices)),
         "fan_in": sum(split is LayerSplit.FAN_IN for split in best),
         "fused": sum(split is LayerSplit.FUSED_IN for split in best),
+        "sent_by_fan_out": int(bytes_sent(graph, how, devices)),
+        "sent": int(bytes_sent(graph, with_sums, devices)),
+        "in_sums": sum(way is Way.INPUTS for way in with_sums.values()),
     }
 
 
 def text(rows: Sequence[dict[str, Any]]) -> Iterator[str]:
     """A table."""
-    yield "| network | devices | layers | bytes of a sum | fan-out alone | with fan-in | layers of it |"
-    yield "|---|---:|---:|---:|---:|---:|---:|"
+    yield (
+        "| network | devices | layers | bytes of a sum | fan-out alone | with fan-in | layers of it "
+        "| sent by fan-out alone | sent | layers in sums |"
+    )
+    yield f"|---|{9 * '---:|'}"
     for r in rows:
         sums = ", ".join(map(str, r["sum_bytes"]))
         yield (
             f"| {r['model']} | {r['devices']} | {r['layers']} | {sums} | {r['fan_out']:,} | {r['least']:,} "
-            f"| {r['fan_in'] + r['fused']} |"
+            f"| {r['fan_in'] + r['fused']} | {r['sent_by_fan_out']:,} | {r['sent']:,} | {r['in_sums']} |"
         )
 
 

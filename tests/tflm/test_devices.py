@@ -15,10 +15,12 @@ sys.path.insert(0, str(ROOT / "benchmarks"))
 
 import devices_speed
 from int8_models import from_layers
-from papers import split_networks
+from papers import split_networks, weight_partition
 
 import tflm_memopt
 from tflm_memopt.analysis.lines import LineSpeed
+from tflm_memopt.convert.devices import bytes_sent, chosen
+from tflm_memopt.model.reader import read
 from tflm_memopt.results import OptimizedDevices
 from tflm_memopt.runtime.verify_devices import DevicesVerification
 from tflm_memopt.tflm.arena import predict
@@ -129,6 +131,29 @@ def test_published_splits_are_bit_exact() -> None:
         assert row["as_predicted"]
 
 
+def test_the_best_weight_partition(capsys: pytest.CaptureFixture[str]) -> None:
+    """Executed on processes as planned, with sums of one, two and three bytes; the table of the page."""
+    page = (ROOT / "docs/several-devices.md").read_text()
+    assert weight_partition.main([]) == 0
+    rows = [line.removesuffix("yes |").rstrip() for line in capsys.readouterr().out.splitlines()[2:]]
+    assert [row.split("|")[-2].strip() for row in rows] == ["34", "30", "26", "22"]
+    assert all(row in page for row in rows)
+
+
+@pytest.mark.parametrize("devices", [2, 3, 6])
+def test_layers_in_partial_sums(devices: int, tmp_path: Path) -> None:
+    """Convolutions and dense layers that read much more than they make, one of them behind a residual."""
+    net = Net(7)
+    x = net.conv2d(net.input((1, 10, 8, 3)), 48, kernel=(3, 3), stride=(2, 2))
+    y = net.conv2d(net.depthwise_conv2d(x, kernel=(3, 3)), 6, kernel=(3, 1), stride=(2, 1))
+    z = net.add(net.conv2d(net.conv2d(y, 60), 6), y)
+    model = net.model(net.fully_connected(net.fully_connected(net.mean(z, (1, 2)), 64), 4))
+    shared, _ = agree(model, devices, tmp_path)
+    assert len(shared.report.inputs) >= 3
+    alone = bytes_sent(read(model).graph, chosen(read(model).graph, devices), devices)
+    assert shared.report.sent < 0.9 * alone
+
+
 def test_slow_lines_between_processes(tmp_path: Path) -> None:
     """The same bytes, and no sooner than the lines carry them; later by what the processes compute."""
     net = Net()
@@ -150,5 +175,5 @@ def test_the_frontier_of_the_page() -> None:
         pytest.skip(f"{path.name} is not there")
     found = tflm_memopt.explore_devices(path, 3, link="10kB/s,2ms", clock="80MHz", core="cortex-m4")
     for p in found.points:
-        row = (round(p.milliseconds), p.ram, p.flash, p.sent, p.devices, len(p.channels))
+        row = (round(p.milliseconds), p.ram, p.flash, p.sent, p.devices, len(p.channels), len(p.inputs))
         assert f"| {' | '.join(f'{n:,}' for n in row)} |" in page

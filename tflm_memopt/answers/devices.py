@@ -53,11 +53,13 @@ class DevicesReport:
     rows: tuple[int, ...]
     """Operators of which each device makes some rows, with all weights (FFMT)."""
     channels: tuple[int, ...]
-    """Those of which each makes some channels, with their weights alone (FDT)."""
+    """Those of which each makes some channels, with their weights alone (FDT, fan-out)."""
+    inputs: tuple[int, ...]
+    """Those of which each makes partial sums, of some channels of the input (FDT, fan-in)."""
     whole: tuple[int, ...]
     """Those that one device runs alone: the first, or as `cut` says."""
     split_weights: tuple[int, ...]
-    """Bytes that each device has of the weights that are split by channels."""
+    """Bytes that each device has of the weights that are split by channels, of the output or of the input."""
     original_split_weights: int
     room: int
     """Bytes that a line from one device to another has to hold, at least."""
@@ -114,6 +116,7 @@ class DevicesPoint:
     rows: tuple[int, ...]
     """Operators, as DevicesReport has them."""
     channels: tuple[int, ...]
+    inputs: tuple[int, ...]
     whole: tuple[int, ...]
     ram: int
     """Bytes of the largest arena."""

@@ -6,6 +6,7 @@ integer programs of plan/devices.py, in bytes. Every device's model is then conv
 
 from __future__ import annotations
 
+import math
 import time
 import zlib
 from bisect import bisect_right
@@ -23,6 +24,8 @@ from tflm_memopt.errors import UsageError
 from tflm_memopt.lower.shares import device_models
 from tflm_memopt.model.graph import Graph, Op
 from tflm_memopt.model.reader import Model, read
+from tflm_memopt.ops.crossing import MOST_ROW_BYTES, rows_of
+from tflm_memopt.ops.partial import weights_of
 from tflm_memopt.plan.devices import SplitLayer, least_memory
 from tflm_memopt.plan.firing.crossings import between
 from tflm_memopt.plan.firing.work import work
@@ -30,7 +33,7 @@ from tflm_memopt.plan.plan import Block
 from tflm_memopt.plan.planned import Planned
 from tflm_memopt.plan.planner import PER_REGION
 from tflm_memopt.results import DeviceReport, DevicesReport, DevicesTime, Optimized, OptimizedDevices
-from tflm_memopt.rewrite.shares import EVEN, MOST_DEVICES, ON_THE_FIRST, DeviceGraphs, Way, share, ways
+from tflm_memopt.rewrite.shares import MOST_DEVICES, ON_THE_FIRST, DeviceGraphs, Way, share, ways
 from tflm_memopt.rowgraph.inputs import IN_ARENA
 from tflm_memopt.rowgraph.regions import kept_with_devices, without_dead
 from tflm_memopt.tflm.arena import predict
@@ -89,38 +92,42 @@ class Network:
         return without_dead(self.source.graph)
 
     def shared(
-        self, how: Mapping[int, Way], devices: int, lead: Fraction = EVEN, at: Mapping[int, int] = ON_THE_FIRST
+        self,
+        how: Mapping[int, Way],
+        devices: int,
+        portions: Sequence[Fraction] = (),
+        at: Mapping[int, int] = ON_THE_FIRST,
     ) -> DeviceGraphs:
         """The graphs of so many devices."""
-        others = [*([] if lead == EVEN else [lead]), *sorted(at.items())]
+        others = [*portions, *sorted(at.items())]
         said = repr((devices, sorted((i, way.value) for i, way in how.items()), *others))
-        return share(self.graph, how, devices, zlib.crc32(said.encode(), zlib.crc32(self.data)), lead, at)
+        return share(self.graph, how, devices, zlib.crc32(said.encode(), zlib.crc32(self.data)), portions, at)
 
     def is_enough_for(self, devices: int, how: Mapping[int, Way]) -> bool:
         """Whether each of so many devices has something to do."""
         return all(graph.ops for graph in self.shared(how, devices).graphs)
 
     def converted(
-        self, how: Mapping[int, Way], devices: int, lead: Fraction = EVEN, at: Mapping[int, int] = ON_THE_FIRST
+        self,
+        how: Mapping[int, Way],
+        devices: int,
+        portions: Sequence[Fraction] = (),
+        at: Mapping[int, int] = ON_THE_FIRST,
     ) -> OptimizedDevices:
-        """Their models, checked together. how, at: by Op.index. lead: of an even share of channels, the first device's.
+        """Their models, checked together. how, at: by Op.index. portions: of channels, as bounds() has them.
 
         Raises what conversions raise, and UsageError where the network cannot be shared.
         """
         started = time.monotonic()
-        shared = self.shared(how, devices, lead, at)
-        if idle := sum(not graph.ops for graph in shared.graphs):
-            raise UsageError(
-                f"{idle} of {devices} devices would have nothing to do",
-                code="devices_idle",
-                hint=f"--devices {devices - idle}",
-            )
+        shared = self.shared(how, devices, portions, at)
+        _demand_work(shared)
         models = device_models(self.source, shared)
         done = tuple(self.optimize(model, f"device{n}/{self.name}") for n, model in enumerate(models))
         found = [crossing(self.asked, one) for one in done]
         traffic = check_together([rows for _, rows in found])
         computing = [computed(self.asked, planned) for planned, _ in found] if self.line else []
         by_way = {way: tuple(op.index for op in self.graph.ops if how[op.index] is way) for way in Way}
+        split = by_way[Way.CHANNELS] + by_way[Way.INPUTS]
         each = zip(done, shared.graphs, traffic.sent, traffic.received, strict=True)
         report = DevicesReport(
             model=self.name,
@@ -135,16 +142,25 @@ class Network:
             original_weights=_weights(self.graph),
             rows=by_way[Way.ROWS],
             channels=by_way[Way.CHANNELS],
+            inputs=by_way[Way.INPUTS],
             whole=by_way[Way.WHOLE],
             cut=tuple(min(i for i in at if at[i] == n) for n in sorted({*at.values()} - {0})),
-            split_weights=tuple(_weights(graph, by_way[Way.CHANNELS]) for graph in shared.graphs),
-            original_split_weights=_weights(self.graph, by_way[Way.CHANNELS]),
+            split_weights=tuple(_weights(graph, split) for graph in shared.graphs),
+            original_split_weights=_weights(self.graph, split),
             room=traffic.room,
             identity=shared.identity,
             seconds=round(time.monotonic() - started, 3),
             time=together(self.line, computing, [rows for _, rows in found]) if self.line else None,
         )
         return OptimizedDevices(done, report)
+
+
+def _demand_work(shared: DeviceGraphs) -> None:
+    """Raises UsageError where a device has no operator."""
+    devices, idle = len(shared.graphs), sum(not graph.ops for graph in shared.graphs)
+    if idle:
+        what = f"{idle} of {devices} devices would have nothing to do"
+        raise UsageError(what, code="devices_idle", hint=f"--devices {devices - idle}")
 
 
 def computed(asked: Request, planned: Planned) -> list[float]:
@@ -199,6 +215,31 @@ def chosen(graph: Graph, devices: int) -> Mapping[int, Way]:
     return cut(graph, switch, len(graph.ops))
 
 
+def with_fan_in(graph: Graph, how: Mapping[int, Way], devices: int) -> Mapping[int, Way]:
+    """The same with partial sums, where the devices send fewer bytes so, heads included.
+
+    Whatever layers do, their outputs lie where their channels are made. So each tensor decides for itself: all of it
+    goes to all devices, or the sums of those layers that read it do.
+    """
+    readers: dict[int, list[int]] = {}
+    for op in graph.ops:
+        if how[op.index] is Way.CHANNELS and Way.INPUTS in ways(graph, op):
+            readers.setdefault(op.inputs[0], []).append(op.index)
+    best, least = how, bytes_sent(graph, how, devices)
+    for layers in readers.values():
+        other = {**best, **dict.fromkeys(layers, Way.INPUTS)}
+        sent = bytes_sent(graph, other, devices)
+        if sent < least:
+            best, least = other, sent
+    return best
+
+
+def bytes_sent(graph: Graph, how: Mapping[int, Way], devices: int) -> float:
+    """Bytes of all messages; infinite where one cannot be sent."""
+    rows = [rows_of(crosses.tensor) for crosses in share(graph, how, devices, 0).crossings]
+    return sum((r.h * (HEAD_BYTES + r.row_bytes) if r.row_bytes <= MOST_ROW_BYTES else math.inf for r in rows), 0.0)
+
+
 def pipeline(graph: Graph, cuts: Sequence[int], devices: int) -> Mapping[int, int]:
     """The device of each operator, by Op.index, where a new device begins at each of some operators.
 
@@ -236,8 +277,8 @@ def layer(graph: Graph, op: Op) -> SplitLayer:
 
 def _filter_bytes(graph: Graph, op: Op) -> int:
     """Bytes of an operator's filter and bias."""
-    constants = (graph.tensors[t] for t in op.inputs if t >= 0 and graph.tensors[t].constant)
-    return sum(t.nbytes for t in constants) if op.type in WEIGHTED else 0
+    constants = op.inputs if op.type in WEIGHTED else weights_of(op)
+    return sum(graph.tensors[t].nbytes for t in constants if t >= 0 and graph.tensors[t].constant)
 
 
 def _weights(graph: Graph, of: Sequence[int] | None = None) -> int:

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from itertools import chain
 
-from tflm_memopt.convert.devices import Network, chosen, computed, cut, in_rows, layer, pipeline
+from tflm_memopt.convert.devices import Network, chosen, computed, cut, in_rows, layer, pipeline, with_fan_in
 from tflm_memopt.convert.frontier import undominated
 from tflm_memopt.emit.firmware import firmware
 from tflm_memopt.errors import DoesNotFit
@@ -40,7 +40,7 @@ def choose(network: Network, devices: int, memory: Memory | None, planning: Plan
 
     Raises DoesNotFit where nothing does.
     """
-    usual = _balanced(network, chosen(network.graph, devices), devices)
+    usual = _balanced(network, with_fan_in(network.graph, chosen(network.graph, devices), devices), devices)
     if memory is None:
         return usual
     found = [usual, *_converted(network, devices, planning)]
@@ -57,18 +57,20 @@ def in_a_row(network: Network, devices: int, cuts: Sequence[int]) -> OptimizedDe
 
 
 def _balanced(network: Network, how: How, devices: int) -> OptimizedDevices:
-    """With fewer channels on the first device where it has more to hold than the others: input, output, what is whole.
+    """With fewer channels where there is more to hold, if the first device has: input, output, what is whole.
 
     No device gets more than FAIR times an even share of the weights.
     """
     even = network.converted(how, devices)
     held = [d.arena.total + d.flash for d in even.report.devices]
-    over = held[0] - Fraction(sum(held), devices)
-    split = even.report.original_split_weights
-    if over * devices < CLOSE * sum(held) or not split:
+    mean, split = Fraction(sum(held), devices), even.report.original_split_weights
+    if held[0] - mean < CLOSE * mean or not split:
         return even
-    lead = max(1 - over * devices / split, devices - FAIR * (devices - 1))
-    other = network.converted(how, devices, lead)
+    others = [max(2 - FAIR, min(FAIR, 1 - (one - mean) * devices / split)) for one in held[1:]]
+    portions = (devices - sum(others, Fraction(0)), *others)
+    if max(portions) > FAIR:
+        return even
+    other = network.converted(how, devices, portions)
     return min((even, other), key=lambda one: max(d.arena.total + d.flash for d in one.report.devices))
 
 
@@ -96,7 +98,7 @@ def _misfit(network: Network, devices: int, memory: Memory, found: Sequence[Opti
 def _more(network: Network, devices: int, memory: Memory) -> Iterator[str]:
     """More devices, up to twice as many: the fewest that are enough."""
     for more in range(devices + 1, min(2 * devices, MOST_DEVICES) + 1):
-        how = chosen(network.graph, more)
+        how = with_fan_in(network.graph, chosen(network.graph, more), more)
         if not network.is_enough_for(more, how):
             return
         report = network.converted(how, more).report
@@ -148,7 +150,7 @@ def _alone(network: Network) -> DevicesPoint:
     spent = sum(computed(network.asked, conversion.of(one.plan).planned)) if one.plan else math.inf
     whole = tuple(op.index for op in network.graph.ops)
     left = _left((one,), network.asked.limits.board)
-    return DevicesPoint(1, (), (), whole, one.report.arena.total, len(one.model), 0, round(spent, 3), left)
+    return DevicesPoint(1, (), (), (), whole, one.report.arena.total, len(one.model), 0, round(spent, 3), left)
 
 
 def _left(models: Sequence[Optimized], board: Board | None) -> tuple[BoardFit, ...]:
@@ -162,6 +164,7 @@ def _point(made: OptimizedDevices, board: Board | None) -> DevicesPoint:
         devices=len(report.devices),
         rows=report.rows,
         channels=report.channels,
+        inputs=report.inputs,
         whole=report.whole,
         ram=report.ram,
         flash=report.flash,
@@ -175,8 +178,11 @@ def _point(made: OptimizedDevices, board: Board | None) -> DevicesPoint:
 
 
 def _converted(network: Network, devices: int, planning: Planning) -> Iterator[OptimizedDevices]:
-    """What is worth a conversion."""
-    ways = promising(network, devices)
+    """What is worth a conversion; each also with partial sums, where fewer bytes are sent so."""
+    ways = []
+    for how in promising(network, devices):
+        other = with_fan_in(network.graph, how, devices)
+        ways += [how] if other == how else [how, other]
     for number, how in enumerate(ways):
         planning(number, len(ways))
         yield network.converted(how, devices)

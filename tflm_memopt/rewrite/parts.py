@@ -56,7 +56,7 @@ class Parts:
         return self.add("CONCATENATION", pieces, output, {"axis": axis, "fusedActivationFunction": "NONE"})
 
     def channels_of(self, tensor: TensorId, first: int, end: int, axis: int) -> TensorId:
-        """A filter or a bias for some output channels, which it has along `axis`."""
+        """A filter or a bias for some output channels, which it has along `axis`. Weights of int4 become int8."""
         if tensor < 0:
             return tensor
         whole = self.tensors[tensor]
@@ -64,7 +64,8 @@ class Parts:
         q = whole.quantization
         if q is not None and len(q.scale) > 1:
             q = Quantization(q.scale[first:end], (q.zero_point * len(q.scale))[first:end], q.axis)
-        return self.put(replace(whole, shape=data.shape, data=np.ascontiguousarray(data), quantization=q))
+        dtype = "INT8" if whole.dtype == "INT4" else whole.dtype
+        return self.put(replace(whole, dtype=dtype, shape=data.shape, data=np.ascontiguousarray(data), quantization=q))
 
     def like(self, whole: Tensor, shape: tuple[int, ...]) -> TensorId:
         return self.put(replace(whole, shape=shape))

@@ -1,6 +1,6 @@
 """A graph shared out among devices: each makes a part of what operators make, and sends what others read.
 
-Every operator runs in one of three ways (Way). What a device lacks of a tensor it gets from those that made it, piece
+Every operator runs in one of four ways (Way). What a device lacks of a tensor it gets from those that made it, piece
 by piece, and only the elements that it reads: halos of strips, gathers of channels, the input and the output are all
 that.
 One order of all operators holds for all devices, so that none waits for one that waits for it; a tensor crosses where
@@ -14,16 +14,22 @@ import math
 from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from itertools import pairwise
+from itertools import accumulate, pairwise
 from types import MappingProxyType
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tflm_memopt.errors import UsageError
 from tflm_memopt.model.graph import Graph, Op, Tensor, TensorId
+from tflm_memopt.ops.constraints.base import quantization
+from tflm_memopt.ops.constraints.limits import MAX_KERNEL_H
 from tflm_memopt.ops.crossing import RECEIVE, SEND, options
-from tflm_memopt.ops.rowop import Crossing
+from tflm_memopt.ops.opset import row_op
+from tflm_memopt.ops.partial import ADD_SUMS, MOST_SUMS, SUMS, add_options, bytes_of, sum_range, sums_options
+from tflm_memopt.ops.rowop import Crossing, RowOp
+from tflm_memopt.ops.site import Site, span
 from tflm_memopt.rewrite.parts import data_of
 from tflm_memopt.rewrite.tiling import POINTWISE, POOLS, Strips, along, can_tile, filter_axis
 
@@ -34,8 +40,8 @@ ELEMENTWISE = ("ADD", "SUB", "MUL", "MAXIMUM", "MINIMUM", "SQUARED_DIFFERENCE")
 OUTPUTS_SPLIT = ("CONV_2D", "FULLY_CONNECTED")
 """Each output channel has weights of its own, and reads all inputs."""
 WINDOWS = ("CONV_2D", "DEPTHWISE_CONV_2D", *POOLS)
+STRIDES, DILATIONS = ("strideH", "strideW"), ("dilationHFactor", "dilationWFactor")
 ROWS_AXIS = 1
-EVEN = Fraction(1)
 ON_THE_FIRST: Mapping[int, int] = MappingProxyType({})
 
 
@@ -48,6 +54,10 @@ class Way(enum.Enum):
     """Each makes some rows of the output (FFMT)."""
     CHANNELS = "channels"
     """Each makes some channels of the output, with their weights alone (FDT, fan-out)."""
+    INPUTS = "inputs"
+    """Each makes partial sums of all channels of some of the input (FDT, fan-in), which others add up: every device
+    those of its channels, or the one that runs all readers whole.
+    """
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +70,18 @@ class Piece:
     device: int
     tensor: TensorId
     """Which has them, and nothing else."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Sums:
+    """Partial sums, on the device that adds them up."""
+
+    tensor: TensorId
+    nbytes: int
+    """What a sum takes."""
+    low: NDArray[np.int64]
+    """The least sum of each channel."""
+    high: NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,6 +111,8 @@ def ways(graph: Graph, op: Op) -> tuple[Way, ...]:
         found.append(Way.ROWS)
     if _splits_outputs(graph, op) or _by_channel(graph, op):
         found.append(Way.CHANNELS)
+    if _splits_inputs(graph, op):
+        found.append(Way.INPUTS)
     return tuple(found)
 
 
@@ -97,27 +121,26 @@ def share(
     how: Mapping[int, Way],
     devices: int,
     identity: int,
-    lead: Fraction = EVEN,
+    portions: Sequence[Fraction] = (),
     at: Mapping[int, int] = ON_THE_FIRST,
 ) -> DeviceGraphs:
-    """The graphs of so many devices. how: by Op.index. identity: Crossing.identity. lead: as bounds() has it.
+    """The graphs of so many devices. how: by Op.index. identity: Crossing.identity. portions: as bounds() has them.
 
     at: the device of what runs WHOLE, by Op.index, where it is not the first.
 
     Raises UsageError for an operator that cannot be shared so, or for tensors that cannot cross.
     """
-    return _Sharer(graph, how, devices, identity, lead, at).shared()
+    return _Sharer(graph, how, devices, identity, portions, at).shared()
 
 
-def bounds(size: int, devices: int, lead: Fraction = EVEN) -> list[tuple[int, int]]:
-    """What each device has of so many elements. lead: how much the first one has, as a part of an even share.
+def bounds(size: int, devices: int, portions: Sequence[Fraction] = ()) -> list[tuple[int, int]]:
+    """What each device has of so many elements. portions: as parts of even shares, which they are by default.
 
-    >>> bounds(10, 4), bounds(10, 3, Fraction(3, 5))
+    >>> bounds(10, 4), bounds(10, 3, (Fraction(3, 5), Fraction(6, 5), Fraction(6, 5)))
     ([(0, 2), (2, 5), (5, 7), (7, 10)], [(0, 2), (2, 6), (6, 10)])
     """
-    first = lead * size / devices
-    rest = (size - first) / (devices - 1) if devices > 1 else Fraction(0)
-    return [*pairwise([0, *(math.floor(first + rest * n) for n in range(devices))])]
+    ends = accumulate(portions or [Fraction(1)] * devices)
+    return [*pairwise([0, *(math.floor(size * end / devices) for end in ends)])]
 
 
 def by_channel(graph: Graph, op: Op) -> bool:
@@ -141,6 +164,17 @@ def _splits_outputs(graph: Graph, op: Op) -> bool:
         return False
     weights = graph.tensors[op.inputs[1]]
     return weights.constant and weights.shape[0] == graph.tensors[op.outputs[0]].shape[-1]
+
+
+def _splits_inputs(graph: Graph, op: Op) -> bool:
+    """Whether its weights divide by input channels, too: those of int8."""
+    if not _splits_outputs(graph, op):
+        return False
+    source, weights = graph.tensors[op.inputs[0]], graph.tensors[op.inputs[1]]
+    known = source.dtype == "INT8" and weights.dtype in ("INT8", "INT4") and source.shape[-1] == weights.shape[-1] > 1
+    if op.type == "FULLY_CONNECTED":
+        return known
+    return known and source.shape[0] == 1 and max(weights.shape[1:3]) <= MAX_KERNEL_H
 
 
 def _alike(graph: Graph, op: Op, rank: int = 0) -> bool:
@@ -180,8 +214,8 @@ class _Sharer(Strips):
     how: Mapping[int, Way]
     devices: int
     identity: int
-    lead: Fraction
-    """The first device's part of an even share of channels."""
+    portions: Sequence[Fraction]
+    """Shares of channels, as bounds() has them."""
     at: Mapping[int, int]
     device: int = field(default=0, init=False)
     """Whose operators are being added."""
@@ -207,7 +241,12 @@ class _Sharer(Strips):
                     code="devices_way",
                     hint="another split of it: whole runs everywhere",
                 )
-            {Way.WHOLE: self._run_whole, Way.ROWS: self._run_rows, Way.CHANNELS: self._run_channels}[way](op)
+            {
+                Way.WHOLE: self._run_whole,
+                Way.ROWS: self._run_rows,
+                Way.CHANNELS: self._run_channels,
+                Way.INPUTS: self._run_inputs,
+            }[way](op)
         outputs = {t: self._all(t, 0) for t in self.graph.outputs}
         return DeviceGraphs(tuple(map(self._graph, range(self.devices))), tuple(self.crossings), outputs, self.identity)
 
@@ -264,7 +303,7 @@ class _Sharer(Strips):
         op, output = self._read_alone(op, set(range(self.devices))), op.outputs[0]
         axis = len(self.tensors[output].shape) - 1
         made = []
-        for device, (first, end) in enumerate(bounds(self.tensors[output].shape[axis], self.devices, self.lead)):
+        for device, (first, end) in enumerate(self._bounds(self.tensors[output].shape[axis])):
             if first == end:
                 continue
             inputs = [
@@ -276,6 +315,85 @@ class _Sharer(Strips):
             self.add(op.type, inputs, x, op.options, of=op)
             made.append(Piece(axis, first, end, device, x))
         self.pieces[output] = made
+
+    def _run_inputs(self, op: Op) -> None:
+        row = row_op(Site(self.graph, op))
+        if not isinstance(row, RowOp):  # it stays builtin, however it is shared
+            self._run_channels(op)
+            return
+        op, output = self._read_alone(op, set(range(self.devices))), op.outputs[0]
+        axis, channels = len(self.tensors[op.inputs[0]].shape) - 1, self.tensors[op.inputs[0]].shape[-1]
+        shares = [(d, part) for d, part in enumerate(self._bounds(channels)) if part[0] < part[1]]
+        parts = [(d, part, self._piece(op.inputs[0], axis, *part, d)) for d, part in shares]
+        made = []
+        for device, (first, end) in self._adding(output):
+            sums = [self._sums(op, d, x, (first, end), part, device) for d, part, x in parts]
+            self.device = device
+            x = self._added(op, row, sums, first, end)
+            made.append(Piece(len(self.tensors[output].shape) - 1, first, end, device, x))
+        self.pieces[output] = made
+
+    def _bounds(self, size: int) -> list[tuple[int, int]]:
+        return bounds(size, self.devices, self.portions)
+
+    def _adding(self, output: TensorId) -> list[tuple[int, tuple[int, int]]]:
+        """The devices that add up sums of an output, and of which channels."""
+        readers = self.graph.consumers(output)
+        whole = {self.at.get(op.index, 0) if self.how[op.index] is Way.WHOLE else -1 for op in readers}
+        alone = whole | ({0} if output in self.graph.outputs else set())
+        size = self.tensors[output].shape[-1]
+        if len(alone) == 1 and -1 not in alone:
+            return [(alone.pop(), (0, size))]
+        return [(d, part) for d, part in enumerate(self._bounds(size)) if part[0] < part[1]]
+
+    def _sums(
+        self, op: Op, device: int, x: TensorId, outputs: tuple[int, int], inputs: tuple[int, int], receiver: int
+    ) -> _Sums:
+        """Sums of some outputs and inputs of a layer, made by a device, on the one that adds them up."""
+        whole, zero = data_of(self.graph, op.inputs[1]), quantization(self.tensors[x]).zero_point[0]
+        weights = np.ascontiguousarray(whole[slice(*outputs), ..., slice(*inputs)])
+        low, high = sum_range(weights, zero)
+        nbytes = bytes_of(int(low.min()), int(high.max()))
+        if weights.ndim == 2:
+            weights = weights[:, np.newaxis, np.newaxis]
+        self.device = device
+        filter_ = self.put(Tensor(0, "filter", weights.shape, "INT8", data=weights))
+        made, said = self._of_sums(op, nbytes * len(weights)), sums_options(op, self._margins(op), nbytes)
+        self.add("CUSTOM", (x, filter_), made, {"custom_code": SUMS, "custom_options": said}, of=op)
+        return _Sums(self._cross(made, device, receiver), nbytes, low, high)
+
+    def _margins(self, op: Op) -> tuple[int, ...]:
+        """Padding above, below, left and right."""
+        if op.type == "FULLY_CONNECTED":
+            return 0, 0, 0, 0
+        sizes, kernel = self.tensors[op.inputs[0]].shape[1:3], self.tensors[op.inputs[1]].shape[1:3]
+        strides, dilations = ([int(op.options[name]) for name in names] for names in (STRIDES, DILATIONS))
+        each = zip(sizes, kernel, strides, dilations, strict=True)
+        spans = (span(*numbers, str(op.options["padding"])) for numbers in each)
+        return tuple(margin for one in spans for margin in (one.before, one.after))
+
+    def _of_sums(self, op: Op, channels: int) -> TensorId:
+        """A tensor of sums of a layer's outputs."""
+        whole = self.tensors[op.outputs[0]]
+        return self.put(replace(whole, shape=(*whole.shape[:-1], channels), quantization=None))
+
+    def _added(self, op: Op, row: RowOp, sums: Sequence[_Sums], first: int, end: int) -> TensorId:
+        """Channels [first, end) of a layer's output, on the present device: sums of all its inputs, scaled."""
+        while len(sums) > MOST_SUMS:
+            some, sums = sums[:MOST_SUMS], sums[MOST_SUMS:]
+            low, high = (sum(ends) for ends in zip(*((s.low, s.high) for s in some), strict=True))
+            nbytes = bytes_of(int(low.min()), int(high.max()))
+            made, said = self._of_sums(op, nbytes * (end - first)), add_options([s.nbytes for s in some], nbytes)
+            inputs = [s.tensor for s in some]
+            self.add("CUSTOM", inputs, made, {"custom_code": ADD_SUMS, "custom_options": said}, of=op)
+            sums = [_Sums(made, nbytes, low, high), *sums]
+        constants = [row.multipliers, row.shifts, *([] if row.bias is None else [row.bias])]
+        own = [values if len(values) == 1 else values[first:end] for values in constants if values is not None]
+        operands = [self.put(Tensor(0, "scales", v.shape, v.dtype.name.upper(), data=v)) for v in own]
+        x = self._like_part(op.outputs[0], len(self.tensors[op.outputs[0]].shape) - 1, end - first)
+        said = add_options([s.nbytes for s in sums], 0, row.output_zero_point, row.activation)
+        inputs = [*(s.tensor for s in sums), *operands]
+        return self.add("CUSTOM", inputs, x, {"custom_code": ADD_SUMS, "custom_options": said}, of=op)
 
     def _operand(self, op: Op, t: TensorId, first: int, end: int, device: int) -> TensorId:
         if op.type in OUTPUTS_SPLIT:
@@ -331,7 +449,10 @@ class _Sharer(Strips):
 
     def _all(self, tensor: TensorId, device: int) -> TensorId:
         """All of a tensor, on a device."""
-        axis = self.pieces[tensor][0].axis
+        first, *others = self.pieces[tensor]
+        if not others:
+            return self._cross(first.tensor, first.device, device)
+        axis = first.axis
         return self._piece(tensor, axis, 0, self.tensors[tensor].shape[axis], device)
 
     def _piece(self, tensor: TensorId, axis: int, first: int, end: int, device: int) -> TensorId:

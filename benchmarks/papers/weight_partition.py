@@ -1,0 +1,118 @@
+"""The fused tiling thesis' best weight partition (Stahl, Figure 5.6), executed: dense layers 4-8-16-4-4 on two devices.
+
+    python benchmarks/papers/weight_partition.py [--json]
+
+Fan-out, a fused pair of fan-out and fan-in, fan-out again; beside it fan-out alone. Bytes that both devices send
+together, without the heads of messages, as the thesis counts them (Eq. 5.17, in bytes), and as processes sent them: a
+partial sum takes as many bytes as the third layer's weights need. With 4 bytes it sends as much as fan-out alone; no
+sum of 8 products of int8 needs so many.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import tempfile
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+sys.path.insert(0, str(Path(__file__).parents[2] / "tests"))
+from models import Net
+from papers.split_networks import optimized
+
+import tflm_memopt
+from tflm_memopt.check.together import HEAD_BYTES
+from tflm_memopt.cli.devices import device_files
+from tflm_memopt.convert.devices import Network
+from tflm_memopt.convert.request import request
+from tflm_memopt.ops.crossing import rows_of
+from tflm_memopt.options import DEFAULTS
+from tflm_memopt.plan.devices import LayerSplit, SplitLayer, least_sent, sent
+from tflm_memopt.rewrite.shares import Way
+
+UNITS = (4, 8, 16, 4, 4)
+DEVICES = 2
+FAN_OUT = (LayerSplit.FAN_OUT,) * 4
+BEST = (LayerSplit.FAN_OUT, LayerSplit.FUSED_OUT, LayerSplit.FUSED_IN, LayerSplit.FAN_OUT)
+"""Figure 5.6."""
+WAYS: Mapping[LayerSplit, Way] = {
+    LayerSplit.FAN_OUT: Way.CHANNELS, LayerSplit.FUSED_OUT: Way.CHANNELS,
+    LayerSplit.FAN_IN: Way.INPUTS, LayerSplit.FUSED_IN: Way.INPUTS,
+}  # fmt: skip
+LARGEST = {1: 0, 2: 16, 3: 127}
+"""Bytes of a sum, and the weights of the third layer for which it needs them; 0: one 1 for each device's inputs."""
+
+
+def network(nbytes: int) -> bytes:
+    """The thesis' network, with weights for which partial sums of the third layer take so many bytes."""
+    net = Net(nbytes)
+    x = net.input((1, UNITS[0]), (0.05, 0))
+    for number, units in enumerate(UNITS[1:]):
+        read, x = net.shape(x)[1], net.fully_connected(x, units, out=(0.2, 0))
+        if number == BEST.index(LayerSplit.FUSED_IN):
+            weights = np.full((units, read), LARGEST[nbytes], np.int8)
+            if not LARGEST[nbytes]:
+                weights[:, :: read // DEVICES] = 1
+            filter_ = net.graph.tensors[net.graph.operators[-1].inputs[1]]
+            net.tree.buffers[filter_.buffer].data = weights.view(np.uint8).ravel()
+    return net.model(x)
+
+
+def layers(nbytes: int) -> list[SplitLayer]:
+    """The network as sizes in bytes."""
+    return [SplitLayer(a, b, a * b, nbytes) for a, b in pairwise(UNITS)]
+
+
+def executed(splits: Sequence[LayerSplit], nbytes: int) -> dict[str, Any]:
+    """Two processes."""
+    model = network(nbytes)
+    shared_by = Network(model, "dense", request(DEFAULTS), optimized)
+    how = {op.index: WAYS[split] for op, split in zip(shared_by.graph.ops, splits, strict=True)}
+    shared = shared_by.converted(how, DEVICES)
+    messages = sum(rows_of(c.tensor).h for c in shared_by.shared(how, DEVICES).crossings)
+    with tempfile.TemporaryDirectory() as name:
+        for number, one in enumerate(shared.models):
+            path = Path(name) / f"device{number}" / "dense.tflite"
+            path.parent.mkdir()
+            path.write_bytes(one.model)
+        found = tflm_memopt.verify_devices(model, device_files(Path(name)), runs=1)
+    sent_by_all = sum(d.sent for d in found.devices)
+    return {
+        "splits": [split.value for split in splits],
+        "sum_bytes": nbytes,
+        "planned": int(sent(layers(nbytes), splits, DEVICES)),
+        "executed": sent_by_all // found.runs - HEAD_BYTES * messages,
+        "bit_exact": found.bit_exact,
+    }
+
+
+def rows() -> list[dict[str, Any]]:
+    """Fan-out alone, and the plan of Figure 5.6 with sums of one to three bytes."""
+    return [executed(FAN_OUT, 3), *(executed(BEST, nbytes) for nbytes in sorted(LARGEST, reverse=True))]
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--json", action="store_true")
+    args = parser.parse_args(arguments)
+    found = rows()
+    if args.json:
+        print(json.dumps(found))
+    else:
+        print("| splits | bytes of a sum | planned | executed | bit-exact |\n|---|---:|---:|---:|---|")
+        for row in found:
+            splits, exact = ", ".join(row["splits"]), "yes" if row["bit_exact"] else "NO"
+            print(f"| {splits} | {row['sum_bytes']} | {row['planned']} | {row['executed']} | {exact} |")
+    least = min(sent(layers(1), splits, DEVICES) for splits in (BEST, least_sent(layers(1), DEVICES)))
+    right = all(row["bit_exact"] and row["planned"] == row["executed"] for row in found)
+    return 0 if right and found[-1]["executed"] == least else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
