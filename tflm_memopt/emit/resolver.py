@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from tflm_memopt.emit.border import Border, border, scales
-from tflm_memopt.emit.kernels import needs
+from tflm_memopt.emit.kernels import Part, needs
 from tflm_memopt.emit.methods import AFTER_2023, BUILTIN, CUSTOM
 from tflm_memopt.emit.names import comment, guard, identifier
 from tflm_memopt.emit.own import own_call
@@ -105,7 +105,7 @@ def ops_header(name: str, model: Model, report: Report, ports: Border | None = N
 {_arena_size(c, nbytes, report)}
 #ifdef TMO_RAM_LIMIT /* bytes that your program has for it */
 static_assert({c}_arena_size <= TMO_RAM_LIMIT,
-              "{c} needs an arena of {at_least}{nbytes} B, TMO_RAM_LIMIT is less: convert it with --ram-limit");
+              "{c} needs an arena of {at_least}{nbytes} B, TMO_RAM_LIMIT is less: convert it with {_limit(model)}");
 #endif
 {"".join(f"{line}{NEWLINE}" for line in _constants(c, report, ports or border(model)))}
 namespace {c}_ops {{
@@ -133,6 +133,12 @@ inline {c}_ops::Resolver &{c}_op_resolver({"tmo_team *team = nullptr" * shared})
 def _library_comment(model: Model) -> str:
     programs = [region.program for region in regions(model)]
     return f"// And of tflm-memopt's library: {' '.join(needs(programs).flags)}\n" if programs else ""
+
+
+def _limit(model: Model) -> str:
+    """The flag that limits its RAM: of one device, or of each of several."""
+    parts = needs(region.program for region in regions(model)).parts
+    return "--memory" if parts >> Part.LINK & 1 else "--ram-limit"
 
 
 def _constants(c: str, report: Report, ports: Border) -> Iterator[str]:

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from tflm_memopt.errors import ModelError, UsageError
 from tflm_memopt.files import GivenModel, loaded
+from tflm_memopt.lower.program import ProgramOp
 from tflm_memopt.lower.serialise import unpack
 from tflm_memopt.model import interface
 from tflm_memopt.model.graph import Graph
@@ -148,7 +149,7 @@ def verify(
     """
     how, module = how or (TFLM_WHEEL if wheel.exists_here() else HOST_REFERENCE), c_module.find(c) if c else None
     (original, *_), (rewritten, *_) = loaded(original), loaded(rewritten)
-    before, after = read(original), read(rewritten)
+    before, after = read(original), _alone(read(rewritten))
     seen, changes = interfaces(before, after, steps.cores)
     new = step_elements(after.graph, changes.input)
     cases = cases_of(before.graph, seen, changes, runs=runs, seed=seed, files=inputs, steps=steps, new=new)
@@ -186,6 +187,19 @@ def _measured(expected: Outcome, got: Outcome, *, as_they_are: bool) -> Measured
 def _watched(runs: Sequence[Run], drawn: int) -> list[Sequence[Array]]:
     """What the watched executor gets: the last random input, and the extreme ones."""
     return [run.values for run in runs[max(drawn - 1, 0) :][: 1 + len(EXTREMES)]]
+
+
+def crossing(model: Model) -> list[ProgramOp]:
+    """The operators of a device that send and receive."""
+    return [op for region in regions(model) for op in unpack(region.program).ops if op.crossing]
+
+
+def _alone(model: Model) -> Model:
+    """The same. Raises UsageError for one that waits for other devices."""
+    if crossing(model):
+        hint = "verify the folder of all"
+        raise UsageError("this is the model of one of several devices", code="verify_device", hint=hint)
+    return model
 
 
 def _runs_on(after: Model, cores: int) -> None:

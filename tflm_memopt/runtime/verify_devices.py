@@ -14,15 +14,12 @@ from tflm_memopt.analysis.lines import LineSpeed
 from tflm_memopt.errors import UsageError
 from tflm_memopt.files import GivenModel, loaded
 from tflm_memopt.lower.program import ProgramOp
-from tflm_memopt.lower.serialise import unpack
-from tflm_memopt.model.graph import Graph
 from tflm_memopt.model.reader import read
 from tflm_memopt.runtime import stand_in
 from tflm_memopt.runtime.cases import Difference, Job, cases_of, first_difference, under_tflm
 from tflm_memopt.runtime.devices import PATIENCE, DeviceRun, run_devices
 from tflm_memopt.runtime.process import Outcome
-from tflm_memopt.runtime.regions import is_region, region_of
-from tflm_memopt.runtime.verify import demand, interfaces
+from tflm_memopt.runtime.verify import crossing, demand, interfaces
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +57,7 @@ def verify_devices(
     """
     data, *_ = loaded(original)
     before, devices = read(data), [read(model.read_bytes()) for model in models]
-    _demand_together([_crossing(one.graph) for one in devices])
+    _demand_together([crossing(one) for one in devices])
     after = devices[0]
     seen, changes = interfaces(before, after)
     cases = cases_of(before.graph, seen, changes, runs=runs, seed=seed, files=inputs)
@@ -80,12 +77,6 @@ def verify_devices(
     )
 
 
-def _crossing(graph: Graph) -> list[ProgramOp]:
-    """The operators of a device that send and receive."""
-    programs = (unpack(region_of(graph, op).program) for op in graph.ops if is_region(op))
-    return [op for program in programs for op in program.ops if op.crossing]
-
-
 def _demand_together(devices: Sequence[Sequence[ProgramOp]]) -> None:
     """Raises UsageError unless each model is that of the device of its number, and all of one conversion are there.
 
@@ -93,8 +84,8 @@ def _demand_together(devices: Sequence[Sequence[ProgramOp]]) -> None:
     """
     hint, there = "the folder as optimize --devices has written it", range(len(devices))
     crossings = [(number, op.crossing) for number in there for op in devices[number] if op.crossing]
-    for number, crossing in crossings:
-        if crossing.identity != crossings[0][1].identity:
+    for number, crosses in crossings:
+        if crosses.identity != crossings[0][1].identity:
             raise UsageError(
                 f"the models of devices {crossings[0][0]} and {number} are of two conversions",
                 code="devices_mixed",

@@ -297,6 +297,19 @@ def test_folders_that_are_not_of_one_conversion_are_refused(
     assert main(["verify", str(folder / "dense.tflite"), str(changed)]) == 2
 
 
+@pytest.mark.parametrize("device", [0, 1])
+def test_one_of_several_devices_is_not_verified_alone(device: int, folder: Path) -> None:
+    """It would wait for the others; and device 1 has no input."""
+    with pytest.raises(MemoptError, match="one of several devices") as caught:
+        tflm_memopt.verify(folder / "dense.tflite", folder / f"device{device}/dense.tflite")
+    assert caught.value.code == "verify_device"
+
+
+def test_what_is_written_beside_a_device_s_model_names_its_limit(folder: Path) -> None:
+    """--ram-limit is for one device."""
+    assert "TMO_RAM_LIMIT is less: convert it with --memory" in (folder / "device1/dense_ops.h").read_text()
+
+
 @pytest.mark.slow
 def test_of_several_models_that_of_the_same_name_is_meant(folder: Path, tmp_path: Path) -> None:
     changed = tmp_path / "changed"
