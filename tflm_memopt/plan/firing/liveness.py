@@ -16,8 +16,8 @@ import numpy as np
 
 from tflm_memopt.model.graph import TensorId
 from tflm_memopt.plan.firing.arrivals import arrivals, converted_bytes
-from tflm_memopt.plan.firing.lanes import Lives
-from tflm_memopt.plan.firing.trace import Member, Trace, dead_bytes, written_bytes
+from tflm_memopt.plan.firing.lanes import Lives, lanes_of, lives
+from tflm_memopt.plan.firing.trace import Member, Trace, dead_bytes, ring_depth, written_bytes
 from tflm_memopt.plan.plan import Lane, Role
 from tflm_memopt.plan.walk import Ints
 from tflm_memopt.rowgraph.graph import InputSource
@@ -75,6 +75,16 @@ class Ring:
     depth: int = 0
     lanes: tuple[Lane, ...] = ()
     life: Lives | None = None
+
+
+def ring_of(trace: Trace, member: Member) -> Ring:
+    """What has to be kept of the output of an operator inside a block: of a row block rows, of a tiled one pixels."""
+    if not member.strips:
+        depth = ring_depth(trace, member)
+        return Ring(depth * member.op.writes.row_bytes, depth)
+    life = lives(trace, member)
+    lanes = lanes_of(member, life)
+    return Ring(sum(lane.depth for lane in lanes) * member.pixel_bytes, lanes=lanes, life=life)
 
 
 def contents(

@@ -16,7 +16,7 @@ from tflm_memopt.model.graph import TensorId
 from tflm_memopt.ops.rowop import RowOp
 from tflm_memopt.plan.firing.lanes import lives
 from tflm_memopt.plan.firing.liveness import BlockBorder, Content, Ring, contents
-from tflm_memopt.plan.firing.trace import Member, Trace, prepend, start
+from tflm_memopt.plan.firing.trace import Member, Trace, traced
 from tflm_memopt.plan.firing.turned import as_counted, in_units, unit_bytes
 from tflm_memopt.plan.plan import Block, Buffer, Plan, Role
 from tflm_memopt.plan.walk import Ints
@@ -87,15 +87,7 @@ def trace_of(block: Block, ops: Mapping[int, RowOp]) -> Trace:
     members = [
         Member(s.op, as_counted(ops[s.op], block), s.operands, s.iterative, s.walk, block.strips) for s in block.stages
     ]
-    made = {m.key: m for m in members}
-    wanted = [
-        (ops[sink].output, made[sink].firings if block.strips or not made[sink].iterative else ops[sink].writes.h)
-        for sink in block.sinks
-    ]
-    trace = start(wanted)
-    for member in reversed(members):
-        trace = prepend(trace, member)
-    return trace
+    return traced(members, block.sinks)
 
 
 def step_contents(

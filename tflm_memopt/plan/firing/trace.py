@@ -295,6 +295,16 @@ def start(sinks: Sequence[tuple[TensorId, int]]) -> Trace:
     return Trace((), entry, wanted, frozenset(tensor for tensor, _ in sinks), {})
 
 
+def traced(members: Sequence[Member], sinks: Sequence[int]) -> Trace:
+    """The firings of a block of these operators. sinks: those (keys) of which everything is wanted, in this order."""
+    made = {m.key: m for m in members}
+    wanted = (made[key] for key in sinks)
+    trace = start([(m.op.output, m.op.writes.h if m.iterative and not m.strips else m.firings) for m in wanted])
+    for member in reversed(members):
+        trace = prepend(trace, member)
+    return trace
+
+
 def prepend(trace: Trace, member: Member) -> Trace:
     """Put a producer in front: its firings happen just before the demands that need them."""
     demands, need = _demands(trace, member)

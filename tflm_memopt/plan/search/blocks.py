@@ -16,7 +16,6 @@ import numpy as np
 from tflm_memopt.model.graph import TensorId
 from tflm_memopt.ops.rowop import RowOp
 from tflm_memopt.plan.effort import Meter, SearchPart
-from tflm_memopt.plan.firing.lanes import lanes_of, lives
 from tflm_memopt.plan.firing.liveness import (
     BlockBorder,
     Content,
@@ -26,8 +25,9 @@ from tflm_memopt.plan.firing.liveness import (
     frame_contents,
     most_alive,
     new_contents,
+    ring_of,
 )
-from tflm_memopt.plan.firing.trace import Member, Trace, dead_bytes, prepend, ring_depth, start
+from tflm_memopt.plan.firing.trace import Member, Trace, dead_bytes, prepend, start, traced
 from tflm_memopt.plan.plan import Stage
 from tflm_memopt.plan.walk import Ints
 from tflm_memopt.rowgraph.graph import MAX_IO, InputSource
@@ -172,26 +172,32 @@ class Candidate:
 
 
 @dataclass(frozen=True, slots=True)
-class Growing:
-    """A block that is being extended towards the front."""
+class TracedBlock:
+    """A block's firings, and what has to be kept inside."""
 
     trace: Trace
     rings: Mapping[TensorId, Ring]
     """Rings of the inner tensors."""
-    alive: Ints
-    """At each firing and at the end: bytes in what the block has inside and in what it leaves behind."""
-    gaps: Ints
-    """The same just before each of them: what a firing that is put there finds."""
-    strips: int = 0
-    macs: int = 0
-    """Multiply-accumulates of the firings that happen."""
 
     def contents(
         self, at_border: BlockBorder, sizes: Mapping[TensorId, int], frame: InputSource | None = None
     ) -> tuple[Content, ...]:
-        counter = TILED_COUNTER_BYTES if self.strips else COUNTER_BYTES
-        counters = counter * len(self.trace.members) + max(m.op.second for m in self.trace.members)
-        return contents(self.trace, at_border, self.rings, sizes, counters, frame)
+        members = self.trace.members
+        counters = sum(TILED_COUNTER_BYTES if m.strips else COUNTER_BYTES for m in members)
+        second = max(m.op.second for m in members)
+        return contents(self.trace, at_border, self.rings, sizes, counters + second, frame)
+
+
+@dataclass(frozen=True, slots=True)
+class Growing(TracedBlock):
+    """A row block that is being extended towards the front."""
+
+    alive: Ints
+    """At each firing and at the end: bytes in what the block has inside and in what it leaves behind."""
+    gaps: Ints
+    """The same just before each of them: what a firing that is put there finds."""
+    macs: int = 0
+    """Multiply-accumulates of the firings that happen."""
 
 
 def border(
@@ -224,8 +230,8 @@ def grow(
             return  # the reader sees other rows: the tensor must be whole
     for member in forms:
         trace = prepend(block.trace, member)
-        depth = 0 if is_sink else ring_depth(trace, member)
-        yield _with(block, trace, member, Ring(depth * writes.row_bytes, depth) if depth else None, frame)
+        ring = None if is_sink else ring_of(trace, member)
+        yield _with(block, trace, member, ring if ring and ring.nbytes else None, frame)
 
 
 def _orders(op: RowOp) -> Iterator[tuple[int, ...]]:
@@ -353,33 +359,19 @@ def worst_bytes(
     return int(sum((c.top - c.bottom for c in frame_contents(block.trace, frame)), alive).max())
 
 
-def rebuild(chain: Chain, candidate: Candidate) -> Growing:
-    """The trace and rings of a candidate, again: they are not kept for all candidates."""
-    if candidate.strips:
-        return _tiled(chain, candidate)
-    last_read = chain.last_read()
-    block = seed(chain, candidate.last, last_read)
-    for stage, i in zip(reversed(candidate.stages), reversed(range(candidate.first, candidate.last)), strict=True):
-        is_sink = last_read.get(chain.ops[i].output, -1) >= candidate.last
-        form = next(member for member in chain.members[i] if member.operands == stage.operands)
-        block = next(grow(block, (form,), is_sink=is_sink, frame=chain.frame))
-    return settle(block, chain.frame)
-
-
-def _tiled(chain: Chain, candidate: Candidate) -> Growing:
-    """Every pixel of a tiled block, exactly."""
+def rebuild(chain: Chain, candidate: Candidate) -> TracedBlock:
+    """The trace and rings of a candidate: they are not kept for all candidates."""
     last_read = chain.last_read()
     members = [
         Member(stage.op, chain.ops[i], stage.operands, stage.iterative, stage.walk, candidate.strips)
         for i, stage in enumerate(candidate.stages, candidate.first)
     ]
-    born = [m for m in members if last_read.get(m.op.output, -1) >= candidate.last]
-    trace = start([(m.op.output, m.firings) for m in reversed(born)])
-    for member in reversed(members):
-        trace = prepend(trace, member)
-    rings = {m.op.output: _lane_ring(trace, m) for m in members if m not in born}
-    nothing = np.zeros(1, dtype=np.int64)
-    return Growing(trace, rings, nothing, nothing, candidate.strips)
+    sinks = [m.key for m in reversed(members) if last_read.get(m.op.output, -1) >= candidate.last]
+    trace = traced(members, sinks)
+    inner = [m for m in members if m.key not in sinks]
+    in_order = inner if candidate.strips else reversed(inner)  # a plan lists its buffers so
+    rings = {m.op.output: ring_of(trace, m) for m in in_order}
+    return TracedBlock(trace, {t: ring for t, ring in rings.items() if ring.nbytes})
 
 
 def tiled_bytes(chain: Chain, candidate: Candidate) -> int:
@@ -387,13 +379,7 @@ def tiled_bytes(chain: Chain, candidate: Candidate) -> int:
     sizes = chain.rows()
     at_border = border(chain, candidate.first, candidate.last, sizes, chain.last_read())
     through = chain.across + sum(sizes[t] for t in at_border.through)
-    return through + most_alive(_tiled(chain, candidate).contents(at_border, sizes, chain.frame))
-
-
-def _lane_ring(trace: Trace, member: Member) -> Ring:
-    life = lives(trace, member)
-    lanes = lanes_of(member, life)
-    return Ring(sum(lane.depth for lane in lanes) * member.pixel_bytes, lanes=lanes, life=life)
+    return through + most_alive(rebuild(chain, candidate).contents(at_border, sizes, chain.frame))
 
 
 def stages(trace: Trace) -> tuple[Stage, ...]:
