@@ -40,7 +40,7 @@ def choose(network: Network, devices: int, memory: Memory | None, planning: Plan
 
     Raises DoesNotFit where nothing does.
     """
-    usual = _balanced(network, with_fan_in(network.graph, chosen(network.graph, devices), devices), devices)
+    usual = _balanced(network, _with_fan_in(network, chosen(network.graph, devices), devices), devices)
     if memory is None:
         return usual
     found = [usual, *_converted(network, devices, planning)]
@@ -54,6 +54,11 @@ def in_a_row(network: Network, devices: int, cuts: Sequence[int]) -> OptimizedDe
     """One device behind the other, each with all of its operators: the next one begins at each of the cuts."""
     how = {op.index: Way.WHOLE for op in network.graph.ops}
     return network.converted(how, devices, at=pipeline(network.graph, cuts, devices))
+
+
+def _with_fan_in(network: Network, how: How, devices: int) -> How:
+    """With partial sums where fewer bytes are sent so, unless they are to be left out."""
+    return how if "fan-in" in network.asked.without else with_fan_in(network.graph, how, devices)
 
 
 def _balanced(network: Network, how: How, devices: int) -> OptimizedDevices:
@@ -98,7 +103,7 @@ def _misfit(network: Network, devices: int, memory: Memory, found: Sequence[Opti
 def _more(network: Network, devices: int, memory: Memory) -> Iterator[str]:
     """More devices, up to twice as many: the fewest that are enough."""
     for more in range(devices + 1, min(2 * devices, MOST_DEVICES) + 1):
-        how = with_fan_in(network.graph, chosen(network.graph, more), more)
+        how = _with_fan_in(network, chosen(network.graph, more), more)
         if not network.is_enough_for(more, how):
             return
         report = network.converted(how, more).report
@@ -181,7 +186,7 @@ def _converted(network: Network, devices: int, planning: Planning) -> Iterator[O
     """What is worth a conversion; each also with partial sums, where fewer bytes are sent so."""
     ways = []
     for how in promising(network, devices):
-        other = with_fan_in(network.graph, how, devices)
+        other = _with_fan_in(network, how, devices)
         ways += [how] if other == how else [how, other]
     for number, how in enumerate(ways):
         planning(number, len(ways))

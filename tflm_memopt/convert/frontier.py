@@ -37,6 +37,7 @@ SWITCHES: Mapping[str, str] = {
     "reorder": "other orders than the model's own",
     "turn": "blocks that fire from the last row to the first",
     "tiles": "tiled blocks altogether: row rings are left",
+    "fan-in": "partial sums that several devices send each other",
 }
 """Ingredient that can be left out -> what it is."""
 

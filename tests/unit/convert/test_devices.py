@@ -236,6 +236,22 @@ def test_more_devices_than_channels_are_not_named_for_less_memory() -> None:
     assert caught.value.hint.startswith("--memory")
 
 
+@pytest.mark.slow
+def test_partial_sums_are_left_out_where_they_are_to_be() -> None:
+    """A layer that reads much more than it makes: its sums are fewer bytes than its input."""
+    net = Net()
+    x = net.fully_connected(net.input((1, 16)), 96)
+    model = net.model(net.fully_connected(x, 8))
+    fewest, alone = (tflm_memopt.optimize_devices(model, 2, without=w).report for w in ((), ("fan-in",)))
+    assert (fewest.inputs, alone.inputs) == ((1,), ())
+    assert fewest.sent < alone.sent
+    assert not any(p.inputs for p in explored(model, without=["fan-in"]).points)
+
+
+def explored(model: bytes, **options: Any) -> tflm_memopt.DevicesExploration:
+    return tflm_memopt.explore_devices(model, 2, link="1MB", **CORE, **options)
+
+
 def test_operators_that_nobody_reads_are_left_out() -> None:
     """One device would send what the other one has no use for."""
     net = Net()
