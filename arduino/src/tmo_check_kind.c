@@ -88,11 +88,9 @@ static bool pointwise(const tmo_op *op) {
 
 static bool check_pool(tmo_checker *c, const tmo_operation *o) {
   const tmo_op *op = o->op;
-  const uint32_t height = o->in->height + tmo_older_rows(o->in);
-  const uint32_t rows = op->kernel_h < height ? op->kernel_h : height;
   const uint32_t columns = op->kernel_w < o->in->width ? op->kernel_w : o->in->width;
   if (o->out->channels != o->in->channels || op->dilation_h != 1 || op->dilation_w != 1) return false;
-  return rows * columns <= MAX_POOL_AREA && check_windowed(c, o) && check_scaling(c, op, SCALES(TMO_POOL_KINDS));
+  return op->kernel_h * columns <= MAX_POOL_AREA && check_windowed(c, o) && check_scaling(c, op, SCALES(TMO_POOL_KINDS));
 }
 
 /* Both operands have the output's height, width and channels, or 1; channel groups are those of the output. A channel of int16 is two bytes. */

@@ -32,7 +32,7 @@ static const tmo_layout_entry layout[] = {
     FIELD(tmo_ring, advance),
     FIELD(tmo_ring, fill),
     FIELD(tmo_ring, window),
-    FIELD(tmo_ring, reserved),
+    FIELD(tmo_ring, key),
     STRUCT(tmo_tensor),
     FIELD(tmo_tensor, offset),
     FIELD(tmo_tensor, channels),

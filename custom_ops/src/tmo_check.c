@@ -222,8 +222,7 @@ tmo_status tmo_check(const void *program, size_t program_bytes, const uint32_t *
   tmo_checker c = {(const uint8_t *)program, tmo_tensors(program), tmo_ops(program), io_bytes, tmo_times(h->size, MAX_READS), 0, 0};
   c.last_base = (uint32_t)(n_inputs + n_outputs);
   if (tmo_has_part(TMO_PART_STATE) && h->state > 0) {
-    const bool waits = tmo_input_of(program) == TMO_INPUT_STREAM || tmo_input_of(program) == TMO_INPUT_LINK;
-    if (waits || !check_rings(&c)) return TMO_ERROR_TABLE;
+    if (tmo_input_of(program) == TMO_INPUT_LINK || !check_rings(&c)) return TMO_ERROR_TABLE; /* its lines are in the state's place */
     if (io_bytes[c.last_base++] < h->state) return TMO_ERROR_IO;
   }
   for (uint32_t i = 0; i < h->n_tensors; ++i) {

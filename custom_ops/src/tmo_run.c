@@ -95,22 +95,26 @@ static bool frames_hold(const void *program, void *const *io) {
   return true;
 }
 
-static bool has_state(const void *program) { return tmo_has_part(TMO_PART_STATE) && tmo_header_of(program)->state > 0; }
-
 /* After a reset, each row of a ring is what it is filled with. When a run has ended, the rows that it kept are the newest ones from then on;
- * TMO_WAIT: they do not fill the window yet. */
-TMO_OWN_FRAME static tmo_status turn_rings(const tmo_run_state *run, bool ended) {
+ * TMO_WAIT: they do not fill the window yet. TMO_ERROR_STATE: another program left the state. */
+static tmo_status turn_rings(const tmo_run_state *run, bool ended) {
+  if (!tmo_has_part(TMO_PART_STATE) || tmo_header_of(run->program)->state == 0) return TMO_OK;
   uint8_t *const state = (uint8_t *)run->io[tmo_state_base(run->program) - 1];
   uint16_t *oldest = (uint16_t *)(void *)state;
   tmo_status status = TMO_OK;
   for (const tmo_ring *ring = tmo_rings(run->program); ring->depth > 0; ++ring, ++oldest) {
     if (*oldest == 0) {
       memset(state + ring->offset, ring->fill, ring->depth * ring->row);
-      *oldest = 1;
+      *oldest = ring->key;
     }
-    if (!ended || (ring->window != 0 && *oldest == ring->depth)) continue;
-    if (ring->window != 0) status = TMO_WAIT;
-    *oldest = (uint16_t)(1 + (*oldest - 1u + ring->advance) % ring->depth);
+    const uint32_t slot = (uint32_t)*oldest - ring->key;
+    if (slot >= ring->depth) return TMO_ERROR_STATE;
+    if (!ended) continue;
+    if (ring->window != 0) {
+      if (slot + 1 == ring->depth) continue;
+      status = TMO_WAIT;
+    }
+    *oldest = (uint16_t)(ring->key + (slot + ring->advance) % ring->depth);
   }
   return status;
 }
@@ -131,7 +135,7 @@ void tmo_begin(tmo_run_state *run, const void *program, void *const *io, void *w
   run->workspace = (uint8_t *)workspace;
   run->firings = frames_hold(program, io) ? tmo_header_of(program)->firings : 0;
   run->order = tmo_orders(program);
-  if (has_state(program)) (void)turn_rings(run, false);
+  if (turn_rings(run, false) != TMO_OK) run->firings = 0;
   run->block = tmo_blocks(program);
   run->sink = TMO_NONE;
   if (tmo_input_of(program) != TMO_INPUT_STREAM) return;
@@ -141,10 +145,11 @@ void tmo_begin(tmo_run_state *run, const void *program, void *const *io, void *w
 }
 
 
-/* Where no firing is left. Of a streamed input, rows that nobody reads may be. */
+/* Where no firing is left, or there was none. Of a streamed input, rows that nobody reads may be. */
 static tmo_status without_firings(const tmo_run_state *run) {
   if (is_streamed(run)) return expects_rows(run) ? TMO_WAIT : TMO_OK;
-  return frames_hold(run->program, run->io) ? TMO_ERROR_FIRINGS : TMO_ERROR_FRAME;
+  if (!frames_hold(run->program, run->io)) return TMO_ERROR_FRAME;
+  return tmo_has_part(TMO_PART_STATE) && tmo_header_of(run->program)->state > 0 ? TMO_ERROR_STATE : TMO_ERROR_FIRINGS;
 }
 
 /* An operator, and where its next unit is: in a row block, a row. */
@@ -232,7 +237,7 @@ TMO_OWN_FRAME static tmo_status search(tmo_run_state *run) {
 /* Where no firing is left to do. */
 static tmo_status at_end(tmo_run_state *run) {
   const tmo_status left = find_sink(run);
-  if (left == TMO_OK && has_state(run->program)) return turn_rings(run, true);
+  if (left == TMO_OK) return turn_rings(run, true);
   return left == TMO_MORE ? TMO_ERROR_FIRINGS : left;
 }
 

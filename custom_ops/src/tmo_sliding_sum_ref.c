@@ -17,8 +17,12 @@ void tmo_sliding_sum_row_s8(const tmo_kernel *k, const tmo_window *window, int8_
       const int8_t *const row = window->pixels[r];
       uint32_t part = 0;
       for (uint32_t at = i; row != NULL && at < bytes; at += outputs) part += (uint32_t)row[at];
-      if (r < 2 * n) kept += r < n ? part : 0u - part;
       if (r >= n) older += part;
+      if (r < n) {
+        kept += part;
+      } else if (r < 2 * n) {
+        kept -= part;
+      }
     }
     memcpy(sums, &kept, sizeof kept);
     out[i] = tmo_pool_output(k, kept + older, (uint32_t)k->op->kernel_h * k->op->kernel_w);

@@ -72,7 +72,7 @@ def without_state(parts: Needs) -> Needs:
 
 
 @pytest.mark.parametrize(
-    ("data", "where", "most"), [(streaming.mixed, "arena", 630), (window, "sliding:1", 660), (None, "", 1_500)]
+    ("data", "where", "most"), [(streaming.mixed, "arena", 660), (window, "sliding:1", 690), (None, "", 1_500)]
 )
 def test_what_outlives_an_inference(
     data: Any, where: str, most: int, monkeypatch: pytest.MonkeyPatch, tmp_path: Path

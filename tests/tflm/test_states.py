@@ -12,9 +12,11 @@ import streaming
 from stepping import STEPS, differing
 
 import tflm_memopt
+from tflm_memopt.errors import ModelError
 from tflm_memopt.lower.records import HEADER, RING
 from tflm_memopt.lower.rewrite import programs
 from tflm_memopt.model.reader import read
+from tflm_memopt.runtime import host
 from tflm_memopt.runtime.stimuli import Steps
 from tflm_memopt.runtime.verify import verify
 from tflm_memopt.runtime.wheel import interpreter
@@ -125,3 +127,20 @@ def _beginning_otherwise(model: bytes) -> bytes:
     rings["fill"] ^= 64
     at = model.index(program) + int(header["rings"])
     return model[:at] + rings.tobytes() + model[at + rings.nbytes :]
+
+
+def test_another_programs_state_is_refused() -> None:
+    """As large as its own, and left by a model of other weights: it would be read as rows. A reset makes it usable."""
+    (own,), (other,) = (
+        programs(read(tflm_memopt.optimize(streaming.mixed(seed), seconds=0).model).graph) for seed in (1, 2)
+    )
+    state, x = host.new_state(own), np.zeros(16, np.int8)
+    for _ in range(2):
+        host.run(own, [x], [4], state)
+    assert state.nbytes == host.state_bytes(other)
+    kept = state.copy()
+    with pytest.raises(ModelError, match="the state is that of another program"):
+        host.run(other, [x], [4], state)
+    assert np.array_equal(state, kept)
+    state[:] = 0
+    host.run(other, [x], [4], state)

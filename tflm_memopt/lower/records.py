@@ -41,7 +41,7 @@ TENSOR = np.dtype([
 ])  # fmt: skip
 RING = np.dtype([
     ("offset", "<u4"), ("row", "<u4"), ("depth", "<u2"), ("advance", "<u2"), ("fill", "u1"), ("window", "u1"),
-    ("reserved", "u1", (2,)),
+    ("key", "<u2"),
 ])  # fmt: skip
 LANE = np.dtype([("offset", "<u4"), ("depth", "<u4"), ("rows", "<u2"), ("reserved", "<u2")])
 OP = np.dtype([

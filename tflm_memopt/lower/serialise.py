@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import asdict, fields
 from functools import cache
 from typing import Any, TypeVar
+from zlib import crc32
 
 import numpy as np
 from numpy.typing import NDArray
@@ -64,6 +65,7 @@ from tflm_memopt.plan.firing.order import ORDER, Order
 Array = NDArray[Any]
 _WHOLE = ("offset", "height", "width", "channels", "depth", "base", "layout")
 _TILES = ("accumulator", "tile", "groups", "group_channels")
+KEYS = 1 << 16
 _BLOCK = ("first_op", "n_ops", "counters", "strips")
 _WINDOW = ("kernel_h", "kernel_w", "stride_h", "stride_w", "dilation_h", "dilation_w", "pad_top", "pad_left")
 
@@ -75,9 +77,9 @@ def pack(program: Program) -> bytes:
     """
     start = _constants_start(program)
     known = ConstantPool(start)
-    _tables(program, known)
+    identity = crc32(b"".join((*_tables(program, known), bytes(known.data))))
     constants = ConstantPool(start, known.stored)
-    orders, rings = _orders(program, constants), _rings(program, constants)
+    orders, rings = _orders(program, constants), _rings(program, identity, constants)
     tensors, ops, blocks = _tables(program, constants)
     at = HEADER.itemsize
     header = _record(HEADER, "header", {
@@ -163,11 +165,17 @@ def _bits(firings: tuple[int, ...], count: int) -> Array:
     return np.packbits(np.isin(np.arange(count // 8 * 8 + 8), firings), bitorder="little")
 
 
-def _rings(program: Program, constants: ConstantPool) -> int:
-    """Where the rings of the state are, one empty record behind them; 0 where there are none."""
+def _rings(program: Program, identity: int, constants: ConstantPool) -> int:
+    """Where the rings of the state are, one empty record behind them; 0 where there are none.
+
+    identity: of the program. Other programs seldom have the same keys: they refuse its state.
+    """
     if not program.rings:
         return 0
-    records = [_record(RING, f"ring {i}", asdict(ring)) for i, ring in enumerate(program.rings)]
+    records = [
+        _record(RING, f"ring {i}", {**asdict(ring), "key": 1 + identity % (KEYS - ring.depth)})
+        for i, ring in enumerate(program.rings)
+    ]
     return constants.add(np.frombuffer(b"".join([*records, bytes(RING.itemsize)]), "<u4"), "<u4")
 
 

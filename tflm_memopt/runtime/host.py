@@ -36,6 +36,7 @@ class Status(enum.IntEnum):
     FIRINGS = -9
     FRAME = -10
     KERNEL = -11
+    STATE = -14
     INDEX = -20
 
     @property

@@ -161,7 +161,7 @@ static inline uint32_t tmo_older_rows(const tmo_tensor *t) { return tmo_in_ring(
 static inline uint32_t tmo_ring_offset(const void *program, const void *state, const tmo_tensor *t, uint32_t y) {
   const uint32_t i = tmo_ring_number(t);
   const tmo_ring *const ring = &tmo_rings(program)[i];
-  const uint32_t oldest = ((const uint16_t *)state)[i] - 1u;
+  const uint32_t oldest = (uint32_t)((const uint16_t *)state)[i] - ring->key;
   return ring->offset + (oldest + ring->depth + y) % ring->depth * ring->row;
 }
 

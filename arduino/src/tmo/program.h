@@ -237,9 +237,10 @@ typedef struct {
 
 /* The state is what one run leaves for the next: io[n_inputs + n_outputs], 4-aligned. Whoever sets all its bytes to 0 resets it.
  *
- * First a uint16_t for each ring: 0, or 1 + the slot of its oldest row. Then their rows: row y, counted from the oldest one, is in slot
+ * First a uint16_t for each ring: 0, or its key + the slot of its oldest row. Then their rows: row y, counted from the oldest one, is in slot
  * (oldest + y) % depth. Ring after ring, a run that finds 0 sets all rows to `fill`, and one that ends well steps on by `advance` slots: as many
- * rows as have been written to it, over the oldest ones.
+ * rows as have been written to it, over the oldest ones. Keys are drawn from the program, at least 1, so that no key + slot is above UINT16_MAX: a
+ * run that finds another number has the state of another program, and ends with TMO_ERROR_STATE.
  *
  * Of a tensor of TMO_LAYOUT_STATE + i whose base is the state, row y is that of the ring. Of any other, the ring has the `rows` rows before row 0,
  * its last one being row -1: they are read as if they were there, and are no padding. */
@@ -250,7 +251,7 @@ typedef struct {
   uint16_t advance;
   uint8_t fill;
   uint8_t window; /* 1: it has no rows, but counts runs up to `depth`: one that ends before ends with TMO_WAIT, the window is not full */
-  uint8_t reserved[2];
+  uint16_t key;   /* that of the program */
 } tmo_ring;
 
 /* One view of a tensor. Row y lives at base + offset + (y % depth) * width * channels, or in lanes.

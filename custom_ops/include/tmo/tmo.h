@@ -29,6 +29,7 @@ typedef enum {
   TMO_ERROR_KERNEL = -11,   /* this build left out what the program needs: TMO_KINDS, TMO_PACKINGS, TMO_PARTS; or nobody said tmo_own_use() */
   TMO_ERROR_LINK = -12,     /* rows of another device are missing, late or damaged, or it began again */
   TMO_ERROR_PEER = -13,     /* another device runs a program of another conversion */
+  TMO_ERROR_STATE = -14,    /* the state is that of another program: set all its bytes to 0 */
   TMO_ERROR_INDEX = -20     /* an input holds an index that its table does not have; outputs are not valid */
 } tmo_status;
 
