@@ -68,7 +68,8 @@ class Device:
     def _send(self, _context: Any, _peer: int, bytes_: Any, count: int) -> int:
         taken = self.rng.randint(0, count)
         self.pending += bytes(bytes_[:taken])
-        whole = self.pending.startswith(b"TM") and len(self.pending) >= HEAD + ROW
+        size = int.from_bytes(self.pending[16:18], "little") if len(self.pending) >= HEAD else 0
+        whole = self.pending.startswith(b"TM") and len(self.pending) >= HEAD + size > HEAD
         if self.fault is not None and self.pending.startswith(b"T") and not whole:
             return taken  # a fault takes a message
         if self.fault is not None and whole and self.rng.random() < 0.3:

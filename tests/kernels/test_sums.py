@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from kernels import networks
+from kernels import naive, networks
 from kernels.programs import lower
 
 from tflm_memopt.lower.program import Program, ProgramBlock, ProgramOp, ProgramTensor, WalkRecord
@@ -86,6 +86,19 @@ def test_sums_run_in_tiles() -> None:
 def test_what_adds_sums_is_checked(changes: dict[str, Any], status: Status) -> None:
     tensors = (rows(15, 1), rows(10, 2), rows(5, 3))
     assert checked(tensors, dataclasses.replace(ADDING, **changes), 2) is status
+
+
+@pytest.mark.parametrize("tile", [0, 2])
+def test_more_channels_than_the_kernel_makes_at_once(tile: int) -> None:
+    rng = np.random.default_rng(tile)
+    weights = rng.integers(-127, 128, (70, 1, 1, 2), dtype=np.int8)
+    walk = WalkRecord(4, 4, 4) if tile else None
+    tensors = (rows(2, 1), dataclasses.replace(rows(210, 2), walk=walk))
+    op = dataclasses.replace(MAKING, weights=weights, tile=tile)
+    program = Program(1, 1, 8 if tile else 2, 8 if tile else 4, tensors, (op,), (ProgramBlock(0, 1, 0, int(tile > 0)),))
+    x = rng.integers(-128, 128, (4, 3, 2), np.int8)
+    (made,) = host.run(pack(program), [x.ravel()], [12 * 210])
+    np.testing.assert_array_equal(made.reshape(4, 3, 210), naive.output(op, [x], (4, 3, 210)))
 
 
 @pytest.mark.parametrize("kind", [Kind.SUMS, Kind.ADD_SUMS])

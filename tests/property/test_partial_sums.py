@@ -9,7 +9,7 @@ from in_sums import in_parts
 from models import Net
 from property.networks import Recipe, build, recipes
 from property.oracle import assert_arena_as_predicted, assert_same_bytes, convert
-from property.test_random_models import MANY, QUICK, drawn, running
+from property.test_random_models import QUICK, SOME, drawn, running
 
 from tflm_memopt.ops.kinds import Kind
 from tflm_memopt.ops.rowop import RowOp
@@ -39,7 +39,7 @@ def test_random_networks(recipe: Recipe) -> None:
 
 
 @pytest.mark.slow
-@MANY
+@SOME
 @given(recipes())
 def test_many_random_networks(recipe: Recipe) -> None:
     examine_parts(recipe)

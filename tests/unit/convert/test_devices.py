@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 import shutil
 from collections.abc import Callable
@@ -19,10 +20,13 @@ import tflm_memopt
 from tflm_memopt.check.checker import check
 from tflm_memopt.cli.devices import device_files
 from tflm_memopt.cli.main import main
+from tflm_memopt.convert.devices import bytes_sent, with_fan_in
 from tflm_memopt.convert.request import request
 from tflm_memopt.errors import DoesNotFit, MemoptError, PlanError, UsageError
+from tflm_memopt.model.reader import read
 from tflm_memopt.options import DEFAULTS
 from tflm_memopt.plan.plan import Block
+from tflm_memopt.rewrite.shares import Way
 from tflm_memopt.targets.boards import board
 
 SHAPES = EXAMPLE
@@ -108,6 +112,46 @@ def dense(width: int = 32) -> bytes:
     for _ in range(3):
         x = net.fully_connected(x, width)
     return net.model(x)
+
+
+def layers_in_sums(*widths: int, devices: int = 2) -> list[int]:
+    """Of dense layers of these widths, all by channels otherwise."""
+    net = Net()
+    x = net.input((1, widths[0]))
+    for units in widths[1:]:
+        x = net.fully_connected(x, units)
+    graph = read(net.model(x)).graph
+    found = with_fan_in(graph, {op.index: Way.CHANNELS for op in graph.ops}, devices)
+    return [index for index, way in found.items() if way is Way.INPUTS]
+
+
+def test_layers_that_read_more_than_their_sums_are_split_by_inputs() -> None:
+    """Three bytes a sum: less than a third of what is read. The last layer's sums meet on the first device, in one
+    message of 24 + 3 * 20; by channels there are three, of 72 + 20 + 10.
+    """
+    assert layers_in_sums(8, 60, 20, 20) == [2]
+    assert layers_in_sums(8, 62, 20, 20) == [1, 2]
+    assert layers_in_sums(8, 62, 20, 60) == [1]
+
+
+def test_all_that_read_a_tensor_are_split_alike() -> None:
+    """What one of them gets whole, the others may have as well."""
+    for units, wanted in ((40, Way.INPUTS), (48, Way.CHANNELS)):
+        net = Net()
+        x = net.fully_connected(net.input((1, 8)), 300)
+        outputs = [net.fully_connected(net.fully_connected(x, units), 300) for _ in range(2)]
+        graph = read(net.model(*outputs)).graph
+        found = with_fan_in(graph, {op.index: Way.CHANNELS for op in graph.ops}, 2)
+        assert [found[op.index] for op in graph.ops if op.inputs[0] == graph.ops[0].outputs[0]] == [wanted] * 2
+
+
+def test_sums_that_no_message_holds_are_not_sent() -> None:
+    """A row of sums takes three times the bytes of a row of the output."""
+    net = Net()
+    x = net.conv2d(net.conv2d(net.input((1, 2, 1200, 1)), 200), 40)
+    graph = read(net.model(net.conv2d(x, 2))).graph
+    assert with_fan_in(graph, {op.index: Way.CHANNELS for op in graph.ops}, 2)[1] is Way.CHANNELS
+    assert bytes_sent(graph, {**dict.fromkeys(range(3), Way.CHANNELS), 1: Way.INPUTS}, 2) == math.inf
 
 
 CORE: dict[str, Any] = {"core": "cortex-m4", "clock": "80MHz"}

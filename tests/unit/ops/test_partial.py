@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from in_sums import in_parts
 from models import Net
 
+from tflm_memopt.lower import operands
 from tflm_memopt.model import writer
 from tflm_memopt.model.reader import read
 from tflm_memopt.ops.kinds import Kind
@@ -41,6 +43,14 @@ def test_a_sum_takes_as_many_bytes_as_its_bound_needs(nbytes: int) -> None:
 def test_operands_keep_their_bytes_in_another_order() -> None:
     assert in_order(0x2_0321, (2, 0, 1)) == 0x2_0213
     assert in_order(0x31, (1, 0)) == 0x13
+
+
+def test_an_operator_keeps_them_too() -> None:
+    adding = [
+        op for op in to_row_ops(read(parts()).graph).values() if isinstance(op, RowOp) and op.kind is Kind.ADD_SUMS
+    ]
+    odd = replace(adding[0], param=0x32)
+    assert [operands.in_order(odd, order)["param"] for order in ((0, 1), (1, 0))] == [0x32, 0x23]
 
 
 def parts() -> bytes:
