@@ -1,7 +1,8 @@
 """Object files for tests, each compiled once: by the next test or worker, or in the next run, it is only copied.
 
-What is kept is found by a digest of the compiler's version, its flags, and all that it reads: the source with every
-header in its place, and its comments, which some warnings look at. A line's number counts, the file's folder does not.
+What is kept (kept.py) is found by a digest of the compiler's version, its flags, and all that it reads: the source with
+every header in its place, and its comments, which some warnings look at. A line's number counts, the file's folder does
+not.
 """
 
 from __future__ import annotations
@@ -12,14 +13,11 @@ import os
 import re
 import shutil
 import subprocess
-import tempfile
-import time
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-KEPT = Path(tempfile.gettempdir()) / f"tmo_objects_{os.getuid()}"
-UNUSED = 24 * 3600
-"""Seconds after which an object that nobody asked for is deleted."""
+import kept
+
 _MARKER = re.compile(rb'^(# \d+ ")(?:[^"\n]*/)?([^"/\n]*")', re.MULTILINE)
 """The preprocessor's line numbers, up to the name of the file."""
 
@@ -34,15 +32,12 @@ def objects(command: Sequence[str | Path], sources: Iterable[Path], folder: Path
 
 def _object(command: list[str], source: Path, folder: Path) -> Path:
     made = folder / f"{source.stem}.o"
-    kept = _kept() / f"{digest(command, source, folder)}.o"
-    try:
-        shutil.copyfile(kept, made)
-        os.utime(kept)
-    except FileNotFoundError:
+    name = f"{digest(command, source, folder)}.o"
+    if found := kept.find(name):
+        made.write_bytes(found)
+    else:
         _run([*command, "-c", str(source), "-o", str(made)], folder)
-        partial = kept.with_suffix(f".{os.getpid()}")  # others may compile the same one
-        shutil.copyfile(made, partial)
-        partial.replace(kept)
+        kept.keep(name, made.read_bytes())
     return made
 
 
@@ -66,15 +61,3 @@ def _version(compiler: str) -> tuple[str, str]:
     """Two compilers may say the same version."""
     path = os.path.realpath(shutil.which(compiler) or compiler)
     return path, subprocess.run([compiler, "--version"], capture_output=True, text=True, check=True).stdout
-
-
-@functools.cache
-def _kept() -> Path:
-    KEPT.mkdir(mode=0o700, exist_ok=True)
-    for path in KEPT.iterdir():
-        try:
-            if path.stat().st_mtime < time.time() - UNUSED:
-                path.unlink()
-        except FileNotFoundError:  # by another worker
-            pass
-    return KEPT

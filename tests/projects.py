@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from compiling import objects
 from conftest import ROOT
 
 TFLM = runpy.run_path(str(ROOT / "scripts/tflm2023.py"))
@@ -92,8 +93,7 @@ def compile_library(folder: Path, *flags: str) -> list[Path]:
     source = folder / "arduino/libraries/tflm-memopt/src"
     if not source.exists():
         return []
-    run("gcc", "-std=c11", *STRICT, *flags, f"-I{source}", "-c", *sorted(source.glob("*.c")), cwd=source)
-    return sorted(source.glob("*.o"))
+    return objects(["gcc", "-std=c11", *STRICT, *flags, f"-I{source}"], sorted(source.glob("*.c")), source)
 
 
 def told(
@@ -102,7 +102,7 @@ def told(
     """What a project prints in its first rounds, in one of the TFLMs. The library is that of the Arduino project."""
     unpack(files, folder, arena)
     guards = [flag for flag in flags if flag.startswith("-fsanitize")]
-    objects = compile_library(folder, *guards)
+    library = compile_library(folder, *guards)
     (sketch,) = folder.glob("arduino/*/*.ino")
     main = {"arduino": sketch.parent, "platformio": folder / "platformio/src", "esp-idf": folder / "esp-idf/main"}[
         project
@@ -114,10 +114,10 @@ def told(
     if project != "esp-idf":
         shutil.copy(CORE / "main.cpp", main / "start.cpp")
         platform += [f"-I{CORE}", "-include", "Arduino.h"]
-    sketches = [argument for path in main.glob("*.ino") for argument in ("-x", "c++", str(path))]
     source = folder / "arduino/libraries/tflm-memopt/src"
     shared = any(b"RegisterRegionShared" in data for name, data in files.items() if name.endswith("_ops.h"))
-    cpp = [*sorted(main.glob("*.cpp")), *([source / f"tmo_tflm{'_cores' * shared}.cpp"] if objects else [])]
-    run("g++", "-std=gnu++17", *STRICT, "-c", *flags, f"-I{source}", *tflm.flags, *platform, *cpp, *sketches, cwd=main)
-    run("g++", *guards, *sorted(main.glob("*.o")), *objects, *tflm.link, "-pthread", "-o", "program", cwd=main)
+    cpp = [*sorted(main.glob("*.cpp")), *([source / f"tmo_tflm{'_cores' * shared}.cpp"] if library else [])]
+    command = ["g++", "-std=gnu++17", *STRICT, *flags, f"-I{source}", *tflm.flags, *platform]
+    made = objects(command, cpp, main) + objects([*command, "-x", "c++"], main.glob("*.ino"), main)
+    run("g++", *guards, *made, *library, *tflm.link, "-pthread", "-o", "program", cwd=main)
     return run(main / "program", cwd=main, LOOPS=str(loops))

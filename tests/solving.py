@@ -1,16 +1,21 @@
 """CP-SAT, asked each question once: tests convert the same models, whose conversions have problems in common.
 
-With one thread, a seed and deterministic time, an answer depends on the program and the parameters alone. Nothing
-leaves the process, so that what is kept is always that of these sources; `forget()` before a test that asks whether
-CP-SAT says the same twice.
+With one thread, a seed and deterministic time, an answer depends on CP-SAT's version, the program and the parameters
+alone: it is kept under a digest of these (kept.py), for other workers and runs, too. A test that asks whether CP-SAT
+says the same twice does so `afresh()`.
 
 A module of its own: tests that import conftest get another copy of it than pytest has.
 """
 
 from __future__ import annotations
 
-from collections import OrderedDict
+import contextlib
+import hashlib
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
+
+import kept
+import ortools
 
 from tflm_memopt.plan import cp_sat
 from tflm_memopt.plan.layout import offsets
@@ -18,30 +23,46 @@ from tflm_memopt.plan.layout import offsets
 if TYPE_CHECKING:
     from ortools.sat.python import cp_model
 
-KEPT = 500
-"""Answers; the one that nobody asked for longest goes first."""
-_SOLVED: OrderedDict[tuple[object, str, str], tuple[cp_model.CpSolver, cp_model.CpSolverStatus]] = OrderedDict()
 _SOLVER = cp_sat.solver
 
 
 class Solver:
-    """Like CpSolver: another one answers in its place if it has solved the same program with the same parameters."""
+    """Like CpSolver, which it asks only what is not kept."""
 
     def __init__(self, seconds: float, seed: int) -> None:
-        self._one = _SOLVER(seconds, seed)
+        self._asked, self._kept = _SOLVER(seconds, seed), None
 
     def __getattr__(self, name: str) -> Any:
-        return getattr(self._one, name)
+        return getattr(self._asked, name)
+
+    @property
+    def response_proto(self) -> Any:
+        return self._kept or self._asked.response_proto
+
+    def value(self, expression: cp_model.LinearExprT) -> int:
+        return int(_helper().ResponseHelper.value(self.response_proto, expression))
+
+    def boolean_value(self, literal: cp_model.LiteralT) -> bool:
+        return bool(_helper().ResponseHelper.boolean_value(self.response_proto, literal))
 
     def solve(self, model: cp_model.CpModel) -> cp_model.CpSolverStatus:
-        key = type(self._one).solve, str(model.proto), str(self._one.parameters)  # some test may patch CP-SAT
-        if key not in _SOLVED:
-            _SOLVED[key] = self._one, self._one.solve(model)
-            if len(_SOLVED) > KEPT:
-                _SOLVED.popitem(last=False)
-        _SOLVED.move_to_end(key)
-        self._one, status = _SOLVED[key]
-        return status
+        if type(self._asked).solve.__module__ != cp_sat.MODULE:  # some test patches it
+            return self._asked.solve(model)
+        key = repr((ortools.__version__, str(model.proto), str(self._asked.parameters)))
+        name = f"{hashlib.sha256(key.encode()).hexdigest()}.answer"
+        if (answer := kept.find(name)) is None:
+            self._asked.solve(model)
+            answer = str(self._asked.response_proto).encode()
+            kept.keep(name, answer)
+        self._kept = _helper().CpSolverResponse()
+        self._kept.parse_text_format(answer.decode())
+        return self._kept.status
+
+
+def _helper() -> Any:
+    from ortools.sat.python import cp_model_helper  # noqa: PLC0415 (see cp_sat.load)
+
+    return cp_model_helper
 
 
 def install() -> None:
@@ -49,7 +70,13 @@ def install() -> None:
     cp_sat.solver = Solver  # type: ignore[assignment]
 
 
-def forget() -> None:
-    """Of the planner's own layouts, too."""
-    _SOLVED.clear()
+@contextlib.contextmanager
+def afresh() -> Iterator[None]:
+    """Layouts are made and problems solved as if nobody had done so before, and nothing is kept."""
     offsets.forget()
+    cp_sat.solver = _SOLVER
+    try:
+        yield
+    finally:
+        install()
+        offsets.forget()

@@ -16,6 +16,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from compiling import objects
+
 from tflm_memopt.ops.packing import TARGETS, Family
 
 HERE = Path(__file__).parent
@@ -201,14 +203,13 @@ def build(
         "core_stack_bytes": core.stack,
     }  # fmt: skip
     linker = [f"-Wl,--defsym={name}={value:#x}" for name, value in places.items()]
-    linker += [
-        "-nostartfiles",
-        "-Wl,--gc-sections",
-        f"-T{HERE / 'image.ld'}",
-        *(["--specs=nano.specs"] if core.is_arm else []),
-    ]
+    linker += ["-nostartfiles", "-Wl,--gc-sections", f"-T{HERE / 'image.ld'}"]
+    specs = ["--specs=nano.specs"] if core.is_arm else []
+    command = [core.prefix + "gcc", *compile_flags(core), *flags, *specs]
     partial = image.with_suffix(f".{os.getpid()}")  # others may build the same one
-    _run([core.prefix + "gcc", *compile_flags(core), *flags, *map(str, files), *linker, "-o", str(partial)])
+    with tempfile.TemporaryDirectory() as folder:
+        made = [file if file.suffix == ".o" else objects(command, [file], Path(folder))[0] for file in files]
+        _run([*command, *map(str, made), *linker, "-o", str(partial)])
     partial.replace(image)
 
 

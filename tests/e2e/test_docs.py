@@ -86,6 +86,7 @@ def test_the_readme_states_the_speed_that_was_counted() -> None:
     assert said in " ".join((ROOT / "README.md").read_text(encoding="utf-8").split())
 
 
+@pytest.mark.slow
 def test_the_readme_states_the_milliseconds_of_today() -> None:
     """Of kws, where that model is at hand."""
     said = " ".join((ROOT / "README.md").read_text(encoding="utf-8").split())

@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from compiling import objects
 from conftest import ROOT
 from kernels import camera
 
@@ -133,14 +134,12 @@ class Toolchain:
 
     def compile(self, folder: Path, sources: Iterable[Path], *flags: str) -> list[Path]:
         """Object files in `folder`, which is empty."""
-        common = [*self.machine, "-O1", *STRICT, f"-I{HERE / 'core'}", f"-I{LIBRARY / 'src'}", *self.tflm.flags, "-c"]
+        common = [*self.machine, "-O1", *STRICT, f"-I{HERE / 'core'}", f"-I{LIBRARY / 'src'}", *self.tflm.flags]
         c, cpp = [], []
         for path in sorted(sources):
             (c if path.suffix in (".c", ".S") else cpp).append(path)
-        if c:
-            run(f"{self.prefix}gcc", "-std=gnu11", *common, *c, cwd=folder)
-        run(f"{self.prefix}g++", "-std=gnu++14", *common, *flags, *cpp, cwd=folder)
-        return sorted(folder.glob("*.o"))
+        made = objects([f"{self.prefix}gcc", "-std=gnu11", *common], c, folder)
+        return made + objects([f"{self.prefix}g++", "-std=gnu++14", *common, *flags], cpp, folder)
 
 
 M4 = ("-mcpu=cortex-m4", "-mthumb", "-mfloat-abi=hard", "-mfpu=fpv4-sp-d16")
@@ -162,8 +161,8 @@ def library(tmp_path_factory: pytest.TempPathFactory) -> Callable[[Toolchain], l
 
 def compile_sketch(tools: Toolchain, sketch: Path, out: Path, *defines: str) -> list[Path]:
     """Object files of the sketch and of the stub core. The IDE puts Arduino.h in front of a sketch, too."""
-    sources = [HERE / "core/main.cpp", *sketch.parent.glob("*.cpp"), *sketch.parent.glob("*.c")]
-    return tools.compile(out, sources, *defines, "-include", "Arduino.h", "-x", "c++", str(sketch))
+    sources = [HERE / "core/main.cpp", sketch, *sketch.parent.glob("*.cpp"), *sketch.parent.glob("*.c")]
+    return tools.compile(out, sources, *defines, "-include", "Arduino.h", "-x", "c++")
 
 
 @pytest.mark.slow
@@ -198,8 +197,8 @@ def run_sketch(tools: Toolchain, sketch: str, folder: Path, library: list[Path],
     out.mkdir()
     for ops in source.glob("*_ops.h"):  # its arena is that of 32-bit builds: a PC needs more
         ops.write_text(re.sub(r"(?<=arena_size = )\d+", str(PC_ARENA), ops.read_text()))
-    objects = [*compile_sketch(tools, source / f"{sketch}.ino", out, *defines), *library]
-    run("g++", *objects, *tools.tflm.link, "-pthread", "-o", "program", cwd=out)
+    made = [*compile_sketch(tools, source / f"{sketch}.ino", out, *defines), *library]
+    run("g++", *made, *tools.tflm.link, "-pthread", "-o", "program", cwd=out)
     return run(out / "program", cwd=out)
 
 

@@ -17,6 +17,7 @@ from functools import cache
 from pathlib import Path
 
 import pytest
+from compiling import objects
 from conftest import EXAMPLE, ROOT
 from models import Net
 
@@ -137,18 +138,12 @@ def test_it_compiles_as_the_project_says(board: str, tmp_path: Path) -> None:
     assert len(ours) == 3 and all(path.is_dir() for path in ours)
     assert build.standard == {"c": "gnu11", "cpp": "gnupp17"} and build.symbols == ("TF_LITE_STATIC_MEMORY",)
     assert {"main.cpp", "bare.c", "tmo_run.c", "tmo_tflm.cpp"} <= {path.name for path in build.sources}
-    flags = [*build.flags(CORES[boards()[board].core]), *STRICT, *(f"-D{symbol}" for symbol in build.symbols), "-c"]
-    objects = tmp_path / "objects"
-    objects.mkdir()
+    flags = [*build.flags(CORES[boards()[board].core]), *STRICT, *(f"-D{symbol}" for symbol in build.symbols)]
     c = [path for path in build.sources if path.suffix != ".cpp"]
     cpp = [path for path in build.sources if path.suffix == ".cpp"]
     plain = ["-fno-exceptions", "-fno-rtti", "-fno-threadsafe-statics", "-fno-use-cxa-atexit"]
-    for compiler in (
-        ["arm-none-eabi-gcc", "-std=gnu11", *flags, *c],
-        ["arm-none-eabi-g++", "-std=gnu++17", *plain, *flags, *TFLM["SPRING"].flags, *cpp],
-    ):
-        done = subprocess.run(compiler, cwd=objects, capture_output=True, text=True, check=False)
-        assert done.returncode == 0, done.stderr
+    made = objects(["arm-none-eabi-gcc", "-std=gnu11", *flags], c, tmp_path)
+    made += objects(["arm-none-eabi-g++", "-std=gnu++17", *plain, *flags, *TFLM["SPRING"].flags], cpp, tmp_path)
     link = ["-nostartfiles", "--specs=nosys.specs", "-Wl,--gc-sections", "-Wl,--unresolved-symbols=ignore-all"]
     fits = [
         "arm-none-eabi-g++",
@@ -158,7 +153,7 @@ def test_it_compiles_as_the_project_says(board: str, tmp_path: Path) -> None:
         f"-T{build.script}",
     ]
     done = subprocess.run(
-        [*fits, *objects.glob("*.o"), "-o", "program.elf"], cwd=objects, capture_output=True, text=True, check=False
+        [*fits, *made, "-o", "program.elf"], cwd=tmp_path, capture_output=True, text=True, check=False
     )
     assert done.returncode == 0, done.stderr
 

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import compiling
+import kept
 import pytest
 
 pytestmark = pytest.mark.skipif(not shutil.which("gcc"), reason="no gcc")
@@ -20,13 +21,12 @@ FILES = {
 
 
 @pytest.fixture(autouse=True)
-def kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """An empty place for objects."""
-    folder = tmp_path / "kept"
-    monkeypatch.setattr(compiling, "KEPT", folder)
-    compiling._kept.cache_clear()
-    yield folder
-    compiling._kept.cache_clear()
+    monkeypatch.setattr(kept, "FOLDER", tmp_path / "kept")
+    kept.folder.cache_clear()
+    yield tmp_path / "kept"
+    kept.folder.cache_clear()
 
 
 @pytest.fixture(autouse=True)
@@ -98,18 +98,18 @@ def test_a_comment_that_a_warning_looks_at_counts(tmp_path: Path) -> None:
         returned(tree(tmp_path, **{"main.c": text % ""}))
 
 
-def test_what_is_refused_is_refused_again(tmp_path: Path, kept: Path) -> None:
+def test_what_is_refused_is_refused_again(tmp_path: Path, folder: Path) -> None:
     tree(tmp_path, **{"main.c": "int main(void) { int unused; return 0; }\n"})
     for _ in range(2):
         with pytest.raises(AssertionError, match="unused"):
             returned(tmp_path)
-    assert not list(kept.iterdir())
+    assert not list(folder.iterdir())
 
 
-def test_what_nobody_asks_for_is_deleted(tmp_path: Path, kept: Path) -> None:
+def test_what_nobody_asks_for_is_deleted(tmp_path: Path, folder: Path) -> None:
     assert returned(tree(tmp_path)) == 42
-    (made,) = kept.iterdir()
+    (made,) = folder.iterdir()
     os.utime(made, (0, 0))
-    compiling._kept.cache_clear()
-    compiling._kept()
-    assert not list(kept.iterdir())
+    kept.folder.cache_clear()
+    kept.folder()
+    assert not list(folder.iterdir())

@@ -31,8 +31,8 @@ def main(*arguments: str | Path) -> int:
 
 def test_two_runs_have_the_same_digests() -> None:
     once = converted()
-    solving.forget()
-    name, again = SCRIPT["convert"](CASES[0])
+    with solving.afresh():
+        name, again = SCRIPT["convert"](CASES[0])
     assert once[name] == again
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from conftest import EXAMPLE, on_two_cores
+from conftest import EXAMPLE, on_two_cores, optimized
 from memories import svdf_network
 
 import tflm_memopt
@@ -57,9 +57,8 @@ def test_a_program_says_how_it_is_shared() -> None:
 
 
 def test_a_model_for_one_core_is_not_verified_on_two() -> None:
-    model = EXAMPLE.read_bytes()
     with pytest.raises(UsageError) as raised:
-        tflm_memopt.verify(model, tflm_memopt.optimize(model).model, steps=Steps(cores=2))
+        tflm_memopt.verify(EXAMPLE.read_bytes(), optimized(EXAMPLE), steps=Steps(cores=2))
     assert raised.value.code == "verify_cores"
 
 

@@ -193,16 +193,16 @@ def test_the_bound_of_cliques_sees_what_no_moment_does() -> None:
 
 def test_layouts_do_not_depend_on_the_machine_s_speed() -> None:
     problem = hard_problem()
-    solving.forget()
-    first = place(problem, seconds=0.01)
-    solving.forget()
-    assert place(problem, seconds=0.01) == first
+    with solving.afresh():
+        first = place(problem, seconds=0.01)
+    with solving.afresh():
+        assert place(problem, seconds=0.01) == first
 
 
 def test_what_was_placed_before_costs_the_same_work() -> None:
     """Otherwise a plan would depend on what else the process has planned."""
     spent = []
-    solving.forget()
+    offsets.forget()
     for _ in range(2):
         meter = Meter(10.0)
         place(hard_problem(), seconds=0.05, meter=meter)
@@ -216,7 +216,7 @@ def test_what_was_placed_before_is_no_answer_where_less_may_be_spent(left: float
         meter = Meter(left)
         return place(hard_problem(), seconds=1.0, meter=meter), meter.log.seconds, list(meter.log.cut)
 
-    solving.forget()
+    offsets.forget()
     fresh = placed()
     assert fresh[2] == [SearchPart.LAYOUT]
     assert place(hard_problem(), seconds=1.0).proven
