@@ -46,6 +46,7 @@ REFUSED: list[tuple[str, Change, Status]] = [
     ("no such operand", op(0, inputs=(4,)), Status.OP),
     ("producer that comes later", op(1, producers=(0, 2)), Status.OP),
     ("its own producer", op(1, producers=(1, 0)), Status.OP),
+    ("what it makes itself", op(1, inputs=(2, 2), producers=(1, 1)), Status.OP),
     ("producer of another tensor", op(2, producers=(0,)), Status.OP),
     ("ring without a producer", op(1, producers=(0, None)), Status.OP),
     ("ADD of one operand", op(1, inputs=(1,), producers=(0,), input_zero_points=(0,)), Status.OP),

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from kernels.samples import IN, patched
 from models import Net
+from moving import resize
 
 from tflm_memopt import optimize
 from tflm_memopt.lower.program import (
@@ -20,7 +21,7 @@ from tflm_memopt.lower.program import (
     ProgramTensor,
     WalkRecord,
 )
-from tflm_memopt.lower.records import ACCESS, FLAG_PER_CHANNEL, HEADER, OP, TENSOR
+from tflm_memopt.lower.records import ACCESS, COPY, FLAG_PER_CHANNEL, HEADER, MOVE, OP, TENSOR
 from tflm_memopt.lower.serialise import pack
 from tflm_memopt.model.reader import read
 from tflm_memopt.ops.kinds import Kind
@@ -186,3 +187,47 @@ def running(record: np.dtype[Any], number: int, fields: dict[str, int]) -> Statu
 )
 def test_sums_that_run_along(record: np.dtype[Any], number: int, fields: dict[str, int], status: Status) -> None:
     assert running(record, number, fields) is status
+
+
+@pytest.mark.parametrize(("channels", "status"), [(4095, Status.OK), (4096, Status.OP)])
+def test_sums_of_exponentials_stay_below_32_bits(channels: int, status: Status) -> None:
+    op = dataclasses.replace(GATED, kind=Kind.SOFTMAX, inputs=(0,), producers=(None,), input_zero_points=(0,), param=-9)
+    tensors = tuple(ProgramTensor(0, 1, 1, channels, 1, base=base) for base in (1, 2))
+    program = Program(1, 1, 8, 8, tensors, (op,), (ProgramBlock(0, 1, 0),))
+    assert host.check(pack(program), [channels], [channels]) is status
+
+
+def region_of(net: Net, output: int, **options: Any) -> tuple[bytearray, np.ndarray]:
+    """The program of a small network, and its operators' records, to be changed."""
+    (region,) = regions(read(optimize(net.model(output), seconds=0, **options).model))
+    image = bytearray(region.program)
+    header = np.frombuffer(image, HEADER, 1)[0]
+    return image, np.frombuffer(image, OP, header["n_ops"], header["ops"])
+
+
+def test_a_table_of_rows_lies_in_the_program() -> None:
+    net = Net(0)
+    x = net.conv2d(net.input((1, 4, 4, 2)), 2)
+    image, ops = region_of(net, resize(net, x, (7, 4)), without=("tiles",))
+    sizes = [32], [7 * 4 * 2]
+    assert host.check(bytes(image), *sizes) is Status.OK
+    (at,) = np.flatnonzero(ops["access"])
+    access = np.frombuffer(image, ACCESS, 1, ops["access"][at])
+    for rows, status in ((7, Status.OK), (6, Status.OP)):
+        access["table"] = len(image) - 2 * rows
+        assert host.check(bytes(image), *sizes) is status
+
+
+def test_moves_of_later_rows_stay_inside() -> None:
+    net = Net(0)
+    x = net.conv2d(net.input((1, 4, 4, 2)), 2)
+    image, ops = region_of(net, net.conv2d(net.transpose(x, (0, 2, 1, 3)), 2), without=("tiles",))
+    sizes = [32], [32]
+    assert host.check(bytes(image), *sizes) is Status.OK
+    (at,) = np.flatnonzero(ops["kind"] == Kind.COPY)
+    copy = np.frombuffer(image, COPY, 1, ops["weights"][at])
+    move = np.frombuffer(image, MOVE, 1, ops["weights"][at] + COPY.itemsize)
+    copy["period"] = 2
+    for step, status in ((0, Status.OK), (1 << 20, Status.OP), (-(1 << 20), Status.OP)):
+        move["phase_step"] = step
+        assert host.check(bytes(image), *sizes) is status

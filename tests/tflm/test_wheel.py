@@ -8,8 +8,10 @@ from typing import Any
 
 import numpy as np
 import pytest
+from models import Net
 from tflm.region_model import IN, WORKSPACE, expected, misaligned_model, program, region_model
 
+import tflm_memopt
 from tflm_memopt.errors import RuntimeUnavailable
 from tflm_memopt.runtime import interpreter, wheel
 from tflm_memopt.runtime.native import native_library
@@ -37,6 +39,14 @@ def test_the_memory_plan_is_honoured_and_the_operator_keeps_no_state() -> None:
     assert ours.arena.head == WORKSPACE
     node, tensors, io, planner = 64, 4 * 24, 2 * (64 + 32), 512
     assert ours.arena.tail <= node + tensors + io + planner
+
+
+def test_int16_goes_in_and_out() -> None:
+    net = Net(activations="INT16")
+    model = net.model(net.conv2d(net.conv2d(net.input((1, 8, 8, 2)), 8, kernel=(3, 3)), 2))
+    done = tflm_memopt.optimize(model, seconds=0)
+    assert done.report.changed
+    assert tflm_memopt.verify(model, done.model, runs=1).bit_exact
 
 
 @pytest.mark.parametrize(

@@ -7,6 +7,7 @@ import dataclasses
 import re
 import shutil
 import subprocess
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -15,12 +16,14 @@ from conftest import EXAMPLE, ROOT, optimized
 from kernels import networks
 from kernels.packings import packed
 from kernels.programs import lower
+from kernels.samples import good, tiled
 from unit.command import small
 
 import tflm_memopt
 from tflm_memopt.emit.kernels import Needs, Part, config_header, needs
 from tflm_memopt.lower.serialise import pack, unpack
 from tflm_memopt.model.reader import read
+from tflm_memopt.ops.kinds import Kind
 from tflm_memopt.ops.packing import Family
 from tflm_memopt.runtime import host
 from tflm_memopt.runtime.regions import regions
@@ -65,16 +68,39 @@ def test_the_parts_are_those_of_the_library() -> None:
     assert re.findall(r"TMO_PART_(\w+) = (\d+),", header) == [(part.name, str(int(part))) for part in Part]
 
 
-def test_a_build_refuses_what_needs_more_taps_than_it_has(tmp_path: Path) -> None:
-    """And nothing else: what the converter says of a program is what the library does."""
+def build_without(part: Part, folder: Path) -> Callable[[bytes], host.Status]:
+    """What tmo_check_build() of a build that lacks a part says of programs with one input and one output."""
     if (compiler := shutil.which("gcc") or shutil.which("clang")) is None:
         pytest.skip("needs gcc or clang")
-    sources, built = ROOT / "custom_ops", tmp_path / "check_build.so"
-    flags = Needs(0, (1 << 64) - 1, sum(1 << part for part in Part if part is not Part.TAPS)).flags
+    sources, built = ROOT / "custom_ops", folder / "check_build.so"
+    every = (1 << 64) - 1
+    flags = Needs(every ^ 1 << Kind.OWN, every, sum(1 << other for other in Part if other is not part)).flags
     command = [compiler, "-shared", "-fPIC", *flags, f"-I{sources / 'include'}"]
     subprocess.run([*command, str(sources / "src/tmo_check_build.c"), "-o", str(built)], check=True)
     check = ctypes.CDLL(str(built)).tmo_check_build
-    asked = set()
+
+    def said(program: bytes) -> host.Status:
+        image = np.zeros(len(program) + 16, np.uint8)
+        image = image[-image.ctypes.data % 16 :][: len(program)]
+        image[:] = np.frombuffer(program, np.uint8)
+        sizes = map(ctypes.c_size_t, (len(program), 1, 1, 1 << 30))
+        return host.Status(check(ctypes.c_void_p(image.ctypes.data), *sizes))
+
+    return said
+
+
+def test_a_build_without_tiles_refuses_blocks_of_one_strip(tmp_path: Path) -> None:
+    said = build_without(Part.TILES, tmp_path)
+    assert said(pack(good())) is host.Status.OK
+    (block,) = tiled().blocks
+    for strips in (1, 2):
+        program = pack(dataclasses.replace(tiled(), blocks=(dataclasses.replace(block, strips=strips),)))
+        assert said(program) is host.Status.KERNEL
+
+
+def test_a_build_refuses_what_needs_more_taps_than_it_has(tmp_path: Path) -> None:
+    """And nothing else: what the converter says of a program is what the library does."""
+    said, asked = build_without(Part.TAPS, tmp_path), set()
     for seed in range(24):
         rng = np.random.default_rng(seed)
         lowered = packed(lower(networks.draw_depthwise(rng), [], set(), rng), Family.MVE)
@@ -83,12 +109,8 @@ def test_a_build_refuses_what_needs_more_taps_than_it_has(tmp_path: Path) -> Non
         others = ({"activation": (-128, 100)}, {"output_zero_point": -127}, {"window": window})
         for other in (op, *(dataclasses.replace(op, **fields) for fields in others)):
             program = pack(dataclasses.replace(lowered.program, ops=(other,)))
-            image = np.zeros(len(program) + 16, np.uint8)
-            image = image[-image.ctypes.data % 16 :][: len(program)]
-            image[:] = np.frombuffer(program, np.uint8)
-            status = check(ctypes.c_void_p(image.ctypes.data), *map(ctypes.c_size_t, (len(program), 1, 1, 1 << 30)))
             needed = Part.TAPS in bits(needs([program]).parts)
-            assert host.Status(status) is (host.Status.KERNEL if needed else host.Status.OK), seed
+            assert said(program) is (host.Status.KERNEL if needed else host.Status.OK), seed
             assert needed == (other is not op)
             asked.add(needed)
     assert asked == {True, False}
