@@ -21,7 +21,7 @@ from tflm_memopt.kernels.descriptions.packed import packed_conv, packed_depthwis
 from tflm_memopt.kernels.descriptions.pixels import conv_pixel, depthwise_pixel
 from tflm_memopt.kernels.descriptions.windows import bottleneck_without_add, conv, inverted_bottleneck
 from tflm_memopt.kernels.instructions import DSP, ESP32S3, MVE, REF, RVV, InstructionTable, VectorUnit
-from tflm_memopt.kernels.language import Compute, Index, KernelProgram, Reg, Type, statements
+from tflm_memopt.kernels.language import Compute, For, Index, KernelProgram, Reg, Type, statements
 from tflm_memopt.kernels.meaning import run
 from tflm_memopt.kernels.operators import SUMMED
 from tflm_memopt.kernels.registers import assign
@@ -337,6 +337,17 @@ def test_more_vectors_than_registers() -> None:
     unit = VectorUnit(registers=32, group=8)
     assert "no room for v4 in 32 registers" in refused("kernel_registers", lambda: assign("a test", body, unit))
     assert sorted(assign("a test", body[:4] + body[5:9], unit).values()) == [0, 8, 16, 24]
+
+
+def test_what_a_loop_needs_in_each_turn_keeps_its_register_until_the_end() -> None:
+    before, total, late = (Reg(name, Type.INT32, "i") for name in ("before", "total", "late"))
+    turn = (
+        Compute("add", total, (total, before)),
+        Compute("copy", late, (Index.of(1),)),  # behind the last line that reads `before`
+        Compute("add", total, (total, late)),
+    )
+    body = [*(Compute("copy", reg, (Index.of(1),)) for reg in (before, total)), For("k", Index.of(3), turn)]
+    assert len(set(assign("a test", body, VectorUnit(registers=32, group=8)).values())) == 3
 
 
 # ---- the page ----
