@@ -127,6 +127,7 @@ def error_page() -> str:
         "| `own_form` | It has the form that its own description is for | describe that form, too | your own |",
         f"| `executable` | What the executor can run | {SMALLER} | all |",
         f"| `left_whole` | {LEFT_WHOLE} | fix shapes, unroll loops, one subgraph; or convert it again | all |",
+        "| `resource_variable` | A variable is read, and then assigned once | docs/models.md | those of variables |",
         "| `view` | It changes a shape only, and nobody asks for it | | RESHAPE and others |",
     ]
     return "\n".join(lines) + "\n"

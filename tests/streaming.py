@@ -64,6 +64,11 @@ class Streaming:
         tensor = self._moved(self.net.tensor(values.shape, "INT8", affine, data=values), 1)
         self._op("ASSIGN_VARIABLE", [self.handle(name, 1), tensor], [], None, 1)
 
+    def read_elsewhere(self, name: str, shape: Sequence[int], affine: Affine) -> None:
+        """READ_VARIABLE in the subgraph of CALL_ONCE."""
+        value = self._moved(self.net.tensor(shape, "INT8", affine), 1)
+        self._op("READ_VARIABLE", [self.handle(name, 1)], [value], None, 1)
+
     def window(self, name: str, x: int, old: int, *, axis: int = 1, first: int | None = None) -> int:
         """The last `old` rows before x, and x behind them; `first`: what they are filled with, by CALL_ONCE."""
         shape, affine = list(self.net.shape(x)), self.net.affine(x)
@@ -221,3 +226,32 @@ def passed_on(seed: int = 9) -> bytes:
 def filled(seed: int = 10) -> bytes:
     """A variable whose first value is another one than after a reset."""
     return mixed(seed, first=5)
+
+
+def assigned_nowhere(seed: int = 11) -> bytes:
+    """A variable that is only read: TFLM gives it no bytes."""
+    net = Net(seed)
+    streaming = Streaming(net, setup=False)
+    x = net.input((1, 2, 1, 4), (0.05, 3))
+    return net.model(net.conv2d(net.add(x, streaming.read("a", (1, 2, 1, 4), (0.05, 3)), out=(0.05, 3)), 4))
+
+
+def reshaped(seed: int = 12) -> bytes:
+    """A variable that is assigned in another shape than it is read in."""
+    net = Net(seed)
+    streaming = Streaming(net, setup=False)
+    x = net.input((1, 2, 1, 4), (0.05, 3))
+    y = net.conv2d(net.add(x, streaming.read("a", (1, 2, 1, 4), (0.05, 3)), out=(0.05, 3)), 4, out=(0.05, 3))
+    streaming.assign("a", net.reshape(y, (1, 1, 2, 4)))
+    return net.model(y)
+
+
+def shared(seed: int = 13) -> bytes:
+    """A variable that CALL_ONCE's subgraph reads as well."""
+    net = Net(seed)
+    streaming = Streaming(net)
+    x = net.input((1, 2, 1, 4), (0.05, 3))
+    y = net.conv2d(net.add(x, streaming.read("a", (1, 2, 1, 4), (0.05, 3)), out=(0.05, 3)), 4, out=(0.05, 3))
+    streaming.assign("a", y)
+    streaming.read_elsewhere("a", (1, 2, 1, 4), (0.05, 3))
+    return net.model(y)

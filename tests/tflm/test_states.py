@@ -88,6 +88,35 @@ def test_other_variables_stay_builtin(build: Callable[[], bytes]) -> None:
     assert differing(data, done.model, 50, (20, 21)) == 0
 
 
+@pytest.mark.parametrize(
+    ("build", "why"),
+    [
+        (streaming.reshaped, "variable 'a': it is INT8[1, 2, 1, 4] in one place, and INT8[1, 1, 2, 4] in another"),
+        (streaming.read_late, "variable 'a': it is assigned before it is read"),
+        (streaming.twice_assigned, "variable 'a': it is assigned 2 times in an inference, not once"),
+        (streaming.filled, "variable 'a': it is filled with something else than its zero point, which a reset gives"),
+        (streaming.partly, "variable 'a': an operator that makes its rows, or reads them, stays builtin"),
+    ],
+    ids=lambda x: getattr(x, "__name__", "why"),
+)
+def test_why_a_variable_stays_builtin(build: Callable[[], bytes], why: str) -> None:
+    data = build()
+    found = [op for op in tflm_memopt.inspect(data).operators if op.code == "resource_variable"]
+    assert {"VAR_HANDLE", "READ_VARIABLE"} <= {op.operator for op in found}
+    assert any(why in op.reason for op in found), [op.reason for op in found]
+    done = tflm_memopt.optimize(data, seconds=0)
+    assert differing(data, done.model, 30, (11,), least=2) == 0
+
+
+@pytest.mark.parametrize("build", [streaming.shared, streaming.assigned_nowhere])
+def test_variables_that_leave_a_model_whole(build: Callable[[], bytes]) -> None:
+    """One that another subgraph reads; and one that has no bytes: what is read of it is whatever lies there."""
+    data = build()
+    done = tflm_memopt.optimize(data, seconds=0)
+    assert done.model == data and not done.report.changed
+    assert {op.code for op in tflm_memopt.inspect(data).operators} == {"left_whole"}
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(("name", "total", "rings"), [("mww_okay_nabu_v2", 3_684, 3_152), ("mww_vad_v2", 1_652, 1_120)])
 def test_real_models(name: str, total: int, rings: int) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
 
@@ -25,7 +25,7 @@ from tflm_memopt.rewrite import canonicalise
 from tflm_memopt.rewrite.cells import with_cells
 from tflm_memopt.rewrite.int8_io import Int8Interface
 from tflm_memopt.rewrite.parts import PART
-from tflm_memopt.rewrite.states import is_setup, with_states
+from tflm_memopt.rewrite.states import builtin_variables, is_setup, reads_unassigned, with_states
 from tflm_memopt.rewrite.tiling import Tiling, tiled
 from tflm_memopt.rowgraph import rings, second_pass
 from tflm_memopt.rowgraph.fold import without_dead_channels
@@ -73,13 +73,26 @@ def understand(graph: Graph, whole: str = "") -> Understood:
             and (len(op.stands_for) > 1 or PIECE in op.options or not _in(graph, (*op.inputs, *op.outputs)))
             for i in op.stands_for
         )
-        understood = Understood(_activations_only(canonical), support)
+        understood = Understood(_activations_only(canonical), {**support, **_variables(graph, support, left_alone)})
         if canonical.states and undone <= left_alone:
             understood = rings.with_rings(understood)
             undone = rings.broken(understood, partition(understood.graph, understood.support))
         if undone <= left_alone:
             return understood
         left_alone |= undone
+
+
+def _variables(
+    graph: Graph, support: Mapping[int, RowOp | Unsupported], left_alone: Collection[int]
+) -> Mapping[int, Unsupported]:
+    """Why operators on resource variables stay builtin; those of states are gone."""
+    why = builtin_variables(graph, left_alone)
+    said = "A resource variable must be read, and then assigned once, as rows that stay for the next inference"
+    return {
+        i: Unsupported("resource_variable", said, why[i], "docs/models.md, section state")
+        for i in support.keys() & why.keys()
+        if not isinstance(support[i], RowOp)
+    }
 
 
 def _in(graph: Graph, tensors: tuple[int, ...]) -> bool:
@@ -116,7 +129,7 @@ def left_whole(model: Model, ops: Ops = "region") -> str:
         return DYNAMIC
     if any(model.graph.tensors[t].constant for t in model.graph.inputs):
         return CONSTANT_INPUT
-    return UNWRITTEN if _reads_unwritten(model.graph) else other_shape(model.graph)
+    return UNWRITTEN if _reads_unwritten(model.graph) or reads_unassigned(model.graph) else other_shape(model.graph)
 
 
 def _reads_unwritten(graph: Graph) -> bool:

@@ -37,7 +37,7 @@ class _Uses:
 def with_states(graph: Graph, left_alone: Collection[int] = ()) -> Graph:
     """The model's first subgraph with its variables as states, but those that the operators `left_alone` use."""
     uses = _uses(graph)
-    states = {key: op for key, use in uses.items() if (op := _state(graph, use, left_alone))}
+    states = {key: op for key, use in uses.items() if isinstance(op := _state(graph, use, left_alone), Op)}
     setup = _setup(graph)
     while spoilt := {once for once, keys in setup.items() if once in left_alone or not keys <= states.keys()}:
         setup = {once: keys for once, keys in setup.items() if once not in spoilt}
@@ -46,6 +46,31 @@ def with_states(graph: Graph, left_alone: Collection[int] = ()) -> Graph:
     if not states and not setup:
         return graph
     return _with_tensors(graph, {key: uses[key] for key in states}, states, setup.keys())
+
+
+def builtin_variables(graph: Graph, left_alone: Collection[int] = ()) -> Mapping[int, str]:
+    """Why each operator on a variable that is no state stays builtin, by its index.
+
+    A variable that is one all the same stays with another, or with a subgraph that does more than to fill them.
+    """
+    handles, uses = _handles(graph), _uses(graph)
+    why = {key: _state(graph, use, left_alone) for key, use in uses.items()}
+    with_others = "its subgraph fills variables that stay builtin, too"
+    said = {key: f"{_named(key)}: {with_others if isinstance(found, Op) else found}" for key, found in why.items()}
+    of_op = ((op.index, handles.get(t)) for op in graph.ops for t in (*op.inputs[:1], *op.outputs[:1]))
+    return {index: said[key] for index, key in of_op if key in said}
+
+
+def reads_unassigned(graph: Graph) -> bool:
+    """Whether a variable is read that no subgraph assigns: it has no bytes, and TFLM copies none of them."""
+    return any(
+        any(op.type == READ for op in use.ops) and not (use.assigned or any(op.type == ASSIGN for op in use.ops))
+        for use in _uses(graph).values()
+    )
+
+
+def _named(key: Variable) -> str:
+    return f"variable '{key[1].decode(errors='replace')}'"
 
 
 def is_setup(graph: Graph) -> bool:
@@ -93,22 +118,31 @@ def _look_into(other: Graph, uses: Mapping[Variable, _Uses]) -> None:
                 use.elsewhere = True
 
 
-def _state(graph: Graph, use: _Uses, left_alone: Collection[int]) -> Op | None:
-    """The operator that assigns a variable which is a state; None for any other variable."""
+def _state(graph: Graph, use: _Uses, left_alone: Collection[int]) -> Op | str:
+    """The operator that assigns a variable which is a state; of any other variable, why it is none."""
     assigns = [op for op in use.ops if op.type == ASSIGN]
-    if use.elsewhere or len(assigns) != 1 or use.ops[-1] is not assigns[0] or len(use.ops) < 2:
-        return None
+    if use.elsewhere:
+        return "another subgraph does more than to assign it, or its handle goes elsewhere"
+    if len(assigns) != 1:
+        return f"it is assigned {len(assigns)} times in an inference, not once"
+    if len(use.ops) < 2:
+        return "nothing reads it"
+    if use.ops[-1] is not assigns[0]:
+        return "it is assigned before it is read"
     if any(op.index in left_alone for op in use.ops):
-        return None
+        return "an operator that makes its rows, or reads them, stays builtin"
     value = graph.tensors.get(assigns[0].inputs[1])
     read = [graph.tensors[op.outputs[0]] for op in use.ops[:-1] if len(op.outputs) == 1 and op.outputs[0] >= 0]
     if value is None or len(read) < len(use.ops) - 1 or value.constant or value.variable or not value.nbytes:
-        return None
-    if any((t.shape, t.dtype) != (value.shape, value.dtype) for t in (*read, *use.assigned)):
-        return None
+        return "what is assigned is no tensor that is made in each inference"
+    for t in (*read, *use.assigned):
+        if (t.shape, t.dtype) != (value.shape, value.dtype):
+            return f"it is {t.dtype}{list(t.shape)} in one place, and {value.dtype}{list(value.shape)} in another"
     filled = np.array([_fill(value)], np.int8).view(np.uint8)
     same = (t.data is not None and (np.frombuffer(t.data.tobytes(), np.uint8) == filled).all() for t in use.assigned)
-    return assigns[0] if all(same) and all(_fill(t) == _fill(value) for t in use.assigned) else None
+    if all(same) and all(_fill(t) == _fill(value) for t in use.assigned):
+        return assigns[0]
+    return "it is filled with something else than its zero point, which a reset gives it"
 
 
 def _fill(value: Tensor) -> int:
