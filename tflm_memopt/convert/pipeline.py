@@ -33,7 +33,7 @@ from tflm_memopt.rowgraph.graph import RowGraph, SecondPass, SlidingWindow
 from tflm_memopt.rowgraph.inputs import SLIDING, InputMode, with_input
 from tflm_memopt.rowgraph.regions import partition
 from tflm_memopt.rowgraph.sliding import with_sliding
-from tflm_memopt.rowgraph.supported import Understood, to_row_ops
+from tflm_memopt.rowgraph.supported import Support, Understood, to_row_ops
 from tflm_memopt.rowgraph.verify import verify
 from tflm_memopt.tflm import only_builtin as kernels
 from tflm_memopt.tflm.libraries import Library
@@ -82,9 +82,7 @@ def understand(graph: Graph, whole: str = "") -> Understood:
         left_alone |= undone
 
 
-def _variables(
-    graph: Graph, support: Mapping[int, RowOp | Unsupported], left_alone: Collection[int]
-) -> Mapping[int, Unsupported]:
+def _variables(graph: Graph, support: Mapping[int, Support], left_alone: Collection[int]) -> Mapping[int, Unsupported]:
     """Why operators on resource variables stay builtin; those of states are gone."""
     why = builtin_variables(graph, left_alone)
     said = "A resource variable must be read, and then assigned once, as rows that stay for the next inference"
