@@ -1,0 +1,144 @@
+"""Random networks, shared out among devices by random ways: the output bytes of TFLM, the messages as predicted."""
+
+from __future__ import annotations
+
+import ctypes
+import random
+from collections import defaultdict, deque
+
+import numpy as np
+import pytest
+from hypothesis import assume, given
+from kernels.links import OK, WAIT
+from numpy.typing import NDArray
+from property.networks import Recipe, build, recipes
+from property.oracle import Inputs, draw_inputs, run
+from property.test_random_models import QUICK, SOME, running
+
+import tflm_memopt
+from tflm_memopt.check.together import HEAD_BYTES
+from tflm_memopt.convert.devices import Network
+from tflm_memopt.convert.request import request
+from tflm_memopt.errors import UsageError
+from tflm_memopt.lower.records import ALIGNMENT, CROSSING
+from tflm_memopt.lower.serialise import unpack
+from tflm_memopt.model.reader import read
+from tflm_memopt.options import DEFAULTS
+from tflm_memopt.results import OptimizedDevices
+from tflm_memopt.rewrite.shares import ways
+from tflm_memopt.runtime.native import native_library
+from tflm_memopt.runtime.regions import regions
+
+NOT_FOR_DEVICES = ("devices_builtin", "devices_state", "devices_idle", "devices_nothing")
+"""Why a network that can be converted runs on one device alone."""
+CROSS = ctypes.CFUNCTYPE(
+    ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_bool, ctypes.c_uint16, ctypes.c_void_p, ctypes.c_uint32
+)
+Line = deque[tuple[int, int, bytes]]
+
+
+class Stream(ctypes.Structure):
+    """tmo_stream."""
+
+    _fields_ = (("rows", ctypes.c_uint32), ("firings", ctypes.c_uint32))
+
+
+class Lines:
+    """What is on its way between all devices: rows that nothing happens to."""
+
+    def __init__(self) -> None:
+        self.lines: defaultdict[tuple[int, int], Line] = defaultdict(deque)
+        self.sent: defaultdict[int, int] = defaultdict(int)
+        self.function = CROSS(self._cross)
+        self.crosser = ctypes.c_void_p(ctypes.cast(self.function, ctypes.c_void_p).value)
+
+    def _cross(self, _: object, what: int, sent: bool, row: int, data: int, count: int) -> int:
+        raw = ctypes.string_at(what, CROSSING.itemsize)
+        said = np.frombuffer(raw, CROSSING)[0]
+        line = self.lines[int(said["from"]), int(said["to"])]
+        if sent:
+            line.append((int(said["step"]), row, ctypes.string_at(data, count)))
+            self.sent[int(said["from"])] += HEAD_BYTES + count
+        elif not line:
+            return WAIT
+        else:
+            step, number, came = line.popleft()
+            assert (step, number, len(came)) == (int(said["step"]), row, count)
+            ctypes.memmove(data, came, count)
+        return OK
+
+
+class Running:
+    """A device's program, with buffers of its own."""
+
+    def __init__(self, model: bytes, lines: Lines) -> None:
+        graph = read(model).graph
+        (region,) = regions(read(model))
+        program = unpack(region.program)
+        self.room = np.zeros(len(region.program) + program.workspace + 2 * ALIGNMENT, np.uint8)
+        self.program = self.room.ctypes.data + -self.room.ctypes.data % ALIGNMENT
+        ctypes.memmove(self.program, region.program, len(region.program))
+        self.workspace = self.program + -(-len(region.program) // ALIGNMENT) * ALIGNMENT
+        tensors = (*region.inputs[: program.n_inputs], *region.outputs)  # behind them the link
+        self.buffers = {t: np.zeros(graph.tensors[t].nbytes, np.int8) for t in tensors}
+        self.inputs, self.outputs = graph.inputs, graph.outputs
+        ends = [self.buffers[t].ctypes.data for t in tensors]
+        self.io = (ctypes.c_void_p * (len(ends) + 1))(*ends, ctypes.addressof(lines.crosser))
+        self.stream = Stream()
+
+    def goes_on(self, library: ctypes.CDLL) -> int:
+        arguments = ctypes.c_void_p(self.program), self.io, ctypes.c_void_p(self.workspace)
+        return int(library.tmo_push(*arguments, ctypes.byref(self.stream)))
+
+
+def together(made: OptimizedDevices, inputs: Inputs) -> tuple[list[NDArray[np.int8]], list[int]]:
+    """The output bytes, and the bytes that each device sent."""
+    library, lines = ctypes.CDLL(str(native_library("tmo_host"))), Lines()
+    devices = [Running(one.model, lines) for one in made.models]
+    for tensor, values in zip(devices[0].inputs, inputs, strict=True):
+        if tensor in devices[0].buffers:
+            devices[0].buffers[tensor][:] = np.ascontiguousarray(values).view(np.int8).ravel()
+    left = devices
+    for _ in range(100_000):
+        statuses = [device.goes_on(library) for device in left]
+        assert set(statuses) <= {OK, WAIT}
+        left = [device for device, status in zip(left, statuses, strict=True) if status == WAIT]
+        if not left:
+            return [devices[0].buffers[t] for t in devices[0].outputs], [lines.sent[n] for n in range(len(devices))]
+    raise AssertionError("they wait for one another")
+
+
+def optimized(data: bytes, name: str) -> tflm_memopt.Optimized:
+    return tflm_memopt.optimize(data, name=name, if_worthwhile=False, seconds=0.05)
+
+
+def examine_devices(recipe: Recipe) -> None:
+    """Shares a recipe's network and compares."""
+    data, rng = build(recipe), random.Random(recipe.seed)
+    before = running(data)
+    try:
+        network = Network(data, "random", request(DEFAULTS), optimized)
+        how = {op.index: rng.choice(ways(network.graph, op)) for op in network.graph.ops}
+        made = network.converted(how, 2 + recipe.seed % 4)
+    except UsageError as why:
+        assume(why.code not in NOT_FOR_DEVICES)
+        raise
+    for inputs in draw_inputs(data, recipe.seed):
+        expected = run(before, inputs, len(network.graph.outputs))
+        outputs, sent = together(made, inputs)
+        for x, y in zip(expected, outputs, strict=True):
+            np.testing.assert_array_equal(np.ascontiguousarray(x).view(np.int8).ravel(), y)
+        assert sent == [d.sent for d in made.report.devices]
+
+
+@QUICK
+@given(recipes(most=4))
+def test_random_networks(recipe: Recipe) -> None:
+    examine_devices(recipe)
+
+
+@pytest.mark.slow
+@SOME
+@given(recipes())
+def test_many_random_networks(recipe: Recipe) -> None:
+    examine_devices(recipe)
