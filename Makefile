@@ -3,7 +3,7 @@
 # make check   style and types
 # make docs    the documentation as a site, in build/site
 # make dist    what is published, in dist/, each package checked as its registry does
-# make soak    N random cases (KIND=networks, builtin, modules, windows, sequences, apps, plans, files, programs, cores, races or registers)
+# make soak    N random cases (KIND=networks, builtin, modules, windows, sequences, apps, plans, files, programs, cores, races, devices, sums or registers)
 # make build   build the native libraries again, after a change in custom_ops/
 VENV ?= .venv
 EXTRAS ?=

@@ -25,7 +25,9 @@ from property.networks import Recipe, recipes
 from property.sequences import examine as examine_sequence
 from property.sliding import examine as examine_window
 from property.test_builtin_models import examine_builtin
+from property.test_partial_sums import examine_parts
 from property.test_random_models import examine, examine_forced
+from property.test_shared_networks import examine_devices
 from registers.randomly import run as run_drivers
 
 FOLDER = ROOT / "build/soak"
@@ -61,6 +63,16 @@ def drawn(cases: range, examine: Callable[[Recipe], None]) -> list[Failure]:
 def builtin(cases: range) -> list[Failure]:
     """The same as builtin operators alone, in the plain interpreter."""
     return drawn(cases, examine_builtin)
+
+
+def devices(cases: range) -> list[Failure]:
+    """Random networks on several devices, shared by random ways, on lines that lose nothing."""
+    return drawn(cases, examine_devices)
+
+
+def sums(cases: range) -> list[Failure]:
+    """Random networks whose layers are made of partial sums, on one device."""
+    return drawn(cases, examine_parts)
 
 
 def plans(cases: range) -> list[Failure]:
@@ -198,6 +210,6 @@ KINDS: dict[str, tuple[Work, int]] = {
     "networks": (networks, 50), "builtin": (builtin, 25), "plans": (plans, 50), "files": (files, 500),
     "programs": (programs, 50_000), "cores": (cores, 50), "modules": (modules, 100), "windows": (windows, 100),
     "registers": (registers, 100), "sequences": (sequences, 100), "races": (races, 1000),
-    "apps": (apps, 250),
+    "apps": (apps, 250), "devices": (devices, 50), "sums": (sums, 50),
 }  # fmt: skip
 """What a task does with its cases, and how many it gets at most."""
