@@ -19,7 +19,7 @@ from tflm_memopt.ops.rowop import RowOp, StateRing
 from tflm_memopt.plan.plan import WINDOW, Block, PlacedState, Plan
 from tflm_memopt.rowgraph.graph import RowGraph
 
-STANDING = 2
+INDEX_BYTES = 2
 """Bytes in front, for each ring: where its oldest row is."""
 TURNS = 2
 FILL = None
@@ -132,7 +132,7 @@ class StateReplay:
         last = [home for home in self._homes if home][-1:]  # counts the window
         for home in self._homes:
             own = home | {WINDOW} if self.window and home in last else home
-            end = STANDING * len(own)
+            end = INDEX_BYTES * len(own)
             for state in sorted((s for s in self.plan.states if s.tensor in own), key=lambda s: s.offset):
                 if state.offset < end or state.depth < 1:
                     raise PlanError(f"{state} starts before byte {end}, where others end", code="plan_state_bytes")

@@ -95,7 +95,7 @@ class Log:
 
 
 class Meter:
-    """A purse of work, from which parts are handed out. What a part of it spends, it spends, and notes in its log."""
+    """A budget of work, of which parts are handed out. What a part of it spends, it spends, and notes in its log."""
 
     def __init__(self, seconds: float = math.inf, log: Log | None = None, parent: Meter | None = None) -> None:
         """`parent`: of which it is a part."""

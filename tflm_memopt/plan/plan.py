@@ -63,8 +63,8 @@ class Buffer:
         return self.first < other.last and other.first < self.last
 
 
-STANDING_BYTES = 2
-"""What a state takes beside its rows: where its oldest row is, uint16; 0 after a reset."""
+INDEX_BYTES = 2
+"""What a state takes beside its rows: the index of its oldest one, uint16; 0 after a reset."""
 
 
 WINDOW: TensorId = -1
@@ -207,7 +207,7 @@ class Plan:
     tilings: tuple[Tiling, ...] = ()
     """Builtin operators that run in parts: those are numbered in this order."""
     states: tuple[PlacedState, ...] = ()
-    """What outlives an inference, in the order of the standings in front of it."""
+    """What outlives an inference, in the order of the indices in front of it."""
     pauses: tuple[int, ...] = ()
     """After how many firings of all its blocks it stops, so that other models can run; rising."""
     sharing: tuple[Sharing, ...] = ()

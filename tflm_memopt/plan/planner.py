@@ -15,7 +15,7 @@ from tflm_memopt.plan.firing.kernel import kernel_contents
 from tflm_memopt.plan.firing.turned import in_units, unit_bytes
 from tflm_memopt.plan.layout import offsets as layout
 from tflm_memopt.plan.layout.drafts import TFLM_ALIGN, Draft, Placer, drafted
-from tflm_memopt.plan.plan import STANDING_BYTES, WINDOW, Block, Builtin, PlacedState, Plan, Role, calls
+from tflm_memopt.plan.plan import INDEX_BYTES, WINDOW, Block, Builtin, PlacedState, Plan, Role, calls
 from tflm_memopt.plan.schedule.orders import orders
 from tflm_memopt.plan.search import blocks
 from tflm_memopt.plan.search.blocks import Candidate, Chain
@@ -164,8 +164,8 @@ class Planner:
         """The plan of least head with at most so many multiply-accumulates; not yet checked. Where it
         cannot be better than a known one in anything, that one: layouts take time. `meter`: what pays for it.
         """
-        purse = meter or Meter(PLANNING * self.allowance, self.log)
-        self._placing = purse.share(PLACING / PLANNING * purse.left)
+        budget = meter or Meter(PLANNING * self.allowance, self.log)
+        self._placing = budget.share(PLACING / PLANNING * budget.left)
         bar = min((other.head for other in known if other.macs <= macs), default=UNLIMITED)
         cuts = tuple(label.blocks() for label in least_bytes(tuple(self._cuts.values()), macs, self._placing, bar))
         if cuts not in self._plans:
@@ -173,7 +173,7 @@ class Planner:
             for other in known:
                 if self._is_beaten(other, drafts, blocks):
                     return other
-            self._plans[cuts] = self._plan(drafts, blocks, purse)
+            self._plans[cuts] = self._plan(drafts, blocks, budget)
         return self._plans[cuts]
 
     def _drafts(self, cuts: Sequence[Sequence[Candidate]]) -> tuple[list[Draft], dict[int, tuple[int, Candidate]]]:
@@ -207,11 +207,11 @@ class Planner:
         """By step: what may be turned, so."""
         return {i: turned for i, (n, block) in blocks.items() if (turned := self._turned(n, block.geometry))}
 
-    def _plan(self, drafts: Sequence[Draft], blocks: Mapping[int, tuple[int, Candidate]], purse: Meter) -> Plan:
+    def _plan(self, drafts: Sequence[Draft], blocks: Mapping[int, tuple[int, Candidate]], budget: Meter) -> Plan:
         """The plan with these steps."""
-        found = self._laid_out(drafts, {}, purse)
+        found = self._laid_out(drafts, {}, budget)
         if self._options.turn and self._may_be_lower(found.head, drafts, blocks):
-            found = _lower(found, self._laid_out(drafts, self._turns(blocks), purse))
+            found = _lower(found, self._laid_out(drafts, self._turns(blocks), budget))
         return found
 
     def _may_be_lower(self, top: int, drafts: Sequence[Draft], blocks: Mapping[int, tuple[int, Candidate]]) -> bool:
@@ -223,11 +223,11 @@ class Planner:
                     return False
         return True
 
-    def _laid_out(self, drafts: Sequence[Draft], turns: Mapping[int, Draft], purse: Meter) -> Plan:
+    def _laid_out(self, drafts: Sequence[Draft], turns: Mapping[int, Draft], budget: Meter) -> Plan:
         """`turns`: by step, what may take a draft's place."""
         _, problem = self._placer.problem(drafts, turns)
-        purse.spend(SEPARATION_SECONDS * len(problem.separations))
-        placed = layout.place(problem, seconds=self._options.seconds, meter=purse, part=SearchPart.LAYOUT)
+        budget.spend(SEPARATION_SECONDS * len(problem.separations))
+        placed = layout.place(problem, seconds=self._options.seconds, meter=budget, part=SearchPart.LAYOUT)
         chosen = {step: draft for n, (step, draft) in enumerate(turns.items()) if n in placed.turned}
         settled = [chosen.get(i, draft) for i, draft in enumerate(drafts)]
         buffers, problem = self._placer.problem(settled)
@@ -352,13 +352,13 @@ def plan(graph: RowGraph, options: Options = Options()) -> Plan:
 
 
 def states(graph: RowGraph) -> tuple[PlacedState, ...]:
-    """What outlives an inference, in each region one behind the other: first where rings stand, then their rows."""
+    """What outlives an inference, region after region: the indices of oldest rows, then the rows themselves."""
     found: list[PlacedState] = []
     last = [region.number for region in graph.regions if any(graph.ops[i].rings for i in region.ops)][-1:]
     for region in graph.regions:
         kept = [(op, ring) for i in region.ops for op in (graph.ops[i],) for ring in op.rings]
         window = graph.window if region.number in last else None  # it waits when all others have run
-        at = STANDING_BYTES * (len(kept) + bool(window))
+        at = INDEX_BYTES * (len(kept) + bool(window))
         for op, ring in kept:
             rows = ring.rows
             found.append(PlacedState(ring.tensor, at, rows.h, rows.row_bytes, op.writes.h, ring.fill))

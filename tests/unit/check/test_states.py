@@ -65,7 +65,7 @@ def test_a_ring_that_begins_as_something_else(number: int) -> None:
 
 
 def test_a_forgotten_reset() -> None:
-    """Without its standing, nobody fills a ring again."""
+    """Without its index, nobody fills a ring again."""
     assert refused(replace(planned().plan, states=planned().plan.states[1:])) == "plan_states"
 
 
