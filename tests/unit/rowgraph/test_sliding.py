@@ -131,7 +131,7 @@ def test_what_keeps_a_tensor_waits_for_all_that_read_it(readers: int) -> None:
     made = slid(model, 2)
     assert {op.writes.h for op in made if op.name == "CONV_2D"} == {2}
     assert max(len(op.inputs) for op in made if op.keeps) <= MAX_OPERANDS
-    result = tflm_memopt.optimize(model, input="sliding:2", seconds=0.05)
+    result = tflm_memopt.optimize(model, input="sliding:2", effort="low")
     assert tflm_memopt.verify(model, result.model, runs=2).bit_exact
 
 
