@@ -1,11 +1,13 @@
-"""Figure 5.9 of the fused tiling thesis on processes: up to six devices, lines of five speeds, fan-out alone.
+"""Figure 5.9 of the fused tiling thesis: up to six devices, lines of five speeds, predicted and on processes.
 
-    python benchmarks/devices_speed.py MODEL.tflite [--devices 2 4 6] [--runs N] [--json]
+    python benchmarks/devices_speed.py --models DIR [--only STEM ...] [--devices 1 2 4 6] [--json] [--update PAGE.md]
 
-`lines`: what the lines alone take, predicted as `--link` predicts it, with devices that compute in no time.
-`measured`: the mean inference of device 0, under TFLM, each device a process of this computer, behind lines that are
-slowed down (tflm_memopt/runtime/slow_lines.py). Their computing is the host's, on as many cores as it has: it is no
-microcontroller's, so that a measurement says what the lines cost, and not how much sooner several devices are done.
+Two tables. devices-time: an inference of so many Cortex-M4 at 80 MHz over each line, as `--link` estimates it.
+devices-lines: what the lines alone take, predicted with devices that compute in no time, and the fastest inference of
+device 0, under TFLM, each device a process of this computer, behind lines that are slowed down
+(tflm_memopt/runtime/slow_lines.py), every output byte compared. Their computing is the host's, on as many cores as it
+has: it is no microcontroller's, so that a measurement says what the lines cost, and not how much sooner devices are
+done. --table writes one of them; devices-time alone runs nothing.
 """
 
 from __future__ import annotations
@@ -14,63 +16,122 @@ import argparse
 import json
 import sys
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import product
 from pathlib import Path
 from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parent))
 
 from papers.devices import LINKS
+from tables import markdown, require, update
 
 import tflm_memopt
 from tflm_memopt.analysis.lines import LineSpeed
+from tflm_memopt.check.together import HEAD_BYTES, RowCrosses
 from tflm_memopt.cli.devices import device_files
-from tflm_memopt.convert.devices import crossing, together
+from tflm_memopt.convert.devices import computed, crossing, together
 from tflm_memopt.convert.request import request
-from tflm_memopt.options import DEFAULTS
+from tflm_memopt.options import DEFAULTS, OptimizeOptions
+
+CORE, MHZ = "cortex-m4", 80
+NAMED = ("kws", "vww_96")
+SPLITS: Mapping[str, tuple[str, ...]] = {"FDTO": ("fan-in",), "OWP": ()}
+"""How weights are split, and what --without leaves out for it."""
+Computing = Sequence[Sequence[float]]
+Crossing = Sequence[Sequence[RowCrosses]]
 
 
-def lines_alone(shared: tflm_memopt.OptimizedDevices, speed: LineSpeed) -> float:
+def shares(model: Path, devices: int, without: Sequence[str]) -> Sequence[tflm_memopt.Optimized]:
+    """The models of so many devices; of one, which has no lines, its own."""
+    if devices == 1:
+        return (tflm_memopt.optimize(model),)
+    return tflm_memopt.optimize_devices(model, devices, without=without).models
+
+
+def crossings(models: Sequence[tflm_memopt.Optimized]) -> tuple[Computing, Crossing]:
+    """Milliseconds that each device computes before each of its rows that cross and behind the last, and the rows."""
+    asked = request(OptimizeOptions(**{**DEFAULTS, "core": CORE, "clock": MHZ}))
+    found = [crossing(asked, one) for one in models]
+    return [computed(asked, planned) for planned, _ in found], [rows for _, rows in found]
+
+
+def lines_alone(crosses: Crossing, speed: LineSpeed) -> float:
     """Milliseconds."""
-    crosses = [crossing(request(DEFAULTS), one)[1] for one in shared.models]
     return together(speed, [[0.0] * (len(own) + 1) for own in crosses], crosses).milliseconds
 
 
-def rows(model: Path, devices: int, runs: int) -> Iterator[dict[str, Any]]:
-    """A network on so many devices, over each line."""
-    shared = tflm_memopt.optimize_devices(model, devices)
+def rows(model: Path, devices: int, split: str, runs: int | None) -> Iterator[dict[str, Any]]:
+    """A network on so many devices, over each line. runs: random inputs; None: it does not run."""
+    models = shares(model, devices, SPLITS[split])
+    computing, crosses = crossings(models)
+    sent = sum(HEAD_BYTES + row.nbytes for own in crosses for row in own if row.sends)
     with tempfile.TemporaryDirectory() as name:
-        for number, one in enumerate(shared.models):
+        for number, one in enumerate(models):
             path = Path(name) / f"device{number}" / "model.tflite"
             path.parent.mkdir()
             path.write_bytes(one.model)
         for link, rate in LINKS.items():
             speed = LineSpeed(rate)
-            found = tflm_memopt.verify_devices(model, device_files(Path(name)), runs=runs, line=speed)
-            spent = found.devices[0].milliseconds[1:]
-            yield {
-                "model": model.stem,
-                "devices": devices,
-                "link": link,
-                "sent": shared.report.sent,
-                "bit_exact": found.bit_exact,
-                "lines": round(lines_alone(shared, speed), 1),
-                "measured": round(sum(spent) / len(spent), 1),
-            }
+            row = {
+                "model": model.stem, "split": split, "devices": devices, "link": link, "sent": sent,
+                "estimated": together(speed, computing, crosses).milliseconds,
+                "lines": round(lines_alone(crosses, speed), 1),
+            }  # fmt: skip
+            yield row if runs is None else row | ran(model, device_files(Path(name)), speed, runs)
+
+
+def ran(model: Path, files: Sequence[Path], speed: LineSpeed, runs: int) -> dict[str, Any]:
+    """On processes."""
+    found = tflm_memopt.verify_devices(model, files, runs=runs, line=speed)
+    if not found.devices:
+        raise RuntimeError(found.failure)
+    return {"bit_exact": found.bit_exact, "measured": round(min(found.devices[0].milliseconds), 1)}
+
+
+def table(found: Sequence[Mapping[str, Any]], *names: str) -> str:
+    """A row for each network, split and number of devices, a column for each line: the figures of these names."""
+    cells: dict[tuple[str, ...], list[str]] = {}
+    for row in found:
+        split = row["split"] if row["devices"] > 1 else ""
+        key = row["model"], split, str(row["devices"]), f"{row['sent']:,}"
+        cells.setdefault(key, []).append(" / ".join(f"{row[name]:,.1f}" for name in names))
+    lines = ([*key, *own] for key, own in cells.items())
+    return markdown(["network", "split", "devices", "bytes sent", *LINKS], lines, left=2)
+
+
+TABLES: Mapping[str, Sequence[str]] = {"devices-time": ("estimated",), "devices-lines": ("lines", "measured")}
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("model", type=Path, metavar="MODEL.tflite")
-    parser.add_argument("--devices", type=int, nargs="+", default=[2, 3, 4, 5, 6], metavar="N")
-    parser.add_argument("--runs", type=int, default=1, metavar="N", help="random inputs, beside three extreme ones")
-    parser.add_argument("--json", action="store_true")
+    parser.add_argument("--models", type=Path, required=True, metavar="DIR", help="where .tflite files are")
+    parser.add_argument("--only", nargs="+", default=NAMED, metavar="STEM", help="names contain one of these")
+    parser.add_argument("--devices", type=int, nargs="+", default=[1, 2, 3, 4, 5, 6], metavar="N")
+    parser.add_argument("--runs", type=int, default=2, metavar="N", help="random inputs, beside three extreme ones")
+    parser.add_argument("--table", choices=TABLES, help="this one alone")
+    parser.add_argument("--json", action="store_true", help="one object a line")
+    parser.add_argument("--update", type=Path, metavar="PAGE.md", help="rewrite the tables there")
     args = parser.parse_args(arguments)
-    exact = True
-    for found in (one for n in args.devices for one in rows(args.model, n, args.runs)):
-        exact &= found["bit_exact"]
-        print(json.dumps(found) if args.json else "| " + " | ".join(map(str, found.values())) + " |", flush=True)
-    return 0 if exact else 1
+    wanted = {name: figures for name, figures in TABLES.items() if args.table in (None, name)}
+    for name in wanted if args.update else ():
+        require(args.update, name)
+    models = [p for p in sorted(args.models.glob("*.tflite")) if any(name in p.stem for name in args.only)]
+    runs = args.runs if "devices-lines" in wanted else None
+    found = []
+    for model, n, split in product(models, args.devices, SPLITS):
+        if n == 1 and split != next(iter(SPLITS)):
+            continue  # one device splits nothing
+        for row in rows(model, n, split, runs):
+            found.append(row)
+            if args.json:
+                print(json.dumps(row), flush=True)
+    for name, figures in wanted.items():
+        if args.update:
+            update(args.update, name, table(found, *figures))
+        elif not args.json:
+            print(table(found, *figures))
+    return 0 if all(row.get("bit_exact", True) for row in found) else 1
 
 
 if __name__ == "__main__":

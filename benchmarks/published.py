@@ -14,9 +14,11 @@ import sys
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import product
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
+import devices_speed
 import size
 from cores.core import MEASURED, Core, runner, sources
 from papers import schedules, tiling_tables
@@ -141,6 +143,13 @@ def tilings(_: Sequence[Path]) -> Iterator[bytes]:
     yield from map(tiled, ("TXT", "MW", "CIF", "RAD"))
 
 
+def on_devices(paths: Sequence[Path]) -> Iterator[bytes]:
+    """Milliseconds differ with the machine; the models of the devices do not, nor what the estimates rest on."""
+    yield (ROOT / "tflm_memopt/analysis/costs.json").read_bytes()
+    for path, n, split in product(paths, range(1, 7), devices_speed.SPLITS.values()):
+        yield from (one.model for one in devices_speed.shares(path, n, split))
+
+
 @functools.cache
 def tiled(name: str) -> bytes:
     return repr(tiling_tables.network(name, tiling_tables.NETWORKS[name]())).encode()
@@ -193,4 +202,9 @@ TABLES = (
         for name in tiling_tables.TABLES
     ),
     Table("docs/order-and-layout.md", "schedules", "papers/schedules.py", of=orders),
+    *(
+        Table("docs/several-devices.md", name, f"devices_speed.py --models {{models}} --table {name}",
+              ("mlperf_tiny_kws_dscnn_int8", "mlperf_tiny_vww_96_int8"), on_devices)
+        for name in devices_speed.TABLES
+    ),
 )  # fmt: skip

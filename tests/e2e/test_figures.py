@@ -89,7 +89,6 @@ OTHERS: Mapping[str, Mapping[str, str]] = {
              "776,956"),
             "benchmarks/partial_sums.py",
         ),
-        **dict.fromkeys(("38,608", "82,060", "130,360", "183,507", "241,501"), "benchmarks/devices_speed.py"),
         "921,600": "baud",
         "1,000": "tests/cores/test_link.py", "303,120": "benchmarks/devices.py", "867,556": "benchmarks/devices.py",
     },

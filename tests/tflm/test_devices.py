@@ -164,9 +164,37 @@ def test_slow_lines_between_processes(tmp_path: Path) -> None:
     shared = tflm_memopt.optimize_devices(model, 2)
     found = tflm_memopt.verify_devices(model, written(shared, tmp_path), runs=0, line=speed)
     assert found.bit_exact, found
-    least = devices_speed.lines_alone(shared, speed)
+    least = devices_speed.lines_alone(devices_speed.crossings(shared.models)[1], speed)
     assert least > 1000 * max(d.sent for d in shared.report.devices) / speed.rate
-    assert least <= min(found.devices[0].milliseconds) < 2 * least
+    assert least <= min(found.devices[0].milliseconds) < 4 * least  # of a computer that others use, too
+
+
+def test_the_grid_of_lines(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Figure 5.9 of one network: no line is faster than predicted, and slower ones take longer."""
+    net = Net()
+    x = net.fully_connected(net.input((1, 16)), 96)
+    model = net.model(net.fully_connected(x, 8))
+    (tmp_path / "dense.tflite").write_bytes(model)
+    page = tmp_path / "page.md"
+    page.write_text("\n".join(f"<!-- {name}:begin -->\n<!-- {name}:end -->" for name in devices_speed.TABLES))
+    asked = ["--models", str(tmp_path), "--only", "dense", "--devices", "1", "2"]
+    assert devices_speed.main([*asked, "--runs", "0", "--json", "--update", str(page)]) == 0
+    found = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    points, lines = [(1, "FDTO"), (2, "FDTO"), (2, "OWP")], len(devices_speed.LINKS)
+    assert [(row["devices"], row["split"]) for row in found] == [point for point in points for _ in range(lines)]
+    assert all(row["bit_exact"] and row["lines"] <= min(row["measured"], row["estimated"]) for row in found)
+    sent, times = ([[row[key] for row in found[i : i + lines]] for i in range(0, len(found), lines)] for key in SAID)
+    alone, fewest = (tflm_memopt.optimize_devices(model, 2, without=w).report.sent for w in (["fan-in"], []))
+    assert [set(each) for each in sent] == [{0}, {alone}, {fewest}]
+    assert fewest < alone
+    assert len(set(times[0])) == 1
+    assert all(each == sorted(each) for each in times)
+    assert page.read_text().count(f"| dense | OWP | 2 | {fewest:,} |") == len(devices_speed.TABLES)
+    assert devices_speed.main([*asked, "--table", "devices-time"]) == 0
+    assert "| dense |  | 1 | 0 |" in capsys.readouterr().out
+
+
+SAID = ("sent", "estimated")
 
 
 def test_the_frontier_of_the_page() -> None:
