@@ -33,7 +33,7 @@ def agree(data: bytes, parts: int, seed: int) -> list[RowOp]:
 
 
 @QUICK
-@given(recipes(most=3))
+@given(recipes(most=4))
 def test_random_networks(recipe: Recipe) -> None:
     examine_parts(recipe)
 
