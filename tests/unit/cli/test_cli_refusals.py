@@ -319,3 +319,33 @@ def test_old_files_stay_when_new_ones_cannot_be_written(
     monkeypatch.setattr("tempfile.mkstemp", full)
     assert_refused(run("optimize", "small.tflite", "-o", "out", "--op-per", "block"), "No space left on device")
     assert {path.name: path.read_bytes() for path in (folder / "out").iterdir()} == before
+
+
+@pytest.mark.parametrize(
+    ("rows", "code", "hint"),
+    [
+        ("x", "unknown_input", "--input sliding"),
+        ("0", "unknown_input", "--input sliding"),
+        ("-1", "unknown_input", "--input sliding"),
+        ("1.5", "unknown_input", "--input sliding"),
+        ("12", "sliding_rows", "--input sliding:ROWS with 1 to 11"),
+        ("3", "sliding_stride", "--input sliding:2"),
+    ],
+)
+def test_windows_that_cannot_slide_so(rows: str, code: str, hint: str, run: Run, tmp_path: Path) -> None:
+    net = Net(1)
+    x = net.conv2d(net.input((1, 12, 1, 4)), 4, kernel=(3, 1), stride=(2, 1), padding="VALID")
+    (tmp_path / "window.tflite").write_bytes(net.model(net.fully_connected(x, 3)))
+    before = files(tmp_path)
+    answer = run("optimize", f"{tmp_path}/window.tflite", "-o", f"{tmp_path}/out", "--input", f"sliding:{rows}")
+    assert_refused(answer, "")
+    assert answer.err.split()[-1] == code, answer.err
+    assert hint in answer.err and files(tmp_path) == before
+
+
+@pytest.mark.parametrize("number", ["x", "-1", "1.5"])
+@pytest.mark.parametrize("flag", ["--steps", "--reset-every"])
+def test_steps_that_are_no_number(flag: str, number: str, run: Run, tmp_path: Path) -> None:
+    (tmp_path / "a.tflite").write_bytes(small())
+    answer = run("verify", "a.tflite", "a.tflite", flag, number)
+    assert_refused(answer, f"argument {flag}: '{number}' is not a whole number from 0")
