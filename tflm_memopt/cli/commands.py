@@ -224,6 +224,8 @@ def verify(args: argparse.Namespace) -> int:
     """The answer is no when a byte differs."""
     if is_app(args.original):
         return apps.verify(args)
+    if args.reset_every and not args.steps:
+        raise UsageError("--reset-every counts steps, and there are none", code="resets_alone", hint="--steps 1000")
     original, rewritten = (_read(path) for path in (args.original, args.rewritten))
     for path, data in ((args.original, original), (args.rewritten, rewritten)):
         with about(path):

@@ -349,3 +349,8 @@ def test_steps_that_are_no_number(flag: str, number: str, run: Run, tmp_path: Pa
     (tmp_path / "a.tflite").write_bytes(small())
     answer = run("verify", "a.tflite", "a.tflite", flag, number)
     assert_refused(answer, f"argument {flag}: '{number}' is not a whole number from 0")
+
+
+def test_resets_between_no_steps(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "a.tflite").write_bytes(small())
+    assert_refused(run("verify", "a.tflite", "a.tflite", "--reset-every", "3"), "--reset-every counts steps")
