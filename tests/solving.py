@@ -39,6 +39,14 @@ class Solver:
     def response_proto(self) -> Any:
         return self._kept or self._asked.response_proto
 
+    @property
+    def best_objective_bound(self) -> float:
+        return float(self.response_proto.best_objective_bound)
+
+    @property
+    def objective_value(self) -> float:
+        return float(self.response_proto.objective_value)
+
     def value(self, expression: cp_model.LinearExprT) -> int:
         return int(_helper().ResponseHelper.value(self.response_proto, expression))
 
