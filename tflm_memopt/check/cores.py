@@ -31,8 +31,7 @@ class CoresReplay:
     def __init__(self, plan: Plan, arena: TaggedArena, ops: Mapping[int, RowOp]) -> None:
         self.plan, self.arena, self.ops = plan, arena, ops
         self.of_step = {sharing.step: sharing for sharing in plan.sharing}
-        self.read = np.full((2, plan.head), NEVER, dtype=np.int64)
-        self.written = np.full((2, plan.head), NEVER, dtype=np.int64)
+        self.read, self.written = np.full((2, 2, plan.head if plan.sharing else 0), NEVER, dtype=np.int64)
         self.stretch = 0
         if len(self.of_step) != len(plan.sharing):
             raise PlanError("a block is shared twice", code="cores_twice")

@@ -276,10 +276,13 @@ class GraphWork:
                 made = self._all_of(made, key)
             self.support[key] = movement.after(keep, made)
             self.order.remove(key)
-            before = [
-                n for n, i in enumerate(self.order) if (op := self.row_op(i)) and op.output in (*made, *keep.inputs)
-            ]
+            awaited = {*made, *keep.inputs}
+            before = [n for n, i in enumerate(self.order) if not awaited.isdisjoint(self._outputs(i))]
             self.order.insert(max(before, default=-1) + 1, key)
+
+    def _outputs(self, key: int) -> tuple[TensorId, ...]:
+        op = self.row_op(key)
+        return (op.output,) if op else self.stated[key].outputs
 
     def _all_of(self, made: Mapping[TensorId, Rows], keep: int) -> Mapping[TensorId, Rows]:
         """The same with a byte in place of the first ones: it is made when these are."""

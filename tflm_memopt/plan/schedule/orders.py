@@ -45,9 +45,14 @@ def orders(graph: RowGraph, sizes: Mapping[TensorId, int], meter: Meter | None =
     found = [graph]
     for order in (schedule(problem, seconds=SECONDS, meter=meter).order, contiguous(problem)):
         other = replace(graph, nodes=tuple(_nodes(graph, [nodes[i] for i in order])))
-        if _runs(other) not in map(_runs, found):
+        if _runs(other) not in map(_runs, found) and _with_states(other) == _with_states(graph):
             found.append(other)
     return tuple(found)
+
+
+def _with_states(graph: RowGraph) -> set[frozenset[int]]:
+    """The operators of each region that have to do with states, whose bytes are one buffer: they stay together."""
+    return {frozenset(i for i in region.ops if graph.ops[i].stateful) for region in graph.regions} - {frozenset()}
 
 
 def _runs(graph: RowGraph) -> list[tuple[int, ...]]:

@@ -1,0 +1,69 @@
+"""Damaged models that keep a state: refused, left as they are, or the same bytes in each step of a sequence."""
+
+from __future__ import annotations
+
+from collections import Counter
+from functools import cache, partial
+
+import memories
+import pytest
+import streaming
+from hostile.mutants import mutant
+from hostile.server import SECONDS, in_children
+
+import tflm_memopt
+from tflm_memopt.errors import MemoptError, ModelError, PlanError
+from tflm_memopt.model.reader import read
+from tflm_memopt.runtime.stimuli import Steps
+from tflm_memopt.runtime.verify import verify
+
+pytest.importorskip("tflite_micro", reason="the official TFLM wheel is not installed")
+
+
+@cache
+def keepers() -> tuple[bytes, ...]:
+    """Good models: rings of several depths, sums, states that builtin operators touch as well, LSTM, SVDF."""
+    kinds = (
+        streaming.mixed,
+        streaming.pooled,
+        streaming.recurrent,
+        streaming.joined,
+        streaming.partly,
+        streaming.chunks,
+    )
+    return (*(make() for make in kinds), memories.lstm_network(), memories.svdf_network())
+
+
+def examine(data: bytes) -> str:
+    """What becomes of a file."""
+    try:
+        done = tflm_memopt.optimize(data, seconds=0.02)
+    except PlanError as error:  # of a plan of our own
+        return f"defect: {error}"
+    except MemoptError:
+        return "refused"
+    if not done.report.changed:
+        return "unchanged"
+    try:
+        found = verify(data, done.model, runs=1, steps=Steps(12, 5))
+    except ModelError:
+        return "the original does not run"
+    return "same bytes" if found.bit_exact else "other bytes"
+
+
+@pytest.mark.parametrize(("seed", "stays"), [(15, "STRIDED_SLICE"), (100, "FULLY_CONNECTED")])
+def test_states_beside_operators_that_stay_builtin(seed: int, stays: str) -> None:
+    """A slice by unknown strides, whose rows are kept; a dense layer of an unknown activation between two regions."""
+    done = tflm_memopt.optimize(mutant(seed, keepers()[:6]), seconds=0.02)
+    assert {op.type for op in read(done.model).graph.ops} >= {"CUSTOM", stays}
+
+
+@pytest.mark.slow
+def test_damaged_states() -> None:
+    """What TFLM makes of a damaged operator may be undefined: few may give other bytes."""
+    count = 300
+    work = [partial(lambda seed: examine(mutant(seed, keepers())), seed) for seed in range(count)]
+    found = [answer or f"defect: {failure}" for answer, failure in in_children(work, 3 * SECONDS)]
+    assert [(seed, what) for seed, what in enumerate(found) if str(what).startswith("defect")] == []
+    seen = Counter(found)
+    assert min(seen["refused"], seen["same bytes"]) > count // 5 > 20 * seen["other bytes"], seen
