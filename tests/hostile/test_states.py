@@ -58,6 +58,11 @@ def test_states_beside_operators_that_stay_builtin(seed: int, stays: str) -> Non
     assert {op.type for op in read(done.model).graph.ops} >= {"CUSTOM", stays}
 
 
+def test_a_handle_is_no_value() -> None:
+    """A concatenation whose state VAR_HANDLE makes, instead of READ_VARIABLE."""
+    assert examine(mutant(2114, keepers()[:6])) == "unchanged"
+
+
 @pytest.mark.slow
 def test_damaged_states() -> None:
     """What TFLM makes of a damaged operator may be undefined: few may give other bytes."""

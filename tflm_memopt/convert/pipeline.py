@@ -25,7 +25,7 @@ from tflm_memopt.rewrite import canonicalise
 from tflm_memopt.rewrite.cells import with_cells
 from tflm_memopt.rewrite.int8_io import Int8Interface
 from tflm_memopt.rewrite.parts import PART
-from tflm_memopt.rewrite.states import builtin_variables, is_setup, reads_unassigned, with_states
+from tflm_memopt.rewrite.states import HANDLE, builtin_variables, is_setup, reads_unassigned, with_states
 from tflm_memopt.rewrite.tiling import Tiling, tiled
 from tflm_memopt.rowgraph import rings, second_pass
 from tflm_memopt.rowgraph.fold import without_dead_channels
@@ -131,8 +131,13 @@ def left_whole(model: Model, ops: Ops = "region") -> str:
 
 
 def _reads_unwritten(graph: Graph) -> bool:
-    """Whether an operator reads, or the model puts out, a tensor that has neither a writer nor a value."""
-    written = {ABSENT, *graph.inputs, *(t for op in graph.ops for t in op.outputs)}
+    """Whether an operator reads, or the model puts out, a tensor that has neither a writer nor a value.
+
+    VAR_HANDLE writes no value: whoever reads one there reads what nobody wrote.
+    """
+    handles = {t for op in graph.ops if op.type == HANDLE for t in op.outputs}
+    values = {t for t in handles if t != ABSENT and graph.tensors[t].dtype != "RESOURCE"}
+    written = {ABSENT, *graph.inputs, *(t for op in graph.ops for t in op.outputs)} - values
     read = {*graph.outputs, *(t for op in graph.ops for t in op.inputs)} - written
     return any(t.elements and not (t.constant or t.variable) for t in map(graph.tensors.__getitem__, read))
 
