@@ -19,7 +19,7 @@ import tflm_memopt
 from tflm_memopt.check.together import HEAD_BYTES
 from tflm_memopt.convert.devices import Network
 from tflm_memopt.convert.request import request
-from tflm_memopt.errors import UsageError
+from tflm_memopt.errors import PlanError, UsageError
 from tflm_memopt.lower.records import ALIGNMENT, CROSSING
 from tflm_memopt.lower.serialise import unpack
 from tflm_memopt.model.reader import read
@@ -122,6 +122,11 @@ def examine_devices(recipe: Recipe) -> None:
         made = network.converted(how, 2 + recipe.seed % 4)
     except UsageError as why:
         assume(why.code not in NOT_FOR_DEVICES)
+        raise
+    except (
+        PlanError
+    ) as why:  # of some random ways: two devices put rows of two tensors in other orders, and are refused
+        assume(why.code != "devices_order")
         raise
     for inputs in draw_inputs(data, recipe.seed):
         expected = run(before, inputs, len(network.graph.outputs))
