@@ -22,7 +22,7 @@ from tflm_memopt.check.together import HEAD_BYTES, RowCrosses, check_together
 from tflm_memopt.convert.request import Request
 from tflm_memopt.errors import UsageError
 from tflm_memopt.lower.shares import device_models
-from tflm_memopt.model.graph import Graph, Op
+from tflm_memopt.model.graph import Graph, Op, without_dead
 from tflm_memopt.model.reader import Model, read
 from tflm_memopt.ops.crossing import MOST_ROW_BYTES, rows_of
 from tflm_memopt.ops.partial import weights_of
@@ -35,7 +35,7 @@ from tflm_memopt.plan.planner import PER_REGION
 from tflm_memopt.results import DeviceReport, DevicesReport, DevicesTime, Optimized, OptimizedDevices
 from tflm_memopt.rewrite.shares import MOST_DEVICES, ON_THE_FIRST, DeviceGraphs, Way, share, ways
 from tflm_memopt.rowgraph.inputs import IN_ARENA
-from tflm_memopt.rowgraph.regions import kept_with_devices, without_dead
+from tflm_memopt.rowgraph.regions import kept_with_devices
 from tflm_memopt.tflm.arena import predict
 from tflm_memopt.tflm.lifetimes import VAR_HANDLE
 from tflm_memopt.tflm.refused import accept
@@ -88,7 +88,7 @@ class Network:
 
     @cached_property
     def graph(self) -> Graph:
-        """Without operators on which no output depends: their rows would be sent to devices that do not want them."""
+        """Without operators on which no output depends: no device is to have nothing but such."""
         return without_dead(self.source.graph)
 
     def shared(

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -150,3 +150,13 @@ def zeros_like(tensor: Tensor) -> NDArray[Any]:
     [[0, 0]]
     """
     return np.zeros(tensor.shape, dtype=tensor.dtype.lower())
+
+
+def without_dead(graph: Graph, stays: Callable[[Op], bool] = lambda _: False) -> Graph:
+    """The graph without the operators on which no output depends, but for those that stay."""
+    wanted, ops = set(graph.outputs), []
+    for op in reversed(graph.ops):
+        if stays(op) or wanted.intersection(op.outputs):
+            wanted.update(op.inputs)
+            ops.append(op)
+    return replace(graph, ops=tuple(reversed(ops)))

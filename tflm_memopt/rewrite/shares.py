@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tflm_memopt.errors import UsageError
-from tflm_memopt.model.graph import Graph, Op, Tensor, TensorId
+from tflm_memopt.model.graph import Graph, Op, Tensor, TensorId, without_dead
 from tflm_memopt.ops.constraints.base import quantization
 from tflm_memopt.ops.constraints.limits import MAX_KERNEL_H
 from tflm_memopt.ops.crossing import RECEIVE, SEND, options
@@ -42,6 +42,7 @@ OUTPUTS_SPLIT = ("CONV_2D", "FULLY_CONNECTED")
 WINDOWS = ("CONV_2D", "DEPTHWISE_CONV_2D", *POOLS)
 STRIDES, DILATIONS = ("strideH", "strideW"), ("dilationHFactor", "dilationWFactor")
 ROWS_AXIS = 1
+LINK = Tensor(0, "link", (0,), "UINT8")
 ON_THE_FIRST: Mapping[int, int] = MappingProxyType({})
 
 
@@ -228,7 +229,8 @@ class _Sharer(Strips):
     """Tensors of so many rows, which are all that an operator reads of another one."""
     crossed: dict[tuple[TensorId, int], TensorId] = field(default_factory=dict, init=False)
     """Tensors that a device has received."""
-    crossings: list[Crosses] = field(default_factory=list, init=False)
+    crossings: dict[TensorId, Crosses] = field(default_factory=dict, init=False)
+    """By the link, which SEND gives and RECEIVE takes."""
 
     def shared(self) -> DeviceGraphs:
         for t in self.graph.inputs:
@@ -248,13 +250,15 @@ class _Sharer(Strips):
                 Way.INPUTS: self._run_inputs,
             }[way](op)
         outputs = {t: self._all(t, 0) for t in self.graph.outputs}
-        return DeviceGraphs(tuple(map(self._graph, range(self.devices))), tuple(self.crossings), outputs, self.identity)
-
-    def _graph(self, device: int) -> Graph:
-        ops = tuple(op for op in self.new if self.owner[op.index] == device)
-        inputs = self.graph.inputs if device == 0 else ()
-        outputs = tuple(self._all(t, 0) for t in self.graph.outputs) if device == 0 else ()
-        return Graph(self.tensors, ops, inputs, outputs)
+        ends = self.graph.inputs, tuple(outputs[t] for t in self.graph.outputs)
+        wanted = without_dead(Graph(self.tensors, tuple(self.new), *ends)).ops
+        graphs = (
+            Graph(self.tensors, tuple(op for op in wanted if self.owner[op.index] == n), *(((), ()) if n else ends))
+            for n in range(self.devices)
+        )
+        links = {t for op in wanted for t in op.outputs} & self.crossings.keys()
+        crossings = tuple(crosses for link, crosses in self.crossings.items() if link in links)
+        return DeviceGraphs(tuple(graphs), crossings, outputs, self.identity)
 
     def add(
         self, kind: str, inputs: Sequence[TensorId], output: TensorId, options: Mapping[str, Any], of: Op | None = None
@@ -496,11 +500,10 @@ class _Sharer(Strips):
         key = tensor, receiver
         if key not in self.crossed:
             crossing = Crossing(self.identity, len(self.crossings), sender, receiver)
-            self.crossings.append(Crosses(crossing, self.tensors[tensor]))
-            received = self.like(self.tensors[tensor], self.tensors[tensor].shape)
+            received, link = self.like(self.tensors[tensor], self.tensors[tensor].shape), self.put(LINK)
+            self.crossings[link] = Crosses(crossing, self.tensors[tensor])
             for code, device in ((SEND, sender), (RECEIVE, receiver)):
                 self.device = device
-                link = self.put(Tensor(0, "link", (0,), "UINT8"))
                 ends = (tensor, link) if code == SEND else (link, received)
                 self.add("CUSTOM", ends[:1], ends[1], {"custom_code": code, "custom_options": options(crossing)})
             self.crossed[key] = received

@@ -7,12 +7,12 @@ depend on each other through a builtin operator, so that each connected group of
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import pairwise
 
 from tflm_memopt.errors import UsageError
-from tflm_memopt.model.graph import ABSENT, KEEP, VIEW, Graph, Op, TensorId
+from tflm_memopt.model.graph import ABSENT, KEEP, VIEW, Graph, Op, TensorId, without_dead
 from tflm_memopt.ops.opset import Unsupported
 from tflm_memopt.ops.rowop import RowOp
 from tflm_memopt.rowgraph.graph import MAX_IO, Kept, Node, Region, RowGraph
@@ -39,16 +39,6 @@ def partition(graph: Graph, support: Mapping[int, Support]) -> RowGraph:
         if not clash:
             return RowGraph(model, *_assemble(graph, support, groups, holder))
         kept_views |= clash
-
-
-def without_dead(graph: Graph, stays: Callable[[Op], bool] = lambda _: False) -> Graph:
-    """The graph without the operators on which no output depends, but for those that stay."""
-    wanted, ops = set(graph.outputs), []
-    for op in reversed(graph.ops):
-        if stays(op) or wanted.intersection(op.outputs):
-            wanted.update(op.inputs)
-            ops.append(op)
-    return replace(graph, ops=tuple(reversed(ops)))
 
 
 def _stays(op: Op, support: Support) -> bool:

@@ -26,7 +26,7 @@ from tflm_memopt.errors import DoesNotFit, MemoptError, PlanError, UsageError
 from tflm_memopt.model.reader import read
 from tflm_memopt.options import DEFAULTS
 from tflm_memopt.plan.plan import Block
-from tflm_memopt.rewrite.shares import Way
+from tflm_memopt.rewrite.shares import Way, share
 from tflm_memopt.targets.boards import board
 
 SHAPES = EXAMPLE
@@ -294,6 +294,16 @@ def test_partial_sums_are_left_out_where_they_are_to_be() -> None:
 
 def explored(model: bytes, **options: Any) -> tflm_memopt.DevicesExploration:
     return tflm_memopt.explore_devices(model, 2, link="1MB", **CORE, **options)
+
+
+def test_rows_that_nobody_reads_are_not_made() -> None:
+    """A stride passes over one device's row, which is neither made there nor sent for."""
+    net = Net(2)
+    x = net.conv2d(net.input((1, 2, 1, 1)), 1, kernel=(1, 1))
+    graph = read(net.model(net.conv2d(x, 1, kernel=(1, 1), stride=(2, 2)))).graph
+    shared = share(graph, dict.fromkeys((0, 1), Way.ROWS), 2, identity=1)
+    assert [[op.type for op in one.ops].count("CONV_2D") for one in shared.graphs] == [1, 1]
+    assert [(c.crossing.sender, c.crossing.receiver) for c in shared.crossings] == [(0, 1), (1, 0)]
 
 
 def test_operators_that_nobody_reads_are_left_out() -> None:
