@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from typing import Any
+
 from tflm_memopt.lower.shares import device_models
-from tflm_memopt.model.graph import Graph, TensorId
+from tflm_memopt.model.graph import Graph, Op, TensorId
 from tflm_memopt.model.reader import read
 from tflm_memopt.ops.opset import row_op
 from tflm_memopt.ops.rowop import RowOp
@@ -14,9 +17,11 @@ from tflm_memopt.rewrite.shares import DeviceGraphs, Way, _Sharer, ways
 class _Alone(_Sharer):
     """What each device would make stays where it is."""
 
-    def _graph(self, device: int) -> Graph:
-        outputs = tuple(self._all(t, 0) for t in self.graph.outputs)
-        return Graph(self.tensors, tuple(self.new), self.graph.inputs, outputs)
+    def add(
+        self, kind: str, inputs: Sequence[TensorId], output: TensorId, options: Mapping[str, Any], of: Op | None = None
+    ) -> TensorId:
+        self.device = 0
+        return super().add(kind, inputs, output, options, of)
 
     def _cross(self, tensor: TensorId, sender: int, receiver: int) -> TensorId:
         return tensor
