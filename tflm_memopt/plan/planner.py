@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, partial
 from typing import Literal, get_args
 
+import numpy as np
+
 from tflm_memopt.model.graph import TensorId
 from tflm_memopt.model.interface import ANY
 from tflm_memopt.ops.packing import GENERIC
+from tflm_memopt.ops.rowop import RowOp
 from tflm_memopt.plan.effort import EXACT, ORDERING, PLACING, SEARCH, Log, Meter, SearchPart, allowance
 from tflm_memopt.plan.firing.kernel import kernel_contents
 from tflm_memopt.plan.firing.turned import in_units, unit_bytes
@@ -432,7 +435,20 @@ def _chain(graph: RowGraph, number: int, across: int) -> Chain:
     read = frame is not None and any(frame.tensor in op.inputs for op in ops)
     left = {op.output for op in ops if op.leaves}
     beside = graph.states | graph.on_links | left
-    return Chain(keys, ops, frozenset(after | left), across, frame if read else None, beside)
+    return Chain(keys, ops, frozenset(after | left | _passed_over(ops, after)), across, frame if read else None, beside)
+
+
+def _passed_over(ops: Sequence[RowOp], outside: Collection[TensorId]) -> set[TensorId]:
+    """Tensors from other devices whose last rows no firing asks for: they are sent, and have to be received, too."""
+    if not any(op.receives for op in ops):
+        return set()
+    asked: dict[TensorId, int] = {}
+    for op in reversed(ops):
+        rows = op.writes.h if op.output in outside or op.leaves else asked.get(op.output, 0)
+        for k, t in enumerate(op.inputs):
+            first, end = op.rows(k, np.arange(rows))
+            asked[t] = max(asked.get(t, 0), int(end[end > first].max(initial=0)))
+    return {op.output for op in ops if op.receives and asked.get(op.output, 0) < op.writes.h}
 
 
 def _settings(tiles: Settings | None, chain: Chain) -> Settings | None:

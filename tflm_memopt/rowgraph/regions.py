@@ -42,8 +42,9 @@ def partition(graph: Graph, support: Mapping[int, Support]) -> RowGraph:
 
 
 def _stays(op: Op, support: Support) -> bool:
-    """Whether nobody has to read an operator: it is builtin, or what it writes is read elsewhere."""
-    return isinstance(support, Unsupported) or op.type == KEEP or (isinstance(support, RowOp) and support.sends)
+    """Whether nobody has to read an operator: it is builtin, remembered, or another device is there."""
+    crosses = isinstance(support, RowOp) and support.crossing is not None
+    return isinstance(support, Unsupported) or op.type == KEEP or crosses
 
 
 def _levels(graph: Graph, support: Mapping[int, Support], kept_views: set[int]) -> dict[int, int]:

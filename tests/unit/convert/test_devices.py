@@ -12,15 +12,17 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from ai_edge_litert import schema_py_generated as schema
 from conftest import EXAMPLE, ROOT
 from memories import svdf_network
 from models import Net
 
 import tflm_memopt
 from tflm_memopt.check.checker import check
+from tflm_memopt.check.together import HEAD_BYTES
 from tflm_memopt.cli.devices import device_files
 from tflm_memopt.cli.main import main
-from tflm_memopt.convert.devices import bytes_sent, with_fan_in
+from tflm_memopt.convert.devices import Network, bytes_sent, with_fan_in
 from tflm_memopt.convert.request import request
 from tflm_memopt.errors import DoesNotFit, MemoptError, PlanError, UsageError
 from tflm_memopt.model.reader import read
@@ -304,6 +306,22 @@ def test_rows_that_nobody_reads_are_not_made() -> None:
     shared = share(graph, dict.fromkeys((0, 1), Way.ROWS), 2, identity=1)
     assert [[op.type for op in one.ops].count("CONV_2D") for one in shared.graphs] == [1, 1]
     assert [(c.crossing.sender, c.crossing.receiver) for c in shared.crossings] == [(0, 1), (1, 0)]
+
+
+@pytest.mark.parametrize("rows", [1, 3])
+def test_rows_that_an_operator_has_no_use_for_are_received(rows: int) -> None:
+    """One device's strip is rows 2 and 3: the first one sets it in place whole, and goes on with the first few rows."""
+    net = Net(2)
+    x = net.conv2d(net.input((1, 4, 1, 64)), 64, kernel=(1, 1))
+    first, size = (net.tensor((4,), "INT32", None, data=data) for data in ((0, 0, 0, 0), (1, rows, 1, 64)))
+    y = net.op("SLICE", [net.softmax(x), first, size], [net.tensor((1, rows, 1, 64))], schema.SliceOptionsT())
+    shares = Network(net.model(y), "sliced", request(DEFAULTS), _small)
+    made = shares.converted({0: Way.ROWS, 1: Way.WHOLE, 2: Way.WHOLE}, 2)
+    assert [device.sent for device in made.report.devices] == [2 * (HEAD_BYTES + 64)] * 2
+
+
+def _small(data: bytes, name: str) -> tflm_memopt.Optimized:
+    return tflm_memopt.optimize(data, name=name, if_worthwhile=False)
 
 
 def test_operators_that_nobody_reads_are_left_out() -> None:
