@@ -329,5 +329,5 @@ def inspect(
     """
     data, name, _ = loaded(model, name)
     source = read(data)
-    understood = pipeline.understand(source.graph, pipeline.left_whole(source))
-    return describe.inspection(name, len(data), source, understood, abi, whose_kernels(kernels, target))
+    annotated = pipeline.annotate(source.graph, pipeline.left_whole(source))
+    return describe.inspection(name, len(data), source, annotated, abi, whose_kernels(kernels, target))

@@ -96,7 +96,7 @@ def write_samples(folder: Path) -> list[Path]:
 def planned(data: bytes, options: Options) -> Iterator[bytes]:
     """Samples of a model's regions."""
     model = read(data)
-    found = pipeline.make_plan(pipeline.understand(model.graph), options)
+    found = pipeline.make_plan(pipeline.annotate(model.graph), options)
     assert found is not None
     new = read(pipeline.lower(model, Int8Interface(model.graph, Changes(), {}, ()), found, options))
     rng = np.random.default_rng(0)

@@ -75,11 +75,11 @@ def written(data: bytes, folder: Path, rng: random.Random) -> bytes:
         target=rng.choice(("generic", *sorted(TARGETS))),
         tiles=rng.choice((None, NO_RECOMPUTE)),
     )
-    understood, planned = pipeline.understand(border.graph), None
+    annotated, planned = pipeline.annotate(border.graph), None
     for mode in _modes(source.graph.tensors[source.graph.inputs[0]].shape, rng):
         options = replace(options, input=mode)
         try:
-            planned = pipeline.make_plan(understood, options)
+            planned = pipeline.make_plan(annotated, options)
             break
         except UsageError as refusal:
             if mode.where == "arena" or refusal.code not in ("input_impossible", "input_push"):

@@ -37,7 +37,7 @@ LIMITS = {"INT8": ANY, "UINT8": (0, 255), "INT16": (-32768, 32767)}
 def convert(data: bytes, options: Options) -> tuple[bytes, Planned] | None:
     """The rewritten model, however little it gains, and its checked plan; None when nothing can be converted."""
     source = read(data)
-    planned = pipeline.make_plan(pipeline.understand(source.graph), options)
+    planned = pipeline.make_plan(pipeline.annotate(source.graph), options)
     if planned is None:
         return None
     return pipeline.lower(source, Int8Interface(source.graph, Changes(), {}, ()), planned, options), planned

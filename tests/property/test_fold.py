@@ -83,8 +83,8 @@ def assert_ranges_hold(data: bytes, seed: int) -> None:
 def intermediate(data: bytes, seed: int) -> Iterator[tuple[RowOp, Range, NDArray[Any]]]:
     """What each row operator writes under TFLM, for random and extreme inputs: the model with all as its outputs."""
     model = read(data)
-    understood = pipeline.understand(model.graph)
-    support = (understood.support[op.index] for op in understood.graph.ops)
+    annotated = pipeline.annotate(model.graph)
+    support = (annotated.support[op.index] for op in annotated.graph.ops)
     ops = [s for s in support if isinstance(s, RowOp)]
     known = ranges(ops)
     tree = writer.edit(model)
@@ -123,7 +123,7 @@ def test_what_is_planted_is_found() -> None:
         data = plant(build(Recipe(((1, 8, 8, 3),), body, (), seed)), seed)
         converted = convert(data, Options(seconds=SECONDS))
         assert converted is not None
-        dead += sum(pipeline.dead_channels(pipeline.understand(read(data).graph), converted[1].graph).values())
+        dead += sum(pipeline.dead_channels(pipeline.annotate(read(data).graph), converted[1].graph).values())
         assert_same_bytes(data, converted[0], seed=seed)
     assert dead >= 200
 
@@ -140,7 +140,7 @@ def test_ranges_are_no_wider_than_what_happens(kind: str) -> None:
         "FULLY_CONNECTED": lambda: net.fully_connected(x, 16),
     }[kind]()
     data = net.model(y)
-    (op,) = (s for s in pipeline.understand(read(data).graph).support.values() if isinstance(s, RowOp))
+    (op,) = (s for s in pipeline.annotate(read(data).graph).support.values() if isinstance(s, RowOp))
     known, interpreter = ranges([op])[op.output], original(data)
     assert op.weights is not None
     for c in range(op.writes.c):

@@ -38,8 +38,8 @@ def converted(data: bytes, seed: int) -> tuple[bytes, Planned]:
     """A model with its input somewhere else, by a plan that chance picks."""
     rng = random.Random(seed)
     source = read(data)
-    understood = pipeline.understand(source.graph)
-    parts = pipeline.find_regions(understood, fold=rng.random() < 0.5)
+    annotated = pipeline.annotate(source.graph)
+    parts = pipeline.find_regions(annotated, fold=rng.random() < 0.5)
     assert parts is not None
     height = source.graph.tensors[source.graph.inputs[0]].shape[1]
     pushed = rng.choice([n for n in range(1, height + 1) if height % n == 0])

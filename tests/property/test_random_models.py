@@ -134,8 +134,8 @@ def test_every_point_of_a_frontier_runs(seed: int) -> None:
     """Recomputation allowed: the plan of least bytes at every budget that makes a difference."""
     data = build(mobile(seed))
     source = read(data)
-    understood = pipeline.understand(source.graph)
-    parts = partition(understood.graph, understood.support)
+    annotated = pipeline.annotate(source.graph)
+    parts = partition(annotated.graph, annotated.support)
     options = Options(seconds=SECONDS / 4, tiles=Settings(max_overhead=1.5))
     planner = Planner(parts, options)
     for macs in {planner.macs, *(point.macs for point in planner.points()[:3]), planner.macs * 3 // 2}:

@@ -27,6 +27,6 @@ def test_most_of_them_slide() -> None:
     saved = []
     for seed in range(0, CASES, 3):
         model, rows = network(seed)
-        understood = pipeline.understand(read(model).graph)
-        saved.append(with_sliding(understood, rows)[0].macs < 0.7 * understood.macs)
+        annotated = pipeline.annotate(read(model).graph)
+        saved.append(with_sliding(annotated, rows)[0].macs < 0.7 * annotated.macs)
     assert sum(saved) >= len(saved) / 2

@@ -95,8 +95,8 @@ def test_operators_of_a_variable_keep_their_order() -> None:
     stream.assign("b", x)
     data = net.model(net.unary("LOGISTIC", x, out=(1 / 256, -128)))
     graph = read(data).graph
-    understood = builtin_alone(graph)
-    parts = only_builtin(understood, library("reference"), "ilp32")
+    annotated = builtin_alone(graph)
+    parts = only_builtin(annotated, library("reference"), "ilp32")
     plan = as_builtin(data).planned.plan
     types = [next(op.type for op in graph.ops if op.index == step.op) for step in plan.steps]
     passed, refusals = set(), set[str]()

@@ -184,12 +184,12 @@ def test_channel_groups_make_nothing_twice() -> None:
 def test_by_default_no_kind_of_operator_is_added() -> None:
     done = tflm_memopt.optimize(cif(), ops="builtin", kernels="reference", max_macs=2)
     assert not done.report.in_parts and not done.report.to_register
-    understood = pipeline.builtin_alone(read(cif()).graph)
+    annotated = pipeline.builtin_alone(read(cif()).graph)
     some = Options(ops="builtin", seconds=0.05, allow_ops=("CONCATENATION", "SLICE"))
-    tilings = Tilings(understood, REFERENCE, "ilp32", some)
-    start = plan(pipeline.only_builtin(understood, REFERENCE, "ilp32"), some)
-    found = tilings.least(2 * understood.macs, start)
-    kinds = {op.type for op in pipeline.in_parts(understood, found.tilings, REFERENCE, "ilp32").model.ops}
+    tilings = Tilings(annotated, REFERENCE, "ilp32", some)
+    start = plan(pipeline.only_builtin(annotated, REFERENCE, "ilp32"), some)
+    found = tilings.least(2 * annotated.macs, start)
+    kinds = {op.type for op in pipeline.in_parts(annotated, found.tilings, REFERENCE, "ilp32").model.ops}
     assert "PAD" not in kinds
 
 

@@ -191,7 +191,7 @@ def plan_turned() -> object:
     """A plan of another operator: which rows this one reads is a table."""
     net = Net(1)
     model = read(net.model(concatenation(net, [net.input((1, 4, 2, 3)), net.input((1, 2, 2, 3))], 1)))
-    (op,) = pipeline.understand(model.graph).support.values()
+    (op,) = pipeline.annotate(model.graph).support.values()
     block = next(step for step in _sketch()[0].steps if isinstance(step, Block))
     assert isinstance(op, RowOp)
     return as_counted(op, replace(block, turned=True))

@@ -119,7 +119,7 @@ def test_a_board_implies_its_target(
 
 def test_the_checker_knows_what_kernels_write(model: bytes) -> None:
     """Scratch that is too small, and scratch on something that is alive, are refused."""
-    planned = pipeline.make_plan(pipeline.understand(read(model).graph), Options(target="cortex-m4", seconds=0.1))
+    planned = pipeline.make_plan(pipeline.annotate(read(model).graph), Options(target="cortex-m4", seconds=0.1))
     assert planned is not None
     plan, graph = planned.plan, planned.graph
     index = next(i for i, b in enumerate(plan.buffers) if b.role is Role.SCRATCH)

@@ -31,7 +31,7 @@ from tflm_memopt.rewrite.int8_io import Int8Interface
 from tflm_memopt.rewrite.int8_io import int8_io as to_int8_io
 from tflm_memopt.rowgraph.graph import RowGraph
 from tflm_memopt.rowgraph.inputs import IN_ARENA, SLIDING, InputMode
-from tflm_memopt.rowgraph.supported import Understood
+from tflm_memopt.rowgraph.supported import AnnotatedGraph
 from tflm_memopt.targets.boards import Board
 from tflm_memopt.tflm.arena import Arena, predict
 from tflm_memopt.tflm.libraries import REFERENCE, Library
@@ -99,7 +99,7 @@ class Conversion:
         self,
         source: Model,
         border: Int8Interface,
-        understood: Understood,
+        annotated: AnnotatedGraph,
         options: Options,
         abi: Abi,
         widest: Settings | None = None,
@@ -107,7 +107,7 @@ class Conversion:
     ) -> None:
         """`widest`: what tiled blocks might use under other limits, for hints. library: of the arena figures."""
         self.widest, self.library, self.log = widest, library, Log()
-        self.source, self.border, self.whole, self.options, self.abi = source, border, understood, options, abi
+        self.source, self.border, self.whole, self.options, self.abi = source, border, annotated, options, abi
         self.rows = None if pipeline.left_whole(source, options.ops) else self._row_graph()
         """What is planned, with the input where it is wanted; None: there is nothing to convert."""
         if self.rows is None and options.input != IN_ARENA:
@@ -123,11 +123,11 @@ class Conversion:
         return pipeline.row_graph(self.whole, self.options)
 
     @cached_property
-    def original(self) -> Understood:
+    def original(self) -> AnnotatedGraph:
         """The model as it is, with its own interface."""
         if self.border.graph is self.source.graph and self.options.ops != BUILTIN:
             return self.whole
-        return pipeline.understand(self.source.graph, pipeline.left_whole(self.source))
+        return pipeline.annotate(self.source.graph, pipeline.left_whole(self.source))
 
     @cached_property
     def plans(self) -> Plans:

@@ -47,7 +47,7 @@ from tflm_memopt.results import (
 )
 from tflm_memopt.rewrite.int8_io import Int8Interface
 from tflm_memopt.rowgraph.graph import Kept
-from tflm_memopt.rowgraph.supported import Understood, View
+from tflm_memopt.rowgraph.supported import AnnotatedGraph, View
 from tflm_memopt.targets.boards import Board, BoardFit, fit, fits
 from tflm_memopt.tflm.arena import predict
 from tflm_memopt.tflm.libraries import Library
@@ -59,7 +59,7 @@ def inspection(
     name: str,
     nbytes: int,
     source: Model,
-    understood: Understood,
+    annotated: AnnotatedGraph,
     abi: Abi,
     whose: Library,
     *,
@@ -68,11 +68,11 @@ def inspection(
     """Describe a model of so many bytes; `whose` kernels run its operators today. int8_interface: it gets one."""
     graph, arena = source.graph, predict(source, abi, library=whose)
     needs = firmware_of(source, nbytes)
-    rows = {op.index: s for op in understood.graph.ops if isinstance(s := understood.support[op.index], RowOp)}
-    parts = pipeline.find_regions(understood, fold=True)
-    dead = pipeline.dead_channels(understood, parts) if parts else {}
+    rows = {op.index: s for op in annotated.graph.ops if isinstance(s := annotated.support[op.index], RowOp)}
+    parts = pipeline.find_regions(annotated, fold=True)
+    dead = pipeline.dead_channels(annotated, parts) if parts else {}
     live = live_bytes(graph)
-    operators = tuple(_operators(graph, understood, rows, dead, live))
+    operators = tuple(_operators(graph, annotated, rows, dead, live))
     return Inspection(
         model=name,
         diagnosis=diagnose(source, pipeline.left_whole(source), int8_interface=int8_interface),
@@ -83,7 +83,7 @@ def inspection(
         ),
         arena=arena,
         peak_operator=graph.ops[live.index(max(live))].index if live else None,
-        macs=understood.macs,
+        macs=annotated.macs,
         dead_macs=sum(rows[i].macs - op.macs for i, op in parts.ops.items()) if parts else 0,
         channels=sum(op.channels for op in operators),
         dead_channels=sum(dead.values()),
@@ -96,10 +96,10 @@ def inspection(
 
 
 def _operators(
-    graph: Graph, understood: Understood, rows: Mapping[int, RowOp], dead: Mapping[int, int], live: Sequence[int]
+    graph: Graph, annotated: AnnotatedGraph, rows: Mapping[int, RowOp], dead: Mapping[int, int], live: Sequence[int]
 ) -> Iterator[OperatorReport]:
     """What is told of each operator. dead: channels that folding takes. live: bytes alive while each runs."""
-    outcome = {i: understood.support[op.index] for op in understood.graph.ops for i in op.stands_for}
+    outcome = {i: annotated.support[op.index] for op in annotated.graph.ops for i in op.stands_for}
     for op, live_now in zip(graph.ops, live, strict=True):
         support = outcome.get(op.index)
         refused = support if isinstance(support, Unsupported) else None
@@ -162,7 +162,7 @@ def _report(
 ) -> Report:
     """Describe a conversion and the plan that was chosen, or why there is none. done: one inference's work."""
     conversion, chosen, limits = made.conversion, made.chosen, made.limits
-    border, understood, macs = conversion.border, conversion.whole, conversion.whole.macs
+    border, annotated, macs = conversion.border, conversion.whole, conversion.whole.macs
     planned, parts = chosen.planned if chosen else None, conversion.rows
     executed = planned.plan.macs if planned else macs
     return Report(
@@ -182,14 +182,14 @@ def _report(
         overhead=conversion.overhead(executed),
         macs=Macs(macs, executed),
         instructions=costs.estimates(conversion.options.target, done) if done else {},
-        dead_channels=sum(pipeline.dead_channels(understood, parts).values()) if planned and parts else 0,
+        dead_channels=sum(pipeline.dead_channels(annotated, parts).values()) if planned and parts else 0,
         arena=chosen.arena if chosen else original.arena,
         original_arena=original.arena,
         lower_bound_head=planned.plan.lower_bound if planned else original.arena.head,
         proven=planned.plan.proven if planned else False,
         blocks=tuple(_blocks(planned)) if planned else (),
         flash=Flash(original.flash, len(chosen.model) if chosen else original.flash),
-        kept_builtin=tuple(_kept(conversion.source.graph, understood, planned)) if asked.op_per != BUILTIN else (),
+        kept_builtin=tuple(_kept(conversion.source.graph, annotated, planned)) if asked.op_per != BUILTIN else (),
         interface=tuple(_interface(border)) if planned else (),
         interface_kept=tuple(_interface_kept(border, made.why)),
         boards=tuple(b.board for b in on_boards if b.fits),
@@ -290,12 +290,12 @@ def _stage(
     )
 
 
-def _kept(graph: Graph, understood: Understood, planned: Planned | None) -> list[KeptBuiltin]:
+def _kept(graph: Graph, annotated: AnnotatedGraph, planned: Planned | None) -> list[KeptBuiltin]:
     names = {op.index: op.type for op in graph.ops}
-    kept = {node.op for node in planned.graph.nodes if isinstance(node, Kept)} if planned else set(understood.support)
+    kept = {node.op for node in planned.graph.nodes if isinstance(node, Kept)} if planned else set(annotated.support)
     reports = []
     for index in sorted(kept):
-        support = understood.support[index]
+        support = annotated.support[index]
         if isinstance(support, Unsupported):
             reports.append(KeptBuiltin(index, names[index], support.code, str(support), support.hint))
         elif isinstance(support, View):

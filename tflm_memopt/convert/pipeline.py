@@ -33,7 +33,7 @@ from tflm_memopt.rowgraph.graph import RowGraph, SecondPass, SlidingWindow
 from tflm_memopt.rowgraph.inputs import SLIDING, InputMode, with_input
 from tflm_memopt.rowgraph.regions import partition
 from tflm_memopt.rowgraph.sliding import with_sliding
-from tflm_memopt.rowgraph.supported import Support, Understood, to_row_ops
+from tflm_memopt.rowgraph.supported import AnnotatedGraph, Support, to_row_ops
 from tflm_memopt.rowgraph.verify import verify
 from tflm_memopt.tflm import only_builtin as kernels
 from tflm_memopt.tflm.libraries import Library
@@ -54,14 +54,14 @@ HOW_TO_CONVERT: Mapping[str, str] = {
 """What a user can do about a model that is left whole; where nothing stands here, convert it again."""
 
 
-def understand(graph: Graph, whole: str = "") -> Understood:
+def annotate(graph: Graph, whole: str = "") -> AnnotatedGraph:
     """Canonical form. What canonicalisation made of operators that stay builtin is undone: they stay byte for byte.
 
     whole: why all of them do (left_whole()).
     """
     if whole:
         kept = Unsupported("left_whole", whole, "", HOW_TO_CONVERT.get(whole, RECONVERT))
-        return Understood(_activations_only(graph), {op.index: kept for op in graph.ops})
+        return AnnotatedGraph(_activations_only(graph), {op.index: kept for op in graph.ops})
     left_alone: frozenset[int] = frozenset()
     while True:
         canonical = canonicalise.canonicalise(with_cells(with_states(graph, left_alone), left_alone), left_alone).graph
@@ -73,12 +73,12 @@ def understand(graph: Graph, whole: str = "") -> Understood:
             and (len(op.stands_for) > 1 or PIECE in op.options or not _in(graph, (*op.inputs, *op.outputs)))
             for i in op.stands_for
         )
-        understood = Understood(_activations_only(canonical), {**support, **_variables(graph, support, left_alone)})
+        annotated = AnnotatedGraph(_activations_only(canonical), {**support, **_variables(graph, support, left_alone)})
         if canonical.states and undone <= left_alone:
-            understood = rings.with_rings(understood)
-            undone = rings.broken(understood, partition(understood.graph, understood.support))
+            annotated = rings.with_rings(annotated)
+            undone = rings.broken(annotated, partition(annotated.graph, annotated.support))
         if undone <= left_alone:
-            return understood
+            return annotated
         left_alone |= undone
 
 
@@ -97,19 +97,19 @@ def _in(graph: Graph, tensors: tuple[int, ...]) -> bool:
     return all(t < 0 or t in graph.tensors for t in tensors)
 
 
-def make_plan(understood: Understood, options: Options) -> Planned | None:
+def make_plan(annotated: AnnotatedGraph, options: Options) -> Planned | None:
     """Regions, blocks, offsets, and the proof that they are right; None when there is nothing to convert."""
-    graph = row_graph(understood, options)
+    graph = row_graph(annotated, options)
     return None if graph is None else checked(graph, plan(graph, options))
 
 
-def row_graph(understood: Understood, options: Options) -> RowGraph | None:
+def row_graph(annotated: AnnotatedGraph, options: Options) -> RowGraph | None:
     """What the planner plans: regions without dead channels, with the input where it is wanted, packed for the target.
 
     None when there is nothing to convert. Raises UsageError for an input that cannot be where it is wanted.
     """
-    understood, window = slide(understood, options.input)
-    graph = find_regions(understood, fold=options.fold)
+    annotated, window = slide(annotated, options.input)
+    graph = find_regions(annotated, fold=options.fold)
     if graph is None:
         return None
     graph = pack_for(place_input(replace(graph, window=window), options.input), options.target)
@@ -142,34 +142,34 @@ def _reads_unwritten(graph: Graph) -> bool:
     return any(t.elements and not (t.constant or t.variable) for t in map(graph.tensors.__getitem__, read))
 
 
-def interpret(graph: Graph, ops: Ops, whole: str = "") -> Understood:
-    """The graph as it is planned when the rewritten model has such operators. whole: see understand()."""
-    return builtin_alone(graph, whole) if ops == BUILTIN else understand(graph, whole)
+def interpret(graph: Graph, ops: Ops, whole: str = "") -> AnnotatedGraph:
+    """The graph as it is planned when the rewritten model has such operators. whole: see annotate()."""
+    return builtin_alone(graph, whole) if ops == BUILTIN else annotate(graph, whole)
 
 
-def builtin_alone(graph: Graph, whole: str = "") -> Understood:
-    """The graph as it is: all its operators stay builtin. whole: see understand()."""
-    rows = understand(graph, whole).support
+def builtin_alone(graph: Graph, whole: str = "") -> AnnotatedGraph:
+    """The graph as it is: all its operators stay builtin. whole: see annotate()."""
+    rows = annotate(graph, whole).support
     stays = Unsupported("left_whole", whole or BUILTIN_ONLY, "", "--ops region")
     plain = {i: s for i, s in rows.items() if isinstance(s, RowOp) and not s.stateful}
     support = {op.index: plain.get(op.index, stays) for op in graph.ops}
-    return Understood(_activations_only(graph), support)
+    return AnnotatedGraph(_activations_only(graph), support)
 
 
-def only_builtin(understood: Understood, library: Library, abi: Abi) -> RowGraph:
+def only_builtin(annotated: AnnotatedGraph, library: Library, abi: Abi) -> RowGraph:
     """All operators as TFLM's own kernels run them."""
-    return in_parts(understood, (), library, abi)
+    return in_parts(annotated, (), library, abi)
 
 
-def in_parts(understood: Understood, tilings: Sequence[Tiling], library: Library, abi: Abi) -> RowGraph:
+def in_parts(annotated: AnnotatedGraph, tilings: Sequence[Tiling], library: Library, abi: Abi) -> RowGraph:
     """The same with some of them in parts. A part's work is its share of the output."""
     stays = Unsupported("left_whole", BUILTIN_ONLY, "", "--ops region")
-    graph = tiled(understood.graph, tilings)
-    before = {op.index: op for op in understood.graph.ops}
+    graph = tiled(annotated.graph, tilings)
+    before = {op.index: op for op in annotated.graph.ops}
     macs: dict[int, int] = {}
     for op in graph.ops:
         whole = before[op.sources[0]] if PART in op.options and op.sources else op
-        if isinstance(row := understood.support.get(whole.index), RowOp):
+        if isinstance(row := annotated.support.get(whole.index), RowOp):
             made, of = (graph.tensors[o.outputs[0]].elements for o in (op, whole))
             macs[op.index] = row.macs * made // of
     rows = partition(graph, dict.fromkeys((op.index for op in graph.ops), stays))
@@ -179,12 +179,12 @@ def in_parts(understood: Understood, tilings: Sequence[Tiling], library: Library
 
 
 @lru_cache(maxsize=1)
-def find_regions(understood: Understood, *, fold: bool = True) -> RowGraph | None:
+def find_regions(annotated: AnnotatedGraph, *, fold: bool = True) -> RowGraph | None:
     """What is converted together, without dead channels; None when there is nothing to convert.
 
     It is asked for twice in a row: for the plan, and for what is told of the model.
     """
-    graph = partition(understood.graph, understood.support)
+    graph = partition(annotated.graph, annotated.support)
     if not graph.regions:
         return None
     verify(graph, "partitioning")
@@ -208,14 +208,14 @@ def for_two_cores(graph: RowGraph) -> RowGraph:
     return replace(graph, ops={key: replace(op, second=behind) for key, op in graph.ops.items()})
 
 
-def slide(understood: Understood, mode: InputMode) -> tuple[Understood, SlidingWindow | None]:
+def slide(annotated: AnnotatedGraph, mode: InputMode) -> tuple[AnnotatedGraph, SlidingWindow | None]:
     """The same on a window that slides, and the window; None: none does.
 
     Raises UsageError where the input cannot slide so.
     """
     if mode.where != SLIDING:
-        return understood, None
-    return with_sliding(understood, mode.rows, mode.layers)
+        return annotated, None
+    return with_sliding(annotated, mode.rows, mode.layers)
 
 
 def place_input(graph: RowGraph, mode: InputMode) -> RowGraph:
@@ -232,9 +232,9 @@ def with_passes(graph: RowGraph, passes: tuple[SecondPass, ...]) -> RowGraph:
     return graph
 
 
-def dead_channels(understood: Understood, graph: RowGraph) -> Mapping[int, int]:
+def dead_channels(annotated: AnnotatedGraph, graph: RowGraph) -> Mapping[int, int]:
     """Output channels that folding took from each operator with weights that runs row by row, by Op.index."""
-    whole = {i: s for i, s in understood.support.items() if isinstance(s, RowOp) and s.weights is not None}
+    whole = {i: s for i, s in annotated.support.items() if isinstance(s, RowOp) and s.weights is not None}
     return {i: op.writes.c - graph.ops[i].writes.c for i, op in whole.items() if i in graph.ops}
 
 

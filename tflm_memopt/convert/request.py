@@ -83,8 +83,8 @@ class Request:
         source = read(model)
         accept(source)
         border = to_int8_io(source.graph) if self.int8_io else Int8Interface(source.graph, Changes(), {}, ())
-        understood = pipeline.interpret(border.graph, self.options.ops, pipeline.left_whole(source, self.options.ops))
-        return Conversion(source, border, understood, self.options, self.abi, self.tiles(), self.library)
+        annotated = pipeline.interpret(border.graph, self.options.ops, pipeline.left_whole(source, self.options.ops))
+        return Conversion(source, border, annotated, self.options, self.abi, self.tiles(), self.library)
 
 
 def request(said: OptimizeOptions) -> Request:

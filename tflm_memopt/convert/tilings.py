@@ -17,7 +17,7 @@ from tflm_memopt.plan.plan import Plan
 from tflm_memopt.plan.planner import Options, plan, stored, tensor_sizes
 from tflm_memopt.rewrite.tiling import MOST_PARTS, Tiling, chain, fan_out
 from tflm_memopt.rowgraph.graph import RowGraph
-from tflm_memopt.rowgraph.supported import Understood
+from tflm_memopt.rowgraph.supported import AnnotatedGraph
 from tflm_memopt.tflm.libraries import Library
 from tflm_memopt.tflm.only_builtin import tail
 from tflm_memopt.tflm.structs import Abi
@@ -38,7 +38,7 @@ ROUNDS = 4
 class Tilings:
     """Plans of a model of builtin operators in parts."""
 
-    whole: Understood
+    whole: AnnotatedGraph
     library: Library
     abi: Abi
     options: Options

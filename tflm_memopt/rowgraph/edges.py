@@ -21,7 +21,7 @@ from tflm_memopt.ops import movement
 from tflm_memopt.ops.constraints.limits import executable
 from tflm_memopt.ops.rowop import RowOp, Rows, Window
 from tflm_memopt.rowgraph.rings import GraphWork
-from tflm_memopt.rowgraph.supported import Understood
+from tflm_memopt.rowgraph.supported import AnnotatedGraph
 
 JOIN = "CONCATENATION"
 
@@ -58,9 +58,9 @@ class Slid(NamedTuple):
 class Edges(GraphWork):
     """A graph in which tensors slide, and the first and last rows of these."""
 
-    def __init__(self, understood: Understood, tensor: TensorId) -> None:
+    def __init__(self, annotated: AnnotatedGraph, tensor: TensorId) -> None:
         """tensor: the model's input."""
-        super().__init__(understood)
+        super().__init__(annotated)
         self.input = tensor
         self.slid: dict[TensorId, Slid] = {}
         self.depth: dict[TensorId, int] = {}

@@ -25,19 +25,19 @@ from tflm_memopt.ops.opset import Unsupported
 from tflm_memopt.ops.rowop import RowOp, Rows, StateRing
 from tflm_memopt.rewrite.canonicalise import views
 from tflm_memopt.rowgraph.graph import RowGraph
-from tflm_memopt.rowgraph.supported import Support, Understood
+from tflm_memopt.rowgraph.supported import AnnotatedGraph, Support
 
 SPLIT = "SPLIT"
 
 
-def broken(understood: Understood, graph: RowGraph) -> frozenset[int]:
+def broken(annotated: AnnotatedGraph, graph: RowGraph) -> frozenset[int]:
     """The model's operators that use variables which cannot be states: not all that uses them is in one region."""
-    outside, found = wanted(understood), set[int]()
+    outside, found = wanted(annotated), set[int]()
     homes = {i: region.number for region in graph.regions for i in region.ops}
-    for op in understood.graph.ops:
+    for op in annotated.graph.ops:
         if op.type != KEEP:
             continue
-        keep, state = understood.support[op.index], op.options[STATE]
+        keep, state = annotated.support[op.index], op.options[STATE]
         users = {i for i, user in graph.ops.items() if state in (user.older, *user.inputs)} | {op.index}
         fits = isinstance(keep, RowOp) and all(r.c for r in keep.reads)
         if not fits or state in outside or len({homes.get(i) for i in users}) > 1 or op.index not in homes:
@@ -45,22 +45,22 @@ def broken(understood: Understood, graph: RowGraph) -> frozenset[int]:
     return frozenset(found)
 
 
-def wanted(understood: Understood) -> frozenset[TensorId]:
+def wanted(annotated: AnnotatedGraph) -> frozenset[TensorId]:
     """Tensors that the model puts out, or builtin operators read."""
-    graph, aliases = understood.graph, views(understood.graph)
-    builtin = (op.inputs for op in graph.ops if isinstance(understood.support[op.index], Unsupported))
+    graph, aliases = annotated.graph, views(annotated.graph)
+    builtin = (op.inputs for op in graph.ops if isinstance(annotated.support[op.index], Unsupported))
     return frozenset(aliases.get(t, t) for tensors in (graph.outputs, *builtin) for t in tensors)
 
 
-def with_rings(understood: Understood) -> Understood:
+def with_rings(annotated: AnnotatedGraph) -> AnnotatedGraph:
     """The same with rings for those states that have such a pattern; every KEEP waits for the readers of its state."""
-    work = GraphWork(understood)
-    for key in [op.index for op in understood.graph.ops if op.type == KEEP]:
+    work = GraphWork(annotated)
+    for key in [op.index for op in annotated.graph.ops if op.type == KEEP]:
         if (joined := work.joined(key)) is not None:
             work.make_ring(key, joined)
     work.drop_unread()
     work.wait()
-    return work.understood()
+    return work.annotated()
 
 
 class _Joined(NamedTuple):
@@ -89,26 +89,26 @@ class _Slice(NamedTuple):
 class GraphWork:
     """A graph that is being rewritten: its operators as the model states them, and as rows."""
 
-    def __init__(self, understood: Understood) -> None:
-        graph = understood.graph
+    def __init__(self, annotated: AnnotatedGraph) -> None:
+        graph = annotated.graph
         self.graph = graph
         self.tensors = dict(graph.tensors)
         self.stated = {op.index: op for op in graph.ops}
-        self.support: dict[int, Support] = dict(understood.support)
-        self._read_before = {i: op.inputs for i, op in understood.support.items() if isinstance(op, RowOp)}
+        self.support: dict[int, Support] = dict(annotated.support)
+        self._read_before = {i: op.inputs for i, op in annotated.support.items() if isinstance(op, RowOp)}
         self.order = [op.index for op in graph.ops]
         self.states = {state.tensor: state for state in graph.states}
         self.parts: dict[tuple[TensorId, int, int], tuple[TensorId, TensorId]] = {}
         """Channels of new rows, and their state; by the rows, and their first channel and how many there are."""
-        self.wanted = wanted(understood)
+        self.wanted = wanted(annotated)
         """Tensors that are wanted as such."""
 
-    def understood(self) -> Understood:
+    def annotated(self) -> AnnotatedGraph:
         ops = tuple(self._stated(self.stated[i], self.support[i]) for i in self.order)
         kept = {ring.tensor for op in self.rows() for ring in op.rings}
         states = tuple(state for t, state in self.states.items() if t in kept)
         graph = replace(self.graph, tensors=self.tensors, ops=ops, states=states)
-        return Understood(graph, {i: self.support[i] for i in self.order})
+        return AnnotatedGraph(graph, {i: self.support[i] for i in self.order})
 
     def _stated(self, op: Op, support: Support) -> Op:
         """With the operands that are read now."""

@@ -27,23 +27,23 @@ from tflm_memopt.ops.rowop import RowOp, Rows, StateRing
 from tflm_memopt.ops.running import SUM_BYTES, is_mean, sliding_sum
 from tflm_memopt.rowgraph.edges import Edges, Impossible, Slid
 from tflm_memopt.rowgraph.graph import SlidingWindow
-from tflm_memopt.rowgraph.supported import Understood
+from tflm_memopt.rowgraph.supported import AnnotatedGraph
 
 
-def with_sliding(understood: Understood, n: int, layers: int | None = None) -> tuple[Understood, SlidingWindow]:
+def with_sliding(annotated: AnnotatedGraph, n: int, layers: int | None = None) -> tuple[AnnotatedGraph, SlidingWindow]:
     """The same with an input of n new rows, and the window. layers: how many operators may slide; None: all that can.
 
     What comes after these is made again from a window that is kept: that takes more compute, and often less RAM.
     Raises UsageError for a model that keeps a state, has several inputs, or steps over rows.
     """
-    graph = understood.graph
+    graph = annotated.graph
     if len(graph.inputs) != 1 or graph.states:
         why = "it keeps a state of its own" if graph.states else f"it has {len(graph.inputs)} inputs"
         raise UsageError(f"the model's input cannot slide: {why}", code="sliding_model", hint="--input arena")
     try:
-        return _slid(understood, n, layers)
+        return _slid(annotated, n, layers)
     except _Strides as error:
-        least = next((m for m in range(1, error.height) if _divides(understood, m, layers)), None)
+        least = next((m for m in range(1, error.height) if _divides(annotated, m, layers)), None)
         hint = "--input arena" if least is None else f"--input sliding:{least}"
         raise UsageError(
             f"{error.rows} new rows come to operator {error.name}, which steps by {error.stride}",
@@ -61,27 +61,27 @@ class _Strides(Exception):
         self.rows, self.name, self.stride, self.height = rows, op.name, op.window.stride_h, height
 
 
-def _divides(understood: Understood, n: int, layers: int | None) -> bool:
+def _divides(annotated: AnnotatedGraph, n: int, layers: int | None) -> bool:
     """Whether so many new rows are a multiple of what layers step by, one after the other."""
     try:
-        _slid(understood, n, layers)
+        _slid(annotated, n, layers)
     except _Strides:
         return False
     return True
 
 
-def _slid(understood: Understood, n: int, layers: int | None) -> tuple[Understood, SlidingWindow]:
+def _slid(annotated: AnnotatedGraph, n: int, layers: int | None) -> tuple[AnnotatedGraph, SlidingWindow]:
     """Without layers that pad, or with them: whichever takes fewer multiply-accumulates. Raises _Strides."""
-    (tensor,) = understood.graph.inputs
-    away = _Sliding(understood, tensor, n, layers)
+    (tensor,) = annotated.graph.inputs
+    away = _Sliding(annotated, tensor, n, layers)
     found, window = away.run(), SlidingWindow(away.height, n)
     try:
-        padded = _Sliding(understood, tensor, n, layers, padded=True).run()
+        padded = _Sliding(annotated, tensor, n, layers, padded=True).run()
         return min(found, padded, key=lambda u: u.macs), window
     except Impossible:
         return found, window
     except _Strides:  # other rows would do
-        if found.macs >= understood.macs:
+        if found.macs >= annotated.macs:
             raise
         return found, window
 
@@ -90,10 +90,10 @@ class _Sliding(Edges):
     """A graph whose operators slide, one after the other."""
 
     def __init__(
-        self, understood: Understood, tensor: TensorId, n: int, layers: int | None = None, *, padded: bool = False
+        self, annotated: AnnotatedGraph, tensor: TensorId, n: int, layers: int | None = None, *, padded: bool = False
     ) -> None:
         """layers: see with_sliding(). padded: operators that pad in time slide, too."""
-        super().__init__(understood, tensor)
+        super().__init__(annotated, tensor)
         self.n, self.padded = n, padded
         self.may_slide = frozenset(self.order[:layers])
         self.joined_rows: dict[TensorId, TensorId] = {}
@@ -118,13 +118,13 @@ class _Sliding(Edges):
             )
         return seen.pop()
 
-    def run(self) -> Understood:
+    def run(self) -> AnnotatedGraph:
         """Raises _Strides where the rows do not divide, Impossible where edges cannot be made again."""
         for key in list(self.order):
             self.slide(key)
         self.keep()
         self.wait()
-        return self.understood()
+        return self.annotated()
 
     def slide(self, key: int) -> None:
         """The operator on new rows, or on all of them joined where it cannot slide."""

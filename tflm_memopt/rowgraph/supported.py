@@ -28,7 +28,7 @@ Support = RowOp | View | Unsupported
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Understood:
+class AnnotatedGraph:
     """A model's graph in canonical form, and which of its operators run row by row. Equal to itself alone."""
 
     graph: Graph

@@ -13,7 +13,7 @@ import tflm_memopt
 from tflm_memopt.check.arena import TaggedArena
 from tflm_memopt.check.checker import check
 from tflm_memopt.check.cores import CoresReplay
-from tflm_memopt.convert.pipeline import for_two_cores, make_plan, pack_for, understand
+from tflm_memopt.convert.pipeline import annotate, for_two_cores, make_plan, pack_for
 from tflm_memopt.errors import PlanError
 from tflm_memopt.model.reader import read
 from tflm_memopt.plan.cores import share_out
@@ -25,7 +25,7 @@ from tflm_memopt.plan.planner import Options
 @functools.cache
 def planned() -> Planned:
     found = make_plan(
-        understand(read(EXAMPLE.read_bytes()).graph), Options(tiles=None, speeds=(1, 1), target="cortex-m33")
+        annotate(read(EXAMPLE.read_bytes()).graph), Options(tiles=None, speeds=(1, 1), target="cortex-m33")
     )
     assert found is not None
     return replace(found, plan=share_out(found.plan, found.graph.ops))

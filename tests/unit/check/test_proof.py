@@ -84,7 +84,7 @@ def _with_inputs(model: Model, seed: int) -> Iterator[Planned]:
         with forced(random_settings(random.Random(seed)), seed):
             try:
                 found = pipeline.make_plan(
-                    pipeline.understand(model.graph), Options(seconds=OPTIONS.seconds, input=input_mode(where))
+                    pipeline.annotate(model.graph), Options(seconds=OPTIONS.seconds, input=input_mode(where))
                 )
             except UsageError:
                 continue

@@ -26,7 +26,7 @@ QUICK = Options(seconds=0, effort=0.1, tiles=None)
 
 @cache
 def planned() -> Planned:
-    done = pipeline.make_plan(pipeline.understand(read(streaming.mixed()).graph), QUICK)
+    done = pipeline.make_plan(pipeline.annotate(read(streaming.mixed()).graph), QUICK)
     assert done
     return done
 
@@ -113,7 +113,7 @@ def test_cells_in_a_ring() -> None:
 
 @cache
 def recurrent() -> Planned:
-    done = pipeline.make_plan(pipeline.understand(read(memories.lstm_network()).graph), QUICK)
+    done = pipeline.make_plan(pipeline.annotate(read(memories.lstm_network()).graph), QUICK)
     assert done
     return done
 

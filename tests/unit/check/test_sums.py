@@ -28,7 +28,7 @@ def planned() -> Planned:
     net = Net()
     x = net.conv2d(net.input((1, 18, 2, 3)), 4, kernel=(3, 1), padding="VALID")
     options = Options(seconds=0, effort=0.1, tiles=None, input=InputMode(SLIDING, NEW))
-    done = pipeline.make_plan(pipeline.understand(read(net.model(net.mean(x, (1, 2)))).graph), options)
+    done = pipeline.make_plan(pipeline.annotate(read(net.model(net.mean(x, (1, 2)))).graph), options)
     assert done
     return done
 

@@ -66,33 +66,33 @@ def refused_convolution() -> bytes:
     return net.model(net.conv2d(y, 3))
 
 
-# ---- understand ----
+# ---- annotate ----
 
 
 def test_what_is_folded_runs_row_by_row() -> None:
     net = Net()
     x = net.pad(net.input((1, 8, 8, 2)), [(0, 0), (1, 1), (1, 1), (0, 0)])
-    understood = pipeline.understand(read(net.model(net.conv2d(x, 3, kernel=(3, 3), padding="VALID"))).graph)
-    (op,) = understood.graph.ops
+    annotated = pipeline.annotate(read(net.model(net.conv2d(x, 3, kernel=(3, 3), padding="VALID"))).graph)
+    (op,) = annotated.graph.ops
     assert op.stands_for == (0, 1)
-    assert isinstance(understood.support[op.index], RowOp)
+    assert isinstance(annotated.support[op.index], RowOp)
 
 
 def test_what_canonicalisation_made_of_builtin_operators_is_undone() -> None:
     graph = read(refused_convolution()).graph
-    understood = pipeline.understand(graph)
-    assert [op.type for op in understood.graph.ops] == [op.type for op in graph.ops]
-    assert understood.graph.ops[1:3] == graph.ops[1:3]
+    annotated = pipeline.annotate(graph)
+    assert [op.type for op in annotated.graph.ops] == [op.type for op in graph.ops]
+    assert annotated.graph.ops[1:3] == graph.ops[1:3]
 
 
 def test_multiplications_are_counted_once() -> None:
     net = Net()
     data = net.model(net.fully_connected(net.conv2d(net.input((1, 4, 4, 2)), 3, kernel=(3, 3)), 5))
-    assert pipeline.understand(read(data).graph).macs == 4 * 4 * 3 * 9 * 2 + 48 * 5
+    assert pipeline.annotate(read(data).graph).macs == 4 * 4 * 3 * 9 * 2 + 48 * 5
 
 
 def test_nothing_to_convert_is_no_plan() -> None:
-    assert pipeline.make_plan(pipeline.understand(read(float_network()).graph), Options()) is None
+    assert pipeline.make_plan(pipeline.annotate(read(float_network()).graph), Options()) is None
 
 
 # ---- optimize ----

@@ -29,7 +29,7 @@ from tflm_memopt.runtime import host
 def planned(data: bytes, *, op_per_block: bool = False) -> Planned:
     """Row blocks only; tests/unit/plan/test_tiles.py has the tiled ones."""
     options = Options("block" if op_per_block else "region", seconds=0.3, tiles=None)
-    found = pipeline.make_plan(pipeline.understand(read(data).graph), options)
+    found = pipeline.make_plan(pipeline.annotate(read(data).graph), options)
     assert found is not None
     return found
 

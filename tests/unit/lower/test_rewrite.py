@@ -29,7 +29,7 @@ HEADER = 3
 @cache
 def rewritten(data: bytes, *, op_per_block: bool = False) -> tuple[Model, Planned]:
     source, options = read(data), Options("block" if op_per_block else "region", seconds=0.3)
-    planned = pipeline.make_plan(pipeline.understand(source.graph), options)
+    planned = pipeline.make_plan(pipeline.annotate(source.graph), options)
     assert planned is not None
     return read(pipeline.lower(source, Int8Interface(source.graph, Changes(), {}, ()), planned, options)), planned
 

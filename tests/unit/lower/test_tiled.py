@@ -63,7 +63,7 @@ def planned(tile: int, cached: bool, groups: int, seed: int) -> tuple[Model, Pla
         max_overhead=9.0,
     )  # fmt: skip
     with forced(settings, seed):
-        found = pipeline.make_plan(pipeline.understand(model.graph), OPTIONS)
+        found = pipeline.make_plan(pipeline.annotate(model.graph), OPTIONS)
     assert found is not None
     return model, found
 

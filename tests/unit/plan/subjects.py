@@ -113,7 +113,7 @@ class Subject:
 def subject(name: str) -> Subject:
     model = read(MODELS[name]())
     options = replace(OPTIONS, input=input_mode(INPUTS.get(name, "arena")))
-    planned = pipeline.make_plan(pipeline.understand(model.graph), options)
+    planned = pipeline.make_plan(pipeline.annotate(model.graph), options)
     assert planned is not None
     rng = np.random.default_rng(9)
     inputs = [rng.integers(-128, 128, model.graph.tensors[t].shape, np.int8) for t in model.graph.inputs]

@@ -65,8 +65,8 @@ def test_bytes_of_random_blocks(number: int) -> None:
 
 
 def test_bytes_of_real_blocks(example: bytes) -> None:
-    understood = pipeline.understand(read(example).graph)
-    parts = partition(understood.graph, understood.support)
+    annotated = pipeline.annotate(read(example).graph)
+    parts = partition(annotated.graph, annotated.support)
     regions = [node for node in parts.nodes if isinstance(node, Region)]
     for region in regions:
         chain = Chain(region.ops, tuple(parts.ops[i] for i in region.ops), frozenset(region.outputs), 0)

@@ -34,8 +34,8 @@ def two_outputs(seed: int) -> bytes:
 @pytest.fixture(scope="module", params=[(residual, True), (residual, False), (two_outputs, True), (two_outputs, False)])
 def planned(request: pytest.FixtureRequest) -> Planned:
     make, tiles = request.param
-    understood = pipeline.understand(read(make(7)).graph)
-    found = pipeline.make_plan(understood, Options(tiles=NO_RECOMPUTE if tiles else None))
+    annotated = pipeline.annotate(read(make(7)).graph)
+    found = pipeline.make_plan(annotated, Options(tiles=NO_RECOMPUTE if tiles else None))
     assert found
     return found
 

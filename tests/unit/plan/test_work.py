@@ -30,7 +30,7 @@ def padded(target: str) -> Work:
     net = Net()
     model = net.model(net.conv2d(net.input((1, 6, 5, 4)), 8, kernel=(3, 3)))
     options = Options(seconds=0, target=target, tiles=None)
-    found = pipeline.make_plan(pipeline.understand(read(model).graph), options)
+    found = pipeline.make_plan(pipeline.annotate(read(model).graph), options)
     assert found is not None
     (only,) = work(found.plan, found.graph.ops)
     return only

@@ -31,7 +31,7 @@ def planned(seed: int) -> tuple[Model, Planned]:
     """A random network cut into random blocks, most of them tiled; the plan is checked."""
     model = read(build(mobile(seed, most=4)))
     with forced(random_settings(random.Random(seed)), seed):
-        found = pipeline.make_plan(pipeline.understand(model.graph), OPTIONS)
+        found = pipeline.make_plan(pipeline.annotate(model.graph), OPTIONS)
     assert found is not None
     return model, found
 
@@ -43,8 +43,8 @@ def chains(seed: int) -> Iterator[Chain]:
 
 def chains_of(model: bytes) -> Iterator[Chain]:
     """The regions of a network."""
-    understood = pipeline.understand(read(model).graph)
-    parts = partition(understood.graph, understood.support)
+    annotated = pipeline.annotate(read(model).graph)
+    parts = partition(annotated.graph, annotated.support)
     for region in parts.nodes:
         if isinstance(region, Region):
             yield Chain(region.ops, tuple(parts.ops[i] for i in region.ops), frozenset(region.outputs), 0)

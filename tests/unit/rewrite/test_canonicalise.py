@@ -10,7 +10,7 @@ from ai_edge_litert import schema_py_generated as schema
 from models import Net
 from moving import computed_shape, reshape_by, strided_slice, tile, unpack, upsampling
 
-from tflm_memopt.convert.pipeline import understand
+from tflm_memopt.convert.pipeline import annotate
 from tflm_memopt.model.graph import VIEW
 from tflm_memopt.model.reader import read
 from tflm_memopt.ops.site import AXES, EXPLICIT_PADDING, STEPS
@@ -204,7 +204,7 @@ def test_a_builtin_operator_that_reads_a_computed_shape_keeps_what_computes_it()
     target = computed_shape(net, x, (1, 6, 4))
     y = net.op("RESHAPE", [other, target], [net.tensor((1, 6, 4), "FLOAT32", None)])
     data = net.model(reshape_by(net, x, target, (1, 6, 4)), y)
-    graph = understand(read(data).graph).graph
+    graph = annotate(read(data).graph).graph
     assert [(op.type, op.index) for op in graph.ops] == [
         ("SHAPE", 0), ("STRIDED_SLICE", 1), ("PACK", 2), ("RESHAPE", 3), (VIEW, 4)
     ]  # fmt: skip

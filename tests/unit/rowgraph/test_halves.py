@@ -38,8 +38,8 @@ def reduced(channels: int = 40, *, also: bool = False, dense: bool = False) -> C
 
 
 def cut(data: bytes, first: int = EXPAND) -> tuple[RowGraph, RowGraph]:
-    understood = pipeline.understand(read(data).graph)
-    graph = pipeline.find_regions(understood, fold=False)
+    annotated = pipeline.annotate(read(data).graph)
+    graph = pipeline.find_regions(annotated, fold=False)
     assert graph is not None
     return graph, in_halves(graph, first)
 

@@ -191,7 +191,7 @@ def test_all_readers_of_a_stream_are_in_the_first_block() -> None:
     x = net.input((1, 16, 6, 4))
     data = net.model(net.add(net.conv2d(net.conv2d(x, 4, kernel=(3, 3)), 4, kernel=(5, 5)), x))
     planned = pipeline.make_plan(
-        pipeline.understand(read(data).graph), Options(seconds=SECONDS, input=InputMode("stream", 2))
+        pipeline.annotate(read(data).graph), Options(seconds=SECONDS, input=InputMode("stream", 2))
     )
     assert planned is not None
     first = planned.plan.steps[0]

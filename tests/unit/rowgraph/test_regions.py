@@ -235,8 +235,8 @@ def test_nothing_but_views_is_no_region() -> None:
 
 
 def parts_of(data: bytes) -> RowGraph:
-    understood = pipeline.understand(read(data).graph)
-    return partition(understood.graph, understood.support)
+    annotated = pipeline.annotate(read(data).graph)
+    return partition(annotated.graph, annotated.support)
 
 
 def test_variables_are_not_planned() -> None:

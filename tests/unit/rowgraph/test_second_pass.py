@@ -66,8 +66,8 @@ def residual() -> bytes:
 
 
 def row_graph(data: bytes, mode: InputMode = IN_ARENA) -> RowGraph:
-    understood = pipeline.understand(read(data).graph)
-    graph = pipeline.find_regions(understood)
+    annotated = pipeline.annotate(read(data).graph)
+    graph = pipeline.find_regions(annotated)
     assert graph is not None
     return pipeline.place_input(graph, mode)
 

@@ -36,8 +36,8 @@ def last(net: Net) -> int:
 
 
 def slid(model: bytes, rows: int) -> list[RowOp]:
-    understood, _ = with_sliding(pipeline.understand(read(model).graph), rows)
-    return [s for op in understood.graph.ops if isinstance(s := understood.support[op.index], RowOp)]
+    annotated, _ = with_sliding(pipeline.annotate(read(model).graph), rows)
+    return [s for op in annotated.graph.ops if isinstance(s := annotated.support[op.index], RowOp)]
 
 
 def kept(model: bytes, rows: int) -> list[int]:
@@ -149,8 +149,8 @@ def test_rows_that_depend_on_padding_are_made_again() -> None:
     made = [op.writes.h for op in slid(padded(), 1) if op.name == "CONV_2D"]
     assert made == [1, 1, 3, 2, 1, 2]
     assert kept(padded(), 1) == [39, 2, 35]  # for the first rows, for the second layer, for the mean
-    understood = pipeline.understand(read(padded()).graph)
-    assert with_sliding(understood, 1)[0].macs < 0.2 * understood.macs
+    annotated = pipeline.annotate(read(padded()).graph)
+    assert with_sliding(annotated, 1)[0].macs < 0.2 * annotated.macs
 
 
 def residual() -> bytes:
@@ -167,13 +167,13 @@ def test_branches_meet_where_the_one_with_more_edges_is() -> None:
     assert made == [(1, 1), (2, 0)]
     assert [op.writes.h for op in ops if op.name == "ADD"] == [1, 2, 2]
     assert [op.writes.h for op in ops if op.name == "CONV_2D"] == [1, 1, 3, 2, 1, 2]
-    understood = pipeline.understand(read(residual()).graph)
-    assert with_sliding(understood, 1)[0].macs < 0.2 * understood.macs
+    annotated = pipeline.annotate(read(residual()).graph)
+    assert with_sliding(annotated, 1)[0].macs < 0.2 * annotated.macs
 
 
 def test_where_edges_are_all_nothing_slides() -> None:
-    understood = pipeline.understand(read(padded(3, 1)).graph)
-    assert with_sliding(understood, 1)[0].macs == understood.macs
+    annotated = pipeline.annotate(read(padded(3, 1)).graph)
+    assert with_sliding(annotated, 1)[0].macs == annotated.macs
 
 
 def test_a_stride_that_new_rows_lack_is_said_where_padding_slides() -> None:
@@ -245,7 +245,7 @@ def test_what_is_written_says_how_many_steps_fill_it() -> None:
 
 
 def test_the_checker_asks_for_the_window() -> None:
-    found = pipeline.row_graph(pipeline.understand(read(strided()).graph), _options())
+    found = pipeline.row_graph(pipeline.annotate(read(strided()).graph), _options())
     assert found is not None
     planned = plan(found, _options())
     with pytest.raises(PlanError) as error:

@@ -22,8 +22,8 @@ def sound() -> RowGraph:
     net = Net()
     x = net.conv2d(net.input((1, 8, 8, 4)), 8)
     y = net.conv2d(net.add_n(x, x), 4)
-    understood = pipeline.understand(read(net.model(net.conv2d(y, 4))).graph)
-    graph = pipeline.find_regions(understood)
+    annotated = pipeline.annotate(read(net.model(net.conv2d(y, 4))).graph)
+    graph = pipeline.find_regions(annotated)
     assert graph is not None and len(graph.regions) == 2 and len(graph.kept) == 1
     return graph
 
