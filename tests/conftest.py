@@ -27,6 +27,14 @@ LARGE, MEDIUM = 1_000_000, 100_000
 """Bytes of a model that takes minutes on an emulated core, and seconds elsewhere; and of one that runs in a moment."""
 QUICK = "TMO_QUICK"
 """Set in the environment when slow tests are left out: test modules import another copy of this one than pytest has."""
+LONGEST = (
+    "e2e/test_benchmarks.py", "tflm/test_devices.py", "property/test_shared_networks.py", "cores/test_specialized.py",
+    "e2e/test_newcomer.py", "e2e/test_packed_plans.py", "tflm/test_apps.py", "hostile/test_mutants.py",
+    "cores/test_module.py", "property/test_fold.py", "kernels/test_cores.py", "property/test_builtin_models.py",
+    "packaging/test_distributions.py", "property/test_random_models.py", "packaging/test_two_devices.py",
+    "packaging/test_arduino.py",
+)  # fmt: skip
+"""Files with tests that take half a minute or more, as `make test` says at its end."""
 NO_SKIP = os.environ.get("TMO_NO_SKIP", "") not in ("", "0")
 
 # Otherwise every worker would rewrite the assertions of all tests again, and the processes that tests start would
@@ -106,14 +114,30 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
+    gc.disable()  # until all is collected: see pytest_collection_finish
     if config.option.markexpr == "not slow":
         os.environ[QUICK] = "1"
 
 
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """What takes long comes first, so that no worker waits for another one's last test: each half of all tests, with
+    which two workers begin, has every other file of LONGEST.
+    """
+    first = {ROOT / "tests" / name: n % 2 for n, name in enumerate(LONGEST)}
+    long = [[item for item in items if first.get(item.path) == half] for half in (0, 1)]
+    rest = [item for item in items if item.path not in first]
+    left = max(0, len(items) // 2 - len(long[0]))
+    items[:] = [*long[0], *rest[:left], *long[1], *rest[left:]]
+
+
 def pytest_collection_finish() -> None:
-    """Modules and tests live until the end: the garbage collector need not go through them again and again."""
-    gc.collect()
+    """Modules and tests live until the end: the garbage collector need not go through them again and again. What tests
+    leave are mostly no circles: it need not look for some as often as it would.
+    """
     gc.freeze()
+    gc.set_threshold(50_000, 20, 20)
+    gc.enable()
 
 
 def pytest_report_header() -> list[str]:
