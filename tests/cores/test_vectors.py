@@ -11,9 +11,9 @@ from cores.core import CORES, Core, in_spike, missing_tools, vectors
 from cores.draws import DRAWS, converted_cases
 from cores.weighed import Weighed, bits_of, spans_of, weighed
 from models import Net
-from property.oracle import convert
+from property.oracle import assert_same_bytes, convert
 
-from tflm_memopt.ops.packing import Family
+from tflm_memopt.ops.packing import Family, Packing
 from tflm_memopt.plan.planner import Options
 
 RV32V, SPIKE = CORES["rv32v"], in_spike(CORES["rv32v"], 64)
@@ -89,6 +89,19 @@ def in_rows(data: bytes, target: str) -> list[Case]:
     converted = convert(data, Options(seconds=0, target=target, tiles=None))
     assert converted is not None
     return model_cases(converted[0])
+
+
+def test_dilated_windows_in_whole_rows() -> None:
+    """Down, across, and both: their taps do not lie side by side. Rows are long: many pixels are made at once."""
+    net = Net()
+    x = net.input((1, 9, 80, 16))
+    for dilation in ((2, 1), (1, 2), (2, 3)):
+        x = net.conv2d(x, 16, kernel=(3, 3), dilation=dilation, out=(0.4, -5))
+    data = net.model(x)
+    converted = convert(data, Options(seconds=0, target="rv32-v", tiles=None))
+    assert converted is not None
+    assert {op.packing for op in converted[1].graph.ops.values()} == {Packing.RVV_CONV}
+    assert_same_bytes(data, converted[0], seed=1)
 
 
 @pytest.mark.slow

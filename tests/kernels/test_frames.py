@@ -8,6 +8,7 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Callable
 from dataclasses import replace
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -21,6 +22,7 @@ from numpy.typing import NDArray
 
 from tflm_memopt.lower.program import INPUT_EXTERNAL, INPUT_STREAM, Program, ProgramTensor
 from tflm_memopt.lower.serialise import pack, unpack
+from tflm_memopt.ops.kinds import Kind
 from tflm_memopt.runtime import host
 from tflm_memopt.runtime.host import Status
 
@@ -76,6 +78,19 @@ def test_an_external_frame_gives_the_same_bytes(seed: int, form: int) -> None:
     status, got = _run(external(program), inputs[0], expected.size, form, rng)
     assert status is Status.OK
     np.testing.assert_array_equal(got, expected)
+
+
+@pytest.mark.parametrize("kind", [Kind.RESIZE_BILINEAR, Kind.TRANSPOSE_CONV])
+def test_each_row_of_an_external_frame_is_converted_apart(kind: Kind) -> None:
+    """A firing reads several at once."""
+    rng, shape = np.random.default_rng(3), (5, 4, 3)
+    op, out = networks.operator(rng, kind, (0,), shape, 1)
+    network = Network(1, (shape, out), (op,))
+    assert op.access[0].extent > 1
+    inputs = networks.random_inputs(rng, network)
+    status, got = _run(external(lower(network, [], set(), rng).program), inputs[0], prod(out), host.UINT8, rng)
+    assert status is Status.OK
+    np.testing.assert_array_equal(got, network.run(inputs)[-1].ravel())
 
 
 def _run(

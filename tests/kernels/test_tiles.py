@@ -5,6 +5,7 @@ Byte equality, and the very order of firings that the naive planner expects. A f
 
 from __future__ import annotations
 
+import ctypes
 import dataclasses
 import subprocess
 from collections.abc import Callable, Iterator
@@ -18,9 +19,11 @@ from kernels.conftest import Build, sample
 from kernels.families import BINARY_INT8
 from kernels.networks import CHANNELWISE, Network, random_inputs
 from kernels.tile_plans import Lowered
+from kernels.tiles import Strips
 from numpy.random import Generator
 
 from tflm_memopt.lower.program import Program
+from tflm_memopt.lower.records import TENSOR
 from tflm_memopt.lower.serialise import pack, unpack
 from tflm_memopt.runtime import host
 
@@ -38,6 +41,23 @@ def agree(drawn: Drawn) -> None:
     np.testing.assert_array_equal(plain.reshape(expected.shape), expected)
     (watched,) = host.run_guarded(program, lowered.arena, inputs, [expected.size])
     np.testing.assert_array_equal(watched, plain)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_the_rows_of_a_strip(seed: int) -> None:
+    """Of any numbers: what is computed again may begin below the first row, which no random network does."""
+    rng, library = np.random.default_rng(seed), host._library()
+    height, advance = (int(n) for n in rng.integers(1, 40, 2))
+    rows = advance + int(rng.integers(0, 9)) * (seed % 2)
+    strips = Strips(advance, int(rng.integers(-5, rows + 9)), rows, height, 8)
+    fields = {"width": 1, "height": height, "advance": advance, "end": strips.end, "rows": rows}
+    tensor = np.zeros(1, TENSOR)
+    for name, value in fields.items():
+        tensor[name] = value
+    at = ctypes.c_void_p(tensor.ctypes.data)
+    for m in range(strips.count):
+        first, end = library.tmo_strip_first(at, ctypes.c_uint16(m)), library.tmo_strip_end(at, ctypes.c_uint16(m))
+        assert range(first, end) == strips.made(m)
 
 
 @pytest.mark.parametrize("seed", thinned(SEEDS, 12))

@@ -60,11 +60,14 @@ def test_chains_of_layers(sizes: tuple[int, ...], middle: str, expected: list[li
     assert_same_bytes(data, done.model, seed=2)
 
 
-def test_a_hidden_vector_that_is_read_twice_is_whole() -> None:
+@pytest.mark.parametrize("middle", ["", "LOGISTIC"])
+def test_a_hidden_vector_that_is_read_twice_is_whole(middle: str) -> None:
+    """And what is between it and the next layer."""
     net = Net(seed=4)
     hidden = net.fully_connected(net.input((1, 16)), 200)
-    data = net.model(net.fully_connected(hidden, 4), net.softmax(hidden))
-    done = tflm_memopt.optimize(data)
+    between = net.unary(middle, hidden, out=MIDDLE[middle]) if middle else hidden
+    data = net.model(net.fully_connected(between, 4), net.unary("HARD_SWISH", hidden, out=MIDDLE["HARD_SWISH"]))
+    done = tflm_memopt.optimize(data, if_worthwhile=False)
     assert done.plan
     assert max(n for block in groups(done.plan) for n in block) == 1
     assert_same_bytes(data, done.model, seed=3)

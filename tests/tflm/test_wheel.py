@@ -9,13 +9,17 @@ from typing import Any
 import numpy as np
 import pytest
 from models import Net
+from property.oracle import assert_same_bytes
 from tflm.region_model import IN, WORKSPACE, expected, misaligned_model, program, region_model
 
 import tflm_memopt
 from tflm_memopt.errors import RuntimeUnavailable
+from tflm_memopt.lower.serialise import unpack
+from tflm_memopt.model.reader import read
 from tflm_memopt.runtime import interpreter, wheel
 from tflm_memopt.runtime.native import native_library
 from tflm_memopt.runtime.process import run_model
+from tflm_memopt.runtime.regions import regions
 
 ARENA = 4096
 SEED = 7
@@ -131,3 +135,13 @@ def test_a_missing_or_other_wheel_is_a_message(monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr(wheel.metadata, "version", lambda _: "0.dev20300101")
     with pytest.raises(RuntimeUnavailable, match=r"another build of tflite-micro\n  at installed: 0.dev20300101"):
         wheel._runtime.__wrapped__()
+
+
+def test_a_workspace_may_be_a_single_counter() -> None:
+    """Of one operator that has its input and its output whole."""
+    net = Net(1)
+    data = net.model(net.unary("LOGISTIC", net.input((1, 4, 4, 3)), out=(1 / 256, -128)))
+    done = tflm_memopt.optimize(data, if_worthwhile=False)
+    (region,) = regions(read(done.model))
+    assert unpack(region.program).workspace == 2
+    assert_same_bytes(data, done.model, seed=1)
