@@ -44,7 +44,7 @@ def _object(command: list[str], source: Path, folder: Path) -> Path:
 def digest(command: Sequence[str], source: Path, folder: Path) -> str:
     """Of all that an object file depends on."""
     read = _run([*command, "-E", "-C", str(source)], folder)
-    flags = [word for word in command[1:] if not word.startswith("-I")]  # what they lead to has been read
+    flags = [word for word in command[1:] if not word.startswith(("-I", "-D"))]  # what they lead to has been read
     key = hashlib.sha256(repr((_version(command[0]), flags, source.suffix)).encode())
     key.update(_MARKER.sub(rb"\1\2", read))
     return key.hexdigest()

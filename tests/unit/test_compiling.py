@@ -74,7 +74,16 @@ def test_another_text_is_another_object(
     assert len(compiled) == 2
 
 
-@pytest.mark.parametrize("more", ["-O2", "-DANSWERED", "-fsanitize=undefined"])
+@pytest.mark.parametrize(("more", "returns", "count"), [("-DANSWERED", 42, 1), ("-Dint=signed", 42, 2)])
+def test_a_definition_counts_where_the_text_has_it(
+    tmp_path: Path, compiled: list[str], more: str, returns: int, count: int
+) -> None:
+    assert returned(tree(tmp_path / "a")) == 42
+    assert returned(tree(tmp_path / "b"), *COMMAND, more) == returns
+    assert len(compiled) == count
+
+
+@pytest.mark.parametrize("more", ["-O2", "-fsanitize=undefined"])
 def test_other_flags_are_another_object(tmp_path: Path, compiled: list[str], more: str) -> None:
     tree(tmp_path)
     compiling.objects(COMMAND, [Path("main.c")], tmp_path)
