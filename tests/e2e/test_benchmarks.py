@@ -209,13 +209,31 @@ def can_be_made(table: published.Table) -> bool:
     return all((folder := FOLDERS.get(name)) is not None and folder.exists() for name in table.folders)
 
 
+AGAIN = sorted((t for t in published.TABLES if not t.of and can_be_made(t)), key=lambda t: t.command)
+"""One command may make several: it is run once by the worker that has them."""
+MADE: tables.Pages = {}
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    "table", [t for t in published.TABLES if not t.of and can_be_made(t)], ids=lambda t: f"{t.page}:{t.name}"
-)
+@pytest.mark.parametrize("table", AGAIN, ids=lambda t: f"{t.page}:{t.name}")
 def test_tables_that_are_quick_to_make_are_those_of_the_tree(table: published.Table) -> None:
     """`python benchmarks/tables.py --write` makes them again; --check looks at the others as well."""
-    assert tables.stale(table, ROOT, FOLDERS) == ""
+    assert tables.stale(table, ROOT, FOLDERS, MADE) == ""
+
+
+def test_a_command_runs_once_for_all_its_tables(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def run(_: published.Table, page: Path, __: object) -> None:
+        ran.append(page)
+        for name, text in (("a", "old"), ("b", "new")):
+            tables.update(page, name, text)
+
+    ran: list[Path] = []
+    monkeypatch.setattr(tables, "_run", run)
+    (tmp_path / "page.md").write_text("".join(f"<!-- {n}:begin -->\nold\n<!-- {n}:end -->\n" for n in "ab"))
+    made: tables.Pages = {}
+    found = [tables.stale(published.Table("page.md", name, "both.py"), tmp_path, {}, made) for name in "ab"]
+    assert found == ["", "another one is made today"]
+    assert len(ran) == 1
 
 
 def test_a_table_that_is_measured_is_stale_when_what_it_was_measured_on_changes(
@@ -226,11 +244,11 @@ def test_a_table_that_is_measured_is_stale_when_what_it_was_measured_on_changes(
     monkeypatch.setattr(tables, "_run", lambda *_: None)
     (tmp_path / "page.md").write_text("<!-- x:begin -->\nmeasured\n<!-- x:end -->\n")
     folders = {"models": tmp_path}
-    assert "not recorded" in tables.stale(table, tmp_path, folders)
+    assert "not recorded" in tables.stale(table, tmp_path, folders, {})
     tables.write(table, tmp_path, folders)
-    assert tables.stale(table, tmp_path, folders) == ""
+    assert tables.stale(table, tmp_path, folders, {}) == ""
     code[0] = b"new"
-    assert "have changed" in tables.stale(table, tmp_path, folders)
+    assert "have changed" in tables.stale(table, tmp_path, folders, {})
 
 
 def test_a_table_that_is_made_again_is_compared(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -238,11 +256,11 @@ def test_a_table_that_is_made_again_is_compared(tmp_path: Path, monkeypatch: pyt
     table = published.Table("page.md", "x", "none.py")
     monkeypatch.setattr(tables, "_run", lambda _, page, __: tables.update(page, "x", made[0]))
     (tmp_path / "page.md").write_text("<!-- x:begin -->\n| a |\n<!-- x:end -->\n")
-    assert tables.stale(table, tmp_path, {}) == ""
+    assert tables.stale(table, tmp_path, {}, {}) == ""
     made[0] = "| b |"
-    assert "another one" in tables.stale(table, tmp_path, {})
+    assert "another one" in tables.stale(table, tmp_path, {}, {})
     tables.write(table, tmp_path, {})
-    assert tables.stale(table, tmp_path, {}) == ""
+    assert tables.stale(table, tmp_path, {}, {}) == ""
 
 
 def test_stale_tables_end_the_check_with_1(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
