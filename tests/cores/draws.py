@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import functools
 import random
 from collections.abc import Callable
+from dataclasses import dataclass
 
 import numpy as np
 from cores.cases import Case, model_cases
 from kernels import networks, tile_plans
-from kernels.networks import random_inputs
+from kernels.naive import Int8
+from kernels.networks import Network, random_inputs
 from kernels.packings import packed
 from kernels.programs import Lowered, can_iterate, lower
+from numpy.random import Generator
 from property.forced import mobile
 from property.networks import build
 from property.oracle import convert
@@ -24,51 +28,87 @@ SMALL_RAM = 11 << 10
 """Bytes of an arena that every machine has room for."""
 
 
-def row_case(seed: int, family: Family = Family.GENERIC) -> Case | None:
-    """A random network in random row blocks; None when it is too large for the smallest machine."""
+LAST = 512
+"""Draws that are kept: tests want the same ones on every core, in every packing."""
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """A random network, lowered for no family, and inputs of it."""
+
+    network: Network
+    lowered: Lowered | tile_plans.Lowered
+    inputs: list[Int8]
+
+    @functools.cached_property
+    def expected(self) -> Int8:
+        """By the naive reference."""
+        return self.network.run(self.inputs)[-1]
+
+
+@functools.lru_cache(LAST)
+def _drawn(draw: Callable[[int], tuple[Network, Lowered | tile_plans.Lowered, Generator]], seed: int) -> Drawn:
+    network, lowered, rng = draw(seed)
+    return Drawn(network, lowered, random_inputs(rng, network))
+
+
+def _case(drawn: Drawn, family: Family) -> Case | None:
+    """None when it is too large for the smallest machine."""
+    lowered = packed(drawn.lowered, family)
+    if lowered.arena.nbytes > SMALL_RAM:
+        return None
+    return Case(pack(lowered.program), lowered.arena, drawn.inputs, [drawn.expected])
+
+
+def _rows(seed: int) -> tuple[Network, Lowered, Generator]:
     rng = np.random.default_rng(seed)
     network = networks.draw(rng, int(rng.integers(2, 9)))
     cuts = sorted({int(c) for c in rng.integers(1, len(network.ops), int(rng.integers(0, 3)))})
     iterative = {i for i, op in enumerate(network.ops) if can_iterate(network, op) and rng.random() < 0.8}
-    return _case(network, packed(lower(network, cuts, iterative, rng), family), rng)
+    return network, lower(network, cuts, iterative, rng), rng
+
+
+def _deep(seed: int) -> tuple[Network, Lowered, Generator]:
+    rng = np.random.default_rng(seed)
+    network = networks.draw_deep(rng, int(rng.integers(1, 5)))
+    return network, lower(network, [], set(), rng), rng
+
+
+def _depthwise(seed: int) -> tuple[Network, Lowered, Generator]:
+    rng = np.random.default_rng(seed)
+    network = networks.draw_depthwise(rng)
+    return network, lower(network, [], set(), rng), rng
+
+
+def row_case(seed: int, family: Family = Family.GENERIC) -> Case | None:
+    """A random network in random row blocks."""
+    return _case(_drawn(_rows, seed), family)
 
 
 def tile_case(seed: int, family: Family = Family.GENERIC) -> Case | None:
     """The same in tiled blocks, every other one with channel groups."""
-    network, lowered, rng = (tile_plans.draw_groups if seed % 2 else tile_plans.draw)(seed)
-    return _case(network, packed(lowered, family), rng)
+    return _case(_drawn(tile_plans.draw_groups if seed % 2 else tile_plans.draw, seed), family)
 
 
 def pixel_case(seed: int, family: Family = Family.GENERIC) -> Case | None:
     """Pixel by pixel, which some kernels do in their own way."""
-    network, lowered, rng = tile_plans.draw_pixels(seed)
-    return _case(network, packed(lowered, family), rng)
+    return _case(_drawn(tile_plans.draw_pixels, seed), family)
 
 
 def deep_case(seed: int, family: Family = Family.GENERIC) -> Case | None:
     """Convolutions of many channels, as packed kernels like them."""
-    rng = np.random.default_rng(seed)
-    network = networks.draw_deep(rng, int(rng.integers(1, 5)))
-    return _case(network, packed(lower(network, [], set(), rng), family), rng)
+    return _case(_drawn(_deep, seed), family)
 
 
 def depthwise_case(seed: int, family: Family = Family.GENERIC) -> Case | None:
     """The window that has a core of its own."""
-    rng = np.random.default_rng(seed)
-    network = networks.draw_depthwise(rng)
-    return _case(network, packed(lower(network, [], set(), rng), family), rng)
-
-
-def _case(network: networks.Network, lowered: Lowered | tile_plans.Lowered, rng: np.random.Generator) -> Case | None:
-    inputs = random_inputs(rng, network)
-    if lowered.arena.nbytes > SMALL_RAM:
-        return None
-    return Case(pack(lowered.program), lowered.arena, inputs, [network.run(inputs)[-1]])
+    return _case(_drawn(_depthwise, seed), family)
 
 
 DRAWS: tuple[Callable[[int, Family], Case | None], ...] = (row_case, tile_case, pixel_case, deep_case, depthwise_case)
 
 
+@functools.lru_cache(LAST)
 def converted_cases(seed: int, target: str) -> list[Case]:
     """The regions of a network, as the converter packs them."""
     tiles = random.Random(seed).choice((None, NO_RECOMPUTE))
