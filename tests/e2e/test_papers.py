@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from conftest import MODELS, ROOT
+from conftest import MODELS, ROOT, thinned
 from models import Net
 
 import tflm_memopt
@@ -84,7 +84,7 @@ def test_applications_are_reduced_by_more_than_in_table_6_6(number: int) -> None
     assert found["reduction"] > 2 * found["paper's reduction"]
 
 
-@pytest.mark.parametrize("name", classifiers.NETWORKS)
+@pytest.mark.parametrize("name", thinned(classifiers.NETWORKS, 2))
 def test_classifiers_have_the_published_numbers_of_weights(name: str) -> None:
     """Millions, without those of batch normalisation; EfficientNet's squeeze-and-excite is a little wider here."""
     (model,) = classifiers.partitions(name)
@@ -175,7 +175,7 @@ def test_what_partial_sums_would_save() -> None:
     assert all(line in page for line in [*partial_sums.text(rows)][2:])
 
 
-@pytest.mark.parametrize("script", [joint, devices, tiled_paths], ids=["joint", "devices", "tiled_paths"])
+@pytest.mark.parametrize("script", thinned([joint, devices, tiled_paths], 1), ids=["joint", "devices", "tiled_paths"])
 def test_figures_as_json(script: Any, capsys: pytest.CaptureFixture[str]) -> None:
     assert script.main(["--json", *(["--example"] if script is joint else [])]) == 0
     assert json.loads(capsys.readouterr().out)

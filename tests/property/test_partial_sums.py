@@ -45,7 +45,7 @@ def test_many_random_networks(recipe: Recipe) -> None:
     examine_parts(recipe)
 
 
-@pytest.mark.parametrize("seed", thinned(range(40), 1))
+@pytest.mark.parametrize("seed", thinned(range(40), 0))
 def test_layers_of_every_window(seed: int) -> None:
     """Strides, dilations and padding; dense layers behind a mean; up to six parts."""
     net, odd = Net(seed), seed % 2

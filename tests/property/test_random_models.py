@@ -105,6 +105,7 @@ def test_a_fixed_set_of_forced_plans(seed: int) -> None:
     examine_forced(seed)
 
 
+@pytest.mark.slow
 def test_a_tiled_block_may_begin_with_what_it_adds_up() -> None:
     """A pool over more pixels than a tiled block reads at once, of a tensor that lies whole in the arena."""
     net, summed = Net(), 0

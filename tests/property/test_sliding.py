@@ -17,7 +17,7 @@ FOUND = (116, 141)
 """Of the soak: a ring of many readers, and a joined tensor of which no row is kept."""
 
 
-@pytest.mark.parametrize("seed", [*thinned(range(CASES), 3), *FOUND])
+@pytest.mark.parametrize("seed", thinned([*FOUND, *range(CASES)], 1))
 def test_every_window_gives_the_original_outputs(seed: int) -> None:
     examine(seed)
 

@@ -6,6 +6,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from conftest import thinned
 from registers.drivers import FIXED, LAYOUT, generated, plain, seen, written
 from registers.plain import DRIVERS, LANGUAGES, PLAIN, WARNINGS
 
@@ -15,7 +16,7 @@ MODES = {"fixed": FIXED, "layout": LAYOUT}
 
 
 @pytest.mark.parametrize("mode", MODES)
-@pytest.mark.parametrize("name", DRIVERS)
+@pytest.mark.parametrize("name", thinned(DRIVERS, 1))
 def test_generated_drivers_do_what_the_plain_ones_do(name: str, mode: str, tmp_path: Path) -> None:
     expected = plain(name, tmp_path / "plain")
     found = generated(name, MODES[mode][name], tmp_path / mode)
@@ -28,7 +29,7 @@ def test_generated_drivers_do_what_the_plain_ones_do(name: str, mode: str, tmp_p
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
-@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("mode", thinned(MODES, 1))
 def test_generated_drivers_compile(mode: str, language: str, tmp_path: Path) -> None:
     for name in DRIVERS:
         driver, _ = written(MODES[mode][name], tmp_path)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 
 import pytest
-from conftest import examples
+from conftest import examples, thinned
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from models import Net, Pair
@@ -77,7 +77,7 @@ BATCHES = [
 
 @pytest.mark.parametrize("keep", [False, True])
 @pytest.mark.parametrize("kind", REDUCTIONS)
-@pytest.mark.parametrize(("shape", "axes"), BATCHES)
+@pytest.mark.parametrize(("shape", "axes"), thinned(BATCHES, 4))
 def test_reductions_of_batches(kind: str, shape: tuple[int, ...], axes: tuple[int, ...], keep: bool) -> None:
     net = Net()
     y = reduce(net, kind, net.input(shape), axes, keep=keep, out=None if kind.startswith("REDUCE") else (0.07, 3))

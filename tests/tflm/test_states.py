@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 import streaming
+from conftest import thinned
 from stepping import STEPS, differing
 
 import tflm_memopt
@@ -43,7 +44,7 @@ def test_a_thousand_steps(build: Callable[[], bytes]) -> None:
     [{"op_per": "block"}, {"target": "cortex-m4"}, {"target": "cortex-m55"}, {"target": "rv32-v"}],
     ids=str,
 )
-@pytest.mark.parametrize("build", [streaming.mixed, streaming.chunks])
+@pytest.mark.parametrize("build", thinned([streaming.mixed, streaming.chunks], 1))
 def test_other_settings(build: Callable[[], bytes], options: dict[str, Any]) -> None:
     data = build()
     done = tflm_memopt.optimize(data, seconds=0, **options)

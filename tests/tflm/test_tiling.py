@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from ai_edge_litert import schema_py_generated as schema
+from conftest import thinned
 from models import Net
 from property.oracle import assert_same_bytes, original, rewritten
 from property.oracle import run as inference
@@ -71,7 +72,7 @@ def in_parts(data: bytes, tiling: Tiling) -> bytes:
 
 
 @pytest.mark.parametrize(
-    ("build", "activations"), [*((b, "INT8") for b in CHAINS), *((b, "INT16") for b in (strided, dilated))]
+    ("build", "activations"), thinned([*((b, "INT8") for b in CHAINS), *((b, "INT16") for b in (strided, dilated))], 3)
 )
 def test_strips_give_the_same_bytes(build: Callable[[Net, int], int], activations: str) -> None:
     net = Net(seed=3, activations=activations)
@@ -110,7 +111,7 @@ def averaged(net: Net) -> int:
     return net.mean(net.pool(x, kernel=(3, 3), stride=(1, 1), padding="SAME"), (1, 2), keep=True)
 
 
-@pytest.mark.parametrize("build", [words, hidden, averaged])
+@pytest.mark.parametrize("build", thinned([hidden, words, averaged], 1))
 def test_other_operators_in_channel_groups(build: Callable[[Net], int]) -> None:
     net = Net(seed=6)
     data = net.model(build(net))
@@ -138,7 +139,7 @@ def test_what_cannot_go_through_channel_groups() -> None:
     assert fan_out(graph, graph.ops[1]) == ()
 
 
-@pytest.mark.parametrize(("without", "channels"), [((), True), (("groups",), False), (("tiles",), None)])
+@pytest.mark.parametrize(("without", "channels"), thinned([((), True), (("groups",), False), (("tiles",), None)], 1))
 def test_what_is_left_out(without: tuple[str, ...], channels: bool | None) -> None:
     done = tflm_memopt.optimize(
         wide(), ops="builtin", kernels="reference", allow_ops=MOVES, max_macs=None, without=without

@@ -29,6 +29,7 @@ def main(*arguments: str | Path) -> int:
     return status
 
 
+@pytest.mark.slow
 def test_two_runs_have_the_same_digests() -> None:
     once = converted()
     with solving.afresh():

@@ -159,6 +159,7 @@ def test_sums_that_no_message_holds_are_not_sent() -> None:
 CORE: dict[str, Any] = {"core": "cortex-m4", "clock": "80MHz"}
 
 
+@pytest.mark.slow
 def test_time_is_told_of_each_device_and_of_all() -> None:
     """What a device computes does not depend on its lines; slow ones make it wait."""
     said = {link: tflm_memopt.optimize_devices(dense(), 2, link=link, **CORE).report for link in ("1MB", "1kB,5ms")}

@@ -101,6 +101,7 @@ def test_a_ram_limit_is_told_of_int8_io_too() -> None:
         tflm_memopt.optimize(float_io(), ram_limit=5_000)
 
 
+@pytest.mark.slow
 def test_where_no_way_is_enough_without_recompute_the_smallest_is_tried_with_it() -> None:
     net = Net(3)
     x = net.unary("QUANTIZE", net.input((1, 48, 24, 3), None, dtype="FLOAT32"))

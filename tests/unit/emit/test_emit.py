@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 from compiling import objects
+from conftest import thinned
 from hypothesis import given
 from hypothesis import strategies as st
 from models import Net
@@ -261,7 +262,7 @@ def without_own_operator() -> bytes:
 
 
 @needs_tflm2023
-@pytest.mark.parametrize("tflm", TFLM["AGES"], ids=lambda tflm: tflm.name)
+@pytest.mark.parametrize("tflm", thinned(TFLM["AGES"], 1), ids=lambda tflm: tflm.name)
 def test_two_models_side_by_side_compile_against_tflm_of_2023(tmp_path: Path, tflm: Any, converted: Optimized) -> None:
     rewritten = ops_header("new", read(converted.model), converted.report)
     unchanged = ops_header("old", read(mixed()), converted.report)

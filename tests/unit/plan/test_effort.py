@@ -166,6 +166,11 @@ def test_who_waits_is_told_when_blocks_are_found(example: bytes, monkeypatch: py
     reading, searching, left, *_ = heard(example)
     assert (reading, searching) == ("reading", "searching blocks")
     assert re.fullmatch(r"placing buffers, about [1-9]\d* s left", left)
+
+
+@pytest.mark.slow
+def test_who_waits_is_told_once_for_each_search(example: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(waiting, "LEAST", 0.0)
     assert sum("left" in line for line in heard(example, target="cortex-m4")) == 2
     assert not any("left" in line for line in heard(example, max_macs=1.1))
     monkeypatch.setattr(waiting, "LEAST", 1e9)

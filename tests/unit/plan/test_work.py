@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from itertools import pairwise
 
 import pytest
+from conftest import thinned
 from models import Net
 from unit.plan.tiled import planned
 
@@ -73,6 +74,7 @@ def test_an_activation_within_the_range_is_clamped_apart() -> None:
     assert only.clamped == only.written == 6 * 5 * 8
 
 
+@pytest.mark.slow
 def test_single_pixels_are_told_apart(example: bytes) -> None:
     ways = [{w.kernel.split()[-1] for w in tflm_memopt.optimize(example, max_macs=1.0, seconds=0, without=w).work}
             for w in ((), ("windows",), ("tiles",))]  # fmt: skip
@@ -113,7 +115,7 @@ def test_builtin_operators_are_not_counted() -> None:
     assert [w.kernel.split()[0] for w in works(net.model(net.unary("RELU", x, out=(0.1, 0))))] == ["CONV", "LOOKUP"]
 
 
-@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("seed", thinned(range(12), 4))
 def test_firings_one_by_one(seed: int) -> None:
     """In any plan: pixels, taps and bytes written, counted firing by firing."""
     _, found = planned(seed)
