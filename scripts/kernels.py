@@ -1,18 +1,29 @@
 """Writes the C that the library takes from descriptions: custom_ops/src/tmo_described.c, for RISC-V's vectors, its
-header, and tmo_described_ref.c, for any core.
+header, and tmo_described_NAME.c, for any core.
 
 python scripts/kernels.py
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
+from typing import NamedTuple
 
-from tflm_memopt.kernels.descriptions.activations import lookup
+from tflm_memopt.kernels.descriptions import elementwise
+from tflm_memopt.kernels.descriptions.activations import log_softmax, lookup, softmax
 from tflm_memopt.kernels.descriptions.elementwise import add
 from tflm_memopt.kernels.descriptions.packed import packed_conv, packed_depthwise, windows
-from tflm_memopt.kernels.descriptions.pixels import conv_pixel, depthwise_pixel
+from tflm_memopt.kernels.descriptions.pixels import (
+    average_pool_pixel,
+    conv_pixel,
+    depthwise_pixel,
+    max_pool_pixel,
+    mean_pixel,
+)
+from tflm_memopt.kernels.descriptions.rows import arg_max, resize_bilinear
 from tflm_memopt.kernels.instructions import REF, RVV
+from tflm_memopt.kernels.language import KernelProgram
 from tflm_memopt.kernels.rewrites import jam, scheduled, unroll, vectorise
 from tflm_memopt.kernels.write_c import function, library_function, operands_struct
 
@@ -27,12 +38,118 @@ PACKED = (
 )
 """Of programs that are packed for vectors, with what their names end with. Hosts have them as they are described."""
 PLAIN = (packed_conv, packed_depthwise, windows)
-LOOK_UP = {"x": "window->pixels[0]", "y": "out", "table": "k->weights", "n": "k->out_width * k->out_channels"}
+Given = dict[str, str]
+"""Expressions in C, of what a kernel is called with."""
 ANY_CORE = """\
 /* Kernels from descriptions (docs/kernel-language.md), for any core. Written by scripts/kernels.py. */
+#include <stddef.h>
+
+#include "tmo/build.h"
+#include "tmo/elements.h"
 #include "tmo/kernels.h"
 
 """
+HEAD = "void {}(const tmo_kernel *k, const tmo_window *window, int8_t *out)"
+PIXELS_OF = {"pixels": "k->out_width", "x": "window->pixels[0]", "y": "out"}
+RANGE = {"zero_out": "k->op->output_zero_point", "low": "k->op->act_min", "high": "k->op->act_max"}
+RANGE_S16 = {"low": "(int16_t)(k->op->param & 0xFFFF)", "high": "k->op->param >> 16"}
+
+
+class ForAnyCore(NamedTuple):
+    """A kernel for any core."""
+
+    name: str
+    kernel: KernelProgram
+    given: Given
+    head: str = HEAD
+
+
+def _scales(*names: str) -> Given:
+    """Multipliers and shifts, in their order."""
+    rows = (("scale", "k->multipliers[{}]"), ("shift", "k->shifts[{}]"))
+    return {f"{what}_{name}": text.format(i) for i, name in enumerate(names) for what, text in rows}
+
+
+def _sign(negative: str) -> Given:
+    """-1 for the second of two kinds that a kernel is for."""
+    return {"sign": f"tmo_is_kind(k->op, TMO_OP_{negative}) ? -1 : 1"}
+
+
+def _operands(element: int) -> Given:
+    """What two operands are, in the order that the operator says, of elements of so many bytes."""
+    given = {"channels": f"k->out_channels / {element}" if element > 1 else "k->out_channels"}
+    for name, at in (("x", "tmo_first_operand(k)"), ("other", "1 - tmo_first_operand(k)")):
+        pixel = f"k->pixel_step[{at}]"
+        given |= {
+            name: f"window->pixels[{at}]", f"zero_{name}": f"k->op->input_zero_point[{at}]",
+            f"{name}_pixel": f"(int32_t)({pixel} / {element})" if element > 1 else f"(int32_t){pixel}",
+            f"{name}_channel": f"(int32_t)k->channel_step[{at}]",
+            f"scale_{name}": f"k->multipliers[{at}]", f"shift_{name}": f"k->shifts[{at}]",
+        }  # fmt: skip
+    return PIXELS_OF | given
+
+
+BINARY = _operands(1) | RANGE | {"left": "k->op->param", "scale_out": "k->multipliers[2]", "shift_out": "k->shifts[2]"}
+BINARY_S16 = {**BINARY, **_operands(2), **RANGE_S16}
+SOFTMAX = PIXELS_OF | {
+    "rows": "k->out_width", "channels": "k->out_channels", "multiplier": "k->multipliers[0]", "shift": "k->shifts[0]",
+    "diff_min": "k->op->param", "back": "k->multipliers[1]", "back_shift": "k->shifts[1]",
+}  # fmt: skip
+RESIZE = PIXELS_OF | {
+    "width": "k->in_width", "channels": "k->out_channels", "row": "k->row",
+    "down_step": "k->op->stride_h", "down_first": "k->op->param ? k->op->stride_h / 2 - 512 : 0",
+    "across_step": "k->op->stride_w", "across_first": "k->op->param ? k->op->stride_w / 2 - 512 : 0",
+    "top": "window->pixels[0] ? window->pixels[0] : window->pixels[1]",
+    "bottom": "window->pixels[1] ? window->pixels[1] : window->pixels[0]",
+}  # fmt: skip
+
+PIXEL = "void {}(const tmo_kernel *k, const tmo_window *window, uint32_t i, int8_t *out)"
+POOL = RANGE | {
+    "x": "window->pixels", "y": "out + i", "sums": "k->sums ? k->sums + i : NULL", "pointers": "window->count",
+    "run": "k->op->tile == 0 ? window->columns : 1", "channels": "k->out_channels", "area": "window->area",
+    "offset": "(int32_t)window->offset", "first": "k->first && (window->pixels || !k->last)", "last": "k->last",
+    "sign": "k->op->param ? -1 : 1", "zero_in": "k->op->input_zero_point[0]",
+    "multiplier": "k->multipliers[0]", "shift": "k->shifts[0]",
+}  # fmt: skip
+
+
+def _elements(element: int) -> Given:
+    """What one operand is, made to elements of so many bytes."""
+    n = "k->out_width * k->out_channels" + (f" / {element}" if element > 1 else "")
+    return PIXELS_OF | RANGE | _scales("out") | {"n": n, "zero_x": "k->op->input_zero_point[0]", "table": "k->weights"}
+
+
+FILES: Mapping[str, tuple[ForAnyCore, ...]] = {
+    "binary": (
+        ForAnyCore("tmo_add_scalars_s8", elementwise.add_each, BINARY | _sign("SUB")),
+        ForAnyCore("tmo_squared_difference_s8", elementwise.square_difference, BINARY),
+        ForAnyCore("tmo_mul_s8", elementwise.multiply, BINARY | _scales("out")),
+        ForAnyCore("tmo_prelu_s8", elementwise.prelu, BINARY | _scales("positive", "negative")),
+        ForAnyCore("tmo_greater_s8", elementwise.greater, BINARY | _sign("MINIMUM")),
+        ForAnyCore("tmo_add_s16", elementwise.add_s16, BINARY_S16 | _sign("SUB_S16")),
+    ),
+    "softmax": (
+        ForAnyCore("tmo_softmax_s8", softmax, SOFTMAX),
+        ForAnyCore("tmo_log_softmax_s8", log_softmax, SOFTMAX),
+    ),
+    "lookup": (ForAnyCore("tmo_lookup_s8", lookup, _elements(1)),),
+    "ref": (
+        ForAnyCore("tmo_leaky_relu_s16", elementwise.leaky_relu_s16, _elements(2) | _scales("positive", "negative")),
+        ForAnyCore("tmo_widen", elementwise.widen, _elements(2)),
+        ForAnyCore("tmo_narrow", elementwise.narrow, _elements(1)),
+        ForAnyCore("tmo_rescale_s16", elementwise.rescale_s16, _elements(2)),
+        ForAnyCore(
+            "tmo_arg_max_s8", arg_max, PIXELS_OF | {"channels": "k->in_channels", "sign": "k->op->param ? -1 : 1"}
+        ),
+        ForAnyCore("tmo_resize_bilinear_row_s8", resize_bilinear, RESIZE),
+    ),
+    "pool": (
+        ForAnyCore("tmo_max_pool", scheduled(max_pool_pixel, [jam("c", 4)]), POOL, PIXEL),
+        ForAnyCore("tmo_average_pool", scheduled(average_pool_pixel, [jam("c", 4)]), POOL, PIXEL),
+        ForAnyCore("tmo_mean", scheduled(mean_pixel, [jam("c", 4)]), POOL, PIXEL),
+    ),
+}
+"""tmo_described_NAME.c, and the kernels in it."""
 HEADER = """\
 /* Kernels from descriptions (docs/kernel-language.md). Written by scripts/kernels.py. Internal. */
 #ifndef TMO_DESCRIBED_H_
@@ -84,12 +201,12 @@ def written() -> dict[Path, str]:
     header = f"{HEADER}{structs}\n{names}\n\n#ifdef __cplusplus\n}}\n#endif\n\n#endif /* TMO_DESCRIBED_H_ */\n"
     bodies = "\n".join(function(one, RVV, ending) for ending, one in vectors)
     twins = "\n".join(function(one, REF) for one in PLAIN)
-    head = "void tmo_lookup_s8(const tmo_kernel *k, const tmo_window *window, int8_t *out)"
-    files = {
-        "src/tmo/described.h": header,
-        "src/tmo_described.c": f"{SOURCE}{bodies}{TWINS}{twins}{END}",
-        "src/tmo_described_ref.c": ANY_CORE + library_function(lookup, REF, head, LOOK_UP.__getitem__),
-    }
+    files = {"src/tmo/described.h": header, "src/tmo_described.c": f"{SOURCE}{bodies}{TWINS}{twins}{END}"}
+    for name, kernels in FILES.items():
+        functions = (
+            library_function(one.kernel, REF, one.head.format(one.name), one.given.__getitem__) for one in kernels
+        )
+        files[f"src/tmo_described_{name}.c"] = ANY_CORE + "\n".join(functions)
     return {LIBRARY / name: text for name, text in files.items()}
 
 

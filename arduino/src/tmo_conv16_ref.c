@@ -1,14 +1,8 @@
 /* Convolutions of int16 with int8 weights: sums and biases of 64 bits, zero points of 0. A channel takes two bytes of a pixel. */
 #include <stddef.h>
-#include <string.h>
 
+#include "tmo/elements.h"
 #include "tmo/kernels.h"
-
-static int32_t value_at(const int8_t *x) {
-  int16_t value;
-  memcpy(&value, x, sizeof value);
-  return value;
-}
 
 /* TFLM: MultiplyByQuantizedMultiplier of an int64, kernels/internal/common.cc; shift in [-31, 7]. */
 static int32_t rescale(uint64_t x, int32_t multiplier, int32_t shift) {
@@ -27,13 +21,12 @@ static void write(const tmo_kernel *k, uint32_t channel, uint64_t sum, int8_t *o
   const uint32_t c = k->op->flags & TMO_FLAG_PER_CHANNEL ? channel : 0;
   const int32_t low = (int16_t)(k->op->param & 0xFFFF), high = k->op->param >> 16;
   const int32_t scaled = rescale(sum, k->multipliers[c], k->shifts[c]);
-  const int16_t value = (int16_t)(scaled < low ? low : scaled > high ? high : scaled);
-  memcpy(out + channel * sizeof value, &value, sizeof value);
+  tmo_put_int16(out + 2 * channel, scaled < low ? low : scaled > high ? high : scaled);
 }
 
 static uint64_t dot(const int8_t *x, const int8_t *w, uint32_t n) {
   uint64_t sum = 0;
-  for (uint32_t i = 0; i < n; ++i) sum += (uint64_t)(value_at(x + 2 * i) * w[i]);
+  for (uint32_t i = 0; i < n; ++i) sum += (uint64_t)(tmo_int16_at(x + 2 * i) * w[i]);
   return sum;
 }
 

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "tmo/build.h"
+#include "tmo/elements.h"
 #include "tmo/kernels.h"
 
 #define FAR 65536 /* further than any int16 and zero point: whatever lies beyond saturates */
@@ -37,21 +38,8 @@ static void dequantize(const tmo_kernel *k, int32_t x, float scale, int8_t *out,
   memcpy(out + 4 * (size_t)i, &y, sizeof y);
 }
 
-/* TFLM: Requantize, kernels/internal/reference/requantize.h. */
-static int32_t rescaled(const tmo_kernel *k, int32_t x) {
-  const int32_t y = tmo_rescale(x - k->op->input_zero_point[0], k->multipliers[0], k->shifts[0]);
-  return tmo_wrapping_add(y, k->op->output_zero_point);
-}
-
-static int32_t int16_at(const int8_t *from, uint32_t i) {
-  int16_t x;
-  memcpy(&x, from + 2 * (size_t)i, sizeof x);
-  return x;
-}
-
 static void put_int16(int8_t *out, uint32_t i, int32_t x) {
-  const int16_t y = (int16_t)(x < INT16_MIN ? INT16_MIN : x > INT16_MAX ? INT16_MAX : x);
-  memcpy(out + 2 * (size_t)i, &y, sizeof y);
+  tmo_put_int16(out + 2 * (size_t)i, x < INT16_MIN ? INT16_MIN : x > INT16_MAX ? INT16_MAX : x);
 }
 
 static int8_t saturate8(int32_t x) { return tmo_clamp(x, INT8_MIN, INT8_MAX); }
@@ -69,9 +57,9 @@ void tmo_convert(const tmo_kernel *k, const tmo_window *window, int8_t *out) {
     TMO_CASE_KIND(TMO_OP_QUANTIZE, FOR_EACH(1, out[i] = saturate8(quantized(k, in, i, scale))));
     TMO_CASE_KIND(TMO_OP_QUANTIZE_S16, FOR_EACH(2, put_int16(out, i, quantized(k, in, i, scale))));
     TMO_CASE_KIND(TMO_OP_DEQUANTIZE, FOR_EACH(4, dequantize(k, in[i], scale, out, i)));
-    TMO_CASE_KIND(TMO_OP_DEQUANTIZE_S16, FOR_EACH(4, dequantize(k, int16_at(in, i), scale, out, i)));
-    TMO_CASE_KIND(TMO_OP_WIDEN, FOR_EACH(2, put_int16(out, i, rescaled(k, in[i]))));
-    TMO_CASE_KIND(TMO_OP_NARROW, FOR_EACH(1, out[i] = saturate8(rescaled(k, int16_at(in, i)))));
-    default: if (tmo_has_kind(TMO_OP_RESCALE_S16)) FOR_EACH(2, put_int16(out, i, rescaled(k, int16_at(in, i))));
+    TMO_CASE_KIND(TMO_OP_DEQUANTIZE_S16, FOR_EACH(4, dequantize(k, tmo_int16_at(in + 2 * (size_t)i), scale, out, i)));
+    TMO_CASE_KIND(TMO_OP_WIDEN, tmo_widen(k, window, out));
+    TMO_CASE_KIND(TMO_OP_NARROW, tmo_narrow(k, window, out));
+    default: if (tmo_has_kind(TMO_OP_RESCALE_S16)) tmo_rescale_s16(k, window, out);
   }
 }

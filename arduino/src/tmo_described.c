@@ -10,7 +10,7 @@
 #endif
 __asm__(".option arch, +zve32x");
 
-/* vectorise k; expand round_shift; expand copy; expand dot; expand sub. */
+/* vectorise k; expand rescale; expand round_shift; expand copy; expand dot; expand sub. */
 void tmo_conv_pixel_rvv(const tmo_conv_pixel_operands *o) {
   __asm__ volatile("csrwi vxrm, 0" : : : "memory"); /* halves up */
   const int8_t *const *const x = o->x;
@@ -77,7 +77,7 @@ void tmo_conv_pixel_rvv(const tmo_conv_pixel_operands *o) {
   }
 }
 
-/* vectorise k; expand round_shift; expand copy; expand dot; expand sub. */
+/* vectorise k; expand rescale; expand round_shift; expand copy; expand dot; expand sub. */
 void tmo_depthwise_pixel_rvv(const tmo_depthwise_pixel_operands *o) {
   __asm__ volatile("csrwi vxrm, 0" : : : "memory"); /* halves up */
   const int8_t *const *const x = o->x;
@@ -141,7 +141,7 @@ void tmo_depthwise_pixel_rvv(const tmo_depthwise_pixel_operands *o) {
   }
 }
 
-/* vectorise i; expand round_shift; expand copy; expand dot; expand sub. */
+/* vectorise i; expand rescale; expand round_shift; expand copy; expand dot; expand sub. */
 void tmo_add_rvv(const tmo_add_operands *o) {
   __asm__ volatile("csrwi vxrm, 0" : : : "memory"); /* halves up */
   const int8_t *const x = o->x;
@@ -202,7 +202,7 @@ void tmo_add_rvv(const tmo_add_operands *o) {
   }
 }
 
-/* vectorise k; jam p, 2 turns apart; unroll i, 4 turns; expand round_shift; expand copy; expand dot; expand sub. */
+/* vectorise k; jam p, 2 turns apart; unroll i, 4 turns; expand rescale; expand round_shift; expand copy; expand dot; expand sub. */
 void tmo_packed_conv_rvv(const tmo_packed_conv_operands *o) {
   __asm__ volatile("csrwi vxrm, 0" : : : "memory"); /* halves up */
   const int8_t *const x = o->x;
@@ -337,7 +337,7 @@ void tmo_packed_conv_rvv(const tmo_packed_conv_operands *o) {
   }
 }
 
-/* vectorise k, m4; jam p, 4 turns apart; unroll i, 4 turns; expand round_shift; expand copy; expand dot; expand sub. */
+/* vectorise k, m4; jam p, 4 turns apart; unroll i, 4 turns; expand rescale; expand round_shift; expand copy; expand dot; expand sub. */
 void tmo_packed_conv_narrow_rvv(const tmo_packed_conv_operands *o) {
   __asm__ volatile("csrwi vxrm, 0" : : : "memory"); /* halves up */
   const int8_t *const x = o->x;
@@ -518,7 +518,7 @@ void tmo_packed_conv_narrow_rvv(const tmo_packed_conv_operands *o) {
   }
 }
 
-/* vectorise k; jam p, 2 turns apart; expand round_shift; expand copy; expand dot; expand sub. */
+/* vectorise k; jam p, 2 turns apart; expand rescale; expand round_shift; expand copy; expand dot; expand sub. */
 void tmo_packed_depthwise_rvv(const tmo_packed_depthwise_operands *o) {
   __asm__ volatile("csrwi vxrm, 0" : : : "memory"); /* halves up */
   const int8_t *const *const x = o->x;
@@ -609,7 +609,7 @@ void tmo_packed_depthwise_rvv(const tmo_packed_depthwise_operands *o) {
   }
 }
 
-/* vectorise i; expand round_shift; expand copy; expand dot; expand sub. */
+/* vectorise i; expand rescale; expand round_shift; expand copy; expand dot; expand sub. */
 void tmo_windows_rvv(const tmo_windows_operands *o) {
   __asm__ volatile("csrwi vxrm, 0" : : : "memory"); /* halves up */
   const int8_t *const *const x = o->x;

@@ -4,6 +4,14 @@
 
 #include "tmo/kernels.h"
 
+/* Of all pixels: their mean, or their average. */
+static int8_t output(const tmo_kernel *k, uint32_t sum) {
+  const tmo_op *op = k->op;
+  const uint32_t area = (uint32_t)op->kernel_h * op->kernel_w;
+  if (op->multipliers != 0) return tmo_channel_output(k, 0, sum - (uint32_t)(int32_t)op->input_zero_point[0] * area);
+  return tmo_output(k, tmo_divide_rounded((int32_t)sum, (int32_t)area) - op->output_zero_point);
+}
+
 /* Operands: the new rows, as many that leave, perhaps rows that count in this run alone, and the sums, which are written anew. */
 void tmo_sliding_sum_row_s8(const tmo_kernel *k, const tmo_window *window, int8_t *out) {
   const uint32_t n = k->op->stride_h, outputs = k->out_width * k->out_channels, rows = window->count - 1u;
@@ -11,20 +19,21 @@ void tmo_sliding_sum_row_s8(const tmo_kernel *k, const tmo_window *window, int8_
   int8_t *sums = (int8_t *)(uintptr_t)window->pixels[rows];
   if (sums == NULL) return; /* the program is damaged */
   for (uint32_t i = 0; i < outputs; ++i, sums += sizeof(uint32_t)) {
-    uint32_t kept, older = 0;
+    uint32_t kept, all;
     memcpy(&kept, sums, sizeof kept);
+    all = kept;
     for (uint32_t r = 0; r < rows; ++r) {
       const int8_t *const row = window->pixels[r];
       uint32_t part = 0;
       for (uint32_t at = i; row != NULL && at < bytes; at += outputs) part += (uint32_t)row[at];
-      if (r >= n) older += part;
-      if (r < n) {
-        kept += part;
-      } else if (r < 2 * n) {
+      if (r - n < n) { /* it leaves */
         kept -= part;
+      } else {
+        all += part;
+        if (r < n) kept += part;
       }
     }
     memcpy(sums, &kept, sizeof kept);
-    out[i] = tmo_pool_output(k, kept + older, (uint32_t)k->op->kernel_h * k->op->kernel_w);
+    out[i] = output(k, all);
   }
 }

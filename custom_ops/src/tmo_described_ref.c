@@ -1,14 +1,151 @@
 /* Kernels from descriptions (docs/kernel-language.md), for any core. Written by scripts/kernels.py. */
+#include <stddef.h>
+
+#include "tmo/build.h"
+#include "tmo/elements.h"
 #include "tmo/kernels.h"
 
-void tmo_lookup_s8(const tmo_kernel *k, const tmo_window *window, int8_t *out) {
+void tmo_leaky_relu_s16(const tmo_kernel *k, const tmo_window *window, int8_t *out) {
   const int8_t *const x = window->pixels[0];
   int8_t *const y = out;
-  const int8_t *const table = k->weights;
-  const uint32_t n = k->out_width * k->out_channels;
+  const uint32_t n = k->out_width * k->out_channels / 2;
+  const int32_t scale_positive = k->multipliers[0];
+  const int32_t scale_negative = k->multipliers[1];
+  const int32_t shift_positive = k->shifts[0];
+  const int32_t shift_negative = k->shifts[1];
+  for (uint32_t i = 0; i < n; ++i) {
+    int32_t r1 = tmo_int16_at(&x[2 * (i)]);
+    int32_t r2 = (r1 < 0);
+    int32_t r3 = (r2 ? (int32_t)(scale_negative) : (int32_t)(scale_positive));
+    int32_t r4 = (r2 ? (int32_t)(shift_negative) : (int32_t)(shift_positive));
+    int32_t r5 = tmo_rescale(r1, r3, r4);
+    int32_t r6 = (r5 > -32768 ? r5 : -32768);
+    int32_t r7 = (r6 < 32767 ? r6 : 32767);
+    int32_t r8 = r7;
+    tmo_put_int16(&y[2 * (i)], r8);
+  }
+}
+
+void tmo_widen(const tmo_kernel *k, const tmo_window *window, int8_t *out) {
+  const int8_t *const x = window->pixels[0];
+  int8_t *const y = out;
+  const uint32_t n = k->out_width * k->out_channels / 2;
+  const int32_t zero_out = k->op->output_zero_point;
+  const int32_t zero_x = k->op->input_zero_point[0];
+  const int32_t scale_out = k->multipliers[0];
+  const int32_t shift_out = k->shifts[0];
   for (uint32_t i = 0; i < n; ++i) {
     int32_t r1 = x[i];
-    int32_t r2 = table[128 + r1];
-    y[i] = (int8_t)r2;
+    int32_t r2 = (int32_t)((uint32_t)r1 - (uint32_t)(int32_t)(zero_x));
+    int32_t r3 = tmo_rescale(r2, (int32_t)(scale_out), (int32_t)(shift_out));
+    int32_t r4 = (int32_t)((uint32_t)r3 + (uint32_t)(int32_t)(zero_out));
+    int32_t r5 = (r4 > -32768 ? r4 : -32768);
+    int32_t r6 = (r5 < 32767 ? r5 : 32767);
+    int32_t r7 = r6;
+    tmo_put_int16(&y[2 * (i)], r7);
+  }
+}
+
+void tmo_narrow(const tmo_kernel *k, const tmo_window *window, int8_t *out) {
+  const int8_t *const x = window->pixels[0];
+  int8_t *const y = out;
+  const uint32_t n = k->out_width * k->out_channels;
+  const int32_t zero_out = k->op->output_zero_point;
+  const int32_t zero_x = k->op->input_zero_point[0];
+  const int32_t scale_out = k->multipliers[0];
+  const int32_t shift_out = k->shifts[0];
+  for (uint32_t i = 0; i < n; ++i) {
+    int32_t r1 = tmo_int16_at(&x[2 * (i)]);
+    int32_t r2 = (int32_t)((uint32_t)r1 - (uint32_t)(int32_t)(zero_x));
+    int32_t r3 = tmo_rescale(r2, (int32_t)(scale_out), (int32_t)(shift_out));
+    int32_t r4 = (int32_t)((uint32_t)r3 + (uint32_t)(int32_t)(zero_out));
+    int32_t r5 = (r4 > -128 ? r4 : -128);
+    int32_t r6 = (r5 < 127 ? r5 : 127);
+    int32_t r7 = r6;
+    y[i] = (int8_t)r7;
+  }
+}
+
+void tmo_rescale_s16(const tmo_kernel *k, const tmo_window *window, int8_t *out) {
+  const int8_t *const x = window->pixels[0];
+  int8_t *const y = out;
+  const uint32_t n = k->out_width * k->out_channels / 2;
+  const int32_t zero_out = k->op->output_zero_point;
+  const int32_t zero_x = k->op->input_zero_point[0];
+  const int32_t scale_out = k->multipliers[0];
+  const int32_t shift_out = k->shifts[0];
+  for (uint32_t i = 0; i < n; ++i) {
+    int32_t r1 = tmo_int16_at(&x[2 * (i)]);
+    int32_t r2 = (int32_t)((uint32_t)r1 - (uint32_t)(int32_t)(zero_x));
+    int32_t r3 = tmo_rescale(r2, (int32_t)(scale_out), (int32_t)(shift_out));
+    int32_t r4 = (int32_t)((uint32_t)r3 + (uint32_t)(int32_t)(zero_out));
+    int32_t r5 = (r4 > -32768 ? r4 : -32768);
+    int32_t r6 = (r5 < 32767 ? r5 : 32767);
+    int32_t r7 = r6;
+    tmo_put_int16(&y[2 * (i)], r7);
+  }
+}
+
+void tmo_arg_max_s8(const tmo_kernel *k, const tmo_window *window, int8_t *out) {
+  const int8_t *const x = window->pixels[0];
+  int8_t *const y = out;
+  const uint32_t pixels = k->out_width;
+  const uint32_t channels = k->in_channels;
+  const int32_t sign = k->op->param ? -1 : 1;
+  for (uint32_t p = 0; p < pixels; ++p) {
+    int32_t r1 = -129;
+    int32_t r2 = 0;
+    for (uint32_t c = 0; c < channels; ++c) {
+      int32_t r3 = x[c + channels * p];
+      int32_t r4 = (int32_t)((uint32_t)r3 * (uint32_t)(int32_t)(sign));
+      int32_t r5 = (r1 < r4);
+      r2 = (r5 ? (int32_t)(c) : r2);
+      r1 = (r1 > r4 ? r1 : r4);
+    }
+    tmo_put_int32(&y[4 * (p)], r2);
+  }
+}
+
+void tmo_resize_bilinear_row_s8(const tmo_kernel *k, const tmo_window *window, int8_t *out) {
+  const int8_t *const top = window->pixels[0] ? window->pixels[0] : window->pixels[1];
+  const int8_t *const bottom = window->pixels[1] ? window->pixels[1] : window->pixels[0];
+  int8_t *const y = out;
+  const uint32_t width = k->in_width;
+  const uint32_t channels = k->out_channels;
+  const uint32_t pixels = k->out_width;
+  const uint32_t row = k->row;
+  const uint32_t down_step = k->op->stride_h;
+  const uint32_t across_step = k->op->stride_w;
+  const int32_t down_first = k->op->param ? k->op->stride_h / 2 - 512 : 0;
+  const int32_t across_first = k->op->param ? k->op->stride_w / 2 - 512 : 0;
+  int32_t r1 = ((int32_t)(down_first + down_step * row) > 0 ? (int32_t)(down_first + down_step * row) : 0);
+  int32_t r2 = (r1 & 1023);
+  int32_t r3 = (int32_t)((uint32_t)1024 - (uint32_t)r2);
+  for (uint32_t p = 0; p < pixels; ++p) {
+    int32_t r4 = ((int32_t)(across_first + across_step * p) > 0 ? (int32_t)(across_first + across_step * p) : 0);
+    int32_t r5 = (r4 & 1023);
+    int32_t r6 = (int32_t)((uint32_t)1024 - (uint32_t)r5);
+    int32_t r7 = (r4 >> 10);
+    int32_t r8 = (int32_t)((uint32_t)r7 + (uint32_t)1);
+    int32_t r9 = (r8 < (int32_t)(-1 + width) ? r8 : (int32_t)(-1 + width));
+    int32_t r10 = (int32_t)((uint32_t)r7 * (uint32_t)(int32_t)(channels));
+    int32_t r11 = (int32_t)((uint32_t)r9 * (uint32_t)(int32_t)(channels));
+    for (uint32_t c = 0; c < channels; ++c) {
+      int32_t r12 = top[c + r10];
+      int32_t r13 = top[c + r11];
+      int32_t r14 = (int32_t)((uint32_t)r12 * (uint32_t)r6);
+      int32_t r15 = (int32_t)((uint32_t)r13 * (uint32_t)r5);
+      int32_t r16 = (int32_t)((uint32_t)r14 + (uint32_t)r15);
+      int32_t r17 = bottom[c + r10];
+      int32_t r18 = bottom[c + r11];
+      int32_t r19 = (int32_t)((uint32_t)r17 * (uint32_t)r6);
+      int32_t r20 = (int32_t)((uint32_t)r18 * (uint32_t)r5);
+      int32_t r21 = (int32_t)((uint32_t)r19 + (uint32_t)r20);
+      int32_t r22 = (int32_t)((uint32_t)r16 * (uint32_t)r3);
+      int32_t r23 = (int32_t)((uint32_t)r21 * (uint32_t)r2);
+      int32_t r24 = (int32_t)((uint32_t)r22 + (uint32_t)r23);
+      int32_t r25 = tmo_divide_rounded(r24, 1048576);
+      y[c + channels * p] = (int8_t)r25;
+    }
   }
 }

@@ -3,6 +3,7 @@
 
 #include "tmo/frame.h"
 #include "tmo/packed.h"
+#include "tmo/vectors.h"
 #include "tmo/view.h"
 
 #define HAS_PACKED_DEPTHWISE \

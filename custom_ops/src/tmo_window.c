@@ -38,6 +38,10 @@ void tmo_make_row(const tmo_kernel *k, const tmo_window *rows, int8_t *out, tmo_
   }
 }
 
+TMO_OWN_FRAME int8_t tmo_output(const tmo_kernel *k, int32_t value) {
+  return tmo_clamp(tmo_wrapping_add(value, k->op->output_zero_point), k->op->act_min, k->op->act_max);
+}
+
 int8_t tmo_channel_output(const tmo_kernel *k, uint32_t channel, uint32_t sum) {
   const uint32_t c = k->op->flags & TMO_FLAG_PER_CHANNEL ? channel : 0;
   return tmo_output(k, tmo_rescale((int32_t)sum, k->multipliers[c], k->shifts[c]));

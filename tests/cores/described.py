@@ -24,6 +24,7 @@ ROM_BYTES = 2 << 20
 """Room for the cases' arrays: they are linked."""
 MAIN = """\
 #include "core.h"
+#include "tmo/elements.h"
 #include "tmo/fixed.h"
 
 static void number(const char *name, uint32_t value) {
@@ -103,7 +104,7 @@ def _compiled(core: Core, source: Path, table: InstructionTable) -> Path:
 
 def _case(number: int, call: Call, table: InstructionTable) -> str:
     lines, fields, checks, fills = [], [], [], []
-    for tensor in call.kernel.tensors:
+    for tensor in (t for t in call.kernel.tensors if not t.values):
         name, c = f"{tensor.name}_{number}", tensor.type.c
         if tensor.name in call.arrays:
             values = ", ".join(map(str, call.arrays[tensor.name].reshape(-1).tolist()))
@@ -120,7 +121,7 @@ def _case(number: int, call: Call, table: InstructionTable) -> str:
                 values = ", ".join(map(str, [*call.expected[tensor.name].reshape(-1).tolist(), *[0] * 16]))
                 lines.append(f"static const {c} {name}_expected[] = {{{values}}};")
                 checks.append(f"  for (uint32_t i = 0; i < {size + 16}; ++i) wrong += {name}[i] != {name}_expected[i];")
-        fields.append(f".{tensor.name} = {name}")
+        fields.append(f".{tensor.name} = " + (name if tensor.aligned else f"(void *)(uintptr_t){name}"))
     fields += [f".{name} = {call.values[name]}" for name in (*call.kernel.extents, *call.kernel.parameters)]
     body = "\n".join(checks)
     return "\n".join(

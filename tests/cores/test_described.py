@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import runpy
+from collections.abc import Mapping
 from functools import cache
 
 import numpy as np
@@ -14,6 +15,10 @@ from kernels_cases import SCHEDULES, draw, draw_packed, laid_out, vectorised
 
 from tflm_memopt.kernels import meaning
 from tflm_memopt.kernels.build import Builder, kernel
+from tflm_memopt.kernels.descriptions import elementwise
+from tflm_memopt.kernels.descriptions.activations import log_softmax
+from tflm_memopt.kernels.descriptions.pixels import average_pool_pixel, max_pool_pixel, mean_pixel
+from tflm_memopt.kernels.descriptions.rows import arg_max, resize_bilinear
 from tflm_memopt.kernels.instructions import DSP, MVE, REF, RVV, RVV_INSTRUCTIONS, Instruction, InstructionTable
 from tflm_memopt.kernels.language import (
     Array,
@@ -79,22 +84,48 @@ def test_every_length_of_vectors_has_the_same_bytes(name: str) -> None:
     assert spent[0] <= 0.12 * scalar[0].instructions
 
 
+LIBRARY = (
+    elementwise.add_each, elementwise.square_difference, elementwise.multiply, elementwise.prelu, elementwise.greater,
+    elementwise.add_s16, elementwise.leaky_relu_s16, elementwise.widen, elementwise.narrow, elementwise.rescale_s16,
+    arg_max, resize_bilinear, max_pool_pixel, average_pool_pixel, mean_pixel,
+)  # fmt: skip
+"""Those of the library that are not in BOUND."""
+
+
+def small(kernel: KernelProgram) -> dict[str, int]:
+    """Extents and numbers with which each of its values fits."""
+    given = {"width": 4, "row": 2, "down_step": 400, "across_step": 700, "down_first": -312, "across_first": -162}
+    given |= {"sign": -1, "left": 20, "zero_out": -7, "low": -90, "high": 100, "x_channel": 1, "x_pixel": 5}
+    given |= {"other_pixel": 5, "other_channel": 1, "pixels": 4, "channels": 5, "n": 37}
+    given |= {"reach": 60, "area": 9, "first": 1, "last": 1, "multiplier": 1 << 30, "shift": -3}
+    values = {name: given.get(name, 3) for name in (*kernel.extents, *kernel.parameters)}
+    values |= {name: 1600000000 + len(name) for name in values if name.startswith("scale_")}
+    return values | {name: -len(name) for name in values if name.startswith("shift_")}
+
+
+def drawn(kernel: KernelProgram, values: Mapping[str, int]) -> Call:
+    rng, arrays = np.random.default_rng(3), {}
+    for tensor in (t for t in kernel.tensors if not (t.written or t.values or t.name == "sums")):
+        kind = np.dtype(tensor.type.c.removesuffix("_t"))
+        arrays[tensor.name] = rng.integers(-128, 128, tensor.elements.at(values)).astype(kind)
+    return Call(kernel, values, arrays, meaning.run(kernel, values, arrays))
+
+
 def test_what_is_for_scalars_alone_has_the_same_bytes() -> None:
     window = {"height": 5, "width": 6, "channels": 3, "kernel_h": 3, "kernel_w": 2, "stride_h": 2, "stride_w": 1}
     places = {"out_h": 3, "out_w": 6, "pad_top": 1, "pad_left": 1, "dilation_h": 1, "dilation_w": 1}
     shapes = {
         "average_pool": {**window, **places, "low": -100, "high": 90},
         "softmax": {"rows": 3, "channels": 21, "multiplier": 1375731712, "shift": 22, "diff_min": -247},
+        "log_softmax": {
+            "rows": 3, "channels": 21, "multiplier": 1375731712, "shift": 22, "diff_min": -247, "back": 1 << 30,
+            "back_shift": -20,
+        },
         "lookup": {"n": 500},
-    }
-    rng = np.random.default_rng(3)
-    made = []
-    for bound in BOUND:
-        if (values := shapes.pop(bound.kernel.name, None)) is not None:
-            inputs = [t for t in bound.kernel.tensors if not t.written]
-            arrays = {t.name: rng.integers(-128, 128, t.elements.at(values)).astype(np.int8) for t in inputs}
-            made.append(Call(bound.kernel, values, arrays, meaning.run(bound.kernel, values, arrays)))
-    assert not shapes
+    }  # fmt: skip
+    described = {bound.kernel.name: bound.kernel for bound in BOUND} | {"log_softmax": log_softmax}
+    made = [drawn(described[name], values) for name, values in shapes.items()]
+    made += [drawn(kernel, small(kernel)) for kernel in LIBRARY]
     assert not [ran for ran in run(made, REF) if ran.wrong]
 
 

@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from typing import TypeGuard
 
 from tflm_memopt.errors import KernelError
 from tflm_memopt.kernels.language import (
@@ -31,6 +32,7 @@ from tflm_memopt.kernels.language import (
     Store,
     Type,
     When,
+    statements,
 )
 
 
@@ -56,8 +58,14 @@ class Builder:
         return tuple(Index.name(name) for name in names)
 
     def ram(self, name: str, kind: Type, *shape: Index | int, strides: tuple[Index, ...] = ()) -> Array:
-        """An input, or a workspace. strides: those of all axes but the last, where they do not lie side by side."""
-        return self._tensor(Array(name, Memory.RAM, kind, *_row_major(shape, strides)))
+        """An input. strides: those of all axes, or of all but the last, where they do not lie side by
+        side.
+        """
+        return self._tensor(Array(name, Memory.RAM, kind, *_row_major(shape, strides), aligned=False))
+
+    def workspace(self, name: str, kind: Type, *shape: Index | int) -> Array:
+        """What is read and stored any number of times."""
+        return self._tensor(Array(name, Memory.RAM, kind, *_row_major(shape)))
 
     def rows(self, name: str, kind: Type, *shape: Index | int) -> Array:
         """An input whose rows lie anywhere: of each, the address."""
@@ -66,7 +74,7 @@ class Builder:
 
     def output(self, name: str, kind: Type, *shape: Index | int, strides: tuple[Index, ...] = ()) -> Array:
         """Every element has to be stored once. strides: as of ram()."""
-        return self._tensor(Array(name, Memory.RAM, kind, *_row_major(shape, strides), written=True))
+        return self._tensor(Array(name, Memory.RAM, kind, *_row_major(shape, strides), written=True, aligned=False))
 
     def flash(
         self, name: str, kind: Type, *shape: Index | int, stride: Index | None = None, strides: tuple[Index, ...] = ()
@@ -77,6 +85,10 @@ class Builder:
         extents, dense = _row_major(shape, strides)
         return self._tensor(Array(name, Memory.FLASH, kind, extents, (stride,) if stride else dense))
 
+    def table(self, name: str, kind: Type, values: tuple[int, ...]) -> Array:
+        """Constants of the kernel's own."""
+        return self._tensor(Array(name, Memory.FLASH, kind, *_row_major((len(values),)), values=values))
+
     @contextmanager
     def loop(self, var: str, extent: Index | int) -> Iterator[Index]:
         """What is described inside runs for each value of the variable in [0, extent)."""
@@ -86,21 +98,27 @@ class Builder:
         self._say(For(var, Index.of(extent), tuple(body)))
 
     @contextmanager
-    def inside(self, at: Index, extent: Index) -> Iterator[None]:
-        """What is described here runs where 0 <= at < extent."""
+    def inside(self, at: Operand, extent: Index | int) -> Iterator[None]:
+        """What is described here runs where 0 <= at < extent. Where a register says so, it may access no RAM."""
         self.open.append([])
         yield
         body = self.open.pop()
-        self._say(When(at, extent, tuple(body)))
+        if isinstance(at, Reg) and (found := next(filter(_in_ram, statements(body)), None)):
+            raise KernelError(
+                f"whether '{found.tensor.name}' is accessed depends on register {at.name}",
+                code="kernel_condition",
+                hint="load before, store behind",
+            )
+        self._say(When(at, Index.of(extent), tuple(body)))
 
     def reg_alloc(self, kind: Type, name: str = "") -> Reg:
         """A register; it holds nothing yet."""
         self.registers += 1
         return Reg(name or f"r{self.registers}", kind)
 
-    def ram_load(self, tensor: Array, *at: Index | int) -> Reg:
-        """An element of a tensor in RAM."""
-        return self._load(tensor, at, Memory.RAM)
+    def ram_load(self, tensor: Array, *at: Index | int, by: Reg | None = None) -> Reg:
+        """An element of a tensor in RAM, or the one that stands `by` elements behind it."""
+        return self._load(tensor, at, Memory.RAM, by)
 
     def flash_load(self, tensor: Array, *at: Index | int) -> Reg:
         """A constant."""
@@ -108,18 +126,11 @@ class Builder:
 
     def look_up(self, table: Array, first: int, by: Reg) -> Reg:
         """The constant that stands `by` elements behind element `first` of a table."""
-        to = self.reg_alloc(table.type)
-        self._say(Load(to, table, (Index.of(first),), by))
-        return to
+        return self._load(table, (first,), Memory.FLASH, by)
 
     def rescale(self, value: Reg, multiplier: Operand, shift: Operand) -> Reg:
         """Value * multiplier * 2^(shift - 31), with two roundings; multiplier >= 0."""
-        left = self.compute("max", Type.INT32, shift, Index.of(0))
-        x = self.compute("shift_left", Type.INT32, value, left)
-        x = self.compute("high_mul", Type.INT32, x, multiplier)
-        right = self.compute("sub", Type.INT32, Index.of(0), shift)
-        right = self.compute("max", Type.INT32, right, Index.of(0))
-        return self.compute("round_shift", Type.INT32, x, right)
+        return self.compute("rescale", Type.INT32, value, multiplier, shift)
 
     def broadcast(self, kind: Type, value: Operand) -> Reg:
         """A number, or what a register holds, in another one."""
@@ -128,16 +139,20 @@ class Builder:
     def compute(self, op: str, kind: Type, *operands: Operand) -> Reg:
         """A new register with the result of an op of meaning.py."""
         to = self.reg_alloc(kind)
-        self._say(Compute(op, to, operands))
+        self.assign(op, to, *operands)
         return to
+
+    def assign(self, op: str, to: Reg, *operands: Operand) -> None:
+        """`to` = op(operands)."""
+        self._say(Compute(op, to, operands))
 
     def dot(self, to: Reg, a: Operand, b: Operand) -> None:
         """Adds a product."""
-        self._say(Compute("dot", to, (a, b)))
+        self.assign("dot", to, a, b)
 
     def update(self, op: str, to: Reg, *operands: Operand) -> None:
         """`to` = op(`to`, operands)."""
-        self._say(Compute(op, to, (to, *operands)))
+        self.assign(op, to, to, *operands)
 
     def requantise(self, value: Reg, multiplier: Reg, shift: Reg, zero_point: Index, span: tuple[Index, Index]) -> Reg:
         """An int8 of a sum: value * multiplier * 2^(shift - 31) + zero_point, clamped.
@@ -163,10 +178,10 @@ class Builder:
         x = self.compute("max", Type.INT8, x, span[0])
         return self.compute("min", Type.INT8, x, span[1])
 
-    def clamp(self, value: Reg, span: tuple[Index, Index]) -> Reg:
-        """To [low, high], as int8."""
+    def clamp(self, value: Reg, span: tuple[Index, Index], kind: Type = Type.INT8) -> Reg:
+        """To [low, high], as an int8 or another type that holds them."""
         x = self.compute("max", Type.INT32, value, span[0])
-        return self.compute("copy", Type.INT8, self.compute("min", Type.INT32, x, span[1]))
+        return self.compute("copy", kind, self.compute("min", Type.INT32, x, span[1]))
 
     def ram_store(self, tensor: Array, value: Reg, *at: Index | int) -> None:
         """An element of a tensor in RAM."""
@@ -180,7 +195,7 @@ class Builder:
             count = count * extent
         self._say(Free(tensor, first, count))
 
-    def _load(self, tensor: Array, at: tuple[Index | int, ...], memory: Memory) -> Reg:
+    def _load(self, tensor: Array, at: tuple[Index | int, ...], memory: Memory, by: Reg | None = None) -> Reg:
         if tensor.memory is not memory:
             raise KernelError(
                 f"'{tensor.name}' lies in {tensor.memory.value}, and is loaded from {memory.value}",
@@ -188,7 +203,7 @@ class Builder:
                 hint=f"{tensor.memory.value}_load()",
             )
         to = self.reg_alloc(tensor.type)
-        self._say(Load(to, tensor, _indices(at)))
+        self._say(Load(to, tensor, _indices(at), by))
         return to
 
     def _tensor(self, tensor: Array) -> Array:
@@ -199,17 +214,21 @@ class Builder:
         self.open[-1].append(statement)
 
 
-def kernel(about: str) -> Callable[[Callable[[Builder], None]], KernelProgram]:
-    """Makes a KernelProgram of a function that describes one; its name is the kernel's."""
+def kernel(about: str, name: str = "") -> Callable[[Callable[[Builder], None]], KernelProgram]:
+    """Makes a KernelProgram of a function that describes one. name: the kernel's, if it is not the function's."""
 
     def described(describe: Callable[[Builder], None]) -> KernelProgram:
         b = Builder()
         describe(b)
         return KernelProgram(
-            describe.__name__, about, tuple(b.sizes), tuple(b.numbers), tuple(b.tensors), tuple(b.open[0])
+            name or describe.__name__, about, tuple(b.sizes), tuple(b.numbers), tuple(b.tensors), tuple(b.open[0])
         )
 
     return described
+
+
+def _in_ram(one: Statement) -> TypeGuard[Load | Store | Free]:
+    return isinstance(one, (Load, Store, Free)) and one.tensor.memory is Memory.RAM
 
 
 def _indices(at: tuple[Index | int, ...]) -> tuple[Index, ...]:
@@ -219,10 +238,10 @@ def _indices(at: tuple[Index | int, ...]) -> tuple[Index, ...]:
 def _row_major(
     shape: tuple[Index | int, ...], given: tuple[Index, ...] = ()
 ) -> tuple[tuple[Index, ...], tuple[Index, ...]]:
-    """Extents and strides. given: strides of all axes but the last."""
+    """Extents and strides. given: strides of all axes, or of all but the last."""
     extents, stride = _indices(shape), Index.of(1)
     if given:
-        return extents, (*given, stride)
+        return extents, (*given, stride)[: len(extents)]
     strides: list[Index] = []
     for extent in reversed(extents):
         strides.insert(0, stride)

@@ -127,9 +127,10 @@ SCALAR = (
     _scalar("less", "({a} < {b})"),
     _scalar("select", "({a} ? {b} : {c})", 3),
     _scalar("zeros_above", "tmo_zeros_above((uint32_t){a})", 1),
-    _scalar("divide_rounded", "(({a} < 0 ? {a} - {b} / 2 : {a} + {b} / 2) / {b})"),
+    _scalar("divide_rounded", "tmo_divide_rounded({a}, {b})"),
     _scalar("high_mul", "tmo_high_scale({a}, {b})"),
     _scalar("high_mul_signed", "tmo_high_mul({a}, {b})"),
+    _scalar("rescale", "tmo_rescale({a}, {b}, {c})", 3),
     _scalar("round_shift", "tmo_round_shift({a}, (uint32_t){b})"),
     _scalar("dot", "(int32_t)((uint32_t){d} + (uint32_t){a} * (uint32_t){b})"),
 )
@@ -184,6 +185,24 @@ def narrow_by_halves(one: Compute, prefix: str) -> Sequence[Compute]:
     return [Compute("copy", half, (value,)), replace(one, operands=(half,))]
 
 
+def rescale_by_parts(one: Compute, prefix: str) -> Sequence[Compute]:
+    """A shift to the left, a product, and a shift to the right that rounds halves away from zero."""
+    x, multiplier, shift = one.operands
+    if not one.to.along:
+        return [one]
+    each = shift.along if isinstance(shift, Reg) else ""
+    left, less, right = (Reg(f"{prefix}{name}", Type.INT32, each) for name in ("left", "less", "right"))
+    raised, product = (Reg(f"{prefix}{name}", Type.INT32, one.to.along) for name in ("raised", "product"))
+    return [
+        Compute("max", left, (shift, Index.of(0))),
+        Compute("shift_left", raised, (x, left)),
+        Compute("high_mul", product, (raised, multiplier)),
+        Compute("sub", less, (Index.of(0), shift)),
+        Compute("max", right, (less, Index.of(0))),
+        Compute("round_shift", one.to, (product, right)),
+    ]
+
+
 def round_away(one: Compute, prefix: str) -> Sequence[Compute]:
     """X / 2^e, halves away from zero: a shift that rounds halves up, of x - 1 where x is negative and e is not 0."""
     x, exponent = one.operands
@@ -221,7 +240,13 @@ REF = InstructionTable("ref", SCALAR, {})
 RVV = InstructionTable(
     "rvv",
     (*SCALAR, *RVV_INSTRUCTIONS),
-    {"round_shift": round_away, "copy": narrow_by_halves, "dot": widen_first, "sub": widen_first},
+    {
+        "rescale": rescale_by_parts,
+        "round_shift": round_away,
+        "copy": narrow_by_halves,
+        "dot": widen_first,
+        "sub": widen_first,
+    },
     VectorUnit(registers=32, group=8),
     begins='__asm__ volatile("csrwi vxrm, 0" : : : "memory"); /* halves up */',
 )

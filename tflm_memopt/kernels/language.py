@@ -137,6 +137,10 @@ class Array:
     strides: tuple[Index, ...]
     """Elements from one index of each axis to the next."""
     written: bool = False
+    values: tuple[int, ...] = ()
+    """What a table of the kernel's own holds."""
+    aligned: bool = True
+    """Its elements lie as C has them; else, if they are wider than a byte, at any address."""
     pointers: bool = False
     """C is given the address of each index of the first axis, instead of one address of all."""
 
@@ -241,9 +245,11 @@ class For:
 
 @dataclass(frozen=True, slots=True)
 class When:
-    """The body runs where 0 <= `at` < `extent`: a window's tap lies inside of its tensor."""
+    """The body runs where 0 <= `at` < `extent`: a window's tap lies inside of its tensor. Where that is what a register
+    holds, the body computes alone, so that no access depends on it.
+    """
 
-    at: Index
+    at: Operand
     extent: Index
     body: tuple[Statement, ...]
 

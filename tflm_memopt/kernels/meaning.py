@@ -13,7 +13,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tflm_memopt.errors import KernelError
-from tflm_memopt.kernels.language import Array, Compute, Extents, Free, Index, KernelProgram, Load, Operand, Reg, Store
+from tflm_memopt.kernels.language import (
+    Array,
+    Compute,
+    Extents,
+    Free,
+    Index,
+    KernelProgram,
+    Load,
+    Operand,
+    Reg,
+    Store,
+    statements,
+)
 from tflm_memopt.kernels.walk import Addresses, Ints, walk
 
 Arrays = Mapping[str, NDArray[np.signedinteger]]
@@ -39,6 +51,12 @@ def round_shift(x: Ints, exponent: Ints) -> Ints:
     half = (np.int64(1) << exponent) >> 1
     rounded: Ints = np.where(x < 0, -((-x + half) >> exponent), (x + half) >> exponent)
     return rounded
+
+
+def rescale(x: Ints, multiplier: Ints, shift: Ints) -> Ints:
+    """X * multiplier * 2^(shift - 31), the product and the shift to the right rounded."""
+    product = high_mul(wrap32(x << np.maximum(shift, 0)), multiplier)
+    return round_shift(product, np.maximum(-shift, 0))
 
 
 def select(which: Ints, a: Ints, b: Ints) -> Ints:
@@ -80,6 +98,7 @@ OPS: Mapping[str, Callable[..., Ints]] = {
     "less": lambda a, b: (a < b).astype(np.int64),
     "select": select,
     "round_shift": round_shift,
+    "rescale": rescale,
     "dot": lambda total, a, b: total + a * b,
     "dot_across": lambda total, a, b: total + np.sum(a * b, keepdims=True),
     "sum_across": lambda total, a: total + np.sum(a, keepdims=True),
@@ -171,19 +190,19 @@ class Machine:
 
 
 def run(kernel: KernelProgram, values: Extents, arrays: Arrays, lanes: int = 4) -> dict[str, Ints]:
-    """The outputs, flat. values: extents and parameters; arrays: inputs and constants, in the order of their strides.
+    """The outputs and workspaces, flat. values: extents and parameters; arrays: inputs and constants, in the order of
+    their strides.
 
     lanes: of a vectorised loop; the result is the same for any number. Raises KernelError.
     """
     memory, valid = {}, {}
     for tensor in kernel.tensors:
-        if tensor.name in arrays:
-            memory[tensor.name] = arrays[tensor.name].reshape(-1).astype(np.int64)
-        else:
-            memory[tensor.name] = np.zeros(tensor.reach.at(values), np.int64)
-        valid[tensor.name] = np.full(len(memory[tensor.name]), tensor.name in arrays)
+        given = np.array(tensor.values) if tensor.values else arrays.get(tensor.name)
+        empty = np.zeros(tensor.reach.at(values), np.int64)
+        memory[tensor.name] = empty if given is None else given.reshape(-1).astype(np.int64)
+        valid[tensor.name] = np.full(len(memory[tensor.name]), given is not None)
     machine = Machine(kernel, memory, valid, {})
-    for one, names, count in walk(kernel, values, lanes):
+    for one, names, count in walk(kernel, values, lanes, lambda reg: int(machine.value(reg, values)[0])):
         if isinstance(one, Load):
             machine.load(one, names, count)
         elif isinstance(one, Store):
@@ -192,7 +211,8 @@ def run(kernel: KernelProgram, values: Extents, arrays: Arrays, lanes: int = 4) 
             machine.free(one, names, count)
         else:
             machine.compute(one, names)
-    outputs = {t.name: memory[t.name] for t in kernel.tensors if t.written}
+    stored = {one.tensor.name for one in statements(kernel.body) if isinstance(one, Store)}
+    outputs = {name: memory[name] for name in memory if name in stored}
     for tensor in kernel.tensors:
         if tensor.written and not valid[tensor.name][_places(tensor, values)].all():
             raise KernelError(

@@ -68,6 +68,16 @@ static inline int32_t tmo_round_shift(int32_t x, uint32_t exponent) {{
   return (int32_t)(x < 0 ? -((half - x) >> exponent) : (half + x) >> exponent);
 }}
 
+static inline int32_t tmo_divide_rounded(int32_t x, int32_t divisor) {{
+  const int32_t half = divisor / 2;
+  return (int32_t)((uint32_t)x + (uint32_t)(x < 0 ? -half : half)) / divisor;
+}}
+
+static inline int32_t tmo_rescale(int32_t x, int32_t multiplier, int32_t shift) {{
+  if (shift >= 0) return tmo_high_scale((int32_t)((uint32_t)x << shift), multiplier);
+  return tmo_round_shift(tmo_high_scale(x, multiplier), (uint32_t)-shift);
+}}
+
 static inline int32_t tmo_clip16(int32_t x, int32_t exponent) {{
   const int32_t rounded = (int32_t)((uint32_t)x + (1u << exponent >> 1)) >> exponent;
   return rounded < INT16_MIN ? INT16_MIN : rounded > INT16_MAX ? INT16_MAX : rounded;

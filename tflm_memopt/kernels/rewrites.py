@@ -204,7 +204,13 @@ def _moved(one: Statement, own: set[str], var: str, k: int) -> Statement:
     inside = within(one, lambda body: [_moved(s, own, var, k) for s in body])
     if isinstance(inside, For):
         return replace(inside, extent=inside.extent.put(var, at))
-    return replace(inside, at=inside.at.put(var, at), extent=inside.extent.put(var, at))
+    place = inside.at.put(var, at) if isinstance(inside.at, Index) else _copy(inside.at, own, k)
+    return replace(inside, at=place, extent=inside.extent.put(var, at))
+
+
+def _copy(reg: Reg, own: set[str], k: int) -> Reg:
+    """The k-th turn's."""
+    return replace(reg, name=f"{reg.name}_{k}") if reg.name in own else reg
 
 
 def _varies(one: Load | Compute | Store | Free, wide: set[str]) -> bool:
@@ -218,7 +224,7 @@ def _turn(one: Load | Compute | Store | Free, wide: set[str], var: str, k: int) 
         return index.put(var, Index.name(var) + k)
 
     def reg(r: Reg) -> Reg:
-        return replace(r, name=f"{r.name}_{k}") if r.name in wide else r
+        return _copy(r, wide, k)
 
     if isinstance(one, Free):
         return replace(one, first=put(one.first))
@@ -333,7 +339,8 @@ def bind(values: Extents) -> Rewrite:
             if isinstance(one, (For, When)):
                 inside = within(one, lambda body: [bound(s) for s in body])
                 if isinstance(inside, When):
-                    return replace(inside, at=put(inside.at), extent=put(inside.extent))
+                    at = put(inside.at) if isinstance(inside.at, Index) else inside.at
+                    return replace(inside, at=at, extent=put(inside.extent))
                 return replace(inside, extent=put(inside.extent))
             if isinstance(one, Free):
                 return replace(one, tensor=tensors[one.tensor], first=put(one.first), count=put(one.count))
@@ -423,7 +430,8 @@ def _each_turn_alone(loop: For, *, vectors: bool = False) -> None:
         elif isinstance(one, Load) and one.by is not None:
             why = f"'{one.tensor.name}' is looked up"
         elif isinstance(one, When):
-            why = f"whether {one.at} lies inside depends on it" if loop.var in one.at.names | one.extent.names else ""
+            names = one.at.names | one.extent.names if isinstance(one.at, Index) else {loop.var}
+            why = f"whether {one.at} lies inside depends on it" if loop.var in names else ""
         elif isinstance(one, Store):
             slope = one.tensor.offset(one.at).slope(loop.var)
             why = "" if slope.terms else f"all of its turns store to the same place of '{one.tensor.name}'"

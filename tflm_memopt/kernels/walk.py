@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import TypeAlias
 
 import numpy as np
@@ -16,6 +16,7 @@ from tflm_memopt.kernels.language import (
     Index,
     KernelProgram,
     Load,
+    Reg,
     Statement,
     Store,
     When,
@@ -25,17 +26,24 @@ Ints: TypeAlias = NDArray[np.int64]
 Moment: TypeAlias = tuple[Load | Compute | Store | Free, dict[str, int], int]
 """A statement, the values of all names, and how many lanes of a vectorised loop run at once (1 outside of one)."""
 
-
-def walk(kernel: KernelProgram, values: Extents, lanes: int = 1) -> Iterator[Moment]:
-    """All statements but loops and conditions. lanes: what the core has. The values change from moment to moment."""
-    yield from _walk(kernel.body, dict(values), 1, lanes)
+Held: TypeAlias = Callable[[Reg], int]
 
 
-def _walk(body: Sequence[Statement], values: dict[str, int], count: int, lanes: int) -> Iterator[Moment]:
+def walk(kernel: KernelProgram, values: Extents, lanes: int = 1, held: Held | None = None) -> Iterator[Moment]:
+    """All statements but loops and conditions. lanes: what the core has; held: what a register holds, for conditions,
+    without which all that depend on registers hold. The values change from moment to moment.
+    """
+    yield from _walk(kernel.body, dict(values), 1, lanes, held)
+
+
+def _walk(
+    body: Sequence[Statement], values: dict[str, int], count: int, lanes: int, held: Held | None
+) -> Iterator[Moment]:
     for one in body:
         if isinstance(one, When):
-            if 0 <= one.at.at(values) < one.extent.at(values):
-                yield from _walk(one.body, values, count, lanes)
+            at = one.at.at(values) if isinstance(one.at, Index) else held(one.at) if held else 0
+            if 0 <= at < one.extent.at(values):
+                yield from _walk(one.body, values, count, lanes, held)
             continue
         if not isinstance(one, For):
             yield one, values, count
@@ -46,9 +54,9 @@ def _walk(body: Sequence[Statement], values: dict[str, int], count: int, lanes: 
         for first in range(0, whole, step):
             values[one.var] = first
             together = min(step, extent - first)
-            yield from _walk(one.body, values, together if one.vector else count, lanes)
+            yield from _walk(one.body, values, together if one.vector else count, lanes, held)
         for values[one.var] in range(whole, extent):
-            yield from _walk(one.rest, values, count, lanes)
+            yield from _walk(one.rest, values, count, lanes, held)
         values.pop(one.var, None)
 
 

@@ -23,6 +23,7 @@ from tflm_memopt.kernels.language import (
     Reg,
     Statement,
     Store,
+    Type,
     When,
     statements,
 )
@@ -39,7 +40,7 @@ def for_target(kernel: KernelProgram, table: InstructionTable) -> KernelProgram:
 
 def operands_struct(kernel: KernelProgram) -> str:
     """What a call is given: pointers, extents and parameters, which are the same for all targets."""
-    lines = [f"  {_pointer(kernel, t)}{t.name};" for t in kernel.tensors]
+    lines = [f"  {_pointer(kernel, t)}{t.name};" for t in kernel.tensors if not t.values]
     sizes = [f"  uint32_t {', '.join(kernel.extents)};"] if kernel.extents else []
     numbers = [f"  int32_t {', '.join(kernel.parameters)};"] if kernel.parameters else []
     body = "\n".join([*lines, *sizes, *numbers])
@@ -71,10 +72,13 @@ def library_function(kernel: KernelProgram, table: InstructionTable, head: str, 
     """A function that has another head. given: of each extent, parameter and tensor, the expression that is it."""
     kernel = for_target(kernel, table)
     body = "\n".join(lines(kernel, table))
-    named = {t.name: f"{_pointer(kernel, t)}const" for t in kernel.tensors}
+    named = {t.name: f"{_pointer(kernel, t)}const" for t in kernel.tensors if not t.values}
     named |= dict.fromkeys(kernel.extents, "const uint32_t") | dict.fromkeys(kernel.parameters, "const int32_t")
     begins = [table.begins] if table.begins else []
-    begins += [f"{kind} {name} = {given(name)};" for name, kind in named.items() if re.search(rf"\b{name}\b", body)]
+    for own in (t for t in kernel.tensors if t.values):
+        begins.append(f"static const {own.type.c} {own.name}[] = {{{', '.join(map(str, own.values))}}};")
+    used = {name: kind for name, kind in named.items() if re.search(rf"\b{name}\b", body) and given(name) != name}
+    begins += [f"{kind} {name} = {given(name)};" for name, kind in used.items()]
     whole = "\n".join([*(f"  {line}" for line in begins), body])
     return f"{head} {{\n{whole}\n}}\n"
 
@@ -82,17 +86,21 @@ def library_function(kernel: KernelProgram, table: InstructionTable, head: str, 
 def _pointer(kernel: KernelProgram, tensor: Array) -> str:
     """Its type in C, without const behind."""
     const = "" if _stored(kernel, tensor) else "const "
-    return f"{const}{tensor.type.c} *{'const *' if tensor.pointers else ''}"
+    return f"{const}{(Type.INT8 if _anywhere(tensor) else tensor.type).c} *{'const *' if tensor.pointers else ''}"
+
+
+def _anywhere(tensor: Array) -> bool:
+    """Whether its elements are wider than a byte, and may lie at any address."""
+    return not tensor.aligned and tensor.type is not Type.INT8
 
 
 def _element(tensor: Array, at: Sequence[Index], by: Reg | None = None) -> str:
-    """An element in C."""
-    if by is not None:
-        return f"{tensor.name}[{tensor.offset(at)} + {by.name}]"
+    """An element in C; of those that may lie anywhere, its first byte."""
     if tensor.pointers:
-        within = replace(tensor, shape=tensor.shape[1:], strides=tensor.strides[1:], pointers=False)
-        return f"{tensor.name}[{at[0]}][{within.offset(at[1:])}]"
-    return f"{tensor.name}[{tensor.offset(at)}]"
+        within = replace(tensor, name=f"{tensor.name}[{at[0]}]", strides=tensor.strides[1:], pointers=False)
+        return _element(within, at[1:], by)
+    further = f"{tensor.offset(at)}" + (f" + {by.name}" if by else "")
+    return f"{tensor.name}[" + (f"{tensor.type.value} * ({further})]" if _anywhere(tensor) else f"{further}]")
 
 
 def _stored(kernel: KernelProgram, tensor: Array) -> bool:
@@ -158,7 +166,7 @@ class Writer:
         return self.width if len(widths) == 1 else 0
 
     def when(self, one: When) -> None:
-        self.say(f"if ((uint32_t)({one.at}) < {one.extent}) {{")
+        self.say(f"if ((uint32_t)({_value(one.at)}) < {one.extent}) {{")
         before, width = set(self.declared), self.width
         self.depth += 1
         self.body(one.body)
@@ -226,13 +234,18 @@ class Writer:
             self._packed(one.to, load.format(p=f"&{_element(one.tensor, one.at)}"))
             return
         if not one.to.along or not self.table.vectors:
-            self._set(one.to, _element(one.tensor, one.at, one.by))
+            element = _element(one.tensor, one.at, one.by)
+            wide = f"tmo_int{ELEMENT_BITS * one.tensor.type.value}_at(&{element})"
+            self._set(one.to, wide if _anywhere(one.tensor) else element)
             return
         self._memory("l", one.to, one)
 
     def store(self, one: Store) -> None:
         if not one.value.along or not self.table.vectors:
-            self.say(f"{_element(one.tensor, one.at)} = ({one.tensor.type.c}){one.value.name};")
+            element = _element(one.tensor, one.at)
+            wide = f"tmo_put_int{ELEMENT_BITS * one.tensor.type.value}(&{element}, {one.value.name});"
+            narrow = f"{element} = ({one.tensor.type.c}){one.value.name};"
+            self.say(wide if _anywhere(one.tensor) else narrow)
             return
         self._memory("s", one.value, one)
 

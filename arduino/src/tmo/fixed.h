@@ -92,6 +92,11 @@ static inline int8_t tmo_clamp(int32_t x, int8_t low, int8_t high) {
   return (int8_t)(x < low ? low : x > high ? high : x);
 }
 
+/* round(x / divisor), halves away from zero; divisor > 0. */
+static inline int32_t tmo_divide_rounded(int32_t x, int32_t divisor) {
+  return tmo_wrapping_add(x, x < 0 ? -(divisor / 2) : divisor / 2) / divisor;
+}
+
 /* round(x / 2^exponent), halves up, as int16; exponent in [0, 30]. */
 static inline int32_t tmo_clip16(int32_t x, int32_t exponent) {
   const int32_t rounded = tmo_wrapping_add(x, (int32_t)(1u << exponent >> 1)) >> exponent;

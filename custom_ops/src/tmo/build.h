@@ -87,6 +87,9 @@ static inline bool tmo_has_packing(uint16_t packing) {
   return packing >= 64 ? TMO_RUNS_DSP : (TMO_OWN_PACKINGS >> packing & 1) != 0;
 }
 
+/* False for kinds that this build does not have: the compiler leaves out what it would be for. */
+static inline bool tmo_is_kind(const tmo_op *op, uint16_t kind) { return tmo_has_kind(kind) && op->kind == kind; }
+
 static inline bool tmo_has_part(uint16_t part) { return ((uint32_t)(TMO_PARTS) >> part & 1) != 0; }
 
 /* Whether this build has the kernel of an operator. */

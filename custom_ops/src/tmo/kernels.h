@@ -74,7 +74,8 @@ tmo_kernel_s8 tmo_depthwise_row_s8, tmo_depthwise_pixel_s8; /* DEPTHWISE */
 tmo_kernel_s8 tmo_conv_row_s16, tmo_conv_pixel_s16;         /* CONV_S16, DEPTHWISE_S16 */
 tmo_kernel_s8 tmo_sums_row_s8, tmo_sums_pixel_s8;           /* SUMS */
 tmo_kernel_s8 tmo_pool_row_s8, tmo_pool_pixel_s8;           /* AVERAGE_POOL, MAX_POOL, MEAN */
-tmo_kernel_s8 tmo_binary_s8;                                /* those with two operands, element by element */
+tmo_kernel_s8 tmo_add_scalars_s8, tmo_mul_s8, tmo_greater_s8, tmo_squared_difference_s8, tmo_prelu_s8;
+tmo_kernel_s8 tmo_add_s16;                                  /* two operands, element by element */
 tmo_kernel_s8 tmo_softmax_s8;                               /* SOFTMAX */
 tmo_kernel_s8 tmo_log_softmax_s8;                           /* LOG_SOFTMAX */
 tmo_kernel_s8 tmo_arg_max_s8;                               /* ARG_MAX */
@@ -82,6 +83,8 @@ tmo_kernel_s8 tmo_lookup_s8;                                /* LOOKUP */
 tmo_kernel_s8 tmo_own_s8;                                   /* OWN */
 tmo_kernel_s8 tmo_leaky_relu_s16;                           /* LEAKY_RELU_S16 */
 tmo_kernel_s8 tmo_convert;                                  /* those whose output has another type: tmo_is_converting() */
+
+tmo_kernel_s8 tmo_widen, tmo_narrow, tmo_rescale_s16;       /* WIDEN, NARROW, RESCALE_S16 */
 
 /* OWN: what the application said that the operator is; NULL: nothing. */
 const tmo_own_kernel *tmo_own_of(const tmo_op *op);
@@ -100,6 +103,9 @@ tmo_kernel_s8 tmo_add_sums_row_s8;        /* ADD_SUMS */
 
 /* ADD_SUMS: bytes of a sum of operand n; n = TMO_MAX_INPUTS: of the output, 0 where it has scaled values. */
 static inline uint32_t tmo_sum_bytes(const tmo_op *op, uint32_t n) { return (uint32_t)op->param >> 4 * n & 15; }
+
+/* Of two operands, which is the left one. */
+static inline uint32_t tmo_first_operand(const tmo_kernel *k) { return k->op->flags & TMO_FLAG_SWAPPED ? 1 : 0; }
 
 /* A run of kernel taps that lie inside the input, along one axis. */
 typedef struct {
@@ -124,6 +130,8 @@ tmo_window tmo_column(const tmo_kernel *k, const tmo_window *rows, uint16_t x);
 /* Makes one output pixel; its channels are outputs i, i + 1, .. */
 typedef void tmo_make_pixel(const tmo_kernel *k, const tmo_window *window, uint32_t i, int8_t *out);
 
+tmo_make_pixel tmo_max_pool, tmo_average_pool, tmo_mean;
+
 /* A row, each of its pixels from the part of the rows that is under it. */
 void tmo_make_row(const tmo_kernel *k, const tmo_window *rows, int8_t *out, tmo_make_pixel *make);
 
@@ -143,14 +151,8 @@ static inline bool tmo_sum_end(const tmo_kernel *k, uint32_t i, uint32_t sum) {
   return k->last;
 }
 
-static inline int8_t tmo_output(const tmo_kernel *k, int32_t value) {
-  return tmo_clamp(tmo_wrapping_add(value, k->op->output_zero_point), k->op->act_min, k->op->act_max);
-}
-
-/* A sum over so many pixels, of the clipped window: their mean, their average, or that which a MAX_POOL found. */
-int8_t tmo_pool_output(const tmo_kernel *k, uint32_t sum, uint32_t area);
-
-/* A sum, scaled for its channel, where nothing depends on speed. */
+/* An output of a value, and of a sum that is to be scaled for its channel, where nothing depends on speed. */
+int8_t tmo_output(const tmo_kernel *k, int32_t value);
 int8_t tmo_channel_output(const tmo_kernel *k, uint32_t channel, uint32_t sum);
 
 #if TMO_EIGHT_REGISTERS

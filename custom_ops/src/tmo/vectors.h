@@ -36,6 +36,11 @@ static inline bool tmo_add_vectors(const tmo_kernel *k, const int8_t *a, const i
 }
 #endif
 
+/* ADD: by vectors where that can be. */
+static inline void tmo_add_s8(const tmo_kernel *k, const tmo_window *window, int8_t *out) {
+  if (!tmo_add_vectors(k, window->pixels[0], window->pixels[1], out)) tmo_add_scalars_s8(k, window, out);
+}
+
 #ifdef __cplusplus
 }
 #endif

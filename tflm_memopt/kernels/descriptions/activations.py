@@ -1,9 +1,13 @@
-"""Softmax, and tables of 256 bytes. TFLM: Softmax (kernels/internal/reference/softmax.h), gemmlowp's fixed point."""
+"""Softmax, its logarithm, and tables of 256 bytes.
+
+TFLM: kernels/internal/reference/softmax.h and log_softmax.h with gemmlowp's fixed point. Qm.n has m integer and n
+fractional bits beside the sign. With at most 4095 channels no sum of exponentials overflows.
+"""
 
 from __future__ import annotations
 
 from tflm_memopt.kernels.build import Builder, kernel
-from tflm_memopt.kernels.language import Index, Operand, Reg, Type
+from tflm_memopt.kernels.language import Array, Index, Operand, Reg, Type
 
 INT32 = Type.INT32
 TABLE = 256
@@ -12,6 +16,9 @@ QUARTER = 1 << 24
 FACTORS = (1672461947, 1302514674, 790015084, 290630308, 39332535, 720401, 242)
 """e^(-1/4), e^(-1/2), .. e^-16, Q0.31."""
 MOST = (1 << 31) - 1
+SQRT_HALF, MIDDLE = Index.of(1518500250), 1805811301
+"""2^(-1/2) and 2^(-1/4), Q0.31."""
+INT8 = Index.of(-128), Index.of(127)
 
 
 @kernel("y = table[x + 128]")
@@ -28,20 +35,28 @@ def _times(b: Builder, left: Operand, right: Operand) -> Reg:
     return b.compute("high_mul_signed", INT32, left, right)
 
 
+def _scaled(b: Builder, left: Operand, right: Operand) -> Reg:
+    """The same; right >= 0."""
+    return b.compute("high_mul", INT32, left, right)
+
+
 def _sum(b: Builder, left: Operand, right: Operand) -> Reg:
     return b.compute("add", INT32, left, right)
 
 
-def _exp_of_negative(b: Builder, a: Reg) -> Reg:
+def _exp_of_negative(b: Builder, a: Reg, factors: Array) -> Reg:
     """e^a for a <= 0, Q5.26 in, Q0.31 out: what is below 1/4 by a series, the rest by a factor for each bit."""
-    low = b.compute("and", INT32, a, Index.of(QUARTER - 1))
-    fraction = b.compute("sub", INT32, low, Index.of(QUARTER))
-    rest = b.compute("sub", INT32, fraction, a)
-    result = _exp_of_small(b, b.compute("shift_left", INT32, fraction, Index.of(5)))
-    for bit, factor in enumerate(FACTORS):
-        there = b.compute("and", INT32, rest, Index.of(QUARTER << bit))
-        result = b.compute("select", INT32, there, _times(b, result, Index.of(factor)), result)
-    return b.compute("select", INT32, a, result, Index.of(MOST))
+    result = b.broadcast(INT32, Index.of(MOST))
+    with b.inside(b.compute("less", INT32, Index.of(-1), a), 1):  # not of 0
+        low = b.compute("and", INT32, a, Index.of(QUARTER - 1))
+        fraction = b.compute("sub", INT32, low, Index.of(QUARTER))
+        rest = b.compute("sub", INT32, fraction, a)
+        b.assign("copy", result, _exp_of_small(b, b.compute("shift_left", INT32, fraction, Index.of(5))))
+        with b.loop("bit", len(FACTORS)) as bit:
+            there = b.compute("and", INT32, rest, b.compute("shift_left", INT32, Index.of(QUARTER), bit))
+            with b.inside(b.compute("less", INT32, there, Index.of(1)), 1):
+                b.update("high_mul", result, b.flash_load(factors, bit))
+    return result
 
 
 def _exp_of_small(b: Builder, a: Reg) -> Reg:
@@ -66,31 +81,112 @@ def _reciprocal_of_one_plus(b: Builder, a: Reg) -> Reg:
     return b.compute("shift_left_saturated", INT32, x, Index.of(1))
 
 
+class Exponentials:
+    """Channels of a pixel, and what their exponentials need."""
+
+    def __init__(self, b: Builder) -> None:
+        self.b = b
+        self.rows, self.channels = b.extents("rows", "channels")
+        self.scale = b.parameters("multiplier", "shift")
+        (self.diff_min,) = b.parameters("diff_min")
+        self.x, self.y = (
+            make(name, Type.INT8, self.rows, self.channels) for make, name in ((b.ram, "x"), (b.output, "y"))
+        )
+        self.factors = b.table("factors", INT32, FACTORS)
+
+    def greatest(self, m: Index) -> Reg:
+        """The greatest value of a row."""
+        greatest = self.b.broadcast(INT32, Index.of(-128))
+        with self.b.loop("h", self.channels) as h:
+            self.b.update("max", greatest, self.b.ram_load(self.x, m, h))
+        return greatest
+
+    def power(self, m: Index, i: Index, greatest: Reg) -> Reg:
+        """e^(x - greatest), Q0.31; 0 where it is too small to count."""
+        b = self.b
+        below, power = b.compute("sub", INT32, b.ram_load(self.x, m, i), greatest), b.broadcast(INT32, Index.of(0))
+        with b.inside(b.compute("less", INT32, below, self.diff_min), 1):
+            b.assign("copy", power, _exp_of_negative(b, b.rescale(below, *self.scale), self.factors))
+        return power
+
+    def add(self, total: Reg, power: Reg) -> None:
+        """To a sum in Q12.19."""
+        self.b.update("add", total, self.b.compute("round_shift", INT32, power, Index.of(12)))
+
+
 @kernel("y[m, k] = 256 * e^(x[m, k] - max) / sum over k of e^(x[m, k] - max) - 128")
 def softmax(b: Builder) -> None:
-    rows, channels = b.extents("rows", "channels")
-    multiplier, shift, diff_min = b.parameters("multiplier", "shift", "diff_min")
-    x, y = b.ram("x", Type.INT8, rows, channels), b.output("y", Type.INT8, rows, channels)
-    with b.loop("m", rows) as m:
-        greatest = b.broadcast(INT32, Index.of(-128))
-        with b.loop("i", channels) as i:
-            b.update("max", greatest, b.ram_load(x, m, i))
+    row = Exponentials(b)
+    with b.loop("m", row.rows) as m:
+        greatest = row.greatest(m)
+        total, scale, right = (b.broadcast(INT32, Index.of(0)) for _ in range(3))
+        with b.loop("turn", 2) as turn:  # the sum of the exponentials, then the shares: one piece of code makes both
+            with b.loop("i", row.channels) as i:
+                power = row.power(m, i, greatest)
+                with b.inside(turn, 1):
+                    row.add(total, power)
+                with b.inside(turn - 1, 1):
+                    share = b.compute("round_shift", INT32, _scaled(b, scale, power), right)
+                    b.ram_store(row.y, b.clamp(b.compute("sub", INT32, share, Index.of(128)), INT8), m, i)
+            with b.inside(turn, 1):
+                zeros = b.compute("zeros_above", INT32, total)
+                mantissa = b.compute("and", INT32, b.compute("shift_left", INT32, total, zeros), Index.of(MOST))
+                b.assign("copy", scale, _reciprocal_of_one_plus(b, mantissa))
+                b.assign("min", right, b.compute("sub", INT32, Index.of(35), zeros), Index.of(31))
+        b.ram_free(row.x, m)
 
-        def power(k: Index) -> Reg:
-            """e^(x - max), Q0.31; 0 where it is too small to count."""
-            below = b.compute("sub", INT32, b.ram_load(x, m, k), greatest)
-            result = _exp_of_negative(b, b.rescale(below, multiplier, shift))
-            return b.compute("select", INT32, b.compute("less", INT32, below, diff_min), Index.of(0), result)
 
-        total = b.broadcast(INT32, Index.of(0))  # Q12.19
-        with b.loop("j", channels) as j:
-            b.update("add", total, b.compute("round_shift", INT32, power(j), Index.of(12)))
-        zeros = b.compute("zeros_above", INT32, total)
-        mantissa = b.compute("and", INT32, b.compute("shift_left", INT32, total, zeros), Index.of(MOST))
-        scale = _reciprocal_of_one_plus(b, mantissa)
-        right = b.compute("min", INT32, b.compute("sub", INT32, Index.of(35), zeros), Index.of(31))
-        with b.loop("k", channels) as k:
-            share = b.compute("round_shift", INT32, b.compute("high_mul_signed", INT32, scale, power(k)), right)
-            at = b.compute("sub", INT32, share, Index.of(128))
-            b.ram_store(y, b.clamp(at, (Index.of(-128), Index.of(127))), m, k)
-        b.ram_free(x, m)
+def _log_of(b: Builder, total: Reg) -> Reg:
+    """ln(a) for a >= 1, Q12.19 in, Q5.26 out. a is r * 2^n, r within a factor of 2^(1/4) of 2^(-1/4), which is where a
+    quotient of polynomials is near the logarithm.
+
+    TFLM: log_x_for_x_greater_than_or_equal_to_1, kernels/internal/common.h.
+    """
+
+    def shifted(value: Reg, left: Operand) -> Reg:
+        return b.compute("shift_left_saturated", INT32, value, left)
+
+    def zeros(value: Reg) -> Reg:
+        return b.compute("sub", INT32, b.compute("zeros_above", INT32, value), Index.of(1))
+
+    def power(highest: int, left: Reg, further: int) -> Reg:
+        """So many bits above 1, Q6.25, and a quarter of one more or less."""
+        whole = b.compute("sub", INT32, Index.of(highest), left)
+        return _sum(b, b.compute("mul", INT32, whole, Index.of(1 << 25)), Index.of(further))
+
+    a = b.compute("max", INT32, total, Index.of(1))  # a damaged program's may be anything
+    up, up_half = zeros(a), zeros(_times(b, a, SQRT_HALF))
+    whole, half = shifted(_times(b, shifted(a, up), SQRT_HALF), Index.of(1)), shifted(a, up_half)
+    r = b.compute("min", INT32, whole, half)
+    exponent = b.compute("max", INT32, power(11, up, 1 << 23), power(12, up_half, -(1 << 23)))
+
+    p = _sum(b, b.compute("shift_right", INT32, r, Index.of(1)), Index.of((MIDDLE >> 1) + 1))  # (r + middle + 1) / 2
+    q = b.compute("shift_left", INT32, b.compute("sub", INT32, r, Index.of(MIDDLE)), Index.of(1))
+    q2 = _times(b, q, q)
+    numerator = _sum(b, _times(b, q, r), _times(b, _times(b, q, q2), Index.of(117049297)))
+    inner = _sum(b, _sum(b, q, Index.of(1057819769)), _times(b, q2, Index.of(127690142)))
+    denominator = _sum(b, _times(b, p, inner), _times(b, q, Index.of(638450708)))
+    small = b.compute("round_shift", INT32, numerator, Index.of(6))
+    fraction = _times(b, small, _reciprocal_of_one_plus(b, denominator))
+    return shifted(_sum(b, _times(b, exponent, Index.of(1488522236)), fraction), Index.of(1))  # the factor is ln(2)
+
+
+@kernel("y[m, k] = 16 * (x[m, k] - max - ln(sum over k of e^(x[m, k] - max))) + 127")
+def log_softmax(b: Builder) -> None:
+    row = Exponentials(b)
+    back = b.parameters("back", "back_shift")
+    with b.loop("m", row.rows) as m:
+        greatest, total = row.greatest(m), b.broadcast(INT32, Index.of(0))
+        with b.loop("i", row.channels) as i:
+            row.add(total, row.power(m, i, greatest))
+        log = _log_of(b, total)
+        least = b.rescale(_sum(b, log, Index.of(-MOST - 1)), *back)  # results of differences above it are an int32
+        with b.loop("j", row.channels) as j:
+            below = b.compute("sub", INT32, b.ram_load(row.x, m, j), greatest)
+            far = b.compute("sub", INT32, b.rescale(below, *row.scale), log)
+            value = _sum(b, b.compute("round_shift", INT32, far, Index.of(22)), Index.of(127))
+            small = b.compute("less", INT32, below, row.diff_min)
+            value = b.compute("select", INT32, b.compute("less", INT32, least, below), value, Index.of(-128))
+            value = b.compute("select", INT32, small, Index.of(-128), value)
+            b.ram_store(row.y, b.clamp(value, INT8), m, j)
+        b.ram_free(row.x, m)

@@ -1,12 +1,21 @@
-"""Element by element. TFLM: reference_integer_ops::Add, reference_ops::Sub (int8)."""
+"""Element by element.
+
+TFLM: reference_integer_ops::Add and Mul, reference_ops::Sub, Maximum, Minimum, SquaredDifference, Prelu,
+QuantizeLeakyRelu and Requantize.
+"""
 
 from __future__ import annotations
 
-from tflm_memopt.kernels.build import Builder, kernel
-from tflm_memopt.kernels.language import Index, Reg, Type
+from collections.abc import Callable
 
+from tflm_memopt.kernels.build import Builder, kernel
+from tflm_memopt.kernels.language import Array, Index, KernelProgram, Operand, Reg, Type
+
+INT32 = Type.INT32
 LEFT_SHIFT = 20
 """Bits by which both operands are raised."""
+LEFT_SHIFT_S16 = 15
+"""The same of int16."""
 
 
 @kernel("y = requantise(requantise(a - zero_a) + requantise(b - zero_b))")
@@ -32,3 +41,156 @@ def add(b: Builder) -> None:
         b.ram_store(y, b.clamp(b.compute("add", Type.INT32, total, zero_out), (low, high)), i)
         b.ram_free(x, i)
         b.ram_free(other, i)
+
+
+def _each(b: Builder, combine: Callable[[Reg, Reg], Reg], kind: Type = Type.INT8) -> None:
+    """Two operands, of which any may be repeated: from pixel to pixel and from channel to channel are so many elements,
+    or none.
+    """
+    pixels, channels = b.extents("pixels", "channels")
+
+    def operand(name: str) -> Array:
+        return b.ram(name, kind, pixels, channels, strides=b.parameters(f"{name}_pixel", f"{name}_channel"))
+
+    x, other, y = operand("x"), operand("other"), b.output("y", kind, pixels, channels)
+    with b.loop("p", pixels) as p, b.loop("c", channels) as c:
+        b.ram_store(y, combine(b.ram_load(x, p, c), b.ram_load(other, p, c)), p, c)
+
+
+def _centred(b: Builder, value: Reg, name: str) -> Reg:
+    """Less its zero point."""
+    return b.compute("sub", INT32, value, *b.parameters(f"zero_{name}"))
+
+
+def _rescaled(b: Builder, value: Reg, name: str) -> Reg:
+    return b.rescale(value, *b.parameters(f"scale_{name}", f"shift_{name}"))
+
+
+def _output(b: Builder, value: Reg, kind: Type = Type.INT8) -> Reg:
+    """A scaled value as an element of the output."""
+    (zero,) = b.parameters("zero_out")
+    low, high = b.parameters("low", "high")
+    return b.clamp(b.compute("add", INT32, value, zero), (low, high), kind)
+
+
+def _raised(b: Builder, x: Reg, other: Reg) -> tuple[Reg, Reg]:
+    """Both operands, less their zero points, scaled."""
+    (left,) = b.parameters("left")
+
+    def raised(value: Reg, name: str) -> Reg:
+        return _rescaled(b, b.compute("shift_left", INT32, _centred(b, value, name), left), name)
+
+    return raised(x, "x"), raised(other, "other")
+
+
+def _signed(b: Builder, value: Reg) -> Reg:
+    """Value, or -value: two operators are one kernel."""
+    return b.compute("mul", INT32, value, *b.parameters("sign"))
+
+
+@kernel("y = requantise(requantise(x - zero_x) + sign * requantise(other - zero_other))")
+def add_each(b: Builder) -> None:
+    def combine(x: Reg, other: Reg) -> Reg:
+        left, right = _raised(b, x, other)
+        return _output(b, _rescaled(b, b.compute("add", INT32, left, _signed(b, right)), "out"))
+
+    _each(b, combine)
+
+
+@kernel("y = requantise(requantise(x) + sign * requantise(other))")
+def add_s16(b: Builder) -> None:
+    def scaled(value: Reg, name: str) -> Reg:
+        return _rescaled(b, b.compute("shift_left", INT32, value, Index.of(LEFT_SHIFT_S16)), name)
+
+    def combine(x: Reg, other: Reg) -> Reg:
+        low, high = b.parameters("low", "high")
+        total = b.compute("add", INT32, scaled(x, "x"), _signed(b, scaled(other, "other")))
+        return b.clamp(_rescaled(b, total, "out"), (low, high), Type.INT16)
+
+    _each(b, combine, Type.INT16)
+
+
+@kernel("y = requantise((x - zero_x) * (other - zero_other))")
+def multiply(b: Builder) -> None:
+    def combine(x: Reg, other: Reg) -> Reg:
+        product = b.compute("mul", INT32, _centred(b, x, "x"), _centred(b, other, "other"))
+        return _output(b, _rescaled(b, product, "out"))
+
+    _each(b, combine)
+
+
+@kernel("y = requantise((requantise(x - zero_x) - requantise(other - zero_other))^2)")
+def square_difference(b: Builder) -> None:
+    def combine(x: Reg, other: Reg) -> Reg:
+        difference = b.compute("sub", INT32, *_raised(b, x, other))
+        return _output(b, _rescaled(b, b.compute("mul", INT32, difference, difference), "out"))
+
+    _each(b, combine)
+
+
+@kernel("y = x or other, of which sign * y is the greater")
+def greater(b: Builder) -> None:
+    def combine(x: Reg, other: Reg) -> Reg:
+        (sign,) = b.parameters("sign")
+        sides = (b.compute("mul", INT32, value, sign) for value in (x, other))
+        return b.compute("mul", Type.INT8, b.compute("max", INT32, *sides), sign)
+
+    _each(b, combine)
+
+
+def _by_sign(b: Builder, negative: Reg) -> tuple[Operand, Operand]:
+    """Multiplier and shift of values below zero, or of the others."""
+    scales, shifts = (b.parameters(f"{what}_positive", f"{what}_negative") for what in ("scale", "shift"))
+    multiplier = b.compute("select", INT32, negative, scales[1], scales[0])
+    return multiplier, b.compute("select", INT32, negative, shifts[1], shifts[0])
+
+
+@kernel("y = requantise(x - zero_x), where that is negative requantise((x - zero_x) * (other - zero_other))")
+def prelu(b: Builder) -> None:
+    def combine(x: Reg, other: Reg) -> Reg:
+        value = _centred(b, x, "x")
+        negative = b.compute("less", INT32, value, Index.of(0))
+        product = b.compute("mul", INT32, value, _centred(b, other, "other"))
+        value = b.compute("select", INT32, negative, product, value)
+        return _output(b, b.rescale(value, *_by_sign(b, negative)))
+
+    _each(b, combine)
+
+
+def _range(kind: Type) -> tuple[Index, Index]:
+    """All that it holds."""
+    limit = 1 << (8 * kind.value - 1)
+    return Index.of(-limit), Index.of(limit - 1)
+
+
+def _mapped(b: Builder, source: Type, to: Type, make: Callable[[Reg], Reg]) -> None:
+    """One operand."""
+    (n,) = b.extents("n")
+    x, y = b.ram("x", source, n), b.output("y", to, n)
+    with b.loop("i", n) as i:
+        b.ram_store(y, make(b.ram_load(x, i)), i)
+
+
+@kernel("y = requantise(x), with another scale below zero")
+def leaky_relu_s16(b: Builder) -> None:
+    def make(x: Reg) -> Reg:
+        scaled = b.rescale(x, *_by_sign(b, b.compute("less", INT32, x, Index.of(0))))
+        return b.clamp(scaled, _range(Type.INT16), Type.INT16)
+
+    _mapped(b, Type.INT16, Type.INT16, make)
+
+
+def _convert(name: str, source: Type, to: Type) -> KernelProgram:
+    def describe(b: Builder) -> None:
+        def make(x: Reg) -> Reg:
+            (zero,) = b.parameters("zero_out")
+            scaled = _rescaled(b, _centred(b, x, "x"), "out")
+            return b.clamp(b.compute("add", INT32, scaled, zero), _range(to), to)
+
+        _mapped(b, source, to, make)
+
+    return kernel("y = requantise(x - zero_x)", name)(describe)
+
+
+widen, narrow = _convert("widen", Type.INT8, Type.INT16), _convert("narrow", Type.INT16, Type.INT8)
+rescale_s16 = _convert("rescale_s16", Type.INT16, Type.INT16)

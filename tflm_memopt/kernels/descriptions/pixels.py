@@ -5,8 +5,12 @@ Windows come clipped: what lies in the padding is not there. TFLM: ConvPerChanne
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from tflm_memopt.kernels.build import Builder, kernel
-from tflm_memopt.kernels.language import Type
+from tflm_memopt.kernels.language import Index, Reg, Type
+
+INT32 = Type.INT32
 
 
 def _pixel(b: Builder, *, depthwise: bool) -> None:
@@ -49,3 +53,57 @@ def conv_pixel(b: Builder) -> None:
 @kernel("y[k] = requantise(bias[k] + sum over the window of (x[k] - zero point) * w[k])")
 def depthwise_pixel(b: Builder) -> None:
     _pixel(b, depthwise=True)
+
+
+def _pool(b: Builder, initial: int, take: Callable[[Reg, Reg], None], output: Callable[[Reg], Reg]) -> None:
+    """Runs of pixels under a window: what they come to goes on from the call before, and on to the next one."""
+    pointers, reach, run, channels = b.extents("pointers", "reach", "run", "channels")
+    offset, first, last = b.parameters("offset", "first", "last")
+    x, y = b.rows("x", Type.INT8, pointers, reach), b.output("y", Type.INT8, channels)
+    sums = b.workspace("sums", INT32, channels)
+    with b.loop("c", channels) as c:
+        total = b.broadcast(INT32, Index.of(initial))
+        with b.inside(first, 1):  # it is not the first call
+            b.assign("copy", total, b.ram_load(sums, c))
+        with b.loop("p", pointers) as p, b.loop("t", run) as t:
+            take(total, b.ram_load(x, p, offset + t * channels + c))
+        with b.inside(last, 1):
+            b.ram_store(sums, total, c)
+        with b.inside(last - 1, 1):
+            b.ram_store(y, output(total), c)
+
+
+def _clamped(b: Builder, value: Reg) -> Reg:
+    low, high = b.parameters("low", "high")
+    return b.clamp(value, (low, high))
+
+
+@kernel("y[c] = the greatest sign * x[p, c], times sign, clamped")
+def max_pool_pixel(b: Builder) -> None:
+    (sign,) = b.parameters("sign")
+
+    def signed(value: Reg) -> Reg:
+        return b.compute("mul", INT32, value, sign)
+
+    _pool(b, -129, lambda most, x: b.update("max", most, signed(x)), lambda most: _clamped(b, signed(most)))
+
+
+@kernel("y[c] = sum over p of x[p, c] / area, halves away from zero, clamped")
+def average_pool_pixel(b: Builder) -> None:
+    (area,) = b.extents("area")
+    _pool(
+        b, 0, lambda total, x: b.update("add", total, x),
+        lambda total: _clamped(b, b.compute("divide_rounded", INT32, total, area)),
+    )  # fmt: skip
+
+
+@kernel("y[c] = requantise(sum over p of (x[p, c] - zero point))")
+def mean_pixel(b: Builder) -> None:
+    (area,) = b.extents("area")
+    zero_in, multiplier, shift, zero_out = b.parameters("zero_in", "multiplier", "shift", "zero_out")
+
+    def output(total: Reg) -> Reg:
+        scaled = b.rescale(b.compute("sub", INT32, total, area * zero_in), multiplier, shift)
+        return _clamped(b, b.compute("add", INT32, scaled, zero_out))
+
+    _pool(b, 0, lambda total, x: b.update("add", total, x), output)

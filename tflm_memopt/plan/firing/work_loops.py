@@ -265,12 +265,12 @@ def _filter16(w: Windows, done: Work) -> Work:
 
 
 def _pool(w: Windows, done: Work) -> Work:
-    """tmo_pool_ref.c: for each channel, tap by tap or row by row."""
+    """tmo_described_pool.c: four channels at once, tap by tap or row by row."""
     return replace(done, loops=(w.row_windows if w.rows else w.taps) * w.out_channels)
 
 
 def _two_operands(w: Windows, done: Work) -> Work:
-    """tmo_elementwise_ref.c: pixel by pixel. A constant operand is read as the other is."""
+    """tmo_described_binary.c: pixel by pixel. A constant operand is read as the other is."""
     share = 2 / len(w.op.inputs)
     return replace(done, loops=w.pixels, read=done.read * share)
 

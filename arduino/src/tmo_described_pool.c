@@ -1,0 +1,310 @@
+/* Kernels from descriptions (docs/kernel-language.md), for any core. Written by scripts/kernels.py. */
+#include <stddef.h>
+
+#include "tmo/build.h"
+#include "tmo/elements.h"
+#include "tmo/kernels.h"
+
+void tmo_max_pool(const tmo_kernel *k, const tmo_window *window, uint32_t i, int8_t *out) {
+  const int8_t *const *const x = window->pixels;
+  int8_t *const y = out + i;
+  int32_t *const sums = k->sums ? k->sums + i : NULL;
+  const uint32_t pointers = window->count;
+  const uint32_t run = k->op->tile == 0 ? window->columns : 1;
+  const uint32_t channels = k->out_channels;
+  const int32_t sign = k->op->param ? -1 : 1;
+  const int32_t offset = (int32_t)window->offset;
+  const int32_t first = k->first && (window->pixels || !k->last);
+  const int32_t last = k->last;
+  const int32_t low = k->op->act_min;
+  const int32_t high = k->op->act_max;
+  uint32_t c = 0;
+  for (; c + 4 <= channels; c += 4) {
+    int32_t r1_0 = -129;
+    int32_t r1_1 = -129;
+    int32_t r1_2 = -129;
+    int32_t r1_3 = -129;
+    if ((uint32_t)((int32_t)(first)) < 1) {
+      int32_t r2_0 = sums[c];
+      int32_t r2_1 = sums[1 + c];
+      int32_t r2_2 = sums[2 + c];
+      int32_t r2_3 = sums[3 + c];
+      r1_0 = r2_0;
+      r1_1 = r2_1;
+      r1_2 = r2_2;
+      r1_3 = r2_3;
+    }
+    for (uint32_t p = 0; p < pointers; ++p) {
+      for (uint32_t t = 0; t < run; ++t) {
+        int32_t r3_0 = x[p][c + channels * t + offset];
+        int32_t r3_1 = x[p][1 + c + channels * t + offset];
+        int32_t r3_2 = x[p][2 + c + channels * t + offset];
+        int32_t r3_3 = x[p][3 + c + channels * t + offset];
+        int32_t r4_0 = (int32_t)((uint32_t)r3_0 * (uint32_t)(int32_t)(sign));
+        int32_t r4_1 = (int32_t)((uint32_t)r3_1 * (uint32_t)(int32_t)(sign));
+        int32_t r4_2 = (int32_t)((uint32_t)r3_2 * (uint32_t)(int32_t)(sign));
+        int32_t r4_3 = (int32_t)((uint32_t)r3_3 * (uint32_t)(int32_t)(sign));
+        r1_0 = (r1_0 > r4_0 ? r1_0 : r4_0);
+        r1_1 = (r1_1 > r4_1 ? r1_1 : r4_1);
+        r1_2 = (r1_2 > r4_2 ? r1_2 : r4_2);
+        r1_3 = (r1_3 > r4_3 ? r1_3 : r4_3);
+      }
+    }
+    if ((uint32_t)((int32_t)(last)) < 1) {
+      sums[c] = (int32_t)r1_0;
+      sums[1 + c] = (int32_t)r1_1;
+      sums[2 + c] = (int32_t)r1_2;
+      sums[3 + c] = (int32_t)r1_3;
+    }
+    if ((uint32_t)((int32_t)(-1 + last)) < 1) {
+      int32_t r5_0 = (int32_t)((uint32_t)r1_0 * (uint32_t)(int32_t)(sign));
+      int32_t r5_1 = (int32_t)((uint32_t)r1_1 * (uint32_t)(int32_t)(sign));
+      int32_t r5_2 = (int32_t)((uint32_t)r1_2 * (uint32_t)(int32_t)(sign));
+      int32_t r5_3 = (int32_t)((uint32_t)r1_3 * (uint32_t)(int32_t)(sign));
+      int32_t r6_0 = (r5_0 > (int32_t)(low) ? r5_0 : (int32_t)(low));
+      int32_t r6_1 = (r5_1 > (int32_t)(low) ? r5_1 : (int32_t)(low));
+      int32_t r6_2 = (r5_2 > (int32_t)(low) ? r5_2 : (int32_t)(low));
+      int32_t r6_3 = (r5_3 > (int32_t)(low) ? r5_3 : (int32_t)(low));
+      int32_t r7_0 = (r6_0 < (int32_t)(high) ? r6_0 : (int32_t)(high));
+      int32_t r7_1 = (r6_1 < (int32_t)(high) ? r6_1 : (int32_t)(high));
+      int32_t r7_2 = (r6_2 < (int32_t)(high) ? r6_2 : (int32_t)(high));
+      int32_t r7_3 = (r6_3 < (int32_t)(high) ? r6_3 : (int32_t)(high));
+      int32_t r8_0 = r7_0;
+      int32_t r8_1 = r7_1;
+      int32_t r8_2 = r7_2;
+      int32_t r8_3 = r7_3;
+      y[c] = (int8_t)r8_0;
+      y[1 + c] = (int8_t)r8_1;
+      y[2 + c] = (int8_t)r8_2;
+      y[3 + c] = (int8_t)r8_3;
+    }
+  }
+  for (; c < channels; ++c) {
+    int32_t r1 = -129;
+    if ((uint32_t)((int32_t)(first)) < 1) {
+      int32_t r2 = sums[c];
+      r1 = r2;
+    }
+    for (uint32_t p = 0; p < pointers; ++p) {
+      for (uint32_t t = 0; t < run; ++t) {
+        int32_t r3 = x[p][c + channels * t + offset];
+        int32_t r4 = (int32_t)((uint32_t)r3 * (uint32_t)(int32_t)(sign));
+        r1 = (r1 > r4 ? r1 : r4);
+      }
+    }
+    if ((uint32_t)((int32_t)(last)) < 1) {
+      sums[c] = (int32_t)r1;
+    }
+    if ((uint32_t)((int32_t)(-1 + last)) < 1) {
+      int32_t r5 = (int32_t)((uint32_t)r1 * (uint32_t)(int32_t)(sign));
+      int32_t r6 = (r5 > (int32_t)(low) ? r5 : (int32_t)(low));
+      int32_t r7 = (r6 < (int32_t)(high) ? r6 : (int32_t)(high));
+      int32_t r8 = r7;
+      y[c] = (int8_t)r8;
+    }
+  }
+}
+
+void tmo_average_pool(const tmo_kernel *k, const tmo_window *window, uint32_t i, int8_t *out) {
+  const int8_t *const *const x = window->pixels;
+  int8_t *const y = out + i;
+  int32_t *const sums = k->sums ? k->sums + i : NULL;
+  const uint32_t area = window->area;
+  const uint32_t pointers = window->count;
+  const uint32_t run = k->op->tile == 0 ? window->columns : 1;
+  const uint32_t channels = k->out_channels;
+  const int32_t offset = (int32_t)window->offset;
+  const int32_t first = k->first && (window->pixels || !k->last);
+  const int32_t last = k->last;
+  const int32_t low = k->op->act_min;
+  const int32_t high = k->op->act_max;
+  uint32_t c = 0;
+  for (; c + 4 <= channels; c += 4) {
+    int32_t r1_0 = 0;
+    int32_t r1_1 = 0;
+    int32_t r1_2 = 0;
+    int32_t r1_3 = 0;
+    if ((uint32_t)((int32_t)(first)) < 1) {
+      int32_t r2_0 = sums[c];
+      int32_t r2_1 = sums[1 + c];
+      int32_t r2_2 = sums[2 + c];
+      int32_t r2_3 = sums[3 + c];
+      r1_0 = r2_0;
+      r1_1 = r2_1;
+      r1_2 = r2_2;
+      r1_3 = r2_3;
+    }
+    for (uint32_t p = 0; p < pointers; ++p) {
+      for (uint32_t t = 0; t < run; ++t) {
+        int32_t r3_0 = x[p][c + channels * t + offset];
+        int32_t r3_1 = x[p][1 + c + channels * t + offset];
+        int32_t r3_2 = x[p][2 + c + channels * t + offset];
+        int32_t r3_3 = x[p][3 + c + channels * t + offset];
+        r1_0 = (int32_t)((uint32_t)r1_0 + (uint32_t)r3_0);
+        r1_1 = (int32_t)((uint32_t)r1_1 + (uint32_t)r3_1);
+        r1_2 = (int32_t)((uint32_t)r1_2 + (uint32_t)r3_2);
+        r1_3 = (int32_t)((uint32_t)r1_3 + (uint32_t)r3_3);
+      }
+    }
+    if ((uint32_t)((int32_t)(last)) < 1) {
+      sums[c] = (int32_t)r1_0;
+      sums[1 + c] = (int32_t)r1_1;
+      sums[2 + c] = (int32_t)r1_2;
+      sums[3 + c] = (int32_t)r1_3;
+    }
+    if ((uint32_t)((int32_t)(-1 + last)) < 1) {
+      int32_t r4_0 = tmo_divide_rounded(r1_0, (int32_t)(area));
+      int32_t r4_1 = tmo_divide_rounded(r1_1, (int32_t)(area));
+      int32_t r4_2 = tmo_divide_rounded(r1_2, (int32_t)(area));
+      int32_t r4_3 = tmo_divide_rounded(r1_3, (int32_t)(area));
+      int32_t r5_0 = (r4_0 > (int32_t)(low) ? r4_0 : (int32_t)(low));
+      int32_t r5_1 = (r4_1 > (int32_t)(low) ? r4_1 : (int32_t)(low));
+      int32_t r5_2 = (r4_2 > (int32_t)(low) ? r4_2 : (int32_t)(low));
+      int32_t r5_3 = (r4_3 > (int32_t)(low) ? r4_3 : (int32_t)(low));
+      int32_t r6_0 = (r5_0 < (int32_t)(high) ? r5_0 : (int32_t)(high));
+      int32_t r6_1 = (r5_1 < (int32_t)(high) ? r5_1 : (int32_t)(high));
+      int32_t r6_2 = (r5_2 < (int32_t)(high) ? r5_2 : (int32_t)(high));
+      int32_t r6_3 = (r5_3 < (int32_t)(high) ? r5_3 : (int32_t)(high));
+      int32_t r7_0 = r6_0;
+      int32_t r7_1 = r6_1;
+      int32_t r7_2 = r6_2;
+      int32_t r7_3 = r6_3;
+      y[c] = (int8_t)r7_0;
+      y[1 + c] = (int8_t)r7_1;
+      y[2 + c] = (int8_t)r7_2;
+      y[3 + c] = (int8_t)r7_3;
+    }
+  }
+  for (; c < channels; ++c) {
+    int32_t r1 = 0;
+    if ((uint32_t)((int32_t)(first)) < 1) {
+      int32_t r2 = sums[c];
+      r1 = r2;
+    }
+    for (uint32_t p = 0; p < pointers; ++p) {
+      for (uint32_t t = 0; t < run; ++t) {
+        int32_t r3 = x[p][c + channels * t + offset];
+        r1 = (int32_t)((uint32_t)r1 + (uint32_t)r3);
+      }
+    }
+    if ((uint32_t)((int32_t)(last)) < 1) {
+      sums[c] = (int32_t)r1;
+    }
+    if ((uint32_t)((int32_t)(-1 + last)) < 1) {
+      int32_t r4 = tmo_divide_rounded(r1, (int32_t)(area));
+      int32_t r5 = (r4 > (int32_t)(low) ? r4 : (int32_t)(low));
+      int32_t r6 = (r5 < (int32_t)(high) ? r5 : (int32_t)(high));
+      int32_t r7 = r6;
+      y[c] = (int8_t)r7;
+    }
+  }
+}
+
+void tmo_mean(const tmo_kernel *k, const tmo_window *window, uint32_t i, int8_t *out) {
+  const int8_t *const *const x = window->pixels;
+  int8_t *const y = out + i;
+  int32_t *const sums = k->sums ? k->sums + i : NULL;
+  const uint32_t area = window->area;
+  const uint32_t pointers = window->count;
+  const uint32_t run = k->op->tile == 0 ? window->columns : 1;
+  const uint32_t channels = k->out_channels;
+  const int32_t zero_in = k->op->input_zero_point[0];
+  const int32_t multiplier = k->multipliers[0];
+  const int32_t shift = k->shifts[0];
+  const int32_t zero_out = k->op->output_zero_point;
+  const int32_t offset = (int32_t)window->offset;
+  const int32_t first = k->first && (window->pixels || !k->last);
+  const int32_t last = k->last;
+  const int32_t low = k->op->act_min;
+  const int32_t high = k->op->act_max;
+  uint32_t c = 0;
+  for (; c + 4 <= channels; c += 4) {
+    int32_t r1_0 = 0;
+    int32_t r1_1 = 0;
+    int32_t r1_2 = 0;
+    int32_t r1_3 = 0;
+    if ((uint32_t)((int32_t)(first)) < 1) {
+      int32_t r2_0 = sums[c];
+      int32_t r2_1 = sums[1 + c];
+      int32_t r2_2 = sums[2 + c];
+      int32_t r2_3 = sums[3 + c];
+      r1_0 = r2_0;
+      r1_1 = r2_1;
+      r1_2 = r2_2;
+      r1_3 = r2_3;
+    }
+    for (uint32_t p = 0; p < pointers; ++p) {
+      for (uint32_t t = 0; t < run; ++t) {
+        int32_t r3_0 = x[p][c + channels * t + offset];
+        int32_t r3_1 = x[p][1 + c + channels * t + offset];
+        int32_t r3_2 = x[p][2 + c + channels * t + offset];
+        int32_t r3_3 = x[p][3 + c + channels * t + offset];
+        r1_0 = (int32_t)((uint32_t)r1_0 + (uint32_t)r3_0);
+        r1_1 = (int32_t)((uint32_t)r1_1 + (uint32_t)r3_1);
+        r1_2 = (int32_t)((uint32_t)r1_2 + (uint32_t)r3_2);
+        r1_3 = (int32_t)((uint32_t)r1_3 + (uint32_t)r3_3);
+      }
+    }
+    if ((uint32_t)((int32_t)(last)) < 1) {
+      sums[c] = (int32_t)r1_0;
+      sums[1 + c] = (int32_t)r1_1;
+      sums[2 + c] = (int32_t)r1_2;
+      sums[3 + c] = (int32_t)r1_3;
+    }
+    if ((uint32_t)((int32_t)(-1 + last)) < 1) {
+      int32_t r4_0 = (int32_t)((uint32_t)r1_0 - (uint32_t)(int32_t)(area * zero_in));
+      int32_t r4_1 = (int32_t)((uint32_t)r1_1 - (uint32_t)(int32_t)(area * zero_in));
+      int32_t r4_2 = (int32_t)((uint32_t)r1_2 - (uint32_t)(int32_t)(area * zero_in));
+      int32_t r4_3 = (int32_t)((uint32_t)r1_3 - (uint32_t)(int32_t)(area * zero_in));
+      int32_t r5_0 = tmo_rescale(r4_0, (int32_t)(multiplier), (int32_t)(shift));
+      int32_t r5_1 = tmo_rescale(r4_1, (int32_t)(multiplier), (int32_t)(shift));
+      int32_t r5_2 = tmo_rescale(r4_2, (int32_t)(multiplier), (int32_t)(shift));
+      int32_t r5_3 = tmo_rescale(r4_3, (int32_t)(multiplier), (int32_t)(shift));
+      int32_t r6_0 = (int32_t)((uint32_t)r5_0 + (uint32_t)(int32_t)(zero_out));
+      int32_t r6_1 = (int32_t)((uint32_t)r5_1 + (uint32_t)(int32_t)(zero_out));
+      int32_t r6_2 = (int32_t)((uint32_t)r5_2 + (uint32_t)(int32_t)(zero_out));
+      int32_t r6_3 = (int32_t)((uint32_t)r5_3 + (uint32_t)(int32_t)(zero_out));
+      int32_t r7_0 = (r6_0 > (int32_t)(low) ? r6_0 : (int32_t)(low));
+      int32_t r7_1 = (r6_1 > (int32_t)(low) ? r6_1 : (int32_t)(low));
+      int32_t r7_2 = (r6_2 > (int32_t)(low) ? r6_2 : (int32_t)(low));
+      int32_t r7_3 = (r6_3 > (int32_t)(low) ? r6_3 : (int32_t)(low));
+      int32_t r8_0 = (r7_0 < (int32_t)(high) ? r7_0 : (int32_t)(high));
+      int32_t r8_1 = (r7_1 < (int32_t)(high) ? r7_1 : (int32_t)(high));
+      int32_t r8_2 = (r7_2 < (int32_t)(high) ? r7_2 : (int32_t)(high));
+      int32_t r8_3 = (r7_3 < (int32_t)(high) ? r7_3 : (int32_t)(high));
+      int32_t r9_0 = r8_0;
+      int32_t r9_1 = r8_1;
+      int32_t r9_2 = r8_2;
+      int32_t r9_3 = r8_3;
+      y[c] = (int8_t)r9_0;
+      y[1 + c] = (int8_t)r9_1;
+      y[2 + c] = (int8_t)r9_2;
+      y[3 + c] = (int8_t)r9_3;
+    }
+  }
+  for (; c < channels; ++c) {
+    int32_t r1 = 0;
+    if ((uint32_t)((int32_t)(first)) < 1) {
+      int32_t r2 = sums[c];
+      r1 = r2;
+    }
+    for (uint32_t p = 0; p < pointers; ++p) {
+      for (uint32_t t = 0; t < run; ++t) {
+        int32_t r3 = x[p][c + channels * t + offset];
+        r1 = (int32_t)((uint32_t)r1 + (uint32_t)r3);
+      }
+    }
+    if ((uint32_t)((int32_t)(last)) < 1) {
+      sums[c] = (int32_t)r1;
+    }
+    if ((uint32_t)((int32_t)(-1 + last)) < 1) {
+      int32_t r4 = (int32_t)((uint32_t)r1 - (uint32_t)(int32_t)(area * zero_in));
+      int32_t r5 = tmo_rescale(r4, (int32_t)(multiplier), (int32_t)(shift));
+      int32_t r6 = (int32_t)((uint32_t)r5 + (uint32_t)(int32_t)(zero_out));
+      int32_t r7 = (r6 > (int32_t)(low) ? r6 : (int32_t)(low));
+      int32_t r8 = (r7 < (int32_t)(high) ? r7 : (int32_t)(high));
+      int32_t r9 = r8;
+      y[c] = (int8_t)r9;
+    }
+  }
+}

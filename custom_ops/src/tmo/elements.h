@@ -1,0 +1,29 @@
+/* Elements wider than a byte, which may lie at any address. Internal. */
+#ifndef TMO_ELEMENTS_H_
+#define TMO_ELEMENTS_H_
+
+#include <stdint.h>
+#include <string.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+static inline int32_t tmo_int16_at(const int8_t *from) {
+  int16_t x;
+  memcpy(&x, from, sizeof x);
+  return x;
+}
+
+static inline void tmo_put_int16(int8_t *to, int32_t value) {
+  const int16_t x = (int16_t)value;
+  memcpy(to, &x, sizeof x);
+}
+
+static inline void tmo_put_int32(int8_t *to, int32_t value) { memcpy(to, &value, sizeof value); }
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* TMO_ELEMENTS_H_ */

@@ -1,0 +1,62 @@
+"""What each pixel of a row is made of, where that is no window.
+
+TFLM: ArgMinMax (arg_min_max.h), ResizeBilinearInteger (resize_bilinear.h), kernels/internal/reference.
+"""
+
+from __future__ import annotations
+
+from tflm_memopt.kernels.build import Builder, kernel
+from tflm_memopt.kernels.language import Array, Index, Reg, Type
+
+INT32 = Type.INT32
+FRACTION = 10
+"""Bits of a position below one pixel."""
+
+
+@kernel("y[p] = the first c of the greatest sign * x[p, c]")
+def arg_max(b: Builder) -> None:
+    pixels, channels = b.extents("pixels", "channels")
+    (sign,) = b.parameters("sign")  # -1: of the smallest x[p, c]
+    x, y = b.ram("x", Type.INT8, pixels, channels), b.output("y", INT32, pixels)
+    with b.loop("p", pixels) as p:
+        greatest, found = b.broadcast(INT32, Index.of(-129)), b.broadcast(INT32, Index.of(0))
+        with b.loop("c", channels) as c:
+            value = b.compute("mul", INT32, b.ram_load(x, p, c), sign)
+            b.assign("select", found, b.compute("less", INT32, greatest, value), c, found)
+            b.update("max", greatest, value)
+        b.ram_store(y, found, p)
+
+
+@kernel("y[p, c] = x between two pixels of two rows, weighted by how far it is from each")
+def resize_bilinear(b: Builder) -> None:
+    """Where there is no pixel behind the last one, or no row below, both are the same."""
+    width, channels, pixels = b.extents("width", "channels", "pixels")
+    row, down_step, across_step = b.extents("row", "down_step", "across_step")
+    down_first, across_first = b.parameters("down_first", "across_first")
+    top, bottom = b.ram("top", Type.INT8, width, channels), b.ram("bottom", Type.INT8, width, channels)
+    y = b.output("y", Type.INT8, pixels, channels)
+    one = Index.of(1 << FRACTION)
+
+    def part(position: Reg) -> tuple[Reg, Reg]:
+        """What the first and the second of two neighbours count."""
+        second = b.compute("and", INT32, position, one - 1)
+        return b.compute("sub", INT32, one, second), second
+
+    def between(first: Reg, second: Reg, parts: tuple[Reg, Reg]) -> Reg:
+        products = (b.compute("mul", INT32, x, w) for x, w in zip((first, second), parts, strict=True))
+        return b.compute("add", INT32, *products)
+
+    down = part(b.compute("max", INT32, row * down_step + down_first, Index.of(0)))
+    with b.loop("p", pixels) as p:
+        at = b.compute("max", INT32, p * across_step + across_first, Index.of(0))
+        across, left = part(at), b.compute("shift_right", INT32, at, Index.of(FRACTION))
+        right = b.compute("min", INT32, b.compute("add", INT32, left, Index.of(1)), width - 1)
+        places = [b.compute("mul", INT32, x, channels) for x in (left, right)]
+        with b.loop("c", channels) as c:
+
+            def across_row(tensor: Array, c: Index = c) -> Reg:
+                first, second = (b.ram_load(tensor, 0, c, by=place) for place in places)
+                return between(first, second, across)
+
+            total = between(across_row(top), across_row(bottom), down)
+            b.ram_store(y, b.compute("divide_rounded", Type.INT8, total, one * one), p, c)
