@@ -61,7 +61,7 @@ def chains(least: int = 3, most: int = 8) -> st.SearchStrategy[Recipe]:
 def examine(recipe: Recipe) -> None:
     data = plant(build(recipe), recipe.seed)
     try:
-        original(data)
+        before = original(data)
     except RuntimeError:
         assume(False)
     assert_ranges_hold(data, recipe.seed)
@@ -69,7 +69,7 @@ def examine(recipe: Recipe) -> None:
         for fold in (True, False):
             converted = convert(data, Options("block" if op_per_block else "region", SECONDS, fold=fold))
             if converted is not None:
-                assert_same_bytes(data, converted[0], seed=recipe.seed)
+                assert_same_bytes(data, converted[0], seed=recipe.seed, before=before)
 
 
 def assert_ranges_hold(data: bytes, seed: int) -> None:
