@@ -34,9 +34,9 @@ from tflm_memopt.kernels import meaning
 from tflm_memopt.kernels.descriptions.pixels import conv_pixel, depthwise_pixel
 from tflm_memopt.kernels.instructions import DSP, MVE, REF, InstructionTable
 from tflm_memopt.kernels.language import KernelProgram
-from tflm_memopt.kernels.operators import SUMMED
 from tflm_memopt.kernels.rewrites import scheduled
 from tflm_memopt.kernels.write_c import function, operands_struct
+from tflm_memopt.ops.bound import SUMMED
 
 TAKEN = ("max_pool", "add")
 """Descriptions whose C the library has: there is no kernel by hand any more."""

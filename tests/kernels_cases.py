@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from tflm_memopt.kernels.descriptions.dense import dense
 from tflm_memopt.kernels.language import KernelProgram, Memory
-from tflm_memopt.kernels.operators import BOUND, SIDE_BY_SIDE
 from tflm_memopt.kernels.rewrites import Rewrite, scheduled
+from tflm_memopt.ops.bound import BOUND, SIDE_BY_SIDE
 
 Drawn = tuple[dict[str, int], dict[str, NDArray[Any]]]
 LIMITS = {"int8_t": (-128, 128), "int32_t": (-(1 << 14), 1 << 14)}

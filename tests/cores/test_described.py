@@ -34,8 +34,8 @@ from tflm_memopt.kernels.language import (
     Store,
     Type,
 )
-from tflm_memopt.kernels.operators import BOUND, SUMMED
 from tflm_memopt.kernels.rewrites import scheduled, vectorise
+from tflm_memopt.ops.bound import BOUND, SUMMED
 
 pytestmark = [
     pytest.mark.slow, pytest.mark.skipif(bool(missing_tools(CORES["rv32"])), reason=missing_tools(CORES["rv32"]))

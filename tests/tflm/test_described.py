@@ -10,8 +10,8 @@ from models import Net
 
 from tflm_memopt.kernels.descriptions.dense import dense
 from tflm_memopt.kernels.meaning import run
-from tflm_memopt.kernels.operators import bound_of
 from tflm_memopt.model.reader import read
+from tflm_memopt.ops.bound import bound_of
 from tflm_memopt.ops.rowop import RowOp
 from tflm_memopt.rowgraph.supported import to_row_ops
 from tflm_memopt.runtime.process import run_model
@@ -28,6 +28,7 @@ MODELS: dict[str, Build] = {
     "dense, a scale each": lambda net: net.fully_connected(net.input((1, 33)), 17, per_channel=True),
     "max pool": lambda net: net.pool(net.input(IMAGE), kind="MAX_POOL_2D", kernel=(3, 2), stride=(2, 2)),
     "average pool": lambda net: net.pool(net.input(IMAGE), kind="AVERAGE_POOL_2D", kernel=(3, 2), stride=(2, 2)),
+    "mean": lambda net: net.mean(net.input(IMAGE), (1, 2), out=(0.021, -3)),
     "softmax": lambda net: net.softmax(net.input((1, 40))),
     "softmax, rows": lambda net: net.softmax(net.input((1, 3, 4, 9), (0.4, 5)), beta=0.7),
     "lookup": lambda net: net.unary("TANH", net.input(IMAGE)),

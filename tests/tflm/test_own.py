@@ -17,13 +17,13 @@ from models import Net
 from projects import PROJECTS, TFLM, needs_host, told
 
 import tflm_memopt
-from tflm_memopt.emit import bundle
+from tflm_memopt.emit import bundle, own_text
 from tflm_memopt.errors import KernelError, UsageError
-from tflm_memopt.kernels import own
 from tflm_memopt.kernels.instructions import SCALAR
 from tflm_memopt.lower.serialise import pack, unpack
 from tflm_memopt.model.reader import read
-from tflm_memopt.ops.own import DESCRIBED
+from tflm_memopt.ops import own
+from tflm_memopt.ops.described import DESCRIBED, MADE
 from tflm_memopt.results import Optimized
 from tflm_memopt.runtime import host
 from tflm_memopt.runtime import own as runtime
@@ -48,11 +48,11 @@ def steps(seed: int = 0, *, axis: int = 3, image: tuple[int, int] = (24, 24), **
 
 @pytest.fixture(autouse=True)
 def nothing_stays() -> Iterator[None]:
-    made = dict(own.MADE)
+    made = dict(MADE)
     yield
     DESCRIBED.clear()
-    own.MADE.clear()
-    own.MADE.update(made)
+    MADE.clear()
+    MADE.update(made)
 
 
 def described() -> Any:
@@ -112,7 +112,7 @@ def test_without_a_description_it_stays_builtin() -> None:
 def test_damaged_programs_get_no_other_kernel() -> None:
     (region,) = regions(read(converted(steps()).model))
     whole = unpack(region.program)
-    k = next(k for k, op in enumerate(whole.ops) if op.param in own.MADE)
+    k = next(k for k, op in enumerate(whole.ops) if op.param in MADE)
     sizes = [24 * 24 * 3], [12 * 12 * 8]
     assert host.check(region.program, *sizes) is host.Status.OK
 
@@ -123,7 +123,7 @@ def test_damaged_programs_get_no_other_kernel() -> None:
 
     assert damaged(param=whole.ops[k].param ^ 1) is host.Status.KERNEL
     converted(_narrow())
-    other = next(made.identity for made in own.MADE.values() if made.channels == 4)
+    other = next(made.identity for made in MADE.values() if made.channels == 4)
     assert damaged(param=other) is host.Status.OP
 
 
@@ -161,7 +161,7 @@ def test_numbers_that_are_not_the_descriptions() -> None:
 
 @pytest.mark.parametrize("called", sorted({f for i in SCALAR for f in re.findall(r"tmo_\w+", i.text)}))
 def test_its_c_has_what_instructions_call(called: str) -> None:
-    assert re.search(rf"static inline int\w+ {called}\(", own.FILE)
+    assert re.search(rf"static inline int\w+ {called}\(", own_text.FILE)
 
 
 def test_sums_are_saturated_as_packed_kernels_do(tmp_path: Path) -> None:
@@ -176,10 +176,10 @@ def test_sums_are_saturated_as_packed_kernels_do(tmp_path: Path) -> None:
             span = own.Index.of(-100), own.Index.of(100)
             b.ram_store(y, b.saturated(tripled, b.broadcast(own.Type.INT16, own.Index.of(1)), own.Index.of(7), span), i)
 
-    own.MADE.clear()
+    MADE.clear()
     identity = DESCRIBED["SATURATED"].identify({"channels": 4})
     runtime.build(tmp_path)
-    assert own.MADE[identity].channels == 4
+    assert MADE[identity].channels == 4
     assert (tmp_path / runtime.FILE).is_file()
 
 
@@ -197,7 +197,7 @@ def test_who_emits_it_has_to_know_the_description() -> None:
     with pytest.raises(UsageError) as refused:
         bundle.files(result, "steps", ("c",))
     assert refused.value.code == "own_emit"
-    own.MADE.clear()
+    MADE.clear()
     with pytest.raises(UsageError) as refused:
         bundle.files(result, "steps", ("cpp",))
     assert refused.value.code == "own_unknown"

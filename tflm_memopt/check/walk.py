@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tflm_memopt.check.arena import Ints
+from tflm_memopt.check.orders import ends_last, reads_first
 from tflm_memopt.check.packed import kernel_scratch
 from tflm_memopt.errors import PlanError
 from tflm_memopt.ops.rowop import RowOp, Rows
@@ -68,8 +69,8 @@ class StageWalk:
         self.tile = self.walk.tile or self.walked.w
         self.scratch = kernel_scratch(stage, op, self.tile)
         self.sums = stage.iterative or self.walk.sums
-        self.in_place = op.in_place
-        self.ends_late = op.ends_late and not self.sums and self.walk.groups == 1 and not op.leaves
+        self.in_place = reads_first(op)
+        self.ends_late = ends_last(op) and not self.sums and self.walk.groups == 1 and not op.leaves
         self.splits = self.walk.groups > 1 and not self.walk.sums
         self.makes_again = self.walk.rows > self.walk.advance
         self._lay_out(strips or self.walked.h)

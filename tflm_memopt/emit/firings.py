@@ -74,8 +74,7 @@ def _last_row(program: Program, op: ProgramOp, operand: int, row: int) -> int:
         first = int(access.first(np.array(row), height))
         end = min(first + access.extent, height)
         return end - 1 if end > first else -1
-    w = op.window
-    return min(row * w.stride_h - w.pad_top + w.extent_h - 1, height - 1)
+    return min(op.window.rows.end(row), height) - 1
 
 
 def looped(found: Sequence[Firing], most: int = 64) -> Iterator[Loop]:

@@ -1,4 +1,4 @@
-"""Kernels of the user's own (kernels/own.py) that a model needs, as a C++ file beside it."""
+"""Kernels of the user's own (ops/own.py) that a model needs, as a C++ file beside it."""
 
 from __future__ import annotations
 
@@ -7,10 +7,11 @@ from collections.abc import Mapping
 import numpy as np
 
 from tflm_memopt.emit.names import identifier
+from tflm_memopt.emit.own_text import source
 from tflm_memopt.errors import UsageError
-from tflm_memopt.kernels.own import MADE, OwnKernel, source
 from tflm_memopt.lower.records import HEADER, OP
 from tflm_memopt.model.reader import Model
+from tflm_memopt.ops.described import MADE, OwnKernel
 from tflm_memopt.ops.kinds import KINDS, Kind
 from tflm_memopt.runtime.regions import regions
 

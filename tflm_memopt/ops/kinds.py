@@ -7,7 +7,11 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+
+from tflm_memopt.kernels.descriptions import activations, elementwise, rows, windows
+from tflm_memopt.kernels.language import KernelProgram
+from tflm_memopt.kernels.needs import InputNeed, needs
 
 
 class Kind(enum.IntEnum):
@@ -69,7 +73,7 @@ class Kind(enum.IntEnum):
     RECEIVE = 58
     """Rows from another device."""
     OWN = 59
-    """A pixel of a pixel, by a kernel of the application's own: kernels/own.py."""
+    """A pixel of a pixel, by a kernel of the application's own: own.py."""
 
 
 GATES = 4
@@ -127,6 +131,8 @@ class Traits:
     repeated along them."""
     has_access: bool = False
     """It says itself which rows it reads: they are no window."""
+    slides: bool = False
+    """A window of rows and columns, which may be a single pixel."""
     pools: bool = False
     """A window of each channel on its own: it can be summed up a row at a time."""
     runs_along: bool = False
@@ -141,51 +147,82 @@ class Traits:
     """It may have a bias for each output channel."""
 
 
-def _filter(constants: Constants, channels: Channels, nbytes: int = 1, *, has_access: bool = False) -> Traits:
-    return Traits(nbytes, nbytes, constants, channels, has_access=has_access, scales=None, biased=True)
+WINDOW = needs(windows.max_pool).inputs["x"].along[:2]
+"""Rows and columns of an input under one window: what all that slide have in common."""
 
 
-def _elementwise(scales: int, nbytes: int = 1, *, operands: int = 2) -> Traits:
-    return Traits(nbytes, nbytes, channels=Channels.OWN, elementwise=True, operands=operands, scales=scales)
+def _described(
+    kernel: KernelProgram, scales: int | None = 0, constants: Constants = Constants.NONE, *, biased: bool = False
+) -> Traits:
+    """What a description says of its accesses, with what the executor needs beside it."""
+    found = needs(kernel)
+    inputs, writes = [*found.inputs.values()], found.output.type.value
+    reads = inputs[0].tensor.type.value
+    elementwise, slides = (all(map(what, inputs)) for what in (_is_elementwise, _slides))
+    channels = _channels(inputs[0]) if slides else Channels.OWN if elementwise and reads == writes else Channels.ANY
+    pools = slides and channels is Channels.OWN and inputs[0].through <= {"add", "max"}
+    return Traits(
+        reads, writes, constants, channels, elementwise, len(inputs), False, slides, pools, scales=scales, biased=biased
+    )
 
 
-def _pool(scales: int) -> Traits:
-    return Traits(channels=Channels.OWN, pools=True, scales=scales)
+def _is_elementwise(need: InputNeed) -> bool:
+    return all(need.own) and need.early
 
 
-def _converting(reads: int, writes: int, scales: int = 0) -> Traits:
-    return Traits(reads, writes, elementwise=True, scales=scales)
+def _slides(need: InputNeed) -> bool:
+    return need.along[:2] == WINDOW
 
+
+def _channels(window: InputNeed) -> Channels:
+    if window.own[-1]:
+        return Channels.FILTERED if window.through == {"dot"} else Channels.OWN
+    return Channels.SUMMED if window.is_all(2) and window.through == {"dot"} else Channels.ANY
+
+
+def _converting(reads: int, writes: int) -> Traits:
+    """A kind of float32, which no description has."""
+    return Traits(reads, writes, elementwise=True, scales=0)
+
+
+def _wide(narrow: Traits) -> Traits:
+    """The same of int16, whose sums have 64 bits, which no description has."""
+    return replace(narrow, reads=2, writes=2)
+
+
+_CONV = _described(windows.conv, None, Constants.FILTER, biased=True)
+_DEPTHWISE = _described(windows.depthwise, None, Constants.DEPTHWISE_FILTER, biased=True)
+_TRANSPOSED = Traits(constants=Constants.FILTER, has_access=True, scales=None, biased=True)
 
 KINDS: Mapping[Kind, Traits] = {
-    Kind.CONV: _filter(Constants.FILTER, Channels.SUMMED),
-    Kind.DEPTHWISE: _filter(Constants.DEPTHWISE_FILTER, Channels.FILTERED),
-    Kind.TRANSPOSE_CONV: _filter(Constants.FILTER, Channels.ANY, has_access=True),
-    Kind.CONV_S16: _filter(Constants.FILTER, Channels.SUMMED, 2),
-    Kind.DEPTHWISE_S16: _filter(Constants.DEPTHWISE_FILTER, Channels.FILTERED, 2),
-    Kind.TRANSPOSE_CONV_S16: _filter(Constants.FILTER, Channels.ANY, 2, has_access=True),
+    Kind.CONV: _CONV,
+    Kind.DEPTHWISE: _DEPTHWISE,
+    Kind.TRANSPOSE_CONV: _TRANSPOSED,
+    Kind.CONV_S16: _wide(_CONV),
+    Kind.DEPTHWISE_S16: _wide(_DEPTHWISE),
+    Kind.TRANSPOSE_CONV_S16: _wide(_TRANSPOSED),
     Kind.BATCH_MATMUL: Traits(operands=2, has_access=True),
-    Kind.ADD: _elementwise(OPERAND_SCALES),
-    Kind.SUB: _elementwise(OPERAND_SCALES),
-    Kind.MUL: _elementwise(1),
-    Kind.MAXIMUM: _elementwise(0),
-    Kind.MINIMUM: _elementwise(0),
-    Kind.SQUARED_DIFFERENCE: _elementwise(OPERAND_SCALES),
-    Kind.PRELU: _elementwise(2),
-    Kind.ADD_S16: _elementwise(OPERAND_SCALES, 2),
-    Kind.SUB_S16: _elementwise(OPERAND_SCALES, 2),
-    Kind.LEAKY_RELU_S16: _elementwise(2, 2, operands=1),
-    Kind.LOOKUP: Traits(constants=Constants.BYTES, channels=Channels.OWN, elementwise=True, scales=0),
-    Kind.AVERAGE_POOL: _pool(0),
-    Kind.MAX_POOL: _pool(0),
-    Kind.MEAN: _pool(1),
-    Kind.SOFTMAX: Traits(),
-    Kind.LOG_SOFTMAX: Traits(scales=2),
-    Kind.ARG_MAX: Traits(writes=4, scales=0),
+    Kind.ADD: _described(elementwise.add_each, OPERAND_SCALES),
+    Kind.SUB: _described(elementwise.add_each, OPERAND_SCALES),
+    Kind.MUL: _described(elementwise.multiply, 1),
+    Kind.MAXIMUM: _described(elementwise.greater),
+    Kind.MINIMUM: _described(elementwise.greater),
+    Kind.SQUARED_DIFFERENCE: _described(elementwise.square_difference, OPERAND_SCALES),
+    Kind.PRELU: _described(elementwise.prelu, 2),
+    Kind.ADD_S16: _described(elementwise.add_s16, OPERAND_SCALES),
+    Kind.SUB_S16: _described(elementwise.add_s16, OPERAND_SCALES),
+    Kind.LEAKY_RELU_S16: _described(elementwise.leaky_relu_s16, 2),
+    Kind.LOOKUP: _described(activations.lookup, constants=Constants.BYTES),
+    Kind.AVERAGE_POOL: _described(windows.average_pool),
+    Kind.MAX_POOL: _described(windows.max_pool),
+    Kind.MEAN: _described(windows.mean, 1),
+    Kind.SOFTMAX: _described(activations.softmax, 1),
+    Kind.LOG_SOFTMAX: _described(activations.log_softmax, 2),
+    Kind.ARG_MAX: _described(rows.arg_max),
     Kind.GATHER: Traits(reads=4, constants=Constants.ROWS, scales=0),
     Kind.LSTM: Traits(constants=Constants.GATES, operands=3, has_access=True, scales=GATE_SCALES),
     Kind.SLIDING_SUM: Traits(operands=None, has_access=True, runs_along=True),
-    Kind.SUMS: Traits(constants=Constants.FILTER, scales=0),
+    Kind.SUMS: Traits(constants=Constants.FILTER, slides=True, scales=0),
     Kind.ADD_SUMS: Traits(operands=None, has_access=True, scales=None, biased=True),
     Kind.COPY: Traits(operands=None, has_access=True, scales=0),
     Kind.RESIZE_BILINEAR: Traits(has_access=True, scales=0),
@@ -193,13 +230,14 @@ KINDS: Mapping[Kind, Traits] = {
     Kind.QUANTIZE_S16: _converting(4, 2),
     Kind.DEQUANTIZE: _converting(1, 4),
     Kind.DEQUANTIZE_S16: _converting(2, 4),
-    Kind.WIDEN: _converting(1, 2, scales=1),
-    Kind.NARROW: _converting(2, 1, scales=1),
-    Kind.RESCALE_S16: _converting(2, 2, scales=1),
+    Kind.WIDEN: _described(elementwise.widen, 1),
+    Kind.NARROW: _described(elementwise.narrow, 1),
+    Kind.RESCALE_S16: _described(elementwise.rescale_s16, 1),
     Kind.SEND: Traits(scales=0, crosses=True),
     Kind.RECEIVE: Traits(scales=0, crosses=True),
     Kind.OWN: Traits(scales=0, named=True),
 }
+"""Elements, operands and accesses of those that are described follow from their descriptions."""
 WIDE: Mapping[Kind, Kind] = {
     Kind.CONV: Kind.CONV_S16,
     Kind.DEPTHWISE: Kind.DEPTHWISE_S16,

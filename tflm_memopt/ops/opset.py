@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from tflm_memopt.ops import cells, converting, elementwise, movement, parse
 from tflm_memopt.ops.constraints import arithmetic, common, conversion, limits, memory, moving, weighted
 from tflm_memopt.ops.constraints.base import HINTS, Constraint
+from tflm_memopt.ops.described import DESCRIBED
 from tflm_memopt.ops.moves import Irregular
-from tflm_memopt.ops.own import DESCRIBED
 from tflm_memopt.ops.rowop import RowOp
 from tflm_memopt.ops.site import Site
 
@@ -313,7 +313,7 @@ OPSET: Mapping[str, Row] = {
 }
 """By TFLite's operator names."""
 OWN = Row(_ELEMENTWISE, parse.own)
-"""What is asked of all operators that users describe: own.DESCRIBED."""
+"""What is asked of all operators that users describe: described.DESCRIBED."""
 
 
 def row_of(operator: str) -> Row | None:

@@ -1,23 +1,85 @@
-"""Operators that a user describes (kernels/own.py), beside those of opset.py, for as long as the process runs."""
+"""An operator of your own: a description, put beside the library's operators by a decorator (docs/own-operator.md).
+
+    @operator("CUMSUM", numbers)
+    def cumsum(b: Builder) -> None: ...
+
+It makes a pixel `y` of int8 of a pixel `x`, both of `channels`: what stands along the last dimension of a tensor. For
+each operator of a model that has the form, its extents and numbers are put into the description, the NumPy reading is
+run, which proves that no element outside of x and y is accessed, and C is written for them alone: whatever a damaged
+program says, that C only ever sees its own numbers.
+"""
 
 from __future__ import annotations
 
+import zlib
 from collections.abc import Callable, Mapping
-from typing import NamedTuple
 
+import numpy as np
+
+from tflm_memopt.errors import KernelError
+from tflm_memopt.kernels import meaning
+from tflm_memopt.kernels.build import Builder, kernel
+from tflm_memopt.kernels.instructions import REF
+from tflm_memopt.kernels.language import Index, KernelProgram, Memory, Operand, Reg, Type
+from tflm_memopt.kernels.rewrites import bind
+from tflm_memopt.kernels.write_c import lines
+from tflm_memopt.ops import quant
+from tflm_memopt.ops.described import DESCRIBED, MADE, Numbers, OwnKernel, OwnOperator
 from tflm_memopt.ops.site import Site
 
-Numbers = Callable[[Site], Mapping[str, int] | None]
-"""The parameters of a description, for an operator of a model; None: the operator has another form."""
+__all__ = [
+    "Builder", "Index", "Operand", "Reg", "Site", "Type", "last_dimension", "operator", "quant",
+]  # fmt: skip
+
+TENSORS = (("x", False), ("y", True))
 
 
-class OwnOperator(NamedTuple):
-    """What a user says of an operator."""
+def operator(name: str, numbers: Numbers = lambda site: {}) -> Callable[[Callable[[Builder], None]], KernelProgram]:
+    """Runs all operators of a TFLite name by a description, from now on. numbers: its parameters for one of them."""
 
-    numbers: Numbers
-    identify: Callable[[Mapping[str, int]], int]
-    """The identity of the kernel for such channels and parameters."""
+    def described(describe: Callable[[Builder], None]) -> KernelProgram:
+        program = kernel(name)(describe)
+        _is_of_pixels(program)
+        DESCRIBED[name] = OwnOperator(numbers, lambda values: _made(program, values).identity)
+        return program
+
+    return described
 
 
-DESCRIBED: dict[str, OwnOperator] = {}
-"""By TFLite's operator names."""
+def last_dimension(site: Site, k: int) -> bool:
+    """Whether operand k, a constant, is the number of the last dimension."""
+    operand, rank = site.tensor(k), len(site.input().shape)
+    stated = [] if operand is None or operand.data is None else operand.data.reshape(-1).tolist()
+    return len(stated) == 1 and stated[0] % rank == rank - 1
+
+
+def _is_of_pixels(program: KernelProgram) -> None:
+    found = tuple((t.name, t.written) for t in program.tensors)
+    plain = all(t.type is Type.INT8 and t.memory is Memory.RAM for t in program.tensors)
+    if found != TENSORS or not plain or program.extents != ("channels",):
+        raise KernelError(
+            f"{program.name} is no kernel of pixels: extents {', '.join(program.extents)}; tensors "
+            + ", ".join(f"{t.name} ({t.memory.value}, {t.type.c})" for t in program.tensors),
+            code="kernel_own",
+            hint='the extent "channels", an input x and an output y of it, int8; everything else is a parameter',
+        )
+
+
+def _made(program: KernelProgram, values: Mapping[str, int]) -> OwnKernel:
+    """Written once for the same values; KernelError where the description contradicts itself for them."""
+    missing = sorted({*program.extents, *program.parameters} ^ values.keys())
+    if missing:
+        raise KernelError(
+            f"{program.name} and its numbers() differ in {', '.join(missing)}",
+            code="kernel_numbers",
+            hint="a number for each of b.parameters(), and no other",
+        )
+    bound = bind(values)(program)
+    body = "\n".join(lines(bound, REF))
+    identity = zlib.crc32(body.encode()) >> 1
+    if identity not in MADE:
+        for x in (-128, 127):
+            meaning.run(bound, {}, {"x": np.full(values["channels"], x, np.int8)})
+        head = f"static void pixel_{identity:x}(const int8_t *x, int8_t *y) {{"
+        MADE[identity] = OwnKernel(identity, values["channels"], f"/* {program.name} */\n{head}\n{body}\n}}\n")
+    return MADE[identity]

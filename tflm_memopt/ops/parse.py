@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from tflm_memopt.model.graph import Tensor
 from tflm_memopt.ops import lookup, quant
 from tflm_memopt.ops.constraints.base import quantization
+from tflm_memopt.ops.described import DESCRIBED
 from tflm_memopt.ops.kinds import WIDE, Kind
-from tflm_memopt.ops.own import DESCRIBED
 from tflm_memopt.ops.quant import Multiplier
 from tflm_memopt.ops.rowop import Access, RowOp, Rows, Window
 from tflm_memopt.ops.site import ONE_PIXEL, Site, natural_rows
@@ -166,7 +166,7 @@ def log_softmax(site: Site) -> RowOp:
 
 
 def own(site: Site) -> RowOp:
-    """An operator of own.DESCRIBED, over the last dimension."""
+    """An operator of described.DESCRIBED, over the last dimension."""
     rows, described = _last_dimension(site), DESCRIBED[site.op.type]
     numbers = {"channels": rows.c, **(described.numbers(site) or {})}
     return _row_op(site, Kind.OWN, (rows,), rows, param=described.identify(numbers))

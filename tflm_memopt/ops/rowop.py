@@ -1,20 +1,23 @@
 """The row operator: the one form in which planner and executor know an operator.
 
 Firing y of an operator produces output row y and reads, of each input, the rows [first(y), first(y) + extent), clipped
-to the tensor. Of a window, first(y) = y*stride - pad; others say it themselves (Access). Numbers (weights, multipliers)
-are carried along for lowering; the planner looks at the geometry only.
+to the tensor. Those of a window follow from the descriptions of kernels; others say it themselves (Access). Numbers
+(weights, multipliers) are carried along for lowering; the planner looks at the geometry only.
 """
 
 from __future__ import annotations
 
+import dataclasses
+import functools
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
 
+from tflm_memopt.kernels.needs import AxisSteps
 from tflm_memopt.model.graph import TensorId
-from tflm_memopt.ops.kinds import KINDS, Channels, Constants, Kind, Traits
+from tflm_memopt.ops.kinds import KINDS, WINDOW, Channels, Constants, Kind, Traits
 from tflm_memopt.ops.packing import Packing, is_direct, packed_values, tile_bytes
 
 Ints = NDArray[np.int64]
@@ -41,7 +44,9 @@ class Rows:
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """Kernel geometry. Padding is at the top and left; what is missing at the bottom and right follows."""
+    """Kernel geometry, in the parameters of kernels/descriptions/windows.py. Padding is at the top and left; what is
+    missing at the bottom and right follows.
+    """
 
     kernel_h: int = 1
     kernel_w: int = 1
@@ -53,14 +58,24 @@ class Window:
     pad_left: int = 0
 
     @property
+    def rows(self) -> AxisSteps:
+        """Input rows that an output row needs, clipped or not."""
+        return _steps(self)[0]
+
+    @property
+    def columns(self) -> AxisSteps:
+        """Input columns that an output column needs, clipped or not."""
+        return _steps(self)[1]
+
+    @property
     def extent_h(self) -> int:
         """Input rows between the first and the last that a firing reads, both included."""
-        return (self.kernel_h - 1) * self.dilation_h + 1
+        return self.rows.extent
 
     @property
     def extent_w(self) -> int:
         """Input columns between the first and the last under one window, both included."""
-        return (self.kernel_w - 1) * self.dilation_w + 1
+        return self.columns.extent
 
     def reach_h(self, rows: int) -> int:
         """Input rows from the first to the last under the windows of so many output rows, padding included.
@@ -68,11 +83,19 @@ class Window:
         >>> Window(kernel_h=3, stride_h=2).reach_h(4)
         9
         """
-        return (rows - 1) * self.stride_h + self.extent_h
+        return self.rows.reach(rows)
 
     def reach_w(self, columns: int) -> int:
         """The same of columns."""
-        return (columns - 1) * self.stride_w + self.extent_w
+        return self.columns.reach(columns)
+
+
+@functools.cache
+def _steps(window: Window) -> tuple[AxisSteps, AxisSteps]:
+    """As descriptions of windows say it."""
+    parameters = dataclasses.asdict(window)
+    rows, columns = (along.steps(parameters) for along in WINDOW)
+    return rows, columns
 
 
 UNIT = Window()
@@ -252,7 +275,7 @@ class RowOp:
     @property
     def has_window(self) -> bool:
         """Whether a window of its only input slides over more than single pixels."""
-        return not self.access and (self.traits.pools or bool(self.traits.constants.kernel_axes))
+        return not self.access and self.traits.slides
 
     @property
     def is_binary(self) -> bool:
@@ -372,7 +395,7 @@ class RowOp:
         if self.access:
             first, extent = self.access[k].first(y, height), self.access[k].extent
         else:
-            first, extent = np.minimum(y * w.stride_h - w.pad_top, height - 1), w.extent_h  # of a repeated one: row 0
+            first, extent = np.minimum(w.rows.first(y), height - 1), w.rows.extent  # of a repeated one: row 0
         return np.maximum(0, first), np.minimum(height, first + extent)
 
     def rows_read(self, k: int, y: int) -> tuple[int, int]:

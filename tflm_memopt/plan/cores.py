@@ -177,8 +177,7 @@ def columns_under(op: RowOp, k: int, columns: tuple[int, int]) -> tuple[int, int
         return 0, width
     if op.is_binary:
         return (0, 1) if width == 1 else columns
-    first = columns[0] * w.stride_w - w.pad_left
-    return max(0, first), min(width, (columns[1] - 1) * w.stride_w - w.pad_left + w.extent_w)
+    return max(0, w.columns.first(columns[0])), min(width, w.columns.end(columns[1] - 1))
 
 
 def _is_filtered(op: RowOp, share: Share) -> bool:

@@ -1,4 +1,4 @@
-"""Kernels of the user's own (kernels/own.py), compiled for this machine, for the executors that run programs here."""
+"""Kernels of the user's own (ops/own.py), compiled for this machine, for the executors that run programs here."""
 
 from __future__ import annotations
 
@@ -13,8 +13,9 @@ import threading
 from pathlib import Path
 
 from tflm_memopt.emit import library
+from tflm_memopt.emit.own_text import source
 from tflm_memopt.errors import RuntimeUnavailable
-from tflm_memopt.kernels.own import MADE, source
+from tflm_memopt.ops.described import MADE
 from tflm_memopt.runtime.compilers import compiler
 
 FILE = "own.so"

@@ -23,10 +23,10 @@ from tflm_memopt.kernels.descriptions.windows import bottleneck_without_add, con
 from tflm_memopt.kernels.instructions import DSP, ESP32S3, MVE, REF, RVV, InstructionTable, VectorUnit
 from tflm_memopt.kernels.language import Compute, For, Index, KernelProgram, Reg, Type, statements
 from tflm_memopt.kernels.meaning import run
-from tflm_memopt.kernels.operators import SUMMED
 from tflm_memopt.kernels.registers import assign
 from tflm_memopt.kernels.rewrites import Rewrite, distribute, jam, reduce, relayout, scheduled, unroll, vectorise
 from tflm_memopt.kernels.write_c import for_target, function
+from tflm_memopt.ops.bound import SUMMED
 
 PLAIN = {"zero_in": 0, "zero_out": 0, "low": -128, "high": 127, "scale_step": 0}
 UNPADDED = {**PLAIN, "pad_top": 0, "pad_left": 0, "dilation_h": 1, "dilation_w": 1}

@@ -75,6 +75,20 @@ def average_pool(b: Builder) -> None:
         b.ram_store(y, b.clamp(b.compute("divide_rounded", Type.INT32, total, count), (low, high)), p, q, c)
 
 
+@kernel("out[p, q, c] = requantise(sum over the window of (in[y, x, c] - zero point))")
+def mean(b: Builder) -> None:
+    height, width, channels, out_h, out_w = b.extents("height", "width", "channels", "out_h", "out_w")
+    zero_in, zero_out, low, high = b.parameters("zero_in", "zero_out", "low", "high")
+    scale = b.parameters("multiplier", "shift")
+    x, y = b.ram("x", Type.INT8, height, width, channels), b.output("y", Type.INT8, out_h, out_w, channels)
+    with b.loop("p", out_h) as p, b.loop("q", out_w) as q, b.loop("c", channels) as c:
+        total = b.broadcast(Type.INT32, Index.of(0))
+        with taps(b, height, width, (p, q)) as (_, _, row, column):
+            b.update("add", total, b.compute("sub", Type.INT32, b.ram_load(x, row, column, c), zero_in))
+        value = b.compute("add", Type.INT32, b.rescale(total, *scale), zero_out)
+        b.ram_store(y, b.clamp(value, (low, high)), p, q, c)
+
+
 @kernel("out[p, q, c] = the greatest in[y, x, c] of the taps inside, clamped")
 def max_pool(b: Builder) -> None:
     height, width, channels, out_h, out_w = b.extents("height", "width", "channels", "out_h", "out_w")

@@ -133,9 +133,8 @@ class Member:
         w, width = self.op.window, self.op.reads[k].w
         if not self.op.tileable:  # whole rows, always
             return 0 * x0, 0 * x1 + width
-        end = (x1 - 1) * w.stride_w - w.pad_left + w.extent_w
-        first = np.minimum(x0 * w.stride_w - w.pad_left, width - 1)  # of a repeated operand: column 0
-        return np.maximum(0, first), np.minimum(width, end)
+        first = np.minimum(w.columns.first(x0), width - 1)  # of a repeated operand: column 0
+        return np.maximum(0, first), np.minimum(width, w.columns.end(x1 - 1))
 
     @cached_property
     def _first_bytes(self) -> Sequence[Ints]:

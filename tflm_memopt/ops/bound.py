@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from tflm_memopt.kernels.descriptions.activations import lookup, softmax
 from tflm_memopt.kernels.descriptions.elementwise import add
-from tflm_memopt.kernels.descriptions.windows import average_pool, conv, depthwise, max_pool
+from tflm_memopt.kernels.descriptions.windows import average_pool, conv, depthwise, max_pool, mean
 from tflm_memopt.kernels.language import KernelProgram
 from tflm_memopt.kernels.rewrites import Rewrite, distribute, jam, reduce, relayout, vectorise
 from tflm_memopt.ops.rowop import RowOp
@@ -51,6 +51,12 @@ def _weighted(op: RowOp) -> Given:
     return values, {"w": weights, "bias": bias, "multipliers": multipliers, "shifts": shifts}
 
 
+def _mean(op: RowOp) -> Given:
+    multipliers, shifts = _scales(op)
+    values = {"zero_in": op.input_zero_points[0], "zero_out": op.output_zero_point}
+    return _window(op) | values | {"multiplier": int(multipliers[0]), "shift": int(shifts[0])}, {}
+
+
 def _add(op: RowOp) -> Given:
     multipliers, shifts = _scales(op)
     names = ("a", "b", "out")
@@ -83,6 +89,7 @@ BOUND = (
     Bound(depthwise, ("x",), _weighted),
     Bound(max_pool, ("x",), lambda op: (_window(op), {})),
     Bound(average_pool, ("x",), lambda op: (_window(op), {})),
+    Bound(mean, ("x",), _mean),
     Bound(softmax, ("x",), _softmax),
     Bound(lookup, ("x",), _lookup),
     Bound(add, ("x", "other"), _add),

@@ -1,0 +1,203 @@
+"""What an element of an output needs, derived from descriptions, is what their NumPy reading reads."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from tflm_memopt.errors import KernelError
+from tflm_memopt.kernels.build import Builder, kernel
+from tflm_memopt.kernels.descriptions import activations, elementwise, rows, windows
+from tflm_memopt.kernels.descriptions.dense import dense
+from tflm_memopt.kernels.language import Index, KernelProgram, Load, Memory, Store, Type
+from tflm_memopt.kernels.meaning import run
+from tflm_memopt.kernels.needs import AT, AxisRange, AxisSteps, InputNeed, needs
+from tflm_memopt.kernels.walk import Addresses, walk
+
+WINDOWS = windows.conv, windows.depthwise, windows.max_pool, windows.average_pool, windows.mean
+ELEMENTWISE = (
+    elementwise.add, elementwise.add_each, elementwise.add_s16, elementwise.multiply, elementwise.square_difference,
+    elementwise.greater, elementwise.prelu, elementwise.leaky_relu_s16, elementwise.widen, elementwise.narrow,
+    elementwise.rescale_s16, activations.lookup,
+)  # fmt: skip
+ROWS = dense, rows.arg_max, activations.softmax, activations.log_softmax
+
+
+def drawn(described: KernelProgram, rng: np.random.Generator) -> tuple[dict[str, int], dict[str, NDArray[Any]]]:
+    """Parameters that its arithmetic does not mind, and arrays."""
+    values = {name: int(rng.integers(1, 5)) for name in (*described.extents, *described.parameters)}
+    values |= {name: 0 for name in values if name.startswith("pad_")}
+    if "kernel_h" in values:
+        for axis, size, pad in (("h", "height", "pad_top"), ("w", "width", "pad_left")):
+            reach = (values[f"kernel_{axis}"] - 1) * values[f"dilation_{axis}"] + 1
+            values[pad] = int(rng.integers(0, values[f"kernel_{axis}"]))
+            values[size] = (values[f"out_{axis}"] - 1) * values[f"stride_{axis}"] + reach
+    values |= {name: 1 << 30 for name in values if name.startswith(("scale_", "multiplier")) and name != "scale_step"}
+    values |= {name: -int(rng.integers(0, 4)) for name in values if "shift" in name}
+    values |= {"low": -128, "high": 127, "diff_min": -100, "sign": 1, "left": 5, "scale_step": 1}
+    for name in ("x", "other"):
+        if f"{name}_pixel" in values:
+            values |= {f"{name}_pixel": values["channels"], f"{name}_channel": 1}
+    arrays = {}
+    for tensor in described.tensors:
+        if not tensor.written and not tensor.values:
+            shape = tuple(extent.at(values) for extent in tensor.shape)
+            low, high = {"multipliers": (1 << 29, 1 << 30), "shifts": (-7, -3)}.get(tensor.name, (-100, 100))
+            arrays[tensor.name] = rng.integers(low, high, shape)
+    return {name: values[name] for name in (*described.extents, *described.parameters)}, arrays
+
+
+def needed(need: InputNeed, at: tuple[int, ...], values: Mapping[str, int]) -> list[range]:
+    """Indices along each axis, for the element at `at`."""
+    found = []
+    for along, extent in zip(need.along, need.tensor.shape, strict=True):
+        steps, y = along.steps(values), 0 if along.axis is None else at[along.axis]
+        found.append(range(max(0, steps.first(y)), min(extent.at(values), steps.end(y))))
+    return found
+
+
+def elements(described: KernelProgram, values: Mapping[str, int]) -> list[tuple[int, ...]]:
+    """All of the output."""
+    (output,) = (t for t in described.tensors if t.written)
+    return [*itertools.product(*(range(extent.at(values)) for extent in output.shape))]
+
+
+@pytest.mark.parametrize("described", [*WINDOWS, *ELEMENTWISE, *ROWS], ids=lambda k: k.name)
+def test_nothing_else_changes_an_element(described: KernelProgram) -> None:
+    for seed in range(4):
+        rng = np.random.default_rng(seed)
+        values, arrays = drawn(described, rng)
+        found, known = needs(described), run(described, values, arrays)["y"]
+        assert list(found.inputs) == [t.name for t in described.tensors if t.memory is Memory.RAM and not t.written]
+        every = elements(described, values)
+        for k in rng.choice(len(every), min(4, len(every)), replace=False):
+            others = dict(arrays)
+            for name, need in found.inputs.items():
+                others[name] = rng.integers(-100, 100, arrays[name].shape)
+                inside = np.ix_(*needed(need, every[k], values))
+                others[name][inside] = arrays[name][inside]
+            assert run(described, values, others)["y"][k] == known[k], f"seed {seed}, element {every[k]}"
+
+
+@pytest.mark.parametrize("described", [*WINDOWS, *ELEMENTWISE, dense, rows.arg_max], ids=lambda k: k.name)
+def test_the_first_and_the_last_of_it_are_loaded(described: KernelProgram) -> None:
+    """Of those whose loads come before the store of the one element that they are for, without gaps."""
+    for seed in range(4):
+        values, _ = drawn(described, np.random.default_rng(seed))
+        values |= {name: 1 for name in values if name.startswith("dilation_")}
+        found, addresses = needs(described), Addresses()
+        loaded: dict[str, set[int]] = {name: set() for name in found.inputs}
+        every = iter(elements(described, values))
+        for one, names, count in walk(described, values):
+            if isinstance(one, Load) and one.tensor.name in loaded:
+                loaded[one.tensor.name] |= set(addresses.of(one, names, count).tolist())
+            elif isinstance(one, Store):
+                at = next(every)
+                for name, need in found.inputs.items():
+                    shape = [extent.at(values) for extent in need.tensor.shape]
+                    places = np.unravel_index(sorted(loaded[name]), shape)
+                    assert [(r[0], r[-1]) for r in needed(need, at, values)] == [(p.min(), p.max()) for p in places]
+                    loaded[name] = set()
+
+
+def test_windows_are_stated_once() -> None:
+    assert len({needs(k).inputs["x"].along[:2] for k in WINDOWS}) == 1
+    steps = (
+        needs(windows.conv).inputs["x"].along[0].steps({"stride_h": 2, "pad_top": 1, "kernel_h": 3, "dilation_h": 2})
+    )
+    assert steps == AxisSteps(2, -1, 5)
+    assert (steps.first(3), steps.end(3), steps.reach(4)) == (5, 10, 11)
+
+
+def test_what_may_be_in_place() -> None:
+    """Those that load an element and store it there; softmax has loaded others before, and goes on to load them."""
+    found = {
+        k.name: [all(n.own) and n.early for n in needs(k).inputs.values()] for k in (*ELEMENTWISE, *WINDOWS, *ROWS)
+    }
+    assert {name for name, all_of_them in found.items() if all(all_of_them)} == {k.name for k in ELEMENTWISE}
+
+
+@pytest.mark.parametrize("around", [False, True])
+def test_what_loads_later_is_not_early(around: bool) -> None:
+    """Behind the store, or in a loop of its own, whose turns come first."""
+
+    def describe(b: Builder) -> None:
+        (n,) = b.extents("n")
+        x, y = b.ram("x", Type.INT8, n), b.output("y", Type.INT8, n)
+        with b.loop("i", n) as i:
+            if around:
+                with b.loop("j", n) as j:
+                    b.ram_load(x, j)
+            b.ram_store(y, b.ram_load(x, i), i)
+            if not around:
+                b.ram_load(x, i)
+
+    need = needs(kernel("")(describe)).inputs["x"]
+    assert all(need.own) and not need.early
+
+
+def _reversed(b: Builder) -> None:
+    (n,) = b.extents("n")
+    x, y = b.ram("x", Type.INT8, n), b.output("y", Type.INT8, n)
+    with b.loop("i", n) as i, b.loop("j", n) as j, b.inside(j - i, 1):
+        b.ram_store(y, b.ram_load(x, n - 1 - j), i)
+
+
+def _two_ranges(b: Builder) -> None:
+    (n,) = b.extents("n")
+    x, y = b.ram("x", Type.INT8, n), b.output("y", Type.INT8, n)
+    with b.loop("i", n) as i:
+        b.ram_store(y, b.compute("max", Type.INT8, b.ram_load(x, i), b.ram_load(x, 0)), i)
+
+
+def _decided(b: Builder) -> None:
+    """What decides whether a value is computed is needed for it."""
+    (n,) = b.extents("n")
+    x, y = b.ram("x", Type.INT8, n), b.output("y", Type.INT8, n)
+    with b.loop("i", n) as i:
+        first, value = b.ram_load(x, 0), b.ram_load(x, i)
+        with b.inside(first, 1):
+            b.assign("copy", value, Index.of(0))
+        b.ram_store(y, value, i)
+
+
+def _summed_before(b: Builder) -> None:
+    """A running sum: an element needs those before it, which is not said so exactly."""
+    (n,) = b.extents("n")
+    x, y = b.ram("x", Type.INT8, n), b.output("y", Type.INT8, n)
+    total = b.broadcast(Type.INT32, Index.of(0))
+    with b.loop("i", n) as i:
+        b.update("add", total, b.ram_load(x, i))
+        b.ram_store(y, b.clamp(total, (Index.of(-128), Index.of(127))), i)
+
+
+def _anywhere(b: Builder) -> None:
+    (n,) = b.extents("n")
+    x, y = b.ram("x", Type.INT8, n), b.output("y", Type.INT8, n)
+    with b.loop("i", n) as i:
+        b.ram_store(y, b.ram_load(x, 0, by=b.ram_load(x, i)), i)
+
+
+@pytest.mark.parametrize("describe", [_reversed, _two_ranges, _decided])
+def test_no_one_range_is_refused(describe: Any) -> None:
+    with pytest.raises(KernelError, match="which indices of 'x' an output needs along axis 0") as refused:
+        needs(kernel("")(describe))
+    assert refused.value.code == "kernel_needs"
+
+
+@pytest.mark.parametrize("describe", [_summed_before, _anywhere])
+def test_what_goes_on_from_turn_to_turn_may_be_all(describe: Any) -> None:
+    (need,) = needs(kernel("")(describe)).inputs.values()
+    assert need.is_all(0) and not need.own[0]
+
+
+def test_one_store() -> None:
+    with pytest.raises(KernelError, match="has 4 stores") as refused:
+        needs(windows.inverted_bottleneck)
+    assert refused.value.code == "kernel_stores"
+    assert AxisRange(None, Index(()), Index.name(AT)).steps({AT: 3}) == AxisSteps(0, 0, 3)
