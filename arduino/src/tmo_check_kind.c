@@ -134,11 +134,16 @@ static bool check_convert(tmo_checker *c, const tmo_operation *o) {
   return check_rows(o, BYTES_READ(TMO_CONVERTING_KINDS), BYTES_WRITTEN(TMO_CONVERTING_KINDS)) && check_scaling(c, op, SCALES(TMO_CONVERTING_KINDS));
 }
 
-/* A pixel of as many channels as its kernel was written for. */
+/* Pixels of as many channels as its kernel was written for, and as many operands. */
 #if TMO_OWN
-static bool check_own(const tmo_operation *o) {
+static bool check_own(const tmo_checker *c, const tmo_operation *o) {
   const tmo_own_kernel *const own = tmo_own_of(o->op);
-  return own != NULL && check_rows(o, 1, 1) && o->in->channels == own->channels && o->out->channels == own->channels;
+  if (own == NULL || o->op->n_inputs != own->operands) return false;
+  for (uint8_t k = 0; k < o->op->n_inputs; ++k) {
+    const tmo_operation of = {o->block, o->op, &c->tensors[o->op->input[k]], o->out};
+    if (!check_rows(&of, 1, 1) || of.in->channels != own->channels || of.out->channels != own->channels) return false;
+  }
+  return true;
 }
 #endif
 
@@ -322,7 +327,7 @@ bool tmo_check_kind(tmo_checker *c, const tmo_operation *o) {
     case tmo_family_convert: return check_convert(c, o);
     case tmo_family_gather: return check_gather(c, o);
 #if TMO_OWN
-    case tmo_family_own: return check_own(o);
+    case tmo_family_own: return check_own(c, o);
 #endif
     case tmo_family_link: return check_link(c, o);
     case tmo_family_copy: return check_copy(c, o);

@@ -8,7 +8,7 @@
 
 #define HAS_PACKED_DEPTHWISE \
   (tmo_has_packing(TMO_PACKING_DSP_DEPTHWISE) || tmo_has_packing(TMO_PACKING_MVE_DEPTHWISE) || tmo_has_packing(TMO_PACKING_RVV_DEPTHWISE))
-#define HAS_BINARY (TMO_BUILT(TMO_BINARY_KINDS) != 0 || tmo_has_packing(TMO_PACKING_DSP_ADD))
+#define HAS_BINARY (TMO_BUILT(TMO_BINARY_KINDS) != 0 || tmo_has_packing(TMO_PACKING_DSP_ADD) || TMO_OWN)
 #define HAS_ACCESS (TMO_BUILT(TMO_ACCESS_KINDS) != 0)
 #define TMO_NO_KERNEL(k, window, out) (void)0
 

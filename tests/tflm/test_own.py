@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import subprocess
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
@@ -12,26 +13,33 @@ from typing import Any
 import numpy as np
 import pytest
 from ai_edge_litert import schema_py_generated as schema
+from compiling import objects
 from conftest import ROOT
 from models import Net
 from projects import PROJECTS, TFLM, needs_host, told
 
 import tflm_memopt
+from tflm_memopt.cli.main import main as command
 from tflm_memopt.emit import bundle, own_text
 from tflm_memopt.errors import KernelError, UsageError
 from tflm_memopt.kernels.instructions import SCALAR
+from tflm_memopt.lower.reference import reference_program
 from tflm_memopt.lower.serialise import pack, unpack
 from tflm_memopt.model.reader import read
 from tflm_memopt.ops import own
 from tflm_memopt.ops.described import DESCRIBED, MADE
+from tflm_memopt.ops.rowop import RowOp
 from tflm_memopt.results import Optimized
+from tflm_memopt.rowgraph.supported import to_row_ops
 from tflm_memopt.runtime import host
 from tflm_memopt.runtime import own as runtime
 from tflm_memopt.runtime.regions import regions
 from tflm_memopt.runtime.verify import sample
 
 PAGE = (ROOT / "docs/own-operator.md").read_text(encoding="utf-8")
-(CODE,) = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
+CODE, TWO = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
+LIBRARY = ROOT / "custom_ops"
+STRICT = ["-Wall", "-Wextra", "-Wpedantic", "-Werror"]
 DESCRIPTION = CODE.partition("\n\n\nresult =")[0]
 
 
@@ -55,10 +63,20 @@ def nothing_stays() -> Iterator[None]:
     MADE.update(made)
 
 
-def described() -> Any:
+def described(text: str = DESCRIPTION) -> Any:
     names: dict[str, Any] = {}
-    exec(DESCRIPTION, names)
+    exec(text, names)
     return names
+
+
+def added(seed: int = 3, *, constant: bool = False, three: bool = False) -> bytes:
+    """Both operands of an ADD_N are made row by row."""
+    net = Net(seed)
+    x = net.conv2d(net.input((1, 12, 9, 3), (0.04, seed)), 8, kernel=(3, 3), out=(0.1, 3 - seed))
+    other = net.conv2d(x, 8, kernel=(3, 3), out=net.affine(x))
+    if constant:
+        other = net.tensor(net.shape(x), affine=net.affine(x), data=np.full(net.shape(x), 5))
+    return net.model(net.conv2d(net.add_n(x, other, *([x] if three else [])), 4, kernel=(3, 3)))
 
 
 def test_the_page_runs_as_it_stands(
@@ -88,6 +106,117 @@ def test_other_scales_and_sizes_have_the_bytes_of_tflm(seed: int) -> None:
     assert not result.report.kept_builtin
     verified = tflm_memopt.verify(model, result.model, runs=4)
     assert verified.bit_exact, verified.failure or verified.difference
+
+
+@pytest.mark.parametrize("settings", [{}, {"max_macs": 1.0}, {"max_macs": 1.3}, {"without": ("tiles",)}])
+def test_two_operands_have_the_bytes_of_tflm(settings: dict[str, Any]) -> None:
+    """In any order of demand."""
+    described(TWO)
+    for seed in range(3):
+        model = added(seed)
+        result = tflm_memopt.optimize(model, **settings)
+        assert not result.report.kept_builtin
+        verified = tflm_memopt.verify(model, result.model, runs=3)
+        assert verified.bit_exact, verified.failure or verified.difference
+
+
+@pytest.mark.parametrize("of", [0, 1])
+def test_operands_are_not_exchanged(of: int) -> None:
+    """Where the second one is demanded first."""
+
+    @own.operator("ADD_N", lambda site: {})
+    def one_of_both(b: own.Builder) -> None:
+        (n,) = b.extents("channels")
+        tensors = [b.ram(name, own.Type.INT8, n) for name in ("x", "other")]
+        y = b.output("y", own.Type.INT8, n)
+        with b.loop("i", n) as i:
+            b.ram_store(y, b.ram_load(tensors[of], i), i)
+
+    net, shape = Net(4), (1, 5, 4, 3)
+    graph = read(net.model(net.add_n(net.input(shape), net.input(shape)))).graph
+    (op,) = to_row_ops(graph).values()
+    assert isinstance(op, RowOp)
+    whole = unpack(reference_program(op))
+    (demanded,) = whole.ops
+    exchanged = replace(demanded, inputs=demanded.inputs[::-1], swapped=True)
+    both = [np.random.default_rng(k).integers(-128, 128, shape, dtype=np.int8) for k in range(2)]
+    for program in (whole, replace(whole, ops=(exchanged,))):
+        (out,) = host.run(pack(program), both, [both[0].size])
+        assert np.array_equal(out, both[of].reshape(-1))
+
+
+@pytest.mark.parametrize(("form", "code"), [({"three": True}, "own_form"), ({"constant": True}, "runtime_values")])
+def test_two_operands_of_another_form_stay_builtin(form: dict[str, Any], code: str) -> None:
+    described(TWO)
+    (kept,) = tflm_memopt.optimize(added(**form)).report.kept_builtin
+    assert kept.code == code
+
+
+def test_one_operand_where_two_are_described_stays_builtin() -> None:
+    described(TWO)
+    net = Net(1)
+    (kept,) = tflm_memopt.optimize(net.model(net.conv2d(net.add_n(net.input((1, 4, 4, 3))), 4))).report.kept_builtin
+    assert kept.code == "own_operands"
+
+
+def test_damaged_programs_have_as_many_operands_as_their_kernel() -> None:
+    described(TWO)
+    model = added()
+    (region,) = regions(read(tflm_memopt.optimize(model, without=("tiles",)).model))
+    whole = unpack(region.program)
+    k = next(k for k, op in enumerate(whole.ops) if op.param in MADE)
+    sizes = [12 * 9 * 3], [12 * 9 * 4]
+    assert host.check(region.program, *sizes) is host.Status.OK
+    ops = list(whole.ops)
+    ops[k] = replace(ops[k], inputs=ops[k].inputs[:1], producers=ops[k].producers[:1])
+    assert host.check(pack(replace(whole, ops=tuple(ops))), *sizes) is host.Status.OP
+
+
+def test_what_the_library_has_keeps_its_kernel() -> None:
+    described(DESCRIPTION.replace('"CUMSUM"', '"TANH"'))
+    assert not DESCRIBED
+
+
+def test_the_command_line_runs_a_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    model, file = tmp_path / "steps.tflite", tmp_path / "cumsum.py"
+    model.write_bytes(steps())
+    file.write_text(DESCRIPTION + '\n\nif __name__ == "__main__":\n    raise RuntimeError\n', encoding="utf-8")
+    given = ["--describe", str(file)]
+    assert command(["optimize", str(model), "-o", str(tmp_path / "out"), "--emit", "c", *given]) == 0
+    assert (tmp_path / "out/steps_own.c").is_file()
+    assert command(["verify", str(model), str(tmp_path / "out/steps.tflite"), "--runs", "2", *given]) == 0
+    capsys.readouterr()
+
+
+@pytest.mark.parametrize(
+    ("text", "says"), [("1 / 0", "fails: ZeroDivisionError"), ("x = 1", "describes no operator that the library lacks")]
+)
+def test_a_file_that_describes_nothing(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], text: str, says: str
+) -> None:
+    file = tmp_path / "none.py"
+    file.write_text(text, encoding="utf-8")
+    assert command(["inspect", "none.tflite", "--describe", str(file)]) == 2
+    assert says in capsys.readouterr().err
+
+
+def test_a_c_module_runs_it(tmp_path: Path) -> None:
+    """Of both examples; the library is built with the flags that the module names."""
+    for name, text, model in (("steps", DESCRIPTION, steps()), ("added", TWO, added())):
+        described(text)
+        folder = tmp_path / name
+        folder.mkdir()
+        result = tflm_memopt.optimize(model)
+        files = bundle.files(result, name, ("c",), bundle.Given(lambda m=model, r=result: sample(m, r.model)))  # type: ignore[misc]
+        for file, data in files.items():
+            (folder / file).write_bytes(data)
+        flags = re.findall(r"'?-D([^' ]+)'?", files[f"{name}.h"].decode().split("the library has nothing")[0])
+        (folder / "main.c").write_text(f'#include "{name}.h"\nint main(void) {{ return {name}_selftest(); }}\n')
+        options = ["gcc", "-std=c11", "-O1", *STRICT, *(f"-D{flag}" for flag in flags), f"-I{LIBRARY / 'include'}"]
+        library = objects(options, (LIBRARY / "src").glob("*.c"), folder)
+        sources = ["main.c", f"{name}.c", f"{name}_own.c"]
+        subprocess.run([*options, *sources, *map(str, library), "-o", "main"], cwd=folder, check=True)
+        subprocess.run([folder / "main"], check=True)
 
 
 def test_strips_may_be_what_they_are_for_others() -> None:
@@ -195,7 +324,7 @@ def test_a_shift_that_no_core_has() -> None:
 def test_who_emits_it_has_to_know_the_description() -> None:
     result = converted(steps())
     with pytest.raises(UsageError) as refused:
-        bundle.files(result, "steps", ("c",))
+        bundle.files(result, "steps", ("c-specialized",))
     assert refused.value.code == "own_emit"
     MADE.clear()
     with pytest.raises(UsageError) as refused:

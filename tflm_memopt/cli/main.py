@@ -19,7 +19,7 @@ import argcomplete
 import tflm_memopt
 from tflm_memopt import units
 from tflm_memopt.analysis.costs import DEFAULT, tables
-from tflm_memopt.cli import commands, console, devices, registers
+from tflm_memopt.cli import commands, console, described, devices, registers
 from tflm_memopt.convert.frontier import SWITCHES
 from tflm_memopt.convert.tilings import MOVES
 from tflm_memopt.emit import bundle
@@ -67,6 +67,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         root = parser()
         argcomplete.autocomplete(root)
         args = root.parse_args(arguments)
+        for file in getattr(args, "describe", ()):
+            described.run(file)
         return int(args.run(args))
     except BrokenPipeError:  # the reader of stdout has seen enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -91,6 +93,7 @@ def parser() -> argparse.ArgumentParser:
 def _inspect(group: Any) -> None:
     inspect = _command(group, commands.inspect, "operators, tensors, peak; what runs row by row, and why not")
     _model(inspect, "model", "the .tflite file, or C source with it as an array")
+    _describe(inspect)
     inspect.add_argument("-o", "--output", type=Path, metavar="DIR", help="write a page with memory map and figures")
     inspect.add_argument(
         "--target", choices=tuple(TARGETS), default=GENERIC, help="the core that --kernels cmsis-nn are built for"
@@ -106,6 +109,7 @@ def _optimize(group: Any) -> None:
         "the .tflite file, or C source with it as an array; it is never changed. Or a folder: all in it. Or a Keras "
         "model: .keras, SavedModel. Or app.toml: several models that share an arena",
     )
+    _describe(optimize)
     optimize.add_argument(
         "-o", "--output", type=Path, metavar="DIR", help="where the files go (default: ./NAME_memopt)"
     )
@@ -186,6 +190,7 @@ def _output(optimize: argparse.ArgumentParser) -> None:
 def _explore(group: Any) -> None:
     explore = _command(group, devices.explore, "the least arena at every compute budget, as table and plot")
     _model(explore, "model", "the .tflite file; or app.toml: the frontier of all its models together")
+    _describe(explore)
     _conversion(explore)
     explore.add_argument(
         "--cost", choices=("macs", "instructions"), default="macs",
@@ -207,6 +212,7 @@ def _explore(group: Any) -> None:
 def _fit(group: Any) -> None:
     fit = _command(group, commands.fit, "on which boards a model fits, as it is and rewritten")
     _model(fit, "model", "the .tflite file; or app.toml: all its models in one arena")
+    _describe(fit)
     _board(fit, "boards", action="append", default=[], help="this board only; exit code 1 if it is too small")
     fit.add_argument(
         "--ram-limit", type=size, metavar="SIZE",
@@ -220,6 +226,7 @@ def _verify(group: Any) -> None:
     verify = _command(group, devices.verify, "run both models and compare every output byte")
     _model(verify, "original", "the .tflite file as it was; or app.toml, for all its models")
     _model(verify, "rewritten", "the .tflite file that optimize wrote; of app.toml, or of several devices, the folder")
+    _describe(verify)
     verify.add_argument("--runs", type=count, default=10, metavar="N", help="random inputs (default: 10)")
     verify.add_argument(
         "--steps",
@@ -381,6 +388,14 @@ def _command(group: Any, run: Callable[[argparse.Namespace], int], what: str) ->
         "--quiet", "-q", action="store_true", help="no answer and no progress: files and exit code only"
     )
     return command
+
+
+def _describe(command: argparse.ArgumentParser) -> None:
+    argument = command.add_argument(
+        "--describe", type=Path, action="append", default=[], metavar="FILE.py",
+        help="operators of your own, described in a Python file, which is run; may be given more than once",
+    )  # fmt: skip
+    argument.completer = argcomplete.FilesCompleter(("py",))  # type: ignore[attr-defined]
 
 
 def _model(command: argparse.ArgumentParser, name: str, what: str) -> None:

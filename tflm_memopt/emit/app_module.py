@@ -12,6 +12,7 @@ from tflm_memopt.emit.kernels import needs
 from tflm_memopt.emit.module import InApp, Module, module
 from tflm_memopt.emit.module_text import LIMIT, NEWLINE, module_header, module_source, ram_limit
 from tflm_memopt.emit.names import comment, file_stem, guard, identifier
+from tflm_memopt.emit.own import own_file
 from tflm_memopt.model.graph import TensorId
 from tflm_memopt.model.reader import Model, read
 from tflm_memopt.results import Optimized, Sample
@@ -27,6 +28,7 @@ def files(result: AppOptimized, samples: Mapping[str, Sample]) -> Mapping[str, s
     texts = {f"{name}.h": _header(result, found), f"{name}.c": _source(result, found)}
     for model, m in found.items():
         texts |= {f"{m.name}.h": module_header(m), f"{m.name}.c": module_source(m, samples[model])}
+        texts |= own_file(m.name, read(result.models[model].model), "c")
     return texts
 
 

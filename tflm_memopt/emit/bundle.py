@@ -76,25 +76,26 @@ def cpp(stem: str, model: Model, result: Optimized, given: Given) -> Mapping[str
         f"{stem}_model.h": model_header(stem, len(result.model)),
         f"{stem}_model.cpp": model_source(stem, result.model),
         f"{stem}_ops.h": ops_header(stem, model, result.report, _border(model, given)),
-        **own_file(stem, model),
+        **own_file(stem, model, "cpp"),
     }
 
 
-def _module(run: Callable[[Module], str]) -> Emitter:
-    """The emitter of a C module. run: what runs it, or nothing where the library's executor does."""
+def _module(run: Callable[[Module], str] | None = None) -> Emitter:
+    """The emitter of a C module. run: what runs it; None: the library's executor, kernels of a user's own as well."""
 
     def emit(stem: str, model: Model, result: Optimized, given: Given) -> Mapping[str, str]:
-        no_own("c", model)
+        if run:
+            no_own("c-specialized", model)
         kept = ", ".join(f"operator {k.index} {k.operator}" for k in result.report.kept_builtin)
         whole = module(stem, model, result.report.frame, kept or result.report.why_unchanged, result.report.window)
         if given.sample is None:
             raise ValueError("a C module has a self-test: it needs a sample")
-        return {f"{stem}.h": module_header(whole), f"{stem}.c": module_source(whole, given.sample(), run(whole))}
+        source = module_source(whole, given.sample(), run(whole) if run else "")
+        return {f"{stem}.h": module_header(whole), f"{stem}.c": source, **own_file(stem, model, "c")}
 
     return emit
 
 
-_c = _module(lambda _: "")
 MODULES = ("c", "c-specialized")
 """Emitters without an interpreter: the library's executor runs the model, or code for it alone."""
 ONE_CORE = (*MODULES, "stm32cube")
@@ -137,7 +138,7 @@ PROJECTS = {"arduino": arduino, "platformio": platformio, "esp-idf": esp_idf, "s
 EMITTERS: Mapping[str, Emitter] = {
     "tflite": lambda *_: {},
     "cpp": cpp,
-    "c": _c,
+    "c": _module(),
     "c-specialized": _module(specialized.run),
     **{kind: _project(kind, write) for kind, write in PROJECTS.items()},
 }

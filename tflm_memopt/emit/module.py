@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from tflm_memopt.emit.names import identifier
+from tflm_memopt.emit.own import own_c_call
 from tflm_memopt.emit.ports import Ports, ports
 from tflm_memopt.errors import UsageError
 from tflm_memopt.model.graph import TensorId
@@ -59,6 +60,8 @@ class Module:
     """The input, if it is not in the arena as a whole."""
     window: WindowReport | None
     """What the input is a part of, if a window slides."""
+    own: str = ""
+    """Statements that make kernels of the user's own known, in C."""
     shared: InApp | None = None
     """None: the arena is the module's own."""
 
@@ -111,4 +114,5 @@ def module(
         constants,
         frame,
         window,
+        own_c_call(name, model),
     )

@@ -175,7 +175,7 @@ def module_source(m: Module, sample: Sample, own: str = "") -> str:
 {_io(m)}
 
 tmo_status {m.prefix}_init(void) {{
-{_init(m)}
+{m.own}{_init(m)}
 }}
 
 {own or _run(m)}

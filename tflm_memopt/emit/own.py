@@ -1,4 +1,4 @@
-"""Kernels of the user's own (ops/own.py) that a model needs, as a C++ file beside it."""
+"""Kernels of the user's own (ops/own.py) that a model needs, as a file beside it."""
 
 from __future__ import annotations
 
@@ -34,10 +34,10 @@ def own_kernels(model: Model) -> Mapping[int, OwnKernel]:
     return found
 
 
-def own_file(name: str, model: Model) -> Mapping[str, str]:
-    """NAME_own.cpp; nothing for a model that needs none."""
+def own_file(name: str, model: Model, suffix: str) -> Mapping[str, str]:
+    """NAME_own.c or NAME_own.cpp; nothing for a model that needs none."""
     kernels = own_kernels(model)
-    return {f"{name}_own.cpp": source(_function(name), kernels)} if kernels else {}
+    return {f"{name}_own.{suffix}": source(_function(name), kernels)} if kernels else {}
 
 
 def own_call(name: str, model: Model) -> tuple[str, str]:
@@ -45,10 +45,15 @@ def own_call(name: str, model: Model) -> tuple[str, str]:
     return (f"\nvoid {_function(name)}();", f"    {_function(name)}();\n") if own_kernels(model) else ("", "")
 
 
+def own_c_call(name: str, model: Model) -> str:
+    """The same in C, at the beginning of a function."""
+    return f"  void {_function(name)}(void);\n  {_function(name)}();\n" if own_kernels(model) else ""
+
+
 def no_own(kind: str, model: Model) -> None:
     """Raises UsageError for a model that needs kernels of the user's own."""
     if own_kernels(model):
-        raise UsageError(f"--emit {kind} has no kernels of your own", code="own_emit", hint="--emit cpp, platformio")
+        raise UsageError(f"--emit {kind} has no kernels of your own", code="own_emit", hint="--emit c, cpp, platformio")
 
 
 def _function(name: str) -> str:

@@ -70,5 +70,7 @@ void {name}(void) {{ tmo_own_use(&table); }}
 
 def source(name: str, made: Mapping[int, OwnKernel] = MADE) -> str:
     """A C file with a function of that name, which lets programs run the kernels."""
-    rows = ",\n".join(f"  {{{k.identity:#x}u, {k.channels}, pixel_{k.identity:x}}}" for k in made.values())
+    rows = ",\n".join(
+        f"  {{{k.identity:#x}u, {k.channels}, {k.operands}, pixel_{k.identity:x}}}" for k in made.values()
+    )
     return FILE.format(name=name, functions="\n".join(k.function for k in made.values()), rows=rows)

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from tflm_memopt.ops.site import Site
-
-Numbers = Callable[[Site], Mapping[str, int] | None]
-"""The parameters of a description, for an operator of a model; None: the operator has another form."""
+Numbers = Callable[[Any], Mapping[str, int] | None]
+"""The parameters of a description, for an operator of a model (a Site); None: the operator has another form."""
 
 
 class OwnOperator(NamedTuple):
@@ -18,6 +16,8 @@ class OwnOperator(NamedTuple):
     numbers: Numbers
     identify: Callable[[Mapping[str, int]], int]
     """The identity of the kernel for such channels and parameters."""
+    operands: int
+    """Tensors that it reads: the first one, or the first two."""
 
 
 DESCRIBED: dict[str, OwnOperator] = {}
@@ -30,6 +30,7 @@ class OwnKernel:
 
     identity: int
     channels: int
+    operands: int
     function: str
     """Its C, a function of this name: pixel_IDENTITY."""
 

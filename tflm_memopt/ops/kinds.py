@@ -73,7 +73,7 @@ class Kind(enum.IntEnum):
     RECEIVE = 58
     """Rows from another device."""
     OWN = 59
-    """A pixel of a pixel, by a kernel of the application's own: own.py."""
+    """A pixel of a pixel, or of two, by a kernel of the application's own: own.py."""
 
 
 GATES = 4
@@ -235,7 +235,7 @@ KINDS: Mapping[Kind, Traits] = {
     Kind.RESCALE_S16: _described(elementwise.rescale_s16, 1),
     Kind.SEND: Traits(scales=0, crosses=True),
     Kind.RECEIVE: Traits(scales=0, crosses=True),
-    Kind.OWN: Traits(scales=0, named=True),
+    Kind.OWN: Traits(operands=None, scales=0, named=True),
 }
 """Elements, operands and accesses of those that are described follow from their descriptions."""
 WIDE: Mapping[Kind, Kind] = {

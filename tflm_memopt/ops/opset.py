@@ -312,7 +312,7 @@ OPSET: Mapping[str, Row] = {
     "ABS": _looked_up(),
 }
 """By TFLite's operator names."""
-OWN = Row(_ELEMENTWISE, parse.own)
+OWN = Row((common.own_operands, *_ELEMENTWISE), parse.own)
 """What is asked of all operators that users describe: described.DESCRIBED."""
 
 

@@ -3,14 +3,16 @@
     @operator("CUMSUM", numbers)
     def cumsum(b: Builder) -> None: ...
 
-It makes a pixel `y` of int8 of a pixel `x`, both of `channels`: what stands along the last dimension of a tensor. For
-each operator of a model that has the form, its extents and numbers are put into the description, the NumPy reading is
-run, which proves that no element outside of x and y is accessed, and C is written for them alone: whatever a damaged
-program says, that C only ever sees its own numbers.
+It makes a pixel `y` of int8 of a pixel `x`, or of `x` and `other`, all of `channels`: what stands along the last
+dimension of a tensor. For each operator of a model that has the form, its extents and numbers are put into the
+description, the NumPy reading is run, which proves that no element outside of them is accessed, and C is written for
+them alone: whatever a damaged program says, that C only ever sees its own numbers.
 """
 
 from __future__ import annotations
 
+import functools
+import itertools
 import zlib
 from collections.abc import Callable, Mapping
 
@@ -25,13 +27,14 @@ from tflm_memopt.kernels.rewrites import bind
 from tflm_memopt.kernels.write_c import lines
 from tflm_memopt.ops import quant
 from tflm_memopt.ops.described import DESCRIBED, MADE, Numbers, OwnKernel, OwnOperator
+from tflm_memopt.ops.opset import OPSET
 from tflm_memopt.ops.site import Site
 
 __all__ = [
     "Builder", "Index", "Operand", "Reg", "Site", "Type", "last_dimension", "operator", "quant",
 ]  # fmt: skip
 
-TENSORS = (("x", False), ("y", True))
+TENSORS = (("x", "y"), ("x", "other", "y"))
 
 
 def operator(name: str, numbers: Numbers = lambda site: {}) -> Callable[[Callable[[Builder], None]], KernelProgram]:
@@ -40,7 +43,9 @@ def operator(name: str, numbers: Numbers = lambda site: {}) -> Callable[[Callabl
     def described(describe: Callable[[Builder], None]) -> KernelProgram:
         program = kernel(name)(describe)
         _is_of_pixels(program)
-        DESCRIBED[name] = OwnOperator(numbers, lambda values: _made(program, values).identity)
+        if name not in OPSET:
+            made = functools.partial(_made, program)
+            DESCRIBED[name] = OwnOperator(numbers, lambda values: made(values).identity, len(program.tensors) - 1)
         return program
 
     return described
@@ -54,14 +59,16 @@ def last_dimension(site: Site, k: int) -> bool:
 
 
 def _is_of_pixels(program: KernelProgram) -> None:
-    found = tuple((t.name, t.written) for t in program.tensors)
-    plain = all(t.type is Type.INT8 and t.memory is Memory.RAM for t in program.tensors)
-    if found != TENSORS or not plain or program.extents != ("channels",):
+    found = tuple(t.name for t in program.tensors)
+    plain = all(
+        t.type is Type.INT8 and t.memory is Memory.RAM and t.written == (t.name == "y") for t in program.tensors
+    )
+    if found not in TENSORS or not plain or program.extents != ("channels",):
         raise KernelError(
             f"{program.name} is no kernel of pixels: extents {', '.join(program.extents)}; tensors "
             + ", ".join(f"{t.name} ({t.memory.value}, {t.type.c})" for t in program.tensors),
             code="kernel_own",
-            hint='the extent "channels", an input x and an output y of it, int8; everything else is a parameter',
+            hint='the extent "channels"; x, or x and other, and an output y of it, int8; all else is a parameter',
         )
 
 
@@ -78,8 +85,10 @@ def _made(program: KernelProgram, values: Mapping[str, int]) -> OwnKernel:
     body = "\n".join(lines(bound, REF))
     identity = zlib.crc32(body.encode()) >> 1
     if identity not in MADE:
-        for x in (-128, 127):
-            meaning.run(bound, {}, {"x": np.full(values["channels"], x, np.int8)})
-        head = f"static void pixel_{identity:x}(const int8_t *x, int8_t *y) {{"
-        MADE[identity] = OwnKernel(identity, values["channels"], f"/* {program.name} */\n{head}\n{body}\n}}\n")
+        channels, inputs = values["channels"], [t.name for t in program.tensors if not t.written]
+        for ends in itertools.product((-128, 127), repeat=len(inputs)):
+            meaning.run(bound, {}, {x: np.full(channels, end, np.int8) for x, end in zip(inputs, ends, strict=True)})
+        head = f"static void pixel_{identity:x}(const int8_t *x, const int8_t *other, int8_t *y) {{"
+        function = f"/* {program.name} */\n{head}\n  (void)x, (void)other; /* whatever is read */\n{body}\n}}\n"
+        MADE[identity] = OwnKernel(identity, channels, len(inputs), function)
     return MADE[identity]

@@ -169,7 +169,7 @@ def own(site: Site) -> RowOp:
     """An operator of described.DESCRIBED, over the last dimension."""
     rows, described = _last_dimension(site), DESCRIBED[site.op.type]
     numbers = {"channels": rows.c, **(described.numbers(site) or {})}
-    return _row_op(site, Kind.OWN, (rows,), rows, param=described.identify(numbers))
+    return _row_op(site, Kind.OWN, (rows,) * described.operands, rows, param=described.identify(numbers))
 
 
 def arg_max(site: Site) -> RowOp:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from tflm_memopt.model.graph import ABSENT, Graph, Op, Tensor, TensorId
+from tflm_memopt.ops.described import DESCRIBED
 from tflm_memopt.ops.rowop import Rows
 
 EXPLICIT_PADDING = "explicit_padding"
@@ -129,12 +130,13 @@ class Site:
     @property
     def activations(self) -> tuple[Tensor, ...]:
         """What is read at run time: the first operand; of CONCATENATION all, of GATHER the indices; of ADD and the like
-        both, or the one that is no constant.
+        both, or the one that is no constant; what a user describes.
         """
         if self.op.type in TWO_OPERANDS:
             both = self.input(0), self.input(1)
             return tuple(t for t in both if not t.constant) or both
-        every = range(len(self.op.inputs)) if self.op.type in EVERY_OPERAND else (0,)
+        own = DESCRIBED.get(self.op.type)
+        every = range(len(self.op.inputs) if self.op.type in EVERY_OPERAND else own.operands if own else 1)
         return tuple(self.input(k) for k in {"BATCH_MATMUL": (0, 1), "GATHER": (1,)}.get(self.op.type, every))
 
     @property

@@ -8,12 +8,13 @@
 extern "C" {
 #endif
 
-/* Makes a pixel of a pixel; it keeps no state, and y must not overlap x. */
-typedef void tmo_own_pixel(const int8_t *x, int8_t *y);
+/* Makes a pixel of a pixel, or of two; of one, other is NULL. It keeps no state, and y must not overlap them. */
+typedef void tmo_own_pixel(const int8_t *x, const int8_t *other, int8_t *y);
 
 typedef struct {
   uint32_t identity; /* of what it computes: a program names it */
-  uint32_t channels; /* of both pixels */
+  uint32_t channels; /* of all pixels */
+  uint32_t operands; /* 1 or 2 */
   tmo_own_pixel *pixel;
 } tmo_own_kernel;
 

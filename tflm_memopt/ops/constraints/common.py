@@ -16,6 +16,7 @@ from tflm_memopt.ops.constraints.base import (
     scale_fault,
     two_scales,
 )
+from tflm_memopt.ops.described import DESCRIBED
 from tflm_memopt.ops.site import EVERY_OPERAND, VARIABLES, Site, natural_rows
 
 
@@ -29,6 +30,14 @@ def operands(*, least: int, most: int) -> Constraint:
         return None if complete else f"{len(given)} inputs, {len(site.op.outputs)} outputs"
 
     return hint(RECONVERT)(count_of_operands)
+
+
+@hint("describe that form, too")
+def own_operands(site: Site) -> str | None:
+    """It must have as many operands as its own description reads"""
+    least = DESCRIBED[site.op.type].operands
+    given = sum(site.tensor(k) is not None for k in range(least))
+    return None if given == least and len(site.op.outputs) == 1 else f"{given} inputs, {len(site.op.outputs)} outputs"
 
 
 def options(*names: str) -> Constraint:

@@ -1,0 +1,33 @@
+"""`--describe FILE.py`: operators of the user's own, for the command that follows."""
+
+from __future__ import annotations
+
+import runpy
+from pathlib import Path
+
+from tflm_memopt.errors import UsageError
+from tflm_memopt.files import read_file
+from tflm_memopt.ops.described import DESCRIBED
+
+NAME = "described"
+"""Its __name__: what stands behind `if __name__ == "__main__":` is not run."""
+
+
+def run(file: Path) -> None:
+    """Runs a file that describes operators. Raises UsageError where it fails, or describes none."""
+    read_file(file)
+    before = dict(DESCRIBED)
+    try:
+        runpy.run_path(str(file), run_name=NAME)
+    except Exception as error:
+        hint = f"python {file} says where"
+        raise UsageError(
+            f"{file} fails: {type(error).__name__}: {error}", code="describe_failed", where="--describe", hint=hint
+        ) from error
+    if before == DESCRIBED:
+        raise UsageError(
+            f"{file} describes no operator that the library lacks",
+            code="describe_nothing",
+            where="--describe",
+            hint="@operator(NAME, numbers) of tflm_memopt.ops.own: docs/own-operator.md",
+        )
