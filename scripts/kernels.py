@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from tflm_memopt.kernels.descriptions import elementwise
 from tflm_memopt.kernels.descriptions.activations import log_softmax, lookup, softmax
-from tflm_memopt.kernels.descriptions.elementwise import add
+from tflm_memopt.kernels.descriptions.elementwise import add, packed_add, packed_add_within
 from tflm_memopt.kernels.descriptions.packed import packed_conv, packed_depthwise, windows
 from tflm_memopt.kernels.descriptions.pixels import (
     average_pool_pixel,
@@ -22,7 +22,7 @@ from tflm_memopt.kernels.descriptions.pixels import (
     mean_pixel,
 )
 from tflm_memopt.kernels.descriptions.rows import arg_max, resize_bilinear
-from tflm_memopt.kernels.instructions import REF, RVV
+from tflm_memopt.kernels.instructions import DSP, MVE, REF, RVV
 from tflm_memopt.kernels.language import KernelProgram
 from tflm_memopt.kernels.rewrites import jam, scheduled, unroll, vectorise
 from tflm_memopt.kernels.write_c import function, library_function, operands_struct
@@ -150,6 +150,51 @@ FILES: Mapping[str, tuple[ForAnyCore, ...]] = {
     ),
 }
 """tmo_described_NAME.c, and the kernels in it."""
+SCALES = {
+    "n": "n", "y": "out", "half": "tmo_half(scales) ? b : a", "other": "tmo_half(scales) ? a : b",
+    "factor_half": "1 << tmo_half_shift(scales + 4 * tmo_half(scales))",
+    "offset_half": "-op->input_zero_point[tmo_half(scales)] * factor_half",
+    "factor_other": "1 << scales[4 - 4 * tmo_half(scales)]",
+    "offset_other": "-op->input_zero_point[1 - tmo_half(scales)] * factor_other",
+    "scale_other": "(int32_t)((uint32_t)scales[5 - 4 * tmo_half(scales)] >> 1)",
+    "right_other": "scales[7 - 4 * tmo_half(scales)]",
+    "scale_out": "(int32_t)((uint32_t)scales[8] >> 1)", "right_out": "scales[10]",
+    "zero_out": "op->output_zero_point", "low": "op->act_min", "high": "op->act_max",
+}  # fmt: skip
+"""Of a packed addition: left shift, m2, c, e of both operands, m2, c, e of the output."""
+ADDITION = (
+    "void tmo_packed_add(const int8_t *a, const int8_t *b, int8_t *out, uint32_t n, const int32_t *scales, "
+    "const tmo_op *op)"
+)
+ARM = """\
+/* Kernels from descriptions (docs/kernel-language.md), for Cortex-M's DSP extension and for Helium. Written by
+ * scripts/kernels.py. */
+#include "tmo/packed.h"
+
+"""
+ARM_END = """
+#endif
+
+#if TMO_RUNS_DSP
+void tmo_add_packed(const tmo_kernel *k, const tmo_window *window, int8_t *out) {
+  tmo_packed_add(window->pixels[0], window->pixels[1], out, k->out_width * k->out_channels, k->bias, k->op);
+}
+#endif
+
+typedef int tmo_described_arm_is_not_empty; /* ISO C wants something in every file */
+"""
+
+
+def _arm() -> str:
+    """Hosts, which run programs for both, have what is for the DSP extension, whose instructions are C there."""
+    lanes, fours = scheduled(packed_add_within, [vectorise("i")]), scheduled(packed_add, [jam("i", 4)])
+    clamped = "tmo_packed_clamp(op, out, n);"
+    return "\n".join([
+        f"{ARM}#if TMO_CORE_MVE\n", MVE.head, library_function(lanes, MVE, ADDITION, SCALES.__getitem__),
+        "#elif TMO_RUNS_DSP\n", DSP.head, library_function(fours, DSP, ADDITION, SCALES.__getitem__, clamped).rstrip(),
+    ]) + f"\n{ARM_END}"  # fmt: skip
+
+
 HEADER = """\
 /* Kernels from descriptions (docs/kernel-language.md). Written by scripts/kernels.py. Internal. */
 #ifndef TMO_DESCRIBED_H_
@@ -207,6 +252,7 @@ def written() -> dict[Path, str]:
             library_function(one.kernel, REF, one.head.format(one.name), one.given.__getitem__) for one in kernels
         )
         files[f"src/tmo_described_{name}.c"] = ANY_CORE + "\n".join(functions)
+    files["src/tmo_described_arm.c"] = _arm()
     return {LIBRARY / name: text for name, text in files.items()}
 
 

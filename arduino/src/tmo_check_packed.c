@@ -123,5 +123,6 @@ bool tmo_check_packed_add(const tmo_checker *c, const tmo_operation *o) {
   for (uint32_t i = 0; i < 8; i += 4) {
     if (scales[i] < 0 || scales[i] > TMO_MAX_ADD_SHIFT || !check_scales(scales + i + 1, 1)) return false;
   }
-  return check_scales(scales + 8, 1);
+  const int32_t *const half = scales + 4 * tmo_half(scales);
+  return half[1] == INT32_MIN && tmo_half_shift(half) >= 0 && check_scales(scales + 8, 1);
 }

@@ -83,7 +83,7 @@ tmo_status tmo_fire_mve_add(const tmo_run_state *run, const tmo_op *op) {
   const tmo_tensor *const out = &tmo_tensors(run->program)[op->output];
   int8_t *const pixel = output_of(run, out);
   const int32_t *const scales = (const int32_t *)tmo_constant(run->program, op->bias);
-  tmo_mve_add(pixel_at(run, &first, y, x), pixel_at(run, &second, y, x), pixel, out->channels, scales, op);
+  tmo_packed_add(pixel_at(run, &first, y, x), pixel_at(run, &second, y, x), pixel, out->channels, scales, op);
   return TMO_OK;
 }
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import runpy
 from collections.abc import Mapping
 from functools import cache
@@ -11,12 +12,13 @@ import pytest
 from conftest import ROOT
 from cores.core import CORES, in_spike, missing_tools
 from cores.described import Call, run
-from kernels_cases import SCHEDULES, draw, draw_packed, laid_out, vectorised
+from kernels_cases import SCHEDULES, draw, draw_addition, draw_packed, laid_out, vectorised
 
 from tflm_memopt.kernels import meaning
 from tflm_memopt.kernels.build import Builder, kernel
 from tflm_memopt.kernels.descriptions import elementwise
 from tflm_memopt.kernels.descriptions.activations import log_softmax
+from tflm_memopt.kernels.descriptions.elementwise import packed_add, packed_add_within
 from tflm_memopt.kernels.descriptions.pixels import average_pool_pixel, max_pool_pixel, mean_pixel
 from tflm_memopt.kernels.descriptions.rows import arg_max, resize_bilinear
 from tflm_memopt.kernels.instructions import DSP, MVE, REF, RVV, RVV_INSTRUCTIONS, Instruction, InstructionTable
@@ -29,12 +31,13 @@ from tflm_memopt.kernels.language import (
     KernelProgram,
     Load,
     Memory,
+    Operand,
     Reg,
     Statement,
     Store,
     Type,
 )
-from tflm_memopt.kernels.rewrites import scheduled, vectorise
+from tflm_memopt.kernels.rewrites import jam, scheduled, vectorise
 from tflm_memopt.ops.bound import BOUND, SUMMED
 
 pytestmark = [
@@ -178,7 +181,7 @@ def test_each_packed_instruction_does_what_its_op_means(table: InstructionTable)
     """Seen through a sum of products with other weights for each lane."""
     assert table.packed
     rng = np.random.default_rng(5)
-    rows = [row for row in table.instructions if "v" in "".join((row.to, *row.takes))]
+    rows = [row for row in table.instructions if re.search("v8|v16", "".join((row.to, *row.takes)))]
     made = []
     for number, row in enumerate(rows):
         program = one_packed(number, row)
@@ -188,6 +191,56 @@ def test_each_packed_instruction_does_what_its_op_means(table: InstructionTable)
     outcomes = run(made, table)
     assert [row.text for row, ran in zip(rows, outcomes, strict=True) if ran.wrong] == []
     assert len(rows) == {"dsp": 4, "mve": 2}[table.name]
+
+
+@pytest.mark.parametrize("table", [DSP, MVE], ids=lambda table: table.name)
+def test_each_instruction_of_a_word_does_what_its_op_means(table: InstructionTable) -> None:
+    """Of lanes of 32 bits, or the scalars' own; sums with a product's upper half, and whatever saturates."""
+    rng = np.random.default_rng(13)
+    scalar = {row.op: row for row in reversed(table.instructions) if row.to == "s"}  # the first of each
+    wide = [row for row in table.instructions if row.to == "v32"]
+    rows = [scalar[op] for op in ("high_add", "clip8", "sign", "mul_add")] if table is DSP else wide
+    made = []
+    for number, row in enumerate(rows):
+        program = one_word(number, row, lanes=table is MVE)
+        arrays = {f"x{k}": rng.integers(-128, 128, 37).astype(np.int8) for k, _ in enumerate(row.takes)}
+        values = {"n": 37, "scalar": 5 if "shift" in row.op else 1700000000}
+        made.append(Call(program, values, arrays, meaning.run(program, values, arrays)))
+    outcomes = run(made, table)
+    assert [row.text for row, ran in zip(rows, outcomes, strict=True) if ran.wrong] == []
+    assert len(rows) == {"dsp": 4, "mve": 9}[table.name]
+
+
+def one_word(number: int, row: Instruction, *, lanes: bool) -> KernelProgram:
+    """y[i] = a byte of what an instruction makes of raised bytes."""
+
+    def describe(b: Builder) -> None:
+        (n,) = b.extents("n")
+        (scalar,) = b.parameters("scalar")
+        y = b.output("y", Type.INT8, n)
+        x = [b.ram(f"x{k}", Type.INT8, n) for k, _ in enumerate(row.takes)]
+        with b.loop("i", n) as i:
+            operands: list[Operand] = [scalar for _ in row.takes]
+            for k, shape in enumerate(row.takes):
+                if shape != "s" or not lanes:
+                    numbers = Index.of(0x1234567), scalar
+                    operands[k] = b.compute("mul_add", Type.INT32, b.ram_load(x[k], i), *numbers)
+            made = b.compute(row.op, Type.INT32, *operands)
+            mixed = b.compute("mul_add", Type.INT32, made, Index.of(0x40000003), Index.of(77))
+            b.ram_store(y, b.clamp(mixed, (Index.of(-100), Index.of(100))), i)
+
+    describe.__name__ = f"word{number}"
+    return scheduled(kernel(row.text)(describe), [vectorise("i")] if lanes else [])
+
+
+def test_packed_additions_have_the_same_bytes() -> None:
+    """What scripts/kernels.py writes for Cortex-M, with any number of bytes left over."""
+    for one, step, table in ((packed_add, jam("i", 4), DSP), (packed_add_within, vectorise("i"), MVE)):
+        made = []
+        for seed in range(12):
+            values, arrays = draw_addition(one, seed)
+            made.append(Call(step(one), values, arrays, meaning.run(one, values, arrays)))
+        assert not [ran for ran in run(made, table) if ran.wrong]
 
 
 def one_packed(number: int, row: Instruction) -> KernelProgram:

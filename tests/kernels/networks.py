@@ -179,6 +179,9 @@ def _combination(rng: Generator, kind: Kind) -> dict[str, Any]:
         return scaling(rng, KINDS[kind].scales or 1, 0.02)
     param, gain = (7, 2.0**-19) if kind is Kind.SQUARED_DIFFERENCE else (20, 2.0**-19)
     left, out = scaling(rng, 2, 0.3), scaling(rng, 1, gain)
+    if kind is Kind.ADD:  # the operand of the greater scale: by exactly 1/2
+        greater = int(np.argmax(np.ldexp(left["multipliers"], left["shifts"])))
+        left["multipliers"][greater], left["shifts"][greater] = 1 << 30, 0
     return {"param": param, **{name: np.concatenate((left[name], out[name])) for name in ("multipliers", "shifts")}}
 
 

@@ -30,6 +30,7 @@ from tflm_memopt.runtime import host, regions
 
 FAMILIES = [family for family in Family if family is not Family.GENERIC]
 SEEDS = range(examples(400))
+INT32_MIN = -(1 << 31)
 NAMES = {Kind.CONV: ("CONV", "DENSE"), Kind.DEPTHWISE: ("DEPTHWISE",), Kind.ADD: ("ADD",)}
 """What the names of a kind's packings end with."""
 
@@ -60,7 +61,7 @@ def test_operator(family: Family, kind: Kind) -> None:
 
 
 def with_half(op: ProgramOp, operand: int) -> ProgramOp:
-    """As the converter scales the operand of the greater scale: by exactly 1/2."""
+    """Another one, too, or both."""
     assert op.multipliers is not None and op.shifts is not None
     multipliers, shifts = op.multipliers.copy(), op.shifts.copy()
     multipliers[operand], shifts[operand] = 1 << 30, 0
@@ -161,6 +162,24 @@ def test_a_program_for_vectors_has_no_others_packings() -> None:
             assert host.check(pack(dataclasses.replace(add, target=Family.RVV)), [18, 18], [18]) is host.Status.OP
             done += 1
     assert done
+
+
+def test_an_addition_without_an_operand_that_is_shifted_alone_is_refused() -> None:
+    """Damaged: whose scales no TFLM makes; and one whose shift goes to the right."""
+    rng = np.random.default_rng(0)
+    op, out = networks.operator(rng, Kind.ADD, (0, 1), (3, 3, 2), 2)
+    program = packed(lower(single(op, (3, 3, 2), out), [], set(), rng), Family.DSP).program
+    (add,) = program.ops
+    assert add.packed and add.packed.scales is not None
+    assert host.check(pack(program), [18, 18], [18]) is host.Status.OK
+    for at, value in ((1, 3 << 30), (3, 22)):
+        scales = add.packed.scales.copy()
+        for operand in (0, 4):
+            if scales[1 + operand] == INT32_MIN:
+                scales[at + operand] = np.int32(value - (1 << 32 if value >> 31 else 0))
+        damaged = dataclasses.replace(add, packed=dataclasses.replace(add.packed, scales=scales))
+        changed = dataclasses.replace(program, ops=(damaged,))
+        assert host.check(pack(changed), [18, 18], [18]) is host.Status.OP
 
 
 def test_windows_of_3x3() -> None:

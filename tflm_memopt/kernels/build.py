@@ -178,6 +178,10 @@ class Builder:
         x = self.compute("max", Type.INT8, x, span[0])
         return self.compute("min", Type.INT8, x, span[1])
 
+    def scale_right(self, value: Reg, multiplier: Operand, zero: Operand, right: Operand) -> Reg:
+        """Value * multiplier / 2^(31 + right) + zero, as TFLM rounds it twice."""
+        return self.compute("scale_right", Type.INT32, value, multiplier, zero, right)
+
     def clamp(self, value: Reg, span: tuple[Index, Index], kind: Type = Type.INT8) -> Reg:
         """To [low, high], as an int8 or another type that holds them."""
         x = self.compute("max", Type.INT32, value, span[0])

@@ -6,7 +6,7 @@ which a core has no instruction are expanded into those that it has (rewrites.py
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from tflm_memopt.errors import KernelError
@@ -69,6 +69,11 @@ class PackedUnit:
     and the rest is done by scalars."""
     last_load: str = ""
     """As `load`, in the last turn: lanes that are not there are 0."""
+    store: str = ""
+    """A statement: `{v}` to `{p}` and what follows."""
+    last_store: str = ""
+    each: PackedUnit | None = None
+    """For loops whose turns are apart from each other: all vectors are of 32 bits there, whatever is loaded."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,6 +128,7 @@ SCALAR = (
     _scalar("shift_left", "(int32_t)((uint32_t){a} << {b})"),
     _scalar("shift_left_saturated", "tmo_shift_saturated({a}, (uint32_t){b})"),
     _scalar("shift_right", "({a} >> {b})"),
+    _scalar("sign", "({a} >> 31)", 1),
     _scalar("and", "({a} & {b})"),
     _scalar("less", "({a} < {b})"),
     _scalar("select", "({a} ? {b} : {c})", 3),
@@ -133,6 +139,7 @@ SCALAR = (
     _scalar("rescale", "tmo_rescale({a}, {b}, {c})", 3),
     _scalar("round_shift", "tmo_round_shift({a}, (uint32_t){b})"),
     _scalar("dot", "(int32_t)((uint32_t){d} + (uint32_t){a} * (uint32_t){b})"),
+    _scalar("mul_add", "(int32_t)((uint32_t){a} * (uint32_t){b} + (uint32_t){c})", 3),
 )
 """C, and the fixed point of tmo/fixed.h."""
 
@@ -266,7 +273,55 @@ def add_less(one: Compute, prefix: str) -> Sequence[Compute]:
     ]
 
 
+def _temporaries(one: Compute, prefix: str, *names: str) -> Iterator[Reg]:
+    """As wide as its result."""
+    return (replace(one.to, name=f"{prefix}{name}") for name in names)
+
+
+def scale_by_high_product(one: Compute, prefix: str) -> Sequence[Compute]:
+    """A product, less 1 where the value is negative, and a shift that rounds halves up."""
+    x, multiplier, zero, right = one.operands
+    sign, product, moved, scaled = _temporaries(one, prefix, "sign", "product", "moved", "scaled")
+    parts = [
+        Compute("sign", sign, (x,)),
+        Compute("high_mul", product, (x, multiplier)),
+        Compute("add", moved, (product, sign)),
+    ]
+    if zero == Index.of(0):
+        return [*parts, Compute("shift_right_rounded", one.to, (moved, right))]
+    return [
+        *parts,
+        Compute("shift_right_rounded", scaled, (moved, right)),
+        Compute("add", one.to, (scaled, zero)),
+    ]
+
+
+def scale_by_high_sum(one: Compute, prefix: str) -> Sequence[Compute]:
+    """A sum with the upper half of a product: x * m / 2^31 is x + x * m2 / 2^32, m2 = 2 * m - 2^32. Half of what the
+    shift loses, and the zero point, are in the sum already.
+    """
+    x, multiplier, zero, right = one.operands
+    sign, total, moved, product = _temporaries(one, prefix, "sign", "total", "moved", "product")
+    twice, point, odd, raised, half = (
+        Reg(f"{prefix}{n}", Type.INT32) for n in ("twice", "point", "odd", "raised", "half")
+    )
+    return [
+        Compute("shift_left", twice, (multiplier, Index.of(1))),
+        Compute("shift_left", point, (zero, Index.of(1))),
+        Compute("add", odd, (point, Index.of(1))),
+        Compute("shift_left", raised, (odd, right)),
+        Compute("shift_right", half, (raised, Index.of(1))),
+        Compute("sign", sign, (x,)),
+        Compute("add", total, (x, half)),
+        Compute("add", moved, (total, sign)),
+        Compute("high_add", product, (moved, x, twice)),
+        Compute("shift_right", one.to, (product, right)),
+    ]
+
+
 DSP_INSTRUCTIONS = (
+    _scalar("clip8", "tmo_saturated_byte({a})", 1),
+    _scalar("high_add", "tmo_high_add({a}, {b}, {c})", 3),
     Instruction("copy", "v16", ("s",), "pkhbt {d}, {a}, {a}, lsl #16", second="pkhbt {d}, {a}, {a}, lsl #16"),
     Instruction("copy", "v16", ("v8",), "sxtb16 {d}, {a}", second="sxtb16 {d}, {a}, ror #8"),
     Instruction("add", "v16", ("v16", "v8"), "sxtab16 {d}, {a}, {b}", second="sxtab16 {d}, {a}, {b}, ror #8"),
@@ -275,21 +330,22 @@ DSP_INSTRUCTIONS = (
 """Armv7E-M, A7.7: four bytes in a register, or bytes 0 and 2 of them as int16 in one, and 1 and 3 in another."""
 DSP = InstructionTable(
     "dsp",
-    (*SCALAR, *DSP_INSTRUCTIONS),
-    {"sub": add_less, "dot_across": widen_first},
+    (*DSP_INSTRUCTIONS, *SCALAR),
+    {"sub": add_less, "dot_across": widen_first, "scale_right": scale_by_high_sum},
     packed=PackedUnit(4, {"v8": "int32_t", "v16": "int32_t"}, "tmo_word({p})", pairs=("v16",), assembly=True),
-    head="""\
-#include <string.h>
-
-static inline int32_t tmo_word(const int8_t *p) {
-  int32_t word;
-  memcpy(&word, p, sizeof word);
-  return word;
-}
-""",
+    head='#include "tmo/dsp.h"\n',
 )
 """Cortex-M4, M7, M33."""
 MVE_INSTRUCTIONS = (
+    Instruction("copy", "v32", ("v32",), "{a}"),
+    Instruction("add", "v32", ("v32", "v32"), "vaddq_s32({a}, {b})"),
+    Instruction("add", "v32", ("v32", "s"), "vaddq_n_s32({a}, {b})"),
+    Instruction("max", "v32", ("v32", "s"), "vmaxq_s32({a}, vdupq_n_s32({b}))"),
+    Instruction("min", "v32", ("v32", "s"), "vminq_s32({a}, vdupq_n_s32({b}))"),
+    Instruction("mul_add", "v32", ("v32", "s", "s"), "vmlasq_n_s32({a}, vdupq_n_s32({b}), {c})"),
+    Instruction("high_mul", "v32", ("v32", "s"), "vqrdmulhq_n_s32({a}, {b})"),
+    Instruction("sign", "v32", ("v32",), "vshrq_n_s32({a}, 31)"),
+    Instruction("shift_right_rounded", "v32", ("v32", "s"), "vrshlq_n_s32({a}, -{b})"),
     Instruction("dot_across", "s", ("v8", "v8"), "vmladavaq_s8({d}, {a}, {b})"),
     Instruction("sum_across", "s", ("v8",), "vaddvaq_s8({d}, {a})"),
 )
@@ -297,13 +353,22 @@ MVE_INSTRUCTIONS = (
 MVE = InstructionTable(
     "mve",
     (*SCALAR, *MVE_INSTRUCTIONS),
-    {},
+    {"scale_right": scale_by_high_product},
     packed=PackedUnit(
         16,
         {"v8": "int8x16_t"},
         "vldrbq_s8({p})",
         last="const mve_pred16_t there = vctp8q({left});",
         last_load="vldrbq_z_s8({p}, there)",
+        each=PackedUnit(
+            4,
+            {"v32": "int32x4_t"},
+            "vldrbq_s32({p})",
+            last="const mve_pred16_t there = vctp32q({left});",
+            last_load="vldrbq_z_s32({p}, there)",
+            store="vstrbq_s32({p}, {v});",
+            last_store="vstrbq_p_s32({p}, {v}, there);",
+        ),
     ),
     head="#include <arm_mve.h>\n",
 )

@@ -71,6 +71,13 @@ def shift_right_rounded(x: Ints, exponent: Ints) -> Ints:
     return shifted
 
 
+def scale_right(x: Ints, multiplier: Ints, zero: Ints, right: Ints) -> Ints:
+    """X * multiplier / 2^(31 + right) + zero, the product and what is shifted rounded: TFLM's two roundings, where the
+    shift is to the right.
+    """
+    return shift_right_rounded(wrap32(high_mul(x, multiplier) + (x >> 31)), right) + zero
+
+
 def clip(x: Ints, bits: int) -> Ints:
     """To what so many bits hold."""
     return np.clip(x, -(1 << bits - 1), (1 << bits - 1) - 1)
@@ -84,6 +91,7 @@ OPS: Mapping[str, Callable[..., Ints]] = {
     "max": np.maximum,
     "min": np.minimum,
     "and": np.bitwise_and,
+    "sign": lambda a: a >> 31,
     "shift_left": lambda a, e: a << e,
     "shift_right": lambda a, e: a >> e,
     "shift_right_rounded": shift_right_rounded,
@@ -99,13 +107,16 @@ OPS: Mapping[str, Callable[..., Ints]] = {
     "select": select,
     "round_shift": round_shift,
     "rescale": rescale,
+    "scale_right": scale_right,
+    "mul_add": lambda a, b, c: a * b + c,
+    "high_add": lambda a, b, c: a + ((b * c + (np.int64(1) << 31)) >> 32),
     "dot": lambda total, a, b: total + a * b,
     "dot_across": lambda total, a, b: total + np.sum(a * b, keepdims=True),
     "sum_across": lambda total, a: total + np.sum(a, keepdims=True),
 }
 """What each op makes of its operands, before it is wrapped; those of OWN get their own register first."""
 OWN = ("dot", "dot_across", "sum_across")
-SHIFTS = ("shift_left", "shift_left_saturated", "shift_right", "shift_right_rounded", "round_shift")
+SHIFTS = ("shift_left", "shift_left_saturated", "shift_right", "shift_right_rounded", "round_shift", "scale_right")
 LONGEST_SHIFT = 31
 
 

@@ -16,6 +16,7 @@ from tflm_memopt.kernels.language import (
     Array,
     Compute,
     For,
+    Free,
     Index,
     KernelProgram,
     Load,
@@ -26,6 +27,7 @@ from tflm_memopt.kernels.language import (
     Type,
     When,
     statements,
+    within,
 )
 from tflm_memopt.kernels.registers import assign
 from tflm_memopt.kernels.rewrites import expand, scheduled
@@ -35,7 +37,27 @@ ELEMENT_BITS = 8
 
 def for_target(kernel: KernelProgram, table: InstructionTable) -> KernelProgram:
     """With the ops that the target lacks made of those that it has."""
+    if table.packed and table.packed.each:
+        kernel = replace(kernel, body=tuple(_words(one) for one in kernel.body))
     return scheduled(kernel, [expand(op, into) for op, into in table.lacks.items()])
+
+
+def _words(one: Statement, *, inside: bool = False) -> Statement:
+    """Vectors of loops whose turns are apart have lanes of 32 bits."""
+
+    def wide(reg: Reg) -> Reg:
+        return replace(reg, type=Type.INT32) if reg.along else reg
+
+    if isinstance(one, (For, When)):
+        inside = inside or (isinstance(one, For) and one.vector and not one.rest)
+        return within(one, lambda body: [_words(s, inside=inside) for s in body])
+    if not inside or isinstance(one, Free):
+        return one
+    if isinstance(one, Store):
+        return replace(one, value=wide(one.value))
+    if isinstance(one, Load):
+        return replace(one, to=wide(one.to))
+    return replace(one, to=wide(one.to), operands=tuple(wide(o) if isinstance(o, Reg) else o for o in one.operands))
 
 
 def operands_struct(kernel: KernelProgram) -> str:
@@ -68,8 +90,12 @@ def function(kernel: KernelProgram, table: InstructionTable, ending: str = "") -
     return about + library_function(kernel, table, head, lambda name: f"o->{name}")
 
 
-def library_function(kernel: KernelProgram, table: InstructionTable, head: str, given: Callable[[str], str]) -> str:
-    """A function that has another head. given: of each extent, parameter and tensor, the expression that is it."""
+def library_function(
+    kernel: KernelProgram, table: InstructionTable, head: str, given: Callable[[str], str], ends: str = ""
+) -> str:
+    """A function that has another head. given: of each extent, parameter and tensor, the expression that is it; ends:
+    a statement behind it all.
+    """
     kernel = for_target(kernel, table)
     body = "\n".join(lines(kernel, table))
     named = {t.name: f"{_pointer(kernel, t)}const" for t in kernel.tensors if not t.values}
@@ -79,7 +105,7 @@ def library_function(kernel: KernelProgram, table: InstructionTable, head: str, 
         begins.append(f"static const {own.type.c} {own.name}[] = {{{', '.join(map(str, own.values))}}};")
     used = {name: kind for name, kind in named.items() if re.search(rf"\b{name}\b", body) and given(name) != name}
     begins += [f"{kind} {name} = {given(name)};" for name, kind in used.items()]
-    whole = "\n".join([*(f"  {line}" for line in begins), body])
+    whole = "\n".join([*(f"  {line}" for line in begins), body, *([f"  {ends}"] if ends else [])])
     return f"{head} {{\n{whole}\n}}\n"
 
 
@@ -122,6 +148,12 @@ class Writer:
     """Bits that the vector unit is set to; 0: not known."""
     last: bool = False
     """In a turn that may lack lanes."""
+    each: PackedUnit | None = None
+    """In a loop whose lanes are apart."""
+    moving: dict[str, str] = field(default_factory=dict)
+    """Names of pointers to what a loop takes next, by where they begin."""
+    moved_by: str = ""
+    """Its variable."""
 
     def say(self, line: str) -> None:
         self.lines.append("  " * self.depth + line)
@@ -144,8 +176,11 @@ class Writer:
         if one.vector and self.table.vectors:
             self.vector_loop(one, self.table.vectors)
             return
-        if one.vector and one.rest and self.table.packed:
-            self.packed_loop(one, self.table.packed)
+        if one.vector and self.table.packed:
+            if one.rest:
+                self.packed_loop(one, self.table.packed)
+            else:
+                self.each_loop(one, self.table.packed.each)
             return
         if one.step > 1:
             self.stepped(one, one.step)
@@ -206,8 +241,66 @@ class Writer:
         self._block(f"if ({one.var} < {one.extent}) {{", one.body, unit.last.format(left=f"{one.extent} - {one.var}"))
         self.last = False
 
+    def each_loop(self, one: For, unit: PackedUnit | None) -> None:
+        """The same where lanes are apart: what is left is done with lanes left out."""
+        if unit is None or not self._may_move(one):
+            raise KernelError(
+                f"{self.table.name} has no loop over '{one.var}' by lanes",
+                code="kernel_lanes",
+                hint="loads and stores side by side, and what is computed in between",
+            )
+        self.each = unit
+        self._moving_blocks(one, unit.lanes, lambda left: self._last(one, unit, left))
+        self.each = None
+
+    def _last(self, one: For, unit: PackedUnit, left: str) -> None:
+        self.last = True
+        self._block(f"if ({left} > 0) {{", one.body, unit.last.format(left=left))
+        self.last = False
+
+    def _may_move(self, one: For) -> bool:
+        """Whether all that is in a loop is loads and stores side by side, and what is computed of them."""
+        alone = not any(isinstance(s, (For, When)) for s in one.body)
+        taken = [s for s in one.body if isinstance(s, (Load, Store))]
+        plain = all(s.tensor.offset(s.at).slope(one.var) == Index.of(1) and not s.tensor.pointers for s in taken)
+        used = (o.names for s in one.body if isinstance(s, Compute) for o in s.operands if isinstance(o, Index))
+        return alone and plain and not any(one.var in names for names in used)
+
+    def _moving_blocks(self, one: For, step: int, rest: Callable[[str], None]) -> None:
+        """Turns by pointers that move, and what is left of them."""
+        self.moving, self.moved_by = {}, one.var
+        for s in one.body:
+            if isinstance(s, (Load, Store)) and (key := self._moves(s.tensor, s.at)[0]) not in self.moving:
+                self.moving[key] = f"{s.tensor.name}_{len(self.moving)}"
+                const = "" if isinstance(s, Store) else "const "
+                self.say(f"{const}{s.tensor.type.c} *{self.moving[key]} = &{key};")
+        extent = f"({one.extent})" if len(one.extent.terms) > 1 else f"{one.extent}"
+        self._block(self._turns(one, f"{extent} / {step}", step), one.body)
+        rest(f"{extent} % {step}")
+        self.moving = {}
+
+    def _turns(self, one: For, turns: str, step: int) -> str:
+        left = f"{one.var}_left"
+        moves = "".join(f", {name} += {step}" for name in self.moving.values())
+        return f"for (uint32_t {left} = {turns}; {left} > 0; --{left}{moves}) {{"
+
+    def _moves(self, tensor: Array, at: Sequence[Index]) -> tuple[str, int]:
+        """Where a pointer begins that moves, and how far from it an element is."""
+        first = tensor.offset(at).put(self.moved_by, 0)
+        further = first.at(dict.fromkeys(first.names, 0))
+        return f"{tensor.name}[{first - further}]", further
+
+    def _element(self, tensor: Array, at: Sequence[Index], by: Reg | None = None) -> str:
+        if not self.moving:
+            return _element(tensor, at, by)
+        key, further = self._moves(tensor, at)
+        return f"{self.moving[key]}[{further}]"
+
     def stepped(self, one: For, step: int) -> None:
         """Turns of so many at once, and the rest of them one by one."""
+        if self.table.packed and self._may_move(one):
+            self._moving_blocks(one, step, lambda left: self._block(self._turns(one, left, 1), one.rest))
+            return
         kept = self._kept((*one.body, *one.rest))
         self.say(f"uint32_t {one.var} = 0;")
         for head, body in (
@@ -230,19 +323,24 @@ class Writer:
 
     def load(self, one: Load) -> None:
         if one.to.along and self.table.packed:
-            load = self.table.packed.last_load if self.last else self.table.packed.load
-            self._packed(one.to, load.format(p=f"&{_element(one.tensor, one.at)}"))
+            unit = self.each or self.table.packed
+            load = unit.last_load if self.last else unit.load
+            self._packed(one.to, load.format(p=f"&{self._element(one.tensor, one.at)}"))
             return
         if not one.to.along or not self.table.vectors:
-            element = _element(one.tensor, one.at, one.by)
+            element = self._element(one.tensor, one.at, one.by)
             wide = f"tmo_int{ELEMENT_BITS * one.tensor.type.value}_at(&{element})"
             self._set(one.to, wide if _anywhere(one.tensor) else element)
             return
         self._memory("l", one.to, one)
 
     def store(self, one: Store) -> None:
+        if one.value.along and self.each:
+            text = self.each.last_store if self.last else self.each.store
+            self.say(text.format(p=f"&{self._element(one.tensor, one.at)}", v=one.value.name))
+            return
         if not one.value.along or not self.table.vectors:
-            element = _element(one.tensor, one.at)
+            element = self._element(one.tensor, one.at)
             wide = f"tmo_put_int{ELEMENT_BITS * one.tensor.type.value}(&{element}, {one.value.name});"
             narrow = f"{element} = ({one.tensor.type.c}){one.value.name};"
             self.say(wide if _anywhere(one.tensor) else narrow)
@@ -286,7 +384,8 @@ class Writer:
         return f"_{part}" if unit and shape_of(operand) in unit.pairs else ""
 
     def _packed(self, to: Reg, value: str) -> None:
-        kind = self.table.packed.types.get(shape_of(to), "int32_t") if self.table.packed else "int32_t"
+        unit = self.each or self.table.packed
+        kind = unit.types.get(shape_of(to), "int32_t") if unit else "int32_t"
         if to.name in self.declared:
             self.say(f"{to.name} = {value};")
         else:

@@ -161,12 +161,14 @@ def is_addition(op: RowOp) -> str | None:
 
 
 def addition_in_range(op: RowOp) -> str | None:
-    """Shifts must be -22 to -1, but that of an operand whose scale is exactly 1/2; multipliers at least 2**30"""
+    """An operand's scale must be exactly 1/2; other shifts must be -22 to -1, multipliers at least 2**30"""
     if op.shifts is None or op.multipliers is None:
         return "no scales"
-    halves = (op.shifts == 0) & (op.multipliers == HALF) & (np.arange(3) < 2)
-    right = (op.shifts <= -1) & (op.shifts >= -MOST_SHIFT) & (op.multipliers >= HALF)
-    wrong = ~(halves | right)
+    operands = np.arange(3) < 2
+    halves = (op.shifts == 0) & (op.multipliers == HALF) & operands
+    lost = (op.multipliers == HALF) & (op.shifts <= -op.param) & operands
+    right = (op.shifts <= -1) & (op.shifts >= -MOST_SHIFT) & (op.multipliers >= HALF) & ~lost
+    wrong = ~(halves | right) if halves.any() else ~halves
     return f"multiplier {op.multipliers[wrong][0]}, shift {op.shifts[wrong][0]}" if wrong.any() else None
 
 

@@ -65,7 +65,7 @@ enum {
    * weights: for each sixteen channels, int32_t[16] biases; for each tap, up to an even number, int8_t[16] weights; int32_t[16] m, [16] -e. All
    * but the weights of channels c + (0, 4, 8, 12, 2, 6, 10, 14, 1, 5, 9, 13, 3, 7, 11, 15). 4-aligned. */
   TMO_PACKING_MVE_DEPTHWISE = 4,
-  /* ADD, for both targets. An operand whose scale is exactly 1/2, which has no right shift, is shifted to the left once more instead.
+  /* ADD, for both targets. An operand whose scale is exactly 1/2, as one is at least, has no right shift: it is shifted to the left once more instead.
    * bias: int32_t left shift, m2, c, e of operand 0, of operand 1; m2, c, e of the output. c of an operand is that of zero point 0. */
   TMO_PACKING_DSP_ADD = 5,
   /* CONV of single pixels in rows of one pixel, from a multiple of 8 channels to an even number of at least 4: TMO_PACKING_DSP_CONV without

@@ -139,7 +139,13 @@ tmo_kernel_s8 tmo_conv_rvv_row;
 /* DEPTHWISE, TMO_PACKING_RVV_DEPTHWISE: output pixels side by side; the taps of pixel p at taps[i] + p * step. */
 void tmo_depthwise_rvv(const tmo_kernel *k, const int8_t *const *taps, int8_t *out, uint32_t pixels, uint32_t step);
 
-tmo_kernel_s8 tmo_add_packed; /* ADD, TMO_PACKING_DSP_ADD */
+/* ADD, TMO_PACKING_DSP_ADD: n elements, each of which is written when it has been read. */
+void tmo_packed_add(const int8_t *a, const int8_t *b, int8_t *out, uint32_t n, const int32_t *scales, const tmo_op *op);
+tmo_kernel_s8 tmo_add_packed;
+
+/* The operand whose scale is a shift alone, as 1/2 is: that with the greater scale, or any of two that are alike; and its bits, to the left. */
+static inline uint32_t tmo_half(const int32_t *scales) { return scales[1] == INT32_MIN ? 0 : 1; }
+static inline int32_t tmo_half_shift(const int32_t *scale) { return scale[0] - scale[3] - 1; }
 
 /* DEPTHWISE, packed for any of them. */
 tmo_kernel_s8 tmo_depthwise_packed_row, tmo_depthwise_packed_pixel;
@@ -147,9 +153,6 @@ tmo_kernel_s8 tmo_depthwise_packed_row, tmo_depthwise_packed_pixel;
 /* The bytes, 4 at least, of four pixels, those of pixel p at from + p * step, to a tile of four; gives its next column. Values that fill up a
  * quad are any. */
 int16_t *tmo_dsp_widen_4(const int8_t *from, uint32_t step, int16_t *tile, uint32_t bytes);
-
-/* n elements, a multiple of 4, at least 4, of an addition without a range. */
-void tmo_dsp_add(const int8_t *a, const int8_t *b, int8_t *out, uint32_t n, const int32_t *scales, const int8_t *zeros);
 
 /* The core: `pairs` pairs of output channels of 1..4 pixels. tile: value i of pixel p, in the packing's order, at
  * tile[(i / 2 * pixels + p) * 2 + i % 2]; values: a multiple of 8. */
@@ -221,9 +224,6 @@ void tmo_mve_take(int8_t *to, const tmo_mve_window *window);
 
 /* n bytes, at least one. */
 void tmo_mve_fill(int8_t *to, int8_t value, uint32_t n);
-
-/* n elements, at least one, of an addition with these scales, each of which is written when it has been read. */
-void tmo_mve_add(const int8_t *a, const int8_t *b, int8_t *out, uint32_t n, const int32_t *scales, const tmo_op *op);
 
 /* Adds n pixels side by side to sums of their channels: what pooling does in C elsewhere. */
 void tmo_mve_add_pixels(int32_t *sums, const int8_t *pixels, uint32_t channels, uint32_t n);

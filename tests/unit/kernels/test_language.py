@@ -10,19 +10,20 @@ from itertools import product
 import numpy as np
 import pytest
 from conftest import ROOT
-from kernels_cases import SCHEDULES, draw, draw_packed, laid_out, vectorised
+from kernels_cases import SCHEDULES, draw, draw_addition, draw_packed, laid_out, vectorised
 
 from tflm_memopt.errors import KernelError
 from tflm_memopt.kernels.access import accesses, distance, footprint, segments, survives
 from tflm_memopt.kernels.build import Builder, kernel
 from tflm_memopt.kernels.descriptions.activations import lookup, softmax
 from tflm_memopt.kernels.descriptions.dense import dense
+from tflm_memopt.kernels.descriptions.elementwise import packed_add, packed_add_within
 from tflm_memopt.kernels.descriptions.packed import packed_conv, packed_depthwise, windows
 from tflm_memopt.kernels.descriptions.pixels import conv_pixel, depthwise_pixel
 from tflm_memopt.kernels.descriptions.windows import bottleneck_without_add, conv, inverted_bottleneck
 from tflm_memopt.kernels.instructions import DSP, ESP32S3, MVE, REF, RVV, InstructionTable, VectorUnit
 from tflm_memopt.kernels.language import Compute, For, Index, KernelProgram, Reg, Type, statements
-from tflm_memopt.kernels.meaning import run
+from tflm_memopt.kernels.meaning import rescale, run, scale_right
 from tflm_memopt.kernels.registers import assign
 from tflm_memopt.kernels.rewrites import Rewrite, distribute, jam, reduce, relayout, scheduled, unroll, vectorise
 from tflm_memopt.kernels.write_c import for_target, function
@@ -152,6 +153,34 @@ def test_products_may_be_summed_up_across_lanes(table: InstructionTable, name: s
     sums = [s for s in statements(lowered.body) if isinstance(s, Compute) and s.op.endswith("_across")]
     assert sums and all(table.instruction(s).takes for s in sums)
     assert len(seen) > 2
+
+
+@pytest.mark.parametrize(
+    ("kernel", "step", "table"),
+    [(packed_add_within, vectorise("i"), MVE), (packed_add, jam("i", 4), DSP)],
+    ids=["mve", "dsp"],
+)
+def test_packed_additions_are_what_is_described(kernel: KernelProgram, step: Rewrite, table: InstructionTable) -> None:
+    """One of the operands is shifted alone, as TFLM's arithmetic comes to; scales are those of the core."""
+    lowered = for_target(step(kernel), table)
+    seen: set[int] = set()
+    for seed, lanes in enumerate((1, 3, 4, 16)):
+        values, arrays = draw_addition(kernel, seed)
+        expected = run(kernel, values, arrays)["y"]
+        assert np.array_equal(run(lowered, values, arrays, lanes)["y"], expected)
+        seen |= set(expected.tolist())
+    assert len(seen) > 20
+    rows = [table.instruction(s) for s in statements(lowered.body) if isinstance(s, Compute)]
+    assert {row.op for row in rows} >= ({"high_add"} if table is DSP else {"high_mul", "shift_right_rounded"})
+
+
+def test_scales_to_the_right_are_two_roundings() -> None:
+    """One of them is rescale()'s, where no bit is lost to the left."""
+    rng = np.random.default_rng(9)
+    x, multiplier = rng.integers(-(1 << 30), 1 << 30, 4000), rng.integers(1 << 30, 1 << 31, 4000)
+    x[:100] = np.arange(-50, 50)
+    right = rng.integers(1, 31, 4000)
+    assert np.array_equal(scale_right(x, multiplier, np.int64(0), right), rescale(x, multiplier, -right))
 
 
 # ---- refusals ----
@@ -306,6 +335,15 @@ def test_squares_may_be_summed_up_across_lanes() -> None:
     given = {"x": np.arange(-5, 6, dtype=np.int8)}
     for lanes in (1, 4, 16):
         assert run(scheduled(squared, [reduce("i")]), {"n": 11, "zero": 2}, given, lanes)["y"] == 154
+
+
+def test_lanes_that_a_table_has_no_loop_for() -> None:
+    def describe(b: Builder, n: Index) -> None:
+        x, y = b.ram("x", Type.INT8, n), b.output("y", Type.INT8, n)
+        with b.loop("i", n) as i:
+            b.ram_store(y, b.compute("max", Type.INT8, b.ram_load(x, i), i), i)
+
+    refused("kernel_lanes", lambda: function(vectorise("i")(described(describe)), MVE))
 
 
 def test_a_target_of_which_no_c_is_written() -> None:

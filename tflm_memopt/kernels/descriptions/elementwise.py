@@ -43,6 +43,47 @@ def add(b: Builder) -> None:
         b.ram_free(other, i)
 
 
+def _packed_add(*, limited: bool) -> Callable[[Builder], None]:
+    """ADD, of whose operands one has a scale of 1/2: it is that of the other or greater, and the sum is scaled by it.
+    limited: to a range; else to all of int8.
+    """
+
+    def describe(b: Builder) -> None:
+        (n,) = b.extents("n")
+        half, other, y = b.ram("half", Type.INT8, n), b.ram("other", Type.INT8, n), b.output("y", Type.INT8, n)
+
+        def raised(x: Array, name: str, i: Index) -> Reg:
+            """Less its zero point."""
+            numbers = b.parameters(f"factor_{name}", f"offset_{name}")
+            return b.compute("mul_add", INT32, b.ram_load(x, i), *numbers)
+
+        def scaled(value: Reg, name: str, zero: Operand) -> Reg:
+            multiplier, right = b.parameters(f"scale_{name}", f"right_{name}")
+            return b.scale_right(value, multiplier, zero, right)
+
+        with b.loop("i", n) as i:
+            total = b.compute(
+                "add", INT32, raised(half, "half", i), scaled(raised(other, "other", i), "other", Index.of(0))
+            )
+            total = scaled(total, "out", *b.parameters("zero_out"))
+            if limited:
+                low, high = b.parameters("low", "high")
+                value = b.clamp(total, (low, high))
+            else:
+                value = b.compute("clip8", Type.INT8, total)
+            b.ram_store(y, value, i)
+            b.ram_free(half, i)
+            b.ram_free(other, i)
+
+    return describe
+
+
+packed_add = kernel("y = saturate(requantise(half + requantise(other)))", "packed_add")(_packed_add(limited=False))
+packed_add_within = kernel("y = clamp(requantise(half + requantise(other)))", "packed_add_within")(
+    _packed_add(limited=True)
+)
+
+
 def _each(b: Builder, combine: Callable[[Reg, Reg], Reg], kind: Type = Type.INT8) -> None:
     """Two operands, of which any may be repeated: from pixel to pixel and from channel to channel are so many elements,
     or none.

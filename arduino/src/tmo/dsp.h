@@ -1,0 +1,45 @@
+/* What Cortex-M's DSP extension does in one instruction, and the same in C. Internal. */
+#ifndef TMO_DSP_H_
+#define TMO_DSP_H_
+
+#include <string.h>
+
+#include "build.h"
+#include "fixed.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Four bytes, at any address. */
+static inline int32_t tmo_word(const int8_t *from) {
+  int32_t word;
+  memcpy(&word, from, sizeof word);
+  return word;
+}
+
+/* total + round(a * b / 2^32), halves up. */
+static TMO_ALWAYS_INLINE int32_t tmo_high_add(int32_t total, int32_t a, int32_t b) {
+#if TMO_CORE_DSP
+  __asm__("smmlar %0, %1, %2, %0" : "+r"(total) : "r"(a), "r"(b));
+  return total;
+#else
+  return tmo_wrapping_add(total, (int32_t)(((int64_t)a * b + ((int64_t)1 << 31)) >> 32));
+#endif
+}
+
+/* To what a byte holds. */
+static TMO_ALWAYS_INLINE int32_t tmo_saturated_byte(int32_t x) {
+#if TMO_CORE_DSP
+  __asm__("ssat %0, #8, %1" : "=r"(x) : "r"(x));
+  return x;
+#else
+  return tmo_clamp(x, INT8_MIN, INT8_MAX);
+#endif
+}
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* TMO_DSP_H_ */
