@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import NamedTuple
 
-from tflm_memopt.kernels.descriptions import elementwise
+from tflm_memopt.kernels.descriptions import elementwise, packed_arm
 from tflm_memopt.kernels.descriptions.activations import log_softmax, lookup, softmax
 from tflm_memopt.kernels.descriptions.elementwise import add, packed_add, packed_add_within
 from tflm_memopt.kernels.descriptions.packed import packed_conv, packed_depthwise, windows
@@ -172,27 +172,84 @@ ARM = """\
 #include "tmo/packed.h"
 
 """
-ARM_END = """
+ARM_END = (
+    """
 #endif
 
 #if TMO_RUNS_DSP
+
 void tmo_add_packed(const tmo_kernel *k, const tmo_window *window, int8_t *out) {
   tmo_packed_add(window->pixels[0], window->pixels[1], out, k->out_width * k->out_channels, k->bias, k->op);
 }
+
+#endif
+""",
+    """\
 #endif
 
 typedef int tmo_described_arm_is_not_empty; /* ISO C wants something in every file */
-"""
+""",
+)
+
+
+CONV_HEAD = "void {}(const int8_t *bytes, uint32_t step, const int8_t *weights, const tmo_mve_job *job)"
+DIRECT_HEAD = (
+    "void {}(const int8_t *bytes, const int8_t *weights, const int32_t *scales, int8_t *out, uint32_t values, uint32_t "
+)
+CONV = {
+    "x": "bytes", "y": "job->out", "w": "weights", "scales": "job->scales",
+    "fours": "job->channels / 4", "turns": "job->turns", "apart": "(int32_t)step", "next_out": "(int32_t)job->step",
+    "zero_out": "job->zero", "low": "job->least", "high": "job->most",
+}  # fmt: skip
+WORDS = "(const int16_t *)(const void *)"
+DIRECT = {"x": "bytes", "y": "out", "w": f"{WORDS}weights", "fours": "values / 4"}
+FOURS = {
+    "bias": "constants", "both": f"{WORDS}(constants + 4)", "third": f"{WORDS}(constants + 8)",
+    "scales": "constants + 4 + 6 * turns", "words": "(int32_t)(16 + 6 * turns)",
+}  # fmt: skip
+SIXTEENS = {
+    "bias": "constants", "w": "(const int8_t *)(constants + 16)", "words": "(int32_t)(48 + (taps + 1) / 2 * 8)",
+    "multipliers": "constants + 16 + (taps + 1) / 2 * 8", "shifts": "multipliers + 16",
+    "zero_out": "range[0]", "low": "range[1]", "high": "range[2]",
+}  # fmt: skip
+IN_C = (
+    ForAnyCore(
+        "tmo_dsp_pairs_in_c", packed_arm.dsp_pairs, {"w": f"{WORDS}weights", "twos": "values / 2"},
+        "void {}(uint32_t pixels, const int16_t *tile, const int8_t *weights, const int32_t *scales, int8_t *y, "
+        "uint32_t values, uint32_t pairs, int32_t step)",
+    ),
+    ForAnyCore(
+        "tmo_dsp_direct", packed_arm.dsp_direct, DIRECT | {"groups": "pairs", "ways": "1"}, DIRECT_HEAD + "pairs)"
+    ),
+    ForAnyCore(
+        "tmo_dsp_dense", packed_arm.dsp_direct, DIRECT | {"groups": "triples", "ways": "3"}, DIRECT_HEAD + "triples)"
+    ),
+    ForAnyCore(
+        "tmo_dsp_depthwise_in_c", packed_arm.dsp_depthwise, FOURS,
+        "void {}(const int8_t *const *x, const int32_t *constants, int8_t *y, uint32_t turns, uint32_t fours, "
+        "int32_t first)",
+    ),
+    ForAnyCore("tmo_mve_conv_1", packed_arm.mve_conv, CONV | {"pixels": "1"}, CONV_HEAD),
+    ForAnyCore("tmo_mve_conv_2", packed_arm.mve_conv, CONV | {"pixels": "2 * job->pairs"}, CONV_HEAD),
+    ForAnyCore(
+        "tmo_mve_depthwise_in_c", packed_arm.mve_depthwise, SIXTEENS,
+        "void {}(const int8_t *const *x, const int32_t *constants, int8_t *y, uint32_t taps, uint32_t sixteens, "
+        "uint32_t fours, int32_t first, const int8_t *range)",
+    ),
+)  # fmt: skip
+"""Of hosts, what the cores have in assembly."""
 
 
 def _arm() -> str:
     """Hosts, which run programs for both, have what is for the DSP extension, whose instructions are C there."""
     lanes, fours = scheduled(packed_add_within, [vectorise("i")]), scheduled(packed_add, [jam("i", 4)])
     clamped = "tmo_packed_clamp(op, out, n);"
+    twins = (library_function(t.kernel, DSP, t.head.format(t.name), lambda n, t=t: t.given.get(n, n)) for t in IN_C)
     return "\n".join([
         f"{ARM}#if TMO_CORE_MVE\n", MVE.head, library_function(lanes, MVE, ADDITION, SCALES.__getitem__),
         "#elif TMO_RUNS_DSP\n", DSP.head, library_function(fours, DSP, ADDITION, SCALES.__getitem__, clamped).rstrip(),
-    ]) + f"\n{ARM_END}"  # fmt: skip
+        f"{ARM_END[0]}\n#if TMO_TWINS\n", *twins, ARM_END[1],
+    ])  # fmt: skip
 
 
 HEADER = """\

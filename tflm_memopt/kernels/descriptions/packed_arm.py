@@ -28,6 +28,12 @@ def _scale(b: Builder, scales: Array, *at: Index) -> tuple[Reg, Reg, Reg]:
     return doubled, constant, right
 
 
+def _clamped(b: Builder, total: Reg, multiplier: Reg, shift: Reg, zero: Index, span: tuple[Index, Index]) -> Reg:
+    """A sum scaled by a multiplier and a shift to the right, which is a negative one to the left."""
+    right = b.compute("sub", INT32, Index.of(0), shift)
+    return b.clamp(b.scale_right(total, multiplier, zero, right), span)
+
+
 class Pair:
     """Channels A and B, whose weights are one number, 256 * B + A: the sum by A's byte, and the sum by all."""
 
@@ -97,9 +103,9 @@ def dsp_depthwise(b: Builder) -> None:
 def mve_conv(b: Builder) -> None:
     """Fours of channels: sixteen values of each, by turns; biases, multipliers, shifts to the left, which are none."""
     pixels, fours, turns = b.extents("pixels", "fours", "turns")
-    apart, step, zero_out, low, high = b.parameters("apart", "step", "zero_out", "low", "high")
+    apart, next_out, zero_out, low, high = b.parameters("apart", "next_out", "zero_out", "low", "high")
     x = b.ram("x", INT8, pixels, turns, 16, strides=(apart, Index.of(16)))
-    y = b.output("y", INT8, pixels, fours, 4, strides=(step, Index.of(4)))
+    y = b.output("y", INT8, pixels, fours, 4, strides=(next_out, Index.of(4)))
     w, scales = b.flash("w", INT8, fours, turns, 4, 16), b.flash("scales", INT32, fours, 3, 4)
     with b.loop("f", fours) as f, b.loop("c", 4) as c, b.loop("p", pixels) as p:
         total = b.flash_load(scales, f, Index.of(0), c)
@@ -116,9 +122,15 @@ def mve_depthwise(b: Builder) -> None:
     """
     taps, reach, sixteens, fours = b.extents("taps", "reach", "sixteens", "fours")
     first, words, zero_out, low, high = b.parameters("first", "words", "zero_out", "low", "high")
-    x, y = b.rows("x", INT8, taps, reach), b.output("y", INT8, sixteens, fours, 2, 2, strides=(Index.of(16), Index.of(4), Index.of(2)))
+    x, y = (
+        b.rows("x", INT8, taps, reach),
+        b.output("y", INT8, sixteens, fours, 2, 2, strides=(Index.of(16), Index.of(4), Index.of(2))),
+    )
     w = b.flash("w", INT8, sixteens, taps, fours, 2, 2, strides=(words * 4, *map(Index.of, (16, 4, 2))))
-    constants = (b.flash(n, INT32, sixteens, 2, 2, fours, strides=(words, *map(Index.of, (8, 4)))) for n in ("bias", "multipliers", "shifts"))
+    constants = (
+        b.flash(n, INT32, sixteens, 2, 2, fours, strides=(words, *map(Index.of, (8, 4))))
+        for n in ("bias", "multipliers", "shifts")
+    )
     bias, multipliers, shifts = constants
     with b.loop("g", sixteens) as g, b.loop("k", fours) as k, b.loop("v", 2) as v, b.loop("u", 2) as u:
         total, at = b.flash_load(bias, g, u, v, k), first + g * 16 + k * 4 + v * 2 + u
@@ -126,9 +138,3 @@ def mve_depthwise(b: Builder) -> None:
             b.dot(total, b.ram_load(x, t, at), b.flash_load(w, g, t, k, v, u))
         scale = b.flash_load(multipliers, g, u, v, k), b.flash_load(shifts, g, u, v, k)
         b.ram_store(y, _clamped(b, total, *scale, zero_out, (low, high)), g, k, v, u)
-
-
-def _clamped(b: Builder, total: Reg, multiplier: Reg, shift: Reg, zero: Index, span: tuple[Index, Index]) -> Reg:
-    """A sum scaled by a multiplier and a shift to the right, which is a negative one to the left."""
-    right = b.compute("sub", INT32, Index.of(0), shift)
-    return b.clamp(b.scale_right(total, multiplier, zero, right), span)
