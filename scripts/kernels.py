@@ -6,7 +6,7 @@ python scripts/kernels.py
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
@@ -240,13 +240,23 @@ IN_C = (
 """Of hosts, what the cores have in assembly."""
 
 
+def _given(expressions: Given) -> Callable[[str], str]:
+    """The others are arguments of their names."""
+    return lambda name: expressions.get(name, name)
+
+
+ADD_PIXELS = "void tmo_mve_add_pixels(int32_t *sums, const int8_t *x, uint32_t channels, uint32_t n)"
+
+
 def _arm() -> str:
     """Hosts, which run programs for both, have what is for the DSP extension, whose instructions are C there."""
     lanes, fours = scheduled(packed_add_within, [vectorise("i")]), scheduled(packed_add, [jam("i", 4)])
+    sums = scheduled(packed_arm.add_pixels, [vectorise("c", group=4)])
     clamped = "tmo_packed_clamp(op, out, n);"
-    twins = (library_function(t.kernel, DSP, t.head.format(t.name), lambda n, t=t: t.given.get(n, n)) for t in IN_C)
+    twins = (library_function(t.kernel, DSP, t.head.format(t.name), _given(t.given)) for t in IN_C)
     return "\n".join([
         f"{ARM}#if TMO_CORE_MVE\n", MVE.head, library_function(lanes, MVE, ADDITION, SCALES.__getitem__),
+        library_function(sums, MVE, ADD_PIXELS, str),
         "#elif TMO_RUNS_DSP\n", DSP.head, library_function(fours, DSP, ADDITION, SCALES.__getitem__, clamped).rstrip(),
         f"{ARM_END[0]}\n#if TMO_TWINS\n", *twins, ARM_END[1],
     ])  # fmt: skip

@@ -67,6 +67,40 @@ void tmo_packed_add(const int8_t *a, const int8_t *b, int8_t *out, uint32_t n, c
   }
 }
 
+void tmo_mve_add_pixels(int32_t *sums, const int8_t *x, uint32_t channels, uint32_t n) {
+  int32_t *sums_0 = &sums[0];
+  const int8_t *x_1 = &x[0];
+  for (uint32_t c_left = channels / 16; c_left > 0; --c_left, sums_0 += 16, x_1 += 16) {
+    int32x4_t r1_0 = vldrwq_s32(&sums_0[0]);
+    int32x4_t r1_1 = vldrwq_s32(&sums_0[4]);
+    int32x4_t r1_2 = vldrwq_s32(&sums_0[8]);
+    int32x4_t r1_3 = vldrwq_s32(&sums_0[12]);
+    for (uint32_t p = 0; p < n; ++p) {
+      int32x4_t r2_0 = vldrbq_s32(&x_1[channels * p]);
+      int32x4_t r2_1 = vldrbq_s32(&x_1[4 + channels * p]);
+      int32x4_t r2_2 = vldrbq_s32(&x_1[8 + channels * p]);
+      int32x4_t r2_3 = vldrbq_s32(&x_1[12 + channels * p]);
+      r1_0 = vaddq_s32(r1_0, r2_0);
+      r1_1 = vaddq_s32(r1_1, r2_1);
+      r1_2 = vaddq_s32(r1_2, r2_2);
+      r1_3 = vaddq_s32(r1_3, r2_3);
+    }
+    vstrwq_s32(&sums_0[0], r1_0);
+    vstrwq_s32(&sums_0[4], r1_1);
+    vstrwq_s32(&sums_0[8], r1_2);
+    vstrwq_s32(&sums_0[12], r1_3);
+  }
+  for (uint32_t c_left = channels % 16; c_left > 0; c_left = c_left > 4 ? c_left - 4 : 0, sums_0 += 4, x_1 += 4) {
+    const mve_pred16_t there = vctp32q(c_left);
+    int32x4_t r1 = vldrwq_z_s32(&sums_0[0], there);
+    for (uint32_t p = 0; p < n; ++p) {
+      int32x4_t r2 = vldrbq_z_s32(&x_1[channels * p], there);
+      r1 = vaddq_s32(r1, r2);
+    }
+    vstrwq_p_s32(&sums_0[0], r1, there);
+  }
+}
+
 #elif TMO_RUNS_DSP
 
 #include "tmo/dsp.h"

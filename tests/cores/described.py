@@ -108,7 +108,13 @@ def _case(number: int, call: Call, table: InstructionTable) -> str:
         name, c = f"{tensor.name}_{number}", tensor.type.c
         if tensor.name in call.arrays:
             values = ", ".join(map(str, call.arrays[tensor.name].reshape(-1).tolist()))
-            lines.append(f"static const {c} {name}[] = {{{values}}};")
+            goes_on = tensor.name in call.expected
+            lines.append(f"static {'' if goes_on else 'const '}{c} {name}[] = {{{values}}};")
+            if goes_on:
+                values = ", ".join(map(str, call.expected[tensor.name].reshape(-1).tolist()))
+                lines.append(f"static const {c} {name}_expected[] = {{{values}}};")
+                size = tensor.elements.at(call.values)
+                checks.append(f"  for (uint32_t i = 0; i < {size}; ++i) wrong += {name}[i] != {name}_expected[i];")
             if tensor.pointers:
                 rows, apart = tensor.shape[0].at(call.values), tensor.strides[0].at(call.values)
                 lines.append(f"static const {c} *{name}_rows[{rows}];")

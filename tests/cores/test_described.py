@@ -16,7 +16,7 @@ from kernels_cases import SCHEDULES, draw, draw_addition, draw_packed, laid_out,
 
 from tflm_memopt.kernels import meaning
 from tflm_memopt.kernels.build import Builder, kernel
-from tflm_memopt.kernels.descriptions import elementwise
+from tflm_memopt.kernels.descriptions import elementwise, packed_arm
 from tflm_memopt.kernels.descriptions.activations import log_softmax
 from tflm_memopt.kernels.descriptions.elementwise import packed_add, packed_add_within
 from tflm_memopt.kernels.descriptions.pixels import average_pool_pixel, max_pool_pixel, mean_pixel
@@ -241,6 +241,23 @@ def test_packed_additions_have_the_same_bytes() -> None:
             values, arrays = draw_addition(one, seed)
             made.append(Call(step(one), values, arrays, meaning.run(one, values, arrays)))
         assert not [ran for ran in run(made, table) if ran.wrong]
+
+
+def test_pixels_are_added_up_by_lanes() -> None:
+    """Four registers at once, then one, then some of its lanes."""
+    sums = scheduled(packed_arm.add_pixels, [vectorise("c", group=4)])
+    made = []
+    for seed, channels in enumerate((1, 4, 7, 16, 37, 64)):
+        rng = np.random.default_rng(seed)
+        values = {"n": 1 + seed, "channels": channels}
+        arrays = {
+            "x": rng.integers(-128, 128, (1 + seed, channels)),
+            "sums": rng.integers(-(1 << 20), 1 << 20, channels),
+        }
+        expected = meaning.run(packed_arm.add_pixels, values, arrays)
+        assert np.array_equal(expected["sums"], arrays["sums"] + arrays["x"].sum(axis=0))
+        made.append(Call(sums, values, arrays, expected))
+    assert not [ran for ran in run(made, MVE) if ran.wrong]
 
 
 def one_packed(number: int, row: Instruction) -> KernelProgram:

@@ -7,7 +7,7 @@ which a core has no instruction are expanded into those that it has (rewrites.py
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from tflm_memopt.errors import KernelError
 from tflm_memopt.kernels.language import Compute, Index, Operand, Reg, Type
@@ -58,8 +58,8 @@ class PackedUnit:
     """Bytes that are taken at once."""
     types: Mapping[str, str]
     """C's, of each shape."""
-    load: str
-    """An expression: so many bytes from `{p}` on."""
+    load: Mapping[Type, str]
+    """An expression for each type of elements: so many from `{p}` on."""
     pairs: tuple[str, ...] = ()
     """Shapes that are two registers."""
     assembly: bool = False
@@ -67,11 +67,11 @@ class PackedUnit:
     last: str = ""
     """What the last turn begins with, where lanes can be left out, with `{left}` elements there; empty: they cannot,
     and the rest is done by scalars."""
-    last_load: str = ""
+    last_load: Mapping[Type, str] = field(default_factory=dict)
     """As `load`, in the last turn: lanes that are not there are 0."""
-    store: str = ""
+    store: Mapping[Type, str] = field(default_factory=dict)
     """A statement: `{v}` to `{p}` and what follows."""
-    last_store: str = ""
+    last_store: Mapping[Type, str] = field(default_factory=dict)
     each: PackedUnit | None = None
     """For loops whose turns are apart from each other: all vectors are of 32 bits there, whatever is loaded."""
 
@@ -332,7 +332,9 @@ DSP = InstructionTable(
     "dsp",
     (*DSP_INSTRUCTIONS, *SCALAR),
     {"sub": add_less, "dot_across": widen_first, "scale_right": scale_by_high_sum},
-    packed=PackedUnit(4, {"v8": "int32_t", "v16": "int32_t"}, "tmo_word({p})", pairs=("v16",), assembly=True),
+    packed=PackedUnit(
+        4, {"v8": "int32_t", "v16": "int32_t"}, {Type.INT8: "tmo_word({p})"}, pairs=("v16",), assembly=True
+    ),
     head='#include "tmo/dsp.h"\n',
 )
 """Cortex-M4, M7, M33."""
@@ -357,17 +359,17 @@ MVE = InstructionTable(
     packed=PackedUnit(
         16,
         {"v8": "int8x16_t"},
-        "vldrbq_s8({p})",
+        {Type.INT8: "vldrbq_s8({p})"},
         last="const mve_pred16_t there = vctp8q({left});",
-        last_load="vldrbq_z_s8({p}, there)",
+        last_load={Type.INT8: "vldrbq_z_s8({p}, there)"},
         each=PackedUnit(
             4,
             {"v32": "int32x4_t"},
-            "vldrbq_s32({p})",
+            {Type.INT8: "vldrbq_s32({p})", Type.INT32: "vldrwq_s32({p})"},
             last="const mve_pred16_t there = vctp32q({left});",
-            last_load="vldrbq_z_s32({p}, there)",
-            store="vstrbq_s32({p}, {v});",
-            last_store="vstrbq_p_s32({p}, {v}, there);",
+            last_load={Type.INT8: "vldrbq_z_s32({p}, there)", Type.INT32: "vldrwq_z_s32({p}, there)"},
+            store={Type.INT8: "vstrbq_s32({p}, {v});", Type.INT32: "vstrwq_s32({p}, {v});"},
+            last_store={Type.INT8: "vstrbq_p_s32({p}, {v}, there);", Type.INT32: "vstrwq_p_s32({p}, {v}, there);"},
         ),
     ),
     head="#include <arm_mve.h>\n",

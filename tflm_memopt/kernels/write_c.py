@@ -154,6 +154,10 @@ class Writer:
     """Names of pointers to what a loop takes next, by where they begin."""
     moved_by: str = ""
     """Its variable."""
+    inner: frozenset[str] = frozenset()
+    """Those of the loops in it."""
+    parts: int = 1
+    """Registers that a vector of it has."""
 
     def say(self, line: str) -> None:
         self.lines.append("  " * self.depth + line)
@@ -242,37 +246,46 @@ class Writer:
         self.last = False
 
     def each_loop(self, one: For, unit: PackedUnit | None) -> None:
-        """The same where lanes are apart: what is left is done with lanes left out."""
+        """The same where lanes are apart, `group` registers of them: what is left is done with lanes left out."""
         if unit is None or not self._may_move(one):
             raise KernelError(
                 f"{self.table.name} has no loop over '{one.var}' by lanes",
                 code="kernel_lanes",
                 hint="loads and stores side by side, and what is computed in between",
             )
-        self.each = unit
-        self._moving_blocks(one, unit.lanes, lambda left: self._last(one, unit, left))
+        self.each, self.parts = unit, one.group or 1
+        self._moving_blocks(one, unit.lanes * self.parts, lambda left: self._last(one, unit, left))
         self.each = None
 
     def _last(self, one: For, unit: PackedUnit, left: str) -> None:
-        self.last = True
-        self._block(f"if ({left} > 0) {{", one.body, unit.last.format(left=left))
+        several, self.last, self.parts = self.parts > 1, True, 1
+        head, first = f"if ({left} > 0) {{", unit.last.format(left=left)
+        if several:
+            name = f"{one.var}_left"
+            fewer = f"{name} = {name} > {unit.lanes} ? {name} - {unit.lanes} : 0{self._step(unit.lanes)}"
+            head, first = f"for (uint32_t {name} = {left}; {name} > 0; {fewer}) {{", unit.last.format(left=name)
+        self._block(head, one.body, first)
         self.last = False
 
     def _may_move(self, one: For) -> bool:
         """Whether all that is in a loop is loads and stores side by side, and what is computed of them."""
-        alone = not any(isinstance(s, (For, When)) for s in one.body)
-        taken = [s for s in one.body if isinstance(s, (Load, Store))]
+        within_it = list(statements(one.body))
+        alone = not any(isinstance(s, When) or (isinstance(s, For) and (s.vector or s.rest)) for s in within_it)
+        taken = [s for s in within_it if isinstance(s, (Load, Store))]
         plain = all(s.tensor.offset(s.at).slope(one.var) == Index.of(1) and not s.tensor.pointers for s in taken)
-        used = (o.names for s in one.body if isinstance(s, Compute) for o in s.operands if isinstance(o, Index))
+        used = (o.names for s in within_it if isinstance(s, Compute) for o in s.operands if isinstance(o, Index))
         return alone and plain and not any(one.var in names for names in used)
 
     def _moving_blocks(self, one: For, step: int, rest: Callable[[str], None]) -> None:
         """Turns by pointers that move, and what is left of them."""
+        within_it = list(statements(one.body))
         self.moving, self.moved_by = {}, one.var
-        for s in one.body:
+        self.inner = frozenset(s.var for s in within_it if isinstance(s, For))
+        stored = {s.tensor.name for s in within_it if isinstance(s, Store)}
+        for s in within_it:
             if isinstance(s, (Load, Store)) and (key := self._moves(s.tensor, s.at)[0]) not in self.moving:
                 self.moving[key] = f"{s.tensor.name}_{len(self.moving)}"
-                const = "" if isinstance(s, Store) else "const "
+                const = "" if s.tensor.name in stored else "const "
                 self.say(f"{const}{s.tensor.type.c} *{self.moving[key]} = &{key};")
         extent = f"({one.extent})" if len(one.extent.terms) > 1 else f"{one.extent}"
         self._block(self._turns(one, f"{extent} / {step}", step), one.body)
@@ -281,20 +294,22 @@ class Writer:
 
     def _turns(self, one: For, turns: str, step: int) -> str:
         left = f"{one.var}_left"
-        moves = "".join(f", {name} += {step}" for name in self.moving.values())
-        return f"for (uint32_t {left} = {turns}; {left} > 0; --{left}{moves}) {{"
+        return f"for (uint32_t {left} = {turns}; {left} > 0; --{left}{self._step(step)}) {{"
 
-    def _moves(self, tensor: Array, at: Sequence[Index]) -> tuple[str, int]:
-        """Where a pointer begins that moves, and how far from it an element is."""
+    def _step(self, step: int) -> str:
+        return "".join(f", {name} += {step}" for name in self.moving.values())
+
+    def _moves(self, tensor: Array, at: Sequence[Index]) -> tuple[str, Index]:
+        """Where a pointer begins that moves, and how far from it an element is: in loops inside, too."""
         first = tensor.offset(at).put(self.moved_by, 0)
-        further = first.at(dict.fromkeys(first.names, 0))
+        further = Index(tuple(term for term in first.terms if not term[1] or self.inner & {*term[1]}))
         return f"{tensor.name}[{first - further}]", further
 
-    def _element(self, tensor: Array, at: Sequence[Index], by: Reg | None = None) -> str:
+    def _element(self, tensor: Array, at: Sequence[Index], by: Reg | None = None, part: int = 0) -> str:
         if not self.moving:
             return _element(tensor, at, by)
         key, further = self._moves(tensor, at)
-        return f"{self.moving[key]}[{further}]"
+        return f"{self.moving[key]}[{further + part * (self.each.lanes if self.each else 0)}]"
 
     def stepped(self, one: For, step: int) -> None:
         """Turns of so many at once, and the rest of them one by one."""
@@ -322,9 +337,14 @@ class Writer:
         self.say("}")
 
     def load(self, one: Load) -> None:
+        if one.to.along and self.each:
+            load = (self.each.last_load if self.last else self.each.load)[one.tensor.type]
+            for part in range(self.parts):
+                address = f"&{self._element(one.tensor, one.at, part=part)}"
+                self._packed(self._of_part(one.to, part), load.format(p=address))
+            return
         if one.to.along and self.table.packed:
-            unit = self.each or self.table.packed
-            load = unit.last_load if self.last else unit.load
+            load = (self.table.packed.last_load if self.last else self.table.packed.load)[one.tensor.type]
             self._packed(one.to, load.format(p=f"&{self._element(one.tensor, one.at)}"))
             return
         if not one.to.along or not self.table.vectors:
@@ -336,8 +356,10 @@ class Writer:
 
     def store(self, one: Store) -> None:
         if one.value.along and self.each:
-            text = self.each.last_store if self.last else self.each.store
-            self.say(text.format(p=f"&{self._element(one.tensor, one.at)}", v=one.value.name))
+            text = (self.each.last_store if self.last else self.each.store)[one.tensor.type]
+            for part in range(self.parts):
+                address = f"&{self._element(one.tensor, one.at, part=part)}"
+                self.say(text.format(p=address, v=self._of_part(one.value, part).name))
             return
         if not one.value.along or not self.table.vectors:
             element = self._element(one.tensor, one.at)
@@ -362,8 +384,9 @@ class Writer:
     def packed(self, row: Instruction, one: Compute, unit: PackedUnit) -> None:
         """One instruction, or one for each of the two registers."""
         if not unit.assembly:
-            names = dict(zip("abc", map(_value, one.operands), strict=False))
-            self._packed(one.to, row.text.format(d=one.to.name, **names))
+            for part in range(self.parts if self.each else 1):
+                lane = [self._of_part(o, part) if isinstance(o, Reg) else o for o in one.operands]
+                self._lane_part(row, self._of_part(one.to, part), lane)
             return
         for part, text in enumerate((row.text, row.second) if row.second else (row.text,)):
             named: dict[str, str] = {"d": "%0"}
@@ -377,6 +400,13 @@ class Writer:
                 self.declared.add(to)
                 self.say(f"int32_t {to};")
             self.say(f'__asm__("{text.format(**named)}" : "{own}r"({to}) : {", ".join(inputs)});')
+
+    def _lane_part(self, row: Instruction, to: Reg, operands: Sequence[Operand]) -> None:
+        names = dict(zip("abc", map(_value, operands), strict=False))
+        self._packed(to, row.text.format(d=to.name, **names))
+
+    def _of_part(self, reg: Reg, part: int) -> Reg:
+        return replace(reg, name=f"{reg.name}_{part}") if self.parts > 1 and reg.along else reg
 
     def _part(self, operand: Operand, part: int) -> str:
         """Which of its registers."""

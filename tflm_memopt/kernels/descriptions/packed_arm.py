@@ -111,7 +111,7 @@ def mve_conv(b: Builder) -> None:
         total = b.flash_load(scales, f, Index.of(0), c)
         with b.loop("t", turns) as t, b.loop("i", 16) as i:
             b.dot(total, b.ram_load(x, p, t, i), b.flash_load(w, f, t, c, i))
-        scale = (b.flash_load(scales, f, Index.of(k), c) for k in (1, 2))
+        scale = b.flash_load(scales, f, Index.of(1), c), b.flash_load(scales, f, Index.of(2), c)
         b.ram_store(y, _clamped(b, total, *scale, zero_out, (low, high)), p, f, c)
 
 
@@ -138,3 +138,15 @@ def mve_depthwise(b: Builder) -> None:
             b.dot(total, b.ram_load(x, t, at), b.flash_load(w, g, t, k, v, u))
         scale = b.flash_load(multipliers, g, u, v, k), b.flash_load(shifts, g, u, v, k)
         b.ram_store(y, _clamped(b, total, *scale, zero_out, (low, high)), g, k, v, u)
+
+
+@kernel("sums[c] += the sum over pixels of x[p, c]")
+def add_pixels(b: Builder) -> None:
+    """What pools and means come to, so far."""
+    n, channels = b.extents("n", "channels")
+    x, sums = b.ram("x", INT8, n, channels), b.workspace("sums", INT32, channels)
+    with b.loop("c", channels) as c:
+        total = b.ram_load(sums, c)
+        with b.loop("p", n) as p:
+            b.update("add", total, b.ram_load(x, p, c))
+        b.ram_store(sums, total, c)
