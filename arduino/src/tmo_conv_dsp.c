@@ -90,12 +90,16 @@ void tmo_conv_dsp_gather(const tmo_kernel *k, const tmo_window *w, uint32_t pixe
 
 static void pairs_of(uint32_t pixels, const int16_t *tile, const int8_t *weights, const int32_t *scales, int8_t *out, uint32_t values,
                      uint32_t pairs, uint32_t step) {
+#if TMO_TWINS
+  tmo_dsp_pairs_in_c(pixels, tile, weights, scales, out, values, pairs, (int32_t)step);
+#else
   switch (pixels) {
     case 1: tmo_dsp_pairs_1(tile, weights, scales, out, values, pairs, step); break;
     case 2: tmo_dsp_pairs_2(tile, weights, scales, out, values, pairs, step); break;
     case 3: tmo_dsp_pairs_3(tile, weights, scales, out, values, pairs, step); break;
     default: tmo_dsp_pairs_4(tile, weights, scales, out, values, pairs, step); break;
   }
+#endif
 }
 
 void tmo_conv_dsp_multiply(const tmo_kernel *k, uint32_t pixels, int8_t *out, uint32_t step) {
@@ -179,70 +183,12 @@ void tmo_conv_dsp_row(const tmo_kernel *k, const tmo_window *rows, int8_t *out) 
 
 #if TMO_TWINS
 
-/* A channel pair: the sum of the lower bytes is that of A; what is left is 256 times that of B. */
-static void pair(const int16_t *tile, uint32_t pixels, const int8_t *weights, const int32_t *scales, int8_t *out, uint32_t values) {
-  uint32_t low = (uint32_t)scales[0], all = (uint32_t)scales[1];
-  for (uint32_t i = 0; i < values; ++i) {
-    int16_t w;
-    memcpy(&w, weights + 2 * i, sizeof w);
-    const int32_t x = tile[i / 2 * pixels * 2 + i % 2];
-    low += (uint32_t)(x * (int8_t)w);
-    all += (uint32_t)(x * w);
-  }
-  out[0] = tmo_packed_output((int32_t)low, scales + 2);
-  out[1] = tmo_packed_output((int32_t)(all - low) >> 8, scales + 5);
-}
-
-static void pairs_in_c(uint32_t pixels, const int16_t *tile, const int8_t *weights, const int32_t *scales, int8_t *out, uint32_t values,
-                       uint32_t pairs, uint32_t step) {
-  for (; pairs > 0; --pairs, weights += (size_t)2 * values, scales += TMO_PACKED_SCALES, out += 2) {
-    for (uint32_t p = 0; p < pixels; ++p) pair(tile + 2 * p, pixels, weights, scales, out + p * step, values);
-  }
-}
-
 int16_t *tmo_dsp_widen_4(const int8_t *from, uint32_t step, int16_t *tile, uint32_t bytes) {
   for (uint32_t p = 0; p < TMO_PACKED_PIXELS; ++p) {
     const column c = {tile + 2 * p, 2 * TMO_PACKED_PIXELS};
     put(&c, 0, from + p * step, bytes);
   }
   return tile + (bytes + 3) / 4 * 4 * TMO_PACKED_PIXELS;
-}
-
-#define TWIN(pixels)                                                                                                        \
-  void tmo_dsp_pairs_##pixels(const int16_t *tile, const int8_t *weights, const int32_t *scales, int8_t *out, uint32_t values, uint32_t pairs, \
-                              uint32_t step) {                                                                              \
-    pairs_in_c(pixels, tile, weights, scales, out, values, pairs, step);                                                    \
-  }
-TWIN(1)
-TWIN(2)
-TWIN(3)
-TWIN(4)
-
-/* A pair of channels whose every two weights come `step` weights behind those before them. */
-static void direct_pair(const int8_t *bytes, const int8_t *weights, uint32_t step, const int32_t *scales, int8_t *out, uint32_t values) {
-  uint32_t low = (uint32_t)scales[0], all = (uint32_t)scales[1];
-  for (uint32_t i = 0; i < values; ++i) {
-    int16_t w;
-    memcpy(&w, weights + (i / 2 * step + i % 2) * sizeof w, sizeof w);
-    const int32_t x = bytes[i / 4 * 4 + i % 2 * 2 + i / 2 % 2];
-    low += (uint32_t)(x * (int8_t)w);
-    all += (uint32_t)(x * w);
-  }
-  out[0] = tmo_packed_output((int32_t)low, scales + 2);
-  out[1] = tmo_packed_output((int32_t)(all - low) >> 8, scales + 5);
-}
-
-void tmo_dsp_direct(const int8_t *bytes, const int8_t *weights, const int32_t *scales, int8_t *out, uint32_t values, uint32_t pairs) {
-  for (uint32_t i = 0; i < pairs; ++i) {
-    direct_pair(bytes, weights + (size_t)2 * i * values, 2, scales + TMO_PACKED_SCALES * i, out + 2 * i, values);
-  }
-}
-
-void tmo_dsp_dense(const int8_t *bytes, const int8_t *weights, const int32_t *scales, int8_t *out, uint32_t values, uint32_t triples) {
-  for (uint32_t i = 0; i < 3 * triples; ++i) {
-    const int8_t *const own = weights + (size_t)6 * (i / 3) * values + i % 3 * 4;
-    direct_pair(bytes, own, 6, scales + TMO_PACKED_SCALES * i, out + 2 * i, values);
-  }
 }
 
 #endif /* TMO_TWINS */

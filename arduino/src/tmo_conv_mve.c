@@ -150,30 +150,6 @@ void tmo_conv_mve_row(const tmo_kernel *k, const tmo_window *rows, int8_t *out) 
 
 #if TMO_TWINS
 
-static void conv_in_c(uint32_t pixels, const int8_t *bytes, uint32_t step, const int8_t *weights, const tmo_mve_job *job) {
-  for (uint32_t c = 0; c < job->channels; ++c) {
-    const int32_t *scales = job->scales + c / FOUR * 3 * FOUR + c % FOUR;
-    for (uint32_t p = 0; p < pixels; ++p) {
-      uint32_t sum = (uint32_t)scales[0];
-      for (uint32_t i = 0; i < VECTOR * job->turns; ++i) {
-        const uint32_t at = ((c / FOUR * job->turns + i / VECTOR) * FOUR + c % FOUR) * VECTOR + i % VECTOR;
-        sum += (uint32_t)(weights[at] * bytes[p * step + i]);
-      }
-      const int32_t value = tmo_wrapping_add(tmo_mve_scaled((int32_t)sum, scales[FOUR], scales[2 * FOUR]), job->zero);
-      job->out[p * job->step + c] = tmo_clamp(value, job->least, job->most);
-    }
-  }
-}
-
-#define TWIN(core, pixels)                                                                                           \
-  void tmo_mve_##core##_##pixels(const int8_t *bytes, uint32_t step, const int8_t *weights, const tmo_mve_job *job) { \
-    conv_in_c(pixels == 1 ? 1 : 2 * job->pairs, bytes, step, weights, job);                                           \
-  }
-TWIN(conv, 1)
-TWIN(conv, 2)
-TWIN(relu, 1)
-TWIN(relu, 2)
-
 void tmo_mve_copy(int8_t *to, const tmo_mve_rows *rows, uint32_t offset, uint32_t windows) {
   for (; windows > 0; --windows, offset += rows->apart) {
     for (uint32_t r = 0; r < rows->n; ++r, to += rows->step) memmove(to, rows->first[r] + offset, rows->bytes);
@@ -200,37 +176,14 @@ void tmo_mve_take(int8_t *to, const tmo_mve_window *window) {
 
 void tmo_mve_fill(int8_t *to, int8_t value, uint32_t n) { memset(to, value, n); }
 
-/* n of sixteen channels of so many taps, of which the constants have a multiple of two; gives the next constants. */
-static const int8_t *sixteen(const int8_t *const *taps, const int8_t *constants, int8_t *out, uint32_t at, uint32_t n, uint32_t n_taps,
-                             const int8_t *range) {
-  static const uint8_t order[VECTOR] = {0, 4, 8, 12, 2, 6, 10, 14, 1, 5, 9, 13, 3, 7, 11, 15};
-  int32_t bias[VECTOR], scales[2 * VECTOR];
-  uint32_t sums[VECTOR];
-  memcpy(bias, constants, sizeof bias);
-  constants += sizeof bias;
-  for (uint32_t i = 0; i < VECTOR; ++i) sums[order[i]] = (uint32_t)bias[i];
-  for (uint32_t t = 0; t < n_taps; ++t) {
-    for (uint32_t c = 0; c < n; ++c) sums[c] += (uint32_t)(constants[t * VECTOR + c] * taps[t][at + c]);
-  }
-  constants += (n_taps + 1) / 2 * 2 * VECTOR;
-  memcpy(scales, constants, sizeof scales);
-  for (uint32_t i = 0; i < VECTOR; ++i) {
-    if (order[i] >= n) continue;
-    const int32_t value = tmo_wrapping_add(tmo_mve_scaled((int32_t)sums[order[i]], scales[i], scales[VECTOR + i]), range[0]);
-    out[order[i]] = tmo_clamp(value, range[1], range[2]);
-  }
-  return constants + sizeof scales;
-}
-
+/* The last sixteen channels of a pixel may overlap those before them; of fewer there are fours. */
 static void depthwise_in_c(uint32_t n_taps, const int8_t *const *taps, const int8_t *constants, int8_t *out, uint32_t pixels, uint32_t channels,
                            uint32_t step, const int8_t *range) {
-  const uint32_t n = channels < VECTOR ? channels : VECTOR;
+  const uint32_t n = channels < VECTOR ? channels : VECTOR, whole = channels / n, last = channels - n, words = 3 * VECTOR + (n_taps + 1) / 2 * 8;
   for (uint32_t p = 0; p < pixels; ++p, out += channels) {
-    const int8_t *next = constants;
-    for (uint32_t c = 0; c < channels; c += n) {
-      if (c + n > channels) c = channels - n;
-      next = sixteen(taps, next, out + c, p * step + c, n, n_taps, range);
-    }
+    tmo_mve_depthwise_in_c(taps, (const int32_t *)(const void *)constants, out, n_taps, whole, n / FOUR, (int32_t)(p * step), range);
+    if (whole * n == channels) continue;
+    tmo_mve_depthwise_in_c(taps, (const int32_t *)(const void *)constants + whole * words, out + last, n_taps, 1, n / FOUR, (int32_t)(p * step + last), range);
   }
 }
 

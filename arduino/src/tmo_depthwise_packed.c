@@ -207,37 +207,14 @@ void tmo_depthwise_packed_row(const tmo_kernel *k, const tmo_window *rows, int8_
 
 #if TMO_TWINS
 
-/* Four channels; gives the next constants. */
-static const int8_t *four(const int8_t *const *taps, const int8_t *constants, int8_t *out, uint32_t at, uint32_t n_taps) {
-  static const uint8_t order[CHANNELS_AT_ONCE] = {0, 2, 1, 3};
-  int32_t bias[CHANNELS_AT_ONCE], scale[3];
-  memcpy(bias, constants, sizeof bias);
-  constants += sizeof bias;
-  uint32_t sums[CHANNELS_AT_ONCE] = {(uint32_t)bias[0], (uint32_t)bias[1], (uint32_t)bias[2], (uint32_t)bias[3]};
-  for (uint32_t t = 0; t < n_taps; t += 3) {
-    for (uint32_t i = 0; i < 3 * CHANNELS_AT_ONCE; ++i, constants += sizeof(int16_t)) {
-      const bool pair = i < 2 * CHANNELS_AT_ONCE;
-      const uint32_t c = pair ? i / 2 : order[i % CHANNELS_AT_ONCE];
-      int16_t w;
-      memcpy(&w, constants, sizeof w);
-      sums[c] += (uint32_t)(w * taps[t + (pair ? i % 2 : 2)][at + c]);
-    }
-  }
-  for (uint32_t c = 0; c < CHANNELS_AT_ONCE; ++c, constants += sizeof scale) {
-    memcpy(scale, constants, sizeof scale);
-    out[c] = tmo_packed_output((int32_t)sums[c], scale);
-  }
-  return constants;
-}
-
+/* The last four channels of a pixel may overlap those before them. */
 void tmo_dsp_depthwise(const int8_t *const *taps, const int8_t *constants, int8_t *out, uint32_t pixels, uint32_t turns, uint32_t channels,
                        uint32_t step) {
+  const uint32_t whole = channels / CHANNELS_AT_ONCE, last = channels - CHANNELS_AT_ONCE, words = 4 + 6 * turns + 12;
   for (uint32_t p = 0; p < pixels; ++p, out += channels) {
-    const int8_t *next = constants;
-    for (uint32_t c = 0; c < channels; c += CHANNELS_AT_ONCE) {
-      if (c + CHANNELS_AT_ONCE > channels) c = channels - CHANNELS_AT_ONCE;
-      next = four(taps, next, out + c, p * step + c, 3 * turns);
-    }
+    const int32_t *const fours = (const int32_t *)(const void *)constants;
+    tmo_dsp_depthwise_in_c(taps, fours, out, turns, whole, (int32_t)(p * step));
+    if (whole * CHANNELS_AT_ONCE < channels) tmo_dsp_depthwise_in_c(taps, fours + whole * words, out + last, turns, 1, (int32_t)(p * step + last));
   }
 }
 

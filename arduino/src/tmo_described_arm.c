@@ -67,6 +67,40 @@ void tmo_packed_add(const int8_t *a, const int8_t *b, int8_t *out, uint32_t n, c
   }
 }
 
+void tmo_mve_add_pixels(int32_t *sums, const int8_t *x, uint32_t channels, uint32_t n) {
+  int32_t *sums_0 = &sums[0];
+  const int8_t *x_1 = &x[0];
+  for (uint32_t c_left = channels / 16; c_left > 0; --c_left, sums_0 += 16, x_1 += 16) {
+    int32x4_t r1_0 = vldrwq_s32(&sums_0[0]);
+    int32x4_t r1_1 = vldrwq_s32(&sums_0[4]);
+    int32x4_t r1_2 = vldrwq_s32(&sums_0[8]);
+    int32x4_t r1_3 = vldrwq_s32(&sums_0[12]);
+    for (uint32_t p = 0; p < n; ++p) {
+      int32x4_t r2_0 = vldrbq_s32(&x_1[channels * p]);
+      int32x4_t r2_1 = vldrbq_s32(&x_1[4 + channels * p]);
+      int32x4_t r2_2 = vldrbq_s32(&x_1[8 + channels * p]);
+      int32x4_t r2_3 = vldrbq_s32(&x_1[12 + channels * p]);
+      r1_0 = vaddq_s32(r1_0, r2_0);
+      r1_1 = vaddq_s32(r1_1, r2_1);
+      r1_2 = vaddq_s32(r1_2, r2_2);
+      r1_3 = vaddq_s32(r1_3, r2_3);
+    }
+    vstrwq_s32(&sums_0[0], r1_0);
+    vstrwq_s32(&sums_0[4], r1_1);
+    vstrwq_s32(&sums_0[8], r1_2);
+    vstrwq_s32(&sums_0[12], r1_3);
+  }
+  for (uint32_t c_left = channels % 16; c_left > 0; c_left = c_left > 4 ? c_left - 4 : 0, sums_0 += 4, x_1 += 4) {
+    const mve_pred16_t there = vctp32q(c_left);
+    int32x4_t r1 = vldrwq_z_s32(&sums_0[0], there);
+    for (uint32_t p = 0; p < n; ++p) {
+      int32x4_t r2 = vldrbq_z_s32(&x_1[channels * p], there);
+      r1 = vaddq_s32(r1, r2);
+    }
+    vstrwq_p_s32(&sums_0[0], r1, there);
+  }
+}
+
 #elif TMO_RUNS_DSP
 
 #include "tmo/dsp.h"
@@ -232,9 +266,326 @@ void tmo_packed_add(const int8_t *a, const int8_t *b, int8_t *out, uint32_t n, c
 #endif
 
 #if TMO_RUNS_DSP
+
 void tmo_add_packed(const tmo_kernel *k, const tmo_window *window, int8_t *out) {
   tmo_packed_add(window->pixels[0], window->pixels[1], out, k->out_width * k->out_channels, k->bias, k->op);
 }
+
+#endif
+
+#if TMO_TWINS
+
+void tmo_dsp_pairs_in_c(uint32_t pixels, const int16_t *tile, const int8_t *weights, const int32_t *scales, int8_t *y, uint32_t values, uint32_t pairs, int32_t step) {
+  const int16_t *const w = (const int16_t *)(const void *)weights;
+  const uint32_t twos = values / 2;
+  for (uint32_t k = 0; k < pairs; ++k) {
+    for (uint32_t p = 0; p < pixels; ++p) {
+      int32_t r1 = scales[8 * k];
+      int32_t r2 = scales[1 + 8 * k];
+      for (uint32_t t = 0; t < twos; ++t) {
+        for (uint32_t i = 0; i < 2; ++i) {
+          int32_t r3 = tile[i + 2 * p + 2 * pixels * t];
+          int32_t r4 = w[i + 2 * k * twos + 2 * t];
+          int32_t r5 = (int32_t)((uint32_t)r4 << 24);
+          int32_t r6 = (r5 >> 24);
+          r1 = (int32_t)((uint32_t)r1 + (uint32_t)r3 * (uint32_t)r6);
+          r2 = (int32_t)((uint32_t)r2 + (uint32_t)r3 * (uint32_t)r4);
+        }
+      }
+      int32_t r7 = (int32_t)((uint32_t)r2 - (uint32_t)r1);
+      int32_t r8 = (r7 >> 8);
+      int32_t r9 = scales[2 + 8 * k];
+      int32_t r10 = scales[3 + 8 * k];
+      int32_t r11 = scales[4 + 8 * k];
+      int32_t r12 = (int32_t)((uint32_t)r1 + (uint32_t)r10);
+      int32_t r13 = (r1 >> 31);
+      int32_t r14 = (int32_t)((uint32_t)r12 + (uint32_t)r13);
+      int32_t r15 = tmo_high_add(r14, r1, r9);
+      int32_t r16 = (r15 >> r11);
+      int32_t r17 = tmo_saturated_byte(r16);
+      y[2 * k + p * step] = (int8_t)r17;
+      int32_t r18 = scales[5 + 8 * k];
+      int32_t r19 = scales[6 + 8 * k];
+      int32_t r20 = scales[7 + 8 * k];
+      int32_t r21 = (int32_t)((uint32_t)r8 + (uint32_t)r19);
+      int32_t r22 = (r8 >> 31);
+      int32_t r23 = (int32_t)((uint32_t)r21 + (uint32_t)r22);
+      int32_t r24 = tmo_high_add(r23, r8, r18);
+      int32_t r25 = (r24 >> r20);
+      int32_t r26 = tmo_saturated_byte(r25);
+      y[1 + 2 * k + p * step] = (int8_t)r26;
+    }
+  }
+}
+
+void tmo_dsp_direct(const int8_t *bytes, const int8_t *weights, const int32_t *scales, int8_t *out, uint32_t values, uint32_t pairs) {
+  const int8_t *const x = bytes;
+  int8_t *const y = out;
+  const int16_t *const w = (const int16_t *)(const void *)weights;
+  const uint32_t groups = pairs;
+  const uint32_t ways = 1;
+  const uint32_t fours = values / 4;
+  for (uint32_t g = 0; g < groups; ++g) {
+    for (uint32_t k = 0; k < ways; ++k) {
+      int32_t r1 = scales[8 * g * ways + 8 * k];
+      int32_t r2 = scales[1 + 8 * g * ways + 8 * k];
+      for (uint32_t t = 0; t < fours; ++t) {
+        for (uint32_t i = 0; i < 2; ++i) {
+          for (uint32_t j = 0; j < 2; ++j) {
+            int32_t r3 = x[i + 2 * j + 4 * t];
+            int32_t r4 = w[4 * fours * g * ways + 2 * i * ways + j + 2 * k + 4 * t * ways];
+            int32_t r5 = (int32_t)((uint32_t)r4 << 24);
+            int32_t r6 = (r5 >> 24);
+            r1 = (int32_t)((uint32_t)r1 + (uint32_t)r3 * (uint32_t)r6);
+            r2 = (int32_t)((uint32_t)r2 + (uint32_t)r3 * (uint32_t)r4);
+          }
+        }
+      }
+      int32_t r7 = (int32_t)((uint32_t)r2 - (uint32_t)r1);
+      int32_t r8 = (r7 >> 8);
+      int32_t r9 = scales[2 + 8 * g * ways + 8 * k];
+      int32_t r10 = scales[3 + 8 * g * ways + 8 * k];
+      int32_t r11 = scales[4 + 8 * g * ways + 8 * k];
+      int32_t r12 = (int32_t)((uint32_t)r1 + (uint32_t)r10);
+      int32_t r13 = (r1 >> 31);
+      int32_t r14 = (int32_t)((uint32_t)r12 + (uint32_t)r13);
+      int32_t r15 = tmo_high_add(r14, r1, r9);
+      int32_t r16 = (r15 >> r11);
+      int32_t r17 = tmo_saturated_byte(r16);
+      y[2 * g * ways + 2 * k] = (int8_t)r17;
+      int32_t r18 = scales[5 + 8 * g * ways + 8 * k];
+      int32_t r19 = scales[6 + 8 * g * ways + 8 * k];
+      int32_t r20 = scales[7 + 8 * g * ways + 8 * k];
+      int32_t r21 = (int32_t)((uint32_t)r8 + (uint32_t)r19);
+      int32_t r22 = (r8 >> 31);
+      int32_t r23 = (int32_t)((uint32_t)r21 + (uint32_t)r22);
+      int32_t r24 = tmo_high_add(r23, r8, r18);
+      int32_t r25 = (r24 >> r20);
+      int32_t r26 = tmo_saturated_byte(r25);
+      y[1 + 2 * g * ways + 2 * k] = (int8_t)r26;
+    }
+  }
+}
+
+void tmo_dsp_dense(const int8_t *bytes, const int8_t *weights, const int32_t *scales, int8_t *out, uint32_t values, uint32_t triples) {
+  const int8_t *const x = bytes;
+  int8_t *const y = out;
+  const int16_t *const w = (const int16_t *)(const void *)weights;
+  const uint32_t groups = triples;
+  const uint32_t ways = 3;
+  const uint32_t fours = values / 4;
+  for (uint32_t g = 0; g < groups; ++g) {
+    for (uint32_t k = 0; k < ways; ++k) {
+      int32_t r1 = scales[8 * g * ways + 8 * k];
+      int32_t r2 = scales[1 + 8 * g * ways + 8 * k];
+      for (uint32_t t = 0; t < fours; ++t) {
+        for (uint32_t i = 0; i < 2; ++i) {
+          for (uint32_t j = 0; j < 2; ++j) {
+            int32_t r3 = x[i + 2 * j + 4 * t];
+            int32_t r4 = w[4 * fours * g * ways + 2 * i * ways + j + 2 * k + 4 * t * ways];
+            int32_t r5 = (int32_t)((uint32_t)r4 << 24);
+            int32_t r6 = (r5 >> 24);
+            r1 = (int32_t)((uint32_t)r1 + (uint32_t)r3 * (uint32_t)r6);
+            r2 = (int32_t)((uint32_t)r2 + (uint32_t)r3 * (uint32_t)r4);
+          }
+        }
+      }
+      int32_t r7 = (int32_t)((uint32_t)r2 - (uint32_t)r1);
+      int32_t r8 = (r7 >> 8);
+      int32_t r9 = scales[2 + 8 * g * ways + 8 * k];
+      int32_t r10 = scales[3 + 8 * g * ways + 8 * k];
+      int32_t r11 = scales[4 + 8 * g * ways + 8 * k];
+      int32_t r12 = (int32_t)((uint32_t)r1 + (uint32_t)r10);
+      int32_t r13 = (r1 >> 31);
+      int32_t r14 = (int32_t)((uint32_t)r12 + (uint32_t)r13);
+      int32_t r15 = tmo_high_add(r14, r1, r9);
+      int32_t r16 = (r15 >> r11);
+      int32_t r17 = tmo_saturated_byte(r16);
+      y[2 * g * ways + 2 * k] = (int8_t)r17;
+      int32_t r18 = scales[5 + 8 * g * ways + 8 * k];
+      int32_t r19 = scales[6 + 8 * g * ways + 8 * k];
+      int32_t r20 = scales[7 + 8 * g * ways + 8 * k];
+      int32_t r21 = (int32_t)((uint32_t)r8 + (uint32_t)r19);
+      int32_t r22 = (r8 >> 31);
+      int32_t r23 = (int32_t)((uint32_t)r21 + (uint32_t)r22);
+      int32_t r24 = tmo_high_add(r23, r8, r18);
+      int32_t r25 = (r24 >> r20);
+      int32_t r26 = tmo_saturated_byte(r25);
+      y[1 + 2 * g * ways + 2 * k] = (int8_t)r26;
+    }
+  }
+}
+
+void tmo_dsp_depthwise_in_c(const int8_t *const *x, const int32_t *constants, int8_t *y, uint32_t turns, uint32_t fours, int32_t first) {
+  const int32_t *const bias = constants;
+  const int16_t *const both = (const int16_t *)(const void *)(constants + 4);
+  const int16_t *const third = (const int16_t *)(const void *)(constants + 8);
+  const int32_t *const scales = constants + 4 + 6 * turns;
+  const int32_t words = (int32_t)(16 + 6 * turns);
+  for (uint32_t g = 0; g < fours; ++g) {
+    for (uint32_t u = 0; u < 2; ++u) {
+      for (uint32_t v = 0; v < 2; ++v) {
+        int32_t r1 = bias[g * words + 2 * u + v];
+        for (uint32_t t = 0; t < turns; ++t) {
+          int32_t r2 = x[3 * t][first + 4 * g + 2 * u + v];
+          int32_t r3 = both[2 * g * words + 12 * t + 4 * u + 2 * v];
+          r1 = (int32_t)((uint32_t)r1 + (uint32_t)r2 * (uint32_t)r3);
+          int32_t r4 = x[1 + 3 * t][first + 4 * g + 2 * u + v];
+          int32_t r5 = both[1 + 2 * g * words + 12 * t + 4 * u + 2 * v];
+          r1 = (int32_t)((uint32_t)r1 + (uint32_t)r4 * (uint32_t)r5);
+          int32_t r6 = x[2 + 3 * t][first + 4 * g + 2 * u + v];
+          int32_t r7 = third[2 * g * words + 12 * t + u + 2 * v];
+          r1 = (int32_t)((uint32_t)r1 + (uint32_t)r6 * (uint32_t)r7);
+        }
+        int32_t r8 = scales[g * words + 6 * u + 3 * v];
+        int32_t r9 = scales[1 + g * words + 6 * u + 3 * v];
+        int32_t r10 = scales[2 + g * words + 6 * u + 3 * v];
+        int32_t r11 = (int32_t)((uint32_t)r1 + (uint32_t)r9);
+        int32_t r12 = (r1 >> 31);
+        int32_t r13 = (int32_t)((uint32_t)r11 + (uint32_t)r12);
+        int32_t r14 = tmo_high_add(r13, r1, r8);
+        int32_t r15 = (r14 >> r10);
+        int32_t r16 = tmo_saturated_byte(r15);
+        y[4 * g + 2 * u + v] = (int8_t)r16;
+      }
+    }
+  }
+}
+
+void tmo_mve_conv_1(const int8_t *bytes, uint32_t step, const int8_t *weights, const tmo_mve_job *job) {
+  const int8_t *const x = bytes;
+  int8_t *const y = job->out;
+  const int8_t *const w = weights;
+  const int32_t *const scales = job->scales;
+  const uint32_t pixels = 1;
+  const uint32_t fours = job->channels / 4;
+  const uint32_t turns = job->turns;
+  const int32_t apart = (int32_t)step;
+  const int32_t next_out = (int32_t)job->step;
+  const int32_t zero_out = job->zero;
+  const int32_t low = job->least;
+  const int32_t high = job->most;
+  for (uint32_t f = 0; f < fours; ++f) {
+    for (uint32_t c = 0; c < 4; ++c) {
+      for (uint32_t p = 0; p < pixels; ++p) {
+        int32_t r1 = scales[c + 12 * f];
+        for (uint32_t t = 0; t < turns; ++t) {
+          for (uint32_t i = 0; i < 16; ++i) {
+            int32_t r2 = x[apart * p + i + 16 * t];
+            int32_t r3 = w[16 * c + 64 * f * turns + i + 64 * t];
+            r1 = (int32_t)((uint32_t)r1 + (uint32_t)r2 * (uint32_t)r3);
+          }
+        }
+        int32_t r4 = scales[4 + c + 12 * f];
+        int32_t r5 = scales[8 + c + 12 * f];
+        int32_t r6 = (int32_t)((uint32_t)0 - (uint32_t)r5);
+        int32_t scale_right0_twice = (int32_t)((uint32_t)r4 << 1);
+        int32_t scale_right0_point = (int32_t)((uint32_t)(int32_t)(zero_out) << 1);
+        int32_t scale_right0_odd = (int32_t)((uint32_t)scale_right0_point + (uint32_t)1);
+        int32_t scale_right0_raised = (int32_t)((uint32_t)scale_right0_odd << r6);
+        int32_t scale_right0_half = (scale_right0_raised >> 1);
+        int32_t scale_right0_sign = (r1 >> 31);
+        int32_t scale_right0_total = (int32_t)((uint32_t)r1 + (uint32_t)scale_right0_half);
+        int32_t scale_right0_moved = (int32_t)((uint32_t)scale_right0_total + (uint32_t)scale_right0_sign);
+        int32_t scale_right0_product = tmo_high_add(scale_right0_moved, r1, scale_right0_twice);
+        int32_t r7 = (scale_right0_product >> r6);
+        int32_t r8 = (r7 > (int32_t)(low) ? r7 : (int32_t)(low));
+        int32_t r9 = (r8 < (int32_t)(high) ? r8 : (int32_t)(high));
+        int32_t r10 = r9;
+        y[c + 4 * f + next_out * p] = (int8_t)r10;
+      }
+    }
+  }
+}
+
+void tmo_mve_conv_2(const int8_t *bytes, uint32_t step, const int8_t *weights, const tmo_mve_job *job) {
+  const int8_t *const x = bytes;
+  int8_t *const y = job->out;
+  const int8_t *const w = weights;
+  const int32_t *const scales = job->scales;
+  const uint32_t pixels = 2 * job->pairs;
+  const uint32_t fours = job->channels / 4;
+  const uint32_t turns = job->turns;
+  const int32_t apart = (int32_t)step;
+  const int32_t next_out = (int32_t)job->step;
+  const int32_t zero_out = job->zero;
+  const int32_t low = job->least;
+  const int32_t high = job->most;
+  for (uint32_t f = 0; f < fours; ++f) {
+    for (uint32_t c = 0; c < 4; ++c) {
+      for (uint32_t p = 0; p < pixels; ++p) {
+        int32_t r1 = scales[c + 12 * f];
+        for (uint32_t t = 0; t < turns; ++t) {
+          for (uint32_t i = 0; i < 16; ++i) {
+            int32_t r2 = x[apart * p + i + 16 * t];
+            int32_t r3 = w[16 * c + 64 * f * turns + i + 64 * t];
+            r1 = (int32_t)((uint32_t)r1 + (uint32_t)r2 * (uint32_t)r3);
+          }
+        }
+        int32_t r4 = scales[4 + c + 12 * f];
+        int32_t r5 = scales[8 + c + 12 * f];
+        int32_t r6 = (int32_t)((uint32_t)0 - (uint32_t)r5);
+        int32_t scale_right0_twice = (int32_t)((uint32_t)r4 << 1);
+        int32_t scale_right0_point = (int32_t)((uint32_t)(int32_t)(zero_out) << 1);
+        int32_t scale_right0_odd = (int32_t)((uint32_t)scale_right0_point + (uint32_t)1);
+        int32_t scale_right0_raised = (int32_t)((uint32_t)scale_right0_odd << r6);
+        int32_t scale_right0_half = (scale_right0_raised >> 1);
+        int32_t scale_right0_sign = (r1 >> 31);
+        int32_t scale_right0_total = (int32_t)((uint32_t)r1 + (uint32_t)scale_right0_half);
+        int32_t scale_right0_moved = (int32_t)((uint32_t)scale_right0_total + (uint32_t)scale_right0_sign);
+        int32_t scale_right0_product = tmo_high_add(scale_right0_moved, r1, scale_right0_twice);
+        int32_t r7 = (scale_right0_product >> r6);
+        int32_t r8 = (r7 > (int32_t)(low) ? r7 : (int32_t)(low));
+        int32_t r9 = (r8 < (int32_t)(high) ? r8 : (int32_t)(high));
+        int32_t r10 = r9;
+        y[c + 4 * f + next_out * p] = (int8_t)r10;
+      }
+    }
+  }
+}
+
+void tmo_mve_depthwise_in_c(const int8_t *const *x, const int32_t *constants, int8_t *y, uint32_t taps, uint32_t sixteens, uint32_t fours, int32_t first, const int8_t *range) {
+  const int8_t *const w = (const int8_t *)(constants + 16);
+  const int32_t *const bias = constants;
+  const int32_t *const multipliers = constants + 16 + (taps + 1) / 2 * 8;
+  const int32_t *const shifts = multipliers + 16;
+  const int32_t words = (int32_t)(48 + (taps + 1) / 2 * 8);
+  const int32_t zero_out = range[0];
+  const int32_t low = range[1];
+  const int32_t high = range[2];
+  for (uint32_t g = 0; g < sixteens; ++g) {
+    for (uint32_t k = 0; k < fours; ++k) {
+      for (uint32_t v = 0; v < 2; ++v) {
+        for (uint32_t u = 0; u < 2; ++u) {
+          int32_t r1 = bias[g * words + k + 8 * u + 4 * v];
+          for (uint32_t t = 0; t < taps; ++t) {
+            int32_t r2 = x[t][first + 16 * g + 4 * k + u + 2 * v];
+            int32_t r3 = w[4 * g * words + 4 * k + 16 * t + u + 2 * v];
+            r1 = (int32_t)((uint32_t)r1 + (uint32_t)r2 * (uint32_t)r3);
+          }
+          int32_t r4 = multipliers[g * words + k + 8 * u + 4 * v];
+          int32_t r5 = shifts[g * words + k + 8 * u + 4 * v];
+          int32_t r6 = (int32_t)((uint32_t)0 - (uint32_t)r5);
+          int32_t scale_right0_twice = (int32_t)((uint32_t)r4 << 1);
+          int32_t scale_right0_point = (int32_t)((uint32_t)(int32_t)(zero_out) << 1);
+          int32_t scale_right0_odd = (int32_t)((uint32_t)scale_right0_point + (uint32_t)1);
+          int32_t scale_right0_raised = (int32_t)((uint32_t)scale_right0_odd << r6);
+          int32_t scale_right0_half = (scale_right0_raised >> 1);
+          int32_t scale_right0_sign = (r1 >> 31);
+          int32_t scale_right0_total = (int32_t)((uint32_t)r1 + (uint32_t)scale_right0_half);
+          int32_t scale_right0_moved = (int32_t)((uint32_t)scale_right0_total + (uint32_t)scale_right0_sign);
+          int32_t scale_right0_product = tmo_high_add(scale_right0_moved, r1, scale_right0_twice);
+          int32_t r7 = (scale_right0_product >> r6);
+          int32_t r8 = (r7 > (int32_t)(low) ? r7 : (int32_t)(low));
+          int32_t r9 = (r8 < (int32_t)(high) ? r8 : (int32_t)(high));
+          int32_t r10 = r9;
+          y[16 * g + 4 * k + u + 2 * v] = (int8_t)r10;
+        }
+      }
+    }
+  }
+}
+
 #endif
 
 typedef int tmo_described_arm_is_not_empty; /* ISO C wants something in every file */

@@ -260,6 +260,43 @@ def test_pixels_are_added_up_by_lanes() -> None:
     assert not [ran for ran in run(made, MVE) if ran.wrong]
 
 
+PACKED_SHAPES = {
+    "dsp_pairs": {"pixels": 3, "pairs": 2, "twos": 8, "step": 5},
+    "dsp_direct": {"groups": 2, "ways": 3, "fours": 4},
+    "dsp_depthwise": {"taps": 6, "reach": 20, "fours": 2, "turns": 2, "first": 9, "words": 28},
+    "mve_conv": {"pixels": 2, "fours": 2, "turns": 2, "apart": 37, "next_out": 11},
+    "mve_depthwise": {"taps": 4, "reach": 40, "sixteens": 2, "fours": 4, "first": 5, "words": 64},
+}
+
+
+@pytest.mark.parametrize("name", PACKED_SHAPES)
+def test_what_hosts_have_of_packed_kernels(name: str) -> None:
+    """In the packings' layouts, whose sums are what any order of their values gives."""
+    described, rng = getattr(packed_arm, name), np.random.default_rng(21)
+    values = {"zero_out": -9, "low": -100, "high": 110} | PACKED_SHAPES[name]
+    arrays = {}
+    for tensor in (t for t in described.tensors if not t.written):
+        size = tensor.elements.at(values) if tensor.pointers else tensor.reach.at(values)
+        limit = {Type.INT8: 127, Type.INT16: 3000, Type.INT32: 1 << 30}[tensor.type]
+        arrays[tensor.name] = rng.integers(-limit, limit, size)
+    for scales, every, at, value in SCALES[name]:
+        flat = arrays[scales]
+        flat[[i for i in range(len(flat)) if i % every in at]] = value
+    call = Call(described, values, arrays, meaning.run(described, values, arrays))
+    (ran,) = run([call], DSP)
+    assert not ran.wrong and len(set(call.expected["y"].tolist())) > 3
+
+
+SCALES = {
+    "dsp_pairs": [("scales", 8, (4, 7), 22)],
+    "dsp_direct": [("scales", 8, (4, 7), 22)],
+    "dsp_depthwise": [("scales", 28, (2, 5, 8, 11), 22)],
+    "mve_conv": [("scales", 12, (4, 5, 6, 7), 1700000000), ("scales", 12, (8, 9, 10, 11), -22)],
+    "mve_depthwise": [("multipliers", 1, (0,), 1700000000), ("shifts", 1, (0,), -22)],
+}
+"""Of so many words of an array some are shifts, or multipliers of what Helium rounds."""
+
+
 def one_packed(number: int, row: Instruction) -> KernelProgram:
     """y[0] = 9 + the sum over all lanes of what an instruction makes, or of that times w."""
     n, k, total = Index.name("n"), Index.name("k"), Reg("total", Type.INT32)

@@ -69,13 +69,6 @@ static inline uint32_t tmo_scratch_bytes(const tmo_op *op, const tmo_tensor *in,
   return (tmo_packs_bytes(op) ? 1 : 2) * values * tmo_packed_pixels(op, values, columns);
 }
 
-/* A sum to an output: scale = m2, c, e. See program.h. */
-static inline int8_t tmo_packed_output(int32_t sum, const int32_t *scale) {
-  const int64_t product = (int64_t)sum * scale[0] + ((int64_t)1 << 31);
-  const uint32_t t = (uint32_t)(product >> 32) + (uint32_t)sum + (uint32_t)(sum >> 31) + (uint32_t)scale[1];
-  return tmo_clamp((int32_t)t >> scale[2], INT8_MIN, INT8_MAX);
-}
-
 /* What a core, which does not know of an activation's range, has written. */
 static inline void tmo_packed_clamp(const tmo_op *op, int8_t *out, uint32_t n) {
   if (op->act_min == INT8_MIN && op->act_max == INT8_MAX) return;
@@ -170,12 +163,6 @@ void tmo_dsp_dense(const int8_t *bytes, const int8_t *weights, const int32_t *sc
 void tmo_dsp_depthwise(const int8_t *const *taps, const int8_t *constants, int8_t *out, uint32_t pixels, uint32_t turns, uint32_t channels,
                        uint32_t step);
 
-/* Scaled as Helium's VQRDMULH and VRSHL do; shift = -e. */
-static inline int32_t tmo_mve_scaled(int32_t sum, int32_t multiplier, int32_t shift) {
-  const int64_t t = (int64_t)tmo_high_mul(sum, multiplier) + (sum >> 31);
-  return (int32_t)((t + ((int64_t)1 << (-shift - 1))) >> -shift);
-}
-
 /* All output channels, a multiple of 4 of pairs of pixels, of 8 of one, from 16 * turns bytes of each: those of pixel p at bytes + p * step. Outputs
  * of two pixels are less than 65,531 bytes apart. */
 typedef void tmo_mve_conv(const int8_t *bytes, uint32_t step, const int8_t *weights, const tmo_mve_job *job);
@@ -184,7 +171,7 @@ tmo_mve_conv tmo_mve_conv_1, tmo_mve_conv_2;
 /* The same where the output is a ReLU's, with the zero point -128 and the whole range. */
 tmo_mve_conv tmo_mve_relu_1, tmo_mve_relu_2;
 
-static inline bool tmo_mve_is_relu(const tmo_mve_job *job) { return job->zero == INT8_MIN && job->least == INT8_MIN && job->most == INT8_MAX; }
+static inline bool tmo_mve_is_relu(const tmo_mve_job *job) { return !TMO_TWINS && job->zero == INT8_MIN && job->least == INT8_MIN && job->most == INT8_MAX; }
 
 /* What makes one pixel of so many channels. */
 tmo_mve_conv tmo_mve_one_of_any;
@@ -260,6 +247,15 @@ static inline bool tmo_mve_has_nine(const tmo_op *op) {
 
 /* This one: of one pixel, whose taps are listed; or, NULL, of as many as there are. */
 void tmo_mve_depthwise_9(tmo_mve_nine *job, const int8_t *const *taps, int8_t *out);
+
+#if TMO_TWINS
+/* What hosts have instead, from descriptions. */
+void tmo_dsp_pairs_in_c(uint32_t pixels, const int16_t *tile, const int8_t *weights, const int32_t *scales, int8_t *y, uint32_t values,
+                        uint32_t pairs, int32_t step);
+void tmo_dsp_depthwise_in_c(const int8_t *const *x, const int32_t *constants, int8_t *y, uint32_t turns, uint32_t fours, int32_t first);
+void tmo_mve_depthwise_in_c(const int8_t *const *x, const int32_t *constants, int8_t *y, uint32_t taps, uint32_t sixteens, uint32_t fours,
+                            int32_t first, const int8_t *range);
+#endif
 
 #ifdef __cplusplus
 }
