@@ -272,7 +272,8 @@ class Writer:
         within_it = list(statements(one.body))
         alone = not any(isinstance(s, When) or (isinstance(s, For) and (s.vector or s.rest)) for s in within_it)
         taken = [s for s in within_it if isinstance(s, (Load, Store))]
-        plain = all(s.tensor.offset(s.at).slope(one.var) == Index.of(1) and not s.tensor.pointers for s in taken)
+        plain = all(s.tensor.offset(s.at).slope(one.var) == Index.of(1) for s in taken)
+        plain = plain and not any(s.tensor.pointers or _anywhere(s.tensor) for s in taken)
         used = (o.names for s in within_it if isinstance(s, Compute) for o in s.operands if isinstance(o, Index))
         return alone and plain and not any(one.var in names for names in used)
 
