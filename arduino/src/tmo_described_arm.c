@@ -24,28 +24,9 @@ void tmo_packed_add(const int8_t *a, const int8_t *b, int8_t *out, uint32_t n, c
   const int8_t *half_0 = &half[0];
   const int8_t *other_1 = &other[0];
   int8_t *y_2 = &y[0];
-  for (uint32_t i_left = n / 4; i_left > 0; --i_left, half_0 += 4, other_1 += 4, y_2 += 4) {
-    int32x4_t r1 = vldrbq_s32(&half_0[0]);
-    int32x4_t r2 = vmlasq_n_s32(r1, vdupq_n_s32((int32_t)(factor_half)), (int32_t)(offset_half));
-    int32x4_t r3 = vldrbq_s32(&other_1[0]);
-    int32x4_t r4 = vmlasq_n_s32(r3, vdupq_n_s32((int32_t)(factor_other)), (int32_t)(offset_other));
-    int32x4_t scale_right0_sign = vshrq_n_s32(r4, 31);
-    int32x4_t scale_right0_product = vqrdmulhq_n_s32(r4, (int32_t)(scale_other));
-    int32x4_t scale_right0_moved = vaddq_s32(scale_right0_product, scale_right0_sign);
-    int32x4_t r5 = vrshlq_n_s32(scale_right0_moved, -(int32_t)(right_other));
-    int32x4_t r6 = vaddq_s32(r2, r5);
-    int32x4_t scale_right1_sign = vshrq_n_s32(r6, 31);
-    int32x4_t scale_right1_product = vqrdmulhq_n_s32(r6, (int32_t)(scale_out));
-    int32x4_t scale_right1_moved = vaddq_s32(scale_right1_product, scale_right1_sign);
-    int32x4_t scale_right1_scaled = vrshlq_n_s32(scale_right1_moved, -(int32_t)(right_out));
-    int32x4_t r7 = vaddq_n_s32(scale_right1_scaled, (int32_t)(zero_out));
-    int32x4_t r8 = vmaxq_s32(r7, vdupq_n_s32((int32_t)(low)));
-    int32x4_t r9 = vminq_s32(r8, vdupq_n_s32((int32_t)(high)));
-    int32x4_t r10 = r9;
-    vstrbq_s32(&y_2[0], r10);
-  }
-  if (n % 4 > 0) {
-    const mve_pred16_t there = vctp32q(n % 4);
+#ifdef __clang__
+  for (uint32_t i_left = n; i_left > 0; i_left = i_left > 4 ? i_left - 4 : 0, half_0 += 4, other_1 += 4, y_2 += 4) {
+    const mve_pred16_t there = vctp32q(i_left);
     int32x4_t r1 = vldrbq_z_s32(&half_0[0], there);
     int32x4_t r2 = vmlasq_n_s32(r1, vdupq_n_s32((int32_t)(factor_half)), (int32_t)(offset_half));
     int32x4_t r3 = vldrbq_z_s32(&other_1[0], there);
@@ -65,6 +46,34 @@ void tmo_packed_add(const int8_t *a, const int8_t *b, int8_t *out, uint32_t n, c
     int32x4_t r10 = r9;
     vstrbq_p_s32(&y_2[0], r10, there);
   }
+#else
+  register uint32_t i_left __asm__("lr");
+  __asm__ volatile("dlstp.32 %0, %1" : "=r"(i_left) : "r"(n) : "memory");
+  i_turn: {
+    int32x4_t r1 = vldrbq_s32(&half_0[0]);
+    int32x4_t r2 = vmlasq_n_s32(r1, vdupq_n_s32((int32_t)(factor_half)), (int32_t)(offset_half));
+    int32x4_t r3 = vldrbq_s32(&other_1[0]);
+    int32x4_t r4 = vmlasq_n_s32(r3, vdupq_n_s32((int32_t)(factor_other)), (int32_t)(offset_other));
+    int32x4_t scale_right0_sign = vshrq_n_s32(r4, 31);
+    int32x4_t scale_right0_product = vqrdmulhq_n_s32(r4, (int32_t)(scale_other));
+    int32x4_t scale_right0_moved = vaddq_s32(scale_right0_product, scale_right0_sign);
+    int32x4_t r5 = vrshlq_n_s32(scale_right0_moved, -(int32_t)(right_other));
+    int32x4_t r6 = vaddq_s32(r2, r5);
+    int32x4_t scale_right1_sign = vshrq_n_s32(r6, 31);
+    int32x4_t scale_right1_product = vqrdmulhq_n_s32(r6, (int32_t)(scale_out));
+    int32x4_t scale_right1_moved = vaddq_s32(scale_right1_product, scale_right1_sign);
+    int32x4_t scale_right1_scaled = vrshlq_n_s32(scale_right1_moved, -(int32_t)(right_out));
+    int32x4_t r7 = vaddq_n_s32(scale_right1_scaled, (int32_t)(zero_out));
+    int32x4_t r8 = vmaxq_s32(r7, vdupq_n_s32((int32_t)(low)));
+    int32x4_t r9 = vminq_s32(r8, vdupq_n_s32((int32_t)(high)));
+    int32x4_t r10 = r9;
+    vstrbq_s32(&y_2[0], r10);
+    half_0 += 4;
+    other_1 += 4;
+    y_2 += 4;
+  }
+  __asm__ volatile goto("letp %0, %l[i_turn]" : "+r"(i_left) : : "memory" : i_turn);
+#endif
 }
 
 void tmo_mve_add_pixels(int32_t *sums, const int8_t *x, uint32_t channels, uint32_t n) {

@@ -72,6 +72,10 @@ class PackedUnit:
     store: Mapping[Type, str] = field(default_factory=dict)
     """A statement: `{v}` to `{p}` and what follows."""
     last_store: Mapping[Type, str] = field(default_factory=dict)
+    loop: tuple[str, str] = ("", "")
+    """What begins a loop of `{n}` elements, whose last turn leaves out what is not there, and what goes to `{again}` as
+    long as some are `{left}`; empty: there is none, or none around other loops.
+    """
     each: PackedUnit | None = None
     """For loops whose turns are apart from each other: all vectors are of 32 bits there, whatever is loaded."""
 
@@ -370,6 +374,10 @@ MVE = InstructionTable(
             last_load={Type.INT8: "vldrbq_z_s32({p}, there)", Type.INT32: "vldrwq_z_s32({p}, there)"},
             store={Type.INT8: "vstrbq_s32({p}, {v});", Type.INT32: "vstrwq_s32({p}, {v});"},
             last_store={Type.INT8: "vstrbq_p_s32({p}, {v}, there);", Type.INT32: "vstrwq_p_s32({p}, {v}, there);"},
+            loop=(
+                '__asm__ volatile("dlstp.32 %0, %1" : "=r"({left}) : "r"({n}) : "memory");',
+                '__asm__ volatile goto("letp %0, %l[{again}]" : "+r"({left}) : : "memory" : {again});',
+            ),
         ),
     ),
     head="#include <arm_mve.h>\n",
