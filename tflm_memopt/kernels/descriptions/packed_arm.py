@@ -54,7 +54,7 @@ class Pair:
 
 @kernel("y[p, pair] = saturate(sum over values of tile[p] * w[pair])")
 def dsp_pairs(b: Builder) -> None:
-    """Of a few pixels, whose values are int16, two of a pixel behind two of each other one."""
+    """A few pixels, whose values are int16, two of a pixel behind two of each other one."""
     pixels, pairs, twos = b.extents("pixels", "pairs", "twos")
     (step,) = b.parameters("step")
     tile, w = b.workspace("tile", INT16, twos, pixels, 2), b.flash("w", INT16, pairs, twos, 2)
@@ -69,7 +69,7 @@ def dsp_pairs(b: Builder) -> None:
 
 @kernel("y[pair] = saturate(sum over values of x * w[pair])")
 def dsp_direct(b: Builder) -> None:
-    """Of bytes as they lie; `ways` pairs are interleaved."""
+    """Bytes as they lie; `ways` pairs are interleaved."""
     groups, ways, fours = b.extents("groups", "ways", "fours")
     x, y = b.ram("x", INT8, fours, 2, 2), b.output("y", INT8, groups, ways, 2)
     w, scales = b.flash("w", INT16, groups, fours, 2, ways, 2), b.flash("scales", INT32, groups, ways, 8)
