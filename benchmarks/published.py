@@ -168,7 +168,7 @@ TABLES = (
     Table(FRONTIER, "costs", "costs.py --models {models}", SMALL, estimates),
     Table("docs/kernel-language.md", "kernels-rvv", "vector_kernels.py"),
     Table("docs/kernel-language.md", "kernels-by-hand", "generated_kernels.py"),
-    Table("docs/kernel-language.md", "kernels-code", "generated_kernels.py --code"),
+    Table("docs/kernel-language.md", "kernels-lines", "generated_kernels.py --lines"),
     Table("docs/kernel-language.md", "kernels-vmcu", "vector_kernels.py"),
     Table("docs/kernel-language.md", "vectors", "vectors.py {models}"),
     Table("docs/bare-metal.md", "specialized", "specialized.py --models {models}"),

@@ -17,14 +17,17 @@ from tflm_memopt.kernels.descriptions.packed import packed_conv, packed_depthwis
 from tflm_memopt.kernels.descriptions.pixels import (
     average_pool_pixel,
     conv_pixel,
+    conv_sums,
+    conv_wide,
     depthwise_pixel,
+    depthwise_sums,
     max_pool_pixel,
     mean_pixel,
 )
 from tflm_memopt.kernels.descriptions.rows import arg_max, resize_bilinear
 from tflm_memopt.kernels.instructions import DSP, MVE, REF, RVV
 from tflm_memopt.kernels.language import KernelProgram
-from tflm_memopt.kernels.rewrites import jam, scheduled, unroll, vectorise
+from tflm_memopt.kernels.rewrites import bind, inward, jam, scheduled, unroll, vectorise
 from tflm_memopt.kernels.write_c import function, library_function, operands_struct
 
 LIBRARY = Path(__file__).parents[1] / "custom_ops"
@@ -49,6 +52,13 @@ ANY_CORE = """\
 #include "tmo/kernels.h"
 
 """
+IN_ORDER = """\
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC optimize("no-tree-reassoc", "no-schedule-insns") /* sums stay in registers */
+#pragma GCC optimize("no-tree-vectorize", "no-tree-slp-vectorize")
+#endif
+"""
+SUMMED_UP = ("conv", "depthwise")
 HEAD = "void {}(const tmo_kernel *k, const tmo_window *window, int8_t *out)"
 PIXELS_OF = {"pixels": "k->out_width", "x": "window->pixels[0]", "y": "out"}
 RANGE = {"zero_out": "k->op->output_zero_point", "low": "k->op->act_min", "high": "k->op->act_max"}
@@ -62,6 +72,15 @@ class ForAnyCore(NamedTuple):
     kernel: KernelProgram
     given: Given
     head: str = HEAD
+    many: KernelProgram | None = None
+    """With another schedule, for cores with many registers."""
+
+    @property
+    def text(self) -> str:
+        """Its definition."""
+        head = self.head.format(self.name)
+        made = [library_function(one, REF, head, self.given.__getitem__) for one in (self.many, self.kernel) if one]
+        return "#if TMO_MANY_REGISTERS\n{}#else\n{}#endif\n".format(*made) if self.many else made[0]
 
 
 def _scales(*names: str) -> Given:
@@ -113,6 +132,44 @@ POOL = RANGE | {
 }  # fmt: skip
 
 
+RUNS = "void {}(const tmo_runs *r, const int8_t *weights, uint32_t channels, uint32_t *totals)"
+CONV = {
+    "x": "r->at", "w": "weights", "parts": "r->parts", "count": "r->count", "run": "r->bytes", "filters": "channels",
+    "next_at": "r->next_at", "stride": "r->stride", "next_offset": "(int32_t)r->next_offset",
+    "offset": "(int32_t)r->offset", "step": "(int32_t)r->step", "filter_weights": "(int32_t)r->filter",
+    "part_weights": "(int32_t)r->next_row", "run_weights": "(int32_t)r->row", "zero_in": "r->zero_point",
+    "sums": "(int32_t *)totals",
+}  # fmt: skip
+SUMS = (
+    "void {}(const tmo_kernel *k, const tmo_window *window, uint32_t from, uint32_t to, uint32_t n, uint32_t *totals)"
+)
+WINDOW = {
+    "x": "window->pixels", "offset": "(int32_t)(window->offset + from)", "zero_in": "k->op->input_zero_point[0]",
+    "rows": "k->op->tile == 0 ? window->count : window->columns > 0 ? window->count / window->columns : 0u",
+    "columns": "window->columns", "next_row": "k->op->tile == 0 ? 1 : window->columns",
+    "next_column": "k->op->tile == 0 ? 0 : 1",
+    "apart": "k->op->tile == 0 ? (int32_t)(k->op->dilation_w * k->in_channels) : 0",
+    "w": "k->weights + tmo_first_tap(k, window) + to", "tap_weights": "(int32_t)k->tap_step",
+    "row_weights": "(int32_t)(k->op->kernel_w * k->tap_step)", "channels": "n", "sums": "(int32_t *)totals",
+}  # fmt: skip
+DEPTHWISE_S16 = "tmo_is_kind(k->op, TMO_OP_DEPTHWISE_S16)"
+WIDE = WINDOW | RANGE_S16 | {
+    "y": "out + i", "offset": "(int32_t)(window->offset / 2)", "w": "k->weights + tmo_first_tap(k, window)",
+    "apart": "k->op->tile == 0 ? (int32_t)(k->op->dilation_w * k->in_channels / 2) : 0",
+    "groups": f"{DEPTHWISE_S16} ? k->in_channels / 2 : 1u", "channels": f"{DEPTHWISE_S16} ? 1u : k->in_channels / 2",
+    "each": f"{DEPTHWISE_S16} ? k->out_channels / k->in_channels : k->out_channels / 2",
+    "filter_weights": f"{DEPTHWISE_S16} ? 1 : (int32_t)(k->op->kernel_h * k->op->kernel_w * k->tap_step)",
+    "bias": "k->bias ? k->bias : (const int32_t[2]){0}", "bias_step": "k->bias ? 2 : 0",
+    "multipliers": "k->multipliers", "shifts": "k->shifts", "scale_step": "k->op->flags & TMO_FLAG_PER_CHANNEL ? 1 : 0",
+}  # fmt: skip
+WIDE_RUNS = WIDE | CONV | {
+    "y": "out", "rows": "r->count", "columns": "r->parts", "next_row": "r->stride", "next_column": "r->next_at",
+    "apart": "(int32_t)r->next_offset", "groups": "1u", "channels": "r->bytes", "each": "k->out_channels / 2",
+    "row_weights": "(int32_t)r->row", "tap_weights": "(int32_t)r->next_row",
+}  # fmt: skip
+RUNS_S16 = "void {}(const tmo_kernel *k, const tmo_runs *r, const int8_t *weights, int8_t *out)"
+
+
 def _elements(element: int) -> Given:
     """What one operand is, made to elements of so many bytes."""
     n = "k->out_width * k->out_channels" + (f" / {element}" if element > 1 else "")
@@ -142,6 +199,27 @@ FILES: Mapping[str, tuple[ForAnyCore, ...]] = {
             "tmo_arg_max_s8", arg_max, PIXELS_OF | {"channels": "k->in_channels", "sign": "k->op->param ? -1 : 1"}
         ),
         ForAnyCore("tmo_resize_bilinear_row_s8", resize_bilinear, RESIZE),
+    ),
+    "conv": (
+        ForAnyCore(
+            "tmo_conv_sums",
+            scheduled(conv_sums, [unroll("b", 8, 4, 3), inward("c")]),
+            CONV,
+            RUNS,
+            many=scheduled(conv_sums, [unroll("b", 16, 4, 3), inward("c")]),
+        ),
+    ),
+    "conv16": (ForAnyCore("tmo_conv_s16", conv_wide, WIDE, PIXEL),),
+    "runs16": (ForAnyCore("tmo_conv_runs_s16", scheduled(conv_wide, [bind({"groups": 1})]), WIDE_RUNS, RUNS_S16),),
+    "depthwise": (
+        ForAnyCore(
+            "tmo_depthwise_sums",
+            scheduled(depthwise_sums, [bind({"spread": 1}), jam("c", 4)]),
+            WINDOW,
+            SUMS,
+            many=scheduled(depthwise_sums, [bind({"spread": 1}), jam("c", 8, 4)]),
+        ),
+        ForAnyCore("tmo_depthwise_repeated", scheduled(depthwise_sums, [bind({"spread": 0})]), WINDOW, SUMS),
     ),
     "pool": (
         ForAnyCore("tmo_max_pool", scheduled(max_pool_pixel, [jam("c", 4)]), POOL, PIXEL),
@@ -315,10 +393,8 @@ def written() -> dict[Path, str]:
     twins = "\n".join(function(one, REF) for one in PLAIN)
     files = {"src/tmo/described.h": header, "src/tmo_described.c": f"{SOURCE}{bodies}{TWINS}{twins}{END}"}
     for name, kernels in FILES.items():
-        functions = (
-            library_function(one.kernel, REF, one.head.format(one.name), one.given.__getitem__) for one in kernels
-        )
-        files[f"src/tmo_described_{name}.c"] = ANY_CORE + "\n".join(functions)
+        begin = IN_ORDER if name in SUMMED_UP else ""
+        files[f"src/tmo_described_{name}.c"] = begin + ANY_CORE + "\n".join(one.text for one in kernels)
     files["src/tmo_described_arm.c"] = _arm()
     return {LIBRARY / name: text for name, text in files.items()}
 

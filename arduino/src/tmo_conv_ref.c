@@ -1,92 +1,30 @@
 /* Convolutions, and fully connected layers, on any core: output channels of a pixel share the bytes that are read. */
-#if defined(__GNUC__) && !defined(__clang__)
-#pragma GCC optimize("no-tree-vectorize", "no-tree-slp-vectorize", "no-tree-reassoc", "no-schedule-insns") /* values stay in registers */
-#pragma GCC optimize("no-tree-loop-im", "no-move-loop-invariants") /* and what is looked up does not need a place on the stack */
-#endif
-
 #include "tmo/backend.h"
 #include "tmo/kernels.h"
 #include "tmo/vectors.h"
 
-/* At once: sums on the stack, and bytes whose values stay in registers while the weights of all these channels go by. */
-#if TMO_EIGHT_REGISTERS
-enum { CHANNELS = 4 };
-#else
-enum { CHANNELS = 32, MANY = TMO_MANY_REGISTERS ? 16 : 8 };
-#endif
-
-/* The bytes under a window: parts of it, each of them runs of bytes whose weights lie side by side. */
-typedef struct {
-  const int8_t *const *at; /* the first byte of a run, and, */
-  uint16_t stride;         /* so many pointers further, of the next */
-  uint16_t count;          /* of the runs of a part */
-  uint16_t parts;          /* which differ in: */
-  uint16_t next_at;        /* their pointers, */
-  uint32_t next_offset;    /* bytes from each, */
-  uint32_t next_row;       /* weights */
-  uint32_t offset;         /* bytes from each pointer, in the first part */
-  uint32_t bytes;          /* of a run */
-  uint32_t step;           /* from byte to byte, modulo 2^32 */
-  uint32_t row;            /* from the weights of a run to those of the next */
-  uint32_t filter;         /* weights of a channel */
-  int32_t zero_point;
-} runs;
-
-/* The core: adds the products of a run, from x on, with the weights of up to CHANNELS channels, from w on, to their sums. */
 #if TMO_EIGHT_REGISTERS
 
-/* Four. The last of `channels` stands in for those that are missing. */
-static void add_run(const runs *r, const int8_t *x, const int8_t *w, uint32_t channels, uint32_t *sums) {
-  const int8_t *of[CHANNELS] = {w, w, w, w};
-  for (uint32_t c = 1; c < CHANNELS; ++c) of[c] = of[c - 1] + (c < channels ? r->filter : 0);
-  tmo_thumb_four(x, of, r->bytes, r->zero_point, (int32_t)r->step, sums);
-}
+enum { CHANNELS = 4 }; /* at once */
 
-#else
-
-/* The first n bytes of it: compiled once for each n. */
-static TMO_ALWAYS_INLINE void add_bytes(const runs *r, const int8_t *x, const int8_t *w, uint32_t channels, uint32_t *sums,
-                                               const uint32_t n) {
-  const uint32_t step = r->step, filter = r->filter;
-  int32_t value[MANY];
-  TMO_UNROLLED for (uint32_t i = 0; i < n; ++i, x += (int32_t)step) value[i] = *x - r->zero_point;
-  for (const uint32_t *const end = sums + channels; sums != end; ++sums, w += filter) {
-    uint32_t sum = *sums;
-    TMO_UNROLLED for (uint32_t i = 0; i < n; ++i) sum += (uint32_t)(w[i] * value[i]);
-    *sums = sum;
-  }
-}
-
-typedef void add_function(const runs *r, const int8_t *x, const int8_t *w, uint32_t channels, uint32_t *sums);
-
-#define ADD_FUNCTION(name, n)                                                                                                 \
-  TMO_OWN_FRAME static void name(const runs *r, const int8_t *x, const int8_t *w, uint32_t channels, uint32_t *sums) {        \
-    add_bytes(r, x, w, channels, sums, n);                                                                                    \
-  }
-ADD_FUNCTION(add_1, 1)
-ADD_FUNCTION(add_2, 2)
-ADD_FUNCTION(add_3, 3)
-ADD_FUNCTION(add_4, 4)
-ADD_FUNCTION(add_many, MANY)
-
-static void add_run(const runs *r, const int8_t *x, const int8_t *w, uint32_t channels, uint32_t *sums) {
-  for (uint32_t left = r->bytes, n; left > 0; left -= n, x += (int32_t)(n * r->step), w += n) {
-    n = left >= MANY ? MANY : left < 4 ? left : 4;
-    add_function *const add = n == MANY ? add_many : n == 4 ? add_4 : n == 3 ? add_3 : n == 2 ? add_2 : add_1;
-    add(r, x, w, channels, sums);
-  }
-}
-
-#endif
-
-static void add_runs(const runs *r, const int8_t *w, uint32_t channels, uint32_t *sums) {
+/* The last of `channels` stands in for those that are missing. */
+static void add_products(const tmo_runs *r, const int8_t *w, uint32_t channels, uint32_t *sums) {
   for (uint32_t part = 0; part < r->parts; ++part) {
     const int8_t *const *at = r->at + part * r->next_at, *tap = w + part * r->next_row;
     for (uint32_t left = r->count; left > 0; --left, at += r->stride, tap += r->row) {
-      add_run(r, *at + r->offset + part * r->next_offset, tap, channels, sums);
+      const int8_t *of[CHANNELS] = {tap, tap, tap, tap};
+      for (uint32_t c = 1; c < CHANNELS; ++c) of[c] = of[c - 1] + (c < channels ? r->filter : 0);
+      tmo_thumb_four(*at + r->offset + part * r->next_offset, of, r->bytes, r->zero_point, (int32_t)r->step, sums);
     }
   }
 }
+
+#else
+
+enum { CHANNELS = 32 }; /* sums on the stack */
+#define add_products tmo_conv_sums
+
+#endif
 
 /* The distance of neighbouring pixels in each row of a window of `columns`; 0 where it is not the same for all. */
 static uint32_t distance_of(const int8_t *const *pixels, uint32_t count, uint32_t columns) {
@@ -102,12 +40,12 @@ static uint32_t distance_of(const int8_t *const *pixels, uint32_t count, uint32_
 
 /* What lies under a window, in as few runs as can be. The bytes of a row are one run if they lie side by side, or at equal distances and pixels
  * have only one. Else a part is a column of a row block, and in a tiled block all pixels, or those of a row if the window is clipped. */
-static runs find_runs(const tmo_kernel *k, const tmo_window *v) {
+static tmo_runs find_runs(const tmo_kernel *k, const tmo_window *v) {
   const tmo_op *op = k->op;
   const bool by_row = op->tile == 0;
   const uint32_t channels = k->in_channels, row = op->kernel_w * k->tap_step, columns = v->columns;
   const uint32_t next = op->dilation_w * channels, distance = by_row ? next : distance_of(v->pixels, v->count, columns);
-  runs r = {v->pixels, 1, v->count, 1, 0, next, k->tap_step, v->offset, channels, 1, row, op->kernel_h * row, op->input_zero_point[0]};
+  tmo_runs r = {v->pixels, 1, v->count, 1, 0, next, k->tap_step, v->offset, channels, 1, row, op->kernel_h * row, op->input_zero_point[0]};
   if (columns == 0) {
     r.parts = 0;
   } else if (k->tap_step == channels && (distance == channels || (channels == 1 && distance != 0))) {
@@ -142,12 +80,12 @@ static void conv(const tmo_kernel *k, const tmo_window *v, uint32_t i, int8_t *o
 #endif
   if (tmo_conv_vectors(k, v, i, out)) return;
   const int8_t *w = k->weights + tmo_first_tap(k, v);
-  const runs r = find_runs(k, v);
+  const tmo_runs r = find_runs(k, v);
   for (uint32_t oc = 0; oc < k->out_channels; oc += CHANNELS, w += CHANNELS * r.filter) {
     const uint32_t left = k->out_channels - oc, n = left < CHANNELS ? left : CHANNELS;
     uint32_t sums[CHANNELS];
     tmo_begin_sums(k, sums, n, oc, i + oc);
-    add_runs(&r, w, n, sums);
+    add_products(&r, w, n, sums);
     tmo_end_sums(k, sums, n, oc, i + oc, out);
   }
 }

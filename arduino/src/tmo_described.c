@@ -38,21 +38,21 @@ void tmo_conv_pixel_rvv(const tmo_conv_pixel_operands *o) {
   const int32_t filter_weights = o->filter_weights;
   for (uint32_t k = 0, lanes; k < filters; k += lanes) {
     __asm__ volatile("vsetvli %0, %1, e32, m8, ta, ma" : "=r"(lanes) : "r"(filters - k));
-    __asm__ volatile("vlse32.v v0, (%0), %1" : : "r"(&bias[bias_step * k]), "r"(4 * bias_step));
+    __asm__ volatile("vlse32.v v0, (%0), %1" : : "r"(&bias[(int32_t)(bias_step * k)]), "r"(4 * bias_step));
     __asm__ volatile("vsetvli zero, %0, e16, m4, ta, ma" : : "r"(lanes));
     for (uint32_t r = 0; r < rows; ++r) {
       for (uint32_t s = 0; s < columns; ++s) {
         for (uint32_t c = 0; c < channels; ++c) {
-          int32_t r2 = x[next_column * s + next_row * r][apart * s + c + offset];
+          int32_t r2 = x[next_column * s + next_row * r][(int32_t)(apart * s + c + offset)];
           int32_t r3 = (int32_t)((uint32_t)r2 - (uint32_t)(int32_t)(zero_in));
-          __asm__ volatile("vlse8.v v8, (%0), %1" : : "r"(&w[c + filter_weights * k + r * row_weights + s * tap_weights]), "r"(filter_weights));
+          __asm__ volatile("vlse8.v v8, (%0), %1" : : "r"(&w[(int32_t)(c + filter_weights * k + r * row_weights + s * tap_weights)]), "r"(filter_weights));
           __asm__ volatile("vsext.vf2 v12, v8" :);
           __asm__ volatile("vwmacc.vx v0, %0, v12" : : "r"(r3));
         }
       }
     }
-    __asm__ volatile("vlse32.v v8, (%0), %1" : : "r"(&multipliers[k * scale_step]), "r"(4 * scale_step));
-    __asm__ volatile("vlse8.v v16, (%0), %1" : : "r"(&shifts[k * scale_step]), "r"(scale_step));
+    __asm__ volatile("vlse32.v v8, (%0), %1" : : "r"(&multipliers[(int32_t)(k * scale_step)]), "r"(4 * scale_step));
+    __asm__ volatile("vlse8.v v16, (%0), %1" : : "r"(&shifts[(int32_t)(k * scale_step)]), "r"(scale_step));
     __asm__ volatile("vsetvli zero, %0, e32, m8, ta, ma" : : "r"(lanes));
     __asm__ volatile("vsext.vf4 v24, v16" :);
     __asm__ volatile("vmax.vx v16, v24, %0" : : "r"(0));
@@ -103,20 +103,20 @@ void tmo_depthwise_pixel_rvv(const tmo_depthwise_pixel_operands *o) {
   const int32_t tap_weights = o->tap_weights;
   for (uint32_t k = 0, lanes; k < channels; k += lanes) {
     __asm__ volatile("vsetvli %0, %1, e32, m8, ta, ma" : "=r"(lanes) : "r"(channels - k));
-    __asm__ volatile("vlse32.v v0, (%0), %1" : : "r"(&bias[bias_step * k]), "r"(4 * bias_step));
+    __asm__ volatile("vlse32.v v0, (%0), %1" : : "r"(&bias[(int32_t)(bias_step * k)]), "r"(4 * bias_step));
     __asm__ volatile("vsetvli zero, %0, e16, m4, ta, ma" : : "r"(lanes));
     for (uint32_t r = 0; r < rows; ++r) {
       for (uint32_t s = 0; s < columns; ++s) {
-        __asm__ volatile("vle8.v v8, (%0)" : : "r"(&x[next_column * s + next_row * r][apart * s + k + offset]));
+        __asm__ volatile("vle8.v v8, (%0)" : : "r"(&x[next_column * s + next_row * r][(int32_t)(apart * s + k + offset)]));
         __asm__ volatile("vsext.vf2 v12, v8" :);
         __asm__ volatile("vsub.vx v8, v12, %0" : : "r"((int32_t)(zero_in)));
-        __asm__ volatile("vle8.v v12, (%0)" : : "r"(&w[k + r * row_weights + s * tap_weights]));
+        __asm__ volatile("vle8.v v12, (%0)" : : "r"(&w[(int32_t)(k + r * row_weights + s * tap_weights)]));
         __asm__ volatile("vsext.vf2 v16, v12" :);
         __asm__ volatile("vwmacc.vv v0, v8, v16" :);
       }
     }
-    __asm__ volatile("vlse32.v v8, (%0), %1" : : "r"(&multipliers[k * scale_step]), "r"(4 * scale_step));
-    __asm__ volatile("vlse8.v v16, (%0), %1" : : "r"(&shifts[k * scale_step]), "r"(scale_step));
+    __asm__ volatile("vlse32.v v8, (%0), %1" : : "r"(&multipliers[(int32_t)(k * scale_step)]), "r"(4 * scale_step));
+    __asm__ volatile("vlse8.v v16, (%0), %1" : : "r"(&shifts[(int32_t)(k * scale_step)]), "r"(scale_step));
     __asm__ volatile("vsetvli zero, %0, e32, m8, ta, ma" : : "r"(lanes));
     __asm__ volatile("vsext.vf4 v24, v16" :);
     __asm__ volatile("vmax.vx v16, v24, %0" : : "r"(0));
@@ -228,37 +228,37 @@ void tmo_packed_conv_rvv(const tmo_packed_conv_operands *o) {
       __asm__ volatile("vsetvli zero, %0, e16, m4, ta, ma" : : "r"(lanes));
       uint32_t i = 0;
       for (; i + 4 <= values; i += 4) {
-        __asm__ volatile("vle8.v v16, (%0)" : : "r"(&w[filters * i + k]));
+        __asm__ volatile("vle8.v v16, (%0)" : : "r"(&w[(int32_t)(filters * i + k)]));
         __asm__ volatile("vsext.vf2 v20, v16" :);
-        int32_t r4_0_0 = x[apart * p + i];
+        int32_t r4_0_0 = x[(int32_t)(apart * p + i)];
         __asm__ volatile("vwmacc.vx v0, %0, v20" : : "r"(r4_0_0));
-        int32_t r4_1_0 = x[apart + apart * p + i];
+        int32_t r4_1_0 = x[(int32_t)(apart + apart * p + i)];
         __asm__ volatile("vwmacc.vx v8, %0, v20" : : "r"(r4_1_0));
-        __asm__ volatile("vle8.v v16, (%0)" : : "r"(&w[filters + filters * i + k]));
+        __asm__ volatile("vle8.v v16, (%0)" : : "r"(&w[(int32_t)(filters + filters * i + k)]));
         __asm__ volatile("vsext.vf2 v20, v16" :);
-        int32_t r4_0_1 = x[1 + apart * p + i];
+        int32_t r4_0_1 = x[(int32_t)(1 + apart * p + i)];
         __asm__ volatile("vwmacc.vx v0, %0, v20" : : "r"(r4_0_1));
-        int32_t r4_1_1 = x[1 + apart + apart * p + i];
+        int32_t r4_1_1 = x[(int32_t)(1 + apart + apart * p + i)];
         __asm__ volatile("vwmacc.vx v8, %0, v20" : : "r"(r4_1_1));
-        __asm__ volatile("vle8.v v16, (%0)" : : "r"(&w[2 * filters + filters * i + k]));
+        __asm__ volatile("vle8.v v16, (%0)" : : "r"(&w[(int32_t)(2 * filters + filters * i + k)]));
         __asm__ volatile("vsext.vf2 v20, v16" :);
-        int32_t r4_0_2 = x[2 + apart * p + i];
+        int32_t r4_0_2 = x[(int32_t)(2 + apart * p + i)];
         __asm__ volatile("vwmacc.vx v0, %0, v20" : : "r"(r4_0_2));
-        int32_t r4_1_2 = x[2 + apart + apart * p + i];
+        int32_t r4_1_2 = x[(int32_t)(2 + apart + apart * p + i)];
         __asm__ volatile("vwmacc.vx v8, %0, v20" : : "r"(r4_1_2));
-        __asm__ volatile("vle8.v v16, (%0)" : : "r"(&w[3 * filters + filters * i + k]));
+        __asm__ volatile("vle8.v v16, (%0)" : : "r"(&w[(int32_t)(3 * filters + filters * i + k)]));
         __asm__ volatile("vsext.vf2 v20, v16" :);
-        int32_t r4_0_3 = x[3 + apart * p + i];
+        int32_t r4_0_3 = x[(int32_t)(3 + apart * p + i)];
         __asm__ volatile("vwmacc.vx v0, %0, v20" : : "r"(r4_0_3));
-        int32_t r4_1_3 = x[3 + apart + apart * p + i];
+        int32_t r4_1_3 = x[(int32_t)(3 + apart + apart * p + i)];
         __asm__ volatile("vwmacc.vx v8, %0, v20" : : "r"(r4_1_3));
       }
       for (; i < values; ++i) {
-        __asm__ volatile("vle8.v v16, (%0)" : : "r"(&w[filters * i + k]));
+        __asm__ volatile("vle8.v v16, (%0)" : : "r"(&w[(int32_t)(filters * i + k)]));
         __asm__ volatile("vsext.vf2 v20, v16" :);
-        int32_t r4_0 = x[apart * p + i];
+        int32_t r4_0 = x[(int32_t)(apart * p + i)];
         __asm__ volatile("vwmacc.vx v0, %0, v20" : : "r"(r4_0));
-        int32_t r4_1 = x[apart + apart * p + i];
+        int32_t r4_1 = x[(int32_t)(apart + apart * p + i)];
         __asm__ volatile("vwmacc.vx v8, %0, v20" : : "r"(r4_1));
       }
       __asm__ volatile("vle32.v v16, (%0)" : : "r"(&multipliers[k]));
@@ -274,7 +274,7 @@ void tmo_packed_conv_rvv(const tmo_packed_conv_operands *o) {
       __asm__ volatile("vnclip.wi v4, v0, 0" :);
       __asm__ volatile("vmax.vx v0, v4, %0" : : "r"((int32_t)(low)));
       __asm__ volatile("vmin.vx v0, v0, %0" : : "r"((int32_t)(high)));
-      __asm__ volatile("vse8.v v0, (%0)" : : "r"(&y[k + p * step]) : "memory");
+      __asm__ volatile("vse8.v v0, (%0)" : : "r"(&y[(int32_t)(k + p * step)]) : "memory");
       __asm__ volatile("vsetvli zero, %0, e32, m8, ta, ma" : : "r"(lanes));
       __asm__ volatile("vsra.vx v0, v8, %0" : : "r"(31));
       __asm__ volatile("vsmul.vv v8, v8, v16" :);
@@ -286,7 +286,7 @@ void tmo_packed_conv_rvv(const tmo_packed_conv_operands *o) {
       __asm__ volatile("vnclip.wi v4, v0, 0" :);
       __asm__ volatile("vmax.vx v0, v4, %0" : : "r"((int32_t)(low)));
       __asm__ volatile("vmin.vx v0, v0, %0" : : "r"((int32_t)(high)));
-      __asm__ volatile("vse8.v v0, (%0)" : : "r"(&y[k + p * step + step]) : "memory");
+      __asm__ volatile("vse8.v v0, (%0)" : : "r"(&y[(int32_t)(k + p * step + step)]) : "memory");
     }
   }
   for (; p < pixels; ++p) {
@@ -296,27 +296,27 @@ void tmo_packed_conv_rvv(const tmo_packed_conv_operands *o) {
       __asm__ volatile("vsetvli zero, %0, e16, m4, ta, ma" : : "r"(lanes));
       uint32_t i = 0;
       for (; i + 4 <= values; i += 4) {
-        __asm__ volatile("vle8.v v8, (%0)" : : "r"(&w[filters * i + k]));
+        __asm__ volatile("vle8.v v8, (%0)" : : "r"(&w[(int32_t)(filters * i + k)]));
         __asm__ volatile("vsext.vf2 v12, v8" :);
-        int32_t r4_0 = x[apart * p + i];
+        int32_t r4_0 = x[(int32_t)(apart * p + i)];
         __asm__ volatile("vwmacc.vx v0, %0, v12" : : "r"(r4_0));
-        __asm__ volatile("vle8.v v8, (%0)" : : "r"(&w[filters + filters * i + k]));
+        __asm__ volatile("vle8.v v8, (%0)" : : "r"(&w[(int32_t)(filters + filters * i + k)]));
         __asm__ volatile("vsext.vf2 v12, v8" :);
-        int32_t r4_1 = x[1 + apart * p + i];
+        int32_t r4_1 = x[(int32_t)(1 + apart * p + i)];
         __asm__ volatile("vwmacc.vx v0, %0, v12" : : "r"(r4_1));
-        __asm__ volatile("vle8.v v8, (%0)" : : "r"(&w[2 * filters + filters * i + k]));
+        __asm__ volatile("vle8.v v8, (%0)" : : "r"(&w[(int32_t)(2 * filters + filters * i + k)]));
         __asm__ volatile("vsext.vf2 v12, v8" :);
-        int32_t r4_2 = x[2 + apart * p + i];
+        int32_t r4_2 = x[(int32_t)(2 + apart * p + i)];
         __asm__ volatile("vwmacc.vx v0, %0, v12" : : "r"(r4_2));
-        __asm__ volatile("vle8.v v8, (%0)" : : "r"(&w[3 * filters + filters * i + k]));
+        __asm__ volatile("vle8.v v8, (%0)" : : "r"(&w[(int32_t)(3 * filters + filters * i + k)]));
         __asm__ volatile("vsext.vf2 v12, v8" :);
-        int32_t r4_3 = x[3 + apart * p + i];
+        int32_t r4_3 = x[(int32_t)(3 + apart * p + i)];
         __asm__ volatile("vwmacc.vx v0, %0, v12" : : "r"(r4_3));
       }
       for (; i < values; ++i) {
-        __asm__ volatile("vle8.v v8, (%0)" : : "r"(&w[filters * i + k]));
+        __asm__ volatile("vle8.v v8, (%0)" : : "r"(&w[(int32_t)(filters * i + k)]));
         __asm__ volatile("vsext.vf2 v12, v8" :);
-        int32_t r4 = x[apart * p + i];
+        int32_t r4 = x[(int32_t)(apart * p + i)];
         __asm__ volatile("vwmacc.vx v0, %0, v12" : : "r"(r4));
       }
       __asm__ volatile("vle32.v v8, (%0)" : : "r"(&multipliers[k]));
@@ -332,7 +332,7 @@ void tmo_packed_conv_rvv(const tmo_packed_conv_operands *o) {
       __asm__ volatile("vnclip.wi v4, v0, 0" :);
       __asm__ volatile("vmax.vx v0, v4, %0" : : "r"((int32_t)(low)));
       __asm__ volatile("vmin.vx v0, v0, %0" : : "r"((int32_t)(high)));
-      __asm__ volatile("vse8.v v0, (%0)" : : "r"(&y[k + p * step]) : "memory");
+      __asm__ volatile("vse8.v v0, (%0)" : : "r"(&y[(int32_t)(k + p * step)]) : "memory");
     }
   }
 }
@@ -365,57 +365,57 @@ void tmo_packed_conv_narrow_rvv(const tmo_packed_conv_operands *o) {
       __asm__ volatile("vsetvli zero, %0, e16, m2, ta, ma" : : "r"(lanes));
       uint32_t i = 0;
       for (; i + 4 <= values; i += 4) {
-        __asm__ volatile("vle8.v v16, (%0)" : : "r"(&w[filters * i + k]));
+        __asm__ volatile("vle8.v v16, (%0)" : : "r"(&w[(int32_t)(filters * i + k)]));
         __asm__ volatile("vsext.vf2 v18, v16" :);
-        int32_t r4_0_0 = x[apart * p + i];
+        int32_t r4_0_0 = x[(int32_t)(apart * p + i)];
         __asm__ volatile("vwmacc.vx v0, %0, v18" : : "r"(r4_0_0));
-        int32_t r4_1_0 = x[apart + apart * p + i];
+        int32_t r4_1_0 = x[(int32_t)(apart + apart * p + i)];
         __asm__ volatile("vwmacc.vx v4, %0, v18" : : "r"(r4_1_0));
-        int32_t r4_2_0 = x[2 * apart + apart * p + i];
+        int32_t r4_2_0 = x[(int32_t)(2 * apart + apart * p + i)];
         __asm__ volatile("vwmacc.vx v8, %0, v18" : : "r"(r4_2_0));
-        int32_t r4_3_0 = x[3 * apart + apart * p + i];
+        int32_t r4_3_0 = x[(int32_t)(3 * apart + apart * p + i)];
         __asm__ volatile("vwmacc.vx v12, %0, v18" : : "r"(r4_3_0));
-        __asm__ volatile("vle8.v v16, (%0)" : : "r"(&w[filters + filters * i + k]));
+        __asm__ volatile("vle8.v v16, (%0)" : : "r"(&w[(int32_t)(filters + filters * i + k)]));
         __asm__ volatile("vsext.vf2 v18, v16" :);
-        int32_t r4_0_1 = x[1 + apart * p + i];
+        int32_t r4_0_1 = x[(int32_t)(1 + apart * p + i)];
         __asm__ volatile("vwmacc.vx v0, %0, v18" : : "r"(r4_0_1));
-        int32_t r4_1_1 = x[1 + apart + apart * p + i];
+        int32_t r4_1_1 = x[(int32_t)(1 + apart + apart * p + i)];
         __asm__ volatile("vwmacc.vx v4, %0, v18" : : "r"(r4_1_1));
-        int32_t r4_2_1 = x[1 + 2 * apart + apart * p + i];
+        int32_t r4_2_1 = x[(int32_t)(1 + 2 * apart + apart * p + i)];
         __asm__ volatile("vwmacc.vx v8, %0, v18" : : "r"(r4_2_1));
-        int32_t r4_3_1 = x[1 + 3 * apart + apart * p + i];
+        int32_t r4_3_1 = x[(int32_t)(1 + 3 * apart + apart * p + i)];
         __asm__ volatile("vwmacc.vx v12, %0, v18" : : "r"(r4_3_1));
-        __asm__ volatile("vle8.v v16, (%0)" : : "r"(&w[2 * filters + filters * i + k]));
+        __asm__ volatile("vle8.v v16, (%0)" : : "r"(&w[(int32_t)(2 * filters + filters * i + k)]));
         __asm__ volatile("vsext.vf2 v18, v16" :);
-        int32_t r4_0_2 = x[2 + apart * p + i];
+        int32_t r4_0_2 = x[(int32_t)(2 + apart * p + i)];
         __asm__ volatile("vwmacc.vx v0, %0, v18" : : "r"(r4_0_2));
-        int32_t r4_1_2 = x[2 + apart + apart * p + i];
+        int32_t r4_1_2 = x[(int32_t)(2 + apart + apart * p + i)];
         __asm__ volatile("vwmacc.vx v4, %0, v18" : : "r"(r4_1_2));
-        int32_t r4_2_2 = x[2 + 2 * apart + apart * p + i];
+        int32_t r4_2_2 = x[(int32_t)(2 + 2 * apart + apart * p + i)];
         __asm__ volatile("vwmacc.vx v8, %0, v18" : : "r"(r4_2_2));
-        int32_t r4_3_2 = x[2 + 3 * apart + apart * p + i];
+        int32_t r4_3_2 = x[(int32_t)(2 + 3 * apart + apart * p + i)];
         __asm__ volatile("vwmacc.vx v12, %0, v18" : : "r"(r4_3_2));
-        __asm__ volatile("vle8.v v16, (%0)" : : "r"(&w[3 * filters + filters * i + k]));
+        __asm__ volatile("vle8.v v16, (%0)" : : "r"(&w[(int32_t)(3 * filters + filters * i + k)]));
         __asm__ volatile("vsext.vf2 v18, v16" :);
-        int32_t r4_0_3 = x[3 + apart * p + i];
+        int32_t r4_0_3 = x[(int32_t)(3 + apart * p + i)];
         __asm__ volatile("vwmacc.vx v0, %0, v18" : : "r"(r4_0_3));
-        int32_t r4_1_3 = x[3 + apart + apart * p + i];
+        int32_t r4_1_3 = x[(int32_t)(3 + apart + apart * p + i)];
         __asm__ volatile("vwmacc.vx v4, %0, v18" : : "r"(r4_1_3));
-        int32_t r4_2_3 = x[3 + 2 * apart + apart * p + i];
+        int32_t r4_2_3 = x[(int32_t)(3 + 2 * apart + apart * p + i)];
         __asm__ volatile("vwmacc.vx v8, %0, v18" : : "r"(r4_2_3));
-        int32_t r4_3_3 = x[3 + 3 * apart + apart * p + i];
+        int32_t r4_3_3 = x[(int32_t)(3 + 3 * apart + apart * p + i)];
         __asm__ volatile("vwmacc.vx v12, %0, v18" : : "r"(r4_3_3));
       }
       for (; i < values; ++i) {
-        __asm__ volatile("vle8.v v16, (%0)" : : "r"(&w[filters * i + k]));
+        __asm__ volatile("vle8.v v16, (%0)" : : "r"(&w[(int32_t)(filters * i + k)]));
         __asm__ volatile("vsext.vf2 v18, v16" :);
-        int32_t r4_0 = x[apart * p + i];
+        int32_t r4_0 = x[(int32_t)(apart * p + i)];
         __asm__ volatile("vwmacc.vx v0, %0, v18" : : "r"(r4_0));
-        int32_t r4_1 = x[apart + apart * p + i];
+        int32_t r4_1 = x[(int32_t)(apart + apart * p + i)];
         __asm__ volatile("vwmacc.vx v4, %0, v18" : : "r"(r4_1));
-        int32_t r4_2 = x[2 * apart + apart * p + i];
+        int32_t r4_2 = x[(int32_t)(2 * apart + apart * p + i)];
         __asm__ volatile("vwmacc.vx v8, %0, v18" : : "r"(r4_2));
-        int32_t r4_3 = x[3 * apart + apart * p + i];
+        int32_t r4_3 = x[(int32_t)(3 * apart + apart * p + i)];
         __asm__ volatile("vwmacc.vx v12, %0, v18" : : "r"(r4_3));
       }
       __asm__ volatile("vle32.v v16, (%0)" : : "r"(&multipliers[k]));
@@ -431,7 +431,7 @@ void tmo_packed_conv_narrow_rvv(const tmo_packed_conv_operands *o) {
       __asm__ volatile("vnclip.wi v2, v0, 0" :);
       __asm__ volatile("vmax.vx v0, v2, %0" : : "r"((int32_t)(low)));
       __asm__ volatile("vmin.vx v0, v0, %0" : : "r"((int32_t)(high)));
-      __asm__ volatile("vse8.v v0, (%0)" : : "r"(&y[k + p * step]) : "memory");
+      __asm__ volatile("vse8.v v0, (%0)" : : "r"(&y[(int32_t)(k + p * step)]) : "memory");
       __asm__ volatile("vsetvli zero, %0, e32, m4, ta, ma" : : "r"(lanes));
       __asm__ volatile("vsra.vx v0, v4, %0" : : "r"(31));
       __asm__ volatile("vsmul.vv v4, v4, v16" :);
@@ -443,7 +443,7 @@ void tmo_packed_conv_narrow_rvv(const tmo_packed_conv_operands *o) {
       __asm__ volatile("vnclip.wi v2, v0, 0" :);
       __asm__ volatile("vmax.vx v0, v2, %0" : : "r"((int32_t)(low)));
       __asm__ volatile("vmin.vx v0, v0, %0" : : "r"((int32_t)(high)));
-      __asm__ volatile("vse8.v v0, (%0)" : : "r"(&y[k + p * step + step]) : "memory");
+      __asm__ volatile("vse8.v v0, (%0)" : : "r"(&y[(int32_t)(k + p * step + step)]) : "memory");
       __asm__ volatile("vsetvli zero, %0, e32, m4, ta, ma" : : "r"(lanes));
       __asm__ volatile("vsra.vx v0, v8, %0" : : "r"(31));
       __asm__ volatile("vsmul.vv v4, v8, v16" :);
@@ -455,7 +455,7 @@ void tmo_packed_conv_narrow_rvv(const tmo_packed_conv_operands *o) {
       __asm__ volatile("vnclip.wi v2, v0, 0" :);
       __asm__ volatile("vmax.vx v0, v2, %0" : : "r"((int32_t)(low)));
       __asm__ volatile("vmin.vx v0, v0, %0" : : "r"((int32_t)(high)));
-      __asm__ volatile("vse8.v v0, (%0)" : : "r"(&y[k + p * step + 2 * step]) : "memory");
+      __asm__ volatile("vse8.v v0, (%0)" : : "r"(&y[(int32_t)(k + p * step + 2 * step)]) : "memory");
       __asm__ volatile("vsetvli zero, %0, e32, m4, ta, ma" : : "r"(lanes));
       __asm__ volatile("vsra.vx v0, v12, %0" : : "r"(31));
       __asm__ volatile("vsmul.vv v4, v12, v16" :);
@@ -467,7 +467,7 @@ void tmo_packed_conv_narrow_rvv(const tmo_packed_conv_operands *o) {
       __asm__ volatile("vnclip.wi v2, v0, 0" :);
       __asm__ volatile("vmax.vx v0, v2, %0" : : "r"((int32_t)(low)));
       __asm__ volatile("vmin.vx v0, v0, %0" : : "r"((int32_t)(high)));
-      __asm__ volatile("vse8.v v0, (%0)" : : "r"(&y[k + p * step + 3 * step]) : "memory");
+      __asm__ volatile("vse8.v v0, (%0)" : : "r"(&y[(int32_t)(k + p * step + 3 * step)]) : "memory");
     }
   }
   for (; p < pixels; ++p) {
@@ -477,27 +477,27 @@ void tmo_packed_conv_narrow_rvv(const tmo_packed_conv_operands *o) {
       __asm__ volatile("vsetvli zero, %0, e16, m2, ta, ma" : : "r"(lanes));
       uint32_t i = 0;
       for (; i + 4 <= values; i += 4) {
-        __asm__ volatile("vle8.v v4, (%0)" : : "r"(&w[filters * i + k]));
+        __asm__ volatile("vle8.v v4, (%0)" : : "r"(&w[(int32_t)(filters * i + k)]));
         __asm__ volatile("vsext.vf2 v6, v4" :);
-        int32_t r4_0 = x[apart * p + i];
+        int32_t r4_0 = x[(int32_t)(apart * p + i)];
         __asm__ volatile("vwmacc.vx v0, %0, v6" : : "r"(r4_0));
-        __asm__ volatile("vle8.v v4, (%0)" : : "r"(&w[filters + filters * i + k]));
+        __asm__ volatile("vle8.v v4, (%0)" : : "r"(&w[(int32_t)(filters + filters * i + k)]));
         __asm__ volatile("vsext.vf2 v6, v4" :);
-        int32_t r4_1 = x[1 + apart * p + i];
+        int32_t r4_1 = x[(int32_t)(1 + apart * p + i)];
         __asm__ volatile("vwmacc.vx v0, %0, v6" : : "r"(r4_1));
-        __asm__ volatile("vle8.v v4, (%0)" : : "r"(&w[2 * filters + filters * i + k]));
+        __asm__ volatile("vle8.v v4, (%0)" : : "r"(&w[(int32_t)(2 * filters + filters * i + k)]));
         __asm__ volatile("vsext.vf2 v6, v4" :);
-        int32_t r4_2 = x[2 + apart * p + i];
+        int32_t r4_2 = x[(int32_t)(2 + apart * p + i)];
         __asm__ volatile("vwmacc.vx v0, %0, v6" : : "r"(r4_2));
-        __asm__ volatile("vle8.v v4, (%0)" : : "r"(&w[3 * filters + filters * i + k]));
+        __asm__ volatile("vle8.v v4, (%0)" : : "r"(&w[(int32_t)(3 * filters + filters * i + k)]));
         __asm__ volatile("vsext.vf2 v6, v4" :);
-        int32_t r4_3 = x[3 + apart * p + i];
+        int32_t r4_3 = x[(int32_t)(3 + apart * p + i)];
         __asm__ volatile("vwmacc.vx v0, %0, v6" : : "r"(r4_3));
       }
       for (; i < values; ++i) {
-        __asm__ volatile("vle8.v v4, (%0)" : : "r"(&w[filters * i + k]));
+        __asm__ volatile("vle8.v v4, (%0)" : : "r"(&w[(int32_t)(filters * i + k)]));
         __asm__ volatile("vsext.vf2 v6, v4" :);
-        int32_t r4 = x[apart * p + i];
+        int32_t r4 = x[(int32_t)(apart * p + i)];
         __asm__ volatile("vwmacc.vx v0, %0, v6" : : "r"(r4));
       }
       __asm__ volatile("vle32.v v4, (%0)" : : "r"(&multipliers[k]));
@@ -513,7 +513,7 @@ void tmo_packed_conv_narrow_rvv(const tmo_packed_conv_operands *o) {
       __asm__ volatile("vnclip.wi v2, v0, 0" :);
       __asm__ volatile("vmax.vx v0, v2, %0" : : "r"((int32_t)(low)));
       __asm__ volatile("vmin.vx v0, v0, %0" : : "r"((int32_t)(high)));
-      __asm__ volatile("vse8.v v0, (%0)" : : "r"(&y[k + p * step]) : "memory");
+      __asm__ volatile("vse8.v v0, (%0)" : : "r"(&y[(int32_t)(k + p * step)]) : "memory");
     }
   }
 }
@@ -542,12 +542,12 @@ void tmo_packed_depthwise_rvv(const tmo_packed_depthwise_operands *o) {
       __asm__ volatile("vle32.v v8, (%0)" : : "r"(&bias[k]));
       __asm__ volatile("vsetvli zero, %0, e16, m4, ta, ma" : : "r"(lanes));
       for (uint32_t t = 0; t < taps; ++t) {
-        __asm__ volatile("vle8.v v16, (%0)" : : "r"(&w[channels * t + k]));
+        __asm__ volatile("vle8.v v16, (%0)" : : "r"(&w[(int32_t)(channels * t + k)]));
         __asm__ volatile("vsext.vf2 v20, v16" :);
-        __asm__ volatile("vle8.v v16, (%0)" : : "r"(&x[t][apart * p + k]));
+        __asm__ volatile("vle8.v v16, (%0)" : : "r"(&x[t][(int32_t)(apart * p + k)]));
         __asm__ volatile("vsext.vf2 v24, v16" :);
         __asm__ volatile("vwmacc.vv v0, v24, v20" :);
-        __asm__ volatile("vle8.v v16, (%0)" : : "r"(&x[t][apart + apart * p + k]));
+        __asm__ volatile("vle8.v v16, (%0)" : : "r"(&x[t][(int32_t)(apart + apart * p + k)]));
         __asm__ volatile("vsext.vf2 v24, v16" :);
         __asm__ volatile("vwmacc.vv v8, v24, v20" :);
       }
@@ -564,7 +564,7 @@ void tmo_packed_depthwise_rvv(const tmo_packed_depthwise_operands *o) {
       __asm__ volatile("vnclip.wi v4, v0, 0" :);
       __asm__ volatile("vmax.vx v0, v4, %0" : : "r"((int32_t)(low)));
       __asm__ volatile("vmin.vx v0, v0, %0" : : "r"((int32_t)(high)));
-      __asm__ volatile("vse8.v v0, (%0)" : : "r"(&y[channels * p + k]) : "memory");
+      __asm__ volatile("vse8.v v0, (%0)" : : "r"(&y[(int32_t)(channels * p + k)]) : "memory");
       __asm__ volatile("vsetvli zero, %0, e32, m8, ta, ma" : : "r"(lanes));
       __asm__ volatile("vsra.vx v0, v8, %0" : : "r"(31));
       __asm__ volatile("vsmul.vv v8, v8, v16" :);
@@ -576,7 +576,7 @@ void tmo_packed_depthwise_rvv(const tmo_packed_depthwise_operands *o) {
       __asm__ volatile("vnclip.wi v4, v0, 0" :);
       __asm__ volatile("vmax.vx v0, v4, %0" : : "r"((int32_t)(low)));
       __asm__ volatile("vmin.vx v0, v0, %0" : : "r"((int32_t)(high)));
-      __asm__ volatile("vse8.v v0, (%0)" : : "r"(&y[channels + channels * p + k]) : "memory");
+      __asm__ volatile("vse8.v v0, (%0)" : : "r"(&y[(int32_t)(channels + channels * p + k)]) : "memory");
     }
   }
   for (; p < pixels; ++p) {
@@ -585,9 +585,9 @@ void tmo_packed_depthwise_rvv(const tmo_packed_depthwise_operands *o) {
       __asm__ volatile("vle32.v v0, (%0)" : : "r"(&bias[k]));
       __asm__ volatile("vsetvli zero, %0, e16, m4, ta, ma" : : "r"(lanes));
       for (uint32_t t = 0; t < taps; ++t) {
-        __asm__ volatile("vle8.v v8, (%0)" : : "r"(&w[channels * t + k]));
+        __asm__ volatile("vle8.v v8, (%0)" : : "r"(&w[(int32_t)(channels * t + k)]));
         __asm__ volatile("vsext.vf2 v12, v8" :);
-        __asm__ volatile("vle8.v v8, (%0)" : : "r"(&x[t][apart * p + k]));
+        __asm__ volatile("vle8.v v8, (%0)" : : "r"(&x[t][(int32_t)(apart * p + k)]));
         __asm__ volatile("vsext.vf2 v16, v8" :);
         __asm__ volatile("vwmacc.vv v0, v16, v12" :);
       }
@@ -604,7 +604,7 @@ void tmo_packed_depthwise_rvv(const tmo_packed_depthwise_operands *o) {
       __asm__ volatile("vnclip.wi v4, v0, 0" :);
       __asm__ volatile("vmax.vx v0, v4, %0" : : "r"((int32_t)(low)));
       __asm__ volatile("vmin.vx v0, v0, %0" : : "r"((int32_t)(high)));
-      __asm__ volatile("vse8.v v0, (%0)" : : "r"(&y[channels * p + k]) : "memory");
+      __asm__ volatile("vse8.v v0, (%0)" : : "r"(&y[(int32_t)(channels * p + k)]) : "memory");
     }
   }
 }
@@ -625,8 +625,8 @@ void tmo_windows_rvv(const tmo_windows_operands *o) {
     for (uint32_t r = 0; r < rows; ++r) {
       for (uint32_t i = 0, lanes; i < nbytes; i += lanes) {
         __asm__ volatile("vsetvli %0, %1, e8, m8, ta, ma" : "=r"(lanes) : "r"(nbytes - i));
-        __asm__ volatile("vle8.v v0, (%0)" : : "r"(&x[r][apart * p + first + i]));
-        __asm__ volatile("vse8.v v0, (%0)" : : "r"(&y[i + next_row * r + p * step]) : "memory");
+        __asm__ volatile("vle8.v v0, (%0)" : : "r"(&x[r][(int32_t)(apart * p + first + i)]));
+        __asm__ volatile("vse8.v v0, (%0)" : : "r"(&y[(int32_t)(i + next_row * r + p * step)]) : "memory");
       }
     }
   }
@@ -653,9 +653,9 @@ void tmo_packed_conv_ref(const tmo_packed_conv_operands *o) {
     for (uint32_t k = 0; k < filters; ++k) {
       int32_t r1 = bias[k];
       for (uint32_t i = 0; i < values; ++i) {
-        int32_t r2 = w[filters * i + k];
+        int32_t r2 = w[(int32_t)(filters * i + k)];
         int32_t r3 = r2;
-        int32_t r4 = x[apart * p + i];
+        int32_t r4 = x[(int32_t)(apart * p + i)];
         r1 = (int32_t)((uint32_t)r1 + (uint32_t)r4 * (uint32_t)r3);
       }
       int32_t r5 = multipliers[k];
@@ -668,7 +668,7 @@ void tmo_packed_conv_ref(const tmo_packed_conv_operands *o) {
       int32_t r12 = tmo_clamp(r11, INT8_MIN, INT8_MAX);
       int32_t r13 = (r12 > (int32_t)(low) ? r12 : (int32_t)(low));
       int32_t r14 = (r13 < (int32_t)(high) ? r13 : (int32_t)(high));
-      y[k + p * step] = (int8_t)r14;
+      y[(int32_t)(k + p * step)] = (int8_t)r14;
     }
   }
 }
@@ -691,9 +691,9 @@ void tmo_packed_depthwise_ref(const tmo_packed_depthwise_operands *o) {
     for (uint32_t k = 0; k < channels; ++k) {
       int32_t r1 = bias[k];
       for (uint32_t t = 0; t < taps; ++t) {
-        int32_t r2 = w[channels * t + k];
+        int32_t r2 = w[(int32_t)(channels * t + k)];
         int32_t r3 = r2;
-        int32_t r4 = x[t][apart * p + k];
+        int32_t r4 = x[t][(int32_t)(apart * p + k)];
         r1 = (int32_t)((uint32_t)r1 + (uint32_t)r4 * (uint32_t)r3);
       }
       int32_t r5 = multipliers[k];
@@ -706,7 +706,7 @@ void tmo_packed_depthwise_ref(const tmo_packed_depthwise_operands *o) {
       int32_t r12 = tmo_clamp(r11, INT8_MIN, INT8_MAX);
       int32_t r13 = (r12 > (int32_t)(low) ? r12 : (int32_t)(low));
       int32_t r14 = (r13 < (int32_t)(high) ? r13 : (int32_t)(high));
-      y[channels * p + k] = (int8_t)r14;
+      y[(int32_t)(channels * p + k)] = (int8_t)r14;
     }
   }
 }
@@ -724,8 +724,8 @@ void tmo_windows_ref(const tmo_windows_operands *o) {
   for (uint32_t p = 0; p < pixels; ++p) {
     for (uint32_t r = 0; r < rows; ++r) {
       for (uint32_t i = 0; i < nbytes; ++i) {
-        int32_t r1 = x[r][apart * p + first + i];
-        y[i + next_row * r + p * step] = (int8_t)r1;
+        int32_t r1 = x[r][(int32_t)(apart * p + first + i)];
+        y[(int32_t)(i + next_row * r + p * step)] = (int8_t)r1;
       }
     }
   }

@@ -290,11 +290,11 @@ void tmo_dsp_pairs_in_c(uint32_t pixels, const int16_t *tile, const int8_t *weig
   for (uint32_t k = 0; k < pairs; ++k) {
     for (uint32_t p = 0; p < pixels; ++p) {
       int32_t r1 = scales[8 * k];
-      int32_t r2 = scales[1 + 8 * k];
+      int32_t r2 = scales[(int32_t)(1 + 8 * k)];
       for (uint32_t t = 0; t < twos; ++t) {
         for (uint32_t i = 0; i < 2; ++i) {
-          int32_t r3 = tile[i + 2 * p + 2 * pixels * t];
-          int32_t r4 = w[i + 2 * k * twos + 2 * t];
+          int32_t r3 = tile[(int32_t)(i + 2 * p + 2 * pixels * t)];
+          int32_t r4 = w[(int32_t)(i + 2 * k * twos + 2 * t)];
           int32_t r5 = (int32_t)((uint32_t)r4 << 24);
           int32_t r6 = (r5 >> 24);
           r1 = (int32_t)((uint32_t)r1 + (uint32_t)r3 * (uint32_t)r6);
@@ -303,26 +303,26 @@ void tmo_dsp_pairs_in_c(uint32_t pixels, const int16_t *tile, const int8_t *weig
       }
       int32_t r7 = (int32_t)((uint32_t)r2 - (uint32_t)r1);
       int32_t r8 = (r7 >> 8);
-      int32_t r9 = scales[2 + 8 * k];
-      int32_t r10 = scales[3 + 8 * k];
-      int32_t r11 = scales[4 + 8 * k];
+      int32_t r9 = scales[(int32_t)(2 + 8 * k)];
+      int32_t r10 = scales[(int32_t)(3 + 8 * k)];
+      int32_t r11 = scales[(int32_t)(4 + 8 * k)];
       int32_t r12 = (int32_t)((uint32_t)r1 + (uint32_t)r10);
       int32_t r13 = (r1 >> 31);
       int32_t r14 = (int32_t)((uint32_t)r12 + (uint32_t)r13);
       int32_t r15 = tmo_high_add(r14, r1, r9);
       int32_t r16 = (r15 >> r11);
       int32_t r17 = tmo_saturated_byte(r16);
-      y[2 * k + p * step] = (int8_t)r17;
-      int32_t r18 = scales[5 + 8 * k];
-      int32_t r19 = scales[6 + 8 * k];
-      int32_t r20 = scales[7 + 8 * k];
+      y[(int32_t)(2 * k + p * step)] = (int8_t)r17;
+      int32_t r18 = scales[(int32_t)(5 + 8 * k)];
+      int32_t r19 = scales[(int32_t)(6 + 8 * k)];
+      int32_t r20 = scales[(int32_t)(7 + 8 * k)];
       int32_t r21 = (int32_t)((uint32_t)r8 + (uint32_t)r19);
       int32_t r22 = (r8 >> 31);
       int32_t r23 = (int32_t)((uint32_t)r21 + (uint32_t)r22);
       int32_t r24 = tmo_high_add(r23, r8, r18);
       int32_t r25 = (r24 >> r20);
       int32_t r26 = tmo_saturated_byte(r25);
-      y[1 + 2 * k + p * step] = (int8_t)r26;
+      y[(int32_t)(1 + 2 * k + p * step)] = (int8_t)r26;
     }
   }
 }
@@ -336,13 +336,13 @@ void tmo_dsp_direct(const int8_t *bytes, const int8_t *weights, const int32_t *s
   const uint32_t fours = values / 4;
   for (uint32_t g = 0; g < groups; ++g) {
     for (uint32_t k = 0; k < ways; ++k) {
-      int32_t r1 = scales[8 * g * ways + 8 * k];
-      int32_t r2 = scales[1 + 8 * g * ways + 8 * k];
+      int32_t r1 = scales[(int32_t)(8 * g * ways + 8 * k)];
+      int32_t r2 = scales[(int32_t)(1 + 8 * g * ways + 8 * k)];
       for (uint32_t t = 0; t < fours; ++t) {
         for (uint32_t i = 0; i < 2; ++i) {
           for (uint32_t j = 0; j < 2; ++j) {
-            int32_t r3 = x[i + 2 * j + 4 * t];
-            int32_t r4 = w[4 * fours * g * ways + 2 * i * ways + j + 2 * k + 4 * t * ways];
+            int32_t r3 = x[(int32_t)(i + 2 * j + 4 * t)];
+            int32_t r4 = w[(int32_t)(4 * fours * g * ways + 2 * i * ways + j + 2 * k + 4 * t * ways)];
             int32_t r5 = (int32_t)((uint32_t)r4 << 24);
             int32_t r6 = (r5 >> 24);
             r1 = (int32_t)((uint32_t)r1 + (uint32_t)r3 * (uint32_t)r6);
@@ -352,26 +352,26 @@ void tmo_dsp_direct(const int8_t *bytes, const int8_t *weights, const int32_t *s
       }
       int32_t r7 = (int32_t)((uint32_t)r2 - (uint32_t)r1);
       int32_t r8 = (r7 >> 8);
-      int32_t r9 = scales[2 + 8 * g * ways + 8 * k];
-      int32_t r10 = scales[3 + 8 * g * ways + 8 * k];
-      int32_t r11 = scales[4 + 8 * g * ways + 8 * k];
+      int32_t r9 = scales[(int32_t)(2 + 8 * g * ways + 8 * k)];
+      int32_t r10 = scales[(int32_t)(3 + 8 * g * ways + 8 * k)];
+      int32_t r11 = scales[(int32_t)(4 + 8 * g * ways + 8 * k)];
       int32_t r12 = (int32_t)((uint32_t)r1 + (uint32_t)r10);
       int32_t r13 = (r1 >> 31);
       int32_t r14 = (int32_t)((uint32_t)r12 + (uint32_t)r13);
       int32_t r15 = tmo_high_add(r14, r1, r9);
       int32_t r16 = (r15 >> r11);
       int32_t r17 = tmo_saturated_byte(r16);
-      y[2 * g * ways + 2 * k] = (int8_t)r17;
-      int32_t r18 = scales[5 + 8 * g * ways + 8 * k];
-      int32_t r19 = scales[6 + 8 * g * ways + 8 * k];
-      int32_t r20 = scales[7 + 8 * g * ways + 8 * k];
+      y[(int32_t)(2 * g * ways + 2 * k)] = (int8_t)r17;
+      int32_t r18 = scales[(int32_t)(5 + 8 * g * ways + 8 * k)];
+      int32_t r19 = scales[(int32_t)(6 + 8 * g * ways + 8 * k)];
+      int32_t r20 = scales[(int32_t)(7 + 8 * g * ways + 8 * k)];
       int32_t r21 = (int32_t)((uint32_t)r8 + (uint32_t)r19);
       int32_t r22 = (r8 >> 31);
       int32_t r23 = (int32_t)((uint32_t)r21 + (uint32_t)r22);
       int32_t r24 = tmo_high_add(r23, r8, r18);
       int32_t r25 = (r24 >> r20);
       int32_t r26 = tmo_saturated_byte(r25);
-      y[1 + 2 * g * ways + 2 * k] = (int8_t)r26;
+      y[(int32_t)(1 + 2 * g * ways + 2 * k)] = (int8_t)r26;
     }
   }
 }
@@ -385,13 +385,13 @@ void tmo_dsp_dense(const int8_t *bytes, const int8_t *weights, const int32_t *sc
   const uint32_t fours = values / 4;
   for (uint32_t g = 0; g < groups; ++g) {
     for (uint32_t k = 0; k < ways; ++k) {
-      int32_t r1 = scales[8 * g * ways + 8 * k];
-      int32_t r2 = scales[1 + 8 * g * ways + 8 * k];
+      int32_t r1 = scales[(int32_t)(8 * g * ways + 8 * k)];
+      int32_t r2 = scales[(int32_t)(1 + 8 * g * ways + 8 * k)];
       for (uint32_t t = 0; t < fours; ++t) {
         for (uint32_t i = 0; i < 2; ++i) {
           for (uint32_t j = 0; j < 2; ++j) {
-            int32_t r3 = x[i + 2 * j + 4 * t];
-            int32_t r4 = w[4 * fours * g * ways + 2 * i * ways + j + 2 * k + 4 * t * ways];
+            int32_t r3 = x[(int32_t)(i + 2 * j + 4 * t)];
+            int32_t r4 = w[(int32_t)(4 * fours * g * ways + 2 * i * ways + j + 2 * k + 4 * t * ways)];
             int32_t r5 = (int32_t)((uint32_t)r4 << 24);
             int32_t r6 = (r5 >> 24);
             r1 = (int32_t)((uint32_t)r1 + (uint32_t)r3 * (uint32_t)r6);
@@ -401,26 +401,26 @@ void tmo_dsp_dense(const int8_t *bytes, const int8_t *weights, const int32_t *sc
       }
       int32_t r7 = (int32_t)((uint32_t)r2 - (uint32_t)r1);
       int32_t r8 = (r7 >> 8);
-      int32_t r9 = scales[2 + 8 * g * ways + 8 * k];
-      int32_t r10 = scales[3 + 8 * g * ways + 8 * k];
-      int32_t r11 = scales[4 + 8 * g * ways + 8 * k];
+      int32_t r9 = scales[(int32_t)(2 + 8 * g * ways + 8 * k)];
+      int32_t r10 = scales[(int32_t)(3 + 8 * g * ways + 8 * k)];
+      int32_t r11 = scales[(int32_t)(4 + 8 * g * ways + 8 * k)];
       int32_t r12 = (int32_t)((uint32_t)r1 + (uint32_t)r10);
       int32_t r13 = (r1 >> 31);
       int32_t r14 = (int32_t)((uint32_t)r12 + (uint32_t)r13);
       int32_t r15 = tmo_high_add(r14, r1, r9);
       int32_t r16 = (r15 >> r11);
       int32_t r17 = tmo_saturated_byte(r16);
-      y[2 * g * ways + 2 * k] = (int8_t)r17;
-      int32_t r18 = scales[5 + 8 * g * ways + 8 * k];
-      int32_t r19 = scales[6 + 8 * g * ways + 8 * k];
-      int32_t r20 = scales[7 + 8 * g * ways + 8 * k];
+      y[(int32_t)(2 * g * ways + 2 * k)] = (int8_t)r17;
+      int32_t r18 = scales[(int32_t)(5 + 8 * g * ways + 8 * k)];
+      int32_t r19 = scales[(int32_t)(6 + 8 * g * ways + 8 * k)];
+      int32_t r20 = scales[(int32_t)(7 + 8 * g * ways + 8 * k)];
       int32_t r21 = (int32_t)((uint32_t)r8 + (uint32_t)r19);
       int32_t r22 = (r8 >> 31);
       int32_t r23 = (int32_t)((uint32_t)r21 + (uint32_t)r22);
       int32_t r24 = tmo_high_add(r23, r8, r18);
       int32_t r25 = (r24 >> r20);
       int32_t r26 = tmo_saturated_byte(r25);
-      y[1 + 2 * g * ways + 2 * k] = (int8_t)r26;
+      y[(int32_t)(1 + 2 * g * ways + 2 * k)] = (int8_t)r26;
     }
   }
 }
@@ -434,28 +434,28 @@ void tmo_dsp_depthwise_in_c(const int8_t *const *x, const int32_t *constants, in
   for (uint32_t g = 0; g < fours; ++g) {
     for (uint32_t u = 0; u < 2; ++u) {
       for (uint32_t v = 0; v < 2; ++v) {
-        int32_t r1 = bias[g * words + 2 * u + v];
+        int32_t r1 = bias[(int32_t)(g * words + 2 * u + v)];
         for (uint32_t t = 0; t < turns; ++t) {
-          int32_t r2 = x[3 * t][first + 4 * g + 2 * u + v];
-          int32_t r3 = both[2 * g * words + 12 * t + 4 * u + 2 * v];
+          int32_t r2 = x[3 * t][(int32_t)(first + 4 * g + 2 * u + v)];
+          int32_t r3 = both[(int32_t)(2 * g * words + 12 * t + 4 * u + 2 * v)];
           r1 = (int32_t)((uint32_t)r1 + (uint32_t)r2 * (uint32_t)r3);
-          int32_t r4 = x[1 + 3 * t][first + 4 * g + 2 * u + v];
-          int32_t r5 = both[1 + 2 * g * words + 12 * t + 4 * u + 2 * v];
+          int32_t r4 = x[1 + 3 * t][(int32_t)(first + 4 * g + 2 * u + v)];
+          int32_t r5 = both[(int32_t)(1 + 2 * g * words + 12 * t + 4 * u + 2 * v)];
           r1 = (int32_t)((uint32_t)r1 + (uint32_t)r4 * (uint32_t)r5);
-          int32_t r6 = x[2 + 3 * t][first + 4 * g + 2 * u + v];
-          int32_t r7 = third[2 * g * words + 12 * t + u + 2 * v];
+          int32_t r6 = x[2 + 3 * t][(int32_t)(first + 4 * g + 2 * u + v)];
+          int32_t r7 = third[(int32_t)(2 * g * words + 12 * t + u + 2 * v)];
           r1 = (int32_t)((uint32_t)r1 + (uint32_t)r6 * (uint32_t)r7);
         }
-        int32_t r8 = scales[g * words + 6 * u + 3 * v];
-        int32_t r9 = scales[1 + g * words + 6 * u + 3 * v];
-        int32_t r10 = scales[2 + g * words + 6 * u + 3 * v];
+        int32_t r8 = scales[(int32_t)(g * words + 6 * u + 3 * v)];
+        int32_t r9 = scales[(int32_t)(1 + g * words + 6 * u + 3 * v)];
+        int32_t r10 = scales[(int32_t)(2 + g * words + 6 * u + 3 * v)];
         int32_t r11 = (int32_t)((uint32_t)r1 + (uint32_t)r9);
         int32_t r12 = (r1 >> 31);
         int32_t r13 = (int32_t)((uint32_t)r11 + (uint32_t)r12);
         int32_t r14 = tmo_high_add(r13, r1, r8);
         int32_t r15 = (r14 >> r10);
         int32_t r16 = tmo_saturated_byte(r15);
-        y[4 * g + 2 * u + v] = (int8_t)r16;
+        y[(int32_t)(4 * g + 2 * u + v)] = (int8_t)r16;
       }
     }
   }
@@ -477,16 +477,16 @@ void tmo_mve_conv_1(const int8_t *bytes, uint32_t step, const int8_t *weights, c
   for (uint32_t f = 0; f < fours; ++f) {
     for (uint32_t c = 0; c < 4; ++c) {
       for (uint32_t p = 0; p < pixels; ++p) {
-        int32_t r1 = scales[c + 12 * f];
+        int32_t r1 = scales[(int32_t)(c + 12 * f)];
         for (uint32_t t = 0; t < turns; ++t) {
           for (uint32_t i = 0; i < 16; ++i) {
-            int32_t r2 = x[apart * p + i + 16 * t];
-            int32_t r3 = w[16 * c + 64 * f * turns + i + 64 * t];
+            int32_t r2 = x[(int32_t)(apart * p + i + 16 * t)];
+            int32_t r3 = w[(int32_t)(16 * c + 64 * f * turns + i + 64 * t)];
             r1 = (int32_t)((uint32_t)r1 + (uint32_t)r2 * (uint32_t)r3);
           }
         }
-        int32_t r4 = scales[4 + c + 12 * f];
-        int32_t r5 = scales[8 + c + 12 * f];
+        int32_t r4 = scales[(int32_t)(4 + c + 12 * f)];
+        int32_t r5 = scales[(int32_t)(8 + c + 12 * f)];
         int32_t r6 = (int32_t)((uint32_t)0 - (uint32_t)r5);
         int32_t scale_right0_twice = (int32_t)((uint32_t)r4 << 1);
         int32_t scale_right0_point = (int32_t)((uint32_t)(int32_t)(zero_out) << 1);
@@ -501,7 +501,7 @@ void tmo_mve_conv_1(const int8_t *bytes, uint32_t step, const int8_t *weights, c
         int32_t r8 = (r7 > (int32_t)(low) ? r7 : (int32_t)(low));
         int32_t r9 = (r8 < (int32_t)(high) ? r8 : (int32_t)(high));
         int32_t r10 = r9;
-        y[c + 4 * f + next_out * p] = (int8_t)r10;
+        y[(int32_t)(c + 4 * f + next_out * p)] = (int8_t)r10;
       }
     }
   }
@@ -523,16 +523,16 @@ void tmo_mve_conv_2(const int8_t *bytes, uint32_t step, const int8_t *weights, c
   for (uint32_t f = 0; f < fours; ++f) {
     for (uint32_t c = 0; c < 4; ++c) {
       for (uint32_t p = 0; p < pixels; ++p) {
-        int32_t r1 = scales[c + 12 * f];
+        int32_t r1 = scales[(int32_t)(c + 12 * f)];
         for (uint32_t t = 0; t < turns; ++t) {
           for (uint32_t i = 0; i < 16; ++i) {
-            int32_t r2 = x[apart * p + i + 16 * t];
-            int32_t r3 = w[16 * c + 64 * f * turns + i + 64 * t];
+            int32_t r2 = x[(int32_t)(apart * p + i + 16 * t)];
+            int32_t r3 = w[(int32_t)(16 * c + 64 * f * turns + i + 64 * t)];
             r1 = (int32_t)((uint32_t)r1 + (uint32_t)r2 * (uint32_t)r3);
           }
         }
-        int32_t r4 = scales[4 + c + 12 * f];
-        int32_t r5 = scales[8 + c + 12 * f];
+        int32_t r4 = scales[(int32_t)(4 + c + 12 * f)];
+        int32_t r5 = scales[(int32_t)(8 + c + 12 * f)];
         int32_t r6 = (int32_t)((uint32_t)0 - (uint32_t)r5);
         int32_t scale_right0_twice = (int32_t)((uint32_t)r4 << 1);
         int32_t scale_right0_point = (int32_t)((uint32_t)(int32_t)(zero_out) << 1);
@@ -547,7 +547,7 @@ void tmo_mve_conv_2(const int8_t *bytes, uint32_t step, const int8_t *weights, c
         int32_t r8 = (r7 > (int32_t)(low) ? r7 : (int32_t)(low));
         int32_t r9 = (r8 < (int32_t)(high) ? r8 : (int32_t)(high));
         int32_t r10 = r9;
-        y[c + 4 * f + next_out * p] = (int8_t)r10;
+        y[(int32_t)(c + 4 * f + next_out * p)] = (int8_t)r10;
       }
     }
   }
@@ -566,14 +566,14 @@ void tmo_mve_depthwise_in_c(const int8_t *const *x, const int32_t *constants, in
     for (uint32_t k = 0; k < fours; ++k) {
       for (uint32_t v = 0; v < 2; ++v) {
         for (uint32_t u = 0; u < 2; ++u) {
-          int32_t r1 = bias[g * words + k + 8 * u + 4 * v];
+          int32_t r1 = bias[(int32_t)(g * words + k + 8 * u + 4 * v)];
           for (uint32_t t = 0; t < taps; ++t) {
-            int32_t r2 = x[t][first + 16 * g + 4 * k + u + 2 * v];
-            int32_t r3 = w[4 * g * words + 4 * k + 16 * t + u + 2 * v];
+            int32_t r2 = x[t][(int32_t)(first + 16 * g + 4 * k + u + 2 * v)];
+            int32_t r3 = w[(int32_t)(4 * g * words + 4 * k + 16 * t + u + 2 * v)];
             r1 = (int32_t)((uint32_t)r1 + (uint32_t)r2 * (uint32_t)r3);
           }
-          int32_t r4 = multipliers[g * words + k + 8 * u + 4 * v];
-          int32_t r5 = shifts[g * words + k + 8 * u + 4 * v];
+          int32_t r4 = multipliers[(int32_t)(g * words + k + 8 * u + 4 * v)];
+          int32_t r5 = shifts[(int32_t)(g * words + k + 8 * u + 4 * v)];
           int32_t r6 = (int32_t)((uint32_t)0 - (uint32_t)r5);
           int32_t scale_right0_twice = (int32_t)((uint32_t)r4 << 1);
           int32_t scale_right0_point = (int32_t)((uint32_t)(int32_t)(zero_out) << 1);
@@ -588,7 +588,7 @@ void tmo_mve_depthwise_in_c(const int8_t *const *x, const int32_t *constants, in
           int32_t r8 = (r7 > (int32_t)(low) ? r7 : (int32_t)(low));
           int32_t r9 = (r8 < (int32_t)(high) ? r8 : (int32_t)(high));
           int32_t r10 = r9;
-          y[16 * g + 4 * k + u + 2 * v] = (int8_t)r10;
+          y[(int32_t)(16 * g + 4 * k + u + 2 * v)] = (int8_t)r10;
         }
       }
     }

@@ -30,8 +30,8 @@ void tmo_add_scalars_s8(const tmo_kernel *k, const tmo_window *window, int8_t *o
   const int32_t high = k->op->act_max;
   for (uint32_t p = 0; p < pixels; ++p) {
     for (uint32_t c = 0; c < channels; ++c) {
-      int32_t r1 = x[c * x_channel + p * x_pixel];
-      int32_t r2 = other[c * other_channel + other_pixel * p];
+      int32_t r1 = x[(int32_t)(c * x_channel + p * x_pixel)];
+      int32_t r2 = other[(int32_t)(c * other_channel + other_pixel * p)];
       int32_t r3 = (int32_t)((uint32_t)r1 - (uint32_t)(int32_t)(zero_x));
       int32_t r4 = (int32_t)((uint32_t)r3 << (int32_t)(left));
       int32_t r5 = tmo_rescale(r4, (int32_t)(scale_x), (int32_t)(shift_x));
@@ -45,7 +45,7 @@ void tmo_add_scalars_s8(const tmo_kernel *k, const tmo_window *window, int8_t *o
       int32_t r13 = (r12 > (int32_t)(low) ? r12 : (int32_t)(low));
       int32_t r14 = (r13 < (int32_t)(high) ? r13 : (int32_t)(high));
       int32_t r15 = r14;
-      y[c + channels * p] = (int8_t)r15;
+      y[(int32_t)(c + channels * p)] = (int8_t)r15;
     }
   }
 }
@@ -74,8 +74,8 @@ void tmo_squared_difference_s8(const tmo_kernel *k, const tmo_window *window, in
   const int32_t high = k->op->act_max;
   for (uint32_t p = 0; p < pixels; ++p) {
     for (uint32_t c = 0; c < channels; ++c) {
-      int32_t r1 = x[c * x_channel + p * x_pixel];
-      int32_t r2 = other[c * other_channel + other_pixel * p];
+      int32_t r1 = x[(int32_t)(c * x_channel + p * x_pixel)];
+      int32_t r2 = other[(int32_t)(c * other_channel + other_pixel * p)];
       int32_t r3 = (int32_t)((uint32_t)r1 - (uint32_t)(int32_t)(zero_x));
       int32_t r4 = (int32_t)((uint32_t)r3 << (int32_t)(left));
       int32_t r5 = tmo_rescale(r4, (int32_t)(scale_x), (int32_t)(shift_x));
@@ -89,7 +89,7 @@ void tmo_squared_difference_s8(const tmo_kernel *k, const tmo_window *window, in
       int32_t r13 = (r12 > (int32_t)(low) ? r12 : (int32_t)(low));
       int32_t r14 = (r13 < (int32_t)(high) ? r13 : (int32_t)(high));
       int32_t r15 = r14;
-      y[c + channels * p] = (int8_t)r15;
+      y[(int32_t)(c + channels * p)] = (int8_t)r15;
     }
   }
 }
@@ -113,8 +113,8 @@ void tmo_mul_s8(const tmo_kernel *k, const tmo_window *window, int8_t *out) {
   const int32_t high = k->op->act_max;
   for (uint32_t p = 0; p < pixels; ++p) {
     for (uint32_t c = 0; c < channels; ++c) {
-      int32_t r1 = x[c * x_channel + p * x_pixel];
-      int32_t r2 = other[c * other_channel + other_pixel * p];
+      int32_t r1 = x[(int32_t)(c * x_channel + p * x_pixel)];
+      int32_t r2 = other[(int32_t)(c * other_channel + other_pixel * p)];
       int32_t r3 = (int32_t)((uint32_t)r1 - (uint32_t)(int32_t)(zero_x));
       int32_t r4 = (int32_t)((uint32_t)r2 - (uint32_t)(int32_t)(zero_other));
       int32_t r5 = (int32_t)((uint32_t)r3 * (uint32_t)r4);
@@ -123,7 +123,7 @@ void tmo_mul_s8(const tmo_kernel *k, const tmo_window *window, int8_t *out) {
       int32_t r8 = (r7 > (int32_t)(low) ? r7 : (int32_t)(low));
       int32_t r9 = (r8 < (int32_t)(high) ? r8 : (int32_t)(high));
       int32_t r10 = r9;
-      y[c + channels * p] = (int8_t)r10;
+      y[(int32_t)(c + channels * p)] = (int8_t)r10;
     }
   }
 }
@@ -149,8 +149,8 @@ void tmo_prelu_s8(const tmo_kernel *k, const tmo_window *window, int8_t *out) {
   const int32_t high = k->op->act_max;
   for (uint32_t p = 0; p < pixels; ++p) {
     for (uint32_t c = 0; c < channels; ++c) {
-      int32_t r1 = x[c * x_channel + p * x_pixel];
-      int32_t r2 = other[c * other_channel + other_pixel * p];
+      int32_t r1 = x[(int32_t)(c * x_channel + p * x_pixel)];
+      int32_t r2 = other[(int32_t)(c * other_channel + other_pixel * p)];
       int32_t r3 = (int32_t)((uint32_t)r1 - (uint32_t)(int32_t)(zero_x));
       int32_t r4 = (r3 < 0);
       int32_t r5 = (int32_t)((uint32_t)r2 - (uint32_t)(int32_t)(zero_other));
@@ -163,7 +163,7 @@ void tmo_prelu_s8(const tmo_kernel *k, const tmo_window *window, int8_t *out) {
       int32_t r12 = (r11 > (int32_t)(low) ? r11 : (int32_t)(low));
       int32_t r13 = (r12 < (int32_t)(high) ? r12 : (int32_t)(high));
       int32_t r14 = r13;
-      y[c + channels * p] = (int8_t)r14;
+      y[(int32_t)(c + channels * p)] = (int8_t)r14;
     }
   }
 }
@@ -181,13 +181,13 @@ void tmo_greater_s8(const tmo_kernel *k, const tmo_window *window, int8_t *out) 
   const int32_t sign = tmo_is_kind(k->op, TMO_OP_MINIMUM) ? -1 : 1;
   for (uint32_t p = 0; p < pixels; ++p) {
     for (uint32_t c = 0; c < channels; ++c) {
-      int32_t r1 = x[c * x_channel + p * x_pixel];
-      int32_t r2 = other[c * other_channel + other_pixel * p];
+      int32_t r1 = x[(int32_t)(c * x_channel + p * x_pixel)];
+      int32_t r2 = other[(int32_t)(c * other_channel + other_pixel * p)];
       int32_t r3 = (int32_t)((uint32_t)r1 * (uint32_t)(int32_t)(sign));
       int32_t r4 = (int32_t)((uint32_t)r2 * (uint32_t)(int32_t)(sign));
       int32_t r5 = (r3 > r4 ? r3 : r4);
       int32_t r6 = (int32_t)((uint32_t)r5 * (uint32_t)(int32_t)(sign));
-      y[c + channels * p] = (int8_t)r6;
+      y[(int32_t)(c + channels * p)] = (int8_t)r6;
     }
   }
 }
@@ -213,8 +213,8 @@ void tmo_add_s16(const tmo_kernel *k, const tmo_window *window, int8_t *out) {
   const int32_t shift_out = k->shifts[2];
   for (uint32_t p = 0; p < pixels; ++p) {
     for (uint32_t c = 0; c < channels; ++c) {
-      int32_t r1 = tmo_int16_at(&x[2 * (c * x_channel + p * x_pixel)]);
-      int32_t r2 = tmo_int16_at(&other[2 * (c * other_channel + other_pixel * p)]);
+      int32_t r1 = tmo_int16_at(&x[(int32_t)(2 * (c * x_channel + p * x_pixel))]);
+      int32_t r2 = tmo_int16_at(&other[(int32_t)(2 * (c * other_channel + other_pixel * p))]);
       int32_t r3 = (int32_t)((uint32_t)r1 << 15);
       int32_t r4 = tmo_rescale(r3, (int32_t)(scale_x), (int32_t)(shift_x));
       int32_t r5 = (int32_t)((uint32_t)r2 << 15);
@@ -225,7 +225,7 @@ void tmo_add_s16(const tmo_kernel *k, const tmo_window *window, int8_t *out) {
       int32_t r10 = (r9 > (int32_t)(low) ? r9 : (int32_t)(low));
       int32_t r11 = (r10 < (int32_t)(high) ? r10 : (int32_t)(high));
       int32_t r12 = r11;
-      tmo_put_int16(&y[2 * (c + channels * p)], r12);
+      tmo_put_int16(&y[(int32_t)(2 * (c + channels * p))], r12);
     }
   }
 }

@@ -25,10 +25,11 @@ void tmo_max_pool(const tmo_kernel *k, const tmo_window *window, uint32_t i, int
     int32_t r1_2 = -129;
     int32_t r1_3 = -129;
     if ((uint32_t)((int32_t)(first)) < 1) {
-      int32_t r2_0 = sums[c];
-      int32_t r2_1 = sums[1 + c];
-      int32_t r2_2 = sums[2 + c];
-      int32_t r2_3 = sums[3 + c];
+      const int32_t *const at0 = &sums[c];
+      int32_t r2_0 = at0[0];
+      int32_t r2_1 = at0[1];
+      int32_t r2_2 = at0[2];
+      int32_t r2_3 = at0[3];
       r1_0 = r2_0;
       r1_1 = r2_1;
       r1_2 = r2_2;
@@ -36,10 +37,11 @@ void tmo_max_pool(const tmo_kernel *k, const tmo_window *window, uint32_t i, int
     }
     for (uint32_t p = 0; p < pointers; ++p) {
       for (uint32_t t = 0; t < run; ++t) {
-        int32_t r3_0 = x[p][c + channels * t + offset];
-        int32_t r3_1 = x[p][1 + c + channels * t + offset];
-        int32_t r3_2 = x[p][2 + c + channels * t + offset];
-        int32_t r3_3 = x[p][3 + c + channels * t + offset];
+        const int8_t *const at1 = &x[p][(int32_t)(c + channels * t + offset)];
+        int32_t r3_0 = at1[0];
+        int32_t r3_1 = at1[1];
+        int32_t r3_2 = at1[2];
+        int32_t r3_3 = at1[3];
         int32_t r4_0 = (int32_t)((uint32_t)r3_0 * (uint32_t)(int32_t)(sign));
         int32_t r4_1 = (int32_t)((uint32_t)r3_1 * (uint32_t)(int32_t)(sign));
         int32_t r4_2 = (int32_t)((uint32_t)r3_2 * (uint32_t)(int32_t)(sign));
@@ -52,9 +54,9 @@ void tmo_max_pool(const tmo_kernel *k, const tmo_window *window, uint32_t i, int
     }
     if ((uint32_t)((int32_t)(last)) < 1) {
       sums[c] = (int32_t)r1_0;
-      sums[1 + c] = (int32_t)r1_1;
-      sums[2 + c] = (int32_t)r1_2;
-      sums[3 + c] = (int32_t)r1_3;
+      sums[(int32_t)(1 + c)] = (int32_t)r1_1;
+      sums[(int32_t)(2 + c)] = (int32_t)r1_2;
+      sums[(int32_t)(3 + c)] = (int32_t)r1_3;
     }
     if ((uint32_t)((int32_t)(-1 + last)) < 1) {
       int32_t r5_0 = (int32_t)((uint32_t)r1_0 * (uint32_t)(int32_t)(sign));
@@ -74,9 +76,9 @@ void tmo_max_pool(const tmo_kernel *k, const tmo_window *window, uint32_t i, int
       int32_t r8_2 = r7_2;
       int32_t r8_3 = r7_3;
       y[c] = (int8_t)r8_0;
-      y[1 + c] = (int8_t)r8_1;
-      y[2 + c] = (int8_t)r8_2;
-      y[3 + c] = (int8_t)r8_3;
+      y[(int32_t)(1 + c)] = (int8_t)r8_1;
+      y[(int32_t)(2 + c)] = (int8_t)r8_2;
+      y[(int32_t)(3 + c)] = (int8_t)r8_3;
     }
   }
   for (; c < channels; ++c) {
@@ -87,7 +89,7 @@ void tmo_max_pool(const tmo_kernel *k, const tmo_window *window, uint32_t i, int
     }
     for (uint32_t p = 0; p < pointers; ++p) {
       for (uint32_t t = 0; t < run; ++t) {
-        int32_t r3 = x[p][c + channels * t + offset];
+        int32_t r3 = x[p][(int32_t)(c + channels * t + offset)];
         int32_t r4 = (int32_t)((uint32_t)r3 * (uint32_t)(int32_t)(sign));
         r1 = (r1 > r4 ? r1 : r4);
       }
@@ -125,10 +127,11 @@ void tmo_average_pool(const tmo_kernel *k, const tmo_window *window, uint32_t i,
     int32_t r1_2 = 0;
     int32_t r1_3 = 0;
     if ((uint32_t)((int32_t)(first)) < 1) {
-      int32_t r2_0 = sums[c];
-      int32_t r2_1 = sums[1 + c];
-      int32_t r2_2 = sums[2 + c];
-      int32_t r2_3 = sums[3 + c];
+      const int32_t *const at0 = &sums[c];
+      int32_t r2_0 = at0[0];
+      int32_t r2_1 = at0[1];
+      int32_t r2_2 = at0[2];
+      int32_t r2_3 = at0[3];
       r1_0 = r2_0;
       r1_1 = r2_1;
       r1_2 = r2_2;
@@ -136,10 +139,11 @@ void tmo_average_pool(const tmo_kernel *k, const tmo_window *window, uint32_t i,
     }
     for (uint32_t p = 0; p < pointers; ++p) {
       for (uint32_t t = 0; t < run; ++t) {
-        int32_t r3_0 = x[p][c + channels * t + offset];
-        int32_t r3_1 = x[p][1 + c + channels * t + offset];
-        int32_t r3_2 = x[p][2 + c + channels * t + offset];
-        int32_t r3_3 = x[p][3 + c + channels * t + offset];
+        const int8_t *const at1 = &x[p][(int32_t)(c + channels * t + offset)];
+        int32_t r3_0 = at1[0];
+        int32_t r3_1 = at1[1];
+        int32_t r3_2 = at1[2];
+        int32_t r3_3 = at1[3];
         r1_0 = (int32_t)((uint32_t)r1_0 + (uint32_t)r3_0);
         r1_1 = (int32_t)((uint32_t)r1_1 + (uint32_t)r3_1);
         r1_2 = (int32_t)((uint32_t)r1_2 + (uint32_t)r3_2);
@@ -148,9 +152,9 @@ void tmo_average_pool(const tmo_kernel *k, const tmo_window *window, uint32_t i,
     }
     if ((uint32_t)((int32_t)(last)) < 1) {
       sums[c] = (int32_t)r1_0;
-      sums[1 + c] = (int32_t)r1_1;
-      sums[2 + c] = (int32_t)r1_2;
-      sums[3 + c] = (int32_t)r1_3;
+      sums[(int32_t)(1 + c)] = (int32_t)r1_1;
+      sums[(int32_t)(2 + c)] = (int32_t)r1_2;
+      sums[(int32_t)(3 + c)] = (int32_t)r1_3;
     }
     if ((uint32_t)((int32_t)(-1 + last)) < 1) {
       int32_t r4_0 = tmo_divide_rounded(r1_0, (int32_t)(area));
@@ -170,9 +174,9 @@ void tmo_average_pool(const tmo_kernel *k, const tmo_window *window, uint32_t i,
       int32_t r7_2 = r6_2;
       int32_t r7_3 = r6_3;
       y[c] = (int8_t)r7_0;
-      y[1 + c] = (int8_t)r7_1;
-      y[2 + c] = (int8_t)r7_2;
-      y[3 + c] = (int8_t)r7_3;
+      y[(int32_t)(1 + c)] = (int8_t)r7_1;
+      y[(int32_t)(2 + c)] = (int8_t)r7_2;
+      y[(int32_t)(3 + c)] = (int8_t)r7_3;
     }
   }
   for (; c < channels; ++c) {
@@ -183,7 +187,7 @@ void tmo_average_pool(const tmo_kernel *k, const tmo_window *window, uint32_t i,
     }
     for (uint32_t p = 0; p < pointers; ++p) {
       for (uint32_t t = 0; t < run; ++t) {
-        int32_t r3 = x[p][c + channels * t + offset];
+        int32_t r3 = x[p][(int32_t)(c + channels * t + offset)];
         r1 = (int32_t)((uint32_t)r1 + (uint32_t)r3);
       }
     }
@@ -224,10 +228,11 @@ void tmo_mean(const tmo_kernel *k, const tmo_window *window, uint32_t i, int8_t 
     int32_t r1_2 = 0;
     int32_t r1_3 = 0;
     if ((uint32_t)((int32_t)(first)) < 1) {
-      int32_t r2_0 = sums[c];
-      int32_t r2_1 = sums[1 + c];
-      int32_t r2_2 = sums[2 + c];
-      int32_t r2_3 = sums[3 + c];
+      const int32_t *const at0 = &sums[c];
+      int32_t r2_0 = at0[0];
+      int32_t r2_1 = at0[1];
+      int32_t r2_2 = at0[2];
+      int32_t r2_3 = at0[3];
       r1_0 = r2_0;
       r1_1 = r2_1;
       r1_2 = r2_2;
@@ -235,10 +240,11 @@ void tmo_mean(const tmo_kernel *k, const tmo_window *window, uint32_t i, int8_t 
     }
     for (uint32_t p = 0; p < pointers; ++p) {
       for (uint32_t t = 0; t < run; ++t) {
-        int32_t r3_0 = x[p][c + channels * t + offset];
-        int32_t r3_1 = x[p][1 + c + channels * t + offset];
-        int32_t r3_2 = x[p][2 + c + channels * t + offset];
-        int32_t r3_3 = x[p][3 + c + channels * t + offset];
+        const int8_t *const at1 = &x[p][(int32_t)(c + channels * t + offset)];
+        int32_t r3_0 = at1[0];
+        int32_t r3_1 = at1[1];
+        int32_t r3_2 = at1[2];
+        int32_t r3_3 = at1[3];
         r1_0 = (int32_t)((uint32_t)r1_0 + (uint32_t)r3_0);
         r1_1 = (int32_t)((uint32_t)r1_1 + (uint32_t)r3_1);
         r1_2 = (int32_t)((uint32_t)r1_2 + (uint32_t)r3_2);
@@ -247,9 +253,9 @@ void tmo_mean(const tmo_kernel *k, const tmo_window *window, uint32_t i, int8_t 
     }
     if ((uint32_t)((int32_t)(last)) < 1) {
       sums[c] = (int32_t)r1_0;
-      sums[1 + c] = (int32_t)r1_1;
-      sums[2 + c] = (int32_t)r1_2;
-      sums[3 + c] = (int32_t)r1_3;
+      sums[(int32_t)(1 + c)] = (int32_t)r1_1;
+      sums[(int32_t)(2 + c)] = (int32_t)r1_2;
+      sums[(int32_t)(3 + c)] = (int32_t)r1_3;
     }
     if ((uint32_t)((int32_t)(-1 + last)) < 1) {
       int32_t r4_0 = (int32_t)((uint32_t)r1_0 - (uint32_t)(int32_t)(area * zero_in));
@@ -277,9 +283,9 @@ void tmo_mean(const tmo_kernel *k, const tmo_window *window, uint32_t i, int8_t 
       int32_t r9_2 = r8_2;
       int32_t r9_3 = r8_3;
       y[c] = (int8_t)r9_0;
-      y[1 + c] = (int8_t)r9_1;
-      y[2 + c] = (int8_t)r9_2;
-      y[3 + c] = (int8_t)r9_3;
+      y[(int32_t)(1 + c)] = (int8_t)r9_1;
+      y[(int32_t)(2 + c)] = (int8_t)r9_2;
+      y[(int32_t)(3 + c)] = (int8_t)r9_3;
     }
   }
   for (; c < channels; ++c) {
@@ -290,7 +296,7 @@ void tmo_mean(const tmo_kernel *k, const tmo_window *window, uint32_t i, int8_t 
     }
     for (uint32_t p = 0; p < pointers; ++p) {
       for (uint32_t t = 0; t < run; ++t) {
-        int32_t r3 = x[p][c + channels * t + offset];
+        int32_t r3 = x[p][(int32_t)(c + channels * t + offset)];
         r1 = (int32_t)((uint32_t)r1 + (uint32_t)r3);
       }
     }

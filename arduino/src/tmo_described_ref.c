@@ -14,7 +14,7 @@ void tmo_leaky_relu_s16(const tmo_kernel *k, const tmo_window *window, int8_t *o
   const int32_t shift_positive = k->shifts[0];
   const int32_t shift_negative = k->shifts[1];
   for (uint32_t i = 0; i < n; ++i) {
-    int32_t r1 = tmo_int16_at(&x[2 * (i)]);
+    int32_t r1 = tmo_int16_at(&x[(int32_t)(2 * (i))]);
     int32_t r2 = (r1 < 0);
     int32_t r3 = (r2 ? (int32_t)(scale_negative) : (int32_t)(scale_positive));
     int32_t r4 = (r2 ? (int32_t)(shift_negative) : (int32_t)(shift_positive));
@@ -22,7 +22,7 @@ void tmo_leaky_relu_s16(const tmo_kernel *k, const tmo_window *window, int8_t *o
     int32_t r6 = (r5 > -32768 ? r5 : -32768);
     int32_t r7 = (r6 < 32767 ? r6 : 32767);
     int32_t r8 = r7;
-    tmo_put_int16(&y[2 * (i)], r8);
+    tmo_put_int16(&y[(int32_t)(2 * (i))], r8);
   }
 }
 
@@ -42,7 +42,7 @@ void tmo_widen(const tmo_kernel *k, const tmo_window *window, int8_t *out) {
     int32_t r5 = (r4 > -32768 ? r4 : -32768);
     int32_t r6 = (r5 < 32767 ? r5 : 32767);
     int32_t r7 = r6;
-    tmo_put_int16(&y[2 * (i)], r7);
+    tmo_put_int16(&y[(int32_t)(2 * (i))], r7);
   }
 }
 
@@ -55,7 +55,7 @@ void tmo_narrow(const tmo_kernel *k, const tmo_window *window, int8_t *out) {
   const int32_t scale_out = k->multipliers[0];
   const int32_t shift_out = k->shifts[0];
   for (uint32_t i = 0; i < n; ++i) {
-    int32_t r1 = tmo_int16_at(&x[2 * (i)]);
+    int32_t r1 = tmo_int16_at(&x[(int32_t)(2 * (i))]);
     int32_t r2 = (int32_t)((uint32_t)r1 - (uint32_t)(int32_t)(zero_x));
     int32_t r3 = tmo_rescale(r2, (int32_t)(scale_out), (int32_t)(shift_out));
     int32_t r4 = (int32_t)((uint32_t)r3 + (uint32_t)(int32_t)(zero_out));
@@ -75,14 +75,14 @@ void tmo_rescale_s16(const tmo_kernel *k, const tmo_window *window, int8_t *out)
   const int32_t scale_out = k->multipliers[0];
   const int32_t shift_out = k->shifts[0];
   for (uint32_t i = 0; i < n; ++i) {
-    int32_t r1 = tmo_int16_at(&x[2 * (i)]);
+    int32_t r1 = tmo_int16_at(&x[(int32_t)(2 * (i))]);
     int32_t r2 = (int32_t)((uint32_t)r1 - (uint32_t)(int32_t)(zero_x));
     int32_t r3 = tmo_rescale(r2, (int32_t)(scale_out), (int32_t)(shift_out));
     int32_t r4 = (int32_t)((uint32_t)r3 + (uint32_t)(int32_t)(zero_out));
     int32_t r5 = (r4 > -32768 ? r4 : -32768);
     int32_t r6 = (r5 < 32767 ? r5 : 32767);
     int32_t r7 = r6;
-    tmo_put_int16(&y[2 * (i)], r7);
+    tmo_put_int16(&y[(int32_t)(2 * (i))], r7);
   }
 }
 
@@ -96,13 +96,13 @@ void tmo_arg_max_s8(const tmo_kernel *k, const tmo_window *window, int8_t *out) 
     int32_t r1 = -129;
     int32_t r2 = 0;
     for (uint32_t c = 0; c < channels; ++c) {
-      int32_t r3 = x[c + channels * p];
+      int32_t r3 = x[(int32_t)(c + channels * p)];
       int32_t r4 = (int32_t)((uint32_t)r3 * (uint32_t)(int32_t)(sign));
       int32_t r5 = (r1 < r4);
       r2 = (r5 ? (int32_t)(c) : r2);
       r1 = (r1 > r4 ? r1 : r4);
     }
-    tmo_put_int32(&y[4 * (p)], r2);
+    tmo_put_int32(&y[(int32_t)(4 * (p))], r2);
   }
 }
 
@@ -145,7 +145,7 @@ void tmo_resize_bilinear_row_s8(const tmo_kernel *k, const tmo_window *window, i
       int32_t r23 = (int32_t)((uint32_t)r21 * (uint32_t)r2);
       int32_t r24 = (int32_t)((uint32_t)r22 + (uint32_t)r23);
       int32_t r25 = tmo_divide_rounded(r24, 1048576);
-      y[c + channels * p] = (int8_t)r25;
+      y[(int32_t)(c + channels * p)] = (int8_t)r25;
     }
   }
 }

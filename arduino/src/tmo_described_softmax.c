@@ -17,7 +17,7 @@ void tmo_softmax_s8(const tmo_kernel *k, const tmo_window *window, int8_t *out) 
   for (uint32_t m = 0; m < rows; ++m) {
     int32_t r1 = -128;
     for (uint32_t h = 0; h < channels; ++h) {
-      int32_t r2 = x[channels * m + h];
+      int32_t r2 = x[(int32_t)(channels * m + h)];
       r1 = (r1 > r2 ? r1 : r2);
     }
     int32_t r3 = 0;
@@ -25,7 +25,7 @@ void tmo_softmax_s8(const tmo_kernel *k, const tmo_window *window, int8_t *out) 
     int32_t r5 = 0;
     for (uint32_t turn = 0; turn < 2; ++turn) {
       for (uint32_t i = 0; i < channels; ++i) {
-        int32_t r6 = x[channels * m + i];
+        int32_t r6 = x[(int32_t)(channels * m + i)];
         int32_t r7 = (int32_t)((uint32_t)r6 - (uint32_t)r1);
         int32_t r8 = 0;
         int32_t r9 = (r7 < (int32_t)(diff_min));
@@ -74,7 +74,7 @@ void tmo_softmax_s8(const tmo_kernel *k, const tmo_window *window, int8_t *out) 
           int32_t r37 = (r36 > -128 ? r36 : -128);
           int32_t r38 = (r37 < 127 ? r37 : 127);
           int32_t r39 = r38;
-          y[channels * m + i] = (int8_t)r39;
+          y[(int32_t)(channels * m + i)] = (int8_t)r39;
         }
       }
       if ((uint32_t)((int32_t)(turn)) < 1) {
@@ -123,12 +123,12 @@ void tmo_log_softmax_s8(const tmo_kernel *k, const tmo_window *window, int8_t *o
   for (uint32_t m = 0; m < rows; ++m) {
     int32_t r1 = -128;
     for (uint32_t h = 0; h < channels; ++h) {
-      int32_t r2 = x[channels * m + h];
+      int32_t r2 = x[(int32_t)(channels * m + h)];
       r1 = (r1 > r2 ? r1 : r2);
     }
     int32_t r3 = 0;
     for (uint32_t i = 0; i < channels; ++i) {
-      int32_t r4 = x[channels * m + i];
+      int32_t r4 = x[(int32_t)(channels * m + i)];
       int32_t r5 = (int32_t)((uint32_t)r4 - (uint32_t)r1);
       int32_t r6 = 0;
       int32_t r7 = (r5 < (int32_t)(diff_min));
@@ -230,7 +230,7 @@ void tmo_log_softmax_s8(const tmo_kernel *k, const tmo_window *window, int8_t *o
     int32_t r90 = (int32_t)((uint32_t)r89 + (uint32_t)-2147483648);
     int32_t r91 = tmo_rescale(r90, (int32_t)(back), (int32_t)(back_shift));
     for (uint32_t j = 0; j < channels; ++j) {
-      int32_t r92 = x[channels * m + j];
+      int32_t r92 = x[(int32_t)(channels * m + j)];
       int32_t r93 = (int32_t)((uint32_t)r92 - (uint32_t)r1);
       int32_t r94 = tmo_rescale(r93, (int32_t)(multiplier), (int32_t)(shift));
       int32_t r95 = (int32_t)((uint32_t)r94 - (uint32_t)r89);
@@ -243,7 +243,7 @@ void tmo_log_softmax_s8(const tmo_kernel *k, const tmo_window *window, int8_t *o
       int32_t r102 = (r101 > -128 ? r101 : -128);
       int32_t r103 = (r102 < 127 ? r102 : 127);
       int32_t r104 = r103;
-      y[channels * m + j] = (int8_t)r104;
+      y[(int32_t)(channels * m + j)] = (int8_t)r104;
     }
   }
 }

@@ -1,39 +1,43 @@
+/* Transposed convolutions, gathered; TFLM scatters: TransposeConv, kernels/internal/reference/integer_ops/transpose_conv.h. */
 #include <stddef.h>
 
 #include "tmo/kernels.h"
 
-static uint32_t dot(const int8_t *x, const int8_t *w, uint32_t n, int32_t zero) {
-  uint32_t sum = 0;
-  for (uint32_t i = 0; i < n; ++i) sum += (uint32_t)((x[i] - zero) * w[i]);
-  return sum;
-}
+enum { CHANNELS = 32 }; /* sums on the stack */
 
-/* The part of one input row; ky: its tap, w: that tap's weights of an output channel. */
-static uint32_t row_sum(const tmo_kernel *k, const int8_t *row, const int8_t *w, uint16_t x) {
+/* What lies under output column x: a part is a tap, and has a run of each row. Elements have so many bytes. *w: of a channel, those of the first. */
+static tmo_runs runs_under(const tmo_kernel *k, const tmo_window *rows, uint32_t x, uint32_t bytes, const int8_t **w) {
   const tmo_op *op = k->op;
-  const uint32_t padded = (uint32_t)x + op->pad_left;
-  uint32_t sum = 0;
-  for (uint32_t in = padded / op->stride_w, kx = padded % op->stride_w; kx < op->kernel_w; kx += op->stride_w) {
-    if (in < k->in_width) sum += dot(row + in * k->in_channels, w + kx * k->in_channels, k->in_channels, op->input_zero_point[0]);
-    if (in-- == 0) break;
-  }
-  return sum;
+  const uint32_t channels = k->in_channels / bytes, row = op->kernel_w * channels, padded = x + op->pad_left;
+  uint32_t column = padded / op->stride_w, tap = padded % op->stride_w, taps = 0, first = 0, n = 0;
+  int32_t ky = (int32_t)k->row + op->pad_top - k->first_row * (int32_t)op->stride_h;
+  for (; column >= k->in_width && tap < op->kernel_w; --column) tap += op->stride_w;
+  while (tap + taps * op->stride_w < op->kernel_w && taps <= column) ++taps;
+  for (; first < rows->count && (rows->pixels[first] == NULL || ky >= op->kernel_h); ++first) ky -= op->stride_h;
+  while (first + n < rows->count && rows->pixels[first + n] != NULL && (int32_t)(n * op->stride_h) <= ky) ++n;
+  *w = k->weights + (n > 0 ? (uint32_t)ky * row : 0) + (taps > 0 ? tap * channels : 0);
+  return (tmo_runs){rows->pixels + first, 1, (uint16_t)n, (uint16_t)taps, 0, 0u - channels, op->stride_w * channels, column * channels,
+                    channels, 1, 0u - op->stride_h * row, op->kernel_h * row, op->input_zero_point[0]};
 }
 
-/* One output row, gathered; TFLM scatters: TransposeConv, kernels/internal/reference/integer_ops/transpose_conv.h. */
 void tmo_transpose_conv_row_s8(const tmo_kernel *k, const tmo_window *window, int8_t *out) {
-  const tmo_op *op = k->op;
-  const uint32_t tap_row = op->kernel_w * k->in_channels;
-  for (uint16_t x = 0; x < k->out_width; ++x) {
-    for (uint32_t c = 0; c < k->out_channels; ++c, ++out) {
-      const int8_t *weights = k->weights + (uint32_t)op->kernel_h * tap_row * c;
-      uint32_t sum = k->bias ? (uint32_t)k->bias[c] : 0;
-      for (uint16_t r = 0; r < window->count; ++r) {
-        const int32_t ky = (int32_t)k->row + op->pad_top - (k->first_row + r) * (int32_t)op->stride_h;
-        if (window->pixels[r] == NULL || ky >= op->kernel_h) continue; /* never negative */
-        sum += row_sum(k, window->pixels[r], weights + (uint32_t)ky * tap_row, x);
-      }
-      *out = tmo_channel_output(k, c, sum);
+  for (uint32_t x = 0; x < k->out_width; ++x, out += k->out_channels) {
+    const int8_t *w;
+    const tmo_runs r = runs_under(k, window, x, 1, &w);
+    for (uint32_t n, c = 0; c < k->out_channels; c += n, w += n * r.filter) {
+      uint32_t sums[CHANNELS];
+      n = k->out_channels - c < CHANNELS ? k->out_channels - c : CHANNELS;
+      tmo_begin_sums(k, sums, n, c, 0);
+      tmo_conv_sums(&r, w, n, sums);
+      tmo_end_sums(k, sums, n, c, c, out);
     }
+  }
+}
+
+void tmo_transpose_conv_row_s16(const tmo_kernel *k, const tmo_window *window, int8_t *out) {
+  for (uint32_t x = 0; x < k->out_width; ++x, out += k->out_channels) {
+    const int8_t *w;
+    const tmo_runs r = runs_under(k, window, x, 2, &w);
+    tmo_conv_runs_s16(k, &r, w, out);
   }
 }

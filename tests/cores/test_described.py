@@ -19,7 +19,14 @@ from tflm_memopt.kernels.build import Builder, kernel
 from tflm_memopt.kernels.descriptions import elementwise, packed_arm
 from tflm_memopt.kernels.descriptions.activations import log_softmax
 from tflm_memopt.kernels.descriptions.elementwise import packed_add, packed_add_within
-from tflm_memopt.kernels.descriptions.pixels import average_pool_pixel, max_pool_pixel, mean_pixel
+from tflm_memopt.kernels.descriptions.pixels import (
+    average_pool_pixel,
+    conv_sums,
+    conv_wide,
+    depthwise_sums,
+    max_pool_pixel,
+    mean_pixel,
+)
 from tflm_memopt.kernels.descriptions.rows import arg_max, resize_bilinear
 from tflm_memopt.kernels.instructions import DSP, MVE, REF, RVV, RVV_INSTRUCTIONS, Instruction, InstructionTable
 from tflm_memopt.kernels.language import (
@@ -37,7 +44,7 @@ from tflm_memopt.kernels.language import (
     Store,
     Type,
 )
-from tflm_memopt.kernels.rewrites import jam, scheduled, vectorise
+from tflm_memopt.kernels.rewrites import inward, jam, scheduled, unroll, vectorise
 from tflm_memopt.ops.bound import BOUND, SUMMED
 
 pytestmark = [
@@ -90,7 +97,8 @@ def test_every_length_of_vectors_has_the_same_bytes(name: str) -> None:
 LIBRARY = (
     elementwise.add_each, elementwise.square_difference, elementwise.multiply, elementwise.prelu, elementwise.greater,
     elementwise.add_s16, elementwise.leaky_relu_s16, elementwise.widen, elementwise.narrow, elementwise.rescale_s16,
-    arg_max, resize_bilinear, max_pool_pixel, average_pool_pixel, mean_pixel,
+    arg_max, resize_bilinear, max_pool_pixel, average_pool_pixel, mean_pixel, conv_wide,
+    scheduled(conv_sums, [unroll("b", 8, 4, 3), inward("c")]), scheduled(depthwise_sums, [jam("c", 8, 4)]),
 )  # fmt: skip
 """Those of the library that are not in BOUND."""
 
@@ -100,17 +108,24 @@ def small(kernel: KernelProgram) -> dict[str, int]:
     given = {"width": 4, "row": 2, "down_step": 400, "across_step": 700, "down_first": -312, "across_first": -162}
     given |= {"sign": -1, "left": 20, "zero_out": -7, "low": -90, "high": 100, "x_channel": 1, "x_pixel": 5}
     given |= {"other_pixel": 5, "other_channel": 1, "pixels": 4, "channels": 5, "n": 37}
+    given |= {"pointers": 4, "next_at": 2, "stride": 1, "next_row": 1, "next_column": 0, "spread": 1, "step": 2}
+    given |= {"parts": 2, "count": 2, "filters": 5, "apart": 5, "filter_weights": 150, "part_weights": 70}
+    given |= {"run_weights": 30, "row_weights": 40, "tap_weights": 13, "bias_step": 2, "scale_step": 1}
+    given |= {"depthwise_sums": {"channels": 13}, "conv_sums": {"run": 23}}.get(kernel.name, {})
     given |= {"reach": 60, "area": 9, "first": 1, "last": 1, "multiplier": 1 << 30, "shift": -3}
     values = {name: given.get(name, 3) for name in (*kernel.extents, *kernel.parameters)}
-    values |= {name: 1600000000 + len(name) for name in values if name.startswith("scale_")}
+    values |= {name: 1600000000 + len(name) for name in values if name.startswith("scale_") and name != "scale_step"}
     return values | {name: -len(name) for name in values if name.startswith("shift_")}
 
 
 def drawn(kernel: KernelProgram, values: Mapping[str, int]) -> Call:
     rng, arrays = np.random.default_rng(3), {}
-    for tensor in (t for t in kernel.tensors if not (t.written or t.values or t.name == "sums")):
+    begun = "first" in kernel.parameters
+    for tensor in (t for t in kernel.tensors if not (t.written or t.values or (begun and t.name == "sums"))):
         kind = np.dtype(tensor.type.c.removesuffix("_t"))
-        arrays[tensor.name] = rng.integers(-128, 128, tensor.elements.at(values)).astype(kind)
+        low, high = {"multipliers": (1 << 30, 1 << 31), "shifts": (-20, 3)}.get(tensor.name, (-128, 128))
+        size = max(tensor.elements.at(values), tensor.reach.at(values))
+        arrays[tensor.name] = rng.integers(low, high, size).astype(kind)
     return Call(kernel, values, arrays, meaning.run(kernel, values, arrays))
 
 

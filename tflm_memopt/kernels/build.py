@@ -70,7 +70,7 @@ class Builder:
     def rows(self, name: str, kind: Type, *shape: Index | int) -> Array:
         """An input whose rows lie anywhere: of each, the address."""
         extents, strides = _row_major(shape)
-        return self._tensor(Array(name, Memory.RAM, kind, extents, strides, pointers=True))
+        return self._tensor(Array(name, Memory.RAM, kind, extents, strides, pointers=True, aligned=False))
 
     def output(self, name: str, kind: Type, *shape: Index | int, strides: tuple[Index, ...] = ()) -> Array:
         """Every element has to be stored once. strides: as of ram()."""

@@ -144,6 +144,9 @@ SCALAR = (
     _scalar("round_shift", "tmo_round_shift({a}, (uint32_t){b})"),
     _scalar("dot", "(int32_t)((uint32_t){d} + (uint32_t){a} * (uint32_t){b})"),
     _scalar("mul_add", "(int32_t)((uint32_t){a} * (uint32_t){b} + (uint32_t){c})", 3),
+    _scalar("dot_wide", "(int64_t)((uint64_t){d} + (uint64_t)({a} * {b}))"),
+    _scalar("join", "(int64_t)((uint64_t)(uint32_t){a} | (uint64_t)(uint32_t){b} << 32)"),
+    _scalar("rescale_wide", "tmo_rescale_wide({a}, {b}, {c})", 3),
 )
 """C, and the fixed point of tmo/fixed.h."""
 

@@ -33,6 +33,8 @@ class Type(enum.Enum):
     INT8 = 1
     INT16 = 2
     INT32 = 4
+    INT64 = 8
+    """For sums alone, in C."""
 
     @property
     def c(self) -> str:
@@ -240,7 +242,9 @@ class For:
     step: int = 1
     """Turns that the body makes; the last ones, if they are fewer, are made by `rest`, one after the other."""
     rest: tuple[Statement, ...] = ()
-    """One turn. Of a vectorised loop that sums up over its lanes: by scalars, for cores that cannot leave lanes out."""
+    """One turn, or a loop over the same variable that goes on with those that are left. Of a vectorised loop that sums
+    up over its lanes: by scalars, for cores that cannot leave lanes out.
+    """
 
 
 @dataclass(frozen=True, slots=True)
@@ -275,6 +279,12 @@ class KernelProgram:
     def tensor(self, name: str) -> Array:
         """By its name; KeyError."""
         return {t.name: t for t in self.tensors}[name]
+
+
+def goes_on(one: For) -> For | None:
+    """The loop that makes what a loop leaves over, where that is one."""
+    rest = one.rest[0] if one.rest else None
+    return rest if isinstance(rest, For) and rest.var == one.var else None
 
 
 def statements(body: Sequence[Statement]) -> Iterator[Statement]:

@@ -24,6 +24,7 @@ from tflm_memopt.kernels.language import (
     Operand,
     Reg,
     Store,
+    Type,
     statements,
 )
 from tflm_memopt.kernels.walk import Addresses, Ints, walk
@@ -57,6 +58,12 @@ def rescale(x: Ints, multiplier: Ints, shift: Ints) -> Ints:
     """X * multiplier * 2^(shift - 31), the product and the shift to the right rounded."""
     product = high_mul(wrap32(x << np.maximum(shift, 0)), multiplier)
     return round_shift(product, np.maximum(-shift, 0))
+
+
+def rescale_wide(x: Ints, multiplier: Ints, shift: Ints) -> Ints:
+    """The same of 64 bits, by the upper 16 bits of the multiplier and with one rounding."""
+    reduced = np.where(multiplier < MOST - (1 << 16) + 1, (multiplier + (1 << 15)) >> 16, (1 << 15) - 1)
+    return shift_right_rounded(x * reduced, 15 - shift)
 
 
 def select(which: Ints, a: Ints, b: Ints) -> Ints:
@@ -110,12 +117,15 @@ OPS: Mapping[str, Callable[..., Ints]] = {
     "scale_right": scale_right,
     "mul_add": lambda a, b, c: a * b + c,
     "high_add": lambda a, b, c: a + ((b * c + (np.int64(1) << 31)) >> 32),
+    "join": lambda low, high: (low & ((1 << 32) - 1)) + (high << 32),
+    "rescale_wide": rescale_wide,
     "dot": lambda total, a, b: total + a * b,
+    "dot_wide": lambda total, a, b: total + a * b,
     "dot_across": lambda total, a, b: total + np.sum(a * b, keepdims=True),
     "sum_across": lambda total, a: total + np.sum(a, keepdims=True),
 }
 """What each op makes of its operands, before it is wrapped; those of OWN get their own register first."""
-OWN = ("dot", "dot_across", "sum_across")
+OWN = ("dot", "dot_wide", "dot_across", "sum_across")
 SHIFTS = ("shift_left", "shift_left_saturated", "shift_right", "shift_right_rounded", "round_shift", "scale_right")
 LONGEST_SHIFT = 31
 
@@ -165,7 +175,11 @@ class Machine:
             raise KernelError(
                 f"{self.kernel.name}: {one.op} by {int(operands[-1].flat[0])}", code="kernel_shift", hint="0 to 31 bits"
             )
-        result = wrap32(np.asarray(OPS[one.op](*operands)))
+        result = np.asarray(OPS[one.op](*operands))
+        if one.to.type is Type.INT64:
+            self.registers[one.to.name] = result
+            return
+        result = wrap32(result)
         limit = 1 << (8 * one.to.type.value - 1)
         if (result < -limit).any() or (result >= limit).any():
             raise KernelError(

@@ -102,9 +102,9 @@ def reduce(var: str) -> Rewrite:
     return rewrite
 
 
-def jam(var: str, turns: int, *, apart: bool = False) -> Rewrite:
+def jam(var: str, *turns: int, apart: bool = False) -> Rewrite:
     """So many turns of a loop at once, side by side, inside of the loops that it has: what they load alike is loaded
-    once. May be done where vectorise() may, and where what it has was vectorised.
+    once. May be done where vectorise() may, and where what it has was vectorised. Further turns: of what is left over.
 
     apart: between its loops, one turn after the other, which takes fewer registers; may be done where what the turns
     have in common is one value there.
@@ -115,39 +115,130 @@ def jam(var: str, turns: int, *, apart: bool = False) -> Rewrite:
             _each_turn_alone(_alone(loop), vectors=apart)
             wide = _depending(loop)
 
-            def copies(body: Sequence[Statement]) -> list[Statement]:
+            def copies(body: Sequence[Statement], count: int) -> list[Statement]:
                 out: list[Statement] = []
                 for runs in _runs(body):
                     if isinstance(runs, (For, When)):
-                        out.append(within(runs, copies))
+                        out.append(within(runs, lambda inner: copies(inner, count)))
                         continue
                     _one_value(loop, wide, runs)
                     for part in [runs] if apart else [[one] for one in runs]:
-                        for k in range(turns):
+                        for k in range(count):
                             out += [_turn(one, wide, loop.var, k) for one in part if k == 0 or _varies(one, wide)]
                 return out
 
-            return replace(loop, body=tuple(copies(loop.body)), step=turns, rest=loop.body)
+            return _at_once(loop, turns, lambda count: copies(loop.body, count))
 
-        return _in_loop(kernel, var, jammed, f"jam {var}, {turns} turns" + (" apart" if apart else ""))
+        return _in_loop(kernel, var, jammed, f"jam {var}, {_listed(turns)} turns" + (" apart" if apart else ""))
 
     return rewrite
 
 
-def unroll(var: str, turns: int) -> Rewrite:
+def unroll(var: str, *turns: int) -> Rewrite:
     """So many turns of a loop one after the other, as long as so many are left; of each loop with that variable, where
-    jam() has made several. May be done always, except to a vector loop.
+    jam() has made several. May be done always, except to a vector loop. Further turns: of what is left over.
     """
 
     def rewrite(kernel: KernelProgram) -> KernelProgram:
         def unrolled(loop: For) -> For:
             own = _anew(_alone(loop).body)
-            body = tuple(_moved(one, own, loop.var, k) for k in range(turns) for one in loop.body)
-            return replace(loop, body=body, step=turns, rest=loop.body)
 
-        return _in_loop(kernel, var, unrolled, f"unroll {var}, {turns} turns", every=True)
+            def copies(count: int) -> list[Statement]:
+                return [_moved(one, own, loop.var, k) for k in range(count) for one in loop.body]
+
+            return _at_once(loop, turns, copies)
+
+        return _in_loop(kernel, var, unrolled, f"unroll {var}, {_listed(turns)} turns", every=True)
 
     return rewrite
+
+
+def inward(var: str) -> Rewrite:
+    """A loop goes inside of the loops that it has: what its turns load alike is loaded once, and each sum is added to
+    where it lies. May be done where jam() may, to a loop that loads sums from a workspace, adds to them in one loop,
+    and stores them where they were.
+    """
+
+    def rewrite(kernel: KernelProgram) -> KernelProgram:
+        def moved(loop: For) -> For:
+            _each_turn_alone(_alone(loop))
+            wide = _depending(loop)
+            homes = {one.to.name: one for one in loop.body if isinstance(one, Load) and _stored_back(one) in loop.body}
+            moves = [move for one in homes.values() for move in (one, _stored_back(one))]
+            left = [one for one in loop.body if one not in moves]
+            taken = {one.tensor.name for one in homes.values()}
+            again = [one for one in _everything(left) if isinstance(one, (Load, Store)) and one.tensor.name in taken]
+            if len(left) != 1 or not isinstance(left[0], For) or again:
+                raise _not_inward(loop, "it is more than sums and a loop that adds to them")
+
+            def turn(run: Sequence[Plain]) -> list[Statement]:
+                _one_value(loop, wide, run)
+                own = [one for one in run if _varies(one, wide)]
+                known = set(homes)
+                for one in own:
+                    if lost := {reg.name for reg in _read(one)} & wide - known:
+                        raise _not_inward(loop, f"'{min(lost)}' is taken along, and comes from no workspace")
+                    known |= {one.to.name} if isinstance(one, (Load, Compute)) else set()
+                before = [homes[name] for name in homes if any(name in _named(one) for one in own)]
+                each = (*before, *own, *map(_stored_back, before))
+                return [*(one for one in run if one not in own), *([replace(loop, body=each)] if own else [])]
+
+            def inside(body: Sequence[Statement]) -> list[Statement]:
+                out: list[Statement] = []
+                for run in _runs(body):
+                    out += [within(run, inside)] if isinstance(run, (For, When)) else turn(run)
+                return out
+
+            return replace(left[0], body=tuple(inside(left[0].body)), rest=tuple(inside(left[0].rest)))
+
+        return _in_loop(kernel, var, moved, f"inward {var}")
+
+    return rewrite
+
+
+def _not_inward(loop: For, why: str) -> KernelError:
+    return KernelError(
+        f"the loop over '{loop.var}' cannot go inside of what it has: {why}",
+        code="kernel_inward",
+        hint="a sum that is loaded from a workspace before one loop and stored there behind it",
+    )
+
+
+def _read(one: Plain) -> tuple[Reg, ...]:
+    """The registers whose values it uses."""
+    if isinstance(one, Compute):
+        return reads(one)
+    return (one.value,) if isinstance(one, Store) else ()
+
+
+def _named(one: Plain) -> set[str]:
+    """All of its registers."""
+    return {reg.name for reg in (*_read(one), *((one.to,) if isinstance(one, (Load, Compute)) else ()))}
+
+
+def _stored_back(one: Load) -> Store:
+    return Store(one.tensor, one.at, one.to)
+
+
+def _everything(body: Sequence[Statement]) -> Iterator[Statement]:
+    """statements(), and what makes the turns that are left over."""
+    for one in statements(body):
+        yield one
+        if isinstance(one, For):
+            yield from _everything(one.rest)
+
+
+def _listed(turns: Sequence[int]) -> str:
+    return " and ".join(map(str, turns))
+
+
+def _at_once(loop: For, turns: Sequence[int], copies: Callable[[int], Sequence[Statement]]) -> For:
+    """The first of these numbers of turns at once, and what is left by loops that go on with the next."""
+    rest = loop.body
+    for count in reversed(turns):
+        loop = replace(loop, body=tuple(copies(count)), step=count, rest=rest)
+        rest = (loop,)
+    return loop
 
 
 Plain: TypeAlias = Load | Compute | Store | Free
@@ -419,7 +510,7 @@ def _loop(kernel: KernelProgram, var: str, *, every: bool = False) -> For:
 def _each_turn_alone(loop: For, *, vectors: bool = False) -> None:
     """Raises KernelError where it is not so. vectors: loops of vectors may be in it."""
     own: set[str] = set()
-    for one in statements(loop.body):
+    for one in _everything(loop.body):
         why = ""
         if isinstance(one, Free):
             side_by_side = one.first.slope(loop.var) == one.count
@@ -453,7 +544,7 @@ def _depending(loop: For) -> set[str]:
     before = -1
     while before != len(wide):  # a sum is wide once something wide is added to it
         before = len(wide)
-        for one in statements(loop.body):
+        for one in _everything(loop.body):
             if isinstance(one, Store):
                 wide.add(one.value.name)  # each turn stores it somewhere else
             elif isinstance(one, Load) and one.tensor.offset(one.at).slope(loop.var).terms:

@@ -20,6 +20,7 @@ from tflm_memopt.kernels.language import (
     Statement,
     Store,
     When,
+    goes_on,
 )
 
 Ints: TypeAlias = NDArray[np.int64]
@@ -48,16 +49,23 @@ def _walk(
         if not isinstance(one, For):
             yield one, values, count
             continue
-        extent = one.extent.at(values)
-        step = (one.segment or lanes) if one.vector else one.step
-        whole = extent if one.vector else extent - extent % step
-        for first in range(0, whole, step):
-            values[one.var] = first
-            together = min(step, extent - first)
-            yield from _walk(one.body, values, together if one.vector else count, lanes, held)
-        for values[one.var] in range(whole, extent):
-            yield from _walk(one.rest, values, count, lanes, held)
+        yield from _turns(one, 0, values, count, lanes, held)
         values.pop(one.var, None)
+
+
+def _turns(one: For, begin: int, values: dict[str, int], count: int, lanes: int, held: Held | None) -> Iterator[Moment]:
+    extent = one.extent.at(values)
+    step = (one.segment or lanes) if one.vector else one.step
+    whole = extent if one.vector else begin + (extent - begin) // step * step
+    for first in range(begin, whole, step):
+        values[one.var] = first
+        together = min(step, extent - first)
+        yield from _walk(one.body, values, together if one.vector else count, lanes, held)
+    if further := goes_on(one):
+        yield from _turns(further, whole, values, count, lanes, held)
+        return
+    for values[one.var] in range(whole, extent):
+        yield from _walk(one.rest, values, count, lanes, held)
 
 
 class Addresses:

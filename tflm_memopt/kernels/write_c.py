@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import takewhile
 
 from tflm_memopt.errors import KernelError
 from tflm_memopt.kernels.instructions import Instruction, InstructionTable, PackedUnit, VectorUnit, shape_of
@@ -26,6 +27,7 @@ from tflm_memopt.kernels.language import (
     Store,
     Type,
     When,
+    goes_on,
     statements,
     within,
 )
@@ -120,13 +122,26 @@ def _anywhere(tensor: Array) -> bool:
     return not tensor.aligned and tensor.type is not Type.INT8
 
 
+def _place(tensor: Array, at: Sequence[Index]) -> tuple[str, Index]:
+    """What an element is indexed from, in C, and the index."""
+    if tensor.pointers:
+        return f"{tensor.name}[{at[0]}]", replace(tensor, strides=tensor.strides[1:]).offset(at[1:])
+    return tensor.name, tensor.offset(at)
+
+
+def _signed(index: Index) -> str:
+    """In C, where variables of loops are unsigned, and addresses may have 64 bits."""
+    return f"(int32_t)({index})" if len(index.terms) > 1 or len(index.names) > 1 else f"{index}"
+
+
 def _element(tensor: Array, at: Sequence[Index], by: Reg | None = None) -> str:
     """An element in C; of those that may lie anywhere, its first byte."""
-    if tensor.pointers:
-        within = replace(tensor, name=f"{tensor.name}[{at[0]}]", strides=tensor.strides[1:], pointers=False)
-        return _element(within, at[1:], by)
-    further = f"{tensor.offset(at)}" + (f" + {by.name}" if by else "")
-    return f"{tensor.name}[" + (f"{tensor.type.value} * ({further})]" if _anywhere(tensor) else f"{further}]")
+    base, index = _place(tensor, at)
+    if _anywhere(tensor):
+        further = f"{index}" + (f" + {by.name}" if by else "")
+        return f"{base}[(int32_t)({tensor.type.value} * ({further}))]"
+    further = _signed(index) + (f" + {by.name}" if by else "")
+    return f"{base}[{further}]"
 
 
 def _stored(kernel: KernelProgram, tensor: Array) -> bool:
@@ -158,12 +173,20 @@ class Writer:
     """Those of the loops in it."""
     parts: int = 1
     """Registers that a vector of it has."""
+    pointers: int = 0
+    """To places that several loads have in common, so far."""
+    bases: dict[str, tuple[str, Index]] = field(default_factory=dict)
+    """What elements are indexed from -> a pointer to a place there, and which it is."""
 
     def say(self, line: str) -> None:
         self.lines.append("  " * self.depth + line)
 
     def body(self, body: Sequence[Statement]) -> None:
-        for one in body:
+        new = True
+        for at, one in enumerate(body):
+            if new:
+                self.point(list(takewhile(lambda s: not isinstance(s, (For, When)), body[at:])))
+            new = isinstance(one, (For, When))
             if isinstance(one, For):
                 self.loop(one)
             elif isinstance(one, When):
@@ -175,6 +198,23 @@ class Writer:
             elif isinstance(one, Store):
                 self.store(one)
             # RAMFree is the planner's: no code
+
+    def point(self, run: Sequence[Statement]) -> None:
+        """Pointers to what several loads have in common, of which compilers then need to know no more."""
+        self.bases = {}
+        if self.table.vectors or self.table.packed:
+            return
+        places: dict[tuple[str, Type], list[Index]] = {}
+        for one in run:
+            if isinstance(one, Load) and one.by is None and not _anywhere(one.tensor):
+                base, index = _place(one.tensor, one.at)
+                places.setdefault((base, one.tensor.type), []).append(index)
+        for (base, kind), found in places.items():
+            common = Index(tuple(term for term in found[0].terms if all(term in index.terms for index in found)))
+            if len(set(found)) > 1 and common.terms:
+                name = f"at{self.pointers}"
+                self.bases[base], self.pointers = (name, common), self.pointers + 1
+                self.say(f"const {kind.c} *const {name} = &{base}[{_signed(common)}];")
 
     def loop(self, one: For) -> None:
         if one.vector and self.table.vectors:
@@ -331,21 +371,22 @@ class Writer:
         key, further = self._moves(tensor, at)
         return f"{self.moving[key]}[{further + part * (self.each.lanes if self.each else 0)}]"
 
-    def stepped(self, one: For, step: int) -> None:
-        """Turns of so many at once, and the rest of them one by one."""
-        if self.table.packed and self._may_move(one):
+    def stepped(self, one: For, step: int, *, begun: bool = False) -> None:
+        """Turns of so many at once, and the rest of them one by one, or by a loop that goes on."""
+        if self.table.packed and self._may_move(one) and not begun and goes_on(one) is None:
             self._move(one)
             self._moving_blocks(one, step, lambda left: self._block(self._turns(one, left, 1), one.rest))
             self.moving = {}
             return
-        kept = self._kept((*one.body, *one.rest))
-        self.say(f"uint32_t {one.var} = 0;")
-        for head, body in (
-            (f"for (; {one.var} + {step} <= {one.extent}; {one.var} += {step}) {{", one.body),
-            (f"for (; {one.var} < {one.extent}; ++{one.var}) {{", one.rest),
-        ):
-            self.width = kept
-            self._block(head, body)
+        kept, further = self._kept((*one.body, *one.rest)), goes_on(one)
+        if not begun:
+            self.say(f"uint32_t {one.var} = 0;")
+        self._block(f"for (; {one.var} + {step} <= {one.extent}; {one.var} += {step}) {{", one.body)
+        self.width = kept
+        if further:
+            self.stepped(further, further.step, begun=True)
+        else:
+            self._block(f"for (; {one.var} < {one.extent}; ++{one.var}) {{", one.rest)
         self.width = kept
 
     def _block(self, head: str, body: Sequence[Statement], first: str = "") -> None:
@@ -371,6 +412,9 @@ class Writer:
             return
         if not one.to.along or not self.table.vectors:
             element = self._element(one.tensor, one.at, one.by)
+            base, index = _place(one.tensor, one.at)
+            if base in self.bases and one.by is None and not self.moving:
+                element = f"{self.bases[base][0]}[{_signed(index - self.bases[base][1])}]"
             wide = f"tmo_int{ELEMENT_BITS * one.tensor.type.value}_at(&{element})"
             self._set(one.to, wide if _anywhere(one.tensor) else element)
             return
@@ -486,7 +530,7 @@ class Writer:
             self.say(f"{to.name} = {value};")
         else:
             self.declared.add(to.name)
-            self.say(f"int32_t {to.name} = {value};")
+            self.say(f"{Type.INT64.c if to.type is Type.INT64 else Type.INT32.c} {to.name} = {value};")
 
 
 def _vectors(body: Sequence[Statement]) -> Iterator[Reg]:

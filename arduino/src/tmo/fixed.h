@@ -75,6 +75,13 @@ inline int32_t tmo_rescale(int32_t x, int32_t multiplier, int32_t shift) {
 #endif
 }
 
+/* The same of 64 bits, with one rounding; shift in [-31, 7]. TFLM: MultiplyByQuantizedMultiplier of an int64, kernels/internal/common.cc. */
+static inline int32_t tmo_rescale_wide(int64_t x, int32_t multiplier, int32_t shift) {
+  const uint64_t reduced = multiplier < 0x7FFF0000 ? (uint64_t)((multiplier + (1 << 15)) >> 16) : 0x7FFF;
+  const uint32_t right = (uint32_t)(15 - shift);
+  return (int32_t)((int64_t)((uint64_t)x * reduced + ((uint64_t)1 << (right - 1))) >> right);
+}
+
 /* x * 2^left, saturated; left in [0, 30]. gemmlowp: SaturatingRoundingMultiplyByPOT. */
 static inline int32_t tmo_shift_saturated(int32_t x, uint32_t left) {
   const int32_t limit = INT32_MAX >> left;

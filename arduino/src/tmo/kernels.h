@@ -130,7 +130,7 @@ tmo_window tmo_column(const tmo_kernel *k, const tmo_window *rows, uint16_t x);
 /* Makes one output pixel; its channels are outputs i, i + 1, .. */
 typedef void tmo_make_pixel(const tmo_kernel *k, const tmo_window *window, uint32_t i, int8_t *out);
 
-tmo_make_pixel tmo_max_pool, tmo_average_pool, tmo_mean;
+tmo_make_pixel tmo_max_pool, tmo_average_pool, tmo_mean, tmo_conv_s16;
 
 /* A row, each of its pixels from the part of the rows that is under it. */
 void tmo_make_row(const tmo_kernel *k, const tmo_window *rows, int8_t *out, tmo_make_pixel *make);
@@ -139,6 +139,34 @@ void tmo_make_row(const tmo_kernel *k, const tmo_window *rows, int8_t *out, tmo_
 static inline uint32_t tmo_first_tap(const tmo_kernel *k, const tmo_window *w) {
   return ((uint32_t)w->first_row * k->op->kernel_w + w->first_column) * k->tap_step;
 }
+
+/* The bytes under a window: parts of it, each of them runs of bytes whose weights lie side by side. */
+typedef struct {
+  const int8_t *const *at; /* the first byte of a run, and, */
+  uint16_t stride;         /* so many pointers further, of the next */
+  uint16_t count;          /* of the runs of a part */
+  uint16_t parts;          /* which differ in: */
+  uint16_t next_at;        /* their pointers, */
+  uint32_t next_offset;    /* bytes from each, */
+  uint32_t next_row;       /* weights */
+  uint32_t offset;         /* bytes from each pointer, in the first part */
+  uint32_t bytes;          /* of a run */
+  uint32_t step;           /* from byte to byte, modulo 2^32 */
+  uint32_t row;            /* from the weights of a run to those of the next */
+  uint32_t filter;         /* weights of a channel */
+  int32_t zero_point;
+} tmo_runs;
+
+/* Makes one output pixel of runs of int16, all of whose figures count elements. */
+void tmo_conv_runs_s16(const tmo_kernel *k, const tmo_runs *r, const int8_t *weights, int8_t *out);
+
+/* Adds the products of runs, with the weights of so many channels, to their sums. */
+void tmo_conv_sums(const tmo_runs *r, const int8_t *weights, uint32_t channels, uint32_t *totals);
+
+/* Adds the products of a window, with the weights of outputs to, to + 1, .., to the sums of n of them: channels from, from + 1, .., or one channel
+ * for all of them. */
+typedef void tmo_add_window(const tmo_kernel *k, const tmo_window *window, uint32_t from, uint32_t to, uint32_t n, uint32_t *totals);
+tmo_add_window tmo_depthwise_sums, tmo_depthwise_repeated;
 
 /* Sum i of the output, to go on from: `initial` in the first call. */
 static inline uint32_t tmo_sum_begin(const tmo_kernel *k, uint32_t i, uint32_t initial) {

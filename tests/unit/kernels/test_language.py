@@ -19,13 +19,23 @@ from tflm_memopt.kernels.descriptions.activations import lookup, softmax
 from tflm_memopt.kernels.descriptions.dense import dense
 from tflm_memopt.kernels.descriptions.elementwise import packed_add, packed_add_within
 from tflm_memopt.kernels.descriptions.packed import packed_conv, packed_depthwise, windows
-from tflm_memopt.kernels.descriptions.pixels import conv_pixel, depthwise_pixel
+from tflm_memopt.kernels.descriptions.pixels import conv_pixel, conv_sums, depthwise_pixel, depthwise_sums
 from tflm_memopt.kernels.descriptions.windows import bottleneck_without_add, conv, inverted_bottleneck
 from tflm_memopt.kernels.instructions import DSP, ESP32S3, MVE, REF, RVV, InstructionTable, VectorUnit
 from tflm_memopt.kernels.language import Compute, For, Index, KernelProgram, Reg, Type, statements
 from tflm_memopt.kernels.meaning import rescale, run, scale_right
 from tflm_memopt.kernels.registers import assign
-from tflm_memopt.kernels.rewrites import Rewrite, distribute, jam, reduce, relayout, scheduled, unroll, vectorise
+from tflm_memopt.kernels.rewrites import (
+    Rewrite,
+    distribute,
+    inward,
+    jam,
+    reduce,
+    relayout,
+    scheduled,
+    unroll,
+    vectorise,
+)
 from tflm_memopt.kernels.write_c import for_target, function
 from tflm_memopt.ops.bound import SUMMED
 
@@ -394,7 +404,7 @@ def test_what_a_loop_needs_in_each_turn_keeps_its_register_until_the_end() -> No
 def test_the_page_shows_what_is_there() -> None:
     """Its description is the package's, and its C is what it writes."""
     page = (ROOT / "docs/kernel-language.md").read_text()
-    described_there, scheduled_there, packed_there = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
+    described_there, scheduled_there, packed_there, inward_there = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
     source = (ROOT / "tflm_memopt/kernels/descriptions/dense.py").read_text()
     assert described_there.partition("@kernel")[2].rstrip() == source.partition("@kernel")[2].rstrip()
     names: dict[str, object] = {}
@@ -405,8 +415,68 @@ def test_the_page_shows_what_is_there() -> None:
     (loop,) = re.findall(r"```c\n(.*?)```", page, re.DOTALL)
     exec(packed_there, names)
     assert "smlad" in said.pop()
+    exec(inward_there, names)
+    assert "for (uint32_t c = 0; c < filters; ++c)" in said.pop()
     plain = "\n".join(line.strip() for line in said[0].splitlines())
     assert "\n".join(line.strip() for line in loop.splitlines()) in plain
+
+
+# ---- loops that go inside ----
+
+
+@pytest.mark.parametrize("steps", [[unroll("b", 8, 3)], [unroll("b", 4)], []])
+@pytest.mark.parametrize("run_of", [1, 7, 23])
+def test_a_loop_that_goes_inside_changes_nothing(steps: list[Rewrite], run_of: int) -> None:
+    rng = np.random.default_rng(run_of)
+    values = {
+        "pointers": 4,
+        "reach": 40,
+        "parts": 2,
+        "count": 2,
+        "run": run_of,
+        "filters": 5,
+        "next_at": 2,
+        "stride": 1,
+    }
+    values |= {"next_offset": 3, "offset": 1, "step": 1, "zero_in": -7}
+    values |= {"filter_weights": 4 * run_of, "part_weights": 2 * run_of, "run_weights": run_of}
+    given = {t.name: rng.integers(-128, 128, t.elements.at(values)) for t in conv_sums.tensors}
+    plain = run(conv_sums, values, given)["sums"]
+    moved = scheduled(conv_sums, [*steps, inward("c")])
+    assert (run(moved, values, given)["sums"] == plain).all()
+    text = function(moved, REF)
+    assert text.index("int32_t r2") < text.index("for (uint32_t c = 0; c < filters; ++c)")
+
+
+def test_several_turns_at_once_of_what_is_left_over() -> None:
+    rng = np.random.default_rng(2)
+    for channels in range(1, 20):
+        values = {"pointers": 3, "reach": 2 * channels, "rows": 3, "columns": 2, "channels": channels, "zero_in": 5}
+        values |= {"next_row": 1, "next_column": 0, "apart": channels, "offset": 0, "spread": 1}
+        values |= {"row_weights": 2 * channels, "tap_weights": channels}
+        given = {t.name: rng.integers(-128, 128, t.elements.at(values)) for t in depthwise_sums.tensors}
+        jammed = scheduled(depthwise_sums, [jam("c", 8, 4)])
+        assert (run(jammed, values, given)["sums"] == run(depthwise_sums, values, given)["sums"]).all()
+    assert function(jammed, REF).count("for (") == 3 * 3  # of eight channels, of four, and of one
+
+
+def test_loops_that_cannot_go_inside() -> None:
+    """What is no sum in a workspace, what is more than one loop, and what turns take along from loop to loop."""
+
+    def along(b: Builder, n: Index) -> None:
+        (m,) = b.extents("m")
+        x, sums = b.ram("x", Type.INT8, n, m), b.workspace("sums", Type.INT32, n)
+        w = b.flash("w", Type.INT8, n)
+        with b.loop("i", n) as i:
+            total = b.ram_load(sums, i)
+            with b.loop("j", m) as j:
+                factor = b.flash_load(w, i)
+                with b.loop("k", 2):
+                    b.dot(total, factor, b.ram_load(x, i, j))
+            b.ram_store(sums, total, i)
+
+    assert "'r2' is taken along" in refused("kernel_inward", lambda: scheduled(described(along), [inward("i")]))
+    assert "more than sums" in refused("kernel_inward", lambda: scheduled(dense, [inward("n")]))
 
 
 # ---- what the library takes ----
@@ -415,7 +485,7 @@ def test_the_page_shows_what_is_there() -> None:
 def test_the_librarys_generated_c_is_current() -> None:
     written = runpy.run_path(str(ROOT / "scripts/kernels.py"))["written"]()
     stale = [path.name for path, text in written.items() if path.read_text() != text]
-    assert len(written) == 8 and not stale, "python scripts/kernels.py writes them anew"
+    assert len(written) == 12 and not stale, "python scripts/kernels.py writes them anew"
 
 
 @pytest.mark.parametrize("depth_by_depth", [False, True], ids=["conv", "depthwise"])

@@ -55,6 +55,70 @@ def depthwise_pixel(b: Builder) -> None:
     _pixel(b, depthwise=True)
 
 
+@kernel(
+    "y[k] = bias[k] + sum over the window of x * w[k], sums of 64 bits, scaled and clamped; k = output j of group g"
+)
+def conv_wide(b: Builder) -> None:
+    """A group is a channel of a depthwise layer, or all of a pixel. TFLM: ConvPerChannel, DepthwiseConvPerChannel."""
+    pointers, reach, rows, columns, channels, groups = b.extents(
+        "pointers", "reach", "rows", "columns", "channels", "groups"
+    )
+    (each,) = b.extents("each")
+    low, high, scale_step, bias_step = b.parameters("low", "high", "scale_step", "bias_step")
+    next_row, next_column, apart, offset = b.parameters("next_row", "next_column", "apart", "offset")
+    strides = b.parameters("filter_weights", "row_weights", "tap_weights")
+    filters = groups * each
+    x, y = b.rows("x", Type.INT16, pointers, reach), b.output("y", Type.INT16, filters)
+    w = b.flash("w", Type.INT8, filters, rows, columns, channels, strides=strides)
+    bias = b.flash("bias", INT32, filters, 2, strides=(bias_step,))  # the lower half first
+    multipliers = b.flash("multipliers", INT32, filters, stride=scale_step)
+    shifts = b.flash("shifts", Type.INT8, filters, stride=scale_step)
+    with b.loop("g", groups) as g, b.loop("j", each) as j:
+        k = g * each + j
+        total = b.compute("join", Type.INT64, b.flash_load(bias, k, 0), b.flash_load(bias, k, 1))
+        with b.loop("r", rows) as r, b.loop("s", columns) as s, b.loop("c", channels) as c:
+            value = b.ram_load(x, r * next_row + s * next_column, offset + s * apart + g + c)
+            b.assign("dot_wide", total, value, b.flash_load(w, k, r, s, c))
+        scaled = b.compute("rescale_wide", INT32, total, b.flash_load(multipliers, k), b.flash_load(shifts, k))
+        b.ram_store(y, b.clamp(scaled, (low, high), Type.INT16), k)
+
+
+@kernel("sums[c] += sum over the runs of bytes under the window of (x - zero point) * w[c]")
+def conv_sums(b: Builder) -> None:
+    """Runs of bytes whose weights lie side by side, in parts. What becomes of sums is not the window's."""
+    pointers, reach, parts, count, run, filters = b.extents("pointers", "reach", "parts", "count", "run", "filters")
+    zero_in, next_at, stride, next_offset, step = b.parameters("zero_in", "next_at", "stride", "next_offset", "step")
+    (offset,) = b.parameters("offset")
+    strides = b.parameters("filter_weights", "part_weights", "run_weights")
+    x, sums = b.rows("x", Type.INT8, pointers, reach), b.workspace("sums", INT32, filters)
+    w = b.flash("w", Type.INT8, filters, parts, count, run, strides=strides)
+    with b.loop("c", filters) as c:
+        total = b.ram_load(sums, c)
+        with b.loop("p", parts) as p, b.loop("n", count) as n, b.loop("b", run) as at:
+            value = b.ram_load(x, p * next_at + n * stride, offset + p * next_offset + at * step)
+            b.dot(total, b.compute("sub", Type.INT16, value, zero_in), b.flash_load(w, c, p, n, at))
+        b.ram_store(sums, total, c)
+
+
+@kernel("sums[c] += sum over the window of (x[spread * c] - zero point) * w[c]")
+def depthwise_sums(b: Builder) -> None:
+    """What scales sums, or keeps them for the next call, is not the window's."""
+    pointers, reach, rows, columns, channels = b.extents("pointers", "reach", "rows", "columns", "channels")
+    zero_in, next_row, next_column, apart, offset = b.parameters(
+        "zero_in", "next_row", "next_column", "apart", "offset"
+    )
+    strides = b.parameters("row_weights", "tap_weights")
+    (spread,) = b.parameters("spread")  # 0: all of one channel
+    x, sums = b.rows("x", Type.INT8, pointers, reach), b.workspace("sums", INT32, channels)
+    w = b.flash("w", Type.INT8, rows, columns, channels, strides=strides)
+    with b.loop("c", channels) as c:
+        total = b.ram_load(sums, c)
+        with b.loop("r", rows) as r, b.loop("s", columns) as s:
+            value = b.ram_load(x, r * next_row + s * next_column, offset + s * apart + c * spread)
+            b.dot(total, b.compute("sub", Type.INT16, value, zero_in), b.flash_load(w, r, s, c))
+        b.ram_store(sums, total, c)
+
+
 def _pool(b: Builder, initial: int, take: Callable[[Reg, Reg], None], output: Callable[[Reg], Reg]) -> None:
     """Runs of pixels under a window: what they come to goes on from the call before, and on to the next one."""
     pointers, reach, run, channels = b.extents("pointers", "reach", "run", "channels")

@@ -1,0 +1,55 @@
+/* Kernels from descriptions (docs/kernel-language.md), for any core. Written by scripts/kernels.py. */
+#include <stddef.h>
+
+#include "tmo/build.h"
+#include "tmo/elements.h"
+#include "tmo/kernels.h"
+
+void tmo_conv_s16(const tmo_kernel *k, const tmo_window *window, uint32_t i, int8_t *out) {
+  const int8_t *const *const x = window->pixels;
+  int8_t *const y = out + i;
+  const int8_t *const w = k->weights + tmo_first_tap(k, window);
+  const int32_t *const bias = k->bias ? k->bias : (const int32_t[2]){0};
+  const int32_t *const multipliers = k->multipliers;
+  const int8_t *const shifts = k->shifts;
+  const uint32_t rows = k->op->tile == 0 ? window->count : window->columns > 0 ? window->count / window->columns : 0u;
+  const uint32_t columns = window->columns;
+  const uint32_t channels = tmo_is_kind(k->op, TMO_OP_DEPTHWISE_S16) ? 1u : k->in_channels / 2;
+  const uint32_t groups = tmo_is_kind(k->op, TMO_OP_DEPTHWISE_S16) ? k->in_channels / 2 : 1u;
+  const uint32_t each = tmo_is_kind(k->op, TMO_OP_DEPTHWISE_S16) ? k->out_channels / k->in_channels : k->out_channels / 2;
+  const int32_t low = (int16_t)(k->op->param & 0xFFFF);
+  const int32_t high = k->op->param >> 16;
+  const int32_t scale_step = k->op->flags & TMO_FLAG_PER_CHANNEL ? 1 : 0;
+  const int32_t bias_step = k->bias ? 2 : 0;
+  const int32_t next_row = k->op->tile == 0 ? 1 : window->columns;
+  const int32_t next_column = k->op->tile == 0 ? 0 : 1;
+  const int32_t apart = k->op->tile == 0 ? (int32_t)(k->op->dilation_w * k->in_channels / 2) : 0;
+  const int32_t offset = (int32_t)(window->offset / 2);
+  const int32_t filter_weights = tmo_is_kind(k->op, TMO_OP_DEPTHWISE_S16) ? 1 : (int32_t)(k->op->kernel_h * k->op->kernel_w * k->tap_step);
+  const int32_t row_weights = (int32_t)(k->op->kernel_w * k->tap_step);
+  const int32_t tap_weights = (int32_t)k->tap_step;
+  for (uint32_t g = 0; g < groups; ++g) {
+    for (uint32_t j = 0; j < each; ++j) {
+      const int32_t *const at0 = &bias[(int32_t)(bias_step * each * g + bias_step * j)];
+      int32_t r1 = at0[0];
+      int32_t r2 = at0[1];
+      int64_t r3 = (int64_t)((uint64_t)(uint32_t)r1 | (uint64_t)(uint32_t)r2 << 32);
+      for (uint32_t r = 0; r < rows; ++r) {
+        for (uint32_t s = 0; s < columns; ++s) {
+          for (uint32_t c = 0; c < channels; ++c) {
+            int32_t r4 = tmo_int16_at(&x[next_column * s + next_row * r][(int32_t)(2 * (apart * s + c + g + offset))]);
+            int32_t r5 = w[(int32_t)(c + each * filter_weights * g + filter_weights * j + r * row_weights + s * tap_weights)];
+            r3 = (int64_t)((uint64_t)r3 + (uint64_t)(r4 * r5));
+          }
+        }
+      }
+      int32_t r6 = multipliers[(int32_t)(each * g * scale_step + j * scale_step)];
+      int32_t r7 = shifts[(int32_t)(each * g * scale_step + j * scale_step)];
+      int32_t r8 = tmo_rescale_wide(r3, r6, r7);
+      int32_t r9 = (r8 > (int32_t)(low) ? r8 : (int32_t)(low));
+      int32_t r10 = (r9 < (int32_t)(high) ? r9 : (int32_t)(high));
+      int32_t r11 = r10;
+      tmo_put_int16(&y[(int32_t)(2 * (each * g + j))], r11);
+    }
+  }
+}
