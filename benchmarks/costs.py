@@ -2,13 +2,14 @@
 
     python benchmarks/costs.py --models ../shared/models [--update docs/frontier.md]
     python benchmarks/costs.py --models ../shared/models --cores m4 m55
+    python benchmarks/costs.py --models ../shared/models --keep
     python benchmarks/costs.py --missing
 
 Random plans of drawn networks (fit_networks.py) run under QEMU, operator by operator; for each kernel, non-negative
 least squares of relative errors fit what one of each amount of its work (analysis/costs.py) takes. Plans of the models
 in the folder are held out, and none of them may be one of those networks: how far off their estimates are is written
-beside the fit. Other cores' tables stay. With --missing only kernels of operators that a table lacks are measured, in
-networks of rare operators; all others stay.
+beside the fit. Other cores' tables stay. With --missing only kernels that a table lacks are measured, in networks of
+rare operators; all others stay. With --keep all stay, and errors are counted anew.
 """
 
 from __future__ import annotations
@@ -156,7 +157,13 @@ def count(core: Core, samples: Sequence[Sample]) -> Iterator[Counted]:
         if not all(o.right or _waits(o) for o in mine):
             raise RuntimeError(f"{sample.name} on {core.name}: {[(o.status, o.wrong) for o in mine]}")
         operators = tuple(n for o in mine for n in o.operators)
-        yield Counted(sample, sum(o.instructions for o in mine), operators)
+        total = sum(operators) if _keeps(sample) else sum(o.instructions for o in mine)
+        yield Counted(sample, total, operators)
+
+
+def _keeps(sample: Sample) -> bool:
+    """Whether it has a state, whose rings the first inference fills: later ones do not."""
+    return any("kept" in done.kernel.split() for done in sample.work)
 
 
 def _waits(outcome: Outcome) -> bool:
@@ -216,6 +223,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     what = parser.add_mutually_exclusive_group(required=True)
     what.add_argument("--models", type=Path, metavar="DIR", help="with .tflite files to hold out")
     what.add_argument("--missing", action="store_true", help="measure what the table lacks, and nothing else")
+    parser.add_argument("--keep", action="store_true", help="with --models: fit nothing, count the errors anew")
     parser.add_argument("--networks", type=int, default=420, metavar="N", help="to fit to, for each target")
     parser.add_argument("--output", type=Path, default=TABLE, metavar="FILE", help="instead of the package's")
     parser.add_argument("--update", type=Path, metavar="FILE", help="rewrite the table of errors in this document")
@@ -232,11 +240,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
         old = json.loads(args.output.read_text()) if args.output.exists() else {"cores": {}}
         if args.missing:
             seeds = [seed for seed in range(args.networks) if fit_networks.is_rare(seed)]
-            found = old["cores"] | _with_missing(old["cores"], _fits(chosen, seeds))
+            found = old["cores"] | _with_missing(old["cores"], _fits(chosen, seeds, old["cores"]))
             known = {key: old[key] for key in ("networks", "held_out")}
         else:
-            known = {"networks": args.networks, "held_out": held_out(paths, args.networks)}
-            found = old["cores"] | _with_errors(chosen, _fits(chosen, range(args.networks)), paths)
+            networks = old["networks"] if args.keep else args.networks
+            known = {"networks": networks, "held_out": held_out(paths, networks)}
+            fits = old["cores"] if args.keep else _fits(chosen, range(networks))
+            found = old["cores"] | _with_errors(chosen, fits, paths)
         ordered = {name: found[name] for name in (core.known_as for core in MEASURED.values()) if name in found}
         args.output.write_text(written({**known, "cores": ordered}))
     except (MemoptError, OSError, RuntimeError, ValueError) as error:
@@ -247,12 +257,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return 0
 
 
-def _fits(chosen: Mapping[str, Core], seeds: Sequence[int]) -> dict[str, dict[str, Any]]:
-    """By core. Nothing is held out yet."""
+def _fits(
+    chosen: Mapping[str, Core], seeds: Sequence[int], tables_of: Mapping[str, Any] | None = None
+) -> dict[str, dict[str, Any]]:
+    """By core. Nothing is held out yet. tables_of: only plans with kernels that these lack are counted."""
     plans = {target: list(random_plans(target, seeds)) for target in _programs(chosen.values())}
     found = {}
     for name, core in chosen.items():
-        kernels = fitted([c for target in _programs([core]) for c in count(core, plans[target])])
+        known = tables_of[name]["kernels"] if tables_of else {}
+        wanted = {t: [p for p in plans[t] if {w.kernel for w in p.work} - known.keys()] for t in _programs([core])}
+        kernels = fitted([c for target, samples in wanted.items() for c in count(core, samples)])
         print(f"{name}: {len(kernels)} kernels", file=sys.stderr)
         found[name] = {"target": core.target, "plans": 0, "median": 0, "high": 0, "low": 0, "kernels": kernels}
     return found
@@ -261,14 +275,11 @@ def _fits(chosen: Mapping[str, Core], seeds: Sequence[int]) -> dict[str, dict[st
 def _with_missing(
     tables_of: Mapping[str, dict[str, Any]], found: Mapping[str, dict[str, Any]]
 ) -> dict[str, dict[str, Any]]:
-    """The tables of these cores with the kernels of operators that they lack."""
-    done = {}
-    for name, new in found.items():
-        table = tables_of[name]
-        known = {kernel.split()[0] for kernel in table["kernels"]}
-        added = {kernel: each for kernel, each in new["kernels"].items() if kernel.split()[0] not in known}
-        done[name] = table | {"kernels": dict(sorted((table["kernels"] | added).items()))}
-    return done
+    """The tables of these cores with the kernels that they lack."""
+    return {
+        name: tables_of[name] | {"kernels": dict(sorted((new["kernels"] | tables_of[name]["kernels"]).items()))}
+        for name, new in found.items()
+    }
 
 
 def _with_errors(

@@ -25,6 +25,7 @@ from moving import arg_max, log_softmax, transpose_conv
 from property.layers import INT16, SUPPORTED, Layer
 from property.layers.computing import TWO_OPERANDS
 from property.networks import Recipe, build
+from streaming import Streaming
 
 ONE: Pair = (1, 1)
 CHANNELS = (1, 2, 3, 4, 6, 8, 8, 10, 12, 14, 16, 16, 20, 24, 24, 30, 32, 32, 40, 48, 64, 64, 72, 96, 128, 160, 240)
@@ -281,11 +282,31 @@ def in_sums(seed: int) -> bytes:
     return in_parts(drawn.net.model(drawn.x), rng.randint(2, 4))
 
 
-RARE: Sequence[Callable[[int], bytes]] = (rare, rare_int16, converting, resized, over_windows, in_sums)
+def with_state(seed: int) -> bytes:
+    """A wake word: of each layer the rows that its window has seen stay in variables, and few are new."""
+    rng = random.Random(seed)
+    c = rng.choice((8, 16, 24, 30, 32, 40, 48, 64))
+    drawn = Drawn(seed, (1, rng.choice((1, 1, 2, 3)), 1, rng.choice((8, 16, 40, c))))
+    streaming = Streaming(drawn.net)
+    for layer in range(rng.randint(1, 5)):
+        kernel = rng.choice((3, 5, 5, 9, 13, 21))
+        drawn.x = streaming.window(str(layer), drawn.x, kernel - 1, first=drawn.net.affine(drawn.x)[1])
+        if layer == 0 and rng.random() < 0.6:
+            drawn.conv(c, ((kernel, 1),), stride=ONE, padding="VALID")
+        else:
+            drawn.depthwise(((kernel, 1),), stride=ONE, padding="VALID")
+            drawn.conv(rng.choice((c, 16, 24, 48, 64)), (ONE,), stride=ONE)
+    if rng.random() < 0.5:
+        drawn.dense(rng.choice((1, 2, 10)))
+        drawn.table()
+    return drawn.net.model(drawn.x)
+
+
+RARE: Sequence[Callable[[int], bytes]] = (rare, rare_int16, converting, resized, over_windows, in_sums, with_state)
 """Families of operators that a table may lack."""
 FAMILIES: Sequence[Callable[[int], bytes]] = (
     image, small, image, over_time, rare, image, partial(small, wide=True), image, dense, rare_int16, image, over_time,
-    converting, resized, over_windows, in_sums,
+    converting, resized, over_windows, in_sums, with_state, in_sums,
 )  # fmt: skip
 
 

@@ -8,6 +8,7 @@ from itertools import pairwise
 import pytest
 from conftest import thinned
 from models import Net
+from streaming import Streaming
 from unit.plan.tiled import planned
 
 import tflm_memopt
@@ -93,6 +94,18 @@ def test_firings_that_are_searched_for(seed: int) -> None:
         program = lower(plan, BlockGroup(call, (), ()), ops)
         left += program.firings - sum(order.count for order in program.orders)
     assert sum(done.searched for done in work(plan, ops)) == left
+
+
+@pytest.mark.parametrize("new", [1, 2])
+def test_rows_of_a_state_are_no_padding(new: int) -> None:
+    """They are read from where they are kept; what keeps them has costs of its own."""
+    net = Net(1)
+    x = net.conv2d(net.input((1, new, 1, 8)), 8, out=(0.1, 0))
+    rows = Streaming(net).window("a", x, 4, first=0)
+    done = {w.kernel: w for w in works(net.model(net.depthwise_conv2d(rows, kernel=(5, 1), padding="VALID")))}
+    layer = done["DEPTHWISE older rows"]
+    assert (layer.macs, layer.taps, layer.rows) == (5 * 8 * new, 5 * new, 5 * new)
+    assert "COPY kept rows" in done
 
 
 @pytest.mark.slow

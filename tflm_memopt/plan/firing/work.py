@@ -60,7 +60,8 @@ def _of(trace: Trace, m: Member, *, border: bool, turned: bool) -> Work:
 def _name(m: Member, *words: str) -> str:
     kernel = m.op.packing.name if m.stage.runs_packed(m.op) else m.op.kind.name
     way = "rows" if not m.strips else "pixels" if m.walk.tile == 1 else "tiles"
-    return " ".join([kernel, *words, way])
+    state = [word for word, true in (("older", m.op.older is not None), ("kept", m.op.keeps is not None)) if true]
+    return " ".join([kernel, *words, *state, way])
 
 
 def _by_access(m: Member, fired: Ints) -> Work:
@@ -92,7 +93,8 @@ def _by_access(m: Member, fired: Ints) -> Work:
 def _windowed(m: Member, fired: Ints, *, in_one_piece: bool, backwards: bool) -> Work:
     op, w, groups = m.op, m.op.window, m.walk.groups - m.walk.sums
     packed = m.op.packing if m.stage.runs_packed(m.op) else Packing.NONE
-    high = _clipped(m.units.row[fired], w.stride_h, w.pad_top, w.kernel_h, w.dilation_h, op.reads[0].h)
+    above, size = (0, op.reads[0].h + w.pad_top) if op.older is not None else (w.pad_top, op.reads[0].h)
+    high = _clipped(m.units.row[fired], w.stride_h, above, w.kernel_h, w.dilation_h, size)  # rows of a state are there
     if m.walk.sums:
         high = np.where(m.units.group[fired] == groups, 0, high)  # the pass that only writes
     # of each group a share of the channels
