@@ -47,6 +47,12 @@ static inline int32_t tmo_rescale(int32_t x, int32_t multiplier, int32_t shift) 
   return tmo_round_shift(tmo_high_scale(x, multiplier), (uint32_t)-shift);
 }}
 
+static inline int32_t tmo_rescale_wide(int64_t x, int32_t multiplier, int32_t shift) {{
+  const uint64_t reduced = multiplier < 0x7FFF0000 ? (uint64_t)((multiplier + (1 << 15)) >> 16) : 0x7FFF;
+  const uint32_t right = (uint32_t)(15 - shift);
+  return (int32_t)((int64_t)((uint64_t)x * reduced + ((uint64_t)1 << (right - 1))) >> right);
+}}
+
 static inline int32_t tmo_clip16(int32_t x, int32_t exponent) {{
   const int32_t rounded = (int32_t)((uint32_t)x + (1u << exponent >> 1)) >> exponent;
   return rounded < INT16_MIN ? INT16_MIN : rounded > INT16_MAX ? INT16_MAX : rounded;

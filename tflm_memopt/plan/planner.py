@@ -443,12 +443,14 @@ def _passed_over(ops: Sequence[RowOp], outside: Collection[TensorId]) -> set[Ten
     if not any(op.receives for op in ops):
         return set()
     asked: dict[TensorId, int] = {}
+    """Bytes from the start of each tensor: who reads a view of it sees other rows."""
     for op in reversed(ops):
-        rows = op.writes.h if op.output in outside or op.leaves else asked.get(op.output, 0)
-        for k, t in enumerate(op.inputs):
+        whole = op.output in outside or op.leaves
+        rows = op.writes.h if whole else -(-asked.get(op.output, 0) // op.writes.row_bytes)
+        for k, (t, read) in enumerate(zip(op.inputs, op.reads, strict=True)):
             first, end = op.rows(k, np.arange(rows))
-            asked[t] = max(asked.get(t, 0), int(end[end > first].max(initial=0)))
-    return {op.output for op in ops if op.receives and asked.get(op.output, 0) < op.writes.h}
+            asked[t] = max(asked.get(t, 0), int(end[end > first].max(initial=0)) * read.row_bytes)
+    return {op.output for op in ops if op.receives and asked.get(op.output, 0) < op.writes.nbytes}
 
 
 def _settings(tiles: Settings | None, chain: Chain) -> Settings | None:

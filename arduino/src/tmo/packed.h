@@ -168,10 +168,15 @@ void tmo_dsp_depthwise(const int8_t *const *taps, const int8_t *constants, int8_
 typedef void tmo_mve_conv(const int8_t *bytes, uint32_t step, const int8_t *weights, const tmo_mve_job *job);
 tmo_mve_conv tmo_mve_conv_1, tmo_mve_conv_2;
 
-/* The same where the output is a ReLU's, with the zero point -128 and the whole range. */
+/* The same where the output is a ReLU's, with the zero point -128 and the whole range: twins make no difference. */
+#if TMO_TWINS
+#define tmo_mve_relu_1 tmo_mve_conv_1
+#define tmo_mve_relu_2 tmo_mve_conv_2
+#else
 tmo_mve_conv tmo_mve_relu_1, tmo_mve_relu_2;
+#endif
 
-static inline bool tmo_mve_is_relu(const tmo_mve_job *job) { return !TMO_TWINS && job->zero == INT8_MIN && job->least == INT8_MIN && job->most == INT8_MAX; }
+static inline bool tmo_mve_is_relu(const tmo_mve_job *job) { return job->zero == INT8_MIN && job->least == INT8_MIN && job->most == INT8_MAX; }
 
 /* What makes one pixel of so many channels. */
 tmo_mve_conv tmo_mve_one_of_any;
