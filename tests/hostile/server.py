@@ -42,6 +42,9 @@ SECONDS = 10
 PATIENCE = 1
 """The same for TFLM alone and the original, which takes milliseconds unless the damage leads it astray."""
 BYTES = 2 * 10**9
+"""Of memory, beside what the process has that forks."""
+HANGS = 60
+"""Times the processor's time that it may take until it is over: a process that waits takes none."""
 TOLD = 1 / 4
 """Of the files, those whose reports are written, too."""
 
@@ -107,18 +110,25 @@ def in_children(work: Sequence[Callable[[], object]], seconds: int) -> Iterator[
 
 
 def _work(work: Sequence[Callable[[], object]], seconds: int, answers: int) -> None:
-    resource.setrlimit(resource.RLIMIT_DATA, (BYTES, BYTES))
+    most = _data() + BYTES
+    resource.setrlimit(resource.RLIMIT_DATA, (most, most))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     faulthandler.disable()  # crashes are answers
     with os.fdopen(answers, "w") as pipe:
         for one in work:
             used = sum(resource.getrusage(resource.RUSAGE_SELF)[:2])
             resource.setrlimit(resource.RLIMIT_CPU, (math.ceil(used) + seconds, resource.RLIM_INFINITY))
+            signal.alarm(HANGS * seconds)
             try:
                 answer = [one(), ""]
             except BaseException:
                 answer = [None, traceback.format_exc()]
             print(json.dumps(answer), file=pipe, flush=True)
+
+
+def _data() -> int:
+    """Bytes that count for RLIMIT_DATA."""
+    return int(Path("/proc/self/statm").read_text().split()[5]) * resource.getpagesize()
 
 
 def _end(status: int, seconds: int) -> str:
