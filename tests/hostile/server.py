@@ -110,7 +110,8 @@ def in_children(work: Sequence[Callable[[], object]], seconds: int) -> Iterator[
 
 
 def _work(work: Sequence[Callable[[], object]], seconds: int, answers: int) -> None:
-    most = _data() + BYTES
+    _, hard = resource.getrlimit(resource.RLIMIT_DATA)  # a child's child keeps the limit that is there
+    most = _data() + BYTES if hard == resource.RLIM_INFINITY else hard
     resource.setrlimit(resource.RLIMIT_DATA, (most, most))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     faulthandler.disable()  # crashes are answers

@@ -561,3 +561,16 @@ def test_jams_of_turns_that_depend_on_each_other_are_refused() -> None:
 
     both = [jam("p", 2, apart=True)]
     assert "cannot share 'r2', which changes" in refused("kernel_shared", lambda: scheduled(changing, both))
+
+
+def test_registers_that_would_say_what_is_accessed() -> None:
+    """Which elements a kernel reads depends on no values: planner and checker would not know."""
+
+    def describe(b: Builder, n: Index) -> None:
+        x, y = b.ram("x", Type.INT8, n), b.output("y", Type.INT8, n)
+        with b.loop("i", n) as i:
+            value = b.ram_load(x, i)
+            with b.inside(value, 3):
+                b.ram_store(y, value, i)
+
+    refused("kernel_condition", lambda: described(describe))
