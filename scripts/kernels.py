@@ -270,11 +270,11 @@ typedef int tmo_described_arm_is_not_empty; /* ISO C wants something in every fi
 )
 
 
-CONV_HEAD = "void {}(const int8_t *bytes, uint32_t step, const int8_t *weights, const tmo_mve_job *job)"
+MVE_CONV_HEAD = "void {}(const int8_t *bytes, uint32_t step, const int8_t *weights, const tmo_mve_job *job)"
 DIRECT_HEAD = (
     "void {}(const int8_t *bytes, const int8_t *weights, const int32_t *scales, int8_t *out, uint32_t values, uint32_t "
 )
-CONV = {
+MVE_CONV = {
     "x": "bytes", "y": "job->out", "w": "weights", "scales": "job->scales",
     "fours": "job->channels / 4", "turns": "job->turns", "apart": "(int32_t)step", "next_out": "(int32_t)job->step",
     "zero_out": "job->zero", "low": "job->least", "high": "job->most",
@@ -307,8 +307,8 @@ IN_C = (
         "void {}(const int8_t *const *x, const int32_t *constants, int8_t *y, uint32_t turns, uint32_t fours, "
         "int32_t first)",
     ),
-    ForAnyCore("tmo_mve_conv_1", packed_arm.mve_conv, CONV | {"pixels": "1"}, CONV_HEAD),
-    ForAnyCore("tmo_mve_conv_2", packed_arm.mve_conv, CONV | {"pixels": "2 * job->pairs"}, CONV_HEAD),
+    ForAnyCore("tmo_mve_conv_1", packed_arm.mve_conv, MVE_CONV | {"pixels": "1"}, MVE_CONV_HEAD),
+    ForAnyCore("tmo_mve_conv_2", packed_arm.mve_conv, MVE_CONV | {"pixels": "2 * job->pairs"}, MVE_CONV_HEAD),
     ForAnyCore(
         "tmo_mve_depthwise_in_c", packed_arm.mve_depthwise, SIXTEENS,
         "void {}(const int8_t *const *x, const int32_t *constants, int8_t *y, uint32_t taps, uint32_t sixteens, "
