@@ -57,15 +57,14 @@ class Window:
     pad_top: int = 0
     pad_left: int = 0
 
-    @property
-    def rows(self) -> AxisSteps:
-        """Input rows that an output row needs, clipped or not."""
-        return _steps(self)[0]
+    rows: AxisSteps = dataclasses.field(init=False, repr=False, compare=False)
+    """Input rows that an output row needs, clipped or not."""
+    columns: AxisSteps = dataclasses.field(init=False, repr=False, compare=False)
+    """Input columns that an output column needs, clipped or not."""
 
-    @property
-    def columns(self) -> AxisSteps:
-        """Input columns that an output column needs, clipped or not."""
-        return _steps(self)[1]
+    def __post_init__(self) -> None:
+        for name, steps in zip(("rows", "columns"), _steps(self), strict=True):
+            object.__setattr__(self, name, steps)
 
     @property
     def extent_h(self) -> int:
@@ -93,7 +92,7 @@ class Window:
 @functools.cache
 def _steps(window: Window) -> tuple[AxisSteps, AxisSteps]:
     """As descriptions of windows say it."""
-    parameters = dataclasses.asdict(window)
+    parameters = {f.name: getattr(window, f.name) for f in dataclasses.fields(window) if f.init}
     rows, columns = (along.steps(parameters) for along in WINDOW)
     return rows, columns
 

@@ -15,6 +15,8 @@ corrected and the labels set again, until it consists of placed blocks.
 
 from __future__ import annotations
 
+import itertools
+import operator
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple, TypeVar
@@ -314,21 +316,15 @@ def _front(chain: Chain, table: Mapping[int, Sequence[Candidate]], *, low: bool 
     """The Pareto front of (bytes, multiply-accumulates) over all partitions of the chain. `low`: see Cuts."""
     fronts: list[list[CutLabel]] = [[CutLabel(0, 0)]]
     for last in range(1, len(chain.ops) + 1):
-        fronts.append(
-            pareto(
-                [
-                    CutLabel(
-                        max(label.nbytes, block.nbytes),
-                        label.macs + block.macs,
-                        _spread(label, block, low=low),
-                        block,
-                        label,
-                    )
-                    for block in table[last]
-                    for label in fronts[block.first]
-                ]
-            )
-        )
+        pairs = [(label, block) for block in table[last] for label in fronts[block.first]]
+        costs = sorted((max(x.nbytes, b.nbytes), x.macs + b.macs, n) for n, (x, b) in enumerate(pairs))
+        best: list[CutLabel] = []
+        for (nbytes, macs), alike in itertools.groupby(costs, key=operator.itemgetter(0, 1)):
+            if not best or macs < best[-1].macs:
+                found = (pairs[n] for *_, n in alike)
+                labels = (CutLabel(nbytes, macs, _spread(*pair, low=low), pair[1], pair[0]) for pair in found)
+                best.append(min(labels, key=lambda x: x.spread))
+        fronts.append(best)
     return fronts[-1]
 
 

@@ -15,6 +15,8 @@ class Links:
 
     main: tuple[int, ...]
     """Per operator: the operand that comes from the operator before it; 0 if none does."""
+    operands: tuple[tuple[int, ...], ...]
+    """Per operator: all of them, the main one first."""
     linked: tuple[bool, ...]
     """Per operator: it can share a block with the operator before it."""
     repeated: Mapping[TensorId, int]
@@ -47,4 +49,5 @@ def links(chain: Chain) -> Links:
         main.append(k)
         linked.append(follows and seen_alike and (len(op.inputs) == 1 or op.is_binary))
     born = {op.output: i for i, op in enumerate(chain.ops)}
-    return Links(tuple(main), tuple(linked), repeated, chain.last_read(), chain.rows(), born)
+    operands = [(k, *(n for n in range(len(op.inputs)) if n != k)) for k, op in zip(main, chain.ops, strict=True)]
+    return Links(tuple(main), tuple(operands), tuple(linked), repeated, chain.last_read(), chain.rows(), born)

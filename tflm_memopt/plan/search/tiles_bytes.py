@@ -77,6 +77,7 @@ def lagging_columns(width: int, tile: int, lag: int) -> Columns:
     return Columns(reading, behind, behind, last=(width - 1) % tile + 1)
 
 
+@cache
 def window_rows(made: int, rows: int, window: tuple[int, int]) -> tuple[tuple[int, int], ...]:
     """Reader.windows of an operator that makes `made` rows from the strip's last `rows`. window: extent, stride."""
     extent, stride = window
@@ -166,8 +167,7 @@ def count_rows(height: int, rows: int, end: int, advance: int, strips: tuple[int
     return RowCount(total, most, (min(low, top), top))
 
 
-@dataclass(frozen=True, slots=True)
-class Flow:
+class Flow(NamedTuple):
     """How the whole input of a block drains, strip by strip: strip m reads the rows from m*advance + top on."""
 
     height: int

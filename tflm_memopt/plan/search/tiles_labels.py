@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import NamedTuple
 
 from tflm_memopt.model.graph import TensorId
@@ -23,7 +22,7 @@ class Skip(NamedTuple):
 
 
 class State(NamedTuple):
-    """The walk of an operator (tiles_plan.TiledWalk), and what is known of the block behind it."""
+    """The walk of an operator (plan/walk.py), and what is known of the block behind it."""
 
     rows: int
     end: int
@@ -81,8 +80,7 @@ class Found(NamedTuple):
     trail: Trail
 
 
-@dataclass(frozen=True, slots=True)
-class Demand:
+class Demand(NamedTuple):
     """What operators [first, ...) want of their main input, and what they cost."""
 
     visit: Visit

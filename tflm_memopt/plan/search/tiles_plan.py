@@ -1,4 +1,4 @@
-"""What the search for tiled blocks is asked, and what it answers: plain data."""
+"""What the search for tiled blocks is asked: plain data."""
 
 from __future__ import annotations
 
@@ -57,60 +57,3 @@ class Settings:
 
 
 NO_RECOMPUTE = Settings().once
-
-
-@dataclass(frozen=True, slots=True)
-class TiledWalk:
-    """Which rows of its output an operator makes in strip m: [m*advance + end - rows, m*advance + end), clipped.
-
-    rows == advance: every row once. rows > advance: the overlap of two strips is made in both. All operators of a block
-    share the strip index. The walk of an iterative operator is that of its input.
-    """
-
-    advance: int
-    end: int
-    """May be negative: nothing in the first strips."""
-    rows: int
-    tile: int = 1
-    """Columns of a unit: a strip is walked tile by tile, a tile row by row."""
-    groups: int = 1
-    """Times that a strip is walked, once per group of channels. The operator that adds the groups up walks it once
-    more: then it writes, and reads nothing."""
-    first: int = 0
-    """Strips before this one make nothing: the rows would serve only rows that do not exist."""
-
-    @property
-    def cached(self) -> bool:
-        return self.rows == self.advance
-
-    def made(self, strip: int, height: int) -> tuple[int, int]:
-        """Half-open range of the rows made in a strip."""
-        high = self._below(strip, height)
-        if self.cached:
-            return self._below(strip - 1, height), high
-        return min(high, max(0, strip * self.advance + self.end - self.rows)), high
-
-    def _below(self, strip: int, height: int) -> int:
-        """Rows that exist after a strip."""
-        return min(height, max(0, strip * self.advance + self.end)) if strip >= self.first else 0
-
-
-@dataclass(frozen=True, slots=True)
-class TiledBlock:
-    """Operators [first, last) of a chain as one tiled block."""
-
-    first: int
-    last: int
-    strips: int
-    rows: int
-    """Rows per strip of the block's output; of an iterative operator's input if there is one."""
-    walks: tuple[TiledWalk, ...]
-    """Per operator."""
-    iterative: tuple[bool, ...]
-    """Per operator: adds up its input's pixels one by one in int32 sums."""
-    group_channels: int
-    """Channels of a group, in operators whose walk has groups; 0: none."""
-    nbytes: int
-    """Estimate of the arena at the block's worst moment, tensors that live through it included."""
-    macs: int
-    """Multiply-accumulates of all units, clipped strips and overlaps counted exactly."""

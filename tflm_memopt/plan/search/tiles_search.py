@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from tflm_memopt.model.graph import TensorId
 from tflm_memopt.ops.kinds import Channels
@@ -92,9 +92,10 @@ class Search:
             for state, labels in states.pop(position, {}).items():
                 if not self.meter.allows(SearchPart.TILED_BLOCKS):
                     return
+                best = front(labels, self.grain)
                 for demand in self._demands(position, state):
                     self.meter.spend(DEMAND_SECONDS + LABEL_SECONDS * len(labels))
-                    paid = self._pay(front(labels, self.grain), demand, position)
+                    paid = self._pay(best, demand, position)
                     if paid:
                         yield from self._settle(demand, paid)
                         for nbytes, supply in self._supplies(demand):
@@ -200,7 +201,7 @@ class Search:
             readers.append(Reader(lagging_columns(width, self.settings.tile, s.lag), windows))
         rest = tuple(s for s in demand.skips if s.tensor != tensor)
         strips = (demand.strips[0], max(demand.strips[1], *(s.stop for s in mine)))
-        return replace(demand, rows=rows, end=end, strips=strips, readers=tuple(readers), skips=rest)
+        return demand._replace(rows=rows, end=end, strips=strips, readers=tuple(readers), skips=rest)
 
     def _sums(self, position: int, state: State) -> Iterator[Demand]:
         """An operator that adds up its input's pixels as they come."""
@@ -271,7 +272,7 @@ class Search:
         )
         nbytes = 4 * out.most * project.writes.row_bytes + pixels * self.settings.group_channels
         macs = project.macs * out.total // project.writes.h
-        yield self._with_skips(replace(demand, nbytes=demand.nbytes + nbytes, macs=demand.macs + macs))
+        yield self._with_skips(demand._replace(nbytes=demand.nbytes + nbytes, macs=demand.macs + macs))
 
     def _hide(self, position: int, state: State) -> Iterator[Demand]:
         """Hidden channels in groups, where these and the sums take less than a hidden pixel: FDT of dense layers."""
@@ -286,12 +287,12 @@ class Search:
         demand = self._grouped(first + 1, state, len(hidden) + 1)
         more = sum(op.macs for op in (*hidden[2:], second)) if len(hidden) > 1 else 0
         nbytes = demand.nbytes * len(hidden) + sums
-        yield self._with_skips(replace(demand, nbytes=nbytes, macs=demand.macs + more))
+        yield self._with_skips(demand._replace(nbytes=nbytes, macs=demand.macs + more))
 
     def _fill(self, position: int, state: State) -> Iterator[Demand]:
         """Expand and depthwise, group after group into a whole tensor: a few pixels of one group between them."""
         demand = self._grouped(position, state, 2)
-        yield self._with_skips(replace(demand, visit=demand.visit._replace(grouped_sums=False)))
+        yield self._with_skips(demand._replace(visit=demand.visit._replace(grouped_sums=False)))
 
     def _grouped(self, position: int, state: State, length: int) -> Demand:
         """What expand and its reader at a position want and cost, the first of `length` operators."""
@@ -409,7 +410,7 @@ class Search:
             return flow
         window = self.chain.ops[position].window.extent_h if demand.visit.state.by_rows else demand.rows
         rows = min(read.h, window + self.settings.pushed - 1) if self.settings.input is Input.STREAMED else 0
-        return replace(flow, height=rows, advance=0, top=0)
+        return flow._replace(height=rows, advance=0, top=0)
 
     def _counts(self, tensor: TensorId) -> bool:
         """Whether a whole tensor takes all its bytes."""
