@@ -24,7 +24,7 @@ from tflm_memopt.kernels.descriptions.pixels import (
     max_pool_pixel,
     mean_pixel,
 )
-from tflm_memopt.kernels.descriptions.rows import arg_max, resize_bilinear
+from tflm_memopt.kernels.descriptions.rows import arg_max, batch_matmul, gather, resize_bilinear
 from tflm_memopt.kernels.instructions import DSP, MVE, REF, RVV
 from tflm_memopt.kernels.language import KernelProgram
 from tflm_memopt.kernels.rewrites import bind, inward, jam, scheduled, unroll, vectorise
@@ -122,6 +122,14 @@ RESIZE = PIXELS_OF | {
     "bottom": "window->pixels[1] ? window->pixels[1] : window->pixels[0]",
 }  # fmt: skip
 
+GATHER = "void {}(const tmo_kernel *k, int32_t row, int8_t *y)"
+MATMUL = PIXELS_OF | {
+    "zero_out": "k->op->output_zero_point",
+    "depth": "k->in_channels", "columns": "k->out_channels",
+    "left": "window->pixels[0]", "right": "window->pixels + 1", "down": "!k->op->param", "across": "k->op->param",
+    "zero_left": "k->op->input_zero_point[0]", "zero_right": "k->op->input_zero_point[1]",
+    "multiplier": "k->multipliers[0]", "shift": "k->shifts[0]",
+}  # fmt: skip
 PIXEL = "void {}(const tmo_kernel *k, const tmo_window *window, uint32_t i, int8_t *out)"
 POOL = RANGE | {
     "x": "window->pixels", "y": "out + i", "sums": "k->sums ? k->sums + i : NULL", "pointers": "window->count",
@@ -173,7 +181,8 @@ RUNS_S16 = "void {}(const tmo_kernel *k, const tmo_runs *r, const int8_t *weight
 def _elements(element: int) -> Given:
     """What one operand is, made to elements of so many bytes."""
     n = "k->out_width * k->out_channels" + (f" / {element}" if element > 1 else "")
-    return PIXELS_OF | RANGE | _scales("out") | {"n": n, "zero_x": "k->op->input_zero_point[0]", "table": "k->weights"}
+    zero, scale = "k->op->input_zero_point[0]", "k->op->param"
+    return PIXELS_OF | RANGE | _scales("out") | {"n": n, "zero_x": zero, "scale": scale, "table": "k->weights"}
 
 
 FILES: Mapping[str, tuple[ForAnyCore, ...]] = {
@@ -190,15 +199,28 @@ FILES: Mapping[str, tuple[ForAnyCore, ...]] = {
         ForAnyCore("tmo_log_softmax_s8", log_softmax, SOFTMAX),
     ),
     "lookup": (ForAnyCore("tmo_lookup_s8", lookup, _elements(1)),),
-    "ref": (
-        ForAnyCore("tmo_leaky_relu_s16", elementwise.leaky_relu_s16, _elements(2) | _scales("positive", "negative")),
+    "convert": (
+        ForAnyCore("tmo_quantize", elementwise.quantize, _elements(1)),
+        ForAnyCore("tmo_quantize_s16", elementwise.quantize_s16, _elements(2)),
+        ForAnyCore("tmo_dequantize", elementwise.dequantize, _elements(4)),
+        ForAnyCore("tmo_dequantize_s16", elementwise.dequantize_s16, _elements(4)),
         ForAnyCore("tmo_widen", elementwise.widen, _elements(2)),
         ForAnyCore("tmo_narrow", elementwise.narrow, _elements(1)),
         ForAnyCore("tmo_rescale_s16", elementwise.rescale_s16, _elements(2)),
+    ),
+    "ref": (
+        ForAnyCore("tmo_leaky_relu_s16", elementwise.leaky_relu_s16, _elements(2) | _scales("positive", "negative")),
         ForAnyCore(
             "tmo_arg_max_s8", arg_max, PIXELS_OF | {"channels": "k->in_channels", "sign": "k->op->param ? -1 : 1"}
         ),
         ForAnyCore("tmo_resize_bilinear_row_s8", resize_bilinear, RESIZE),
+        ForAnyCore("tmo_batch_matmul_row_s8", scheduled(batch_matmul, [bind({"rows": 1})]), MATMUL),
+        ForAnyCore(
+            "tmo_gather_pixel_s8",
+            scheduled(gather, [bind({"pixels": 1}), vectorise("c")]),
+            {"index": "(const int8_t *)&row", "y": "y", "channels": "k->out_channels", "table": "k->weights"},
+            GATHER,
+        ),
     ),
     "conv": (
         ForAnyCore(

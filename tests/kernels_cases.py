@@ -57,13 +57,12 @@ def draw(name: str, seed: int, **fixed: int) -> Drawn:
     arrays: dict[str, NDArray[Any]] = {}
     for tensor in kernel.tensors:
         shape = tuple(extent.at(values) for extent in tensor.shape)
-        kind = np.dtype(tensor.type.c.removesuffix("_t"))
         if tensor.name == "multipliers":
-            arrays[tensor.name] = rng.integers(1 << 30, 1 << 31, shape).astype(kind)
+            arrays[tensor.name] = rng.integers(1 << 30, 1 << 31, shape).astype(tensor.type.short)
         elif tensor.name == "shifts":
-            arrays[tensor.name] = rng.integers(-20, 3, shape).astype(kind)
+            arrays[tensor.name] = rng.integers(-20, 3, shape).astype(tensor.type.short)
         elif not tensor.written:
-            arrays[tensor.name] = rng.integers(*LIMITS[tensor.type.c], shape).astype(kind)
+            arrays[tensor.name] = rng.integers(*LIMITS[tensor.type.c], shape).astype(tensor.type.short)
     return values, arrays
 
 
@@ -86,8 +85,7 @@ def draw_packed(kernel: KernelProgram, seed: int, **fixed: int) -> Drawn:
         elif tensor.name == "rights":
             arrays[tensor.name] = rng.integers(1, 23, size).astype(np.int16)
         elif not tensor.written:
-            kind = np.dtype(tensor.type.c.removesuffix("_t"))
-            arrays[tensor.name] = rng.integers(*LIMITS[tensor.type.c], size).astype(kind)
+            arrays[tensor.name] = rng.integers(*LIMITS[tensor.type.c], size).astype(tensor.type.short)
     return values, arrays
 
 

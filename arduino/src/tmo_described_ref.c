@@ -26,66 +26,6 @@ void tmo_leaky_relu_s16(const tmo_kernel *k, const tmo_window *window, int8_t *o
   }
 }
 
-void tmo_widen(const tmo_kernel *k, const tmo_window *window, int8_t *out) {
-  const int8_t *const x = window->pixels[0];
-  int8_t *const y = out;
-  const uint32_t n = k->out_width * k->out_channels / 2;
-  const int32_t zero_out = k->op->output_zero_point;
-  const int32_t zero_x = k->op->input_zero_point[0];
-  const int32_t scale_out = k->multipliers[0];
-  const int32_t shift_out = k->shifts[0];
-  for (uint32_t i = 0; i < n; ++i) {
-    int32_t r1 = x[i];
-    int32_t r2 = (int32_t)((uint32_t)r1 - (uint32_t)(int32_t)(zero_x));
-    int32_t r3 = tmo_rescale(r2, (int32_t)(scale_out), (int32_t)(shift_out));
-    int32_t r4 = (int32_t)((uint32_t)r3 + (uint32_t)(int32_t)(zero_out));
-    int32_t r5 = (r4 > -32768 ? r4 : -32768);
-    int32_t r6 = (r5 < 32767 ? r5 : 32767);
-    int32_t r7 = r6;
-    tmo_put_int16(&y[(int32_t)(2 * (i))], r7);
-  }
-}
-
-void tmo_narrow(const tmo_kernel *k, const tmo_window *window, int8_t *out) {
-  const int8_t *const x = window->pixels[0];
-  int8_t *const y = out;
-  const uint32_t n = k->out_width * k->out_channels;
-  const int32_t zero_out = k->op->output_zero_point;
-  const int32_t zero_x = k->op->input_zero_point[0];
-  const int32_t scale_out = k->multipliers[0];
-  const int32_t shift_out = k->shifts[0];
-  for (uint32_t i = 0; i < n; ++i) {
-    int32_t r1 = tmo_int16_at(&x[(int32_t)(2 * (i))]);
-    int32_t r2 = (int32_t)((uint32_t)r1 - (uint32_t)(int32_t)(zero_x));
-    int32_t r3 = tmo_rescale(r2, (int32_t)(scale_out), (int32_t)(shift_out));
-    int32_t r4 = (int32_t)((uint32_t)r3 + (uint32_t)(int32_t)(zero_out));
-    int32_t r5 = (r4 > -128 ? r4 : -128);
-    int32_t r6 = (r5 < 127 ? r5 : 127);
-    int32_t r7 = r6;
-    y[i] = (int8_t)r7;
-  }
-}
-
-void tmo_rescale_s16(const tmo_kernel *k, const tmo_window *window, int8_t *out) {
-  const int8_t *const x = window->pixels[0];
-  int8_t *const y = out;
-  const uint32_t n = k->out_width * k->out_channels / 2;
-  const int32_t zero_out = k->op->output_zero_point;
-  const int32_t zero_x = k->op->input_zero_point[0];
-  const int32_t scale_out = k->multipliers[0];
-  const int32_t shift_out = k->shifts[0];
-  for (uint32_t i = 0; i < n; ++i) {
-    int32_t r1 = tmo_int16_at(&x[(int32_t)(2 * (i))]);
-    int32_t r2 = (int32_t)((uint32_t)r1 - (uint32_t)(int32_t)(zero_x));
-    int32_t r3 = tmo_rescale(r2, (int32_t)(scale_out), (int32_t)(shift_out));
-    int32_t r4 = (int32_t)((uint32_t)r3 + (uint32_t)(int32_t)(zero_out));
-    int32_t r5 = (r4 > -32768 ? r4 : -32768);
-    int32_t r6 = (r5 < 32767 ? r5 : 32767);
-    int32_t r7 = r6;
-    tmo_put_int16(&y[(int32_t)(2 * (i))], r7);
-  }
-}
-
 void tmo_arg_max_s8(const tmo_kernel *k, const tmo_window *window, int8_t *out) {
   const int8_t *const x = window->pixels[0];
   int8_t *const y = out;
@@ -147,5 +87,49 @@ void tmo_resize_bilinear_row_s8(const tmo_kernel *k, const tmo_window *window, i
       int32_t r25 = tmo_divide_rounded(r24, 1048576);
       y[(int32_t)(c + channels * p)] = (int8_t)r25;
     }
+  }
+}
+
+void tmo_batch_matmul_row_s8(const tmo_kernel *k, const tmo_window *window, int8_t *out) {
+  const int8_t *const left = window->pixels[0];
+  const int8_t *const *const right = window->pixels + 1;
+  int8_t *const y = out;
+  const uint32_t depth = k->in_channels;
+  const uint32_t columns = k->out_channels;
+  const int32_t down = !k->op->param;
+  const int32_t across = k->op->param;
+  const int32_t zero_left = k->op->input_zero_point[0];
+  const int32_t zero_right = k->op->input_zero_point[1];
+  const int32_t multiplier = k->multipliers[0];
+  const int32_t shift = k->shifts[0];
+  const int32_t zero_out = k->op->output_zero_point;
+  for (uint32_t m = 0; m < 1; ++m) {
+    for (uint32_t n = 0; n < columns; ++n) {
+      int32_t r1 = 0;
+      for (uint32_t i = 0; i < depth; ++i) {
+        int32_t r2 = left[(int32_t)(depth * m + i)];
+        int32_t r3 = right[across * n + down * i][(int32_t)(across * i + down * n)];
+        int32_t r4 = (int32_t)((uint32_t)r2 - (uint32_t)(int32_t)(zero_left));
+        int32_t r5 = (int32_t)((uint32_t)r3 - (uint32_t)(int32_t)(zero_right));
+        r1 = (int32_t)((uint32_t)r1 + (uint32_t)r4 * (uint32_t)r5);
+      }
+      int32_t r6 = tmo_rescale(r1, (int32_t)(multiplier), (int32_t)(shift));
+      int32_t r7 = (int32_t)((uint32_t)r6 + (uint32_t)(int32_t)(zero_out));
+      int32_t r8 = (r7 > -128 ? r7 : -128);
+      int32_t r9 = (r8 < 127 ? r8 : 127);
+      int32_t r10 = r9;
+      y[(int32_t)(columns * m + n)] = (int8_t)r10;
+    }
+  }
+}
+
+void tmo_gather_pixel_s8(const tmo_kernel *k, int32_t row, int8_t *y) {
+  const int8_t *const index = (const int8_t *)&row;
+  const int8_t *const table = k->weights;
+  const uint32_t channels = k->out_channels;
+  for (uint32_t p = 0; p < 1; ++p) {
+    int32_t r1 = tmo_int32_at(&index[(int32_t)(4 * (p))]);
+    int32_t r2 = (int32_t)((uint32_t)r1 * (uint32_t)(int32_t)(channels));
+    memcpy(&y[(int32_t)(channels * p)], &table[0 + r2], channels);
   }
 }

@@ -1,6 +1,7 @@
 /* A firing: finds the operands of a unit, its constants and sums, and calls the kernel. Knows no order. */
 #include "tmo/fire.h"
 
+#include "tmo/elements.h"
 #include "tmo/frame.h"
 #include "tmo/packed.h"
 #include "tmo/vectors.h"
@@ -49,6 +50,15 @@ static void call_packed_pixel(const tmo_kernel *k, const tmo_window *window, int
 }
 #endif
 
+/* On its own, nothing but jumps. */
+TMO_OWN_FRAME static void call_plain_row(const tmo_kernel *k, const tmo_window *window, int8_t *out) {
+  switch (k->op->kind) {
+#define CALL_ROW(name, value, reads, writes, operands, scales, family, channels, row, pixel) TMO_CASE_KIND(value, row(k, window, out));
+    TMO_EACH_KIND(CALL_ROW)
+    default: break;
+  }
+}
+
 static void call_row_kernel(const tmo_kernel *k, const tmo_window *window, int8_t *out) {
 #if TMO_RUNS_PACKED
   if (k->op->packing != TMO_PACKING_NONE) {
@@ -56,15 +66,7 @@ static void call_row_kernel(const tmo_kernel *k, const tmo_window *window, int8_
     return;
   }
 #endif
-  if (tmo_is_converting(k->op)) {
-    tmo_convert(k, window, out);
-    return;
-  }
-  switch (k->op->kind) {
-#define CALL_ROW(name, value, reads, writes, operands, scales, family, channels, row, pixel) TMO_CASE_KIND(value, row(k, window, out));
-    TMO_EACH_KIND(CALL_ROW)
-    default: break;
-  }
+  call_plain_row(k, window, out);
 }
 
 static void call_pixel_kernel(const tmo_kernel *k, const tmo_window *window, int8_t *out) {
@@ -449,7 +451,9 @@ TMO_OWN_FRAME static tmo_status gather(const firing *f) {
   const uint16_t y = f->run->unit.row;
   const uint32_t end = tmo_unit_column_end(f->kernel.op, f->out.tensor, &f->run->unit);
   for (uint32_t x = tmo_unit_column(f->kernel.op, &f->run->unit); x < end; ++x) {
-    if (!tmo_gather_pixel_s8(&f->kernel, pixel_at(f, &f->in, y, x), output_pixel(f, y, x))) return TMO_ERROR_INDEX;
+    const int32_t row = tmo_int32_at(pixel_at(f, &f->in, y, x));
+    if ((uint32_t)row >= (uint32_t)f->kernel.op->param) return TMO_ERROR_INDEX;
+    tmo_gather_pixel_s8(&f->kernel, row, output_pixel(f, y, x));
   }
   return TMO_OK;
 }

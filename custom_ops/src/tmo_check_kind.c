@@ -175,7 +175,15 @@ static const tmo_access *accesses(const tmo_checker *c, const tmo_op *op) {
   return (const tmo_access *)(const void *)(c->program + op->access);
 }
 
-/* The rows that are read at once are not too many, and their numbers are int32_t. */
+/* Whether a tensor has all the rows that any firing reads of it. */
+static bool has_rows(const tmo_checker *c, const tmo_tensor *t, const tmo_access *a, uint32_t firings) {
+  if (a->table == 0) return a->add >= 0 && a->div == 1 && (firings - 1) * a->mul + (uint32_t)a->add + a->extent <= t->height;
+  const uint16_t *const first = (const uint16_t *)(const void *)(c->program + a->table);
+  while (firings > 0 && first[firings - 1] + (uint32_t)a->extent <= t->height) --firings; /* TMO_NONE is no row */
+  return firings == 0;
+}
+
+/* The rows that are read at once are not too many, and their numbers are int32_t. Those of matrices are all there. */
 static bool check_accesses(const tmo_checker *c, const tmo_operation *o) {
   const tmo_op *op = o->op;
   if (tmo_is_tiled(o->block) || tmo_iterative(op) || !tmo_has_constant(c, op->access, op->n_inputs * sizeof(tmo_access), 4)) return false;
@@ -185,6 +193,7 @@ static bool check_accesses(const tmo_checker *c, const tmo_operation *o) {
     const bool small = a->add > -(int32_t)TMO_MAX_EXTENT && a->add < (int32_t)TMO_MAX_EXTENT && (uint32_t)a->mul * o->out->height < TMO_MAX_EXTENT;
     if (a->div == 0 || a->extent == 0 || !small) return false;
     if (a->table != 0 && !tmo_has_constant(c, a->table, 2 * (uint32_t)o->out->height, 2)) return false;
+    if (tmo_is_kind(op, TMO_OP_BATCH_MATMUL) && !has_rows(c, &c->tensors[op->input[k]], a, o->out->height)) return false;
     rows += a->extent;
   }
   return rows <= TMO_MAX_KERNEL_H;

@@ -27,7 +27,7 @@ from tflm_memopt.kernels.descriptions.pixels import (
     max_pool_pixel,
     mean_pixel,
 )
-from tflm_memopt.kernels.descriptions.rows import arg_max, resize_bilinear
+from tflm_memopt.kernels.descriptions.rows import arg_max, batch_matmul, gather, resize_bilinear
 from tflm_memopt.kernels.instructions import DSP, MVE, REF, RVV, RVV_INSTRUCTIONS, Instruction, InstructionTable
 from tflm_memopt.kernels.language import (
     Array,
@@ -97,7 +97,9 @@ def test_every_length_of_vectors_has_the_same_bytes(name: str) -> None:
 LIBRARY = (
     elementwise.add_each, elementwise.square_difference, elementwise.multiply, elementwise.prelu, elementwise.greater,
     elementwise.add_s16, elementwise.leaky_relu_s16, elementwise.widen, elementwise.narrow, elementwise.rescale_s16,
-    arg_max, resize_bilinear, max_pool_pixel, average_pool_pixel, mean_pixel, conv_wide,
+    elementwise.quantize, elementwise.quantize_s16, elementwise.dequantize, elementwise.dequantize_s16,
+    arg_max, resize_bilinear, batch_matmul, scheduled(gather, [vectorise("c")]),
+    max_pool_pixel, average_pool_pixel, mean_pixel, conv_wide,
     scheduled(conv_sums, [unroll("b", 8, 4, 3), inward("c")]), scheduled(depthwise_sums, [jam("c", 8, 4)]),
 )  # fmt: skip
 """Those of the library that are not in BOUND."""
@@ -112,6 +114,7 @@ def small(kernel: KernelProgram) -> dict[str, int]:
     given |= {"parts": 2, "count": 2, "filters": 5, "apart": 5, "filter_weights": 150, "part_weights": 70}
     given |= {"run_weights": 30, "row_weights": 40, "tap_weights": 13, "bias_step": 2, "scale_step": 1}
     given |= {"depthwise_sums": {"channels": 13}, "conv_sums": {"run": 23}}.get(kernel.name, {})
+    given |= {"down": 1, "across": 0, "depth": 6, "columns": 5, "scale": 1 << 30}  # of 2
     given |= {"reach": 60, "area": 9, "first": 1, "last": 1, "multiplier": 1 << 30, "shift": -3}
     values = {name: given.get(name, 3) for name in (*kernel.extents, *kernel.parameters)}
     values |= {name: 1600000000 + len(name) for name in values if name.startswith("scale_") and name != "scale_step"}
@@ -122,10 +125,10 @@ def drawn(kernel: KernelProgram, values: Mapping[str, int]) -> Call:
     rng, arrays = np.random.default_rng(3), {}
     begun = "first" in kernel.parameters
     for tensor in (t for t in kernel.tensors if not (t.written or t.values or (begun and t.name == "sums"))):
-        kind = np.dtype(tensor.type.c.removesuffix("_t"))
         low, high = {"multipliers": (1 << 30, 1 << 31), "shifts": (-20, 3)}.get(tensor.name, (-128, 128))
+        low, high = (0, values["rows"]) if tensor.name == "index" else (low, high)
         size = max(tensor.elements.at(values), tensor.reach.at(values))
-        arrays[tensor.name] = rng.integers(low, high, size).astype(kind)
+        arrays[tensor.name] = rng.integers(low, high, size).astype(tensor.type.short)
     return Call(kernel, values, arrays, meaning.run(kernel, values, arrays))
 
 
@@ -368,11 +371,11 @@ def test_each_instruction_does_what_its_op_means() -> None:
             if t != "s":
                 narrow = 7 if row.to == "v8" else 14 if row.to == "v16" or row.op == "dot" else 31
                 narrow = 31 if row.op.startswith("clip") or row.op == "add16" else narrow
-                bits = min(8 * TYPES[t].value - 1, narrow)
+                bits = min(TYPES[t].bits - 1, narrow)
                 exponent = k and row.op.startswith(("shift", "clip"))
                 low, high = (0, 32) if exponent else (-(1 << bits), 1 << bits)
                 low = 0 if row.op == "high_mul" and k else low
-                arrays[f"x{k}"] = rng.integers(low, high, 37).astype(np.dtype(TYPES[t].c.removesuffix("_t")))
+                arrays[f"x{k}"] = rng.integers(low, high, 37).astype(TYPES[t].short)
         program = one_instruction(number, row)
         made.append(Call(program, values, arrays, meaning.run(program, values, arrays)))
     outcomes = run(made, RVV)

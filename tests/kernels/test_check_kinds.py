@@ -25,6 +25,7 @@ from tflm_memopt.lower.records import ACCESS, COPY, FLAG_PER_CHANNEL, HEADER, MO
 from tflm_memopt.lower.serialise import pack
 from tflm_memopt.model.reader import read
 from tflm_memopt.ops.kinds import Kind
+from tflm_memopt.ops.rowop import Access
 from tflm_memopt.runtime import host
 from tflm_memopt.runtime.host import Status
 from tflm_memopt.runtime.regions import regions
@@ -135,6 +136,33 @@ def test_gather(changes: dict[str, Any], status: Status) -> None:
     )
     program = Program(1, 1, 2, 8, tensors, (dataclasses.replace(gather, **changes),), (ProgramBlock(0, 1, 0),))
     assert host.check(pack(program), [IN], [8 * 3 * 3]) is status
+
+
+@pytest.mark.parametrize(
+    ("right", "status"),
+    [
+        (Access(mul=0, extent=3), Status.OK),
+        (Access(table=(0, 1), extent=3), Status.OK),
+        (Access(table=(0, 2), extent=3), Status.OP),
+        (Access(table=(0, 0xFFFF), extent=3), Status.OP),
+        (Access(add=1, extent=3), Status.OP),
+        (Access(add=-1, mul=0, extent=3), Status.OP),
+        (Access(div=2, extent=3), Status.OP),
+    ],
+)
+def test_a_matrix_has_the_rows_that_are_read_of_it(right: Access, status: Status) -> None:
+    one = np.ones(1, np.int32), np.zeros(1, np.int8)
+    multiply = ProgramOp(
+        Kind.BATCH_MATMUL, (0, 1), (None, None), 2, (0, 0), 0, sink=True, access=(Access(), right),
+        multipliers=one[0], shifts=one[1],
+    )  # fmt: skip
+    tensors = (
+        ProgramTensor(0, 2, 1, 3, 2, base=1),
+        ProgramTensor(0, 4, 1, 5, 4, base=2),
+        ProgramTensor(0, 2, 1, 5, 2, base=3),
+    )
+    program = Program(2, 1, 2, 2, tensors, (multiply,), (ProgramBlock(0, 1, 0),))
+    assert host.check(pack(program), [2 * 3, 4 * 5], [2 * 5]) is status
 
 
 def test_an_access_is_checked_before_it_is_read() -> None:

@@ -35,7 +35,7 @@ def accesses(kernel: KernelProgram, values: Extents, segment: int = 1, lanes: in
         else:
             what = "read" if isinstance(one, Load) else "write"
             touched = addresses.of(one, names, count).tolist()
-        nbytes = one.tensor.type.value
+        nbytes = one.tensor.type.nbytes
         for at in dict.fromkeys(element * nbytes // segment for element in touched):
             yield SegmentAccess(what, one.tensor.name, at)
 
@@ -78,7 +78,7 @@ def survives(trace: Sequence[SegmentAccess], source: str, to: str, apart: int, s
 def segments(kernel: KernelProgram, values: Extents, segment: int = 1) -> dict[str, int]:
     """How many of them each tensor in RAM has."""
     ram = (t for t in kernel.tensors if t.memory is Memory.RAM)
-    return {t.name: -(-t.elements.at(values) * t.type.value // segment) for t in ram}
+    return {t.name: -(-t.elements.at(values) * t.type.nbytes // segment) for t in ram}
 
 
 def footprint(trace: Sequence[SegmentAccess], source: str, to: str, counts: Mapping[str, int]) -> int:

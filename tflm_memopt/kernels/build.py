@@ -120,13 +120,9 @@ class Builder:
         """An element of a tensor in RAM, or the one that stands `by` elements behind it."""
         return self._load(tensor, at, Memory.RAM, by)
 
-    def flash_load(self, tensor: Array, *at: Index | int) -> Reg:
-        """A constant."""
-        return self._load(tensor, at, Memory.FLASH)
-
-    def look_up(self, table: Array, first: int, by: Reg) -> Reg:
-        """The constant that stands `by` elements behind element `first` of a table."""
-        return self._load(table, (first,), Memory.FLASH, by)
+    def flash_load(self, tensor: Array, *at: Index | int, by: Reg | None = None) -> Reg:
+        """A constant, or the one that stands `by` elements behind it: a table is looked up."""
+        return self._load(tensor, at, Memory.FLASH, by)
 
     def rescale(self, value: Reg, multiplier: Operand, shift: Operand) -> Reg:
         """Value * multiplier * 2^(shift - 31), with two roundings; multiplier >= 0."""

@@ -13,7 +13,7 @@ from tflm_memopt.errors import KernelError
 from tflm_memopt.kernels.language import Compute, Index, Operand, Reg, Type
 
 Shape = tuple[str, ...]
-"""Operands: "s" for a scalar or a number, "v8", "v16", "v32" for vectors of such elements."""
+"""Operands: "s" for a scalar or a number, "f" for a scalar of float32, "v8", "v16", "v32" for vectors."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,11 +42,11 @@ class VectorUnit:
 
     def size(self, kind: Type) -> int:
         """Registers of one vector."""
-        return max(1, self.group * kind.value // self.widest.value)
+        return max(1, self.group * kind.nbytes // self.widest.nbytes)
 
     def setting(self, bits: int) -> str:
         """Elements of so many bits, as many as there are of the widest."""
-        eighths = self.group * bits // self.widest.value
+        eighths = self.group * bits // self.widest.nbytes
         return f"e{bits}, " + (f"m{eighths // 8}" if eighths >= 8 else f"mf{8 // eighths}")
 
 
@@ -112,7 +112,10 @@ class InstructionTable:
 
 def shape_of(operand: Operand) -> str:
     """For Shape."""
-    return f"v{8 * operand.type.value}" if isinstance(operand, Reg) and operand.along else "s"
+    if not isinstance(operand, Reg):
+        return "s"
+    kind = "f" if operand.type is Type.FLOAT32 else "s"
+    return f"v{operand.type.bits}" if operand.along else kind
 
 
 def _scalar(op: str, text: str, operands: int = 2) -> Instruction:
@@ -147,8 +150,13 @@ SCALAR = (
     _scalar("dot_wide", "(int64_t)((uint64_t){d} + (uint64_t)({a} * {b}))"),
     _scalar("join", "(int64_t)((uint64_t)(uint32_t){a} | (uint64_t)(uint32_t){b} << 32)"),
     _scalar("rescale_wide", "tmo_rescale_wide({a}, {b}, {c})", 3),
+    Instruction("copy", "f", ("s",), "(float){a}"),
+    Instruction("as_float", "f", ("s",), "tmo_as_float({a})"),
+    Instruction("mul", "f", ("f", "f"), "({a} * {b})"),
+    Instruction("divide", "f", ("f", "f"), "({a} / {b})"),
+    Instruction("nearest", "s", ("f",), "tmo_nearest({a})"),
 )
-"""C, and the fixed point of tmo/fixed.h."""
+"""C, and the arithmetic of tmo/fixed.h."""
 
 
 def _vector(op: str, name: str, *, width: int = 32, wide: int = 0) -> tuple[Instruction, Instruction]:

@@ -28,18 +28,29 @@ class Memory(enum.Enum):
 
 
 class Type(enum.Enum):
-    """What an element is; the value is its bytes."""
+    """What an element is: its name, and its bits."""
 
-    INT8 = 1
-    INT16 = 2
-    INT32 = 4
-    INT64 = 8
+    INT8 = "int8", 8
+    INT16 = "int16", 16
+    INT32 = "int32", 32
+    INT64 = "int64", 64
     """For sums alone, in C."""
+    FLOAT32 = "float32", 32
+    """For scalars alone."""
+
+    def __init__(self, short: str, bits: int) -> None:
+        self.short = short
+        self.bits = bits
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of an element."""
+        return self.bits // 8
 
     @property
     def c(self) -> str:
         """In C."""
-        return f"int{8 * self.value}_t"
+        return "float" if self is Type.FLOAT32 else f"{self.short}_t"
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,11 +30,15 @@ from tflm_memopt.kernels.language import (
 )
 from tflm_memopt.kernels.walk import Addresses, Ints, walk
 
-Arrays = Mapping[str, NDArray[np.signedinteger]]
+Arrays = Mapping[str, NDArray[np.generic]]
+Values: TypeAlias = NDArray[Any]
+"""Integers of 64 bits, or float32."""
 
 
 MOST = (1 << 31) - 1
 """The greatest int32."""
+FAR = 1 << 16
+"""Further than any int16 and zero point: whatever lies beyond saturates."""
 
 
 def wrap32(x: Ints) -> Ints:
@@ -90,7 +95,13 @@ def clip(x: Ints, bits: int) -> Ints:
     return np.clip(x, -(1 << bits - 1), (1 << bits - 1) - 1)
 
 
-OPS: Mapping[str, Callable[..., Ints]] = {
+def nearest(x: NDArray[np.float32]) -> Ints:
+    """The nearest integer, halves away from zero, at most FAR from it; of what is no number, 0."""
+    wide = np.clip(np.nan_to_num(x.astype(np.float64)), -FAR, FAR)
+    return (np.sign(wide) * np.floor(np.abs(wide) + 0.5)).astype(np.int64)
+
+
+OPS: Mapping[str, Callable[..., Values]] = {
     "copy": lambda a: a,
     "add": np.add,
     "sub": np.subtract,
@@ -119,12 +130,16 @@ OPS: Mapping[str, Callable[..., Ints]] = {
     "high_add": lambda a, b, c: a + ((b * c + (np.int64(1) << 31)) >> 32),
     "join": lambda low, high: (low & ((1 << 32) - 1)) + (high << 32),
     "rescale_wide": rescale_wide,
+    "as_float": lambda bits: bits.astype(np.int32).view(np.float32),
+    "divide": np.divide,
+    "nearest": nearest,
     "dot": lambda total, a, b: total + a * b,
     "dot_wide": lambda total, a, b: total + a * b,
     "dot_across": lambda total, a, b: total + np.sum(a * b, keepdims=True),
     "sum_across": lambda total, a: total + np.sum(a, keepdims=True),
 }
-"""What each op makes of its operands, before it is wrapped; those of OWN get their own register first."""
+"""What each op makes of its operands, before it is wrapped or rounded to float32; those of OWN get their own register
+first."""
 OWN = ("dot", "dot_wide", "dot_across", "sum_across")
 SHIFTS = ("shift_left", "shift_left_saturated", "shift_right", "shift_right_rounded", "round_shift", "scale_right")
 LONGEST_SHIFT = 31
@@ -135,10 +150,10 @@ class Machine:
     """Registers and memory while a kernel runs."""
 
     kernel: KernelProgram
-    memory: dict[str, Ints]
+    memory: dict[str, Values]
     valid: dict[str, NDArray[np.bool_]]
     """Elements that may be read: constants, inputs until they are freed, what was stored."""
-    registers: dict[str, Ints]
+    registers: dict[str, Values]
     addresses: Addresses = field(default_factory=Addresses)
 
     def load(self, one: Load, values: Extents, count: int) -> None:
@@ -176,11 +191,11 @@ class Machine:
                 f"{self.kernel.name}: {one.op} by {int(operands[-1].flat[0])}", code="kernel_shift", hint="0 to 31 bits"
             )
         result = np.asarray(OPS[one.op](*operands))
-        if one.to.type is Type.INT64:
-            self.registers[one.to.name] = result
+        if one.to.type in (Type.INT64, Type.FLOAT32):
+            self.registers[one.to.name] = result.astype(_held(one.to.type))
             return
         result = wrap32(result)
-        limit = 1 << (8 * one.to.type.value - 1)
+        limit = 1 << (one.to.type.bits - 1)
         if (result < -limit).any() or (result >= limit).any():
             raise KernelError(
                 f"{self.kernel.name}: {one.op} gives {int(result.flat[0])}, and {one.to.name} is {one.to.type.c}",
@@ -189,7 +204,7 @@ class Machine:
             )
         self.registers[one.to.name] = result
 
-    def value(self, operand: Operand, values: Extents) -> Ints:
+    def value(self, operand: Operand, values: Extents) -> Values:
         if isinstance(operand, Index):
             return np.array([operand.at(values)], np.int64)
         if operand.name not in self.registers:
@@ -214,7 +229,7 @@ class Machine:
         return f"{self.kernel.name}: '{tensor.name}'"
 
 
-def run(kernel: KernelProgram, values: Extents, arrays: Arrays, lanes: int = 4) -> dict[str, Ints]:
+def run(kernel: KernelProgram, values: Extents, arrays: Arrays, lanes: int = 4) -> dict[str, Values]:
     """The outputs and workspaces, flat. values: extents and parameters; arrays: inputs and constants, in the order of
     their strides.
 
@@ -223,8 +238,8 @@ def run(kernel: KernelProgram, values: Extents, arrays: Arrays, lanes: int = 4) 
     memory, valid = {}, {}
     for tensor in kernel.tensors:
         given = np.array(tensor.values) if tensor.values else arrays.get(tensor.name)
-        empty = np.zeros(tensor.reach.at(values), np.int64)
-        memory[tensor.name] = empty if given is None else given.reshape(-1).astype(np.int64)
+        empty, kind = np.zeros(tensor.reach.at(values)), _held(tensor.type)
+        memory[tensor.name] = (empty if given is None else given.reshape(-1)).astype(kind)
         valid[tensor.name] = np.full(len(memory[tensor.name]), given is not None)
     machine = Machine(kernel, memory, valid, {})
     for one, names, count in walk(kernel, values, lanes, lambda reg: int(machine.value(reg, values)[0])):
@@ -246,6 +261,11 @@ def run(kernel: KernelProgram, values: Extents, arrays: Arrays, lanes: int = 4) 
                 hint="loops over all of its shape",
             )
     return outputs
+
+
+def _held(kind: Type) -> type[np.float32 | np.int64]:
+    """What its elements are in memory and in registers."""
+    return np.float32 if kind is Type.FLOAT32 else np.int64
 
 
 def _places(tensor: Array, values: Extents) -> Ints:

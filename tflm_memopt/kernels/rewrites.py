@@ -510,6 +510,7 @@ def _loop(kernel: KernelProgram, var: str, *, every: bool = False) -> For:
 def _each_turn_alone(loop: For, *, vectors: bool = False) -> None:
     """Raises KernelError where it is not so. vectors: loops of vectors may be in it."""
     own: set[str] = set()
+    written = {one.to.name for one in _everything(loop.body) if isinstance(one, (Load, Compute))}
     for one in _everything(loop.body):
         why = ""
         if isinstance(one, Free):
@@ -518,7 +519,7 @@ def _each_turn_alone(loop: For, *, vectors: bool = False) -> None:
         elif isinstance(one, For):
             why = f"the extent of '{one.var}' depends on it" if loop.var in one.extent.names else ""
             why = f"'{one.var}' in it is a vector" if one.vector and not (one.rest or vectors) else why
-        elif isinstance(one, Load) and one.by is not None:
+        elif isinstance(one, Load) and one.by and one.by.name in written:
             why = f"'{one.tensor.name}' is looked up"
         elif isinstance(one, When):
             names = one.at.names | one.extent.names if isinstance(one.at, Index) else {loop.var}

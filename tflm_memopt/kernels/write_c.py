@@ -21,6 +21,7 @@ from tflm_memopt.kernels.language import (
     Index,
     KernelProgram,
     Load,
+    Memory,
     Operand,
     Reg,
     Statement,
@@ -33,8 +34,6 @@ from tflm_memopt.kernels.language import (
 )
 from tflm_memopt.kernels.registers import assign
 from tflm_memopt.kernels.rewrites import expand, scheduled
-
-ELEMENT_BITS = 8
 
 
 def for_target(kernel: KernelProgram, table: InstructionTable) -> KernelProgram:
@@ -139,7 +138,7 @@ def _element(tensor: Array, at: Sequence[Index], by: Reg | None = None) -> str:
     base, index = _place(tensor, at)
     if _anywhere(tensor):
         further = f"{index}" + (f" + {by.name}" if by else "")
-        return f"{base}[(int32_t)({tensor.type.value} * ({further}))]"
+        return f"{base}[(int32_t)({tensor.type.nbytes} * ({further}))]"
     further = _signed(index) + (f" + {by.name}" if by else "")
     return f"{base}[{further}]"
 
@@ -226,6 +225,9 @@ class Writer:
             else:
                 self.each_loop(one, self.table.packed.each)
             return
+        if one.vector:
+            self.moved(one)
+            return
         if one.step > 1:
             self.stepped(one, one.step)
             return
@@ -236,6 +238,21 @@ class Writer:
         self.body(one.body)
         self.depth, self.width, self.declared = self.depth - 1, kept, before
         self.say("}")
+
+    def moved(self, one: For) -> None:
+        """A loop by lanes on a core that has none: it may move elements that lie side by side, as they are."""
+        match [s for s in one.body if not isinstance(s, Free)]:
+            case [Load() as load, Store() as store] if load.to == store.value and _alike(load, store, one.var):
+                call = "memcpy" if load.tensor.memory is Memory.FLASH else "memmove"
+                to = _element(store.tensor, [at.put(one.var, 0) for at in store.at])
+                source = _element(load.tensor, [at.put(one.var, 0) for at in load.at], load.by)
+                self.say(f"{call}(&{to}, &{source}, {one.extent * load.tensor.type.nbytes});")
+            case _:
+                raise KernelError(
+                    f"{self.table.name} has no vectors for the loop over '{one.var}'",
+                    code="kernel_lanes",
+                    hint="a loop that moves elements side by side, or a core that has vectors",
+                )
 
     def _kept(self, body: Sequence[Statement]) -> int:
         """The width that the vector unit keeps in all turns of a loop, where it is one; 0: several, or none."""
@@ -257,10 +274,10 @@ class Writer:
 
     def vector_loop(self, one: For, unit: VectorUnit) -> None:
         """Strips of as many turns as the registers have room for."""
-        widest = max((r.type for r in _vectors(one.body)), key=lambda kind: kind.value)
+        widest = max((r.type for r in _vectors(one.body)), key=lambda kind: kind.nbytes)
         self.unit = replace(unit, group=one.group or unit.group, widest=widest)
         self.vectors = assign(f"the loop over '{one.var}'", one.body, self.unit)
-        extent, bits = one.extent, ELEMENT_BITS * widest.value
+        extent, bits = one.extent, widest.bits
         self.say(f"for (uint32_t {one.var} = 0, lanes; {one.var} < {extent}; {one.var} += lanes) {{")
         self.depth += 1
         left = f"{extent} - {one.var}"
@@ -331,6 +348,7 @@ class Writer:
         taken = [s for s in within_it if isinstance(s, (Load, Store))]
         plain = all(s.tensor.offset(s.at).slope(one.var) == Index.of(1) for s in taken)
         plain = plain and not any(s.tensor.pointers or _anywhere(s.tensor) for s in taken)
+        plain = plain and not any(isinstance(s, Load) and s.by for s in taken)
         used = (o.names for s in within_it if isinstance(s, Compute) for o in s.operands if isinstance(o, Index))
         return alone and plain and not any(one.var in names for names in used)
 
@@ -403,19 +421,19 @@ class Writer:
         if one.to.along and self.each:
             load = (self.each.last_load if self.last else self.each.load)[one.tensor.type]
             for part in range(self.parts):
-                address = f"&{self._element(one.tensor, one.at, part=part)}"
+                address = f"&{self._element(one.tensor, one.at, one.by, part)}"
                 self._packed(self._of_part(one.to, part), load.format(p=address))
             return
         if one.to.along and self.table.packed:
             load = (self.table.packed.last_load if self.last else self.table.packed.load)[one.tensor.type]
-            self._packed(one.to, load.format(p=f"&{self._element(one.tensor, one.at)}"))
+            self._packed(one.to, load.format(p=f"&{self._element(one.tensor, one.at, one.by)}"))
             return
         if not one.to.along or not self.table.vectors:
             element = self._element(one.tensor, one.at, one.by)
             base, index = _place(one.tensor, one.at)
             if base in self.bases and one.by is None and not self.moving:
                 element = f"{self.bases[base][0]}[{_signed(index - self.bases[base][1])}]"
-            wide = f"tmo_int{ELEMENT_BITS * one.tensor.type.value}_at(&{element})"
+            wide = f"tmo_{one.tensor.type.short}_at(&{element})"
             self._set(one.to, wide if _anywhere(one.tensor) else element)
             return
         self._memory("l", one.to, one)
@@ -429,7 +447,7 @@ class Writer:
             return
         if not one.value.along or not self.table.vectors:
             element = self._element(one.tensor, one.at)
-            wide = f"tmo_put_int{ELEMENT_BITS * one.tensor.type.value}(&{element}, {one.value.name});"
+            wide = f"tmo_put_{one.tensor.type.short}(&{element}, {one.value.name});"
             narrow = f"{element} = ({one.tensor.type.c}){one.value.name};"
             self.say(wide if _anywhere(one.tensor) else narrow)
             return
@@ -440,7 +458,7 @@ class Writer:
         if self.table.packed and "v" in "".join((row.to, *row.takes)):
             self.packed(row, one, self.table.packed)
             return
-        if row.to == "s":
+        if row.to in ("s", "f"):
             names = dict(zip("abc", map(_value, one.operands), strict=False))
             self._set(one.to, row.text.format(d=one.to.name, **names))
             return
@@ -502,14 +520,15 @@ class Writer:
     def _memory(self, what: str, reg: Reg, one: Load | Store) -> None:
         """A load or a store of a vector: side by side, or at equal distances."""
         tensor, slope = one.tensor, one.tensor.offset(one.at).slope(reg.along)
-        bits = ELEMENT_BITS * tensor.type.value
-        pointer, clobbers = f"&{_element(tensor, one.at)}", ' : "memory"' if what == "s" else ""
+        bits = tensor.type.bits
+        by = one.by if isinstance(one, Load) else None
+        pointer, clobbers = f"&{_element(tensor, one.at, by)}", ' : "memory"' if what == "s" else ""
         if slope == Index.of(1):
             self.say(
                 f'__asm__ volatile("v{what}e{bits}.v v{self.vectors[reg.name]}, (%0)" : : "r"({pointer}){clobbers});'
             )
             return
-        apart = slope * tensor.type.value
+        apart = slope * tensor.type.nbytes
         name = f"v{what}se{bits}.v v{self.vectors[reg.name]}, (%0), %1"
         self.say(f'__asm__ volatile("{name}" : : "r"({pointer}), "r"({apart}){clobbers});')
 
@@ -530,7 +549,14 @@ class Writer:
             self.say(f"{to.name} = {value};")
         else:
             self.declared.add(to.name)
-            self.say(f"{Type.INT64.c if to.type is Type.INT64 else Type.INT32.c} {to.name} = {value};")
+            kind = to.type if to.type in (Type.INT64, Type.FLOAT32) else Type.INT32
+            self.say(f"{kind.c} {to.name} = {value};")
+
+
+def _alike(load: Load, store: Store, var: str) -> bool:
+    """Whether elements of one type lie side by side in both."""
+    slopes = {one.tensor.offset(one.at).slope(var) for one in (load, store)}
+    return load.tensor.type is store.tensor.type and slopes == {Index.of(1)}
 
 
 def _vectors(body: Sequence[Statement]) -> Iterator[Reg]:

@@ -156,8 +156,8 @@ def _described(
 ) -> Traits:
     """What a description says of its accesses, with what the executor needs beside it."""
     found = needs(kernel)
-    inputs, writes = [*found.inputs.values()], found.output.type.value
-    reads = inputs[0].tensor.type.value
+    inputs, writes = [*found.inputs.values()], found.output.type.nbytes
+    reads = inputs[0].tensor.type.nbytes
     elementwise, slides = (all(map(what, inputs)) for what in (_is_elementwise, _slides))
     channels = _channels(inputs[0]) if slides else Channels.OWN if elementwise and reads == writes else Channels.ANY
     pools = slides and channels is Channels.OWN and inputs[0].through <= {"add", "max"}
@@ -178,11 +178,6 @@ def _channels(window: InputNeed) -> Channels:
     if window.own[-1]:
         return Channels.FILTERED if window.through == {"dot"} else Channels.OWN
     return Channels.SUMMED if window.is_all(2) and window.through == {"dot"} else Channels.ANY
-
-
-def _converting(reads: int, writes: int) -> Traits:
-    """A kind of float32, which no description has."""
-    return Traits(reads, writes, elementwise=True, scales=0)
 
 
 def _wide(narrow: Traits) -> Traits:
@@ -226,10 +221,10 @@ KINDS: Mapping[Kind, Traits] = {
     Kind.ADD_SUMS: Traits(operands=None, has_access=True, scales=None, biased=True),
     Kind.COPY: Traits(operands=None, has_access=True, scales=0),
     Kind.RESIZE_BILINEAR: Traits(has_access=True, scales=0),
-    Kind.QUANTIZE: _converting(4, 1),
-    Kind.QUANTIZE_S16: _converting(4, 2),
-    Kind.DEQUANTIZE: _converting(1, 4),
-    Kind.DEQUANTIZE_S16: _converting(2, 4),
+    Kind.QUANTIZE: _described(elementwise.quantize),
+    Kind.QUANTIZE_S16: _described(elementwise.quantize_s16),
+    Kind.DEQUANTIZE: _described(elementwise.dequantize),
+    Kind.DEQUANTIZE_S16: _described(elementwise.dequantize_s16),
     Kind.WIDEN: _described(elementwise.widen, 1),
     Kind.NARROW: _described(elementwise.narrow, 1),
     Kind.RESCALE_S16: _described(elementwise.rescale_s16, 1),

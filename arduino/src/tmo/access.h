@@ -70,9 +70,6 @@ static inline bool tmo_is_s16(const tmo_op *op) { return tmo_is_in(TMO_BUILT(TMO
 /* Whether it sends rows to other devices, or receives them. */
 static inline bool tmo_is_crossing(const tmo_op *op) { return tmo_has_part(TMO_PART_LINK) && tmo_is_in(TMO_BUILT(TMO_LINK_KINDS), op->kind); }
 
-/* Whether elements of the output have another type than those of the input. */
-static inline bool tmo_is_converting(const tmo_op *op) { return tmo_is_in(TMO_BUILT(TMO_CONVERTING_KINDS), op->kind); }
-
 /* Whether the elements that are read are larger than a byte: then pixels of an external frame are taken as they are. */
 static inline bool tmo_reads_wide(const tmo_op *op) { return tmo_is_in(TMO_BUILT(TMO_WIDE_KINDS), op->kind); }
 

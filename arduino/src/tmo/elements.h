@@ -20,7 +20,21 @@ static inline void tmo_put_int16(int8_t *to, int32_t value) {
   memcpy(to, &x, sizeof x);
 }
 
+static inline int32_t tmo_int32_at(const int8_t *from) {
+  int32_t x;
+  memcpy(&x, from, sizeof x);
+  return x;
+}
+
 static inline void tmo_put_int32(int8_t *to, int32_t value) { memcpy(to, &value, sizeof value); }
+
+static inline float tmo_float32_at(const int8_t *from) {
+  float x;
+  memcpy(&x, from, sizeof x);
+  return x;
+}
+
+static inline void tmo_put_float32(int8_t *to, float value) { memcpy(to, &value, sizeof value); }
 
 #ifdef __cplusplus
 }

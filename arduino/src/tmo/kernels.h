@@ -82,15 +82,14 @@ tmo_kernel_s8 tmo_arg_max_s8;                               /* ARG_MAX */
 tmo_kernel_s8 tmo_lookup_s8;                                /* LOOKUP */
 tmo_kernel_s8 tmo_own_s8;                                   /* OWN */
 tmo_kernel_s8 tmo_leaky_relu_s16;                           /* LEAKY_RELU_S16 */
-tmo_kernel_s8 tmo_convert;                                  /* those whose output has another type: tmo_is_converting() */
-
-tmo_kernel_s8 tmo_widen, tmo_narrow, tmo_rescale_s16;       /* WIDEN, NARROW, RESCALE_S16 */
+tmo_kernel_s8 tmo_quantize, tmo_quantize_s16, tmo_dequantize, tmo_dequantize_s16;
+tmo_kernel_s8 tmo_widen, tmo_narrow, tmo_rescale_s16;       /* those whose output has another type */
 
 /* OWN: what the application said that the operator is; NULL: nothing. */
 const tmo_own_kernel *tmo_own_of(const tmo_op *op);
 
-/* GATHER: copies the row of the table that the index names; false when there is none. The index is read before anything is written. */
-bool tmo_gather_pixel_s8(const tmo_kernel *k, const int8_t *index, int8_t *out);
+/* GATHER: a row of the table, which has to be there. */
+void tmo_gather_pixel_s8(const tmo_kernel *k, int32_t row, int8_t *y);
 /* Row forms alone. pixels[]: all rows that are accessed, operand after operand; NULL where the operand has no such row. */
 tmo_kernel_s8 tmo_copy_s8;                /* COPY */
 tmo_kernel_s8 tmo_resize_bilinear_row_s8; /* RESIZE_BILINEAR */

@@ -1,10 +1,11 @@
-/* TFLM's fixed point arithmetic, restated: Q0.31 multipliers, two roundings (TFLITE_SINGLE_ROUNDING off).
+/* TFLM's fixed point arithmetic, restated: Q0.31 multipliers, two roundings (TFLITE_SINGLE_ROUNDING off); and how float32 comes in.
  *
  * Intermediate sums and left shifts wrap modulo 2^32 instead of being undefined, so that no program and no data can make it misbehave. */
 #ifndef TMO_FIXED_H_
 #define TMO_FIXED_H_
 
 #include <stdint.h>
+#include <string.h>
 
 #include "compiler.h"
 
@@ -108,6 +109,25 @@ static inline int32_t tmo_divide_rounded(int32_t x, int32_t divisor) {
 static inline int32_t tmo_clip16(int32_t x, int32_t exponent) {
   const int32_t rounded = tmo_wrapping_add(x, (int32_t)(1u << exponent >> 1)) >> exponent;
   return rounded < INT16_MIN ? INT16_MIN : rounded > INT16_MAX ? INT16_MAX : rounded;
+}
+
+/* float32, whose bits those are. */
+static inline float tmo_as_float(int32_t bits) {
+  float x;
+  memcpy(&x, &bits, sizeof x);
+  return x;
+}
+
+/* std::round, without a library of mathematics: what a core lacks of float32 its compiler adds. What is further from 0 than any int16 and zero point
+ * stays at that distance, since whatever lies beyond saturates; what is no number is 0. The difference is exact. */
+static inline int32_t tmo_nearest(float x) {
+  const int32_t far = 65536;
+  if (x >= (float)far) return far;
+  if (x <= (float)-far) return -far;
+  if (x != x) return 0;
+  const int32_t whole = (int32_t)x;
+  const float rest = x - (float)whole;
+  return whole + (rest >= 0.5f) - (rest <= -0.5f);
 }
 
 #ifdef __cplusplus

@@ -17,13 +17,14 @@ from tflm_memopt.kernels.access import accesses, distance, footprint, segments, 
 from tflm_memopt.kernels.build import Builder, kernel
 from tflm_memopt.kernels.descriptions.activations import lookup, softmax
 from tflm_memopt.kernels.descriptions.dense import dense
-from tflm_memopt.kernels.descriptions.elementwise import packed_add, packed_add_within
+from tflm_memopt.kernels.descriptions.elementwise import add, packed_add, packed_add_within, quantize
 from tflm_memopt.kernels.descriptions.packed import packed_conv, packed_depthwise, windows
 from tflm_memopt.kernels.descriptions.pixels import conv_pixel, conv_sums, depthwise_pixel, depthwise_sums
+from tflm_memopt.kernels.descriptions.rows import gather
 from tflm_memopt.kernels.descriptions.windows import bottleneck_without_add, conv, inverted_bottleneck
 from tflm_memopt.kernels.instructions import DSP, ESP32S3, MVE, REF, RVV, InstructionTable, VectorUnit
 from tflm_memopt.kernels.language import Compute, For, Index, KernelProgram, Reg, Type, statements
-from tflm_memopt.kernels.meaning import rescale, run, scale_right
+from tflm_memopt.kernels.meaning import nearest, rescale, run, scale_right
 from tflm_memopt.kernels.registers import assign
 from tflm_memopt.kernels.rewrites import (
     Rewrite,
@@ -368,6 +369,23 @@ def test_a_table_is_looked_up_by_scalars() -> None:
     assert "element 228" in refused("kernel_bounds", lambda: run(lookup, {"n": 3}, {"x": x, "table": short}))
 
 
+def test_a_core_without_vectors_moves_elements_side_by_side_at_once() -> None:
+    moved = scheduled(gather, [vectorise("c")])
+    assert "memcpy(&y[(int32_t)(channels * p)], &table[0 + r2], channels);" in function(moved, REF)
+    index, table = np.array([2, 0]), np.arange(12, dtype=np.int8)
+    made = run(moved, {"pixels": 2, "rows": 3, "channels": 4}, {"index": index, "table": table})["y"]
+    assert made.tolist() == [8, 9, 10, 11, 0, 1, 2, 3]
+    assert "no vectors" in refused("kernel_lanes", lambda: function(vectorise("i")(add), REF))
+
+
+def test_floats_are_rounded_as_tflm_does() -> None:
+    """Halves away from zero; what is nearest to a half is none."""
+    x = np.array([0.5, -0.5, 1.5, -2.5, 0.49999997, -0.49999997, 3.3, 1e9, -np.inf, np.nan], np.float32)
+    assert nearest(x).tolist() == [1, -1, 2, -3, 0, 0, 3, 65536, -65536, 0]
+    values = {"n": len(x), "scale": 0x40000000, "zero_out": 3}  # a scale of 2
+    assert run(quantize, values, {"x": x * 2})["y"].tolist() == [4, 2, 5, 0, 3, 3, 6, 127, -128, 3]
+
+
 def test_softmax_needs_its_whole_row_and_then_frees_it() -> None:
     """An output row may lie on its input row, element on element, and no nearer to the one behind it."""
     values = {"rows": 3, "channels": 5, "multiplier": 1 << 30, "shift": 4, "diff_min": -248}
@@ -485,7 +503,7 @@ def test_loops_that_cannot_go_inside() -> None:
 def test_the_librarys_generated_c_is_current() -> None:
     written = runpy.run_path(str(ROOT / "scripts/kernels.py"))["written"]()
     stale = [path.name for path, text in written.items() if path.read_text() != text]
-    assert len(written) == 12 and not stale, "python scripts/kernels.py writes them anew"
+    assert len(written) == 13 and not stale, "python scripts/kernels.py writes them anew"
 
 
 @pytest.mark.parametrize("depth_by_depth", [False, True], ids=["conv", "depthwise"])

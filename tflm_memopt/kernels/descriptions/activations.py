@@ -27,7 +27,7 @@ def lookup(b: Builder) -> None:
     x, y = b.ram("x", Type.INT8, n), b.output("y", Type.INT8, n)
     table = b.flash("table", Type.INT8, TABLE)
     with b.loop("i", n) as i:
-        b.ram_store(y, b.look_up(table, TABLE // 2, b.ram_load(x, i)), i)
+        b.ram_store(y, b.flash_load(table, TABLE // 2, by=b.ram_load(x, i)), i)
         b.ram_free(x, i)
 
 

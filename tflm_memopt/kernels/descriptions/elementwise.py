@@ -1,7 +1,7 @@
 """Element by element.
 
 TFLM: reference_integer_ops::Add and Mul, reference_ops::Sub, Maximum, Minimum, SquaredDifference, Prelu,
-QuantizeLeakyRelu and Requantize.
+QuantizeLeakyRelu, Requantize, AffineQuantize and Dequantize.
 """
 
 from __future__ import annotations
@@ -200,7 +200,7 @@ def prelu(b: Builder) -> None:
 
 def _range(kind: Type) -> tuple[Index, Index]:
     """All that it holds."""
-    limit = 1 << (8 * kind.value - 1)
+    limit = 1 << (kind.bits - 1)
     return Index.of(-limit), Index.of(limit - 1)
 
 
@@ -235,3 +235,41 @@ def _convert(name: str, source: Type, to: Type) -> KernelProgram:
 
 widen, narrow = _convert("widen", Type.INT8, Type.INT16), _convert("narrow", Type.INT16, Type.INT8)
 rescale_s16 = _convert("rescale_s16", Type.INT16, Type.INT16)
+
+
+def _scale(b: Builder) -> Reg:
+    """A parameter's bits are float32."""
+    return b.compute("as_float", Type.FLOAT32, *b.parameters("scale"))
+
+
+def _quantize(name: str, to: Type) -> KernelProgram:
+    def describe(b: Builder) -> None:
+        scale = _scale(b)
+        (zero,) = b.parameters("zero_out")
+
+        def make(x: Reg) -> Reg:
+            steps = b.compute("nearest", INT32, b.compute("divide", Type.FLOAT32, x, scale))
+            return b.clamp(b.compute("add", INT32, steps, zero), _range(to), to)
+
+        _mapped(b, Type.FLOAT32, to, make)
+
+    return kernel("y = saturate(round(x / scale) + zero_out)", name)(describe)
+
+
+def _dequantize(name: str, source: Type) -> KernelProgram:
+    """TFLM's product is one in double, and exact: a single one is rounded as that is."""
+
+    def describe(b: Builder) -> None:
+        scale = _scale(b)
+
+        def make(x: Reg) -> Reg:
+            steps = b.compute("copy", Type.FLOAT32, _centred(b, x, "x"))
+            return b.compute("mul", Type.FLOAT32, scale, steps)
+
+        _mapped(b, source, Type.FLOAT32, make)
+
+    return kernel("y = scale * (x - zero_x)", name)(describe)
+
+
+quantize, quantize_s16 = _quantize("quantize", Type.INT8), _quantize("quantize_s16", Type.INT16)
+dequantize, dequantize_s16 = _dequantize("dequantize", Type.INT8), _dequantize("dequantize_s16", Type.INT16)

@@ -1,6 +1,7 @@
 """What each pixel of a row is made of, where that is no window.
 
-TFLM: ArgMinMax (arg_min_max.h), ResizeBilinearInteger (resize_bilinear.h), kernels/internal/reference.
+TFLM: ArgMinMax (arg_min_max.h), BatchMatMul (batch_matmul.h), ResizeBilinearInteger (resize_bilinear.h),
+kernels/internal/reference; Gather, micro/kernels/gather.cc.
 """
 
 from __future__ import annotations
@@ -25,6 +26,37 @@ def arg_max(b: Builder) -> None:
             b.assign("select", found, b.compute("less", INT32, greatest, value), c, found)
             b.update("max", greatest, value)
         b.ram_store(y, found, p)
+
+
+@kernel("y[p, c] = table[index[p], c]")
+def gather(b: Builder) -> None:
+    """Each index is that of a row."""
+    pixels, rows, channels = b.extents("pixels", "rows", "channels")
+    index, y = b.ram("index", INT32, pixels), b.output("y", Type.INT8, pixels, channels)
+    table = b.flash("table", Type.INT8, rows, channels)
+    with b.loop("p", pixels) as p:
+        row = b.compute("mul", INT32, b.ram_load(index, p), channels)
+        with b.loop("c", channels) as c:
+            b.ram_store(y, b.flash_load(table, 0, c, by=row), p, c)
+
+
+@kernel("y[m, n] = requantise(sum over i of (left[m, i] - zero_left) * (right[i, n] - zero_right))")
+def batch_matmul(b: Builder) -> None:
+    """One matrix by another. down, across: 1 and 0, or 0 and 1 of a right one that is transposed."""
+    rows, depth, columns = b.extents("rows", "depth", "columns")
+    down, across = b.parameters("down", "across")
+    zeros = b.parameters("zero_left", "zero_right")
+    left = b.ram("left", Type.INT8, rows, depth)
+    right = b.rows("right", Type.INT8, depth * down + columns * across, columns * down + depth * across)
+    y = b.output("y", Type.INT8, rows, columns)
+    with b.loop("m", rows) as m, b.loop("n", columns) as n:
+        total = b.broadcast(INT32, Index.of(0))
+        with b.loop("i", depth) as i:
+            loaded = b.ram_load(left, m, i), b.ram_load(right, i * down + n * across, n * down + i * across)
+            b.dot(total, *(b.compute("sub", Type.INT16, x, zero) for x, zero in zip(loaded, zeros, strict=True)))
+        scaled = b.rescale(total, *b.parameters("multiplier", "shift"))
+        value = b.compute("add", INT32, scaled, *b.parameters("zero_out"))
+        b.ram_store(y, b.clamp(value, (Index.of(-128), Index.of(127))), m, n)
 
 
 @kernel("y[p, c] = x between two pixels of two rows, weighted by how far it is from each")
