@@ -79,6 +79,8 @@ def update(page: Path, name: str, table: str) -> None:
 # ---- all of them ----
 
 
+PYTHON = [sys.executable]
+"""What runs the commands of tables."""
 Pages = dict[tuple[str, str, tuple[str, ...]], str]
 """By page, command and models what that makes of the page: it may make several tables."""
 
@@ -117,9 +119,7 @@ def write(table: Table, root: Path, folders: Mapping[str, Path]) -> None:
 def _run(table: Table, page: Path, folders: Mapping[str, Path]) -> None:
     script, *arguments = (word.format(**folders) for word in table.command.split())
     command = [str(Path(__file__).parent / script), *arguments, *(["--only", *table.only] if table.only else [])]
-    done = subprocess.run(
-        [sys.executable, *command, "--update", str(page)], capture_output=True, text=True, check=False
-    )
+    done = subprocess.run([*PYTHON, *command, "--update", str(page)], capture_output=True, text=True, check=False)
     if done.returncode:
         raise ValueError(f"{' '.join(command)}: exit code {done.returncode}\n{done.stderr}")
 

@@ -30,6 +30,7 @@ import vmcu
 from papers import tiled_paths
 
 NETS = MODELS / "paper_nets"
+tables.PYTHON.append(str(ROOT / "tests/solving.py"))  # models are converted elsewhere as well
 FOLDERS = {"models": MODELS.resolve(), "nets": NETS.resolve()}
 MARK = re.compile(r"<!-- ([\w-]+):begin")
 RESIDUAL = [

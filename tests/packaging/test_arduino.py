@@ -134,12 +134,12 @@ class Toolchain:
 
     def compile(self, folder: Path, sources: Iterable[Path], *flags: str) -> list[Path]:
         """Object files in `folder`, which is empty."""
-        common = [*self.machine, "-O1", *STRICT, f"-I{HERE / 'core'}", f"-I{LIBRARY / 'src'}", *self.tflm.flags]
+        common = [*self.machine, "-O1", *STRICT, f"-I{HERE / 'core'}", f"-I{LIBRARY / 'src'}"]
         c, cpp = [], []
         for path in sorted(sources):
             (c if path.suffix in (".c", ".S") else cpp).append(path)
         made = objects([f"{self.prefix}gcc", "-std=gnu11", *common], c, folder)
-        return made + objects([f"{self.prefix}g++", "-std=gnu++14", *common, *flags], cpp, folder)
+        return made + objects([f"{self.prefix}g++", "-std=gnu++14", *common, *self.tflm.flags, *flags], cpp, folder)
 
 
 M4 = ("-mcpu=cortex-m4", "-mthumb", "-mfloat-abi=hard", "-mfpu=fpv4-sp-d16")
