@@ -151,7 +151,8 @@ def climb(problem: LayoutProblem, meter: Meter | None = None, part: SearchPart =
     count = len(problem.nbytes)
     order = sorted(range(count), key=lambda i: (-problem.nbytes[i], i))
     neighbours = _neighbours(problem)
-    offsets = _stack(problem, order, neighbours, [_NOWHERE] * count)
+    pairs = [len(others) for others in neighbours]
+    offsets = _stack(problem, order, neighbours)
     top = _top(problem, offsets)
     meter.spend(PAIR_SECONDS * len(problem.separations))
     for _ in range(CLIMB_STEPS if count > 1 else 0):
@@ -162,12 +163,8 @@ def climb(problem: LayoutProblem, meter: Meter | None = None, part: SearchPart =
             continue
         trial = order.copy()
         trial.insert(to, trial.pop(at))
-        moved = trial[min(to, at) :]
-        meter.spend(PAIR_SECONDS * sum(len(neighbours[i]) for i in moved))
-        kept = offsets.copy()  # of those before the first that moved
-        for i in moved:
-            kept[i] = _NOWHERE
-        tried = _stack(problem, moved, neighbours, kept, top)
+        meter.spend(PAIR_SECONDS * sum(map(pairs.__getitem__, trial[min(to, at) :])))
+        tried = _restack(problem, trial, (at, to), neighbours, offsets, top)
         if tried:
             order, offsets, top = trial, tried, _top(problem, tried)
     return Layout(tuple(offsets), top, proven=False)
@@ -175,35 +172,65 @@ def climb(problem: LayoutProblem, meter: Meter | None = None, part: SearchPart =
 
 _NOWHERE = -1
 """The offset of a buffer that is not yet placed."""
-Neighbours = Sequence[Sequence[tuple[int, int, int]]]
+Neighbours = Sequence[Mapping[int, tuple[int, int]]]
 
 
 def _neighbours(problem: LayoutProblem) -> Neighbours:
-    """Per buffer u: (v, separation of v below u, separation of u below v) of all buffers v that it meets."""
-    result: list[list[tuple[int, int, int]]] = [[] for _ in problem.nbytes]
+    """Per buffer u: v -> (separation of v below u, separation of u below v) of all buffers v that it meets."""
+    result: list[dict[int, tuple[int, int]]] = [{} for _ in problem.nbytes]
     for (lower, upper), distance in problem.separations.items():
-        result[upper].append((lower, distance, problem.separations[upper, lower]))
+        result[upper][lower] = distance, problem.separations[upper, lower]
     return result
 
 
-def _stack(
-    problem: LayoutProblem, order: Sequence[int], neighbours: Neighbours, offsets: list[int], limit: int | None = None
-) -> list[int]:
-    """Puts each buffer of `order` as low as those with offsets let it; empty when one ends above the limit."""
+def _stack(problem: LayoutProblem, order: Sequence[int], neighbours: Neighbours) -> list[int]:
+    """Puts one buffer after the other as low as those before it let it."""
+    offsets = [_NOWHERE] * len(order)
     for u in order:
-        taken = sorted(
-            [(offsets[v] - below, offsets[v] + above) for v, above, below in neighbours[u] if offsets[v] >= 0]
-        )
-        start, align = 0, problem.align[u]
-        for low, high in taken:  # a start strictly between is too close to that neighbour
-            if start <= low:
-                break
-            if start < high:
-                start = high + -high % align
-        if limit is not None and start + problem.nbytes[u] > limit:
-            return []
-        offsets[u] = start
+        offsets[u] = _lowest(problem.align[u], neighbours[u], offsets)
     return offsets
+
+
+def _restack(
+    problem: LayoutProblem,
+    order: Sequence[int],
+    moved: tuple[int, int],
+    neighbours: Neighbours,
+    before: Sequence[int],
+    limit: int,
+) -> list[int]:
+    """What _stack() makes of an order of which `before` is known but for one buffer, moved from one place to another;
+    empty when a buffer would end above the limit. A buffer stays where it was unless one that it meets changed.
+    """
+    (first, last), mover = sorted(moved), order[moved[1]]
+    offsets = list(before)
+    for u in order[first:]:
+        offsets[u] = _NOWHERE
+    changed = {mover}
+    for place, u in enumerate(order[first:], first):
+        if place == last + 1 and offsets[mover] == before[mover]:
+            changed.discard(mover)
+        if u != mover and changed.isdisjoint(neighbours[u]):
+            offsets[u] = before[u]
+            continue
+        offsets[u] = _lowest(problem.align[u], neighbours[u], offsets)
+        if offsets[u] + problem.nbytes[u] > limit:
+            return []
+        if offsets[u] != before[u]:
+            changed.add(u)
+    return offsets
+
+
+def _lowest(align: int, neighbours: Mapping[int, tuple[int, int]], offsets: Sequence[int]) -> int:
+    """The lowest offset that the placed ones of its neighbours leave to a buffer."""
+    taken = [(offsets[v] - below, offsets[v] + above) for v, (above, below) in neighbours.items() if offsets[v] >= 0]
+    start = 0
+    for low, high in sorted(taken):  # a start strictly between is too close to that neighbour
+        if start <= low:
+            break
+        if start < high:
+            start = high + -high % align
+    return start
 
 
 def exact(problem: LayoutProblem, hint: Layout, *, seconds: float) -> tuple[Layout, float]:
