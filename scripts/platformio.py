@@ -21,8 +21,6 @@ import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from packaging.licenses import canonicalize_license_expression
-
 ROOT = Path(__file__).parents[1]
 HOME = ROOT / "build/platformio"
 PACKAGES = HOME / "packages"
@@ -94,6 +92,8 @@ def command(arguments: Sequence[str]) -> tuple[list[str], Mapping[str, str]]:
 
 def pack(folder: Path, archive: Path) -> int:
     """PlatformIO's exit code; InvalidLicenseExpression for a licence that SPDX does not know."""
+    from packaging.licenses import canonicalize_license_expression  # noqa: PLC0415 (of `dev`; nothing else needs it)
+
     licence = canonicalize_license_expression(json.loads((folder / "library.json").read_bytes())["license"])
     _, environment = command(())
     line = [sys.executable, "-c", PACK, str(folder), str(archive), licence]
