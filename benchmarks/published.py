@@ -33,6 +33,7 @@ SMALL = (
     "mlperf_tiny_kws_dscnn_int8", "mlperf_tiny_vww_96_int8",
 )  # fmt: skip
 LARGE = (*SMALL, "mcunetv2_large_224_float_io")
+MLPERF_TINY = SMALL[1:]
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,6 +98,12 @@ def counted(core: Core) -> Digested:
         yield code(core)
 
     return of
+
+
+def before(paths: Sequence[Path]) -> Iterator[bytes]:
+    """Packed models, and the library that is compared with an older one."""
+    for core in (MEASURED["m4"], MEASURED["m55"]):
+        yield from counted(core)(paths)
 
 
 def along_frontier(core: Core, most: float) -> Digested:
@@ -170,6 +177,7 @@ TABLES = (
     Table("docs/kernel-language.md", "kernels-by-hand", "generated_kernels.py"),
     Table("docs/kernel-language.md", "kernels-lines", "generated_kernels.py --lines"),
     Table("docs/kernel-language.md", "kernels-vmcu", "vector_kernels.py"),
+    Table("docs/kernel-language.md", "kernels-before", "kernels_before.py --models {models}", MLPERF_TINY, before),
     Table("docs/kernel-language.md", "vectors", "vectors.py {models}"),
     Table("docs/bare-metal.md", "specialized", "specialized.py --models {models}"),
     Table(BENCHMARKS, "executed", "executed.py --nets {nets} --input external"),

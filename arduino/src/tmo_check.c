@@ -20,10 +20,12 @@ static uint32_t base_bytes(const tmo_checker *c, const tmo_tensor *t) {
 /* The rings lie inside of the state, and so does where they stand. */
 TMO_OWN_FRAME static bool check_rings(tmo_checker *c) {
   const tmo_header *h = tmo_header_of(c->program);
-  for (uint32_t at = h->rings;; at += sizeof(tmo_ring), ++c->n_rings) {
+  uint32_t at = h->rings, n = 0;
+  for (;; at += sizeof(tmo_ring), ++n) {
     if (!tmo_has_constant(c, at, sizeof(tmo_ring), 4)) return false;
-    const tmo_ring *ring = (const tmo_ring *)tmo_constant(c->program, at);
-    if (ring->depth == 0) return 2 * c->n_rings <= h->state;
+    const tmo_ring *ring = (const tmo_ring *)tmo_constant(h, at);
+    c->n_rings = n;
+    if (ring->depth == 0) return 2 * n <= h->state;
     if (!tmo_lies_in(h->state, ring->offset, tmo_times(ring->depth, ring->row), 1)) return false;
   }
 }
@@ -32,8 +34,8 @@ TMO_OWN_FRAME static bool check_rings(tmo_checker *c) {
 static bool check_layout(const tmo_checker *c, const tmo_tensor *t) {
   if (t->layout == TMO_LAYOUT_HWC) return true;
   if (tmo_has_lanes(t) || tmo_is_frame(c->program, t)) return false;
-  if (!tmo_in_ring(t)) return t->layout <= TMO_LAYOUT_PIXELS_TURNED && t->depth == t->height;
-  return tmo_ring_number(t) < c->n_rings && tmo_rings(c->program)[tmo_ring_number(t)].row == tmo_times(t->width, t->channels);
+  if (tmo_has_part(TMO_PART_TURNED) && t->layout <= TMO_LAYOUT_PIXELS_TURNED) return t->depth == t->height;
+  return tmo_has_part(TMO_PART_STATE) && tmo_ring_number(t) < c->n_rings && tmo_rings(c->program)[tmo_ring_number(t)].row == tmo_times(t->width, t->channels);
 }
 
 /* The newest rows are in io[0], older ones in a ring. An external frame is looked at when it is there. */
@@ -163,11 +165,12 @@ static bool check_tiled(tmo_checker *c, const tmo_operation *o) {
 
 static bool check_arity(const tmo_op *op) {
   if (tmo_is_in(TMO_BUILT(TMO_ANY_OPERANDS_KINDS), op->kind)) return op->n_inputs >= 1 && op->n_inputs <= TMO_MAX_INPUTS;
-  return op->n_inputs == (tmo_is_in(TMO_TWO_OPERANDS_KINDS, op->kind) ? 2 : tmo_is_in(TMO_BUILT(TMO_THREE_OPERANDS_KINDS), op->kind) ? 3 : 1);
+  return op->n_inputs == (tmo_is_in(TMO_TAKEN(TMO_TWO_OPERANDS_KINDS), op->kind) ? 2 : tmo_is_in(TMO_BUILT(TMO_THREE_OPERANDS_KINDS), op->kind) ? 3 : 1);
 }
 
 /* A firing of a row block goes through its rows forwards. */
 static bool has_turned_pixels(const tmo_checker *c, const tmo_operation *o) {
+  if (!tmo_has_part(TMO_PART_TURNED)) return false;
   bool turned = o->out->layout == TMO_LAYOUT_PIXELS_TURNED;
   for (uint8_t k = 0; k < o->op->n_inputs; ++k) turned = turned || c->tensors[o->op->input[k]].layout == TMO_LAYOUT_PIXELS_TURNED;
   return turned;
@@ -177,9 +180,9 @@ static bool check_op(tmo_checker *c, const tmo_block *block, uint32_t index) {
   const tmo_op *op = &c->ops[index];
   const uint8_t known = TMO_FLAG_SINK | TMO_FLAG_ITERATIVE | TMO_FLAG_PER_CHANNEL | TMO_FLAG_SUMS | TMO_FLAG_SWAPPED;
   if ((op->flags & ~known) != 0 || op->act_min > op->act_max) return false;
-  if ((op->flags & TMO_FLAG_PER_CHANNEL) != 0 && !tmo_is_in(TMO_PER_CHANNEL_KINDS, op->kind)) return false;
+  if ((op->flags & TMO_FLAG_PER_CHANNEL) != 0 && !tmo_is_in(TMO_TAKEN(TMO_PER_CHANNEL_KINDS), op->kind)) return false;
   if (!check_arity(op) || op->output >= tmo_header_of(c->program)->n_tensors) return false;
-  if ((op->access != 0) != tmo_is_in(TMO_ACCESS_KINDS, op->kind)) return false;
+  if ((op->access != 0) != tmo_is_in(TMO_BUILT(TMO_ACCESS_KINDS), op->kind)) return false;
   for (uint32_t k = 0; k < op->n_inputs; ++k) {
     if (!check_operand(c, block, index, k)) return false;
   }

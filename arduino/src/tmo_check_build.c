@@ -7,29 +7,32 @@
 #include "tmo/packed.h"
 #include "tmo/tmo.h"
 
-static bool has_table(const tmo_header *h, uint32_t offset, uint32_t bytes) {
+TMO_OWN_FRAME static bool has_table(const tmo_header *h, uint32_t offset, uint32_t bytes) {
   return offset % 4 == 0 && offset <= h->size && bytes <= h->size - offset;
 }
 
-static uint32_t part(bool needed, uint16_t bit) { return (uint32_t)needed << bit; }
+static bool lacks(uint16_t part, bool needed) { return !tmo_has_part(part) && needed; }
 
-_Static_assert(TMO_INPUT_STREAM << TMO_PART_STREAM == 1 << TMO_PART_STREAM && TMO_INPUT_EXTERNAL << TMO_PART_STREAM == 1 << TMO_PART_EXTERNAL,
-               "an input is its part's bit");
-
-/* A bit for each TMO_PART_* that a program with such tables needs. */
-static uint32_t parts_of(const void *program) {
+/* Whether a program with such tables needs a part that is not there. */
+static bool lacks_parts(const void *program) {
   const tmo_header *h = tmo_header_of(program);
-  uint32_t parts = h->input == TMO_INPUT_LINK ? 1u << TMO_PART_LINK : (uint32_t)h->input << TMO_PART_STREAM;
-  for (uint32_t i = 0; i < h->n_tensors; ++i) parts |= part(tmo_tensors(program)[i].layout - 1u < TMO_LAYOUT_PIXELS_TURNED, TMO_PART_TURNED);
-  parts |= part(h->state > 0, TMO_PART_STATE);
-  for (uint32_t i = 0; i < h->n_blocks; ++i) parts |= part(tmo_blocks(program)[i].strips > 0, TMO_PART_TILES);
+  if (lacks(TMO_PART_STREAM, h->input == TMO_INPUT_STREAM) || lacks(TMO_PART_EXTERNAL, h->input == TMO_INPUT_EXTERNAL) ||
+      lacks(TMO_PART_LINK, h->input == TMO_INPUT_LINK) || lacks(TMO_PART_STATE, h->state > 0)) {
+    return true;
+  }
+  for (uint32_t i = 0; i < h->n_tensors; ++i) {
+    if (lacks(TMO_PART_TURNED, tmo_tensors(program)[i].layout - 1u < TMO_LAYOUT_PIXELS_TURNED)) return true;
+  }
+  for (uint32_t i = 0; i < h->n_blocks; ++i) {
+    if (lacks(TMO_PART_TILES, tmo_blocks(program)[i].strips > 0)) return true;
+  }
   for (uint32_t i = 0; i < h->n_ops; ++i) {
     const tmo_op *op = &tmo_ops(program)[i];
-    parts |= part(op->groups > 1 || (op->flags & TMO_FLAG_SUMS) != 0, TMO_PART_GROUPS);
-    parts |= part((op->flags & TMO_FLAG_ITERATIVE) != 0, TMO_PART_ITERATIVE);
-    parts |= part(tmo_is_packed_as(op, TMO_PACKING_MVE_DEPTHWISE) && !tmo_mve_has_nine(op), TMO_PART_TAPS);
+    if (lacks(TMO_PART_GROUPS, op->groups > 1 || (op->flags & TMO_FLAG_SUMS) != 0)) return true;
+    if (lacks(TMO_PART_ITERATIVE, (op->flags & TMO_FLAG_ITERATIVE) != 0)) return true;
+    if (lacks(TMO_PART_TAPS, tmo_is_packed_as(op, TMO_PACKING_MVE_DEPTHWISE) && !tmo_mve_has_nine(op))) return true;
   }
-  return parts;
+  return false;
 }
 
 tmo_status tmo_check_build(const void *program, size_t program_bytes, size_t n_inputs, size_t n_outputs, size_t workspace_bytes) {
@@ -52,5 +55,5 @@ tmo_status tmo_check_build(const void *program, size_t program_bytes, size_t n_i
     if (op->kind == TMO_OP_OWN && tmo_own_of(op) == NULL) return TMO_ERROR_KERNEL;
 #endif
   }
-  return (parts_of(program) & ~(uint32_t)(TMO_PARTS)) == 0 ? TMO_OK : TMO_ERROR_KERNEL;
+  return lacks_parts(program) ? TMO_ERROR_KERNEL : TMO_OK;
 }

@@ -105,7 +105,7 @@ static void pairs_of(uint32_t pixels, const int16_t *tile, const int8_t *weights
 void tmo_conv_dsp_multiply(const tmo_kernel *k, uint32_t pixels, int8_t *out, uint32_t step) {
   const tmo_op *op = k->op;
   const int16_t *tile = (const int16_t *)k->scratch;
-  const uint32_t values = (uint32_t)tmo_packed_values(op, k->in_channels), pairs = k->out_channels / 2;
+  const uint32_t values = tmo_packed_values(op, k->in_channels), pairs = k->out_channels / 2;
   if (pairs > 0) pairs_of(pixels, tile, k->weights, k->bias, out, values, pairs, step);
   if (k->out_channels % 2 != 0) {
     int8_t last[2 * TMO_PACKED_PIXELS];
@@ -159,7 +159,7 @@ static void gather_inside(const tmo_kernel *k, const tmo_window *rows, uint32_t 
 
 void tmo_conv_dsp_row(const tmo_kernel *k, const tmo_window *rows, int8_t *out) {
   const tmo_op *op = k->op;
-  const uint32_t values = (uint32_t)tmo_packed_values(op, k->in_channels);
+  const uint32_t values = tmo_packed_values(op, k->in_channels);
   if (tmo_packed_direct(op, k->in_channels, k->out_channels, k->out_width)) {
     tmo_conv_dsp_direct(k, rows, out);
     return;

@@ -112,12 +112,14 @@ TMO_OWN_FRAME static void nine_row(const tmo_kernel *k, const tmo_window *rows, 
     const tmo_run_of_columns inside = tmo_inside(k);
     const uint32_t at_once = VECTOR / channels, runs = inside.count / at_once;
     if (runs > 0) {
-      tmo_mve_nine wide = job;
-      wide.stride = at_once;
-      wide.apart = wide.beyond = 0;
-      wide.first = VECTOR;
       out = nine_pixels(&job, -op->pad_left, inside.first, out);
-      out = nine_pixels(&wide, (int32_t)inside.first - op->pad_left, runs, out);
+      job.stride = at_once;
+      job.apart = job.beyond = 0;
+      job.first = VECTOR;
+      out = nine_pixels(&job, (int32_t)inside.first - op->pad_left, runs, out);
+      nine_channels(k, &job);
+      job.stride = 1;
+      job.apart = 0 - job.beyond;
       x = inside.first + runs * at_once;
     }
   }
@@ -130,7 +132,7 @@ static void compute(const tmo_kernel *k, const int8_t *const *taps, int8_t *out,
   const tmo_op *op = k->op;
   const uint32_t turns = turns_of(op), channels = k->out_channels, step = op->stride_w * channels;
 #if TMO_RUNS_MVE
-  if (tmo_is_packed_as(op, TMO_PACKING_MVE_DEPTHWISE)) {
+  if (tmo_has_part(TMO_PART_TAPS) && tmo_is_packed_as(op, TMO_PACKING_MVE_DEPTHWISE)) {
     const int8_t range[3] = {op->output_zero_point, op->act_min, op->act_max};
     tmo_mve_depthwise(taps, k->weights, out, pixels, turns, channels, step, range);
     return;

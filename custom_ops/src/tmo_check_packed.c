@@ -3,64 +3,52 @@
 
 #include "tmo/packed.h"
 
-#define HAS_SCALES                                                                        \
-  (tmo_has_packing(TMO_PACKING_DSP_CONV) || tmo_has_packing(TMO_PACKING_DSP_DEPTHWISE) || \
-   tmo_has_packing(TMO_PACKING_DSP_DENSE) || tmo_has_packing(TMO_PACKING_DSP_ADD))
+/* Packed for the DSP extension: scales are m2, c, e each. For Helium there are multipliers, then shifts -e. */
+static TMO_ALWAYS_INLINE bool is_dsp(const tmo_op *op) {
+  return tmo_is_packed_as(op, TMO_PACKING_DSP_CONV) || tmo_is_packed_as(op, TMO_PACKING_DSP_DEPTHWISE) || tmo_is_packed_as(op, TMO_PACKING_DSP_DENSE);
+}
 
 /* a / b, rounded up. */
 static uint32_t ceil_div(uint32_t a, uint32_t b) { return a / b + (a % b > 0); }
 
-/* The shifts of n scales, m2, c, e each, are such that a twin in C computes them. */
-static bool check_scales(const int32_t *scales, uint32_t n) {
-  if (!HAS_SCALES) return false;
-  for (; n > 0; --n, scales += 3) {
-    if (scales[2] < 1 || scales[2] > TMO_PACKED_SHIFT) return false;
-  }
-  return true;
-}
+/* Whether e is such that a twin in C computes it. */
+static bool is_shift(uint32_t e) { return e - 1 < TMO_PACKED_SHIFT; }
 
-/* The same of n scales -e. */
-static bool check_mve_shifts(const int32_t *shifts, uint32_t n) {
-  for (; n > 0; --n, ++shifts) {
-    if (*shifts > -1 || *shifts < -TMO_PACKED_SHIFT) return false;
+/* Groups of so many words, the last of which are n scales. */
+static bool check_scales(tmo_checker *c, uint32_t at, uint32_t groups, uint32_t words, uint32_t n, bool dsp) {
+  if (!tmo_has_words(c, at, tmo_times(words, groups)) || !tmo_may_read(c, groups)) return false;
+  const int32_t *end = (const int32_t *)tmo_constant(c->program, at);
+  for (; groups > 0; --groups) {
+    end += words;
+    for (uint32_t i = 0; i < n; ++i) {
+      if (!is_shift(dsp ? (uint32_t)end[-1 - 3 * (int32_t)i] : 0u - (uint32_t)end[-1 - (int32_t)i])) return false;
+    }
   }
   return true;
 }
 
 static bool check_conv(tmo_checker *c, const tmo_operation *o) {
   const tmo_op *op = o->op;
-  const bool mve = tmo_is_packed_as(op, TMO_PACKING_MVE_CONV), dense = tmo_is_packed_as(op, TMO_PACKING_DSP_DENSE);
-  const uint64_t values = tmo_packed_values(op, o->in->channels);
-  const uint32_t at_once = mve ? 4 : 2, groups = ceil_div(o->out->channels, at_once);
-  const uint32_t words = mve ? 3 * 4 : TMO_PACKED_SCALES; /* of the scales of each */
+  const bool dsp = is_dsp(op), dense = tmo_is_packed_as(op, TMO_PACKING_DSP_DENSE);
+  const uint32_t at_once = dsp ? 2 : 4, words = dsp ? TMO_PACKED_SCALES : 3 * 4, groups = ceil_div(o->out->channels, at_once);
   const bool direct = tmo_packed_direct(op, o->in->channels, o->out->channels, op->tile == 0 || dense ? o->out->width : op->tile);
   if (op->kind != TMO_OP_CONV && (op->kind != TMO_OP_DEPTHWISE || o->in->channels != 1)) return false;
+  if (tmo_times((uint32_t)op->kernel_h * op->kernel_w, o->in->channels) >= TMO_MAX_EXTENT) return false; /* what is more has no weights */
+  const uint32_t values = tmo_packed_values(op, o->in->channels);
   if (values > tmo_packed_tile(op) && !direct) return false;
   if (dense && (o->out->width != 1 || !direct || o->out->channels % 2 != 0)) return false;
-  if (values >= TMO_TOO_MANY || !tmo_has_constant(c, op->weights, tmo_times(tmo_times(at_once, (uint32_t)values), groups), 4)) return false;
-  if (!tmo_has_words(c, op->bias, tmo_times(words, groups)) || !tmo_may_read(c, groups)) return false;
-  const int32_t *scales = (const int32_t *)tmo_constant(c->program, op->bias);
-  for (uint32_t i = 0; i < groups; ++i, scales += words) {
-    if (mve ? !check_mve_shifts(scales + 8, 4) : !check_scales(scales + 2, 2)) return false;
-  }
-  return true;
+  if (!tmo_has_constant(c, op->weights, tmo_times(at_once * values, groups), 4)) return false;
+  return check_scales(c, op->bias, groups, words, at_once, dsp);
 }
 
 static bool check_depthwise(tmo_checker *c, const tmo_operation *o) {
   const tmo_op *op = o->op;
-  const bool mve = tmo_is_packed_as(op, TMO_PACKING_MVE_DEPTHWISE);
-  const uint32_t taps = (uint32_t)op->kernel_h * op->kernel_w, at_once = mve ? 16 : 4;
-  const uint32_t groups = ceil_div(o->out->channels, at_once);
-  const uint32_t words = mve ? 16 + ceil_div(taps, 2) * 8 + 32 : 4 + ceil_div(taps, 3) * 6 + 12; /* of each group */
-  const bool deep = o->in->channels >= at_once || (mve && tmo_mve_has_nine(op) && o->in->channels % 4 == 0);
-  if (op->kind != TMO_OP_DEPTHWISE || o->in->channels != o->out->channels || !deep || taps > TMO_PACKED_TAPS) return false;
-  if (!tmo_has_words(c, op->weights, tmo_times(words, groups)) || !tmo_may_read(c, groups)) return false;
-  const int32_t *end = (const int32_t *)tmo_constant(c->program, op->weights);
-  for (uint32_t i = 0; i < groups; ++i) {
-    end += words;
-    if (mve ? !check_mve_shifts(end - 16, 16) : !check_scales(end - 12, 4)) return false;
-  }
-  return true;
+  const bool dsp = is_dsp(op);
+  const uint32_t taps = (uint32_t)op->kernel_h * op->kernel_w, at_once = dsp ? 4 : 16, channels = o->in->channels;
+  const uint32_t words = dsp ? 4 + ceil_div(taps, 3) * 6 + 12 : 16 + ceil_div(taps, 2) * 8 + 32; /* of each group */
+  const bool deep = channels >= at_once || (!dsp && tmo_mve_has_nine(op) && channels % 4 == 0);
+  if (op->kind != TMO_OP_DEPTHWISE || channels != o->out->channels || !deep || taps > TMO_PACKED_TAPS) return false;
+  return check_scales(c, op->weights, ceil_div(channels, at_once), words, at_once, dsp);
 }
 
 #if TMO_RUNS_RVV
@@ -69,15 +57,15 @@ static bool is_rvv(const tmo_op *op) { return tmo_is_packed_as(op, TMO_PACKING_R
 static bool check_rvv(tmo_checker *c, const tmo_operation *o) {
   const tmo_op *op = o->op;
   const bool depthwise = tmo_is_packed_as(op, TMO_PACKING_RVV_DEPTHWISE), of_one = o->in->channels == 1;
-  const uint64_t taps = (uint64_t)op->kernel_h * op->kernel_w, values = depthwise ? taps : tmo_packed_values(op, o->in->channels);
+  const uint32_t taps = (uint32_t)op->kernel_h * op->kernel_w, values = depthwise ? taps : tmo_times(taps, o->in->channels);
   const uint32_t channels = o->out->channels;
   if (depthwise ? op->kind != TMO_OP_DEPTHWISE || o->in->channels != channels || taps > TMO_PACKED_TAPS
                 : op->kind != TMO_OP_CONV && (op->kind != TMO_OP_DEPTHWISE || !of_one)) {
     return false;
   }
   const bool direct = !depthwise && tmo_packed_direct(op, o->in->channels, channels, op->tile == 0 ? o->out->width : op->tile);
-  if (values > TMO_MVE_TILE && (!direct || values >= TMO_TOO_MANY)) return false;
-  if (!tmo_has_constant(c, op->weights, tmo_times((uint32_t)values, channels), 1)) return false;
+  if (values > TMO_MVE_TILE && !direct) return false;
+  if (!tmo_has_constant(c, op->weights, tmo_times(values, channels), 1)) return false;
   if (!tmo_has_words(c, op->bias, tmo_times(2, channels) + ceil_div(channels, 2)) || !tmo_may_read(c, channels)) return false;
   const int16_t *rights = (const int16_t *)((const int32_t *)tmo_constant(c->program, op->bias) + 2 * channels);
   for (uint32_t i = 0; i < channels; ++i) {
@@ -94,20 +82,19 @@ static bool known_packing(const tmo_checker *c, const tmo_op *op) {
   if (is_rvv(op) || target == TMO_TARGET_RVV) return is_rvv(op) && target == TMO_TARGET_RVV;
 #endif
   if (tmo_is_packed_as(op, TMO_PACKING_MVE_CONV) || tmo_is_packed_as(op, TMO_PACKING_MVE_DEPTHWISE)) return target == TMO_TARGET_MVE;
-  return target != TMO_TARGET_GENERIC && (tmo_is_packed_as(op, TMO_PACKING_DSP_CONV) || tmo_is_packed_as(op, TMO_PACKING_DSP_DEPTHWISE) ||
-                                          tmo_is_packed_as(op, TMO_PACKING_DSP_DENSE));
+  return target != TMO_TARGET_GENERIC && is_dsp(op);
 }
 
 /* Weights in the layout of their packing, and the scratch. */
 bool tmo_check_packed_filter(tmo_checker *c, const tmo_operation *o) {
   const tmo_op *op = o->op;
-  const bool depthwise = tmo_is_packed_as(op, TMO_PACKING_DSP_DEPTHWISE) || tmo_is_packed_as(op, TMO_PACKING_MVE_DEPTHWISE);
   if (!known_packing(c, op) || tmo_iterative(op) || tmo_groups(op) > 1) return false;
 #if TMO_RUNS_RVV
-  if (is_rvv(op)) return check_rvv(c, o) && tmo_in_workspace(c, op->accumulator, tmo_scratch_bytes(op, o->in, o->out), 4);
+  const bool right = is_rvv(op) ? check_rvv(c, o) : tmo_packs_depthwise(op) ? check_depthwise(c, o) : check_conv(c, o);
+#else
+  const bool right = tmo_packs_depthwise(op) ? check_depthwise(c, o) : check_conv(c, o);
 #endif
-  if (depthwise ? !check_depthwise(c, o) : !check_conv(c, o)) return false;
-  return tmo_in_workspace(c, op->accumulator, tmo_scratch_bytes(op, o->in, o->out), 4);
+  return right && tmo_in_workspace(c, op->accumulator, tmo_scratch_bytes(op, o->in, o->out), 4);
 }
 
 bool tmo_check_packed_add(const tmo_checker *c, const tmo_operation *o) {
@@ -121,8 +108,8 @@ bool tmo_check_packed_add(const tmo_checker *c, const tmo_operation *o) {
   }
   const int32_t *scales = (const int32_t *)tmo_constant(c->program, op->bias);
   for (uint32_t i = 0; i < 8; i += 4) {
-    if (scales[i] < 0 || scales[i] > TMO_MAX_ADD_SHIFT || !check_scales(scales + i + 1, 1)) return false;
+    if (scales[i] < 0 || scales[i] > TMO_MAX_ADD_SHIFT || !is_shift((uint32_t)scales[i + 3])) return false;
   }
   const int32_t *const half = scales + 4 * tmo_half(scales);
-  return half[1] == INT32_MIN && tmo_half_shift(half) >= 0 && check_scales(scales + 8, 1);
+  return half[1] == INT32_MIN && tmo_half_shift(half) >= 0 && is_shift((uint32_t)scales[10]);
 }

@@ -57,8 +57,8 @@ static void two_of_any(const int8_t *bytes, uint32_t step, const int8_t *weights
   part.step = FOUR;
   part.channels = FOUR;
   core(bytes, step, weights + fours * part.turns * VECTOR, &part);
-  memcpy(job->out + fours, last[0], left);
-  memcpy(job->out + job->step + fours, last[1], left);
+  const int8_t *const rows[2] = {last[0], last[1]};
+  copy(job->out + fours, rows, 2, 0, left, job->step);
 }
 
 static tmo_mve_conv *two_for(const tmo_mve_job *job) { return job->channels % FOUR == 0 ? core_of_two(job) : two_of_any; }

@@ -80,7 +80,7 @@ static void narrow_channels(firing *f, stretch channels) {
   } else if (tmo_is_packed_as(op, TMO_PACKING_DSP_DEPTHWISE)) {
     k->weights += (size_t)(first / 4) * depthwise_bytes(op);
   } else {
-    k->weights += (size_t)first * (size_t)tmo_packed_values(op, k->in_channels);
+    k->weights += (size_t)first * tmo_packed_values(op, k->in_channels);
     k->bias += first / 2 * TMO_PACKED_SCALES;
   }
 }
@@ -110,7 +110,7 @@ TMO_OWN_FRAME static void packed_channels(const firing *f, const tmo_window *row
     call_packed_row(k, rows, out);
     return;
   }
-  const uint32_t values = (uint32_t)tmo_packed_values(k->op, k->in_channels);
+  const uint32_t values = tmo_packed_values(k->op, k->in_channels);
   tmo_run_of_columns inside = tmo_inside(k);
   if (k->op->dilation_w > 1 || rows->count < k->op->kernel_h) inside.count = 0;
   for (uint32_t x = 0, n; x < width; x += n, out += n * pitch) {

@@ -339,13 +339,13 @@ static void gather_packed(const tmo_kernel *k, const tmo_window *window, uint32_
 static void multiply_packed(const tmo_kernel *k, uint32_t pixels, int8_t *out, uint32_t step) {
 #if TMO_RUNS_MVE
   if (tmo_is_packed_as(k->op, TMO_PACKING_MVE_CONV)) {
-    tmo_conv_mve_multiply(k, NULL, (uint32_t)tmo_packed_values(k->op, k->in_channels), pixels, out, step);
+    tmo_conv_mve_multiply(k, NULL, tmo_packed_values(k->op, k->in_channels), pixels, out, step);
     return;
   }
 #endif
 #if TMO_RUNS_RVV
   if (tmo_is_packed_as(k->op, TMO_PACKING_RVV_CONV)) {
-    tmo_conv_rvv_multiply(k, (const int8_t *)k->scratch, (uint32_t)tmo_packed_values(k->op, k->in_channels), pixels, out, step);
+    tmo_conv_rvv_multiply(k, (const int8_t *)k->scratch, tmo_packed_values(k->op, k->in_channels), pixels, out, step);
     return;
   }
 #endif
@@ -358,7 +358,7 @@ static void multiply_packed(const tmo_kernel *k, uint32_t pixels, int8_t *out, u
  * narrower one at the row's end may want more. */
 TMO_OWN_FRAME static uint32_t packed_pixels(const firing *f, uint32_t x, uint32_t end, uint32_t *step) {
   const tmo_kernel *k = &f->kernel;
-  const uint32_t values = (uint32_t)tmo_packed_values(k->op, k->in_channels), room = tmo_packed_pixels(k->op, values, k->op->tile);
+  const uint32_t values = tmo_packed_values(k->op, k->in_channels), room = tmo_packed_pixels(k->op, values, k->op->tile);
   const uint32_t left = tmo_packed_pixels(k->op, values, end - x), most = left < room ? left : room;
   const int8_t *const out = output_pixel(f, f->run->unit.row, x);
   uint32_t n = 1;

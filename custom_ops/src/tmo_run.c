@@ -129,7 +129,6 @@ TMO_OWN_FRAME static tmo_status cross(const tmo_run_state *run, const tmo_op *op
 }
 
 void tmo_begin(tmo_run_state *run, const void *program, void *const *io, void *workspace) {
-  memset(run, 0, sizeof *run);
   run->program = (const uint8_t *)program;
   run->io = io;
   run->workspace = (uint8_t *)workspace;
@@ -138,6 +137,10 @@ void tmo_begin(tmo_run_state *run, const void *program, void *const *io, void *w
   if (turn_rings(run, false) != TMO_OK) run->firings = 0;
   run->block = tmo_blocks(program);
   run->sink = TMO_NONE;
+  run->stream = NULL;
+  run->rows = 0;
+  run->served = 0;
+  run->top = run->n_waiting = 0;
   if (tmo_input_of(program) != TMO_INPUT_STREAM) return;
   run->stream = tmo_tensors(program);
   while (run->stream->base != 1) ++run->stream; /* tmo_check(): there is one */
@@ -192,11 +195,20 @@ static bool wait_for_producer(tmo_run_state *run, const tmo_block *block, const 
 static bool take_unit(tmo_run_state *run, const tmo_block *block, const stage *s) {
   if (tmo_is_tiled(block)) {
     run->unit = *(const tmo_unit *)(const void *)s->next;
-  } else {
-    run->unit.strip = run->unit.row = *s->next;
-    run->unit.group = run->unit.tile = 0;
+    return tmo_unit_fits(&s->walk, &run->unit);
   }
-  return tmo_unit_fits(&s->walk, &run->unit);
+  const uint16_t row = *s->next;
+  const tmo_unit unit = {row, 0, 0, row};
+  run->unit = unit;
+  return row < s->walk.strips;
+}
+
+static TMO_ALWAYS_INLINE void count_unit(const tmo_block *block, const stage *s) {
+  if (tmo_is_tiled(block)) {
+    tmo_unit_next(&s->walk, (tmo_unit *)(void *)s->next);
+  } else {
+    ++*s->next;
+  }
 }
 
 /* Whether the program says who fires next: run->op. A block's first firing is searched for, always, and enters it; where a damaged program
@@ -257,17 +269,15 @@ tmo_status tmo_step(tmo_run_state *run) {
     run->n_waiting = 0; /* it is found again */
     return TMO_WAIT;
   }
+  tmo_status status;
   if (tmo_is_crossing(s.walk.op)) {
-    const tmo_status crossed = cross(run, s.walk.op);
-    if (crossed == TMO_WAIT) run->n_waiting = 0; /* the same */
-    if (crossed != TMO_OK) return crossed;
-  }
-  if (tmo_is_tiled(block)) {
-    tmo_unit_next(&s.walk, (tmo_unit *)(void *)s.next);
+    status = cross(run, s.walk.op);
+    if (status == TMO_OK) count_unit(block, &s);
+    if (status == TMO_WAIT) run->n_waiting = 0; /* the same */
   } else {
-    ++*s.next;
+    count_unit(block, &s);
+    status = tmo_fire(run, s.walk.op);
   }
-  const tmo_status status = tmo_is_crossing(s.walk.op) ? TMO_OK : tmo_fire(run, s.walk.op);
   if (status != TMO_OK) return status;
   return --run->firings > 0 ? TMO_MORE : at_end(run);
 }

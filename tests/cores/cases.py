@@ -105,9 +105,9 @@ def _blobs(core: Core, cases: Sequence[Case]) -> Iterator[bytes]:
         yield from _blobs(core, cases[half:])
 
 
-def blob(cases: Sequence[Case]) -> bytes:
-    """What runner.c reads."""
-    data = bytearray(4 * (3 + CASE_WORDS * len(cases)))
+def blob(cases: Sequence[Case], words: int = CASE_WORDS) -> bytes:
+    """What runner.c reads. words: as many of each case as it knows."""
+    data = bytearray(4 * (3 + words * len(cases)))
 
     def add(content: bytes) -> int:
         data.extend(bytes(-len(data) % 16))
@@ -122,7 +122,7 @@ def blob(cases: Sequence[Case]) -> bytes:
         program = add(case.program)
         header += [program, len(case.program), case.arena.nbytes, case.arena.workspace,
                    len(case.inputs), len(case.expected), add(_words(io)), int(case.by_operator),
-                   case.arena.state or 0, case.run_as]  # fmt: skip
+                   case.arena.state or 0, case.run_as][:words]  # fmt: skip
     data[: 4 * len(header)] = _words(header)
     return bytes(data)
 

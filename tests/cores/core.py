@@ -21,11 +21,12 @@ from compiling import objects
 from tflm_memopt.ops.packing import TARGETS, Family
 
 HERE = Path(__file__).parent
-LIBRARY = HERE.parents[1] / "custom_ops"
+ROOT = HERE.parents[1]
+LIBRARY = ROOT / "custom_ops"
 WARNINGS = ("-Wall", "-Wextra", "-Wpedantic", "-Werror")
 IMAGE_BYTES = 0x10000
 """Room for the runner in ROM; the cases come behind it."""
-SPIKE = runpy.run_path(str(HERE.parents[1] / "scripts/spike.py"))
+SPIKE = runpy.run_path(str(ROOT / "scripts/spike.py"))
 TIMEOUT = 600
 """Seconds."""
 
@@ -167,34 +168,41 @@ def missing_tools(core: Core) -> str:
     return f"{', '.join(missing)} not found: scripts/test installs what it needs on Debian" if missing else ""
 
 
-def compile_flags(core: Core) -> list[str]:
+def compile_flags(core: Core, library: Path = LIBRARY) -> list[str]:
     """Of everything that is compiled for the core; size and speed figures are those of -O2."""
-    freestanding = ["-ffunction-sections", "-fdata-sections", f"-I{LIBRARY / 'include'}", f"-I{LIBRARY / 'src'}"]
+    freestanding = ["-ffunction-sections", "-fdata-sections", f"-I{library / 'include'}", f"-I{library / 'src'}"]
     return [*core.flags, "-std=c11", "-O2", *WARNINGS, *freestanding]
 
 
-def sources() -> list[Path]:
+def sources(library: Path = LIBRARY) -> list[Path]:
     """Of the library, assembly included."""
-    return sorted([*(LIBRARY / "src").glob("*.c"), *(LIBRARY / "src").glob("*.S")])
+    return sorted([*(library / "src").glob("*.c"), *(library / "src").glob("*.S")])
 
 
 @functools.cache
-def runner(core: Core) -> Path:
-    """The runner as an image for the core, built when its sources have changed."""
-    mine = [HERE / "runner.c", *(HERE / name for name in core.start)]
-    watched = [*mine, HERE / "core.h", HERE / "image.ld", *sources(), *LIBRARY.glob("*/tmo/*.[hd]*")]
+def runner(core: Core, tree: Path = ROOT) -> Path:
+    """The runner as an image for the core, built when its sources have changed. tree: whose runner and library."""
+    here, library = tree / "tests/cores", tree / "custom_ops"
+    mine = [here / "runner.c", *(here / name for name in core.start)]
+    watched = [*mine, here / "core.h", here / "image.ld", *sources(library), *library.rglob("tmo/*.[hd]*")]
     digest = hashlib.sha256(repr(core).encode())
     for path in watched:
         digest.update(path.read_bytes())
     image = Path(tempfile.gettempdir()) / f"tmo_cores_{digest.hexdigest()[:16]}" / f"{core.name}.elf"
     if not image.exists():
-        given = [f"-DCORE_BLOB={core.blob:#x}u", f"-I{HERE}", *(["-DCORE_PAIR"] if core.pair else [])]
-        build(core, [*mine, *sources()], image, given)
+        given = [f"-DCORE_BLOB={core.blob:#x}u", f"-I{here}", *(["-DCORE_PAIR"] if core.pair else [])]
+        build(core, [*mine, *sources(library)], image, given, library=library)
     return image
 
 
 def build(
-    core: Core, files: Iterable[Path], image: Path, flags: Sequence[str] = (), *, rom_bytes: int = IMAGE_BYTES
+    core: Core,
+    files: Iterable[Path],
+    image: Path,
+    flags: Sequence[str] = (),
+    *,
+    rom_bytes: int = IMAGE_BYTES,
+    library: Path = LIBRARY,
 ) -> None:
     """Compile and link for a bare machine, without a C library's start-up code."""
     image.parent.mkdir(parents=True, exist_ok=True)
@@ -205,7 +213,7 @@ def build(
     linker = [f"-Wl,--defsym={name}={value:#x}" for name, value in places.items()]
     linker += ["-nostartfiles", "-Wl,--gc-sections", f"-T{HERE / 'image.ld'}"]
     specs = ["--specs=nano.specs"] if core.is_arm else []
-    command = [core.prefix + "gcc", *compile_flags(core), *flags, *specs]
+    command = [core.prefix + "gcc", *compile_flags(core, library), *flags, *specs]
     partial = image.with_suffix(f".{os.getpid()}")  # others may build the same one
     with tempfile.TemporaryDirectory() as folder:
         made = [file if file.suffix == ".o" else objects(command, [file], Path(folder))[0] for file in files]

@@ -19,11 +19,11 @@ static inline bool tmo_runs_target(uint16_t target) {
 }
 
 /* Of a packed convolution: K, the values that a channel reads, counted with what fills up rows and all. */
-static inline uint64_t tmo_packed_values(const tmo_op *op, uint32_t in_channels) {
-  if (tmo_is_packed_as(op, TMO_PACKING_MVE_CONV)) return ((uint64_t)op->kernel_h * op->kernel_w * in_channels + 15) / 16 * 16;
-  if (tmo_is_packed_as(op, TMO_PACKING_RVV_CONV)) return (uint64_t)op->kernel_h * op->kernel_w * in_channels;
-  const uint64_t row = ((uint64_t)op->kernel_w * in_channels + 3) / 4 * 4;
-  return (op->kernel_h * row + 7) / 8 * 8;
+static inline uint32_t tmo_packed_values(const tmo_op *op, uint32_t in_channels) {
+  const uint32_t row = op->kernel_w * in_channels;
+  if (tmo_is_packed_as(op, TMO_PACKING_MVE_CONV)) return (op->kernel_h * row + 15) / 16 * 16;
+  if (tmo_is_packed_as(op, TMO_PACKING_RVV_CONV)) return op->kernel_h * row;
+  return (op->kernel_h * ((row + 3) / 4 * 4) + 7) / 8 * 8;
 }
 
 /* Whether they are multiplied as bytes. */
@@ -51,20 +51,16 @@ static inline bool tmo_packed_direct(const tmo_op *op, uint32_t in_channels, uin
 /* Of the pairs of channels of a dense layer, how many times three of them are interleaved: two or four may be left. */
 static inline uint32_t tmo_dense_triples(uint32_t pairs) { return pairs / 3 - (pairs % 3 == 1 ? 1 : 0); }
 
+static TMO_ALWAYS_INLINE bool tmo_packs_depthwise(const tmo_op *op) {
+  return tmo_is_packed_as(op, TMO_PACKING_DSP_DEPTHWISE) || tmo_is_packed_as(op, TMO_PACKING_MVE_DEPTHWISE) ||
+         tmo_is_packed_as(op, TMO_PACKING_RVV_DEPTHWISE);
+}
+
 /* Scratch of an operator that makes pixels of `out` from those of `in`. */
 static inline uint32_t tmo_scratch_bytes(const tmo_op *op, const tmo_tensor *in, const tmo_tensor *out) {
-  const uint32_t values = (uint32_t)tmo_packed_values(op, in->channels), columns = op->tile == 0 ? out->width : op->tile;
-  switch (op->packing) {
-    case TMO_PACKING_NONE:
-    case TMO_PACKING_DSP_ADD:
-    case TMO_PACKING_DSP_DENSE: return 0;
-    case TMO_PACKING_DSP_DEPTHWISE:
-    case TMO_PACKING_MVE_DEPTHWISE: return in->channels;
-#if TMO_RUNS_RVV
-    case TMO_PACKING_RVV_DEPTHWISE: return in->channels;
-#endif
-    default: break;
-  }
+  const uint32_t values = tmo_packed_values(op, in->channels), columns = op->tile == 0 ? out->width : op->tile;
+  if (tmo_packs_depthwise(op)) return in->channels;
+  if (!tmo_is_packed_as(op, TMO_PACKING_DSP_CONV) && !tmo_packs_bytes(op)) return 0;
   if (tmo_packed_direct(op, in->channels, out->channels, columns)) return 0;
   return (tmo_packs_bytes(op) ? 1 : 2) * values * tmo_packed_pixels(op, values, columns);
 }

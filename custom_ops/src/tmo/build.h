@@ -75,6 +75,12 @@ enum {
 /* Those of a set whose operators this build runs unpacked. */
 #define TMO_BUILT(set) ((set) & (uint64_t)(TMO_KINDS))
 
+/* The same of those that it runs at all: packed ones have weights, or add. */
+#define TMO_ADD_PACKING (1ull << TMO_PACKING_DSP_ADD)
+#define TMO_TAKEN(set)                                                                                                       \
+  ((set) & ((uint64_t)(TMO_KINDS) | ((TMO_PACKINGS) & TMO_ADD_PACKING ? 1ull << TMO_OP_ADD : 0) |                              \
+            ((TMO_PACKINGS) & ~TMO_ADD_PACKING ? 1ull << TMO_OP_CONV | 1ull << TMO_OP_DEPTHWISE : 0)))
+
 /* Of the packings that a build names, those of its core; and what nobody has packed yet is as if it were for the DSP extension. */
 #define TMO_OF_MVE (1ull << TMO_PACKING_MVE_CONV | 1ull << TMO_PACKING_MVE_DEPTHWISE)
 #define TMO_OF_RVV (1ull << TMO_PACKING_RVV_CONV | 1ull << TMO_PACKING_RVV_DEPTHWISE)

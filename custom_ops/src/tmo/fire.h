@@ -20,8 +20,9 @@ tmo_status tmo_fire_mve_conv(const tmo_run_state *run, const tmo_op *op), tmo_fi
 /* The same, by the quickest of them that can. */
 static inline tmo_status tmo_fire(const tmo_run_state *run, const tmo_op *op) {
 #if TMO_RUNS_MVE
-  if (op->tile == 1 && tmo_is_packed_as(op, TMO_PACKING_MVE_CONV)) return tmo_fire_mve_conv(run, op);
-  if (op->tile == 1 && tmo_is_packed_as(op, TMO_PACKING_DSP_ADD)) return tmo_fire_mve_add(run, op);
+  const bool pixel = tmo_has_part(TMO_PART_TILES) && op->tile == 1;
+  if (pixel && tmo_is_packed_as(op, TMO_PACKING_MVE_CONV)) return tmo_fire_mve_conv(run, op);
+  if (pixel && tmo_is_packed_as(op, TMO_PACKING_DSP_ADD)) return tmo_fire_mve_add(run, op);
 #endif
   return tmo_fire_any(run, op);
 }
