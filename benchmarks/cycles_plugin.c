@@ -30,7 +30,6 @@ size_t qemu_plugin_tb_n_insns(const struct qemu_plugin_tb *);
 uint64_t qemu_plugin_tb_vaddr(const struct qemu_plugin_tb *);
 struct qemu_plugin_insn *qemu_plugin_tb_get_insn(const struct qemu_plugin_tb *, size_t);
 const void *qemu_plugin_insn_data(const struct qemu_plugin_insn *);
-size_t qemu_plugin_insn_size(const struct qemu_plugin_insn *);
 bool qemu_plugin_mem_is_store(plugin_mem_info);
 unsigned qemu_plugin_mem_size_shift(plugin_mem_info);
 __attribute__((visibility("default"))) int qemu_plugin_version = 1;
@@ -240,14 +239,18 @@ static void accessed(unsigned cpu, plugin_mem_info info, uint64_t at, void *unus
   }
 }
 
+/* Bytes of a Thumb instruction. What QEMU says has the next one's in it where a page ends between them. */
+static uint32_t size_of(const uint8_t *bytes) { return bytes[1] >> 3 < 0x1D ? 2 : 4; }
+
 static void translated(plugin_id id, struct qemu_plugin_tb *tb) {
   (void)id;
   uint8_t bytes[4096];
   block b = {qemu_plugin_tb_vaddr(tb), 0, (uint32_t)qemu_plugin_tb_n_insns(tb), 0};
   for (size_t i = 0; i < b.insns; ++i) {
     struct qemu_plugin_insn *insn = qemu_plugin_tb_get_insn(tb, i);
-    memcpy(bytes + b.bytes, qemu_plugin_insn_data(insn), qemu_plugin_insn_size(insn));
-    b.bytes += (uint32_t)qemu_plugin_insn_size(insn);
+    const uint8_t *data = qemu_plugin_insn_data(insn);
+    memcpy(bytes + b.bytes, data, size_of(data));
+    b.bytes += size_of(data);
     qemu_plugin_register_vcpu_mem_cb(insn, accessed, NO_REGISTERS, LOADS_AND_STORES, NULL);
   }
   uint32_t at = hash(b.at << 12 | b.bytes);
